@@ -29,7 +29,7 @@
 
 #define JOB_BYTES (64u << 10)
 
-static int print_line(json_t *document)
+static int print_job_line(json_t *document)
 {
 	json_auto_t *owned = document;
 	autofree char *line = owned ? json_line(owned, NULL) : NULL;
@@ -81,12 +81,12 @@ static int watch_caller(struct error *err)
 
 /* --- what is told ----------------------------------------------------------------------------- */
 
-static void on_told(void *data, const struct macos_image *image, int percent)
+static void on_macos_told(void *data, const struct macos_image *image, int percent)
 {
 	int *last = data;
 
 	if (image) {
-		(void)print_line(json_pack(
+		(void)print_job_line(json_pack(
 			"{s:s,s:o,s:o,s:I,s:I}", "event", "image", "version",
 			json_string_lossy(image->version, strlen(image->version)), "build",
 			json_string_lossy(image->build, strlen(image->build)), "memoryMiB",
@@ -96,7 +96,7 @@ static void on_told(void *data, const struct macos_image *image, int percent)
 	if (percent == *last)
 		return;
 	*last = percent;
-	(void)print_line(json_pack("{s:s,s:i}", "event", "progress", "percent", percent));
+	(void)print_job_line(json_pack("{s:s,s:i}", "event", "progress", "percent", percent));
 }
 
 /* --- the jobs --------------------------------------------------------------------------------- */
@@ -129,7 +129,7 @@ static int do_install(const struct backend *backend, const json_t *job, struct e
 	install.disk_bytes = (uint64_t)bytes;
 	if (watch_caller(err) < 0)
 		return -1;
-	return backend->macos->install(&install, on_told, &last, err);
+	return backend->macos->install(&install, on_macos_told, &last, err);
 }
 
 static int do_identify(const struct backend *backend, const json_t *job, struct error *err)
@@ -171,8 +171,9 @@ int macos_job_main(const struct backend *backend)
 	struct error err = {0};
 
 	if (do_job(backend, &err) == 0)
-		return print_line(json_pack("{s:b,s:s}", "ok", 1, "backend", backend->name)) < 0;
+		return print_job_line(json_pack("{s:b,s:s}", "ok", 1, "backend", backend->name)) <
+		       0;
 	fprintf(stderr, "microagent-%s-supervisor: %s\n", backend->name, err.msg);
-	(void)print_line(response_failure(backend->name, NULL, &err));
+	(void)print_job_line(response_failure(backend->name, NULL, &err));
 	return response_exit_code(&err);
 }

@@ -12,7 +12,7 @@ import ssl
 import subprocess
 import threading
 
-from conftest import BUILD, default_kernel, image
+from conftest import BUILD, HANG_S, default_kernel, image
 
 IPSW = b"PK\x03\x04 a stand-in for a restore image\n" * 40
 BASE = ("base", "create", "mac", "--size", "16", "--network", "isolated")
@@ -102,6 +102,7 @@ class Apple:
     def __init__(self, mac):
         self.mac, self.asked, self.body = mac, [], IPSW
         self.status, self.location, self.cut, self.ranges = 200, None, None, True
+        self.stalls, self.go_on = False, threading.Event()
         place = mac.host.base / "apple"
         place.mkdir()
         subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
@@ -139,6 +140,9 @@ class Apple:
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body[:apple.cut])
+                if apple.stalls:
+                    self.wfile.flush()
+                    apple.go_on.wait(HANG_S)
                 self.close_connection = True
 
             def log_message(self, *_):
@@ -147,5 +151,6 @@ class Apple:
         return Handler
 
     def end(self):
+        self.go_on.set()
         self.server.shutdown()
         self.server.server_close()

@@ -16,7 +16,7 @@ import pytest
 
 import schema_check
 import strays
-from conftest import APPLEVF, BUILD, make_host, pid_lines, wait_until
+from conftest import APPLEVF, BUILD, HANG_S, make_host, pid_lines, wait_until
 from macos import IPSW, NOT_PUT, Apple, Mac, agents_own_guest
 
 OTHER_PLACES = [
@@ -124,10 +124,15 @@ def test_an_agent_that_cannot_be_put_there(mac):
     assert "--put-agent belongs to --from-ipsw" in mac.host("base", "create", "x", "--put-agent", mac.put).stderr
 
 
-def test_a_script_that_fails_in_the_guest(mac):
+def test_a_script_that_is_not_the_shells(mac):
     script = mac.host.base / "script"
     script.write_text("#!/usr/bin/python3\n")
     mac.refused(mac.base("--provision", script, put=NOT_PUT), f"{script} is no script of the shell's: in a macOS guest sh -e runs it")
+
+
+@pytest.mark.soak
+def test_a_script_that_fails_in_the_guest(mac):
+    script = mac.host.base / "script"
     script.write_text("echo '### second'; false; echo not reached\n")
     mac.refused(mac.base("--provision", script), 'script ended with exit code 1 in its step "second"')
 
@@ -187,6 +192,40 @@ def test_a_maker_that_is_ended(mac, waiting, number):
         assert mac.bases() == []
 
 
+def begin(mac, **settings):
+    """A maker whose installation takes for ever."""
+    mac.set(macInstallStepMs=1 << 20, **settings)
+    child = mac.host.popen("base", "create", "mac", "--size", 16, "--from-ipsw", mac.ipsw, "--put-agent", NOT_PUT)
+    wait_until(lambda: mac.calls("install"), "the installation to begin")
+    return child
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_maker_that_is_ended_while_it_installs(mac, number):
+    child = begin(mac)
+    child.send_signal(number)
+    child.communicate()
+    assert child.returncode == (128 + number if number == signal.SIGTERM else -number)
+    wait_until(lambda: not strays.running(mac.host.base), "the installer to end")
+    assert len(mac.bases()) == (number == signal.SIGKILL)
+    mac.set()
+    mac.refused(mac.base(put=NOT_PUT), "ended with exit code 1")
+
+
+def test_an_installer_ends_with_its_caller(mac):
+    """Also where nobody kills it: by the end of its stdin."""
+    mac.set(macInstallStepMs=1 << 20)
+    place = mac.host.base / "place"
+    place.mkdir()
+    job = {"job": "install", "restoreImage": str(mac.ipsw), "directory": str(place), "diskBytes": 16 << 20}
+    with subprocess.Popen([APPLEVF, "--macos"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=mac.host.env) as child:
+        child.stdin.write(json.dumps(job).encode() + b"\n")
+        child.stdin.flush()
+        assert json.loads(child.stdout.readline()) == {"event": "image", "version": "14.5", "build": "23F79", "memoryMiB": 256, "cpuCount": 1}
+        child.stdin.close()
+        assert child.wait(HANG_S) == 1
+
+
 def test_an_installer_that_dies(mac):
     """Whatever it is that ends: what was being made goes, and is told of."""
     program = mac.host.base / "supervisor"
@@ -217,7 +256,7 @@ def test_how_it_is_fetched(mac, apple):
     mac.refused(mac.base(ipsw=apple.url(), put=NOT_PUT), "is kept as")
     words = apple.words.read_text().splitlines()
     assert words[0] == "--disable" and {"--tlsv1.2", "--fail", "--globoff"} <= set(words)
-    assert words[words.index("--proto") + 1] == "=https" and "--location" not in words and "-L" not in words
+    assert words[words.index("--proto") + 1] == "=https" and words[words.index("--max-redirs") + 1] == "0"
     assert len(apple.asked) == 1 and kept(mac).read_bytes() == IPSW
     tidy(mac)
 
@@ -246,6 +285,18 @@ def test_what_was_cut_short_is_gone_on_with(mac, apple):
     apple.cut = None
     mac.refused(mac.base(ipsw=apple.url(), put=NOT_PUT), f"{NOT_PUT} ended with exit code 1; the restore image is kept as {kept(mac)}")
     assert apple.asked[-1][1] == "bytes=100-" and kept(mac).read_bytes() == IPSW
+    tidy(mac)
+
+
+def test_a_fetch_that_is_ended(mac, apple):
+    apple.cut, apple.stalls = 100, True
+    child = mac.host.popen("base", "create", "mac", "--size", 16, "--from-ipsw", apple.url(), "--put-agent", NOT_PUT)
+    part = mac.host.state / "bases/.restore-images/UniversalMac_14.5_Restore.ipsw.part"
+    wait_until(lambda: part.exists() and part.stat().st_size == 100, "the first bytes")
+    child.send_signal(signal.SIGTERM)
+    _, err = child.communicate()
+    assert child.returncode == 128 + signal.SIGTERM and b"cancelled; 100 bytes of it are in" in err, err
+    assert mac.bases() == [".restore-images"]
     tidy(mac)
 
 
@@ -386,6 +437,8 @@ def test_what_no_session_can_have(based):
                        (["--backend", "firecracker"], "base mac-v1 is macOS, and backend firecracker has no macOS guests")):
         done = based.host("session", "create", "--base", "mac", *words)
         assert done.returncode == 1 and why in done.stderr, done.stderr
+    done = based.host("pool", "set", "--base", "mac", "--size", 3)
+    assert done.returncode == 1 and "a pool of 3: base mac-v1 is macOS, and Apple allows 2 running macOS guests on a Mac" in done.stderr
     based.set(macModelSupported=False)
     done = based.host("session", "create", "--base", "mac")
     assert done.returncode == 1 and "this Mac, or its macOS, runs no machines of" in done.stderr, done.stderr
@@ -425,8 +478,7 @@ def test_the_agent_of_macos_guests(mac):
     done = mac.base("--provision", script, put="/bin/true", check=0)
     assert "\n0\nLinux\n" in done.stderr
     # A directory from the start; the agent mounts it, and says ready when it has.
-    name = host("session", "create", "--base", "mac", "--network", "isolated", "--share", shared, "--share-at", "/Users/Shared/workspace",
-                check=0).stdout.strip()
+    name = host("session", "create", "--base", "mac", "--network", "isolated", "--share", shared, check=0).stdout.strip()
     assert host("session", "exec", name, "--", "cat", "/Users/Shared/workspace/from-host").stdout == "hello\n"
     assert host("session", "exec", name, "--", "sh", "-c", "id -u; exit 7").returncode == 7
     assert host("session", "stream", name, "--", "sh", "-c", "echo one; echo two", check=0).stdout == "one\ntwo\n"

@@ -32,58 +32,59 @@ static void apples_own_are_taken(void **state)
 	}
 }
 
+static const char *const hosts[] = {
+	"https://cdn-apple.com/x.ipsw",
+	"https://.cdn-apple.com/x.ipsw",
+	"https://evil-cdn-apple.com/x.ipsw",
+	"https://x.evil-cdn-apple.com/x.ipsw",
+	"https://x.cdn-apple.com.evil.org/x.ipsw",
+	"https://x.cdn-apple.com./x.ipsw",
+	"https://x..cdn-apple.com/x.ipsw",
+	"https://x.cdn-apple.com@evil.org/x.ipsw",
+	"https://user@x.cdn-apple.com/x.ipsw",
+	"https://evil.org\\@x.cdn-apple.com/x.ipsw",
+	"https://evil.org#.cdn-apple.com/x.ipsw",
+	"https://evil.org?.cdn-apple.com/x.ipsw",
+	"https://evil.org/.cdn-apple.com/x.ipsw",
+	"https://x.cdn-apple.com:443/x.ipsw",
+	"https://x.cdn-apple.com:8443/x.ipsw",
+	"https://x%2ecdn-apple.com/x.ipsw",
+	"https://evil.org%2f.cdn-apple.com/x.ipsw",
+	"https://[::1].cdn-apple.com/x.ipsw",
+	"https://x\xe3\x80\x82"
+	"cdn-apple.com/x.ipsw",
+	"https://x .cdn-apple.com/x.ipsw",
+	"https://x.cdn-apple.com\t/x.ipsw",
+	"https://17.0.0.1/x.ipsw",
+	"https:///x.ipsw",
+	"https://",
+};
+static const char *const schemes[] = {
+	"http://x.cdn-apple.com/x.ipsw",
+	"ftp://x.cdn-apple.com/x.ipsw",
+	"file:///x.ipsw",
+	"HTTPS://x.cdn-apple.com/x.ipsw",
+	" https://x.cdn-apple.com/x.ipsw",
+	"-https://x.cdn-apple.com/x.ipsw",
+};
+static const char *const paths[] = {
+	"https://x.cdn-apple.com",
+	"https://x.cdn-apple.com/",
+	"https://x.cdn-apple.com/.ipsw",
+	"https://x.cdn-apple.com/x.dmg",
+	"https://x.cdn-apple.com/x.ipsw?y",
+	"https://x.cdn-apple.com/x.ipsw#y",
+	"https://x.cdn-apple.com/a/../x.ipsw",
+	"https://x.cdn-apple.com/a//x.ipsw",
+	"https://x.cdn-apple.com/%2e%2e/x.ipsw",
+	"https://x.cdn-apple.com/[1-9]/x.ipsw",
+	"https://x.cdn-apple.com/{a,b}/x.ipsw",
+	"https://x.cdn-apple.com/a b/x.ipsw",
+	"https://x.cdn-apple.com/\r\nHost: evil.org/x.ipsw",
+};
+
 static void others_are_refused(void **state)
 {
-	static const char *const hosts[] = {
-		"https://cdn-apple.com/x.ipsw",
-		"https://.cdn-apple.com/x.ipsw",
-		"https://evil-cdn-apple.com/x.ipsw",
-		"https://x.evil-cdn-apple.com/x.ipsw",
-		"https://x.cdn-apple.com.evil.org/x.ipsw",
-		"https://x.cdn-apple.com./x.ipsw",
-		"https://x..cdn-apple.com/x.ipsw",
-		"https://x.cdn-apple.com@evil.org/x.ipsw",
-		"https://user@x.cdn-apple.com/x.ipsw",
-		"https://evil.org\\@x.cdn-apple.com/x.ipsw",
-		"https://evil.org#.cdn-apple.com/x.ipsw",
-		"https://evil.org?.cdn-apple.com/x.ipsw",
-		"https://evil.org/.cdn-apple.com/x.ipsw",
-		"https://x.cdn-apple.com:443/x.ipsw",
-		"https://x.cdn-apple.com:8443/x.ipsw",
-		"https://x%2ecdn-apple.com/x.ipsw",
-		"https://evil.org%2f.cdn-apple.com/x.ipsw",
-		"https://[::1].cdn-apple.com/x.ipsw",
-		"https://x\xe3\x80\x82"
-		"cdn-apple.com/x.ipsw",
-		"https://x .cdn-apple.com/x.ipsw",
-		"https://x.cdn-apple.com\t/x.ipsw",
-		"https://17.0.0.1/x.ipsw",
-		"https:///x.ipsw",
-		"https://",
-	};
-	static const char *const schemes[] = {
-		"http://x.cdn-apple.com/x.ipsw",
-		"ftp://x.cdn-apple.com/x.ipsw",
-		"file:///x.ipsw",
-		"HTTPS://x.cdn-apple.com/x.ipsw",
-		" https://x.cdn-apple.com/x.ipsw",
-		"-https://x.cdn-apple.com/x.ipsw",
-	};
-	static const char *const paths[] = {
-		"https://x.cdn-apple.com",
-		"https://x.cdn-apple.com/",
-		"https://x.cdn-apple.com/.ipsw",
-		"https://x.cdn-apple.com/x.dmg",
-		"https://x.cdn-apple.com/x.ipsw?y",
-		"https://x.cdn-apple.com/x.ipsw#y",
-		"https://x.cdn-apple.com/a/../x.ipsw",
-		"https://x.cdn-apple.com/a//x.ipsw",
-		"https://x.cdn-apple.com/%2e%2e/x.ipsw",
-		"https://x.cdn-apple.com/[1-9]/x.ipsw",
-		"https://x.cdn-apple.com/{a,b}/x.ipsw",
-		"https://x.cdn-apple.com/a b/x.ipsw",
-		"https://x.cdn-apple.com/\r\nHost: evil.org/x.ipsw",
-	};
 	const struct {
 		const char *const *urls;
 		size_t count;

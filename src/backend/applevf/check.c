@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backend/applevf/applevf.h"
+#include "backend/applevf/vz_macos.h"
 #include "backend/parts/bounds.h"
 #include "base/architecture.h"
 
@@ -100,6 +101,8 @@ int applevf_check(const struct config *config, struct error *err)
 	    check_memory(config, &host, err) < 0 || check_cpus(config, &host, err) < 0 ||
 	    check_network(config, &host, err) < 0)
 		return -1;
+	if (config->macos.hardware_model && vz_macos_check(err) < 0)
+		return error_prefix(err, "config.macos");
 	return ask_framework(config, &host, err);
 }
 

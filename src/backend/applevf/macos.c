@@ -8,7 +8,7 @@ static int check_this_mac(struct error *err)
 	struct vz_host host;
 
 	vz_host(&host);
-	return applevf_check_host(&host, err);
+	return applevf_check_host(&host, err) < 0 ? -1 : vz_macos_check(err);
 }
 
 static int install_macos(const struct macos_install *job, macos_told_fn *told, void *data,

@@ -11,6 +11,8 @@
 #define VZ_MACOS_GUESTS 1
 #endif
 
+/* ERR_UNSUPPORTED where there are none. */
+int vz_macos_check(struct error *err);
 int vz_macos_install(const struct macos_install *job, macos_told_fn *told, void *data,
 		     struct error *err);
 int vz_macos_identify(const char *directory, struct error *err);

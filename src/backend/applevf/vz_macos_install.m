@@ -119,9 +119,11 @@ static int put_disk_and_network(VZVirtualMachineConfiguration *machine, const ch
 {
 	NSError *error = nil;
 	VZDiskImageStorageDeviceAttachment *image = [[[VZDiskImageStorageDeviceAttachment alloc]
-		initWithURL:url_in(directory, MACOS_DISK)
-		   readOnly:NO
-		      error:&error] autorelease];
+			initWithURL:url_in(directory, MACOS_DISK)
+			   readOnly:NO
+			cachingMode:VZDiskImageCachingModeCached
+		synchronizationMode:VZDiskImageSynchronizationModeFull
+			      error:&error] autorelease];
 	VZVirtioNetworkDeviceConfiguration *card =
 		[[[VZVirtioNetworkDeviceConfiguration alloc] init] autorelease];
 

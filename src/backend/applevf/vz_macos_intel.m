@@ -13,6 +13,11 @@ static int refuse_on_intel(struct error *err)
 			 "processor");
 }
 
+int vz_macos_check(struct error *err)
+{
+	return refuse_on_intel(err);
+}
+
 int vz_put_macos(VZVirtualMachineConfiguration *machine, const struct plan_macos *macos,
 		 struct error *err)
 {

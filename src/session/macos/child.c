@@ -38,7 +38,7 @@ static int hear_line(struct running *r, const char *end, struct error *err)
 }
 
 /* 1: something came, 0: its end. */
-static int hear_child(struct running *r, struct error *err)
+static int hear_some(struct running *r, struct error *err)
 {
 	uint8_t *room = buf_reserve(&r->rest, 4096, err);
 	ssize_t n = room ? read(r->out, room, 4096) : -1;
@@ -86,7 +86,7 @@ static int hear_to_end(struct running *r, struct error *err)
 			(void)proc_signal(&r->proc, SIGTERM, NULL);
 		}
 		if (got > 0 && slots[0].revents)
-			more = hear_child(r, err);
+			more = hear_some(r, err);
 	}
 	return more;
 }

@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "base/path.h"
 #include "contract/macos.h"
 #include "session/macos/macos.h"
@@ -97,4 +98,16 @@ int macos_check_session(const struct microagent *agent, const struct base *base,
 	return check_least(base, "memory", "memoryMiB", memory_mib, err) < 0
 		       ? -1
 		       : check_least(base, "cpus", "cpuCount", cpus, err);
+}
+
+int macos_check_pool(const struct base *base, int64_t size, struct error *err)
+{
+	int64_t most = (int64_t)limit_get(LIMIT_MACOS_GUESTS);
+
+	if (!base_is_macos(base) || size <= most)
+		return 0;
+	return error_set(err, ERR_INVALID,
+			 "a pool of %lld: base %s is macOS, and Apple allows %lld running macOS "
+			 "guests on a Mac",
+			 (long long)size, base->name.full, (long long)most);
 }

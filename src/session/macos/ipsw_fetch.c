@@ -5,8 +5,8 @@
  * is gone on with. Who is at it has a lock on that file.
  *
  * curl is told to read no ~/.curlrc (--disable must come first), to speak https alone, by TLS 1.2
- * or newer, and to follow nobody elsewhere: without --location a redirect is an answer with another
- * code than 200 and 206, whose text must not become a part of the image.
+ * or newer, and to follow nobody elsewhere. That is --location with no redirects allowed: with it
+ * the text of a redirect is passed over, which would become a part of the image else.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -73,12 +73,14 @@ static int run_curl(struct fetching *f, int *code, struct error *err)
 				    "--proto",
 				    "=https",
 				    "--tlsv1.2",
+				    "--location",
 				    "--max-redirs",
 				    "0",
 				    "--fail",
 				    "--silent",
 				    "--show-error",
 				    "--globoff",
+				    "--no-buffer", /* what has come is there */
 				    "--connect-timeout",
 				    "30",
 				    "--speed-limit",
@@ -103,8 +105,8 @@ static int run_curl(struct fetching *f, int *code, struct error *err)
 /* What is not of the image is cut off again; a part that cannot be gone on with goes. */
 static void keep_part(struct fetching *f, const struct state_dir *dir, int curl)
 {
-	bool whole = f->code == 200 || f->code == 206;
-	bool cut = whole || part_size(f) <= f->before || ftruncate(f->fd, f->before) == 0;
+	bool own = f->code == 0 || f->code == 200 || f->code == 206; /* 0: it was ended */
+	bool cut = own || part_size(f) <= f->before || ftruncate(f->fd, f->before) == 0;
 
 	if (!cut || part_size(f) == 0 || curl == EXIT_CANNOT_RESUME || f->code == 416)
 		(void)unlinkat(dir->fd, f->part, 0);

@@ -21,7 +21,7 @@
 /* The one backend that has such guests, and what people call its VMM. */
 #define MACOS_BACKEND "apple-vf"
 
-/* Where a directory is mounted of which nothing else is said: no directory of / can be made there. */
+/* Where a shared directory is mounted by default: in / none can be made. */
 #define MACOS_WORKSPACE "/Users/Shared/workspace"
 
 /* --- base_macos.c ---------------------------------------------------------------------------- */
@@ -75,5 +75,7 @@ int macos_put_config(const char *directory, json_t *config, struct error *err);
  * machine is as large as its macOS needs (ERR_INVALID). */
 int macos_check_session(const struct microagent *agent, const struct base *base, int64_t memory_mib,
 			int64_t cpus, struct error *err);
+/* ERR_INVALID for a pool of more machines than may run at once. */
+int macos_check_pool(const struct base *base, int64_t size, struct error *err);
 
 #endif

@@ -165,7 +165,7 @@ int64_t session_cpus(const struct base *base, const struct microagent_session_sp
 	return spec->cpus ? spec->cpus : base_number(base, "cpuCount");
 }
 
-static int put_macos(const struct creation *made, json_t *config, struct error *err)
+static int put_macos_files(const struct creation *made, json_t *config, struct error *err)
 {
 	autofree char *directory = workspace_path(&made->ws, NULL, err);
 
@@ -201,7 +201,7 @@ static json_t *make_session_config(const struct microagent_session *session,
 	if (macos && !spec->share_at)
 		shared.share_at = MACOS_WORKSPACE;
 	if (!config || session_share_put(config, &shared, hotplug, err) < 0 ||
-	    (macos && put_macos(made, config, err) < 0) ||
+	    (macos && put_macos_files(made, config, err) < 0) ||
 	    json_put_string(config, "hostname", session->name, err) < 0 ||
 	    (layer_over && json_put_string(config, "rootfsBase", layer_over, err) < 0))
 		return NULL;

@@ -226,7 +226,7 @@ static int check_macos_disk(int fd, struct error *err)
 				   (long long)st.st_size);
 }
 
-static int check_root(const struct boot_files *files, int fd, struct error *err)
+static int check_root_disk(const struct boot_files *files, int fd, struct error *err)
 {
 	if (files->file[BOOT_MODEL].path)
 		return check_macos_disk(fd, err);
@@ -246,7 +246,7 @@ static void open_rootfs(struct boot_files *files, enum rootfs_use use)
 	files->file[BOOT_ROOTFS].fd = fd;
 	if (use != ROOTFS_LOOK && is_read_only(path, fd))
 		refuse_read_only_root(path, err);
-	else if (check_root(files, fd, err) < 0)
+	else if (check_root_disk(files, fd, err) < 0)
 		error_prefix(err, "%s", path);
 }
 

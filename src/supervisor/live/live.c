@@ -106,6 +106,10 @@ static int shared_open(const struct config *config, const struct backend *backen
 	return shares_open(config, backend, out->fds, err);
 }
 
+static const struct vm_macos macos_files = {.hardware_model_fd = LIVE_MODEL,
+					    .machine_identifier_fd = LIVE_IDENTIFIER,
+					    .auxiliary_fd = LIVE_AUXILIARY};
+
 /* vsock.sock for the host's side and the sockets that the guest may dial, made before vsockd. */
 static int boot(struct live *live, const struct config *config, struct error *err)
 {
@@ -116,16 +120,13 @@ static int boot(struct live *live, const struct config *config, struct error *er
 	__attribute__((cleanup(shared_close))) struct shared shared = {0};
 	autoclose int joined = -1;
 	struct vm_events events = live_vm_events;
-	static const struct vm_macos macos = {.hardware_model_fd = LIVE_MODEL,
-					      .machine_identifier_fd = LIVE_IDENTIFIER,
-					      .auxiliary_fd = LIVE_AUXILIARY};
 	struct vm_boot spec = {
 		.config = config,
 		.label = label,
 		.accelerator = live->ticket.accelerator,
 		.kernel_fd = live->ticket.macos ? -1 : LIVE_KERNEL,
 		.initrd_fd = live->ticket.macos ? -1 : LIVE_INITRD,
-		.macos = live->ticket.macos ? &macos : NULL,
+		.macos = live->ticket.macos ? &macos_files : NULL,
 		.use = live->ticket.reader   ? VM_READ
 		       : live->ticket.writer ? VM_WRITE
 					     : VM_RUN,
