@@ -27,6 +27,12 @@ static bool asks_ram_root(const struct config *config, char path[REFUSAL_PATH])
 	return !config->rootfs_path;
 }
 
+static bool asks_macos(const struct config *config, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return config->macos.hardware_model != NULL;
+}
+
 static bool asks_any_layer(const struct config *config, char path[REFUSAL_PATH])
 {
 	(void)path;
@@ -118,6 +124,7 @@ const struct backend_refusal hyperv_refusals[] = {
 	 "a root in memory is two RAM disks in one file, which this supervisor does not put "
 	 "together",
 	 asks_ram_root},
+	{"macos", "macOS guests are run by Apple's Virtualization.framework alone", asks_macos},
 	{"rootfsBase", "Hyper-V reads no qcow2 layers", asks_any_layer},
 	{"shares", "no file server for the guest is built for Windows" IN_ROOTFS, asks_any_shares},
 	{"bundles", "no file system is built of an archive on Windows" IN_ROOTFS, asks_bundles},
