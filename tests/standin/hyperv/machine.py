@@ -4,6 +4,7 @@ document's; before it stand the words that a kernel needs under TCG (src/backend
 machine's and not the document's. The disks are virtio in the order of controllers and LUNs: /dev/vda where Hyper-V has
 /dev/sda, or SCSI where the setting `scsi` says so, for kernels that have virtio-scsi."""
 
+import contextlib
 import ctypes
 import json
 import os
@@ -154,6 +155,9 @@ class Machine:
         self.monitor.reader.join()
         self.vsockd.kill()
         self.vsockd.wait()
+        for port in self.host_ports.values():
+            with contextlib.suppress(OSError):  # who waits for a dial is waked by this, and not by the close
+                port.shutdown(socket.SHUT_RDWR)
         for made in (self.serial, self.vsock, *self.host_ports.values()):
             made.close()
         for word in os.listdir(self.place):
