@@ -5,6 +5,7 @@ machine's and not the document's. The disks are virtio in the order of controlle
 /dev/sda, or SCSI where the setting `scsi` says so, for kernels that have virtio-scsi. The word that keeps virtio's sockets
 out, so that Hyper-V's have their place, is left out: here the guest has virtio's."""
 
+import contextlib
 import ctypes
 import json
 import os
@@ -157,6 +158,9 @@ class Machine:
         self.monitor.reader.join()
         self.vsockd.kill()
         self.vsockd.wait()
+        for port in self.host_ports.values():
+            with contextlib.suppress(OSError):  # who waits for a dial is waked by this, and not by the close
+                port.shutdown(socket.SHUT_RDWR)
         for made in (self.serial, self.vsock, *self.host_ports.values()):
             made.close()
         for word in os.listdir(self.place):
