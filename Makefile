@@ -12,14 +12,22 @@
 # make soak bench long tests, and the figures; make soak TESTS=alone   one stage: unit, fuzz, e2e (two workers), alone,
 #                 sanitized, newer-qemu
 # make SANITIZE=1 ...   the same with ASan and UBSan, in build/sanitize
+# make darwin-check   compile and link for macOS what a Mac runs of it, here; `make` on a Mac builds that
 #
 # Non-recursive: every folder of src/ becomes one archive lib<folder>.a (its main.c left out), every
 # program links its main.o with the archives of the layers below it.
 
 VERSION := 0.1.0
+# The system that is built for: `make PLATFORM=darwin` with a compiler for it builds what a Mac runs anywhere.
+PLATFORM ?= $(if $(filter Darwin,$(shell uname -s)),darwin,linux)
+OTHER_PLATFORMS := $(filter-out $(PLATFORM),linux darwin)
 BUILD ?= build$(if $(SANITIZE),/sanitize)
 ifeq ($(origin CC),default)
 CC := gcc
+endif
+# Of a Mac's programs UNIVERSAL=1 makes those for both of its architectures, if its jansson is for both.
+ifdef UNIVERSAL
+override CC += -arch arm64 -arch x86_64
 endif
 CLANG ?= clang-14
 OBJCOPY ?= objcopy
@@ -29,38 +37,64 @@ PREFIX ?= /usr/local
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wcast-qual \
 	    -Werror
+OBJC_WARNINGS := -Wall -Wextra -Wshadow -Wformat=2 -Werror -Werror=objc-method-access -Werror=objc-property-implementation
 CPPFLAGS += -Isrc -Iinclude -D_GNU_SOURCE -DMICROAGENT_VERSION='"$(VERSION)"'
 , := ,
-OPT := $(if $(SANITIZE),-O1 -fno-omit-frame-pointer -fsanitize=address$(,)undefined \
+SANITIZERS := $(if $(SANITIZE),-fsanitize=address$(,)undefined)
+OPT := $(if $(SANITIZE),-O1 -fno-omit-frame-pointer $(SANITIZERS) \
 	-fno-sanitize-recover=undefined -DMICROAGENT_SANITIZE=1,-O2 -D_FORTIFY_SOURCE=2)
 BASE_CFLAGS := -std=gnu17 -g $(WARNINGS) -fstack-protector-strong -fvisibility=hidden
 # What the library is made of can stand anywhere; programs are made of it too.
 LIBRARY_FOLDERS := base contract store channel api session
 HOST_CFLAGS = $(BASE_CFLAGS) $(OPT) $(if $(filter $(LIBRARY_FOLDERS),$(firstword $(subst /, ,$(patsubst $(BUILD)/obj/%,%,$@)))),-fPIC,-fPIE)
-HOST_LDFLAGS := -pie -Wl,-z,relro,-z,now,--as-needed $(if $(SANITIZE),-fsanitize=address$(,)undefined)
+ifeq ($(PLATFORM),darwin)
+HOST_LDFLAGS := $(SANITIZERS) $(LDFLAGS)
+HOST_LIBS := -ljansson $(LDLIBS)
+AR_FLAGS := qcs
+else
+HOST_LDFLAGS := -pie -Wl,-z,relro,-z,now,--as-needed $(SANITIZERS)
+HOST_LIBS := -ljansson -lmd
+AR_FLAGS := qcsD
+endif
 # The guest's binary is static and runs as PID 1, where no sanitizer runtime can live.
 GUEST_CFLAGS := $(BASE_CFLAGS) -Os -ffunction-sections -fdata-sections -fno-pie
 GUEST_LDFLAGS := -static -no-pie -Wl,--gc-sections
 
+# A Mac has the system's own VMM and no program that is Linux through and through. Of the artifact's files it has those that
+# hash: what is booted there is made on Linux. Of the backends' parts it has what is pure.
+ifeq ($(PLATFORM),darwin)
+FOLDERS := base contract store channel backend/parts backend/applevf supervisor artifact api session cli
+BACKENDS := applevf
+OTHER_PROGRAMS := microagent-artifact
+ONLY_backend/parts := src/backend/parts/bounds.c
+ONLY_artifact := $(addprefix src/artifact/,answer.c cpio_find.c digest.c progress.c sha256.c signals.c tool_path.c) \
+	$(wildcard src/artifact/darwin/*.c)
+ARTIFACT_LIBS := $(HOST_LIBS)
+# The framework weakly, so that a program can say that it is missing.
+SUPERVISOR_LIBS := -framework Foundation -weak_framework Virtualization -framework Security $(HOST_LIBS)
+else
 FOLDERS := base contract store channel backend/parts backend/qemu backend/firecracker backend/applevf supervisor vsockd netgate artifact guest api session cli
 BACKENDS := qemu firecracker
+OTHER_PROGRAMS := microagent-vsockd microagent-netgate microagent-artifact microagent-init
+ARTIFACT_LIBS := -ljansson -larchive -lcrypto -lext2fs -lseccomp
+SUPERVISOR_LIBS := $(HOST_LIBS) -lseccomp
+endif
 lib = $(BUILD)/lib/lib$(subst /,-,$(1)).a
 # A room with its wings. What is of one system alone is in a folder that is called after it, wherever that is.
-PLATFORM := $(if $(filter Darwin,$(shell uname -s)),darwin,linux)
-OTHER_PLATFORMS := $(filter-out $(PLATFORM),linux darwin)
 wings = $(filter-out $(addprefix %/,$(OTHER_PLATFORMS)),$(patsubst %/,%,$(wildcard src/$(1)/ src/$(1)/*/ src/$(1)/*/*/ src/$(1)/*/*/*/)))
-sources = $(filter-out %/main.c,$(wildcard $(addsuffix /*.c,$(call wings,$(1)))))
-objects = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(1))
+# Objective-C is for a Mac's frameworks. Of a folder that has ONLY_<folder> there are those files alone.
+LANGUAGES := c $(if $(filter darwin,$(PLATFORM)),m)
+sources = $(or $(ONLY_$(1)),$(filter-out %/main.c,$(wildcard $(foreach l,$(LANGUAGES),$(addsuffix /*.$(l),$(call wings,$(1)))))))
+objects = $(patsubst src/%,$(BUILD)/obj/%.o,$(basename $(1)))
 
-PROGRAMS := microagent $(BACKENDS:%=microagent-%-supervisor) microagent-vsockd microagent-netgate \
-	    microagent-artifact microagent-init
+PROGRAMS := microagent $(BACKENDS:%=microagent-%-supervisor) $(OTHER_PROGRAMS)
 BINARIES := $(addprefix $(BUILD)/bin/,$(PROGRAMS))
 
 # A guest of another architecture than this system's has an init of its own. It needs a cross compiler and a
 # sysroot: with both there it is made with the rest, and `make arm64-init` gets them first.
 SYSROOT ?= build/sysroot-arm64
 CROSS := aarch64-linux-gnu-
-FOREIGN_INIT := $(if $(filter aarch64,$(shell uname -m)),,$(BUILD)/bin/microagent-init-arm64)
+FOREIGN_INIT := $(if $(filter aarch64 arm64,$(shell uname -m))$(filter darwin,$(PLATFORM)),,$(BUILD)/bin/microagent-init-arm64)
 HAVE_CROSS := $(and $(FOREIGN_INIT),$(wildcard $(SYSROOT)/.complete),$(shell command -v $(CROSS)gcc))
 ifneq ($(or $(HAVE_CROSS),$(filter arm64 arm64-init test soak bench,$(MAKECMDGOALS))),)
 BINARIES += $(FOREIGN_INIT)
@@ -72,7 +106,11 @@ endif
 
 # The library: its name says which programs it can serve, and changes when a symbol or a struct does.
 SONAME := libmicroagent.so.0
+ifeq ($(PLATFORM),darwin)
+LIBRARIES := $(BUILD)/lib/libmicroagent.0.dylib
+else
 LIBRARIES := $(BUILD)/lib/libmicroagent.so.$(VERSION) $(BUILD)/lib/libmicroagent.a
+endif
 
 all: $(BINARIES) $(LIBRARIES)
 
@@ -86,13 +124,24 @@ $(BUILD)/obj/%.o: src/%.c | $(FIRST)
 	@mkdir -p $(@D)
 	$(call say,CC   )$(CC) $(CPPFLAGS) $(HOST_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+# Reference counts by hand, as the stand-in's run time has no others.
+$(BUILD)/obj/%.o: src/%.m
+	@mkdir -p $(@D)
+	$(call say,OBJC )$(CC) $(CPPFLAGS) $(OPT) -std=gnu17 -g $(OBJC_WARNINGS) -fblocks -fvisibility=hidden -MMD -MP -c -o $@ $<
+
 define archive
 $(call lib,$(1)): $(call objects,$(call sources,$(1)))
 	@mkdir -p $$(@D)
 	@rm -f $$@
-	$$(call say,AR   )$$(AR) qcsD $$@ $$^
+	$$(call say,AR   )$$(AR) $(AR_FLAGS) $$@ $$^
 endef
 $(foreach f,$(FOLDERS),$(eval $(call archive,$(f))))
+
+# All that folders are made of, and nothing linked: `make objects FOLDERS=base`.
+OBJECTS = $(foreach f,$(FOLDERS),$(call objects,$(call sources,$(f))))
+objects: $(OBJECTS)
+list-objects:
+	@echo $(OBJECTS)
 
 $(BUILD)/guest/%.o: src/%.c | $(FIRST)
 	@mkdir -p $(@D)
@@ -106,7 +155,13 @@ $(BUILD)/bin/$(1): $(BUILD)/obj/$(2)/main.o $(foreach l,$(3),$(call lib,$(l)))
 	@mkdir -p $$(@D)
 	$$(call say,LD   )$$(CC) $$(HOST_LDFLAGS) -o $$@ $$^ $(4)
 endef
-$(eval $(call program,microagent,cli,cli session api channel store contract base,-ljansson -lmd))
+$(eval $(call program,microagent,cli,cli session api channel store contract base,$(HOST_LIBS)))
+
+# On a Mac a program may make machines only if it is signed for that, which anybody may do (ad hoc).
+ifeq ($(PLATFORM),darwin)
+CODESIGN ?= codesign
+SIGN = $(CODESIGN) --force --sign - --entitlements src/backend/applevf/entitlements.plist $@
+endif
 
 # A supervisor for each backend: the same objects, and a main.o that names its struct.
 $(BUILD)/obj/supervisor/main-%.o: src/supervisor/main.c | $(FIRST)
@@ -116,46 +171,17 @@ define supervisor
 $(BUILD)/bin/microagent-$(1)-supervisor: $(BUILD)/obj/supervisor/main-$(1).o \
 		$(foreach l,supervisor backend-$(1) backend-parts channel store contract base,$(call lib,$(l)))
 	@mkdir -p $$(@D)
-	$$(call say,LD   )$$(CC) $$(HOST_LDFLAGS) -o $$@ $$^ -ljansson -lmd -lseccomp
+	$$(call say,LD   )$$(CC) $$(HOST_LDFLAGS) -o $$@ $$^ $$(SUPERVISOR_LIBS)
+	$$(SIGN)
 endef
 $(foreach b,$(BACKENDS),$(eval $(call supervisor,$(b))))
 
-# --- Virtualization.framework -------------------------------------------------------------------
-
-# The supervisor of Macs: the common objects, backend/applevf in C and Objective-C, and Apple's frameworks. Elsewhere a
-# stand-in takes their place (tests/standin/virtualization), compiled by clang for GNUstep's runtime.
-APPLEVF := microagent-applevf-supervisor
-APPLEVF_SOURCES := $(wildcard src/backend/applevf/*.m)
-APPLEVF_LIBS := $(foreach l,supervisor backend-applevf backend-parts channel store contract base,$(call lib,$(l)))
-# All that it has of the parts, which are Linux's.
-APPLEVF_PARTS := bounds
-OBJC_WARNINGS := -Wall -Wextra -Wshadow -Wformat=2 -Werror -Werror=objc-method-access -Werror=objc-property-implementation
-
-# On a Mac: UNIVERSAL=1 is for both of its architectures, if jansson is too. Signed ad hoc, since without its entitlement
-# it may make no machine. The framework is linked weakly, so that the program can say that it is missing.
-ifeq ($(PLATFORM),darwin)
-ifdef UNIVERSAL
-CC += -arch arm64 -arch x86_64
-endif
-BINARIES += $(BUILD)/bin/$(APPLEVF)
-$(BUILD)/obj/%.o: src/%.m
-	@mkdir -p $(@D)
-	$(call say,OBJC )$(CC) $(CPPFLAGS) -std=gnu17 -g $(OPT) -fblocks -fvisibility=hidden $(OBJC_WARNINGS) -MMD -MP -c -o $@ $<
-$(BUILD)/bin/$(APPLEVF): $(BUILD)/obj/supervisor/main-applevf.o $(APPLEVF_SOURCES:src/%.m=$(BUILD)/obj/%.o) \
-		$(APPLEVF_PARTS:%=$(BUILD)/obj/backend/parts/%.o) $(filter-out $(call lib,backend-parts),$(APPLEVF_LIBS)) \
-		src/backend/applevf/entitlements.plist
-	@mkdir -p $(@D)
-	$(call say,LD   )$(CC) $(HOST_LDFLAGS) -o $@ $(filter %.o %.a,$^) \
-		-framework Foundation -weak_framework Virtualization -framework Security $(HOST_LIBS)
-	codesign --force --sign - --entitlements src/backend/applevf/entitlements.plist $@
-endif
-
 $(eval $(call program,microagent-vsockd,vsockd,vsockd base,-lseccomp))
 $(eval $(call program,microagent-netgate,netgate,netgate base,-lseccomp))
-$(eval $(call program,microagent-artifact,artifact,artifact store contract base,-ljansson -larchive -lcrypto -lext2fs -lseccomp))
+$(eval $(call program,microagent-artifact,artifact,artifact store contract base,$(ARTIFACT_LIBS)))
 
 # Isolation is for daemons of the host; in the guest it would pull in a static libseccomp.
-GUEST_SOURCES := $(filter-out src/base/platform/linux/isolate%.c,$(call sources,base) $(call sources,guest) src/guest/main.c)
+GUEST_SOURCES := $(filter-out src/base/platform/linux/isolate%.c %/sha256.c,$(call sources,base) $(call sources,guest) src/guest/main.c)
 GUEST_OBJECTS := $(patsubst src/%.c,$(BUILD)/guest/%.o,$(GUEST_SOURCES))
 $(BUILD)/bin/microagent-init: $(GUEST_OBJECTS)
 	@mkdir -p $(@D)
@@ -192,6 +218,11 @@ $(BUILD)/lib/libmicroagent.so.$(VERSION): $(LIBRARY_OBJECTS) src/api/exported.ma
 	$(call say,LD   )$(CC) $(filter-out -pie,$(HOST_LDFLAGS)) -shared -Wl,-soname,$(SONAME) -Wl,-z,defs \
 		-Wl,--version-script=src/api/exported.map -o $@ $(LIBRARY_OBJECTS) -ljansson -lmd
 
+# What is hidden stays so; the public names are marked in their headers.
+$(BUILD)/lib/libmicroagent.0.dylib: $(LIBRARY_OBJECTS)
+	@mkdir -p $(@D)
+	$(call say,LD   )$(CC) $(HOST_LDFLAGS) -dynamiclib -install_name @rpath/$(@F) -o $@ $^ $(HOST_LIBS)
+
 # One object in which every name but the public ones is local, so that no program's own clash with them.
 $(BUILD)/lib/libmicroagent.o: $(LIBRARY_OBJECTS)
 	@mkdir -p $(@D)
@@ -199,7 +230,7 @@ $(BUILD)/lib/libmicroagent.o: $(LIBRARY_OBJECTS)
 	@$(OBJCOPY) --localize-hidden $@
 $(BUILD)/lib/libmicroagent.a: $(BUILD)/lib/libmicroagent.o
 	@rm -f $@
-	$(call say,AR   )$(AR) qcsD $@ $^
+	$(call say,AR   )$(AR) $(AR_FLAGS) $@ $^
 
 # --- tests ---------------------------------------------------------------------------------------
 
@@ -225,7 +256,7 @@ unit: $(UNIT)
 
 # The stand-in for Firecracker has the vsock device in its own process, a Python's, where no sanitizer's runtime is.
 STANDIN_SOURCES := tests/standin/firecracker/vsock.c src/backend/qemu/tsc.c \
-	$(filter-out src/base/platform/linux/isolate%.c src/vsockd/isolate.c src/vsockd/seccomp.c src/vsockd/options.c,$(call sources,vsockd) $(call sources,base))
+	$(filter-out src/base/platform/linux/isolate%.c %/sha256.c src/vsockd/isolate.c src/vsockd/seccomp.c src/vsockd/options.c,$(call sources,vsockd) $(call sources,base))
 $(BUILD)/standin/%.o: %.c | $(FIRST)
 	@mkdir -p $(@D)
 	$(call say,CC   )$(CC) $(CPPFLAGS) $(BASE_CFLAGS) -O2 -fPIC -MMD -MP -c -o $@ $<
@@ -236,8 +267,10 @@ $(BUILD)/standin/libvsock.so: $(patsubst %.c,$(BUILD)/standin/%.o,$(STANDIN_SOUR
 standin: $(BUILD)/standin/libvsock.so
 include tests/standin/virtualization/rules.mk
 
-# The supervisor of Macs on the stand-in for the framework.
-STANDIN_APPLEVF := $(BUILD)/standin/bin/$(APPLEVF)
+# The supervisor of Macs, on the stand-in for the framework: its Objective-C is compiled by clang for GNUstep's run time.
+STANDIN_APPLEVF := $(BUILD)/standin/bin/microagent-applevf-supervisor
+APPLEVF_SOURCES := $(wildcard src/backend/applevf/*.m)
+APPLEVF_LIBS := $(foreach l,supervisor backend-applevf backend-parts channel store contract base,$(call lib,$(l)))
 $(BUILD)/standin/obj/%.o: src/%.m | $(FIRST)
 	@mkdir -p $(@D)
 	$(call say,OBJC )$(CLANG) $(CPPFLAGS) $(VZ_CFLAGS) $(OBJC_WARNINGS) -fPIE -MMD -MP -c -o $@ $<
@@ -262,7 +295,7 @@ $(FUZZ_BUILD)/libhost.a: $(call fuzz_objects,$(filter-out guest,$(FOLDERS)))
 $(FUZZ_BUILD)/libguest.a: $(call fuzz_objects,guest base)
 $(FUZZ_BUILD)/lib%.a:
 	@rm -f $@
-	$(call say,AR   )$(AR) qcsD $@ $^
+	$(call say,AR   )$(AR) $(AR_FLAGS) $@ $^
 fuzz_link = $(call say,FUZZ )$(CLANG) $(CPPFLAGS) $(FUZZ_CFLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< \
 	$(FUZZ_BUILD)/lib$(1).a -ljansson -larchive -lcrypto -lext2fs -lmd -lseccomp
 $(FUZZ_BUILD)/bin/fuzz_agent_%: tests/fuzz/fuzz_agent_%.c $(FUZZ_BUILD)/libguest.a
@@ -290,6 +323,10 @@ bench: setup standin
 lint:
 	scripts/install-packages.sh lint
 	scripts/lint.sh
+
+darwin-check:
+	scripts/install-packages.sh darwin
+	scripts/darwin-check.sh
 
 # --- a fresh machine -----------------------------------------------------------------------------
 
@@ -359,6 +396,6 @@ clean:
 
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)
 
-.PHONY: all setup packages sysroot arm64 arm64-init run unit fuzz test soak bench lint man install uninstall clean standin
+.PHONY: all objects list-objects setup packages darwin-check sysroot arm64 arm64-init run unit fuzz test soak bench lint man install uninstall clean standin
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -391,10 +391,12 @@ json_t *microagent_events(struct microagent *agent, const char *name, struct err
 int microagent_is_running(struct microagent *agent, const char *name, bool *running,
 			  struct error *err);
 /* Waits until the log may have grown, the workspace's machine has ended or started, or `cancel` is
- * readable (-1: never). *running says whether something of the workspace lives. watch is an inotify
- * descriptor made by microagent_log_watch(). 1, and *running untouched: nobody reads `out` any more
+ * readable (-1: never). *running says whether something of the workspace lives. watch is a
+ * descriptor made by microagent_log_watch(), and given back by microagent_log_unwatch(). 1, and
+ * *running untouched: nobody reads `out` any more
  * (-1: not looked at), so that a quiet machine does not keep its reader's pipeline alive. */
 int microagent_log_watch(struct microagent *agent, const char *name, struct error *err);
+void microagent_log_unwatch(int watch);
 int microagent_log_wait(struct microagent *agent, const char *name, int watch, int out, int cancel,
 			bool *running, struct error *err);
 

@@ -6,6 +6,7 @@ if anything does:
   includes  an include against the order of the folders in CONTRIBUTING.md
   files     a file of more than 500 lines
   functions a function of more than 60 lines
+  systems   a system's own header, name or path where it would not compile, or not work, on the others
   names     a static function whose name another file of src/ gives to one of its own
 """
 
@@ -151,11 +152,44 @@ def names():
         for found in head.finditer(text_of(name)):
             found_in[found[1]].add(name)
     for function, where in sorted(found_in.items()):
+        where = {name for name in where if "darwin" not in name.split("/")} or where
         if len(where) > 1 and function not in SHARED_NAMES:
             yield f"{function}(): static in {len(where)} files: {' '.join(sorted(where))}"
 
 
-RULES = {"includes": includes, "files": files, "functions": functions, "names": names}
+# --- systems ----------------------------------------------------------------------------------------------------------
+
+# What every system has that we run on; the folders of one system, named after it, are free, and so are programs that
+# are Linux's through and through.
+PORTABLE = ("base", "contract", "store", "channel", "backend/backend.h", "supervisor", "api", "session", "cli")
+SYSTEMS = ("linux", "darwin")
+SYSTEM_HEADER = re.compile(
+    r"(linux|asm|mach|malloc|os|dispatch|CommonCrypto|Availability\w*|TargetConditionals)(/|\.h)|"
+    r"(seccomp|elf|malloc|libproc|crt_externs|copyfile|notify|sha2|sha256)\.h|"
+    r"sys/(epoll|eventfd|inotify|signalfd|timerfd|pidfd|prctl|syscall|sendfile|fanotify|vfs|statfs|capability|random|"
+    r"sysmacros|xattr|mount|event|clonefile|sysctl|proc_info)\.h")
+SYSTEM_CODE = (
+    (re.compile(r"^\s*#\s*(?:el)?if.*\b(__linux__|__APPLE__|__MACH__|__gnu_linux__|_WIN32)"), "a system asked for by name"),
+    (re.compile(r'"/proc/'), "Linux's /proc"),
+    (re.compile(r'"[^"\n]*\b(?:linux|darwin)/[^"\n]*\.h"'), "a header of one system"),
+)
+
+
+def systems():
+    for name in tracked("src/*.c", "src/*.h", "src/*.m"):
+        inside = name[len("src/"):]
+        if not any(is_within(inside, place) for place in PORTABLE) or set(SYSTEMS) & set(name.split("/")):
+            continue
+        for number, line in enumerate(text_of(name).splitlines(), 1):
+            header = re.match(r"\s*#\s*include\s+<([^>]*)>", line)
+            if header and SYSTEM_HEADER.match(header[1]):
+                yield f"{name}:{number}: <{header[1]}> is for files in a folder named {' or '.join(SYSTEMS)}"
+            for pattern, what in SYSTEM_CODE:
+                if pattern.search(line):
+                    yield f"{name}:{number}: {what}, which is for files in a folder named {' or '.join(SYSTEMS)}"
+
+
+RULES = {"includes": includes, "files": files, "functions": functions, "systems": systems, "names": names}
 
 
 def main(words):

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Installs the Debian packages of the named sets (run, test, bench, arm64, lint) that are missing. Quick and
+# Installs the Debian packages of the named sets (run, test, bench, arm64, darwin, lint) that are missing. Quick and
 # without a network when none is; uses sudo only when not root.
 set -eu
 
@@ -14,6 +14,10 @@ test_set="clang-14 libclang-rt-14-dev libcmocka-dev python3 python3-yaml python3
 bench_set="runc openssh-client git"
 # To build for arm64 (scripts/fetch-sysroot.sh has the libraries) and to run its machines.
 arm64_set="gcc-aarch64-linux-gnu binutils-aarch64-linux-gnu qemu-system-arm"
+# To compile and link for macOS (scripts/darwin-check.sh). npm comes with Debian's package of that name or with another
+# nodejs, which that would replace.
+darwin_set="clang-14 lld-14 llvm-14 openssl libjansson-dev libxxhash-dev"
+command -v npm >/dev/null || darwin_set="$darwin_set npm"
 lint_set="clang-format clang-tidy cppcheck shellcheck codespell pyflakes3"
 
 wanted=""
@@ -23,9 +27,10 @@ for set_name in "$@"; do
 	test) wanted="$wanted $test_set" ;;
 	bench) wanted="$wanted $bench_set" ;;
 	arm64) wanted="$wanted $arm64_set" ;;
-	lint) wanted="$wanted $run_set $lint_set" ;;
+	darwin) wanted="$wanted $darwin_set" ;;
+	lint) wanted="$wanted $run_set $lint_set $darwin_set" ;;
 	*)
-		echo "install-packages.sh: no package set '$set_name' (run, test, bench, arm64, lint)" >&2
+		echo "install-packages.sh: no package set '$set_name' (run, test, bench, arm64, darwin, lint)" >&2
 		exit 2
 		;;
 	esac

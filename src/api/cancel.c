@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "api/guest.h"
 #include "base/cleanup.h"
+#include "base/platform/waitable.h"
 
 struct microagent_cancel *microagent_cancel_new(struct error *err)
 {
@@ -15,9 +15,9 @@ struct microagent_cancel *microagent_cancel_new(struct error *err)
 		error_errno(err, ENOMEM, "cancel");
 		return NULL;
 	}
-	cancel->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	cancel->fd = wake_open();
 	if (cancel->fd < 0) {
-		error_errno(err, errno, "eventfd");
+		error_errno(err, errno, "cancel");
 		free(cancel);
 		return NULL;
 	}
@@ -26,12 +26,7 @@ struct microagent_cancel *microagent_cancel_new(struct error *err)
 
 void microagent_cancel_fire(struct microagent_cancel *cancel)
 {
-	const uint64_t one = 1;
-	int saved = errno;
-
-	/* It fails only when it has been thrown 2^64 times. */
-	(void)!write(cancel->fd, &one, sizeof(one));
-	errno = saved;
+	wake_raise(cancel->fd);
 }
 
 int microagent_cancel_fd(const struct microagent_cancel *cancel)

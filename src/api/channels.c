@@ -26,7 +26,9 @@ static json_int_t port_of(const char *text, size_t len, json_int_t most)
 /* The last of c among the first len characters. */
 static const char *last_of(const char *text, size_t len, char c)
 {
-	return memrchr(text, c, len);
+	while (len > 0 && text[len - 1] != c)
+		len--;
+	return len > 0 ? text + len - 1 : NULL;
 }
 
 /* HOST as the contract has it: without the brackets that keep an IPv6 address apart. */

@@ -4,6 +4,7 @@
 #define API_DOCTOR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "api/api.h"
 
@@ -25,6 +26,19 @@ void finding_remedy(struct finding *out, const char *remedy);
 typedef void check_fn(const struct microagent *agent, const json_t *host, struct finding *out);
 
 bool doctor_in_path(const char *program);
+
+struct doctor_check {
+	const char *name;
+	check_fn *fn;
+	const char *backend; /* of its hosts alone; NULL: of all */
+};
+
+/* --- linux, darwin: what is asked of that system --------------------------------------------- */
+
+extern const struct doctor_check doctor_system_checks[];
+extern const size_t doctor_system_check_count;
+/* Where there is no network but isolated. */
+void doctor_network_remedy(struct finding *out);
 
 /* --- doctor_files.c: what lies in the cache and in the state directory ----------------------- */
 

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "base/platform/file.h"
 #include "channel/guest_init.h"
 
 void doctor_kernel(const struct microagent *agent, const json_t *host, struct finding *out)
@@ -178,32 +179,20 @@ static int open_nearest(const char *path, struct error *err)
 	return fd < 0 ? error_errno(err, errno, "%s", dir) : fd;
 }
 
-/* *method: "reflink" or "copy", as a file of that directory is cloned. */
-static int probe_clone(const char *path, const char **method, struct error *err)
-{
-	autoclose int dir = open_nearest(path, err);
-	autoclose int from = -1, to = -1;
-
-	if (dir < 0)
-		return -1;
-	from = openat(dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	to = openat(dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (from < 0 || to < 0)
-		return error_errno(err, errno, "%s", path);
-	return path_clone_data(from, to, method, err);
-}
-
 /* Tried, not guessed from the file system's name. */
 void doctor_session_disks(const struct microagent *agent, const json_t *host, struct finding *out)
 {
 	struct error why = {0};
-	const char *method = NULL;
+	autoclose int dir = open_nearest(agent->state_path, &why);
+	int cloned = dir < 0 ? -1 : file_try_clone(dir);
 
 	(void)host;
-	if (probe_clone(agent->state_path, &method, &why) < 0)
+	if (dir >= 0 && cloned < 0)
+		error_errno(&why, errno, "%s", agent->state_path);
+	if (cloned < 0)
 		finding_detail(out, VERDICT_DEGRADED, "it cannot be tried how they are cloned: %s",
 			       why.msg);
-	else if (strcmp(method, "reflink") == 0)
+	else if (cloned)
 		finding_detail(out, VERDICT_OK, "reflink: clones of the base's disk");
 	else if (!agent->backend->layers)
 		finding_detail(

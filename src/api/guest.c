@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <unistd.h>
 
 #include "api/explain.h"
@@ -15,6 +14,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/limits.h"
+#include "base/platform/dir_watch.h"
 
 /* --- connecting ------------------------------------------------------------------------------ */
 
@@ -73,15 +73,11 @@ static int try_once(struct microagent_guest *guest, uint64_t deadline_ns, struct
 
 static int watch_directory(const struct workspace *ws, struct error *err)
 {
-	autoclose int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	char path[64];
+	autowatch int watch = dir_watch_open();
 
-	if (watch < 0)
-		return error_errno(err, errno, "inotify");
-	snprintf(path, sizeof(path), "/proc/self/fd/%d/.", ws->fd);
-	if (inotify_add_watch(watch, path, IN_CREATE | IN_MOVED_TO | IN_DELETE_SELF | IN_ONLYDIR) <
-	    0)
-		return error_errno(err, errno, "inotify");
+	if (watch < 0 || dir_watch_add(watch, ws->fd, ".",
+				       DIR_WATCH_MADE | DIR_WATCH_MOVED_IN | DIR_WATCH_GONE) < 0)
+		return error_errno(err, errno, "watch of the workspace");
 	return steal_fd(&watch);
 }
 
@@ -103,14 +99,12 @@ static bool may_still_run(const struct microagent_guest *guest, const struct err
 static int wait_for_change(int watch, uint64_t deadline_ns)
 {
 	uint64_t now = clock_mono_ns(), again = now + limit_get(LIMIT_ACCEPT_AGAIN_MS) * NS_PER_MS;
-	char events[4096];
 	struct error ignored;
 
 	if (now >= deadline_ns)
 		return -1;
 	fd_wait(watch, POLLIN, again < deadline_ns ? again : deadline_ns, &ignored);
-	while (read(watch, events, sizeof(events)) > 0)
-		;
+	(void)dir_watch_take(watch, NULL, NULL);
 	return 0;
 }
 
@@ -119,7 +113,7 @@ static int wait_for_guest(struct microagent_guest *guest, uint32_t timeout_ms, s
 	uint64_t deadline_ns = deadline_of(timeout_ms);
 	/* Looking once takes as long as it takes to reach a guest. */
 	uint64_t once_ns = deadline_of((uint32_t)limit_get(LIMIT_DIAL_MS));
-	autoclose int watch = watch_directory(&guest->existing.ws, err);
+	autowatch int watch = watch_directory(&guest->existing.ws, err);
 	struct error why = {0};
 
 	if (watch < 0)

@@ -2,8 +2,6 @@
 /* Files on the guest handle: what api/files.c does for a running workspace, with a time limit. */
 #include <errno.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "api/explain.h"
@@ -12,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "base/platform/waitable.h"
 
 /* What ends a transfer: one descriptor that is readable when any of its reasons is there. */
 struct ending {
@@ -21,9 +20,7 @@ struct ending {
 
 static int add_reason(struct ending *ending, int fd, struct error *err)
 {
-	struct epoll_event event = {.events = EPOLLIN};
-
-	if (fd >= 0 && epoll_ctl(ending->any, EPOLL_CTL_ADD, fd, &event) < 0 && errno != EEXIST)
+	if (fd >= 0 && any_fd_add(ending->any, fd) < 0)
 		return error_errno(err, errno, "cancel");
 	return 0;
 }
@@ -38,15 +35,11 @@ static void ending_close(struct ending *ending)
 
 static int set_timer(struct ending *ending, uint32_t timeout_ms, struct error *err)
 {
-	const struct itimerspec when = {
-		.it_value = {.tv_sec = timeout_ms / 1000,
-			     .tv_nsec = (long)(timeout_ms % 1000) * 1000000}};
-
 	ending->timeout_ms = timeout_ms;
 	if (timeout_ms == 0)
 		return 0;
-	ending->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (ending->timer < 0 || timerfd_settime(ending->timer, 0, &when, NULL) < 0)
+	ending->timer = timer_fd_open(timeout_ms);
+	if (ending->timer < 0)
 		return error_errno(err, errno, "timer");
 	return add_reason(ending, ending->timer, err);
 }
@@ -55,9 +48,9 @@ static int set_timer(struct ending *ending, uint32_t timeout_ms, struct error *e
 static int ending_open(struct ending *ending, const struct microagent_run_limits *limits, int also,
 		       struct error *err)
 {
-	*ending = (struct ending){.any = epoll_create1(EPOLL_CLOEXEC), .timer = -1};
+	*ending = (struct ending){.any = any_fd_open(), .timer = -1};
 	if (ending->any < 0)
-		return error_errno(err, errno, "epoll");
+		return error_errno(err, errno, "cancel");
 	if ((limits && (set_timer(ending, limits->timeout_ms, err) < 0 ||
 			add_reason(ending, cancel_fd(limits->cancel), err) < 0)) ||
 	    add_reason(ending, also > 0 ? also : -1, err) < 0) {
@@ -70,9 +63,7 @@ static int ending_open(struct ending *ending, const struct microagent_run_limits
 /* Closes it, and says whether it was the time. */
 static int guest_files_conclude(struct ending *ending, int status, struct error *err)
 {
-	uint64_t expired;
-	bool late = status < 0 && ending->timer >= 0 &&
-		    read(ending->timer, &expired, sizeof(expired)) > 0;
+	bool late = status < 0 && ending->timer >= 0 && timer_fd_is_due(ending->timer);
 
 	if (late)
 		error_set(err, ERR_TIMEOUT,

@@ -12,7 +12,6 @@
 #include "api/doctor.h"
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "base/platform/linux/userns.h"
 #include "channel/program.h"
 
 int microagent_host(struct microagent *agent, json_t **response, struct error *err)
@@ -155,111 +154,6 @@ static void check_architecture_here(const struct microagent *agent, const json_t
 	finding_detail(out, VERDICT_OK, "%s%s", *own ? own : "not known", others);
 }
 
-static void check_accelerator(const struct microagent *agent, const json_t *host,
-			      struct finding *out)
-{
-	const char *name = json_text(host, "accelerator", ""),
-		   *reason = json_text(host, "acceleratorReason", "");
-
-	bool kvm = strcmp(name, "kvm") == 0;
-
-	(void)agent;
-	if (kvm && json_is_true(json_object_get(host, "kvmAvailable"))) {
-		finding_detail(out, VERDICT_OK, "kvm: %s", reason);
-		return;
-	}
-	if (!*name) {
-		finding_detail(out, VERDICT_FAILED, "not known: the supervisor does not say");
-		return;
-	}
-	/* There is one, and where it is not had nothing of this host's mends it. */
-	if (strcmp(name, "platform") == 0) {
-		finding_detail(out,
-			       json_is_true(json_object_get(host, "virtualizationSupported"))
-				       ? VERDICT_OK
-				       : VERDICT_FAILED,
-			       "%s", reason);
-		return;
-	}
-	if (kvm)
-		finding_detail(out, VERDICT_FAILED, "kvm, without which it runs no machine: %s",
-			       reason);
-	else
-		finding_detail(out, VERDICT_DEGRADED, "%s: %s; emulation is no security boundary",
-			       name, reason);
-	if (access("/dev/kvm", F_OK) < 0)
-		finding_remedy(out,
-			       "switch virtualisation on in the firmware (on a virtual machine: "
-			       "nested virtualisation), then sudo modprobe kvm");
-	else if (access("/dev/kvm", R_OK | W_OK) < 0)
-		finding_remedy(out, "sudo usermod -aG kvm $(id -un), then log in again");
-}
-
-static void check_confinement(const struct microagent *agent, const json_t *host,
-			      struct finding *out)
-{
-	const char *name = json_text(host, "confinement", "");
-	const char *reason = json_text(host, "confinementReason", "");
-	const char *setting = userns_setting("/proc/sys");
-	char remedy[96];
-
-	(void)agent;
-	if (strcmp(name, "cell") == 0) {
-		finding_detail(out, VERDICT_OK, "cell%s%s", *reason ? ": " : "", reason);
-		return;
-	}
-	if (strcmp(name, "platform") == 0) {
-		finding_detail(out, VERDICT_OK, "by the system alone: %s", reason);
-		return;
-	}
-	finding_detail(out, VERDICT_FAILED, "%s%s%s", *name ? "no cell, no machine" : "not known",
-		       *reason ? ": " : "", reason);
-	if (!doctor_in_path("bwrap"))
-		finding_remedy(out, "sudo apt-get install bubblewrap");
-	else if (setting && snprintf(remedy, sizeof(remedy), "sudo sysctl -w %s", setting) > 0)
-		finding_remedy(out, remedy);
-}
-
-/* Where it is missing the live supervisor, which reads what a guest writes, has a root of its own;
- * what reads archives has none. */
-static void check_landlock(const struct microagent *agent, const json_t *host, struct finding *out)
-{
-	const char *files = json_text(host, "files", "");
-
-	(void)agent;
-	if (strcmp(files, "landlock") == 0) {
-		finding_detail(out, VERDICT_OK, "supervisors are kept from this host's files");
-		return;
-	}
-	finding_detail(
-		out, VERDICT_DEGRADED, "%s are not kept from this host's files: %s",
-		strcmp(files, "root") == 0
-			? "readers of archives (supervisors are, by a root of their own)"
-			: "supervisors, which read what guests write, and readers of archives",
-		json_text(host, "filesReason", "the supervisor does not say why"));
-	if (strcmp(json_text(host, "confinement", ""), "platform") == 0)
-		return;
-	finding_remedy(out, "a kernel with CONFIG_SECURITY_LANDLOCK, and landlock in lsm= of its "
-			    "command line");
-}
-
-static void check_limits(const struct microagent *agent, const json_t *host, struct finding *out)
-{
-	const char *path = json_text(host, "cgroup", NULL);
-
-	(void)agent;
-	if (path) {
-		finding_detail(out, VERDICT_OK, "memory and processes of each machine, in %s",
-			       path);
-		return;
-	}
-	finding_detail(out, VERDICT_DEGRADED,
-		       "what a machine's processes take of memory has no bound: %s",
-		       json_text(host, "cgroupReason", "the supervisor does not say why"));
-	if (geteuid() && access("/run/systemd/system", F_OK) == 0)
-		finding_remedy(out, "systemd-run --user --scope bash");
-}
-
 /* A program of ours that must stand beside the others. */
 static void check_beside(const char *program, enum verdict missing, const char *what,
 			 struct finding *out)
@@ -295,6 +189,7 @@ static void check_host_network(const struct microagent *agent, const json_t *hos
 {
 	const char *reason = json_text(host, "natReason", "");
 
+	(void)agent;
 	if (json_is_true(json_object_get(host, "natAvailable"))) {
 		finding_detail(out, *reason ? VERDICT_DEGRADED : VERDICT_OK, "nat%s%s%s",
 			       *reason ? ": " : "", reason,
@@ -304,25 +199,19 @@ static void check_host_network(const struct microagent *agent, const json_t *hos
 	}
 	finding_detail(out, VERDICT_DEGRADED, "isolated only: %s",
 		       *reason ? reason : "the supervisor does not say why");
-	if (strcmp(agent->backend->name, "apple-vf") != 0 && !doctor_in_path("passt"))
-		finding_remedy(out, "sudo apt-get install passt");
+	doctor_network_remedy(out);
 }
 
-static const struct check {
-	const char *name;
-	check_fn *fn;
-	const char *backend; /* of its hosts alone; NULL: of all */
-} checks[] = {
+static const struct doctor_check first_checks[] = {
 	{"supervisor", check_supervisor, NULL},
 	{"qemu", check_qemu, "qemu"},
 	{"firecracker", check_firecracker, "firecracker"},
 	{"virtualization", check_applevf, "apple-vf"},
 	{"architecture", check_architecture_here, NULL},
 	{"tested", check_tested, NULL},
-	{"accelerator", check_accelerator, NULL},
-	{"confinement", check_confinement, NULL},
-	{"landlock", check_landlock, NULL},
-	{"limits", check_limits, NULL},
+};
+
+static const struct doctor_check last_checks[] = {
 	{"vsock", check_vsock, "qemu"},
 	{"network", check_host_network, NULL},
 	{"kernel", doctor_kernel, NULL},
@@ -334,7 +223,7 @@ static const struct check {
 	{"session disks", doctor_session_disks, NULL},
 };
 
-static bool check_is_due(const struct microagent *agent, const struct check *check)
+static bool check_is_due(const struct microagent *agent, const struct doctor_check *check)
 {
 	return !check->backend || strcmp(check->backend, agent->backend->name) == 0;
 }
@@ -357,21 +246,37 @@ static int add_finding(json_t *list, const char *name, const struct finding *fin
 	return finding->remedy[0] ? json_put_string(row, "remedy", finding->remedy, err) : 0;
 }
 
-static int run_checks(const struct microagent *agent, const json_t *host, json_t *list,
-		      enum verdict *worst, struct error *err)
+struct report {
+	json_t *list;
+	enum verdict worst;
+};
+
+static int run_checks(const struct microagent *agent, const json_t *host,
+		      const struct doctor_check *checks, size_t count, struct report *report,
+		      struct error *err)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
+	for (size_t i = 0; i < count; i++) {
 		struct finding finding = {0};
 
 		if (!check_is_due(agent, &checks[i]))
 			continue;
 		checks[i].fn(agent, host, &finding);
-		if (finding.verdict > *worst)
-			*worst = finding.verdict;
-		if (add_finding(list, checks[i].name, &finding, err) < 0)
+		if (finding.verdict > report->worst)
+			report->worst = finding.verdict;
+		if (add_finding(report->list, checks[i].name, &finding, err) < 0)
 			return -1;
 	}
 	return 0;
+}
+
+static int run_all_checks(const struct microagent *agent, const json_t *host, struct report *report,
+			  struct error *err)
+{
+	if (run_checks(agent, host, first_checks, ARRAY_SIZE(first_checks), report, err) < 0 ||
+	    run_checks(agent, host, doctor_system_checks, doctor_system_check_count, report, err) <
+		    0)
+		return -1;
+	return run_checks(agent, host, last_checks, ARRAY_SIZE(last_checks), report, err);
 }
 
 json_t *microagent_doctor(struct microagent *agent, struct error *err)
@@ -379,18 +284,18 @@ json_t *microagent_doctor(struct microagent *agent, struct error *err)
 	json_auto_t *response = NULL;
 	json_auto_t *answer = json_object();
 	json_auto_t *none = json_object();
-	json_t *list = json_array(), *host;
-	enum verdict worst = VERDICT_OK;
+	struct report report = {json_array(), VERDICT_OK};
+	json_t *host;
 	struct error why = {0};
 
 	if (microagent_host(agent, &response, &why) < 0 &&
 	    json_put(none, "error", json_string_lossy(why.msg, strlen(why.msg)), err) < 0)
 		return NULL;
 	host = json_object_get(response, "host");
-	if (json_put(answer, "checks", list, err) < 0 ||
-	    run_checks(agent, host ? host : none, list, &worst, err) < 0 ||
-	    json_put(answer, "ok", json_boolean(worst != VERDICT_FAILED), err) < 0 ||
-	    json_put_string(answer, "verdict", verdict_names[worst], err) < 0 ||
+	if (json_put(answer, "checks", report.list, err) < 0 ||
+	    run_all_checks(agent, host ? host : none, &report, err) < 0 ||
+	    json_put(answer, "ok", json_boolean(report.worst != VERDICT_FAILED), err) < 0 ||
+	    json_put_string(answer, "verdict", verdict_names[report.worst], err) < 0 ||
 	    (host && json_put(answer, "host", json_incref(host), err) < 0))
 		return NULL;
 	return steal_ptr(&answer);

@@ -8,11 +8,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
-#include <sys/inotify.h>
 #include <sys/stat.h>
 
 #include "api/api.h"
 #include "base/cleanup.h"
+#include "base/platform/dir_watch.h"
 
 #define LOG "serial.log"
 
@@ -34,41 +34,36 @@ int microagent_log_open(struct microagent *agent, const char *name, struct error
 
 int microagent_log_watch(struct microagent *agent, const char *name, struct error *err)
 {
-	autoclose int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	autowatch int watch = dir_watch_open();
 	struct open_workspace existing = {0};
-	char path[64];
 	int added;
 
 	if (watch < 0)
-		return error_errno(err, errno, "inotify");
+		return error_errno(err, errno, "watch");
 	if (open_workspace_named(agent, name, &existing, err) < 0)
 		return -1;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d/.", existing.ws.fd);
-	added = inotify_add_watch(watch, path,
-				  IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE |
-					  IN_DELETE_SELF | IN_ONLYDIR);
+	added = dir_watch_add(watch, existing.ws.fd, ".",
+			      DIR_WATCH_WRITTEN | DIR_WATCH_MADE | DIR_WATCH_MOVED_IN |
+				      DIR_WATCH_GONE);
 	if (added < 0)
-		error_errno(err, errno, "inotify on %s/%s", agent->state_path, name);
+		error_errno(err, errno, "watch of %s/%s", agent->state_path, name);
 	open_workspace_close(&existing);
 	return added < 0 ? -1 : steal_fd(&watch);
 }
 
-/* What exactly happened does not matter: the caller looks again. */
-static void logs_drain(int watch)
+void microagent_log_unwatch(int watch)
 {
-	char events[4096];
-
-	while (read(watch, events, sizeof(events)) > 0)
-		;
+	dir_watch_close(watch);
 }
 
 int microagent_log_wait(struct microagent *agent, const char *name, int watch, int out, int cancel,
 			bool *running, struct error *err)
 {
-	/* Nothing is asked of `out`: POLLERR and POLLHUP come unasked, when its reader has gone. */
+	/* Of `out` only whether its reader has gone: POLLERR and POLLHUP, which comes unasked on
+	 * Linux and elsewhere not. */
 	struct pollfd slots[] = {{.fd = watch, .events = POLLIN},
 				 {.fd = cancel, .events = POLLIN},
-				 {.fd = out, .events = 0}};
+				 {.fd = out, .events = POLLHUP}};
 	struct open_workspace existing = {0};
 	struct error why = {0};
 
@@ -78,7 +73,8 @@ int microagent_log_wait(struct microagent *agent, const char *name, int watch, i
 	}
 	if (slots[2].revents)
 		return 1;
-	logs_drain(watch);
+	/* What exactly happened does not matter: the caller looks again. */
+	(void)dir_watch_take(watch, NULL, NULL);
 	if (open_workspace_named(agent, name, &existing, &why) < 0) {
 		if (why.code == ERR_NOT_FOUND) {
 			*running = false;

@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "api/api.h"
 #include "base/cleanup.h"
+#include "base/platform/system.h"
 #include "channel/words.h"
 
 #define NAME_MAX_BYTES 63
@@ -29,8 +29,8 @@ int name_random(char out[NAME_ROOM], struct error *err)
 {
 	unsigned char bytes[4];
 
-	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-		return error_errno(err, errno, "getrandom");
+	if (random_bytes(bytes, sizeof(bytes), err) < 0)
+		return -1;
 	snprintf(out, NAME_ROOM, "run-%s-%s-%02x%02x",
 		 adjectives[bytes[0] % ARRAY_SIZE(adjectives)],
 		 animals[bytes[1] % ARRAY_SIZE(animals)], bytes[2], bytes[3]);

@@ -2,19 +2,19 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "api/api.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/platform/system.h"
 
 /* "req-0123456789abcdef": names one request in events and logs. */
 static int request_id(char out[24], struct error *err)
 {
 	unsigned char bytes[8];
 
-	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-		return error_errno(err, errno, "getrandom");
+	if (random_bytes(bytes, sizeof(bytes), err) < 0)
+		return -1;
 	snprintf(out, 24, "req-%02x%02x%02x%02x%02x%02x%02x%02x", bytes[0], bytes[1], bytes[2],
 		 bytes[3], bytes[4], bytes[5], bytes[6], bytes[7]);
 	return 0;

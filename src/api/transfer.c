@@ -20,6 +20,8 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
+#include "base/platform/descriptor.h"
+#include "base/platform/process.h"
 
 #define HELPER "microagent-files"
 
@@ -104,18 +106,6 @@ static int call_helper(const struct transfer *transfer, const char *const *comma
 	return steal_fd(&fd);
 }
 
-/* It cannot be asked for without being changed, which other threads would see. */
-static unsigned own_umask(void)
-{
-	static const char key[] = "\nUmask:";
-	autobuf struct buf text = BUF_INIT(65536);
-	const char *found = NULL;
-
-	if (path_read_file_at(AT_FDCWD, "/proc/self/status", &text, NULL) == 0)
-		found = strstr(buf_string(&text), key);
-	return found ? (unsigned)strtoul(found + strlen(key), NULL, 8) & 0777 : 077;
-}
-
 static struct tree_line make_line(const struct transfer *transfer, int fd)
 {
 	const struct microagent_copy *options = transfer->options;
@@ -152,7 +142,7 @@ int transfer_out(const struct transfer *transfer, const char *path, const char *
 
 	if (fd < 0)
 		return -1;
-	line.umask = own_umask();
+	line.umask = process_umask();
 	return explain_silence(transfer, tree_receive(&line, target, links_within, err), err);
 }
 
@@ -253,8 +243,7 @@ static int read_all(int fd, int cancel, struct buf *text, struct error *err)
 	for (;;) {
 		struct pollfd slots[] = {{.fd = fd, .events = POLLIN},
 					 {.fd = cancel, .events = POLLIN}};
-		struct timespec left;
-		int got = ppoll(slots, ARRAY_SIZE(slots), fd_time_left(deadline, &left), NULL);
+		int got = descriptor_poll(slots, ARRAY_SIZE(slots), deadline);
 
 		if (got < 0 && errno == EINTR)
 			continue;

@@ -22,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/platform/file.h"
 
 #define MARKS ".locks/.making"
 
@@ -41,14 +42,12 @@ static int open_marks(const struct state_dir *dir, struct error *err)
  * abandoned. */
 static int link_locked(int marks, const char *id)
 {
-	autoclose int fd = openat(marks, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	char self[32];
+	autoclose int fd = file_open_nameless(marks, O_RDWR);
 
 	/* A file system without such files has that moment. */
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return openat(marks, id, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	return linkat(AT_FDCWD, self, marks, id, AT_SYMLINK_FOLLOW) < 0 ? -1 : steal_fd(&fd);
+	return file_give_name(fd, marks, id) < 0 ? -1 : steal_fd(&fd);
 }
 
 /* The mark that is there, or a new one. -1 with errno. */

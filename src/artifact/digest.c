@@ -3,55 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #include "artifact/artifact.h"
+#include "artifact/hash.h"
 #include "base/cleanup.h"
 
 #define BLOCK (1u << 20)
-
-static void free_context(EVP_MD_CTX **ctx)
-{
-	EVP_MD_CTX_free(*ctx);
-}
-#define auto_context __attribute__((cleanup(free_context)))
-
-static EVP_MD_CTX *new_context(struct error *err)
-{
-	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
-
-	if (ctx && EVP_DigestInit_ex(ctx, EVP_sha256(), NULL) == 1)
-		return ctx;
-	EVP_MD_CTX_free(ctx);
-	error_set(err, ERR_INTERNAL, "libcrypto offers no SHA-256");
-	return NULL;
-}
-
-static int finish_digest(EVP_MD_CTX *ctx, char out[DIGEST_TEXT], struct error *err)
-{
-	static const char digits[] = "0123456789abcdef";
-	unsigned char raw[EVP_MAX_MD_SIZE];
-	unsigned int len = 0;
-
-	if (EVP_DigestFinal_ex(ctx, raw, &len) != 1 || len != 32)
-		return error_set(err, ERR_INTERNAL, "libcrypto: SHA-256 failed");
-	for (size_t i = 0; i < 32; i++) {
-		out[2 * i] = digits[raw[i] >> 4];
-		out[2 * i + 1] = digits[raw[i] & 15];
-	}
-	out[64] = '\0';
-	return 0;
-}
-
-static int update(EVP_MD_CTX *ctx, const unsigned char *bytes, size_t len, struct error *err)
-{
-	if (EVP_DigestUpdate(ctx, bytes, len) != 1)
-		return error_set(err, ERR_INTERNAL, "libcrypto: SHA-256 failed");
-	return 0;
-}
 
 /* How many bytes from at on, of at most left, are a hole and need not be read: to read them would
  * fill the host's page cache with the zeros of a large sparse disk. */
@@ -68,14 +28,14 @@ static uint64_t hole_at(int fd, off_t at, uint64_t left)
 	return (uint64_t)(data - at) < left ? (uint64_t)(data - at) : left;
 }
 
-static int hash_zeros(EVP_MD_CTX *ctx, uint64_t count, struct error *err)
+static int hash_zeros(struct hash *hash, uint64_t count, struct error *err)
 {
 	static const unsigned char zeros[BLOCK];
 
 	while (count > 0) {
 		size_t n = count < BLOCK ? (size_t)count : BLOCK;
 
-		if (artifact_check_signal(err) < 0 || update(ctx, zeros, n, err) < 0)
+		if (artifact_check_signal(err) < 0 || hash_add(hash, zeros, n, err) < 0)
 			return -1;
 		count -= n;
 	}
@@ -99,19 +59,19 @@ static ssize_t read_block(int fd, off_t at, size_t want, bool regular, unsigned 
 }
 
 /* left bytes of a regular file from at on, or all of a stream. */
-static int hash_from(EVP_MD_CTX *ctx, int fd, off_t at, uint64_t left, bool regular,
+static int hash_from(struct hash *hash, int fd, off_t at, uint64_t left, bool regular,
 		     unsigned char *block, struct error *err)
 {
 	while (left > 0) {
 		uint64_t hole = regular ? hole_at(fd, at, left) : 0;
 		ssize_t n;
 
-		if (hash_zeros(ctx, hole, err) < 0)
+		if (hash_zeros(hash, hole, err) < 0)
 			return -1;
 		at += (off_t)hole;
 		left -= hole;
 		n = read_block(fd, at, left < BLOCK ? (size_t)left : BLOCK, regular, block, err);
-		if (n < 0 || update(ctx, block, (size_t)n, err) < 0)
+		if (n < 0 || hash_add(hash, block, (size_t)n, err) < 0)
 			return -1;
 		if (n == 0)
 			return 0;
@@ -122,11 +82,11 @@ static int hash_from(EVP_MD_CTX *ctx, int fd, off_t at, uint64_t left, bool regu
 }
 
 /* The descriptor's offset is its owner's, who may be another process. */
-static int hash_bytes(EVP_MD_CTX *ctx, int fd, off_t at, uint64_t left, bool regular,
+static int hash_bytes(struct hash *hash, int fd, off_t at, uint64_t left, bool regular,
 		      unsigned char *block, struct error *err)
 {
 	off_t before = regular ? lseek(fd, 0, SEEK_CUR) : -1;
-	int result = hash_from(ctx, fd, at, left, regular, block, err);
+	int result = hash_from(hash, fd, at, left, regular, block, err);
 
 	if (before >= 0)
 		lseek(fd, before, SEEK_SET);
@@ -136,32 +96,32 @@ static int hash_bytes(EVP_MD_CTX *ctx, int fd, off_t at, uint64_t left, bool reg
 int digest_range(int fd, uint64_t at, uint64_t size, char out[DIGEST_TEXT], struct error *err)
 {
 	autofree unsigned char *block = malloc(BLOCK);
-	auto_context EVP_MD_CTX *ctx = new_context(err);
+	auto_hash struct hash *hash = hash_new(err);
 
-	if (!ctx)
+	if (!hash)
 		return -1;
 	if (!block)
 		return error_errno(err, ENOMEM, "digest");
-	if (hash_bytes(ctx, fd, (off_t)at, size, true, block, err) < 0)
+	if (hash_bytes(hash, fd, (off_t)at, size, true, block, err) < 0)
 		return -1;
-	return finish_digest(ctx, out, err);
+	return hash_end(hash, out, err);
 }
 
 int digest_fd(int fd, char out[DIGEST_TEXT], struct error *err)
 {
 	autofree unsigned char *block = malloc(BLOCK);
-	auto_context EVP_MD_CTX *ctx = new_context(err);
+	auto_hash struct hash *hash = hash_new(err);
 	struct stat st;
 
-	if (!ctx)
+	if (!hash)
 		return -1;
 	if (!block)
 		return error_errno(err, ENOMEM, "digest");
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, errno, "descriptor %d", fd);
-	if (hash_bytes(ctx, fd, 0, UINT64_MAX, S_ISREG(st.st_mode), block, err) < 0)
+	if (hash_bytes(hash, fd, 0, UINT64_MAX, S_ISREG(st.st_mode), block, err) < 0)
 		return -1;
-	return finish_digest(ctx, out, err);
+	return hash_end(hash, out, err);
 }
 
 int digest_file(const char *path, char out[DIGEST_TEXT], struct error *err)
@@ -175,11 +135,11 @@ int digest_file(const char *path, char out[DIGEST_TEXT], struct error *err)
 
 int digest_bytes(const void *data, size_t len, char out[DIGEST_TEXT], struct error *err)
 {
-	auto_context EVP_MD_CTX *ctx = new_context(err);
+	auto_hash struct hash *hash = hash_new(err);
 
-	if (!ctx)
+	if (!hash)
 		return -1;
-	if (EVP_DigestUpdate(ctx, data, len) != 1)
-		return error_set(err, ERR_INTERNAL, "libcrypto: SHA-256 failed");
-	return finish_digest(ctx, out, err);
+	if (hash_add(hash, data, len, err) < 0)
+		return -1;
+	return hash_end(hash, out, err);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "artifact/artifact.h"
+#include "artifact/commands.h"
 #include "artifact/progress.h"
 #include "artifact/tool.h"
 #include "base/cleanup.h"
@@ -35,56 +36,11 @@ static const struct option_row rows[] = {
 	 "of the imported image's disk (default: its contents and 1024, at most 4096)"},
 };
 
-static const struct artifact_command {
-	const char *name, *args, *help;
-	artifact_fn *fn;
-	const char *options[7]; /* besides --json */
-} commands[] = {
-	{"sha256", "[FILE...]", "print SHA-256 digests", artifact_sha256, {"fd"}},
-	{"init-sha256",
-	 "[FILE]",
-	 "print the digest of the microagent-init in an initrd",
-	 artifact_init_sha256,
-	 {"fd"}},
-	{"initrd", "", "write an initramfs", artifact_initrd, {"out", "init", "modules", "arch"}},
-	{"kernel-install",
-	 "",
-	 "install Debian's cloud kernel, or a file, into the cache",
-	 artifact_kernel_install,
-	 {"from", "name", "init", "upgrade", "rebuild", "arch"}},
-	{"kernel-build",
-	 "",
-	 "build the tuned kernel into the cache",
-	 artifact_kernel_build,
-	 {"from", "init", "upgrade", "rebuild", "arch"}},
-	{"kernel-refresh",
-	 "",
-	 "rewrite each initrd that holds another microagent-init",
-	 artifact_kernel_refresh,
-	 {"init"}},
-	{"bundle-build",
-	 "",
-	 "make a file system of a tar archive",
-	 artifact_bundle_build,
-	 {"from", "fd"}},
-	{"image-build",
-	 "busybox|debian",
-	 "make an image of that kind",
-	 artifact_image_build,
-	 {"rebuild", "arch"}},
-	{"image-import",
-	 "NAME REF",
-	 "make an image of one of the OCI or of Docker",
-	 artifact_image_import,
-	 {"size", "rebuild", "unconfined", "arch"}},
-	{"image-remove", "NAME", "remove an image from the cache", artifact_image_remove, {"arch"}},
-};
-
 static int print_help(void)
 {
 	printf("usage: microagent-artifact COMMAND [OPTION...] [WORD...]\n\ncommands:\n");
-	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-		printf("  %s %s\n      %s\n", commands[i].name, commands[i].args, commands[i].help);
+	for (const struct artifact_command *c = artifact_commands; c->name; c++)
+		printf("  %s %s\n      %s\n", c->name, c->args, c->help);
 	printf("\noptions:\n");
 	command_line_help(rows, ARRAY_SIZE(rows));
 	return fflush(stdout) == 0 ? 0 : EXIT_OURS;
@@ -92,9 +48,9 @@ static int print_help(void)
 
 static const struct artifact_command *find_command(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-		if (strcmp(commands[i].name, name) == 0)
-			return &commands[i];
+	for (const struct artifact_command *c = artifact_commands; c->name; c++)
+		if (strcmp(c->name, name) == 0)
+			return c;
 	return NULL;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/platform/descriptor.h"
 
 struct connecting {
 	struct loop *loop;
@@ -131,7 +132,7 @@ static void on_slow(struct loop *loop, void *data)
 static int begin_address(struct connecting *c, const struct sockaddr_storage *address,
 			 uint64_t deadline_ns)
 {
-	c->fd = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	c->fd = descriptor_socket(address->ss_family, SOCK_STREAM, 0, true);
 	if (c->fd < 0)
 		return -1;
 	if (connect(c->fd, (const struct sockaddr *)address, address_length(address)) < 0 &&

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "base/list.h"
+#include "base/platform/descriptor.h"
 #include "base/relay.h"
 
 /* One connection: accepted, then with its far side being reached, then joined to it. */
@@ -117,8 +118,7 @@ static void on_listener(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct forward *f = data;
 	struct sockaddr_storage peer = {0};
-	socklen_t len = sizeof(peer);
-	int accepted = accept4(fd, (struct sockaddr *)&peer, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int accepted = descriptor_accept(fd, &peer, true);
 
 	(void)events;
 	if (accepted < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))

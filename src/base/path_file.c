@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/platform/sync.h"
 #include "base/platform/system.h"
 
 int path_read_file_at(int dirfd, const char *name, struct buf *out, struct error *err)
@@ -77,7 +78,7 @@ static int fill_temp(int fd, const void *data, size_t len, mode_t mode, enum pat
 		return -1;
 	if (fchmod(fd, mode) < 0)
 		return error_errno(err, errno, "mode");
-	if (sync == PATH_SYNC && fsync(fd) < 0)
+	if (sync == PATH_SYNC && file_sync(fd) < 0)
 		return error_errno(err, errno, "sync");
 	return 0;
 }
@@ -107,7 +108,7 @@ int path_replace_file_at(int dirfd, const char *name, const void *data, size_t l
 		unlinkat(dir, r.temp, 0);
 		return error_prefix(err, "write %s", name);
 	}
-	if (sync == PATH_SYNC && fsync(dir) < 0)
+	if (sync == PATH_SYNC && file_sync(dir) < 0)
 		return error_errno(err, errno, "sync directory of %s", name);
 	return 0;
 }

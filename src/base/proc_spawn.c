@@ -9,27 +9,19 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/mount.h>
-#include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "base/platform/linux/proc_stage.h"
+#include "base/platform/spawn.h"
 #include "base/proc.h"
 
 enum step {
-	STEP_USERNS,
-	STEP_BIND,
-	STEP_STAGE,
+	STEP_USERNS = SPAWN_USERNS,
+	STEP_BIND = SPAWN_BIND,
+	STEP_STAGE = SPAWN_STAGE,
 	STEP_FDS,
 	STEP_SESSION,
 	STEP_USER,
@@ -66,9 +58,9 @@ struct child {
 	const struct proc_spec *spec;
 	int report; /* write end of the pipe */
 	pid_t parent;
-	int above;		  /* lowest descriptor number above every `to` */
-	int *keep;		  /* nfds + 1 numbers of scratch */
-	struct sock_fprog filter; /* len 0: none */
+	int above; /* lowest descriptor number above every `to` */
+	int *keep; /* nfds + 1 numbers of scratch */
+	const struct spawn_rights *rights;
 };
 
 static bool is_listed_fd(const struct proc_spec *spec, int to)
@@ -113,60 +105,6 @@ static int place_fds(struct child *c)
 	return 0;
 }
 
-static int change_user(const struct proc_spec *spec)
-{
-	if (spec->userns_fd > 0)
-		return setgroups(0, NULL) < 0 || setresgid(0, 0, 0) < 0 ? -1 : setresuid(0, 0, 0);
-	if (spec->uid == 0)
-		return 0;
-	if (setgroups(spec->ngroups, spec->groups) < 0 ||
-	    setresgid(spec->gid, spec->gid, spec->gid) < 0)
-		return -1;
-	return setresuid(spec->uid, spec->uid, spec->uid);
-}
-
-/*
- * A descriptor from before cannot be mounted in a new mount namespace, since it leads to a mount of
- * the old one; the working directory can, since the kernel moves it along.
- *
- * What is mounted on the host later does not come to the directory: it is cut off before it is made
- * read-only, so that what came in between is read-only too. The other mounts go on following the
- * host, or each of them would stay in use here after the host has let go of it.
- */
-static int bind_directory(const char *at, bool read_only)
-{
-	struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
-
-	if (unshare(CLONE_NEWNS) < 0 || mount(".", at, NULL, MS_BIND | MS_REC, NULL) < 0 ||
-	    mount(NULL, at, NULL, MS_PRIVATE | MS_REC, NULL) < 0)
-		return -1;
-	if (read_only && mount_setattr(AT_FDCWD, at, AT_RECURSIVE, &attr, sizeof(attr)) < 0)
-		return -1;
-	return chdir("/");
-}
-
-/* Set after the change of user, which clears it. A parent that ended before is noticed by the new
- * one's pid. */
-static int bind_to_parent(const struct child *c)
-{
-	if (!c->spec->die_with_parent)
-		return 0;
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
-		return -1;
-	if (getppid() != c->parent)
-		_exit(128 + SIGKILL);
-	return 0;
-}
-
-static int set_filter(const struct sock_fprog *filter)
-{
-	if (filter->len == 0)
-		return 0;
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return -1;
-	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, filter);
-}
-
 /* What we ignore or block is no business of the new program. */
 static void reset_signals(void)
 {
@@ -189,21 +127,15 @@ static void become_program(struct child *c) __attribute__((noreturn));
 static void become_program(struct child *c)
 {
 	const struct proc_spec *spec = c->spec;
-	struct report r = {.step = STEP_USERNS};
+	enum spawn_step entering;
+	struct report r = {0};
 	struct error why = {0};
 
 	reset_signals();
-	/* By our own rights, which those of the namespace are not. */
-	if (spec->bind_at && fchdir(spec->bind_fd) < 0)
+	if (spawn_enter(spec, &entering, &r.item) < 0) {
+		r.step = (enum step)entering;
 		goto failed;
-	if (spec->userns_fd > 0 && setns(spec->userns_fd, CLONE_NEWUSER) < 0)
-		goto failed;
-	r.step = STEP_BIND;
-	if (spec->bind_at && bind_directory(spec->bind_at, spec->bind_read_only) < 0)
-		goto failed;
-	r.step = STEP_STAGE;
-	if (spec->stage && proc_stage_enter(spec->stage, &r.item) < 0)
-		goto failed;
+	}
 	r.step = STEP_FDS;
 	if (place_fds(c) < 0)
 		goto failed;
@@ -211,7 +143,7 @@ static void become_program(struct child *c)
 	if (spec->new_session && setsid() < 0)
 		goto failed;
 	r.step = STEP_USER;
-	if (change_user(spec) < 0)
+	if (spawn_change_user(spec) < 0)
 		goto failed;
 	r.step = STEP_CWD;
 	if (spec->cwd && chdir(spec->cwd) < 0)
@@ -222,14 +154,14 @@ static void become_program(struct child *c)
 		goto failed;
 	}
 	r.step = STEP_PARENT;
-	if (bind_to_parent(c) < 0)
+	if (spec->die_with_parent && spawn_end_with(c->parent) < 0)
 		goto failed;
 	r.step = STEP_FILTER;
-	if (set_filter(&c->filter) < 0)
+	if (spawn_give_up(c->rights) < 0)
 		goto failed;
 	r.step = STEP_EXEC;
-	execvpe(spec->argv[0], exec_vector(spec->argv),
-		spec->envp ? exec_vector(spec->envp) : environ);
+	spawn_exec(spec->argv[0], exec_vector(spec->argv),
+		   spec->envp ? exec_vector(spec->envp) : NULL);
 failed:
 	r.errnum = errno;
 	(void)!write(c->report, &r, sizeof(r));
@@ -246,10 +178,7 @@ static int fork_child(struct child *c, struct proc *out, struct error *err)
 
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-	/* As fork() does, but for the parent; there are no threads where that is wanted. */
-	p.pid = c->spec->for_parent
-			? (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, 0)
-			: fork();
+	p.pid = spawn_fork(c->spec->for_parent);
 	if (p.pid == 0)
 		become_program(c);
 	if (p.pid < 0)
@@ -261,21 +190,6 @@ static int fork_child(struct child *c, struct proc *out, struct error *err)
 		return -1;
 	*out = p;
 	return 0;
-}
-
-/* A file that could be opened here and cannot be shown there. */
-static int tell_stage(const struct report *r, const struct proc_stage *stage, struct error *err)
-{
-	const struct proc_stage_item *item = r->item < stage->count ? &stage->items[r->item] : NULL;
-
-	if (!item)
-		return error_errno(err, r->errnum, "namespaces for the files of the machine");
-	if (item->userns_fd >= 0 && (r->errnum == EINVAL || r->errnum == EOPNOTSUPP))
-		return error_set(err, ERR_UNAVAILABLE,
-				 "%.120s: its file system cannot show it to the machine's user "
-				 "(idmapped mounts: ext4, XFS, btrfs, and tmpfs since Linux 6.3)",
-				 item->path);
-	return error_errno(err, r->errnum, "%s", item->path ? item->path : "a device node");
 }
 
 static int hear_of_exec(int fd, const struct proc_spec *spec, struct error *err)
@@ -294,7 +208,7 @@ static int hear_of_exec(int fd, const struct proc_spec *spec, struct error *err)
 		return error_errno(err, r.errnum, "start %s: working directory %s", spec->argv[0],
 				   spec->cwd);
 	if (r.step == STEP_STAGE)
-		return tell_stage(&r, spec->stage, err);
+		return spawn_explain_stage(spec->stage, r.item, r.errnum, err);
 	return error_errno(err, r.errnum, "start %s: %s", spec->argv[0], step_text[r.step]);
 }
 
@@ -320,28 +234,6 @@ static int check_proc_spec(const struct proc_spec *spec, int *above, struct erro
 	return 0;
 }
 
-static int read_filter(const struct proc_spec *spec, struct sock_filter **code, unsigned short *len,
-		       struct error *err)
-{
-	struct stat st;
-
-	if (spec->filter <= 0)
-		return 0;
-	if (fstat(spec->filter, &st) < 0)
-		return error_errno(err, errno, "start %s: system call filter", spec->argv[0]);
-	if (st.st_size == 0 || (size_t)st.st_size > BPF_MAXINSNS * sizeof(**code))
-		return error_set(err, ERR_INTERNAL, "start %s: a system call filter of %lld bytes",
-				 spec->argv[0], (long long)st.st_size);
-	autofree struct sock_filter *bytes = malloc((size_t)st.st_size);
-	if (!bytes)
-		return error_errno(err, ENOMEM, "start %s", spec->argv[0]);
-	if (pread(spec->filter, bytes, (size_t)st.st_size, 0) != st.st_size)
-		return error_set(err, ERR_IO, "start %s: system call filter", spec->argv[0]);
-	*code = steal_ptr(&bytes);
-	*len = (unsigned short)((size_t)st.st_size / sizeof(**code));
-	return 0;
-}
-
 int proc_spawn(const struct proc_spec *spec, struct proc *out, struct error *err)
 {
 	struct child c = {.spec = spec, .parent = spec->for_parent ? getppid() : getpid()};
@@ -354,11 +246,11 @@ int proc_spawn(const struct proc_spec *spec, struct proc *out, struct error *err
 	if (!keep)
 		return error_errno(err, ENOMEM, "start %s", spec->argv[0]);
 	c.keep = keep;
-	autofree struct sock_filter *filter = NULL;
-	if (read_filter(spec, &filter, &c.filter.len, err) < 0 || fd_pipe(ends, err) < 0)
+	autofree struct spawn_rights *rights = NULL;
+	if (spawn_prepare(spec, &rights, err) < 0 || fd_pipe(ends, err) < 0)
 		return -1;
 	autoclose int heard = ends[0];
-	c.filter.filter = filter;
+	c.rights = rights;
 	c.report = ends[1];
 	int rc = fork_child(&c, &p, err);
 	close(ends[1]);

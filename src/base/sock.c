@@ -99,7 +99,7 @@ int sock_accept(int fd, struct error *err)
 	int peer;
 
 	do
-		peer = descriptor_accept(fd, false);
+		peer = descriptor_accept(fd, NULL, false);
 	while (peer < 0 && errno == EINTR);
 	if (peer < 0 && (errno == EAGAIN || errno == ECONNABORTED))
 		return error_set(err, ERR_UNAVAILABLE, "no connection is waiting");

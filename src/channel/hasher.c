@@ -14,6 +14,8 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/path.h"
+#include "base/platform/descriptor.h"
+#include "base/platform/file.h"
 #include "base/proc.h"
 #include "channel/program.h"
 
@@ -53,11 +55,10 @@ static int hasher_wait(int from, uint64_t deadline, struct error *err)
 	struct pollfd slots[] = {{.fd = from, .events = POLLIN},
 				 {.fd = cancel_fds[0], .events = POLLIN},
 				 {.fd = cancel_fds[1], .events = POLLIN}};
-	struct timespec left;
 	int got;
 
 	do
-		got = ppoll(slots, ARRAY_SIZE(slots), fd_time_left(deadline, &left), NULL);
+		got = descriptor_poll(slots, ARRAY_SIZE(slots), deadline);
 	while (got < 0 && errno == EINTR);
 	if (got < 0)
 		return error_errno(err, errno, "poll");
@@ -130,10 +131,8 @@ static int compute(int fd, enum digest_part part, char out[DIGEST_TEXT], struct 
 {
 	autobuf struct buf answer = BUF_INIT(4096);
 	autoclose int own = -1;
-	char name[40];
 
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	own = open(name, O_RDONLY | O_CLOEXEC);
+	own = file_reopen(fd, O_RDONLY | O_CLOEXEC);
 	if (own < 0)
 		return error_errno(err, errno, "cannot be read");
 	if (run_hasher(own, part, &answer, err) < 0)

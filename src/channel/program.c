@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "base/platform/process.h"
 
 /* The part of path that names its directory; malloc'd. */
 static char *directory_of(const char *path)
@@ -25,12 +26,13 @@ static char *library_bin(void)
 {
 	static const char here;
 	autofree char *library = NULL, *executable = NULL, *dir = NULL;
+	char own[PATH_MAX];
 	Dl_info info = {0};
 
 	if (dladdr(&here, &info) == 0 || !info.dli_fname || info.dli_fname[0] != '/')
 		return NULL;
 	library = realpath(info.dli_fname, NULL);
-	executable = realpath("/proc/self/exe", NULL);
+	executable = process_own_program(own) < 0 ? NULL : realpath(own, NULL);
 	if (!library || !executable || strcmp(library, executable) == 0)
 		return NULL;
 	dir = directory_of(library);

@@ -3,11 +3,11 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <sys/random.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/platform/system.h"
 #include "channel/agent_message.h"
 
 /* A guest that lets this much wait for it is not told any more how far its output has come: it does
@@ -18,8 +18,8 @@ int resumption_begin(struct resumption *r, uint64_t number, struct error *err)
 {
 	uint8_t bytes[RESUMPTION_ID / 2];
 
-	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-		return error_errno(err, errno, "getrandom");
+	if (random_bytes(bytes, sizeof(bytes), err) < 0)
+		return -1;
 	*r = (struct resumption){
 		.on = true,
 		.number = number,

@@ -6,20 +6,20 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/list.h"
+#include "base/platform/waitable.h"
 #include "channel/connection.h"
 
 /* A thread and its request. */
 struct waiter {
 	struct agent_call call; /* first: calls_next() gives it back */
 	const struct shared_request *request;
-	int wake; /* eventfd: its call has ended, the connection has broken, or it is to lead */
+	int wake; /* wake_open(): its call has ended, the connection has broken, or it is to lead */
 	size_t in_sent;
 	bool in_closed;
 	uint64_t deadline_ns; /* of the request, then of the confirmation */
@@ -69,14 +69,6 @@ void shared_connection_free(struct shared_connection *shared)
 	free(shared);
 }
 
-static void wake(const struct waiter *waiter)
-{
-	const uint64_t one = 1;
-
-	/* It cannot fail but for a count of 2^64, which wakes just as well. */
-	(void)!write(waiter->wake, &one, sizeof(one));
-}
-
 static void shared_break(struct shared_connection *shared, const struct error *why)
 {
 	const struct waiter *w;
@@ -86,7 +78,7 @@ static void shared_break(struct shared_connection *shared, const struct error *w
 	shared->broken = true;
 	shared->why = *why;
 	list_each (w, &shared->waiters, link)
-		wake(w);
+		wake_raise(w->wake);
 }
 
 /* --- the connection -------------------------------------------------------------------------- */
@@ -119,7 +111,7 @@ static int give_item(const struct call_item *item, struct error *err)
 	if (item->kind == CALL_OUTPUT)
 		return give_output(w, item, err);
 	if (item->kind == CALL_EXITED)
-		wake(w);
+		wake_raise(w->wake);
 	else if (callbacks && callbacks->started)
 		callbacks->started(callbacks->data);
 	return 0;
@@ -206,7 +198,7 @@ static void push_queued(struct shared_connection *shared, const struct waiter *w
 		shared_send(shared);
 	} while (more && shared->connection.calls.out.len == 0 && !shared->broken);
 	if (shared->connection.calls.out.len > 0 && shared->leader && shared->leader != w)
-		wake(shared->leader);
+		wake_raise(shared->leader->wake);
 }
 
 /* Ends the command before its time. */
@@ -286,13 +278,12 @@ static void shared_wait(struct shared_connection *shared, const struct waiter *w
 static void wait_round(struct shared_connection *shared, struct waiter *w)
 {
 	struct pollfd slots[SLOT_COUNT];
-	uint64_t count;
 
 	if (!shared->leader)
 		shared->leader = w;
 	shared_wait(shared, w, slots);
 	if (slots[SLOT_WAKE].revents)
-		(void)!read(w->wake, &count, sizeof(count));
+		wake_clear(w->wake);
 	if (slots[SLOT_CANCEL].revents)
 		stop_early(shared, w, &w->cancelled);
 	if (!shared->broken && (slots[SLOT_GUEST].revents & (POLLIN | POLLHUP | POLLERR)))
@@ -330,7 +321,7 @@ static void shared_leave(struct shared_connection *shared, struct waiter *w)
 		shared->leader = NULL;
 	first = list_first(&shared->waiters, struct waiter, link);
 	if (!shared->leader && first)
-		wake(first);
+		wake_raise(first->wake);
 }
 
 static int unanswered(const struct shared_connection *shared, const struct waiter *w,
@@ -398,13 +389,13 @@ int shared_connection_run(struct shared_connection *shared, const struct shared_
 	struct waiter w = {
 		.call = {.cap = {request->cap[MICROAGENT_STDOUT], request->cap[MICROAGENT_STDERR]}},
 		.request = request,
-		.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+		.wake = wake_open(),
 		.deadline_ns = request->deadline_ns,
 	};
 	int status;
 
 	if (w.wake < 0)
-		return error_errno(err, errno, "eventfd");
+		return error_errno(err, errno, "wake-up");
 	pthread_mutex_lock(&shared->lock);
 	status = shared_join(shared, &w, err);
 	while (status == 0 && !w.call.ended && !shared->broken && !w.given_up)

@@ -18,15 +18,13 @@
  *   the members of a pool that is not kept        removed
  *   a pool that has a gap and no filler           adopted: gets one
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,8 +33,11 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
+#include "base/platform/process.h"
+#include "base/proc.h"
 #include "session/pools/pool.h"
 #include "session/sessions/orphan.h"
+#include "store/taken.h"
 
 struct gc {
 	struct microagent *agent;
@@ -233,64 +234,64 @@ static int gc_bundles(struct gc *gc, struct error *err)
 
 /* --- processes without a bundle --------------------------------------------------------------- */
 
-/* A live supervisor of ours says in its title whose it is; every other process of a session ends
- * with it. *name: of a session below place whose directory is gone. */
+/* A live supervisor of ours; every other process of a session ends with it. *name: of a session
+ * below place whose directory is gone. */
 static bool is_lost_process(pid_t pid, const char *place, char name[SESSION_NAME_ROOM])
 {
-	static const char live[] = "-supervisor: live ";
-	autobuf struct buf title = BUF_INIT(8192);
-	char path[32];
-	const char *id;
+	size_t len = strlen(place);
+	char id[PATH_MAX];
 
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
-	if (path_read_file_at(AT_FDCWD, path, &title, NULL) < 0 ||
-	    strncmp(buf_string(&title), "microagent-", 11) != 0)
-		return false;
-	id = strstr(buf_string(&title), live);
-	if (!id || strncmp(id += strlen(live), place, strlen(place)) != 0 ||
-	    id[strlen(place)] != '/')
-		return false;
-	return session_name_of_id(id + strlen(place) + 1, name) && access(id, F_OK) < 0 &&
+	return live_supervisor_is(pid, id, sizeof(id)) && strncmp(id, place, len) == 0 &&
+	       id[len] == '/' && session_name_of_id(id + len + 1, name) && access(id, F_OK) < 0 &&
 	       errno == ENOENT;
 }
 
 #define LOST_DIRECTORY "its machine ran on without its directory"
 
-static int end_lost(struct gc *gc, pid_t pid, const char *place, struct error *err)
+struct lost_search {
+	struct gc *gc;
+	const char *place;
+	struct error *err;
+};
+
+static int end_held(const struct lost_search *search, const struct proc *lost)
 {
-	autoclose int pidfd = pidfd_open(pid, 0);
 	char name[SESSION_NAME_ROOM];
 	struct error why = {0};
 
-	/* Again: the pid may have been another's before there was a descriptor of it. */
-	if (pidfd < 0 || !is_lost_process(pid, place, name) ||
-	    pidfd_send_signal(pidfd, SIGKILL, NULL, 0) < 0)
+	/* Again: the pid may have been another's before it was held. */
+	if (!is_lost_process(lost->pid, search->place, name) ||
+	    proc_signal(lost, SIGKILL, NULL) < 0)
 		return 0;
-	if (fd_wait(pidfd, POLLIN, limit_deadline(LIMIT_KILL_MS), &why) < 0) {
-		orphan_tell(gc->agent, name, ORPHAN_NO_BUNDLE, ORPHAN_LEFT, why.msg);
-		return gc_leave(gc, name, &why, err);
+	if (fd_wait(lost->pidfd, POLLIN, limit_deadline(LIMIT_KILL_MS), &why) < 0) {
+		orphan_tell(search->gc->agent, name, ORPHAN_NO_BUNDLE, ORPHAN_LEFT, why.msg);
+		return gc_leave(search->gc, name, &why, search->err);
 	}
-	orphan_tell(gc->agent, name, ORPHAN_NO_BUNDLE, ORPHAN_REMOVED, LOST_DIRECTORY);
-	return gc_note(gc->removed, name, LOST_DIRECTORY, err);
+	orphan_tell(search->gc->agent, name, ORPHAN_NO_BUNDLE, ORPHAN_REMOVED, LOST_DIRECTORY);
+	return gc_note(search->gc->removed, name, LOST_DIRECTORY, search->err);
+}
+
+static int end_if_lost(pid_t pid, void *data)
+{
+	const struct lost_search *search = data;
+	struct proc lost = PROC_NONE;
+	char name[SESSION_NAME_ROOM];
+	int status;
+
+	if (pid <= 1 || !is_lost_process(pid, search->place, name) ||
+	    proc_hold(pid, &lost, NULL) < 0)
+		return 0;
+	status = end_held(search, &lost);
+	proc_let_go(&lost);
+	return status;
 }
 
 static int gc_processes(struct gc *gc, struct error *err)
 {
 	autofree char *place = path_join(gc->agent->state_path, SESSIONS_DIR, err);
-	autodir DIR *processes = opendir("/proc");
-	const struct dirent *entry;
-	char name[SESSION_NAME_ROOM];
+	struct lost_search search = {gc, place, err};
 
-	if (!place || !processes)
-		return place ? error_errno(err, errno, "/proc") : -1;
-	while ((entry = readdir(processes))) {
-		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-
-		if (pid > 1 && is_lost_process(pid, place, name) &&
-		    end_lost(gc, pid, place, err) < 0)
-			return -1;
-	}
-	return 0;
+	return place ? process_each(end_if_lost, &search, err) : -1;
 }
 
 /* --- pools ------------------------------------------------------------------------------------ */

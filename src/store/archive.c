@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "base/platform/sync.h"
 #include "store/audit_line.h"
 #include "store/internal.h"
 
@@ -60,7 +61,7 @@ static int copy_to_archive(const struct workspace *ws, int to, const char *name,
 	if (from < 0 || path_clone_file_at(from, to, name, 0600, NULL, err) < 0)
 		return from < 0 ? error_errno(err, errno, "%s", name) : -1;
 	copied = openat(to, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	return copied >= 0 && fsync(copied) == 0 ? 0 : error_errno(err, errno, "%s", name);
+	return copied >= 0 && file_sync(copied) == 0 ? 0 : error_errno(err, errno, "%s", name);
 }
 
 /* The archive is whole when it has its name, also after a loss of power. */
@@ -68,7 +69,7 @@ static int sync_file(const struct workspace *ws, const char *name, struct error 
 {
 	autoclose int fd = openat(ws->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
-	return fd >= 0 && fsync(fd) == 0 ? 0 : error_errno(err, errno, "%s", name);
+	return fd >= 0 && file_sync(fd) == 0 ? 0 : error_errno(err, errno, "%s", name);
 }
 
 /* What is no file of ours (somebody has put a link there) is not kept. */
@@ -94,7 +95,7 @@ static int fill_archive(const struct workspace *ws, int to, struct error *err)
 	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
 		if (keep_in_archive(ws, to, kept[i], err) < 0)
 			return -1;
-	return fsync(to) < 0 ? error_errno(err, errno, ARCHIVE_DIR) : 0;
+	return file_sync(to) < 0 ? error_errno(err, errno, ARCHIVE_DIR) : 0;
 }
 
 /* ---- the archive
@@ -163,7 +164,7 @@ static int make_archive(const struct workspace *ws, int archives, const char *se
 	to = path_open_dir_at(archives, making, true, 0700, err);
 	if (to < 0 || fill_archive(ws, to, err) < 0)
 		return -1;
-	if (renameat(archives, making, archives, session) < 0 || fsync(archives) < 0)
+	if (renameat(archives, making, archives, session) < 0 || file_sync(archives) < 0)
 		return error_errno(err, errno, "%s", session);
 	return 0;
 }

@@ -23,12 +23,13 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "base/sha256.h"
 #include "store/store.h"
 
 #define AUDIT_LOG "audit.log"
 /* The guest's word beside it, whose digests are in the log. */
 #define AUDIT_TELEMETRY "telemetry.jsonl"
-#define AUDIT_DIGEST 32
+#define AUDIT_DIGEST SHA256_BYTES
 #define AUDIT_SESSION_ROOM 136
 /* More than a line has beside its data. */
 #define AUDIT_LINE_FRAME 512
@@ -119,13 +120,13 @@ extern const char *const audit_verdict_names[]; /* "open", ... */
 
 struct audit_report {
 	enum audit_verdict verdict;
-	uint64_t lines;	    /* that were looked at; of a broken log those before the bad one */
-	uint64_t bad_line;  /* the first, from 1; 0: none */
-	char why[256];	    /* what is wrong with it */
-	uint64_t confirmed; /* lines whose digest the security log has */
-	uint64_t lost;	    /* events that the log itself says were not written down */
-	uint64_t set_back;  /* lines that are earlier than the line before: the clock was set */
-	char head[2 * AUDIT_DIGEST + 1]; /* digest of the last line; "" without one */
+	uint64_t lines;		/* that were looked at; of a broken log those before the bad one */
+	uint64_t bad_line;	/* the first, from 1; 0: none */
+	char why[256];		/* what is wrong with it */
+	uint64_t confirmed;	/* lines whose digest the security log has */
+	uint64_t lost;		/* events that the log itself says were not written down */
+	uint64_t set_back;	/* lines that are earlier than the line before: the clock was set */
+	char head[SHA256_TEXT]; /* digest of the last line; "" without one */
 };
 
 /* What the security logs have of one session. */

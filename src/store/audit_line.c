@@ -15,22 +15,11 @@ static const char *const severity_names[] = {
 
 void audit_digest(const void *bytes, size_t len, uint8_t out[AUDIT_DIGEST])
 {
-	SHA2_CTX sha;
+	struct sha256 sha;
 
-	SHA256Init(&sha);
-	SHA256Update(&sha, bytes, len);
-	SHA256Final(out, &sha);
-}
-
-void audit_hex(const uint8_t digest[AUDIT_DIGEST], char out[2 * AUDIT_DIGEST + 1])
-{
-	static const char digits[] = "0123456789abcdef";
-
-	for (size_t i = 0; i < AUDIT_DIGEST; i++) {
-		*out++ = digits[digest[i] >> 4];
-		*out++ = digits[digest[i] & 15];
-	}
-	*out = '\0';
+	sha256_init(&sha);
+	sha256_update(&sha, bytes, len);
+	sha256_final(&sha, out);
 }
 
 static int lower_hex_digit(char c)
@@ -56,13 +45,13 @@ bool audit_unhex(const char *hex, uint8_t out[AUDIT_DIGEST])
 
 void audit_root(const char *session, const char *nonce, uint8_t out[AUDIT_DIGEST])
 {
-	SHA2_CTX sha;
+	struct sha256 sha;
 
-	SHA256Init(&sha);
-	SHA256Update(&sha, (const uint8_t *)session, strlen(session));
-	SHA256Update(&sha, (const uint8_t *)"\n", 1);
-	SHA256Update(&sha, (const uint8_t *)nonce, strlen(nonce));
-	SHA256Final(out, &sha);
+	sha256_init(&sha);
+	sha256_update(&sha, session, strlen(session));
+	sha256_update(&sha, "\n", 1);
+	sha256_update(&sha, nonce, strlen(nonce));
+	sha256_final(&sha, out);
 }
 
 int audit_line_read(const json_t *object, struct audit_line *out, struct error *err)
@@ -111,7 +100,7 @@ static json_t *line_json(const struct audit *audit, const struct audit_event *ev
 {
 	char now[CLOCK_TEXT], hex[2 * AUDIT_DIGEST + 1];
 
-	audit_hex(prev, hex);
+	sha256_hex(prev, hex);
 	clock_rfc3339(event->real_ns ? event->real_ns : clock_real_ns(), now);
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:o, s:s}", "ts", now, "severity",
 			 severity_names[event->severity], "subsystem", event->subsystem, "event",

@@ -3,8 +3,6 @@
 #ifndef STORE_AUDIT_LINE_H
 #define STORE_AUDIT_LINE_H
 
-#include <sha256.h>
-
 #include "store/audit.h"
 
 #define AUDIT_EVENT_OPENED "audit.opened"
@@ -19,7 +17,6 @@
 #define SECURITY_PATTERN "security-0000-00-00.log"
 
 void audit_digest(const void *bytes, size_t len, uint8_t out[AUDIT_DIGEST]);
-void audit_hex(const uint8_t digest[AUDIT_DIGEST], char out[2 * AUDIT_DIGEST + 1]);
 bool audit_unhex(const char *hex, uint8_t out[AUDIT_DIGEST]);
 /* What the first line is chained to. */
 void audit_root(const char *session, const char *nonce, uint8_t out[AUDIT_DIGEST]);

@@ -274,7 +274,7 @@ int audit_verify(int fd, const char *session, const struct audit_heads *heads,
 	if (!check.over)
 		look_behind_the_end(&check);
 	if (check.report.lines > 0)
-		audit_hex(check.before, check.report.head);
+		sha256_hex(check.before, check.report.head);
 	if (check.report.verdict == AUDIT_BROKEN && check.report.lines >= check.report.bad_line)
 		check.report.lines = check.report.bad_line - 1;
 	*out = check.report;

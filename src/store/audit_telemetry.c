@@ -11,8 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/platform/sync.h"
 #include "store/audit_line.h"
 
 #define EVENT "telemetry.digest"
@@ -39,7 +41,7 @@ static int add_telemetry(struct marks *marks, const struct mark *mark, struct er
 {
 	if (marks->count == marks->room) {
 		size_t room = marks->room ? 2 * marks->room : 16;
-		struct mark *grown = reallocarray(marks->items, room, sizeof(*grown));
+		struct mark *grown = array_resize(marks->items, room, sizeof(*grown));
 
 		if (!grown)
 			return error_errno(err, ENOMEM, AUDIT_LOG);
@@ -83,23 +85,23 @@ static json_t *digest_of_file(int fd, struct error *err)
 {
 	uint64_t bytes = 0, records = 0;
 	uint8_t chunk[16384], digest[AUDIT_DIGEST];
-	char hex[2 * AUDIT_DIGEST + 1];
-	SHA2_CTX sha;
+	char hex[SHA256_TEXT];
+	struct sha256 sha;
 	ssize_t n;
 
-	SHA256Init(&sha);
+	sha256_init(&sha);
 	while ((n = pread(fd, chunk, sizeof(chunk), (off_t)bytes)) > 0) {
 		for (ssize_t i = 0; i < n; i++)
 			records += chunk[i] == '\n';
-		SHA256Update(&sha, chunk, (size_t)n);
+		sha256_update(&sha, chunk, (size_t)n);
 		bytes += (uint64_t)n;
 	}
 	if (n < 0) {
 		error_errno(err, errno, AUDIT_TELEMETRY);
 		return NULL;
 	}
-	SHA256Final(digest, &sha);
-	audit_hex(digest, hex);
+	sha256_final(&sha, digest);
+	sha256_hex(digest, hex);
 	return json_pack("{s:s, s:I, s:s, s:I}", "origin", "guest", "bytes", (json_int_t)bytes,
 			 "sha256", hex, "records", (json_int_t)records);
 }
@@ -116,7 +118,7 @@ static int open_telemetry(const struct workspace *ws, struct stat *st)
 /* On the disk before its digest is, or a loss of power would look like a forgery. */
 static json_t *settled_digest(int fd, struct error *err)
 {
-	if (fdatasync(fd) == 0)
+	if (file_sync_data(fd) == 0)
 		return digest_of_file(fd, err);
 	error_errno(err, errno, AUDIT_TELEMETRY);
 	return NULL;
@@ -166,7 +168,7 @@ int audit_vouch_telemetry(const struct workspace *ws, struct audit *audit, struc
 struct reading {
 	int fd;
 	uint64_t at;
-	SHA2_CTX sha;
+	struct sha256 sha;
 };
 
 /* 1: the file ends before. */
@@ -183,7 +185,7 @@ static int read_to(struct reading *reading, uint64_t end, struct error *err)
 			continue;
 		if (n <= 0)
 			return n == 0 ? 1 : error_errno(err, errno, AUDIT_TELEMETRY);
-		SHA256Update(&reading->sha, chunk, (size_t)n);
+		sha256_update(&reading->sha, chunk, (size_t)n);
 		reading->at += (uint64_t)n;
 	}
 	return 0;
@@ -193,13 +195,13 @@ static int read_to(struct reading *reading, uint64_t end, struct error *err)
 static int compare_counts(struct reading *reading, const struct mark *mark, struct error *err)
 {
 	uint8_t digest[AUDIT_DIGEST];
-	SHA2_CTX sha;
+	struct sha256 sha;
 	int status = mark->bytes < reading->at ? 1 : read_to(reading, mark->bytes, err);
 
 	if (status != 0)
 		return status;
 	sha = reading->sha;
-	SHA256Final(digest, &sha);
+	sha256_final(&sha, digest);
 	return memcmp(digest, mark->digest, sizeof(digest)) != 0;
 }
 
@@ -211,7 +213,7 @@ static int compare_all(const struct marks *marks, int fd, struct audit_telemetry
 
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, errno, AUDIT_TELEMETRY);
-	SHA256Init(&reading.sha);
+	sha256_init(&reading.sha);
 	out->verdict = S_ISREG(st.st_mode) ? AUDIT_TELEMETRY_WHOLE : AUDIT_TELEMETRY_ALTERED;
 	for (size_t i = 0; i < marks->count && out->verdict == AUDIT_TELEMETRY_WHOLE; i++) {
 		int status = compare_counts(&reading, &marks->items[i], err);

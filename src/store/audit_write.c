@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +12,8 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "base/platform/sync.h"
+#include "base/platform/system.h"
 #include "contract/kind.h"
 #include "store/audit_line.h"
 
@@ -38,7 +39,7 @@ struct tail {
 /* One line, read piece by piece: its digest, and whether it is one of the last words. */
 struct tail_scan {
 	struct tail tail;
-	SHA2_CTX sha;
+	struct sha256 sha;
 	size_t len; /* of the line that is being read */
 	enum audit_part part;
 	bool closing, destroying;
@@ -58,19 +59,19 @@ static int scan_part(void *data, const char *part, size_t len, struct error *err
 
 	(void)err;
 	if (scan->len == 0) {
-		SHA256Init(&scan->sha);
+		sha256_init(&scan->sha);
 		scan->part = audit_line_part(part, len);
 	}
 	scan->tail.used[scan->part] += len;
 	scan->closing = scan->len == 0 && says(part, len, AUDIT_EVENT_CLOSED);
 	scan->destroying = scan->len == 0 && says(part, len, AUDIT_EVENT_DESTROYED);
-	SHA256Update(&scan->sha, (const uint8_t *)part, len);
+	sha256_update(&scan->sha, part, len);
 	scan->len += len;
 	if (part[len - 1] != '\n')
 		return 0;
 	scan->tail.closed = scan->closing;
 	scan->tail.destroyed |= scan->destroying;
-	SHA256Final(scan->tail.last, &scan->sha);
+	sha256_final(&scan->sha, scan->tail.last);
 	scan->tail.lines++;
 	scan->len = 0;
 	return 0;
@@ -83,8 +84,8 @@ static int find_tail(int fd, struct tail *out, struct error *err)
 	if (audit_each_line(fd, scan_part, &scan, err) < 0)
 		return -1;
 	if (scan.len > 0) {
-		SHA256Update(&scan.sha, (const uint8_t *)"\n", 1);
-		SHA256Final(scan.tail.last, &scan.sha);
+		sha256_update(&scan.sha, "\n", 1);
+		sha256_final(&scan.sha, scan.tail.last);
 		scan.tail.torn = true;
 		scan.tail.closed = false;
 	}
@@ -137,7 +138,7 @@ static int put_audit(struct audit *audit, const char *text, size_t len,
 	audit->used[audit_line_part(text, len)] += len;
 	audit->lines++;
 	audit_digest(text + lead, len - lead, audit->head);
-	if (sync == STORE_SYNC && fdatasync(audit->fd) < 0)
+	if (sync == STORE_SYNC && file_sync_data(audit->fd) < 0)
 		return error_errno(err, errno, AUDIT_LOG);
 	if (security_log_write(audit, event, audit->lines, sync, &ignored) < 0)
 		audit->heads_lost++;
@@ -156,9 +157,9 @@ static int begin_chain(struct audit *audit, struct error *err)
 	autofree char *text = NULL;
 	size_t len = 0;
 
-	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-		return error_errno(err, errno, "getrandom");
-	audit_hex(bytes, nonce);
+	if (random_bytes(bytes, sizeof(bytes), err) < 0)
+		return -1;
+	sha256_hex(bytes, nonce);
 	audit_root(audit->session, nonce, root);
 	data = json_pack("{s:i, s:s}", "format", 1, "nonce", nonce);
 	event.data = data;
@@ -297,9 +298,9 @@ int audit_sync(struct audit *audit, struct error *err)
 {
 	if (!audit->unsynced)
 		return 0;
-	if (audit->fd >= 0 && fdatasync(audit->fd) < 0)
+	if (audit->fd >= 0 && file_sync_data(audit->fd) < 0)
 		return error_errno(err, errno, AUDIT_LOG);
-	if (audit->security_fd >= 0 && fdatasync(audit->security_fd) < 0)
+	if (audit->security_fd >= 0 && file_sync_data(audit->security_fd) < 0)
 		return error_errno(err, errno, "security log");
 	audit->unsynced = false;
 	return 0;

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
@@ -297,7 +298,8 @@ static int compare_kernels(const void *a, const void *b)
 		return compare_architectures(x->architecture, y->architecture);
 	if (x->kind != y->kind)
 		return x->kind < y->kind ? -1 : 1;
-	versions = strverscmp(y->version ? y->version : "", x->version ? x->version : "");
+	versions =
+		cache_compare_versions(y->version ? y->version : "", x->version ? x->version : "");
 	return versions ? versions : strcmp(x->name, y->name);
 }
 
@@ -378,7 +380,7 @@ static int add_cached_kernel(void *list, const char *dir, const char *name, cons
 {
 	struct cache_kernels *kernels = list;
 	struct cache_kernel *items =
-		reallocarray(kernels->items, kernels->count + 1, sizeof(*items));
+		array_resize(kernels->items, kernels->count + 1, sizeof(*items));
 
 	if (!items)
 		return error_errno(err, ENOMEM, "list of kernels");
@@ -391,7 +393,7 @@ static int add_image(void *list, const char *dir, const char *name, const json_t
 		     struct error *err)
 {
 	struct cache_images *images = list;
-	struct cache_image *items = reallocarray(images->items, images->count + 1, sizeof(*items));
+	struct cache_image *items = array_resize(images->items, images->count + 1, sizeof(*items));
 
 	if (!items)
 		return error_errno(err, ENOMEM, "list of images");

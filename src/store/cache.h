@@ -131,4 +131,7 @@ int cache_image_find(const char *text, enum architecture machine, struct cache_i
 int cache_image_check_name(const char *name, enum architecture architecture, struct error *err);
 int cache_kernel_check_name(const char *name, enum architecture architecture, struct error *err);
 
+/* "6.1.55-1" is before "6.1.192-2": numbers by their value. As strcmp() has it. */
+int cache_compare_versions(const char *a, const char *b);
+
 #endif

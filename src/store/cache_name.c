@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What things of the cache are called. */
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
@@ -20,6 +21,36 @@ const char *cache_init_program(enum architecture architecture)
 	return architecture == architecture_of_host() || architecture == ARCHITECTURE_COUNT
 		       ? "microagent-init"
 		       : table[architecture].init;
+}
+
+/* Of two numbers, with what is behind them. */
+static int compare_numbers(const char **a, const char **b)
+{
+	static const char digits[] = "0123456789";
+	size_t one = 0, other = 0;
+	int order;
+
+	*a += strspn(*a, "0");
+	*b += strspn(*b, "0");
+	one = strspn(*a, digits);
+	other = strspn(*b, digits);
+	order = one == other ? memcmp(*a, *b, one) : one < other ? -1 : 1;
+	*a += one;
+	*b += other;
+	return order;
+}
+
+int cache_compare_versions(const char *a, const char *b)
+{
+	int order = 0;
+
+	while (order == 0 && *a && *b) {
+		if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b))
+			order = compare_numbers(&a, &b);
+		else
+			order = (unsigned char)*a++ - (unsigned char)*b++;
+	}
+	return order ? order : (*a != '\0') - (*b != '\0');
 }
 
 static bool has_cache_ending(const char *name, const char *ending)

@@ -11,10 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/path.h"
+#include "base/platform/file.h"
 #include "store/cache.h"
 
 #define ENTRIES "digests"
@@ -28,14 +30,14 @@ bool digest_is_valid(const char *text)
 	return text && strlen(text) == 64 && strspn(text, "0123456789abcdef") == 64;
 }
 
-static int64_t ns_of(const struct timespec *t)
+static int64_t ns_of(struct timespec t)
 {
-	return (int64_t)t->tv_sec * (int64_t)NS_PER_S + t->tv_nsec;
+	return (int64_t)t.tv_sec * (int64_t)NS_PER_S + t.tv_nsec;
 }
 
 static bool is_settled(const struct stat *st)
 {
-	int64_t mtime = ns_of(&st->st_mtim), ctime = ns_of(&st->st_ctim);
+	int64_t mtime = ns_of(file_modified(st)), ctime = ns_of(file_changed(st));
 	int64_t age = clock_real_ns() - (ctime > mtime ? ctime : mtime);
 
 	return age > (int64_t)(limit_get(LIMIT_DIGEST_SETTLED_MS) * NS_PER_MS);
@@ -50,7 +52,7 @@ int digest_key(int fd, enum digest_part part, struct digest_key *out, struct err
 	snprintf(out->text, sizeof(out->text),
 		 "%s%" PRIu64 ":%" PRIu64 ":%" PRId64 ":%" PRId64 ":%" PRId64,
 		 part == DIGEST_INIT ? INIT_PREFIX : "", (uint64_t)st.st_dev, (uint64_t)st.st_ino,
-		 (int64_t)st.st_size, ns_of(&st.st_mtim), ns_of(&st.st_ctim));
+		 (int64_t)st.st_size, ns_of(file_modified(&st)), ns_of(file_changed(&st)));
 	out->settled = is_settled(&st);
 	return 0;
 }
@@ -117,14 +119,14 @@ static int add_entry(struct entry_list *list, int dir, const char *name)
 		return 0;
 	if (list->count == list->room) {
 		size_t room = list->room ? 2 * list->room : 256;
-		struct entry *grown = reallocarray(list->items, room, sizeof(*grown));
+		struct entry *grown = array_resize(list->items, room, sizeof(*grown));
 
 		if (!grown)
 			return -1;
 		list->items = grown;
 		list->room = room;
 	}
-	list->items[list->count].worth = ns_of(&st.st_mtim) + worth_of_size(name);
+	list->items[list->count].worth = ns_of(file_modified(&st)) + worth_of_size(name);
 	memcpy(list->items[list->count++].name, name, len + 1);
 	return 0;
 }
@@ -167,7 +169,7 @@ static void note_use(int fd)
 {
 	struct stat st;
 
-	if (fstat(fd, &st) == 0 && clock_real_ns() - ns_of(&st.st_mtim) > (int64_t)NS_PER_S)
+	if (fstat(fd, &st) == 0 && clock_real_ns() - ns_of(file_modified(&st)) > (int64_t)NS_PER_S)
 		(void)futimens(fd, NULL);
 }
 

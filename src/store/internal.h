@@ -16,10 +16,16 @@
 /* ERR_DENIED for a directory of another user or one that group or others can write. */
 int store_check_directory(int fd, const char *path, struct error *err);
 
-/* Writes "qemu-system-x86 (4711), ... and 2 more": the processes beside this one that have the
- * lease's file open, "" when none is to be seen. Returns the pid of the first, or 0. Guards are
- * left out: who ends one has ended nothing. */
-pid_t lease_holders(int lease, char *out, size_t size);
+/* To wait for the end of a lease. -1 with errno: ENOENT where nothing ever lived, ENXIO where
+ * nothing does. */
+int lease_look(const struct workspace *ws);
+/* ERR_CONFLICT, with the processes that have it as far as they are to be seen. */
+int lease_busy(const struct workspace *ws, int lease, struct error *err);
+int lease_error(const struct workspace *ws, int errnum, struct error *err);
+
+/* Whether it stands for an owner whom our user namespace does not know: of "/", as a rule root. The
+ * initial one knows everybody. linux/nameless.c, darwin/nameless.c */
+bool user_is_nameless(uid_t uid);
 
 /* $HOME, else what the user's entry says; malloc'd. NULL: there is none. */
 char *home_dir(void);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The mounts of our namespace, by which a directory is known that has several paths: what a bind
+ * The mounts that we see, by which a directory is known that has several paths: what a bind
  * mount shows has a place of its own in the file system it is of.
  */
 #ifndef STORE_MOUNTINFO_H
 #define STORE_MOUNTINFO_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
@@ -24,9 +25,8 @@ struct mountinfo {
 };
 
 int mountinfo_read(struct mountinfo *out, struct error *err);
-/* The text of /proc/PID/mountinfo, which is cut into pieces. A line that is none is passed over. */
-int mountinfo_parse(char *text, struct mountinfo *out, struct error *err);
 void mountinfo_free(struct mountinfo *mounts); /* accepts a zeroed one */
+void mountinfo_free_row(struct mount_row *row);
 
 /* The mount that fd was opened through. */
 const struct mount_row *mountinfo_of(const struct mountinfo *mounts, int fd, struct error *err);

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "base/path.h"
+#include "base/platform/file.h"
 #include "store/cache.h"
 #include "store/internal.h"
 #include "store/spot.h"
@@ -21,8 +22,6 @@
 /* Paths of directories, each with a NUL behind it; those that are no more go when one is added. */
 #define LIST_NAME "directories"
 #define LIST_BYTES ((size_t)1024 * 1024)
-
-#define OVERFLOW_UID 65534
 
 static const struct {
 	const char *name, *marker;
@@ -51,7 +50,7 @@ static bool has_marker(int dirfd, enum own_dir kind)
 static int go_up(int *at)
 {
 	struct stat here, there;
-	autoclose int above = openat(*at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	autoclose int above = file_open_place(*at, "..", 0);
 
 	if (above < 0 || fstat(*at, &here) < 0 || fstat(above, &there) < 0)
 		return -1;
@@ -64,7 +63,7 @@ static int go_up(int *at)
 
 char *own_dir_above(int dirfd, enum own_dir *kind)
 {
-	autoclose int at = openat(dirfd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	autoclose int at = file_open_place(dirfd, ".", 0);
 
 	if (at < 0)
 		return NULL;
@@ -92,7 +91,7 @@ static bool is_noted(int dirfd, const char *path, enum own_dir kind)
 static bool lies_in_another(int dirfd)
 {
 	enum own_dir kind;
-	autoclose int above = openat(dirfd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	autoclose int above = file_open_place(dirfd, "..", 0);
 	autofree char *found = above < 0 ? NULL : own_dir_above(above, &kind);
 
 	return found != NULL;
@@ -172,7 +171,7 @@ void own_dir_note(int dirfd, enum own_dir kind)
 static int each_listed(const char *place, own_dir_fn *fn, void *data, struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(LIST_BYTES);
-	autoclose int dir = open(place, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	autoclose int dir = file_open_place(AT_FDCWD, place, 0);
 	const char *path;
 	size_t at = 0;
 
@@ -237,18 +236,6 @@ int store_check_directory(int fd, const char *path, struct error *err)
 	return st.st_uid == geteuid() ? check_mode(&st, path, err) : refuse_owner(&st, path, err);
 }
 
-/* What the kernel calls an owner whom our user namespace does not know: of "/", as a rule root. The
- * initial one knows everybody. */
-static bool is_nameless(uid_t uid)
-{
-	autofile FILE *map = uid == OVERFLOW_UID ? fopen("/proc/self/uid_map", "re") : NULL;
-	unsigned inside = 0, outside = 0, count = 0;
-
-	/* NOLINTNEXTLINE(cert-err34-c): the kernel's own numbers, which fit */
-	return map && fscanf(map, "%u %u %u", &inside, &outside, &count) == 3 &&
-	       count <= OVERFLOW_UID;
-}
-
 /* In a sticky directory only the owner of an entry, its own and root can rename that. */
 static int check_above(int fd, struct error *err)
 {
@@ -259,14 +246,14 @@ static int check_above(int fd, struct error *err)
 		return -1;
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%s", path);
-	if (st.st_uid != geteuid() && st.st_uid != 0 && !is_nameless(st.st_uid))
+	if (st.st_uid != geteuid() && st.st_uid != 0 && !user_is_nameless(st.st_uid))
 		return refuse_owner(&st, path, err);
 	return st.st_mode & S_ISVTX ? 0 : check_mode(&st, path, err);
 }
 
 static int check_all_above(int dirfd, const char *path, struct error *err)
 {
-	autoclose int at = openat(dirfd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	autoclose int at = file_open_place(dirfd, ".", 0);
 	int status = at < 0 ? -1 : go_up(&at);
 
 	for (; status > 0; status = go_up(&at))
@@ -284,7 +271,7 @@ static int check_nearest(const char *path, struct error *err)
 
 	if (!dir)
 		return error_errno(err, ENOMEM, "%s", path);
-	while ((fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0 && errno == ENOENT &&
+	while ((fd = file_open_place(AT_FDCWD, dir, 0)) < 0 && errno == ENOENT &&
 	       (slash = strrchr(dir, '/')) != NULL)
 		slash[slash == dir] = '\0';
 	if (fd < 0)

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "base/platform/sync.h"
 #include "store/audit_line.h"
 #include "store/internal.h"
 
@@ -79,7 +80,7 @@ static int write_security_text(struct audit *audit, const struct audit_event *ev
 	if (n < 0 || (size_t)n != len + 1)
 		return error_errno(err, n < 0 ? errno : ENOSPC, "%s/security-%s.log", audit->logs,
 				   audit->security_day);
-	return sync == STORE_SYNC && fdatasync(audit->security_fd) < 0
+	return sync == STORE_SYNC && file_sync_data(audit->security_fd) < 0
 		       ? error_errno(err, errno, "%s/security-%s.log", audit->logs,
 				     audit->security_day)
 		       : 0;

@@ -3,25 +3,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/platform/file.h"
 #include "store/share_rules.h"
 
 static int check_rights(const char *path, const struct spot *spot, bool read_only,
 			struct error *err)
 {
-	char link[48];
-
 	if (spot->st.st_uid != geteuid())
 		return error_set(err, ERR_DENIED,
 				 "%s is not yours (owner uid %u): copy what the task needs into a "
 				 "directory of yours and share that",
 				 path, (unsigned)spot->st.st_uid);
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", spot->fd);
-	if (access(link, R_OK | X_OK) < 0)
+	if (faccessat(spot->fd, ".", R_OK | X_OK, 0) < 0)
 		return error_errno(err, errno, "%s", path);
 	if (!read_only && !(spot->st.st_mode & S_IWUSR))
 		return error_set(err, ERR_DENIED,
@@ -40,16 +37,16 @@ static int check_rights(const char *path, const struct spot *spot, bool read_onl
 
 static int open_share_dir(const char *path, struct error *err)
 {
-	int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	struct stat st;
+	autoclose int fd = file_open_place(AT_FDCWD, path, O_NOFOLLOW);
+	int errnum = errno;
+	struct stat st = {0};
 
-	if (fd < 0 && errno == ENOENT)
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink > 0)
+		return steal_fd(&fd);
+	if (fd < 0 && errnum == ENOENT)
 		return error_set(err, ERR_NOT_FOUND, "%s does not exist: `mkdir` makes it", path);
-	if (fd < 0)
-		return error_errno(err, errno, "%s", path);
-	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) && st.st_nlink > 0)
-		return fd;
-	close(fd);
+	if (fd < 0 && (lstat(path, &st) < 0 || S_ISDIR(st.st_mode)))
+		return error_errno(err, errnum, "%s", path);
 	if (S_ISLNK(st.st_mode))
 		return error_set(err, ERR_INVALID,
 				 "%s is a symbolic link: name the directory itself", path);

@@ -16,6 +16,7 @@
 #include "store/cache.h"
 #include "store/own_dirs.h"
 #include "store/share_rules.h"
+#include "store/share_system.h"
 
 /* The deepest part of path that is there; path is cut. */
 static void cut_to_existing(char *path)
@@ -199,25 +200,11 @@ static int apply_search_path(const struct judge *judge, struct error *err)
 	return 0;
 }
 
-/* This program and the libraries that it has loaded, each once: their pieces follow each other. */
-static int apply_loaded(const struct judge *judge, struct error *err)
+static int apply_loaded(void *data, const char *path, struct error *err)
 {
-	autofile FILE *maps = fopen("/proc/self/maps", "re");
-	char line[PATH_MAX + 128], last[PATH_MAX] = "";
+	const struct judge *const *judge = data;
 
-	if (!maps)
-		return error_errno(err, errno, "/proc/self/maps");
-	while (fgets(line, sizeof(line), maps)) {
-		char *path = strchr(line, '/');
-
-		line[strcspn(line, "\n")] = '\0';
-		if (!path || strcmp(path, last) == 0)
-			continue;
-		snprintf(last, sizeof(last), "%s", path);
-		if (apply_program(judge, path, err) < 0)
-			return -1;
-	}
-	return 0;
+	return apply_program(*judge, path, err);
 }
 
 static int apply_programs(const struct judge *judge, struct error *err)
@@ -229,7 +216,7 @@ static int apply_programs(const struct judge *judge, struct error *err)
 
 	if (!libraries || apply_program_dir(judge, dir, dir, is_run, err) < 0 ||
 	    apply_program_dir(judge, libraries, libraries, is_run, err) < 0 ||
-	    apply_loaded(judge, err) < 0 || apply_search_path(judge, err) < 0)
+	    share_each_loaded(apply_loaded, &judge, err) < 0 || apply_search_path(judge, err) < 0)
 		return -1;
 	json_array_foreach(judge->wish->programs, i, program)
 	{

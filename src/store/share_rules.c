@@ -2,86 +2,18 @@
 #include "store/share_rules.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "store/internal.h"
-
-/* Numbers of people's accounts; those between are services, whose "homes" are parts of the system.
- */
-#define PERSON_FIRST 1000
-#define PERSON_LAST 59999
-
-static const struct {
-	const char *path;
-	enum reach reach;
-} never[] = {
-	{"/", REACH_ITSELF},
-	{"/Users", REACH_ITSELF},
-	{"/Volumes", REACH_ITSELF},
-	{"/home", REACH_ITSELF},
-	{"/root", REACH_ITSELF},
-	{"/mnt", REACH_ITSELF},
-	{"/media", REACH_ITSELF},
-	{"/etc", REACH_BELOW},
-	{"/proc", REACH_BELOW},
-	{"/sys", REACH_BELOW},
-	{"/dev", REACH_BELOW},
-	{"/run", REACH_BELOW},
-	{"/var", REACH_BELOW},
-	{"/boot", REACH_BELOW},
-	/* Root's own, which every user of the host runs and trusts. /tmp has everybody's files. */
-	{"/usr", REACH_ITSELF},
-	{"/usr/local", REACH_ITSELF},
-	{"/opt", REACH_ITSELF},
-	{"/srv", REACH_ITSELF},
-	{"/tmp", REACH_ITSELF},
-	{"/usr/bin", REACH_BELOW},
-	{"/usr/sbin", REACH_BELOW},
-	{"/usr/lib", REACH_BELOW},
-	{"/usr/lib32", REACH_BELOW},
-	{"/usr/lib64", REACH_BELOW},
-	{"/usr/libx32", REACH_BELOW},
-	{"/usr/libexec", REACH_BELOW},
-	{"/usr/include", REACH_BELOW},
-	{"/usr/share", REACH_BELOW},
-	{"/usr/games", REACH_BELOW},
-	{"/usr/local/bin", REACH_BELOW},
-	{"/usr/local/sbin", REACH_BELOW},
-	{"/usr/local/lib", REACH_BELOW},
-	{"/usr/local/libexec", REACH_BELOW},
-	{"/usr/local/include", REACH_BELOW},
-	{"/usr/local/share", REACH_BELOW},
-	{"/usr/local/etc", REACH_BELOW},
-	{"/usr/local/games", REACH_BELOW},
-	/* Links into /usr, or directories of their own on an unmerged system. */
-	{"/bin", REACH_BELOW},
-	{"/sbin", REACH_BELOW},
-	{"/lib", REACH_BELOW},
-	{"/lib32", REACH_BELOW},
-	{"/lib64", REACH_BELOW},
-	{"/libx32", REACH_BELOW},
-};
-
-/*
- * File systems that are no files but the kernel's own tables, devices and switches. Each mount of
- * one may be a file system by itself, so that its place tells nothing.
- */
-static const char *const of_kernel[] = {
-	"bdev",	      "binder",	   "binfmt_misc", "bpf",      "cgroup",	    "cgroup2", "configfs",
-	"debugfs",    "devpts",	   "devtmpfs",	  "efivarfs", "functionfs", "fusectl", "gadgetfs",
-	"mqueue",     "nfsd",	   "nsfs",	  "proc",     "pstore",	    "resctrl", "rpc_pipefs",
-	"securityfs", "selinuxfs", "smackfs",	  "sysfs",    "tracefs",    "xenfs",
-};
+#include "store/share_system.h"
 
 /*
  * What opens other doors: keys, tokens, cookies. Below a home; or where a variable says that it is,
- * as its own program has it.
+ * as its own program has it. What this system has beside these: share_system_keys.
  */
 static const struct {
 	const char *below, *variable;
@@ -150,8 +82,8 @@ int share_rule_apply(const struct judge *judge, const struct share_rule *rule, s
 
 static bool is_of_kernel(const struct mount_row *row)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(of_kernel); i++)
-		if (strcmp(row->type, of_kernel[i]) == 0)
+	for (const char *const *type = share_kernel_types; *type; type++)
+		if (strcmp(row->type, *type) == 0)
 			return true;
 	return false;
 }
@@ -181,8 +113,8 @@ static int apply_kernel(const struct judge *judge, struct error *err)
 
 int share_rules_system(const struct judge *judge, struct error *err)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(never); i++) {
-		const struct share_rule rule = {never[i].path, never[i].path, never[i].reach};
+	for (const struct share_place *place = share_places; place->path; place++) {
+		const struct share_rule rule = {place->path, place->path, place->reach};
 
 		if (share_rule_apply(judge, &rule, err) < 0)
 			return -1;
@@ -207,22 +139,26 @@ static int apply_named(const struct judge *judge, const char *kind, const char *
 	return share_rule_apply(judge, &(struct share_rule){path, what, reach}, err);
 }
 
-static bool is_person(uid_t uid)
+static int apply_home(void *data, const char *home, struct error *err)
 {
-	return uid == 0 || uid == geteuid() || (uid >= PERSON_FIRST && uid <= PERSON_LAST);
+	const struct judge *const *judge = data;
+
+	return apply_named(*judge, "the home directory", home, REACH_ABOVE, err);
 }
 
 int share_rules_homes(const struct judge *judge, struct error *err)
 {
-	autofile FILE *file = fopen("/etc/passwd", "re");
-	struct passwd entry = {0}, *found = NULL;
-	char room[4096];
+	if (share_each_home(apply_home, &judge, err) < 0)
+		return -1;
+	return apply_home(&judge, getenv("HOME"), err);
+}
 
-	while (file && fgetpwent_r(file, &entry, room, sizeof(room), &found) == 0)
-		if (is_person(entry.pw_uid) &&
-		    apply_named(judge, "the home directory", entry.pw_dir, REACH_ABOVE, err) < 0)
-			return -1;
-	return apply_named(judge, "the home directory", getenv("HOME"), REACH_ABOVE, err);
+static int apply_key_store(const struct judge *judge, const char *home, const char *below,
+			   struct error *err)
+{
+	autofree char *path = path_join(home, below, err);
+
+	return path ? apply_named(judge, "the store of keys", path, REACH_ROUND, err) : -1;
 }
 
 /* Our own home as such, and its keys. */
@@ -230,12 +166,12 @@ static int apply_keys_of(const struct judge *judge, const char *home, struct err
 {
 	if (!home || apply_named(judge, "the home directory", home, REACH_ITSELF, err) < 0)
 		return home ? -1 : 0;
-	for (size_t i = 0; i < ARRAY_SIZE(key_stores); i++) {
-		autofree char *path = path_join(home, key_stores[i].below, err);
-
-		if (!path || apply_named(judge, "the store of keys", path, REACH_ROUND, err) < 0)
+	for (size_t i = 0; i < ARRAY_SIZE(key_stores); i++)
+		if (apply_key_store(judge, home, key_stores[i].below, err) < 0)
 			return -1;
-	}
+	for (const char *const *below = share_system_keys; *below; below++)
+		if (apply_key_store(judge, home, *below, err) < 0)
+			return -1;
 	return 0;
 }
 

@@ -4,12 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/platform/file.h"
 
 void spot_close(struct spot *spot)
 {
@@ -28,14 +27,12 @@ static bool is_within(const char *inner, const char *outer)
 
 char *spot_path_of(int fd, struct error *err)
 {
-	char link[48], path[PATH_MAX];
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	ssize_t n = readlink(link, path, sizeof(path) - 1);
+	char path[PATH_MAX];
+	ssize_t n = file_path(fd, path, sizeof(path));
 	char *copy = n > 0 ? strndup(path, (size_t)n) : NULL;
 
 	if (!copy)
-		error_errno(err, n > 0 ? ENOMEM : errno, "%s", link);
+		error_errno(err, n > 0 ? ENOMEM : errno, "the path of a directory");
 	return copy;
 }
 
@@ -55,7 +52,7 @@ int spot_make(int fd, const struct mountinfo *mounts, struct spot *out, struct e
 
 int spot_find(const char *path, const struct mountinfo *mounts, struct spot *out, struct error *err)
 {
-	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int fd = file_open_place(AT_FDCWD, path, 0);
 
 	*out = (struct spot)SPOT_NONE;
 	if (fd < 0)

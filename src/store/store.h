@@ -69,8 +69,9 @@ void workspace_lock_remove(const struct state_dir *dir, const char *id);
 #define LEASE_GUARD "ma-guard"
 
 /*
- * The lease <dir>/lease: a FIFO of which every process of the workspace inherits a reading end.
- * While somebody reads, something of the workspace lives.
+ * The lease <dir>/lease: a FIFO of which every process of the workspace inherits a reading end (on
+ * macOS: a file with a lock that all of them inherit). While somebody has it, something of the
+ * workspace lives.
  */
 struct lease {
 	int life; /* to be inherited */

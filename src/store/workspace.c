@@ -17,6 +17,8 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
+#include "base/platform/file.h"
+#include "base/platform/sync.h"
 #include "contract/runtime_id.h"
 #include "store/internal.h"
 #include "store/mountinfo.h"
@@ -198,7 +200,7 @@ int workspace_sync(const struct workspace *ws, const char *file, struct error *e
 {
 	autoclose int fd = openat(ws->fd, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 
-	if (fd >= 0 && fsync(fd) == 0 && fsync(ws->fd) == 0)
+	if (fd >= 0 && file_sync(fd) == 0 && file_sync(ws->fd) == 0)
 		return 0;
 	error_errno(err, errno, "sync");
 	return file_error(ws, file, err);
@@ -222,18 +224,13 @@ static bool is_inside(const char *point, const char *path)
 int workspace_refuse_mounts(const struct workspace *ws, struct error *err)
 {
 	struct mountinfo mounts = {0};
-	char self[32], path[4096];
-	ssize_t len;
+	char path[4096];
 	int status = 0;
 
-	if (ws->fd < 0)
-		return 0;
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", ws->fd);
-	len = readlink(self, path, sizeof(path) - 1);
 	/* Where they cannot be told, the removal stops at them. */
-	if (len < 0 || mountinfo_read(&mounts, NULL) < 0)
+	if (ws->fd < 0 || file_path(ws->fd, path, sizeof(path)) < 0 ||
+	    mountinfo_read(&mounts, NULL) < 0)
 		return 0;
-	path[len] = '\0';
 	for (size_t i = 0; status == 0 && i < mounts.count; i++)
 		if (is_inside(mounts.rows[i].point, path))
 			status = error_set(err, ERR_CONFLICT,

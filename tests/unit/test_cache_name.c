@@ -69,12 +69,31 @@ static void a_name_may_come_before_the_architecture(void **state)
 	assert_code(err, ERR_INVALID);
 }
 
+/* Each is before the next. */
+static void versions_have_an_order(void **state)
+{
+	static const char *const rising[] = {"",	 "5.10",      "6.1",	    "6.1.9",
+					     "6.1.55-1", "6.1.192-2", "6.1.192-10", "6.1.192-10a",
+					     "6.2",	 "6.10-rc1",  "6.10.0",	    "10.0"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rising); i++)
+		for (size_t j = 0; j < ARRAY_SIZE(rising); j++) {
+			int order = cache_compare_versions(rising[i], rising[j]);
+
+			assert_int_equal((order > 0) - (order < 0), (i > j) - (i < j));
+			order = strverscmp(rising[i], rising[j]);
+			assert_int_equal((order > 0) - (order < 0), (i > j) - (i < j));
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_have_the_ending_of_their_architecture),
 		cmocka_unit_test(names_of_built_images_are_nobody_s),
 		cmocka_unit_test(a_name_may_come_before_the_architecture),
+		cmocka_unit_test(versions_have_an_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

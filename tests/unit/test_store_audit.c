@@ -2,8 +2,6 @@
 /* The audit log: written, altered in every way, and what is said of it. */
 #include "test_store_audit.h"
 
-#include <sha256.h>
-
 #include "base/json.h"
 
 static void a_whole_log(void **state)
@@ -206,13 +204,16 @@ static void a_long_line_loses_its_data(void **state)
 
 static void tell_digest(struct fixture *f, const char *text)
 {
-	SHA2_CTX sha;
-	char hex[SHA256_DIGEST_STRING_LENGTH];
+	struct sha256 sha;
+	uint8_t digest[SHA256_BYTES];
+	char hex[SHA256_TEXT];
 
-	SHA256Init(&sha);
-	SHA256Update(&sha, (const uint8_t *)text, strlen(text));
-	json_auto_t *data = json_pack("{s:I, s:s}", "bytes", (json_int_t)strlen(text), "sha256",
-				      SHA256End(&sha, hex));
+	sha256_init(&sha);
+	sha256_update(&sha, text, strlen(text));
+	sha256_final(&sha, digest);
+	sha256_hex(digest, hex);
+	json_auto_t *data =
+		json_pack("{s:I, s:s}", "bytes", (json_int_t)strlen(text), "sha256", hex);
 	const struct audit_event event = {
 		.subsystem = "telemetry", .event = "telemetry.digest", .data = data};
 	assert_int_equal(audit_note(&f->ws, &event, NULL), 0);

@@ -2,7 +2,7 @@
 /* The text of mountinfo, and the place of a path in its file system. */
 #include "test_base.h"
 
-#include "store/mountinfo.h"
+#include "store/linux/mountinfo_parse.h"
 
 static const char text[] =
 	"22 1 0:21 / / rw,relatime - overlay overlay rw\n"

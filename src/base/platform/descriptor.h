@@ -18,7 +18,8 @@ int descriptor_pipe(int ends[2]);
 /* AF_UNIX. SOCK_SEQPACKET keeps messages apart and tells their end; ENOTSUP where there is none. */
 int descriptor_socketpair(int type, int ends[2]);
 int descriptor_socket(int family, int type, int protocol, bool nonblock);
-int descriptor_accept(int listener, bool nonblock);
+/* peer: who is at the other end, or NULL. */
+int descriptor_accept(int listener, struct sockaddr_storage *peer, bool nonblock);
 /* recvmsg(), and what comes with it is O_CLOEXEC. */
 ssize_t descriptor_receive(int sock, struct msghdr *message, int flags);
 /* dup2(), with O_CLOEXEC or without; async-signal-safe. */

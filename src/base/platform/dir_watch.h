@@ -23,7 +23,13 @@ int dir_watch_add(int watch, int dirfd, const char *name, unsigned events);
  * something happened, as often as it did. Whether anything had. */
 typedef void dir_watch_fn(int number, void *data);
 bool dir_watch_take(int watch, dir_watch_fn *fn, void *data);
-/* Accepts -1. */
+/* Accepts -1. Instead of close(). */
 void dir_watch_close(int watch);
+
+static inline void cleanup_watch(int *watch)
+{
+	dir_watch_close(*watch);
+}
+#define autowatch __attribute__((cleanup(cleanup_watch)))
 
 #endif

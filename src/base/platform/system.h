@@ -14,7 +14,7 @@ int random_bytes(void *out, size_t len, struct error *err);
 void memory_give_back(void);
 /* Of the host: all of it, and what a new process could have. */
 int memory_of_host(uint64_t *total, uint64_t *available, struct error *err);
-/* The system's words for an errno; NULL: it has none. Of any thread. */
+/* The system's words for an errno; NULL: it has none. This thread's, until it asks again. */
 const char *system_error_text(int errnum);
 /* getenv(), but NULL in a program that has more rights than who called it. */
 const char *system_getenv(const char *name);

@@ -36,8 +36,8 @@ static int put_bytes(struct sender *s, enum tree_type type, const struct stat *s
 {
 	s->entry.type = type;
 	s->entry.mode = st ? st->st_mode & 07777 : 0;
-	s->entry.mtime = st ? st->st_mtim.tv_sec : 0;
-	s->entry.mtime_ns = st ? (uint32_t)st->st_mtim.tv_nsec : 0;
+	s->entry.mtime = st ? file_modified(st).tv_sec : 0;
+	s->entry.mtime_ns = st ? (uint32_t)file_modified(st).tv_nsec : 0;
 	s->entry.size = st && st->st_size > 0 ? (uint64_t)st->st_size : 0;
 	snprintf(s->entry.text, sizeof(s->entry.text), "%s", text);
 	return tree_put_entry(&s->out, &s->entry, err);

@@ -3,10 +3,10 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/platform/waitable.h"
 #include "microagent.h"
 
 static int open_for(const int *numbers, size_t count, struct signals *out, struct error *err)
@@ -19,9 +19,9 @@ static int open_for(const int *numbers, size_t count, struct signals *out, struc
 		sigaddset(&set, numbers[i]);
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return error_errno(err, errno, "sigprocmask");
-	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	fd = signal_fd_open(&set);
 	if (fd < 0)
-		return error_errno(err, errno, "signalfd");
+		return error_errno(err, errno, "signals");
 	*out = (struct signals){.fd = fd};
 	return 0;
 }
@@ -48,12 +48,11 @@ void signals_close(struct signals *signals)
 
 static int take(struct signals *signals)
 {
-	struct signalfd_siginfo info;
+	int number = signal_fd_take(signals->fd);
 
-	if (read(signals->fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
-		return 0;
-	signals->last = (int)info.ssi_signo;
-	return signals->last;
+	if (number)
+		signals->last = number;
+	return number;
 }
 
 int signals_next(void *data)

@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/ioctl.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/platform/waitable.h"
 
 /* Ends with a byte: all is well; or with the end of the pipe: nobody has put the terminal right. */
 static void guard(int fd, int pipe, const struct termios *saved)
@@ -79,8 +79,8 @@ static int watch(bool is_raw, struct error *err)
 	}
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return error_errno(err, errno, "sigprocmask");
-	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return fd < 0 ? error_errno(err, errno, "signalfd") : fd;
+	fd = signal_fd_open(&set);
+	return fd < 0 ? error_errno(err, errno, "signals") : fd;
 }
 
 /* Also from the background, where it would stop us: what is set is what everybody wants. */
@@ -156,14 +156,14 @@ static void go_on(const struct terminal *terminal)
 void terminal_size(void *data, uint16_t *rows, uint16_t *columns)
 {
 	const struct terminal *terminal = data;
-	struct signalfd_siginfo info;
 	struct winsize size = {0};
+	int signal;
 
-	while (terminal->resized >= 0 && read(terminal->resized, &info, sizeof(info)) > 0) {
-		if (info.ssi_signo == SIGTSTP) {
+	while (terminal->resized >= 0 && (signal = signal_fd_take(terminal->resized)) != 0) {
+		if (signal == SIGTSTP) {
 			put_right(terminal);
 			raise(SIGSTOP); /* until the SIGCONT, which is read next */
-		} else if (info.ssi_signo == SIGCONT) {
+		} else if (signal == SIGCONT) {
 			go_on(terminal);
 		}
 	}

@@ -74,12 +74,11 @@ static int print_new_events(struct events *events, struct error *err)
 }
 
 /* As in logs: the watch is there before the first look. */
-static int follow_events(struct events *events, struct error *err)
+static int follow_by(int watch, struct events *events, struct error *err)
 {
-	autoclose int watch = microagent_log_watch(events->agent, events->name, err);
 	bool running = false;
 
-	if (watch < 0 || microagent_is_running(events->agent, events->name, &running, err) < 0)
+	if (microagent_is_running(events->agent, events->name, &running, err) < 0)
 		return -1;
 	for (;;) {
 		bool last = !running;
@@ -99,6 +98,16 @@ static int follow_events(struct events *events, struct error *err)
 		if (got != 0)
 			return got < 0 ? -1 : EXIT_OUT_CLOSED;
 	}
+}
+
+static int follow_events(struct events *events, struct error *err)
+{
+	int watch = microagent_log_watch(events->agent, events->name, err);
+	int code = watch < 0 ? -1 : follow_by(watch, events, err);
+
+	if (watch >= 0)
+		microagent_log_unwatch(watch);
+	return code;
 }
 
 static int events_in(struct events *events, bool following, struct error *err)

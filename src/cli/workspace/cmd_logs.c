@@ -115,9 +115,12 @@ static int follow_log_until(struct logs *logs, int watch, int cancel, struct err
 
 static int follow_log(struct logs *logs, struct error *err)
 {
-	autoclose int watch = microagent_log_watch(logs->agent, logs->name, err);
+	int watch = microagent_log_watch(logs->agent, logs->name, err);
+	int code = watch < 0 ? -1 : follow_log_until(logs, watch, -1, err);
 
-	return watch < 0 ? -1 : follow_log_until(logs, watch, -1, err);
+	if (watch >= 0)
+		microagent_log_unwatch(watch);
+	return code;
 }
 
 static int print_json_log(const struct logs *logs, struct error *err)

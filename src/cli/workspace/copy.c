@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/platform/waitable.h"
 
 int copy_notes_init(struct copy_notes *notes, const struct cli *cli, struct progress *progress,
 		    struct error *err)
@@ -21,10 +21,10 @@ int copy_notes_init(struct copy_notes *notes, const struct cli *cli, struct prog
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
 	*notes = (struct copy_notes){.cli = cli, .progress = progress, .skipped = json_array()};
-	notes->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	notes->signals = signal_fd_open(&set);
 	if (notes->skipped && notes->signals >= 0)
 		return 0;
-	error_errno(err, errno, "signalfd");
+	error_errno(err, errno, "signals");
 	json_decref(notes->skipped);
 	return -1;
 }
@@ -112,13 +112,12 @@ static int print_copied(const struct copy_notes *notes, struct error *err)
 
 int copy_answer(struct copy_notes *notes, int status, struct error *err)
 {
-	struct signalfd_siginfo info;
-	int code = status;
+	int code = status, signal;
 
 	if (status == 0)
 		code = print_copied(notes, err);
-	else if (read(notes->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
-		code = 128 + (int)info.ssi_signo;
+	else if ((signal = signal_fd_take(notes->signals)) != 0)
+		code = 128 + signal;
 	close(notes->signals);
 	json_decref(notes->skipped);
 	return code;

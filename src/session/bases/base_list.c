@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
@@ -56,7 +57,7 @@ static struct base_name *list_names(const struct state_dir *dir, size_t *count, 
 
 		if (!base_name_of_bundle(entry->d_name, &names[n]))
 			continue;
-		more = reallocarray(names, ++n + 1, sizeof(*names));
+		more = array_resize(names, ++n + 1, sizeof(*names));
 		if (!more) {
 			error_errno(err, ENOMEM, "%s", dir->path);
 			return NULL;

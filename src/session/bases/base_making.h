@@ -33,6 +33,10 @@ int base_import(struct making *m, struct error *err);
 /* Gives the directory its name. *base is the metadata with "path". */
 int base_seal(struct making *m, json_t **base, struct error *err);
 
+/* Sets or clears the flag that lets nobody change a file. Where the file system knows it and we
+ * may set it; the mode holds everywhere. linux/immutable.c, darwin/immutable.c */
+void file_set_immutable(int fd, bool on);
+
 /* --- provision.c ----------------------------------------------------------------------------- */
 
 /* Whether more is asked for than the image as it is. */

@@ -2,11 +2,9 @@
 /* The end of a base's making: digests of all that its sessions are made of, and its name. */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +12,8 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "base/platform/file.h"
+#include "base/platform/sync.h"
 #include "channel/hasher.h"
 #include "contract/macos.h"
 #include "session/bases/base_making.h"
@@ -31,7 +31,7 @@ static json_t *write_layer(const struct making *m, uint64_t size, struct error *
 	}
 	if (layer_write(fd, size, err) < 0)
 		return NULL;
-	if (fchmod(fd, 0444) < 0 || fsync(fd) < 0) {
+	if (fchmod(fd, 0444) < 0 || file_sync(fd) < 0) {
 		error_errno(err, errno, "%s", BASE_LAYER);
 		return NULL;
 	}
@@ -77,7 +77,7 @@ static json_t *seal_file(const struct making *m, const char *name, struct stat *
 	autoclose int fd = openat(m->fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	char digest[DIGEST_TEXT];
 
-	if (fd < 0 || fchmod(fd, 0444) < 0 || fsync(fd) < 0 || fstat(fd, st) < 0) {
+	if (fd < 0 || fchmod(fd, 0444) < 0 || file_sync(fd) < 0 || fstat(fd, st) < 0) {
 		error_errno(err, errno, "%s", name);
 		return NULL;
 	}
@@ -267,8 +267,6 @@ static int write_metadata(const struct making *m, const json_t *metadata, struct
 		    : -1;
 }
 
-/* Sets or clears the flag that lets nobody change a file. Where the file system knows it and we
- * may set it; the mode holds everywhere. */
 static void set_immutable(int dir, bool on)
 {
 	static const char *const files[] = {BASE_DISK,	      BASE_LAYER,  BASE_METADATA,
@@ -277,12 +275,9 @@ static void set_immutable(int dir, bool on)
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		autoclose int fd = openat(dir, files[i], O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-		int flags = 0;
 
-		if (fd < 0 || ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0)
-			continue;
-		flags = on ? flags | FS_IMMUTABLE_FL : flags & ~FS_IMMUTABLE_FL;
-		(void)ioctl(fd, FS_IOC_SETFLAGS, &flags);
+		if (fd >= 0)
+			file_set_immutable(fd, on);
 	}
 }
 
@@ -336,11 +331,11 @@ static int publish_base(struct making *m, struct error *err)
 	char file[sizeof(m->base.full) + 8];
 
 	snprintf(file, sizeof(file), "%s" BUNDLE_SUFFIX, m->base.full);
-	if (renameat2(m->dir.fd, m->name, m->dir.fd, file, RENAME_NOREPLACE) < 0)
+	if (file_rename_new(m->dir.fd, m->name, m->dir.fd, file) < 0)
 		return errno == EEXIST ? 1 : error_errno(err, errno, "%s/%s", m->dir.path, file);
-	if (fsync(m->dir.fd) < 0) {
+	if (file_sync(m->dir.fd) < 0) {
 		error_errno(err, errno, "%s", m->dir.path);
-		if (renameat2(m->dir.fd, file, m->dir.fd, m->name, RENAME_NOREPLACE) < 0)
+		if (file_rename_new(m->dir.fd, file, m->dir.fd, m->name) < 0)
 			m->name[0] = '\0'; /* there it stays, and whole */
 		return -1;
 	}

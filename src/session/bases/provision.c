@@ -21,6 +21,8 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "base/platform/file.h"
+#include "base/platform/sync.h"
 #include "session/bases/provision.h"
 
 #define LOGS_DIR "logs"
@@ -93,7 +95,7 @@ static int keep_log(const struct provisioning *p, char *out, size_t size,
 		if (i > 1)
 			snprintf(number, sizeof(number), "-%u", i);
 		snprintf(out, size, "base-%s-%sZ%s.log", p->making->base.name, now, number);
-		if (renameat2(p->making->fd, BASE_LOG, logs->fd, out, RENAME_NOREPLACE) == 0)
+		if (file_rename_new(p->making->fd, BASE_LOG, logs->fd, out) == 0)
 			return 0;
 		if (errno != EEXIST)
 			break;
@@ -154,7 +156,7 @@ int provision(struct making *m, struct error *err)
 				 ? describe_provisioning(&p, began_ns, &why)
 				 : provision_explain_lost(&p, &why);
 	end_provisioning(&p);
-	if (status == 0 && (fchmod(log, 0444) < 0 || fsync(log) < 0))
+	if (status == 0 && (fchmod(log, 0444) < 0 || file_sync(log) < 0))
 		status = error_errno(&why, errno, "%s", BASE_LOG);
 	if (status == 0)
 		return path_remove_tree_at(m->fd, PROVISION_WORK, err);

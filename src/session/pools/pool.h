@@ -99,7 +99,7 @@ int64_t pool_mib(const struct pool_record *record);
 int pool_check_size(const struct pool_record *record, size_t others, int64_t others_mib,
 		    struct error *err);
 
-/* --- pool_idle.c: the filler's priority ------------------------------------------------------ */
+/* --- linux/pool_idle.c, darwin/pool_idle.c: the filler's priority ----------------------------- */
 
 /* This process gets processors and disks that nobody else wants. Its children too, if their
  * priority can be raised again later; *raise says so. */

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/limits.h"
+#include "base/platform/descriptor.h"
 #include "channel/dial.h"
 #include "session/pools/pool.h"
 
@@ -129,9 +130,7 @@ const char *pool_asking_wait(struct pool_asking *asking, uint64_t deadline_ns)
 	const char *name;
 
 	while (!(name = take_answering(asking)) && is_any_open(asking)) {
-		struct timespec left;
-		int ready =
-			ppoll(asking->fds, asking->count, fd_time_left(deadline_ns, &left), NULL);
+		int ready = descriptor_poll(asking->fds, asking->count, deadline_ns);
 
 		if (ready == 0 || (ready < 0 && errno != EINTR))
 			return NULL;

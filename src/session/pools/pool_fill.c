@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,14 +15,17 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/path.h"
+#include "base/platform/descriptor.h"
+#include "base/platform/dir_watch.h"
+#include "base/platform/file.h"
 #include "session/pools/pool.h"
 
 struct filler {
 	struct microagent *agent;
 	struct pool pool;
 	struct log log;
-	int watch;	     /* inotify: of claims, and of the record */
-	int claimed, all;    /* which of its events are claims: here, and in any pool */
+	int watch;	     /* dir_watch: of claims, and of the record */
+	int claimed, all;    /* which of its directories tell of claims: here, and in any pool */
 	int turn;	     /* <state>/pool: who has it locked makes a member */
 	uint64_t quiet_from; /* no member is started before */
 	bool idle;	     /* this process is */
@@ -43,12 +45,14 @@ static uint64_t quiet_ns(void)
 static int look_back(struct filler *f, const char *touched, struct error *err)
 {
 	uint64_t quiet_from;
+	struct timespec at;
 	struct stat st;
 	int64_t age;
 
 	if (stat(touched, &st) < 0)
 		return error_errno(err, errno, "%s", touched);
-	age = clock_real_ns() - (st.st_mtim.tv_sec * (int64_t)NS_PER_S + st.st_mtim.tv_nsec);
+	at = file_modified(&st);
+	age = clock_real_ns() - (at.tv_sec * (int64_t)NS_PER_S + at.tv_nsec);
 	if (age < 0 || (uint64_t)age >= quiet_ns())
 		return 0;
 	quiet_from = clock_mono_ns() + quiet_ns() - (uint64_t)age;
@@ -57,15 +61,14 @@ static int look_back(struct filler *f, const char *touched, struct error *err)
 	return 0;
 }
 
-static int add_watch(const struct filler *f, const char *path, uint32_t mask, int *out,
+static int add_watch(const struct filler *f, const char *path, unsigned events, int *out,
 		     struct error *err)
 {
-	int wd = inotify_add_watch(f->watch, path, mask);
+	int number = dir_watch_add(f->watch, AT_FDCWD, path, events);
 
-	if (wd < 0)
+	if (number < 0)
 		return error_errno(err, errno, "watch %s", path);
-	if (out)
-		*out = wd;
+	*out = number;
 	return 0;
 }
 
@@ -73,43 +76,40 @@ static int watch_pool(struct filler *f, struct error *err)
 {
 	autofree char *claimed = path_join(f->pool.dir.path, POOL_CLAIMED, err);
 	autofree char *pools = path_join(f->agent->state_path, POOL_DIR, err);
+	int record;
 
 	if (!claimed || !pools)
 		return -1;
 	f->turn = open(pools, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (f->turn < 0)
 		return error_errno(err, errno, "%s", pools);
-	f->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	f->watch = dir_watch_open();
 	if (f->watch < 0)
 		return error_errno(err, errno, "inotify");
-	if (add_watch(f, claimed, IN_MOVED_TO | IN_ATTRIB, &f->claimed, err) < 0 ||
-	    add_watch(f, pools, IN_ATTRIB, &f->all, err) < 0 ||
-	    add_watch(f, f->pool.dir.path, IN_MOVED_TO | IN_DELETE, NULL, err) < 0)
+	if (add_watch(f, claimed, DIR_WATCH_MOVED_IN | DIR_WATCH_ATTRIBUTES, &f->claimed, err) <
+		    0 ||
+	    add_watch(f, pools, DIR_WATCH_ATTRIBUTES, &f->all, err) < 0 ||
+	    add_watch(f, f->pool.dir.path, DIR_WATCH_MOVED_IN | DIR_WATCH_REMOVED, &record, err) <
+		    0)
 		return -1;
 	return look_back(f, claimed, err) < 0 ? -1 : look_back(f, pools, err);
+}
+
+static void on_pool_event(int number, void *data)
+{
+	struct filler *f = data;
+
+	if (number == f->claimed || number == f->all)
+		f->quiet_from = clock_mono_ns() + quiet_ns();
 }
 
 /* Waits for something to happen, until then at most; whether it has. */
 static bool wait_for_events(struct filler *f, uint64_t until_ns)
 {
-	char bytes[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
-	struct timespec left;
 	struct pollfd poll = {.fd = f->watch, .events = POLLIN};
-	bool any = false;
-	ssize_t got;
 
-	(void)ppoll(&poll, 1, fd_time_left(until_ns, &left), NULL);
-	while ((got = read(f->watch, bytes, sizeof(bytes))) > 0) {
-		for (const char *p = bytes; p < bytes + got;) {
-			const struct inotify_event *event = (const void *)p;
-
-			if (event->wd == f->claimed || event->wd == f->all)
-				f->quiet_from = clock_mono_ns() + quiet_ns();
-			p += sizeof(*event) + event->len;
-			any = true;
-		}
-	}
-	return any;
+	(void)descriptor_poll(&poll, 1, until_ns);
+	return dir_watch_take(f->watch, on_pool_event, f);
 }
 
 /* --- members ---------------------------------------------------------------------------------- */
@@ -392,8 +392,7 @@ int microagent_pool_fill(struct microagent *agent, const char *word, int lock_fd
 		log_line(&f.log, POOL_ENDED "%s", err->msg);
 	if (f.log.fd >= 0)
 		close(f.log.fd);
-	if (f.watch >= 0)
-		close(f.watch);
+	dir_watch_close(f.watch);
 	if (f.turn >= 0)
 		close(f.turn);
 	pool_tidy(&f.pool); /* it was not done while there was a filler */

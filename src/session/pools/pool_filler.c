@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -94,25 +93,37 @@ int pool_filler_start(const struct microagent *agent, const struct pool *pool, s
 	return spawn_filler(agent, pool, lock, err);
 }
 
-/* A pidfd of the holder; -1 without an error set: it has not said who it is, or is gone. */
-static int open_holder(const struct pool *pool)
+/* false: it has not said who it is, or is gone. */
+static bool hold_holder(const struct pool *pool, struct proc *out)
 {
 	autobuf struct buf text = BUF_INIT(64);
-	autoclose int pidfd = -1;
+	struct proc holder = PROC_NONE;
 	uint64_t ticks = 0;
 	char *rest = NULL;
 	long pid;
 
 	if (path_read_file_at(pool->dir.fd, POOL_LOCK, &text, NULL) < 0)
-		return -1;
+		return false;
 	pid = strtol(buf_string(&text), &rest, 10);
-	if (pid <= 1 || pid > INT32_MAX || *rest != ' ')
-		return -1;
-	pidfd = pidfd_open((pid_t)pid, 0);
-	if (pidfd < 0 || proc_start_time((pid_t)pid, &ticks, NULL) < 0 ||
-	    strtoull(rest, NULL, 10) != ticks)
-		return -1;
-	return steal_fd(&pidfd);
+	if (pid <= 1 || pid > INT32_MAX || *rest != ' ' || proc_hold((pid_t)pid, &holder, NULL) < 0)
+		return false;
+	if (proc_start_time((pid_t)pid, &ticks, NULL) < 0 || strtoull(rest, NULL, 10) != ticks) {
+		proc_let_go(&holder);
+		return false;
+	}
+	*out = holder;
+	return true;
+}
+
+/* Lets it go. */
+static int end_holder(struct proc *holder, uint64_t deadline, struct error *err)
+{
+	int status;
+
+	(void)proc_signal(holder, SIGKILL, NULL);
+	status = fd_wait(holder->pidfd, POLLIN, deadline, err);
+	proc_let_go(holder);
+	return status;
 }
 
 int pool_filler_end(const struct pool *pool, struct error *err)
@@ -122,11 +133,10 @@ int pool_filler_end(const struct pool *pool, struct error *err)
 
 	for (;;) {
 		/* Also one that has given its lock back, and is about to end. */
-		autoclose int pidfd = open_holder(pool);
+		struct proc holder = PROC_NONE;
 
-		if (pidfd >= 0) {
-			pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
-			if (fd_wait(pidfd, POLLIN, deadline, err) < 0)
+		if (hold_holder(pool, &holder)) {
+			if (end_holder(&holder, deadline, err) < 0)
 				return error_prefix(err, "the filler of pool %s", pool->base);
 			/* Nobody may reap it: it would be found again and again. */
 			if (!pool_has_filler(pool))

@@ -5,31 +5,12 @@
  * into its swap or takes the memory that the next task needs.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/limits.h"
-#include "base/path.h"
+#include "base/platform/system.h"
 #include "session/pools/pool.h"
-
-/* "MemAvailable:   123456 kB", in MiB. */
-static int meminfo_mib(const char *key, int64_t *mib, struct error *err)
-{
-	autobuf struct buf text = BUF_INIT(65536);
-	const char *line;
-
-	if (path_read_file_at(AT_FDCWD, "/proc/meminfo", &text, err) < 0)
-		return -1;
-	line = strstr(buf_string(&text), key);
-	if (!line)
-		return error_set(err, ERR_IO, "/proc/meminfo: no %s in it", key);
-	*mib = strtoll(line + strlen(key), NULL, 10) / 1024;
-	return 0;
-}
 
 static int64_t processors(void)
 {
@@ -75,11 +56,12 @@ static int disk_room(const struct pool *pool, struct error *err)
 int pool_room(const struct pool *pool, const struct pool_record *record, size_t members,
 	      struct error *err)
 {
-	int64_t available = 0,
-		wanted = member_mib(record) + (int64_t)limit_get(LIMIT_POOL_FREE_MIB);
+	int64_t available, wanted = member_mib(record) + (int64_t)limit_get(LIMIT_POOL_FREE_MIB);
+	uint64_t total_bytes = 0, bytes = 0;
 
-	if (meminfo_mib("MemAvailable:", &available, err) < 0 || disk_room(pool, err) < 0)
+	if (memory_of_host(&total_bytes, &bytes, err) < 0 || disk_room(pool, err) < 0)
 		return -1;
+	available = (int64_t)(bytes >> 20);
 	if ((int64_t)members >= members_max())
 		return error_set(err, ERR_UNAVAILABLE,
 				 "%zu sessions are kept ready, which is the most for %lld "
@@ -102,12 +84,14 @@ static const char *size_field(bool never)
 int pool_check_size(const struct pool_record *record, size_t others, int64_t others_mib,
 		    struct error *err)
 {
-	int64_t total = 0, rest = members_max() - (int64_t)others;
+	int64_t total, rest = members_max() - (int64_t)others;
 	int64_t kept = (int64_t)limit_get(LIMIT_POOL_FREE_MIB),
 		least = (int64_t)limit_get(LIMIT_WORKSPACE_MEMORY_MIN_MIB);
+	uint64_t bytes = 0, available = 0;
 
-	if (meminfo_mib("MemTotal:", &total, err) < 0)
+	if (memory_of_host(&bytes, &available, err) < 0)
 		return -1;
+	total = (int64_t)(bytes >> 20);
 	if (record->memory_mib < least)
 		return error_set(err, ERR_INVALID,
 				 "config.memoryMiB must be at least %lld MiB, and is %lld",

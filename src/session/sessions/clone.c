@@ -7,9 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +15,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "base/platform/file.h"
 #include "channel/hasher.h"
 #include "contract/macos.h"
 #include "session/macos/macos.h"
@@ -26,19 +25,18 @@
 /* ERR_UNSUPPORTED where the file system has no reflinks, or the two are on different ones. */
 static int reflink(int from, int dir, const char *name, struct error *err)
 {
-	autoclose int to =
-		openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	int errnum;
+	bool cloned = false;
+	int why = 0;
+	autoclose int to = file_make_clone(from, dir, name, &cloned, &why);
 
 	if (to < 0)
 		return error_errno(err, errno, "%s", name);
-	if (ioctl(to, FICLONE, from) == 0)
+	if (cloned)
 		return 0;
-	errnum = errno;
 	unlinkat(dir, name, 0);
-	if (errnum == EOPNOTSUPP || errnum == ENOTTY || errnum == EXDEV || errnum == EINVAL)
+	if (why == ENOTSUP || why == ENOTTY || why == EXDEV || why == EINVAL)
 		return error_set(err, ERR_UNSUPPORTED, "no reflinks");
-	return error_errno(err, errnum, "%s", name);
+	return error_errno(err, why, "%s", name);
 }
 
 /* The clone's digest is the base's, and prepare need not hash it. */

@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/platform/system.h"
 #include "session/sessions/session.h"
 
 /* A digit where the pattern has 0, a lower-case hexadecimal digit where it has x. */
@@ -19,8 +19,8 @@ int session_name_new(char out[SESSION_NAME_ROOM], struct error *err)
 	unsigned char bytes[2];
 	struct tm utc;
 
-	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-		return error_errno(err, errno, "getrandom");
+	if (random_bytes(bytes, sizeof(bytes), err) < 0)
+		return -1;
 	if (!gmtime_r(&now, &utc) || utc.tm_year + 1900 > 9999)
 		return error_set(err, ERR_IO, "the host's clock has no date");
 	snprintf(out, SESSION_NAME_ROOM, "session-%04u-%02u-%02uT%02u-%02u-%02uZ-%02x%02x",

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/platform/file.h"
 #include "supervisor/commands/answer.h"
 #include "supervisor/live/control_sock.h"
 
@@ -36,13 +37,15 @@ static json_t *ask_live(const struct record *record, struct error *err)
 
 static json_t *result_ready(const struct record *record)
 {
+	struct timespec written;
 	char at[CLOCK_TEXT];
 	struct stat st;
 
 	if (record->ws.fd < 0 ||
 	    fstatat(record->ws.fd, "result.json", &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return readiness_signal(false, NULL, NULL, NULL);
-	clock_rfc3339((int64_t)st.st_mtim.tv_sec * (int64_t)NS_PER_S + st.st_mtim.tv_nsec, at);
+	written = file_modified(&st);
+	clock_rfc3339((int64_t)written.tv_sec * (int64_t)NS_PER_S + written.tv_nsec, at);
 	return readiness_signal(true, at, "the guest's result is there", NULL);
 }
 

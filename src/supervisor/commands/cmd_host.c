@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* host: what this machine can do with this backend, and the kernel that would be booted. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,9 +8,9 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
-#include "base/platform/linux/isolate.h"
 #include "channel/supervisor.h"
 #include "store/cache.h"
+#include "supervisor/commands/host_files.h"
 #include "supervisor/handover/cgroup_find.h"
 #include "supervisor/supervisor.h"
 
@@ -99,26 +98,19 @@ static int put_cgroup(json_t *object, struct error *err)
 /* By what a live supervisor is kept from the files of this host, as in runtime.json. */
 static int put_files(json_t *object, const struct backend *backend, struct error *err)
 {
-	if (backend->in_process)
+	struct error why = {0};
+
+	if (backend->in_process) {
+		error_set(&why, ERR_UNSUPPORTED,
+			  "the machine is in its supervisor's own process, which keeps its rights");
 		return json_put_string(object, "files", "open", err) < 0
 			       ? -1
-			       : put_host_text(object, "filesReason",
-					       "the machine is in its supervisor's own process, "
-					       "which keeps its rights",
-					       err);
-	autoclose int own = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	const struct isolate_tree tree = {.path = "/proc/self", .fd = own};
-	const struct isolate_reach reach = {.trees = &tree, .tree_count = 1};
-	struct error no_landlock, no_root;
+			       : put_host_text(object, "filesReason", why.msg, err);
+	}
 
-	if (isolate_landlock_version(&no_landlock) > 0)
-		return json_put_string(object, "files", "landlock", err);
-	bool root = isolate_trees_try(&reach, &no_root) == 0;
-	if (json_put_string(object, "files", root ? "root" : "open", err) < 0)
+	if (json_put_string(object, "files", host_files(&why), err) < 0)
 		return -1;
-	if (!root)
-		error_prefix(&no_root, "%s", no_landlock.msg);
-	return put_host_text(object, "filesReason", root ? no_landlock.msg : no_root.msg, err);
+	return why.code ? put_host_text(object, "filesReason", why.msg, err) : 0;
 }
 
 /* This executable and what it offers itself. */

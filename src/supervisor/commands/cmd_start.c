@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/platform/descriptor.h"
 #include "channel/hasher.h"
 #include "store/audit.h"
 #include "supervisor/capabilities.h"
@@ -231,7 +232,7 @@ static void on_told_to_end(int number)
 	(void)number;
 	told_to_end = 1;
 	/* In its place, so that no other descriptor can get its number. */
-	if (nothing >= 0 && dup3(nothing, run_lifeline, O_CLOEXEC) >= 0)
+	if (nothing >= 0 && descriptor_replace(nothing, run_lifeline, true) >= 0)
 		close(nothing);
 	errno = saved;
 }

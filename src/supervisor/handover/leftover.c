@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "backend/backend.h"
@@ -19,8 +18,7 @@
 #include "base/platform/process.h"
 #include "base/proc.h"
 #include "supervisor/handover/cgroup.h"
-
-#define PF_EXITING 0x4u /* the kernel's, of linux/sched.h, and stable in /proc */
+#include "supervisor/handover/exiting.h"
 
 static json_t *read_runtime(const struct workspace *ws)
 {
@@ -57,45 +55,24 @@ static bool runtime_is_of(const struct workspace *ws, const json_t *runtime)
 	       (json_int_t)st.st_dev == device && (json_int_t)st.st_ino == inode;
 }
 
-/* A pidfd of the recorded process, or -1 when it is no more. */
-static int open_recorded(const json_t *pid, const json_t *start_time)
+/* false: it is no more. */
+static bool hold_recorded(const json_t *pid, const json_t *start_time, struct proc *out)
 {
-	autoclose int fd = -1;
-	struct error err;
+	struct proc held = PROC_NONE;
 	uint64_t ticks;
 
 	if (!json_is_integer(pid) || !json_is_integer(start_time) || json_integer_value(pid) <= 1 ||
-	    json_integer_value(pid) > INT32_MAX)
-		return -1;
-	fd = (int)syscall(SYS_pidfd_open, (pid_t)json_integer_value(pid), 0);
-	if (fd < 0)
-		return -1;
-	/* Checked with the descriptor in hand: it goes on meaning this process. */
-	if (proc_start_time((pid_t)json_integer_value(pid), &ticks, &err) < 0 ||
-	    ticks != (uint64_t)json_integer_value(start_time))
-		return -1;
-	return steal_fd(&fd);
-}
-
-/*
- * Between the death of a process and the end of its pidfd lies the giving back of its memory and
- * descriptors. PF_EXITING, in the ninth field of stat, tells it from one that lives.
- */
-static bool is_exiting(pid_t pid)
-{
-	char name[40], text[512];
-	const char *field;
-	ssize_t n;
-
-	snprintf(name, sizeof(name), "/proc/%d/stat", (int)pid);
-	autoclose int fd = open(name, O_RDONLY | O_CLOEXEC);
-
-	n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
-	text[n > 0 ? n : 0] = '\0';
-	field = strrchr(text, ')'); /* the name may hold anything; state is the third field */
-	for (int i = 2; field && i < 9; i++)
-		field = strchr(field + 1, ' ');
-	return !field || strtoul(field, NULL, 10) & PF_EXITING;
+	    json_integer_value(pid) > INT32_MAX ||
+	    proc_hold((pid_t)json_integer_value(pid), &held, NULL) < 0)
+		return false;
+	/* Checked with the process in hand: it goes on being this one. */
+	if (proc_start_time(held.pid, &ticks, NULL) < 0 ||
+	    ticks != (uint64_t)json_integer_value(start_time)) {
+		proc_let_go(&held);
+		return false;
+	}
+	*out = held;
+	return true;
 }
 
 bool leftover_supervisor_is_gone(const struct workspace *ws)
@@ -103,30 +80,35 @@ bool leftover_supervisor_is_gone(const struct workspace *ws)
 	json_auto_t *runtime = read_runtime(ws);
 	const json_t *pid = json_object_get(runtime, "supervisorPid");
 	uint64_t deadline = limit_deadline(LIMIT_KILL_MS);
-	autoclose int fd = -1;
+	struct proc supervisor = PROC_NONE;
 	struct error err;
+	bool gone;
 
 	if (!pid)
 		return false;
 	if (!runtime_is_of(ws, runtime))
 		return true;
-	fd = open_recorded(pid, json_object_get(runtime, "supervisorStartTime"));
-	if (fd < 0)
+	if (!hold_recorded(pid, json_object_get(runtime, "supervisorStartTime"), &supervisor))
 		return true;
-	if (!is_exiting((pid_t)json_integer_value(pid)))
+	if (!process_is_exiting(supervisor.pid))
 		deadline = 0;
-	return fd_wait(fd, POLLIN, deadline, &err) == 0;
+	gone = fd_wait(supervisor.pidfd, POLLIN, deadline, &err) == 0;
+	proc_let_go(&supervisor);
+	return gone;
 }
 
 static void end_recorded(const json_t *pid, const json_t *start_time, uint64_t deadline_ns)
 {
-	autoclose int fd = open_recorded(pid, start_time);
+	struct proc held = PROC_NONE;
 	struct error err;
 
-	if (fd < 0 || fd_wait(fd, POLLIN, deadline_ns, &err) == 0)
+	if (!hold_recorded(pid, start_time, &held))
 		return;
-	syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
-	(void)fd_wait(fd, POLLIN, limit_deadline(LIMIT_KILL_MS), &err);
+	if (fd_wait(held.pidfd, POLLIN, deadline_ns, &err) < 0) {
+		(void)proc_signal(&held, SIGKILL, NULL);
+		(void)fd_wait(held.pidfd, POLLIN, limit_deadline(LIMIT_KILL_MS), &err);
+	}
+	proc_let_go(&held);
 }
 
 void leftover_kill_supervisor(const struct workspace *ws)

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/connecting.h"
 #include "base/json.h"
+#include "base/platform/descriptor.h"
 
 static const char *host_of(const json_t *forward)
 {
@@ -37,8 +38,7 @@ void publish_name(const json_t *forward, char out[PUBLISH_NAME])
 
 static int listen_published(const struct sockaddr_storage *address)
 {
-	autoclose int fd =
-		socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	autoclose int fd = descriptor_socket(address->ss_family, SOCK_STREAM, 0, true);
 	int on = 1;
 
 	/* Connections of an earlier start that linger do not hold the port, and "::" is not
@@ -90,7 +90,7 @@ int publish_check(const struct config *config, struct error *err)
 
 		if (!addresses_add_text(&list, host_of(forward), 0))
 			continue;
-		autoclose int fd = socket(list.at[0].ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		autoclose int fd = descriptor_socket(list.at[0].ss_family, SOCK_STREAM, 0, false);
 
 		if (fd >= 0 &&
 		    bind(fd, (const struct sockaddr *)&list.at[0], address_length(&list.at[0])) <

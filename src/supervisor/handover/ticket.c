@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "supervisor/handover/ticket.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,13 +66,15 @@ int ticket_spawn(const struct ticket *ticket, const int fds[LIVE_FD_END],
 {
 	autoclose int document = document_fd(ticket, err);
 	autofree char *label = NULL;
-	/* /proc/self/exe: the very file that runs now, also when a new version took its name. */
-	const char *argv[] = {"/proc/self/exe", NULL, NULL};
+	char program[PATH_MAX];
+	const char *argv[] = {program, NULL, NULL};
 	autofree struct proc_fd *passed = calloc(LIVE_FD_END + 1 + disks->count, sizeof(*passed));
 	size_t n = 0;
 
 	if (document < 0 || !passed)
 		return document < 0 ? -1 : error_set(err, ERR_IO, "out of memory");
+	if (ticket_program(program) < 0)
+		return error_errno(err, errno, "the supervisor's own program");
 	passed[n++] = (struct proc_fd){log_fd, STDERR_FILENO};
 	passed[n++] = (struct proc_fd){document, LIVE_TICKET};
 	if (asprintf(&label, "%s%s/%s", options_live_prefix, ticket->state_dir, ticket->id) < 0)

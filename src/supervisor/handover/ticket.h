@@ -8,6 +8,7 @@
 #define SUPERVISOR_TICKET_H
 
 #include <jansson.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -64,6 +65,9 @@ uint64_t ticket_boot_ms(enum accelerator accelerator, bool macos);
  * the live supervisor of <state_dir>/<id> in a session of its own. */
 int ticket_spawn(const struct ticket *ticket, const int fds[LIVE_FD_END],
 		 const struct disk_list *disks, int log_fd, struct proc *out, struct error *err);
+/* The program that runs now, to be run anew; -1 and errno. linux/ticket_program.c,
+ * darwin/ticket_program.c */
+int ticket_program(char out[PATH_MAX]);
 /* The child's side: reads the document from LIVE_TICKET and closes it; makes the other descriptors
  * close-on-exec. */
 int ticket_receive(struct ticket *out, struct error *err);

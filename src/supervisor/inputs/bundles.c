@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
+#include "base/platform/file.h"
 #include "base/proc.h"
 #include "channel/hasher.h"
 
@@ -130,7 +131,7 @@ static int unpack_bundle(const char *path, struct bundle *bundle, struct error *
 static int build_one(const json_t *json, const struct state_dir *dir, struct bundle *out,
 		     struct error *err)
 {
-	struct bundle bundle = {.fd = openat(dir->fd, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600)};
+	struct bundle bundle = {.fd = file_open_nameless(dir->fd, O_RDWR)};
 
 	if (bundle.fd < 0)
 		return error_errno(err, errno, "%s", dir->path);
@@ -212,13 +213,12 @@ int bundles_place(const struct config *config, const struct bundle_list *list,
 		return -1;
 	json_array_foreach(config->bundles, i, bundle)
 	{
-		char from[40], name[BUNDLE_FILE_NAME];
+		char name[BUNDLE_FILE_NAME];
 
 		if (i >= list->count)
 			return error_set(err, ERR_INTERNAL, "a bundle was not built");
 		bundle_file_name(bundle, name);
-		snprintf(from, sizeof(from), "/proc/self/fd/%d", list->items[i].fd);
-		if (linkat(AT_FDCWD, from, ws->fd, name, AT_SYMLINK_FOLLOW) < 0)
+		if (file_give_name(list->items[i].fd, ws->fd, name) < 0)
 			return error_errno(err, errno, "%s", name);
 		remember_bundle(&list->items[i]);
 	}

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "store/taken.h"
@@ -30,7 +31,7 @@ void disks_close(struct disk_list *list)
 int disks_add(struct disk_list *list, const char *serial, const char *name, const char *mountpoint,
 	      bool read_only, int fd, struct error *err)
 {
-	struct disk *grown = reallocarray(list->items, list->count + 1, sizeof(*grown));
+	struct disk *grown = array_resize(list->items, list->count + 1, sizeof(*grown));
 	struct disk disk = {.read_only = read_only, .fd = fd};
 	int len = snprintf(disk.serial, sizeof(disk.serial), "%s", serial);
 

@@ -4,13 +4,12 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/limits.h"
+#include "base/platform/descriptor.h"
 
 #define MIB (INT64_C(1) << 20)
 /* Kernels look for the next segment at multiples of 4; cpio archives end at multiples of this. */
@@ -72,7 +71,7 @@ static int append_initramfs(int to, int from, struct error *err)
 	if (fstat(from, &st) < 0)
 		return error_errno(err, errno, "initial RAM disk");
 	while (at < st.st_size) {
-		ssize_t n = sendfile(to, from, &at, (size_t)(st.st_size - at));
+		ssize_t n = descriptor_send_file(to, from, &at, (size_t)(st.st_size - at));
 
 		if (n < 0 && errno != EINTR)
 			return error_errno(err, errno, "initial RAM disk");
@@ -86,7 +85,7 @@ static int append_initramfs(int to, int from, struct error *err)
 
 int ram_root_join(int root_fd, int initrd_fd, struct error *err)
 {
-	autoclose int joined = memfd_create("initrd", MFD_CLOEXEC);
+	autoclose int joined = descriptor_memory("initrd");
 	off_t end;
 
 	if (joined < 0)

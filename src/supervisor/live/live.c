@@ -2,11 +2,9 @@
 #include "supervisor/live/live.h"
 
 #include <fcntl.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/agent_wire.h"
@@ -14,6 +12,8 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/platform/process.h"
+#include "base/platform/system.h"
 #include "channel/supervisor.h"
 #include "supervisor/handover/leftover.h"
 #include "supervisor/inputs/manifest.h"
@@ -266,7 +266,7 @@ static int run_life(struct live *live, struct error *err)
 	if (!live->requests)
 		return -1;
 	if (begin_life(live, err) == 0 && give_up_rights(live, err) == 0) {
-		malloc_trim(0);
+		memory_give_back();
 		if (loop_run(live->loop, err) == 0) {
 			live_over(live, VM_END_KILLED, LIVE_STUCK); /* unless it was */
 			return 0;
@@ -297,7 +297,7 @@ int live_main(const struct backend *backend, char *argv0, const char *label)
 	/* What has no processes leaves none behind; and a framework does not bear a fork. */
 	status = backend->in_process ? 0 : live_guard_begin(&live, &err);
 	live_set_title(&live, "live");
-	prctl(PR_SET_NAME, "microagent-live");
+	process_set_name("microagent-live");
 	if (status == 0)
 		status = ticket_receive(&live.ticket, &err);
 	if (status == 0)

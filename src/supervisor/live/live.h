@@ -21,8 +21,10 @@
  *   live_directory.c  the end of a machine whose directory is gone
  *   live_end.c     how it is ended
  *   live_over.c    what the end meant
- *   live_broker.c  who keeps its rights, and for what
- *   live_confine.c how it gives them up
+ *   linux/live_guard.c    its parent, which ends what it leaves behind
+ *   linux/live_broker.c   who keeps its rights, and for what
+ *   linux/live_confine.c  how it gives them up
+ *   darwin/live_rights.c  what of these there is not
  */
 #ifndef SUPERVISOR_LIVE_H
 #define SUPERVISOR_LIVE_H
@@ -146,7 +148,8 @@ int live_main(const struct backend *backend, char *argv0, const char *label);
 /* What ps shows of this process. */
 void live_set_title(const struct live *live, const char *role);
 
-/* live_guard.c: goes on in a child, which is the live supervisor; its parent never returns. */
+/* linux/live_guard.c: goes on in a child, which is the live supervisor; its parent never returns.
+ */
 int live_guard_begin(struct live *live, struct error *err);
 
 /* live_record.c */
@@ -267,9 +270,9 @@ void live_cannot_power_off(struct live *live);
 /* The workload's result is there. */
 void live_done(struct live *live);
 
-/* live_broker.c: forks it. The last thing before the first byte of the guest is read. */
+/* linux/live_broker.c: forks it. The last thing before the first byte of the guest is read. */
 int live_broker_begin(struct live *live, struct error *err);
-/* live_confine.c: gives up what the broker keeps. */
+/* linux/live_confine.c: gives up what the broker keeps. */
 int live_confine(struct live *live, struct error *err);
 
 /* live_over.c */

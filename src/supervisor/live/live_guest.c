@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* The live supervisor and its guest: what comes and goes over the control stream. */
 #include <errno.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/platform/system.h"
+#include "base/platform/waitable.h"
 #include "supervisor/live/channels.h"
 #include "supervisor/live/live.h"
 #include "supervisor/live/live_audit.h"
@@ -87,7 +87,7 @@ static void on_guest_ready(void *data)
 	watch_workload(live);
 	live_observe_ready(live);
 	live_term_ready(live);
-	malloc_trim(0);
+	memory_give_back();
 }
 
 static void take_outcome(struct outcome *outcome, const json_t *result, int exit_code)
@@ -118,7 +118,7 @@ static int on_guest_result(void *data, const json_t *message, struct error *err)
 	take_outcome(&live->outcome, result, exit_code);
 	live_keep_result(live, result);
 	live_done(live);
-	malloc_trim(0);
+	memory_give_back();
 	return 0;
 }
 
@@ -228,30 +228,22 @@ int live_control_begin(struct live *live, int listen_fd, const struct config *co
 
 /* --- wall time ------------------------------------------------------------------------------- */
 
-/* A timer far away that is cancelled when the wall clock is set, which also waking up does. */
-static int arm_time_fd(int fd, struct error *err)
-{
-	const struct itimerspec far = {.it_value.tv_sec = INT32_MAX};
-
-	if (timerfd_settime(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &far, NULL) < 0)
-		return error_errno(err, errno, "timerfd");
-	return 0;
-}
-
 static void on_clock_set(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct live *live = data;
-	uint64_t count;
+	int set = clock_set_fd_take(fd);
+	int errnum = errno;
 	struct error err;
 
 	(void)loop;
 	(void)events;
-	if (read(fd, &count, sizeof(count)) < 0 && errno == EAGAIN)
+	if (set == 0)
 		return;
 	control_stream_push_time(live->control);
 	live_term_look(live);
-	if (arm_time_fd(fd, &err) == 0)
+	if (set > 0)
 		return;
+	error_errno(&err, errnum, "timerfd");
 	log_line(&live->log, "%s", err.msg);
 	loop_remove(live->time_watch);
 	live->time_watch = NULL;
@@ -267,11 +259,9 @@ static void on_time_timer(struct loop *loop, void *data)
 
 int live_time_begin(struct live *live, struct error *err)
 {
-	live->time_fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+	live->time_fd = clock_set_fd_open();
 	if (live->time_fd < 0)
 		return error_errno(err, errno, "timerfd");
-	if (arm_time_fd(live->time_fd, err) < 0)
-		return -1;
 	live->time_watch = loop_add_fd(live->loop, live->time_fd, LOOP_IN, on_clock_set, live, err);
 	live->time_timer = loop_add_interval(live->loop, limit_get(LIMIT_TIME_PUSH_MS) * NS_PER_MS,
 					     on_time_timer, live, err);

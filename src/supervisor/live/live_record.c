@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/platform/file.h"
 #include "base/platform/process.h"
 #include "base/proc.h"
 #include "contract/response.h"
@@ -157,7 +158,7 @@ void live_reserve(struct live *live)
 				  O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	struct error ignored;
 
-	if (fd >= 0 && posix_fallocate(fd, 0, RESERVE_BYTES) != 0)
+	if (fd >= 0 && file_allocate(fd, RESERVE_BYTES) != 0)
 		(void)workspace_remove_file(&live->ws, LEFTOVER_RESERVE, &ignored);
 }
 

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/platform/sync.h"
 
 int telemetry_check(const json_t *message, struct error *err)
 {
@@ -71,10 +72,10 @@ static int hash_what_is_there(struct telemetry_log *log, int fd, struct error *e
 	uint8_t chunk[16384];
 	ssize_t n;
 
-	SHA256Init(&log->sha);
+	sha256_init(&log->sha);
 	log->bytes = 0;
 	while ((n = pread(fd, chunk, sizeof(chunk), (off_t)log->bytes)) > 0) {
-		SHA256Update(&log->sha, chunk, (size_t)n);
+		sha256_update(&log->sha, chunk, (size_t)n);
 		log->bytes += (uint64_t)n;
 	}
 	return n < 0 ? error_errno(err, errno, TELEMETRY_LOG) : 0;
@@ -124,7 +125,7 @@ static int write_lines(struct telemetry_log *log, const struct buf *lines, struc
 			log->fd = (close(log->fd), -1); /* hashed anew, with what is left of it */
 		return error_errno(err, errnum, TELEMETRY_LOG);
 	}
-	SHA256Update(&log->sha, buf_bytes(lines), lines->len);
+	sha256_update(&log->sha, buf_bytes(lines), lines->len);
 	log->bytes += lines->len;
 	return 0;
 }
@@ -162,24 +163,20 @@ int telemetry_take(struct telemetry_log *log, const json_t *message, struct erro
 
 json_t *telemetry_digest(struct telemetry_log *log)
 {
-	uint8_t digest[SHA256_DIGEST_LENGTH];
-	char hex[SHA256_DIGEST_STRING_LENGTH];
-	SHA2_CTX sha = log->sha;
+	uint8_t digest[SHA256_BYTES];
+	char hex[SHA256_TEXT];
+	struct sha256 sha = log->sha;
 
 	if (!log->changed)
 		return NULL;
 	/* On the disk before its digest is, or a loss of power would look like a forgery. */
 	if (log->fd >= 0)
-		(void)fdatasync(log->fd);
+		(void)file_sync_data(log->fd);
 	log->changed = false;
 	if (log->bytes == 0)
-		SHA256Init(&sha);
-	SHA256Final(digest, &sha);
-	for (size_t i = 0; i < sizeof(digest); i++) {
-		hex[2 * i] = "0123456789abcdef"[digest[i] >> 4];
-		hex[2 * i + 1] = "0123456789abcdef"[digest[i] & 15];
-	}
-	hex[sizeof(hex) - 1] = '\0';
+		sha256_init(&sha);
+	sha256_final(&sha, digest);
+	sha256_hex(digest, hex);
 	return json_pack("{s:s, s:I, s:s, s:I, s:I}", "origin", "guest", "bytes",
 			 (json_int_t)log->bytes, "sha256", hex, "records", (json_int_t)log->records,
 			 "dropped", (json_int_t)log->dropped);

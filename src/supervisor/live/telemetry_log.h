@@ -13,11 +13,11 @@
 #define SUPERVISOR_TELEMETRY_LOG_H
 
 #include <jansson.h>
-#include <sha256.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/sha256.h"
 #include "store/audit.h"
 
 #define TELEMETRY_LOG AUDIT_TELEMETRY
@@ -26,8 +26,8 @@
 struct telemetry_log {
 	int dir, fd; /* dir is borrowed; fd -1: not begun */
 	uint64_t bytes, records, dropped;
-	SHA2_CTX sha; /* of what is in the file */
-	bool changed; /* since the last digest */
+	struct sha256 sha; /* of what is in the file */
+	bool changed;	   /* since the last digest */
 };
 
 /* The message is well formed: -1 and ERR_INVALID. */

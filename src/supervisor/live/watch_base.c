@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "supervisor/live/watch_base.h"
+#include "base/platform/file.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_same_mtime(const struct timespec *a, const struct timespec *b)
+static bool is_same_time(struct timespec a, struct timespec b)
 {
-	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
 static int look_at_name(const char *path, struct stat *now, struct error *err)
@@ -65,11 +66,11 @@ static const char *difference(const struct stat *was, const struct stat *now)
 {
 	if (was->st_dev != now->st_dev || was->st_ino != now->st_ino)
 		return "was replaced";
-	if (was->st_size != now->st_size || !is_same_mtime(&was->st_mtim, &now->st_mtim))
+	if (was->st_size != now->st_size || !is_same_time(file_modified(was), file_modified(now)))
 		return "was written";
 	/* The mode by itself: ctime alone misses what changes in the tick of the first look where
 	 * the file system has no finer time (Linux before 6.13). */
-	if (was->st_mode != now->st_mode || !is_same_mtime(&was->st_ctim, &now->st_ctim))
+	if (was->st_mode != now->st_mode || !is_same_time(file_changed(was), file_changed(now)))
 		return "was given other attributes";
 	return NULL;
 }

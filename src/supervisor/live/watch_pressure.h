@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The host's memory pressure, by a trigger of the kernel's pressure stall information: tasks that
- * waited for memory for LIMIT_PRESSURE_US within two seconds. Told once in LIMIT_PRESSURE_AGAIN_MS.
- */
+/* The host's memory pressure, told once in LIMIT_PRESSURE_AGAIN_MS. On Linux by a trigger of the
+ * kernel's pressure stall information: tasks that waited for memory for LIMIT_PRESSURE_US within
+ * two seconds; on macOS as its kernel says it. */
 #ifndef SUPERVISOR_WATCH_PRESSURE_H
 #define SUPERVISOR_WATCH_PRESSURE_H
 
@@ -10,9 +10,8 @@
 #include "base/error.h"
 #include "base/loop.h"
 
-#define WATCH_PRESSURE_FILE "/proc/pressure/memory"
-
-/* what: {"some":"avg10=...", "full":...} as the kernel has them; stolen. */
+/* what: {"some":"avg10=...", "full":...} as Linux has them, {"level":"warning"} or "critical" of
+ * macOS; stolen. */
 typedef void watch_pressure_fn(void *data, json_t *what);
 
 struct watch_pressure;

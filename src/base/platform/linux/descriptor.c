@@ -34,10 +34,12 @@ int descriptor_socket(int family, int type, int protocol, bool nonblock)
 	return socket(family, type | SOCK_CLOEXEC | (nonblock ? SOCK_NONBLOCK : 0), protocol);
 }
 
-int descriptor_accept(int listener, bool nonblock)
+int descriptor_accept(int listener, struct sockaddr_storage *peer, bool nonblock)
 {
-	/* cppcheck-suppress nullPointer ; accept4() allows it */
-	return accept4(listener, NULL, NULL, SOCK_CLOEXEC | (nonblock ? SOCK_NONBLOCK : 0));
+	socklen_t len = sizeof(*peer);
+
+	return accept4(listener, (struct sockaddr *)peer, peer ? &len : NULL,
+		       SOCK_CLOEXEC | (nonblock ? SOCK_NONBLOCK : 0));
 }
 
 ssize_t descriptor_receive(int sock, struct msghdr *message, int flags)

@@ -13,6 +13,8 @@
 #include "base/json.h"
 #include "base/limits.h"
 
+#define WATCH_PRESSURE_FILE "/proc/pressure/memory"
+
 struct watch_pressure {
 	struct loop_watch *watch;
 	int fd;

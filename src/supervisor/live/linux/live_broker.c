@@ -12,11 +12,11 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/platform/process.h"
 #include "channel/dial.h"
 #include "supervisor/live/channels.h"
 #include "supervisor/live/live.h"
@@ -76,7 +76,7 @@ static void begin_broker(void *data)
 	struct live *live = data;
 
 	live_set_title(live, "broker");
-	prctl(PR_SET_NAME, "microagent-keep");
+	process_set_name("microagent-keep");
 }
 
 /* Nobody is left who could end the VM: our own end does. */

@@ -16,12 +16,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/platform/process.h"
 #include "store/store.h"
 #include "supervisor/handover/ticket.h"
 #include "supervisor/live/live.h"
@@ -43,7 +43,7 @@ static void be_guard(const struct live *live, pid_t supervisor)
 	pid_t ended;
 
 	live_set_title(live, "guard");
-	prctl(PR_SET_NAME, LEASE_GUARD);
+	process_set_name(LEASE_GUARD);
 	fd_close_others(keep, ARRAY_SIZE(keep));
 	do
 		ended = waitpid(-1, NULL, 0);
@@ -59,7 +59,7 @@ int live_guard_begin(struct live *live, struct error *err)
 {
 	pid_t supervisor;
 
-	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+	if (process_adopt_orphans() < 0)
 		return error_errno(err, errno, "guard");
 	live->guard = getpid();
 	supervisor = fork();

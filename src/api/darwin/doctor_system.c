@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* What a Mac is asked, where machines are the system's own and so is what confines them. Compiled
+ * and linked for macOS, never run on one. */
+#include <string.h>
+
+#include "api/doctor.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+
+static void check_accelerator(const struct microagent *agent, const json_t *host,
+			      struct finding *out)
+{
+	bool had = json_is_true(json_object_get(host, "virtualizationSupported"));
+
+	(void)agent;
+	/* There is one, and where it is not had nothing of this host's mends it. */
+	finding_detail(out, had ? VERDICT_OK : VERDICT_FAILED, "%s",
+		       json_text(host, "acceleratorReason", "the supervisor does not say"));
+}
+
+static void check_confinement(const struct microagent *agent, const json_t *host,
+			      struct finding *out)
+{
+	const char *name = json_text(host, "confinement", "");
+
+	(void)agent;
+	if (strcmp(name, "platform") == 0)
+		finding_detail(out, VERDICT_OK, "platform: the system confines machines itself");
+	else
+		finding_detail(
+			out, VERDICT_FAILED, "%s: %s", *name ? name : "not known",
+			json_text(host, "confinementReason", "the supervisor does not say why"));
+}
+
+const struct doctor_check doctor_system_checks[] = {
+	{"accelerator", check_accelerator, NULL},
+	{"confinement", check_confinement, NULL},
+};
+const size_t doctor_system_check_count = ARRAY_SIZE(doctor_system_checks);
+
+void doctor_network_remedy(struct finding *out)
+{
+	(void)out;
+}

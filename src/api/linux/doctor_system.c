@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* What a Linux host is asked: KVM, namespaces, Landlock and cgroups. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/doctor.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/platform/linux/userns.h"
+
+static void check_accelerator(const struct microagent *agent, const json_t *host,
+			      struct finding *out)
+{
+	const char *name = json_text(host, "accelerator", ""),
+		   *reason = json_text(host, "acceleratorReason", "");
+
+	bool kvm = strcmp(name, "kvm") == 0;
+
+	(void)agent;
+	if (kvm && json_is_true(json_object_get(host, "kvmAvailable"))) {
+		finding_detail(out, VERDICT_OK, "kvm: %s", reason);
+		return;
+	}
+	if (!*name) {
+		finding_detail(out, VERDICT_FAILED, "not known: the supervisor does not say");
+		return;
+	}
+	if (kvm)
+		finding_detail(out, VERDICT_FAILED, "kvm, without which it runs no machine: %s",
+			       reason);
+	else
+		finding_detail(out, VERDICT_DEGRADED, "%s: %s; emulation is no security boundary",
+			       name, reason);
+	if (access("/dev/kvm", F_OK) < 0)
+		finding_remedy(out,
+			       "switch virtualisation on in the firmware (on a virtual machine: "
+			       "nested virtualisation), then sudo modprobe kvm");
+	else if (access("/dev/kvm", R_OK | W_OK) < 0)
+		finding_remedy(out, "sudo usermod -aG kvm $(id -un), then log in again");
+}
+
+static void check_confinement(const struct microagent *agent, const json_t *host,
+			      struct finding *out)
+{
+	const char *name = json_text(host, "confinement", "");
+	const char *reason = json_text(host, "confinementReason", "");
+	const char *setting = userns_setting("/proc/sys");
+	char remedy[96];
+
+	(void)agent;
+	if (strcmp(name, "cell") == 0) {
+		finding_detail(out, VERDICT_OK, "cell%s%s", *reason ? ": " : "", reason);
+		return;
+	}
+	finding_detail(out, VERDICT_FAILED, "%s%s%s", *name ? "no cell, no machine" : "not known",
+		       *reason ? ": " : "", reason);
+	if (!doctor_in_path("bwrap"))
+		finding_remedy(out, "sudo apt-get install bubblewrap");
+	else if (setting && snprintf(remedy, sizeof(remedy), "sudo sysctl -w %s", setting) > 0)
+		finding_remedy(out, remedy);
+}
+
+/* Where it is missing the live supervisor, which reads what a guest writes, has a root of its own;
+ * what reads archives has none. */
+static void check_landlock(const struct microagent *agent, const json_t *host, struct finding *out)
+{
+	const char *files = json_text(host, "files", "");
+
+	(void)agent;
+	if (strcmp(files, "landlock") == 0) {
+		finding_detail(out, VERDICT_OK, "supervisors are kept from this host's files");
+		return;
+	}
+	finding_detail(
+		out, VERDICT_DEGRADED, "%s are not kept from this host's files: %s",
+		strcmp(files, "root") == 0
+			? "readers of archives (supervisors are, by a root of their own)"
+			: "supervisors, which read what guests write, and readers of archives",
+		json_text(host, "filesReason", "the supervisor does not say why"));
+	finding_remedy(out, "a kernel with CONFIG_SECURITY_LANDLOCK, and landlock in lsm= of its "
+			    "command line");
+}
+
+static void check_limits(const struct microagent *agent, const json_t *host, struct finding *out)
+{
+	const char *path = json_text(host, "cgroup", NULL);
+
+	(void)agent;
+	if (path) {
+		finding_detail(out, VERDICT_OK, "memory and processes of each machine, in %s",
+			       path);
+		return;
+	}
+	finding_detail(out, VERDICT_DEGRADED,
+		       "what a machine's processes take of memory has no bound: %s",
+		       json_text(host, "cgroupReason", "the supervisor does not say why"));
+	if (geteuid() && access("/run/systemd/system", F_OK) == 0)
+		finding_remedy(out, "systemd-run --user --scope bash");
+}
+
+const struct doctor_check doctor_system_checks[] = {
+	{"accelerator", check_accelerator, NULL},
+	{"confinement", check_confinement, NULL},
+	{"landlock", check_landlock, NULL},
+	{"limits", check_limits, NULL},
+};
+const size_t doctor_system_check_count = ARRAY_SIZE(doctor_system_checks);
+
+void doctor_network_remedy(struct finding *out)
+{
+	if (!doctor_in_path("passt"))
+		finding_remedy(out, "sudo apt-get install passt");
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ARTIFACT_COMMANDS_H
+#define ARTIFACT_COMMANDS_H
+
+#include "artifact/artifact.h"
+
+struct artifact_command {
+	const char *name, *args, *help;
+	artifact_fn *fn;
+	const char *options[7]; /* besides --json */
+};
+
+/* What there is on this system (linux/commands.c, darwin/commands.c), until one without a name. */
+extern const struct artifact_command artifact_commands[];
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * There is no call that makes a descriptor O_CLOEXEC at once but open(): between the two a program
+ * that another thread starts may inherit it. What we start ourselves inherits nothing unasked
+ * (proc_spawn.c).
+ *
+ * sun_path holds 103 bytes, less than the path of many a state directory, and no path leads through
+ * a descriptor. So a thread goes to the directory by itself: pthread_fchdir_np(), which libSystem
+ * exports and its own fts(3) uses, changes the working directory of the calling thread alone.
+ *
+ * Compiled and linked for macOS, never run on one.
+ */
+#include "base/platform/descriptor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+
+#define CHUNK 65536
+
+int pthread_fchdir_np(int fd); /* -1: back to where the process is */
+
+static int fail_on(int fd)
+{
+	int why = errno;
+
+	if (fd >= 0)
+		close(fd);
+	errno = why;
+	return -1;
+}
+
+static int close_on_exec(int fd)
+{
+	return fd >= 0 && fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 ? fd : fail_on(fd);
+}
+
+static int quiet_socket(int fd, bool nonblock)
+{
+	const int on = 1;
+
+	if (close_on_exec(fd) < 0)
+		return -1;
+	/* What accept() makes is as its listener is. */
+	if (setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof(on)) < 0 ||
+	    fcntl(fd, F_SETFL, nonblock ? O_NONBLOCK : 0) < 0)
+		return fail_on(fd);
+	return fd;
+}
+
+int descriptor_pipe(int ends[2])
+{
+	if (pipe(ends) < 0)
+		return -1;
+	if (close_on_exec(ends[0]) < 0)
+		return fail_on(ends[1]);
+	return close_on_exec(ends[1]) < 0 ? fail_on(ends[0]) : 0;
+}
+
+int descriptor_socketpair(int type, int ends[2])
+{
+	if (type != SOCK_STREAM) {
+		errno = ENOTSUP;
+		return -1;
+	}
+	if (socketpair(AF_UNIX, type, 0, ends) < 0)
+		return -1;
+	if (quiet_socket(ends[0], false) < 0)
+		return fail_on(ends[1]);
+	return quiet_socket(ends[1], false) < 0 ? fail_on(ends[0]) : 0;
+}
+
+int descriptor_socket(int family, int type, int protocol, bool nonblock)
+{
+	int fd = socket(family, type, protocol);
+
+	return fd < 0 ? -1 : quiet_socket(fd, nonblock);
+}
+
+int descriptor_accept(int listener, struct sockaddr_storage *peer, bool nonblock)
+{
+	socklen_t len = sizeof(*peer);
+	int fd = accept(listener, (struct sockaddr *)peer, peer ? &len : NULL);
+
+	return fd < 0 ? -1 : quiet_socket(fd, nonblock);
+}
+
+static void close_all_on_exec(const struct cmsghdr *header)
+{
+	size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	const uint8_t *at = (const uint8_t *)header + CMSG_LEN(0);
+
+	for (size_t i = 0; i < count; i++) {
+		int fd;
+
+		memcpy(&fd, at + i * sizeof(fd), sizeof(fd));
+		(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+	}
+}
+
+ssize_t descriptor_receive(int sock, struct msghdr *message, int flags)
+{
+	ssize_t n = recvmsg(sock, message, flags);
+
+	if (n >= 0 && message->msg_controllen > 0)
+		for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c))
+			if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+				close_all_on_exec(c);
+	return n;
+}
+
+int descriptor_replace(int from, int to, bool cloexec)
+{
+	if (dup2(from, to) < 0)
+		return -1;
+	return fcntl(to, F_SETFD, cloexec ? FD_CLOEXEC : 0) < 0 ? -1 : to;
+}
+
+/* In the user's own directory for such, and without a name once it is open. */
+int descriptor_memory(const char *name)
+{
+	char path[PATH_MAX];
+	size_t len = confstr(_CS_DARWIN_USER_TEMP_DIR, path, sizeof(path));
+	int fd;
+
+	(void)name;
+	if (len == 0 || len + sizeof("microagent-XXXXXX") > sizeof(path)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	snprintf(path + len - 1, sizeof(path) - len + 1, "microagent-XXXXXX");
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd >= 0)
+		(void)unlink(path);
+	return fd;
+}
+
+void descriptor_close_span(unsigned first, unsigned last)
+{
+	int most = getdtablesize();
+
+	for (unsigned fd = first; fd <= last && fd < (unsigned)most; fd++)
+		close((int)fd);
+}
+
+int descriptor_poll(struct pollfd *fds, size_t count, uint64_t deadline_ns)
+{
+	struct timespec time;
+	const struct timespec *left = fd_time_left(deadline_ns, &time);
+	int64_t ms = -1;
+
+	/* Rounded up, lest it be asked again and again in the last millisecond. */
+	if (left)
+		ms = left->tv_sec >= INT_MAX / 1000
+			     ? INT_MAX
+			     : left->tv_sec * 1000 + (left->tv_nsec + (int64_t)NS_PER_MS - 1) /
+							     (int64_t)NS_PER_MS;
+	return poll(fds, (nfds_t)count, (int)ms);
+}
+
+/* sendfile() goes to sockets alone. */
+ssize_t descriptor_send_file(int to, int from, off_t *at, size_t len)
+{
+	uint8_t chunk[CHUNK];
+	ssize_t n = pread(from, chunk, len < sizeof(chunk) ? len : sizeof(chunk), *at);
+
+	if (n > 0)
+		n = write(to, chunk, (size_t)n);
+	if (n > 0)
+		*at += n;
+	return n;
+}
+
+/* --- Unix sockets ----------------------------------------------------------------------------- */
+
+typedef int socket_call(int sock, const struct sockaddr *addr, socklen_t len);
+
+static int call_in_directory(int sock, int dirfd, const char *name, socket_call *call)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	int rc, why;
+
+	if (strlen(name) >= sizeof(addr.sun_path)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", name);
+	if (pthread_fchdir_np(dirfd) < 0)
+		return -1;
+	rc = call(sock, (const struct sockaddr *)&addr, sizeof(addr));
+	why = errno;
+	(void)pthread_fchdir_np(-1);
+	errno = why;
+	return rc;
+}
+
+int descriptor_bind_at(int sock, int dirfd, const char *name)
+{
+	int why;
+
+	if (call_in_directory(sock, dirfd, name, bind) < 0)
+		return -1;
+	/* Until listen() nobody can connect to it, whatever the umask made of its mode. */
+	if (fchmodat(dirfd, name, S_IRUSR | S_IWUSR, 0) == 0)
+		return 0;
+	why = errno;
+	(void)unlinkat(dirfd, name, 0);
+	errno = why;
+	return -1;
+}
+
+int descriptor_connect_at(int sock, int dirfd, const char *name)
+{
+	return call_in_directory(sock, dirfd, name, connect);
+}

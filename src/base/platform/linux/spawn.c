@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* Namespaces, mounts, the parent's death and system call filters of a new program. */
+#include "base/platform/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/platform/linux/proc_stage.h"
+
+/* The filter's rows lie behind its head. */
+struct spawn_rights {
+	struct sock_fprog filter;
+	struct sock_filter code[];
+};
+
+/* --- in the parent ---------------------------------------------------------------------------- */
+
+int spawn_prepare(const struct proc_spec *spec, struct spawn_rights **out, struct error *err)
+{
+	autofree struct spawn_rights *rights = NULL;
+	struct stat st;
+
+	if (spec->filter <= 0) {
+		*out = NULL;
+		return 0;
+	}
+	if (fstat(spec->filter, &st) < 0)
+		return error_errno(err, errno, "start %s: system call filter", spec->argv[0]);
+	if (st.st_size == 0 || (size_t)st.st_size > BPF_MAXINSNS * sizeof(*rights->code))
+		return error_set(err, ERR_INTERNAL, "start %s: a system call filter of %lld bytes",
+				 spec->argv[0], (long long)st.st_size);
+	rights = malloc(sizeof(*rights) + (size_t)st.st_size);
+	if (!rights)
+		return error_errno(err, ENOMEM, "start %s", spec->argv[0]);
+	if (pread(spec->filter, rights->code, (size_t)st.st_size, 0) != st.st_size)
+		return error_set(err, ERR_IO, "start %s: system call filter", spec->argv[0]);
+	rights->filter = (struct sock_fprog){
+		.len = (unsigned short)((size_t)st.st_size / sizeof(*rights->code)),
+		.filter = rights->code,
+	};
+	*out = steal_ptr(&rights);
+	return 0;
+}
+
+/* A file that could be opened here and cannot be shown there. */
+int spawn_explain_stage(const struct proc_stage *stage, size_t n, int errnum, struct error *err)
+{
+	const struct proc_stage_item *item = n < stage->count ? &stage->items[n] : NULL;
+
+	if (!item)
+		return error_errno(err, errnum, "namespaces for the files of the machine");
+	if (item->userns_fd >= 0 && (errnum == EINVAL || errnum == EOPNOTSUPP))
+		return error_set(err, ERR_UNAVAILABLE,
+				 "%.120s: its file system cannot show it to the machine's user "
+				 "(idmapped mounts: ext4, XFS, btrfs, and tmpfs since Linux 6.3)",
+				 item->path);
+	return error_errno(err, errnum, "%s", item->path ? item->path : "a device node");
+}
+
+/* --- in the child ----------------------------------------------------------------------------- */
+
+/* As fork() does, but for the parent; there are no threads where that is wanted. */
+pid_t spawn_fork(bool for_parent)
+{
+	return for_parent ? (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, 0)
+			  : fork();
+}
+
+/*
+ * A descriptor from before cannot be mounted in a new mount namespace, since it leads to a mount of
+ * the old one; the working directory can, since the kernel moves it along.
+ *
+ * What is mounted on the host later does not come to the directory: it is cut off before it is made
+ * read-only, so that what came in between is read-only too. The other mounts go on following the
+ * host, or each of them would stay in use here after the host has let go of it.
+ */
+static int bind_directory(const char *at, bool read_only)
+{
+	struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
+
+	if (unshare(CLONE_NEWNS) < 0 || mount(".", at, NULL, MS_BIND | MS_REC, NULL) < 0 ||
+	    mount(NULL, at, NULL, MS_PRIVATE | MS_REC, NULL) < 0)
+		return -1;
+	if (read_only && mount_setattr(AT_FDCWD, at, AT_RECURSIVE, &attr, sizeof(attr)) < 0)
+		return -1;
+	return chdir("/");
+}
+
+int spawn_enter(const struct proc_spec *spec, enum spawn_step *step, size_t *item)
+{
+	*step = SPAWN_USERNS;
+	/* By our own rights, which those of the namespace are not. */
+	if (spec->bind_at && fchdir(spec->bind_fd) < 0)
+		return -1;
+	if (spec->userns_fd > 0 && setns(spec->userns_fd, CLONE_NEWUSER) < 0)
+		return -1;
+	*step = SPAWN_BIND;
+	if (spec->bind_at && bind_directory(spec->bind_at, spec->bind_read_only) < 0)
+		return -1;
+	*step = SPAWN_STAGE;
+	return spec->stage ? proc_stage_enter(spec->stage, item) : 0;
+}
+
+int spawn_change_user(const struct proc_spec *spec)
+{
+	if (spec->userns_fd > 0)
+		return setgroups(0, NULL) < 0 || setresgid(0, 0, 0) < 0 ? -1 : setresuid(0, 0, 0);
+	if (spec->uid == 0)
+		return 0;
+	if (setgroups(spec->ngroups, spec->groups) < 0 ||
+	    setresgid(spec->gid, spec->gid, spec->gid) < 0)
+		return -1;
+	return setresuid(spec->uid, spec->uid, spec->uid);
+}
+
+/* Set after the change of user, which clears it. A parent that ended before is noticed by the new
+ * one's pid. */
+int spawn_end_with(pid_t parent)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		return -1;
+	if (getppid() != parent)
+		_exit(128 + SIGKILL);
+	return 0;
+}
+
+int spawn_give_up(const struct spawn_rights *rights)
+{
+	if (!rights)
+		return 0;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -1;
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &rights->filter);
+}
+
+void spawn_exec(const char *program, char *const *argv, char *const *envp)
+{
+	execvpe(program, argv, envp ? envp : environ);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "session/bases/base_making.h"
+
+/* The owner's own flag: he may take it back, and until then not even he changes or removes it. */
+void file_set_immutable(int fd, bool on)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return;
+	(void)fchflags(fd, on ? st.st_flags | UF_IMMUTABLE : st.st_flags & ~(unsigned)UF_IMMUTABLE);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Fillers run like any other process here: a background state (PRIO_DARWIN_BG of setpriority(2)) is
+ * handed on to children as a state of their own, which nobody else can end (task_policy_create() in
+ * osfmk/kern/task_policy.c of https://github.com/apple-oss-distributions/xnu), and whoever claims a
+ * member must not get an idle machine.
+ */
+#include "session/pools/pool.h"
+
+void pool_go_idle(bool *raise)
+{
+	*raise = false;
+}
+
+void pool_raise(const struct workspace *ws)
+{
+	(void)ws;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The command lock, which is a flock. Its file is removed by a holder when there is no workspace to
+ * it (any more), or one would be left for every name ever used. A flock belongs to a file and not
+ * to its name, so who waited for a file that was removed meanwhile has locked nothing: whoever
+ * comes after makes a new file and locks that. Therefore a lock counts only if its file still has
+ * the name once the lock is held. From then on it keeps the name, because only a holder removes it;
+ * two can never both hold the file that has the name.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "contract/runtime_id.h"
+#include "store/internal.h"
+
+int workspace_lock(const struct state_dir *dir, const char *id, uint64_t deadline_ns,
+		   struct error *err)
+{
+	autoclose int locks = -1;
+	char what[192];
+
+	if (runtime_id_check(id, "workspace name", err) < 0)
+		return -1;
+	snprintf(what, sizeof(what), "workspace \"%s\"", id);
+	locks = path_open_dir_at(dir->fd, LOCKS_DIR, true, 0700, err);
+	if (locks < 0)
+		return error_prefix(err, "%s/" LOCKS_DIR, dir->path);
+	for (;;) {
+		autoclose int fd =
+			openat(locks, id, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+		if (fd < 0)
+			return error_errno(err, errno, "%s/" LOCKS_DIR "/%s", dir->path, id);
+		if (flock_until(fd, LOCK_EX, deadline_ns, what, err) < 0)
+			return -1;
+		if (fd_has_name(fd, locks, id))
+			return steal_fd(&fd);
+		if (clock_mono_ns() >= deadline_ns)
+			return error_set(err, ERR_TIMEOUT, "%s is in use", what);
+	}
+}
+
+int workspace_lock_opened(const struct workspace *ws, uint64_t deadline_ns, struct error *err)
+{
+	autoclose int lock = workspace_lock(ws->dir, ws->id, deadline_ns, err);
+
+	if (lock < 0 || fd_has_name(ws->fd, ws->dir->fd, ws->id))
+		return steal_fd(&lock);
+	/* With it went the lock's file, which this has made anew. */
+	if (faccessat(ws->dir->fd, ws->id, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
+		workspace_lock_remove(ws->dir, ws->id);
+	return error_set(err, ERR_NOT_FOUND, "workspace \"%s\" has just been removed", ws->id);
+}
+
+void workspace_lock_remove(const struct state_dir *dir, const char *id)
+{
+	autoclose int locks = path_open_dir_at(dir->fd, LOCKS_DIR, false, 0700, NULL);
+	char pass[192];
+
+	if (locks < 0)
+		return;
+	snprintf(pass, sizeof(pass), SHARE_PASS "%s", id);
+	(void)unlinkat(locks, pass, 0);
+	(void)unlinkat(locks, id, 0);
+}

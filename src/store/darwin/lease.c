@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The lease is a file with a flock. Every process of the workspace inherits its open description,
+ * and the lock is given back by the last that closes it or ends, however it ends. A FIFO would not
+ * do: macOS locks none, and tells nobody who waits at its writing end of the last reader's end
+ * (VNOP_ADVLOCK() in bsd/vfs/kpi_vfs.c and filt_vnode_common() in bsd/vfs/vfs_vnops.c of
+ * https://github.com/apple-oss-distributions/xnu). Whoever has it could let go for all others, as
+ * with a FIFO none could; nothing of a workspace here runs what is not ours.
+ *
+ * Who looks takes a shared lock for a moment, and whoever takes the lease waits such moments out.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/limits.h"
+#include "store/internal.h"
+
+static int open_lease_file(const struct workspace *ws, int mode)
+{
+	return openat(ws->fd, LEASE_NAME, mode | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+int lease_take(const struct workspace *ws, struct lease *out, struct error *err)
+{
+	auto_lease struct lease lease = {.life = open_lease_file(ws, O_RDWR | O_CREAT), .lock = -1};
+	struct error why = {0};
+
+	if (lease.life < 0)
+		return lease_error(ws, errno, err);
+	if (flock_until(lease.life, LOCK_EX, limit_deadline(LIMIT_LEASE_LOOK_MS), "the lease",
+			&why) < 0)
+		return why.code == ERR_TIMEOUT ? lease_busy(ws, lease.life, err)
+					       : error_copy(err, &why);
+	/* The lock is the life's own. */
+	lease.lock = fcntl(lease.life, F_DUPFD_CLOEXEC, 0);
+	if (lease.lock < 0)
+		return lease_error(ws, errno, err);
+	*out = (struct lease){.life = steal_fd(&lease.life), .lock = steal_fd(&lease.lock)};
+	return 0;
+}
+
+int lease_look(const struct workspace *ws)
+{
+	autoclose int fd = ws->fd < 0 ? -1 : open_lease_file(ws, O_RDONLY);
+
+	if (ws->fd < 0)
+		errno = ENOENT;
+	if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB) < 0)
+		return steal_fd(&fd);
+	errno = ENXIO;
+	return -1;
+}
+
+int lease_wait_over(const struct workspace *ws, int watch, uint64_t deadline_ns, struct error *err)
+{
+	char what[192];
+
+	if (watch < 0)
+		return 0;
+	snprintf(what, sizeof(what), "workspace \"%s\"", ws->id);
+	if (flock_until(watch, LOCK_SH, deadline_ns, what, err) < 0)
+		return -1;
+	(void)flock(watch, LOCK_UN);
+	return 0;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * macOS mounts whole file systems, so a directory's place in one is its path below the mount. Only
+ * firmlinks lead elsewhere: /Users is shown of the volume that is mounted on /System/Volumes/Data,
+ * and is called the same in it.
+ */
+#include "store/mountinfo.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+
+#include "base/cleanup.h"
+
+static int fill_mount_row(const struct statfs *fs, struct mount_row *row, struct error *err)
+{
+	*row = (struct mount_row){.id = (unsigned)fs->f_fsid.val[0],
+				  .device = (unsigned)fs->f_fsid.val[0],
+				  .root = strdup("/"),
+				  .point = strdup(fs->f_mntonname),
+				  .type = strdup(fs->f_fstypename)};
+	if (row->root && row->point && row->type)
+		return 0;
+	mountinfo_free_row(row);
+	return error_errno(err, ENOMEM, "mounts");
+}
+
+/* Those that come meanwhile are none of this look's; malloc'd. */
+static struct statfs *list_mounts(int *count, struct error *err)
+{
+	int most = getfsstat(NULL, 0, MNT_NOWAIT);
+	struct statfs *list = most < 0 ? NULL : calloc((size_t)most + 1, sizeof(*list));
+
+	*count = list ? getfsstat(list, most * (int)sizeof(*list), MNT_NOWAIT) : -1;
+	if (*count >= 0)
+		return list;
+	error_errno(err, most >= 0 && !list ? ENOMEM : errno, "mounts");
+	free(list);
+	return NULL;
+}
+
+int mountinfo_read(struct mountinfo *out, struct error *err)
+{
+	int count = 0;
+	autofree struct statfs *list = list_mounts(&count, err);
+	struct mountinfo mounts = {0};
+
+	if (!list)
+		return -1;
+	mounts.rows = calloc((size_t)count + 1, sizeof(*mounts.rows));
+	if (!mounts.rows)
+		return error_errno(err, ENOMEM, "mounts");
+	for (; mounts.count < (size_t)count; mounts.count++)
+		if (fill_mount_row(&list[mounts.count], &mounts.rows[mounts.count], err) < 0) {
+			mountinfo_free(&mounts);
+			return -1;
+		}
+	*out = mounts;
+	return 0;
+}
+
+const struct mount_row *mountinfo_of(const struct mountinfo *mounts, int fd, struct error *err)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) < 0) {
+		error_errno(err, errno, "the file system of a directory");
+		return NULL;
+	}
+	for (size_t i = 0; i < mounts->count; i++)
+		if (mounts->rows[i].id == (unsigned)fs.f_fsid.val[0])
+			return &mounts->rows[i];
+	error_set(err, ERR_IO, "what is mounted on %s is not among the mounts", fs.f_mntonname);
+	return NULL;
+}
+
+static bool is_below(const char *path, const char *point, size_t len)
+{
+	return strncmp(path, point, len) == 0 && (path[len] == '/' || path[len] == '\0');
+}
+
+char *mountinfo_inner(const struct mount_row *row, const char *path, struct error *err)
+{
+	size_t len = strcmp(row->point, "/") == 0 ? 0 : strlen(row->point);
+	const char *inner = is_below(path, row->point, len) ? path + len : path;
+	char *copy = strdup(*inner ? inner : "/");
+
+	if (!copy)
+		error_errno(err, ENOMEM, "mounts");
+	return copy;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* APFS knows what a file shares with no other: ATTR_CMNEXT_PRIVATESIZE of getattrlist(2), "number
+ * of bytes that are not trapped inside a clone or snapshot". */
+#include <errno.h>
+#include <string.h>
+#include <sys/attr.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/quota.h"
+
+/* As the call fills it: its own length, then the attribute, without a gap. */
+struct private_size {
+	uint32_t length;
+	off_t bytes;
+} __attribute__((packed));
+
+/* 0: this file system does not tell. */
+static int read_private_size(int fd, uint64_t *bytes, struct error *err)
+{
+	struct attrlist wanted = {.bitmapcount = ATTR_BIT_MAP_COUNT,
+				  .forkattr = ATTR_CMNEXT_PRIVATESIZE};
+	struct private_size got = {0};
+
+	if (fgetattrlist(fd, &wanted, &got, sizeof(got), FSOPT_ATTR_CMN_EXTENDED) < 0) {
+		if (errno == ENOTSUP || errno == EINVAL)
+			return 0;
+		return error_errno(err, errno, "disk");
+	}
+	if (got.length < sizeof(got))
+		return 0;
+	*bytes = (uint64_t)got.bytes;
+	return 1;
+}
+
+/* At once. A file system that cannot tell what is shared shares nothing. */
+int quota_count(int fd, struct quota_count *count, uint64_t calls, uint64_t *bytes,
+		struct error *err)
+{
+	uint64_t own = 0;
+	struct stat st;
+	int told;
+
+	(void)calls;
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, errno, "disk");
+	told = read_private_size(fd, &own, err);
+	if (told < 0)
+		return -1;
+	*count = (struct quota_count){0};
+	*bytes = told ? own : (uint64_t)st.st_blocks * 512;
+	return 1;
+}

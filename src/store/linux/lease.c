@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The lease is a FIFO, of which every process of the workspace inherits a reading end. Who looks
+ * opens it for writing without waiting, and ENXIO means that nobody reads: the last of them has
+ * gone, however it went, and no pid is ever guessed. None of them can let go for another. Who waits
+ * holds such a writing end, which hears of the last reader's end.
+ *
+ * Of two that take it one is refused, by a flock. It belongs to a writing end of its own, which
+ * only the taker has and the live supervisor after it: an open description that others inherit
+ * could be unlocked by them. A writing end can be opened only while somebody reads, so a taker
+ * reads for that moment itself; whoever took the lock waits such moments of others out.
+ *
+ * Up to version 0.1.0 the lease was a file with a flock that all of them inherited. One that is
+ * found is looked at as it was then, and makes room for a FIFO when it is free.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/limits.h"
+#include "store/internal.h"
+
+static int open_lease(const struct workspace *ws, int mode)
+{
+	return openat(ws->fd, LEASE_NAME, mode | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static bool is_fifo(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
+/* Of an earlier version; nobody has it, or lives by it, any more. */
+static int retire_lease(const struct workspace *ws, int fd, struct error *err)
+{
+	if (flock_until(fd, LOCK_EX, limit_deadline(LIMIT_LEASE_LOOK_MS), "the lease", NULL) < 0)
+		return lease_busy(ws, fd, err);
+	if (fd_has_name(fd, ws->fd, LEASE_NAME) && unlinkat(ws->fd, LEASE_NAME, 0) < 0)
+		return lease_error(ws, errno, err);
+	return 0;
+}
+
+/* A reading end of a FIFO, which is made where there is none. */
+static int read_lease(const struct workspace *ws, struct error *err)
+{
+	for (;;) {
+		autoclose int fd = open_lease(ws, O_RDONLY);
+
+		if (fd < 0 && errno != ENOENT)
+			return lease_error(ws, errno, err);
+		if (fd >= 0 && is_fifo(fd))
+			return steal_fd(&fd);
+		if (fd >= 0 && retire_lease(ws, fd, err) < 0)
+			return -1;
+		if (mkfifoat(ws->fd, LEASE_NAME, 0600) < 0 && errno != EEXIST)
+			return lease_error(ws, errno, err);
+	}
+}
+
+/* The lock of a lease by which nobody lives. */
+static int lock_lease(const struct workspace *ws, struct error *err)
+{
+	autoclose int reading = read_lease(ws, err);
+	autoclose int lock = reading < 0 ? -1 : open_lease(ws, O_WRONLY);
+	struct error ignored;
+
+	if (reading < 0)
+		return -1;
+	if (lock < 0)
+		return lease_error(ws, errno, err);
+	close(steal_fd(&reading));
+	if (flock(lock, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK ? lease_busy(ws, lock, err)
+					    : lease_error(ws, errno, err);
+	if (fd_wait(lock, 0, limit_deadline(LIMIT_LEASE_LOOK_MS), &ignored) < 0)
+		return lease_busy(ws, lock, err);
+	return steal_fd(&lock);
+}
+
+int lease_take(const struct workspace *ws, struct lease *out, struct error *err)
+{
+	auto_lease struct lease lease = {.life = -1, .lock = lock_lease(ws, err)};
+
+	if (lease.lock < 0)
+		return -1;
+	lease.life = open_lease(ws, O_RDONLY);
+	if (lease.life < 0)
+		return lease_error(ws, errno, err);
+	*out = (struct lease){.life = steal_fd(&lease.life), .lock = steal_fd(&lease.lock)};
+	return 0;
+}
+
+/* One of an earlier version is there also where nothing lives by it. */
+int lease_look(const struct workspace *ws)
+{
+	autoclose int fd = ws->fd < 0 ? -1 : open_lease(ws, O_WRONLY);
+
+	if (ws->fd < 0)
+		errno = ENOENT;
+	if (fd < 0 || is_fifo(fd) || flock(fd, LOCK_SH | LOCK_NB) < 0)
+		return steal_fd(&fd);
+	errno = ENXIO;
+	return -1;
+}
+
+int lease_wait_over(const struct workspace *ws, int watch, uint64_t deadline_ns, struct error *err)
+{
+	char what[192];
+
+	if (watch < 0)
+		return 0;
+	snprintf(what, sizeof(what), "workspace \"%s\"", ws->id);
+	if (!is_fifo(watch))
+		return flock_until(watch, LOCK_SH, deadline_ns, what, err);
+	return fd_wait(watch, 0, deadline_ns, err) < 0 ? error_prefix(err, "%s is in use", what)
+						       : 0;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <linux/fiemap.h>
+#include <linux/fs.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "store/quota.h"
+
+#define EXTENTS 256
+
+/* The next extents from *at on, of which *at is then the end. 1: there may be more. */
+static int add_shared_quota(int fd, struct fiemap *map, uint64_t *at, uint64_t *shared,
+			    struct error *err)
+{
+	memset(map, 0, sizeof(*map));
+	map->fm_start = *at;
+	map->fm_length = FIEMAP_MAX_OFFSET - *at;
+	map->fm_extent_count = EXTENTS;
+	if (ioctl(fd, FS_IOC_FIEMAP, map) < 0)
+		return error_errno(err, errno, "extents");
+	for (uint32_t i = 0; i < map->fm_mapped_extents; i++) {
+		const struct fiemap_extent *extent = &map->fm_extents[i];
+
+		*at = extent->fe_logical + extent->fe_length;
+		if (extent->fe_flags & FIEMAP_EXTENT_SHARED)
+			*shared += extent->fe_length;
+		if (extent->fe_flags & FIEMAP_EXTENT_LAST)
+			return 0;
+	}
+	return map->fm_mapped_extents > 0;
+}
+
+static int count_shared(int fd, struct quota_count *count, uint64_t calls, struct error *err)
+{
+	autofree struct fiemap *map = malloc(sizeof(*map) + EXTENTS * sizeof(struct fiemap_extent));
+	int more = 1;
+
+	if (!map)
+		return error_errno(err, ENOMEM, "extents");
+	for (uint64_t i = 0; i < calls && more > 0; i++)
+		more = add_shared_quota(fd, map, &count->at, &count->shared, err);
+	return more;
+}
+
+/*
+ * Blocks that were written and are not on the disk yet count as allocated, and the extent that they
+ * will replace still counts as shared: nothing waits for the disk here, and nothing is missed.
+ */
+int quota_count(int fd, struct quota_count *count, uint64_t calls, uint64_t *bytes,
+		struct error *err)
+{
+	uint64_t shared, allocated;
+	struct error why = {0};
+	struct stat st;
+	int more;
+
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, errno, "disk");
+	allocated = (uint64_t)st.st_blocks * 512;
+	more = count_shared(fd, count, calls, &why);
+	if (more > 0)
+		return 0;
+	shared = count->shared;
+	*count = (struct quota_count){0};
+	/* A file system that cannot tell its extents shares none. */
+	if (more < 0 && why.errnum != EOPNOTSUPP && why.errnum != ENOTTY)
+		return error_copy(err, &why);
+	*bytes = allocated > shared ? allocated - shared : 0;
+	return 1;
+}

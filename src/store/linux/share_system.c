@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/share_system.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+/* Numbers of people's accounts; those between are services, whose "homes" are parts of the system.
+ */
+#define PERSON_FIRST 1000
+#define PERSON_LAST 59999
+
+const struct share_place share_places[] = {
+	{"/", REACH_ITSELF},
+	{"/Users", REACH_ITSELF},
+	{"/Volumes", REACH_ITSELF},
+	{"/home", REACH_ITSELF},
+	{"/root", REACH_ITSELF},
+	{"/mnt", REACH_ITSELF},
+	{"/media", REACH_ITSELF},
+	{"/etc", REACH_BELOW},
+	{"/proc", REACH_BELOW},
+	{"/sys", REACH_BELOW},
+	{"/dev", REACH_BELOW},
+	{"/run", REACH_BELOW},
+	{"/var", REACH_BELOW},
+	{"/boot", REACH_BELOW},
+	/* Root's own, which every user of the host runs and trusts. /tmp has everybody's files. */
+	{"/usr", REACH_ITSELF},
+	{"/usr/local", REACH_ITSELF},
+	{"/opt", REACH_ITSELF},
+	{"/srv", REACH_ITSELF},
+	{"/tmp", REACH_ITSELF},
+	{"/usr/bin", REACH_BELOW},
+	{"/usr/sbin", REACH_BELOW},
+	{"/usr/lib", REACH_BELOW},
+	{"/usr/lib32", REACH_BELOW},
+	{"/usr/lib64", REACH_BELOW},
+	{"/usr/libx32", REACH_BELOW},
+	{"/usr/libexec", REACH_BELOW},
+	{"/usr/include", REACH_BELOW},
+	{"/usr/share", REACH_BELOW},
+	{"/usr/games", REACH_BELOW},
+	{"/usr/local/bin", REACH_BELOW},
+	{"/usr/local/sbin", REACH_BELOW},
+	{"/usr/local/lib", REACH_BELOW},
+	{"/usr/local/libexec", REACH_BELOW},
+	{"/usr/local/include", REACH_BELOW},
+	{"/usr/local/share", REACH_BELOW},
+	{"/usr/local/etc", REACH_BELOW},
+	{"/usr/local/games", REACH_BELOW},
+	/* Links into /usr, or directories of their own on an unmerged system. */
+	{"/bin", REACH_BELOW},
+	{"/sbin", REACH_BELOW},
+	{"/lib", REACH_BELOW},
+	{"/lib32", REACH_BELOW},
+	{"/lib64", REACH_BELOW},
+	{"/libx32", REACH_BELOW},
+	{NULL, REACH_ITSELF},
+};
+
+const char *const share_kernel_types[] = {
+	"bdev",	      "binder",	   "binfmt_misc", "bpf",      "cgroup",	    "cgroup2", "configfs",
+	"debugfs",    "devpts",	   "devtmpfs",	  "efivarfs", "functionfs", "fusectl", "gadgetfs",
+	"mqueue",     "nfsd",	   "nsfs",	  "proc",     "pstore",	    "resctrl", "rpc_pipefs",
+	"securityfs", "selinuxfs", "smackfs",	  "sysfs",    "tracefs",    "xenfs",   NULL,
+};
+
+const char *const share_system_keys[] = {NULL};
+
+static bool is_person(uid_t uid)
+{
+	return uid == 0 || uid == geteuid() || (uid >= PERSON_FIRST && uid <= PERSON_LAST);
+}
+
+int share_each_home(share_path_fn *fn, void *data, struct error *err)
+{
+	autofile FILE *file = fopen("/etc/passwd", "re");
+	struct passwd entry = {0}, *found = NULL;
+	char room[4096];
+
+	while (file && fgetpwent_r(file, &entry, room, sizeof(room), &found) == 0)
+		if (is_person(entry.pw_uid) && fn(data, entry.pw_dir, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* Each once: their pieces follow each other. */
+int share_each_loaded(share_path_fn *fn, void *data, struct error *err)
+{
+	autofile FILE *maps = fopen("/proc/self/maps", "re");
+	char line[PATH_MAX + 128], last[PATH_MAX] = "";
+
+	if (!maps)
+		return error_errno(err, errno, "/proc/self/maps");
+	while (fgets(line, sizeof(line), maps)) {
+		char *path = strchr(line, '/');
+
+		line[strcspn(line, "\n")] = '\0';
+		if (!path || strcmp(path, last) == 0)
+			continue;
+		snprintf(last, sizeof(last), "%s", path);
+		if (fn(data, path, err) < 0)
+			return -1;
+	}
+	return 0;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* There are no cgroups. A request that names one is refused; one that names none has its processes
+ * where the command was run, which the log says. */
+#include "supervisor/handover/cgroup.h"
+
+#include <stdlib.h>
+
+#include "base/broker.h"
+#include "base/cleanup.h"
+#include "supervisor/handover/cgroup_find.h"
+
+#define NO_CGROUPS "macOS has no cgroups"
+
+int cgroup_check(const struct config *config, struct error *err)
+{
+	if (!config->cgroup || *config->cgroup != '/')
+		return 0;
+	return error_set(err, ERR_UNSUPPORTED, "config.cgroup: " NO_CGROUPS);
+}
+
+int cgroup_enter(const struct config *config, const char *id, uint64_t memory_bytes,
+		 struct cgroup *out, struct log *log, struct error *err)
+{
+	(void)id, (void)memory_bytes, (void)out;
+	if (!config->cgroup)
+		log_line(log, "cgroup: no limits of memory and processes: " NO_CGROUPS);
+	return cgroup_check(config, err);
+}
+
+int cgroup_take(const struct cgroup *group, pid_t pid, struct error *err)
+{
+	(void)group, (void)pid, (void)err;
+	return 0;
+}
+
+int cgroup_leave(struct cgroup *group, struct error *err)
+{
+	(void)group, (void)err;
+	return 0;
+}
+
+void cgroup_free(struct cgroup *group)
+{
+	free(group->path);
+	cleanup_close(&group->home);
+	*group = (struct cgroup)CGROUP_NONE;
+}
+
+int cgroup_remove(const char *path, uint64_t deadline_ns, struct error *err)
+{
+	(void)deadline_ns;
+	return error_set(err, ERR_UNSUPPORTED, "%s: " NO_CGROUPS, path);
+}
+
+char *cgroup_find(struct error *err)
+{
+	error_set(err, ERR_UNAVAILABLE, NO_CGROUPS);
+	return NULL;
+}

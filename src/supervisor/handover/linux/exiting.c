@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/handover/exiting.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define PF_EXITING 0x4u /* the kernel's, of linux/sched.h, and stable in /proc */
+
+/* The ninth field of stat tells it. */
+bool process_is_exiting(pid_t pid)
+{
+	char name[40], text[512];
+	const char *field;
+	ssize_t n;
+
+	snprintf(name, sizeof(name), "/proc/%d/stat", (int)pid);
+	autoclose int fd = open(name, O_RDONLY | O_CLOEXEC);
+
+	n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
+	text[n > 0 ? n : 0] = '\0';
+	field = strrchr(text, ')'); /* the name may hold anything; state is the third field */
+	for (int i = 2; field && i < 9; i++)
+		field = strchr(field + 1, ' ');
+	return !field || strtoul(field, NULL, 10) & PF_EXITING;
+}

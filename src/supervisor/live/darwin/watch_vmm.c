@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* The processes of a machine are the system's own here, and run as another of its services: their
+ * children and sockets are shown to nobody. */
+#include "supervisor/live/watch_vmm.h"
+
+static int cannot_watch(struct error *err)
+{
+	return error_set(err, ERR_UNSUPPORTED, "macOS shows nobody what a machine's process has");
+}
+
+int watch_vmm_expect(struct watch_vmm *watch, pid_t pid, struct error *err)
+{
+	(void)watch, (void)pid;
+	return cannot_watch(err);
+}
+
+json_t *watch_vmm_look(struct watch_vmm *watch, struct error *err)
+{
+	(void)watch;
+	cannot_watch(err);
+	return NULL;
+}
