@@ -32,7 +32,13 @@ PARITY = {"firecracker": ("test_supervisor.py", "test_supervisor_details.py", "t
                           "test_exec_resume.py", "test_exec_options.py", "test_envelope.py", "test_files.py", "test_mediation.py",
                           "test_publish.py", "test_console.py", "test_bundles.py", "test_artifacts.py", "test_audit.py",
                           "test_audit_execs.py", "test_sessions.py", "test_session_end.py", "test_session_crash.py",
-                          "test_session_quota.py", "test_network.py", "test_devices.py", "test_contract.py")}
+                          "test_session_quota.py", "test_network.py", "test_devices.py", "test_contract.py"),
+          # Without what has other machines of its own in the file: networks and devices of Linux.
+          "apple-vf": ("test_supervisor.py", "test_supervisor_details.py", "test_lifecycle.py", "test_run.py", "test_matrix.py",
+                       "test_verification.py", "test_bad_state.py", "test_exec.py", "test_exec_stdin.py", "test_exec_resume.py",
+                       "test_exec_options.py", "test_envelope.py", "test_files.py", "test_mediation.py", "test_publish.py",
+                       "test_console.py", "test_bundles.py", "test_artifacts.py", "test_audit_execs.py", "test_sessions.py",
+                       "test_session_end.py", "test_session_quota.py", "test_contract.py")}
 SOAK_STAGES = (*TEST_STAGES, "alone", "sanitized", "parity", "newer-qemu")  # there e2e is what goes beside others, alone what does not
 TWO_WORKERS = ("-n", "2", "--dist", "loadfile")
 

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "backend/refusal.h"
+#include "backend/vm_end.h"
 #include "base/broker.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -22,15 +24,6 @@ struct vm; /* the backend's own */
 
 /* Of the workspace: where a VMM that binds sockets itself does so; there only while it runs. */
 #define VM_RUN_DIR "vmm"
-
-/* How a VM came to its end, as the VMM told it. */
-enum vm_end {
-	VM_END_POWERED_OFF, /* the guest switched itself off */
-	VM_END_RESET,	    /* panic or reboot of the guest */
-	VM_END_KILLED,	    /* we ended it */
-	VM_END_CRASHED,	    /* the VMM died or misbehaved by itself */
-	VM_END_STOPPED	    /* it stood still, unasked; the VMM has been ended since */
-};
 
 struct vm_events {
 	/* Bytes of the serial console. */
@@ -159,17 +152,6 @@ typedef void vm_balloon_fn(void *data, int64_t actual_mib, const struct error *w
 
 /* It is done; or why it is not. */
 typedef void vm_done_fn(void *data, const struct error *why);
-
-#define REFUSAL_PATH 64
-
-/* What a config can ask for and a backend has no way to give, on any host. The contract lists it.
- */
-struct backend_refusal {
-	const char *field;	/* its path in the config: "limits.netBytesPerSecond" */
-	const char *limitation; /* of the VMM, or of the systems that it runs on: one sentence */
-	/* Whether the config asks for it. path holds the field, and may be made more exact. */
-	bool (*asks)(const struct config *config, char path[REFUSAL_PATH]);
-};
 
 /* A macOS guest in the making. */
 struct macos_install {

@@ -51,6 +51,7 @@
 	X(METRICS_MS, 1000, "ms", "between two lines of Firecracker's metrics that are kept")      \
 	X(CELL_MS, 10000, "ms", "a cell to be made")                                               \
 	X(VMM_END_MS, 2000, "ms", "end of a VMM or companion that should end by itself")           \
+	X(HCS_MS, 60000, "ms", "an operation of Windows' Host Compute System")                     \
 	X(PROBE_MS, 2000, "ms", "accelerator probe in all")                                        \
 	X(PROBE_LOOP_MS, 50, "ms", "a million iterations of 64-bit code under a usable KVM")       \
 	X(TIME_PUSH_MS, 60000, "ms", "wall time pushed into the guest")                            \

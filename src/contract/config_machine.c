@@ -79,7 +79,7 @@ int decode_required_paths(struct config_decode *d, struct error *err)
 	if (json_object_get(d->out, "rootfsBase") && !json_object_get(d->out, "rootfsPath"))
 		return error_set(err, ERR_INVALID,
 				 "config.rootfsBase needs config.rootfsPath, the layer over it");
-	state_dir = decode_absolute(d->in, "config", "stateDir", err);
+	state_dir = decode_absolute_of_host(d->in, "config", "stateDir", err);
 	if (!state_dir)
 		return -1;
 	return json_put_string(d->out, "stateDir", state_dir, err);
@@ -226,7 +226,7 @@ static int decode_cgroup(struct config_decode *d, struct error *err)
 				 "config.cgroup must be \"inherit\", \"systemd\" or the absolute "
 				 "path of a cgroup, and is \"%.200s\"",
 				 given);
-	path = decode_absolute(d->in, "config", "cgroup", err);
+	path = decode_absolute_of_host(d->in, "config", "cgroup", err);
 	if (!path)
 		return -1;
 	return json_put_string(d->out, "cgroup", path, err);

@@ -251,8 +251,11 @@ static void close_all(struct live *live)
  * given up that it does not need. */
 static int give_up_rights(struct live *live, struct error *err)
 {
-	if (live->backend->in_process)
+	if (live->backend->in_process) {
+		json_object_set_new(live->runtime, "files", json_string("open"));
+		live_runtime_write(live);
 		return 0;
+	}
 	return live_broker_begin(live, err) < 0 ? -1 : live_confine(live, err);
 }
 
