@@ -458,7 +458,7 @@ install: all man
 
 # What `base create --from-ipsw` puts on the disks of macOS guests.
 ifeq ($(PLATFORM),darwin)
-MACOS_AGENT := $(BUILD)/bin/microagent-macos-agent images/macos/microagent-start images/macos/microagent.agent.plist
+MACOS_AGENT := $(BUILD)/bin/microagent-macos-agent $(addprefix images/macos/,microagent-start microagent.agent.plist microagent-install-macos-agent)
 install: install-macos-agent
 install-macos-agent: $(MACOS_AGENT)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/microagent/macos

@@ -82,7 +82,7 @@ stage "cppcheck" cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,
 	--inline-suppr --suppressions-list=.cppcheck-suppressions -j 2 -Isrc -Iinclude -D_GNU_SOURCE \
 	-DMICROAGENT_VERSION='"lint"' --library=posix --library=gnu src
 # shellcheck disable=SC2046
-stage "shellcheck" shellcheck $(git ls-files -- '*.sh') .ci/run images/macos/microagent-put-macos-agent images/macos/microagent-start
+stage "shellcheck" shellcheck $(git ls-files -- '*.sh') .ci/run images/macos/microagent-*-macos-agent images/macos/microagent-start
 stage "codespell" codespell -q 3 -L "fo,inout,te,comand,lsit,delte,instal,passt,nown,conectix" README.md NEWS.md CONTRIBUTING.md docs src include tests schema images scripts
 stage "schema layout" scripts/layout-schemas.py --check schema/*.json
 stage "pyflakes" pyflakes3 tests scripts

@@ -150,6 +150,20 @@ class Apple:
 
         return Handler
 
+    @property
+    def kept(self):
+        """The image that was fetched, where it is not a part of a base yet."""
+        return self.mac.host.state / "bases/.restore-images/UniversalMac_14.5_Restore.ipsw"
+
+    def left(self):
+        return sorted(p.name for p in self.kept.parent.iterdir() if p.name != ".microagent-state")
+
+    def tidy(self):
+        """The place of what has been fetched stays; for the fixture, which finds whatever does."""
+        for name in [*self.left(), ".microagent-state"]:
+            (self.kept.parent / name).unlink(missing_ok=True)
+        self.kept.parent.rmdir()
+
     def end(self):
         self.go_on.set()
         self.server.shutdown()

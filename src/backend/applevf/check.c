@@ -162,8 +162,7 @@ static bool asks_net_rate(const struct config *c, char path[REFUSAL_PATH])
 	return c->limits.net_bytes != 0;
 }
 
-/* --- what no macOS guest can have --------------------------------------------------------------
- */
+/* --- what no macOS guest can have ------------------------------------------------------------- */
 
 static bool is_macos(const struct config *c)
 {

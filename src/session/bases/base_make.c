@@ -245,6 +245,7 @@ static int make_macos_base(struct making *m, json_t **base, struct error *err)
 {
 	int status = -1;
 
+	m->architecture = architecture_of_host();
 	if (macos_base_check(m, err) < 0 ||
 	    state_sub_open(m->agent, BASES_DIR, true, &m->dir, err) < 0 ||
 	    macos_base_fetch(m, err) < 0)

@@ -26,8 +26,7 @@ static void say_doing(const struct making *m, const char *text)
 		m->spec->said(m->spec->data, MICROAGENT_BASE_DOING, text);
 }
 
-/* --- before ------------------------------------------------------------------------------------
- */
+/* --- before ----------------------------------------------------------------------------------- */
 
 /* What begins with another program than a shell would be another script in sh's hands. */
 static int check_script(const char *path, struct error *err)
@@ -89,8 +88,7 @@ int macos_base_fetch(struct making *m, struct error *err)
 	return ipsw_is_url(m->spec->ipsw) ? ipsw_fetch(m, m->spec->ipsw, &m->fetched, err) : 0;
 }
 
-/* --- the restore image -------------------------------------------------------------------------
- */
+/* --- the restore image ------------------------------------------------------------------------ */
 
 /* Another name for what was fetched; a clone, or a copy, of what is the user's. */
 static int take_image(const struct making *m, struct error *err)
@@ -111,8 +109,7 @@ static int take_image(const struct making *m, struct error *err)
 		       : 0;
 }
 
-/* --- the installation --------------------------------------------------------------------------
- */
+/* --- the installation ------------------------------------------------------------------------- */
 
 /* What the restore image is, checked as what it becomes: metadata. */
 static void hear_image(struct making *m, const json_t *event)
@@ -174,8 +171,7 @@ static int install(struct making *m, struct error *err)
 	return m->macos ? 0 : error_set(err, ERR_IO, "the supervisor told nothing of the image");
 }
 
-/* --- the agent ---------------------------------------------------------------------------------
- */
+/* --- the agent -------------------------------------------------------------------------------- */
 
 struct scripted {
 	const struct microagent_base_spec *spec;
@@ -224,8 +220,7 @@ int macos_base_install(struct making *m, struct error *err)
 	return 0;
 }
 
-/* --- after -------------------------------------------------------------------------------------
- */
+/* --- after ------------------------------------------------------------------------------------ */
 
 /* Whether it is there: what is damaged is to be fetched again, and nothing else is. */
 static bool keep_fetched(const struct making *m, const struct error *why)

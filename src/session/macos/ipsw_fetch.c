@@ -20,6 +20,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "base/platform/sync.h"
 #include "session/macos/ipsw_url.h"
 #include "session/macos/macos.h"
 
@@ -144,7 +145,7 @@ static int fetch_part(struct fetching *f, const struct state_dir *dir, struct er
 	f->before = part_size(f);
 	if (run_curl(f, &curl, &why) == 0 && curl == 0 && (f->code == 200 || f->code == 206) &&
 	    part_size(f) > 0)
-		return fsync(f->fd) < 0 ? error_errno(err, errno, "%s", f->part_path) : 0;
+		return file_sync(f->fd) < 0 ? error_errno(err, errno, "%s", f->part_path) : 0;
 	return tell_unfetched(f, dir, curl, &why, err);
 }
 

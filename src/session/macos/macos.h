@@ -24,7 +24,7 @@
 /* Where a shared directory is mounted by default: in / none can be made. */
 #define MACOS_WORKSPACE "/Users/Shared/workspace"
 
-/* --- base_macos.c ---------------------------------------------------------------------------- */
+/* --- base_macos.c ----------------------------------------------------------------------------- */
 
 /* What spec asks for beside the restore image that it cannot have. */
 int macos_base_check(const struct making *m, struct error *err);
@@ -36,13 +36,13 @@ int macos_base_install(struct making *m, struct error *err);
  * -1. */
 int macos_base_end(const struct making *m, bool sealed, struct error *err);
 
-/* --- ipsw_fetch.c ---------------------------------------------------------------------------- */
+/* --- ipsw_fetch.c ----------------------------------------------------------------------------- */
 
 /* *path: the whole restore image, malloc'd. On failure the part that has come stays, and the text
  * says so. */
 int ipsw_fetch(const struct making *m, const char *url, char **path, struct error *err);
 
-/* --- child.c --------------------------------------------------------------------------------- */
+/* --- child.c ---------------------------------------------------------------------------------- */
 
 struct macos_child {
 	const char *const *argv;
@@ -56,13 +56,13 @@ struct macos_child {
 int macos_child_run(const struct making *m, const struct macos_child *child, int *code,
 		    struct error *err);
 
-/* --- job.c ----------------------------------------------------------------------------------- */
+/* --- job.c ------------------------------------------------------------------------------------ */
 
 /* The supervisor does the job. event: of what it says meanwhile; may be NULL. */
 int macos_job_run(const struct making *m, const json_t *job,
 		  void (*event)(void *data, const json_t *event), void *data, struct error *err);
 
-/* --- clone.c --------------------------------------------------------------------------------- */
+/* --- clone.c ---------------------------------------------------------------------------------- */
 
 /* The files of a session in its directory; *method: "reflink" or "copy", of the disk. */
 int macos_clone(const struct base *base, const struct workspace *ws, const char **method,

@@ -153,13 +153,10 @@ static int boot(struct live *live, const struct config *config, struct error *er
 		return -1;
 	spec.layer_room = live->quota.room;
 	spec.share_fds = shared.fds;
-	if (!live->backend->binds_vsock) {
-		vsock = sock_listen_at(live->ws.fd, VSOCK_NAME, err);
-		if (vsock < 0)
-			return -1;
-		spec.vsock_listen_fd = vsock;
-	}
-	if (control < 0 || !label || !disks || live_channels_begin(live, config, err) < 0)
+	if (!live->backend->binds_vsock)
+		spec.vsock_listen_fd = vsock = sock_listen_at(live->ws.fd, VSOCK_NAME, err);
+	if (control < 0 || (vsock < 0 && !live->backend->binds_vsock) || !label || !disks ||
+	    live_channels_begin(live, config, err) < 0)
 		return -1;
 	spec.host_ports = channels_host_ports(live->channels, &spec.host_port_count);
 	spec.boot_port = CONTROL_PORT;
