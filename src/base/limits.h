@@ -165,6 +165,8 @@
 	X(CONSOLE_SHELL_MS, 1000, "ms", "a console's shell lives, or the next one is put off")     \
 	X(RELAY_BYTES, 65536, "bytes",                                                             \
 	  "held for a slow reader of a forwarded connection, each way")                            \
+	X(RELAY_GONE_MS, 5000, "ms",                                                               \
+	  "a slow reader's next bytes of a peer that is gone, before the rest is dropped")         \
 	X(PUBLISHES, 64, "ports", "published by one guest")                                        \
 	X(PUBLISH_CONNECTIONS, 256, "connections",                                                 \
 	  "open at once to one published port; the next ones wait")                                \

@@ -32,6 +32,7 @@ struct side {
 	struct relay *relay;
 	int fd;
 	struct loop_watch *watch;
+	bool gone; /* it has closed, with bytes of it on their way */
 };
 
 struct way {
@@ -44,6 +45,9 @@ struct relay {
 	struct side sides[2];
 	struct way ways[2]; /* ways[i] leads from sides[i] to the other */
 	bool broken;	    /* something was lost */
+	struct loop *loop;
+	struct loop_watch *gone_timer; /* while there is one that is gone */
+	bool moved;		       /* since it was set */
 	relay_ended_fn *ended;
 	void *data;
 };
@@ -93,6 +97,7 @@ static void relay_deliver(struct relay *relay, int from)
 			relay_lose(relay, way);
 			return;
 		}
+		relay->moved = true;
 		way->start += (size_t)n;
 		way->len -= (size_t)n;
 	}
@@ -134,7 +139,8 @@ static uint32_t relay_wants(const struct relay *relay, int side)
 		events |= LOOP_IN;
 	if (to->len > 0)
 		events |= LOOP_OUT;
-	if (!events && from->ended && !to->closed)
+	/* Of who is gone that was told, and would be without end. */
+	if (!events && !relay->sides[side].gone && !(from->ended && to->closed))
 		events = HANG_UP_ONLY;
 	return events;
 }
@@ -153,6 +159,42 @@ static bool relay_settle(struct relay *relay)
 	return relay->ways[0].closed && relay->ways[1].closed;
 }
 
+static void await_slow_reader(struct relay *relay);
+
+static void on_gone_timer(struct loop *loop, void *data)
+{
+	struct relay *relay = data;
+
+	(void)loop;
+	relay->gone_timer = NULL;
+	if (relay->moved)
+		await_slow_reader(relay);
+	for (int i = 0; i < 2 && !relay->gone_timer; i++)
+		if (relay->sides[i].gone)
+			relay_lose(relay, &relay->ways[i]);
+	if (relay_settle(relay))
+		relay->ended(relay->data);
+}
+
+static void await_slow_reader(struct relay *relay)
+{
+	struct error ignored;
+
+	loop_remove(relay->gone_timer);
+	relay->moved = false;
+	relay->gone_timer = loop_add_timer(relay->loop, limit_deadline(LIMIT_RELAY_GONE_MS),
+					   on_gone_timer, relay, &ignored);
+}
+
+/* It hears nothing more; what it has said last may be taken yet, and if nobody does its own end
+ * would never be told. */
+static void peer_is_gone(struct relay *relay, int i)
+{
+	relay_lose(relay, &relay->ways[!i]);
+	relay->sides[i].gone = true;
+	await_slow_reader(relay);
+}
+
 static void on_side(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct side *side = data;
@@ -166,6 +208,9 @@ static void on_side(struct loop *loop, int fd, uint32_t events, void *data)
 	if ((events & (LOOP_IN | LOOP_HUP | LOOP_ERR)) && !relay->ways[i].ended &&
 	    relay->ways[i].len == 0)
 		relay_take(relay, i);
+	if ((events & (LOOP_HUP | LOOP_ERR)) && relay->ways[i].len > 0 && !relay->ways[!i].closed &&
+	    !relay->sides[i].gone)
+		peer_is_gone(relay, i);
 	/* It has said its last and takes nothing either. */
 	if ((events & (LOOP_HUP | LOOP_ERR)) && relay->ways[i].ended)
 		relay_lose(relay, &relay->ways[!i]);
@@ -197,6 +242,7 @@ struct relay *relay_new(struct loop *loop, int a, int b, relay_ended_fn *ended, 
 	}
 	relay->ended = ended;
 	relay->data = data;
+	relay->loop = loop;
 	for (int i = 0; i < 2; i++) {
 		relay->sides[i] = (struct side){.relay = relay, .fd = fds[i]};
 		tune(fds[i]);
@@ -227,6 +273,7 @@ void relay_free(struct relay *relay)
 
 	if (!relay)
 		return;
+	loop_remove(relay->gone_timer);
 	bool whole = !relay->broken && relay->ways[0].closed && relay->ways[1].closed;
 
 	for (int i = 0; i < 2; i++) {

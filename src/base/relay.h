@@ -3,7 +3,7 @@
  * Two connected stream sockets joined into one connection: bytes both ways, each way's end handed
  * on by itself (half-close), and what broke one side resets the other, so that a cut connection is
  * never taken for a whole one. At most LIMIT_RELAY_BYTES are held each way, and none while nobody
- * is slow.
+ * is slow. What a peer has said that is gone is delivered as long as somebody takes it.
  */
 #ifndef BASE_RELAY_H
 #define BASE_RELAY_H

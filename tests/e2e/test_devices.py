@@ -13,7 +13,7 @@ import pytest
 from conftest import BACKEND, HANG_S, ended, wait_until
 from test_supervisor import request, sparse
 
-MOST_DISKS = {"qemu": 16, "firecracker": 12}[BACKEND]
+MOST_DISKS = {"qemu": 16, "firecracker": 12, "apple-vf": 16}[BACKEND]
 
 
 def make_disk(path, mib=8, **files):

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "base/fd.h"
+#include "base/limits.h"
 #include "base/loop.h"
 #include "base/relay.h"
 
@@ -223,6 +224,28 @@ static void a_slow_reader_holds_up_its_writer_alone(void **state)
 	assert_int_equal(got, sent);
 }
 
+/* Its own end would else be told when somebody has read, which may be never. */
+static void of_a_peer_that_is_gone_only_what_is_taken_is_kept(void **state)
+{
+	struct fixture *f = *state;
+	char sink[65536];
+
+	limit_set(LIMIT_RELAY_GONE_MS, 200);
+	fill(f, 64 << 20);
+	close(f->left);
+	f->left = -1;
+	turn(f);
+	assert_int_equal(f->ended, 0);
+	for (int i = 0; i < 4; i++) {
+		assert_true(recv(f->right, sink, sizeof(sink), MSG_DONTWAIT) > 0);
+		turn(f);
+		assert_int_equal(f->ended, 0);
+	}
+	while (f->ended == 0)
+		assert_true(loop_once(f->loop, 5000, NULL) > 0);
+	limit_set(LIMIT_RELAY_GONE_MS, 5000);
+}
+
 static void reset(int *fd)
 {
 	const struct linger now = {.l_onoff = 1};
@@ -324,6 +347,7 @@ int main(void)
 		TEST(what_a_peer_said_before_it_closed_is_delivered, pairs),
 		TEST(a_peer_that_is_gone_both_ways_ends_it, pairs),
 		TEST(a_slow_reader_holds_up_its_writer_alone, pairs),
+		TEST(of_a_peer_that_is_gone_only_what_is_taken_is_kept, pairs),
 		TEST(bytes_go_both_ways_and_each_end_by_itself, tcp),
 		TEST(a_slow_reader_holds_up_its_writer_alone, tcp),
 		TEST(a_reset_is_handed_on_as_a_reset, tcp),
