@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Prints the path of the Wine prefix that the tests of Windows' programs run in, and makes it first if there is none: once,
-# in the user's cache, 700 MB. No display and no sound is asked for. A server for it is started
-# (or found) that ends itself half a minute after its last program, with nothing of the caller's in its environment.
+# in the user's cache, 700 MB. No display and no sound is asked for.
 set -eu
 
 wine=/usr/lib/wine/wine64
@@ -27,6 +26,4 @@ if [ ! -e "$prefix/.complete" ]; then
 	run_clean "$server" -w
 	: >"$prefix/.complete"
 fi
-run_clean "$server" -p30 || true # 2: there is one
-run_clean "$wine" cmd.exe /c exit
 echo "$prefix"

@@ -3,6 +3,7 @@
 Wine that meet it, and what they are given: paths, virtual disks, documents."""
 
 import contextlib
+import functools
 import json
 import os
 import queue
@@ -12,17 +13,27 @@ import threading
 import uuid
 from pathlib import Path
 
-from conftest import BUILD, HANG_S, ROOT, Child
+from conftest import BUILD, HANG_S, ROOT, Child, default_kernel
 
 STANDIN = ROOT / "tests" / "standin" / "hyperv"
 WINDOWS = BUILD / "windows" / "standin"
 WINE = "/usr/lib/wine/wine64"
+OVERRIDES = "mscoree=;mshtml=;winemenubuilder.exe=d"  # programs that Wine would start for itself
 SECTOR = 512
 ADMINISTRATORS = "D:P(A;;FA;;;SY)(A;;FA;;;BA)"
 
+# HRESULTs, kinds of events, errors of Winsock's: tests/standin/hyperv/facts.py has where they are published.
+INVALID_STATE, INVALID_JSON, NOT_FOUND, EXISTS, STOPPED = 0x80370105, 0x8037010D, 0x8037010E, 0x8037010F, 0x80370110
+NOT_STARTED, ALREADY_STARTED, PENDING, TIMEOUT, CALLBACK_SET = 0x80370115, 0x80370116, 0x80370117, 0x80370118, 0x80370119
+DISCONNECT, UNAVAILABLE, TERMINATED_DURING_START = 0x8037011E, 0x80370114, 0x80370100
+NO_FILE, NO_ACCESS, IN_USE, UNSUPPORTED, BAD_ARGUMENT, BAD_HANDLE = 0x80070002, 0x80070005, 0x80070020, 0x80070032, 0x80070057, 0x80070006
+INVALID_DATA = 0x8007000D
+EVENT_EXITED, EVENT_OPERATION, EVENT_DISCONNECT = 1, 0x01000000, 0x02000000
+WSAEACCES, WSAEADDRINUSE, WSAEADDRNOTAVAIL, WSAENETUNREACH, WSAECONNREFUSED = 10013, 10048, 10049, 10051, 10061
 
+
+@functools.lru_cache
 def prefix():
-    """Of Wine's, with a server for it that has nothing of a test's in its environment."""
     return subprocess.run([ROOT / "scripts" / "wine-prefix.sh"], check=True, capture_output=True, text=True).stdout.strip()
 
 
@@ -32,20 +43,35 @@ def windows_path(path):
 
 def wine_environment(**more):
     kept = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
-    return {**kept, "WINEPREFIX": prefix(), "WINEDEBUG": "-all", "WINEDLLOVERRIDES": "mscoree=;mshtml=;winemenubuilder.exe=d", **more}
+    return {**kept, "WINEPREFIX": prefix(), "WINEDEBUG": "-all", "WINEDLLOVERRIDES": OVERRIDES, **more}
 
 
 class Broker:
-    """The service, until the end of a with. settings() changes its file as it runs."""
+    """The service, until the end of a with, and a server of Wine's for those who use it: env has what they need. settings()
+    changes the service's file as it runs."""
 
-    def __init__(self, place, **values):
+    def __init__(self, place, wine_prefix=None, **values):
         self.place = Path(place)
         self.place.mkdir(exist_ok=True)
         self.settings(**values)
-        self.child = Child(["/usr/bin/python3", STANDIN / "broker.py", "--settings", self.place / "settings.json", "--build", BUILD,
-                            "--place", self.place], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=wine_environment(TMPDIR=str(self.place)))
+        # Debian's Wine has its server's socket below TMPDIR, so that all of one place meet, and nobody else.
+        self.env = {"MICROAGENT_STANDIN_HCS": str(self.place / "settings.json"), "TMPDIR": str(self.place),
+                    "WINEPREFIX": str(wine_prefix or prefix())}
+        self.wine_server("-p")
+        subprocess.run([WINE, "cmd.exe", "/c", "exit"], env=self.server_environment(), stdin=subprocess.DEVNULL, check=True)
+        self.child = Child(["/usr/bin/python3", STANDIN / "broker.py", "--build", BUILD, "--place", self.place], stdin=subprocess.PIPE,
+                           stdout=subprocess.PIPE, text=True, env=wine_environment(**self.env))
         self.port = self.child.stdout.readline().split()[1]
-        self.env = {"MICROAGENT_STANDIN_HCS_PORT": self.port, "TMPDIR": str(self.place)}  # Wine that is killed leaves files there
+        self.env["MICROAGENT_STANDIN_HCS_PORT"] = self.port
+
+    def server_environment(self):
+        """Nothing of ours is in Wine's own processes, such as the descriptors of a test that is over."""
+        return {"HOME": os.environ["HOME"], "PATH": "/usr/bin:/bin", "WINEDEBUG": "-all", "WINEDLLOVERRIDES": OVERRIDES,
+                "TMPDIR": self.env["TMPDIR"], "WINEPREFIX": self.env["WINEPREFIX"]}
+
+    def wine_server(self, word):
+        subprocess.run(["/usr/lib/wine/wineserver64", word], env=self.server_environment(), stdin=subprocess.DEVNULL,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, timeout=HANG_S)
 
     def settings(self, **values):
         whole = {"record": str(self.place / "calls"), "log": str(self.place / "log"), **values}
@@ -62,6 +88,8 @@ class Broker:
         self.child.stdin.close()
         self.child.wait()
         self.child.stdout.close()
+        self.wine_server("-k")
+        self.wine_server("-w")
 
 
 class Probe:
@@ -106,6 +134,40 @@ class Probe:
             self.child.stdin.close()
         self.child.wait()
         self.child.stdout.close()
+
+
+class Bench:
+    """A broker, a probe of it, and documents by name."""
+
+    def __init__(self, broker, probe, kernel):
+        self.broker, self.probe, self.kernel, self.count = broker, probe, kernel, 0
+
+    def file(self, value):
+        self.count += 1
+        path = self.broker.place / f"document{self.count}"
+        path.write_text(value if isinstance(value, str) else json.dumps(value))
+        return windows_path(path)
+
+    def create(self, value, slot=0, ident=None):
+        ident = ident or str(uuid.uuid4())
+        result, text = self.probe("create", slot, ident, self.file(value))
+        return ident, result, text
+
+    def made(self, value, slot=0, ident=None):
+        self.probe.forget(f"event{slot}")  # of the machine before
+        ident, result, text = self.create(value, slot, ident)
+        assert result == 0, text
+        return ident
+
+    def gone(self, slot=0):
+        assert self.probe("terminate", slot)[0] == 0
+        assert self.probe("close", slot)[0] == 0
+
+
+@contextlib.contextmanager
+def new_bench(place, host):
+    with Broker(place) as broker, Probe(broker) as probe:
+        yield Bench(broker, probe, default_kernel(host)["path"])
 
 
 # --- what they are given -------------------------------------------------------------------------------------------------

@@ -47,8 +47,9 @@ class Client:
                     threading.Thread(target=self.service.answer, args=(self, json.loads(line)), daemon=True).start()
             except OSError:
                 pass
-        self.stream.close()
-        self.service.forget(self)
+            finally:
+                self.stream.close()
+                self.service.forget(self)
 
 
 class Service:
@@ -122,8 +123,9 @@ class Service:
             document = None
             if "hresult" not in fault or fault.get("act"):
                 document = self.function(request["call"])(client, request)
-            if fault.get("do") == "crash":
-                self.system(client, request).machine.kill()
+            running = self.system(client, request).machine if fault.get("do") == "crash" else None
+            if running:
+                running.kill()
             if "hresult" in fault:
                 raise Wrong(int(fault["hresult"], 16), fault.get("words", "a fault that the test asked for"))
             return 0, document
@@ -134,8 +136,15 @@ class Service:
             hresult, words = facts.E_UNEXPECTED, f"the stand-in broke: {why!r}"
         return hresult, json.dumps({"Error": compute.int32(hresult), "ErrorMessage": words})
 
+    def fault(self, call):
+        try:
+            return self.settings.fault(call)
+        except ValueError as why:
+            traceback.print_exc()
+            return {"hresult": f"{facts.E_UNEXPECTED:#x}", "words": str(why)}
+
     def answer(self, client, request):
-        fault, operation = self.settings.fault(request["call"]), request.get("operation")
+        fault, operation = self.fault(request["call"]), request.get("operation")
         if operation is not None and fault.get("when") == "call":
             operation = None  # what is not begun has no result
         elif operation is not None:
@@ -179,6 +188,8 @@ class Service:
             self.sockets.serve_connect(stream, *words[1:])
         elif words[0] == "bind":
             self.sockets.serve_bind(stream, *words[1:])
+        elif words[0] == "life":
+            self.sockets.serve_life(stream, *words[1:])
         elif words[0] == "console":
             self.consoles.attach(stream, *words[1:])
 

@@ -171,11 +171,13 @@ class Systems:
         made = machine.Machine(self.settings, place, system.plan, lambda reason: self.ended(system, reason))
         console.join(made.serial)
         with self.lock:
-            if system.state == STOPPED:
-                made.kill()
-                raise Wrong(facts.HCS_E_TERMINATED_DURING_START, f"{system.ident} ended while it began")
-            system.machine, system.state = made, RUNNING
-        self.sockets.begin(system)
+            if made.began and system.state == STARTING:
+                system.machine, system.state = made, RUNNING
+        if system.machine != made:
+            made.kill()
+            system.over.wait()
+            raise Wrong(facts.HCS_E_TERMINATED_DURING_START, f"{system.ident} ended while it began")
+        self.sockets.begin(system, made)
         if "crash" in settings["guest"]:
             threading.Thread(target=self.crash_at_a_word, args=(made, settings["guest"]["crash"]), daemon=True).start()
 
@@ -196,6 +198,13 @@ class Systems:
             self.ended(system, "gone")
         system.over.wait()
 
+    @staticmethod
+    def command(system, word):
+        """Of QEMU's monitor; the machine may have ended meanwhile."""
+        running = system.machine
+        if running:
+            running.monitor.call(word)
+
     def shut_down(self, system, options):
         """[ref] Tutorial: not for a machine without a guest compute service. [schema] ShutdownOptions of 2.5: by the
         integration service, which the document has to give the machine."""
@@ -209,17 +218,17 @@ class Systems:
             if system.asked:
                 raise Wrong(facts.HCS_E_SYSTEM_ALREADY_STOPPED, f"{system.ident} is being stopped")
             system.asked = "shutdown"
-        system.machine.monitor.call("system_powerdown")
+        self.command(system, "system_powerdown")
         system.over.wait()
 
     def pause(self, system, options):
         checks.small(options, "PauseOptions", self.settings.read()["schema"])
         self.move(system, (RUNNING,), PAUSED)
-        system.machine.monitor.call("stop")
+        self.command(system, "stop")
 
     def resume(self, system):
         self.move(system, (PAUSED,), RUNNING)
-        system.machine.monitor.call("cont")
+        self.command(system, "cont")
 
     def modify(self, system, text):
         asked = checks.small(text, "ModifySettingRequest", self.settings.read()["schema"])

@@ -122,12 +122,12 @@ def open_disk(path, read_only):
     footer = read_footer(path, size)
     check_footer(footer, path, size)
     if footer[11] == DYNAMIC:
-        return Disk("vpc", ",force-size-calc=current_size", read_only, path)
+        return Disk("vpc", "", read_only, path)  # QEMU goes by the geometry here
     return Disk("raw", f",offset=0,size={footer[9]}", read_only, path)
 
 
 def check_kernel(path, text):
-    """What boots directly: [wsl] ships a bzImage, [hcsshim] a vmlinux (internal/uvm/create_lcow.go, KernelDirect)."""
+    """What boots directly: a vmlinux ([hcsshim], internal/uvm/create_lcow.go, KernelDirect), or a bzImage."""
     with open(path, "rb") as file:
         head = file.read(0x210)
     if head[:5] != b"\x7fELF\x02" and head[0x202:0x206] != b"HdrS":

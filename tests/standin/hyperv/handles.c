@@ -67,6 +67,8 @@ void operation_release(struct operation *operation)
 	while (*at != operation)
 		at = &(*at)->next;
 	*at = operation->next;
+	if (operation->system)
+		system_release(operation->system);
 	CloseHandle(operation->over);
 	LocalFree(operation->document);
 	free(operation);

@@ -5,10 +5,14 @@
  * TCP socket of the loopback, whose other end is broker.py, which joins it to the guest's vsock.
  * What is no such socket goes to Winsock as it is.
  *
- * A connection begins with one line each way, `connect VM SERVICE` and `ok`, or `error N` with the
- * error of Winsock's that connect() fails with. For a socket that is bound there is a connection
- * beside it (`bind VM SERVICE`, `listen PORT`), whose end is the end of the listening; the broker
- * then dials PORT for each guest that comes, and says `from VM SERVICE` first.
+ * A connection begins with one line each way, `connect VM SERVICE TOKEN` and `ok`, or `error N`
+ * with the error of Winsock's that connect() fails with. For a socket that is bound there is a
+ * connection beside it (`bind VM SERVICE`, `listen PORT`), whose end is the end of the listening;
+ * the broker then dials PORT for each guest that comes, and says `from VM SERVICE TOKEN` first.
+ *
+ * The guest is to see a socket that is closed otherwise than one that has only sent all, which TCP
+ * shows alike. So each connection too has one beside it (`life TOKEN`), which ends with the socket
+ * or its process.
  *
  * connect() waits for the guest's answer on a socket that does not block too. ConnectEx, AcceptEx,
  * WSAConnect and WSAAccept are not mapped.
@@ -29,7 +33,8 @@
 #endif
 
 #define PORT_VARIABLE "MICROAGENT_STANDIN_HCS_PORT"
-#define LINE_BYTES 128
+#define LINE_BYTES 160
+#define TOKEN_BYTES 40
 #define CONNECT_TIMEOUT_MAX_MS HVSOCKET_CONNECT_TIMEOUT_MAX
 #define SOCKETS 256
 
@@ -178,27 +183,32 @@ static bool read_guid(const char *text, GUID *id)
 	return true;
 }
 
+static bool send_line(SOCKET socket, const char *line)
+{
+	return real.send(socket, line, (int)strlen(line), 0) == (int)strlen(line);
+}
+
 /* 0, or the error that the broker says. */
 static int exchange(SOCKET socket, const char *line)
 {
 	char answer[LINE_BYTES];
 	int error;
 
-	if (real.send(socket, line, (int)strlen(line), 0) != (int)strlen(line) ||
-	    !read_line(socket, answer))
+	if (!send_line(socket, line) || !read_line(socket, answer))
 		return WSAENETDOWN;
 	if (strcmp(answer, "ok") == 0)
 		return 0;
 	return sscanf(answer, "error %d", &error) == 1 ? error : WSAENETDOWN;
 }
 
-static int exchange_about(SOCKET socket, const char *verb, const SOCKADDR_HV *address)
+static int exchange_about(SOCKET socket, const char *verb, const SOCKADDR_HV *address,
+			  const char *token)
 {
 	char line[LINE_BYTES], vm[40], service[40];
 
 	print_guid(vm, &address->VmId);
 	print_guid(service, &address->ServiceId);
-	snprintf(line, sizeof(line), "%s %s %s\n", verb, vm, service);
+	snprintf(line, sizeof(line), "%s %s %s%s%s\n", verb, vm, service, *token ? " " : "", token);
 	return exchange(socket, line);
 }
 
@@ -216,23 +226,43 @@ static int dial_broker(SOCKET socket)
 	return WSAGetLastError() == WSAEWOULDBLOCK && is_ready(socket, true) ? 0 : WSAENETDOWN;
 }
 
+static void make_token(char token[TOKEN_BYTES])
+{
+	static volatile LONG last;
+
+	snprintf(token, TOKEN_BYTES, "%lu-%lu-%ld", GetTickCount(), GetCurrentProcessId(),
+		 InterlockedIncrement(&last));
+}
+
+/* What ends when the socket does. */
+static SOCKET dial_life(const char *token)
+{
+	SOCKET life = real.socket(AF_INET, SOCK_STREAM, 0);
+	char line[LINE_BYTES];
+
+	snprintf(line, sizeof(line), "life %s\n", token);
+	if (life != INVALID_SOCKET && (dial_broker(life) || !send_line(life, line))) {
+		real.close(life);
+		life = INVALID_SOCKET;
+	}
+	return life;
+}
+
 /* --- what a program calls ----------------------------------------------------------------------*/
 
-static int check_kind(int type, int protocol)
+static bool is_kind(int type, int protocol)
 {
-	if (type != SOCK_STREAM)
-		return WSAESOCKTNOSUPPORT;
-	return protocol == HV_PROTOCOL_RAW ? 0 : WSAEPROTONOSUPPORT;
+	WSASetLastError(type != SOCK_STREAM ? WSAESOCKTNOSUPPORT : WSAEPROTONOSUPPORT);
+	return type == SOCK_STREAM && protocol == HV_PROTOCOL_RAW;
 }
 
 static SOCKET keep_mapped(SOCKET made)
 {
-	if (made != INVALID_SOCKET && !add_mapped(made, NULL, NULL)) {
-		real.close(made);
-		WSASetLastError(WSAEMFILE);
-		return INVALID_SOCKET;
-	}
-	return made;
+	if (made == INVALID_SOCKET || add_mapped(made, NULL, NULL))
+		return made;
+	real.close(made);
+	WSASetLastError(WSAEMFILE);
+	return INVALID_SOCKET;
 }
 
 static SOCKET WSAAPI map_socket(int family, int type, int protocol)
@@ -240,11 +270,8 @@ static SOCKET WSAAPI map_socket(int family, int type, int protocol)
 	have_real();
 	if (family != AF_HYPERV)
 		return real.socket(family, type, protocol);
-	if (check_kind(type, protocol)) {
-		WSASetLastError(check_kind(type, protocol));
-		return INVALID_SOCKET;
-	}
-	return keep_mapped(real.socket(AF_INET, SOCK_STREAM, 0));
+	return is_kind(type, protocol) ? keep_mapped(real.socket(AF_INET, SOCK_STREAM, 0))
+				       : INVALID_SOCKET;
 }
 
 static SOCKET WSAAPI map_socket_w(int family, int type, int protocol, LPWSAPROTOCOL_INFOW info,
@@ -253,11 +280,9 @@ static SOCKET WSAAPI map_socket_w(int family, int type, int protocol, LPWSAPROTO
 	have_real();
 	if (family != AF_HYPERV)
 		return real.socket_w(family, type, protocol, info, group, flags);
-	if (check_kind(type, protocol)) {
-		WSASetLastError(check_kind(type, protocol));
-		return INVALID_SOCKET;
-	}
-	return keep_mapped(real.socket_w(AF_INET, SOCK_STREAM, 0, NULL, group, flags));
+	return is_kind(type, protocol)
+		       ? keep_mapped(real.socket_w(AF_INET, SOCK_STREAM, 0, NULL, group, flags))
+		       : INVALID_SOCKET;
 }
 
 static int check_address(const struct sockaddr *address, int len)
@@ -277,7 +302,7 @@ static int bind_service(struct mapped *at, const SOCKADDR_HV *address)
 		return WSAENOBUFS;
 	error = dial_broker(at->beside);
 	if (!error)
-		error = exchange_about(at->beside, "bind", address);
+		error = exchange_about(at->beside, "bind", address, "");
 	if (error) {
 		real.close(at->beside);
 		at->beside = INVALID_SOCKET;
@@ -323,7 +348,7 @@ static int WSAAPI map_listen(SOCKET socket, int backlog)
 
 	if (!at)
 		return real.listen(socket, backlog);
-	if (at->beside == INVALID_SOCKET)
+	if (at->beside == INVALID_SOCKET || at->peer.Family)
 		return socket_error(WSAEINVAL);
 	if (real.listen(socket, backlog) != 0 ||
 	    real.name(socket, (struct sockaddr *)&own, &len) != 0)
@@ -333,18 +358,20 @@ static int WSAAPI map_listen(SOCKET socket, int backlog)
 	return error ? socket_error(error) : 0;
 }
 
-static bool read_from(SOCKET socket, SOCKADDR_HV *peer)
+static bool read_from(SOCKET socket, SOCKADDR_HV *peer, char token[TOKEN_BYTES])
 {
 	char line[LINE_BYTES], vm[40], service[40];
 
 	peer->Family = AF_HYPERV;
-	return read_line(socket, line) && sscanf(line, "from %39s %39s", vm, service) == 2 &&
+	return read_line(socket, line) &&
+	       sscanf(line, "from %39s %39s %39s", vm, service, token) == 3 &&
 	       read_guid(vm, &peer->VmId) && read_guid(service, &peer->ServiceId);
 }
 
 static SOCKET WSAAPI map_accept(SOCKET socket, struct sockaddr *address, int *len)
 {
 	struct mapped *at = find_mapped(socket);
+	char token[TOKEN_BYTES];
 	SOCKADDR_HV peer = {0};
 	SOCKET came;
 
@@ -357,11 +384,12 @@ static SOCKET WSAAPI map_accept(SOCKET socket, struct sockaddr *address, int *le
 	came = real.accept(socket, NULL, NULL);
 	if (came == INVALID_SOCKET)
 		return came;
-	if (!read_from(came, &peer) || !add_mapped(came, &at->local, &peer)) {
+	if (!read_from(came, &peer, token) || !add_mapped(came, &at->local, &peer)) {
 		real.close(came);
 		WSASetLastError(WSAECONNRESET);
 		return INVALID_SOCKET;
 	}
+	find_mapped(came)->beside = dial_life(token);
 	if (address) {
 		memcpy(address, &peer, sizeof(peer));
 		*len = sizeof(peer);
@@ -372,6 +400,7 @@ static SOCKET WSAAPI map_accept(SOCKET socket, struct sockaddr *address, int *le
 static int WSAAPI map_connect(SOCKET socket, const struct sockaddr *address, int len)
 {
 	struct mapped *at = find_mapped(socket);
+	char token[TOKEN_BYTES];
 	SOCKADDR_HV to;
 	int error;
 
@@ -383,11 +412,13 @@ static int WSAAPI map_connect(SOCKET socket, const struct sockaddr *address, int
 	memcpy(&to, address, sizeof(to));
 	if (at->peer.Family)
 		return socket_error(WSAEISCONN);
+	make_token(token);
 	error = dial_broker(socket);
 	if (!error)
-		error = exchange_about(socket, "connect", &to);
+		error = exchange_about(socket, "connect", &to, token);
 	if (error)
 		return socket_error(error);
+	at->beside = dial_life(token);
 	at->peer = to;
 	return 0;
 }
@@ -452,16 +483,6 @@ static int WSAAPI map_getpeername(SOCKET socket, struct sockaddr *address, int *
 
 /* The imports: what a call of Winsock's goes through. */
 #define MAP(name, ours) __typeof__(&name) __imp_##name = ours
-extern __typeof__(&socket) __imp_socket;
-extern __typeof__(&WSASocketW) __imp_WSASocketW;
-extern __typeof__(&bind) __imp_bind;
-extern __typeof__(&listen) __imp_listen;
-extern __typeof__(&accept) __imp_accept;
-extern __typeof__(&connect) __imp_connect;
-extern __typeof__(&closesocket) __imp_closesocket;
-extern __typeof__(&setsockopt) __imp_setsockopt;
-extern __typeof__(&getsockname) __imp_getsockname;
-extern __typeof__(&getpeername) __imp_getpeername;
 MAP(socket, map_socket);
 MAP(WSASocketW, map_socket_w);
 MAP(bind, map_bind);

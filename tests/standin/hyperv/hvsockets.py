@@ -2,8 +2,10 @@
 """Hyper-V sockets between programs of the host and the guest's vsock: who may connect and bind, and the joining. A guest's
 service is `<port in hex>-facb-11e6-bd58-64006a7986d3`, as of Linux's hv_sock (net/vmw_vsock/hyperv_transport.c)."""
 
+import contextlib
 import socket
 import threading
+import uuid
 
 import checks
 import facts
@@ -44,7 +46,20 @@ def check_right(system, service, verb):
 class HvSockets:
     def __init__(self, settings):
         self.settings, self.systems = settings, None  # which are set once both are there
-        self.lock, self.listeners = threading.Lock(), {}
+        self.lock, self.listeners, self.lives = threading.Lock(), {}, {}
+
+    def new_life(self, token):
+        """An event: the program's socket has a connection beside it, whose end is the end of the socket."""
+        self.lives[token] = life = threading.Event()
+        return life
+
+    def serve_life(self, stream, token):
+        life = self.lives.pop(token, None)
+        with contextlib.suppress(OSError):
+            stream.recv(1)
+        stream.close()
+        if life:
+            life.set()
 
     def may_fail(self, verb):
         fault = self.settings.fault(verb)
@@ -68,7 +83,8 @@ class HvSockets:
             raise Refused(facts.WSAECONNREFUSED)
         return stream
 
-    def serve_connect(self, client, vm, service):
+    def serve_connect(self, client, vm, service, token=None):
+        """token: of the connection beside this one. Without it the end of what the program sends is no end for the guest."""
         try:
             self.may_fail("connect")
             stream = self.connect(vm, service)
@@ -76,8 +92,9 @@ class HvSockets:
             client.sendall(f"error {why.error}\n".encode())
             client.close()
             return
+        life = self.new_life(token) if token else None
         client.sendall(b"ok\n")
-        relay.join(client, stream)
+        relay.join(client, stream, life)
 
     # --- guest to host -----------------------------------------------------------------------------------------------
 
@@ -117,8 +134,9 @@ class HvSockets:
         with self.lock:
             self.listeners[key] = port
         system = self.systems.by_runtime(key[0])
-        if system and system.machine:
-            self.begin(system)
+        machine = system.machine if system else None
+        if machine:
+            self.begin(system, machine)
         client.sendall(b"ok\n")
         relay.read_line(client)
 
@@ -138,13 +156,14 @@ class HvSockets:
         found = {port_of(service) for service in [*system.sockets.get("ServiceTable", {}), *bound]}
         return tuple(sorted(port for port in found if port is not None))
 
-    def begin(self, system):
+    def begin(self, system, machine):
         """From here on the guest's dials are taken, at each port that somebody listens at. One that is listened at no more takes
         them and ends them at once."""
-        for port, listener in system.machine.host_ports.items():
-            if self.listener(system, service_of(port)) and not listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
-                listener.listen(64)
-                threading.Thread(target=self.take, args=(system, port, listener), daemon=True).start()
+        for port, listener in machine.host_ports.items():
+            with contextlib.suppress(OSError):  # the machine has ended meanwhile
+                if self.listener(system, service_of(port)) and not listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                    listener.listen(64)
+                    threading.Thread(target=self.take, args=(system, port, listener), daemon=True).start()
 
     def take(self, system, port, listener):
         while True:
@@ -158,9 +177,11 @@ class HvSockets:
         to, host = self.listener(system, service_of(port)), socket.socket()
         try:
             host.connect(("127.0.0.1", to or 0))
-            host.sendall(f"from {system.runtime} {service_of(port)}\n".encode())
+            token = uuid.uuid4().hex
+            life = self.new_life(token)
+            host.sendall(f"from {system.runtime} {service_of(port)} {token}\n".encode())
         except OSError:
             host.close()
             guest.close()
             return
-        relay.join(guest, host)
+        relay.join(host, guest, life)

@@ -4,6 +4,7 @@ document's; before it stand the words that a kernel needs under TCG (src/backend
 machine's and not the document's. The disks are virtio in the order of controllers and LUNs: /dev/vda where Hyper-V has
 /dev/sda, or SCSI where the setting `scsi` says so, for kernels that have virtio-scsi."""
 
+import contextlib
 import ctypes
 import json
 import os
@@ -81,7 +82,7 @@ class Monitor:
     def begin(self):
         self.file.readline()  # the greeting
         self.reader.start()
-        self.call("qmp_capabilities")
+        return self.call("qmp_capabilities")
 
     def read(self):
         for line in iter(self.file.readline, b""):
@@ -108,7 +109,8 @@ class Monitor:
 
 
 class Machine:
-    """on_end(reason) is called once, by a thread of its own: guest-shutdown, guest-reset, or anything else."""
+    """on_end(reason) is called once, by a thread of its own: guest-shutdown, guest-reset, or anything else. began: QEMU has made
+    its devices, and the guest runs."""
 
     def __init__(self, settings_file, place, plan, on_end):
         settings, self.place, self.on_end, self.reason = settings_file.read(), place, on_end, "gone"
@@ -127,7 +129,7 @@ class Machine:
             pair[0].close()
         self.serial = pairs["serial"][1]
         self.monitor = Monitor(pairs["monitor"][1], self.on_event)
-        self.monitor.begin()
+        self.began = self.monitor.begin()
         threading.Thread(target=self.wait, daemon=True).start()
 
     def name(self, word):
@@ -153,6 +155,9 @@ class Machine:
         self.monitor.reader.join()
         self.vsockd.kill()
         self.vsockd.wait()
+        for port in self.host_ports.values():
+            with contextlib.suppress(OSError):  # who waits for a dial is waked by this, and not by the close
+                port.shutdown(socket.SHUT_RDWR)
         for made in (self.serial, self.vsock, *self.host_ports.values()):
             made.close()
         for word in os.listdir(self.place):

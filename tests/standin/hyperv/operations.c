@@ -26,8 +26,13 @@ HRESULT operation_begin(HCS_OPERATION handle, HCS_OPERATION_TYPE type, struct sy
 		ResetEvent(operation->over);
 		operation->progress = PROGRESS_PENDING;
 		operation->type = type;
-		operation->system = system;
 		operation->users++;
+		/* A handle that is closed meanwhile is known by its operation until that is. */
+		if (system)
+			system->users++;
+		if (operation->system)
+			system_release(operation->system);
+		operation->system = system;
 		text_add_number(fields, "operation", operation->number);
 	}
 	ReleaseSRWLockExclusive(&handles_lock);

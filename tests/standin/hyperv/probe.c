@@ -99,8 +99,7 @@ static void CALLBACK on_completion(HCS_OPERATION operation, void *context)
 	HcsCloseOperation(operation);
 }
 
-/* --- calls
- * --------------------------------------------------------------------------------------*/
+/* --- calls ----------------------------------------------------------------------------------- */
 
 static void do_create(char **words)
 {
@@ -234,8 +233,19 @@ static void do_async(char **words)
 	say("timeout", (unsigned long)HcsWaitForOperationResult(operation, 10, NULL), NULL);
 }
 
-/* --- sockets
- * ------------------------------------------------------------------------------------*/
+/* Begins a start and closes all that knows of it. */
+static void do_drop(char **words)
+{
+	HCS_OPERATION operation = HcsCreateOperation(NULL, NULL);
+	HCS_SYSTEM *system = slot_of(words[1]);
+	HRESULT result = HcsStartComputeSystem(*system, operation, NULL);
+
+	HcsCloseComputeSystem(*system);
+	HcsCloseOperation(operation);
+	say("drop", (unsigned long)result, NULL);
+}
+
+/* --- sockets --------------------------------------------------------------------------------- */
 
 static GUID guid_of(const char *text)
 {
@@ -345,15 +355,13 @@ static void do_listen(char **words)
 	CreateThread(NULL, 0, take_one, (void *)listener, 0, NULL);
 }
 
-/* What the pipe says, a line each, until its end. made: the pipe is made here, before the machine
- * opens it. */
+/* What the pipe says, a line each, until its end. */
 static DWORD WINAPI read_pipe(void *data)
 {
 	char line[512];
 	size_t len = 0;
 	DWORD got;
 
-	ConnectNamedPipe(data, NULL);
 	while (ReadFile(data, line + len, 1, &got, NULL) && got) {
 		if (line[len] != '\n' && len + 2 < sizeof(line)) {
 			len++;
@@ -369,12 +377,29 @@ static DWORD WINAPI read_pipe(void *data)
 	return 0;
 }
 
+static DWORD WINAPI await_port(void *data)
+{
+	ConnectNamedPipe(data, NULL);
+	return read_pipe(data);
+}
+
+/* A pipe that is there before the machine, */
 static void do_pipe(char **words)
 {
 	HANDLE pipe = CreateNamedPipeA(words[1], PIPE_ACCESS_DUPLEX, PIPE_TYPE_BYTE | PIPE_WAIT, 1,
 				       4096, 4096, 0, NULL);
 
 	say("pipe", pipe == INVALID_HANDLE_VALUE ? GetLastError() : 0, NULL);
+	if (pipe != INVALID_HANDLE_VALUE)
+		CreateThread(NULL, 0, await_port, pipe, 0, NULL);
+}
+
+/* and one that the machine has made. */
+static void do_plug(char **words)
+{
+	HANDLE pipe = CreateFileA(words[1], GENERIC_READ, 0, NULL, OPEN_EXISTING, 0, NULL);
+
+	say("plug", pipe == INVALID_HANDLE_VALUE ? GetLastError() : 0, NULL);
 	if (pipe != INVALID_HANDLE_VALUE)
 		CreateThread(NULL, 0, read_pipe, pipe, 0, NULL);
 }
@@ -389,7 +414,7 @@ static const struct {
 	{"enum", do_enum},	     {"service", do_service},	{"close", do_close},
 	{"callback", do_callback},   {"grant", do_file},	{"revoke", do_file},
 	{"async", do_async},	     {"connect", do_connect},	{"listen", do_listen},
-	{"pipe", do_pipe},
+	{"pipe", do_pipe},	     {"drop", do_drop},		{"plug", do_plug},
 };
 
 static void run_line(char *line)

@@ -21,11 +21,20 @@ def pour(source, sink):
         sink.shutdown(socket.SHUT_WR)
 
 
-def join(one, other):
-    """Until both sides have ended; closes both."""
+def end_with(life, stream):
+    life.wait()
+    with contextlib.suppress(OSError):
+        stream.shutdown(socket.SHUT_RDWR)
+
+
+def join(one, other, life=None):
+    """Until both sides have ended; closes both. TCP does not tell a side that has sent all from one that has gone: life, an
+    event, is the end of the one, and is then the other's too, when all that was on its way has arrived."""
     back = threading.Thread(target=pour, args=(other, one), daemon=True)
     back.start()
     pour(one, other)
+    if life:
+        threading.Thread(target=end_with, args=(life, other.dup()), daemon=True).start()
     back.join()
     one.close()
     other.close()
