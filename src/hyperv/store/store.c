@@ -54,7 +54,7 @@ int store_lock(struct store *store, bool create, struct error *err)
 		return 0;
 	if (file_make_dirs(locks, err) < 0)
 		return -1;
-	lock = file_lock(store->lock_path, (DWORD)limit_get(LIMIT_COMMAND_LOCK_MS), err);
+	lock = file_lock(store->lock_path, limit_deadline(LIMIT_COMMAND_LOCK_MS), err);
 	if (lock == INVALID_HANDLE_VALUE)
 		return -1;
 	store->lock = lock;

@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 
+#define LOCK_LOOK_MS 10
 #define SHARE_ALL (FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE)
 
 char *file_in(const char *dir, const char *name, struct error *err)
@@ -269,25 +271,32 @@ int file_remove_tree(const char *path, struct error *err)
 	return RemoveDirectoryW(wide) ? 0 : windows_error(err, GetLastError(), "%s", path);
 }
 
-HANDLE file_lock(const char *path, DWORD timeout_ms, struct error *err)
+/* Asked for again and again: a wait for it has no deadline where the handle is a synchronous one,
+ * and Wine has none at all for the others. */
+static DWORD lock_by(HANDLE file, uint64_t deadline)
+{
+	for (;;) {
+		OVERLAPPED place = {0};
+
+		if (LockFileEx(file, LOCKFILE_EXCLUSIVE_LOCK | LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0,
+			       &place))
+			return ERROR_SUCCESS;
+		DWORD code = GetLastError();
+		if (code != ERROR_LOCK_VIOLATION && code != ERROR_IO_PENDING)
+			return code;
+		if (clock_mono_ns() >= deadline)
+			return WAIT_TIMEOUT;
+		Sleep(LOCK_LOOK_MS);
+	}
+}
+
+HANDLE file_lock(const char *path, uint64_t deadline, struct error *err)
 {
 	HANDLE file =
 		open_file(path, GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE,
-			  OPEN_ALWAYS, FILE_FLAG_OVERLAPPED, err);
-	autohandle HANDLE had = CreateEventW(NULL, TRUE, FALSE, NULL);
-	OVERLAPPED place = {.hEvent = had};
-	DWORD code = ERROR_SUCCESS, ignored;
+			  OPEN_ALWAYS, FILE_ATTRIBUTE_NORMAL, err);
+	DWORD code = file == INVALID_HANDLE_VALUE ? ERROR_SUCCESS : lock_by(file, deadline);
 
-	if (file == INVALID_HANDLE_VALUE)
-		return file;
-	if (!LockFileEx(file, LOCKFILE_EXCLUSIVE_LOCK, 0, 1, 0, &place))
-		code = GetLastError();
-	if (code == ERROR_IO_PENDING) {
-		code = WaitForSingleObject(had, timeout_ms) == WAIT_OBJECT_0 ? ERROR_SUCCESS
-									     : WAIT_TIMEOUT;
-		if (code == WAIT_TIMEOUT && CancelIo(file))
-			(void)GetOverlappedResult(file, &place, &ignored, TRUE);
-	}
 	if (code == ERROR_SUCCESS)
 		return file;
 	CloseHandle(file);

@@ -34,8 +34,9 @@ int file_make_dirs(const char *path, struct error *err);
 /* With all that is below it; nothing is followed. A missing one is success. */
 int file_remove_tree(const char *path, struct error *err);
 
-/* An exclusive lock on a file, made where it is missing; waits for it. INVALID_HANDLE_VALUE: err.
- * It is given back by closing the handle, and the file cannot be removed while anybody has it. */
-HANDLE file_lock(const char *path, DWORD timeout_ms, struct error *err);
+/* An exclusive lock on a file, made where it is missing; waits for it until then (clock_mono_ns()).
+ * INVALID_HANDLE_VALUE: err. It is given back by closing the handle, and the file cannot be removed
+ * while anybody has it. */
+HANDLE file_lock(const char *path, uint64_t deadline, struct error *err);
 
 #endif
