@@ -69,8 +69,8 @@ static void child_tick(const struct running *r)
 		r->child->tick(r->child->data);
 }
 
-/* And what a script has started, which would keep the pipe open. It is our child yet, and the leader
- * of its group: nobody else has that number. */
+/* And what a script has started, which would keep the pipe open. It is our child yet, and the
+ * leader of its group: nobody else has that number. */
 static void end_group(const struct proc *child)
 {
 	(void)kill(-child->pid, SIGTERM);
