@@ -164,7 +164,7 @@ def begin_to_wait(mac, text):
     script.write_text(f"#!/bin/sh\n{text.format(fifo)}\n")
     script.chmod(0o755)
     child = mac.host.popen("base", "create", "mac", "--size", 16, "--from-ipsw", mac.ipsw, "--put-agent", script)
-    wait_until(lambda: any("/wait" in line for line in pid_lines(str(script)).values()), "the script to run")
+    wait_until(lambda: any(line.startswith(f"/bin/sh {script} ") for line in pid_lines(str(script)).values()), "the script to run")
     return child
 
 
