@@ -51,7 +51,7 @@ retain_counts() {
 	# shellcheck disable=SC2046  # a list on purpose
 	clang-14 --analyze -Xclang -analyzer-werror -Xclang -analyzer-output=text -target arm64-apple-macos13 -nostdlibinc \
 		-isystem build/sources/darwin/include/apple -isystem build/sources/darwin/include/other \
-		-isystem $standin/darwin -isystem $standin/include -Isrc -Iinclude -D_GNU_SOURCE -std=gnu17 -fblocks \
+		-isystem "$standin/darwin" -isystem "$standin/include" -Isrc -Iinclude -D_GNU_SOURCE -std=gnu17 -fblocks \
 		$(git ls-files -- 'src/*.m')
 }
 

@@ -227,6 +227,9 @@ class Host:
 
     def without_vmm(self):
         """For the environment: a start is admitted, and fails at once."""
+        if self.backend == "apple-vf":
+            (self.base / "no-vmm").write_text('{"faults": {"start": {"message": "There is none."}}}')
+            return {"MICROAGENT_STANDIN_VZ": str(self.base / "no-vmm")}
         variable = f"MICROAGENT_{self.backend.upper()}"
         program = self.base / "no-vmm"
         if not program.exists():  # it says its version, if it has one

@@ -21,6 +21,7 @@ from conftest import BACKEND, wait_until
 
 HANG_S = 60  # only bounds a hang
 
+TTY = "hvc0" if BACKEND == "apple-vf" else "ttyS0"  # the guest's one console of its backend, or the first
 IDENTITY = {"requestID": "req-1", "runtimeID": "vm", "role": "workload", "backend": "qemu"}
 
 
@@ -187,7 +188,7 @@ def test_console_command(vm):
 def reader_in_guest(vm):
     """A process that reads a line of the serial console."""
     return vm.popen("exec", "--user", "root", "vm", "--", "sh", "-c",
-                    "stty -echo < /dev/ttyS0; echo ready; head -n 1 /dev/ttyS0")
+                    f"stty -echo < /dev/{TTY}; echo ready; head -n 1 /dev/{TTY}")
 
 
 def test_serial_both_ways_for_one_client(vm, terminal):
@@ -197,7 +198,7 @@ def test_serial_both_ways_for_one_client(vm, terminal):
     assert reader.stdout.readline() == b"ready\n"
     it.type(b"to the guest\r")
     assert reader.communicate(timeout=60)[0] == b"to the guest\n"
-    vm("exec", "--user", "root", "vm", "--", "sh", "-c", "echo from the guest > /dev/ttyS0", check=0)
+    vm("exec", "--user", "root", "vm", "--", "sh", "-c", f"echo from the guest > /dev/{TTY}", check=0)
     it.await_text(rb"from the guest\r\n")
     # a second one is told, and disturbs nobody
     second = vm("connect", "vm", "--serial", check=125)
@@ -212,7 +213,7 @@ def test_serial_both_ways_for_one_client(vm, terminal):
         piped.stdin.write(b"piped\n")
         piped.stdin.flush()
         assert reader.communicate(timeout=60)[0] == b"piped\n"
-        vm("exec", "--user", "root", "vm", "--", "sh", "-c", "echo again > /dev/ttyS0", check=0)
+        vm("exec", "--user", "root", "vm", "--", "sh", "-c", f"echo again > /dev/{TTY}", check=0)
         assert piped.stdout.readline() == b"again\r\n"
         piped.terminate()
         assert piped.wait(timeout=60) == 143
@@ -247,13 +248,13 @@ def test_without_a_shell_there_is_an_echo(vm, terminal):
     runtime = json.loads((vm.state / "vm" / "runtime.json").read_text())
     assert (runtime["consoleMode"], vm.json("status", "vm")["consoleMode"]) == ("raw", "raw")
     assert vm.supervisor({"command": "host"})[1]["host"]["consoleMode"] == "interactive"
-    vm("exec", "--user", "root", "vm", "--", "sh", "-c", "stty echo </dev/ttyS0", check=0)  # other tests' readers have none
+    vm("exec", "--user", "root", "vm", "--", "sh", "-c", f"stty echo </dev/{TTY}", check=0)  # other tests' readers have none
     it = terminal("vm", "--serial")
     it.await_text(rb"Ctrl-\] detaches")
     it.type(b"echo $((6*7))\r")
     it.await_text(rb"echo \$\(\(6\*7\)\)\r\n")
     # nobody has read it: it is there for whoever does
-    reader = vm.popen("exec", "--user", "root", "vm", "--", "head", "-n", "1", "/dev/ttyS0")
+    reader = vm.popen("exec", "--user", "root", "vm", "--", "head", "-n", "1", f"/dev/{TTY}")
     assert reader.communicate(timeout=HANG_S)[0] == b"echo $((6*7))\n"
     assert b"42" not in it.seen
     it.type(b"\x1d")
@@ -274,7 +275,7 @@ def test_a_client_that_does_not_read_costs_a_bounded_amount(vm):
     sock.connect(console_answer(vm)[1]["event"]["detail"])
     before, size = resident_kib(pid), log.stat().st_size
     vm("exec", "--user", "root", "vm", "--", "sh", "-c",
-       "yes 0123456789012345678901234567890123456789012345678901234567890 | head -c 600000 > /dev/ttyS0",
+       f"yes 0123456789012345678901234567890123456789012345678901234567890 | head -c 600000 > /dev/{TTY}",
        check=0)
     wait_until(lambda: log.stat().st_size >= size + 600000, "the log to have it all")
     assert resident_kib(pid) - before < 2048
@@ -282,12 +283,12 @@ def test_a_client_that_does_not_read_costs_a_bounded_amount(vm):
     wait_until(lambda: "did not read" in (vm.state / "vm" / "supervisor.log").read_text(), "the loss to be told")
     again = socket.socket(socket.AF_UNIX)
     again.connect(console_answer(vm)[1]["event"]["detail"])
-    vm("exec", "--user", "root", "vm", "--", "sh", "-c", "echo here > /dev/ttyS0", check=0)
+    vm("exec", "--user", "root", "vm", "--", "sh", "-c", f"echo here > /dev/{TTY}", check=0)
     again.settimeout(60)
     assert again.recv(100)
     # one that has said all it will goes on hearing
     again.shutdown(socket.SHUT_WR)
-    vm("exec", "--user", "root", "vm", "--", "sh", "-c", "echo still > /dev/ttyS0", check=0)
+    vm("exec", "--user", "root", "vm", "--", "sh", "-c", f"echo still > /dev/{TTY}", check=0)
     heard = b""
     while b"still" not in heard:
         more = again.recv(100)

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from conftest import ended
+from conftest import ended, wait_until
 
 SMALL = ("--memory", 256, "--cpus", 1)
 
@@ -63,7 +63,8 @@ def test_a_workload_runs_at_start_and_ends_the_workspace(host):
 def test_logs_show_the_serial_console(host):
     host("create", "w", *SMALL, check=0)
     host("start", "w", check=0)
-    assert host("logs", "w", check=0).stdout
+    host("exec", "--user", "root", "w", "--", "sh", "-c", "echo a word >/dev/console", check=0)
+    wait_until(lambda: "a word" in host("logs", "w", check=0).stdout, "the guest's word")
     follower = host.popen("logs", "w", "-f")
     assert follower.stdout.readline()
     host("stop", "w", check=0)

@@ -232,6 +232,8 @@ LISTENER = {"port": 3000, "target": "127.0.0.1:1"}
     ({"vsockListeners": [{**LISTENER, "port": 3000 + i} for i in range(63)]}, "config.vsockListeners"),
 ])
 def test_refusals(host, changes, word):
+    if changes.get("mediation", {}).get("port") == 2**30 and "mediation.port" not in {row["field"] for row in host.support()["refusals"]}:
+        pytest.skip("this backend's own connections have no ports of their own")
     config = host.config(**changes)
     for command in ("check", "prepare", "start", "run"):
         code, answer, _ = host.supervisor(request(command, config))

@@ -196,7 +196,8 @@ def test_state_and_digest_are_of_one_moment(host):
     hasher.write_text(WRITES_AFTER_HASHING.format(real=BIN / "microagent-artifact", disk=disk))
     hasher.chmod(0o755)
     config = host.config(rootfsPath=str(disk))
-    done = subprocess.run([spy / host.program], capture_output=True, check=False, env={**host.env, "AFTER": "1"},
+    supervisor = shutil.copy(BIN / host.program, spy)  # which looks for it beside itself
+    done = subprocess.run([supervisor], capture_output=True, check=False, env={**host.env, "AFTER": "1"},
                           input=host.own({"command": "prepare", "identity": IDENTITY, "config": config}))
     assert done.returncode == 0, done.stdout
     assert (host.base / "small.ext4.written").exists()

@@ -8,11 +8,18 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/list.h"
+
+/* In the box. */
+struct posted {
+	struct list_link link;
+	struct letter letter;
+};
 
 struct post {
 	pthread_mutex_t lock;
-	struct letter box[LETTERS]; /* a ring */
-	size_t first, count;
+	struct list box;
+	size_t count; /* of it */
 	bool closed;
 	int ring[2]; /* a byte in it: there are letters */
 	struct loop_watch *watch;
@@ -20,33 +27,41 @@ struct post {
 	void *data;
 };
 
-static bool take_letter(struct post *post, struct letter *out)
+static struct posted *take_posted(struct post *post)
 {
-	bool there;
+	struct posted *first;
 
 	pthread_mutex_lock(&post->lock);
-	there = post->count > 0;
-	if (there) {
-		*out = post->box[post->first];
-		post->first = (post->first + 1) % LETTERS;
+	first = list_first(&post->box, struct posted, link);
+	if (first) {
+		list_remove(&first->link);
 		post->count--;
 	}
 	pthread_mutex_unlock(&post->lock);
-	return there;
+	return first;
+}
+
+static bool read_next(struct post *post)
+{
+	struct posted *next = take_posted(post);
+
+	if (!next)
+		return false;
+	post->fn(post->data, &next->letter);
+	free(next);
+	return true;
 }
 
 /* As many as there were when it rang, so that nobody who writes without end holds up the loop. */
 static void on_ring(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct post *post = data;
-	struct letter letter;
 	char bytes[LETTERS];
-	size_t most = LETTERS;
+	ssize_t most = read(fd, bytes, sizeof(bytes));
 
 	(void)loop, (void)events;
-	(void)!read(fd, bytes, sizeof(bytes));
-	while (post->watch && most-- > 0 && take_letter(post, &letter))
-		post->fn(post->data, &letter);
+	while (post->watch && most-- > 0 && read_next(post))
+		;
 }
 
 struct post *post_new(struct loop *loop, letter_fn *fn, void *data, struct error *err)
@@ -60,6 +75,7 @@ struct post *post_new(struct loop *loop, letter_fn *fn, void *data, struct error
 	post->fn = fn;
 	post->data = data;
 	post->ring[0] = post->ring[1] = -1;
+	list_init(&post->box);
 	pthread_mutex_init(&post->lock, NULL);
 	if (fd_pipe(post->ring, err) == 0 && fd_nonblock(post->ring[0], true, err) == 0 &&
 	    fd_nonblock(post->ring[1], true, err) == 0)
@@ -78,29 +94,34 @@ static bool is_of_connection(const struct letter *letter)
 bool post_send(struct post *post, const struct letter *letter)
 {
 	size_t room = is_of_connection(letter) ? LETTERS - LETTERS_RESERVED : LETTERS;
+	struct posted *posted = malloc(sizeof(*posted));
 	bool sent;
 
+	if (!posted)
+		return false;
+	*posted = (struct posted){.letter = *letter};
 	pthread_mutex_lock(&post->lock);
 	sent = !post->closed && post->count < room;
-	if (sent)
-		post->box[(post->first + post->count++) % LETTERS] = *letter;
+	if (sent) {
+		list_add(&post->box, &posted->link);
+		post->count++;
+	}
 	pthread_mutex_unlock(&post->lock);
-	/* A full pipe has rung already. */
-	if (sent)
+	if (!sent)
+		free(posted);
+	else /* the pipe holds more bytes than the box letters */
 		(void)!write(post->ring[1], "", 1);
 	return sent;
 }
 
 void post_close(struct post *post)
 {
-	struct letter letter;
-
 	pthread_mutex_lock(&post->lock);
 	post->closed = true;
 	pthread_mutex_unlock(&post->lock);
 	loop_remove(steal_ptr(&post->watch));
-	while (take_letter(post, &letter))
-		post->fn(post->data, &letter);
+	while (read_next(post))
+		;
 }
 
 void post_free(struct post *post)

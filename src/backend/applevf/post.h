@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the framework's queue has to say to the loop. The queue runs on threads of the system's, and
- * nothing of the loop's is touched there: it leaves a letter in a box of fixed size and rings, and
- * the loop opens the letters in their order. The other way needs no box: the loop gives the queue
- * its work by dispatch_async() (vz.h).
+ * nothing of the loop's is touched there: it leaves a letter in a box that holds so many and rings,
+ * and the loop opens the letters in their order. The other way needs no box: the loop gives the
+ * queue its work by dispatch_async() (vz.h).
  *
  * A guest can cause letters without end by connecting, so connections leave room for those that a
  * machine cannot do without; what finds no room is refused there and then.
@@ -46,7 +46,7 @@ struct letter {
 	json_t *names;	  /* what was severed: the reader's own */
 };
 
-#define LETTERS 256	    /* that a box holds */
+#define LETTERS 2048	    /* that a box holds */
 #define LETTERS_RESERVED 64 /* of them not for connections */
 
 struct post;

@@ -2,7 +2,8 @@
 """The guest: QEMU's microvm (TCG) in the place of Hyper-V, with vsockd as its vsock device. The kernel's command line is the
 document's; before it stand the words that a kernel needs under TCG (src/backend/qemu/command_line.c), which are this
 machine's and not the document's. The disks are virtio in the order of controllers and LUNs: /dev/vda where Hyper-V has
-/dev/sda, or SCSI where the setting `scsi` says so, for kernels that have virtio-scsi."""
+/dev/sda, or SCSI where the setting `scsi` says so, for kernels that have virtio-scsi. The word that keeps virtio's sockets
+out, so that Hyper-V's have their place, is left out: here the guest has virtio's."""
 
 import contextlib
 import ctypes
@@ -14,6 +15,7 @@ import threading
 import processes
 
 TCG_WORDS = "tsc=reliable no_timer_check init_on_alloc=1"
+WITHOUT_VIRTIO_SOCKETS = "initcall_blacklist=virtio_vsock_init"
 GUEST_CID = 3
 
 
@@ -48,7 +50,8 @@ def disk_words(disks, scsi):
 
 def qemu_words(settings, plan, fds):
     boot, memory = plan.boot, f"{plan.memory_mb}M"
-    append = f"{TCG_WORDS} tsc_early_khz={plan.khz} {boot.get('KernelCmdLine', '')}"
+    line = " ".join(word for word in boot.get("KernelCmdLine", "").split() if word != WITHOUT_VIRTIO_SOCKETS)
+    append = f"{TCG_WORDS} tsc_early_khz={plan.khz} {line}"
     words = [settings["qemu"], "-name", "guest=" + plan.label.replace(",", ",,"), "-nodefaults", "-no-user-config", "-display", "none",
              "-machine", "microvm,acpi=on,pit=on,pic=on,rtc=on,memory-backend=ram", "-accel", "tcg,tb-size=64,thread=single",
              "-cpu", "max,-erms,-fsrm", "-smp", plan.processors, "-m", memory,
