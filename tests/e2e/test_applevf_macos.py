@@ -157,30 +157,34 @@ def test_other_backends_have_none(mac):
 # --- a maker that ends ----------------------------------------------------------------------------
 
 
-@pytest.fixture
-def waiting(mac):
-    """A script that waits to be told to end, when the installation is over."""
+def begin_to_wait(mac, text):
+    """A maker whose script waits, when the installation is over."""
     fifo, script = mac.host.base / "fifo", mac.host.base / "wait"
     os.mkfifo(fifo)
-    script.write_text(f"#!/bin/sh\nread -r word < {fifo}\n")
+    script.write_text(f"#!/bin/sh\n{text.format(fifo)}\n")
     script.chmod(0o755)
     child = mac.host.popen("base", "create", "mac", "--size", 16, "--from-ipsw", mac.ipsw, "--put-agent", script)
-    wait_until(lambda: mac.calls("installed"), "the installation to be over")
+    wait_until(lambda: any(line.startswith(f"/bin/sh {script} ") for line in pid_lines(str(script)).values()), "the script to run")
     return child
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_a_maker_that_is_ended(mac, waiting, number):
-    wait_until(lambda: any("/wait" in line for line in pid_lines(str(mac.host.base / "wait")).values()), "the script to run")
-    waiting.send_signal(number)
-    _, err = waiting.communicate()
-    if number == signal.SIGKILL:
-        wait_until(lambda: not strays.running(mac.host.base), "what it had started to end")
-        assert len(mac.bases()) == 1  # which the next one removes
-        mac.refused(mac.base(put=NOT_PUT), "ended with exit code 1")
-    else:
-        assert waiting.returncode == 128 + number and b"cancelled" in err, (waiting.returncode, err)
-        assert mac.bases() == []
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_maker_that_is_told_to_end(mac, number):
+    """And what its script has started ends too."""
+    child = begin_to_wait(mac, "cat {}; true")
+    child.send_signal(number)
+    _, err = child.communicate()
+    assert child.returncode == 128 + number and b"cancelled" in err, (child.returncode, err)
+    assert mac.bases() == [] and not strays.running(mac.host.base)
+
+
+def test_a_maker_that_is_killed(mac):
+    child = begin_to_wait(mac, "read -r word < {}")
+    child.kill()
+    child.communicate()
+    wait_until(lambda: not strays.running(mac.host.base), "the script to end")
+    assert len(mac.bases()) == 1  # which the next one removes
+    mac.refused(mac.base(put=NOT_PUT), "ended with exit code 1")
 
 
 def begin(mac, **settings):

@@ -69,6 +69,13 @@ static void child_tick(const struct running *r)
 		r->child->tick(r->child->data);
 }
 
+/* And what a script has started, which would keep the pipe open. It is our child yet, and the
+ * leader of its group: nobody else has that number. */
+static void end_group(const struct proc *child)
+{
+	(void)kill(-child->pid, SIGTERM);
+}
+
 static int hear_to_end(struct running *r, struct error *err)
 {
 	int cancel = r->making->spec->cancel > 0 ? r->making->spec->cancel : -1, more = 1;
@@ -83,7 +90,7 @@ static int hear_to_end(struct running *r, struct error *err)
 		child_tick(r);
 		if (got > 0 && slots[1].revents) {
 			r->cancelled = true;
-			(void)proc_signal(&r->proc, SIGTERM, NULL);
+			end_group(&r->proc);
 		}
 		if (got > 0 && slots[0].revents)
 			more = hear_some(r, err);
