@@ -108,7 +108,7 @@ int applevf_check(const struct config *config, struct error *err)
 
 /* --- what no machine of it can have ----------------------------------------------------------- */
 
-static bool asks_cgroup(const struct config *c, char path[REFUSAL_PATH])
+static bool vf_asks_cgroup(const struct config *c, char path[REFUSAL_PATH])
 {
 	(void)path;
 	return c->cgroup != NULL;
@@ -120,13 +120,13 @@ static bool asks_other_architecture(const struct config *c, char path[REFUSAL_PA
 	return c->architecture != architecture_of_host();
 }
 
-static bool asks_accelerator(const struct config *c, char path[REFUSAL_PATH])
+static bool vf_asks_accelerator(const struct config *c, char path[REFUSAL_PATH])
 {
 	(void)path;
 	return c->accelerator != ACCELERATOR_AUTO;
 }
 
-static bool asks_confinement(const struct config *c, char path[REFUSAL_PATH])
+static bool vf_asks_confinement(const struct config *c, char path[REFUSAL_PATH])
 {
 	(void)path;
 	return c->confinement == CONFINEMENT_SECCOMP;
@@ -211,13 +211,13 @@ const struct backend_refusal applevf_refusals[] = {
 	{"accelerator",
 	 "Virtualization.framework is the one accelerator of a Mac: there is no KVM, and it "
 	 "emulates no processor",
-	 asks_accelerator},
+	 vf_asks_accelerator},
 	{"confinement",
 	 "the machine is in its supervisor's own process, which macOS alone confines: there are no "
 	 "cells and no lists of system calls",
-	 asks_confinement},
+	 vf_asks_confinement},
 	{"rootfsBase", "Virtualization.framework's disks are raw: it reads no layers", asks_base},
-	{"cgroup", "macOS has no cgroups", asks_cgroup},
+	{"cgroup", "macOS has no cgroups", vf_asks_cgroup},
 	{"network.allow",
 	 "what goes through Virtualization.framework's NAT is not seen by microagent, and no "
 	 "prefix "

@@ -32,8 +32,8 @@ void manifest_drop(struct manifest *manifest)
 	*manifest = (struct manifest){0};
 }
 
-static int write_manifest(const struct record *record, const struct request *request,
-			  const struct inputs *inputs, const json_t *before, struct error *err)
+static int put_manifest(const struct record *record, const struct request *request,
+			const struct inputs *inputs, const json_t *before, struct error *err)
 {
 	json_auto_t *document = json_object();
 	char now[CLOCK_TEXT];
@@ -89,7 +89,7 @@ int prepare_workspace(struct record *record, const struct request *request, stru
 	json_auto_t *before = store_read(&record->store, "workspace.json", &ignored);
 
 	if (store_create(&record->store, err) == 0 && make_vhd(record, before, inputs, err) == 0 &&
-	    write_manifest(record, request, inputs, before, err) == 0 &&
+	    put_manifest(record, request, inputs, before, err) == 0 &&
 	    remove_old(record, err) == 0 && record_note(record, STATE_PREPARED, NULL, err) == 0)
 		return 0;
 	if (made)

@@ -90,7 +90,7 @@ static void tell_exited(struct hcs_system *system, const char *exit_type)
 		system->exited(system->data, exit_type);
 }
 
-static void CALLBACK on_event(HCS_EVENT *event, void *context)
+static void CALLBACK on_system_event(HCS_EVENT *event, void *context)
 {
 	json_auto_t *data = load_wide(event->EventData);
 
@@ -137,7 +137,7 @@ static int create_system(struct hcs_system *system, const wchar_t *id, const wch
 	if (operation_end(api, operation, code, "HcsCreateComputeSystem", NULL, err) < 0)
 		return -1;
 	code = api->HcsSetComputeSystemCallback(system->handle, HcsEventOptionNone, system,
-						on_event);
+						on_system_event);
 	return FAILED(code)
 		       ? hresult_error((uint32_t)code, "HcsSetComputeSystemCallback", NULL, err)
 		       : 0;
