@@ -97,7 +97,7 @@ static void CALLBACK on_event(HCS_EVENT *event, void *context)
 	if (event->Type == HcsEventSystemExited)
 		tell_exited(context, json_text(data, "ExitType", ""));
 	else if (event->Type == HcsEventServiceDisconnect)
-		tell_exited(context, "ServiceDisconnect");
+		tell_exited(context, HCS_GONE);
 }
 
 /* --- a machine ----------------------------------------------------------------------------------
