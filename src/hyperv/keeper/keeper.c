@@ -305,6 +305,10 @@ int keeper_keep(struct keeper *keeper, void (*ready)(void *data), void *data, st
 	state = keeper_outcome(keeper, detail, sizeof(detail), &failure);
 	hcs_system_close(keeper->system);
 	keeper->system = NULL;
+	/* HCS has not told of the machine's end, or is another one since: nothing may be left of
+	 * it. */
+	if (keeper->started && (!*keeper->exit_type || strcmp(keeper->exit_type, HCS_GONE) == 0))
+		hcs_end_leftover(keeper->system_id);
 	keeper_log("%s%s%s", state_names[state], *detail ? ": " : "", detail);
 	keeper_note(keeper, state, detail);
 	return failure.code ? error_copy(err, &failure) : 0;

@@ -124,7 +124,8 @@ static enum vm_end end_of(const struct keeper *keeper, const char **detail)
 		return VM_END_KILLED;
 	if (keeper->ending)
 		return VM_END_POWERED_OFF;
-	*detail = keeper->exit_type;
+	*detail = strcmp(keeper->exit_type, HCS_GONE) == 0 ? "the Host Compute Service went away"
+							   : keeper->exit_type;
 	if (strcmp(keeper->exit_type, "GracefulExit") == 0)
 		return VM_END_RESET;
 	return VM_END_CRASHED;
