@@ -253,7 +253,7 @@ static void close_all(struct live *live)
 
 /* Before the first byte of the guest. Where the machine is in this process there is nothing to be
  * given up that it does not need. */
-static int give_up_rights(struct live *live, struct error *err)
+static int give_up_own_rights(struct live *live, struct error *err)
 {
 	if (live->backend->in_process)
 		return 0;
@@ -269,7 +269,7 @@ static int run_life(struct live *live, struct error *err)
 		control_sock_new(live->loop, LIVE_CONTROL, live_request, live, &live->log, err);
 	if (!live->requests)
 		return -1;
-	if (begin_life(live, err) == 0 && give_up_rights(live, err) == 0) {
+	if (begin_life(live, err) == 0 && give_up_own_rights(live, err) == 0) {
 		memory_give_back();
 		if (loop_run(live->loop, err) == 0) {
 			live_over(live, VM_END_KILLED, LIVE_STUCK); /* unless it was */
