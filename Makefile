@@ -7,8 +7,10 @@
 # make install uninstall   below PREFIX (/usr/local)
 # make lint       clang-format check, clang-tidy, cppcheck, shellcheck, codespell
 # make test ACCEL=kvm   the same, if the machines run under KVM here
+# make guest-bundle   kernels, initrds and images for a host that builds none (a Mac): build/guest-bundle.tar.gz
 # make arm64      programs and unit programs for arm64 with a cross compiler, in build/arm64, and the microagent-init
 #                 that machines of arm64 boot, beside this system's own
+# make windows    microagent-hyperv-supervisor.exe with a cross compiler, in build/windows
 # make soak bench long tests, and the figures; make soak TESTS=alone   one stage: unit, fuzz, e2e (two workers), alone,
 #                 sanitized, newer-qemu
 # make SANITIZE=1 ...   the same with ASan and UBSan, in build/sanitize
@@ -63,9 +65,9 @@ GUEST_LDFLAGS := -static -no-pie -Wl,--gc-sections
 # A Mac has the system's own VMM and no program that is Linux through and through. Of the artifact's files it has those that
 # hash: what is booted there is made on Linux. Of the backends' parts it has what is pure.
 ifeq ($(PLATFORM),darwin)
-FOLDERS := base contract store channel backend/parts backend/applevf supervisor artifact api session cli
+FOLDERS := base contract store channel backend/parts backend/applevf supervisor artifact guest-macos api session cli
 BACKENDS := applevf
-OTHER_PROGRAMS := microagent-artifact
+OTHER_PROGRAMS := microagent-artifact microagent-macos-agent
 ONLY_backend/parts := src/backend/parts/bounds.c
 ONLY_artifact := $(addprefix src/artifact/,answer.c cpio_find.c digest.c progress.c sha256.c signals.c tool_path.c) \
 	$(wildcard src/artifact/darwin/*.c)
@@ -73,7 +75,8 @@ ARTIFACT_LIBS := $(HOST_LIBS)
 # The framework weakly, so that a program can say that it is missing.
 SUPERVISOR_LIBS := -framework Foundation -weak_framework Virtualization -framework Security $(HOST_LIBS)
 else
-FOLDERS := base contract store channel backend/parts backend/qemu backend/firecracker backend/applevf supervisor vsockd netgate artifact guest api session cli
+FOLDERS := base contract store channel backend/parts backend/qemu backend/firecracker backend/applevf supervisor hyperv/machine vsockd netgate \
+	   artifact guest guest-macos api session cli
 BACKENDS := qemu firecracker
 OTHER_PROGRAMS := microagent-vsockd microagent-netgate microagent-artifact microagent-init
 ARTIFACT_LIBS := -ljansson -larchive -lcrypto -lext2fs -lseccomp
@@ -106,16 +109,19 @@ endif
 
 # The library: its name says which programs it can serve, and changes when a symbol or a struct does.
 SONAME := libmicroagent.so.0
+# LIBRARY_LINKS: name=target, beside it.
 ifeq ($(PLATFORM),darwin)
 LIBRARIES := $(BUILD)/lib/libmicroagent.0.dylib
+LIBRARY_LINKS := libmicroagent.dylib=libmicroagent.0.dylib
 else
 LIBRARIES := $(BUILD)/lib/libmicroagent.so.$(VERSION) $(BUILD)/lib/libmicroagent.a
+LIBRARY_LINKS := $(SONAME)=libmicroagent.so.$(VERSION) libmicroagent.so=$(SONAME)
 endif
 
 all: $(BINARIES) $(LIBRARIES)
 
 # On a bare machine the packages come before the first compilation, whatever -j says.
-NEEDS_PACKAGES := $(filter setup run test soak bench arm64 arm64-init,$(MAKECMDGOALS))
+NEEDS_PACKAGES := $(filter setup run test soak bench arm64 arm64-init windows standin-hyperv,$(MAKECMDGOALS))
 FIRST := $(if $(NEEDS_PACKAGES),packages)
 
 # --- objects and archives ------------------------------------------------------------------------
@@ -177,6 +183,8 @@ endef
 $(foreach b,$(BACKENDS),$(eval $(call supervisor,$(b))))
 
 $(eval $(call program,microagent-vsockd,vsockd,vsockd base,-lseccomp))
+# For macOS guests. On Linux it is made for tests alone (standin).
+$(eval $(call program,microagent-macos-agent,guest-macos,guest-macos base,$(HOST_LIBS)))
 $(eval $(call program,microagent-netgate,netgate,netgate base,-lseccomp))
 $(eval $(call program,microagent-artifact,artifact,artifact store contract base,$(ARTIFACT_LIBS)))
 
@@ -208,6 +216,44 @@ arm64-init: $(BUILD)/bin/microagent-init
 arm64: all unit
 endif
 
+# --- Windows -------------------------------------------------------------------------------------
+
+# microagent-hyperv-supervisor, by a cross compiler: the contract, the pure files of base and supervisor that it
+# shares with the others, and src/hyperv. Those files' formats are checked where they are compiled for this system;
+# mingw-w64's compiler knows other ones.
+MINGW := x86_64-w64-mingw32-
+JANSSON := build/sources/jansson-2.14
+PURE := $(filter-out src/contract/host_bounds.c,$(wildcard src/contract/*.c)) \
+	$(patsubst %,src/base/%.c,architecture base64 buf clock_text error frame json json_text limits path_name prefix print_safe utf8) \
+	$(patsubst %,src/supervisor/%.c,refusals live/control_message live/outcome live/result)
+HYPERV := $(wildcard src/hyperv/*.c src/hyperv/*/*.c)
+WINDOWS_OBJECTS := $(patsubst src/%.c,$(BUILD)/windows/obj/%.o,$(PURE) $(HYPERV))
+WINDOWS_CPPFLAGS := -Isrc/hyperv/posix -isystem $(JANSSON)/src -isystem $(JANSSON)/android $(CPPFLAGS) \
+		    -D_WIN32_WINNT=0x0A00 -D__USE_MINGW_ANSI_STDIO=1
+WINDOWS_CFLAGS := -std=gnu17 -g -O2 $(WARNINGS)
+WINDOWS_LIBS := -static -lws2_32 -lbcrypt -lshell32
+JANSSON_FLAGS := -O2 -DHAVE_STDINT_H -DHAVE_SYS_TYPES_H -DHAVE_ATOMIC_BUILTINS -DUSE_WINDOWS_CRYPTOAPI \
+		 -DINITIAL_HASHTABLE_ORDER=3 -I$(JANSSON)/src -I$(JANSSON)/android
+JANSSON_SOURCES := $(patsubst %,$(JANSSON)/src/%.c,dump error hashtable hashtable_seed load memory pack_unpack strbuffer \
+		   strconv utf value version)
+
+$(JANSSON_SOURCES) &: scripts/fetch-jansson.sh
+	scripts/fetch-jansson.sh build/sources
+	@touch $(JANSSON_SOURCES)
+$(BUILD)/windows/jansson/%.o: $(JANSSON)/src/%.c
+	@mkdir -p $(@D)
+	$(call say,WIN  )$(MINGW)gcc $(JANSSON_FLAGS) -c -o $@ $<
+$(BUILD)/windows/libjansson.a: $(patsubst $(JANSSON)/src/%.c,$(BUILD)/windows/jansson/%.o,$(JANSSON_SOURCES))
+	@rm -f $@
+	$(call say,AR   )$(MINGW)gcc-ar qcsD $@ $^
+$(patsubst src/%.c,$(BUILD)/windows/obj/%.o,$(PURE)): WINDOWS_CFLAGS += -Wno-format
+$(BUILD)/windows/obj/%.o: src/%.c | $(JANSSON_SOURCES) $(FIRST)
+	@mkdir -p $(@D)
+	$(call say,WIN  )$(MINGW)gcc $(WINDOWS_CPPFLAGS) $(WINDOWS_CFLAGS) -MMD -MP -c -o $@ $<
+$(BUILD)/windows/microagent-hyperv-supervisor.exe: $(WINDOWS_OBJECTS) $(BUILD)/windows/libjansson.a
+	$(call say,LD   )$(MINGW)gcc -o $@ $^ $(WINDOWS_LIBS)
+windows: $(BUILD)/windows/microagent-hyperv-supervisor.exe
+
 # --- the library ---------------------------------------------------------------------------------
 
 # Isolation is for daemons; here it would pull in libseccomp.
@@ -221,7 +267,7 @@ $(BUILD)/lib/libmicroagent.so.$(VERSION): $(LIBRARY_OBJECTS) src/api/exported.ma
 # What is hidden stays so; the public names are marked in their headers.
 $(BUILD)/lib/libmicroagent.0.dylib: $(LIBRARY_OBJECTS)
 	@mkdir -p $(@D)
-	$(call say,LD   )$(CC) $(HOST_LDFLAGS) -dynamiclib -install_name @rpath/$(@F) -o $@ $^ $(HOST_LIBS)
+	$(call say,LD   )$(CC) $(HOST_LDFLAGS) -dynamiclib -install_name $(LIBDIR)/$(@F) -o $@ $^ $(HOST_LIBS)
 
 # One object in which every name but the public ones is local, so that no program's own clash with them.
 $(BUILD)/lib/libmicroagent.o: $(LIBRARY_OBJECTS)
@@ -234,19 +280,19 @@ $(BUILD)/lib/libmicroagent.a: $(BUILD)/lib/libmicroagent.o
 
 # --- tests ---------------------------------------------------------------------------------------
 
-ALL_LIBS := $(foreach f,$(filter-out guest vsockd netgate,$(FOLDERS)),$(call lib,$(f)))
+ALL_LIBS := $(foreach f,$(filter-out guest guest-macos vsockd netgate,$(FOLDERS)),$(call lib,$(f)))
 LINK_ALL := -Wl,--start-group $(ALL_LIBS) -Wl,--end-group -ljansson -larchive -lcrypto -lext2fs -lmd -lseccomp
 # guest, vsockd and netgate are programs of their own, whose names may be those of other programs' parts; their
 # tests link with them and base alone.
 UNIT := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
 
 define lone_test
-$(BUILD)/unit/test_$(1)_%: tests/unit/test_$(1)_%.c $(call lib,$(1)) $(call lib,base)
+$(BUILD)/unit/test_$(subst -,_,$(1))_%: tests/unit/test_$(subst -,_,$(1))_%.c $(call lib,$(1)) $(call lib,base)
 	@mkdir -p $$(@D)
 	$$(call say,TEST )$$(CC) $$(CPPFLAGS) -Itests/unit $$(HOST_CFLAGS) -MMD -MP $$(HOST_LDFLAGS) -o $$@ $$< \
 		$(call lib,$(1)) $(call lib,base) -ljansson -lseccomp -lcmocka
 endef
-$(foreach f,guest vsockd netgate,$(eval $(call lone_test,$(f))))
+$(foreach f,guest guest-macos vsockd netgate,$(eval $(call lone_test,$(f))))
 
 $(BUILD)/unit/%: tests/unit/%.c $(ALL_LIBS)
 	@mkdir -p $(@D)
@@ -264,6 +310,13 @@ $(BUILD)/standin/libvsock.so: $(patsubst %.c,$(BUILD)/standin/%.o,$(STANDIN_SOUR
 	@mkdir -p $(@D)
 	$(call say,LD   )$(CC) -shared -Wl,-z,defs -Wl,--as-needed -o $@ $^ -ljansson
 
+# The agent of macOS guests, for a guest of Linux that stands in for one.
+$(BUILD)/standin/microagent-macos-agent: $(patsubst src/%.c,$(BUILD)/guest/%.o,$(filter src/base/%,$(GUEST_SOURCES)) \
+		$(call sources,guest-macos) src/guest-macos/main.c)
+	@mkdir -p $(@D)
+	$(call say,LD   )$(CC) $(GUEST_LDFLAGS) -Wl,--no-warnings -s -o $@ $^ -ljansson
+
+standin: $(BUILD)/standin/microagent-macos-agent
 standin: $(BUILD)/standin/libvsock.so
 include tests/standin/virtualization/rules.mk
 
@@ -281,6 +334,27 @@ $(STANDIN_APPLEVF): $(BUILD)/obj/supervisor/main-applevf.o $(APPLEVF_SOURCES:src
 	@ln -sf $(abspath $(BUILD)/bin)/microagent-artifact $(@D)/ # which it looks for beside itself
 standin: $(STANDIN_APPLEVF)
 
+# The stand-in for Hyper-V: computecore.dll and, to be linked into a client, hvsocket_loopback.o, which takes the place of
+# Winsock's imports: the supervisor that is tested is made of the objects of the shipped one and of that. hcs-worker and
+# hcs-probe are the stand-in's own.
+STANDIN_WINDOWS := $(BUILD)/windows/standin
+HYPERV_DLL := $(patsubst %,$(STANDIN_WINDOWS)/%.o,operations systems host service delivery handles text)
+$(STANDIN_WINDOWS)/%.o: tests/standin/hyperv/%.c | $(FIRST)
+	@mkdir -p $(@D)
+	$(call say,WIN  )$(MINGW)gcc $(WINDOWS_CFLAGS) -MMD -MP -c -o $@ $<
+$(STANDIN_WINDOWS)/computecore.dll: $(HYPERV_DLL) tests/standin/hyperv/computecore.def
+	$(call say,WIN  )$(MINGW)gcc -shared -static -o $@ $^ -lws2_32
+$(STANDIN_WINDOWS)/hcs-worker.exe: $(STANDIN_WINDOWS)/worker.o
+	$(call say,WIN  )$(MINGW)gcc -static -o $@ $^ -lws2_32
+$(STANDIN_WINDOWS)/hcs-probe.exe: $(STANDIN_WINDOWS)/probe.o $(STANDIN_WINDOWS)/hvsocket_loopback.o
+	$(call say,WIN  )$(MINGW)gcc -static -o $@ $^ -lcomputecore -lws2_32
+$(STANDIN_WINDOWS)/microagent-hyperv-supervisor.exe: $(WINDOWS_OBJECTS) $(STANDIN_WINDOWS)/hvsocket_loopback.o \
+		$(BUILD)/windows/libjansson.a
+	$(call say,LD   )$(MINGW)gcc -o $@ $^ $(WINDOWS_LIBS)
+
+standin-hyperv: $(BUILD)/standin/libvsock.so $(BUILD)/windows/microagent-hyperv-supervisor.exe \
+		$(addprefix $(STANDIN_WINDOWS)/,computecore.dll hcs-worker.exe hcs-probe.exe microagent-hyperv-supervisor.exe)
+
 # Fuzz targets and all they link are built by clang with coverage, apart from everything else.
 FUZZ_BUILD := $(BUILD)/fuzz
 FUZZ := $(patsubst tests/fuzz/%.c,$(FUZZ_BUILD)/bin/%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -291,7 +365,7 @@ fuzz_objects = $(patsubst src/%.c,$(FUZZ_BUILD)/obj/%.o,$(foreach f,$(1),$(call 
 $(FUZZ_BUILD)/obj/%.o: src/%.c | $(FIRST)
 	@mkdir -p $(@D)
 	$(call say,FUZZ )$(CLANG) $(CPPFLAGS) $(FUZZ_CFLAGS) -MMD -MP -c -o $@ $<
-$(FUZZ_BUILD)/libhost.a: $(call fuzz_objects,$(filter-out guest,$(FOLDERS)))
+$(FUZZ_BUILD)/libhost.a: $(call fuzz_objects,$(filter-out guest guest-macos,$(FOLDERS)))
 $(FUZZ_BUILD)/libguest.a: $(call fuzz_objects,guest base)
 $(FUZZ_BUILD)/lib%.a:
 	@rm -f $@
@@ -310,10 +384,10 @@ fuzz: $(FUZZ)
 $(BUILD)/obj/artifact/recipes.o $(FUZZ_BUILD)/obj/artifact/recipes.o: images/kernel/tuned.config images/kernel/tuned-arm64.config \
 	images/debian/packages
 
-test: setup all unit standin $(if $(SANITIZE),,fuzz)
+test: setup all unit standin standin-hyperv $(if $(SANITIZE),,fuzz)
 	BUILD=$(BUILD) SANITIZE=$(SANITIZE) ACCEL=$(ACCEL) /usr/bin/python3 tests/run.py $(TESTS)
 
-soak: setup all unit standin fuzz $(if $(if $(TESTS),$(filter e2e %test_arm64_unit.py,$(TESTS)),all),arm64)
+soak: setup all unit standin standin-hyperv fuzz $(if $(if $(TESTS),$(filter e2e %test_arm64_unit.py,$(TESTS)),all),arm64)
 	$(if $(if $(TESTS),$(filter sanitized,$(TESTS)),all),+$(MAKE) SANITIZE=1 BUILD=$(BUILD)/sanitize all)
 	BUILD=$(BUILD) /usr/bin/python3 tests/run.py --soak $(TESTS)
 
@@ -321,7 +395,7 @@ bench: setup standin
 	BUILD=$(BUILD) /usr/bin/python3 tests/bench/run.py $(BENCH)
 
 lint:
-	scripts/install-packages.sh lint
+	scripts/install-packages.sh lint windows
 	scripts/lint.sh
 
 darwin-check:
@@ -332,13 +406,28 @@ darwin-check:
 
 packages:
 	scripts/install-packages.sh run $(if $(filter test soak bench,$(MAKECMDGOALS)),test arm64) $(filter bench,$(MAKECMDGOALS)) \
-		$(if $(filter arm64 arm64-init,$(MAKECMDGOALS)),arm64)
+		$(if $(filter arm64 arm64-init,$(MAKECMDGOALS)),arm64) \
+		$(if $(filter test soak windows standin-hyperv,$(MAKECMDGOALS)),windows)
 
 setup: packages $(BINARIES)
 	$(BUILD)/bin/microagent kernel install
 	$(BUILD)/bin/microagent image build busybox
 	$(if $(filter test soak bench,$(MAKECMDGOALS)),$(BUILD)/bin/microagent kernel install --arch arm64)
 	$(if $(filter test soak bench,$(MAKECMDGOALS)),$(BUILD)/bin/microagent image build busybox --arch arm64)
+
+# For a host that builds none of it (docs/applevf.md): kernels of both architectures, their initrds, and the images that
+# are named, as a directory and as an archive that keeps holes. KERNELS and IMAGES are names or kinds of the cache.
+GUEST_BUNDLE ?= $(BUILD)/guest-bundle
+KERNELS ?= debian
+IMAGES ?= busybox
+guest-bundle: setup arm64-init
+	for arch in amd64 arm64; do \
+		$(BUILD)/bin/microagent kernel install --arch $$arch && \
+		for image in $(IMAGES); do $(BUILD)/bin/microagent image build --arch $$arch $$image || exit; done || exit; \
+	done
+	rm -rf $(GUEST_BUNDLE)
+	$(BUILD)/bin/microagent guest-bundle make $(KERNELS:%=--kernel %) $(IMAGES:%=--image %) $(GUEST_BUNDLE)
+	tar -C $(dir $(GUEST_BUNDLE)) --sparse -czf $(GUEST_BUNDLE).tar.gz $(notdir $(GUEST_BUNDLE))
 
 run: setup
 	$(BUILD)/bin/microagent run -- sh -c 'echo "hello from $$(uname -sr) as $$(id -un)"'
@@ -357,8 +446,7 @@ install: all man
 	install -d $(addprefix $(DESTDIR),$(INSTALL_DIRS))
 	install -m 755 $(BINARIES) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(LIBRARIES) $(DESTDIR)$(LIBDIR)
-	ln -sf libmicroagent.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
-	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libmicroagent.so
+	$(foreach l,$(LIBRARY_LINKS),ln -sf $(lastword $(subst =, ,$(l))) $(DESTDIR)$(LIBDIR)/$(firstword $(subst =, ,$(l))) &&) true
 	install -m 644 include/microagent.h include/microagent_session.h $(DESTDIR)$(PREFIX)/include
 	install -m 644 include/microagent/error.h include/microagent/exec.h $(DESTDIR)$(PREFIX)/include/microagent
 	sed -e 's,@PREFIX@,$(PREFIX),; s,@LIBDIR@,$(LIBDIR),; s,@VERSION@,$(VERSION),' src/api/microagent.pc.in \
@@ -368,23 +456,34 @@ install: all man
 	install -m 644 $(filter %.3,$(DOCS)) $(DESTDIR)$(PREFIX)/share/man/man3
 	install -m 644 $(filter %.5,$(DOCS)) $(DESTDIR)$(PREFIX)/share/man/man5
 
+# What `base create --from-ipsw` puts on the disks of macOS guests.
+ifeq ($(PLATFORM),darwin)
+MACOS_AGENT := $(BUILD)/bin/microagent-macos-agent $(addprefix images/macos/,microagent-start microagent.agent.plist microagent-install-macos-agent)
+install: install-macos-agent
+install-macos-agent: $(MACOS_AGENT)
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/microagent/macos
+	install -m 755 images/macos/microagent-put-macos-agent $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(MACOS_AGENT) $(DESTDIR)$(PREFIX)/share/microagent/macos
+endif
+
 # With the PREFIX, LIBDIR and DESTDIR of the installation. Directories that hold others' files stay.
 INSTALLED := $(addprefix $(PREFIX)/bin/,$(PROGRAMS) microagent-init-arm64) \
-	$(addprefix $(LIBDIR)/,$(notdir $(LIBRARIES)) $(SONAME) libmicroagent.so pkgconfig/microagent.pc) \
+	$(addprefix $(LIBDIR)/,$(notdir $(LIBRARIES)) $(foreach l,$(LIBRARY_LINKS),$(firstword $(subst =, ,$(l)))) pkgconfig/microagent.pc) \
 	$(addprefix $(PREFIX)/include/,microagent.h microagent_session.h microagent/error.h \
 		microagent/exec.h) \
 	$(foreach d,$(notdir $(DOCS)),$(PREFIX)/share/man/man$(patsubst .%,%,$(suffix $(d)))/$(d)) \
-	$(addprefix $(PREFIX)/share/microagent/recipes/,$(notdir $(wildcard images/recipes/*.sh)))
+	$(addprefix $(PREFIX)/share/microagent/recipes/,$(notdir $(wildcard images/recipes/*.sh))) \
+	$(if $(MACOS_AGENT),$(PREFIX)/bin/microagent-put-macos-agent $(addprefix $(PREFIX)/share/microagent/macos/,$(notdir $(MACOS_AGENT))))
 
 uninstall:
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
-	-rmdir $(addprefix $(DESTDIR)$(PREFIX)/,share/microagent/recipes share/microagent include/microagent)
+	-rmdir $(addprefix $(DESTDIR)$(PREFIX)/,share/microagent/recipes $(if $(MACOS_AGENT),share/microagent/macos) share/microagent include/microagent)
 
 clean:
 	rm -rf $(BUILD)
 
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)
 
-.PHONY: all objects list-objects setup packages darwin-check sysroot arm64 arm64-init run unit fuzz test soak bench lint man install uninstall clean standin
+.PHONY: all guest-bundle objects list-objects setup packages darwin-check sysroot arm64 arm64-init windows run unit fuzz test soak bench lint man install uninstall clean standin standin-hyperv
 .DELETE_ON_ERROR:
 .SECONDARY:

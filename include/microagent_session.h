@@ -44,9 +44,18 @@ struct microagent_base_spec {
 	 * layout (a directory), an archive, or a registry's. It is imported into the cache first.
 	 */
 	const char *oci;
-	const char *kernel; /* the same for a kernel; NULL: the default */
-	int64_t memory_mib; /* what its sessions get by default; 0: 256 */
-	int64_t cpus;	    /* 0: 1 */
+	/* Instead of image and kernel: macOS, on a Mac with Apple silicon, by the backend
+	 * "apple-vf". A restore image, as a path, or as its address at Apple
+	 * (https://NAME.cdn-apple.com/...ipsw), from where it is fetched; the base keeps it.
+	 * size_mib is the disk's, 0: 64 GiB. What was installed is booted once before it is sealed,
+	 * and script is run as root then, by sh -e. stage and accelerator are not for it. */
+	const char *ipsw;
+	/* Of ipsw: run on this host, as `PROGRAM DISK`, to put the agent on the disk before that
+	 * boot; NULL: microagent-put-macos-agent. */
+	const char *put_agent;
+	const char *kernel; /* as image; NULL: the default */
+	int64_t memory_mib; /* what its sessions get by default; 0: 256, of macOS what it needs */
+	int64_t cpus;	    /* 0: 1, of macOS what it needs */
 
 	/* With oci or one of the next three the base is provisioned, else it is the image as it is:
 	 * a machine is booted on its disk, whose file system grows to the disk's size; the user
@@ -71,6 +80,8 @@ struct microagent_base_spec {
 	/* text has a NUL behind it, and no newline; it is the guest's, so not for a terminal as it
 	 * is. NULL: not told. */
 	void (*said)(void *data, enum microagent_base_line kind, const char *text);
+	/* Of what was said to be done last; total 0: not known. NULL: not told. */
+	void (*progressed)(void *data, uint64_t done, uint64_t total);
 	void *data;
 };
 
@@ -106,7 +117,7 @@ struct microagent_session_spec {
 	const char *const *vsock;
 	const char
 		*share; /* as of microagent_session_share_workspace(), from the start; NULL: none */
-	const char *share_at; /* NULL: /workspace */
+	const char *share_at; /* NULL: /workspace, in macOS /Users/Shared/workspace */
 	bool share_read_only;
 	bool share_anyway; /* also a store of keys, or the home directory */
 	bool no_share; /* none later either: a machine without a spare port, which boots faster */

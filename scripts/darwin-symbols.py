@@ -33,7 +33,7 @@ def exported(tbd, architecture):
 def symbols(objects):
     """Of each object: what it needs, what it defines for others."""
     needed, defined = defaultdict(set), set()
-    listed = subprocess.run([NM, "-A", "-g", *objects], stdout=subprocess.PIPE, text=True, check=True).stdout
+    listed = subprocess.run([NM, "--quiet", "-A", "-g", *objects], stdout=subprocess.PIPE, text=True, check=True).stdout
     for line in listed.splitlines():
         place, symbol = line.split(":", 1)
         *_, kind, name = symbol.split()

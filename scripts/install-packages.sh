@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Installs the Debian packages of the named sets (run, test, bench, arm64, darwin, lint) that are missing. Quick and
+# Installs the Debian packages of the named sets (run, test, bench, arm64, darwin, windows, lint) that are missing. Quick and
 # without a network when none is; uses sudo only when not root.
 set -eu
 
@@ -9,7 +9,7 @@ run_set="gcc libc6-dev make binutils libjansson-dev libxxhash-dev libseccomp-dev
 	qemu-system-x86 qemu-system-common bubblewrap passt uidmap e2fsprogs busybox-static dpkg apt-utils xz-utils kmod ca-certificates
 	skopeo"
 test_set="clang-14 libclang-rt-14-dev libcmocka-dev python3 python3-yaml python3-pytest python3-pytest-xdist python3-pytest-timeout python3-jsonschema
-	procps pkgconf mmdebstrap qemu-utils xfsprogs bc bison flex libelf-dev cpio rsync scdoc strace util-linux iproute2 tmux
+	procps pkgconf mmdebstrap qemu-utils xfsprogs bc bison flex libelf-dev cpio rsync scdoc strace util-linux iproute2 tmux curl openssl
 	libobjc-12-dev libgnustep-base-dev libblocksruntime-dev"
 bench_set="runc openssh-client git"
 # To build for arm64 (scripts/fetch-sysroot.sh has the libraries) and to run its machines.
@@ -18,6 +18,8 @@ arm64_set="gcc-aarch64-linux-gnu binutils-aarch64-linux-gnu qemu-system-arm"
 # nodejs, which that would replace.
 darwin_set="clang-14 lld-14 llvm-14 openssl libjansson-dev libxxhash-dev"
 command -v npm >/dev/null || darwin_set="$darwin_set npm"
+# Windows' programs (scripts/fetch-jansson.sh has their library) and the stand-in for Hyper-V: a compiler and 1 GB of Wine.
+windows_set="gcc-mingw-w64-x86-64-win32 wine64"
 lint_set="clang-format clang-tidy cppcheck shellcheck codespell pyflakes3"
 
 wanted=""
@@ -28,9 +30,10 @@ for set_name in "$@"; do
 	bench) wanted="$wanted $bench_set" ;;
 	arm64) wanted="$wanted $arm64_set" ;;
 	darwin) wanted="$wanted $darwin_set" ;;
+	windows) wanted="$wanted $windows_set" ;;
 	lint) wanted="$wanted $run_set $lint_set $darwin_set" ;;
 	*)
-		echo "install-packages.sh: no package set '$set_name' (run, test, bench, arm64, darwin, lint)" >&2
+		echo "install-packages.sh: no package set '$set_name' (run, test, bench, arm64, darwin, windows, lint)" >&2
 		exit 2
 		;;
 	esac

@@ -78,8 +78,9 @@ int creation_empty(const struct microagent *agent, const char *name, struct crea
 		   struct error *err);
 /* An image that can be copied: ext4, and nobody writes to it while it is open. */
 int image_open(const char *path, struct error *err);
-/* Copies a disk to a new file; where the source's digest is known, the copy's is too. */
-int clone_with_digest(int from, int dir, const char *name, struct error *err);
+/* Copies a disk to a new file; where the source's digest is known, the copy's is too. *method as of
+ * path_clone_file_at(). */
+int clone_with_digest(int from, int dir, const char *name, const char **method, struct error *err);
 /* Whether the workspace has a command, of spec's or of the image's. An image's default arguments
  * alone are one where `runs` is set: they are often a shell, which ends where nobody types. */
 bool creation_has_command(const struct creation *made, const struct microagent_spec *spec);

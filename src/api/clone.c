@@ -22,7 +22,7 @@ static int copy_disk(struct creation *made, json_t *object, const char *key, con
 		return error_errno(err, errno, "%s", path);
 	if (!copy)
 		return -1;
-	if (clone_with_digest(from, made->ws.fd, file, err) < 0)
+	if (clone_with_digest(from, made->ws.fd, file, NULL, err) < 0)
 		return error_prefix(err, "%s/%s", made->dir.path, made->name);
 	return json_put_string(object, key, copy, err);
 }
@@ -51,6 +51,17 @@ static int copy_disks(struct creation *made, json_t *config, struct error *err)
 	return 0;
 }
 
+/* It would be two machines of one identifier, with one auxiliary storage. */
+static int refuse_macos(const json_t *recorded, struct error *err)
+{
+	if (!json_object_get(recorded, "macos"))
+		return 0;
+	return error_set(
+		err, ERR_UNSUPPORTED,
+		"the guest is macOS, which has more than its disk: sessions are cloned from "
+		"a base of it");
+}
+
 /* The source's lease is held meanwhile: nobody starts it. */
 static int clone_held(struct microagent *agent, const struct contract_backend *backend,
 		      const json_t *recorded, const char *target, json_t **response,
@@ -64,7 +75,9 @@ static int clone_held(struct microagent *agent, const struct contract_backend *b
 	as.backend = backend;
 	if (!config)
 		return error_errno(err, ENOMEM, "clone");
-	status = archives_check(config, err); /* before anything is copied */
+	status = refuse_macos(config, err);
+	if (status == 0)
+		status = archives_check(config, err); /* before anything is copied */
 	if (status == 0)
 		status = creation_empty(agent, target, &made, err);
 	if (status == 0)

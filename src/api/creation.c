@@ -152,7 +152,7 @@ static int creation_mkdir(const char *name, struct creation *made, struct error 
 	return 0;
 }
 
-int clone_with_digest(int from, int dir, const char *name, struct error *err)
+int clone_with_digest(int from, int dir, const char *name, const char **method, struct error *err)
 {
 	struct digest_key before = {0};
 	char digest[DIGEST_TEXT];
@@ -161,7 +161,7 @@ int clone_with_digest(int from, int dir, const char *name, struct error *err)
 	/* Taken once in the life of an image; without it prepare hashes the clone. */
 	if (digest_key(from, DIGEST_FILE, &before, NULL) == 0 && before.settled)
 		(void)digest_of(from, DIGEST_FILE, digest, NULL);
-	if (path_clone_file_at(from, dir, name, 0600, NULL, err) < 0)
+	if (path_clone_file_at(from, dir, name, 0600, method, err) < 0)
 		return -1;
 	clone = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (clone >= 0)
@@ -198,7 +198,7 @@ static int clone_image(int image, struct creation *made, struct error *err)
 	made->rootfs = workspace_path(&made->ws, ROOTFS, err);
 	if (!made->rootfs)
 		return -1;
-	if (clone_with_digest(image, made->ws.fd, ROOTFS, err) < 0)
+	if (clone_with_digest(image, made->ws.fd, ROOTFS, NULL, err) < 0)
 		return error_prefix(err, "cannot clone image %s to %s", made->image.path,
 				    made->rootfs);
 	return 0;

@@ -37,6 +37,8 @@ struct doctor_check {
 
 extern const struct doctor_check doctor_system_checks[];
 extern const size_t doctor_system_check_count;
+/* Of a backend whose machines the system itself runs: whether it does. */
+void doctor_platform(const json_t *host, struct finding *out);
 /* Where there is no network but isolated. */
 void doctor_network_remedy(struct finding *out);
 

@@ -106,6 +106,14 @@ static void check_firecracker(const struct microagent *agent, const json_t *host
 		       "in MICROAGENT_FIRECRACKER, or put it in PATH");
 }
 
+void doctor_platform(const json_t *host, struct finding *out)
+{
+	bool had = json_is_true(json_object_get(host, "virtualizationSupported"));
+
+	finding_detail(out, had ? VERDICT_OK : VERDICT_FAILED, "%s",
+		       json_text(host, "acceleratorReason", "the supervisor does not say"));
+}
+
 /* There may be one that runs no machines here. */
 static void check_applevf(const struct microagent *agent, const json_t *host, struct finding *out)
 {
@@ -199,7 +207,8 @@ static void check_host_network(const struct microagent *agent, const json_t *hos
 	}
 	finding_detail(out, VERDICT_DEGRADED, "isolated only: %s",
 		       *reason ? reason : "the supervisor does not say why");
-	doctor_network_remedy(out);
+	if (strcmp(agent->backend->name, "apple-vf") != 0)
+		doctor_network_remedy(out);
 }
 
 static const struct doctor_check first_checks[] = {

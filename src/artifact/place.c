@@ -14,11 +14,10 @@
 #include "artifact/artifact.h"
 #include "artifact/progress.h"
 #include "base/cleanup.h"
-#include "base/json.h"
 #include "base/path.h"
+#include "store/cache_write.h"
 
 #define TICK_US 250000
-#define RECORD "record.json" /* in scratch */
 
 static void on_tick(int number)
 {
@@ -163,58 +162,30 @@ int place_require_space(const struct place *place, uint64_t bytes, struct error 
 			 (unsigned long long)(free_bytes >> 20));
 }
 
-static char *with_suffix(const char *name, const char *suffix, struct error *err)
+static struct cache_writing writing(const struct place *place)
 {
-	autobuf struct buf b = BUF_INIT(0);
-
-	return buf_printf(&b, err, "%s%s", name, suffix) < 0 ? NULL : buf_steal_string(&b, err);
+	return (struct cache_writing){place->dir, place->scratch, place->dir_fd, place->scratch_fd};
 }
 
 int place_withdraw(const struct place *place, const char *name, struct error *err)
 {
-	autofree char *record = with_suffix(name, ".json", err);
+	const struct cache_writing w = writing(place);
 
-	if (!record)
-		return -1;
-	if (unlinkat(place->dir_fd, record, 0) < 0 && errno != ENOENT)
-		return error_errno(err, errno, "remove %s/%s", place->dir, record);
-	return 0;
-}
-
-static int settle_file(const struct place *place, const char *file, struct error *err)
-{
-	autoclose int fd = openat(place->scratch_fd, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (fd < 0 || fchmod(fd, 0444) < 0 || fsync(fd) < 0)
-		return error_errno(err, errno, "%s/%s", place->scratch, file);
-	return 0;
+	return cache_withdraw(&w, name, err);
 }
 
 int place_publish(const struct place *place, const char *file, const char *name, const char *suffix,
 		  struct error *err)
 {
-	autofree char *target = with_suffix(name, suffix, err);
+	const struct cache_writing w = writing(place);
 
-	if (!target || settle_file(place, file, err) < 0)
-		return -1;
-	if (renameat(place->scratch_fd, file, place->dir_fd, target) < 0)
-		return error_errno(err, errno, "%s/%s", place->dir, target);
-	return 0;
+	return cache_publish(&w, file, name, suffix, err);
 }
 
-/* Written in scratch, like all else: what a killed process leaves of it the next one removes. */
 int place_record(const struct place *place, const char *name, const json_t *record,
 		 struct error *err)
 {
-	autofree char *text = json_pretty(record, err);
-	autobuf struct buf line = BUF_INIT(0);
+	const struct cache_writing w = writing(place);
 
-	if (!text || buf_printf(&line, err, "%s\n", text) < 0 ||
-	    path_replace_file_at(place->scratch_fd, RECORD, buf_bytes(&line), line.len, 0600,
-				 PATH_NO_SYNC, err) < 0 ||
-	    place_publish(place, RECORD, name, ".json", err) < 0)
-		return -1;
-	if (fsync(place->dir_fd) < 0)
-		return error_errno(err, errno, "sync %s", place->dir);
-	return 0;
+	return cache_record(&w, name, record, err);
 }

@@ -39,14 +39,8 @@ int place_subdir(const struct place *place, const char *name, struct error *err)
 /* ERR_IO unless that many bytes are free where the cache is. */
 int place_require_space(const struct place *place, uint64_t bytes, struct error *err);
 
-/*
- * An entry is published in this order: the record of an older one of that name goes, then the files
- * come from the scratch directory by rename, then the record. So a reader sees no entry or a whole
- * one.
- */
+/* As of store/cache_write.h, of the entry that is worked on. */
 int place_withdraw(const struct place *place, const char *name, struct error *err);
-/* scratch/<file> becomes <dir>/<name><suffix>, read-only as every workspace shares it, and is on
- * the disk before. */
 int place_publish(const struct place *place, const char *file, const char *name, const char *suffix,
 		  struct error *err);
 int place_record(const struct place *place, const char *name, const json_t *record,

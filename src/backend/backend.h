@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "backend/refusal.h"
+#include "backend/vm_end.h"
 #include "base/broker.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -22,15 +24,6 @@ struct vm; /* the backend's own */
 
 /* Of the workspace: where a VMM that binds sockets itself does so; there only while it runs. */
 #define VM_RUN_DIR "vmm"
-
-/* How a VM came to its end, as the VMM told it. */
-enum vm_end {
-	VM_END_POWERED_OFF, /* the guest switched itself off */
-	VM_END_RESET,	    /* panic or reboot of the guest */
-	VM_END_KILLED,	    /* we ended it */
-	VM_END_CRASHED,	    /* the VMM died or misbehaved by itself */
-	VM_END_STOPPED	    /* it stood still, unasked; the VMM has been ended since */
-};
 
 struct vm_events {
 	/* Bytes of the serial console. */
@@ -79,13 +72,20 @@ enum vm_use {
 	VM_WRITE, /* files are put on it from outside: nothing of it runs */
 };
 
+/* What a macOS guest has beside its disk. */
+struct vm_macos {
+	int hardware_model_fd, machine_identifier_fd; /* read-only; hashed */
+	int auxiliary_fd;			      /* read-write */
+};
+
 /* Everything a boot needs, opened by the caller: the backend is handed descriptors, not names.
  * The descriptors stay the caller's. */
 struct vm_boot {
 	const struct config *config;
 	const char *label;	      /* "<stateDir>/<runtimeID>", to be seen in ps */
 	enum accelerator accelerator; /* resolved, never AUTO */
-	int kernel_fd, initrd_fd;     /* the very descriptors that were hashed */
+	int kernel_fd, initrd_fd;     /* the very descriptors that were hashed; -1 with macos */
+	const struct vm_macos *macos; /* NULL: the guest is a Linux */
 	enum vm_use use;
 	int rootfs_fd; /* read-write; VM_READ: read-only; -1: the root is what initrd_fd holds */
 	int base_fd; /* read-only: the raw disk of which rootfs_fd is a layer; -1: rootfs_fd is raw
@@ -153,15 +153,31 @@ typedef void vm_balloon_fn(void *data, int64_t actual_mib, const struct error *w
 /* It is done; or why it is not. */
 typedef void vm_done_fn(void *data, const struct error *why);
 
-#define REFUSAL_PATH 64
+/* A macOS guest in the making. */
+struct macos_install {
+	const char *restore_image; /* path of an IPSW */
+	const char *directory;	   /* gets the files of contract/macos.h */
+	uint64_t disk_bytes;
+	int64_t memory_mib, cpus; /* 0: as much as the image asks for */
+};
 
-/* What a config can ask for and a backend has no way to give, on any host. The contract lists it.
- */
-struct backend_refusal {
-	const char *field;	/* its path in the config: "limits.netBytesPerSecond" */
-	const char *limitation; /* of the VMM, or of the systems that it runs on: one sentence */
-	/* Whether the config asks for it. path holds the field, and may be made more exact. */
-	bool (*asks)(const struct config *config, char path[REFUSAL_PATH]);
+/* What the restore image says of itself. */
+struct macos_image {
+	char version[32], build[32];
+	int64_t memory_mib, cpus; /* the least that its guests need */
+};
+
+/* image: once, before anything is made; NULL from then on. percent: of the installation. */
+typedef void macos_told_fn(void *data, const struct macos_image *image, int percent);
+
+/* What a macOS guest has that only its VMM can make. Both take as long as it takes. */
+struct backend_macos {
+	/* ERR_INVALID: the image is damaged; ERR_UNSUPPORTED: no guest of this host can be made of
+	 * it. What it has made until a failure is the caller's to remove. */
+	int (*install)(const struct macos_install *job, macos_told_fn *told, void *data,
+		       struct error *err);
+	/* A new machine identifier, as a file of that directory. */
+	int (*identify)(const char *directory, struct error *err);
 };
 
 struct backend {
@@ -242,7 +258,8 @@ struct backend {
 	 * descriptors of vm that they need, the VMM's pidfd first; returns how many. */
 	const struct broker_duty *share_duty, *sever_duty, *socket_duty;
 	size_t (*broker_fds)(const struct vm *vm, int fds[VM_BROKER_FDS]);
-	void (*free)(struct vm *vm); /* kills and reaps what is left; accepts NULL */
+	const struct backend_macos *macos; /* NULL: its guests are Linux alone */
+	void (*free)(struct vm *vm);	   /* kills and reaps what is left; accepts NULL */
 };
 
 extern const struct backend backend_qemu, backend_firecracker, backend_applevf;

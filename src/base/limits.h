@@ -36,6 +36,8 @@
 	X(SUPERVISOR_LOG_BYTES, 4194304, "bytes", "supervisor.log")                                \
 	X(BOOT_TCG_MS, 60000, "ms", "start to guest ready under TCG")                              \
 	X(BOOT_KVM_MS, 20000, "ms", "start to guest ready under KVM")                              \
+	X(BOOT_MACOS_MS, 300000, "ms", "start to guest ready of a macOS guest")                    \
+	X(MACOS_GUESTS, 2, "guests", "of macOS that run at once: Apple's own limit")               \
 	X(HALT_MS, 15000, "ms", "clean power-off before the VM is killed")                         \
 	X(KILL_MS, 10000, "ms", "end of every process of a workspace after a kill")                \
 	X(QMP_MS, 10000, "ms", "answer to one QMP command")                                        \
@@ -49,6 +51,7 @@
 	X(METRICS_MS, 1000, "ms", "between two lines of Firecracker's metrics that are kept")      \
 	X(CELL_MS, 10000, "ms", "a cell to be made")                                               \
 	X(VMM_END_MS, 2000, "ms", "end of a VMM or companion that should end by itself")           \
+	X(HCS_MS, 60000, "ms", "an operation of Windows' Host Compute System")                     \
 	X(PROBE_MS, 2000, "ms", "accelerator probe in all")                                        \
 	X(PROBE_LOOP_MS, 50, "ms", "a million iterations of 64-bit code under a usable KVM")       \
 	X(TIME_PUSH_MS, 60000, "ms", "wall time pushed into the guest")                            \

@@ -12,44 +12,17 @@
 #include "base/cleanup.h"
 #include "base/platform/process.h"
 
-#define SAFE_NAME_BYTES 128
+const char path_drive[] = "";
 
-char *path_join(const char *a, const char *b, struct error *err)
+bool path_is_absolute(const char *path)
 {
-	autobuf struct buf out = BUF_INIT(0);
-	size_t len = strlen(a);
-	bool a_alone = !*b, b_alone = *b == '/' || !*a;
-	const char *slash = a_alone || b_alone || a[len - 1] == '/' ? "" : "/";
-
-	if (buf_printf(&out, err, "%s%s%s", b_alone && !a_alone ? "" : a, slash, b) < 0)
-		return NULL;
-	return buf_steal_string(&out, err);
-}
-
-/* Drops empty and "." components of an absolute path, in place. */
-static void clean_path(char *path)
-{
-	char *to = path;
-
-	for (const char *from = path; *from;) {
-		from += strspn(from, "/");
-		size_t n = strcspn(from, "/");
-		if (n > 0 && !(n == 1 && from[0] == '.')) {
-			*to++ = '/';
-			memmove(to, from, n);
-			to += n;
-		}
-		from += n;
-	}
-	if (to == path)
-		*to++ = '/';
-	*to = '\0';
+	return *path == '/';
 }
 
 char *path_absolute(const char *path, struct error *err)
 {
 	autofree char *here = NULL;
-	char *joined;
+	autofree char *joined = NULL;
 
 	if (!*path) {
 		error_set(err, ERR_INVALID, "an empty path");
@@ -60,21 +33,7 @@ char *path_absolute(const char *path, struct error *err)
 		return NULL;
 	}
 	joined = path_join(here ? here : "/", path, err);
-	if (joined)
-		clean_path(joined);
-	return joined;
-}
-
-bool path_is_safe_basename(const char *name)
-{
-	size_t len = strlen(name);
-
-	if (len == 0 || len > SAFE_NAME_BYTES || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-		return false;
-	for (const unsigned char *p = (const unsigned char *)name; *p; p++)
-		if (*p < 0x20 || *p == 0x7f || *p == '/' || *p == '\\')
-			return false;
-	return true;
+	return joined ? path_clean(joined, err) : NULL;
 }
 
 char *path_of_executable_dir(struct error *err)

@@ -13,6 +13,13 @@
 
 /* "a/b", malloc'd; b absolute gives b. */
 char *path_join(const char *a, const char *b, struct error *err);
+/* Lexically cleaned ("//", "/./", trailing "/") as an absolute one; links and ".." are left alone.
+ * malloc'd. */
+char *path_clean(const char *path, struct error *err);
+/* Of this host. */
+bool path_is_absolute(const char *path);
+/* In front of one that begins with "/" it makes an absolute one of it. */
+extern const char path_drive[];
 /* Made absolute against the working directory and lexically cleaned ("//", "/./", trailing "/");
  * links and ".." are left alone. malloc'd. */
 char *path_absolute(const char *path, struct error *err);

@@ -39,6 +39,7 @@ const struct cli_command *const cli_commands[] = {
 	&cli_contract,
 	&cli_kernel,
 	&cli_image,
+	&cli_guest_bundle,
 	&cli_base,
 	&cli_pool,
 	&cli_version,

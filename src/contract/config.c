@@ -33,7 +33,7 @@ static const char *const config_keys[] = {
 	"hostname",    "disks",	     "timeoutSeconds", "network",    "vsockListeners",
 	"accelerator", "shares",     "bundles",	       "mediation",  "outputs",
 	"image",       "cgroup",     "hotplug",	       "cwd",	     "confinement",
-	"limits",      "console",    "architecture",   NULL};
+	"limits",      "console",    "architecture",   "macos",	     NULL};
 
 /* The first error in this order is the one that is told. */
 static int (*const sections[])(struct config_decode *d, struct error *err) = {
@@ -92,12 +92,16 @@ void config_bind(json_t *normalised, struct config *out)
 	const json_t *n = normalised;
 	const json_t *network = json_object_get(n, "network");
 	const json_t *limits = json_object_get(n, "limits");
+	const json_t *macos = json_object_get(n, "macos");
 
 	*out = (struct config){
 		.kernel_path = json_text(n, "kernelPath", NULL),
 		.initrd_path = json_text(n, "initrdPath", NULL),
 		.rootfs_path = json_text(n, "rootfsPath", NULL),
 		.rootfs_base = json_text(n, "rootfsBase", NULL),
+		.macos = {.hardware_model = json_text(macos, "hardwareModelPath", NULL),
+			  .auxiliary_storage = json_text(macos, "auxiliaryStoragePath", NULL),
+			  .machine_identifier = json_text(macos, "machineIdentifierPath", NULL)},
 		.state_dir = json_text(n, "stateDir", NULL),
 		.memory_mib = config_number(n, "memoryMiB"),
 		.cpu_count = config_number(n, "cpuCount"),

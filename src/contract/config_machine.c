@@ -30,20 +30,56 @@ static int decode_machine_path(struct config_decode *d, const char *key, enum js
 }
 
 /* A guest whose RAM disk is its root needs no other. */
-int decode_required_paths(struct config_decode *d, struct error *err)
+static int decode_linux_paths(struct config_decode *d, struct error *err)
 {
 	bool ram_disk = json_object_get(d->in, "initrdPath") != NULL;
-	autofree char *state_dir = NULL;
 
 	if (decode_machine_path(d, "kernelPath", JSON_REQUIRED, err) < 0 ||
-	    decode_machine_path(d, "rootfsPath", ram_disk ? JSON_OPTIONAL : JSON_REQUIRED, err) <
-		    0 ||
-	    decode_machine_path(d, "rootfsBase", JSON_OPTIONAL, err) < 0)
+	    decode_machine_path(d, "rootfsPath", ram_disk ? JSON_OPTIONAL : JSON_REQUIRED, err) < 0)
+		return -1;
+	return decode_machine_path(d, "rootfsBase", JSON_OPTIONAL, err);
+}
+
+/* It boots what is on its disk, by a firmware whose memory is the auxiliary storage. */
+static int decode_macos_paths(struct config_decode *d, const json_t *macos, struct error *err)
+{
+	static const char *const keys[] = {"hardwareModelPath", "auxiliaryStoragePath",
+					   "machineIdentifierPath", NULL};
+	static const char *const linux_keys[] = {"kernelPath", "initrdPath", "rootfsBase"};
+	json_auto_t *out = json_object();
+
+	if (d->strict && json_only_keys(macos, "config.macos", keys, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(linux_keys); i++)
+		if (json_object_get(d->in, linux_keys[i]))
+			return error_set(err, ERR_INVALID,
+					 "config.%s is a Linux guest's: leave it out, or leave out "
+					 "config.macos",
+					 linux_keys[i]);
+	for (size_t i = 0; keys[i]; i++) {
+		const char *path = NULL;
+
+		if (decode_text(macos, "config.macos", keys[i], JSON_REQUIRED, &path, err) < 0 ||
+		    json_put_string(out, keys[i], path, err) < 0)
+			return -1;
+	}
+	if (json_put(d->out, "macos", json_incref(out), err) < 0)
+		return -1;
+	return decode_machine_path(d, "rootfsPath", JSON_REQUIRED, err);
+}
+
+int decode_required_paths(struct config_decode *d, struct error *err)
+{
+	autofree char *state_dir = NULL;
+	json_t *macos = NULL;
+
+	if (json_get_object(d->in, "config", "macos", JSON_OPTIONAL, &macos, err) < 0 ||
+	    (macos ? decode_macos_paths(d, macos, err) : decode_linux_paths(d, err)) < 0)
 		return -1;
 	if (json_object_get(d->out, "rootfsBase") && !json_object_get(d->out, "rootfsPath"))
 		return error_set(err, ERR_INVALID,
 				 "config.rootfsBase needs config.rootfsPath, the layer over it");
-	state_dir = decode_absolute(d->in, "config", "stateDir", err);
+	state_dir = decode_absolute_of_host(d->in, "config", "stateDir", err);
 	if (!state_dir)
 		return -1;
 	return json_put_string(d->out, "stateDir", state_dir, err);
@@ -190,7 +226,7 @@ static int decode_cgroup(struct config_decode *d, struct error *err)
 				 "config.cgroup must be \"inherit\", \"systemd\" or the absolute "
 				 "path of a cgroup, and is \"%.200s\"",
 				 given);
-	path = decode_absolute(d->in, "config", "cgroup", err);
+	path = decode_absolute_of_host(d->in, "config", "cgroup", err);
 	if (!path)
 		return -1;
 	return json_put_string(d->out, "cgroup", path, err);
@@ -244,10 +280,10 @@ static int decode_console(struct config_decode *d, struct error *err)
 
 int decode_machine(struct config_decode *d, struct error *err)
 {
-	if (decode_initrd(d, err) < 0 || decode_architecture(d, err) < 0 ||
-	    decode_accelerator(d, err) < 0 || decode_hotplug(d, err) < 0 ||
-	    decode_confinement(d, err) < 0 || decode_console(d, err) < 0 ||
-	    decode_limits(d, err) < 0)
+	if ((json_object_get(d->out, "kernelPath") && decode_initrd(d, err) < 0) ||
+	    decode_architecture(d, err) < 0 || decode_accelerator(d, err) < 0 ||
+	    decode_hotplug(d, err) < 0 || decode_confinement(d, err) < 0 ||
+	    decode_console(d, err) < 0 || decode_limits(d, err) < 0)
 		return -1;
 	return decode_cgroup(d, err);
 }

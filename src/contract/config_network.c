@@ -140,7 +140,7 @@ static int check_allowed(struct prefix prefix, size_t i, struct error *err)
 /* The canonical form, with the length. */
 static json_t *prefix_json(struct prefix prefix)
 {
-	const struct in_addr in = {htonl(prefix.address)};
+	const struct in_addr in = {.s_addr = htonl(prefix.address)};
 	char address[INET_ADDRSTRLEN];
 
 	inet_ntop(AF_INET, &in, address, sizeof(address));

@@ -76,7 +76,7 @@ int decode_disks(struct config_decode *d, struct error *err)
 /* Never the host's root: sharing everything is sharing nothing with thought. */
 static int decode_share_path(const json_t *item, const char *path, json_t *out, struct error *err)
 {
-	autofree char *shared = decode_absolute(item, path, "path", err);
+	autofree char *shared = decode_absolute_of_host(item, path, "path", err);
 
 	if (!shared)
 		return -1;

@@ -70,21 +70,42 @@ static bool climbs(const char *path)
 	return false;
 }
 
-char *decode_absolute(const json_t *object, const char *path, const char *key, struct error *err)
+static const char *decode_path(const json_t *object, const char *path, const char *key,
+			       bool (*is_absolute)(const char *path), struct error *err)
 {
 	const char *value = NULL;
 
 	if (decode_text(object, path, key, JSON_REQUIRED, &value, err) < 0 || !value)
 		return NULL;
-	if (*value != '/')
+	if (!is_absolute(value))
 		error_set(err, ERR_INVALID, "%s.%s must be an absolute path, and is \"%.200s\"",
 			  path, key, value);
 	else if (climbs(value))
 		error_set(err, ERR_INVALID, "%s.%s must not have \"..\" in it: \"%.200s\"", path,
 			  key, value);
 	else
-		return path_absolute(value, err);
+		return value;
 	return NULL;
+}
+
+static bool begins_at_root(const char *path)
+{
+	return *path == '/';
+}
+
+char *decode_absolute(const json_t *object, const char *path, const char *key, struct error *err)
+{
+	const char *value = decode_path(object, path, key, begins_at_root, err);
+
+	return value ? path_clean(value, err) : NULL;
+}
+
+char *decode_absolute_of_host(const json_t *object, const char *path, const char *key,
+			      struct error *err)
+{
+	const char *value = decode_path(object, path, key, path_is_absolute, err);
+
+	return value ? path_absolute(value, err) : NULL;
 }
 
 static bool is_port(const char *text)

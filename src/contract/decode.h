@@ -61,8 +61,11 @@ int decode_text(const json_t *object, const char *path, const char *key, enum js
 /* The same, and one of count names; *index says which. */
 int decode_choice(const json_t *object, const char *path, const char *key, enum json_need need,
 		  const char *const *names, size_t count, size_t *index, struct error *err);
-/* Required, and absolute without "..": a new cleaned string. */
+/* Required, and absolute without "..": a new cleaned string. Of the guest, and of the host, whose
+ * system says what is absolute. */
 char *decode_absolute(const json_t *object, const char *path, const char *key, struct error *err);
+char *decode_absolute_of_host(const json_t *object, const char *path, const char *key,
+			      struct error *err);
 /* The same, and "host:port" or "[v6]:port". */
 int decode_host_port(const json_t *object, const char *path, const char *key, enum json_need need,
 		     const char **text, struct error *err);

@@ -7,7 +7,7 @@
 const struct contract_backend contract_backends[] = {
 	{.name = "apple-vf", .packed = true, .hotplug = true},
 	{.name = "firecracker"},
-	{.name = "windows-hyperv"},
+	{.name = "windows-hyperv", .packed = true},
 	{.name = "qemu", .layers = true, .packed = true, .hotplug = true},
 	{0},
 };

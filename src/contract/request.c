@@ -42,7 +42,7 @@ static int decode_state_dir(const json_t *json, struct config *out, struct error
 
 	if (config_known_keys(json, err) < 0)
 		return -1;
-	state_dir = decode_absolute(json, "config", "stateDir", err);
+	state_dir = decode_absolute_of_host(json, "config", "stateDir", err);
 	if (!state_dir || json_put_string(normalised, "stateDir", state_dir, err) < 0)
 		return -1;
 	*out = (struct config){

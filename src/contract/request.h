@@ -49,14 +49,20 @@ struct identity {
 };
 
 /* Strings and arrays are borrowed from `normalised`. Arrays and objects that are empty are NULL. */
+/* What a macOS guest has in the place of a kernel. */
+struct macos_paths {
+	const char *hardware_model, *auxiliary_storage, *machine_identifier;
+};
+
 struct config {
-	const char *kernel_path;
-	const char *initrd_path; /* default kernel_path + ".initrd" */
-	const char *rootfs_path; /* NULL: the RAM disk of initrd_path is the root */
-	const char *rootfs_base; /* rootfs_path is a layer over this raw disk; NULL: it is raw */
-	const char *state_dir;	 /* absolute */
-	int64_t memory_mib;	 /* default 512 */
-	int64_t cpu_count;	 /* 0: the request leaves it open; see config_settle_cpus() */
+	const char *kernel_path;  /* NULL: of a macOS guest */
+	const char *initrd_path;  /* default kernel_path + ".initrd" */
+	const char *rootfs_path;  /* NULL: the RAM disk of initrd_path is the root */
+	const char *rootfs_base;  /* rootfs_path is a layer over this raw disk; NULL: it is raw */
+	struct macos_paths macos; /* all NULL: the guest is a Linux; kernel_path else */
+	const char *state_dir;	  /* absolute */
+	int64_t memory_mib;	  /* default 512 */
+	int64_t cpu_count;	  /* 0: the request leaves it open; see config_settle_cpus() */
 	enum architecture architecture; /* default: the host's */
 	enum accelerator accelerator;
 	enum network_mode network_mode; /* default nat */

@@ -27,7 +27,7 @@ void response_free(struct response *response)
 		&response->verification,  &response->readiness,	  &response->result,
 		&response->artifacts,	  &response->mediation,	  &response->network,
 		&response->shared_anyway, &response->confinement, &response->console_mode,
-		&response->architecture,  &response->term,
+		&response->architecture,  &response->term,	  &response->hvsocket,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++) {
@@ -85,6 +85,7 @@ json_t *response_build(enum command command, const struct response *response)
 		{"architecture", BLOCK_READINESS, response->architecture},
 		{"confinement", BLOCK_READINESS, response->confinement},
 		{"consoleMode", BLOCK_READINESS, response->console_mode},
+		{"hvSocket", BLOCK_READINESS, response->hvsocket},
 	};
 	json_auto_t *answer = json_object();
 

@@ -27,6 +27,7 @@ struct response {
 	json_t *confinement;   /* only where it is none of a cell */
 	json_t *architecture;  /* the machine's */
 	json_t *console_mode;  /* only while there is a console */
+	json_t *hvsocket;      /* where a machine of Hyper-V's is reached, while it runs */
 	json_t *term;	       /* of a session that was given an end: members of the answer */
 };
 void response_free(struct response *response);

@@ -236,6 +236,19 @@ static int fill_image(struct cache_image *image, const char *dir, const char *na
 	return copy_member(&image->user, user, err) < 0 ? -1 : fill_imported(image, record, err);
 }
 
+int cache_record_check(enum cache_part part, const char *name, const json_t *record,
+		       struct error *err)
+{
+	struct cache_kernel kernel = {0};
+	struct cache_image image = {0};
+	int result = part == CACHE_KERNELS ? fill_kernel(&kernel, "/", name, record, err)
+					   : fill_image(&image, "/", name, record, err);
+
+	cache_kernel_free(&kernel);
+	cache_image_free(&image);
+	return result;
+}
+
 void cache_kernel_free(struct cache_kernel *k)
 {
 	free(k->name);

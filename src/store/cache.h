@@ -97,6 +97,10 @@ enum cache_part { CACHE_KERNELS, CACHE_IMAGES };
 /* "<cache_dir>/kernels" or "<cache_dir>/images", malloc'd; not made. */
 char *cache_subdir(enum cache_part part, struct error *err);
 
+/* Whether a record from elsewhere would be one of the cache's. */
+int cache_record_check(enum cache_part part, const char *name, const json_t *record,
+		       struct error *err);
+
 /* An absent cache is an empty list. A record that cannot be read is ERR_IO and names the file. */
 int cache_kernels(struct cache_kernels *out, struct error *err);
 int cache_images(struct cache_images *out, struct error *err);

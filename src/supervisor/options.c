@@ -39,6 +39,8 @@ static const struct option_row rows[] = {
 	{"remove", NULL, option_given, AT(remove), "run: remove the workspace when all is over"},
 	{"print-capabilities", NULL, option_given, AT(capabilities),
 	 "print what this backend does, and read no request"},
+	{"macos", NULL, option_given, AT(macos),
+	 "make the files of a macOS guest: read one job from stdin, a line, and end with it"},
 	{"reader", NULL, option_given, AT(reader),
 	 "run: mount the root disk for files to be read from it, and run nothing of it"},
 	{"writer", NULL, option_given, AT(writer),

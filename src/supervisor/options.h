@@ -13,6 +13,7 @@ struct options {
 	bool attach;	   /* the workload waits for a client on the agent's port */
 	bool remove;	   /* the workspace goes when all is over */
 	bool capabilities; /* print what this backend does, and read no request */
+	bool macos;	   /* make the files of a macOS guest, by a job on stdin */
 	bool reader;	   /* the root disk is looked at from outside: VM_READ */
 	bool writer;	   /* ... and written to: VM_WRITE */
 	bool full;	   /* inspect hashes the root file system anew */

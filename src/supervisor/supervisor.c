@@ -21,6 +21,7 @@
 #include "supervisor/capabilities.h"
 #include "supervisor/commands/record.h"
 #include "supervisor/live/live.h"
+#include "supervisor/macos_job.h"
 
 static command_fn *const command_functions[COMMAND_COUNT] = {
 	[COMMAND_HOST] = cmd_host,
@@ -223,6 +224,8 @@ int supervisor_main(const struct backend *backend, int argc, char **argv)
 	}
 	if (options.capabilities)
 		return show_capabilities(backend);
+	if (options.macos)
+		return macos_job_main(backend);
 	if (options.help)
 		return show_help(backend);
 	if (options.version)

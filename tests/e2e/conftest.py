@@ -257,12 +257,13 @@ class Host:
         return done.returncode, answer, done.stderr.decode(errors="replace")
 
     def config(self, **changes):
-        """The full config of a plain workspace: default kernel, its own copy of busybox."""
+        """The full config of a plain workspace: default kernel, its own copy of busybox. None leaves a field out."""
         kernel = default_kernel(self)
         self.state.mkdir(mode=0o700, exist_ok=True)
-        return {"kernelPath": kernel["path"], "rootfsPath": str(self.disk()),
-                "stateDir": str(self.state), "memoryMiB": 256, "cpuCount": 1,
-                "network": {"mode": "isolated"}, **changes}
+        whole = {"kernelPath": kernel["path"], "rootfsPath": str(self.disk()),
+                 "stateDir": str(self.state), "memoryMiB": 256, "cpuCount": 1,
+                 "network": {"mode": "isolated"}, **changes}
+        return {key: value for key, value in whole.items() if value is not None}
 
     def disk(self, name="root.ext4"):
         path = self.base / name

@@ -101,6 +101,7 @@ CLI = {"balloon": "control-sock-answer", "list": "cli-list", "doctor": "cli-doct
        "audit verify": "cli-audit-verify", "audit list": "cli-audit-list",
        "session destroy": "cli-named", "session exec": "cli-exec", "session share": "cli-session-share",
        "session quota": "cli-session-quota", "session gc": "cli-gc", "pool": "cli-pools",
+       "guest-bundle make": "cli-guest-bundle", "guest-bundle import": "cli-guest-bundle",
        "kernel list": "cli-kernel-list", "image list": "cli-image-list",
        "kernel verify": "cli-verify", "image verify": "cli-verify", "kernel install": "cli-artifact",
        "kernel build": "cli-artifact", "kernel refresh": "cli-artifact", "image build": "cli-artifact",

@@ -82,7 +82,10 @@ def test_unlisted_commands_are_refused_and_listed_ones_are_not(host):
         assert unsupported == (command not in listed), answer
 
 
+MACOS = {"kernelPath": None, "macos": {"hardwareModelPath": "/nonexistent", "auxiliaryStoragePath": "/nonexistent",
+                                       "machineIdentifierPath": "/nonexistent"}}
 ASKING = {
+    "macos": MACOS,
     "disks": {"disks": [{"name": "d", "path": "/nonexistent", "mountpoint": "/d", "mode": "ro"}]},
     "shares": {"shares": [{"tag": "t", "path": "/nonexistent", "mountpoint": "/d", "mode": "ro"}]},
     "bundles": {"bundles": [{"name": "b", "path": "/nonexistent", "mountpoint": "/b"}]},
@@ -137,6 +140,9 @@ REFUSED = {
     "hotplug": ASKING["hotplug"],
     "limits.diskBytesPerSecond": {"limits": {"diskBytesPerSecond": 1}, "disks": [{**ASKING["disks"]["disks"][0], "mode": "rw"}]},
     "limits.diskOpsPerSecond": {"limits": {"diskOpsPerSecond": 1}, "disks": [{**ASKING["disks"]["disks"][0], "mode": "rw"}]},
+    "macos": MACOS,
+    **{field: {**MACOS, **ASKING[field]} for field in ("disks", "bundles", "console", "network.portForwards")},
+    "command": {**MACOS, "command": ["true"]},
     "network.allow": ASKING["network.allow"],
     "rootfsBase": {"rootfsBase": "/nonexistent"},
     "shares": ASKING["shares"],

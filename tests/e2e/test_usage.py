@@ -76,6 +76,8 @@ kernel: create --kernel NAME w
 kernel: base create --kernel NAME w
 kernel: kernel verify NAME
 initrd: run --initrd NAME -- true
+kernel: guest-bundle make --kernel NAME /nowhere/bundle
+image: guest-bundle make --image NAME /nowhere/bundle
 """.strip().splitlines()
 # Words without which the command is wrong for another reason; numbers stand in front of them.
 NEEDED = {"run": "-- true", "create": "w", "exec": "w -- true", "connect": "w --send true", "cp": "w:/a b", "artifacts": "get w a b",
@@ -119,7 +121,7 @@ def test_a_bad_name(host, row):
 def test_every_command_that_takes_a_name_is_above(host):
     rows = [row.split(": ", 1)[1] for row in NAMES + EMPTY]
     nameless = {"list", "doctor", "host", "profiles", "contract", "version", "help", "kernel build", "kernel refresh",
-                "session gc", "pool status", *(c for c in leaves() if c.endswith(" list"))}
+                "session gc", "pool status", "guest-bundle import", *(c for c in leaves() if c.endswith(" list"))}
     assert {c for c in leaves() if not any(f"{row} ".startswith(f"{c} ") for row in rows)} == nameless
 
 

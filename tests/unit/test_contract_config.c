@@ -360,6 +360,23 @@ static void differences_are_named(void **state)
 	}
 }
 
+static void a_macos_guest(void **state)
+{
+	struct request request = decode(
+		"\"macos\":{\"machineIdentifierPath\":\"/i\",\"hardwareModelPath\":\"/h\","
+		"\"auxiliaryStoragePath\":\"/a\"},\"rootfsPath\":\"/r\",\"stateDir\":\"/s\"");
+	const struct config *c = &request.config;
+
+	(void)state;
+	assert_string_equal(c->macos.hardware_model, "/h");
+	assert_string_equal(c->macos.auxiliary_storage, "/a");
+	assert_string_equal(c->macos.machine_identifier, "/i");
+	assert_string_equal(c->rootfs_path, "/r");
+	assert_null(c->kernel_path);
+	assert_null(c->initrd_path);
+	request_free(&request);
+}
+
 static void another_spelling_of_the_state_directory(void **state)
 {
 	struct request given = decode(LEAST);
@@ -391,6 +408,7 @@ int main(void)
 		cmocka_unit_test(a_record_knows_no_host),
 		cmocka_unit_test(a_damaged_record_is_refused),
 		cmocka_unit_test(differences_are_named),
+		cmocka_unit_test(a_macos_guest),
 		cmocka_unit_test(another_spelling_of_the_state_directory),
 	};
 

@@ -65,6 +65,41 @@ static void disk_by_serial(void **state)
 	assert_int_equal(system(command), 0);
 }
 
+/* Hyper-V's: "sda" may be any of them, the unit is the host's word. */
+static void disk_by_its_place(void **state)
+{
+	static const char *const links[][2] = {{"sda", "../../../1:0:0:2"},
+					       {"sdb", "../../../0:0:0:0"},
+					       {"sdc", "../../../0:0:0:12"},
+					       {"sdd", "../../../0:0:0:x"},
+					       {"nvme0n1", "../../../0:0:0:3"}};
+	char sys[] = "/tmp/microagent-unit-XXXXXX", path[128];
+	char name[BLOCKDEV_NAME] = "untouched";
+
+	(void)state;
+	assert_non_null(mkdtemp(sys));
+	assert_false(blockdev_at(sys, 0, name));
+	snprintf(path, sizeof(path), "%s/block", sys);
+	assert_int_equal(mkdir(path, 0755), 0);
+	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++) {
+		make_disk(sys, links[i][0], NULL);
+		snprintf(path, sizeof(path), "%s/block/%s/device", sys, links[i][0]);
+		assert_int_equal(symlink(links[i][1], path), 0);
+	}
+	assert_false(blockdev_at(sys, 1, name));
+	assert_false(blockdev_at(sys, 3, name));
+	assert_string_equal(name, "untouched");
+	assert_true(blockdev_at(sys, 0, name));
+	assert_string_equal(name, "sdb");
+	assert_true(blockdev_at(sys, 12, name));
+	assert_string_equal(name, "sdc");
+	make_disk(sys, "vdc", "whatever");
+	assert_true(blockdev_at(sys, 2, name));
+	assert_string_equal(name, "vdc");
+	snprintf(path, sizeof(path), "rm -rf %s", sys);
+	assert_int_equal(system(path), 0);
+}
+
 /* --- netlink messages, put together as the kernel does --------------------------------------- */
 
 static size_t attr_begin(struct buf *b, uint16_t type)
@@ -253,6 +288,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(disk_by_serial),
+		cmocka_unit_test(disk_by_its_place),
 		cmocka_unit_test(acpi_group),
 		cmocka_unit_test(acpi_button),
 		cmocka_unit_test(a_power_key_is_told_from_others),

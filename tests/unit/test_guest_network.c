@@ -7,6 +7,7 @@
 
 #include "guest/machine/dhcp.h"
 #include "guest/machine/network.h"
+#include "guest/machine/pnp.h"
 
 #define TRANSACTION 0x12345678u
 
@@ -29,22 +30,6 @@ static void addresses_are_decoded(void **state)
 	assert_int_equal(n.mtu, 65520);
 	network_resolv_conf(&n, text, sizeof(text));
 	assert_string_equal(text, "nameserver 10.0.2.3\nnameserver 10.0.2.4\n");
-}
-
-static void the_kernel_s_own_dhcp_is_read(void **state)
-{
-	struct network n = {.dhcp = true};
-
-	(void)state;
-	assert_true(network_read_pnp("#PROTO: DHCP\ndomain lan\nnameserver 192.168.64.1\n"
-				     "nameserver x\nnameserver 8.8.8.8\nbootserver 192.168.64.1\n",
-				     &n));
-	assert_int_equal(n.ndns, 2);
-	assert_int_equal(n.dns[0].s_addr, htonl(0xc0a84001));
-	assert_true(network_read_pnp("#PROTO: DHCP\n", &n));
-	assert_int_equal(n.ndns, 0);
-	assert_false(network_read_pnp("#MANUAL\n", &n));
-	assert_false(network_read_pnp("", &n));
 }
 
 static void wrong_addresses_are_refused(void **state)
@@ -166,16 +151,105 @@ static void answers_to_others_are_passed_over(void **state)
 	assert_int_equal(dhcp_read(bytes, len, TRANSACTION, mac, &got, &err), -1);
 }
 
+/* --- what the kernel was told ----------------------------------------------------------------- */
+
+static void resolv_conf_of(const char *pnp, char out[512])
+{
+	struct network n = {0};
+
+	assert_true(pnp_read(pnp, &n));
+	assert_in_range(n.ndns, 0, NETWORK_DNS_MAX);
+	network_resolv_conf(&n, out, 512);
+}
+
+static void names_of_the_kernels_lease(void **state)
+{
+	char text[512];
+
+	(void)state;
+	resolv_conf_of("#PROTO: DHCP\ndomain lan.example\nnameserver 10.0.2.3\n"
+		       "nameserver 10.0.2.4\nbootserver 10.0.2.2\n",
+		       text);
+	assert_string_equal(text, "search lan.example\nnameserver 10.0.2.3\nnameserver 10.0.2.4\n");
+	resolv_conf_of("#PROTO: DHCP\n", text);
+	assert_string_equal(text, "");
+	/* The C library reads three. */
+	resolv_conf_of("#PROTO: DHCP\nnameserver 9.9.9.1\nnameserver 9.9.9.2\nnameserver 9.9.9.3\n"
+		       "nameserver 9.9.9.4",
+		       text);
+	assert_string_equal(text, "nameserver 9.9.9.1\nnameserver 9.9.9.2\nnameserver 9.9.9.3\n");
+}
+
+static void a_kernel_that_has_asked_nobody(void **state)
+{
+	static const char *const without[] = {"", "#MANUAL\n", "#PROTO:", "nameserver 1.2.3.4\n",
+					      "#MANUAL\nnameserver 1.2.3.4\n"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(without) / sizeof(*without); i++) {
+		struct network n = {.ndns = 7, .domain = "untouched"};
+
+		assert_false(pnp_read(without[i], &n));
+		assert_int_equal(n.ndns, 7);
+		assert_string_equal(n.domain, "untouched");
+	}
+}
+
+static void names_that_are_none_are_left_out(void **state)
+{
+	char domain[600], text[512];
+
+	(void)state;
+	resolv_conf_of(
+		"#PROTO: DHCP\ndomain a b\nnameserver 1.2.3\nnameserver \nnameserver  1.2.3.4\n"
+		"nameserver 1.2.3.4 5\nnameserver 4.3.2.1\n",
+		text);
+	assert_string_equal(text, "nameserver 4.3.2.1\n");
+	resolv_conf_of("#PROTO: DHCP\ndomain \ndomain x;options\ndomain \x1b[2J\n", text);
+	assert_string_equal(text, "");
+	for (size_t len = 250; len < 260; len++) {
+		snprintf(domain, sizeof(domain), "#PROTO: DHCP\ndomain %0*d\n", (int)len, 0);
+		resolv_conf_of(domain, text);
+		assert_int_equal(strlen(text) > 0, len < NETWORK_DOMAIN);
+	}
+}
+
+/* As of a_server_that_lies. */
+static void a_lease_that_lies(void **state)
+{
+	static const char whole[] = "#PROTO: DHCP\ndomain lan.example\nnameserver 10.0.2.3\n"
+				    "nameserver 10.0.2.4\nbootserver 10.0.2.2\n";
+	char text[512];
+	struct network n;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(whole); i++)
+		for (unsigned v = 0; v < 256; v++) {
+			char *copy = malloc(sizeof(whole));
+
+			memcpy(copy, whole, sizeof(whole));
+			copy[i] = i + 1 < sizeof(whole) ? (char)v : '\0';
+			n = (struct network){0};
+			if (pnp_read(copy, &n))
+				network_resolv_conf(&n, text, sizeof(text));
+			assert_in_range(n.ndns, 0, NETWORK_DNS_MAX);
+			free(copy);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(addresses_are_decoded),
-		cmocka_unit_test(the_kernel_s_own_dhcp_is_read),
 		cmocka_unit_test(wrong_addresses_are_refused),
 		cmocka_unit_test(an_offer_is_read),
 		cmocka_unit_test(a_request_names_the_offer),
 		cmocka_unit_test(a_server_that_lies),
 		cmocka_unit_test(answers_to_others_are_passed_over),
+		cmocka_unit_test(names_of_the_kernels_lease),
+		cmocka_unit_test(a_kernel_that_has_asked_nobody),
+		cmocka_unit_test(names_that_are_none_are_left_out),
+		cmocka_unit_test(a_lease_that_lies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -223,8 +223,8 @@ static void metadata_of_a_later_version(void **state)
 	struct rig *rig = *state;
 	struct base base = BASE_NONE;
 
-	put_metadata(rig, edited(rig, NULL, "format", json_integer(2)));
-	assert_fails(open_base(rig, "web", BASE_SHARED, &base, &err), ERR_UNSUPPORTED, "format 2");
+	put_metadata(rig, edited(rig, NULL, "format", json_integer(3)));
+	assert_fails(open_base(rig, "web", BASE_SHARED, &base, &err), ERR_UNSUPPORTED, "format 3");
 }
 
 static void metadata_that_is_no_json(void **state)
@@ -258,8 +258,10 @@ static void the_files_of_a_base(void **state)
 	assert_string_equal(files[BASE_FILE_LAYER].path,
 			    at(rig, "bases/web-v1.bundle/overlay.qcow2"));
 	assert_string_equal(files[BASE_FILE_KERNEL].path + strlen(rig->root), "/vmlinux");
-	for (size_t i = 0; i < BASE_FILES; i++)
+	for (size_t i = 0; i <= BASE_FILE_LAYER; i++)
 		assert_int_equal(strlen(files[i].sha256), 64);
+	for (size_t i = BASE_FILE_LAYER + 1; i < BASE_FILES; i++)
+		assert_null(files[i].path);
 	base_files_free(files);
 	json_object_del(base.metadata, "layer");
 	assert_ok(base_files(&base, files, &err));
@@ -366,7 +368,7 @@ static void a_verification_tells_each_file(void **state)
 	json_auto_t *good = microagent_base_verify(rig->agent, "web", NULL), *bad = NULL;
 
 	assert_true(json_is_true(json_object_get(good, "ok")));
-	assert_int_equal(json_array_size(json_object_get(good, "checks")), BASE_FILES + 2);
+	assert_int_equal(json_array_size(json_object_get(good, "checks")), BASE_FILE_LAYER + 3);
 	unseal(rig);
 	assert_int_equal(unlink(at(rig, "bases/web-v1.bundle/disk.img")), 0);
 	put(at(rig, "bases/web-v1.bundle/disk.img"), "another");

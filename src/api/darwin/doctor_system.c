@@ -10,12 +10,8 @@
 static void check_accelerator(const struct microagent *agent, const json_t *host,
 			      struct finding *out)
 {
-	bool had = json_is_true(json_object_get(host, "virtualizationSupported"));
-
 	(void)agent;
-	/* There is one, and where it is not had nothing of this host's mends it. */
-	finding_detail(out, had ? VERDICT_OK : VERDICT_FAILED, "%s",
-		       json_text(host, "acceleratorReason", "the supervisor does not say"));
+	doctor_platform(host, out);
 }
 
 static void check_confinement(const struct microagent *agent, const json_t *host,

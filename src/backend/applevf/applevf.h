@@ -129,6 +129,7 @@ int applevf_check_host(const struct vz_host *host, struct error *err);
 /* The same for a bridge. */
 int applevf_check_bridge(const struct vz_host *host, struct error *err);
 extern const struct backend_refusal applevf_refusals[];
+extern const struct backend_macos applevf_macos;
 
 /* host.c */
 int applevf_host(struct backend_host *out, struct error *err);

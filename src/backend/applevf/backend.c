@@ -29,5 +29,6 @@ const struct backend backend_applevf = {
 	.share_attach = applevf_share_attach,
 	.share_detach = applevf_share_detach,
 	.sever = applevf_sever,
+	.macos = &applevf_macos,
 	.free = applevf_free,
 };

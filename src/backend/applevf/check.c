@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backend/applevf/applevf.h"
+#include "backend/applevf/vz_macos.h"
 #include "backend/parts/bounds.h"
 #include "base/architecture.h"
 
@@ -100,12 +101,14 @@ int applevf_check(const struct config *config, struct error *err)
 	    check_memory(config, &host, err) < 0 || check_cpus(config, &host, err) < 0 ||
 	    check_network(config, &host, err) < 0)
 		return -1;
+	if (config->macos.hardware_model && vz_macos_check(err) < 0)
+		return error_prefix(err, "config.macos");
 	return ask_framework(config, &host, err);
 }
 
 /* --- what no machine of it can have ----------------------------------------------------------- */
 
-static bool asks_cgroup(const struct config *c, char path[REFUSAL_PATH])
+static bool vf_asks_cgroup(const struct config *c, char path[REFUSAL_PATH])
 {
 	(void)path;
 	return c->cgroup != NULL;
@@ -117,13 +120,13 @@ static bool asks_other_architecture(const struct config *c, char path[REFUSAL_PA
 	return c->architecture != architecture_of_host();
 }
 
-static bool asks_accelerator(const struct config *c, char path[REFUSAL_PATH])
+static bool vf_asks_accelerator(const struct config *c, char path[REFUSAL_PATH])
 {
 	(void)path;
 	return c->accelerator != ACCELERATOR_AUTO;
 }
 
-static bool asks_confinement(const struct config *c, char path[REFUSAL_PATH])
+static bool vf_asks_confinement(const struct config *c, char path[REFUSAL_PATH])
 {
 	(void)path;
 	return c->confinement == CONFINEMENT_SECCOMP;
@@ -159,6 +162,46 @@ static bool asks_net_rate(const struct config *c, char path[REFUSAL_PATH])
 	return c->limits.net_bytes != 0;
 }
 
+/* --- what no macOS guest can have ------------------------------------------------------------- */
+
+static bool is_macos(const struct config *c)
+{
+	return c->macos.hardware_model != NULL;
+}
+
+static bool asks_macos_command(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return is_macos(c) && c->command;
+}
+
+static bool asks_macos_disks(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return is_macos(c) && json_array_size(c->disks) > 0;
+}
+
+static bool asks_macos_bundles(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return is_macos(c) && json_array_size(c->bundles) > 0;
+}
+
+static bool asks_macos_console(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return is_macos(c) && c->console_shell;
+}
+
+static bool asks_macos_forwards(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return is_macos(c) && json_array_size(c->port_forwards) > 0;
+}
+
+#define NO_EXT4 "a macOS guest (config.macos) does not know ext4, the file system of these disks"
+#define MACOS_AGENT "the agent of a macOS guest (config.macos) "
+
 #define NO_DISK_RATE "Virtualization.framework has no rates for disks"
 
 const struct backend_refusal applevf_refusals[] = {
@@ -168,13 +211,13 @@ const struct backend_refusal applevf_refusals[] = {
 	{"accelerator",
 	 "Virtualization.framework is the one accelerator of a Mac: there is no KVM, and it "
 	 "emulates no processor",
-	 asks_accelerator},
+	 vf_asks_accelerator},
 	{"confinement",
 	 "the machine is in its supervisor's own process, which macOS alone confines: there are no "
 	 "cells and no lists of system calls",
-	 asks_confinement},
+	 vf_asks_confinement},
 	{"rootfsBase", "Virtualization.framework's disks are raw: it reads no layers", asks_base},
-	{"cgroup", "macOS has no cgroups", asks_cgroup},
+	{"cgroup", "macOS has no cgroups", vf_asks_cgroup},
 	{"network.allow",
 	 "what goes through Virtualization.framework's NAT is not seen by microagent, and no "
 	 "prefix "
@@ -184,5 +227,11 @@ const struct backend_refusal applevf_refusals[] = {
 	{"limits.diskOpsPerSecond", NO_DISK_RATE, asks_disk_op_rate},
 	{"limits.netBytesPerSecond", "Virtualization.framework has no rates for networks",
 	 asks_net_rate},
+	{"command", MACOS_AGENT "runs what it is asked to, and nothing by itself",
+	 asks_macos_command},
+	{"disks", NO_EXT4, asks_macos_disks},
+	{"bundles", NO_EXT4, asks_macos_bundles},
+	{"console", MACOS_AGENT "keeps no shell on its console", asks_macos_console},
+	{"network.portForwards", MACOS_AGENT "publishes no ports", asks_macos_forwards},
 	{0},
 };

@@ -12,9 +12,9 @@
 #define STAND_IN                                                                             \
 	"this is no Virtualization.framework but tests' stand-in for one: its machines are " \
 	"emulated, and nothing that is seen of them was seen on a Mac"
-#define UNTESTED                                                                           \
-	"written from Apple's documentation and tried with a stand-in: nobody has run it " \
-	"on a Mac yet"
+#define UNTESTED                                                                            \
+	"written from Apple's documentation and tried with a stand-in: nobody has run it, " \
+	"or a macOS guest of it, on a Mac yet"
 
 void applevf_host_free(struct backend_host *host)
 {

@@ -135,18 +135,32 @@ static int put_open_shares(const struct vm_boot *boot, struct plan *out, struct 
 	return 0;
 }
 
-int plan_of_boot(const struct vm_boot *boot, struct plan *out, struct error *err)
+static int put_linux(const struct vm_boot *boot, struct plan *out, struct error *err)
 {
-	const struct config *config = boot->config;
-
-	if (begin_plan(boot, config, out, err) < 0)
-		return -1;
 	out->kernel = file_name(boot->kernel_fd, err);
 	out->initrd = out->kernel ? file_name_or_copy(boot->initrd_fd, boot->workspace_fd,
 						      INITRD_COPY, err)
 				  : NULL;
-	if (!out->initrd || put_open_disks(boot, out, err) < 0 ||
-	    put_open_shares(boot, out, err) < 0)
+	return out->initrd ? 0 : -1;
+}
+
+static int put_macos(const struct vm_macos *macos, struct plan *out, struct error *err)
+{
+	out->macos.hardware_model = file_name(macos->hardware_model_fd, err);
+	out->macos.machine_identifier =
+		out->macos.hardware_model ? file_name(macos->machine_identifier_fd, err) : NULL;
+	out->macos.auxiliary =
+		out->macos.machine_identifier ? file_name(macos->auxiliary_fd, err) : NULL;
+	return out->macos.auxiliary ? 0 : error_prefix(err, "config.macos");
+}
+
+int plan_of_boot(const struct vm_boot *boot, struct plan *out, struct error *err)
+{
+	const struct config *config = boot->config;
+
+	if (begin_plan(boot, config, out, err) < 0 ||
+	    (boot->macos ? put_macos(boot->macos, out, err) : put_linux(boot, out, err)) < 0 ||
+	    put_open_disks(boot, out, err) < 0 || put_open_shares(boot, out, err) < 0)
 		return -1;
 	put_spare_share(config, boot->use == VM_RUN, out);
 	out->ports = boot->host_ports;
@@ -189,6 +203,10 @@ int plan_of_config(const struct config *config, struct plan *out, struct error *
 		return -1;
 	out->kernel = name_that_is_there(config->kernel_path, R_OK);
 	out->initrd = name_that_is_there(config->initrd_path, R_OK);
+	out->macos = (struct plan_macos){
+		.hardware_model = name_that_is_there(config->macos.hardware_model, R_OK),
+		.machine_identifier = name_that_is_there(config->macos.machine_identifier, R_OK),
+		.auxiliary = name_that_is_there(config->macos.auxiliary_storage, R_OK | W_OK)};
 	put_named_disks(config, out);
 	json_array_foreach(config->shares, i, item)
 	{
@@ -201,8 +219,17 @@ int plan_of_config(const struct config *config, struct plan *out, struct error *
 	return 0;
 }
 
+bool plan_is_whole(const struct plan *plan)
+{
+	return plan->kernel || (plan->macos.hardware_model && plan->macos.machine_identifier &&
+				plan->macos.auxiliary && plan->disk_count > 0);
+}
+
 void plan_free(struct plan *plan)
 {
+	free(plan->macos.hardware_model);
+	free(plan->macos.machine_identifier);
+	free(plan->macos.auxiliary);
 	free(plan->kernel);
 	free(plan->initrd);
 	free(plan->command_line);

@@ -24,9 +24,16 @@ struct plan_share {
 	bool read_only;
 };
 
+/* In the place of a kernel. */
+struct plan_macos {
+	char *hardware_model, *machine_identifier;
+	char *auxiliary; /* the guest writes to it */
+};
+
 struct plan {
-	char *kernel, *initrd;
+	char *kernel, *initrd; /* NULL: of a macOS guest */
 	char *command_line;
+	struct plan_macos macos; /* all NULL: of a Linux */
 	int64_t memory_mib, cpus;
 	struct plan_disk *disks; /* the root first, where it is one */
 	size_t disk_count;
@@ -51,6 +58,8 @@ int plan_of_boot(const struct vm_boot *boot, struct plan *out, struct error *err
 /* For `check`: the same with the names of the config, of which those that are not there are passed
  * over: that is for others to say. */
 int plan_of_config(const struct config *config, struct plan *out, struct error *err);
+/* Whether all that the framework must have to judge it is there. */
+bool plan_is_whole(const struct plan *plan);
 void plan_free(struct plan *plan);
 
 #endif

@@ -31,7 +31,7 @@ static char *find_given(const struct vm *vm, bool read_only, struct error *err)
 	return fd < 0 ? NULL : file_name(fd, err);
 }
 
-static int may_take_directory(const struct vm *vm, const struct vm_share *share, struct error *err)
+static int may_take_share(const struct vm *vm, const struct vm_share *share, struct error *err)
 {
 	if (!vm->pluggable || vm->severing || vm->ending)
 		return error_set(err, ERR_CONFLICT, "the machine takes no directory");
@@ -49,7 +49,7 @@ int applevf_share_attach(struct vm *vm, const struct vm_share *share, vm_share_f
 {
 	autofree char *path = NULL;
 
-	if (may_take_directory(vm, share, err) < 0)
+	if (may_take_share(vm, share, err) < 0)
 		return -1;
 	path = find_given(vm, share->read_only, err);
 	if (!path)

@@ -40,7 +40,7 @@ int vz_check_interface(const char *name, struct error *err);
 /* --- what a machine is made of: vz_configuration.m -------------------------------------------- */
 
 /* Whether the framework would make a machine of it, by its own word. What has no path is left out,
- * and without a kernel nothing is asked. */
+ * and of what is not whole nothing is asked. */
 int vz_check(const struct plan *plan, struct error *err);
 
 /* --- a machine: vz.m -------------------------------------------------------------------------- */

@@ -32,8 +32,7 @@ VZSingleDirectoryShare *vz_directory(const char *path, bool read_only)
 
 /* developer.apple.com/documentation/virtualization/vzlinuxbootloader: with the generic platform and
  * no other. */
-static int put_platform(VZVirtualMachineConfiguration *machine, const struct plan *plan,
-			struct error *err)
+static void put_linux_platform(VZVirtualMachineConfiguration *machine, const struct plan *plan)
 {
 	VZLinuxBootLoader *loader =
 		[[[VZLinuxBootLoader alloc] initWithKernelURL:url_of(plan->kernel)] autorelease];
@@ -41,9 +40,16 @@ static int put_platform(VZVirtualMachineConfiguration *machine, const struct pla
 	[loader setCommandLine:string_of(plan->command_line)];
 	if (plan->initrd)
 		[loader setInitialRamdiskURL:url_of(plan->initrd)];
-	(void)err;
 	[machine setBootLoader:loader];
 	[machine setPlatform:[[[VZGenericPlatformConfiguration alloc] init] autorelease]];
+}
+
+static int put_platform(VZVirtualMachineConfiguration *machine, const struct plan *plan,
+			struct error *err)
+{
+	if (!plan->kernel)
+		return vz_put_macos(machine, &plan->macos, err);
+	put_linux_platform(machine, plan);
 	return 0;
 }
 
@@ -225,9 +231,10 @@ VZVirtualMachineConfiguration *vz_configuration(const struct plan *plan, struct 
 
 int vz_check(const struct plan *plan, struct error *err)
 {
-	VZVirtualMachineConfiguration *machine = plan->kernel ? vz_configuration(plan, err) : nil;
+	bool whole = plan_is_whole(plan);
+	VZVirtualMachineConfiguration *machine = whole ? vz_configuration(plan, err) : nil;
 
-	if (plan->kernel && !machine)
+	if (whole && !machine)
 		return -1;
 	[machine release];
 	return 0;

@@ -21,7 +21,11 @@ static enum error_code code_of(NSError *error)
 	case VZErrorNetworkError:
 		return ERR_UNAVAILABLE;
 	case VZErrorNotSupported:
+	case VZErrorInstallationRequiresUpdate:
 		return ERR_UNSUPPORTED;
+	case VZErrorRestoreImageLoadFailed:
+	case VZErrorInvalidRestoreImage:
+		return ERR_INVALID;
 	default:
 		return ERR_IO;
 	}
@@ -32,6 +36,21 @@ static const char *text_of(NSString *text)
 	const char *bytes = text ? [text UTF8String] : NULL;
 
 	return bytes ? bytes : "";
+}
+
+/* What a person is to know of an error beyond the framework's words; "". */
+static const char *meaning_of(NSError *error)
+{
+	if (![[error domain] isEqualToString:VZErrorDomain])
+		return "";
+	switch ([error code]) {
+	case VZErrorVirtualMachineLimitExceeded:
+		return "Apple allows two running macOS guests on a Mac, and as many run; ";
+	case VZErrorInstallationRequiresUpdate:
+		return "this macOS is too old to install that one; ";
+	default:
+		return "";
+	}
 }
 
 int vz_tell_error(struct error *err, const char *what, NSError *error)
@@ -46,9 +65,9 @@ int vz_tell_error(struct error *err, const char *what, NSError *error)
 		/* Often the one is the end of the other. */
 		if (!*reason || strstr(text, reason))
 			reason = "";
-		return error_set(err, code_of(error), "%s: %.300s%s%.300s (%.80s %ld)", what, text,
-				 *reason ? " " : "", reason, text_of([error domain]),
-				 (long)[error code]);
+		return error_set(err, code_of(error), "%s: %s%.300s%s%.300s (%.80s %ld)", what,
+				 meaning_of(error), text, *reason ? " " : "", reason,
+				 text_of([error domain]), (long)[error code]);
 	}
 }
 

@@ -20,6 +20,10 @@ int vz_tell_exception(struct error *err, const char *what, NSException *exceptio
 
 /* New, with a reference of the caller's, and found valid; nil. */
 VZVirtualMachineConfiguration *vz_configuration(const struct plan *plan, struct error *err);
+/* The platform of a macOS guest, its boot loader, and the devices that it must have; vz_macos.m,
+ * and vz_macos_intel.m where there are none. */
+int vz_put_macos(VZVirtualMachineConfiguration *machine, const struct plan_macos *macos,
+		 struct error *err);
 /* Autoreleased. */
 VZSingleDirectoryShare *vz_directory(const char *path, bool read_only);
 /* The interface of that identifier or display name; nil. */

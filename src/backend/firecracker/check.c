@@ -106,6 +106,7 @@ static bool asks_disk_ops(const struct config *c, char path[REFUSAL_PATH])
 	"it is honoured"
 
 const struct backend_refusal fc_refusals[] = {
+	REFUSED_MACOS,
 	REFUSED_SCOPE,
 	{"architecture", FC_OWN_MACHINES, asks_foreign},
 	{"accelerator", "Firecracker runs machines under KVM alone, and emulates none",

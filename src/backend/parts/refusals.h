@@ -10,6 +10,11 @@
 		"cgroup", "this release has no scopes of systemd yet; give the path of a cgroup", \
 			refusal_of_scope                                                          \
 	}
+#define REFUSED_MACOS                                                                      \
+	{                                                                                  \
+		"macos", "macOS guests are run by Apple's Virtualization.framework alone", \
+			refusal_of_macos                                                   \
+	}
 #define REFUSED_BRIDGE_RATE                                                                   \
 	{                                                                                     \
 		"limits.netBytesPerSecond",                                                   \
@@ -29,6 +34,7 @@
 	}
 
 bool refusal_of_scope(const struct config *config, char path[REFUSAL_PATH]);
+bool refusal_of_macos(const struct config *config, char path[REFUSAL_PATH]);
 bool refusal_of_bridge_rate(const struct config *config, char path[REFUSAL_PATH]);
 bool refusal_of_high_listener(const struct config *config, char path[REFUSAL_PATH]);
 bool refusal_of_high_mediation(const struct config *config, char path[REFUSAL_PATH]);

@@ -43,6 +43,7 @@ int check_architecture(enum architecture machine, struct error *err)
 #define HIGH_PORT "the vsock device of QEMU's machines takes ports up to 1073741823"
 
 const struct backend_refusal qemu_refusals[] = {
+	REFUSED_MACOS,
 	REFUSED_SCOPE,
 	REFUSED_BRIDGE_RATE,
 	REFUSED_HIGH_LISTENER(HIGH_PORT),

@@ -10,7 +10,7 @@
 #include "microagent_session.h"
 
 struct base_values {
-	const char *image, *oci, *kernel;
+	const char *image, *oci, *kernel, *ipsw, *put_agent;
 	int64_t memory, cpus, size;
 	const char *script, *arch, *backend, *accelerator, *network, *network_interface;
 	struct cli_words stage, allow;
@@ -49,6 +49,15 @@ static void on_line(void *data, enum microagent_base_line kind, const char *text
 		progress_start(creating->progress, text);
 }
 
+static void on_progress(void *data, uint64_t done, uint64_t total)
+{
+	const struct creating *creating = data;
+
+	progress_set(creating->progress, done, total);
+	if (!total)
+		progress_detail(creating->progress, "%" PRIu64 " MiB", done >> 20);
+}
+
 static int create_base_in(struct cli *cli, struct microagent *agent,
 			  const struct microagent_base_spec *spec, const char *name,
 			  struct error *err)
@@ -67,12 +76,39 @@ static int create_base_in(struct cli *cli, struct microagent *agent,
 
 static bool is_provisioned(const struct base_values *v)
 {
-	return v->script || v->oci || v->size || v->stage.count > 0;
+	return v->script || v->oci || v->ipsw || v->size || v->stage.count > 0;
+}
+
+/* Of what is said of a Linux guest and of the machine that provisions it. */
+static int check_macos_values(struct cli *cli, const struct base_values *v, struct error *err)
+{
+	const struct {
+		const char *name;
+		bool given;
+	} others[] = {{"--image", v->image != NULL},
+		      {"--from-oci", v->oci != NULL},
+		      {"--kernel", v->kernel != NULL},
+		      {"--arch", v->arch != NULL},
+		      {"--stage", v->stage.count > 0},
+		      {"--allow", v->allow.count > 0},
+		      {"--accelerator", v->accelerator != NULL},
+		      {"--unconfined", v->unconfined}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (others[i].given)
+			return cli_usage(cli, err,
+					 "--from-ipsw makes a base of macOS: leave out %s",
+					 others[i].name);
+	return guest_take_backend(cli, v->backend, err);
 }
 
 /* The network is the provisioning machine's. */
 static int check_values(struct cli *cli, const struct base_values *v, struct error *err)
 {
+	if (v->ipsw)
+		return check_macos_values(cli, v, err);
+	if (v->put_agent)
+		return cli_usage(cli, err, "--put-agent belongs to --from-ipsw");
 	if ((v->network || v->network_interface || v->allow.count || v->accelerator || v->backend ||
 	     v->unconfined) &&
 	    !is_provisioned(v))
@@ -116,6 +152,8 @@ static int run_base_create(struct cli *cli, const void *values, const struct cli
 	const struct microagent_base_spec spec = {
 		.image = v->image,
 		.oci = v->oci,
+		.ipsw = v->ipsw,
+		.put_agent = v->put_agent,
 		.kernel = v->kernel,
 		.memory_mib = v->memory,
 		.cpus = v->cpus,
@@ -130,12 +168,14 @@ static int run_base_create(struct cli *cli, const void *values, const struct cli
 		.cancel = signals.fd,
 		.booted = on_booted,
 		.said = on_line,
+		.progressed = on_progress,
 		.data = &creating,
 	};
 
 	if (v->unconfined)
 		guest_unconfined(cli, agent);
-	guest_warn_init(cli, v->kernel, v->arch);
+	if (!v->ipsw)
+		guest_warn_init(cli, v->kernel, v->arch);
 	progress_start(&progress, "making the base");
 	code = create_base_in(cli, agent, &spec, args->items[0], err);
 	microagent_close(agent);
@@ -296,19 +336,24 @@ static const struct cli_option create_options[] = {
 	 "name in the cache, or path of a raw ext4 file (default: busybox)", 0, 0},
 	{"from-oci", 0, CLI_OPTION_STRING, offsetof(struct base_values, oci), "REF",
 	 "import it, as `image import` does: a layout, an archive, or a registry's", 0, 0},
+	{"from-ipsw", 0, CLI_OPTION_STRING, offsetof(struct base_values, ipsw), "FILE|URL",
+	 "macOS, on a Mac: a restore image, or its address at Apple", 0, 0},
+	{"put-agent", 0, CLI_OPTION_STRING, offsetof(struct base_values, put_agent), "PROGRAM",
+	 "puts the agent on the disk of macOS (default: microagent-put-macos-agent)", 0, 0},
 	{"kernel", 0, CLI_OPTION_STRING, offsetof(struct base_values, kernel), "KERNEL",
 	 "name in the cache, or path (default: the tuned one, else Debian's)", 0, 0},
 	GUEST_ARCH(struct base_values, "amd64 or arm64 (default: this host's)"),
 	{"memory", 0, CLI_OPTION_INT, offsetof(struct base_values, memory), "MIB",
-	 "memory of its sessions (default: 256)", 1, INT32_MAX},
+	 "memory of its sessions (default: 256; of macOS what it needs)", 1, INT32_MAX},
 	{"cpus", 0, CLI_OPTION_INT, offsetof(struct base_values, cpus), "N",
-	 "processors of its sessions (default: 1)", 1, INT32_MAX},
+	 "processors of its sessions (default: 1; of macOS what it needs)", 1, INT32_MAX},
 	{"provision", 0, CLI_OPTION_STRING, offsetof(struct base_values, script), "SCRIPT",
 	 "run it as root in a machine that has the base's disk", 0, 0},
 	{"stage", 0, CLI_OPTION_LIST, offsetof(struct base_values, stage), "FILE",
 	 "a file that SCRIPT finds in $MICROAGENT_STAGE; may be given again", 0, 0},
 	{"size", 0, CLI_OPTION_INT, offsetof(struct base_values, size), "MIB",
-	 "size of the disk (default: the image's and 1024, but at most 4096)", 1, INT32_MAX},
+	 "size of the disk (default: the image's and 1024, but at most 4096; of macOS 65536)", 1,
+	 INT32_MAX},
 	{"network", 0, CLI_OPTION_STRING, offsetof(struct base_values, network), "MODE",
 	 "while SCRIPT runs: nat (default), isolated or bridged", 0, 0},
 	{"network-interface", 0, CLI_OPTION_STRING, offsetof(struct base_values, network_interface),
@@ -333,7 +378,13 @@ static const struct cli_command base_create = {
 		"/workspace, /tmp and his home is taken from him. Lines of SCRIPT's output that "
 		"begin\n"
 		"with \"### \" name its steps. When it fails there is no base, but a log of it.\n"
-		"Without these the base is the image as it is, and nothing is booted.\n",
+		"Without these the base is the image as it is, and nothing is booted.\n"
+		"With --from-ipsw the base is macOS: installed from Apple's restore image, which "
+		"it "
+		"keeps,\n"
+		"given its agent by `PROGRAM DISK` on this host, and booted once; SCRIPT is run by "
+		"sh -e "
+		"then.\n",
 	.options = create_options,
 	.values_size = sizeof(struct base_values),
 	.min_args = 1,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* session: a machine for one task, cloned from a base and destroyed afterwards. */
 #include <errno.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
@@ -36,6 +37,9 @@ static void warn_of_session(const struct cli *cli, struct microagent *agent, con
 	guest_warn_accelerator(cli, json_text(session, "accelerator", ""));
 	if (json_object_get(session, "share"))
 		session_warn_user(cli, base);
+	if (json_object_get(session, "guest") && !strcmp(json_text(session, "clone", ""), "copy"))
+		guest_warn(cli, "its disk is a whole copy of the base's: where the state directory "
+				"is on APFS it is a clone, made at once");
 }
 
 static int print_session(const struct cli *cli, const json_t *described, struct error *err)

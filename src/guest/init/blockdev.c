@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -46,20 +47,58 @@ static bool find_by_serial(const char *sys, const char *serial, char name[BLOCKD
 }
 
 /*
- * A VMM that gives disks serials of its own (Firecracker) has their names on the kernel's command
- * line in the order in which it has them: the first is vda.
+ * A VMM whose disks have serials of its own (Firecracker), or none (Hyper-V), has their names on
+ * the kernel's command line in the order in which it has them.
  */
-static bool name_by_order(const char *serial, char name[BLOCKDEV_NAME])
+static int place_on_line(const char *serial)
 {
 	char list[1024], *rest = list;
 	int place = 0;
 
 	if (!kernel_line_value("microagent.disks=", list, sizeof(list)))
+		return -1;
+	for (char *found; (found = strsep(&rest, ",")); place++)
+		if (strcmp(found, serial) == 0)
+			return place;
+	return -1;
+}
+
+/* "sda" is whichever disk the kernel was done with first; its unit on the controller is what the
+ * host gave it. <name>/device leads to ".../<host>:<channel>:<target>:<unit>". */
+static bool unit_is(int block, const char *name, int unit)
+{
+	char path[300], target[512];
+	const char *last;
+	char *end;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%s/device", name);
+	n = readlinkat(block, path, target, sizeof(target) - 1);
+	if (n < 0)
 		return false;
-	for (char *found; (found = strsep(&rest, ",")); place++) {
-		if (strcmp(found, serial) != 0 || place >= 26)
+	target[n] = '\0';
+	last = strrchr(target, ':');
+	return last && last[1] && strtol(last + 1, &end, 10) == unit && !*end;
+}
+
+bool blockdev_at(const char *sys, int place, char name[BLOCKDEV_NAME])
+{
+	char path[256], virtio[] = "vda";
+	struct dirent *entry;
+
+	snprintf(path, sizeof(path), "%s/block", sys);
+	autodir DIR *dir = opendir(path);
+	virtio[2] = (char)('a' + place);
+	if (dir && place < 26 && faccessat(dirfd(dir), virtio, F_OK, 0) == 0) {
+		memcpy(name, virtio, sizeof(virtio));
+		return true;
+	}
+	while (dir && (entry = readdir(dir))) {
+		if (strncmp(entry->d_name, "sd", 2) != 0 ||
+		    strlen(entry->d_name) >= BLOCKDEV_NAME ||
+		    !unit_is(dirfd(dir), entry->d_name, place))
 			continue;
-		snprintf(name, BLOCKDEV_NAME, "vd%c", 'a' + place);
+		memcpy(name, entry->d_name, strlen(entry->d_name) + 1);
 		return true;
 	}
 	return false;
@@ -67,15 +106,9 @@ static bool name_by_order(const char *serial, char name[BLOCKDEV_NAME])
 
 static bool find_disk(const char *sys, const char *serial, char name[BLOCKDEV_NAME])
 {
-	char path[256], by_order[BLOCKDEV_NAME];
+	int place = place_on_line(serial);
 
-	if (!name_by_order(serial, by_order))
-		return find_by_serial(sys, serial, name);
-	snprintf(path, sizeof(path), "%s/block/%s", sys, by_order);
-	if (access(path, F_OK) < 0)
-		return false;
-	memcpy(name, by_order, sizeof(by_order));
-	return true;
+	return place < 0 ? find_by_serial(sys, serial, name) : blockdev_at(sys, place, name);
 }
 
 int blockdev_find(const char *sys, const char *serial, uint64_t deadline_ns,

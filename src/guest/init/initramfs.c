@@ -113,8 +113,7 @@ static int enter_disk(int *self, struct error *err)
 	if (*self < 0)
 		return error_errno(err, errno, "/proc/self/exe");
 	modules_load(MODULES_LIST);
-	mounts_console();
-	return 0;
+	return mounts_console(err);
 }
 
 int initramfs_leave(int *program_fd, struct error *err)

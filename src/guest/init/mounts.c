@@ -42,10 +42,12 @@ static int mount_one(const struct mount_row *row)
 	return mount(row->type, row->target, row->type, row->flags, row->options);
 }
 
-static int use_as_standard(int taken, struct error *err)
+int mounts_console(struct error *err)
 {
-	autoclose int fd = taken;
+	autoclose int fd = open("/dev/console", O_RDWR | O_NOCTTY);
 
+	if (fd < 0) /* a machine without one: then nobody reads what we say */
+		fd = open("/dev/null", O_RDWR);
 	if (fd < 0)
 		return error_errno(err, errno, "/dev/console");
 	for (int i = 0; i < 3; i++)
@@ -56,29 +58,12 @@ static int use_as_standard(int taken, struct error *err)
 	return 0;
 }
 
-static int open_console(struct error *err)
-{
-	int fd = open("/dev/console", O_RDWR | O_NOCTTY);
-
-	/* A machine without one: then nobody reads what we say. */
-	return use_as_standard(fd < 0 ? open("/dev/null", O_RDWR) : fd, err);
-}
-
-void mounts_console(void)
-{
-	int fd = open("/dev/console", O_RDWR | O_NOCTTY);
-	struct error ignored;
-
-	if (fd >= 0)
-		(void)use_as_standard(fd, &ignored);
-}
-
 int mounts_early(struct error *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(mount_table); i++)
 		if (mount_table[i].early && mount_one(&mount_table[i]) < 0 && errno != EBUSY)
 			return error_errno(err, errno, "cannot mount %s", mount_table[i].target);
-	return open_console(err);
+	return mounts_console(err);
 }
 
 void mounts_early_end(void)

@@ -7,9 +7,10 @@
 
 /* proc, sysfs and devtmpfs in the initramfs, and the console as descriptors 0, 1 and 2. */
 int mounts_early(struct error *err);
-/* The console once more: its driver may be one of the modules. Where there is none nothing changes.
+/* The console again, as those descriptors: the first may have been opened before its driver was
+ * there.
  */
-void mounts_console(void);
+int mounts_console(struct error *err);
 /* Undone before the root is switched. */
 void mounts_early_end(void);
 /* In the root file system: missing directories are made, and each of our file systems is mounted.

@@ -16,14 +16,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
 #include "guest/console.h"
 #include "guest/machine/dhcp.h"
+#include "guest/machine/pnp.h"
 
 #define RESOLV_CONF "/etc/resolv.conf"
-#define PNP "/proc/net/pnp"
 #define OWN_DIR "/run/microagent"
 #define OWN_RESOLV_CONF OWN_DIR "/resolv.conf"
 
@@ -82,6 +83,8 @@ size_t network_resolv_conf(const struct network *network, char *out, size_t size
 	size_t len = 0;
 
 	*out = '\0';
+	if (network->domain[0])
+		len = (size_t)snprintf(out, size, "search %s\n", network->domain);
 	for (size_t i = 0; i < network->ndns && len < size; i++) {
 		char text[INET_ADDRSTRLEN];
 
@@ -152,6 +155,19 @@ static int set_addresses(int fd, const char *name, const struct network *n, stru
 	return up(fd, name, err);
 }
 
+/* Before us, as "ip=dhcp" on the kernel's command line asks for: all but the names, which are no
+ * affair of the kernel's, is done then. */
+static bool is_kernels(int fd, const char *name, struct network *out)
+{
+	autobuf struct buf text = BUF_INIT(PNP_BYTES);
+	struct ifreq r = {0};
+	struct error none;
+
+	return card_request(fd, SIOCGIFADDR, &r, name, &none) == 0 &&
+	       path_read_file_at(AT_FDCWD, PNP_PATH, &text, &none) == 0 &&
+	       pnp_read(buf_string(&text), out);
+}
+
 static int set_gateway(int fd, const struct network *n, struct error *err)
 {
 	struct rtentry route = {.rt_flags = RTF_UP | RTF_GATEWAY};
@@ -171,7 +187,7 @@ static int set_gateway(int fd, const struct network *n, struct error *err)
 
 static int write_own(const struct network *n, struct error *err)
 {
-	char text[256];
+	char text[NETWORK_DOMAIN + 16 + NETWORK_DNS_MAX * 32];
 	size_t len = network_resolv_conf(n, text, sizeof(text));
 
 	if (mkdir(OWN_DIR, 0755) < 0 && errno != EEXIST)
@@ -198,74 +214,50 @@ static void cover_resolv_conf(void)
 		console_line("names cannot be resolved: %s: %s", RESOLV_CONF, strerror(errno));
 }
 
-/* --- the kernel's own DHCP -------------------------------------------------------------------- */
-
-/* Documentation/admin-guide/nfs/nfsroot.rst, and net/ipv4/ipconfig.c: "#PROTO: DHCP" in the first
- * line, and a line for each name server. */
-bool network_read_pnp(const char *text, struct network *out)
+static int put_resolv_conf(const struct network *n, struct error *err)
 {
-	static const char proto[] = "#PROTO: DHCP\n", word[] = "nameserver ";
-	char address[INET_ADDRSTRLEN];
-
-	if (strncmp(text, proto, sizeof(proto) - 1) != 0)
-		return false;
-	out->ndns = 0;
-	for (const char *line = text; line && out->ndns < NETWORK_DNS_MAX;) {
-		if (strncmp(line, word, sizeof(word) - 1) == 0 &&
-		    sscanf(line + sizeof(word) - 1, "%15[0-9.]", address) == 1 &&
-		    inet_pton(AF_INET, address, &out->dns[out->ndns]) == 1)
-			out->ndns++;
-		line = strchr(line, '\n');
-		line = line ? line + 1 : NULL;
-	}
-	return true;
-}
-
-/* Then the card is up and has its address. */
-static bool kernel_has_asked(struct network *n)
-{
-	autoclose int fd = open(PNP, O_RDONLY | O_CLOEXEC);
-	char text[512];
-	ssize_t got = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-
-	text[got > 0 ? got : 0] = '\0';
-	return network_read_pnp(text, n);
+	if (write_own(n, err) < 0)
+		return -1;
+	cover_resolv_conf();
+	return 0;
 }
 
 /* --- all of it ------------------------------------------------------------------------------- */
 
+static int set_all(int fd, const char *name, const struct network *n, struct error *err)
+{
+	if (set_addresses(fd, name, n, err) < 0 || set_gateway(fd, n, err) < 0)
+		return -1;
+	return put_resolv_conf(n, err);
+}
+
+static int set_by_dhcp(int fd, const char *name, struct error *err)
+{
+	struct network n = {0};
+	struct error why = {0};
+
+	if (is_kernels(fd, name, &n))
+		return put_resolv_conf(&n, err);
+	if (up(fd, name, err) < 0)
+		return -1;
+	if (dhcp_ask(name, &n, &why) < 0) {
+		/* The link is the host's; whoever needs an address can ask again. */
+		console_line("no address by DHCP: %s", why.msg);
+		return 0;
+	}
+	return set_all(fd, name, &n, err);
+}
+
 static int bring_up(const struct network *wanted, struct error *err)
 {
 	autoclose int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct network n = *wanted;
 	char name[IFNAMSIZ];
 
 	if (fd < 0)
 		return error_errno(err, errno, "network");
 	if (find_card(name, err) < 0)
 		return -1;
-	if (n.dhcp && kernel_has_asked(&n)) {
-		if (write_own(&n, err) < 0)
-			return -1;
-		cover_resolv_conf();
-		return 0;
-	}
-	if (n.dhcp) {
-		struct error why = {0};
-
-		if (up(fd, name, err) < 0)
-			return -1;
-		if (dhcp_ask(name, &n, &why) < 0) {
-			/* The link is the host's; whoever needs an address can ask again. */
-			console_line("no address by DHCP: %s", why.msg);
-			return 0;
-		}
-	}
-	if (set_addresses(fd, name, &n, err) < 0 || set_gateway(fd, &n, err) < 0 ||
-	    write_own(&n, err) < 0)
-		return -1;
-	cover_resolv_conf();
-	return 0;
+	return wanted->dhcp ? set_by_dhcp(fd, name, err) : set_all(fd, name, wanted, err);
 }
 
 int network_apply(json_t *config, struct error *err)

@@ -10,20 +10,19 @@
 
 #include "base/error.h"
 
-#define NETWORK_DNS_MAX 3 /* the C library's MAXNS */
+#define NETWORK_DNS_MAX 3  /* the C library's MAXNS */
+#define NETWORK_DOMAIN 254 /* a name of DNS */
 
 struct network {
 	bool dhcp;				  /* the rest is asked for on the link */
 	struct in_addr address, netmask, gateway; /* gateway 0: none */
 	struct in_addr dns[NETWORK_DNS_MAX];
 	size_t ndns;
-	unsigned mtu; /* 0: the kernel's */
+	char domain[NETWORK_DOMAIN]; /* "": none */
+	unsigned mtu;		     /* 0: the kernel's */
 };
 
 int network_decode(json_t *object, struct network *out, struct error *err);
-/* What the kernel has from its own DHCP (ip=dhcp): text is /proc/net/pnp. False: it has not asked.
- */
-bool network_read_pnp(const char *text, struct network *out);
 /* resolv.conf for it; returns the length. */
 size_t network_resolv_conf(const struct network *network, char *out, size_t size);
 /* Brings the card up. config: the whole run config; without "network" nothing is done. May block.

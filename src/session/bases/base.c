@@ -56,6 +56,26 @@ static int check_disk(const json_t *metadata, struct error *err)
 				      JSON_REQUIRED, 1, INT64_MAX, &bytes, err);
 }
 
+static int check_macos_files(const json_t *metadata, struct error *err)
+{
+	static const char *const sections[] = {"auxiliaryStorage", "hardwareModel",
+					       "machineIdentifier", "restoreImage"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(sections); i++)
+		if (check_file(metadata, sections[i], "file", err) < 0)
+			return -1;
+	return 0;
+}
+
+static int check_linux_files(const json_t *metadata, struct error *err)
+{
+	if (check_file(metadata, "kernel", "path", err) < 0)
+		return -1;
+	if (json_object_get(metadata, "layer") && check_file(metadata, "layer", "file", err) < 0)
+		return -1;
+	return check_file(metadata, "initrd", "path", err);
+}
+
 static int check_shape(const json_t *metadata, struct error *err)
 {
 	int64_t format = 0, version = 0, memory = 1, cpus = 1;
@@ -64,7 +84,7 @@ static int check_shape(const json_t *metadata, struct error *err)
 
 	if (json_get_int(metadata, "", "format", JSON_REQUIRED, 1, INT32_MAX, &format, err) < 0)
 		return -1;
-	if (format > 1)
+	if (format > BASE_FORMAT_MACOS)
 		return error_set(err, ERR_UNSUPPORTED,
 				 "format %lld is of a newer version of microagent",
 				 (long long)format);
@@ -75,11 +95,15 @@ static int check_shape(const json_t *metadata, struct error *err)
 		    0 ||
 	    json_get_int(metadata, "", "cpuCount", JSON_OPTIONAL, 1, INT32_MAX, &cpus, err) < 0)
 		return -1;
-	if (check_disk(metadata, err) < 0 || check_file(metadata, "kernel", "path", err) < 0)
+	if (check_disk(metadata, err) < 0)
 		return -1;
-	if (json_object_get(metadata, "layer") && check_file(metadata, "layer", "file", err) < 0)
-		return -1;
-	return check_file(metadata, "initrd", "path", err);
+	return format == BASE_FORMAT_MACOS ? check_macos_files(metadata, err)
+					   : check_linux_files(metadata, err);
+}
+
+bool base_is_macos(const struct base *base)
+{
+	return json_integer_value(json_object_get(base->metadata, "format")) == BASE_FORMAT_MACOS;
 }
 
 const char *base_architecture(const struct base *base)
@@ -232,16 +256,29 @@ void base_files_free(struct base_file files[BASE_FILES])
 		free(steal_ptr(&files[i].path));
 }
 
+/* Of which guest's bases a file is. */
+enum of_guest { OF_LINUX = 1, OF_MACOS = 2, OF_BOTH = OF_LINUX | OF_MACOS };
+
 int base_files(const struct base *base, struct base_file out[BASE_FILES], struct error *err)
 {
 	static const struct {
 		const char *label, *key;
-	} rows[BASE_FILES] = {[BASE_FILE_DISK] = {"disk", "file"},
-			      [BASE_FILE_KERNEL] = {"kernel", "path"},
-			      [BASE_FILE_LAYER] = {"layer", "file"}};
+		enum of_guest whose;
+	} rows[BASE_FILES] = {
+		[BASE_FILE_DISK] = {"disk", "file", OF_BOTH},
+		[BASE_FILE_KERNEL] = {"kernel", "path", OF_LINUX},
+		[BASE_FILE_LAYER] = {"layer", "file", OF_LINUX},
+		[BASE_FILE_AUXILIARY] = {"auxiliaryStorage", "file", OF_MACOS},
+		[BASE_FILE_MODEL] = {"hardwareModel", "file", OF_MACOS},
+		[BASE_FILE_IDENTIFIER] = {"machineIdentifier", "file", OF_MACOS},
+		[BASE_FILE_IPSW] = {"restoreImage", "file", OF_MACOS},
+	};
+	enum of_guest guest = base_is_macos(base) ? OF_MACOS : OF_LINUX;
 	struct base_file files[BASE_FILES] = {0};
 
 	for (size_t i = 0; i < BASE_FILES; i++) {
+		if (!(rows[i].whose & guest))
+			continue;
 		files[i].label = rows[i].label;
 		files[i].sha256 = metadata_text(base->metadata, rows[i].label, "sha256");
 		const char *path = metadata_text(base->metadata, rows[i].label, rows[i].key);
@@ -259,11 +296,12 @@ int base_files(const struct base *base, struct base_file out[BASE_FILES], struct
 
 static int check_digest(const struct base *base, const struct base_file *file, struct error *err)
 {
-	autoclose int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	autoclose int fd = -1;
 	char now[DIGEST_TEXT];
 
-	if (!file->sha256)
+	if (!file->path || !file->sha256)
 		return 0;
+	fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		return error_errno(err, errno, "base %s is damaged: its %s, %s", base->name.full,
 				   file->label, file->path);
@@ -285,7 +323,8 @@ int base_check(const struct base *base, struct error *err)
 	if (status < 0)
 		return -1;
 	for (size_t i = 0; status == 0 && i < BASE_FILES; i++)
-		status = check_digest(base, &files[i], err);
+		if (i != BASE_FILE_IPSW)
+			status = check_digest(base, &files[i], err);
 	base_files_free(files);
 	return status;
 }

@@ -7,6 +7,10 @@
  *   overlay.qcow2  an empty layer over the disk, to be copied where the file system has no reflinks
  *   provision.log  of one that was provisioned: what was said meanwhile
  *
+ * One whose guest is macOS has no layer and no kernel, but the files of contract/macos.h and
+ *
+ *   restore.ipsw   what it was installed from, to do so again
+ *
  * It is made under another name and renamed when it is sealed, so a bundle under its final name is
  * whole. Who makes a session of it holds a shared flock on its directory meanwhile; who deletes it
  * holds an exclusive one and then looks for sessions.
@@ -24,7 +28,11 @@
 #define BASE_DISK "disk.img"
 #define BASE_LAYER "overlay.qcow2"
 #define BASE_LOG "provision.log"
+#define BASE_IPSW "restore.ipsw"
 #define BASE_NAME_MAX 32
+/* "format" of the metadata, by the guest. */
+#define BASE_FORMAT_LINUX 1
+#define BASE_FORMAT_MACOS 2
 
 /* "web", 3 and "web-v3". */
 struct base_name {
@@ -65,19 +73,30 @@ unsigned base_newest(const struct state_dir *dir, const char *name);
  * which it was at the sealing, and a verification whether it has been refreshed since.
  */
 struct base_file {
-	const char *label; /* "disk", "kernel", "layer" */
-	char *path;
+	const char *label;  /* "disk", "kernel", "layer"... */
+	char *path;	    /* NULL: the base has none */
 	const char *sha256; /* as recorded; NULL: by a version that recorded none of it */
 };
-enum { BASE_FILE_DISK, BASE_FILE_KERNEL, BASE_FILE_LAYER };
-#define BASE_FILES 3
+enum {
+	BASE_FILE_DISK,
+	BASE_FILE_KERNEL, /* this and the next: not where the guest is macOS */
+	BASE_FILE_LAYER,
+	BASE_FILE_AUXILIARY, /* this and the next ones: only there */
+	BASE_FILE_MODEL,
+	BASE_FILE_IDENTIFIER,
+	BASE_FILE_IPSW,
+	BASE_FILES
+};
 int base_files(const struct base *base, struct base_file out[BASE_FILES], struct error *err);
 void base_files_free(struct base_file files[BASE_FILES]);
+/* Whether its guest is macOS, and not a Linux. */
+bool base_is_macos(const struct base *base);
 /* "amd64" or "arm64": of all that is made of it. One that was sealed before there were several is
  * for amd64. */
 const char *base_architecture(const struct base *base);
-/* ERR_CONFLICT naming the first file whose digest is not the recorded one; ERR_IO where it cannot
- * be read. Digests are remembered, so this is quick unless a file was touched. */
+/* Of all but the restore image, which no session is made of. ERR_CONFLICT naming the first file
+ * whose digest is not the recorded one; ERR_IO where it cannot be read. Digests are remembered, so
+ * this is quick unless a file was touched. */
 int base_check(const struct base *base, struct error *err);
 
 /* The flag that lets nobody change what is sealed goes from all files of a bundle. */

@@ -18,6 +18,7 @@
 #include "channel/hasher.h"
 #include "contract/request.h"
 #include "session/bases/base_making.h"
+#include "session/macos/macos.h"
 
 #define MAKING ".making-"
 /* The room that a provisioned base has beyond its image, and how large a disk it may make. */
@@ -142,6 +143,8 @@ static void making_end(struct making *m)
 	cache_kernel_free(&m->kernel);
 	cache_image_free(&m->image);
 	json_decref(m->provisioning);
+	json_decref(m->macos);
+	free(m->fetched);
 	if (m->dir.path)
 		state_dir_close(&m->dir);
 	*m = (struct making)MAKING_NONE;
@@ -233,13 +236,29 @@ static int copy_base_disk(const struct making *m, struct error *err)
 		return error_errno(err, errno, "image %s", m->image.path);
 	if (decide_size(m, (uint64_t)st.st_size, &size, err) < 0)
 		return -1;
-	if (clone_with_digest(image, m->fd, BASE_DISK, err) < 0)
+	if (clone_with_digest(image, m->fd, BASE_DISK, NULL, err) < 0)
 		return error_prefix(err, "cannot copy image %s", m->image.path);
 	return size > (uint64_t)st.st_size ? enlarge(m, (uint64_t)st.st_size, size, err) : 0;
 }
 
+static int make_macos_base(struct making *m, json_t **base, struct error *err)
+{
+	int status = -1;
+
+	m->architecture = architecture_of_host();
+	if (macos_base_check(m, err) < 0 ||
+	    state_sub_open(m->agent, BASES_DIR, true, &m->dir, err) < 0 ||
+	    macos_base_fetch(m, err) < 0)
+		return -1;
+	if (make_base_directory(m, err) == 0 && macos_base_install(m, err) == 0)
+		status = base_seal(m, base, err);
+	return macos_base_end(m, status == 0, err);
+}
+
 static int make_base(struct making *m, json_t **base, struct error *err)
 {
+	if (m->spec->ipsw)
+		return make_macos_base(m, base, err);
 	if (find_parts(m, err) < 0 || (m->spec->oci && base_import(m, err) < 0) ||
 	    state_sub_open(m->agent, BASES_DIR, true, &m->dir, err) < 0 ||
 	    make_base_directory(m, err) < 0 || copy_base_disk(m, err) < 0)

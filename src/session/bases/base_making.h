@@ -19,6 +19,8 @@ struct making {
 	struct cache_kernel kernel;
 	struct cache_image image;
 	json_t *provisioning; /* what was done to the image; NULL: nothing */
+	json_t *macos;	      /* the guest's version and needs (macos/macos.h); NULL: a Linux */
+	char *fetched;	      /* its restore image, which was fetched; NULL: the user's, or none */
 };
 
 /* --- base_import.c --------------------------------------------------------------------------- */

@@ -15,6 +15,7 @@
 #include "base/platform/file.h"
 #include "base/platform/sync.h"
 #include "channel/hasher.h"
+#include "contract/macos.h"
 #include "session/bases/base_making.h"
 #include "store/layer.h"
 
@@ -70,23 +71,46 @@ static json_t *init_record(const char *initrd, struct error *err)
 }
 
 /* 0444 first: the digest is remembered with the times that it has from then on. */
-static json_t *seal_disk(const struct making *m, uint64_t *size, struct error *err)
+static json_t *seal_file(const struct making *m, const char *name, struct stat *st,
+			 struct error *err)
 {
-	autoclose int fd = openat(m->fd, BASE_DISK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	autoclose int fd = openat(m->fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	char digest[DIGEST_TEXT];
-	struct stat st;
 
-	if (fd < 0 || fchmod(fd, 0444) < 0 || file_sync(fd) < 0 || fstat(fd, &st) < 0) {
-		error_errno(err, errno, "%s", BASE_DISK);
+	if (fd < 0 || fchmod(fd, 0444) < 0 || file_sync(fd) < 0 || fstat(fd, st) < 0) {
+		error_errno(err, errno, "%s", name);
 		return NULL;
 	}
 	if (digest_of(fd, DIGEST_FILE, digest, err) < 0) {
-		error_prefix(err, "%s", BASE_DISK);
+		error_prefix(err, "%s", name);
 		return NULL;
 	}
+	return json_pack("{s:s,s:s}", "file", name, "sha256", digest);
+}
+
+static json_t *seal_disk(const struct making *m, uint64_t *size, struct error *err)
+{
+	struct stat st;
+	json_auto_t *record = seal_file(m, BASE_DISK, &st, err);
+
+	if (!record || json_put(record, "bytes", json_integer(st.st_size), err) < 0 ||
+	    json_put(record, "allocatedBytes", json_integer((json_int_t)st.st_blocks * 512), err) <
+		    0)
+		return NULL;
 	*size = (uint64_t)st.st_size;
-	return json_pack("{s:s,s:s,s:I,s:I}", "file", BASE_DISK, "sha256", digest, "bytes",
-			 (json_int_t)st.st_size, "allocatedBytes", (json_int_t)st.st_blocks * 512);
+	return steal_ptr(&record);
+}
+
+static json_t *macos_source(const struct making *m, struct error *err)
+{
+	autofree char *path = m->fetched ? NULL : path_absolute(m->spec->ipsw, err);
+	const char *ref = m->fetched ? m->spec->ipsw : path;
+	json_auto_t *source = json_object();
+
+	if (!ref || json_put_string(source, "kind", "ipsw", err) < 0 ||
+	    json_put(source, "ref", json_string_lossy(ref, strlen(ref)), err) < 0)
+		return NULL;
+	return steal_ptr(&source);
 }
 
 static json_t *source_record(const struct making *m, struct error *err)
@@ -140,6 +164,15 @@ static void creator(char out[256])
 		snprintf(out, 256, "uid %u@%s", (unsigned)geteuid(), host);
 }
 
+/* What a macOS needs is its sessions' default. */
+static int64_t size_for_sessions(const struct making *m, int64_t given, const char *key,
+				 int64_t otherwise)
+{
+	if (given)
+		return given;
+	return m->macos ? json_integer_value(json_object_get(m->macos, key)) : otherwise;
+}
+
 static json_t *describe_base(const struct making *m, struct error *err)
 {
 	const struct microagent_base_spec *spec = m->spec;
@@ -148,7 +181,8 @@ static json_t *describe_base(const struct making *m, struct error *err)
 
 	clock_rfc3339(clock_real_ns(), now);
 	creator(who);
-	if (json_put(metadata, "format", json_integer(1), err) < 0 ||
+	if (json_put(metadata, "format",
+		     json_integer(m->macos ? BASE_FORMAT_MACOS : BASE_FORMAT_LINUX), err) < 0 ||
 	    json_put_string(metadata, "name", m->base.full, err) < 0 ||
 	    json_put(metadata, "version", json_integer(m->base.version), err) < 0 ||
 	    json_put_string(metadata, "createdAt", now, err) < 0 ||
@@ -156,12 +190,17 @@ static json_t *describe_base(const struct making *m, struct error *err)
 	    json_put_string(metadata, "microagentVersion", MICROAGENT_VERSION, err) < 0 ||
 	    json_put_string(metadata, "architecture", architecture_name(m->architecture), err) <
 		    0 ||
-	    json_put(metadata, "source", source_record(m, err), err) < 0 ||
+	    json_put(metadata, "source", m->macos ? macos_source(m, err) : source_record(m, err),
+		     err) < 0 ||
 	    json_put(metadata, "memoryMiB",
-		     json_integer(spec->memory_mib ? spec->memory_mib : BASE_DEFAULT_MEMORY_MIB),
+		     json_integer(size_for_sessions(m, spec->memory_mib, "memoryMiB",
+						    BASE_DEFAULT_MEMORY_MIB)),
 		     err) < 0 ||
 	    json_put(metadata, "cpuCount",
-		     json_integer(spec->cpus ? spec->cpus : BASE_DEFAULT_CPUS), err) < 0)
+		     json_integer(size_for_sessions(m, spec->cpus, "cpuCount", BASE_DEFAULT_CPUS)),
+		     err) < 0)
+		return NULL;
+	if (m->macos && json_put(metadata, "macos", json_incref(m->macos), err) < 0)
 		return NULL;
 	if (put_recorded(&m->image, metadata, err) < 0)
 		return NULL;
@@ -172,21 +211,16 @@ static json_t *describe_base(const struct making *m, struct error *err)
 }
 
 /* Digests of all that a session is made of. */
-static int add_files(const struct making *m, json_t *metadata, struct error *err)
+struct sealed {
+	const char *key;
+	json_t *record; /* stolen; NULL: it could not be made, err says why */
+};
+
+static int put_sealed(json_t *metadata, const struct sealed *files, size_t count, struct error *err)
 {
-	uint64_t size = 0;
-	json_t *disk = seal_disk(m, &size, err);
-	const struct {
-		const char *key;
-		json_t *record;
-	} files[] = {{"disk", disk},
-		     {"layer", disk ? write_layer(m, size, err) : NULL},
-		     {"kernel", file_record(m->kernel.path, err)},
-		     {"initrd", file_record(m->kernel.initrd, err)},
-		     {"init", init_record(m->kernel.initrd, err)}};
 	int status = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (!files[i].record)
 			status = -1;
 		else if (status == 0)
@@ -195,6 +229,33 @@ static int add_files(const struct making *m, json_t *metadata, struct error *err
 			json_decref(files[i].record);
 	}
 	return status;
+}
+
+static int add_linux_files(const struct making *m, json_t *metadata, struct error *err)
+{
+	uint64_t size = 0;
+	json_t *disk = seal_disk(m, &size, err);
+	const struct sealed files[] = {{"disk", disk},
+				       {"layer", disk ? write_layer(m, size, err) : NULL},
+				       {"kernel", file_record(m->kernel.path, err)},
+				       {"initrd", file_record(m->kernel.initrd, err)},
+				       {"init", init_record(m->kernel.initrd, err)}};
+
+	return put_sealed(metadata, files, ARRAY_SIZE(files), err);
+}
+
+static int add_macos_files(const struct making *m, json_t *metadata, struct error *err)
+{
+	uint64_t size = 0;
+	struct stat st;
+	const struct sealed files[] = {
+		{"disk", seal_disk(m, &size, err)},
+		{"auxiliaryStorage", seal_file(m, MACOS_AUXILIARY, &st, err)},
+		{"hardwareModel", seal_file(m, MACOS_MODEL, &st, err)},
+		{"machineIdentifier", seal_file(m, MACOS_IDENTIFIER, &st, err)},
+		{"restoreImage", seal_file(m, BASE_IPSW, &st, err)}};
+
+	return put_sealed(metadata, files, ARRAY_SIZE(files), err);
 }
 
 static int write_metadata(const struct making *m, const json_t *metadata, struct error *err)
@@ -208,7 +269,9 @@ static int write_metadata(const struct making *m, const json_t *metadata, struct
 
 static void set_immutable(int dir, bool on)
 {
-	static const char *const files[] = {BASE_DISK, BASE_LAYER, BASE_METADATA, BASE_LOG};
+	static const char *const files[] = {BASE_DISK,	      BASE_LAYER,  BASE_METADATA,
+					    BASE_LOG,	      MACOS_MODEL, MACOS_AUXILIARY,
+					    MACOS_IDENTIFIER, BASE_IPSW};
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		autoclose int fd = openat(dir, files[i], O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -233,6 +296,21 @@ static void remember_digest(const struct making *m, const json_t *metadata, cons
 
 	if (fd >= 0 && digest && digest_key(fd, DIGEST_FILE, &found, NULL) == 0)
 		digest_remember(&found, digest);
+}
+
+static void remember_digests(const struct making *m, const json_t *metadata)
+{
+	static const struct {
+		const char *key, *file;
+	} rows[] = {{"disk", BASE_DISK},
+		    {"layer", BASE_LAYER},
+		    {"auxiliaryStorage", MACOS_AUXILIARY},
+		    {"hardwareModel", MACOS_MODEL},
+		    {"machineIdentifier", MACOS_IDENTIFIER},
+		    {"restoreImage", BASE_IPSW}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		remember_digest(m, metadata, rows[i].key, rows[i].file);
 }
 
 static int put_base_path(const struct making *m, json_t *metadata, struct error *err)
@@ -277,12 +355,12 @@ int base_seal(struct making *m, json_t **base, struct error *err)
 		snprintf(name->full, sizeof(name->full), "%s-v%u", name->name, name->version);
 		metadata = describe_base(m, err);
 		(void)unlinkat(m->fd, BASE_LAYER, 0); /* of a name that somebody else took */
-		if (!metadata || add_files(m, metadata, err) < 0 ||
+		if (!metadata ||
+		    (m->macos ? add_macos_files : add_linux_files)(m, metadata, err) < 0 ||
 		    write_metadata(m, metadata, err) < 0 || put_base_path(m, metadata, err) < 0)
 			return -1;
 		set_immutable(m->fd, true);
-		remember_digest(m, metadata, "disk", BASE_DISK);
-		remember_digest(m, metadata, "layer", BASE_LAYER);
+		remember_digests(m, metadata);
 		status = publish_base(m, err);
 		if (status == 0) {
 			*base = steal_ptr(&metadata);

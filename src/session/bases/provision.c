@@ -32,7 +32,15 @@ bool provision_is_asked(const struct microagent_base_spec *spec)
 	return spec->script || spec->oci || spec->size_mib || (spec->stage && spec->stage[0]);
 }
 
-static int work(struct provisioning *p, struct error *err)
+/* Its agent is on the disk, and with it what sets the guest up when it is booted first. */
+static int work_in_macos(struct provisioning *p, struct error *err)
+{
+	if (provision_boot(p, err) < 0 || (p->spec->script && provision_run_in_macos(p, err) < 0))
+		return -1;
+	return provision_shut_down(p, err);
+}
+
+static int work_in_linux(struct provisioning *p, struct error *err)
 {
 	if (provision_boot(p, err) < 0)
 		return -1;
@@ -144,8 +152,9 @@ int provision(struct making *m, struct error *err)
 	if (log < 0)
 		error_errno(&why, errno, "%s", BASE_LOG);
 	else if (p.path && copy_stage(&p, &why) == 0)
-		status = work(&p, &why) == 0 ? describe_provisioning(&p, began_ns, &why)
-					     : provision_explain_lost(&p, &why);
+		status = (m->macos ? work_in_macos : work_in_linux)(&p, &why) == 0
+				 ? describe_provisioning(&p, began_ns, &why)
+				 : provision_explain_lost(&p, &why);
 	end_provisioning(&p);
 	if (status == 0 && (fchmod(log, 0444) < 0 || file_sync(log) < 0))
 		status = error_errno(&why, errno, "%s", BASE_LOG);

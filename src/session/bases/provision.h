@@ -39,5 +39,7 @@ int provision_shut_down(struct provisioning *p, struct error *err);
 int provision_helper(struct provisioning *p, const char *verb, struct error *err);
 int provision_stage_in_guest(struct provisioning *p, struct error *err);
 int provision_run_script(struct provisioning *p, struct error *err);
+/* The same of a macOS guest, whose agent takes no files: the script's text is a word of sh's. */
+int provision_run_in_macos(struct provisioning *p, struct error *err);
 
 #endif

@@ -14,6 +14,8 @@
 /* In the guest, in memory: nothing of it is on the disk. */
 #define GUEST_STAGE "/run/microagent-stage"
 #define GUEST_SCRIPT "/run/microagent-provision"
+/* The longest word that a Linux takes, which is less than what macOS does. */
+#define MACOS_SCRIPT_BYTES 131000
 
 static int check_cancelled(const struct microagent_result *result, struct error *err)
 {
@@ -110,6 +112,24 @@ static int judge_script(const struct provisioning *p, const struct microagent_re
 			 *step ? " in its step \"" : "", step, *step ? "\"" : "");
 }
 
+static int run_in_guest(struct provisioning *p, const struct microagent_exec *exec,
+			struct error *err)
+{
+	const struct microagent_callbacks callbacks = {.output = on_script_output, .data = p};
+	const struct microagent_run_limits limits = {
+		.timeout_ms = (uint32_t)limit_get(LIMIT_PROVISION_MS), .cancel = &p->cancel};
+	struct microagent_result result;
+	int status;
+
+	provision_log_doing(&p->log, "running %s", json_text(p->stage.script, "name", NULL));
+	if (microagent_guest_stream(p->guest, exec, &callbacks, &limits, &result, err) < 0)
+		return -1;
+	provision_log_flush(&p->log);
+	status = judge_script(p, &result, err);
+	microagent_result_free(&result);
+	return status;
+}
+
 int provision_run_script(struct provisioning *p, struct error *err)
 {
 	static const char *const env[] = {"MICROAGENT_STAGE=" GUEST_STAGE, NULL};
@@ -120,17 +140,23 @@ int provision_run_script(struct provisioning *p, struct error *err)
 		.cwd = GUEST_STAGE,
 		.user = ROOT_USER,
 	};
-	const struct microagent_callbacks callbacks = {.output = on_script_output, .data = p};
-	const struct microagent_run_limits limits = {
-		.timeout_ms = (uint32_t)limit_get(LIMIT_PROVISION_MS), .cancel = &p->cancel};
-	struct microagent_result result;
-	int status;
 
-	provision_log_doing(&p->log, "running %s", json_text(p->stage.script, "name", NULL));
-	if (microagent_guest_stream(p->guest, &exec, &callbacks, &limits, &result, err) < 0)
-		return -1;
-	provision_log_flush(&p->log);
-	status = judge_script(p, &result, err);
-	microagent_result_free(&result);
-	return status;
+	return run_in_guest(p, &exec, err);
+}
+
+int provision_run_in_macos(struct provisioning *p, struct error *err)
+{
+	autobuf struct buf text = BUF_INIT(MACOS_SCRIPT_BYTES);
+	autofree char *stage = path_join(p->path, PROVISION_STAGE, err);
+	autoclose int dir = stage ? path_open_dir(stage, err) : -1;
+	const char *command[] = {"/bin/sh", "-e", "-c", NULL, NULL};
+	const struct microagent_exec exec = {.command = command, .user = ROOT_USER};
+
+	if (dir < 0 || path_read_file_at(dir, STAGE_SCRIPT, &text, err) < 0)
+		return error_prefix(err, "%s", json_text(p->stage.script, "name", "script"));
+	if (memchr(buf_bytes(&text), '\0', text.len))
+		return error_set(err, ERR_INVALID, "%s has a NUL in it",
+				 json_text(p->stage.script, "name", NULL));
+	command[3] = buf_string(&text);
+	return run_in_guest(p, &exec, err);
 }

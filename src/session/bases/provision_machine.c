@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/path.h"
 #include "session/bases/provision.h"
+#include "session/macos/macos.h"
 
 #define MACHINE "provision"
 
@@ -36,7 +37,16 @@ static int64_t memory_mib(const struct provisioning *p)
 	int64_t staged = p->stage.bytes >> 19;
 
 	least += staged;
+	if (p->making->macos)
+		least = json_integer_value(json_object_get(p->making->macos, "memoryMiB"));
 	return p->spec->memory_mib > least ? p->spec->memory_mib : least;
+}
+
+static int64_t cpus(const struct provisioning *p)
+{
+	return p->spec->cpus || !p->making->macos
+		       ? p->spec->cpus
+		       : json_integer_value(json_object_get(p->making->macos, "cpuCount"));
 }
 
 static json_t *machine_config(const struct provisioning *p, struct error *err)
@@ -48,17 +58,21 @@ static json_t *machine_config(const struct provisioning *p, struct error *err)
 		.network_interface = p->spec->network_interface,
 		.allow = p->spec->allow,
 		.memory_mib = memory_mib(p),
-		.cpus = p->spec->cpus,
+		.cpus = cpus(p),
 	};
 	autofree char *disk = path_join(p->path, BASE_DISK, err);
 	struct creation made = CREATION_NONE;
+	json_auto_t *config = NULL;
 
 	if (!disk)
 		return NULL;
 	made.kernel.path = p->making->kernel.path;
 	made.rootfs = disk;
 	made.image.env = p->making->image.env; /* of every command; its entrypoint is not run */
-	return creation_config(p->agent, &made, &spec, err);
+	config = creation_config(p->agent, &made, &spec, err);
+	if (!config || (p->making->macos && macos_put_config(p->path, config, err) < 0))
+		return NULL;
+	return steal_ptr(&config);
 }
 
 static int open_state(struct provisioning *p, struct error *err)
@@ -84,7 +98,8 @@ int provision_boot(struct provisioning *p, struct error *err)
 	json_t *config;
 	char accelerator[8] = "";
 
-	provision_log_doing(&p->log, "booting %s", p->making->image.path);
+	provision_log_doing(&p->log, "booting %s",
+			    p->making->macos ? "it for the first time" : p->making->image.path);
 	if (open_state(p, err) < 0)
 		return -1;
 	config = machine_config(p, err);

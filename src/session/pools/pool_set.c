@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "session/macos/macos.h"
 #include "session/pools/pool.h"
 
 /* --- set -------------------------------------------------------------------------------------- */
@@ -99,6 +100,8 @@ int microagent_pool_set(struct microagent *agent, const struct microagent_pool_s
 		return error_set(err, ERR_INVALID, "a pool needs a base");
 	if (base_open(agent, spec->base, BASE_SHARED, &base, err) < 0 ||
 	    make_record(&base, agent->backend->name, spec, &record, err) < 0 ||
+	    macos_check_session(agent, &base, record.memory_mib, record.cpus, err) < 0 ||
+	    macos_check_pool(&base, record.size, err) < 0 ||
 	    check_with_others(agent, base.name.full, &record, err) < 0 ||
 	    base_check(&base, err) < 0 ||
 	    pool_open_locked(agent->state_path, base.name.full, &pool, err) < 0)

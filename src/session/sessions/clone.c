@@ -17,6 +17,8 @@
 #include "base/path.h"
 #include "base/platform/file.h"
 #include "channel/hasher.h"
+#include "contract/macos.h"
+#include "session/macos/macos.h"
 #include "session/sessions/session.h"
 #include "store/audit.h"
 
@@ -62,7 +64,7 @@ static int copy_layer(const struct base *base, int dir, struct error *err)
 
 	if (from < 0)
 		return error_errno(err, errno, "%s/" BASE_LAYER, base->path);
-	return clone_with_digest(from, dir, SESSION_LAYER, err);
+	return clone_with_digest(from, dir, SESSION_LAYER, NULL, err);
 }
 
 /* For a VMM that knows nothing of layers. */
@@ -72,7 +74,7 @@ static int copy_whole(const struct base *base, int dir, struct error *err)
 
 	if (from < 0)
 		return error_errno(err, errno, "%s/" BASE_DISK, base->path);
-	return clone_with_digest(from, dir, SESSION_RAW, err);
+	return clone_with_digest(from, dir, SESSION_RAW, NULL, err);
 }
 
 /* *method: "reflink", "overlay" or "copy". */
@@ -101,8 +103,8 @@ static int put_copied(const struct workspace *ws, const char *method, json_t *re
 
 	if (strcmp(method, "copy") != 0)
 		return 0;
-	if (fstatat(ws->fd, SESSION_RAW, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return error_errno(err, errno, SESSION_RAW);
+	if (fstatat(ws->fd, session_disk(record), &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return error_errno(err, errno, "%s", session_disk(record));
 	return json_put(record, "copiedBytes", json_integer((json_int_t)st.st_blocks * 512), err);
 }
 
@@ -119,7 +121,8 @@ static int write_record(struct microagent_session *session, const struct base *b
 			   method, "quotaBytes", (json_int_t)session->quota_bytes);
 	if (!record)
 		return error_errno(err, ENOMEM, "session");
-	if (put_copied(ws, method, record, err) < 0 ||
+	if ((base_is_macos(base) && json_put_string(record, "guest", SESSION_MACOS, err) < 0) ||
+	    put_copied(ws, method, record, err) < 0 ||
 	    session_share_record(record, config, err) < 0 || term_put(term, record, err) < 0 ||
 	    workspace_write(ws, SESSION_RECORD, record, STORE_NO_SYNC, err) < 0)
 		return -1;
@@ -162,14 +165,24 @@ int64_t session_cpus(const struct base *base, const struct microagent_session_sp
 	return spec->cpus ? spec->cpus : base_number(base, "cpuCount");
 }
 
+static int put_macos_files(const struct creation *made, json_t *config, struct error *err)
+{
+	autofree char *directory = workspace_path(&made->ws, NULL, err);
+
+	return directory ? macos_put_config(directory, config, err) : -1;
+}
+
 static json_t *make_session_config(const struct microagent_session *session,
 				   const struct base *base,
 				   const struct microagent_session_spec *spec,
 				   const struct creation *made, const char *layer_over,
 				   struct error *err)
 {
+	bool macos = base_is_macos(base);
+	/* Its agent is not told of directories that come later. */
+	bool hotplug = session->agent->backend->hotplug && !macos;
 	const struct microagent_spec whole = {
-		.architecture = base_architecture(base),
+		.architecture = macos ? NULL : base_architecture(base),
 		.accelerator = spec->accelerator,
 		.network = spec->network,
 		.network_interface = spec->network_interface,
@@ -183,8 +196,12 @@ static json_t *make_session_config(const struct microagent_session *session,
 		.rates = spec->rates,
 	};
 	json_auto_t *config = creation_config(session->agent, made, &whole, err);
+	struct microagent_session_spec shared = *spec;
 
-	if (!config || session_share_put(config, spec, session->agent->backend->hotplug, err) < 0 ||
+	if (macos && !spec->share_at)
+		shared.share_at = MACOS_WORKSPACE;
+	if (!config || session_share_put(config, &shared, hotplug, err) < 0 ||
+	    (macos && put_macos_files(made, config, err) < 0) ||
 	    json_put_string(config, "hostname", session->name, err) < 0 ||
 	    (layer_over && json_put_string(config, "rootfsBase", layer_over, err) < 0))
 		return NULL;
@@ -199,6 +216,33 @@ static int take_base_kernel(const struct base_file files[BASE_FILES], struct cre
 	return made->kernel.path ? 0 : error_errno(err, ENOMEM, "session");
 }
 
+/* What the machine boots: its disk, and a kernel or what a macOS guest has in the place of one.
+ * *layer_over: the disk below, borrowed from files; NULL: none. */
+static int clone_linux(const struct microagent_session *session, const struct base *base,
+		       const struct base_file files[BASE_FILES], struct creation *made,
+		       const char **method, const char **layer_over, struct error *err)
+{
+	bool layered;
+
+	if (clone_base_disk(base, session->agent->backend->layers, made->ws.fd, method, err) < 0)
+		return -1;
+	layered = strcmp(*method, "overlay") == 0;
+	*layer_over = layered ? files[BASE_FILE_DISK].path : NULL;
+	made->rootfs = workspace_path(&made->ws, layered ? SESSION_LAYER : SESSION_RAW, err);
+	made->image.env = json_incref(json_object_get(base->metadata, "env"));
+	return made->rootfs ? take_base_kernel(files, made, err) : -1;
+}
+
+static int clone_macos(const struct microagent_session *session, const struct base *base,
+		       struct creation *made, const char **method, struct error *err)
+{
+	if (macos_clone(base, &made->ws, method, err) < 0 ||
+	    macos_identify(session->agent, &made->ws, err) < 0)
+		return -1;
+	made->rootfs = workspace_path(&made->ws, MACOS_DISK, err);
+	return made->rootfs ? 0 : -1;
+}
+
 static int fill_bundle(struct microagent_session *session, const struct base *base,
 		       const struct microagent_session_spec *spec, const char *source,
 		       const struct base_file files[BASE_FILES], struct creation *made,
@@ -207,22 +251,21 @@ static int fill_bundle(struct microagent_session *session, const struct base *ba
 	const struct term term = {.lifetime_s = spec->lifetime_seconds,
 				  .idle_s = spec->idle_seconds};
 	json_auto_t *whole = NULL;
-	const char *method = NULL;
+	const char *method = NULL, *layer_over = NULL;
 	int64_t quota = 0;
-	bool layered;
+	int status;
 
-	if (session_quota_of(base, spec, &quota, err) < 0)
+	if (session_quota_of(base, spec, &quota, err) < 0 ||
+	    macos_check_session(session->agent, base, session_memory(base, spec),
+				session_cpus(base, spec), err) < 0)
 		return -1;
 	session->quota_bytes = quota;
-	if (clone_base_disk(base, session->agent->backend->layers, made->ws.fd, &method, err) < 0)
+	status = base_is_macos(base)
+			 ? clone_macos(session, base, made, &method, err)
+			 : clone_linux(session, base, files, made, &method, &layer_over, err);
+	if (status < 0)
 		return error_prefix(err, "session of base %s", base->name.full);
-	layered = strcmp(method, "overlay") == 0;
-	made->rootfs = workspace_path(&made->ws, layered ? SESSION_LAYER : SESSION_RAW, err);
-	made->image.env = json_incref(json_object_get(base->metadata, "env"));
-	if (!made->rootfs || take_base_kernel(files, made, err) < 0)
-		return -1;
-	whole = make_session_config(session, base, spec, made,
-				    layered ? files[BASE_FILE_DISK].path : NULL, err);
+	whole = make_session_config(session, base, spec, made, layer_over, err);
 	if (!whole || write_record(session, base, &made->ws, source, method, &term, whole, err) < 0)
 		return -1;
 	*config = steal_ptr(&whole);

@@ -12,8 +12,9 @@
 #include "session/sessions/session.h"
 #include "session/sessions/tokens.h"
 
-static const char *const record_keys[] = {"base",  "source", "clone",	    "createdAt",
-					  "share", "endsAt", "idleSeconds", "lifetimeSeconds"};
+static const char *const record_keys[] = {"base",	 "source",	    "clone",
+					  "createdAt",	 "share",	    "endsAt",
+					  "idleSeconds", "lifetimeSeconds", "guest"};
 
 static int put_session_record(json_t *out, const json_t *record, struct error *err)
 {

@@ -64,7 +64,7 @@ static bool find_grown(const struct workspace *ws, const json_t *record, uint64_
 	}
 	if (lease_is_held(ws))
 		return false;
-	disk = openat(ws->fd, SESSION_RAW, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	disk = openat(ws->fd, session_disk(record), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (disk < 0 || quota_read(ws, &quota, NULL) < 0 || quota_grown(disk, bytes, NULL) < 0)
 		return false;
 	*bytes = quota_beyond(quota.copied, *bytes);

@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* session.json, as it is read: one that lacks what every session has is damaged. */
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "contract/macos.h"
 #include "session/sessions/session.h"
+
+const char *session_disk(const json_t *record)
+{
+	return strcmp(json_text(record, "guest", ""), SESSION_MACOS) ? SESSION_RAW : MACOS_DISK;
+}
 
 json_t *session_record_read(const struct workspace *ws, struct error *err)
 {

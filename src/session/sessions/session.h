@@ -18,6 +18,8 @@
 /* Its disk, by the way in which it is cloned: "reflink" and "copy", or "overlay". */
 #define SESSION_RAW "rootfs.ext4"
 #define SESSION_LAYER "rootfs.qcow2"
+/* "guest" of its record, and its disk is that of contract/macos.h; absent: a Linux. */
+#define SESSION_MACOS "macos"
 /* "session-2026-05-10T14-22-00Z-a7f3" and NUL. */
 #define SESSION_NAME_ROOM 40
 #define SESSION_ID_ROOM (SESSION_NAME_ROOM + 8)
@@ -114,6 +116,8 @@ bool session_name_of_id(const char *id, char out[SESSION_NAME_ROOM]);
 
 /* --- record.c -------------------------------------------------------------------------------- */
 
+/* The file of its disk where that is no layer. */
+const char *session_disk(const json_t *record);
 /* A session's record in its directory; ERR_NOT_FOUND without one. */
 json_t *session_record_read(const struct workspace *ws, struct error *err);
 

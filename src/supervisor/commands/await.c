@@ -12,6 +12,7 @@
 #include "supervisor/commands/answer.h"
 #include "supervisor/commands/settle.h"
 #include "supervisor/handover/report.h"
+#include "supervisor/handover/ticket.h"
 
 #define REPORT_LINE_MAX (64u << 20) /* a result of two streams, every byte of them escaped */
 
@@ -84,8 +85,8 @@ static int await_follow(struct await *await, uint64_t deadline, struct error *er
 /* Later than every deadline of the live supervisor itself, for the case that it is stuck. */
 static uint64_t start_deadline(const struct await *await, enum accelerator accelerator)
 {
-	uint64_t boot =
-		limit_get(accelerator == ACCELERATOR_TCG ? LIMIT_BOOT_TCG_MS : LIMIT_BOOT_KVM_MS);
+	const struct config *config = &await->record->call->request->config;
+	uint64_t boot = ticket_boot_ms(accelerator, config->macos.hardware_model != NULL);
 
 	if (is_run(await))
 		return UINT64_MAX;

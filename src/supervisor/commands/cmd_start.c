@@ -23,6 +23,7 @@
 #include "supervisor/capabilities.h"
 #include "supervisor/commands/answer.h"
 #include "supervisor/commands/await.h"
+#include "supervisor/commands/macos_guests.h"
 #include "supervisor/commands/old_files.h"
 #include "supervisor/commands/prepare.h"
 #include "supervisor/commands/settle.h"
@@ -62,6 +63,7 @@ static int examine(struct start *start, const struct call *call, struct error *e
 	const struct config *config = &call->request->config;
 
 	if (capabilities_check(call->backend, config, err) < 0 ||
+	    (config->macos.hardware_model && macos_guests_refuse_reader(call, err) < 0) ||
 	    boot_files_open(config, call->backend,
 			    call->options->reader ? ROOTFS_LOOK : ROOTFS_BOOT, &start->files,
 			    err) < 0)
@@ -204,6 +206,7 @@ static int spawn_live(struct start *start, const int fds[LIVE_FD_END], struct er
 		.reader = call->options->reader,
 		.writer = call->options->writer,
 		.layered = start->files.file[BOOT_BASE].fd >= 0,
+		.macos = start->files.file[BOOT_MODEL].fd >= 0,
 		.foreground = call->request->command == COMMAND_RUN,
 		.has_lifeline = call->options->lifeline_fd >= 0,
 		.marks = start->marks,
@@ -280,6 +283,9 @@ static int launch_with(struct start *start, const struct lease *lease, int contr
 		[LIVE_INITRD] = start->files.file[BOOT_INITRD].fd,
 		[LIVE_ROOTFS] = start->files.file[BOOT_ROOTFS].fd,
 		[LIVE_BASE] = start->files.file[BOOT_BASE].fd,
+		[LIVE_MODEL] = start->files.file[BOOT_MODEL].fd,
+		[LIVE_IDENTIFIER] = start->files.file[BOOT_IDENTIFIER].fd,
+		[LIVE_AUXILIARY] = start->files.file[BOOT_AUXILIARY].fd,
 		[LIVE_CONTROL] = control,
 		[LIVE_REPORT] = report[1],
 		[LIVE_COMMAND] = start->line_end,
@@ -367,7 +373,9 @@ static int start_begin(struct start *start, struct response *response, struct er
 	 * locked. */
 	if (first && (start_take_files(start, err) < 0 || start_prepare(start, err) < 0))
 		return -1;
-	if (start_look(start, &manifest, err) < 0 || start_take_lease(record, &lease, err) < 0 ||
+	if (start_look(start, &manifest, err) < 0 ||
+	    (manifest.config.macos.hardware_model && macos_guests_check_room(record, err) < 0) ||
+	    start_take_lease(record, &lease, err) < 0 ||
 	    (!first && start_take_files(start, err) < 0) ||
 	    start_admit(start, &manifest, response, err) < 0)
 		return -1;

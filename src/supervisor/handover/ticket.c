@@ -11,9 +11,17 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "supervisor/options.h"
 
 #define TICKET_BYTES (1u << 20)
+
+uint64_t ticket_boot_ms(enum accelerator accelerator, bool macos)
+{
+	if (macos)
+		return limit_get(LIMIT_BOOT_MACOS_MS);
+	return limit_get(accelerator == ACCELERATOR_TCG ? LIMIT_BOOT_TCG_MS : LIMIT_BOOT_KVM_MS);
+}
 
 static json_t *encode(const struct ticket *ticket, struct error *err)
 {
@@ -21,10 +29,14 @@ static json_t *encode(const struct ticket *ticket, struct error *err)
 	const struct {
 		const char *key;
 		bool value;
-	} flags[] = {{"attach", ticket->attach},	   {"remove", ticket->remove},
-		     {"reader", ticket->reader},	   {"writer", ticket->writer},
-		     {"layered", ticket->layered},	   {"foreground", ticket->foreground},
-		     {"hasLifeline", ticket->has_lifeline}};
+	} flags[] = {{"attach", ticket->attach},
+		     {"remove", ticket->remove},
+		     {"reader", ticket->reader},
+		     {"writer", ticket->writer},
+		     {"layered", ticket->layered},
+		     {"foreground", ticket->foreground},
+		     {"hasLifeline", ticket->has_lifeline},
+		     {"macos", ticket->macos}};
 
 	if (!document || json_put_string(document, "stateDir", ticket->state_dir, err) < 0 ||
 	    json_put_string(document, "id", ticket->id, err) < 0 ||
@@ -107,6 +119,7 @@ static int decode_ticket(json_t *document, struct ticket *out, struct error *err
 	    json_get_bool(document, "", "reader", JSON_REQUIRED, &ticket.reader, err) < 0 ||
 	    json_get_bool(document, "", "writer", JSON_REQUIRED, &ticket.writer, err) < 0 ||
 	    json_get_bool(document, "", "layered", JSON_REQUIRED, &ticket.layered, err) < 0 ||
+	    json_get_bool(document, "", "macos", JSON_REQUIRED, &ticket.macos, err) < 0 ||
 	    json_get_bool(document, "", "foreground", JSON_REQUIRED, &ticket.foreground, err) < 0 ||
 	    json_get_bool(document, "", "hasLifeline", JSON_REQUIRED, &ticket.has_lifeline, err) <
 		    0)
@@ -122,19 +135,45 @@ static int decode_ticket(json_t *document, struct ticket *out, struct error *err
 	return 0;
 }
 
+static bool is_handed_over(const struct ticket *ticket, int fd)
+{
+	switch (fd) {
+	case LIVE_KERNEL:
+	case LIVE_INITRD:
+		return !ticket->macos;
+	case LIVE_MODEL:
+	case LIVE_IDENTIFIER:
+	case LIVE_AUXILIARY:
+		return ticket->macos;
+	case LIVE_BASE:
+		return ticket->layered;
+	case LIVE_COMMAND:
+		return ticket->foreground;
+	case LIVE_CALLER:
+		return ticket->has_lifeline;
+	default:
+		return true;
+	}
+}
+
 static int keep_from_children(const struct ticket *ticket, struct error *err)
 {
 	int end = LIVE_DISKS + (int)json_array_size(ticket->disks);
 
-	for (int fd = LIVE_TICKET + 1; fd < end; fd++) {
-		bool given = (fd != LIVE_BASE || ticket->layered) &&
-			     (fd != LIVE_COMMAND || ticket->foreground) &&
-			     (fd != LIVE_CALLER || ticket->has_lifeline);
-
-		if (given && fd_cloexec(fd, true, err) < 0)
+	for (int fd = LIVE_TICKET + 1; fd < end; fd++)
+		if (is_handed_over(ticket, fd) && fd_cloexec(fd, true, err) < 0)
 			return -1;
-	}
 	return 0;
+}
+
+void ticket_close_boot_files(const struct ticket *ticket)
+{
+	static const int fds[] = {LIVE_KERNEL, LIVE_INITRD,	LIVE_BASE,
+				  LIVE_MODEL,  LIVE_IDENTIFIER, LIVE_AUXILIARY};
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		if (is_handed_over(ticket, fds[i]))
+			close(fds[i]);
 }
 
 int ticket_receive(struct ticket *out, struct error *err)

@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 #include "base/proc.h"
@@ -27,7 +28,10 @@ enum live_fd {
 	LIVE_KERNEL,
 	LIVE_INITRD,
 	LIVE_ROOTFS,
-	LIVE_BASE,    /* below a layer */
+	LIVE_BASE,  /* below a layer */
+	LIVE_MODEL, /* this and the next two: of a macOS guest, which has no kernel and initrd */
+	LIVE_IDENTIFIER,
+	LIVE_AUXILIARY,
 	LIVE_CONTROL, /* listening control.sock */
 	LIVE_REPORT,  /* report.h, the writing end */
 	LIVE_COMMAND, /* run: ends with the waiting command */
@@ -44,6 +48,7 @@ struct ticket {
 	bool attach, remove;
 	bool reader, writer; /* enum vm_use */
 	bool layered;	     /* LIVE_BASE is there */
+	bool macos;	     /* LIVE_MODEL and the two behind it are there */
 	bool foreground;     /* LIVE_COMMAND is there */
 	bool has_lifeline;   /* LIVE_CALLER is there */
 	const json_t *marks; /* monotonic nanoseconds by name: where the command's time went */
@@ -51,6 +56,9 @@ struct ticket {
 		*disks; /* disks_json(); the live supervisor's descriptors begin at LIVE_DISKS */
 	json_t *document;
 };
+
+/* How long it may take from its start to the guest's word that it is ready. */
+uint64_t ticket_boot_ms(enum accelerator accelerator, bool macos);
 
 /* fds[from LIVE_STATE_DIR on] are ours, by their place in the child; -1: not given. disks are told
  * of by ticket->disks. Starts
@@ -63,6 +71,8 @@ int ticket_program(char out[PATH_MAX]);
 /* The child's side: reads the document from LIVE_TICKET and closes it; makes the other descriptors
  * close-on-exec. */
 int ticket_receive(struct ticket *out, struct error *err);
+/* The VMM has them now; the root's descriptor goes on telling of the room on its disk. */
+void ticket_close_boot_files(const struct ticket *ticket);
 void ticket_free(struct ticket *ticket);
 
 #endif

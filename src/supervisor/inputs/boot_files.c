@@ -16,15 +16,23 @@
 #include "supervisor/inputs/ram_root.h"
 #include "supervisor/inputs/rootfs.h"
 
+#define SECTOR 512
+
 static const char *const file_fields[BOOT_FILE_COUNT] = {
-	[BOOT_KERNEL] = "config.kernelPath", [BOOT_INITRD] = "config.initrdPath",
-	[BOOT_INIT] = "config.initrdPath",   [BOOT_BASE] = "config.rootfsBase",
+	[BOOT_KERNEL] = "config.kernelPath",
+	[BOOT_INITRD] = "config.initrdPath",
+	[BOOT_INIT] = "config.initrdPath",
+	[BOOT_BASE] = "config.rootfsBase",
+	[BOOT_MODEL] = "config.macos.hardwareModelPath",
+	[BOOT_IDENTIFIER] = "config.macos.machineIdentifierPath",
+	[BOOT_AUXILIARY] = "config.macos.auxiliaryStoragePath",
 	[BOOT_ROOTFS] = "config.rootfsPath",
 };
 /* With a root in memory. */
 static const char *const ram_root_fields[BOOT_FILE_COUNT] = {
-	[BOOT_KERNEL] = "config.kernelPath", [BOOT_INITRD] = "config.kernelPath",
-	[BOOT_INIT] = "config.kernelPath",   [BOOT_BASE] = "config.rootfsBase",
+	[BOOT_KERNEL] = "config.kernelPath",
+	[BOOT_INITRD] = "config.kernelPath",
+	[BOOT_INIT] = "config.kernelPath",
 	[BOOT_ROOTFS] = "config.initrdPath",
 };
 static_assert(ARRAY_SIZE(file_fields) == BOOT_FILE_COUNT, "a field for every file");
@@ -137,6 +145,10 @@ void boot_files_hash_rootfs(struct boot_files *files)
 
 int boot_files_take(const struct boot_files *files, bool read_only, struct error *err)
 {
+	if (files->file[BOOT_AUXILIARY].path &&
+	    file_take(files->file[BOOT_AUXILIARY].fd, files->file[BOOT_AUXILIARY].path, read_only,
+		      err) < 0)
+		return error_prefix(err, "%s", file_fields[BOOT_AUXILIARY]);
 	if (files->file[BOOT_BASE].path &&
 	    file_take(files->file[BOOT_BASE].fd, files->file[BOOT_BASE].path, true, err) < 0)
 		return error_prefix(err, "%s", file_fields[BOOT_BASE]);
@@ -198,6 +210,29 @@ static int check_layer(const struct boot_files *files, int fd, struct error *err
 	return layer_check(fd, (uint64_t)base.st_size, err);
 }
 
+/* Of a macOS guest's disk nothing is known but that it consists of sectors. */
+static int check_macos_disk(int fd, struct error *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, errno, "cannot be read");
+	if (rootfs_refuse_qcow2(fd, err) < 0)
+		return -1;
+	return st.st_size % SECTOR == 0
+		       ? 0
+		       : error_set(err, ERR_INVALID,
+				   "not a disk: its %lld bytes are no whole sectors",
+				   (long long)st.st_size);
+}
+
+static int check_root_disk(const struct boot_files *files, int fd, struct error *err)
+{
+	if (files->file[BOOT_MODEL].path)
+		return check_macos_disk(fd, err);
+	return files->file[BOOT_BASE].path ? check_layer(files, fd, err) : rootfs_check(fd, err);
+}
+
 static void open_rootfs(struct boot_files *files, enum rootfs_use use)
 {
 	struct error *err = &files->file[BOOT_ROOTFS].error;
@@ -211,8 +246,19 @@ static void open_rootfs(struct boot_files *files, enum rootfs_use use)
 	files->file[BOOT_ROOTFS].fd = fd;
 	if (use != ROOTFS_LOOK && is_read_only(path, fd))
 		refuse_read_only_root(path, err);
-	else if ((files->file[BOOT_BASE].path ? check_layer(files, fd, err)
-					      : rootfs_check(fd, err)) < 0)
+	else if (check_root_disk(files, fd, err) < 0)
+		error_prefix(err, "%s", path);
+}
+
+/* What macOS and its firmware write to beside the disk. Small, so that it is hashed at once. */
+static void open_auxiliary(struct boot_files *files, enum rootfs_use use)
+{
+	struct error *err = &files->file[BOOT_AUXILIARY].error;
+	const char *path = files->file[BOOT_AUXILIARY].path;
+	int fd = open_regular(path, use == ROOTFS_BOOT ? O_RDWR : O_RDONLY, err);
+
+	files->file[BOOT_AUXILIARY].fd = fd;
+	if (fd >= 0 && digest_of(fd, DIGEST_FILE, files->file[BOOT_AUXILIARY].sha256, err) < 0)
 		error_prefix(err, "%s", path);
 }
 
@@ -226,39 +272,75 @@ static char *kernel_file(const struct config *config, const struct backend *back
 	return asprintf(&path, "%s.vmlinux", config->kernel_path) < 0 ? NULL : path;
 }
 
+/* Copies the paths of the config to their places; -1: no memory. */
+static int name_linux_files(struct boot_files *files, const struct config *config,
+			    const struct backend *backend)
+{
+	files->file[BOOT_KERNEL].path = kernel_file(config, backend, &files->unpacked);
+	files->file[BOOT_INITRD].path = initrd_path(config);
+	files->file[BOOT_INIT].path = initrd_path(config);
+	files->ram_root = !config->rootfs_path;
+	files->beside = files->file[BOOT_INITRD].path &&
+			is_beside(config->kernel_path, files->file[BOOT_INITRD].path);
+	files->file[BOOT_ROOTFS].path =
+		strdup(files->ram_root ? config->initrd_path : config->rootfs_path);
+	if (config->rootfs_base)
+		files->file[BOOT_BASE].path = strdup(config->rootfs_base);
+	return files->file[BOOT_KERNEL].path && files->file[BOOT_INITRD].path &&
+			       files->file[BOOT_INIT].path && files->file[BOOT_ROOTFS].path &&
+			       (files->file[BOOT_BASE].path || !config->rootfs_base)
+		       ? 0
+		       : -1;
+}
+
+static int name_macos_files(struct boot_files *files, const struct config *config)
+{
+	files->file[BOOT_MODEL].path = strdup(config->macos.hardware_model);
+	files->file[BOOT_IDENTIFIER].path = strdup(config->macos.machine_identifier);
+	files->file[BOOT_AUXILIARY].path = strdup(config->macos.auxiliary_storage);
+	files->file[BOOT_ROOTFS].path = strdup(config->rootfs_path);
+	return files->file[BOOT_MODEL].path && files->file[BOOT_IDENTIFIER].path &&
+			       files->file[BOOT_AUXILIARY].path && files->file[BOOT_ROOTFS].path
+		       ? 0
+		       : -1;
+}
+
+static void open_linux_files(struct boot_files *files, const struct config *config)
+{
+	open_kernel(files, config->architecture);
+	open_hashed(files, BOOT_INITRD);
+	find_init(files);
+	if (files->file[BOOT_BASE].path)
+		open_layer_base(files);
+	if (files->ram_root)
+		open_ram_root(files, config->memory_mib);
+}
+
+static void open_macos_files(struct boot_files *files, enum rootfs_use use)
+{
+	open_hashed(files, BOOT_MODEL);
+	open_hashed(files, BOOT_IDENTIFIER);
+	open_auxiliary(files, use);
+}
+
 int boot_files_open(const struct config *config, const struct backend *backend, enum rootfs_use use,
 		    struct boot_files *out, struct error *err)
 {
+	bool macos = config->macos.hardware_model != NULL;
 	struct boot_files files = {0};
-	bool complete = true;
 
-	files.file[BOOT_KERNEL].path = kernel_file(config, backend, &files.unpacked);
-	files.file[BOOT_INITRD].path = initrd_path(config);
-	files.file[BOOT_INIT].path = initrd_path(config);
-	files.ram_root = !config->rootfs_path;
-	files.beside = files.file[BOOT_INITRD].path &&
-		       is_beside(config->kernel_path, files.file[BOOT_INITRD].path);
-	files.file[BOOT_ROOTFS].path =
-		strdup(files.ram_root ? config->initrd_path : config->rootfs_path);
-	if (config->rootfs_base)
-		files.file[BOOT_BASE].path = strdup(config->rootfs_base);
-	for (int i = 0; i < BOOT_FILE_COUNT; i++) {
+	for (int i = 0; i < BOOT_FILE_COUNT; i++)
 		files.file[i].fd = -1;
-		complete = complete &&
-			   (files.file[i].path || (i == BOOT_BASE && !config->rootfs_base));
-	}
-	if (!complete) {
+	if ((macos ? name_macos_files(&files, config) : name_linux_files(&files, config, backend)) <
+	    0) {
 		boot_files_close(&files);
 		return error_errno(err, ENOMEM, "boot files");
 	}
-	open_kernel(&files, config->architecture);
-	open_hashed(&files, BOOT_INITRD);
-	find_init(&files);
-	if (files.file[BOOT_BASE].path)
-		open_layer_base(&files);
-	if (files.ram_root)
-		open_ram_root(&files, config->memory_mib);
+	if (macos)
+		open_macos_files(&files, use);
 	else
+		open_linux_files(&files, config);
+	if (!files.ram_root)
 		open_rootfs(&files, use);
 	*out = files;
 	return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files that a VM is made of: kernel, initrd, the guest's init in it, root file system. Opened
+ * The files that a VM is made of: kernel, initrd, the guest's init in it, root file system; or,
+ * where the guest is macOS, hardware model, machine identifier, auxiliary storage and disk. Opened
  * once, hashed on that descriptor, and that descriptor is what the VM gets.
  */
 #ifndef SUPERVISOR_BOOT_FILES_H
@@ -15,9 +16,20 @@
 #include "channel/hasher.h"
 #include "contract/request.h"
 
-/* BOOT_INIT is the microagent-init in the initrd: it has that one's path and no descriptor.
- * BOOT_BASE is the disk below BOOT_ROOTFS where that is a layer; else it has no path. */
-enum boot_file { BOOT_KERNEL, BOOT_INITRD, BOOT_INIT, BOOT_BASE, BOOT_ROOTFS, BOOT_FILE_COUNT };
+/* Those that there are none of have no path. BOOT_INIT is the microagent-init in the initrd: it has
+ * that one's path and no descriptor. BOOT_BASE is the disk below BOOT_ROOTFS where that is a layer.
+ * BOOT_AUXILIARY is written by a guest, as BOOT_ROOTFS is. */
+enum boot_file {
+	BOOT_KERNEL,
+	BOOT_INITRD,
+	BOOT_INIT,
+	BOOT_BASE,
+	BOOT_MODEL,
+	BOOT_IDENTIFIER,
+	BOOT_AUXILIARY,
+	BOOT_ROOTFS,
+	BOOT_FILE_COUNT
+};
 
 struct boot_files {
 	bool ram_root; /* BOOT_ROOTFS is an initramfs, and BOOT_INITRD the one beside the kernel */

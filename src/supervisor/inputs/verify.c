@@ -9,8 +9,14 @@
 #include "supervisor/inputs/boot_files.h"
 
 static const char *const artifact_names[BOOT_FILE_COUNT] = {
-	[BOOT_KERNEL] = "kernel", [BOOT_INITRD] = "initrd", [BOOT_INIT] = "init",
-	[BOOT_BASE] = "base",	  [BOOT_ROOTFS] = "rootfs",
+	[BOOT_KERNEL] = "kernel",
+	[BOOT_INITRD] = "initrd",
+	[BOOT_INIT] = "init",
+	[BOOT_BASE] = "base",
+	[BOOT_MODEL] = "hardwareModel",
+	[BOOT_IDENTIFIER] = "machineIdentifier",
+	[BOOT_AUXILIARY] = "auxiliaryStorage",
+	[BOOT_ROOTFS] = "rootfs",
 };
 static_assert(ARRAY_SIZE(artifact_names) == BOOT_FILE_COUNT, "a name for every file");
 
@@ -63,10 +69,11 @@ static int put_divergence(json_t *list, const char *artifact, const char *expect
 	return json_array_append(list, entry) == 0 ? 0 : out_of_memory(err);
 }
 
-/* A guest that has been started writes to its root file system: what is known of it is told. */
+/* A guest that has been started writes to its root file system, and to its auxiliary storage: what
+ * is known of it is told. */
 static bool is_enforced(const struct boot_files *files, enum boot_file which)
 {
-	return which != BOOT_ROOTFS || !files->rootfs_observed_at[0];
+	return (which != BOOT_ROOTFS && which != BOOT_AUXILIARY) || !files->rootfs_observed_at[0];
 }
 
 static int put_observed(const struct boot_files *files, json_t *artifact, struct error *err)

@@ -106,14 +106,9 @@ static int shared_open(const struct config *config, const struct backend *backen
 	return shares_open(config, backend, out->fds, err);
 }
 
-/* The VMM has them now; the root's descriptor goes on telling of the room on its disk. */
-static void close_handed_over(const struct live *live)
-{
-	close(LIVE_KERNEL);
-	close(LIVE_INITRD);
-	if (live->ticket.layered)
-		close(LIVE_BASE);
-}
+static const struct vm_macos macos_files = {.hardware_model_fd = LIVE_MODEL,
+					    .machine_identifier_fd = LIVE_IDENTIFIER,
+					    .auxiliary_fd = LIVE_AUXILIARY};
 
 /* vsock.sock for the host's side and the sockets that the guest may dial, made before vsockd. */
 static int boot(struct live *live, const struct config *config, struct error *err)
@@ -129,8 +124,9 @@ static int boot(struct live *live, const struct config *config, struct error *er
 		.config = config,
 		.label = label,
 		.accelerator = live->ticket.accelerator,
-		.kernel_fd = LIVE_KERNEL,
-		.initrd_fd = LIVE_INITRD,
+		.kernel_fd = live->ticket.macos ? -1 : LIVE_KERNEL,
+		.initrd_fd = live->ticket.macos ? -1 : LIVE_INITRD,
+		.macos = live->ticket.macos ? &macos_files : NULL,
 		.use = live->ticket.reader   ? VM_READ
 		       : live->ticket.writer ? VM_WRITE
 					     : VM_RUN,
@@ -157,13 +153,10 @@ static int boot(struct live *live, const struct config *config, struct error *er
 		return -1;
 	spec.layer_room = live->quota.room;
 	spec.share_fds = shared.fds;
-	if (!live->backend->binds_vsock) {
-		vsock = sock_listen_at(live->ws.fd, VSOCK_NAME, err);
-		if (vsock < 0)
-			return -1;
-		spec.vsock_listen_fd = vsock;
-	}
-	if (control < 0 || !label || !disks || live_channels_begin(live, config, err) < 0)
+	if (!live->backend->binds_vsock)
+		spec.vsock_listen_fd = vsock = sock_listen_at(live->ws.fd, VSOCK_NAME, err);
+	if (control < 0 || (vsock < 0 && !live->backend->binds_vsock) || !label || !disks ||
+	    live_channels_begin(live, config, err) < 0)
 		return -1;
 	spec.host_ports = channels_host_ports(live->channels, &spec.host_port_count);
 	spec.boot_port = CONTROL_PORT;
@@ -173,7 +166,7 @@ static int boot(struct live *live, const struct config *config, struct error *er
 	live->vm = live->backend->boot(live->loop, &spec, &events, err);
 	if (!live->vm)
 		return -1;
-	close_handed_over(live);
+	ticket_close_boot_files(&live->ticket);
 	return 0;
 }
 
@@ -253,10 +246,13 @@ static void close_all(struct live *live)
 
 /* Before the first byte of the guest. Where the machine is in this process there is nothing to be
  * given up that it does not need. */
-static int give_up_own_rights(struct live *live, struct error *err)
+static int give_up_live_rights(struct live *live, struct error *err)
 {
-	if (live->backend->in_process)
+	if (live->backend->in_process) {
+		json_object_set_new(live->runtime, "files", json_string("open"));
+		live_runtime_write(live);
 		return 0;
+	}
 	return live_broker_begin(live, err) < 0 ? -1 : live_confine(live, err);
 }
 
@@ -269,7 +265,7 @@ static int run_life(struct live *live, struct error *err)
 		control_sock_new(live->loop, LIVE_CONTROL, live_request, live, &live->log, err);
 	if (!live->requests)
 		return -1;
-	if (begin_life(live, err) == 0 && give_up_own_rights(live, err) == 0) {
+	if (begin_life(live, err) == 0 && give_up_live_rights(live, err) == 0) {
 		memory_give_back();
 		if (loop_run(live->loop, err) == 0) {
 			live_over(live, VM_END_KILLED, LIVE_STUCK); /* unless it was */

@@ -100,7 +100,6 @@ static void on_end_signal(struct loop *loop, int signal, void *data)
 static void on_boot_timer(struct loop *loop, void *data)
 {
 	struct live *live = data;
-	bool emulated = live->ticket.accelerator == ACCELERATOR_TCG;
 	char text[160];
 
 	(void)loop;
@@ -110,7 +109,7 @@ static void on_boot_timer(struct loop *loop, void *data)
 	snprintf(text, sizeof(text),
 		 "the boot deadline passed: the guest was not ready within %llu ms "
 		 "(%s)",
-		 (unsigned long long)limit_get(emulated ? LIMIT_BOOT_TCG_MS : LIMIT_BOOT_KVM_MS),
+		 (unsigned long long)ticket_boot_ms(live->ticket.accelerator, live->ticket.macos),
 		 accelerator_names[live->ticket.accelerator]);
 	live_fail(live, ERR_TIMEOUT, text);
 }
@@ -136,8 +135,7 @@ static int watch_lifelines(struct live *live, struct error *err)
 
 int live_ask_begin(struct live *live, struct error *err)
 {
-	bool emulated = live->ticket.accelerator == ACCELERATOR_TCG;
-	uint64_t boot = limit_get(emulated ? LIMIT_BOOT_TCG_MS : LIMIT_BOOT_KVM_MS);
+	uint64_t boot = ticket_boot_ms(live->ticket.accelerator, live->ticket.macos);
 
 	if (!loop_add_signal(live->loop, SIGTERM, on_end_signal, live, err) ||
 	    !loop_add_signal(live->loop, SIGINT, on_end_signal, live, err) ||

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "backend/backend.h"
+#include "backend/vm_end.h"
 #include "base/error.h"
 #include "contract/state.h"
 

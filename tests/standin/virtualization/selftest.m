@@ -212,10 +212,10 @@ static void add_plain_devices(VZVirtualMachineConfiguration *configuration)
 	shouldAcceptNewConnection:(VZVirtioSocketConnection *)connection
 		 fromSocketDevice:(VZVirtioSocketDevice *)socketDevice
 {
-	say(@"!asked %u %d", connection.destinationPort,
-	    listener == _listener && socketDevice != nil);
 	if (_accepts)
 		[self keepConnection:connection];
+	say(@"!asked %u %d", connection.destinationPort,
+	    listener == _listener && socketDevice != nil);
 	return _accepts;
 }
 
@@ -241,6 +241,19 @@ static void add_plain_devices(VZVirtualMachineConfiguration *configuration)
 	}
 	answer[length - 1] = '\0';
 	return [NSString stringWithUTF8String:answer];
+}
+
+/* What comes first, with a dot for each byte that is no letter. */
+- (NSString *)hear
+{
+	char some[4096];
+	ssize_t n = read(_connection.fileDescriptor, some, sizeof(some) - 1);
+
+	for (ssize_t i = 0; i < n; i++)
+		if (some[i] < ' ' || some[i] > '~')
+			some[i] = '.';
+	some[n < 0 ? 0 : n] = '\0';
+	return [NSString stringWithUTF8String:some];
 }
 
 - (void)connect:(uint32_t)port
@@ -388,6 +401,8 @@ static SEL transition_of(NSString *word)
 
 	if ([word isEqualToString:@"talk"])
 		say(@"talk: %@", [self talk:argument]);
+	else if ([word isEqualToString:@"hear"])
+		say(@"hear: %@", [self hear]);
 	else if ([word isEqualToString:@"accepts"])
 		say(@"accepts: %d", _accepts = [argument isEqualToString:@"yes"]);
 	else if ([word isEqualToString:@"close"]) {

@@ -4,6 +4,7 @@
 #include "supervisor/handover/cgroup.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/broker.h"
 #include "base/cleanup.h"
@@ -13,7 +14,7 @@
 
 int cgroup_check(const struct config *config, struct error *err)
 {
-	if (!config->cgroup || *config->cgroup != '/')
+	if (!config->cgroup || strcmp(config->cgroup, "inherit") == 0)
 		return 0;
 	return error_set(err, ERR_UNSUPPORTED, "config.cgroup: " NO_CGROUPS);
 }

@@ -97,7 +97,8 @@ VZ_READ(NSProgress *, progress)
 		[self finish:error then:completion];
 		return;
 	}
-	dispatch_after(dispatch_time(DISPATCH_TIME_NOW, STEP_MS * (int64_t)NSEC_PER_MSEC),
+	int64_t step_ms = (int64_t)settings_number(@"macInstallStepMs", STEP_MS);
+	dispatch_after(dispatch_time(DISPATCH_TIME_NOW, step_ms * (int64_t)NSEC_PER_MSEC),
 		       [machine_behind([self virtualMachine]) queue], ^{
 			 [self step:step + 1 then:completion];
 		       });

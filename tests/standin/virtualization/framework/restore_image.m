@@ -12,6 +12,7 @@
 
 #define ARCHIVE "PK\003\004"
 #define BUILD_DEFAULT @"23F79"
+#define VERSION_DEFAULT @"14.5"
 
 typedef void (^RestoreImageHandler)(VZMacOSRestoreImage *, NSError *);
 
@@ -83,9 +84,16 @@ VZ_READ(NSURL *, URL)
 	return said ? said : BUILD_DEFAULT;
 }
 
+/* "13.6.1"; what is left out of it is 0. */
 - (NSOperatingSystemVersion)operatingSystemVersion
 {
-	return [[NSProcessInfo processInfo] operatingSystemVersion];
+	NSString *said = settings_in(@"restoreImage", @"version");
+	NSArray *parts = [said ? said : VERSION_DEFAULT componentsSeparatedByString:@"."];
+	NSInteger numbers[3] = {0, 0, 0};
+
+	for (NSUInteger i = 0; i < 3 && i < [parts count]; i++)
+		numbers[i] = [[parts objectAtIndex:i] integerValue];
+	return (NSOperatingSystemVersion){numbers[0], numbers[1], numbers[2]};
 }
 
 - (VZMacOSConfigurationRequirements *)mostFeaturefulSupportedConfiguration

@@ -59,6 +59,11 @@ typedef struct {
 	NSInteger patchVersion;
 } NSOperatingSystemVersion;
 
+typedef struct _NSRange {
+	NSUInteger location;
+	NSUInteger length;
+} NSRange;
+
 extern Class _Nullable NSClassFromString(NSString *name);
 extern void NSLog(NSString *format, ...) NS_FORMAT_FUNCTION(1, 2);
 
@@ -95,6 +100,7 @@ extern void NSLog(NSString *format, ...) NS_FORMAT_FUNCTION(1, 2);
 					 encoding:(NSStringEncoding)encoding
 					    error:(NSError **)error;
 - (instancetype)initWithFormat:(NSString *)format, ... NS_FORMAT_FUNCTION(1, 2);
+- (instancetype)initWithFormat:(NSString *)format arguments:(va_list)arguments;
 - (nullable instancetype)initWithUTF8String:(const char *)bytes;
 - (nullable instancetype)initWithBytes:(const void *)bytes
 				length:(NSUInteger)length
@@ -103,6 +109,11 @@ extern void NSLog(NSString *format, ...) NS_FORMAT_FUNCTION(1, 2);
 - (nullable NSData *)dataUsingEncoding:(NSStringEncoding)encoding;
 - (NSUInteger)lengthOfBytesUsingEncoding:(NSStringEncoding)encoding;
 - (unichar)characterAtIndex:(NSUInteger)index;
+- (NSRange)rangeOfString:(NSString *)string;
+- (NSString *)substringFromIndex:(NSUInteger)index;
+- (NSString *)substringToIndex:(NSUInteger)index;
+- (NSString *)stringByReplacingOccurrencesOfString:(NSString *)target
+					withString:(NSString *)replacement;
 - (NSComparisonResult)compare:(NSString *)string;
 - (NSComparisonResult)caseInsensitiveCompare:(NSString *)string;
 - (BOOL)isEqualToString:(NSString *)string;
@@ -237,6 +248,7 @@ extern NSString *const NSUnderlyingErrorKey;
 			  userInfo:(nullable NSDictionary *)userInfo;
 - (void)raise;
 @end
+extern NSString *const NSInvalidArgumentException;
 
 @interface NSURL : NSObject <NSCopying>
 @property(nullable, readonly, copy) NSString *path;

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* The architecture of this host, and of files on it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/architecture.h"
+#include "base/cleanup.h"
+
+enum architecture architecture_of_host(void)
+{
+	struct utsname host;
+
+	return uname(&host) < 0 ? ARCHITECTURE_COUNT : architecture_from_word(host.machine);
+}
+
+int architecture_check_host(struct error *err)
+{
+	struct utsname host = {.machine = "unknown"};
+
+	if (architecture_of_host() < ARCHITECTURE_COUNT)
+		return 0;
+	(void)uname(&host);
+	return error_set(err, ERR_UNSUPPORTED,
+			 "this host's architecture is %s, and microagent is for amd64 (x86_64) and "
+			 "arm64 (aarch64)",
+			 host.machine);
+}
+
+bool architecture_is_packed_kernel(const char *path)
+{
+	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	unsigned char head[KERNEL_HEAD];
+	ssize_t n = fd < 0 ? -1 : pread(fd, head, sizeof(head), 0);
+
+	return n > 0 && architecture_is_bzimage(head, (size_t)n);
+}
+
+int architecture_read_kernel(int fd, bool *is_kernel, enum architecture *out, struct error *err)
+{
+	enum architecture kernel = ARCHITECTURE_COUNT;
+	unsigned char head[KERNEL_HEAD];
+	ssize_t n = pread(fd, head, sizeof(head), 0);
+
+	if (n < 0)
+		return error_errno(err, errno, "read");
+	*is_kernel = architecture_of_kernel(head, (size_t)n, &kernel);
+	*out = kernel;
+	return 0;
+}
+
+int architecture_check_kernel(int fd, enum architecture machine, struct error *err)
+{
+	enum architecture kernel;
+	bool is_kernel;
+
+	if (architecture_read_kernel(fd, &is_kernel, &kernel, err) < 0)
+		return -1;
+	if (kernel == machine || kernel == ARCHITECTURE_COUNT)
+		return 0;
+	error_set(err, ERR_UNSUPPORTED, "it is a kernel for %s, and the machine is %s",
+		  architecture_name(kernel), architecture_name(machine));
+	return error_reason(err, REASON_OTHER_ARCHITECTURE, architecture_name(kernel));
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of a macOS guest are called, in the bundle of a base and in that of a session. */
+#ifndef CONTRACT_MACOS_H
+#define CONTRACT_MACOS_H
+
+#define MACOS_DISK "disk.img"
+#define MACOS_AUXILIARY "auxiliary.bin"
+#define MACOS_MODEL "hardwareModel.bin"
+#define MACOS_IDENTIFIER "machineIdentifier.bin"
+
+/* Supervisors: makes such files. A job on stdin, a line of JSON; lines of JSON on stdout. */
+#define MACOS_OPTION "--macos"
+#define MACOS_JOB_INSTALL "install"
+#define MACOS_JOB_IDENTIFY "identify"
+
+#endif

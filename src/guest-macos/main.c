@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* The agent of macOS guests (mac_agent.h). launchd starts it as root, and again when it ends. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/agent_wire.h"
+#include "guest-macos/mac_agent.h"
+#include "guest-macos/mac_system.h"
+
+#define USER "agent"
+
+/* A host of an older kind has no control stream, and after the first of a boot takes no other. */
+static void open_control(struct mac_agent *agent)
+{
+	char boot_id[64] = "unknown";
+	struct error err = {0};
+	int fd = mac_system_dial_host(CONTROL_PORT, &err);
+
+	if (fd < 0) {
+		fprintf(stderr, "microagent-macos-agent: no control stream: %s\n", err.msg);
+		return;
+	}
+	(void)mac_system_boot_id(boot_id, &err);
+	agent->control = mac_control_new(fd, boot_id);
+	if (agent->control)
+		mac_control_turn(agent->control, 0);
+}
+
+static int run(struct error *err)
+{
+	struct mac_agent agent = {.user = USER, .admits = mac_system_is_host, .listen_fd = -1};
+
+	/* Before anything else of the boot can have it. */
+	agent.listen_fd = mac_system_listen(AGENT_PORT, err);
+	if (agent.listen_fd < 0 || mac_agent_open(&agent, err) < 0)
+		return -1;
+	open_control(&agent);
+	while (mac_agent_turn(&agent, err) == 0)
+		;
+	return -1;
+}
+
+int main(int argc, char **argv)
+{
+	struct error err = {0};
+	int fd;
+
+	if (argc == 2 && strcmp(argv[1], "--version") == 0)
+		return puts("microagent-macos-agent " MICROAGENT_VERSION) < 0;
+	if (argc != 1) {
+		fprintf(stderr, "microagent-macos-agent takes no words but --version\n");
+		return 2;
+	}
+	/* Where one of the first three is closed, a connection would get its number. */
+	while ((fd = open("/dev/null", O_RDWR)) >= 0 && fd < 3)
+		;
+	if (fd >= 0)
+		close(fd);
+	run(&err);
+	fprintf(stderr, "microagent-macos-agent: %s\n", err.msg);
+	return 1;
+}

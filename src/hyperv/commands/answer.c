@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+#include "hyperv/commands/answer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/agent_wire.h"
+#include "base/architecture.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "contract/request.h"
+#include "hyperv/keeper/hvsocket.h"
+
+struct told answer_read(const struct record *record)
+{
+	struct error ignored;
+	struct told told = {.result = store_read(&record->store, "result.json", &ignored),
+			    .runtime = store_read(&record->store, "runtime.json", &ignored)};
+
+	if (told.result)
+		json_object_del(told.result, "format");
+	return told;
+}
+
+void told_free(struct told *told)
+{
+	json_decref(told->result);
+	json_decref(told->runtime);
+	*told = (struct told){0};
+}
+
+/* A line, whatever it says: the agent is there and reads. */
+static int hear_agent_line(SOCKET agent, struct error *err)
+{
+	char bytes[512];
+	int n;
+
+	do
+		n = recv(agent, bytes, sizeof(bytes), 0);
+	while (n > 0 && !memchr(bytes, '\n', (size_t)n));
+	if (n > 0)
+		return 0;
+	return n < 0 ? error_set(err, ERR_TIMEOUT, "the agent does not answer")
+		     : error_set(err, ERR_UNAVAILABLE, "the agent closed the connection");
+}
+
+static int ask_hvsocket_agent(const struct guid *vm, struct error *err)
+{
+	SOCKET agent = hvsocket_connect(vm, AGENT_PORT, err);
+	int status = -1;
+
+	if (agent == INVALID_SOCKET)
+		return -1;
+	if (hvsocket_receive_timeout(agent, (DWORD)limit_get(LIMIT_SHELL_PROBE_MS), err) == 0 &&
+	    hvsocket_send(agent, AGENT_PING, strlen(AGENT_PING), err) == 0)
+		status = hear_agent_line(agent, err);
+	closesocket(agent);
+	return status;
+}
+
+static json_t *agent_signal(const json_t *runtime)
+{
+	uint64_t begun = clock_mono_ns();
+	char now[CLOCK_TEXT], detail[96];
+	struct error err = {0};
+	struct guid vm;
+
+	if (!guid_parse(json_text(runtime, "vmId", ""), &vm))
+		return readiness_signal(false, NULL, "the guest has not reported ready", NULL);
+	int status = ask_hvsocket_agent(&vm, &err);
+	clock_rfc3339(clock_real_ns(), now);
+	snprintf(detail, sizeof(detail), "agent round trip in %llu us",
+		 (unsigned long long)((clock_mono_ns() - begun) / 1000));
+	return status == 0 ? readiness_signal(true, now, detail, NULL)
+			   : readiness_signal(false, now, NULL, err.msg);
+}
+
+/* "workspace is S; live readiness unavailable" */
+static json_t *signal_not_live(const struct record *record)
+{
+	char detail[96];
+
+	snprintf(detail, sizeof(detail), "workspace is %s; live readiness unavailable",
+		 state_names[record->state]);
+	return readiness_signal(false, NULL, detail, NULL);
+}
+
+static json_t *result_signal(const json_t *result)
+{
+	const char *at = json_text(result, "completedAt", NULL);
+
+	return result ? readiness_signal(true, at, "the guest's result is there", NULL)
+		      : readiness_signal(false, NULL, NULL, NULL);
+}
+
+static json_t *readiness_json(const struct record *record, const struct told *told,
+			      struct error *err)
+{
+	const char *ready_at = json_text(told->runtime, "readyAt", NULL);
+	json_auto_t *readiness = json_object();
+	json_t *guest, *shell;
+
+	if (!state_is_live(record->state)) {
+		guest = signal_not_live(record);
+		shell = signal_not_live(record);
+	} else if (!ready_at) {
+		guest = readiness_signal(false, NULL, "the guest has not reported ready", NULL);
+		shell = json_incref(guest);
+	} else {
+		guest = readiness_signal(true, ready_at, "the guest reported ready", NULL);
+		shell = agent_signal(told->runtime);
+	}
+	/* The second takes its reference in any case. */
+	if (json_put(readiness, "guestReady", guest, err) < 0) {
+		json_decref(shell);
+		return NULL;
+	}
+	if (json_put(readiness, "shellReady", shell, err) < 0 ||
+	    json_put(readiness, "resultReady", result_signal(told->result), err) < 0 ||
+	    json_put(readiness, "mediationReady",
+		     readiness_signal(false, NULL, "mediation is not configured", NULL), err) < 0)
+		return NULL;
+	return steal_ptr(&readiness);
+}
+
+/* For who wants to run commands in the guest: the address of its agent. */
+static json_t *agent_address_json(const json_t *runtime)
+{
+	struct guid service = guid_of_vsock_port(AGENT_PORT);
+	const char *vm = json_text(runtime, "vmId", NULL);
+	char text[GUID_TEXT];
+
+	guid_text(&service, text);
+	return vm ? json_pack("{s:s, s:s}", "vmId", vm, "agentServiceId", text) : NULL;
+}
+
+int answer_live(const struct record *record, const struct config *config, const struct told *told,
+		struct response *response, struct error *err)
+{
+	response->readiness = readiness_json(record, told, err);
+	response->architecture = json_string(architecture_name(config->architecture));
+	response->network = json_incref(json_object_get(config->normalised, "network"));
+	response->result = json_incref(told->result);
+	if (state_is_live(record->state))
+		response->hvsocket = agent_address_json(told->runtime);
+	return response->readiness ? 0 : -1;
+}

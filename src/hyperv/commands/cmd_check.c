@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* check: the request against this host and these files. Records nothing, makes no directory. */
+#include "base/cleanup.h"
+#include "hyperv/commands/commands.h"
+#include "hyperv/commands/prepare.h"
+#include "hyperv/hcs/system.h"
+#include "hyperv/machine/refused.h"
+#include "supervisor/refusals.h"
+
+#define MEMORY_STEP_MIB \
+	2 /* github.com/microsoft/WSL, src/windows/service/exe/HcsVirtualMachine.cpp */
+
+int refuse_config(const struct config *config, struct error *err)
+{
+	if (refusals_check(hyperv_refusals, config, err) < 0)
+		return -1;
+	if (config->memory_mib % MEMORY_STEP_MIB)
+		return error_set(err, ERR_INVALID,
+				 "config.memoryMiB is %lld MiB, and HCS takes steps of %d MiB",
+				 (long long)config->memory_mib, MEMORY_STEP_MIB);
+	return hcs_probe(err);
+}
+
+/* The root is compared where nothing of the guest's is in it yet. */
+static int check_locked(struct record *record, const struct request *request, struct inputs *inputs,
+			struct response *response, struct error *err)
+{
+	__attribute__((cleanup(manifest_drop))) struct manifest manifest = {0};
+	struct error why = {0};
+
+	if (manifest_load(record, &manifest, &why) < 0 && why.code != ERR_NOT_FOUND)
+		return error_copy(err, &why);
+	if (record->state == STATE_UNKNOWN || record->state == STATE_PREPARED)
+		if (inputs_hash_raw(inputs, err) < 0)
+			return -1;
+	response->verification =
+		inputs_verify(inputs, request->config.image, manifest.artifacts, err);
+	response->event = record_event(record, err);
+	return response->verification && response->event ? 0 : -1;
+}
+
+int hyperv_check(const struct request *request, struct response *response, struct error *err)
+{
+	__attribute__((cleanup(inputs_close))) struct inputs inputs = {0};
+	struct record record;
+	int status;
+
+	if (refuse_config(&request->config, err) < 0 ||
+	    inputs_open(&request->config, &inputs, err) < 0 ||
+	    record_begin(&record, request, false, err) < 0)
+		return -1;
+	status = check_locked(&record, request, &inputs, response, err);
+	record_end(&record);
+	return status;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stop and kill: a word to the keeper, which does it and records it, then the wait for its end. The
+ * lock is not held meanwhile, so that a kill can follow a stop that takes its time. A keeper that
+ * does not come to an end is killed, and the machine with it. Without one the wanted state alone is
+ * recorded.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/limits.h"
+#include "hyperv/commands/commands.h"
+#include "hyperv/commands/ending.h"
+#include "hyperv/hcs/system.h"
+#include "supervisor/live/outcome.h"
+
+HANDLE ending_connect(const struct record *record, struct error *err)
+{
+	autofree char *id = record_system_id(record);
+
+	if (id)
+		return pipe_connect(id, err);
+	error_set(err, ERR_NOT_FOUND, "nothing runs");
+	return INVALID_HANDLE_VALUE;
+}
+
+int ending_wait_over(const struct record *record, struct error *err)
+{
+	struct error why = {0};
+	autohandle HANDLE pipe = ending_connect(record, &why);
+
+	if (pipe == INVALID_HANDLE_VALUE)
+		return why.code == ERR_NOT_FOUND ? 0 : error_copy(err, &why);
+	if (pipe_wait_end(pipe, (DWORD)limit_get(LIMIT_ENDING_MS), &why) == 0)
+		return 0;
+	return error_set(err, ERR_UNAVAILABLE, "workspace %s is still ending", record->id);
+}
+
+/* Without the lock. forced says that the keeper had to be ended. */
+static int end_keeper(HANDLE pipe, const char *system_id, enum command command, bool *forced,
+		      struct error *err)
+{
+	DWORD patience = (DWORD)limit_get(LIMIT_KILL_MS);
+	struct error why = {0};
+
+	/* The keeper's own deadlines come first. */
+	if (command == COMMAND_STOP)
+		patience += (DWORD)limit_get(LIMIT_HALT_MS);
+	if (pipe_say(pipe, command == COMMAND_KILL ? PIPE_KILL : PIPE_STOP, &why) == 0 &&
+	    pipe_wait_end(pipe, patience, &why) == 0)
+		return 0;
+	*forced = true;
+	fprintf(stderr, "the live supervisor is killed: %s\n", why.msg);
+	if (pipe_kill_keeper(pipe, err) < 0 ||
+	    pipe_wait_end(pipe, (DWORD)limit_get(LIMIT_KILL_MS), err) < 0)
+		return -1;
+	hcs_end_leftover(system_id);
+	return 0;
+}
+
+/* Under the lock again: the keeper has recorded the end, or it is done here. */
+static int conclude_keeper_end(struct record *record, bool had_machine, bool forced,
+			       struct error *err)
+{
+	const char *detail = NULL;
+
+	if (!store_exists(&record->store) || record_load(record, err) < 0)
+		return store_exists(&record->store) ? -1 : 0;
+	if (record->state == STATE_STOPPED && had_machine && !forced)
+		return 0;
+	if (forced)
+		detail = UNCLEAN "the live supervisor did not answer and was killed";
+	else if (had_machine)
+		detail = "the machine had ended already";
+	return record_note(record, STATE_STOPPED, detail, err);
+}
+
+static int stop_kept_workspace(struct record *record, enum command command, struct error *err)
+{
+	struct error why = {0};
+	bool forced = false;
+
+	if (record_allows(record, command, err) < 0)
+		return -1;
+	autofree char *system_id = record_system_id(record);
+	autohandle HANDLE pipe = ending_connect(record, &why);
+	bool had_machine = pipe != INVALID_HANDLE_VALUE;
+	if (!had_machine && why.code != ERR_NOT_FOUND)
+		return error_copy(err, &why);
+	if (had_machine) {
+		store_unlock(&record->store);
+		if (end_keeper(pipe, system_id, command, &forced, err) < 0 ||
+		    store_lock(&record->store, false, err) < 0)
+			return -1;
+	}
+	return conclude_keeper_end(record, had_machine, forced, err);
+}
+
+int hyperv_stop(const struct request *request, struct response *response, struct error *err)
+{
+	struct record record;
+	int status;
+
+	if (record_begin(&record, request, false, err) < 0)
+		return -1;
+	status = stop_kept_workspace(&record, request->command, err);
+	if (status == 0) {
+		response->event = record_event(&record, err);
+		status = response->event ? 0 : -1;
+	}
+	record_end(&record);
+	return status;
+}

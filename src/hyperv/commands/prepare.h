@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HYPERV_PREPARE_H
+#define HYPERV_PREPARE_H
+
+#include "hyperv/inputs/inputs.h"
+#include "hyperv/store/record.h"
+
+/* Under the lock: the root's VHD, workspace.json and the event `prepared`. inputs gets the digest
+ * of the root. A directory that this call made goes again where it fails. */
+int prepare_workspace(struct record *record, const struct request *request, struct inputs *inputs,
+		      struct error *err);
+
+/* workspace.json; the config is bound to it. */
+struct manifest {
+	json_t *document;
+	const json_t *artifacts; /* borrowed from it */
+	struct config config;
+};
+/* ERR_NOT_FOUND: nothing was prepared. */
+int manifest_load(const struct record *record, struct manifest *out, struct error *err);
+void manifest_drop(struct manifest *manifest); /* accepts a zeroed one */
+
+#endif

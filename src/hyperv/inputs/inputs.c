@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+#include "hyperv/inputs/inputs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/architecture.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "hyperv/inputs/vhd_file.h"
+#include "hyperv/machine/vhd.h"
+#include "hyperv/windows/digest.h"
+
+static int check_kernel_head(HANDLE file, struct error *err)
+{
+	enum architecture architecture = ARCHITECTURE_COUNT;
+	uint8_t head[KERNEL_HEAD];
+	uint64_t size = 0;
+
+	if (file_size(file, &size, err) < 0)
+		return -1;
+	if (size < sizeof(head) || file_read_at(file, 0, head, sizeof(head), err) < 0 ||
+	    !architecture_of_kernel(head, sizeof(head), &architecture)) {
+		error_set(err, ERR_INVALID, "it is no kernel of Linux");
+		return error_reason(err, REASON_NOT_A_KERNEL, "");
+	}
+	if (architecture == ARCHITECTURE_AMD64)
+		return 0;
+	error_set(err, ERR_UNSUPPORTED, "it is a kernel for %s, and the machine is amd64",
+		  architecture_name(architecture));
+	return error_reason(err, REASON_OTHER_ARCHITECTURE, architecture_name(architecture));
+}
+
+/* check (may be NULL): of what is in the file. */
+static int open_input(const char *field, const char *given, int (*check)(HANDLE, struct error *),
+		      char **path, char sha256[FILE_DIGEST_TEXT], struct error *err)
+{
+	autofree char *absolute = path_absolute(given, err);
+	autohandle HANDLE file = absolute ? file_open(absolute, err) : NULL;
+
+	if (!absolute || file == INVALID_HANDLE_VALUE)
+		return error_prefix(err, "%s", field);
+	if ((check && check(file, err) < 0) || file_digest(file, UINT64_MAX, sha256, err) < 0)
+		return error_prefix(err, "%s %s", field, absolute);
+	*path = steal_ptr(&absolute);
+	return 0;
+}
+
+/* What is copied into a VHD. */
+static int look_at_rootfs(const char *given, char **path, struct error *err)
+{
+	autofree char *absolute = path_absolute(given, err);
+	autohandle HANDLE file = absolute ? file_open(absolute, err) : NULL;
+	uint64_t size = 0;
+
+	if (!absolute || file == INVALID_HANDLE_VALUE || file_size(file, &size, err) < 0)
+		return error_prefix(err, "config.rootfsPath");
+	if (size == 0 || size % VHD_SECTOR || size > VHD_MAX) {
+		error_set(
+			err, ERR_INVALID,
+			"config.rootfsPath: %s is no raw disk of whole sectors: it has %llu bytes",
+			absolute, (unsigned long long)size);
+		return error_reason(err, REASON_NOT_AN_IMAGE, absolute);
+	}
+	*path = steal_ptr(&absolute);
+	return 0;
+}
+
+static int look_at_vhds(const struct config *config, struct error *err)
+{
+	const json_t *disk;
+	size_t i;
+
+	json_array_foreach(config->disks, i, disk)
+	{
+		autofree char *path = path_absolute(json_text(disk, "path", ""), err);
+
+		if (!path || vhd_file_check_disk(path, err) < 0)
+			return error_prefix(err, "config.disks[%u].path", (unsigned)i);
+	}
+	return 0;
+}
+
+int inputs_open(const struct config *config, struct inputs *out, struct error *err)
+{
+	struct inputs inputs = {0};
+
+	if (open_input("config.kernelPath", config->kernel_path, check_kernel_head, &inputs.kernel,
+		       inputs.kernel_sha256, err) < 0 ||
+	    open_input("config.initrdPath", config->initrd_path, NULL, &inputs.initrd,
+		       inputs.initrd_sha256, err) < 0 ||
+	    look_at_rootfs(config->rootfs_path, &inputs.rootfs, err) < 0 ||
+	    look_at_vhds(config, err) < 0) {
+		inputs_close(&inputs);
+		return -1;
+	}
+	*out = inputs;
+	return 0;
+}
+
+void inputs_close(struct inputs *inputs)
+{
+	free(inputs->kernel);
+	free(inputs->initrd);
+	free(inputs->rootfs);
+	*inputs = (struct inputs){0};
+}
+
+int inputs_hash_raw(struct inputs *inputs, struct error *err)
+{
+	autohandle HANDLE file = file_open(inputs->rootfs, err);
+
+	if (file == INVALID_HANDLE_VALUE ||
+	    file_digest(file, UINT64_MAX, inputs->rootfs_sha256, err) < 0)
+		return error_prefix(err, "config.rootfsPath");
+	return 0;
+}
+
+int inputs_hash_vhd(struct inputs *inputs, const struct store *store, struct error *err)
+{
+	autofree char *vhd = store_path(store, ROOT_VHD, err);
+
+	return vhd ? vhd_file_check(vhd, inputs->rootfs_sha256, err) : -1;
+}
+
+/* --- disks -------------------------------------------------------------------------------------
+ */
+
+void disks_free(struct disks *disks)
+{
+	for (size_t i = 0; i < disks->count; i++) {
+		free((void *)(uintptr_t)disks->list[i].name);
+		free((void *)(uintptr_t)disks->list[i].path);
+	}
+	free(disks->list);
+	json_decref(disks->guest);
+	*disks = (struct disks){0};
+}
+
+/* Its place in the list is its LUN, and its name is made of that. */
+static int add_machine_disk(struct disks *disks, char *path, bool read_only, struct error *err)
+{
+	char *name = NULL;
+
+	if (!path)
+		return -1;
+	if (disks->count == 0)
+		name = strdup("rootfs");
+	else if (asprintf(&name, "disk%u", (unsigned)disks->count) < 0)
+		name = NULL;
+	disks->list[disks->count++] = (struct machine_disk){name, path, read_only};
+	return name ? 0 : error_errno(err, ENOMEM, "memory");
+}
+
+static int add_further_disk(struct disks *disks, const json_t *disk, struct error *err)
+{
+	const char *mode = json_text(disk, "mode", "");
+	json_t *told;
+
+	if (add_machine_disk(disks, path_absolute(json_text(disk, "path", ""), err),
+			     strcmp(mode, "ro") == 0, err) < 0)
+		return -1;
+	told = json_pack("{s:s, s:s, s:s}", "serial", disks->list[disks->count - 1].name,
+			 "mountpoint", json_text(disk, "mountpoint", ""), "mode", mode);
+	return json_array_append_new(disks->guest, told) < 0 ? error_errno(err, ENOMEM, "memory")
+							     : 0;
+}
+
+int disks_of(const struct config *config, const struct store *store, struct disks *out,
+	     struct error *err)
+{
+	size_t most = 1 + json_array_size(config->disks);
+	struct disks disks = {.list = calloc(most, sizeof(*disks.list)), .guest = json_array()};
+	int status = disks.list && disks.guest ? 0 : error_errno(err, ENOMEM, "memory");
+
+	if (status == 0)
+		status = add_machine_disk(&disks, store_path(store, ROOT_VHD, err), false, err);
+	for (size_t i = 0; status == 0 && i + 1 < most; i++)
+		status = add_further_disk(&disks, json_array_get(config->disks, i), err);
+	if (status < 0)
+		disks_free(&disks);
+	else
+		*out = disks;
+	return status;
+}

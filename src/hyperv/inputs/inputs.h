@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* What a machine is made of: kernel, initrd and disks of a config, by absolute paths. */
+#ifndef HYPERV_INPUTS_H
+#define HYPERV_INPUTS_H
+
+#include <jansson.h>
+
+#include "contract/request.h"
+#include "hyperv/machine/document.h"
+#include "hyperv/store/store.h"
+#include "hyperv/windows/file.h"
+
+struct inputs {
+	char *kernel, *initrd, *rootfs;
+	char kernel_sha256[FILE_DIGEST_TEXT], initrd_sha256[FILE_DIGEST_TEXT];
+	char rootfs_sha256[FILE_DIGEST_TEXT]; /* "": not looked at */
+};
+
+/* Opens and hashes kernel and initrd, and looks at all disks; whatever is wrong is an error that
+ * names the field. */
+int inputs_open(const struct config *config, struct inputs *out, struct error *err);
+void inputs_close(struct inputs *inputs); /* accepts a zeroed one */
+/* Hashes the root file system: the raw one of the config. */
+int inputs_hash_raw(struct inputs *inputs, struct error *err);
+/* The same of the VHD that was made of it. */
+int inputs_hash_vhd(struct inputs *inputs, const struct store *store, struct error *err);
+
+/* {kernel: {path, sha256}, initrd, rootfs}, as prepare records it. */
+json_t *inputs_record(const struct inputs *inputs, struct error *err);
+/* The verification block: now against what is recorded (NULL: nothing is). */
+json_t *inputs_verify(const struct inputs *inputs, const json_t *image, const json_t *recorded,
+		      struct error *err);
+/* ERR_CONFLICT naming the first divergence. */
+int inputs_require(const json_t *verification, struct error *err);
+
+/* The disks in the order of their LUNs, the root's VHD first. */
+struct disks {
+	struct machine_disk *list;
+	size_t count;
+	json_t *guest; /* what the guest is told of those beside the root */
+};
+int disks_of(const struct config *config, const struct store *store, struct disks *out,
+	     struct error *err);
+void disks_free(struct disks *disks); /* accepts a zeroed one */
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+#include "hyperv/machine/document.h"
+
+#include <stdio.h>
+
+#include "base/agent_wire.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "hyperv/machine/guid.h"
+
+/*
+ * Who of the host may listen for the guest, and connect to it: the system, administrators, and
+ * those of Hyper-V's, as SDDL. Services that are not in the table are nobody's.
+ */
+#define OURS "D:P(A;;FA;;;SY)(A;;FA;;;BA)(A;;FA;;;HA)"
+#define NOBODY "D:P(D;;FA;;;WD)"
+
+/*
+ * One UART, the first, which the kernel cannot test for its transmitter's interrupt, and no PCI.
+ * That ACPI switches such a machine off is documented nowhere, that a reset stops it is
+ * (StopOnReset): so the guest resets, and says `ending` before. Disks have no serials that could be
+ * given them: the guest goes by their LUNs. Of two vsock transports that are built into a kernel
+ * the first keeps the other out, and virtio's registers whether or not there is a device of it
+ * (Linux, net/vmw_vsock: Makefile, virtio_vsock_init()); init/main.c has the word that leaves it
+ * out.
+ */
+#define KERNEL_WORDS                                                            \
+	"8250_core.nr_uarts=1 8250_core.skip_txen_test=1 console=ttyS0,115200 " \
+	"quiet panic=-1 reboot=t pci=off initcall_blacklist=virtio_vsock_init " \
+	"microagent.poweroff=reset microagent.disks="
+
+char *machine_command_line(const struct machine *machine, struct error *err)
+{
+	autobuf struct buf line = BUF_INIT(0);
+
+	if (buf_printf(&line, err, "%s", KERNEL_WORDS) < 0)
+		return NULL;
+	for (size_t i = 0; i < machine->disk_count; i++)
+		if (buf_printf(&line, err, "%s%s", i ? "," : "", machine->disks[i].name) < 0)
+			return NULL;
+	return buf_steal_string(&line, err);
+}
+
+static json_t *boot_json(const struct machine *machine, struct error *err)
+{
+	autofree char *line = machine_command_line(machine, err);
+	json_auto_t *direct = json_object();
+
+	if (!line || json_put_string(direct, "KernelFilePath", machine->kernel, err) < 0 ||
+	    json_put_string(direct, "InitRdPath", machine->initrd, err) < 0 ||
+	    json_put_string(direct, "KernelCmdLine", line, err) < 0)
+		return NULL;
+	return json_pack("{s:O, s:b}", "LinuxKernelDirect", direct, "UseUtc", 1);
+}
+
+static json_t *topology_json(const struct machine *machine)
+{
+	return json_pack("{s:{s:I, s:b}, s:{s:I}}", "Memory", "SizeInMB",
+			 (json_int_t)machine->memory_mib, "AllowOvercommit", 1, "Processor",
+			 "Count", (json_int_t)machine->cpus);
+}
+
+static int put_attachment(json_t *attachments, size_t lun, const struct machine_disk *disk,
+			  struct error *err)
+{
+	json_auto_t *attachment = json_object();
+	char key[24];
+
+	snprintf(key, sizeof(key), "%u", (unsigned)lun);
+	if (json_put_string(attachment, "Type", "VirtualDisk", err) < 0 ||
+	    json_put_string(attachment, "Path", disk->path, err) < 0 ||
+	    json_put(attachment, "ReadOnly", json_boolean(disk->read_only), err) < 0)
+		return -1;
+	return json_put(attachments, key, json_incref(attachment), err);
+}
+
+static json_t *scsi_json(const struct machine *machine, struct error *err)
+{
+	json_auto_t *attachments = json_object();
+
+	for (size_t i = 0; i < machine->disk_count; i++)
+		if (put_attachment(attachments, i, &machine->disks[i], err) < 0)
+			return NULL;
+	return json_pack("{s:{s:O}}", "0", "Attachments", attachments);
+}
+
+/* The guest dials the control stream's port and is dialled at the agent's; there is nothing else.
+ */
+static json_t *hvsocket_json(void)
+{
+	struct guid control = guid_of_vsock_port(CONTROL_PORT);
+	struct guid agent = guid_of_vsock_port(AGENT_PORT);
+	char control_text[GUID_TEXT], agent_text[GUID_TEXT];
+
+	guid_text(&control, control_text);
+	guid_text(&agent, agent_text);
+	return json_pack("{s:{s:s, s:s, s:{s:{s:s, s:s}, s:{s:s, s:s}}}}", "HvSocketConfig",
+			 "DefaultBindSecurityDescriptor", NOBODY,
+			 "DefaultConnectSecurityDescriptor", NOBODY, "ServiceTable", control_text,
+			 "BindSecurityDescriptor", OURS, "ConnectSecurityDescriptor", NOBODY,
+			 agent_text, "BindSecurityDescriptor", NOBODY, "ConnectSecurityDescriptor",
+			 OURS);
+}
+
+static json_t *devices_json(const struct machine *machine, struct error *err)
+{
+	json_auto_t *devices = json_object();
+
+	if (json_put(devices, "ComPorts",
+		     json_pack("{s:{s:s}}", "0", "NamedPipe", machine->console_pipe), err) < 0 ||
+	    json_put(devices, "Scsi", scsi_json(machine, err), err) < 0 ||
+	    json_put(devices, "HvSocket", hvsocket_json(), err) < 0)
+		return NULL;
+	return steal_ptr(&devices);
+}
+
+static json_t *virtual_machine_json(const struct machine *machine, struct error *err)
+{
+	json_auto_t *vm = json_object();
+
+	if (json_put(vm, "StopOnReset", json_true(), err) < 0 ||
+	    json_put(vm, "Chipset", boot_json(machine, err), err) < 0 ||
+	    json_put(vm, "ComputeTopology", topology_json(machine), err) < 0 ||
+	    json_put(vm, "Devices", devices_json(machine, err), err) < 0)
+		return NULL;
+	return steal_ptr(&vm);
+}
+
+json_t *machine_document(const struct machine *machine, struct error *err)
+{
+	json_auto_t *document = json_object();
+
+	/* Whoever keeps the machine holds its only handle, and the machine does not outlive it. */
+	if (json_put_string(document, "Owner", HCS_OWNER, err) < 0 ||
+	    json_put(document, "SchemaVersion",
+		     json_pack("{s:i, s:i}", "Major", HCS_SCHEMA_MAJOR, "Minor", HCS_SCHEMA_MINOR),
+		     err) < 0 ||
+	    json_put(document, "ShouldTerminateOnLastHandleClosed", json_true(), err) < 0 ||
+	    json_put(document, "VirtualMachine", virtual_machine_json(machine, err), err) < 0)
+		return NULL;
+	return steal_ptr(&document);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+#include "hyperv/machine/refused.h"
+
+#include <ctype.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define IN_ROOTFS "; put what the guest needs into its root file system"
+
+static bool asks_nat(const struct config *config, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return config->network_mode == NETWORK_NAT;
+}
+
+static bool asks_bridge(const struct config *config, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return config->network_mode == NETWORK_BRIDGED;
+}
+
+static bool asks_ram_root(const struct config *config, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return !config->rootfs_path;
+}
+
+static bool asks_macos(const struct config *config, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return config->macos.hardware_model != NULL;
+}
+
+static bool asks_any_layer(const struct config *config, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return config->rootfs_base != NULL;
+}
+
+static bool asks_any_shares(const struct config *config, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return config->shares != NULL;
+}
+
+static bool asks_bundles(const struct config *config, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return config->bundles != NULL;
+}
+
+static bool asks_outputs(const struct config *config, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return config->outputs != NULL;
+}
+
+static bool asks_mediation(const struct config *config, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return config->mediation != NULL;
+}
+
+static bool asks_listeners(const struct config *config, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return config->vsock_listeners != NULL;
+}
+
+static bool asks_cgroup(const struct config *config, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return config->cgroup != NULL;
+}
+
+static bool asks_rates(const struct config *config, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return config->limits.disk_bytes || config->limits.disk_ops || config->limits.net_bytes;
+}
+
+static bool asks_any_hotplug(const struct config *config, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return config->hotplug;
+}
+
+static bool asks_confinement(const struct config *config, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return config->confinement != CONFINEMENT_CELL;
+}
+
+static bool asks_console(const struct config *config, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return config->console_shell;
+}
+
+static bool asks_architecture(const struct config *config, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return config->architecture != ARCHITECTURE_AMD64;
+}
+
+static bool asks_accelerator(const struct config *config, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return config->accelerator != ACCELERATOR_AUTO;
+}
+
+const struct backend_refusal hyperv_refusals[] = {
+	{"network.mode",
+	 "nat needs an endpoint of the Host Network Service, which this supervisor does not make, "
+	 "and its traffic would go unfiltered; ask for mode \"isolated\"",
+	 asks_nat},
+	{"network.mode",
+	 "bridged needs an endpoint of the Host Network Service, which this supervisor does not "
+	 "make; ask for mode \"isolated\"",
+	 asks_bridge},
+	{"rootfsPath",
+	 "a root in memory is two RAM disks in one file, which this supervisor does not put "
+	 "together",
+	 asks_ram_root},
+	{"macos", "macOS guests are run by Apple's Virtualization.framework alone", asks_macos},
+	{"rootfsBase", "Hyper-V reads no qcow2 layers", asks_any_layer},
+	{"shares", "no file server for the guest is built for Windows" IN_ROOTFS, asks_any_shares},
+	{"bundles", "no file system is built of an archive on Windows" IN_ROOTFS, asks_bundles},
+	{"outputs", "what they name is read by a library that is not built for Windows",
+	 asks_outputs},
+	{"mediation", "no connection of the guest's is joined to a target on Windows",
+	 asks_mediation},
+	{"vsockListeners", "no connection of the guest's is joined to a target on Windows",
+	 asks_listeners},
+	{"cgroup", "Windows has no cgroups", asks_cgroup},
+	{"limits", "no rates are set on the disks of a machine of Hyper-V's", asks_rates},
+	{"hotplug", "no directory can be given to a running machine of Hyper-V's",
+	 asks_any_hotplug},
+	{"confinement", "what confines a machine is Windows' own: there is no seccomp",
+	 asks_confinement},
+	{"console", "COM1 is read, and nothing is written to it", asks_console},
+	{"architecture",
+	 "Hyper-V runs machines of the host's own architecture, and this program "
+	 "is one of amd64",
+	 asks_architecture},
+	{"accelerator", "Hyper-V has the hypervisor of Windows and no other; leave it out",
+	 asks_accelerator},
+	{0},
+};
+
+const char *hyperv_refuses_command(enum command command)
+{
+	switch (command) {
+	case COMMAND_CONSOLE:
+		return "the console is not attached to on Windows; serial.log has what it said";
+	case COMMAND_HALT:
+		return "a clean end that could be proven is not told by HCS; stop the workspace, "
+		       "which keeps its disk too";
+	case COMMAND_QUARANTINE:
+		return "that every channel of a running machine is severed cannot be proven on "
+		       "Windows; kill the workspace, which keeps its disk and its history";
+	default:
+		return NULL;
+	}
+}
+
+/* A device whatever follows the first dot: "Naming Files, Paths, and Namespaces" (learn.microsoft
+ * .com, windows/win32/fileio/naming-a-file). */
+static bool is_device_name(const char *id)
+{
+	static const char *const names[] = {"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"};
+	size_t len = strcspn(id, ".");
+
+	while (len > 0 && id[len - 1] == ' ')
+		len--;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strlen(names[i]) == len && strncasecmp(id, names[i], len) == 0)
+			return true;
+	return len == 4 && (strncasecmp(id, "COM", 3) == 0 || strncasecmp(id, "LPT", 3) == 0) &&
+	       isdigit((unsigned char)id[3]);
+}
+
+int hyperv_check_name(const char *id, struct error *err)
+{
+	size_t len = strlen(id);
+
+	if (strpbrk(id, "<>:\"|?*") || (len > 0 && (id[len - 1] == '.' || id[len - 1] == ' ')))
+		return error_set(err, ERR_INVALID,
+				 "identity.runtimeID \"%.200s\" has characters that no name of a "
+				 "directory of Windows can have",
+				 id);
+	if (is_device_name(id))
+		return error_set(err, ERR_INVALID,
+				 "identity.runtimeID \"%.200s\" is the name of a device of Windows",
+				 id);
+	return 0;
+}

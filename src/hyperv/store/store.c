@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+#include "hyperv/store/store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "hyperv/windows/file.h"
+
+#define DOCUMENT_BYTES (64u << 20)
+
+int store_open(const char *state_dir, const char *id, struct store *out, struct error *err)
+{
+	autofree char *locks = file_in(state_dir, ".locks", err);
+	struct store store = {.dir = file_in(state_dir, id, err)};
+
+	store.lock_path = locks && store.dir ? file_in(locks, id, err) : NULL;
+	if (!store.lock_path) {
+		free(store.dir);
+		return -1;
+	}
+	*out = store;
+	return 0;
+}
+
+void store_close(struct store *store)
+{
+	store_unlock(store);
+	free(store->dir);
+	free(store->lock_path);
+	*store = (struct store){0};
+}
+
+/* The directory of the lock's file is made in a state directory that is there, or is to be. */
+int store_lock(struct store *store, bool create, struct error *err)
+{
+	autofree char *locks = strdup(store->lock_path);
+	autofree char *state_dir = NULL;
+	HANDLE lock;
+
+	if (store->lock)
+		return 0;
+	if (!locks)
+		return error_errno(err, ENOMEM, "memory");
+	*strrchr(locks, '\\') = '\0';
+	state_dir = strdup(locks);
+	if (!state_dir)
+		return error_errno(err, ENOMEM, "memory");
+	*strrchr(state_dir, '\\') = '\0';
+	if (!create && !file_exists(state_dir))
+		return 0;
+	if (file_make_dirs(locks, err) < 0)
+		return -1;
+	lock = file_lock(store->lock_path, limit_deadline(LIMIT_COMMAND_LOCK_MS), err);
+	if (lock == INVALID_HANDLE_VALUE)
+		return -1;
+	store->lock = lock;
+	return 0;
+}
+
+/* Without a workspace there is nothing that the next one would have to be kept from. While anybody
+ * has the lock's file open it cannot be removed (file_lock()), and then it is his. */
+void store_unlock(struct store *store)
+{
+	struct error ignored;
+
+	if (!store->lock)
+		return;
+	CloseHandle(store->lock);
+	store->lock = NULL;
+	if (!store_exists(store))
+		(void)file_remove(store->lock_path, &ignored);
+}
+
+bool store_exists(const struct store *store)
+{
+	return file_exists(store->dir);
+}
+
+int store_create(const struct store *store, struct error *err)
+{
+	return file_make_dirs(store->dir, err);
+}
+
+int store_remove(const struct store *store, struct error *err)
+{
+	return file_remove_tree(store->dir, err);
+}
+
+char *store_path(const struct store *store, const char *name, struct error *err)
+{
+	return file_in(store->dir, name, err);
+}
+
+json_t *store_read(const struct store *store, const char *name, struct error *err)
+{
+	autofree char *path = store_path(store, name, err);
+	autobuf struct buf bytes = BUF_INIT(DOCUMENT_BYTES);
+	json_t *document;
+
+	if (!path || file_read(path, &bytes, err) < 0)
+		return NULL;
+	document = json_load_strict(buf_bytes(&bytes), bytes.len, err);
+	if (document)
+		return document;
+	err->code = ERR_IO;
+	error_prefix(err, "%s is damaged", path);
+	error_reason(err, REASON_WORKSPACE_DAMAGED, "");
+	return NULL;
+}
+
+int store_write(const struct store *store, const char *name, const json_t *value, struct error *err)
+{
+	autofree char *path = store_path(store, name, err);
+	autofree char *text = json_pretty(value, err);
+
+	return path && text ? file_replace(path, text, strlen(text), false, err) : -1;
+}
+
+int store_remove_file(const struct store *store, const char *name, struct error *err)
+{
+	autofree char *path = store_path(store, name, err);
+
+	return path ? file_remove(path, err) : -1;
+}
+
+int store_state(const struct store *store, enum state *state, json_t **event, struct error *err)
+{
+	struct error why = {0};
+	json_auto_t *latest = store_read(store, "event.json", &why);
+	enum state found = STATE_UNKNOWN;
+
+	if (!latest && why.code != ERR_NOT_FOUND)
+		return error_copy(err, &why);
+	if (latest)
+		found = state_from_name(json_text(latest, "state", NULL));
+	if (found == STATE_COUNT)
+		return error_set(err, ERR_IO, "%s\\event.json is damaged: it has no state",
+				 store->dir);
+	*state = found;
+	*event = steal_ptr(&latest);
+	return 0;
+}
+
+int store_record_event(const struct store *store, const json_t *event, struct error *err)
+{
+	struct error why = {0};
+	json_auto_t *events = store_read(store, "events.json", &why);
+	size_t keep = (size_t)limit_get(LIMIT_EVENTS_KEPT);
+
+	if (!events && why.code != ERR_NOT_FOUND)
+		return error_copy(err, &why);
+	if (!events)
+		events = json_array();
+	if (json_array_append_new(events, json_deep_copy(event)) < 0)
+		return error_errno(err, ENOMEM, "record an event");
+	while (json_array_size(events) > keep)
+		json_array_remove(events, 0);
+	if (store_write(store, "events.json", events, err) < 0)
+		return -1;
+	return store_write(store, "event.json", event, err);
+}

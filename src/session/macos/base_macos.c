@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/* The steps of a base whose guest is macOS, but for the sealing (bases/base_seal.c). */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "channel/program.h"
+#include "contract/macos.h"
+#include "session/macos/ipsw_url.h"
+#include "session/macos/macos.h"
+
+#define DISK_DEFAULT_MIB 65536
+/* Puts the agent on a disk that macOS was installed on. */
+#define AGENT_SCRIPT "microagent-put-macos-agent"
+
+static void say_doing(const struct making *m, const char *text)
+{
+	if (m->spec->said)
+		m->spec->said(m->spec->data, MICROAGENT_BASE_DOING, text);
+}
+
+/* --- before ----------------------------------------------------------------------------------- */
+
+/* What begins with another program than a shell would be another script in sh's hands. */
+static int check_script(const char *path, struct error *err)
+{
+	static const char *const shells[] = {"#!/bin/sh", "#!/bin/bash", "#!/bin/zsh"};
+	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	char text[32] = "";
+	size_t len;
+
+	if (fd < 0 || pread(fd, text, sizeof(text) - 1, 0) < 0)
+		return error_errno(err, errno, "%s", path);
+	if (strncmp(text, "#!", 2) != 0)
+		return 0;
+	len = strcspn(text, " \n");
+	for (size_t i = 0; i < ARRAY_SIZE(shells); i++)
+		if (strlen(shells[i]) == len && memcmp(text, shells[i], len) == 0)
+			return 0;
+	return error_set(
+		err, ERR_INVALID,
+		"%s is no script of the shell's: in a macOS guest sh -e runs it, whatever it "
+		"begins with",
+		path);
+}
+
+int macos_base_check(const struct making *m, struct error *err)
+{
+	const struct microagent_base_spec *spec = m->spec;
+	const struct {
+		const char *name;
+		bool given;
+	} others[] = {{"image", spec->image != NULL},
+		      {"oci", spec->oci != NULL},
+		      {"kernel", spec->kernel != NULL},
+		      {"architecture", spec->architecture != NULL},
+		      {"stage", spec->stage && spec->stage[0]},
+		      {"accelerator", spec->accelerator != NULL}};
+	char name[IPSW_NAME_MAX + 1];
+
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (others[i].given)
+			return error_set(
+				err, ERR_INVALID,
+				"base.%s is a Linux guest's: a base of a restore image has "
+				"macOS",
+				others[i].name);
+	if ((spec->script && check_script(spec->script, err) < 0) ||
+	    (ipsw_is_url(spec->ipsw) && ipsw_url_check(spec->ipsw, name, err) < 0))
+		return -1;
+	if (strcmp(m->agent->backend->name, MACOS_BACKEND) != 0)
+		return error_set(err, ERR_UNSUPPORTED,
+				 "base.ipsw: backend %s has no macOS guests: Apple's "
+				 "Virtualization.framework (" MACOS_BACKEND ") alone has them",
+				 m->agent->backend->name);
+	return 0;
+}
+
+int macos_base_fetch(struct making *m, struct error *err)
+{
+	return ipsw_is_url(m->spec->ipsw) ? ipsw_fetch(m, m->spec->ipsw, &m->fetched, err) : 0;
+}
+
+/* --- the restore image ------------------------------------------------------------------------ */
+
+/* Another name for what was fetched; a clone, or a copy, of what is the user's. */
+static int take_image(const struct making *m, struct error *err)
+{
+	const char *path = m->fetched ? m->fetched : m->spec->ipsw;
+	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_errno(err, errno, "restore image %s", path);
+	if (!S_ISREG(st.st_mode) || st.st_size == 0)
+		return error_set(err, ERR_INVALID, "restore image %s is no file with contents",
+				 path);
+	if (m->fetched && linkat(AT_FDCWD, path, m->fd, BASE_IPSW, 0) == 0)
+		return 0;
+	return path_clone_with_room_at(fd, m->fd, BASE_IPSW, 0600, 0, err) < 0
+		       ? error_prefix(err, "restore image %s", path)
+		       : 0;
+}
+
+/* --- the installation ------------------------------------------------------------------------- */
+
+/* What the restore image is, checked as what it becomes: metadata. */
+static void hear_image(struct making *m, const json_t *event)
+{
+	json_t *facts = json_pack(
+		"{s:O?,s:O?,s:O?,s:O?}", "version", json_object_get(event, "version"), "build",
+		json_object_get(event, "build"), "memoryMiB", json_object_get(event, "memoryMiB"),
+		"cpuCount", json_object_get(event, "cpuCount"));
+	char text[128];
+
+	json_decref(m->macos);
+	m->macos = facts;
+	snprintf(text, sizeof(text), "installing macOS %.32s (%.32s)",
+		 json_text(event, "version", "?"), json_text(event, "build", "?"));
+	say_doing(m, text);
+}
+
+static void on_install_event(void *data, const json_t *event)
+{
+	struct making *m = data;
+	const struct microagent_base_spec *spec = m->spec;
+
+	if (!strcmp(json_text(event, "event", ""), "image"))
+		hear_image(m, event);
+	else if (spec->progressed)
+		spec->progressed(spec->data,
+				 (uint64_t)json_integer_value(json_object_get(event, "percent")),
+				 100);
+}
+
+static json_t *install_job(const struct making *m, struct error *err)
+{
+	const struct microagent_base_spec *spec = m->spec;
+	int64_t mib = spec->size_mib ? spec->size_mib : DISK_DEFAULT_MIB;
+	autofree char *directory = path_join(m->dir.path, m->name, err);
+	autofree char *image = directory ? path_join(directory, BASE_IPSW, err) : NULL;
+	json_auto_t *job = image ? json_object() : NULL;
+
+	if (!job || json_put_string(job, "job", MACOS_JOB_INSTALL, err) < 0 ||
+	    json_put_string(job, "restoreImage", image, err) < 0 ||
+	    json_put_string(job, "directory", directory, err) < 0 ||
+	    json_put(job, "diskBytes", json_integer((json_int_t)mib << 20), err) < 0 ||
+	    (spec->memory_mib &&
+	     json_put(job, "memoryMiB", json_integer(spec->memory_mib), err) < 0) ||
+	    (spec->cpus && json_put(job, "cpuCount", json_integer(spec->cpus), err) < 0))
+		return NULL;
+	return steal_ptr(&job);
+}
+
+static int install(struct making *m, struct error *err)
+{
+	json_auto_t *job = install_job(m, err);
+
+	if (!job)
+		return -1;
+	say_doing(m, "looking at the restore image");
+	if (macos_job_run(m, job, on_install_event, m, err) < 0)
+		return -1;
+	return m->macos ? 0 : error_set(err, ERR_IO, "the supervisor told nothing of the image");
+}
+
+/* --- the agent -------------------------------------------------------------------------------- */
+
+struct scripted {
+	const struct microagent_base_spec *spec;
+	char words[256];
+};
+
+static void on_script_line(void *data, const char *text)
+{
+	struct scripted *s = data;
+
+	if (*text)
+		snprintf(s->words, sizeof(s->words), "%s", text);
+	if (s->spec->said)
+		s->spec->said(s->spec->data, MICROAGENT_BASE_OUTPUT, text);
+}
+
+static int put_agent(const struct making *m, struct error *err)
+{
+	autofree char *script = m->spec->put_agent ? path_absolute(m->spec->put_agent, err)
+						   : program_find(AGENT_SCRIPT, err);
+	autofree char *directory = path_join(m->dir.path, m->name, err);
+	autofree char *disk = directory ? path_join(directory, MACOS_DISK, err) : NULL;
+	struct scripted scripted = {.spec = m->spec};
+	const char *const argv[] = {script, disk, NULL};
+	const struct macos_child child = {.argv = argv, .line = on_script_line, .data = &scripted};
+	int code = 0;
+
+	if (!script || !disk)
+		return -1;
+	say_doing(m, "putting the agent on its disk");
+	if (macos_child_run(m, &child, &code, err) < 0)
+		return -1;
+	return code == 0 ? 0
+			 : error_set(err, ERR_IO, "%s ended with exit code %d%s%s", script, code,
+				     scripted.words[0] ? ": " : "", scripted.words);
+}
+
+int macos_base_install(struct making *m, struct error *err)
+{
+	if (take_image(m, err) < 0 || install(m, err) < 0 || put_agent(m, err) < 0 ||
+	    provision(m, err) < 0)
+		return -1;
+	/* Its other name is to go before it is sealed: of what is immutable no name can go. */
+	if (m->fetched && unlink(m->fetched) < 0)
+		return error_errno(err, errno, "%s", m->fetched);
+	return 0;
+}
+
+/* --- after ------------------------------------------------------------------------------------ */
+
+/* Whether it is there: what is damaged is to be fetched again, and nothing else is. */
+static bool keep_fetched(const struct making *m, const struct error *why)
+{
+	if (why->code == ERR_INVALID && !m->macos) {
+		(void)unlink(m->fetched);
+		return false;
+	}
+	return access(m->fetched, F_OK) == 0 ||
+	       (m->fd >= 0 && linkat(m->fd, BASE_IPSW, AT_FDCWD, m->fetched, 0) == 0);
+}
+
+int macos_base_end(const struct making *m, bool sealed, struct error *err)
+{
+	struct error why = err ? *err : (struct error){0};
+
+	if (sealed)
+		return 0;
+	if (!m->fetched || !keep_fetched(m, &why))
+		return -1;
+	error_set(
+		err, why.code,
+		"%.400s; the restore image is kept as %.300s, and the same command goes on with it",
+		why.msg, m->fetched);
+	return error_reason(err, why.reason, why.subject);
+}

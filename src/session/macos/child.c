@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* A program in the foreground that takes long and says lines meanwhile. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/proc.h"
+#include "session/macos/macos.h"
+
+#define TICK_MS 200
+#define LINE_BYTES (64u << 10)
+
+struct running {
+	const struct making *making;
+	const struct macos_child *child;
+	struct proc proc;
+	int out;
+	struct buf rest; /* a line that has no end yet */
+	bool cancelled;
+};
+
+/* Of one that is too long the end is not told. */
+static int hear_line(struct running *r, const char *end, struct error *err)
+{
+	size_t len = (size_t)(end - (const char *)buf_bytes(&r->rest));
+	autofree char *text = strndup((const char *)buf_bytes(&r->rest), len);
+
+	if (!text)
+		return error_errno(err, ENOMEM, "%s", r->child->argv[0]);
+	r->child->line(r->child->data, text);
+	buf_consume(&r->rest, len < r->rest.len ? len + 1 : len);
+	return 0;
+}
+
+/* 1: something came, 0: its end. */
+static int hear_some(struct running *r, struct error *err)
+{
+	uint8_t *room = buf_reserve(&r->rest, 4096, err);
+	ssize_t n = room ? read(r->out, room, 4096) : -1;
+	const char *end;
+
+	if (!room)
+		return -1;
+	if (n < 0)
+		return errno == EINTR ? 1 : error_errno(err, errno, "%s", r->child->argv[0]);
+	buf_commit(&r->rest, (size_t)n);
+	while ((end = memchr(buf_bytes(&r->rest), '\n', r->rest.len)) ||
+	       (r->rest.len > LINE_BYTES && (end = (const char *)buf_bytes(&r->rest) + LINE_BYTES)))
+		if (hear_line(r, end, err) < 0)
+			return -1;
+	if (n == 0 && r->rest.len > 0 &&
+	    hear_line(r, (const char *)buf_bytes(&r->rest) + r->rest.len, err) < 0)
+		return -1;
+	return n > 0;
+}
+
+static void child_tick(const struct running *r)
+{
+	const struct microagent *agent = r->making->agent;
+
+	if (agent->wait_fn)
+		agent->wait_fn(agent->wait_data);
+	if (r->child->tick)
+		r->child->tick(r->child->data);
+}
+
+/* And what a script has started, which would keep the pipe open. It is our child yet, and the
+ * leader of its group: nobody else has that number. */
+static void end_group(const struct proc *child)
+{
+	(void)kill(-child->pid, SIGTERM);
+}
+
+static int hear_to_end(struct running *r, struct error *err)
+{
+	int cancel = r->making->spec->cancel > 0 ? r->making->spec->cancel : -1, more = 1;
+
+	while (more > 0) {
+		struct pollfd slots[2] = {{.fd = r->out, .events = POLLIN},
+					  {.fd = r->cancelled ? -1 : cancel, .events = POLLIN}};
+		int got = poll(slots, ARRAY_SIZE(slots), TICK_MS);
+
+		if (got < 0 && errno != EINTR)
+			return error_errno(err, errno, "poll");
+		child_tick(r);
+		if (got > 0 && slots[1].revents) {
+			r->cancelled = true;
+			end_group(&r->proc);
+		}
+		if (got > 0 && slots[0].revents)
+			more = hear_some(r, err);
+	}
+	return more;
+}
+
+/* Its own session: Ctrl-C is for us, who then tell it. */
+static int spawn_child(struct running *r, int in, int out, struct error *err)
+{
+	const struct proc_fd fds[] = {
+		{in, STDIN_FILENO}, {out, STDOUT_FILENO}, {out, STDERR_FILENO}};
+	size_t first = r->child->input ? 0 : 1;
+	const struct proc_spec spec = {.argv = r->child->argv,
+				       .fds = fds + first,
+				       .nfds = ARRAY_SIZE(fds) - first,
+				       .new_session = true,
+				       .die_with_parent = true};
+
+	return proc_spawn(&spec, &r->proc, err) < 0 ? error_prefix(err, "%s", r->child->argv[0])
+						    : 0;
+}
+
+/* One that ends without reading it says why. */
+static void give_input(const struct macos_child *child, int to)
+{
+	if (child->input && fd_write_all(to, child->input, strlen(child->input), NULL) == 0)
+		(void)fd_write_all(to, "\n", 1, NULL);
+}
+
+int macos_child_run(const struct making *m, const struct macos_child *child, int *code,
+		    struct error *err)
+{
+	struct running r = {.making = m, .child = child, .proc = PROC_NONE};
+	int output[2], input[2], status;
+
+	if (fd_pipe(output, err) < 0)
+		return -1;
+	autoclose int out = output[0], child_out = output[1];
+
+	/* A socket: who is told nothing any more raises no signal. */
+	if (fd_socketpair(input, err) < 0)
+		return -1;
+	autoclose int child_in = input[0], in = input[1];
+
+	r.out = out;
+	if (spawn_child(&r, child_in, child_out, err) < 0)
+		return -1;
+	close(steal_fd(&child_out));
+	close(steal_fd(&child_in));
+	give_input(child, in);
+	status = hear_to_end(&r, err);
+	if (status == 0)
+		status = proc_wait(&r.proc, UINT64_MAX, code, err);
+	proc_end(&r.proc);
+	buf_free(&r.rest);
+	if (status == 0 && r.cancelled)
+		return error_set(err, ERR_UNAVAILABLE, "cancelled");
+	return status;
+}

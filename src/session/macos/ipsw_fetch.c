@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A restore image by curl(1), which macOS has, and which does its TLS by the system's own
+ * certificates. What is fetched is NAME.part until it is whole, so that a fetch that was cut short
+ * is gone on with. Who is at it has a lock on that file.
+ *
+ * curl is told to read no ~/.curlrc (--disable must come first), to speak https alone, by TLS 1.2
+ * or newer, and to follow nobody elsewhere. That is --location with no redirects allowed: with it
+ * the text of a redirect is passed over, which would become a part of the image else.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "base/platform/sync.h"
+#include "session/macos/ipsw_url.h"
+#include "session/macos/macos.h"
+
+#define PART ".part"
+#define HTTP "http "
+
+/* Of curl. */
+#define EXIT_CANNOT_RESUME 33
+
+struct fetching {
+	const struct making *making;
+	const char *url;
+	char part[IPSW_NAME_MAX + sizeof(PART)];
+	char *part_path;
+	int fd; /* of the part, with the lock */
+	int64_t before;
+	long code;	  /* of HTTP; 0: none */
+	char reason[256]; /* curl's last words */
+};
+
+static void on_curl_line(void *data, const char *text)
+{
+	struct fetching *f = data;
+
+	if (strncmp(text, HTTP, strlen(HTTP)) == 0)
+		f->code = strtol(text + strlen(HTTP), NULL, 10);
+	else if (*text)
+		snprintf(f->reason, sizeof(f->reason), "%s", text);
+}
+
+static int64_t part_size(const struct fetching *f)
+{
+	struct stat st;
+
+	return fstat(f->fd, &st) < 0 ? 0 : (int64_t)st.st_size;
+}
+
+static void on_curl_tick(void *data)
+{
+	const struct fetching *f = data;
+	const struct microagent_base_spec *spec = f->making->spec;
+
+	if (spec->progressed)
+		spec->progressed(spec->data, (uint64_t)part_size(f), 0);
+}
+
+static int run_curl(struct fetching *f, int *code, struct error *err)
+{
+	const char *const argv[] = {"curl",
+				    "--disable",
+				    "--proto",
+				    "=https",
+				    "--tlsv1.2",
+				    "--location",
+				    "--max-redirs",
+				    "0",
+				    "--fail",
+				    "--silent",
+				    "--show-error",
+				    "--globoff",
+				    "--no-buffer", /* what has come is there */
+				    "--connect-timeout",
+				    "30",
+				    "--speed-limit",
+				    "1024",
+				    "--speed-time",
+				    "60",
+				    "--continue-at",
+				    "-",
+				    "--output",
+				    f->part_path,
+				    "--write-out",
+				    HTTP "%{http_code}\\n",
+				    "--url",
+				    f->url,
+				    NULL};
+	const struct macos_child child = {
+		.argv = argv, .line = on_curl_line, .tick = on_curl_tick, .data = f};
+
+	return macos_child_run(f->making, &child, code, err);
+}
+
+/* What is not of the image is cut off again; a part that cannot be gone on with goes. */
+static void keep_part(struct fetching *f, const struct state_dir *dir, int curl)
+{
+	bool own = f->code == 0 || f->code == 200 || f->code == 206; /* 0: it was ended */
+	bool cut = own || part_size(f) <= f->before || ftruncate(f->fd, f->before) == 0;
+
+	if (!cut || part_size(f) == 0 || curl == EXIT_CANNOT_RESUME || f->code == 416)
+		(void)unlinkat(dir->fd, f->part, 0);
+}
+
+static int tell_unfetched(struct fetching *f, const struct state_dir *dir, int curl,
+			  const struct error *why, struct error *err)
+{
+	char left[512] = "";
+
+	keep_part(f, dir, curl);
+	if (faccessat(dir->fd, f->part, F_OK, 0) == 0)
+		snprintf(left, sizeof(left),
+			 "; %" PRId64
+			 " bytes of it are in %.300s, and the same command goes on with "
+			 "them",
+			 part_size(f), f->part_path);
+	if (why->code)
+		return error_set(err, why->code, "%.200s: %.200s%s", f->url, why->msg, left);
+	if (f->code >= 300 && f->code < 400)
+		return error_set(
+			err, ERR_IO,
+			"%.200s: the host refers to another place (HTTP %ld), and nothing is "
+			"fetched from elsewhere%s",
+			f->url, f->code, left);
+	return error_set(err, ERR_IO, "%.200s: %s%s", f->url,
+			 f->reason[0] ? f->reason : "curl could not fetch it", left);
+}
+
+static int fetch_part(struct fetching *f, const struct state_dir *dir, struct error *err)
+{
+	struct error why = {0};
+	int curl = 0;
+
+	f->before = part_size(f);
+	if (run_curl(f, &curl, &why) == 0 && curl == 0 && (f->code == 200 || f->code == 206) &&
+	    part_size(f) > 0)
+		return file_sync(f->fd) < 0 ? error_errno(err, errno, "%s", f->part_path) : 0;
+	return tell_unfetched(f, dir, curl, &why, err);
+}
+
+/* Whoever fetches it has the lock. */
+static int open_part(struct fetching *f, const struct state_dir *dir, struct error *err)
+{
+	f->fd = openat(dir->fd, f->part, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (f->fd < 0)
+		return error_errno(err, errno, "%s", f->part_path);
+	if (flock(f->fd, LOCK_EX | LOCK_NB) == 0)
+		return 0;
+	return error_set(err, ERR_CONFLICT, "%s is being fetched just now", f->url);
+}
+
+static int fetch_named(const struct making *m, const char *url, const char *name,
+		       const struct state_dir *dir, struct error *err)
+{
+	struct fetching f = {.making = m, .url = url, .fd = -1};
+	int status;
+
+	snprintf(f.part, sizeof(f.part), "%s" PART, name);
+	f.part_path = path_join(dir->path, f.part, err);
+	if (!f.part_path)
+		return -1;
+	status = open_part(&f, dir, err);
+	if (status == 0)
+		status = fetch_part(&f, dir, err);
+	if (status == 0 && renameat(dir->fd, f.part, dir->fd, name) < 0)
+		status = error_errno(err, errno, "%s", f.part_path);
+	if (f.fd >= 0)
+		close(f.fd);
+	free(f.part_path);
+	return status;
+}
+
+static void tell_fetching(const struct microagent_base_spec *spec, const char *name)
+{
+	char text[IPSW_NAME_MAX + 32];
+
+	snprintf(text, sizeof(text), "fetching %s from Apple", name);
+	if (spec->said)
+		spec->said(spec->data, MICROAGENT_BASE_DOING, text);
+}
+
+int ipsw_fetch(const struct making *m, const char *url, char **path, struct error *err)
+{
+	char name[IPSW_NAME_MAX + 1];
+	autofree char *whole = NULL;
+	struct state_dir dir;
+	int status = 0;
+
+	if (ipsw_url_check(url, name, err) < 0 ||
+	    state_sub_open(m->agent, IPSW_DIR, true, &dir, err) < 0)
+		return -1;
+	whole = path_join(dir.path, name, err);
+	if (!whole)
+		status = -1;
+	else if (faccessat(dir.fd, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0) {
+		tell_fetching(m->spec, name);
+		status = fetch_named(m, url, name, &dir, err);
+	}
+	state_dir_close(&dir);
+	if (status == 0)
+		*path = steal_ptr(&whole);
+	return status;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is let through has one meaning, whoever reads it: the characters that programs disagree
+ * about (user, port, query, escapes, brackets, backslashes, spaces, letters beyond ASCII) are in no
+ * address of Apple's restore images, and are refused rather than understood. So the host that is
+ * judged here is the host that curl connects to.
+ */
+#include "session/macos/ipsw_url.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#define SCHEME "https://"
+#define DOMAIN ".cdn-apple.com"
+#define URL_MAX 1024
+#define SUFFIX ".ipsw"
+
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define DIGITS "0123456789"
+
+bool ipsw_is_url(const char *word)
+{
+	return strstr(word, "://") != NULL;
+}
+
+static int refuse_host(const char *url, struct error *err)
+{
+	return error_set(err, ERR_INVALID,
+			 "%.200s: restore images are fetched from Apple's own hosts alone "
+			 "(https://NAME" DOMAIN "/...)",
+			 url);
+}
+
+/* Labels of letters, digits and '-', none of them empty, and at least one before the domain. */
+static bool is_apples(const char *host, size_t len)
+{
+	size_t domain = strlen(DOMAIN), own = len - domain;
+
+	if (len <= domain || strncasecmp(host + own, DOMAIN, domain) != 0)
+		return false;
+	for (size_t i = 0; i < own; i++) {
+		bool dot = host[i] == '.';
+
+		if (!dot && !strchr(LETTERS DIGITS "-", host[i]))
+			return false;
+		if (dot && (i == 0 || i == own - 1 || host[i - 1] == '.'))
+			return false;
+	}
+	return true;
+}
+
+/* No part is "." or "..", or empty: what such a path means depends on who reads it. */
+static bool is_plain_path(const char *path)
+{
+	if (strspn(path, LETTERS DIGITS "/._-") != strlen(path))
+		return false;
+	for (const char *part = path; part; part = strchr(part, '/')) {
+		part++;
+		if (!*part || *part == '/' || *part == '.')
+			return false;
+	}
+	return true;
+}
+
+int ipsw_url_check(const char *url, char name[IPSW_NAME_MAX + 1], struct error *err)
+{
+	const char *host = url + strlen(SCHEME), *path, *last;
+	size_t len = strlen(url);
+
+	if (strncmp(url, SCHEME, strlen(SCHEME)) != 0)
+		return error_set(err, ERR_INVALID,
+				 "%.200s: restore images are fetched by https alone", url);
+	path = host + strcspn(host, "/");
+	if (!is_apples(host, (size_t)(path - host)))
+		return refuse_host(url, err);
+	last = strrchr(path, '/');
+	if (len > URL_MAX || !last || !is_plain_path(path) || strlen(last + 1) > IPSW_NAME_MAX ||
+	    strlen(last + 1) <= strlen(SUFFIX) || strcmp(url + len - strlen(SUFFIX), SUFFIX) != 0)
+		return error_set(err, ERR_INVALID,
+				 "%.200s: the address of a restore image ends with /NAME" SUFFIX
+				 ", and has letters, digits, '.', '-' and '_' in its path alone",
+				 url);
+	snprintf(name, IPSW_NAME_MAX + 1, "%s", last + 1);
+	return 0;
+}

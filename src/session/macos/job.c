@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* The supervisor as the maker of a macOS guest's files (supervisor/macos_job.c). */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "contract/macos.h"
+#include "session/macos/macos.h"
+
+struct hearing {
+	void (*event)(void *data, const json_t *event);
+	void *data;
+	json_t *answer;	 /* the last line that is no event */
+	char words[256]; /* of what is no JSON: the last words of one that answers nothing */
+};
+
+static void on_job_line(void *data, const char *text)
+{
+	struct hearing *h = data;
+	json_auto_t *line = json_load_strict(text, strlen(text), NULL);
+
+	if (json_text(line, "event", NULL)) {
+		if (h->event)
+			h->event(h->data, line);
+	} else if (json_is_object(line)) {
+		json_decref(h->answer);
+		h->answer = steal_ptr(&line);
+	} else if (*text) {
+		snprintf(h->words, sizeof(h->words), "%s", text);
+	}
+}
+
+static int judge_job(const struct hearing *h, int code, struct error *err)
+{
+	if (h->answer)
+		return supervisor_error(h->answer, err);
+	return error_set(err, ERR_IO, "the supervisor ended with exit code %d and no answer%s%s",
+			 code, h->words[0] ? ": " : "", h->words);
+}
+
+int macos_job_run(const struct making *m, const json_t *job,
+		  void (*event)(void *data, const json_t *event), void *data, struct error *err)
+{
+	struct hearing hearing = {.event = event, .data = data};
+	autofree char *program = supervisor_find(MACOS_BACKEND, err);
+	autofree char *line = program ? json_line(job, err) : NULL;
+	const char *const argv[] = {program, MACOS_OPTION, NULL};
+	const struct macos_child child = {
+		.argv = argv, .input = line, .line = on_job_line, .data = &hearing};
+	int code = 0, status;
+
+	if (!line)
+		return -1;
+	status = macos_child_run(m, &child, &code, err);
+	if (status == 0)
+		status = judge_job(&hearing, code, err);
+	json_decref(hearing.answer);
+	return status;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/guest_bundle_impl.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+
+#define HASH_CHUNK ((size_t)1 << 20)
+
+const char *const bundle_parts[] = {[CACHE_KERNELS] = "kernels", [CACHE_IMAGES] = "images"};
+
+/* A kernel's modules stay behind: they are in its initrd, which nobody makes anew there. */
+const struct bundle_file bundle_files[BUNDLE_FILES] = {
+	{"", "sha256", CACHE_KERNELS, true},
+	{".initrd", "initrdSha256", CACHE_KERNELS, true},
+	{".vmlinux", "vmlinuxSha256", CACHE_KERNELS, false},
+	{".ext4", "sha256", CACHE_IMAGES, true},
+};
+
+int bundle_hash(int fd, char out[SHA256_TEXT], struct error *err)
+{
+	autofree uint8_t *chunk = malloc(HASH_CHUNK);
+	uint8_t digest[SHA256_BYTES];
+	struct sha256 sha;
+	off_t at = 0;
+	ssize_t n;
+
+	if (!chunk)
+		return error_errno(err, ENOMEM, "hash");
+	sha256_init(&sha);
+	while ((n = pread(fd, chunk, HASH_CHUNK, at)) > 0) {
+		sha256_update(&sha, chunk, (size_t)n);
+		at += n;
+	}
+	if (n < 0)
+		return error_errno(err, errno, "read");
+	sha256_final(&sha, digest);
+	sha256_hex(digest, out);
+	return 0;
+}
+
+json_t *bundle_tell(enum cache_part part, const char *name, const json_t *record, struct error *err)
+{
+	json_auto_t *entry = json_object();
+
+	if (json_put_string(entry, "part", bundle_parts[part], err) < 0 ||
+	    json_put_string(entry, "name", name, err) < 0 ||
+	    json_put_string(entry, "architecture", json_text(record, "architecture", "amd64"),
+			    err) < 0 ||
+	    json_put_string(entry, "sha256", json_text(record, "sha256", ""), err) < 0)
+		return NULL;
+	return json_incref(entry);
+}
+
+json_t *bundle_answer(const char *path, const char sha256[SHA256_TEXT], json_t *entries,
+		      struct error *err)
+{
+	json_auto_t *answer = json_object();
+
+	if (json_put_string(answer, "path", path, err) < 0 ||
+	    json_put_string(answer, "sha256", sha256, err) < 0 ||
+	    json_put(answer, "entries", json_incref(entries), err) < 0)
+		return NULL;
+	return json_incref(answer);
+}

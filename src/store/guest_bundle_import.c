@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "store/cache_write.h"
+#include "store/guest_bundle_impl.h"
+#include "store/store.h"
+
+#define LOCK "kernels" /* the one that exchanging files of any kernel takes */
+#define SCRATCH "guest-bundle"
+
+/* Nothing is published before all is looked at: scratch/<part>/<file> are what was copied. */
+struct taking {
+	const char *dir; /* for people */
+	int dir_fd, cache_fd, lock_fd, scratch_fd;
+	enum architecture wanted;
+	json_t *told;
+};
+
+/* An entry of the manifest, as far as it is believed. */
+struct bundle_entry {
+	enum cache_part part;
+	const char *name;
+	json_t *record, *files;
+	enum architecture architecture;
+};
+
+/* --- the manifest ---------------------------------------------------------------------------- */
+
+static int decode_part(const char *text, enum cache_part *out, struct error *err)
+{
+	for (size_t i = 0; i < 2; i++)
+		if (strcmp(text, bundle_parts[i]) == 0) {
+			*out = (enum cache_part)i;
+			return 0;
+		}
+	return error_set(err, ERR_INVALID, "an entry of an unknown part");
+}
+
+/* A name of the cache: of its architecture, and not the name of a file beside another entry. */
+static int check_entry_name(const struct bundle_entry *e, struct error *err)
+{
+	autofree char *whole = cache_entry_name(e->name, e->architecture, err);
+	static const char *const ends[] = {".initrd", ".json", ".modules", ".vmlinux", ".ext4"};
+	size_t len = strlen(e->name);
+
+	if (!whole)
+		return -1;
+	if (!path_is_safe_basename(e->name) || e->name[0] == '.' || strcmp(whole, e->name) != 0)
+		return error_set(err, ERR_INVALID, "\"%.100s\" cannot be an entry for %s", e->name,
+				 architecture_name(e->architecture));
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+		if (len >= strlen(ends[i]) && strcmp(e->name + len - strlen(ends[i]), ends[i]) == 0)
+			return error_set(err, ERR_INVALID, "\"%.100s\" cannot be an entry",
+					 e->name);
+	return 0;
+}
+
+static int decode_bundle_entry(json_t *object, struct bundle_entry *out, struct error *err)
+{
+	struct bundle_entry e = {0};
+	const char *part = "", *architecture = "";
+
+	if (json_get_string(object, "", "part", JSON_REQUIRED, &part, err) < 0 ||
+	    json_get_object(object, "", "record", JSON_REQUIRED, &e.record, err) < 0 ||
+	    json_get_array(object, "", "files", JSON_REQUIRED, &e.files, err) < 0 ||
+	    json_get_string(e.record, "record", "name", JSON_REQUIRED, &e.name, err) < 0 ||
+	    json_get_string(e.record, "record", "architecture", JSON_REQUIRED, &architecture, err) <
+		    0 ||
+	    decode_part(part, &e.part, err) < 0)
+		return -1;
+	e.architecture = architecture_from_name(architecture);
+	if (e.architecture == ARCHITECTURE_COUNT)
+		return error_set(err, ERR_UNSUPPORTED, "%.100s: an unknown architecture", e.name);
+	if (check_entry_name(&e, err) < 0 || cache_record_check(e.part, e.name, e.record, err) < 0)
+		return -1;
+	*out = e;
+	return 0;
+}
+
+static json_t *load_manifest(const struct taking *t, const char *sha256, char sha[SHA256_TEXT],
+			     struct error *err)
+{
+	autobuf struct buf text = BUF_INIT(BUNDLE_MANIFEST_BYTES);
+	uint8_t digest[SHA256_BYTES];
+	struct sha256 state;
+	int64_t format = 0;
+
+	if (path_read_file_at(t->dir_fd, BUNDLE_MANIFEST, &text, err) < 0)
+		return NULL;
+	sha256_init(&state);
+	sha256_update(&state, buf_bytes(&text), text.len);
+	sha256_final(&state, digest);
+	sha256_hex(digest, sha);
+	if (sha256 && strcmp(sha, sha256) != 0) {
+		error_set(err, ERR_INVALID, "its digest is %s, and not %.64s", sha, sha256);
+		return NULL;
+	}
+	json_t *manifest = json_load_strict(buf_bytes(&text), text.len, err);
+	if (manifest && json_get_int(manifest, "", "format", JSON_REQUIRED, BUNDLE_FORMAT,
+				     BUNDLE_FORMAT, &format, err) == 0)
+		return manifest;
+	json_decref(manifest);
+	return NULL;
+}
+
+/* --- the files ------------------------------------------------------------------------------- */
+
+/* What the manifest says of <part>/<name><suffix>; NULL: nothing. */
+static json_t *find_file(const struct bundle_entry *e, const char *file)
+{
+	json_t *item;
+	size_t i;
+
+	json_array_foreach(e->files, i, item)
+	{
+		if (strcmp(json_text(item, "file", ""), file) == 0)
+			return item;
+	}
+	return NULL;
+}
+
+static int check_kernel_file(int fd, const struct bundle_entry *e, struct error *err)
+{
+	enum architecture own;
+	bool is_kernel;
+
+	if (architecture_read_kernel(fd, &is_kernel, &own, err) < 0)
+		return -1;
+	if (!is_kernel)
+		return error_set(err, ERR_INVALID, "it is no kernel");
+	if (own != ARCHITECTURE_COUNT && own != e->architecture)
+		return error_set(err, ERR_UNSUPPORTED,
+				 "it is a kernel for %s, and the manifest says %s",
+				 architecture_name(own), architecture_name(e->architecture));
+	return 0;
+}
+
+/* size, digest: the manifest's. The copy is what is looked at, since it is what will be used. */
+static int check_copy(int fd, const struct bundle_file *file, const struct bundle_entry *e,
+		      json_t *said, struct error *err)
+{
+	char sha[SHA256_TEXT];
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, errno, "size");
+	if (json_integer_value(json_object_get(said, "sizeBytes")) != (json_int_t)st.st_size)
+		return error_set(err, ERR_INVALID, "it is not as long as the manifest says");
+	if (bundle_hash(fd, sha, err) < 0)
+		return -1;
+	if (strcmp(sha, json_text(said, "sha256", "")) != 0)
+		return error_set(err, ERR_INVALID, "it is not what the manifest says: damaged");
+	if (strcmp(sha, json_text(e->record, file->digest, "")) != 0)
+		return error_set(err, ERR_INVALID, "its digest is not that of its record");
+	return e->part == CACHE_KERNELS && !*file->suffix ? check_kernel_file(fd, e, err) : 0;
+}
+
+static int copy_and_check(const struct taking *t, const char *path, const struct bundle_file *file,
+			  const struct bundle_entry *e, json_t *said, struct error *err)
+{
+	autoclose int from = openat(t->dir_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	if (from < 0)
+		return error_errno(err, errno, "%s/%s", t->dir, path);
+	if (path_clone_with_room_at(from, t->scratch_fd, path, 0600, 0, err) < 0)
+		return error_prefix(err, "%s/%s", t->dir, path);
+	autoclose int copy = openat(t->scratch_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (copy < 0)
+		return error_errno(err, errno, "%s", path);
+	return check_copy(copy, file, e, said, err) < 0 ? error_prefix(err, "%s/%s", t->dir, path)
+							: 0;
+}
+
+static int take_files(const struct taking *t, const struct bundle_entry *e, struct error *err)
+{
+	for (size_t i = 0; i < BUNDLE_FILES; i++) {
+		const struct bundle_file *file = &bundle_files[i];
+		autobuf struct buf path = BUF_INIT(0);
+
+		if (file->part != e->part)
+			continue;
+		if (buf_printf(&path, err, "%s/%s%s", bundle_parts[e->part], e->name,
+			       file->suffix) < 0)
+			return -1;
+		json_t *said = find_file(e, buf_string(&path));
+		if (!said && (file->required || json_text(e->record, file->digest, NULL)))
+			return error_set(err, ERR_INVALID, "%s: the manifest has no %s", t->dir,
+					 buf_string(&path));
+		if (said && copy_and_check(t, buf_string(&path), file, e, said, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* --- publication ----------------------------------------------------------------------------- */
+
+static int publish_parts(const struct cache_writing *w, const struct bundle_entry *e,
+			 struct error *err)
+{
+	for (size_t i = 0; i < BUNDLE_FILES; i++) {
+		autobuf struct buf file = BUF_INIT(0);
+
+		if (bundle_files[i].part != e->part)
+			continue;
+		if (buf_printf(&file, err, "%s%s", e->name, bundle_files[i].suffix) < 0)
+			return -1;
+		if (faccessat(w->scratch_fd, buf_string(&file), F_OK, 0) == 0) {
+			if (cache_publish(w, buf_string(&file), e->name, bundle_files[i].suffix,
+					  err) < 0)
+				return -1;
+		} else if (unlinkat(w->dir_fd, buf_string(&file), 0) < 0 && errno != ENOENT) {
+			return error_errno(err, errno, "remove %s", buf_string(&file));
+		}
+	}
+	return 0;
+}
+
+/* An older entry's modules are not this one's, and would be put into the next initrd. */
+static int drop_old_modules(const struct cache_writing *w, const struct bundle_entry *e,
+			    struct error *err)
+{
+	autobuf struct buf file = BUF_INIT(0);
+
+	if (e->part != CACHE_KERNELS)
+		return 0;
+	if (buf_printf(&file, err, "%s.modules", e->name) < 0)
+		return -1;
+	if (unlinkat(w->dir_fd, buf_string(&file), 0) < 0 && errno != ENOENT)
+		return error_errno(err, errno, "remove %s", buf_string(&file));
+	return 0;
+}
+
+static int publish_entry(const struct taking *t, const struct bundle_entry *e, struct error *err)
+{
+	autoclose int dir = path_open_dir_at(t->cache_fd, bundle_parts[e->part], true, 0700, err);
+	autoclose int scratch =
+		dir < 0 ? -1
+			: path_open_dir_at(t->scratch_fd, bundle_parts[e->part], false, 0, err);
+	const struct cache_writing w = {bundle_parts[e->part], SCRATCH, dir, scratch};
+	json_auto_t *told = NULL;
+
+	if (scratch < 0 || cache_withdraw(&w, e->name, err) < 0 || publish_parts(&w, e, err) < 0 ||
+	    drop_old_modules(&w, e, err) < 0 || cache_record(&w, e->name, e->record, err) < 0 ||
+	    !(told = bundle_tell(e->part, e->name, e->record, err)))
+		return -1;
+	return json_array_append(t->told, told) < 0 ? error_errno(err, ENOMEM, "answer") : 0;
+}
+
+/* --- all of it ------------------------------------------------------------------------------- */
+
+typedef int entry_fn(const struct taking *t, const struct bundle_entry *e, struct error *err);
+
+/* others: "amd64", what the bundle has of other architectures. *count: of what is wanted. */
+static int each_entry(const struct taking *t, json_t *entries, entry_fn *fn, size_t *count,
+		      const char **others, struct error *err)
+{
+	json_t *object;
+	size_t i;
+
+	json_array_foreach(entries, i, object)
+	{
+		struct bundle_entry e;
+
+		if (decode_bundle_entry(object, &e, err) < 0)
+			return error_prefix(err, "%s/" BUNDLE_MANIFEST ": entries[%zu]", t->dir, i);
+		if (e.architecture != t->wanted) {
+			*others = architecture_name(e.architecture);
+			continue;
+		}
+		++*count;
+		if (fn(t, &e, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int take_entries(const struct taking *t, json_t *manifest, struct error *err)
+{
+	json_t *entries = NULL;
+	const char *others = NULL;
+	size_t count = 0;
+
+	if (json_get_array(manifest, "", "entries", JSON_REQUIRED, &entries, err) < 0)
+		return error_prefix(err, "%s/" BUNDLE_MANIFEST, t->dir);
+	if (each_entry(t, entries, take_files, &count, &others, err) < 0)
+		return -1;
+	if (!count)
+		return error_set(err, ERR_UNSUPPORTED, "%s has nothing for %s%s%s", t->dir,
+				 architecture_name(t->wanted), others ? ": it is for " : "",
+				 others ? others : "");
+	return each_entry(t, entries, publish_entry, &count, &others, err);
+}
+
+static int take_lock(int cache, struct error *err)
+{
+	autoclose int dir = path_open_dir_at(cache, ".locks", true, 0700, err);
+	autoclose int fd =
+		dir < 0 ? -1 : openat(dir, LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (dir < 0)
+		return -1;
+	if (fd < 0)
+		return error_errno(err, errno, "the cache's lock");
+	return flock_until(fd, LOCK_EX, UINT64_MAX, "the cache", err) < 0 ? -1 : steal_fd(&fd);
+}
+
+static int open_taking(struct taking *t, struct error *err)
+{
+	autoclose int tmp = -1;
+
+	t->cache_fd = cache_open(true, err);
+	t->lock_fd = t->cache_fd < 0 ? -1 : take_lock(t->cache_fd, err);
+	if (t->lock_fd < 0)
+		return -1;
+	tmp = path_open_dir_at(t->cache_fd, "tmp", true, 0700, err);
+	if (tmp < 0 || path_remove_tree_at(tmp, SCRATCH, err) < 0)
+		return -1;
+	t->scratch_fd = path_open_dir_at(tmp, SCRATCH, true, 0700, err);
+	if (t->scratch_fd < 0)
+		return -1;
+	for (size_t i = 0; i < 2; i++)
+		if (mkdirat(t->scratch_fd, bundle_parts[i], 0700) < 0)
+			return error_errno(err, errno, "%s", bundle_parts[i]);
+	return 0;
+}
+
+static int take_bundle(struct taking *t, const char *sha256, char sha[SHA256_TEXT],
+		       struct error *err)
+{
+	json_auto_t *manifest = load_manifest(t, sha256, sha, err);
+
+	return manifest ? take_entries(t, manifest, err)
+			: error_prefix(err, "%s/" BUNDLE_MANIFEST, t->dir);
+}
+
+static void close_taking(struct taking *t)
+{
+	autoclose int tmp =
+		t->scratch_fd < 0 ? -1
+				  : openat(t->cache_fd, "tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct error ignored;
+
+	if (tmp >= 0)
+		(void)path_remove_tree_at(tmp, SCRATCH, &ignored);
+	cleanup_close(&t->scratch_fd);
+	cleanup_close(&t->lock_fd);
+	cleanup_close(&t->cache_fd);
+	cleanup_close(&t->dir_fd);
+}
+
+int guest_bundle_import(const char *dir, enum architecture architecture, const char *sha256,
+			json_t **out, struct error *err)
+{
+	json_auto_t *told = json_array();
+	struct taking t = {.dir = dir,
+			   .dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+			   .cache_fd = -1,
+			   .lock_fd = -1,
+			   .scratch_fd = -1,
+			   .wanted = architecture,
+			   .told = told};
+	char sha[SHA256_TEXT];
+	json_t *answer = NULL;
+
+	if (t.dir_fd < 0)
+		return error_errno(err, errno, "%s", dir);
+	if (open_taking(&t, err) == 0 && take_bundle(&t, sha256, sha, err) == 0)
+		answer = bundle_answer(dir, sha, told, err);
+	close_taking(&t);
+	if (!answer)
+		return -1;
+	*out = answer;
+	return 0;
+}

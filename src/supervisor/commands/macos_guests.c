@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The licence of macOS (section 2B) allows two more of it on a Mac that runs one, and the kernel of
+ * macOS holds to that: a third is VZErrorVirtualMachineLimitExceeded
+ * (developer.apple.com/documentation/virtualization/vzerror/code/virtualmachinelimitexceeded).
+ */
+#include "supervisor/commands/macos_guests.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "contract/kind.h"
+
+static bool runs_macos(const struct state_dir *dir, const char *id)
+{
+	json_auto_t *manifest = NULL;
+	struct workspace ws;
+	bool runs;
+
+	if (workspace_open(dir, id, false, &ws, NULL) < 0)
+		return false;
+	runs = ws.fd >= 0 && lease_is_held(&ws);
+	if (runs)
+		manifest = workspace_read(&ws, "workspace.json", NULL);
+	workspace_close(&ws);
+	return json_object_get(json_object_get(manifest, "config"), "macos") != NULL;
+}
+
+static int refuse_third(struct buf *names, struct error *err)
+{
+	return error_set(err, ERR_UNAVAILABLE,
+			 "%llu macOS guests run already (%s), and Apple allows no more of them on "
+			 "a Mac at once",
+			 (unsigned long long)limit_get(LIMIT_MACOS_GUESTS), buf_string(names));
+}
+
+int macos_guests_check_room(const struct record *record, struct error *err)
+{
+	json_auto_t *list = state_dir_list(&record->dir, err);
+	autobuf struct buf names = BUF_INIT(0);
+	uint64_t count = 0;
+	const json_t *name;
+	size_t i;
+
+	if (!list)
+		return -1;
+	json_array_foreach(list, i, name)
+	{
+		const char *id = json_string_value(name);
+
+		if (!strcmp(id, record->ws.id) || !runs_macos(&record->dir, id))
+			continue;
+		if (buf_printf(&names, err, "%s%.*s", count ? ", " : "", (int)kind_name_length(id),
+			       id) < 0)
+			return -1;
+		count++;
+	}
+	return count < limit_get(LIMIT_MACOS_GUESTS) ? 0 : refuse_third(&names, err);
+}
+
+int macos_guests_refuse_reader(const struct call *call, struct error *err)
+{
+	if (!call->options->reader && !call->options->writer)
+		return 0;
+	return error_set(err, ERR_UNSUPPORTED,
+			 "a macOS guest's files are read while it runs: the machine that reads the "
+			 "disks of others is a Linux, which does not know its file system");
+}

@@ -1,0 +1,383 @@
+# SPDX-License-Identifier: MIT
+"""Bases and sessions of macOS: of restore images, from Apple's hosts alone, on the stand-in for its framework (macos.py)."""
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import schema_check
+import strays
+from conftest import APPLEVF, BUILD, HANG_S, make_host, pid_lines, wait_until
+from macos import IPSW, NOT_PUT, Apple, Mac, agents_own_guest
+
+BUNDLE = ["auxiliary.bin", "disk.img", "hardwareModel.bin", "machineIdentifier.bin", "metadata.json", "provision.log", "restore.ipsw"]
+
+
+@pytest.fixture
+def backend():
+    return "apple-vf"
+
+
+@pytest.fixture
+def mac(host):
+    return Mac(host)
+
+
+@pytest.fixture
+def apple(mac):
+    it = Apple(mac)
+    yield it
+    it.end()
+
+
+def sha256(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def delete_base(mac):
+    mac.host("base", "delete", "mac-v1", check=0)
+
+
+# --- bases ----------------------------------------------------------------------------------------
+
+
+def test_a_base_is_what_was_installed(mac, apple):
+    script = mac.host.base / "script"
+    script.write_text("#!/bin/sh\necho '### a step'; id -u; touch /provisioned\n")
+    done = mac.base("--memory", 300, "--provision", script, ipsw=apple.url(), check=0)
+    assert done.stdout.startswith("mac-v1: sealed")
+    said = [line for line in done.stderr.splitlines() if line.startswith(("==> ", "### "))]
+    assert said == ["==> fetching UniversalMac_14.5_Restore.ipsw from Apple", "==> looking at the restore image", "==> installing macOS 14.5 (23F79)", "==> putting the agent on its disk",
+                    "==> booting it for the first time", "==> running script", "### a step", "==> switching the machine off"]
+    assert "\n0\n" in done.stderr  # as root
+    assert "\ninstalled\n" in done.stderr  # the disk that the script is given is the one that was installed
+    bundle = mac.host.state / "bases" / "mac-v1.bundle"
+    assert sorted(p.name for p in bundle.iterdir()) == BUNDLE
+    assert (bundle / "restore.ipsw").read_bytes() == IPSW
+    base = mac.host.json("base", "show", "mac")
+    schema_check.validate("base", json.loads((bundle / "metadata.json").read_text()))
+    assert base["source"] == {"kind": "ipsw", "ref": apple.url()} and apple.left() == []
+    assert base["macos"] == {"version": "14.5", "build": "23F79", "memoryMiB": 256, "cpuCount": 1}
+    assert base["memoryMiB"] == 300 and base["cpuCount"] == 1
+    assert base["provisioning"]["script"] == {"name": "script", "sha256": sha256(script)}
+    for key, file in (("disk", "disk.img"), ("auxiliaryStorage", "auxiliary.bin"), ("hardwareModel", "hardwareModel.bin"),
+                      ("machineIdentifier", "machineIdentifier.bin"), ("restoreImage", "restore.ipsw")):
+        assert base[key]["file"] == file and base[key]["sha256"] == sha256(bundle / file)
+        assert (bundle / file).stat().st_mode & 0o777 == 0o444
+    checks = mac.host.json("base", "verify", "mac")
+    assert checks["ok"] and [c["what"] for c in checks["checks"]] == ["disk", "auxiliaryStorage", "hardwareModel", "machineIdentifier", "restoreImage"]
+    # What it keeps makes the next one.
+    assert "ended with exit code 1" in mac.base(ipsw=bundle / "restore.ipsw", put=NOT_PUT).stderr
+    delete_base(mac)
+    apple.tidy()
+
+
+@pytest.mark.parametrize("settings,words", [
+    ({"restoreImage": {"supported": False}}, "this Mac, or its macOS, cannot run what is in the restore image (macOS 14.5)"),
+    ({"restoreImage": {"version": "12.7"}}, "macOS 12.7 is too old: sessions are machines of their own, and macOS before 13 boots on no other"),
+    ({"macModelSupported": False}, "cannot run what is in the restore image"),
+    ({"macMinimumMemory": 512 << 20}, "macOS 14.5 needs at least 512 MiB and 1 processors"),
+    ({"faults": {"loadRestoreImage": {}}}, "the restore image is damaged, or is none: A fault of the stand-in. (VZErrorDomain 10004)"),
+    ({"faults": {"validate": {}}}, "Virtualization.framework cannot make this machine: A fault of the stand-in. (VZErrorDomain 2)"),
+    ({"faults": {"install": {}}}, "macOS could not be installed: A fault of the stand-in. (VZErrorDomain 10007)"),
+    ({"faults": {"install": {"code": 10006}}}, "macOS could not be installed: this macOS is too old to install that one; A fault"),
+    ({"entitlements": {"com.apple.security.virtualization": False}}, "com.apple.security.virtualization, which anybody may sign with"),
+    ({"supported": False}, "Virtualization.framework runs no machines on this Mac"),
+])
+def test_what_cannot_be_installed_leaves_nothing(mac, settings, words):
+    mac.set(**settings)
+    mac.refused(mac.base("--memory", 300, put=NOT_PUT), words)
+
+
+@pytest.mark.parametrize("contents,words", [
+    (None, "No such file or directory"), (b"", "is no file with contents"), (b"<html>", "the restore image is damaged, or is none: "),
+])
+def test_what_is_no_restore_image(mac, contents, words):
+    mac.ipsw.unlink()
+    if contents is not None:
+        mac.ipsw.write_bytes(contents)
+    mac.refused(mac.base(), words)
+
+
+def test_an_agent_that_cannot_be_put_there(mac):
+    mac.put.write_text("#!/bin/sh\necho no such volume; exit 3\n")
+    mac.refused(mac.base(), f"{mac.put} ended with exit code 3: no such volume")
+    mac.refused(mac.base(put=mac.host.base / "missing"), "missing")
+    done = mac.host("base", "create", "mac", "--backend", "apple-vf", "--size", 16, "--from-ipsw", mac.ipsw, env={"PATH": "/nonexistent"})
+    mac.refused(done, "microagent-put-macos-agent")
+    assert "--put-agent belongs to --from-ipsw" in mac.host("base", "create", "x", "--put-agent", mac.put).stderr
+
+
+def test_a_script_that_is_not_the_shells(mac):
+    script = mac.host.base / "script"
+    script.write_text("#!/usr/bin/python3\n")
+    mac.refused(mac.base("--provision", script, put=NOT_PUT), f"{script} is no script of the shell's: in a macOS guest sh -e runs it")
+
+
+@pytest.mark.soak
+def test_a_script_that_fails_in_the_guest(mac):
+    script = mac.host.base / "script"
+    script.write_text("echo '### second'; false; echo not reached\n")
+    mac.refused(mac.base("--provision", script), 'script ended with exit code 1 in its step "second"')
+
+
+def test_a_guest_that_does_not_boot(mac):
+    """As one whose agent is not where it should be: what is wrong is told, and where more of it is."""
+    done = mac.base(put="/bin/true", env={"MICROAGENT_TEST_LIMIT_BOOT_MACOS_MS": "2000"})
+    mac.refused(done, "no base was made: ")
+    assert f"the log is {mac.host.state}/logs/base-mac-" in done.stderr
+
+
+def test_what_goes_with_a_restore_image(mac):
+    for option in (["--image", "busybox"], ["--from-oci", "x"], ["--kernel", "x"], ["--arch", "arm64"], ["--stage", "/etc/passwd"],
+                   ["--allow", "10.0.0.0/8"], ["--accelerator", "tcg"], ["--unconfined"]):
+        done = mac.base(*option)
+        assert done.returncode == 2 and f"--from-ipsw makes a base of macOS: leave out {option[0]}" in done.stderr, done.stderr
+    assert not mac.host.state.exists()
+
+
+def test_other_backends_have_none(mac):
+    for backend in ("qemu", "firecracker"):
+        done = mac.base("--backend", backend)
+        assert done.returncode == 1 and f"base.ipsw: backend {backend} has no macOS guests" in done.stderr, done.stderr
+        done = subprocess.run([mac.host.bin / f"microagent-{backend}-supervisor", "--macos"], input=b'{"job":"identify","directory":"/"}\n',
+                              capture_output=True, check=False)
+        answer = json.loads(done.stdout)
+        assert done.returncode == 1 and answer["errorCode"] == "unsupported" and "has no macOS guests" in answer["error"]
+    assert not mac.host.state.exists()
+
+
+# --- a maker that ends ----------------------------------------------------------------------------
+
+
+def begin_to_wait(mac, text):
+    """A maker whose script waits, when the installation is over."""
+    fifo, script = mac.host.base / "fifo", mac.host.base / "wait"
+    os.mkfifo(fifo)
+    script.write_text(f"#!/bin/sh\n{text.format(fifo)}\n")
+    script.chmod(0o755)
+    child = mac.host.popen("base", "create", "mac", "--size", 16, "--from-ipsw", mac.ipsw, "--put-agent", script)
+    wait_until(lambda: any(line.startswith(f"/bin/sh {script} ") for line in pid_lines(str(script)).values()), "the script to run")
+    return child
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_maker_that_is_told_to_end(mac, number):
+    """And what its script has started ends too."""
+    child = begin_to_wait(mac, "cat {}; true")
+    child.send_signal(number)
+    _, err = child.communicate()
+    assert child.returncode == 128 + number and b"cancelled" in err, (child.returncode, err)
+    assert mac.bases() == [] and not strays.running(mac.host.base)
+
+
+def test_a_maker_that_is_killed(mac):
+    child = begin_to_wait(mac, "read -r word < {}")
+    child.kill()
+    child.communicate()
+    wait_until(lambda: not strays.running(mac.host.base), "the script to end")
+    assert len(mac.bases()) == 1  # which the next one removes
+    mac.refused(mac.base(put=NOT_PUT), "ended with exit code 1")
+
+
+def begin(mac, **settings):
+    """A maker whose installation takes for ever."""
+    mac.set(macInstallStepMs=1 << 20, **settings)
+    child = mac.host.popen("base", "create", "mac", "--size", 16, "--from-ipsw", mac.ipsw, "--put-agent", NOT_PUT)
+    wait_until(lambda: mac.calls("install"), "the installation to begin")
+    return child
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_maker_that_is_ended_while_it_installs(mac, number):
+    child = begin(mac)
+    child.send_signal(number)
+    child.communicate()
+    assert child.returncode == (128 + number if number == signal.SIGTERM else -number)
+    wait_until(lambda: not strays.running(mac.host.base), "the installer to end")
+    assert len(mac.bases()) == (number == signal.SIGKILL)
+    mac.set()
+    mac.refused(mac.base(put=NOT_PUT), "ended with exit code 1")
+
+
+def test_an_installer_ends_with_its_caller(mac):
+    """Also where nobody kills it: by the end of its stdin."""
+    mac.set(macInstallStepMs=1 << 20)
+    place = mac.host.base / "place"
+    place.mkdir()
+    job = {"job": "install", "restoreImage": str(mac.ipsw), "directory": str(place), "diskBytes": 16 << 20}
+    with subprocess.Popen([APPLEVF, "--macos"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=mac.host.env) as child:
+        child.stdin.write(json.dumps(job).encode() + b"\n")
+        child.stdin.flush()
+        assert json.loads(child.stdout.readline()) == {"event": "image", "version": "14.5", "build": "23F79", "memoryMiB": 256, "cpuCount": 1}
+        child.stdin.close()
+        assert child.wait(HANG_S) == 1
+
+
+def test_an_installer_that_dies(mac):
+    """Whatever it is that ends: what was being made goes, and is told of."""
+    program = mac.host.base / "supervisor"
+    program.write_text('#!/bin/sh\necho "last words" >&2\nkill -9 $$\n')
+    program.chmod(0o755)
+    mac.host.env["MICROAGENT_APPLE_VF_SUPERVISOR"] = str(program)
+    mac.refused(mac.base(), "the supervisor ended with exit code 137 and no answer: last words")
+
+
+@pytest.mark.parametrize("job,words", [
+    (b"", "the job must be a line of JSON"), (b"{\n", "the job: "), (b"[]\n", "the job: "), (b'{"job":"x"}\n', 'there is no job "x"'),
+    (b'{"job":"identify"}\n', "job.directory is required"), (b'{"job":"identify","directory":"x"}\n', "job.directory must be absolute"),
+    (b'{"job":"identify","directory":"/tmp","x":1}\n', "job.x is not a known field"),
+    (b'{"job":"install","restoreImage":"/x","directory":"/tmp"}\n', "job.diskBytes is required"),
+    (b'{"job":"install","restoreImage":"/x","directory":"/tmp","diskBytes":1}\n', "job.diskBytes must be"),
+    (b" " * (65 << 10), "the job: "),
+])
+def test_jobs_that_are_refused(mac, job, words):
+    done = subprocess.run([APPLEVF, "--macos"], input=job, capture_output=True, env=mac.host.env, check=False)
+    answer = json.loads(done.stdout)
+    assert done.returncode == 1 and answer["errorCode"] == "invalid" and words in answer["error"], answer
+
+
+# --- sessions -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def based():
+    """With a base, for all that follows."""
+    host = make_host(Path(tempfile.mkdtemp(prefix="e-")), "apple-vf")
+    it = Mac(host)
+    try:
+        it.base(check=0)
+        yield it
+        host("base", "delete", "mac-v1", check=0)
+        host.assert_clean()
+    finally:
+        host.sweep()
+        shutil.rmtree(host.base, ignore_errors=True)
+
+
+def sessions(host):
+    return [p.name for p in (host.state / "sessions").iterdir() if p.name.startswith("session-")]
+
+
+def test_a_session_is_a_machine_of_its_own(based):
+    """Boots once: commands, files, the limit, and all that its bundle has."""
+    host, bundle = based.host, based.host.state / "bases" / "mac-v1.bundle"
+    done = host("session", "create", "--base", "mac", "--network", "isolated", check=0)
+    name = done.stdout.strip()
+    assert "its disk is a whole copy of the base's" in done.stderr
+    own = host.state / "sessions" / f"{name}.bundle"
+    assert host.json("base", "show", "mac")["source"] == {"kind": "ipsw", "ref": str(based.ipsw)}
+    config = json.loads((own / "workspace.json").read_text())["config"]
+    assert "kernelPath" not in config and config["rootfsPath"] == str(own / "disk.img")
+    assert config["macos"] == {"hardwareModelPath": str(own / "hardwareModel.bin"), "auxiliaryStoragePath": str(own / "auxiliary.bin"),
+                               "machineIdentifierPath": str(own / "machineIdentifier.bin")}
+    assert sha256(own / "hardwareModel.bin") == sha256(bundle / "hardwareModel.bin")
+    assert sha256(own / "machineIdentifier.bin") != sha256(bundle / "machineIdentifier.bin")
+    listed = host.json("session", "list")["sessions"]
+    assert [s["guest"] for s in listed] == ["macos"] and listed[0]["clone"] == "copy"
+    assert host("session", "exec", name, "--", "sh", "-c", "echo out; exit 7").returncode == 7
+    host("cp", based.ipsw, f"{name}:/workspace/in", check=0)
+    host("cp", f"{name}:/workspace/in", host.base / "out", check=0)
+    assert (host.base / "out").read_bytes() == IPSW
+    assert host("session", "stream", name, "--", "sh", "-c", "echo one; echo two", check=0).stdout == "one\ntwo\n"
+    a_third_is_refused(based, name)
+    host("session", "destroy", name, check=0)
+    assert sessions(host) == []
+
+
+def a_third_is_refused(mac, name):
+    """By the number of those that are known, and where they are another directory's, by the framework's own count."""
+    host = mac.host
+    done = host("session", "create", "--base", "mac", "--network", "isolated", env={"MICROAGENT_TEST_LIMIT_MACOS_GUESTS": "1"})
+    assert done.returncode == 75 and f"1 macOS guests run already ({name}), and Apple allows no more of them on a Mac at once" in done.stderr
+    mac.set(macLimit=1)
+    done = host("session", "create", "--base", "mac", "--network", "isolated")
+    mac.set()
+    assert done.returncode == 1 and "Apple allows two running macOS guests on a Mac, and as many run" in done.stderr, done.stderr
+    assert sessions(host) == [f"{name}.bundle"]
+
+
+def test_what_no_session_can_have(based):
+    for words, why in ((["--memory", "128"], "session.memory: macOS 14.5 needs at least 256, and has 128"),
+                       (["--backend", "qemu"], "base mac-v1 is macOS, and backend qemu has no macOS guests"),
+                       (["--backend", "firecracker"], "base mac-v1 is macOS, and backend firecracker has no macOS guests")):
+        done = based.host("session", "create", "--base", "mac", *words)
+        assert done.returncode == 1 and why in done.stderr, done.stderr
+    done = based.host("pool", "set", "--base", "mac", "--size", 3)
+    assert done.returncode == 1 and "a pool of 3: base mac-v1 is macOS, and Apple allows 2 running macOS guests on a Mac" in done.stderr
+    based.set(macModelSupported=False)
+    done = based.host("session", "create", "--base", "mac")
+    assert done.returncode == 1 and "this Mac, or its macOS, runs no machines of" in done.stderr, done.stderr
+    based.set()
+    assert sessions(based.host) == []
+
+
+def test_a_damaged_base(based):
+    bundle = based.host.state / "bases" / "mac-v1.bundle"
+    subprocess.run(["chattr", "-R", "-i", bundle], check=False, capture_output=True)
+    for file in ("disk.img", "auxiliary.bin", "hardwareModel.bin", "machineIdentifier.bin", "restore.ipsw"):
+        whole = bundle / f"{file}.whole"
+        (bundle / file).rename(whole)
+        subprocess.run(["cp", "--sparse=always", whole, bundle / file], check=True)
+        (bundle / file).chmod(0o600)
+        with open(bundle / file, "r+b") as damaged:
+            damaged.write(b"x")
+        verified = based.host.json("base", "verify", "mac", check=1)
+        assert [c["file"] for c in verified["checks"] if not c["ok"]] == [str(bundle / file)]
+        done = based.host("session", "create", "--base", "mac", env={"MICROAGENT_STANDIN_VZ": "/nonexistent"})
+        # The restore image is no part of a session, and there is no supervisor to go on with.
+        assert done.returncode == 1 and (("is damaged" in done.stderr) == (file != "restore.ipsw")), done.stderr
+        whole.rename(bundle / file)
+    assert based.host.json("base", "verify", "mac")["ok"] and sessions(based.host) == []
+
+
+def test_the_agent_of_macos_guests(mac):
+    """Its control stream and its port, from the base's first boot to a session's end, in a guest that has no other agent."""
+    if not (BUILD / "standin/microagent-macos-agent").exists():
+        pytest.skip("the agent of macOS guests is not built here")
+    host, shared = mac.host, mac.host.base / "shared"
+    shared.mkdir()
+    (shared / "from-host").write_text("hello\n")
+    mac.guest(initrd=str(agents_own_guest(host.base)))
+    script = host.base / "script"
+    script.write_text("id -u; uname\n")
+    done = mac.base("--provision", script, put="/bin/true", check=0)
+    assert "\n0\nLinux\n" in done.stderr
+    # A directory from the start; the agent mounts it, and says ready when it has.
+    name = host("session", "create", "--base", "mac", "--network", "isolated", "--share", shared, check=0).stdout.strip()
+    assert host("session", "exec", name, "--", "cat", "/Users/Shared/workspace/from-host").stdout == "hello\n"
+    assert host("session", "exec", name, "--", "sh", "-c", "id -u; exit 7").returncode == 7
+    assert host("session", "stream", name, "--", "sh", "-c", "echo one; echo two", check=0).stdout == "one\ntwo\n"
+    host("session", "destroy", name, check=0)
+    assert sessions(host) == []
+    delete_base(mac)
+
+
+@pytest.mark.soak
+def test_two_run_at_once(based):
+    """And the third waits for one of them to end."""
+    names = [based.host("session", "create", "--base", "mac", "--network", "isolated", check=0).stdout.strip() for _ in range(2)]
+    identifiers = {sha256(based.host.state / "sessions" / f"{name}.bundle" / "machineIdentifier.bin") for name in names}
+    assert len(identifiers) == 2
+    done = based.host("session", "create", "--base", "mac", "--network", "isolated")
+    assert done.returncode == 75 and all(name in done.stderr for name in names), done.stderr
+    based.host("session", "destroy", names[0], check=0)
+    third = based.host("session", "create", "--base", "mac", "--network", "isolated", check=0).stdout.strip()
+    for name in (names[1], third):
+        based.host("session", "destroy", name, check=0)
+
+
+@pytest.mark.soak
+def test_an_installation_that_fails_at_every_step(mac):
+    """Whatever of the framework's calls it is: nothing is left of what was begun."""
+    for point in ("loadRestoreImage", "validate", "install"):
+        for code in (1, 2, 3, 5, 8, 10004, 10005, 10006, 10007):
+            mac.set(faults={point: {"code": code}})
+            mac.refused(mac.base(), f"(VZErrorDomain {code})")

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: MIT
+"""A guest bundle: made of the cache here, taken into an empty cache there, booted; and everything that is wrong with one."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+
+import schema_check
+import test_arm64
+from conftest import BIN
+
+arm64_kernel, arm64_image = test_arm64.arm64_kernel, test_arm64.arm64_image  # fixtures
+OWN, OTHER = ("arm64", "amd64") if os.uname().machine == "aarch64" else ("amd64", "arm64")
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory, arm64_kernel, arm64_image, debian_kernel):
+    """For both architectures; no test changes it."""
+    place = tmp_path_factory.mktemp("bundle") / "guest-bundle"
+    done = subprocess.run([BIN / "microagent", "--json", "guest-bundle", "make", "--kernel", "debian", place], capture_output=True,
+                          text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    answer = json.loads(done.stdout)
+    schema_check.validate_cli(["guest-bundle", "make"], answer)
+    return place, answer
+
+
+@pytest.fixture
+def bundle(made, tmp_path):
+    """One that a test may spoil: the files are those of the other, but for what own() has copied."""
+    place = tmp_path / "guest-bundle"
+    subprocess.run(["cp", "-rl", made[0], place], check=True)
+    own(place / "manifest.json")
+    return place
+
+
+def own(path):
+    """A file of the test's own, in the place of one that others have too."""
+    copy = path.with_name("copy")
+    subprocess.run(["cp", "--sparse=always", path, copy], check=True)
+    copy.rename(path)
+    return path
+
+
+@pytest.fixture
+def elsewhere(host, tmp_path):
+    """A host with nothing in its cache, and no program that could make or hash anything."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("microagent", "microagent-qemu-supervisor", "microagent-vsockd", "microagent-netgate"):
+        shutil.copy(BIN / name, programs)
+    host.bin, host.cache = programs, tmp_path / "cache"
+    host.env["MICROAGENT_CACHE_DIR"] = str(host.cache)
+    return host
+
+
+def files(cache):
+    return sorted(str(p.relative_to(cache)) for p in cache.glob("*/*") if p.parent.name not in (".locks", "digests"))
+
+
+def edit(bundle, change):
+    path = bundle / "manifest.json"
+    manifest = json.loads(path.read_text())
+    change(manifest)
+    path.write_text(json.dumps(manifest))
+
+
+def entry(manifest, part, architecture=OWN):
+    return next(e for e in manifest["entries"] if e["part"] == part and e["record"]["architecture"] == architecture)
+
+
+def test_what_is_made(made):
+    place, answer = made
+    text = (place / "manifest.json").read_bytes()
+    assert answer["sha256"] == hashlib.sha256(text).hexdigest() and answer["path"] == str(place)
+    manifest = json.loads(text)
+    schema_check.validate("guest-bundle", manifest)
+    assert {(e["part"], e["architecture"]) for e in answer["entries"]} == {(p, a) for p in ("kernels", "images") for a in (OWN, OTHER)}
+    said = {f["file"]: f for e in manifest["entries"] for f in e["files"]}
+    assert {str(p.relative_to(place)) for p in place.glob("*/*")} == set(said)
+    for name, file in said.items():
+        data = (place / name).read_bytes()
+        assert (len(data), hashlib.sha256(data).hexdigest()) == (file["sizeBytes"], file["sha256"])
+    # A Mac's kernel is an Image that is not packed (Documentation/arch/arm64/booting.rst: the magic at 56).
+    arm64 = place / next(n for n in said if n.startswith("kernels/") and n.endswith("-arm64"))
+    assert arm64.read_bytes()[56:60] == b"ARM\x64"
+    # Holes are holes still.
+    assert os.stat(place / "images/busybox.ext4").st_blocks * 512 < 64 << 20
+
+
+def test_taken_in_and_booted(elsewhere, made):
+    place, answer = made
+    taken = elsewhere.json("guest-bundle", "import", place, "--sha256", answer["sha256"])
+    assert {(e["part"], e["architecture"]) for e in taken["entries"]} == {("kernels", OWN), ("images", OWN)}
+    kernel, = elsewhere.json("kernel", "list")["kernels"]
+    assert kernel["architecture"] == OWN and kernel["kind"] == "debian" and kernel["initrd"]
+    assert [i["name"] for i in elsewhere.json("image", "list")["images"]] == ["busybox"]
+    assert not list((elsewhere.cache / "tmp").iterdir())
+    before = files(elsewhere.cache)
+    said = elsewhere("guest-bundle", "import", place, check=0).stdout  # again: as it was
+    assert answer["sha256"] in said and files(elsewhere.cache) == before
+    shutil.copy(BIN / "microagent-artifact", elsewhere.bin)  # by which this host's supervisor hashes
+    done = elsewhere("run", "--memory", 256, "--cpus", 1, "--", "uname", "-rm", check=0)
+    assert kernel["version"].split("-")[0].rsplit(".", 1)[0] in done.stdout
+
+
+def test_what_is_for_another_architecture(elsewhere, made):
+    """Is taken where it is asked for by name, and else left."""
+    elsewhere.json("guest-bundle", "import", made[0], "--arch", OTHER)
+    assert {k["architecture"] for k in elsewhere.json("kernel", "list")["kernels"]} == {OTHER}
+
+
+def test_a_bundle_of_another_architecture(elsewhere, tmp_path):
+    place = tmp_path / "foreign"
+    subprocess.run([BIN / "microagent", "guest-bundle", "make", "--arch", OTHER, "--kernel", "debian", place], check=True, capture_output=True)
+    done = elsewhere("guest-bundle", "import", place, check=1)
+    assert f"{place} has nothing for {OWN}: it is for {OTHER}" in done.stderr
+    assert files(elsewhere.cache) == []
+
+
+def refused(elsewhere, bundle, text, *words):
+    done = elsewhere("guest-bundle", "import", bundle, *words, check=1)
+    assert text in done.stderr, done.stderr
+    assert files(elsewhere.cache) == [] and not list((elsewhere.cache / "tmp").glob("*"))
+
+
+@pytest.mark.parametrize("part, suffix", [("kernels", ""), ("kernels", ".initrd"), ("images", ".ext4")])
+def test_one_byte_is_another(elsewhere, bundle, part, suffix):
+    name = entry(json.loads((bundle / "manifest.json").read_text()), part)["record"]["name"]
+    with open(own(bundle / part / (name + suffix)), "r+b") as file:
+        file.seek(-1000, os.SEEK_END)
+        byte = file.read(1)
+        file.seek(-1, os.SEEK_CUR)
+        file.write(bytes([byte[0] ^ 1]))
+    refused(elsewhere, bundle, f"{bundle}/{part}/{name}{suffix}: it is not what the manifest says: damaged")
+
+
+def test_a_file_that_is_cut_off_or_missing(elsewhere, bundle):
+    name = entry(json.loads((bundle / "manifest.json").read_text()), "images")["record"]["name"]
+    image = own(bundle / "images" / f"{name}.ext4")
+    os.truncate(image, image.stat().st_size - 1)
+    refused(elsewhere, bundle, "it is not as long as the manifest says")
+    image.unlink()
+    refused(elsewhere, bundle, "No such file or directory")
+    image.symlink_to("/etc/passwd")
+    refused(elsewhere, bundle, f"{name}.ext4")
+
+
+def set_architecture(manifest):
+    """The other's kernel under a name of ours."""
+    ours, theirs = entry(manifest, "kernels"), entry(manifest, "kernels", OTHER)
+    ours["record"]["sha256"] = theirs["record"]["sha256"]
+    ours["files"][0].update(sizeBytes=theirs["files"][0]["sizeBytes"], sha256=theirs["files"][0]["sha256"])
+
+
+def test_a_kernel_that_is_for_another_architecture(elsewhere, bundle):
+    manifest = json.loads((bundle / "manifest.json").read_text())
+    ours, theirs = (entry(manifest, "kernels", a)["files"][0]["file"] for a in (OWN, OTHER))
+    shutil.copy(bundle / theirs, own(bundle / ours))
+    edit(bundle, set_architecture)
+    refused(elsewhere, bundle, f"it is a kernel for {OTHER}, and the manifest says {OWN}")
+
+
+def drop(key):
+    return lambda m: entry(m, "kernels").pop(key)
+
+
+WRONG = {
+    "format": (lambda m: m.update(format=2), "format"),
+    "entries": (lambda m: m.pop("entries"), "entries"),
+    "part": (lambda m: entry(m, "kernels").update(part="../x"), "an entry of an unknown part"),
+    "record": (drop("record"), "record"),
+    "files": (drop("files"), "files"),
+    "a name that leads out": (lambda m: entry(m, "kernels")["record"].update(name="../../x"), "cannot be an entry"),
+    "a hidden name": (lambda m: entry(m, "kernels")["record"].update(name=".x"), "cannot be an entry"),
+    "the name of a file beside": (lambda m: entry(m, "kernels")["record"].update(name="x.initrd"), "cannot be an entry"),
+    "another's name": (lambda m: entry(m, "kernels", "arm64")["record"].update(name="x"), "cannot be an entry for arm64"),
+    "a third architecture": (lambda m: entry(m, "images")["record"].update(architecture="riscv64"), "an unknown architecture"),
+    "a digest of the record": (lambda m: entry(m, "images")["record"].update(sha256="0" * 64), "its digest is not that of its record"),
+    "a record without a kind": (lambda m: entry(m, "kernels")["record"].pop("kind"), "kind"),
+    "a record without an initrd's digest": (lambda m: entry(m, "kernels")["record"].pop("initrdSha256"), "its digest is not that of its record"),
+    "no initrd": (lambda m: entry(m, "kernels").update(files=entry(m, "kernels")["files"][:1]), "the manifest has no"),
+    "an entry twice": (lambda m: m["entries"].append(entry(m, "kernels")), "File exists"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_manifest_that_is_wrong(elsewhere, bundle, what):
+    edit(bundle, WRONG[what][0])
+    refused(elsewhere, bundle, WRONG[what][1])
+
+
+def test_a_manifest_that_is_none(elsewhere, bundle, made, tmp_path):
+    refused(elsewhere, bundle, f"manifest.json: its digest is {made[1]['sha256']}, and not " + "0" * 64, "--sha256", "0" * 64)
+    assert elsewhere("guest-bundle", "import", bundle, "--sha256", "abc", check=2).stderr
+    (bundle / "manifest.json").write_text("{")
+    refused(elsewhere, bundle, "manifest.json")
+    (bundle / "manifest.json").write_text("[]")
+    refused(elsewhere, bundle, "manifest.json")
+    (bundle / "manifest.json").unlink()
+    refused(elsewhere, bundle, "manifest.json")
+    refused(elsewhere, tmp_path / "none", "none: No such file or directory")
+
+
+def test_what_cannot_be_made(host, tmp_path):
+    place = tmp_path / "guest-bundle"
+    for words, text in [(("--kernel", "no-such"), "no-such"), (("--image", "/etc/passwd"), "a bundle is made of those"),
+                        (("--kernel", host.config()["kernelPath"] + ".initrd"), "")]:
+        done = host("guest-bundle", "make", place, *words, check=1)
+        assert text in done.stderr and not place.exists(), done.stderr
+    place.mkdir()
+    assert "File exists" in host("guest-bundle", "make", place, check=1).stderr and place.exists()
+
+
+def test_an_entry_that_is_damaged_is_not_made(elsewhere, made, tmp_path):
+    elsewhere.json("guest-bundle", "import", made[0])
+    initrd = next((elsewhere.cache / "kernels").glob("*.initrd"))
+    initrd.chmod(0o644)
+    with open(initrd, "ab") as file:
+        file.write(b"x")
+    done = elsewhere("guest-bundle", "make", tmp_path / "new", check=1)
+    assert f"{initrd} is not what the cache's record of it says" in done.stderr and not (tmp_path / "new").exists()

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HYPERV_OPERATIONS_H
+#define HYPERV_OPERATIONS_H
+
+#include "handles.h"
+#include "text.h"
+
+/*
+ * Has the service begin CALL with FIELDS, tracked by the operation; S_OK: it is on its way. system
+ * may be NULL, and is used by the caller meanwhile.
+ */
+HRESULT operation_begin(HCS_OPERATION handle, HCS_OPERATION_TYPE type, struct system *system,
+			const char *call, struct text *fields);
+
+#endif

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/* What the headers of base/platform promise, on the system that the tests run on. */
+#include "test_base.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include "base/platform/descriptor.h"
+#include "base/platform/dir_watch.h"
+#include "base/platform/file.h"
+#include "base/platform/process.h"
+#include "base/platform/waitable.h"
+
+static bool is_readable(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	return poll(&p, 1, 0) == 1;
+}
+
+static void await_readable(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	assert_int_equal(descriptor_poll(&p, 1, UINT64_MAX), 1);
+}
+
+static void make_file(const struct scratch *s, const char *name)
+{
+	autoclose int fd = openat(s->fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, name, 1), 1);
+}
+
+static void a_wake_up_is_there_until_it_is_cleared(void **state)
+{
+	autoclose int wake = wake_open();
+
+	(void)state;
+	assert_true(wake >= 0);
+	assert_false(is_readable(wake));
+	wake_raise(wake);
+	errno = 7;
+	wake_raise(wake);
+	assert_int_equal(errno, 7);
+	assert_true(is_readable(wake));
+	wake_clear(wake);
+	assert_false(is_readable(wake));
+	wake_clear(wake); /* does not wait */
+}
+
+static void a_signal_is_taken_once(void **state)
+{
+	autoclose int fd = -1;
+	sigset_t set, pending;
+
+	(void)state;
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR2);
+	assert_int_equal(sigprocmask(SIG_BLOCK, &set, NULL), 0);
+	raise(SIGUSR2); /* before anybody looks */
+	fd = signal_fd_open(&set);
+	assert_true(fd >= 0);
+	await_readable(fd);
+	assert_int_equal(signal_fd_take(fd), SIGUSR2);
+	assert_int_equal(signal_fd_take(fd), 0);
+	assert_false(is_readable(fd));
+	raise(SIGUSR2);
+	await_readable(fd);
+	assert_int_equal(signal_fd_take(fd), SIGUSR2);
+	assert_int_equal(sigpending(&pending), 0);
+	assert_int_equal(sigismember(&pending, SIGUSR2), 0);
+}
+
+static void one_descriptor_stands_for_several(void **state)
+{
+	autoclose int any = any_fd_open(), one = wake_open(), late = timer_fd_open(1);
+
+	(void)state;
+	assert_true(any >= 0 && one >= 0 && late >= 0);
+	assert_int_equal(any_fd_add(any, one), 0);
+	assert_int_equal(any_fd_add(any, one), 0);
+	assert_false(is_readable(any));
+	wake_raise(one);
+	assert_true(is_readable(any));
+	wake_clear(one);
+	assert_false(is_readable(any));
+	assert_int_equal(any_fd_add(any, late), 0);
+	await_readable(any);
+	assert_true(timer_fd_is_due(late));
+	assert_false(timer_fd_is_due(late));
+	assert_false(is_readable(any));
+}
+
+static void note_number(int number, void *data)
+{
+	*(unsigned *)data |= 1u << number;
+}
+
+static void a_directory_tells_what_happens_in_it(void **state)
+{
+	const struct scratch *s = *state;
+	autowatch int watch = dir_watch_open();
+	unsigned seen = 0;
+	int sub, top;
+
+	assert_true(watch >= 0);
+	assert_int_equal(mkdirat(s->fd, "sub", 0700), 0);
+	sub = dir_watch_add(watch, s->fd, "sub", DIR_WATCH_MOVED_IN | DIR_WATCH_GONE);
+	top = dir_watch_add(watch, AT_FDCWD, s->path, DIR_WATCH_MADE | DIR_WATCH_WRITTEN);
+	assert_true(sub >= 0 && top >= 0 && sub != top && sub < 32 && top < 32);
+	assert_int_equal(dir_watch_add(watch, s->fd, "absent", DIR_WATCH_MADE), -1);
+	assert_false(dir_watch_take(watch, note_number, &seen));
+	make_file(s, "file");
+	await_readable(watch);
+	assert_true(dir_watch_take(watch, note_number, &seen));
+	assert_int_equal(seen, 1u << top);
+	assert_false(is_readable(watch));
+	seen = 0;
+	assert_int_equal(renameat(s->fd, "file", s->fd, "sub/file"), 0);
+	await_readable(watch);
+	assert_true(dir_watch_take(watch, note_number, &seen));
+	assert_true(seen & 1u << sub);
+	assert_int_equal(unlinkat(s->fd, "sub/file", 0), 0);
+	assert_int_equal(unlinkat(s->fd, "sub", AT_REMOVEDIR), 0);
+	await_readable(watch);
+	assert_true(dir_watch_take(watch, NULL, NULL));
+}
+
+static void nothing_leads_out_of_below(void **state)
+{
+	const struct scratch *s = *state;
+	const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+	int fd;
+
+	assert_int_equal(mkdirat(s->fd, "a", 0700), 0);
+	assert_int_equal(mkdirat(s->fd, "a/b", 0700), 0);
+	assert_int_equal(symlinkat("a", s->fd, "link"), 0);
+	assert_int_equal(symlinkat("b", s->fd, "a/link"), 0);
+	fd = file_open_within(s->fd, "a/b", flags, FILE_BELOW);
+	assert_true(fd >= 0);
+	close(fd);
+	fd = file_open_place_within(s->fd, ".", FILE_BELOW);
+	assert_true(fd >= 0 && faccessat(fd, "a", F_OK, 0) == 0);
+	close(fd);
+	assert_int_equal(file_open_within(s->fd, "..", flags, FILE_BELOW), -1);
+	assert_int_equal(file_open_within(s->fd, "/", flags, FILE_BELOW), -1);
+	assert_int_equal(file_open_within(s->fd, "link/b", flags, FILE_BELOW), -1);
+	assert_int_equal(file_open_within(s->fd, "a/link", flags, FILE_BELOW), -1);
+}
+
+static void a_new_name_takes_no_others_place(void **state)
+{
+	const struct scratch *s = *state;
+
+	make_file(s, "one");
+	make_file(s, "two");
+	assert_int_equal(file_rename_new(s->fd, "one", s->fd, "two"), -1);
+	assert_int_equal(errno, EEXIST);
+	assert_int_equal(file_rename_new(s->fd, "one", s->fd, "three"), 0);
+	assert_int_equal(faccessat(s->fd, "one", F_OK, 0), -1);
+}
+
+static void a_descriptor_has_a_path_and_is_opened_anew(void **state)
+{
+	const struct scratch *s = *state;
+	char path[256], small[4], byte;
+
+	make_file(s, "file");
+	autoclose int fd = openat(s->fd, "file", O_RDWR | O_CLOEXEC);
+	assert_true(file_path(fd, path, sizeof(path)) > 0);
+	assert_string_equal(path, scratch_path(s, "file"));
+	assert_int_equal(read(fd, small, sizeof(small)), 1);
+	autoclose int again = file_reopen(fd, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(read(again, &byte, 1), 1); /* from its beginning */
+}
+
+static void a_made_clone_is_whole_or_empty(void **state)
+{
+	const struct scratch *s = *state;
+	bool cloned;
+	struct stat st;
+	int why;
+
+	make_file(s, "from");
+	autoclose int from = openat(s->fd, "from", O_RDONLY | O_CLOEXEC);
+	autoclose int to = file_make_clone(from, s->fd, "to", &cloned, &why);
+	assert_true(to >= 0 && fstat(to, &st) == 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	assert_int_equal(st.st_size, cloned ? 1 : 0);
+	assert_int_equal(why == 0, cloned);
+	assert_int_equal(file_make_clone(from, s->fd, "to", &cloned, &why), -1);
+	assert_int_equal(errno, EEXIST);
+}
+
+static int is_own(pid_t pid, void *data)
+{
+	(void)data;
+	return pid == getpid() ? 17 : 0;
+}
+
+static int note_file(const struct process_file *file, void *data)
+{
+	const struct stat *st = data;
+
+	return file->is_read && file->dev == st->st_dev && file->ino == st->st_ino ? 5 : 0;
+}
+
+static void this_process_is_in_the_list_with_its_files(void **state)
+{
+	const struct scratch *s = *state;
+	char program[PATH_MAX], name[17];
+	autobuf struct buf words = BUF_INIT(65536);
+	struct error err;
+	struct stat st;
+
+	assert_int_equal(process_each(is_own, NULL, &err), 17);
+	make_file(s, "held");
+	autoclose int fd = openat(s->fd, "held", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(process_each_file(getpid(), "held", note_file, &st), 5);
+	assert_int_equal(process_each_file(getpid(), "other", note_file, &st), 0);
+	assert_int_equal(process_own_program(program), 0);
+	assert_string_equal(strrchr(program, '/'), "/test_base_platform");
+	assert_int_equal(process_arguments(getpid(), &words), 0);
+	assert_non_null(strstr(buf_string(&words), "test_base_platform"));
+	process_name(getpid(), name);
+	assert_int_equal(strncmp(name, "test_base_platform", 15), 0);
+	assert_int_equal(process_parent(getpid()), getppid());
+	umask(027);
+	assert_int_equal(process_umask(), 027);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_wake_up_is_there_until_it_is_cleared),
+		cmocka_unit_test(a_signal_is_taken_once),
+		cmocka_unit_test(one_descriptor_stands_for_several),
+		cmocka_unit_test_setup_teardown(a_directory_tells_what_happens_in_it, scratch_make,
+						scratch_remove),
+		cmocka_unit_test_setup_teardown(nothing_leads_out_of_below, scratch_make,
+						scratch_remove),
+		cmocka_unit_test_setup_teardown(a_new_name_takes_no_others_place, scratch_make,
+						scratch_remove),
+		cmocka_unit_test_setup_teardown(a_descriptor_has_a_path_and_is_opened_anew,
+						scratch_make, scratch_remove),
+		cmocka_unit_test_setup_teardown(a_made_clone_is_whole_or_empty, scratch_make,
+						scratch_remove),
+		cmocka_unit_test_setup_teardown(this_process_is_in_the_list_with_its_files,
+						scratch_make, scratch_remove),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
