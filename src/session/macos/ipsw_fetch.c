@@ -26,7 +26,7 @@
 
 #define PART ".part"
 #define HTTP "http "
-#define WRITE_OUT HTTP "%{http_code}\\n" /* which curl makes a newline of */
+#define WRITE_OUT "http %{http_code}\\n" /* which curl makes a newline of */
 
 /* Of curl. */
 #define EXIT_CANNOT_RESUME 33
