@@ -47,7 +47,7 @@ tidy() {
 # What is retained and not released, or twice, in the Objective-C that a Mac runs. After the check for darwin, which
 # fetches the headers.
 retain_counts() {
-	local standin=tests/standin/virtualization
+	local standin="tests/standin/virtualization"
 	# shellcheck disable=SC2046  # a list on purpose
 	clang-14 --analyze -Xclang -analyzer-werror -Xclang -analyzer-output=text -target arm64-apple-macos13 -nostdlibinc \
 		-isystem build/sources/darwin/include/apple -isystem build/sources/darwin/include/other \

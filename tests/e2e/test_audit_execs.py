@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from conftest import BIN, wait_until
+from conftest import BACKEND, BIN, wait_until
 from cutting_proxy import CuttingProxy
 from test_audit import Guest, create, destroy, events, lines_of, verdict
 from test_envelope import Client
@@ -218,6 +218,7 @@ def test_colours_are_for_terminals(place, session):
     assert b"\x1b" not in place("audit", "show", session, check=0, text=False, env=dict(env, TERM="xterm", NO_COLOR="")).stdout
 
 
+@pytest.mark.skipif(BACKEND == "apple-vf", reason="the supervisor on a stand-in does not lie beside the other programs")
 def test_our_own_looks_are_no_alarm(place, session):
     """Our commands read the session's files and are gone before anybody can see whose opens these were."""
     with ThreadPoolExecutor(4) as many:

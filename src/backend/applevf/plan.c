@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The kernel's command line. hvc0 is the console of the framework's virtio device, and there is no
- * other. panic=-1 has a guest that panics reset itself at once. A card gets its address by DHCP
- * from whoever is on its other side: the kernel asks (ip=dhcp), where it can, and else init does.
- * Two minutes is what it would wait for a link otherwise, and a card may lose its attachment at
- * once.
+ * other. panic=-1 has a guest that panics reset itself at once, and then the framework boots it
+ * anew; an init that cannot go on switches it off instead. A card gets its address by DHCP from
+ * whoever is on its other side: the kernel asks (ip=dhcp), where it can, and else init does. Two
+ * minutes is what it would wait for a link otherwise, and a card may lose its attachment at once.
  *
  * What looks at a disk from outside (VM_READ) gets a copy: a file system that was not unmounted has
  * to replay its journal, and the framework has no layer to take that.
@@ -23,7 +23,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 
-#define APPEND "console=hvc0 quiet panic=-1"
+#define APPEND "console=hvc0 quiet panic=-1 microagent.fail=off"
 #define LOOKED_AT "looked-at"
 #define INITRD_COPY "initrd"
 

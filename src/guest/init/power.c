@@ -27,8 +27,12 @@ void power_off(void)
 	end_machine(kernel_line_says(BY_RESET) ? RB_AUTOBOOT : RB_POWER_OFF);
 }
 
+/* And some boot a machine anew that was reset, which would fail again (Virtualization.framework).
+ */
+#define FAIL_BY_OFF "microagent.fail=off"
+
 void power_fail(const char *reason)
 {
 	console_line("%s; the machine ends", reason);
-	end_machine(RB_AUTOBOOT);
+	end_machine(kernel_line_says(FAIL_BY_OFF) ? RB_POWER_OFF : RB_AUTOBOOT);
 }

@@ -26,6 +26,7 @@
 
 #define PART ".part"
 #define HTTP "http "
+#define WRITE_OUT "http %{http_code}\\n" /* which curl makes a newline of */
 
 /* Of curl. */
 #define EXIT_CANNOT_RESUME 33
@@ -93,7 +94,7 @@ static int run_curl(struct fetching *f, int *code, struct error *err)
 				    "--output",
 				    f->part_path,
 				    "--write-out",
-				    HTTP "%{http_code}\\n",
+				    WRITE_OUT,
 				    "--url",
 				    f->url,
 				    NULL};
