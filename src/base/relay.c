@@ -32,7 +32,8 @@ struct side {
 	struct relay *relay;
 	int fd;
 	struct loop_watch *watch;
-	bool gone; /* it has closed, with bytes of it on their way */
+	bool hurried; /* relay_hurry() */
+	bool gone;    /* it has closed, with bytes of it on their way */
 };
 
 struct way {
@@ -130,6 +131,17 @@ static void relay_take(struct relay *relay, int from)
 	relay_deliver(relay, from);
 }
 
+/* Of a side that has said all; of a hurried one also before that, once: it would be told of without
+ * end. */
+static bool hears_hang_up(const struct relay *relay, int side)
+{
+	const struct way *from = &relay->ways[side], *to = &relay->ways[!side];
+
+	if (relay->sides[side].hurried)
+		return !relay->sides[side].gone && !(from->ended && to->closed);
+	return from->ended && !to->closed;
+}
+
 static uint32_t relay_wants(const struct relay *relay, int side)
 {
 	const struct way *from = &relay->ways[side], *to = &relay->ways[!side];
@@ -139,8 +151,7 @@ static uint32_t relay_wants(const struct relay *relay, int side)
 		events |= LOOP_IN;
 	if (to->len > 0)
 		events |= LOOP_OUT;
-	/* Of who is gone that was told, and would be without end. */
-	if (!events && !relay->sides[side].gone && !(from->ended && to->closed))
+	if (!events && hears_hang_up(relay, side))
 		events = HANG_UP_ONLY;
 	return events;
 }
@@ -208,8 +219,8 @@ static void on_side(struct loop *loop, int fd, uint32_t events, void *data)
 	if ((events & (LOOP_IN | LOOP_HUP | LOOP_ERR)) && !relay->ways[i].ended &&
 	    relay->ways[i].len == 0)
 		relay_take(relay, i);
-	if ((events & (LOOP_HUP | LOOP_ERR)) && relay->ways[i].len > 0 && !relay->ways[!i].closed &&
-	    !relay->sides[i].gone)
+	if ((events & (LOOP_HUP | LOOP_ERR)) && relay->ways[i].len > 0 && side->hurried &&
+	    !side->gone)
 		peer_is_gone(relay, i);
 	/* It has said its last and takes nothing either. */
 	if ((events & (LOOP_HUP | LOOP_ERR)) && relay->ways[i].ended)
@@ -256,6 +267,11 @@ struct relay *relay_new(struct loop *loop, int a, int b, relay_ended_fn *ended, 
 		}
 	}
 	return relay;
+}
+
+void relay_hurry(struct relay *relay, int side)
+{
+	relay->sides[side].hurried = true;
 }
 
 /* By what another socket has not: who relays may ask for options, and not for names. */

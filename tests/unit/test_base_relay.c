@@ -224,12 +224,35 @@ static void a_slow_reader_holds_up_its_writer_alone(void **state)
 	assert_int_equal(got, sent);
 }
 
+/* However slow the reader is. */
+static void the_last_words_of_a_peer_that_is_gone_are_held(void **state)
+{
+	struct fixture *f = *state;
+	char sink[65536];
+	size_t sent, got = 0;
+	ssize_t n;
+
+	limit_set(LIMIT_RELAY_GONE_MS, 1);
+	sent = fill(f, 64 << 20);
+	close(f->left);
+	f->left = -1;
+	assert_true(loop_once(f->loop, 100, NULL) == 0);
+	while ((n = recv(f->right, sink, sizeof(sink), MSG_DONTWAIT)) != 0) {
+		got += n > 0 ? (size_t)n : 0;
+		if (n < 0)
+			turn(f);
+	}
+	assert_int_equal(got, sent);
+	limit_set(LIMIT_RELAY_GONE_MS, 5000);
+}
+
 /* Its own end would else be told when somebody has read, which may be never. */
 static void of_a_peer_that_is_gone_only_what_is_taken_is_kept(void **state)
 {
 	struct fixture *f = *state;
 	char sink[65536];
 
+	relay_hurry(f->relay, 0);
 	limit_set(LIMIT_RELAY_GONE_MS, 200);
 	fill(f, 64 << 20);
 	close(f->left);
@@ -347,6 +370,7 @@ int main(void)
 		TEST(what_a_peer_said_before_it_closed_is_delivered, pairs),
 		TEST(a_peer_that_is_gone_both_ways_ends_it, pairs),
 		TEST(a_slow_reader_holds_up_its_writer_alone, pairs),
+		TEST(the_last_words_of_a_peer_that_is_gone_are_held, pairs),
 		TEST(of_a_peer_that_is_gone_only_what_is_taken_is_kept, pairs),
 		TEST(bytes_go_both_ways_and_each_end_by_itself, tcp),
 		TEST(a_slow_reader_holds_up_its_writer_alone, tcp),

@@ -95,8 +95,11 @@ static void join_stream(struct stream *s, int guest_fd)
 	struct error err = {0};
 
 	s->relay = relay_new(vm->loop, steal_fd(&s->fd), guest_fd, on_relay_ended, s, &err);
-	if (s->relay)
+	if (s->relay) {
+		/* The guest hears of its peer's end behind the last bytes alone. */
+		relay_hurry(s->relay, 0);
 		return;
+	}
 	log_limited(vm->log, "vsock: %s", err.msg);
 	drop_stream(s);
 }
