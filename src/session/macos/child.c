@@ -91,7 +91,8 @@ static int hear_to_end(struct running *r, struct error *err)
 	return more;
 }
 
-/* Its own session: Ctrl-C is for us, who then tell it. */
+/* In its own session: Ctrl-C is for us, who then tell it. But a session of its own has no terminal,
+ * and what asks a person there is not only to hear of Ctrl-C: as another user's it cannot be told. */
 static int spawn_child(struct running *r, int in, int out, struct error *err)
 {
 	const struct proc_fd fds[] = {
@@ -100,7 +101,7 @@ static int spawn_child(struct running *r, int in, int out, struct error *err)
 	const struct proc_spec spec = {.argv = r->child->argv,
 				       .fds = fds + first,
 				       .nfds = ARRAY_SIZE(fds) - first,
-				       .new_session = true,
+				       .new_session = !r->child->terminal,
 				       .die_with_parent = true};
 
 	return proc_spawn(&spec, &r->proc, err) < 0 ? error_prefix(err, "%s", r->child->argv[0])
