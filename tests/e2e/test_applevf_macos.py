@@ -243,6 +243,21 @@ def test_an_installer_ends_with_its_caller(mac):
         assert child.wait(HANG_S) == 1
 
 
+def test_how_far_an_installation_is(mac):
+    """Looked at while it goes on, by the queue's rules: a stand-in that is asked elsewhere ends the process."""
+    mac.set(macInstallStepMs=10)
+    place = mac.host.base / "place"
+    place.mkdir()
+    job = {"job": "install", "restoreImage": str(mac.ipsw), "directory": str(place), "diskBytes": 16 << 20}
+    with subprocess.Popen([APPLEVF, "--macos"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=mac.host.env) as child:
+        child.stdin.write(json.dumps(job).encode() + b"\n")
+        child.stdin.flush()
+        lines = [json.loads(line) for line in child.stdout]
+    assert child.returncode == 0 and lines[-1]["ok"], (child.returncode, lines)
+    told = [line["percent"] for line in lines if line.get("event") == "progress"]
+    assert told == sorted(told) and told[-1] == 100 and [percent for percent in told if 0 < percent < 100], told
+
+
 def test_an_installer_that_dies(mac):
     """Whatever it is that ends: what was being made goes, and is told of."""
     program = mac.host.base / "supervisor"
