@@ -91,8 +91,8 @@ static int hear_to_end(struct running *r, struct error *err)
 	return more;
 }
 
-/* In its own session: Ctrl-C is for us, who then tell it. But a session of its own has no terminal,
- * and what asks a person there is not only to hear of Ctrl-C: as another user's it cannot be told. */
+/* In its own session: Ctrl-C is for us, who then tell it. But such a session has no terminal. What
+ * asks a person there hears of Ctrl-C itself, and has to: root's, it cannot be told by us. */
 static int spawn_child(struct running *r, int in, int out, struct error *err)
 {
 	const struct proc_fd fds[] = {
