@@ -299,6 +299,18 @@ def test_a_tag_that_the_framework_refuses(vf):
     assert "t" * 36 in vf.refused("check", vf.host.config(shares=shares))
 
 
+def test_a_directory_whose_name_is_no_text(vf):
+    """The framework is given names of UTF-8 alone: of another one it would be told the empty name, which is where we are."""
+    place = os.fsencode(vf.host.base) + b"/\xff"
+    os.makedirs(place + b"/below")
+    os.symlink(place, vf.host.base / "text")
+    config = vf.host.config(shares=[{"tag": "t", "path": str(vf.host.base / "text/below"), "mountpoint": "/mnt", "mode": "rw"}])
+    vf.do("prepare", config)
+    why = vf.refused("start", config)
+    assert "the framework takes no name that is not UTF-8" in why, why
+    vf.nothing_is_left()
+
+
 # --- quarantine -----------------------------------------------------------------------------------
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Bases and sessions of macOS: of restore images, from Apple's hosts alone, on the stand-in for its framework (macos.py)."""
 
+import fcntl
 import hashlib
 import json
 import os
@@ -8,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import termios
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ import pytest
 import schema_check
 import strays
 from conftest import APPLEVF, BUILD, HANG_S, make_host, pid_lines, wait_until
-from macos import IPSW, NOT_PUT, Apple, Mac, agents_own_guest
+from macos import BASE, IPSW, NOT_PUT, Apple, Mac, agents_own_guest
 
 BUNDLE = ["auxiliary.bin", "disk.img", "hardwareModel.bin", "machineIdentifier.bin", "metadata.json", "provision.log", "restore.ipsw"]
 
@@ -79,6 +81,16 @@ def test_a_base_is_what_was_installed(mac, apple):
     apple.tidy()
 
 
+def test_another_base_was_made_of_the_same_image_meanwhile(mac, apple):
+    """Which takes the fetched image away when it is done with it."""
+    script = mac.host.base / "put-and-take"
+    script.write_text(f'#!/bin/sh\nrm {apple.kept}\nexec {mac.put} "$1"\n')
+    script.chmod(0o755)
+    assert mac.base("--memory", 300, ipsw=apple.url(), put=script, check=0).stdout.startswith("mac-v1: sealed")
+    delete_base(mac)
+    apple.tidy()
+
+
 @pytest.mark.parametrize("settings,words", [
     ({"restoreImage": {"supported": False}}, "this Mac, or its macOS, cannot run what is in the restore image (macOS 14.5)"),
     ({"restoreImage": {"version": "12.7"}}, "macOS 12.7 is too old: sessions are machines of their own, and macOS before 13 boots on no other"),
@@ -113,6 +125,20 @@ def test_an_agent_that_cannot_be_put_there(mac):
     done = mac.host("base", "create", "mac", "--backend", "apple-vf", "--size", 16, "--from-ipsw", mac.ipsw, env={"PATH": "/nonexistent"})
     mac.refused(done, "microagent-put-macos-agent")
     assert "--put-agent belongs to --from-ipsw" in mac.host("base", "create", "x", "--put-agent", mac.put).stderr
+
+
+def test_who_puts_it_there_may_ask_for_a_password(mac):
+    """As sudo(8) does, of whoever sits at the terminal; in a session of its own there would be none."""
+    mac.put.write_text("#!/bin/sh\nexec </dev/tty || exit 9\nread -r word\necho was told $word; exit 3\n")
+    ours, theirs = os.openpty()
+    child = mac.host.popen(*BASE, "--from-ipsw", mac.ipsw, "--put-agent", mac.put, stdin=theirs, start_new_session=True,
+                           preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+    os.close(theirs)
+    os.write(ours, b"secret\n")
+    out, err = child.communicate()
+    os.close(ours)
+    assert child.returncode == 1 and f"{mac.put} ended with exit code 3: was told secret" in err.decode(), (out, err)
+    assert mac.bases() == []
 
 
 def test_a_script_that_is_not_the_shells(mac):
@@ -219,6 +245,21 @@ def test_an_installer_ends_with_its_caller(mac):
         assert json.loads(child.stdout.readline()) == {"event": "image", "version": "14.5", "build": "23F79", "memoryMiB": 256, "cpuCount": 1}
         child.stdin.close()
         assert child.wait(HANG_S) == 1
+
+
+def test_how_far_an_installation_is(mac):
+    """Looked at while it goes on, by the queue's rules: a stand-in that is asked elsewhere ends the process."""
+    mac.set(macInstallStepMs=10)
+    place = mac.host.base / "place"
+    place.mkdir()
+    job = {"job": "install", "restoreImage": str(mac.ipsw), "directory": str(place), "diskBytes": 16 << 20}
+    with subprocess.Popen([APPLEVF, "--macos"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=mac.host.env) as child:
+        child.stdin.write(json.dumps(job).encode() + b"\n")
+        child.stdin.flush()
+        lines = [json.loads(line) for line in child.stdout]
+    assert child.returncode == 0 and lines[-1]["ok"], (child.returncode, lines)
+    told = [line["percent"] for line in lines if line.get("event") == "progress"]
+    assert told == sorted(told) and told[-1] == 100 and [percent for percent in told if 0 < percent < 100], told
 
 
 def test_an_installer_that_dies(mac):

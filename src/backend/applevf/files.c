@@ -15,6 +15,7 @@
 #include "base/limits.h"
 #include "base/path.h"
 #include "base/platform/file.h"
+#include "base/utf8.h"
 
 static bool has_a_name(int fd)
 {
@@ -35,6 +36,13 @@ char *file_name(int fd, struct error *err)
 	}
 	if (own.st_dev != there.st_dev || own.st_ino != there.st_ino) {
 		error_set(err, ERR_CONFLICT, "%.300s was replaced while it was looked at", name);
+		return NULL;
+	}
+	/* It would be told no name at all for this one, and take the directory that we are in. */
+	if (!utf8_is_whole(name, strlen(name))) {
+		error_set(err, ERR_INVALID,
+			  "the framework takes no name that is not UTF-8, as that of an open file "
+			  "is");
 		return NULL;
 	}
 	char *copy = strdup(name);

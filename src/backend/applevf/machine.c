@@ -105,14 +105,16 @@ static void on_letter_crashed(struct vm *vm, const struct letter *letter)
 	begin_ending(vm, VM_END_CRASHED, letter->why.msg);
 }
 
-/* What cannot be stopped is stopped by our own end: the owner has a deadline for that. */
+/* What cannot be stopped is stopped by our own end. The owner has a deadline for what it has killed
+ * itself; what is broken it does not know of, and is told that now. */
 static void on_letter_stopped(struct vm *vm, const struct letter *letter)
 {
 	char detail[sizeof(vm->detail)];
 
 	if (letter->why.code != ERR_NONE) {
 		log_line(vm->log, "%s", letter->why.msg);
-		return;
+		if (vm->killing || !vm->broken)
+			return;
 	}
 	snprintf(detail, sizeof(detail), "%s", vm->broken ? vm->detail : "");
 	begin_ending(vm, vm->broken ? vm->end : VM_END_KILLED, detail);

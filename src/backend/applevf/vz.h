@@ -52,7 +52,7 @@ struct vz *vz_new(struct plan *plan, struct post *post, struct error *err);
 void vz_start(struct vz *vz);
 void vz_pause(struct vz *vz);
 void vz_resume(struct vz *vz);
-/* At once, whatever it is doing; while it is starting, as soon as it has. */
+/* At once; while it is being started, paused or resumed, as soon as it has been. */
 void vz_stop(struct vz *vz);
 /* Asks the guest to switch itself off. */
 void vz_press_power(struct vz *vz);

@@ -52,16 +52,28 @@ void machine_do(MicroagentMachine *self, void (^work)(void))
 
 static void stop_now(MicroagentMachine *self);
 
-static void on_started(MicroagentMachine *self, NSError *error)
+/* What could not be stopped on its way is stopped now. */
+static void has_turned(MicroagentMachine *self)
 {
-	self->starting = NO;
-	if (error) {
-		tell_end_once(self, LETTER_CRASHED, "the machine could not be started", error);
-		return;
-	}
-	tell_word(self, LETTER_STARTED, "", nil);
+	self->turning--;
 	if (self->stop_wanted)
 		stop_now(self);
+}
+
+static void on_started(MicroagentMachine *self, NSError *error)
+{
+	if (error)
+		tell_end_once(self, LETTER_CRASHED, "the machine could not be started", error);
+	else
+		tell_word(self, LETTER_STARTED, "", nil);
+	has_turned(self);
+}
+
+static void on_turned(MicroagentMachine *self, enum letter_kind kind, const char *what,
+		      NSError *error)
+{
+	tell_word(self, kind, what, error);
+	has_turned(self);
 }
 
 /* An error that comes with the end of the machine is none: it was to end. */
@@ -72,6 +84,7 @@ static void on_stopped(MicroagentMachine *self, NSError *error)
 		tell_end_once(self, LETTER_STOPPED, "", nil);
 	else
 		tell_word(self, LETTER_STOPPED, "the machine could not be stopped", error);
+	has_turned(self);
 }
 
 /* developer.apple.com/documentation/virtualization/vzvirtualmachine/stop(completionhandler:): of
@@ -80,13 +93,14 @@ static void stop_now(MicroagentMachine *self)
 {
 	VZVirtualMachineState state = [self->machine state];
 
-	self->stop_wanted = YES;
-	if (self->starting || self->ended)
+	self->stop_wanted = self->turning > 0;
+	if (self->stop_wanted || self->ended)
 		return;
 	if (state == VZVirtualMachineStateStopped || state == VZVirtualMachineStateError) {
 		tell_end_once(self, LETTER_STOPPED, "", nil);
 		return;
 	}
+	self->turning++;
 	[self->machine stopWithCompletionHandler:^(NSError *error) {
 	  on_stopped(self, error);
 	}];
@@ -216,7 +230,7 @@ void vz_start(struct vz *vz)
 	MicroagentMachine *self = machine_of(vz);
 
 	machine_do(self, ^{
-	  self->starting = YES;
+	  self->turning++;
 	  machine_listen(self);
 	  [self->machine startWithCompletionHandler:^(NSError *error) {
 	    on_started(self, error);
@@ -229,8 +243,9 @@ void vz_pause(struct vz *vz)
 	MicroagentMachine *self = machine_of(vz);
 
 	machine_do(self, ^{
+	  self->turning++;
 	  [self->machine pauseWithCompletionHandler:^(NSError *error) {
-	    tell_word(self, LETTER_PAUSED, "the machine could not be paused", error);
+	    on_turned(self, LETTER_PAUSED, "the machine could not be paused", error);
 	  }];
 	});
 }
@@ -240,8 +255,9 @@ void vz_resume(struct vz *vz)
 	MicroagentMachine *self = machine_of(vz);
 
 	machine_do(self, ^{
+	  self->turning++;
 	  [self->machine resumeWithCompletionHandler:^(NSError *error) {
-	    tell_word(self, LETTER_RESUMED, "the machine could not be resumed", error);
+	    on_turned(self, LETTER_RESUMED, "the machine could not be resumed", error);
 	  }];
 	});
 }

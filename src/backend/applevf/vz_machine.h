@@ -23,7 +23,9 @@
 	uint32_t *ports;	     /* that the listener is on */
 	size_t port_count;
 	int serial_in, serial_out;
-	BOOL starting, stop_wanted, severed, ended;
+	unsigned turning; /* starts, pauses, resumes and stops that have no answer yet */
+	BOOL stop_wanted; /* as soon as there are none */
+	BOOL severed, ended;
 }
 @end
 

@@ -197,6 +197,7 @@ struct installation {
 	dispatch_semaphore_t over;
 	VZVirtualMachine *machine;
 	VZMacOSInstaller *installer;
+	NSProgress *progress;	/* its own */
 	NSError *error;		/* what came of it; nil: it is done */
 	struct error exception; /* of the framework */
 };
@@ -207,6 +208,7 @@ static void begin_installation(struct installation *i, NSURL *image)
 		@try {
 			i->installer = [[VZMacOSInstaller alloc] initWithVirtualMachine:i->machine
 									restoreImageURL:image];
+			i->progress = [[i->installer progress] retain];
 			[i->installer installWithCompletionHandler:^(NSError *error) {
 			  i->error = [error retain];
 			  dispatch_semaphore_signal(i->over);
@@ -218,7 +220,7 @@ static void begin_installation(struct installation *i, NSURL *image)
 	}
 }
 
-/* NSProgress may be read from any thread
+/* NSProgress may be read from any thread, and the installer that has it may not
  * (developer.apple.com/documentation/foundation/nsprogress). */
 static void follow_installation(struct installation *i, macos_told_fn *told, void *data)
 {
@@ -226,7 +228,7 @@ static void follow_installation(struct installation *i, macos_told_fn *told, voi
 
 	while (dispatch_semaphore_wait(i->over, dispatch_time(DISPATCH_TIME_NOW, step)) != 0) {
 		@autoreleasepool {
-			double done = [[i->installer progress] fractionCompleted];
+			double done = [i->progress fractionCompleted];
 
 			told(data, NULL, (int)(done * 100));
 		}
@@ -237,6 +239,7 @@ static void follow_installation(struct installation *i, macos_told_fn *told, voi
 static void end_installation(struct installation *i)
 {
 	dispatch_sync(i->queue, ^{
+	  [i->progress release];
 	  [i->installer release];
 	  [i->machine release];
 	});

@@ -196,7 +196,8 @@ static int put_agent(const struct making *m, struct error *err)
 	autofree char *disk = directory ? path_join(directory, MACOS_DISK, err) : NULL;
 	struct scripted scripted = {.spec = m->spec};
 	const char *const argv[] = {script, disk, NULL};
-	const struct macos_child child = {.argv = argv, .line = on_script_line, .data = &scripted};
+	const struct macos_child child = {
+		.argv = argv, .terminal = true, .line = on_script_line, .data = &scripted};
 	int code = 0;
 
 	if (!script || !disk)
@@ -214,8 +215,9 @@ int macos_base_install(struct making *m, struct error *err)
 	if (take_image(m, err) < 0 || install(m, err) < 0 || put_agent(m, err) < 0 ||
 	    provision(m, err) < 0)
 		return -1;
-	/* Its other name is to go before it is sealed: of what is immutable no name can go. */
-	if (m->fetched && unlink(m->fetched) < 0)
+	/* Its other name is to go before it is sealed: of what is immutable no name can go. Another
+	 * base that was made of it meanwhile has seen to that. */
+	if (m->fetched && unlink(m->fetched) < 0 && errno != ENOENT)
 		return error_errno(err, errno, "%s", m->fetched);
 	return 0;
 }

@@ -98,7 +98,8 @@ static int hear_to_end(struct running *r, struct error *err)
 	return more;
 }
 
-/* Its own session: Ctrl-C is for us, who then tell it. */
+/* In its own session: Ctrl-C is for us, who then tell it. But such a session has no terminal. What
+ * asks a person there hears of Ctrl-C itself, and has to: root's, it cannot be told by us. */
 static int spawn_child(struct running *r, int in, int out, struct error *err)
 {
 	const struct proc_fd fds[] = {
@@ -107,7 +108,7 @@ static int spawn_child(struct running *r, int in, int out, struct error *err)
 	const struct proc_spec spec = {.argv = r->child->argv,
 				       .fds = fds + first,
 				       .nfds = ARRAY_SIZE(fds) - first,
-				       .new_session = true,
+				       .new_session = !r->child->terminal,
 				       .die_with_parent = true};
 
 	return proc_spawn(&spec, &r->proc, err) < 0 ? error_prefix(err, "%s", r->child->argv[0])

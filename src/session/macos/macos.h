@@ -47,6 +47,7 @@ int ipsw_fetch(const struct making *m, const char *url, char **path, struct erro
 struct macos_child {
 	const char *const *argv;
 	const char *input; /* a line on its stdin, which stays open; NULL: none */
+	bool terminal;	   /* it may ask the person who sits there, as sudo(8) does */
 	/* A line of what it says, on stdout or stderr, without the newline. */
 	void (*line)(void *data, const char *text);
 	void (*tick)(void *data); /* about five times a second; NULL: nothing */

@@ -42,7 +42,12 @@ static StandinMachine *machine_behind(VZVirtualMachine *virtual_machine)
 
 VZ_READ(VZVirtualMachine *, virtualMachine)
 VZ_READ(NSURL *, restoreImageURL)
-VZ_READ(NSProgress *, progress)
+
+- (NSProgress *)progress
+{
+	[machine_behind([self virtualMachine]) requireQueue:"-[VZMacOSInstaller progress]"];
+	return [self valueOf:@"progress"];
+}
 
 /* --- the installation ------------------------------------------------------------------------ */
 
