@@ -17,7 +17,7 @@ struct loop_watch; /* a registered descriptor, timer, signal or process */
 
 /* LOOP_ERR and LOOP_HUP come unasked. */
 #define LOOP_IN UINT32_C(0x001)
-#define LOOP_PRI UINT32_C(0x002) /* out of band */
+#define LOOP_PRI UINT32_C(0x002) /* out of band; on Linux alone */
 #define LOOP_OUT UINT32_C(0x004)
 #define LOOP_ERR UINT32_C(0x008)
 #define LOOP_HUP UINT32_C(0x010)       /* both directions are over */
@@ -33,9 +33,10 @@ struct loop *loop_new(struct error *err);
 /* Drops all watches; closes none of the callers' descriptors. Not from a callback. */
 void loop_free(struct loop *loop);
 
-/* events: LOOP_IN, LOOP_OUT, LOOP_PRI, LOOP_RDHUP, LOOP_EDGE; 0 waits for nothing, not even for
- * LOOP_HUP. The descriptor stays the caller's, who removes the watch before closing it. Regular
- * files and /dev/null count as always ready. One watch for each descriptor. NULL on failure. */
+/* events: LOOP_IN, LOOP_OUT, LOOP_PRI, LOOP_RDHUP, LOOP_EDGE; LOOP_HUP by itself waits for the end
+ * alone; 0 for nothing, not even for that. The descriptor stays the caller's, who removes the watch
+ * before closing it. Regular files and /dev/null count as always ready. One watch for each
+ * descriptor. NULL on failure. */
 struct loop_watch *loop_add_fd(struct loop *loop, int fd, uint32_t events, loop_fd_fn *fn,
 			       void *data, struct error *err);
 int loop_set_events(struct loop_watch *watch, uint32_t events, struct error *err);

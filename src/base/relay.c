@@ -24,8 +24,6 @@
 #include "base/fd.h"
 #include "base/limits.h"
 
-/* Asks for nothing that comes, and so only for what always comes: LOOP_HUP and LOOP_ERR. */
-#define HANG_UP_ONLY LOOP_PRI
 #define PAGE_BYTES 4096u
 
 struct side {
@@ -152,7 +150,7 @@ static uint32_t relay_wants(const struct relay *relay, int side)
 	if (to->len > 0)
 		events |= LOOP_OUT;
 	if (!events && hears_hang_up(relay, side))
-		events = HANG_UP_ONLY;
+		events = LOOP_HUP;
 	return events;
 }
 

@@ -59,6 +59,22 @@ static void no_events_means_no_hangup_either(void **state)
 	assert_true(f->events & LOOP_RDHUP);
 }
 
+/* What comes, and that no more will come, is nothing to who waits for the end alone. */
+static void hangup_alone_can_be_waited_for(void **state)
+{
+	struct fixture *f = *state;
+
+	watch(f, f->a[0], LOOP_HUP, on_fd);
+	send_byte(f->a[1]);
+	assert_int_equal(once(f), 0);
+	assert_int_equal(shutdown(f->a[1], SHUT_WR), 0);
+	assert_int_equal(once(f), 0);
+	close(f->a[1]);
+	f->a[1] = dup(f->b[1]);
+	assert_int_equal(once(f), 1);
+	assert_int_equal(f->events, LOOP_HUP);
+}
+
 static void bad_descriptors_are_refused(void **state)
 {
 	struct fixture *f = *state;
@@ -292,6 +308,7 @@ int main(void)
 		TEST(readiness_is_level_triggered),
 		TEST(events_can_be_changed),
 		TEST(no_events_means_no_hangup_either),
+		TEST(hangup_alone_can_be_waited_for),
 		TEST(bad_descriptors_are_refused),
 		TEST(regular_files_are_always_ready),
 		TEST(watch_removes_itself),

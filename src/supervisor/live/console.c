@@ -48,12 +48,11 @@ static void drop_console_client(struct console *console)
 	console->in_ended = console->waiting = false;
 }
 
-/* LOOP_PRI never comes; with it the end of a client is told also while nothing else is waited for.
- */
+/* With LOOP_HUP the end of a client is told also while nothing else is waited for. */
 static void set_events(struct console *console)
 {
 	bool more = !console->in_ended && console->in_len == 0;
-	uint32_t events = LOOP_PRI | (more ? LOOP_IN : 0) | (console->out.len > 0 ? LOOP_OUT : 0);
+	uint32_t events = LOOP_HUP | (more ? LOOP_IN : 0) | (console->out.len > 0 ? LOOP_OUT : 0);
 	struct error err;
 
 	if (loop_set_events(console->watch, events, &err) == 0)

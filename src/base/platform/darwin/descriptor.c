@@ -51,8 +51,10 @@ static int quiet_socket(int fd, bool nonblock)
 
 	if (close_on_exec(fd) < 0)
 		return -1;
-	/* What accept() makes is as its listener is. */
-	if (setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof(on)) < 0 ||
+	/* What accept() makes is as its listener is. Its peer may have gone, and of such a socket
+	 * no option is taken (EINVAL, sosetoptlock() in bsd/kern/uipc_socket.c of
+	 * https://github.com/apple-oss-distributions/xnu): what it left is still to be read. */
+	if ((setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof(on)) < 0 && errno != EINVAL) ||
 	    fcntl(fd, F_SETFL, nonblock ? O_NONBLOCK : 0) < 0)
 		return fail_on(fd);
 	return fd;

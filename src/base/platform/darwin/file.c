@@ -163,7 +163,7 @@ int file_clone_into(int from, int to)
 }
 
 /* A clone comes with the mode and the flags of what it is of (clonefile(2)): that of a base may be
- * neither written nor removed. */
+ * neither written nor removed. Its owner is who makes it, as of any file (CLONE_NOOWNERCOPY). */
 static int open_clone(int dirfd, const char *name)
 {
 	autoclose int clone = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -182,7 +182,7 @@ int file_make_clone(int from, int dirfd, const char *name, bool *cloned, int *wh
 	int to;
 
 	*why = 0;
-	if (fclonefileat(from, dirfd, name, CLONE_NOFOLLOW) == 0) {
+	if (fclonefileat(from, dirfd, name, CLONE_NOFOLLOW | CLONE_NOOWNERCOPY) == 0) {
 		*cloned = true;
 		return open_clone(dirfd, name);
 	}

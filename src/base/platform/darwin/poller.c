@@ -2,14 +2,20 @@
 /*
  * kqueue. Compiled and linked for macOS, never run on one.
  *
- * A descriptor has up to three filters here where epoll has one entry: EVFILT_READ for LOOP_IN and
- * LOOP_RDHUP, EVFILT_WRITE for LOOP_OUT, EVFILT_EXCEPT for LOOP_PRI. What several of them tell in
- * one wait is put together again, since a watch is called once a round. kqueue(2) has the facts:
- * an end is EV_EOF, with a socket's error in fflags; a filter that is EV_CLEAR tells of changes.
+ * A descriptor has up to two filters here where epoll has one entry: EVFILT_READ for LOOP_IN and
+ * LOOP_RDHUP, EVFILT_WRITE for LOOP_OUT, and both for LOOP_HUP. What they tell in one wait is put
+ * together again, since a watch is called once a round. kqueue(2) has the facts: an end is EV_EOF,
+ * with a socket's error in fflags; a filter that is EV_CLEAR tells of changes. There is nothing for
+ * LOOP_PRI.
+ *
+ * Each filter tells the end of its own direction, and perhaps not in the same wait as the other:
+ * poll(2) is asked whether that one is over too, which it says by POLLHUP (poll_callback() in
+ * bsd/kern/sys_generic.c of https://github.com/apple-oss-distributions/xnu).
  */
 #include "base/platform/poller.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/event.h>
@@ -51,34 +57,38 @@ void poller_free(struct poller *p)
 
 static const struct {
 	int16_t filter;
-	uint32_t events;
-	uint32_t fflags;
+	uint32_t ready; /* it is what the filter tells of */
+	uint32_t ends;	/* these it tells besides */
 } filters[] = {
-	{EVFILT_READ, LOOP_IN | LOOP_RDHUP, 0},
-	{EVFILT_WRITE, LOOP_OUT, 0},
-	{EVFILT_EXCEPT, LOOP_PRI, NOTE_OOB},
+	{EVFILT_READ, LOOP_IN, LOOP_RDHUP | LOOP_HUP},
+	{EVFILT_WRITE, LOOP_OUT, LOOP_HUP},
 };
 
-/* Who waits for the end of input alone must not be told of the input for ever. */
-static bool tells_changes(int16_t filter, uint32_t events)
+static bool has_filter(size_t which, uint32_t events)
 {
-	return events & LOOP_EDGE || (filter == EVFILT_READ && !(events & LOOP_IN));
+	return events & (filters[which].ready | filters[which].ends);
+}
+
+/* Who waits for an end alone must not be told for ever of what comes before it. */
+static bool tells_changes(size_t which, uint32_t events)
+{
+	return events & LOOP_EDGE || !(events & filters[which].ready);
 }
 
 static int add_changes(struct kevent *out, int fd, size_t which, uint32_t from, uint32_t to,
 		       void *data)
 {
 	int16_t filter = filters[which].filter;
-	bool had = from & filters[which].events, has = to & filters[which].events;
-	bool clear = tells_changes(filter, to);
+	bool had = has_filter(which, from), has = has_filter(which, to);
+	bool clear = tells_changes(which, to);
 	int n = 0;
 
 	/* EV_CLEAR is what a filter was made with. */
-	if (had && (!has || clear != tells_changes(filter, from)))
+	if (had && (!has || clear != tells_changes(which, from)))
 		EV_SET(&out[n++], fd, filter, EV_DELETE | EV_RECEIPT, 0, 0, NULL);
 	if (has)
-		EV_SET(&out[n++], fd, filter, EV_ADD | EV_RECEIPT | (clear ? EV_CLEAR : 0),
-		       filters[which].fflags, 0, data);
+		EV_SET(&out[n++], fd, filter, EV_ADD | EV_RECEIPT | (clear ? EV_CLEAR : 0), 0, 0,
+		       data);
 	return n;
 }
 
@@ -118,33 +128,38 @@ int poller_set(struct poller *p, int fd, uint32_t from, uint32_t to, void *data)
 
 /* --- waiting ---------------------------------------------------------------------------------- */
 
-static uint32_t events_of(const struct kevent *e)
+static bool is_direction_over(int fd, short direction)
 {
-	bool end = e->flags & EV_EOF;
-	uint32_t error = end && e->fflags ? LOOP_ERR : 0;
+	struct pollfd p = {.fd = fd, .events = direction};
 
-	if (e->filter == EVFILT_WRITE)
-		return LOOP_OUT | error;
-	if (e->filter == EVFILT_EXCEPT)
-		return LOOP_PRI;
-	return LOOP_IN | error | (end ? LOOP_RDHUP : 0);
+	return poll(&p, 1, 0) > 0 && p.revents & POLLHUP;
 }
 
-/* Both directions are over when the two filters say so together. */
-static int merge_event(struct poller_event *events, bool *ended, int count, const struct kevent *e)
+static uint32_t events_of(const struct kevent *e)
+{
+	bool writes = e->filter == EVFILT_WRITE;
+	uint32_t events = writes ? LOOP_OUT : LOOP_IN;
+
+	if (!(e->flags & EV_EOF))
+		return events;
+	if (!writes)
+		events |= LOOP_RDHUP;
+	if (e->fflags)
+		events |= LOOP_ERR;
+	if (is_direction_over((int)e->ident, writes ? POLLIN : POLLOUT))
+		events |= LOOP_HUP;
+	return events;
+}
+
+static int merge_event(struct poller_event *events, int count, const struct kevent *e)
 {
 	int i = 0;
 
 	while (i < count && events[i].data != e->udata)
 		i++;
-	if (i == count) {
+	if (i == count)
 		events[count++] = (struct poller_event){.data = e->udata};
-		ended[i] = false;
-	}
 	events[i].events |= events_of(e);
-	if (e->flags & EV_EOF && ended[i])
-		events[i].events |= LOOP_HUP;
-	ended[i] |= (e->flags & EV_EOF) != 0;
 	return count;
 }
 
@@ -168,13 +183,12 @@ int poller_wait(struct poller *p, struct poller_event events[POLLER_EVENTS], int
 		uint64_t deadline_ns)
 {
 	struct kevent got[POLLER_EVENTS];
-	bool ended[POLLER_EVENTS];
 	struct timespec wait;
 	int count = 0, n;
 
 	n = kevent(p->kqueue, NULL, 0, got, POLLER_EVENTS,
 		   time_to_wait(timeout_ms, deadline_ns, &wait));
 	for (int i = 0; i < n; i++)
-		count = merge_event(events, ended, count, &got[i]);
+		count = merge_event(events, count, &got[i]);
 	return n < 0 ? -1 : count;
 }

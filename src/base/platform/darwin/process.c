@@ -46,13 +46,20 @@ static int tell_at_once(int queue)
 int process_open(pid_t pid)
 {
 	autoclose int queue = kqueue();
+	siginfo_t info;
 
 	if (queue < 0 || fcntl(queue, F_SETFD, FD_CLOEXEC) < 0)
 		return -1;
 	if (watch_end(queue, pid) == 0)
 		return steal_fd(&queue);
-	if (errno != ESRCH || kill(pid, 0) < 0)
+	if (errno != ESRCH)
 		return -1;
+	/* One that is about to be a zombie is neither that yet nor to be found any more: for a
+	 * child of ours that moment is waited out. */
+	if (kill(pid, 0) < 0 && waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0) {
+		errno = ESRCH;
+		return -1;
+	}
 	return tell_at_once(queue) < 0 ? -1 : steal_fd(&queue);
 }
 

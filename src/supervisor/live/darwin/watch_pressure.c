@@ -74,21 +74,24 @@ static struct pressure *make_pressure(struct error *err)
 		return NULL;
 	}
 	pressure->wake = wake_open();
+	if (pressure->wake < 0) {
+		error_errno(err, errno, "memory pressure");
+		free(pressure);
+		return NULL;
+	}
 	pressure->source = dispatch_source_create(DISPATCH_SOURCE_TYPE_MEMORYPRESSURE, 0,
 						  DISPATCH_MEMORYPRESSURE_WARN |
 							  DISPATCH_MEMORYPRESSURE_CRITICAL,
 						  dispatch_get_global_queue(QOS_CLASS_UTILITY, 0));
-	if (pressure->wake >= 0 && pressure->source) {
+	if (pressure->source) {
 		dispatch_set_context(pressure->source, pressure);
 		dispatch_source_set_event_handler_f(pressure->source, on_pressure);
 		dispatch_source_set_cancel_handler_f(pressure->source, free_pressure);
 		dispatch_resume(pressure->source);
 		return pressure;
 	}
-	error_errno(err, pressure->wake < 0 ? errno : ENOMEM, "memory pressure");
-	if (pressure->source)
-		dispatch_release(pressure->source);
-	cleanup_close(&pressure->wake);
+	error_errno(err, ENOMEM, "memory pressure");
+	close(pressure->wake);
 	free(pressure);
 	return NULL;
 }
