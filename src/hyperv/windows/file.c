@@ -2,20 +2,23 @@
 #include "hyperv/windows/file.h"
 
 #include <errno.h>
-#include <sddl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "hyperv/windows/rights.h"
 
 #define SHARE_ALL (FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE)
 
 char *file_in(const char *dir, const char *name, struct error *err)
 {
+	size_t len = strlen(dir);
+	const char *between = len > 0 && dir[len - 1] == '\\' ? "" : "\\"; /* of a drive */
 	char *path = NULL;
 
-	if (asprintf(&path, "%s\\%s", dir, name) >= 0)
+	if (asprintf(&path, "%s%s%s", dir, between, name) >= 0)
 		return path;
 	error_errno(err, ENOMEM, "%s", name);
 	return NULL;
@@ -169,20 +172,16 @@ int file_remove(const char *path, struct error *err)
 /* --- directories --------------------------------------------------------------------------------
  */
 
-/* What is made below it inherits: the system, administrators, the owner. */
-#define PRIVATE L"D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;FA;;;OW)"
-
 static int make_private(const wchar_t *path, struct error *err)
 {
-	SECURITY_ATTRIBUTES attributes = {.nLength = sizeof(attributes)};
+	SECURITY_ATTRIBUTES rights;
 	BOOL made;
 
-	if (!ConvertStringSecurityDescriptorToSecurityDescriptorW(
-		    PRIVATE, SDDL_REVISION_1, &attributes.lpSecurityDescriptor, NULL))
-		return windows_error(err, GetLastError(), "security descriptor");
-	made = CreateDirectoryW(path, &attributes);
+	if (rights_private(&rights, err) < 0)
+		return -1;
+	made = CreateDirectoryW(path, &rights);
 	DWORD code = made ? ERROR_SUCCESS : GetLastError();
-	LocalFree(attributes.lpSecurityDescriptor);
+	LocalFree(rights.lpSecurityDescriptor);
 	return made ? 0 : windows_error(err, code, "make directory");
 }
 
@@ -269,25 +268,35 @@ int file_remove_tree(const char *path, struct error *err)
 	return RemoveDirectoryW(wide) ? 0 : windows_error(err, GetLastError(), "%s", path);
 }
 
+/* Looked at again and again: a wait in the system would have to be cancelled at the deadline, and
+ * Wine has none for a lock. */
+static DWORD lock_until(HANDLE file, uint64_t deadline_ns)
+{
+	OVERLAPPED place = {0};
+	DWORD code;
+
+	while (!LockFileEx(file, LOCKFILE_EXCLUSIVE_LOCK | LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0,
+			   &place)) {
+		code = GetLastError();
+		if (code != ERROR_LOCK_VIOLATION)
+			return code;
+		if (clock_mono_ns() >= deadline_ns)
+			return WAIT_TIMEOUT;
+		Sleep(10);
+	}
+	return ERROR_SUCCESS;
+}
+
 HANDLE file_lock(const char *path, DWORD timeout_ms, struct error *err)
 {
 	HANDLE file =
 		open_file(path, GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE,
-			  OPEN_ALWAYS, FILE_FLAG_OVERLAPPED, err);
-	autohandle HANDLE had = CreateEventW(NULL, TRUE, FALSE, NULL);
-	OVERLAPPED place = {.hEvent = had};
-	DWORD code = ERROR_SUCCESS, ignored;
+			  OPEN_ALWAYS, FILE_ATTRIBUTE_NORMAL, err);
+	DWORD code;
 
 	if (file == INVALID_HANDLE_VALUE)
 		return file;
-	if (!LockFileEx(file, LOCKFILE_EXCLUSIVE_LOCK, 0, 1, 0, &place))
-		code = GetLastError();
-	if (code == ERROR_IO_PENDING) {
-		code = WaitForSingleObject(had, timeout_ms) == WAIT_OBJECT_0 ? ERROR_SUCCESS
-									     : WAIT_TIMEOUT;
-		if (code == WAIT_TIMEOUT && CancelIo(file))
-			(void)GetOverlappedResult(file, &place, &ignored, TRUE);
-	}
+	code = lock_until(file, clock_mono_ns() + timeout_ms * NS_PER_MS);
 	if (code == ERROR_SUCCESS)
 		return file;
 	CloseHandle(file);
