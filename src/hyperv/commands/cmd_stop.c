@@ -38,8 +38,7 @@ int ending_wait_over(const struct record *record, struct error *err)
 }
 
 /* Without the lock. forced says that the keeper had to be ended. */
-static int end_keeper(HANDLE pipe, const char *system_id, enum command command, bool *forced,
-		      struct error *err)
+static int end_keeper(HANDLE pipe, enum command command, bool *forced, struct error *err)
 {
 	DWORD patience = (DWORD)limit_get(LIMIT_KILL_MS);
 	struct error why = {0};
@@ -52,21 +51,50 @@ static int end_keeper(HANDLE pipe, const char *system_id, enum command command, 
 		return 0;
 	*forced = true;
 	fprintf(stderr, "the live supervisor is killed: %s\n", why.msg);
-	if (pipe_kill_keeper(pipe, err) < 0 ||
-	    pipe_wait_end(pipe, (DWORD)limit_get(LIMIT_KILL_MS), err) < 0)
-		return -1;
-	hcs_end_leftover(system_id);
-	return 0;
+	return pipe_kill_keeper(pipe, err) < 0 ||
+			       pipe_wait_end(pipe, (DWORD)limit_get(LIMIT_KILL_MS), err) < 0
+		       ? -1
+		       : 0;
 }
 
-/* Under the lock again: the keeper has recorded the end, or it is done here. */
-static int conclude_keeper_end(struct record *record, bool had_machine, bool forced,
+/* The pipe's name is there as long as anybody has an end of it, and it would speak to others of a
+ * keeper that has gone. */
+static int end_and_close(HANDLE *pipe, const char *system_id, enum command command, bool *forced,
+			 struct error *err)
+{
+	int status = end_keeper(*pipe, command, forced, err);
+
+	handle_close(pipe);
+	*pipe = NULL;
+	if (status == 0 && *forced)
+		hcs_end_leftover(system_id);
+	return status;
+}
+
+/* Without the lock others may have been here: what lives by now is not what was ended. */
+static int check_same_machine(const struct record *record, const char *ended, struct error *err)
+{
+	autofree char *now = record_system_id(record);
+
+	if (now && strcmp(now, ended) == 0)
+		return 0;
+	return error_set(err, ERR_CONFLICT,
+			 "workspace %s was prepared or started again while it was being ended",
+			 record->id);
+}
+
+/* Under the lock again: the keeper has recorded the end, or it is done here. ended: the machine;
+ * NULL: there was none. */
+static int conclude_keeper_end(struct record *record, const char *ended, bool forced,
 			       struct error *err)
 {
+	const bool had_machine = ended != NULL;
 	const char *detail = NULL;
 
 	if (!store_exists(&record->store) || record_load(record, err) < 0)
 		return store_exists(&record->store) ? -1 : 0;
+	if (had_machine && check_same_machine(record, ended, err) < 0)
+		return -1;
 	if (record->state == STATE_STOPPED && had_machine && !forced)
 		return 0;
 	if (forced)
@@ -90,11 +118,11 @@ static int stop_kept_workspace(struct record *record, enum command command, stru
 		return error_copy(err, &why);
 	if (had_machine) {
 		store_unlock(&record->store);
-		if (end_keeper(pipe, system_id, command, &forced, err) < 0 ||
+		if (end_and_close(&pipe, system_id, command, &forced, err) < 0 ||
 		    store_lock(&record->store, false, err) < 0)
 			return -1;
 	}
-	return conclude_keeper_end(record, had_machine, forced, err);
+	return conclude_keeper_end(record, had_machine ? system_id : NULL, forced, err);
 }
 
 int hyperv_stop(const struct request *request, struct response *response, struct error *err)
