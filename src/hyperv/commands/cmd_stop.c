@@ -38,7 +38,8 @@ int ending_wait_over(const struct record *record, struct error *err)
 }
 
 /* Without the lock. forced says that the keeper had to be ended. */
-static int end_keeper(HANDLE pipe, enum command command, bool *forced, struct error *err)
+static int end_keeper(HANDLE pipe, const char *system_id, enum command command, bool *forced,
+		      struct error *err)
 {
 	DWORD patience = (DWORD)limit_get(LIMIT_KILL_MS);
 	struct error why = {0};
@@ -51,24 +52,11 @@ static int end_keeper(HANDLE pipe, enum command command, bool *forced, struct er
 		return 0;
 	*forced = true;
 	fprintf(stderr, "the live supervisor is killed: %s\n", why.msg);
-	return pipe_kill_keeper(pipe, err) < 0 ||
-			       pipe_wait_end(pipe, (DWORD)limit_get(LIMIT_KILL_MS), err) < 0
-		       ? -1
-		       : 0;
-}
-
-/* The pipe's name is there as long as anybody has an end of it, and it would speak to others of a
- * keeper that has gone. */
-static int end_and_close(HANDLE *pipe, const char *system_id, enum command command, bool *forced,
-			 struct error *err)
-{
-	int status = end_keeper(*pipe, command, forced, err);
-
-	handle_close(pipe);
-	*pipe = NULL;
-	if (status == 0 && *forced)
-		hcs_end_leftover(system_id);
-	return status;
+	if (pipe_kill_keeper(pipe, err) < 0 ||
+	    pipe_wait_end(pipe, (DWORD)limit_get(LIMIT_KILL_MS), err) < 0)
+		return -1;
+	hcs_end_leftover(system_id);
+	return 0;
 }
 
 /* Without the lock others may have been here: what lives by now is not what was ended. */
@@ -118,7 +106,7 @@ static int stop_kept_workspace(struct record *record, enum command command, stru
 		return error_copy(err, &why);
 	if (had_machine) {
 		store_unlock(&record->store);
-		if (end_and_close(&pipe, system_id, command, &forced, err) < 0 ||
+		if (end_keeper(pipe, system_id, command, &forced, err) < 0 ||
 		    store_lock(&record->store, false, err) < 0)
 			return -1;
 	}
