@@ -167,7 +167,9 @@ static int check_copy(int fd, const struct bundle_file *file, const struct bundl
 static int copy_and_check(const struct taking *t, const char *path, const struct bundle_file *file,
 			  const struct bundle_entry *e, json_t *said, struct error *err)
 {
-	autoclose int from = openat(t->dir_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	/* O_NONBLOCK: a FIFO in the file's place must not hold us up, and the cache with us. */
+	autoclose int from =
+		openat(t->dir_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
 	if (from < 0)
 		return error_errno(err, errno, "%s/%s", t->dir, path);

@@ -148,6 +148,9 @@ def test_a_file_that_is_cut_off_or_missing(elsewhere, bundle):
     refused(elsewhere, bundle, "No such file or directory")
     image.symlink_to("/etc/passwd")
     refused(elsewhere, bundle, f"{name}.ext4")
+    image.unlink()
+    os.mkfifo(image)
+    refused(elsewhere, bundle, "the source is not a regular file")
 
 
 def set_architecture(manifest):

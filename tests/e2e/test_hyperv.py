@@ -3,14 +3,16 @@
 
 import json
 import os
+import socket
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
 
 import hyperv
 import schema_check
-from conftest import default_kernel, image, wait_until
+from conftest import HANG_S, default_kernel, image, wait_until
 from hyperv import SHIPPED, Supervisor, Wine, fault, is_empty, run_in_guest
 from hyperv_standin import Broker, footer, windows_path
 
@@ -252,6 +254,29 @@ def test_two_starts_at_once(vm, broker):
     assert sorted(answer["ok"] for answer in answers) == [False, False, False, True]
     assert {answer["errorCode"] for answer in answers if not answer["ok"]} == {"conflict"}
     assert names_of_calls(broker).count("HcsStartComputeSystem") == before + 1
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("after", ["stopped", "prepared"])
+def test_keeper_that_comes_late(vm, broker, after):
+    """Whoever began it was killed, and the workspace went on without it: it makes no machine and leaves all as it is."""
+    vm.ok("prepare")
+    vm.ok("start")
+    vm.ok("stop")
+    runtime = vm.file("runtime.json").read_text()
+    if after == "prepared":
+        vm.ok("prepare")
+        vm.file("runtime.json").write_text(runtime)
+    events, made = vm.events(), names_of_calls(broker).count("HcsCreateComputeSystem")
+    late = subprocess.Popen([hyperv.WINE, vm.program, "--keeper-reports-to=0", windows_path(vm.state), "agent-1"], env=vm.wine.env,
+                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with late:
+        try:
+            assert late.wait(HANG_S) == 1
+        finally:
+            late.kill()
+    assert vm.events() == events and vm.file("runtime.json").read_text() == runtime
+    assert names_of_calls(broker).count("HcsCreateComputeSystem") == made
 
 
 # --- calls that fail -----------------------------------------------------------------------------------------------------
@@ -497,3 +522,106 @@ def test_verification(vm, place, tmp_path):
     vm.ok("prepare", **given)  # the disk is of the same image, and stays
     assert vhd.stat().st_ino == inode
     assert vm.ok("start", **given)["verification"]["ok"]
+
+
+@pytest.mark.soak
+def test_prepare_again(vm, broker):
+    """The disk is of the same image: what the guest has written stays in it, and it is booted."""
+    vm.ok("prepare")
+    address = vm.ok("start")["hvSocket"]
+    assert run_in_guest(broker, address, "sh", "-c", "echo kept > /root/kept; sync")[0] == 0
+    vm.ok("stop")
+    for _ in range(2):
+        vm.ok("prepare")
+        assert vm.ok("inspect")["verification"]["ok"]
+    assert run_in_guest(broker, vm.ok("start")["hvSocket"], "cat", "/root/kept") == (0, "kept\n")
+    vm.ok("stop")
+
+
+@pytest.mark.soak
+def test_prepare_was_killed(vm, tmp_path):
+    """Between the disk and what is recorded of it: the next one makes the disk anew, and not of the other image."""
+    vm.ok("prepare")
+    vhd, before = vm.file("rootfs.vhd"), vm.file("rootfs.vhd").read_bytes()
+    with open(vhd, "r+b") as file:
+        file.write(b"another image")
+    vm.ok("prepare")
+    assert vhd.read_bytes()[:-512] == before[:-512]
+    assert vm.ok("inspect")["verification"]["ok"]
+
+
+@pytest.mark.soak
+def test_names_that_windows_does_not_tell_apart(vm):
+    """A workspace is found by its own name alone."""
+    vm.ok("prepare")
+    before = vm.file("workspace.json").read_bytes()
+    for command in ("check", "prepare", "start", "run", "inspect", "stop", "kill", "delete"):
+        code, text = vm.refused(command, "AGENT-1")
+        assert code == "conflict" and text.startswith("the directory of the workspace AGENT-1 is another's, agent-1"), text
+    assert vm.file("workspace.json").read_bytes() == before
+    assert os.listdir(vm.state / ".locks") == ["agent-1"]
+
+
+@pytest.mark.soak
+def test_backslash_at_the_end(vm):
+    """Of the state directory: Windows takes a path with two in it for none."""
+    for name in ("prepare", "start", "inspect", "stop", "delete"):
+        vm.ok(name, stateDir=windows_path(vm.state) + "\\")
+        if name == "prepare":
+            assert json.loads(vm.file("workspace.json").read_text())["config"]["stateDir"] == windows_path(vm.state)
+    assert is_empty(vm.state)
+
+
+@pytest.mark.soak
+def test_serial_log_that_cannot_be_moved(vm, broker):
+    """It is cut off, or a guest would fill the host's disk."""
+    vm.ok("prepare")
+    (vm.file("serial.log.1") / "in the way").mkdir(parents=True)
+    address = vm.ok("start", env={"MICROAGENT_TEST_LIMIT_SERIAL_LOG_BYTES": "16384"})["hvSocket"]
+    words = "echo on > /proc/sys/kernel/printk_devkmsg; for i in $(seq 50); do printf '<0>%0300d\\n' $i > /dev/kmsg; done"
+    assert run_in_guest(broker, address, "sh", "-c", words)[0] == 0
+    vm.ok("stop")
+    assert 4096 < vm.file("serial.log").stat().st_size <= 8192
+
+
+class Dribbler:
+    """In the place of the stand-in's broker: an agent that says a byte now and then, and no line."""
+
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                stream = self.listener.accept()[0]
+            except OSError:
+                return
+            threading.Thread(target=self.talk, args=(stream,), daemon=True).start()
+
+    @staticmethod
+    def talk(stream):
+        if not stream.recv(160).startswith(b"connect "):
+            stream.recv(1)
+            return
+        stream.sendall(b"ok\n")
+        stream.recv(160)
+        stop = threading.Event()
+        with stream:
+            for _ in range(100):
+                try:
+                    stream.sendall(b"x")
+                except OSError:
+                    return
+                stop.wait(0.1)
+
+
+@pytest.mark.soak
+def test_agent_that_dribbles(vm):
+    """inspect asks the agent, and does not wait for a guest that makes it."""
+    vm.ok("prepare")
+    vm.ok("start")
+    fake = Dribbler()
+    told = vm.ok("inspect", env={"MICROAGENT_STANDIN_HCS_PORT": str(fake.listener.getsockname()[1]), "MICROAGENT_TEST_LIMIT_SHELL_PROBE_MS": "1000"})
+    fake.listener.close()
+    assert told["readiness"]["shellReady"]["error"] == "the agent does not answer"

@@ -31,31 +31,45 @@ void told_free(struct told *told)
 	*told = (struct told){0};
 }
 
-/* A line, whatever it says: the agent is there and reads. */
-static int hear_agent_line(SOCKET agent, struct error *err)
+static DWORD ms_until(uint64_t deadline_ns)
+{
+	uint64_t now = clock_mono_ns();
+
+	return now < deadline_ns ? (DWORD)((deadline_ns - now) / NS_PER_MS + 1) : 0;
+}
+
+/* A line, whatever it says: the agent is there and reads. In all by the deadline, or a guest that
+ * says a byte now and then would hold the command up for ever. */
+static int hear_agent_line(SOCKET agent, uint64_t deadline_ns, struct error *err)
 {
 	char bytes[512];
-	int n;
+	DWORD ms;
+	int n = -1;
 
-	do
+	while ((ms = ms_until(deadline_ns)) > 0) {
+		if (hvsocket_timeout(agent, SO_RCVTIMEO, ms, err) < 0)
+			return -1;
 		n = recv(agent, bytes, sizeof(bytes), 0);
-	while (n > 0 && !memchr(bytes, '\n', (size_t)n));
-	if (n > 0)
-		return 0;
-	return n < 0 ? error_set(err, ERR_TIMEOUT, "the agent does not answer")
-		     : error_set(err, ERR_UNAVAILABLE, "the agent closed the connection");
+		if (n <= 0)
+			break;
+		if (memchr(bytes, '\n', (size_t)n))
+			return 0;
+	}
+	return n == 0 ? error_set(err, ERR_UNAVAILABLE, "the agent closed the connection")
+		      : error_set(err, ERR_TIMEOUT, "the agent does not answer");
 }
 
 static int ask_hvsocket_agent(const struct guid *vm, struct error *err)
 {
-	SOCKET agent = hvsocket_connect(vm, AGENT_PORT, err);
+	uint64_t ms = limit_get(LIMIT_SHELL_PROBE_MS), deadline = clock_mono_ns() + ms * NS_PER_MS;
+	SOCKET agent = hvsocket_connect(vm, AGENT_PORT, (ULONG)ms, err);
 	int status = -1;
 
 	if (agent == INVALID_SOCKET)
 		return -1;
-	if (hvsocket_receive_timeout(agent, (DWORD)limit_get(LIMIT_SHELL_PROBE_MS), err) == 0 &&
+	if (hvsocket_timeout(agent, SO_SNDTIMEO, (DWORD)ms, err) == 0 &&
 	    hvsocket_send(agent, AGENT_PING, strlen(AGENT_PING), err) == 0)
-		status = hear_agent_line(agent, err);
+		status = hear_agent_line(agent, deadline, err);
 	closesocket(agent);
 	return status;
 }

@@ -32,8 +32,15 @@ void manifest_drop(struct manifest *manifest)
 	*manifest = (struct manifest){0};
 }
 
+bool manifest_disk_is_new(const struct manifest *manifest, enum state state)
+{
+	return state == STATE_PREPARED &&
+	       !json_is_true(json_object_get(manifest->document, "booted"));
+}
+
 static int put_manifest(const struct record *record, const struct request *request,
-			const struct inputs *inputs, const json_t *before, struct error *err)
+			const struct inputs *inputs, const json_t *before, bool booted,
+			struct error *err)
 {
 	json_auto_t *document = json_object();
 	char now[CLOCK_TEXT];
@@ -43,29 +50,54 @@ static int put_manifest(const struct record *record, const struct request *reque
 	    json_put(document, "identity", json_deep_copy(request->identity.json), err) < 0 ||
 	    json_put(document, "config", json_deep_copy(request->config.normalised), err) < 0 ||
 	    json_put(document, "artifacts", inputs_record(inputs, err), err) < 0 ||
+	    json_put(document, "booted", json_boolean(booted), err) < 0 ||
 	    json_put_string(document, "createdAt", json_text(before, "createdAt", now), err) < 0 ||
 	    json_put_string(document, "preparedAt", now, err) < 0)
 		return -1;
 	return store_write(&record->store, "workspace.json", document, err);
 }
 
-/* The VHD that is there has what the guest wrote in it: it stays, as long as what it was made of is
- * the same. */
+/* runtime.json is written before each start and goes with each prepare. */
+static bool disk_was_booted(const struct record *record, const json_t *before)
+{
+	struct error ignored;
+	json_auto_t *runtime = store_read(&record->store, "runtime.json", &ignored);
+
+	return json_is_true(json_object_get(before, "booted")) || runtime;
+}
+
+/* One that was booted has what the guest wrote in it. Any other must be the image, which it is not
+ * where a prepare was killed before it had recorded what it made it of. */
+static bool may_keep_vhd(const char *vhd, const struct inputs *inputs, bool booted)
+{
+	char sha256[FILE_DIGEST_TEXT] = "";
+	struct error ignored;
+
+	if (vhd_file_check(vhd, booted ? NULL : sha256, &ignored) < 0)
+		return false;
+	return booted || strcmp(sha256, inputs->rootfs_sha256) == 0;
+}
+
+/* The VHD that is there stays, as long as what it was made of is the same. *booted: of what is
+ * there now. */
 static int make_vhd(const struct record *record, const json_t *before, struct inputs *inputs,
-		    struct error *err)
+		    bool *booted, struct error *err)
 {
 	const json_t *artifacts = json_object_get(before, "artifacts");
 	const char *then = json_text(json_object_get(artifacts, "rootfs"), "sha256", "");
 	autofree char *vhd = store_path(&record->store, ROOT_VHD, err);
-	struct error ignored;
+	bool was_booted = disk_was_booted(record, before);
 
 	if (!vhd)
 		return -1;
 	if (*then && inputs_hash_raw(inputs, err) < 0)
 		return -1;
 	if (*then && strcmp(then, inputs->rootfs_sha256) == 0 &&
-	    vhd_file_check(vhd, NULL, &ignored) == 0)
+	    may_keep_vhd(vhd, inputs, was_booted)) {
+		*booted = was_booted;
 		return 0;
+	}
+	*booted = false;
 	return vhd_file_make(inputs->rootfs, vhd, inputs->rootfs_sha256, err);
 }
 
@@ -84,12 +116,13 @@ static int remove_old(const struct record *record, struct error *err)
 int prepare_workspace(struct record *record, const struct request *request, struct inputs *inputs,
 		      struct error *err)
 {
-	bool made = !store_exists(&record->store);
+	bool made = !store_exists(&record->store), booted = false;
 	struct error ignored;
 	json_auto_t *before = store_read(&record->store, "workspace.json", &ignored);
 
-	if (store_create(&record->store, err) == 0 && make_vhd(record, before, inputs, err) == 0 &&
-	    put_manifest(record, request, inputs, before, err) == 0 &&
+	if (store_create(&record->store, err) == 0 &&
+	    make_vhd(record, before, inputs, &booted, err) == 0 &&
+	    put_manifest(record, request, inputs, before, booted, err) == 0 &&
 	    remove_old(record, err) == 0 && record_note(record, STATE_PREPARED, NULL, err) == 0)
 		return 0;
 	if (made)

@@ -35,8 +35,9 @@ struct start {
 static int admit_start(struct start *start, const struct manifest *manifest,
 		       struct response *response, struct error *err)
 {
-	if (start->record.state == STATE_PREPARED &&
-	    inputs_hash_vhd(&start->inputs, &start->record.store, err) < 0)
+	const bool is_new = manifest_disk_is_new(manifest, start->record.state);
+
+	if (inputs_check_vhd(&start->inputs, &start->record.store, is_new, err) < 0)
 		return -1;
 	response->verification = inputs_verify(&start->inputs, start->request->config.image,
 					       manifest->artifacts, err);

@@ -59,14 +59,30 @@ static int end_keeper(HANDLE pipe, const char *system_id, enum command command, 
 	return 0;
 }
 
-/* Under the lock again: the keeper has recorded the end, or it is done here. */
-static int conclude_keeper_end(struct record *record, bool had_machine, bool forced,
+/* Without the lock others may have been here: what lives by now is not what was ended. */
+static int check_same_machine(const struct record *record, const char *ended, struct error *err)
+{
+	autofree char *now = record_system_id(record);
+
+	if (now && strcmp(now, ended) == 0)
+		return 0;
+	return error_set(err, ERR_CONFLICT,
+			 "workspace %s was prepared or started again while it was being ended",
+			 record->id);
+}
+
+/* Under the lock again: the keeper has recorded the end, or it is done here. ended: the machine;
+ * NULL: there was none. */
+static int conclude_keeper_end(struct record *record, const char *ended, bool forced,
 			       struct error *err)
 {
+	const bool had_machine = ended != NULL;
 	const char *detail = NULL;
 
 	if (!store_exists(&record->store) || record_load(record, err) < 0)
 		return store_exists(&record->store) ? -1 : 0;
+	if (had_machine && check_same_machine(record, ended, err) < 0)
+		return -1;
 	if (record->state == STATE_STOPPED && had_machine && !forced)
 		return 0;
 	if (forced)
@@ -94,7 +110,7 @@ static int stop_kept_workspace(struct record *record, enum command command, stru
 		    store_lock(&record->store, false, err) < 0)
 			return -1;
 	}
-	return conclude_keeper_end(record, had_machine, forced, err);
+	return conclude_keeper_end(record, had_machine ? system_id : NULL, forced, err);
 }
 
 int hyperv_stop(const struct request *request, struct response *response, struct error *err)

@@ -18,6 +18,8 @@ struct manifest {
 };
 /* ERR_NOT_FOUND: nothing was prepared. */
 int manifest_load(const struct record *record, struct manifest *out, struct error *err);
+/* Nothing of a guest's is in the root's VHD yet: it is to be what it was made of. */
+bool manifest_disk_is_new(const struct manifest *manifest, enum state state);
 void manifest_drop(struct manifest *manifest); /* accepts a zeroed one */
 
 #endif

@@ -118,11 +118,11 @@ int inputs_hash_raw(struct inputs *inputs, struct error *err)
 	return 0;
 }
 
-int inputs_hash_vhd(struct inputs *inputs, const struct store *store, struct error *err)
+int inputs_check_vhd(struct inputs *inputs, const struct store *store, bool hash, struct error *err)
 {
 	autofree char *vhd = store_path(store, ROOT_VHD, err);
 
-	return vhd ? vhd_file_check(vhd, inputs->rootfs_sha256, err) : -1;
+	return vhd ? vhd_file_check(vhd, hash ? inputs->rootfs_sha256 : NULL, err) : -1;
 }
 
 /* --- disks -------------------------------------------------------------------------------------

@@ -22,8 +22,9 @@ int inputs_open(const struct config *config, struct inputs *out, struct error *e
 void inputs_close(struct inputs *inputs); /* accepts a zeroed one */
 /* Hashes the root file system: the raw one of the config. */
 int inputs_hash_raw(struct inputs *inputs, struct error *err);
-/* The same of the VHD that was made of it. */
-int inputs_hash_vhd(struct inputs *inputs, const struct store *store, struct error *err);
+/* That the VHD which was made of it is one; hash: the same of what is in it. */
+int inputs_check_vhd(struct inputs *inputs, const struct store *store, bool hash,
+		     struct error *err);
 
 /* {kernel: {path, sha256}, initrd, rootfs}, as prepare records it. */
 json_t *inputs_record(const struct inputs *inputs, struct error *err);

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/frame.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "hyperv/keeper/hvsocket.h"
 #include "supervisor/live/control_message.h"
 
@@ -22,7 +23,7 @@ struct guest {
 	HANDLE thread;
 	struct inbox *inbox;
 	json_t *config;
-	bool workload;
+	bool workload, ending;
 	enum guest_stage stage;
 };
 
@@ -68,6 +69,14 @@ static int take_guest_result(struct guest *guest, json_t *message, struct error 
 	return 0;
 }
 
+/* Once: the inbox is no place for what a guest says over and over. */
+static void take_ending(struct guest *guest)
+{
+	if (!guest->ending)
+		inbox_post(guest->inbox, NOTICE_ENDING, NULL, NULL);
+	guest->ending = true;
+}
+
 /* Reports that were not asked for are passed over, as what a later guest may have to say. */
 static int take_guest_message(struct guest *guest, const uint8_t *payload, size_t len,
 			      struct error *err)
@@ -87,7 +96,7 @@ static int take_guest_message(struct guest *guest, const uint8_t *payload, size_
 	case CONTROL_RESULT:
 		return take_guest_result(guest, message, err);
 	case CONTROL_ENDING:
-		inbox_post(guest->inbox, NOTICE_ENDING, NULL, NULL);
+		take_ending(guest);
 		return 0;
 	default:
 		return 0;
@@ -144,7 +153,11 @@ static DWORD WINAPI serve_guest(void *context)
 	closesocket(guest->listener);
 	if (guest->stream == INVALID_SOCKET)
 		return 0;
-	if (read_stream(guest, &err) < 0)
+	/* The keeper's one loop says the last word to it, and must not hang on who does not read.
+	 */
+	if (hvsocket_timeout(guest->stream, SO_SNDTIMEO, (DWORD)limit_get(LIMIT_CONTROL_REQUEST_MS),
+			     &err) < 0 ||
+	    read_stream(guest, &err) < 0)
 		inbox_post(guest->inbox, NOTICE_BROKEN, NULL, err.msg);
 	else
 		inbox_post(guest->inbox, NOTICE_LOST, NULL, "the guest closed it");

@@ -75,21 +75,23 @@ SOCKET hvsocket_listen(const struct guid *vm, uint32_t port, struct error *err)
 	return s;
 }
 
-SOCKET hvsocket_connect(const struct guid *vm, uint32_t port, struct error *err)
+SOCKET hvsocket_connect(const struct guid *vm, uint32_t port, ULONG ms, struct error *err)
 {
 	SOCKADDR_HV address = hv_address(vm, port);
 	SOCKET s = new_socket(err);
 
 	if (s == INVALID_SOCKET)
 		return s;
-	if (connect(s, (const struct sockaddr *)&address, sizeof(address)) != 0)
+	if (setsockopt(s, HV_PROTOCOL_RAW, HVSOCKET_CONNECT_TIMEOUT, (const char *)&ms,
+		       sizeof(ms)) != 0 ||
+	    connect(s, (const struct sockaddr *)&address, sizeof(address)) != 0)
 		return close_with_error(s, "HvSocket: connect to the guest", err);
 	return s;
 }
 
-int hvsocket_receive_timeout(SOCKET socket, DWORD ms, struct error *err)
+int hvsocket_timeout(SOCKET socket, int way, DWORD ms, struct error *err)
 {
-	if (setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, (const char *)&ms, sizeof(ms)) != 0)
+	if (setsockopt(socket, SOL_SOCKET, way, (const char *)&ms, sizeof(ms)) != 0)
 		return windows_error(err, (DWORD)WSAGetLastError(), "HvSocket");
 	return 0;
 }

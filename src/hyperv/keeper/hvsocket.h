@@ -13,9 +13,10 @@
 
 /* That guest's alone; INVALID_SOCKET: err. */
 SOCKET hvsocket_listen(const struct guid *vm, uint32_t port, struct error *err);
-SOCKET hvsocket_connect(const struct guid *vm, uint32_t port, struct error *err);
-/* What waits in recv() on it waits no longer than that. */
-int hvsocket_receive_timeout(SOCKET socket, DWORD ms, struct error *err);
+/* Of itself connect() may wait for ever for a guest that does not answer. */
+SOCKET hvsocket_connect(const struct guid *vm, uint32_t port, ULONG ms, struct error *err);
+/* way: SO_RCVTIMEO or SO_SNDTIMEO. One call on it waits no longer than that. */
+int hvsocket_timeout(SOCKET socket, int way, DWORD ms, struct error *err);
 int hvsocket_send(SOCKET socket, const void *data, size_t len, struct error *err);
 
 #endif

@@ -288,12 +288,35 @@ static int make_machine(struct keeper *keeper, struct error *err)
 	return start_machine(keeper, disks.guest, err);
 }
 
+/* Until now whoever started us has held the lock. One that was killed before it saw our pipe has
+ * left the workspace to who came next: to him there was no keeper, and it is his now. */
+static int confirm_start(struct keeper *keeper, struct error *err)
+{
+	struct record *record = &keeper->record;
+	autofree char *now = NULL;
+
+	if (store_lock(&record->store, false, err) < 0)
+		return -1;
+	if (record_load(record, err) < 0) {
+		store_unlock(&record->store);
+		return -1;
+	}
+	now = record_system_id(record);
+	store_unlock(&record->store);
+	if (record->state == STATE_STARTING && now && strcmp(now, keeper->system_id) == 0)
+		return 0;
+	return error_set(err, ERR_CONFLICT, "workspace %s is not being started any more",
+			 record->id);
+}
+
 int keeper_keep(struct keeper *keeper, void (*ready)(void *data), void *data, struct error *err)
 {
 	struct error failure = {0};
 	char detail[1024] = "";
 	enum state state;
 
+	if (confirm_start(keeper, err) < 0)
+		return -1;
 	keeper->on_ready = ready;
 	keeper->data = data;
 	keeper->outcome.workload = keeper->config.command != NULL;

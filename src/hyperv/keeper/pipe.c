@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/limits.h"
+#include "hyperv/windows/rights.h"
 
 #define PIPE_INSTANCES 8 /* commands at one keeper at once; the next ones wait */
 #define PIPE_BUFFER 16
@@ -56,12 +57,9 @@ static int serve_instance(const wchar_t *name, bool first, pipe_said_fn *said, v
 		return error_errno(err, ENOMEM, "memory");
 	server->said = said;
 	server->data = data;
-	server->pipe = CreateNamedPipeW(
-		name, PIPE_ACCESS_DUPLEX | (first ? FILE_FLAG_FIRST_PIPE_INSTANCE : 0),
-		PIPE_TYPE_BYTE | PIPE_READMODE_BYTE | PIPE_WAIT | PIPE_REJECT_REMOTE_CLIENTS,
-		PIPE_INSTANCES, PIPE_BUFFER, PIPE_BUFFER, 0, NULL);
+	server->pipe = rights_pipe(name, first, PIPE_INSTANCES, PIPE_BUFFER,
+				   "the pipe of the live supervisor", err);
 	if (server->pipe == INVALID_HANDLE_VALUE) {
-		windows_error(err, GetLastError(), "the pipe of the live supervisor");
 		free(server);
 		return -1;
 	}
@@ -91,14 +89,17 @@ bool pipe_is_there(const char *system_id)
 	return name && (WaitNamedPipeW(name, 1) || GetLastError() != ERROR_FILE_NOT_FOUND);
 }
 
+/* The name of a keeper that has died is anybody's to take: he gets nothing of an administrator who
+ * connects to it ("Impersonation Levels", learn.microsoft.com, windows/win32/secauthz). */
 HANDLE pipe_connect(const char *system_id, struct error *err)
 {
 	autofree wchar_t *name = pipe_name(system_id, err);
 	HANDLE pipe = INVALID_HANDLE_VALUE;
 
 	while (name) {
-		pipe = CreateFileW(name, GENERIC_READ | GENERIC_WRITE, 0, NULL, OPEN_EXISTING,
-				   FILE_FLAG_OVERLAPPED, NULL);
+		pipe = CreateFileW(
+			name, GENERIC_READ | GENERIC_WRITE, 0, NULL, OPEN_EXISTING,
+			FILE_FLAG_OVERLAPPED | SECURITY_SQOS_PRESENT | SECURITY_ANONYMOUS, NULL);
 		if (pipe != INVALID_HANDLE_VALUE)
 			return pipe;
 		DWORD code = GetLastError();

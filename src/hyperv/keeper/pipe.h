@@ -4,7 +4,7 @@
  * there says that the workspace lives; a word on it asks the keeper for something; that it breaks
  * tells of the keeper's end, whatever that was. The name has the machine's random id in it, the
  * first instance is the keeper's alone, and nobody but its user, administrators and the system may
- * write to it (the default of a pipe).
+ * open it.
  */
 #ifndef HYPERV_PIPE_H
 #define HYPERV_PIPE_H

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "hyperv/windows/file.h"
+#include "hyperv/windows/rights.h"
 
 #define SERIAL_BUFFER 4096
 
@@ -52,25 +53,27 @@ void serial_tail(struct serial *serial, char *out, size_t size)
 	LeaveCriticalSection(&serial->lock);
 }
 
-static void set_aside(const struct serial *serial)
+static bool set_aside(const struct serial *serial)
 {
 	autofree wchar_t *from = text_wide_path(serial->path, NULL);
 	autofree wchar_t *to = from ? malloc((wcslen(from) + 3) * sizeof(*to)) : NULL;
 
 	if (!to)
-		return;
+		return false;
 	wcscpy(to, from);
 	wcscat(to, L".1");
-	MoveFileExW(from, to, MOVEFILE_REPLACE_EXISTING);
+	return MoveFileExW(from, to, MOVEFILE_REPLACE_EXISTING);
 }
 
-/* A disk without room loses what is said, and the machine goes on. */
+/* A disk without room loses what is said, and the machine goes on; so does a log whose reader lets
+ * nobody move it away, or the guest would fill the disk. */
 static void write_serial(struct serial *serial, const char *bytes, size_t len)
 {
 	struct error ignored;
 
-	if (serial->size + len > limit_get(LIMIT_SERIAL_LOG_BYTES) / 2) {
-		set_aside(serial);
+	if (serial->size > 0 && serial->size + len > limit_get(LIMIT_SERIAL_LOG_BYTES) / 2) {
+		if (!set_aside(serial))
+			return;
 		serial->size = 0;
 	}
 	if (file_append(serial->path, bytes, len, &ignored) == 0)
@@ -99,12 +102,10 @@ static int open_serial(struct serial *serial, const char *name, struct error *er
 
 	if (!wide)
 		return -1;
-	serial->pipe = CreateNamedPipeW(wide, PIPE_ACCESS_DUPLEX | FILE_FLAG_FIRST_PIPE_INSTANCE,
-					PIPE_TYPE_BYTE | PIPE_READMODE_BYTE | PIPE_WAIT |
-						PIPE_REJECT_REMOTE_CLIENTS,
-					1, SERIAL_BUFFER, SERIAL_BUFFER, 0, NULL);
+	serial->pipe =
+		rights_pipe(wide, true, 1, SERIAL_BUFFER, "the pipe of the serial console", err);
 	if (serial->pipe == INVALID_HANDLE_VALUE)
-		return windows_error(err, GetLastError(), "the pipe of the serial console");
+		return -1;
 	serial->thread = CreateThread(NULL, 0, read_serial, serial, 0, NULL);
 	return serial->thread ? 0 : windows_error(err, GetLastError(), "thread");
 }

@@ -12,12 +12,19 @@
 #include "hyperv/keeper/pipe.h"
 #include "hyperv/machine/refused.h"
 
-/* A machine is driven by the backend that has made it. */
+/* A machine is driven by the backend that has made it, and by its own name: Windows finds a
+ * directory by any case of its letters, and by a short name too. */
 static int check_record_is_ours(const struct record *record, struct error *err)
 {
-	const char *whose =
-		json_text(json_object_get(record->event, "identity"), "backend", HYPERV_BACKEND);
+	const json_t *identity = json_object_get(record->event, "identity");
+	const char *whose = json_text(identity, "backend", HYPERV_BACKEND);
+	const char *name = json_text(identity, "runtimeID", record->id);
 
+	if (strcmp(name, record->id) != 0)
+		return error_set(err, ERR_CONFLICT,
+				 "the directory of the workspace %s is another's, %.128s: Windows "
+				 "does not tell the two names apart",
+				 record->id, name);
 	if (strcmp(whose, HYPERV_BACKEND) == 0)
 		return 0;
 	return error_set(err, ERR_CONFLICT,

@@ -2,22 +2,24 @@
 #include "hyperv/windows/file.h"
 
 #include <errno.h>
-#include <sddl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "hyperv/windows/rights.h"
 
 #define LOCK_LOOK_MS 10
 #define SHARE_ALL (FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE)
 
 char *file_in(const char *dir, const char *name, struct error *err)
 {
+	size_t len = strlen(dir);
+	const char *between = len > 0 && dir[len - 1] == '\\' ? "" : "\\"; /* of a drive */
 	char *path = NULL;
 
-	if (asprintf(&path, "%s\\%s", dir, name) >= 0)
+	if (asprintf(&path, "%s%s%s", dir, between, name) >= 0)
 		return path;
 	error_errno(err, ENOMEM, "%s", name);
 	return NULL;
@@ -171,20 +173,16 @@ int file_remove(const char *path, struct error *err)
 /* --- directories --------------------------------------------------------------------------------
  */
 
-/* What is made below it inherits: the system, administrators, the owner. */
-#define PRIVATE L"D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;FA;;;OW)"
-
 static int make_private(const wchar_t *path, struct error *err)
 {
-	SECURITY_ATTRIBUTES attributes = {.nLength = sizeof(attributes)};
+	SECURITY_ATTRIBUTES rights;
 	BOOL made;
 
-	if (!ConvertStringSecurityDescriptorToSecurityDescriptorW(
-		    PRIVATE, SDDL_REVISION_1, &attributes.lpSecurityDescriptor, NULL))
-		return windows_error(err, GetLastError(), "security descriptor");
-	made = CreateDirectoryW(path, &attributes);
+	if (rights_private(&rights, err) < 0)
+		return -1;
+	made = CreateDirectoryW(path, &rights);
 	DWORD code = made ? ERROR_SUCCESS : GetLastError();
-	LocalFree(attributes.lpSecurityDescriptor);
+	LocalFree(rights.lpSecurityDescriptor);
 	return made ? 0 : windows_error(err, code, "make directory");
 }
 

@@ -96,6 +96,17 @@ bool path_is_absolute(const char *path)
 	       (path[2] == '\\' || path[2] == '/') && !climbs_by_any_slash(path);
 }
 
+/* What is in a directory is named by one more backslash, of which the system takes but one: only
+ * that of a drive, "C:\\", stays. */
+static char *without_last_slash(char *path)
+{
+	size_t len = path ? strlen(path) : 0;
+
+	while (len > 3 && path[len - 1] == '\\')
+		path[--len] = '\0';
+	return path;
+}
+
 /* GetFullPathNameW() takes "/", "." and ".." out. */
 char *path_absolute(const char *path, struct error *err)
 {
@@ -104,7 +115,7 @@ char *path_absolute(const char *path, struct error *err)
 	autofree wchar_t *full = n ? malloc((n + 1) * sizeof(*full)) : NULL;
 
 	if (full && GetFullPathNameW(wide, n + 1, full, NULL) > 0)
-		return text_narrow(full, err);
+		return without_last_slash(text_narrow(full, err));
 	if (wide)
 		error_set(err, ERR_INVALID, "no path of Windows: \"%.200s\"", path);
 	return NULL;
