@@ -127,13 +127,19 @@ def test_an_agent_that_cannot_be_put_there(mac):
     assert "--put-agent belongs to --from-ipsw" in mac.host("base", "create", "x", "--put-agent", mac.put).stderr
 
 
-def test_who_puts_it_there_may_ask_for_a_password(mac):
-    """As sudo(8) does, of whoever sits at the terminal; in a session of its own there would be none."""
-    mac.put.write_text("#!/bin/sh\nexec </dev/tty || exit 9\nread -r word\necho was told $word; exit 3\n")
+def at_a_terminal(mac):
+    """(maker, the other end of its terminal)"""
     ours, theirs = os.openpty()
     child = mac.host.popen(*BASE, "--from-ipsw", mac.ipsw, "--put-agent", mac.put, stdin=theirs, start_new_session=True,
                            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
     os.close(theirs)
+    return child, ours
+
+
+def test_who_puts_it_there_may_ask_for_a_password(mac):
+    """As sudo(8) does, of whoever sits at the terminal; in a session of its own there would be none."""
+    mac.put.write_text("#!/bin/sh\nexec </dev/tty || exit 9\nread -r word\necho was told $word; exit 3\n")
+    child, ours = at_a_terminal(mac)
     os.write(ours, b"secret\n")
     out, err = child.communicate()
     os.close(ours)
@@ -202,6 +208,27 @@ def test_a_maker_that_is_told_to_end(mac, number):
     _, err = child.communicate()
     assert child.returncode == 128 + number and b"cancelled" in err, (child.returncode, err)
     assert mac.bases() == [] and not strays.running(mac.host.base)
+
+
+@pytest.mark.parametrize("how", ["ctrl-c", "kill"])
+def test_a_maker_at_a_terminal_is_told_to_end(mac, how):
+    """Where its script is in the same group: Ctrl-C is for all, a signal to the maker for the script alone besides."""
+    fifo = mac.host.base / "fifo"
+    os.mkfifo(fifo)
+    mac.put.write_text(f"#!/bin/sh\ncat {fifo}; true\n")
+    child, ours = at_a_terminal(mac)
+    wait_until(lambda: any(line.startswith("cat ") for line in pid_lines(str(fifo)).values()), "the script to run")
+    if how == "ctrl-c":
+        os.write(ours, b"\3")
+    else:
+        child.send_signal(signal.SIGTERM)
+    _, err = child.communicate()
+    os.close(ours)
+    assert child.returncode == 128 + (signal.SIGINT if how == "ctrl-c" else signal.SIGTERM) and b"cancelled" in err, (child.returncode, err)
+    assert mac.bases() == []
+    if how == "kill":
+        open(fifo, "wb").close()  # what the script had started is nobody's to end
+    assert not strays.processes(mac.host.base)
 
 
 def test_a_maker_that_is_killed(mac):

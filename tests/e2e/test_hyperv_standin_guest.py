@@ -282,14 +282,16 @@ def test_without_a_service_there_is_none(bench, small, tmp_path):
         assert probe("create", 0, "x", bench.file(small))[0] == UNAVAILABLE
 
 
-def test_a_broker_that_is_killed_leaves_nothing(tmp_path, place):
-    def left():
-        return [line for line in strays.running(tmp_path).values() if any(word in line for word in ("qemu", "vsockd", "hcs-worker"))]
+def test_a_broker_that_is_killed_leaves_nothing(tmp_path_factory, place):
+    own_place = tmp_path_factory.mktemp("k")  # a short name: there are sockets in it
 
-    with new_bench(tmp_path / "b", place) as own:
+    def left():
+        return [line for line in strays.running(own_place).values() if any(word in line for word in ("qemu", "vsockd", "hcs-worker"))]
+
+    with new_bench(own_place, place) as own:
         boot(own, pipe=r"\\.\pipe\standin-killed")
         assert len(left()) == 3
         own.broker.child.kill()
         assert own.probe.take("event0")[0] == EVENT_DISCONNECT
         wait_until(lambda: not left(), "the end of what it had started")
-    assert strays.running(tmp_path) == {}
+    assert strays.running(own_place) == {}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A program in the foreground that takes long and says lines meanwhile. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -20,7 +21,8 @@ struct running {
 	const struct macos_child *child;
 	struct proc proc;
 	int out;
-	struct buf rest; /* a line that has no end yet */
+	struct buf rest;  /* a line that has no end yet */
+	bool at_terminal; /* of our own session and group */
 	bool cancelled;
 };
 
@@ -69,11 +71,12 @@ static void child_tick(const struct running *r)
 		r->child->tick(r->child->data);
 }
 
-/* And what a script has started, which would keep the pipe open. It is our child yet, and the
- * leader of its group: nobody else has that number. */
-static void end_group(const struct proc *child)
+/* And what a script has started, which would keep the pipe open: it is our child yet, and the
+ * leader of its group, so nobody else has that number. At a terminal the group is ours, whose
+ * others are not to be ended by us; Ctrl-C ends all of it. */
+static void tell_to_end(const struct running *r)
 {
-	(void)kill(-child->pid, SIGTERM);
+	(void)kill(r->at_terminal ? r->proc.pid : -r->proc.pid, SIGTERM);
 }
 
 static int hear_to_end(struct running *r, struct error *err)
@@ -81,8 +84,11 @@ static int hear_to_end(struct running *r, struct error *err)
 	int cancel = r->making->spec->cancel > 0 ? r->making->spec->cancel : -1, more = 1;
 
 	while (more > 0) {
-		struct pollfd slots[2] = {{.fd = r->out, .events = POLLIN},
-					  {.fd = r->cancelled ? -1 : cancel, .events = POLLIN}};
+		struct pollfd slots[] = {
+			{.fd = r->out, .events = POLLIN},
+			{.fd = r->cancelled ? -1 : cancel, .events = POLLIN},
+			/* Of one that was told to end nothing is waited for behind its end. */
+			{.fd = r->cancelled ? r->proc.pidfd : -1, .events = POLLIN}};
 		int got = poll(slots, ARRAY_SIZE(slots), TICK_MS);
 
 		if (got < 0 && errno != EINTR)
@@ -90,16 +96,26 @@ static int hear_to_end(struct running *r, struct error *err)
 		child_tick(r);
 		if (got > 0 && slots[1].revents) {
 			r->cancelled = true;
-			end_group(&r->proc);
+			tell_to_end(r);
 		}
 		if (got > 0 && slots[0].revents)
 			more = hear_some(r, err);
+		else if (got > 0 && slots[2].revents)
+			more = 0;
 	}
 	return more;
 }
 
+/* Somebody sits there who may be asked, and whose keys are for us. */
+static bool have_terminal(void)
+{
+	autoclose int fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+
+	return fd >= 0 && tcgetpgrp(fd) == getpgrp();
+}
+
 /* In its own session: Ctrl-C is for us, who then tell it. But such a session has no terminal. What
- * asks a person there hears of Ctrl-C itself, and has to: root's, it cannot be told by us. */
+ * asks a person at ours hears of Ctrl-C itself, and has to: root's, it cannot be told by us. */
 static int spawn_child(struct running *r, int in, int out, struct error *err)
 {
 	const struct proc_fd fds[] = {
@@ -108,7 +124,7 @@ static int spawn_child(struct running *r, int in, int out, struct error *err)
 	const struct proc_spec spec = {.argv = r->child->argv,
 				       .fds = fds + first,
 				       .nfds = ARRAY_SIZE(fds) - first,
-				       .new_session = !r->child->terminal,
+				       .new_session = !r->at_terminal,
 				       .die_with_parent = true};
 
 	return proc_spawn(&spec, &r->proc, err) < 0 ? error_prefix(err, "%s", r->child->argv[0])
@@ -138,6 +154,7 @@ int macos_child_run(const struct making *m, const struct macos_child *child, int
 	autoclose int child_in = input[0], in = input[1];
 
 	r.out = out;
+	r.at_terminal = child->terminal && have_terminal();
 	if (spawn_child(&r, child_in, child_out, err) < 0)
 		return -1;
 	close(steal_fd(&child_out));
