@@ -102,9 +102,9 @@ static void signals_and_cancels(void **state)
 	int fifo = make_fifo(m, path);
 	json_t *answer;
 
-	say_json(m->fd,
-		 stream_request(
-			 1, "trap 'echo hup; exit 9' HUP; echo up; while :; do sleep 0.1; done"));
+	/* The shell may say on stderr what its sleep has died of. */
+	say_json(m->fd, stream_request(1, "exec 2>/dev/null; trap 'echo hup; exit 9' HUP; echo up; "
+					  "while :; do sleep 0.1; done"));
 	hear_start(m, 1);
 	hear_output(m, AGENT_FRAME_STDOUT, 1, text, 3);
 	say_json(m->fd,
@@ -112,7 +112,7 @@ static void signals_and_cancels(void **state)
 	hear_output(m, AGENT_FRAME_STDOUT, 1, text, 4);
 	json_decref(hear_exit(m, 1, 9));
 	snprintf(script, sizeof(script),
-		 "exec 3>%s; echo up >&3; trap '' HUP TERM; sleep 1000 & sleep 1000", path);
+		 "trap '' HUP TERM; exec 3>%s; echo up >&3; sleep 1000 & sleep 1000", path);
 	say_json(m->fd, stream_request(2, script));
 	hear_start(m, 2);
 	await_holder(fifo);
