@@ -13,8 +13,8 @@ from pathlib import Path
 
 import hyperv_standin
 import schema_check
-from conftest import BUILD, HANG_S
-from hyperv_standin import WINDOWS, WINE, windows_path
+from conftest import BUILD, HANG_S, default_kernel, image
+from hyperv_standin import WINDOWS, WINE, Broker, windows_path
 
 SHIPPED = BUILD / "windows" / "microagent-hyperv-supervisor.exe"  # has Winsock's own sockets
 TESTED = WINDOWS / "microagent-hyperv-supervisor.exe"  # the same objects, and the stand-in's sockets
@@ -144,3 +144,30 @@ def fault(broker, **faults):
 def is_empty(state):
     """Of a state directory: nothing but the directory of locks, in which there is none."""
     return not state.exists() or (os.listdir(state) in ([], [".locks"]) and not any((state / ".locks").iterdir()))
+
+
+# --- for fixtures --------------------------------------------------------------------------------------------------------
+
+
+def bench_in(place):
+    """The service, and a Wine that has its DLL."""
+    with Broker(place / "broker", own_prefix(place / "prefix")) as broker:
+        yield broker, Wine(**broker.env)
+
+
+def config_of(host, root):
+    """A config; its root is the busybox image made as small as it gets, since it is copied and hashed each time."""
+    subprocess.run(["cp", "--sparse=always", image(host, "busybox")["path"], root], check=True)
+    root.chmod(0o600)
+    subprocess.run(["resize2fs", "-f", root, "16M"], check=True, capture_output=True)
+    return {"kernelPath": windows_path(default_kernel(host)["path"]), "rootfsPath": windows_path(root),
+            "memoryMiB": 256, "cpuCount": 1, "network": {"mode": "isolated"}}
+
+
+def supervisor_on(bench, state, config):
+    """Of whose workspaces none is left, and the service without a fault."""
+    broker, wine = bench
+    yield Supervisor(wine, state, **config)
+    for directory in state.glob("[!.]*"):
+        Supervisor(wine, state, **config)("kill", directory.name)
+    broker.settings()
