@@ -367,6 +367,7 @@ $(FUZZ_BUILD)/obj/%.o: src/%.c | $(FIRST)
 	$(call say,FUZZ )$(CLANG) $(CPPFLAGS) $(FUZZ_CFLAGS) -MMD -MP -c -o $@ $<
 $(FUZZ_BUILD)/libhost.a: $(call fuzz_objects,$(filter-out guest guest-macos,$(FOLDERS)))
 $(FUZZ_BUILD)/libguest.a: $(call fuzz_objects,guest base)
+$(FUZZ_BUILD)/libguest-macos.a: $(call fuzz_objects,guest-macos base)
 $(FUZZ_BUILD)/lib%.a:
 	@rm -f $@
 	$(call say,AR   )$(AR) $(AR_FLAGS) $@ $^
@@ -375,6 +376,9 @@ fuzz_link = $(call say,FUZZ )$(CLANG) $(CPPFLAGS) $(FUZZ_CFLAGS) -fsanitize=fuzz
 $(FUZZ_BUILD)/bin/fuzz_agent_%: tests/fuzz/fuzz_agent_%.c $(FUZZ_BUILD)/libguest.a
 	@mkdir -p $(@D)
 	$(call fuzz_link,guest)
+$(FUZZ_BUILD)/bin/fuzz_macos_%: tests/fuzz/fuzz_macos_%.c $(FUZZ_BUILD)/libguest-macos.a
+	@mkdir -p $(@D)
+	$(call fuzz_link,guest-macos)
 $(FUZZ_BUILD)/bin/%: tests/fuzz/%.c $(FUZZ_BUILD)/libhost.a
 	@mkdir -p $(@D)
 	$(call fuzz_link,host)

@@ -137,10 +137,12 @@ static bool is_white(uint8_t byte)
 
 static void mac_choose_form(struct mac_conn *conn)
 {
-	uint8_t first = *buf_bytes(&conn->in);
+	uint8_t first;
 
-	if (conn->form == MAC_FORM_NONE && conn->in.len > 0)
-		conn->form = first == '{' || is_white(first) ? MAC_FORM_ENVELOPE : MAC_FORM_FRAME;
+	if (conn->form != MAC_FORM_NONE || conn->in.len == 0)
+		return;
+	first = *buf_bytes(&conn->in);
+	conn->form = first == '{' || is_white(first) ? MAC_FORM_ENVELOPE : MAC_FORM_FRAME;
 }
 
 /* True: another may be there. */
