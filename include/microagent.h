@@ -142,9 +142,9 @@ struct microagent_spec {
 	const char *console; /* "shell": one of root's on the serial console; NULL: none */
 };
 
-/* What this handle makes from now on is made by that backend: "qemu", which is the default, or
- * another one of microagent_contract(). What is there keeps the backend that it has. ERR_INVALID:
- * the contract has no such name. */
+/* What this handle makes from now on is made by that backend: "qemu", which is the default (on a
+ * Mac "apple-vf"), or another one of microagent_contract(). What is there keeps the backend that it
+ * has. ERR_INVALID: the contract has no such name. */
 int microagent_use_backend(struct microagent *agent, const char *name, struct error *err);
 int microagent_check_backend(const char *name, struct error *err);
 

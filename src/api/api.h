@@ -12,9 +12,6 @@
 #include "store/cache.h"
 #include "store/store.h"
 
-/* Of machines for which no other one is asked. */
-#define API_BACKEND "qemu"
-
 struct microagent {
 	char *state_path;			/* absolute */
 	const struct contract_backend *backend; /* of what is made */

@@ -16,14 +16,15 @@ static int copy_list(json_t *entry, const json_t *said, const char *key, struct 
 }
 
 /* Without an executable, or with one that is none of ours, a backend does nothing here. */
-static json_t *support_of(const char *backend, struct error *err)
+static json_t *support_of(const struct contract_backend *backend, struct error *err)
 {
 	struct error ignored;
-	autofree char *path = supervisor_find(backend, &ignored);
+	autofree char *path = supervisor_find(backend->name, &ignored);
 	json_auto_t *said = path ? supervisor_capabilities(path, &ignored) : NULL;
 	json_auto_t *entry = json_object();
 
 	if (json_put(entry, "available", json_boolean(said != NULL), err) < 0 ||
+	    json_put_string(entry, "system", backend->system, err) < 0 ||
 	    copy_list(entry, said, "commands", err) < 0 ||
 	    copy_list(entry, said, "networks", err) < 0 ||
 	    copy_list(entry, said, "features", err) < 0 ||
@@ -37,7 +38,7 @@ json_t *microagent_contract(struct error *err)
 	json_auto_t *support = json_object();
 
 	for (const struct contract_backend *row = contract_backends; row->name; row++) {
-		json_t *entry = support_of(row->name, err);
+		json_t *entry = support_of(row, err);
 
 		if (!entry || json_put(support, row->name, entry, err) < 0)
 			return NULL;

@@ -59,7 +59,8 @@ static void check_supervisor(const struct microagent *agent, const json_t *host,
 
 	if (!path) {
 		finding_detail(out, VERDICT_FAILED, "%s", why.msg);
-		finding_remedy(out, "make, then make install");
+		if (why.code == ERR_NOT_FOUND)
+			finding_remedy(out, "make, then make install");
 	} else if (*json_text(host, "error", "")) {
 		finding_detail(out, VERDICT_FAILED, "%s: %s", path, json_text(host, "error", ""));
 	} else {
@@ -278,9 +279,20 @@ static int run_checks(const struct microagent *agent, const json_t *host,
 	return 0;
 }
 
+/* Of a backend of another system that it is so is all there is to be said. */
+static bool is_of_another_system(const struct microagent *agent)
+{
+	struct error why = {0};
+	autofree char *path = supervisor_find(agent->backend->name, &why);
+
+	return !path && why.code == ERR_UNSUPPORTED;
+}
+
 static int run_all_checks(const struct microagent *agent, const json_t *host, struct report *report,
 			  struct error *err)
 {
+	if (is_of_another_system(agent))
+		return run_checks(agent, host, first_checks, 1, report, err);
 	if (run_checks(agent, host, first_checks, ARRAY_SIZE(first_checks), report, err) < 0 ||
 	    run_checks(agent, host, doctor_system_checks, doctor_system_check_count, report, err) <
 		    0)

@@ -22,6 +22,8 @@ extern const char *const mediation_keys[];
  * session is made of depends on two things that each says of itself in its refusals too. */
 struct contract_backend {
 	const char *name;
+	const char *system; /* that it runs on */
+	bool usual;   /* of those of a system, the one that is taken where none is asked for */
 	bool layers;  /* a disk may be a qcow2 layer over another (config.rootfsBase) */
 	bool packed;  /* it boots packed kernels (bzImage) */
 	bool hotplug; /* a running machine can be given a directory (config.hotplug) */
@@ -30,5 +32,8 @@ extern const struct contract_backend contract_backends[];
 
 /* NULL: the contract does not know it. */
 const struct contract_backend *contract_backend_find(const char *name);
+bool contract_backend_is_of_this_system(const struct contract_backend *backend);
+/* Of machines for which none is asked for. Each system that this is built for has one. */
+const struct contract_backend *contract_backend_usual(void);
 
 #endif

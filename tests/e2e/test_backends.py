@@ -33,6 +33,19 @@ def test_a_backend_whose_supervisor_is_not_here(host):
     assert rows["tested"]["status"] == "degraded"
 
 
+@pytest.mark.parametrize("backend,system", [("apple-vf", "macOS"), ("windows-hyperv", "Windows")])
+def test_a_backend_of_another_system(host, backend, system):
+    """Nothing on this host mends that, and of a host that is not its own nothing else is said."""
+    words = f"backend {backend} makes machines on {system}, and this is Linux"
+    nowhere = {"PATH": "/usr/bin:/bin", "MICROAGENT_APPLE_VF_SUPERVISOR": ""}  # where the stand-in is not
+    for command in (("create", "--backend", backend, "w"), ("run", "--backend", backend, "--", "true"), ("host", "--backend", backend)):
+        done = host(*command, env=nowhere, check=125 if command[0] == "run" else 1)
+        assert words in done.stderr, done.stderr
+    assert not list(host.left())
+    assert host.json("doctor", "--backend", backend, env=nowhere, check=1)["checks"] == [
+        {"name": "supervisor", "status": "failed", "detail": words}]
+
+
 def test_doctor_says_what_was_never_run(host):
     facts = host.json("host")["host"]
     row = next(row for row in host.json("doctor")["checks"] if row["name"] == "tested")

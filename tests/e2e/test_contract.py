@@ -65,10 +65,10 @@ def test_capabilities(host, contract):
         said = json.loads(done.stdout)
         schema_check.validate("capabilities", said)
         entry = contract["backendSupport"][name]
-        assert entry == {"available": True, **{k: said[k] for k in ("commands", "networks", "features", "refusals")}}
-    for other in {"apple-vf", "windows-hyperv"} - {BACKEND}:
+        assert entry == {"available": True, "system": "Linux", **{k: said[k] for k in ("commands", "networks", "features", "refusals")}}
+    for other, system in {"apple-vf": "macOS", "windows-hyperv": "Windows"}.items() - {(BACKEND, "macOS")}:
         assert contract["backendSupport"][other] == {
-            "available": False, "commands": [], "networks": [], "features": [], "refusals": []}
+            "available": False, "system": system, "commands": [], "networks": [], "features": [], "refusals": []}
     missing = host.json("contract", env={"MICROAGENT_QEMU_SUPERVISOR": "/nonexistent"})
     assert missing["backendSupport"]["qemu"]["available"] is False
 

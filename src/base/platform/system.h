@@ -8,6 +8,8 @@
 
 #include "base/error.h"
 
+/* "Linux" or "macOS". */
+extern const char *const system_name;
 /* Unpredictable bytes, up to 256. */
 int random_bytes(void *out, size_t len, struct error *err);
 /* Whatever malloc() holds back for later. */

@@ -49,7 +49,8 @@ static int add_backend(struct cli_table *table, const char *name, const json_t *
 	static const char *const keys[] = {"commands", "networks", "features"};
 
 	if (!json_is_true(json_object_get(support, "available"))) {
-		const char *const cells[] = {name, "not on this host", NULL};
+		const char *const cells[] = {name, "not on this host",
+					     json_text(support, "system", NULL)};
 
 		return cli_table_row(table, cells, err);
 	}

@@ -25,7 +25,7 @@ struct guest_values {
 #define GUEST_BACKEND(type)                                                       \
 	{                                                                         \
 		"backend", 0, CLI_OPTION_STRING, offsetof(type, backend), "NAME", \
-			"qemu or firecracker (default: qemu)", 0, 0               \
+			"qemu or firecracker; on a Mac apple-vf (default: qemu, apple-vf)", 0, 0               \
 	}
 #define GUEST_ARCH(type, text)                                                         \
 	{                                                                              \

@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+const char *const system_name = "macOS";
+
 int random_bytes(void *out, size_t len, struct error *err)
 {
 	if (getentropy(out, len) < 0)

@@ -14,6 +14,8 @@
 #include "base/clock.h"
 #include "base/path.h"
 
+const char *const system_name = "Linux";
+
 int random_bytes(void *out, size_t len, struct error *err)
 {
 	/* Whole, as it is no more than 256 bytes (getrandom(2)). */
