@@ -2,6 +2,7 @@
 #include "store/guest_bundle_impl.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -20,7 +21,16 @@ const struct bundle_file bundle_files[BUNDLE_FILES] = {
 	{".ext4", "sha256", CACHE_IMAGES, true},
 };
 
-int bundle_hash(int fd, char out[SHA256_TEXT], struct error *err)
+int bundle_look(const struct guest_bundle_watch *watch, const char *file, struct error *err)
+{
+	struct pollfd cancel = {.fd = watch->cancel, .events = POLLIN};
+
+	watch->at(watch->data, file);
+	return poll(&cancel, 1, 0) > 0 ? error_set(err, ERR_UNAVAILABLE, "cancelled") : 0;
+}
+
+int bundle_hash(int fd, const struct guest_bundle_watch *watch, const char *file,
+		char out[SHA256_TEXT], struct error *err)
 {
 	autofree uint8_t *chunk = malloc(HASH_CHUNK);
 	uint8_t digest[SHA256_BYTES];
@@ -32,6 +42,8 @@ int bundle_hash(int fd, char out[SHA256_TEXT], struct error *err)
 		return error_errno(err, ENOMEM, "hash");
 	sha256_init(&sha);
 	while ((n = pread(fd, chunk, HASH_CHUNK, at)) > 0) {
+		if (bundle_look(watch, file, err) < 0)
+			return -1;
 		sha256_update(&sha, chunk, (size_t)n);
 		at += n;
 	}

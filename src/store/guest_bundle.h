@@ -31,13 +31,20 @@ struct guest_bundle_spec {
 	enum architecture architecture;
 };
 
+/* Of what takes seconds, who waits. */
+struct guest_bundle_watch {
+	int cancel; /* readable: it is given up (ERR_UNAVAILABLE), and nothing is left; -1: never */
+	void (*at)(void *data, const char *file); /* what is looked at, at each MiB of it */
+	void *data;
+};
+
 /* Makes the directory, which must not be there. *out: {"path", "sha256" of the manifest,
  * "entries"}. */
-int guest_bundle_make(const char *dir, const struct guest_bundle_spec *spec, json_t **out,
-		      struct error *err);
+int guest_bundle_make(const char *dir, const struct guest_bundle_spec *spec,
+		      const struct guest_bundle_watch *watch, json_t **out, struct error *err);
 /* Takes in what the bundle has for that architecture. sha256: what the manifest's must be; NULL:
  * not asked for. *out as above. */
 int guest_bundle_import(const char *dir, enum architecture architecture, const char *sha256,
-			json_t **out, struct error *err);
+			const struct guest_bundle_watch *watch, json_t **out, struct error *err);
 
 #endif

@@ -26,8 +26,11 @@ extern const struct bundle_file bundle_files[BUNDLE_FILES];
 
 extern const char *const bundle_parts[]; /* the directory of each part */
 
-/* Of all that is in an open file, from its beginning. */
-int bundle_hash(int fd, char out[SHA256_TEXT], struct error *err);
+/* Says what is done now. ERR_UNAVAILABLE where it was given up. */
+int bundle_look(const struct guest_bundle_watch *watch, const char *file, struct error *err);
+/* Of all that is in an open file, from its beginning. file: as the watch has it. */
+int bundle_hash(int fd, const struct guest_bundle_watch *watch, const char *file,
+		char out[SHA256_TEXT], struct error *err);
 /* An entry of an answer: {"part", "name", "architecture", "sha256"}. */
 json_t *bundle_tell(enum cache_part part, const char *name, const json_t *record,
 		    struct error *err);

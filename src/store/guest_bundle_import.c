@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/path.h"
 #include "store/cache_write.h"
@@ -16,12 +17,14 @@
 
 #define LOCK "kernels" /* the one that exchanging files of any kernel takes */
 #define SCRATCH "guest-bundle"
+#define LOOK_NS (200 * NS_PER_MS)
 
 /* Nothing is published before all is looked at: scratch/<part>/<file> are what was copied. */
 struct taking {
 	const char *dir; /* for people */
 	int dir_fd, cache_fd, lock_fd, scratch_fd;
 	enum architecture wanted;
+	const struct guest_bundle_watch *watch;
 	json_t *told;
 };
 
@@ -94,14 +97,17 @@ static json_t *load_manifest(const struct taking *t, const char *sha256, char sh
 	struct sha256 state;
 	int64_t format = 0;
 
-	if (path_read_file_at(t->dir_fd, BUNDLE_MANIFEST, &text, err) < 0)
+	if (path_read_file_at(t->dir_fd, BUNDLE_MANIFEST, &text, err) < 0) {
+		error_prefix(err, "no guest bundle");
 		return NULL;
+	}
 	sha256_init(&state);
 	sha256_update(&state, buf_bytes(&text), text.len);
 	sha256_final(&state, digest);
 	sha256_hex(digest, sha);
 	if (sha256 && strcmp(sha, sha256) != 0) {
-		error_set(err, ERR_INVALID, "its digest is %s, and not %.64s", sha, sha256);
+		error_set(err, ERR_INVALID, BUNDLE_MANIFEST ": its digest is %s, and not %.64s",
+			  sha, sha256);
 		return NULL;
 	}
 	json_t *manifest = json_load_strict(buf_bytes(&text), text.len, err);
@@ -109,6 +115,7 @@ static json_t *load_manifest(const struct taking *t, const char *sha256, char sh
 				     BUNDLE_FORMAT, &format, err) == 0)
 		return manifest;
 	json_decref(manifest);
+	error_prefix(err, BUNDLE_MANIFEST);
 	return NULL;
 }
 
@@ -145,9 +152,10 @@ static int check_kernel_file(int fd, const struct bundle_entry *e, struct error 
 }
 
 /* size, digest: the manifest's. The copy is what is looked at, since it is what will be used. */
-static int check_copy(int fd, const struct bundle_file *file, const struct bundle_entry *e,
-		      json_t *said, struct error *err)
+static int check_copy(const struct taking *t, int fd, const struct bundle_file *file,
+		      const struct bundle_entry *e, json_t *said, struct error *err)
 {
+	const json_t *size = json_object_get(e->record, "sizeBytes");
 	char sha[SHA256_TEXT];
 	struct stat st;
 
@@ -155,7 +163,9 @@ static int check_copy(int fd, const struct bundle_file *file, const struct bundl
 		return error_errno(err, errno, "size");
 	if (json_integer_value(json_object_get(said, "sizeBytes")) != (json_int_t)st.st_size)
 		return error_set(err, ERR_INVALID, "it is not as long as the manifest says");
-	if (bundle_hash(fd, sha, err) < 0)
+	if (e->part == CACHE_IMAGES && json_integer_value(size) != (json_int_t)st.st_size)
+		return error_set(err, ERR_INVALID, "it is not as long as its record says");
+	if (bundle_hash(fd, t->watch, json_text(said, "file", ""), sha, err) < 0)
 		return -1;
 	if (strcmp(sha, json_text(said, "sha256", "")) != 0)
 		return error_set(err, ERR_INVALID, "it is not what the manifest says: damaged");
@@ -171,6 +181,8 @@ static int copy_and_check(const struct taking *t, const char *path, const struct
 	autoclose int from =
 		openat(t->dir_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
+	if (from < 0 && errno == ELOOP)
+		return error_set(err, ERR_INVALID, "%s/%s is a symbolic link", t->dir, path);
 	if (from < 0)
 		return error_errno(err, errno, "%s/%s", t->dir, path);
 	if (path_clone_with_room_at(from, t->scratch_fd, path, 0600, 0, err) < 0)
@@ -178,8 +190,9 @@ static int copy_and_check(const struct taking *t, const char *path, const struct
 	autoclose int copy = openat(t->scratch_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (copy < 0)
 		return error_errno(err, errno, "%s", path);
-	return check_copy(copy, file, e, said, err) < 0 ? error_prefix(err, "%s/%s", t->dir, path)
-							: 0;
+	return check_copy(t, copy, file, e, said, err) < 0
+		       ? error_prefix(err, "%s/%s", t->dir, path)
+		       : 0;
 }
 
 static int take_files(const struct taking *t, const struct bundle_entry *e, struct error *err)
@@ -302,8 +315,9 @@ static int take_entries(const struct taking *t, json_t *manifest, struct error *
 	return each_entry(t, entries, publish_entry, &count, &others, err);
 }
 
-static int take_lock(int cache, struct error *err)
+static int take_lock(int cache, const struct guest_bundle_watch *watch, struct error *err)
 {
+	struct error why = {0};
 	autoclose int dir = path_open_dir_at(cache, ".locks", true, 0700, err);
 	autoclose int fd =
 		dir < 0 ? -1 : openat(dir, LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -312,7 +326,13 @@ static int take_lock(int cache, struct error *err)
 		return -1;
 	if (fd < 0)
 		return error_errno(err, errno, "the cache's lock");
-	return flock_until(fd, LOCK_EX, UINT64_MAX, "the cache", err) < 0 ? -1 : steal_fd(&fd);
+	while (flock_until(fd, LOCK_EX, clock_mono_ns() + LOOK_NS, "the cache", &why) < 0) {
+		if (why.code != ERR_TIMEOUT)
+			return error_copy(err, &why);
+		if (bundle_look(watch, "another command is at the cache", err) < 0)
+			return -1;
+	}
+	return steal_fd(&fd);
 }
 
 static int open_taking(struct taking *t, struct error *err)
@@ -320,7 +340,7 @@ static int open_taking(struct taking *t, struct error *err)
 	autoclose int tmp = -1;
 
 	t->cache_fd = cache_open(true, err);
-	t->lock_fd = t->cache_fd < 0 ? -1 : take_lock(t->cache_fd, err);
+	t->lock_fd = t->cache_fd < 0 ? -1 : take_lock(t->cache_fd, t->watch, err);
 	if (t->lock_fd < 0)
 		return -1;
 	tmp = path_open_dir_at(t->cache_fd, "tmp", true, 0700, err);
@@ -340,8 +360,7 @@ static int take_bundle(struct taking *t, const char *sha256, char sha[SHA256_TEX
 {
 	json_auto_t *manifest = load_manifest(t, sha256, sha, err);
 
-	return manifest ? take_entries(t, manifest, err)
-			: error_prefix(err, "%s/" BUNDLE_MANIFEST, t->dir);
+	return manifest ? take_entries(t, manifest, err) : error_prefix(err, "%s", t->dir);
 }
 
 static void close_taking(struct taking *t)
@@ -360,7 +379,7 @@ static void close_taking(struct taking *t)
 }
 
 int guest_bundle_import(const char *dir, enum architecture architecture, const char *sha256,
-			json_t **out, struct error *err)
+			const struct guest_bundle_watch *watch, json_t **out, struct error *err)
 {
 	json_auto_t *told = json_array();
 	struct taking t = {.dir = dir,
@@ -369,10 +388,15 @@ int guest_bundle_import(const char *dir, enum architecture architecture, const c
 			   .lock_fd = -1,
 			   .scratch_fd = -1,
 			   .wanted = architecture,
+			   .watch = watch,
 			   .told = told};
 	char sha[SHA256_TEXT];
 	json_t *answer = NULL;
 
+	if (t.dir_fd < 0 && errno == ENOTDIR)
+		return error_set(
+			err, ERR_INVALID,
+			"%s is no directory: what came as an archive is to be unpacked first", dir);
 	if (t.dir_fd < 0)
 		return error_errno(err, errno, "%s", dir);
 	if (open_taking(&t, err) == 0 && take_bundle(&t, sha256, sha, err) == 0)

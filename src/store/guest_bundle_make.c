@@ -16,6 +16,7 @@ struct making {
 	int dir_fd;
 	json_t *entries; /* of the manifest */
 	json_t *told;	 /* of the answer */
+	const struct guest_bundle_watch *watch;
 };
 
 /* "<path of the entry's first file><suffix>" in the cache, to <part>/<name><suffix> of the bundle.
@@ -33,12 +34,12 @@ static int pack_file(struct making *m, const struct bundle_file *file, const cha
 	autoclose int source = open(from, O_RDONLY | O_CLOEXEC);
 	if (source < 0)
 		return error_errno(err, errno, "%s", from);
-	if (path_clone_file_at(source, m->dir_fd, buf_string(&to), 0644, NULL, err) < 0)
+	if (path_clone_with_room_at(source, m->dir_fd, buf_string(&to), 0644, 0, err) < 0)
 		return error_prefix(err, "%s", from);
 	autoclose int copy = openat(m->dir_fd, buf_string(&to), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (copy < 0 || fstat(copy, &st) < 0)
 		return error_errno(err, errno, "%s/%s", m->dir, buf_string(&to));
-	if (bundle_hash(copy, sha, err) < 0)
+	if (bundle_hash(copy, m->watch, buf_string(&to), sha, err) < 0)
 		return error_prefix(err, "%s/%s", m->dir, buf_string(&to));
 	if (strcmp(sha, wanted) != 0)
 		return error_set(err, ERR_INVALID, "%s is not what the cache's record of it says",
@@ -209,7 +210,7 @@ static int write_manifest(struct making *m, char sha[SHA256_TEXT], struct error 
 	autoclose int fd = openat(m->dir_fd, BUNDLE_MANIFEST, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return error_errno(err, errno, "%s/" BUNDLE_MANIFEST, m->dir);
-	return bundle_hash(fd, sha, err);
+	return bundle_hash(fd, m->watch, BUNDLE_MANIFEST, sha, err);
 }
 
 static int pack_all(struct making *m, const struct guest_bundle_spec *spec, char sha[SHA256_TEXT],
@@ -225,16 +226,20 @@ static int pack_all(struct making *m, const struct guest_bundle_spec *spec, char
 	return write_manifest(m, sha, err);
 }
 
-int guest_bundle_make(const char *dir, const struct guest_bundle_spec *spec, json_t **out,
-		      struct error *err)
+int guest_bundle_make(const char *dir, const struct guest_bundle_spec *spec,
+		      const struct guest_bundle_watch *watch, json_t **out, struct error *err)
 {
 	json_auto_t *entries = json_array(), *told = json_array();
-	struct making m = {.dir = dir, .entries = entries, .told = told};
+	struct making m = {.dir = dir, .entries = entries, .told = told, .watch = watch};
 	char sha[SHA256_TEXT];
 	struct error ignored;
 
 	if (mkdir(dir, 0755) < 0)
-		return error_errno(err, errno, "%s", dir);
+		return errno == EEXIST ? error_set(err, ERR_CONFLICT,
+						   "%s is there already, and a bundle is made in a "
+						   "directory of its own",
+						   dir)
+				       : error_errno(err, errno, "%s", dir);
 	autoclose int fd = path_open_dir(dir, err);
 	m.dir_fd = fd;
 	json_t *answer = fd < 0 || pack_all(&m, spec, sha, err) < 0

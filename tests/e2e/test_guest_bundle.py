@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: MIT
 """A guest bundle: made of the cache here, taken into an empty cache there, booted; and everything that is wrong with one."""
 
+import fcntl
 import hashlib
 import json
 import os
 import shutil
+import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 
 import schema_check
 import test_arm64
-from conftest import BIN
+from conftest import BIN, wait_until
 
 arm64_kernel, arm64_image = test_arm64.arm64_kernel, test_arm64.arm64_image  # fixtures
 OWN, OTHER = ("arm64", "amd64") if os.uname().machine == "aarch64" else ("amd64", "arm64")
@@ -147,7 +150,7 @@ def test_a_file_that_is_cut_off_or_missing(elsewhere, bundle):
     image.unlink()
     refused(elsewhere, bundle, "No such file or directory")
     image.symlink_to("/etc/passwd")
-    refused(elsewhere, bundle, f"{name}.ext4")
+    refused(elsewhere, bundle, f"{name}.ext4 is a symbolic link")
     image.unlink()
     os.mkfifo(image)
     refused(elsewhere, bundle, "the source is not a regular file")
@@ -184,6 +187,7 @@ WRONG = {
     "another's name": (lambda m: entry(m, "kernels", "arm64")["record"].update(name="x"), "cannot be an entry for arm64"),
     "a third architecture": (lambda m: entry(m, "images")["record"].update(architecture="riscv64"), "an unknown architecture"),
     "a digest of the record": (lambda m: entry(m, "images")["record"].update(sha256="0" * 64), "its digest is not that of its record"),
+    "a length of the record": (lambda m: entry(m, "images")["record"].update(sizeBytes=1), "it is not as long as its record says"),
     "a record without a kind": (lambda m: entry(m, "kernels")["record"].pop("kind"), "kind"),
     "a record without an initrd's digest": (lambda m: entry(m, "kernels")["record"].pop("initrdSha256"), "its digest is not that of its record"),
     "no initrd": (lambda m: entry(m, "kernels").update(files=entry(m, "kernels")["files"][:1]), "the manifest has no"),
@@ -205,8 +209,10 @@ def test_a_manifest_that_is_none(elsewhere, bundle, made, tmp_path):
     (bundle / "manifest.json").write_text("[]")
     refused(elsewhere, bundle, "manifest.json")
     (bundle / "manifest.json").unlink()
-    refused(elsewhere, bundle, "manifest.json")
+    refused(elsewhere, bundle, f"guest bundle: {bundle}: no guest bundle: manifest.json: No such file or directory")
     refused(elsewhere, tmp_path / "none", "none: No such file or directory")
+    (tmp_path / "archive").write_bytes(b"x")
+    refused(elsewhere, tmp_path / "archive", "archive is no directory: what came as an archive is to be unpacked first")
 
 
 def test_what_cannot_be_made(host, tmp_path):
@@ -216,7 +222,38 @@ def test_what_cannot_be_made(host, tmp_path):
         done = host("guest-bundle", "make", place, *words, check=1)
         assert text in done.stderr and not place.exists(), done.stderr
     place.mkdir()
-    assert "File exists" in host("guest-bundle", "make", place, check=1).stderr and place.exists()
+    assert f"{place} is there already" in host("guest-bundle", "make", place, check=1).stderr and place.exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_maker_that_is_told_to_end(elsewhere, made, tmp_path, number):
+    """In the middle of a file that would take minutes; nothing is left of it."""
+    elsewhere.json("guest-bundle", "import", made[0])
+    image = elsewhere.cache / "images" / "busybox"
+    record = json.loads(image.with_suffix(".json").read_text())
+    image.with_suffix(".json").write_text(json.dumps({**record, "sizeBytes": 1 << 40}))
+    os.truncate(own(image.with_suffix(".ext4")), 1 << 40)
+    child = elsewhere.popen("guest-bundle", "make", tmp_path / "new")
+    wait_until((tmp_path / "new/images/busybox.ext4").exists, "the image to be copied")
+    child.send_signal(number)
+    out, err = child.communicate()
+    assert child.returncode == 128 + number and b"cancelled" in err and not out, (child.returncode, out, err)
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_taker_that_is_told_to_end(elsewhere, made):
+    """While it waits for another command to be done with the cache."""
+    elsewhere.json("guest-bundle", "import", made[0])
+    before = files(elsewhere.cache)
+    with open(elsewhere.cache / ".locks" / "kernels", "rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        child = elsewhere.popen("guest-bundle", "import", made[0])
+        name = os.path.realpath(lock.name)
+        wait_until(lambda: name in [os.path.realpath(fd) for fd in Path(f"/proc/{child.pid}/fd").glob("*")], "it to wait for the lock")
+        child.send_signal(signal.SIGINT)
+        _, err = child.communicate()
+    assert child.returncode == 130 and b"cancelled" in err, (child.returncode, err)
+    assert files(elsewhere.cache) == before
 
 
 def test_an_entry_that_is_damaged_is_not_made(elsewhere, made, tmp_path):

@@ -78,8 +78,15 @@ static void check_entries(const json_t *entries)
 	}
 }
 
+static void look(void *data, const char *file)
+{
+	(void)data;
+	HOLDS(*file);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	const struct guest_bundle_watch watch = {.cancel = -1, .at = look};
 	int top = fuzz_directory();
 	static int bundle = -1;
 	struct error err = {0};
@@ -92,7 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	HOLDS(path_replace_file_at(bundle, "manifest.json", data, size, 0600, PATH_NO_SYNC, NULL) ==
 	      0);
 	snprintf(path, sizeof(path), "%s/bundle", fuzz_base);
-	if (guest_bundle_import(path, ARCHITECTURE_AMD64, NULL, &out, &err) == 0)
+	if (guest_bundle_import(path, ARCHITECTURE_AMD64, NULL, &watch, &out, &err) == 0)
 		check_entries(json_object_get(out, "entries"));
 	else
 		HOLDS(err.msg[0] && !out && has_no_entry(top));

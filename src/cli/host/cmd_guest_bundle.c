@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "cli/options/guest.h"
+#include "cli/terminal/signals.h"
 #include "store/guest_bundle.h"
 
 struct guest_bundle_values {
@@ -49,11 +50,54 @@ static int check_names(struct cli *cli, const char *option, const struct cli_wor
 	return 0;
 }
 
+/* --- while it goes on ------------------------------------------------------------------------- */
+
+struct watching {
+	struct progress progress;
+	struct signals signals;
+	struct guest_bundle_watch watch;
+};
+
+static void on_file(void *data, const char *file)
+{
+	struct watching *watching = data;
+
+	progress_detail(&watching->progress, "%s", file);
+}
+
+/* What is half done is tidied up before a signal ends us. */
+static int begin_watching(struct watching *out, const char *doing, struct error *err)
+{
+	if (signals_open_ending(&out->signals, err) < 0)
+		return -1;
+	progress_start(&out->progress, doing);
+	out->watch = (struct guest_bundle_watch){out->signals.fd, on_file, out};
+	return 0;
+}
+
+/* The exit code, or -1 and the error. */
+static int end_watching(struct cli *cli, struct watching *watching, int result, struct error *err)
+{
+	int code = result;
+
+	progress_end(&watching->progress);
+	if (result < 0)
+		error_prefix(err, "guest bundle");
+	if (result < 0 && signals_next(&watching->signals) > 0) {
+		cli_warn_error(cli, "", err);
+		code = 128 + signals_that_came(&watching->signals);
+	}
+	signals_close(&watching->signals);
+	return code;
+}
+
 static int run_bundle_make(struct cli *cli, const void *values, const struct cli_words *args,
 			   struct error *err)
 {
 	const struct guest_bundle_values *v = values;
+	struct watching watching;
 	json_auto_t *answer = NULL;
+	int code;
 
 	if (guest_check_arch(cli, v->arch, err) < 0 ||
 	    check_names(cli, "--kernel", &v->kernels, err) < 0 ||
@@ -64,9 +108,11 @@ static int run_bundle_make(struct cli *cli, const void *values, const struct cli
 					       .images = v->images.items,
 					       .image_count = v->images.count,
 					       .architecture = guest_arch_wanted(v->arch)};
-	if (guest_bundle_make(args->items[0], &spec, &answer, err) < 0)
-		return error_prefix(err, "guest bundle");
-	return print_bundle(cli, answer, "is made", err);
+	if (begin_watching(&watching, "making the bundle", err) < 0)
+		return -1;
+	code = guest_bundle_make(args->items[0], &spec, &watching.watch, &answer, err);
+	code = end_watching(cli, &watching, code, err);
+	return code == 0 ? print_bundle(cli, answer, "is made", err) : code;
 }
 
 static int run_bundle_import(struct cli *cli, const void *values, const struct cli_words *args,
@@ -75,6 +121,8 @@ static int run_bundle_import(struct cli *cli, const void *values, const struct c
 	const struct guest_bundle_values *v = values;
 	json_auto_t *answer = NULL;
 	enum architecture wanted = guest_arch_wanted(v->arch);
+	struct watching watching;
+	int code;
 
 	if (guest_check_arch(cli, v->arch, err) < 0)
 		return -1;
@@ -83,9 +131,12 @@ static int run_bundle_import(struct cli *cli, const void *values, const struct c
 				 v->sha256);
 	if (wanted == ARCHITECTURE_COUNT)
 		wanted = architecture_of_host();
-	if (guest_bundle_import(args->items[0], wanted, v->sha256, &answer, err) < 0)
-		return error_prefix(err, "guest bundle");
-	return print_bundle(cli, answer, "is in the cache", err);
+	if (begin_watching(&watching, "looking at the bundle", err) < 0)
+		return -1;
+	code = guest_bundle_import(args->items[0], wanted, v->sha256, &watching.watch, &answer,
+				   err);
+	code = end_watching(cli, &watching, code, err);
+	return code == 0 ? print_bundle(cli, answer, "is in the cache", err) : code;
 }
 
 #define BUNDLE(field) offsetof(struct guest_bundle_values, field)
