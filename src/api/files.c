@@ -52,6 +52,17 @@ static int look_at_state(struct subject *s, struct error *err)
 			s->existing.ws.id, state_names[state], ERR_CONFLICT, err);
 }
 
+/* What goes over files in a guest, and the machine that reads a disk at rest, are of Linux. */
+static int refuse_macos_files(const json_t *config, struct error *err)
+{
+	if (!json_object_get(config, "macos"))
+		return 0;
+	return error_set(
+		err, ERR_UNSUPPORTED,
+		"the guest is macOS, and no files can be taken from it or put there but by "
+		"a command (its stdin and stdout) or a shared directory");
+}
+
 static int subject_open(struct microagent *agent, const char *name, struct subject *out,
 			struct error *err)
 {
@@ -63,7 +74,8 @@ static int subject_open(struct microagent *agent, const char *name, struct subje
 	*out = s;
 	out->existing.ws.dir = &out->existing.dir;
 	out->config = open_workspace_config(&out->existing, err);
-	if (out->config && look_at_state(out, err) == 0)
+	if (out->config && refuse_macos_files(out->config, err) == 0 &&
+	    look_at_state(out, err) == 0)
 		return 0;
 	subject_close(out);
 	return -1;

@@ -121,9 +121,13 @@ def test_what_is_no_restore_image(mac, contents, words):
 def test_an_agent_that_cannot_be_put_there(mac):
     mac.put.write_text("#!/bin/sh\necho no such volume; exit 3\n")
     mac.refused(mac.base(), f"{mac.put} ended with exit code 3: no such volume")
-    mac.refused(mac.base(put=mac.host.base / "missing"), "missing")
+    mac.record.unlink()
+    mac.refused(mac.base(put=mac.host.base / "missing"), "missing: No such file or directory")
+    mac.refused(mac.base(put=mac.host.base), f"{mac.host.base} is no program")
+    mac.refused(mac.base(put=mac.ipsw), f"{mac.ipsw}: Permission denied")
     done = mac.host("base", "create", "mac", "--backend", "apple-vf", "--size", 16, "--from-ipsw", mac.ipsw, env={"PATH": "/nonexistent"})
     mac.refused(done, "microagent-put-macos-agent")
+    assert not mac.calls("install")  # hours before it would have been wanted
     assert "--put-agent belongs to --from-ipsw" in mac.host("base", "create", "x", "--put-agent", mac.put).stderr
 
 
@@ -178,7 +182,7 @@ def test_what_goes_with_a_restore_image(mac):
 def test_other_backends_have_none(mac):
     for backend in ("qemu", "firecracker"):
         done = mac.base("--backend", backend)
-        assert done.returncode == 1 and f"base.ipsw: backend {backend} has no macOS guests" in done.stderr, done.stderr
+        assert done.returncode == 1 and f"backend {backend} has no macOS guests" in done.stderr, done.stderr
         done = subprocess.run([mac.host.bin / f"microagent-{backend}-supervisor", "--macos"], input=b'{"job":"identify","directory":"/"}\n',
                               capture_output=True, check=False)
         answer = json.loads(done.stdout)
@@ -212,7 +216,7 @@ def test_a_maker_that_is_told_to_end(mac, number):
 
 @pytest.mark.parametrize("how", ["ctrl-c", "kill"])
 def test_a_maker_at_a_terminal_is_told_to_end(mac, how):
-    """Where its script is in the same group: Ctrl-C is for all, a signal to the maker for the script alone besides."""
+    """Where its script is in the same group: Ctrl-C is for all of it, of a signal to the maker the script is told."""
     fifo = mac.host.base / "fifo"
     os.mkfifo(fifo)
     mac.put.write_text(f"#!/bin/sh\ncat {fifo}; true\n")
@@ -226,9 +230,7 @@ def test_a_maker_at_a_terminal_is_told_to_end(mac, how):
     os.close(ours)
     assert child.returncode == 128 + (signal.SIGINT if how == "ctrl-c" else signal.SIGTERM) and b"cancelled" in err, (child.returncode, err)
     assert mac.bases() == []
-    if how == "kill":
-        open(fifo, "wb").close()  # what the script had started is nobody's to end
-    assert not strays.processes(mac.host.base)
+    assert not strays.processes(mac.host.base)  # what the script had started ends with its terminal
 
 
 def test_a_maker_that_is_killed(mac):
@@ -351,13 +353,23 @@ def test_a_session_is_a_machine_of_its_own(based):
     listed = host.json("session", "list")["sessions"]
     assert [s["guest"] for s in listed] == ["macos"] and listed[0]["clone"] == "copy"
     assert host("session", "exec", name, "--", "sh", "-c", "echo out; exit 7").returncode == 7
-    host("cp", based.ipsw, f"{name}:/workspace/in", check=0)
-    host("cp", f"{name}:/workspace/in", host.base / "out", check=0)
-    assert (host.base / "out").read_bytes() == IPSW
+    linux_alone(based, name)
     assert host("session", "stream", name, "--", "sh", "-c", "echo one; echo two", check=0).stdout == "one\ntwo\n"
     a_third_is_refused(based, name)
+    host("stop", name, check=0)
+    linux_alone(based, name)
     host("session", "destroy", name, check=0)
     assert sessions(host) == []
+
+
+def linux_alone(mac, name):
+    """Whether it runs or not; the Linux in the place of macOS could."""
+    for words in (("cp", mac.ipsw, f"{name}:/in"), ("cp", f"{name}:/etc/hosts", mac.host.base / "out"), ("ls", f"{name}:/")):
+        done = mac.host(*words, check=1)
+        assert "the guest is macOS, and no files can be taken from it or put there but by a command" in done.stderr, done.stderr
+    assert not (mac.host.base / "out").exists()
+    done = mac.host("session", "share", name, mac.host.base, check=1)
+    assert f"session {name} is macOS, which gets its directory when it is made" in done.stderr, done.stderr
 
 
 def a_third_is_refused(mac, name):
@@ -406,14 +418,15 @@ def test_a_damaged_base(based):
     assert based.host.json("base", "verify", "mac")["ok"] and sessions(based.host) == []
 
 
-def test_the_agent_of_macos_guests(mac):
-    """Its control stream and its port, from the base's first boot to a session's end, in a guest that has no other agent."""
+def test_the_agent_of_macos_guests(mac, tuned_kernel):
+    """Its control stream and its port, from the base's first boot to a session's end, in a guest that has no other agent (nor
+    modules: its drivers are the kernel's own)."""
     if not (BUILD / "standin/microagent-macos-agent").exists():
         pytest.skip("the agent of macOS guests is not built here")
     host, shared = mac.host, mac.host.base / "shared"
     shared.mkdir()
     (shared / "from-host").write_text("hello\n")
-    mac.guest(initrd=str(agents_own_guest(host.base)))
+    mac.guest(kernel=tuned_kernel["path"], initrd=str(agents_own_guest(host.base)))
     script = host.base / "script"
     script.write_text("id -u; uname\n")
     done = mac.base("--provision", script, put="/bin/true", check=0)

@@ -22,10 +22,10 @@ struct guest_values {
 	struct microagent_rates rates;
 };
 /* Of every command that makes machines, or looks at what can be made. */
-#define GUEST_BACKEND(type)                                                       \
-	{                                                                         \
-		"backend", 0, CLI_OPTION_STRING, offsetof(type, backend), "NAME", \
-			"qemu or firecracker; on a Mac apple-vf (default: qemu, apple-vf)", 0, 0               \
+#define GUEST_BACKEND(type)                                                                      \
+	{                                                                                        \
+		"backend", 0, CLI_OPTION_STRING, offsetof(type, backend), "NAME",                \
+			"qemu or firecracker; on a Mac apple-vf (default: qemu, apple-vf)", 0, 0 \
 	}
 #define GUEST_ARCH(type, text)                                                         \
 	{                                                                              \
@@ -80,6 +80,9 @@ void guest_warn_init(const struct cli *cli, const char *kernel, const char *arch
 /* What --unconfined does; and the warning that is due wherever QEMU runs so. */
 void guest_unconfined(const struct cli *cli, struct microagent *agent);
 void guest_warn_unconfined(const struct cli *cli);
+/* Of an answer or a row of a list: there could be a cell, and there is none. A machine that the
+ * system itself keeps ("platform") could have none. */
+bool guest_is_unconfined(const json_t *told);
 
 /* What --backend says, before guest_open(); NULL: it was not given. */
 int guest_take_backend(struct cli *cli, const char *word, struct error *err);

@@ -62,6 +62,13 @@ void guest_warn_accelerator(const struct cli *cli, const char *accelerator)
 				"`microagent doctor` says why");
 }
 
+bool guest_is_unconfined(const json_t *told)
+{
+	const char *confinement = json_text(told, "confinement", NULL);
+
+	return confinement && strcmp(confinement, "platform") != 0;
+}
+
 void guest_warn_unconfined(const struct cli *cli)
 {
 	guest_warn(cli, "the VMM runs in no cell, as you and under its seccomp filter alone: "

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "cli/options/guest.h"
 
 #define LIST_KERNELS "`microagent kernel list` shows those that are there"
 #define LIST_IMAGES "`microagent image list` shows those that are there"
@@ -163,12 +164,11 @@ void hint_find(const struct cli *cli, enum error_reason reason, const char *subj
 /* How what lives is kept, where that is told at all. */
 static const char *loose_text(const json_t *entry)
 {
-	const char *confinement = json_text(entry, "confinement", NULL);
-
-	if (!confinement)
+	if (!guest_is_unconfined(entry))
 		return "";
-	return strcmp(confinement, "unfiltered") == 0 ? "no system call is refused to QEMU"
-						      : "in no cell";
+	return strcmp(json_text(entry, "confinement", ""), "unfiltered") == 0
+		       ? "no system call is refused to QEMU"
+		       : "in no cell";
 }
 
 void hint_add_to_detail(const json_t *entry, const char *name, const char *detail,

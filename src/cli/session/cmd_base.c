@@ -269,23 +269,28 @@ static int run_base_show(struct cli *cli, const void *values, const struct cli_w
 	return CLI_EXIT_OK;
 }
 
-static int print_checks(const json_t *answer)
+static int print_checks(const json_t *answer, struct error *err)
 {
-	const json_t *checks = json_object_get(answer, "checks"), *check;
+	static const char *const heads[] = {"STATUS", "FILE", "DETAIL"};
+	auto_table struct cli_table table = {0};
+	const json_t *check;
 	size_t i;
 
-	json_array_foreach(checks, i, check)
+	if (cli_table_init(&table, ARRAY_SIZE(heads), heads, err) < 0)
+		return -1;
+	json_array_foreach(json_object_get(answer, "checks"), i, check)
 	{
 		const char *error = json_text(check, "error", NULL);
+		const char *status = error				   ? "DIFFERS"
+				     : json_object_get(check, "refreshed") ? "refreshed"
+									   : "ok";
+		const char *const cells[] = {status, json_text(check, "what", "?"),
+					     error ? error : json_text(check, "file", NULL)};
 
-		printf("%-11s%-8s",
-		       error				     ? "DIFFERS"
-		       : json_object_get(check, "refreshed") ? "refreshed"
-							     : "ok",
-		       json_text(check, "what", "?"));
-		cli_print_safe(stdout, error ? error : json_text(check, "file", NULL));
-		fputc('\n', stdout);
+		if (cli_table_row(&table, cells, err) < 0)
+			return -1;
 	}
+	cli_table_print(&table, stdout);
 	return json_is_true(json_object_get(answer, "ok")) ? CLI_EXIT_OK : CLI_EXIT_FAILED;
 }
 
@@ -303,7 +308,7 @@ static int run_base_verify(struct cli *cli, const void *values, const struct cli
 	if (!answer)
 		return -1;
 	if (!cli->json)
-		return print_checks(answer);
+		return print_checks(answer, err);
 	if (cli_print_json(answer, err) < 0)
 		return -1;
 	return json_is_true(json_object_get(answer, "ok")) ? CLI_EXIT_OK : CLI_EXIT_FAILED;

@@ -27,7 +27,7 @@ static int start_in(struct cli *cli, struct microagent *agent, const char *id, c
 	if (microagent_start(agent, id, &response, err) < 0)
 		return -1;
 	progress_end(progress);
-	if (json_object_get(response, "confinement"))
+	if (guest_is_unconfined(response))
 		guest_warn_unconfined(cli);
 	if (microagent_accelerator(agent, id, accelerator, NULL) == 0)
 		guest_warn_accelerator(cli, accelerator);

@@ -51,6 +51,27 @@ static int check_script(const char *path, struct error *err)
 		path);
 }
 
+/* What puts the agent on the disk; malloc'd. It is looked for before hours of loading and
+ * installing, too. */
+static char *find_agent_script(const struct microagent_base_spec *spec, struct error *err)
+{
+	autofree char *path = spec->put_agent ? path_absolute(spec->put_agent, err)
+					      : program_find(AGENT_SCRIPT, err);
+	struct stat st;
+
+	if (!path)
+		return NULL;
+	if (stat(path, &st) < 0 || access(path, X_OK) < 0) {
+		error_errno(err, errno, "%s", path);
+		return NULL;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		error_set(err, ERR_INVALID, "%s is no program", path);
+		return NULL;
+	}
+	return steal_ptr(&path);
+}
+
 int macos_base_check(const struct making *m, struct error *err)
 {
 	const struct microagent_base_spec *spec = m->spec;
@@ -77,10 +98,11 @@ int macos_base_check(const struct making *m, struct error *err)
 		return -1;
 	if (strcmp(m->agent->backend->name, MACOS_BACKEND) != 0)
 		return error_set(err, ERR_UNSUPPORTED,
-				 "base.ipsw: backend %s has no macOS guests: Apple's "
+				 "backend %s has no macOS guests: Apple's "
 				 "Virtualization.framework (" MACOS_BACKEND ") alone has them",
 				 m->agent->backend->name);
-	return 0;
+	autofree char *script = find_agent_script(spec, err);
+	return script ? 0 : -1;
 }
 
 int macos_base_fetch(struct making *m, struct error *err)
@@ -190,8 +212,7 @@ static void on_script_line(void *data, const char *text)
 
 static int put_agent(const struct making *m, struct error *err)
 {
-	autofree char *script = m->spec->put_agent ? path_absolute(m->spec->put_agent, err)
-						   : program_find(AGENT_SCRIPT, err);
+	autofree char *script = find_agent_script(m->spec, err);
 	autofree char *directory = path_join(m->dir.path, m->name, err);
 	autofree char *disk = directory ? path_join(directory, MACOS_DISK, err) : NULL;
 	struct scripted scripted = {.spec = m->spec};

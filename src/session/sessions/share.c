@@ -132,6 +132,10 @@ static int share_dir_with(struct microagent_session *session, const char *dir, c
 	json_auto_t *wanted = session_share_json(dir, at, read_only, anyway, err);
 	json_auto_t *answer = NULL;
 
+	if (strcmp(json_text(session->record, "guest", ""), SESSION_MACOS) == 0)
+		return error_set(err, ERR_UNSUPPORTED,
+				 "session %s is macOS, which gets its directory when it is made",
+				 session->name);
 	if (!wanted || share_in(session, wanted, &answer, err) < 0)
 		return -1;
 	if (share)
