@@ -83,8 +83,8 @@ class Client:
         self.console.close()
 
 
-def kernel_words(host, words=WORDS):
-    kernel = default_kernel(host)["path"]
+def kernel_words(host, words=WORDS, kernel=None):
+    kernel = (kernel or default_kernel(host))["path"]
     return [f"kernel={kernel}", f"initrd={kernel}.initrd", f"words={words}"]
 
 
@@ -103,14 +103,14 @@ def assert_nothing(place):
     assert not strays.processes(place) + strays.sockets(place) + strays.mounts(place)
 
 
-def test_boots_and_keeps_the_rules(host):
+def test_boots_and_keeps_the_rules(host, tuned_kernel):
     """Our kernel and init boot from a disk to hvc0 and vsock; what may change while it runs does, by the calls that
     the documentation has for it, and every handler and delegate is called once, in a state that fits."""
     one, two = host.base / "one", host.base / "two"
     for shared in (one, two):
         shared.mkdir()
         (shared / "name").write_text(shared.name)
-    with Client(host.base, *kernel_words(host, f"{WORDS} ip=dhcp"), f"disk={disk_of(host)}", "net=nat", f"share={one}") as client:
+    with Client(host.base, *kernel_words(host, f"{WORDS} ip=dhcp", tuned_kernel), f"disk={disk_of(host)}", "net=nat", f"share={one}") as client:
         assert client.answer() == "validate: ok"
         assert client.ask("connect", 2222).startswith(f"connect: VZErrorDomain {STATE} ")  # nothing runs
         assert client.ask("change") == "change: ok"  # of the configuration, of which the machine has a copy

@@ -223,8 +223,9 @@ def have_at(faults, command, most):
 
 
 def kept_files(host):
-    """What outlives everything: not the logs and the archives, which are to."""
+    """What outlives everything: not the logs and the archives, which are to; nor a cache that others use beside it."""
     cache = host.env.get("MICROAGENT_CACHE_DIR")
+    cache = None if cache == os.environ.get("MICROAGENT_CACHE_DIR") else cache
     return sorted(map(str, [*(host.left() if host.state.exists() else []), *(Path(cache).glob("*/*") if cache else [])]))
 
 

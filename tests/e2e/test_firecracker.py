@@ -239,11 +239,12 @@ def bridge():
 
 
 @pytest.mark.parametrize("mode", ["isolated", "nat", "bridged"])
-def test_quarantine_cuts_a_held_connection(fc, mode, request):
+def test_quarantine_cuts_a_held_connection(fc, mode, request, tuned_kernel):
     """A connection to the guest that somebody holds is dead, nobody else gets one, and the machine goes on."""
     wrap = request.getfixturevalue("bridge") if mode == "bridged" else ()
     network = {"mode": mode, **({"interface": "br-test"} if mode == "bridged" else {})}
-    config = fc.host.config(network=network, user="root", command=["sh", "-c", "while echo tick; do sleep 1; done >/dev/console"])
+    config = fc.host.config(network=network, user="root", command=["sh", "-c", "while echo tick; do sleep 1; done >/dev/console"],
+                            kernelPath=tuned_kernel["path"])
     fc.do("prepare", config, wrap=wrap)
     fc.do("start", config, wrap=wrap, env={"MICROAGENT_TEST_LIMIT_HALT_MS": "500", "MICROAGENT_TEST_LIMIT_API_RUNNING_MS": "300"})
     pid = fc.runtime["pid"]

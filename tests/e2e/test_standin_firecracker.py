@@ -133,7 +133,7 @@ def test_a_reboot_ends_it(host, place):
         assert not strays.processes(place)
 
 
-def test_a_power_off_does_not(host, place):
+def test_a_power_off_does_not(host, place, tuned_kernel):
     """There is no power management. The root device is /dev/vda, before a drive that was named earlier, writable, and
     has the serial of its file."""
     disks = [host.disk(f"{name}.ext4") for name in ("other", "root")]
@@ -141,7 +141,7 @@ def test_a_power_off_does_not(host, place):
         api, about = standin.api, os.stat(disks[1])
         api.put("/machine-config", {"vcpu_count": 2, "mem_size_mib": 256})
         shell = "/bin/busybox mount -t sysfs sys /sys; read serial </sys/block/vda/serial; echo serial=$serial; /bin/busybox poweroff -f"
-        api.put("/boot-source", {"kernel_image_path": elf_kernel(host),
+        api.put("/boot-source", {"kernel_image_path": tuned_kernel["path"],  # with its drivers built in
                                  "boot_args": f'console=ttyS0 reboot=k panic=1 init=/bin/sh -- -c "{shell}"'})
         for disk in disks:
             api.put(f"/drives/{disk.stem}", {"drive_id": disk.stem, "path_on_host": str(disk), "is_read_only": False,
@@ -153,7 +153,7 @@ def test_a_power_off_does_not(host, place):
         assert api("GET", "/")[1]["state"] == "Running" and standin.child.poll() is None
 
 
-def test_a_card_is_a_tap(host, place):
+def test_a_card_is_a_tap(host, place, tuned_kernel):
     """By its name in the namespace that it runs in; and what it writes to files."""
     if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
         pytest.skip("/dev/net/tun cannot be opened")
@@ -166,7 +166,7 @@ def test_a_card_is_a_tap(host, place):
         assert api.fault("PUT", "/network-interfaces/two", {**card, "iface_id": "two"}) == \
             "Network config error: The MAC address is already in use: 06:00:00:00:00:07"
         shell = "/bin/busybox mount -t sysfs sys /sys; /bin/busybox cat /sys/class/net/eth0/address; /bin/busybox reboot -f"
-        api.put("/boot-source", {"kernel_image_path": elf_kernel(host), "boot_args": f'console=ttyS0 reboot=k init=/bin/sh -- -c "{shell}"'})
+        api.put("/boot-source", {"kernel_image_path": tuned_kernel["path"], "boot_args": f'console=ttyS0 reboot=k init=/bin/sh -- -c "{shell}"'})
         api.put("/drives/root", {"drive_id": "root", "path_on_host": str(disk), "is_root_device": True, "is_read_only": True})
         api.put("/machine-config", {"vcpu_count": 1, "mem_size_mib": 256})
         api.put("/metrics", {"metrics_path": str(place / "metrics")})
