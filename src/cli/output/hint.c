@@ -55,7 +55,8 @@ const struct hint hint_table[] = {
 	{REASON_NO_BASE, NULL, NULL,
 	 "`microagent base list` shows those that are there, `microagent base create {}` makes the "
 	 "next version of {}"},
-	{REASON_BASE_DAMAGED, NULL, NULL, "`microagent base create {}` makes a new version"},
+	{REASON_BASE_DAMAGED, NULL, NULL,
+	 "`microagent base create {} ...`, with what this one was made with, makes a new version"},
 	{REASON_BASE_VERSIONLESS, NULL, NULL, "`microagent base list` shows them"},
 	{REASON_BASE_OF_SESSION, NULL, NULL, "`microagent session destroy {}` first"},
 	{REASON_BASE_OF_POOL, NULL, NULL, "`microagent pool drain --base {}` first"},
