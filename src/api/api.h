@@ -22,6 +22,13 @@ struct microagent {
 	bool apart;	 /* what it is asked is not ended by Ctrl-C, which is for who uses cancel */
 };
 
+/* --- backend.c -------------------------------------------------------------------------------- */
+
+/* What makes machines for which no other one is asked: each system has one. */
+const struct contract_backend *backend_usual(void);
+/* As supervisor_find(). ERR_UNSUPPORTED: there is none, and it would be another system's. */
+char *backend_find_supervisor(const struct contract_backend *backend, struct error *err);
+
 /* --- request.c: what is said to the supervisor ----------------------------------------------- */
 
 /* {"command","identity","config"}; config is stolen, also on failure. What has an event is its

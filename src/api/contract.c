@@ -19,7 +19,7 @@ static int copy_list(json_t *entry, const json_t *said, const char *key, struct 
 static json_t *support_of(const struct contract_backend *backend, struct error *err)
 {
 	struct error ignored;
-	autofree char *path = supervisor_find(backend->name, &ignored);
+	autofree char *path = backend_find_supervisor(backend, &ignored);
 	json_auto_t *said = path ? supervisor_capabilities(path, &ignored) : NULL;
 	json_auto_t *entry = json_object();
 

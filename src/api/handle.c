@@ -35,7 +35,7 @@ struct microagent *microagent_open(const char *state_dir, struct error *err)
 		return NULL;
 	}
 	agent->state_path = steal_ptr(&path);
-	agent->backend = contract_backend_usual();
+	agent->backend = backend_usual();
 	agent->cancel = -1;
 	return agent;
 }

@@ -55,7 +55,7 @@ static void check_supervisor(const struct microagent *agent, const json_t *host,
 			     struct finding *out)
 {
 	struct error why = {0};
-	autofree char *path = supervisor_find(agent->backend->name, &why);
+	autofree char *path = backend_find_supervisor(agent->backend, &why);
 
 	if (!path) {
 		finding_detail(out, VERDICT_FAILED, "%s", why.msg);
@@ -283,7 +283,7 @@ static int run_checks(const struct microagent *agent, const json_t *host,
 static bool is_of_another_system(const struct microagent *agent)
 {
 	struct error why = {0};
-	autofree char *path = supervisor_find(agent->backend->name, &why);
+	autofree char *path = backend_find_supervisor(agent->backend, &why);
 
 	return !path && why.code == ERR_UNSUPPORTED;
 }

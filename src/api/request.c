@@ -85,9 +85,11 @@ json_t *request_new(const struct microagent *agent, const char *command, const c
 
 char *request_supervisor(const struct microagent *agent, const json_t *request, struct error *err)
 {
-	return supervisor_find(
-		json_text(json_object_get(request, "identity"), "backend", agent->backend->name),
-		err);
+	const char *name =
+		json_text(json_object_get(request, "identity"), "backend", agent->backend->name);
+	const struct contract_backend *known = contract_backend_find(name);
+
+	return known ? backend_find_supervisor(known, err) : supervisor_find(name, err);
 }
 
 json_t *request_state_config(const struct microagent *agent, struct error *err)

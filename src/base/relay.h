@@ -19,9 +19,9 @@ typedef void relay_ended_fn(void *data);
 /* a and b become the relay's own, also on failure. */
 struct relay *relay_new(struct loop *loop, int a, int b, relay_ended_fn *ended, void *data,
 			struct error *err);
-/* What side (0: a, 1: b) has said last is dropped when it is gone and nobody has taken any of it for
- * LIMIT_RELAY_GONE_MS: for a far side that hears of an end in no other way. Else it is held for as
- * long as the far side is there. */
+/* What side (0: a, 1: b) has said last is dropped when it is gone and nobody has taken any of it
+ * for LIMIT_RELAY_GONE_MS: for a far side that hears of an end in no other way. Else it is held for
+ * as long as the far side is there. */
 void relay_hurry(struct relay *relay, int side);
 /* Closes both; what was not over yet is reset. Accepts NULL. */
 void relay_free(struct relay *relay);

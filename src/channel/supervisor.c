@@ -13,9 +13,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
-#include "base/platform/system.h"
 #include "channel/program.h"
-#include "contract/fields.h"
 
 /* Descriptors of the child, beside 0, 1 and 2. The option texts name them. */
 enum child_fd { CHILD_LIFELINE = 3, CHILD_EVENTS = 4 };
@@ -50,24 +48,13 @@ void supervisor_program(const char *backend, char out[SUPERVISOR_PROGRAM])
 
 char *supervisor_find(const char *backend, struct error *err)
 {
-	const struct contract_backend *known = contract_backend_find(backend);
 	const char *given = from_environment(backend);
 	char program[SUPERVISOR_PROGRAM];
-	struct error why = {0};
-	char *path;
 
 	if (given)
 		return path_absolute(given, err);
 	supervisor_program(backend, program);
-	path = program_find(program, &why);
-	if (path)
-		return path;
-	if (known && !contract_backend_is_of_this_system(known))
-		error_set(err, ERR_UNSUPPORTED, "backend %s makes machines on %s, and this is %s",
-			  backend, known->system, system_name);
-	else if (err)
-		*err = why;
-	return NULL;
+	return program_find(program, err);
 }
 
 /* stdin of a supervisor: the request, ready to be read. */

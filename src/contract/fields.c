@@ -4,8 +4,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/platform/system.h"
-
 const struct contract_backend contract_backends[] = {
 	{.name = "apple-vf", .system = "macOS", .usual = true, .packed = true, .hotplug = true},
 	{.name = "firecracker", .system = "Linux"},
@@ -25,20 +23,6 @@ const struct contract_backend *contract_backend_find(const char *name)
 		if (strcmp(row->name, name) == 0)
 			return row;
 	return NULL;
-}
-
-bool contract_backend_is_of_this_system(const struct contract_backend *backend)
-{
-	return strcmp(backend->system, system_name) == 0;
-}
-
-const struct contract_backend *contract_backend_usual(void)
-{
-	const struct contract_backend *row = contract_backends;
-
-	while (!row->usual || !contract_backend_is_of_this_system(row))
-		row++;
-	return row;
 }
 
 const struct field_row readiness_fields[] = {

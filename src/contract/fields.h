@@ -32,8 +32,5 @@ extern const struct contract_backend contract_backends[];
 
 /* NULL: the contract does not know it. */
 const struct contract_backend *contract_backend_find(const char *name);
-bool contract_backend_is_of_this_system(const struct contract_backend *backend);
-/* Of machines for which none is asked for. Each system that this is built for has one. */
-const struct contract_backend *contract_backend_usual(void);
 
 #endif

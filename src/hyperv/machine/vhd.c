@@ -24,7 +24,9 @@ enum {
 	AT_ID = 68,
 };
 
-static const char vhd_cookie[] = "conectix";
+/* No strings: no byte more than these. */
+static const char vhd_cookie[8] = {'c', 'o', 'n', 'e', 'c', 't', 'i', 'x'};
+static const char vhd_creator[4] = {'m', 'a', 'g', 'o'};
 
 #define FEATURE_RESERVED 2u /* "This bit must always be set to 1" */
 #define VERSION_1_0 0x00010000u
@@ -97,12 +99,12 @@ int vhd_footer(uint64_t bytes, int64_t made_at, const struct guid *id, uint8_t o
 				 "a disk of %" PRIu64 " bytes: whole sectors of %d are needed, at "
 				 "most %" PRIu64 " bytes of them",
 				 bytes, VHD_SECTOR, VHD_MAX);
-	memcpy(footer + AT_COOKIE, vhd_cookie, 8);
+	memcpy(footer + AT_COOKIE, vhd_cookie, sizeof(vhd_cookie));
 	be32_put(footer + AT_FEATURES, FEATURE_RESERVED);
 	be32_put(footer + AT_VERSION, VERSION_1_0);
 	be64_put(footer + AT_DATA_OFFSET, NO_OFFSET);
 	be32_put(footer + AT_TIME, made_at > EPOCH_2000 ? (uint32_t)(made_at - EPOCH_2000) : 0);
-	memcpy(footer + AT_CREATOR, "mago", 4);
+	memcpy(footer + AT_CREATOR, vhd_creator, sizeof(vhd_creator));
 	be32_put(footer + AT_CREATOR_VERSION, VERSION_1_0);
 	be32_put(footer + AT_CREATOR_HOST, HOST_WINDOWS);
 	be64_put(footer + AT_ORIGINAL_SIZE, bytes);
@@ -121,7 +123,8 @@ int vhd_footer(uint64_t bytes, int64_t made_at, const struct guid *id, uint8_t o
 int vhd_check(const uint8_t footer[VHD_FOOTER], uint64_t file_bytes, uint64_t *bytes,
 	      struct error *err)
 {
-	if (file_bytes <= VHD_FOOTER || memcmp(footer + AT_COOKIE, vhd_cookie, 8) != 0)
+	if (file_bytes <= VHD_FOOTER ||
+	    memcmp(footer + AT_COOKIE, vhd_cookie, sizeof(vhd_cookie)) != 0)
 		return error_set(err, ERR_INVALID, "it has no footer of a virtual hard disk");
 	if (be32_get(footer + AT_CHECKSUM) != vhd_checksum(footer))
 		return error_set(err, ERR_INVALID, "the checksum of its footer is wrong");

@@ -13,8 +13,7 @@
 static int decode_pool(const json_t *json, struct pool_record *out, struct error *err)
 {
 	struct pool_record record = {0};
-	const char *network = NULL,
-		   *backend = "qemu"; /* of one that was set before it was said */
+	const char *network = NULL, *backend = "qemu"; /* of one that was set before it was said */
 	int64_t format = 0;
 
 	if (json_get_int(json, "", "format", JSON_REQUIRED, 1, 1, &format, err) < 0 ||

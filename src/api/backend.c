@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* Which backends this host could have at all. */
+#include <string.h>
+
+#include "api/api.h"
+#include "base/cleanup.h"
+#include "base/platform/system.h"
+
+static bool is_of_this_system(const struct contract_backend *backend)
+{
+	return strcmp(backend->system, system_name) == 0;
+}
+
+const struct contract_backend *backend_usual(void)
+{
+	const struct contract_backend *row = contract_backends;
+
+	while (!row->usual || !is_of_this_system(row))
+		row++;
+	return row;
+}
+
+char *backend_find_supervisor(const struct contract_backend *backend, struct error *err)
+{
+	struct error why = {0};
+	char *path = supervisor_find(backend->name, &why);
+
+	if (path)
+		return path;
+	if (!is_of_this_system(backend))
+		error_set(err, ERR_UNSUPPORTED, "backend %s makes machines on %s, and this is %s",
+			  backend->name, backend->system, system_name);
+	else
+		(void)error_copy(err, &why);
+	return NULL;
+}
