@@ -420,17 +420,24 @@ setup: packages $(BINARIES)
 	$(if $(filter test soak bench,$(MAKECMDGOALS)),$(BUILD)/bin/microagent image build busybox --arch arm64)
 
 # For a host that builds none of it (docs/applevf.md): kernels of both architectures, their initrds, and the images that
-# are named, as a directory and as an archive that keeps holes. KERNELS and IMAGES are names or kinds of the cache.
+# are named, as a directory and as an archive that keeps holes. KERNELS and IMAGES are names or kinds of the cache, where
+# all but Debian's kernels and busybox are to be already.
 GUEST_BUNDLE ?= $(BUILD)/guest-bundle
 KERNELS ?= debian
 IMAGES ?= busybox
 guest-bundle: setup arm64-init
 	for arch in amd64 arm64; do \
 		$(BUILD)/bin/microagent kernel install --arch $$arch && \
-		for image in $(IMAGES); do $(BUILD)/bin/microagent image build --arch $$arch $$image || exit; done || exit; \
+		$(BUILD)/bin/microagent image build --arch $$arch busybox || exit; \
 	done
+	@# What is no bundle is somebody's.
+	@if [ -e $(GUEST_BUNDLE) ] && ! [ -f $(GUEST_BUNDLE)/manifest.json ]; then \
+		echo "make: $(GUEST_BUNDLE) is there, and is no guest bundle" >&2; exit 1; \
+	fi
+	rm -rf $(GUEST_BUNDLE).new
+	$(BUILD)/bin/microagent guest-bundle make $(KERNELS:%=--kernel %) $(IMAGES:%=--image %) $(GUEST_BUNDLE).new
 	rm -rf $(GUEST_BUNDLE)
-	$(BUILD)/bin/microagent guest-bundle make $(KERNELS:%=--kernel %) $(IMAGES:%=--image %) $(GUEST_BUNDLE)
+	mv $(GUEST_BUNDLE).new $(GUEST_BUNDLE)
 	tar -C $(dir $(GUEST_BUNDLE)) --sparse -czf $(GUEST_BUNDLE).tar.gz $(notdir $(GUEST_BUNDLE))
 
 run: setup

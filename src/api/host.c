@@ -123,7 +123,9 @@ static void check_applevf(const struct microagent *agent, const json_t *host, st
 		return;
 	finding_detail(out, VERDICT_FAILED, "%s",
 		       json_text(host, "acceleratorReason", "no Virtualization.framework"));
-	finding_remedy(out, "a Mac with macOS 13 or newer");
+	/* Of what else is wrong the reason says what mends it, if anything does. */
+	if (!json_is_true(json_object_get(host, "frameworkAvailable")))
+		finding_remedy(out, "a Mac with macOS 13 or newer");
 }
 
 /* Words, and nothing that could be mended. */

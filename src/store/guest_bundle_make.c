@@ -198,14 +198,15 @@ static int pack_names(struct making *m, pack_fn *pack, const char *const *names,
 static int write_manifest(struct making *m, char sha[SHA256_TEXT], struct error *err)
 {
 	json_auto_t *manifest = json_object();
+	autobuf struct buf lines = BUF_INIT(0);
 	autofree char *text = NULL;
 
 	if (json_put(manifest, "format", json_integer(BUNDLE_FORMAT), err) < 0 ||
 	    json_put_string(manifest, "version", MICROAGENT_VERSION, err) < 0 ||
 	    json_put(manifest, "entries", json_incref(m->entries), err) < 0 ||
-	    !(text = json_pretty(manifest, err)) ||
-	    path_replace_file_at(m->dir_fd, BUNDLE_MANIFEST, text, strlen(text), 0644, PATH_SYNC,
-				 err) < 0)
+	    !(text = json_pretty(manifest, err)) || buf_printf(&lines, err, "%s\n", text) < 0 ||
+	    path_replace_file_at(m->dir_fd, BUNDLE_MANIFEST, buf_bytes(&lines), lines.len, 0644,
+				 PATH_SYNC, err) < 0)
 		return -1;
 	autoclose int fd = openat(m->dir_fd, BUNDLE_MANIFEST, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
@@ -226,6 +227,20 @@ static int pack_all(struct making *m, const struct guest_bundle_spec *spec, char
 	return write_manifest(m, sha, err);
 }
 
+/* The manifest is the last that is written. */
+static int refuse_directory(const char *dir, int why, struct error *err)
+{
+	autofree char *manifest = path_join(dir, BUNDLE_MANIFEST, err);
+	autofree char *kernels = path_join(dir, bundle_parts[CACHE_KERNELS], err);
+	bool half = manifest && kernels && access(manifest, F_OK) < 0 && access(kernels, F_OK) == 0;
+
+	if (why != EEXIST)
+		return error_errno(err, why, "%s", dir);
+	return error_set(err, ERR_CONFLICT, "%s is there already%s", dir,
+			 half ? ", half of a bundle whose making was killed: remove it"
+			      : ", and a bundle is made in a directory of its own");
+}
+
 int guest_bundle_make(const char *dir, const struct guest_bundle_spec *spec,
 		      const struct guest_bundle_watch *watch, json_t **out, struct error *err)
 {
@@ -235,11 +250,7 @@ int guest_bundle_make(const char *dir, const struct guest_bundle_spec *spec,
 	struct error ignored;
 
 	if (mkdir(dir, 0755) < 0)
-		return errno == EEXIST ? error_set(err, ERR_CONFLICT,
-						   "%s is there already, and a bundle is made in a "
-						   "directory of its own",
-						   dir)
-				       : error_errno(err, errno, "%s", dir);
+		return refuse_directory(dir, errno, err);
 	autoclose int fd = path_open_dir(dir, err);
 	m.dir_fd = fd;
 	json_t *answer = fd < 0 || pack_all(&m, spec, sha, err) < 0

@@ -53,6 +53,18 @@ def test_a_life(vf):
     assert not [line for line in shown(vf.workspace / "supervisor.log").splitlines() if "autorelease" in line]
 
 
+def test_no_cell_that_there_could_be(vf):
+    """What macOS itself keeps is not told as loose; who asks for it to be is refused, by the option's name."""
+    host = vf.host
+    host("create", "w", "--backend", "apple-vf", "--memory", 256, "--cpus", 1, "--network", "isolated", check=0)
+    done = host("start", "w", check=0)
+    assert "cell" not in done.stderr + host("list", check=0).stdout
+    host("kill", "w", check=0)
+    host("delete", "w", check=0)
+    done = host("create", "u", "--backend", "apple-vf", "--network", "isolated", "--unconfined", check=1)
+    assert "--unconfined: the machine is in its supervisor's own process" in done.stderr and "warning" not in done.stderr, done.stderr
+
+
 def test_the_published_requests(host, vf):
     """Word for word but for the paths: the page of the Apple VF supervisor."""
     prepare = json.loads("""{ "command": "prepare", "identity": { "requestID": "req-1", "runtimeID": "agent-1", "role": "workload",

@@ -377,6 +377,9 @@ def a_third_is_refused(mac, name):
     host = mac.host
     done = host("session", "create", "--base", "mac", "--network", "isolated", env={"MICROAGENT_TEST_LIMIT_MACOS_GUESTS": "1"})
     assert done.returncode == 75 and f"1 macOS guests run already ({name}), and Apple allows no more of them on a Mac at once" in done.stderr
+    mac.record.unlink()
+    done = mac.base("--memory", 300, env={"MICROAGENT_TEST_LIMIT_MACOS_GUESTS": "1"})  # a base is booted in the end
+    assert done.returncode == 75 and f"1 macOS guests run already ({name})" in done.stderr and not mac.calls("install"), done.stderr
     mac.set(macLimit=1)
     done = host("session", "create", "--base", "mac", "--network", "isolated")
     mac.set()
@@ -385,11 +388,12 @@ def a_third_is_refused(mac, name):
 
 
 def test_what_no_session_can_have(based):
-    for words, why in ((["--memory", "128"], "session.memory: macOS 14.5 needs at least 256, and has 128"),
+    for words, why in ((["--memory", "128"], "--memory: macOS 14.5 needs at least 256 MiB, and has 128"),
+                       (["--network", "nat", "-p", "8080:80"], "--publish: the agent of macOS guests publishes no ports"),
                        (["--backend", "qemu"], "base mac-v1 is macOS, and backend qemu has no macOS guests"),
                        (["--backend", "firecracker"], "base mac-v1 is macOS, and backend firecracker has no macOS guests")):
         done = based.host("session", "create", "--base", "mac", *words)
-        assert done.returncode == 1 and why in done.stderr, done.stderr
+        assert done.returncode == (2 if why.startswith("--memory") else 1) and why in done.stderr, done.stderr
     done = based.host("pool", "set", "--base", "mac", "--size", 3)
     assert done.returncode == 1 and "a pool of 3: base mac-v1 is macOS, and Apple allows 2 running macOS guests on a Mac" in done.stderr
     based.set(macModelSupported=False)

@@ -106,12 +106,14 @@ def test_what_is_not_given(vm):
 def test_bad_requests(vm, tmp_path):
     (tmp_path / "odd.img").write_bytes(bytes(1000))
     (tmp_path / "text").write_text("no kernel\n" * 100)
+    (tmp_path / "junk.img").write_bytes(b"x" * 51200)
     for changes, code, why in (({"memoryMiB": 255}, "invalid", "steps of 2 MiB"),
                                ({"stateDir": "state"}, "invalid", "absolute"), ({"stateDir": "/state"}, "invalid", "absolute"),
                                ({"stateDir": "C:\\a\\..\\..\\b"}, "invalid", "absolute"), ({"kernelPath": "Z:\\none"}, "not-found", "config.kernelPath"),
                                ({"kernelPath": windows_path(tmp_path / "text")}, "invalid", "no kernel"),
                                ({"initrdPath": "Z:\\none"}, "not-found", "config.initrdPath"), ({"rootfsPath": "Z:\\none"}, "not-found", "config.rootfsPath"),
-                               ({"rootfsPath": windows_path(tmp_path / "odd.img")}, "invalid", "whole sectors")):
+                               ({"rootfsPath": windows_path(tmp_path / "odd.img")}, "invalid", "whole sectors"),
+                               ({"rootfsPath": windows_path(tmp_path / "junk.img")}, "invalid", "junk.img: not an ext4 file system image")):
         told, text = vm.refused("prepare", **changes)
         assert told == code and why in text, text
     for name, why in (("NUL", "the name of a device"), ("com1.txt", "the name of a device"), ("a:b", "characters"), ("end.", "characters")):
@@ -132,7 +134,7 @@ def test_verification(vm, place, tmp_path):
     with open(vhd, "rb") as file:
         file.seek(4096)
         other = bytes([file.read(1)[0] ^ 1])
-    for at, byte, code, why in ((4096, other, "conflict", "the rootfs"), (vhd.stat().st_size - 1, b"x", "invalid", "checksum")):
+    for at, byte, code, why in ((4096, other, "conflict", "the workspace's rootfs.vhd, a copy of"), (vhd.stat().st_size - 1, b"x", "invalid", "checksum")):
         with open(vhd, "r+b") as file:
             file.seek(at)
             before = file.read(1)

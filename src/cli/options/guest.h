@@ -22,10 +22,10 @@ struct guest_values {
 	struct microagent_rates rates;
 };
 /* Of every command that makes machines, or looks at what can be made. */
-#define GUEST_BACKEND(type)                                                                      \
-	{                                                                                        \
-		"backend", 0, CLI_OPTION_STRING, offsetof(type, backend), "NAME",                \
-			"qemu or firecracker; on a Mac apple-vf (default: qemu, apple-vf)", 0, 0 \
+#define GUEST_BACKEND(type)                                                          \
+	{                                                                            \
+		"backend", 0, CLI_OPTION_STRING, offsetof(type, backend), "NAME",    \
+			"qemu (the default) or firecracker; on a Mac apple-vf", 0, 0 \
 	}
 #define GUEST_ARCH(type, text)                                                         \
 	{                                                                              \

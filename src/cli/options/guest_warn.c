@@ -78,7 +78,9 @@ void guest_warn_unconfined(const struct cli *cli)
 void guest_unconfined(const struct cli *cli, struct microagent *agent)
 {
 	microagent_unconfined(agent);
-	guest_warn_unconfined(cli);
+	/* The other backends refuse it. */
+	if (!cli->backend || strcmp(cli->backend, "qemu") == 0)
+		guest_warn_unconfined(cli);
 }
 
 void guest_warn_init(const struct cli *cli, const char *kernel, const char *arch)

@@ -19,6 +19,7 @@ static const struct {
 	{"config.accelerator", "accelerator", "--accelerator"},
 	{"config.architecture", "arch", "--arch"},
 	{"config.bundles", "bundle", "--bundle"},
+	{"config.confinement", "unconfined", "--unconfined"},
 	{"config.command[0]", NULL, "the command's first word"},
 	{"config.command", NULL, "the command"},
 	{"config.cpuCount", "cpus", "--cpus"},
@@ -49,7 +50,9 @@ static const struct {
 	{"mode is", "network", "--network is"},
 	{"pool.cpus", "cpus", "--cpus"},
 	{"pool.size", "size", "--size"},
+	{"session.cpus", "cpus", "--cpus"},
 	{"session.diskQuota", "disk-quota", "--disk-quota"},
+	{"session.memory", "memory", "--memory"},
 	{"share.mountpoint", "at", "--at"},
 	{"memoryMiB", NULL, "MIB"},	    /* of `balloon` */
 	{"session.diskQuota", NULL, "MIB"}, /* of `session quota` */

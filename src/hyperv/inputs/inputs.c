@@ -48,6 +48,19 @@ static int open_input(const char *field, const char *given, int (*check)(HANDLE,
 	return 0;
 }
 
+/* Of the superblock, at 1024 (Documentation/filesystems/ext4/super.rst): init mounts nothing else.
+ */
+static int check_ext4(HANDLE file, struct error *err)
+{
+	uint8_t magic[2] = {0};
+
+	if (file_read_at(file, 1024 + 0x38, magic, sizeof(magic), err) < 0)
+		return -1;
+	return magic[0] == 0x53 && magic[1] == 0xEF
+		       ? 0
+		       : error_set(err, ERR_INVALID, "not an ext4 file system image");
+}
+
 /* What is copied into a VHD. */
 static int look_at_rootfs(const char *given, char **path, struct error *err)
 {
@@ -62,6 +75,10 @@ static int look_at_rootfs(const char *given, char **path, struct error *err)
 			err, ERR_INVALID,
 			"config.rootfsPath: %s is no raw disk of whole sectors: it has %llu bytes",
 			absolute, (unsigned long long)size);
+		return error_reason(err, REASON_NOT_AN_IMAGE, absolute);
+	}
+	if (check_ext4(file, err) < 0) {
+		error_prefix(err, "config.rootfsPath: %s", absolute);
 		return error_reason(err, REASON_NOT_AN_IMAGE, absolute);
 	}
 	*path = steal_ptr(&absolute);

@@ -15,6 +15,7 @@
 #include "contract/macos.h"
 #include "session/macos/ipsw_url.h"
 #include "session/macos/macos.h"
+#include "store/macos_guests.h"
 
 #define DISK_DEFAULT_MIB 65536
 /* Puts the agent on a disk that macOS was installed on. */
@@ -72,6 +73,20 @@ static char *find_agent_script(const struct microagent_base_spec *spec, struct e
 	return steal_ptr(&path);
 }
 
+/* It is booted in the end, and two that run by then are two too many. */
+static int check_room(const struct microagent *agent, struct error *err)
+{
+	struct error none = {0};
+	struct state_dir sessions;
+	int status;
+
+	if (state_sub_open(agent, SESSIONS_DIR, false, &sessions, &none) < 0)
+		return none.code == ERR_NOT_FOUND ? 0 : error_copy(err, &none);
+	status = macos_guests_check_room(&sessions, NULL, err);
+	state_dir_close(&sessions);
+	return status;
+}
+
 int macos_base_check(const struct making *m, struct error *err)
 {
 	const struct microagent_base_spec *spec = m->spec;
@@ -102,7 +117,7 @@ int macos_base_check(const struct making *m, struct error *err)
 				 "Virtualization.framework (" MACOS_BACKEND ") alone has them",
 				 m->agent->backend->name);
 	autofree char *script = find_agent_script(spec, err);
-	return script ? 0 : -1;
+	return script ? check_room(m->agent, err) : -1;
 }
 
 int macos_base_fetch(struct making *m, struct error *err)

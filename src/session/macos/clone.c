@@ -72,17 +72,17 @@ int macos_put_config(const char *directory, json_t *config, struct error *err)
 	return json_put(config, "macos", json_incref(macos), err);
 }
 
-static int check_least(const struct base *base, const char *field, const char *key, int64_t given,
-		       struct error *err)
+static int check_least(const struct base *base, const char *field, const char *key,
+		       const char *unit, int64_t given, struct error *err)
 {
 	const json_t *macos = json_object_get(base->metadata, "macos");
 	int64_t least = json_integer_value(json_object_get(macos, key));
 
 	if (given >= least)
 		return 0;
-	return error_set(err, ERR_INVALID,
-			 "session.%s: macOS %.32s needs at least %lld, and has %lld", field,
-			 json_text(macos, "version", "?"), (long long)least, (long long)given);
+	return error_set(
+		err, ERR_INVALID, "session.%s: macOS %.32s needs at least %lld%s, and has %lld",
+		field, json_text(macos, "version", "?"), (long long)least, unit, (long long)given);
 }
 
 int macos_check_session(const struct microagent *agent, const struct base *base, int64_t memory_mib,
@@ -95,9 +95,18 @@ int macos_check_session(const struct microagent *agent, const struct base *base,
 				 "base %s is macOS, and backend %s has no macOS guests: Apple's "
 				 "Virtualization.framework (" MACOS_BACKEND ") alone has them",
 				 base->name.full, agent->backend->name);
-	return check_least(base, "memory", "memoryMiB", memory_mib, err) < 0
+	return check_least(base, "memory", "memoryMiB", " MiB", memory_mib, err) < 0
 		       ? -1
-		       : check_least(base, "cpus", "cpuCount", cpus, err);
+		       : check_least(base, "cpus", "cpuCount", "", cpus, err);
+}
+
+int macos_check_publish(const struct base *base, const char *const *publish, struct error *err)
+{
+	if (!base_is_macos(base) || !publish || !publish[0])
+		return 0;
+	return error_set(
+		err, ERR_UNSUPPORTED,
+		"config.network.portForwards: the agent of macOS guests publishes no ports");
 }
 
 int macos_check_pool(const struct base *base, int64_t size, struct error *err)

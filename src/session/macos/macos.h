@@ -77,6 +77,8 @@ int macos_put_config(const char *directory, json_t *config, struct error *err);
 int macos_check_session(const struct microagent *agent, const struct base *base, int64_t memory_mib,
 			int64_t cpus, struct error *err);
 /* ERR_INVALID for a pool of more machines than may run at once. */
+/* Of ports, before all of a disk is copied in vain. */
+int macos_check_publish(const struct base *base, const char *const *publish, struct error *err);
 int macos_check_pool(const struct base *base, int64_t size, struct error *err);
 
 #endif

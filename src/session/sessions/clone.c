@@ -257,7 +257,8 @@ static int fill_bundle(struct microagent_session *session, const struct base *ba
 
 	if (session_quota_of(base, spec, &quota, err) < 0 ||
 	    macos_check_session(session->agent, base, session_memory(base, spec),
-				session_cpus(base, spec), err) < 0)
+				session_cpus(base, spec), err) < 0 ||
+	    macos_check_publish(base, spec->publish, err) < 0)
 		return -1;
 	session->quota_bytes = quota;
 	status = base_is_macos(base)

@@ -20,10 +20,10 @@
 #include "base/platform/descriptor.h"
 #include "channel/hasher.h"
 #include "store/audit.h"
+#include "store/macos_guests.h"
 #include "supervisor/capabilities.h"
 #include "supervisor/commands/answer.h"
 #include "supervisor/commands/await.h"
-#include "supervisor/commands/macos_guests.h"
 #include "supervisor/commands/old_files.h"
 #include "supervisor/commands/prepare.h"
 #include "supervisor/commands/settle.h"
@@ -57,13 +57,23 @@ static void start_mark(struct start *start, const char *name)
 	json_object_set_new(start->marks, name, json_integer((json_int_t)clock_mono_ns()));
 }
 
+/* What only looks at a disk is a Linux. */
+static int refuse_macos_reader(const struct call *call, struct error *err)
+{
+	if (!call->options->reader && !call->options->writer)
+		return 0;
+	return error_set(err, ERR_UNSUPPORTED,
+			 "the machine that reads the disks of others is a Linux, which does not "
+			 "know a macOS guest's file system");
+}
+
 /* Before anything is touched: the config on this host, the files, the accelerator. */
 static int examine(struct start *start, const struct call *call, struct error *err)
 {
 	const struct config *config = &call->request->config;
 
 	if (capabilities_check(call->backend, config, err) < 0 ||
-	    (config->macos.hardware_model && macos_guests_refuse_reader(call, err) < 0) ||
+	    (config->macos.hardware_model && refuse_macos_reader(call, err) < 0) ||
 	    boot_files_open(config, call->backend,
 			    call->options->reader ? ROOTFS_LOOK : ROOTFS_BOOT, &start->files,
 			    err) < 0)
@@ -374,7 +384,8 @@ static int start_begin(struct start *start, struct response *response, struct er
 	if (first && (start_take_files(start, err) < 0 || start_prepare(start, err) < 0))
 		return -1;
 	if (start_look(start, &manifest, err) < 0 ||
-	    (manifest.config.macos.hardware_model && macos_guests_check_room(record, err) < 0) ||
+	    (manifest.config.macos.hardware_model &&
+	     macos_guests_check_room(&record->dir, record->ws.id, err) < 0) ||
 	    start_take_lease(record, &lease, err) < 0 ||
 	    (!first && start_take_files(start, err) < 0) ||
 	    start_admit(start, &manifest, response, err) < 0)

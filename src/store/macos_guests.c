@@ -4,7 +4,7 @@
  * macOS holds to that: a third is VZErrorVirtualMachineLimitExceeded
  * (developer.apple.com/documentation/virtualization/vzerror/code/virtualmachinelimitexceeded).
  */
-#include "supervisor/commands/macos_guests.h"
+#include "store/macos_guests.h"
 
 #include <string.h>
 
@@ -37,9 +37,9 @@ static int refuse_third(struct buf *names, struct error *err)
 			 (unsigned long long)limit_get(LIMIT_MACOS_GUESTS), buf_string(names));
 }
 
-int macos_guests_check_room(const struct record *record, struct error *err)
+int macos_guests_check_room(const struct state_dir *dir, const char *except, struct error *err)
 {
-	json_auto_t *list = state_dir_list(&record->dir, err);
+	json_auto_t *list = state_dir_list(dir, err);
 	autobuf struct buf names = BUF_INIT(0);
 	uint64_t count = 0;
 	const json_t *name;
@@ -51,7 +51,7 @@ int macos_guests_check_room(const struct record *record, struct error *err)
 	{
 		const char *id = json_string_value(name);
 
-		if (!strcmp(id, record->ws.id) || !runs_macos(&record->dir, id))
+		if ((except && strcmp(id, except) == 0) || !runs_macos(dir, id))
 			continue;
 		if (buf_printf(&names, err, "%s%.*s", count ? ", " : "", (int)kind_name_length(id),
 			       id) < 0)
@@ -59,13 +59,4 @@ int macos_guests_check_room(const struct record *record, struct error *err)
 		count++;
 	}
 	return count < limit_get(LIMIT_MACOS_GUESTS) ? 0 : refuse_third(&names, err);
-}
-
-int macos_guests_refuse_reader(const struct call *call, struct error *err)
-{
-	if (!call->options->reader && !call->options->writer)
-		return 0;
-	return error_set(err, ERR_UNSUPPORTED,
-			 "a macOS guest's files are read while it runs: the machine that reads the "
-			 "disks of others is a Linux, which does not know its file system");
 }
