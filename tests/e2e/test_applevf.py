@@ -54,7 +54,7 @@ def test_a_life(vf):
 
 
 def test_no_cell_that_there_could_be(vf):
-    """What macOS itself keeps is not told as loose; who asks for it to be is refused, by the option's name."""
+    """What macOS itself keeps is not told as loose; who asks for it to be is refused."""
     host = vf.host
     host("create", "w", "--backend", "apple-vf", "--memory", 256, "--cpus", 1, "--network", "isolated", check=0)
     done = host("start", "w", check=0)
@@ -62,7 +62,7 @@ def test_no_cell_that_there_could_be(vf):
     host("kill", "w", check=0)
     host("delete", "w", check=0)
     done = host("create", "u", "--backend", "apple-vf", "--network", "isolated", "--unconfined", check=1)
-    assert "--unconfined: the machine is in its supervisor's own process" in done.stderr and "warning" not in done.stderr, done.stderr
+    assert "config.confinement: the machine is in its supervisor's own process" in done.stderr and "warning" not in done.stderr, done.stderr
 
 
 def test_the_published_requests(host, vf):

@@ -19,7 +19,6 @@ static const struct {
 	{"config.accelerator", "accelerator", "--accelerator"},
 	{"config.architecture", "arch", "--arch"},
 	{"config.bundles", "bundle", "--bundle"},
-	{"config.confinement", "unconfined", "--unconfined"},
 	{"config.command[0]", NULL, "the command's first word"},
 	{"config.command", NULL, "the command"},
 	{"config.cpuCount", "cpus", "--cpus"},

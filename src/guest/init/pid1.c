@@ -49,11 +49,16 @@
 /* What PID 1 allows the agent beyond the grace of its commands, and killed processes to be gone. */
 #define END_SLACK_NS NS_PER_S
 
+struct power_key {
+	struct pid1 *pid1;
+	struct loop_watch *watch;
+};
+
 struct pid1 {
 	struct loop *loop;
-	int program_fd, listen_fd, acpi_fd, key_fd;
+	int program_fd, listen_fd, acpi_fd;
 	int agent_fd; /* our end of the socketpair; -1 */
-	struct loop_watch *key_watch;
+	struct power_key keys[POWER_KEYS];
 	struct loop_watch *agent_watch;
 	pid_t agent;
 	uint64_t window_ns;
@@ -263,15 +268,15 @@ static void on_acpi(struct loop *loop, int fd, uint32_t events, void *data)
 
 static void on_power_key(struct loop *loop, int fd, uint32_t events, void *data)
 {
-	struct pid1 *p = data;
+	struct power_key *key = data;
 	int pressed = power_key_pressed(fd);
 
 	(void)loop;
 	(void)events;
 	if (pressed > 0)
-		stop_machine(p);
+		stop_machine(key->pid1);
 	else if (pressed < 0)
-		loop_remove(steal_ptr(&p->key_watch));
+		loop_remove(steal_ptr(&key->watch));
 }
 
 static int watch_signals(struct pid1 *p, struct error *err)
@@ -291,18 +296,23 @@ static int watch_signals(struct pid1 *p, struct error *err)
  * the other. */
 static void watch_button(struct pid1 *p)
 {
+	int fds[POWER_KEYS];
+	size_t count = power_keys_open("/dev/input", fds);
+
 	p->acpi_fd = acpi_open(NULL);
 	if (p->acpi_fd >= 0)
 		loop_add_fd(p->loop, p->acpi_fd, LOOP_IN, on_acpi, p, NULL);
-	p->key_fd = power_key_open("/dev/input", NULL);
-	if (p->key_fd >= 0)
-		p->key_watch = loop_add_fd(p->loop, p->key_fd, LOOP_IN, on_power_key, p, NULL);
+	for (size_t i = 0; i < count; i++) {
+		p->keys[i].pid1 = p;
+		p->keys[i].watch =
+			loop_add_fd(p->loop, fds[i], LOOP_IN, on_power_key, &p->keys[i], NULL);
+	}
 }
 
 int pid1_run(int program_fd, bool shell, struct error *err)
 {
 	struct rlimit files = {1024, 524288};
-	struct pid1 p = {.program_fd = program_fd, .acpi_fd = -1, .key_fd = -1, .agent_fd = -1};
+	struct pid1 p = {.program_fd = program_fd, .acpi_fd = -1, .agent_fd = -1};
 
 	setrlimit(RLIMIT_NOFILE, &files);
 	p.listen_fd = listen_for_host(err);

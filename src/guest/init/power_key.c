@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Without firmware an arm64 machine has no ACPI, and a cloud kernel knows no button on a GPIO line.
- * What QEMU can press is a key of a virtio keyboard.
+ * Without firmware an arm64 machine has no ACPI. A button on a GPIO line, which is all that
+ * Virtualization.framework presses, a cloud kernel does not know; what QEMU can press besides is a
+ * key of a virtio keyboard.
  */
 #include "guest/init/power_key.h"
 
@@ -25,21 +26,22 @@ static bool has_power_key(int fd)
 	       (keys[KEY_POWER / 8] >> (KEY_POWER % 8) & 1);
 }
 
-int power_key_open(const char *dir, struct error *err)
+size_t power_keys_open(const char *dir, int fds[POWER_KEYS])
 {
 	autodir DIR *nodes = opendir(dir);
 	const struct dirent *node;
+	size_t count = 0;
 
-	while (nodes && (node = readdir(nodes)) != NULL) {
+	while (nodes && count < POWER_KEYS && (node = readdir(nodes)) != NULL) {
 		autoclose int fd = -1;
 
 		if (strncmp(node->d_name, "event", 5) != 0)
 			continue;
 		fd = openat(dirfd(nodes), node->d_name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 		if (fd >= 0 && has_power_key(fd))
-			return steal_fd(&fd);
+			fds[count++] = steal_fd(&fd);
 	}
-	return error_set(err, ERR_NOT_FOUND, "no input device has a power key");
+	return count;
 }
 
 bool power_key_parse(const void *events, size_t len)

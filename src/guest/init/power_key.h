@@ -8,9 +8,11 @@
 
 #include "base/error.h"
 
-/* The first input device that has such a key, non-blocking; it becomes readable with every key.
- * ERR_NOT_FOUND where there is none. dir: where their nodes are, "/dev/input". */
-int power_key_open(const char *dir, struct error *err);
+#define POWER_KEYS 4
+
+/* How many input devices have such a key, and they: non-blocking, readable with every key. Which of
+ * them the host presses it does not say. dir: where their nodes are, "/dev/input". */
+size_t power_keys_open(const char *dir, int fds[POWER_KEYS]);
 /* Takes what is queued. 1: the key was pressed; 0: it was not; -1: the device is gone. */
 int power_key_pressed(int fd);
 
