@@ -22,6 +22,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define CONSOLE_BYTES (64 << 20)
+
 extern char **environ;
 
 static BOOL make_pair(int type, int fds[2])
@@ -108,7 +110,7 @@ static BOOL make_pair(int type, int fds[2])
 	VZVirtioConsoleDeviceSerialPortConfiguration *port =
 		(id)[[[_machine configuration] serialPorts] firstObject];
 	VZFileHandleSerialPortAttachment *attachment = (id)[port attachment];
-	int fds[2], in = -1, out = -1;
+	int fds[2], in = -1, out = -1, room = CONSOLE_BYTES;
 
 	if (!port)
 		return YES;
@@ -119,6 +121,11 @@ static BOOL make_pair(int type, int fds[2])
 	if ([attachment fileHandleForWriting])
 		out = [self giveCopy:[attachment fileHandleForWriting]];
 	fcntl(fds[0], F_SETFL, O_NONBLOCK);
+	/* Of a console QEMU drops what its socket has no room for, which the framework does not
+	 * (hw/char/virtio-console.c, flush_buf()); a line of 60 bytes takes a kilobyte there. More
+	 * than the default takes root. */
+	if (setsockopt(fds[1], SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room)) < 0)
+		setsockopt(fds[1], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
 	[self option:@"--serial" value:@"%d,%d,%d", [self give:fds[0]], in, out];
 	guest_add_console(self, fds[1]);
 	return YES;
