@@ -7,16 +7,16 @@
 #include "channel/dial.h"
 #include "channel/pump.h"
 
-int stream_dial(const struct workspace *ws, struct error *err)
+int stream_dial(const struct workspace *ws, struct buf *first, struct error *err)
 {
-	return dial_blocking(ws->fd, AGENT_PORT, limit_deadline(LIMIT_DIAL_MS), err);
+	return dial_blocking(ws->fd, AGENT_PORT, first, limit_deadline(LIMIT_DIAL_MS), err);
 }
 
 static int redial(void *data, struct error *err)
 {
 	const struct pause *pause = data;
 
-	return stream_dial(pause->ws, err);
+	return stream_dial(pause->ws, NULL, err);
 }
 
 int stream_run(const struct workspace *ws, struct connection *connection, struct agent_call *call,
@@ -28,7 +28,7 @@ int stream_run(const struct workspace *ws, struct connection *connection, struct
 	struct pump_guest guest = {.dial = redial, .is_paused = pause_look, .data = &pause};
 	int result;
 
-	connection->fd = stream_dial(ws, err);
+	connection->fd = stream_dial(ws, &connection->calls.out, err);
 	if (connection->fd < 0)
 		return -1;
 	if (terminal && terminal->connected)
