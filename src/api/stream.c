@@ -25,7 +25,10 @@ int stream_run(const struct workspace *ws, struct connection *connection, struct
 {
 	const struct microagent_terminal *terminal = call->exec ? call->exec->terminal : NULL;
 	struct pause pause;
-	struct pump_guest guest = {.dial = redial, .is_paused = pause_look, .data = &pause};
+	const struct pump_guest guest = {.dial = redial,
+					 .is_paused = pause_look,
+					 .watch_pauses = pause_watch,
+					 .data = &pause};
 	int result;
 
 	connection->fd = stream_dial(ws, &connection->calls.out, err);
@@ -34,7 +37,6 @@ int stream_run(const struct workspace *ws, struct connection *connection, struct
 	if (terminal && terminal->connected)
 		terminal->connected(terminal->connected_data);
 	pause_begin(&pause, ws, streams);
-	guest.pause_fd = pause.fd;
 	result = pump_run(connection, call, streams, &guest, outcome, err);
 	pause_end(&pause);
 	return result;
