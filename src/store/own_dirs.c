@@ -46,26 +46,29 @@ static bool has_marker(int dirfd, enum own_dir kind)
 	       S_ISREG(st.st_mode) && (st.st_uid == geteuid() || st.st_uid == 0);
 }
 
-/* 1: at is the directory above now; 0: it is the top; -1: it cannot be looked at. */
-static int go_up(int *at)
+/* 1: at is the directory above now, and *st what it is; 0: it is the top; -1: it cannot be looked
+ * at. */
+static int go_up(int *at, struct stat *st)
 {
-	struct stat here, there;
+	struct stat there;
 	autoclose int above = file_open_place(*at, "..", 0);
 
-	if (above < 0 || fstat(*at, &here) < 0 || fstat(above, &there) < 0)
+	if (above < 0 || fstat(above, &there) < 0)
 		return -1;
-	if (here.st_dev == there.st_dev && here.st_ino == there.st_ino)
+	if (st->st_dev == there.st_dev && st->st_ino == there.st_ino)
 		return 0;
 	close(*at);
 	*at = steal_fd(&above);
+	*st = there;
 	return 1;
 }
 
 char *own_dir_above(int dirfd, enum own_dir *kind)
 {
 	autoclose int at = file_open_place(dirfd, ".", 0);
+	struct stat st;
 
-	if (at < 0)
+	if (at < 0 || fstat(at, &st) < 0)
 		return NULL;
 	do {
 		for (size_t i = 0; i < OWN_DIR_COUNT; i++) {
@@ -74,7 +77,7 @@ char *own_dir_above(int dirfd, enum own_dir *kind)
 			*kind = (enum own_dir)i;
 			return spot_path_of(at, NULL);
 		}
-	} while (go_up(&at) > 0);
+	} while (go_up(&at, &st) > 0);
 	return NULL;
 }
 
@@ -236,28 +239,32 @@ int store_check_directory(int fd, const char *path, struct error *err)
 	return st.st_uid == geteuid() ? check_mode(&st, path, err) : refuse_owner(&st, path, err);
 }
 
-/* In a sticky directory only the owner of an entry, its own and root can rename that. */
-static int check_above(int fd, struct error *err)
+static bool is_trusted(const struct stat *st)
 {
-	autofree char *path = spot_path_of(fd, err);
-	struct stat st;
+	return st->st_uid == geteuid() || st->st_uid == 0 || user_is_nameless(st->st_uid);
+}
 
+/* In a sticky directory only the owner of an entry, its own and root can rename that. */
+static int check_above(int fd, const struct stat *st, struct error *err)
+{
+	autofree char *path = NULL;
+
+	if (is_trusted(st) && (st->st_mode & S_ISVTX || !(st->st_mode & (S_IWGRP | S_IWOTH))))
+		return 0;
+	path = spot_path_of(fd, err);
 	if (!path)
 		return -1;
-	if (fstat(fd, &st) < 0)
-		return error_errno(err, errno, "%s", path);
-	if (st.st_uid != geteuid() && st.st_uid != 0 && !user_is_nameless(st.st_uid))
-		return refuse_owner(&st, path, err);
-	return st.st_mode & S_ISVTX ? 0 : check_mode(&st, path, err);
+	return is_trusted(st) ? check_mode(st, path, err) : refuse_owner(st, path, err);
 }
 
 static int check_all_above(int dirfd, const char *path, struct error *err)
 {
 	autoclose int at = file_open_place(dirfd, ".", 0);
-	int status = at < 0 ? -1 : go_up(&at);
+	struct stat st;
+	int status = at < 0 || fstat(at, &st) < 0 ? -1 : go_up(&at, &st);
 
-	for (; status > 0; status = go_up(&at))
-		if (check_above(at, err) < 0)
+	for (; status > 0; status = go_up(&at, &st))
+		if (check_above(at, &st, err) < 0)
 			return error_prefix(err, "%s", path);
 	return status < 0 ? error_errno(err, errno, "above %s", path) : 0;
 }
@@ -267,6 +274,7 @@ static int check_nearest(const char *path, struct error *err)
 {
 	autofree char *dir = strdup(path);
 	autoclose int fd = -1;
+	struct stat st;
 	char *slash;
 
 	if (!dir)
@@ -274,9 +282,9 @@ static int check_nearest(const char *path, struct error *err)
 	while ((fd = file_open_place(AT_FDCWD, dir, 0)) < 0 && errno == ENOENT &&
 	       (slash = strrchr(dir, '/')) != NULL)
 		slash[slash == dir] = '\0';
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%s", dir);
-	if (check_above(fd, err) < 0)
+	if (check_above(fd, &st, err) < 0)
 		return error_prefix(err, "%s", path);
 	return check_all_above(fd, path, err);
 }
