@@ -24,6 +24,9 @@ int stream_run(const struct workspace *ws, struct connection *connection, struct
 	       struct error *err)
 {
 	const struct microagent_terminal *terminal = call->exec ? call->exec->terminal : NULL;
+	/* What goes on without a connection is not asked for before there is one: a dial that fails
+	 * must have begun nothing. */
+	struct buf *first = calls_can_resume(&connection->calls) ? NULL : &connection->calls.out;
 	struct pause pause;
 	const struct pump_guest guest = {.dial = redial,
 					 .is_paused = pause_look,
@@ -31,7 +34,7 @@ int stream_run(const struct workspace *ws, struct connection *connection, struct
 					 .data = &pause};
 	int result;
 
-	connection->fd = stream_dial(ws, &connection->calls.out, err);
+	connection->fd = stream_dial(ws, first, err);
 	if (connection->fd < 0)
 		return -1;
 	if (terminal && terminal->connected)
