@@ -16,5 +16,5 @@ int state_sub_open(const struct microagent *agent, const char *sub, bool create,
 	if (state_dir_open(agent->state_path, create, &parent, err) < 0)
 		return -1;
 	state_dir_close(&parent);
-	return state_dir_open(path, create, out, err);
+	return state_dir_open_part(path, create, out, err);
 }
