@@ -47,7 +47,7 @@ struct answer {
 
 /* Takes the OK line out of the socket, and nothing behind it: 1. 0: more is to come. It is looked
  * at first; a part that came alone is taken too, or it would be seen again and again. */
-static int take_answer(int fd, uint32_t port, struct answer *answer, struct error *err)
+static int dial_take_answer(int fd, uint32_t port, struct answer *answer, struct error *err)
 {
 	char *at = answer->bytes + answer->len;
 	ssize_t n = recv(fd, at, ANSWER_MAX - answer->len, MSG_PEEK | MSG_DONTWAIT);
@@ -110,7 +110,7 @@ static int dial_wait(int fd, uint32_t port, uint64_t deadline_ns, struct error *
 	while (got == 0) {
 		if (fd_wait(fd, POLLIN, deadline_ns, err) < 0)
 			return -1;
-		got = take_answer(fd, port, &answer, err);
+		got = dial_take_answer(fd, port, &answer, err);
 	}
 	return got < 0 ? -1 : 0;
 }
@@ -174,7 +174,7 @@ static void on_dial_answer(struct loop *loop, int fd, uint32_t events, void *dat
 {
 	struct dial *d = data;
 	struct error err = {0};
-	int got = take_answer(fd, d->port, &d->answer, &err);
+	int got = dial_take_answer(fd, d->port, &d->answer, &err);
 
 	(void)loop;
 	(void)events;

@@ -305,7 +305,7 @@ static int wait_ms(uint64_t until_ns, uint64_t now)
 /* What came before the watch is looked for once. */
 static void begin_watch(struct pump *p, uint64_t now)
 {
-	if (now < p->watch_ns)
+	if (!p->guest->watch_pauses || now < p->watch_ns)
 		return;
 	p->watch_ns = UINT64_MAX;
 	p->pause_fd = p->guest->watch_pauses(p->guest->data);
