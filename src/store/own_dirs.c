@@ -46,6 +46,11 @@ static bool has_marker(int dirfd, enum own_dir kind)
 	       S_ISREG(st.st_mode) && (st.st_uid == geteuid() || st.st_uid == 0);
 }
 
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
 /* 1: at is the directory above now, and *st what it is; 0: it is the top; -1: it cannot be looked
  * at. */
 static int go_up(int *at, struct stat *st)
@@ -55,7 +60,7 @@ static int go_up(int *at, struct stat *st)
 
 	if (above < 0 || fstat(above, &there) < 0)
 		return -1;
-	if (st->st_dev == there.st_dev && st->st_ino == there.st_ino)
+	if (is_same(st, &there))
 		return 0;
 	close(*at);
 	*at = steal_fd(&above);
@@ -257,13 +262,15 @@ static int check_above(int fd, const struct stat *st, struct error *err)
 	return is_trusted(st) ? check_mode(st, path, err) : refuse_owner(st, path, err);
 }
 
-static int check_all_above(int dirfd, const char *path, struct error *err)
+/* Up to the top, or to the directory `within`. */
+static int check_all_above(int dirfd, const char *path, int within, struct error *err)
 {
 	autoclose int at = file_open_place(dirfd, ".", 0);
-	struct stat st;
+	struct stat st, end;
+	bool ends = within >= 0 && fstat(within, &end) == 0;
 	int status = at < 0 || fstat(at, &st) < 0 ? -1 : go_up(&at, &st);
 
-	for (; status > 0; status = go_up(&at, &st))
+	for (; status > 0 && !(ends && is_same(&st, &end)); status = go_up(&at, &st))
 		if (check_above(at, &st, err) < 0)
 			return error_prefix(err, "%s", path);
 	return status < 0 ? error_errno(err, errno, "above %s", path) : 0;
@@ -286,7 +293,7 @@ static int check_nearest(const char *path, struct error *err)
 		return error_errno(err, errno, "%s", dir);
 	if (check_above(fd, &st, err) < 0)
 		return error_prefix(err, "%s", path);
-	return check_all_above(fd, path, err);
+	return check_all_above(fd, path, -1, err);
 }
 
 int own_dir_check(int fd, const char *path, enum own_dir kind, struct error *err)
@@ -298,7 +305,7 @@ int own_dir_check(int fd, const char *path, enum own_dir kind, struct error *err
 	return store_check_directory(fd, path, err);
 }
 
-int own_dir_open(const char *path, bool create, enum own_dir kind, struct error *err)
+int own_dir_open(const char *path, bool create, enum own_dir kind, int within, struct error *err)
 {
 	const char *name = own_dir_name(kind);
 	autoclose int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -314,7 +321,7 @@ int own_dir_open(const char *path, bool create, enum own_dir kind, struct error 
 	}
 	if (fd < 0)
 		return error_errno(err, errno, "%s %s", name, path);
-	if (own_dir_check(fd, path, kind, err) < 0 || check_all_above(fd, path, err) < 0)
+	if (own_dir_check(fd, path, kind, err) < 0 || check_all_above(fd, path, within, err) < 0)
 		return error_prefix(err, "%s", name);
 	return steal_fd(&fd);
 }
