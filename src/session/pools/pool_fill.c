@@ -188,8 +188,8 @@ static int try_command(const struct microagent_session *session, const char *con
 }
 
 /* That commands run in it is seen by some that do; which ones an image has is its own business, and
- * that one is not there is the guest's word too. More than one, because the first takes ten times
- * as long as the next where the guest is emulated, and the second twice as long as the third. */
+ * that one is not there is the guest's word too. More than one, because where the guest is emulated
+ * the first takes ten times as long as the next, and that one half as long again as the third. */
 static int try_commands(const struct microagent_session *session, struct error *err)
 {
 	static const char *const list[][4] = {{"true"}, {"sh", "-c", "true"}, {"true"}};
