@@ -55,7 +55,8 @@ HOST_LIBS := -ljansson $(LDLIBS)
 AR_FLAGS := qcs
 else
 HOST_LDFLAGS := -pie -Wl,-z,relro,-z,now,--as-needed $(SANITIZERS)
-HOST_LIBS := -ljansson -lmd
+# In the programs themselves: a library that is loaded costs a short command as long as all that it does.
+HOST_LIBS := -Wl,-Bstatic -ljansson -lmd -Wl,-Bdynamic
 AR_FLAGS := qcsD
 endif
 # The guest's binary is static and runs as PID 1, where no sanitizer runtime can live.

@@ -76,9 +76,10 @@ struct microagent_streams {
 	/* NULL: none. Until the machine of microagent_run() is up, whatever comes is a cancel. */
 	const struct microagent_signals *signals;
 	const struct microagent_sink *sink; /* instead of out and err; NULL: none */
-	/* Called while the command runs: its machine is paused for want of room on a disk, and why;
-	 * NULL: it goes on. NULL: not told. While it is paused nobody in it takes a signal: SIGINT,
-	 * SIGTERM and SIGHUP have the command ended then as by `cancel`, and neither is waited for.
+	/* Called while the command runs, from half a second on: its machine is paused for want of
+	 * room on a disk, and why; NULL: it goes on. NULL: not told. While it is paused nobody in
+	 * it takes a signal: SIGINT, SIGTERM and SIGHUP have the command ended then as by `cancel`,
+	 * and neither is waited for.
 	 */
 	void (*paused)(void *data, const struct error *why);
 	void *paused_data;

@@ -96,16 +96,13 @@ static bool may_still_run(const struct microagent_guest *guest, const struct err
 
 /* Until something in the directory has changed (a state, a socket), or it is time to look again:
  * that the agent has come back up no file tells. */
-static int wait_for_change(int watch, uint64_t deadline_ns)
+static void wait_for_change(int watch, uint64_t deadline_ns)
 {
-	uint64_t now = clock_mono_ns(), again = now + limit_get(LIMIT_ACCEPT_AGAIN_MS) * NS_PER_MS;
+	uint64_t again = limit_deadline(LIMIT_ACCEPT_AGAIN_MS);
 	struct error ignored;
 
-	if (now >= deadline_ns)
-		return -1;
 	fd_wait(watch, POLLIN, again < deadline_ns ? again : deadline_ns, &ignored);
 	(void)dir_watch_take(watch, NULL, NULL);
-	return 0;
 }
 
 static int wait_for_guest(struct microagent_guest *guest, uint32_t timeout_ms, struct error *err)
@@ -113,15 +110,18 @@ static int wait_for_guest(struct microagent_guest *guest, uint32_t timeout_ms, s
 	uint64_t deadline_ns = deadline_of(timeout_ms);
 	/* Looking once takes as long as it takes to reach a guest. */
 	uint64_t once_ns = deadline_of((uint32_t)limit_get(LIMIT_DIAL_MS));
-	autowatch int watch = watch_directory(&guest->existing.ws, err);
+	autowatch int watch = -1;
 	struct error why = {0};
 
-	if (watch < 0)
-		return -1;
 	while (try_once(guest, timeout_ms ? deadline_ns : once_ns, &why) < 0) {
-		if (may_still_run(guest, &why) && wait_for_change(watch, deadline_ns) == 0)
-			continue;
-		return error_copy(err, &why);
+		if (clock_mono_ns() >= deadline_ns || !may_still_run(guest, &why))
+			return error_copy(err, &why);
+		/* What changed before there was a watch the next try sees. Whom the first one finds
+		 * needs none, and to end it may take the kernel longer than the try. */
+		if (watch >= 0)
+			wait_for_change(watch, deadline_ns);
+		else if ((watch = watch_directory(&guest->existing.ws, err)) < 0)
+			return -1;
 	}
 	return 0;
 }

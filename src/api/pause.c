@@ -12,19 +12,20 @@
 #include "base/platform/dir_watch.h"
 
 /* Where no more watches are to be had the pause is not told, but found when a signal comes. */
-static int pause_watch(const struct workspace *ws)
+int pause_watch(void *data)
 {
+	struct pause *pause = data;
 	autowatch int fd = dir_watch_open();
 
-	if (fd < 0 || dir_watch_add(fd, ws->fd, ".", DIR_WATCH_MOVED_IN) < 0)
-		return -1;
-	return steal_fd(&fd);
+	if (fd >= 0 && dir_watch_add(fd, pause->ws->fd, ".", DIR_WATCH_MOVED_IN) >= 0)
+		pause->fd = steal_fd(&fd);
+	return pause->fd;
 }
 
 void pause_begin(struct pause *pause, const struct workspace *ws,
 		 const struct microagent_streams *streams)
 {
-	*pause = (struct pause){.ws = ws, .streams = streams, .fd = pause_watch(ws)};
+	*pause = (struct pause){.ws = ws, .streams = streams, .fd = -1};
 }
 
 void pause_end(struct pause *pause)

@@ -8,7 +8,7 @@
 struct pause {
 	const struct workspace *ws;
 	const struct microagent_streams *streams;
-	int fd;	 /* readable: there may be a new event; -1: it cannot be watched for */
+	int fd;	 /* readable: there may be a new event; -1: it is not watched for */
 	bool is; /* as it was told last */
 };
 
@@ -16,7 +16,9 @@ struct pause {
 void pause_begin(struct pause *pause, const struct workspace *ws,
 		 const struct microagent_streams *streams);
 void pause_end(struct pause *pause);
-/* data is the struct pause: as pump_guest.is_paused. Tells the streams' owner of a change. */
+/* data is the struct pause: as pump_guest.is_paused, which tells the streams' owner of a change,
+ * and as pump_guest.watch_pauses. */
 bool pause_look(void *data);
+int pause_watch(void *data);
 
 #endif

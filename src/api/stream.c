@@ -7,16 +7,16 @@
 #include "channel/dial.h"
 #include "channel/pump.h"
 
-int stream_dial(const struct workspace *ws, struct error *err)
+int stream_dial(const struct workspace *ws, struct buf *first, struct error *err)
 {
-	return dial_blocking(ws->fd, AGENT_PORT, limit_deadline(LIMIT_DIAL_MS), err);
+	return dial_blocking(ws->fd, AGENT_PORT, first, limit_deadline(LIMIT_DIAL_MS), err);
 }
 
 static int redial(void *data, struct error *err)
 {
 	const struct pause *pause = data;
 
-	return stream_dial(pause->ws, err);
+	return stream_dial(pause->ws, NULL, err);
 }
 
 int stream_run(const struct workspace *ws, struct connection *connection, struct agent_call *call,
@@ -24,17 +24,22 @@ int stream_run(const struct workspace *ws, struct connection *connection, struct
 	       struct error *err)
 {
 	const struct microagent_terminal *terminal = call->exec ? call->exec->terminal : NULL;
+	/* What goes on without a connection is not asked for before there is one: a dial that fails
+	 * must have begun nothing. */
+	struct buf *first = calls_can_resume(&connection->calls) ? NULL : &connection->calls.out;
 	struct pause pause;
-	struct pump_guest guest = {.dial = redial, .is_paused = pause_look, .data = &pause};
+	const struct pump_guest guest = {.dial = redial,
+					 .is_paused = pause_look,
+					 .watch_pauses = pause_watch,
+					 .data = &pause};
 	int result;
 
-	connection->fd = stream_dial(ws, err);
+	connection->fd = stream_dial(ws, first, err);
 	if (connection->fd < 0)
 		return -1;
 	if (terminal && terminal->connected)
 		terminal->connected(terminal->connected_data);
 	pause_begin(&pause, ws, streams);
-	guest.pause_fd = pause.fd;
 	result = pump_run(connection, call, streams, &guest, outcome, err);
 	pause_end(&pause);
 	return result;

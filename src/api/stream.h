@@ -6,8 +6,8 @@
 #include "api/api.h"
 #include "channel/connection.h"
 
-/* A connected socket to the agent of the guest of ws, or -1. */
-int stream_dial(const struct workspace *ws, struct error *err);
+/* A connected socket to the agent of the guest of ws, or -1; `first` as of dial_blocking(). */
+int stream_dial(const struct workspace *ws, struct buf *first, struct error *err);
 /* Runs a command and moves bytes until its end. */
 int stream_exec(const struct workspace *ws, const struct microagent_exec *exec,
 		const struct microagent_streams *streams, struct microagent_outcome *outcome,

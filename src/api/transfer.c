@@ -27,15 +27,22 @@
 
 /* --- a connection of the helper's own -------------------------------------------------------- */
 
-static int send_request(int fd, const struct transfer *transfer, const char *const *command,
-			struct error *err)
+/* Connected, and the agent is asked for the helper. */
+static int ask_for_helper(const struct transfer *transfer, const char *const *command,
+			  struct error *err)
 {
 	const struct microagent_exec exec = {.command = command, .user = transfer->user};
 	autobuf struct buf out = BUF_INIT(0);
+	autoclose int fd = -1;
 
 	if (agent_message_exec(&out, 1, &exec, AGENT_INPUT_WHOLE, NULL, err) < 0)
 		return -1;
-	return fd_write_all(fd, buf_bytes(&out), out.len, err);
+	fd = stream_dial(transfer->ws, &out, err);
+	if (fd < 0) {
+		(void)explain_paused(transfer->ws, err);
+		return -1;
+	}
+	return fd_write_all(fd, buf_bytes(&out), out.len, err) < 0 ? -1 : steal_fd(&fd);
 }
 
 /* Its first message, of which `in` has the first byte. */
@@ -86,14 +93,10 @@ static int call_helper(const struct transfer *transfer, const char *const *comma
 		       struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_FILES_MS);
-	autoclose int fd = stream_dial(transfer->ws, err);
+	autoclose int fd = ask_for_helper(transfer, command, err);
 	uint8_t first;
 
-	if (fd < 0) {
-		(void)explain_paused(transfer->ws, err);
-		return -1;
-	}
-	if (send_request(fd, transfer, command, err) < 0)
+	if (fd < 0)
 		return -1;
 	if (fd_wait(fd, POLLIN, deadline, err) < 0)
 		return explain_paused(transfer->ws, err) < 0

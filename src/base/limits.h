@@ -109,6 +109,8 @@
 	  "word of a run's machine after its connection broke, before the kill")                   \
 	X(AGENT_ANSWER_MS, 60000, "ms", "the guest agent's word that a command has begun")         \
 	X(EXEC_LATE_MS, 15000, "ms", "its word that a command has ended, after its timeout")       \
+	X(PAUSE_WATCH_MS, 500, "ms",                                                               \
+	  "how long a command has gone on when pauses of its machine begin to be told")            \
 	X(REDIALS, 12, "dials",                                                                    \
 	  "in a row for a resumable exec whose connection broke, without anything new")            \
 	X(REDIAL_MS, 20, "ms", "between two of these, and as much more each time")                 \

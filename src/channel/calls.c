@@ -40,14 +40,7 @@ void calls_free(struct calls *calls)
 {
 	buf_free(&calls->in);
 	buf_free(&calls->out);
-	buf_free(&calls->held);
 	resumption_free(&calls->resumption);
-}
-
-/* Not before the dial is answered: until then the other end is no agent. */
-static struct buf *calls_queue(struct calls *calls)
-{
-	return calls->reached ? &calls->out : &calls->held;
 }
 
 static struct calls_slot *slot_of(struct calls *calls, uint64_t number)
@@ -63,7 +56,7 @@ static int queue_resumable(struct calls *calls, uint64_t number, const struct mi
 	if (resumption_begin(r, number, err) < 0 ||
 	    agent_message_exec(&r->opening, number, exec, input, r->exec, err) < 0)
 		return -1;
-	return buf_append(calls_queue(calls), buf_bytes(&r->opening), r->opening.len, err);
+	return buf_append(&calls->out, buf_bytes(&r->opening), r->opening.len, err);
 }
 
 /* exec NULL: the workload. */
@@ -80,11 +73,11 @@ static int queue_request(struct calls *calls, struct agent_call *call,
 	while (slot_of(calls, number)->number)
 		number++;
 	if (!exec)
-		status = agent_message_workload(calls_queue(calls), number, err);
+		status = agent_message_workload(&calls->out, number, err);
 	else if (exec->resume_seconds)
 		status = queue_resumable(calls, number, exec, input, err);
 	else
-		status = agent_message_exec(calls_queue(calls), number, exec, input, NULL, err);
+		status = agent_message_exec(&calls->out, number, exec, input, NULL, err);
 	if (status < 0)
 		return -1;
 	*slot_of(calls, number) = (struct calls_slot){.number = number, .call = call};
@@ -111,11 +104,10 @@ int calls_begin_workload(struct calls *calls, struct agent_call *call, struct er
 size_t calls_stdin_room(const struct calls *calls, const struct agent_call *call)
 {
 	const struct stdin_window_sender *window = &calls->slots[call->number % CALLS_MAX].window;
-	size_t queued = calls->out.len + calls->held.len;
 	size_t room = calls->resumption.on ? resumption_room(&calls->resumption)
 					   : stdin_window_room(window);
 
-	if (queued >= STDIN_QUEUE && (window->none || window->sent > window->taken))
+	if (calls->out.len >= STDIN_QUEUE && (window->none || window->sent > window->taken))
 		return 0;
 	return room < AGENT_STDIN_CHUNK ? room : AGENT_STDIN_CHUNK;
 }
@@ -126,7 +118,7 @@ int calls_stdin(struct calls *calls, const struct agent_call *call, const void *
 	struct resumption *r = &calls->resumption;
 
 	if ((r->on && buf_append(&r->kept, bytes, len, err) < 0) ||
-	    agent_message_stdin(calls_queue(calls), call->number, bytes, len, err) < 0)
+	    agent_message_stdin(&calls->out, call->number, bytes, len, err) < 0)
 		return -1;
 	slot_of(calls, call->number)->window.sent += len;
 	return 0;
@@ -135,23 +127,23 @@ int calls_stdin(struct calls *calls, const struct agent_call *call, const void *
 int calls_stdin_close(struct calls *calls, const struct agent_call *call, struct error *err)
 {
 	calls->resumption.stdin_closed = true;
-	return agent_message_event(calls_queue(calls), call->number, "stdin-close", err);
+	return agent_message_event(&calls->out, call->number, "stdin-close", err);
 }
 
 int calls_signal(struct calls *calls, const struct agent_call *call, int signal, struct error *err)
 {
-	return agent_message_signal(calls_queue(calls), call->number, signal, err);
+	return agent_message_signal(&calls->out, call->number, signal, err);
 }
 
 int calls_resize(struct calls *calls, const struct agent_call *call, struct error *err)
 {
-	return agent_message_resize(calls_queue(calls), call->number, call->exec->terminal, err);
+	return agent_message_resize(&calls->out, call->number, call->exec->terminal, err);
 }
 
 int calls_cancel(struct calls *calls, const struct agent_call *call, struct error *err)
 {
 	calls->resumption.cancelled = true;
-	return agent_message_event(calls_queue(calls), call->number, "cancel", err);
+	return agent_message_event(&calls->out, call->number, "cancel", err);
 }
 
 void calls_abandon(struct calls *calls, struct agent_call *call)
@@ -211,9 +203,6 @@ static int take_dial(struct calls *calls, struct error *err)
 
 	if (len <= 0)
 		return len;
-	if (buf_append(&calls->out, buf_bytes(&calls->held), calls->held.len, err) < 0)
-		return -1;
-	buf_free(&calls->held);
 	buf_consume(&calls->in, (size_t)len);
 	calls->reached = true;
 	return 1;

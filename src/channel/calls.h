@@ -54,10 +54,9 @@ struct call_item {
 };
 
 struct calls {
-	struct buf in;	 /* received and not yet taken */
-	struct buf out;	 /* to be sent */
-	struct buf held; /* to be sent once the guest has been reached */
-	bool reached;	 /* the other end is the agent */
+	struct buf in;	/* received and not yet taken */
+	struct buf out; /* to be sent */
+	bool reached;	/* the other end is the agent */
 	struct calls_slot slots[CALLS_MAX];
 	size_t count;
 	uint64_t next;
@@ -70,7 +69,8 @@ struct calls {
 
 /* On a connection that reaches the agent already. */
 void calls_init(struct calls *calls);
-/* On one to vsock.sock: queues the dial to the agent's port. */
+/* On one to vsock.sock: queues the dial to the agent's port. Requests may follow at once; the guest
+ * gets them when it has accepted. */
 int calls_init_dial(struct calls *calls, struct error *err);
 void calls_free(struct calls *calls);
 

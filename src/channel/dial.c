@@ -40,75 +40,93 @@ static int dial_refused(uint32_t port, struct error *err)
 			 port);
 }
 
+struct answer {
+	char bytes[ANSWER_MAX];
+	size_t len; /* of what has come of the line so far */
+};
+
+/* Takes the OK line out of the socket, and nothing behind it: 1. 0: more is to come. It is looked
+ * at first; a part that came alone is taken too, or it would be seen again and again. */
+static int dial_take_answer(int fd, uint32_t port, struct answer *answer, struct error *err)
+{
+	char *at = answer->bytes + answer->len;
+	ssize_t n = recv(fd, at, ANSWER_MAX - answer->len, MSG_PEEK | MSG_DONTWAIT);
+	int line;
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	/* Whoever closes with our bytes unread resets. */
+	if (n == 0 || (n < 0 && errno == ECONNRESET))
+		return dial_refused(port, err);
+	if (n < 0)
+		return error_errno(err, errno, "vsock.sock");
+	line = dial_answer(answer->bytes, answer->len + (size_t)n, err);
+	if (line < 0)
+		return -1;
+	if (line > 0)
+		n = line - (ssize_t)answer->len;
+	/* All of it is there. */
+	if (recv(fd, at, (size_t)n, MSG_DONTWAIT) != n)
+		return error_set(err, ERR_IO, "vsock.sock let go of its answer");
+	answer->len += (size_t)n;
+	return line > 0;
+}
+
 /* --- by who waits ---------------------------------------------------------------------------- */
 
-static int dial_send_line(int fd, const char *line, size_t len, uint64_t deadline_ns,
-			  struct error *err)
+/* The line whole, and behind it in the same write as much of `first` as is taken. */
+static int dial_send(int fd, uint32_t port, struct buf *first, uint64_t deadline_ns,
+		     struct error *err)
 {
-	while (len > 0) {
-		ssize_t n = send(fd, line, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	autobuf struct buf out = BUF_INIT(0);
+	size_t line, sent = 0;
 
-		if (n >= 0) {
-			line += n;
-			len -= (size_t)n;
-		} else if (errno == EAGAIN) {
-			if (fd_wait(fd, POLLOUT, deadline_ns, err) < 0)
-				return -1;
-		} else if (errno != EINTR) {
+	if (dial_request(&out, port, err) < 0)
+		return -1;
+	line = out.len;
+	if (first && buf_append(&out, buf_bytes(first), first->len, err) < 0)
+		return -1;
+	while (sent < line) {
+		ssize_t n = send(fd, buf_bytes(&out) + sent, out.len - sent,
+				 MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n >= 0)
+			sent += (size_t)n;
+		else if (errno == EAGAIN && fd_wait(fd, POLLOUT, deadline_ns, err) < 0)
+			return -1;
+		else if (errno != EAGAIN && errno != EINTR)
 			return error_errno(err, errno, "vsock.sock");
-		}
 	}
+	if (first)
+		buf_consume(first, sent - line);
 	return 0;
 }
 
-/* One byte at a time: what follows the line belongs to the caller's stream. 1 byte read, 0 end. */
-static int receive_byte(int fd, char *byte, uint64_t deadline_ns, struct error *err)
+static int dial_wait(int fd, uint32_t port, uint64_t deadline_ns, struct error *err)
 {
-	for (;;) {
-		ssize_t n = recv(fd, byte, 1, MSG_DONTWAIT);
+	struct answer answer = {.len = 0};
+	int got = 0;
 
-		if (n >= 0)
-			return (int)n;
-		if (errno == ECONNRESET)
-			return 0;
-		if (errno == EAGAIN) {
-			if (fd_wait(fd, POLLIN, deadline_ns, err) < 0)
-				return -1;
-		} else if (errno != EINTR) {
-			return error_errno(err, errno, "vsock.sock");
-		}
+	while (got == 0) {
+		if (fd_wait(fd, POLLIN, deadline_ns, err) < 0)
+			return -1;
+		got = dial_take_answer(fd, port, &answer, err);
 	}
+	return got < 0 ? -1 : 0;
 }
 
-static int receive_answer(int fd, uint32_t port, uint64_t deadline_ns, struct error *err)
-{
-	char line[ANSWER_MAX];
-	int len = 0;
-
-	for (size_t at = 0; len == 0; at++) {
-		int got = receive_byte(fd, &line[at], deadline_ns, err);
-
-		if (got <= 0)
-			return got < 0 ? -1 : dial_refused(port, err);
-		len = dial_answer(line, at + 1, err);
-	}
-	return len < 0 ? -1 : 0;
-}
-
-int dial_blocking(int dirfd, uint32_t port, uint64_t deadline_ns, struct error *err)
+int dial_blocking(int dirfd, uint32_t port, struct buf *first, uint64_t deadline_ns,
+		  struct error *err)
 {
 	autoclose int fd = sock_connect_at(dirfd, "vsock.sock", err);
-	autobuf struct buf line = BUF_INIT(ANSWER_MAX);
 
 	if (fd < 0) {
 		if (err && (err->errnum == ECONNREFUSED || err->errnum == EAGAIN))
 			err->code = ERR_UNAVAILABLE;
 		return -1;
 	}
-	if (dial_request(&line, port, err) < 0)
-		return -1;
-	if (dial_send_line(fd, buf_string(&line), line.len, deadline_ns, err) < 0 ||
-	    receive_answer(fd, port, deadline_ns, err) < 0)
+	if (dial_send(fd, port, first, deadline_ns, err) < 0 ||
+	    dial_wait(fd, port, deadline_ns, err) < 0)
 		return error_prefix(err, "cannot reach the guest");
 	return steal_fd(&fd);
 }
@@ -120,6 +138,7 @@ struct dial {
 	int dirfd, fd;
 	uint32_t port;
 	uint64_t deadline_ns;
+	struct answer answer;
 	struct loop_watch *watch;
 	struct loop_watch *timer; /* when to try again to get into the backlog, or to give up */
 	reached_fn *done;
@@ -151,25 +170,16 @@ static void dial_finish(struct dial *d, const struct error *why)
 	done(data, fd, why);
 }
 
-/* The line alone is taken. */
 static void on_dial_answer(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct dial *d = data;
-	char line[ANSWER_MAX];
-	ssize_t n = recv(fd, line, sizeof(line), MSG_PEEK | MSG_DONTWAIT);
 	struct error err = {0};
-	int len;
+	int got = dial_take_answer(fd, d->port, &d->answer, &err);
 
 	(void)loop;
 	(void)events;
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	len = n > 0 ? dial_answer(line, (size_t)n, &err) : dial_refused(d->port, &err);
-	if (len < 0)
-		dial_finish(d, &err);
-	/* vsockd sends the line in one piece; a part of it would be seen again and again. */
-	else if (len > 0 && recv(fd, line, (size_t)len, MSG_DONTWAIT) > 0)
-		dial_finish(d, NULL);
+	if (got != 0)
+		dial_finish(d, got < 0 ? &err : NULL);
 }
 
 static void on_dial_late(struct loop *loop, void *data)

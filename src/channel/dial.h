@@ -15,9 +15,13 @@
 #include "base/connecting.h"
 #include "base/error.h"
 
-/* A connected blocking stream to guest port, through <dirfd>/vsock.sock. ERR_NOT_FOUND without the
- * socket, ERR_UNAVAILABLE when nothing listens on it or the guest refuses, ERR_TIMEOUT. */
-int dial_blocking(int dirfd, uint32_t port, uint64_t deadline_ns, struct error *err);
+/* A connected blocking stream to guest port, through <dirfd>/vsock.sock. What the guest is to hear
+ * first goes with the CONNECT, in one write, and is taken out of `first` (NULL: nothing) as far as
+ * the socket took it; the guest gets it once it has accepted, and never where it refuses.
+ * ERR_NOT_FOUND without the socket, ERR_UNAVAILABLE when nothing listens on it or the guest
+ * refuses, ERR_TIMEOUT. */
+int dial_blocking(int dirfd, uint32_t port, struct buf *first, uint64_t deadline_ns,
+		  struct error *err);
 
 struct dial;
 /* The same on a loop; dirfd must stay open. Where there is a broker that makes the connection. */

@@ -52,6 +52,8 @@ struct pump {
 	bool done;	/* `end` is known */
 	enum microagent_end end;
 	uint64_t deadline_ns; /* of a cancelled command; UINT64_MAX: none */
+	uint64_t watch_ns;    /* when pauses begin to be watched for; UINT64_MAX: not any more */
+	int pause_fd;	      /* by which they are; -1 */
 	bool was_started;
 	uint64_t patience_ms;
 	uint64_t overdue_ns; /* when the agent must have said start, then exit; the same */
@@ -255,7 +257,7 @@ static void set_slots(const struct pump *p, struct pollfd slots[SLOT_COUNT])
 	slots[SLOT_SIGNALS] = (struct pollfd){.fd = signals ? signals->fd : -1, .events = POLLIN};
 	slots[SLOT_RESIZED] = (struct pollfd){
 		.fd = p->terminal && started ? p->terminal->resized : -1, .events = POLLIN};
-	slots[SLOT_PAUSE] = (struct pollfd){.fd = p->guest->pause_fd, .events = POLLIN};
+	slots[SLOT_PAUSE] = (struct pollfd){.fd = p->pause_fd, .events = POLLIN};
 }
 
 /* Of the command, as the guest was told; 0: none. */
@@ -300,6 +302,16 @@ static int wait_ms(uint64_t until_ns, uint64_t now)
 	return left < INT_MAX ? (int)left : INT_MAX;
 }
 
+/* What came before the watch is looked for once. */
+static void begin_watch(struct pump *p, uint64_t now)
+{
+	if (!p->guest->watch_pauses || now < p->watch_ns)
+		return;
+	p->watch_ns = UINT64_MAX;
+	p->pause_fd = p->guest->watch_pauses(p->guest->data);
+	(void)pump_is_paused(p);
+}
+
 /* Waits until something can be done, at most until a deadline. */
 static int wait_slots(struct pump *p, struct pollfd slots[SLOT_COUNT], struct error *err)
 {
@@ -307,6 +319,9 @@ static int wait_slots(struct pump *p, struct pollfd slots[SLOT_COUNT], struct er
 	int most_ms = -1;
 
 	set_overdue(p, now);
+	begin_watch(p, now);
+	if (p->watch_ns < until)
+		until = p->watch_ns;
 	if (!p->has_item && p->overdue_ns < until)
 		until = p->overdue_ns;
 	if (!p->has_item && now >= p->overdue_ns && !p->cancelled)
@@ -379,6 +394,8 @@ int pump_run(struct connection *connection, struct agent_call *call,
 		.guest = guest,
 		.in_open = streams->in >= 0,
 		.deadline_ns = UINT64_MAX,
+		.watch_ns = guest->watch_pauses ? limit_deadline(LIMIT_PAUSE_WATCH_MS) : UINT64_MAX,
+		.pause_fd = -1,
 	};
 	int result = 0;
 

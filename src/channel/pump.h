@@ -13,10 +13,12 @@
 struct pump_guest {
 	/* Makes the connection of a resumable exec that broke anew: a connected socket, or -1. */
 	int (*dial)(void *data, struct error *err);
-	/* Whether it stands still, so that nobody in it answers. Takes what is readable at
-	 * pause_fd, where it may be otherwise now; -1: that is not told. */
+	/* Whether it stands still, so that nobody in it answers. */
 	bool (*is_paused)(void *data);
-	int pause_fd;
+	/* Called once, and only for what goes on for LIMIT_PAUSE_WATCH_MS, since to end a watch may
+	 * take the kernel longer than a short command: a descriptor that is readable when is_paused
+	 * may say otherwise, and which that takes; -1: that is not told. */
+	int (*watch_pauses)(void *data);
 	void *data;
 };
 

@@ -210,11 +210,10 @@ static void stop_early(struct shared_connection *shared, struct waiter *w, bool 
 		return;
 	*why = true;
 	w->stopping = true;
-	/* Nothing runs where nobody was asked. */
+	/* A guest that has not even accepted the connection confirms nothing; the cancel stands
+	 * behind the request, should it yet. */
 	w->given_up = w->request->hasty || !shared->connection.calls.reached;
 	w->deadline_ns = limit_deadline(LIMIT_CANCEL_MS);
-	if (w->given_up)
-		return;
 	if (calls_cancel(&shared->connection.calls, &w->call, &err) < 0)
 		shared_break(shared, &err);
 }

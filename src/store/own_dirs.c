@@ -46,26 +46,34 @@ static bool has_marker(int dirfd, enum own_dir kind)
 	       S_ISREG(st.st_mode) && (st.st_uid == geteuid() || st.st_uid == 0);
 }
 
-/* 1: at is the directory above now; 0: it is the top; -1: it cannot be looked at. */
-static int go_up(int *at)
+static bool is_same(const struct stat *a, const struct stat *b)
 {
-	struct stat here, there;
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* 1: at is the directory above now, and *st what it is; 0: it is the top; -1: it cannot be looked
+ * at. */
+static int go_up(int *at, struct stat *st)
+{
+	struct stat there;
 	autoclose int above = file_open_place(*at, "..", 0);
 
-	if (above < 0 || fstat(*at, &here) < 0 || fstat(above, &there) < 0)
+	if (above < 0 || fstat(above, &there) < 0)
 		return -1;
-	if (here.st_dev == there.st_dev && here.st_ino == there.st_ino)
+	if (is_same(st, &there))
 		return 0;
 	close(*at);
 	*at = steal_fd(&above);
+	*st = there;
 	return 1;
 }
 
 char *own_dir_above(int dirfd, enum own_dir *kind)
 {
 	autoclose int at = file_open_place(dirfd, ".", 0);
+	struct stat st;
 
-	if (at < 0)
+	if (at < 0 || fstat(at, &st) < 0)
 		return NULL;
 	do {
 		for (size_t i = 0; i < OWN_DIR_COUNT; i++) {
@@ -74,7 +82,7 @@ char *own_dir_above(int dirfd, enum own_dir *kind)
 			*kind = (enum own_dir)i;
 			return spot_path_of(at, NULL);
 		}
-	} while (go_up(&at) > 0);
+	} while (go_up(&at, &st) > 0);
 	return NULL;
 }
 
@@ -236,28 +244,34 @@ int store_check_directory(int fd, const char *path, struct error *err)
 	return st.st_uid == geteuid() ? check_mode(&st, path, err) : refuse_owner(&st, path, err);
 }
 
-/* In a sticky directory only the owner of an entry, its own and root can rename that. */
-static int check_above(int fd, struct error *err)
+static bool is_trusted(const struct stat *st)
 {
-	autofree char *path = spot_path_of(fd, err);
-	struct stat st;
-
-	if (!path)
-		return -1;
-	if (fstat(fd, &st) < 0)
-		return error_errno(err, errno, "%s", path);
-	if (st.st_uid != geteuid() && st.st_uid != 0 && !user_is_nameless(st.st_uid))
-		return refuse_owner(&st, path, err);
-	return st.st_mode & S_ISVTX ? 0 : check_mode(&st, path, err);
+	return st->st_uid == geteuid() || st->st_uid == 0 || user_is_nameless(st->st_uid);
 }
 
-static int check_all_above(int dirfd, const char *path, struct error *err)
+/* In a sticky directory only the owner of an entry, its own and root can rename that. */
+static int check_above(int fd, const struct stat *st, struct error *err)
+{
+	autofree char *path = NULL;
+
+	if (is_trusted(st) && (st->st_mode & S_ISVTX || !(st->st_mode & (S_IWGRP | S_IWOTH))))
+		return 0;
+	path = spot_path_of(fd, err);
+	if (!path)
+		return -1;
+	return is_trusted(st) ? check_mode(st, path, err) : refuse_owner(st, path, err);
+}
+
+/* Up to the top, or to the directory `within`. */
+static int check_all_above(int dirfd, const char *path, int within, struct error *err)
 {
 	autoclose int at = file_open_place(dirfd, ".", 0);
-	int status = at < 0 ? -1 : go_up(&at);
+	struct stat st, end;
+	bool ends = within >= 0 && fstat(within, &end) == 0;
+	int status = at < 0 || fstat(at, &st) < 0 ? -1 : go_up(&at, &st);
 
-	for (; status > 0; status = go_up(&at))
-		if (check_above(at, err) < 0)
+	for (; status > 0 && !(ends && is_same(&st, &end)); status = go_up(&at, &st))
+		if (check_above(at, &st, err) < 0)
 			return error_prefix(err, "%s", path);
 	return status < 0 ? error_errno(err, errno, "above %s", path) : 0;
 }
@@ -267,6 +281,7 @@ static int check_nearest(const char *path, struct error *err)
 {
 	autofree char *dir = strdup(path);
 	autoclose int fd = -1;
+	struct stat st;
 	char *slash;
 
 	if (!dir)
@@ -274,11 +289,11 @@ static int check_nearest(const char *path, struct error *err)
 	while ((fd = file_open_place(AT_FDCWD, dir, 0)) < 0 && errno == ENOENT &&
 	       (slash = strrchr(dir, '/')) != NULL)
 		slash[slash == dir] = '\0';
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%s", dir);
-	if (check_above(fd, err) < 0)
+	if (check_above(fd, &st, err) < 0)
 		return error_prefix(err, "%s", path);
-	return check_all_above(fd, path, err);
+	return check_all_above(fd, path, -1, err);
 }
 
 int own_dir_check(int fd, const char *path, enum own_dir kind, struct error *err)
@@ -290,7 +305,7 @@ int own_dir_check(int fd, const char *path, enum own_dir kind, struct error *err
 	return store_check_directory(fd, path, err);
 }
 
-int own_dir_open(const char *path, bool create, enum own_dir kind, struct error *err)
+int own_dir_open(const char *path, bool create, enum own_dir kind, int within, struct error *err)
 {
 	const char *name = own_dir_name(kind);
 	autoclose int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -306,7 +321,7 @@ int own_dir_open(const char *path, bool create, enum own_dir kind, struct error 
 	}
 	if (fd < 0)
 		return error_errno(err, errno, "%s %s", name, path);
-	if (own_dir_check(fd, path, kind, err) < 0 || check_all_above(fd, path, err) < 0)
+	if (own_dir_check(fd, path, kind, err) < 0 || check_all_above(fd, path, within, err) < 0)
 		return error_prefix(err, "%s", name);
 	return steal_fd(&fd);
 }

@@ -20,14 +20,15 @@ bool runtime_id_is_reserved(const char *id)
 	return runtime_id_taken(id);
 }
 
-int state_dir_open_part(const char *path, bool create, struct state_dir *out, struct error *err)
+int state_dir_open_part(const char *path, bool create, const struct state_dir *within,
+			struct state_dir *out, struct error *err)
 {
 	autofree char *absolute = path_absolute(path, err);
 	autoclose int fd = -1;
 
 	if (!absolute)
 		return -1;
-	fd = own_dir_open(absolute, create, OWN_STATE, err);
+	fd = own_dir_open(absolute, create, OWN_STATE, within ? within->fd : -1, err);
 	if (fd < 0)
 		return -1;
 	out->fd = steal_fd(&fd);
@@ -37,7 +38,7 @@ int state_dir_open_part(const char *path, bool create, struct state_dir *out, st
 
 int state_dir_open(const char *path, bool create, struct state_dir *out, struct error *err)
 {
-	if (state_dir_open_part(path, create, out, err) < 0)
+	if (state_dir_open_part(path, create, NULL, out, err) < 0)
 		return -1;
 	own_dir_note(out->fd, OWN_STATE);
 	return 0;

@@ -25,7 +25,9 @@ struct state_dir {
  */
 int state_dir_open(const char *path, bool create, struct state_dir *out, struct error *err);
 /* The same for a directory in one, which guests are kept out of with that (own_dirs.h). */
-int state_dir_open_part(const char *path, bool create, struct state_dir *out, struct error *err);
+/* within: that one, if it is open; NULL. */
+int state_dir_open_part(const char *path, bool create, const struct state_dir *within,
+			struct state_dir *out, struct error *err);
 void state_dir_close(struct state_dir *dir);
 /* The directory --state-dir, else $MICROAGENT_STATE_DIR, else ~/.microagent; malloc'd, absolute. */
 char *state_dir_default(const char *option, struct error *err);

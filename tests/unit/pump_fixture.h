@@ -29,6 +29,7 @@ struct rig {
 	int in[2], out[2], err[2], cancel[2];
 	const struct microagent_signals *signals;
 	const struct microagent_sink *sink;
+	struct pump_guest known; /* of the guest */
 	struct microagent_exec exec;
 	struct connection connection;
 	struct agent_call call;
@@ -121,10 +122,10 @@ static inline int rig_run(struct rig *rig)
 						   .cancel = rig->cancel[0],
 						   .signals = rig->signals,
 						   .sink = rig->sink};
-	const struct pump_guest guest = {.pause_fd = -1};
 
 	rig->exec.terminal = rig->terminal;
-	return pump_run(&rig->connection, &rig->call, &streams, &guest, &rig->outcome, &rig->error);
+	return pump_run(&rig->connection, &rig->call, &streams, &rig->known, &rig->outcome,
+			&rig->error);
 }
 
 static inline void *run_pump(void *data)

@@ -42,24 +42,50 @@ static int take_all(struct calls *calls, struct error *err)
 	return got;
 }
 
-static void test_nothing_is_sent_before_the_dial_is_answered(void **state)
+static void test_requests_go_with_the_dial(void **state)
 {
+	static const char line[] = "CONNECT 2222\n";
 	struct agent_call call = {0};
-	struct call_item item;
+	autobuf struct buf request = BUF_INIT(0);
 	struct calls calls;
 
 	(void)state;
+	assert_int_equal(agent_message_exec(&request, 1, &exec, AGENT_INPUT_STDIN, NULL, NULL), 0);
 	assert_int_equal(calls_init_dial(&calls, NULL), 0);
 	assert_int_equal(calls_begin(&calls, &call, &exec, AGENT_INPUT_STDIN, NULL), 0);
-	assert_string_equal(buf_string(&calls.out), "CONNECT 2222\n");
-	buf_consume(&calls.out, calls.out.len);
-	feed_bytes(&calls, "OK", 2);
-	assert_int_equal(calls_next(&calls, &item, NULL), 0);
-	assert_int_equal(calls.out.len, 0);
-	feed_bytes(&calls, " 7\n", 3);
-	assert_int_equal(calls_next(&calls, &item, NULL), 0);
-	assert_true(calls.out.len > 0);
+	assert_int_equal(calls.out.len, strlen(line) + request.len);
+	assert_memory_equal(buf_bytes(&calls.out), line, strlen(line));
+	assert_memory_equal(buf_bytes(&calls.out) + strlen(line), buf_bytes(&request), request.len);
 	calls_free(&calls);
+}
+
+/* The agent's first word behind the line, cut anywhere. */
+static void test_an_answer_in_two_pieces(void **state)
+{
+	static const char start[] = "{\"event\":\"start\",\"request\":1}";
+	uint8_t bytes[5 + FRAME_HEADER + sizeof(start) - 1] = "OK 7\n";
+	size_t len = sizeof(bytes);
+
+	(void)state;
+	be32_put(bytes + 5, sizeof(start) - 1);
+	memcpy(bytes + 5 + FRAME_HEADER, start, sizeof(start) - 1);
+	for (size_t at = 1; at <= len; at++) {
+		struct agent_call call = {0};
+		struct call_item item;
+		struct calls calls;
+
+		assert_int_equal(calls_init_dial(&calls, NULL), 0);
+		assert_int_equal(calls_begin(&calls, &call, &exec, AGENT_INPUT_NONE, NULL), 0);
+		feed_bytes(&calls, bytes, at);
+		assert_int_equal(calls_next(&calls, &item, NULL), at == len);
+		assert_int_equal(calls.reached, at >= 5);
+		feed_bytes(&calls, bytes + at, len - at);
+		if (at < len)
+			assert_int_equal(calls_next(&calls, &item, NULL), 1);
+		assert_int_equal(item.kind, CALL_STARTED);
+		assert_int_equal(calls_next(&calls, &item, NULL), 0);
+		calls_free(&calls);
+	}
 }
 
 static void test_a_wrong_answer_to_the_dial(void **state)
@@ -326,7 +352,8 @@ static void test_offsets_that_cannot_be(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nothing_is_sent_before_the_dial_is_answered),
+		cmocka_unit_test(test_requests_go_with_the_dial),
+		cmocka_unit_test(test_an_answer_in_two_pieces),
 		cmocka_unit_test(test_a_wrong_answer_to_the_dial),
 		cmocka_unit_test(test_interleaved),
 		cmocka_unit_test(test_items_say_whose_they_are),

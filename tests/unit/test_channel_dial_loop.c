@@ -125,6 +125,67 @@ static void what_follows_the_line_is_the_stream(void **state)
 	close(fd);
 }
 
+/* In two pieces, wherever it is cut. */
+static void a_line_that_is_cut(void **state)
+{
+	static const char text[] = "OK 4294967295\nfirst";
+	struct stage *stage = *state;
+
+	listen_with(stage, 4);
+	for (size_t at = 1; at < sizeof(text) - 1; at++) {
+		char part[sizeof(text)] = "", rest[16] = "";
+		int fd;
+
+		memcpy(part, text, at);
+		begin(stage);
+		fd = accept_dial(stage);
+		say(stage, fd, part);
+		assert_int_equal(stage->calls, strchr(part, '\n') != NULL);
+		say(stage, fd, text + at);
+		assert_int_equal(stage->calls, 1);
+		assert_true(stage->fd >= 0);
+		assert_int_equal(recv(stage->fd, rest, sizeof(rest) - 1, MSG_DONTWAIT), 5);
+		assert_string_equal(rest, "first");
+		close(stage->fd);
+		stage->fd = -1;
+		stage->calls = 0;
+		close(fd);
+	}
+}
+
+/* Cut short, or too long, with a part of it taken already. */
+static void no_line_in_pieces(void **state)
+{
+	static const struct {
+		const char *begun, *more; /* NULL: a close */
+		enum error_code code;
+	} rows[] = {
+		{"O", "R", ERR_IO},
+		{"OK ", "\n", ERR_IO},
+		{"OK 1111111111", "1111111111111111111", ERR_IO},
+		{"OK 1", NULL, ERR_UNAVAILABLE},
+	};
+	struct stage *stage = *state;
+
+	listen_with(stage, 4);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		int fd;
+
+		begin(stage);
+		fd = accept_dial(stage);
+		say(stage, fd, rows[i].begun);
+		assert_int_equal(stage->calls, 0);
+		if (rows[i].more)
+			say(stage, fd, rows[i].more);
+		close(fd);
+		rounds(stage);
+		assert_int_equal(stage->calls, 1);
+		assert_int_equal(stage->fd, -1);
+		assert_code(stage->why, rows[i].code);
+		stage->calls = 0;
+	}
+}
+
 static void a_refusal(void **state)
 {
 	struct stage *stage = *state;
@@ -249,6 +310,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		stage_test(what_follows_the_line_is_the_stream),
+		stage_test(a_line_that_is_cut),
+		stage_test(no_line_in_pieces),
 		stage_test(a_refusal),
 		stage_test(no_ok_line),
 		stage_test(nobody_there),

@@ -208,6 +208,111 @@ static void test_cancel_is_bounded(void **state)
 	rig_close(&rig);
 }
 
+/* --- pauses ---------------------------------------------------------------------------------- */
+
+/* A machine that is paused and goes on, by what the one who watches writes into a pipe. */
+struct machine {
+	int change[2], asked[2];
+	int watches, looks;
+};
+
+static int machine_watch(void *data)
+{
+	struct machine *machine = data;
+
+	machine->watches++;
+	return machine->change[0];
+}
+
+static bool machine_is_paused(void *data)
+{
+	struct machine *machine = data;
+	char byte;
+
+	/* The first look is for what came before the watch. */
+	if (machine->looks++ > 0)
+		assert_int_equal(read(machine->change[0], &byte, 1), 1);
+	assert_int_equal(write(machine->asked[1], "?", 1), 1);
+	return false;
+}
+
+struct paused_guest {
+	struct rig rig;
+	struct machine machine;
+};
+
+/* Ends when it has been looked twice, the second time because of a change. */
+static void *long_guest(void *data)
+{
+	struct paused_guest *p = data;
+	uint8_t payload[4096];
+	size_t len;
+	char byte;
+
+	guest_read(p->rig.guest, payload, sizeof(payload), &len);
+	guest_json(p->rig.guest, start);
+	fd_read_exact(p->machine.asked[0], &byte, 1, NULL);
+	fd_write_all(p->machine.change[1], "!", 1, NULL);
+	fd_read_exact(p->machine.asked[0], &byte, 1, NULL);
+	guest_json(p->rig.guest, "{\"event\":\"exit\",\"request\":1,\"exitCode\":0}");
+	return NULL;
+}
+
+static void *short_guest(void *data)
+{
+	struct paused_guest *p = data;
+	uint8_t payload[4096];
+	size_t len;
+
+	guest_read(p->rig.guest, payload, sizeof(payload), &len);
+	guest_json(p->rig.guest, "{\"event\":\"exit\",\"request\":1,\"exitCode\":0}");
+	return NULL;
+}
+
+static void run_paused(struct paused_guest *p, void *(*guest)(void *data))
+{
+	pthread_t thread;
+
+	rig_open(&p->rig, 0);
+	assert_int_equal(fd_pipe(p->machine.change, NULL), 0);
+	assert_int_equal(fd_pipe(p->machine.asked, NULL), 0);
+	p->rig.known = (struct pump_guest){
+		.is_paused = machine_is_paused, .watch_pauses = machine_watch, .data = &p->machine};
+	pthread_create(&thread, NULL, guest, p);
+	assert_int_equal(rig_run(&p->rig), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(p->rig.outcome.end, MICROAGENT_EXITED);
+	for (int i = 0; i < 2; i++) {
+		close(p->machine.change[i]);
+		close(p->machine.asked[i]);
+	}
+	rig_close(&p->rig);
+}
+
+static void test_pauses_are_watched_for_in_what_goes_on(void **state)
+{
+	struct paused_guest p = {0};
+
+	(void)state;
+	limit_set(LIMIT_PAUSE_WATCH_MS, 1);
+	run_paused(&p, long_guest);
+	limit_reset(LIMIT_PAUSE_WATCH_MS);
+	assert_int_equal(p.machine.watches, 1);
+	assert_int_equal(p.machine.looks, 2);
+}
+
+static void test_a_short_command_is_not_watched(void **state)
+{
+	struct paused_guest p = {0};
+
+	(void)state;
+	limit_set(LIMIT_PAUSE_WATCH_MS, 600000);
+	run_paused(&p, short_guest);
+	limit_reset(LIMIT_PAUSE_WATCH_MS);
+	assert_int_equal(p.machine.watches, 0);
+	assert_int_equal(p.machine.looks, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -217,6 +322,8 @@ int main(void)
 		cmocka_unit_test(test_a_closed_stdout_cancels),
 		cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_cancel_is_bounded),
+		cmocka_unit_test(test_pauses_are_watched_for_in_what_goes_on),
+		cmocka_unit_test(test_a_short_command_is_not_watched),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

@@ -219,6 +219,35 @@ static void default_directory(void **state)
 		assert_default(NULL, "/root/.microagent");
 }
 
+/* A part of one that is open is looked at up to that; a link leads to where that ends nothing. */
+static void a_part_of_an_open_one(void **state)
+{
+	const struct fixture *f = *state;
+	struct error err = {0};
+	struct state_dir whole, part;
+
+	assert_int_equal(mkdir(at(f, "above"), 0755), 0);
+	assert_int_equal(mkdir(at(f, "above/state"), 0700), 0);
+	assert_int_equal(mkdir(at(f, "above/state/part"), 0700), 0);
+	assert_int_equal(mkdir(at(f, "loose"), 0755), 0);
+	assert_int_equal(mkdir(at(f, "loose/part"), 0700), 0);
+	assert_int_equal(chmod(at(f, "loose"), 0777), 0);
+	assert_int_equal(state_dir_open(at(f, "above/state"), false, &whole, &err), 0);
+	assert_int_equal(state_dir_open_part(at(f, "above/state/part"), false, &whole, &part, &err),
+			 0);
+	state_dir_close(&part);
+	assert_int_equal(chmod(at(f, "above/state/part"), 0770), 0);
+	assert_int_equal(state_dir_open_part(at(f, "above/state/part"), false, &whole, &part, &err),
+			 -1);
+	assert_int_equal(err.code, ERR_DENIED);
+	assert_int_equal(symlink("../../loose/part", at(f, "above/state/link")), 0);
+	assert_int_equal(state_dir_open_part(at(f, "above/state/link"), false, &whole, &part, &err),
+			 -1);
+	assert_int_equal(err.code, ERR_DENIED);
+	assert_non_null(strstr(err.msg, "loose can be written by other users"));
+	state_dir_close(&whole);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -229,6 +258,7 @@ int main(void)
 		store_test(readable_by_others),
 		store_test(of_another_user),
 		store_test(above_it),
+		store_test(a_part_of_an_open_one),
 		store_test(relative_and_long_paths),
 		store_test(list_of_workspaces),
 		store_test(reserved_names),

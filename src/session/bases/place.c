@@ -9,12 +9,14 @@ int state_sub_open(const struct microagent *agent, const char *sub, bool create,
 {
 	autofree char *path = path_join(agent->state_path, sub, err);
 	struct state_dir parent;
+	int status;
 
 	if (!path)
 		return -1;
 	/* Whether the state directory itself is fit for use is seen first, and told of it. */
 	if (state_dir_open(agent->state_path, create, &parent, err) < 0)
 		return -1;
+	status = state_dir_open_part(path, create, &parent, out, err);
 	state_dir_close(&parent);
-	return state_dir_open(path, create, out, err);
+	return status;
 }

@@ -132,17 +132,23 @@ static int no_such_session(const struct microagent_session *session, struct erro
 	return error_reason(err, REASON_NO_SESSION, session->name);
 }
 
-int session_read_record(struct microagent_session *session, struct error *err)
+static int open_session(const struct microagent_session *session, struct open_workspace *out,
+			struct error *err)
 {
-	struct open_workspace existing = {0};
 	struct error why = {0};
 
-	if (open_workspace_named(session->agent, session->id, &existing, &why) < 0)
-		return why.code == ERR_NOT_FOUND ? no_such_session(session, err)
-						 : error_copy(err, &why);
+	if (open_workspace_named(session->agent, session->id, out, &why) == 0)
+		return 0;
+	return why.code == ERR_NOT_FOUND ? no_such_session(session, err) : error_copy(err, &why);
+}
+
+static int read_record_in(struct microagent_session *session, const struct workspace *ws,
+			  struct error *err)
+{
+	struct error why = {0};
+
 	json_decref(session->record);
-	session->record = session_record_read(&existing.ws, &why);
-	open_workspace_close(&existing);
+	session->record = session_record_read(ws, &why);
 	session->quota_bytes = json_integer_value(json_object_get(session->record, "quotaBytes"));
 	if (session->record)
 		return 0;
@@ -154,22 +160,23 @@ int session_read_record(struct microagent_session *session, struct error *err)
 			 session->agent->state_path, session->id);
 }
 
-static enum unfinished_state making_of_session(const struct microagent_session *session)
+int session_read_record(struct microagent_session *session, struct error *err)
 {
-	enum unfinished_state making = UNFINISHED_NOT;
-	struct state_dir dir;
+	struct open_workspace existing = {0};
+	int status;
 
-	if (state_dir_open(session->agent->state_path, false, &dir, NULL) < 0)
-		return UNFINISHED_NOT;
-	making = unfinished_of(&dir, session->id);
-	state_dir_close(&dir);
-	return making;
+	if (open_session(session, &existing, err) < 0)
+		return -1;
+	status = read_record_in(session, &existing.ws, err);
+	open_workspace_close(&existing);
+	return status;
 }
 
 /* What the next sweep takes away is for nobody to work in. */
-static int refuse_unfinished(const struct microagent_session *session, struct error *err)
+static int refuse_unfinished(const struct microagent_session *session, const struct state_dir *dir,
+			     struct error *err)
 {
-	switch (making_of_session(session)) {
+	switch (unfinished_of(dir, session->id)) {
 	case UNFINISHED_UNDER_WAY:
 		return error_set(err, ERR_CONFLICT,
 				 "session %s is being made by another command just now",
@@ -187,16 +194,22 @@ int microagent_session_open(struct microagent *agent, const char *word,
 			    struct microagent_session **out, struct error *err)
 {
 	auto_session struct microagent_session *session = NULL;
+	struct open_workspace existing = {0};
 	char name[SESSION_NAME_ROOM];
+	int status;
 
 	if (session_name_parse(word, name, err) < 0)
 		return -1;
 	session = session_handle(agent, name, err);
-	if (!session)
+	if (!session || open_session(session, &existing, err) < 0)
 		return -1;
-	if (session_read_record(session, err) < 0 || refuse_unfinished(session, err) < 0 ||
-	    session_refuse_over(agent, session, err) < 0)
-		return -1;
-	*out = steal_ptr(&session);
-	return 0;
+	status = read_record_in(session, &existing.ws, err);
+	if (status == 0)
+		status = refuse_unfinished(session, &existing.dir, err);
+	if (status == 0)
+		status = session_refuse_over(agent, session, &existing.dir, err);
+	open_workspace_close(&existing);
+	if (status == 0)
+		*out = steal_ptr(&session);
+	return status;
 }

@@ -169,7 +169,7 @@ int session_share_again(const struct microagent_session *session, struct error *
 bool session_over_in(const struct state_dir *dir, const char *id, char why[TERM_TEXT]);
 /* Destroys one for which that is so: ERR_NOT_FOUND. */
 int session_refuse_over(const struct microagent *agent, struct microagent_session *session,
-			struct error *err);
+			const struct state_dir *dir, struct error *err);
 /* "detail" and "reason" of one that is over. */
 int session_term_told(const struct state_dir *dir, const struct workspace *ws, json_t *entry,
 		      struct error *err);

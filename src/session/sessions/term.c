@@ -30,17 +30,11 @@ bool session_over_in(const struct state_dir *dir, const char *id, char why[TERM_
 }
 
 int session_refuse_over(const struct microagent *agent, struct microagent_session *session,
-			struct error *err)
+			const struct state_dir *dir, struct error *err)
 {
 	char why[TERM_TEXT];
-	struct state_dir dir;
-	bool over;
 
-	if (state_dir_open(session->agent->state_path, false, &dir, err) < 0)
-		return -1;
-	over = session_over_in(&dir, session->id, why);
-	state_dir_close(&dir);
-	if (!over)
+	if (!session_over_in(dir, session->id, why))
 		return 0;
 	(void)orphan_remove(agent, session, ORPHAN_EXPIRED, why, NULL);
 	error_set(err, ERR_NOT_FOUND, "session %s is destroyed: %s", session->name, why);

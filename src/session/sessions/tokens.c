@@ -24,7 +24,7 @@ static int open_pool(const char *state, const char *base, bool create, struct po
 	autofree char *path = root ? path_join(root, base, err) : NULL;
 	struct pool pool = POOL_NONE;
 
-	if (!path || state_dir_open_part(path, create, &pool.dir, err) < 0)
+	if (!path || state_dir_open_part(path, create, NULL, &pool.dir, err) < 0)
 		return -1;
 	snprintf(pool.base, sizeof(pool.base), "%s", base);
 	*out = pool;
