@@ -49,6 +49,7 @@
 	X(API_LOOK_MS, 2, "ms", "between two looks for it; ten of them for a balloon's size")      \
 	X(API_BODY_BYTES, 65536, "bytes", "longest document of Firecracker's API")                 \
 	X(METRICS_MS, 1000, "ms", "between two lines of Firecracker's metrics that are kept")      \
+	X(LOAD_MS, 40000, "ms", "nobody writes to a kernel while QEMU starts and reads it")        \
 	X(CELL_MS, 10000, "ms", "a cell to be made")                                               \
 	X(VMM_END_MS, 2000, "ms", "end of a VMM or companion that should end by itself")           \
 	X(HCS_MS, 60000, "ms", "an operation of Windows' Host Compute System")                     \

@@ -59,6 +59,8 @@ def test_what_is_to_be_had_from_the_cell(host):
     _, report = start(host, "look")
     assert report == [
         "could not make a file: EROFS", "could not make a directory: EROFS",
+        "could not open the kernel for writing: EACCES", "could not change the kernel's mode: EROFS",
+        "could not touch the kernel: EROFS",
         "holds device 103", "holds device 103",
         "could not connect to the host's loopback: ECONNREFUSED", "could not connect anywhere: ENETUNREACH",
         "could not connect to an abstract socket: ECONNREFUSED", "could not have a raw socket: EPERM",

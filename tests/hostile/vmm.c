@@ -77,6 +77,9 @@ static void files(void)
 	}
 	could("make a file", open("/new", O_CREAT | O_WRONLY, 0600));
 	could("make a directory", mkdir("/lib/new", 0700));
+	could("open the kernel for writing", open("/kernel", O_WRONLY));
+	could("change the kernel's mode", chmod("/kernel", 0666));
+	could("touch the kernel", utimensat(AT_FDCWD, "/kernel", NULL, 0));
 }
 
 static void descriptors(void)

@@ -196,6 +196,39 @@ static void a_made_clone_is_whole_or_empty(void **state)
 	assert_int_equal(errno, EEXIST);
 }
 
+/* Of a file in the tests' own directory, which may be on a file system where that is not to be had.
+ */
+static void who_writes_to_a_held_file_waits(void **state)
+{
+	const struct scratch *s = *state;
+
+	make_file(s, "held");
+	autoclose int fd = openat(s->fd, "held", O_RDONLY | O_CLOEXEC);
+	if (file_hold(fd, 1) < 0) {
+		assert_int_equal(errno, ENOTSUP);
+		skip();
+	}
+	autoclose int copy = dup(fd);
+	assert_true(file_is_held(fd) && file_is_held(copy));
+	autoclose int other = openat(s->fd, "held", O_RDONLY | O_CLOEXEC);
+	assert_true(other >= 0 && !file_is_held(other));
+	assert_int_equal(file_hold(other, 1), 0);
+	file_let_go(other);
+	close(steal_fd(&fd));
+	assert_true(file_is_held(copy));
+	assert_int_equal(openat(s->fd, "held", O_WRONLY | O_NONBLOCK), -1);
+	assert_int_equal(errno, EWOULDBLOCK); /* and nobody was ended by a signal */
+	assert_false(file_is_held(copy));     /* somebody waits */
+	file_let_go(copy);
+	autoclose int writer = openat(s->fd, "held", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	assert_true(writer >= 0);
+	assert_int_equal(file_hold(copy, 1), -1);
+	assert_int_equal(errno, EAGAIN);
+	close(steal_fd(&writer));
+	assert_int_equal(file_hold(copy, UINT64_MAX), -1); /* no system waits as long */
+	assert_int_equal(errno, ENOTSUP);
+}
+
 static int is_own(pid_t pid, void *data)
 {
 	(void)data;
@@ -249,6 +282,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_descriptor_has_a_path_and_is_opened_anew,
 						scratch_make, scratch_remove),
 		cmocka_unit_test_setup_teardown(a_made_clone_is_whole_or_empty, scratch_make,
+						scratch_remove),
+		cmocka_unit_test_setup_teardown(who_writes_to_a_held_file_waits, scratch_make,
 						scratch_remove),
 		cmocka_unit_test_setup_teardown(this_process_is_in_the_list_with_its_files,
 						scratch_make, scratch_remove),

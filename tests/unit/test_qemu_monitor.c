@@ -78,8 +78,9 @@ static void over(struct qemu *qemu, char *told, size_t size)
 
 static struct qemu without_processes(struct heard *h)
 {
-	return (struct qemu){
-		.vm = {.events = {.disk_full = on_full, .data = h}, .cell = CELL_NONE}};
+	return (struct qemu){.vm = {.events = {.disk_full = on_full, .data = h},
+				    .cell = CELL_NONE,
+				    .read_fds = {-1, -1}}};
 }
 
 static void tell(struct qemu *qemu, const char *name, const char *body)

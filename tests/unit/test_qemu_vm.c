@@ -280,6 +280,16 @@ static void a_vsockd_that_dies_is_lost(void **state)
 	assert_int_equal(f->end, VM_END_KILLED);
 }
 
+/* Whichever of the two is heard of first. */
+static void a_qemu_that_dies_of_a_lost_vsockd(void **state)
+{
+	struct fixture *f = *state;
+
+	runs_to_its_end(f, "exit 1", "/bin/cat <&3 >/dev/null; exit 9");
+	assert_int_equal(f->losses, 1);
+	assert_int_equal(f->lost_code, 9);
+}
+
 /* Code 0 may be the first we hear of QEMU's own end, so it gets a moment. */
 static void a_vsockd_that_leaves_is_lost_too(void **state)
 {
@@ -480,6 +490,7 @@ int main(void)
 		WITH(a_kill_of_ours),
 		WITH(the_owner_may_free_at_the_end),
 		WITH(a_free_kills_and_reaps),
+		WITH(a_qemu_that_dies_of_a_lost_vsockd),
 		WITH(a_vsockd_that_dies_is_lost),
 		WITH(a_vsockd_that_leaves_is_lost_too),
 		WITH(a_vsockd_that_stays_is_killed),

@@ -60,6 +60,7 @@ static void make_next_request(struct firecracker *fc)
 
 	if (!request) {
 		json_decref(steal_ptr(&fc->requests));
+		vm_has_read(&fc->vm);
 		/* The thread that answers writes the guest's flushes out too, and waits for a pause
 		 * up to 30 s itself: v1.15.1, src/firecracker/src/api_server_adapter.rs,
 		 * run_microvm(); src/vmm/src/devices/virtio/block/virtio/io/sync_io.rs, flush();

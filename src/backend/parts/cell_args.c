@@ -6,8 +6,8 @@
  *   spec->readable                                  firmware, ld.so.cache (saves 100 look-ups)
  *   /dev/null                                       QEMU tries file locks on it
  *   /dev/kvm                                        spec->device, which is it
- *   spec->data                                      kernel and initrd, by path only in QEMU
- *   spec->files                                     what a VMM takes by path only, and writes to
+ *   spec->data                                      what it takes by path only, as a copy
+ *   spec->files                                     the same as the file that it is
  *   /dev/net/tun                                    spec->tun, for a tap of the cell's own network
  *
  * A shared directory's program, which is no cell_spawn()'s but a companion, has besides /proc and

@@ -3,6 +3,7 @@
 #include "backend/parts/vm.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -11,6 +12,32 @@
 
 #include "backend/parts/confinement.h"
 #include "base/cleanup.h"
+#include "base/platform/file.h"
+
+/* By a copy of the descriptors, whose owner closes them when the processes run. */
+static int keep_from_writers(struct vm *vm, const struct vm_boot *boot, struct error *err)
+{
+	const int fds[] = {boot->kernel_fd, boot->initrd_fd};
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		if (fds[i] < 0 || !file_is_held(fds[i]))
+			continue;
+		vm->read_fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 3);
+		if (vm->read_fds[i] < 0)
+			return error_errno(err, errno, "kernel and initrd");
+	}
+	return 0;
+}
+
+/* The command that waits for the machine has copies too. */
+void vm_has_read(struct vm *vm)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(vm->read_fds); i++) {
+		if (vm->read_fds[i] >= 0)
+			file_let_go(vm->read_fds[i]);
+		cleanup_close(&vm->read_fds[i]);
+	}
+}
 
 int vm_open(struct vm *vm, const struct vmm_kind *kind, struct loop *loop,
 	    const struct vm_boot *boot, const struct vm_events *events, struct error *err)
@@ -35,12 +62,13 @@ int vm_open(struct vm *vm, const struct vmm_kind *kind, struct loop *loop,
 			.routes_fd = -1,
 			.table_fd = -1,
 			.control_fd = -1},
+		.read_fds = {-1, -1},
 		.busy_fd = -1,
 		.vmm_stderr.fd = -1,
 	};
 	/* Inherited: no core of any process of a VM shall hold its memory. */
 	setrlimit(RLIMIT_CORE, &none);
-	return vm->label ? 0 : error_errno(err, ENOMEM, "VM");
+	return vm->label ? keep_from_writers(vm, boot, err) : error_errno(err, ENOMEM, "VM");
 }
 
 void vm_close(struct vm *vm)
@@ -54,6 +82,7 @@ void vm_close(struct vm *vm)
 	cell_end(&vm->cell);
 	companions_free(&vm->companions);
 	vm_net_close(vm);
+	vm_has_read(vm);
 	cleanup_close(&vm->busy_fd);
 	stderr_log_close(&vm->vmm_stderr);
 	free(vm->label);

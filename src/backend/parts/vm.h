@@ -75,6 +75,7 @@ struct vm {
 	char *label;		    /* vm_boot's, and two of its descriptors: */
 	int workspace_fd, lease_fd; /* the broker takes them from here alone */
 	struct vm_net net;
+	int read_fds[2]; /* kernel and initrd, which nobody writes to (file_hold()); -1: read */
 
 	struct loop_watch *busy_watch;
 	int busy_fd; /* vsockd's eventfd; -1 */
@@ -163,6 +164,8 @@ bool vm_is_alive(const struct vm *vm);			       /* the VMM, as of now */
 void vm_tell_end(struct vm *vm, enum vm_end end, const char *detail);
 /* The VMM is ready. When the host's memory runs out it goes before us from now on. */
 void vm_speaks(struct vm *vm);
+/* The VMM has read kernel and initrd: they may be written to again. */
+void vm_has_read(struct vm *vm);
 /* What should end by itself gets LIMIT_VMM_END_MS for it. */
 void vm_grace(struct vm *vm);
 void vm_kill(struct vm *vm); /* accepts NULL */

@@ -177,14 +177,14 @@ static void on_program(struct loop *loop, int fd, uint32_t events, void *data)
 	report_when_over(vm);
 }
 
-/* Code 0 is its answer to the end of the VMM's connection, of which we may hear a moment later. One
- * that lacks something of the host says so in its first moments, of which the VMM may have died. */
+/* Code 0 is its answer to the end of the VMM's connection, of which we may hear a moment later. Of
+ * one that fails in its first moments, or lacks something of the host, the VMM may have died. */
 void vm_on_companion(void *data, struct companion *companion)
 {
 	struct vm *vm = data;
-	bool refused = companion->code == EX_TEMPFAIL;
+	bool at_first = companion->code == EX_TEMPFAIL || (companion->code != 0 && !vm->spoke);
 
-	if ((refused || vm_is_alive(vm)) && !vm->killing && !companion->settled) {
+	if ((at_first || vm_is_alive(vm)) && !vm->killing && !companion->settled) {
 		if (companion->code == 0)
 			vm_grace(vm);
 		else

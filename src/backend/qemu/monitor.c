@@ -180,6 +180,9 @@ static void on_qmp_ready(void *data)
 {
 	struct qemu *qemu = data;
 
+	/* It answers when the machine is made and the kernel is in its memory: the greeting may
+	 * come before, but commands wait for the main loop. */
+	vm_has_read(&qemu->vm);
 	vm_speaks(&qemu->vm);
 }
 

@@ -18,6 +18,7 @@
 #include "backend/qemu/qemu.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/platform/file.h"
 #include "store/layer.h"
 
 #define KERNEL_IN_CELL "/kernel"
@@ -160,14 +161,42 @@ static int open_filter(struct qemu *qemu, int *fd, struct error *err)
 	return vmm_filter_open(qemu->vm.unfiltered, fd, err);
 }
 
+/*
+ * The kernel is shown as the file it is, where nobody can write to that until QEMU has read it: a
+ * copy of 21 MB is most of a start, and takes as much memory as long as the machine lives. The
+ * initrd QEMU maps, and the guest's firmware reads it much later: that is a copy in any case.
+ */
+static int spawn_with_kernel(struct qemu *qemu, const struct vm_boot *boot,
+			     const struct cell_spec *base, struct error *err)
+{
+	const struct cell_file kernel = {boot->kernel_fd, KERNEL_IN_CELL, true};
+	const struct cell_data data[] = {{boot->initrd_fd, INITRD_IN_CELL},
+					 {boot->kernel_fd, KERNEL_IN_CELL}};
+	struct cell_spec spec = *base;
+	struct error why;
+
+	spec.data = data;
+	spec.ndata = 1;
+	if (file_is_held(boot->kernel_fd)) {
+		spec.files = &kernel;
+		spec.nfiles = 1;
+		if (cell_spawn(&spec, &qemu->vm.cell, &why) == 0)
+			return 0;
+		/* As where a user may have no namespace but bwrap's, or the name has gone. */
+		if (qemu->vm.log)
+			log_line(qemu->vm.log, "the kernel is copied into the cell: %s", why.msg);
+	}
+	spec.nfiles = 0;
+	spec.ndata = ARRAY_SIZE(data);
+	return cell_spawn(&spec, &qemu->vm.cell, err);
+}
+
 static int start_qemu_cell(struct qemu *qemu, const struct vm_boot *boot,
 			   const struct cell_spec *base, const struct programs *programs,
 			   struct error *err)
 {
 	const char *const readable[] = {"/etc/ld.so.cache", programs->data[0], programs->data[1],
 					NULL};
-	const struct cell_data data[] = {{boot->kernel_fd, KERNEL_IN_CELL},
-					 {boot->initrd_fd, INITRD_IN_CELL}};
 	autoargv struct argv words = ARGV_INIT;
 	autoclose int filter = -1;
 	struct cell_spec spec = *base;
@@ -182,11 +211,10 @@ static int start_qemu_cell(struct qemu *qemu, const struct vm_boot *boot,
 	spec.argv = argv_finish(&words, err);
 	spec.readable = readable;
 	spec.device = boot->accelerator == ACCELERATOR_KVM ? kvm_device() : NULL;
-	if (programs->bwrap) {
-		spec.data = data;
-		spec.ndata = ARRAY_SIZE(data);
-	}
-	return spec.argv ? cell_spawn(&spec, &qemu->vm.cell, err) : -1;
+	if (!spec.argv)
+		return -1;
+	return spec.bwrap ? spawn_with_kernel(qemu, boot, &spec, err)
+			  : cell_spawn(&spec, &qemu->vm.cell, err);
 }
 
 /* What only some machines have; -1: not this one. */

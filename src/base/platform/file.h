@@ -36,6 +36,17 @@ int file_reopen(int fd, int flags);
  * only on the file system that dirfd is on. -1 and errno; EACCES: it is not ours to change. */
 int file_unlock_dir(int dirfd, const char *name, mode_t mode, bool same_disk);
 
+/*
+ * Until file_let_go(), or the last copy of fd is closed, nobody writes to the file, which fd has
+ * open for reading: whoever opens it for that waits, after ms at the latest not for us. -1 and
+ * errno: somebody has it open for writing (EAGAIN), it is another user's (EACCES), or others could
+ * write to it without this system's knowledge (ENOTSUP).
+ */
+int file_hold(int fd, uint64_t ms);
+/* It is held by fd, and nobody waits to write. */
+bool file_is_held(int fd);
+void file_let_go(int fd);
+
 /* A file of that directory's file system, 0600, that has no name and is gone when nobody has it
  * open any more. access: O_WRONLY or O_RDWR. -1 and errno where there are none. */
 int file_open_nameless(int dirfd, int access);

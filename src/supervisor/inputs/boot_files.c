@@ -11,6 +11,8 @@
 
 #include "base/architecture.h"
 #include "base/cleanup.h"
+#include "base/limits.h"
+#include "base/platform/file.h"
 #include "store/layer.h"
 #include "store/taken.h"
 #include "supervisor/inputs/ram_root.h"
@@ -75,7 +77,8 @@ static int open_regular(const char *path, int flags, struct error *err)
 	return steal_fd(&fd);
 }
 
-/* What no guest writes to. */
+/* What no guest writes to. Kernel and initrd nobody writes to from before they are hashed until the
+ * VMM has read them (vm_has_read()); where that cannot be had, nothing of it is said here. */
 static void open_hashed(struct boot_files *files, enum boot_file which)
 {
 	struct error *err = &files->file[which].error;
@@ -83,6 +86,8 @@ static void open_hashed(struct boot_files *files, enum boot_file which)
 	files->file[which].fd = open_regular(files->file[which].path, O_RDONLY, err);
 	if (files->file[which].fd < 0)
 		return;
+	if (which == BOOT_KERNEL || which == BOOT_INITRD)
+		(void)file_hold(files->file[which].fd, limit_get(LIMIT_LOAD_MS));
 	if (digest_of(files->file[which].fd, DIGEST_FILE, files->file[which].sha256, err) < 0)
 		error_prefix(err, "%s", files->file[which].path);
 }

@@ -139,6 +139,25 @@ int file_unlock_dir(int dirfd, const char *name, mode_t mode, bool same_disk)
 	return fchmodat(dirfd, name, mode, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : fail_with(EACCES);
 }
 
+/* --- a file that nobody writes to ------------------------------------------------------------- */
+
+int file_hold(int fd, uint64_t ms)
+{
+	(void)fd, (void)ms;
+	return fail_with(ENOTSUP);
+}
+
+bool file_is_held(int fd)
+{
+	(void)fd;
+	return false;
+}
+
+void file_let_go(int fd)
+{
+	(void)fd;
+}
+
 /* --- files without a name --------------------------------------------------------------------- */
 
 /* There are none: a file that has lost its last name cannot get one again. */

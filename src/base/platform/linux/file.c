@@ -4,12 +4,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 
 struct timespec file_modified(const struct stat *st)
@@ -94,6 +99,54 @@ int file_unlock_dir(int dirfd, const char *name, mode_t mode, bool same_disk)
 		return 0;
 	errno = EACCES;
 	return -1;
+}
+
+/* --- a file that nobody writes to ------------------------------------------------------------- */
+
+/* Of others, as of a network's, a user's or an overlay's, files change without a word to the lease.
+ */
+static bool has_one_way_in(int fd)
+{
+	static const unsigned long types[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+					      F2FS_SUPER_MAGIC, TMPFS_MAGIC};
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) < 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if ((unsigned long)fs.f_type == types[i])
+			return true;
+	return false;
+}
+
+/* How long who wants to write is kept waiting; 0: not known. */
+static uint64_t lease_break_ms(void)
+{
+	autoclose int fd = open("/proc/sys/fs/lease-break-time", O_RDONLY | O_CLOEXEC);
+	char text[24] = "";
+
+	return fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 ? strtoul(text, NULL, 10) * 1000 : 0;
+}
+
+/* That somebody waits comes as a signal to who took the lease, by default one that would end him;
+ * this one does nothing to anybody. */
+int file_hold(int fd, uint64_t ms)
+{
+	if (!has_one_way_in(fd) || lease_break_ms() < ms) {
+		errno = ENOTSUP;
+		return -1;
+	}
+	return fcntl(fd, F_SETSIG, SIGURG) < 0 ? -1 : fcntl(fd, F_SETLEASE, F_RDLCK);
+}
+
+bool file_is_held(int fd)
+{
+	return fcntl(fd, F_GETLEASE) == F_RDLCK;
+}
+
+void file_let_go(int fd)
+{
+	(void)fcntl(fd, F_SETLEASE, F_UNLCK);
 }
 
 /* --- files without a name --------------------------------------------------------------------- */
