@@ -16,6 +16,42 @@
 /* More of an empty queue's memory than this is given back; streams stay below. */
 #define KEPT_BYTES 1048576
 
+/* --- what carries it ------------------------------------------------------------------------- */
+
+static void on_framed_event(struct loop *loop, int fd, uint32_t events, void *data);
+
+static ssize_t carried_send(const struct framed *f, const void *data, size_t len)
+{
+	if (f->stream)
+		return f->carrier->send(f->stream, data, len);
+	return send(f->fd, data, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static ssize_t carried_receive(const struct framed *f, void *data, size_t len)
+{
+	if (f->stream)
+		return f->carrier->receive(f->stream, data, len);
+	return recv(f->fd, data, len, MSG_DONTWAIT);
+}
+
+static int carried_watch(struct framed *f, uint32_t events)
+{
+	if (!f->stream)
+		return loop_set_events(f->watch, events, NULL);
+	f->carrier->watch(f->stream, events, on_framed_event, f);
+	return 0;
+}
+
+void framed_end_sending(struct framed *f)
+{
+	if (f->stream)
+		f->carrier->end_sending(f->stream);
+	else
+		shutdown(f->fd, SHUT_WR);
+}
+
+/* --- the stream ------------------------------------------------------------------------------ */
+
 static bool framed_is_paused(const struct framed *f)
 {
 	return !f->reading || f->ended;
@@ -33,20 +69,20 @@ static void framed_watch(struct framed *f)
 {
 	uint32_t events = LOOP_RDHUP;
 
-	if (f->fd < 0)
+	if (!framed_is_open(f))
 		return;
 	events |= framed_is_paused(f) ? LOOP_EDGE | LOOP_OUT : LOOP_IN;
 	/* Also once a send of the owner's own has emptied a full queue: it is the loop that tells.
 	 */
 	if (f->out.len > 0 || f->full)
 		events |= LOOP_OUT;
-	if (events != f->events && loop_set_events(f->watch, events, NULL) == 0)
+	if (events != f->events && carried_watch(f, events) == 0)
 		f->events = events;
 }
 
 static void framed_lose(struct framed *f, const char *why)
 {
-	if (f->fd < 0)
+	if (!framed_is_open(f))
 		return;
 	framed_close(f);
 	f->owner->lost(f->data, why);
@@ -72,7 +108,7 @@ static void fail_later(struct framed *f)
 
 static bool framed_send_some(struct framed *f)
 {
-	ssize_t n = send(f->fd, buf_bytes(&f->out), f->out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	ssize_t n = carried_send(f, buf_bytes(&f->out), f->out.len);
 
 	if (n >= 0)
 		buf_consume(&f->out, (size_t)n);
@@ -85,7 +121,7 @@ void framed_flush(struct framed *f)
 {
 	size_t limit = (size_t)limit_get(LIMIT_AGENT_QUEUE_BYTES);
 
-	if (f->fd < 0 || f->out.len == 0)
+	if (!framed_is_open(f) || f->out.len == 0)
 		return;
 	while (f->out.len > 0 && framed_send_some(f))
 		;
@@ -98,8 +134,7 @@ void framed_flush(struct framed *f)
 
 static bool framed_peer_is_gone(struct framed *f)
 {
-	return send(f->fd, "", 0, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno != EAGAIN &&
-	       errno != EINTR;
+	return carried_send(f, "", 0) < 0 && errno != EAGAIN && errno != EINTR;
 }
 
 static void framed_write(struct framed *f)
@@ -107,7 +142,7 @@ static void framed_write(struct framed *f)
 	bool was_full = f->full;
 
 	framed_flush(f);
-	if (f->fd < 0)
+	if (!framed_is_open(f))
 		return;
 	if (f->out.len <= limit_get(LIMIT_AGENT_QUEUE_BYTES) / 2)
 		f->full = false;
@@ -119,7 +154,7 @@ static void framed_write(struct framed *f)
 static void framed_read(struct framed *f)
 {
 	static uint8_t chunk[READ_CHUNK];
-	ssize_t n = recv(f->fd, chunk, sizeof(chunk), MSG_DONTWAIT);
+	ssize_t n = carried_receive(f, chunk, sizeof(chunk));
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
@@ -154,12 +189,12 @@ static void on_framed_event(struct loop *loop, int fd, uint32_t events, void *da
 	}
 	if (events & LOOP_OUT && (f->out.len > 0 || f->full))
 		framed_write(f);
-	if (f->fd >= 0 && events & (LOOP_IN | LOOP_RDHUP | over) && !framed_is_paused(f))
+	if (framed_is_open(f) && events & (LOOP_IN | LOOP_RDHUP | over) && !framed_is_paused(f))
 		framed_read(f);
 }
 
-int framed_open(struct framed *f, struct loop *loop, int fd, size_t most,
-		const struct framed_owner *owner, void *data, struct error *err)
+static void framed_begin(struct framed *f, struct loop *loop, size_t most,
+			 const struct framed_owner *owner, void *data)
 {
 	*f = (struct framed){
 		.loop = loop,
@@ -170,6 +205,12 @@ int framed_open(struct framed *f, struct loop *loop, int fd, size_t most,
 		.owner = owner,
 		.data = data,
 	};
+}
+
+int framed_open(struct framed *f, struct loop *loop, int fd, size_t most,
+		const struct framed_owner *owner, void *data, struct error *err)
+{
+	framed_begin(f, loop, most, owner, data);
 	if (fd_nonblock(fd, true, err) < 0)
 		return -1;
 	f->watch = loop_add_fd(loop, fd, LOOP_IN | LOOP_RDHUP, on_framed_event, f, err);
@@ -179,13 +220,25 @@ int framed_open(struct framed *f, struct loop *loop, int fd, size_t most,
 	return 0;
 }
 
+void framed_open_carried(struct framed *f, struct loop *loop, const struct framed_carrier *carrier,
+			 void *stream, size_t most, const struct framed_owner *owner, void *data)
+{
+	framed_begin(f, loop, most, owner, data);
+	f->carrier = carrier;
+	f->stream = stream;
+	carrier->watch(stream, f->events, on_framed_event, f);
+}
+
 void framed_close(struct framed *f)
 {
-	if (f->fd < 0)
+	if (!framed_is_open(f))
 		return;
 	loop_remove(steal_ptr(&f->watch));
 	loop_remove(steal_ptr(&f->failure));
-	close(steal_fd(&f->fd));
+	if (f->stream)
+		f->carrier->close(steal_ptr(&f->stream));
+	else
+		close(steal_fd(&f->fd));
 	buf_free(&f->in);
 	buf_free(&f->out);
 }
@@ -198,6 +251,27 @@ int framed_send(struct framed *f, const char *text, struct error *err)
 	return 0;
 }
 
+int framed_send_bytes(struct framed *f, const void *data, size_t len, struct error *err)
+{
+	const uint8_t *bytes = data;
+	ssize_t n = 1;
+
+	while (framed_is_open(f) && f->out.len == 0 && len > 0 && n > 0) {
+		n = carried_send(f, bytes, len);
+		if (n > 0) {
+			bytes += n;
+			len -= (size_t)n;
+		}
+	}
+	/* What cannot be sent at all is told by the flush. */
+	if (len == 0)
+		return 0;
+	if (buf_append(&f->out, bytes, len, err) < 0)
+		return -1;
+	framed_flush(f);
+	return 0;
+}
+
 int framed_send_line(struct framed *f, const char *text, struct error *err)
 {
 	if (buf_append(&f->out, text, strlen(text), err) < 0 ||
@@ -205,6 +279,16 @@ int framed_send_line(struct framed *f, const char *text, struct error *err)
 		return -1;
 	framed_flush(f);
 	return 0;
+}
+
+void *framed_release(struct framed *f)
+{
+	void *stream = steal_ptr(&f->stream);
+
+	loop_remove(steal_ptr(&f->failure));
+	buf_free(&f->in);
+	buf_free(&f->out);
+	return stream;
 }
 
 void framed_drop(struct framed *f, size_t n)
@@ -220,11 +304,11 @@ int framed_take(struct framed *f, framed_taker *take, void *data, struct error *
 	size_t len;
 	int got = 1;
 
-	while (got > 0 && f->fd >= 0) {
+	while (got > 0 && framed_is_open(f)) {
 		got = frame_peek(&f->in, f->most, &payload, &len, err);
 		if (got > 0)
 			got = take(data, payload, len, err);
-		if (got > 0 && f->fd >= 0)
+		if (got > 0 && framed_is_open(f))
 			framed_drop(f, FRAME_HEADER + len);
 	}
 	return got < 0 ? -1 : 0;

@@ -26,7 +26,7 @@
 
 /* Descriptors that PID 1 gives the agent. */
 enum agent_fd {
-	AGENT_FD_LISTEN = 3, /* vsock port 2222 */
+	AGENT_FD_LISTEN = 3, /* vsock port 2222, or the virtio-serial port in its place */
 	AGENT_FD_INIT,	     /* to PID 1: single bytes, below */
 	AGENT_FD_PROGRAM,    /* this program, whatever the root file system holds */
 	AGENT_FD_COUNT

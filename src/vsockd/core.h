@@ -26,7 +26,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "vsockd/packet.h"
+#include "base/packet.h"
 #include "vsockd/poll.h"
 #include "vsockd/span.h"
 #include "vsockd/stream.h"

@@ -25,23 +25,33 @@ static int watch_link(struct daemon *d, int fd, struct error *err)
 	return 0;
 }
 
-static int watch_front_end(struct daemon *d, int vhost_fd, struct error *err)
+static int watch_port(struct daemon *d, struct error *err)
 {
-	if (vhost_fd >= 0)
-		return watch_link(d, vhost_fd, err);
+	if (poll_add(d->epfd, d->port.fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
+		     (union poll_ref){.type = POLL_PORT}) < 0)
+		return error_errno(err, errno, "watch the port");
+	return 0;
+}
+
+static int watch_face(struct daemon *d, const struct daemon_face *face, struct error *err)
+{
+	if (face->port_fd >= 0)
+		return watch_port(d, err);
+	if (face->vhost_fd >= 0)
+		return watch_link(d, face->vhost_fd, err);
 	if (poll_add(d->epfd, d->vhost_listen, EPOLLIN,
 		     (union poll_ref){.type = POLL_VHOST_LISTEN}) < 0)
 		return error_errno(err, errno, "watch for the front-end");
 	return 0;
 }
 
-int daemon_init(struct daemon *d, struct core_config *config, int vhost_fd, int vhost_listen,
+int daemon_init(struct daemon *d, struct core_config *config, const struct daemon_face *face,
 		struct log *log, struct error *err)
 {
 	d->epfd = epoll_create1(EPOLL_CLOEXEC);
 	if (d->epfd < 0)
 		return error_errno(err, errno, "epoll");
-	d->vhost_listen = vhost_listen;
+	d->vhost_listen = face->vhost_listen;
 	d->log = log;
 	d->busy_fd = -1;
 	d->idle_ms = (int)(limit_get(LIMIT_VSOCK_IDLE_MS) % INT_MAX);
@@ -51,7 +61,8 @@ int daemon_init(struct daemon *d, struct core_config *config, int vhost_fd, int 
 	if (core_init(&d->core, config, err) < 0)
 		return -1;
 	device_init(&d->device, &d->core, config->guest_cid, d->epfd, log);
-	return watch_front_end(d, vhost_fd, err);
+	port_init(&d->port, &d->core, config->guest_cid, face->port_fd, log);
+	return watch_face(d, face, err);
 }
 
 /* --- events: one function for each type of descriptor ---------------------------------------- */
@@ -60,9 +71,15 @@ int daemon_init(struct daemon *d, struct core_config *config, int vhost_fd, int 
 static void begin_end(struct daemon *d)
 {
 	device_disconnect(&d->device);
-	poll_remove(d->epfd, d->link.fd);
-	close(d->link.fd);
+	if (d->connected) {
+		poll_remove(d->epfd, d->link.fd);
+		close(d->link.fd);
+	}
 	d->connected = false;
+	if (d->port.fd >= 0) {
+		poll_remove(d->epfd, d->port.fd);
+		close(steal_fd(&d->port.fd));
+	}
 	core_stop_listening(&d->core);
 	d->end = clock_mono_ns() + d->drain_ns;
 }
@@ -109,6 +126,14 @@ static int on_kick(struct daemon *d, union poll_ref ref, uint32_t events, struct
 	return 0;
 }
 
+/* As with kicks: it is looked at after every round. */
+static int on_port(struct daemon *d, union poll_ref ref, uint32_t events, struct error *err)
+{
+	(void)ref, (void)err;
+	port_event(&d->port, events);
+	return 0;
+}
+
 static int on_listen(struct daemon *d, union poll_ref ref, uint32_t events, struct error *err)
 {
 	(void)ref, (void)events, (void)err;
@@ -127,7 +152,7 @@ static int on_stream(struct daemon *d, union poll_ref ref, uint32_t events, stru
 static event_fn *const event_fns[] = {
 	[POLL_VHOST] = on_vhost,   [POLL_VHOST_LISTEN] = on_vhost_listen,
 	[POLL_KICK] = on_kick,	   [POLL_LISTEN] = on_listen,
-	[POLL_STREAM] = on_stream,
+	[POLL_STREAM] = on_stream, [POLL_PORT] = on_port,
 };
 static_assert(ARRAY_SIZE(event_fns) == POLL_TYPE_COUNT, "every type has its function");
 
@@ -193,6 +218,18 @@ static void tell_busy(struct daemon *d)
 		d->busy = busy;
 }
 
+static bool pump_face(struct daemon *d)
+{
+	bool more;
+
+	if (d->port.fd < 0)
+		return device_pump(&d->device);
+	more = port_pump(&d->port);
+	if (port_has_ended(&d->port))
+		begin_end(d);
+	return more;
+}
+
 static bool over(const struct daemon *d)
 {
 	return d->end && (!core_draining(&d->core) || clock_mono_ns() >= d->end);
@@ -208,7 +245,7 @@ int daemon_run(struct daemon *d, struct error *err)
 		/* Without a deadline there is no need to ask for the time. */
 		if (core_deadline(&d->core) != UINT64_MAX)
 			core_expire(&d->core, clock_mono_ns());
-		more = device_pump(&d->device);
+		more = pump_face(d);
 		tell_busy(d);
 	}
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The event loop: what epoll says goes to the core, the rings and the front-end's connection. */
+/* The event loop: what epoll says goes to the core and to its face. */
 #ifndef VSOCKD_DAEMON_H
 #define VSOCKD_DAEMON_H
 
@@ -10,7 +10,15 @@
 #include "base/log.h"
 #include "vsockd/core.h"
 #include "vsockd/device.h"
+#include "vsockd/port.h"
 #include "vsockd/vhost_link.h"
+
+/* How the guest is reached: one of these, the others are -1. */
+struct daemon_face {
+	int vhost_fd; /* the front-end's connection, or */
+	int vhost_listen;
+	int port_fd;
+};
 
 struct daemon {
 	int epfd;
@@ -27,16 +35,16 @@ struct daemon {
 	struct core core;
 	struct device device;
 	struct vhost_link link;
+	struct port port; /* the other face: fd -1 if there are rings */
 };
 
-/* config->epfd and config->log are filled in. Exactly one of vhost_fd (connected) and vhost_listen
- * is not -1. */
-int daemon_init(struct daemon *daemon, struct core_config *config, int vhost_fd, int vhost_listen,
+/* config->epfd and config->log are filled in. */
+int daemon_init(struct daemon *daemon, struct core_config *config, const struct daemon_face *face,
 		struct log *log, struct error *err);
 /* From now on an eventfd is told of each change between no stream of the host's and some: it has
  * been written to an odd number of times while there are some. */
 void daemon_tell_busy(struct daemon *daemon, int fd);
-/* Until the front-end has ended the connection, and what its guest sent has been delivered or
+/* Until the guest's VMM has ended the connection, and what its guest sent has been delivered or
  * drain_ns have passed. */
 int daemon_run(struct daemon *daemon, struct error *err);
 

@@ -23,9 +23,10 @@
  * and those by which long paths are named. */
 #define OTHER_DESCRIPTORS UINT64_C(96)
 
-static const char capabilities[] = "{\"type\":\"vsock\",\"features\":[],\"hostSocket\":\"hybrid\","
-				   "\"options\":[\"vhost-fd\",\"vsock-fd\",\"guest-cid\",\"host-"
-				   "port\",\"lease-fd\",\"busy-fd\",\"unconfined\"]}";
+static const char capabilities[] =
+	"{\"type\":\"vsock\",\"features\":[],\"hostSocket\":\"hybrid\","
+	"\"options\":[\"vhost-fd\",\"port-fd\",\"vsock-fd\",\"guest-cid\",\"host-"
+	"port\",\"lease-fd\",\"busy-fd\",\"unconfined\"]}";
 
 #ifdef MICROAGENT_SANITIZE
 /* The leak checker wants /proc, and there is nothing to leak after the start. */
@@ -37,20 +38,22 @@ const char *__asan_default_options(void)
 #endif
 
 struct opened {
-	int vhost_fd;
-	int vhost_listen;
+	struct daemon_face face;
 	int vsock_listen;
 };
 
 static int open_all(const struct options *o, struct opened *opened, struct error *err)
 {
-	*opened = (struct opened){o->vhost_fd, -1, o->vsock_fd};
-	if (o->vhost_socket && (opened->vhost_listen = listener_open(o->vhost_socket, err)) < 0)
+	*opened = (struct opened){{o->vhost_fd, -1, o->port_fd}, o->vsock_fd};
+	if (o->vhost_socket &&
+	    (opened->face.vhost_listen = listener_open(o->vhost_socket, err)) < 0)
 		return error_prefix(err, "--vhost-socket");
 	if (o->vsock_socket && (opened->vsock_listen = listener_open(o->vsock_socket, err)) < 0)
 		return error_prefix(err, "--vsock-socket");
 	if (o->vhost_fd >= 0 && listener_check(o->vhost_fd, false, err) < 0)
 		return error_prefix(err, "--vhost-fd %d", o->vhost_fd);
+	if (o->port_fd >= 0 && listener_check(o->port_fd, false, err) < 0)
+		return error_prefix(err, "--port-fd %d", o->port_fd);
 	if (o->vsock_fd >= 0 && listener_check(o->vsock_fd, true, err) < 0)
 		return error_prefix(err, "--vsock-fd %d", o->vsock_fd);
 	return 0;
@@ -116,14 +119,14 @@ static int serve_vsockd(const struct options *o, struct error *err)
 	static struct log log;
 	struct opened opened;
 	struct core_config config;
-	int keep[4] = {o->vhost_fd, o->vsock_fd, o->lease_fd, o->busy_fd};
+	int keep[] = {o->vhost_fd, o->port_fd, o->vsock_fd, o->lease_fd, o->busy_fd};
 
 	fd_close_others(keep, ARRAY_SIZE(keep));
 	if (open_all(o, &opened, err) < 0)
 		return -1;
 	log_init(&log, STDERR_FILENO, 0);
 	config = core_config_of(o, &opened);
-	if (daemon_init(&daemon, &config, opened.vhost_fd, opened.vhost_listen, &log, err) < 0 ||
+	if (daemon_init(&daemon, &config, &opened.face, &log, err) < 0 ||
 	    give_up_rights(o, err) < 0)
 		return -1;
 	daemon_tell_busy(&daemon, o->busy_fd);

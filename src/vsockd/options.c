@@ -10,8 +10,8 @@
 #include "base/cleanup.h"
 #include "base/command_line.h"
 #include "base/limits.h"
+#include "base/packet.h"
 #include "base/path.h"
-#include "vsockd/packet.h"
 
 /* 0 to 2 are reserved, and a CID has 32 bits. */
 static int set_guest_cid(void *field, const char *value, struct error *err)
@@ -50,6 +50,8 @@ static const struct option_row rows[] = {
 	{"vhost-socket", "PATH", option_text, AT(vhost_socket),
 	 "listen here for the front-end (QEMU)"},
 	{"vhost-fd", "N", option_fd, AT(vhost_fd), "or: an inherited socket connected to it"},
+	{"port-fd", "N", option_fd, AT(port_fd),
+	 "or: one that QEMU joins to the virtio-serial port `microagent`, in place of a device"},
 	{"vsock-socket", "PATH", option_text, AT(vsock_socket), "listen here for host clients"},
 	{"vsock-fd", "N", option_fd, AT(vsock_fd), "or: an inherited socket that listens already"},
 	{"guest-cid", "N", set_guest_cid, AT(guest_cid), "the guest's context id (3)"},
@@ -100,8 +102,9 @@ static int check_options(struct options *o, struct error *err)
 {
 	if (o->help || o->version || o->capabilities)
 		return 0;
-	if (!o->vhost_socket == (o->vhost_fd < 0))
-		return error_set(err, ERR_INVALID, "give one of --vhost-socket and --vhost-fd");
+	if (!!o->vhost_socket + (o->vhost_fd >= 0) + (o->port_fd >= 0) != 1)
+		return error_set(err, ERR_INVALID,
+				 "give one of --vhost-socket, --vhost-fd and --port-fd");
 	if (!o->vsock_socket == (o->vsock_fd < 0))
 		return error_set(err, ERR_INVALID, "give one of --vsock-socket and --vsock-fd");
 	return fill_targets(o, err);
@@ -109,8 +112,12 @@ static int check_options(struct options *o, struct error *err)
 
 int options_parse(struct options *options, int argc, char **argv, struct error *err)
 {
-	struct options o = {
-		.vhost_fd = -1, .vsock_fd = -1, .lease_fd = -1, .busy_fd = -1, .guest_cid = 3};
+	struct options o = {.vhost_fd = -1,
+			    .port_fd = -1,
+			    .vsock_fd = -1,
+			    .lease_fd = -1,
+			    .busy_fd = -1,
+			    .guest_cid = 3};
 
 	o.ports = calloc((size_t)argc + 1, sizeof(*o.ports));
 	o.targets = calloc((size_t)argc + 1, sizeof(*o.targets));
@@ -133,5 +140,6 @@ void options_free(struct options *options)
 		free(options->targets[i]);
 	free(options->targets);
 	free(options->ports);
-	*options = (struct options){.vhost_fd = -1, .vsock_fd = -1, .lease_fd = -1, .busy_fd = -1};
+	*options = (struct options){
+		.vhost_fd = -1, .port_fd = -1, .vsock_fd = -1, .lease_fd = -1, .busy_fd = -1};
 }

@@ -15,6 +15,7 @@ struct options {
 	bool unconfined;		  /* also without namespaces */
 	const char *vhost_socket;	  /* NULL: vhost_fd */
 	int vhost_fd;			  /* -1: none */
+	int port_fd;			  /* -1: none */
 	const char *vsock_socket;
 	int vsock_fd;
 	int lease_fd;

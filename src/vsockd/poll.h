@@ -18,6 +18,7 @@ enum poll_type {
 	POLL_KICK,	   /* index: the queue */
 	POLL_LISTEN,	   /* host clients */
 	POLL_STREAM,	   /* index: the stream */
+	POLL_PORT,	   /* QEMU's socket to the guest's port */
 	POLL_TYPE_COUNT
 };
 

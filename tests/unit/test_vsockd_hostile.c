@@ -60,7 +60,7 @@ static void foreign_addresses_are_refused(void **state)
 
 static void other_types_are_refused(void **state)
 {
-	static const uint16_t types[] = {0, 2, 3, 256, UINT16_MAX};
+	static const uint16_t types[] = {0, 2, 3, 256, PACKET_LINK - 1};
 	struct rig *r = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {

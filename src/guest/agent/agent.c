@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -226,16 +225,28 @@ static const struct framed_owner control_owner = {
 	.lost = on_control_lost,
 };
 
-int agent_control(struct agent *agent, int fd, struct error *err)
+static void greet_host(struct agent *agent)
 {
 	char boot_id[37] = "";
 
 	process_boot_id(boot_id, NULL);
+	say_to_host(agent, answer_hello(boot_id, NULL));
+}
+
+int agent_control(struct agent *agent, int fd, struct error *err)
+{
 	if (framed_open(&agent->control, agent->loop, fd, (size_t)limit_get(LIMIT_FRAME_BYTES),
 			&control_owner, agent, err) < 0)
 		return -1;
-	say_to_host(agent, answer_hello(boot_id, err));
+	greet_host(agent);
 	return 0;
+}
+
+void agent_control_carried(struct agent *agent, struct mux_stream *stream)
+{
+	framed_open_carried(&agent->control, agent->loop, &mux_carrier, stream,
+			    (size_t)limit_get(LIMIT_FRAME_BYTES), &control_owner, agent);
+	greet_host(agent);
 }
 
 /* --- the end --------------------------------------------------------------------------------- */
@@ -295,7 +306,7 @@ static bool is_heard(struct agent *agent)
 		return true;
 	if (agent->control.out.len > 0)
 		return false;
-	shutdown(agent->control.fd, SHUT_WR);
+	framed_end_sending(&agent->control);
 	return agent->control.ended;
 }
 

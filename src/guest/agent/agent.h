@@ -58,6 +58,7 @@ int agent_init(struct agent *agent, struct loop *loop, const struct machine *mac
 	       struct error *err);
 /* fd: connected to the host; taken over. Says hello. */
 int agent_control(struct agent *agent, int fd, struct error *err);
+void agent_control_carried(struct agent *agent, struct mux_stream *stream);
 /* All processes have had their SIGTERM: ends what runs, within the grace, then sets done. */
 void agent_stop(struct agent *agent);
 /* After every round of the loop. */

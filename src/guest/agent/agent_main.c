@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/agent_wire.h"
@@ -28,6 +29,7 @@ struct dial {
 	struct agent *agent;
 	int fd;
 	struct loop_watch *watch;
+	struct mux_stream *stream; /* in place of fd */
 };
 
 static void dial_ended(struct dial *dial, int errnum)
@@ -75,6 +77,48 @@ static void dial_host(struct dial *dial)
 		dial->watch =
 			loop_add_fd(dial->agent->loop, dial->fd, LOOP_OUT, on_dialled, dial, NULL);
 }
+
+/* --- the same by a port ---------------------------------------------------------------------- */
+
+static void on_answered(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct dial *dial = data;
+
+	(void)loop;
+	(void)fd;
+	if (events & LOOP_HUP) {
+		console_line("no control stream to the host: it has refused");
+		mux_carrier.close(steal_ptr(&dial->stream));
+	} else {
+		agent_control_carried(dial->agent, steal_ptr(&dial->stream));
+	}
+}
+
+static int serve_mux(struct dial *dial, int fd, struct error *err)
+{
+	struct mux *mux = mux_open(dial->agent->loop, fd, err);
+
+	if (!mux)
+		return -1;
+	server_listen_carried(&dial->agent->server, mux);
+	dial->stream = mux_dial(mux, CONTROL_PORT, on_answered, dial);
+	return 0;
+}
+
+static int serve_vsock(struct dial *dial, int fd, struct error *err)
+{
+	dial_host(dial);
+	return server_listen(&dial->agent->server, fd, err);
+}
+
+static bool stands_for_port(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode);
+}
+
+/* --- PID 1 ----------------------------------------------------------------------------------- */
 
 static void on_init_byte(struct loop *loop, int fd, uint32_t events, void *data)
 {
@@ -146,8 +190,8 @@ static int serve_host(struct agent *agent, struct loop *loop, struct error *err)
 	if (agent_init(agent, loop, &machine_real, &init_fd, etc, "/sys/fs/cgroup",
 		       AGENT_FD_PROGRAM, err) < 0)
 		return -1;
-	dial_host(&dial);
-	if (server_listen(&agent->server, AGENT_FD_LISTEN, err) < 0 ||
+	if ((stands_for_port(AGENT_FD_LISTEN) ? serve_mux : serve_vsock)(&dial, AGENT_FD_LISTEN,
+									 err) < 0 ||
 	    !loop_add_fd(loop, AGENT_FD_INIT, LOOP_IN, on_init_byte, agent, err))
 		return -1;
 	while (!agent->done) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "guest/agent/mux.h"
 
 void conn_add(struct conn *conn, struct call *call)
 {
@@ -195,7 +196,7 @@ static const struct framed_owner conn_owner = {
 
 /* --- all of them ----------------------------------------------------------------------------- */
 
-struct conn *conn_new(struct conns *conns, int fd, struct error *err)
+static struct conn *conn_alloc(struct conns *conns, struct error *err)
 {
 	struct conn *conn = calloc(1, sizeof(*conn));
 
@@ -205,16 +206,43 @@ struct conn *conn_new(struct conns *conns, int fd, struct error *err)
 	}
 	conn->all = conns;
 	list_init(&conn->calls);
-	if (wait_for_request(conn, err) < 0 ||
-	    framed_open(&conn->wire, conns->loop, fd, 0, &conn_owner, conn, err) < 0) {
+	if (wait_for_request(conn, err) < 0) {
+		free(conn);
+		return NULL;
+	}
+	return conn;
+}
+
+static struct conn *conn_begin(struct conn *conn)
+{
+	conn_set_form(conn, conn->all->unknown);
+	list_add_first(&conn->all->live, &conn->link);
+	conn->all->count++;
+	return conn;
+}
+
+struct conn *conn_new(struct conns *conns, int fd, struct error *err)
+{
+	struct conn *conn = conn_alloc(conns, err);
+
+	if (!conn)
+		return NULL;
+	if (framed_open(&conn->wire, conns->loop, fd, 0, &conn_owner, conn, err) < 0) {
 		loop_remove(conn->idle);
 		free(conn);
 		return NULL;
 	}
-	conn_set_form(conn, conns->unknown);
-	list_add_first(&conns->live, &conn->link);
-	conns->count++;
-	return conn;
+	return conn_begin(conn);
+}
+
+struct conn *conn_new_carried(struct conns *conns, struct mux_stream *stream, struct error *err)
+{
+	struct conn *conn = conn_alloc(conns, err);
+
+	if (!conn)
+		return NULL;
+	framed_open_carried(&conn->wire, conns->loop, &mux_carrier, stream, 0, &conn_owner, conn);
+	return conn_begin(conn);
 }
 
 void conns_init(struct conns *conns, struct loop *loop, const struct conn_form *unknown)

@@ -31,6 +31,7 @@ struct call;
 struct conn;
 struct exec_context;
 struct job_end;
+struct mux_stream;
 struct resumables;
 struct workload;
 
@@ -117,6 +118,8 @@ void conns_end(struct conns *conns); /* all, at once */
 
 /* Takes over fd. */
 struct conn *conn_new(struct conns *conns, int fd, struct error *err);
+/* The same for a stream of the mux. */
+struct conn *conn_new_carried(struct conns *conns, struct mux_stream *stream, struct error *err);
 void conn_end(struct conn *conn); /* at once; the memory is swept later */
 
 /* For forms. */

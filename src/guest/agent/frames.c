@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "base/agent_wire.h"
+#include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/frame.h"
 #include "guest/agent/call_capture.h"
 #include "guest/agent/call_stream.h"
+#include "guest/agent/handed.h"
 #include "guest/agent/resumable.h"
 #include "guest/agent/workload.h"
 
@@ -29,6 +31,22 @@ static struct call *find_call(const struct conn *conn, uint64_t number)
 
 /* --- requests -------------------------------------------------------------------------------- */
 
+/* What the command is given of a stream is an end of a socket pair. */
+static int hand_stream_over(struct conn *conn, const struct request *request, struct error *err)
+{
+	int ends[2];
+
+	if (fd_socketpair(ends, err) < 0)
+		return -1;
+	autoclose int ours = ends[0];
+	autoclose int theirs = ends[1];
+	if (exec_hand_over(conn->all->context, request, theirs, err) < 0)
+		return -1;
+	handed_join(conn->all->loop, framed_release(&conn->wire), steal_fd(&ours));
+	conn_end(conn);
+	return 0;
+}
+
 /* The connection becomes the command's own and ends here, without a word of ours. */
 static int hand_connection_over(struct conn *conn, const struct request *request, struct error *err)
 {
@@ -38,6 +56,8 @@ static int hand_connection_over(struct conn *conn, const struct request *request
 		return error_set(err, ERR_INVALID, "%s", request->problem);
 	if (conn->ncalls > 0 || conn->wire.out.len > 0)
 		return error_set(err, ERR_CONFLICT, "the connection has other requests");
+	if (conn->wire.stream)
+		return hand_stream_over(conn, request, err);
 	/* Two processes have the one socket for a moment, and its flags with it. */
 	if (fd_nonblock(fd, false, err) < 0)
 		return -1;

@@ -10,6 +10,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include "base/agent_wire.h"
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "guest/agent/envelopes.h"
@@ -98,8 +99,25 @@ int server_listen(struct server *server, int fd, struct error *err)
 	return 0;
 }
 
+static void on_mux_client(void *data, struct mux_stream *stream)
+{
+	struct server *server = data;
+
+	if (server->conns.count >= limit_get(LIMIT_AGENT_CONNECTIONS) ||
+	    !conn_new_carried(&server->conns, stream, NULL))
+		mux_carrier.close(stream);
+}
+
+void server_listen_carried(struct server *server, struct mux *mux)
+{
+	server->mux_listener =
+		(struct mux_listener){.port = AGENT_PORT, .accept = on_mux_client, .data = server};
+	mux_listen(mux, &server->mux_listener);
+}
+
 void server_stop_listening(struct server *server)
 {
+	list_remove(&server->mux_listener.link);
 	loop_remove(steal_ptr(&server->listen_watch));
 }
 

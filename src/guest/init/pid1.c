@@ -39,6 +39,8 @@
 #include "guest/console.h"
 #include "guest/init/acpi.h"
 #include "guest/init/console_shell.h"
+#include "guest/init/kernel_line.h"
+#include "guest/init/port.h"
 #include "guest/init/power.h"
 #include "guest/init/power_key.h"
 #include "guest/roles.h"
@@ -79,6 +81,13 @@ static int listen_for_host(struct error *err)
 	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 || listen(fd, SOMAXCONN) < 0)
 		return error_errno(err, errno, "cannot listen on vsock port %d", AGENT_PORT);
 	return steal_fd(&fd);
+}
+
+/* Where there is no vsock device the host is behind a virtio-serial port, which is held as the
+ * socket is: one process at a time may open it. */
+static int open_way_to_host(struct error *err)
+{
+	return kernel_line_says(PORT_WORD) ? port_open(err) : listen_for_host(err);
 }
 
 /* A guest without a network still has itself. */
@@ -315,7 +324,7 @@ int pid1_run(int program_fd, bool shell, struct error *err)
 	struct pid1 p = {.program_fd = program_fd, .acpi_fd = -1, .agent_fd = -1};
 
 	setrlimit(RLIMIT_NOFILE, &files);
-	p.listen_fd = listen_for_host(err);
+	p.listen_fd = open_way_to_host(err);
 	if (p.listen_fd < 0)
 		return -1;
 	p.loop = loop_new(err);

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+#include "guest/agent/mux.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "guest/agent/mux_parts.h"
+
+/* The lowest port of ours that dials, as the kernel has it: below are those that listen. */
+#define FIRST_PORT 1024
+/* What a page of the port's can hold: a read that gives less has emptied one. */
+#define PORT_PAGE 4096
+#define READS_PER_EVENT 64
+#define HOST_AWAY_NS (100 * NS_PER_MS)
+
+/* --- packets of the host --------------------------------------------------------------------- */
+
+static void stream_over(struct mux_stream *s)
+{
+	s->over = true;
+	s->say = 0;
+	mux_tell(s);
+}
+
+static void keep_front(struct mux_stream *s)
+{
+	if (s->front_len && buf_append(&s->in, s->front, s->front_len, NULL) < 0) {
+		s->over = true;
+		mux_say(s, SAY_RST);
+	}
+	s->front_len = 0;
+}
+
+static void take_payload(struct mux_stream *s, const uint8_t *payload, size_t len)
+{
+	struct mux *mux = s->mux;
+	uint32_t host_port = s->host_port, guest_port = s->guest_port;
+
+	if (len > MUX_CREDIT - (s->rx_cnt - s->fwd_cnt) || s->over)
+		return;
+	s->rx_cnt += (uint32_t)len;
+	s->front = payload;
+	s->front_len = len;
+	if (s->events & LOOP_IN)
+		mux_tell(s);
+	/* Who was told may have closed it. */
+	s = mux_find(mux, host_port, guest_port);
+	if (s)
+		keep_front(s);
+}
+
+static void take_shutdown(struct mux_stream *s, uint32_t flags)
+{
+	s->peer_shut |= flags & SHUT_BOTH;
+	if (s->peer_shut == SHUT_BOTH) {
+		s->over = true;
+		mux_say(s, SAY_RST);
+	}
+	mux_tell(s);
+}
+
+static void note_credit(struct mux_stream *s, const struct packet *p)
+{
+	s->peer_fwd = p->fwd_cnt;
+	s->peer_alloc = p->buf_alloc;
+	if (s->full && mux_takes_bytes(s)) {
+		s->full = false;
+		list_remove(&s->wanting);
+		mux_tell_later(s);
+	}
+}
+
+static void take_known(struct mux_stream *s, const struct packet *p, const uint8_t *payload)
+{
+	if (s->orphaned) {
+		if (p->op == PACKET_RST)
+			mux_stream_free(s);
+		return;
+	}
+	note_credit(s, p);
+	switch (p->op) {
+	case PACKET_RESPONSE:
+		s->open = true;
+		mux_tell(s);
+		break;
+	case PACKET_RST:
+		stream_over(s);
+		break;
+	case PACKET_SHUTDOWN:
+		take_shutdown(s, p->flags);
+		break;
+	case PACKET_RW:
+		take_payload(s, payload, p->len);
+		break;
+	case PACKET_CREDIT_REQUEST:
+		mux_say(s, SAY_CREDIT);
+		break;
+	default:
+		break;
+	}
+}
+
+/* The host tries again, or its client does: nothing is remembered of a refusal. */
+static void refuse_stranger(struct mux *mux, const struct packet *p)
+{
+	const struct packet rst = {.src_cid = mux->cid,
+				   .dst_cid = PACKET_HOST_CID,
+				   .src_port = p->dst_port,
+				   .dst_port = p->src_port,
+				   .type = PACKET_STREAM,
+				   .op = PACKET_RST};
+
+	if (p->op != PACKET_RST && mux_say_packet(mux, &rst))
+		mux_write(mux);
+}
+
+static void admit_dial(struct mux *mux, const struct packet *p)
+{
+	struct mux_listener *l;
+	struct mux_stream *s;
+
+	list_each (l, &mux->listeners, link) {
+		if (l->port != p->dst_port)
+			continue;
+		s = mux_stream_new(mux, p->src_port, p->dst_port);
+		if (!s)
+			break;
+		s->open = true;
+		note_credit(s, p);
+		mux_say(s, SAY_RESPONSE);
+		l->accept(l->data, s);
+		return;
+	}
+	refuse_stranger(mux, p);
+}
+
+static void take_asked(struct mux *mux)
+{
+	struct mux_stream *s;
+
+	/* One whom we knew is not there any more, nor are its streams. */
+	for (unsigned i = 0; i < MUX_BUCKETS; i++)
+		list_each (s, &mux->buckets[i], link)
+			if (s->orphaned) {
+				mux_stream_free(s);
+			} else {
+				s->over = true;
+				s->say = 0;
+				mux_tell_later(s);
+			}
+	mux_hello(mux);
+}
+
+static void take_welcome(struct mux *mux, const struct packet *p)
+{
+	struct mux_stream *s;
+
+	mux->linked = true;
+	mux->cid = p->dst_cid;
+	for (unsigned i = 0; i < MUX_BUCKETS; i++)
+		list_each (s, &mux->buckets[i], link)
+			mux_say_wanted(s);
+	mux_write(mux);
+}
+
+/* The next packet, or a byte that is none. False: it is not there whole. */
+static bool take_host_packet(struct mux *mux)
+{
+	const uint8_t *raw = mux->in + mux->in_at;
+	struct mux_stream *s;
+	struct packet p;
+
+	if (mux->in_end - mux->in_at < PACKET_HEADER)
+		return false;
+	packet_decode(raw, &p);
+	if (!mux->linked) {
+		bool welcome =
+			packet_is_link(&p, LINK_WELCOME) && packet_link_number(&p) == mux->number;
+
+		mux->in_at += welcome ? PACKET_HEADER : 1;
+		if (welcome)
+			take_welcome(mux, &p);
+		return true;
+	}
+	if (p.len > PACKET_PAYLOAD) {
+		take_asked(mux); /* no packet: begin anew */
+		return true;
+	}
+	if (mux->in_end - mux->in_at < PACKET_HEADER + p.len)
+		return false;
+	mux->in_at += PACKET_HEADER + p.len;
+	s = mux_find(mux, p.src_port, p.dst_port);
+	if (packet_is_link(&p, LINK_ASK))
+		take_asked(mux);
+	else if (s)
+		take_known(s, &p, raw + PACKET_HEADER);
+	else if (p.op == PACKET_REQUEST)
+		admit_dial(mux, &p);
+	else
+		refuse_stranger(mux, &p);
+	return true;
+}
+
+/* --- the port -------------------------------------------------------------------------------- */
+
+static void on_port_event(struct loop *loop, int fd, uint32_t events, void *data);
+
+static int begin_watch(struct mux *mux, struct error *err)
+{
+	mux->wants_room = mux->chunks > 0;
+	mux->watch = loop_add_fd(mux->loop, mux->fd, LOOP_IN | (mux->wants_room ? LOOP_OUT : 0),
+				 on_port_event, mux, err);
+	return mux->watch ? 0 : -1;
+}
+
+static void on_host_back(struct loop *loop, void *data)
+{
+	struct mux *mux = data;
+
+	(void)loop;
+	mux->back = NULL;
+	begin_watch(mux, NULL);
+}
+
+/* Without a host it would be reported for ever. */
+static void host_is_away(struct mux *mux)
+{
+	loop_remove(steal_ptr(&mux->watch));
+	mux->back =
+		loop_add_timer(mux->loop, clock_mono_ns() + HOST_AWAY_NS, on_host_back, mux, NULL);
+}
+
+/* The kernel gives one page at a time. */
+static size_t read_port(struct mux *mux)
+{
+	ssize_t n;
+
+	if (mux->in_at > 0) {
+		memmove(mux->in, mux->in + mux->in_at, mux->in_end - mux->in_at);
+		mux->in_end -= mux->in_at;
+		mux->in_at = 0;
+	}
+	n = read(mux->fd, mux->in + mux->in_end, sizeof(mux->in) - mux->in_end);
+	if (n > 0)
+		mux->in_end += (size_t)n;
+	return n > 0 ? (size_t)n : 0;
+}
+
+static void on_port_event(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct mux *mux = data;
+	size_t got = PORT_PAGE;
+
+	(void)loop;
+	(void)fd;
+	if (events & LOOP_HUP && !(events & LOOP_IN)) {
+		host_is_away(mux);
+		return;
+	}
+	if (events & LOOP_OUT) {
+		mux_write(mux);
+		mux_tell_room(mux);
+		mux_write(mux);
+	}
+	if (!(events & LOOP_IN))
+		return;
+	for (unsigned i = 0; i < READS_PER_EVENT && got; i++) {
+		got = read_port(mux);
+		while (take_host_packet(mux))
+			;
+		/* Whole packets, and a page that was not full: that was all, or an event tells. */
+		if (got < PORT_PAGE && mux->in_at == mux->in_end)
+			break;
+	}
+}
+
+/* --- all of it ------------------------------------------------------------------------------- */
+
+struct mux *mux_open(struct loop *loop, int fd, struct error *err)
+{
+	struct mux *mux = calloc(1, sizeof(*mux));
+
+	if (!mux) {
+		error_errno(err, ENOMEM, "the port to the host");
+		return NULL;
+	}
+	mux->loop = loop;
+	mux->fd = fd;
+	mux->next_port = FIRST_PORT;
+	for (unsigned i = 0; i < MUX_BUCKETS; i++)
+		list_init(&mux->buckets[i]);
+	list_init(&mux->listeners);
+	list_init(&mux->due);
+	list_init(&mux->wanting);
+	if (begin_watch(mux, err) < 0) {
+		free(mux);
+		return NULL;
+	}
+	mux_hello(mux);
+	return mux;
+}
+
+void mux_free(struct mux *mux)
+{
+	struct mux_stream *s;
+
+	if (!mux)
+		return;
+	for (unsigned i = 0; i < MUX_BUCKETS; i++)
+		while ((s = list_first(&mux->buckets[i], struct mux_stream, link)))
+			mux_stream_free(s);
+	loop_remove(mux->watch);
+	loop_remove(mux->again);
+	loop_remove(mux->back);
+	close(mux->fd);
+	free(mux);
+}
+
+void mux_listen(struct mux *mux, struct mux_listener *listener)
+{
+	list_add(&mux->listeners, &listener->link);
+}
+
+struct mux_stream *mux_dial(struct mux *mux, uint32_t port, loop_fd_fn *fn, void *data)
+{
+	struct mux_stream *s = mux_stream_new(mux, port, mux->next_port++);
+
+	if (!s)
+		return NULL;
+	s->events = LOOP_OUT;
+	s->fn = fn;
+	s->data = data;
+	mux_say(s, SAY_REQUEST);
+	return s;
+}

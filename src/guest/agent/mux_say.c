@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* What is said to the host: packets put together in chunks. */
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "guest/agent/mux_parts.h"
+
+static void watch_for_room(struct mux *mux)
+{
+	bool wants = mux->chunks > 0;
+
+	if (mux->watch && wants != mux->wants_room &&
+	    loop_set_events(mux->watch, LOOP_IN | (wants ? LOOP_OUT : 0), NULL) == 0)
+		mux->wants_room = wants;
+}
+
+/* A port that is full takes nothing of a chunk. */
+void mux_write(struct mux *mux)
+{
+	while (mux->chunks > 0) {
+		struct mux_chunk *c = &mux->chunk[mux->first_chunk];
+		ssize_t n = write(mux->fd, c->bytes, c->len);
+
+		if (n <= 0)
+			break;
+		c->len -= (size_t)n;
+		memmove(c->bytes, c->bytes + n, c->len);
+		if (c->len > 0)
+			continue;
+		mux->first_chunk = (mux->first_chunk + 1) % MUX_CHUNKS;
+		mux->chunks--;
+	}
+	watch_for_room(mux);
+}
+
+/* Room for one packet of len bytes, in the last chunk or a new one; NULL: there is none now. */
+uint8_t *mux_reserve(struct mux *mux, size_t len)
+{
+	struct mux_chunk *c =
+		&mux->chunk[(mux->first_chunk + mux->chunks + MUX_CHUNKS - 1) % MUX_CHUNKS];
+
+	if (mux->chunks == 0 || c->len + len > sizeof(c->bytes)) {
+		if (mux->chunks == MUX_CHUNKS)
+			return NULL;
+		c = &mux->chunk[(mux->first_chunk + mux->chunks++) % MUX_CHUNKS];
+		c->len = 0;
+	}
+	c->len += len;
+	return c->bytes + c->len - len;
+}
+
+bool mux_say_packet(struct mux *mux, const struct packet *p)
+{
+	uint8_t *raw = mux_reserve(mux, PACKET_HEADER);
+
+	if (raw)
+		packet_encode(p, raw);
+	return raw;
+}
+
+struct packet mux_packet_of(struct mux_stream *s, enum packet_op op, uint32_t flags, size_t len)
+{
+	s->told = s->fwd_cnt;
+	return (struct packet){.src_cid = s->mux->cid,
+			       .dst_cid = PACKET_HOST_CID,
+			       .src_port = s->guest_port,
+			       .dst_port = s->host_port,
+			       .len = (uint32_t)len,
+			       .type = PACKET_STREAM,
+			       .op = (uint16_t)op,
+			       .flags = flags,
+			       .buf_alloc = MUX_CREDIT,
+			       .fwd_cnt = s->fwd_cnt};
+}
+
+/* One thing that the stream wants to say. False: there is no room. */
+static bool say_one(struct mux_stream *s)
+{
+	static const struct {
+		enum mux_want want;
+		enum packet_op op;
+	} words[] = {
+		{SAY_REQUEST, PACKET_REQUEST},	    {SAY_RESPONSE, PACKET_RESPONSE},
+		{SAY_SHUTDOWN, PACKET_SHUTDOWN},    {SAY_RST, PACKET_RST},
+		{SAY_CREDIT, PACKET_CREDIT_UPDATE},
+	};
+	size_t i = 0;
+	struct packet p;
+
+	while (!(s->say & words[i].want))
+		i++;
+	p = mux_packet_of(s, words[i].op, words[i].op == PACKET_SHUTDOWN ? s->shut : 0, 0);
+	if (!mux_say_packet(s->mux, &p))
+		return false;
+	s->say &= (uint8_t)~words[i].want;
+	return true;
+}
+
+/* Says what it wants to; the rest when there is room. */
+void mux_say_wanted(struct mux_stream *s)
+{
+	if (!s->mux->linked)
+		return;
+	while (s->say && say_one(s))
+		;
+	if (s->say && !list_has(&s->wanting))
+		list_add(&s->mux->wanting, &s->wanting);
+	if (!s->say && s->orphaned)
+		mux_stream_free(s);
+}
+
+void mux_say(struct mux_stream *s, enum mux_want want)
+{
+	struct mux *mux = s->mux;
+
+	s->say |= (uint8_t)want;
+	mux_say_wanted(s);
+	mux_write(mux);
+}
+
+void mux_hello(struct mux *mux)
+{
+	struct packet p;
+
+	mux->linked = false;
+	if (getrandom(&mux->number, sizeof(mux->number), GRND_NONBLOCK) < 0)
+		mux->number = clock_mono_ns();
+	p = packet_link(LINK_HELLO, 0, mux->number);
+	mux_say_packet(mux, &p);
+	mux_write(mux);
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+#include "vsockd/port.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+/* Bounds of one port_pump(). */
+#define PUMP_INPUTS 128
+#define PUMP_OUTPUTS 16
+
+void port_init(struct port *port, struct core *core, uint64_t guest_cid, int fd, struct log *log)
+{
+	port->core = core;
+	port->log = log;
+	port->fd = fd;
+	port->guest_cid = guest_cid;
+	port->readable = port->writable = true;
+	port->hung_up = port->ended = port->greets = false;
+	port->astray = port->asks = true;
+	port->in_at = port->in_end = 0;
+	port->unsent = (struct span){0};
+}
+
+void port_event(struct port *port, uint32_t events)
+{
+	if (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+		port->readable = true;
+	if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+		port->hung_up = true;
+	if (events & EPOLLOUT)
+		port->writable = true;
+}
+
+bool port_has_ended(const struct port *port)
+{
+	return port->ended;
+}
+
+/* --- the guest's packets --------------------------------------------------------------------- */
+
+static uint32_t bytes_there(const struct port *port)
+{
+	return port->in_end - port->in_at;
+}
+
+static void go_astray(struct port *port, const struct packet *packet)
+{
+	log_limited(port->log, "the guest sent what is no packet (%u bytes, type %u)", packet->len,
+		    packet->type);
+	port->astray = true;
+	core_link(port->core, false);
+}
+
+/* Whoever begins anew knows no stream. */
+static void begin_anew(struct port *port, const struct packet *packet)
+{
+	port->number = packet_link_number(packet);
+	port->astray = false;
+	port->greets = true;
+	core_link(port->core, false);
+	core_link(port->core, true);
+	port->in_at += PACKET_HEADER;
+}
+
+static void take_whole(struct port *port, const struct packet *packet)
+{
+	struct iovec iov = {.iov_base = port->in + port->in_at + PACKET_HEADER,
+			    .iov_len = packet->len};
+	struct span payload = {.iov = &iov, .n = packet->len ? 1 : 0, .bytes = packet->len};
+
+	core_input(port->core, packet, &payload);
+	port->in_at += PACKET_HEADER + packet->len;
+}
+
+/* To where a packet of the link's may begin, by its type alone: a guest may send noise for long. */
+static void skip_noise(struct port *port)
+{
+	while (bytes_there(port) >= PACKET_HEADER && !packet_may_be_link(port->in + port->in_at))
+		port->in_at++;
+}
+
+/* The next packet, or a byte that is none. False: it is not there whole. */
+static bool take_port_packet(struct port *port)
+{
+	struct packet packet;
+
+	if (port->astray)
+		skip_noise(port);
+	if (bytes_there(port) < PACKET_HEADER)
+		return false;
+	packet_decode(port->in + port->in_at, &packet);
+	if (packet_is_link(&packet, LINK_HELLO)) {
+		begin_anew(port, &packet);
+		return true;
+	}
+	if (!port->astray && (packet.len > PACKET_PAYLOAD || packet.type == PACKET_LINK))
+		go_astray(port, &packet);
+	if (port->astray) {
+		port->in_at++;
+		return true;
+	}
+	if (bytes_there(port) < PACKET_HEADER + packet.len)
+		return false;
+	take_whole(port, &packet);
+	return true;
+}
+
+/* Fetches what has come. False: nothing has. */
+static bool fill_input(struct port *port)
+{
+	struct iovec iov;
+	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
+	ssize_t got;
+
+	if (!port->readable)
+		return false;
+	memmove(port->in, port->in + port->in_at, bytes_there(port));
+	port->in_end -= port->in_at;
+	port->in_at = 0;
+	iov = (struct iovec){port->in + port->in_end, sizeof(port->in) - port->in_end};
+	got = recvmsg(port->fd, &m, MSG_DONTWAIT);
+	if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+		port->ended = true;
+	/* As in core_output.c: less than there was room for means that it is empty. */
+	if (got <= 0 || ((size_t)got < iov.iov_len && !port->hung_up))
+		port->readable = got < 0 && errno == EINTR;
+	if (got > 0)
+		port->in_end += (uint32_t)got;
+	return got > 0;
+}
+
+/* True when there may be more. There is always room for the rest of a packet that is not whole. */
+static bool pump_port_inputs(struct port *port)
+{
+	for (unsigned done = 0; done < PUMP_INPUTS; done++) {
+		if (!core_accepts(port->core))
+			return false;
+		/* A byte that is no packet is no work. */
+		while (port->astray && take_port_packet(port))
+			;
+		if (!take_port_packet(port) && !fill_input(port))
+			return false;
+	}
+	return true;
+}
+
+/* --- packets for the guest ------------------------------------------------------------------- */
+
+/* What the socket does not take stays, and nothing is composed before it has gone. */
+static bool send_unsent(struct port *port)
+{
+	struct msghdr m = {.msg_iov = port->unsent.iov, .msg_iovlen = port->unsent.n};
+	ssize_t done;
+
+	if (!port->unsent.bytes)
+		return true;
+	if (!port->writable)
+		return false;
+	done = sendmsg(port->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (done < 0 && errno != EINTR)
+		port->writable = false; /* a failure is told by reading, too */
+	if (done > 0)
+		span_skip(&port->unsent, (size_t)done);
+	return !port->unsent.bytes;
+}
+
+static void compose(struct port *port, unsigned filled, const uint32_t *lengths)
+{
+	port->unsent = (struct span){.iov = port->out, .n = filled};
+	for (unsigned i = 0; i < filled; i++) {
+		port->out[i] = (struct iovec){port->slots[i], lengths[i]};
+		port->unsent.bytes += lengths[i];
+	}
+}
+
+static void compose_link(struct port *port)
+{
+	static const uint32_t length = PACKET_HEADER;
+	const struct packet p = port->greets
+					? packet_link(LINK_WELCOME, port->guest_cid, port->number)
+					: packet_link(LINK_ASK, port->guest_cid, 0);
+
+	port->greets = port->asks = false;
+	packet_encode(&p, port->slots[0]);
+	compose(port, 1, &length);
+}
+
+static void compose_packets(struct port *port)
+{
+	unsigned wanted = core_wants(port->core), n = wanted < PORT_SLOTS ? wanted : PORT_SLOTS;
+	struct iovec iov[PORT_SLOTS];
+	struct span slots[PORT_SLOTS];
+	uint32_t lengths[PORT_SLOTS];
+
+	for (unsigned i = 0; i < n; i++) {
+		iov[i] = (struct iovec){port->slots[i], PACKET_WHOLE};
+		slots[i] = (struct span){.iov = &iov[i], .n = 1, .bytes = PACKET_WHOLE};
+	}
+	if (n)
+		compose(port, core_output(port->core, slots, n, lengths), lengths);
+}
+
+/* True when there is more, and room for it. */
+static bool pump_port_outputs(struct port *port)
+{
+	for (unsigned round = 0; round < PUMP_OUTPUTS; round++) {
+		if (!send_unsent(port))
+			return port->writable;
+		if (port->asks || port->greets)
+			compose_link(port);
+		else
+			compose_packets(port);
+		if (!port->unsent.bytes)
+			return false;
+	}
+	return true;
+}
+
+bool port_pump(struct port *port)
+{
+	bool more, blocked;
+
+	if (port->fd < 0)
+		return false;
+	more = pump_port_inputs(port);
+	blocked = !core_accepts(port->core);
+	more |= pump_port_outputs(port);
+	return more || (blocked && core_accepts(port->core));
+}

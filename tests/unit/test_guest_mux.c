@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: MIT */
+/* Streams over a port: the host's end is played by the test, packet by packet. */
+#include "test_base.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "guest/agent/handed.h"
+#include "guest/agent/mux.h"
+
+#define CID 7
+#define HOST_PORT 0x40000000u
+#define GUEST_PORT 2222
+#define CREDIT 65536
+
+struct bed {
+	struct loop *loop;
+	struct mux *mux;
+	int host;
+	struct mux_listener listener;
+	struct mux_stream *stream; /* accepted, not taken yet */
+	struct framed framed;
+	size_t taken;
+	bool lost, ended, drained, keeps;
+	uint32_t events; /* of a dial */
+};
+
+static void on_input(void *data)
+{
+	struct bed *b = data;
+
+	b->ended = b->framed.ended;
+	if (b->keeps)
+		return;
+	b->taken += b->framed.in.len;
+	framed_drop(&b->framed, b->framed.in.len);
+}
+
+static void on_drained(void *data)
+{
+	((struct bed *)data)->drained = true;
+}
+
+static void on_lost(void *data, const char *why)
+{
+	(void)why;
+	((struct bed *)data)->lost = true;
+}
+
+static const struct framed_owner owner = {
+	.input = on_input, .drained = on_drained, .lost = on_lost};
+
+static void on_accept(void *data, struct mux_stream *stream)
+{
+	struct bed *b = data;
+
+	b->stream = stream;
+}
+
+static void on_dialled(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	(void)loop, (void)fd;
+	((struct bed *)data)->events = events;
+}
+
+static void rounds(struct bed *b)
+{
+	struct error err;
+
+	for (int i = 0; i < 20; i++)
+		assert_true(loop_once(b->loop, 0, &err) >= 0);
+}
+
+static void host_say(struct bed *b, const struct packet *p, const void *payload)
+{
+	uint8_t raw[PACKET_WHOLE];
+
+	packet_encode(p, raw);
+	memset(raw + PACKET_HEADER, 'x', p->len);
+	if (payload)
+		memcpy(raw + PACKET_HEADER, payload, p->len);
+	assert_int_equal(write(b->host, raw, PACKET_HEADER + p->len),
+			 (int)(PACKET_HEADER + p->len));
+	rounds(b);
+}
+
+static struct packet host_packet(uint32_t guest_port, enum packet_op op, uint32_t len)
+{
+	return (struct packet){.src_cid = PACKET_HOST_CID,
+			       .dst_cid = CID,
+			       .src_port = HOST_PORT,
+			       .dst_port = guest_port,
+			       .len = len,
+			       .type = PACKET_STREAM,
+			       .op = (uint16_t)op,
+			       .buf_alloc = CREDIT};
+}
+
+static void host_op(struct bed *b, enum packet_op op)
+{
+	const struct packet p = host_packet(GUEST_PORT, op, 0);
+
+	host_say(b, &p, NULL);
+}
+
+static bool host_hear(struct bed *b, struct packet *p, uint8_t payload[PACKET_WHOLE])
+{
+	uint8_t raw[PACKET_HEADER];
+
+	rounds(b);
+	if (recv(b->host, raw, sizeof(raw), MSG_DONTWAIT) != sizeof(raw))
+		return false;
+	packet_decode(raw, p);
+	assert_true(p->len <= PACKET_PAYLOAD);
+	if (p->len)
+		assert_int_equal(recv(b->host, payload, p->len, MSG_WAITALL), (int)p->len);
+	return true;
+}
+
+static struct packet host_expect(struct bed *b, unsigned op)
+{
+	uint8_t payload[PACKET_WHOLE];
+	struct packet p;
+
+	assert_true(host_hear(b, &p, payload));
+	assert_int_equal(p.op, op);
+	return p;
+}
+
+static void host_expect_nothing(struct bed *b)
+{
+	uint8_t payload[PACKET_WHOLE];
+	struct packet p;
+
+	assert_false(host_hear(b, &p, payload));
+}
+
+static uint64_t expect_hello(struct bed *b)
+{
+	struct packet p = host_expect(b, LINK_HELLO);
+
+	assert_true(packet_is_link(&p, LINK_HELLO));
+	return packet_link_number(&p);
+}
+
+static void welcome(struct bed *b, uint64_t number)
+{
+	const struct packet p = packet_link(LINK_WELCOME, CID, number);
+
+	host_say(b, &p, NULL);
+}
+
+static int bed_setup(void **state)
+{
+	struct bed *b = calloc(1, sizeof(*b));
+	struct error err;
+	int ends[2];
+
+	assert_int_equal(fd_socketpair(ends, &err), 0);
+	assert_int_equal(fd_nonblock(ends[1], true, &err), 0);
+	b->host = ends[0];
+	b->loop = loop_new(&err);
+	b->mux = mux_open(b->loop, ends[1], &err);
+	assert_non_null(b->mux);
+	b->listener = (struct mux_listener){.port = GUEST_PORT, .accept = on_accept, .data = b};
+	mux_listen(b->mux, &b->listener);
+	b->framed.fd = -1;
+	*state = b;
+	return 0;
+}
+
+static int bed_teardown(void **state)
+{
+	struct bed *b = *state;
+
+	framed_close(&b->framed);
+	mux_free(b->mux);
+	loop_free(b->loop);
+	close(b->host);
+	free(b);
+	return 0;
+}
+
+static void open_stream(struct bed *b)
+{
+	welcome(b, expect_hello(b));
+	host_op(b, PACKET_REQUEST);
+	assert_int_equal(host_expect(b, PACKET_RESPONSE).src_cid, CID);
+	assert_non_null(b->stream);
+	framed_open_carried(&b->framed, b->loop, &mux_carrier, steal_ptr(&b->stream), 65536, &owner,
+			    b);
+}
+
+static void queue_bytes(struct bed *b, size_t len)
+{
+	autofree uint8_t *bytes = calloc(1, len);
+
+	assert_int_equal(buf_append(&b->framed.out, bytes, len, NULL), 0);
+	framed_flush(&b->framed);
+}
+
+/* --- the link -------------------------------------------------------------------------------- */
+
+static void nothing_counts_before_the_welcome(void **state)
+{
+	struct bed *b = *state;
+	uint64_t number = expect_hello(b);
+
+	host_op(b, PACKET_REQUEST);
+	welcome(b, number + 1);
+	assert_int_equal(write(b->host, "odd bytes", 9), 9);
+	host_expect_nothing(b);
+	assert_null(b->stream);
+	welcome(b, number);
+	host_op(b, PACKET_REQUEST);
+	host_expect(b, PACKET_RESPONSE);
+	mux_carrier.close(b->stream);
+	assert_int_equal(host_expect(b, PACKET_SHUTDOWN).flags, SHUT_BOTH);
+	host_op(b, PACKET_RST);
+	host_expect_nothing(b);
+}
+
+static void a_host_that_asks_is_new(void **state)
+{
+	struct bed *b = *state;
+	const struct packet ask = packet_link(LINK_ASK, CID, 0);
+
+	open_stream(b);
+	host_say(b, &ask, NULL);
+	assert_true(b->lost);
+	welcome(b, expect_hello(b));
+	host_op(b, PACKET_REQUEST);
+	host_expect(b, PACKET_RESPONSE);
+	mux_carrier.close(b->stream);
+}
+
+/* --- bytes ----------------------------------------------------------------------------------- */
+
+static void bytes_go_both_ways(void **state)
+{
+	struct bed *b = *state;
+	struct packet p;
+	uint8_t payload[PACKET_WHOLE];
+
+	open_stream(b);
+	p = host_packet(GUEST_PORT, PACKET_RW, 5);
+	host_say(b, &p, "hello");
+	assert_int_equal(b->taken, 5);
+	queue_bytes(b, 3);
+	assert_true(host_hear(b, &p, payload));
+	assert_int_equal(p.op, PACKET_RW);
+	assert_int_equal(p.len, 3);
+	assert_int_equal(p.fwd_cnt, 5);
+	assert_int_equal(p.dst_port, HOST_PORT);
+	host_expect_nothing(b);
+}
+
+static void the_hosts_credit_is_kept(void **state)
+{
+	struct bed *b = *state;
+	struct packet p;
+	uint8_t payload[PACKET_WHOLE];
+	size_t got = 0;
+
+	open_stream(b);
+	queue_bytes(b, CREDIT + 1000);
+	while (host_hear(b, &p, payload))
+		got += p.len;
+	assert_int_equal(got, CREDIT);
+	assert_int_equal(b->framed.out.len, 1000);
+	p = host_packet(GUEST_PORT, PACKET_CREDIT_UPDATE, 0);
+	p.fwd_cnt = 999;
+	host_say(b, &p, NULL);
+	assert_int_equal(host_expect(b, PACKET_RW).len, 999);
+	p.fwd_cnt = 2000;
+	host_say(b, &p, NULL);
+	assert_int_equal(host_expect(b, PACKET_RW).len, 1);
+	assert_true(b->drained);
+}
+
+static void unread_bytes_are_kept_and_no_more(void **state)
+{
+	struct bed *b = *state;
+	struct packet p;
+
+	open_stream(b);
+	framed_set_reading(&b->framed, false);
+	p = host_packet(GUEST_PORT, PACKET_RW, 16384);
+	for (unsigned i = 0; i < MUX_CREDIT / 16384 + 2; i++)
+		host_say(b, &p, NULL);
+	assert_int_equal(b->taken, 0);
+	host_expect_nothing(b);
+	framed_set_reading(&b->framed, true);
+	rounds(b);
+	assert_int_equal(b->taken, MUX_CREDIT);
+	assert_int_equal(host_expect(b, PACKET_CREDIT_UPDATE).fwd_cnt, MUX_CREDIT / 4);
+}
+
+/* A port that takes nothing: what was put together waits, then all of it comes in order. */
+static void a_full_port_is_waited_for(void **state)
+{
+	struct bed *b = *state;
+	struct packet p;
+	uint8_t payload[PACKET_WHOLE];
+	size_t got = 0;
+
+	open_stream(b);
+	p = host_packet(GUEST_PORT, PACKET_CREDIT_UPDATE, 0);
+	p.buf_alloc = UINT32_MAX / 2;
+	host_say(b, &p, NULL);
+	queue_bytes(b, 4 << 20);
+	rounds(b);
+	assert_true(b->framed.out.len > 0);
+	while (host_hear(b, &p, payload))
+		got += p.len;
+	assert_int_equal(got, 4 << 20);
+	assert_true(b->drained);
+}
+
+/* --- ends ------------------------------------------------------------------------------------ */
+
+static void the_host_sends_no_more(void **state)
+{
+	struct bed *b = *state;
+	struct packet p = host_packet(GUEST_PORT, PACKET_SHUTDOWN, 0);
+
+	open_stream(b);
+	p.flags = SHUT_SEND;
+	host_say(b, &p, NULL);
+	assert_true(b->ended);
+	assert_false(b->lost);
+	queue_bytes(b, 3);
+	host_expect(b, PACKET_RW);
+	framed_close(&b->framed);
+	assert_int_equal(host_expect(b, PACKET_SHUTDOWN).flags, SHUT_BOTH);
+}
+
+static void the_host_closes(void **state)
+{
+	struct bed *b = *state;
+	struct packet p = host_packet(GUEST_PORT, PACKET_SHUTDOWN, 0);
+
+	open_stream(b);
+	p.flags = SHUT_BOTH;
+	host_say(b, &p, NULL);
+	host_expect(b, PACKET_RST);
+	assert_true(b->lost);
+	host_expect_nothing(b);
+}
+
+static void a_paused_stream_hears_that_the_host_is_gone(void **state)
+{
+	struct bed *b = *state;
+
+	open_stream(b);
+	framed_set_reading(&b->framed, false);
+	host_op(b, PACKET_RST);
+	assert_true(b->lost);
+}
+
+static void strangers_are_refused(void **state)
+{
+	struct bed *b = *state;
+	struct packet p = host_packet(4000, PACKET_REQUEST, 0);
+
+	welcome(b, expect_hello(b));
+	host_say(b, &p, NULL);
+	assert_int_equal(host_expect(b, PACKET_RST).src_port, 4000);
+	host_op(b, PACKET_RW);
+	host_expect(b, PACKET_RST);
+	host_op(b, PACKET_RST);
+	host_expect_nothing(b);
+}
+
+/* --- dialling -------------------------------------------------------------------------------- */
+
+static void the_guest_dials(void **state)
+{
+	struct bed *b = *state;
+	uint64_t number = expect_hello(b);
+	struct mux_stream *s = mux_dial(b->mux, HOST_PORT, on_dialled, b);
+	struct packet p;
+
+	host_expect_nothing(b);
+	welcome(b, number);
+	p = host_expect(b, PACKET_REQUEST);
+	assert_int_equal(p.dst_port, HOST_PORT);
+	p = host_packet(p.src_port, PACKET_RESPONSE, 0);
+	host_say(b, &p, NULL);
+	assert_int_equal(b->events, LOOP_OUT);
+	framed_open_carried(&b->framed, b->loop, &mux_carrier, s, 65536, &owner, b);
+	queue_bytes(b, 3);
+	assert_int_equal(host_expect(b, PACKET_RW).len, 3);
+}
+
+static void a_dial_is_refused(void **state)
+{
+	struct bed *b = *state;
+	struct mux_stream *s = mux_dial(b->mux, HOST_PORT, on_dialled, b);
+	struct packet p;
+
+	welcome(b, expect_hello(b));
+	p = host_packet(host_expect(b, PACKET_REQUEST).src_port, PACKET_RST, 0);
+	host_say(b, &p, NULL);
+	assert_true(b->events & LOOP_HUP);
+	mux_carrier.close(s);
+	host_expect_nothing(b);
+}
+
+/* --- a descriptor ---------------------------------------------------------------------------- */
+
+static void a_stream_is_joined_with_a_descriptor(void **state)
+{
+	struct bed *b = *state;
+	struct packet p;
+	struct error err;
+	char got[8] = "";
+	int ends[2];
+
+	open_stream(b);
+	assert_int_equal(fd_socketpair(ends, &err), 0);
+	handed_join(b->loop, framed_release(&b->framed), ends[0]);
+	p = host_packet(GUEST_PORT, PACKET_RW, 4);
+	host_say(b, &p, "word");
+	assert_int_equal(read(ends[1], got, sizeof(got)), 4);
+	assert_string_equal(got, "word");
+	assert_int_equal(write(ends[1], "answer", 6), 6);
+	close(ends[1]);
+	assert_int_equal(host_expect(b, PACKET_RW).len, 6);
+	assert_int_equal(host_expect(b, PACKET_SHUTDOWN).flags, SHUT_SEND);
+	p = host_packet(GUEST_PORT, PACKET_SHUTDOWN, 0);
+	p.flags = SHUT_BOTH;
+	host_say(b, &p, NULL);
+	host_expect(b, PACKET_RST);
+	rounds(b);
+}
+
+#define bed_test(f) cmocka_unit_test_setup_teardown(f, bed_setup, bed_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		bed_test(nothing_counts_before_the_welcome),
+		bed_test(a_host_that_asks_is_new),
+		bed_test(bytes_go_both_ways),
+		bed_test(the_hosts_credit_is_kept),
+		bed_test(unread_bytes_are_kept_and_no_more),
+		bed_test(a_full_port_is_waited_for),
+		bed_test(the_host_sends_no_more),
+		bed_test(the_host_closes),
+		bed_test(a_paused_stream_hears_that_the_host_is_gone),
+		bed_test(strangers_are_refused),
+		bed_test(the_guest_dials),
+		bed_test(a_dial_is_refused),
+		bed_test(a_stream_is_joined_with_a_descriptor),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
