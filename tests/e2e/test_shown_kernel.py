@@ -96,7 +96,8 @@ def test_nobody_writes_to_it_meanwhile(host, kernel):
     program.write_bytes(vmm().read_bytes())
     program.chmod(0o755)
     with host.popen("start", "w", env={"MICROAGENT_QEMU": str(program)}) as starting:
-        wait_until(lambda: (host.state / "w" / "runtime.json").exists() and "pid" in runtime(host), "the stand-in of QEMU")
+        wait_until(lambda: (host.state / "w" / "runtime.json").exists() and "pid" in runtime(host) and in_cell(host).exists(),
+                   "the stand-in of QEMU in its cell")
         assert is_shown(host, kernel)
         for path in (kernel, f"{kernel}.initrd"):
             assert not may_write(path)
