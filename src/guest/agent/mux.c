@@ -209,7 +209,7 @@ static bool take_host_packet(struct mux *mux)
 
 static void on_port_event(struct loop *loop, int fd, uint32_t events, void *data);
 
-static int begin_watch(struct mux *mux, struct error *err)
+static int watch_mux(struct mux *mux, struct error *err)
 {
 	mux->wants_room = mux->chunks > 0;
 	mux->watch = loop_add_fd(mux->loop, mux->fd, LOOP_IN | (mux->wants_room ? LOOP_OUT : 0),
@@ -223,7 +223,7 @@ static void on_host_back(struct loop *loop, void *data)
 
 	(void)loop;
 	mux->back = NULL;
-	begin_watch(mux, NULL);
+	watch_mux(mux, NULL);
 }
 
 /* Without a host it would be reported for ever. */
@@ -296,7 +296,7 @@ struct mux *mux_open(struct loop *loop, int fd, struct error *err)
 	list_init(&mux->listeners);
 	list_init(&mux->due);
 	list_init(&mux->wanting);
-	if (begin_watch(mux, err) < 0) {
+	if (watch_mux(mux, err) < 0) {
 		free(mux);
 		return NULL;
 	}
