@@ -72,6 +72,13 @@ enum vm_use {
 	VM_WRITE, /* files are put on it from outside: nothing of it runs */
 };
 
+/* Where the machine's state comes from. */
+enum vm_origin {
+	VM_COLD,     /* its kernel is booted */
+	VM_TEMPLATE, /* the same, on a machine that can be saved */
+	VM_RESTORED, /* it was saved of such a machine, with the same config, disk and VMM */
+};
+
 /* What a macOS guest has beside its disk. */
 struct vm_macos {
 	int hardware_model_fd, machine_identifier_fd; /* read-only; hashed */
@@ -87,6 +94,11 @@ struct vm_boot {
 	int kernel_fd, initrd_fd;     /* the very descriptors that were hashed; -1 with macos */
 	const struct vm_macos *macos; /* NULL: the guest is a Linux */
 	enum vm_use use;
+	/* Not VM_COLD: ram_fd is the guest's memory, a memfd, which a restored machine shares with
+	 * its siblings and never writes to; state_fd is the file that save() writes and that is
+	 * restored. Else both are -1. */
+	enum vm_origin origin;
+	int ram_fd, state_fd;
 	int rootfs_fd; /* read-write; VM_READ: read-only; -1: the root is what initrd_fd holds */
 	int base_fd; /* read-only: the raw disk of which rootfs_fd is a layer; -1: rootfs_fd is raw
 		      */
@@ -246,6 +258,16 @@ struct backend {
 	/* Takes it from a guest that has not mounted it; fn as before. A guest that does not let go
 	 * of it within LIMIT_SHARE_MS keeps a device that nobody serves, and why says so. */
 	int (*share_detach)(struct vm *vm, vm_share_fn *fn, void *data, struct error *err);
+	/* Of a VM_TEMPLATE: stops it for good and writes its devices' state. What its memory and
+	 * its disk hold from then on belongs to that. fn is called once, from the loop, or never if
+	 * vm is freed before. */
+	int (*save)(struct vm *vm, vm_done_fn *fn, void *data, struct error *err);
+	/* What a saved machine depends on beside the files it was booted from, as members of facts:
+	 * where one of them differs it is not restored. "vmm" is the path of a program, of which
+	 * the digest counts; "tscKhz" is measured, and never twice the same. NULL: no machine can
+	 * be saved. */
+	int (*save_facts)(const struct config *config, enum accelerator accelerator, json_t *facts,
+			  struct error *err);
 	/* Quarantine: ends every companion by which the guest reaches the host or is reached, and
 	 * looks at what the VMM still holds; the VM goes on. `severed` follows on the loop, within
 	 * LIMIT_SEVER_MS, unless the VM ends before. */

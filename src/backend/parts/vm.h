@@ -83,6 +83,7 @@ struct vm {
 
 	bool unfiltered; /* no system call is refused to the VMM (vmm_filter.h) */
 	bool pluggable;	 /* it has a spare port */
+	bool port;	 /* the guest's streams go over a virtio-serial port */
 	bool monitor_gone, program_gone;
 	bool spoke;	 /* the VMM has been ready */
 	bool killing;	 /* vm_kill() was called */
@@ -118,7 +119,7 @@ int vm_keep_accepted(struct vm *vm, int our_end, struct error *err);
 int vm_release(struct vm *vm, struct error *err);
 
 /* vm_vsockd.c */
-int vm_start_vsockd(struct vm *vm, const struct vm_boot *boot, int vhost_end, struct error *err);
+int vm_start_vsockd(struct vm *vm, const struct vm_boot *boot, int vsockd_end, struct error *err);
 
 /* Of one shared directory: virtiofsd's listening socket, and the VMM's connection to it. */
 struct vm_share_ends {

@@ -2,7 +2,13 @@
 /*
  * What every word is for:
  *
- * Memory. A shared memfd, because the vsock daemon maps the rings and buffers in it.
+ * Memory. A shared memfd, because the vsock daemon maps the rings and buffers in it. A machine that
+ * can be saved has a memfd of ours, by the name that /proc has for it; its siblings have that one
+ * too, sealed, and each keeps its own copies of the pages that it writes to. For that no balloon
+ * may be there: what a guest gives back would be punched out of the memory of all of them.
+ *
+ * Streams. A vhost-user device, or where the machine can be saved, which no vhost-user device can,
+ * a virtio-serial port with the same packets in it.
  *
  * Disks. By descriptor (-add-fd) and explicit nodes: no path is opened and no format is probed. A
  * full host disk stops the VM (werror=enospc) instead of giving the guest I/O errors. Kernels name
@@ -91,13 +97,34 @@ static void add_machine(struct argv *argv, const struct machine *m, const struct
 	argv_add(argv, "-m");
 	argv_addf(argv, "%lldM", (long long)m->memory_mib);
 	argv_add(argv, "-object");
-	argv_addf(argv, "memory-backend-memfd,id=ram,size=%lldM,share=on",
-		  (long long)m->memory_mib);
+	if (m->ram == RAM_OWN)
+		argv_addf(argv, "memory-backend-memfd,id=ram,size=%lldM,share=on",
+			  (long long)m->memory_mib);
+	else
+		argv_addf(argv,
+			  "memory-backend-file,id=ram,size=%lldM,mem-path=/proc/self/fd/%d,"
+			  "share=%s",
+			  (long long)m->memory_mib, QEMU_FD_RAM,
+			  m->ram == RAM_SAVED ? "on" : "off");
 	if (row->extra)
 		argv_add_list(argv, row->extra);
 }
 
-static void add_channels(struct argv *argv, const struct machine_row *row)
+static void add_streams(struct argv *argv, const struct machine *m, const struct machine_row *row)
+{
+	argv_add(argv, "-chardev");
+	argv_addf(argv, "socket,id=vsock,fd=%d", QEMU_FD_VSOCK);
+	argv_add(argv, "-device");
+	if (!m->port) {
+		argv_addf(argv, "vhost-user-vsock-%s,id=vsock0,chardev=vsock", row->bus);
+		return;
+	}
+	argv_addf(argv, "virtio-serial-%s,id=port0", row->bus);
+	argv_add(argv, "-device");
+	argv_add(argv, "virtserialport,bus=port0.0,chardev=vsock,name=microagent");
+}
+
+static void add_channels(struct argv *argv, const struct machine *m, const struct machine_row *row)
 {
 	argv_add(argv, "-chardev");
 	argv_addf(argv, "socket,id=qmp,fd=%d", QEMU_FD_QMP);
@@ -107,10 +134,7 @@ static void add_channels(struct argv *argv, const struct machine_row *row)
 	argv_addf(argv, "socket,id=serial,fd=%d", QEMU_FD_SERIAL);
 	argv_add(argv, "-serial");
 	argv_add(argv, "chardev:serial");
-	argv_add(argv, "-chardev");
-	argv_addf(argv, "socket,id=vsock,fd=%d", QEMU_FD_VHOST);
-	argv_add(argv, "-device");
-	argv_addf(argv, "vhost-user-vsock-%s,id=vsock0,chardev=vsock", row->bus);
+	add_streams(argv, m, row);
 }
 
 static void add_device(struct argv *argv, const struct machine_row *row, const char *serial)
@@ -307,6 +331,8 @@ static int add_kernel_words(struct argv *argv, const struct machine *m,
 		return -1;
 	if (m->ram_root && buf_printf(&append, err, " microagent.root=ram") < 0)
 		return -1;
+	if (m->port && buf_printf(&append, err, " microagent.port") < 0)
+		return -1;
 	/* What follows "--" is for init. */
 	if (m->reader && buf_printf(&append, err, " -- reader") < 0)
 		return -1;
@@ -331,14 +357,19 @@ int command_line_build(const struct machine *m, struct argv *argv, struct error 
 				 "there is no QEMU machine for this architecture and accelerator");
 	add_identity(argv, m);
 	add_machine(argv, m, row);
-	add_channels(argv, row);
+	add_channels(argv, m, row);
 	add_disks(argv, m, row);
 	add_shares(argv, m, row);
 	add_entropy(argv, row);
-	add_balloon(argv, row);
+	if (m->ram == RAM_OWN)
+		add_balloon(argv, row);
 	add_console(argv, row);
 	add_card(argv, m, row);
-	if (add_kernel_words(argv, m, row, err) < 0)
+	if (m->restored) {
+		argv_add(argv, "-incoming");
+		argv_add(argv, "defer");
+	} else if (add_kernel_words(argv, m, row, err) < 0) {
 		return -1;
+	}
 	return argv_finish(argv, err) ? 0 : -1;
 }

@@ -162,6 +162,7 @@ static const struct {
 	{"BLOCK_IO_ERROR", on_block_error},
 	{"BALLOON_CHANGE", qemu_on_balloon_change},
 	{"DEVICE_DELETED", qemu_on_device_deleted},
+	{"MIGRATION", qemu_on_migration},
 	{"STOP", on_stop},
 	{"SUSPEND", on_stop},
 	{"RESUME", on_resume},
@@ -184,6 +185,8 @@ static void on_qmp_ready(void *data)
 	 * come before, but commands wait for the main loop. */
 	vm_has_read(&qemu->vm);
 	vm_speaks(&qemu->vm);
+	if (qemu->origin == VM_RESTORED)
+		qemu_restore(qemu);
 }
 
 /* A monitor that ends with QEMU is how things are; any other end of it is misbehaviour. */

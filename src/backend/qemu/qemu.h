@@ -32,8 +32,8 @@ struct qemu_plug {
 	struct loop_watch *timer;
 };
 
-/* Whoever waits for a new bound of the layer, or for the pause. Zeroed: nobody. */
-struct qemu_room {
+/* Whoever waits for a new bound of the layer, the pause, or the saved state. Zeroed: nobody. */
+struct qemu_waiter {
 	vm_done_fn *fn;
 	void *data;
 };
@@ -45,7 +45,9 @@ struct qemu {
 	int64_t memory_mib; /* that it was booted with */
 	struct qemu_balloon balloon;
 	struct qemu_plug plug;
-	struct qemu_room room, pausing;
+	struct qemu_waiter room, pausing, saving;
+	struct loop_watch *save_timer;
+	enum vm_origin origin;
 	bool paused;  /* a disk is full, or qemu_pause() was called */
 	bool looking; /* QEMU was asked why it stands still, after looked_at resumes of ours */
 	unsigned looked_at, resumes;
@@ -67,7 +69,7 @@ static inline struct qemu *qemu_of(struct vm *vm)
 struct qemu_ends {
 	struct vm_share_ends shares[MACHINE_EXTRAS_MAX];
 	size_t share_count;
-	int qmp, serial, console, vhost_qemu, vhost_vsockd;
+	int qmp, serial, console, vsock_qemu, vsock_vsockd;
 	int net_qemu, net_gate; /* -1: no such network */
 	int qemu_stderr;
 };
@@ -89,6 +91,14 @@ int qemu_unplug_net(struct vm *vm, struct error *err);
 /* room.c */
 int qemu_pause(struct vm *vm, vm_done_fn *fn, void *data, struct error *err);
 int qemu_layer_room(struct vm *vm, uint64_t bytes, vm_done_fn *fn, void *data, struct error *err);
+
+/* save.c */
+int qemu_save(struct vm *vm, vm_done_fn *fn, void *data, struct error *err);
+void qemu_on_migration(struct qemu *qemu, const json_t *body);
+void qemu_restore(struct qemu *qemu); /* by the state that it has a descriptor of */
+/* facts.c */
+int qemu_save_facts(const struct config *config, enum accelerator accelerator, json_t *facts,
+		    struct error *err);
 
 /* serial.c */
 /* theirs: QEMU's ends */
