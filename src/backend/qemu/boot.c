@@ -5,6 +5,7 @@
  * And the release of all of it, once nothing of it runs.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,6 +119,15 @@ static const struct vmm_kind qemu_kind = {
 	.unplug_net = qemu_unplug_net,
 };
 
+/* Until QEMU has answered, and its owner has closed his. */
+static int keep_state(struct qemu *qemu, const struct vm_boot *boot, struct error *err)
+{
+	if (boot->origin == VM_COLD)
+		return 0;
+	qemu->state_fd = fcntl(boot->state_fd, F_DUPFD_CLOEXEC, 3);
+	return qemu->state_fd >= 0 ? 0 : error_errno(err, errno, "the machine's state");
+}
+
 /* A guest that can be saved, and one whose tests ask for it: where nothing of the host's is to be
  * dialled by its programs, for which there is no socket then. */
 static bool has_port(const struct vm_boot *boot)
@@ -142,11 +152,11 @@ struct vm *qemu_boot(struct loop *loop, const struct vm_boot *boot, const struct
 	qemu->memory_mib = boot->config->memory_mib;
 	qemu->origin = boot->origin;
 	qemu->architecture = boot->config->architecture;
-	qemu->serial_fd = qemu->console_fd = -1;
+	qemu->serial_fd = qemu->console_fd = qemu->state_fd = -1;
 	if (vm_open(&qemu->vm, &qemu_kind, loop, boot, events, err) == 0) {
 		qemu->vm.pluggable = boot->config->hotplug && boot->use == VM_RUN;
 		qemu->vm.port = has_port(boot);
-		if (start_all(qemu, boot, err) == 0)
+		if (keep_state(qemu, boot, err) == 0 && start_all(qemu, boot, err) == 0)
 			return &qemu->vm;
 	}
 	qemu_free(&qemu->vm);
@@ -169,5 +179,6 @@ void qemu_free(struct vm *vm)
 	qmp_free(qemu->qmp);
 	cleanup_close(&qemu->serial_fd);
 	cleanup_close(&qemu->console_fd);
+	cleanup_close(&qemu->state_fd);
 	free(qemu);
 }

@@ -33,8 +33,7 @@ enum qemu_fd {
 	QEMU_FD_NET,	 /* of a machine with a network card */
 	QEMU_FD_OVERLAY, /* over a root disk that is only looked at */
 	QEMU_FD_BASE,	 /* of a root disk that is a layer */
-	QEMU_FD_RAM,	 /* of a machine that is saved or restored: */
-	QEMU_FD_STATE,	 /* ... what save() writes, and a restored one reads */
+	QEMU_FD_RAM,	 /* of a machine that is saved or restored */
 	QEMU_FD_END
 };
 

@@ -48,6 +48,7 @@ struct qemu {
 	struct qemu_waiter room, pausing, saving;
 	struct loop_watch *save_timer;
 	enum vm_origin origin;
+	int state_fd; /* vm_boot's; -1 */
 	bool paused;  /* a disk is full, or qemu_pause() was called */
 	bool looking; /* QEMU was asked why it stands still, after looked_at resumes of ours */
 	unsigned looked_at, resumes;

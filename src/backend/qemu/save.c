@@ -4,10 +4,7 @@
  * to a file, without the guest's memory, which is a file already (x-ignore-shared; where it is
  * loaded the memory is no shared one, and there is none of it in the stream). It stops the machine
  * as the last thing before that, and says so in the state, so that a restored one runs by itself.
- *
- * Both descriptors are QEMU's from its start: "fd:" with a number is one of its own.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "backend/qemu/qemu.h"
@@ -15,22 +12,25 @@
 #include "base/json.h"
 #include "base/limits.h"
 
+#define STATE_FD "state"
+
 /* Commands are worked off in their order. */
-static int ask_for_state_alone(struct qemu *qemu, struct error *err)
+static int ask_for_state_alone(struct qemu *qemu, const char *command, qmp_reply_fn *reply,
+			       struct error *err)
 {
-	return qmp_send(qemu->qmp, "migrate-set-capabilities",
-			json_pack("{s:[{s:s, s:b}, {s:s, s:b}]}", "capabilities", "capability",
-				  "x-ignore-shared", "state", 1, "capability", "events", "state",
-				  1),
-			NULL, NULL, err);
-}
+	json_t *capabilities =
+		json_pack("{s:[{s:s, s:b}, {s:s, s:b}]}", "capabilities", "capability",
+			  "x-ignore-shared", "state", 1, "capability", "events", "state", 1);
 
-static json_t *state_uri(void)
-{
-	char uri[16];
-
-	snprintf(uri, sizeof(uri), "fd:%d", QEMU_FD_STATE);
-	return json_pack("{s:s}", "uri", uri);
+	if (qmp_send_fd(qemu->qmp, "getfd", json_pack("{s:s}", "fdname", STATE_FD), qemu->state_fd,
+			NULL, NULL, err) < 0) {
+		json_decref(capabilities);
+		return -1;
+	}
+	if (qmp_send(qemu->qmp, "migrate-set-capabilities", capabilities, NULL, NULL, err) < 0)
+		return -1;
+	return qmp_send(qemu->qmp, command, json_pack("{s:s}", "uri", "fd:" STATE_FD), reply, qemu,
+			err);
 }
 
 /* --- saving ---------------------------------------------------------------------------------- */
@@ -98,8 +98,7 @@ int qemu_save(struct vm *vm, vm_done_fn *fn, void *data, struct error *err)
 		return error_set(err, ERR_CONFLICT, "the machine is being saved");
 	qemu->save_timer =
 		loop_add_timer(vm->loop, limit_deadline(LIMIT_SAVE_MS), on_save_timer, qemu, err);
-	if (!qemu->save_timer || ask_for_state_alone(qemu, err) < 0 ||
-	    qmp_send(qemu->qmp, "migrate", state_uri(), on_migrate, qemu, err) < 0) {
+	if (!qemu->save_timer || ask_for_state_alone(qemu, "migrate", on_migrate, err) < 0) {
 		loop_remove(steal_ptr(&qemu->save_timer));
 		return -1;
 	}
@@ -125,7 +124,6 @@ void qemu_restore(struct qemu *qemu)
 {
 	struct error err = {0};
 
-	if (ask_for_state_alone(qemu, &err) < 0 ||
-	    qmp_send(qemu->qmp, "migrate-incoming", state_uri(), on_incoming, qemu, &err) < 0)
+	if (ask_for_state_alone(qemu, "migrate-incoming", on_incoming, &err) < 0)
 		on_incoming(qemu, NULL, &err);
 }

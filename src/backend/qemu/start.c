@@ -249,7 +249,6 @@ static size_t list_fds(const struct vm_boot *boot, const struct qemu_ends *ends,
 		{extra->overlay, QEMU_FD_OVERLAY},
 		{boot->base_fd, QEMU_FD_BASE},
 		{boot->ram_fd, QEMU_FD_RAM},
-		{boot->state_fd, QEMU_FD_STATE},
 	};
 	size_t n = 0;
 

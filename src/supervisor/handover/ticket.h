@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "backend/backend.h"
 #include "base/error.h"
 #include "base/proc.h"
 #include "contract/request.h"
@@ -32,6 +33,8 @@ enum live_fd {
 	LIVE_MODEL, /* this and the next two: of a macOS guest, which has no kernel and initrd */
 	LIVE_IDENTIFIER,
 	LIVE_AUXILIARY,
+	LIVE_RAM, /* this and the next: of a machine that is saved, or restored */
+	LIVE_STATE,
 	LIVE_CONTROL, /* listening control.sock */
 	LIVE_REPORT,  /* report.h, the writing end */
 	LIVE_COMMAND, /* run: ends with the waiting command */
@@ -46,11 +49,14 @@ struct ticket {
 	enum accelerator accelerator;
 	const char *accelerator_reason;
 	bool attach, remove;
-	bool reader, writer; /* enum vm_use */
-	bool layered;	     /* LIVE_BASE is there */
-	bool macos;	     /* LIVE_MODEL and the two behind it are there */
-	bool foreground;     /* LIVE_COMMAND is there */
-	bool has_lifeline;   /* LIVE_CALLER is there */
+	bool reader, writer;   /* enum vm_use */
+	bool layered;	       /* LIVE_BASE is there */
+	bool macos;	       /* LIVE_MODEL and the two behind it are there */
+	bool foreground;       /* LIVE_COMMAND is there */
+	bool has_lifeline;     /* LIVE_CALLER is there */
+	enum vm_origin origin; /* not VM_COLD: LIVE_RAM and LIVE_STATE are there */
+	const json_t *boot; /* of runtime.json: how it is booted, if that was a question; or NULL */
+	const json_t *facts; /* of a machine that can be saved; or NULL */
 	const json_t *marks; /* monotonic nanoseconds by name: where the command's time went */
 	const json_t
 		*disks; /* disks_json(); the live supervisor's descriptors begin at LIVE_DISKS */

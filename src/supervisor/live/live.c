@@ -137,6 +137,9 @@ static int boot(struct live *live, const struct config *config, struct error *er
 		.workspace_fd = live->ws.fd,
 		.lease_fd = LIVE_LEASE,
 		.vsock_listen_fd = -1,
+		.origin = live->ticket.origin,
+		.ram_fd = live->ticket.origin == VM_COLD ? -1 : LIVE_RAM,
+		.state_fd = live->ticket.origin == VM_COLD ? -1 : LIVE_STATE,
 		.log = &live->log,
 	};
 

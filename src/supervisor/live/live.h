@@ -126,6 +126,8 @@ struct live {
 	json_t *severed;  /* names of the channels that a quarantine has cut; NULL before one */
 	struct control_client *quarantine_client; /* waits for the end of it */
 	struct control_client *balloon_client;	  /* waits for the guest's answer to it */
+	struct control_client *save_client;	  /* waits for the machine to be saved */
+	bool saving;
 	struct live_share share;
 	struct live_quota quota;
 	struct live_term term;
@@ -190,6 +192,12 @@ control_sock_fn live_request;
 /* live_balloon.c: {"command":"balloon","memoryMiB":N} */
 int live_balloon(struct live *live, const json_t *request, struct control_client *client,
 		 struct error *err);
+
+/* live_save.c: {"command":"save"}, once, of a machine that was started for it; its end is all that
+ * may follow. */
+int live_save(struct live *live, const json_t *request, struct control_client *client,
+	      struct error *err);
+void live_quiesced(struct live *live, const char *why); /* the guest's word */
 
 /* live_quota.c */
 /* The quota of session.json, before the boot. Nothing for a workspace that is no session. */
