@@ -276,9 +276,10 @@ struct backend {
 	uid_t (*user)(void);
 	/* Of the functions above, what takes rights that a process which reads a guest's bytes has
 	 * given up: duties of a broker forked after the boot, whose data is its copy of the vm.
-	 * share: of share_attach; sever: of sever; socket: of the VMM's own sockets. And the
+	 * share: of share_attach; sever: of sever; socket: of the VMM's own sockets; proc: of
+	 * a machine that is saved or restored. And the
 	 * descriptors of vm that they need, the VMM's pidfd first; returns how many. */
-	const struct broker_duty *share_duty, *sever_duty, *socket_duty;
+	const struct broker_duty *share_duty, *sever_duty, *socket_duty, *proc_duty;
 	size_t (*broker_fds)(const struct vm *vm, int fds[VM_BROKER_FDS]);
 	const struct backend_macos *macos; /* NULL: its guests are Linux alone */
 	void (*free)(struct vm *vm);	   /* kills and reaps what is left; accepts NULL */

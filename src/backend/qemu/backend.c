@@ -126,6 +126,7 @@ const struct backend backend_qemu = {
 	.user = cell_id,
 	.share_duty = &vm_share_duty,
 	.sever_duty = &vm_sever_duty,
+	.proc_duty = &vm_proc_duty,
 	.broker_fds = vm_broker_fds,
 	.free = qemu_free,
 };

@@ -365,6 +365,8 @@ int command_line_build(const struct machine *m, struct argv *argv, struct error 
 		add_balloon(argv, row);
 	add_console(argv, row);
 	add_card(argv, m, row);
+	if (m->ram == RAM_SAVED)
+		argv_add(argv, "-S");
 	if (m->restored) {
 		argv_add(argv, "-incoming");
 		argv_add(argv, "defer");

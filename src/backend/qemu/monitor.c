@@ -185,8 +185,8 @@ static void on_qmp_ready(void *data)
 	 * come before, but commands wait for the main loop. */
 	vm_has_read(&qemu->vm);
 	vm_speaks(&qemu->vm);
-	if (qemu->origin == VM_RESTORED)
-		qemu_restore(qemu);
+	if (qemu->origin != VM_COLD)
+		qemu_begin_saved(qemu);
 }
 
 /* A monitor that ends with QEMU is how things are; any other end of it is misbehaviour. */

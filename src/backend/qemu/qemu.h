@@ -96,7 +96,8 @@ int qemu_layer_room(struct vm *vm, uint64_t bytes, vm_done_fn *fn, void *data, s
 /* save.c */
 int qemu_save(struct vm *vm, vm_done_fn *fn, void *data, struct error *err);
 void qemu_on_migration(struct qemu *qemu, const json_t *body);
-void qemu_restore(struct qemu *qemu); /* by the state that it has a descriptor of */
+/* QEMU has opened its memory: what it is not to have goes, and the state is loaded. */
+void qemu_begin_saved(struct qemu *qemu);
 /* facts.c */
 int qemu_save_facts(const struct config *config, enum accelerator accelerator, json_t *facts,
 		    struct error *err);

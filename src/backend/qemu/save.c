@@ -109,7 +109,7 @@ int qemu_save(struct vm *vm, vm_done_fn *fn, void *data, struct error *err)
 /* --- restoring ------------------------------------------------------------------------------- */
 
 /* What cannot be loaded ends QEMU; what cannot be asked for is an end, too. */
-static void on_incoming(void *data, const json_t *result, const struct error *why)
+static void on_begun(void *data, const json_t *result, const struct error *why)
 {
 	struct qemu *qemu = data;
 
@@ -120,10 +120,13 @@ static void on_incoming(void *data, const json_t *result, const struct error *wh
 	cell_kill(&qemu->vm.cell);
 }
 
-void qemu_restore(struct qemu *qemu)
+void qemu_begin_saved(struct qemu *qemu)
 {
+	bool restored = qemu->origin == VM_RESTORED;
 	struct error err = {0};
 
-	if (ask_for_state_alone(qemu, "migrate-incoming", on_incoming, &err) < 0)
-		on_incoming(qemu, NULL, &err);
+	if (vm_remove_proc(&qemu->vm, &err) < 0 ||
+	    (restored ? ask_for_state_alone(qemu, "migrate-incoming", on_begun, &err)
+		      : qmp_send(qemu->qmp, "cont", NULL, on_begun, qemu, &err)) < 0)
+		on_begun(qemu, NULL, &err);
 }
