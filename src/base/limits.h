@@ -57,6 +57,7 @@
 	X(PROBE_LOOP_MS, 50, "ms", "a million iterations of 64-bit code under a usable KVM")       \
 	X(TIME_PUSH_MS, 60000, "ms", "wall time pushed into the guest")                            \
 	X(SAVE_MS, 60000, "ms", "a machine's state to be written")                                 \
+	X(SIBLING_MS, 200, "ms", "a live supervisor's gift of its template's memory")              \
 	X(BALLOON_MS, 3000, "ms", "a guest's giving up or taking back of memory, for the answer")  \
 	X(SHARE_MS, 30000, "ms", "a running guest's mount of a directory that it was given")       \
 	X(DISK_CHECK_MS, 1000, "ms", "free space looked at while a VM waits for it")               \

@@ -315,6 +315,7 @@ static int launch_with(struct start *start, const struct lease *lease, int contr
 		[LIVE_AUXILIARY] = start->files.file[BOOT_AUXILIARY].fd,
 		[LIVE_RAM] = start->template.ram_fd,
 		[LIVE_STATE] = start->template.state_fd,
+		[LIVE_SIBLINGS] = start->template.siblings_fd,
 		[LIVE_CONTROL] = control,
 		[LIVE_REPORT] = report[1],
 		[LIVE_COMMAND] = start->line_end,

@@ -162,6 +162,8 @@ static bool is_handed_over(const struct ticket *ticket, int fd)
 	case LIVE_RAM:
 	case LIVE_STATE:
 		return ticket->origin != VM_COLD;
+	case LIVE_SIBLINGS:
+		return ticket->origin == VM_RESTORED;
 	case LIVE_COMMAND:
 		return ticket->foreground;
 	case LIVE_CALLER:

@@ -35,10 +35,11 @@ enum live_fd {
 	LIVE_AUXILIARY,
 	LIVE_RAM, /* this and the next: of a machine that is saved, or restored */
 	LIVE_STATE,
-	LIVE_CONTROL, /* listening control.sock */
-	LIVE_REPORT,  /* report.h, the writing end */
-	LIVE_COMMAND, /* run: ends with the waiting command */
-	LIVE_CALLER,  /* run: ends with the caller, where it gave a lifeline */
+	LIVE_SIBLINGS, /* of a machine that is restored: template_siblings.h */
+	LIVE_CONTROL,  /* listening control.sock */
+	LIVE_REPORT,   /* report.h, the writing end */
+	LIVE_COMMAND,  /* run: ends with the waiting command */
+	LIVE_CALLER,   /* run: ends with the caller, where it gave a lifeline */
 	LIVE_FD_END,
 	LIVE_DISKS = LIVE_FD_END /* and on, in the order of the ticket's disks */
 };

@@ -15,6 +15,7 @@
 #include "base/path.h"
 #include "channel/hasher.h"
 #include "supervisor/inputs/template_memory.h"
+#include "supervisor/inputs/template_siblings.h"
 
 #define FORMAT 1
 #define RECORD_BYTES (1u << 20)
@@ -25,6 +26,7 @@ void template_close(struct template *template)
 {
 	cleanup_close(&template->ram_fd);
 	cleanup_close(&template->state_fd);
+	cleanup_close(&template->siblings_fd);
 	json_decref(template->facts);
 	*template = (struct template)TEMPLATE_NONE;
 }
@@ -128,6 +130,7 @@ int template_begin(const struct backend *backend, const struct config *config,
 	*out = (struct template){.origin = VM_TEMPLATE,
 				 .ram_fd = steal_fd(&ram),
 				 .state_fd = steal_fd(&state),
+				 .siblings_fd = -1,
 				 .facts = steal_ptr(&facts)};
 	return 0;
 }
@@ -221,6 +224,7 @@ static int open_from(int dir, const struct backend *backend, const struct config
 		     struct template *out, struct error *err)
 {
 	const char *obstacle = what_is_not_saved(config);
+	struct template_memory memory;
 	json_auto_t *record = NULL;
 	json_auto_t *facts = NULL;
 	autoclose int ram = -1;
@@ -238,10 +242,11 @@ static int open_from(int dir, const struct backend *backend, const struct config
 	ram = state < 0 ? -1 : open_verified(dir, record, TEMPLATE_RAM, err);
 	if (ram < 0)
 		return -1;
-	out->ram_fd = template_memory_sealed(ram, err);
-	if (out->ram_fd < 0)
+	if (template_memory_share(dir, ram, &memory, err) < 0)
 		return -1;
 	out->origin = VM_RESTORED;
+	out->ram_fd = memory.ram_fd;
+	out->siblings_fd = memory.siblings_fd;
 	out->state_fd = steal_fd(&state);
 	return 0;
 }

@@ -26,12 +26,13 @@ struct template
 {
 	enum vm_origin origin;
 	int ram_fd, state_fd; /* -1 with VM_COLD */
+	int siblings_fd;      /* template_siblings.h; of VM_RESTORED alone */
 	json_t *facts;	      /* of a machine that is to be saved */
 	char why[256];	      /* VM_COLD in place of VM_RESTORED; "": nobody asked for that */
 };
-#define TEMPLATE_NONE                                           \
-	{                                                       \
-		.origin = VM_COLD, .ram_fd = -1, .state_fd = -1 \
+#define TEMPLATE_NONE                                                              \
+	{                                                                          \
+		.origin = VM_COLD, .ram_fd = -1, .state_fd = -1, .siblings_fd = -1 \
 	}
 
 /* For a machine of the config that is to be saved into that workspace. The files are hashed. */

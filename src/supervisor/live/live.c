@@ -198,6 +198,8 @@ static int begin_life(struct live *live, struct error *err)
 		status = live_console_begin(live, &manifest.config, err);
 	if (status == 0)
 		status = boot(live, &manifest.config, err);
+	if (status == 0)
+		status = live_siblings_begin(live, err);
 	if (status == 0) {
 		live_mark(live, "vmm");
 		live_runtime_describe(live);
@@ -226,6 +228,7 @@ static void close_all(struct live *live)
 	channels_free(live->channels);
 	control_stream_free(live->control);
 	console_free(live->console);
+	live_siblings_end(live);
 	live->backend->free(live->vm);
 	live_observe_free(live);
 	live_audit_free(live);

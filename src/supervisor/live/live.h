@@ -139,6 +139,7 @@ struct live {
 	int time_fd;	    /* says that the wall clock was set or the host slept */
 
 	struct loop_watch *boot_timer, *end_timer, *disk_timer, *lost_timer, *workload_timer;
+	struct loop_watch *siblings; /* who asks for the template's memory */
 	struct loop_watch *time_timer, *time_watch, *directory_timer;
 	struct loop_watch *lifelines[2];
 };
@@ -198,6 +199,10 @@ int live_balloon(struct live *live, const json_t *request, struct control_client
 int live_save(struct live *live, const json_t *request, struct control_client *client,
 	      struct error *err);
 void live_quiesced(struct live *live, const char *why); /* the guest's word */
+
+/* live_siblings.c */
+int live_siblings_begin(struct live *live, struct error *err);
+void live_siblings_end(struct live *live); /* accepts what was not begun */
 
 /* live_quota.c */
 /* The quota of session.json, before the boot. Nothing for a workspace that is no session. */
