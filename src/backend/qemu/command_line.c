@@ -361,7 +361,7 @@ int command_line_build(const struct machine *m, struct argv *argv, struct error 
 	add_disks(argv, m, row);
 	add_shares(argv, m, row);
 	add_entropy(argv, row);
-	if (m->ram == RAM_OWN)
+	if (!m->saved)
 		add_balloon(argv, row);
 	add_console(argv, row);
 	add_card(argv, m, row);

@@ -77,6 +77,7 @@ struct machine {
 	const char *mac; /* of the card */
 	enum machine_ram ram;
 	bool port;     /* the guest's streams go over a virtio-serial port, which can be saved */
+	bool saved;    /* can be: without a balloon, since its memory may be shared */
 	bool restored; /* waits for a state to be loaded, and boots no kernel */
 	bool ram_root; /* there is no root disk: the first of the disks is /dev/vda */
 	const struct machine_disk *disks;

@@ -37,6 +37,7 @@ static int put_machine(const struct config *config, enum accelerator accelerator
 		.initrd = "",
 		.ram = RAM_SAVED,
 		.port = true,
+		.saved = true,
 		.layer = true,
 		.console_shell = config->console_shell,
 		.memory_mib = config->memory_mib,
