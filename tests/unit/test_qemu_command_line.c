@@ -403,7 +403,7 @@ static void test_saved_machine(void **state)
 
 	(void)state;
 	m.purpose = PURPOSE_PLUGGABLE;
-	m.ram = RAM_SAVED;
+	m.ram = RAM_FILE;
 	m.port = true;
 	m.saved = true;
 	autofree char *saved = built(&m);

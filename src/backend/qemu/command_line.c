@@ -107,8 +107,7 @@ static void add_machine(struct argv *argv, const struct machine *m, const struct
 		argv_addf(argv,
 			  "memory-backend-file,id=ram,size=%lldM,mem-path=/proc/self/fd/%d,"
 			  "share=%s",
-			  (long long)m->memory_mib, QEMU_FD_RAM,
-			  m->ram == RAM_SAVED ? "on" : "off");
+			  (long long)m->memory_mib, QEMU_FD_RAM, m->ram == RAM_FILE ? "on" : "off");
 	if (row->extra)
 		argv_add_list(argv, row->extra);
 }
@@ -376,7 +375,7 @@ int command_line_build(const struct machine *m, struct argv *argv, struct error 
 		add_balloon(argv, row);
 	add_console(argv, row);
 	add_card(argv, m, row);
-	if (m->ram == RAM_SAVED)
+	if (m->ram == RAM_FILE && !m->restored)
 		argv_add(argv, "-S");
 	if (m->restored) {
 		argv_add(argv, "-incoming");
