@@ -191,12 +191,12 @@ static int require_running(const struct live *live, struct error *err)
 static int ask_guest(struct live *live, bool forking, struct control_client *client,
 		     struct error *err)
 {
+	if (control_stream_quiesce(live->control, err) < 0)
+		return -1;
 	live->saving = true;
 	live->forking = forking;
 	live->save_client = client;
 	control_sock_defer(client);
-	live_quiesced(live, NULL);
-	(void)err;
 	return 0;
 }
 
