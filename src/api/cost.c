@@ -73,7 +73,7 @@ static int take_exit(struct timed_exec *timed, const struct microagent_outcome *
 }
 
 /* What is whole of what has come. */
-static int take_messages(struct timed_exec *timed, struct error *err)
+static int take_exec_messages(struct timed_exec *timed, struct error *err)
 {
 	struct agent_message message;
 	int got;
@@ -125,7 +125,7 @@ static int time_exec_over(struct timed_exec *timed, const struct workspace *ws, 
 	if (request->len && fd_write_all(timed->fd, buf_bytes(request), request->len, err) < 0)
 		return -1;
 	while (!timed->ended)
-		if (receive_some(timed, err) < 0 || take_messages(timed, err) < 0)
+		if (receive_some(timed, err) < 0 || take_exec_messages(timed, err) < 0)
 			return -1;
 	return 0;
 }
@@ -212,7 +212,7 @@ static int add_guard(json_t *list, const json_t *runtime, struct error *err)
 	return strcmp(name, LEASE_GUARD) == 0 ? add_process(list, "guard", pid, NULL, err) : 0;
 }
 
-static json_t *memory_of(const struct workspace *ws, struct error *err)
+static json_t *footprint_of(const struct workspace *ws, struct error *err)
 {
 	json_auto_t *runtime = workspace_read(ws, RUNTIME, err);
 	const json_t *broker = json_object_get(runtime, "broker"), *companion;
@@ -246,7 +246,7 @@ json_t *microagent_footprint(struct microagent *agent, const char *name, struct 
 	if (open_workspace_named(agent, name, &existing, err) < 0)
 		return NULL;
 	if (explain_must_run(&existing.ws, err) == 0)
-		answer = memory_of(&existing.ws, err);
+		answer = footprint_of(&existing.ws, err);
 	open_workspace_close(&existing);
 	return answer;
 }

@@ -67,7 +67,7 @@ static int check_counts(const struct perf_report *report, struct error *err)
 }
 
 /* By a signal, once all is removed: that is our end too. */
-static int end_by_signal(const struct cli *cli, struct signals *signals, const struct error *err)
+static int measure_ended_by(const struct cli *cli, struct signals *signals, const struct error *err)
 {
 	cli_warn_error(cli, "nothing was measured: ", err);
 	return 128 + signals_that_came(signals);
@@ -100,7 +100,7 @@ static int measure_all(const struct cli *cli, const struct measure *measure,
 	status = measure_in(cli, &place, measure, v, report, err);
 	progress_end(&progress);
 	if (status < 0 && (place.signals.last || signals_next(&place.signals) > 0))
-		*signalled = end_by_signal(cli, &place.signals, err);
+		*signalled = measure_ended_by(cli, &place.signals, err);
 	if (perf_place_close(&place, &why) < 0) {
 		cli_warn_error(cli, "", &why);
 		if (status == 0)

@@ -37,7 +37,7 @@ struct memory {
 	double alone, shared; /* MiB */
 };
 
-static struct memory memory_of(const json_t *process)
+static struct memory memory_told(const json_t *process)
 {
 	double alone = (double)json_integer_value(json_object_get(process, "privateBytes"));
 	double all = (double)json_integer_value(json_object_get(process, "residentBytes"));
@@ -64,7 +64,7 @@ static int add_processes(struct perf_report *report, const json_t *answer, struc
 	json_array_foreach(json_object_get(answer, "processes"), i, entry)
 	{
 		const struct process *process = process_called(json_text(entry, "name", ""));
-		struct memory memory = memory_of(entry);
+		struct memory memory = memory_told(entry);
 
 		if (json_object_get(entry, "error"))
 			return error_set(err, ERR_DENIED, "the memory of %s is not shown: %s",
@@ -81,8 +81,8 @@ static int add_processes(struct perf_report *report, const json_t *answer, struc
 	return add_sums(report, &ours, &all, err);
 }
 
-static int look_at(struct perf_place *place, struct perf_report *report,
-		   const struct perf_session *session, struct error *err)
+static int look_at_machine(struct perf_place *place, struct perf_report *report,
+			   const struct perf_session *session, struct error *err)
 {
 	struct microagent_exec_times ignored;
 	json_auto_t *answer = NULL;
@@ -104,7 +104,7 @@ static int measure_machine(struct perf_place *place, struct perf_report *report,
 	int status = perf_session_make(place, &session, err);
 
 	if (status == 0)
-		status = look_at(place, report, &session, err);
+		status = look_at_machine(place, report, &session, err);
 	if (perf_session_end(&session, &why) < 0 && status == 0)
 		status = error_copy(err, &why);
 	return status;

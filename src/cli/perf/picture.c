@@ -178,7 +178,7 @@ static int draw_heads(const struct picture *picture, struct error *err)
 		report->memory ? "; dark: private, light: shared" : "");
 }
 
-static int draw(const struct picture *picture, struct error *err)
+static int draw_all(const struct picture *picture, struct error *err)
 {
 	int height = TOP + ROW * (int)picture->report->row_count + 36;
 
@@ -203,7 +203,7 @@ int perf_draw(const struct perf_report *report, const char *path, struct error *
 		.unit = report->memory ? "MiB" : "ms",
 	};
 
-	if (draw(&picture, err) < 0)
+	if (draw_all(&picture, err) < 0)
 		return -1;
 	return path_replace_file_at(AT_FDCWD, path, buf_bytes(&out), out.len, 0644, PATH_NO_SYNC,
 				    err);

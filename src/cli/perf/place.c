@@ -113,7 +113,7 @@ static void sweep_places(int dir, const char *path)
 
 /* Under the lock of .perf: between its making and its lock it would be taken for one that was left.
  */
-static int make_place(struct perf_place *place, const char *path, struct error *err)
+static int make_locked_place(struct perf_place *place, const char *path, struct error *err)
 {
 	if (flock(place->dir, LOCK_EX) < 0)
 		return error_errno(err, errno, "lock of %s", path);
@@ -133,8 +133,8 @@ static int make_place(struct perf_place *place, const char *path, struct error *
 }
 
 /* The state directory is looked at as a whole first, so that it is known as one of the user's. */
-static int look_at_state(struct perf_place *place, struct microagent *agent, const char *base,
-			 struct error *err)
+static int look_at_users_state(struct perf_place *place, struct microagent *agent, const char *base,
+			       struct error *err)
 {
 	json_auto_t *answer = NULL;
 
@@ -157,11 +157,11 @@ static int find_place(struct perf_place *place, const struct cli *cli, const cha
 
 	if (!agent)
 		return -1;
-	if (look_at_state(place, agent, base, err) == 0 &&
+	if (look_at_users_state(place, agent, base, err) == 0 &&
 	    (path = path_join(microagent_state_dir(agent), PLACES, err))) {
 		if (path_make_dirs(path, 0700, err) == 0)
 			place->dir = path_open_dir(path, err);
-		status = place->dir < 0 ? -1 : make_place(place, path, err);
+		status = place->dir < 0 ? -1 : make_locked_place(place, path, err);
 	}
 	microagent_close(agent);
 	return status;
