@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "base/platform/file.h"
 #include "supervisor/inputs/template.h"
 #include "supervisor/inputs/template_memory.h"
