@@ -132,6 +132,7 @@
 	X(VSOCK_IDLE_MS, 2000, "ms", "quiet after which vsockd lets guest memory go")              \
 	X(GUEST_DHCP_MS, 10000, "ms", "a bridged guest's wait for an address")                     \
 	X(GUEST_DHCP_TRY_MS, 1000, "ms", "answer to one DHCP message before it is said again")     \
+	X(GUEST_SSH_KEY_MS, 10000, "ms", "the making of a restored guest's host key for ssh")      \
 	X(NETGATE_LINES, 64, "lines/s", "connections of a guest that are listed one by one")       \
 	X(NETGATE_RESETS, 256, "frames/s", "refused TCP connections of a guest that are answered") \
 	X(NETGATE_FLOW_MS, 300000, "ms", "quiet after which the same ports are a new connection")  \
