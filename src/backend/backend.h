@@ -75,8 +75,8 @@ enum vm_use {
 /* Where the machine's state comes from. */
 enum vm_origin {
 	VM_COLD,     /* its kernel is booted */
-	VM_TEMPLATE, /* the same, on a machine that can be saved */
-	VM_RESTORED, /* it was saved of such a machine, with the same config, disk and VMM */
+	VM_TEMPLATE, /* the same, on a machine that can be saved, in ram_fd */
+	VM_RESTORED, /* state_fd was saved of such a machine, with the same config, disk and VMM */
 };
 
 /* What a macOS guest has beside its disk. */
@@ -94,11 +94,12 @@ struct vm_boot {
 	int kernel_fd, initrd_fd;     /* the very descriptors that were hashed; -1 with macos */
 	const struct vm_macos *macos; /* NULL: the guest is a Linux */
 	enum vm_use use;
-	/* Not VM_COLD: ram_fd is the guest's memory, a memfd, which a restored machine shares with
-	 * its siblings and never writes to; state_fd is the file that save() writes and that is
-	 * restored. Else both are -1. */
+	/* ram_fd: the guest's memory, a memfd, or -1: of a restored machine it is in the state
+	 * then. Sealed it is its siblings' too, and nobody writes to it; such a machine gets no
+	 * share. */
 	enum vm_origin origin;
 	int ram_fd, state_fd;
+	bool ram_sealed;
 	int rootfs_fd; /* read-write; VM_READ: read-only; -1: the root is what initrd_fd holds */
 	int base_fd; /* read-only: the raw disk of which rootfs_fd is a layer; -1: rootfs_fd is raw
 		      */
@@ -133,6 +134,9 @@ struct vm_share {
 
 /* The guest can mount it now; or why it cannot. */
 typedef void vm_share_fn(void *data, const struct error *why);
+
+/* It is saved, and has stood still since then (monotonic); or why it is not. */
+typedef void vm_saved_fn(void *data, uint64_t stopped_ns, const struct error *why);
 
 #define VM_BROKER_FDS 4
 
@@ -259,10 +263,11 @@ struct backend {
 	/* Takes it from a guest that has not mounted it; fn as before. A guest that does not let go
 	 * of it within LIMIT_SHARE_MS keeps a device that nobody serves, and why says so. */
 	int (*share_detach)(struct vm *vm, vm_share_fn *fn, void *data, struct error *err);
-	/* Of a VM_TEMPLATE: stops it for good and writes its devices' state. What its memory and
-	 * its disk hold from then on belongs to that. fn is called once, from the loop, or never if
-	 * vm is freed before. */
-	int (*save)(struct vm *vm, vm_done_fn *fn, void *data, struct error *err);
+	/* Of what is no VM_COLD: writes the state of its devices to the file, and unless it has a
+	 * ram_fd that is its own its memory too. It runs meanwhile, and stands still in the end;
+	 * fn is called once, from the loop, or never if vm is freed before. What memory and disks
+	 * hold then belongs to the state. resume() lets it go on, after a failure too. */
+	int (*save)(struct vm *vm, int state_fd, vm_saved_fn *fn, void *data, struct error *err);
 	/* What a saved machine depends on beside the files it was booted from, as members of facts:
 	 * where one of them differs it is not restored. "vmm" is the path of a program, of which
 	 * the digest counts; "tscKhz" is measured, and never twice the same. NULL: no machine can

@@ -122,7 +122,7 @@ static const struct vmm_kind qemu_kind = {
 /* Until QEMU has answered, and its owner has closed his. */
 static int keep_state(struct qemu *qemu, const struct vm_boot *boot, struct error *err)
 {
-	if (boot->origin == VM_COLD)
+	if (boot->origin != VM_RESTORED)
 		return 0;
 	qemu->state_fd = fcntl(boot->state_fd, F_DUPFD_CLOEXEC, 3);
 	return qemu->state_fd >= 0 ? 0 : error_errno(err, errno, "the machine's state");
@@ -151,6 +151,8 @@ struct vm *qemu_boot(struct loop *loop, const struct vm_boot *boot, const struct
 	}
 	qemu->memory_mib = boot->config->memory_mib;
 	qemu->origin = boot->origin;
+	qemu->ram = boot->ram_fd < 0 ? RAM_OWN : boot->ram_sealed ? RAM_PRIVATE : RAM_FILE;
+	qemu->ram_apart = boot->ram_fd >= 0;
 	qemu->architecture = boot->config->architecture;
 	qemu->serial_fd = qemu->console_fd = qemu->state_fd = -1;
 	if (vm_open(&qemu->vm, &qemu_kind, loop, boot, events, err) == 0) {
@@ -173,7 +175,7 @@ void qemu_free(struct vm *vm)
 	loop_remove(qemu->serial_watch);
 	loop_remove(qemu->console_watch);
 	loop_remove(qemu->balloon.timer);
-	loop_remove(qemu->save_timer);
+	loop_remove(qemu->saving.timer);
 	qemu_plug_close(qemu);
 	vm_close(vm);
 	qmp_free(qemu->qmp);

@@ -53,7 +53,7 @@ struct machine_share {
 /* The guest's memory. */
 enum machine_ram {
 	RAM_OWN,     /* of the machine alone, and shared with its companions */
-	RAM_SAVED,   /* QEMU_FD_RAM, written by the machine */
+	RAM_FILE,    /* QEMU_FD_RAM, of the machine alone */
 	RAM_PRIVATE, /* QEMU_FD_RAM, of which it keeps copies of what it writes to */
 };
 
@@ -77,6 +77,7 @@ struct machine {
 	const char *mac; /* of the card */
 	enum machine_ram ram;
 	bool port;     /* the guest's streams go over a virtio-serial port, which can be saved */
+	bool saved;    /* can be: without a balloon, since its memory may be shared */
 	bool restored; /* waits for a state to be loaded, and boots no kernel */
 	bool ram_root; /* there is no root disk: the first of the disks is /dev/vda */
 	const struct machine_disk *disks;

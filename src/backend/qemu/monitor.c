@@ -4,6 +4,7 @@
 
 #include "backend/qemu/qemu.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/json.h"
 
 /* --- the end as QEMU tells it ---------------------------------------------------------------- */
@@ -140,6 +141,7 @@ static void on_stop(struct qemu *qemu, const json_t *body)
 	(void)body;
 	if (qemu->vm.log)
 		log_limited(qemu->vm.log, "the VM is paused");
+	qemu->saving.stopped_ns = clock_mono_ns();
 	if (!qemu->paused)
 		look_why(qemu);
 }

@@ -119,10 +119,9 @@ static int build_qemu_words(const struct qemu *qemu, const struct vm_boot *boot,
 			: qemu->vm.net.mode == NETWORK_BRIDGED ? CARD_TAP
 							       : CARD_NONE,
 		.mac = qemu->vm.net.mac,
-		.ram = boot->origin == VM_TEMPLATE   ? RAM_SAVED
-		       : boot->origin == VM_RESTORED ? RAM_PRIVATE
-						     : RAM_OWN,
+		.ram = qemu->ram,
 		.port = qemu->vm.port,
+		.saved = boot->origin != VM_COLD,
 		.restored = boot->origin == VM_RESTORED,
 		.ram_root = boot->rootfs_fd < 0,
 		.disks = disks,
@@ -218,7 +217,7 @@ static int start_qemu_cell(struct qemu *qemu, const struct vm_boot *boot,
 	spec.argv = argv_finish(&words, err);
 	spec.readable = readable;
 	spec.device = boot->accelerator == ACCELERATOR_KVM ? kvm_device() : NULL;
-	spec.proc = boot->origin != VM_COLD; /* for the name of its memory */
+	spec.proc = boot->ram_fd >= 0; /* for its name */
 	if (!spec.argv)
 		return -1;
 	return spec.bwrap ? spawn_with_kernel(qemu, boot, &spec, err)

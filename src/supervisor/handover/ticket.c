@@ -36,7 +36,9 @@ static json_t *encode(const struct ticket *ticket, struct error *err)
 		     {"layered", ticket->layered},
 		     {"foreground", ticket->foreground},
 		     {"hasLifeline", ticket->has_lifeline},
-		     {"macos", ticket->macos}};
+		     {"macos", ticket->macos},
+		     {"hasRAM", ticket->has_ram},
+		     {"hasSiblings", ticket->has_siblings}};
 
 	if (!document || json_put_string(document, "stateDir", ticket->state_dir, err) < 0 ||
 	    json_put_string(document, "id", ticket->id, err) < 0 ||
@@ -128,6 +130,9 @@ static int decode_ticket(json_t *document, struct ticket *out, struct error *err
 	    json_get_bool(document, "", "reader", JSON_REQUIRED, &ticket.reader, err) < 0 ||
 	    json_get_bool(document, "", "writer", JSON_REQUIRED, &ticket.writer, err) < 0 ||
 	    json_get_bool(document, "", "layered", JSON_REQUIRED, &ticket.layered, err) < 0 ||
+	    json_get_bool(document, "", "hasSiblings", JSON_REQUIRED, &ticket.has_siblings, err) <
+		    0 ||
+	    json_get_bool(document, "", "hasRAM", JSON_REQUIRED, &ticket.has_ram, err) < 0 ||
 	    json_get_bool(document, "", "macos", JSON_REQUIRED, &ticket.macos, err) < 0 ||
 	    json_get_bool(document, "", "foreground", JSON_REQUIRED, &ticket.foreground, err) < 0 ||
 	    json_get_bool(document, "", "hasLifeline", JSON_REQUIRED, &ticket.has_lifeline, err) <
@@ -160,10 +165,11 @@ static bool is_handed_over(const struct ticket *ticket, int fd)
 	case LIVE_BASE:
 		return ticket->layered;
 	case LIVE_RAM:
+		return ticket->has_ram;
 	case LIVE_STATE:
-		return ticket->origin != VM_COLD;
-	case LIVE_SIBLINGS:
 		return ticket->origin == VM_RESTORED;
+	case LIVE_SIBLINGS:
+		return ticket->has_siblings;
 	case LIVE_COMMAND:
 		return ticket->foreground;
 	case LIVE_CALLER:

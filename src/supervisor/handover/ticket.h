@@ -33,9 +33,9 @@ enum live_fd {
 	LIVE_MODEL, /* this and the next two: of a macOS guest, which has no kernel and initrd */
 	LIVE_IDENTIFIER,
 	LIVE_AUXILIARY,
-	LIVE_RAM, /* this and the next: of a machine that is saved, or restored */
-	LIVE_STATE,
-	LIVE_SIBLINGS, /* of a machine that is restored: template_siblings.h */
+	LIVE_RAM,      /* of a machine that becomes a template, or has the memory of one */
+	LIVE_STATE,    /* of a machine that is restored */
+	LIVE_SIBLINGS, /* template_siblings.h, of one that has the memory of a template */
 	LIVE_CONTROL,  /* listening control.sock */
 	LIVE_REPORT,   /* report.h, the writing end */
 	LIVE_COMMAND,  /* run: ends with the waiting command */
@@ -55,7 +55,9 @@ struct ticket {
 	bool macos;	       /* LIVE_MODEL and the two behind it are there */
 	bool foreground;       /* LIVE_COMMAND is there */
 	bool has_lifeline;     /* LIVE_CALLER is there */
-	enum vm_origin origin; /* not VM_COLD: LIVE_RAM and LIVE_STATE are there */
+	enum vm_origin origin; /* VM_RESTORED: LIVE_STATE is there */
+	bool has_ram;	       /* LIVE_RAM is there */
+	bool has_siblings;     /* LIVE_SIBLINGS is there: the memory is sealed */
 	const json_t *boot; /* of runtime.json: how it is booted, if that was a question; or NULL */
 	const json_t *facts; /* of a machine that can be saved; or NULL */
 	const json_t *marks; /* monotonic nanoseconds by name: where the command's time went */

@@ -107,31 +107,24 @@ static const char *what_is_not_saved(const struct config *config)
 }
 
 int template_begin(const struct backend *backend, const struct config *config,
-		   enum accelerator accelerator, const struct boot_files *files, int workspace_fd,
+		   enum accelerator accelerator, const struct boot_files *files,
 		   struct template *out, struct error *err)
 {
 	const char *obstacle = what_is_not_saved(config);
-	json_auto_t *facts = NULL;
-	autoclose int state = -1;
-	autoclose int ram = -1;
+	struct template template = TEMPLATE_NONE;
 
 	if (obstacle)
 		return error_set(err, ERR_CONFLICT, "a machine cannot be saved with %s", obstacle);
-	facts = facts_of(backend, config, accelerator, files, err);
-	if (!facts)
+	template.facts = facts_of(backend, config, accelerator, files, err);
+	if (!template.facts)
 		return -1;
-	state = openat(workspace_fd, TEMPLATE_SAVED_STATE,
-		       O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (state < 0)
-		return error_errno(err, errno, "%s", TEMPLATE_SAVED_STATE);
-	ram = template_memory_new((uint64_t)config->memory_mib << 20, err);
-	if (ram < 0)
+	template.ram_fd = template_memory_new((uint64_t)config->memory_mib << 20, err);
+	if (template.ram_fd < 0) {
+		template_close(&template);
 		return -1;
-	*out = (struct template){.origin = VM_TEMPLATE,
-				 .ram_fd = steal_fd(&ram),
-				 .state_fd = steal_fd(&state),
-				 .siblings_fd = -1,
-				 .facts = steal_ptr(&facts)};
+	}
+	template.origin = VM_TEMPLATE;
+	*out = template;
 	return 0;
 }
 
@@ -184,10 +177,11 @@ static int compare_facts(const json_t *then, json_t *now, struct error *err)
 	return 0;
 }
 
-static int open_verified(int dir, const json_t *record, const char *name, struct error *err)
+/* One that was made just now, for its children alone, has no digest. */
+static int open_saved(int dir, const json_t *record, const char *name, struct error *err)
 {
 	const json_t *said = json_object_get(record, name);
-	const char *expected = json_text(said, "sha256", "");
+	const char *expected = json_text(said, "sha256", NULL);
 	autoclose int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	char digest[DIGEST_TEXT];
 	struct stat st;
@@ -198,6 +192,8 @@ static int open_verified(int dir, const json_t *record, const char *name, struct
 	    st.st_size != json_integer_value(json_object_get(said, "bytes")))
 		return error_set(err, ERR_CONFLICT, "the template's %s is not as long as it was",
 				 name);
+	if (!expected)
+		return steal_fd(&fd);
 	if (digest_of(fd, DIGEST_FILE, digest, err) < 0)
 		return error_prefix(err, "the template's %s", name);
 	if (strcmp(digest, expected) != 0)
@@ -206,64 +202,81 @@ static int open_verified(int dir, const json_t *record, const char *name, struct
 	return steal_fd(&fd);
 }
 
-static int require_disk(const json_t *record, const struct boot_files *files, bool first,
-			struct error *err)
+/* Memory and disk are of one moment, or the guest would write to what it does not know. */
+static int require_disk(const json_t *record, struct boot_files *files, struct error *err)
 {
 	const char *disk = json_text(json_object_get(record, "disk"), "sha256", "");
 
-	if (!first)
-		return error_set(err, ERR_CONFLICT,
-				 "the machine ran before, and its disk is its own by now");
-	if (strcmp(files->file[BOOT_ROOTFS].sha256, disk) != 0)
-		return error_set(err, ERR_CONFLICT, "its disk is not the template's");
+	if (files->rootfs_observed_at[0])
+		files->file[BOOT_ROOTFS].sha256[0] = '\0';
+	boot_files_hash_rootfs(files);
+	return strcmp(files->file[BOOT_ROOTFS].sha256, disk) == 0
+		       ? 0
+		       : error_set(err, ERR_CONFLICT, "its disk is not the template's any more");
+}
+
+static int open_memory(int dir, const json_t *record, bool own, struct template *template,
+		       struct error *err)
+{
+	autoclose int ram = open_saved(dir, record, TEMPLATE_RAM, err);
+	struct template_memory memory;
+
+	if (ram < 0)
+		return -1;
+	if (own) {
+		template->ram_fd = template_memory_load(ram, false, err);
+		return template->ram_fd < 0 ? -1 : 0;
+	}
+	if (template_memory_share(dir, ram, &memory, err) < 0)
+		return -1;
+	template->ram_fd = memory.ram_fd;
+	template->siblings_fd = memory.siblings_fd;
 	return 0;
 }
 
-static int open_from(int dir, const struct backend *backend, const struct config *config,
-		     enum accelerator accelerator, const struct boot_files *files, bool first,
-		     struct template *out, struct error *err)
+static int open_from(int dir, const json_t *record, bool own, struct template *template,
+		     struct error *err)
 {
+	if (compare_facts(json_object_get(record, "facts"), template->facts, err) < 0)
+		return -1;
+	template->state_fd = open_saved(dir, record, TEMPLATE_STATE, err);
+	if (template->state_fd < 0)
+		return -1;
+	return json_object_get(record, TEMPLATE_RAM) ? open_memory(dir, record, own, template, err)
+						     : 0;
+}
+
+static int open_all(const char *directory, bool own, const struct backend *backend,
+		    const struct config *config, enum accelerator accelerator,
+		    struct boot_files *files, struct template *template, struct error *err)
+{
+	autoclose int dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const char *obstacle = what_is_not_saved(config);
-	struct template_memory memory;
 	json_auto_t *record = NULL;
-	json_auto_t *facts = NULL;
-	autoclose int ram = -1;
-	autoclose int state = -1;
 
 	if (obstacle)
 		return error_set(err, ERR_CONFLICT, "no template has %s", obstacle);
+	if (dir < 0)
+		return error_errno(err, errno, "%s", directory);
 	record = read_record(dir, err);
-	if (!record || require_disk(record, files, first, err) < 0)
+	if (!record || require_disk(record, files, err) < 0)
 		return -1;
-	facts = facts_of(backend, config, accelerator, files, err);
-	if (!facts || compare_facts(json_object_get(record, "facts"), facts, err) < 0)
-		return -1;
-	state = open_verified(dir, record, TEMPLATE_STATE, err);
-	ram = state < 0 ? -1 : open_verified(dir, record, TEMPLATE_RAM, err);
-	if (ram < 0)
-		return -1;
-	if (template_memory_share(dir, ram, &memory, err) < 0)
-		return -1;
-	out->origin = VM_RESTORED;
-	out->ram_fd = memory.ram_fd;
-	out->siblings_fd = memory.siblings_fd;
-	out->state_fd = steal_fd(&state);
-	return 0;
+	template->facts = facts_of(backend, config, accelerator, files, err);
+	return template->facts ? open_from(dir, record, own, template, err) : -1;
 }
 
-void template_open(const char *directory, const struct backend *backend,
+void template_open(const char *directory, bool own, const struct backend *backend,
 		   const struct config *config, enum accelerator accelerator,
-		   const struct boot_files *files, bool first, struct template *out)
+		   struct boot_files *files, struct template *out)
 {
-	autoclose int dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct template template = TEMPLATE_NONE;
 	struct error why = {0};
 
-	if (dir < 0)
-		error_errno(&why, errno, "%s", directory);
-	else
-		(void)open_from(dir, backend, config, accelerator, files, first, &template, &why);
-	if (why.code)
+	if (open_all(directory, own, backend, config, accelerator, files, &template, &why) == 0) {
+		template.origin = VM_RESTORED;
+	} else {
+		template_close(&template);
 		snprintf(template.why, sizeof(template.why), "%.255s", why.msg);
+	}
 	*out = template;
 }
