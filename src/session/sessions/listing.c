@@ -12,9 +12,9 @@
 #include "session/sessions/session.h"
 #include "session/sessions/tokens.h"
 
-static const char *const record_keys[] = {"base",	 "source",	    "clone",
-					  "createdAt",	 "share",	    "endsAt",
-					  "idleSeconds", "lifetimeSeconds", "guest"};
+static const char *const record_keys[] = {"base",  "source", "clone",	    "createdAt",
+					  "share", "endsAt", "idleSeconds", "lifetimeSeconds",
+					  "guest", "parent"};
 
 static int put_session_record(json_t *out, const json_t *record, struct error *err)
 {
