@@ -10,6 +10,7 @@
  *   recorded as alive, and nothing of it lives    adopted: recorded as failed
  *   a fork or a snapshot in the making, likewise  removed; its session stays
  *   a base being made or deleted, by nobody       removed
+ *   a template being made or dropped, by nobody   removed
  *   a process whose bundle is gone                removed: the process is killed
  *   neither a bundle nor an archive (gone.c)      adopted: told by the security log
  *   a token without a session                     removed
@@ -87,6 +88,7 @@ static int gc_swept(struct gc *gc, struct error *err)
 		void (*sweep)(const struct microagent *agent, json_t *removed);
 		const char *why;
 	} rows[] = {{bases_sweep, "a base whose making or deletion broke off"},
+		    {templates_sweep, "a template whose making or dropping broke off"},
 		    {points_sweep, "a fork or a snapshot of it that broke off"}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

@@ -49,6 +49,8 @@ static const struct option_row rows[] = {
 	 "start: a machine that control.sock's request \"save\" makes a template of"},
 	{"template", "DIR", option_text, AT(template),
 	 "start: restore the machine from the template in DIR, where it fits"},
+	{"own-memory", NULL, option_given, AT(own_memory),
+	 "start --template: with memory of its own, so that it can be given a directory"},
 	{"full", NULL, option_given, AT(full),
 	 "inspect: take a new digest of the root file system"},
 	{"help", NULL, option_given, AT(help), "show this text"},

@@ -18,6 +18,7 @@ struct options {
 	bool writer;	      /* ... and written to: VM_WRITE */
 	bool save;	      /* start: the machine can be saved */
 	const char *template; /* start: the directory of one that the machine is restored from */
+	bool own_memory;      /* ... with memory of its own, so that it can be given a directory */
 	bool full;	      /* inspect hashes the root file system anew */
 	bool help, version;
 	const char *live; /* <stateDir>/<runtimeID>: this process is the live supervisor of it */

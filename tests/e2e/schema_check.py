@@ -100,7 +100,7 @@ CLI = {"balloon": "control-sock-answer", "list": "cli-list", "doctor": "cli-doct
        "base delete": "cli-named", "session create": "cli-session", "session list": "cli-sessions",
        "audit verify": "cli-audit-verify", "audit list": "cli-audit-list",
        "session destroy": "cli-named", "session exec": "cli-exec", "session share": "cli-session-share",
-       "session quota": "cli-session-quota", "session gc": "cli-gc", "pool": "cli-pools",
+       "session quota": "cli-session-quota", "session gc": "cli-gc", "pool": "cli-pools", "perf": "cli-perf",
        "guest-bundle make": "cli-guest-bundle", "guest-bundle import": "cli-guest-bundle",
        "kernel list": "cli-kernel-list", "image list": "cli-image-list",
        "kernel verify": "cli-verify", "image verify": "cli-verify", "kernel install": "cli-artifact",

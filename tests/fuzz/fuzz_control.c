@@ -21,6 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct told {
 	int readies, results, losses;
+	bool asked; /* to get ready to be saved */
+	struct control_stream *stream;
 };
 
 static void on_hello(void *data, const struct control_hello *hello)
@@ -32,7 +34,10 @@ static void on_hello(void *data, const struct control_hello *hello)
 
 static void on_ready(void *data)
 {
-	((struct told *)data)->readies++;
+	struct told *told = data;
+
+	told->readies++;
+	told->asked = control_stream_quiesce(told->stream, NULL) == 0;
 }
 
 static int on_result(void *data, const json_t *message, struct error *err)
@@ -72,6 +77,17 @@ static void on_mounted(void *data, const char *why)
 	(void)data;
 	(void)why;
 	abort(); /* nobody has asked for it */
+}
+
+/* Once for each time that it was asked for. */
+static void on_quiesced(void *data, const char *why)
+{
+	struct told *told = data;
+
+	(void)why;
+	if (!told->asked)
+		abort();
+	told->asked = false;
 }
 
 static void on_lost(void *data, bool broken, const char *why)
@@ -134,6 +150,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 						     .result = on_result,
 						     .said = on_said,
 						     .mounted = on_mounted,
+						     .quiesced = on_quiesced,
 						     .lost = on_lost,
 						     .data = &told};
 	json_auto_t *config = json_pack("{s:s}", "type", "config");
@@ -150,6 +167,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	loop = loop_new(&err);
 	stream = control_stream_new(loop, sock_listen_at(directory(), "s", &err), config, true,
 				    &events, &log, &err);
+	told.stream = stream;
 	guest = sock_connect_at(directory(), "s", &err);
 	if (!stream || guest < 0)
 		abort();

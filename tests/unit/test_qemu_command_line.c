@@ -403,7 +403,7 @@ static void test_saved_machine(void **state)
 
 	(void)state;
 	m.purpose = PURPOSE_PLUGGABLE;
-	m.ram = RAM_SAVED;
+	m.ram = RAM_FILE;
 	m.port = true;
 	m.saved = true;
 	autofree char *saved = built(&m);
@@ -416,6 +416,7 @@ static void test_saved_machine(void **state)
 	assert_non_null(strstr(saved, " microagent.port\n"));
 	assert_non_null(strstr(saved, "-S\n"));
 	assert_null(strstr(saved, "vhost-user"));
+	assert_non_null(strstr(saved, "-device\nvmgenid,guid=auto\n"));
 	assert_null(strstr(saved, "balloon"));
 	m.ram = RAM_PRIVATE;
 	m.restored = true;

@@ -32,6 +32,7 @@ static void types(void **state)
 		    {"{\"type\":\"ready\",\"more\":[1,2]}", CONTROL_READY},
 		    {"{\"type\":\"result\"}", CONTROL_RESULT},
 		    {"{\"type\":\"telemetry\"}", CONTROL_TELEMETRY},
+		    {"{\"type\":\"quiesced\"}", CONTROL_QUIESCED},
 		    {"{\"type\":\"telemetry-status\"}", CONTROL_TELEMETRY_STATUS},
 		    {"{\"type\":\"of-tomorrow\"}", CONTROL_UNKNOWN},
 		    {"{\"type\":\"\"}", CONTROL_UNKNOWN}};
@@ -171,6 +172,36 @@ static void the_config_message(void **state)
 	assert_null(json_object_get(without, "timeoutSeconds"));
 }
 
+static const char *renewed(const json_t *message, const char *key)
+{
+	const char *text =
+		json_string_value(json_object_get(json_object_get(message, "renew"), key));
+
+	assert_non_null(text);
+	return text;
+}
+
+static void what_makes_a_restored_machine_another(void **state)
+{
+	static const char *const keys[] = {"entropy", "bootId", "machineId"};
+	json_auto_t *one = json_object(), *other = json_object();
+	struct error err = {0};
+
+	(void)state;
+	assert_int_equal(control_put_renew(one, &err), 0);
+	assert_int_equal(control_put_renew(other, &err), 0);
+	assert_int_equal(strlen(renewed(one, "entropy")), 88); /* 64 bytes */
+	assert_int_equal(strlen(renewed(one, "bootId")), 36);
+	assert_int_equal(strspn(renewed(one, "bootId"), "0123456789abcdef-"), 36);
+	assert_int_equal(renewed(one, "bootId")[14], '4');
+	assert_int_equal(strlen(renewed(one, "machineId")), 32);
+	assert_int_equal(strspn(renewed(one, "machineId"), "0123456789abcdef"), 32);
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		assert_string_not_equal(renewed(one, keys[i]), renewed(other, keys[i]));
+	assert_int_equal(control_put_template(one, &err), 0);
+	assert_true(json_is_true(json_object_get(one, "template")));
+}
+
 /* --- results --------------------------------------------------------------------------------- */
 
 #define TIMES "\"startedAt\":\"2026-05-02T00:00:00Z\",\"completedAt\":\"2026-05-02T00:00:01.5Z\""
@@ -298,6 +329,7 @@ int main(void)
 		cmocka_unit_test(hellos),
 		cmocka_unit_test(hostnames),
 		cmocka_unit_test(the_config_message),
+		cmocka_unit_test(what_makes_a_restored_machine_another),
 		cmocka_unit_test(a_result),
 		cmocka_unit_test(bytes_that_are_no_text),
 		cmocka_unit_test(never_ran),

@@ -5,12 +5,15 @@
 #define HELLO "{\"type\":\"hello\",\"protocol\":{\"min\":1,\"max\":1}}"
 #define READY "{\"type\":\"ready\"}"
 #define MOUNTED "{\"type\":\"mounted\"}"
+#define QUIESCED "{\"type\":\"quiesced\"}"
 #define RESULT "{\"type\":\"result\"}"
 
 static void on_hello(void *data, const struct control_hello *hello)
 {
-	(void)hello;
-	((struct stage *)data)->hellos++;
+	struct stage *stage = data;
+
+	stage->hellos++;
+	stage->restored = hello->restored;
 }
 
 static void on_ready(void *data)
@@ -46,6 +49,14 @@ static void on_mounted(void *data, const char *why)
 	snprintf(stage->why, sizeof(stage->why), "%s", why ? why : "");
 }
 
+static void on_quiesced(void *data, const char *why)
+{
+	struct stage *stage = data;
+
+	stage->quiescings++;
+	snprintf(stage->why, sizeof(stage->why), "%s", why ? why : "");
+}
+
 static void on_lost(void *data, bool broken, const char *why)
 {
 	struct stage *stage = data;
@@ -62,6 +73,7 @@ static void open_stream(struct stage *stage, bool workload)
 						     .result = on_result,
 						     .said = on_said,
 						     .mounted = on_mounted,
+						     .quiesced = on_quiesced,
 						     .lost = on_lost,
 						     .data = stage};
 	json_auto_t *config = json_pack("{s:s}", "type", "config");
@@ -184,6 +196,48 @@ static void a_mount_and_its_answers(void **state)
 	assert_true(stage->broken);
 }
 
+static void a_template_gets_ready_to_be_saved(void **state)
+{
+	struct stage *stage = *state;
+	struct error err = {0};
+	char text[512] = "";
+
+	open_stream(stage, false);
+	say(stage, HELLO);
+	assert_false(stage->restored);
+	assert_int_equal(control_stream_quiesce(stage->stream, &err), -1);
+	assert_int_equal(err.code, ERR_CONFLICT);
+	say(stage, READY);
+	heard(stage, text, sizeof(text));
+	memset(text, 0, sizeof(text));
+	assert_ok(control_stream_quiesce(stage->stream, &err));
+	assert_int_equal(control_stream_quiesce(stage->stream, &err), -1);
+	assert_int_equal(err.code, ERR_CONFLICT);
+	assert_true(heard(stage, text, sizeof(text)) > 4);
+	assert_non_null(strstr(text + 4, "\"type\":\"quiesce\""));
+	say(stage, "{\"type\":\"quiesced\",\"error\":\"a command runs\"}");
+	assert_string_equal(stage->why, "a command runs");
+	assert_ok(control_stream_quiesce(stage->stream, &err));
+	say(stage, QUIESCED);
+	assert_int_equal(stage->quiescings, 2);
+	assert_string_equal(stage->why, "");
+	assert_int_equal(stage->losses, 0);
+	say(stage, QUIESCED);
+	assert_int_equal(stage->losses, 1);
+	assert_true(stage->broken);
+}
+
+static void a_guest_that_was_restored(void **state)
+{
+	struct stage *stage = *state;
+
+	open_stream(stage, false);
+	say(stage, "{\"type\":\"hello\",\"protocol\":{\"min\":1,\"max\":1},\"restored\":true}");
+	assert_true(stage->restored);
+	say(stage, READY);
+	assert_int_equal(stage->readies, 1);
+}
+
 static void out_of_turn(void **state)
 {
 	static const char *const orders[][4] = {
@@ -196,6 +250,9 @@ static void out_of_turn(void **state)
 		{HELLO, READY, RESULT, RESULT},
 		{HELLO, READY, "[]"},
 		{HELLO, READY, MOUNTED},
+		{HELLO, QUIESCED},
+		{HELLO, READY, QUIESCED},
+		{"{\"type\":\"hello\",\"protocol\":{\"min\":1,\"max\":1},\"restored\":1}"},
 		{HELLO, READY, "{\"type\":\"result\"} {}"},
 		{"{\"type\":\"hello\",\"protocol\":{\"min\":2,\"max\":2}}"},
 	};
@@ -369,7 +426,9 @@ int main(void)
 		stage_test(in_order),
 		stage_test(byte_by_byte_and_all_at_once),
 		cmocka_unit_test(out_of_turn),
-		cmocka_unit_test_setup_teardown(a_mount_and_its_answers, stage_make, stage_drop),
+		stage_test(a_mount_and_its_answers),
+		stage_test(a_template_gets_ready_to_be_saved),
+		stage_test(a_guest_that_was_restored),
 		stage_test(a_result_without_a_workload),
 		stage_test(a_result_that_is_refused),
 		cmocka_unit_test(frames_that_are_too_long),

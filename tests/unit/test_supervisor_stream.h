@@ -24,8 +24,8 @@ struct stage {
 	struct log log;
 	struct control_stream *stream;
 	int guest;
-	int hellos, readies, results, said, mounts, losses;
-	bool refuse_result, broken;
+	int hellos, readies, results, said, mounts, quiescings, losses;
+	bool refuse_result, broken, restored;
 	char why[256];
 };
 

@@ -17,6 +17,9 @@
  * Rates. One throttle group of QEMU's for the machine, and a node of it on top of each disk that is
  * written to: what waits for its turn holds up nothing else.
  *
+ * Generation. Another number in each QEMU, by which the kernel of a restored guest notices that it
+ * is one of several, and draws on new randomness at once (ACPI, "VM Generation ID").
+ *
  * Balloon. What the guest frees goes back to the host by itself (free page reporting) or because
  * the host asks for it. A guest that would otherwise have to kill a process takes memory back.
  *
@@ -104,8 +107,7 @@ static void add_machine(struct argv *argv, const struct machine *m, const struct
 		argv_addf(argv,
 			  "memory-backend-file,id=ram,size=%lldM,mem-path=/proc/self/fd/%d,"
 			  "share=%s",
-			  (long long)m->memory_mib, QEMU_FD_RAM,
-			  m->ram == RAM_SAVED ? "on" : "off");
+			  (long long)m->memory_mib, QEMU_FD_RAM, m->ram == RAM_FILE ? "on" : "off");
 	if (row->extra)
 		argv_add_list(argv, row->extra);
 }
@@ -292,6 +294,12 @@ static void add_balloon(struct argv *argv, const struct machine_row *row)
 		  row->bus);
 }
 
+static void add_generation(struct argv *argv)
+{
+	argv_add(argv, "-device");
+	argv_add(argv, "vmgenid,guid=auto");
+}
+
 static void add_console(struct argv *argv, const struct machine_row *row)
 {
 	argv_add(argv, "-chardev");
@@ -361,11 +369,13 @@ int command_line_build(const struct machine *m, struct argv *argv, struct error 
 	add_disks(argv, m, row);
 	add_shares(argv, m, row);
 	add_entropy(argv, row);
-	if (!m->saved)
+	if (m->saved)
+		add_generation(argv);
+	else
 		add_balloon(argv, row);
 	add_console(argv, row);
 	add_card(argv, m, row);
-	if (m->ram == RAM_SAVED)
+	if (m->ram == RAM_FILE && !m->restored)
 		argv_add(argv, "-S");
 	if (m->restored) {
 		argv_add(argv, "-incoming");

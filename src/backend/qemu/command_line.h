@@ -53,7 +53,7 @@ struct machine_share {
 /* The guest's memory. */
 enum machine_ram {
 	RAM_OWN,     /* of the machine alone, and shared with its companions */
-	RAM_SAVED,   /* QEMU_FD_RAM, written by the machine */
+	RAM_FILE,    /* QEMU_FD_RAM, of the machine alone */
 	RAM_PRIVATE, /* QEMU_FD_RAM, of which it keeps copies of what it writes to */
 };
 

@@ -35,7 +35,7 @@ static int put_machine(const struct config *config, enum accelerator accelerator
 		.label = "",
 		.kernel = "",
 		.initrd = "",
-		.ram = RAM_SAVED,
+		.ram = RAM_FILE,
 		.port = true,
 		.saved = true,
 		.layer = true,

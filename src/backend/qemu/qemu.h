@@ -56,7 +56,8 @@ struct qemu {
 	struct qemu_waiter room, pausing;
 	struct qemu_saving saving;
 	enum vm_origin origin;
-	int state_fd;	/* until it is loaded; -1 */
+	int state_fd; /* until it is loaded; -1 */
+	enum machine_ram ram;
 	bool ram_apart; /* its state has no memory in it */
 	bool paused;	/* a disk is full, or qemu_pause() was called */
 	bool looking;	/* QEMU was asked why it stands still, after looked_at resumes of ours */

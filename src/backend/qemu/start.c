@@ -119,9 +119,7 @@ static int build_qemu_words(const struct qemu *qemu, const struct vm_boot *boot,
 			: qemu->vm.net.mode == NETWORK_BRIDGED ? CARD_TAP
 							       : CARD_NONE,
 		.mac = qemu->vm.net.mac,
-		.ram = boot->ram_fd < 0		     ? RAM_OWN
-		       : boot->origin == VM_TEMPLATE ? RAM_SAVED
-						     : RAM_PRIVATE,
+		.ram = qemu->ram,
 		.port = qemu->vm.port,
 		.saved = boot->origin != VM_COLD,
 		.restored = boot->origin == VM_RESTORED,

@@ -235,6 +235,7 @@ static int spawn_live(struct start *start, const int fds[LIVE_FD_END], struct er
 		.has_lifeline = call->options->lifeline_fd >= 0,
 		.origin = start->template.origin,
 		.has_ram = start->template.ram_fd >= 0,
+		.has_siblings = start->template.siblings_fd >= 0,
 		.boot = how,
 		.facts = start->template.facts,
 		.marks = start->marks,
@@ -399,8 +400,8 @@ static int start_find_origin(struct start *start, struct error *err)
 		return template_begin(call->backend, config, start->accelerator, &start->files,
 				      &start->template, err);
 	if (call->options->template)
-		template_open(call->options->template, call->backend, config, start->accelerator,
-			      &start->files, &start->template);
+		template_open(call->options->template, call->options->own_memory, call->backend,
+			      config, start->accelerator, &start->files, &start->template);
 	return 0;
 }
 

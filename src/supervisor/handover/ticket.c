@@ -37,7 +37,8 @@ static json_t *encode(const struct ticket *ticket, struct error *err)
 		     {"foreground", ticket->foreground},
 		     {"hasLifeline", ticket->has_lifeline},
 		     {"macos", ticket->macos},
-		     {"hasRAM", ticket->has_ram}};
+		     {"hasRAM", ticket->has_ram},
+		     {"hasSiblings", ticket->has_siblings}};
 
 	if (!document || json_put_string(document, "stateDir", ticket->state_dir, err) < 0 ||
 	    json_put_string(document, "id", ticket->id, err) < 0 ||
@@ -129,6 +130,8 @@ static int decode_ticket(json_t *document, struct ticket *out, struct error *err
 	    json_get_bool(document, "", "reader", JSON_REQUIRED, &ticket.reader, err) < 0 ||
 	    json_get_bool(document, "", "writer", JSON_REQUIRED, &ticket.writer, err) < 0 ||
 	    json_get_bool(document, "", "layered", JSON_REQUIRED, &ticket.layered, err) < 0 ||
+	    json_get_bool(document, "", "hasSiblings", JSON_REQUIRED, &ticket.has_siblings, err) <
+		    0 ||
 	    json_get_bool(document, "", "hasRAM", JSON_REQUIRED, &ticket.has_ram, err) < 0 ||
 	    json_get_bool(document, "", "macos", JSON_REQUIRED, &ticket.macos, err) < 0 ||
 	    json_get_bool(document, "", "foreground", JSON_REQUIRED, &ticket.foreground, err) < 0 ||
@@ -166,7 +169,7 @@ static bool is_handed_over(const struct ticket *ticket, int fd)
 	case LIVE_STATE:
 		return ticket->origin == VM_RESTORED;
 	case LIVE_SIBLINGS:
-		return ticket->origin == VM_RESTORED && ticket->has_ram;
+		return ticket->has_siblings;
 	case LIVE_COMMAND:
 		return ticket->foreground;
 	case LIVE_CALLER:

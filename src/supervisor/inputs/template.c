@@ -215,29 +215,38 @@ static int require_disk(const json_t *record, struct boot_files *files, struct e
 		       : error_set(err, ERR_CONFLICT, "its disk is not the template's any more");
 }
 
-static int open_memory(int dir, const json_t *record, struct template *template, struct error *err)
+static int open_memory(int dir, const json_t *record, bool own, struct template *template,
+		       struct error *err)
 {
 	autoclose int ram = open_saved(dir, record, TEMPLATE_RAM, err);
 	struct template_memory memory;
 
-	if (ram < 0 || template_memory_share(dir, ram, &memory, err) < 0)
+	if (ram < 0)
+		return -1;
+	if (own) {
+		template->ram_fd = template_memory_load(ram, false, err);
+		return template->ram_fd < 0 ? -1 : 0;
+	}
+	if (template_memory_share(dir, ram, &memory, err) < 0)
 		return -1;
 	template->ram_fd = memory.ram_fd;
 	template->siblings_fd = memory.siblings_fd;
 	return 0;
 }
 
-static int open_from(int dir, struct template *template, const json_t *record, struct error *err)
+static int open_from(int dir, const json_t *record, bool own, struct template *template,
+		     struct error *err)
 {
 	if (compare_facts(json_object_get(record, "facts"), template->facts, err) < 0)
 		return -1;
 	template->state_fd = open_saved(dir, record, TEMPLATE_STATE, err);
 	if (template->state_fd < 0)
 		return -1;
-	return json_object_get(record, TEMPLATE_RAM) ? open_memory(dir, record, template, err) : 0;
+	return json_object_get(record, TEMPLATE_RAM) ? open_memory(dir, record, own, template, err)
+						     : 0;
 }
 
-static int open_all(const char *directory, const struct backend *backend,
+static int open_all(const char *directory, bool own, const struct backend *backend,
 		    const struct config *config, enum accelerator accelerator,
 		    struct boot_files *files, struct template *template, struct error *err)
 {
@@ -253,17 +262,17 @@ static int open_all(const char *directory, const struct backend *backend,
 	if (!record || require_disk(record, files, err) < 0)
 		return -1;
 	template->facts = facts_of(backend, config, accelerator, files, err);
-	return template->facts ? open_from(dir, template, record, err) : -1;
+	return template->facts ? open_from(dir, record, own, template, err) : -1;
 }
 
-void template_open(const char *directory, const struct backend *backend,
+void template_open(const char *directory, bool own, const struct backend *backend,
 		   const struct config *config, enum accelerator accelerator,
 		   struct boot_files *files, struct template *out)
 {
 	struct template template = TEMPLATE_NONE;
 	struct error why = {0};
 
-	if (open_all(directory, backend, config, accelerator, files, &template, &why) == 0) {
+	if (open_all(directory, own, backend, config, accelerator, files, &template, &why) == 0) {
 		template.origin = VM_RESTORED;
 	} else {
 		template_close(&template);

@@ -43,8 +43,8 @@ int template_begin(const struct backend *backend, const struct config *config,
 		   enum accelerator accelerator, const struct boot_files *files,
 		   struct template *out, struct error *err);
 /* Of the template in that directory. What keeps the machine from being restored is why; an error is
- * none of it. The root disk is hashed, if it was not. */
-void template_open(const char *directory, const struct backend *backend,
+ * none of it. The root disk is hashed, if it was not. own: its memory is to be its own. */
+void template_open(const char *directory, bool own, const struct backend *backend,
 		   const struct config *config, enum accelerator accelerator,
 		   struct boot_files *files, struct template *out);
 void template_close(struct template *template); /* accepts TEMPLATE_NONE */

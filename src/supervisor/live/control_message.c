@@ -51,6 +51,7 @@ static enum control_type message_type(const char *name)
 		     {"exec-lost", CONTROL_EXEC_LOST},
 		     {"telemetry", CONTROL_TELEMETRY},
 		     {"mounted", CONTROL_MOUNTED},
+		     {"quiesced", CONTROL_QUIESCED},
 		     {"telemetry-status", CONTROL_TELEMETRY_STATUS},
 		     {"ending", CONTROL_ENDING}};
 
@@ -97,7 +98,8 @@ int control_read_hello(const json_t *message, struct control_hello *out, struct 
 	    json_get_string(message, "hello", "version", JSON_OPTIONAL, &hello.version, err) < 0 ||
 	    json_get_string(message, "hello", "bootId", JSON_OPTIONAL, &hello.boot_id, err) < 0 ||
 	    json_get_int(message, "hello", "generation", JSON_OPTIONAL, 0, INT64_MAX,
-			 &hello.generation, err) < 0)
+			 &hello.generation, err) < 0 ||
+	    json_get_bool(message, "hello", "restored", JSON_OPTIONAL, &hello.restored, err) < 0)
 		return -1;
 	if (strlen(hello.version) > 64 || strlen(hello.boot_id) > 64)
 		return error_set(err, ERR_INVALID, "hello: version or bootId is too long");
@@ -271,4 +273,14 @@ json_t *control_mount(const json_t *share, struct error *err)
 	    put_shares(message, shares, err) < 0)
 		return NULL;
 	return steal_ptr(&message);
+}
+
+json_t *control_quiesce(struct error *err)
+{
+	return new_message("quiesce", err);
+}
+
+int control_put_template(json_t *message, struct error *err)
+{
+	return json_put(message, "template", json_true(), err);
 }

@@ -26,6 +26,7 @@ enum control_type {
 	CONTROL_EXEC_LOST,
 	CONTROL_TELEMETRY,
 	CONTROL_MOUNTED,
+	CONTROL_QUIESCED,
 	CONTROL_TELEMETRY_STATUS,
 	CONTROL_ENDING,
 	CONTROL_UNKNOWN, /* of a later guest: passed over */
@@ -35,6 +36,7 @@ struct control_hello {
 	const char *version; /* of the guest's software; borrowed from the message */
 	const char *boot_id;
 	int64_t generation;
+	bool restored; /* it was saved once, and is to be made another machine */
 };
 
 /* Longest payload that a guest may send before it is ready, and when it has no result to give. */
@@ -64,6 +66,15 @@ json_t *control_time(struct error *err);
 json_t *control_power_off(struct error *err);
 /* share: {tag, path, mountpoint, mode}, of which the guest is not told the path. */
 json_t *control_mount(const json_t *share, struct error *err);
+
+/* Has a machine that is a template get ready to be saved. */
+json_t *control_quiesce(struct error *err);
+/* Into a config: the machine may be saved, and its guest will take a config anew when it comes back
+ * as another one. */
+int control_put_template(json_t *message, struct error *err);
+/* Into the config of a guest that says it was restored: what makes it a machine of its own, drawn
+ * anew at each call. */
+int control_put_renew(json_t *message, struct error *err);
 
 /* Lower case, runs of anything but letters and digits become one '-', at most 63 characters;
  * "microagent" when nothing is left. out needs 64 bytes. */

@@ -27,7 +27,8 @@ struct control_stream {
 	struct framed guest;
 	enum phase phase;
 	bool workload;
-	bool mounting;	/* an answer to that is due */
+	/* An answer to that is due. */
+	bool mounting, quiescing;
 	json_t *config; /* until it is sent */
 	struct control_stream_events events;
 };
@@ -114,16 +115,18 @@ static int on_said(struct control_stream *stream, enum control_type type, const 
 				   : 0;
 }
 
-static int on_mounted(struct control_stream *stream, const json_t *message, struct error *err)
+/* What the guest says to a question, of which one at a time is on its way: why not, or nothing. */
+static int on_answer(struct control_stream *stream, bool *due, const json_t *message,
+		     void (*tell)(void *data, const char *why), const char *name, struct error *err)
 {
 	const char *why = NULL;
 
-	if (!stream->mounting)
-		return error_set(err, ERR_INVALID, "a mounted out of turn");
-	if (json_get_string(message, "mounted", "error", JSON_OPTIONAL, &why, err) < 0)
+	if (!*due)
+		return error_set(err, ERR_INVALID, "a %s out of turn", name);
+	if (json_get_string(message, name, "error", JSON_OPTIONAL, &why, err) < 0)
 		return -1;
-	stream->mounting = false;
-	stream->events.mounted(stream->events.data, why);
+	*due = false;
+	tell(stream->events.data, why);
 	return 0;
 }
 
@@ -158,7 +161,11 @@ static int take_message(struct control_stream *stream, const uint8_t *payload, s
 	case CONTROL_TELEMETRY_STATUS:
 		return on_said(stream, type, message, err);
 	case CONTROL_MOUNTED:
-		return on_mounted(stream, message, err);
+		return on_answer(stream, &stream->mounting, message, stream->events.mounted,
+				 "mounted", err);
+	case CONTROL_QUIESCED:
+		return on_answer(stream, &stream->quiescing, message, stream->events.quiesced,
+				 "quiesced", err);
 	case CONTROL_ENDING:
 		return on_ending(stream, err);
 	case CONTROL_UNKNOWN:
@@ -293,5 +300,17 @@ int control_stream_mount(struct control_stream *stream, const json_t *share, str
 	if (control_post(stream, control_mount(share, err), err) < 0)
 		return -1;
 	stream->mounting = true;
+	return 0;
+}
+
+int control_stream_quiesce(struct control_stream *stream, struct error *err)
+{
+	if (!control_stream_is_ready(stream))
+		return error_set(err, ERR_CONFLICT, "the guest is not ready");
+	if (stream->quiescing)
+		return error_set(err, ERR_CONFLICT, "the guest is getting ready to be saved");
+	if (control_post(stream, control_quiesce(err), err) < 0)
+		return -1;
+	stream->quiescing = true;
 	return 0;
 }

@@ -33,6 +33,9 @@ struct control_stream_events {
 	/* The answer to control_stream_mount(); why: what went wrong, in the guest's words, or
 	 * NULL. */
 	void (*mounted)(void *data, const char *why);
+	/* The answer to control_stream_quiesce(); why: what stands in the way, or NULL: it may be
+	 * saved. NULL: it is never asked for. */
+	void (*quiesced)(void *data, const char *why);
 	/* The guest ends the machine in order: what follows is its own wish. NULL: nobody wants to
 	 * know. */
 	void (*ending)(void *data);
@@ -56,5 +59,7 @@ void control_stream_push_time(struct control_stream *stream);
 void control_stream_power_off(struct control_stream *stream);
 /* Has a ready guest mount a share; `mounted` follows, or `lost`. One at a time. */
 int control_stream_mount(struct control_stream *stream, const json_t *share, struct error *err);
+/* Has a ready guest make the machine fit to be saved; `quiesced` follows, or `lost`. */
+int control_stream_quiesce(struct control_stream *stream, struct error *err);
 
 #endif

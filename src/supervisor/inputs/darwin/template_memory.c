@@ -13,9 +13,9 @@ int template_memory_new(uint64_t bytes, struct error *err)
 	return not_here(err);
 }
 
-int template_memory_sealed(int file, struct error *err)
+int template_memory_load(int file, bool sealed, struct error *err)
 {
-	(void)file;
+	(void)file, (void)sealed;
 	return not_here(err);
 }
 

@@ -61,7 +61,7 @@ static int copy_extents(int from, int to, uint64_t *copied, struct error *err)
 	}
 }
 
-int template_memory_sealed(int file, struct error *err)
+int template_memory_load(int file, bool sealed, struct error *err)
 {
 	const int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
 	autoclose int fd = -1;
@@ -73,7 +73,7 @@ int template_memory_sealed(int file, struct error *err)
 	fd = template_memory_new((uint64_t)st.st_size, err);
 	if (fd < 0 || copy_extents(file, fd, &copied, err) < 0)
 		return -1;
-	if (fcntl(fd, F_ADD_SEALS, seals) < 0)
+	if (sealed && fcntl(fd, F_ADD_SEALS, seals) < 0)
 		return error_errno(err, errno, "the guest's memory");
 	return steal_fd(&fd);
 }

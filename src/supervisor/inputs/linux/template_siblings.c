@@ -84,7 +84,7 @@ void template_memory_give(int siblings_fd, int ram_fd)
 
 static int fill(int dir, int file, struct template_memory *out, struct error *err)
 {
-	autoclose int ram = template_memory_sealed(file, err);
+	autoclose int ram = template_memory_load(file, true, err);
 	autoclose int siblings = -1;
 	char name[HELD_BYTES];
 
