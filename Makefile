@@ -426,15 +426,17 @@ setup: packages $(BINARIES)
 GUEST_BUNDLE ?= $(BUILD)/guest-bundle
 KERNELS ?= debian
 IMAGES ?= busybox
-guest-bundle: setup arm64-init
+# What is no bundle is somebody's; said before anything is made.
+guest-bundle-place:
+	@if [ -e $(GUEST_BUNDLE) ] && ! [ -f $(GUEST_BUNDLE)/manifest.json ]; then \
+		echo "make: $(GUEST_BUNDLE) is there, and is no guest bundle" >&2; exit 1; \
+	fi
+
+guest-bundle: guest-bundle-place setup arm64-init
 	for arch in amd64 arm64; do \
 		$(BUILD)/bin/microagent kernel install --arch $$arch && \
 		$(BUILD)/bin/microagent image build --arch $$arch busybox || exit; \
 	done
-	@# What is no bundle is somebody's.
-	@if [ -e $(GUEST_BUNDLE) ] && ! [ -f $(GUEST_BUNDLE)/manifest.json ]; then \
-		echo "make: $(GUEST_BUNDLE) is there, and is no guest bundle" >&2; exit 1; \
-	fi
 	rm -rf $(GUEST_BUNDLE).new
 	$(BUILD)/bin/microagent guest-bundle make $(KERNELS:%=--kernel %) $(IMAGES:%=--image %) $(GUEST_BUNDLE).new
 	rm -rf $(GUEST_BUNDLE)
@@ -496,6 +498,6 @@ clean:
 
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)
 
-.PHONY: all guest-bundle objects list-objects setup packages darwin-check sysroot arm64 arm64-init windows run unit fuzz test soak bench lint man install uninstall clean standin standin-hyperv
+.PHONY: all guest-bundle guest-bundle-place objects list-objects setup packages darwin-check sysroot arm64 arm64-init windows run unit fuzz test soak bench lint man install uninstall clean standin standin-hyperv
 .DELETE_ON_ERROR:
 .SECONDARY:

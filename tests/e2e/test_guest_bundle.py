@@ -14,7 +14,7 @@ import pytest
 
 import schema_check
 import test_arm64
-from conftest import BIN, wait_until
+from conftest import BIN, ROOT, wait_until
 
 arm64_kernel, arm64_image = test_arm64.arm64_kernel, test_arm64.arm64_image  # fixtures
 OWN, OTHER = ("arm64", "amd64") if os.uname().machine == "aarch64" else ("amd64", "arm64")
@@ -264,3 +264,14 @@ def test_an_entry_that_is_damaged_is_not_made(elsewhere, made, tmp_path):
         file.write(b"x")
     done = elsewhere("guest-bundle", "make", tmp_path / "new", check=1)
     assert f"{initrd} is not what the cache's record of it says" in done.stderr and not (tmp_path / "new").exists()
+
+
+def test_make_replaces_no_directory_of_somebody(tmp_path):
+    """Before anything is built."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "kept").write_text("kept")
+    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+    done = subprocess.run(["make", "-C", ROOT, "guest-bundle", f"BUILD={BIN.parent}", f"GUEST_BUNDLE={tmp_path / 'mine'}"],
+                          env=environment, capture_output=True, text=True)
+    assert done.returncode == 2 and f"make: {tmp_path / 'mine'} is there, and is no guest bundle\n" in done.stderr, done
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"] and (tmp_path / "mine" / "kept").read_text() == "kept"
