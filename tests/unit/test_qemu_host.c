@@ -195,7 +195,7 @@ static void a_foreign_machine_is_emulated(void **state)
 	assert_ok(accelerator_foreign(ACCELERATOR_TCG, other, &out, reason, &err));
 	assert_string_equal(reason, "TCG was asked for");
 	assert_int_equal(accelerator_foreign(ACCELERATOR_KVM, other, &out, reason, &err), -1);
-	assert_code(err, ERR_UNAVAILABLE);
+	assert_code(err, ERR_UNSUPPORTED);
 	assert_int_equal(err.reason, REASON_NO_KVM);
 	snprintf(words, sizeof(words),
 		 "accelerator kvm: this host is %s, and KVM runs no machine of %s",

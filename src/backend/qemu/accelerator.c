@@ -28,7 +28,7 @@ int accelerator_foreign(enum accelerator wanted, enum architecture machine, enum
 			char reason[256], struct error *err)
 {
 	if (wanted == ACCELERATOR_KVM) {
-		error_set(err, ERR_UNAVAILABLE,
+		error_set(err, ERR_UNSUPPORTED,
 			  "accelerator kvm: this host is %s, and KVM runs no machine of %s",
 			  architecture_name(architecture_of_host()), architecture_name(machine));
 		return error_reason(err, REASON_NO_KVM, "");
