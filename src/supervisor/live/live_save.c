@@ -209,7 +209,7 @@ static int ask_guest(struct live *live, bool forking, struct control_client *cli
 	struct loop_watch *timer = loop_add_timer(live->loop, limit_deadline(LIMIT_QUIESCE_MS),
 						  on_quiesce_timer, live, err);
 
-	if (!timer || control_stream_quiesce(live->control, err) < 0) {
+	if (!timer || control_stream_quiesce(live->control, forking, err) < 0) {
 		loop_remove(timer);
 		return -1;
 	}
