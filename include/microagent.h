@@ -400,6 +400,31 @@ void microagent_log_unwatch(int watch);
 int microagent_log_wait(struct microagent *agent, const char *name, int watch, int out, int cancel,
 			bool *running, struct error *err);
 
+/* --- what it costs --------------------------------------------------------------------------- */
+
+/* How its last start went: {"accelerator","acceleratorReason","timings":{NAME:NS},"boot"?} as
+ * runtime.json has them (schema/runtime.json): marks of CLOCK_MONOTONIC in nanoseconds, of which
+ * "begun" is the first, "vmm" when the VMM runs, "hello" when the guest has spoken and "ready" when
+ * it takes commands. ERR_NOT_FOUND: it was never started. */
+json_t *microagent_last_start(struct microagent *agent, const char *name, struct error *err);
+
+/* Nanoseconds from the call on: until the guest's agent is reached, until the program runs, until
+ * its end is told. */
+struct microagent_exec_times {
+	uint64_t reached_ns, started_ns, ended_ns;
+};
+/* One command of a running workspace, over a connection of its own that is made for it, as
+ * microagent_exec() runs it; what it says is dropped. ERR_IO: it did not end with 0. */
+int microagent_time_exec(struct microagent *agent, const char *name,
+			 const struct microagent_exec *exec, struct microagent_exec_times *out,
+			 struct error *err);
+
+/* The memory of each process of a running workspace: {"processes":[{"name","pid","residentBytes",
+ * "proportionalBytes","privateBytes"}]}, the VMM first; private is what only it has, and
+ * proportional each page by how many have it. One that is not shown to us has "error" instead of
+ * the numbers. ERR_CONFLICT: nothing of it lives. */
+json_t *microagent_footprint(struct microagent *agent, const char *name, struct error *err);
+
 /* --- the host -------------------------------------------------------------------------------- */
 
 /* The supervisor's answer to `host`: {"ok":true,"backend","host":{...},"kernel"?}. */

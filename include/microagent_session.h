@@ -91,10 +91,38 @@ struct microagent_base_spec {
 int microagent_base_create(struct microagent *agent, const char *word,
 			   const struct microagent_base_spec *spec, json_t **base,
 			   struct error *err);
-/* {"bases":[...]}: the metadata of each (schema/base.json), by name and version. One whose metadata
- * is damaged is listed with "name" and "error". */
+/* Zero and NULL are the defaults, so start from {0}. Strings are borrowed for the call. */
+struct microagent_warm_spec {
+	/* Commands that are run in the machine before it is saved, one after the other, each as
+	 * microagent_session_run() runs it, words up to NULL; NULL-terminated. One that fails ends
+	 * it. NULL: none. */
+	const char *const *const *run;
+	const char *accelerator; /* as of struct microagent_spec */
+	int cancel; /* when readable it ends, ERR_UNAVAILABLE, and no template is made; 0: never */
+	/* As of struct microagent_base_spec. */
+	void (*booted)(void *data, const char *accelerator);
+	void (*said)(void *data, enum microagent_base_line kind, const char *text);
+	void *data;
+};
+
+/* Makes a template of a base: a machine of it is booted, run is run in it, and its memory and
+ * devices are saved. Sessions of the base that have its memory and processors, an isolated network
+ * and nothing else that is asked for, are restored from it by microagent_session_boot() instead of
+ * booted, each with an identity and randomness of its own; where QEMU, kernel, guest agent or host
+ * are not what they were they boot, and microagent_session_describe() says why. It is replaced by a
+ * new one, and none of it is used before all of it is there. *base (may be NULL) is what
+ * microagent_base_show() tells then. ERR_CONFLICT: another call makes or drops it just now;
+ * ERR_UNSUPPORTED: macOS, or a backend that saves no machines. On failure the message names the
+ * log, <state>/logs/base-NAME-TIME.log. */
+int microagent_base_warm(struct microagent *agent, const char *word,
+			 const struct microagent_warm_spec *spec, json_t **base, struct error *err);
+/* Drops it. Sessions that run are not touched. ERR_NOT_FOUND where there is none. */
+int microagent_base_cool(struct microagent *agent, const char *word, struct error *err);
+/* {"bases":[...]}: of each what microagent_base_show() tells, by name and version. One whose
+ * metadata is damaged is listed with "name" and "error". */
 json_t *microagent_base_list(struct microagent *agent, struct error *err);
-/* metadata.json of a base (schema/base.json) with "path", its bundle. */
+/* metadata.json of a base (schema/base.json) with "path", its bundle, and "template" where it has
+ * one: when and with what it was made, and what it takes of disk and memory. */
 json_t *microagent_base_show(struct microagent *agent, const char *word, struct error *err);
 /* Hashes what the base is made of and compares with what was recorded when it was sealed: {"ok",
  * "name","checks":[{"file","ok","error"?}]}. A difference is an answer, not an error. */
@@ -119,8 +147,12 @@ struct microagent_session_spec {
 		*share; /* as of microagent_session_share_workspace(), from the start; NULL: none */
 	const char *share_at; /* NULL: /workspace, in macOS /Users/Shared/workspace */
 	bool share_read_only;
-	bool share_anyway; /* also a store of keys, or the home directory */
+	bool share_anyway;	 /* also a store of keys, or the home directory */
+	const char *share_cache; /* as of struct microagent_session_share, like the next */
+	int64_t share_timeout_seconds;
 	bool no_share; /* none later either: a machine without a spare port, which boots faster */
+	bool cold; /* booted also where it could be restored (microagent_base_warm()), and not taken
+		    * from a pool */
 	int64_t disk_quota_mib; /* as of microagent_session_set_quota(); 0: the size of the base's
 				 * disk, and at most 16 GiB */
 	struct microagent_rates rates;
@@ -212,11 +244,26 @@ struct microagent_guest *microagent_session_guest(struct microagent_session *ses
 int microagent_session_share_workspace(struct microagent_session *session, const char *dir,
 				       const char *at, bool read_only, json_t **share,
 				       struct error *err);
-/* The same for a directory that may be a store of keys, or the home: all of it is the guest's to
- * read. The session's audit log has it as a warning. */
-int microagent_session_share_anyway(struct microagent_session *session, const char *dir,
-				    const char *at, bool read_only, json_t **share,
-				    struct error *err);
+
+/* Zero and NULL are the defaults, so start from {0}. */
+struct microagent_session_share {
+	const char *dir; /* required */
+	const char *at;
+	bool read_only;
+	/* Also a store of keys, or the home: all of it is the guest's to read. The session's audit
+	 * log has it as a warning. */
+	bool anyway;
+	/* What the guest keeps of it: "auto", "always" (what this host changes is not seen) or
+	 * "none"; NULL: auto. */
+	const char *cache;
+	/* How long it keeps names and attributes, from 1 to 86400; 0: of auto one second. */
+	int64_t timeout_seconds;
+};
+/* The same with all that can be said of it; *told also has "anyway", "cache" and "timeoutSeconds"
+ * where they were given. ERR_UNSUPPORTED: the backend has no such policy. */
+int microagent_session_give_share(struct microagent_session *session,
+				  const struct microagent_session_share *share, json_t **told,
+				  struct error *err);
 
 /* --- its disk -------------------------------------------------------------------------------- */
 
@@ -232,6 +279,56 @@ int microagent_session_share_anyway(struct microagent_session *session, const ch
 int microagent_session_set_quota(struct microagent_session *session, int64_t mib, json_t **disk,
 				 struct error *err);
 
+/* --- forks and snapshots --------------------------------------------------------------------- */
+
+/*
+ * A machine that was restored from a template, or goes on from a fork or a snapshot, can be saved
+ * with all that runs in it: it stands still for a moment, of which "pauseMs" tells. ERR_CONFLICT,
+ * with what is in the way: it was booted, it does not run, is paused, quarantined, being saved, or
+ * has a directory of the host. What comes of it has an identity of its own (name, host name, keys,
+ * randomness), no connections and no share.
+ */
+
+/* Start from {0}. */
+struct microagent_fork_spec {
+	int64_t count; /* of children, 1 to 100 */
+	int cancel;    /* when readable the making ends, ERR_UNAVAILABLE; 0: never */
+};
+/*
+ * So many new sessions that go on from where this one is: a copy of its disk, and what it was made
+ * with, also its quota, and the lifetime anew. They outlive it. All of them or none are made; one
+ * that would have to be booted instead is an error. children has room for count handles, each to be
+ * closed. *told (may be NULL): {"pauseMs","stateBytes","diskBytes"}, a new reference.
+ */
+int microagent_session_fork(struct microagent_session *session,
+			    const struct microagent_fork_spec *spec,
+			    struct microagent_session **children, json_t **told, struct error *err);
+/* ERR_INVALID for a word that can name no snapshot. */
+int microagent_snapshot_check_name(const char *word, struct error *err);
+/*
+ * Keeps the session as it is now under a name, with its disk, until that is deleted or the session
+ * is destroyed. The disks of its snapshots count against its quota. *told (may be NULL):
+ * {"name","createdAt","stateBytes","diskBytes","pauseMs"}, a new reference. ERR_CONFLICT also where
+ * there is one of that name.
+ */
+int microagent_session_snapshot(struct microagent_session *session, const char *name, json_t **told,
+				struct error *err);
+/*
+ * Ends its machine, if one runs, and what has become of its disk since, and goes on from the
+ * snapshot. *told (may be NULL): {"name","createdAt","stateBytes","diskBytes","boot":{"how",
+ * "why"?}}, a new reference: where the machine does not fit the snapshot any more (another QEMU or
+ * kernel), it is booted from the snapshot's disk, "cold", and why says so. ERR_NOT_FOUND;
+ * ERR_CONFLICT: it is quarantined, or the snapshot is damaged, and nothing has happened.
+ */
+int microagent_session_restore(struct microagent_session *session, const char *name, json_t **told,
+			       struct error *err);
+/* {"snapshots":[...]}, by name: of each {"name","createdAt","stateBytes","diskBytes","pauseMs"}, or
+ * of one that is damaged {"name","error"}. A new reference. */
+json_t *microagent_session_snapshots(struct microagent_session *session, struct error *err);
+/* ERR_NOT_FOUND; ERR_CONFLICT: it is gone back to just now. */
+int microagent_session_snapshot_delete(struct microagent_session *session, const char *name,
+				       struct error *err);
+
 /* Ends its machine, removes all of it, and verifies that it is gone. The handle stays until
  * microagent_session_close(). One that is gone already is success. If this process is killed
  * meanwhile, the next session that is made, microagent_session_gc() or another call for this one
@@ -246,11 +343,14 @@ void microagent_session_close(struct microagent_session *session);
 
 /* "session-2026-05-10T14-22-00Z-a7f3"; lives as long as the handle. */
 const char *microagent_session_name(const struct microagent_session *session);
-/* {"name","path","base","accelerator"?,"source":"new"|"pool","clone":"reflink"|"overlay"|"copy","createdAt","quotaBytes",
+/* {"name","path","base","accelerator"?,"source":"new"|"pool"|"fork","parent"?,"clone":"reflink"|"overlay"|"copy","createdAt","quotaBytes",
+ * "template"?,"cold"?,"boot"?:{"how":"restored"|"cold","why"?},
  * "lifetimeSeconds"?,"endsAt"?,"idleSeconds"?,
  * "share"?:{"path","mountpoint","mode"},"timings":{"cloneMs"?,"bootMs"?,"claimMs"?}}
- * (schema/session.json); timings in milliseconds, of what this handle has done. A new reference;
- * NULL: no memory. */
+ * (schema/session.json); timings in milliseconds, of what this handle has done. template: the
+ * digest of the record of the base's template that it was made for; cold: why not for the one that
+ * there is; boot: what became of that when its machine was started. A new reference; NULL: no
+ * memory. */
 json_t *microagent_session_describe(const struct microagent_session *session, struct error *err);
 /* {"sessions":[...]}: of each the above without timings, with "state", "detail" of that (with its
  * "reason"?) and "observedAt", "grownBytes" of its disk (but not of a reflink that is in use), and

@@ -11,7 +11,7 @@ run_set="gcc libc6-dev make binutils libjansson-dev libxxhash-dev libseccomp-dev
 test_set="clang-14 libclang-rt-14-dev libcmocka-dev python3 python3-yaml python3-pytest python3-pytest-xdist python3-pytest-timeout python3-jsonschema
 	procps pkgconf mmdebstrap qemu-utils xfsprogs bc bison flex libelf-dev cpio rsync scdoc strace util-linux iproute2 tmux curl openssl
 	libobjc-12-dev libgnustep-base-dev libblocksruntime-dev"
-bench_set="runc openssh-client git"
+bench_set="runc containerd openssh-client git"
 # To build for arm64 (scripts/fetch-sysroot.sh has the libraries) and to run its machines.
 arm64_set="gcc-aarch64-linux-gnu binutils-aarch64-linux-gnu qemu-system-arm"
 # To compile and link for macOS (scripts/darwin-check.sh). npm comes with Debian's package of that name or with another

@@ -39,7 +39,11 @@ PARITY = {"firecracker": ("test_supervisor.py", "test_supervisor_details.py", "t
                        "test_exec_options.py", "test_envelope.py", "test_files.py", "test_mediation.py", "test_publish.py",
                        "test_console.py", "test_bundles.py", "test_artifacts.py", "test_audit_execs.py", "test_sessions.py",
                        "test_session_end.py", "test_session_quota.py", "test_contract.py")}
-SOAK_STAGES = (*TEST_STAGES, "alone", "sanitized", "parity", "newer-qemu")  # there e2e is what goes beside others, alone what does not
+# What goes over the channel to the guest, in files whose machines have a vsock device: once more over the port that saved ones have.
+FACE = ("test_exec.py", "test_exec_stdin.py", "test_exec_resume.py", "test_exec_options.py", "test_exec_terminal.py", "test_envelope.py",
+        "test_files.py", "test_agent_limits.py", "test_agent_task.py", "test_publish.py", "test_quarantine.py", "test_sessions.py",
+        "test_session_share.py", "test_telemetry.py", "test_audit_execs.py", "test_seed_client.py")
+SOAK_STAGES = (*TEST_STAGES, "alone", "sanitized", "parity", "face", "newer-qemu")  # there e2e is what goes beside others, alone what does not
 TWO_WORKERS = ("-n", "2", "--dist", "loadfile")
 
 
@@ -206,6 +210,12 @@ def stage_parity(tally):
         tally_e2e(tally, began, [pytest(words, BUILD / "e2e-parity.xml", {**os.environ, "BACKEND": backend})], f"parity {backend}")
 
 
+def stage_face(tally):
+    began = time.monotonic()
+    words = [*TWO_WORKERS, "-m", "not soak", *(ROOT / "tests" / "e2e" / name for name in FACE)]
+    tally_e2e(tally, began, [pytest(words, BUILD / "e2e-face.xml", {**os.environ, "MICROAGENT_TEST_FACE": "port"})], "face")
+
+
 def stage_newer_qemu(tally):
     """The suite of `make test` once more, with the QEMU of the next Debian: docs/qemu-versions.md."""
     began = time.monotonic()
@@ -263,6 +273,8 @@ def main():
         stage_sanitized(tally)
     if "parity" in stages:
         stage_parity(tally)
+    if "face" in stages:
+        stage_face(tally)
     if "newer-qemu" in stages:
         stage_newer_qemu(tally)
     for _, child in background:

@@ -52,6 +52,8 @@ enum error_reason {
 	REASON_SESSION_AT_QUOTA,
 	REASON_SESSION_WITHOUT_SHARE, /* it does not run, and gets no directory */
 	REASON_SESSION_WITHOUT_PORT,  /* it was made without one for a directory */
+	REASON_SESSION_COLD, /* its machine was booted, and not restored; subject: its base */
+	REASON_NO_SNAPSHOT,  /* subject: the session */
 	REASON_NO_AUDIT_LOG,
 	/* A base, or a pool of it, which is the subject. */
 	REASON_NO_BASE,
@@ -59,6 +61,7 @@ enum error_reason {
 	REASON_BASE_VERSIONLESS, /* one of its versions must be named */
 	REASON_BASE_OF_SESSION,	 /* subject: the session */
 	REASON_BASE_OF_POOL,
+	REASON_NO_TEMPLATE, /* of a base that was not warmed */
 	REASON_NO_POOL,
 	REASON_POOL_DAMAGED,
 	REASON_POOL_VERSIONLESS,

@@ -72,6 +72,13 @@ enum vm_use {
 	VM_WRITE, /* files are put on it from outside: nothing of it runs */
 };
 
+/* Where the machine's state comes from. */
+enum vm_origin {
+	VM_COLD,     /* its kernel is booted */
+	VM_TEMPLATE, /* the same, on a machine that can be saved, in ram_fd */
+	VM_RESTORED, /* state_fd was saved of such a machine, with the same config, disk and VMM */
+};
+
 /* What a macOS guest has beside its disk. */
 struct vm_macos {
 	int hardware_model_fd, machine_identifier_fd; /* read-only; hashed */
@@ -87,6 +94,12 @@ struct vm_boot {
 	int kernel_fd, initrd_fd;     /* the very descriptors that were hashed; -1 with macos */
 	const struct vm_macos *macos; /* NULL: the guest is a Linux */
 	enum vm_use use;
+	/* ram_fd: the guest's memory, a memfd, or -1: of a restored machine it is in the state
+	 * then. Sealed it is its siblings' too, and nobody writes to it; such a machine gets no
+	 * share. */
+	enum vm_origin origin;
+	int ram_fd, state_fd;
+	bool ram_sealed;
 	int rootfs_fd; /* read-write; VM_READ: read-only; -1: the root is what initrd_fd holds */
 	int base_fd; /* read-only: the raw disk of which rootfs_fd is a layer; -1: rootfs_fd is raw
 		      */
@@ -108,7 +121,8 @@ struct vm_boot {
 
 /* A directory for a guest. */
 struct vm_share {
-	const char *tag; /* by which the guest mounts it */
+	const char *tag;	      /* by which the guest mounts it */
+	struct share_caching caching; /* at the boot; for a running guest the pass says it */
 	/* At the boot, O_PATH will do; for a running guest the command's pass says which one it is
 	 * (store/share_pass.h). */
 	int dir_fd;
@@ -120,6 +134,9 @@ struct vm_share {
 
 /* The guest can mount it now; or why it cannot. */
 typedef void vm_share_fn(void *data, const struct error *why);
+
+/* It is saved, and has stood still since then (monotonic); or why it is not. */
+typedef void vm_saved_fn(void *data, uint64_t stopped_ns, const struct error *why);
 
 #define VM_BROKER_FDS 4
 
@@ -246,6 +263,17 @@ struct backend {
 	/* Takes it from a guest that has not mounted it; fn as before. A guest that does not let go
 	 * of it within LIMIT_SHARE_MS keeps a device that nobody serves, and why says so. */
 	int (*share_detach)(struct vm *vm, vm_share_fn *fn, void *data, struct error *err);
+	/* Of what is no VM_COLD: writes the state of its devices to the file, and unless it has a
+	 * ram_fd that is its own its memory too. It runs meanwhile, and stands still in the end;
+	 * fn is called once, from the loop, or never if vm is freed before. What memory and disks
+	 * hold then belongs to the state. resume() lets it go on, after a failure too. */
+	int (*save)(struct vm *vm, int state_fd, vm_saved_fn *fn, void *data, struct error *err);
+	/* What a saved machine depends on beside the files it was booted from, as members of facts:
+	 * where one of them differs it is not restored. "vmm" is the path of a program, of which
+	 * the digest counts; "tscKhz" is measured, and never twice the same. NULL: no machine can
+	 * be saved. */
+	int (*save_facts)(const struct config *config, enum accelerator accelerator, json_t *facts,
+			  struct error *err);
 	/* Quarantine: ends every companion by which the guest reaches the host or is reached, and
 	 * looks at what the VMM still holds; the VM goes on. `severed` follows on the loop, within
 	 * LIMIT_SEVER_MS, unless the VM ends before. */
@@ -254,9 +282,10 @@ struct backend {
 	uid_t (*user)(void);
 	/* Of the functions above, what takes rights that a process which reads a guest's bytes has
 	 * given up: duties of a broker forked after the boot, whose data is its copy of the vm.
-	 * share: of share_attach; sever: of sever; socket: of the VMM's own sockets. And the
+	 * share: of share_attach; sever: of sever; socket: of the VMM's own sockets; proc: of
+	 * a machine that is saved or restored. And the
 	 * descriptors of vm that they need, the VMM's pidfd first; returns how many. */
-	const struct broker_duty *share_duty, *sever_duty, *socket_duty;
+	const struct broker_duty *share_duty, *sever_duty, *socket_duty, *proc_duty;
 	size_t (*broker_fds)(const struct vm *vm, int fds[VM_BROKER_FDS]);
 	const struct backend_macos *macos; /* NULL: its guests are Linux alone */
 	void (*free)(struct vm *vm);	   /* kills and reaps what is left; accepts NULL */

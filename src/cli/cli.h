@@ -119,7 +119,7 @@ extern const struct cli_command cli_run, cli_create, cli_start, cli_status, cli_
 	cli_kill, cli_delete, cli_list, cli_logs, cli_doctor, cli_host, cli_kernel, cli_image,
 	cli_version, cli_help, cli_contract, cli_balloon, cli_network, cli_cp, cli_artifacts,
 	cli_ls, cli_clone, cli_base, cli_session, cli_audit, cli_audit_telemetry, cli_pool,
-	cli_guest_bundle;
+	cli_guest_bundle, cli_perf;
 
 /* The table that `help` walks; ends with NULL. */
 extern const struct cli_command *const cli_commands[];

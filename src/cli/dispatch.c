@@ -34,6 +34,7 @@ const struct cli_command *const cli_commands[] = {
 	&cli_events,
 	&cli_audit,
 	&cli_doctor,
+	&cli_perf,
 	&cli_host,
 	&cli_profiles,
 	&cli_contract,

@@ -8,15 +8,18 @@
 #include "base/error.h"
 
 struct options {
-	int lifeline_fd;   /* its end ends the VM; -1: none */
-	int events_fd;	   /* one event a line as it is recorded; -1: none */
-	bool attach;	   /* the workload waits for a client on the agent's port */
-	bool remove;	   /* the workspace goes when all is over */
-	bool capabilities; /* print what this backend does, and read no request */
-	bool macos;	   /* make the files of a macOS guest, by a job on stdin */
-	bool reader;	   /* the root disk is looked at from outside: VM_READ */
-	bool writer;	   /* ... and written to: VM_WRITE */
-	bool full;	   /* inspect hashes the root file system anew */
+	int lifeline_fd;      /* its end ends the VM; -1: none */
+	int events_fd;	      /* one event a line as it is recorded; -1: none */
+	bool attach;	      /* the workload waits for a client on the agent's port */
+	bool remove;	      /* the workspace goes when all is over */
+	bool capabilities;    /* print what this backend does, and read no request */
+	bool macos;	      /* make the files of a macOS guest, by a job on stdin */
+	bool reader;	      /* the root disk is looked at from outside: VM_READ */
+	bool writer;	      /* ... and written to: VM_WRITE */
+	bool save;	      /* start: the machine can be saved */
+	const char *template; /* start: the directory of one that the machine is restored from */
+	bool own_memory;      /* ... with memory of its own, so that it can be given a directory */
+	bool full;	      /* inspect hashes the root file system anew */
 	bool help, version;
 	const char *live; /* <stateDir>/<runtimeID>: this process is the live supervisor of it */
 };

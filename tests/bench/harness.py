@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What every stage measures with: the programs, a state directory that nothing stays of, a bare QEMU beside ours, and the
-table that the figures go to."""
+"""What every stage measures with: the programs, a state directory that nothing stays of, and a bare QEMU beside ours."""
 
 import contextlib
 import json
@@ -8,7 +7,6 @@ import os
 import re
 import select
 import shutil
-import statistics
 import subprocess
 import tempfile
 import time
@@ -18,39 +16,12 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = (ROOT / os.environ.get("BUILD", "build")).resolve()
 BIN = BUILD / "bin"
 OUT = BUILD / "bench"
-ROUNDS = int(os.environ.get("ROUNDS", "10"))
 HANG_S = 120  # bounds a hang on a busy machine, and measures nothing
 
-rows = []
-raw = {}
-
-
-def record(name, ours, against, other, unit, goal, ratio=True):
-    """One line of the table; ours and other are lists of samples."""
-    raw[name] = {"ours": ours, "against": against, "other": other, "unit": unit}
-    mine = statistics.median(ours)
-    theirs = statistics.median(other) if other else None
-    figure = (mine / theirs if ratio else mine - theirs) if theirs is not None else mine
-    rows.append((name, f"{mine:.3g} {unit}", against, f"{theirs:.3g} {unit}" if other else "",
-                 f"{figure:.2f}{'x' if other and ratio else ' ' + unit}", goal))
-    print(f"{name}: {rows[-1][1]}, {against}: {rows[-1][3]}, {rows[-1][4]} (goal {goal})", flush=True)
-
-
-def save(used):
-    """Prints the table, and keeps the samples."""
-    if not rows:
-        print("nothing was measured")
-        return
-    table = [("operation", "ours", "beside it", "", "figure", "goal")] + rows
-    widths = [max(len(row[i]) for row in table) for i in range(6)]
-    table.insert(1, tuple("-" * width for width in widths))
-    print()
-    for row in table:
-        print(f"| {' | '.join(cell.ljust(width) for cell, width in zip(row, widths))} |")
-    target = OUT / f"{time.strftime('%Y%m%d-%H%M%S')}.json"
-    target.write_text(json.dumps({"kernel": used["name"], "rows": rows, "raw": raw}, indent=1))
-    print(f"\nraw data: {os.path.relpath(target, ROOT)}")
-
+# (what is so in this run, what it is otherwise) by the name in the environment: smaller ones show that all works.
+USUAL = {"ROUNDS": 20, "COPY_MIB": 16, "BULK_MIB": 64, "SESSIONS": 1000, "BASE_GB": 60, "FILES": 10000}
+SETTINGS = {name: (int(os.environ.get(name, usual)), usual) for name, usual in USUAL.items()}
+ROUNDS, COPY_MIB, BULK_MIB, THOUSAND, BASE_GB, FILES = (value for value, _ in SETTINGS.values())
 
 class Cli:
     """The command line on a state directory of its own, of which nothing stays, whatever happens."""
@@ -174,3 +145,9 @@ def timed(fn, *words):
 
 def pss_kib(pid):
     return int(re.search(r"^Pss:\s+(\d+)", Path("/proc", str(pid), "smaps_rollup").read_text(), re.M).group(1))
+
+
+def private_mib(pid):
+    """What its end would give back."""
+    lines = re.findall(r"^Private_(?:Clean|Dirty):\s+(\d+)", Path("/proc", str(pid), "smaps_rollup").read_text(), re.M)
+    return sum(map(int, lines)) / 1024

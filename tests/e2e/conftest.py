@@ -283,7 +283,7 @@ class Host:
             elif part.name not in (".locks", ".microagent-state", "archive", "logs"):
                 yield part.name
         # What was half made or half removed; an empty place of theirs is swept by the next one.
-        for place in self.state.glob("**/.locks/.[gm]*"):
+        for place in self.state.glob("**/.locks/.[gmp]*"):
             yield from (p.relative_to(self.state) for p in place.iterdir())
         yield from (p.relative_to(self.state) for p in self.state.glob("archive/.*"))
 

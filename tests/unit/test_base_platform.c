@@ -267,6 +267,30 @@ static void this_process_is_in_the_list_with_its_files(void **state)
 	assert_int_equal(process_umask(), 027);
 }
 
+/* Where the system tells it at all. */
+static void memory_is_told_and_grows_with_what_is_touched(void **state)
+{
+	enum { ROOM = 8 << 20 };
+	struct process_memory before, after;
+	struct error err = {0};
+	autofree char *room = NULL;
+
+	(void)state;
+	if (process_memory(getpid(), &before, &err) < 0) {
+		assert_int_equal(err.code, ERR_UNSUPPORTED);
+		return;
+	}
+	assert_true(before.alone > 0 && before.alone <= before.proportional);
+	assert_true(before.proportional <= before.resident);
+	room = malloc(ROOM);
+	assert_non_null(room);
+	memset(room, 1, ROOM);
+	assert_int_equal(process_memory(getpid(), &after, &err), 0);
+	assert_true(after.alone >= before.alone + ROOM / 2);
+	assert_int_equal(process_memory(INT32_MAX, &after, &err), -1);
+	assert_int_equal(err.code, ERR_NOT_FOUND);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -287,6 +311,7 @@ int main(void)
 						scratch_remove),
 		cmocka_unit_test_setup_teardown(this_process_is_in_the_list_with_its_files,
 						scratch_make, scratch_remove),
+		cmocka_unit_test(memory_is_told_and_grows_with_what_is_touched),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -396,6 +396,38 @@ static void auto_is_no_machine(void **state)
 	assert_int_equal(argv.count, 0);
 }
 
+/* One that can be saved: its memory is a file by name, and nothing of vhost-user is in it. */
+static void test_saved_machine(void **state)
+{
+	struct machine m = plain;
+
+	(void)state;
+	m.purpose = PURPOSE_PLUGGABLE;
+	m.ram = RAM_FILE;
+	m.port = true;
+	m.saved = true;
+	autofree char *saved = built(&m);
+	assert_non_null(strstr(saved, "memory-backend-file,id=ram,size=512M,"
+				      "mem-path=/proc/self/fd/12,share=on\n"));
+	assert_non_null(strstr(saved,
+			       "-chardev\nsocket,id=vsock,fd=6\n"
+			       "-device\nvirtio-serial-pci,id=port0\n-device\n"
+			       "virtserialport,bus=port0.0,chardev=vsock,name=microagent\n"));
+	assert_non_null(strstr(saved, " microagent.port\n"));
+	assert_non_null(strstr(saved, "-S\n"));
+	assert_null(strstr(saved, "vhost-user"));
+	assert_non_null(strstr(saved, "-device\nvmgenid,guid=auto\n"));
+	assert_null(strstr(saved, "balloon"));
+	m.ram = RAM_PRIVATE;
+	m.restored = true;
+	autofree char *restored = built(&m);
+	assert_non_null(strstr(restored, "mem-path=/proc/self/fd/12,share=off\n"));
+	assert_non_null(strstr(restored, "-incoming\ndefer\n"));
+	assert_null(strstr(restored, "-kernel"));
+	assert_null(strstr(restored, "-append"));
+	assert_null(strstr(restored, "balloon"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -414,6 +446,7 @@ int main(void)
 		cmocka_unit_test(a_label_cannot_become_options),
 		cmocka_unit_test(a_large_guest_keeps_its_numbers),
 		cmocka_unit_test(auto_is_no_machine),
+		cmocka_unit_test(test_saved_machine),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

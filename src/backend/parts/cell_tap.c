@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "backend/parts/cell.h"
+#include "backend/parts/cell_proc.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/limits.h"
@@ -84,11 +85,8 @@ int cell_tap_check(struct error *err)
 
 static int enter_networks(int net, struct tap_report *r)
 {
-	autoclose int user = ioctl(net, NS_GET_USERNS);
-
 	r->step = STEP_USERS;
-	/* Root has its rights there as it is. */
-	if (geteuid() != 0 && (user < 0 || setns(user, CLONE_NEWUSER) < 0))
+	if (cell_enter_owner(net) < 0)
 		return -1;
 	r->step = STEP_NETWORK;
 	return setns(net, CLONE_NEWNET);

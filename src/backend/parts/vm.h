@@ -83,6 +83,7 @@ struct vm {
 
 	bool unfiltered; /* no system call is refused to the VMM (vmm_filter.h) */
 	bool pluggable;	 /* it has a spare port */
+	bool port;	 /* the guest's streams go over a virtio-serial port */
 	bool monitor_gone, program_gone;
 	bool spoke;	 /* the VMM has been ready */
 	bool killing;	 /* vm_kill() was called */
@@ -118,7 +119,7 @@ int vm_keep_accepted(struct vm *vm, int our_end, struct error *err);
 int vm_release(struct vm *vm, struct error *err);
 
 /* vm_vsockd.c */
-int vm_start_vsockd(struct vm *vm, const struct vm_boot *boot, int vhost_end, struct error *err);
+int vm_start_vsockd(struct vm *vm, const struct vm_boot *boot, int vsockd_end, struct error *err);
 
 /* Of one shared directory: virtiofsd's listening socket, and the VMM's connection to it. */
 struct vm_share_ends {
@@ -155,6 +156,10 @@ void vm_net_close(struct vm *vm);
 int vm_sever(struct vm *vm, struct error *err);
 size_t vm_broker_fds(const struct vm *vm, int fds[VM_BROKER_FDS]);
 extern const struct broker_duty vm_sever_duty; /* its data: the vm */
+
+/* vm_proc.c: takes /proc from the VMM's cell, where it has opened what it needed a name for. */
+int vm_remove_proc(const struct vm *vm, struct error *err);
+extern const struct broker_duty vm_proc_duty; /* its data: the vm */
 
 /* vm_end.c: processes and their ends. */
 int vm_watch(struct vm *vm, struct error *err);

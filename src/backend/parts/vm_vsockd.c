@@ -17,7 +17,7 @@
 #include "base/argv.h"
 #include "base/cleanup.h"
 
-enum { VSOCKD_FD_VHOST = 3, VSOCKD_FD_VSOCK, VSOCKD_FD_LEASE, VSOCKD_FD_BUSY };
+enum { VSOCKD_FD_GUEST = 3, VSOCKD_FD_VSOCK, VSOCKD_FD_LEASE, VSOCKD_FD_BUSY };
 
 /* The workspace's present path: a daemon without our descriptors needs one. */
 static int workspace_path_of(int fd, char path[PATH_MAX], struct error *err)
@@ -49,16 +49,16 @@ static int add_host_ports(const struct vm_boot *boot, uid_t id, struct argv *arg
 	return 0;
 }
 
-static int build_vsockd_words(const char *program, const struct vm_boot *boot, struct argv *argv,
-			      struct error *err)
+static int build_vsockd_words(const struct vm *vm, const char *program, const struct vm_boot *boot,
+			      struct argv *argv, struct error *err)
 {
 	uid_t id = cell_id();
 
 	argv_add(argv, program);
 	argv_add(argv, "--label");
 	argv_add(argv, boot->label);
-	argv_add(argv, "--vhost-fd");
-	argv_addf(argv, "%d", VSOCKD_FD_VHOST);
+	argv_add(argv, vm->port ? "--port-fd" : "--vhost-fd");
+	argv_addf(argv, "%d", VSOCKD_FD_GUEST);
 	argv_add(argv, "--vsock-fd");
 	argv_addf(argv, "%d", VSOCKD_FD_VSOCK);
 	argv_add(argv, "--lease-fd");
@@ -100,19 +100,19 @@ static int watch_streams(struct vm *vm, struct error *err)
 	return vm->busy_watch ? 0 : -1;
 }
 
-int vm_start_vsockd(struct vm *vm, const struct vm_boot *boot, int vhost_end, struct error *err)
+int vm_start_vsockd(struct vm *vm, const struct vm_boot *boot, int vsockd_end, struct error *err)
 {
 	autofree char *program = program_vsockd(err);
 	autoargv struct argv words = ARGV_INIT;
 	int watched = watch_streams(vm, err);
 	const struct proc_fd fds[] = {
-		{vhost_end, VSOCKD_FD_VHOST},
+		{vsockd_end, VSOCKD_FD_GUEST},
 		{boot->vsock_listen_fd, VSOCKD_FD_VSOCK},
 		{boot->lease_fd, VSOCKD_FD_LEASE},
 		{vm->busy_fd, VSOCKD_FD_BUSY},
 	};
 
-	if (watched < 0 || !program || build_vsockd_words(program, boot, &words, err) < 0)
+	if (watched < 0 || !program || build_vsockd_words(vm, program, boot, &words, err) < 0)
 		return -1;
 	const struct proc_spec spec = {
 		.argv = argv_finish(&words, err),

@@ -120,10 +120,13 @@ const struct backend backend_qemu = {
 	.share_attach = qemu_share_attach,
 	.share_detach = qemu_share_detach,
 	.console = qemu_console,
+	.save = qemu_save,
+	.save_facts = qemu_save_facts,
 	.sever = vm_sever,
 	.user = cell_id,
 	.share_duty = &vm_share_duty,
 	.sever_duty = &vm_sever_duty,
+	.proc_duty = &vm_proc_duty,
 	.broker_fds = vm_broker_fds,
 	.free = qemu_free,
 };

@@ -5,6 +5,7 @@
  * And the release of all of it, once nothing of it runs.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@
 
 #define ENDS_NONE                                                                             \
 	{                                                                                     \
-		.qmp = -1, .serial = -1, .console = -1, .vhost_qemu = -1, .vhost_vsockd = -1, \
+		.qmp = -1, .serial = -1, .console = -1, .vsock_qemu = -1, .vsock_vsockd = -1, \
 		.net_qemu = -1, .net_gate = -1, .qemu_stderr = -1                             \
 	}
 
@@ -24,8 +25,8 @@ static void ends_close(struct qemu_ends *ends)
 	cleanup_close(&ends->qmp);
 	cleanup_close(&ends->serial);
 	cleanup_close(&ends->console);
-	cleanup_close(&ends->vhost_qemu);
-	cleanup_close(&ends->vhost_vsockd);
+	cleanup_close(&ends->vsock_qemu);
+	cleanup_close(&ends->vsock_vsockd);
 	cleanup_close(&ends->net_qemu);
 	cleanup_close(&ends->net_gate);
 	cleanup_close(&ends->qemu_stderr);
@@ -73,8 +74,8 @@ static int open_channels(struct qemu *qemu, struct qemu_ends *ends, struct error
 		    0 ||
 	    fd_socketpair(pair, err) < 0)
 		return -1;
-	ends->vhost_qemu = pair[0];
-	ends->vhost_vsockd = pair[1];
+	ends->vsock_qemu = pair[0];
+	ends->vsock_vsockd = pair[1];
 	return 0;
 }
 
@@ -86,7 +87,7 @@ static int start_all(struct qemu *qemu, const struct vm_boot *boot, struct error
 	if (open_channels(qemu, &ends, err) < 0 || open_shares(boot, &ends, err) < 0 ||
 	    vm_net_open(vm, boot, &ends.net_qemu, &ends.net_gate, err) < 0 ||
 	    qemu_start(qemu, boot, &ends, err) < 0 ||
-	    vm_start_vsockd(vm, boot, ends.vhost_vsockd, err) < 0 ||
+	    vm_start_vsockd(vm, boot, ends.vsock_vsockd, err) < 0 ||
 	    vm_start_shares(vm, boot, ends.shares, err) < 0 ||
 	    vm_start_net(vm, boot, ends.net_gate, err) < 0)
 		return -1;
@@ -118,6 +119,27 @@ static const struct vmm_kind qemu_kind = {
 	.unplug_net = qemu_unplug_net,
 };
 
+/* Until QEMU has answered, and its owner has closed his. */
+static int keep_state(struct qemu *qemu, const struct vm_boot *boot, struct error *err)
+{
+	if (boot->origin != VM_RESTORED)
+		return 0;
+	qemu->state_fd = fcntl(boot->state_fd, F_DUPFD_CLOEXEC, 3);
+	return qemu->state_fd >= 0 ? 0 : error_errno(err, errno, "the machine's state");
+}
+
+/* A guest that can be saved, and one whose tests ask for it: where nothing of the host's is to be
+ * dialled by its programs, for which there is no socket then. */
+static bool has_port(const struct vm_boot *boot)
+{
+	const char *asked = secure_getenv("MICROAGENT_TEST_FACE");
+
+	if (boot->origin != VM_COLD)
+		return true;
+	return asked && strcmp(asked, "port") == 0 && boot->use == VM_RUN &&
+	       boot->host_port_count == 1;
+}
+
 struct vm *qemu_boot(struct loop *loop, const struct vm_boot *boot, const struct vm_events *events,
 		     struct error *err)
 {
@@ -128,11 +150,15 @@ struct vm *qemu_boot(struct loop *loop, const struct vm_boot *boot, const struct
 		return NULL;
 	}
 	qemu->memory_mib = boot->config->memory_mib;
+	qemu->origin = boot->origin;
+	qemu->ram = boot->ram_fd < 0 ? RAM_OWN : boot->ram_sealed ? RAM_PRIVATE : RAM_FILE;
+	qemu->ram_apart = boot->ram_fd >= 0;
 	qemu->architecture = boot->config->architecture;
-	qemu->serial_fd = qemu->console_fd = -1;
+	qemu->serial_fd = qemu->console_fd = qemu->state_fd = -1;
 	if (vm_open(&qemu->vm, &qemu_kind, loop, boot, events, err) == 0) {
 		qemu->vm.pluggable = boot->config->hotplug && boot->use == VM_RUN;
-		if (start_all(qemu, boot, err) == 0)
+		qemu->vm.port = has_port(boot);
+		if (keep_state(qemu, boot, err) == 0 && start_all(qemu, boot, err) == 0)
 			return &qemu->vm;
 	}
 	qemu_free(&qemu->vm);
@@ -149,10 +175,12 @@ void qemu_free(struct vm *vm)
 	loop_remove(qemu->serial_watch);
 	loop_remove(qemu->console_watch);
 	loop_remove(qemu->balloon.timer);
+	loop_remove(qemu->saving.timer);
 	qemu_plug_close(qemu);
 	vm_close(vm);
 	qmp_free(qemu->qmp);
 	cleanup_close(&qemu->serial_fd);
 	cleanup_close(&qemu->console_fd);
+	cleanup_close(&qemu->state_fd);
 	free(qemu);
 }

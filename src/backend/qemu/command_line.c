@@ -2,7 +2,13 @@
 /*
  * What every word is for:
  *
- * Memory. A shared memfd, because the vsock daemon maps the rings and buffers in it.
+ * Memory. A shared memfd, because the vsock daemon maps the rings and buffers in it. A machine that
+ * can be saved has a memfd of ours, by the name that /proc has for it; its siblings have that one
+ * too, sealed, and each keeps its own copies of the pages that it writes to. For that no balloon
+ * may be there: what a guest gives back would be punched out of the memory of all of them.
+ *
+ * Streams. A vhost-user device, or where the machine can be saved, which no vhost-user device can,
+ * a virtio-serial port with the same packets in it.
  *
  * Disks. By descriptor (-add-fd) and explicit nodes: no path is opened and no format is probed. A
  * full host disk stops the VM (werror=enospc) instead of giving the guest I/O errors. Kernels name
@@ -10,6 +16,9 @@
  *
  * Rates. One throttle group of QEMU's for the machine, and a node of it on top of each disk that is
  * written to: what waits for its turn holds up nothing else.
+ *
+ * Generation. Another number in each QEMU, by which the kernel of a restored guest notices that it
+ * is one of several, and draws on new randomness at once (ACPI, "VM Generation ID").
  *
  * Balloon. What the guest frees goes back to the host by itself (free page reporting) or because
  * the host asks for it. A guest that would otherwise have to kill a process takes memory back.
@@ -91,13 +100,33 @@ static void add_machine(struct argv *argv, const struct machine *m, const struct
 	argv_add(argv, "-m");
 	argv_addf(argv, "%lldM", (long long)m->memory_mib);
 	argv_add(argv, "-object");
-	argv_addf(argv, "memory-backend-memfd,id=ram,size=%lldM,share=on",
-		  (long long)m->memory_mib);
+	if (m->ram == RAM_OWN)
+		argv_addf(argv, "memory-backend-memfd,id=ram,size=%lldM,share=on",
+			  (long long)m->memory_mib);
+	else
+		argv_addf(argv,
+			  "memory-backend-file,id=ram,size=%lldM,mem-path=/proc/self/fd/%d,"
+			  "share=%s",
+			  (long long)m->memory_mib, QEMU_FD_RAM, m->ram == RAM_FILE ? "on" : "off");
 	if (row->extra)
 		argv_add_list(argv, row->extra);
 }
 
-static void add_channels(struct argv *argv, const struct machine_row *row)
+static void add_streams(struct argv *argv, const struct machine *m, const struct machine_row *row)
+{
+	argv_add(argv, "-chardev");
+	argv_addf(argv, "socket,id=vsock,fd=%d", QEMU_FD_VSOCK);
+	argv_add(argv, "-device");
+	if (!m->port) {
+		argv_addf(argv, "vhost-user-vsock-%s,id=vsock0,chardev=vsock", row->bus);
+		return;
+	}
+	argv_addf(argv, "virtio-serial-%s,id=port0", row->bus);
+	argv_add(argv, "-device");
+	argv_add(argv, "virtserialport,bus=port0.0,chardev=vsock,name=microagent");
+}
+
+static void add_channels(struct argv *argv, const struct machine *m, const struct machine_row *row)
 {
 	argv_add(argv, "-chardev");
 	argv_addf(argv, "socket,id=qmp,fd=%d", QEMU_FD_QMP);
@@ -107,10 +136,7 @@ static void add_channels(struct argv *argv, const struct machine_row *row)
 	argv_addf(argv, "socket,id=serial,fd=%d", QEMU_FD_SERIAL);
 	argv_add(argv, "-serial");
 	argv_add(argv, "chardev:serial");
-	argv_add(argv, "-chardev");
-	argv_addf(argv, "socket,id=vsock,fd=%d", QEMU_FD_VHOST);
-	argv_add(argv, "-device");
-	argv_addf(argv, "vhost-user-vsock-%s,id=vsock0,chardev=vsock", row->bus);
+	add_streams(argv, m, row);
 }
 
 static void add_device(struct argv *argv, const struct machine_row *row, const char *serial)
@@ -268,6 +294,12 @@ static void add_balloon(struct argv *argv, const struct machine_row *row)
 		  row->bus);
 }
 
+static void add_generation(struct argv *argv)
+{
+	argv_add(argv, "-device");
+	argv_add(argv, "vmgenid,guid=auto");
+}
+
 static void add_console(struct argv *argv, const struct machine_row *row)
 {
 	argv_add(argv, "-chardev");
@@ -307,6 +339,8 @@ static int add_kernel_words(struct argv *argv, const struct machine *m,
 		return -1;
 	if (m->ram_root && buf_printf(&append, err, " microagent.root=ram") < 0)
 		return -1;
+	if (m->port && buf_printf(&append, err, " microagent.port") < 0)
+		return -1;
 	/* What follows "--" is for init. */
 	if (m->reader && buf_printf(&append, err, " -- reader") < 0)
 		return -1;
@@ -331,14 +365,23 @@ int command_line_build(const struct machine *m, struct argv *argv, struct error 
 				 "there is no QEMU machine for this architecture and accelerator");
 	add_identity(argv, m);
 	add_machine(argv, m, row);
-	add_channels(argv, row);
+	add_channels(argv, m, row);
 	add_disks(argv, m, row);
 	add_shares(argv, m, row);
 	add_entropy(argv, row);
-	add_balloon(argv, row);
+	if (m->saved)
+		add_generation(argv);
+	else
+		add_balloon(argv, row);
 	add_console(argv, row);
 	add_card(argv, m, row);
-	if (add_kernel_words(argv, m, row, err) < 0)
+	if (m->ram == RAM_FILE && !m->restored)
+		argv_add(argv, "-S");
+	if (m->restored) {
+		argv_add(argv, "-incoming");
+		argv_add(argv, "defer");
+	} else if (add_kernel_words(argv, m, row, err) < 0) {
 		return -1;
+	}
 	return argv_finish(argv, err) ? 0 : -1;
 }

@@ -27,12 +27,13 @@ enum qemu_fd {
 	QEMU_FD_QMP = 3,
 	QEMU_FD_SERIAL,
 	QEMU_FD_CONSOLE, /* hvc0 */
-	QEMU_FD_VHOST,
+	QEMU_FD_VSOCK,	 /* vsockd: vhost-user, or a port's packets */
 	QEMU_FD_ROOTFS,
 	QEMU_FD_LEASE,	 /* held, never used */
 	QEMU_FD_NET,	 /* of a machine with a network card */
 	QEMU_FD_OVERLAY, /* over a root disk that is only looked at */
 	QEMU_FD_BASE,	 /* of a root disk that is a layer */
+	QEMU_FD_RAM,	 /* of a machine that is saved or restored */
 	QEMU_FD_END
 };
 
@@ -47,6 +48,13 @@ struct machine_disk {
 struct machine_share {
 	const char *tag;
 	int fd;
+};
+
+/* The guest's memory. */
+enum machine_ram {
+	RAM_OWN,     /* of the machine alone, and shared with its companions */
+	RAM_FILE,    /* QEMU_FD_RAM, of the machine alone */
+	RAM_PRIVATE, /* QEMU_FD_RAM, of which it keeps copies of what it writes to */
 };
 
 /* What is behind QEMU_FD_NET. */
@@ -67,7 +75,11 @@ struct machine {
 	const char *kernel, *initrd; /* as QEMU sees them */
 	enum machine_card card;
 	const char *mac; /* of the card */
-	bool ram_root;	 /* there is no root disk: the first of the disks is /dev/vda */
+	enum machine_ram ram;
+	bool port;     /* the guest's streams go over a virtio-serial port, which can be saved */
+	bool saved;    /* can be: without a balloon, since its memory may be shared */
+	bool restored; /* waits for a state to be loaded, and boots no kernel */
+	bool ram_root; /* there is no root disk: the first of the disks is /dev/vda */
 	const struct machine_disk *disks;
 	size_t disk_count;
 	const struct machine_share *shares;

@@ -4,6 +4,7 @@
 
 #include "backend/qemu/qemu.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/json.h"
 
 /* --- the end as QEMU tells it ---------------------------------------------------------------- */
@@ -140,6 +141,7 @@ static void on_stop(struct qemu *qemu, const json_t *body)
 	(void)body;
 	if (qemu->vm.log)
 		log_limited(qemu->vm.log, "the VM is paused");
+	qemu->saving.stopped_ns = clock_mono_ns();
 	if (!qemu->paused)
 		look_why(qemu);
 }
@@ -162,6 +164,7 @@ static const struct {
 	{"BLOCK_IO_ERROR", on_block_error},
 	{"BALLOON_CHANGE", qemu_on_balloon_change},
 	{"DEVICE_DELETED", qemu_on_device_deleted},
+	{"MIGRATION", qemu_on_migration},
 	{"STOP", on_stop},
 	{"SUSPEND", on_stop},
 	{"RESUME", on_resume},
@@ -184,6 +187,8 @@ static void on_qmp_ready(void *data)
 	 * come before, but commands wait for the main loop. */
 	vm_has_read(&qemu->vm);
 	vm_speaks(&qemu->vm);
+	if (qemu->origin != VM_COLD)
+		qemu_begin_saved(qemu);
 }
 
 /* A monitor that ends with QEMU is how things are; any other end of it is misbehaviour. */

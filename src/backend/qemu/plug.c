@@ -174,6 +174,11 @@ static int may_attach(const struct qemu *qemu, struct error *err)
 {
 	if (!qemu->vm.pluggable)
 		return error_set(err, ERR_CONFLICT, "the machine has no spare port");
+	if (qemu->ram == RAM_PRIVATE)
+		return error_set(err, ERR_CONFLICT,
+				 "the machine shares its memory with others of its template, and "
+				 "virtiofsd with none: a session that is to have a directory is "
+				 "made with one, or without its template");
 	if (qemu->plug.server || qemu->plug.attached)
 		return error_set(err, ERR_CONFLICT, "the machine's spare port is taken");
 	if (qemu->vm.killing || qemu->vm.severing || !vm_is_alive(&qemu->vm))

@@ -33,9 +33,17 @@ struct qemu_plug {
 };
 
 /* Whoever waits for a new bound of the layer, or for the pause. Zeroed: nobody. */
-struct qemu_room {
+struct qemu_waiter {
 	vm_done_fn *fn;
 	void *data;
+};
+
+/* Whoever waits for the machine to be saved. Zeroed: nobody. */
+struct qemu_saving {
+	vm_saved_fn *fn;
+	void *data;
+	uint64_t stopped_ns;
+	struct loop_watch *timer;
 };
 
 struct qemu {
@@ -45,9 +53,14 @@ struct qemu {
 	int64_t memory_mib; /* that it was booted with */
 	struct qemu_balloon balloon;
 	struct qemu_plug plug;
-	struct qemu_room room, pausing;
-	bool paused;  /* a disk is full, or qemu_pause() was called */
-	bool looking; /* QEMU was asked why it stands still, after looked_at resumes of ours */
+	struct qemu_waiter room, pausing;
+	struct qemu_saving saving;
+	enum vm_origin origin;
+	int state_fd; /* until it is loaded; -1 */
+	enum machine_ram ram;
+	bool ram_apart; /* its state has no memory in it */
+	bool paused;	/* a disk is full, or qemu_pause() was called */
+	bool looking;	/* QEMU was asked why it stands still, after looked_at resumes of ours */
 	unsigned looked_at, resumes;
 
 	int serial_fd, console_fd; /* ttyS0 and hvc0, which share a log */
@@ -67,7 +80,7 @@ static inline struct qemu *qemu_of(struct vm *vm)
 struct qemu_ends {
 	struct vm_share_ends shares[MACHINE_EXTRAS_MAX];
 	size_t share_count;
-	int qmp, serial, console, vhost_qemu, vhost_vsockd;
+	int qmp, serial, console, vsock_qemu, vsock_vsockd;
 	int net_qemu, net_gate; /* -1: no such network */
 	int qemu_stderr;
 };
@@ -89,6 +102,15 @@ int qemu_unplug_net(struct vm *vm, struct error *err);
 /* room.c */
 int qemu_pause(struct vm *vm, vm_done_fn *fn, void *data, struct error *err);
 int qemu_layer_room(struct vm *vm, uint64_t bytes, vm_done_fn *fn, void *data, struct error *err);
+
+/* save.c */
+int qemu_save(struct vm *vm, int state_fd, vm_saved_fn *fn, void *data, struct error *err);
+void qemu_on_migration(struct qemu *qemu, const json_t *body);
+/* QEMU has opened its memory: what it is not to have goes, and the state is loaded. */
+void qemu_begin_saved(struct qemu *qemu);
+/* facts.c */
+int qemu_save_facts(const struct config *config, enum accelerator accelerator, json_t *facts,
+		    struct error *err);
 
 /* serial.c */
 /* theirs: QEMU's ends */

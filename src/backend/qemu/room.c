@@ -10,10 +10,10 @@
 static void on_vm_paused(void *data, const json_t *result, const struct error *why)
 {
 	struct qemu *qemu = data;
-	struct qemu_room waiting = qemu->pausing;
+	struct qemu_waiter waiting = qemu->pausing;
 
 	(void)result;
-	qemu->pausing = (struct qemu_room){0};
+	qemu->pausing = (struct qemu_waiter){0};
 	if (!why)
 		qemu->paused = true;
 	waiting.fn(waiting.data, why);
@@ -26,17 +26,17 @@ int qemu_pause(struct vm *vm, vm_done_fn *fn, void *data, struct error *err)
 		return error_set(err, ERR_CONFLICT, "it is being paused");
 	if (qmp_send(qemu->qmp, "stop", NULL, on_vm_paused, qemu, err) < 0)
 		return -1;
-	qemu->pausing = (struct qemu_room){fn, data};
+	qemu->pausing = (struct qemu_waiter){fn, data};
 	return 0;
 }
 
 static void on_reopened(void *data, const json_t *result, const struct error *why)
 {
 	struct qemu *qemu = data;
-	struct qemu_room waiting = qemu->room;
+	struct qemu_waiter waiting = qemu->room;
 
 	(void)result;
-	qemu->room = (struct qemu_room){0};
+	qemu->room = (struct qemu_waiter){0};
 	waiting.fn(waiting.data, why);
 }
 
@@ -54,6 +54,6 @@ int qemu_layer_room(struct vm *vm, uint64_t bytes, vm_done_fn *fn, void *data, s
 		return error_set(err, ERR_IO, "out of memory");
 	if (qmp_send(qemu->qmp, "blockdev-reopen", arguments, on_reopened, qemu, err) < 0)
 		return -1;
-	qemu->room = (struct qemu_room){fn, data};
+	qemu->room = (struct qemu_waiter){fn, data};
 	return 0;
 }

@@ -119,6 +119,10 @@ static int build_qemu_words(const struct qemu *qemu, const struct vm_boot *boot,
 			: qemu->vm.net.mode == NETWORK_BRIDGED ? CARD_TAP
 							       : CARD_NONE,
 		.mac = qemu->vm.net.mac,
+		.ram = qemu->ram,
+		.port = qemu->vm.port,
+		.saved = boot->origin != VM_COLD,
+		.restored = boot->origin == VM_RESTORED,
 		.ram_root = boot->rootfs_fd < 0,
 		.disks = disks,
 		.disk_count = boot->disk_count,
@@ -175,6 +179,8 @@ static int spawn_with_kernel(struct qemu *qemu, const struct vm_boot *boot,
 	struct cell_spec spec = *base;
 	struct error why;
 
+	if (boot->origin == VM_RESTORED)
+		return cell_spawn(base, &qemu->vm.cell, err);
 	spec.data = data;
 	spec.ndata = 1;
 	if (file_is_held(boot->kernel_fd)) {
@@ -211,6 +217,7 @@ static int start_qemu_cell(struct qemu *qemu, const struct vm_boot *boot,
 	spec.argv = argv_finish(&words, err);
 	spec.readable = readable;
 	spec.device = boot->accelerator == ACCELERATOR_KVM ? kvm_device() : NULL;
+	spec.proc = boot->ram_fd >= 0; /* for its name */
 	if (!spec.argv)
 		return -1;
 	return spec.bwrap ? spawn_with_kernel(qemu, boot, &spec, err)
@@ -232,7 +239,7 @@ static size_t list_fds(const struct vm_boot *boot, const struct qemu_ends *ends,
 		{ends->qmp, QEMU_FD_QMP},
 		{ends->serial, QEMU_FD_SERIAL},
 		{ends->console, QEMU_FD_CONSOLE},
-		{ends->vhost_qemu, QEMU_FD_VHOST},
+		{ends->vsock_qemu, QEMU_FD_VSOCK},
 		{ends->net_qemu, QEMU_FD_NET},
 		{boot->rootfs_fd, QEMU_FD_ROOTFS},
 		{boot->lease_fd, QEMU_FD_LEASE},
@@ -240,6 +247,7 @@ static size_t list_fds(const struct vm_boot *boot, const struct qemu_ends *ends,
 		{extra->initrd, INITRD_FD},
 		{extra->overlay, QEMU_FD_OVERLAY},
 		{boot->base_fd, QEMU_FD_BASE},
+		{boot->ram_fd, QEMU_FD_RAM},
 	};
 	size_t n = 0;
 
@@ -281,7 +289,7 @@ static int start_qemu(struct qemu *qemu, const struct vm_boot *boot, const struc
 	if (boot->disk_count + ends->share_count > MACHINE_EXTRAS_MAX)
 		return error_set(err, ERR_INVALID, "at most %d disks and shares can be attached",
 				 MACHINE_EXTRAS_MAX);
-	if (!programs->bwrap) {
+	if (!programs->bwrap && boot->origin != VM_RESTORED) {
 		kernel = copy_to_memory(boot->kernel_fd, "kernel", err);
 		initrd = kernel < 0 ? -1 : copy_to_memory(boot->initrd_fd, "initrd", err);
 		if (initrd < 0)

@@ -53,6 +53,15 @@ int process_arguments(pid_t pid, struct buf *out);
 /* Up to 15 characters; "?" when it is not to be had. */
 void process_name(pid_t pid, char out[17]);
 
+/* What a process has of the host's memory, in bytes. */
+struct process_memory {
+	uint64_t resident;
+	uint64_t proportional; /* each page by how many have it */
+	uint64_t alone;	       /* what only it has: what its end would give back */
+};
+/* ERR_NOT_FOUND, ERR_DENIED: not shown to us; ERR_UNSUPPORTED. */
+int process_memory(pid_t pid, struct process_memory *out, struct error *err);
+
 /* Calls fn with each process that there is, in no order, until fn does not return 0, which is then
  * returned; 0 at the end, -1 with err when there is no list. */
 typedef int process_fn(pid_t pid, void *data);

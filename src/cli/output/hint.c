@@ -51,6 +51,10 @@ const struct hint hint_table[] = {
 	 "`microagent session create --share DIR` makes another"},
 	{REASON_SESSION_WITHOUT_PORT, NULL, NULL,
 	 "`microagent session create` makes one that has it, without --no-share"},
+	{REASON_SESSION_COLD, NULL, NULL,
+	 "`microagent base warm {}` makes a template, of which new sessions are restored"},
+	{REASON_NO_SNAPSHOT, NULL, NULL,
+	 "`microagent session snapshots {}` shows those that are there"},
 	{REASON_NO_AUDIT_LOG, NULL, NULL, "`microagent audit list` shows those that are there"},
 	{REASON_NO_BASE, NULL, NULL,
 	 "`microagent base list` shows those that are there, `microagent base create {}` makes the "
@@ -60,6 +64,7 @@ const struct hint hint_table[] = {
 	{REASON_BASE_VERSIONLESS, NULL, NULL, "`microagent base list` shows them"},
 	{REASON_BASE_OF_SESSION, NULL, NULL, "`microagent session destroy {}` first"},
 	{REASON_BASE_OF_POOL, NULL, NULL, "`microagent pool drain --base {}` first"},
+	{REASON_NO_TEMPLATE, NULL, NULL, "`microagent base warm {}` makes one"},
 	{REASON_NO_POOL, NULL, NULL,
 	 "`microagent pool status` shows those that are there, `microagent pool set --base {} "
 	 "--size N` "

@@ -17,8 +17,9 @@ struct session_values {
 	const char *base, *backend, *accelerator, *network, *network_interface, *mediation;
 	int64_t memory, cpus, disk_quota;
 	struct cli_words allow, publish, vsock, share;
-	const char *share_at;
-	bool share_read_only, share_anyway, no_share, unconfined;
+	const char *share_at, *share_cache;
+	int64_t share_timeout;
+	bool share_read_only, share_anyway, no_share, cold, unconfined;
 	struct microagent_rates rates;
 	int64_t lifetime, idle;
 };
@@ -95,7 +96,10 @@ static int create_session_in(struct cli *cli, struct microagent *agent,
 		.share_at = v->share_at,
 		.share_read_only = v->share_read_only,
 		.share_anyway = v->share_anyway,
+		.share_cache = v->share_cache,
+		.share_timeout_seconds = v->share_timeout,
 		.no_share = v->no_share,
+		.cold = v->cold,
 		.disk_quota_mib = v->disk_quota,
 		.rates = v->rates,
 		.lifetime_seconds = v->lifetime,
@@ -113,8 +117,8 @@ static int create_session_in(struct cli *cli, struct microagent *agent,
 }
 
 /* What ended the making, if it was a signal: then that is our end too. */
-static int end_by_signal(const struct cli *cli, struct signals *signals, int code,
-			 const struct error *err)
+int session_end_by_signal(const struct cli *cli, struct signals *signals, int code,
+			  const struct error *err)
 {
 	if (code < 0 && (signals->last || signals_next(signals) > 0)) {
 		cli_warn_error(cli, "no session was made: ", err);
@@ -130,12 +134,15 @@ static int check_share_words(struct cli *cli, const struct session_values *v, st
 		return cli_usage(cli, err,
 				 "a session has one directory, and --share names %s and %s",
 				 v->share.items[0], v->share.items[1]);
-	if (v->share.count ? !v->no_share : !v->share_at && !v->share_read_only && !v->share_anyway)
+	bool belong = v->share_at || v->share_read_only || v->share_anyway || v->share_cache ||
+		      v->share_timeout;
+
+	if (v->share.count ? !v->no_share : !belong)
 		return 0;
 	return cli_usage(cli, err,
 			 v->share.count ? "--share and --no-share exclude each other"
-					: "--share-at, --share-ro and --share-anyway belong to "
-					  "--share DIR");
+					: "--share-at, --share-ro, --share-cache, --share-timeout "
+					  "and --share-anyway belong to --share DIR");
 }
 
 static int run_session_create(struct cli *cli, const void *values, const struct cli_words *args,
@@ -170,10 +177,23 @@ static int run_session_create(struct cli *cli, const void *values, const struct 
 	code = create_session_in(cli, agent, v, &signals, err);
 	microagent_close(agent);
 	progress_end(&progress);
-	return end_by_signal(cli, &signals, code, err);
+	return session_end_by_signal(cli, &signals, code, err);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
+
+/* Of one whose base has a template. */
+static void add_boot(const json_t *session, char out[HINT_ROOM])
+{
+	const json_t *boot = json_object_get(session, "boot");
+	const char *why = json_text(boot, "why", json_text(session, "cold", NULL));
+	size_t used = strlen(out);
+
+	if (strcmp(json_text(boot, "how", ""), "restored") == 0)
+		snprintf(out + used, HINT_ROOM - used, "%srestored", used ? "; " : "");
+	else if (why)
+		snprintf(out + used, HINT_ROOM - used, "%sbooted: %s", used ? "; " : "", why);
+}
 
 static void session_detail(const json_t *session, char out[HINT_ROOM])
 {
@@ -184,6 +204,7 @@ static void session_detail(const json_t *session, char out[HINT_ROOM])
 			 detail ? "in the making, for the pool" : "waits in the pool");
 	else
 		hint_add_to_detail(session, "name", detail, out);
+	add_boot(session, out);
 	session_add_end(session, json_text(session, "state", NULL), out);
 }
 
@@ -288,6 +309,12 @@ static const struct cli_option create_options[] = {
 	 "the session cannot write to it", 0, 0},
 	{"share-anyway", 0, CLI_OPTION_FLAG, OPTION(share_anyway), NULL,
 	 "also a store of keys, or the home directory", 0, 0},
+	{"share-cache", 0, CLI_OPTION_STRING, OPTION(share_cache), "POLICY",
+	 "what it keeps of that: auto, always or none (default: auto)", 0, 0},
+	{"share-timeout", 0, CLI_OPTION_INT, OPTION(share_timeout), "SECONDS",
+	 "how long it keeps names and attributes (default: 1)", 1, 86400},
+	{"cold", 0, CLI_OPTION_FLAG, OPTION(cold), NULL,
+	 "boot it, also where `base warm` has saved a machine to restore", 0, 0},
 	{"no-share", 0, CLI_OPTION_FLAG, OPTION(no_share), NULL,
 	 "none, and none later by `session share`: it boots faster", 0, 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
@@ -336,8 +363,11 @@ static const struct cli_command session_shell = {
 };
 
 static const struct cli_command *const session_commands[] = {
-	&session_create, &session_list,	 &session_exec,	   &session_stream, &session_shell,
-	&session_share,	 &session_quota, &session_destroy, &session_gc,	    NULL,
+	&session_create,  &session_list,      &session_exec,
+	&session_stream,  &session_shell,     &session_share,
+	&session_quota,	  &session_fork,      &session_snapshot,
+	&session_restore, &session_snapshots, &session_snapshot_delete,
+	&session_destroy, &session_gc,	      NULL,
 };
 
 const struct cli_command cli_session = {

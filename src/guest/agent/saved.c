@@ -7,6 +7,9 @@
  * connection, no records that only the next host would hear. Disks are to have what memory has
  * written. What the page cache holds stays: siblings share it, and what was dropped each of them
  * would read again into memory of its own.
+ *
+ * One that goes on is saved as it is, and loses nothing; its clients are not those of what comes
+ * back of it, where their connections end, and with them the commands that end with those.
  */
 #include <malloc.h>
 
@@ -53,12 +56,17 @@ static void on_files_quiet(void *data, const char *error)
 	apply_free(steal_ptr(&agent->apply));
 }
 
-void agent_quiesce(struct agent *agent)
+void agent_quiesce(struct agent *agent, bool goes_on)
 {
 	const char *why =
 		agent->config.template ? what_goes_on(agent) : "this machine is no template";
 	struct error err = {0};
 
+	if (goes_on) {
+		agent->config.template = true;
+		agent_say(agent, answer_quiesced(NULL, NULL));
+		return;
+	}
 	if (!why && agent->apply)
 		why = "the guest is mounting something";
 	if (!why) {

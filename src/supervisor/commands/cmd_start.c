@@ -35,12 +35,14 @@
 #include "supervisor/inputs/manifest.h"
 #include "supervisor/inputs/rootfs_digest.h"
 #include "supervisor/inputs/shares.h"
+#include "supervisor/inputs/template.h"
 #include "supervisor/live/control_sock.h"
 
 struct start {
 	struct record record;
 	struct boot_files files;
 	struct disk_list disks;
+	struct template template;   /* that it is restored from, or is to become */
 	struct bundle_list bundles; /* as they were built, or as prepare made them */
 	enum accelerator accelerator;
 	char reason[256];
@@ -199,11 +201,23 @@ static int open_supervisor_log(const struct record *record, struct error *err)
 	return fd >= 0 ? fd : error_errno(err, errno, "supervisor.log");
 }
 
+/* NULL: nobody asked for anything but a boot. */
+static json_t *describe_origin(const struct start *start)
+{
+	if (start->template.origin == VM_RESTORED)
+		return json_pack("{s:s}", "how", "restored");
+	if (!start->template.why[0])
+		return NULL;
+	return json_pack("{s:s, s:o}", "how", "cold", "why",
+			 json_string_lossy(start->template.why, strlen(start->template.why)));
+}
+
 static int spawn_live(struct start *start, const int fds[LIVE_FD_END], struct error *err)
 {
 	const struct call *call = start->record.call;
 	autoclose int log = open_supervisor_log(&start->record, err);
 	json_auto_t *disks = disks_json(&start->disks, err);
+	json_auto_t *how = describe_origin(start);
 	struct proc child = PROC_NONE;
 	const struct ticket ticket = {
 		.state_dir = start->record.dir.path,
@@ -219,6 +233,11 @@ static int spawn_live(struct start *start, const int fds[LIVE_FD_END], struct er
 		.macos = start->files.file[BOOT_MODEL].fd >= 0,
 		.foreground = call->request->command == COMMAND_RUN,
 		.has_lifeline = call->options->lifeline_fd >= 0,
+		.origin = start->template.origin,
+		.has_ram = start->template.ram_fd >= 0,
+		.has_siblings = start->template.siblings_fd >= 0,
+		.boot = how,
+		.facts = start->template.facts,
 		.marks = start->marks,
 		.disks = disks,
 	};
@@ -296,6 +315,9 @@ static int launch_with(struct start *start, const struct lease *lease, int contr
 		[LIVE_MODEL] = start->files.file[BOOT_MODEL].fd,
 		[LIVE_IDENTIFIER] = start->files.file[BOOT_IDENTIFIER].fd,
 		[LIVE_AUXILIARY] = start->files.file[BOOT_AUXILIARY].fd,
+		[LIVE_RAM] = start->template.ram_fd,
+		[LIVE_STATE] = start->template.state_fd,
+		[LIVE_SIBLINGS] = start->template.siblings_fd,
 		[LIVE_CONTROL] = control,
 		[LIVE_REPORT] = report[1],
 		[LIVE_COMMAND] = start->line_end,
@@ -368,6 +390,21 @@ static int start_look(const struct start *start, struct manifest *manifest, stru
 		       : require_space(start->files.file[BOOT_ROOTFS].fd, "config.rootfsPath", err);
 }
 
+/* The files are those that were recorded, and nobody else's from here on. */
+static int start_find_origin(struct start *start, struct error *err)
+{
+	const struct call *call = start->record.call;
+	const struct config *config = &call->request->config;
+
+	if (call->options->save)
+		return template_begin(call->backend, config, start->accelerator, &start->files,
+				      &start->template, err);
+	if (call->options->template)
+		template_open(call->options->template, call->options->own_memory, call->backend,
+			      config, start->accelerator, &start->files, &start->template);
+	return 0;
+}
+
 /* Under the lock: everything up to a running live supervisor. */
 static int start_begin(struct start *start, struct response *response, struct error *err)
 {
@@ -388,7 +425,7 @@ static int start_begin(struct start *start, struct response *response, struct er
 	     macos_guests_check_room(&record->dir, record->ws.id, err) < 0) ||
 	    start_take_lease(record, &lease, err) < 0 ||
 	    (!first && start_take_files(start, err) < 0) ||
-	    start_admit(start, &manifest, response, err) < 0)
+	    start_admit(start, &manifest, response, err) < 0 || start_find_origin(start, err) < 0)
 		return -1;
 	/* Nobody of ours is left who could hold the host's ports. */
 	if (publish_require_free(&record->call->request->config, err) < 0)
@@ -464,6 +501,7 @@ static int start_and_wait(struct start *start, const struct call *call, struct r
 int cmd_start(const struct call *call, struct response *response, struct error *err)
 {
 	struct start start = {.record = RECORD_NONE,
+			      .template = TEMPLATE_NONE,
 			      .marks = json_object(),
 			      .report = -1,
 			      .lifeline = -1,
@@ -489,6 +527,7 @@ int cmd_start(const struct call *call, struct response *response, struct error *
 	boot_files_close(&start.files);
 	disks_close(&start.disks);
 	bundles_close(&start.bundles);
+	template_close(&start.template);
 	record_close(&start.record);
 	json_decref(start.marks);
 	return status;

@@ -36,7 +36,9 @@ static json_t *encode(const struct ticket *ticket, struct error *err)
 		     {"layered", ticket->layered},
 		     {"foreground", ticket->foreground},
 		     {"hasLifeline", ticket->has_lifeline},
-		     {"macos", ticket->macos}};
+		     {"macos", ticket->macos},
+		     {"hasRAM", ticket->has_ram},
+		     {"hasSiblings", ticket->has_siblings}};
 
 	if (!document || json_put_string(document, "stateDir", ticket->state_dir, err) < 0 ||
 	    json_put_string(document, "id", ticket->id, err) < 0 ||
@@ -44,6 +46,10 @@ static json_t *encode(const struct ticket *ticket, struct error *err)
 	    json_put_string(document, "accelerator", accelerator_names[ticket->accelerator], err) <
 		    0 ||
 	    json_put_string(document, "acceleratorReason", ticket->accelerator_reason, err) < 0 ||
+	    json_put(document, "origin", json_integer(ticket->origin), err) < 0 ||
+	    (ticket->boot && json_put(document, "boot", json_deep_copy(ticket->boot), err) < 0) ||
+	    (ticket->facts &&
+	     json_put(document, "facts", json_deep_copy(ticket->facts), err) < 0) ||
 	    json_put(document, "marks", json_deep_copy(ticket->marks), err) < 0 ||
 	    json_put(document, "disks", json_deep_copy(ticket->disks), err) < 0)
 		return NULL;
@@ -104,12 +110,17 @@ static int decode_ticket(json_t *document, struct ticket *out, struct error *err
 {
 	struct ticket ticket = {.document = document};
 	const char *accelerator = NULL;
-	json_t *identity = NULL, *marks = NULL, *disks = NULL;
+	json_t *identity = NULL, *marks = NULL, *disks = NULL, *how = NULL, *facts = NULL;
+	int64_t origin = VM_COLD;
 
 	if (json_get_string(document, "", "stateDir", JSON_REQUIRED, &ticket.state_dir, err) < 0 ||
 	    json_get_string(document, "", "id", JSON_REQUIRED, &ticket.id, err) < 0 ||
 	    json_get_object(document, "", "identity", JSON_REQUIRED, &identity, err) < 0 ||
 	    json_get_object(document, "", "marks", JSON_REQUIRED, &marks, err) < 0 ||
+	    json_get_object(document, "", "boot", JSON_OPTIONAL, &how, err) < 0 ||
+	    json_get_object(document, "", "facts", JSON_OPTIONAL, &facts, err) < 0 ||
+	    json_get_int(document, "", "origin", JSON_REQUIRED, VM_COLD, VM_RESTORED, &origin,
+			 err) < 0 ||
 	    json_get_array(document, "", "disks", JSON_REQUIRED, &disks, err) < 0 ||
 	    json_get_string(document, "", "accelerator", JSON_REQUIRED, &accelerator, err) < 0 ||
 	    json_get_string(document, "", "acceleratorReason", JSON_REQUIRED,
@@ -119,6 +130,9 @@ static int decode_ticket(json_t *document, struct ticket *out, struct error *err
 	    json_get_bool(document, "", "reader", JSON_REQUIRED, &ticket.reader, err) < 0 ||
 	    json_get_bool(document, "", "writer", JSON_REQUIRED, &ticket.writer, err) < 0 ||
 	    json_get_bool(document, "", "layered", JSON_REQUIRED, &ticket.layered, err) < 0 ||
+	    json_get_bool(document, "", "hasSiblings", JSON_REQUIRED, &ticket.has_siblings, err) <
+		    0 ||
+	    json_get_bool(document, "", "hasRAM", JSON_REQUIRED, &ticket.has_ram, err) < 0 ||
 	    json_get_bool(document, "", "macos", JSON_REQUIRED, &ticket.macos, err) < 0 ||
 	    json_get_bool(document, "", "foreground", JSON_REQUIRED, &ticket.foreground, err) < 0 ||
 	    json_get_bool(document, "", "hasLifeline", JSON_REQUIRED, &ticket.has_lifeline, err) <
@@ -126,6 +140,9 @@ static int decode_ticket(json_t *document, struct ticket *out, struct error *err
 		return -1;
 	ticket.identity = identity;
 	ticket.marks = marks;
+	ticket.boot = how;
+	ticket.facts = facts;
+	ticket.origin = (enum vm_origin)origin;
 	ticket.disks = disks;
 	ticket.accelerator = ACCELERATOR_TCG;
 	for (int i = 0; i < ACCELERATOR_COUNT; i++)
@@ -147,6 +164,12 @@ static bool is_handed_over(const struct ticket *ticket, int fd)
 		return ticket->macos;
 	case LIVE_BASE:
 		return ticket->layered;
+	case LIVE_RAM:
+		return ticket->has_ram;
+	case LIVE_STATE:
+		return ticket->origin == VM_RESTORED;
+	case LIVE_SIBLINGS:
+		return ticket->has_siblings;
 	case LIVE_COMMAND:
 		return ticket->foreground;
 	case LIVE_CALLER:
@@ -168,8 +191,8 @@ static int keep_from_children(const struct ticket *ticket, struct error *err)
 
 void ticket_close_boot_files(const struct ticket *ticket)
 {
-	static const int fds[] = {LIVE_KERNEL, LIVE_INITRD,	LIVE_BASE,
-				  LIVE_MODEL,  LIVE_IDENTIFIER, LIVE_AUXILIARY};
+	static const int fds[] = {LIVE_KERNEL,	   LIVE_INITRD,	   LIVE_BASE, LIVE_MODEL,
+				  LIVE_IDENTIFIER, LIVE_AUXILIARY, LIVE_STATE};
 
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		if (is_handed_over(ticket, fds[i]))

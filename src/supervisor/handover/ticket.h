@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "backend/backend.h"
 #include "base/error.h"
 #include "base/proc.h"
 #include "contract/request.h"
@@ -32,10 +33,13 @@ enum live_fd {
 	LIVE_MODEL, /* this and the next two: of a macOS guest, which has no kernel and initrd */
 	LIVE_IDENTIFIER,
 	LIVE_AUXILIARY,
-	LIVE_CONTROL, /* listening control.sock */
-	LIVE_REPORT,  /* report.h, the writing end */
-	LIVE_COMMAND, /* run: ends with the waiting command */
-	LIVE_CALLER,  /* run: ends with the caller, where it gave a lifeline */
+	LIVE_RAM,      /* of a machine that becomes a template, or has the memory of one */
+	LIVE_STATE,    /* of a machine that is restored */
+	LIVE_SIBLINGS, /* template_siblings.h, of one that has the memory of a template */
+	LIVE_CONTROL,  /* listening control.sock */
+	LIVE_REPORT,   /* report.h, the writing end */
+	LIVE_COMMAND,  /* run: ends with the waiting command */
+	LIVE_CALLER,   /* run: ends with the caller, where it gave a lifeline */
 	LIVE_FD_END,
 	LIVE_DISKS = LIVE_FD_END /* and on, in the order of the ticket's disks */
 };
@@ -46,11 +50,16 @@ struct ticket {
 	enum accelerator accelerator;
 	const char *accelerator_reason;
 	bool attach, remove;
-	bool reader, writer; /* enum vm_use */
-	bool layered;	     /* LIVE_BASE is there */
-	bool macos;	     /* LIVE_MODEL and the two behind it are there */
-	bool foreground;     /* LIVE_COMMAND is there */
-	bool has_lifeline;   /* LIVE_CALLER is there */
+	bool reader, writer;   /* enum vm_use */
+	bool layered;	       /* LIVE_BASE is there */
+	bool macos;	       /* LIVE_MODEL and the two behind it are there */
+	bool foreground;       /* LIVE_COMMAND is there */
+	bool has_lifeline;     /* LIVE_CALLER is there */
+	enum vm_origin origin; /* VM_RESTORED: LIVE_STATE is there */
+	bool has_ram;	       /* LIVE_RAM is there */
+	bool has_siblings;     /* LIVE_SIBLINGS is there: the memory is sealed */
+	const json_t *boot; /* of runtime.json: how it is booted, if that was a question; or NULL */
+	const json_t *facts; /* of a machine that can be saved; or NULL */
 	const json_t *marks; /* monotonic nanoseconds by name: where the command's time went */
 	const json_t
 		*disks; /* disks_json(); the live supervisor's descriptors begin at LIVE_DISKS */

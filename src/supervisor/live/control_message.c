@@ -153,7 +153,7 @@ static int put_guest_workload(json_t *message, const struct config *config, stru
 	return 0;
 }
 
-/* Without the host's paths, which are no business of a guest. */
+/* Without what is the host's alone. */
 static int put_shares(json_t *message, const json_t *given, struct error *err)
 {
 	json_auto_t *shares = json_array();
@@ -162,10 +162,11 @@ static int put_shares(json_t *message, const json_t *given, struct error *err)
 
 	json_array_foreach(given, i, share)
 	{
-		json_t *copy = json_deep_copy(share);
+		json_t *told = json_pack("{s:O, s:O, s:O}", "tag", json_object_get(share, "tag"),
+					 "mountpoint", json_object_get(share, "mountpoint"), "mode",
+					 json_object_get(share, "mode"));
 
-		json_object_del(copy, "path");
-		if (json_array_append_new(shares, copy) < 0)
+		if (json_array_append_new(shares, told) < 0)
 			return error_set(err, ERR_IO, "out of memory");
 	}
 	return json_array_size(shares) ? json_put(message, "shares", json_incref(shares), err) : 0;
@@ -275,9 +276,13 @@ json_t *control_mount(const json_t *share, struct error *err)
 	return steal_ptr(&message);
 }
 
-json_t *control_quiesce(struct error *err)
+json_t *control_quiesce(bool goes_on, struct error *err)
 {
-	return new_message("quiesce", err);
+	json_auto_t *message = new_message("quiesce", err);
+
+	if (!message || (goes_on && json_put(message, "goesOn", json_true(), err) < 0))
+		return NULL;
+	return steal_ptr(&message);
 }
 
 int control_put_template(json_t *message, struct error *err)

@@ -137,6 +137,10 @@ static int boot(struct live *live, const struct config *config, struct error *er
 		.workspace_fd = live->ws.fd,
 		.lease_fd = LIVE_LEASE,
 		.vsock_listen_fd = -1,
+		.origin = live->ticket.origin,
+		.ram_fd = live->ticket.has_ram ? LIVE_RAM : -1,
+		.ram_sealed = live->ticket.has_siblings,
+		.state_fd = live->ticket.origin == VM_RESTORED ? LIVE_STATE : -1,
 		.log = &live->log,
 	};
 
@@ -195,6 +199,8 @@ static int begin_life(struct live *live, struct error *err)
 		status = live_console_begin(live, &manifest.config, err);
 	if (status == 0)
 		status = boot(live, &manifest.config, err);
+	if (status == 0)
+		status = live_siblings_begin(live, err);
 	if (status == 0) {
 		live_mark(live, "vmm");
 		live_runtime_describe(live);
@@ -223,6 +229,7 @@ static void close_all(struct live *live)
 	channels_free(live->channels);
 	control_stream_free(live->control);
 	console_free(live->console);
+	live_siblings_end(live);
 	live->backend->free(live->vm);
 	live_observe_free(live);
 	live_audit_free(live);

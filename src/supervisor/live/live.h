@@ -126,6 +126,8 @@ struct live {
 	json_t *severed;  /* names of the channels that a quarantine has cut; NULL before one */
 	struct control_client *quarantine_client; /* waits for the end of it */
 	struct control_client *balloon_client;	  /* waits for the guest's answer to it */
+	struct control_client *save_client;	  /* waits for the machine to be saved */
+	bool saving, forking;			  /* it is being saved; or was, for good */
 	struct live_share share;
 	struct live_quota quota;
 	struct live_term term;
@@ -137,6 +139,8 @@ struct live {
 	int time_fd;	    /* says that the wall clock was set or the host slept */
 
 	struct loop_watch *boot_timer, *end_timer, *disk_timer, *lost_timer, *workload_timer;
+	struct loop_watch *save_timer; /* the guest's word is waited for */
+	struct loop_watch *siblings;   /* who asks for the template's memory */
 	struct loop_watch *time_timer, *time_watch, *directory_timer;
 	struct loop_watch *lifelines[2];
 };
@@ -190,6 +194,23 @@ control_sock_fn live_request;
 /* live_balloon.c: {"command":"balloon","memoryMiB":N} */
 int live_balloon(struct live *live, const json_t *request, struct control_client *client,
 		 struct error *err);
+
+/* live_save.c: {"command":"save"}, of a machine that was started for it, which stands still from
+ * then on; {"command":"fork"}, of one that was restored, which goes on. */
+int live_save(struct live *live, const json_t *request, struct control_client *client,
+	      struct error *err);
+int live_fork(struct live *live, const json_t *request, struct control_client *client,
+	      struct error *err);
+/* A line of the audit log on what was made of that. */
+int live_note(struct live *live, const json_t *request, struct control_client *client,
+	      struct error *err);
+void live_quiesced(struct live *live, const char *why); /* the guest's word */
+/* Whoever waits for it waits in vain. how: what became of the machine. */
+void live_save_cut(struct live *live, const char *how);
+
+/* live_siblings.c */
+int live_siblings_begin(struct live *live, struct error *err);
+void live_siblings_end(struct live *live); /* accepts what was not begun */
 
 /* live_quota.c */
 /* The quota of session.json, before the boot. Nothing for a workspace that is no session. */

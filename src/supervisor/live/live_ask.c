@@ -45,10 +45,16 @@ static int act_on_request(struct live *live, const json_t *request, struct contr
 		const char *command;
 		int (*fn)(struct live *live, const json_t *request, struct control_client *client,
 			  struct error *err);
-	} requests[] = {{"power", ask_power},		{"quarantine", live_quarantine},
-			{"readiness", live_readiness},	{"balloon", live_balloon},
-			{"share-attach", live_share},	{"disk-quota", live_quota},
-			{"session-term", live_term_set}};
+	} requests[] = {{"power", ask_power},
+			{"quarantine", live_quarantine},
+			{"readiness", live_readiness},
+			{"balloon", live_balloon},
+			{"share-attach", live_share},
+			{"disk-quota", live_quota},
+			{"session-term", live_term_set},
+			{"save", live_save},
+			{"fork", live_fork},
+			{"note", live_note}};
 	const char *command = NULL;
 
 	if (json_get_string(request, "", "command", JSON_REQUIRED, &command, err) < 0)

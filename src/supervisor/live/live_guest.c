@@ -137,6 +137,11 @@ static void on_guest_mounted(void *data, const char *why)
 	live_share_mounted(data, why);
 }
 
+static void on_guest_quiesced(void *data, const char *why)
+{
+	live_quiesced(data, why);
+}
+
 static void on_guest_ending(void *data)
 {
 	struct live *live = data;
@@ -200,6 +205,18 @@ static int leave_address_to_host(const struct live *live, const struct config *c
 	return json_put(message, "network", json_pack("{s:b}", "dhcp", 1), err);
 }
 
+static int tell_origin(const struct live *live, json_t *message, struct error *err)
+{
+	switch (live->ticket.origin) {
+	case VM_TEMPLATE:
+		return control_put_template(message, err);
+	case VM_RESTORED:
+		return control_put_renew(message, err);
+	default:
+		return 0;
+	}
+}
+
 int live_control_begin(struct live *live, int listen_fd, const struct config *config,
 		       struct error *err)
 {
@@ -208,6 +225,7 @@ int live_control_begin(struct live *live, int listen_fd, const struct config *co
 						     .result = on_guest_result,
 						     .said = on_guest_said,
 						     .mounted = on_guest_mounted,
+						     .quiesced = on_guest_quiesced,
 						     .ending = on_guest_ending,
 						     .lost = on_control_over,
 						     .data = live};
@@ -215,7 +233,8 @@ int live_control_begin(struct live *live, int listen_fd, const struct config *co
 
 	if (!message || json_put(message, "disks", json_deep_copy(live->ticket.disks), err) < 0 ||
 	    ask_for_reports(live, message, err) < 0 ||
-	    leave_address_to_host(live, config, message, err) < 0) {
+	    leave_address_to_host(live, config, message, err) < 0 ||
+	    tell_origin(live, message, err) < 0) {
 		close(listen_fd);
 		return -1;
 	}

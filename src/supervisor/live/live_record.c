@@ -235,6 +235,8 @@ int live_runtime_begin(struct live *live, struct error *err)
 		     json_deep_copy(json_object_get(live->ticket.identity, "requestID")),
 		     err) < 0 ||
 	    json_put_string(runtime, "startedAt", now, err) < 0 ||
+	    (live->ticket.boot &&
+	     json_put(runtime, "boot", json_deep_copy(live->ticket.boot), err) < 0) ||
 	    json_put(runtime, "companions", json_array(), err) < 0 ||
 	    json_put(runtime, "timings", json_deep_copy(live->ticket.marks), err) < 0)
 		return -1;

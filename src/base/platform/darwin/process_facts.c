@@ -40,6 +40,14 @@ int process_start_time(pid_t pid, uint64_t *began, struct error *err)
 	return 0;
 }
 
+/* Nothing that is documented tells of another process which of its pages are its alone. */
+int process_memory(pid_t pid, struct process_memory *out, struct error *err)
+{
+	(void)pid;
+	(void)out;
+	return error_set(err, ERR_UNSUPPORTED, "macOS does not tell whose memory a process has");
+}
+
 int process_boot_id(char out[37], struct error *err)
 {
 	char id[64] = "";

@@ -62,6 +62,38 @@ int process_start_time(pid_t pid, uint64_t *began, struct error *err)
 	return 0;
 }
 
+/* A line of smaps_rollup, in bytes; 0 where there is none. */
+static uint64_t rollup_line(const char *text, const char *name)
+{
+	const char *line = strstr(text, name);
+
+	return line ? strtoull(line + strlen(name), NULL, 10) * 1024 : 0;
+}
+
+int process_memory(pid_t pid, struct process_memory *out, struct error *err)
+{
+	autobuf struct buf rollup = BUF_INIT(8192);
+	char path[40];
+	const char *text;
+
+	snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", (int)pid);
+	if (path_read_file_at(AT_FDCWD, path, &rollup, err) < 0) {
+		if (err && err->errnum == ESRCH)
+			err->code = ERR_NOT_FOUND;
+		return -1;
+	}
+	text = buf_string(&rollup);
+	if (!text || !strstr(text, "\nRss:"))
+		return error_set(err, ERR_NOT_FOUND, "%s: it has no memory any more", path);
+	*out = (struct process_memory){
+		.resident = rollup_line(text, "\nRss:"),
+		.proportional = rollup_line(text, "\nPss:"),
+		.alone = rollup_line(text, "\nPrivate_Clean:") +
+			 rollup_line(text, "\nPrivate_Dirty:"),
+	};
+	return 0;
+}
+
 int process_boot_id(char out[37], struct error *err)
 {
 	static const char path[] = "/proc/sys/kernel/random/boot_id";

@@ -25,7 +25,7 @@
 #include "supervisor/live/watch_opens.h"
 #include "supervisor/live/watch_vmm.h"
 
-#define ROWS_MAX 12
+#define ROWS_MAX 13
 
 /* It loses its parent when the cell's monitor dies first. */
 static int vmm_pidfd = -1;
@@ -46,6 +46,8 @@ static size_t list_duties(struct live *live, struct watch_vmm *vmm, struct broke
 		{live->backend->share_duty, live->vm,
 		 "start what serves a directory, for which the asking command has given a pass: "
 		 "it needs a user namespace and a cell"},
+		{!live->ticket.has_ram ? NULL : live->backend->proc_duty, live->vm,
+		 "take /proc from the VMM's cell before its guest runs: one must have made it"},
 		{&dial_duty, &live->ws.fd,
 		 "connect to the guest's vsock.sock: who may make Unix sockets reaches all daemons "
 		 "of the host"},

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * By /proc a program opens anew for writing what it was given for reading, if the file's mode lets
+ * its user: of an ordinary user's VMM that is the disk of a base, whose owner it is and whose mode
+ * it may change. So where a VMM needs one name there (QEMU knows memory by a name alone), it has it
+ * until it has opened that, and nothing of its guest has run.
+ */
+#include "backend/parts/cell_proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/nsfs.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/limits.h"
+
+int cell_enter_owner(int ns)
+{
+	autoclose int user = ioctl(ns, NS_GET_USERNS);
+
+	return geteuid() != 0 && (user < 0 || setns(user, CLONE_NEWUSER) < 0) ? -1 : 0;
+}
+
+static void remove_in_child(int report, int mounts) __attribute__((noreturn));
+static void remove_in_child(int report, int mounts)
+{
+	int errnum = 0;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (cell_enter_owner(mounts) < 0 || setns(mounts, CLONE_NEWNS) < 0 ||
+	    umount2("/proc", MNT_DETACH) < 0)
+		errnum = errno;
+	(void)!write(report, &errnum, sizeof(errnum));
+	_exit(0);
+}
+
+static int hear_removed(int heard, struct error *err)
+{
+	int errnum = 0;
+
+	if (fd_wait(heard, POLLIN, limit_deadline(LIMIT_CELL_MS), err) < 0)
+		return -1;
+	if (read(heard, &errnum, sizeof(errnum)) != (ssize_t)sizeof(errnum))
+		return error_set(err, ERR_IO, "the cell's /proc: the child that removes it died");
+	return errnum ? error_errno(err, errnum, "the cell's /proc cannot be removed") : 0;
+}
+
+int cell_proc_remove(pid_t program, struct error *err)
+{
+	char path[32];
+	int ends[2], rc;
+	pid_t pid;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)program);
+	autoclose int mounts = open(path, O_RDONLY | O_CLOEXEC);
+	if (mounts < 0)
+		return error_errno(err, errno, "the cell's /proc");
+	if (fd_pipe(ends, err) < 0)
+		return -1;
+	autoclose int heard = ends[0];
+	autoclose int report = ends[1];
+	pid = fork();
+	if (pid == 0)
+		remove_in_child(report, mounts);
+	if (pid < 0)
+		return error_errno(err, errno, "fork");
+	close(steal_fd(&report));
+	rc = hear_removed(heard, err);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return rc;
+}

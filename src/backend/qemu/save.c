@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A machine that is saved, and one that is restored: QEMU's migration, to a file and from it.
+ *
+ * Of a machine that becomes a template the guest's memory is a file already, and none of it is in
+ * the state (x-ignore-shared; where that is loaded the memory is no shared one, and it holds as
+ * well). Any other one is written with its memory, while it runs, and what changes meanwhile again;
+ * it stands still when what is left can be written in the time of a short pause. It is QEMU that
+ * stops it, as the last thing, and the state says that it ran, so that a restored one does.
+ */
+#include <string.h>
+
+#include "backend/qemu/qemu.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/limits.h"
+
+#define STATE_FD "state"
+/* A file takes what it is given; by itself QEMU would spare a network. */
+#define BYTES_PER_S ((json_int_t)1 << 40)
+
+/* Commands are worked off in their order. */
+static int send_begin(struct qemu *qemu, int state_fd, struct error *err)
+{
+	json_t *capabilities = json_pack("{s:[{s:s, s:b}, {s:s, s:b}]}", "capabilities",
+					 "capability", "x-ignore-shared", "state", qemu->ram_apart,
+					 "capability", "events", "state", 1);
+
+	if (qmp_send_fd(qemu->qmp, "getfd", json_pack("{s:s}", "fdname", STATE_FD), state_fd, NULL,
+			NULL, err) < 0) {
+		json_decref(capabilities);
+		return -1;
+	}
+	return qmp_send(qemu->qmp, "migrate-set-capabilities", capabilities, NULL, NULL, err);
+}
+
+static int send_uri(struct qemu *qemu, const char *command, qmp_reply_fn *reply, struct error *err)
+{
+	return qmp_send(qemu->qmp, command, json_pack("{s:s}", "uri", "fd:" STATE_FD), reply, qemu,
+			err);
+}
+
+/* --- saving ---------------------------------------------------------------------------------- */
+
+static void tell_saved(struct qemu *qemu, const struct error *why)
+{
+	struct qemu_saving waiting = qemu->saving;
+
+	loop_remove(waiting.timer);
+	qemu->saving = (struct qemu_saving){0};
+	if (waiting.fn)
+		waiting.fn(waiting.data, waiting.stopped_ns, why);
+}
+
+static void on_save_timer(struct loop *loop, void *data)
+{
+	struct qemu *qemu = data;
+	struct error why, ignored;
+
+	(void)loop;
+	qemu->saving.timer = NULL;
+	(void)qmp_send(qemu->qmp, "migrate_cancel", NULL, NULL, NULL, &ignored);
+	error_set(&why, ERR_TIMEOUT,
+		  "the machine's state was not written in time: its guest changes more memory "
+		  "than can be written");
+	tell_saved(qemu, &why);
+}
+
+static void on_migrate(void *data, const json_t *result, const struct error *why)
+{
+	(void)result;
+	if (why)
+		tell_saved(data, why);
+}
+
+static void on_failure(void *data, const json_t *result, const struct error *why)
+{
+	const char *text = json_text(result, "error-desc", "QEMU does not say why");
+	struct error saved;
+
+	(void)why;
+	error_set(&saved, ERR_IO, "the machine's state was not saved: %.300s", text);
+	tell_saved(data, &saved);
+}
+
+static void look_for_end(struct qemu *qemu);
+
+static void on_run_state(void *data, const json_t *result, const struct error *why)
+{
+	if (!why && strcmp(json_text(result, "status", ""), "finish-migrate") == 0)
+		look_for_end(data);
+	else
+		tell_saved(data, why);
+}
+
+/* "Completed" is said before QEMU lets the machine go on (qmp_cont(): "Migration is not finalized
+ * yet"), by a moment that it tells nobody of. */
+static void look_for_end(struct qemu *qemu)
+{
+	struct error err;
+
+	if (qemu->saving.fn &&
+	    qmp_send(qemu->qmp, "query-status", NULL, on_run_state, qemu, &err) < 0)
+		tell_saved(qemu, &err);
+}
+
+/* A state that could not be loaded is the end of QEMU, which says why on its stderr. */
+void qemu_on_migration(struct qemu *qemu, const json_t *body)
+{
+	const char *status = json_text(body, "status", "");
+	struct error err;
+
+	if (!qemu->saving.fn)
+		return;
+	if (strcmp(status, "completed") == 0)
+		look_for_end(qemu);
+	else if (strcmp(status, "failed") == 0 &&
+		 qmp_send(qemu->qmp, "query-migrate", NULL, on_failure, qemu, &err) < 0)
+		tell_saved(qemu, &err);
+}
+
+static int send_save(struct qemu *qemu, int state_fd, struct error *err)
+{
+	json_t *pace = json_pack("{s:I, s:I}", "max-bandwidth", BYTES_PER_S, "downtime-limit",
+				 (json_int_t)limit_get(LIMIT_SAVE_PAUSE_MS));
+
+	if (send_begin(qemu, state_fd, err) < 0) {
+		json_decref(pace);
+		return -1;
+	}
+	return qmp_send(qemu->qmp, "migrate-set-parameters", pace, NULL, NULL, err) < 0
+		       ? -1
+		       : send_uri(qemu, "migrate", on_migrate, err);
+}
+
+int qemu_save(struct vm *vm, int state_fd, vm_saved_fn *fn, void *data, struct error *err)
+{
+	struct qemu *qemu = qemu_of(vm);
+	struct loop_watch *timer;
+
+	if (qemu->origin == VM_COLD)
+		return error_set(err, ERR_CONFLICT, "the machine was not made to be saved");
+	if (qemu->saving.fn)
+		return error_set(err, ERR_CONFLICT, "the machine is being saved");
+	/* What is there as a file is shared with others, or will be. */
+	qemu->ram_apart = qemu->origin == VM_TEMPLATE;
+	timer = loop_add_timer(vm->loop, limit_deadline(LIMIT_SAVE_MS), on_save_timer, qemu, err);
+	if (!timer)
+		return -1;
+	if (send_save(qemu, state_fd, err) < 0) {
+		loop_remove(timer);
+		return -1;
+	}
+	qemu->saving = (struct qemu_saving){.fn = fn, .data = data, .timer = timer};
+	return 0;
+}
+
+/* --- the beginning --------------------------------------------------------------------------- */
+
+/* What cannot be loaded ends QEMU; what cannot be asked for is an end, too. */
+static void on_begun(void *data, const json_t *result, const struct error *why)
+{
+	struct qemu *qemu = data;
+
+	(void)result;
+	if (!why)
+		return;
+	vm_tell_end(&qemu->vm, VM_END_CRASHED, why->msg);
+	cell_kill(&qemu->vm.cell);
+}
+
+static int load_state(struct qemu *qemu, struct error *err)
+{
+	int status = send_begin(qemu, qemu->state_fd, err);
+
+	cleanup_close(&qemu->state_fd);
+	qemu->state_fd = -1;
+	return status < 0 ? -1 : send_uri(qemu, "migrate-incoming", on_begun, err);
+}
+
+void qemu_begin_saved(struct qemu *qemu)
+{
+	bool restored = qemu->origin == VM_RESTORED;
+	struct error err = {0};
+
+	if ((qemu->ram_apart && vm_remove_proc(&qemu->vm, &err) < 0) ||
+	    (restored ? load_state(qemu, &err)
+		      : qmp_send(qemu->qmp, "cont", NULL, on_begun, qemu, &err)) < 0)
+		on_begun(qemu, NULL, &err);
+}

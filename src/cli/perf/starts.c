@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* boot, restore: from the wish for a session to the end of its first command, by the marks that
+ * the supervisor leaves (runtime.json). */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "cli/perf/perf.h"
+
+static const struct {
+	const char *mark, *what;
+} known_marks[] = {
+	{"begun", "base opened, disk cloned, records written; the supervisor is called"},
+	{"verified", "the request, and all files of the machine, opened and compared"},
+	{"launched", "the process that will keep the machine"},
+	{"live", "it has begun, with the rights that it keeps"},
+	{"vmm", "the cell, the devices, and the VMM in it"},
+	{"hello", "the guest: its kernel and init, until its agent speaks"},
+	{"ready", "the guest is told what it is, and is that"},
+};
+
+static const char *what_of(const char *mark)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(known_marks); i++)
+		if (strcmp(known_marks[i].mark, mark) == 0)
+			return known_marks[i].what;
+	return "";
+}
+
+static double ms_between(uint64_t from, uint64_t to)
+{
+	return to > from ? (double)(to - from) / NS_PER_MS : 0;
+}
+
+/* The first mark after a moment, up to another; NULL: there is none. */
+static const char *next_mark(json_t *timings, uint64_t after, uint64_t until, uint64_t *at)
+{
+	const char *name, *next = NULL;
+	json_t *value;
+
+	json_object_foreach(timings, name, value)
+	{
+		uint64_t ns = (uint64_t)json_integer_value(value);
+
+		if (ns > after && ns <= until && (!next || ns < *at)) {
+			next = name;
+			*at = ns;
+		}
+	}
+	return next;
+}
+
+/* A row for each mark, of the time since the one before. */
+static int add_marks(struct perf_report *report, const struct perf_session *session,
+		     struct error *err)
+{
+	json_t *timings = json_object_get(report->machine, "timings");
+	uint64_t before = session->began_ns, at = 0;
+	const char *mark;
+
+	while ((mark = next_mark(timings, before, session->made_ns, &at))) {
+		if (perf_add(report, mark, what_of(mark), PERF_STAGE, ms_between(before, at), -1,
+			     err) < 0)
+			return -1;
+		before = at;
+	}
+	return perf_add(report, "answered", "the answer is written, and comes back", PERF_STAGE,
+			ms_between(before, session->made_ns), -1, err);
+}
+
+static int add_start(struct perf_place *place, struct perf_report *report,
+		     const struct perf_session *session, struct error *err)
+{
+	struct microagent_exec_times exec;
+
+	if (perf_time_exec(place, session, &exec, err) < 0 || add_marks(report, session, err) < 0 ||
+	    perf_add(report, "first exec", "/bin/true in it, the first command of all", PERF_STAGE,
+		     ms_between(0, exec.ended_ns), -1, err) < 0)
+		return -1;
+	return perf_add(report, "whole", "from the wish to the end of the first command",
+			PERF_WHOLE, ms_between(session->began_ns, session->made_ns + exec.ended_ns),
+			-1, err);
+}
+
+/* How it came up must be what is measured. */
+static int check_start(const struct perf_report *report, const char *wanted, struct error *err)
+{
+	const json_t *boot = json_object_get(report->machine, "boot");
+	const char *how = json_text(boot, "how", "cold");
+	const char *why = json_text(boot, "why", "it has no template");
+
+	if (strcmp(how, wanted) == 0)
+		return 0;
+	if (strcmp(how, "cold") != 0)
+		return error_set(err, ERR_CONFLICT, "a session of %s was %s, not booted",
+				 report->base, how);
+	return error_set(err, ERR_CONFLICT,
+			 "a session of %s is booted and not restored from a template: %s",
+			 report->base, why);
+}
+
+static int measure_start(struct perf_place *place, struct perf_report *report, const char *wanted,
+			 struct error *err)
+{
+	struct perf_session session = {0};
+	int status = perf_session_make(place, &session, err);
+	struct error why = {0};
+
+	if (status == 0) {
+		json_decref(report->machine);
+		report->machine = microagent_last_start(place->sessions, session.id, err);
+		status = report->machine && check_start(report, wanted, err) == 0
+				 ? add_start(place, report, &session, err)
+				 : -1;
+	}
+	if (perf_session_end(&session, &why) < 0 && status == 0)
+		status = error_copy(err, &why);
+	return status;
+}
+
+static int measure_starts(struct perf_place *place, struct perf_report *report, const char *wanted,
+			  struct error *err)
+{
+	for (int64_t i = 0; i < report->count; i++) {
+		progress_set(place->progress, (uint64_t)i, (uint64_t)report->count);
+		if (measure_start(place, report, wanted, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int perf_boot(struct perf_place *place, struct perf_report *report, struct error *err)
+{
+	return measure_starts(place, report, "cold", err);
+}
+
+int perf_restore(struct perf_place *place, struct perf_report *report, struct error *err)
+{
+	return measure_starts(place, report, "restored", err);
+}

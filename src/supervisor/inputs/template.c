@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/inputs/template.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "channel/hasher.h"
+#include "supervisor/inputs/template_memory.h"
+#include "supervisor/inputs/template_siblings.h"
+
+#define FORMAT 1
+#define RECORD_BYTES (1u << 20)
+/* Of two measurements of the same counter, in thousandths. */
+#define TSC_TOLERANCE 1
+
+void template_close(struct template *template)
+{
+	cleanup_close(&template->ram_fd);
+	cleanup_close(&template->state_fd);
+	cleanup_close(&template->siblings_fd);
+	json_decref(template->facts);
+	*template = (struct template)TEMPLATE_NONE;
+}
+
+/* --- what a saved machine depends on --------------------------------------------------------- */
+
+/* In the place of the program's path. */
+static int put_program(json_t *facts, struct error *err)
+{
+	const char *path = json_text(facts, "vmm", "");
+	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char digest[DIGEST_TEXT];
+
+	if (fd < 0)
+		return error_errno(err, errno, "%s", path);
+	if (digest_of(fd, DIGEST_FILE, digest, err) < 0)
+		return error_prefix(err, "%s", path);
+	return json_put_string(facts, "vmm", digest, err);
+}
+
+static int put_files(const struct boot_files *files, json_t *facts, struct error *err)
+{
+	static const struct {
+		const char *key;
+		enum boot_file file;
+	} rows[] = {{"kernel", BOOT_KERNEL}, {"initrd", BOOT_INITRD}, {"base", BOOT_BASE}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (json_put_string(facts, rows[i].key, files->file[rows[i].file].sha256, err) < 0)
+			return -1;
+	return 0;
+}
+
+static json_t *facts_of(const struct backend *backend, const struct config *config,
+			enum accelerator accelerator, const struct boot_files *files,
+			struct error *err)
+{
+	json_auto_t *facts = json_object();
+
+	if (!backend->save_facts) {
+		error_set(err, ERR_UNSUPPORTED, "backend %s saves no machines", backend->name);
+		return NULL;
+	}
+	if (!facts || json_put(facts, "format", json_integer(FORMAT), err) < 0 ||
+	    backend->save_facts(config, accelerator, facts, err) < 0 ||
+	    put_program(facts, err) < 0 || put_files(files, facts, err) < 0)
+		return NULL;
+	return steal_ptr(&facts);
+}
+
+/* --- one to be saved ------------------------------------------------------------------------- */
+
+/* What a template has no part of, and so no machine that is to become one. */
+static const char *what_is_not_saved(const struct config *config)
+{
+	const struct {
+		bool given;
+		const char *what;
+	} rows[] = {
+		{!config->hotplug, "a machine without a spare port (config.hotplug)"},
+		{config->network_mode != NETWORK_ISOLATED, "a network card"},
+		{json_array_size(config->shares) > 0, "a shared directory"},
+		{json_array_size(config->disks) > 0, "a second disk"},
+		{json_array_size(config->bundles) > 0, "a bundle"},
+		{json_array_size(config->port_forwards) > 0, "a published port"},
+		{json_array_size(config->vsock_listeners) > 0, "a listener of the host's"},
+		{config->mediation != NULL, "mediation"},
+		{config->command != NULL, "a command of its own"},
+		{config->console_shell, "a shell on its console"},
+		{config->limits.disk_bytes || config->limits.disk_ops, "a rate of its disks"},
+		{!config->rootfs_base, "a disk that is no layer"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (rows[i].given)
+			return rows[i].what;
+	return NULL;
+}
+
+int template_begin(const struct backend *backend, const struct config *config,
+		   enum accelerator accelerator, const struct boot_files *files,
+		   struct template *out, struct error *err)
+{
+	const char *obstacle = what_is_not_saved(config);
+	struct template template = TEMPLATE_NONE;
+
+	if (obstacle)
+		return error_set(err, ERR_CONFLICT, "a machine cannot be saved with %s", obstacle);
+	template.facts = facts_of(backend, config, accelerator, files, err);
+	if (!template.facts)
+		return -1;
+	template.ram_fd = template_memory_new((uint64_t)config->memory_mib << 20, err);
+	if (template.ram_fd < 0) {
+		template_close(&template);
+		return -1;
+	}
+	template.origin = VM_TEMPLATE;
+	*out = template;
+	return 0;
+}
+
+/* --- one that was saved ---------------------------------------------------------------------- */
+
+static json_t *read_record(int dir, struct error *err)
+{
+	autobuf struct buf text = BUF_INIT(RECORD_BYTES);
+
+	return path_read_file_at(dir, TEMPLATE_RECORD, &text, err) < 0
+		       ? NULL
+		       : json_load_strict(buf_bytes(&text), text.len, err);
+}
+
+static bool is_same_fact(const char *key, const json_t *then, const json_t *now)
+{
+	json_int_t a = json_integer_value(then), b = json_integer_value(now);
+
+	if (strcmp(key, "tscKhz") != 0)
+		return json_equal(then, now);
+	return a > 0 && llabs(a - b) <= b / 1000 * TSC_TOLERANCE;
+}
+
+static int compare_facts(const json_t *then, json_t *now, struct error *err)
+{
+	static const struct {
+		const char *key, *what;
+	} words[] = {{"format", "version of microagent"},
+		     {"vmm", "QEMU"},
+		     {"machine", "machine: memory, CPUs, accelerator or kernel's words"},
+		     {"tscKhz", "frequency of the host's time-stamp counter"},
+		     {"processor", "processor of the host"},
+		     {"kernel", "kernel"},
+		     {"initrd", "initrd, and so guest agent"},
+		     {"base", "disk of the base"}};
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(now, key, value)
+	{
+		const char *what = key;
+
+		if (is_same_fact(key, json_object_get(then, key), value))
+			continue;
+		for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+			if (!strcmp(words[i].key, key))
+				what = words[i].what;
+		return error_set(err, ERR_CONFLICT, "the template was made with another %s", what);
+	}
+	return 0;
+}
+
+/* One that was made just now, for its children alone, has no digest. */
+static int open_saved(int dir, const json_t *record, const char *name, struct error *err)
+{
+	const json_t *said = json_object_get(record, name);
+	const char *expected = json_text(said, "sha256", NULL);
+	autoclose int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	char digest[DIGEST_TEXT];
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_errno(err, errno, "the template's %s", name);
+	if (!S_ISREG(st.st_mode) ||
+	    st.st_size != json_integer_value(json_object_get(said, "bytes")))
+		return error_set(err, ERR_CONFLICT, "the template's %s is not as long as it was",
+				 name);
+	if (!expected)
+		return steal_fd(&fd);
+	if (digest_of(fd, DIGEST_FILE, digest, err) < 0)
+		return error_prefix(err, "the template's %s", name);
+	if (strcmp(digest, expected) != 0)
+		return error_set(err, ERR_CONFLICT, "the template's %s is not what was saved",
+				 name);
+	return steal_fd(&fd);
+}
+
+/* Memory and disk are of one moment, or the guest would write to what it does not know. */
+static int require_disk(const json_t *record, struct boot_files *files, struct error *err)
+{
+	const char *disk = json_text(json_object_get(record, "disk"), "sha256", "");
+
+	if (files->rootfs_observed_at[0])
+		files->file[BOOT_ROOTFS].sha256[0] = '\0';
+	boot_files_hash_rootfs(files);
+	return strcmp(files->file[BOOT_ROOTFS].sha256, disk) == 0
+		       ? 0
+		       : error_set(err, ERR_CONFLICT, "its disk is not the template's any more");
+}
+
+static int open_memory(int dir, const json_t *record, bool own, struct template *template,
+		       struct error *err)
+{
+	autoclose int ram = open_saved(dir, record, TEMPLATE_RAM, err);
+	struct template_memory memory;
+
+	if (ram < 0)
+		return -1;
+	if (own) {
+		template->ram_fd = template_memory_load(ram, false, err);
+		return template->ram_fd < 0 ? -1 : 0;
+	}
+	if (template_memory_share(dir, ram, &memory, err) < 0)
+		return -1;
+	template->ram_fd = memory.ram_fd;
+	template->siblings_fd = memory.siblings_fd;
+	return 0;
+}
+
+static int open_from(int dir, const json_t *record, bool own, struct template *template,
+		     struct error *err)
+{
+	if (compare_facts(json_object_get(record, "facts"), template->facts, err) < 0)
+		return -1;
+	template->state_fd = open_saved(dir, record, TEMPLATE_STATE, err);
+	if (template->state_fd < 0)
+		return -1;
+	return json_object_get(record, TEMPLATE_RAM) ? open_memory(dir, record, own, template, err)
+						     : 0;
+}
+
+static int open_all(const char *directory, bool own, const struct backend *backend,
+		    const struct config *config, enum accelerator accelerator,
+		    struct boot_files *files, struct template *template, struct error *err)
+{
+	autoclose int dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const char *obstacle = what_is_not_saved(config);
+	json_auto_t *record = NULL;
+
+	if (obstacle)
+		return error_set(err, ERR_CONFLICT, "no template has %s", obstacle);
+	if (dir < 0)
+		return error_errno(err, errno, "%s", directory);
+	record = read_record(dir, err);
+	if (!record || require_disk(record, files, err) < 0)
+		return -1;
+	template->facts = facts_of(backend, config, accelerator, files, err);
+	return template->facts ? open_from(dir, record, own, template, err) : -1;
+}
+
+void template_open(const char *directory, bool own, const struct backend *backend,
+		   const struct config *config, enum accelerator accelerator,
+		   struct boot_files *files, struct template *out)
+{
+	struct template template = TEMPLATE_NONE;
+	struct error why = {0};
+
+	if (open_all(directory, own, backend, config, accelerator, files, &template, &why) == 0) {
+		template.origin = VM_RESTORED;
+	} else {
+		template_close(&template);
+		snprintf(template.why, sizeof(template.why), "%.255s", why.msg);
+	}
+	*out = template;
+}

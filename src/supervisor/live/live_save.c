@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A machine is saved, into its workspace: as a template, whose memory is written to a file of its
+ * own once the machine stands still for good; or, of a machine that was restored itself, while it
+ * runs and goes on, with the memory in the state and a copy of its disk of that moment.
+ *
+ * The guest is told before: what is restored later asks for a new identity, and what goes on does
+ * not.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/platform/file.h"
+#include "supervisor/inputs/template.h"
+#include "supervisor/inputs/template_memory.h"
+#include "supervisor/live/live.h"
+#include "supervisor/live/live_audit.h"
+
+static void answer_save(struct live *live, const json_t *answer)
+{
+	struct control_client *client = steal_ptr(&live->save_client);
+
+	/* Without a server the client has gone with it. */
+	if (client && live->requests)
+		control_sock_answer(client, answer);
+}
+
+static void refuse_save(struct live *live, const struct error *why)
+{
+	json_auto_t *answer = control_sock_refusal(why);
+
+	log_line(&live->log, "save: %s", why->msg);
+	live->saving = live->forking = false;
+	loop_remove(steal_ptr(&live->save_timer));
+	answer_save(live, answer);
+}
+
+void live_save_cut(struct live *live, const char *how)
+{
+	struct error why;
+
+	if (!live->save_client)
+		return;
+	error_set(&why, ERR_CONFLICT, "workspace %s %s before it was saved", live->ws.id, how);
+	refuse_save(live, &why);
+}
+
+/* --- files ----------------------------------------------------------------------------------- */
+
+/* What a caller before has left there goes. */
+static int make_file(const struct live *live, const char *name, struct error *err)
+{
+	int fd;
+
+	if (unlinkat(live->ws.fd, name, 0) < 0 && errno != ENOENT)
+		return error_errno(err, errno, "%s", name);
+	fd = openat(live->ws.fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return fd < 0 ? error_errno(err, errno, "%s", name) : fd;
+}
+
+static int64_t file_bytes(const struct live *live, const char *name)
+{
+	struct stat st;
+
+	return fstatat(live->ws.fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ? 0 : st.st_size;
+}
+
+static json_t *keep_memory(struct live *live, struct error *err)
+{
+	autoclose int file = make_file(live, TEMPLATE_SAVED_RAM, err);
+	uint64_t resident = 0;
+
+	if (file < 0 || template_memory_store(LIVE_RAM, file, &resident, err) < 0)
+		return NULL;
+	return json_pack("{s:O, s:I, s:I, s:I}", "facts", live->ticket.facts, "ramBytes",
+			 (json_int_t)file_bytes(live, TEMPLATE_SAVED_RAM), "residentBytes",
+			 (json_int_t)resident, "stateBytes",
+			 (json_int_t)file_bytes(live, TEMPLATE_SAVED_STATE));
+}
+
+/* Reflinked, where the file system can. */
+static json_t *keep_disk(struct live *live, struct error *err)
+{
+	autoclose int file = make_file(live, TEMPLATE_FORK_DISK, err);
+	uint64_t copied = 0;
+
+	if (file < 0 || (file_clone_into(LIVE_ROOTFS, file) < 0 &&
+			 template_memory_store(LIVE_ROOTFS, file, &copied, err) < 0))
+		return NULL;
+	return json_pack("{s:O, s:I, s:I}", "facts", live->ticket.facts, "stateBytes",
+			 (json_int_t)file_bytes(live, TEMPLATE_FORK_STATE), "diskBytes",
+			 (json_int_t)file_bytes(live, TEMPLATE_FORK_DISK));
+}
+
+/* --- the machine ----------------------------------------------------------------------------- */
+
+static void on_saved(void *data, uint64_t stopped_ns, const struct error *why)
+{
+	struct live *live = data;
+	struct error err = {0};
+	json_t *saved = why ? NULL : keep_memory(live, &err);
+	json_auto_t *answer = saved ? json_pack("{s:b, s:o}", "ok", 1, "save", saved) : NULL;
+
+	(void)stopped_ns;
+	if (answer)
+		answer_save(live, answer);
+	else
+		refuse_save(live, why ? why : &err);
+}
+
+/* It goes on, whatever came of it, unless its end was asked for meanwhile. */
+static void go_on_forked(struct live *live)
+{
+	struct error err = {0};
+
+	if (live->backend->resume(live->vm, &err) < 0)
+		live_fail(live, err.code, err.msg);
+	else
+		control_stream_push_time(live->control);
+}
+
+static void on_forked(void *data, uint64_t stopped_ns, const struct error *why)
+{
+	struct live *live = data;
+	struct error err = {0};
+	json_auto_t *saved = why ? NULL : keep_disk(live, &err);
+	json_auto_t *answer = NULL;
+	double pause_ms;
+
+	go_on_forked(live);
+	pause_ms = (double)(clock_mono_ns() - stopped_ns) / (double)NS_PER_MS;
+	if (saved && json_put(saved, "pauseMs", json_real(pause_ms), &err) == 0)
+		answer = json_pack("{s:b, s:O}", "ok", 1, "fork", saved);
+	if (!answer) {
+		refuse_save(live, why ? why : &err);
+		return;
+	}
+	log_line(&live->log, "saved; it stood still for %.1f ms", pause_ms);
+	live->saving = live->forking = false;
+	answer_save(live, answer);
+}
+
+static int begin_save(struct live *live, struct error *err)
+{
+	bool forking = live->forking;
+	autoclose int state =
+		make_file(live, forking ? TEMPLATE_FORK_STATE : TEMPLATE_SAVED_STATE, err);
+
+	return state < 0 ? -1
+			 : live->backend->save(live->vm, state, forking ? on_forked : on_saved,
+					       live, err);
+}
+
+static void on_quiesce_timer(struct loop *loop, void *data)
+{
+	struct live *live = data;
+	struct error why;
+
+	(void)loop;
+	live->save_timer = NULL;
+	error_set(&why, ERR_TIMEOUT, "the guest does not get ready to be saved");
+	refuse_save(live, &why);
+}
+
+void live_quiesced(struct live *live, const char *why)
+{
+	struct error err;
+
+	if (!live->save_timer)
+		return;
+	loop_remove(steal_ptr(&live->save_timer));
+	if (why)
+		error_set(&err, ERR_IO, "the guest does not come to rest: %.200s", why);
+	if (why || begin_save(live, &err) < 0)
+		refuse_save(live, &err);
+}
+
+/* --- the requests ---------------------------------------------------------------------------- */
+
+static int require_running(const struct live *live, struct error *err)
+{
+	if (live->saving)
+		return error_set(err, ERR_CONFLICT, "workspace %s is being saved, or was",
+				 live->ws.id);
+	if (live->severed)
+		return error_set(err, ERR_CONFLICT,
+				 "workspace %s is quarantined: what it has become is not to be had "
+				 "twice",
+				 live->ws.id);
+	if (live->paused)
+		return error_set(err, ERR_CONFLICT,
+				 "workspace %s is paused, and cannot be saved before it goes on",
+				 live->ws.id);
+	if (live->state != STATE_RUNNING || live->outcome.intent != INTENT_NONE)
+		return error_set(err, ERR_CONFLICT, "workspace %s is ending or not yet running",
+				 live->ws.id);
+	return 0;
+}
+
+static int ask_guest(struct live *live, bool forking, struct control_client *client,
+		     struct error *err)
+{
+	struct loop_watch *timer = loop_add_timer(live->loop, limit_deadline(LIMIT_QUIESCE_MS),
+						  on_quiesce_timer, live, err);
+
+	if (!timer || control_stream_quiesce(live->control, forking, err) < 0) {
+		loop_remove(timer);
+		return -1;
+	}
+	live->save_timer = timer;
+	live->saving = true;
+	live->forking = forking;
+	live->save_client = client;
+	control_sock_defer(client);
+	return 0;
+}
+
+int live_save(struct live *live, const json_t *request, struct control_client *client,
+	      struct error *err)
+{
+	(void)request;
+	if (live->ticket.origin != VM_TEMPLATE)
+		return error_set(err, ERR_CONFLICT, "workspace %s was not started to be saved",
+				 live->ws.id);
+	return require_running(live, err) < 0 ? -1 : ask_guest(live, false, client, err);
+}
+
+int live_fork(struct live *live, const json_t *request, struct control_client *client,
+	      struct error *err)
+{
+	(void)request;
+	if (live->ticket.origin != VM_RESTORED)
+		return error_set(err, ERR_CONFLICT,
+				 "workspace %s was booted: only a machine that was restored from a "
+				 "template can be saved while it runs",
+				 live->ws.id);
+	if (live->share.given)
+		return error_set(err, ERR_CONFLICT,
+				 "workspace %s has a directory of the host, which cannot be saved",
+				 live->ws.id);
+	return require_running(live, err) < 0 ? -1 : ask_guest(live, true, client, err);
+}
+
+/* Who makes something of what was saved has it written down before, and there is one who writes. */
+int live_note(struct live *live, const json_t *request, struct control_client *client,
+	      struct error *err)
+{
+	const char *what = NULL, *name = NULL, *event = NULL;
+	json_t *data = NULL;
+
+	(void)client;
+	if (json_get_string(request, "", "what", JSON_REQUIRED, &what, err) < 0 ||
+	    json_get_string(request, "", "name", JSON_REQUIRED, &name, err) < 0)
+		return -1;
+	if (!live->audit)
+		return error_set(err, ERR_UNSUPPORTED, "workspace %s is no session", live->ws.id);
+	if (audit_point_line(&live->ws, what, name, &event, &data, err) < 0)
+		return -1;
+	live_audit_step(live, "session", event, data);
+	return 0;
+}

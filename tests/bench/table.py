@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: MIT
+"""The one table that all figures go to: each beside its peer of the same run, with how far the samples spread; compared
+with the ratios that are stored in the tree, kept as JSON, and written into docs/benchmarks.md."""
+
+import json
+import os
+import re
+import statistics
+import subprocess
+import time
+from typing import NamedTuple
+
+MIN_SAMPLES = 20    # below that a median is no figure to be stored, or judged by
+ALLOWED_LOSS = 1.2  # of a ratio, against the stored one
+BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
+HEADS = ("operation", "ours", "beside it", "figure", "goal", "n")
+
+
+class Row(NamedTuple):
+    name: str
+    unit: str
+    ours: list
+    peer: str    # "": there is none
+    theirs: list
+    goal: str    # "<= 1.25x", ">= 0.5x" of the peer; "<= +1 ms" more than it; "<= 3 ms" by itself; "-"
+    better: str  # "less" or "more"
+
+    @property
+    def ratio(self):
+        return statistics.median(self.ours) / statistics.median(self.theirs) if self.theirs else None
+
+    @property
+    def samples(self):
+        return min(len(self.ours), len(self.theirs) if self.theirs else len(self.ours))
+
+    def figure(self):
+        """What the goal speaks of: (number, its unit)."""
+        mine = statistics.median(self.ours)
+        if self.theirs and "+" in self.goal:
+            return mine - statistics.median(self.theirs), self.unit
+        if self.theirs and (self.goal == "-" or self.goal.endswith("x")):
+            return self.ratio, "x"
+        return mine, self.unit
+
+    def missed(self):
+        """None: there is no goal; False: met; else by how much of it."""
+        goal = re.fullmatch(r"([<>]=) \+?([\d.]+) ?(.*)", self.goal)
+        if not goal:
+            return None
+        number, bound = self.figure()[0], float(goal[2])
+        over = number / bound - 1 if goal[1] == "<=" else bound / number - 1
+        return over if over > 0 else False
+
+
+rows, skipped, other = [], {}, {}
+
+
+def record(name, ours, unit, peer="", theirs=(), goal="-", better="less"):
+    """One line of the table; ours and theirs are lists of samples, taken in turn."""
+    row = Row(name, unit, list(ours), peer, list(theirs), goal, better)
+    rows.append(row)
+    print("  " + " | ".join(cells(row)), flush=True)
+
+
+def skip(name, why):
+    skipped[name] = why
+    print(f"  {name}: skipped, {why}", flush=True)
+
+
+# ---- printing ---------------------------------------------------------------------------------------
+
+
+def number(value):
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+
+
+def spread(samples, unit):
+    """The median, and between what eight of ten lie."""
+    if not samples:
+        return ""
+    ranked = sorted(samples)
+    low, high = ranked[(len(ranked) - 1) // 10], ranked[-1 - (len(ranked) - 1) // 10]
+    return f"{number(statistics.median(samples))} {unit} ({number(low)}-{number(high)})"
+
+
+def cells(row):
+    value, unit = row.figure()
+    goal = row.goal.replace("+", "")
+    if "+" in row.goal:
+        goal = f"{goal} more"
+    if row.missed():
+        goal += f", **missed** by {100 * row.missed():.0f} %"
+    sign = "+" if "+" in row.goal and value >= 0 else ""
+    figure = f"{value:.2f}x" if unit == "x" else f"{sign}{number(value)} {unit}"
+    return (row.name, spread(row.ours, row.unit), f"{row.peer}: {spread(row.theirs, row.unit)}" if row.peer else "", figure,
+            goal, str(row.samples))
+
+
+def lines_of(table):
+    body = [HEADS, *map(cells, table)]
+    widths = [max(len(line[i]) for line in body) for i in range(len(HEADS))]
+    body.insert(1, tuple("-" * width for width in widths))
+    return [f"| {' | '.join(cell.ljust(width) for cell, width in zip(line, widths))} |" for line in body]
+
+
+# ---- the guard --------------------------------------------------------------------------------------
+
+
+def stored_form(table, facts):
+    return {"facts": facts, "ratios": {row.name: {"ratio": round(row.ratio, 4), "better": row.better}
+                                       for row in table if row.ratio}}
+
+
+def losses(table, stored):
+    """What has lost more than is allowed against the stored ratios; a sentence each. Of few samples nothing is said."""
+    for row in table:
+        was = stored["ratios"].get(row.name)
+        if not was or not row.ratio or row.samples < MIN_SAMPLES:
+            continue
+        loss = row.ratio / was["ratio"] if row.better == "less" else was["ratio"] / row.ratio
+        if loss > ALLOWED_LOSS:
+            yield f"{row.name}: {row.ratio:.2f}x, and {was['ratio']:.2f}x is stored: {100 * (loss - 1):.0f} % worse"
+
+
+def missing(table, stored, without):
+    """Of a whole run: stored rows that were not measured; without: why not, by name or by stage."""
+    there = {row.name for row in table}
+    return [name for name in stored["ratios"] if name not in there and not without]
+
+
+def guard(table, path, facts, whole):
+    """The exit code: whether what is stored still holds."""
+    if not path.exists():
+        print(f"guard: nothing is stored in {path.name} yet")
+        return 0
+    stored = json.loads(path.read_text())
+    differing = [key for key in ("accelerator", "kernel") if stored["facts"][key] != facts[key]]
+    if differing:
+        print(f"guard: not compared, the stored ratios are of another {' and '.join(differing)}")
+        return 0
+    found = list(losses(table, stored))
+    if whole:
+        found += [f"{name}: stored, and not measured any more" for name in missing(table, stored, skipped)]
+    for text in found:
+        print(f"guard: {text}")
+    few = sum(row.samples < MIN_SAMPLES for row in table if row.name in stored["ratios"])
+    print(f"guard: {len(table) - few} rows compared" + (f", {few} have less than {MIN_SAMPLES} samples" if few else ""))
+    return 1 if found else 0
+
+
+# ---- what stays -------------------------------------------------------------------------------------
+
+
+def keep(path, facts):
+    path.write_text(json.dumps({
+        "facts": facts, "skipped": skipped, "other": other,
+        "rows": [{**row._asdict(), "ratio": row.ratio, "figure": row.figure()[0], "missed": row.missed()} for row in rows],
+    }, indent=1))
+
+
+def why_not_to_store(table, whole, settings):
+    """settings: what was made smaller than it is. "": the run is one to be stored."""
+    if not whole:
+        return "not all stages were run"
+    if settings:
+        return f"{', '.join(sorted(settings))} was set"
+    few = [row.name for row in table if row.samples < MIN_SAMPLES]
+    return f"less than {MIN_SAMPLES} samples of: {'; '.join(few)}" if few else ""
+
+
+def described(facts):
+    return (f"{facts['when']}: {facts['processors']} processors, {facts['accelerator']}, {facts['vmm']}, kernel "
+            f"{facts['kernel']}, load {facts['load'][0]:.1f} at the beginning; {facts['seconds'] / 60:.1f} minutes.")
+
+
+def put_into(text, table, facts):
+    """The document with the table between its markers."""
+    front, rest = text.split(BEGIN)
+    back = rest.split(END)[1]
+    told = [f"- {name}: {why}." for name, why in sorted(skipped.items())]
+    block = [described(facts), "", *lines_of(table), *(["", "Not measured:", *told] if told else [])]
+    return front + BEGIN + "\n" + "\n".join(block) + "\n" + END + back
+
+
+def facts_of(kernel, accelerator, began, load):
+    vmm = subprocess.run(["qemu-system-x86_64", "--version"], capture_output=True, text=True, check=True).stdout
+    return {"when": time.strftime("%Y-%m-%d"), "kernel": kernel, "accelerator": accelerator,
+            "vmm": "QEMU " + re.search(r"version (\S+)", vmm)[1], "processors": os.cpu_count(), "load": load,
+            "seconds": round(time.monotonic() - began)}

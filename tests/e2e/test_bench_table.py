@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""The table of `make bench`: what its figures say of goals and of stored ratios, and what is refused to be stored. No
+machine is booted, and nothing measured."""
+
+import importlib.util
+import json
+import re
+
+import pytest
+
+from conftest import ROOT
+
+FACTS = {"accelerator": "tcg", "kernel": "k", "when": "2026-01-01", "processors": 2, "vmm": "QEMU 1", "load": [0.1], "seconds": 60}
+
+
+def load():
+    spec = importlib.util.spec_from_file_location("bench_table", ROOT / "tests/bench/table.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(name="table")
+def the_table():
+    return load()
+
+
+def row(table, ours, theirs=(10.0,), goal="-", better="less", n=20, name="a"):
+    return table.Row(name, "ms", [ours] * n, "peer" if theirs else "", list(theirs) * n, goal, better)
+
+
+@pytest.mark.parametrize("ours,goal,missed,figure", [
+    (12, "<= 1.25x", False, "1.20x"), (15, "<= 1.25x", 0.2, "1.50x"), (5, ">= 0.5x", False, "0.50x"), (4, ">= 0.5x", 0.25, "0.40x"),
+    (10.5, "<= +1 ms", False, "+0.5 ms"), (13, "<= +1 ms", 2, "+3 ms"), (9, "<= +1 ms", False, "-1 ms"), (2.5, "<= 3 ms", False, "2.5 ms"),
+    (6, "<= 3 ms", 1, "6 ms"), (20, "-", None, "2.00x")])
+def test_goals(table, ours, goal, missed, figure):
+    told = row(table, ours, goal=goal)
+    assert told.missed() == (missed if missed in (None, False) else pytest.approx(missed))
+    assert table.cells(told)[3] == figure
+    assert ("**missed**" in table.cells(told)[4]) == bool(missed)
+
+
+def test_eight_of_ten_samples_lie_between(table):
+    assert table.spread([float(n) for n in range(1, 22)], "ms") == "11 ms (3-19)"
+    assert table.spread([5.0], "ms") == "5 ms (5-5)" and table.spread([], "ms") == ""
+
+
+@pytest.mark.parametrize("ours,better,n,lost", [
+    (11.9, "less", 20, False), (12.1, "less", 20, True), (5, "less", 20, False), (8.4, "more", 20, False), (8.2, "more", 20, True),
+    (20, "less", 19, False)])
+def test_a_loss_of_more_than_a_fifth_fails(table, tmp_path, capsys, ours, better, n, lost):
+    """Of few samples nothing is said: they may be anything."""
+    path = tmp_path / "ratios.json"
+    path.write_text(json.dumps(table.stored_form([row(table, 10, better=better)], FACTS)))
+    assert table.guard([row(table, ours, better=better, n=n)], path, FACTS, True) == int(lost)
+    assert ("% worse" in capsys.readouterr().out) == lost
+
+
+def test_what_is_not_measured_any_more_fails_a_whole_run(table, tmp_path, capsys):
+    path = tmp_path / "ratios.json"
+    path.write_text(json.dumps(table.stored_form([row(table, 10), row(table, 10, name="gone")], FACTS)))
+    assert table.guard([row(table, 10)], path, FACTS, False) == 0
+    assert table.guard([row(table, 10)], path, FACTS, True) == 1
+    assert "gone: stored, and not measured any more" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("key", ["accelerator", "kernel"])
+def test_other_machines_are_not_compared(table, tmp_path, capsys, key):
+    path = tmp_path / "ratios.json"
+    path.write_text(json.dumps(table.stored_form([row(table, 10)], FACTS)))
+    assert table.guard([row(table, 100)], path, {**FACTS, key: "other"}, True) == 0
+    assert f"another {key}" in capsys.readouterr().out
+
+
+def test_what_is_not_stored(table):
+    assert table.why_not_to_store([row(table, 1)], True, []) == ""
+    assert "not all stages" in table.why_not_to_store([row(table, 1)], False, [])
+    assert "ROUNDS was set" == table.why_not_to_store([row(table, 1)], True, ["ROUNDS"])
+    assert "samples of: few" in table.why_not_to_store([row(table, 1), row(table, 1, n=19, name="few")], True, [])
+
+
+def test_the_document_has_the_table_between_its_markers(table):
+    table.skip("something", "it is not there")
+    text = table.put_into(f"before\n{table.BEGIN}\nold\n{table.END}\nbehind\n", [row(table, 20)], FACTS)
+    assert text.startswith("before\n") and text.endswith("behind\n") and "old" not in text
+    assert "| a" in text and "2.00x" in text and "- something: it is not there." in text
+    assert table.put_into(text, [row(table, 20)], FACTS) == text
+
+
+def test_the_project_s_own_files(table):
+    """The document has the markers once, and what is stored is of the form that is read."""
+    text = (ROOT / "docs/benchmarks.md").read_text()
+    assert text.count(table.BEGIN) == text.count(table.END) == 1
+    stored = ROOT / "tests/bench/ratios.json"
+    if stored.exists():
+        ratios = json.loads(stored.read_text())["ratios"]
+        assert ratios and all(one["ratio"] > 0 and one["better"] in ("less", "more") for one in ratios.values())
+        assert all(re.search(rf"^\| {re.escape(name)} ", text, re.M) for name in ratios), "stored, and not in the table"

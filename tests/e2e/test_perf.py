@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT
+"""`microagent perf`: what it tells adds up, and nothing of what it makes stays, however it ends. How long things take is
+nothing that a test looks at."""
+
+import signal
+from xml.etree import ElementTree
+
+import pytest
+
+from conftest import BACKEND, wait_until
+
+pytestmark = pytest.mark.skipif(BACKEND == "apple-vf", reason="its stand-in makes no bases that a session can boot")
+EXEC = ["connect", "start", "exit"]
+
+
+def places(host):
+    return list(host.state.glob(".locks/.perf/*"))
+
+
+def check_nothing_stays(host):
+    assert not places(host)
+    host.assert_clean()
+
+
+def check_rows(answer, count):
+    for row in answer["rows"]:
+        for figures in (row[key] for key in ("time", "private", "shared") if key in row):
+            assert len(figures["samples"]) == answer["count"] == count, row
+            assert min(figures["samples"]) == figures["least"] <= figures["median"] <= figures["most"], row
+    return [row["name"] for row in answer["rows"]]
+
+
+def sample(answer, name, turn=0):
+    return next(row["time"]["samples"][turn] for row in answer["rows"] if row["name"] == name)
+
+
+def check_sums(answer):
+    """Of each round the whole is what its stages took."""
+    for turn in range(answer["count"]):
+        stages = [row["time"]["samples"][turn] for row in answer["rows"] if not row["sum"]]
+        assert sum(stages) == pytest.approx(sample(answer, "whole", turn), abs=0.01)
+
+
+def check_picture(file, answer):
+    drawing = ElementTree.parse(file).getroot()
+    words = "".join(drawing.itertext())
+    assert all(row["name"] in words for row in answer["rows"]) and answer["accelerator"] in words
+
+
+def test_boot(host):
+    picture = host.base / "boot.svg"
+    answer = host.json("perf", "boot", "--count", "2", "-o", picture)
+    names = check_rows(answer, 2)
+    assert [name for name in names if name in ("begun", "verified", "launched", "vmm", "hello", "ready", "whole")] == \
+        ["begun", "verified", "launched", "vmm", "hello", "ready", "whole"]
+    check_sums(answer)
+    assert answer["base"] == "perf-v1" and answer["picture"] == str(picture)
+    check_picture(picture, answer)
+    check_nothing_stays(host)
+
+
+def test_exec_of_a_base_of_the_users(place):
+    answer = place.json("perf", "exec", "--base", "web", "--count", "3")
+    assert check_rows(answer, 3) == [*EXEC, "whole"] and answer["base"] == "web-v1"
+    check_sums(answer)
+    assert place.json("session", "list") == {"sessions": []} and place.json("base", "verify", "web")["ok"]
+    assert not places(place) and not (place.state / "archive").exists()
+
+
+def test_claim(place):
+    """From a pool of its own: the user's has nothing to do with it."""
+    answer = place.json("perf", "claim", "--base", "web", "--count", "2")
+    assert check_rows(answer, 2) == ["claim", *EXEC, "whole"]
+    check_sums(answer)
+    assert place.json("pool", "status") == {"pools": []} and not places(place)
+
+
+def test_footprint(place):
+    picture = place.tmp / "footprint.svg"
+    answer = place.json("perf", "footprint", "--base", "web", "--count", "1", "-o", picture)
+    names = check_rows(answer, 1)
+    assert names[:3] == ["vmm", "supervisor", "broker"] and names[-2:] == ["ours", "whole"], names
+    private = {row["name"]: row["private"]["median"] for row in answer["rows"]}
+    assert 0 < private["ours"] < private["vmm"] < private["whole"]
+    assert private["whole"] == pytest.approx(sum(private[name] for name in names[:-2]))
+    check_picture(picture, answer)
+    picture.unlink()
+    table = place("perf", "footprint", "--base", "web", "--count", "1", check=0).stdout
+    assert f" on {answer['accelerator']} (" in table.splitlines()[0] and all(name in table for name in names)
+
+
+def test_restore_says_what_is_missing(place):
+    refused = place("perf", "restore", "--base", "web", "--count", "1", check=1)
+    assert "a session of web-v1 is booted and not restored" in refused.stderr and not refused.stdout
+    assert not places(place)
+
+
+def living(host):
+    return list(host.state.glob(".locks/.perf/*/sessions/*.bundle/runtime.json"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_and_nothing_stays(place, number):
+    child = place.popen("perf", "boot", "--base", "web", "--count", "1000")
+    wait_until(lambda: living(place), "a machine")
+    child.send_signal(number)
+    out, err = child.communicate()
+    assert child.returncode == 128 + number and not out and b"nothing was measured" in err, err
+    assert not places(place)
+    assert place.json("session", "list") == {"sessions": []}
+
+
+def test_what_a_killed_one_left_goes_with_the_next(host):
+    child = host.popen("perf", "exec", "--count", "1000")
+    wait_until(lambda: living(host), "a machine")
+    child.kill()
+    child.communicate()
+    assert places(host)
+    host.json("perf", "exec", "--count", "1")
+    check_nothing_stays(host)
+
+
+def test_two_at_once_leave_each_other_alone(place):
+    first = place.popen("perf", "exec", "--base", "web", "--count", "1000")
+    wait_until(lambda: living(place), "a machine")
+    before = places(place)
+    place.json("perf", "exec", "--base", "web", "--count", "1")
+    assert places(place) == before and first.poll() is None
+    first.send_signal(signal.SIGTERM)
+    first.communicate()
+    assert not places(place)
+
+
+@pytest.mark.parametrize("words,code,said", [
+    (["boot", "--base", "nobody"], 1, "nobody"),
+    (["boot", "--count", "0"], 2, "--count"),
+    (["boot", "-o", "/nonexistent/x.svg"], 1, "cannot write /nonexistent/x.svg"),
+    (["boat"], 2, 'did you mean "perf boot"'),
+    (["boot", "b/c"], 2, ""),
+])
+def test_what_is_refused_makes_nothing(host, words, code, said):
+    refused = host("perf", *words, check=code)
+    assert said in refused.stderr and not refused.stdout and not places(host)
