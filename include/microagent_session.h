@@ -91,10 +91,38 @@ struct microagent_base_spec {
 int microagent_base_create(struct microagent *agent, const char *word,
 			   const struct microagent_base_spec *spec, json_t **base,
 			   struct error *err);
-/* {"bases":[...]}: the metadata of each (schema/base.json), by name and version. One whose metadata
- * is damaged is listed with "name" and "error". */
+/* Zero and NULL are the defaults, so start from {0}. Strings are borrowed for the call. */
+struct microagent_warm_spec {
+	/* Commands that are run in the machine before it is saved, one after the other, each as
+	 * microagent_session_run() runs it, words up to NULL; NULL-terminated. One that fails ends
+	 * it. NULL: none. */
+	const char *const *const *run;
+	const char *accelerator; /* as of struct microagent_spec */
+	int cancel; /* when readable it ends, ERR_UNAVAILABLE, and no template is made; 0: never */
+	/* As of struct microagent_base_spec. */
+	void (*booted)(void *data, const char *accelerator);
+	void (*said)(void *data, enum microagent_base_line kind, const char *text);
+	void *data;
+};
+
+/* Makes a template of a base: a machine of it is booted, run is run in it, and its memory and
+ * devices are saved. Sessions of the base that have its memory and processors, an isolated network
+ * and nothing else that is asked for, are restored from it by microagent_session_boot() instead of
+ * booted, each with an identity and randomness of its own; where QEMU, kernel, guest agent or host
+ * are not what they were they boot, and microagent_session_describe() says why. It is replaced by a
+ * new one, and none of it is used before all of it is there. *base (may be NULL) is what
+ * microagent_base_show() tells then. ERR_CONFLICT: another call makes or drops it just now;
+ * ERR_UNSUPPORTED: macOS, or a backend that saves no machines. On failure the message names the
+ * log, <state>/logs/base-NAME-TIME.log. */
+int microagent_base_warm(struct microagent *agent, const char *word,
+			 const struct microagent_warm_spec *spec, json_t **base, struct error *err);
+/* Drops it. Sessions that run are not touched. ERR_NOT_FOUND where there is none. */
+int microagent_base_cool(struct microagent *agent, const char *word, struct error *err);
+/* {"bases":[...]}: of each what microagent_base_show() tells, by name and version. One whose
+ * metadata is damaged is listed with "name" and "error". */
 json_t *microagent_base_list(struct microagent *agent, struct error *err);
-/* metadata.json of a base (schema/base.json) with "path", its bundle. */
+/* metadata.json of a base (schema/base.json) with "path", its bundle, and "template" where it has
+ * one: when and with what it was made, and what it takes of disk and memory. */
 json_t *microagent_base_show(struct microagent *agent, const char *word, struct error *err);
 /* Hashes what the base is made of and compares with what was recorded when it was sealed: {"ok",
  * "name","checks":[{"file","ok","error"?}]}. A difference is an answer, not an error. */
@@ -121,6 +149,8 @@ struct microagent_session_spec {
 	bool share_read_only;
 	bool share_anyway; /* also a store of keys, or the home directory */
 	bool no_share; /* none later either: a machine without a spare port, which boots faster */
+	bool cold; /* booted also where it could be restored (microagent_base_warm()), and not taken
+		    * from a pool */
 	int64_t disk_quota_mib; /* as of microagent_session_set_quota(); 0: the size of the base's
 				 * disk, and at most 16 GiB */
 	struct microagent_rates rates;
@@ -247,10 +277,13 @@ void microagent_session_close(struct microagent_session *session);
 /* "session-2026-05-10T14-22-00Z-a7f3"; lives as long as the handle. */
 const char *microagent_session_name(const struct microagent_session *session);
 /* {"name","path","base","accelerator"?,"source":"new"|"pool","clone":"reflink"|"overlay"|"copy","createdAt","quotaBytes",
+ * "template"?,"cold"?,"boot"?:{"how":"restored"|"cold","why"?},
  * "lifetimeSeconds"?,"endsAt"?,"idleSeconds"?,
  * "share"?:{"path","mountpoint","mode"},"timings":{"cloneMs"?,"bootMs"?,"claimMs"?}}
- * (schema/session.json); timings in milliseconds, of what this handle has done. A new reference;
- * NULL: no memory. */
+ * (schema/session.json); timings in milliseconds, of what this handle has done. template: the
+ * digest of the record of the base's template that it was made for; cold: why not for the one that
+ * there is; boot: what became of that when its machine was started. A new reference; NULL: no
+ * memory. */
 json_t *microagent_session_describe(const struct microagent_session *session, struct error *err);
 /* {"sessions":[...]}: of each the above without timings, with "state", "detail" of that (with its
  * "reason"?) and "observedAt", "grownBytes" of its disk (but not of a reflink that is in use), and

@@ -59,6 +59,7 @@ enum error_reason {
 	REASON_BASE_VERSIONLESS, /* one of its versions must be named */
 	REASON_BASE_OF_SESSION,	 /* subject: the session */
 	REASON_BASE_OF_POOL,
+	REASON_NO_TEMPLATE, /* of a base that was not warmed */
 	REASON_NO_POOL,
 	REASON_POOL_DAMAGED,
 	REASON_POOL_VERSIONLESS,

@@ -171,6 +171,10 @@ int open_workspace_refuse_alive(const struct open_workspace *existing, struct er
 int open_workspace_accelerator(const struct open_workspace *existing, char out[8],
 			       struct error *err);
 
+/* workspace.c: microagent_start() with an option of the supervisor's; NULL: none. */
+int workspace_start_with(struct microagent *agent, const char *option, const char *name,
+			 struct error *err);
+
 /* name.c: "run-calm-otter-3fa9". */
 #define NAME_ROOM 64
 int name_random(char out[NAME_ROOM], struct error *err);

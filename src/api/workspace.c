@@ -27,8 +27,8 @@ int microagent_create(struct microagent *agent, const char *name,
 }
 
 /* A command that takes the full config, with the recorded one. */
-static int as_recorded(struct microagent *agent, const char *command, const char *name,
-		       json_t **response, struct error *err)
+static int as_recorded(struct microagent *agent, const char *option, const char *command,
+		       const char *name, json_t **response, struct error *err)
 {
 	struct open_workspace existing = {0};
 	json_auto_t *config = NULL;
@@ -39,19 +39,25 @@ static int as_recorded(struct microagent *agent, const char *command, const char
 	open_workspace_close(&existing);
 	if (!config || request_confine(agent, config, config, err) < 0)
 		return -1;
-	return request_call(agent, command, name, steal_ptr(&config), response, err);
+	return request_call_with(agent, option, command, name, steal_ptr(&config), response, err);
 }
 
 int microagent_start(struct microagent *agent, const char *name, json_t **response,
 		     struct error *err)
 {
-	return as_recorded(agent, "start", name, response, err);
+	return as_recorded(agent, NULL, "start", name, response, err);
+}
+
+int workspace_start_with(struct microagent *agent, const char *option, const char *name,
+			 struct error *err)
+{
+	return as_recorded(agent, option, "start", name, NULL, err);
 }
 
 int microagent_prepare(struct microagent *agent, const char *name, json_t **response,
 		       struct error *err)
 {
-	return as_recorded(agent, "prepare", name, response, err);
+	return as_recorded(agent, NULL, "prepare", name, response, err);
 }
 
 /* A command whose config is the state directory alone, for a workspace that is there. */

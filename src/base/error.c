@@ -66,6 +66,7 @@ static const char *const reason_names[] = {
 	[REASON_BASE_VERSIONLESS] = "base-versionless",
 	[REASON_BASE_OF_SESSION] = "base-of-session",
 	[REASON_BASE_OF_POOL] = "base-of-pool",
+	[REASON_NO_TEMPLATE] = "no-template",
 	[REASON_NO_POOL] = "no-pool",
 	[REASON_POOL_DAMAGED] = "pool-damaged",
 	[REASON_POOL_VERSIONLESS] = "pool-versionless",

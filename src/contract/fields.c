@@ -13,7 +13,8 @@ const struct contract_backend contract_backends[] = {
 	 .usual = true,
 	 .layers = true,
 	 .packed = true,
-	 .hotplug = true},
+	 .hotplug = true,
+	 .templates = true},
 	{0},
 };
 

@@ -19,14 +19,15 @@ extern const struct field_row artifact_fields[];
 extern const char *const mediation_keys[];
 
 /* Every backend that the contract knows, whether built or not; a NULL name at the end. What a
- * session is made of depends on two things that each says of itself in its refusals too. */
+ * session is made of depends on what each says of itself, in its refusals too. */
 struct contract_backend {
 	const char *name;
 	const char *system; /* that it runs on */
-	bool usual;   /* of those of a system, the one that is taken where none is asked for */
-	bool layers;  /* a disk may be a qcow2 layer over another (config.rootfsBase) */
-	bool packed;  /* it boots packed kernels (bzImage) */
-	bool hotplug; /* a running machine can be given a directory (config.hotplug) */
+	bool usual;	/* of those of a system, the one that is taken where none is asked for */
+	bool layers;	/* a disk may be a qcow2 layer over another (config.rootfsBase) */
+	bool packed;	/* it boots packed kernels (bzImage) */
+	bool hotplug;	/* a running machine can be given a directory (config.hotplug) */
+	bool templates; /* a machine can be saved, and others restored from it */
 };
 extern const struct contract_backend contract_backends[];
 

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "session/bases/template.h"
 #include "session/pools/pool.h"
 
 /* Its sessions are in the list below, but there may be none yet. */
@@ -71,6 +72,7 @@ int microagent_base_delete(struct microagent *agent, const char *word, struct er
 		return error_reason(err, REASON_BASE_VERSIONLESS, word);
 	}
 	bases_sweep(agent, NULL);
+	templates_sweep(agent, NULL);
 	if (base_open(agent, word, BASE_EXCLUSIVE, &base, err) < 0 ||
 	    refuse_pool(agent, &base, err) < 0 || refuse_used(agent, &base, err) < 0)
 		return -1;

@@ -9,6 +9,7 @@
  *   over by the end that it was given, and dead   removed
  *   recorded as alive, and nothing of it lives    adopted: recorded as failed
  *   a base being made or deleted, by nobody       removed
+ *   a template being made or dropped, by nobody   removed
  *   a process whose bundle is gone                removed: the process is killed
  *   neither a bundle nor an archive (gone.c)      adopted: told by the security log
  *   a token without a session                     removed
@@ -78,20 +79,31 @@ static bool is_in(const json_t *list, const char *name)
 	return false;
 }
 
-static int gc_bases(struct gc *gc, struct error *err)
+static int gc_note_all(struct gc *gc, const json_t *names, const char *why, struct error *err)
 {
-	json_auto_t *names = json_array();
 	const json_t *name;
 	size_t i;
 
-	bases_sweep(gc->agent, names);
 	json_array_foreach(names, i, name)
 	{
-		if (gc_note(gc->removed, json_string_value(name),
-			    "a base whose making or deletion broke off", err) < 0)
+		if (gc_note(gc->removed, json_string_value(name), why, err) < 0)
 			return -1;
 	}
 	return 0;
+}
+
+static int gc_bases(struct gc *gc, struct error *err)
+{
+	json_auto_t *bases = json_array();
+	json_auto_t *templates = json_array();
+
+	bases_sweep(gc->agent, bases);
+	templates_sweep(gc->agent, templates);
+	return gc_note_all(gc, bases, "a base whose making or deletion broke off", err) < 0 ||
+			       gc_note_all(gc, templates,
+					   "a template whose making or dropping broke off", err) < 0
+		       ? -1
+		       : 0;
 }
 
 /* --- bundles without a process ---------------------------------------------------------------- */

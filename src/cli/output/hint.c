@@ -60,6 +60,7 @@ const struct hint hint_table[] = {
 	{REASON_BASE_VERSIONLESS, NULL, NULL, "`microagent base list` shows them"},
 	{REASON_BASE_OF_SESSION, NULL, NULL, "`microagent session destroy {}` first"},
 	{REASON_BASE_OF_POOL, NULL, NULL, "`microagent pool drain --base {}` first"},
+	{REASON_NO_TEMPLATE, NULL, NULL, "`microagent base warm {}` makes one"},
 	{REASON_NO_POOL, NULL, NULL,
 	 "`microagent pool status` shows those that are there, `microagent pool set --base {} "
 	 "--size N` "

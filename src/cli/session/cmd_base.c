@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* base: what sessions are cloned from. */
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -13,8 +15,8 @@ struct base_values {
 	const char *image, *oci, *kernel, *ipsw, *put_agent;
 	int64_t memory, cpus, size;
 	const char *script, *arch, *backend, *accelerator, *network, *network_interface;
-	struct cli_words stage, allow;
-	bool unconfined;
+	struct cli_words stage, allow, run;
+	bool unconfined, warm;
 };
 
 /* --- create ---------------------------------------------------------------------------------- */
@@ -58,25 +60,72 @@ static void on_progress(void *data, uint64_t done, uint64_t total)
 		progress_detail(creating->progress, "%" PRIu64 " MiB", done >> 20);
 }
 
-static int create_base_in(struct cli *cli, struct microagent *agent,
+/* Each line is for a shell of the guest's. */
+static int warm_base_in(struct microagent *agent, const char *name, const struct cli_words *lines,
+			struct microagent_warm_spec *spec, json_t **base, struct error *err)
+{
+	autofree const char *(*words)[4] = calloc(lines->count + 1, sizeof(*words));
+	autofree const char *const **run = calloc(lines->count + 1, sizeof(*run));
+
+	if (!words || !run)
+		return error_errno(err, ENOMEM, "base");
+	for (size_t i = 0; i < lines->count; i++) {
+		words[i][0] = "sh";
+		words[i][1] = "-c";
+		words[i][2] = lines->items[i];
+		run[i] = words[i];
+	}
+	spec->run = run;
+	return microagent_base_warm(agent, name, spec, base, err);
+}
+
+/* The base is there, whatever becomes of its template. */
+static int warm_created(struct microagent *agent, const struct base_values *v,
+			const struct microagent_base_spec *made, json_t **base, struct error *err)
+{
+	struct microagent_warm_spec spec = {
+		.accelerator = made->accelerator,
+		.cancel = made->cancel,
+		.booted = made->booted,
+		.said = made->said,
+		.data = made->data,
+	};
+	const char *name = json_text(*base, "name", NULL);
+	json_t *warmed = NULL;
+
+	if (warm_base_in(agent, name, &v->run, &spec, &warmed, err) < 0)
+		return error_prefix(err, "base %s is made, and not warm", name);
+	json_decref(*base);
+	*base = warmed;
+	return 0;
+}
+
+static int create_base_in(struct cli *cli, struct microagent *agent, const struct base_values *v,
 			  const struct microagent_base_spec *spec, const char *name,
 			  struct error *err)
 {
 	json_auto_t *base = NULL;
 	char itself[CLI_ITSELF];
 
-	if (microagent_base_create(agent, name, spec, &base, err) < 0)
+	if (microagent_base_create(agent, name, spec, &base, err) < 0 ||
+	    (v->warm && warm_created(agent, v, spec, &base, err) < 0))
 		return -1;
 	if (cli->json)
 		return cli_print_json(base, err);
-	printf("%s: sealed; `%s session create --base %s` makes a session of it\n",
-	       json_text(base, "name", NULL), cli_itself(cli, itself), name);
+	printf("%s: sealed%s; `%s session create --base %s` makes a session of it\n",
+	       json_text(base, "name", NULL), v->warm ? " and warm" : "", cli_itself(cli, itself),
+	       name);
 	return CLI_EXIT_OK;
 }
 
 static bool is_provisioned(const struct base_values *v)
 {
 	return v->script || v->oci || v->ipsw || v->size || v->stage.count > 0;
+}
+
+static bool is_booted(const struct base_values *v)
+{
+	return is_provisioned(v) || v->warm;
 }
 
 /* Of what is said of a Linux guest and of the machine that provisions it. */
@@ -92,6 +141,7 @@ static int check_macos_values(struct cli *cli, const struct base_values *v, stru
 		      {"--stage", v->stage.count > 0},
 		      {"--allow", v->allow.count > 0},
 		      {"--accelerator", v->accelerator != NULL},
+		      {"--warm", v->warm},
 		      {"--unconfined", v->unconfined}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
@@ -109,9 +159,10 @@ static int check_values(struct cli *cli, const struct base_values *v, struct err
 		return check_macos_values(cli, v, err);
 	if (v->put_agent)
 		return cli_usage(cli, err, "--put-agent belongs to --from-ipsw");
-	if ((v->network || v->network_interface || v->allow.count || v->accelerator || v->backend ||
-	     v->unconfined) &&
-	    !is_provisioned(v))
+	if (v->run.count && !v->warm)
+		return cli_usage(cli, err, "--run belongs to --warm");
+	if (((v->network || v->network_interface || v->allow.count) && !is_provisioned(v)) ||
+	    ((v->accelerator || v->backend || v->unconfined) && !is_booted(v)))
 		return cli_usage(cli, err,
 				 "nothing is booted without --provision, --stage, --size or "
 				 "--from-oci: leave "
@@ -131,6 +182,18 @@ static int check_values(struct cli *cli, const struct base_values *v, struct err
 	return 0;
 }
 
+/* What ended the making, if it was a signal: then that is our end too. */
+static int end_base_by_signal(const struct cli *cli, struct signals *signals, int code,
+			      const struct error *err)
+{
+	if (code < 0 && signals->fd >= 0 && signals_next(signals) > 0) {
+		cli_warn_error(cli, "", err);
+		code = 128 + signals_that_came(signals);
+	}
+	signals_close(signals);
+	return code;
+}
+
 static int run_base_create(struct cli *cli, const void *values, const struct cli_words *args,
 			   struct error *err)
 {
@@ -145,7 +208,7 @@ static int run_base_create(struct cli *cli, const void *values, const struct cli
 		return -1;
 	agent = guest_open(cli, &progress, err);
 	/* A copy of an image ends with us; a machine is to be ended, and its log kept. */
-	if (!agent || (is_provisioned(v) && signals_open_ending(&signals, err) < 0)) {
+	if (!agent || (is_booted(v) && signals_open_ending(&signals, err) < 0)) {
 		microagent_close(agent);
 		return -1;
 	}
@@ -177,15 +240,60 @@ static int run_base_create(struct cli *cli, const void *values, const struct cli
 	if (!v->ipsw)
 		guest_warn_init(cli, v->kernel, v->arch);
 	progress_start(&progress, "making the base");
-	code = create_base_in(cli, agent, &spec, args->items[0], err);
+	code = create_base_in(cli, agent, v, &spec, args->items[0], err);
 	microagent_close(agent);
 	progress_end(&progress);
-	if (code < 0 && signals.fd >= 0 && signals_next(&signals) > 0) {
-		cli_warn_error(cli, "", err);
-		code = 128 + signals_that_came(&signals);
+	return end_base_by_signal(cli, &signals, code, err);
+}
+
+/* --- warm, cool ------------------------------------------------------------------------------ */
+
+static int print_warm(const struct cli *cli, const json_t *base, struct error *err)
+{
+	const json_t *template = json_object_get(base, "template");
+
+	if (cli->json)
+		return cli_print_json(base, err);
+	printf("%s: warm; %" PRIdMAX " MiB of memory and %" PRIdMAX " MiB of disk\n",
+	       json_text(base, "name", NULL),
+	       (intmax_t)json_integer_value(json_object_get(template, "residentBytes")) >> 20,
+	       (intmax_t)json_integer_value(json_object_get(template, "bytes")) >> 20);
+	return CLI_EXIT_OK;
+}
+
+static int run_base_warm(struct cli *cli, const void *values, const struct cli_words *args,
+			 struct error *err)
+{
+	autoprogress struct progress progress = PROGRESS_INIT;
+	const struct base_values *v = values;
+	struct creating creating = {cli, &progress};
+	struct signals signals = SIGNALS_NONE;
+	json_auto_t *base = NULL;
+	struct microagent *agent;
+	int code;
+
+	agent = guest_open(cli, &progress, err);
+	if (!agent || signals_open_ending(&signals, err) < 0) {
+		microagent_close(agent);
+		return -1;
 	}
-	signals_close(&signals);
-	return code;
+	struct microagent_warm_spec spec = {
+		.accelerator = v->accelerator,
+		.cancel = signals.fd,
+		.booted = on_booted,
+		.said = on_line,
+		.data = &creating,
+	};
+
+	if (v->unconfined)
+		guest_unconfined(cli, agent);
+	progress_start(&progress, "looking at the base");
+	code = warm_base_in(agent, args->items[0], &v->run, &spec, &base, err);
+	microagent_close(agent);
+	progress_end(&progress);
+	if (code == 0)
+		code = print_warm(cli, base, err);
+	return end_base_by_signal(cli, &signals, code, err);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
@@ -194,6 +302,7 @@ static int add_base_row(struct cli_table *table, const json_t *base, struct erro
 {
 	const json_t *disk = json_object_get(base, "disk");
 	const char *sha256 = json_text(disk, "sha256", NULL);
+	const json_t *template = json_object_get(base, "template");
 	char mib[24] = "", digest[13] = "";
 
 	if (disk)
@@ -207,6 +316,9 @@ static int add_base_row(struct cli_table *table, const json_t *base, struct erro
 		json_text(base, "architecture", NULL),
 		mib[0] ? mib : NULL,
 		digest[0] ? digest : NULL,
+		!template			     ? "no"
+		: json_object_get(template, "error") ? "damaged"
+						     : "yes",
 		json_text(json_object_get(base, "source"), "ref", NULL),
 		json_text(base, "error", NULL),
 	};
@@ -216,8 +328,8 @@ static int add_base_row(struct cli_table *table, const json_t *base, struct erro
 
 static int print_bases(const json_t *bases, struct error *err)
 {
-	static const char *const heads[] = {"NAME",   "CREATED", "ARCH",  "MIB",
-					    "SHA256", "MADE OF", "DETAIL"};
+	static const char *const heads[] = {"NAME",   "CREATED", "ARCH",    "MIB",
+					    "SHA256", "WARM",	 "MADE OF", "DETAIL"};
 	auto_table struct cli_table table = {0};
 	const json_t *base;
 	size_t i;
@@ -314,26 +426,41 @@ static int run_base_verify(struct cli *cli, const void *values, const struct cli
 	return json_is_true(json_object_get(answer, "ok")) ? CLI_EXIT_OK : CLI_EXIT_FAILED;
 }
 
-static int run_base_delete(struct cli *cli, const void *values, const struct cli_words *args,
-			   struct error *err)
+typedef int base_fn(struct microagent *agent, const char *word, struct error *err);
+
+static int run_on_base(struct cli *cli, const char *name, base_fn *fn, const char *done,
+		       struct error *err)
 {
 	struct microagent *agent = guest_open(cli, NULL, err);
 	int status;
 
-	(void)values;
 	if (!agent)
 		return -1;
-	status = microagent_base_delete(agent, args->items[0], err);
+	status = fn(agent, name, err);
 	microagent_close(agent);
 	if (status < 0)
 		return -1;
 	if (cli->json) {
-		json_auto_t *answer = json_pack("{s:b,s:s}", "ok", 1, "name", args->items[0]);
+		json_auto_t *answer = json_pack("{s:b,s:s}", "ok", 1, "name", name);
 
 		return cli_print_json(answer, err);
 	}
-	printf("%s: deleted\n", args->items[0]);
+	printf("%s: %s\n", name, done);
 	return CLI_EXIT_OK;
+}
+
+static int run_base_delete(struct cli *cli, const void *values, const struct cli_words *args,
+			   struct error *err)
+{
+	(void)values;
+	return run_on_base(cli, args->items[0], microagent_base_delete, "deleted", err);
+}
+
+static int run_base_cool(struct cli *cli, const void *values, const struct cli_words *args,
+			 struct error *err)
+{
+	(void)values;
+	return run_on_base(cli, args->items[0], microagent_base_cool, "cool", err);
 }
 
 static const struct cli_option create_options[] = {
@@ -369,6 +496,19 @@ static const struct cli_option create_options[] = {
 	 "auto, kvm or tcg (default: auto)", 0, 0},
 	GUEST_BACKEND(struct base_values),
 	GUEST_UNCONFINED(struct base_values),
+	{"warm", 0, CLI_OPTION_FLAG, offsetof(struct base_values, warm), NULL,
+	 "make its template too, as `base warm` does", 0, 0},
+	{"run", 0, CLI_OPTION_LIST, offsetof(struct base_values, run), "LINE",
+	 "of --warm, as of `base warm`", 0, 0},
+	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
+};
+
+static const struct cli_option warm_options[] = {
+	{"run", 0, CLI_OPTION_LIST, offsetof(struct base_values, run), "LINE",
+	 "run it by the guest's shell before the machine is saved; may be given again", 0, 0},
+	{"accelerator", 0, CLI_OPTION_STRING, offsetof(struct base_values, accelerator), "HOW",
+	 "auto, kvm or tcg (default: auto)", 0, 0},
+	GUEST_UNCONFINED(struct base_values),
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
@@ -396,6 +536,36 @@ static const struct cli_command base_create = {
 	.max_args = 1,
 	.check_name = microagent_base_check_name,
 	.run = run_base_create,
+};
+
+static const struct cli_command base_warm = {
+	.name = "warm",
+	.args = "NAME",
+	.summary = "save a booted machine of a base, for its sessions to begin from",
+	.help = "A machine of the base is booted, each LINE is run in it by its user, and its "
+		"memory and\n"
+		"devices are saved. `session create --network isolated` with the base's memory "
+		"and\n"
+		"processors then restores that machine instead of booting one, unless --cold or "
+		"anything\n"
+		"else is asked for that it does not have. `base show` tells of it, `base cool` "
+		"drops it.\n",
+	.options = warm_options,
+	.values_size = sizeof(struct base_values),
+	.min_args = 1,
+	.max_args = 1,
+	.check_name = microagent_base_check_name,
+	.run = run_base_warm,
+};
+
+static const struct cli_command base_cool = {
+	.name = "cool",
+	.args = "NAME",
+	.summary = "drop what `base warm` has saved",
+	.min_args = 1,
+	.max_args = 1,
+	.check_name = microagent_base_check_name,
+	.run = run_base_cool,
 };
 
 static const struct cli_command base_list = {
@@ -436,7 +606,8 @@ static const struct cli_command base_delete = {
 };
 
 static const struct cli_command *const base_commands[] = {
-	&base_create, &base_list, &base_show, &base_verify, &base_delete, NULL,
+	&base_create, &base_list, &base_show,	&base_verify,
+	&base_warm,   &base_cool, &base_delete, NULL,
 };
 
 const struct cli_command cli_base = {

@@ -18,7 +18,7 @@ struct session_values {
 	int64_t memory, cpus, disk_quota;
 	struct cli_words allow, publish, vsock, share;
 	const char *share_at;
-	bool share_read_only, share_anyway, no_share, unconfined;
+	bool share_read_only, share_anyway, no_share, cold, unconfined;
 	struct microagent_rates rates;
 	int64_t lifetime, idle;
 };
@@ -96,6 +96,7 @@ static int create_session_in(struct cli *cli, struct microagent *agent,
 		.share_read_only = v->share_read_only,
 		.share_anyway = v->share_anyway,
 		.no_share = v->no_share,
+		.cold = v->cold,
 		.disk_quota_mib = v->disk_quota,
 		.rates = v->rates,
 		.lifetime_seconds = v->lifetime,
@@ -175,6 +176,19 @@ static int run_session_create(struct cli *cli, const void *values, const struct 
 
 /* --- list ------------------------------------------------------------------------------------ */
 
+/* Of one whose base has a template. */
+static void add_boot(const json_t *session, char out[HINT_ROOM])
+{
+	const json_t *boot = json_object_get(session, "boot");
+	const char *why = json_text(boot, "why", json_text(session, "cold", NULL));
+	size_t used = strlen(out);
+
+	if (strcmp(json_text(boot, "how", ""), "restored") == 0)
+		snprintf(out + used, HINT_ROOM - used, "%srestored", used ? "; " : "");
+	else if (why)
+		snprintf(out + used, HINT_ROOM - used, "%sbooted: %s", used ? "; " : "", why);
+}
+
 static void session_detail(const json_t *session, char out[HINT_ROOM])
 {
 	const char *detail = json_text(session, "error", json_text(session, "detail", NULL));
@@ -184,6 +198,7 @@ static void session_detail(const json_t *session, char out[HINT_ROOM])
 			 detail ? "in the making, for the pool" : "waits in the pool");
 	else
 		hint_add_to_detail(session, "name", detail, out);
+	add_boot(session, out);
 	session_add_end(session, json_text(session, "state", NULL), out);
 }
 
@@ -288,6 +303,8 @@ static const struct cli_option create_options[] = {
 	 "the session cannot write to it", 0, 0},
 	{"share-anyway", 0, CLI_OPTION_FLAG, OPTION(share_anyway), NULL,
 	 "also a store of keys, or the home directory", 0, 0},
+	{"cold", 0, CLI_OPTION_FLAG, OPTION(cold), NULL,
+	 "boot it, also where `base warm` has saved a machine to restore", 0, 0},
 	{"no-share", 0, CLI_OPTION_FLAG, OPTION(no_share), NULL,
 	 "none, and none later by `session share`: it boots faster", 0, 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},

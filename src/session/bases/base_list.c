@@ -12,17 +12,24 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "channel/hasher.h"
-#include "session/bases/base.h"
+#include "session/bases/template.h"
 #include "store/cache.h"
+
+json_t *base_tell(struct base *base, struct error *err)
+{
+	json_t *template = base_template_told(base);
+
+	if (json_put_string(base->metadata, "path", base->path, err) < 0 ||
+	    (template && json_put(base->metadata, "template", template, err) < 0))
+		return NULL;
+	return steal_ptr(&base->metadata);
+}
 
 json_t *microagent_base_show(struct microagent *agent, const char *word, struct error *err)
 {
 	auto_base struct base base = BASE_NONE;
 
-	if (base_open(agent, word, BASE_SHARED, &base, err) < 0 ||
-	    json_put_string(base.metadata, "path", base.path, err) < 0)
-		return NULL;
-	return steal_ptr(&base.metadata);
+	return base_open(agent, word, BASE_SHARED, &base, err) < 0 ? NULL : base_tell(&base, err);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */

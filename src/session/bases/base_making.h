@@ -3,7 +3,10 @@
 #ifndef SESSION_BASE_MAKING_H
 #define SESSION_BASE_MAKING_H
 
+#include <sys/stat.h>
+
 #include "session/bases/base.h"
+#include "store/digests.h"
 
 #define BASE_DEFAULT_MEMORY_MIB 256
 #define BASE_DEFAULT_CPUS 1
@@ -32,6 +35,13 @@ int base_import(struct making *m, struct error *err);
 
 /* Gives the directory its name. *base is the metadata with "path". */
 int base_seal(struct making *m, json_t **base, struct error *err);
+
+/* Nobody writes to the file any more; its state and digest. */
+int base_seal_file(int dir, const char *name, struct stat *st, char digest[DIGEST_TEXT],
+		   struct error *err);
+/* That is its digest, although it is young: nobody but its maker has had it. NULL: none is known.
+ */
+void base_remember_sealed(int dir, const char *file, const char *digest);
 
 /* Sets or clears the flag that lets nobody change a file. Where the file system knows it and we
  * may set it; the mode holds everywhere. linux/immutable.c, darwin/immutable.c */

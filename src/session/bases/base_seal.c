@@ -71,20 +71,23 @@ static json_t *init_record(const char *initrd, struct error *err)
 }
 
 /* 0444 first: the digest is remembered with the times that it has from then on. */
+int base_seal_file(int dir, const char *name, struct stat *st, char digest[DIGEST_TEXT],
+		   struct error *err)
+{
+	autoclose int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 || fchmod(fd, 0444) < 0 || file_sync(fd) < 0 || fstat(fd, st) < 0)
+		return error_errno(err, errno, "%s", name);
+	return digest_of(fd, DIGEST_FILE, digest, err) < 0 ? error_prefix(err, "%s", name) : 0;
+}
+
 static json_t *seal_file(const struct making *m, const char *name, struct stat *st,
 			 struct error *err)
 {
-	autoclose int fd = openat(m->fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	char digest[DIGEST_TEXT];
 
-	if (fd < 0 || fchmod(fd, 0444) < 0 || file_sync(fd) < 0 || fstat(fd, st) < 0) {
-		error_errno(err, errno, "%s", name);
+	if (base_seal_file(m->fd, name, st, digest, err) < 0)
 		return NULL;
-	}
-	if (digest_of(fd, DIGEST_FILE, digest, err) < 0) {
-		error_prefix(err, "%s", name);
-		return NULL;
-	}
 	return json_pack("{s:s,s:s}", "file", name, "sha256", digest);
 }
 
@@ -287,11 +290,9 @@ void base_clear_immutable(int dir)
 }
 
 /* No one but us has had what was sealed, so its digest holds although the file is young. */
-static void remember_digest(const struct making *m, const json_t *metadata, const char *key,
-			    const char *file)
+void base_remember_sealed(int dir, const char *file, const char *digest)
 {
-	autoclose int fd = openat(m->fd, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	const char *digest = json_text(json_object_get(metadata, key), "sha256", NULL);
+	autoclose int fd = openat(dir, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	struct digest_key found;
 
 	if (fd >= 0 && digest && digest_key(fd, DIGEST_FILE, &found, NULL) == 0)
@@ -310,7 +311,9 @@ static void remember_digests(const struct making *m, const json_t *metadata)
 		    {"restoreImage", BASE_IPSW}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		remember_digest(m, metadata, rows[i].key, rows[i].file);
+		base_remember_sealed(
+			m->fd, rows[i].file,
+			json_text(json_object_get(metadata, rows[i].key), "sha256", NULL));
 }
 
 static int put_base_path(const struct making *m, json_t *metadata, struct error *err)

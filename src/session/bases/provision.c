@@ -25,8 +25,6 @@
 #include "base/platform/sync.h"
 #include "session/bases/provision.h"
 
-#define LOGS_DIR "logs"
-
 bool provision_is_asked(const struct microagent_base_spec *spec)
 {
 	return spec->script || spec->oci || spec->size_mib || (spec->stage && spec->stage[0]);
@@ -80,47 +78,6 @@ static int describe_provisioning(const struct provisioning *p, uint64_t began_ns
 	return 0;
 }
 
-/* "base-web-2026-05-10T14-22-00Z.log"; a number in front of ".log" where there is one already. */
-static int keep_log(const struct provisioning *p, char *out, size_t size,
-		    const struct state_dir *logs)
-{
-	char now[CLOCK_TEXT];
-
-	clock_rfc3339(clock_real_ns(), now);
-	now[19] = '\0'; /* the milliseconds */
-	now[13] = now[16] = '-';
-	for (unsigned i = 1; i < 100; i++) {
-		char number[8] = "";
-
-		if (i > 1)
-			snprintf(number, sizeof(number), "-%u", i);
-		snprintf(out, size, "base-%s-%sZ%s.log", p->making->base.name, now, number);
-		if (file_rename_new(p->making->fd, BASE_LOG, logs->fd, out) == 0)
-			return 0;
-		if (errno != EEXIST)
-			break;
-	}
-	return -1;
-}
-
-/* Of what was said meanwhile; a failure before anything was has no log. */
-static void explain_failure(const struct provisioning *p, struct error *err)
-{
-	struct error why = *err;
-	char name[BASE_NAME_MAX + 64];
-	struct state_dir logs;
-
-	if (p->log.written == 0 ||
-	    state_sub_open(p->making->agent, LOGS_DIR, true, &logs, NULL) < 0)
-		return;
-	if (keep_log(p, name, sizeof(name), &logs) == 0) {
-		error_set(err, why.code, "no base was made: %.600s; the log is %s/%s", why.msg,
-			  logs.path, name);
-		error_reason(err, why.reason, why.subject);
-	}
-	state_dir_close(&logs);
-}
-
 static void end_provisioning(struct provisioning *p)
 {
 	microagent_guest_close(p->guest);
@@ -148,18 +105,19 @@ int provision(struct making *m, struct error *err)
 		openat(m->fd, BASE_LOG, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	int status = -1;
 
-	provision_log_init(&p.log, m->spec, log);
+	provision_log_init(&p.log, m->spec->said, m->spec->data, log);
 	if (log < 0)
 		error_errno(&why, errno, "%s", BASE_LOG);
 	else if (p.path && copy_stage(&p, &why) == 0)
 		status = (m->macos ? work_in_macos : work_in_linux)(&p, &why) == 0
 				 ? describe_provisioning(&p, began_ns, &why)
-				 : provision_explain_lost(&p, &why);
+				 : provision_explain_lost(&p.supervisor, &why);
 	end_provisioning(&p);
 	if (status == 0 && (fchmod(log, 0444) < 0 || file_sync(log) < 0))
 		status = error_errno(&why, errno, "%s", BASE_LOG);
 	if (status == 0)
 		return path_remove_tree_at(m->fd, PROVISION_WORK, err);
-	explain_failure(&p, &why);
+	provision_log_keep(&p.log, m->agent, m->fd, BASE_LOG, m->base.name, "no base was made",
+			   &why);
 	return error_copy(err, &why);
 }

@@ -12,6 +12,8 @@
 #define PROVISION_WORK "work"
 #define PROVISION_STATE PROVISION_WORK "/state"
 #define PROVISION_STAGE PROVISION_WORK "/stage"
+/* The workspace. */
+#define PROVISION_MACHINE "provision"
 
 struct provisioning {
 	struct making *making;
@@ -27,9 +29,11 @@ struct provisioning {
 
 /* --- provision_machine.c --------------------------------------------------------------------- */
 
+/* The handle of the state directory in dir, for machines of the given one's kind. */
+struct microagent *provision_agent(const struct microagent *of, const char *dir, struct error *err);
 int provision_boot(struct provisioning *p, struct error *err);
 /* Where err is that the guest is gone: what became of the machine. Returns -1. */
-int provision_explain_lost(struct provisioning *p, struct error *err);
+int provision_explain_lost(struct supervisor_run *supervisor, struct error *err);
 /* Powered off by itself, or the disk is not fit to be sealed: ERR_IO. */
 int provision_shut_down(struct provisioning *p, struct error *err);
 

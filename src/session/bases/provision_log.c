@@ -6,17 +6,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/limits.h"
+#include "base/platform/file.h"
+#include "session/bases/place.h"
 
 #define HEADING "### "
+#define LOGS_DIR "logs"
 
-void provision_log_init(struct provision_log *log, const struct microagent_base_spec *spec, int fd)
+void provision_log_init(struct provision_log *log, provision_said_fn *said, void *data, int fd)
 {
 	size_t line = (size_t)limit_get(LIMIT_PROVISION_LINE_BYTES);
 
 	*log = (struct provision_log){
-		.spec = spec, .fd = fd, .rest = {BUF_INIT(line), BUF_INIT(line)}};
+		.said = said, .data = data, .fd = fd, .rest = {BUF_INIT(line), BUF_INIT(line)}};
 }
 
 void provision_log_free(struct provision_log *log)
@@ -46,8 +50,8 @@ static void write_script_line(struct provision_log *log, const char *before, con
 static void tell_provisioner(const struct provision_log *log, enum microagent_base_line kind,
 			     const char *text)
 {
-	if (log->spec->said)
-		log->spec->said(log->spec->data, kind, text);
+	if (log->said)
+		log->said(log->data, kind, text);
 }
 
 void provision_log_doing(struct provision_log *log, const char *fmt, ...)
@@ -117,4 +121,47 @@ void provision_log_flush(struct provision_log *log)
 	for (int i = 0; i < 2; i++)
 		if (log->rest[i].len > 0)
 			take_script_line(log, &log->rest[i]);
+}
+
+/* --- kept ------------------------------------------------------------------------------------ */
+
+/* "base-web-2026-05-10T14-22-00Z.log"; a number in front of ".log" where there is one already. */
+static int move_log(int dir, const char *name, const char *base, const struct state_dir *logs,
+		    char *out, size_t size)
+{
+	char now[CLOCK_TEXT];
+
+	clock_rfc3339(clock_real_ns(), now);
+	now[19] = '\0'; /* the milliseconds */
+	now[13] = now[16] = '-';
+	for (unsigned i = 1; i < 100; i++) {
+		char number[8] = "";
+
+		if (i > 1)
+			snprintf(number, sizeof(number), "-%u", i);
+		snprintf(out, size, "base-%s-%sZ%s.log", base, now, number);
+		if (file_rename_new(dir, name, logs->fd, out) == 0)
+			return 0;
+		if (errno != EEXIST)
+			break;
+	}
+	return -1;
+}
+
+/* A failure before anything was said has no log. */
+void provision_log_keep(const struct provision_log *log, const struct microagent *agent, int dir,
+			const char *name, const char *base, const char *nothing, struct error *err)
+{
+	struct error why = *err;
+	struct state_dir logs;
+	char kept[128];
+
+	if (log->written == 0 || state_sub_open(agent, LOGS_DIR, true, &logs, NULL) < 0)
+		return;
+	if (move_log(dir, name, base, &logs, kept, sizeof(kept)) == 0) {
+		error_set(err, why.code, "%s: %.600s; the log is %s/%s", nothing, why.msg,
+			  logs.path, kept);
+		error_reason(err, why.reason, why.subject);
+	}
+	state_dir_close(&logs);
 }

@@ -12,8 +12,6 @@
 #include "session/bases/provision.h"
 #include "session/macos/macos.h"
 
-#define MACHINE "provision"
-
 void provision_wait_gone(const char *dir)
 {
 	autofree char *path = path_join(dir, PROVISION_STATE, NULL);
@@ -22,7 +20,7 @@ void provision_wait_gone(const char *dir)
 
 	if (!path || state_dir_open(path, false, &state, NULL) < 0)
 		return;
-	if (workspace_open(&state, MACHINE, false, &ws, NULL) == 0) {
+	if (workspace_open(&state, PROVISION_MACHINE, false, &ws, NULL) == 0) {
 		if (ws.fd >= 0)
 			(void)lease_wait_free(&ws, limit_deadline(LIMIT_KILL_MS), NULL);
 		workspace_close(&ws);
@@ -75,21 +73,22 @@ static json_t *machine_config(const struct provisioning *p, struct error *err)
 	return steal_ptr(&config);
 }
 
-static int open_state(struct provisioning *p, struct error *err)
+struct microagent *provision_agent(const struct microagent *of, const char *dir, struct error *err)
 {
-	autofree char *path = path_join(p->path, PROVISION_STATE, err);
-	struct state_dir dir;
+	autofree char *path = path_join(dir, PROVISION_STATE, err);
+	struct microagent *agent;
+	struct state_dir state;
 
-	if (!path || state_dir_open(path, true, &dir, err) < 0)
-		return -1;
-	state_dir_close(&dir);
-	p->agent = microagent_open(path, err);
-	if (!p->agent)
-		return -1;
-	p->agent->backend = p->making->agent->backend;
-	p->agent->unconfined = p->making->agent->unconfined;
-	microagent_on_wait(p->agent, p->making->agent->wait_fn, p->making->agent->wait_data);
-	return 0;
+	if (!path || state_dir_open(path, true, &state, err) < 0)
+		return NULL;
+	state_dir_close(&state);
+	agent = microagent_open(path, err);
+	if (!agent)
+		return NULL;
+	agent->backend = of->backend;
+	agent->unconfined = of->unconfined;
+	microagent_on_wait(agent, of->wait_fn, of->wait_data);
+	return agent;
 }
 
 int provision_boot(struct provisioning *p, struct error *err)
@@ -100,22 +99,24 @@ int provision_boot(struct provisioning *p, struct error *err)
 
 	provision_log_doing(&p->log, "booting %s",
 			    p->making->macos ? "it for the first time" : p->making->image.path);
-	if (open_state(p, err) < 0)
+	p->agent = provision_agent(p->making->agent, p->path, err);
+	if (!p->agent)
 		return -1;
 	config = machine_config(p, err);
-	request = config ? request_new(p->agent, "run", MACHINE, config, err) : NULL;
+	request = config ? request_new(p->agent, "run", PROVISION_MACHINE, config, err) : NULL;
 	if (!request ||
 	    foreground_boot(p->agent, request, NULL, true, p->cancel.fd, &p->supervisor, err) < 0)
 		return -1;
-	microagent_accelerator(p->agent, MACHINE, accelerator, NULL);
+	microagent_accelerator(p->agent, PROVISION_MACHINE, accelerator, NULL);
 	if (p->spec->booted)
 		p->spec->booted(p->spec->data, accelerator);
-	p->guest = microagent_connect(p->agent, MACHINE, (uint32_t)limit_get(LIMIT_DIAL_MS), err);
+	p->guest = microagent_connect(p->agent, PROVISION_MACHINE,
+				      (uint32_t)limit_get(LIMIT_DIAL_MS), err);
 	return p->guest ? 0 : -1;
 }
 
 /* A machine that died says why in a moment; one that lives on without its connection is ended. */
-int provision_explain_lost(struct provisioning *p, struct error *err)
+int provision_explain_lost(struct supervisor_run *supervisor, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_LOST_MS);
 	json_auto_t *answer = NULL;
@@ -124,10 +125,9 @@ int provision_explain_lost(struct provisioning *p, struct error *err)
 	int code = 0;
 
 	if ((err->code != ERR_UNAVAILABLE && err->code != ERR_NOT_FOUND) ||
-	    p->supervisor.proc.pid <= 0 ||
-	    fd_wait(p->supervisor.answer, POLLIN, deadline, &why) < 0)
+	    supervisor->proc.pid <= 0 || fd_wait(supervisor->answer, POLLIN, deadline, &why) < 0)
 		return -1;
-	answer = supervisor_run_finish(&p->supervisor, NULL, &code, &why);
+	answer = supervisor_run_finish(supervisor, NULL, &code, &why);
 	detail = json_text(json_object_get(answer, "event"), "detail", NULL);
 	return detail ? error_set(err, ERR_IO, "the machine ended: %s", detail) : -1;
 }
@@ -151,7 +151,7 @@ int provision_shut_down(struct provisioning *p, struct error *err)
 
 	provision_log_doing(&p->log, "switching the machine off");
 	microagent_guest_close(steal_ptr(&p->guest));
-	if (microagent_stop(p->agent, MACHINE, &response, err) < 0)
+	if (microagent_stop(p->agent, PROVISION_MACHINE, &response, err) < 0)
 		return -1;
 	supervisor_run_free(&p->supervisor);
 	p->supervisor = (struct supervisor_run)SUPERVISOR_RUN_NONE;

@@ -31,7 +31,7 @@ static bool fits(const struct base *base, const struct contract_backend *backend
 {
 	const char *network = spec->network ? spec->network : "nat";
 
-	if (strcmp(backend->name, record->backend) != 0 ||
+	if (spec->cold || strcmp(backend->name, record->backend) != 0 ||
 	    (backend->hotplug ? spec->no_share : spec->share != NULL) || spec->network_interface ||
 	    has_words(spec->allow) || has_words(spec->publish) || spec->mediation ||
 	    has_words(spec->vsock) || spec->rates.disk_bytes || spec->rates.disk_ops ||

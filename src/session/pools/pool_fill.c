@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "api/guest.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd.h"
@@ -19,6 +18,7 @@
 #include "base/platform/descriptor.h"
 #include "base/platform/dir_watch.h"
 #include "base/platform/file.h"
+#include "session/bases/first_commands.h"
 #include "session/pools/pool.h"
 
 struct filler {
@@ -169,37 +169,6 @@ static bool end_silent(struct filler *f)
 	return any;
 }
 
-/* As the next one to come will be run: by its user, on a connection of its own. */
-static int try_command(const struct microagent_session *session, const char *const *words,
-		       struct error *err)
-{
-	const struct microagent_exec exec = {.command = words};
-	const struct microagent_run_limits limits = {
-		.timeout_ms = (uint32_t)limit_get(LIMIT_AGENT_ANSWER_MS)};
-	struct microagent_guest *guest = guest_handle_open(session->agent, session->id, err);
-	struct microagent_result result = {0};
-	int status = guest ? microagent_guest_run(guest, &exec, &limits, &result, err) : -1;
-
-	if (status == 0 && result.timed_out)
-		status = error_set(err, ERR_TIMEOUT, "its first command did not end");
-	microagent_result_free(&result);
-	microagent_guest_close(guest);
-	return status;
-}
-
-/* That commands run in it is seen by some that do; which ones an image has is its own business, and
- * that one is not there is the guest's word too. More than one, because where the guest is emulated
- * the first takes ten times as long as the next, and that one half as long again as the third. */
-static int try_commands(const struct microagent_session *session, struct error *err)
-{
-	static const char *const list[][4] = {{"true"}, {"sh", "-c", "true"}, {"true"}};
-
-	for (size_t i = 0; i < ARRAY_SIZE(list); i++)
-		if (try_command(session, list[i], err) < 0)
-			return -1;
-	return 0;
-}
-
 static void raise_session(const struct microagent_session *session)
 {
 	struct open_workspace existing = {0};
@@ -238,7 +207,7 @@ static int make_member(struct filler *f, const struct pool_record *record, struc
 	if (base_open(f->agent, spec.base, BASE_SHARED, &base, err) < 0 ||
 	    session_make_booted(f->agent, &base, &spec, SESSION_POOL, &session, err) < 0)
 		return -1;
-	status = try_commands(session, err);
+	status = first_commands_try(session->agent, session->id, err);
 	if (status == 0 && f->raise)
 		raise_session(session);
 	if (status == 0)

@@ -3,7 +3,8 @@
  * The disk of a session: a reflink of the base's where the file system has them, else a copy of the
  * base's empty layer, which takes what is written. Either is made in a time that does not depend on
  * the base's size, and the base's bytes are never written. A VMM that reads no layers has a copy of
- * all that the base's disk holds, holes left out.
+ * all that the base's disk holds, holes left out. A session that is restored from the base's
+ * template has a copy of that one's layer, wherever it is.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -110,7 +111,8 @@ static int put_copied(const struct workspace *ws, const char *method, json_t *re
 
 static int write_record(struct microagent_session *session, const struct base *base,
 			const struct workspace *ws, const char *source, const char *method,
-			const struct term *term, const json_t *config, struct error *err)
+			const struct origin *origin, const struct term *term, const json_t *config,
+			struct error *err)
 {
 	char now[CLOCK_TEXT];
 	json_auto_t *record = NULL;
@@ -123,6 +125,7 @@ static int write_record(struct microagent_session *session, const struct base *b
 		return error_errno(err, ENOMEM, "session");
 	if ((base_is_macos(base) && json_put_string(record, "guest", SESSION_MACOS, err) < 0) ||
 	    put_copied(ws, method, record, err) < 0 ||
+	    session_put_origin(origin, record, err) < 0 ||
 	    session_share_record(record, config, err) < 0 || term_put(term, record, err) < 0 ||
 	    workspace_write(ws, SESSION_RECORD, record, STORE_NO_SYNC, err) < 0)
 		return -1;
@@ -219,12 +222,18 @@ static int take_base_kernel(const struct base_file files[BASE_FILES], struct cre
 /* What the machine boots: its disk, and a kernel or what a macOS guest has in the place of one.
  * *layer_over: the disk below, borrowed from files; NULL: none. */
 static int clone_linux(const struct microagent_session *session, const struct base *base,
-		       const struct base_file files[BASE_FILES], struct creation *made,
-		       const char **method, const char **layer_over, struct error *err)
+		       const struct base_file files[BASE_FILES],
+		       const struct microagent_session_spec *spec, struct creation *made,
+		       const char **method, const char **layer_over, struct origin *origin,
+		       struct error *err)
 {
+	autoclose int saved = session_find_template(session, base, spec, origin);
 	bool layered;
 
-	if (clone_base_disk(base, session->agent->backend->layers, made->ws.fd, method, err) < 0)
+	*method = "overlay";
+	if ((saved >= 0 ? clone_with_digest(saved, made->ws.fd, SESSION_LAYER, NULL, err)
+			: clone_base_disk(base, session->agent->backend->layers, made->ws.fd,
+					  method, err)) < 0)
 		return -1;
 	layered = strcmp(*method, "overlay") == 0;
 	*layer_over = layered ? files[BASE_FILE_DISK].path : NULL;
@@ -252,6 +261,7 @@ static int fill_bundle(struct microagent_session *session, const struct base *ba
 				  .idle_s = spec->idle_seconds};
 	json_auto_t *whole = NULL;
 	const char *method = NULL, *layer_over = NULL;
+	struct origin origin = {0};
 	int64_t quota = 0;
 	int status;
 
@@ -261,13 +271,14 @@ static int fill_bundle(struct microagent_session *session, const struct base *ba
 	    macos_check_publish(base, spec->publish, err) < 0)
 		return -1;
 	session->quota_bytes = quota;
-	status = base_is_macos(base)
-			 ? clone_macos(session, base, made, &method, err)
-			 : clone_linux(session, base, files, made, &method, &layer_over, err);
+	status = base_is_macos(base) ? clone_macos(session, base, made, &method, err)
+				     : clone_linux(session, base, files, spec, made, &method,
+						   &layer_over, &origin, err);
 	if (status < 0)
 		return error_prefix(err, "session of base %s", base->name.full);
 	whole = make_session_config(session, base, spec, made, layer_over, err);
-	if (!whole || write_record(session, base, &made->ws, source, method, &term, whole, err) < 0)
+	if (!whole ||
+	    write_record(session, base, &made->ws, source, method, &origin, &term, whole, err) < 0)
 		return -1;
 	*config = steal_ptr(&whole);
 	return 0;

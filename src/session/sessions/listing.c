@@ -12,9 +12,9 @@
 #include "session/sessions/session.h"
 #include "session/sessions/tokens.h"
 
-static const char *const record_keys[] = {"base",	 "source",	    "clone",
-					  "createdAt",	 "share",	    "endsAt",
-					  "idleSeconds", "lifetimeSeconds", "guest"};
+static const char *const record_keys[] = {"base",  "source",   "clone",	      "createdAt",
+					  "share", "endsAt",   "idleSeconds", "lifetimeSeconds",
+					  "guest", "template", "cold"};
 
 static int put_session_record(json_t *out, const json_t *record, struct error *err)
 {
@@ -32,6 +32,19 @@ static int put_timing(json_t *timings, const char *key, double ms, struct error 
 	return ms > 0 ? json_put(timings, key, json_real(ms), err) : 0;
 }
 
+/* Of one that has not run yet there is nothing to tell. */
+static int put_boot(const struct microagent_session *session, json_t *out, struct error *err)
+{
+	struct open_workspace existing = {0};
+	int status;
+
+	if (open_workspace_named(session->agent, session->id, &existing, NULL) < 0)
+		return 0;
+	status = session_boot_told(&existing.ws, out, err);
+	open_workspace_close(&existing);
+	return status;
+}
+
 json_t *microagent_session_describe(const struct microagent_session *session, struct error *err)
 {
 	autofree char *path = path_join(session->agent->state_path, session->id, err);
@@ -44,7 +57,7 @@ json_t *microagent_session_describe(const struct microagent_session *session, st
 	if (!path || json_put_string(out, "name", session->name, err) < 0 ||
 	    (*accelerator && json_put_string(out, "accelerator", accelerator, err) < 0) ||
 	    json_put_string(out, "path", path, err) < 0 ||
-	    put_session_record(out, session->record, err) < 0 ||
+	    put_session_record(out, session->record, err) < 0 || put_boot(session, out, err) < 0 ||
 	    (quota && json_put(out, "quotaBytes", json_integer((json_int_t)quota), err) < 0) ||
 	    json_put(out, "timings", timings, err) < 0 ||
 	    put_timing(timings, "cloneMs", session->clone_ms, err) < 0 ||
@@ -54,8 +67,8 @@ json_t *microagent_session_describe(const struct microagent_session *session, st
 	return steal_ptr(&out);
 }
 
-/* One that was given to it while it runs is in the record of the run. */
-static int add_session_share(const struct workspace *ws, json_t *entry, struct error *err)
+/* What the record of the run says: how it began, and the share that was given to it since. */
+static int add_run(const struct workspace *ws, json_t *entry, struct error *err)
 {
 	const char *state = json_text(entry, "state", NULL);
 	json_auto_t *runtime = NULL;
@@ -63,6 +76,8 @@ static int add_session_share(const struct workspace *ws, json_t *entry, struct e
 
 	if (!state || strcmp(state, "running") != 0)
 		return 0;
+	if (session_boot_told(ws, entry, err) < 0)
+		return -1;
 	runtime = workspace_read(ws, "runtime.json", &ignored);
 	const json_t *share = json_object_get(runtime, "share");
 	return json_is_object(share) ? json_put(entry, "share", session_share_told(share), err) : 0;
@@ -130,7 +145,7 @@ static int add_session_record(const char *state, const struct state_dir *dir, co
 
 	if (workspace_open(dir, id, false, &ws, &why) == 0) {
 		record = session_record_read(&ws, &why);
-		if (record && (add_session_share(&ws, entry, err) < 0 ||
+		if (record && (add_run(&ws, entry, err) < 0 ||
 			       session_quota_told(&ws, record, entry, err) < 0 ||
 			       session_term_told(dir, &ws, entry, err) < 0)) {
 			workspace_close(&ws);

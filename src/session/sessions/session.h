@@ -12,6 +12,7 @@
 #include "microagent_session.h"
 #include "session/bases/base.h"
 #include "session/bases/place.h"
+#include "session/bases/template.h"
 #include "store/term.h"
 
 #define SESSION_RECORD "session.json"
@@ -136,6 +137,24 @@ int64_t session_cpus(const struct base *base, const struct microagent_session_sp
 /* Begins the audit log of a session that has been prepared and is not yet known to anybody else. */
 int session_audit_begin(const struct microagent_session *session, const struct base *base,
 			const struct workspace *ws, struct error *err);
+
+/* --- restoring.c ----------------------------------------------------------------------------- */
+
+/* From what a session begins: its base's template, by the digest of that one's record; or, where
+ * the base has one that is not for it, why not. */
+struct origin {
+	char template[DIGEST_TEXT], cold[256];
+};
+/* A descriptor of the template's disk, which is its disk's beginning; -1: it is to boot. Its quota
+ * is known. */
+int session_find_template(const struct microagent_session *session, const struct base *base,
+			  const struct microagent_session_spec *spec, struct origin *out);
+/* "template" or "cold" of session.json. */
+int session_put_origin(const struct origin *origin, json_t *record, struct error *err);
+/* microagent_start(), from its template where it has one. */
+int session_start(struct microagent_session *session, struct error *err);
+/* "boot": how its machine began when that ran last, where that is known. */
+int session_boot_told(const struct workspace *ws, json_t *entry, struct error *err);
 
 /* --- quota.c --------------------------------------------------------------------------------- */
 

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A template is made: a machine of the base, as its sessions have it, but one that can be saved; in
+ * the foreground, so that it ends with whoever makes it. Commands are run in it, it is saved, and
+ * what was saved is sealed and given its name. Below <bundle>/.warming there is meanwhile
+ *
+ *   work/state/   a state directory with one workspace
+ *   template/     the template to be
+ *   before/       the one that it replaces
+ *
+ * and nothing of it is left at the end, whichever that is.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api/foreground.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/path.h"
+#include "base/platform/sync.h"
+#include "channel/control.h"
+#include "channel/hasher.h"
+#include "channel/words.h"
+#include "session/bases/first_commands.h"
+#include "session/bases/provision.h"
+#include "session/bases/template.h"
+
+#define BEFORE "before"
+/* What the supervisor leaves in the workspace. */
+#define SAVED_RAM "template.ram"
+#define SAVED_STATE "template.state"
+
+struct warming {
+	const struct microagent *agent;
+	const struct microagent_warm_spec *spec;
+	const struct base *base;
+	int fd; /* of .warming */
+	int to; /* of the template in it */
+	char *path;
+	struct microagent *machines; /* of work/state */
+	struct supervisor_run supervisor;
+	struct microagent_cancel cancel;
+	struct provision_log log;
+	json_t *saved; /* the supervisor's word on what it has saved */
+};
+
+/* --- the machine ----------------------------------------------------------------------------- */
+
+static int64_t base_number(const struct base *base, const char *key)
+{
+	return json_integer_value(json_object_get(base->metadata, key));
+}
+
+static int copy_empty_layer(const struct warming *w, struct error *err)
+{
+	autoclose int from = openat(w->base->fd, BASE_LAYER, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (from < 0)
+		return error_errno(err, errno, "%s/" BASE_LAYER, w->base->path);
+	return clone_with_digest(from, w->to, TEMPLATE_DISK, NULL, err);
+}
+
+/* As that of a session that is restored from it. */
+static json_t *saved_config(const struct warming *w, const struct base_file files[BASE_FILES],
+			    struct error *err)
+{
+	const struct microagent_spec spec = {
+		.architecture = base_architecture(w->base),
+		.accelerator = w->spec->accelerator,
+		.network = "isolated",
+		.memory_mib = base_number(w->base, "memoryMiB"),
+		.cpus = base_number(w->base, "cpuCount"),
+	};
+	autofree char *disk = path_join(w->path, TEMPLATE_DIR "/" TEMPLATE_DISK, err);
+	struct creation made = CREATION_NONE;
+	json_auto_t *config = NULL;
+
+	made.kernel.path = files[BASE_FILE_KERNEL].path;
+	made.rootfs = disk;
+	made.image.env = json_object_get(w->base->metadata, "env");
+	config = disk ? creation_config(w->machines, &made, &spec, err) : NULL;
+	if (!config || json_put(config, "hotplug", json_true(), err) < 0 ||
+	    json_put_string(config, "rootfsBase", files[BASE_FILE_DISK].path, err) < 0)
+		return NULL;
+	return steal_ptr(&config);
+}
+
+static int boot_with(struct warming *w, const struct base_file files[BASE_FILES], struct error *err)
+{
+	json_t *config = saved_config(w, files, err);
+	json_auto_t *request =
+		config ? request_new(w->machines, "run", PROVISION_MACHINE, config, err) : NULL;
+
+	return request ? foreground_boot(w->machines, request, "--template-new", true, w->cancel.fd,
+					 &w->supervisor, err)
+		       : -1;
+}
+
+static int boot_template(struct warming *w, struct error *err)
+{
+	struct base_file files[BASE_FILES];
+	char accelerator[8] = "";
+	int status;
+
+	provision_log_doing(&w->log, "booting a machine of %s", w->base->name.full);
+	w->machines = provision_agent(w->agent, w->path, err);
+	if (!w->machines || copy_empty_layer(w, err) < 0 || base_files(w->base, files, err) < 0)
+		return -1;
+	status = boot_with(w, files, err);
+	base_files_free(files);
+	if (status < 0)
+		return -1;
+	microagent_accelerator(w->machines, PROVISION_MACHINE, accelerator, NULL);
+	if (w->spec->booted)
+		w->spec->booted(w->spec->data, accelerator);
+	return 0;
+}
+
+/* --- what is run in it ----------------------------------------------------------------------- */
+
+static int on_warm_output(void *data, enum microagent_output stream, const void *bytes, size_t len)
+{
+	struct warming *w = data;
+
+	return provision_log_output(&w->log, stream, bytes, len);
+}
+
+/* A warm-up that fails is none. */
+static int judge_warm(const struct warming *w, const char *word,
+		      const struct microagent_result *result, struct error *err)
+{
+	if (w->log.failed.code)
+		return error_copy(err, &w->log.failed);
+	if (result->cancelled)
+		return error_set(err, ERR_UNAVAILABLE, "cancelled");
+	if (result->start_error[0])
+		return error_set(err, ERR_INVALID, "%.64s cannot be run in the base: %s", word,
+				 result->start_error);
+	if (result->timed_out)
+		return error_set(err, ERR_TIMEOUT, "%.64s was not done in %llu s", word,
+				 (unsigned long long)limit_get(LIMIT_PROVISION_MS) / 1000);
+	return result->exit_code == 0 ? 0
+				      : error_set(err, ERR_IO, "%.64s ended with exit code %d",
+						  word, result->exit_code);
+}
+
+static int run_warm(struct warming *w, const char *const *words, struct error *err)
+{
+	const struct microagent_exec exec = {.command = words};
+	const struct microagent_callbacks callbacks = {.output = on_warm_output, .data = w};
+	const struct microagent_run_limits limits = {
+		.timeout_ms = (uint32_t)limit_get(LIMIT_PROVISION_MS), .cancel = &w->cancel};
+	struct microagent_guest *guest = guest_handle_open(w->machines, PROVISION_MACHINE, err);
+	struct microagent_result result = {0};
+	int status;
+
+	provision_log_doing(&w->log, "running %s", words[0]);
+	status = guest ? microagent_guest_stream(guest, &exec, &callbacks, &limits, &result, err)
+		       : -1;
+	provision_log_flush(&w->log);
+	if (status == 0)
+		status = judge_warm(w, words[0], &result, err);
+	microagent_result_free(&result);
+	microagent_guest_close(guest);
+	return status;
+}
+
+static int warm_up(struct warming *w, struct error *err)
+{
+	for (const char *const *const *run = w->spec->run; run && *run; run++)
+		if (run_warm(w, *run, err) < 0)
+			return -1;
+	provision_log_doing(&w->log, "running the first commands");
+	return first_commands_try(w->machines, PROVISION_MACHINE, err);
+}
+
+/* --- saved ----------------------------------------------------------------------------------- */
+
+static int ask_save(struct warming *w, const struct workspace *ws, struct error *err)
+{
+	/* The guest comes to rest, its devices are written, then its memory. */
+	uint64_t wait = limit_get(LIMIT_CONTROL_REQUEST_MS) + 3 * limit_get(LIMIT_SAVE_MS);
+	json_auto_t *request = json_pack("{s:s}", "command", "save");
+	json_auto_t *answer = NULL;
+
+	if (!request)
+		return error_errno(err, ENOMEM, "template");
+	if (control_ask(ws->fd, request, clock_mono_ns() + wait * NS_PER_MS, &answer, err) < 0)
+		return -1;
+	w->saved = json_incref(json_object_get(answer, "save"));
+	if (!json_is_object(json_object_get(w->saved, "facts")))
+		return error_set(err, ERR_IO, "the supervisor does not say what it has saved");
+	return 0;
+}
+
+static int move_saved(const struct warming *w, const struct workspace *ws, struct error *err)
+{
+	if (renameat(ws->fd, SAVED_RAM, w->to, TEMPLATE_RAM) < 0)
+		return error_errno(err, errno, SAVED_RAM);
+	if (renameat(ws->fd, SAVED_STATE, w->to, TEMPLATE_STATE) < 0)
+		return error_errno(err, errno, SAVED_STATE);
+	return 0;
+}
+
+/* The machine has stopped for good, and is ended. */
+static int save(struct warming *w, struct error *err)
+{
+	struct open_workspace existing = {0};
+	int status;
+
+	provision_log_doing(&w->log, "saving it");
+	if (open_workspace_named(w->machines, PROVISION_MACHINE, &existing, err) < 0)
+		return -1;
+	status = ask_save(w, &existing.ws, err);
+	if (status == 0) {
+		supervisor_run_free(&w->supervisor);
+		w->supervisor = (struct supervisor_run)SUPERVISOR_RUN_NONE;
+		provision_wait_gone(w->path);
+		status = move_saved(w, &existing.ws, err);
+	}
+	open_workspace_close(&existing);
+	return status;
+}
+
+/* --- sealed ---------------------------------------------------------------------------------- */
+
+/* {sha256, bytes}. */
+static json_t *seal_part(const struct warming *w, const char *file, struct error *err)
+{
+	char digest[DIGEST_TEXT];
+	json_t *record;
+	struct stat st;
+
+	if (base_seal_file(w->to, file, &st, digest, err) < 0)
+		return NULL;
+	record = json_pack("{s:s, s:I}", "sha256", digest, "bytes", (json_int_t)st.st_size);
+	if (!record)
+		error_errno(err, ENOMEM, "template");
+	return record;
+}
+
+static int put_parts(const struct warming *w, json_t *record, struct error *err)
+{
+	static const struct {
+		const char *key, *file;
+	} parts[] = {{"ram", TEMPLATE_RAM}, {"state", TEMPLATE_STATE}, {"disk", TEMPLATE_DISK}};
+	json_t *resident = json_object_get(w->saved, "residentBytes");
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		json_t *part = seal_part(w, parts[i].file, err);
+
+		if (!part || json_put(record, parts[i].key, part, err) < 0)
+			return -1;
+	}
+	return json_put(json_object_get(record, "ram"), "residentBytes",
+			resident ? json_incref(resident) : json_integer(0), err);
+}
+
+static int put_run(const struct warming *w, json_t *record, struct error *err)
+{
+	json_auto_t *run = json_array();
+
+	for (const char *const *const *words = w->spec->run; words && *words; words++)
+		if (json_array_append_new(run, words_json(*words, err)) < 0)
+			return error_errno(err, ENOMEM, "template");
+	return json_array_size(run) ? json_put(record, "run", json_incref(run), err) : 0;
+}
+
+static json_t *describe_template(const struct warming *w, struct error *err)
+{
+	json_auto_t *record = json_object();
+	char now[CLOCK_TEXT];
+
+	clock_rfc3339(clock_real_ns(), now);
+	if (json_put(record, "format", json_integer(TEMPLATE_FORMAT), err) < 0 ||
+	    json_put_string(record, "createdAt", now, err) < 0 || put_run(w, record, err) < 0 ||
+	    json_put(record, "facts", json_incref(json_object_get(w->saved, "facts")), err) < 0 ||
+	    json_put(record, "memoryMiB", json_integer(base_number(w->base, "memoryMiB")), err) <
+		    0 ||
+	    json_put(record, "cpuCount", json_integer(base_number(w->base, "cpuCount")), err) < 0 ||
+	    put_parts(w, record, err) < 0)
+		return NULL;
+	return steal_ptr(&record);
+}
+
+static void remember_parts(const struct warming *w, const json_t *record)
+{
+	static const struct {
+		const char *key, *file;
+	} rows[] = {{"ram", TEMPLATE_RAM}, {"state", TEMPLATE_STATE}, {"disk", TEMPLATE_DISK}};
+	struct stat st;
+	char digest[DIGEST_TEXT];
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		base_remember_sealed(
+			w->to, rows[i].file,
+			json_text(json_object_get(record, rows[i].key), "sha256", NULL));
+	/* A session is told by it. */
+	if (base_seal_file(w->to, TEMPLATE_RECORD, &st, digest, NULL) == 0)
+		base_remember_sealed(w->to, TEMPLATE_RECORD, digest);
+}
+
+static int seal_template(const struct warming *w, struct error *err)
+{
+	json_auto_t *record = describe_template(w, err);
+	autofree char *text = record ? json_pretty(record, err) : NULL;
+
+	if (!text || path_replace_file_at(w->to, TEMPLATE_RECORD, text, strlen(text), 0444,
+					  PATH_SYNC, err) < 0)
+		return -1;
+	if (fchmod(w->log.fd, 0444) < 0 || file_sync(w->log.fd) < 0 || file_sync(w->to) < 0)
+		return error_errno(err, errno, TEMPLATE_DIR);
+	remember_parts(w, record);
+	return 0;
+}
+
+/* One that is killed in between leaves the base without a template, which costs time alone. */
+static int publish_template(const struct warming *w, struct error *err)
+{
+	int bundle = w->base->fd;
+
+	if (renameat(bundle, TEMPLATE_DIR, w->fd, BEFORE) < 0 && errno != ENOENT)
+		return error_errno(err, errno, "%s/" TEMPLATE_DIR, w->base->path);
+	if (renameat(w->fd, TEMPLATE_DIR, bundle, TEMPLATE_DIR) < 0)
+		return error_errno(err, errno, "%s/" TEMPLATE_DIR, w->base->path);
+	return file_sync(bundle) < 0 ? error_errno(err, errno, "%s", w->base->path) : 0;
+}
+
+/* --- all of it ------------------------------------------------------------------------------- */
+
+static int make_template(struct warming *w, struct error *err)
+{
+	if (boot_template(w, err) < 0 || warm_up(w, err) < 0 || save(w, err) < 0)
+		return provision_explain_lost(&w->supervisor, err);
+	provision_log_doing(&w->log, "sealing it");
+	return seal_template(w, err) < 0 ? -1 : publish_template(w, err);
+}
+
+static int make_logged(struct warming *w, struct error *err)
+{
+	autoclose int to = path_open_dir_at(w->fd, TEMPLATE_DIR, true, 0700, err);
+	autoclose int log =
+		to < 0 ? -1
+		       : openat(to, TEMPLATE_LOG,
+				O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int status;
+
+	if (to < 0)
+		return -1;
+	if (log < 0)
+		return error_errno(err, errno, TEMPLATE_LOG);
+	w->to = to;
+	provision_log_init(&w->log, w->spec->said, w->spec->data, log);
+	status = make_template(w, err);
+	supervisor_run_free(&w->supervisor);
+	microagent_close(w->machines);
+	if (status < 0)
+		provision_log_keep(&w->log, w->agent, to, TEMPLATE_LOG, w->base->name.name,
+				   "no template was made", err);
+	provision_log_free(&w->log);
+	json_decref(w->saved);
+	return status;
+}
+
+static int warm_base(const struct microagent *agent, const struct base *base,
+		     const struct microagent_warm_spec *spec, struct error *err)
+{
+	struct error why = {0};
+	struct warming w = {
+		.agent = agent,
+		.spec = spec,
+		.base = base,
+		.supervisor = SUPERVISOR_RUN_NONE,
+		.cancel = {.fd = spec->cancel > 0 ? spec->cancel : -1},
+	};
+	autofree char *path = path_join(base->path, TEMPLATE_WARMING, err);
+	int status;
+
+	if (!path)
+		return -1;
+	w.path = path;
+	w.fd = warming_begin(base, err);
+	if (w.fd < 0)
+		return -1;
+	status = make_logged(&w, &why);
+	warming_end(base, w.fd);
+	return status < 0 ? error_copy(err, &why) : 0;
+}
+
+static int check_warmable(const struct microagent *agent, const struct base *base,
+			  struct error *err)
+{
+	if (base_is_macos(base))
+		return error_set(err, ERR_UNSUPPORTED,
+				 "base %s is macOS, of which no template is made", base->name.full);
+	if (!agent->backend->templates)
+		return error_set(err, ERR_UNSUPPORTED,
+				 "machines of backend %s are not saved, so there are no templates "
+				 "for it",
+				 agent->backend->name);
+	return base_check(base, err);
+}
+
+int microagent_base_warm(struct microagent *agent, const char *word,
+			 const struct microagent_warm_spec *spec, json_t **base, struct error *err)
+{
+	int before = digest_cancel_by(spec->cancel > 0 ? spec->cancel : -1);
+	auto_base struct base of = BASE_NONE;
+	int status = -1;
+
+	if (base_open(agent, word, BASE_SHARED, &of, err) == 0 &&
+	    check_warmable(agent, &of, err) == 0)
+		status = warm_base(agent, &of, spec, err);
+	digest_cancel_by(before);
+	if (status == 0 && base) {
+		*base = base_tell(&of, err);
+		status = *base ? 0 : -1;
+	}
+	return status;
+}
+
+/* --- dropped --------------------------------------------------------------------------------- */
+
+int microagent_base_cool(struct microagent *agent, const char *word, struct error *err)
+{
+	auto_base struct base base = BASE_NONE;
+	int warming, status = 0;
+
+	if (base_open(agent, word, BASE_SHARED, &base, err) < 0 ||
+	    (warming = warming_begin(&base, err)) < 0)
+		return -1;
+	if (renameat(base.fd, TEMPLATE_DIR, warming, BEFORE) < 0) {
+		status = errno == ENOENT ? error_set(err, ERR_NOT_FOUND, "base %s has no template",
+						     base.name.full)
+					 : error_errno(err, errno, "%s/" TEMPLATE_DIR, base.path);
+		if (err && err->code == ERR_NOT_FOUND)
+			error_reason(err, REASON_NO_TEMPLATE, base.name.full);
+	}
+	warming_end(&base, warming);
+	return status;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether a session begins from its base's template, and how it began. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "session/sessions/session.h"
+
+static bool has_words(const char *const *words)
+{
+	return words && words[0];
+}
+
+/* What a machine that was saved does not have, and so no session that is restored from it. NULL:
+ * nothing of it is asked for. */
+static const char *asked_beyond(const struct microagent_session_spec *spec)
+{
+	const struct {
+		bool given;
+		const char *what;
+	} rows[] = {
+		{spec->cold, "it was asked to be booted"},
+		{strcmp(spec->network ? spec->network : "nat", "isolated") != 0,
+		 "it has a network"},
+		{spec->share != NULL, "it has a shared directory from the start"},
+		{spec->no_share, "it has no spare port for a directory"},
+		{has_words(spec->publish), "it publishes ports"},
+		{spec->mediation != NULL, "it has a mediator"},
+		{has_words(spec->vsock), "it has vsock ports of the host's"},
+		{spec->rates.disk_bytes || spec->rates.disk_ops || spec->rates.net_bytes,
+		 "its rates are limited"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (rows[i].given)
+			return rows[i].what;
+	return NULL;
+}
+
+static int check_fits(const struct microagent_session *session, const struct base *base,
+		      const struct microagent_session_spec *spec, const struct base_template *of,
+		      struct error *err)
+{
+	const char *beyond = asked_beyond(spec);
+	int64_t memory = json_integer_value(json_object_get(of->record, "memoryMiB"));
+	int64_t cpus = json_integer_value(json_object_get(of->record, "cpuCount"));
+	const json_t *disk = json_object_get(of->record, "disk");
+
+	if (beyond)
+		return error_set(err, ERR_CONFLICT, "%s", beyond);
+	if (!session->agent->backend->templates)
+		return error_set(err, ERR_CONFLICT, "backend %s restores no machines",
+				 session->agent->backend->name);
+	if (session_memory(base, spec) != memory)
+		return error_set(err, ERR_CONFLICT,
+				 "it has %lld MiB of memory, and the template %lld",
+				 (long long)session_memory(base, spec), (long long)memory);
+	if (session_cpus(base, spec) != cpus)
+		return error_set(err, ERR_CONFLICT, "it has %lld processors, and the template %lld",
+				 (long long)session_cpus(base, spec), (long long)cpus);
+	if (session->quota_bytes <= json_integer_value(json_object_get(disk, "bytes")))
+		return error_set(err, ERR_CONFLICT, "its disk has no room for the template's");
+	return 0;
+}
+
+int session_find_template(const struct microagent_session *session, const struct base *base,
+			  const struct microagent_session_spec *spec, struct origin *out)
+{
+	auto_template struct base_template of = BASE_TEMPLATE_NONE;
+	struct error why = {0};
+	int is = base_template_open(base, &of, &why);
+	int disk = -1;
+
+	if (is > 0 && check_fits(session, base, spec, &of, &why) == 0)
+		disk = base_template_disk(&of, &why);
+	if (disk >= 0)
+		snprintf(out->template, sizeof(out->template), "%s", of.sha256);
+	else if (is != 0)
+		snprintf(out->cold, sizeof(out->cold), "%.255s", why.msg);
+	return disk;
+}
+
+int session_put_origin(const struct origin *origin, json_t *record, struct error *err)
+{
+	if (origin->template[0])
+		return json_put_string(record, "template", origin->template, err);
+	return origin->cold[0]
+		       ? json_put(record, "cold",
+				  json_string_lossy(origin->cold, strlen(origin->cold)), err)
+		       : 0;
+}
+
+/* --- started --------------------------------------------------------------------------------- */
+
+/* That one was started before, the supervisor sees. */
+int session_start(struct microagent_session *session, struct error *err)
+{
+	const char *base = json_text(session->record, "base", NULL);
+	autofree char *state = state_of_sessions(session->agent, err);
+	autofree char *option = NULL;
+
+	if (!state)
+		return -1;
+	if (!base || !json_object_get(session->record, "template"))
+		return workspace_start_with(session->agent, NULL, session->id, err);
+	if (asprintf(&option, "--template=%s/" BASES_DIR "/%s" BUNDLE_SUFFIX "/" TEMPLATE_DIR,
+		     state, base) < 0) {
+		option = NULL;
+		return error_errno(err, ENOMEM, "session");
+	}
+	return workspace_start_with(session->agent, option, session->id, err);
+}
+
+int session_boot_told(const struct workspace *ws, json_t *entry, struct error *err)
+{
+	json_auto_t *runtime = workspace_read(ws, "runtime.json", NULL);
+	json_t *boot = json_object_get(runtime, "boot");
+
+	return json_is_object(boot) ? json_put(entry, "boot", json_incref(boot), err) : 0;
+}
