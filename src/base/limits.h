@@ -57,6 +57,7 @@
 	X(PROBE_LOOP_MS, 50, "ms", "a million iterations of 64-bit code under a usable KVM")       \
 	X(TIME_PUSH_MS, 60000, "ms", "wall time pushed into the guest")                            \
 	X(SAVE_MS, 60000, "ms", "a machine's state to be written")                                 \
+	X(QUIESCE_MS, 30000, "ms", "a guest's getting ready to be saved")                          \
 	X(SAVE_PAUSE_MS, 100, "ms", "a machine stands still when no more is left to be saved")     \
 	X(SIBLING_MS, 200, "ms", "a live supervisor's gift of its template's memory")              \
 	X(BALLOON_MS, 3000, "ms", "a guest's giving up or taking back of memory, for the answer")  \
@@ -131,6 +132,7 @@
 	X(VSOCK_IDLE_MS, 2000, "ms", "quiet after which vsockd lets guest memory go")              \
 	X(GUEST_DHCP_MS, 10000, "ms", "a bridged guest's wait for an address")                     \
 	X(GUEST_DHCP_TRY_MS, 1000, "ms", "answer to one DHCP message before it is said again")     \
+	X(GUEST_SSH_KEY_MS, 10000, "ms", "the making of a restored guest's host key for ssh")      \
 	X(NETGATE_LINES, 64, "lines/s", "connections of a guest that are listed one by one")       \
 	X(NETGATE_RESETS, 256, "frames/s", "refused TCP connections of a guest that are answered") \
 	X(NETGATE_FLOW_MS, 300000, "ms", "quiet after which the same ports are a new connection")  \

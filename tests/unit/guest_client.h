@@ -8,11 +8,10 @@
 #include "base/buf.h"
 #include "base/frame.h"
 
-/* A connection, as the host makes one. */
-static inline int dial(const struct fixture *f)
+static inline int through_door(const struct fixture *f, char what)
 {
-	char byte = 0, space[CMSG_SPACE(sizeof(int))] = {0};
-	struct iovec part = {&byte, 1};
+	char space[CMSG_SPACE(sizeof(int))] = {0};
+	struct iovec part = {&what, 1};
 	struct msghdr message = {.msg_iov = &part,
 				 .msg_iovlen = 1,
 				 .msg_control = space,
@@ -28,6 +27,12 @@ static inline int dial(const struct fixture *f)
 	assert_int_equal(sendmsg(f->door, &message, 0), 1);
 	close(ends[1]);
 	return ends[0];
+}
+
+/* A connection, as the host makes one. */
+static inline int dial(const struct fixture *f)
+{
+	return through_door(f, DOOR_CLIENT);
 }
 
 static inline void send_text(int fd, const char *text)

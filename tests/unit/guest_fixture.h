@@ -57,18 +57,40 @@ static int stub_hostname(const char *name, struct error *err)
 	return 0;
 }
 
-static void stub_time(int64_t realtime_ns)
+static void stub_time(int64_t realtime_ns, bool exact)
 {
-	char text[32];
+	char text[40];
 
-	snprintf(text, sizeof(text), "%lld", (long long)realtime_ns);
+	snprintf(text, sizeof(text), "%lld%s", (long long)realtime_ns, exact ? " exactly" : "");
 	machine_say("time", text);
+}
+
+/* Of one whose machine id begins with f a part is left over. */
+static int stub_renew(const struct config_renew *renew, bool *more, struct error *err)
+{
+	if (renew->entropy[0] == 0)
+		return error_set(err, ERR_IO, "cannot be renewed");
+	machine_say("renew", renew->boot_id);
+	machine_say("renew", renew->machine_id);
+	*more = renew->machine_id[0] == 'f';
+	return 0;
+}
+
+static int stub_write_back(json_t *unused, struct error *err)
+{
+	(void)unused, (void)err;
+	machine_say("write", "back");
+	return 0;
 }
 
 static int stub_attach(json_t *config, struct error *err)
 {
 	struct config_disk disk;
 
+	if (json_object_get(config, "renew")) {
+		machine_say("renew", "more");
+		return 0;
+	}
 	if (config_disk_decode(json_array_get(json_object_get(config, "disks"), 0), &disk, err) < 0)
 		return -1;
 	if (strcmp(disk.serial, "broken") == 0)
@@ -77,16 +99,22 @@ static int stub_attach(json_t *config, struct error *err)
 	return 0;
 }
 
-/* What the host of a test is to be told: a tracer that sees one thing, and another at its end. */
+/* What the host of a test is to be told: a tracer that sees one thing, and another when it is to
+ * tell what it has, and another at its end. */
 static void stub_trace(int out)
 {
 	static const char status[] = "{\"type\":\"telemetry-status\",\"format\":1,\"exec\":false}";
 	static const char first[] = "{\"type\":\"telemetry\",\"format\":1,\"records\":[{\"n\":1}]}";
+	static const char more[] = "{\"type\":\"telemetry\",\"format\":1,\"records\":[{\"n\":3}]}";
 	static const char last[] = "{\"type\":\"telemetry\",\"format\":1,\"records\":[{\"n\":2}]}";
 	char byte;
+	bool works = send(out, status, strlen(status), 0) >= 0 &&
+		     send(out, first, strlen(first), 0) >= 0;
 
-	if (send(out, status, strlen(status), 0) < 0 || send(out, first, strlen(first), 0) < 0 ||
-	    recv(out, &byte, 1, 0) != 0 || send(out, last, strlen(last), 0) < 0)
+	while (works && recv(out, &byte, 1, 0) == 1)
+		works = send(out, more, strlen(more), 0) >= 0 &&
+			send(out, status, strlen(status), 0) >= 0;
+	if (!works || send(out, last, strlen(last), 0) < 0)
 		machine_say("log", "the tracer failed");
 }
 
@@ -104,16 +132,22 @@ static void stub_log(const char *text)
 static const struct machine stub_machine = {
 	.set_hostname = stub_hostname,
 	.set_time = stub_time,
+	.renew = stub_renew,
 	.attach = stub_attach,
+	.write_back = stub_write_back,
 	.trace = stub_trace,
 	.power_off = stub_power,
 	.log = stub_log,
 };
 
-static int receive_descriptor(int door)
+/* What comes through the door with a descriptor. */
+#define DOOR_CLIENT 'c'	 /* a connection of a client's */
+#define DOOR_CONTROL 'h' /* a control stream: the machine was saved, and is back */
+
+static int receive_descriptor(int door, char *what)
 {
-	char byte, space[CMSG_SPACE(sizeof(int))] = {0};
-	struct iovec part = {&byte, 1};
+	char space[CMSG_SPACE(sizeof(int))] = {0};
+	struct iovec part = {what, 1};
 	struct msghdr message = {.msg_iov = &part,
 				 .msg_iovlen = 1,
 				 .msg_control = space,
@@ -129,12 +163,17 @@ static int receive_descriptor(int door)
 static void on_door(struct loop *loop, int door, uint32_t events, void *data)
 {
 	struct agent *agent = data;
-	int fd = receive_descriptor(door);
+	char what = 0;
+	int fd = receive_descriptor(door, &what);
 
 	(void)loop;
 	(void)events;
 	if (fd < 0)
 		agent->done = true;
+	else if (what == DOOR_CONTROL && !agent_is_back(agent))
+		close(fd);
+	else if (what == DOOR_CONTROL)
+		agent_control(agent, fd, NULL);
 	else
 		server_adopt(&agent->server, fd, NULL);
 }

@@ -25,6 +25,7 @@ struct bed {
 	size_t taken;
 	bool lost, ended, drained, keeps;
 	uint32_t events; /* of a dial */
+	unsigned hosts;	 /* that came after the first */
 };
 
 static void on_input(void *data)
@@ -63,6 +64,11 @@ static void on_dialled(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	(void)loop, (void)fd;
 	((struct bed *)data)->events = events;
+}
+
+static void on_host_anew(void *data)
+{
+	((struct bed *)data)->hosts++;
 }
 
 static void rounds(struct bed *b)
@@ -166,6 +172,7 @@ static int bed_setup(void **state)
 	assert_non_null(b->mux);
 	b->listener = (struct mux_listener){.port = GUEST_PORT, .accept = on_accept, .data = b};
 	mux_listen(b->mux, &b->listener);
+	mux_watch_host(b->mux, on_host_anew, b);
 	b->framed.fd = -1;
 	*state = b;
 	return 0;
@@ -230,10 +237,43 @@ static void a_host_that_asks_is_new(void **state)
 	open_stream(b);
 	host_say(b, &ask, NULL);
 	assert_true(b->lost);
+	assert_int_equal(b->hosts, 0);
 	welcome(b, expect_hello(b));
+	assert_int_equal(b->hosts, 1);
 	host_op(b, PACKET_REQUEST);
 	host_expect(b, PACKET_RESPONSE);
 	mux_carrier.close(b->stream);
+}
+
+/* A machine that was saved in the middle of everything: the rest of a packet never comes, and the
+ * port was full. */
+static void a_host_that_asks_in_the_middle_of_a_packet(void **state)
+{
+	struct bed *b = *state;
+	const struct packet ask = packet_link(LINK_ASK, CID, 0);
+	struct packet p;
+	uint8_t raw[PACKET_HEADER + 5], rest[4096];
+
+	open_stream(b);
+	p = host_packet(GUEST_PORT, PACKET_CREDIT_UPDATE, 0);
+	p.buf_alloc = UINT32_MAX / 2;
+	host_say(b, &p, NULL);
+	queue_bytes(b, 4 << 20);
+	p = host_packet(GUEST_PORT, PACKET_RW, 1000);
+	packet_encode(&p, raw);
+	memset(raw + PACKET_HEADER, 'x', 5);
+	assert_int_equal(write(b->host, raw, sizeof(raw)), (int)sizeof(raw));
+	rounds(b);
+	assert_int_equal(b->mux->chunks, MUX_CHUNKS);
+	host_say(b, &ask, NULL);
+	assert_true(b->lost);
+	assert_int_equal(b->taken, 0);
+	/* Behind what the port held there is nothing but the HELLO. */
+	while (recv(b->host, rest, sizeof(rest), MSG_DONTWAIT) > 0)
+		;
+	rounds(b);
+	welcome(b, expect_hello(b));
+	assert_int_equal(b->hosts, 1);
 }
 
 /* --- bytes ----------------------------------------------------------------------------------- */
@@ -444,6 +484,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		bed_test(nothing_counts_before_the_welcome),
 		bed_test(a_host_that_asks_is_new),
+		bed_test(a_host_that_asks_in_the_middle_of_a_packet),
 		bed_test(bytes_go_both_ways),
 		bed_test(the_hosts_credit_is_kept),
 		bed_test(unread_bytes_are_kept_and_no_more),

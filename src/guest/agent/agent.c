@@ -11,6 +11,7 @@
 #include "base/limits.h"
 #include "base/platform/process.h"
 #include "base/proc.h"
+#include "guest/agent/agent_parts.h"
 #include "guest/agent/answer.h"
 #include "guest/agent/apply.h"
 
@@ -25,8 +26,7 @@ static void report(struct agent *agent, const char *what, const char *why)
 	agent->machine->log(text);
 }
 
-/* Takes over text. */
-static void say_to_host(struct agent *agent, char *text)
+void agent_say(struct agent *agent, char *text)
 {
 	struct error err = {0};
 
@@ -41,8 +41,13 @@ static void on_workload_result(void *data, char *text)
 {
 	struct agent *agent = data;
 
+	/* One that was another host's is nothing to this one. */
+	if (agent->back || !agent->config.has_command) {
+		free(text);
+		return;
+	}
 	agent->told_late = agent->stopping;
-	say_to_host(agent, text);
+	agent_say(agent, text);
 }
 
 int agent_init(struct agent *agent, struct loop *loop, const struct machine *machine,
@@ -70,7 +75,7 @@ static void be_ready(struct agent *agent)
 
 	if (!agent->applied || (config->telemetry && !agent->telemetry.status))
 		return;
-	say_to_host(agent, answer_ready(NULL));
+	agent_say(agent, answer_ready(NULL));
 	telemetry_tell(&agent->telemetry);
 	agent->report.on = config->audit;
 	if (config->has_command)
@@ -106,7 +111,21 @@ static void on_traceable(void *data)
 	be_ready(agent);
 }
 
-static int apply_config(struct agent *agent, struct error *err)
+/* A tracer that is there goes on, and says anew what it traces. */
+static void set_telemetry(struct agent *agent)
+{
+	if (!agent->config.telemetry) {
+		telemetry_free(&agent->telemetry);
+		agent->telemetry = (struct telemetry){0};
+		agent->server.context.traced = false;
+	} else if (!agent->telemetry.loop) {
+		telemetry_begin(&agent->telemetry, agent->loop, &agent->control,
+				agent->machine->trace, on_traceable, agent);
+	}
+}
+
+/* more: than what the config has. */
+static int apply_config(struct agent *agent, bool more, struct error *err)
 {
 	struct guest_config *config = &agent->config;
 
@@ -116,13 +135,12 @@ static int apply_config(struct agent *agent, struct error *err)
 	    agent->machine->publish(agent->loop, config->publishes,
 				    agent->server.context.program_fd, err) < 0)
 		return -1;
+	json_decref(agent->server.context.env);
 	agent->server.context.env = json_incref(config->env);
-	if (config->telemetry)
-		telemetry_begin(&agent->telemetry, agent->loop, &agent->control,
-				agent->machine->trace, on_traceable, agent);
+	set_telemetry(agent);
 	if (json_array_size(config->shares) > 0)
 		agent->server.context.may_block = true;
-	if (json_array_size(config->disks) == 0 && json_array_size(config->shares) == 0 &&
+	if (!more && json_array_size(config->disks) == 0 && json_array_size(config->shares) == 0 &&
 	    !json_object_get(config->doc, "network")) {
 		agent->applied = true;
 		be_ready(agent);
@@ -133,14 +151,37 @@ static int apply_config(struct agent *agent, struct error *err)
 	return agent->apply ? 0 : -1;
 }
 
+/* One config for each boot, and one for each time that the machine comes back as another. */
+static int check_config(const struct agent *agent, const struct guest_config *config,
+			struct error *err)
+{
+	if (agent->configured && !agent->back)
+		return error_set(err, ERR_CONFLICT, "a second config");
+	if (agent->back && !config->renews)
+		return error_set(err, ERR_INVALID, "a machine that was restored is to be renewed");
+	if (config->has_command && agent->server.workload.job)
+		return error_set(err, ERR_CONFLICT, "the command of before is running yet");
+	return 0;
+}
+
 static int take_config(struct agent *agent, json_t *doc, struct error *err)
 {
-	if (agent->configured)
-		return error_set(err, ERR_CONFLICT, "a second config");
-	if (config_decode(doc, &agent->config, err) < 0)
+	struct guest_config config = {0};
+	bool more = false;
+
+	if (config_decode(doc, &config, err) < 0)
 		return -1;
+	if (check_config(agent, &config, err) < 0 ||
+	    (config.renews && agent->machine->renew(&config.renew, &more, err) < 0)) {
+		config_free(&config);
+		return -1;
+	}
+	config_free(&agent->config);
+	agent->config = config;
 	agent->configured = true;
-	return apply_config(agent, err);
+	agent->applied = agent->back = false;
+	server_listen_again(&agent->server);
+	return apply_config(agent, more, err);
 }
 
 /* --- a share that comes later ---------------------------------------------------------------- */
@@ -149,7 +190,7 @@ static void on_share_mounted(void *data, const char *error)
 {
 	struct agent *agent = data;
 
-	say_to_host(agent, answer_mounted(error, NULL));
+	agent_say(agent, answer_mounted(error, NULL));
 	apply_free(steal_ptr(&agent->apply));
 }
 
@@ -164,7 +205,7 @@ static void take_mount(struct agent *agent, json_t *doc)
 					   on_share_mounted, agent, &err);
 	agent->server.context.may_block = true;
 	if (err.code)
-		say_to_host(agent, answer_mounted(err.msg, NULL));
+		agent_say(agent, answer_mounted(err.msg, NULL));
 }
 
 /* --- the control stream ---------------------------------------------------------------------- */
@@ -183,11 +224,13 @@ static int take_control(void *data, const uint8_t *payload, size_t len, struct e
 	if (config_message_kind(doc, &kind, &realtime_ns, err) < 0)
 		return -1;
 	if (realtime_ns > 0)
-		agent->machine->set_time(realtime_ns);
+		agent->machine->set_time(realtime_ns, agent->back);
 	if (kind == HOST_CONFIG && take_config(agent, doc, err) < 0)
 		return -1;
 	if (kind == HOST_MOUNT)
 		take_mount(agent, doc);
+	if (kind == HOST_QUIESCE)
+		agent_quiesce(agent);
 	if (kind == HOST_POWER_OFF)
 		agent->machine->power_off(agent->machine_data);
 	return 1;
@@ -215,7 +258,7 @@ static void on_control_lost(void *data, const char *why)
 {
 	struct agent *agent = data;
 
-	if (!agent->stopping)
+	if (!agent->stopping && !agent->config.template)
 		report(agent, "the control stream to the host has ended", why);
 }
 
@@ -230,7 +273,7 @@ static void greet_host(struct agent *agent)
 	char boot_id[37] = "";
 
 	process_boot_id(boot_id, NULL);
-	say_to_host(agent, answer_hello(boot_id, NULL));
+	agent_say(agent, answer_hello(boot_id, agent->back, NULL));
 }
 
 int agent_control(struct agent *agent, int fd, struct error *err)
@@ -283,7 +326,7 @@ void agent_stop(struct agent *agent)
 		return;
 	agent->stopping = true;
 	if (agent->configured)
-		say_to_host(agent, answer_ending(NULL));
+		agent_say(agent, answer_ending(NULL));
 	server_stop_listening(&agent->server);
 	job_table_hang_up(&agent->server.context.jobs);
 	set_deadline(agent, limit_get(LIMIT_POWER_GRACE_MS) * NS_PER_MS);

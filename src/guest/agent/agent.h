@@ -20,9 +20,15 @@
 
 struct machine {
 	int (*set_hostname)(const char *name, struct error *err);
-	void (*set_time)(int64_t realtime_ns);
-	/* Mounts what the config has; may block, so it is called in a child of its own. */
+	/* Small steps are left out, unless it is to be exact. */
+	void (*set_time)(int64_t realtime_ns, bool exact);
+	/* Makes a machine that was restored another one. *more: attach() has yet to do a part. */
+	int (*renew)(const struct config_renew *renew, bool *more, struct error *err);
+	/* Mounts what the config has, behind what renew() has left; may block, so it is called in a
+	 * child of its own. */
 	int (*attach)(json_t *config, struct error *err);
+	/* Writes all file systems back to their disks; as attach(). */
+	int (*write_back)(json_t *unused, struct error *err);
 	/* Opens the config's published ports to the host. */
 	int (*publish)(struct loop *loop, const json_t *publishes, int program_fd,
 		       struct error *err);
@@ -43,7 +49,8 @@ struct agent {
 	struct exec_report report;
 	struct guest_config config;
 	bool configured;
-	struct apply *apply;	    /* the child that mounts */
+	bool back;		    /* as another machine: a config is due that makes it one */
+	struct apply *apply;	    /* the child that mounts, or writes back */
 	struct telemetry telemetry; /* zeroed: the config does not ask for it */
 	bool applied;
 	bool stopping;
@@ -59,6 +66,9 @@ int agent_init(struct agent *agent, struct loop *loop, const struct machine *mac
 /* fd: connected to the host; taken over. Says hello. */
 int agent_control(struct agent *agent, int fd, struct error *err);
 void agent_control_carried(struct agent *agent, struct mux_stream *stream);
+/* The host is another one than before. True: so is the machine, which had been saved; the control
+ * stream is to be dialled anew, and there the agent says that it was restored. */
+bool agent_is_back(struct agent *agent);
 /* All processes have had their SIGTERM: ends what runs, within the grace, then sets done. */
 void agent_stop(struct agent *agent);
 /* After every round of the loop. */

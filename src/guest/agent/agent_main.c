@@ -29,7 +29,9 @@ struct dial {
 	struct agent *agent;
 	int fd;
 	struct loop_watch *watch;
-	struct mux_stream *stream; /* in place of fd */
+	/* In place of fd. */
+	struct mux *mux;
+	struct mux_stream *stream;
 };
 
 static void dial_ended(struct dial *dial, int errnum)
@@ -94,14 +96,29 @@ static void on_answered(struct loop *loop, int fd, uint32_t events, void *data)
 	}
 }
 
+static void dial_by_mux(struct dial *dial)
+{
+	if (dial->stream)
+		mux_carrier.close(dial->stream);
+	dial->stream = mux_dial(dial->mux, CONTROL_PORT, on_answered, dial);
+}
+
+static void on_host_anew(void *data)
+{
+	struct dial *dial = data;
+
+	if (agent_is_back(dial->agent))
+		dial_by_mux(dial);
+}
+
 static int serve_mux(struct dial *dial, int fd, struct error *err)
 {
-	struct mux *mux = mux_open(dial->agent->loop, fd, err);
-
-	if (!mux)
+	dial->mux = mux_open(dial->agent->loop, fd, err);
+	if (!dial->mux)
 		return -1;
-	server_listen_carried(&dial->agent->server, mux);
-	dial->stream = mux_dial(mux, CONTROL_PORT, on_answered, dial);
+	server_listen_carried(&dial->agent->server, dial->mux);
+	mux_watch_host(dial->mux, on_host_anew, dial);
+	dial_by_mux(dial);
 	return 0;
 }
 

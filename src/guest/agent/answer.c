@@ -161,7 +161,7 @@ static struct writer control_begin(const char *type, struct error *err)
 	return w;
 }
 
-char *answer_hello(const char *boot_id, struct error *err)
+char *answer_hello(const char *boot_id, bool restored, struct error *err)
 {
 	struct writer w = control_begin("hello", err);
 
@@ -169,6 +169,7 @@ char *answer_hello(const char *boot_id, struct error *err)
 	writer_text(&w, "version", MICROAGENT_VERSION);
 	writer_text(&w, "bootId", boot_id);
 	writer_number(&w, "generation", 0);
+	writer_if_true(&w, "restored", restored);
 	return writer_end(&w);
 }
 
@@ -186,13 +187,24 @@ char *answer_ending(struct error *err)
 	return writer_end(&w);
 }
 
-char *answer_mounted(const char *error, struct error *err)
+/* What was asked for is done, or why not. */
+static char *answer_done(const char *type, const char *error, struct error *err)
 {
-	struct writer w = control_begin("mounted", err);
+	struct writer w = control_begin(type, err);
 
 	if (error)
 		writer_text(&w, "error", error);
 	return writer_end(&w);
+}
+
+char *answer_mounted(const char *error, struct error *err)
+{
+	return answer_done("mounted", error, err);
+}
+
+char *answer_quiesced(const char *error, struct error *err)
+{
+	return answer_done("quiesced", error, err);
 }
 
 static void put_time(struct writer *w, const char *key, int64_t real_ns)

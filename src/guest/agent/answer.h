@@ -42,12 +42,15 @@ char *answer_exit(uint64_t request, const char *id, const struct job_end *end, s
 char *answer_error(uint64_t request, const char *text, struct error *err); /* request 0: none */
 
 /* Control stream. */
-char *answer_hello(const char *boot_id, struct error *err);
+/* restored: the machine was saved, and waits to be made another. */
+char *answer_hello(const char *boot_id, bool restored, struct error *err);
 char *answer_ready(struct error *err);
 /* The machine is being ended in order. */
 char *answer_ending(struct error *err);
 /* To a mount; error: why it is not, or NULL. */
 char *answer_mounted(const char *error, struct error *err);
+/* To a quiesce; error: why it may not be saved, or NULL. */
+char *answer_quiesced(const char *error, struct error *err);
 char *answer_result(const struct job_end *end, const struct captured *output, struct error *err);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -25,6 +26,8 @@ int config_message_kind(json_t *doc, enum host_message *kind, int64_t *realtime_
 		*kind = HOST_TIME;
 	} else if (strcmp(type, "mount") == 0) {
 		*kind = HOST_MOUNT;
+	} else if (strcmp(type, "quiesce") == 0) {
+		*kind = HOST_QUIESCE;
 	} else if (strcmp(type, "power") == 0) {
 		*kind = HOST_POWER_OFF;
 		if (json_get_string(doc, "", "action", JSON_OPTIONAL, &action, err) < 0)
@@ -44,6 +47,45 @@ static int decode_workload(json_t *doc, struct guest_config *out, struct error *
 	return out->has_command ? request_decode_workload(doc, &out->workload, err) : 0;
 }
 
+static bool is_id(const char *text, size_t len, const char *of)
+{
+	return strlen(text) == len && strspn(text, of) == len;
+}
+
+static int decode_entropy(const char *text, uint8_t out[RENEW_ENTROPY], struct error *err)
+{
+	autobuf struct buf bytes = {0};
+
+	if (base64_decode(text, strlen(text), &bytes, err) < 0)
+		return error_prefix(err, "renew.entropy");
+	if (bytes.len != RENEW_ENTROPY)
+		return error_set(err, ERR_INVALID, "renew.entropy: not %d bytes", RENEW_ENTROPY);
+	memcpy(out, buf_bytes(&bytes), RENEW_ENTROPY);
+	return 0;
+}
+
+static int decode_renew(json_t *doc, struct guest_config *out, struct error *err)
+{
+	struct config_renew *renew = &out->renew;
+	const char *entropy = NULL;
+	json_t *object = NULL;
+
+	if (json_get_object(doc, "", "renew", JSON_OPTIONAL, &object, err) < 0)
+		return -1;
+	out->renews = object;
+	if (!object)
+		return 0;
+	if (json_get_string(object, "renew", "entropy", JSON_REQUIRED, &entropy, err) < 0 ||
+	    json_get_string(object, "renew", "bootId", JSON_REQUIRED, &renew->boot_id, err) < 0 ||
+	    json_get_string(object, "renew", "machineId", JSON_REQUIRED, &renew->machine_id, err) <
+		    0)
+		return -1;
+	if (!is_id(renew->boot_id, 36, "0123456789abcdef-") ||
+	    !is_id(renew->machine_id, 32, "0123456789abcdef"))
+		return error_set(err, ERR_INVALID, "renew: no such ids");
+	return decode_entropy(entropy, renew->entropy, err);
+}
+
 int config_decode(json_t *doc, struct guest_config *out, struct error *err)
 {
 	struct guest_config config = {0};
@@ -54,6 +96,7 @@ int config_decode(json_t *doc, struct guest_config *out, struct error *err)
 	    json_get_bool(doc, "", "attach", JSON_OPTIONAL, &config.attach, err) < 0 ||
 	    json_get_bool(doc, "", "telemetry", JSON_OPTIONAL, &config.telemetry, err) < 0 ||
 	    json_get_bool(doc, "", "audit", JSON_OPTIONAL, &config.audit, err) < 0 ||
+	    json_get_bool(doc, "", "template", JSON_OPTIONAL, &config.template, err) < 0 ||
 	    json_get_object(doc, "", "env", JSON_OPTIONAL, &config.env, err) < 0 ||
 	    json_get_array(doc, "", "disks", JSON_OPTIONAL, &config.disks, err) < 0 ||
 	    json_get_array(doc, "", "shares", JSON_OPTIONAL, &config.shares, err) < 0 ||
@@ -64,7 +107,7 @@ int config_decode(json_t *doc, struct guest_config *out, struct error *err)
 	config.keep = (size_t)keep;
 	if (environ_check(config.env, "env", err) < 0)
 		return -1;
-	if (decode_workload(doc, &config, err) < 0)
+	if (decode_renew(doc, &config, err) < 0 || decode_workload(doc, &config, err) < 0)
 		return -1;
 	config.doc = json_incref(doc);
 	*out = config;

@@ -11,7 +11,22 @@
 #include "base/error.h"
 #include "guest/agent/request.h"
 
-enum host_message { HOST_CONFIG, HOST_TIME, HOST_POWER_OFF, HOST_MOUNT, HOST_UNKNOWN };
+#define RENEW_ENTROPY 64 /* bytes */
+
+enum host_message {
+	HOST_CONFIG,
+	HOST_TIME,
+	HOST_POWER_OFF,
+	HOST_MOUNT,
+	HOST_QUIESCE,
+	HOST_UNKNOWN
+};
+
+/* What makes a machine that was restored another one. */
+struct config_renew {
+	uint8_t entropy[RENEW_ENTROPY];
+	const char *boot_id, *machine_id; /* a UUID; 32 hexadecimal digits */
+};
 
 struct guest_config {
 	json_t *doc;	      /* owns what the others borrow */
@@ -19,8 +34,11 @@ struct guest_config {
 	bool has_command;
 	struct request workload; /* its doc is a reference to the same */
 	bool attach;
-	bool telemetry;		/* what is run is traced, and the host told of it */
-	bool audit;		/* the host wants to be told of commands */
+	bool telemetry; /* what is run is traced, and the host told of it */
+	bool audit;	/* the host wants to be told of commands */
+	bool template;	/* it may be saved, and come back as another machine */
+	bool renews;	/* it has, and this makes it one: */
+	struct config_renew renew;
 	json_t *env;		/* NULL: none */
 	json_t *disks, *shares; /* arrays or NULL */
 	json_t *publishes;	/* array or NULL */

@@ -121,6 +121,7 @@ static bool on_began(void *data, uint64_t number, const struct job_spec *spec)
 
 static void on_command_ended(void *data, uint64_t number, const struct job_end *end)
 {
+	struct exec_report *report = data;
 	json_auto_t *message = json_pack("{s:s, s:i, s:I, s:i, s:I}", "type", "exec-finished",
 					 "format", 1, "exec", (json_int_t)number, "code",
 					 end->exit_code, "elapsedMs", (json_int_t)end->elapsed_ms);
@@ -130,11 +131,28 @@ static void on_command_ended(void *data, uint64_t number, const struct job_end *
 	if (end->timed_out)
 		json_object_set_new(message, "timedOut", json_true());
 	put_cut_text(message, "startError", end->start_error);
-	(void)tell_host(data, message);
+	if (number > report->since)
+		(void)tell_host(report, message);
 }
 
 void exec_report_begin(struct exec_report *report, struct job_table *table, struct framed *control)
 {
-	*report = (struct exec_report){.control = control, .loop = table->loop};
+	*report = (struct exec_report){.table = table, .control = control, .loop = table->loop};
 	table->witness = (struct job_witness){on_began, on_command_ended, report};
+}
+
+void exec_report_settle(struct exec_report *report)
+{
+	if (report->lost == 0)
+		return;
+	loop_remove(steal_ptr(&report->lost_timer));
+	on_untold_due(report->loop, report);
+}
+
+void exec_report_begin_anew(struct exec_report *report)
+{
+	loop_remove(steal_ptr(&report->lost_timer));
+	report->on = false;
+	report->lost = 0;
+	report->since = report->table->begun;
 }

@@ -15,8 +15,10 @@
 #include "guest/job/job.h"
 
 struct exec_report {
+	const struct job_table *table;
 	struct framed *control;
 	bool on;
+	uint64_t since; /* of those up to this number it has told another host, or nobody */
 	uint64_t window_ns;
 	unsigned in_window;
 	uint64_t lost; /* not told, since it was said how many */
@@ -26,5 +28,9 @@ struct exec_report {
 
 /* Puts the report into table->witness. Nothing is told before on is set. */
 void exec_report_begin(struct exec_report *report, struct job_table *table, struct framed *control);
+/* Says now how many were not told. */
+void exec_report_settle(struct exec_report *report);
+/* Says nothing of all that was until now, and nothing more before on is set. */
+void exec_report_begin_anew(struct exec_report *report);
 
 #endif

@@ -157,14 +157,17 @@ static void take_asked(struct mux *mux)
 
 static void take_welcome(struct mux *mux, const struct packet *p)
 {
+	bool again = mux->met;
 	struct mux_stream *s;
 
-	mux->linked = true;
+	mux->linked = mux->met = true;
 	mux->cid = p->dst_cid;
 	for (unsigned i = 0; i < MUX_BUCKETS; i++)
 		list_each (s, &mux->buckets[i], link)
 			mux_say_wanted(s);
 	mux_write(mux);
+	if (again && mux->anew)
+		mux->anew(mux->anew_data);
 }
 
 /* The next packet, or a byte that is none. False: it is not there whole. */
@@ -234,6 +237,21 @@ static void host_is_away(struct mux *mux)
 		loop_add_timer(mux->loop, clock_mono_ns() + HOST_AWAY_NS, on_host_back, mux, NULL);
 }
 
+/* ASK is the first that a host's end says, and begins what the kernel gives at once. A machine that
+ * was saved may have come back with the front of a packet, the rest of which stayed with the host
+ * of then: what stands here next is not its payload. */
+static void look_for_new_host(struct mux *mux, size_t got)
+{
+	size_t at = mux->in_end - got;
+	struct packet p;
+
+	if (!mux->linked || got < PACKET_HEADER || !packet_may_be_link(mux->in + at))
+		return;
+	packet_decode(mux->in + at, &p);
+	if (packet_is_link(&p, LINK_ASK))
+		mux->in_at = at;
+}
+
 /* The kernel gives one page at a time. */
 static size_t read_port(struct mux *mux)
 {
@@ -245,9 +263,11 @@ static size_t read_port(struct mux *mux)
 		mux->in_at = 0;
 	}
 	n = read(mux->fd, mux->in + mux->in_end, sizeof(mux->in) - mux->in_end);
-	if (n > 0)
-		mux->in_end += (size_t)n;
-	return n > 0 ? (size_t)n : 0;
+	if (n <= 0)
+		return 0;
+	mux->in_end += (size_t)n;
+	look_for_new_host(mux, (size_t)n);
+	return (size_t)n;
 }
 
 static void on_port_event(struct loop *loop, int fd, uint32_t events, void *data)
@@ -318,6 +338,12 @@ void mux_free(struct mux *mux)
 	loop_remove(mux->back);
 	close(mux->fd);
 	free(mux);
+}
+
+void mux_watch_host(struct mux *mux, void (*anew)(void *data), void *data)
+{
+	mux->anew = anew;
+	mux->anew_data = data;
 }
 
 void mux_listen(struct mux *mux, struct mux_listener *listener)

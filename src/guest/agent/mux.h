@@ -50,6 +50,7 @@ struct mux {
 	struct loop_watch *watch, *again, *back;
 	bool wants_room; /* the port is full */
 	bool linked;	 /* the host has welcomed us: packets can be told from other bytes */
+	bool met;	 /* one has welcomed us before */
 	uint64_t number; /* of our HELLO */
 	uint64_t cid;
 	uint32_t next_port;
@@ -58,6 +59,8 @@ struct mux {
 	struct list due;     /* streams that are to be told */
 	struct list wanting; /* streams with something to be said for which there was no room */
 	struct mux_stream *telling;
+	void (*anew)(void *data); /* NULL: nobody wants to know */
+	void *anew_data;
 	size_t in_at, in_end;
 	unsigned first_chunk, chunks;
 	struct mux_chunk chunk[MUX_CHUNKS];
@@ -67,6 +70,9 @@ struct mux {
 /* fd: the port, non-blocking; taken over. NULL on failure. */
 struct mux *mux_open(struct loop *loop, int fd, struct error *err);
 void mux_free(struct mux *mux); /* when no stream is left that somebody holds; accepts NULL */
+/* From now on tells when a host has welcomed us that is not the one of before, or knows nothing of
+ * it: all streams of then are over. */
+void mux_watch_host(struct mux *mux, void (*anew)(void *data), void *data);
 /* The listener stays the caller's. */
 void mux_listen(struct mux *mux, struct mux_listener *listener);
 /* Dials the host. fn hears LOOP_OUT when it has answered, LOOP_HUP when it has refused; the stream

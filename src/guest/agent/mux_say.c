@@ -125,6 +125,7 @@ void mux_hello(struct mux *mux)
 	struct packet p;
 
 	mux->linked = false;
+	mux->chunks = 0; /* no stream of theirs is left, and this must find room */
 	if (getrandom(&mux->number, sizeof(mux->number), GRND_NONBLOCK) < 0)
 		mux->number = clock_mono_ns();
 	p = packet_link(LINK_HELLO, 0, mux->number);

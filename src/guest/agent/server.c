@@ -112,7 +112,14 @@ void server_listen_carried(struct server *server, struct mux *mux)
 {
 	server->mux_listener =
 		(struct mux_listener){.port = AGENT_PORT, .accept = on_mux_client, .data = server};
-	mux_listen(mux, &server->mux_listener);
+	server->mux = mux;
+	server_listen_again(server);
+}
+
+void server_listen_again(struct server *server)
+{
+	if (server->mux && !list_has(&server->mux_listener.link))
+		mux_listen(server->mux, &server->mux_listener);
 }
 
 void server_stop_listening(struct server *server)

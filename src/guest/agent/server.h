@@ -17,6 +17,7 @@ struct server {
 	struct resumables resumables;
 	int listen_fd; /* -1: none */
 	struct loop_watch *listen_watch;
+	struct mux *mux; /* NULL: none */
 	struct mux_listener mux_listener;
 	bool full;	  /* no descriptor for another connection: until something has ended */
 	size_t full_jobs; /* commands that lived then */
@@ -35,6 +36,8 @@ int server_adopt(struct server *server, int fd, struct error *err);
 /* Frees what has ended; between rounds of the loop. */
 void server_sweep(struct server *server);
 void server_stop_listening(struct server *server);
+/* By the mux, after a stop. */
+void server_listen_again(struct server *server);
 void server_free(struct server *server);
 
 #endif

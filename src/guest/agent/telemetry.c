@@ -14,6 +14,14 @@
 #include "base/json.h"
 #include "guest/trace/telemetry_batch.h"
 
+static void tell_settled(struct telemetry *t)
+{
+	void (*settled)(void *data) = steal_ptr(&t->settled);
+
+	if (settled)
+		settled(t->settled_data);
+}
+
 static void leave_tracer(struct telemetry *t)
 {
 	loop_remove(steal_ptr(&t->watch));
@@ -24,38 +32,31 @@ static void leave_tracer(struct telemetry *t)
 
 static void send_text(struct telemetry *t, const char *text)
 {
-	if (framed_is_open(t->control))
+	if (t->told && framed_is_open(t->control))
 		(void)framed_send(t->control, text, NULL);
 }
 
 /* status: malloc'd, or NULL for want of memory. */
-static void take_first_status(struct telemetry *t, char *status, bool works)
+static void take_status(struct telemetry *t, char *status, bool works)
 {
+	bool first = !t->status;
+
 	free(t->status);
 	t->status = status;
 	t->works = works;
-	t->known(t->data);
+	if (first)
+		t->known(t->data);
+	else if (status)
+		send_text(t, status);
 }
 
 /* Said instead of by the tracer. */
 static void tracing_failed(struct telemetry *t, const char *why)
 {
-	autofree char *text = NULL;
-	bool early = !t->status && !t->told, finishing = t->finishing;
-
 	leave_tracer(t);
-	if (finishing || (!early && !t->works))
-		return;
-	text = telemetry_status(false, false, why);
-	if (early) {
-		take_first_status(t, steal_ptr(&text), false);
-	} else if (text && t->told) {
-		send_text(t, text);
-	} else if (text) {
-		free(t->status);
-		t->status = steal_ptr(&text);
-	}
-	t->works = false;
+	if (!t->finishing && (!t->status || t->works))
+		take_status(t, telemetry_status(false, false, why), false);
+	tell_settled(t);
 }
 
 static bool status_works(const char *text, size_t len)
@@ -63,6 +64,15 @@ static bool status_works(const char *text, size_t len)
 	json_auto_t *status = json_load_strict(text, len, NULL);
 
 	return json_is_true(json_object_get(status, "exec"));
+}
+
+/* The tracer drops what we do not take. */
+static void take_when_wanted(struct telemetry *t)
+{
+	bool wanted = t->finishing || (t->told && !framed_is_full(t->control));
+
+	if (t->watch)
+		(void)loop_set_events(t->watch, wanted ? LOOP_IN : 0, NULL);
 }
 
 static void on_tracer_message(struct loop *loop, int fd, uint32_t events, void *data)
@@ -80,14 +90,13 @@ static void on_tracer_message(struct loop *loop, int fd, uint32_t events, void *
 		return;
 	}
 	text[n] = '\0';
-	if (!t->status && !t->told) {
-		take_first_status(t, strdup(text), status_works(text, (size_t)n));
-		return;
-	}
-	send_text(t, text);
-	/* The tracer drops what we do not take. */
-	if (framed_is_full(t->control))
-		(void)loop_set_events(t->watch, 0, NULL);
+	if (!t->status)
+		take_status(t, strdup(text), status_works(text, (size_t)n));
+	else if (t->settled && strcmp(text, t->status) == 0)
+		tell_settled(t); /* said once more, behind all the rest */
+	else
+		send_text(t, text);
+	take_when_wanted(t);
 }
 
 static int start_tracer(struct telemetry *t, void (*run)(int out), struct error *err)
@@ -133,13 +142,27 @@ void telemetry_tell(struct telemetry *telemetry)
 		return;
 	telemetry->told = true;
 	send_text(telemetry, telemetry->status);
-	free(steal_ptr(&telemetry->status));
+	take_when_wanted(telemetry);
 }
 
 void telemetry_go_on(struct telemetry *telemetry)
 {
-	if (telemetry->watch)
-		(void)loop_set_events(telemetry->watch, LOOP_IN, NULL);
+	take_when_wanted(telemetry);
+}
+
+void telemetry_settle(struct telemetry *telemetry, void (*settled)(void *data), void *data)
+{
+	telemetry->settled = settled;
+	telemetry->settled_data = data;
+	if (!telemetry->watch || send(telemetry->fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1)
+		tell_settled(telemetry);
+}
+
+void telemetry_hold(struct telemetry *telemetry)
+{
+	telemetry->told = false;
+	telemetry->settled = NULL;
+	take_when_wanted(telemetry);
 }
 
 void telemetry_finish(struct telemetry *telemetry)
@@ -147,7 +170,7 @@ void telemetry_finish(struct telemetry *telemetry)
 	if (telemetry->finishing || !telemetry->watch)
 		return;
 	telemetry->finishing = true;
-	telemetry_go_on(telemetry);
+	take_when_wanted(telemetry);
 	shutdown(telemetry->fd, SHUT_WR);
 }
 

@@ -120,6 +120,8 @@ static void workload_start(struct workload *w)
 
 void workload_begin(struct workload *w, struct request *request, bool attach, size_t keep_bytes)
 {
+	request_free(&w->request); /* of a machine that this one was before */
+	w->kept = (struct captured){0};
 	w->request = *request;
 	*request = (struct request){0};
 	w->keep = keep_bytes;

@@ -174,17 +174,48 @@ static size_t list_paths(FILE *file, char ***out)
 	return count;
 }
 
+static void free_paths(char **paths, size_t count)
+{
+	while (count > 0)
+		free(paths[--count]);
+	free(paths);
+}
+
 void mounts_end(void)
 {
 	autofile FILE *file = fopen("/proc/self/mountinfo", "re");
 	char **paths = NULL;
-	size_t count = file ? list_paths(file, &paths) : 0;
+	size_t all = file ? list_paths(file, &paths) : 0, count = all;
 
 	if (count == 0)
 		end_one("/"); /* somebody has taken our /proc away */
-	while (count > 0) {
+	while (count > 0)
 		end_one(paths[--count]);
-		free(paths[count]);
-	}
-	free(paths);
+	free_paths(paths, all);
+}
+
+static int write_one_back(const char *path, struct error *err)
+{
+	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	/* One that was mounted over is reached by no name, and written to by nobody. */
+	if (fd >= 0 && syncfs(fd) < 0)
+		return error_errno(err, errno, "cannot write %s back", path);
+	return 0;
+}
+
+int mounts_write_back(struct error *err)
+{
+	autofile FILE *file = fopen("/proc/self/mountinfo", "re");
+	char **paths = NULL;
+	size_t count;
+	int got = 0;
+
+	if (!file)
+		return error_errno(err, errno, "/proc/self/mountinfo");
+	count = list_paths(file, &paths);
+	for (size_t i = count; i > 0 && got == 0; i--)
+		got = write_one_back(paths[i - 1], err);
+	free_paths(paths, count);
+	return got;
 }

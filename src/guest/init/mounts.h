@@ -19,6 +19,8 @@ void mounts_root(void);
 /* For every block file system, last mounted first: what is dirty goes to the disk, then read-only.
  * Never sync(), which a share without a server would hold for ever. */
 void mounts_end(void);
+/* What is dirty goes to the disks, and nothing ends. */
+int mounts_write_back(struct error *err);
 /* The mount point in a line of mountinfo (changed in place) if a block device is mounted there,
  * else NULL. For tests. */
 char *mounts_block_path(char *line);

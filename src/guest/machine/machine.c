@@ -10,8 +10,10 @@
 #include "base/clock.h"
 #include "guest/agent/agent.h"
 #include "guest/console.h"
+#include "guest/init/mounts.h"
 #include "guest/machine/attach.h"
 #include "guest/machine/publish.h"
+#include "guest/machine/renew.h"
 #include "guest/roles.h"
 #include "guest/trace/tracer.h"
 
@@ -25,16 +27,29 @@ static int set_hostname(const char *name, struct error *err)
 	return 0;
 }
 
-static void set_time(int64_t realtime_ns)
+static void set_time(int64_t realtime_ns, bool exact)
 {
 	struct timespec t = {
 		.tv_sec = realtime_ns / (int64_t)NS_PER_S,
 		.tv_nsec = realtime_ns % (int64_t)NS_PER_S,
 	};
 
-	if (llabs(realtime_ns - clock_real_ns()) > DRIFT_NS &&
+	if ((exact || llabs(realtime_ns - clock_real_ns()) > DRIFT_NS) &&
 	    clock_settime(CLOCK_REALTIME, &t) < 0)
 		console_line("cannot set the clock: %s", strerror(errno));
+}
+
+static int attach(json_t *config, struct error *err)
+{
+	if (json_object_get(config, "renew") && renew_host_keys(err) < 0)
+		return -1;
+	return attach_all(config, err);
+}
+
+static int write_back(json_t *unused, struct error *err)
+{
+	(void)unused;
+	return mounts_write_back(err);
 }
 
 static void machine_power_off(void *data)
@@ -54,7 +69,9 @@ static void machine_log(const char *text)
 const struct machine machine_real = {
 	.set_hostname = set_hostname,
 	.set_time = set_time,
-	.attach = attach_all,
+	.renew = renew_machine,
+	.attach = attach,
+	.write_back = write_back,
 	.publish = publish_start,
 	.trace = tracer_run,
 	.power_off = machine_power_off,

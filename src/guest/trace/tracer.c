@@ -38,7 +38,8 @@ struct tracer {
 	struct telemetry_batch batch;
 	struct loop_watch *link_watch, *files_watch;
 	struct loop_watch *fetch, *tell, *ask;
-	bool quiet; /* nothing came since the kernel was asked last */
+	char *status; /* as it was said */
+	bool quiet;   /* nothing came since the kernel was asked last */
 	bool over;
 };
 
@@ -203,24 +204,48 @@ static void on_mounts(struct loop *loop, int fd, uint32_t events, void *data)
 		written_files_mark(&t->files);
 }
 
+static void tell_the_rest(struct tracer *t)
+{
+	read_kernel_link(t);
+	kaudit_events_settle(&t->events);
+	kaudit_events_settle(&t->events); /* those since the last question, too */
+	kaudit_events_flush(&t->events);
+	gather_lost(t);
+	(void)written_files_read(&t->files);
+	tell_written(t);
+	send_batch(t);
+}
+
+static void say_status(struct tracer *t)
+{
+	if (!t->status || send(t->out, t->status, strlen(t->status), MSG_NOSIGNAL) < 0)
+		t->over = true;
+}
+
+/* A byte: tell all that is there, and say behind it once more what is traced. Else its end. */
 static void on_agent(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct tracer *t = data;
+	char byte;
+	ssize_t n = recv(fd, &byte, 1, MSG_DONTWAIT);
 
 	(void)loop;
-	(void)fd;
 	(void)events;
-	t->over = true; /* it says nothing but its end */
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	t->over = n <= 0;
+	if (t->over)
+		return;
+	tell_the_rest(t);
+	say_status(t);
 }
 
 /* --- the process ----------------------------------------------------------------------------- */
 
-static void say_status(struct tracer *t, bool syscalls, bool writes, const char *detail)
+static void begin_status(struct tracer *t, bool syscalls, bool writes, const char *detail)
 {
-	autofree char *text = telemetry_status(syscalls, writes, detail);
-
-	if (!text || send(t->out, text, strlen(text), MSG_NOSIGNAL) < 0)
-		t->over = true;
+	t->status = telemetry_status(syscalls, writes, detail);
+	say_status(t);
 }
 
 static bool open_sources(struct tracer *t)
@@ -231,11 +256,11 @@ static bool open_sources(struct tracer *t)
 	t->events.done = on_traced_event;
 	t->events.data = t;
 	if (kaudit_link_open(&t->link, &err) < 0) {
-		say_status(t, false, false, err.msg);
+		begin_status(t, false, false, err.msg);
 		return false;
 	}
 	writes = written_files_begin(&t->files, &err) == 0;
-	say_status(t, true, writes, err.msg);
+	begin_status(t, true, writes, err.msg);
 	return !t->over;
 }
 
@@ -265,18 +290,6 @@ static int tracer_follow(struct tracer *t, struct error *err)
 		if (loop_once(t->loop, -1, err) < 0)
 			return -1;
 	return 0;
-}
-
-static void tell_the_rest(struct tracer *t)
-{
-	read_kernel_link(t);
-	kaudit_events_settle(&t->events);
-	kaudit_events_settle(&t->events); /* those since the last question, too */
-	kaudit_events_flush(&t->events);
-	gather_lost(t);
-	(void)written_files_read(&t->files);
-	tell_written(t);
-	send_batch(t);
 }
 
 void tracer_run(int out)

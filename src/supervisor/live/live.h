@@ -139,7 +139,8 @@ struct live {
 	int time_fd;	    /* says that the wall clock was set or the host slept */
 
 	struct loop_watch *boot_timer, *end_timer, *disk_timer, *lost_timer, *workload_timer;
-	struct loop_watch *siblings; /* who asks for the template's memory */
+	struct loop_watch *save_timer; /* the guest's word is waited for */
+	struct loop_watch *siblings;   /* who asks for the template's memory */
 	struct loop_watch *time_timer, *time_watch, *directory_timer;
 	struct loop_watch *lifelines[2];
 };

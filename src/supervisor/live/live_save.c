@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "base/platform/file.h"
 #include "supervisor/inputs/template.h"
 #include "supervisor/inputs/template_memory.h"
@@ -35,6 +36,7 @@ static void refuse_save(struct live *live, const struct error *why)
 
 	log_line(&live->log, "save: %s", why->msg);
 	live->saving = live->forking = false;
+	loop_remove(steal_ptr(&live->save_timer));
 	answer_save(live, answer);
 }
 
@@ -154,12 +156,24 @@ static int begin_save(struct live *live, struct error *err)
 					       live, err);
 }
 
+static void on_quiesce_timer(struct loop *loop, void *data)
+{
+	struct live *live = data;
+	struct error why;
+
+	(void)loop;
+	live->save_timer = NULL;
+	error_set(&why, ERR_TIMEOUT, "the guest does not get ready to be saved");
+	refuse_save(live, &why);
+}
+
 void live_quiesced(struct live *live, const char *why)
 {
 	struct error err;
 
-	if (!live->save_client)
+	if (!live->save_timer)
 		return;
+	loop_remove(steal_ptr(&live->save_timer));
 	if (why)
 		error_set(&err, ERR_IO, "the guest does not come to rest: %.200s", why);
 	if (why || begin_save(live, &err) < 0)
@@ -191,8 +205,14 @@ static int require_running(const struct live *live, struct error *err)
 static int ask_guest(struct live *live, bool forking, struct control_client *client,
 		     struct error *err)
 {
-	if (control_stream_quiesce(live->control, err) < 0)
+	struct loop_watch *timer = loop_add_timer(live->loop, limit_deadline(LIMIT_QUIESCE_MS),
+						  on_quiesce_timer, live, err);
+
+	if (!timer || control_stream_quiesce(live->control, err) < 0) {
+		loop_remove(timer);
 		return -1;
+	}
+	live->save_timer = timer;
 	live->saving = true;
 	live->forking = forking;
 	live->save_client = client;

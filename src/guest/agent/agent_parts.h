@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the agent share. */
+#ifndef GUEST_AGENT_PARTS_H
+#define GUEST_AGENT_PARTS_H
+
+#include "guest/agent/agent.h"
+
+/* Takes over text; NULL: no memory. */
+void agent_say(struct agent *agent, char *text);
+/* Makes the machine fit to be saved, and says `quiesced`. */
+void agent_quiesce(struct agent *agent);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A machine that is a template: getting it ready to be saved, and what the agent makes of it when
+ * it is back.
+ *
+ * What is saved is to have nobody at its other end: no command that somebody waits for, no
+ * connection, no records that only the next host would hear. Disks are to have what memory has
+ * written. What the page cache holds stays: siblings share it, and what was dropped each of them
+ * would read again into memory of its own.
+ */
+#include <malloc.h>
+
+#include "base/cleanup.h"
+#include "guest/agent/agent_parts.h"
+#include "guest/agent/answer.h"
+#include "guest/agent/apply.h"
+
+static const char *what_goes_on(const struct agent *agent)
+{
+	if (agent->server.context.jobs.count > 0)
+		return "a command is running";
+	return conns_are_quiet(&agent->server.conns) ? NULL : "a client has not read its answer";
+}
+
+static void settle_quiesce(struct agent *agent, const char *why)
+{
+	if (!why)
+		why = what_goes_on(agent); /* it may have begun meanwhile */
+	if (!why) {
+		conns_end(&agent->server.conns);
+		malloc_trim(0);
+	}
+	agent_say(agent, answer_quiesced(why, NULL));
+}
+
+static void on_written_back(void *data, const char *error)
+{
+	struct agent *agent = data;
+
+	settle_quiesce(agent, error);
+	apply_free(steal_ptr(&agent->apply));
+}
+
+static void on_telemetry_settled(void *data)
+{
+	struct agent *agent = data;
+	struct error err = {0};
+
+	exec_report_settle(&agent->report);
+	if (agent->apply)
+		error_set(&err, ERR_CONFLICT, "the guest is mounting something");
+	else
+		agent->apply = apply_start(agent->loop, agent->machine->write_back, NULL,
+					   on_written_back, agent, &err);
+	if (err.code)
+		settle_quiesce(agent, err.msg);
+}
+
+void agent_quiesce(struct agent *agent)
+{
+	const char *why =
+		agent->config.template ? what_goes_on(agent) : "this machine is no template";
+
+	if (why)
+		settle_quiesce(agent, why);
+	else
+		telemetry_settle(&agent->telemetry, on_telemetry_settled, agent);
+}
+
+bool agent_is_back(struct agent *agent)
+{
+	if (!agent->config.template || agent->stopping)
+		return false;
+	agent->back = true;
+	framed_close(&agent->control);
+	apply_free(steal_ptr(&agent->apply));
+	/* Whoever asks now would be answered by a machine that has no identity of its own. */
+	server_stop_listening(&agent->server);
+	conns_end(&agent->server.conns);
+	exec_report_begin_anew(&agent->report);
+	telemetry_hold(&agent->telemetry);
+	return true;
+}

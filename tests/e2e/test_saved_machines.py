@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: MIT
+"""Machines that are saved and restored, as the supervisor has them: what is bound to what, and that siblings have nothing of each
+other. test_templates.py has bases and sessions."""
+
+import array
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import socket
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import schema_check
+from conftest import image, make_host, wait_until
+from test_layers import IDENTITY, make_layer, sha256
+
+MIB = 1 << 20
+SEALS = 0x1 | 0x2 | 0x4 | 0x8  # F_SEAL_SEAL, SHRINK, GROW, WRITE
+F_GET_SEALS = 1034
+
+
+def ask(host, command, config=None, name="w", args=()):
+    code, answer, _ = host.supervisor({"command": command, "identity": {**IDENTITY, "runtimeID": name},
+                                       "config": config or {"stateDir": str(host.state)}}, args=args)
+    return code, answer
+
+
+def request(host, name, **words):
+    """One of control.sock."""
+    schema_check.validate("control-sock-request", words)
+    with socket.socket(socket.AF_UNIX) as control:
+        control.connect(str(host.state / name / "control.sock"))
+        control.sendall(json.dumps(words).encode() + b"\n")
+        answer = json.loads(control.makefile().readline())
+    schema_check.validate("control-sock-answer", answer)
+    return answer
+
+
+def runtime(host, name):
+    found = json.loads((host.state / name / "runtime.json").read_text())
+    schema_check.validate("runtime", found)
+    return found
+
+
+class Place:
+    """A host with a base, and a template of it."""
+
+    def __init__(self, host):
+        self.host, self.dir, self.count = host, host.base / "template", 0
+        self.base = host.base / "base.ext4"
+        shutil.copy(image(host, "busybox")["path"], self.base)
+        self.base.chmod(0o444)
+
+    def config(self, disk, **changes):
+        return self.host.config(rootfsPath=str(disk), rootfsBase=str(self.base), hotplug=True, **changes)
+
+    def make(self):
+        layer = make_layer(self.host.base / "maker.qcow2", self.base.stat().st_size)
+        config = self.config(layer)
+        assert ask(self.host, "prepare", config, "maker")[0] == 0
+        code, answer = ask(self.host, "start", config, "maker", ("--template-new",))
+        assert code == 0, answer
+        self.host("exec", "maker", "--", "sh", "-c", "echo of the template > /tmp/old; sync", check=0)
+        saved = request(self.host, "maker", command="save")
+        assert saved["ok"], saved
+        again = request(self.host, "maker", command="save")
+        assert "is being saved, or was" in again["error"]
+        self.host("kill", "maker", check=0)
+        workspace = self.host.state / "maker"
+        self.dir.mkdir()
+        (workspace / "template.ram").rename(self.dir / "ram")
+        (workspace / "template.state").rename(self.dir / "state")
+        shutil.copy(layer, self.dir / "disk.qcow2")
+        self.record = {"format": 1, "facts": saved["save"]["facts"],
+                       **{key: {"sha256": sha256(self.dir / name), "bytes": (self.dir / name).stat().st_size}
+                          for key, name in (("ram", "ram"), ("state", "state"), ("disk", "disk.qcow2"))}}
+        (self.dir / "template.json").write_text(json.dumps(self.record))
+        self.host("delete", "maker", check=0)
+        layer.unlink()
+
+    @contextlib.contextmanager
+    def machine(self, *args, template=None, **changes):
+        self.count += 1
+        name, disk = f"m{self.count}", self.host.base / f"m{self.count}.qcow2"
+        shutil.copy(self.dir / "disk.qcow2", disk)
+        config = self.config(disk, **changes)
+        assert ask(self.host, "prepare", config, name)[0] == 0
+        code, answer = ask(self.host, "start", config, name, (f"--template={template or self.dir}", *args))
+        assert code == 0, answer
+        yield name
+        self.host("kill", name)
+        self.host("delete", name, check=0)
+        disk.unlink()
+
+
+@pytest.fixture(scope="module")
+def place():
+    host = make_host(Path(tempfile.mkdtemp(prefix="e-")))
+    it = Place(host)
+    try:
+        it.make()
+        yield it
+        host.assert_clean()
+    finally:
+        host.sweep()
+        shutil.rmtree(host.base, ignore_errors=True)
+
+
+def memory_of(host, name):
+    """What QEMU has its guest's memory in, by a descriptor of ours."""
+    pid = runtime(host, name)["pid"]
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(OSError):
+            if os.readlink(f"/proc/{pid}/fd/{fd}").startswith("/memfd:guest"):
+                return os.open(f"/proc/{pid}/fd/{fd}", os.O_RDWR)
+    raise AssertionError("no memory")
+
+
+def digest(fd):
+    with os.fdopen(os.dup(fd), "rb") as memory:
+        memory.seek(0)
+        return hashlib.file_digest(memory, "sha256").hexdigest()
+
+
+def test_siblings_share_what_nobody_can_write_to(place):
+    host = place.host
+    with place.machine() as one, place.machine() as other:
+        for name in (one, other):
+            assert runtime(host, name)["boot"] == {"how": "restored"}
+            assert host("exec", name, "--", "cat", "/tmp/old", check=0).stdout == "of the template\n"
+        fd, second = memory_of(host, one), memory_of(host, other)
+        assert os.fstat(fd).st_ino == os.fstat(second).st_ino
+        assert fcntl.fcntl(fd, F_GET_SEALS) & SEALS == SEALS
+        with pytest.raises(PermissionError):
+            os.pwrite(fd, b"x", 0)
+        with pytest.raises(PermissionError):
+            os.ftruncate(fd, 0)
+        host("exec", one, "--", "sh", "-c", "head -c 40000000 /dev/urandom > /dev/shm/filled || head -c 40000000 /dev/urandom > /tmp/filled",
+             check=0)
+        assert digest(fd) == place.record["ram"]["sha256"]
+        random = [host("exec", name, "--", "sh", "-c", "cat /proc/sys/kernel/random/uuid /proc/sys/kernel/random/boot_id; hostname; "
+                       "head -c 64 /dev/urandom | md5sum", check=0).stdout.splitlines() for name in (one, other)]
+        assert not set(random[0]) & set(random[1])
+        os.close(fd)
+        os.close(second)
+
+
+def test_no_proc_is_left_in_the_cell(place):
+    with place.machine() as name:
+        pid = runtime(place.host, name)["pid"]
+        assert os.listdir(f"/proc/{pid}/root/proc") == []
+
+
+def test_a_sibling_cannot_give_another_memory(place):
+    """As one that was taken over would: with the right length, and seals."""
+    host = place.host
+    socket_of = place.dir / "siblings.sock"
+    socket_of.unlink(missing_ok=True)
+    false = os.memfd_create("guest", os.MFD_ALLOW_SEALING)
+    os.ftruncate(false, 256 * MIB)
+    fcntl.fcntl(false, 1033, SEALS)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(socket_of))
+        server.listen()
+        pid = os.fork()
+        if pid == 0:
+            peer, _ = server.accept()
+            peer.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [false, server.fileno()]))])
+            os._exit(0)
+        with place.machine() as name:
+            fd = memory_of(host, name)
+            assert os.fstat(fd).st_ino != os.fstat(false).st_ino
+            assert runtime(host, name)["boot"] == {"how": "restored"}
+            os.close(fd)
+        assert os.waitpid(pid, 0)[1] == 0
+    os.close(false)
+
+
+def altered(place, tmp_path, **changes):
+    """The template with another record."""
+    there = tmp_path / "template"
+    there.mkdir()
+    for name in ("ram", "state"):
+        os.link(place.dir / name, there / name)
+    (there / "template.json").write_text(json.dumps({**place.record, **changes}))
+    return there
+
+
+@pytest.mark.parametrize(("fact", "words"), [("vmm", "another QEMU"), ("kernel", "another kernel"), ("initrd", "another initrd"),
+                                             ("machine", "another machine"), ("base", "another disk of the base"),
+                                             ("format", "another version of microagent"),
+                                             ("tscKhz", "another frequency of the host's time-stamp counter")])
+def test_what_a_template_depends_on(place, fact, words):
+    other = 1 if fact in ("format", "tscKhz") else "0" * 64
+    facts = {**place.record["facts"], fact: other + (fact == "format") if isinstance(other, int) else other}
+    with tempfile.TemporaryDirectory(dir=place.host.base) as tmp:
+        with place.machine(template=altered(place, Path(tmp), facts=facts)) as name:
+            boot = runtime(place.host, name)["boot"]
+            assert boot["how"] == "cold" and words in boot["why"], boot
+            place.host("exec", name, "--", "true", check=0)
+
+
+def test_a_damaged_template_is_not_used(place):
+    host = place.host
+    with tempfile.TemporaryDirectory(dir=host.base) as tmp:
+        there = altered(place, Path(tmp))
+        (there / "state").unlink()
+        (there / "state").write_bytes((place.dir / "state").read_bytes()[:-1] + b"\0")
+        with place.machine(template=there) as name:
+            assert "state is not what was saved" in runtime(host, name)["boot"]["why"]
+        (there / "ram").unlink()
+        (there / "ram").write_bytes(b"short")
+        shutil.copy(place.dir / "state", there / "state")
+        with place.machine(template=there) as name:
+            assert "ram is not as long as it was" in runtime(host, name)["boot"]["why"]
+        shutil.rmtree(there)
+        with place.machine(template=there) as name:
+            assert runtime(host, name)["boot"]["how"] == "cold"
+
+
+def test_memory_and_disk_are_of_one_moment(place):
+    host = place.host
+    with place.machine() as name:
+        host("exec", name, "--", "sh", "-c", "echo mine > /root/mine; sync", check=0)
+        config = json.loads((host.state / name / "workspace.json").read_text())["config"]
+        host("halt", name, check=0)
+        code, answer = ask(host, "start", config, name, (f"--template={place.dir}",))
+        assert code == 0, answer
+        assert "disk is not the template's" in runtime(host, name)["boot"]["why"]
+        assert host("exec", name, "--", "cat", "/root/mine", check=0).stdout == "mine\n"
+
+
+def test_memory_of_its_own(place):
+    with place.machine("--own-memory") as name:
+        assert runtime(place.host, name)["boot"] == {"how": "restored"}
+        fd = memory_of(place.host, name)
+        assert fcntl.fcntl(fd, F_GET_SEALS) & SEALS == 0
+        os.close(fd)
+
+
+@pytest.mark.parametrize(("changes", "words"), [
+    ({"network": {"mode": "nat"}}, "a network card"), ({"hotplug": None}, "a machine without a spare port"),
+    ({"command": ["true"]}, "a command of its own")])
+def test_what_cannot_be_saved(place, changes, words):
+    host = place.host
+    layer = make_layer(host.base / "bad.qcow2", place.base.stat().st_size)
+    config = {key: value for key, value in {**place.config(layer), **changes}.items() if value is not None}
+    assert ask(host, "prepare", config, "bad")[0] == 0
+    code, answer = ask(host, "start", config, "bad", ("--template-new",))
+    assert code == 1 and answer["errorCode"] == "conflict" and words in answer["error"], answer
+    host("delete", "bad", check=0)
+    layer.unlink()
+
+
+def test_a_machine_is_forked_while_it_runs(place):
+    host = place.host
+    with place.machine() as name:
+        host("exec", name, "--", "sh", "-c", "echo of the parent > /tmp/mine; echo on the disk > /root/disk", check=0)
+        forked = request(host, name, command="fork")
+        assert forked["ok"], forked
+        host("exec", name, "--", "sh", "-c", "echo later > /tmp/mine", check=0)
+        point = host.base / "point"
+        point.mkdir()
+        workspace = host.state / name
+        (workspace / "fork.state").rename(point / "state")
+        (workspace / "fork.disk").rename(point / "disk.qcow2")
+        (point / "template.json").write_text(json.dumps({
+            "format": 1, "facts": forked["fork"]["facts"], "state": {"bytes": forked["fork"]["stateBytes"]},
+            "disk": {"sha256": sha256(point / "disk.qcow2"), "bytes": forked["fork"]["diskBytes"]}}))
+        whole, place.dir = place.dir, point
+        try:
+            with place.machine() as child:
+                assert runtime(host, child)["boot"] == {"how": "restored"}
+                assert host("exec", child, "--", "cat", "/tmp/mine", "/root/disk", check=0).stdout == "of the parent\non the disk\n"
+                assert host("exec", name, "--", "cat", "/tmp/mine", check=0).stdout == "later\n"
+                uuids = {host("exec", each, "--", "cat", "/proc/sys/kernel/random/boot_id", check=0).stdout for each in (name, child)}
+                assert len(uuids) == 2
+        finally:
+            place.dir = whole
+            shutil.rmtree(point)
+
+
+def test_what_cannot_be_forked(place):
+    host = place.host
+    with tempfile.TemporaryDirectory(dir=host.base) as tmp:
+        with place.machine(template=Path(tmp)) as name:
+            assert "was booted: only a machine that was restored" in request(host, name, command="fork")["error"]
+            assert "was not started to be saved" in request(host, name, command="save")["error"]
+    with place.machine() as name:
+        host("quarantine", name, check=0)
+        assert "is quarantined" in request(host, name, command="fork")["error"]
+        wait_until(lambda: not list((host.state / name).glob("fork.*")), "nothing to be left")
