@@ -262,6 +262,56 @@ int microagent_session_share_anyway(struct microagent_session *session, const ch
 int microagent_session_set_quota(struct microagent_session *session, int64_t mib, json_t **disk,
 				 struct error *err);
 
+/* --- forks and snapshots --------------------------------------------------------------------- */
+
+/*
+ * A machine that was restored from a template, or goes on from a fork or a snapshot, can be saved
+ * with all that runs in it: it stands still for a moment, of which "pauseMs" tells. ERR_CONFLICT,
+ * with what is in the way: it was booted, it does not run, is paused, quarantined, being saved, or
+ * has a directory of the host. What comes of it has an identity of its own (name, host name, keys,
+ * randomness), no connections and no share.
+ */
+
+/* Start from {0}. */
+struct microagent_fork_spec {
+	int64_t count; /* of children, 1 to 100 */
+	int cancel;    /* when readable the making ends, ERR_UNAVAILABLE; 0: never */
+};
+/*
+ * So many new sessions that go on from where this one is: a copy of its disk, and what it was made
+ * with, also its quota, and the lifetime anew. They outlive it. All of them or none are made; one
+ * that would have to be booted instead is an error. children has room for count handles, each to be
+ * closed. *told (may be NULL): {"pauseMs","stateBytes","diskBytes"}, a new reference.
+ */
+int microagent_session_fork(struct microagent_session *session,
+			    const struct microagent_fork_spec *spec,
+			    struct microagent_session **children, json_t **told, struct error *err);
+/* ERR_INVALID for a word that can name no snapshot. */
+int microagent_snapshot_check_name(const char *word, struct error *err);
+/*
+ * Keeps the session as it is now under a name, with its disk, until that is deleted or the session
+ * is destroyed. The disks of its snapshots count against its quota. *told (may be NULL):
+ * {"name","createdAt","stateBytes","diskBytes","pauseMs"}, a new reference. ERR_CONFLICT also where
+ * there is one of that name.
+ */
+int microagent_session_snapshot(struct microagent_session *session, const char *name, json_t **told,
+				struct error *err);
+/*
+ * Ends its machine, if one runs, and what has become of its disk since, and goes on from the
+ * snapshot. *told (may be NULL): {"name","createdAt","stateBytes","diskBytes","boot":{"how",
+ * "why"?}}, a new reference: where the machine does not fit the snapshot any more (another QEMU or
+ * kernel), it is booted from the snapshot's disk, "cold", and why says so. ERR_NOT_FOUND;
+ * ERR_CONFLICT: it is quarantined, or the snapshot is damaged, and nothing has happened.
+ */
+int microagent_session_restore(struct microagent_session *session, const char *name, json_t **told,
+			       struct error *err);
+/* {"snapshots":[...]}, by name: of each {"name","createdAt","stateBytes","diskBytes","pauseMs"}, or
+ * of one that is damaged {"name","error"}. A new reference. */
+json_t *microagent_session_snapshots(struct microagent_session *session, struct error *err);
+/* ERR_NOT_FOUND; ERR_CONFLICT: it is gone back to just now. */
+int microagent_session_snapshot_delete(struct microagent_session *session, const char *name,
+				       struct error *err);
+
 /* Ends its machine, removes all of it, and verifies that it is gone. The handle stays until
  * microagent_session_close(). One that is gone already is success. If this process is killed
  * meanwhile, the next session that is made, microagent_session_gc() or another call for this one
@@ -276,7 +326,7 @@ void microagent_session_close(struct microagent_session *session);
 
 /* "session-2026-05-10T14-22-00Z-a7f3"; lives as long as the handle. */
 const char *microagent_session_name(const struct microagent_session *session);
-/* {"name","path","base","accelerator"?,"source":"new"|"pool","clone":"reflink"|"overlay"|"copy","createdAt","quotaBytes",
+/* {"name","path","base","accelerator"?,"source":"new"|"pool"|"fork","parent"?,"clone":"reflink"|"overlay"|"copy","createdAt","quotaBytes",
  * "template"?,"cold"?,"boot"?:{"how":"restored"|"cold","why"?},
  * "lifetimeSeconds"?,"endsAt"?,"idleSeconds"?,
  * "share"?:{"path","mountpoint","mode"},"timings":{"cloneMs"?,"bootMs"?,"claimMs"?}}

@@ -52,6 +52,8 @@ enum error_reason {
 	REASON_SESSION_AT_QUOTA,
 	REASON_SESSION_WITHOUT_SHARE, /* it does not run, and gets no directory */
 	REASON_SESSION_WITHOUT_PORT,  /* it was made without one for a directory */
+	REASON_SESSION_COLD, /* its machine was booted, and not restored; subject: its base */
+	REASON_NO_SNAPSHOT,  /* subject: the session */
 	REASON_NO_AUDIT_LOG,
 	/* A base, or a pool of it, which is the subject. */
 	REASON_NO_BASE,

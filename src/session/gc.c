@@ -8,6 +8,7 @@
  *   being destroyed, and its destroyer is gone    removed
  *   over by the end that it was given, and dead   removed
  *   recorded as alive, and nothing of it lives    adopted: recorded as failed
+ *   a fork or a snapshot in the making, likewise  removed; its session stays
  *   a base being made or deleted, by nobody       removed
  *   a template being made or dropped, by nobody   removed
  *   a process whose bundle is gone                removed: the process is killed
@@ -36,6 +37,7 @@
 #include "base/path.h"
 #include "base/platform/process.h"
 #include "base/proc.h"
+#include "session/points/point.h"
 #include "session/pools/pool.h"
 #include "session/sessions/orphan.h"
 #include "store/taken.h"
@@ -79,31 +81,29 @@ static bool is_in(const json_t *list, const char *name)
 	return false;
 }
 
-static int gc_note_all(struct gc *gc, const json_t *names, const char *why, struct error *err)
+/* What was in the making when its maker died, beside the sessions themselves. */
+static int gc_swept(struct gc *gc, struct error *err)
 {
-	const json_t *name;
-	size_t i;
+	static const struct {
+		void (*sweep)(const struct microagent *agent, json_t *removed);
+		const char *why;
+	} rows[] = {{bases_sweep, "a base whose making or deletion broke off"},
+		    {templates_sweep, "a template whose making or dropping broke off"},
+		    {points_sweep, "a fork or a snapshot of it that broke off"}};
 
-	json_array_foreach(names, i, name)
-	{
-		if (gc_note(gc->removed, json_string_value(name), why, err) < 0)
-			return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		json_auto_t *names = json_array();
+		const json_t *name;
+		size_t j;
+
+		rows[i].sweep(gc->agent, names);
+		json_array_foreach(names, j, name)
+		{
+			if (gc_note(gc->removed, json_string_value(name), rows[i].why, err) < 0)
+				return -1;
+		}
 	}
 	return 0;
-}
-
-static int gc_bases(struct gc *gc, struct error *err)
-{
-	json_auto_t *bases = json_array();
-	json_auto_t *templates = json_array();
-
-	bases_sweep(gc->agent, bases);
-	templates_sweep(gc->agent, templates);
-	return gc_note_all(gc, bases, "a base whose making or deletion broke off", err) < 0 ||
-			       gc_note_all(gc, templates,
-					   "a template whose making or dropping broke off", err) < 0
-		       ? -1
-		       : 0;
 }
 
 /* --- bundles without a process ---------------------------------------------------------------- */
@@ -503,7 +503,7 @@ json_t *microagent_session_gc(struct microagent *agent, struct error *err)
 	}
 	sessions_sweep(agent, removed, left);
 	/* Pools last: what is gone by then has no token any more. */
-	if (gc_bases(&gc, err) < 0 || gc_processes(&gc, err) < 0 || gc_bundles(&gc, err) < 0 ||
+	if (gc_swept(&gc, err) < 0 || gc_processes(&gc, err) < 0 || gc_bundles(&gc, err) < 0 ||
 	    sessions_tell_gone(agent, adopted, err) < 0 || gc_pools(&gc, err) < 0)
 		return NULL;
 	return json_pack("{s:O,s:O,s:O*}", "removed", removed, "adopted", adopted, "left",

@@ -109,6 +109,11 @@ void audit_release(struct audit *audit); /* accepts AUDIT_NONE; leaves it */
 /* Opens, appends one line, closes. Nothing for a workspace that is no session. */
 int audit_note(const struct workspace *ws, const struct audit_event *event, struct error *err);
 
+/* *event and *data of the line on a point of the session: what is "forked" (name: the child's),
+ * "snapshot", "snapshot-deleted" or "restored" (name: the snapshot's). ERR_INVALID. */
+int audit_point_line(const struct workspace *ws, const char *what, const char *name,
+		     const char **event, json_t **data, struct error *err);
+
 /* The digest of telemetry.jsonl as it is, if there is one: for who finds that nobody writes it any
  * more. */
 int audit_note_telemetry(const struct workspace *ws, struct error *err);

@@ -92,10 +92,12 @@ class Place:
         assert ask(self.host, "prepare", config, name)[0] == 0
         code, answer = ask(self.host, "start", config, name, (f"--template={template or self.dir}", *args))
         assert code == 0, answer
-        yield name
-        self.host("kill", name)
-        self.host("delete", name, check=0)
-        disk.unlink()
+        try:
+            yield name
+        finally:
+            self.host("kill", name)
+            self.host("delete", name, check=0)
+            disk.unlink()
 
 
 @pytest.fixture(scope="module")
@@ -226,13 +228,13 @@ def test_a_damaged_template_is_not_used(place):
 def test_memory_and_disk_are_of_one_moment(place):
     host = place.host
     with place.machine() as name:
-        host("exec", name, "--", "sh", "-c", "echo mine > /root/mine; sync", check=0)
+        host("exec", name, "--", "sh", "-c", "echo mine > /workspace/mine; sync", check=0)
         config = json.loads((host.state / name / "workspace.json").read_text())["config"]
         host("halt", name, check=0)
         code, answer = ask(host, "start", config, name, (f"--template={place.dir}",))
         assert code == 0, answer
         assert "disk is not the template's" in runtime(host, name)["boot"]["why"]
-        assert host("exec", name, "--", "cat", "/root/mine", check=0).stdout == "mine\n"
+        assert host("exec", name, "--", "cat", "/workspace/mine", check=0).stdout == "mine\n"
 
 
 def test_memory_of_its_own(place):
@@ -260,7 +262,7 @@ def test_what_cannot_be_saved(place, changes, words):
 def test_a_machine_is_forked_while_it_runs(place):
     host = place.host
     with place.machine() as name:
-        host("exec", name, "--", "sh", "-c", "echo of the parent > /tmp/mine; echo on the disk > /root/disk", check=0)
+        host("exec", name, "--", "sh", "-c", "echo of the parent > /tmp/mine; echo on the disk > /workspace/disk", check=0)
         forked = request(host, name, command="fork")
         assert forked["ok"], forked
         host("exec", name, "--", "sh", "-c", "echo later > /tmp/mine", check=0)
@@ -276,7 +278,7 @@ def test_a_machine_is_forked_while_it_runs(place):
         try:
             with place.machine() as child:
                 assert runtime(host, child)["boot"] == {"how": "restored"}
-                assert host("exec", child, "--", "cat", "/tmp/mine", "/root/disk", check=0).stdout == "of the parent\non the disk\n"
+                assert host("exec", child, "--", "cat", "/tmp/mine", "/workspace/disk", check=0).stdout == "of the parent\non the disk\n"
                 assert host("exec", name, "--", "cat", "/tmp/mine", check=0).stdout == "later\n"
                 uuids = {host("exec", each, "--", "cat", "/proc/sys/kernel/random/boot_id", check=0).stdout for each in (name, child)}
                 assert len(uuids) == 2

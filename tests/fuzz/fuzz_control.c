@@ -37,7 +37,7 @@ static void on_ready(void *data)
 	struct told *told = data;
 
 	told->readies++;
-	told->asked = control_stream_quiesce(told->stream, NULL) == 0;
+	told->asked = control_stream_quiesce(told->stream, false, NULL) == 0;
 }
 
 static int on_result(void *data, const json_t *message, struct error *err)

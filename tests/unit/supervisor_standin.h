@@ -74,6 +74,8 @@ static void guest_await(int fd, const char *type)
 		if (len >= sizeof(text) || fd_read_exact(fd, text, len, &err) < 0)
 			_exit(79);
 		text[len] = '\0';
+		if (strstr(text, "\"quiesce\""))
+			guest_say(fd, "{\"type\":\"quiesced\",\"format\":1}");
 		if (strstr(text, type))
 			return;
 	}

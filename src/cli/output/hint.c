@@ -51,6 +51,10 @@ const struct hint hint_table[] = {
 	 "`microagent session create --share DIR` makes another"},
 	{REASON_SESSION_WITHOUT_PORT, NULL, NULL,
 	 "`microagent session create` makes one that has it, without --no-share"},
+	{REASON_SESSION_COLD, NULL, NULL,
+	 "`microagent base warm {}` makes a template, of which new sessions are restored"},
+	{REASON_NO_SNAPSHOT, NULL, NULL,
+	 "`microagent session snapshots {}` shows those that are there"},
 	{REASON_NO_AUDIT_LOG, NULL, NULL, "`microagent audit list` shows those that are there"},
 	{REASON_NO_BASE, NULL, NULL,
 	 "`microagent base list` shows those that are there, `microagent base create {}` makes the "

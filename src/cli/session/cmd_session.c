@@ -114,8 +114,8 @@ static int create_session_in(struct cli *cli, struct microagent *agent,
 }
 
 /* What ended the making, if it was a signal: then that is our end too. */
-static int end_by_signal(const struct cli *cli, struct signals *signals, int code,
-			 const struct error *err)
+int session_end_by_signal(const struct cli *cli, struct signals *signals, int code,
+			  const struct error *err)
 {
 	if (code < 0 && (signals->last || signals_next(signals) > 0)) {
 		cli_warn_error(cli, "no session was made: ", err);
@@ -171,7 +171,7 @@ static int run_session_create(struct cli *cli, const void *values, const struct 
 	code = create_session_in(cli, agent, v, &signals, err);
 	microagent_close(agent);
 	progress_end(&progress);
-	return end_by_signal(cli, &signals, code, err);
+	return session_end_by_signal(cli, &signals, code, err);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
@@ -353,8 +353,11 @@ static const struct cli_command session_shell = {
 };
 
 static const struct cli_command *const session_commands[] = {
-	&session_create, &session_list,	 &session_exec,	   &session_stream, &session_shell,
-	&session_share,	 &session_quota, &session_destroy, &session_gc,	    NULL,
+	&session_create,  &session_list,      &session_exec,
+	&session_stream,  &session_shell,     &session_share,
+	&session_quota,	  &session_fork,      &session_snapshot,
+	&session_restore, &session_snapshots, &session_snapshot_delete,
+	&session_destroy, &session_gc,	      NULL,
 };
 
 const struct cli_command cli_session = {

@@ -6,8 +6,15 @@
 #include "cli/cli.h"
 #include "cli/output/hint.h"
 
-extern const struct cli_command session_stream, session_share, session_quota, session_destroy,
-	session_gc;
+extern const struct cli_command session_stream, session_share, session_quota, session_fork,
+	session_snapshot, session_restore, session_snapshots, session_snapshot_delete,
+	session_destroy, session_gc;
+
+/* The end of what makes sessions: its code, unless a signal ended the making, and so the command.
+ */
+struct signals;
+int session_end_by_signal(const struct cli *cli, struct signals *signals, int code,
+			  const struct error *err);
 
 /* A session of base has a shared directory: says who its programs are there, when they are not the
  * owner by default. base: its recorded metadata, or NULL. */

@@ -230,7 +230,7 @@ static int take_control(void *data, const uint8_t *payload, size_t len, struct e
 	if (kind == HOST_MOUNT)
 		take_mount(agent, doc);
 	if (kind == HOST_QUIESCE)
-		agent_quiesce(agent);
+		agent_quiesce(agent, json_is_true(json_object_get(doc, "goesOn")));
 	if (kind == HOST_POWER_OFF)
 		agent->machine->power_off(agent->machine_data);
 	return 1;

@@ -7,7 +7,8 @@
 
 /* Takes over text; NULL: no memory. */
 void agent_say(struct agent *agent, char *text);
-/* Makes the machine fit to be saved, and says `quiesced`. */
-void agent_quiesce(struct agent *agent);
+/* Makes the machine fit to be saved, and says `quiesced`. goes_on: it will be while it runs, with
+ * all that is under way: what comes back of it is another machine. */
+void agent_quiesce(struct agent *agent, bool goes_on);
 
 #endif

@@ -7,6 +7,9 @@
  * connection, no records that only the next host would hear. Disks are to have what memory has
  * written. What the page cache holds stays: siblings share it, and what was dropped each of them
  * would read again into memory of its own.
+ *
+ * One that goes on is saved as it is, and loses nothing; its clients are not those of what comes
+ * back of it, where their connections end, and with them the commands that end with those.
  */
 #include <malloc.h>
 
@@ -56,11 +59,16 @@ static void on_telemetry_settled(void *data)
 		settle_quiesce(agent, err.msg);
 }
 
-void agent_quiesce(struct agent *agent)
+void agent_quiesce(struct agent *agent, bool goes_on)
 {
 	const char *why =
 		agent->config.template ? what_goes_on(agent) : "this machine is no template";
 
+	if (goes_on) {
+		agent->config.template = true;
+		agent_say(agent, answer_quiesced(NULL, NULL));
+		return;
+	}
 	if (why)
 		settle_quiesce(agent, why);
 	else

@@ -12,17 +12,31 @@
 
 /* --- where they are -------------------------------------------------------------------------- */
 
+static struct microagent *agent_like(const struct microagent *agent, const char *path,
+				     struct error *err)
+{
+	struct microagent *other = microagent_open(path, err);
+
+	if (other) {
+		microagent_on_wait(other, agent->wait_fn, agent->wait_data);
+		other->backend = agent->backend;
+		other->unconfined = agent->unconfined;
+	}
+	return other;
+}
+
 struct microagent *sessions_agent(const struct microagent *agent, struct error *err)
 {
 	autofree char *path = path_join(agent->state_path, SESSIONS_DIR, err);
-	struct microagent *sessions = path ? microagent_open(path, err) : NULL;
 
-	if (sessions) {
-		microagent_on_wait(sessions, agent->wait_fn, agent->wait_data);
-		sessions->backend = agent->backend;
-		sessions->unconfined = agent->unconfined;
-	}
-	return sessions;
+	return path ? agent_like(agent, path, err) : NULL;
+}
+
+struct microagent *state_agent(const struct microagent *sessions, struct error *err)
+{
+	autofree char *path = state_of_sessions(sessions, err);
+
+	return path ? agent_like(sessions, path, err) : NULL;
 }
 
 char *state_of_sessions(const struct microagent *sessions, struct error *err)

@@ -14,7 +14,7 @@
 
 static const char *const record_keys[] = {"base",  "source",   "clone",	      "createdAt",
 					  "share", "endsAt",   "idleSeconds", "lifetimeSeconds",
-					  "guest", "template", "cold"};
+					  "guest", "template", "cold",	      "parent"};
 
 static int put_session_record(json_t *out, const json_t *record, struct error *err)
 {

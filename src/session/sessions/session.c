@@ -31,9 +31,8 @@ static bool is_name_archived(const struct microagent_session *session, const cha
 
 /* Two of one second may draw the same four digits: the other one has the name, and this draws
  * again. */
-static int clone_named(struct microagent_session *session, const struct base *base,
-		       const struct microagent_session_spec *spec, const char *source,
-		       struct creation *made, json_t **config, struct error *err)
+int session_draw_name(struct microagent_session *session, session_named_fn *fn, void *data,
+		      struct error *err)
 {
 	struct error why = {0};
 
@@ -45,7 +44,7 @@ static int clone_named(struct microagent_session *session, const struct base *ba
 		if (is_name_archived(session, name))
 			continue;
 		session_set_name(session, name);
-		if (session_clone(session, base, spec, source, made, config, &why) == 0)
+		if (fn(session, data, &why) == 0)
 			return 0;
 		if (why.code != ERR_CONFLICT || why.errnum != EEXIST)
 			break;
@@ -53,26 +52,42 @@ static int clone_named(struct microagent_session *session, const struct base *ba
 	return error_copy(err, &why);
 }
 
+struct cloning {
+	const struct base *base;
+	const struct microagent_session_spec *spec;
+	const char *source;
+	struct creation made;
+	json_t *config;
+};
+
+static int clone_named(struct microagent_session *session, void *data, struct error *err)
+{
+	struct cloning *cloning = data;
+
+	return session_clone(session, cloning->base, cloning->spec, cloning->source, &cloning->made,
+			     &cloning->config, err);
+}
+
 static int clone_and_prepare(struct microagent_session *session, const struct base *base,
 			     const struct microagent_session_spec *spec, const char *source,
 			     struct error *err)
 {
+	struct cloning cloning = {
+		.base = base, .spec = spec, .source = source, .made = CREATION_NONE};
 	uint64_t began = clock_mono_ns();
-	struct creation made = CREATION_NONE;
-	json_t *config = NULL;
 	int status;
 
-	if (clone_named(session, base, spec, source, &made, &config, err) < 0)
+	if (session_draw_name(session, clone_named, &cloning, err) < 0)
 		return -1;
 	session->clone_ms = ms_since(began);
-	status = request_call(session->agent, "prepare", session->id, config, NULL, err);
+	status = request_call(session->agent, "prepare", session->id, cloning.config, NULL, err);
 	if (status == 0)
-		status = session_audit_begin(session, base, &made.ws, err);
+		status = session_audit_begin(session, base, &cloning.made.ws, err);
 	if (status < 0)
-		creation_undo(&made);
+		creation_undo(&cloning.made);
 	else
-		session->mark = creation_done_marked(&made);
-	creation_free(&made);
+		session->mark = creation_done_marked(&cloning.made);
+	creation_free(&cloning.made);
 	return status;
 }
 

@@ -45,6 +45,8 @@ struct microagent_session {
 struct microagent *sessions_agent(const struct microagent *agent, struct error *err);
 /* The other way: <state> of such a handle; malloc'd. */
 char *state_of_sessions(const struct microagent *sessions, struct error *err);
+/* And a handle of that, of the same kind. */
+struct microagent *state_agent(const struct microagent *sessions, struct error *err);
 
 /* A handle without a record. */
 struct microagent_session *session_handle(const struct microagent *agent, const char *name,
@@ -63,6 +65,12 @@ void session_made(struct microagent_session *session);
 /* Where it came from, as session.json says it. */
 #define SESSION_NEW "new"
 #define SESSION_POOL "pool"
+#define SESSION_FORK "fork"
+/* Draws names until fn, which fails with ERR_CONFLICT and EEXIST where there is one of the name,
+ * has made the session. */
+typedef int session_named_fn(struct microagent_session *session, void *data, struct error *err);
+int session_draw_name(struct microagent_session *session, session_named_fn *fn, void *data,
+		      struct error *err);
 /* Cloned and prepared; marked as in the making until session_made(): if we die before, the next
  * sweep removes it, whatever it has become by then. On failure nothing is left. */
 int session_make(const struct microagent *agent, const struct base *base,

@@ -275,9 +275,13 @@ json_t *control_mount(const json_t *share, struct error *err)
 	return steal_ptr(&message);
 }
 
-json_t *control_quiesce(struct error *err)
+json_t *control_quiesce(bool goes_on, struct error *err)
 {
-	return new_message("quiesce", err);
+	json_auto_t *message = new_message("quiesce", err);
+
+	if (!message || (goes_on && json_put(message, "goesOn", json_true(), err) < 0))
+		return NULL;
+	return steal_ptr(&message);
 }
 
 int control_put_template(json_t *message, struct error *err)

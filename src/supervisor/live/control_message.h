@@ -68,7 +68,7 @@ json_t *control_power_off(struct error *err);
 json_t *control_mount(const json_t *share, struct error *err);
 
 /* Has a machine that is a template get ready to be saved. */
-json_t *control_quiesce(struct error *err);
+json_t *control_quiesce(bool goes_on, struct error *err);
 /* Into a config: the machine may be saved, and its guest will take a config anew when it comes back
  * as another one. */
 int control_put_template(json_t *message, struct error *err);

@@ -303,13 +303,13 @@ int control_stream_mount(struct control_stream *stream, const json_t *share, str
 	return 0;
 }
 
-int control_stream_quiesce(struct control_stream *stream, struct error *err)
+int control_stream_quiesce(struct control_stream *stream, bool goes_on, struct error *err)
 {
 	if (!control_stream_is_ready(stream))
 		return error_set(err, ERR_CONFLICT, "the guest is not ready");
 	if (stream->quiescing)
 		return error_set(err, ERR_CONFLICT, "the guest is getting ready to be saved");
-	if (control_post(stream, control_quiesce(err), err) < 0)
+	if (control_post(stream, control_quiesce(goes_on, err), err) < 0)
 		return -1;
 	stream->quiescing = true;
 	return 0;

@@ -59,7 +59,8 @@ void control_stream_push_time(struct control_stream *stream);
 void control_stream_power_off(struct control_stream *stream);
 /* Has a ready guest mount a share; `mounted` follows, or `lost`. One at a time. */
 int control_stream_mount(struct control_stream *stream, const json_t *share, struct error *err);
-/* Has a ready guest make the machine fit to be saved; `quiesced` follows, or `lost`. */
-int control_stream_quiesce(struct control_stream *stream, struct error *err);
+/* Has a ready guest make the machine fit to be saved, and if it goes on after that, know that what
+ * comes back is another one; `quiesced` follows, or `lost`. */
+int control_stream_quiesce(struct control_stream *stream, bool goes_on, struct error *err);
 
 #endif

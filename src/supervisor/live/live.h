@@ -201,6 +201,9 @@ int live_save(struct live *live, const json_t *request, struct control_client *c
 	      struct error *err);
 int live_fork(struct live *live, const json_t *request, struct control_client *client,
 	      struct error *err);
+/* A line of the audit log on what was made of that. */
+int live_note(struct live *live, const json_t *request, struct control_client *client,
+	      struct error *err);
 void live_quiesced(struct live *live, const char *why); /* the guest's word */
 /* Whoever waits for it waits in vain. how: what became of the machine. */
 void live_save_cut(struct live *live, const char *how);

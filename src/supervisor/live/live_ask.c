@@ -53,7 +53,8 @@ static int act_on_request(struct live *live, const json_t *request, struct contr
 			{"disk-quota", live_quota},
 			{"session-term", live_term_set},
 			{"save", live_save},
-			{"fork", live_fork}};
+			{"fork", live_fork},
+			{"note", live_note}};
 	const char *command = NULL;
 
 	if (json_get_string(request, "", "command", JSON_REQUIRED, &command, err) < 0)

@@ -20,6 +20,7 @@
 #include "supervisor/inputs/template.h"
 #include "supervisor/inputs/template_memory.h"
 #include "supervisor/live/live.h"
+#include "supervisor/live/live_audit.h"
 
 static void answer_save(struct live *live, const json_t *answer)
 {
@@ -208,7 +209,7 @@ static int ask_guest(struct live *live, bool forking, struct control_client *cli
 	struct loop_watch *timer = loop_add_timer(live->loop, limit_deadline(LIMIT_QUIESCE_MS),
 						  on_quiesce_timer, live, err);
 
-	if (!timer || control_stream_quiesce(live->control, err) < 0) {
+	if (!timer || control_stream_quiesce(live->control, forking, err) < 0) {
 		loop_remove(timer);
 		return -1;
 	}
@@ -244,4 +245,23 @@ int live_fork(struct live *live, const json_t *request, struct control_client *c
 				 "workspace %s has a directory of the host, which cannot be saved",
 				 live->ws.id);
 	return require_running(live, err) < 0 ? -1 : ask_guest(live, true, client, err);
+}
+
+/* Who makes something of what was saved has it written down before, and there is one who writes. */
+int live_note(struct live *live, const json_t *request, struct control_client *client,
+	      struct error *err)
+{
+	const char *what = NULL, *name = NULL, *event = NULL;
+	json_t *data = NULL;
+
+	(void)client;
+	if (json_get_string(request, "", "what", JSON_REQUIRED, &what, err) < 0 ||
+	    json_get_string(request, "", "name", JSON_REQUIRED, &name, err) < 0)
+		return -1;
+	if (!live->audit)
+		return error_set(err, ERR_UNSUPPORTED, "workspace %s is no session", live->ws.id);
+	if (audit_point_line(&live->ws, what, name, &event, &data, err) < 0)
+		return -1;
+	live_audit_step(live, "session", event, data);
+	return 0;
 }

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A fork: children of a session, each with a copy of its disk, and a machine that goes on from
+ * where the parent's was. What makes them is a point that goes with their making; until then they
+ * are marked as in the making, so that of a fork whose process dies nothing is left. Either all of
+ * them are made, or none.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "channel/hasher.h"
+#include "session/points/point.h"
+#include "store/audit.h"
+
+struct fork {
+	struct microagent *agent; /* of the state directory */
+	const struct microagent_session *parent;
+	const struct workspace *ws; /* the parent's */
+	const struct microagent_fork_spec *spec;
+	struct base base; /* not deleted meanwhile */
+	struct point point;
+	json_t *record, *config; /* the parent's */
+	struct microagent_session **children;
+	int64_t made;
+};
+
+/* --- a child --------------------------------------------------------------------------------- */
+
+/* What is the parent's alone is left out. The end that it was given is given to each child, from
+ * when that is ready. */
+static int write_child_record(const struct fork *fork, struct microagent_session *child,
+			      const struct workspace *ws, struct error *err)
+{
+	static const char *const kept[] = {"format",	      "base",	    "clone", "quotaBytes",
+					   "lifetimeSeconds", "idleSeconds"};
+	json_auto_t *record = json_object();
+	char now[CLOCK_TEXT];
+
+	clock_rfc3339(clock_real_ns(), now);
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
+		json_t *value = json_object_get(fork->record, kept[i]);
+
+		if (value && json_put(record, kept[i], json_incref(value), err) < 0)
+			return -1;
+	}
+	if (json_put_string(record, "name", child->name, err) < 0 ||
+	    json_put_string(record, "createdAt", now, err) < 0 ||
+	    json_put_string(record, "source", SESSION_FORK, err) < 0 ||
+	    json_put_string(record, "parent", fork->parent->name, err) < 0 ||
+	    workspace_write(ws, SESSION_RECORD, record, STORE_NO_SYNC, err) < 0)
+		return -1;
+	child->quota_bytes = json_integer_value(json_object_get(record, "quotaBytes"));
+	child->record = steal_ptr(&record);
+	return 0;
+}
+
+/* The parent's, which is what a machine that goes on from its state must have. */
+static json_t *child_config(const struct fork *fork, const struct microagent_session *child,
+			    const struct workspace *ws, struct error *err)
+{
+	autofree char *disk = workspace_path(ws, SESSION_LAYER, err);
+	json_auto_t *config = json_deep_copy(fork->config);
+
+	if (!config || json_put_optional(config, "rootfsPath", disk, err) < 0 || !disk ||
+	    json_put_string(config, "hostname", child->name, err) < 0)
+		return NULL;
+	return steal_ptr(&config);
+}
+
+struct child_making {
+	const struct fork *fork;
+	struct creation made;
+	json_t *config;
+};
+
+static int clone_child(struct microagent_session *child, void *data, struct error *err)
+{
+	struct child_making *making = data;
+	struct creation *made = &making->made;
+	const struct fork *fork = making->fork;
+
+	if (creation_empty(child->agent, child->id, made, err) < 0)
+		return -1;
+	making->config = child_config(fork, child, &made->ws, err);
+	if (making->config && point_copy_disk(&fork->point, made->ws.fd, SESSION_LAYER, err) == 0 &&
+	    write_child_record(fork, child, &made->ws, err) == 0)
+		return 0;
+	json_decref(steal_ptr(&making->config));
+	creation_undo(made);
+	creation_free(made);
+	return -1;
+}
+
+static int note_child(const struct fork *fork, const struct microagent_session *child,
+		      const struct workspace *ws, struct error *err)
+{
+	/* In both logs it has both names. */
+	json_auto_t *data =
+		json_pack("{s:s, s:s}", "parent", fork->parent->name, "child", child->name);
+	const struct audit_event event = {AUDIT_INFO, "session", "session.forked", data, 0};
+
+	if (!data)
+		return error_errno(err, ENOMEM, "session");
+	if (session_audit_begin(child, &fork->base, ws, err) < 0 || audit_note(ws, &event, err) < 0)
+		return -1;
+	return point_note(fork->ws, "forked", child->name, err);
+}
+
+static int prepare_child(const struct fork *fork, struct microagent_session *child,
+			 struct error *err)
+{
+	struct child_making making = {.fork = fork, .made = CREATION_NONE};
+	uint64_t began = clock_mono_ns();
+	int status;
+
+	if (session_draw_name(child, clone_child, &making, err) < 0)
+		return -1;
+	child->clone_ms = (double)(clock_mono_ns() - began) / (double)NS_PER_MS;
+	status = request_call(child->agent, "prepare", child->id, steal_ptr(&making.config), NULL,
+			      err);
+	if (status == 0)
+		status = note_child(fork, child, &making.made.ws, err);
+	if (status < 0)
+		creation_undo(&making.made);
+	else
+		child->mark = creation_done_marked(&making.made);
+	creation_free(&making.made);
+	return status;
+}
+
+/* One that began anew would be another machine than the one that was asked for. */
+static int boot_child(const struct fork *fork, struct microagent_session *child, struct error *err)
+{
+	json_auto_t *boot = NULL;
+
+	if (point_boot(child, &fork->point, &boot, err) < 0)
+		return error_prefix(err, "child of session %s", fork->parent->name);
+	if (strcmp(json_text(boot, "how", ""), "restored") == 0)
+		return 0;
+	return error_set(err, ERR_UNAVAILABLE,
+			 "child of session %s: it does not go on from where that was: %s",
+			 fork->parent->name, json_text(boot, "why", "nobody knows why"));
+}
+
+static int make_child(struct fork *fork, struct error *err)
+{
+	auto_session struct microagent_session *child = session_handle(fork->agent, "", err);
+
+	if (!child)
+		return -1;
+	session_cancel_by(child, fork->spec->cancel);
+	if (prepare_child(fork, child, err) < 0)
+		return -1;
+	if (boot_child(fork, child, err) < 0) {
+		session_unmake(child);
+		return -1;
+	}
+	fork->children[fork->made++] = steal_ptr(&child);
+	return 0;
+}
+
+/* --- all of them ----------------------------------------------------------------------------- */
+
+static int make_children(struct fork *fork, struct error *err)
+{
+	struct error why = {0};
+
+	while (fork->made < fork->spec->count && make_child(fork, &why) == 0)
+		;
+	if (fork->made == fork->spec->count) {
+		for (int64_t i = 0; i < fork->made; i++)
+			session_made(fork->children[i]);
+		return 0;
+	}
+	while (fork->made > 0) {
+		struct microagent_session *child = fork->children[--fork->made];
+
+		session_unmake(child);
+		microagent_session_close(child);
+	}
+	return error_copy(err, &why);
+}
+
+/* What the machine is made of is as it was recorded. */
+static int look_at_parent(struct fork *fork, const struct open_workspace *existing,
+			  struct error *err)
+{
+	fork->record = session_record_read(&existing->ws, err);
+	fork->config = fork->record ? open_workspace_config(existing, err) : NULL;
+	if (!fork->config)
+		return -1;
+	if (base_open(fork->agent, json_text(fork->record, "base", ""), BASE_SHARED, &fork->base,
+		      err) < 0)
+		return -1;
+	sessions_sweep(fork->agent, NULL, NULL);
+	return 0;
+}
+
+static int fork_in(struct fork *fork, const struct open_workspace *existing, json_t **told,
+		   struct error *err)
+{
+	json_auto_t *saved = NULL;
+
+	fork->ws = &existing->ws;
+	if (look_at_parent(fork, existing, err) < 0 ||
+	    point_begin(&existing->ws, &fork->point, err) < 0 ||
+	    point_save(&fork->point, fork->parent, &existing->ws, false, &saved, err) < 0 ||
+	    make_children(fork, err) < 0)
+		return -1;
+	*told = steal_ptr(&saved);
+	return 0;
+}
+
+static void fork_free(struct fork *fork)
+{
+	point_close(&fork->point);
+	base_close(&fork->base);
+	json_decref(fork->record);
+	json_decref(fork->config);
+	microagent_close(fork->agent);
+	free(fork->children);
+}
+
+static int check_count(int64_t count, struct error *err)
+{
+	int64_t most = (int64_t)limit_get(LIMIT_FORK_CHILDREN);
+
+	return count >= 1 && count <= most
+		       ? 0
+		       : error_set(err, ERR_INVALID,
+				   "a fork has between 1 and %lld children, and not %lld",
+				   (long long)most, (long long)count);
+}
+
+int microagent_session_fork(struct microagent_session *session,
+			    const struct microagent_fork_spec *spec,
+			    struct microagent_session **children, json_t **told, struct error *err)
+{
+	struct fork fork = {
+		.parent = session, .spec = spec, .base = BASE_NONE, .point = POINT_NONE};
+	int before = digest_cancel_by(spec->cancel > 0 ? spec->cancel : -1);
+	struct open_workspace existing = {0};
+	json_auto_t *saved = NULL;
+	int status = -1;
+
+	if (check_count(spec->count, err) == 0 &&
+	    (fork.agent = state_agent(session->agent, err)) != NULL &&
+	    open_workspace_named(session->agent, session->id, &existing, err) == 0) {
+		fork.children = calloc((size_t)spec->count, sizeof(*fork.children));
+		status = fork.children ? fork_in(&fork, &existing, &saved, err)
+				       : error_errno(err, ENOMEM, "fork");
+		open_workspace_close(&existing);
+	}
+	if (status == 0) {
+		memcpy(children, fork.children, (size_t)spec->count * sizeof(*children));
+		if (told)
+			*told = steal_ptr(&saved);
+	}
+	fork_free(&fork);
+	digest_cancel_by(before);
+	return status;
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/points/point.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/path.h"
+#include "base/platform/file.h"
+#include "base/platform/sync.h"
+#include "store/digests.h"
+
+#define MAKING ".making-"
+#define GONE ".gone-"
+#define RECORD_BYTES (1u << 20)
+
+void point_close(struct point *point)
+{
+	if (point->made)
+		(void)path_remove_tree_at(point->points, point->name, NULL);
+	cleanup_close(&point->fd);
+	cleanup_close(&point->points);
+	free(point->path);
+	json_decref(point->record);
+	*point = (struct point)POINT_NONE;
+}
+
+int point_check_name(const char *word, struct error *err)
+{
+	if (strlen(word) <= POINT_NAME_MAX && microagent_check_name(word, NULL) == 0)
+		return 0;
+	return error_set(err, ERR_INVALID,
+			 "\"%.128s\" cannot be a snapshot's name: a letter or digit, then letters, "
+			 "digits, '.', '_' and '-', at most %d in all",
+			 word, POINT_NAME_MAX);
+}
+
+/* --- all of them ----------------------------------------------------------------------------- */
+
+static int open_points(const struct workspace *ws, bool create, struct error *err)
+{
+	int fd;
+
+	if (create && mkdirat(ws->fd, POINTS_DIR, 0700) < 0 && errno != EEXIST)
+		return error_errno(err, errno, "%s/%s/" POINTS_DIR, ws->dir->path, ws->id);
+	fd = openat(ws->fd, POINTS_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? error_errno(err, errno, "%s/%s/" POINTS_DIR, ws->dir->path, ws->id) : fd;
+}
+
+/* Waits for who has it, a moment. */
+static int lock_points(const struct workspace *ws, struct error *err)
+{
+	autoclose int fd = open_points(ws, true, err);
+
+	if (fd < 0 || flock_until(fd, LOCK_EX, limit_deadline(LIMIT_COMMAND_LOCK_MS),
+				  "the session's snapshots", err) < 0)
+		return -1;
+	return steal_fd(&fd);
+}
+
+static bool is_passing(const char *name)
+{
+	return strncmp(name, MAKING, strlen(MAKING)) == 0 || strncmp(name, GONE, strlen(GONE)) == 0;
+}
+
+/* -1: its maker lives. */
+static int remove_abandoned_point(int points, const char *name)
+{
+	autoclose int fd = openat(points, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return -1;
+	return path_remove_tree_at(points, name, NULL) == 0;
+}
+
+/* What a live supervisor has saved and nobody has come for. */
+static size_t remove_saved(const struct workspace *ws)
+{
+	static const char *const names[] = {"fork.state", "fork.disk"};
+	size_t removed = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		removed += unlinkat(ws->fd, names[i], 0) == 0;
+	return removed;
+}
+
+/* points is locked: whoever has something saved has a directory to put it into. */
+static size_t points_sweep_locked(const struct workspace *ws, int points)
+{
+	int own = openat(points, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	autodir DIR *entries = own >= 0 ? fdopendir(own) : NULL;
+	const struct dirent *entry;
+	size_t removed = 0;
+	bool living = !entries;
+
+	if (own >= 0 && !entries)
+		close(own);
+	while (entries && (entry = readdir(entries))) {
+		int gone = is_passing(entry->d_name) ? remove_abandoned_point(points, entry->d_name)
+						     : 0;
+
+		living |= gone < 0;
+		removed += gone > 0;
+	}
+	return removed + (living ? 0 : remove_saved(ws));
+}
+
+static void sweep_points_of(const struct workspace *ws, json_t *removed)
+{
+	autoclose int points = ws->fd < 0 ? -1 : open_points(ws, false, NULL);
+	char name[SESSION_NAME_ROOM];
+
+	/* Whoever has the lock sweeps, or will have nothing to be swept. */
+	if (points >= 0 && flock(points, LOCK_EX | LOCK_NB) == 0 &&
+	    points_sweep_locked(ws, points) > 0 && session_name_of_id(ws->id, name))
+		json_array_append_new(removed, json_string(name));
+}
+
+void points_sweep(const struct microagent *agent, json_t *removed)
+{
+	json_auto_t *ids = NULL;
+	struct state_dir dir;
+	const json_t *id;
+	size_t i;
+
+	if (state_sub_open(agent, SESSIONS_DIR, false, &dir, NULL) < 0)
+		return;
+	ids = state_dir_list(&dir, NULL);
+	json_array_foreach(ids, i, id)
+	{
+		struct workspace ws;
+
+		if (workspace_open(&dir, json_string_value(id), false, &ws, NULL) < 0)
+			continue;
+		sweep_points_of(&ws, removed);
+		workspace_close(&ws);
+	}
+	state_dir_close(&dir);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(json_string_value(*(json_t *const *)a),
+		      json_string_value(*(json_t *const *)b));
+}
+
+static json_t *sorted(const json_t *names, struct error *err)
+{
+	size_t count = json_array_size(names);
+	autofree json_t **items = calloc(count + 1, sizeof(*items));
+	json_auto_t *out = json_array();
+
+	for (size_t i = 0; items && i < count; i++)
+		items[i] = json_array_get(names, i);
+	if (items)
+		qsort(items, count, sizeof(*items), compare_names);
+	for (size_t i = 0; items && out && i < count; i++)
+		json_array_append(out, items[i]);
+	if (items && out && json_array_size(out) == count)
+		return steal_ptr(&out);
+	error_errno(err, ENOMEM, "snapshots");
+	return NULL;
+}
+
+json_t *point_names(const struct workspace *ws, struct error *err)
+{
+	int own = openat(ws->fd, POINTS_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	autodir DIR *entries = own >= 0 ? fdopendir(own) : NULL;
+	json_auto_t *names = json_array();
+	const struct dirent *entry;
+
+	if (!entries && errno != ENOENT) {
+		error_errno(err, errno, "%s/%s/" POINTS_DIR, ws->dir->path, ws->id);
+		cleanup_close(&own);
+		return NULL;
+	}
+	while (entries && (entry = readdir(entries)))
+		if (point_check_name(entry->d_name, NULL) == 0)
+			json_array_append_new(names, json_string(entry->d_name));
+	return sorted(names, err);
+}
+
+/* --- in the making --------------------------------------------------------------------------- */
+
+static int make_point_directory(const struct workspace *ws, struct point *point, struct error *err)
+{
+	point->path = workspace_path(ws, POINTS_DIR "/" MAKING "XXXXXX", err);
+	if (!point->path)
+		return -1;
+	if (!mkdtemp(point->path))
+		return error_errno(err, errno, "%s", point->path);
+	snprintf(point->name, sizeof(point->name), "%.32s", strrchr(point->path, '/') + 1);
+	point->made = true;
+	point->fd =
+		openat(point->points, point->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (point->fd < 0 || flock(point->fd, LOCK_EX | LOCK_NB) < 0)
+		return error_errno(err, errno, "%s", point->path);
+	return 0;
+}
+
+int point_begin(const struct workspace *ws, struct point *out, struct error *err)
+{
+	autoclose int lock = lock_points(ws, err);
+	struct point point = POINT_NONE;
+
+	if (lock < 0)
+		return -1;
+	points_sweep_locked(ws, lock);
+	point.points = open_points(ws, false, err);
+	if (point.points < 0 || make_point_directory(ws, &point, err) < 0) {
+		point_close(&point);
+		return -1;
+	}
+	*out = point;
+	return 0;
+}
+
+int point_name(struct point *point, const char *name, struct error *err)
+{
+	if (file_rename_new(point->points, point->name, point->points, name) < 0)
+		return errno == EEXIST ? error_set(err, ERR_CONFLICT,
+						   "there is a snapshot \"%s\" already", name)
+				       : error_errno(err, errno, "%s", point->path);
+	point->made = false;
+	if (file_sync(point->points) < 0) {
+		error_errno(err, errno, "%s", point->path);
+		(void)path_remove_tree_at(point->points, name, NULL);
+		return -1;
+	}
+	return 0;
+}
+
+/* --- whole ----------------------------------------------------------------------------------- */
+
+static int check_point_file(const json_t *record, const char *key, struct error *err)
+{
+	const json_t *file = json_object_get(record, key);
+	int64_t bytes = 0;
+
+	if (json_get_int(file, key, "bytes", JSON_REQUIRED, 0, INT64_MAX, &bytes, err) < 0)
+		return -1;
+	return digest_is_valid(json_text(file, "sha256", NULL))
+		       ? 0
+		       : error_set(err, ERR_INVALID, "%s.sha256 is no digest", key);
+}
+
+static int read_point_record(struct point *point, struct error *err)
+{
+	autobuf struct buf text = BUF_INIT(RECORD_BYTES);
+	json_auto_t *record = NULL;
+	struct error why = {0};
+
+	if (path_read_file_at(point->fd, POINT_RECORD, &text, &why) == 0)
+		record = json_load_strict(buf_bytes(&text), text.len, &why);
+	if (!record || check_point_file(record, "state", &why) < 0 ||
+	    check_point_file(record, "disk", &why) < 0)
+		return error_set(err, ERR_IO, "%s/" POINT_RECORD ": %s", point->path, why.msg);
+	point->record = steal_ptr(&record);
+	return 0;
+}
+
+static int no_such_point(const struct workspace *ws, const char *name, struct error *err)
+{
+	char session[SESSION_NAME_ROOM] = "";
+
+	(void)session_name_of_id(ws->id, session);
+	error_set(err, ERR_NOT_FOUND, "session %s has no snapshot \"%s\"", session, name);
+	return error_reason(err, REASON_NO_SNAPSHOT, session);
+}
+
+static int open_point_directory(const struct workspace *ws, const char *name, struct point *point,
+				struct error *err)
+{
+	struct error why = {0};
+
+	point->points = open_points(ws, false, &why);
+	if (point->points < 0)
+		return why.code == ERR_NOT_FOUND ? no_such_point(ws, name, err)
+						 : error_copy(err, &why);
+	point->fd = openat(point->points, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (point->fd < 0)
+		return errno == ENOENT ? no_such_point(ws, name, err)
+				       : error_errno(err, errno, "snapshot %s", name);
+	if (flock(point->fd, LOCK_SH | LOCK_NB) < 0)
+		return error_set(err, ERR_CONFLICT, "snapshot %s is being deleted just now", name);
+	if (asprintf(&point->path, "%s/%s/" POINTS_DIR "/%s", ws->dir->path, ws->id, name) >= 0)
+		return 0;
+	point->path = NULL;
+	return error_errno(err, ENOMEM, "snapshot");
+}
+
+int point_open(const struct workspace *ws, const char *name, enum point_use use, struct point *out,
+	       struct error *err)
+{
+	struct point point = POINT_NONE;
+
+	if (point_check_name(name, err) < 0)
+		return -1;
+	snprintf(point.name, sizeof(point.name), "%s", name);
+	if (open_point_directory(ws, name, &point, err) < 0 ||
+	    (read_point_record(&point, use == POINT_ANY ? NULL : err) < 0 && use == POINT_WHOLE)) {
+		point_close(&point);
+		return -1;
+	}
+	*out = point;
+	return 0;
+}
+
+/* What its remover leaves who is killed is swept. */
+int point_remove(struct point *point, struct error *err)
+{
+	char gone[sizeof(GONE) + POINT_NAME_MAX + 1];
+
+	if (flock(point->fd, LOCK_EX | LOCK_NB) < 0)
+		return error_set(err, ERR_CONFLICT, "snapshot %s is in use just now", point->name);
+	snprintf(gone, sizeof(gone), GONE "%s", point->name);
+	if (path_remove_tree_at(point->points, gone, err) < 0)
+		return -1;
+	if (renameat(point->points, point->name, point->points, gone) < 0)
+		return error_errno(err, errno, "%s", point->path);
+	return path_remove_tree_at(point->points, gone, err);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* A machine that goes on from a point, and what the audit logs say of points. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "channel/control.h"
+#include "session/points/point.h"
+#include "store/audit.h"
+
+/* --- booted ---------------------------------------------------------------------------------- */
+
+static json_t *read_boot(const struct microagent_session *session, struct error *err)
+{
+	struct open_workspace existing = {0};
+	json_auto_t *runtime = NULL;
+	json_t *boot;
+
+	if (open_workspace_named(session->agent, session->id, &existing, err) < 0)
+		return NULL;
+	runtime = workspace_read(&existing.ws, "runtime.json", err);
+	open_workspace_close(&existing);
+	if (!runtime)
+		return NULL;
+	boot = json_object_get(runtime, "boot");
+	if (json_is_object(boot))
+		return json_incref(boot);
+	error_set(err, ERR_IO, "session %s: its supervisor does not say how it began",
+		  session->name);
+	return NULL;
+}
+
+int point_boot(struct microagent_session *session, const struct point *point, json_t **boot,
+	       struct error *err)
+{
+	uint64_t began = clock_mono_ns();
+	autofree char *option = NULL;
+
+	if (asprintf(&option, "--template=%s", point->path) < 0) {
+		option = NULL;
+		return error_errno(err, ENOMEM, "session");
+	}
+	if (workspace_start_with(session->agent, option, session->id, err) < 0)
+		return -1;
+	session->boot_ms = (double)(clock_mono_ns() - began) / (double)NS_PER_MS;
+	*boot = read_boot(session, err);
+	return *boot ? 0 : -1;
+}
+
+/* --- noted ----------------------------------------------------------------------------------- */
+
+#define ATTEMPTS 8
+
+static int ask_note(const struct workspace *ws, const char *what, const char *name,
+		    struct error *err)
+{
+	json_auto_t *request =
+		json_pack("{s:s, s:s, s:s}", "command", "note", "what", what, "name", name);
+
+	return request ? control_ask(ws->fd, request, limit_deadline(LIMIT_CONTROL_REQUEST_MS),
+				     NULL, err)
+		       : error_errno(err, ENOMEM, "session");
+}
+
+int point_note_at_rest(const struct workspace *ws, const char *what, const char *name,
+		       struct error *err)
+{
+	struct audit_event line = {AUDIT_INFO, "session", NULL, NULL, 0};
+	json_auto_t *data = NULL;
+
+	if (audit_point_line(ws, what, name, &line.event, &data, err) < 0)
+		return -1;
+	line.data = data;
+	return audit_note(ws, &line, err);
+}
+
+int point_note(const struct workspace *ws, const char *what, const char *name, struct error *err)
+{
+	uint64_t deadline = limit_deadline(LIMIT_COMMAND_LOCK_MS);
+	struct error why = {0};
+
+	for (int i = 0; i < ATTEMPTS; i++) {
+		autoclose int lock = -1;
+
+		if (ask_note(ws, what, name, &why) == 0)
+			return 0;
+		if (why.errnum != ENOENT && why.errnum != ECONNREFUSED)
+			break;
+		lock = workspace_lock_opened(ws, deadline, err);
+		if (lock < 0)
+			return -1;
+		if (!lease_is_held(ws))
+			return point_note_at_rest(ws, what, name, err);
+		/* It has been started meanwhile, or has not quite ended. */
+		error_set(&why, ERR_CONFLICT, "it is ending or not yet running");
+	}
+	return error_copy(err, &why);
+}

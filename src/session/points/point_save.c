@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* What a point consists of: the live supervisor saves it into the session, from where it is moved
+ * into the point, and described. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/path.h"
+#include "base/platform/sync.h"
+#include "channel/control.h"
+#include "channel/hasher.h"
+#include "session/points/point.h"
+
+#define SAVED_STATE "fork.state"
+#define SAVED_DISK "fork.disk"
+#define FORMAT 1
+
+/* --- asked for ------------------------------------------------------------------------------- */
+
+/* Nobody is there. */
+static int refuse_down(const struct microagent_session *session, const struct workspace *ws,
+		       struct error *err)
+{
+	enum state state = STATE_UNKNOWN;
+	json_t *event = NULL;
+
+	if (workspace_state(ws, &state, &event, NULL) < 0)
+		state = STATE_UNKNOWN;
+	json_decref(event);
+	if (state == STATE_RUNNING)
+		state = STATE_FAILED;
+	error_set(err, ERR_CONFLICT,
+		  "session %s is %s, and only a machine that runs is saved with what runs in it",
+		  session->name, state_names[state]);
+	return error_reason(
+		err, state == STATE_QUARANTINED ? REASON_SESSION_QUARANTINED : REASON_SESSION_DOWN,
+		session->name);
+}
+
+/* Whether it could be saved is known by how it was begun. */
+static int explain_refusal(const struct microagent_session *session, const struct workspace *ws,
+			   struct error *why, struct error *err)
+{
+	json_auto_t *runtime = workspace_read(ws, "runtime.json", NULL);
+	const json_t *boot = json_object_get(runtime, "boot");
+	const char *cold = json_text(boot, "why", NULL);
+
+	if (why->errnum == ENOENT || why->errnum == ECONNREFUSED)
+		return refuse_down(session, ws, err);
+	if (why->code != ERR_CONFLICT || !runtime ||
+	    strcmp(json_text(boot, "how", ""), "restored") == 0) {
+		error_prefix(why, "session %s", session->name);
+		return error_copy(err, why);
+	}
+	error_set(err, ERR_CONFLICT,
+		  "session %s was booted%s%.160s, and only a machine that was restored from a "
+		  "template can be saved while it runs",
+		  session->name, cold ? ": " : "", cold ? cold : "");
+	return error_reason(err, REASON_SESSION_COLD,
+			    json_text(session->record, "base", session->name));
+}
+
+static int ask_fork(const struct microagent_session *session, const struct workspace *ws,
+		    json_t **answer, struct error *err)
+{
+	uint64_t wait = limit_get(LIMIT_CONTROL_REQUEST_MS) + limit_get(LIMIT_SAVE_MS) +
+			4 * limit_get(LIMIT_QMP_MS);
+	json_auto_t *request = json_pack("{s:s}", "command", "fork");
+	struct error why = {0};
+
+	if (!request)
+		return error_errno(err, ENOMEM, "fork");
+	return control_ask(ws->fd, request, clock_mono_ns() + wait * NS_PER_MS, answer, &why) == 0
+		       ? 0
+		       : explain_refusal(session, ws, &why, err);
+}
+
+/* --- taken ----------------------------------------------------------------------------------- */
+
+static int take_file(const struct point *point, const struct workspace *ws, const char *saved,
+		     const char *name, struct error *err)
+{
+	return renameat(ws->fd, saved, point->fd, name) == 0
+		       ? 0
+		       : error_errno(err, errno, "%s/%s", point->path, name);
+}
+
+/* Nobody but us has it: the digest is remembered although it is young. */
+static int hash_point_file(int fd, char digest[DIGEST_TEXT], struct error *err)
+{
+	struct digest_key key;
+
+	if (digest_of(fd, DIGEST_FILE, digest, err) < 0)
+		return -1;
+	if (digest_key(fd, DIGEST_FILE, &key, NULL) == 0)
+		digest_remember(&key, digest);
+	return 0;
+}
+
+/* {"bytes","sha256"?} */
+static json_t *describe_file(const struct point *point, const char *name, bool hashed, bool kept,
+			     struct error *err)
+{
+	autoclose int fd = openat(point->fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	json_auto_t *file = NULL;
+	char digest[DIGEST_TEXT];
+	struct stat st;
+
+	if (fd < 0 || fchmod(fd, 0400) < 0 || (kept && file_sync(fd) < 0) || fstat(fd, &st) < 0) {
+		error_errno(err, errno, "%s/%s", point->path, name);
+		return NULL;
+	}
+	file = json_pack("{s:I}", "bytes", (json_int_t)st.st_size);
+	if (!file)
+		error_errno(err, ENOMEM, "snapshot");
+	if (!file || (hashed && (hash_point_file(fd, digest, err) < 0 ||
+				 json_put_string(file, "sha256", digest, err) < 0)))
+		return NULL;
+	return steal_ptr(&file);
+}
+
+static json_t *describe_machine(const struct workspace *ws, const json_t *fork, struct error *err)
+{
+	json_auto_t *manifest = workspace_read(ws, "workspace.json", err);
+	const json_t *config = json_object_get(manifest, "config");
+	json_t *record;
+	char now[CLOCK_TEXT];
+
+	if (!manifest)
+		return NULL;
+	clock_rfc3339(clock_real_ns(), now);
+	record = json_pack("{s:i, s:s, s:O?, s:O?, s:O?, s:O?}", "format", FORMAT, "createdAt", now,
+			   "facts", json_object_get(fork, "facts"), "memoryMiB",
+			   json_object_get(config, "memoryMiB"), "cpuCount",
+			   json_object_get(config, "cpuCount"), "pauseMs",
+			   json_object_get(fork, "pauseMs"));
+	if (!record)
+		error_errno(err, ENOMEM, "snapshot");
+	return record;
+}
+
+/* A state that is of use for a moment only is not hashed: it may be all of a machine's memory. */
+static int describe_point(struct point *point, const struct workspace *ws, const json_t *fork,
+			  bool kept, struct error *err)
+{
+	json_auto_t *record = describe_machine(ws, fork, err);
+	json_t *state = record ? describe_file(point, POINT_STATE, kept, kept, err) : NULL;
+	autofree char *text = NULL;
+
+	if (!state || json_put(record, "state", state, err) < 0)
+		return -1;
+	json_t *disk = describe_file(point, POINT_DISK, true, kept, err);
+	if (!disk || json_put(record, "disk", disk, err) < 0)
+		return -1;
+	text = json_pretty(record, err);
+	if (!text || path_replace_file_at(point->fd, POINT_RECORD, text, strlen(text), 0400,
+					  kept ? PATH_SYNC : PATH_NO_SYNC, err) < 0)
+		return -1;
+	point->record = steal_ptr(&record);
+	return 0;
+}
+
+int point_save(struct point *point, const struct microagent_session *session,
+	       const struct workspace *ws, bool kept, json_t **told, struct error *err)
+{
+	json_auto_t *answer = NULL;
+	json_t *fork;
+
+	if (ask_fork(session, ws, &answer, err) < 0)
+		return -1;
+	fork = json_object_get(answer, "fork");
+	if (take_file(point, ws, SAVED_STATE, POINT_STATE, err) < 0 ||
+	    take_file(point, ws, SAVED_DISK, POINT_DISK, err) < 0 ||
+	    describe_point(point, ws, fork, kept, err) < 0)
+		return -1;
+	json_object_del(fork, "facts");
+	*told = json_incref(fork);
+	return 0;
+}
+
+/* --- used ------------------------------------------------------------------------------------ */
+
+static int verify_file(const struct point *point, const char *name, const char *key,
+		       struct error *err)
+{
+	const json_t *said = json_object_get(point->record, key);
+	autoclose int fd = openat(point->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	char digest[DIGEST_TEXT];
+
+	if (fd < 0)
+		return error_errno(err, errno, "%s/%s", point->path, name);
+	if (digest_of(fd, DIGEST_FILE, digest, err) < 0)
+		return error_prefix(err, "%s/%s", point->path, name);
+	if (strcmp(digest, json_text(said, "sha256", "")) == 0)
+		return 0;
+	return error_set(err, ERR_CONFLICT, "the snapshot is damaged: %s/%s is not what was saved",
+			 point->path, name);
+}
+
+int point_verify(const struct point *point, struct error *err)
+{
+	return verify_file(point, POINT_DISK, "disk", err) < 0
+		       ? -1
+		       : verify_file(point, POINT_STATE, "state", err);
+}
+
+int point_copy_disk(const struct point *point, int dir, const char *name, struct error *err)
+{
+	autoclose int from = openat(point->fd, POINT_DISK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (from < 0)
+		return error_errno(err, errno, "%s/" POINT_DISK, point->path);
+	return clone_with_digest(from, dir, name, NULL, err);
+}
+
+int64_t points_bytes(const struct workspace *ws)
+{
+	json_auto_t *names = point_names(ws, NULL);
+	const json_t *name;
+	int64_t bytes = 0;
+	size_t i;
+
+	json_array_foreach(names, i, name)
+	{
+		autofree char *path = NULL;
+		struct stat st;
+
+		if (asprintf(&path, POINTS_DIR "/%s/" POINT_DISK, json_string_value(name)) < 0)
+			path = NULL;
+		if (path && fstatat(ws->fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			bytes += (int64_t)st.st_blocks * 512;
+	}
+	return bytes;
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/* Points that are kept: made, told of, gone back to, and deleted. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/platform/sync.h"
+#include "session/points/point.h"
+#include "store/audit.h"
+
+#define MIB (INT64_C(1) << 20)
+
+static json_t *tell_point(const char *name, const json_t *record, struct error *err)
+{
+	json_t *told =
+		json_pack("{s:s, s:O?, s:O?, s:O?, s:O?}", "name", name, "createdAt",
+			  json_object_get(record, "createdAt"), "stateBytes",
+			  json_object_get(json_object_get(record, "state"), "bytes"), "diskBytes",
+			  json_object_get(json_object_get(record, "disk"), "bytes"), "pauseMs",
+			  json_object_get(record, "pauseMs"));
+
+	if (!told)
+		error_errno(err, ENOMEM, "snapshot");
+	return told;
+}
+
+/* --- made ------------------------------------------------------------------------------------ */
+
+/* The disks of its snapshots are a session's, too, in what it may have of this host's. */
+static int require_quota(const struct point *point, const struct workspace *ws, struct error *err)
+{
+	json_auto_t *record = session_record_read(ws, err);
+	int64_t quota, bytes;
+	struct stat st;
+
+	if (!record)
+		return -1;
+	quota = json_integer_value(json_object_get(record, "quotaBytes"));
+	if (fstatat(point->fd, POINT_DISK, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return error_errno(err, errno, "%s/" POINT_DISK, point->path);
+	/* Its own disk has grown to as much as the copy of it. */
+	bytes = points_bytes(ws) + 2 * (int64_t)st.st_blocks * 512;
+	if (!quota || bytes <= quota)
+		return 0;
+	error_set(err, ERR_CONFLICT,
+		  "its disk and the disks of its snapshots would have %lld MiB, and its quota is "
+		  "%lld MiB",
+		  (long long)((bytes + MIB - 1) / MIB), (long long)(quota / MIB));
+	return error_reason(err, REASON_SESSION_AT_QUOTA, json_text(record, "name", ""));
+}
+
+static int refuse_taken(const struct workspace *ws, const char *name, struct error *err)
+{
+	auto_point struct point there = POINT_NONE;
+	struct error why = {0};
+
+	if (point_open(ws, name, POINT_ANY, &there, &why) < 0 && why.code == ERR_NOT_FOUND)
+		return 0;
+	return error_set(err, ERR_CONFLICT, "there is a snapshot \"%s\" already", name);
+}
+
+static int snapshot_in(struct microagent_session *session, const struct workspace *ws,
+		       const char *name, json_t **told, struct error *err)
+{
+	auto_point struct point point = POINT_NONE;
+	json_auto_t *saved = NULL, *made = NULL;
+
+	if (refuse_taken(ws, name, err) < 0 || point_begin(ws, &point, err) < 0 ||
+	    point_save(&point, session, ws, true, &saved, err) < 0 ||
+	    require_quota(&point, ws, err) < 0)
+		return -1;
+	made = tell_point(name, point.record, err);
+	if (!made || point_note(ws, "snapshot", name, err) < 0 || point_name(&point, name, err) < 0)
+		return -1;
+	if (told)
+		*told = steal_ptr(&made);
+	return 0;
+}
+
+/* --- gone back to ---------------------------------------------------------------------------- */
+
+/* From a copy of the snapshot's, which is made while the machine runs: where there is no room for
+ * it nothing has happened. */
+static int replace_disk(const struct workspace *ws, const struct point *copy, const char *name,
+			struct error *err)
+{
+	autoclose int lock = workspace_lock_opened(ws, limit_deadline(LIMIT_COMMAND_LOCK_MS), err);
+
+	if (lock < 0)
+		return -1;
+	if (lease_is_held(ws))
+		return error_set(err, ERR_CONFLICT, "it was started again meanwhile");
+	if (point_note_at_rest(ws, "restored", name, err) < 0)
+		return -1;
+	if (renameat(copy->fd, POINT_DISK, ws->fd, SESSION_LAYER) < 0 || file_sync(ws->fd) < 0)
+		return error_errno(err, errno, SESSION_LAYER);
+	return 0;
+}
+
+static int refuse_quarantined(const struct microagent_session *session, const struct workspace *ws,
+			      struct error *err)
+{
+	enum state state = STATE_UNKNOWN;
+	json_t *event = NULL;
+	int status = workspace_state(ws, &state, &event, err);
+
+	json_decref(event);
+	if (status < 0 || state != STATE_QUARANTINED)
+		return status;
+	error_set(err, ERR_CONFLICT, "session %s is quarantined, and stays as it is",
+		  session->name);
+	return error_reason(err, REASON_SESSION_QUARANTINED, session->name);
+}
+
+static int go_back(struct microagent_session *session, const struct workspace *ws,
+		   const struct point *point, json_t **boot, struct error *err)
+{
+	auto_point struct point copy = POINT_NONE;
+
+	if (point_verify(point, err) < 0 || point_begin(ws, &copy, err) < 0 ||
+	    point_copy_disk(point, copy.fd, POINT_DISK, err) < 0 ||
+	    microagent_kill(session->agent, session->id, NULL, err) < 0 ||
+	    replace_disk(ws, &copy, point->name, err) < 0 ||
+	    point_boot(session, point, boot, err) < 0)
+		return -1;
+	if (session_share_again(session, err) == 0)
+		return 0;
+	(void)microagent_kill(session->agent, session->id, NULL, NULL);
+	return -1;
+}
+
+static int restore_in(struct microagent_session *session, const struct workspace *ws,
+		      const char *name, json_t **told, struct error *err)
+{
+	auto_point struct point point = POINT_NONE;
+	json_auto_t *made = NULL, *boot = NULL;
+
+	if (point_open(ws, name, POINT_WHOLE, &point, err) < 0 ||
+	    refuse_quarantined(session, ws, err) < 0)
+		return -1;
+	made = tell_point(name, point.record, err);
+	if (!made || go_back(session, ws, &point, &boot, err) < 0 ||
+	    json_put(made, "boot", json_incref(boot), err) < 0)
+		return -1;
+	json_object_del(made, "pauseMs");
+	if (told)
+		*told = steal_ptr(&made);
+	return 0;
+}
+
+/* --- deleted --------------------------------------------------------------------------------- */
+
+/* One that is damaged is no less in the way. */
+static int delete_in(struct microagent_session *session, const struct workspace *ws,
+		     const char *name, json_t **told, struct error *err)
+{
+	auto_point struct point point = POINT_NONE;
+
+	(void)session;
+	(void)told;
+	return point_open(ws, name, POINT_ANY, &point, err) < 0 ||
+			       point_note(ws, "snapshot-deleted", name, err) < 0
+		       ? -1
+		       : point_remove(&point, err);
+}
+
+/* --- all of them ----------------------------------------------------------------------------- */
+
+static int list_point(const struct workspace *ws, const char *name, json_t *list, struct error *err)
+{
+	auto_point struct point point = POINT_NONE;
+	struct error why = {0};
+	json_t *entry;
+
+	if (point_open(ws, name, POINT_WHOLE, &point, &why) == 0) {
+		entry = tell_point(name, point.record, err);
+	} else {
+		/* It has just been deleted. */
+		if (why.code == ERR_NOT_FOUND || why.code == ERR_CONFLICT)
+			return 0;
+		entry = json_pack("{s:s, s:o}", "name", name, "error",
+				  json_string_lossy(why.msg, strlen(why.msg)));
+	}
+	if (!entry || json_array_append_new(list, entry) < 0)
+		return error_errno(err, ENOMEM, "snapshots");
+	return 0;
+}
+
+static int list_in(struct microagent_session *session, const struct workspace *ws,
+		   const char *nothing, json_t **told, struct error *err)
+{
+	json_auto_t *names = point_names(ws, err), *list = json_array();
+	const json_t *name;
+	size_t i;
+
+	(void)session;
+	(void)nothing;
+	if (!names || !list)
+		return names ? error_errno(err, ENOMEM, "snapshots") : -1;
+	json_array_foreach(names, i, name)
+	{
+		if (list_point(ws, json_string_value(name), list, err) < 0)
+			return -1;
+	}
+	*told = json_pack("{s:O}", "snapshots", list);
+	return *told ? 0 : error_errno(err, ENOMEM, "snapshots");
+}
+
+/* --- the verbs ------------------------------------------------------------------------------- */
+
+typedef int point_verb(struct microagent_session *session, const struct workspace *ws,
+		       const char *name, json_t **told, struct error *err);
+
+static int act(struct microagent_session *session, const char *name, point_verb *verb,
+	       json_t **told, struct error *err)
+{
+	struct open_workspace existing = {0};
+	int status;
+
+	if ((name && point_check_name(name, err) < 0) ||
+	    open_workspace_named(session->agent, session->id, &existing, err) < 0)
+		return -1;
+	status = verb(session, &existing.ws, name, told, err);
+	open_workspace_close(&existing);
+	return status;
+}
+
+int microagent_session_snapshot(struct microagent_session *session, const char *name, json_t **told,
+				struct error *err)
+{
+	return act(session, name, snapshot_in, told, err);
+}
+
+int microagent_session_restore(struct microagent_session *session, const char *name, json_t **told,
+			       struct error *err)
+{
+	int status;
+
+	pthread_mutex_lock(&session->life);
+	status = act(session, name, restore_in, told, err);
+	pthread_mutex_unlock(&session->life);
+	return status;
+}
+
+json_t *microagent_session_snapshots(struct microagent_session *session, struct error *err)
+{
+	json_t *list = NULL;
+
+	return act(session, NULL, list_in, &list, err) == 0 ? list : NULL;
+}
+
+int microagent_session_snapshot_delete(struct microagent_session *session, const char *name,
+				       struct error *err)
+{
+	return act(session, name, delete_in, NULL, err);
+}
+
+int microagent_snapshot_check_name(const char *word, struct error *err)
+{
+	return point_check_name(word, err);
+}
