@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Stage: sessions that are restored from the template of their base, beside the same ones booted, and beside containers."""
+"""Stages: sessions that are restored from the template of their base, beside the same ones booted and beside containers; and
+those that go on from another one."""
 
 import contextlib
 import json
+import os
+import subprocess
+from pathlib import Path
 
 import containers
 from harness import ROUNDS, timed
@@ -79,3 +83,45 @@ def bench_restore():
             skip(CONTAINER, why)
         measure_starts(cli, None if why else stack.enter_context(containers.ctr(cli.base)))
         measure_memory(cli)
+
+
+# ---- fork -------------------------------------------------------------------------------------------
+
+DIRTY_MIB = 256
+FORK = f"fork, the parent's pause, {DIRTY_MIB} MiB of its memory written"
+# Bytes that no saver can leave out, as it does with zeros.
+DIRTY = f"""mount -o remount,size={DIRTY_MIB + 16}m /dev/shm && head -c 1048576 /dev/urandom > /tmp/piece && i=0
+while [ $i -lt {DIRTY_MIB} ]; do cat /tmp/piece; i=$((i + 1)); done > /dev/shm/written"""
+
+
+def copy_in_memory(cli):
+    """As many bytes, from the host's memory to its memory."""
+    source, target = Path("/dev/shm", f"{cli.base.name}-1"), Path("/dev/shm", f"{cli.base.name}-2")
+    try:
+        source.write_bytes(os.urandom(1 << 20) * DIRTY_MIB)
+        return [timed(lambda: subprocess.run(["cp", source, target], check=True)) for _ in range(ROUNDS)]
+    finally:
+        source.unlink(missing_ok=True)
+        target.unlink(missing_ok=True)
+
+
+def bench_fork():
+    pauses, whole = [], []
+    with Place() as cli:
+        if b" fork " not in cli("session", "--help"):
+            skip(FORK, "no session of this build can be forked")
+            return
+        cli("base", "create", "web", "--memory", DIRTY_MIB + 128)
+        cli("base", "warm", "web")
+        parent = cli("session", "create", "--base", "web", "--network", "isolated").decode().strip()
+        cli.as_root(parent, "sh", "-c", DIRTY)
+        for _ in range(ROUNDS):
+            whole.append(timed(lambda: pauses.append(cli.json("session", "fork", parent))))
+            cli("session", "destroy", pauses[-1]["sessions"][0]["name"])
+        copies = copy_in_memory(cli)
+    small = [told["saved"]["stateBytes"] for told in pauses if told["saved"]["stateBytes"] < DIRTY_MIB << 20]
+    if small:
+        raise SystemExit(f"fork: what was written is not in what was saved: {small} bytes")
+    other["fork, the whole command (ms)"] = whole
+    record(FORK, [told["saved"]["pauseMs"] for told in pauses], "ms", f"`cp` of {DIRTY_MIB} MiB in the host's memory", copies,
+           "<= 150 ms")
