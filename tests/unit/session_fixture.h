@@ -286,7 +286,11 @@ static inline int run_apart(const struct rig *rig, rig_fn *fn, void *data)
 
 	assert_true(pid >= 0);
 	if (pid == 0) {
+		char group[16];
+
 		setpgid(0, 0);
+		snprintf(group, sizeof(group), "%d", getpgrp());
+		setenv("KILLING_GROUP", group, 1);
 		_exit(fn(rig, data) & 0x7f);
 	}
 	setpgid(pid, pid);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Kills a command at each of its steps: before the Nth call that changes a file, with all of the
- * processes that it has started. The calls are counted in a file, for all of them. The program's
- * own functions stand in front of libc's, so that also its stand-ins for other programs count.
+ * processes that it has started, but for machines, which go their own way. The calls are counted in
+ * a file, for all of them. The program's own functions stand in front of libc's, so that also its
+ * stand-ins for other programs count.
  */
 #ifndef SESSION_KILLING_H
 #define SESSION_KILLING_H
@@ -14,10 +15,11 @@
 static void step(void)
 {
 	const char *steps = getenv("KILLING_STEPS"), *last = getenv("KILLING_AT");
+	const char *group = getenv("KILLING_GROUP");
 	struct stat st = {0};
 	int fd;
 
-	if (!steps || !last)
+	if (!steps || !last || !group || getpgrp() != atoi(group))
 		return;
 	fd = (int)syscall(SYS_openat, AT_FDCWD, steps, O_WRONLY | O_APPEND | O_CREAT, 0600);
 	syscall(SYS_write, fd, ".", 1);
