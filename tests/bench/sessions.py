@@ -151,14 +151,14 @@ def measure_clone(cli, file_system, goal):
     against, make = beside_clone(cli, made["clone"])
     ours, theirs, crowded = [], [], []
     for _ in range(ROUNDS):  # one of ours and one of theirs, so that a busy moment is both's
-        ours += column(cli.program("life", "large", 2), 0)[1:]
+        ours += column(cli.program("clone", "large", 2), 0)[1:]
         theirs.append(make())
     name = f"clone of a {BASE_GB} GB base on {file_system} ({made['clone']})"
     record(name, ours, "ms", against, theirs, goal)
     other[f"{name}, the disk alone (ms)"] = made["timings"]["cloneMs"]
-    cli.program("clone", "large", THOUSAND)
+    cli.program("clone", "large", max(0, THOUSAND - 2 * ROUNDS))
     for _ in range(ROUNDS):
-        crowded += column(cli.program("life", "large", 2), 0)[1:]
+        crowded += column(cli.program("clone", "large", 2), 0)[1:]
         theirs.append(make())
     record(f"clone on {file_system} with {THOUSAND:,} sessions there", crowded, "ms", against, theirs[ROUNDS:], goal)
 
