@@ -188,3 +188,16 @@ void qemu_begin_saved(struct qemu *qemu)
 		      : qmp_send(qemu->qmp, "cont", NULL, on_begun, qemu, &err)) < 0)
 		on_begun(qemu, NULL, &err);
 }
+
+/* A template has none, which would be in the machine of who wants none. */
+void qemu_plug_card(struct qemu *qemu)
+{
+	json_t *card = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "driver", "virtio-net-pci", "id",
+				 "card0", "netdev", MACHINE_NETDEV, "mac", qemu->vm.net.mac,
+				 "romfile", "", "bus", MACHINE_CARD_PORT);
+	struct error err = {0};
+
+	qemu->card_due = false;
+	if (qmp_send(qemu->qmp, "device_add", card, on_begun, qemu, &err) < 0)
+		on_begun(qemu, NULL, &err);
+}

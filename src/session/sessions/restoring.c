@@ -24,8 +24,7 @@ static const char *asked_beyond(const struct microagent_session_spec *spec)
 		const char *what;
 	} rows[] = {
 		{spec->cold, "it was asked to be booted"},
-		{strcmp(spec->network ? spec->network : "nat", "isolated") != 0,
-		 "it has a network"},
+		{spec->network && !strcmp(spec->network, "bridged"), "it is on a bridge"},
 		{spec->share != NULL, "it has a shared directory from the start"},
 		{spec->no_share, "it has no spare port for a directory"},
 		{has_words(spec->publish), "it publishes ports"},
