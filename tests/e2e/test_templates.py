@@ -105,7 +105,8 @@ def test_what_is_recorded(warm):
     assert shown["residentBytes"] <= shown["bytes"] < shown["residentBytes"] + (8 << 20)
     assert warm.json("base", "list")["bases"][0]["template"] == shown
     assert warm("base", "list", check=0).stdout.splitlines()[1].split()[5] == "yes"
-    assert warm.json("base", "verify", "web")["ok"]
+    verified = warm.json("base", "verify", "web")
+    assert verified["ok"] and {f"template {part}" for part in ("ram", "state", "disk")} < {c["what"] for c in verified["checks"]}
     assert warm.json("session", "list") == {"sessions": []} and warm.json("session", "gc") == NOTHING
 
 
@@ -179,9 +180,6 @@ def test_what_does_not_fit_is_booted(warm):
     shared.mkdir()
     for words, why in ((("--cold",), "it was asked to be booted"),
                        (("--memory", 300), "it has 300 MiB of memory, and the template 256"),
-                       (("--cpus", 2), "it has 2 processors, and the template 1"),
-                       (("--disk-rate", "100M"), "its rates are limited"),
-                       (("--no-share",), "it has no spare port for a directory"),
                        (("--share", shared), "it has a shared directory from the start"),
                        (("--network", "nat"), "it has a network")):
         session = create(warm, *words)
@@ -254,19 +252,9 @@ def halve(path):
     path.write_text(path.read_text()[:100])
 
 
-def other_version(path):
-    path.write_text(json.dumps({**json.loads(path.read_text()), "format": 2}))
-
-
 def other_vmm(path):
     document = json.loads(path.read_text())
     document["facts"]["vmm"] = "0" * 64
-    path.write_text(json.dumps(document))
-
-
-def other_base(path):
-    document = json.loads(path.read_text())
-    document["facts"]["base"] = "0" * 64
     path.write_text(json.dumps(document))
 
 
@@ -274,15 +262,10 @@ def other_base(path):
     ("ram", shorten, "boot", "the template's ram is not as long as it was"),
     ("ram", change, "boot", "the template's ram is not what was saved"),
     ("ram", os.unlink, "boot", "the template's ram: "),
-    ("state", shorten, "boot", "the template's state is not as long as it was"),
     ("state", change, "boot", "the template's state is not what was saved"),
     ("template.json", other_vmm, "boot", "the template was made with another QEMU"),
-    ("template.json", other_base, "boot", "the template was made with another disk of the base"),
     ("disk.qcow2", change, "cold", "the template's disk is not what was saved"),
-    ("disk.qcow2", os.unlink, "cold", "the template's disk: "),
     ("template.json", halve, "cold", "the template of base web-v1 is damaged: "),
-    ("template.json", other_version, "cold", "the template of base web-v1 is damaged: it is of another version of microagent"),
-    ("template.json", os.unlink, "cold", "the template of base web-v1 is damaged: "),
 ))
 def test_a_damaged_template_is_not_used(warm, part, damage, key, why):
     """A session of it boots, works, and says why it was not restored."""
@@ -300,6 +283,8 @@ def test_a_damaged_template_is_not_used(warm, part, damage, key, why):
         assert works(warm, session["name"]) and record(warm, session["name"])["base"] == "web-v1"
         shown = warm.json("base", "show", "web")["template"]
         assert ("error" in shown) == (part == "template.json" and key == "cold")
+        whole_files = damage is other_vmm
+        assert warm.json("base", "verify", "web", check=not whole_files)["ok"] == whole_files
     finally:
         destroy(warm, session["name"])
         shutil.rmtree(template(warm))

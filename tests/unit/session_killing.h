@@ -82,8 +82,9 @@ ssize_t write(int fd, const void *bytes, size_t len)
 	return syscall(SYS_write, fd, bytes, len);
 }
 
-/* True: it was killed before that step. False: it came to its end first, and well. */
-static bool killed_at(const struct rig *rig, int at_step, rig_fn *fn, void *data)
+/* As run_apart(). What has a process group of its own, a supervisor in the foreground, is killed
+ * alone where that step is its own. */
+static inline int run_to(const struct rig *rig, int at_step, rig_fn *fn, void *data)
 {
 	char steps[96], number[16];
 	int code;
@@ -96,6 +97,14 @@ static bool killed_at(const struct rig *rig, int at_step, rig_fn *fn, void *data
 	code = run_apart(rig, fn, data);
 	unsetenv("KILLING_STEPS");
 	unsetenv("KILLING_AT");
+	return code;
+}
+
+/* True: it was killed before that step. False: it came to its end first, and well. */
+static bool killed_at(const struct rig *rig, int at_step, rig_fn *fn, void *data)
+{
+	int code = run_to(rig, at_step, fn, data);
+
 	if (code > 0)
 		fail_msg("step %d: it failed", at_step);
 	return code < 0;

@@ -29,8 +29,8 @@ struct machine {
 	int (*attach)(json_t *config, struct error *err);
 	/* Makes the machine's files fit to be saved, and writes them back; as attach(). */
 	int (*quiesce)(json_t *unused, struct error *err);
-	/* Opens the config's published ports to the host. */
-	int (*publish)(struct loop *loop, const json_t *publishes, int program_fd,
+	/* Opens the config's published ports to the host; mux: the way to it, NULL for vsock. */
+	int (*publish)(struct loop *loop, struct mux *mux, const json_t *publishes, int program_fd,
 		       struct error *err);
 	/* Tells `out` what is done on the machine: tracer_run(). */
 	void (*trace)(int out);
