@@ -197,6 +197,7 @@
 	X(POOL_SILENT_MS, 20000, "ms", "for a member to answer its filler before it is ended")     \
 	X(POOL_LOCK_MS, 60000, "ms", "wait for another command that sets or drains the same pool") \
 	X(POOL_OVERHEAD_MIB, 128, "MiB", "of a member beyond its guest's memory")                  \
+	X(POOL_LEAST_MIB, 32, "MiB", "that a waiting member takes of the host's memory at least")  \
 	X(POOL_QUIET_MS, 2000, "ms", "without a claim before a member of a pool is started")       \
 	X(POOL_ROOM_MS, 5000, "ms", "between two looks for room for the next member")              \
 	X(POOL_FAILURES, 3, "members", "in a row that fail before a pool's filler gives up")       \

@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 
 from conftest import pid_lines, wait_until
-from pools import FULL, LATER, NOW, create_refused, marks, pool_of
+from pools import FULL, LATER, NOW, create_refused, marks, pool_of, wait_full
 
 
 def filler_log(host, base="web-v1"):
@@ -167,6 +167,31 @@ def test_a_pool_whose_base_is_gone(host):
     host("base", "delete", "web-v1", check=0)
 
 
+def test_members_count_by_what_they_take(host):
+    """The next one is expected to take what those take that wait, and not all that it is given; so more of them are kept than
+    could all use their whole memory."""
+    free = 1 << 24
+    less = {**NOW, "MICROAGENT_TEST_LIMIT_POOL_FREE_MIB": str(free)}
+    host("base", "create", "web", check=0)
+    host("pool", "set", "--base", "web", "--size", 1, "--network", "isolated", env=NOW, check=0)
+    wait_full(host, 1)
+    record = host.state / "pool" / "web-v1" / "pool.json"
+    record.write_text(json.dumps({**json.loads(record.read_text()), "size": 2}))
+    child = host.popen("pool", "fill", "--base", "web-v1", env=less)
+    wait_until(lambda: "waiting for room" in filler_log(host), "the filler's word")
+    told = host.json("pool", "status", env=less)["pools"][0]["detail"]
+    child.kill()
+    child.communicate()
+    needs = int(re.search(r"the next one needs (\d+)", told)[1]) - free
+    assert 32 <= needs < json.loads(record.read_text())["memoryMiB"] + 128, told
+    host("pool", "drain", check=0)
+    # Three that could not all have so much.
+    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20
+    host("pool", "set", "--base", "web", "--size", 3, "--memory", total // 2, "--network", "isolated", env=LATER, check=0)
+    host("pool", "drain", check=0)
+    host("base", "delete", "web-v1", check=0)
+
+
 def test_refusals(host):
     assert host.json("pool", "status") == {"pools": []} and host.json("pool", "drain") == {"pools": []}
     assert "there is no pool" in host("pool", "status", check=0).stderr and not host.state.exists()
@@ -178,7 +203,7 @@ def test_refusals(host):
             (("set", "--base", "web", "--size", 0), "size", 2),
             (("set", "--base", "nothing", "--size", 1), "there is no base \"nothing\"", 1),
             (("set", "--base", "web", "--size", most + 1), "are more than this host keeps ready: with", 2),
-            (("set", "--base", "web", "--size", 1, "--memory", 100000000), "do not fit into this host's", 2),
+            (("set", "--base", "web", "--size", 1, "--memory", 100000000), "--memory: a session of 100000000 MiB", 2),
             (("set", "--base", "web", "--size", 1, "--memory", 8), "--memory must be at least 64 MiB, and is 8", 2),
             (("fill", "--base", "web-v1"), "there is no pool of base web-v1\n", 1),
             (("fill", "--base", "web-v1"), "`microagent pool set --base web-v1 --size N` keeps one", 1),

@@ -111,8 +111,8 @@ static void the_processors_bound_the_members(void **state)
 	limit_set(LIMIT_POOL_MEMBERS_PER_CPU, 3);
 	limit_set(LIMIT_POOL_FREE_MIB, 1);
 	limit_set(LIMIT_POOL_FREE_DISK_MIB, 1);
-	assert_ok(pool_room(&pool, &small, most - 1, &err));
-	assert_fails(pool_room(&pool, &small, most, &err), ERR_UNAVAILABLE, "are kept ready");
+	assert_ok(pool_room(&pool, &small, most - 1, 0, &err));
+	assert_fails(pool_room(&pool, &small, most, 0, &err), ERR_UNAVAILABLE, "are kept ready");
 }
 
 static void memory_that_is_to_stay_free(void **state)
@@ -126,13 +126,21 @@ static void memory_that_is_to_stay_free(void **state)
 	open_pool(rig, &pool);
 	limit_set(LIMIT_POOL_FREE_DISK_MIB, 1);
 	limit_set(LIMIT_POOL_FREE_MIB, 1);
-	assert_ok(pool_room(&pool, &half, 0, &err));
-	assert_fails(pool_room(&pool, &all, 0, &err), ERR_UNAVAILABLE, "MiB of memory");
+	assert_ok(pool_room(&pool, &half, 0, 0, &err));
+	assert_fails(pool_room(&pool, &all, 0, 0, &err), ERR_UNAVAILABLE, "MiB of memory");
 	limit_set(LIMIT_POOL_FREE_MIB, (uint64_t)available);
-	assert_fails(pool_room(&pool, &half, 0, &err), ERR_UNAVAILABLE, "MiB of memory");
+	assert_fails(pool_room(&pool, &half, 0, 0, &err), ERR_UNAVAILABLE, "MiB of memory");
+	limit_set(LIMIT_POOL_FREE_MIB, 1);
+	limit_set(LIMIT_POOL_FREE_MIB, (uint64_t)available / 4);
+	/* As large as it can get, or as those that wait are; but one can always grow. */
+	const struct pool_record most = {1, available / 8 * 7, 1, "nat", "qemu"};
+	assert_fails(pool_room(&pool, &most, 0, 0, &err), ERR_UNAVAILABLE, "MiB of memory");
+	assert_ok(pool_room(&pool, &most, 0, available / 8, &err));
+	assert_fails(pool_room(&pool, &most, 0, available, &err), ERR_UNAVAILABLE, "MiB of memory");
+	assert_fails(pool_room(&pool, &all, 0, 1, &err), ERR_UNAVAILABLE, "MiB of memory");
 	limit_set(LIMIT_POOL_FREE_MIB, 1);
 	limit_set(LIMIT_POOL_OVERHEAD_MIB, (uint64_t)available);
-	assert_fails(pool_room(&pool, &half, 0, &err), ERR_UNAVAILABLE, "MiB of memory");
+	assert_fails(pool_room(&pool, &half, 0, 0, &err), ERR_UNAVAILABLE, "MiB of memory");
 	limit_reset(LIMIT_POOL_OVERHEAD_MIB);
 }
 
@@ -144,7 +152,7 @@ static void disk_that_is_to_stay_free(void **state)
 	open_pool(rig, &pool);
 	limit_set(LIMIT_POOL_FREE_MIB, 1);
 	limit_set(LIMIT_POOL_FREE_DISK_MIB, UINT64_C(1) << 40);
-	assert_fails(pool_room(&pool, &small, 0, &err), ERR_UNAVAILABLE, "MiB of disk");
+	assert_fails(pool_room(&pool, &small, 0, 0, &err), ERR_UNAVAILABLE, "MiB of disk");
 }
 
 static void what_a_pool_comes_to(void **state)
@@ -153,11 +161,16 @@ static void what_a_pool_comes_to(void **state)
 
 	(void)state;
 	limit_set(LIMIT_POOL_OVERHEAD_MIB, 100);
-	assert_int_equal(pool_mib(&record), 3 * 356);
+	limit_set(LIMIT_POOL_LEAST_MIB, 200);
+	assert_int_equal(pool_mib(&record), 3 * 200);
+	record.memory_mib = 64;
+	assert_int_equal(pool_mib(&record), 3 * 164);
+	limit_set(LIMIT_POOL_LEAST_MIB, INT64_MAX / 4);
 	record.size = INT32_MAX;
 	record.memory_mib = INT64_MAX / 4;
 	assert_int_equal(pool_mib(&record), INT64_MAX / 2);
 	limit_reset(LIMIT_POOL_OVERHEAD_MIB);
+	limit_reset(LIMIT_POOL_LEAST_MIB);
 }
 
 static void a_pool_that_could_never_be_full(void **state)
@@ -182,11 +195,20 @@ static void a_pool_that_could_never_be_full(void **state)
 	assert_fails(pool_check_size(&record, (size_t)most, 0, &err), ERR_INVALID, ", 0");
 	record.memory_mib = 3;
 	assert_fails(pool_check_size(&record, 0, 0, &err), ERR_INVALID, "at least 4 MiB");
+	/* One as large as the host has room for, and several that could not all be so large. */
 	record.memory_mib = total - 16;
 	assert_ok(pool_check_size(&record, 0, 0, &err));
-	assert_fails(pool_check_size(&record, 0, 1, &err), ERR_INVALID, "do not fit");
+	record.size = 2;
+	assert_ok(pool_check_size(&record, 0, 0, &err));
 	record.memory_mib = total - 15;
-	assert_fails(pool_check_size(&record, 0, 0, &err), ERR_INVALID, "do not fit");
+	assert_fails(pool_check_size(&record, 0, 0, &err), ERR_INVALID,
+		     "config.memoryMiB: a session of");
+	record.memory_mib = total - 16;
+	limit_set(LIMIT_POOL_LEAST_MIB, (uint64_t)(total - 16) / 2);
+	assert_ok(pool_check_size(&record, 0, 0, &err));
+	assert_fails(pool_check_size(&record, 0, 2, &err), ERR_INVALID, "do not fit");
+	limit_reset(LIMIT_POOL_LEAST_MIB);
+	record.size = 1;
 	record.memory_mib = 4;
 	record.cpus = host_cpus();
 	assert_ok(pool_check_size(&record, 0, 0, &err));

@@ -89,15 +89,22 @@ int pool_filler_end(const struct pool *pool, struct error *err);
 
 /* --- pool_room.c: what the host has left ----------------------------------------------------- */
 
-/* ERR_UNAVAILABLE: there is no room for one more member now. members: of all pools together. */
+/* ERR_UNAVAILABLE: there is no room for one more member now. members: of all pools together;
+ * takes_mib: pool_member_takes(). */
 int pool_room(const struct pool *pool, const struct pool_record *record, size_t members,
-	      struct error *err);
-/* What the members of a pool come to. */
+	      int64_t takes_mib, struct error *err);
+/* What the members of a pool come to at least. */
 int64_t pool_mib(const struct pool_record *record);
-/* ERR_INVALID for a pool that this host could never fill, others being that many members of so much
- * memory. */
+/* ERR_INVALID for a pool that this host could never fill, others being that many members of at
+ * least so much memory. */
 int pool_check_size(const struct pool_record *record, size_t others, int64_t others_mib,
 		    struct error *err);
+
+/* --- pool_memory.c --------------------------------------------------------------------------- */
+
+/* What the largest waiting member has of the host's memory alone, all its processes together, in
+ * MiB. 0: none waits, or it is not to be seen, as on a Mac. */
+int64_t pool_member_takes(const struct microagent *agent, const struct pool *pool);
 
 /* --- linux/pool_idle.c, darwin/pool_idle.c: the filler's priority ----------------------------- */
 

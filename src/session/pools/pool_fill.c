@@ -250,7 +250,8 @@ static int wait_for_turn(struct filler *f, const struct pool_record *record)
 		end_turn(f);
 		return 0;
 	}
-	if (pool_room(&f->pool, record, pool_count_ready(f->agent), &why) == 0) {
+	if (pool_room(&f->pool, record, pool_count_ready(f->agent),
+		      pool_member_takes(f->agent, &f->pool), &why) == 0) {
 		f->waits = false;
 		return 1;
 	}

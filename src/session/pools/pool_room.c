@@ -3,6 +3,11 @@
  * Whether the host has room for one more member of a pool. Sessions that somebody asked for are not
  * held up by this: only what is made in advance waits for room, so a pool never drives the host
  * into its swap or takes the memory that the next task needs.
+ *
+ * What counts is what members have, and not what they were given: the host's own account has those
+ * that there are, and the next one is expected to take as much as they. So there may be more of
+ * them than could all use their whole memory; but whenever one is made there is room for one to do
+ * so.
  */
 #include <errno.h>
 #include <sys/statvfs.h>
@@ -29,11 +34,28 @@ static int64_t member_mib(const struct pool_record *record)
 	return record->memory_mib + (int64_t)limit_get(LIMIT_POOL_OVERHEAD_MIB);
 }
 
+static int64_t least_mib(const struct pool_record *record)
+{
+	int64_t least = (int64_t)limit_get(LIMIT_POOL_LEAST_MIB), whole = member_mib(record);
+
+	return whole < least ? whole : least;
+}
+
 int64_t pool_mib(const struct pool_record *record)
 {
 	int64_t all;
 
-	return __builtin_mul_overflow(record->size, member_mib(record), &all) ? INT64_MAX / 2 : all;
+	return __builtin_mul_overflow(record->size, least_mib(record), &all) ? INT64_MAX / 2 : all;
+}
+
+/* Where nothing is known of the others it is taken to be as large as it can get. */
+static int64_t next_mib(const struct pool_record *record, int64_t takes_mib)
+{
+	int64_t whole = member_mib(record), kept = (int64_t)limit_get(LIMIT_POOL_FREE_MIB);
+
+	if (!takes_mib)
+		return whole + kept;
+	return takes_mib + kept > whole ? takes_mib + kept : whole;
 }
 
 /* A disk that is full pauses the sessions that are in use. */
@@ -54,9 +76,9 @@ static int disk_room(const struct pool *pool, struct error *err)
 }
 
 int pool_room(const struct pool *pool, const struct pool_record *record, size_t members,
-	      struct error *err)
+	      int64_t takes_mib, struct error *err)
 {
-	int64_t available, wanted = member_mib(record) + (int64_t)limit_get(LIMIT_POOL_FREE_MIB);
+	int64_t available, wanted = next_mib(record, takes_mib);
 	uint64_t total_bytes = 0, bytes = 0;
 
 	if (memory_of_host(&total_bytes, &bytes, err) < 0 || disk_room(pool, err) < 0)
@@ -96,6 +118,12 @@ int pool_check_size(const struct pool_record *record, size_t others, int64_t oth
 		return error_set(err, ERR_INVALID,
 				 "config.memoryMiB must be at least %lld MiB, and is %lld",
 				 (long long)least, (long long)record->memory_mib);
+	if (member_mib(record) > total - kept)
+		return error_set(err, ERR_INVALID,
+				 "config.memoryMiB: a session of %lld MiB, which takes %lld, does "
+				 "not fit into this host's %lld MiB, of which %lld stay free",
+				 (long long)record->memory_mib, (long long)member_mib(record),
+				 (long long)total, (long long)kept);
 	if (record->cpus > processors())
 		return error_set(err, ERR_INVALID,
 				 "pool.cpus: %lld processors are more than this host's %lld",
@@ -108,10 +136,11 @@ int pool_check_size(const struct pool_record *record, size_t others, int64_t oth
 				 (long long)processors(), (long long)(rest > 0 ? rest : 0));
 	if (pool_mib(record) > total - kept - others_mib)
 		return error_set(err, ERR_INVALID,
-				 "%s%lld times %lld MiB do not fit into this host's %lld MiB, of "
-				 "which %lld stay free and other pools have %lld",
+				 "%s%lld times %lld MiB, the least that one takes, do not fit into "
+				 "this host's %lld MiB, of which %lld stay free and other pools "
+				 "have %lld",
 				 size_field(pool_mib(record) > total - kept),
-				 (long long)record->size, (long long)member_mib(record),
+				 (long long)record->size, (long long)least_mib(record),
 				 (long long)total, (long long)kept, (long long)others_mib);
 	return 0;
 }

@@ -53,7 +53,8 @@ static json_t *gap(const struct microagent *agent, const struct pool *pool,
 	char words[LAST_BYTES];
 	struct error why = {0};
 
-	if (filling && pool_room(pool, record, pool_count_ready(agent), &why) < 0)
+	if (filling && pool_room(pool, record, pool_count_ready(agent),
+				 pool_member_takes(agent, pool), &why) < 0)
 		return detail_text("waits for room: ", why.msg);
 	filler_last_words(pool, words);
 	if (filling)
