@@ -147,7 +147,9 @@ struct microagent_session_spec {
 		*share; /* as of microagent_session_share_workspace(), from the start; NULL: none */
 	const char *share_at; /* NULL: /workspace, in macOS /Users/Shared/workspace */
 	bool share_read_only;
-	bool share_anyway; /* also a store of keys, or the home directory */
+	bool share_anyway;	 /* also a store of keys, or the home directory */
+	const char *share_cache; /* as of struct microagent_session_share, like the next */
+	int64_t share_timeout_seconds;
 	bool no_share; /* none later either: a machine without a spare port, which boots faster */
 	bool cold; /* booted also where it could be restored (microagent_base_warm()), and not taken
 		    * from a pool */
@@ -242,11 +244,26 @@ struct microagent_guest *microagent_session_guest(struct microagent_session *ses
 int microagent_session_share_workspace(struct microagent_session *session, const char *dir,
 				       const char *at, bool read_only, json_t **share,
 				       struct error *err);
-/* The same for a directory that may be a store of keys, or the home: all of it is the guest's to
- * read. The session's audit log has it as a warning. */
-int microagent_session_share_anyway(struct microagent_session *session, const char *dir,
-				    const char *at, bool read_only, json_t **share,
-				    struct error *err);
+
+/* Zero and NULL are the defaults, so start from {0}. */
+struct microagent_session_share {
+	const char *dir; /* required */
+	const char *at;
+	bool read_only;
+	/* Also a store of keys, or the home: all of it is the guest's to read. The session's audit
+	 * log has it as a warning. */
+	bool anyway;
+	/* What the guest keeps of it: "auto", "always" (what this host changes is not seen) or
+	 * "none"; NULL: auto. */
+	const char *cache;
+	/* How long it keeps names and attributes, from 1 to 86400; 0: of auto one second. */
+	int64_t timeout_seconds;
+};
+/* The same with all that can be said of it; *told also has "anyway", "cache" and "timeoutSeconds"
+ * where they were given. ERR_UNSUPPORTED: the backend has no such policy. */
+int microagent_session_give_share(struct microagent_session *session,
+				  const struct microagent_session_share *share, json_t **told,
+				  struct error *err);
 
 /* --- its disk -------------------------------------------------------------------------------- */
 

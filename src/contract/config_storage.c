@@ -15,6 +15,7 @@
 #define SHARE_TAG_BYTES 36
 
 static const char *const mode_names[] = {"ro", "rw"};
+const char *const share_cache_names[] = {"auto", "always", "none"};
 
 /* A name by which the guest, the command line and files refer to the entry. */
 static int decode_name(const json_t *item, const char *path, const char *key, json_t *seen,
@@ -88,6 +89,40 @@ static int decode_share_path(const json_t *item, const char *path, json_t *out, 
 	return json_put_string(out, "path", shared, err);
 }
 
+/* The canonical form has what is not the default alone. */
+static int decode_caching(const json_t *item, const char *path, json_t *out, struct error *err)
+{
+	size_t cache = SHARE_CACHE_AUTO;
+	int64_t timeout = 0;
+
+	if (decode_choice(item, path, "cache", JSON_OPTIONAL, share_cache_names,
+			  ARRAY_SIZE(share_cache_names), &cache, err) < 0 ||
+	    json_get_int(item, path, "timeoutSeconds", JSON_OPTIONAL, 1, SHARE_TIMEOUT_MAX,
+			 &timeout, err) < 0)
+		return -1;
+	if (timeout && cache == SHARE_CACHE_NONE)
+		return error_set(err, ERR_INVALID,
+				 "%s.timeoutSeconds says how long names and attributes are kept, "
+				 "and with the cache \"none\" nothing is",
+				 path);
+	if (cache != SHARE_CACHE_AUTO &&
+	    json_put_string(out, "cache", share_cache_names[cache], err) < 0)
+		return -1;
+	return timeout ? json_put(out, "timeoutSeconds", json_integer(timeout), err) : 0;
+}
+
+struct share_caching share_caching(const json_t *share)
+{
+	const char *name = json_text(share, "cache", share_cache_names[SHARE_CACHE_AUTO]);
+	struct share_caching caching = {
+		.timeout_seconds = json_integer_value(json_object_get(share, "timeoutSeconds"))};
+
+	for (size_t i = 0; i < ARRAY_SIZE(share_cache_names); i++)
+		if (strcmp(name, share_cache_names[i]) == 0)
+			caching.cache = (enum share_cache)i;
+	return caching;
+}
+
 static int decode_share(struct config_decode *d, const json_t *item, const char *path, json_t *seen,
 			json_t *out, struct error *err)
 {
@@ -100,13 +135,14 @@ static int decode_share(struct config_decode *d, const json_t *item, const char 
 				 SHARE_TAG_BYTES);
 	if (decode_share_path(item, path, out, err) < 0 ||
 	    decode_mountpoint(d, item, path, out, err) < 0 ||
-	    decode_mode(item, path, out, err) < 0 ||
+	    decode_mode(item, path, out, err) < 0 || decode_caching(item, path, out, err) < 0 ||
 	    json_get_bool(item, path, "anyway", JSON_OPTIONAL, &anyway, err) < 0)
 		return -1;
 	return anyway ? json_put(out, "anyway", json_true(), err) : 0;
 }
 
-static const char *const share_keys[] = {"tag", "path", "mountpoint", "mode", "anyway", NULL};
+static const char *const share_keys[] = {"tag",	   "path",  "mountpoint",     "mode",
+					 "anyway", "cache", "timeoutSeconds", NULL};
 
 int decode_shares(struct config_decode *d, struct error *err)
 {

@@ -33,6 +33,17 @@ extern const char *const confinement_names[2];
 #define CONFINEMENT_UNFILTERED "unfiltered"
 extern const char *const network_mode_names[3];
 
+/* What the guest keeps of a shared directory. auto: names and attributes for a second, and what it
+ * has read until a file is opened anew; always: all of it, since nobody else changes anything
+ * there; none: nothing. */
+enum share_cache { SHARE_CACHE_AUTO, SHARE_CACHE_ALWAYS, SHARE_CACHE_NONE };
+extern const char *const share_cache_names[3];
+struct share_caching {
+	enum share_cache cache;
+	int64_t timeout_seconds; /* of names and attributes; 0: as the policy has it */
+};
+#define SHARE_TIMEOUT_MAX 86400
+
 /* What the whole machine may do in a second; 0: what it can. */
 struct machine_rates {
 	int64_t disk_bytes, disk_ops; /* of all its writable disks together */
@@ -128,6 +139,8 @@ int config_from_record(json_t *json, struct config *out, struct error *err);
 void config_free(struct config *config);
 /* One entry as config.shares has them, checked alone; what names it in errors. A new reference. */
 json_t *share_decode(const json_t *share, const char *what, struct error *err);
+/* Of a decoded one. */
+struct share_caching share_caching(const json_t *share);
 /* Puts the number of CPUs into what is recorded, if the request leaves it open: two under KVM (or
  * as many as there are), one under TCG, where a second one takes its time from the first. */
 int config_settle_cpus(const struct config *config, enum accelerator accelerator,

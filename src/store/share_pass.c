@@ -18,11 +18,14 @@
 
 #define PASS_MAX 16384
 
-static char *pass_text(const struct share_wish *wish, const struct stat *st, struct error *err)
+static char *pass_text(const struct share_wish *wish, const struct share_caching *caching,
+		       const struct stat *st, struct error *err)
 {
-	json_auto_t *pass = json_pack("{s:s, s:I, s:I, s:b, s:b}", "path", wish->path, "device",
-				      (json_int_t)st->st_dev, "inode", (json_int_t)st->st_ino,
-				      "readOnly", wish->read_only, "anyway", wish->anyway);
+	json_auto_t *pass = json_pack("{s:s, s:I, s:I, s:b, s:b, s:s, s:I}", "path", wish->path,
+				      "device", (json_int_t)st->st_dev, "inode",
+				      (json_int_t)st->st_ino, "readOnly", wish->read_only, "anyway",
+				      wish->anyway, "cache", share_cache_names[caching->cache],
+				      "timeoutSeconds", (json_int_t)caching->timeout_seconds);
 
 	if (pass)
 		return json_line(pass, err);
@@ -49,7 +52,8 @@ static int open_pass(const struct workspace *ws, struct error *err)
 	return error_set(err, ERR_CONFLICT, "another command is giving it a directory");
 }
 
-int share_pass_give(const struct workspace *ws, const struct share_wish *wish, struct error *err)
+int share_pass_give(const struct workspace *ws, const struct share_wish *wish,
+		    const struct share_caching *caching, struct error *err)
 {
 	autoclose int dir = share_dir_open(wish, err);
 	struct stat st;
@@ -58,7 +62,7 @@ int share_pass_give(const struct workspace *ws, const struct share_wish *wish, s
 		return -1;
 	if (fstat(dir, &st) < 0)
 		return error_errno(err, errno, "%s", wish->path);
-	autofree char *text = pass_text(wish, &st, err);
+	autofree char *text = pass_text(wish, caching, &st, err);
 	autopass int pass = text ? open_pass(ws, err) : -1;
 	if (pass < 0)
 		return -1;
@@ -94,7 +98,8 @@ static json_t *read_pass(const char *workspace)
 	return n > 0 ? json_load_strict(text, (size_t)n, NULL) : NULL;
 }
 
-int share_pass_redeem(const char *workspace, const struct share_wish *base, struct error *err)
+int share_pass_redeem(const char *workspace, const struct share_wish *base,
+		      struct share_caching *caching, struct error *err)
 {
 	struct share_wish wish = *base;
 	json_auto_t *pass = read_pass(workspace);
@@ -116,5 +121,6 @@ int share_pass_redeem(const char *workspace, const struct share_wish *base, stru
 	if (fstat(dir, &st) < 0 || (json_int_t)st.st_dev != device ||
 	    (json_int_t)st.st_ino != inode)
 		return error_set(err, ERR_CONFLICT, "%s is not what it was", wish.path);
+	*caching = share_caching(pass);
 	return steal_fd(&dir);
 }

@@ -42,6 +42,9 @@ static const struct asking feature_askings[] = {
 			   "\"mode\":\"ro\"}]"},
 	{"shares", ISOLATED ",\"shares\":[{\"tag\":\"t\",\"path\":\"@/d\",\"mountpoint\":\"/d\","
 			    "\"mode\":\"ro\"}]"},
+	{"shares[].cache",
+	 ISOLATED ",\"shares\":[{\"tag\":\"t\",\"path\":\"@/d\",\"mountpoint\":\"/d\","
+		  "\"mode\":\"ro\",\"cache\":\"always\"}]"},
 	{"bundles",
 	 ISOLATED ",\"bundles\":[{\"name\":\"b\",\"path\":\"/b\",\"mountpoint\":\"/b\"}]"},
 	{"outputs", ISOLATED ",\"outputs\":[{\"name\":\"o\",\"path\":\"/o\"}]"},

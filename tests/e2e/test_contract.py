@@ -88,6 +88,7 @@ ASKING = {
     "macos": MACOS,
     "disks": {"disks": [{"name": "d", "path": "/nonexistent", "mountpoint": "/d", "mode": "ro"}]},
     "shares": {"shares": [{"tag": "t", "path": "/nonexistent", "mountpoint": "/d", "mode": "ro"}]},
+    "shares[].cache": {"shares": [{"tag": "t", "path": "/nonexistent", "mountpoint": "/d", "mode": "ro", "cache": "always"}]},
     "bundles": {"bundles": [{"name": "b", "path": "/nonexistent", "mountpoint": "/b"}]},
     "outputs": {"outputs": [{"name": "o", "path": "/o"}]},
     "vsockListeners": {"vsockListeners": [{"port": 2049, "target": "127.0.0.1:1"}]},
@@ -110,7 +111,7 @@ def test_features_are_those_that_check_lets_pass(host):
     features = support["features"]
     for feature, fields in ASKING.items():
         _, answer, _ = host.supervisor(request("check", host.config(**fields)))
-        refused = answer.get("errorCode") == "unsupported" and answer["error"].startswith(f"config.{feature}")
+        refused = answer.get("errorCode") == "unsupported" and answer["error"].startswith(f"config.{feature.removesuffix('[].cache')}")
         assert refused == (feature not in features), (feature, answer)
     for mode in ("nat", "isolated", "bridged"):
         network = {"mode": mode, **({"interface": "none0"} if mode == "bridged" else {})}
@@ -146,6 +147,8 @@ REFUSED = {
     "network.allow": ASKING["network.allow"],
     "rootfsBase": {"rootfsBase": "/nonexistent"},
     "shares": ASKING["shares"],
+    "shares[].cache": {"shares": [ASKING["shares"]["shares"][0], {"tag": "u", "path": "/nonexistent", "mountpoint": "/e",
+                                                                  "mode": "ro", "cache": "always"}]},
     "cgroup": {"cgroup": "systemd"},
     "limits.netBytesPerSecond": {"limits": {"netBytesPerSecond": 1},
                                  "network": {"mode": "bridged", "interface": "none0"}},

@@ -100,6 +100,10 @@ def servers(host, name):
             for c in record(host, name)["companions"] if c["name"].startswith("virtiofsd")]
 
 
+def words_of(pid):
+    return set(Path(f"/proc/{pid}/cmdline").read_text().split("\0"))
+
+
 def check_gone(pid):
     """Ended; its last parent need not have reaped it yet."""
     def is_gone():
@@ -347,17 +351,21 @@ def test_from_the_start(ours):
         done = ours("session", "create", "--base", "web", "--network", "isolated", *words)
         assert done.returncode in (1, 2) and text in done.stderr, done.stderr
     assert ours.json("session", "list") == {"sessions": []}
-    for words in (("--share", ref, "--no-share"), ("--share-ro",), ("--share-anyway",), ("--share-at", "/x")):
+    for words in (("--share", ref, "--no-share"), ("--share-ro",), ("--share-anyway",), ("--share-at", "/x"), ("--share-cache", "always"),
+                  ("--share-timeout", 9), ("--share", ref, "--share-cache", "never")):
         assert ours("session", "create", "--base", "web", *words).returncode == 2
     # A store of keys, asked for aloud.
-    words = ("session", "create", "--base", "web", "--network", "isolated", "--share", ref, "--share-ro", "--share-at", "/ref")
+    words = ("session", "create", "--base", "web", "--network", "isolated", "--share", ref, "--share-ro", "--share-at", "/ref",
+             "--share-cache", "always", "--share-timeout", 600)
     assert f"{ref} is the store of keys {ref}" in ours(*words, env={"GNUPGHOME": str(ref)}, check=2).stderr
     made = ours("--json", *words, "--share-anyway", env={"GNUPGHOME": str(ref)}, check=0)
     assert "the guest has them" in made.stderr
     created = json.loads(made.stdout)
     name, told = created["name"], {"path": str(ref), "mountpoint": "/ref", "mode": "ro", "anyway": True}
     assert [e["severity"] for e in events(ours, name, "share.added")] == ["WARNING"]
-    assert created["share"] == told == record(ours, name, "session")["share"] == listed(ours, name)
+    kept = {**told, "cache": "always", "timeoutSeconds": 600}
+    assert created["share"] == kept == record(ours, name, "session")["share"] == listed(ours, name)
+    assert {"cache=always", "timeout=600"} <= words_of(servers(ours, name)[0])
     # Whoever takes the mount's word away still meets the host's.
     assert told_shares(ours, name) == [("share.added", told)]
     sh(ours, name, "! touch /ref/x; mount -o remount,rw /ref; ! touch /ref/x; ! rm /ref/f; "
@@ -377,18 +385,20 @@ def test_read_only_while_it_runs_and_its_end(ours):
     ref = directory(ours, "ref2")
     (ref / "f").write_text("kept\n")
     name = create(ours)
+    assert "--timeout says how long" in refused(ours, name, ref, "--cache", "none", "--timeout", 5)
     trace, pid = ours.base / "trace", record(ours, name)["supervisorPid"]
     tracer = subprocess.Popen(["strace", "-xx", "-s", "2000000", "-o", trace, "-e",
                                "trace=close,read,write,recvfrom,sendto,recvmsg,sendmsg,readv,writev",
                                "-p", str(pid)], stderr=subprocess.PIPE)
     assert b"attached" in tracer.stderr.readline()
-    said = ours("session", "share", name, ref, "--ro", "--at", "/deep/ref", check=0).stdout
+    said = ours("session", "share", name, ref, "--ro", "--at", "/deep/ref", "--cache", "none", check=0).stdout
     # What it does next is traced only after the answer has been.
     assert "it has its shared directory already" in refused(ours, name, ref)
     tracer.terminate()
     tracer.communicate()
     check_messages(trace)
     assert said == f"{name}: {ref} is on /deep/ref, read-only\n"
+    assert "cache=none" in words_of(servers(ours, name)[0]) and record(ours, name)["share"]["cache"] == "none"
     sh(ours, name, "mount -o remount,rw /deep/ref; ! touch /deep/ref/x; ! rm /deep/ref/f", "root")
     assert [p.name for p in ref.iterdir()] == ["f"]
     # A share that breaks ends the machine, which would hang in it.

@@ -7,6 +7,8 @@ import shutil
 import signal
 from pathlib import Path
 
+import pytest
+import schema_check
 from conftest import BIN, HANG_S, ended, wait_until
 from modes import check_modes
 from test_devices import sh
@@ -33,9 +35,9 @@ def two_shares(host):
     return work, ref
 
 
-def servers(host):
+def servers(host, name="agent-1"):
     """{tag: pid of the virtiofsd itself}, whose parent is the cell's monitor."""
-    runtime = json.loads((host.state / "agent-1" / "runtime.json").read_text())
+    runtime = json.loads((host.state / name / "runtime.json").read_text())
     found = {}
     for companion in runtime["companions"]:
         name, _, tag = companion["name"].partition(" ")
@@ -121,6 +123,39 @@ def test_shares(host):
     host("delete", "agent-1", check=0)
     for name in ("by-root", "still-root"):
         (work / name).unlink()
+
+
+def test_what_the_guest_keeps(host):
+    """By the policy of each: what the host changes is seen, or is not."""
+    kept, fresh = host.base / "kept", host.base / "fresh"
+    for path in (kept, fresh):
+        path.mkdir(mode=0o700)
+        (path / "f").write_text("old\n")
+    host("create", "w", "--network", "isolated", "--memory", 256, "--share", f"{kept}:/kept:ro,cache=always,timeout=3600",
+         "--share", f"{fresh}:/fresh", check=0)
+    schema_check.validate("workspace", json.loads((host.state / "w" / "workspace.json").read_text()))
+    host("start", "w", check=0)
+    words = {tag: Path(f"/proc/{pid}/cmdline").read_text().split("\0") for tag, pid in servers(host, "w").items()}
+    assert {"cache=always", "timeout=3600"} <= set(words["share-0"]), words
+    assert "cache=auto" in words["share-1"] and not [word for word in words["share-1"] if word.startswith("timeout=")], words
+    assert sh(host, "w", "cat /kept/f /fresh/f; stat -c %s /kept/f /fresh/f") == "old\nold\n4\n4\n"
+    for path in (kept, fresh):
+        (path / "f").write_text("changed\n")
+    # How soon is not asked here: it looks on until it is seen in the one, and then it is not in the other.
+    said = sh(host, "w", "until [ $(stat -c %s /fresh/f) = 8 ]; do :; done; cat /fresh/f; stat -c %s /kept/f; cat /kept/f")
+    assert said == "changed\n4\nold\n"
+    host("kill", "w", check=0)
+    host("delete", "w", check=0)
+
+
+@pytest.mark.parametrize("options, text", [
+    ("cache=never", "cache of --share"), ("timeout=0", "timeout seconds of --share"), ("cache=none,timeout=5", "with the cache \"none\" nothing is"),
+    ("timeout=soon", "timeout=SECONDS"), ("rx", "timeout=SECONDS"), ("ro,", "timeout=SECONDS"), ("cache", "timeout=SECONDS"),
+])
+def test_options_that_are_none(host, options, text):
+    done = host("create", "w", "--share", f"{host.base}/x:/x:{options}")
+    assert done.returncode == 2 and text in done.stderr, done.stderr
+    assert not (host.state / "w").exists()
 
 
 def bind(host, what, below):

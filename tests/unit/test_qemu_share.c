@@ -44,6 +44,8 @@ static void no_more_than_was_given(void **state)
 	char path[4352];
 	const struct share_wish wish = {
 		.path = path, .state_dir = "/nonexistent/state", .read_only = true};
+	const struct share_caching caching = {SHARE_CACHE_ALWAYS, 30};
+	struct share_caching given = {0};
 
 	assert_ok(mkdirat(scratch->fd, "dir", 0700));
 	assert_ok(mkdirat(scratch->fd, "state", 0700));
@@ -53,13 +55,13 @@ static void no_more_than_was_given(void **state)
 	dir.fd = openat(scratch->fd, "state", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_ok(broker_start(&spec, &broker, &err));
 	assert_refused("", ERR_DENIED, none);
-	int others = share_pass_give(&other, &wish, &err);
+	int others = share_pass_give(&other, &wish, &caching, &err);
 	assert_true(others >= 0);
 	assert_refused("", ERR_DENIED, none);
 
-	int pass = share_pass_give(&ws, &wish, &err);
+	int pass = share_pass_give(&ws, &wish, &caching, &err);
 	assert_true(pass >= 0);
-	assert_int_equal(share_pass_give(&ws, &wish, &err), -1);
+	assert_int_equal(share_pass_give(&ws, &wish, &caching, &err), -1);
 	assert_int_equal(err.code, ERR_CONFLICT);
 	assert_string_equal(err.msg, "another command is giving it a directory");
 	assert_refused("rw", ERR_DENIED, "/dir was given to be read and not written");
@@ -69,8 +71,13 @@ static void no_more_than_was_given(void **state)
 	/* Its command was killed. */
 	close(pass);
 	assert_refused("", ERR_DENIED, none);
-	pass = share_pass_give(&ws, &wish, &err);
+	pass = share_pass_give(&ws, &wish, &caching, &err);
 	assert_refused("rw", ERR_DENIED, "/dir was given to be read and not written");
+	int opened = share_pass_redeem(label, &wish, &given, &err);
+	assert_true(opened >= 0);
+	close(opened);
+	assert_int_equal(given.cache, SHARE_CACHE_ALWAYS);
+	assert_int_equal(given.timeout_seconds, 30);
 	share_pass_end(&pass);
 	assert_int_equal(pass, -1);
 	assert_refused("", ERR_DENIED, none);

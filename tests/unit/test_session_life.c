@@ -375,6 +375,14 @@ static void the_share_of_a_config(void **state)
 	share = json_array_get(json_object_get(config, "shares"), 0);
 	assert_string_equal(json_text(share, "mountpoint", ""), "/mnt");
 	assert_string_equal(json_text(share, "mode", ""), "ro");
+	assert_null(json_object_get(share, "cache"));
+	spec.share_cache = "always";
+	spec.share_timeout_seconds = 60;
+	assert_ok(session_share_put(config, &spec, true, &err));
+	assert_ok(session_share_record(record, config, &err));
+	share = json_object_get(record, "share");
+	assert_string_equal(json_text(share, "cache", ""), "always");
+	assert_int_equal(json_integer_value(json_object_get(share, "timeoutSeconds")), 60);
 }
 
 static void a_session_that_does_not_run_is_given_nothing(void **state)

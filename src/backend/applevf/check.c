@@ -162,6 +162,24 @@ static bool asks_net_rate(const struct config *c, char path[REFUSAL_PATH])
 	return c->limits.net_bytes != 0;
 }
 
+static bool asks_caching(const struct config *c, char path[REFUSAL_PATH])
+{
+	const json_t *share;
+	size_t i;
+
+	json_array_foreach(c->shares, i, share)
+	{
+		struct share_caching caching = share_caching(share);
+
+		if (caching.cache == SHARE_CACHE_AUTO && !caching.timeout_seconds)
+			continue;
+		snprintf(path, REFUSAL_PATH, "shares[%zu].%s", i,
+			 caching.timeout_seconds ? "timeoutSeconds" : "cache");
+		return true;
+	}
+	return false;
+}
+
 /* --- what no macOS guest can have ------------------------------------------------------------- */
 
 static bool is_macos(const struct config *c)
@@ -227,6 +245,7 @@ const struct backend_refusal applevf_refusals[] = {
 	{"limits.diskOpsPerSecond", NO_DISK_RATE, asks_disk_op_rate},
 	{"limits.netBytesPerSecond", "Virtualization.framework has no rates for networks",
 	 asks_net_rate},
+	{"shares[].cache", APPLEVF_NO_CACHING, asks_caching},
 	{"command", MACOS_AGENT "runs what it is asked to, and nothing by itself",
 	 asks_macos_command},
 	{"disks", NO_EXT4, asks_macos_disks},

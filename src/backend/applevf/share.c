@@ -27,8 +27,14 @@ static char *find_given(const struct vm *vm, bool read_only, struct error *err)
 		error_errno(err, ENOMEM, "share");
 		return NULL;
 	}
-	autoclose int fd = share_pass_redeem(vm->label, &wish, err);
-	return fd < 0 ? NULL : file_name(fd, err);
+	struct share_caching caching = {0};
+	autoclose int fd = share_pass_redeem(vm->label, &wish, &caching, err);
+	if (fd < 0)
+		return NULL;
+	if (caching.cache == SHARE_CACHE_AUTO && !caching.timeout_seconds)
+		return file_name(fd, err);
+	error_set(err, ERR_UNSUPPORTED, "share.cache: " APPLEVF_NO_CACHING);
+	return NULL;
 }
 
 static int may_take_share(const struct vm *vm, const struct vm_share *share, struct error *err)

@@ -76,7 +76,8 @@ static void add_source(struct argv *argv, const char *path)
 	argv_addf(argv, "source=%s", escaped);
 }
 
-static void build_virtiofsd_words(const char *program, const char *source, struct argv *argv)
+static void build_virtiofsd_words(const char *program, const char *source,
+				  const struct share_caching *caching, struct argv *argv)
 {
 	struct rlimit files = {0};
 	rlim_t most = FILES_MAX;
@@ -92,6 +93,12 @@ static void build_virtiofsd_words(const char *program, const char *source, struc
 	argv_add(argv, "sandbox=chroot");
 	argv_add(argv, "-o");
 	argv_add(argv, "log_level=err");
+	argv_add(argv, "-o");
+	argv_addf(argv, "cache=%s", share_cache_names[caching->cache]);
+	if (caching->timeout_seconds) {
+		argv_add(argv, "-o");
+		argv_addf(argv, "timeout=%lld", (long long)caching->timeout_seconds);
+	}
 	argv_addf(argv, "--rlimit-nofile=%llu", (unsigned long long)most);
 }
 
@@ -158,7 +165,7 @@ static int start_in_cell(const struct server *server, const char *bwrap, struct 
 		place = NULL;
 		return error_errno(err, ENOMEM, "share");
 	}
-	build_virtiofsd_words(program, place, &words);
+	build_virtiofsd_words(program, place, &server->share->caching, &words);
 	const struct cell_share seen = {
 		.from = STAGE,
 		.to = place,
@@ -185,7 +192,8 @@ static int start_server_process(const struct server *server, struct proc *out, s
 
 /* By the pass of the command that asked: who asks us can have less than it says, and is refused
  * more. The rules hold here as they do for the command. */
-static int open_given(const struct vm *vm, bool read_only, struct error *err)
+static int open_given(const struct vm *vm, bool read_only, struct share_caching *caching,
+		      struct error *err)
 {
 	const char *label = vm->label;
 	autofree char *state_dir = strndup(label, (size_t)(strrchr(label, '/') - label));
@@ -195,7 +203,7 @@ static int open_given(const struct vm *vm, bool read_only, struct error *err)
 
 	if (!state_dir || !programs)
 		return error_errno(err, ENOMEM, "share");
-	return share_pass_redeem(label, &wish, err);
+	return share_pass_redeem(label, &wish, caching, err);
 }
 
 static int serve_share(void *data, const struct broker_message *in, struct broker_message *out,
@@ -210,7 +218,7 @@ static int serve_share(void *data, const struct broker_message *in, struct broke
 	if (in->nfds != 1 || !vm->pluggable || vm->severing)
 		return error_set(err, ERR_CONFLICT, "the machine takes no directory");
 	share.read_only = strcmp(in->bytes, MODE_WRITABLE) != 0;
-	autoclose int dir = open_given(vm, share.read_only, err);
+	autoclose int dir = open_given(vm, share.read_only, &share.caching, err);
 	if (dir < 0)
 		return -1;
 	share.dir_fd = dir;
@@ -308,6 +316,7 @@ int vm_start_shares(struct vm *vm, const struct vm_boot *boot, const struct vm_s
 			.tag = json_text(item, "tag", NULL),
 			.dir_fd = boot->share_fds[i],
 			.read_only = strcmp(mode, "ro") == 0,
+			.caching = share_caching(item),
 			.label = boot->label,
 			.workspace_fd = boot->workspace_fd,
 			.lease_fd = boot->lease_fd,

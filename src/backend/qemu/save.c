@@ -83,6 +83,27 @@ static void on_failure(void *data, const json_t *result, const struct error *why
 	tell_saved(data, &saved);
 }
 
+static void look_for_end(struct qemu *qemu);
+
+static void on_run_state(void *data, const json_t *result, const struct error *why)
+{
+	if (!why && strcmp(json_text(result, "status", ""), "finish-migrate") == 0)
+		look_for_end(data);
+	else
+		tell_saved(data, why);
+}
+
+/* "Completed" is said before QEMU lets the machine go on (qmp_cont(): "Migration is not finalized
+ * yet"), by a moment that it tells nobody of. */
+static void look_for_end(struct qemu *qemu)
+{
+	struct error err;
+
+	if (qemu->saving.fn &&
+	    qmp_send(qemu->qmp, "query-status", NULL, on_run_state, qemu, &err) < 0)
+		tell_saved(qemu, &err);
+}
+
 /* A state that could not be loaded is the end of QEMU, which says why on its stderr. */
 void qemu_on_migration(struct qemu *qemu, const json_t *body)
 {
@@ -92,7 +113,7 @@ void qemu_on_migration(struct qemu *qemu, const json_t *body)
 	if (!qemu->saving.fn)
 		return;
 	if (strcmp(status, "completed") == 0)
-		tell_saved(qemu, NULL);
+		look_for_end(qemu);
 	else if (strcmp(status, "failed") == 0 &&
 		 qmp_send(qemu->qmp, "query-migrate", NULL, on_failure, qemu, &err) < 0)
 		tell_saved(qemu, &err);

@@ -38,7 +38,9 @@ static const struct {
 	{"config.network.portForwards", "publish", "--publish"},
 	{"config.outputs", "output", "--output"},
 	{"config.rootfsPath", "image", "--image"},
+	{"config.shares[0].cache", "share-cache", "--share-cache"},
 	{"config.shares[0].mountpoint", "share-at", "--share-at"},
+	{"config.shares[0].timeoutSeconds", "share-timeout", "--share-timeout"},
 	{"config.shares", "share", "--share"},
 	{"config.stateDir", NULL, "--state-dir"},
 	{"config.timeoutSeconds", "timeout", "--timeout"},
@@ -52,7 +54,9 @@ static const struct {
 	{"session.cpus", "cpus", "--cpus"},
 	{"session.diskQuota", "disk-quota", "--disk-quota"},
 	{"session.memory", "memory", "--memory"},
+	{"share.cache", "cache", "--cache"},
 	{"share.mountpoint", "at", "--at"},
+	{"share.timeoutSeconds", "timeout", "--timeout"},
 	{"memoryMiB", NULL, "MIB"},	    /* of `balloon` */
 	{"session.diskQuota", NULL, "MIB"}, /* of `session quota` */
 };

@@ -17,7 +17,8 @@ struct session_values {
 	const char *base, *backend, *accelerator, *network, *network_interface, *mediation;
 	int64_t memory, cpus, disk_quota;
 	struct cli_words allow, publish, vsock, share;
-	const char *share_at;
+	const char *share_at, *share_cache;
+	int64_t share_timeout;
 	bool share_read_only, share_anyway, no_share, cold, unconfined;
 	struct microagent_rates rates;
 	int64_t lifetime, idle;
@@ -95,6 +96,8 @@ static int create_session_in(struct cli *cli, struct microagent *agent,
 		.share_at = v->share_at,
 		.share_read_only = v->share_read_only,
 		.share_anyway = v->share_anyway,
+		.share_cache = v->share_cache,
+		.share_timeout_seconds = v->share_timeout,
 		.no_share = v->no_share,
 		.cold = v->cold,
 		.disk_quota_mib = v->disk_quota,
@@ -131,12 +134,15 @@ static int check_share_words(struct cli *cli, const struct session_values *v, st
 		return cli_usage(cli, err,
 				 "a session has one directory, and --share names %s and %s",
 				 v->share.items[0], v->share.items[1]);
-	if (v->share.count ? !v->no_share : !v->share_at && !v->share_read_only && !v->share_anyway)
+	bool belong = v->share_at || v->share_read_only || v->share_anyway || v->share_cache ||
+		      v->share_timeout;
+
+	if (v->share.count ? !v->no_share : !belong)
 		return 0;
 	return cli_usage(cli, err,
 			 v->share.count ? "--share and --no-share exclude each other"
-					: "--share-at, --share-ro and --share-anyway belong to "
-					  "--share DIR");
+					: "--share-at, --share-ro, --share-cache, --share-timeout "
+					  "and --share-anyway belong to --share DIR");
 }
 
 static int run_session_create(struct cli *cli, const void *values, const struct cli_words *args,
@@ -303,6 +309,10 @@ static const struct cli_option create_options[] = {
 	 "the session cannot write to it", 0, 0},
 	{"share-anyway", 0, CLI_OPTION_FLAG, OPTION(share_anyway), NULL,
 	 "also a store of keys, or the home directory", 0, 0},
+	{"share-cache", 0, CLI_OPTION_STRING, OPTION(share_cache), "POLICY",
+	 "what it keeps of that: auto, always or none (default: auto)", 0, 0},
+	{"share-timeout", 0, CLI_OPTION_INT, OPTION(share_timeout), "SECONDS",
+	 "how long it keeps names and attributes (default: 1)", 1, 86400},
 	{"cold", 0, CLI_OPTION_FLAG, OPTION(cold), NULL,
 	 "boot it, also where `base warm` has saved a machine to restore", 0, 0},
 	{"no-share", 0, CLI_OPTION_FLAG, OPTION(no_share), NULL,

@@ -10,7 +10,8 @@
 
 struct share_values {
 	bool read_only, anyway;
-	const char *at;
+	const char *at, *cache;
+	int64_t timeout;
 };
 
 static int print_share(struct cli *cli, const char *name, json_t *share, struct error *err)
@@ -64,14 +65,21 @@ static void warn_user_of(const struct cli *cli, struct microagent *agent,
 static int share_with(struct cli *cli, struct microagent *agent, const struct share_values *v,
 		      const struct cli_words *args, struct error *err)
 {
+	const struct microagent_session_share wanted = {
+		.dir = args->items[1],
+		.at = v->at,
+		.read_only = v->read_only,
+		.anyway = v->anyway,
+		.cache = v->cache,
+		.timeout_seconds = v->timeout,
+	};
 	struct microagent_session *session = NULL;
 	json_auto_t *share = NULL;
 	int code = -1;
 
 	if (microagent_session_open(agent, args->items[0], &session, err) < 0)
 		return -1;
-	if ((v->anyway ? microagent_session_share_anyway : microagent_session_share_workspace)(
-		    session, args->items[1], v->at, v->read_only, &share, err) == 0) {
+	if (microagent_session_give_share(session, &wanted, &share, err) == 0) {
 		warn_user_of(cli, agent, session);
 		code = print_share(cli, microagent_session_name(session), share, err);
 	} else if (err && err->code == ERR_INVALID) {
@@ -106,6 +114,10 @@ static const struct cli_option options[] = {
 	 "also a store of keys, or the home directory", 0, 0},
 	{"at", 0, CLI_OPTION_STRING, offsetof(struct share_values, at), "PATH",
 	 "where in the session (default: /workspace)", 0, 0},
+	{"cache", 0, CLI_OPTION_STRING, offsetof(struct share_values, cache), "POLICY",
+	 "what the guest keeps of it: auto, always or none (default: auto)", 0, 0},
+	{"timeout", 0, CLI_OPTION_INT, offsetof(struct share_values, timeout), "SECONDS",
+	 "how long it keeps names and attributes (default: 1)", 1, 86400},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 

@@ -17,20 +17,34 @@
 #define TAG "workspace"
 #define MOUNTPOINT "/workspace"
 
-static json_t *session_share_json(const char *dir, const char *at, bool read_only, bool anyway,
-				  struct error *err)
+static json_t *session_share_json(const struct microagent_session_share *wanted, struct error *err)
 {
-	autofree char *path = path_absolute(dir, err);
+	autofree char *path = path_absolute(wanted->dir, err);
 	json_t *share;
 
 	if (!path)
 		return NULL;
-	share = json_pack("{s:s, s:s, s:s, s:s, s:o*}", "tag", TAG, "path", path, "mountpoint",
-			  at ? at : MOUNTPOINT, "mode", read_only ? "ro" : "rw", "anyway",
-			  anyway ? json_true() : NULL);
+	share = json_pack("{s:s, s:s, s:s, s:s, s:o*, s:s*, s:o*}", "tag", TAG, "path", path,
+			  "mountpoint", wanted->at ? wanted->at : MOUNTPOINT, "mode",
+			  wanted->read_only ? "ro" : "rw", "anyway",
+			  wanted->anyway ? json_true() : NULL, "cache", wanted->cache,
+			  "timeoutSeconds",
+			  wanted->timeout_seconds ? json_integer(wanted->timeout_seconds) : NULL);
 	if (!share)
 		error_set(err, ERR_INVALID, "%s: a path must be UTF-8", path);
 	return share;
+}
+
+static struct microagent_session_share spec_share(const struct microagent_session_spec *spec)
+{
+	return (struct microagent_session_share){
+		.dir = spec->share,
+		.at = spec->share_at,
+		.read_only = spec->share_read_only,
+		.anyway = spec->share_anyway,
+		.cache = spec->share_cache,
+		.timeout_seconds = spec->share_timeout_seconds,
+	};
 }
 
 int session_share_put(json_t *config, const struct microagent_session_spec *spec, bool hotplug,
@@ -45,8 +59,9 @@ int session_share_put(json_t *config, const struct microagent_session_spec *spec
 		return error_set(err, ERR_INVALID,
 				 "a session that is to have no shared directory cannot have %s",
 				 spec->share);
-	share = session_share_json(spec->share, spec->share_at, spec->share_read_only,
-				   spec->share_anyway, err);
+	const struct microagent_session_share wanted = spec_share(spec);
+
+	share = session_share_json(&wanted, err);
 	return share ? json_put(config, "shares", json_pack("[O]", share), err) : -1;
 }
 
@@ -77,7 +92,9 @@ static int give_pass(const struct open_workspace *existing, const json_t *share,
 		.anyway = json_is_true(json_object_get(share, "anyway")),
 	};
 
-	return share_pass_give(&existing->ws, &wish, err);
+	const struct share_caching caching = share_caching(share);
+
+	return share_pass_give(&existing->ws, &wish, &caching, err);
 }
 
 static int ask_share(const struct open_workspace *existing, const json_t *share, json_t **answer,
@@ -126,10 +143,11 @@ static int share_in(const struct microagent_session *session, const json_t *shar
 	return error_copy(err, &why);
 }
 
-static int share_dir_with(struct microagent_session *session, const char *dir, const char *at,
-			  bool read_only, bool anyway, json_t **share, struct error *err)
+int microagent_session_give_share(struct microagent_session *session,
+				  const struct microagent_session_share *share, json_t **told,
+				  struct error *err)
 {
-	json_auto_t *wanted = session_share_json(dir, at, read_only, anyway, err);
+	json_auto_t *wanted = session_share_json(share, err);
 	json_auto_t *answer = NULL;
 
 	if (strcmp(json_text(session->record, "guest", ""), SESSION_MACOS) == 0)
@@ -138,8 +156,8 @@ static int share_dir_with(struct microagent_session *session, const char *dir, c
 				 session->name);
 	if (!wanted || share_in(session, wanted, &answer, err) < 0)
 		return -1;
-	if (share)
-		*share = session_share_told(json_object_get(answer, "share"));
+	if (told)
+		*told = session_share_told(json_object_get(answer, "share"));
 	return 0;
 }
 
@@ -147,14 +165,10 @@ int microagent_session_share_workspace(struct microagent_session *session, const
 				       const char *at, bool read_only, json_t **share,
 				       struct error *err)
 {
-	return share_dir_with(session, dir, at, read_only, false, share, err);
-}
+	const struct microagent_session_share wanted = {
+		.dir = dir, .at = at, .read_only = read_only};
 
-int microagent_session_share_anyway(struct microagent_session *session, const char *dir,
-				    const char *at, bool read_only, json_t **share,
-				    struct error *err)
-{
-	return share_dir_with(session, dir, at, read_only, true, share, err);
+	return microagent_session_give_share(session, &wanted, share, err);
 }
 
 /* --- given to a member of a pool ------------------------------------------------------------- */
@@ -191,10 +205,10 @@ static int record_share(struct microagent_session *session, json_t *told, struct
 int session_share_claimed(struct microagent_session *session,
 			  const struct microagent_session_spec *spec, struct error *err)
 {
+	const struct microagent_session_share wanted = spec_share(spec);
 	json_auto_t *told = NULL;
 
-	if (share_dir_with(session, spec->share, spec->share_at, spec->share_read_only,
-			   spec->share_anyway, &told, err) < 0)
+	if (microagent_session_give_share(session, &wanted, &told, err) < 0)
 		return -1;
 	return record_share(session, told, err);
 }

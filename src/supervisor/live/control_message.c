@@ -153,7 +153,7 @@ static int put_guest_workload(json_t *message, const struct config *config, stru
 	return 0;
 }
 
-/* Without the host's paths, which are no business of a guest. */
+/* Without what is the host's alone. */
 static int put_shares(json_t *message, const json_t *given, struct error *err)
 {
 	json_auto_t *shares = json_array();
@@ -162,10 +162,11 @@ static int put_shares(json_t *message, const json_t *given, struct error *err)
 
 	json_array_foreach(given, i, share)
 	{
-		json_t *copy = json_deep_copy(share);
+		json_t *told = json_pack("{s:O, s:O, s:O}", "tag", json_object_get(share, "tag"),
+					 "mountpoint", json_object_get(share, "mountpoint"), "mode",
+					 json_object_get(share, "mode"));
 
-		json_object_del(copy, "path");
-		if (json_array_append_new(shares, copy) < 0)
+		if (json_array_append_new(shares, told) < 0)
 			return error_set(err, ERR_IO, "out of memory");
 	}
 	return json_array_size(shares) ? json_put(message, "shares", json_incref(shares), err) : 0;
