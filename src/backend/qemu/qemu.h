@@ -59,6 +59,7 @@ struct qemu {
 	int state_fd; /* until it is loaded; -1 */
 	enum machine_ram ram;
 	bool ram_apart; /* its state has no memory in it */
+	bool begun;	/* of one with its memory in the state: it was told to go on */
 	bool paused;	/* a disk is full, or qemu_pause() was called */
 	bool looking;	/* QEMU was asked why it stands still, after looked_at resumes of ours */
 	unsigned looked_at, resumes;
