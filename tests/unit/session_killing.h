@@ -12,14 +12,24 @@
 
 #include "session_fixture.h"
 
+/* Asked once: a live supervisor is killed for asking when it has given up its rights. */
+static bool is_of_command(void)
+{
+	static int is = -1;
+	const char *group = getenv("KILLING_GROUP");
+
+	if (is < 0 && group)
+		is = getpgrp() == atoi(group);
+	return is > 0;
+}
+
 static void step(void)
 {
 	const char *steps = getenv("KILLING_STEPS"), *last = getenv("KILLING_AT");
-	const char *group = getenv("KILLING_GROUP");
 	struct stat st = {0};
 	int fd;
 
-	if (!steps || !last || !group || getpgrp() != atoi(group))
+	if (!steps || !last || !is_of_command())
 		return;
 	fd = (int)syscall(SYS_openat, AT_FDCWD, steps, O_WRONLY | O_APPEND | O_CREAT, 0600);
 	syscall(SYS_write, fd, ".", 1);

@@ -60,6 +60,7 @@ struct qemu {
 	enum machine_ram ram;
 	bool card_due;	/* it is plugged when the restored machine runs */
 	bool ram_apart; /* its state has no memory in it */
+	bool begun;	/* of one with its memory in the state: it was told to go on */
 	bool paused;	/* a disk is full, or qemu_pause() was called */
 	bool looking;	/* QEMU was asked why it stands still, after looked_at resumes of ours */
 	unsigned looked_at, resumes;
