@@ -51,9 +51,10 @@ int request_confine(const struct microagent *agent, json_t *config, const json_t
 int request_call(const struct microagent *agent, const char *command, const char *name,
 		 json_t *config, json_t **response, struct error *err);
 
-/* The same with an option of the supervisor's; NULL: none. */
-int request_call_with(const struct microagent *agent, const char *option, const char *command,
-		      const char *name, json_t *config, json_t **response, struct error *err);
+/* The same with options of the supervisor's, up to NULL; NULL: none. */
+int request_call_with(const struct microagent *agent, const char *const *options,
+		      const char *command, const char *name, json_t *config, json_t **response,
+		      struct error *err);
 
 /* --- creation.c: a workspace's directory and what goes into its config ----------------------- */
 
@@ -174,6 +175,9 @@ int open_workspace_accelerator(const struct open_workspace *existing, char out[8
 /* workspace.c: microagent_start() with an option of the supervisor's; NULL: none. */
 int workspace_start_with(struct microagent *agent, const char *option, const char *name,
 			 struct error *err);
+/* The same with several, up to NULL. */
+int workspace_start_with_options(struct microagent *agent, const char *const *options,
+				 const char *name, struct error *err);
 
 /* name.c: "run-calm-otter-3fa9". */
 #define NAME_ROOM 64

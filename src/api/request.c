@@ -115,8 +115,9 @@ int request_call(const struct microagent *agent, const char *command, const char
 	return request_call_with(agent, NULL, command, name, config, response, err);
 }
 
-int request_call_with(const struct microagent *agent, const char *option, const char *command,
-		      const char *name, json_t *config, json_t **response, struct error *err)
+int request_call_with(const struct microagent *agent, const char *const *options,
+		      const char *command, const char *name, json_t *config, json_t **response,
+		      struct error *err)
 {
 	const struct supervisor_wait wait = {
 		.fn = agent->wait_fn,
@@ -136,7 +137,7 @@ int request_call_with(const struct microagent *agent, const char *option, const 
 	path = request_supervisor(agent, request, err);
 	if (!path)
 		return -1;
-	answer = supervisor_call(path, option, request, &wait, &code, err);
+	answer = supervisor_call(path, options, request, &wait, &code, err);
 	if (!answer || supervisor_error(answer, err) < 0)
 		return -1;
 	if (response)

@@ -27,7 +27,7 @@ int microagent_create(struct microagent *agent, const char *name,
 }
 
 /* A command that takes the full config, with the recorded one. */
-static int as_recorded(struct microagent *agent, const char *option, const char *command,
+static int as_recorded(struct microagent *agent, const char *const *options, const char *command,
 		       const char *name, json_t **response, struct error *err)
 {
 	struct open_workspace existing = {0};
@@ -39,7 +39,7 @@ static int as_recorded(struct microagent *agent, const char *option, const char 
 	open_workspace_close(&existing);
 	if (!config || request_confine(agent, config, config, err) < 0)
 		return -1;
-	return request_call_with(agent, option, command, name, steal_ptr(&config), response, err);
+	return request_call_with(agent, options, command, name, steal_ptr(&config), response, err);
 }
 
 int microagent_start(struct microagent *agent, const char *name, json_t **response,
@@ -48,10 +48,18 @@ int microagent_start(struct microagent *agent, const char *name, json_t **respon
 	return as_recorded(agent, NULL, "start", name, response, err);
 }
 
+int workspace_start_with_options(struct microagent *agent, const char *const *options,
+				 const char *name, struct error *err)
+{
+	return as_recorded(agent, options, "start", name, NULL, err);
+}
+
 int workspace_start_with(struct microagent *agent, const char *option, const char *name,
 			 struct error *err)
 {
-	return as_recorded(agent, option, "start", name, NULL, err);
+	const char *const options[] = {option, NULL};
+
+	return workspace_start_with_options(agent, options, name, err);
 }
 
 int microagent_prepare(struct microagent *agent, const char *name, json_t **response,
@@ -64,6 +72,7 @@ int microagent_prepare(struct microagent *agent, const char *name, json_t **resp
 static int on_existing(struct microagent *agent, const char *option, const char *command,
 		       const char *name, json_t **response, struct error *err)
 {
+	const char *const options[] = {option, NULL};
 	struct open_workspace existing = {0};
 	json_t *config;
 
@@ -71,7 +80,8 @@ static int on_existing(struct microagent *agent, const char *option, const char 
 		return -1;
 	open_workspace_close(&existing);
 	config = request_state_config(agent, err);
-	return config ? request_call_with(agent, option, command, name, config, response, err) : -1;
+	return config ? request_call_with(agent, options, command, name, config, response, err)
+		      : -1;
 }
 
 int microagent_status(struct microagent *agent, const char *name, json_t **response,

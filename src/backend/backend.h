@@ -100,7 +100,8 @@ struct vm_boot {
 	enum vm_origin origin;
 	int ram_fd, state_fd;
 	bool ram_sealed;
-	int rootfs_fd; /* read-write; VM_READ: read-only; -1: the root is what initrd_fd holds */
+	bool card_saved; /* of a restored machine with a card: it is in the state */
+	int rootfs_fd;	 /* read-write; VM_READ: read-only; -1: the root is what initrd_fd holds */
 	int base_fd; /* read-only: the raw disk of which rootfs_fd is a layer; -1: rootfs_fd is raw
 		      */
 	/* How many bytes of its file a layer may use: what it would write beyond them finds no

@@ -10,17 +10,34 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/json.h"
+#include "base/platform/descriptor.h"
 
 #define ANSWER_MAX 65536u
 #define READ_CHUNK 4096u
 
-static int control_receive_line(int fd, struct buf *in, uint64_t deadline_ns, struct error *err)
+static int wait_answer(int fd, uint64_t deadline_ns, int cancel, struct error *err)
+{
+	struct pollfd slots[] = {{.fd = fd, .events = POLLIN}, {.fd = cancel, .events = POLLIN}};
+	int n;
+
+	do
+		n = descriptor_poll(slots, ARRAY_SIZE(slots), deadline_ns);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return error_errno(err, errno, CONTROL_SOCK_NAME);
+	if (n == 0)
+		return error_set(err, ERR_TIMEOUT, "the deadline passed");
+	return slots[1].revents ? error_set(err, ERR_UNAVAILABLE, "cancelled") : 0;
+}
+
+static int control_receive_line(int fd, struct buf *in, uint64_t deadline_ns, int cancel,
+				struct error *err)
 {
 	while (!memchr(buf_bytes(in), '\n', in->len)) {
 		uint8_t *room;
 		ssize_t n;
 
-		if (fd_wait(fd, POLLIN, deadline_ns, err) < 0)
+		if (wait_answer(fd, deadline_ns, cancel, err) < 0)
 			return -1;
 		room = buf_reserve(in, READ_CHUNK, err);
 		if (!room)
@@ -64,6 +81,12 @@ static int control_send_line(int fd, const json_t *request, struct error *err)
 int control_ask(int workspace_fd, const json_t *request, uint64_t deadline_ns, json_t **answer,
 		struct error *err)
 {
+	return control_ask_or_cancel(workspace_fd, request, deadline_ns, -1, answer, err);
+}
+
+int control_ask_or_cancel(int workspace_fd, const json_t *request, uint64_t deadline_ns, int cancel,
+			  json_t **answer, struct error *err)
+{
 	autoclose int fd = sock_connect_at(workspace_fd, CONTROL_SOCK_NAME, err);
 	autobuf struct buf in = BUF_INIT(ANSWER_MAX);
 
@@ -73,7 +96,7 @@ int control_ask(int workspace_fd, const json_t *request, uint64_t deadline_ns, j
 		return -1;
 	}
 	if (control_send_line(fd, request, err) < 0 ||
-	    control_receive_line(fd, &in, deadline_ns, err) < 0)
+	    control_receive_line(fd, &in, deadline_ns, cancel, err) < 0)
 		return -1;
 	return read_answer(&in, answer, err);
 }

@@ -15,5 +15,9 @@
  * there; ERR_TIMEOUT: it does not answer. */
 int control_ask(int workspace_fd, const json_t *request, uint64_t deadline_ns, json_t **answer,
 		struct error *err);
+/* The same for what takes long: once cancel is readable nobody waits any more, ERR_UNAVAILABLE. -1:
+ * never. */
+int control_ask_or_cancel(int workspace_fd, const json_t *request, uint64_t deadline_ns, int cancel,
+			  json_t **answer, struct error *err);
 
 #endif

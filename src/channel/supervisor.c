@@ -139,7 +139,9 @@ static json_t *supervisor_take_answer(int fd, int notes, struct proc *proc, int 
 	return answer;
 }
 
-json_t *supervisor_call(const char *path, const char *option, const json_t *request,
+#define CALL_OPTIONS 4
+
+json_t *supervisor_call(const char *path, const char *const *options, const json_t *request,
 			const struct supervisor_wait *wait, int *exit_code, struct error *err)
 {
 	json_t *answer = NULL;
@@ -153,7 +155,7 @@ json_t *supervisor_call(const char *path, const char *option, const json_t *requ
 	autoclose int out = ends[0];
 	autoclose int child_out = ends[1];
 	struct proc proc = PROC_NONE;
-	const char *const argv[] = {path, option, NULL};
+	const char *argv[CALL_OPTIONS + 2] = {path};
 	const struct proc_fd fds[] = {{in, 0}, {child_out, 1}, {notes, 2}};
 	const struct proc_spec spec = {.argv = argv,
 				       .fds = fds,
@@ -162,6 +164,8 @@ json_t *supervisor_call(const char *path, const char *option, const json_t *requ
 				       .die_with_parent = wait && wait->bound};
 	int got;
 
+	for (size_t i = 0; i < CALL_OPTIONS && options && options[i]; i++)
+		argv[1 + i] = options[i];
 	if (proc_spawn(&spec, &proc, err) < 0)
 		return NULL;
 	close(steal_fd(&child_out));

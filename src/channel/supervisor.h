@@ -32,11 +32,11 @@ struct supervisor_wait {
 		     */
 };
 
-/* Runs it with the request (and an option; NULL: none) and waits for the answer. Returns the
- * response document (also one with ok:false, exit_code says 1 or 75); NULL when there was no answer
- * to be had; the error then has the end of its stderr, which is never shown otherwise. wait may be
- * NULL. */
-json_t *supervisor_call(const char *path, const char *option, const json_t *request,
+/* Runs it with the request (and at most four options, up to NULL; NULL: none) and waits for the
+ * answer. Returns the response document (also one with ok:false, exit_code says 1 or 75); NULL when
+ * there was no answer to be had; the error then has the end of its stderr, which is never shown
+ * otherwise. wait may be NULL. */
+json_t *supervisor_call(const char *path, const char *const *options, const json_t *request,
 			const struct supervisor_wait *wait, int *exit_code, struct error *err);
 
 /* {"backend","commands","networks","features"} as `--print-capabilities` prints them; a new

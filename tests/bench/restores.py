@@ -1,58 +1,127 @@
 # SPDX-License-Identifier: MIT
-"""Stage: machines that are restored from the template of their base, beside the same ones booted, and beside containers."""
+"""Stages: sessions that are restored from the template of their base, beside the same ones booted and beside containers; and
+those that go on from another one."""
 
 import contextlib
 import json
+import os
+import subprocess
+from pathlib import Path
 
 import containers
 from harness import ROUNDS, timed
 from sessions import Place
 from table import other, record, skip
 
-RUN = "restore, whole command to first exec (`microagent run --base`)"
-MEMORY = "private memory of a restored idle session"
+SESSION = "restored session to first exec (`session create`, `session exec`)"
+CONTAINER = "the same restored session, beside a container"
+RUN = "`microagent run --base`, restored"
 
 
-def lacking(cli):
-    """What this build does not have yet, or ""."""
-    if b" warm " not in cli("base", "--help"):
-        return "no base has a template yet"
-    return "" if b"--base" in cli("run", "--help") else "`microagent run` makes no session of a base yet"
+def create_and_exec(cli, *words):
+    """Milliseconds to the end of its first command; its end is nothing that is measured."""
+    names = []
+
+    def both():
+        names.append(cli("session", "create", "--base", "web", "--network", "isolated", *words).decode().strip())
+        cli.exec(names[0], "/bin/true")
+    took = timed(both)
+    cli("session", "destroy", names[0])
+    return took
 
 
-def measure_runs(cli, ctr):
-    took = {"restored": [], "cold": [], "ctr": []}
+def was_restored(cli):
+    """Or the figures would be of something else."""
+    made = cli.json("session", "create", "--base", "web", "--network", "isolated")
+    cli("session", "destroy", made["name"])
+    if made.get("boot", {}).get("how") != "restored":
+        raise SystemExit(f"restore: a session of a warm base is not restored: {made}")
+
+
+def runs_of_bases(cli):
+    return b"--base" in cli("run", "--help")
+
+
+def measure_starts(cli, ctr):
+    took = {"restored": [], "booted": [], "run": [], "ctr": []}
     for _ in range(ROUNDS):
-        took["restored"].append(timed(cli, "run", "--base", "web", "--", "/bin/true") / 1e3)
-        took["cold"].append(timed(cli, "run", "--base", "web", "--cold", "--", "/bin/true") / 1e3)
+        took["restored"].append(create_and_exec(cli) / 1e3)
+        took["booted"].append(create_and_exec(cli, "--cold") / 1e3)
         if ctr:
             took["ctr"].append(timed(ctr) / 1e3)
-    record(RUN, took["restored"], "s", "the same, booted (`--cold`)", took["cold"], "<= 0.3x")
+        if runs_of_bases(cli):
+            took["run"].append(timed(cli, "run", "--base", "web", "--network", "isolated", "--", "/bin/true") / 1e3)
+    record(SESSION, took["restored"], "s", "the same, booted (`--cold`)", took["booted"], "<= 0.3x")
     if ctr:
-        record("restore beside a container", took["restored"], "s", "`ctr run` of the same command", took["ctr"], "<= 1.5x")
+        record(CONTAINER, took["restored"], "s", "`ctr run` of the same command", took["ctr"], "<= 1.5x")
+    if not took["run"]:
+        skip(RUN, "`microagent run` makes no session of a base yet")
+    elif ctr:
+        record(RUN, took["run"], "s", "`ctr run` of the same command", took["ctr"], "<= 1.5x")
 
 
 def measure_memory(cli):
-    """Of machines one after the other, just after their first command."""
-    took = json.loads(cli("--json", "perf", "restore", "--base", "web", "--count", ROUNDS))
-    other["restore stages"] = took["rows"]
-    told = json.loads(cli("--json", "perf", "footprint", "--base", "web", "--count", ROUNDS))
+    """Of machines one after the other, just after their first command; and where the time of a restore goes."""
+    words = ("--base", "web", "--network", "isolated", "--count", ROUNDS)
+    other["stages of a restore"] = json.loads(cli("--json", "perf", "restore", *words))["rows"]
+    told = json.loads(cli("--json", "perf", "footprint", *words))
     rows = {row["name"]: row["private"]["samples"] for row in told["rows"]}
-    record(MEMORY, rows["whole"], "MiB", "of that its VMM", rows["vmm"], "<= 45 MiB")
-    record("of that our own processes", rows["ours"], "MiB", "the restored VMM", rows["vmm"], "<= 3 MiB")
+    record("private memory of a restored session, all processes", rows["whole"], "MiB", "its VMM", rows["vmm"], "<= 45 MiB")
+    record("private memory of our own processes of that", rows["ours"], "MiB", "its VMM", rows["vmm"], "<= 3 MiB")
 
 
 def bench_restore():
     with Place() as cli, contextlib.ExitStack() as stack:
-        why = lacking(cli)
-        if why:
-            for name in (RUN, MEMORY):
-                skip(name, why)
+        if b" warm " not in cli("base", "--help"):
+            skip(SESSION, "no base of this build has a template")
             return
         cli("base", "create", "web")
         cli("base", "warm", "web")
+        was_restored(cli)
         why = containers.lacking("containerd", "ctr", "runc", "busybox")
         if why:
-            skip("restore beside a container", why)
-        measure_runs(cli, None if why else stack.enter_context(containers.ctr(cli.base)))
+            skip(CONTAINER, why)
+        measure_starts(cli, None if why else stack.enter_context(containers.ctr(cli.base)))
         measure_memory(cli)
+
+
+# ---- fork -------------------------------------------------------------------------------------------
+
+DIRTY_MIB = 256
+FORK = f"fork, the parent's pause, {DIRTY_MIB} MiB of its memory written"
+# Bytes that no saver can leave out, as it does with zeros.
+DIRTY = f"""mount -o remount,size={DIRTY_MIB + 16}m /dev/shm && head -c 1048576 /dev/urandom > /tmp/piece && i=0
+while [ $i -lt {DIRTY_MIB} ]; do cat /tmp/piece; i=$((i + 1)); done > /dev/shm/written"""
+
+
+def copy_in_memory(cli):
+    """As many bytes, from the host's memory to its memory."""
+    source, target = Path("/dev/shm", f"{cli.base.name}-1"), Path("/dev/shm", f"{cli.base.name}-2")
+    try:
+        source.write_bytes(os.urandom(1 << 20) * DIRTY_MIB)
+        return [timed(lambda: subprocess.run(["cp", source, target], check=True)) for _ in range(ROUNDS)]
+    finally:
+        source.unlink(missing_ok=True)
+        target.unlink(missing_ok=True)
+
+
+def bench_fork():
+    pauses, whole = [], []
+    with Place() as cli:
+        if b" fork " not in cli("session", "--help"):
+            skip(FORK, "no session of this build can be forked")
+            return
+        cli("base", "create", "web", "--memory", DIRTY_MIB + 128)
+        cli("base", "warm", "web")
+        parent = cli("session", "create", "--base", "web", "--network", "isolated").decode().strip()
+        cli.as_root(parent, "sh", "-c", DIRTY)
+        for _ in range(ROUNDS):
+            whole.append(timed(lambda: pauses.append(cli.json("session", "fork", parent))))
+            cli("session", "destroy", pauses[-1]["sessions"][0]["name"])
+        copies = copy_in_memory(cli)
+    small = [told["saved"]["stateBytes"] for told in pauses if told["saved"]["stateBytes"] < DIRTY_MIB << 20]
+    if small:
+        raise SystemExit(f"fork: what was written is not in what was saved: {small} bytes")
+    other["fork, the whole command (ms)"] = whole
+    record(FORK, [told["saved"]["pauseMs"] for told in pauses], "ms", f"`cp` of {DIRTY_MIB} MiB in the host's memory", copies,
+           "<= 150 ms")

@@ -23,7 +23,7 @@ import table
 import traffic
 from harness import BIN, OUT, ROOT, SETTINGS, kernel
 
-TABLE = ("boot", "run", "restore", "oneshot", "cell", "backend", "memory", "clone", "claim", "exec", "echo", "ssh", "publish",
+TABLE = ("boot", "run", "restore", "fork", "oneshot", "cell", "backend", "memory", "clone", "claim", "exec", "echo", "ssh", "publish",
          "nat", "share")
 FURTHER = ("ready", "cpus", "arm64", "rerun", "density")
 STORED = ROOT / "tests/bench/ratios.json"

@@ -19,7 +19,7 @@ from harness import (BASE_GB, BIN, BUILD, FILES, HANG_S, OUT, ROOT, ROUNDS, THOU
                      our_qemu_words, pss_kib, running, timed, until, wait_for)
 from table import other, record, skip
 
-CLAIMS = min(5, ROUNDS)  # that wait at once: each computes a little
+CLAIMS = min(5, ROUNDS)  # in a row; that many wait at once in the pool
 
 
 class Place(Cli):
@@ -145,27 +145,30 @@ def beside_clone(cli, method):
     return f"`{' '.join(words[:2])}`", make
 
 
+def clones_beside(cli, make):
+    """Some of ours and some of theirs, so that a busy moment is both's. The first of a process opens what later ones have open."""
+    ours, theirs = [], []
+    while len(ours) < ROUNDS:
+        ours += column(cli.program("clone", "large", CLAIMS + 1), 0)[1:]
+        theirs += [make() for _ in range(CLAIMS)]
+    return ours, theirs
+
+
 def measure_clone(cli, file_system, goal):
     made = cli.json("session", "create", "--base", "large", "--network", "isolated", "--no-share")
     cli("session", "destroy", made["name"])
     against, make = beside_clone(cli, made["clone"])
-    ours, theirs, crowded = [], [], []
-    for _ in range(ROUNDS):  # one of ours and one of theirs, so that a busy moment is both's
-        ours += column(cli.program("life", "large", 2), 0)[1:]
-        theirs.append(make())
+    ours, theirs = clones_beside(cli, make)
     name = f"clone of a {BASE_GB} GB base on {file_system} ({made['clone']})"
     record(name, ours, "ms", against, theirs, goal)
     other[f"{name}, the disk alone (ms)"] = made["timings"]["cloneMs"]
-    cli.program("clone", "large", THOUSAND)
-    for _ in range(ROUNDS):
-        crowded += column(cli.program("life", "large", 2), 0)[1:]
-        theirs.append(make())
-    record(f"clone on {file_system} with {THOUSAND:,} sessions there", crowded, "ms", against, theirs[ROUNDS:], goal)
+    cli.program("clone", "large", max(0, THOUSAND - 2 * ROUNDS))
+    ours, theirs = clones_beside(cli, make)
+    record(f"clone on {file_system} with {THOUSAND:,} sessions there", ours, "ms", against, theirs, goal)
 
 
 def bench_clone():
-    """What a caller of microagent_session_clone_base() waits for: name, directory, disk, records, audit log. The second of a
-    process: the first opens what every later one has open."""
+    """What a caller of microagent_session_clone_base() waits for: name, directory, disk, records, audit log."""
     if not is_root("clones of a base"):
         return
     with xfs() as mounted, Place(OUT) as here, Place(mounted) as there:
@@ -298,8 +301,13 @@ def measure_reads(cli, name, program, file):
 
 
 def measure_git(cli, name, tree):
+    """Natively in a copy: each writes into the index who owns the files and what their numbers are, and the other would have to
+    read all of them again."""
+    copy = cli.base / "tree"
+    subprocess.run(["cp", "-a", tree, copy], check=True)
+
     def status_native():
-        native("git", "-C", tree, "status", "--porcelain")
+        native("git", "-C", copy, "status", "--porcelain")
 
     def status_guest():
         cli.exec(name, "git", "-C", "/workspace/tree", "status", "--porcelain")

@@ -89,9 +89,28 @@ def test_footprint(place):
     assert f" on {answer['accelerator']} (" in table.splitlines()[0] and all(name in table for name in names)
 
 
+def test_restore_of_a_base_of_its_own(host):
+    answer = host.json("perf", "restore", "--count", "2")
+    assert {"begun", "vmm", "hello", "ready", "first exec"} < set(check_rows(answer, 2))
+    check_sums(answer)
+    check_nothing_stays(host)
+
+
 def test_restore_says_what_is_missing(place):
     refused = place("perf", "restore", "--base", "web", "--count", "1", check=1)
-    assert "a session of web-v1 is booted and not restored" in refused.stderr and not refused.stdout
+    assert "base web-v1 has no template" in refused.stderr and "`microagent base warm web-v1` makes one" in refused.stderr
+    assert not refused.stdout and not places(place)
+
+
+def test_restore_and_boot_of_a_base_with_a_template(place):
+    place("base", "warm", "web", check=0)
+    before = place("base", "show", "web", check=0).stdout
+    assert check_rows(place.json("perf", "restore", "--base", "web", "--count", "1"), 1)
+    assert check_rows(place.json("perf", "boot", "--base", "web", "--network", "isolated", "--count", "1"), 1)
+    refused = place("perf", "restore", "--base", "web", "--network", "nat", "--count", "1", check=1)
+    assert "a session of web-v1 is not restored: " in refused.stderr
+    assert place("base", "show", "web", check=0).stdout == before
+    place("base", "cool", "web", check=0)
     assert not places(place)
 
 

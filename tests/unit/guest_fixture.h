@@ -76,10 +76,10 @@ static int stub_renew(const struct config_renew *renew, bool *more, struct error
 	return 0;
 }
 
-static int stub_write_back(json_t *unused, struct error *err)
+static int stub_quiesce(json_t *unused, struct error *err)
 {
 	(void)unused, (void)err;
-	machine_say("write", "back");
+	machine_say("quiesce", "files");
 	return 0;
 }
 
@@ -134,7 +134,7 @@ static const struct machine stub_machine = {
 	.set_time = stub_time,
 	.renew = stub_renew,
 	.attach = stub_attach,
-	.write_back = stub_write_back,
+	.quiesce = stub_quiesce,
 	.trace = stub_trace,
 	.power_off = stub_power,
 	.log = stub_log,

@@ -185,11 +185,14 @@ static inline const char *why_of(const json_t *list, const char *name)
 
 #define DISK_BYTES 65536
 
-/* The next version of the base is made of a kernel and an image that only look like such. */
-static inline int make_base(const struct rig *rig, const char *name, struct error *err)
+/* The next version of the base is made of a kernel and an image that only look like such. mib: of
+ * its sessions' memory; 0: as usual. */
+static inline int make_base_of(const struct rig *rig, const char *name, int64_t mib,
+			       struct error *err)
 {
 	char kernel[128], image[128];
-	const struct microagent_base_spec spec = {.image = image, .kernel = kernel};
+	const struct microagent_base_spec spec = {
+		.image = image, .kernel = kernel, .memory_mib = mib};
 	json_t *base = NULL;
 
 	snprintf(kernel, sizeof(kernel), "%s/vmlinux", rig->root);
@@ -198,6 +201,11 @@ static inline int make_base(const struct rig *rig, const char *name, struct erro
 		return -1;
 	json_decref(base);
 	return 0;
+}
+
+static inline int make_base(const struct rig *rig, const char *name, struct error *err)
+{
+	return make_base_of(rig, name, 0, err);
 }
 
 static const struct microagent_session_spec plain = {.base = "web", .network = "isolated"};
@@ -286,7 +294,11 @@ static inline int run_apart(const struct rig *rig, rig_fn *fn, void *data)
 
 	assert_true(pid >= 0);
 	if (pid == 0) {
+		char group[16];
+
 		setpgid(0, 0);
+		snprintf(group, sizeof(group), "%d", getpgrp());
+		setenv("KILLING_GROUP", group, 1);
 		_exit(fn(rig, data) & 0x7f);
 	}
 	setpgid(pid, pid);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Kills a command at each of its steps: before the Nth call that changes a file, with all of the
- * processes that it has started. The calls are counted in a file, for all of them. The program's
- * own functions stand in front of libc's, so that also its stand-ins for other programs count.
+ * processes that it has started, but for machines, which go their own way. The calls are counted in
+ * a file, for all of them. The program's own functions stand in front of libc's, so that also its
+ * stand-ins for other programs count.
  */
 #ifndef SESSION_KILLING_H
 #define SESSION_KILLING_H
@@ -11,13 +12,24 @@
 
 #include "session_fixture.h"
 
+/* Asked once: a live supervisor is killed for asking when it has given up its rights. */
+static bool is_of_command(void)
+{
+	static int is = -1;
+	const char *group = getenv("KILLING_GROUP");
+
+	if (is < 0 && group)
+		is = getpgrp() == atoi(group);
+	return is > 0;
+}
+
 static void step(void)
 {
 	const char *steps = getenv("KILLING_STEPS"), *last = getenv("KILLING_AT");
 	struct stat st = {0};
 	int fd;
 
-	if (!steps || !last)
+	if (!steps || !last || !is_of_command())
 		return;
 	fd = (int)syscall(SYS_openat, AT_FDCWD, steps, O_WRONLY | O_APPEND | O_CREAT, 0600);
 	syscall(SYS_write, fd, ".", 1);
@@ -80,8 +92,9 @@ ssize_t write(int fd, const void *bytes, size_t len)
 	return syscall(SYS_write, fd, bytes, len);
 }
 
-/* True: it was killed before that step. False: it came to its end first, and well. */
-static bool killed_at(const struct rig *rig, int at_step, rig_fn *fn, void *data)
+/* As run_apart(). What has a process group of its own, a supervisor in the foreground, is killed
+ * alone where that step is its own. */
+static inline int run_to(const struct rig *rig, int at_step, rig_fn *fn, void *data)
 {
 	char steps[96], number[16];
 	int code;
@@ -94,6 +107,14 @@ static bool killed_at(const struct rig *rig, int at_step, rig_fn *fn, void *data
 	code = run_apart(rig, fn, data);
 	unsetenv("KILLING_STEPS");
 	unsetenv("KILLING_AT");
+	return code;
+}
+
+/* True: it was killed before that step. False: it came to its end first, and well. */
+static bool killed_at(const struct rig *rig, int at_step, rig_fn *fn, void *data)
+{
+	int code = run_to(rig, at_step, fn, data);
+
 	if (code > 0)
 		fail_msg("step %d: it failed", at_step);
 	return code < 0;

@@ -11,9 +11,6 @@
 #define OLD "00000000000000000000000000000000\n"
 #define NEW "0123456789abcdef0123456789abcdef"
 
-static const struct config_renew renewal = {.boot_id = "01234567-89ab-4def-8123-456789abcdef",
-					    .machine_id = NEW};
-
 static void make_dirs(struct scratch *s)
 {
 	static const char *const dirs[] = {"etc",
@@ -63,7 +60,9 @@ static void ids_and_seeds(void **state)
 	put(s, "var/lib/dbus/machine-id", OLD "and more than an id");
 	put(s, "var/lib/systemd/random-seed", "seed");
 	put(s, "var/lib/seedrng/seed.credit", "seed");
-	assert_ok(renew_files(s->fd, &renewal, &err));
+	assert_ok(renew_ids(s->fd, NEW, &err));
+	assert_ok(renew_drop_seeds(s->fd, &err));
+	assert_ok(renew_drop_seeds(s->fd, &err));
 	expect_text(s, "etc/machine-id", NEW "\n");
 	expect_text(s, "var/lib/dbus/machine-id", NEW "\n");
 	assert_false(is_there(s, "var/lib/systemd/random-seed"));
@@ -76,17 +75,17 @@ static void what_is_no_id(void **state)
 	struct scratch *s = *state;
 	struct error err = {0};
 
-	assert_ok(renew_files(s->fd, &renewal, &err)); /* nothing at all */
+	assert_ok(renew_ids(s->fd, NEW, &err)); /* nothing at all */
 	make_dirs(s);
 	put(s, "etc/machine-id", "");
 	put(s, "etc/elsewhere", OLD);
 	assert_int_equal(symlinkat("../../../etc/elsewhere", s->fd, "var/lib/dbus/machine-id"), 0);
-	assert_ok(renew_files(s->fd, &renewal, &err));
+	assert_ok(renew_ids(s->fd, NEW, &err));
 	expect_text(s, "etc/machine-id", "");
 	expect_text(s, "etc/elsewhere", OLD);
 	assert_int_equal(unlinkat(s->fd, "etc/machine-id", 0), 0);
 	assert_int_equal(mkfifoat(s->fd, "etc/machine-id", 0600), 0);
-	assert_ok(renew_files(s->fd, &renewal, &err));
+	assert_ok(renew_ids(s->fd, NEW, &err));
 }
 
 static void seeds_that_cannot_be_removed(void **state)
@@ -96,7 +95,7 @@ static void seeds_that_cannot_be_removed(void **state)
 
 	make_dirs(s);
 	assert_int_equal(mkdirat(s->fd, "var/lib/systemd/random-seed", 0755), 0);
-	assert_int_equal(renew_files(s->fd, &renewal, &err), -1);
+	assert_int_equal(renew_drop_seeds(s->fd, &err), -1);
 	assert_non_null(strstr(err.msg, "random-seed"));
 }
 

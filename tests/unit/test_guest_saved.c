@@ -85,7 +85,7 @@ static void expect_env(const struct fixture *f, const char *text)
 
 /* --- getting ready --------------------------------------------------------------------------- */
 
-static void a_quiet_template_is_written_back(void **state)
+static void a_quiet_template_may_be_saved(void **state)
 {
 	struct fixture *f = *state;
 	autoclose int idle = -1;
@@ -95,7 +95,7 @@ static void a_quiet_template_is_written_back(void **state)
 	expect_ready(f, ",\"template\":true");
 	idle = dial(f);
 	send_message(f->control, "{\"type\":\"quiesce\"}");
-	expect_machine(f, "write back");
+	expect_machine(f, "quiesce files");
 	quiesced = expect(f, "quiesced");
 	assert_null(json_object_get(quiesced, "error"));
 	assert_int_equal(read(idle, &more, 1), 0); /* nobody is left who would wait */
@@ -318,7 +318,7 @@ static void renewals_that_are_none(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		saved_test(a_quiet_template_is_written_back),
+		saved_test(a_quiet_template_may_be_saved),
 		saved_test(a_command_stands_in_the_way),
 		saved_test(a_child_in_the_background_does_not),
 		saved_test(an_ordinary_machine_is_not_saved),

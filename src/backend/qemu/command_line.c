@@ -110,6 +110,10 @@ static void add_machine(struct argv *argv, const struct machine *m, const struct
 			  (long long)m->memory_mib, QEMU_FD_RAM, m->ram == RAM_FILE ? "on" : "off");
 	if (row->extra)
 		argv_add_list(argv, row->extra);
+	if (m->saved) {
+		argv_add(argv, "-device");
+		argv_add(argv, "pcie-root-port,id=" MACHINE_CARD_PORT ",chassis=2,slot=2");
+	}
 }
 
 static void add_streams(struct argv *argv, const struct machine *m, const struct machine_row *row)
@@ -321,9 +325,12 @@ static void add_card(struct argv *argv, const struct machine *m, const struct ma
 			  QEMU_FD_NET);
 	else
 		argv_addf(argv, "tap,id=" MACHINE_NETDEV ",fd=%d", QEMU_FD_NET);
+	if (m->card_later)
+		return;
 	argv_add(argv, "-device");
-	argv_addf(argv, "virtio-net-%s,id=card0,netdev=" MACHINE_NETDEV ",mac=%s%s", row->bus,
-		  m->mac, strcmp(row->bus, "pci") == 0 ? ",romfile=" : "");
+	argv_addf(argv, "virtio-net-%s,id=card0,netdev=" MACHINE_NETDEV ",mac=%s%s%s", row->bus,
+		  m->mac, strcmp(row->bus, "pci") == 0 ? ",romfile=" : "",
+		  m->saved ? ",bus=" MACHINE_CARD_PORT : "");
 }
 
 static int add_kernel_words(struct argv *argv, const struct machine *m,

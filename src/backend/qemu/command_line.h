@@ -75,6 +75,8 @@ struct machine {
 	const char *kernel, *initrd; /* as QEMU sees them */
 	enum machine_card card;
 	const char *mac; /* of the card */
+	bool card_later; /* the card is plugged when the machine runs: only what is behind it is
+			    there */
 	enum machine_ram ram;
 	bool port;     /* the guest's streams go over a virtio-serial port, which can be saved */
 	bool saved;    /* can be: without a balloon, since its memory may be shared */
@@ -105,6 +107,8 @@ struct machine {
 #define MACHINE_LAYER_FILE "rootfs-file"
 #define MACHINE_RATES "rates" /* the throttle group */
 #define MACHINE_NETDEV "net0" /* to be removed by netdev_del */
+#define MACHINE_CARD_PORT \
+	"card-port"	      /* of a machine that can be saved: for a card that comes later */
 #define MACHINE_SPARE "spare" /* the port of PURPOSE_PLUGGABLE that device_add can use */
 
 /* Appends the command line, argv[0] first. ERR_UNSUPPORTED for a machine without a row. */

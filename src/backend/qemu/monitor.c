@@ -151,6 +151,8 @@ static void on_resume(struct qemu *qemu, const json_t *body)
 	(void)body;
 	if (qemu->vm.log)
 		log_limited(qemu->vm.log, "the VM goes on");
+	if (qemu->card_due)
+		qemu_plug_card(qemu);
 }
 
 /* --- dispatch -------------------------------------------------------------------------------- */

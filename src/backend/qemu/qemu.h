@@ -50,6 +50,7 @@ struct qemu {
 	struct vm vm; /* first: a struct vm of this backend is the beginning of one of these */
 	struct qmp *qmp;
 	enum architecture architecture;
+	bool emulated;	    /* by TCG */
 	int64_t memory_mib; /* that it was booted with */
 	struct qemu_balloon balloon;
 	struct qemu_plug plug;
@@ -58,7 +59,9 @@ struct qemu {
 	enum vm_origin origin;
 	int state_fd; /* until it is loaded; -1 */
 	enum machine_ram ram;
+	bool card_due;	/* it is plugged when the restored machine runs */
 	bool ram_apart; /* its state has no memory in it */
+	bool begun;	/* of one with its memory in the state: it was told to go on */
 	bool paused;	/* a disk is full, or qemu_pause() was called */
 	bool looking;	/* QEMU was asked why it stands still, after looked_at resumes of ours */
 	unsigned looked_at, resumes;
@@ -108,6 +111,7 @@ int qemu_save(struct vm *vm, int state_fd, vm_saved_fn *fn, void *data, struct e
 void qemu_on_migration(struct qemu *qemu, const json_t *body);
 /* QEMU has opened its memory: what it is not to have goes, and the state is loaded. */
 void qemu_begin_saved(struct qemu *qemu);
+void qemu_plug_card(struct qemu *qemu); /* it runs, and is to have one */
 /* facts.c */
 int qemu_save_facts(const struct config *config, enum accelerator accelerator, json_t *facts,
 		    struct error *err);

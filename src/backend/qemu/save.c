@@ -4,9 +4,14 @@
  *
  * Of a machine that becomes a template the guest's memory is a file already, and none of it is in
  * the state (x-ignore-shared; where that is loaded the memory is no shared one, and it holds as
- * well). Any other one is written with its memory, while it runs, and what changes meanwhile again;
- * it stands still when what is left can be written in the time of a short pause. It is QEMU that
- * stops it, as the last thing, and the state says that it ran, so that a restored one does.
+ * well). QEMU stops it, as the last thing, and the state says that it ran, so that a restored one
+ * does.
+ *
+ * Any other one is written with its memory. Under KVM it runs meanwhile, what it changes is written
+ * again, and it stands still when what is left can be written in the time of a short pause. One
+ * that is emulated stands still for all of it: before QEMU 9 one that runs meanwhile writes to
+ * pages of which nothing knows that they changed, and what is restored of it has a part of its
+ * memory as it was before. Its state says that it stood still, and a restored one is told to go on.
  */
 #include <string.h>
 
@@ -83,16 +88,54 @@ static void on_failure(void *data, const json_t *result, const struct error *why
 	tell_saved(data, &saved);
 }
 
+static void look_for_end(struct qemu *qemu);
+
+static void on_run_state(void *data, const json_t *result, const struct error *why)
+{
+	if (!why && strcmp(json_text(result, "status", ""), "finish-migrate") == 0)
+		look_for_end(data);
+	else
+		tell_saved(data, why);
+}
+
+/* "Completed" is said before QEMU lets the machine go on (qmp_cont(): "Migration is not finalized
+ * yet"), by a moment that it tells nobody of. */
+static void look_for_end(struct qemu *qemu)
+{
+	struct error err;
+
+	if (qemu->saving.fn &&
+	    qmp_send(qemu->qmp, "query-status", NULL, on_run_state, qemu, &err) < 0)
+		tell_saved(qemu, &err);
+}
+
+static void on_begun(void *data, const json_t *result, const struct error *why);
+
+/* Whatever stood still when it was saved. */
+static void begin_loaded(struct qemu *qemu)
+{
+	struct error err = {0};
+
+	if (qemu->origin != VM_RESTORED || qemu->ram_apart || qemu->begun)
+		return;
+	qemu->begun = true;
+	if (qmp_send(qemu->qmp, "cont", NULL, on_begun, qemu, &err) < 0)
+		on_begun(qemu, NULL, &err);
+}
+
 /* A state that could not be loaded is the end of QEMU, which says why on its stderr. */
 void qemu_on_migration(struct qemu *qemu, const json_t *body)
 {
 	const char *status = json_text(body, "status", "");
 	struct error err;
 
-	if (!qemu->saving.fn)
+	if (!qemu->saving.fn) {
+		if (strcmp(status, "completed") == 0)
+			begin_loaded(qemu);
 		return;
+	}
 	if (strcmp(status, "completed") == 0)
-		tell_saved(qemu, NULL);
+		look_for_end(qemu);
 	else if (strcmp(status, "failed") == 0 &&
 		 qmp_send(qemu->qmp, "query-migrate", NULL, on_failure, qemu, &err) < 0)
 		tell_saved(qemu, &err);
@@ -107,7 +150,9 @@ static int send_save(struct qemu *qemu, int state_fd, struct error *err)
 		json_decref(pace);
 		return -1;
 	}
-	return qmp_send(qemu->qmp, "migrate-set-parameters", pace, NULL, NULL, err) < 0
+	return qmp_send(qemu->qmp, "migrate-set-parameters", pace, NULL, NULL, err) < 0 ||
+			       (!qemu->ram_apart && qemu->emulated &&
+				qmp_send(qemu->qmp, "stop", NULL, NULL, NULL, err) < 0)
 		       ? -1
 		       : send_uri(qemu, "migrate", on_migrate, err);
 }
@@ -165,5 +210,18 @@ void qemu_begin_saved(struct qemu *qemu)
 	if ((qemu->ram_apart && vm_remove_proc(&qemu->vm, &err) < 0) ||
 	    (restored ? load_state(qemu, &err)
 		      : qmp_send(qemu->qmp, "cont", NULL, on_begun, qemu, &err)) < 0)
+		on_begun(qemu, NULL, &err);
+}
+
+/* A template has none, which would be in the machine of who wants none. */
+void qemu_plug_card(struct qemu *qemu)
+{
+	json_t *card = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "driver", "virtio-net-pci", "id",
+				 "card0", "netdev", MACHINE_NETDEV, "mac", qemu->vm.net.mac,
+				 "romfile", "", "bus", MACHINE_CARD_PORT);
+	struct error err = {0};
+
+	qemu->card_due = false;
+	if (qmp_send(qemu->qmp, "device_add", card, on_begun, qemu, &err) < 0)
 		on_begun(qemu, NULL, &err);
 }

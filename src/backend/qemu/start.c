@@ -118,6 +118,7 @@ static int build_qemu_words(const struct qemu *qemu, const struct vm_boot *boot,
 		.card = qemu->vm.net.mode == NETWORK_NAT       ? CARD_STREAM
 			: qemu->vm.net.mode == NETWORK_BRIDGED ? CARD_TAP
 							       : CARD_NONE,
+		.card_later = qemu->card_due,
 		.mac = qemu->vm.net.mac,
 		.ram = qemu->ram,
 		.port = qemu->vm.port,

@@ -11,7 +11,7 @@
 #include "cli/perf/perf.h"
 
 struct perf_values {
-	const char *base, *backend, *picture;
+	const char *base, *backend, *network, *picture;
 	int64_t count;
 };
 
@@ -77,7 +77,8 @@ static int measure_in(const struct cli *cli, struct perf_place *place,
 		      const struct measure *measure, const struct perf_values *v,
 		      struct perf_report *report, struct error *err)
 {
-	if (perf_place_open(place, cli, v->base, place->progress, err) < 0)
+	place->network = v->network;
+	if (perf_place_open(place, cli, v->base, err) < 0)
 		return -1;
 	snprintf(report->base, sizeof(report->base), "%s", place->base);
 	if (measure->run(place, report, err) < 0)
@@ -140,6 +141,8 @@ static const struct cli_option perf_options[] = {
 	 "sessions of this base (default: of one that is made of the busybox image)", 0, 0},
 	{"count", 'n', CLI_OPTION_INT, OPTION(count), "N", "how often", 1, PERF_COUNT_MAX},
 	{"output", 'o', CLI_OPTION_STRING, OPTION(picture), "FILE.svg", "draw a picture too", 0, 0},
+	{"network", 0, CLI_OPTION_STRING, OPTION(network), "MODE",
+	 "nat or isolated (default: nat; of what is restored isolated)", 0, 0},
 	GUEST_BACKEND(struct perf_values),
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
@@ -156,8 +159,10 @@ static const struct cli_option perf_options[] = {
 
 PERF_COMMAND(boot, "where the time of a session's boot goes, up to its first command",
 	     "Five times, unless --count says otherwise. What is made for it is removed.\n");
-PERF_COMMAND(restore, "the same of a session that is restored from its base's template",
-	     "Ten times, unless --count says otherwise. What is made for it is removed.\n");
+PERF_COMMAND(
+	restore, "the same of a session that is restored from its base's template",
+	"Ten times, unless --count says otherwise. Without --base one is made, and warmed; what\n"
+	"is made is removed.\n");
 PERF_COMMAND(exec, "where the time of a command goes",
 	     "/bin/true a hundred times, unless --count says otherwise, in one session.\n");
 PERF_COMMAND(claim, "the same for the first command of a session from the pool",

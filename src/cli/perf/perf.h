@@ -69,7 +69,9 @@ struct perf_place {
 	struct microagent *agent;    /* on it */
 	struct microagent *sessions; /* on the sessions in it, as workspaces */
 	char base[48];		     /* NAME-vN */
-	bool own_base;
+	bool own_base;		     /* made for this */
+	const char *network;	     /* of its sessions; NULL: as sessions have it */
+	bool cold;		     /* they are booted, whatever the base has */
 	struct signals signals;
 	struct progress *progress;
 };
@@ -79,9 +81,9 @@ struct perf_place {
 	}
 
 /* base: one of the user's, or NULL: one is made of busybox. What a killed one has left goes first.
- */
+ * network and cold may be set before, and progress is. */
 int perf_place_open(struct perf_place *place, const struct cli *cli, const char *base,
-		    struct progress *progress, struct error *err);
+		    struct error *err);
 /* Whatever happened: machines, pools, own bases, directory. */
 int perf_place_close(struct perf_place *place, struct error *err);
 /* ERR_UNAVAILABLE once a signal has come. */

@@ -180,20 +180,20 @@ static int put_base(struct perf_place *place, const char *base, struct error *er
 	if (!made)
 		return -1;
 	snprintf(place->base, sizeof(place->base), "%s", json_text(made, "name", ""));
+	place->own_base = true;
 	return 0;
 }
 
 int perf_place_open(struct perf_place *place, const struct cli *cli, const char *base,
-		    struct progress *progress, struct error *err)
+		    struct error *err)
 {
 	autofree char *sessions = NULL;
 
-	place->progress = progress;
 	if (signals_open_ending(&place->signals, err) < 0 || find_place(place, cli, base, err) < 0)
 		return -1;
 	place->cli = *cli;
 	place->cli.state_dir_option = place->path;
-	place->agent = guest_open(&place->cli, progress, err);
+	place->agent = guest_open(&place->cli, place->progress, err);
 	sessions = path_join(place->path, "sessions", err);
 	place->sessions = sessions && place->agent ? microagent_open(sessions, err) : NULL;
 	return place->sessions ? put_base(place, base, err) : -1;
@@ -230,6 +230,8 @@ int perf_go_on(struct perf_place *place, struct error *err)
 int perf_session_make(struct perf_place *place, struct perf_session *out, struct error *err)
 {
 	const struct microagent_session_spec spec = {.base = place->base,
+						     .network = place->network,
+						     .cold = place->cold,
 						     .cancel = place->signals.fd};
 
 	if (perf_go_on(place, err) < 0)

@@ -13,10 +13,10 @@ static const struct {
 } known_marks[] = {
 	{"begun", "base opened, disk cloned, records written; the supervisor is called"},
 	{"verified", "the request, and all files of the machine, opened and compared"},
-	{"launched", "the process that will keep the machine"},
+	{"launched", "the template, if there is one; the process that will keep the machine"},
 	{"live", "it has begun, with the rights that it keeps"},
 	{"vmm", "the cell, the devices, and the VMM in it"},
-	{"hello", "the guest: its kernel and init, until its agent speaks"},
+	{"hello", "the guest, until its agent speaks: kernel and init, or what was saved"},
 	{"ready", "the guest is told what it is, and is that"},
 };
 
@@ -83,21 +83,36 @@ static int add_start(struct perf_place *place, struct perf_report *report,
 			-1, err);
 }
 
+/* Why a session of a base with a template is none that is restored; "": there is no template. */
+static int why_cold(const struct perf_report *report, const struct perf_session *session,
+		    char why[256], struct error *err)
+{
+	json_auto_t *described = microagent_session_describe(session->session, err);
+	const json_t *boot = json_object_get(report->machine, "boot");
+
+	if (!described)
+		return -1;
+	snprintf(why, 256, "%s", json_text(boot, "why", json_text(described, "cold", "")));
+	return 0;
+}
+
 /* How it came up must be what is measured. */
-static int check_start(const struct perf_report *report, const char *wanted, struct error *err)
+static int check_start(const struct perf_report *report, const struct perf_session *session,
+		       const char *wanted, struct error *err)
 {
 	const json_t *boot = json_object_get(report->machine, "boot");
-	const char *how = json_text(boot, "how", "cold");
-	const char *why = json_text(boot, "why", "it has no template");
+	char why[256];
 
-	if (strcmp(how, wanted) == 0)
+	if (strcmp(json_text(boot, "how", "cold"), wanted) == 0)
 		return 0;
-	if (strcmp(how, "cold") != 0)
-		return error_set(err, ERR_CONFLICT, "a session of %s was %s, not booted",
-				 report->base, how);
-	return error_set(err, ERR_CONFLICT,
-			 "a session of %s is booted and not restored from a template: %s",
-			 report->base, why);
+	if (why_cold(report, session, why, err) < 0)
+		return -1;
+	if (*why)
+		return error_set(err, ERR_CONFLICT, "a session of %s is not restored: %s",
+				 report->base, why);
+	error_set(err, ERR_CONFLICT, "base %s has no template to restore its sessions from",
+		  report->base);
+	return error_reason(err, REASON_NO_TEMPLATE, report->base);
 }
 
 static int measure_start(struct perf_place *place, struct perf_report *report, const char *wanted,
@@ -110,7 +125,7 @@ static int measure_start(struct perf_place *place, struct perf_report *report, c
 	if (status == 0) {
 		json_decref(report->machine);
 		report->machine = microagent_last_start(place->sessions, session.id, err);
-		status = report->machine && check_start(report, wanted, err) == 0
+		status = report->machine && check_start(report, &session, wanted, err) == 0
 				 ? add_start(place, report, &session, err)
 				 : -1;
 	}
@@ -132,10 +147,19 @@ static int measure_starts(struct perf_place *place, struct perf_report *report, 
 
 int perf_boot(struct perf_place *place, struct perf_report *report, struct error *err)
 {
+	place->cold = true;
 	return measure_starts(place, report, "cold", err);
 }
 
+/* A template's machine has no network card, so one that is to have it is booted. */
 int perf_restore(struct perf_place *place, struct perf_report *report, struct error *err)
 {
+	const struct microagent_warm_spec spec = {.cancel = place->signals.fd};
+
+	if (!place->network)
+		place->network = "isolated";
+	if (place->own_base &&
+	    microagent_base_warm(place->agent, place->base, &spec, NULL, err) < 0)
+		return -1;
 	return measure_starts(place, report, "restored", err);
 }

@@ -132,7 +132,7 @@ static int apply_config(struct agent *agent, bool more, struct error *err)
 	if (config->hostname && agent->machine->set_hostname(config->hostname, err) < 0)
 		return -1;
 	if (json_array_size(config->publishes) > 0 &&
-	    agent->machine->publish(agent->loop, config->publishes,
+	    agent->machine->publish(agent->loop, agent->server.mux, config->publishes,
 				    agent->server.context.program_fd, err) < 0)
 		return -1;
 	json_decref(agent->server.context.env);

@@ -27,10 +27,10 @@ struct machine {
 	/* Mounts what the config has, behind what renew() has left; may block, so it is called in a
 	 * child of its own. */
 	int (*attach)(json_t *config, struct error *err);
-	/* Writes all file systems back to their disks; as attach(). */
-	int (*write_back)(json_t *unused, struct error *err);
-	/* Opens the config's published ports to the host. */
-	int (*publish)(struct loop *loop, const json_t *publishes, int program_fd,
+	/* Makes the machine's files fit to be saved, and writes them back; as attach(). */
+	int (*quiesce)(json_t *unused, struct error *err);
+	/* Opens the config's published ports to the host; mux: the way to it, NULL for vsock. */
+	int (*publish)(struct loop *loop, struct mux *mux, const json_t *publishes, int program_fd,
 		       struct error *err);
 	/* Tells `out` what is done on the machine: tracer_run(). */
 	void (*trace)(int out);

@@ -42,7 +42,7 @@ static int hand_stream_over(struct conn *conn, const struct request *request, st
 	autoclose int theirs = ends[1];
 	if (exec_hand_over(conn->all->context, request, theirs, err) < 0)
 		return -1;
-	handed_join(conn->all->loop, framed_release(&conn->wire), steal_fd(&ours));
+	handed_join(conn->all->loop, framed_release(&conn->wire), steal_fd(&ours), NULL, NULL);
 	conn_end(conn);
 	return 0;
 }

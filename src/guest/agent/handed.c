@@ -2,6 +2,7 @@
 #include "guest/agent/handed.h"
 
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -16,6 +17,8 @@ struct side {
 struct handed {
 	struct loop *loop;
 	struct side host, process;
+	void (*over)(void *data);
+	void *data;
 };
 
 static void free_handed(struct loop *loop, void *data)
@@ -29,7 +32,19 @@ static void handed_end(struct handed *h)
 {
 	framed_close(&h->host.framed);
 	framed_close(&h->process.framed);
+	if (h->over)
+		h->over(h->data);
 	loop_add_timer(h->loop, clock_mono_ns(), free_handed, h, NULL);
+}
+
+/* A connection that broke is never taken for a whole one. What is no TCP does not know it. */
+static void handed_break(struct handed *h)
+{
+	const struct linger reset = {.l_onoff = 1, .l_linger = 0};
+
+	if (framed_is_open(&h->process.framed))
+		setsockopt(h->process.framed.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+	handed_end(h);
 }
 
 /* Hands on that no more comes, behind all that came. */
@@ -52,7 +67,7 @@ static void on_side_input(void *data)
 	struct framed *in = &from->framed, *out = &from->other->framed;
 
 	if (framed_send_bytes(out, buf_bytes(&in->in), in->in.len, NULL) < 0) {
-		handed_end(from->both);
+		handed_break(from->both);
 		return;
 	}
 	framed_drop(in, in->in.len);
@@ -73,7 +88,7 @@ static void on_side_lost(void *data, const char *why)
 	struct side *side = data;
 
 	(void)why;
-	handed_end(side->both);
+	handed_break(side->both);
 }
 
 static const struct framed_owner host_owner = {
@@ -89,7 +104,8 @@ static const struct framed_owner process_owner = {
 	.hears_out = true,
 };
 
-void handed_join(struct loop *loop, struct mux_stream *stream, int fd)
+void handed_join(struct loop *loop, struct mux_stream *stream, int fd, void (*over)(void *data),
+		 void *data)
 {
 	struct handed *h = calloc(1, sizeof(*h));
 
@@ -98,10 +114,14 @@ void handed_join(struct loop *loop, struct mux_stream *stream, int fd)
 		mux_carrier.close(stream);
 		close(fd);
 		free(h);
+		if (over)
+			over(data);
 		return;
 	}
 	framed_open_carried(&h->host.framed, loop, &mux_carrier, stream, 0, &host_owner, &h->host);
 	h->loop = loop;
+	h->over = over;
+	h->data = data;
 	h->host.other = &h->process;
 	h->process.other = &h->host;
 	h->host.both = h->process.both = h;

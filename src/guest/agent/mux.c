@@ -118,24 +118,29 @@ static void refuse_stranger(struct mux *mux, const struct packet *p)
 		mux_write(mux);
 }
 
-static void admit_dial(struct mux *mux, const struct packet *p)
+static struct mux_listener *find_listener(const struct mux *mux, uint32_t port)
 {
 	struct mux_listener *l;
-	struct mux_stream *s;
 
-	list_each (l, &mux->listeners, link) {
-		if (l->port != p->dst_port)
-			continue;
-		s = mux_stream_new(mux, p->src_port, p->dst_port);
-		if (!s)
-			break;
-		s->open = true;
-		note_credit(s, p);
-		mux_say(s, SAY_RESPONSE);
-		l->accept(l->data, s);
+	list_each (l, &mux->listeners, link)
+		if (l->port == port)
+			return l;
+	return NULL;
+}
+
+static void admit_dial(struct mux *mux, const struct packet *p)
+{
+	struct mux_listener *l = find_listener(mux, p->dst_port);
+	struct mux_stream *s = l ? mux_stream_new(mux, p->src_port, p->dst_port) : NULL;
+
+	if (!s) {
+		refuse_stranger(mux, p);
 		return;
 	}
-	refuse_stranger(mux, p);
+	s->open = true;
+	note_credit(s, p);
+	mux_say(s, SAY_RESPONSE);
+	l->accept(l->data, s);
 }
 
 static void take_asked(struct mux *mux)
@@ -326,10 +331,16 @@ struct mux *mux_open(struct loop *loop, int fd, struct error *err)
 
 void mux_free(struct mux *mux)
 {
+	struct mux_listener *l;
 	struct mux_stream *s;
 
 	if (!mux)
 		return;
+	list_each (l, &mux->listeners, link) {
+		list_remove(&l->link);
+		if (l->gone)
+			l->gone(l->data);
+	}
 	for (unsigned i = 0; i < MUX_BUCKETS; i++)
 		while ((s = list_first(&mux->buckets[i], struct mux_stream, link)))
 			mux_stream_free(s);
@@ -349,6 +360,11 @@ void mux_watch_host(struct mux *mux, void (*anew)(void *data), void *data)
 void mux_listen(struct mux *mux, struct mux_listener *listener)
 {
 	list_add(&mux->listeners, &listener->link);
+}
+
+bool mux_listens(const struct mux *mux, uint32_t port)
+{
+	return find_listener(mux, port);
 }
 
 struct mux_stream *mux_dial(struct mux *mux, uint32_t port, loop_fd_fn *fn, void *data)

@@ -36,6 +36,7 @@ struct mux_listener {
 	struct list_link link;
 	uint32_t port;
 	mux_accept_fn *accept;
+	void (*gone)(void *data); /* the mux is no more; NULL: nobody wants to know */
 	void *data;
 };
 
@@ -75,6 +76,7 @@ void mux_free(struct mux *mux); /* when no stream is left that somebody holds; a
 void mux_watch_host(struct mux *mux, void (*anew)(void *data), void *data);
 /* The listener stays the caller's. */
 void mux_listen(struct mux *mux, struct mux_listener *listener);
+bool mux_listens(const struct mux *mux, uint32_t port);
 /* Dials the host. fn hears LOOP_OUT when it has answered, LOOP_HUP when it has refused; the stream
  * is to be closed then. NULL: no memory. */
 struct mux_stream *mux_dial(struct mux *mux, uint32_t port, loop_fd_fn *fn, void *data);

@@ -36,43 +36,46 @@ static void settle_quiesce(struct agent *agent, const char *why)
 	agent_say(agent, answer_quiesced(why, NULL));
 }
 
-static void on_written_back(void *data, const char *error)
-{
-	struct agent *agent = data;
-
-	settle_quiesce(agent, error);
-	apply_free(steal_ptr(&agent->apply));
-}
-
 static void on_telemetry_settled(void *data)
 {
 	struct agent *agent = data;
-	struct error err = {0};
 
 	exec_report_settle(&agent->report);
-	if (agent->apply)
-		error_set(&err, ERR_CONFLICT, "the guest is mounting something");
+	settle_quiesce(agent, NULL);
+}
+
+/* The tracer afterwards: it looks at what has been mounted. */
+static void on_files_quiet(void *data, const char *error)
+{
+	struct agent *agent = data;
+
+	if (error)
+		settle_quiesce(agent, error);
 	else
-		agent->apply = apply_start(agent->loop, agent->machine->write_back, NULL,
-					   on_written_back, agent, &err);
-	if (err.code)
-		settle_quiesce(agent, err.msg);
+		telemetry_settle(&agent->telemetry, on_telemetry_settled, agent);
+	apply_free(steal_ptr(&agent->apply));
 }
 
 void agent_quiesce(struct agent *agent, bool goes_on)
 {
 	const char *why =
 		agent->config.template ? what_goes_on(agent) : "this machine is no template";
+	struct error err = {0};
 
 	if (goes_on) {
 		agent->config.template = true;
 		agent_say(agent, answer_quiesced(NULL, NULL));
 		return;
 	}
+	if (!why && agent->apply)
+		why = "the guest is mounting something";
+	if (!why) {
+		agent->apply = apply_start(agent->loop, agent->machine->quiesce, NULL,
+					   on_files_quiet, agent, &err);
+		why = agent->apply ? NULL : err.msg;
+	}
 	if (why)
 		settle_quiesce(agent, why);
-	else
-		telemetry_settle(&agent->telemetry, on_telemetry_settled, agent);
 }
 
 bool agent_is_back(struct agent *agent)

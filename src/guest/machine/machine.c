@@ -46,10 +46,10 @@ static int attach(json_t *config, struct error *err)
 	return attach_all(config, err);
 }
 
-static int write_back(json_t *unused, struct error *err)
+static int quiesce(json_t *unused, struct error *err)
 {
 	(void)unused;
-	return mounts_write_back(err);
+	return renew_prepare(err) < 0 ? -1 : mounts_write_back(err);
 }
 
 static void machine_power_off(void *data)
@@ -71,7 +71,7 @@ const struct machine machine_real = {
 	.set_time = set_time,
 	.renew = renew_machine,
 	.attach = attach,
-	.write_back = write_back,
+	.quiesce = quiesce,
 	.publish = publish_start,
 	.trace = tracer_run,
 	.power_off = machine_power_off,

@@ -19,8 +19,10 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "base/path.h"
 #include "guest/console.h"
+#include "guest/init/uevent.h"
 #include "guest/machine/dhcp.h"
 #include "guest/machine/pnp.h"
 
@@ -71,6 +73,8 @@ int network_decode(json_t *object, struct network *out, struct error *err)
 	    decode_address(object, "gateway", JSON_OPTIONAL, &n.gateway, err) < 0 ||
 	    json_get_int(object, "network", "mtu", JSON_OPTIONAL, 0, 65535, &mtu, err) < 0 ||
 	    decode_dns(object, &n, err) < 0)
+		return -1;
+	if (json_get_bool(object, "network", "plugged", JSON_OPTIONAL, &n.plugged, err) < 0)
 		return -1;
 	n.netmask.s_addr = bits ? htonl(UINT32_MAX << (32 - bits)) : 0;
 	n.mtu = (unsigned)mtu;
@@ -248,6 +252,23 @@ static int set_by_dhcp(int fd, const char *name, struct error *err)
 	return set_all(fd, name, &n, err);
 }
 
+/* One that was just plugged may take a moment. */
+static int await_card(char name[IFNAMSIZ], struct error *err)
+{
+	uint64_t deadline = limit_deadline(LIMIT_ROOT_DISK_MS);
+	struct error late;
+
+	if (find_card(name, err) == 0)
+		return 0;
+	autoclose int events = uevent_open(err);
+	if (events < 0)
+		return -1;
+	while (find_card(name, err) < 0)
+		if (uevent_wait(events, deadline, &late) < 0)
+			return -1;
+	return 0;
+}
+
 static int bring_up(const struct network *wanted, struct error *err)
 {
 	autoclose int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -255,7 +276,7 @@ static int bring_up(const struct network *wanted, struct error *err)
 
 	if (fd < 0)
 		return error_errno(err, errno, "network");
-	if (find_card(name, err) < 0)
+	if ((wanted->plugged ? await_card : find_card)(name, err) < 0)
 		return -1;
 	return wanted->dhcp ? set_by_dhcp(fd, name, err) : set_all(fd, name, wanted, err);
 }

@@ -20,6 +20,7 @@ struct network {
 	size_t ndns;
 	char domain[NETWORK_DOMAIN]; /* "": none */
 	unsigned mtu;		     /* 0: the kernel's */
+	bool plugged;		     /* the card comes while the machine runs: it is waited for */
 };
 
 int network_decode(json_t *object, struct network *out, struct error *err);

@@ -150,11 +150,14 @@ static void publish_free(struct publish *p)
 	free(p);
 }
 
-int publish_start(struct loop *loop, const json_t *publishes, int program_fd, struct error *err)
+int publish_start(struct loop *loop, struct mux *mux, const json_t *publishes, int program_fd,
+		  struct error *err)
 {
-	struct publish *p =
-		calloc(1, sizeof(*p) + json_array_size(publishes) * sizeof(p->ports[0]));
+	struct publish *p;
 
+	if (mux)
+		return publish_carried(loop, mux, publishes, err);
+	p = calloc(1, sizeof(*p) + json_array_size(publishes) * sizeof(p->ports[0]));
 	if (!p)
 		return error_errno(err, ENOMEM, "memory");
 	p->loop = loop;

@@ -16,12 +16,15 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/limits.h"
+#include "base/platform/process.h"
 #include "base/proc.h"
 #include "guest/console.h"
 
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 #define BOOT_ID_FILE "/run/microagent-boot-id" /* in memory */
-#define MACHINE_ID_BYTES 33		       /* with its newline */
+/* With their newlines. */
+#define BOOT_ID_BYTES 37
+#define MACHINE_ID_BYTES 33
 #define SSH_DIRECTORY "etc/ssh"
 #define SSH_KEYGEN "/usr/bin/ssh-keygen"
 #define SSH_KEY "/etc/ssh/ssh_host_ed25519_key"
@@ -44,26 +47,49 @@ static int reseed_kernel(const uint8_t bytes[RENEW_ENTROPY], struct error *err)
 	return 0;
 }
 
-static bool is_one_file(const char *one, const char *other)
+/* The kernel has no way to change it: a file lies over it, in memory. */
+static int cover_boot_id(const char *line, struct error *err)
 {
-	struct stat a, b;
+	autoclose int fd =
+		open(BOOT_ID_FILE, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0444);
 
-	return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
-	       a.st_ino == b.st_ino;
+	if (fd < 0 || write(fd, line, BOOT_ID_BYTES) != BOOT_ID_BYTES ||
+	    mount(BOOT_ID_FILE, BOOT_ID, NULL, MS_BIND, NULL) < 0)
+		return error_errno(err, errno, "cannot cover the boot id");
+	return 0;
 }
 
-/* The kernel has no way to change it: a file lies over it, and is written anew the next time. */
-static int cover_boot_id(const char *id, struct error *err)
+/* The kernel's own takes no writing, a file that lies over it does. */
+static int open_covered_boot_id(void)
 {
-	char line[40];
-	size_t len = (size_t)snprintf(line, sizeof(line), "%s\n", id);
-	autoclose int fd = open(BOOT_ID_FILE, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0444);
+	return open(BOOT_ID, O_WRONLY | O_CLOEXEC);
+}
 
-	if (fd < 0 || pwrite(fd, line, len, 0) != (ssize_t)len ||
-	    (!is_one_file(BOOT_ID_FILE, BOOT_ID) &&
-	     mount(BOOT_ID_FILE, BOOT_ID, NULL, MS_BIND, NULL) < 0))
+static int renew_boot_id(const char *id, struct error *err)
+{
+	char line[BOOT_ID_BYTES + 1];
+	autoclose int fd = open_covered_boot_id();
+
+	snprintf(line, sizeof(line), "%s\n", id);
+	if (fd < 0)
+		return cover_boot_id(line, err);
+	if (pwrite(fd, line, BOOT_ID_BYTES, 0) != BOOT_ID_BYTES)
 		return error_errno(err, errno, "cannot renew the boot id");
 	return 0;
+}
+
+/* As long as it is the machine that booted it says what the kernel says. */
+static int prepare_boot_id(struct error *err)
+{
+	autoclose int covered = open_covered_boot_id();
+	char id[37], line[BOOT_ID_BYTES + 1];
+
+	if (covered >= 0)
+		return 0;
+	if (process_boot_id(id, err) < 0)
+		return -1;
+	snprintf(line, sizeof(line), "%s\n", id);
+	return cover_boot_id(line, err);
 }
 
 /* --- files ----------------------------------------------------------------------------------- */
@@ -90,7 +116,7 @@ static int write_machine_id(int root, const char *path, const char *id, struct e
 		return 0;
 	snprintf(line, sizeof(line), "%s\n", id);
 	if (pwrite(fd, line, MACHINE_ID_BYTES, 0) != MACHINE_ID_BYTES ||
-	    ftruncate(fd, MACHINE_ID_BYTES) < 0)
+	    (st.st_size > MACHINE_ID_BYTES && ftruncate(fd, MACHINE_ID_BYTES) < 0))
 		return error_errno(err, errno, "cannot renew /%s", path);
 	return 0;
 }
@@ -103,7 +129,7 @@ static int drop_file(int directory, const char *path, struct error *err)
 }
 
 /* What programs would mix into random numbers, or begin them with, at some later boot. */
-static int drop_seeds(int root, struct error *err)
+int renew_drop_seeds(int root, struct error *err)
 {
 	static const char *const seeds[] = {
 		"var/lib/systemd/random-seed", "var/lib/urandom/random-seed",
@@ -117,12 +143,11 @@ static int drop_seeds(int root, struct error *err)
 	return 0;
 }
 
-int renew_files(int root, const struct config_renew *renew, struct error *err)
+int renew_ids(int root, const char *machine_id, struct error *err)
 {
-	if (write_machine_id(root, "etc/machine-id", renew->machine_id, err) < 0 ||
-	    write_machine_id(root, "var/lib/dbus/machine-id", renew->machine_id, err) < 0)
-		return -1;
-	return drop_seeds(root, err);
+	return write_machine_id(root, "etc/machine-id", machine_id, err) < 0
+		       ? -1
+		       : write_machine_id(root, "var/lib/dbus/machine-id", machine_id, err);
 }
 
 /* --- host keys of ssh ------------------------------------------------------------------------ */
@@ -217,9 +242,18 @@ int renew_machine(const struct config_renew *renew, bool *more, struct error *er
 
 	if (root < 0)
 		return error_errno(err, errno, "/");
-	if (reseed_kernel(renew->entropy, err) < 0 || cover_boot_id(renew->boot_id, err) < 0 ||
-	    renew_files(root, renew, err) < 0)
+	if (reseed_kernel(renew->entropy, err) < 0 || renew_boot_id(renew->boot_id, err) < 0 ||
+	    renew_ids(root, renew->machine_id, err) < 0)
 		return -1;
 	*more = has_host_keys(root);
 	return 0;
+}
+
+int renew_prepare(struct error *err)
+{
+	autoclose int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (root < 0)
+		return error_errno(err, errno, "/");
+	return prepare_boot_id(err) < 0 ? -1 : renew_drop_seeds(root, err);
 }

@@ -16,10 +16,13 @@
 #include "base/error.h"
 #include "guest/agent/config.h"
 
+/* What can be done before the machine is saved costs none of its siblings anything. */
+int renew_prepare(struct error *err);
 /* *more: renew_host_keys() is to be called, which may block. */
 int renew_machine(const struct config_renew *renew, bool *more, struct error *err);
-/* The part of it that is files below root, an open directory. */
-int renew_files(int root, const struct config_renew *renew, struct error *err);
+/* Parts of that: files below root, an open directory. */
+int renew_drop_seeds(int root, struct error *err);
+int renew_ids(int root, const char *machine_id, struct error *err);
 /* Removes all keys there are below root. *any: there were some. */
 int renew_drop_host_keys(int root, bool *any, struct error *err);
 /* All keys are replaced by one. */

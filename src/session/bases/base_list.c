@@ -180,6 +180,39 @@ static int verify_own_files(const struct base *base, json_t *checks, struct erro
 	return status;
 }
 
+/* One whose record is damaged is told as that. */
+static int verify_template(const struct base *base, json_t *checks, struct error *err)
+{
+	static const struct {
+		const char *what, *key, *file;
+	} parts[] = {{"template ram", "ram", TEMPLATE_RAM},
+		     {"template state", "state", TEMPLATE_STATE},
+		     {"template disk", "disk", TEMPLATE_DISK}};
+	auto_template struct base_template of = BASE_TEMPLATE_NONE;
+	struct error why = {0};
+	int ok = 1, is = base_template_open(base, &of, &why);
+
+	if (is == 0)
+		return 1;
+	if (is < 0)
+		return json_array_append_new(
+			       checks, json_pack("{s:s,s:s,s:b,s:o}", "what", "template", "file",
+						 base->path, "ok", 0, "error",
+						 json_string_lossy(why.msg, strlen(why.msg)))) < 0
+			       ? error_errno(err, ENOMEM, "verification")
+			       : 0;
+	for (size_t i = 0; i < ARRAY_SIZE(parts) && ok >= 0; i++) {
+		autofree char *path = path_join(of.path, parts[i].file, err);
+		const struct sealed_file file = {
+			parts[i].what, path, DIGEST_FILE,
+			json_text(json_object_get(of.record, parts[i].key), "sha256", NULL), ""};
+		int same = path ? verify_sealed(&file, 1, checks, err) : -1;
+
+		ok = same < 0 ? -1 : ok && same;
+	}
+	return ok;
+}
+
 /* They carry this host's own software, which an upgrade replaces: the cache's record says so. */
 static int verify_initrd(const struct base *base, json_t *checks, struct error *err)
 {
@@ -206,12 +239,13 @@ json_t *microagent_base_verify(struct microagent *agent, const char *word, struc
 {
 	auto_base struct base base = BASE_NONE;
 	json_auto_t *checks = json_array();
-	int own, initrd;
+	int own, initrd, template;
 
 	if (base_open(agent, word, BASE_SHARED, &base, err) < 0 ||
 	    (own = verify_own_files(&base, checks, err)) < 0 ||
-	    (initrd = base_is_macos(&base) ? 1 : verify_initrd(&base, checks, err)) < 0)
+	    (initrd = base_is_macos(&base) ? 1 : verify_initrd(&base, checks, err)) < 0 ||
+	    (template = verify_template(&base, checks, err)) < 0)
 		return NULL;
-	return json_pack("{s:b,s:s,s:O}", "ok", own && initrd, "name", base.name.full, "checks",
-			 checks);
+	return json_pack("{s:b,s:s,s:O}", "ok", own && initrd && template, "name", base.name.full,
+			 "checks", checks);
 }

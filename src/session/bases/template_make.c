@@ -191,7 +191,8 @@ static int ask_save(struct warming *w, const struct workspace *ws, struct error 
 
 	if (!request)
 		return error_errno(err, ENOMEM, "template");
-	if (control_ask(ws->fd, request, clock_mono_ns() + wait * NS_PER_MS, &answer, err) < 0)
+	if (control_ask_or_cancel(ws->fd, request, clock_mono_ns() + wait * NS_PER_MS, w->cancel.fd,
+				  &answer, err) < 0)
 		return -1;
 	w->saved = json_incref(json_object_get(answer, "save"));
 	if (!json_is_object(json_object_get(w->saved, "facts")))

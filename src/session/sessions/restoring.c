@@ -24,8 +24,7 @@ static const char *asked_beyond(const struct microagent_session_spec *spec)
 		const char *what;
 	} rows[] = {
 		{spec->cold, "it was asked to be booted"},
-		{strcmp(spec->network ? spec->network : "nat", "isolated") != 0,
-		 "it has a network"},
+		{spec->network && !strcmp(spec->network, "bridged"), "it is on a bridge"},
 		{spec->share != NULL, "it has a shared directory from the start"},
 		{spec->no_share, "it has no spare port for a directory"},
 		{has_words(spec->publish), "it publishes ports"},
@@ -96,9 +95,12 @@ int session_put_origin(const struct origin *origin, json_t *record, struct error
 
 /* --- started --------------------------------------------------------------------------------- */
 
-/* That one was started before, the supervisor sees. */
+/* That one was started before, the supervisor sees. A member of a pool may be given a directory
+ * when it is claimed, which a machine that shares its memory with its siblings cannot. */
 int session_start(struct microagent_session *session, struct error *err)
 {
+	bool pooled = strcmp(json_text(session->record, "source", ""), SESSION_POOL) == 0;
+	const char *options[] = {NULL, pooled ? "--own-memory" : NULL, NULL};
 	const char *base = json_text(session->record, "base", NULL);
 	autofree char *state = state_of_sessions(session->agent, err);
 	autofree char *option = NULL;
@@ -112,7 +114,8 @@ int session_start(struct microagent_session *session, struct error *err)
 		option = NULL;
 		return error_errno(err, ENOMEM, "session");
 	}
-	return workspace_start_with(session->agent, option, session->id, err);
+	options[0] = option;
+	return workspace_start_with_options(session->agent, options, session->id, err);
 }
 
 int session_boot_told(const struct workspace *ws, json_t *entry, struct error *err)

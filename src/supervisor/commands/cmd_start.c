@@ -235,6 +235,7 @@ static int spawn_live(struct start *start, const int fds[LIVE_FD_END], struct er
 		.has_lifeline = call->options->lifeline_fd >= 0,
 		.origin = start->template.origin,
 		.has_ram = start->template.ram_fd >= 0,
+		.has_card = start->template.has_card,
 		.has_siblings = start->template.siblings_fd >= 0,
 		.boot = how,
 		.facts = start->template.facts,

@@ -38,7 +38,8 @@ static json_t *encode(const struct ticket *ticket, struct error *err)
 		     {"hasLifeline", ticket->has_lifeline},
 		     {"macos", ticket->macos},
 		     {"hasRAM", ticket->has_ram},
-		     {"hasSiblings", ticket->has_siblings}};
+		     {"hasSiblings", ticket->has_siblings},
+		     {"hasCard", ticket->has_card}};
 
 	if (!document || json_put_string(document, "stateDir", ticket->state_dir, err) < 0 ||
 	    json_put_string(document, "id", ticket->id, err) < 0 ||
@@ -130,6 +131,7 @@ static int decode_ticket(json_t *document, struct ticket *out, struct error *err
 	    json_get_bool(document, "", "reader", JSON_REQUIRED, &ticket.reader, err) < 0 ||
 	    json_get_bool(document, "", "writer", JSON_REQUIRED, &ticket.writer, err) < 0 ||
 	    json_get_bool(document, "", "layered", JSON_REQUIRED, &ticket.layered, err) < 0 ||
+	    json_get_bool(document, "", "hasCard", JSON_REQUIRED, &ticket.has_card, err) < 0 ||
 	    json_get_bool(document, "", "hasSiblings", JSON_REQUIRED, &ticket.has_siblings, err) <
 		    0 ||
 	    json_get_bool(document, "", "hasRAM", JSON_REQUIRED, &ticket.has_ram, err) < 0 ||

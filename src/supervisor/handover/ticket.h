@@ -58,6 +58,7 @@ struct ticket {
 	enum vm_origin origin; /* VM_RESTORED: LIVE_STATE is there */
 	bool has_ram;	       /* LIVE_RAM is there */
 	bool has_siblings;     /* LIVE_SIBLINGS is there: the memory is sealed */
+	bool has_card;	       /* ... with a network card in it */
 	const json_t *boot; /* of runtime.json: how it is booted, if that was a question; or NULL */
 	const json_t *facts; /* of a machine that can be saved; or NULL */
 	const json_t *marks; /* monotonic nanoseconds by name: where the command's time went */

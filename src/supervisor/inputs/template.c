@@ -80,14 +80,16 @@ static json_t *facts_of(const struct backend *backend, const struct config *conf
 /* --- one to be saved ------------------------------------------------------------------------- */
 
 /* What a template has no part of, and so no machine that is to become one. */
-static const char *what_is_not_saved(const struct config *config)
+static const char *what_is_not_saved(const struct config *config, bool restored)
 {
 	const struct {
 		bool given;
 		const char *what;
 	} rows[] = {
 		{!config->hotplug, "a machine without a spare port (config.hotplug)"},
-		{config->network_mode != NETWORK_ISOLATED, "a network card"},
+		{config->network_mode != NETWORK_ISOLATED &&
+			 (!restored || config->network_mode != NETWORK_NAT),
+		 "a network card"},
 		{json_array_size(config->shares) > 0, "a shared directory"},
 		{json_array_size(config->disks) > 0, "a second disk"},
 		{json_array_size(config->bundles) > 0, "a bundle"},
@@ -110,7 +112,7 @@ int template_begin(const struct backend *backend, const struct config *config,
 		   enum accelerator accelerator, const struct boot_files *files,
 		   struct template *out, struct error *err)
 {
-	const char *obstacle = what_is_not_saved(config);
+	const char *obstacle = what_is_not_saved(config, false);
 	struct template template = TEMPLATE_NONE;
 
 	if (obstacle)
@@ -246,12 +248,24 @@ static int open_from(int dir, const json_t *record, bool own, struct template *t
 						     : 0;
 }
 
+/* What was saved while it ran has the card that it had; a template's is plugged later. */
+static int find_card(const json_t *record, const struct config *config, struct template *template,
+		     struct error *err)
+{
+	const char *saved = json_text(json_object_get(record, "facts"), "network", NULL);
+
+	template->has_card = saved && config->network_mode != NETWORK_ISOLATED;
+	if (!saved || strcmp(saved, network_mode_names[config->network_mode]) == 0)
+		return 0;
+	return error_set(err, ERR_CONFLICT, "it was saved with the network %.16s", saved);
+}
+
 static int open_all(const char *directory, bool own, const struct backend *backend,
 		    const struct config *config, enum accelerator accelerator,
 		    struct boot_files *files, struct template *template, struct error *err)
 {
 	autoclose int dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	const char *obstacle = what_is_not_saved(config);
+	const char *obstacle = what_is_not_saved(config, true);
 	json_auto_t *record = NULL;
 
 	if (obstacle)
@@ -262,6 +276,8 @@ static int open_all(const char *directory, bool own, const struct backend *backe
 	if (!record || require_disk(record, files, err) < 0)
 		return -1;
 	template->facts = facts_of(backend, config, accelerator, files, err);
+	if (template->facts && find_card(record, config, template, err) < 0)
+		return -1;
 	return template->facts ? open_from(dir, record, own, template, err) : -1;
 }
 

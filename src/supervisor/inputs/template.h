@@ -30,6 +30,7 @@ struct template
 	int ram_fd;	 /* -1: with VM_COLD, and where memory is in the state */
 	int state_fd;	 /* this and the next: of VM_RESTORED alone */
 	int siblings_fd; /* template_siblings.h; -1: without a ram_fd */
+	bool has_card;	 /* VM_RESTORED: with a network card in the state */
 	json_t *facts;	 /* of a machine that can be saved */
 	char why[256];	 /* VM_COLD in place of VM_RESTORED; "": nobody asked for that */
 };

@@ -139,6 +139,7 @@ static int boot(struct live *live, const struct config *config, struct error *er
 		.vsock_listen_fd = -1,
 		.origin = live->ticket.origin,
 		.ram_fd = live->ticket.has_ram ? LIVE_RAM : -1,
+		.card_saved = live->ticket.has_card,
 		.ram_sealed = live->ticket.has_siblings,
 		.state_fd = live->ticket.origin == VM_RESTORED ? LIVE_STATE : -1,
 		.log = &live->log,

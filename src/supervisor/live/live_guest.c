@@ -205,12 +205,26 @@ static int leave_address_to_host(const struct live *live, const struct config *c
 	return json_put(message, "network", json_pack("{s:b}", "dhcp", 1), err);
 }
 
+/* It comes when the guest runs again; or it was saved with all that the guest knows of it. */
+static int tell_card(const struct live *live, json_t *message, struct error *err)
+{
+	json_t *network = json_object_get(message, "network");
+
+	if (network && live->ticket.has_card)
+		json_object_del(message, "network");
+	else if (network)
+		return json_put(network, "plugged", json_true(), err);
+	return 0;
+}
+
 static int tell_origin(const struct live *live, json_t *message, struct error *err)
 {
 	switch (live->ticket.origin) {
 	case VM_TEMPLATE:
 		return control_put_template(message, err);
 	case VM_RESTORED:
+		if (tell_card(live, message, err) < 0)
+			return -1;
 		return control_put_renew(message, err);
 	default:
 		return 0;

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#include "guest/machine/reach.h"
+
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/limits.h"
+
+/* On the way to a program: to the loopback, where most listen, and then to where else it may be. */
+struct attempt {
+	const struct reach_port *port;
+	uint64_t deadline_ns;
+	struct connecting *connecting;
+	reached_fn *done;
+	void *data;
+};
+
+static void list_loopback(struct addresses *list, uint16_t port)
+{
+	addresses_add_text(list, "127.0.0.1", port);
+	addresses_add_text(list, "::1", port);
+}
+
+/* A program may also listen on one address of the network alone. To ask for them takes about as
+ * long as to connect. */
+static void list_others(struct addresses *list, uint16_t port)
+{
+	struct addresses all = {0};
+	struct ifaddrs *interfaces = NULL;
+	size_t known;
+
+	list_loopback(&all, port);
+	known = all.count;
+	if (getifaddrs(&interfaces) < 0)
+		return;
+	for (const struct ifaddrs *one = interfaces; one; one = one->ifa_next)
+		if (one->ifa_addr && (one->ifa_flags & IFF_UP))
+			addresses_add(&all, one->ifa_addr, port);
+	freeifaddrs(interfaces);
+	for (size_t i = known; i < all.count; i++)
+		list->at[list->count++] = all.at[i];
+}
+
+static void settle_attempt(struct attempt *a, int fd, const struct error *why)
+{
+	reached_fn *done = a->done;
+	void *data = a->data;
+
+	free(a);
+	done(data, fd, why);
+}
+
+static void on_other(void *data, int fd, const struct error *why)
+{
+	settle_attempt(data, fd, why);
+}
+
+static void on_loopback(void *data, int fd, const struct error *why)
+{
+	struct attempt *a = data;
+	struct addresses list = {0};
+	struct error err;
+
+	a->connecting = NULL;
+	if (fd < 0) {
+		list_others(&list, a->port->number);
+		a->connecting =
+			connecting_new(a->port->loop, &list, a->deadline_ns, on_other, a, &err);
+	}
+	if (!a->connecting)
+		settle_attempt(a, fd, why);
+}
+
+void *reach_port(void *data, reached_fn *done, void *done_data, struct error *err)
+{
+	const struct reach_port *port = data;
+	uint64_t now = clock_mono_ns(), limit = limit_get(LIMIT_REACH_MS) * NS_PER_MS;
+	struct attempt *a = malloc(sizeof(*a));
+	struct addresses list = {0};
+
+	if (!a) {
+		error_errno(err, ENOMEM, "memory");
+		return NULL;
+	}
+	*a = (struct attempt){
+		.port = port, .deadline_ns = now + limit, .done = done, .data = done_data};
+	list_loopback(&list, port->number);
+	a->connecting = connecting_new(port->loop, &list, now + limit / 2, on_loopback, a, err);
+	if (a->connecting)
+		return a;
+	free(a);
+	return NULL;
+}
+
+void reach_give_up(void *attempt)
+{
+	struct attempt *a = attempt;
+
+	connecting_free(a->connecting);
+	free(a);
+}

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: MIT
+"""Sessions that go on from where one is (session fork) or was (session snapshot, restore): with what runs in them, and
+an identity of their own."""
+
+import hashlib
+import json
+import signal
+
+import pytest
+
+import schema_check
+from conftest import BACKEND, wait_until
+
+pytestmark = pytest.mark.skipif(BACKEND != "qemu", reason="no other backend saves machines")
+SERVER = "(while true; do printf 'HTTP/1.0 200 OK\\r\\n\\r\\nserved' | nc -l -p 8080; done) > /dev/null 2>&1 &"
+READ = "wget -qO- http://127.0.0.1:8080/"
+
+
+@pytest.fixture
+def web(place):
+    if not (place.state / "bases" / "web-v1.bundle" / "template").exists():
+        place("base", "warm", "web", check=0)
+    yield place
+    place("session", "destroy", "--all", check=0)
+
+
+def create(host, *words):
+    told = host.json("session", "create", "--base", "web", "--network", "isolated", *words)
+    assert told.get("boot") == {"how": "restored"} or "--cold" in words, told
+    return told["name"]
+
+
+def run(host, name, line, user="agent"):
+    return host("session", "exec", "--user", user, name, "--", "sh", "-c", line, check=0).stdout
+
+
+def bundle(host, name):
+    return host.state / "sessions" / f"{name}.bundle"
+
+
+def points(host, name):
+    """What there is of snapshots and forks, whole or not."""
+    place = bundle(host, name)
+    return sorted(p.name for p in (*place.glob("points/*"), *place.glob("points/.*"), *place.glob("fork.*")))
+
+
+def audited(host, name, event):
+    lines = [json.loads(line) for line in host("--json", "audit", "show", name, check=0).stdout.splitlines()]
+    for line in lines:
+        schema_check.validate("audit-line", line)
+    return [line["data"] for line in lines if line["event"] == event]
+
+
+def digests(host):
+    """Of the base and its template."""
+    place = host.state / "bases" / "web-v1.bundle"
+    files = [p for p in (*place.iterdir(), *(place / "template").iterdir()) if p.is_file() and "siblings" not in p.name]
+    return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
+
+
+def refused(host, name, what, *words):
+    done = host("session", *(words or ("fork", name)))
+    assert done.returncode == 1 and what in done.stderr, done.stderr
+    assert points(host, name) == [] or words
+
+
+def test_a_server_answers_from_parent_and_children(web):
+    before, name = digests(web), create(web)
+    run(web, name, f"echo of the parent > /home/agent/file; echo in memory > /tmp/file; mkfifo /tmp/fifo; {SERVER}")
+    # It goes on in the parent, by the connection that it has.
+    stream = web.popen("session", "exec", name, "--", "sh", "-c", "echo begun; cat /tmp/fifo")
+    assert stream.stdout.readline() == b"begun\n"
+    told = web.json("session", "fork", name, "--count", "2")
+    run(web, name, "echo went on > /tmp/fifo")
+    out, err = stream.communicate()
+    assert (stream.returncode, out) == (0, b"went on\n"), err
+    children = [child["name"] for child in told["sessions"]]
+    assert told["parent"] == name and told["saved"]["pauseMs"] > 0 and len(set(children)) == 2
+    for child in told["sessions"]:
+        assert (child["source"], child["parent"], child["base"]) == ("fork", name, "web-v1")
+        schema_check.validate("session", json.loads((bundle(web, child["name"]) / "session.json").read_text()))
+    everyone = (name, *children)
+    for one in everyone:
+        assert run(web, one, f"cat /home/agent/file /tmp/file; hostname; {READ}") == f"of the parent\nin memory\n{one}\nserved"
+    # Nothing of one is another's.
+    for secret in ("cat /proc/sys/kernel/random/uuid", "cat /proc/sys/kernel/random/boot_id"):
+        assert len({run(web, one, secret) for one in everyone}) == 3, secret
+    for child in children:
+        assert audited(web, child, "session.forked") == [{"parent": name, "child": child}]
+        run(web, child, f"echo of {child} > /home/agent/file; sync")
+    assert audited(web, name, "session.forked") == [{"parent": name, "child": child} for child in children]
+    assert run(web, name, "cat /home/agent/file") == "of the parent\n" and points(web, name) == []
+    # They are whole without it, and what they are is kept where they are stopped and booted.
+    web("session", "destroy", name, check=0)
+    assert run(web, children[0], READ) == "served"
+    grandchild = web.json("session", "fork", children[0])["sessions"][0]
+    assert grandchild["parent"] == children[0] and run(web, grandchild["name"], READ) == "served"
+    web("stop", children[1], check=0)
+    web("start", children[1], check=0)
+    assert run(web, children[1], "cat /home/agent/file") == f"of {children[1]}\n"
+    assert digests(web) == before
+
+
+def test_what_cannot_be_forked(web):
+    cold = create(web, "--cold")
+    refused(web, cold, "was booted")
+    web("stop", cold, check=0)
+    refused(web, cold, "is stopped, and only")
+    name = create(web)
+    web("quarantine", name, check=0)
+    refused(web, name, "quarantined")
+    web("kill", name, check=0)
+    refused(web, name, "only a machine that runs")
+    assert len(web.json("session", "list")["sessions"]) == 2
+    for words in (("fork", name, "--count", "0"), ("fork", name, "--count", "101"), ("snapshot", name, "../x")):
+        assert web("session", *words).returncode == 2
+
+
+def test_two_at_once(web):
+    """Of a session that is being forked another fork is refused, or comes after it; the session goes on."""
+    name = create(web)
+    forks = [web.popen("session", "fork", name) for _ in range(2)]
+    done = [(fork.communicate(), fork.returncode) for fork in forks]
+    for (_, err), code in done:
+        assert code == 0 or b"is being saved" in err, err
+    assert [code for _, code in done].count(0) >= 1
+    assert run(web, name, "echo here") == "here\n" and points(web, name) == []
+
+
+def test_a_fork_that_is_killed(web):
+    """Its parent goes on, and nothing is left of it."""
+    name = create(web)
+    fork = web.popen("session", "fork", name, "--count", "20")
+    wait_until(lambda: len(web.json("session", "list")["sessions"]) > 2, "two children")
+    fork.send_signal(signal.SIGKILL)
+    fork.wait()
+    web("session", "gc", check=0)
+    assert [s["name"] for s in web.json("session", "list")["sessions"]] == [name]
+    assert points(web, name) == [] and run(web, name, "echo here") == "here\n"
+
+
+def test_a_session_goes_back(web):
+    name = create(web)
+    run(web, name, f"echo first > /home/agent/file; {SERVER}")
+    kept = web.json("session", "snapshot", name, "first")["snapshot"]
+    assert kept["name"] == "first" and kept["stateBytes"] > 1 << 20 and kept["pauseMs"] > 0
+    schema_check.validate("point", json.loads((bundle(web, name) / "points" / "first" / "template.json").read_text()))
+    assert web.json("session", "snapshots", name)["snapshots"] == [kept]
+    refused(web, name, "already", "snapshot", name, "first")
+    run(web, name, "echo second > /home/agent/file; killall nc; sync")
+    before = run(web, name, "cat /proc/sys/kernel/random/boot_id")
+    restored = web.json("session", "restore", name, "first")["snapshot"]
+    assert restored["boot"] == {"how": "restored"}
+    assert run(web, name, f"cat /home/agent/file; {READ}") == "first\nserved"
+    assert run(web, name, "cat /proc/sys/kernel/random/boot_id") != before
+    assert audited(web, name, "session.restored") == [{"snapshot": "first"}]
+    # It can be kept again, and a child of it goes on too.
+    assert run(web, web.json("session", "fork", name)["sessions"][0]["name"], READ) == "served"
+    web("session", "snapshot", name, "second", check=0)
+    refused(web, name, "has no snapshot", "restore", name, "third")
+    disk = bundle(web, name) / "points" / "second" / "disk.qcow2"
+    disk.chmod(0o600)
+    disk.write_bytes(disk.read_bytes()[:-1] + b"x")
+    refused(web, name, "not what was saved", "restore", name, "second")
+    assert run(web, name, READ) == "served"
+    for point in ("first", "second"):
+        web.json("session", "snapshot-delete", name, point)
+    assert points(web, name) == [] and "has no snapshot" in web("session", "snapshots", name, check=0).stderr.replace("it has", "has")

@@ -1,0 +1,406 @@
+# SPDX-License-Identifier: MIT
+"""Templates of bases: `base warm` saves a machine, and sessions begin from it, each as a machine of its own; what does
+not fit, or is damaged, boots as before and says why."""
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+import schema_check
+from conftest import wait_until
+
+WARM = ("base", "warm", "web")
+SESSION = ("session", "create", "--base", "web", "--network", "isolated")
+NOTHING = {"removed": [], "adopted": []}
+
+
+def base_bundle(host):
+    return host.state / "bases" / "web-v1.bundle"
+
+
+def template(host):
+    return base_bundle(host) / "template"
+
+
+def warming(host):
+    return base_bundle(host) / ".warming"
+
+
+def digests(host):
+    """Of all that is sealed: the base's files and its template's."""
+    files = [p for p in (*base_bundle(host).iterdir(), *template(host).iterdir()) if p.is_file() and "siblings" not in p.name]
+    return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
+
+
+def create(host, *words):
+    return host.json(*SESSION, *words)
+
+
+def record(host, name):
+    document = json.loads((host.state / "sessions" / f"{name}.bundle" / "session.json").read_text())
+    schema_check.validate("session", document)
+    schema_check.validate("runtime", json.loads((host.state / "sessions" / f"{name}.bundle" / "runtime.json").read_text()))
+    return document
+
+
+def say(host, name, *words):
+    return host("session", "exec", name, "--", *words, check=0).stdout
+
+
+def works(host, name):
+    """It runs commands, and keeps what they write."""
+    return say(host, name, "sh", "-c", "echo kept > /home/agent/file && sync && cat /home/agent/file") == "kept\n"
+
+
+def destroy(host, *names):
+    for name in names:
+        host("session", "destroy", name, check=0)
+
+
+def no_trace(host):
+    return not warming(host).exists() and not host.processes()
+
+
+@pytest.fixture
+def warm(place):
+    """A host with a base that is warm, and what the command said meanwhile."""
+    if not template(place).exists():
+        place.said = place(*WARM, "--run", "echo warmed > /tmp/warm", check=0)
+    yield place
+    destroy(place, *(s["name"] for s in place.json("session", "list")["sessions"]))
+
+
+@pytest.fixture
+def cold(place):
+    """The same host with a base that is not, and is not afterwards."""
+    place("base", "cool", "web")
+    yield place
+    place("base", "cool", "web")
+
+
+# --- made ----------------------------------------------------------------------------------------------
+
+
+def test_what_is_recorded(warm):
+    document = json.loads((template(warm) / "template.json").read_text())
+    schema_check.validate("template", document)
+    assert {p.name for p in template(warm).iterdir() if p.stat().st_mode & 0o777 == 0o444} >= {
+        "template.json", "ram", "state", "disk.qcow2", "warm.log"}
+    assert document["run"] == [["sh", "-c", "echo warmed > /tmp/warm"]]
+    assert document["ram"]["bytes"] == 256 << 20 == (template(warm) / "ram").stat().st_size
+    assert 0 < document["ram"]["residentBytes"] < 128 << 20
+    assert [document[p]["sha256"] for p in ("ram", "state")] == [digests(warm)[p] for p in ("ram", "state")]
+    assert document["disk"]["sha256"] == digests(warm)["disk.qcow2"]
+    assert no_trace(warm)
+    shown = warm.json("base", "show", "web")["template"]
+    assert {k: shown[k] for k in ("createdAt", "run", "facts", "memoryMiB", "cpuCount")} == {
+        k: document[k] for k in ("createdAt", "run", "facts", "memoryMiB", "cpuCount")}
+    assert shown["sha256"] == hashlib.sha256((template(warm) / "template.json").read_bytes()).hexdigest()
+    assert shown["residentBytes"] == document["ram"]["residentBytes"]
+    assert shown["residentBytes"] <= shown["bytes"] < shown["residentBytes"] + (8 << 20)
+    assert warm.json("base", "list")["bases"][0]["template"] == shown
+    assert warm("base", "list", check=0).stdout.splitlines()[1].split()[5] == "yes"
+    verified = warm.json("base", "verify", "web")
+    assert verified["ok"] and {f"template {part}" for part in ("ram", "state", "disk")} < {c["what"] for c in verified["checks"]}
+    assert warm.json("session", "list") == {"sessions": []} and warm.json("session", "gc") == NOTHING
+
+
+def test_what_is_shown(warm):
+    log = (template(warm) / "warm.log").read_text().splitlines()
+    for line in ("==> booting a machine of web-v1", "==> running sh", "==> saving it", "==> sealing it"):
+        assert line in warm.said.stderr.splitlines() and line in log, line
+    assert warm.said.stdout.startswith("web-v1: warm; ")
+
+
+def test_create_warm(host):
+    """In one command; and a template goes with its base."""
+    made = host.json("base", "create", "web", "--warm", "--run", "echo one", "--run", "echo two")
+    assert made["template"]["run"] == [["sh", "-c", "echo one"], ["sh", "-c", "echo two"]]
+    said = host("base", "create", "web", "--run", "true", check=2).stderr
+    assert "--run belongs to --warm" in said
+    failed = host("base", "create", "web", "--warm", "--run", "exit 3", check=1).stderr
+    assert "base web-v2 is made, and not warm: " in failed and "sh ended with exit code 3" in failed, failed
+    assert "template" not in host.json("base", "show", "web-v2")
+    for name in ("web-v1", "web-v2"):
+        host("base", "delete", name, check=0)
+
+
+def test_a_warm_up_that_fails(cold):
+    failed = cold(*WARM, "--run", "echo so far; exit 7", check=1).stderr
+    assert "no template was made: sh ended with exit code 7; the log is " in failed, failed
+    log = failed.split("the log is ")[1].split()[0]
+    with open(log, encoding="utf-8") as file:
+        assert "so far" in file.read().splitlines()
+    os.unlink(log)
+    assert no_trace(cold) and not template(cold).exists()
+
+
+def test_cool(cold):
+    cold(*WARM, check=0)
+    assert cold("base", "cool", "web", check=0).stdout == "web: cool\n"
+    assert no_trace(cold) and not template(cold).exists() and "template" not in cold.json("base", "show", "web")
+    assert cold("base", "list", check=0).stdout.splitlines()[1].split()[5] == "no"
+    said = cold("base", "cool", "web", check=1).stderr
+    assert "base web-v1 has no template" in said and "`microagent base warm web-v1` makes one" in said
+    session = create(cold)
+    assert not {"template", "cold", "boot"} & set(session) and not {"template", "cold"} & set(record(cold, session["name"]))
+    destroy(cold, session["name"])
+
+
+# --- restored ------------------------------------------------------------------------------------------
+
+
+def test_a_session_is_restored(warm):
+    session = create(warm)
+    name = session["name"]
+    assert session["boot"] == {"how": "restored"} and session["clone"] == "overlay" and "cold" not in session
+    assert record(warm, name)["template"] == session["template"] == warm.json("base", "show", "web")["template"]["sha256"]
+    assert say(warm, name, "cat", "/tmp/warm") == "warmed\n" and works(warm, name)
+    assert say(warm, name, "hostname") == f"{name}\n"
+    listed, = warm.json("session", "list")["sessions"]
+    assert listed["boot"] == {"how": "restored"} and listed["template"] == session["template"]
+    assert warm("session", "list", check=0).stdout.splitlines()[1].rstrip().endswith("restored")
+    # The second start is from its own disk.
+    warm("stop", name, check=0)
+    listed, = warm.json("session", "list")["sessions"]
+    assert "boot" not in listed
+    warm("start", name, check=0)
+    assert say(warm, name, "cat", "/home/agent/file") == "kept\n"
+    assert say(warm, name, "cat", "/tmp/warm") == "warmed\n"
+    destroy(warm, name)
+
+
+def test_what_does_not_fit_is_booted(warm):
+    shared = warm.base / "shared"
+    shared.mkdir()
+    for words, why in ((("--cold",), "it was asked to be booted"),
+                       (("--memory", 300), "it has 300 MiB of memory, and the template 256"),
+                       (("--share", shared), "it has a shared directory from the start"),
+                       (("--network", "nat"), "it has a network")):
+        session = create(warm, *words)
+        assert session["cold"] == why == record(warm, session["name"])["cold"]
+        assert not {"boot", "template"} & set(session) and works(warm, session["name"])
+        assert f"booted: {why}" in warm("session", "list", check=0).stdout
+        destroy(warm, session["name"])
+
+
+def identity(host, name):
+    """What no other machine may have: of the kernel, of programs, of files."""
+    text = say(host, name, "sh", "-c", "cat /proc/sys/kernel/random/uuid /proc/sys/kernel/random/boot_id; hostname; "
+               "cat /etc/machine-id 2>/dev/null || echo none-$(hostname); head -c 32 /dev/urandom | sha256sum; mktemp -u")
+    return text.splitlines()
+
+
+def assert_unlike(warm, count):
+    before = digests(warm)
+    names = [create(warm)["name"] for _ in range(count)]
+    assert all(s["boot"] == {"how": "restored"} for s in warm.json("session", "list")["sessions"])
+    seen = [identity(warm, name) for name in names]
+    for what in zip(*seen, strict=True):
+        assert len(set(what)) == count, what
+    assert len({word for words in seen for word in words}) == sum(len(words) for words in seen)
+    assert all(works(warm, name) for name in names)
+    destroy(warm, *names)
+    assert digests(warm) == before
+
+
+def test_siblings_share_nothing(warm):
+    assert_unlike(warm, 5)
+
+
+@pytest.mark.soak
+def test_twenty_siblings_share_nothing(warm):
+    assert_unlike(warm, 20)
+
+
+def test_a_member_of_a_pool_is_restored(warm):
+    shared = warm.base / "pooled"
+    shared.mkdir()
+    (shared / "file").write_text("host's\n")
+    warm("pool", "set", "--base", "web", "--size", 1, "--network", "isolated", check=0)
+    wait_until(lambda: warm.json("pool", "status")["pools"][0]["ready"] == 1, "the member")
+    # One that is asked to be booted is none of the pool's.
+    booted = create(warm, "--cold")
+    assert (booted["source"], booted["cold"]) == ("new", "it was asked to be booted")
+    session = create(warm, "--share", shared)
+    assert (session["source"], session["boot"]) == ("pool", {"how": "restored"})
+    assert say(warm, session["name"], "cat", "/workspace/file") == "host's\n"
+    warm("pool", "drain", check=0)
+    destroy(warm, booted["name"], session["name"])
+
+
+# --- damaged -------------------------------------------------------------------------------------------
+
+
+def shorten(path):
+    with open(path, "r+b") as file:
+        file.truncate(path.stat().st_size // 2)
+
+
+def change(path):
+    with open(path, "r+b") as file:
+        file.seek(4096)
+        file.write(b"\xa5" * 16)
+
+
+def halve(path):
+    path.write_text(path.read_text()[:100])
+
+
+def other_vmm(path):
+    document = json.loads(path.read_text())
+    document["facts"]["vmm"] = "0" * 64
+    path.write_text(json.dumps(document))
+
+
+@pytest.mark.parametrize("part, damage, key, why", (
+    ("ram", shorten, "boot", "the template's ram is not as long as it was"),
+    ("ram", change, "boot", "the template's ram is not what was saved"),
+    ("ram", os.unlink, "boot", "the template's ram: "),
+    ("state", change, "boot", "the template's state is not what was saved"),
+    ("template.json", other_vmm, "boot", "the template was made with another QEMU"),
+    ("disk.qcow2", change, "cold", "the template's disk is not what was saved"),
+    ("template.json", halve, "cold", "the template of base web-v1 is damaged: "),
+))
+def test_a_damaged_template_is_not_used(warm, part, damage, key, why):
+    """A session of it boots, works, and says why it was not restored."""
+    whole = warm.base / "whole"
+    shutil.copytree(template(warm), whole, ignore=lambda _, names: [n for n in names if "siblings" in n])
+    path = template(warm) / part
+    path.chmod(0o644)
+    damage(path)
+    session = create(warm)
+    try:
+        if key == "boot":
+            assert session["boot"]["how"] == "cold" and session["boot"]["why"].startswith(why), session
+        else:
+            assert session["cold"].startswith(why) and "boot" not in session, session
+        assert works(warm, session["name"]) and record(warm, session["name"])["base"] == "web-v1"
+        shown = warm.json("base", "show", "web")["template"]
+        assert ("error" in shown) == (part == "template.json" and key == "cold")
+        whole_files = damage is other_vmm
+        assert warm.json("base", "verify", "web", check=not whole_files)["ok"] == whole_files
+    finally:
+        destroy(warm, session["name"])
+        shutil.rmtree(template(warm))
+        shutil.copytree(whole, template(warm))
+        template(warm).chmod(0o700)
+        shutil.rmtree(whole)
+
+
+# --- broken off ----------------------------------------------------------------------------------------
+
+
+def machine(host):
+    return warming(host) / "work" / "state" / "provision"
+
+
+STAGES = {
+    "begun": lambda host: warming(host).exists(),
+    "booting": lambda host: (machine(host) / "control.sock").exists(),
+    "running": lambda host: (machine(host) / "vsock.sock").exists() and '"running"' in (machine(host) / "event.json").read_text(),
+    "saving": lambda host: (machine(host) / "template.ram").exists(),
+    "sealing": lambda host: (warming(host) / "template" / "state").exists(),
+}
+
+
+def until(host, stage, child):
+    wait_until(lambda: STAGES[stage](host) or child.poll() is not None, stage)
+    assert child.poll() is None, child.communicate()
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_killed_maker_leaves_nothing(cold, stage):
+    child = cold.popen(*WARM)
+    until(cold, stage, child)
+    child.kill()
+    child.communicate()
+    assert not template(cold).exists()
+    assert cold.json("session", "gc") == {
+        "removed": [{"name": "web-v1", "why": "a template whose making or dropping broke off"}], "adopted": []}
+    wait_until(lambda: no_trace(cold), "the end of the machine")
+    assert cold.json("session", "gc") == NOTHING
+
+
+def test_the_next_one_goes_on(cold):
+    """What was left by one that was killed is in nobody's way, and the one before is there until the new one is."""
+    cold(*WARM, check=0)
+    before = cold.json("base", "show", "web")["template"]
+    child = cold.popen(*WARM)
+    until(cold, "running", child)
+    session = create(cold)
+    assert session["boot"] == {"how": "restored"} and session["template"] == before["sha256"]
+    child.kill()
+    child.communicate()
+    after = cold.json(*WARM)["template"]
+    assert no_trace_but(cold, session["name"]) and after["sha256"] != before["sha256"]
+    assert works(cold, session["name"])  # its memory is the one that was dropped
+    assert create(cold)["template"] == after["sha256"]
+    destroy(cold, *(s["name"] for s in cold.json("session", "list")["sessions"]))
+
+
+def no_trace_but(host, name):
+    return not warming(host).exists() and all(name in line for line in host.processes().values())
+
+
+@pytest.mark.parametrize("number, code", ((signal.SIGTERM, 143), (signal.SIGINT, 130)))
+@pytest.mark.parametrize("stage", ("booting", "running"))
+def test_a_signal_ends_it(cold, stage, number, code):
+    child = cold.popen(*WARM, "--run", "sleep 1000")
+    until(cold, stage, child)
+    child.send_signal(number)
+    err = child.communicate()[1].decode()
+    assert child.returncode == code and "cancelled" in err, err
+    wait_until(lambda: no_trace(cold), "the end of the machine")
+    assert not template(cold).exists() and cold.json("session", "gc") == NOTHING
+    shutil.rmtree(cold.state / "logs", ignore_errors=True)
+
+
+def test_two_makers(cold):
+    first = cold.popen(*WARM)
+    until(cold, "begun", first)
+    for words in (WARM, ("base", "cool", "web")):
+        said = cold(*words, check=1).stderr
+        assert "base web-v1: another command makes or drops its template just now" in said, said
+    said = cold("base", "delete", "web-v1", check=1).stderr
+    assert "is being made of base web-v1 just now" in said, said
+    assert first.wait() == 0
+    first.communicate()
+    assert template(cold).exists() and no_trace(cold)
+
+
+def test_a_disk_without_room(host):
+    """There is room for the base and not for its memory: nothing of it stays."""
+    if os.getuid():
+        pytest.skip("mounting a small tmpfs needs root")
+    host.state.mkdir(0o700)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m,mode=700", "none", host.state], check=True)
+    try:
+        host("base", "create", "web", check=0)
+        before = digests_of_base(host)
+        said = host(*WARM, check=1, env={"MICROAGENT_TEST_LIMIT_STATE_FREE_BYTES": "0"}).stderr
+        assert "No space left on device" in said and "no template was made" in said, said
+        wait_until(lambda: no_trace(host), "the end of the machine")
+        assert not template(host).exists() and digests_of_base(host) == before
+        session = create(host)
+        assert works(host, session["name"]) and not {"template", "cold"} & set(session)
+        destroy(host, session["name"])
+    finally:
+        host.sweep()
+        wait_until(lambda: not host.processes(), "the end of all processes")
+        subprocess.run(["umount", host.state], check=True)
+
+
+def digests_of_base(host):
+    return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in base_bundle(host).iterdir() if p.is_file()}
+
+
+def test_what_has_no_template(place):
+    said = place("base", "warm", "none", check=1).stderr
+    assert 'there is no base "none"' in said
+    assert place.json("session", "gc") == NOTHING
