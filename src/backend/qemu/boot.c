@@ -151,6 +151,7 @@ struct vm *qemu_boot(struct loop *loop, const struct vm_boot *boot, const struct
 	}
 	qemu->memory_mib = boot->config->memory_mib;
 	qemu->origin = boot->origin;
+	qemu->emulated = boot->accelerator == ACCELERATOR_TCG;
 	qemu->ram = boot->ram_fd < 0 ? RAM_OWN : boot->ram_sealed ? RAM_PRIVATE : RAM_FILE;
 	qemu->card_due = boot->origin == VM_RESTORED && !boot->card_saved &&
 			 boot->config->network_mode != NETWORK_ISOLATED;

@@ -50,6 +50,7 @@ struct qemu {
 	struct vm vm; /* first: a struct vm of this backend is the beginning of one of these */
 	struct qmp *qmp;
 	enum architecture architecture;
+	bool emulated;	    /* by TCG */
 	int64_t memory_mib; /* that it was booted with */
 	struct qemu_balloon balloon;
 	struct qemu_plug plug;

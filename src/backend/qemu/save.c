@@ -7,10 +7,11 @@
  * well). QEMU stops it, as the last thing, and the state says that it ran, so that a restored one
  * does.
  *
- * Any other one is written with its memory, and stands still for all of that: before QEMU 9 one
- * that is emulated and runs meanwhile writes to pages of which nothing knows that they changed, and
- * what is restored of it has a part of its memory as it was before. Its state says that it stood
- * still, and a restored one is told to go on.
+ * Any other one is written with its memory. Under KVM it runs meanwhile, what it changes is written
+ * again, and it stands still when what is left can be written in the time of a short pause. One
+ * that is emulated stands still for all of it: before QEMU 9 one that runs meanwhile writes to
+ * pages of which nothing knows that they changed, and what is restored of it has a part of its
+ * memory as it was before. Its state says that it stood still, and a restored one is told to go on.
  */
 #include <string.h>
 
@@ -150,7 +151,7 @@ static int send_save(struct qemu *qemu, int state_fd, struct error *err)
 		return -1;
 	}
 	return qmp_send(qemu->qmp, "migrate-set-parameters", pace, NULL, NULL, err) < 0 ||
-			       (!qemu->ram_apart &&
+			       (!qemu->ram_apart && qemu->emulated &&
 				qmp_send(qemu->qmp, "stop", NULL, NULL, NULL, err) < 0)
 		       ? -1
 		       : send_uri(qemu, "migrate", on_migrate, err);

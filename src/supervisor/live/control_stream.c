@@ -307,8 +307,9 @@ int control_stream_quiesce(struct control_stream *stream, bool goes_on, struct e
 {
 	if (!control_stream_is_ready(stream))
 		return error_set(err, ERR_CONFLICT, "the guest is not ready");
+	/* Whoever asked before gave it up, and the answer to that is one to this. */
 	if (stream->quiescing)
-		return error_set(err, ERR_CONFLICT, "the guest is getting ready to be saved");
+		return 0;
 	if (control_post(stream, control_quiesce(goes_on, err), err) < 0)
 		return -1;
 	stream->quiescing = true;
