@@ -29,6 +29,7 @@ static int add_functions(const struct backend *backend, json_t *features, struct
 		{backend_has_power_button(backend, architecture_of_host()), "powerButton"},
 		{backend->pauses_on_full_disk, "pauseOnFullDisk"},
 		{backend->balloon != NULL, "balloon"},
+		{backend->save != NULL, "save"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)

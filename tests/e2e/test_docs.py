@@ -147,7 +147,7 @@ def entries_of_the_manual():
     entries, names = {}, []
     for line in page("microagent.1.scd").split("\n"):
         if re.match(r"\*[a-z]", line):
-            names = re.findall(r"(?:^|, )\*([a-z]+(?: [a-z]+)?)\*", line)
+            names = re.findall(r"(?:^|, )\*([a-z-]+(?: [a-z-]+)?)\*", line)
         elif line.startswith("#"):
             names = []
         for name in names:

@@ -66,7 +66,7 @@ def refused(host, name, what, *words):
 
 def test_a_server_answers_from_parent_and_children(web):
     before, name = digests(web), create(web)
-    run(web, name, f"echo of the parent > /home/agent/file; echo in memory > /tmp/file; mkfifo /tmp/fifo; {SERVER}")
+    run(web, name, f"echo of the parent > /home/agent/file; echo at hand > /tmp/file; mkfifo /tmp/fifo; {SERVER}")
     # It goes on in the parent, by the connection that it has.
     stream = web.popen("session", "exec", name, "--", "sh", "-c", "echo begun; cat /tmp/fifo")
     assert stream.stdout.readline() == b"begun\n"
@@ -81,7 +81,7 @@ def test_a_server_answers_from_parent_and_children(web):
         schema_check.validate("session", json.loads((bundle(web, child["name"]) / "session.json").read_text()))
     everyone = (name, *children)
     for one in everyone:
-        assert run(web, one, f"cat /home/agent/file /tmp/file; hostname; {READ}") == f"of the parent\nin memory\n{one}\nserved"
+        assert run(web, one, f"cat /home/agent/file /tmp/file; hostname; {READ}") == f"of the parent\nat hand\n{one}\nserved"
     # Nothing of one is another's.
     for secret in ("cat /proc/sys/kernel/random/uuid", "cat /proc/sys/kernel/random/boot_id"):
         assert len({run(web, one, secret) for one in everyone}) == 3, secret

@@ -104,7 +104,7 @@ static int hash_point_file(int fd, char digest[DIGEST_TEXT], struct error *err)
 	return 0;
 }
 
-/* {"bytes","sha256"?} */
+/* {"bytes","allocatedBytes","sha256"?} */
 static json_t *describe_file(const struct point *point, const char *name, bool hashed, bool kept,
 			     struct error *err)
 {
@@ -117,7 +117,8 @@ static json_t *describe_file(const struct point *point, const char *name, bool h
 		error_errno(err, errno, "%s/%s", point->path, name);
 		return NULL;
 	}
-	file = json_pack("{s:I}", "bytes", (json_int_t)st.st_size);
+	file = json_pack("{s:I, s:I}", "bytes", (json_int_t)st.st_size, "allocatedBytes",
+			 (json_int_t)st.st_blocks * 512);
 	if (!file)
 		error_errno(err, ENOMEM, "snapshot");
 	if (!file || (hashed && (hash_point_file(fd, digest, err) < 0 ||
@@ -181,6 +182,9 @@ int point_save(struct point *point, const struct microagent_session *session,
 	    describe_point(point, ws, fork, kept, err) < 0)
 		return -1;
 	json_object_del(fork, "facts");
+	/* Most of a layer is a hole. */
+	json_object_set(fork, "diskBytes",
+			json_object_get(json_object_get(point->record, "disk"), "allocatedBytes"));
 	*told = json_incref(fork);
 	return 0;
 }

@@ -21,8 +21,8 @@ static json_t *tell_point(const char *name, const json_t *record, struct error *
 		json_pack("{s:s, s:O?, s:O?, s:O?, s:O?}", "name", name, "createdAt",
 			  json_object_get(record, "createdAt"), "stateBytes",
 			  json_object_get(json_object_get(record, "state"), "bytes"), "diskBytes",
-			  json_object_get(json_object_get(record, "disk"), "bytes"), "pauseMs",
-			  json_object_get(record, "pauseMs"));
+			  json_object_get(json_object_get(record, "disk"), "allocatedBytes"),
+			  "pauseMs", json_object_get(record, "pauseMs"));
 
 	if (!told)
 		error_errno(err, ENOMEM, "snapshot");

@@ -90,16 +90,15 @@ static json_t *keep_disk(struct live *live, struct error *err)
 	autoclose int file = make_file(live, TEMPLATE_FORK_DISK, err);
 	json_auto_t *facts = NULL;
 	uint64_t copied = 0;
+	json_t *mode;
 
 	if (file < 0 || (file_clone_into(LIVE_ROOTFS, file) < 0 &&
 			 template_memory_store(LIVE_ROOTFS, file, &copied, err) < 0))
 		return NULL;
 	/* Whoever is restored from it has that card, or none. */
 	facts = json_deep_copy(live->ticket.facts);
-	if (json_put(
-		    facts, "network",
-		    json_incref(json_object_get(json_object_get(live->runtime, "network"), "mode")),
-		    err) < 0)
+	mode = json_object_get(json_object_get(live->runtime, "network"), "mode");
+	if (!facts || (mode && json_put(facts, "network", json_incref(mode), err) < 0))
 		return NULL;
 	return json_pack("{s:O, s:I, s:I}", "facts", facts, "stateBytes",
 			 (json_int_t)file_bytes(live, TEMPLATE_FORK_STATE), "diskBytes",
