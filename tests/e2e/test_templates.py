@@ -175,13 +175,30 @@ def test_a_session_is_restored(warm):
     destroy(warm, name)
 
 
-def test_what_does_not_fit_is_booted(warm):
-    shared = warm.base / "shared"
+def test_a_directory_and_a_network(warm):
+    """Both come when the machine runs again."""
+    shared = warm.base / "given"
     shared.mkdir()
+    (shared / "file").write_text("of the host\n")
+    session = create(warm, "--share", shared, "--network", "nat")
+    name = session["name"]
+    assert session["boot"] == {"how": "restored"}, session
+    assert say(warm, name, "cat", "/workspace/file") == "of the host\n"
+    say(warm, name, "sh", "-c", "echo of the guest > /workspace/new")
+    assert (shared / "new").read_text() == "of the guest\n"
+    assert "10.0.2.15" in say(warm, name, "ip", "address")
+    # So they do when it is booted.
+    warm("stop", name, check=0)
+    warm("start", name, check=0)
+    assert say(warm, name, "cat", "/workspace/new") == "of the guest\n"
+    destroy(warm, name)
+    shutil.rmtree(shared)
+
+
+def test_what_does_not_fit_is_booted(warm):
     for words, why in ((("--cold",), "it was asked to be booted"),
                        (("--memory", 300), "it has 300 MiB of memory, and the template 256"),
-                       (("--share", shared), "it has a shared directory from the start"),
-                       (("--network", "nat"), "it has a network")):
+                       (("--publish", "18080:80"), "it publishes ports")):
         session = create(warm, *words)
         assert session["cold"] == why == record(warm, session["name"])["cold"]
         assert not {"boot", "template"} & set(session) and works(warm, session["name"])

@@ -366,7 +366,7 @@ static void the_share_of_a_config(void **state)
 	assert_string_equal(json_text(share, "path", ""), "/srv/work");
 	assert_string_equal(json_text(share, "mountpoint", ""), "/workspace");
 	assert_string_equal(json_text(share, "mode", ""), "rw");
-	assert_ok(session_share_record(record, config, &err));
+	assert_ok(session_share_record(record, config, false, &err));
 	assert_int_equal(json_object_size(json_object_get(record, "share")), 3);
 	assert_int_equal(json_object_size(share), 4); /* with its tag */
 	spec = (struct microagent_session_spec){
@@ -379,10 +379,14 @@ static void the_share_of_a_config(void **state)
 	spec.share_cache = "always";
 	spec.share_timeout_seconds = 60;
 	assert_ok(session_share_put(config, &spec, true, &err));
-	assert_ok(session_share_record(record, config, &err));
+	assert_ok(session_share_record(record, config, false, &err));
 	share = json_object_get(record, "share");
 	assert_string_equal(json_text(share, "cache", ""), "always");
 	assert_int_equal(json_integer_value(json_object_get(share, "timeoutSeconds")), 60);
+	/* One that is restored gets it when it runs. */
+	assert_ok(session_share_record(record, config, true, &err));
+	assert_null(json_object_get(config, "shares"));
+	assert_true(json_is_true(json_object_get(config, "hotplug")));
 }
 
 static void a_session_that_does_not_run_is_given_nothing(void **state)

@@ -194,7 +194,7 @@ static int run_snapshots(struct cli *cli, const void *values, const struct cli_w
 const struct cli_command session_snapshot = {
 	.name = "snapshot",
 	.args = "NAME SNAPSHOT",
-	.summary = "keep a session as it is now, with all that runs in it, under a name",
+	.summary = "keep a session as it is now, and all that runs in it, by a name",
 	.min_args = 2,
 	.max_args = 2,
 	.check_name = microagent_session_check_name,
@@ -204,7 +204,7 @@ const struct cli_command session_snapshot = {
 const struct cli_command session_restore = {
 	.name = "restore",
 	.args = "NAME SNAPSHOT",
-	.summary = "let a session go on from a snapshot; what it has become since is lost",
+	.summary = "let a session go on from a snapshot; what came since is lost",
 	.min_args = 2,
 	.max_args = 2,
 	.check_name = microagent_session_check_name,

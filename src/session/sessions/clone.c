@@ -111,7 +111,7 @@ static int put_copied(const struct workspace *ws, const char *method, json_t *re
 
 static int write_record(struct microagent_session *session, const struct base *base,
 			const struct workspace *ws, const char *source, const char *method,
-			const struct origin *origin, const struct term *term, const json_t *config,
+			const struct origin *origin, const struct term *term, json_t *config,
 			struct error *err)
 {
 	char now[CLOCK_TEXT];
@@ -126,7 +126,8 @@ static int write_record(struct microagent_session *session, const struct base *b
 	if ((base_is_macos(base) && json_put_string(record, "guest", SESSION_MACOS, err) < 0) ||
 	    put_copied(ws, method, record, err) < 0 ||
 	    session_put_origin(origin, record, err) < 0 ||
-	    session_share_record(record, config, err) < 0 || term_put(term, record, err) < 0 ||
+	    session_share_record(record, config, origin->template[0], err) < 0 ||
+	    term_put(term, record, err) < 0 ||
 	    workspace_write(ws, SESSION_RECORD, record, STORE_NO_SYNC, err) < 0)
 		return -1;
 	session->record = steal_ptr(&record);

@@ -25,7 +25,6 @@ static const char *asked_beyond(const struct microagent_session_spec *spec)
 	} rows[] = {
 		{spec->cold, "it was asked to be booted"},
 		{spec->network && !strcmp(spec->network, "bridged"), "it is on a bridge"},
-		{spec->share != NULL, "it has a shared directory from the start"},
 		{spec->no_share, "it has no spare port for a directory"},
 		{has_words(spec->publish), "it publishes ports"},
 		{spec->mediation != NULL, "it has a mediator"},
@@ -95,12 +94,14 @@ int session_put_origin(const struct origin *origin, json_t *record, struct error
 
 /* --- started --------------------------------------------------------------------------------- */
 
-/* That one was started before, the supervisor sees. A member of a pool may be given a directory
- * when it is claimed, which a machine that shares its memory with its siblings cannot. */
+/* That one was started before, the supervisor sees. One that has a directory is given it when it
+ * runs, a member of a pool may be when it is claimed, and a machine that shares its memory with its
+ * siblings cannot. */
 int session_start(struct microagent_session *session, struct error *err)
 {
-	bool pooled = strcmp(json_text(session->record, "source", ""), SESSION_POOL) == 0;
-	const char *options[] = {NULL, pooled ? "--own-memory" : NULL, NULL};
+	bool shares = json_object_get(session->record, "share") ||
+		      strcmp(json_text(session->record, "source", ""), SESSION_POOL) == 0;
+	const char *options[] = {NULL, shares ? "--own-memory" : NULL, NULL};
 	const char *base = json_text(session->record, "base", NULL);
 	autofree char *state = state_of_sessions(session->agent, err);
 	autofree char *option = NULL;

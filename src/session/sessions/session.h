@@ -178,8 +178,9 @@ int session_quota_told(const struct workspace *ws, const json_t *record, json_t 
 /* The spec's shared directory, or the spare port for a later one, is put into the config. */
 int session_share_put(json_t *config, const struct microagent_session_spec *spec, bool hotplug,
 		      struct error *err);
-/* What the config shares is put into session.json. */
-int session_share_record(json_t *record, const json_t *config, struct error *err);
+/* What the config shares is put into session.json. later: the machine is given it when it runs, and
+ * the config has it no more. */
+int session_share_record(json_t *record, json_t *config, bool later, struct error *err);
 /* {path, mountpoint, mode, anyway?}, what people are told of a share; a new reference. */
 json_t *session_share_told(const json_t *share);
 /* The spec's directory is given to a member of a pool, which was made without one, and recorded as

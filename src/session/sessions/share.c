@@ -73,11 +73,18 @@ json_t *session_share_told(const json_t *share)
 	return told;
 }
 
-int session_share_record(json_t *record, const json_t *config, struct error *err)
+int session_share_record(json_t *record, json_t *config, bool later, struct error *err)
 {
 	const json_t *share = json_array_get(json_object_get(config, "shares"), 0);
 
-	return share ? json_put(record, "share", session_share_told(share), err) : 0;
+	if (!share)
+		return 0;
+	if (json_put(record, "share", session_share_told(share), err) < 0)
+		return -1;
+	if (!later)
+		return 0;
+	json_object_del(config, "shares");
+	return json_put(config, "hotplug", json_true(), err);
 }
 
 /* --- given to one that runs ------------------------------------------------------------------ */
@@ -219,7 +226,8 @@ int session_share_again(const struct microagent_session *session, struct error *
 	const json_t *told = json_object_get(session->record, "share");
 	json_auto_t *share = told ? json_deep_copy(told) : NULL;
 
-	if (!share || strcmp(json_string_value(source), SESSION_POOL) != 0)
+	if (!share || (strcmp(json_string_value(source), SESSION_POOL) != 0 &&
+		       !json_object_get(session->record, "template")))
 		return 0;
 	if (json_put_string(share, "tag", TAG, err) < 0)
 		return -1;
