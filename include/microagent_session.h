@@ -176,6 +176,9 @@ int microagent_session_clone_base(struct microagent *agent,
  * the first command would succeed. On failure the session stays as it is, for
  * microagent_session_destroy(). */
 int microagent_session_boot(struct microagent_session *session, struct error *err);
+/* The last part of that alone, of one that was started by microagent_start(): the directory that is
+ * given to a machine when it runs, if the session has one. */
+int microagent_session_share_again(struct microagent_session *session, struct error *err);
 /* Both, or one that is ready: where a pool of the base is kept (microagent_pool_set()) and what
  * spec asks for is what its sessions have, one of them is claimed; share is given to it then. On
  * failure nothing of it is left; also not when the caller is killed meanwhile: what it was making

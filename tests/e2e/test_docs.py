@@ -147,7 +147,7 @@ def entries_of_the_manual():
     entries, names = {}, []
     for line in page("microagent.1.scd").split("\n"):
         if re.match(r"\*[a-z]", line):
-            names = re.findall(r"(?:^|, )\*([a-z-]+(?: [a-z-]+)?)\*", line)
+            names = re.findall(r"(?:^|, )\*([a-z]+(?: [a-z-]+)?)\*", line)
         elif line.startswith("#"):
             names = []
         for name in names:
@@ -161,7 +161,7 @@ def commands(host):
     for command in re.findall(WORD, host("--help", check=0).stdout, re.M):
         text = host(command, "--help", check=0).stdout
         below = re.search(r"^Commands:\n(.*?)\n\n", text, re.M | re.S)
-        names = [f"{command} {name}" for name in re.findall(WORD, below[1], re.M)] if below else [command]
+        names = [f"{command} {name}" for name in re.findall(WORD.replace("a-z]", "a-z-]", 1), below[1], re.M)] if below else [command]
         for name in names:
             own = host(*name.split(), "--help", check=0).stdout.split("\nGlobal options")[0]
             found[name] = set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", own, re.M))

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* start: boots a workspace. */
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "cli/options/guest.h"
+#include "microagent_session.h"
 
 struct start_values {
 	bool prepare;
@@ -15,6 +18,21 @@ static const struct cli_option start_options[] = {
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
+/* A session's directory may be one that its machine is given when it runs. */
+static int give_share(struct cli *cli, struct progress *progress, const char *name,
+		      struct error *err)
+{
+	struct microagent *agent = guest_open(cli, progress, err);
+	struct microagent_session *session = NULL;
+	int status = -1;
+
+	if (agent && microagent_session_open(agent, name, &session, err) == 0)
+		status = microagent_session_share_again(session, err);
+	microagent_session_close(session);
+	microagent_close(agent);
+	return status;
+}
+
 static int start_in(struct cli *cli, struct microagent *agent, const char *id, const char *name,
 		    bool prepare, struct progress *progress, struct error *err)
 {
@@ -24,7 +42,8 @@ static int start_in(struct cli *cli, struct microagent *agent, const char *id, c
 
 	if (prepare && microagent_prepare(agent, id, NULL, err) < 0)
 		return -1;
-	if (microagent_start(agent, id, &response, err) < 0)
+	if (microagent_start(agent, id, &response, err) < 0 ||
+	    (strcmp(id, name) != 0 && give_share(cli, progress, name, err) < 0))
 		return -1;
 	progress_end(progress);
 	if (guest_is_unconfined(response))

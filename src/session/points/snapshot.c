@@ -128,7 +128,7 @@ static int go_back(struct microagent_session *session, const struct workspace *w
 	    replace_disk(ws, &copy, point->name, err) < 0 ||
 	    point_boot(session, point, boot, err) < 0)
 		return -1;
-	if (session_share_again(session, err) == 0)
+	if (microagent_session_share_again(session, err) == 0)
 		return 0;
 	(void)microagent_kill(session->agent, session->id, NULL, NULL);
 	return -1;

@@ -181,7 +181,7 @@ int microagent_session_boot(struct microagent_session *session, struct error *er
 
 	pthread_mutex_lock(&session->life);
 	status = session_start(session, err);
-	if (status == 0 && session_share_again(session, err) < 0) {
+	if (status == 0 && microagent_session_share_again(session, err) < 0) {
 		(void)microagent_kill(session->agent, session->id, NULL, NULL);
 		status = -1;
 	}

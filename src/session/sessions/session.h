@@ -187,8 +187,6 @@ json_t *session_share_told(const json_t *share);
  * its own from the start. */
 int session_share_claimed(struct microagent_session *session,
 			  const struct microagent_session_spec *spec, struct error *err);
-/* Given again to one that starts again: its config does not have it. */
-int session_share_again(const struct microagent_session *session, struct error *err);
 
 /* --- term.c ---------------------------------------------------------------------------------- */
 

@@ -220,7 +220,7 @@ int session_share_claimed(struct microagent_session *session,
 	return record_share(session, told, err);
 }
 
-int session_share_again(const struct microagent_session *session, struct error *err)
+int microagent_session_share_again(struct microagent_session *session, struct error *err)
 {
 	const json_t *source = json_object_get(session->record, "source");
 	const json_t *told = json_object_get(session->record, "share");
