@@ -15,7 +15,7 @@
 #define ANSWER_MAX 65536u
 #define READ_CHUNK 4096u
 
-static int wait_answer(int fd, uint64_t deadline_ns, int cancel, struct error *err)
+static int wait_control_answer(int fd, uint64_t deadline_ns, int cancel, struct error *err)
 {
 	struct pollfd slots[] = {{.fd = fd, .events = POLLIN}, {.fd = cancel, .events = POLLIN}};
 	int n;
@@ -37,7 +37,7 @@ static int control_receive_line(int fd, struct buf *in, uint64_t deadline_ns, in
 		uint8_t *room;
 		ssize_t n;
 
-		if (wait_answer(fd, deadline_ns, cancel, err) < 0)
+		if (wait_control_answer(fd, deadline_ns, cancel, err) < 0)
 			return -1;
 		room = buf_reserve(in, READ_CHUNK, err);
 		if (!room)

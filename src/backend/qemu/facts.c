@@ -23,8 +23,8 @@ static int put_vmm(const struct config *config, json_t *facts, struct error *err
 	return path ? json_put_string(facts, "vmm", path, err) : -1;
 }
 
-static int put_machine(const struct config *config, enum accelerator accelerator, json_t *facts,
-		       struct error *err)
+static int put_machine_line(const struct config *config, enum accelerator accelerator,
+			    json_t *facts, struct error *err)
 {
 	const struct machine machine = {
 		.architecture = config->architecture,
@@ -87,7 +87,7 @@ int qemu_save_facts(const struct config *config, enum accelerator accelerator, j
 		return error_set(err, ERR_UNSUPPORTED,
 				 "machines of this architecture are not saved");
 	return put_vmm(config, facts, err) < 0 ||
-			       put_machine(config, accelerator, facts, err) < 0 ||
+			       put_machine_line(config, accelerator, facts, err) < 0 ||
 			       put_processor(accelerator, facts, err) < 0
 		       ? -1
 		       : 0;

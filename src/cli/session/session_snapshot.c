@@ -10,7 +10,7 @@
 #include "cli/session/session.h"
 #include "microagent_session.h"
 
-static long long mib_of(const json_t *snapshot, const char *key)
+static long long point_mib(const json_t *snapshot, const char *key)
 {
 	return (json_integer_value(json_object_get(snapshot, key)) + (1 << 20) - 1) >> 20;
 }
@@ -66,12 +66,12 @@ static int act_on(struct cli *cli, const struct snapshot_act *act, const struct 
 
 /* --- made ------------------------------------------------------------------------------------ */
 
-static void say_kept(const struct cli *cli, const char *session, const json_t *told)
+static void say_point_kept(const struct cli *cli, const char *session, const json_t *told)
 {
 	if (!cli->json)
 		printf("%s: snapshot %s has %lld MiB; it stood still for %.0f ms\n", session,
 		       json_text(told, "name", ""),
-		       mib_of(told, "stateBytes") + mib_of(told, "diskBytes"),
+		       point_mib(told, "stateBytes") + point_mib(told, "diskBytes"),
 		       json_number_value(json_object_get(told, "pauseMs")));
 }
 
@@ -79,7 +79,7 @@ static int run_snapshot(struct cli *cli, const void *values, const struct cli_wo
 			struct error *err)
 {
 	static const struct snapshot_act act = {"saving the session", microagent_session_snapshot,
-						say_kept};
+						say_point_kept};
 
 	(void)values;
 	return act_on(cli, &act, args, err);
@@ -154,8 +154,8 @@ static int print_snapshots(const json_t *snapshots, struct error *err)
 		bool damaged = json_object_get(snapshot, "error") != NULL;
 		char memory[24], disk[24];
 
-		snprintf(memory, sizeof(memory), "%lld", mib_of(snapshot, "stateBytes"));
-		snprintf(disk, sizeof(disk), "%lld", mib_of(snapshot, "diskBytes"));
+		snprintf(memory, sizeof(memory), "%lld", point_mib(snapshot, "stateBytes"));
+		snprintf(disk, sizeof(disk), "%lld", point_mib(snapshot, "diskBytes"));
 		const char *const cells[] = {json_text(snapshot, "name", NULL),
 					     json_text(snapshot, "createdAt", NULL),
 					     damaged ? NULL : memory, damaged ? NULL : disk,

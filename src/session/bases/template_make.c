@@ -52,7 +52,7 @@ struct warming {
 
 /* --- the machine ----------------------------------------------------------------------------- */
 
-static int64_t base_number(const struct base *base, const char *key)
+static int64_t warm_number(const struct base *base, const char *key)
 {
 	return json_integer_value(json_object_get(base->metadata, key));
 }
@@ -74,8 +74,8 @@ static json_t *saved_config(const struct warming *w, const struct base_file file
 		.architecture = base_architecture(w->base),
 		.accelerator = w->spec->accelerator,
 		.network = "isolated",
-		.memory_mib = base_number(w->base, "memoryMiB"),
-		.cpus = base_number(w->base, "cpuCount"),
+		.memory_mib = warm_number(w->base, "memoryMiB"),
+		.cpus = warm_number(w->base, "cpuCount"),
 	};
 	autofree char *disk = path_join(w->path, TEMPLATE_DIR "/" TEMPLATE_DISK, err);
 	struct creation made = CREATION_NONE;
@@ -282,9 +282,9 @@ static json_t *describe_template(const struct warming *w, struct error *err)
 	if (json_put(record, "format", json_integer(TEMPLATE_FORMAT), err) < 0 ||
 	    json_put_string(record, "createdAt", now, err) < 0 || put_run(w, record, err) < 0 ||
 	    json_put(record, "facts", json_incref(json_object_get(w->saved, "facts")), err) < 0 ||
-	    json_put(record, "memoryMiB", json_integer(base_number(w->base, "memoryMiB")), err) <
+	    json_put(record, "memoryMiB", json_integer(warm_number(w->base, "memoryMiB")), err) <
 		    0 ||
-	    json_put(record, "cpuCount", json_integer(base_number(w->base, "cpuCount")), err) < 0 ||
+	    json_put(record, "cpuCount", json_integer(warm_number(w->base, "cpuCount")), err) < 0 ||
 	    put_parts(w, record, err) < 0)
 		return NULL;
 	return steal_ptr(&record);

@@ -226,7 +226,7 @@ static void fork_free(struct fork *fork)
 	free(fork->children);
 }
 
-static int check_count(int64_t count, struct error *err)
+static int check_children(int64_t count, struct error *err)
 {
 	int64_t most = (int64_t)limit_get(LIMIT_FORK_CHILDREN);
 
@@ -248,7 +248,7 @@ int microagent_session_fork(struct microagent_session *session,
 	json_auto_t *saved = NULL;
 	int status = -1;
 
-	if (check_count(spec->count, err) == 0 &&
+	if (check_children(spec->count, err) == 0 &&
 	    (fork.agent = state_agent(session->agent, err)) != NULL &&
 	    open_workspace_named(session->agent, session->id, &existing, err) == 0) {
 		fork.children = calloc((size_t)spec->count, sizeof(*fork.children));

@@ -68,7 +68,7 @@ static int lock_points(const struct workspace *ws, struct error *err)
 	return steal_fd(&fd);
 }
 
-static bool is_passing(const char *name)
+static bool is_point_passing(const char *name)
 {
 	return strncmp(name, MAKING, strlen(MAKING)) == 0 || strncmp(name, GONE, strlen(GONE)) == 0;
 }
@@ -106,8 +106,9 @@ static size_t points_sweep_locked(const struct workspace *ws, int points)
 	if (own >= 0 && !entries)
 		close(own);
 	while (entries && (entry = readdir(entries))) {
-		int gone = is_passing(entry->d_name) ? remove_abandoned_point(points, entry->d_name)
-						     : 0;
+		int gone = is_point_passing(entry->d_name)
+				   ? remove_abandoned_point(points, entry->d_name)
+				   : 0;
 
 		living |= gone < 0;
 		removed += gone > 0;
@@ -148,13 +149,13 @@ void points_sweep(const struct microagent *agent, json_t *removed)
 	state_dir_close(&dir);
 }
 
-static int compare_names(const void *a, const void *b)
+static int compare_points(const void *a, const void *b)
 {
 	return strcmp(json_string_value(*(json_t *const *)a),
 		      json_string_value(*(json_t *const *)b));
 }
 
-static json_t *sorted(const json_t *names, struct error *err)
+static json_t *sorted_points(const json_t *names, struct error *err)
 {
 	size_t count = json_array_size(names);
 	autofree json_t **items = calloc(count + 1, sizeof(*items));
@@ -163,7 +164,7 @@ static json_t *sorted(const json_t *names, struct error *err)
 	for (size_t i = 0; items && i < count; i++)
 		items[i] = json_array_get(names, i);
 	if (items)
-		qsort(items, count, sizeof(*items), compare_names);
+		qsort(items, count, sizeof(*items), compare_points);
 	for (size_t i = 0; items && out && i < count; i++)
 		json_array_append(out, items[i]);
 	if (items && out && json_array_size(out) == count)
@@ -187,7 +188,7 @@ json_t *point_names(const struct workspace *ws, struct error *err)
 	while (entries && (entry = readdir(entries)))
 		if (point_check_name(entry->d_name, NULL) == 0)
 			json_array_append_new(names, json_string(entry->d_name));
-	return sorted(names, err);
+	return sorted_points(names, err);
 }
 
 /* --- in the making --------------------------------------------------------------------------- */

@@ -84,8 +84,8 @@ static int ask_fork(const struct microagent_session *session, const struct works
 
 /* --- taken ----------------------------------------------------------------------------------- */
 
-static int take_file(const struct point *point, const struct workspace *ws, const char *saved,
-		     const char *name, struct error *err)
+static int take_saved_file(const struct point *point, const struct workspace *ws, const char *saved,
+			   const char *name, struct error *err)
 {
 	return renameat(ws->fd, saved, point->fd, name) == 0
 		       ? 0
@@ -177,8 +177,8 @@ int point_save(struct point *point, const struct microagent_session *session,
 	if (ask_fork(session, ws, &answer, err) < 0)
 		return -1;
 	fork = json_object_get(answer, "fork");
-	if (take_file(point, ws, SAVED_STATE, POINT_STATE, err) < 0 ||
-	    take_file(point, ws, SAVED_DISK, POINT_DISK, err) < 0 ||
+	if (take_saved_file(point, ws, SAVED_STATE, POINT_STATE, err) < 0 ||
+	    take_saved_file(point, ws, SAVED_DISK, POINT_DISK, err) < 0 ||
 	    describe_point(point, ws, fork, kept, err) < 0)
 		return -1;
 	json_object_del(fork, "facts");

@@ -216,8 +216,8 @@ static int list_in(struct microagent_session *session, const struct workspace *w
 typedef int point_verb(struct microagent_session *session, const struct workspace *ws,
 		       const char *name, json_t **told, struct error *err);
 
-static int act(struct microagent_session *session, const char *name, point_verb *verb,
-	       json_t **told, struct error *err)
+static int act_on_point(struct microagent_session *session, const char *name, point_verb *verb,
+			json_t **told, struct error *err)
 {
 	struct open_workspace existing = {0};
 	int status;
@@ -233,7 +233,7 @@ static int act(struct microagent_session *session, const char *name, point_verb 
 int microagent_session_snapshot(struct microagent_session *session, const char *name, json_t **told,
 				struct error *err)
 {
-	return act(session, name, snapshot_in, told, err);
+	return act_on_point(session, name, snapshot_in, told, err);
 }
 
 int microagent_session_restore(struct microagent_session *session, const char *name, json_t **told,
@@ -242,7 +242,7 @@ int microagent_session_restore(struct microagent_session *session, const char *n
 	int status;
 
 	pthread_mutex_lock(&session->life);
-	status = act(session, name, restore_in, told, err);
+	status = act_on_point(session, name, restore_in, told, err);
 	pthread_mutex_unlock(&session->life);
 	return status;
 }
@@ -251,13 +251,13 @@ json_t *microagent_session_snapshots(struct microagent_session *session, struct 
 {
 	json_t *list = NULL;
 
-	return act(session, NULL, list_in, &list, err) == 0 ? list : NULL;
+	return act_on_point(session, NULL, list_in, &list, err) == 0 ? list : NULL;
 }
 
 int microagent_session_snapshot_delete(struct microagent_session *session, const char *name,
 				       struct error *err)
 {
-	return act(session, name, delete_in, NULL, err);
+	return act_on_point(session, name, delete_in, NULL, err);
 }
 
 int microagent_snapshot_check_name(const char *word, struct error *err)

@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "session/sessions/session.h"
 
-static bool has_words(const char *const *words)
+static bool has_any(const char *const *words)
 {
 	return words && words[0];
 }
@@ -26,9 +26,9 @@ static const char *asked_beyond(const struct microagent_session_spec *spec)
 		{spec->cold, "it was asked to be booted"},
 		{spec->network && !strcmp(spec->network, "bridged"), "it is on a bridge"},
 		{spec->no_share, "it has no spare port for a directory"},
-		{has_words(spec->publish), "it publishes ports"},
+		{has_any(spec->publish), "it publishes ports"},
 		{spec->mediation != NULL, "it has a mediator"},
-		{has_words(spec->vsock), "it has vsock ports of the host's"},
+		{has_any(spec->vsock), "it has vsock ports of the host's"},
 		{spec->rates.disk_bytes || spec->rates.disk_ops || spec->rates.net_bytes,
 		 "its rates are limited"},
 	};

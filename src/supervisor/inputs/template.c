@@ -47,7 +47,7 @@ static int put_program(json_t *facts, struct error *err)
 	return json_put_string(facts, "vmm", digest, err);
 }
 
-static int put_files(const struct boot_files *files, json_t *facts, struct error *err)
+static int put_file_facts(const struct boot_files *files, json_t *facts, struct error *err)
 {
 	static const struct {
 		const char *key;
@@ -72,7 +72,7 @@ static json_t *facts_of(const struct backend *backend, const struct config *conf
 	}
 	if (!facts || json_put(facts, "format", json_integer(FORMAT), err) < 0 ||
 	    backend->save_facts(config, accelerator, facts, err) < 0 ||
-	    put_program(facts, err) < 0 || put_files(files, facts, err) < 0)
+	    put_program(facts, err) < 0 || put_file_facts(files, facts, err) < 0)
 		return NULL;
 	return steal_ptr(&facts);
 }
@@ -132,7 +132,7 @@ int template_begin(const struct backend *backend, const struct config *config,
 
 /* --- one that was saved ---------------------------------------------------------------------- */
 
-static json_t *read_record(int dir, struct error *err)
+static json_t *read_template_record(int dir, struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(RECORD_BYTES);
 
@@ -249,8 +249,8 @@ static int open_from(int dir, const json_t *record, bool own, struct template *t
 }
 
 /* What was saved while it ran has the card that it had; a template's is plugged later. */
-static int find_card(const json_t *record, const struct config *config, struct template *template,
-		     struct error *err)
+static int find_saved_card(const json_t *record, const struct config *config,
+			   struct template *template, struct error *err)
 {
 	const char *saved = json_text(json_object_get(record, "facts"), "network", NULL);
 
@@ -260,9 +260,9 @@ static int find_card(const json_t *record, const struct config *config, struct t
 	return error_set(err, ERR_CONFLICT, "it was saved with the network %.16s", saved);
 }
 
-static int open_all(const char *directory, bool own, const struct backend *backend,
-		    const struct config *config, enum accelerator accelerator,
-		    struct boot_files *files, struct template *template, struct error *err)
+static int open_template(const char *directory, bool own, const struct backend *backend,
+			 const struct config *config, enum accelerator accelerator,
+			 struct boot_files *files, struct template *template, struct error *err)
 {
 	autoclose int dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const char *obstacle = what_is_not_saved(config, true);
@@ -272,11 +272,11 @@ static int open_all(const char *directory, bool own, const struct backend *backe
 		return error_set(err, ERR_CONFLICT, "no template has %s", obstacle);
 	if (dir < 0)
 		return error_errno(err, errno, "%s", directory);
-	record = read_record(dir, err);
+	record = read_template_record(dir, err);
 	if (!record || require_disk(record, files, err) < 0)
 		return -1;
 	template->facts = facts_of(backend, config, accelerator, files, err);
-	if (template->facts && find_card(record, config, template, err) < 0)
+	if (template->facts && find_saved_card(record, config, template, err) < 0)
 		return -1;
 	return template->facts ? open_from(dir, record, own, template, err) : -1;
 }
@@ -288,7 +288,8 @@ void template_open(const char *directory, bool own, const struct backend *backen
 	struct template template = TEMPLATE_NONE;
 	struct error why = {0};
 
-	if (open_all(directory, own, backend, config, accelerator, files, &template, &why) == 0) {
+	if (open_template(directory, own, backend, config, accelerator, files, &template, &why) ==
+	    0) {
 		template.origin = VM_RESTORED;
 	} else {
 		template_close(&template);

@@ -54,7 +54,7 @@ void live_save_cut(struct live *live, const char *how)
 /* --- files ----------------------------------------------------------------------------------- */
 
 /* What a caller before has left there goes. */
-static int make_file(const struct live *live, const char *name, struct error *err)
+static int make_saved_file(const struct live *live, const char *name, struct error *err)
 {
 	int fd;
 
@@ -73,7 +73,7 @@ static int64_t file_bytes(const struct live *live, const char *name)
 
 static json_t *keep_memory(struct live *live, struct error *err)
 {
-	autoclose int file = make_file(live, TEMPLATE_SAVED_RAM, err);
+	autoclose int file = make_saved_file(live, TEMPLATE_SAVED_RAM, err);
 	uint64_t resident = 0;
 
 	if (file < 0 || template_memory_store(LIVE_RAM, file, &resident, err) < 0)
@@ -87,7 +87,7 @@ static json_t *keep_memory(struct live *live, struct error *err)
 /* Reflinked, where the file system can. */
 static json_t *keep_disk(struct live *live, struct error *err)
 {
-	autoclose int file = make_file(live, TEMPLATE_FORK_DISK, err);
+	autoclose int file = make_saved_file(live, TEMPLATE_FORK_DISK, err);
 	json_auto_t *facts = NULL;
 	uint64_t copied = 0;
 	json_t *mode;
@@ -157,7 +157,7 @@ static int begin_save(struct live *live, struct error *err)
 {
 	bool forking = live->forking;
 	autoclose int state =
-		make_file(live, forking ? TEMPLATE_FORK_STATE : TEMPLATE_SAVED_STATE, err);
+		make_saved_file(live, forking ? TEMPLATE_FORK_STATE : TEMPLATE_SAVED_STATE, err);
 
 	return state < 0 ? -1
 			 : live->backend->save(live->vm, state, forking ? on_forked : on_saved,
@@ -210,8 +210,8 @@ static int require_running(const struct live *live, struct error *err)
 	return 0;
 }
 
-static int ask_guest(struct live *live, bool forking, struct control_client *client,
-		     struct error *err)
+static int ask_to_rest(struct live *live, bool forking, struct control_client *client,
+		       struct error *err)
 {
 	struct loop_watch *timer = loop_add_timer(live->loop, limit_deadline(LIMIT_QUIESCE_MS),
 						  on_quiesce_timer, live, err);
@@ -235,7 +235,7 @@ int live_save(struct live *live, const json_t *request, struct control_client *c
 	if (live->ticket.origin != VM_TEMPLATE)
 		return error_set(err, ERR_CONFLICT, "workspace %s was not started to be saved",
 				 live->ws.id);
-	return require_running(live, err) < 0 ? -1 : ask_guest(live, false, client, err);
+	return require_running(live, err) < 0 ? -1 : ask_to_rest(live, false, client, err);
 }
 
 int live_fork(struct live *live, const json_t *request, struct control_client *client,
@@ -251,7 +251,7 @@ int live_fork(struct live *live, const json_t *request, struct control_client *c
 		return error_set(err, ERR_CONFLICT,
 				 "workspace %s has a directory of the host, which cannot be saved",
 				 live->ws.id);
-	return require_running(live, err) < 0 ? -1 : ask_guest(live, true, client, err);
+	return require_running(live, err) < 0 ? -1 : ask_to_rest(live, true, client, err);
 }
 
 /* Who makes something of what was saved has it written down before, and there is one who writes. */
