@@ -81,7 +81,6 @@ static void no_more_than_was_given(void **state)
 	share_pass_end(&pass);
 	assert_int_equal(pass, -1);
 	assert_refused("", ERR_DENIED, none);
-
 	share_pass_end(&others);
 	workspace_lock_remove(&dir, "w");
 	workspace_lock_remove(&dir, "v");

@@ -27,6 +27,7 @@
 #include "supervisor/commands/old_files.h"
 #include "supervisor/commands/prepare.h"
 #include "supervisor/commands/settle.h"
+#include "supervisor/commands/told_to_end.h"
 #include "supervisor/handover/cgroup.h"
 #include "supervisor/handover/leftover.h"
 #include "supervisor/handover/publish.h"
@@ -250,49 +251,6 @@ static int spawn_live(struct start *start, const int fds[LIVE_FD_END], struct er
 	return 0;
 }
 
-/* run's writing end of the lifeline, for who is told to end: what hashes before there is a machine
- * sees it go, or the live supervisor does, ends the machine and reports, and the answer comes as
- * always. */
-static volatile sig_atomic_t run_lifeline = -1, told_to_end;
-
-static void on_told_to_end(int number)
-{
-	int saved = errno, nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
-
-	(void)number;
-	told_to_end = 1;
-	/* In its place, so that no other descriptor can get its number. */
-	if (nothing >= 0 && descriptor_replace(nothing, run_lifeline, true) >= 0)
-		close(nothing);
-	errno = saved;
-}
-
-static int answer_when_told_to_end(struct start *start, struct error *err)
-{
-	struct sigaction action = {.sa_handler = on_told_to_end, .sa_flags = SA_RESTART};
-	int ends[2];
-
-	if (fd_pipe(ends, err) < 0)
-		return -1;
-	start->line_end = ends[0];
-	run_lifeline = start->lifeline = ends[1];
-	digest_cancel_also_by(start->line_end);
-	sigaction(SIGTERM, &action, NULL);
-	return 0;
-}
-
-static int say_told_to_end(struct error *err)
-{
-	return error_set(err, ERR_CONFLICT, "run was told to end by SIGTERM");
-}
-
-static void start_close_line_end(struct start *start)
-{
-	digest_cancel_also_by(-1);
-	if (start->line_end >= 0)
-		close(steal_fd(&start->line_end));
-}
-
 /* Gives the live supervisor everything it needs and keeps the near ends of its pipes. */
 static int launch_with(struct start *start, const struct lease *lease, int control,
 		       struct error *err)
@@ -327,7 +285,7 @@ static int launch_with(struct start *start, const struct lease *lease, int contr
 	start_mark(start, "launched");
 	status = spawn_live(start, fds, err);
 	close(report[1]);
-	start_close_line_end(start);
+	told_close(&start->line_end);
 	return status;
 }
 
@@ -431,8 +389,8 @@ static int start_begin(struct start *start, struct response *response, struct er
 	/* Nobody of ours is left who could hold the host's ports. */
 	if (publish_require_free(&record->call->request->config, err) < 0)
 		return -1;
-	if (told_to_end)
-		return say_told_to_end(err);
+	if (told_is())
+		return told_say(err);
 	leftover_end_cgroup(&record->ws, limit_deadline(LIMIT_KILL_MS));
 	if (workspace_remove_file(&record->ws, "result.json", err) < 0 ||
 	    workspace_remove_file(&record->ws, "runtime.json", err) < 0 ||
@@ -448,7 +406,7 @@ static void unmake(struct start *start)
 {
 	struct error ignored;
 
-	if (start->made && (start->record.call->options->remove || told_to_end) &&
+	if (start->made && (start->record.call->options->remove || told_is()) &&
 	    start->record.ws.fd >= 0)
 		(void)workspace_remove(&start->record.ws, &ignored);
 }
@@ -496,7 +454,7 @@ static int start_and_wait(struct start *start, const struct call *call, struct r
 		return -1;
 	if (await_live(record, start->report, start->accelerator, response, err) < 0)
 		return -1;
-	return told_to_end ? say_told_to_end(err) : 0;
+	return told_is() ? told_say(err) : 0;
 }
 
 int cmd_start(const struct call *call, struct response *response, struct error *err)
@@ -514,13 +472,13 @@ int cmd_start(const struct call *call, struct response *response, struct error *
 	start.record.call = call;
 	json_object_set_new(start.marks, "begun", json_integer((json_int_t)call->begun_ns));
 	if (call->request->command == COMMAND_RUN)
-		status = answer_when_told_to_end(&start, err);
+		status = told_begin(&start.lifeline, &start.line_end, err);
 	if (status == 0)
 		status = start_and_wait(&start, call, response, err);
 	/* Before there was a machine: that something was cut short is no news. */
-	if (status < 0 && told_to_end && start.report < 0)
-		say_told_to_end(err);
-	start_close_line_end(&start);
+	if (status < 0 && told_is() && start.report < 0)
+		told_say(err);
+	told_close(&start.line_end);
 	if (start.report >= 0)
 		close(start.report);
 	if (start.lifeline >= 0)

@@ -110,6 +110,21 @@ static const struct vm_macos macos_files = {.hardware_model_fd = LIVE_MODEL,
 					    .machine_identifier_fd = LIVE_IDENTIFIER,
 					    .auxiliary_fd = LIVE_AUXILIARY};
 
+/* A root in memory is an initramfs: the config's with ours behind it. -1: it is none, or err. */
+static int join_ram_root(struct live *live, const struct config *config, struct vm_boot *spec,
+			 struct error *err)
+{
+	int joined;
+
+	live->ram_root = !config->rootfs_path;
+	if (!live->ram_root)
+		return -1;
+	joined = ram_root_join(LIVE_ROOTFS, LIVE_INITRD, err);
+	spec->initrd_fd = joined;
+	spec->rootfs_fd = -1;
+	return joined;
+}
+
 /* vsock.sock for the host's side and the sockets that the guest may dial, made before vsockd. */
 static int boot(struct live *live, const struct config *config, struct error *err)
 {
@@ -145,14 +160,9 @@ static int boot(struct live *live, const struct config *config, struct error *er
 		.log = &live->log,
 	};
 
-	live->ram_root = !config->rootfs_path;
-	if (live->ram_root) {
-		joined = ram_root_join(LIVE_ROOTFS, LIVE_INITRD, err);
-		if (joined < 0)
-			return -1;
-		spec.initrd_fd = joined;
-		spec.rootfs_fd = -1;
-	}
+	joined = join_ram_root(live, config, &spec, err);
+	if (live->ram_root && joined < 0)
+		return -1;
 	if ((!live->ram_root && live_quota_begin(live, err) < 0) ||
 	    shared_open(config, live->backend, &shared, err) < 0)
 		return -1;

@@ -135,6 +135,7 @@ struct live {
 	bool ram_root;	    /* LIVE_ROOTFS is an initramfs */
 	bool paused;	    /* the VM waits for room on the disk, or in its quota */
 	bool over;	    /* the end was recorded and reported */
+	char boot_id[37];   /* that a restored guest was given; "": it has its own */
 	bool guest_ending;  /* the guest has said that it ends the machine in order */
 	int time_fd;	    /* says that the wall clock was set or the host slept */
 

@@ -19,14 +19,14 @@
 static void on_guest_hello(void *data, const struct control_hello *hello)
 {
 	struct live *live = data;
+	const char *boot_id = live->boot_id[0] ? live->boot_id : hello->boot_id;
 	json_auto_t *guest = json_object();
 
 	live_mark(live, "hello");
 	log_line(&live->log, "guest %s says hello", hello->version);
 	if (json_put(guest, "version", json_string_lossy(hello->version, strlen(hello->version)),
 		     NULL) < 0 ||
-	    json_put(guest, "bootId", json_string_lossy(hello->boot_id, strlen(hello->boot_id)),
-		     NULL) < 0 ||
+	    json_put(guest, "bootId", json_string_lossy(boot_id, strlen(boot_id)), NULL) < 0 ||
 	    json_put(guest, "generation", json_integer(hello->generation), NULL) < 0)
 		return;
 	json_object_set(live->runtime, "guest", guest);
@@ -217,7 +217,7 @@ static int tell_card(const struct live *live, json_t *message, struct error *err
 	return 0;
 }
 
-static int tell_origin(const struct live *live, json_t *message, struct error *err)
+static int tell_origin(struct live *live, json_t *message, struct error *err)
 {
 	switch (live->ticket.origin) {
 	case VM_TEMPLATE:
@@ -225,7 +225,12 @@ static int tell_origin(const struct live *live, json_t *message, struct error *e
 	case VM_RESTORED:
 		if (tell_card(live, message, err) < 0)
 			return -1;
-		return control_put_renew(message, err);
+		if (control_put_renew(message, err) < 0)
+			return -1;
+		/* What its hello says is the template's. */
+		snprintf(live->boot_id, sizeof(live->boot_id), "%s",
+			 json_text(json_object_get(message, "renew"), "bootId", ""));
+		return 0;
 	default:
 		return 0;
 	}

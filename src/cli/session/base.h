@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* Between the files of the command `base`. */
+#ifndef CLI_BASE_H
+#define CLI_BASE_H
+
+#include "cli/options/guest.h"
+#include "cli/terminal/signals.h"
+#include "microagent_session.h"
+
+struct base_values {
+	const char *image, *oci, *kernel, *ipsw, *put_agent;
+	int64_t memory, cpus, size;
+	const char *script, *arch, *backend, *accelerator, *network, *network_interface;
+	struct cli_words stage, allow, run;
+	bool unconfined, warm;
+};
+
+extern const struct cli_command base_create, base_warm;
+
+/* --- base_create.c: what is told while a base, or a template, is made --- */
+
+struct creating {
+	const struct cli *cli;
+	struct progress *progress;
+};
+void base_on_booted(void *data, const char *accelerator); /* data: the struct creating */
+void base_on_line(void *data, enum microagent_base_line kind, const char *text);
+/* Its code, unless a signal ended the making, and so the command. */
+int base_end_by_signal(const struct cli *cli, struct signals *signals, int code,
+		       const struct error *err);
+
+/* --- base_warm.c --- */
+
+/* Each of the lines is for a shell of the guest's. */
+int base_warm_in(struct microagent *agent, const char *name, const struct cli_words *lines,
+		 struct microagent_warm_spec *spec, json_t **base, struct error *err);
+
+#endif

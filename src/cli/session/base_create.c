@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/* base create. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "cli/session/base.h"
+
+void base_on_booted(void *data, const char *accelerator)
+{
+	const struct creating *creating = data;
+
+	progress_end(creating->progress);
+	guest_warn_accelerator(creating->cli, accelerator);
+}
+
+/* All of it on stderr: stdout has the answer. What the guest says is cleaned of what moves a
+ * cursor. */
+void base_on_line(void *data, enum microagent_base_line kind, const char *text)
+{
+	const struct creating *creating = data;
+	bool bold = kind != MICROAGENT_BASE_OUTPUT && cli_colour(stderr);
+
+	progress_end(creating->progress);
+	fputs(bold ? "\033[1m" : "", stderr);
+	fputs(kind == MICROAGENT_BASE_DOING ? "==> " : "", stderr);
+	fputs(kind == MICROAGENT_BASE_STEP ? "### " : "", stderr);
+	cli_print_safe(stderr, text);
+	fputs(bold ? "\033[0m\n" : "\n", stderr);
+	if (kind == MICROAGENT_BASE_DOING)
+		progress_start(creating->progress, text);
+}
+
+static void on_progress(void *data, uint64_t done, uint64_t total)
+{
+	const struct creating *creating = data;
+
+	progress_set(creating->progress, done, total);
+	if (!total)
+		progress_detail(creating->progress, "%" PRIu64 " MiB", done >> 20);
+}
+
+/* What ended the making, if it was a signal: then that is our end too. */
+int base_end_by_signal(const struct cli *cli, struct signals *signals, int code,
+		       const struct error *err)
+{
+	if (code < 0 && signals->fd >= 0 && signals_next(signals) > 0) {
+		cli_warn_error(cli, "", err);
+		code = 128 + signals_that_came(signals);
+	}
+	signals_close(signals);
+	return code;
+}
+
+/* The base is there, whatever becomes of its template. */
+static int warm_created(struct microagent *agent, const struct base_values *v,
+			const struct microagent_base_spec *made, json_t **base, struct error *err)
+{
+	struct microagent_warm_spec spec = {
+		.accelerator = made->accelerator,
+		.cancel = made->cancel,
+		.booted = made->booted,
+		.said = made->said,
+		.data = made->data,
+	};
+	const char *name = json_text(*base, "name", NULL);
+	json_t *warmed = NULL;
+
+	if (base_warm_in(agent, name, &v->run, &spec, &warmed, err) < 0)
+		return error_prefix(err, "base %s is made, and not warm", name);
+	json_decref(*base);
+	*base = warmed;
+	return 0;
+}
+
+static int create_base_in(struct cli *cli, struct microagent *agent, const struct base_values *v,
+			  const struct microagent_base_spec *spec, const char *name,
+			  struct error *err)
+{
+	json_auto_t *base = NULL;
+	char itself[CLI_ITSELF];
+
+	if (microagent_base_create(agent, name, spec, &base, err) < 0 ||
+	    (v->warm && warm_created(agent, v, spec, &base, err) < 0))
+		return -1;
+	if (cli->json)
+		return cli_print_json(base, err);
+	printf("%s: sealed%s; `%s session create --base %s` makes a session of it\n",
+	       json_text(base, "name", NULL), v->warm ? " and warm" : "", cli_itself(cli, itself),
+	       name);
+	return CLI_EXIT_OK;
+}
+
+static bool is_provisioned(const struct base_values *v)
+{
+	return v->script || v->oci || v->ipsw || v->size || v->stage.count > 0;
+}
+
+static bool is_booted(const struct base_values *v)
+{
+	return is_provisioned(v) || v->warm;
+}
+
+/* Of what is said of a Linux guest and of the machine that provisions it. */
+static int check_macos_values(struct cli *cli, const struct base_values *v, struct error *err)
+{
+	const struct {
+		const char *name;
+		bool given;
+	} others[] = {{"--image", v->image != NULL},
+		      {"--from-oci", v->oci != NULL},
+		      {"--kernel", v->kernel != NULL},
+		      {"--arch", v->arch != NULL},
+		      {"--stage", v->stage.count > 0},
+		      {"--allow", v->allow.count > 0},
+		      {"--accelerator", v->accelerator != NULL},
+		      {"--warm", v->warm},
+		      {"--unconfined", v->unconfined}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (others[i].given)
+			return cli_usage(cli, err,
+					 "--from-ipsw makes a base of macOS: leave out %s",
+					 others[i].name);
+	return guest_take_backend(cli, v->backend, err);
+}
+
+/* The network is the provisioning machine's. */
+static int check_values(struct cli *cli, const struct base_values *v, struct error *err)
+{
+	if (v->ipsw)
+		return check_macos_values(cli, v, err);
+	if (v->put_agent)
+		return cli_usage(cli, err, "--put-agent belongs to --from-ipsw");
+	if (v->run.count && !v->warm)
+		return cli_usage(cli, err, "--run belongs to --warm");
+	if (((v->network || v->network_interface || v->allow.count) && !is_provisioned(v)) ||
+	    ((v->accelerator || v->backend || v->unconfined) && !is_booted(v)))
+		return cli_usage(cli, err,
+				 "nothing is booted without --provision, --stage, --size or "
+				 "--from-oci: leave "
+				 "out %s",
+				 v->network		? "--network"
+				 : v->network_interface ? "--network-interface"
+				 : v->allow.count	? "--allow"
+				 : v->accelerator	? "--accelerator"
+				 : v->backend		? "--backend"
+							: "--unconfined");
+	if (guest_take_backend(cli, v->backend, err) < 0 ||
+	    guest_check_arch(cli, v->arch, err) < 0 ||
+	    guest_check_given(cli, "--image", v->image, err) < 0 ||
+	    guest_check_given(cli, "--kernel", v->kernel, err) < 0)
+		return -1;
+	guest_warn_allow(cli, v->network, &v->allow);
+	return 0;
+}
+
+static int run_base_create(struct cli *cli, const void *values, const struct cli_words *args,
+			   struct error *err)
+{
+	autoprogress struct progress progress = PROGRESS_INIT;
+	const struct base_values *v = values;
+	struct creating creating = {cli, &progress};
+	struct signals signals = SIGNALS_NONE;
+	struct microagent *agent;
+	int code;
+
+	if (check_values(cli, v, err) < 0)
+		return -1;
+	agent = guest_open(cli, &progress, err);
+	/* A copy of an image ends with us; a machine is to be ended, and its log kept. */
+	if (!agent || (is_booted(v) && signals_open_ending(&signals, err) < 0)) {
+		microagent_close(agent);
+		return -1;
+	}
+	const struct microagent_base_spec spec = {
+		.image = v->image,
+		.oci = v->oci,
+		.ipsw = v->ipsw,
+		.put_agent = v->put_agent,
+		.kernel = v->kernel,
+		.memory_mib = v->memory,
+		.cpus = v->cpus,
+		.script = v->script,
+		.stage = v->stage.items,
+		.size_mib = v->size,
+		.architecture = guest_arch(v->arch),
+		.accelerator = v->accelerator,
+		.network = v->network,
+		.network_interface = v->network_interface,
+		.allow = v->allow.items,
+		.cancel = signals.fd,
+		.booted = base_on_booted,
+		.said = base_on_line,
+		.progressed = on_progress,
+		.data = &creating,
+	};
+
+	if (v->unconfined)
+		guest_unconfined(cli, agent);
+	if (!v->ipsw)
+		guest_warn_init(cli, v->kernel, v->arch);
+	progress_start(&progress, "making the base");
+	code = create_base_in(cli, agent, v, &spec, args->items[0], err);
+	microagent_close(agent);
+	progress_end(&progress);
+	return base_end_by_signal(cli, &signals, code, err);
+}
+
+static const struct cli_option create_options[] = {
+	{"image", 0, CLI_OPTION_STRING, offsetof(struct base_values, image), "IMAGE",
+	 "name in the cache, or path of a raw ext4 file (default: busybox)", 0, 0},
+	{"from-oci", 0, CLI_OPTION_STRING, offsetof(struct base_values, oci), "REF",
+	 "import it, as `image import` does: a layout, an archive, or a registry's", 0, 0},
+	{"from-ipsw", 0, CLI_OPTION_STRING, offsetof(struct base_values, ipsw), "FILE|URL",
+	 "macOS, on a Mac: a restore image, or its address at Apple", 0, 0},
+	{"put-agent", 0, CLI_OPTION_STRING, offsetof(struct base_values, put_agent), "PROGRAM",
+	 "puts the agent on the disk of macOS (default: microagent-put-macos-agent)", 0, 0},
+	{"kernel", 0, CLI_OPTION_STRING, offsetof(struct base_values, kernel), "KERNEL",
+	 "name in the cache, or path (default: the tuned one, else Debian's)", 0, 0},
+	GUEST_ARCH(struct base_values, "amd64 or arm64 (default: this host's)"),
+	{"memory", 0, CLI_OPTION_INT, offsetof(struct base_values, memory), "MIB",
+	 "memory of its sessions (default: 256; of macOS what it needs)", 1, INT32_MAX},
+	{"cpus", 0, CLI_OPTION_INT, offsetof(struct base_values, cpus), "N",
+	 "processors of its sessions (default: 1; of macOS what it needs)", 1, INT32_MAX},
+	{"provision", 0, CLI_OPTION_STRING, offsetof(struct base_values, script), "SCRIPT",
+	 "run it as root in a machine that has the base's disk", 0, 0},
+	{"stage", 0, CLI_OPTION_LIST, offsetof(struct base_values, stage), "FILE",
+	 "a file that SCRIPT finds in $MICROAGENT_STAGE; may be given again", 0, 0},
+	{"size", 0, CLI_OPTION_INT, offsetof(struct base_values, size), "MIB",
+	 "size of the disk (default: the image's and 1024, but at most 4096; of macOS 65536)", 1,
+	 INT32_MAX},
+	{"network", 0, CLI_OPTION_STRING, offsetof(struct base_values, network), "MODE",
+	 "while SCRIPT runs: nat (default), isolated or bridged", 0, 0},
+	{"network-interface", 0, CLI_OPTION_STRING, offsetof(struct base_values, network_interface),
+	 "BRIDGE", "the bridge of bridged", 0, 0},
+	{"allow", 0, CLI_OPTION_LIST, offsetof(struct base_values, allow), "PREFIX",
+	 "open an IPv4 prefix that nat keeps the machine from", 0, 0},
+	{"accelerator", 0, CLI_OPTION_STRING, offsetof(struct base_values, accelerator), "HOW",
+	 "auto, kvm or tcg (default: auto)", 0, 0},
+	GUEST_BACKEND(struct base_values),
+	GUEST_UNCONFINED(struct base_values),
+	{"warm", 0, CLI_OPTION_FLAG, offsetof(struct base_values, warm), NULL,
+	 "make its template too, as `base warm` does", 0, 0},
+	{"run", 0, CLI_OPTION_LIST, offsetof(struct base_values, run), "LINE",
+	 "of --warm, as of `base warm`", 0, 0},
+	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
+};
+
+const struct cli_command base_create = {
+	.name = "create",
+	.args = "NAME",
+	.summary = "make the next version of a base and seal it",
+	.help = "The version is NAME-v1, NAME-v2 and so on; NAME alone means the newest one.\n"
+		"With --provision, --stage or --size the image is booted once: its file system "
+		"grows,\n"
+		"the user `agent` is made, SCRIPT is run, and what `agent` could write beside\n"
+		"/workspace, /tmp and his home is taken from him. Lines of SCRIPT's output that "
+		"begin\n"
+		"with \"### \" name its steps. When it fails there is no base, but a log of it.\n"
+		"Without these the base is the image as it is, and nothing is booted.\n"
+		"With --from-ipsw the base is macOS: installed from Apple's restore image, which "
+		"it "
+		"keeps,\n"
+		"given its agent by `PROGRAM DISK` on this host, and booted once; SCRIPT is run by "
+		"sh -e "
+		"then.\n",
+	.options = create_options,
+	.values_size = sizeof(struct base_values),
+	.min_args = 1,
+	.max_args = 1,
+	.check_name = microagent_base_check_name,
+	.run = run_base_create,
+};

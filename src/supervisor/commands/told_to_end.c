@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/commands/told_to_end.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/platform/descriptor.h"
+#include "channel/hasher.h"
+
+/* run's writing end of the lifeline, for who is told to end: what hashes before there is a machine
+ * sees it go, or the live supervisor does, ends the machine and reports, and the answer comes as
+ * always. */
+static volatile sig_atomic_t run_lifeline = -1, told_to_end;
+
+static void on_told_to_end(int number)
+{
+	int saved = errno, nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	(void)number;
+	told_to_end = 1;
+	/* In its place, so that no other descriptor can get its number. */
+	if (nothing >= 0 && descriptor_replace(nothing, run_lifeline, true) >= 0)
+		close(nothing);
+	errno = saved;
+}
+
+int told_begin(int *lifeline, int *line_end, struct error *err)
+{
+	struct sigaction action = {.sa_handler = on_told_to_end, .sa_flags = SA_RESTART};
+	int ends[2];
+
+	if (fd_pipe(ends, err) < 0)
+		return -1;
+	*line_end = ends[0];
+	run_lifeline = *lifeline = ends[1];
+	digest_cancel_also_by(*line_end);
+	sigaction(SIGTERM, &action, NULL);
+	return 0;
+}
+
+bool told_is(void)
+{
+	return told_to_end;
+}
+
+int told_say(struct error *err)
+{
+	return error_set(err, ERR_CONFLICT, "run was told to end by SIGTERM");
+}
+
+void told_close(int *line_end)
+{
+	digest_cancel_also_by(-1);
+	if (*line_end >= 0)
+		close(steal_fd(line_end));
+}
