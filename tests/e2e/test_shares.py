@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 import schema_check
-from conftest import BIN, HANG_S, ended, wait_until
+from conftest import BIN, HANG_S, default_kernel, ended, wait_until
 from modes import check_modes
+from oci import Layout, busybox, layer
+from oci import file as oci_file
 from test_devices import sh
 from test_supervisor import request, sparse
 
@@ -397,3 +399,32 @@ def test_keys_are_shared_only_aloud(host):
     assert host.json("status", "w")["sharedAnyway"][0]["path"] == str(ssh)
     host("delete", "w", check=0)
     host.supervisor(request("inspect", sparse(host)))
+
+
+def test_a_base_with_a_user_of_its_own(host):
+    """Who cannot write to the share; and who can is told."""
+    cache, work = host.base / "cache", host.base / "work"
+    for path in (cache, work):
+        path.mkdir()
+    (cache / "kernels").symlink_to(Path(default_kernel(host)["path"]).parent)
+    host.env["MICROAGENT_CACHE_DIR"] = str(cache)
+    layout = Layout(host.base / "layout")
+    layout.image([layer(*busybox("sh", "id", "touch"), oci_file("etc/passwd", b"root:x:0:0::/root:/bin/sh\nbob:x:1234:1234::/:/bin/sh\n"))],
+                 {"User": "bob"})
+    host("image", "import", "bob", layout.path, check=0)
+    host("base", "create", "bob", "--image", "bob", check=0)
+    warning = ('commands of base bob-v1 run as its user "bob", and in the shared directory you are uid 1000 alone: '
+               "`microagent session exec --user 1000` runs those that work there")
+    made = host("session", "create", "--base", "bob", "--network", "isolated", check=0)
+    assert "bob" not in made.stderr
+    name = made.stdout.strip()
+    assert f"microagent: warning: {warning}\n" in host("session", "share", name, work, check=0).stderr
+    said = host("session", "exec", name, "--", "sh", "-c", "id -u; touch /workspace/f", check=1)
+    assert said.stdout == "1234\n" and "/workspace/f" in said.stderr
+    assert host("session", "exec", "--user", "1000", name, "--", "sh", "-c", "id -u; touch /workspace/f", check=0).stdout == "1000\n"
+    assert (work / "f").stat().st_uid == os.getuid()
+    host("session", "destroy", name, check=0)
+    made = host("--json", "session", "create", "--base", "bob", "--network", "isolated", "--share", work, check=0)
+    assert {"warning": warning} in [json.loads(line) for line in made.stderr.splitlines()]
+    host("session", "destroy", json.loads(made.stdout)["name"], check=0)
+    host("base", "delete", "bob-v1", check=0)

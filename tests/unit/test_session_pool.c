@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is recorded of a pool, what the host has room for, its filler, and who sets and drains it.
- */
+/* What is recorded of a pool, what the host has room for, and who sets and drains it. */
 #include <inttypes.h>
 
 #include "base/clock.h"
@@ -216,112 +215,6 @@ static void a_pool_that_could_never_be_full(void **state)
 	assert_fails(pool_check_size(&record, 0, 0, &err), ERR_INVALID, "processors are more");
 }
 
-/* --- the filler ------------------------------------------------------------------------------ */
-
-static void one_filler_at_a_time(void **state)
-{
-	struct rig *rig = *state;
-	auto_pool struct pool pool = POOL_NONE;
-	int lock;
-
-	open_pool(rig, &pool);
-	lock = pool_filler_lock(&pool, NULL);
-	assert_true(lock >= 0);
-	assert_fails(pool_filler_lock(&pool, &err), ERR_CONFLICT, "filled already");
-	/* Who finds one starts none. */
-	assert_ok(pool_filler_start(rig->agent, &pool, &err));
-	assert_int_equal(count_fillers(rig), 0);
-	close(lock);
-	assert_false(pool_has_filler(&pool));
-	assert_ok(pool_filler_start(rig->agent, &pool, &err));
-	assert_int_equal(count_fillers(rig), 1);
-}
-
-static void a_filler_signs_with_its_start(void **state)
-{
-	struct rig *rig = *state;
-	auto_pool struct pool pool = POOL_NONE;
-	autobuf struct buf text = BUF_INIT(64);
-	uint64_t ticks = 0;
-	char wanted[64];
-	int lock;
-
-	open_pool(rig, &pool);
-	put(at(rig, "pool/web-v1/filler.lock"), "a longer line of the one before this one\n");
-	lock = pool_filler_lock(&pool, NULL);
-	assert_ok(pool_filler_sign(lock, &err));
-	assert_ok(proc_start_time(getpid(), &ticks, &err));
-	snprintf(wanted, sizeof(wanted), "%d %" PRIu64 "\n", (int)getpid(), ticks);
-	assert_ok(path_read_file_at(pool.dir.fd, POOL_LOCK, &text, &err));
-	assert_string_equal(buf_string(&text), wanted);
-	close(lock);
-}
-
-/* A process that has the lock and waits to be killed. */
-static pid_t start_filler(const struct pool *pool, bool sign)
-{
-	int ready[2];
-	char byte;
-	pid_t pid;
-
-	assert_int_equal(pipe(ready), 0);
-	pid = fork();
-	if (pid == 0) {
-		int lock = pool_filler_lock(pool, NULL);
-
-		if (lock < 0 || (sign && pool_filler_sign(lock, NULL) < 0))
-			_exit(1);
-		(void)!write(ready[1], "r", 1);
-		for (;;)
-			pause();
-	}
-	assert_int_equal(read(ready[0], &byte, 1), 1);
-	close(ready[0]);
-	close(ready[1]);
-	return pid;
-}
-
-static void a_filler_is_ended(void **state)
-{
-	struct rig *rig = *state;
-	auto_pool struct pool pool = POOL_NONE;
-	int status = 0;
-	pid_t pid;
-
-	open_pool(rig, &pool);
-	assert_ok(pool_filler_end(&pool, &err));
-	pid = start_filler(&pool, true);
-	assert_true(pool_has_filler(&pool));
-	assert_ok(pool_filler_end(&pool, &err));
-	assert_false(pool_has_filler(&pool));
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFSIGNALED(status));
-}
-
-/* Its pid has become another's. */
-static void nobody_else_is_ended(void **state)
-{
-	struct rig *rig = *state;
-	auto_pool struct pool pool = POOL_NONE;
-	uint64_t ticks = 0;
-	char text[64];
-	int status = 0;
-	pid_t pid;
-
-	open_pool(rig, &pool);
-	pid = start_filler(&pool, false);
-	assert_ok(proc_start_time(pid, &ticks, &err));
-	snprintf(text, sizeof(text), "%d %" PRIu64 "\n", (int)pid, ticks + 1);
-	/* Without a rename: the lock is on this file. */
-	put(at(rig, "pool/web-v1/filler.lock"), text);
-	limit_set(LIMIT_KILL_MS, 30);
-	assert_fails(pool_filler_end(&pool, &err), ERR_TIMEOUT, "not to be found");
-	limit_reset(LIMIT_KILL_MS);
-	assert_int_equal(waitpid(pid, &status, WNOHANG), 0);
-	assert_int_equal(kill(pid, SIGKILL), 0);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-}
-
 /* --- set and drained ------------------------------------------------------------------------- */
 
 static int set(const struct rig *rig, int64_t size, struct error *err)
@@ -503,10 +396,6 @@ int main(int argc, char **argv)
 		pool_test(disk_that_is_to_stay_free),
 		pool_test(what_a_pool_comes_to),
 		pool_test(a_pool_that_could_never_be_full),
-		pool_test(one_filler_at_a_time),
-		pool_test(a_filler_signs_with_its_start),
-		pool_test(a_filler_is_ended),
-		pool_test(nobody_else_is_ended),
 		set_test(a_pool_is_set),
 		set_test(what_no_pool_is),
 		set_test(others_leave_less_room),
