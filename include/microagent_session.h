@@ -106,8 +106,8 @@ struct microagent_warm_spec {
 };
 
 /* Makes a template of a base: a machine of it is booted, run is run in it, and its memory and
- * devices are saved. Sessions of the base that have its memory and processors, an isolated network
- * and nothing else that is asked for, are restored from it by microagent_session_boot() instead of
+ * devices are saved. Sessions of the base that have its memory and processors, and no bridge,
+ * published ports, mediation, vsock ports or rates, are restored from it by microagent_session_boot() instead of
  * booted, each with an identity and randomness of its own; where QEMU, kernel, guest agent or host
  * are not what they were they boot, and microagent_session_describe() says why. It is replaced by a
  * new one, and none of it is used before all of it is there. *base (may be NULL) is what

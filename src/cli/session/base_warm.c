@@ -90,7 +90,7 @@ const struct cli_command base_warm = {
 	.summary = "save a booted machine of a base, for its sessions to begin from",
 	.help = "A machine of the base is booted, each LINE is run in it by its user, and its "
 		"memory and\n"
-		"devices are saved. `session create --network isolated` with the base's memory "
+		"devices are saved. `session create` with the base's memory "
 		"and\n"
 		"processors then restores that machine instead of booting one, unless --cold or "
 		"anything\n"
