@@ -419,3 +419,48 @@ def test_what_has_no_template(place):
     said = place("base", "warm", "none", check=1).stderr
     assert 'there is no base "none"' in said
     assert place.json("session", "gc") == NOTHING
+
+
+# --- many ----------------------------------------------------------------------------------------------
+
+
+def shared_memory():
+    """KiB of memory that is in files without a disk, on this host."""
+    return int(next(line for line in open("/proc/meminfo", encoding="ascii") if line.startswith("Shmem:")).split()[1])
+
+
+def use_up(host, name, number):
+    """Writes to memory and disk; every tenth one panics in the end."""
+    say(host, name, "sh", "-c", "head -c 20000000 /dev/urandom > /dev/shm/a 2>/dev/null || head -c 20000000 /dev/urandom > /tmp/a; "
+        "head -c 1000000 /dev/urandom > /home/agent/b; sync")
+    if number % 10 == 0:
+        host("session", "exec", "--user", "root", name, "--", "sh", "-c", "echo c > /proc/sysrq-trigger")
+
+
+def use_many(host, count):
+    before, memory = digests(host), shared_memory()
+    for number in range(count):
+        session = create(host)
+        assert session["boot"] == {"how": "restored"}, (number, session)
+        use_up(host, session["name"], number)
+        destroy(host, session["name"])
+    assert digests(host) == before
+    assert not host.processes() and host.json("session", "gc") == NOTHING
+    assert shared_memory() < memory + (64 << 10)
+
+
+def test_some_one_after_the_other(warm):
+    use_many(warm, 3)
+
+
+@pytest.mark.soak
+def test_a_thousand_one_after_the_other(warm):
+    use_many(warm, 1000)
+
+
+@pytest.mark.soak
+def test_a_hundred_at_once(warm):
+    names = [create(warm)["name"] for _ in range(100)]
+    assert {say(warm, name, "hostname").strip() for name in names} == set(names)
+    assert len({say(warm, name, "cat", "/proc/sys/kernel/random/uuid") for name in names}) == 100
+    destroy(warm, *names)
