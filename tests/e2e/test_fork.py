@@ -5,6 +5,7 @@ an identity of their own."""
 import hashlib
 import json
 import signal
+import socket
 
 import pytest
 
@@ -42,6 +43,18 @@ def points(host, name):
     """What there is of snapshots and forks, whole or not."""
     place = bundle(host, name)
     return sorted(p.name for p in (*place.glob("points/*"), *place.glob("points/.*"), *place.glob("fork.*")))
+
+
+def note(host, session, **words):
+    """What the library tells the live supervisor of a session to write down."""
+    request = {"command": "note", **words}
+    schema_check.validate("control-sock-request", request)
+    with socket.socket(socket.AF_UNIX) as control:
+        control.connect(str(bundle(host, session) / "control.sock"))
+        control.sendall(json.dumps(request).encode() + b"\n")
+        answer = json.loads(control.makefile().readline())
+    schema_check.validate("control-sock-answer", answer)
+    return answer
 
 
 def audited(host, name, event):
@@ -99,6 +112,15 @@ def test_a_server_answers_from_parent_and_children(web):
     web("start", children[1], check=0)
     assert run(web, children[1], "cat /home/agent/file") == f"of {children[1]}\n"
     assert digests(web) == before
+
+
+def test_a_note_is_one_of_few(web):
+    name = create(web)
+    assert note(web, name, what="snapshot", name="before")["ok"]
+    with pytest.raises(AssertionError):
+        note(web, name, what="else", name="before")
+    assert audited(web, name, "session.snapshot")[-1]["snapshot"] == "before"
+
 
 
 def test_what_cannot_be_forked(web):

@@ -47,6 +47,14 @@ session: session shell --send true NAME
 session: session share NAME /
 session: session quota NAME 100
 session: session destroy NAME
+session: session fork NAME
+session: session snapshot NAME point
+session: session snapshots NAME
+session: session restore NAME point
+session: session snapshot-delete NAME point
+snapshot: session snapshot session-2026-05-10T14-22-00Z-a7f3 NAME
+snapshot: session restore session-2026-05-10T14-22-00Z-a7f3 NAME
+snapshot: session snapshot-delete session-2026-05-10T14-22-00Z-a7f3 NAME
 session: audit show NAME
 session: audit telemetry NAME
 session: audit verify NAME
@@ -54,6 +62,13 @@ base: base create NAME
 base: base show NAME
 base: base verify NAME
 base: base delete NAME
+base: base warm NAME
+base: base cool NAME
+base: perf boot --base NAME
+base: perf restore --base NAME
+base: perf exec --base NAME
+base: perf claim --base NAME
+base: perf footprint --base NAME
 base: session create --base NAME
 pool: pool set --size 1 --base NAME
 pool: pool drain --base NAME
@@ -149,7 +164,7 @@ def test_numbers_that_fit_nothing(host):
             (("base", "create", "--size", much, "x"), f"--size: a disk of {much} MiB is too large: a file in "),
             (("image", "import", "--size", 1, "n", "/nowhere.tar"), "--size is 1 MiB"),
             (("pool", "set", "--base", "web", "--size", much), f"--size: {much} sessions are more than this host keeps ready"),
-            (("pool", "set", "--base", "web", "--size", 1, "--memory", much), "--size: 1 times "),
+            (("pool", "set", "--base", "web", "--size", 1, "--memory", much), "--memory: a session of "),
             (("pool", "set", "--base", "web", "--size", 1, "--memory", 1), "--memory must"),
             (("pool", "set", "--base", "web", "--size", 1, "--cpus", much), f"--cpus: {much} processors are more than"),
             (("session", "create", "--base", "web", "--memory", much), "--memory is"),
