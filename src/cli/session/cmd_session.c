@@ -28,7 +28,7 @@ struct session_values {
 
 /* A session boots with the kernel, and so the agent, that its base names, for the base's
  * architecture; and has its base's user. */
-static void warn_of_session(const struct cli *cli, struct microagent *agent, const json_t *session)
+void session_warn_made(const struct cli *cli, struct microagent *agent, const json_t *session)
 {
 	json_auto_t *base = microagent_base_show(agent, json_text(session, "base", NULL), NULL);
 	const char *kernel = json_text(json_object_get(base, "kernel"), "path", NULL);
@@ -62,7 +62,7 @@ static int hand_out(struct cli *cli, struct microagent *agent, struct microagent
 
 	if (!described)
 		return -1;
-	warn_of_session(cli, agent, described);
+	session_warn_made(cli, agent, described);
 	if (signals_next(signals) > 0)
 		return microagent_session_destroy(session, err) < 0
 			       ? -1

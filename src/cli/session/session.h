@@ -20,6 +20,10 @@ int session_end_by_signal(const struct cli *cli, struct signals *signals, int co
  * owner by default. base: its recorded metadata, or NULL. */
 void session_warn_user(const struct cli *cli, const json_t *base);
 
+/* What is to be said of one that was just made. session: microagent_session_describe(). */
+struct microagent;
+void session_warn_made(const struct cli *cli, struct microagent *agent, const json_t *session);
+
 /* --- session_end.c: one that ends by itself --- */
 
 /* Of one that runs, as it is listed or inspected: when that is, behind what is said already. */

@@ -2,6 +2,7 @@
 /* run: a machine for one command. */
 #include "base/cleanup.h"
 #include "cli/options/guest.h"
+#include "cli/session/run_base.h"
 #include "cli/terminal/attend.h"
 
 struct run_values {
@@ -9,6 +10,7 @@ struct run_values {
 	struct attend_input input;
 	const char *name;
 	bool keep;
+	struct run_base base;
 };
 
 static const struct cli_option run_options[] = {
@@ -17,6 +19,14 @@ static const struct cli_option run_options[] = {
 	 "name of the workspace (default: a made-up one)", 0, 0},
 	{"keep", 0, CLI_OPTION_FLAG, offsetof(struct run_values, keep), NULL,
 	 "keep the workspace afterwards: `microagent start` boots it again", 0, 0},
+	{"base", 0, CLI_OPTION_STRING, offsetof(struct run_values, base.base), "NAME",
+	 "run it in a session of that base, which is destroyed afterwards", 0, 0},
+	{"cold", 0, CLI_OPTION_FLAG, offsetof(struct run_values, base.cold), NULL,
+	 "with --base: boot it, also where `base warm` has saved a machine to restore", 0, 0},
+	{"tty", 't', CLI_OPTION_FLAG, offsetof(struct run_values, base.terminal), NULL,
+	 "with --base: run it on a terminal of the guest, and on ours", 0, 0},
+	{"cwd", 'w', CLI_OPTION_STRING, offsetof(struct run_values, base.cwd), "DIR",
+	 "with --base: working directory (default: the user's home, else /)", 0, 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
@@ -80,24 +90,40 @@ static int run_attended(const struct cli *cli, struct microagent *agent,
 	return code;
 }
 
+static int check_run(struct cli *cli, const struct run_values *v, const struct cli_words *args,
+		     struct env_list *env, struct error *err)
+{
+	const struct attend how = {v->input, v->base.terminal, v->guest.timeout};
+
+	if (attend_check(cli, &how, err) < 0 || run_base_check(cli, &v->base, &v->guest, err) < 0 ||
+	    guest_check(cli, &v->guest, v->name, env, err) < 0 ||
+	    guest_check_command(cli, args->count ? args->items[0] : NULL, err) < 0)
+		return -1;
+	if (v->base.base && (v->keep || v->name))
+		return cli_usage(cli, err,
+				 "%s does not go with --base: `microagent session create` makes "
+				 "sessions that stay",
+				 v->keep ? "--keep" : "--name");
+	/* An image of the user's may name one. */
+	if (args->count == 0 && !v->guest.image)
+		return cli_usage(cli, err, "run needs a command: microagent run %s", cli_run.args);
+	return 0;
+}
+
 static int run_run(struct cli *cli, const void *values, const struct cli_words *args,
 		   struct error *err)
 {
 	autoprogress struct progress progress = PROGRESS_INIT;
 	const struct run_values *v = values;
-	const struct attend how = {.input = v->input, .timeout = v->guest.timeout};
 	auto_env struct env_list env = {0};
 	struct microagent_spec spec;
 	struct microagent *agent;
 	int code;
 
-	if (attend_check(cli, &how, err) < 0 ||
-	    guest_check(cli, &v->guest, v->name, &env, err) < 0 ||
-	    guest_check_command(cli, args->count ? args->items[0] : NULL, err) < 0)
+	if (check_run(cli, v, args, &env, err) < 0)
 		return -1;
-	/* An image of the user's may name one. */
-	if (args->count == 0 && !v->guest.image)
-		return cli_usage(cli, err, "run needs a command: microagent run %s", cli_run.args);
+	if (v->base.base)
+		return run_base_run(cli, &v->base, &v->guest, &v->input, &env, args, err);
 	agent = guest_open(cli, &progress, err);
 	if (!agent)
 		return -1;
@@ -121,7 +147,10 @@ const struct cli_command cli_run = {
 		"126\n"
 		"not executable, 124 when --timeout passed; 125 when the failure is microagent's.\n"
 		"Signals go to the command as with `microagent exec`; a second Ctrl-C or SIGTERM\n"
-		"ends the machine. Nothing of it stays.\n",
+		"ends the machine. Nothing of it stays.\n\n"
+		"With --base the machine is a session of that base, restored where `base warm` "
+		"has\n"
+		"saved one, with the signals of `microagent session exec`.\n",
 	.group = CLI_GROUP_RUN,
 	.options = run_options,
 	.shared = guest_options,

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* run --base: what `session create`, `session exec` and `session destroy` are, at once. */
+#include "cli/session/run_base.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "cli/session/session.h"
+#include "microagent_session.h"
+
+/* Seconds after which a session whose `run` was killed ends by itself: nobody uses it then. */
+enum { RUN_BASE_IDLE_S = 10 };
+
+int run_base_check(struct cli *cli, const struct run_base *how, const struct guest_values *values,
+		   struct error *err)
+{
+	const struct {
+		bool given;
+		const char *option;
+	} alien[] = {
+		{values->image, "--image"},
+		{values->kernel, "--kernel"},
+		{values->arch, "--arch"},
+		{values->initrd, "--initrd"},
+		{values->no_disk, "--no-disk"},
+		{values->console, "--console"},
+		{values->disks.count, "--disk"},
+		{values->shares.count, "--share"},
+		{values->bundles.count, "--bundle"},
+		{values->outputs.count, "--output"},
+	};
+
+	if (!how->base && (how->cold || how->terminal || how->cwd))
+		return cli_usage(cli, err, "%s goes with --base",
+				 how->cold	 ? "--cold"
+				 : how->terminal ? "--tty"
+						 : "--cwd");
+	for (size_t i = 0; how->base && i < ARRAY_SIZE(alien); i++) {
+		if (alien[i].given)
+			return cli_usage(cli, err, "%s does not go with --base", alien[i].option);
+	}
+	return guest_check_base(cli, how->base, err);
+}
+
+static int make_session(struct microagent *agent, const struct run_base *how,
+			const struct guest_values *values, const struct env_list *env, int cancel,
+			struct microagent_session **out, struct error *err)
+{
+	const struct microagent_spec machine = guest_spec(values, env, NULL);
+	const struct microagent_session_spec spec = {
+		.base = how->base,
+		.memory_mib = machine.memory_mib,
+		.cpus = machine.cpus,
+		.accelerator = machine.accelerator,
+		.network = machine.network,
+		.network_interface = machine.network_interface,
+		.allow = machine.allow,
+		.publish = machine.publish,
+		.mediation = machine.mediation,
+		.mediation_optional = machine.mediation_optional,
+		.vsock = machine.vsock,
+		.rates = machine.rates,
+		.cold = how->cold,
+		.idle_seconds = RUN_BASE_IDLE_S,
+		.cancel = cancel,
+	};
+
+	return microagent_session_create(agent, &spec, out, err);
+}
+
+/* command, with the session's name before it. */
+static int run_in_session(struct cli *cli, const char *name, const struct exec_values *exec,
+			  const struct cli_words *command, struct error *err)
+{
+	autofree const char **words = calloc(command->count + 2, sizeof(*words));
+
+	if (!words)
+		return error_errno(err, ENOMEM, "command");
+	words[0] = name;
+	memcpy(words + 1, command->items, command->count * sizeof(*words));
+	const struct cli_words args = {words, command->count + 1};
+
+	return exec_run(cli, exec, &args, guest_open_session, err);
+}
+
+static int run_with_env(struct cli *cli, const char *name, struct exec_values *exec,
+			const struct env_list *env, const struct cli_words *command,
+			struct error *err)
+{
+	autofree const char **words = calloc(env->count + 1, sizeof(*words));
+
+	if (!words)
+		return error_errno(err, ENOMEM, "environment");
+	for (size_t i = 0; i < env->count; i++)
+		words[i] = env->items[i];
+	exec->env = (struct cli_words){words, env->count};
+	return run_in_session(cli, name, exec, command, err);
+}
+
+/* The command has its code, whatever becomes of the session. */
+static void destroy_after_run(const struct cli *cli, struct microagent_session *session)
+{
+	struct error why = {0};
+
+	if (microagent_session_destroy(session, &why) < 0)
+		cli_warn_error(cli, "the session could not be destroyed: ", &why);
+	microagent_session_close(session);
+}
+
+/* Signals are blocked from here on: one that comes between is the command's. */
+static int make_for_run(const struct cli *cli, struct microagent *agent, const struct run_base *how,
+			const struct guest_values *values, const struct env_list *env,
+			struct microagent_session **out, struct error *err)
+{
+	struct signals signals = SIGNALS_NONE;
+	int code;
+
+	if (signals_open_ending(&signals, err) < 0)
+		return -1;
+	code = make_session(agent, how, values, env, signals.fd, out, err);
+	if (code == 0 && signals_next(&signals) > 0) {
+		destroy_after_run(cli, steal_ptr(out));
+		code = error_set(err, ERR_UNAVAILABLE, "cancelled");
+	}
+	return session_end_by_signal(cli, &signals, code, err);
+}
+
+static void warn_of_run(const struct cli *cli, struct microagent *agent,
+			const struct microagent_session *session)
+{
+	json_auto_t *described = microagent_session_describe(session, NULL);
+
+	if (described)
+		session_warn_made(cli, agent, described);
+}
+
+int run_base_run(struct cli *cli, const struct run_base *how, const struct guest_values *values,
+		 const struct attend_input *input, const struct env_list *env,
+		 const struct cli_words *command, struct error *err)
+{
+	autoprogress struct progress progress = PROGRESS_INIT;
+	struct exec_values exec = {
+		.input = *input,
+		.terminal = how->terminal,
+		.exec = {.cwd = how->cwd, .user = values->user, .timeout_seconds = values->timeout},
+	};
+	struct microagent_session *session = NULL;
+	struct microagent *agent = guest_open(cli, &progress, err);
+	int code;
+
+	if (!agent)
+		return -1;
+	if (values->unconfined)
+		guest_unconfined(cli, agent);
+	progress_start(&progress, "making a session");
+	code = make_for_run(cli, agent, how, values, env, &session, err);
+	progress_end(&progress);
+	if (session) {
+		warn_of_run(cli, agent, session);
+		code = run_with_env(cli, microagent_session_name(session), &exec, env, command,
+				    err);
+		destroy_after_run(cli, session);
+	}
+	microagent_close(agent);
+	return code;
+}
