@@ -107,13 +107,13 @@ struct microagent_warm_spec {
 
 /* Makes a template of a base: a machine of it is booted, run is run in it, and its memory and
  * devices are saved. Sessions of the base that have its memory and processors, and no bridge,
- * published ports, mediation, vsock ports or rates, are restored from it by microagent_session_boot() instead of
- * booted, each with an identity and randomness of its own; where QEMU, kernel, guest agent or host
- * are not what they were they boot, and microagent_session_describe() says why. It is replaced by a
- * new one, and none of it is used before all of it is there. *base (may be NULL) is what
- * microagent_base_show() tells then. ERR_CONFLICT: another call makes or drops it just now;
- * ERR_UNSUPPORTED: macOS, or a backend that saves no machines. On failure the message names the
- * log, <state>/logs/base-NAME-TIME.log. */
+ * published ports, mediation, vsock ports or rates, are restored from it by
+ * microagent_session_boot() instead of booted, each with an identity and randomness of its own;
+ * where QEMU, kernel, guest agent or host are not what they were they boot, and
+ * microagent_session_describe() says why. It is replaced by a new one, and none of it is used
+ * before all of it is there. *base (may be NULL) is what microagent_base_show() tells then.
+ * ERR_CONFLICT: another call makes or drops it just now; ERR_UNSUPPORTED: macOS, or a backend that
+ * saves no machines. On failure the message names the log, <state>/logs/base-NAME-TIME.log. */
 int microagent_base_warm(struct microagent *agent, const char *word,
 			 const struct microagent_warm_spec *spec, json_t **base, struct error *err);
 /* Drops it. Sessions that run are not touched. ERR_NOT_FOUND where there is none. */
