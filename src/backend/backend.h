@@ -94,12 +94,13 @@ struct vm_boot {
 	int kernel_fd, initrd_fd;     /* the very descriptors that were hashed; -1 with macos */
 	const struct vm_macos *macos; /* NULL: the guest is a Linux */
 	enum vm_use use;
-	/* ram_fd: the guest's memory, a memfd, or -1: of a restored machine it is in the state
-	 * then. Sealed it is its siblings' too, and nobody writes to it; such a machine gets no
-	 * share. */
 	enum vm_origin origin;
-	int ram_fd, state_fd;
+	/* The guest's memory, a memfd; -1: the VMM's own, and of a restored machine it is in the
+	 * state. Sealed it is its siblings' too, and nobody writes to it; such a machine gets no
+	 * share. */
+	int ram_fd;
 	bool ram_sealed;
+	int state_fd;	 /* of a restored machine; else -1 */
 	bool card_saved; /* of a restored machine with a card: it is in the state */
 	int rootfs_fd;	 /* read-write; VM_READ: read-only; -1: the root is what initrd_fd holds */
 	int base_fd; /* read-only: the raw disk of which rootfs_fd is a layer; -1: rootfs_fd is raw

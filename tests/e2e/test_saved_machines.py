@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import socket
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import pytest
 import schema_check
 from conftest import image, make_host, wait_until
 from test_layers import IDENTITY, make_layer, sha256
+from test_messages import conversations, frames
 
 MIB = 1 << 20
 SEALS = 0x1 | 0x2 | 0x4 | 0x8  # F_SEAL_SEAL, SHRINK, GROW, WRITE
@@ -259,12 +261,31 @@ def test_what_cannot_be_saved(place, changes, words):
     layer.unlink()
 
 
+def traced_fork(host, name):
+    """The answer, and what the live supervisor and the guest have said to each other meanwhile."""
+    trace, met = host.base / "trace", set()
+    tracer = subprocess.Popen(["strace", "-xx", "-s", "65536", "-o", trace, "-e",
+                               "trace=close,read,write,recvfrom,sendto,recvmsg,sendmsg,readv,writev",
+                               "-p", str(runtime(host, name)["supervisorPid"])], stderr=subprocess.PIPE)
+    assert b"attached" in tracer.stderr.readline()
+    answer = request(host, name, command="fork")
+    tracer.terminate()
+    tracer.communicate()
+    for (_, _, way), data in conversations(trace).items():
+        for message in frames(bytes(data)):
+            schema_check.validate(f"control-{message['type']}", message)
+            met.add((way, message["type"]))
+    trace.unlink()
+    return answer, met
+
+
 def test_a_machine_is_forked_while_it_runs(place):
     host = place.host
     with place.machine() as name:
         host("exec", name, "--", "sh", "-c", "echo of the parent > /tmp/mine; echo on the disk > /workspace/disk", check=0)
-        forked = request(host, name, command="fork")
+        forked, met = traced_fork(host, name)
         assert forked["ok"], forked
+        assert {("out", "quiesce"), ("in", "quiesced")} <= met, met
         host("exec", name, "--", "sh", "-c", "echo later > /tmp/mine", check=0)
         point = host.base / "point"
         point.mkdir()

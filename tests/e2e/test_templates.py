@@ -195,6 +195,18 @@ def test_a_directory_and_a_network(warm):
     shutil.rmtree(shared)
 
 
+def test_a_directory_that_comes_too_late(warm):
+    """Memory that is shared with siblings is not shared with virtiofsd."""
+    late = warm.base / "late"
+    late.mkdir()
+    name = create(warm)["name"]
+    done = warm("session", "share", name, late, check=1)
+    assert "the machine shares its memory with others of its template" in done.stderr, done.stderr
+    assert works(warm, name) and "virtiofsd" not in "".join(map(str, warm.processes()))
+    destroy(warm, name)
+    late.rmdir()
+
+
 def test_what_does_not_fit_is_booted(warm):
     for words, why in ((("--cold",), "it was asked to be booted"),
                        (("--memory", 300), "it has 300 MiB of memory, and the template 256"),

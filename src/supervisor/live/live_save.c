@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "base/platform/file.h"
+#include "base/path.h"
 #include "supervisor/inputs/template.h"
 #include "supervisor/inputs/template_memory.h"
 #include "supervisor/live/live.h"
@@ -89,11 +89,9 @@ static json_t *keep_disk(struct live *live, struct error *err)
 {
 	autoclose int file = make_saved_file(live, TEMPLATE_FORK_DISK, err);
 	json_auto_t *facts = NULL;
-	uint64_t copied = 0;
 	json_t *mode;
 
-	if (file < 0 || (file_clone_into(LIVE_ROOTFS, file) < 0 &&
-			 template_memory_store(LIVE_ROOTFS, file, &copied, err) < 0))
+	if (file < 0 || path_clone_data(LIVE_ROOTFS, file, NULL, err) < 0)
 		return NULL;
 	/* Whoever is restored from it has that card, or none. */
 	facts = json_deep_copy(live->ticket.facts);

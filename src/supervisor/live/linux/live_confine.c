@@ -111,6 +111,7 @@ static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(ioctl),
 	 .reason = "a clone of the disk of a machine that is saved while it runs",
 	 .only = {{.arg = 1, .op = SCMP_CMP_EQ, .datum_a = FICLONE}}},
+	{.number = SCMP_SYS(copy_file_range), .reason = "the same where there are no clones"},
 
 	{.number = SCMP_SYS(brk), .reason = "memory"},
 	{.number = SCMP_SYS(mmap), .reason = "memory", .only = ISOLATE_NOT_EXECUTABLE},
