@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "contract/share_word.h"
 
 static bool is_mode(const char *text)
 {
@@ -98,65 +99,20 @@ static json_t *output_json(const char *word, size_t index, struct error *err)
 	return steal_ptr(&out);
 }
 
-static int put_share_option(json_t *out, char *option, struct error *err)
-{
-	char *value = strchr(option, '=');
-	char *end = NULL;
-	long seconds;
-
-	if (is_mode(option))
-		return json_put_string(out, "mode", option, err);
-	if (!value)
-		return -1;
-	*value++ = '\0';
-	if (strcmp(option, "cache") == 0)
-		return json_put_string(out, "cache", value, err);
-	if (strcmp(option, "timeout") != 0)
-		return -1;
-	errno = 0;
-	seconds = strtol(value, &end, 10);
-	return errno || end == value || *end
-		       ? -1
-		       : json_put(out, "timeoutSeconds", json_integer(seconds), err);
-}
-
-/* Which value one may have the config knows. */
-static int put_share_options(json_t *out, char *options, struct error *err)
-{
-	char *option;
-
-	while ((option = strsep(&options, ",")))
-		if (put_share_option(out, option, err) < 0)
-			return -1;
-	return 0;
-}
-
 /* DIR:/MOUNTPOINT[:OPTION,...] */
 static json_t *share_json(const char *word, size_t index, struct error *err)
 {
+	auto_share_word struct share_word said = {0};
 	json_auto_t *out = json_object();
-	autofree char *copy = strdup(word);
-	char *mountpoint = copy ? cut_tail(copy) : NULL;
-	char *options = NULL;
 	char tag[32];
 
-	if (mountpoint && *mountpoint != '/') {
-		options = mountpoint;
-		mountpoint = cut_tail(copy);
-	}
 	snprintf(tag, sizeof(tag), "share-%zu", index);
-	if (json_put_string(out, "tag", tag, err) < 0 ||
-	    json_put_string(out, "mode", "rw", err) < 0)
-		return NULL;
-	if (!mountpoint || !*copy || *mountpoint != '/' ||
-	    put_share_options(out, options, err) < 0) {
-		error_set(err, ERR_INVALID,
-			  "\"%.200s\" is not DIR:/MOUNTPOINT or DIR:/MOUNTPOINT:OPTIONS, which are "
-			  "ro, rw, cache=auto|always|none and timeout=SECONDS",
-			  word);
-		return NULL;
-	}
-	if (put_place(out, copy, mountpoint, err) < 0)
+	if (share_word_parse(word, &said, err) < 0 || json_put_string(out, "tag", tag, err) < 0 ||
+	    json_put_string(out, "mode", said.mode, err) < 0 ||
+	    json_put_optional(out, "cache", said.cache, err) < 0 ||
+	    (said.timed &&
+	     json_put(out, "timeoutSeconds", json_integer(said.timeout_s), err) < 0) ||
+	    put_place(out, said.dir, said.mountpoint, err) < 0)
 		return NULL;
 	return steal_ptr(&out);
 }

@@ -4,6 +4,7 @@
 import json
 import os
 import signal
+import socket
 
 import pytest
 
@@ -35,6 +36,42 @@ def test_json(clean):
     told = json.loads(ran.stdout)
     assert ran.returncode == told["exitCode"] == 124
     assert told["stdout"] == "out\n"
+
+
+@pytest.mark.parametrize("cold", [(), ("--cold",)], ids=["restored", "cold"])
+def test_share(clean, tmp_path, cold):
+    """Where and how the word says, of one that is restored too."""
+    (tmp_path / "given").write_text("given\n")
+    clean("base", "warm", "web", check=0)
+    share = ("--share", f"{tmp_path}:/work:ro,cache=none")
+    try:
+        ran = clean(*RUN, *cold, *share, "--user", "root", "--", "sh", "-c", "cat /work/given; touch /work/new || echo refused")
+        assert ran.stdout == "given\nrefused\n", ran.stderr
+        clean(*RUN, *cold, "--share", f"{tmp_path}:/work", "--user", "root", "--", "touch", "/work/new", check=0)
+    finally:
+        clean("base", "cool", "web", check=0)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["given", "new"]
+
+
+def test_what_its_session_has(clean):
+    """A quota, a rate and a published port are those of `session create`."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    it = clean.popen("run", "--base", "web", "--disk-quota", "64", "--disk-ops", "1000", "--publish", f"{port}:80", "--", "sh", "-c", "echo runs; sleep 1000")
+    assert it.stdout.readline().strip() in ("runs", b"runs")
+    (session,) = sessions(clean)
+    assert session["quotaBytes"] == 64 << 20
+    config = json.loads((clean.state / "sessions" / f"{session['name']}.bundle" / "workspace.json").read_text())["config"]
+    assert config["limits"]["diskOpsPerSecond"] == 1000
+    assert f'"hostPort": {port},' in json.dumps(config)
+    it.send_signal(signal.SIGTERM)
+    assert it.wait() == 128 + signal.SIGTERM
+
+
+def test_two_directories(clean):
+    ran = clean(*RUN, "--share", "/a:/b", "--share", "/c:/d", "--", "true")
+    assert ran.returncode == 2 and "one directory" in ran.stderr
 
 
 def test_restored_and_cold(clean):
@@ -79,7 +116,7 @@ def test_no_such_base(clean):
 
 @pytest.mark.parametrize(
     "words",
-    [("--image", "busybox"), ("--kernel", "k"), ("--arch", "amd64"), ("--disk", "a=b:/c:ro"), ("--share", "/a:/b"), ("--name", "w"), ("--keep",)],
+    [("--image", "busybox"), ("--kernel", "k"), ("--arch", "amd64"), ("--disk", "a=b:/c:ro"), ("--bundle", "a=b:/c"), ("--output", "a=/b"), ("--name", "w"), ("--keep",)],
     ids=lambda words: words[0],
 )
 def test_what_does_not_go_with_a_base(clean, words):
@@ -88,7 +125,7 @@ def test_what_does_not_go_with_a_base(clean, words):
     assert f"{words[0]} does not go with --base" in ran.stderr
 
 
-@pytest.mark.parametrize("words", [("--cold",), ("--tty",), ("--cwd", "/")], ids=lambda words: words[0])
+@pytest.mark.parametrize("words", [("--cold",), ("--tty",), ("--cwd", "/"), ("--disk-quota", "64")], ids=lambda words: words[0])
 def test_what_goes_with_a_base_alone(clean, words):
     ran = clean("run", *words, "--", "true")
     assert ran.returncode == 2

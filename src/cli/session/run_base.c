@@ -9,10 +9,29 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "cli/session/session.h"
+#include "contract/share_word.h"
 #include "microagent_session.h"
 
 /* Seconds after which a session whose `run` was killed ends by itself: nobody uses it then. */
 enum { RUN_BASE_IDLE_S = 10 };
+
+static int check_without_base(struct cli *cli, const struct run_base *how, struct error *err)
+{
+	const struct {
+		bool given;
+		const char *option;
+	} own[] = {
+		{how->cold, "--cold"},
+		{how->terminal, "--tty"},
+		{how->cwd, "--cwd"},
+		{how->disk_quota, "--disk-quota"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+		if (own[i].given)
+			return cli_usage(cli, err, "%s goes with --base", own[i].option);
+	return 0;
+}
 
 int run_base_check(struct cli *cli, const struct run_base *how, const struct guest_values *values,
 		   struct error *err)
@@ -28,20 +47,20 @@ int run_base_check(struct cli *cli, const struct run_base *how, const struct gue
 		{values->no_disk, "--no-disk"},
 		{values->console, "--console"},
 		{values->disks.count, "--disk"},
-		{values->shares.count, "--share"},
 		{values->bundles.count, "--bundle"},
 		{values->outputs.count, "--output"},
 	};
 
-	if (!how->base && (how->cold || how->terminal || how->cwd))
-		return cli_usage(cli, err, "%s goes with --base",
-				 how->cold	 ? "--cold"
-				 : how->terminal ? "--tty"
-						 : "--cwd");
-	for (size_t i = 0; how->base && i < ARRAY_SIZE(alien); i++) {
+	if (!how->base)
+		return check_without_base(cli, how, err);
+	for (size_t i = 0; i < ARRAY_SIZE(alien); i++) {
 		if (alien[i].given)
 			return cli_usage(cli, err, "%s does not go with --base", alien[i].option);
 	}
+	if (values->shares.count > 1)
+		return cli_usage(cli, err,
+				 "a session has one directory, and --share names %s and %s",
+				 values->shares.items[0], values->shares.items[1]);
 	return guest_check_base(cli, how->base, err);
 }
 
@@ -50,6 +69,10 @@ static int make_session(struct microagent *agent, const struct run_base *how,
 			struct microagent_session **out, struct error *err)
 {
 	const struct microagent_spec machine = guest_spec(values, env, NULL);
+	auto_share_word struct share_word share = {0};
+
+	if (values->shares.count && share_word_parse(values->shares.items[0], &share, err) < 0)
+		return -1;
 	const struct microagent_session_spec spec = {
 		.base = how->base,
 		.memory_mib = machine.memory_mib,
@@ -62,6 +85,13 @@ static int make_session(struct microagent *agent, const struct run_base *how,
 		.mediation = machine.mediation,
 		.mediation_optional = machine.mediation_optional,
 		.vsock = machine.vsock,
+		.share = share.dir,
+		.share_at = share.mountpoint,
+		.share_read_only = share.mode && strcmp(share.mode, "ro") == 0,
+		.share_anyway = machine.share_anyway,
+		.share_cache = share.cache,
+		.share_timeout_seconds = share.timeout_s,
+		.disk_quota_mib = how->disk_quota,
 		.rates = machine.rates,
 		.cold = how->cold,
 		.idle_seconds = RUN_BASE_IDLE_S,

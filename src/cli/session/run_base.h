@@ -9,6 +9,7 @@
 struct run_base {
 	const char *base, *cwd;
 	bool cold, terminal;
+	int64_t disk_quota; /* MiB; 0: the base's */
 };
 
 /* What of values a session of a base cannot have, or what belongs to --base and stands without. */

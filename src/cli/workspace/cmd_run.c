@@ -23,6 +23,8 @@ static const struct cli_option run_options[] = {
 	 "run it in a session of that base, which is destroyed afterwards", 0, 0},
 	{"cold", 0, CLI_OPTION_FLAG, offsetof(struct run_values, base.cold), NULL,
 	 "with --base: boot it, also where `base warm` has saved a machine to restore", 0, 0},
+	{"disk-quota", 0, CLI_OPTION_INT, offsetof(struct run_values, base.disk_quota), "MIB",
+	 "with --base: how much its disk may grow (default: as large as the base's)", 1, INT32_MAX},
 	{"tty", 't', CLI_OPTION_FLAG, offsetof(struct run_values, base.terminal), NULL,
 	 "with --base: run it on a terminal of the guest, and on ours", 0, 0},
 	{"cwd", 'w', CLI_OPTION_STRING, offsetof(struct run_values, base.cwd), "DIR",

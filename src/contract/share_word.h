@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* The word by which people ask for a shared directory: DIR:/MOUNTPOINT[:OPTION,...]. */
+#ifndef CONTRACT_SHARE_WORD_H
+#define CONTRACT_SHARE_WORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* What the word says; whether such a share can be had is another matter. */
+struct share_word {
+	char *text;				     /* malloc'd; what follows points into it */
+	const char *dir, *mountpoint, *mode, *cache; /* mode: "ro" or "rw"; cache: NULL: not said */
+	int64_t timeout_s;
+	bool timed; /* timeout_s was said */
+};
+
+int share_word_parse(const char *word, struct share_word *out, struct error *err);
+void share_word_free(struct share_word *word);
+#define auto_share_word __attribute__((cleanup(share_word_free)))
+
+#endif
