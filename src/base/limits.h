@@ -211,6 +211,9 @@
 	  "by which the extents of a session's disk are counted before other work is done")        \
 	X(DISK_QUOTA_NEAR_BYTES, 4194304, "bytes",                                                 \
 	  "below its room a layer ends that has none left: a write that is not made")              \
+	X(SESSION_ENDS_MS, 60000, "ms",                                                            \
+	  "between two looks of sweeps at sessions that have an end, for one left without a "      \
+	  "supervisor")                                                                            \
 	X(STATE_FREE_BYTES, 16777216, "bytes", "free space below which start is refused")
 
 enum limit {

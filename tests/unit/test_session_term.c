@@ -128,6 +128,90 @@ static void one_in_quarantine_is_kept(void **state)
 	assert_kept(rig, name);
 }
 
+/* --- sweeps that were not asked for ------------------------------------------------------------
+ */
+
+static void set_next(const struct rig *rig, int64_t ns)
+{
+	int64_t at_ns = clock_real_ns() + ns;
+	const struct timespec times[] = {
+		{.tv_nsec = UTIME_OMIT},
+		{.tv_sec = at_ns / 1000000000, .tv_nsec = at_ns % 1000000000}};
+
+	touch(at(rig, "sessions/.locks/.ends"));
+	assert_int_equal(utimensat(AT_FDCWD, at(rig, "sessions/.locks/.ends"), times, 0), 0);
+}
+
+static int64_t next_in(const struct rig *rig)
+{
+	struct stat st;
+
+	assert_int_equal(stat(at(rig, "sessions/.locks/.ends"), &st), 0);
+	return st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec - clock_real_ns();
+}
+
+/* Sessions that cannot be over are not opened by whoever makes another one. */
+static void a_sweep_before_the_first_end_looks_at_none(void **state)
+{
+	struct rig *rig = *state;
+	const char *name = clone_with(rig, 90, 0);
+
+	turn_back(rig, name, "session.json", "endsAt", 1);
+	set_next(rig, HOUR);
+	(void)clone_one(rig);
+	assert_true(is_there(bundle(rig, name)));
+	assert_true(next_in(rig) > HOUR / 2);
+	set_next(rig, -1);
+	(void)clone_one(rig);
+	assert_false(is_there(bundle(rig, name)));
+	/* Whether that worked the next look sees. */
+	set_next(rig, -1);
+	(void)clone_one(rig);
+	assert_true(next_in(rig) > 12 * HOUR);
+}
+
+static void a_sweep_that_knows_no_first_end_looks_at_all(void **state)
+{
+	struct rig *rig = *state;
+	const char *name = clone_with(rig, 90, 0);
+
+	turn_back(rig, name, "session.json", "endsAt", 1);
+	(void)clone_one(rig);
+	assert_false(is_there(bundle(rig, name)));
+	name = clone_with(rig, 90, 0);
+	turn_back(rig, name, "session.json", "endsAt", 1);
+	/* The clock was set back. */
+	set_next(rig, 48 * HOUR);
+	(void)clone_one(rig);
+	assert_false(is_there(bundle(rig, name)));
+}
+
+static void whoever_gives_an_end_brings_the_look_forward(void **state)
+{
+	struct rig *rig = *state;
+
+	(void)clone_one(rig);
+	set_next(rig, HOUR);
+	(void)clone_with(rig, 7200, 0);
+	assert_true(next_in(rig) > HOUR / 2);
+	(void)clone_with(rig, 7200, 600);
+	assert_true(next_in(rig) < HOUR / 4);
+	(void)clone_with(rig, 90, 0);
+	assert_true(next_in(rig) < HOUR / 30);
+}
+
+/* Of one whose machine runs, which is left alone, a look comes again. */
+static void one_that_is_not_over_is_looked_at_again(void **state)
+{
+	struct rig *rig = *state;
+	const char *name = clone_with(rig, 0, 1800);
+
+	set_next(rig, -1);
+	(void)clone_one(rig);
+	assert_true(is_there(bundle(rig, name)));
+	assert_true(next_in(rig) <= 60 * INT64_C(1000000000));
+}
+
 static void what_no_end_is(void **state)
 {
 	static const int64_t wrong[] = {-1, TERM_MAX_S + 1, INT64_MIN, INT64_MAX};
@@ -175,6 +259,10 @@ int main(int argc, char **argv)
 		base_test(one_that_nobody_uses),
 		base_test(nobody_works_in_one_that_is_over),
 		base_test(one_in_quarantine_is_kept),
+		base_test(a_sweep_before_the_first_end_looks_at_none),
+		base_test(a_sweep_that_knows_no_first_end_looks_at_all),
+		base_test(whoever_gives_an_end_brings_the_look_forward),
+		base_test(one_that_is_not_over_is_looked_at_again),
 		base_test(what_no_end_is),
 		base_test(a_claimed_one_has_its_end),
 	};

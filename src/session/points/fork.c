@@ -38,6 +38,9 @@ static int write_child_record(const struct fork *fork, struct microagent_session
 {
 	static const char *const kept[] = {"format",	      "base",	    "clone", "quotaBytes",
 					   "lifetimeSeconds", "idleSeconds"};
+	const struct term term = {
+		.lifetime_s = json_integer_value(json_object_get(fork->record, "lifetimeSeconds")),
+		.idle_s = json_integer_value(json_object_get(fork->record, "idleSeconds"))};
 	json_auto_t *record = json_object();
 	char now[CLOCK_TEXT];
 
@@ -52,7 +55,8 @@ static int write_child_record(const struct fork *fork, struct microagent_session
 	    json_put_string(record, "createdAt", now, err) < 0 ||
 	    json_put_string(record, "source", SESSION_FORK, err) < 0 ||
 	    json_put_string(record, "parent", fork->parent->name, err) < 0 ||
-	    workspace_write(ws, SESSION_RECORD, record, STORE_NO_SYNC, err) < 0)
+	    workspace_write(ws, SESSION_RECORD, record, STORE_NO_SYNC, err) < 0 ||
+	    session_ends_note(ws->dir, &term, err) < 0)
 		return -1;
 	child->quota_bytes = json_integer_value(json_object_get(record, "quotaBytes"));
 	child->record = steal_ptr(&record);

@@ -279,7 +279,9 @@ static int fill_bundle(struct microagent_session *session, const struct base *ba
 		return error_prefix(err, "session of base %s", base->name.full);
 	whole = make_session_config(session, base, spec, made, layer_over, err);
 	if (!whole ||
-	    write_record(session, base, &made->ws, source, method, &origin, &term, whole, err) < 0)
+	    write_record(session, base, &made->ws, source, method, &origin, &term, whole, err) <
+		    0 ||
+	    session_ends_note(made->ws.dir, &term, err) < 0)
 		return -1;
 	*config = steal_ptr(&whole);
 	return 0;

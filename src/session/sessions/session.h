@@ -193,6 +193,9 @@ int session_share_claimed(struct microagent_session *session,
 /* Whether the session of that id, in the directory of all of them, has come to the end that it was
  * given, and nothing of it lives that would destroy it; why: of term_text(). */
 bool session_over_in(const struct state_dir *dir, const char *id, char why[TERM_TEXT]);
+/* The same; *next, if that is sooner, becomes when it is to be looked at again. */
+bool session_over_by(const struct state_dir *dir, const char *id, char why[TERM_TEXT],
+		     int64_t *next);
 /* Destroys one for which that is so: ERR_NOT_FOUND. */
 int session_refuse_over(const struct microagent *agent, struct microagent_session *session,
 			const struct state_dir *dir, struct error *err);
@@ -202,6 +205,17 @@ int session_term_told(const struct state_dir *dir, const struct workspace *ws, j
 /* What the spec says is given to a member of a pool. */
 int session_term_claimed(struct microagent_session *session,
 			 const struct microagent_session_spec *spec, struct error *err);
+
+/* --- ends.c ---------------------------------------------------------------------------------- */
+
+/* A session was given that end, and has it recorded. */
+int session_ends_note(const struct state_dir *dir, const struct term *term, struct error *err);
+/* None of them can be over by now, but one whose supervisor was killed within SESSION_ENDS_MS. */
+bool session_ends_later(const struct state_dir *dir);
+/* Around a look at all of them: none is given an end meanwhile. -1: that cannot be kept off. next:
+ * when they are to be looked at again. */
+int session_ends_begin(const struct state_dir *dir);
+void session_ends_done(int fd, int64_t next);
 
 /* --- telemetry.c ----------------------------------------------------------------------------- */
 

@@ -240,31 +240,56 @@ static int sweep_one(const struct state_dir *dir, const char *id, void *data)
 	return status;
 }
 
-/* Whose live supervisor was killed before their end, or does not run. */
-static void sweep_over(const struct sweep *sweep, const struct state_dir *dir)
+static void sweep_over(const struct sweep *sweep, const char *name, const char *why)
+{
+	auto_session struct microagent_session *session = session_handle(sweep->agent, name, NULL);
+	struct error failed = {0};
+	int status = -1;
+
+	if (session) {
+		(void)session_read_record(session, NULL);
+		status = orphan_remove(sweep->agent, session, ORPHAN_EXPIRED, why, &failed);
+	}
+	if (status <= 0)
+		note_swept(status < 0 ? sweep->left : sweep->removed, name,
+			   status < 0 ? failed.msg : why);
+}
+
+/* {name: why}. Whose live supervisor was killed before their end, or does not run. */
+static json_t *find_over(const struct state_dir *dir, int64_t *next)
 {
 	json_auto_t *ids = state_dir_list(dir, NULL);
+	json_t *found = json_object();
 	char why[TERM_TEXT], name[SESSION_NAME_ROOM];
-	struct error failed = {0};
 	const json_t *id;
 	size_t i;
 
 	json_array_foreach(ids, i, id)
 	{
-		if (!session_name_of_id(json_string_value(id), name) ||
-		    !session_over_in(dir, json_string_value(id), why))
-			continue;
-		auto_session struct microagent_session *session =
-			session_handle(sweep->agent, name, NULL);
-		int status = -1;
+		if (session_name_of_id(json_string_value(id), name) &&
+		    session_over_by(dir, json_string_value(id), why, next))
+			json_object_set_new(found, name, json_string(why));
+	}
+	return found;
+}
 
-		if (session)
-			(void)session_read_record(session, NULL);
-		if (session)
-			status = orphan_remove(sweep->agent, session, ORPHAN_EXPIRED, why, &failed);
-		if (status <= 0)
-			note_swept(status < 0 ? sweep->left : sweep->removed, name,
-				   status < 0 ? failed.msg : why);
+/* Only where one may be over; whoever wants to know has all of them looked at. */
+static void sweep_all_over(const struct sweep *sweep, const struct state_dir *dir)
+{
+	json_auto_t *found = NULL;
+	int64_t next = INT64_MAX;
+	const char *name;
+	json_t *why;
+	int ends;
+
+	if (!sweep->removed && session_ends_later(dir))
+		return;
+	ends = session_ends_begin(dir);
+	found = find_over(dir, &next);
+	session_ends_done(ends, next);
+	json_object_foreach(found, name, why)
+	{
+		sweep_over(sweep, name, json_string_value(why));
 	}
 }
 
@@ -277,6 +302,6 @@ void sessions_sweep(const struct microagent *agent, json_t *removed, json_t *lef
 		return;
 	unfinished_each_abandoned(&dir, sweep_one, &sweep);
 	trash_sweep(&dir, tell_removed, &sweep);
-	sweep_over(&sweep, &dir);
+	sweep_all_over(&sweep, &dir);
 	state_dir_close(&dir);
 }

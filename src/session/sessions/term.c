@@ -5,28 +5,50 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "channel/control.h"
 #include "session/sessions/orphan.h"
 #include "session/sessions/session.h"
 
-bool session_over_in(const struct state_dir *dir, const char *id, char why[TERM_TEXT])
+/* Who runs sees to it himself; who is killed over it is found by a later look. */
+static int64_t look_again(const struct term *term)
 {
+	int64_t soon =
+		clock_real_ns() + (int64_t)limit_get(LIMIT_SESSION_ENDS_MS) * (int64_t)NS_PER_MS;
+
+	return term->idle_s || term->ends_ns < soon ? soon : term->ends_ns;
+}
+
+bool session_over_by(const struct state_dir *dir, const char *id, char why[TERM_TEXT],
+		     int64_t *next)
+{
+	int64_t again = INT64_MAX;
 	struct workspace ws;
 	struct term term = {0};
 	bool over = false;
 
 	if (workspace_open(dir, id, false, &ws, NULL) < 0)
 		return false;
-	/* Who runs sees to it himself. */
-	if (ws.fd >= 0 && term_read(&ws, &term, NULL) == 0 && term_is_given(&term) &&
-	    unfinished_of(dir, id) == UNFINISHED_NOT && !lease_is_held(&ws))
-		over = term_is_over_for(&ws, &term);
+	if (ws.fd >= 0 && term_read(&ws, &term, NULL) == 0 && term_is_given(&term)) {
+		again = look_again(&term);
+		if (unfinished_of(dir, id) == UNFINISHED_NOT && !lease_is_held(&ws))
+			over = term_is_over_for(&ws, &term);
+	}
 	workspace_close(&ws);
 	if (over)
 		term_text(&term, why);
+	if (again < *next)
+		*next = again;
 	return over;
+}
+
+bool session_over_in(const struct state_dir *dir, const char *id, char why[TERM_TEXT])
+{
+	int64_t next = INT64_MAX;
+
+	return session_over_by(dir, id, why, &next);
 }
 
 int session_refuse_over(const struct microagent *agent, struct microagent_session *session,
@@ -77,6 +99,8 @@ int session_term_claimed(struct microagent_session *session,
 		return request ? -1 : error_errno(err, ENOMEM, "session");
 	status = control_ask(existing.ws.fd, request, limit_deadline(LIMIT_CONTROL_REQUEST_MS),
 			     NULL, err);
+	if (status == 0)
+		status = session_ends_note(&existing.dir, &term, err);
 	open_workspace_close(&existing);
 	if (status < 0)
 		return error_prefix(err, "session %s", session->name);
