@@ -160,6 +160,8 @@ struct microagent_session_spec {
 	 * after so many in which no command ran in it and nobody had a connection to it. 0: not.
 	 * One that is quarantined by then stays. */
 	int64_t lifetime_seconds, idle_seconds;
+	bool owned; /* and when its handle is closed, or this process ends, however that comes
+		     * about; of microagent_session_create() alone */
 	int cancel; /* when readable the making ends, ERR_UNAVAILABLE, and nothing of it is left; 0:
 		       never */
 };

@@ -78,6 +78,26 @@ static int control_send_line(int fd, const json_t *request, struct error *err)
 	return fd_write_all(fd, "\n", 1, err);
 }
 
+static int connect_control(int workspace_fd, struct error *err)
+{
+	int fd = sock_connect_at(workspace_fd, CONTROL_SOCK_NAME, err);
+
+	if (fd < 0 && err && (err->errnum == ECONNREFUSED || err->errnum == EAGAIN))
+		err->code = ERR_UNAVAILABLE;
+	return fd;
+}
+
+static int ask_over(int fd, const json_t *request, uint64_t deadline_ns, int cancel,
+		    json_t **answer, struct error *err)
+{
+	autobuf struct buf in = BUF_INIT(ANSWER_MAX);
+
+	if (control_send_line(fd, request, err) < 0 ||
+	    control_receive_line(fd, &in, deadline_ns, cancel, err) < 0)
+		return -1;
+	return read_answer(&in, answer, err);
+}
+
 int control_ask(int workspace_fd, const json_t *request, uint64_t deadline_ns, json_t **answer,
 		struct error *err)
 {
@@ -87,16 +107,14 @@ int control_ask(int workspace_fd, const json_t *request, uint64_t deadline_ns, j
 int control_ask_or_cancel(int workspace_fd, const json_t *request, uint64_t deadline_ns, int cancel,
 			  json_t **answer, struct error *err)
 {
-	autoclose int fd = sock_connect_at(workspace_fd, CONTROL_SOCK_NAME, err);
-	autobuf struct buf in = BUF_INIT(ANSWER_MAX);
+	autoclose int fd = connect_control(workspace_fd, err);
 
-	if (fd < 0) {
-		if (err && (err->errnum == ECONNREFUSED || err->errnum == EAGAIN))
-			err->code = ERR_UNAVAILABLE;
-		return -1;
-	}
-	if (control_send_line(fd, request, err) < 0 ||
-	    control_receive_line(fd, &in, deadline_ns, cancel, err) < 0)
-		return -1;
-	return read_answer(&in, answer, err);
+	return fd < 0 ? -1 : ask_over(fd, request, deadline_ns, cancel, answer, err);
+}
+
+int control_hold(int workspace_fd, const json_t *request, uint64_t deadline_ns, struct error *err)
+{
+	autoclose int fd = connect_control(workspace_fd, err);
+
+	return fd < 0 || ask_over(fd, request, deadline_ns, -1, NULL, err) < 0 ? -1 : steal_fd(&fd);
 }

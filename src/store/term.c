@@ -14,6 +14,7 @@
 #define IDLE "idleSeconds"
 #define ENDS "endsAt"
 #define IDLED "idled"
+#define ORPHANED "orphaned"
 
 static int check_seconds(const char *what, int64_t seconds, struct error *err)
 {
@@ -42,7 +43,8 @@ int term_put(const struct term *term, json_t *record, struct error *err)
 	if ((term->lifetime_s && json_put(record, LIFETIME, json_integer(term->lifetime_s), err)) ||
 	    (term->idle_s && json_put(record, IDLE, json_integer(term->idle_s), err)) ||
 	    (term->ends_ns && json_put_string(record, ENDS, ends, err)) ||
-	    (term->idled && json_put(record, IDLED, json_true(), err)))
+	    (term->idled && json_put(record, IDLED, json_true(), err)) ||
+	    (term->orphaned && json_put(record, ORPHANED, json_true(), err)))
 		return -1;
 	return 0;
 }
@@ -55,6 +57,7 @@ static int take_term(json_t *record, struct term *out, struct error *err)
 			 err) < 0 ||
 	    json_get_int(record, "", IDLE, JSON_OPTIONAL, 1, TERM_MAX_S, &out->idle_s, err) < 0 ||
 	    json_get_bool(record, "", IDLED, JSON_OPTIONAL, &out->idled, err) < 0 ||
+	    json_get_bool(record, "", ORPHANED, JSON_OPTIONAL, &out->orphaned, err) < 0 ||
 	    json_get_string(record, "", ENDS, JSON_OPTIONAL, &ends, err) < 0)
 		return -1;
 	out->ends_ns = ends ? clock_of_rfc3339(ends) : 0;
@@ -128,6 +131,10 @@ void term_text(const struct term *term, char out[TERM_TEXT])
 	int64_t seconds = term->idled ? term->idle_s : term->lifetime_s;
 	size_t i = 0;
 
+	if (term->orphaned) {
+		snprintf(out, TERM_TEXT, "the process that it belonged to is gone");
+		return;
+	}
 	while (seconds % units[i].seconds)
 		i++;
 	if (term->idled)

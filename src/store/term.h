@@ -14,6 +14,7 @@ struct term {
 	int64_t lifetime_s, idle_s;
 	int64_t ends_ns; /* real time, when the lifetime is over; 0: it has not begun */
 	bool idled;	 /* nobody used it for so long, at ends_ns */
+	bool orphaned;	 /* whose it was, was gone at ends_ns */
 };
 
 #define TERM_MAX_S (INT64_C(36525) * 86400)
@@ -38,7 +39,8 @@ bool term_is_over(const struct term *term);
  * its last event. Not while it is quarantined: what was cut off is kept to be looked at. */
 bool term_is_over_for(const struct workspace *ws, struct term *term);
 
-/* "its lifetime of 2h is over", "nobody has used it for 30m" */
+/* "its lifetime of 2h is over", "nobody has used it for 30m", "the process that it belonged to is
+ * gone" */
 #define TERM_TEXT 64
 void term_text(const struct term *term, char out[TERM_TEXT]);
 

@@ -99,14 +99,13 @@ def test_signal_is_the_commands(clean):
 
 def test_killed_leaves_no_session(clean):
     it = running(clean)
+    (session,) = sessions(clean)
     os.kill(it.pid, signal.SIGKILL)
     it.wait()
-
-    def gone():
-        clean("session", "gc", check=0)
-        return not sessions(clean)
-
-    wait_until(gone, "the end of a session that nobody uses")
+    wait_until(lambda: not sessions(clean), "the end of a session whose owner is gone")
+    lines = [json.loads(line) for line in clean("--json", "audit", "show", session["name"], check=0).stdout.splitlines()]
+    (expired,) = [line for line in lines if line["event"] == "session.expired"]
+    assert expired["data"]["why"] == "the process that it belonged to is gone"
 
 
 def test_no_such_base(clean):

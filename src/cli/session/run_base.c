@@ -12,7 +12,7 @@
 #include "contract/share_word.h"
 #include "microagent_session.h"
 
-/* Seconds after which a session whose `run` was killed ends by itself: nobody uses it then. */
+/* Seconds after which a session ends by itself whose `run` was killed before it had it. */
 enum { RUN_BASE_IDLE_S = 10 };
 
 static int check_without_base(struct cli *cli, const struct run_base *how, struct error *err)
@@ -95,6 +95,7 @@ static int make_session(struct microagent *agent, const struct run_base *how,
 		.rates = machine.rates,
 		.cold = how->cold,
 		.idle_seconds = RUN_BASE_IDLE_S,
+		.owned = true,
 		.cancel = cancel,
 	};
 

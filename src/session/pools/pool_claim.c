@@ -272,8 +272,24 @@ static int claim_or_make(struct microagent *agent, const struct base *base,
 	return session_make_booted(agent, base, spec, SESSION_NEW, out, err);
 }
 
+static int make_owned(struct microagent *agent, const struct base *base,
+		      const struct microagent_session_spec *spec, struct microagent_session **out,
+		      struct error *err)
+{
+	auto_session struct microagent_session *session = NULL;
+
+	if (claim_or_make(agent, base, spec, &session, err) < 0)
+		return -1;
+	if (spec->owned && session_own(session, err) < 0) {
+		session_unmake(session);
+		return -1;
+	}
+	*out = steal_ptr(&session);
+	return 0;
+}
+
 int microagent_session_create(struct microagent *agent, const struct microagent_session_spec *spec,
 			      struct microagent_session **out, struct error *err)
 {
-	return session_make_with(agent, spec, claim_or_make, out, err);
+	return session_make_with(agent, spec, make_owned, out, err);
 }

@@ -57,6 +57,8 @@ void microagent_session_close(struct microagent_session *session)
 		return;
 	microagent_guest_close(session->guest);
 	session_made(session);
+	if (session->owning >= 0)
+		close(session->owning);
 	microagent_close(session->agent);
 	json_decref(session->record);
 	pthread_mutex_destroy(&session->life);
@@ -81,7 +83,7 @@ static struct microagent_session *session_new(const struct microagent *agent, st
 		error_errno(err, ENOMEM, "session");
 		return NULL;
 	}
-	session->mark = -1;
+	session->owning = session->mark = -1;
 	pthread_mutex_init(&session->life, NULL);
 	session->agent = sessions_agent(agent, err);
 	if (session->agent)

@@ -33,6 +33,7 @@ struct microagent_session {
 	_Atomic int64_t quota_bytes; /* of its disk, as recorded; 0: none */
 	double clone_ms, claim_ms;   /* of this handle; 0: not done by it */
 	_Atomic double boot_ms;	     /* the same; told while another thread boots */
+	int owning;		     /* the connection with which it ends; -1: none */
 	int mark;		     /* that it is in the making; -1: it is not, or not by us */
 	/* agent is used by one thread at a time: who boots, destroys or connects holds it. */
 	pthread_mutex_t life;
@@ -216,6 +217,9 @@ bool session_ends_later(const struct state_dir *dir);
  * when they are to be looked at again. */
 int session_ends_begin(const struct state_dir *dir);
 void session_ends_done(int fd, int64_t next);
+
+/* It ends with this handle from now on. */
+int session_own(struct microagent_session *session, struct error *err);
 
 /* --- telemetry.c ----------------------------------------------------------------------------- */
 

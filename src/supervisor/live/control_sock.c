@@ -23,7 +23,9 @@ struct control_client {
 	int fd; /* -1: a free place */
 	struct loop_watch *watch, *timer;
 	struct buf in;
-	bool deferred; /* the answer comes later; the place is kept until then */
+	bool deferred;		  /* the answer comes later; the place is kept until then */
+	void (*gone)(void *data); /* it is kept until the client's end; NULL: it is not */
+	void *gone_data;
 };
 
 struct control_sock {
@@ -57,6 +59,7 @@ static void drop_asker(struct control_client *client)
 		close(client->fd);
 	client->fd = -1;
 	client->deferred = false;
+	client->gone = NULL;
 	buf_free(&client->in);
 }
 
@@ -101,7 +104,29 @@ static void serve_asker(struct control_client *client, size_t len)
 	if (client->deferred || client->fd < 0)
 		return; /* answered later, or just now */
 	send_answer(client->fd, answer);
+	if (!client->gone)
+		end_client(client);
+}
+
+void control_sock_keep(struct control_client *client, void (*fn)(void *data), void *data)
+{
+	loop_remove(steal_ptr(&client->timer));
+	client->gone = fn;
+	client->gone_data = data;
+}
+
+/* What is said on it means nothing. */
+static void hear_kept(struct control_client *client)
+{
+	void (*fn)(void *data) = client->gone;
+	void *data = client->gone_data;
+	char bytes[256];
+	ssize_t n = recv(client->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+
+	if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
+		return;
 	end_client(client);
+	fn(data);
 }
 
 /* Nothing is listened for meanwhile: neither more bytes nor the end of who asked. */
@@ -123,11 +148,16 @@ static void on_asker(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct control_client *client = data;
 	struct error err;
-	uint8_t *room = buf_reserve(&client->in, READ_CHUNK, &err), *end;
+	uint8_t *room, *end;
 	ssize_t n;
 
 	(void)loop, (void)fd;
 	(void)events;
+	if (client->gone) {
+		hear_kept(client);
+		return;
+	}
+	room = buf_reserve(&client->in, READ_CHUNK, &err);
 	n = room ? recv(client->fd, room, READ_CHUNK, MSG_DONTWAIT) : 0;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;

@@ -90,6 +90,7 @@ struct live_term {
 	uint64_t commands;     /* that run, by the guest's word */
 	uint64_t idle_from_ns; /* monotonic */
 	bool over;	       /* the session is destroyed at the end */
+	bool owned;	       /* it is so when a connection of control.sock ends */
 	struct loop_watch *timer;
 };
 
@@ -242,6 +243,11 @@ void live_term_look(struct live *live);
 /* {"command":"session-term","lifetimeSeconds"?:N,"idleSeconds"?:N}: of a member of a pool, which
  * has none, when it is claimed. */
 int live_term_set(struct live *live, const json_t *request, struct control_client *client,
+		  struct error *err);
+
+/* {"command":"session-owner"}: whoever asks has the session: when the connection ends, so does it.
+ */
+int live_term_own(struct live *live, const json_t *request, struct control_client *client,
 		  struct error *err);
 
 /* live_directory.c */

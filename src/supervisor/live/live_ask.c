@@ -52,6 +52,7 @@ static int act_on_request(struct live *live, const json_t *request, struct contr
 			{"share-attach", live_share},
 			{"disk-quota", live_quota},
 			{"session-term", live_term_set},
+			{"session-owner", live_term_own},
 			{"save", live_save},
 			{"fork", live_fork},
 			{"note", live_note}};

@@ -178,3 +178,30 @@ int live_term_set(struct live *live, const json_t *request, struct control_clien
 	use_ends(live);
 	return 0;
 }
+
+/* --- owned ------------------------------------------------------------------------------------ */
+
+static void on_owner_gone(void *data)
+{
+	struct live *live = data;
+
+	if (!may_be_over(live))
+		return;
+	live->term.term.orphaned = true;
+	live->term.term.ends_ns = clock_real_ns();
+	expire_session(live);
+}
+
+int live_term_own(struct live *live, const json_t *request, struct control_client *client,
+		  struct error *err)
+{
+	(void)request;
+	if (!live->audit)
+		return error_set(err, ERR_UNSUPPORTED, "workspace %s is no session", live->ws.id);
+	if (!may_be_over(live) || live->term.owned)
+		return error_set(err, ERR_CONFLICT,
+				 "it does not run, or belongs to another process");
+	live->term.owned = true;
+	control_sock_keep(client, on_owner_gone, live);
+	return 0;
+}
