@@ -150,6 +150,9 @@ struct microagent_session_spec {
 	bool share_anyway;	 /* also a store of keys, or the home directory */
 	const char *share_cache; /* as of struct microagent_session_share, like the next */
 	int64_t share_timeout_seconds;
+	/* All of that but share_anyway in one word, as microagent_check_share() has it, in the
+	 * place of share; NULL: not so. */
+	const char *share_word;
 	bool no_share; /* none later either: a machine without a spare port, which boots faster */
 	bool cold; /* booted also where it could be restored (microagent_base_warm()), and not taken
 		    * from a pool */

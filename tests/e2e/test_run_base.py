@@ -69,6 +69,11 @@ def test_what_its_session_has(clean):
     assert it.wait() == 128 + signal.SIGTERM
 
 
+def test_no_time_at_all(clean):
+    ran = clean(*RUN, "--share", "/tmp:/b:timeout=0", "--", "true")
+    assert ran.returncode == 125 and "timeout" in ran.stderr
+
+
 def test_two_directories(clean):
     ran = clean(*RUN, "--share", "/a:/b", "--share", "/c:/d", "--", "true")
     assert ran.returncode == 2 and "one directory" in ran.stderr

@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "cli/session/session.h"
-#include "contract/share_word.h"
 #include "microagent_session.h"
 
 /* Seconds after which a session ends by itself whose `run` was killed before it had it. */
@@ -69,10 +68,6 @@ static int make_session(struct microagent *agent, const struct run_base *how,
 			struct microagent_session **out, struct error *err)
 {
 	const struct microagent_spec machine = guest_spec(values, env, NULL);
-	auto_share_word struct share_word share = {0};
-
-	if (values->shares.count && share_word_parse(values->shares.items[0], &share, err) < 0)
-		return -1;
 	const struct microagent_session_spec spec = {
 		.base = how->base,
 		.memory_mib = machine.memory_mib,
@@ -85,12 +80,8 @@ static int make_session(struct microagent *agent, const struct run_base *how,
 		.mediation = machine.mediation,
 		.mediation_optional = machine.mediation_optional,
 		.vsock = machine.vsock,
-		.share = share.dir,
-		.share_at = share.mountpoint,
-		.share_read_only = share.mode && strcmp(share.mode, "ro") == 0,
+		.share_word = values->shares.count ? values->shares.items[0] : NULL,
 		.share_anyway = machine.share_anyway,
-		.share_cache = share.cache,
-		.share_timeout_seconds = share.timeout_s,
 		.disk_quota_mib = how->disk_quota,
 		.rates = machine.rates,
 		.cold = how->cold,
