@@ -112,7 +112,8 @@ def test_what_is_recorded(warm):
 
 def test_what_is_shown(warm):
     log = (template(warm) / "warm.log").read_text().splitlines()
-    for line in ("==> booting a machine of web-v1", "==> running sh", "==> saving it", "==> sealing it"):
+    for line in ("==> booting a machine of web-v1", "==> running sh", "==> saving it", "==> sealing it",
+                 "==> restoring one of it"):
         assert line in warm.said.stderr.splitlines() and line in log, line
     assert warm.said.stdout.startswith("web-v1: warm; ")
 
