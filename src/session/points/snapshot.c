@@ -122,9 +122,11 @@ static int go_back(struct microagent_session *session, const struct workspace *w
 {
 	auto_point struct point copy = POINT_NONE;
 
-	if (point_verify(point, err) < 0 || point_begin(ws, &copy, err) < 0 ||
-	    point_copy_disk(point, copy.fd, POINT_DISK, err) < 0 ||
-	    microagent_kill(session->agent, session->id, NULL, err) < 0 ||
+	if (point_verify(point, err) < 0 || point_begin(ws, &copy, err) < 0)
+		return -1;
+	if (point_copy_disk(point, copy.fd, POINT_DISK, err) < 0)
+		return error_prefix(err, "session %s, snapshot \"%s\"", session->name, point->name);
+	if (microagent_kill(session->agent, session->id, NULL, err) < 0 ||
 	    replace_disk(ws, &copy, point->name, err) < 0 ||
 	    point_boot(session, point, boot, err) < 0)
 		return -1;

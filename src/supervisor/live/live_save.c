@@ -31,11 +31,28 @@ static void answer_save(struct live *live, const json_t *answer)
 		control_sock_answer(client, answer);
 }
 
+/* Half of it is of no use to anybody, and may be what a full disk is full of. QEMU has its file
+ * open a moment longer, which would keep the room. */
+static void drop_saved(const struct live *live)
+{
+	static const char *const files[] = {TEMPLATE_FORK_STATE, TEMPLATE_FORK_DISK,
+					    TEMPLATE_SAVED_STATE, TEMPLATE_SAVED_RAM};
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		autoclose int fd =
+			openat(live->ws.fd, files[i], O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC);
+
+		(void)fd;
+		unlinkat(live->ws.fd, files[i], 0);
+	}
+}
+
 static void refuse_save(struct live *live, const struct error *why)
 {
 	json_auto_t *answer = control_sock_refusal(why);
 
 	log_line(&live->log, "save: %s", why->msg);
+	drop_saved(live);
 	live->saving = live->forking = false;
 	loop_remove(steal_ptr(&live->save_timer));
 	answer_save(live, answer);

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: MIT
+"""Forks and snapshots where something goes wrong meanwhile: no room, a paused machine, processes that are killed. The session
+goes on where its machine does, what it came from is as it was, and nothing is left."""
+
+import os
+import signal
+import subprocess
+
+import pytest
+
+from conftest import BACKEND, wait_until
+from test_fork import bundle, create, digests, points, refused, run, web  # noqa: F401
+
+pytestmark = pytest.mark.skipif(BACKEND != "qemu", reason="no other backend saves machines")
+MIB = 1 << 20
+# The host's own reserve of free space would refuse a session in so small a place before anything is written.
+NO_RESERVE = {"MICROAGENT_TEST_LIMIT_STATE_FREE_BYTES": "0"}
+
+
+def names(host):
+    return [s["name"] for s in host.json("session", "list")["sessions"]]
+
+
+def free_bytes(host):
+    place = os.statvfs(host.state)
+    return place.f_bavail * place.f_frsize
+
+
+@pytest.fixture
+def narrow(host):
+    """A warm base in a state directory that has room for it and half as much again."""
+    if os.getuid():
+        pytest.skip("mounting a small tmpfs needs root")
+    host.state.mkdir(0o700)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256m,mode=700", "none", host.state], check=True)
+    host.env.update(NO_RESERVE)
+    try:
+        host("base", "create", "web", check=0)
+        host("base", "warm", "web", check=0)
+        yield host
+        host("session", "destroy", "--all", check=0)
+        assert host.json("session", "gc") == {"removed": [], "adopted": []}
+    finally:
+        host.sweep()
+        wait_until(lambda: not host.processes(), "the end of all processes")
+        subprocess.run(["umount", host.state], check=True)
+
+
+def fill(host, leaving):
+    """All of the place but so many bytes is in use."""
+    with open(host.state / "logs-of-others", "wb") as file:
+        os.posix_fallocate(file.fileno(), 0, free_bytes(host) - leaving)
+    return host.state / "logs-of-others"
+
+
+@pytest.mark.parametrize("room", (0, 16 * MIB, 40 * MIB), ids=lambda room: f"{room >> 20} MiB")
+def test_no_room(narrow, room):
+    before, name = digests(narrow), create(narrow)
+    run(narrow, name, "echo kept > /home/agent/file; head -c 20000000 /dev/urandom > /dev/shm/much; sync")
+    filler = fill(narrow, room)
+    for words in (("fork", name), ("fork", name, "--count", "3"), ("snapshot", name, "first")):
+        left = free_bytes(narrow)
+        said = narrow("session", *words, check=1).stderr
+        assert "No space left on device" in said and name in said, said
+        assert free_bytes(narrow) > left - MIB and names(narrow) == [name] and points(narrow, name) == []
+        assert run(narrow, name, "cat /home/agent/file") == "kept\n"
+    filler.unlink()
+    children = [s["name"] for s in narrow.json("session", "fork", name)["sessions"]]
+    assert run(narrow, children[0], "cat /home/agent/file") == "kept\n" and digests(narrow) == before
+
+
+def test_no_room_to_go_back(narrow):
+    """The session is left as it was before, and goes back when there is room."""
+    name = create(narrow)
+    run(narrow, name, "echo first > /home/agent/file; sync")
+    narrow("session", "snapshot", name, "first", check=0)
+    run(narrow, name, "echo second > /home/agent/file; sync")
+    filler = fill(narrow, 0)
+    said = narrow("session", "restore", name, "first", check=1).stderr
+    assert "No space left on device" in said and name in said, said
+    assert [p["name"] for p in narrow.json("session", "snapshots", name)["snapshots"]] == ["first"]
+    assert run(narrow, name, "cat /home/agent/file") == "second\n"
+    filler.unlink()
+    narrow("session", "restore", name, "first", check=0)
+    assert run(narrow, name, "cat /home/agent/file") == "first\n"
+
+
+def test_a_paused_one(web):  # noqa: F811
+    name = create(web, "--disk-quota", "64")
+    writer = web.popen("session", "exec", "--user", "root", name, "--", "sh", "-c", "head -c 100000000 /dev/zero > /big; sync")
+    wait_until(lambda: "paused" in web.json("status", name)["event"].get("detail", ""), "the pause")
+    refused(web, name, "is paused, and cannot be saved before it goes on")
+    refused(web, name, "is paused", "snapshot", name, "first")
+    assert points(web, name) == []
+    web("session", "quota", name, "200", check=0)
+    assert writer.wait() == 0, writer.communicate()
+    writer.communicate()
+    assert len(web.json("session", "fork", name)["sessions"]) == 1
+
+
+def process_of(host, name, comm):
+    return next((pid for pid, line in host.processes().items() if name in line and comm in line), None)
+
+
+@pytest.mark.parametrize("victim", ("live", "qemu-system"))
+@pytest.mark.parametrize("words", (("fork", "--count", "3"), ("snapshot", "first")), ids=lambda words: words[0])
+def test_the_machine_is_killed_meanwhile(web, victim, words):  # noqa: F811
+    """What was not saved by then is not there, and what was is whole."""
+    before, name = digests(web), create(web)
+    # Enough that the saving takes its time.
+    run(web, name, "mount -o remount,size=60m /dev/shm; head -c 40000000 /dev/urandom > /dev/shm/much", user="root")
+    child = web.popen("session", words[0], name, *words[1:])
+    wait_until(lambda: (bundle(web, name) / "fork.state").exists() or child.poll() is not None, "the saving")
+    pid = process_of(web, name, victim)
+    if pid:
+        os.kill(int(pid), signal.SIGKILL)
+    out, err = child.communicate()
+    assert child.returncode in (0, 1, 75), err  # 75: the supervisor is gone, and what was asked can be asked again
+    wait_until(lambda: process_of(web, name, "qemu-system") is None, "the end of the machine")
+    web("session", "gc", check=0)
+    alive = [one for one in names(web) if one != name]
+    assert len(alive) == (0 if child.returncode else 3 * (words[0] == "fork"))
+    for one in alive:
+        assert run(web, one, "wc -c < /dev/shm/much") == "40000000\n"
+    kept = [] if child.returncode or words[0] == "fork" else ["first"]
+    assert points(web, name) == kept and digests(web) == before
+    web("session", "destroy", name, check=0)
+
+
+def test_a_chain_of_forks(web):  # noqa: F811
+    """Each goes on when those before it are gone; a snapshot of one in the middle is its own."""
+    before, chain = digests(web), [create(web)]
+    for depth in range(2):
+        run(web, chain[-1], f"echo {depth} >> /home/agent/file; sync")
+        if depth == 1:
+            web("session", "snapshot", chain[-1], "middle", check=0)
+            run(web, chain[-1], "echo lost >> /home/agent/file; sync")
+            web("session", "restore", chain[-1], "middle", check=0)
+        chain.append(web.json("session", "fork", chain[-1])["sessions"][0]["name"])
+    for one in chain[:-1]:
+        web("session", "destroy", one, check=0)
+    assert run(web, chain[-1], "cat /home/agent/file") == "0\n1\n" and digests(web) == before
