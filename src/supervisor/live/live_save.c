@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
+#include "store/layer.h"
 #include "supervisor/inputs/template.h"
 #include "supervisor/inputs/template_memory.h"
 #include "supervisor/live/live.h"
@@ -101,14 +102,25 @@ static json_t *keep_memory(struct live *live, struct error *err)
 			 (json_int_t)file_bytes(live, TEMPLATE_SAVED_STATE));
 }
 
-/* Reflinked, where the file system can. */
-static json_t *keep_disk(struct live *live, struct error *err)
+/* Reflinked, where the file system can. The file that QEMU has reaches as far as it may grow, and
+ * whoever hashes this one would read all of that hole. */
+static int copy_layer(const struct live *live, struct error *err)
 {
 	autoclose int file = make_saved_file(live, TEMPLATE_FORK_DISK, err);
+	uint64_t end = 0;
+
+	if (file < 0 || path_clone_data(LIVE_ROOTFS, file, NULL, err) < 0 ||
+	    layer_end(file, &end, err) < 0)
+		return -1;
+	return ftruncate(file, (off_t)end) < 0 ? error_errno(err, errno, TEMPLATE_FORK_DISK) : 0;
+}
+
+static json_t *keep_disk(struct live *live, struct error *err)
+{
 	json_auto_t *facts = NULL;
 	json_t *mode;
 
-	if (file < 0 || path_clone_data(LIVE_ROOTFS, file, NULL, err) < 0)
+	if (copy_layer(live, err) < 0)
 		return NULL;
 	/* Whoever is restored from it has that card, or none. */
 	facts = json_deep_copy(live->ticket.facts);
