@@ -344,6 +344,15 @@ def place():
 
 
 @pytest.fixture
+def web(place):
+    """The same, with a base that is warm; no session of it is left behind."""
+    if not (place.state / "bases" / "web-v1.bundle" / "template").exists():
+        place("base", "warm", "web", check=0)
+    yield place
+    place("session", "destroy", "--all", check=0)
+
+
+@pytest.fixture
 def backend():
     """Of a test's machines; test_parity.py has another one."""
     return BACKEND

@@ -17,14 +17,6 @@ SERVER = "(while true; do printf 'HTTP/1.0 200 OK\\r\\n\\r\\nserved' | nc -l -p 
 READ = "wget -qO- http://127.0.0.1:8080/"
 
 
-@pytest.fixture
-def web(place):
-    if not (place.state / "bases" / "web-v1.bundle" / "template").exists():
-        place("base", "warm", "web", check=0)
-    yield place
-    place("session", "destroy", "--all", check=0)
-
-
 def create(host, *words):
     told = host.json("session", "create", "--base", "web", "--network", "isolated", *words)
     assert told.get("boot") == {"how": "restored"} or "--cold" in words, told

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from conftest import BACKEND, wait_until
-from test_fork import bundle, create, digests, points, refused, run, web  # noqa: F401
+from test_fork import bundle, create, digests, points, refused, run
 
 pytestmark = pytest.mark.skipif(BACKEND != "qemu", reason="no other backend saves machines")
 MIB = 1 << 20
@@ -85,7 +85,7 @@ def test_no_room_to_go_back(narrow):
     assert run(narrow, name, "cat /home/agent/file") == "first\n"
 
 
-def test_a_paused_one(web):  # noqa: F811
+def test_a_paused_one(web):
     name = create(web, "--disk-quota", "64")
     writer = web.popen("session", "exec", "--user", "root", name, "--", "sh", "-c", "head -c 100000000 /dev/zero > /big; sync")
     wait_until(lambda: "paused" in web.json("status", name)["event"].get("detail", ""), "the pause")
@@ -104,7 +104,7 @@ def process_of(host, name, comm):
 
 @pytest.mark.parametrize("victim", ("live", "qemu-system"))
 @pytest.mark.parametrize("words", (("fork", "--count", "3"), ("snapshot", "first")), ids=lambda words: words[0])
-def test_the_machine_is_killed_meanwhile(web, victim, words):  # noqa: F811
+def test_the_machine_is_killed_meanwhile(web, victim, words):
     """What was not saved by then is not there, and what was is whole."""
     before, name = digests(web), create(web)
     # Enough that the saving takes its time.
@@ -127,7 +127,7 @@ def test_the_machine_is_killed_meanwhile(web, victim, words):  # noqa: F811
     web("session", "destroy", name, check=0)
 
 
-def test_a_chain_of_forks(web):  # noqa: F811
+def test_a_chain_of_forks(web):
     """Each goes on when those before it are gone; a snapshot of one in the middle is its own."""
     before, chain = digests(web), [create(web)]
     for depth in range(2):

@@ -15,7 +15,7 @@
 
 #define TRIAL_DISK "trial.qcow2"
 
-static int copy_disk(const struct warming *w, struct error *err)
+static int copy_trial_disk(const struct warming *w, struct error *err)
 {
 	autoclose int from = openat(w->to, TEMPLATE_DISK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 
@@ -34,7 +34,7 @@ static int boot_trial(struct warming *w, struct error *err)
 	}
 	/* The workspace of the machine that was saved, which has served. */
 	if (microagent_delete(w->machines, PROVISION_MACHINE, NULL, err) < 0 ||
-	    copy_disk(w, err) < 0)
+	    copy_trial_disk(w, err) < 0)
 		return -1;
 	return warming_boot(w, TRIAL_DISK, option, err);
 }

@@ -104,7 +104,7 @@ static json_t *keep_memory(struct live *live, struct error *err)
 
 /* Reflinked, where the file system can. The file that QEMU has reaches as far as it may grow, and
  * whoever hashes this one would read all of that hole. */
-static int copy_layer(const struct live *live, struct error *err)
+static int copy_grown_layer(const struct live *live, struct error *err)
 {
 	autoclose int file = make_saved_file(live, TEMPLATE_FORK_DISK, err);
 	uint64_t end = 0;
@@ -120,7 +120,7 @@ static json_t *keep_disk(struct live *live, struct error *err)
 	json_auto_t *facts = NULL;
 	json_t *mode;
 
-	if (copy_layer(live, err) < 0)
+	if (copy_grown_layer(live, err) < 0)
 		return NULL;
 	/* Whoever is restored from it has that card, or none. */
 	facts = json_deep_copy(live->ticket.facts);
