@@ -106,7 +106,8 @@ struct microagent_warm_spec {
 };
 
 /* Makes a template of a base: a machine of it is booted, run is run in it, and its memory and
- * devices are saved. Sessions of the base that have its memory and processors, and no bridge,
+ * devices are saved; it is a template if a machine that is restored from that runs commands.
+ * Sessions of the base that have its memory and processors, and no bridge,
  * published ports, mediation, vsock ports or rates, are restored from it by
  * microagent_session_boot() instead of booted, each with an identity and randomness of its own;
  * where QEMU, kernel, guest agent or host are not what they were they boot, and

@@ -112,7 +112,8 @@ def test_what_is_recorded(warm):
 
 def test_what_is_shown(warm):
     log = (template(warm) / "warm.log").read_text().splitlines()
-    for line in ("==> booting a machine of web-v1", "==> running sh", "==> saving it", "==> sealing it"):
+    for line in ("==> booting a machine of web-v1", "==> running sh", "==> saving it", "==> sealing it",
+                 "==> restoring one of it"):
         assert line in warm.said.stderr.splitlines() and line in log, line
     assert warm.said.stdout.startswith("web-v1: warm; ")
 
@@ -245,6 +246,24 @@ def test_siblings_share_nothing(warm):
 @pytest.mark.soak
 def test_twenty_siblings_share_nothing(warm):
     assert_unlike(warm, 20)
+
+
+def traced_programs(host, name):
+    path = host.state / "sessions" / f"{name}.bundle" / "telemetry.jsonl"
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [record["argv"] for record in (json.loads(line)["record"] for line in lines) if record["kind"] == "exec"]
+
+
+def test_the_tracer_is_the_templates(warm):
+    """Nobody has to wait for another one; what it saw of the warming is told to no session."""
+    names = [create(warm)["name"] for _ in range(2)]
+    pids = {say(warm, name, "pidof", "agent-tracer") for name in names}
+    assert len(pids) == 1 and pids.pop().strip().isdigit()
+    for i, name in enumerate(names):
+        assert say(warm, name, "echo", f"seen-{i}") == f"seen-{i}\n"
+        wait_until(lambda i=i, name=name: ["echo", f"seen-{i}"] in traced_programs(warm, name), "what it traces")
+        assert not any("warmed" in " ".join(argv) for argv in traced_programs(warm, name))
+    destroy(warm, *names)
 
 
 def test_a_member_of_a_pool_is_restored(warm):

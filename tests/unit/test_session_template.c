@@ -153,6 +153,33 @@ static void a_damaged_one_is_passed_over(void **state)
 	assert_ok(microagent_base_cool(rig->agent, "web", &err));
 }
 
+/* Between its sealing and its trial. */
+static void damage_state(void *data, enum microagent_base_line kind, const char *text)
+{
+	const char *path = at(data, BUNDLE "/.warming/template/state");
+
+	if (kind != MICROAGENT_BASE_DOING || strcmp(text, "restoring one of it") != 0)
+		return;
+	assert_int_equal(chmod(path, 0600), 0);
+	put(path, "of no machine");
+}
+
+/* One that was there before stays. */
+static void one_that_cannot_be_restored_is_none(void **state)
+{
+	struct rig *rig = *state;
+	const struct microagent_warm_spec spec = {.said = damage_state, .data = rig};
+
+	for (int before = 0; before < 2; before++) {
+		assert_fails(microagent_base_warm(rig->agent, "web", &spec, NULL, &err), ERR_IO,
+			     "no machine is restored from what was saved");
+		assert_false(is_there(at(rig, BUNDLE "/.warming")));
+		assert_int_equal(is_there(at(rig, BUNDLE "/template/template.json")), before);
+		if (!before)
+			warm(rig);
+	}
+}
+
 static void one_at_a_time(void **state)
 {
 	struct rig *rig = *state;
@@ -268,6 +295,7 @@ int main(int argc, char **argv)
 		small_test(one_of_a_template_that_is_gone_boots),
 		small_test(what_does_not_fit_is_booted),
 		small_test(a_damaged_one_is_passed_over),
+		small_test(one_that_cannot_be_restored_is_none),
 		small_test(one_at_a_time),
 		small_test(what_is_not_made),
 		small_test(killed_while_it_is_made),

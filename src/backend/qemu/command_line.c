@@ -125,7 +125,7 @@ static void add_streams(struct argv *argv, const struct machine *m, const struct
 		argv_addf(argv, "vhost-user-vsock-%s,id=vsock0,chardev=vsock", row->bus);
 		return;
 	}
-	argv_addf(argv, "virtio-serial-%s,id=port0", row->bus);
+	argv_addf(argv, "virtio-serial-%s,id=port0,max_ports=2", row->bus);
 	argv_add(argv, "-device");
 	argv_add(argv, "virtserialport,bus=port0.0,chardev=vsock,name=microagent");
 }
@@ -309,7 +309,7 @@ static void add_console(struct argv *argv, const struct machine_row *row)
 	argv_add(argv, "-chardev");
 	argv_addf(argv, "socket,id=console,fd=%d", QEMU_FD_CONSOLE);
 	argv_add(argv, "-device");
-	argv_addf(argv, "virtio-serial-%s,id=console0", row->bus);
+	argv_addf(argv, "virtio-serial-%s,id=console0,max_ports=1", row->bus);
 	argv_add(argv, "-device");
 	argv_add(argv, "virtconsole,bus=console0.0,chardev=console");
 }

@@ -12,6 +12,7 @@
  * back of it, where their connections end, and with them the commands that end with those.
  */
 #include <malloc.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "guest/agent/agent_parts.h"
@@ -44,16 +45,18 @@ static void on_telemetry_settled(void *data)
 	settle_quiesce(agent, NULL);
 }
 
-/* The tracer afterwards: it looks at what has been mounted. */
+/* The tracer afterwards: it looks at what has been mounted. The process that did it is reaped
+ * before anything is said: what is saved would have that to do when it is back. */
 static void on_files_quiet(void *data, const char *error)
 {
 	struct agent *agent = data;
+	autofree char *why = error ? strdup(error) : NULL;
 
+	apply_free(steal_ptr(&agent->apply));
 	if (error)
-		settle_quiesce(agent, error);
+		settle_quiesce(agent, why ? why : "out of memory");
 	else
 		telemetry_settle(&agent->telemetry, on_telemetry_settled, agent);
-	apply_free(steal_ptr(&agent->apply));
 }
 
 void agent_quiesce(struct agent *agent, bool goes_on)

@@ -222,6 +222,17 @@ static void say_status(struct tracer *t)
 		t->over = true;
 }
 
+/* Nothing is left to be done at some later time, which may be that of a machine that came back. */
+static void drop_timers(struct tracer *t)
+{
+	loop_remove(steal_ptr(&t->tell));
+	loop_remove(steal_ptr(&t->ask));
+	if (t->fetch) {
+		loop_remove(steal_ptr(&t->fetch));
+		listen_again(t);
+	}
+}
+
 /* A byte: tell all that is there, and say behind it once more what is traced. Else its end. */
 static void on_agent(struct loop *loop, int fd, uint32_t events, void *data)
 {
@@ -237,6 +248,7 @@ static void on_agent(struct loop *loop, int fd, uint32_t events, void *data)
 	if (t->over)
 		return;
 	tell_the_rest(t);
+	drop_timers(t);
 	say_status(t);
 }
 

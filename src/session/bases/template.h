@@ -27,6 +27,7 @@
 #define TEMPLATE_STATE "state"
 #define TEMPLATE_DISK "disk.qcow2"
 #define TEMPLATE_LOG "warm.log"
+#define TEMPLATE_SIBLINGS "siblings"
 #define TEMPLATE_FORMAT 1
 #define TEMPLATE_WARMING ".warming"
 

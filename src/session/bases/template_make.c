@@ -2,10 +2,11 @@
 /*
  * A template is made: a machine of the base, as its sessions have it, but one that can be saved; in
  * the foreground, so that it ends with whoever makes it. Commands are run in it, it is saved, and
- * what was saved is sealed and given its name. Below <bundle>/.warming there is meanwhile
+ * what was saved is sealed, tried, and given its name. Below <bundle>/.warming there is meanwhile
  *
  *   work/state/   a state directory with one workspace
  *   template/     the template to be
+ *   trial.qcow2   the disk of a machine that was restored from it
  *   before/       the one that it replaces
  *
  * and nothing of it is left at the end, whichever that is.
@@ -29,26 +30,12 @@
 #include "channel/words.h"
 #include "session/bases/first_commands.h"
 #include "session/bases/provision.h"
-#include "session/bases/template.h"
+#include "session/bases/template_warming.h"
 
 #define BEFORE "before"
 /* What the supervisor leaves in the workspace. */
 #define SAVED_RAM "template.ram"
 #define SAVED_STATE "template.state"
-
-struct warming {
-	const struct microagent *agent;
-	const struct microagent_warm_spec *spec;
-	const struct base *base;
-	int fd; /* of .warming */
-	int to; /* of the template in it */
-	char *path;
-	struct microagent *machines; /* of work/state */
-	struct supervisor_run supervisor;
-	struct microagent_cancel cancel;
-	struct provision_log log;
-	json_t *saved; /* the supervisor's word on what it has saved */
-};
 
 /* --- the machine ----------------------------------------------------------------------------- */
 
@@ -68,7 +55,7 @@ static int copy_empty_layer(const struct warming *w, struct error *err)
 
 /* As that of a session that is restored from it. */
 static json_t *saved_config(const struct warming *w, const struct base_file files[BASE_FILES],
-			    struct error *err)
+			    char *disk, struct error *err)
 {
 	const struct microagent_spec spec = {
 		.architecture = base_architecture(w->base),
@@ -77,44 +64,59 @@ static json_t *saved_config(const struct warming *w, const struct base_file file
 		.memory_mib = warm_number(w->base, "memoryMiB"),
 		.cpus = warm_number(w->base, "cpuCount"),
 	};
-	autofree char *disk = path_join(w->path, TEMPLATE_DIR "/" TEMPLATE_DISK, err);
 	struct creation made = CREATION_NONE;
 	json_auto_t *config = NULL;
 
 	made.kernel.path = files[BASE_FILE_KERNEL].path;
 	made.rootfs = disk;
 	made.image.env = json_object_get(w->base->metadata, "env");
-	config = disk ? creation_config(w->machines, &made, &spec, err) : NULL;
+	config = creation_config(w->machines, &made, &spec, err);
 	if (!config || json_put(config, "hotplug", json_true(), err) < 0 ||
 	    json_put_string(config, "rootfsBase", files[BASE_FILE_DISK].path, err) < 0)
 		return NULL;
 	return steal_ptr(&config);
 }
 
-static int boot_with(struct warming *w, const struct base_file files[BASE_FILES], struct error *err)
+static int boot_with(struct warming *w, const struct base_file files[BASE_FILES], char *disk,
+		     const char *option, struct error *err)
 {
-	json_t *config = saved_config(w, files, err);
+	json_t *config = saved_config(w, files, disk, err);
 	json_auto_t *request =
 		config ? request_new(w->machines, "run", PROVISION_MACHINE, config, err) : NULL;
 
-	return request ? foreground_boot(w->machines, request, "--template-new", true, w->cancel.fd,
+	return request ? foreground_boot(w->machines, request, option, true, w->cancel.fd,
 					 &w->supervisor, err)
 		       : -1;
 }
 
+int warming_boot(struct warming *w, const char *file, const char *option, struct error *err)
+{
+	autofree char *disk = path_join(w->path, file, err);
+	struct base_file files[BASE_FILES];
+	int status;
+
+	if (!disk || base_files(w->base, files, err) < 0)
+		return -1;
+	status = boot_with(w, files, disk, option, err);
+	base_files_free(files);
+	return status;
+}
+
+void warming_end_machine(struct warming *w)
+{
+	supervisor_run_free(&w->supervisor);
+	w->supervisor = (struct supervisor_run)SUPERVISOR_RUN_NONE;
+	provision_wait_gone(w->path);
+}
+
 static int boot_template(struct warming *w, struct error *err)
 {
-	struct base_file files[BASE_FILES];
 	char accelerator[8] = "";
-	int status;
 
 	provision_log_doing(&w->log, "booting a machine of %s", w->base->name.full);
 	w->machines = provision_agent(w->agent, w->path, err);
-	if (!w->machines || copy_empty_layer(w, err) < 0 || base_files(w->base, files, err) < 0)
-		return -1;
-	status = boot_with(w, files, err);
-	base_files_free(files);
-	if (status < 0)
+	if (!w->machines || copy_empty_layer(w, err) < 0 ||
+	    warming_boot(w, TEMPLATE_DIR "/" TEMPLATE_DISK, "--template-new", err) < 0)
 		return -1;
 	microagent_accelerator(w->machines, PROVISION_MACHINE, accelerator, NULL);
 	if (w->spec->booted)
@@ -220,9 +222,7 @@ static int save(struct warming *w, struct error *err)
 		return -1;
 	status = ask_save(w, &existing.ws, err);
 	if (status == 0) {
-		supervisor_run_free(&w->supervisor);
-		w->supervisor = (struct supervisor_run)SUPERVISOR_RUN_NONE;
-		provision_wait_gone(w->path);
+		warming_end_machine(w);
 		status = move_saved(w, &existing.ws, err);
 	}
 	open_workspace_close(&existing);
@@ -340,7 +340,11 @@ static int make_template(struct warming *w, struct error *err)
 	if (boot_template(w, err) < 0 || warm_up(w, err) < 0 || save(w, err) < 0)
 		return provision_explain_lost(&w->supervisor, err);
 	provision_log_doing(&w->log, "sealing it");
-	return seal_template(w, err) < 0 ? -1 : publish_template(w, err);
+	if (seal_template(w, err) < 0)
+		return -1;
+	provision_log_doing(&w->log, "restoring one of it");
+	return template_try(w, err) < 0 ? provision_explain_lost(&w->supervisor, err)
+					: publish_template(w, err);
 }
 
 static int make_logged(struct warming *w, struct error *err)

@@ -184,12 +184,13 @@ static void on_control_over(void *data, bool broken, const char *why)
 }
 
 /* What goes beyond the commands of ours: whoever measures what that costs sets the rate to nothing.
- */
+ * A template's tracer tells nobody, but is there when a session comes of it, which would have to
+ * start one before it is ready. */
 static int ask_for_reports(const struct live *live, json_t *config, struct error *err)
 {
-	if (!live->audit)
+	if (!live->audit && live->ticket.origin != VM_TEMPLATE)
 		return 0;
-	if (json_put(config, "audit", json_true(), err) < 0)
+	if (live->audit && json_put(config, "audit", json_true(), err) < 0)
 		return -1;
 	return limit_get(LIMIT_TELEMETRY_RECORDS) > 0
 		       ? json_put(config, "telemetry", json_true(), err)

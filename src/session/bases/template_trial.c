@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A template is tried before it is used. One of which a host, its VMM or its kernel cannot make a
+ * machine again would cost each session of the base the time until its boot is given up.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "session/bases/first_commands.h"
+#include "session/bases/template_warming.h"
+
+#define TRIAL_DISK "trial.qcow2"
+
+static int copy_disk(const struct warming *w, struct error *err)
+{
+	autoclose int from = openat(w->to, TEMPLATE_DISK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (from < 0)
+		return error_errno(err, errno, TEMPLATE_DISK);
+	return clone_with_digest(from, w->fd, TRIAL_DISK, NULL, err);
+}
+
+static int boot_trial(struct warming *w, struct error *err)
+{
+	autofree char *option = NULL;
+
+	if (asprintf(&option, "--template=%s/" TEMPLATE_DIR, w->path) < 0) {
+		option = NULL;
+		return error_errno(err, ENOMEM, "template");
+	}
+	/* The workspace of the machine that was saved, which has served. */
+	if (microagent_delete(w->machines, PROVISION_MACHINE, NULL, err) < 0 ||
+	    copy_disk(w, err) < 0)
+		return -1;
+	return warming_boot(w, TRIAL_DISK, option, err);
+}
+
+/* A start that does not get on with it boots instead. */
+static int check_restored(const struct warming *w, struct error *err)
+{
+	struct open_workspace existing = {0};
+	json_auto_t *runtime = NULL;
+	const json_t *boot;
+
+	if (open_workspace_named(w->machines, PROVISION_MACHINE, &existing, err) < 0)
+		return -1;
+	runtime = workspace_read(&existing.ws, "runtime.json", err);
+	open_workspace_close(&existing);
+	if (!runtime)
+		return -1;
+	boot = json_object_get(runtime, "boot");
+	if (strcmp(json_text(boot, "how", ""), "restored") == 0)
+		return 0;
+	return error_set(err, ERR_IO, "no machine is restored from what was saved: %s",
+			 json_text(boot, "why", "its supervisor does not say why"));
+}
+
+/* Nobody is there to ask for the memory, and none will come of what is said of it. */
+static void forget_supervisor(const struct warming *w)
+{
+	unlinkat(w->to, TEMPLATE_SIBLINGS ".sock", 0);
+	unlinkat(w->to, TEMPLATE_SIBLINGS, 0);
+}
+
+int template_try(struct warming *w, struct error *err)
+{
+	if (boot_trial(w, err) < 0 || check_restored(w, err) < 0 ||
+	    first_commands_try(w->machines, PROVISION_MACHINE, err) < 0)
+		return -1;
+	warming_end_machine(w);
+	forget_supervisor(w);
+	return 0;
+}
