@@ -29,7 +29,7 @@ BACKEND = os.environ.get("BACKEND", DEFAULT_BACKEND)
 APPLEVF = BUILD / "standin" / "bin" / "microagent-applevf-supervisor"
 BACKEND_ENV = {"firecracker": {"MICROAGENT_FIRECRACKER": str(ROOT / "tests" / "standin" / "firecracker" / "firecracker")},
                "apple-vf": {"MICROAGENT_APPLE_VF_SUPERVISOR": str(APPLEVF)}}
-# Whose tests these are: pytest-xdist runs two workers at once.
+# Whose tests these are: pytest-xdist runs several workers at once.
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "alone")
 OWN = BUILD / "e2e" / WORKER  # what they compile for themselves
 # Where tests/run.py, when it runs the whole suite, wants to be told what must be known of all workers.
@@ -77,13 +77,19 @@ def waits_for(item):
             if need in item.fixturenames or {need, need.removesuffix("_kernel")} & named}
 
 
+# The files that take longest, for the first run of a tree.
+LONGEST = ("test_parity", "test_firecracker_faults", "test_templates", "test_applevf", "test_devices", "test_library", "test_pool",
+           "test_guest_bundle", "test_firecracker")
+
+
 def pytest_collection_modifyitems(items):
     """In a run of the whole suite, which tests/run.py announces, the file that took longest in the last one comes
-    first, so that no worker waits long for the other; what waits for a builder comes late, and what looks back at
+    first, so that no worker waits long for the others; what waits for a builder comes late, and what looks back at
     all tests last. In any other run that does not come at all."""
     items[:] = [item for item in items if TOLD or not item.get_closest_marker("whole_suite")]
     times = BUILD / "e2e-times.json"
-    took = json.loads(times.read_text()) if TOLD and times.exists() else {}
+    known = json.loads(times.read_text()) if times.exists() else {name: len(LONGEST) - place for place, name in enumerate(LONGEST)}
+    took = known if TOLD else {}
     late = {item.path for item in items if waits_for(item)}
     for item in items:
         if item.get_closest_marker("soak") or waits_for(item):

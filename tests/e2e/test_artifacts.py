@@ -50,7 +50,8 @@ def no_reader(host, name="w"):
     return not (host.state / name / "reader").exists() and not list((host.state / name / ".locks").iterdir())
 
 
-def test_outputs_and_copies(host):
+def prepared(host):
+    """A workspace with outputs of every kind, on its root and on a disk, that runs: its other disk."""
     disk = host.base / "data.img"
     subprocess.run(["mke2fs", "-q", "-t", "ext4", disk, "16M"], check=True)
     outputs = [{"name": "report", "path": "/workspace/report.json"}, {"name": "tree", "path": "/workspace/out"},
@@ -63,6 +64,11 @@ def test_outputs_and_copies(host):
     code, answer = ask(host, "start", config)
     assert code == 0 and [o["name"] for o in answer["artifacts"]["egress"]] == [o["name"] for o in outputs]
     host("exec", "--user", "root", "w", "--", "sh", "-c", FILL, check=0)
+    return disk
+
+
+def test_outputs_and_copies(host):
+    disk = prepared(host)
     target = host.base / "target"
     target.mkdir()
 
@@ -133,7 +139,23 @@ def test_outputs_and_copies(host):
     before = sha256(host.disk()), sha256(disk)
     host("artifacts", "get", "w", "report", target / "report.json", check=0)
     assert (target / "report.json").read_text() == "second\n"
+    at_rest_as(host, disk, before)
+
+
+def at_rest_as(host, disk, before):
+    """Nothing was written, no journal replayed in place."""
+    assert (sha256(host.disk()), sha256(disk)) == before
     assert no_reader(host) and not host.processes()
+    assert ask(host, "inspect")[1]["event"]["detail"] == "killed"
+    assert ask(host, "delete")[0] == 0
+
+
+def test_outputs_at_rest(host):
+    disk = prepared(host)
+    target = host.base / "target"
+    target.mkdir()
+    assert ask(host, "kill")[0] == 0
+    before = sha256(host.disk()), sha256(disk)
     done = host("artifacts", "get", "--limit", "1K", "w", "tree", target / "tree", check=1)
     assert "the copy is more than the limit of 1024 bytes" in done.stderr and not (target / "tree").exists()
     done = host("artifacts", "get", "--limit", "1G", "w", "tree", target / "tree", check=0)
@@ -145,9 +167,7 @@ def test_outputs_and_copies(host):
     host("artifacts", "get", "w", "link", target / "passwd", check=0)
     assert "agent:x:1000" in (target / "passwd").read_text()  # the image's own, not the host's
     assert "neither a file nor a directory" in refused(host, "artifacts", "get", "w", "pipe", target / "pipe")
-    assert (sha256(host.disk()), sha256(disk)) == before  # nothing was written, no journal replayed in place
-    assert ask(host, "inspect")[1]["event"]["detail"] == "killed"
-    assert ask(host, "delete")[0] == 0
+    at_rest_as(host, disk, before)
 
 
 def test_a_freeze_has_an_end(host):

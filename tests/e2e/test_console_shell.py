@@ -62,8 +62,8 @@ def test_a_shell_on_the_console(host, console):
     detach(it)
     it = console()
     assert ask_id(it) == first
-    # another one follows, however it ends and in whatever modes it leaves the terminal
-    for words in (b"exit", b"stty raw -echo; exit", b"kill -9 $$"):
+    # another one follows, however it ends and in whatever modes it leaves the terminal: at once if it has lived for a while
+    for words in (b"exit", b"stty raw -echo; sleep 1; exit", b"sleep 1; kill -9 $$"):
         it.type(words + b"\r")
         it.await_text(rb"# ")  # what is typed before it would be lost
         after = ask_id(it)

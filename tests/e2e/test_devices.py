@@ -242,7 +242,7 @@ def test_a_full_disk_below_everything_is_told(host):
     host.env["MICROAGENT_STATE_DIR"] = str(small / "state")
     try:
         host("create", "w", "--memory", 128, "--cpus", 1, check=0)
-        host("start", "w", check=0)
+        host("start", "w", check=0, env={"MICROAGENT_TEST_LIMIT_SHELL_PROBE_MS": "100"})  # of an agent that stands still
         events = small / "state" / "w" / "events.json"
         for times in (1, 2):
             writer = host.popen("exec", "w", "--", "dd", "if=/dev/urandom", "of=/workspace/f", "bs=1M", "count=48", "conv=fsync")

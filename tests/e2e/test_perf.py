@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from conftest import BACKEND, wait_until
+from pools import NOW
 
 pytestmark = pytest.mark.skipif(BACKEND == "apple-vf", reason="its stand-in makes no bases that a session can boot")
 EXEC = ["connect", "start", "exit"]
@@ -69,7 +70,7 @@ def test_exec_of_a_base_of_the_users(place):
 
 def test_claim(place):
     """From a pool of its own: the user's has nothing to do with it."""
-    answer = place.json("perf", "claim", "--base", "web", "--count", "2")
+    answer = place.json("perf", "claim", "--base", "web", "--count", "2", env=NOW)
     assert check_rows(answer, 2) == ["claim", *EXEC, "whole"]
     check_sums(answer)
     assert place.json("pool", "status") == {"pools": []} and not places(place)

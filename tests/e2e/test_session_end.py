@@ -68,11 +68,11 @@ def ask(host, name, **request):
 
 
 def test_its_lifetime_ends_a_command(web):
-    session = create(web, "--lifetime", "15s", "--idle", "1h")
+    session = create(web, "--lifetime", "8s", "--idle", "1h")
     name = session["name"]
-    assert (session["lifetimeSeconds"], session["idleSeconds"], session["endsAt"]) == (15, 3600, record(web, name)["endsAt"])
+    assert (session["lifetimeSeconds"], session["idleSeconds"], session["endsAt"]) == (8, 3600, record(web, name)["endsAt"])
     assert "; ends after 1h idle" in web("session", "list", check=0).stdout
-    why = "its lifetime of 15s is over"
+    why = "its lifetime of 8s is over"
     children = [web.popen(*words, name, "--", "sh", "-c", "echo here; sleep 1000") for words in (("session", "exec"), ("exec",))]
     for child in children:
         out, err = child.communicate()
@@ -93,7 +93,7 @@ def test_nobody_uses_it(web):
     assert not {"lifetimeSeconds", "idleSeconds", "endsAt", "detail"} & set(listed)
     assert not {"lifetimeSeconds", "idleSeconds", "endsAt"} & set(status(web, name))
     assert " ends " not in web("session", "list", check=0).stdout and " ends " not in web("status", name, check=0).stdout
-    child = web.popen("session", "exec", "--resume", "600", name, "--", "sh", "-c", "echo began; sleep 6; echo mine > /tmp/f; sleep 3")
+    child = web.popen("session", "exec", "--resume", "600", name, "--", "sh", "-c", "echo began; sleep 4; echo mine > /tmp/f; sleep 2")
     assert child.stdout.readline() == b"began\n"
     assert ask(web, name, command="session-term", idleSeconds=1) == {"ok": True}
     assert ask(web, name, command="session-term", idleSeconds=1)["errorCode"] == "conflict"
