@@ -130,6 +130,22 @@ def test_what_cannot_be_forked(web):
         assert web("session", *words).returncode == 2
 
 
+def test_a_session_goes_back_while_its_forks_live(web):
+    """Children and theirs keep what they are when the session they come of goes back, and when one between ends."""
+    name, file = create(web), "/home/agent/file"
+    run(web, name, f"echo before > {file}; sync")
+    web("session", "snapshot", name, "before", check=0)
+    run(web, name, f"echo forked > {file}; sync")
+    child = web.json("session", "fork", name)["sessions"][0]["name"]
+    grandchild = web.json("session", "fork", child)["sessions"][0]["name"]
+    web("session", "restore", name, "before", check=0)
+    assert run(web, name, f"cat {file}") == "before\n"
+    web("session", "destroy", child, check=0)
+    last = web.json("session", "fork", grandchild)["sessions"][0]["name"]
+    for one in (grandchild, last):
+        assert run(web, one, f"cat {file}; hostname") == f"forked\n{one}\n"
+
+
 def test_two_at_once(web):
     """Of a session that is being forked another fork is refused, or comes after it; the session goes on."""
     name = create(web)
