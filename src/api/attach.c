@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "api/share_word.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
-#include "contract/share_word.h"
 
 static bool is_mode(const char *text)
 {

@@ -5,11 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/share_word.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/path.h"
 #include "channel/hasher.h"
-#include "contract/share_word.h"
 #include "session/sessions/session.h"
 #include "store/audit.h"
 

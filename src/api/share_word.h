@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The word by which people ask for a shared directory: DIR:/MOUNTPOINT[:OPTION,...]. */
-#ifndef CONTRACT_SHARE_WORD_H
-#define CONTRACT_SHARE_WORD_H
+#ifndef API_SHARE_WORD_H
+#define API_SHARE_WORD_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Paths may hold colons, so the word is read from its end. */
-#include "contract/share_word.h"
+#include "api/share_word.h"
 
 #include <errno.h>
 #include <stdlib.h>
