@@ -161,16 +161,22 @@ static void commands_reach_the_monitor(void **state)
 	assert_non_null(strstr(f->serial, f->config.architecture ? "send-key" : "powerdown"));
 }
 
+/* It is asked why it stands still, and then for its disks. */
 static void a_full_disk_is_told(void **state)
 {
 	struct fixture *f = *state;
 
 	booted(f,
-	       SPEAKS "echo '{\"event\": \"BLOCK_IO_ERROR\", \"data\": {\"node-name\": \"rootfs\", "
-		      "\"nospace\": true, \"reason\": \"full\"}}' >&3; " FOREVER,
+	       SPEAKS
+	       "echo '{\"event\": \"STOP\"}' >&3; read line <&3; id=${line##*:}; "
+	       "echo \"{\\\"return\\\": {\\\"status\\\": \\\"io-error\\\"}, \\\"id\\\": $id\" "
+	       ">&3; read line <&3; id=${line##*:}; "
+	       "echo \"{\\\"return\\\": [{\\\"io-status\\\": \\\"nospace\\\", "
+	       "\\\"inserted\\\": {\\\"node-name\\\": \\\"rootfs\\\"}}], \\\"id\\\": $id\" "
+	       ">&3; " FOREVER,
 	       SERVES);
 	run(f);
-	assert_string_equal(f->full, "disk rootfs: full");
+	assert_string_equal(f->full, "disk rootfs: No space left on device");
 }
 
 static void on_done(void *data, const struct error *why)

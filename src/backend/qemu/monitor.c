@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -47,24 +48,20 @@ static void on_panicked(struct qemu *qemu, const json_t *body)
 
 /* --- disks and pauses ------------------------------------------------------------------------ */
 
-/* Only a full disk stops the VM (werror=enospc); every request in flight reports it once more. */
+/* Only a full disk stops the VM (werror=enospc), and STOP says so, behind this one: QEMU holds it
+ * back where another one came within a second (since 10.0), until the VM may have gone on long ago.
+ */
 static void on_block_error(struct qemu *qemu, const json_t *body)
 {
 	const char *node = json_text(body, "node-name", NULL);
 	const char *reason = json_text(body, "reason", NULL);
 
-	if (!json_is_true(json_object_get(body, "nospace"))) {
-		if (qemu->vm.log)
-			log_limited(qemu->vm.log, "disk %.32s: %.128s", node ? node : "?",
-				    reason ? reason : "error");
-		return;
-	}
-	if (qemu->paused)
-		return;
-	qemu->paused = true;
-	qemu->vm.events.disk_full(qemu->vm.events.data, node ? node : "?",
-				  reason ? reason : "no space left");
+	if (qemu->vm.log && !json_is_true(json_object_get(body, "nospace")))
+		log_limited(qemu->vm.log, "disk %.32s: %.128s", node ? node : "?",
+			    reason ? reason : "error");
 }
+
+#define IO_ERROR "io-error" /* how QEMU calls the state */
 
 /* Why a VM may stand still. Any other reason, and those to come, is nobody's wish. */
 static const char *const fine_reasons[] = {
@@ -77,7 +74,7 @@ static const struct {
 	const char *reason, *text;
 } stop_table[] = {
 	{"internal-error", "the accelerator cannot run an instruction or a state of the guest"},
-	{"io-error", "an error of a disk"},
+	{IO_ERROR, "an error of a disk"},
 	{"guest-panicked", "the guest's kernel panicked"},
 	{"suspended", "the guest suspended itself, and nobody would wake it"},
 	{"watchdog", "the guest's watchdog"},
@@ -85,7 +82,7 @@ static const struct {
 
 static bool is_fine(const struct qemu *qemu, const char *reason)
 {
-	if (qemu->paused && strcmp(reason, "io-error") == 0)
+	if (qemu->paused && strcmp(reason, IO_ERROR) == 0)
 		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(fine_reasons); i++)
 		if (strcmp(reason, fine_reasons[i]) == 0)
@@ -111,16 +108,54 @@ static void give_up(struct qemu *qemu, const char *reason)
 
 static void look_why(struct qemu *qemu);
 
+/* The node's name, which is the disk's; "?" for one without; NULL: no disk is full. */
+static const char *find_full_disk(const json_t *disks)
+{
+	const json_t *disk;
+	size_t i;
+
+	json_array_foreach(disks, i, disk)
+	{
+		if (strcmp(json_text(disk, "io-status", ""), "nospace") == 0)
+			return json_text(json_object_get(disk, "inserted"), "node-name", "?");
+	}
+	return NULL;
+}
+
+static void on_disks(void *data, const json_t *result, const struct error *why)
+{
+	struct qemu *qemu = data;
+	const char *full = find_full_disk(result);
+
+	qemu->looking = false;
+	if (why || qemu->vm.end_told || qemu->paused)
+		return;
+	if (qemu->resumes != qemu->looked_at) {
+		look_why(qemu); /* that was before */
+		return;
+	}
+	if (!full) {
+		give_up(qemu, IO_ERROR);
+		return;
+	}
+	qemu->paused = true;
+	qemu->vm.events.disk_full(qemu->vm.events.data, full, strerror(ENOSPC));
+}
+
 static void on_why(void *data, const json_t *result, const struct error *why)
 {
 	struct qemu *qemu = data;
 	const char *reason = json_text(result, "status", "");
+	struct error ignored;
 
 	qemu->looking = false;
 	if (why || qemu->vm.end_told || is_fine(qemu, reason))
 		return;
 	if (qemu->resumes != qemu->looked_at)
 		look_why(qemu); /* that was before */
+	else if (strcmp(reason, IO_ERROR) == 0)
+		qemu->looking =
+			qmp_send(qemu->qmp, "query-block", NULL, on_disks, qemu, &ignored) == 0;
 	else
 		give_up(qemu, reason);
 }
