@@ -57,7 +57,7 @@ static char *built(const struct machine *m)
 	"rerror=report\n"                                                                        \
 	"-object\nrng-builtin,id=entropy\n-device\nvirtio-rng-" bus ",id=rng0,rng=entropy\n"     \
 	"-device\nvirtio-balloon-" bus ",id=balloon0,free-page-reporting=on,deflate-on-oom=on\n" \
-	"-chardev\nsocket,id=console,fd=5\n-device\nvirtio-serial-" bus ",id=console0\n"         \
+	"-chardev\nsocket,id=console,fd=5\n-device\nvirtio-serial-" bus ",id=console0,max_ports=1\n"         \
 	"-device\nvirtconsole,bus=console0.0,chardev=console\n"                                  \
 	"-kernel\n/kernel\n-initrd\n/initrd\n-append\n"
 
@@ -411,7 +411,7 @@ static void test_saved_machine(void **state)
 				      "mem-path=/proc/self/fd/12,share=on\n"));
 	assert_non_null(strstr(saved,
 			       "-chardev\nsocket,id=vsock,fd=6\n"
-			       "-device\nvirtio-serial-pci,id=port0\n-device\n"
+			       "-device\nvirtio-serial-pci,id=port0,max_ports=2\n-device\n"
 			       "virtserialport,bus=port0.0,chardev=vsock,name=microagent\n"));
 	assert_non_null(strstr(saved, " microagent.port\n"));
 	assert_non_null(strstr(saved, "-S\n"));

@@ -150,8 +150,8 @@ static const struct cli_option perf_options[] = {
 #define PERF_COMMAND(word, text, more)                            \
 	static const struct cli_command perf_##word##_command = { \
 		.name = #word,                                    \
-		.summary = text,                                  \
-		.help = more,                                     \
+		.summary = (text),                                \
+		.help = (more),                                   \
 		.options = perf_options,                          \
 		.values_size = sizeof(struct perf_values),        \
 		.run = run_perf,                                  \

@@ -56,7 +56,9 @@ static int draw_axis(const struct picture *picture, struct error *err)
 	double bottom = TOP + ROW * (double)picture->report->row_count;
 	double step = step_of(picture->most);
 
-	for (double value = 0; value <= picture->most * 1.0001; value += step)
+	for (int i = 0; i * step <= picture->most * 1.0001; i++) {
+		double value = i * step;
+
 		if (buf_printf(picture->out, err,
 			       "<line x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%.1f\" "
 			       "stroke=\"#e3e8ee\"/>\n<text x=\"%.1f\" y=\"%.1f\" "
@@ -64,6 +66,7 @@ static int draw_axis(const struct picture *picture, struct error *err)
 			       at(picture, value), TOP - 6, at(picture, value), bottom,
 			       at(picture, value), bottom + 16, value) < 0)
 			return -1;
+	}
 	return buf_printf(picture->out, err,
 			  "<text x=\"%d\" y=\"%.1f\" fill=\"" FAINT "\">%s</text>\n",
 			  LEFT + AXIS + 24, bottom + 16, picture->unit);

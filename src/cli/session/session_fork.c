@@ -78,6 +78,7 @@ static int fork_with(struct cli *cli, struct microagent *agent, const char *name
 		     const struct signals *signals, struct error *err)
 {
 	const struct microagent_fork_spec spec = {.count = count, .cancel = signals->fd};
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): handles, not what they are of */
 	struct children children = {.items = calloc((size_t)count, sizeof(*children.items))};
 	struct microagent_session *parent = NULL;
 	json_auto_t *told = NULL;

@@ -14,9 +14,9 @@ struct reach_port {
 	uint16_t number;
 };
 
-/* port: a struct reach_port, which stays the caller's. done is called once, from the loop. NULL: no
+/* data: a struct reach_port, which stays the caller's. done is called once, from the loop. NULL: no
  * memory. */
-void *reach_port(void *port, reached_fn *done, void *done_data, struct error *err);
+void *reach_port(void *data, reached_fn *done, void *done_data, struct error *err);
 void reach_give_up(void *attempt); /* before it is done */
 
 #endif

@@ -255,12 +255,14 @@ int microagent_session_fork(struct microagent_session *session,
 	if (check_children(spec->count, err) == 0 &&
 	    (fork.agent = state_agent(session->agent, err)) != NULL &&
 	    open_workspace_named(session->agent, session->id, &existing, err) == 0) {
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression): handles, not what they are of */
 		fork.children = calloc((size_t)spec->count, sizeof(*fork.children));
 		status = fork.children ? fork_in(&fork, &existing, &saved, err)
 				       : error_errno(err, ENOMEM, "fork");
 		open_workspace_close(&existing);
 	}
 	if (status == 0) {
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression): likewise */
 		memcpy(children, fork.children, (size_t)spec->count * sizeof(*children));
 		if (told)
 			*told = steal_ptr(&saved);

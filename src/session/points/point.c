@@ -158,12 +158,14 @@ static int compare_points(const void *a, const void *b)
 static json_t *sorted_points(const json_t *names, struct error *err)
 {
 	size_t count = json_array_size(names);
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): references, not what they are of */
 	autofree json_t **items = calloc(count + 1, sizeof(*items));
 	json_auto_t *out = json_array();
 
 	for (size_t i = 0; items && i < count; i++)
 		items[i] = json_array_get(names, i);
 	if (items)
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression): likewise */
 		qsort(items, count, sizeof(*items), compare_points);
 	for (size_t i = 0; items && out && i < count; i++)
 		json_array_append(out, items[i]);
