@@ -59,6 +59,10 @@ int file_give_name(int fd, int dirfd, const char *name);
  * and errno: it could not be made.
  */
 int file_make_clone(int from, int dirfd, const char *name, bool *cloned, int *why);
+/* Whether no file there can ever share blocks with another one, by the kind of its file system: who
+ * tries all the same makes a file for it, and ext4 passes over each inode that was freed in the last
+ * seconds, one by one, when it makes the next. false: it is to be tried. */
+bool file_never_clones(int fd);
 /* Tried in that directory: 1: clones share blocks; 0: they are copies; -1 and errno. */
 int file_try_clone(int dirfd);
 /* Into a file that is there and empty; -1 and errno. */

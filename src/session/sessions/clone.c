@@ -28,8 +28,11 @@ static int reflink(int from, int dir, const char *name, struct error *err)
 {
 	bool cloned = false;
 	int why = 0;
-	autoclose int to = file_make_clone(from, dir, name, &cloned, &why);
+	autoclose int to = -1;
 
+	if (file_never_clones(dir))
+		return error_set(err, ERR_UNSUPPORTED, "no reflinks");
+	to = file_make_clone(from, dir, name, &cloned, &why);
 	if (to < 0)
 		return error_errno(err, errno, "%s", name);
 	if (cloned)

@@ -183,6 +183,15 @@ int file_make_clone(int from, int dirfd, const char *name, bool *cloned, int *wh
 	return to;
 }
 
+bool file_never_clones(int fd)
+{
+	struct statfs fs;
+
+	/* ext4's number is ext2's and ext3's too. */
+	return fstatfs(fd, &fs) == 0 &&
+	       (fs.f_type == EXT4_SUPER_MAGIC || fs.f_type == TMPFS_MAGIC);
+}
+
 int file_try_clone(int dirfd)
 {
 	autoclose int from = file_open_nameless(dirfd, O_RDWR);
