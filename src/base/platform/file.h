@@ -60,8 +60,8 @@ int file_give_name(int fd, int dirfd, const char *name);
  */
 int file_make_clone(int from, int dirfd, const char *name, bool *cloned, int *why);
 /* Whether no file there can ever share blocks with another one, by the kind of its file system: who
- * tries all the same makes a file for it, and ext4 passes over each inode that was freed in the last
- * seconds, one by one, when it makes the next. false: it is to be tried. */
+ * tries all the same makes a file for it, and ext4 passes over each inode that was freed in the
+ * last seconds, one by one, when it makes the next. false: it is to be tried. */
 bool file_never_clones(int fd);
 /* Tried in that directory: 1: clones share blocks; 0: they are copies; -1 and errno. */
 int file_try_clone(int dirfd);

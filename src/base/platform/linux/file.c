@@ -188,8 +188,7 @@ bool file_never_clones(int fd)
 	struct statfs fs;
 
 	/* ext4's number is ext2's and ext3's too. */
-	return fstatfs(fd, &fs) == 0 &&
-	       (fs.f_type == EXT4_SUPER_MAGIC || fs.f_type == TMPFS_MAGIC);
+	return fstatfs(fd, &fs) == 0 && (fs.f_type == EXT4_SUPER_MAGIC || fs.f_type == TMPFS_MAGIC);
 }
 
 int file_try_clone(int dirfd)
