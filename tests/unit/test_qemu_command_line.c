@@ -57,7 +57,8 @@ static char *built(const struct machine *m)
 	"rerror=report\n"                                                                        \
 	"-object\nrng-builtin,id=entropy\n-device\nvirtio-rng-" bus ",id=rng0,rng=entropy\n"     \
 	"-device\nvirtio-balloon-" bus ",id=balloon0,free-page-reporting=on,deflate-on-oom=on\n" \
-	"-chardev\nsocket,id=console,fd=5\n-device\nvirtio-serial-" bus ",id=console0,max_ports=1\n"         \
+	"-chardev\nsocket,id=console,fd=5\n-device\nvirtio-serial-" bus                          \
+	",id=console0,max_ports=1\n"                                                             \
 	"-device\nvirtconsole,bus=console0.0,chardev=console\n"                                  \
 	"-kernel\n/kernel\n-initrd\n/initrd\n-append\n"
 
