@@ -5,6 +5,7 @@
 # make run        boot a microVM and run a command in it
 # make test       unit, fuzz (10 s a target) and end-to-end tests
 # make install uninstall   below PREFIX (/usr/local)
+# make deb        Debian packages, in build/deb
 # make lint       clang-format check, clang-tidy, cppcheck, shellcheck, codespell
 # make test ACCEL=kvm   the same, if the machines run under KVM here
 # make guest-bundle   kernels, initrds and images for a host that builds none (a Mac): build/guest-bundle.tar.gz
@@ -37,14 +38,16 @@ OBJCOPY ?= objcopy
 say = $(if $(V),,@echo "  $(1) $(patsubst $(CURDIR)/%,%,$@)";)
 PREFIX ?= /usr/local
 
+# WERROR= for a compiler whose warnings nobody has seen yet.
+WERROR ?= -Werror
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wcast-qual \
-	    -Werror
-OBJC_WARNINGS := -Wall -Wextra -Wshadow -Wformat=2 -Werror -Werror=objc-method-access -Werror=objc-property-implementation
+	    $(WERROR)
+OBJC_WARNINGS := -Wall -Wextra -Wshadow -Wformat=2 $(WERROR) -Werror=objc-method-access -Werror=objc-property-implementation
 CPPFLAGS += -Isrc -Iinclude -D_GNU_SOURCE -DMICROAGENT_VERSION='"$(VERSION)"'
 , := ,
 SANITIZERS := $(if $(SANITIZE),-fsanitize=address$(,)undefined)
 OPT := $(if $(SANITIZE),-O1 -fno-omit-frame-pointer $(SANITIZERS) \
-	-fno-sanitize-recover=undefined -DMICROAGENT_SANITIZE=1,-O2 -D_FORTIFY_SOURCE=2)
+	-fno-sanitize-recover=undefined -DMICROAGENT_SANITIZE=1,-O2 $(if $(findstring _FORTIFY_SOURCE,$(CPPFLAGS)),,-D_FORTIFY_SOURCE=2))
 BASE_CFLAGS := -std=gnu17 -g $(WARNINGS) -fstack-protector-strong -fvisibility=hidden
 # What the library is made of can stand anywhere; programs are made of it too.
 LIBRARY_FOLDERS := base contract store channel api session
@@ -54,7 +57,7 @@ HOST_LDFLAGS := $(SANITIZERS) $(LDFLAGS)
 HOST_LIBS := -ljansson $(LDLIBS)
 AR_FLAGS := qcs
 else
-HOST_LDFLAGS := -pie -Wl,-z,relro,-z,now,--as-needed $(SANITIZERS)
+HOST_LDFLAGS := -pie -Wl,-z,relro,-z,now,--as-needed $(SANITIZERS) $(LDFLAGS)
 # In the programs themselves: a library that is loaded costs a short command as long as all that it does.
 HOST_LIBS := -Wl,-Bstatic -ljansson -lmd -Wl,-Bdynamic
 AR_FLAGS := qcsD
@@ -66,7 +69,7 @@ GUEST_LDFLAGS := -static -no-pie -Wl,--gc-sections
 # A Mac has the system's own VMM and no program that is Linux through and through. Of the artifact's files it has those that
 # hash: what is booted there is made on Linux. Of the backends' parts it has what is pure.
 ifeq ($(PLATFORM),darwin)
-FOLDERS := base contract store channel backend/parts backend/applevf supervisor artifact guest-macos api session cli
+FOLDERS := base contract store channel backend/parts backend/applevf supervisor artifact guest-macos api session mcp cli
 BACKENDS := applevf
 OTHER_PROGRAMS := microagent-artifact microagent-macos-agent
 ONLY_backend/parts := src/backend/parts/bounds.c
@@ -77,9 +80,9 @@ ARTIFACT_LIBS := $(HOST_LIBS)
 SUPERVISOR_LIBS := -framework Foundation -weak_framework Virtualization -framework Security $(HOST_LIBS)
 else
 FOLDERS := base contract store channel backend/parts backend/qemu backend/firecracker backend/applevf supervisor hyperv/machine vsockd netgate \
-	   artifact guest guest-macos api session cli
+	   artifact guest guest-macos api session mcp cli oci/config oci
 BACKENDS := qemu firecracker
-OTHER_PROGRAMS := microagent-vsockd microagent-netgate microagent-artifact microagent-init
+OTHER_PROGRAMS := microagent-vsockd microagent-netgate microagent-artifact microagent-init microagent-oci
 ARTIFACT_LIBS := -ljansson -larchive -lcrypto -lext2fs -lseccomp
 SUPERVISOR_LIBS := $(HOST_LIBS) -lseccomp
 endif
@@ -90,6 +93,9 @@ wings = $(filter-out $(addprefix %/,$(OTHER_PLATFORMS)),$(patsubst %/,%,$(wildca
 LANGUAGES := c $(if $(filter darwin,$(PLATFORM)),m)
 sources = $(or $(ONLY_$(1)),$(filter-out %/main.c,$(wildcard $(foreach l,$(LANGUAGES),$(addsuffix /*.$(l),$(call wings,$(1)))))))
 objects = $(patsubst src/%,$(BUILD)/obj/%.o,$(basename $(1)))
+# What of schema/ a program carries, as C.
+EMBEDDED := $(BUILD)/embedded/schemas.c
+EMBEDDED_mcp := embedded/schemas.o
 
 PROGRAMS := microagent $(BACKENDS:%=microagent-%-supervisor) $(OTHER_PROGRAMS)
 BINARIES := $(addprefix $(BUILD)/bin/,$(PROGRAMS))
@@ -137,7 +143,7 @@ $(BUILD)/obj/%.o: src/%.m
 	$(call say,OBJC )$(CC) $(CPPFLAGS) $(OPT) -std=gnu17 -g $(OBJC_WARNINGS) -fblocks -fvisibility=hidden -MMD -MP -c -o $@ $<
 
 define archive
-$(call lib,$(1)): $(call objects,$(call sources,$(1)))
+$(call lib,$(1)): $(call objects,$(call sources,$(1))) $(addprefix $(BUILD)/obj/,$(EMBEDDED_$(1)))
 	@mkdir -p $$(@D)
 	@rm -f $$@
 	$$(call say,AR   )$$(AR) $(AR_FLAGS) $$@ $$^
@@ -145,10 +151,21 @@ endef
 $(foreach f,$(FOLDERS),$(eval $(call archive,$(f))))
 
 # All that folders are made of, and nothing linked: `make objects FOLDERS=base`.
-OBJECTS = $(foreach f,$(FOLDERS),$(call objects,$(call sources,$(f))))
+OBJECTS = $(foreach f,$(FOLDERS),$(call objects,$(call sources,$(f))) $(addprefix $(BUILD)/obj/,$(EMBEDDED_$(f))))
 objects: $(OBJECTS)
 list-objects:
 	@echo $(OBJECTS)
+
+$(EMBEDDED): schema/mcp.json schema/defs.json
+	@mkdir -p $(@D)
+	$(call say,GEN  )for f in mcp defs; do \
+		echo "extern const char schema_$$f[]; const char schema_$$f[] = {"; \
+		od -An -v -tx1 schema/$$f.json | sed 's/ *\([0-9a-f][0-9a-f]\)/0x\1,/g'; \
+		echo "0};"; \
+	done >$@.new && mv $@.new $@
+$(BUILD)/obj/embedded/%.o: $(BUILD)/embedded/%.c
+	@mkdir -p $(@D)
+	$(call say,CC   )$(CC) $(CPPFLAGS) $(HOST_CFLAGS) $(CFLAGS) -c -o $@ $<
 
 $(BUILD)/guest/%.o: src/%.c | $(FIRST)
 	@mkdir -p $(@D)
@@ -162,7 +179,7 @@ $(BUILD)/bin/$(1): $(BUILD)/obj/$(2)/main.o $(foreach l,$(3),$(call lib,$(l)))
 	@mkdir -p $$(@D)
 	$$(call say,LD   )$$(CC) $$(HOST_LDFLAGS) -o $$@ $$^ $(4)
 endef
-$(eval $(call program,microagent,cli,cli session api channel store contract base,$(HOST_LIBS)))
+$(eval $(call program,microagent,cli,cli mcp session api channel store contract base,$(HOST_LIBS)))
 
 # On a Mac a program may make machines only if it is signed for that, which anybody may do (ad hoc).
 ifeq ($(PLATFORM),darwin)
@@ -184,13 +201,16 @@ endef
 $(foreach b,$(BACKENDS),$(eval $(call supervisor,$(b))))
 
 $(eval $(call program,microagent-vsockd,vsockd,vsockd base,-lseccomp))
+ifneq ($(PLATFORM),darwin)
+$(eval $(call program,microagent-oci,oci,oci oci-config api channel store contract base,$(HOST_LIBS) -Wl$(,)-Bstatic -lseccomp -Wl$(,)-Bdynamic))
+endif
 # For macOS guests. On Linux it is made for tests alone (standin).
 $(eval $(call program,microagent-macos-agent,guest-macos,guest-macos base,$(HOST_LIBS)))
 $(eval $(call program,microagent-netgate,netgate,netgate base,-lseccomp))
 $(eval $(call program,microagent-artifact,artifact,artifact store contract base,$(ARTIFACT_LIBS)))
 
 # Isolation is for daemons of the host; in the guest it would pull in a static libseccomp.
-GUEST_SOURCES := $(filter-out src/base/platform/linux/isolate%.c %/sha256.c,$(call sources,base) $(call sources,guest) src/guest/main.c)
+GUEST_SOURCES := $(filter-out src/base/platform/linux/isolate%.c %/sha256.c %/subids.c,$(call sources,base) $(call sources,guest) src/guest/main.c)
 GUEST_OBJECTS := $(patsubst src/%.c,$(BUILD)/guest/%.o,$(GUEST_SOURCES))
 $(BUILD)/bin/microagent-init: $(GUEST_OBJECTS)
 	@mkdir -p $(@D)
@@ -225,7 +245,7 @@ endif
 MINGW := x86_64-w64-mingw32-
 JANSSON := build/sources/jansson-2.14
 PURE := $(filter-out src/contract/host_bounds.c,$(wildcard src/contract/*.c)) \
-	$(patsubst %,src/base/%.c,architecture base64 buf clock_text error frame json json_text limits path_name prefix print_safe utf8) \
+	$(patsubst %,src/base/%.c,architecture base64 buf clock_text egress_rule error frame json json_text limits path_name prefix print_safe utf8) \
 	$(patsubst %,src/supervisor/%.c,refusals live/control_message live/outcome live/result)
 HYPERV := $(wildcard src/hyperv/*.c src/hyperv/*/*.c)
 WINDOWS_OBJECTS := $(patsubst src/%.c,$(BUILD)/windows/obj/%.o,$(PURE) $(HYPERV))
@@ -366,7 +386,10 @@ fuzz_objects = $(patsubst src/%.c,$(FUZZ_BUILD)/obj/%.o,$(foreach f,$(1),$(call 
 $(FUZZ_BUILD)/obj/%.o: src/%.c | $(FIRST)
 	@mkdir -p $(@D)
 	$(call say,FUZZ )$(CLANG) $(CPPFLAGS) $(FUZZ_CFLAGS) -MMD -MP -c -o $@ $<
-$(FUZZ_BUILD)/libhost.a: $(call fuzz_objects,$(filter-out guest guest-macos,$(FOLDERS)))
+$(FUZZ_BUILD)/obj/embedded/%.o: $(BUILD)/embedded/%.c
+	@mkdir -p $(@D)
+	$(call say,FUZZ )$(CLANG) $(FUZZ_CFLAGS) -c -o $@ $<
+$(FUZZ_BUILD)/libhost.a: $(call fuzz_objects,$(filter-out guest guest-macos,$(FOLDERS))) $(FUZZ_BUILD)/obj/embedded/schemas.o
 $(FUZZ_BUILD)/libguest.a: $(call fuzz_objects,guest base)
 $(FUZZ_BUILD)/libguest-macos.a: $(call fuzz_objects,guest-macos base)
 $(FUZZ_BUILD)/lib%.a:
@@ -410,13 +433,13 @@ darwin-check:
 # --- a fresh machine -----------------------------------------------------------------------------
 
 packages:
-	scripts/install-packages.sh run $(if $(filter test soak bench,$(MAKECMDGOALS)),test arm64) $(filter bench,$(MAKECMDGOALS)) \
-		$(if $(filter arm64 arm64-init,$(MAKECMDGOALS)),arm64) \
+	scripts/install-packages.sh run $(if $(filter test soak bench,$(MAKECMDGOALS)),test arm64 engines) $(filter bench,$(MAKECMDGOALS)) \
+		$(if $(filter deb test soak,$(MAKECMDGOALS)),deb) \
+		$(if $(filter arm64 arm64-init,$(MAKECMDGOALS)),arm64) $(if $(filter soak,$(MAKECMDGOALS)),$(if $(MICROAGENT_RUNTIME_TOOLS),validation)) \
 		$(if $(filter test soak windows standin-hyperv,$(MAKECMDGOALS)),windows)
 
 setup: packages $(BINARIES)
-	$(BUILD)/bin/microagent kernel install
-	$(BUILD)/bin/microagent image build busybox
+	$(BUILD)/bin/microagent setup
 	$(if $(filter test soak bench,$(MAKECMDGOALS)),$(BUILD)/bin/microagent kernel install --arch arm64)
 	$(if $(filter test soak bench,$(MAKECMDGOALS)),$(BUILD)/bin/microagent image build busybox --arch arm64)
 
@@ -453,8 +476,12 @@ $(BUILD)/man/%: docs/%.scd
 man: $(DOCS)
 
 LIBDIR ?= $(PREFIX)/lib
+# SOURCE=PLACE of what completes our words in the shells.
+ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
+COMPLETIONS := $(addprefix src/cli/complete/,microagent.bash=$(PREFIX)/share/bash-completion/completions/microagent \
+	       _microagent=$(ZSH_COMPLETIONS)/_microagent microagent.fish=$(PREFIX)/share/fish/vendor_completions.d/microagent.fish)
 INSTALL_DIRS := $(PREFIX)/bin $(LIBDIR)/pkgconfig $(PREFIX)/include/microagent \
-		$(addprefix $(PREFIX)/share/man/man,1 3 5) $(PREFIX)/share/microagent/recipes
+		$(addprefix $(PREFIX)/share/man/man,1 3 5 8) $(PREFIX)/share/microagent/recipes
 
 install: all man
 	install -d $(addprefix $(DESTDIR),$(INSTALL_DIRS))
@@ -466,9 +493,11 @@ install: all man
 	sed -e 's,@PREFIX@,$(PREFIX),; s,@LIBDIR@,$(LIBDIR),; s,@VERSION@,$(VERSION),' src/api/microagent.pc.in \
 		>$(DESTDIR)$(LIBDIR)/pkgconfig/microagent.pc
 	install -m 755 images/recipes/*.sh $(DESTDIR)$(PREFIX)/share/microagent/recipes
+	$(foreach c,$(COMPLETIONS),install -D -m 644 $(subst =, $(DESTDIR),$(c)) &&) true
 	install -m 644 $(filter %.1,$(DOCS)) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(filter %.3,$(DOCS)) $(DESTDIR)$(PREFIX)/share/man/man3
 	install -m 644 $(filter %.5,$(DOCS)) $(DESTDIR)$(PREFIX)/share/man/man5
+	install -m 644 $(filter %.8,$(DOCS)) $(DESTDIR)$(PREFIX)/share/man/man8
 
 # What `base create --from-ipsw` puts on the disks of macOS guests.
 ifeq ($(PLATFORM),darwin)
@@ -487,7 +516,19 @@ INSTALLED := $(addprefix $(PREFIX)/bin/,$(PROGRAMS) microagent-init-arm64) \
 		microagent/exec.h) \
 	$(foreach d,$(notdir $(DOCS)),$(PREFIX)/share/man/man$(patsubst .%,%,$(suffix $(d)))/$(d)) \
 	$(addprefix $(PREFIX)/share/microagent/recipes/,$(notdir $(wildcard images/recipes/*.sh))) \
+	$(foreach c,$(COMPLETIONS),$(lastword $(subst =, ,$(c)))) \
 	$(if $(MACOS_AGENT),$(PREFIX)/bin/microagent-put-macos-agent $(addprefix $(PREFIX)/share/microagent/macos/,$(notdir $(MACOS_AGENT))))
+
+# Of this tree as it is, in a copy, since what builds packages cleans up before. Without those of debug symbols, so that
+# `apt install ./*.deb` has what a user wants; with Debian's programs, whatever else is in PATH.
+DEB_SOURCE := $(BUILD)/deb/microagent-$(VERSION)
+deb: packages
+	rm -rf $(BUILD)/deb
+	mkdir -p $(DEB_SOURCE)
+	tar -c --exclude-vcs --exclude=./build --exclude=./$(BUILD) --exclude=__pycache__ --exclude='.pytest_cache' . | tar -x -C $(DEB_SOURCE)
+	cd $(DEB_SOURCE) && env -u MAKEFLAGS -u MAKELEVEL PATH=/usr/sbin:/usr/bin:/sbin:/bin DEB_BUILD_OPTIONS="parallel=$$(nproc) noautodbgsym" dpkg-buildpackage -us -uc
+	rm -rf $(DEB_SOURCE)
+	@ls $(BUILD)/deb/*.deb
 
 uninstall:
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
@@ -496,8 +537,10 @@ uninstall:
 clean:
 	rm -rf $(BUILD)
 
+# They come with the objects: else make would link one of what main-%.o gives for main-qemu.d.o.
+%.d: ;
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)
 
-.PHONY: all guest-bundle guest-bundle-place objects list-objects setup packages darwin-check sysroot arm64 arm64-init windows run unit fuzz test soak bench lint man install uninstall clean standin standin-hyperv
+.PHONY: all deb guest-bundle guest-bundle-place objects list-objects setup packages darwin-check sysroot arm64 arm64-init windows run unit fuzz test soak bench lint man install uninstall clean standin standin-hyperv
 .DELETE_ON_ERROR:
 .SECONDARY:

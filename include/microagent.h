@@ -100,6 +100,26 @@ struct microagent_rates {
 	int64_t net_bytes;	      /* each way; of "nat" alone */
 };
 
+/* What of the internet nat may reach, by name; anything in it at all, and nothing else is open but
+ * microagent_spec.allow. */
+struct microagent_egress {
+	/* As microagent_check_egress() has them, NULL-terminated; NULL: not asked for. A list of
+	 * none is asked for, and opens nothing. */
+	const char *const *names;
+	/* As with names: lists of such words: "npm", "pypi", "debian" or "github", which the
+	 * library has, or a path with a '/' to a file with one on each line ('#': a comment). */
+	const char *const *from;
+	bool sni_off; /* connections are judged by their addresses alone */
+	bool dry_run; /* nothing is refused by this, but told */
+};
+
+/* Whether word is "NAME[:PORT[,PORT...]]", a host like "pypi.org" or all below one like
+ * "*.debian.org" with the ports 443 and 80 or those that are given, or an IPv4 prefix
+ * "A.B.C.D/N"; ERR_INVALID says what is wrong. */
+int microagent_check_egress(const char *word, struct error *err);
+/* Whether word can be one of microagent_egress.from; a file is not looked at. */
+int microagent_check_egress_list(const char *word, struct error *err);
+
 /* What a workspace is made of. Zero and NULL are the defaults, so start from {0}. Strings are
  * borrowed for the call. */
 struct microagent_spec {
@@ -113,12 +133,13 @@ struct microagent_spec {
 	const char *accelerator;  /* "auto" (NULL), "kvm" or "tcg" */
 	const char *network;	  /* "nat" (NULL), "isolated" or "bridged" */
 	const char *network_interface; /* the bridge of "bridged" */
-	const char *const *allow;   /* IPv4 prefixes that nat opens, NULL-terminated; NULL: none */
-	int64_t memory_mib;	    /* MiB; 0: 512 */
-	int64_t cpus;		    /* 0: 2 */
-	const char *const *env;	    /* "KEY=VALUE" of the command, NULL-terminated; the image's
-				     * own variables are there too */
-	const char *user;	    /* of the command; NULL: the image's, else uid 1000 */
+	const char *const *allow; /* IPv4 prefixes that nat opens, NULL-terminated; NULL: none */
+	struct microagent_egress egress; /* of nat alone */
+	int64_t memory_mib;		 /* MiB; 0: 512 */
+	int64_t cpus;			 /* 0: 2 */
+	const char *const *env;		 /* "KEY=VALUE" of the command, NULL-terminated; the image's
+					  * own variables are there too */
+	const char *user;		 /* of the command; NULL: the image's, else uid 1000 */
 	const char *const *command; /* argv, NULL-terminated; NULL: the image's entrypoint with its
 				     * arguments, and without one no workload */
 	int64_t timeout_seconds;    /* of the command; 0: none */
@@ -201,6 +222,25 @@ json_t *microagent_list(struct microagent *agent, struct error *err);
  * them, and "detail" where something is to be known about it. ERR_NOT_FOUND for an absent
  * workspace. */
 json_t *microagent_network(struct microagent *agent, const char *name, struct error *err);
+enum microagent_network_change {
+	MICROAGENT_NETWORK_ALLOW,    /* a word as microagent_check_egress() has it */
+	MICROAGENT_NETWORK_DENY,     /* the same: without ports, any of that name */
+	MICROAGENT_NETWORK_PUBLISH,  /* a word as microagent_check_publish() has it */
+	MICROAGENT_NETWORK_UNPUBLISH /* "[HOST:]HOSTPORT" */
+};
+/* Changes the network of a running workspace, and what is recorded of it for its next start.
+ * Connections over what was opened end with it. *network (may be NULL) is what it is then:
+ * {"mode","allow"?,"egress"?,"portForwards"?}, a new reference. ERR_INVALID for a word that is none
+ * and for what its config could not have; ERR_CONFLICT: it is not running, quarantined, or has no
+ * list of names (microagent_spec.egress); ERR_NOT_FOUND: that is not listed or published;
+ * ERR_UNAVAILABLE: the host's port is taken; ERR_TIMEOUT: its guest's agent does not answer, as
+ * that of an older version. On failure nothing is opened. */
+int microagent_change_network(struct microagent *agent, const char *name,
+			      enum microagent_network_change change, const char *word,
+			      json_t **network, struct error *err);
+/* Whether word is one for that change; ERR_INVALID. */
+int microagent_check_network_change(enum microagent_network_change change, const char *word,
+				    struct error *err);
 /* What a running workspace runs on: "kvm" or "tcg" ("" when not recorded). TCG is emulation and
  * no security boundary; a user interface says so at every start. */
 int microagent_accelerator(struct microagent *agent, const char *name, char out[8],
@@ -324,6 +364,10 @@ struct microagent_copy {
 	/* No more than so many bytes: of contents, holes too, and 512 for each file or directory
 	 * below what is copied. ERR_CONFLICT for what is more; 0: any number. */
 	uint64_t limit_bytes;
+	/* A directory of the host that host_path is below, as if it were the root: neither ".." nor
+	 * a symbolic link leads out of it, whoever changes it meanwhile. ERR_IO where the system
+	 * cannot promise that; 0: host_path is any path. */
+	int within;
 };
 
 /*

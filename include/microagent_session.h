@@ -74,6 +74,7 @@ struct microagent_base_spec {
 	/* Of that machine; as of struct microagent_spec. */
 	const char *accelerator, *network, *network_interface;
 	const char *const *allow;
+	struct microagent_egress egress;
 	int cancel; /* when readable it ends, ERR_UNAVAILABLE, and no base is made; 0: never */
 	/* The machine is up, on "kvm" or "tcg". NULL: not told. */
 	void (*booted)(void *data, const char *accelerator);
@@ -141,6 +142,7 @@ struct microagent_session_spec {
 	const char *accelerator; /* as of struct microagent_spec, like the following */
 	const char *network, *network_interface;
 	const char *const *allow, *const *publish;
+	struct microagent_egress egress;
 	const char *mediation;
 	bool mediation_optional;
 	const char *const *vsock;
@@ -165,7 +167,8 @@ struct microagent_session_spec {
 	 * One that is quarantined by then stays. */
 	int64_t lifetime_seconds, idle_seconds;
 	bool owned; /* and when its handle is closed, or this process ends, however that comes
-		     * about; of microagent_session_create() alone */
+		     * about; of microagent_session_create() and _fork() alone. It stays so
+		     * after microagent_session_restore() */
 	int cancel; /* when readable the making ends, ERR_UNAVAILABLE, and nothing of it is left; 0:
 		       never */
 };
@@ -174,6 +177,9 @@ struct microagent_session;
 
 /* ERR_INVALID for a word that can name no session; one with ".bundle" behind the name can. */
 int microagent_session_check_name(const char *word, struct error *err);
+/* The same for a word that can name an audit log: also "sandbox-...", the machine of a container of
+ * microagent-oci's, in the state directory .machines below its root. */
+int microagent_audit_check_name(const char *word, struct error *err);
 /* The session's disk, cloned, and its workspace, prepared; nothing runs yet. */
 int microagent_session_clone_base(struct microagent *agent,
 				  const struct microagent_session_spec *spec,
@@ -274,6 +280,11 @@ int microagent_session_give_share(struct microagent_session *session,
 				  const struct microagent_session_share *share, json_t **told,
 				  struct error *err);
 
+/* As microagent_change_network(), of a session. */
+int microagent_session_change_network(struct microagent_session *session,
+				      enum microagent_network_change change, const char *word,
+				      json_t **network, struct error *err);
+
 /* --- its disk -------------------------------------------------------------------------------- */
 
 /*
@@ -302,6 +313,7 @@ int microagent_session_set_quota(struct microagent_session *session, int64_t mib
 struct microagent_fork_spec {
 	int64_t count; /* of children, 1 to 100 */
 	int cancel;    /* when readable the making ends, ERR_UNAVAILABLE; 0: never */
+	bool owned;    /* as of struct microagent_session_spec: each ends with its handle */
 };
 /*
  * So many new sessions that go on from where this one is: a copy of its disk, and what it was made

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Installs the Debian packages of the named sets (run, test, bench, arm64, darwin, windows, lint) that are missing. Quick and
+# Installs the Debian packages of the named sets (run, test, deb, bench, engines, validation, arm64, darwin, windows, lint) that are missing. Quick and
 # without a network when none is; uses sudo only when not root.
 set -eu
 
@@ -10,8 +10,18 @@ run_set="gcc libc6-dev make binutils libjansson-dev libxxhash-dev libseccomp-dev
 	skopeo"
 test_set="clang-14 libclang-rt-14-dev libcmocka-dev python3 python3-yaml python3-pytest python3-pytest-xdist python3-pytest-timeout python3-jsonschema
 	procps pkgconf mmdebstrap qemu-utils xfsprogs bc bison flex libelf-dev cpio rsync scdoc strace util-linux iproute2 tmux curl openssl
-	libobjc-12-dev libgnustep-base-dev libblocksruntime-dev"
+	libobjc-12-dev libgnustep-base-dev libblocksruntime-dev zsh fish
+	python3-build python3-setuptools python3-wheel python3-pip-whl"
+# What debian/control says that its packages are built with, and what reads their profile.
+deb_set="debhelper dh-apparmor dh-python dpkg-dev fakeroot scdoc pybuild-plugin-pyproject python3-all python3-setuptools python3-wheel apparmor"
 bench_set="runc containerd openssh-client git"
+# The engines of containers that the tests of microagent-oci drive, each as a process of its own: no service of theirs runs.
+engines_set="containerd runc podman conmon docker.io containernetworking-plugins umoci skopeo busybox-static iptables iproute2
+	python3-grpcio python3-grpc-tools"
+engines_units="containerd.service docker.service docker.socket podman.service podman.socket podman-restart.service
+	podman-auto-update.service podman-auto-update.timer"
+# What builds the validation programs of runtime-tools (tests/e2e/engines/validation.py), where their source is.
+validation_set="golang-go runc"
 # To build for arm64 (scripts/fetch-sysroot.sh has the libraries) and to run its machines.
 arm64_set="gcc-aarch64-linux-gnu binutils-aarch64-linux-gnu qemu-system-arm"
 # To compile and link for macOS (scripts/darwin-check.sh). npm comes with Debian's package of that name or with another
@@ -20,20 +30,23 @@ darwin_set="clang-14 lld-14 llvm-14 openssl libjansson-dev libxxhash-dev"
 command -v npm >/dev/null || darwin_set="$darwin_set npm"
 # Windows' programs (scripts/fetch-jansson.sh has their library) and the stand-in for Hyper-V: a compiler and 1 GB of Wine.
 windows_set="gcc-mingw-w64-x86-64-win32 wine64"
-lint_set="clang-format clang-tidy cppcheck shellcheck codespell pyflakes3"
+lint_set="clang-format clang-tidy cppcheck shellcheck codespell pyflakes3 mypy"
 
 wanted=""
 for set_name in "$@"; do
 	case "$set_name" in
 	run) wanted="$wanted $run_set" ;;
 	test) wanted="$wanted $test_set" ;;
+	deb) wanted="$wanted $deb_set" ;;
 	bench) wanted="$wanted $bench_set" ;;
+	engines) wanted="$wanted $engines_set" ;;
+	validation) wanted="$wanted $validation_set" ;;
 	arm64) wanted="$wanted $arm64_set" ;;
 	darwin) wanted="$wanted $darwin_set" ;;
 	windows) wanted="$wanted $windows_set" ;;
 	lint) wanted="$wanted $run_set $lint_set $darwin_set" ;;
 	*)
-		echo "install-packages.sh: no package set '$set_name' (run, test, bench, arm64, darwin, windows, lint)" >&2
+		echo "install-packages.sh: no package set '$set_name' (run, test, deb, bench, engines, validation, arm64, darwin, windows, lint)" >&2
 		exit 2
 		;;
 	esac
@@ -62,6 +75,24 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 echo "installing:$missing"
 export DEBIAN_FRONTEND=noninteractive
+# A unit that is masked is neither started nor enabled. Only of engines that come now: what a host has already is its own.
+masked=""
+if command -v systemctl >/dev/null; then
+	for unit in $engines_units; do
+		engine=${unit%%[.-]*}
+		case "$missing " in
+		*" $engine "* | *" $engine.io "*) masked="$masked $unit" ;;
+		esac
+	done
+fi
+# shellcheck disable=SC2086  # a list of words on purpose
+[ -z "$masked" ] || $as_root systemctl -q mask $masked
 $as_root apt-get -q update
 # shellcheck disable=SC2086  # a list of words on purpose
 $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install $missing
+if [ -n "$masked" ]; then
+	# shellcheck disable=SC2086  # a list of words on purpose
+	$as_root systemctl -q unmask $masked
+	# shellcheck disable=SC2086  # a list of words on purpose
+	$as_root systemctl -q disable $masked 2>/dev/null || true
+fi

@@ -83,9 +83,10 @@ stage "cppcheck" cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,
 	-DMICROAGENT_VERSION='"lint"' --library=posix --library=gnu src
 # shellcheck disable=SC2046
 stage "shellcheck" shellcheck $(git ls-files -- '*.sh') .ci/run images/macos/microagent-*-macos-agent images/macos/microagent-start
-stage "codespell" codespell -q 3 -L "fo,inout,te,comand,lsit,delte,instal,passt,nown,conectix" README.md NEWS.md CONTRIBUTING.md docs src include tests schema images scripts
+stage "codespell" codespell -q 3 -L "fo,inout,te,comand,lsit,delte,instal,passt,nown,conectix" README.md NEWS.md CONTRIBUTING.md docs src include tests schema images scripts python
 stage "schema layout" scripts/layout-schemas.py --check schema/*.json
-stage "pyflakes" pyflakes3 tests scripts
+stage "pyflakes" pyflakes3 tests scripts python
+stage "mypy" mypy --strict --cache-dir=build/mypy python/microagent
 stage "darwin" scripts/darwin-check.sh
 stage "retain counts" retain_counts
 if [ "${1:-}" != quick ]; then

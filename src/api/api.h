@@ -17,9 +17,11 @@ struct microagent {
 	const struct contract_backend *backend; /* of what is made */
 	void (*wait_fn)(void *data);
 	void *wait_data;
-	int cancel;	 /* readable: what the supervisor is asked is given up; -1: never */
-	bool unconfined; /* as microagent_unconfined() says */
-	bool apart;	 /* what it is asked is not ended by Ctrl-C, which is for who uses cancel */
+	int cancel;	   /* readable: what the supervisor is asked is given up; -1: never */
+	bool unconfined;   /* as microagent_unconfined() says */
+	const int *handed; /* as of struct supervisor_wait */
+	size_t nhanded;
+	bool apart; /* what it is asked is not ended by Ctrl-C, which is for who uses cancel */
 };
 
 /* --- backend.c -------------------------------------------------------------------------------- */
@@ -94,7 +96,10 @@ int spec_architecture(const char *name, enum architecture *out, struct error *er
 /* The full config of the workspace, for prepare and run. */
 json_t *creation_config(const struct microagent *agent, const struct creation *made,
 			const struct microagent_spec *spec, struct error *err);
-/* channels.c: adds portForwards to the config's network, mediation and vsockListeners. */
+/* channels.c. */
+/* One of portForwards by its word. */
+json_t *channels_forward(const char *word, struct error *err);
+/* Adds portForwards to the config's network, mediation and vsockListeners. */
 int channels_put(json_t *config, const struct microagent_spec *spec, struct error *err);
 /* attach.c. */
 /* Words into an array target[key], each by convert, which is told its place; no words, no array. */

@@ -41,7 +41,7 @@ static int put_host(json_t *out, const char *text, size_t len, struct error *err
 }
 
 /* [HOST:]HOSTPORT:GUESTPORT[/tcp] */
-static json_t *publish_json(const char *word, size_t index, struct error *err)
+json_t *channels_forward(const char *word, struct error *err)
 {
 	json_auto_t *out = json_object();
 	const char *slash = strchr(word, '/');
@@ -53,7 +53,6 @@ static json_t *publish_json(const char *word, size_t index, struct error *err)
 	json_int_t guest =
 		second ? port_of(second + 1, len - (size_t)(second + 1 - word), 65535) : -1;
 
-	(void)index;
 	if (host < 0 || guest < 0 || first == word || (slash && strcmp(slash, "/tcp") != 0)) {
 		error_set(err, ERR_INVALID,
 			  "\"%.100s\" is not [HOST:]HOSTPORT:GUESTPORT[/tcp] with ports from 1 to "
@@ -67,6 +66,12 @@ static json_t *publish_json(const char *word, size_t index, struct error *err)
 	    json_put(out, "guestPort", json_integer(guest), err) < 0)
 		return NULL;
 	return steal_ptr(&out);
+}
+
+static json_t *publish_json(const char *word, size_t index, struct error *err)
+{
+	(void)index;
+	return channels_forward(word, err);
 }
 
 /* PORT=HOST:PORT */
@@ -91,7 +96,7 @@ static json_t *listener_json(const char *word, size_t index, struct error *err)
 
 int microagent_check_publish(const char *word, struct error *err)
 {
-	json_auto_t *value = publish_json(word, 0, err);
+	json_auto_t *value = channels_forward(word, err);
 
 	return value ? 0 : -1;
 }

@@ -138,7 +138,7 @@ static int time_exec_in(const struct workspace *ws, const struct microagent_exec
 	int status;
 
 	if (explain_must_run(ws, err) < 0 ||
-	    agent_message_exec(&request, 1, exec, AGENT_INPUT_NONE, NULL, err) < 0)
+	    agent_message_exec(&request, 1, exec, AGENT_INPUT_NONE, NULL, NULL, err) < 0)
 		return -1;
 	status = time_exec_over(&timed, ws, &request, err);
 	cleanup_close(&timed.fd);

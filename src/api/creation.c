@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "api/api.h"
+#include "api/egress.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
@@ -362,6 +363,8 @@ static int put_network(json_t *config, const struct microagent_spec *spec, struc
 		if (!allow || json_put(network, "allow", allow, err) < 0)
 			return -1;
 	}
+	if (egress_put(network, &spec->egress, err) < 0)
+		return -1;
 	return json_put(config, "network", steal_ptr(&network), err);
 }
 

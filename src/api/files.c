@@ -205,10 +205,10 @@ static int copy_out(struct microagent *agent, const struct subject *s, const cha
 	autofree char *clean = path_absolute(path, err);
 	const struct reading reading = {read_tree, clean, options->user, options,
 					&target,   NULL,  NULL};
-	int status;
+	int within = options->within, status;
 
-	if (!clean ||
-	    tree_target_open(AT_FDCWD, host_path, false, base_name(clean), &target, err) < 0)
+	if (!clean || tree_target_open(within > 0 ? within : AT_FDCWD, host_path, within > 0,
+				       base_name(clean), &target, err) < 0)
 		return -1;
 	status = read_subject(agent, s, &reading, err);
 	tree_target_close(&target);
@@ -272,19 +272,29 @@ static int write_disk(struct microagent *agent, const struct subject *s, const c
 	return status;
 }
 
+/* Of one within a directory that stands for the root, an absolute one there. */
+static char *host_source(const char *host_path, int within, struct error *err)
+{
+	autofree char *rooted = within > 0 ? path_join("/", host_path, err) : NULL;
+
+	if (within <= 0)
+		return path_absolute(host_path, err);
+	return rooted ? path_clean(rooted, err) : NULL;
+}
+
 int microagent_copy_in(struct microagent *agent, const char *name, const char *host_path,
 		       const char *path, const struct microagent_copy *options, struct error *err)
 {
 	static const struct microagent_copy none = {0};
 	const struct microagent_copy *given = options ? options : &none;
-	autofree char *clean = path_absolute(host_path, err);
+	autofree char *clean = host_source(host_path, given->within, err);
 	struct subject s;
 	int status;
 
 	if (check_path(path, err) < 0)
 		return -1;
 	/* Before a machine is booted for it. */
-	if (clean && access(clean, R_OK) < 0)
+	if (clean && given->within <= 0 && access(clean, R_OK) < 0)
 		return error_errno(err, errno, "%s", host_path);
 	if (!clean || subject_open(agent, name, &s, err) < 0)
 		return -1;

@@ -23,6 +23,9 @@ static json_t *prepared(const struct workspace *ws, struct error *err)
 		if (json_put(block, lists[i], list ? json_deep_copy(list) : json_array(), err) < 0)
 			return NULL;
 	}
+	const json_t *egress = json_object_get(network, "egress");
+	if (egress && json_put(block, "egress", json_deep_copy(egress), err) < 0)
+		return NULL;
 	const json_t *interface = json_object_get(network, "interface");
 	if (interface && json_put(block, "interface", json_deep_copy(interface), err) < 0)
 		return NULL;

@@ -124,6 +124,8 @@ int request_call_with(const struct microagent *agent, const char *const *options
 		.data = agent->wait_data,
 		.cancel = agent->cancel,
 		.apart = agent->apart,
+		.handed = agent->handed,
+		.nhanded = agent->nhanded,
 		/* What hashes for long, and is of use to nobody when we are killed. */
 		.bound = strcmp(command, "prepare") == 0,
 	};

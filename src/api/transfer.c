@@ -35,7 +35,7 @@ static int ask_for_helper(const struct transfer *transfer, const char *const *co
 	autobuf struct buf out = BUF_INIT(0);
 	autoclose int fd = -1;
 
-	if (agent_message_exec(&out, 1, &exec, AGENT_INPUT_WHOLE, NULL, err) < 0)
+	if (agent_message_exec(&out, 1, &exec, AGENT_INPUT_WHOLE, NULL, NULL, err) < 0)
 		return -1;
 	fd = stream_dial(transfer->ws, &out, err);
 	if (fd < 0) {
@@ -153,13 +153,16 @@ int transfer_in(const struct transfer *transfer, const char *from, const char *p
 		const char *name, struct error *err)
 {
 	const char *const command[] = {HELPER, "receive", transfer->root, path, name, NULL};
+	int within = transfer->options->within;
 	autoclose int fd = call_helper(transfer, command, err);
 	struct tree_line line = make_line(transfer, fd);
 
 	if (fd < 0)
 		return -1;
 	line.answers = true;
-	return explain_silence(transfer, tree_send(AT_FDCWD, from, false, &line, err), err);
+	return explain_silence(
+		transfer, tree_send(within > 0 ? within : AT_FDCWD, from, within > 0, &line, err),
+		err);
 }
 
 /* --- listings -------------------------------------------------------------------------------- */

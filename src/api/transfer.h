@@ -17,7 +17,8 @@ struct transfer {
  * it, see tree_receive(). */
 int transfer_out(const struct transfer *transfer, const char *path, const char *links_within,
 		 const struct tree_target *target, struct error *err);
-/* from of the host to path of the guest; in a directory it is called name. */
+/* from of the host, see microagent_copy.within, to path of the guest; in a directory it is called
+ * name. */
 int transfer_in(const struct transfer *transfer, const char *from, const char *path,
 		const char *name, struct error *err);
 /* Appends to entries what the helper says to verb ("list", "stat"), see microagent_list_files(). */

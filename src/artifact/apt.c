@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -153,15 +154,27 @@ static bool is_plain_name(const char *name)
 	       name[0] != '.';
 }
 
+/* It knows nothing of the package, or is not there itself. */
+static int no_apt(const struct apt *apt, const char *package, struct error *err)
+{
+	if (err && err->code == ERR_IO)
+		return unknown_package(apt, package, err);
+	return err && err->code == ERR_NOT_FOUND ? error_reason(err, REASON_NO_PACKAGE, package)
+						 : -1;
+}
+
 int apt_find(const struct apt *apt, const char *package, struct deb *out, struct error *err)
 {
 	const char *const argv[] = {"apt-cache", "show", "--no-all-versions", package, NULL};
 	autobuf struct buf text = BUF_INIT(ANSWER_BYTES);
 	struct deb deb = {.architecture = apt->architecture};
+	autofree char *bytes = NULL;
 
 	if (run_apt(apt, argv, NULL, &text, err) < 0)
-		return err && err->code == ERR_IO ? unknown_package(apt, package, err) : -1;
+		return no_apt(apt, package, err);
 	deb.version = apt_field(buf_string(&text), "Version: ", err);
+	bytes = apt_field(buf_string(&text), "Size: ", NULL);
+	deb.bytes = bytes ? strtoull(bytes, NULL, 10) : 0;
 	deb.package = deb.version ? strdup(package) : NULL;
 	if (!deb.package || !is_plain_name(deb.version)) {
 		deb_free(&deb);
@@ -179,7 +192,7 @@ int apt_find_dependency(const struct apt *apt, const char *package, struct deb *
 	autofree char *name = NULL;
 
 	if (run_apt(apt, argv, NULL, &text, err) < 0)
-		return err && err->code == ERR_IO ? unknown_package(apt, package, err) : -1;
+		return no_apt(apt, package, err);
 	name = apt_field(buf_string(&text), "Depends: ", err);
 	if (!name || !is_plain_name(name))
 		return unknown_package(apt, package, err);

@@ -6,6 +6,8 @@
 #ifndef ARTIFACT_APT_H
 #define ARTIFACT_APT_H
 
+#include <stdint.h>
+
 #include "base/architecture.h"
 #include "base/error.h"
 
@@ -26,6 +28,7 @@ struct deb {
 	char *package;			/* "linux-image-6.1.0-56-cloud-amd64" */
 	char *version;			/* "6.1.192-2" */
 	char *file;			/* NULL until it is fetched */
+	uint64_t bytes;			/* of that; 0: not known */
 	enum architecture architecture; /* ARCHITECTURE_COUNT: of none, or of a third */
 };
 void deb_free(struct deb *deb); /* accepts a zeroed one */

@@ -19,6 +19,7 @@ struct artifact_options {
 	bool json;	     /* one JSON document on stdout instead of text */
 	bool upgrade;	     /* look for a newer version although there is one */
 	bool rebuild;	     /* build although there is one */
+	bool plan;	     /* kernel-install: what would be fetched, and no more */
 	bool unconfined;     /* image-import: skopeo in no cell */
 	const char *fd;	     /* sha256: the descriptor to read */
 	const char *out;     /* initrd: the file to write */

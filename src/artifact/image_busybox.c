@@ -122,7 +122,11 @@ static char *find_busybox(struct error *err)
 			error_prefix(err, "install busybox-static in place of busybox");
 			return NULL;
 		}
-		return path_absolute(file, err);
+		/* What is copied is a file, and some systems have a link to it there. */
+		char *program = realpath(file, NULL);
+		if (!program)
+			error_errno(err, errno, "%s", file);
+		return program;
 	}
 	error_set(err, ERR_NOT_FOUND, "busybox: `apt-get install busybox-static`");
 	return NULL;

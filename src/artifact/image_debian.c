@@ -20,6 +20,7 @@
 #include "artifact/recipes.h"
 #include "artifact/tool.h"
 #include "base/cleanup.h"
+#include "base/platform/linux/subids.h"
 
 #define SUITE "bookworm"
 #define TAR_FILE "root.tar"
@@ -201,22 +202,6 @@ static int debian_recipe(char out[DIGEST_TEXT], struct error *err)
 	return digest_bytes(buf_bytes(&text), text.len, out, err);
 }
 
-/* Whether "name:first:count" or "uid:first:count" is a line of the file. */
-static bool has_range(const char *file, const char *name)
-{
-	autofile FILE *f = fopen(file, "re");
-	autofree char *line = NULL;
-	size_t room = 0, len = strlen(name);
-	char uid[16];
-	size_t uid_len = (size_t)snprintf(uid, sizeof(uid), "%u", geteuid());
-
-	while (f && getline(&line, &room, f) > 0)
-		if ((strncmp(line, name, len) == 0 && line[len] == ':') ||
-		    (strncmp(line, uid, uid_len) == 0 && line[uid_len] == ':'))
-			return true;
-	return false;
-}
-
 /* An ordinary user needs further user numbers, for the owners of the image's files. */
 static int require_sub_ids(struct error *err)
 {
@@ -226,13 +211,12 @@ static int require_sub_ids(struct error *err)
 	if (getpwuid_r(geteuid(), &entry, texts, sizeof(texts), &user) != 0 || !user)
 		return error_set(err, ERR_NOT_FOUND, "user %u has no name in /etc/passwd",
 				 geteuid());
-	if (has_range("/etc/subuid", user->pw_name) && has_range("/etc/subgid", user->pw_name))
+	if (subids_own("/etc/subuid") && subids_own("/etc/subgid"))
 		return 0;
-	return error_set(
-		err, ERR_DENIED,
-		"user %s has no range in /etc/subuid and /etc/subgid: as root run `usermod "
-		"--add-subuids 100000-165535 --add-subgids 100000-165535 %s`, or build as root",
-		user->pw_name, user->pw_name);
+	return error_set(err, ERR_DENIED,
+			 "user %s has no range in /etc/subuid and /etc/subgid: as root run "
+			 "`usermod " SUBIDS_TEXT " %s`, or build as root",
+			 user->pw_name, user->pw_name);
 }
 
 static int require_debian_tools(struct error *err)

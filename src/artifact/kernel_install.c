@@ -258,10 +258,29 @@ static int install_file(const struct artifact_options *opts, enum architecture a
 	return kernel_answer(opts, name, "is installed", err);
 }
 
+/* By this system's apt alone: another architecture's lists would have to be fetched for it. */
+static int plan_debian(const struct artifact_options *opts, struct error *err)
+{
+	const struct apt apt = {.architecture = architecture_of_host()};
+	auto_deb struct deb deb = {0};
+	json_auto_t *answer = NULL;
+
+	if (apt_find_dependency(&apt, cloud_packages[apt.architecture], &deb, err) < 0)
+		return -1;
+	answer = json_pack("{s:s,s:s,s:I}", "package", deb.package, "version", deb.version, "bytes",
+			   (json_int_t)deb.bytes);
+	if (!answer)
+		return error_errno(err, ENOMEM, "answer");
+	return artifact_answer(opts, answer, err, "%s %s, %llu MiB", deb.package, deb.version,
+			       (unsigned long long)deb.bytes >> 20);
+}
+
 int artifact_kernel_install(const struct artifact_options *opts, struct error *err)
 {
 	enum architecture asked;
 
+	if (opts->plan)
+		return plan_debian(opts, err);
 	if (artifact_architecture(opts, opts->from ? ARCHITECTURE_COUNT : architecture_of_host(),
 				  &asked, err) < 0)
 		return -1;

@@ -22,6 +22,7 @@ static const struct option_row rows[] = {
 	{"upgrade", NULL, option_given, AT(upgrade),
 	 "look for a newer version although there is one"},
 	{"rebuild", NULL, option_given, AT(rebuild), "make it again although it is there"},
+	{"plan", NULL, option_given, AT(plan), "say what would be fetched, and do nothing"},
 	{"unconfined", NULL, option_given, AT(unconfined),
 	 "fetch the image by a skopeo in no cell"},
 	{"fd", "N", option_text, AT(fd), "hash this descriptor, or write to it"},

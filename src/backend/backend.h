@@ -85,6 +85,13 @@ struct vm_macos {
 	int auxiliary_fd;			      /* read-write */
 };
 
+/* A card whose other side is a tap that the caller has. */
+struct vm_link {
+	const char *mac;
+	int tap_fd;
+};
+#define VM_LINKS_MAX 8
+
 /* Everything a boot needs, opened by the caller: the backend is handed descriptors, not names.
  * The descriptors stay the caller's. */
 struct vm_boot {
@@ -100,9 +107,11 @@ struct vm_boot {
 	 * share. */
 	int ram_fd;
 	bool ram_sealed;
-	int state_fd;	 /* of a restored machine; else -1 */
-	bool card_saved; /* of a restored machine with a card: it is in the state */
-	int rootfs_fd;	 /* read-write; VM_READ: read-only; -1: the root is what initrd_fd holds */
+	int state_fd; /* of a restored machine; else -1 */
+	/* Of a restored machine with a card in the state: its address, "" for the label's; or NULL.
+	 */
+	const char *card_saved;
+	int rootfs_fd; /* read-write; VM_READ: read-only; -1: the root is what initrd_fd holds */
 	int base_fd; /* read-only: the raw disk of which rootfs_fd is a layer; -1: rootfs_fd is raw
 		      */
 	/* How many bytes of its file a layer may use: what it would write beyond them finds no
@@ -114,11 +123,15 @@ struct vm_boot {
 	const int *share_fds;	    /* the directories of config->shares, in its order */
 	int workspace_fd;	    /* directory of the workspace */
 	int lease_fd;		    /* to be inherited by every process of the workspace */
+	pid_t cell_number;	    /* where our pid may be another machine's too; 0: none */
 	int vsock_listen_fd;	    /* bound and listening vsock.sock; -1: binds_vsock */
 	const uint32_t *host_ports; /* vsock.sock_<P> that exist; guest may dial these alone */
 	size_t host_port_count;
 	uint32_t boot_port; /* of them, the one that a guest dials once when it has booted */
 	struct log *log;    /* supervisor.log */
+	/* Instead of a card of the config's, which is isolated. */
+	const struct vm_link *links;
+	size_t link_count;
 };
 
 /* A directory for a guest. */
@@ -129,6 +142,9 @@ struct vm_share {
 	 * (store/share_pass.h). */
 	int dir_fd;
 	bool read_only;
+	/* The root file systems and volumes of containers: every id is what it is on the host, a
+	 * program may be set-user-ID, and what is mounted below the directory later is seen. */
+	bool containers;
 	/* As of vm_boot. */
 	const char *label;
 	int workspace_fd, lease_fd;
@@ -265,6 +281,10 @@ struct backend {
 	/* Takes it from a guest that has not mounted it; fn as before. A guest that does not let go
 	 * of it within LIMIT_SHARE_MS keeps a device that nobody serves, and why says so. */
 	int (*share_detach)(struct vm *vm, vm_share_fn *fn, void *data, struct error *err);
+	/* Of a machine with config.network.egress that runs: a rule of its, or a prefix, is one
+	 * more or no more from now on; what it opened ends with it. NULL: no network is filtered.
+	 */
+	int (*egress)(struct vm *vm, bool allow, const char *rule, struct error *err);
 	/* Of what is no VM_COLD: writes the state of its devices to the file, and unless it has a
 	 * ram_fd that is its own its memory too. It runs meanwhile, and stands still in the end;
 	 * fn is called once, from the loop, or never if vm is freed before. What memory and disks

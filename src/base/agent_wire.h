@@ -19,6 +19,9 @@
 #define AGENT_PORT 2222	  /* in the guest: its agent, bound before any workload runs */
 #define CONTROL_PORT 1024 /* on the host: the control stream, accepted once a boot */
 
+/* In the guest: what is shared of the host for containers, where there are such. */
+#define CONTAINERS_MOUNTPOINT "/run/microagent-containers"
+
 /* An envelope that asks for nothing: any agent answers it with a line, a refusal. */
 #define AGENT_PING "{\"op\":\"ping\",\"payload\":{}}\n"
 

@@ -126,3 +126,15 @@ int option_ignore(void *field, const char *value, struct error *err)
 	(void)field, (void)value, (void)err;
 	return 0;
 }
+
+int option_caller(void *field, const char *value, struct error *err)
+{
+	(void)field;
+	if (strcmp(value, MICROAGENT_VERSION) == 0)
+		return 0;
+	return error_set(
+		err, ERR_UNAVAILABLE,
+		"a program of microagent %s has started this one, which is of " MICROAGENT_VERSION
+		": another version was installed meanwhile, and the next start is of one",
+		value);
+}

@@ -43,5 +43,9 @@ int option_text(void *field, const char *value, struct error *err);  /* const ch
 int option_given(void *field, const char *value, struct error *err); /* bool; takes no value */
 int option_ignore(void *field, const char *value,
 		  struct error *err); /* for people who look at ps */
+/* The version of the program of ours that starts this one. They are installed one after the other,
+ * and what they say to each other is one version's alone: refuses any but its own. To be the first
+ * option, so that it is told of before one that only the other version knows. */
+int option_caller(void *field, const char *value, struct error *err);
 
 #endif

@@ -98,7 +98,7 @@ static void admit(struct forward *f, int fd)
 	*p = (struct passage){.forward = f, .fd = fd};
 	list_add_first(&f->passages, &p->link);
 	f->count++;
-	p->attempt = f->spec.reach(f->spec.data, on_reached, p, &err);
+	p->attempt = f->spec.reach(f->spec.data, fd, on_reached, p, &err);
 	if (p->attempt)
 		return;
 	tell(f, &err);

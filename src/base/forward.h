@@ -21,8 +21,9 @@ struct forward_spec {
 	bool refuse;   /* ... are closed at once, or else wait to be accepted */
 	/* Whether a peer may connect; NULL: all may. */
 	bool (*admits)(const struct sockaddr_storage *peer);
-	/* Begins to reach the far side, as reached_fn says; NULL: it cannot be. */
-	void *(*reach)(void *data, reached_fn *done, void *done_data, struct error *err);
+	/* Begins to reach the far side of fd, which stays the forward's, as reached_fn says; NULL:
+	 * it cannot be. */
+	void *(*reach)(void *data, int fd, reached_fn *done, void *done_data, struct error *err);
 	void (*give_up)(void *attempt); /* before it is done */
 	/* Of a connection that came to nothing; NULL: nobody wants to know. */
 	void (*failed)(void *data, const struct error *why);

@@ -62,6 +62,7 @@
 	X(FORK_CHILDREN, 100, "sessions", "of one fork")                                           \
 	X(SIBLING_MS, 200, "ms", "a live supervisor's gift of its template's memory")              \
 	X(BALLOON_MS, 3000, "ms", "a guest's giving up or taking back of memory, for the answer")  \
+	X(PUBLISH_MS, 10000, "ms", "a running guest's word that it listens for a published port")  \
 	X(SHARE_MS, 30000, "ms", "a running guest's mount of a directory that it was given")       \
 	X(DISK_CHECK_MS, 1000, "ms", "free space looked at while a VM waits for it")               \
 	X(COMMAND_LOCK_MS, 30000, "ms", "another command's hold of a workspace's command lock")    \
@@ -137,6 +138,12 @@
 	X(NETGATE_LINES, 64, "lines/s", "connections of a guest that are listed one by one")       \
 	X(NETGATE_RESETS, 256, "frames/s", "refused TCP connections of a guest that are answered") \
 	X(NETGATE_FLOW_MS, 300000, "ms", "quiet after which the same ports are a new connection")  \
+	X(NETGATE_OPEN_FLOW_MS, 7200000, "ms", "the same of TCP that a name has opened")           \
+	X(NETGATE_QUERIES, 20, "queries/s", "of DNS by a guest that goes by names; 3 s' at once")  \
+	X(NETGATE_PIN_LEAST_S, 60, "s", "an address stays a name's, whatever its TTL")             \
+	X(NETGATE_PIN_MOST_S, 3600, "s", "the same at most")                                       \
+	X(NETGATE_PIN_GRACE_S, 30, "s", "and longer than who asked keeps it")                      \
+	X(NETGATE_OPENING_MS, 10000, "ms", "a connection's first words are held if others wait")   \
 	X(WORKSPACE_MEMORY_MIN_MIB, 64, "MiB", "smallest guest")                                   \
 	X(LEASE_LOOK_MS, 1000, "ms", "a reader's look at a lease, waited out by who takes it")     \
 	X(AGENT_CONNECTIONS, 1024, "connections", "open at once to the guest agent")               \
@@ -214,6 +221,18 @@
 	X(SESSION_ENDS_MS, 60000, "ms",                                                            \
 	  "between two looks of sweeps at sessions that have an end, for one left without a "      \
 	  "supervisor")                                                                            \
+	X(MCP_LINE_BYTES, 8388608, "bytes", "longest message of a client of tools")                \
+	X(MCP_CALLS, 16, "calls", "of tools that are under way at once")                           \
+	X(MCP_COMMAND_S, 600, "s", "a command of a tool that asks for no time of its own")         \
+	X(MCP_OUTPUT_BYTES, 8388608, "bytes",                                                      \
+	  "of each stream of a command that can be read later")                                    \
+	X(MCP_KEPT_BYTES, 67108864, "bytes", "of all of them; the oldest go first")                \
+	X(MCP_FILE_BYTES, 16777216, "bytes", "longest file that a tool reads")                     \
+	X(MCP_COPY_BYTES, 4294967296, "bytes", "that a tool copies from a guest at once")          \
+	X(MCP_PROGRESS_MS, 250, "ms", "between two words on how far a call is")                    \
+	X(MCP_CALLS_END_MS, 2500, "ms", "calls under way at the end, until they are given up")     \
+	X(MCP_END_MS, 4500, "ms", "the same and the end of the sessions that were made")           \
+	X(MCP_LAST_WORD_MS, 500, "ms", "a client that has hung up takes an answer all the same")   \
 	X(STATE_FREE_BYTES, 16777216, "bytes", "free space below which start is refused")
 
 enum limit {

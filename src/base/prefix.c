@@ -7,6 +7,24 @@
 
 #include "base/cleanup.h"
 
+#define IPV4(a, b, c, d) ((uint32_t)(a) << 24 | (uint32_t)(b) << 16 | (uint32_t)(c) << 8 | (d))
+
+/* What is no place on the public internet. Nothing in 0/8 is a destination: the kernel takes
+ * 0.0.0.0 for the host itself. */
+static const struct prefix not_public[] = {
+	{IPV4(0, 0, 0, 0), 8},
+	{IPV4(10, 0, 0, 0), 8},
+	{IPV4(100, 64, 0, 0), 10}, /* carriers' networks */
+	{IPV4(127, 0, 0, 0), 8},
+	{IPV4(172, 16, 0, 0), 12},
+	{IPV4(192, 0, 0, 0), 24},   /* protocol assignments */
+	{IPV4(192, 88, 99, 0), 24}, /* relays of 6to4, wherever the nearest is */
+	{IPV4(192, 168, 0, 0), 16},
+	{IPV4(198, 18, 0, 0), 15}, /* benchmarks of networks; VPNs and proxies use it */
+	{IPV4(224, 0, 0, 0), 4},   /* multicast */
+	{IPV4(240, 0, 0, 0), 4},   /* reserved, broadcast */
+};
+
 static const struct prefix secret[] = {
 	{0xa9fe0000, 16}, /* 169.254.0.0: link-local; metadata of most clouds */
 	{0x646464c8, 32}, /* 100.100.100.200: of Alibaba's */
@@ -52,10 +70,20 @@ bool prefix_covers(struct prefix p, uint32_t address)
 	return ((address ^ p.address) & mask) == 0;
 }
 
-bool prefix_is_secret(struct prefix prefix)
+static bool lies_in_any(struct prefix prefix, const struct prefix *list, size_t count)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(secret); i++)
-		if (prefix.bits >= secret[i].bits && prefix_covers(secret[i], prefix.address))
+	for (size_t i = 0; i < count; i++)
+		if (prefix.bits >= list[i].bits && prefix_covers(list[i], prefix.address))
 			return true;
 	return false;
+}
+
+bool prefix_is_secret(struct prefix prefix)
+{
+	return lies_in_any(prefix, secret, ARRAY_SIZE(secret));
+}
+
+bool prefix_is_not_public(struct prefix prefix)
+{
+	return lies_in_any(prefix, not_public, ARRAY_SIZE(not_public));
 }

@@ -16,5 +16,7 @@ int prefix_parse(const char *text, struct prefix *out);
 bool prefix_covers(struct prefix prefix, uint32_t address);
 /* It lies in what clouds tell a machine its secrets by, or is link-local. */
 bool prefix_is_secret(struct prefix prefix);
+/* It lies in what is no place on the public internet. */
+bool prefix_is_not_public(struct prefix prefix);
 
 #endif

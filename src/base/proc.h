@@ -44,9 +44,10 @@ struct proc_spec {
 	int userns_fd; /* > 0: enters this user namespace, of ours, and becomes its root */
 	/* With userns_fd: the directory that bind_fd is, whatever its name has become, is mounted
 	 * on bind_at in a mount namespace of the child's own, with what is mounted below it now
-	 * and nothing that is later. NULL: none. */
+	 * and, unless bind_follows, nothing that is later. NULL: none. */
 	const char *bind_at;
 	int bind_fd;
+	bool bind_follows;   /* and is read-only itself, but not what is mounted in it */
 	bool bind_read_only; /* with all that is mounted below it */
 	/* Files at names, in namespaces of the child's own (proc_stage.h); not with userns_fd.
 	 * NULL: none. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "channel/agent_message.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -81,7 +82,8 @@ static int put_exec_how(json_t *request, const struct microagent_exec *exec, enu
 }
 
 int agent_message_exec(struct buf *out, uint64_t request, const struct microagent_exec *exec,
-		       enum agent_input input, const char *id, struct error *err)
+		       enum agent_input input, const char *id, const json_t *contained,
+		       struct error *err)
 {
 	json_auto_t *message = json_object();
 	char number[24];
@@ -93,6 +95,8 @@ int agent_message_exec(struct buf *out, uint64_t request, const struct microagen
 	    put_exec_what(message, exec, err) < 0 ||
 	    put_exec_how(message, exec, input, id, err) < 0)
 		return -1;
+	if (contained && json_object_update(message, (json_t *)(uintptr_t)contained) < 0)
+		return error_errno(err, ENOMEM, "container");
 	return agent_message_queue(out, message, err);
 }
 
@@ -231,11 +235,20 @@ static int read_ack(const json_t *event, struct agent_message *out, struct error
 	return read_offset(event, JSON_REQUIRED, out, err);
 }
 
+static int read_nothing(const json_t *event, struct agent_message *out, struct error *err)
+{
+	(void)event;
+	(void)out;
+	(void)err;
+	return 0;
+}
+
 static const struct event_row {
 	const char *name;
 	enum agent_message_kind kind;
 	int (*take)(const json_t *event, struct agent_message *out, struct error *err);
 } events[] = {
+	{"created", AGENT_MESSAGE_CREATED, read_nothing},
 	{"start", AGENT_MESSAGE_START, read_start},
 	{"exit", AGENT_MESSAGE_EXIT, read_exit},
 	{"ack", AGENT_MESSAGE_ACK, read_ack},

@@ -29,6 +29,7 @@ enum agent_input {
 };
 
 enum agent_message_kind {
+	AGENT_MESSAGE_CREATED, /* of a container: it waits for its start */
 	AGENT_MESSAGE_START,
 	AGENT_MESSAGE_STDOUT,
 	AGENT_MESSAGE_STDERR,
@@ -57,9 +58,11 @@ size_t agent_message_limit(void);
  * the protocol or reports an error, and the connection is to be closed. */
 int agent_message_peek(const struct buf *in, struct agent_message *out, struct error *err);
 
-/* Each appends one frame. request is 1 to INT64_MAX. id: of a resumable exec, else NULL. */
+/* Each appends one frame. request is 1 to INT64_MAX. id: of a resumable exec, else NULL.
+ * contained: "container" and "process" of a command in one; NULL: in none. */
 int agent_message_exec(struct buf *out, uint64_t request, const struct microagent_exec *exec,
-		       enum agent_input input, const char *id, struct error *err);
+		       enum agent_input input, const char *id, const json_t *contained,
+		       struct error *err);
 /* That the workload of the run config, which waits for this, is to start. */
 int agent_message_workload(struct buf *out, uint64_t request, struct error *err);
 /* len is at most AGENT_STDIN_CHUNK. */

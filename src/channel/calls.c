@@ -54,7 +54,7 @@ static int queue_resumable(struct calls *calls, uint64_t number, const struct mi
 	struct resumption *r = &calls->resumption;
 
 	if (resumption_begin(r, number, err) < 0 ||
-	    agent_message_exec(&r->opening, number, exec, input, r->exec, err) < 0)
+	    agent_message_exec(&r->opening, number, exec, input, r->exec, NULL, err) < 0)
 		return -1;
 	return buf_append(&calls->out, buf_bytes(&r->opening), r->opening.len, err);
 }
@@ -77,7 +77,8 @@ static int queue_request(struct calls *calls, struct agent_call *call,
 	else if (exec->resume_seconds)
 		status = queue_resumable(calls, number, exec, input, err);
 	else
-		status = agent_message_exec(&calls->out, number, exec, input, NULL, err);
+		status = agent_message_exec(&calls->out, number, exec, input, NULL, call->contained,
+					    err);
 	if (status < 0)
 		return -1;
 	*slot_of(calls, number) = (struct calls_slot){.number = number, .call = call};
@@ -128,6 +129,11 @@ int calls_stdin_close(struct calls *calls, const struct agent_call *call, struct
 {
 	calls->resumption.stdin_closed = true;
 	return agent_message_event(&calls->out, call->number, "stdin-close", err);
+}
+
+int calls_start(struct calls *calls, const struct agent_call *call, struct error *err)
+{
+	return agent_message_event(&calls->out, call->number, "start", err);
 }
 
 int calls_signal(struct calls *calls, const struct agent_call *call, int signal, struct error *err)
@@ -265,6 +271,16 @@ static int take_stdin_offset(struct calls *calls, struct calls_slot *slot,
 	return 0;
 }
 
+static int created_item(const struct calls_slot *slot, struct call_item *item, struct error *err)
+{
+	if (slot->started || !slot->call || !slot->call->contained)
+		return error_set(err, ERR_IO,
+				 "bad message from the guest agent: a container that was not asked "
+				 "for");
+	item->kind = CALL_CREATED;
+	return 1;
+}
+
 static int start_item(struct calls *calls, struct calls_slot *slot,
 		      const struct agent_message *message, struct call_item *item,
 		      struct error *err)
@@ -335,6 +351,8 @@ static int hear_message(struct calls *calls, const struct agent_message *message
 		return refuse_number(message, err);
 	*item = (struct call_item){.call = slot->call};
 	switch (message->kind) {
+	case AGENT_MESSAGE_CREATED:
+		return created_item(slot, item, err);
 	case AGENT_MESSAGE_START:
 		return start_item(calls, slot, message, item, err);
 	case AGENT_MESSAGE_ACK:

@@ -24,6 +24,7 @@
 /* One command. Its owner keeps it where it is until it has ended or was abandoned. */
 struct agent_call {
 	const struct microagent_exec *exec; /* borrowed; NULL: the workload of the run config */
+	const json_t *contained;	    /* before it begins: as of agent_message_exec() */
 	uint64_t number;
 	bool started;
 	bool ended; /* exit is known; the number is free again */
@@ -43,7 +44,12 @@ struct calls_slot {
 	struct agent_call *call; /* NULL: abandoned, what comes is dropped */
 };
 
-enum call_item_kind { CALL_STARTED, CALL_OUTPUT, CALL_EXITED /* the last of its call */ };
+enum call_item_kind {
+	CALL_CREATED, /* a container, which waits for calls_start() */
+	CALL_STARTED,
+	CALL_OUTPUT,
+	CALL_EXITED /* the last of its call */
+};
 
 struct call_item {
 	enum call_item_kind kind;
@@ -74,12 +80,13 @@ void calls_init(struct calls *calls);
 int calls_init_dial(struct calls *calls, struct error *err);
 void calls_free(struct calls *calls);
 
-/* Queues a request; *call is zeroed but for cap. ERR_UNAVAILABLE when CALLS_MAX are in flight. One
- * with resume_seconds is the only call of its connection. */
+/* Queues a request; *call is zeroed but for cap and contained. ERR_UNAVAILABLE when CALLS_MAX are
+ * in flight. One with resume_seconds is the only call of its connection. */
 int calls_begin(struct calls *calls, struct agent_call *call, const struct microagent_exec *exec,
 		enum agent_input input, struct error *err);
 /* The same for the workload of the run config, which waits for this to start. */
 int calls_begin_workload(struct calls *calls, struct agent_call *call, struct error *err);
+int calls_start(struct calls *calls, const struct agent_call *call, struct error *err);
 /* Stdin of a call that has it: at most AGENT_STDIN_CHUNK bytes at once, as many as
  * calls_stdin_room() says, and its end. */
 size_t calls_stdin_room(const struct calls *calls, const struct agent_call *call);

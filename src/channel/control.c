@@ -69,13 +69,18 @@ static int read_answer(const struct buf *in, json_t **out, struct error *err)
 	return json_get_error(answer, "the live supervisor refused", err);
 }
 
-static int control_send_line(int fd, const json_t *request, struct error *err)
+/* pass: a descriptor that goes with its end; -1: none. */
+static int control_send_line(int fd, const json_t *request, int pass, struct error *err)
 {
 	autofree char *text = json_line(request, err);
 
 	if (!text || fd_write_all(fd, text, strlen(text), err) < 0)
 		return -1;
-	return fd_write_all(fd, "\n", 1, err);
+	if (pass < 0)
+		return fd_write_all(fd, "\n", 1, err);
+	return fd_send_passing(fd, "\n", 1, &pass, 1, 0) < 0
+		       ? error_errno(err, errno, CONTROL_SOCK_NAME)
+		       : 0;
 }
 
 static int connect_control(int workspace_fd, struct error *err)
@@ -87,12 +92,12 @@ static int connect_control(int workspace_fd, struct error *err)
 	return fd;
 }
 
-static int ask_over(int fd, const json_t *request, uint64_t deadline_ns, int cancel,
+static int ask_over(int fd, const json_t *request, int pass, uint64_t deadline_ns, int cancel,
 		    json_t **answer, struct error *err)
 {
 	autobuf struct buf in = BUF_INIT(ANSWER_MAX);
 
-	if (control_send_line(fd, request, err) < 0 ||
+	if (control_send_line(fd, request, pass, err) < 0 ||
 	    control_receive_line(fd, &in, deadline_ns, cancel, err) < 0)
 		return -1;
 	return read_answer(&in, answer, err);
@@ -109,12 +114,21 @@ int control_ask_or_cancel(int workspace_fd, const json_t *request, uint64_t dead
 {
 	autoclose int fd = connect_control(workspace_fd, err);
 
-	return fd < 0 ? -1 : ask_over(fd, request, deadline_ns, cancel, answer, err);
+	return fd < 0 ? -1 : ask_over(fd, request, -1, deadline_ns, cancel, answer, err);
+}
+
+int control_ask_passing(int workspace_fd, const json_t *request, int pass, uint64_t deadline_ns,
+			json_t **answer, struct error *err)
+{
+	autoclose int fd = connect_control(workspace_fd, err);
+
+	return fd < 0 ? -1 : ask_over(fd, request, pass, deadline_ns, -1, answer, err);
 }
 
 int control_hold(int workspace_fd, const json_t *request, uint64_t deadline_ns, struct error *err)
 {
 	autoclose int fd = connect_control(workspace_fd, err);
 
-	return fd < 0 || ask_over(fd, request, deadline_ns, -1, NULL, err) < 0 ? -1 : steal_fd(&fd);
+	return fd < 0 || ask_over(fd, request, -1, deadline_ns, -1, NULL, err) < 0 ? -1
+										   : steal_fd(&fd);
 }

@@ -138,6 +138,7 @@ struct dial {
 	int dirfd, fd;
 	uint32_t port;
 	uint64_t deadline_ns;
+	struct buf request; /* the line, and what the guest is to hear first */
 	struct answer answer;
 	struct loop_watch *watch;
 	struct loop_watch *timer; /* when to try again to get into the backlog, or to give up */
@@ -153,6 +154,7 @@ void dial_free(struct dial *d)
 	loop_remove(d->timer);
 	if (d->fd >= 0)
 		close(d->fd);
+	buf_free(&d->request);
 	free(d);
 }
 
@@ -229,17 +231,15 @@ static int connect_to_vsock(int dirfd, struct error *err)
 static int dial_begin(struct dial *d, struct error *err)
 {
 	uint64_t again = limit_deadline(LIMIT_ACCEPT_AGAIN_MS);
-	autobuf struct buf line = BUF_INIT(ANSWER_MAX);
+	const struct buf *request = &d->request;
 
-	if (dial_request(&line, d->port, err) < 0)
-		return -1;
 	d->fd = connect_to_vsock(d->dirfd, err);
 	if (d->fd < 0 && err->errnum == EAGAIN && again < d->deadline_ns)
 		return dial_set_timer(d, again, on_dial_begin, err);
 	if (d->fd < 0)
 		return -1;
-	if (send(d->fd, buf_bytes(&line), line.len, MSG_NOSIGNAL | MSG_DONTWAIT) !=
-	    (ssize_t)line.len)
+	if (send(d->fd, buf_bytes(request), request->len, MSG_NOSIGNAL | MSG_DONTWAIT) !=
+	    (ssize_t)request->len)
 		return error_errno(err, errno, "vsock.sock");
 	d->watch = loop_add_fd(d->loop, d->fd, LOOP_IN, on_dial_answer, d, err);
 	return d->watch ? dial_set_timer(d, d->deadline_ns, on_dial_late, err) : -1;
@@ -256,8 +256,8 @@ static void on_dial_begin(struct loop *loop, void *data)
 		dial_finish(d, &err);
 }
 
-struct dial *dial_on_loop(struct loop *loop, int dirfd, uint32_t port, uint64_t deadline_ns,
-			  reached_fn *done, void *data, struct error *err)
+struct dial *dial_on_loop(struct loop *loop, int dirfd, uint32_t port, const struct buf *first,
+			  uint64_t deadline_ns, reached_fn *done, void *data, struct error *err)
 {
 	struct dial *d = calloc(1, sizeof(*d));
 
@@ -270,11 +270,13 @@ struct dial *dial_on_loop(struct loop *loop, int dirfd, uint32_t port, uint64_t 
 			   .fd = -1,
 			   .port = port,
 			   .deadline_ns = deadline_ns,
+			   .request = BUF_INIT(ANSWER_MAX + DIAL_FIRST_MAX),
 			   .done = done,
 			   .data = data};
-	if (dial_set_timer(d, clock_mono_ns(), on_dial_begin, err) < 0) {
-		free(d);
-		return NULL;
-	}
-	return d;
+	if (dial_request(&d->request, port, err) == 0 &&
+	    (!first || buf_append(&d->request, buf_bytes(first), first->len, err) == 0) &&
+	    dial_set_timer(d, clock_mono_ns(), on_dial_begin, err) == 0)
+		return d;
+	dial_free(d);
+	return NULL;
 }

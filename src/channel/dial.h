@@ -24,9 +24,11 @@ int dial_blocking(int dirfd, uint32_t port, struct buf *first, uint64_t deadline
 		  struct error *err);
 
 struct dial;
-/* The same on a loop; dirfd must stay open. Where there is a broker that makes the connection. */
-struct dial *dial_on_loop(struct loop *loop, int dirfd, uint32_t port, uint64_t deadline_ns,
-			  reached_fn *done, void *data, struct error *err);
+/* The same on a loop; dirfd must stay open. first: DIAL_FIRST_MAX at most, and sent whole. Where
+ * there is a broker that makes the connection. */
+#define DIAL_FIRST_MAX 16
+struct dial *dial_on_loop(struct loop *loop, int dirfd, uint32_t port, const struct buf *first,
+			  uint64_t deadline_ns, reached_fn *done, void *data, struct error *err);
 extern const struct broker_duty dial_duty; /* its data: an int, dirfd */
 void dial_free(struct dial *dial);	   /* gives up; accepts NULL */
 

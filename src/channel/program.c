@@ -20,12 +20,12 @@ static char *directory_of(const char *path)
 	return slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : NULL;
 }
 
-/* <prefix>/bin of an installed shared library <prefix>/lib/libmicroagent.so.0. NULL in programs
- * that carry this code themselves: their own directory has been looked at. */
-static char *library_bin(void)
+/* The directory of the shared library. NULL in programs that carry this code themselves: theirs has
+ * been looked at. */
+static char *library_dir(void)
 {
 	static const char here;
-	autofree char *library = NULL, *executable = NULL, *dir = NULL;
+	autofree char *library = NULL, *executable = NULL;
 	char own[PATH_MAX];
 	Dl_info info = {0};
 
@@ -35,8 +35,7 @@ static char *library_bin(void)
 	executable = process_own_program(own) < 0 ? NULL : realpath(own, NULL);
 	if (!library || !executable || strcmp(library, executable) == 0)
 		return NULL;
-	dir = directory_of(library);
-	return dir ? path_join(dir, "../bin", NULL) : NULL;
+	return directory_of(library);
 }
 
 static char *program_in_path(const char *program, struct error *err)
@@ -66,15 +65,27 @@ static char *in_dir(const char *dir, const char *program)
 	return path && access(path, X_OK) == 0 ? steal_ptr(&path) : NULL;
 }
 
+/* In <prefix>/bin, of <prefix>/lib/libmicroagent.so.0 or <prefix>/lib/<architecture>/. */
+static char *in_bin_of_library(const char *program)
+{
+	static const char *const bins[] = {"../bin", "../../bin"};
+	autofree char *dir = library_dir();
+	char *path = NULL;
+
+	for (size_t i = 0; dir && !path && i < ARRAY_SIZE(bins); i++) {
+		autofree char *bin = path_join(dir, bins[i], NULL);
+
+		path = in_dir(bin, program);
+	}
+	return path;
+}
+
 char *program_find(const char *program, struct error *err)
 {
 	autofree char *beside = path_of_executable_dir(NULL);
 	char *path = in_dir(beside, program);
 
-	if (!path) {
-		autofree char *bin = library_bin();
-
-		path = in_dir(bin, program);
-	}
+	if (!path)
+		path = in_bin_of_library(program);
 	return path ? path : program_in_path(program, err);
 }

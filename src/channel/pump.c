@@ -123,10 +123,17 @@ static int write_item(struct pump *p, struct error *err)
 	if (n < 0) {
 		if (errno == EAGAIN || errno == EINTR)
 			return 0;
-		if (errno != EPIPE && errno != ECONNRESET && errno != EBADF)
+		bool gone = errno == EPIPE || errno == ECONNRESET || errno == EBADF;
+		if (!gone && !p->guest->has_readers_of_its_own)
 			return error_errno(err, errno, "cannot write to %s",
 					   is_out ? "stdout" : "stderr");
+		if (!gone) {
+			p->has_item = false;
+			return 0;
+		}
 		p->lost[p->item.output] = true;
+		if (p->guest->has_readers_of_its_own)
+			return calls_signal(p->calls, p->call, SIGPIPE, err);
 		return is_out ? pump_stop(p, MICROAGENT_OUT_CLOSED, err) : 0;
 	}
 	p->written += (size_t)n;
@@ -347,6 +354,12 @@ static int pump_round(struct pump *p, struct error *err)
 	struct pollfd slots[SLOT_COUNT];
 	short agent;
 
+	/* Before it waits: what has come with the words before it (the command's start, for who
+	 * waited for that alone) makes no socket readable again. */
+	if (pump_take_items(p, err) < 0)
+		return -1;
+	if (p->done)
+		return 0;
 	if (wait_slots(p, slots, err) < 0)
 		return -1;
 	agent = slots[SLOT_AGENT].revents;
@@ -368,9 +381,7 @@ static int pump_round(struct pump *p, struct error *err)
 		return -1;
 	if (slots[SLOT_RESIZED].revents && calls_resize(p->calls, p->call, err) < 0)
 		return -1;
-	if (slots[SLOT_IN].revents && p->in_open && read_stdin(p, err) < 0)
-		return -1;
-	return pump_take_items(p, err);
+	return slots[SLOT_IN].revents && p->in_open ? read_stdin(p, err) : 0;
 }
 
 /* A command that could go on without us must not. If this does not arrive, its grace time ends it.

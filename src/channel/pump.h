@@ -19,6 +19,10 @@ struct pump_guest {
 	 * take the kernel longer than a short command: a descriptor that is readable when is_paused
 	 * may say otherwise, and which that takes; -1: that is not told. */
 	int (*watch_pauses)(void *data);
+	/* Where nobody reads the output any more the command is told by SIGPIPE, as by a pipe of
+	 * its own, and may go on, unheard; what cannot be written for another reason (a full disk)
+	 * is lost. Else who does not read stdout has stopped, and the other is an error. */
+	bool has_readers_of_its_own;
 	void *data;
 };
 

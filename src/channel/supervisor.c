@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -139,8 +140,6 @@ static json_t *supervisor_take_answer(int fd, int notes, struct proc *proc, int 
 	return answer;
 }
 
-#define CALL_OPTIONS 4
-
 json_t *supervisor_call(const char *path, const char *const *options, const json_t *request,
 			const struct supervisor_wait *wait, int *exit_code, struct error *err)
 {
@@ -155,17 +154,20 @@ json_t *supervisor_call(const char *path, const char *const *options, const json
 	autoclose int out = ends[0];
 	autoclose int child_out = ends[1];
 	struct proc proc = PROC_NONE;
-	const char *argv[CALL_OPTIONS + 2] = {path};
-	const struct proc_fd fds[] = {{in, 0}, {child_out, 1}, {notes, 2}};
+	const char *argv[SUPERVISOR_OPTIONS_MAX + 2] = {path};
+	struct proc_fd fds[3 + SUPERVISOR_HANDED_MAX] = {{in, 0}, {child_out, 1}, {notes, 2}};
+	size_t nhanded = wait ? wait->nhanded : 0;
 	const struct proc_spec spec = {.argv = argv,
 				       .fds = fds,
-				       .nfds = ARRAY_SIZE(fds),
+				       .nfds = 3 + nhanded,
 				       .new_session = wait && wait->apart,
 				       .die_with_parent = wait && wait->bound};
 	int got;
 
-	for (size_t i = 0; i < CALL_OPTIONS && options && options[i]; i++)
+	for (size_t i = 0; i < SUPERVISOR_OPTIONS_MAX && options && options[i]; i++)
 		argv[1 + i] = options[i];
+	for (size_t i = 0; i < nhanded && i < SUPERVISOR_HANDED_MAX; i++)
+		fds[3 + i] = (struct proc_fd){wait->handed[i], SUPERVISOR_HANDED + (int)i};
 	if (proc_spawn(&spec, &proc, err) < 0)
 		return NULL;
 	close(steal_fd(&child_out));
@@ -215,7 +217,9 @@ int supervisor_run_start(const char *path, const json_t *request, const char *op
 		return -1;
 	autoclose int events_read = events[0], events_write = events[1];
 
-	if (fd_pipe(lifeline, err) < 0)
+	/* Not a pipe: supervisor_run_cut() ends it also for copies that a child of the caller's
+	 * has, which was forked by somebody who knows nothing of it. */
+	if (fd_socketpair(lifeline, err) < 0)
 		return -1;
 	autoclose int lifeline_read = lifeline[0], lifeline_write = lifeline[1];
 
@@ -290,8 +294,10 @@ int supervisor_run_event(struct supervisor_run *run, json_t **event, struct erro
 
 void supervisor_run_cut(struct supervisor_run *run)
 {
-	if (run->lifeline >= 0)
-		close(steal_fd(&run->lifeline));
+	if (run->lifeline < 0)
+		return;
+	shutdown(run->lifeline, SHUT_RDWR);
+	close(steal_fd(&run->lifeline));
 }
 
 json_t *supervisor_run_finish(struct supervisor_run *run, const struct supervisor_wait *wait,

@@ -30,12 +30,18 @@ struct supervisor_wait {
 	bool apart; /* call: Ctrl-C on our terminal is for us alone, who then give the call up */
 	bool bound; /* call: the supervisor ends with the calling thread, however that comes about
 		     */
+	const int *handed; /* call: descriptors that options name, from SUPERVISOR_HANDED on */
+	size_t nhanded;
 };
 
-/* Runs it with the request (and at most four options, up to NULL; NULL: none) and waits for the
- * answer. Returns the response document (also one with ok:false, exit_code says 1 or 75); NULL when
- * there was no answer to be had; the error then has the end of its stderr, which is never shown
- * otherwise. wait may be NULL. */
+#define SUPERVISOR_HANDED 3
+#define SUPERVISOR_HANDED_MAX 12
+#define SUPERVISOR_OPTIONS_MAX 5
+
+/* Runs it with the request (and at most SUPERVISOR_OPTIONS_MAX options, up to NULL; NULL: none) and
+ * waits for the answer. Returns the response document (also one with ok:false, exit_code says 1 or
+ * 75); NULL when there was no answer to be had; the error then has the end of its stderr, which is
+ * never shown otherwise. wait may be NULL. */
 json_t *supervisor_call(const char *path, const char *const *options, const json_t *request,
 			const struct supervisor_wait *wait, int *exit_code, struct error *err);
 

@@ -39,6 +39,7 @@ struct cli {
 	bool stdout_closed;		   /* there was none when we were started */
 	int stdout_errnum; /* why something was not written to it; 0: nothing told yet */
 	bool usage_error;  /* the error at hand is the caller's: exit 2 */
+	bool help;	   /* --help */
 };
 
 /* --- options --------------------------------------------------------------------------------- */
@@ -63,10 +64,13 @@ struct cli_option {
 	const char *name; /* "memory" for --memory; NULL ends the table */
 	char letter;	  /* 'f' for -f; 0: none */
 	enum cli_option_kind kind;
-	size_t offset;	   /* of the field in the command's values */
-	const char *value; /* what help calls the value: "MiB"; NULL for a flag */
-	const char *help;  /* one line, no full stop */
-	int64_t min, max;  /* CLI_OPTION_INT */
+	size_t offset; /* of the field in the command's values */
+	/* What the value is, for help and completion: "nat|isolated" for one of these words, which
+	 * the parser holds; else as cli/complete/offer.c has it ("IMAGE") or of one's own ("MIB");
+	 * NULL for a flag. */
+	const char *value;
+	const char *help; /* one line, no full stop */
+	int64_t min, max; /* CLI_OPTION_INT */
 };
 
 /* --- commands -------------------------------------------------------------------------------- */
@@ -89,7 +93,7 @@ typedef int cli_run_fn(struct cli *cli, const void *values, const struct cli_wor
 
 struct cli_command {
 	const char *name;    /* NULL ends a table */
-	const char *args;    /* "NAME [-- CMD...]" in help; NULL for none */
+	const char *args;    /* "NAME [-- CMD...]", as values of options are; NULL for none */
 	const char *summary; /* one line without a full stop */
 	const char
 		*help; /* more paragraphs, each line at most 80 columns, "\n" at its end; or NULL */
@@ -119,7 +123,7 @@ extern const struct cli_command cli_run, cli_create, cli_start, cli_status, cli_
 	cli_kill, cli_delete, cli_list, cli_logs, cli_doctor, cli_host, cli_kernel, cli_image,
 	cli_version, cli_help, cli_contract, cli_balloon, cli_network, cli_cp, cli_artifacts,
 	cli_ls, cli_clone, cli_base, cli_session, cli_audit, cli_audit_telemetry, cli_pool,
-	cli_guest_bundle, cli_perf;
+	cli_guest_bundle, cli_perf, cli_mcp, cli_setup;
 
 /* The table that `help` walks; ends with NULL. */
 extern const struct cli_command *const cli_commands[];
@@ -133,17 +137,17 @@ int cli_usage_error(struct cli *cli, const struct error *why, struct error *err)
 
 /*
  * Parses words against the command's table: "--name VALUE", "--name=VALUE", "-f", "-f VALUE"; the
- * global options are taken too, and *help is set by --help or -h. values points to values_size
- * zeroed bytes. On failure (a usage error that names the word, and the nearest known one) nothing
- * needs freeing. cli_values_free() drops what CLI_OPTION_LIST fields hold.
+ * global options are taken too, into cli. values points to values_size zeroed bytes. On failure (a
+ * usage error that names the word, and the nearest known one) nothing needs freeing.
+ * cli_values_free() drops what CLI_OPTION_LIST fields hold.
  */
 int cli_parse(struct cli *cli, const struct cli_command *command, const char *const *words,
-	      size_t count, void *values, struct cli_words *args, bool *help, struct error *err);
+	      size_t count, void *values, struct cli_words *args, struct error *err);
 void cli_values_free(const struct cli_command *command, void *values);
 
 /* The options in front of the command word; *used is how many words they took. */
 int cli_parse_global(struct cli *cli, const char *const *words, size_t count, size_t *used,
-		     bool *help, struct error *err);
+		     struct error *err);
 
 /* The entry of names (NULL-terminated) that word was probably meant to be: an edit distance of at
  * most 2 and less than half of either's letters, or the only one that shares the first 3 letters;
@@ -159,9 +163,16 @@ void cli_print_overview(FILE *out);
 /* The options of a command one after the other: shared ones, then its own; NULL at the end. command
  * may be NULL. */
 const struct cli_option *cli_option_at(const struct cli_command *command, size_t index);
-/* The one with a name of len letters, or NULL. */
+/* The one with a name of len letters, or with that letter; or NULL. */
 const struct cli_option *cli_option_find(const struct cli_command *command, const char *name,
 					 size_t len);
+const struct cli_option *cli_option_letter(const struct cli_command *command, char letter);
+/* Has as its options those that every command takes, before its own word or after it. */
+extern const struct cli_command cli_any_command;
+/* The word of that index in "auto|kvm|tcg", which is len bytes; NULL beyond the last, and in what
+ * is no such list. */
+const char *cli_choice_at(const char *value, size_t index, size_t *len);
+bool cli_choice_has(const char *value, const char *text);
 
 /* The command of that name in a table, or NULL. */
 const struct cli_command *cli_find(const struct cli_command *const *commands, const char *name);
@@ -170,6 +181,10 @@ const struct cli_command *cli_find(const struct cli_command *const *commands, co
  * value that was given (values as of cli_run_fn). Returns whether an option's value is all that is
  * wrong. */
 bool cli_name_options(const struct cli_command *command, const void *values, struct error *err);
+
+/* complete.c: what the last of the words may go on as, a line each (docs/microagent.1.scd,
+ * COMPLETION); all that goes wrong means that there is less of it. */
+void cli_complete(FILE *out, const char *const *words, size_t count);
 
 /* Everything between main()'s argv and its exit code but for printing the error: -1 leaves it in
  * err, and *guest_exit says whether the command's failures are 125 and go to stderr. */

@@ -12,6 +12,7 @@ const struct cli_command *const cli_commands[] = {
 	&cli_run,
 	&cli_exec,
 	&cli_session,
+	&cli_mcp,
 	&cli_connect,
 	&cli_cp,
 	&cli_ls,
@@ -33,6 +34,7 @@ const struct cli_command *const cli_commands[] = {
 	&cli_logs,
 	&cli_events,
 	&cli_audit,
+	&cli_setup,
 	&cli_doctor,
 	&cli_perf,
 	&cli_host,
@@ -75,7 +77,6 @@ static int run_command(struct cli *cli, const char *parent, const struct cli_com
 {
 	struct cli_words args = {0};
 	struct error why = {0};
-	bool help = false;
 	int code = 0;
 	autofree void *values = calloc(1, command->values_size ? command->values_size : 1);
 
@@ -84,9 +85,9 @@ static int run_command(struct cli *cli, const char *parent, const struct cli_com
 	snprintf(cli->words, sizeof(cli->words), "%s%s%s", parent, *parent ? " " : "",
 		 command->name);
 	cli->command = command;
-	if (cli_parse(cli, command, words, count, values, &args, &help, err) < 0)
+	if (cli_parse(cli, command, words, count, values, &args, err) < 0)
 		return -1;
-	if (help)
+	if (cli->help)
 		cli_print_help(stdout, *parent ? parent : NULL, command);
 	else if (args.count > 0 && command->check_name &&
 		 command->check_name(args.items[0], &why) < 0)
@@ -109,13 +110,12 @@ static int run_group(struct cli *cli, const struct cli_command *group, const cha
 		     size_t count, bool *guest_exit, struct error *err)
 {
 	const struct cli_command *command;
-	bool help = false;
 	size_t used = 0;
 
 	snprintf(cli->words, sizeof(cli->words), "%s", group->name);
-	if (cli_parse_global(cli, words, count, &used, &help, err) < 0)
+	if (cli_parse_global(cli, words, count, &used, err) < 0)
 		return -1;
-	if (help || used == count) {
+	if (cli->help || used == count) {
 		cli_print_help(stdout, NULL, group);
 		return CLI_EXIT_OK;
 	}
@@ -130,14 +130,17 @@ int cli_dispatch(struct cli *cli, const char *const *words, size_t count, bool *
 		 struct error *err)
 {
 	const struct cli_command *command;
-	bool help = false;
 	size_t used = 0;
 
+	if (count > 0 && strcmp(words[0], "__complete") == 0) {
+		cli_complete(stdout, words + 1, count - 1);
+		return CLI_EXIT_OK;
+	}
 	if (count == 1 && strcmp(words[0], "--version") == 0)
 		return cli_version.run(cli, NULL, NULL, err);
-	if (cli_parse_global(cli, words, count, &used, &help, err) < 0)
+	if (cli_parse_global(cli, words, count, &used, err) < 0)
 		return -1;
-	if (help) {
+	if (cli->help) {
 		cli_print_overview(stdout);
 		return CLI_EXIT_OK;
 	}

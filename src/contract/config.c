@@ -116,6 +116,7 @@ void config_bind(json_t *normalised, struct config *out)
 		.hostname = json_text(n, "hostname", NULL),
 		.timeout_seconds = config_number(n, "timeoutSeconds"),
 		.network_allow = json_object_get(network, "allow"),
+		.network_egress = json_object_get(network, "egress"),
 		.port_forwards = json_object_get(network, "portForwards"),
 		.disks = json_object_get(n, "disks"),
 		.vsock_listeners = json_object_get(n, "vsockListeners"),

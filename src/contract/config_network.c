@@ -117,23 +117,34 @@ static int parse_prefix(const json_t *entry, struct prefix *out)
 	return text && strlen(text) == json_string_length(entry) ? prefix_parse(text, out) : -1;
 }
 
-static int check_allowed(struct prefix prefix, size_t i, struct error *err)
+int config_check_prefix(struct prefix prefix, const char *what, struct error *err)
 {
 	if (prefix.bits == 0)
 		return error_set(err, ERR_INVALID,
-				 PATH ".allow[%zu] is every address there is: name those that the "
-				      "guest needs",
-				 i);
+				 "%s is every address there is: name those that the guest needs",
+				 what);
 	if (prefix.address >> 24 == IN_LOOPBACKNET)
 		return error_set(err, ERR_INVALID,
-				 PATH ".allow[%zu] is the guest's own loopback; nothing of this "
-				      "host's is reached by it",
-				 i);
+				 "%s is the guest's own loopback; nothing of this host's is "
+				 "reached by it",
+				 what);
 	if (prefix_is_secret(prefix))
 		return error_set(err, ERR_INVALID,
-				 PATH ".allow[%zu] is link-local or where a cloud tells its "
-				      "machines their secrets, which no guest reaches",
-				 i);
+				 "%s is link-local or where a cloud tells its machines their "
+				 "secrets, which no guest reaches",
+				 what);
+	return 0;
+}
+
+int config_check_egress_prefix(struct prefix prefix, const char *what, struct error *err)
+{
+	if (config_check_prefix(prefix, what, err) < 0)
+		return -1;
+	if (prefix_is_not_public(prefix))
+		return error_set(err, ERR_INVALID,
+				 "%s is no place on the public internet, and stays shut whatever "
+				 "is listed: if it is private, config.network.allow opens it",
+				 what);
 	return 0;
 }
 
@@ -147,43 +158,49 @@ static json_t *prefix_json(struct prefix prefix)
 	return json_sprintf("%s/%u", address, (unsigned)prefix.bits);
 }
 
+int decode_prefixes(const struct config_decode *d, const json_t *in, const char *path,
+		    const char *key, prefix_check_fn *check, json_t *out, struct error *err)
+{
+	json_auto_t *list = json_array();
+	json_t *given = NULL;
+
+	if (!list)
+		return error_errno(err, ENOMEM, "%s.%s", path, key);
+	if (json_get_array(in, path, key, JSON_OPTIONAL, &given, err) < 0)
+		return -1;
+	for (size_t i = 0; i < json_array_size(given); i++) {
+		char item[DECODE_PATH];
+		struct prefix prefix;
+
+		snprintf(item, sizeof(item), "%s.%s[%zu]", path, key, i);
+		if (parse_prefix(json_array_get(given, i), &prefix) < 0)
+			return error_set(err, ERR_INVALID,
+					 "%s must be an IPv4 prefix like \"192.168.1.0/24\", "
+					 "without bits behind its length",
+					 item);
+		/* A record may be older than the rule, and is still to be read. */
+		if (d->strict && check(prefix, item, err) < 0)
+			return -1;
+		if (json_array_append_new(list, prefix_json(prefix)) < 0)
+			return error_errno(err, ENOMEM, "%s.%s", path, key);
+	}
+	return json_array_size(list) ? json_put(out, key, json_incref(list), err) : 0;
+}
+
 static int decode_allow(const struct config_decode *d, const json_t *network,
 			enum network_mode mode, json_t *out, struct error *err)
 {
-	json_auto_t *list = json_array();
-	json_t *allow = NULL;
-
-	if (!list)
-		return error_errno(err, ENOMEM, PATH ".allow");
-	if (json_get_array(network, PATH, "allow", JSON_OPTIONAL, &allow, err) < 0)
-		return -1;
-	if (json_array_size(allow) && mode != NETWORK_NAT)
+	if (mode != NETWORK_NAT && json_array_size(json_object_get(network, "allow")))
 		return error_set(err, ERR_INVALID,
 				 PATH ".allow goes with mode \"nat\" only, and mode is \"%s\"",
 				 network_mode_names[mode]);
-	for (size_t i = 0; i < json_array_size(allow); i++) {
-		const json_t *entry = json_array_get(allow, i);
-		struct prefix prefix;
-
-		if (parse_prefix(entry, &prefix) < 0)
-			return error_set(err, ERR_INVALID,
-					 PATH ".allow[%zu] must be an IPv4 prefix like "
-					      "\"192.168.1.0/24\", without bits behind its length",
-					 i);
-		/* A record may be older than the rule, and is still to be read. */
-		if (d->strict && check_allowed(prefix, i, err) < 0)
-			return -1;
-		if (json_array_append_new(list, prefix_json(prefix)) < 0)
-			return error_errno(err, ENOMEM, PATH ".allow");
-	}
-	if (!json_array_size(list))
-		return 0;
-	return json_put(out, "allow", json_incref(list), err);
+	return decode_prefixes(d, network, PATH, "allow", config_check_prefix, out, err);
 }
 
 int decode_network(struct config_decode *d, struct error *err)
 {
-	static const char *const keys[] = {"mode", "interface", "portForwards", "allow", NULL};
+	static const char *const keys[] = {"mode",  "interface", "portForwards",
+					   "allow", "egress",	 NULL};
 	json_auto_t *out = json_object();
 	json_t *network = NULL;
 	size_t mode = NETWORK_NAT;
@@ -201,7 +218,21 @@ int decode_network(struct config_decode *d, struct error *err)
 		return -1;
 	if (network && (decode_interface(network, (enum network_mode)mode, out, err) < 0 ||
 			decode_forwards(d, network, (enum network_mode)mode, out, err) < 0 ||
-			decode_allow(d, network, (enum network_mode)mode, out, err) < 0))
+			decode_allow(d, network, (enum network_mode)mode, out, err) < 0 ||
+			decode_egress(d, network, (enum network_mode)mode, out, err) < 0))
 		return -1;
 	return json_put(d->out, "network", json_incref(out), err);
+}
+
+json_t *network_decode(const json_t *network, struct error *err)
+{
+	json_auto_t *in = json_pack("{s:O}", "network", network);
+	json_auto_t *out = json_object();
+	struct config_decode d = {.in = in, .out = out, .strict = true};
+
+	if (!in || !out) {
+		error_errno(err, ENOMEM, PATH);
+		return NULL;
+	}
+	return decode_network(&d, err) < 0 ? NULL : json_incref(json_object_get(out, "network"));
 }

@@ -76,6 +76,14 @@ int decode_mountpoint(struct config_decode *d, const json_t *item, const char *p
 int decode_unique(json_t *seen, const char *key, const char *path, const char *what,
 		  struct error *err);
 
+/* in[key], an optional array of IPv4 prefixes, each of which stands the check: the canonical list
+ * into out unless empty. path is that of in. */
+int decode_prefixes(const struct config_decode *d, const json_t *in, const char *path,
+		    const char *key, prefix_check_fn *check, json_t *out, struct error *err);
+/* config.network.egress, of network. */
+int decode_egress(const struct config_decode *d, const json_t *network, enum network_mode mode,
+		  json_t *out, struct error *err);
+
 /* One entry of a list: item is an object with known keys only, out the canonical entry to fill. */
 typedef int decode_item_fn(struct config_decode *d, const json_t *item, const char *path,
 			   json_t *seen, json_t *out, struct error *err);

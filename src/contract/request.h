@@ -14,6 +14,7 @@
 
 #include "base/architecture.h"
 #include "base/error.h"
+#include "base/prefix.h"
 #include "contract/state.h"
 
 /* A config asks for one of the first three. PLATFORM: what the host's system has, and no other. */
@@ -85,6 +86,7 @@ struct config {
 	const char *hostname;		/* NULL: derived from runtimeID */
 	int64_t timeout_seconds;	/* of the workload; 0: none */
 	const json_t *network_allow;	/* array of prefixes or NULL */
+	const json_t *network_egress;	/* object or NULL: whatever is not shut is open */
 	const json_t *port_forwards;	/* array or NULL */
 	const json_t *disks;
 	const json_t *vsock_listeners;
@@ -137,6 +139,14 @@ void request_free(struct request *request); /* accepts a zeroed one */
  */
 int config_from_record(json_t *json, struct config *out, struct error *err);
 void config_free(struct config *config);
+/* config.network as a request has it, checked alone: the canonical one, a new reference. */
+json_t *network_decode(const json_t *network, struct error *err);
+/* Whether a guest may be given the addresses; what names them in errors. Private ones are another
+ * matter. */
+typedef int prefix_check_fn(struct prefix prefix, const char *what, struct error *err);
+prefix_check_fn config_check_prefix;
+/* The same of config.network.egress, which opens nothing that is private either. */
+prefix_check_fn config_check_egress_prefix;
 /* One entry as config.shares has them, checked alone; what names it in errors. A new reference. */
 json_t *share_decode(const json_t *share, const char *what, struct error *err);
 /* Of a decoded one. */

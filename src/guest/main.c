@@ -25,6 +25,8 @@ int main(int argc, char **argv)
 		return role_shell(argc, argv);
 	if (strcmp(role, ROLE_FILES) == 0)
 		return role_files(argc, argv);
+	if (strcmp(role, ROLE_CONTAINER) == 0)
+		return role_container(argc, argv);
 	if (strcmp(role, ROLE_PUBLISH) == 0)
 		return role_publish(argc, argv);
 	printf("microagent-init " MICROAGENT_VERSION "\n"

@@ -22,7 +22,9 @@
 #define ROLE_SHELL "microagent-shell" /* becomes the shell of a terminal */
 #define ROLE_PUBLISH "microagent-publish" /* argv[1..]: TCP ports that the host may connect to */
 
-#define ROLE_FILES "microagent-files" /* a command of that name is this program */
+/* Commands of these names are this program. */
+#define ROLE_FILES "microagent-files"
+#define ROLE_CONTAINER "microagent-container"
 
 /* Descriptors that PID 1 gives the agent. */
 enum agent_fd {
@@ -44,6 +46,7 @@ int role_list(int argc, char **argv);
 int role_stat(int argc, char **argv);
 int role_shell(int argc, char **argv);
 int role_files(int argc, char **argv);
+int role_container(int argc, char **argv);
 int role_publish(int argc, char **argv);
 
 #endif

@@ -1,48 +1,68 @@
 /* SPDX-License-Identifier: MIT */
 #include "netgate/dns.h"
 
+#include <string.h>
+
+#include "netgate/put.h"
+
 enum {
-	DNS_HEADER = 12,
-	DNS_BYTES_MAX = 512,
-	DNS_NAME_MAX = 255,
 	DNS_LABEL_MAX = 63,
-	DNS_SHUT_FLAGS = 0xfecf, /* an answer, other kinds of query, truncated, reserved, a code;
-				  * recursion and the two of DNSSEC are the asker's to wish for */
-	DNS_QUESTION = 4,	 /* type and class, behind the name */
-	DNS_OPT = 41,
-	DNS_OPT_RECORD = 11, /* with its name, the root */
+	DNS_POINTER = 0xc0,
+	DNS_QUESTION = 4, /* type and class, behind the name */
 };
 
-/* The bytes of an uncompressed name at the beginning; 0: it is none. */
-static size_t name_length(struct bytes b)
+/* Where a pointer at `at` leads; 0: nowhere that is before `before`. */
+static size_t pointed_at(struct bytes b, size_t at, size_t before)
 {
-	size_t at = 0;
+	size_t to = u16(b, at) & 0x3fff;
 
-	while (at < b.len && b.at[at]) {
-		if (b.at[at] > DNS_LABEL_MAX)
+	return b.len - at >= 2 && to >= DNS_HEADER && to < before ? to : 0;
+}
+
+size_t dns_read_name(struct bytes message, size_t start, struct host_name *name)
+{
+	size_t at = start, before = start, taken = 0;
+
+	*name = (struct host_name){0};
+	while (at < message.len) {
+		size_t len = message.at[at];
+
+		if ((len & DNS_POINTER) == DNS_POINTER) {
+			taken = taken ? taken : at + 2 - start;
+			before = at = pointed_at(message, at, before);
+			if (!at)
+				return 0;
+			continue;
+		}
+		if (!len)
+			return taken ? taken : at + 1 - start;
+		if (len > DNS_LABEL_MAX || len >= message.len - at ||
+		    !host_name_add_label(name, (struct bytes){message.at + at + 1, len}))
 			return 0;
-		at += (size_t)b.at[at] + 1;
+		at += len + 1;
 	}
-	return at < b.len && at < DNS_NAME_MAX ? at + 1 : 0;
+	return 0;
 }
 
-static bool is_opt_record(struct bytes b)
+bool dns_read_question(struct bytes b, struct dns_question *q)
 {
-	return b.len >= DNS_OPT_RECORD && u8(b, 0) == 0 && u16(b, 1) == DNS_OPT &&
-	       u16(b, 9) == b.len - DNS_OPT_RECORD;
-}
+	size_t name = dns_read_name(b, DNS_HEADER, &q->name),
+	       end = DNS_HEADER + name + DNS_QUESTION;
 
-bool dns_is_query(struct bytes b)
-{
-	struct bytes question = behind(b, DNS_HEADER);
-	size_t name = name_length(question);
-	struct bytes rest = behind(question, name + DNS_QUESTION);
-	unsigned records = u16(b, 10);
-
-	/* u16() of what is not there is 0. */
-	if (b.len < DNS_HEADER || b.len > DNS_BYTES_MAX || (u16(b, 2) & DNS_SHUT_FLAGS) ||
-	    u16(b, 4) != 1 || u16(b, 6) != 0 || u16(b, 8) != 0 || !name ||
-	    question.len < name + DNS_QUESTION)
+	if (!name || u16(b, 4) != 1 || b.len < end)
 		return false;
-	return records == 0 ? rest.len == 0 : records == 1 && is_opt_record(rest);
+	q->id = (uint16_t)u16(b, 0);
+	q->type = (uint16_t)u16(b, DNS_HEADER + name);
+	q->class = (uint16_t)u16(b, DNS_HEADER + name + 2);
+	q->end = (uint16_t)end;
+	return true;
+}
+
+size_t dns_make_answer(uint8_t *out, struct bytes message, const struct dns_question *q,
+		       unsigned code)
+{
+	memcpy(out, message.at, q->end);
+	put16(out + 2, DNS_ANSWER | DNS_RECURSION | code);
+	memset(out + 6, 0, DNS_HEADER - 6);
+	return q->end;
 }

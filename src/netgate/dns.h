@@ -1,15 +1,44 @@
 /* SPDX-License-Identifier: MIT */
-/* What the one address that a guest always reaches takes: questions of DNS, and nothing that only
- * came to its port, which would be a way out to whoever serves it. */
+/* What messages of DNS (RFC 1035) are made of. */
 #ifndef NETGATE_DNS_H
 #define NETGATE_DNS_H
 
-#include <stdbool.h>
+#include "netgate/host_name.h"
 
-#include "netgate/bytes.h"
+enum {
+	DNS_PORT = 53,
+	DNS_HEADER = 12,
+	DNS_ANSWER = 0x8000, /* of the flags */
+	DNS_OPCODE = 0x7800,
+	DNS_TRUNCATED = 0x0200,
+	DNS_RECURSION = 0x0180, /* wished for, and to be had */
+	DNS_CODE = 0x000f,
+	DNS_OK = 0,
+	DNS_SERVER_FAILED = 2,
+	DNS_NO_SUCH_NAME = 3,
+	DNS_IN = 1, /* the class */
+	DNS_A = 1,
+	DNS_CNAME = 5,
+	DNS_AAAA = 28,
+	DNS_OPT = 41,
+	/* What all of the internet carries without fragments. */
+	DNS_ANSWER_MAX = 1232
+};
 
-/* A standard query (RFC 1035) with one question, behind which there is nothing or the one record of
- * EDNS (RFC 6891), and not a byte more. */
-bool dns_is_query(struct bytes datagram);
+struct dns_question {
+	uint16_t id, type, class;
+	uint16_t end; /* where it ends in its message */
+	struct host_name name;
+};
+
+/* The name that begins there; pointers lead back alone, and not into the header. The bytes that it
+ * takes at its place, 0: it is none. */
+size_t dns_read_name(struct bytes message, size_t start, struct host_name *name);
+/* The one question of a message. */
+bool dns_read_question(struct bytes message, struct dns_question *question);
+/* A message without records: its header and the question of the other one; at most DNS_ANSWER_MAX
+ * bytes. Returns its length. */
+size_t dns_make_answer(uint8_t *out, struct bytes message, const struct dns_question *question,
+		       unsigned code);
 
 #endif

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "netgate/flows.h"
 
-static uint64_t mix_bits(uint64_t x)
-{
-	x ^= x >> 33;
-	x *= UINT64_C(0xff51afd7ed558ccd);
-	x ^= x >> 33;
-	x *= UINT64_C(0xc4ceb9fe1a85ec53);
-	return x ^ x >> 33;
-}
+#include <netinet/in.h>
+
+#include "netgate/mix.h"
 
 static struct flow *flow_bucket(struct flows *flows, const struct flow_key *key)
 {
@@ -24,27 +19,65 @@ static bool is_same_flow(const struct flow *f, const struct flow_key *key, bool 
 	       f->port == key->port && f->protocol == key->protocol && f->refused == refused;
 }
 
-bool flows_note(struct flows *flows, const struct flow_key *key, bool refused, uint64_t now)
+/* Whether it is to make room rather than the other one. */
+static bool is_more_idle(const struct flow *f, const struct flow *other)
 {
-	struct flow *bucket = flow_bucket(flows, key), *oldest = bucket;
+	if ((f->state != FLOW_TOLD) != (other->state != FLOW_TOLD))
+		return f->state == FLOW_TOLD;
+	return f->seen < other->seen;
+}
+
+struct flow *flows_note(struct flows *flows, const struct flow_key *key, bool refused, uint64_t now,
+			bool *is_new)
+{
+	struct flow *bucket = flow_bucket(flows, key), *idle = bucket;
 
 	for (int i = 0; i < FLOW_WAYS; i++) {
 		struct flow *f = &bucket[i];
 
 		if (is_same_flow(f, key, refused)) {
-			bool new = now - f->seen > flows->idle_ns;
-
+			*is_new = now - f->seen > flows->idle_ns;
 			f->seen = now;
-			return new;
+			return f;
 		}
-		if (f->seen < oldest->seen)
-			oldest = f;
+		if (is_more_idle(f, idle))
+			idle = f;
 	}
-	*oldest = (struct flow){.seen = now,
-				.address = key->address,
-				.guest_port = key->guest_port,
-				.port = key->port,
-				.protocol = key->protocol,
-				.refused = refused};
-	return true;
+	*idle = (struct flow){.seen = now,
+			      .address = key->address,
+			      .guest_port = key->guest_port,
+			      .port = key->port,
+			      .protocol = key->protocol,
+			      .refused = refused};
+	*is_new = true;
+	return idle;
+}
+
+struct flow *flows_find(struct flows *flows, const struct flow_key *key, uint64_t now)
+{
+	struct flow *bucket = flow_bucket(flows, key);
+	uint64_t idle = key->protocol == IPPROTO_TCP ? flows->tcp_idle_ns : flows->idle_ns;
+
+	for (int i = 0; i < FLOW_WAYS; i++) {
+		struct flow *f = &bucket[i];
+
+		if (f->state == FLOW_TOLD || !is_same_flow(f, key, false))
+			continue;
+		if (now - f->seen > idle)
+			return NULL;
+		f->seen = now;
+		return f;
+	}
+	return NULL;
+}
+
+void flows_shut(struct flows *flows, uint8_t rule)
+{
+	for (int i = 0; i < FLOW_BUCKETS; i++)
+		for (int k = 0; k < FLOW_WAYS; k++) {
+			struct flow *f = &flows->table[i][k];
+
+			if (f->state != FLOW_TOLD && f->rule == rule)
+				f->state = FLOW_SHUT;
+		}
 }

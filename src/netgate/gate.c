@@ -8,36 +8,42 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "netgate/by_name.h"
 #include "netgate/packet.h"
 
 enum { VM, PASST, SUPERVISOR, SIDES };
+/* A kind, and as many prefixes as there may be; longer is none that is known. */
+#define MESSAGE_BYTES (1 + PREFIXES_HOST_MAX * sizeof(struct prefix_wire) + 1)
 
-/* A guest that asks for more than goes through is not answered. */
-static void answer_refused(struct gate *g, const uint8_t *frame, size_t len, uint64_t now)
+void gate_answer_refused(struct gate *g, const uint8_t *frame, size_t len)
 {
 	uint8_t reset[RESET_FRAME];
 
-	if (g->passt >= 0 && reset_answer(frame, len, reset) && resets_allow(&g->resets, now))
+	if (g->passt >= 0 && reset_answer(frame, len, reset) && resets_allow(&g->resets, g->now))
 		lane_insert(&g->in, reset, sizeof(reset));
 }
 
 /* One frame of the guest. A link that leads nowhere has still told where the guest wanted to. */
-static bool judge_frame(void *data, const uint8_t *frame, size_t len)
+static bool judge_frame(void *data, uint8_t *frame, size_t len)
 {
 	struct gate *g = data;
 	struct flow_key key;
 	enum verdict verdict = screen_frame(&g->screen, frame, len, &key);
-	bool refused = verdict == VERDICT_REFUSE;
+	bool refused = verdict == VERDICT_REFUSE, is_new;
 
 	if (verdict == VERDICT_DROP)
 		return false;
+	if (verdict == VERDICT_QUESTION)
+		return by_name_question(g, frame, len) && g->passt >= 0;
+	if (verdict == VERDICT_PUBLIC)
+		return by_name_frame(g, frame, len, &key) && g->passt >= 0;
 	if (key.protocol && key.opening) {
-		uint64_t now = clock_mono_ns();
-
-		if (flows_note(&g->flows, &key, refused, now))
-			tell_connection(&g->teller, &key, refused, now);
+		flows_note(&g->flows, &key, refused, g->now, &is_new);
+		if (is_new)
+			tell_connection(&g->teller, &key, NULL,
+					refused ? TELL_REFUSED : TELL_PASSED, g->now);
 		if (refused)
-			answer_refused(g, frame, len, now);
+			gate_answer_refused(g, frame, len);
 	}
 	return verdict == VERDICT_PASS && g->passt >= 0;
 }
@@ -55,6 +61,10 @@ void gate_init(struct gate *g, int vm, int passt, int supervisor, uint64_t bytes
 	g->teller.per_second = limit_get(LIMIT_NETGATE_LINES);
 	g->resets.per_second = limit_get(LIMIT_NETGATE_RESETS);
 	g->flows.idle_ns = limit_get(LIMIT_NETGATE_FLOW_MS) * NS_PER_MS;
+	g->flows.tcp_idle_ns = limit_get(LIMIT_NETGATE_OPEN_FLOW_MS) * NS_PER_MS;
+	g->egress.openings.patience_ns = limit_get(LIMIT_NETGATE_OPENING_MS) * NS_PER_MS;
+	g->egress.pins.seed = g->flows.seed;
+	g->now = clock_mono_ns();
 	g->out.from = vm;
 	g->out.to = passt;
 	g->out.pass = judge_frame;
@@ -63,20 +73,39 @@ void gate_init(struct gate *g, int vm, int passt, int supervisor, uint64_t bytes
 	g->in.from = passt;
 	g->in.to = vm;
 	g->in.longest = SCREEN_FRAME_MAX;
+	if (g->screen.by_name)
+		g->in.pass = by_name_inbound;
+	g->in.data = g;
 	g->out.from_packets = g->in.to_packets = packet_is(vm);
 	g->out_rate.per_second = g->in_rate.per_second = bytes_per_second;
 }
 
-/* The host's prefixes. When the supervisor has gone we go with it, by the parent-death signal. */
+/* Behind the kind; what is longer than any rule is cut, and none then. */
+static const char *text_of_message(uint8_t *message, size_t len)
+{
+	message[len < MESSAGE_BYTES ? len : MESSAGE_BYTES - 1] = '\0';
+	return (const char *)message + 1;
+}
+
+static void heed_supervisor(struct gate *g, uint8_t *message, size_t len)
+{
+	if (message[0] == MESSAGE_HOST)
+		prefixes_take_host(&g->screen.prefixes, message + 1, len - 1);
+	else if (message[0] == MESSAGE_ALLOW || message[0] == MESSAGE_DENY)
+		by_name_change(g, message[0] == MESSAGE_ALLOW, text_of_message(message, len));
+}
+
+/* All that it has said, before another frame is judged. When the supervisor has gone we go with it,
+ * by the parent-death signal. */
 static void hear_supervisor(struct gate *g)
 {
-	static uint8_t message[PREFIXES_HOST_MAX * sizeof(struct prefix_wire) + 1];
-	ssize_t n = recv(g->supervisor, message, sizeof(message), MSG_DONTWAIT);
+	static uint8_t message[MESSAGE_BYTES];
+	ssize_t n;
 
-	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+	while ((n = recv(g->supervisor, message, sizeof(message), MSG_DONTWAIT)) > 0)
+		heed_supervisor(g, message, (size_t)n);
+	if (n == 0 || (errno != EAGAIN && errno != EINTR))
 		g->supervisor = -1;
-	else if (n > 0)
-		prefixes_take_host(&g->screen.prefixes, message, (size_t)n);
 }
 
 /* At most a second, unless only the sides are waited for. */
@@ -141,6 +170,7 @@ int gate_run(struct gate *g, struct error *err)
 		set_polled(g, out, in, polled);
 		if (poll(polled, SIDES, gate_wait_ms(g, out, in)) < 0 && errno != EINTR)
 			return error_errno(err, errno, "poll");
+		g->now = clock_mono_ns();
 		if (polled[SUPERVISOR].revents)
 			hear_supervisor(g);
 		bool gone = (polled[VM].revents | polled[PASST].revents) & POLLHUP;

@@ -9,15 +9,25 @@
 
 #include "base/error.h"
 #include "netgate/bucket.h"
+#include "netgate/egress.h"
 #include "netgate/flows.h"
 #include "netgate/lane.h"
 #include "netgate/reset.h"
 #include "netgate/screen.h"
 #include "netgate/tell.h"
 
+/* The first byte of each message of the supervisor's. */
+enum {
+	MESSAGE_HOST = 'h',  /* the host's prefixes */
+	MESSAGE_ALLOW = 'a', /* a rule of names or a prefix, as text */
+	MESSAGE_DENY = 'd'   /* the same is taken off */
+};
+
 struct gate {
 	int vm, passt, supervisor; /* passt -1: the link leads nowhere */
+	uint64_t now;		   /* when this round began, ns */
 	struct screen screen;
+	struct egress egress;
 	struct flows flows;
 	struct teller teller;
 	struct resets resets;
@@ -28,6 +38,8 @@ struct gate {
 /* The screen is the caller's to fill in, before and beside this. bytes_per_second: each way; 0: no
  * limit. */
 void gate_init(struct gate *gate, int vm, int passt, int supervisor, uint64_t bytes_per_second);
+/* A guest that asks for more than goes through is answered with a reset, if that is TCP. */
+void gate_answer_refused(struct gate *gate, const uint8_t *frame, size_t len);
 /* Until the VM or passt ends its connection. */
 int gate_run(struct gate *gate, struct error *err);
 

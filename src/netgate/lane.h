@@ -24,8 +24,8 @@
 struct lane {
 	int from, to;
 	bool from_packets, to_packets; /* a packet socket (packet.h), without lengths */
-	/* NULL: all pass. */
-	bool (*pass)(void *data, const uint8_t *frame, size_t len);
+	/* NULL: all pass. One that passes may be changed in place. */
+	bool (*pass)(void *data, uint8_t *frame, size_t len);
 	void *data;
 	uint64_t credit; /* bytes that may be read in this run */
 	size_t longest;	 /* longer frames are passed over */
@@ -43,8 +43,8 @@ enum lane_state {
 
 /* Judges what is in the buffer; for lane_run(), and for tests. */
 void lane_parse(struct lane *lane);
-/* Puts a frame of ours behind the last whole one; for when the lane does not run. False: no room.
- */
+/* Puts a frame of ours behind the last that passed; for when the lane does not run, and for pass(),
+ * which has no frame any more then, and lets none pass. False: no room. */
 bool lane_insert(struct lane *lane, const uint8_t *frame, size_t len);
 /* Moves what can be moved without waiting, a bounded amount of it. */
 enum lane_state lane_run(struct lane *lane);

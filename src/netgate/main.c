@@ -109,7 +109,8 @@ int main(int argc, char **argv)
 				    .bridge_fd = -1,
 				    .supervisor_fd = -1,
 				    .lease_fd = -1,
-				    .screen = &gate.screen};
+				    .screen = &gate.screen,
+				    .egress = &gate.egress};
 
 	signal(SIGPIPE, SIG_IGN);
 	if (fd_fill_standard(&err) < 0 || settings_parse(&settings, argc, argv, &err) < 0 ||

@@ -4,26 +4,8 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#define IPV4(a, b, c, d) ((uint32_t)(a) << 24 | (uint32_t)(b) << 16 | (uint32_t)(c) << 8 | (d))
-
-/* What is no place on the public internet. Nothing in 0/8 is a destination: the kernel takes
- * 0.0.0.0 for the host itself. */
-static const struct prefix shut[] = {
-	{IPV4(0, 0, 0, 0), 8},
-	{IPV4(10, 0, 0, 0), 8},
-	{IPV4(100, 64, 0, 0), 10}, /* carriers' networks */
-	{IPV4(127, 0, 0, 0), 8},
-	{IPV4(172, 16, 0, 0), 12},
-	{IPV4(192, 0, 0, 0), 24},   /* protocol assignments */
-	{IPV4(192, 88, 99, 0), 24}, /* relays of 6to4, wherever the nearest is */
-	{IPV4(192, 168, 0, 0), 16},
-	{IPV4(198, 18, 0, 0), 15}, /* benchmarks of networks; VPNs and proxies use it */
-	{IPV4(224, 0, 0, 0), 4},   /* multicast */
-	{IPV4(240, 0, 0, 0), 4},   /* reserved, broadcast */
-};
-
-static const struct prefix loopback = {IPV4(127, 0, 0, 0), 8};
-static const struct prefix this_host = {IPV4(0, 0, 0, 0), 8};
+static const struct prefix loopback = {0x7f000000, 8};
+static const struct prefix this_host = {0, 8};
 
 static bool covers_any(const struct prefix *list, size_t count, uint32_t address)
 {
@@ -41,17 +23,53 @@ static bool is_named(const struct prefixes *p, uint32_t address)
 	return false;
 }
 
-bool prefixes_open(const struct prefixes *p, uint32_t address)
+enum reach prefixes_reach(const struct prefixes *p, uint32_t address)
 {
 	if (prefix_is_secret((struct prefix){address, 32}))
-		return false;
+		return REACH_NONE;
 	if (prefix_covers(loopback, address) || prefix_covers(this_host, address) ||
 	    covers_any(p->own, p->nown, address))
-		return is_named(p, address);
+		return is_named(p, address) ? REACH_ALLOWED : REACH_NONE;
 	if (covers_any(p->allow, p->nallow, address))
-		return true;
-	return !covers_any(p->link, p->nlink, address) &&
-	       !covers_any(shut, sizeof(shut) / sizeof(*shut), address);
+		return REACH_ALLOWED;
+	if (covers_any(p->link, p->nlink, address) ||
+	    prefix_is_not_public((struct prefix){address, 32}))
+		return REACH_NONE;
+	return REACH_PUBLIC;
+}
+
+bool prefixes_in_egress(const struct prefixes *p, uint32_t address)
+{
+	return covers_any(p->egress, p->negress, address);
+}
+
+static size_t place_in_egress(const struct prefixes *p, struct prefix prefix)
+{
+	size_t i = 0;
+
+	while (i < p->negress &&
+	       (p->egress[i].address != prefix.address || p->egress[i].bits != prefix.bits))
+		i++;
+	return i;
+}
+
+bool prefixes_add_egress(struct prefixes *p, struct prefix prefix)
+{
+	size_t i = place_in_egress(p, prefix);
+
+	if (i == EGRESS_PREFIXES_MAX)
+		return false;
+	if (i == p->negress)
+		p->egress[p->negress++] = prefix;
+	return true;
+}
+
+void prefixes_remove_egress(struct prefixes *p, struct prefix prefix)
+{
+	size_t i = place_in_egress(p, prefix);
+
+	if (i < p->negress)
+		p->egress[i] = p->egress[--p->negress];
 }
 
 static bool is_sound_prefix(const void *message, size_t len)

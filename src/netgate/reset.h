@@ -11,7 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RESET_FRAME (14 + 20 + 20)
+#include "netgate/compose.h"
+
+#define RESET_FRAME COMPOSE_BARE
 
 struct resets {
 	uint64_t per_second;

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "netgate/bytes.h"
-#include "netgate/dns.h"
+#include "netgate/dns_query.h"
 
-enum { ARP_BYTES = 28, UDP_HEADER = 8, ICMP_HEADER = 8, ICMP_ECHO_REQUEST = 8, DNS_PORT = 53 };
+enum { ARP_BYTES = 28, ICMP_HEADER = 8, ICMP_ECHO_REQUEST = 8 };
 
 static bool is_guest_mac(const struct screen *s, struct bytes b, size_t offset)
 {
@@ -90,10 +90,25 @@ static bool is_sound_ipv4(const struct screen *s, struct bytes ip)
  * out to whoever has it on the LAN. */
 static bool is_dns(const struct screen *s, struct bytes udp, const struct flow_key *key)
 {
+	struct dns_question question;
+
 	if (key->address != s->dns || key->protocol != IPPROTO_UDP || key->port != DNS_PORT)
 		return false;
-	udp.len = u16(udp, 4); /* read_udp() has looked at it */
-	return dns_is_query(behind(udp, UDP_HEADER));
+	/* passt sends all that is within IPv4's length. */
+	return udp.len == u16(udp, 4) && dns_read_query(behind(udp, UDP_HEADER), &question);
+}
+
+static enum verdict judge_destination(const struct screen *s, uint32_t address)
+{
+	switch (prefixes_reach(&s->prefixes, address)) {
+	case REACH_NONE:
+		return VERDICT_REFUSE;
+	case REACH_ALLOWED:
+		return VERDICT_PASS;
+	default:
+		return s->by_name && !prefixes_in_egress(&s->prefixes, address) ? VERDICT_PUBLIC
+										: VERDICT_PASS;
+	}
 }
 
 static enum verdict screen_ipv4(const struct screen *s, struct bytes ip, struct flow_key *key)
@@ -108,9 +123,9 @@ static enum verdict screen_ipv4(const struct screen *s, struct bytes ip, struct 
 		key->protocol = 0;
 		return VERDICT_DROP;
 	}
-	return is_dns(s, behind(ip, IPV4_HEADER), key) || prefixes_open(&s->prefixes, key->address)
-		       ? VERDICT_PASS
-		       : VERDICT_REFUSE;
+	if (is_dns(s, behind(ip, IPV4_HEADER), key))
+		return s->by_name ? VERDICT_QUESTION : VERDICT_PASS;
+	return judge_destination(s, key->address);
 }
 
 enum verdict screen_frame(const struct screen *s, const uint8_t *frame, size_t len,

@@ -25,16 +25,20 @@
 struct screen {
 	uint8_t guest_mac[6];
 	uint32_t guest, dns; /* addresses in host byte order; dns answers UDP port 53 */
+	bool by_name;	     /* what is public is open to names alone */
 	struct prefixes prefixes;
 };
 
 enum verdict {
 	VERDICT_DROP,	/* malformed, or nothing that anybody wants to know of */
 	VERDICT_REFUSE, /* a destination that is shut */
-	VERDICT_PASS
+	VERDICT_PASS,
+	/* Only where it goes by names: */
+	VERDICT_QUESTION, /* of DNS */
+	VERDICT_PUBLIC	  /* a destination that a name may open */
 };
 
-/* What the frame has to do with a connection; of REFUSE and PASS. */
+/* What the frame has to do with a connection; of all but DROP. */
 struct flow_key {
 	uint8_t protocol;	   /* IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP; 0: with none */
 	bool opening;		   /* it may be the first of its connection */

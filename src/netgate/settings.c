@@ -2,7 +2,6 @@
 #include "netgate/settings.h"
 
 #include <arpa/inet.h>
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/command_line.h"
+#include "base/mac.h"
 #include "netgate/bucket.h"
 
 static int parse_address(const char *text, uint32_t *out, struct error *err)
@@ -36,28 +36,65 @@ static int set_dns(void *field, const char *value, struct error *err)
 	return parse_address(value, &s->screen->dns, err);
 }
 
-/* "52:54:00:12:34:56" */
-static bool parse_mac(const char *text, uint8_t out[6])
-{
-	if (strlen(text) != 17)
-		return false;
-	for (int i = 0; i < 6; i++, text += 3) {
-		if (!isxdigit((unsigned char)text[0]) || !isxdigit((unsigned char)text[1]) ||
-		    text[2] != (i < 5 ? ':' : '\0'))
-			return false;
-		out[i] = (uint8_t)strtoul(text, NULL, 16);
-	}
-	return true;
-}
-
 static int set_mac(void *field, const char *value, struct error *err)
 {
 	struct settings *s = field;
-	uint8_t mac[6];
+	uint8_t mac[MAC_BYTES];
 
-	if (!parse_mac(value, mac))
+	if (!mac_parse(value, mac))
 		return error_set(err, ERR_INVALID, "'%s' is not an Ethernet address", value);
 	memcpy(s->screen->guest_mac, mac, sizeof(mac));
+	return 0;
+}
+
+static int set_by_name(void *field, const char *value, struct error *err)
+{
+	struct settings *s = field;
+
+	(void)value, (void)err;
+	s->screen->by_name = true;
+	return 0;
+}
+
+static int add_egress_name(void *field, const char *value, struct error *err)
+{
+	struct settings *s = field;
+	struct egress_rule rule;
+
+	if (egress_rule_parse(value, &rule, err) < 0)
+		return -1;
+	if (names_add(&s->egress->names, &rule) < 0)
+		return error_set(err, ERR_INVALID, "more than %d names", EGRESS_NAMES_MAX);
+	return set_by_name(s, NULL, err);
+}
+
+static int add_egress_prefix(void *field, const char *value, struct error *err)
+{
+	struct settings *s = field;
+	struct prefix prefix;
+
+	if (prefix_parse(value, &prefix) < 0)
+		return error_set(err, ERR_INVALID, "'%s' is not an IPv4 prefix", value);
+	if (!prefixes_add_egress(&s->screen->prefixes, prefix))
+		return error_set(err, ERR_INVALID, "more than %d prefixes", EGRESS_PREFIXES_MAX);
+	return set_by_name(s, NULL, err);
+}
+
+static int set_egress_by_address(void *field, const char *value, struct error *err)
+{
+	struct settings *s = field;
+
+	(void)value, (void)err;
+	s->egress->by_address = true;
+	return 0;
+}
+
+static int set_egress_dry(void *field, const char *value, struct error *err)
+{
+	struct settings *s = field;
+
+	(void)value, (void)err;
+	s->egress->dry = true;
 	return 0;
 }
 
@@ -101,6 +138,15 @@ static const struct option_row rows[] = {
 	{"guest-mac", "M", set_mac, 0, "the one Ethernet address that the guest may send from"},
 	{"dns-address", "A", set_dns, 0, "where UDP port 53 is open, whatever else is shut"},
 	{"allow", "PREFIX", add_allow, 0, "open a prefix that is shut otherwise; repeatable"},
+	{"egress", NULL, set_by_name, 0, "of what is public, shut all that no name opens"},
+	{"egress-name", "NAME[:PORT,...]", add_egress_name, 0,
+	 "a name that opens its addresses; repeatable"},
+	{"egress-prefix", "PREFIX", add_egress_prefix, 0,
+	 "a public prefix that stays open beside names; repeatable"},
+	{"egress-no-sni", NULL, set_egress_by_address, 0,
+	 "judge connections by address alone, and not by the host they name"},
+	{"egress-dry-run", NULL, set_egress_dry, 0,
+	 "refuse nothing by names, and tell what would be"},
 	{"bytes-per-second", "N", set_rate, AT(bytes_per_second),
 	 "let no more through, each way; default: no limit"},
 	{"uid", "N", option_uid, AT(identity), "become this user, if root"},
@@ -108,6 +154,7 @@ static const struct option_row rows[] = {
 	{"lease-fd", "N", option_fd, AT(lease_fd), "keep this inherited descriptor open"},
 	{"unconfined", NULL, option_given, AT(unconfined),
 	 "go on where no namespaces can be made, under the list of system calls alone"},
+	{"caller", "VERSION", option_caller, 0, "refuse to be of another version than the caller"},
 	{"label", "TEXT", option_ignore, 0, "ignored; to be seen in ps"},
 	{"help", NULL, option_given, AT(help), "print this"},
 	{"version", NULL, option_given, AT(version), "print the version"},
@@ -129,10 +176,11 @@ static int check_bridge_settings(const struct settings *s, struct error *err)
 	if (s->vm_fd < 0)
 		return error_set(err, ERR_INVALID, "--bridge-fd needs --vm-fd; see --help");
 	if (s->passt_fd >= 0 || s->supervisor_fd >= 0 || s->bytes_per_second || s->screen->guest ||
-	    s->screen->prefixes.nallow)
+	    s->screen->prefixes.nallow || s->screen->by_name)
 		return error_set(err, ERR_INVALID,
 				 "--bridge-fd filters nothing: --passt-fd, --supervisor-fd, "
-				 "--guest-address, --allow and --bytes-per-second are not for it");
+				 "--guest-address, --allow, --egress and --bytes-per-second are "
+				 "not for it");
 	return 0;
 }
 

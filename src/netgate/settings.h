@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/platform/linux/isolate.h"
-#include "netgate/screen.h"
+#include "netgate/egress.h"
 
 struct settings {
 	bool help, version;			      /* to be told: nothing else is to be done */
@@ -16,7 +16,8 @@ struct settings {
 	int bridge_fd;				      /* -1: there is a filter */
 	uint64_t bytes_per_second;		      /* 0: no limit */
 	struct isolate_identity identity;
-	struct screen *screen; /* the guest's addresses and `allow` are filled in */
+	struct screen *screen; /* the guest's addresses and prefixes are filled in */
+	struct egress *egress; /* and names and how they are gone by */
 };
 
 int settings_parse(struct settings *settings, int argc, char **argv, struct error *err);

@@ -5,9 +5,13 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 
 #define NS_PER_SECOND (1000 * NS_PER_MS)
+
+static const char *const verdicts[] = {
+	[TELL_PASSED] = "", [TELL_REFUSED] = " refused", [TELL_WOULD_REFUSE] = " would refuse"};
 
 static int print_end(char *out, size_t size, uint32_t address, uint16_t port, bool with_port)
 {
@@ -16,18 +20,6 @@ static int print_end(char *out, size_t size, uint32_t address, uint16_t port, bo
 
 	return with_port ? snprintf(out, size, "%u.%u.%u.%u:%u", a, b, c, d, port)
 			 : snprintf(out, size, "%u.%u.%u.%u", a, b, c, d);
-}
-
-size_t tell_line(char out[TELL_LINE], uint32_t guest, const struct flow_key *key, bool refused)
-{
-	bool ports = key->protocol != IPPROTO_ICMP;
-	const char *name = key->protocol == IPPROTO_TCP ? "tcp" : ports ? "udp" : "icmp";
-	char from[24], to[24];
-
-	print_end(from, sizeof(from), guest, key->guest_port, ports);
-	print_end(to, sizeof(to), key->address, key->port, ports);
-	return (size_t)snprintf(out, TELL_LINE, "%s %s -> %s%s", name, from, to,
-				refused ? " refused" : "");
 }
 
 static bool send_to_supervisor(const struct teller *t, const char *line, size_t len)
@@ -65,19 +57,65 @@ uint64_t tell_unlisted(struct teller *t, uint64_t now)
 	return NS_PER_SECOND - (now - t->second);
 }
 
-void tell_connection(struct teller *t, const struct flow_key *key, bool refused, uint64_t now)
+static void tell_text(struct teller *t, const char *line, int len, uint64_t now)
 {
-	char line[TELL_LINE] = "";
-	size_t len;
-
 	if (t->fd < 0)
 		return;
 	tell_unlisted(t, now);
 	begin_second(t, now);
-	len = tell_line(line, t->guest, key, refused);
-	if (t->unlisted || t->told >= t->per_second || !send_to_supervisor(t, line, len)) {
+	if (t->unlisted || t->told >= t->per_second || !send_to_supervisor(t, line, (size_t)len)) {
 		t->unlisted++;
 		return;
 	}
 	t->told++;
+}
+
+void tell_opening(struct teller *t, const char *protocol, const struct flow_key *key,
+		  const char *name, enum telling telling, uint64_t now)
+{
+	bool ports = key->protocol != IPPROTO_ICMP;
+	char line[TELL_LINE], from[24], to[24];
+
+	print_end(from, sizeof(from), t->guest, key->guest_port, ports);
+	print_end(to, sizeof(to), key->address, key->port, ports);
+	tell_text(t, line,
+		  snprintf(line, sizeof(line), "%s %s -> %s%s%s%s", protocol, from, to,
+			   name ? " " : "", name ? name : "", verdicts[telling]),
+		  now);
+}
+
+void tell_connection(struct teller *t, const struct flow_key *key, const char *name,
+		     enum telling telling, uint64_t now)
+{
+	const char *what = key->protocol == IPPROTO_TCP	  ? "tcp"
+			   : key->protocol == IPPROTO_UDP ? "udp"
+							  : "icmp";
+
+	tell_opening(t, what, key, name, telling, now);
+}
+
+static void print_type(char out[16], unsigned type)
+{
+	static const struct {
+		unsigned type;
+		const char *name;
+	} known[] = {{DNS_A, "A"}, {DNS_AAAA, "AAAA"}, {12, "PTR"},  {15, "MX"},
+		     {16, "TXT"},  {33, "SRV"},	       {65, "HTTPS"}};
+
+	snprintf(out, 16, "TYPE%u", type);
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (known[i].type == type)
+			snprintf(out, 16, "%s", known[i].name);
+}
+
+void tell_question(struct teller *t, const struct dns_question *q, enum telling telling,
+		   uint64_t now)
+{
+	char line[TELL_LINE], type[16];
+
+	print_type(type, q->type);
+	tell_text(t, line,
+		  snprintf(line, sizeof(line), "dns %s %s%s", q->name.len ? q->name.text : "?",
+			   type, verdicts[telling]),
+		  now);
 }

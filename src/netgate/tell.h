@@ -4,6 +4,10 @@
  *
  *   tcp 10.0.2.15:40000 -> 192.0.2.1:443
  *   udp 10.0.2.15:5353 -> 192.168.1.1:53 refused
+ *   tcp 10.0.2.15:40000 -> 192.0.2.1:443 *.example.org          by that rule
+ *   dns evil.example A refused
+ *   tls 10.0.2.15:40000 -> 192.0.2.1:443 evil.example refused   its first words
+ *   http 10.0.2.15:40000 -> 192.0.2.1:80 - would refuse         they name nobody
  *   icmp 10.0.2.15 -> 192.0.2.1
  *   17 connections more were not listed
  *
@@ -17,9 +21,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "netgate/dns.h"
 #include "netgate/screen.h"
 
-#define TELL_LINE 96
+#define TELL_LINE 400
+
+enum telling { TELL_PASSED, TELL_REFUSED, TELL_WOULD_REFUSE };
 
 struct teller {
 	int fd; /* -1: nobody listens */
@@ -30,9 +37,14 @@ struct teller {
 	uint64_t unlisted; /* not yet told */
 };
 
-/* The line without a newline; returns its length. */
-size_t tell_line(char out[TELL_LINE], uint32_t guest, const struct flow_key *key, bool refused);
-void tell_connection(struct teller *teller, const struct flow_key *key, bool refused, uint64_t now);
+/* name: of the rule that opened it; NULL: it was none. */
+void tell_connection(struct teller *teller, const struct flow_key *key, const char *name,
+		     enum telling telling, uint64_t now);
+/* name: "-" if there is none, "?" if it cannot be read. */
+void tell_opening(struct teller *teller, const char *protocol, const struct flow_key *key,
+		  const char *name, enum telling telling, uint64_t now);
+void tell_question(struct teller *teller, const struct dns_question *question, enum telling telling,
+		   uint64_t now);
 /* Tells the count when its time has come; ns until it does, UINT64_MAX when there is none. */
 uint64_t tell_unlisted(struct teller *teller, uint64_t now);
 

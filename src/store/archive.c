@@ -18,7 +18,8 @@
 #include "store/audit_line.h"
 #include "store/internal.h"
 
-static const char *const kept[] = {AUDIT_LOG, AUDIT_TELEMETRY, "events.json", "session.json"};
+static const char *const kept[] = {AUDIT_LOG, AUDIT_TELEMETRY, "events.json", "session.json",
+				   SANDBOX_RECORD};
 
 /* ---- the last words
  * ------------------------------------------------------------------------------ */
@@ -188,18 +189,21 @@ static int archive(const struct workspace *ws, struct error *err)
 
 int audit_archive(const struct workspace *ws, struct error *err)
 {
-	static const char *const disks[] = {"reserve", "rootfs.ext4", "rootfs.qcow2"};
+	static const char *const large[] = {"reserve", "rootfs.ext4", "rootfs.qcow2", "serial.log"};
 	struct error why = {0};
 
 	if (!audit_is_kept(ws) || archive(ws, &why) == 0)
 		return 0;
-	/* The disks go anyway; where there is no room even for the last words, they go first. */
+	/* All else goes anyway; where there is no room even for the last words, it goes first. */
 	if (why.errnum == ENOSPC || why.errnum == EDQUOT) {
-		for (size_t i = 0; i < ARRAY_SIZE(disks); i++)
-			if (workspace_remove_file(ws, disks[i], err) < 0)
+		for (size_t i = 0; i < ARRAY_SIZE(large); i++)
+			if (workspace_remove_file(ws, large[i], err) < 0)
 				return -1;
 		why = (struct error){0};
-		if (archive(ws, &why) == 0)
+		/* The state of a sandbox is usually memory, and its machine has nothing large that
+		 * could go. Its engine is to be rid of it all the same; that its log was not kept
+		 * is told by the digests of its lines. */
+		if (archive(ws, &why) == 0 || audit_is_of_sandbox(ws))
 			return 0;
 	}
 	error_copy(err, &why);

@@ -12,7 +12,7 @@
  * the end cannot be cut off unnoticed either.
  *
  * One process writes: who holds the lease (the live supervisor), or where nobody does, who holds
- * the command lock. Only a workspace with a session.json has such a log.
+ * the command lock. Only a workspace with a session.json or a sandbox.json has such a log.
  */
 #ifndef STORE_AUDIT_H
 #define STORE_AUDIT_H
@@ -27,6 +27,10 @@
 #include "store/store.h"
 
 #define AUDIT_LOG "audit.log"
+/* A workspace that is no session and has such a log too: {"id": of the container that it was made
+ * for, "root": microagent-oci's --root}. */
+#define SANDBOX_RECORD "sandbox.json"
+
 /* The guest's word beside it, whose digests are in the log. */
 #define AUDIT_TELEMETRY "telemetry.jsonl"
 #define AUDIT_DIGEST SHA256_BYTES
@@ -74,6 +78,7 @@ struct audit {
 /* Of a session: the directory of the security logs, made if it is not there; malloc'd; NULL. */
 char *audit_logs_path(const struct workspace *ws);
 bool audit_is_kept(const struct workspace *ws);
+bool audit_is_of_sandbox(const struct workspace *ws); /* of one that has a log */
 /*
  * Opens the log to go on with it, or begins it. Behind a line that a crash cut short it goes on
  * with `audit.torn`, which has that line's digest, so that audit_verify() can tell a crash from a
@@ -109,10 +114,12 @@ void audit_release(struct audit *audit); /* accepts AUDIT_NONE; leaves it */
 /* Opens, appends one line, closes. Nothing for a workspace that is no session. */
 int audit_note(const struct workspace *ws, const struct audit_event *event, struct error *err);
 
-/* *event and *data of the line on a point of the session: what is "forked" (name: the child's),
- * "snapshot", "snapshot-deleted" or "restored" (name: the snapshot's). ERR_INVALID. */
-int audit_point_line(const struct workspace *ws, const char *what, const char *name,
-		     const char **event, json_t **data, struct error *err);
+/* The line on what its live supervisor is told by others. what, and name: "forked", the child's;
+ * "snapshot", "snapshot-deleted", "restored", the snapshot's; "created", "deleted", of a container,
+ * of which more has the rest (NULL: nothing). *line is without data, which is for the caller to
+ * free. ERR_INVALID. */
+int audit_told_line(const struct workspace *ws, const char *what, const char *name, json_t *more,
+		    struct audit_event *line, json_t **data, struct error *err);
 
 /* The digest of telemetry.jsonl as it is, if there is one: for who finds that nobody writes it any
  * more. */
@@ -177,6 +184,9 @@ int audit_each_line(int fd, audit_line_fn *fn, void *data, struct error *err);
 /* --- after the session ----------------------------------------------------------------------- */
 
 #define ARCHIVE_DIR "archive"
+#define SECURITY_DIR "logs"
+#define SECURITY_LOG "security-" /* a day, ".log" */
+
 /*
  * For who removes a session, with the command lock in hand and nothing alive: closes its log, and
  * makes <state>/archive/<session>/ of it, telemetry.jsonl, events.json and session.json, which the

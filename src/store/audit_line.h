@@ -12,8 +12,7 @@
 #define AUDIT_EVENT_DESTROYED "session.destroyed"
 #define AUDIT_SUBSYSTEM "audit"
 
-/* The directory of the security logs below the state directory, and how a log is called. */
-#define SECURITY_DIR "logs"
+/* How a security log is called. */
 #define SECURITY_PATTERN "security-0000-00-00.log"
 
 void audit_digest(const void *bytes, size_t len, uint8_t out[AUDIT_DIGEST]);

@@ -19,10 +19,19 @@
 
 #define SESSION_RECORD "session.json"
 
+static bool has_record(const struct workspace *ws, const char *name)
+{
+	return faccessat(ws->fd, name, F_OK, AT_SYMLINK_NOFOLLOW | AT_EACCESS) == 0;
+}
+
 bool audit_is_kept(const struct workspace *ws)
 {
-	return ws->fd >= 0 &&
-	       faccessat(ws->fd, SESSION_RECORD, F_OK, AT_SYMLINK_NOFOLLOW | AT_EACCESS) == 0;
+	return ws->fd >= 0 && (has_record(ws, SESSION_RECORD) || has_record(ws, SANDBOX_RECORD));
+}
+
+bool audit_is_of_sandbox(const struct workspace *ws)
+{
+	return !has_record(ws, SESSION_RECORD);
 }
 
 /* --- where an earlier writer ended ----------------------------------------------------------- */

@@ -200,7 +200,8 @@ static size_t image_index(const struct cache_images *list, const char *name,
 
 	for (size_t i = 0; i < list->count; i++) {
 		const struct cache_image *image = &list->items[i];
-		int fits = name_fits(image->name, image->architecture, name, machine);
+		int fits = name ? name_fits(image->name, image->architecture, name, machine)
+				: suits(image->architecture, machine);
 
 		if (fits > most) {
 			most = fits;
@@ -287,17 +288,16 @@ int cache_kernel_find(const char *text, enum architecture machine, struct cache_
 int cache_image_find(const char *text, enum architecture machine, struct cache_image *out,
 		     struct error *err)
 {
-	const char *name = text ? text : CACHE_DEFAULT_IMAGE;
 	struct cache_image found = {0};
 	struct cache_images list = {0};
 	int result = 0;
 	size_t i;
 
-	if (!*name)
+	if (text && !*text)
 		return error_set(err, ERR_INVALID, "the name of the image is empty");
 	if (cache_images(&list, err) < 0)
 		return -1;
-	i = image_index(&list, name, machine);
+	i = image_index(&list, text, machine);
 	if (i < list.count)
 		take_found_image(&list, i, &found);
 	else if (text && (strchr(text, '/') || is_regular_path(text)))

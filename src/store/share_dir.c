@@ -54,7 +54,8 @@ static int open_share_dir(const char *path, struct error *err)
 			 "%s is not a directory: share the one that the task's files are in", path);
 }
 
-int share_dir_open(const struct share_wish *wish, struct error *err)
+/* What of the rules is of the place; *out is to be freed. */
+static int open_judged(const struct share_wish *wish, struct spot *out, struct error *err)
 {
 	auto_spot struct spot spot = SPOT_NONE;
 	struct mountinfo mounts = {0};
@@ -74,7 +75,30 @@ int share_dir_open(const struct share_wish *wish, struct error *err)
 	     share_rules_own(&judge, err) < 0 || share_rules_keys(&judge, err) < 0))
 		status = -1;
 	mountinfo_free(&mounts);
-	if (status < 0 || check_rights(wish->path, &spot, wish->read_only, err) < 0)
+	if (status < 0)
+		return -1;
+	*out = spot;
+	spot = (struct spot)SPOT_NONE;
+	return 0;
+}
+
+int share_dir_open(const struct share_wish *wish, struct error *err)
+{
+	auto_spot struct spot spot = SPOT_NONE;
+
+	if (open_judged(wish, &spot, err) < 0 ||
+	    check_rights(wish->path, &spot, wish->read_only, err) < 0)
 		return -1;
 	return steal_fd(&spot.fd);
+}
+
+int share_dir_open_ours(const struct share_wish *wish, struct error *err)
+{
+	auto_spot struct spot spot = SPOT_NONE;
+	int fd;
+
+	if (open_judged(wish, &spot, err) < 0)
+		return -1;
+	fd = openat(spot.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? error_errno(err, errno, "%s", wish->path) : fd;
 }

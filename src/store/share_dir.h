@@ -40,5 +40,7 @@ struct share_wish {
  * path and the next step; REASON_SHARE_OF_KEYS where `anyway` would help.
  */
 int share_dir_open(const struct share_wish *wish, struct error *err);
+/* One of which we ourselves copy, by our own rights, whoever's it is. The descriptor reads it. */
+int share_dir_open_ours(const struct share_wish *wish, struct error *err);
 
 #endif

@@ -27,6 +27,16 @@ static int take_open_fd(void *field, const char *value, struct error *err)
 	return 0;
 }
 
+static int take_cell_number(void *field, const char *value, struct error *err)
+{
+	uint64_t number;
+
+	if (command_line_number(value, 1, 4194304, &number, err) < 0)
+		return -1;
+	*(int64_t *)field = (int64_t)number;
+	return 0;
+}
+
 #define AT(field) offsetof(struct options, field)
 
 static const struct option_row rows[] = {
@@ -51,6 +61,20 @@ static const struct option_row rows[] = {
 	 "start: restore the machine from the template in DIR, where it fits"},
 	{"own-memory", NULL, option_given, AT(own_memory),
 	 "start --template: with memory of its own, so that it can be given a directory"},
+	{"containers-fd", "N", take_open_fd, AT(containers_fd),
+	 "start: the directory that is open as N is the guest's, for containers: every id is what "
+	 "it is, and what is mounted there later is seen"},
+	{"links-fd", "N", take_open_fd, AT(links_fd),
+	 "start: the cards of the machine are those of the document that is open as N, with taps "
+	 "from --taps-fd on"},
+	{"taps-fd", "N", take_open_fd, AT(taps_fd), "start: see --links-fd"},
+	{"loopback-fd", "N", take_open_fd, AT(loopback_fd),
+	 "start: what connects to the listener that is open as N, whatever its port, is connected "
+	 "to "
+	 "that port of the guest"},
+	{"cell-number", "N", take_cell_number, AT(cell_number),
+	 "start: a number that no other machine of this host has, in place of the supervisor's "
+	 "pid"},
 	{"full", NULL, option_given, AT(full),
 	 "inspect: take a new digest of the root file system"},
 	{"help", NULL, option_given, AT(help), "show this text"},
@@ -59,7 +83,12 @@ static const struct option_row rows[] = {
 
 int options_parse(int argc, char **argv, struct options *out, struct error *err)
 {
-	struct options parsed = {.lifeline_fd = -1, .events_fd = -1};
+	struct options parsed = {.lifeline_fd = -1,
+				 .events_fd = -1,
+				 .containers_fd = -1,
+				 .links_fd = -1,
+				 .taps_fd = -1,
+				 .loopback_fd = -1};
 	size_t prefix = strlen(options_live_prefix);
 
 	if (argc == 2 && !strncmp(argv[1], options_live_prefix, prefix)) {

@@ -4,22 +4,27 @@
 #define SUPERVISOR_OPTIONS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
 struct options {
-	int lifeline_fd;      /* its end ends the VM; -1: none */
-	int events_fd;	      /* one event a line as it is recorded; -1: none */
-	bool attach;	      /* the workload waits for a client on the agent's port */
-	bool remove;	      /* the workspace goes when all is over */
-	bool capabilities;    /* print what this backend does, and read no request */
-	bool macos;	      /* make the files of a macOS guest, by a job on stdin */
-	bool reader;	      /* the root disk is looked at from outside: VM_READ */
-	bool writer;	      /* ... and written to: VM_WRITE */
-	bool save;	      /* start: the machine can be saved */
-	const char *template; /* start: the directory of one that the machine is restored from */
-	bool own_memory;      /* ... with memory of its own, so that it can be given a directory */
-	bool full;	      /* inspect hashes the root file system anew */
+	int lifeline_fd;       /* its end ends the VM; -1: none */
+	int events_fd;	       /* one event a line as it is recorded; -1: none */
+	bool attach;	       /* the workload waits for a client on the agent's port */
+	bool remove;	       /* the workspace goes when all is over */
+	bool capabilities;     /* print what this backend does, and read no request */
+	bool macos;	       /* make the files of a macOS guest, by a job on stdin */
+	bool reader;	       /* the root disk is looked at from outside: VM_READ */
+	bool writer;	       /* ... and written to: VM_WRITE */
+	bool save;	       /* start: the machine can be saved */
+	const char *template;  /* start: the directory of one that the machine is restored from */
+	bool own_memory;       /* ... with memory of its own, so that it can be given a directory */
+	int containers_fd;     /* start: the directory of containers; -1: none */
+	int links_fd, taps_fd; /* start: what cards there are, and the first of their taps; -1 */
+	int loopback_fd;       /* start: the listener of a loopback; -1: none */
+	int64_t cell_number;   /* start: of who calls from a pid namespace of its own; 0: none */
+	bool full;	       /* inspect hashes the root file system anew */
 	bool help, version;
 	const char *live; /* <stateDir>/<runtimeID>: this process is the live supervisor of it */
 };

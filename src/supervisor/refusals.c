@@ -38,6 +38,7 @@ static const struct asking feature_askings[] = {
 	{"network.portForwards", LINUX
 	 "\"network\":{\"mode\":\"nat\",\"portForwards\":[{\"hostPort\":1,\"guestPort\":1}]}"},
 	{"network.allow", LINUX "\"network\":{\"mode\":\"nat\",\"allow\":[\"10.0.0.0/8\"]}"},
+	{"network.egress", LINUX "\"network\":{\"mode\":\"nat\",\"egress\":{}}"},
 	{"disks", ISOLATED ",\"disks\":[{\"name\":\"d\",\"path\":\"/d\",\"mountpoint\":\"/d\","
 			   "\"mode\":\"ro\"}]"},
 	{"shares", ISOLATED ",\"shares\":[{\"tag\":\"t\",\"path\":\"@/d\",\"mountpoint\":\"/d\","

@@ -64,6 +64,7 @@ static const struct option_row rows[] = {
 	 "an inherited eventfd: count up when the host's first stream begins, when its last ends"},
 	{"unconfined", NULL, option_given, AT(unconfined),
 	 "go on where no namespaces can be made, under the list of system calls alone"},
+	{"caller", "VERSION", option_caller, 0, "refuse to be of another version than the caller"},
 	{"label", "TEXT", option_ignore, 0, "ignored; to be seen in ps"},
 	{"print-capabilities", NULL, option_given, AT(capabilities),
 	 "print what this program can do, as JSON"},

@@ -66,7 +66,7 @@ def image(path):
 
 @contextlib.contextmanager
 def ctr(base):
-    """`ctr run --rm` of /bin/true in an image of busybox."""
+    """`ctr run --rm` of /bin/true in an image of busybox; by which runtime is for further words to say."""
     place = base / "containerd"
     place.mkdir()
     (place / "config.toml").write_text(CONFIG.format(place))
@@ -75,10 +75,10 @@ def ctr(base):
     def quiet(*more):
         subprocess.run([*words, *more], check=True, stdin=subprocess.DEVNULL, capture_output=True)
 
-    def run():
+    def run(*options):
         nonlocal count
         count += 1
-        quiet("run", "--rm", IMAGE, f"bench-{count}", "/bin/true")
+        quiet("run", "--rm", *options, IMAGE, f"bench-{count}", "/bin/true")
 
     with open(place / "log", "wb") as log, running(["containerd", "--config", place / "config.toml"], stdout=log, stderr=log):
         wait_for((place / "socket").exists, "containerd")

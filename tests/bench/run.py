@@ -15,8 +15,11 @@ import sys
 import time
 
 import backend
+import binding
+import models
 import nat
 import restores
+import runtimes
 import sessions
 import starts
 import table
@@ -24,14 +27,14 @@ import traffic
 from harness import BIN, OUT, ROOT, SETTINGS, kernel
 
 TABLE = ("boot", "run", "restore", "fork", "oneshot", "cell", "backend", "memory", "clone", "claim", "exec", "echo", "ssh", "publish",
-         "nat", "share")
-FURTHER = ("ready", "cpus", "arm64", "rerun", "density")
+         "nat", "names", "share", "python", "mcp", "oci", "ocimachine")
+FURTHER = ("ready", "cpus", "arm64", "rerun", "density", "ocifiles")
 STORED = ROOT / "tests/bench/ratios.json"
 DOCUMENT = ROOT / "docs/benchmarks.md"
 
 
 def stages():
-    return {name.removeprefix("bench_"): fn for module in (starts, restores, backend, traffic, nat, sessions)
+    return {name.removeprefix("bench_"): fn for module in (starts, restores, backend, traffic, nat, sessions, binding, models, runtimes)
             for name, fn in vars(module).items() if name.startswith("bench_")}
 
 

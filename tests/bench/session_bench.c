@@ -4,6 +4,7 @@
  *   session_bench clone BASE COUNT     a line "CLONE" for each, which stay
  *   session_bench life BASE COUNT      a line "CLONE DESTROY" for each, cloned and destroyed
  *   session_bench claim BASE COUNT     a line "CREATE FIRST-EXEC NAME" for each; they stay
+ *   session_bench run NAME             a line "RUN" for each byte read: a command, over one handle
  *   session_bench end NAME...          a line "KILL DESTROY" for each: its machine, the rest
  */
 #include <signal.h>
@@ -74,6 +75,26 @@ static void claim_many(struct microagent *agent, const char *base, int count)
 	}
 }
 
+static void run_many(struct microagent *agent, const char *name)
+{
+	static const char *const command[] = {"/bin/true", NULL};
+	const struct microagent_exec exec = {.command = command};
+	struct microagent_session *session = NULL;
+	struct error err = {0};
+
+	check(microagent_session_open(agent, name, &session, &err), &err);
+	while (getchar() != EOF) {
+		struct microagent_result result = {0};
+		double began = now_ms();
+
+		check(microagent_session_run(session, &exec, NULL, &result, &err), &err);
+		printf("%.3f\n", now_ms() - began);
+		fflush(stdout);
+		microagent_result_free(&result);
+	}
+	microagent_session_close(session);
+}
+
 static void end(struct microagent *agent, const char *name)
 {
 	struct microagent_session *session = NULL;
@@ -105,6 +126,8 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	if (argc == 4 && strcmp(argv[1], "claim") == 0)
 		claim_many(agent, argv[2], atoi(argv[3]));
+	else if (argc == 3 && strcmp(argv[1], "run") == 0)
+		run_many(agent, argv[2]);
 	else if (argc == 4 && strcmp(argv[1], "end") != 0)
 		clone_many(agent, argv[2], atoi(argv[3]), strcmp(argv[1], "life") == 0);
 	for (int i = 2; argc > 2 && strcmp(argv[1], "end") == 0 && i < argc; i++)

@@ -19,6 +19,7 @@ import schema_check
 import strays
 from machines import SharedMachine
 
+pytest_plugins = ["engines.fixtures"]
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = (ROOT / os.environ.get("BUILD", "build")).resolve()
 BIN = BUILD / "bin"
@@ -446,6 +447,7 @@ def tuned_kernel():
 
 @pytest.fixture(scope="session")
 def debian_kernel():
+    subprocess.run([str(BIN / "microagent"), "kernel", "install"], capture_output=True, check=True, timeout=600)
     listed = json.loads(subprocess.run([str(BIN / "microagent"), "--json", "kernel", "list"],
                                        capture_output=True, text=True, check=True).stdout)
     return next(k for k in listed["kernels"] if k["name"].startswith("debian"))

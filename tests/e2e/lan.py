@@ -66,6 +66,8 @@ def sh(*words):
 
 
 class Lan:
+    service = ("-c", SERVICES)  # of each side, by Python
+
     def __init__(self, base):
         self.names = {side: f"ma-{side}-{os.getpid()}" for side in ("host", "world")}
         self.services = []
@@ -120,7 +122,7 @@ class Lan:
         self.ip("host", "route", "add", "default", "via", "203.0.113.1")
         self.ip("host", "-6", "route", "add", "default", "via", "2001:db8::1")
         for side in ("host", "world"):
-            service = subprocess.Popen([*self.inside(side), sys.executable, "-c", SERVICES], stdout=subprocess.PIPE)
+            service = subprocess.Popen([*self.inside(side), sys.executable, *self.service], stdout=subprocess.PIPE)
             self.services.append(service)
             assert service.stdout.readline() == b"up\n"
 

@@ -6,13 +6,15 @@ although readers of answers and state files pass over fields they do not know.""
 
 import functools
 import json
+import threading
 from pathlib import Path
 
 import jsonschema
 
 SCHEMAS = Path(__file__).resolve().parent.parent.parent / "schema"
-NOT_MESSAGES = {"defs"}
+NOT_MESSAGES = {"defs", "mcp"}
 seen = set()
+checking = threading.RLock()  # a resolver keeps its place in itself: tests with threads would move it under each other
 
 
 @functools.lru_cache(maxsize=None)
@@ -38,7 +40,8 @@ def names(all_files=False):
 
 def problems(name, document, part=None):
     """What is wrong with the document: a list of texts, empty when it is fine."""
-    return [text for error in validator(name, part).iter_errors(document) for text in explain(error)]
+    with checking:
+        return [text for error in validator(name, part).iter_errors(document) for text in explain(error)]
 
 
 def explain(error):
@@ -71,8 +74,9 @@ def remember(name, document, part):
     forms = variants(name)
     for form, schema in enumerate(forms):
         base = (SCHEMAS / f"{name}.json").as_uri()
-        if validator(name).evolve(schema={"$ref": f"{base}#/oneOf/{form}"}).is_valid(document):
-            seen.add((name, form))
+        with checking:
+            if validator(name).evolve(schema={"$ref": f"{base}#/oneOf/{form}"}).is_valid(document):
+                seen.add((name, form))
     if not forms:
         seen.add((name, part))
     if name == "response":
@@ -93,7 +97,7 @@ def validate_response(command, answer):
 
 
 # What `microagent --json WORDS` prints; the others answer with a supervisor's response.
-CLI = {"balloon": "control-sock-answer", "list": "cli-list", "doctor": "cli-doctor", "version": "cli-version", "contract": "contract", "logs": "cli-logs",
+CLI = {"balloon": "control-sock-answer", "list": "cli-list", "doctor": "cli-doctor", "setup": "cli-setup", "version": "cli-version", "contract": "contract", "logs": "cli-logs",
        "events": "cli-events", "profiles": "cli-profiles", "network": "cli-network",
        "exec": "cli-exec", "run": "cli-exec", "cp": "cli-copy", "ls": "cli-ls", "artifacts get": "cli-copy", "artifacts": "cli-artifacts",
        "base create": "cli-base", "base show": "cli-base", "base list": "cli-bases", "base verify": "cli-base-verify",

@@ -479,6 +479,7 @@ def test_a_machine_that_cannot_be_stopped(vf):
     ({"cgroup": "inherit"}, "cgroup"), ({"accelerator": "kvm"}, "accelerator"), ({"accelerator": "tcg"}, "accelerator"),
     ({"confinement": "seccomp"}, "confinement"), ({"rootfsBase": "/nonexistent"}, "rootfsBase"),
     ({"network": {"mode": "nat", "allow": ["10.0.0.0/8"]}}, "network.allow"),
+    ({"network": {"mode": "nat", "egress": {"names": ["pypi.org"]}}}, "network.egress"),
     ({"limits": {"diskBytesPerSecond": 1}}, "limits.diskBytesPerSecond"),
     ({"limits": {"diskOpsPerSecond": 1}}, "limits.diskOpsPerSecond"),
     ({"limits": {"netBytesPerSecond": 1}, **NAT}, "limits.netBytesPerSecond"),

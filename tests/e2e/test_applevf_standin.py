@@ -243,6 +243,7 @@ def test_a_run_leaves_nothing_in_the_process(host):
         return len(os.listdir(f"/proc/{pid}/fd")), len(os.listdir(f"/proc/{pid}/task"))
     with Client(host.base, *kernel_words(host), "net=nat", f"share={host.base}") as client:
         assert client.answer() == "validate: ok"
+        assert client.ask("state") == f"state: {STOPPED} 10000"  # it is made: nothing of that is open any more
         before = held_by(client.process.pid)
         for _ in range(3):
             assert client.ask("start") == f"start: ok {RUNNING}"

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import tarfile
 import tempfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -197,6 +198,33 @@ def test_debian_with_an_agent_runtime(host, debian_image):
     host("base", "delete", "agent-v1", check=0)
 
 
+def wheel(path):
+    """A package with a command, as `pip wheel` makes it."""
+    info = "runtime-1.0.dist-info"
+    files = {"runtime.py": "import getpass\n\n\ndef main():\n    print('python runtime for', getpass.getuser())\n",
+             f"{info}/METADATA": "Metadata-Version: 2.1\nName: runtime\nVersion: 1.0\n",
+             f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+             f"{info}/entry_points.txt": "[console_scripts]\nruntime = runtime:main\n"}
+    files[f"{info}/RECORD"] = "".join(f"{name},,\n" for name in [*files, f"{info}/RECORD"])
+    with zipfile.ZipFile(path, "w") as whole:
+        for name, text in files.items():
+            whole.writestr(name, text)
+    return path
+
+
+def test_debian_with_an_agent_of_python(host, debian_image):
+    """Of staged files alone, without any network."""
+    pip = next(Path("/usr/share/python-wheels").glob("pip-*.whl"))
+    recipe = ("--image", "debian", "--provision", RECIPES / "python-agent.sh")
+    assert "stage a wheel, or a file python-packages" in provision(host, "none", *recipe, "--stage", pip, check=1).stderr
+    provision(host, "agent", *recipe, "--stage", pip, "--stage", wheel(host.base / "runtime-1.0-py3-none-any.whl"), check=0)
+    name = host.json("session", "create", "--base", "agent", "--network", "isolated")["name"]
+    assert host("session", "exec", name, "--", "runtime", check=0).stdout == "python runtime for agent\n"
+    assert host("session", "exec", name, "--", "sh", "-c", WRITABLE, check=0).stdout == ""
+    host("session", "destroy", name, check=0)
+    host("base", "delete", "agent-v1", check=0)
+
+
 def test_from_oci(host):
     """An image that knows no user but its own and is in no cache: imported, and made a base, whose name means nothing to the cache."""
     cache = host.base / "cache"
@@ -310,7 +338,7 @@ def test_refusals(host):
             (("--stage", path, "--stage", twin), "another file called script.sh is staged already", 1),
             (("--size", "255"), "a disk of 255 MiB is too small: image", 2),
             (("--image", path, "--size", "300"), "is not a raw ext4 file system", 1),
-            (("--network", "nowhere", "--size", "300"), "nowhere", 1)):
+            (("--network", "nowhere", "--size", "300"), "nowhere", 2)):
         words = words if "--network" in words else (*words, "--network", "isolated")
         done = host("base", "create", "web", *words)
         assert done.returncode == code and text in done.stderr, (words, done.stderr)

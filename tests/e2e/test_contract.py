@@ -103,6 +103,7 @@ ASKING = {
     "network.portForwards": {"network": {"mode": "nat", "portForwards": [
         {"hostPort": 1, "guestPort": 1}]}},
     "network.allow": {"network": {"mode": "nat", "allow": ["10.0.0.0/8"]}},
+    "network.egress": {"network": {"mode": "nat", "egress": {}}},
 }
 
 
@@ -145,6 +146,7 @@ REFUSED = {
     **{field: {**MACOS, **ASKING[field]} for field in ("disks", "bundles", "console", "network.portForwards")},
     "command": {**MACOS, "command": ["true"]},
     "network.allow": ASKING["network.allow"],
+    "network.egress": ASKING["network.egress"],
     "rootfsBase": {"rootfsBase": "/nonexistent"},
     "shares": ASKING["shares"],
     "shares[].cache": {"shares": [ASKING["shares"]["shares"][0], {"tag": "u", "path": "/nonexistent", "mountpoint": "/e",

@@ -137,6 +137,19 @@ def test_manual_pages_name_everything(host):
         assert re.search(rf"^.*\*{command}\b", page("microagent.1.scd"), re.M), command
 
 
+def test_the_page_of_the_oci_runtime_names_everything():
+    text = page("microagent-oci.8.scd")
+    overview = subprocess.run([BIN / "microagent-oci", "--help"], capture_output=True, text=True, check=True).stdout
+    commands = re.findall(WORD, overview, re.M)
+    code = "".join(path.read_text() for path in sorted((ROOT / "src" / "oci").glob("**/*.[ch]")))
+    options = set(re.findall(r'\{"([a-z-]+)", (?:"\w"|NULL), FLAG_', code))
+    notes = set(re.findall(r'_ANNOTATION "(io\.microagent\.[a-z-]+)"', code))
+    assert len(commands) > 10 and len(options) > 30 and len(notes) > 3
+    assert [name for name in commands if not re.search(rf"^(?:.*, )?\*{name}\*", text, re.M)] == []
+    assert [name for name in sorted(options) if f"*--{name}*" not in text] == []
+    assert [name for name in sorted(notes) if f"_{name}_" not in text] == []
+
+
 # Whose options an entry refers to instead of naming them again.
 REFERS = {"run": "create", "session create": "create", "session exec": "exec", "session stream": "exec", "session shell": "connect",
           "ls": "cp", "artifacts": "artifacts get"}
@@ -179,7 +192,8 @@ def test_options_are_in_the_manual_and_the_other_way_round(host):
         own = set(re.findall(r"\*(--[a-z-]+)\*", entries[name].split("\n")[0]))
         own |= set(re.findall(r"(?<=\n\n)\t(?:\*-\w\*, )?\*(--[a-z-]+)\*(?: _[A-Z=]+_)?(?:, \*|:|$)", entries[name], re.M))
         assert own <= options, (name, own - options)
-    assert set(entries) - set(found) == {"artifacts get", "microagent"}
+    assert set(entries) - set(found) == {"artifacts get", "microagent",
+                                         *(f"network {word}" for word in ("allow", "deny", "publish", "unpublish"))}
 
 
 def test_manual_pages_are_well_formed():

@@ -16,17 +16,18 @@ PROMPT = "here> "
 
 
 class Tmux:
-    """One tmux server with one window, in which a shell of the host runs."""
+    """One tmux server with one window, in which a shell of the host runs: else an interactive bash, with job control, which
+    puts the terminal right after no job that ended well."""
 
-    def __init__(self, host):
+    def __init__(self, host, shell=None, env=None):
         self.socket = host.base / "tmux"
         self.host = host
-        env = {**host.env, "PATH": f"{BIN}:{host.env['PATH']}", "LC_ALL": "C.UTF-8"}
+        env = {**host.env, "PATH": f"{BIN}:{host.env['PATH']}", "LC_ALL": "C.UTF-8", **(env or {})}
         env.pop("TMUX", None)
         (host.base / "bashrc").write_text(f"PS1='{PROMPT}'; unset HISTFILE\n")
-        # An interactive bash: with job control, and it puts the terminal right after no job that ended well.
+        shell = shell or ("bash", "--rcfile", host.base / "bashrc")
         subprocess.run(["tmux", "-S", self.socket, "-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24",
-                        f"bash --rcfile {shlex.quote(str(host.base / 'bashrc'))}"], env=env, check=True, timeout=60)
+                        shlex.join(map(str, shell))], env=env, check=True, timeout=60)
         try:
             self.await_screen(lambda s: PROMPT.strip() in s, "the prompt")
         except BaseException:

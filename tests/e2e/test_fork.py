@@ -6,11 +6,13 @@ import hashlib
 import json
 import signal
 import socket
+import urllib.request
 
 import pytest
 
 import schema_check
 from conftest import BACKEND, wait_until
+from test_mediation import free_port
 
 pytestmark = pytest.mark.skipif(BACKEND != "qemu", reason="no other backend saves machines")
 SERVER = "(while true; do printf 'HTTP/1.0 200 OK\\r\\n\\r\\nserved' | nc -l -p 8080; done) > /dev/null 2>&1 &"
@@ -104,6 +106,25 @@ def test_a_server_answers_from_parent_and_children(web):
     web("start", children[1], check=0)
     assert run(web, children[1], "cat /home/agent/file") == f"of {children[1]}\n"
     assert digests(web) == before
+
+
+def test_a_port_that_is_published_stays_the_parents(web):
+    """By the port of a restored machine, while it runs."""
+    port = free_port()
+    told = web.json("session", "create", "--base", "web", "--network", "nat")
+    assert told["boot"] == {"how": "restored"}
+    name = told["name"]
+    run(web, name, SERVER)
+    web("network", "publish", name, f"{port}:8080", check=0)
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=60) as answer:
+        assert answer.read() == b"served"
+    [child] = web.json("session", "fork", name)["sessions"]
+    assert [len(web.json("network", of)["network"]["portForwards"]) for of in (name, child["name"])] == [1, 0]
+    web("network", "unpublish", name, str(port), check=0)
+    there = {"host": "127.0.0.1", "hostPort": port, "guestPort": 8080}
+    assert audited(web, name, "net.published") == audited(web, name, "net.unpublished") == [there]
+    for one in (name, child["name"]):
+        web("session", "destroy", one, check=0)
 
 
 def test_a_note_is_one_of_few(web):

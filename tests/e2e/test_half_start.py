@@ -135,6 +135,12 @@ def test_a_host_without_namespaces(tmp_path, program, words):
     (("--bridge-fd", 4), "--bridge-fd needs --vm-fd"),
     (("--vm-fd", 3, "--bridge-fd", 4, "--allow", "10.0.0.0/8"), "--bridge-fd filters nothing"),
     (("--vm-fd", 3, "--bridge-fd", 4, "--bytes-per-second", 1), "--bridge-fd filters nothing"),
+    (("--vm-fd", 3, "--bridge-fd", 4, "--egress"), "--bridge-fd filters nothing"),
+    (("--egress-name", "https://pypi.org"), "'https://pypi.org' is a URL, and no name of a host"),
+    (("--egress-name", "a.b:53"), "port 53 is opened by address alone"),
+    (sum((("--egress-name", f"n{n}.org") for n in range(257)), ()), "more than 256 names"),
+    (("--egress-prefix", "10.0.0.1/8"), "'10.0.0.1/8' is not an IPv4 prefix"),
+    (sum((("--egress-prefix", f"5.0.0.{n}") for n in range(65)), ()), "more than 64 prefixes"),
     (("--vm-fd", 3, "--bridge-fd", 4), "--vm-fd 3 is no packet socket")])
 def test_what_netgate_is_not_started_with(words, said):
     line = 'exec "$@" 3</dev/null 4</dev/null'

@@ -13,6 +13,7 @@ import pytest
 
 import schema_check
 from conftest import wait_until
+from test_mediation import free_port
 
 
 def dial(host, name, port=2222):
@@ -208,7 +209,7 @@ def documents(data):
 
 def test_control_stream_and_control_socket(host):
     """A life from hello to power-off."""
-    host("create", "w", "--memory", 256, "--cpus", 1, "--", "sleep", "1000", check=0)
+    host("create", "w", "--memory", 256, "--cpus", 1, "--network", "nat", "--egress", "pypi.org", "--", "sleep", "1000", check=0)
     trace = host.base / "trace"
     starting = host.popen("start", "w")
     runtime = host.state / "w" / "runtime.json"
@@ -222,12 +223,14 @@ def test_control_stream_and_control_socket(host):
     assert b"attached" in tracer.stderr.readline()
     out, err = starting.communicate()
     assert starting.returncode == 0, (out, err)
+    host.json("network", "allow", "w", "example.org")
+    host.json("network", "publish", "w", f"{free_port()}:80")
     host.json("stop", "w")
     tracer.communicate()
     assert "Power down" in host.json("logs", "w")["logs"]
     assert host.json("delete", "w", "nobody")["responses"]
     heard = conversations(trace)
-    types, powers = {}, 0
+    types, commands = {}, []
     for (_, _, way), data in heard.items():
         for message in frames(bytes(data)):
             name = f"control-{message.get('type')}"
@@ -235,13 +238,13 @@ def test_control_stream_and_control_socket(host):
             schema_check.validate(name, message)
             types.setdefault(way, set()).add(message["type"])
         for message in documents(data):
-            if message.get("command") == "power":
+            if message.get("command") in ("power", "network"):
                 schema_check.validate("control-sock-request", message)
-                powers += 1
+                commands.append(message.get("change", "power"))
             elif set(message) <= {"ok", "error", "errorCode"} and "ok" in message:
                 schema_check.validate("control-sock-answer", message)
-    assert types == {"in": {"hello", "ready", "result", "ending"}, "out": {"config", "time", "power"}}, types
-    assert powers == 1
+    assert types == {"in": {"hello", "ready", "result", "ending", "published"}, "out": {"config", "time", "power", "publish"}}, types
+    assert sorted(commands) == ["allow", "power", "publish"]
 
 
 def test_what_the_guest_of_a_session_tells(host):

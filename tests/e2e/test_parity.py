@@ -18,6 +18,7 @@ import test_audit
 import test_bundles
 import test_contract
 import test_devices
+import test_egress
 import test_exec
 import test_firecracker
 import test_lifecycle
@@ -40,6 +41,7 @@ SUITE = {
     test_exec: ["test_many_at_once", "test_streams_stay_apart", "test_timeout_kills_the_whole_tree"],
     test_mediation: ["targets", "test_channels_of_one_guest"],
     test_network: ["own_net", "test_bridged", "test_nat"],
+    test_egress: ["own_world", "test_names"],
     test_publish: ["test_published_ports_of_one_guest"],
     # What is put into a machine and taken out of it
     test_devices: ["cgroup", "test_a_cgroup_holds_the_whole_workspace", "test_a_root_in_memory"],
@@ -70,6 +72,7 @@ def backend(other):
 WITHOUT = {"apple-vf": {
     "test_remove_answers_when_nothing_is_left": "its supervisor has no parent of its own, and dies with the machine",
     "test_nat": "its nat is the framework's: no filter and no process of ours",
+    "test_names": "the same",
     "test_bridged": "its bridges need Apple's entitlement (test_applevf.py)",
     "test_a_cgroup_holds_the_whole_workspace": "macOS has no cgroups",
     "test_a_vmm_that_dies": "its machine is in the supervisor's own process",
@@ -126,6 +129,7 @@ SEEN = {
     "initrdPath": "test_a_root_in_memory",
     "network.portForwards": "test_published_ports_of_one_guest",
     "network.allow": "test_nat",
+    "network.egress": "test_names",
     "disks": "test_disks_are_found_by_their_order",
     "shares": "test_shares",
     "hotplug": "test_a_directory_for_a_machine_that_runs",

@@ -116,7 +116,7 @@ def test_the_life_of_a_pool(host):
 
 
 ODD = (("--memory", 192), ("--cpus", 2), ("--accelerator", "tcg"), ("--network", "isolated"), ("--no-share",),
-       ("--allow", "192.0.2.0/24"), ("--disk-quota", 64), ("--publish", "127.0.0.1:47119:80"), ("--mediation", "2048=127.0.0.1:9"),
+       ("--allow", "192.0.2.0/24"), ("--egress", "pypi.org"), ("--disk-quota", 64), ("--publish", "127.0.0.1:47119:80"), ("--mediation", "2048=127.0.0.1:9"),
        ("--vsock", "5000=127.0.0.1:9"), ("--network", "bridged", "--network-interface", "lo"))
 
 

@@ -209,7 +209,7 @@ def test_refusals(host):
             (("fill", "--base", "web-v1"), "there is no pool of base web-v1\n", 1),
             (("fill", "--base", "web-v1"), "`microagent pool set --base web-v1 --size N` keeps one", 1),
             (("set", "--base", "web", "--size", 1, "--cpus", 10000), "10000 processors are more", 2),
-            (("set", "--base", "web", "--size", 1, "--network", "bridged"), "have nat or isolated", 1),
+            (("set", "--base", "web", "--size", 1, "--network", "bridged"), "--network must be nat or isolated, and is \"bridged\"", 2),
             (("drain", "--base", "web"), "there is no pool of base web", 1),
             (("fill", "--base", "web"), "which version of web?", 1)):
         done = host("pool", *words)

@@ -2,6 +2,7 @@
 """Published ports: TCP of the host to TCP of the guest, over vsock."""
 
 import concurrent.futures
+import contextlib
 import json
 import os
 import socket
@@ -11,6 +12,7 @@ import zlib
 
 import pytest
 
+from conftest import wait_until
 from test_mediation import free_port, install_guest_program
 
 SMALL = ("--memory", 256, "--cpus", 1)
@@ -95,11 +97,13 @@ def bulk(port):
 
 
 def nobody_listens(port):
-    with connect(port) as stream:
-        try:
+    """The end may come before connect() has said that it is connected: EPIPE then."""
+    try:
+        with connect(port) as stream:
             assert stream.recv(1) == b""
-        except ConnectionResetError:
-            pass
+    except (BrokenPipeError, ConnectionResetError):
+        pass
+
 
 
 def not_on_the_loopback(host, port):
@@ -217,6 +221,7 @@ def a_clone_publishes_the_same(host, port):
     with socket.create_server(("127.0.0.1", port)):
         error = host("start", "twin", check=75).stderr
     assert f"127.0.0.1:{port}: the port is taken" in error and "clone" in error, error
+    assert error.rstrip().endswith("or choose another port"), error
     assert host.json("status", "twin")["event"]["state"] == "prepared"
     host("delete", "twin", check=0)
 
@@ -259,3 +264,90 @@ def test_mediation_by_the_command_line(host):
                                    "target": "127.0.0.1:9", "failClosed": True}
     assert "optional, port 2048 to 127.0.0.1:9" in host("status", "w").stdout
     host("delete", "w", check=0)
+
+
+# --- of a machine that runs ------------------------------------------------------------------------------
+
+
+def changes(host, name="w"):
+    return [event["detail"] for event in host.json("events", name)["events"] if event.get("detail", "").startswith("network: ")]
+
+
+def is_free(port):
+    socket.create_server(("127.0.0.1", port)).close()
+    return True
+
+
+def refusals_of_a_running_machine(host, port):
+    for words, why in ((("publish", "w", f"{port}:{V6}"), f"cannot publish 127.0.0.1:{port}: the port is taken"),
+                       (("publish", "w", "80"), '"80" is not [HOST:]HOSTPORT:GUESTPORT'),
+                       (("unpublish", "w", "1:2:3:4"), '"1:2:3:4" is not [HOST:]HOSTPORT'),
+                       (("unpublish", "w", str(port + 1)), f"it publishes no port at 127.0.0.1:{port + 1}"),
+                       (("publish", "nobody", f"{port}:80"), 'no workspace "nobody"'),
+                       (("allow", "w", "pypi.org"), "its network has no list of names, and is given none while it runs: make it with --egress"),
+                       (("allow", "w"), "allow, deny, publish or unpublish with NAME and what"),
+                       (("open", "w", "x"), "allow, deny, publish or unpublish with NAME and what")):
+        done = host("network", *words)
+        assert done.returncode in (1, 2, 75) and why in done.stderr, (words, done)
+    assert host("network", "publish", "w", f"0.0.0.0:{port}:{V6}").returncode != 0
+
+
+def a_guest_that_does_not_answer(host, port):
+    """As an agent of before, which passes the question over: nothing is published then, and nothing recorded."""
+    line = "kill -STOP $(grep -l '[m]icroagent-agent' /proc/[0-9]*/cmdline | cut -d/ -f3)"
+    child = host.popen("exec", "-u", "root", "w", "--", "sh", "-c", line)  # it does not hear of its end
+    wait_until(lambda: not host.json("status", "w")["readiness"]["shellReady"]["ready"], "an agent that does not answer")
+    child.kill()
+    child.communicate()
+    before = host.json("network", "w")["network"]
+    done = host("network", "publish", "w", f"{port}:{V6}")
+    assert done.returncode == 75 and "the guest does not say within 3000 ms that it listens for the port" in done.stderr, done
+    assert is_free(port) and host.json("network", "w")["network"] == before
+
+
+def test_a_port_of_a_running_machine(host):
+    """Published, asked, and published no more; the next start has what there was at the end."""
+    first, second = free_port(), free_port()
+    host("create", "w", *SMALL, "--network", "nat", check=0)
+    done = host("network", "publish", "w", f"{first}:{V4}")
+    assert done.returncode == 1 and "is prepared, not running" in done.stderr and is_free(first)
+    host("start", "w", check=0)
+    install_guest_program(host, "w")
+    server = serve(host, "w", "127.0.0.1", V4)
+    assert host("network", "publish", "w", f"{first}:{V4}", check=0).stdout == f"w: {first}:{V4} is published\n"
+    assert host.json("network", "publish", "w", f"[::1]:{second}:{V4}")["network"]["portForwards"][1]["host"] == "::1"
+    assert ask(first, b"e" + b"later") == b"later" and ask(second, b"e" + b"twice", host="::1") == b"twice"
+    assert f"[::1]:{second} to port {V4}" in host("network", "w", check=0).stdout
+    refusals_of_a_running_machine(host, first)
+    with connect(second, "::1") as stream:
+        stream.sendall(b"e" + b"open")
+        assert stream.recv(4) == b"open"
+        host("network", "unpublish", "w", f"[::1]:{second}", check=0)
+        with contextlib.suppress(ConnectionResetError):
+            assert read_all(stream) == b""  # its connections end, one way or the other
+    assert "published" in host("network", "w").stdout and str(second) not in host("network", "w").stdout
+    assert changes(host) == [f"network: 127.0.0.1:{first} leads to port {V4}", f"network: [::1]:{second} leads to port {V4}",
+                             f"network: [::1]:{second} is published no more"]
+    host("stop", "w", check=0)
+    server.communicate()
+    assert is_free(first)
+    host("start", "w", check=0, env={"MICROAGENT_TEST_LIMIT_PUBLISH_MS": "3000"})
+    install_guest_program(host, "w")
+    server = serve(host, "w", "127.0.0.1", V4)
+    assert ask(first, b"e" + b"again") == b"again"
+    host("network", "unpublish", "w", str(first), check=0)
+    host("network", "publish", "w", f"{first}:{V4}", check=0)  # the guest listens for it since before
+    assert ask(first, b"e" + b"once more") == b"once more"
+    a_guest_that_does_not_answer(host, second)
+    host("quarantine", "w", check=0)
+    done = host("network", "publish", "w", f"{second}:{V4}")
+    assert done.returncode == 1 and "quarantined" in done.stderr
+    host("kill", "w", check=0)
+    server.communicate()
+    host("delete", "w", check=0)
+
+
+def test_no_port_of_an_isolated_machine(vm):
+    done = vm("network", "publish", "vm", f"{free_port()}:80")
+    assert done.returncode == 1 and 'config.network.portForwards need mode "nat" or "bridged"' in done.stderr, done
+    assert vm.json("network", "vm")["network"] == {"mode": "isolated", "allow": [], "portForwards": []}

@@ -70,6 +70,7 @@ base: perf exec --base NAME
 base: perf claim --base NAME
 base: perf footprint --base NAME
 base: session create --base NAME
+base: mcp --base NAME
 pool: pool set --size 1 --base NAME
 pool: pool drain --base NAME
 pool: pool fill --base NAME
@@ -93,6 +94,8 @@ kernel: kernel verify NAME
 initrd: run --initrd NAME -- true
 kernel: guest-bundle make --kernel NAME /nowhere/bundle
 image: guest-bundle make --image NAME /nowhere/bundle
+kernel: setup --kernel NAME
+image: setup --image NAME
 """.strip().splitlines()
 # Words without which the command is wrong for another reason; numbers stand in front of them.
 NEEDED = {"run": "-- true", "create": "w", "exec": "w -- true", "connect": "w --send true", "cp": "w:/a b", "artifacts": "get w a b",

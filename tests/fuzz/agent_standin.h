@@ -21,6 +21,7 @@
 #include "base/fd.h"
 #include "base/frame.h"
 #include "guest/agent/server.h"
+#include "guest/job/spawn.h"
 
 struct job {
 	struct list_link link;
@@ -28,7 +29,10 @@ struct job {
 	const struct job_owner *owner;
 	void *data;
 	bool paused, stdin_open, stdin_full, killed;
+	bool held;	/* that is still to be told */
 	unsigned turns; /* until it ends */
+	void (*gone)(void *data);
+	void *gone_data;
 };
 
 static uint32_t chance_state;
@@ -46,7 +50,7 @@ int job_table_init(struct job_table *table, struct loop *loop, const char *cgrou
 {
 	(void)cgroup_mount;
 	(void)err;
-	*table = (struct job_table){.loop = loop, .null_fd = -1};
+	*table = (struct job_table){.loop = loop, .cgroups = CGROUP_TREE_NONE, .null_fd = -1};
 	list_init(&table->live);
 	list_init(&table->dead);
 	return 0;
@@ -63,8 +67,11 @@ void job_table_sweep(struct job_table *table)
 {
 	struct job *job;
 
-	list_each (job, &table->dead, link)
+	list_each (job, &table->dead, link) {
+		if (job->gone)
+			job->gone(job->gone_data);
 		free(job);
+	}
 	list_init(&table->dead);
 }
 
@@ -117,7 +124,11 @@ struct job *job_start(struct job_table *table, const struct job_spec *spec,
 		.data = data,
 		.stdin_open = spec->stdin_open || spec->terminal,
 		.turns = chance(6),
+		.gone = spec->gone,
+		.gone_data = spec->gone_data,
 	};
+	/* Not at once, as from the loop: the caller has to have it first. */
+	job->held = spec->inside && spec->inside->hold;
 	list_add_first(&table->live, &job->link);
 	table->count++;
 	return job;
@@ -140,6 +151,11 @@ pid_t job_pid(const struct job *job)
 bool job_is_running(const struct job *job)
 {
 	return job->turns > 0;
+}
+
+void job_release(struct job *job)
+{
+	job->held = false;
 }
 
 void job_resume(struct job *job)
@@ -200,6 +216,11 @@ static void write_output(struct job *job)
 	size_t room = 0, len;
 	uint8_t *space;
 
+	if (job->held && job->owner && job->owner->held) {
+		job->held = false;
+		job->owner->held(job->data);
+		return;
+	}
 	if (job->paused || !job->owner)
 		return;
 	space = job->owner->space(job->data, stream, &room);

@@ -31,6 +31,7 @@ static const struct option_row rows[] = {
 	{"an-option-with-a-long-name", "TEXT", option_ignore, 0, "nothing"},
 	{"flag", NULL, count_flag, AT(flags), "a flag"},
 	{"given", NULL, option_given, AT(given), "a word"},
+	{"caller", "VERSION", option_caller, 0, "a version"},
 };
 
 #define WORDS 8
@@ -197,6 +198,21 @@ static void read_help(char *out, size_t size)
 	out[n] = '\0';
 }
 
+static void a_caller_is_of_the_same_version(void **state)
+{
+	static const char *const same[] = {"--caller", MICROAGENT_VERSION, NULL};
+	static const char *const other[] = {"--caller=0.0.9", "--of-the-other", NULL};
+	struct target t;
+	struct error err;
+
+	(void)state;
+	assert_ok(parse(&t, same, &err));
+	assert_int_equal(parse(&t, other, &err), -1);
+	assert_int_equal(err.code, ERR_UNAVAILABLE);
+	assert_non_null(strstr(err.msg, "--caller: a program of microagent 0.0.9 has started"));
+	assert_non_null(strstr(err.msg, "which is of " MICROAGENT_VERSION ": another version"));
+}
+
 static void the_help_is_aligned(void **state)
 {
 	char help[1024];
@@ -209,7 +225,8 @@ static void the_help_is_aligned(void **state)
 				  "  --gid N                a group\n"
 				  "  --an-option-with-a-long-name TEXT nothing\n"
 				  "  --flag                 a flag\n"
-				  "  --given                a word\n");
+				  "  --given                a word\n"
+				  "  --caller VERSION       a version\n");
 }
 
 int main(void)
@@ -220,6 +237,7 @@ int main(void)
 		cmocka_unit_test(what_is_wrong_is_named),
 		cmocka_unit_test(other_words_come_first),
 		cmocka_unit_test(numbers_have_bounds),
+		cmocka_unit_test(a_caller_is_of_the_same_version),
 		cmocka_unit_test(the_help_is_aligned),
 	};
 

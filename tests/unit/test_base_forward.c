@@ -45,10 +45,16 @@ static int call(uint16_t port)
 	return fd;
 }
 
-static void *reach(void *data, reached_fn *done, void *done_data, struct error *err)
+static void *reach(void *data, int fd, reached_fn *done, void *done_data, struct error *err)
 {
+	struct sockaddr_in at = {0};
 	struct fixture *f = data;
+	socklen_t len = sizeof(at);
 
+	/* It is the connection that has come: to there, and from somebody. */
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+	assert_int_equal(ntohs(at.sin_port), f->port);
+	assert_int_equal(getpeername(fd, (struct sockaddr *)&at, &len), 0);
 	return connecting_new(f->loop, &f->far, clock_mono_ns() + 10 * NS_PER_S, done, done_data,
 			      err);
 }

@@ -142,6 +142,17 @@ static void the_default_comes_first(void **state)
 	cache_kernels_free(&list);
 }
 
+static void finds_image(const char *text, enum architecture machine, const char *name)
+{
+	struct cache_image image = {0};
+	struct error err = {0};
+
+	if (cache_image_find(text, machine, &image, &err) < 0)
+		fail_msg("%s: %s", text ? text : "default", err.msg);
+	assert_string_equal(image.name, name);
+	cache_image_free(&image);
+}
+
 static void busybox_is_the_default_image(void **state)
 {
 	const struct scratch *s = *state;
@@ -151,6 +162,7 @@ static void busybox_is_the_default_image(void **state)
 
 	put_image(s, "alpine");
 	put_image(s, "zoo");
+	finds_image(NULL, ARCHITECTURE_COUNT, "alpine"); /* where there is none, the first */
 	put_image(s, "busybox");
 	assert_int_equal(cache_images(&list, &err), 0);
 	assert_int_equal(list.count, 3);
@@ -190,17 +202,6 @@ static void finds_kernel(const char *text, enum architecture machine, const char
 		fail_msg("%s: %s", text ? text : "default", err.msg);
 	assert_string_equal(kernel.name, name);
 	cache_kernel_free(&kernel);
-}
-
-static void finds_image(const char *text, enum architecture machine, const char *name)
-{
-	struct cache_image image = {0};
-	struct error err = {0};
-
-	if (cache_image_find(text, machine, &image, &err) < 0)
-		fail_msg("%s: %s", text ? text : "default", err.msg);
-	assert_string_equal(image.name, name);
-	cache_image_free(&image);
 }
 
 /* A record without one is for amd64. */

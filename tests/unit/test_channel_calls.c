@@ -50,7 +50,8 @@ static void test_requests_go_with_the_dial(void **state)
 	struct calls calls;
 
 	(void)state;
-	assert_int_equal(agent_message_exec(&request, 1, &exec, AGENT_INPUT_STDIN, NULL, NULL), 0);
+	assert_int_equal(
+		agent_message_exec(&request, 1, &exec, AGENT_INPUT_STDIN, NULL, NULL, NULL), 0);
 	assert_int_equal(calls_init_dial(&calls, NULL), 0);
 	assert_int_equal(calls_begin(&calls, &call, &exec, AGENT_INPUT_STDIN, NULL), 0);
 	assert_int_equal(calls.out.len, strlen(line) + request.len);

@@ -83,8 +83,8 @@ static void begin(struct stage *stage)
 {
 	struct error err = {0};
 
-	stage->dial = dial_on_loop(stage->loop, stage->scratch->fd, 2222, DEADLINE, on_reached,
-				   stage, &err);
+	stage->dial = dial_on_loop(stage->loop, stage->scratch->fd, 2222, NULL, DEADLINE,
+				   on_reached, stage, &err);
 	assert_non_null(stage->dial);
 	assert_int_equal(stage->calls, 0); /* never from within the call */
 	rounds(stage);
@@ -123,6 +123,32 @@ static void what_follows_the_line_is_the_stream(void **state)
 	assert_int_equal(recv(stage->fd, rest, sizeof(rest) - 1, MSG_DONTWAIT), 5);
 	assert_string_equal(rest, "first");
 	close(fd);
+}
+
+/* In one write with the CONNECT; and no more than there is room for. */
+static void what_the_guest_hears_first(void **state)
+{
+	static const char whole[] = "CONNECT 65536\n\x1f\0";
+	struct stage *stage = *state;
+	struct error err = {0};
+	autobuf struct buf first = BUF_INIT(0);
+	char got[32] = "";
+
+	assert_ok(buf_append(&first, "\x1f\0", 2, &err));
+	listen_with(stage, 4);
+	stage->dial = dial_on_loop(stage->loop, stage->scratch->fd, 65536, &first, DEADLINE,
+				   on_reached, stage, &err);
+	assert_non_null(stage->dial);
+	rounds(stage);
+	autoclose int fd = accept(stage->listener, NULL, NULL);
+	assert_int_equal(recv(fd, got, sizeof(got), MSG_DONTWAIT), sizeof(whole) - 1);
+	assert_memory_equal(got, whole, sizeof(whole) - 1);
+	say(stage, fd, "OK 1\n");
+	assert_int_equal(stage->calls, 1);
+	assert_true(stage->fd >= 0);
+	assert_ok(buf_append(&first, "0123456789abcdef0123456789abcdef0123456789abcdef", 48, &err));
+	assert_null(dial_on_loop(stage->loop, stage->scratch->fd, 65536, &first, DEADLINE,
+				 on_reached, stage, &err));
 }
 
 /* In two pieces, wherever it is cut. */
@@ -310,6 +336,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		stage_test(what_follows_the_line_is_the_stream),
+		stage_test(what_the_guest_hears_first),
 		stage_test(a_line_that_is_cut),
 		stage_test(no_line_in_pieces),
 		stage_test(a_refusal),

@@ -244,11 +244,36 @@ static void test_signals_reach_the_guest_and_output_a_sink(void **state)
 	rig_close(&rig);
 }
 
+/* Who waited for the start of a command has taken from the socket what came with it. */
+static void test_what_came_before_the_pump(void **state)
+{
+	struct rig rig;
+	struct call_item item = {0};
+	char got[8] = "";
+
+	(void)state;
+	rig_open(&rig, 0);
+	assert_int_equal(connection_send(&rig.connection, NULL), 0);
+	guest_json(rig.guest, start);
+	guest_data(rig.guest, 2, "words", 5);
+	guest_json(rig.guest, "{\"event\":\"exit\",\"request\":1,\"exitCode\":4}");
+	while (!rig.call.started) {
+		assert_int_equal(connection_receive(&rig.connection, NULL), 0);
+		assert_true(calls_next(&rig.connection.calls, &item, NULL) >= 0);
+	}
+	assert_int_equal(rig_run(&rig), 0);
+	assert_int_equal(rig.outcome.exit_code, 4);
+	assert_int_equal(read(rig.out[0], got, sizeof(got)), 5);
+	assert_string_equal(got, "words");
+	rig_close(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_megabytes_both_ways),
 		cmocka_unit_test(test_files_as_streams),
+		cmocka_unit_test(test_what_came_before_the_pump),
 		cmocka_unit_test(test_a_small_connection_does_not_deadlock),
 		cmocka_unit_test(test_a_terminal_is_resized_and_detached_from),
 		cmocka_unit_test(test_signals_reach_the_guest_and_output_a_sink),

@@ -120,11 +120,11 @@ static void placeholders_are_filled_in(void **state)
 		    "makes another; `microagent start s` boots this one again");
 	assert_hint(REASON_NO_WORKSPACE, "session-2026-05-10T14-22-00Z-a7f3",
 		    "`microagent session list` shows the sessions there are");
-	assert_hint(REASON_NO_KERNEL, "", "`microagent kernel install` fetches one");
+	assert_hint(REASON_NO_KERNEL, "", "`microagent setup` makes what machines boot from");
 	assert_hint(REASON_NO_KERNEL, "tuned-1",
 		    "`microagent kernel list` shows those that are there, `microagent kernel "
 		    "build` makes one");
-	assert_hint(REASON_NO_IMAGE, "", "`microagent image build busybox` makes one");
+	assert_hint(REASON_NO_IMAGE, "", "`microagent setup` makes what machines boot from");
 	assert_hint(REASON_NO_IMAGE, "debian",
 		    "`microagent image list` shows those that are there, `microagent image build "
 		    "debian` makes one");

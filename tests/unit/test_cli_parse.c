@@ -57,7 +57,6 @@ struct parsed {
 	struct cli cli;
 	struct values values;
 	struct cli_words args;
-	bool help;
 	struct error err;
 	int result;
 };
@@ -75,7 +74,7 @@ static struct parsed parse(const struct cli_command *command, const char *line)
 	for (char *word = strtok(copy, " "); word && count < WORDS_MAX; word = strtok(NULL, " "))
 		words[count++] = word;
 	snprintf(p.cli.words, sizeof(p.cli.words), "%s", command->name);
-	p.result = cli_parse(&p.cli, command, words, count, &p.values, &p.args, &p.help, &p.err);
+	p.result = cli_parse(&p.cli, command, words, count, &p.values, &p.args, &p.err);
 	return p;
 }
 
@@ -145,7 +144,7 @@ static void test_the_guest_command_is_left_alone(void **state)
 		struct parsed p = parse(cases[i].command, cases[i].line);
 
 		assert_int_equal(p.result, 0);
-		assert_false(p.help);
+		assert_false(p.cli.help);
 		assert_false(p.cli.json);
 		assert_int_equal(p.values.flag, i == 0 || i == 1 || i >= 4);
 		assert_int_equal(p.args.count, cases[i].count);
@@ -164,7 +163,7 @@ static void test_help_wins_over_missing_words(void **state)
 		struct parsed p = parse(&plain, lines[i]);
 
 		assert_int_equal(p.result, 0);
-		assert_true(p.help);
+		assert_true(p.cli.help);
 		drop(&plain, &p);
 	}
 }
@@ -273,13 +272,12 @@ static void test_global_parse_stops_at_the_command_word(void **state)
 	struct cli cli = {0};
 	struct error err = {0};
 	size_t used = 0;
-	bool help = false;
 
 	(void)state;
-	assert_int_equal(cli_parse_global(&cli, words, 4, &used, &help, &err), 0);
+	assert_int_equal(cli_parse_global(&cli, words, 4, &used, &err), 0);
 	assert_int_equal(used, 2);
 	assert_true(cli.json);
-	assert_false(help);
+	assert_false(cli.help);
 }
 
 static void test_nearest(void **state)

@@ -209,6 +209,56 @@ static void canonical_lists(void **state)
 		"\"/h/x\",\"mountpoint\":\"/m\",\"mode\":\"ro\"}]}");
 }
 
+/* A list is a set, and a rule has one form. That there is one at all is kept. */
+static void canonical_egress(void **state)
+{
+	static const struct {
+		const char *given, *canonical;
+	} cases[] = {
+		{"{}", "{\"sni\":\"required\"}"},
+		{"{\"names\":[],\"prefixes\":[],\"dryRun\":false}", "{\"sni\":\"required\"}"},
+		{"{\"dryRun\":true,\"sni\":\"off\",\"prefixes\":[\"192.0.2.1\"],\"names\":["
+		 "\"PyPI.org\",\"pypi.org:443,80\",\"*.X.org:8443,443,443\",\"pypi.org:22\"]}",
+		 "{\"names\":[\"pypi.org\",\"*.x.org:443,8443\",\"pypi.org:22\"],\"prefixes\":["
+		 "\"192.0.2.1/32\"],\"sni\":\"off\",\"dryRun\":true}"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char given[400], canonical[600];
+
+		snprintf(given, sizeof(given), LEAST ",\"network\":{\"egress\":%s}",
+			 cases[i].given);
+		snprintf(canonical, sizeof(canonical),
+			 "{\"kernelPath\":\"/k\",\"rootfsPath\":\"/r\",\"stateDir\":\"/s\","
+			 "\"memoryMiB\":512,\"network\":{\"mode\":\"nat\",\"egress\":%s},"
+			 "\"initrdPath\":\"/"
+			 "k.initrd\",\"accelerator\":\"auto\",\"timeoutSeconds\":0}",
+			 cases[i].canonical);
+		assert_normalised(given, canonical);
+	}
+}
+
+static void egress_of_too_many(void **state)
+{
+	json_auto_t *names = json_array();
+	json_auto_t *network = json_pack("{s:{s:O}}", "egress", "names", names);
+	struct error err = {0};
+	json_t *decoded;
+
+	(void)state;
+	for (int i = 0; i < 256; i++)
+		json_array_append_new(names, json_sprintf("n%d.example", i));
+	json_array_append_new(names, json_string("N7.example")); /* there already */
+	decoded = network_decode(network, &err);
+	assert_non_null(decoded);
+	json_decref(decoded);
+	json_array_append_new(names, json_string("n256.example"));
+	assert_null(network_decode(network, &err));
+	assert_string_equal(err.msg, "config.network.egress.names: 257 entries are given, and at "
+				     "most 256 are kept");
+}
+
 static void state_dir_alone(void **state)
 {
 	static const char text[] =
@@ -402,6 +452,8 @@ int main(void)
 		cmocka_unit_test(everything_given),
 		cmocka_unit_test(canonical_form),
 		cmocka_unit_test(canonical_lists),
+		cmocka_unit_test(canonical_egress),
+		cmocka_unit_test(egress_of_too_many),
 		cmocka_unit_test(state_dir_alone),
 		cmocka_unit_test(a_record_is_what_was_given),
 		cmocka_unit_test(a_newer_record_is_read),

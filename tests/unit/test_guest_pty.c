@@ -202,7 +202,32 @@ static void much(void **state)
 	client_free(&c);
 }
 
+/* What the program wrote is all in the terminal when it ends, however slowly that is taken. */
+static void much_at_the_end(void **state)
+{
+	enum { SIZE = 1 << 20 };
+	struct client c =
+		client_new(*state, "{\"command\":[\"sh\",\"-c\",\"stty raw; exec head -c 1048576 "
+				   "/dev/zero\"]}");
+	until_last(&c, "{\"event\":\"exit\",\"code\":0}");
+	assert_int_equal(c.screen.len, SIZE);
+	client_free(&c);
+}
+
+/* As on a machine that has other things to do. */
+static int impatient_start(void **state)
+{
+	uint64_t drain = limit_get(LIMIT_EXEC_DRAIN_MS);
+	int status;
+
+	limit_set(LIMIT_EXEC_DRAIN_MS, 1);
+	status = guest_start(state);
+	limit_set(LIMIT_EXEC_DRAIN_MS, drain);
+	return status;
+}
+
 static void breaches(void **state)
+
 {
 	static const struct {
 		const char *event, *last;
@@ -310,6 +335,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(envelopes_around_a_terminal, guest_start,
 						guest_end),
 		cmocka_unit_test_setup_teardown(much, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(much_at_the_end, impatient_start, guest_end),
 		cmocka_unit_test_setup_teardown(breaches, guest_start, guest_end),
 		cmocka_unit_test_setup_teardown(hung_up, guest_start, guest_end),
 		cmocka_unit_test_setup_teardown(hung_up_in_vain, start_without_patience, guest_end),

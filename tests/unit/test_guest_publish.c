@@ -131,6 +131,17 @@ static void a_client_that_is_cut_off_resets(void **state)
 	assert_int_equal(errno, ECONNRESET);
 }
 
+/* Of a connection through the mux nobody reads which. */
+static void any_port_is_refused(void **state)
+{
+	struct shop *s = *state;
+	json_auto_t *list = json_pack("[{s:i}]", "guestPort", 0);
+	struct error err = {0};
+
+	assert_int_equal(publish_start(s->bed->loop, s->bed->mux, list, -1, &err), -1);
+	assert_code(err, ERR_UNSUPPORTED);
+}
+
 static void nobody_listens(void **state)
 {
 	struct shop *s = *state;
@@ -184,11 +195,9 @@ static void other_ports_are_not_there(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		shop_test(a_server_answers),
-		shop_test(a_client_that_is_cut_off_resets),
-		shop_test(nobody_listens),
-		shop_test(no_more_than_the_limit),
-		shop_test(other_ports_are_not_there),
+		shop_test(a_server_answers),	   shop_test(a_client_that_is_cut_off_resets),
+		shop_test(any_port_is_refused),	   shop_test(nobody_listens),
+		shop_test(no_more_than_the_limit), shop_test(other_ports_are_not_there),
 	};
 
 	return cmocka_run_group_tests_name("guest publish", tests, NULL, NULL);

@@ -7,6 +7,7 @@
 
 #include <arpa/inet.h>
 
+#include "netgate/put.h"
 #include "netgate/screen.h"
 
 #define GUEST 0x0a00020fu /* 10.0.2.15 */
@@ -20,18 +21,6 @@ struct frame {
 	size_t len;
 	uint8_t bytes[2048];
 };
-
-static inline void put16(uint8_t *p, unsigned v)
-{
-	p[0] = (uint8_t)(v >> 8);
-	p[1] = (uint8_t)v;
-}
-
-static inline void put32(uint8_t *p, uint32_t v)
-{
-	put16(p, v >> 16);
-	put16(p + 2, v & 0xffff);
-}
 
 static inline struct frame frame_of(unsigned ethertype, size_t len)
 {

@@ -239,13 +239,18 @@ static void nothing_is_open_before_the_addresses_are_known(void **state)
 {
 	struct fixture *f = *state;
 	struct prefix_wire wire = {htonl(ADDRESS(9, 9, 9, 9)), htonl(32), htonl(PREFIX_OWN)};
+	uint8_t message[1 + sizeof(wire)] = {'x'};
 
+	memcpy(message + 1, &wire, sizeof(wire));
 	start(f, true, false);
 	send_frame(f->vm, tcp(PUBLIC, 1, 2));
 	expect_line(f, "tcp 10.0.2.15:40000 -> 8.8.8.8:1 refused");
 	send_frame(f->vm, tcp(ADDRESS(200, 1, 1, 1), 1, 2));
 	expect_line(f, "tcp 10.0.2.15:40000 -> 200.1.1.1:1 refused");
-	assert_int_equal(send(f->supervisor, &wire, sizeof(wire), 0), sizeof(wire));
+	/* Of a kind that nobody knows: nothing becomes of it. */
+	assert_int_equal(send(f->supervisor, message, sizeof(message), 0), sizeof(message));
+	message[0] = MESSAGE_HOST;
+	assert_int_equal(send(f->supervisor, message, sizeof(message), 0), sizeof(message));
 	/* The refused one is told again when it is open. */
 	for (unsigned port = 1;; port++) {
 		struct pollfd ready = {.fd = f->passt, .events = POLLIN};
@@ -263,6 +268,46 @@ static void nothing_is_open_before_the_addresses_are_known(void **state)
 		if (strstr(line, "9.9.9.9"))
 			assert_non_null(strstr(line, "refused"));
 	}
+}
+
+/* A lane that was at work when the message came may read some frames more before it is heard. */
+static void expect_refused_soon(struct fixture *f, struct frame frame)
+{
+	char line[256] = "";
+
+	for (uint16_t port = 40009; !strstr(line, " refused"); port++) {
+		assert_true(port < 40009 + 10);
+		put16(frame.bytes + 34, port);
+		send_frame(f->vm, frame);
+		ssize_t n = recv(f->supervisor, line, sizeof(line) - 1, 0);
+		assert_true(n > 0);
+		line[n] = '\0';
+		if (!strstr(line, " refused"))
+			expect_frame(f->passt, frame);
+	}
+	expect_reset(f->vm, frame, 1);
+}
+
+/* By the supervisor, while it runs. */
+static void a_prefix_is_opened_and_shut(void **state)
+{
+	static const char allow[] = "a8.8.8.0/24", deny[] = "d8.8.8.0/24", name[] = "apypi.org";
+	struct fixture *f = *state;
+	struct frame first = tcp(PUBLIC, 443, 2), second = tcp(PUBLIC, 444, 2),
+		     other = tcp(PUBLIC, 443, 2);
+
+	f->gate->screen.by_name = true;
+	start(f, true, true);
+	send_frame(f->vm, first);
+	expect_line(f, "tcp 10.0.2.15:40000 -> 8.8.8.8:443 refused");
+	expect_reset(f->vm, first, 1);
+	assert_true(send(f->supervisor, allow, strlen(allow), 0) > 0);
+	assert_true(send(f->supervisor, name, strlen(name), 0) > 0);
+	send_frame(f->vm, second);
+	expect_line(f, "tcp 10.0.2.15:40000 -> 8.8.8.8:444");
+	expect_frame(f->passt, second);
+	assert_true(send(f->supervisor, deny, strlen(deny), 0) > 0);
+	expect_refused_soon(f, other);
 }
 
 static void a_link_that_leads_nowhere_swallows_frames(void **state)
@@ -365,6 +410,7 @@ int main(void)
 		WITH(not_all_is_reset),
 		WITH(a_flood_is_counted),
 		WITH(nothing_is_open_before_the_addresses_are_known),
+		WITH(a_prefix_is_opened_and_shut),
 		WITH(a_link_that_leads_nowhere_swallows_frames),
 		WITH(the_end_of_either_side_is_the_end),
 		WITH(the_end_of_the_vm_is_the_end),

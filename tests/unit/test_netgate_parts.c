@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The filter's parts one by one, at times that the test chooses: bytes of a frame, flows, lines on
+/* The filter's parts one by one, at times that the test chooses: bytes of a frame, lines on
  * connections, and a lane. */
 #include "test_netgate.h"
 
@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "netgate/bytes.h"
-#include "netgate/flows.h"
 #include "netgate/lane.h"
 #include "netgate/reset.h"
 #include "netgate/tell.h"
@@ -36,95 +35,6 @@ static void behind_the_end_all_is_zero(void **state)
 	assert_int_equal(behind(three, 4).len, 0);
 }
 
-/* --- flows ----------------------------------------------------------------------------------- */
-
-/* Where the table puts it. */
-static unsigned bucket_of_key(const struct flow_key *key)
-{
-	static struct flows flows;
-	unsigned found = FLOW_BUCKETS;
-
-	flows.idle_ns = 1;
-	assert_true(flows_note(&flows, key, false, 1));
-	for (unsigned i = 0; i < FLOW_BUCKETS; i++)
-		if (flows.table[i][0].seen)
-			found = i;
-	assert_in_range(found, 0, FLOW_BUCKETS - 1);
-	flows.table[found][0] = (struct flow){0};
-	return found;
-}
-
-/* Five of one bucket: the fifth takes the place of the one that was quiet longest, and none is put
- * beside the bucket. */
-static void a_bucket_holds_four(void **state)
-{
-	static struct flows flows = {.idle_ns = SECOND};
-	struct flow_key keys[FLOW_WAYS + 1], key = {.protocol = 6, .port = 80};
-	unsigned n = 0, bucket = 0, used = 0;
-
-	(void)state;
-	for (key.address = 1; n <= FLOW_WAYS; key.address++) {
-		if (n && bucket_of_key(&key) != bucket)
-			continue;
-		bucket = bucket_of_key(&key);
-		keys[n++] = key;
-	}
-	for (n = 0; n < FLOW_WAYS; n++)
-		assert_true(flows_note(&flows, &keys[n], false, 100 + n));
-	assert_false(flows_note(&flows, &keys[0], false, 200));
-	assert_true(flows_note(&flows, &keys[FLOW_WAYS], false, 201));
-	for (unsigned i = 0; i < FLOW_BUCKETS; i++)
-		for (unsigned k = 0; k < FLOW_WAYS; k++)
-			used += flows.table[i][k].seen != 0;
-	assert_int_equal(used, FLOW_WAYS);
-	assert_false(flows_note(&flows, &keys[0], false, 202));
-	assert_false(flows_note(&flows, &keys[FLOW_WAYS], false, 203));
-	assert_true(flows_note(&flows, &keys[1], false, 204)); /* the quietest went */
-}
-
-/* Two keys that differ in one part, and have one bucket by chance. */
-static void each_part_makes_another_flow(void **state)
-{
-	(void)state;
-	for (int part = 0; part < 4; part++) {
-		static struct flows flows;
-		struct flow_key one = {0}, other;
-
-		memset(&flows, 0, sizeof(flows));
-		do {
-			one.address++;
-			other = one;
-			other.address += part == 0;
-			other.guest_port = part == 1;
-			other.port = part == 2;
-			other.protocol = part == 3;
-		} while (bucket_of_key(&one) != bucket_of_key(&other));
-		assert_true(flows_note(&flows, &one, false, 1));
-		assert_true(flows_note(&flows, &other, false, 1));
-		assert_false(flows_note(&flows, &one, false, 1));
-		assert_false(flows_note(&flows, &other, false, 1));
-	}
-}
-
-static void the_table_of_flows_forgets_the_quietest(void **state)
-{
-	static struct flows flows = {.idle_ns = 100};
-	struct flow_key key = {.protocol = 6, .address = 1, .port = 80};
-
-	(void)state;
-	assert_true(flows_note(&flows, &key, false, 1000));
-	assert_false(flows_note(&flows, &key, false, 1100));
-	assert_true(flows_note(&flows, &key, true, 1100)); /* refused is another thing */
-	assert_true(flows_note(&flows, &key, false, 1201));
-	for (uint32_t i = 2; i < 100000; i++) {
-		struct flow_key other = {.protocol = 6, .address = i, .port = 80};
-
-		flows_note(&flows, &other, false, 1201 + i);
-		flows_note(&flows, &key, false, 1201 + i);
-	}
-	assert_false(flows_note(&flows, &key, false, 101201));
-}
-
 /* --- lines on connections -------------------------------------------------------------------- */
 
 static struct teller make_teller(int ends[2], uint64_t per_second)
@@ -148,16 +58,47 @@ static void close_both(const int ends[2])
 	close(ends[1]);
 }
 
-static void the_longest_line_fits(void **state)
+static void the_longest_lines_fit(void **state)
 {
 	const struct flow_key key = {
 		.protocol = 17, .guest_port = 65535, .port = 65535, .address = UINT32_MAX};
-	char line[TELL_LINE];
-	size_t len = tell_line(line, UINT32_MAX, &key, true);
+	struct dns_question question = {.type = 65535, .name = {.len = EGRESS_NAME_MAX}};
+	char name[EGRESS_NAME_MAX + 1] = "", line[TELL_LINE];
+	int ends[2];
+	struct teller t = make_teller(ends, 9);
 
 	(void)state;
-	assert_string_equal(line, "udp 255.255.255.255:65535 -> 255.255.255.255:65535 refused");
-	assert_int_equal(len, strlen(line));
+	memset(name, 'x', EGRESS_NAME_MAX);
+	memcpy(question.name.text, name, sizeof(name));
+	t.guest = UINT32_MAX;
+	tell_connection(&t, &key, NULL, TELL_REFUSED, SECOND);
+	expect_line(ends[1], "udp 255.255.255.255:65535 -> 255.255.255.255:65535 refused");
+	tell_opening(&t, "http", &key, name, TELL_WOULD_REFUSE, SECOND);
+	snprintf(line, sizeof(line),
+		 "http 255.255.255.255:65535 -> 255.255.255.255:65535 %s would refuse", name);
+	expect_line(ends[1], line);
+	tell_question(&t, &question, TELL_WOULD_REFUSE, SECOND);
+	snprintf(line, sizeof(line), "dns %s TYPE65535 would refuse", name);
+	expect_line(ends[1], line);
+	close_both(ends);
+}
+
+static void lines_of_questions(void **state)
+{
+	struct dns_question question = {.type = DNS_A, .name = {8, "pypi.org"}};
+	int ends[2];
+	struct teller t = make_teller(ends, 9);
+
+	(void)state;
+	tell_question(&t, &question, TELL_PASSED, SECOND);
+	expect_line(ends[1], "dns pypi.org A");
+	question.type = DNS_AAAA;
+	tell_question(&t, &question, TELL_REFUSED, SECOND);
+	expect_line(ends[1], "dns pypi.org AAAA refused");
+	question = (struct dns_question){.type = 16};
+	tell_question(&t, &question, TELL_REFUSED, SECOND);
+	expect_line(ends[1], "dns ? TXT refused");
+	close_both(ends);
 }
 
 static void so_many_lines_a_second(void **state)
@@ -170,8 +111,8 @@ static void so_many_lines_a_second(void **state)
 	(void)state;
 	assert_true(tell_unlisted(&t, 5 * SECOND) == UINT64_MAX);
 	for (int i = 0; i < 3; i++)
-		tell_connection(&t, &key, false, 5 * SECOND);
-	tell_connection(&t, &key, false, 6 * SECOND - 1);
+		tell_connection(&t, &key, NULL, TELL_PASSED, 5 * SECOND);
+	tell_connection(&t, &key, NULL, TELL_PASSED, 6 * SECOND - 1);
 	expect_line(ends[1], line);
 	expect_line(ends[1], line);
 	expect_line(ends[1], NULL);
@@ -180,8 +121,8 @@ static void so_many_lines_a_second(void **state)
 	assert_int_equal(tell_unlisted(&t, 6 * SECOND - 1), 1);
 	expect_line(ends[1], NULL);
 	/* A new second: the count is one of its two lines. */
-	tell_connection(&t, &key, false, 6 * SECOND);
-	tell_connection(&t, &key, false, 6 * SECOND);
+	tell_connection(&t, &key, NULL, TELL_PASSED, 6 * SECOND);
+	tell_connection(&t, &key, NULL, TELL_PASSED, 6 * SECOND);
 	expect_line(ends[1], "2 connections more were not listed");
 	expect_line(ends[1], line);
 	expect_line(ends[1], NULL);
@@ -199,7 +140,7 @@ static void a_reader_that_is_behind(void **state)
 
 	(void)state;
 	while (!t.unlisted) {
-		tell_connection(&t, &key, true, 5 * SECOND);
+		tell_connection(&t, &key, NULL, TELL_REFUSED, 5 * SECOND);
 		sent++;
 	}
 	assert_int_equal(t.told, sent - 1);
@@ -221,7 +162,7 @@ static void nobody_listens(void **state)
 	struct teller t = {.fd = -1, .per_second = 1};
 
 	(void)state;
-	tell_connection(&t, &key, true, SECOND);
+	tell_connection(&t, &key, NULL, TELL_REFUSED, SECOND);
 	assert_int_equal(t.unlisted, 0);
 	t.unlisted = 1;
 	assert_true(tell_unlisted(&t, SECOND) == UINT64_MAX);
@@ -438,10 +379,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(behind_the_end_all_is_zero),
-		cmocka_unit_test(a_bucket_holds_four),
-		cmocka_unit_test(each_part_makes_another_flow),
-		cmocka_unit_test(the_table_of_flows_forgets_the_quietest),
-		cmocka_unit_test(the_longest_line_fits),
+		cmocka_unit_test(the_longest_lines_fit),
+		cmocka_unit_test(lines_of_questions),
 		cmocka_unit_test(so_many_lines_a_second),
 		cmocka_unit_test(a_reader_that_is_behind),
 		cmocka_unit_test(nobody_listens),

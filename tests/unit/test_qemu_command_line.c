@@ -324,11 +324,12 @@ static void shares_are_pinned(void **state)
 	m.shares = shares;
 	m.share_count = ARRAY_SIZE(shares);
 	autofree char *words = built(&m);
-	assert_non_null(strstr(
-		words, "-chardev\nsocket,id=share0,fd=30\n"
-		       "-device\nvhost-user-fs-device,id=share0-dev,chardev=share0,tag=work\n"
-		       "-chardev\nsocket,id=share1,fd=31\n"
-		       "-device\nvhost-user-fs-device,id=share1-dev,chardev=share1,tag=a,,b\n"));
+	assert_non_null(strstr(words, "-chardev\nsocket,id=share0,fd=30\n"
+				      "-device\nvhost-user-fs-device,id=share0-dev,chardev=share0,"
+				      "queue-size=1024,tag=work\n"
+				      "-chardev\nsocket,id=share1,fd=31\n"
+				      "-device\nvhost-user-fs-device,id=share1-dev,chardev=share1,"
+				      "queue-size=1024,tag=a,,b\n"));
 }
 
 static void cards_are_pinned(void **state)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "backend/parts/idmap.h"
+#include "base/platform/linux/subids.h"
 
 static void the_first_range_of_a_user_counts(void **state)
 {
@@ -14,12 +15,12 @@ static void the_first_range_of_a_user_counts(void **state)
 				   "ann:900000:1\n";
 
 	(void)state;
-	assert_int_equal(idmap_subordinate(text, "ann", 1000), 165536);
-	assert_int_equal(idmap_subordinate(text, "bob", 1001), 231072);
-	assert_int_equal(idmap_subordinate(text, "root", 0), 100000);
-	assert_int_equal(idmap_subordinate(text, "an", 7), 0);
-	assert_int_equal(idmap_subordinate(text, "anna", 7), 0);
-	assert_int_equal(idmap_subordinate("", "ann", 7), 0);
+	assert_int_equal(subids_first(text, "ann", 1000), 165536);
+	assert_int_equal(subids_first(text, "bob", 1001), 231072);
+	assert_int_equal(subids_first(text, "root", 0), 100000);
+	assert_int_equal(subids_first(text, "an", 7), 0);
+	assert_int_equal(subids_first(text, "anna", 7), 0);
+	assert_int_equal(subids_first("", "ann", 7), 0);
 }
 
 static void damaged_lines_give_nothing(void **state)
@@ -29,7 +30,7 @@ static void damaged_lines_give_nothing(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		assert_int_equal(idmap_subordinate(texts[i], "ann", 7), 0);
+		assert_int_equal(subids_first(texts[i], "ann", 7), 0);
 }
 
 static void a_namespace_is_a_descriptor(void **state)

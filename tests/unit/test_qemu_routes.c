@@ -194,6 +194,26 @@ static void too_many_shut_everything(void **state)
 	assert_true(has(&table, "0.0.0.0", 0, HOST_PREFIX_OWN));
 }
 
+/* Each cut is an allocation of its own, so that a sanitizer sees what is read behind its end. */
+static void messages_that_are_cut(void **state)
+{
+	union message whole[] = {two_ways("203.0.112.0", "192.0.2.1"), address("198.51.100.3", 24)};
+	struct error err = {0};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(whole); i++)
+		for (uint32_t len = NLMSG_HDRLEN; len < whole[i].header.nlmsg_len; len++) {
+			uint8_t *copy = malloc(len);
+
+			memcpy(copy, whole[i].bytes, len);
+			memcpy(copy, &len, sizeof(len));
+			table.count = 0;
+			assert_int_equal(host_routes_take(&table, copy, len, &err), 1);
+			assert_in_range(table.count, 0, 1);
+			free(copy);
+		}
+}
+
 static void the_first_resolver_counts(void **state)
 {
 	char address[16] = "";
@@ -218,6 +238,7 @@ int main(void)
 		cmocka_unit_test(what_has_no_gateway_is_on_the_link),
 		cmocka_unit_test(a_way_out_is_no_link),
 		cmocka_unit_test(too_many_shut_everything),
+		cmocka_unit_test(messages_that_are_cut),
 		cmocka_unit_test(the_first_resolver_counts),
 	};
 

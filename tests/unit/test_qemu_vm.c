@@ -233,7 +233,8 @@ static void vsockd_is_told_what_it_serves(void **state)
 	if (cell_id())
 		snprintf(ids, sizeof(ids), " --uid %u --gid %u", cell_id(), cell_id());
 	snprintf(expected, sizeof(expected),
-		 "--label /state/vm --vhost-fd 3 --vsock-fd 4 --lease-fd 5 --busy-fd 6 "
+		 "--caller " MICROAGENT_VERSION
+		 " --label /state/vm --vhost-fd 3 --vsock-fd 4 --lease-fd 5 --busy-fd 6 "
 		 "--guest-cid 3 --unconfined%s --host-port 1024=%s/vsock.sock_1024\n",
 		 ids, f->scratch->path);
 	assert_string_equal(buf_string(&words), expected);

@@ -7,6 +7,7 @@
 #include "api/doctor.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/platform/linux/subids.h"
 #include "base/platform/linux/userns.h"
 
 static void check_accelerator(const struct microagent *agent, const json_t *host,
@@ -110,11 +111,40 @@ static void check_limits(const struct microagent *agent, const json_t *host, str
 		finding_remedy(out, "systemd-run --user --scope bash");
 }
 
+/* Files of a guest's own users are somebody's here: of the one who has the machine, or of his
+ * subordinate ids. */
+static void check_user_ids(const struct microagent *agent, const json_t *host, struct finding *out)
+{
+	static const char *const files[] = {"/etc/subuid", "/etc/subgid"};
+	const char *missing = NULL;
+
+	(void)agent;
+	(void)host;
+	for (size_t i = 0; i < ARRAY_SIZE(files) && !missing; i++)
+		missing = subids_own(files[i]) ? NULL : files[i];
+	if (geteuid() == 0) {
+		finding_detail(out, VERDICT_OK, "root needs no subordinate ones");
+	} else if (!doctor_in_path("newuidmap") || !doctor_in_path("newgidmap")) {
+		finding_detail(out, VERDICT_DEGRADED,
+			       "newuidmap and newgidmap are missing: no directory can be shared");
+		finding_remedy(out, "sudo apt-get install uidmap");
+	} else if (missing) {
+		finding_detail(out, VERDICT_DEGRADED,
+			       "%s has no range for uid %u: no directory can be shared", missing,
+			       (unsigned)geteuid());
+		finding_remedy(out, "sudo usermod " SUBIDS_TEXT " $(id -un)");
+	} else {
+		finding_detail(out, VERDICT_OK,
+			       "subordinate ones of uid %u, for directories "
+			       "that are shared",
+			       (unsigned)geteuid());
+	}
+}
+
 const struct doctor_check doctor_system_checks[] = {
-	{"accelerator", check_accelerator, NULL},
-	{"confinement", check_confinement, NULL},
-	{"landlock", check_landlock, NULL},
-	{"limits", check_limits, NULL},
+	{"accelerator", check_accelerator, NULL}, {"confinement", check_confinement, NULL},
+	{"landlock", check_landlock, NULL},	  {"limits", check_limits, NULL},
+	{"user ids", check_user_ids, NULL},
 };
 const size_t doctor_system_check_count = ARRAY_SIZE(doctor_system_checks);
 

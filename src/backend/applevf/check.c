@@ -199,6 +199,12 @@ static bool asks_macos_disks(const struct config *c, char path[REFUSAL_PATH])
 	return is_macos(c) && json_array_size(c->disks) > 0;
 }
 
+static bool asks_egress(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return c->network_egress != NULL;
+}
+
 static bool asks_macos_bundles(const struct config *c, char path[REFUSAL_PATH])
 {
 	(void)path;
@@ -241,6 +247,10 @@ const struct backend_refusal applevf_refusals[] = {
 	 "prefix "
 	 "can be let through or kept out",
 	 asks_allowed},
+	{"network.egress",
+	 "what goes through Virtualization.framework's NAT is not seen by microagent, and no name "
+	 "can be let through or kept out",
+	 asks_egress},
 	{"limits.diskBytesPerSecond", NO_DISK_RATE, asks_disk_byte_rate},
 	{"limits.diskOpsPerSecond", NO_DISK_RATE, asks_disk_op_rate},
 	{"limits.netBytesPerSecond", "Virtualization.framework has no rates for networks",

@@ -159,6 +159,7 @@ const struct backend backend_firecracker = {
 	.pause = fc_pause,
 	.balloon = fc_balloon,
 	.console = fc_console,
+	.egress = vm_net_egress,
 	.sever = vm_sever,
 	.user = cell_id,
 	.sever_duty = &vm_sever_duty,

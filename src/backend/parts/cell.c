@@ -66,9 +66,17 @@ bool cell_id_is_usable(unsigned long id)
 	return is_mapped_in("/proc/self/uid_map", id) && is_mapped_in("/proc/self/gid_map", id);
 }
 
+static pid_t number_of_cells;
+
+void cell_number(pid_t number)
+{
+	number_of_cells = number;
+}
+
 uid_t cell_id(void)
 {
-	unsigned long own = CELL_FIRST_ID + (unsigned long)getpid();
+	pid_t number = number_of_cells ? number_of_cells : getpid();
+	unsigned long own = CELL_FIRST_ID + (unsigned long)number;
 
 	if (geteuid() != 0)
 		return 0;

@@ -98,6 +98,9 @@ void cell_end(struct cell *cell);
 /* A program of others needs nothing of our environment. */
 extern const char *const cell_environment[];
 
+/* In a pid namespace that is not the host's our pid is not unique: this is taken instead of it, to
+ * be said before the first cell. */
+void cell_number(pid_t number);
 /* The id for the cells of this process; 0: ours is kept, as always when we are not root. */
 uid_t cell_id(void);
 /* Is id mapped, as user and as group, into the namespace that we are in? */

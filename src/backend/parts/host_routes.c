@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/platform/linux/netlink.h"
 
 #define MESSAGE_BYTES 65536
 
@@ -76,103 +77,112 @@ static void add_on_link(struct host_routes *routes, uint32_t address_be, unsigne
 		add_prefix(routes, address_be, bits, HOST_PREFIX_ON_LINK);
 }
 
-static bool has_gateway(struct rtattr *a, int left)
+static bool has_gateway(struct netlink_bytes attributes)
 {
-	for (; RTA_OK(a, left); a = RTA_NEXT(a, left))
-		if (a->rta_type == RTA_GATEWAY || a->rta_type == RTA_VIA)
-			return true;
-	return false;
+	struct netlink_bytes gateway;
+
+	return netlink_attribute(attributes, RTA_GATEWAY, &gateway) ||
+	       netlink_attribute(attributes, RTA_VIA, &gateway);
 }
 
 /* Whether each of several ways has one. */
-static bool all_have_gateways(struct rtattr *multipath)
+static bool all_have_gateways(struct netlink_bytes multipath)
 {
-	struct rtnexthop *hop = RTA_DATA(multipath);
-	int left = (int)RTA_PAYLOAD(multipath);
+	struct netlink_bytes attributes;
+	struct rtnexthop hop;
 
-	for (; RTNH_OK(hop, left); left -= RTNH_ALIGN(hop->rtnh_len), hop = RTNH_NEXT(hop))
-		if (!has_gateway(RTNH_DATA(hop), hop->rtnh_len - (int)RTNH_LENGTH(0)))
+	while (multipath.len >= sizeof(hop)) {
+		memcpy(&hop, multipath.data, sizeof(hop));
+		if (hop.rtnh_len < sizeof(hop) || hop.rtnh_len > multipath.len)
+			break;
+		attributes = (struct netlink_bytes){multipath.data + sizeof(hop),
+						    hop.rtnh_len - sizeof(hop)};
+		if (!has_gateway(attributes))
 			return false;
+		size_t step = RTNH_ALIGN((size_t)hop.rtnh_len);
+		if (step >= multipath.len)
+			break;
+		multipath.data += step;
+		multipath.len -= step;
+	}
 	return true;
 }
 
-static void take_route(struct host_routes *routes, struct nlmsghdr *header)
+static void take_route(struct host_routes *routes, struct netlink_bytes body)
 {
-	struct rtmsg *route = NLMSG_DATA(header);
-	int left = (int)RTM_PAYLOAD(header);
-	uint32_t destination = 0;
-	bool by_interface = false, through_gateway = has_gateway(RTM_RTA(route), left);
+	struct netlink_bytes attributes, found;
+	uint32_t destination = 0, unused;
+	struct rtmsg route;
 
-	for (struct rtattr *a = RTM_RTA(route); RTA_OK(a, left); a = RTA_NEXT(a, left)) {
-		if (a->rta_type == RTA_DST && RTA_PAYLOAD(a) == sizeof(destination))
-			memcpy(&destination, RTA_DATA(a), sizeof(destination));
-		if (a->rta_type == RTA_OIF)
-			by_interface = true;
-		if (a->rta_type == RTA_MULTIPATH)
-			through_gateway = all_have_gateways(a);
-	}
-	if (route->rtm_type == RTN_LOCAL || route->rtm_type == RTN_BROADCAST ||
-	    route->rtm_type == RTN_ANYCAST)
-		add_prefix(routes, destination, route->rtm_dst_len, HOST_PREFIX_OWN);
-	if (route->rtm_type != RTN_UNICAST)
+	if (!netlink_head(body, &route, sizeof(route), &attributes))
 		return;
-	if (route->rtm_dst_len == 0 && by_interface)
+	bool through_gateway = netlink_attribute(attributes, RTA_MULTIPATH, &found)
+				       ? all_have_gateways(found)
+				       : has_gateway(attributes);
+	(void)netlink_u32(attributes, RTA_DST, &destination);
+	if (route.rtm_type == RTN_LOCAL || route.rtm_type == RTN_BROADCAST ||
+	    route.rtm_type == RTN_ANYCAST)
+		add_prefix(routes, destination, route.rtm_dst_len, HOST_PREFIX_OWN);
+	if (route.rtm_type != RTN_UNICAST)
+		return;
+	if (route.rtm_dst_len == 0 && netlink_u32(attributes, RTA_OIF, &unused))
 		routes->has_default = true;
 	/* A cloned one is what the kernel has learnt of a single host behind another route. */
-	if (!through_gateway && !(route->rtm_flags & RTM_F_CLONED))
-		add_on_link(routes, destination, route->rtm_dst_len);
+	if (!through_gateway && !(route.rtm_flags & RTM_F_CLONED))
+		add_on_link(routes, destination, route.rtm_dst_len);
 }
 
 /* An address has its prefix on the link even where it was told to make no route for it. Of a
  * point-to-point link it is the other end's. */
-static void take_address(struct host_routes *routes, struct nlmsghdr *header)
+static void take_address(struct host_routes *routes, struct netlink_bytes body)
 {
-	struct ifaddrmsg *address = NLMSG_DATA(header);
-	int left = (int)IFA_PAYLOAD(header);
+	struct netlink_bytes attributes;
+	struct ifaddrmsg address;
+	uint32_t prefix;
 
-	for (struct rtattr *a = IFA_RTA(address); RTA_OK(a, left); a = RTA_NEXT(a, left)) {
-		uint32_t prefix;
-
-		if (a->rta_type != IFA_ADDRESS || RTA_PAYLOAD(a) != sizeof(prefix))
-			continue;
-		memcpy(&prefix, RTA_DATA(a), sizeof(prefix));
-		add_on_link(routes, prefix, address->ifa_prefixlen);
-	}
+	if (netlink_head(body, &address, sizeof(address), &attributes) &&
+	    netlink_u32(attributes, IFA_ADDRESS, &prefix))
+		add_on_link(routes, prefix, address.ifa_prefixlen);
 }
 
 /* 1: more is to come, 0: that was all. */
-static int take_route_reply(struct host_routes *routes, struct nlmsghdr *header, struct error *err)
+static int take_route_reply(struct host_routes *routes, const struct netlink_reply *reply,
+			    struct error *err)
 {
-	const struct nlmsgerr *error;
+	struct netlink_bytes rest;
+	struct nlmsgerr error;
 
-	switch (header->nlmsg_type) {
+	switch (reply->type) {
 	case NLMSG_DONE:
 		return 0;
 	case NLMSG_ERROR:
-		error = NLMSG_DATA(header);
-		return error_errno(err, -error->error, "rtnetlink");
+		if (!netlink_head(reply->body, &error, sizeof(error), &rest))
+			return error_set(err, ERR_IO, "rtnetlink: the kernel's answer is cut");
+		return error_errno(err, -error.error, "rtnetlink");
 	case RTM_NEWROUTE:
-		take_route(routes, header);
+		take_route(routes, reply->body);
 		break;
 	case RTM_NEWADDR:
-		take_address(routes, header);
+		take_address(routes, reply->body);
 		break;
 	}
 	return 1;
 }
 
-int host_routes_take(struct host_routes *routes, void *bytes, size_t len, struct error *err)
+int host_routes_take(struct host_routes *routes, const void *bytes, size_t len, struct error *err)
 {
+	struct netlink_bytes datagram = {bytes, len};
+	struct netlink_reply reply;
 	int more = 1;
 
-	for (struct nlmsghdr *h = bytes; more > 0 && NLMSG_OK(h, len); h = NLMSG_NEXT(h, len))
-		more = take_route_reply(routes, h, err);
+	while (more > 0 && netlink_next(&datagram, &reply))
+		more = take_route_reply(routes, &reply, err);
 	return more;
 }
 
 static int receive_routes(int fd, struct host_routes *routes, struct error *err)
 {
-	static char bytes[MESSAGE_BYTES] __attribute__((aligned(NLMSG_ALIGNTO)));
+	static char bytes[MESSAGE_BYTES];
 	int more = 1;
 
 	while (more > 0) {

@@ -35,9 +35,9 @@ int host_routes_read(int fd, struct host_routes *out, struct error *err);
 int host_routes_watch(struct error *err);
 /* Takes the messages off it. */
 void host_routes_drain(int fd);
-/* For host_routes_read(), and for tests: the rtnetlink messages of one read, aligned as they are
- * there. 1: more is to come, 0: the list is at its end. */
-int host_routes_take(struct host_routes *routes, void *bytes, size_t len, struct error *err);
+/* For host_routes_read(), and for tests: the rtnetlink messages of one read. 1: more is to come,
+ * 0: the list is at its end. */
+int host_routes_take(struct host_routes *routes, const void *bytes, size_t len, struct error *err);
 /* The first IPv4 resolver of a resolv.conf text; false when it names none. */
 bool host_resolver(const char *resolv_conf, char out[16]);
 

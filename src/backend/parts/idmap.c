@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,61 +16,16 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/path.h"
+#include "base/platform/linux/subids.h"
 #include "base/platform/linux/userns_held.h"
 #include "base/proc.h"
 
-#define TEXT_BYTES (1u << 20)
 /* Of root, which has no subordinate ids: below the cells' own, one for each directory, so that a
  * virtiofsd that was taken over has no hold on that of another. It is made of the directory, hence
  * the same at every start, and what its guest's root made stays its guest's root's. */
 #define ROOT_SUBORDINATES (1u << 24)
 
 /* --- which ids ------------------------------------------------------------------------------- */
-
-/* ":FIRST:COUNT", the rest of a line; 0 when it is none. */
-static unsigned long first_of(const char *text)
-{
-	char *end;
-
-	if (*text != ':' || text[1] < '0' || text[1] > '9')
-		return 0;
-	unsigned long first = strtoul(text + 1, &end, 10);
-	if (*end != ':' || end[1] < '0' || end[1] > '9')
-		return 0;
-	return strtoul(end + 1, NULL, 10) > 0 ? first : 0;
-}
-
-unsigned long idmap_subordinate(const char *text, const char *user, uid_t uid)
-{
-	char number[16];
-
-	snprintf(number, sizeof(number), "%u", (unsigned)uid);
-	for (; *text; text += strcspn(text, "\n"), text += *text == '\n') {
-		size_t name = strcspn(text, ":\n");
-		bool ours = (strlen(user) == name && memcmp(text, user, name) == 0) ||
-			    (strlen(number) == name && memcmp(text, number, name) == 0);
-		unsigned long first = ours ? first_of(text + name) : 0;
-
-		if (first > 0)
-			return first;
-	}
-	return 0;
-}
-
-static unsigned long from_file(const char *path)
-{
-	autobuf struct buf text = BUF_INIT(TEXT_BYTES);
-	struct passwd entry, *user = NULL;
-	char room[4096];
-	struct error ignored;
-
-	if (path_read_file_at(AT_FDCWD, path, &text, &ignored) < 0)
-		return 0;
-	/* One that is unknown may still be named by its number. */
-	(void)getpwuid_r(geteuid(), &entry, room, sizeof(room), &user);
-	const char *string = buf_string(&text);
-	return string ? idmap_subordinate(string, user ? user->pw_name : "", geteuid()) : 0;
-}
 
 unsigned long idmap_own(const struct stat *dir)
 {
@@ -87,15 +41,14 @@ unsigned long idmap_own(const struct stat *dir)
 static int need_subordinate(const char *path, unsigned long own, unsigned long *id,
 			    struct error *err)
 {
-	*id = own && cell_id_is_usable(own) ? own : from_file(path);
+	*id = own && cell_id_is_usable(own) ? own : subids_own(path);
 	if (*id == 0 && own)
 		*id = CELL_NOBODY;
 	if (*id)
 		return 0;
 	return error_set(err, ERR_UNAVAILABLE,
 			 "shared directories need subordinate ids, and %s has none for uid %u: as "
-			 "root, usermod --add-subuids 100000-165535 --add-subgids 100000-165535 "
-			 "USER",
+			 "root, usermod " SUBIDS_TEXT " USER",
 			 path, (unsigned)geteuid());
 }
 
@@ -165,6 +118,26 @@ static int write_id_map(pid_t pid, const void *data, struct error *err)
 	return run_newidmap("newuidmap", pid, map->root_uid, map->agent_uid, err) < 0
 		       ? -1
 		       : run_newidmap("newgidmap", pid, map->root_gid, map->agent_gid, err);
+}
+
+static int write_identity(pid_t pid, const void *data, struct error *err)
+{
+	static const char lines[] = "0 0 4294967295\n";
+
+	(void)data;
+	return userns_write_map(pid, "uid_map", lines, err) < 0
+		       ? -1
+		       : userns_write_map(pid, "gid_map", lines, err);
+}
+
+int idmap_identity_namespace(int *fd, struct error *err)
+{
+	int held = userns_held(write_identity, NULL, "ids of the containers' directory", err);
+
+	if (held < 0)
+		return -1;
+	*fd = held;
+	return 0;
 }
 
 int idmap_namespace(const struct idmap *map, int *fd, struct error *err)

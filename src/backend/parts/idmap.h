@@ -31,10 +31,9 @@ struct idmap {
 int idmap_find(int dir, struct idmap *out, struct error *err);
 /* What root gives to the guest's root in this directory. */
 unsigned long idmap_own(const struct stat *dir);
+/* Every id as it is: of the root file systems of containers. */
+int idmap_identity_namespace(int *fd, struct error *err);
 /* A new user namespace with that map; its root may be entered by whoever we are. */
 int idmap_namespace(const struct idmap *map, int *fd, struct error *err);
-
-/* The first id of user (or of its number) in the text of /etc/subuid or /etc/subgid; 0: none. */
-unsigned long idmap_subordinate(const char *text, const char *user, uid_t uid);
 
 #endif

@@ -44,6 +44,7 @@ int vm_open(struct vm *vm, const struct vmm_kind *kind, struct loop *loop,
 {
 	const struct rlimit none = {0, 0};
 
+	cell_number(boot->cell_number);
 	*vm = (struct vm){
 		.kind = kind,
 		.loop = loop,
@@ -52,6 +53,7 @@ int vm_open(struct vm *vm, const struct vmm_kind *kind, struct loop *loop,
 		.label = strdup(boot->label),
 		.workspace_fd = boot->workspace_fd,
 		.lease_fd = boot->lease_fd,
+		.links = boot->link_count,
 		.cell = CELL_NONE,
 		.companions = {.loop = loop,
 			       .log = boot->log,

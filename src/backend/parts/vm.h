@@ -25,22 +25,22 @@
 #include "backend/parts/descendants.h"
 #include "backend/parts/programs.h"
 #include "backend/parts/stderr_log.h"
+#include "base/mac.h"
 
 #define VSOCKD_NAME "microagent-vsockd"
 #define VIRTIOFSD_NAME "virtiofsd"
 #define NETGATE_NAME "microagent-netgate"
 #define PASST_NAME "passt"
-#define VM_MAC_SIZE 18
 
 /* The guest's network card and what is behind it. */
 struct vm_net {
 	enum network_mode mode;
-	char mac[VM_MAC_SIZE]; /* "" when isolated */
-	const char *detail;    /* what a person should know, or NULL */
-	int netgate_fd;	       /* SOCK_SEQPACKET: addresses there, lines back; -1 */
-	int routes_fd;	       /* readable when the host's addresses have changed; -1 */
-	int table_fd;	       /* by which they are asked for; -1 */
-	int control_fd;	       /* a socket of the cell's network, where a tap is in that; -1 */
+	char mac[MAC_TEXT]; /* "" when isolated */
+	const char *detail; /* what a person should know, or NULL */
+	int netgate_fd;	    /* SOCK_SEQPACKET: addresses there, lines back; -1 */
+	int routes_fd;	    /* readable when the host's addresses have changed; -1 */
+	int table_fd;	    /* by which they are asked for; -1 */
+	int control_fd;	    /* a socket of the cell's network, where a tap is in that; -1 */
 	struct loop_watch *netgate_watch, *routes_watch;
 };
 
@@ -75,6 +75,7 @@ struct vm {
 	char *label;		    /* vm_boot's, and two of its descriptors: */
 	int workspace_fd, lease_fd; /* the broker takes them from here alone */
 	struct vm_net net;
+	size_t links;	 /* cards with a tap of the caller's */
 	int read_fds[2]; /* kernel and initrd, which nobody writes to (file_hold()); -1: read */
 
 	struct loop_watch *busy_watch;
@@ -150,6 +151,8 @@ void vm_net_prepare(struct vm *vm, const struct vm_boot *boot);
 int vm_start_net_in_cell(struct vm *vm, const struct vm_boot *boot, const char *tap,
 			 struct error *err);
 json_t *vm_net_describe(const struct vm *vm);
+/* struct backend's `egress`. */
+int vm_net_egress(struct vm *vm, bool allow, const char *rule, struct error *err);
 void vm_net_close(struct vm *vm);
 
 /* vm_sever.c */

@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "backend/parts/cell_tap.h"
@@ -33,6 +34,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/json.h"
 #include "base/path.h"
 #include "contract/nat.h"
 
@@ -45,6 +47,8 @@ enum {
 };
 enum { PASST_FD_NETGATE = 3, PASST_FD_LEASE };
 
+#define NETGATE_LINE 512 /* each of its lines is shorter */
+
 #define NO_ROUTE                                                             \
 	"nat: this host has no default route: the link leads nowhere until " \
 	"the next start"
@@ -54,14 +58,20 @@ static const char *const plain_environment[] = {"PATH=/usr/bin:/bin", "HOME=/", 
 
 /* --- what netgate and we tell each other ------------------------------------------------------ */
 
+/* kind: what the message is about, its first byte (netgate's screen.h). */
+static int tell_netgate(const struct vm *vm, char kind, const void *what, size_t len)
+{
+	struct iovec parts[] = {{&kind, sizeof(kind)}, {(void *)(uintptr_t)what, len}};
+	const struct msghdr message = {.msg_iov = parts, .msg_iovlen = ARRAY_SIZE(parts)};
+
+	return sendmsg(vm->net.netgate_fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -1 : 0;
+}
+
 static int tell_addresses(const struct vm *vm, const struct host_routes *routes)
 {
 	size_t len = routes->count * sizeof(*routes->prefixes);
 
-	return len && send(vm->net.netgate_fd, routes->prefixes, len,
-			   MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)len
-		       ? 0
-		       : -1;
+	return len ? tell_netgate(vm, 'h', routes->prefixes, len) : -1;
 }
 
 /* Shuts everything rather than to leave an address of the host open. */
@@ -69,7 +79,17 @@ static void shut_netgate(const struct vm *vm)
 {
 	static const struct host_prefix all;
 
-	(void)!send(vm->net.netgate_fd, &all, sizeof(all), MSG_NOSIGNAL | MSG_DONTWAIT);
+	(void)tell_netgate(vm, 'h', &all, sizeof(all));
+}
+
+int vm_net_egress(struct vm *vm, bool allow, const char *rule, struct error *err)
+{
+	if (!vm->net.netgate_watch)
+		return error_set(err, ERR_CONFLICT,
+				 "nothing filters the machine's network any more");
+	if (tell_netgate(vm, allow ? 'a' : 'd', rule, strlen(rule)) < 0)
+		return error_errno(err, errno, "the filter cannot be told");
+	return 0;
 }
 
 static void on_routes(struct loop *loop, int fd, uint32_t events, void *data)
@@ -92,7 +112,7 @@ static void on_routes(struct loop *loop, int fd, uint32_t events, void *data)
 static void on_netgate_line(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct vm *vm = data;
-	char line[256];
+	char line[NETGATE_LINE];
 	ssize_t n = recv(fd, line, sizeof(line) - 1, MSG_DONTWAIT);
 
 	(void)loop, (void)events;
@@ -133,6 +153,7 @@ static void netgate_words(const struct vm_boot *boot, const char *program, struc
 	uid_t id = cell_id();
 
 	argv_add(argv, program);
+	add_pair(argv, "--caller", MICROAGENT_VERSION);
 	add_pair(argv, "--label", boot->label);
 	add_number(argv, "--vm-fd", NETGATE_FD_VM);
 	add_number(argv, "--lease-fd", NETGATE_FD_LEASE);
@@ -144,22 +165,41 @@ static void netgate_words(const struct vm_boot *boot, const char *program, struc
 	}
 }
 
+static void add_pairs(struct argv *argv, const char *option, const json_t *words)
+{
+	const json_t *word;
+	size_t i;
+
+	json_array_foreach(words, i, word)
+	{
+		add_pair(argv, option, json_string_value(word));
+	}
+}
+
+static void egress_words(const json_t *egress, struct argv *argv)
+{
+	if (!egress)
+		return;
+	argv_add(argv, "--egress");
+	add_pairs(argv, "--egress-name", json_object_get(egress, "names"));
+	add_pairs(argv, "--egress-prefix", json_object_get(egress, "prefixes"));
+	if (strcmp(json_text(egress, "sni", "required"), "off") == 0)
+		argv_add(argv, "--egress-no-sni");
+	if (json_is_true(json_object_get(egress, "dryRun")))
+		argv_add(argv, "--egress-dry-run");
+}
+
 static void filter_words(const struct vm *vm, const struct vm_boot *boot, bool uplink,
 			 struct argv *argv)
 {
-	const json_t *prefix;
-	size_t i;
-
 	if (uplink)
 		add_number(argv, "--passt-fd", NETGATE_FD_PASST);
 	add_number(argv, "--supervisor-fd", NETGATE_FD_SUPERVISOR);
 	add_pair(argv, "--guest-address", NAT_GUEST);
 	add_pair(argv, "--guest-mac", vm->net.mac);
 	add_pair(argv, "--dns-address", NAT_DNS);
-	json_array_foreach(boot->config->network_allow, i, prefix)
-	{
-		add_pair(argv, "--allow", json_string_value(prefix));
-	}
+	add_pairs(argv, "--allow", boot->config->network_allow);
+	egress_words(boot->config->network_egress, argv);
 	if (boot->config->limits.net_bytes) {
 		argv_add(argv, "--bytes-per-second");
 		argv_addf(argv, "%lld", (long long)boot->config->limits.net_bytes);
@@ -283,15 +323,15 @@ static int start_passt(struct vm *vm, const struct vm_boot *boot, int end, struc
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-/* One address for each workspace, made of its name: on a bridge no two may be alike. Locally
- * administered, unicast. */
-static void make_mac(const char *label, char out[VM_MAC_SIZE])
+/* One address for each workspace, made of its name: on a bridge no two may be alike. In mode nat
+ * each guest is alone on its link, and a fork keeps its parent's. Locally administered, unicast. */
+static void make_mac(const char *label, char out[MAC_TEXT])
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
 
 	for (; *label; label++)
 		h = (h ^ (unsigned char)*label) * UINT64_C(0x100000001b3);
-	snprintf(out, VM_MAC_SIZE, "02:%02x:%02x:%02x:%02x:%02x", (unsigned)(h >> 32 & 255),
+	snprintf(out, MAC_TEXT, "02:%02x:%02x:%02x:%02x:%02x", (unsigned)(h >> 32 & 255),
 		 (unsigned)(h >> 24 & 255), (unsigned)(h >> 16 & 255), (unsigned)(h >> 8 & 255),
 		 (unsigned)(h & 255));
 }
@@ -299,7 +339,11 @@ static void make_mac(const char *label, char out[VM_MAC_SIZE])
 void vm_net_prepare(struct vm *vm, const struct vm_boot *boot)
 {
 	vm->net.mode = boot->config->network_mode;
-	if (vm->net.mode != NETWORK_ISOLATED)
+	if (vm->net.mode == NETWORK_ISOLATED)
+		return;
+	if (boot->card_saved && *boot->card_saved)
+		snprintf(vm->net.mac, sizeof(vm->net.mac), "%s", boot->card_saved);
+	else
 		make_mac(boot->label, vm->net.mac);
 }
 

@@ -222,7 +222,7 @@ int vm_sever(struct vm *vm, struct error *err)
 					    on_sever_look, vm, err);
 	if (!vm->sever_timer)
 		return -1;
-	if (vm->net.mode != NETWORK_ISOLATED && vm->kind->unplug_net &&
+	if ((vm->net.mode != NETWORK_ISOLATED || vm->links) && vm->kind->unplug_net &&
 	    vm->kind->unplug_net(vm, err) < 0) {
 		loop_remove(steal_ptr(&vm->sever_timer));
 		return -1;

@@ -77,8 +77,9 @@ static void add_source(struct argv *argv, const char *path)
 }
 
 static void build_virtiofsd_words(const char *program, const char *source,
-				  const struct share_caching *caching, struct argv *argv)
+				  const struct vm_share *share, struct argv *argv)
 {
+	const struct share_caching *caching = &share->caching;
 	struct rlimit files = {0};
 	rlim_t most = FILES_MAX;
 
@@ -95,6 +96,12 @@ static void build_virtiofsd_words(const char *program, const char *source,
 	argv_add(argv, "log_level=err");
 	argv_add(argv, "-o");
 	argv_addf(argv, "cache=%s", share_cache_names[caching->cache]);
+	if (share->containers) {
+		/* Files of two of its mounts may have the same number; and images have file
+		 * capabilities. */
+		argv_add(argv, "-o");
+		argv_add(argv, "announce_submounts,xattr");
+	}
 	if (caching->timeout_seconds) {
 		argv_add(argv, "-o");
 		argv_addf(argv, "timeout=%lld", (long long)caching->timeout_seconds);
@@ -118,7 +125,7 @@ static int spawn_virtiofsd(const struct server *server, const struct cell_spec *
 	struct cell_spec cell = *base;
 	autoclose int filter = -1;
 
-	if (mode_filter_open(&filter, err) < 0)
+	if (!server->share->containers && mode_filter_open(&filter, err) < 0)
 		return -1;
 	struct proc_fd fds[] = {
 		{server->stderr_fd, 2},
@@ -129,24 +136,34 @@ static int spawn_virtiofsd(const struct server *server, const struct cell_spec *
 
 	cell.fds = fds;
 	cell.nfds = ARRAY_SIZE(fds) - 1;
-	cell.filter = filter;
+	cell.filter = filter >= 0 ? filter : 0;
 	fds[cell.nfds].to = cell_numbers(&cell).filter;
 	cell_arguments(&cell, &words);
 	const struct proc_spec spec = {
 		.argv = argv_finish(&words, err),
 		.envp = cell_environment,
 		.fds = fds,
-		.nfds = ARRAY_SIZE(fds),
+		.nfds = cell.nfds + (filter >= 0),
 		.die_with_parent = true,
 		.for_parent = server->for_parent,
 		.new_session = true,
 		.userns_fd = userns,
 		.bind_at = STAGE,
 		.bind_fd = server->share->dir_fd,
+		.bind_follows = server->share->containers,
 		.bind_read_only = server->share->read_only,
 		.cwd = "/",
 	};
 	return spec.argv ? proc_spawn(&spec, out, err) : -1;
+}
+
+static int share_namespace(const struct vm_share *share, int *userns, struct error *err)
+{
+	struct idmap map;
+
+	if (share->containers)
+		return idmap_identity_namespace(userns, err);
+	return idmap_find(share->dir_fd, &map, err) < 0 ? -1 : idmap_namespace(&map, userns, err);
 }
 
 static int start_in_cell(const struct server *server, const char *bwrap, struct proc *out,
@@ -156,16 +173,14 @@ static int start_in_cell(const struct server *server, const char *bwrap, struct 
 	autofree char *place = NULL;
 	autoargv struct argv words = ARGV_INIT;
 	autoclose int userns = -1;
-	struct idmap map;
 
-	if (!program || idmap_find(server->share->dir_fd, &map, err) < 0 ||
-	    idmap_namespace(&map, &userns, err) < 0)
+	if (!program || share_namespace(server->share, &userns, err) < 0)
 		return -1;
 	if (asprintf(&place, "/share%s", server->share->label) < 0) {
 		place = NULL;
 		return error_errno(err, ENOMEM, "share");
 	}
-	build_virtiofsd_words(program, place, &server->share->caching, &words);
+	build_virtiofsd_words(program, place, server->share, &words);
 	const struct cell_share seen = {
 		.from = STAGE,
 		.to = place,
@@ -317,6 +332,7 @@ int vm_start_shares(struct vm *vm, const struct vm_boot *boot, const struct vm_s
 			.dir_fd = boot->share_fds[i],
 			.read_only = strcmp(mode, "ro") == 0,
 			.caching = share_caching(item),
+			.containers = json_is_true(json_object_get(item, "containers")),
 			.label = boot->label,
 			.workspace_fd = boot->workspace_fd,
 			.lease_fd = boot->lease_fd,

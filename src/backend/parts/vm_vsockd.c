@@ -55,6 +55,8 @@ static int build_vsockd_words(const struct vm *vm, const char *program, const st
 	uid_t id = cell_id();
 
 	argv_add(argv, program);
+	argv_add(argv, "--caller");
+	argv_add(argv, MICROAGENT_VERSION);
 	argv_add(argv, "--label");
 	argv_add(argv, boot->label);
 	argv_add(argv, vm->port ? "--port-fd" : "--vhost-fd");

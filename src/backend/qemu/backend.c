@@ -120,6 +120,7 @@ const struct backend backend_qemu = {
 	.share_attach = qemu_share_attach,
 	.share_detach = qemu_share_detach,
 	.console = qemu_console,
+	.egress = vm_net_egress,
 	.save = qemu_save,
 	.save_facts = qemu_save_facts,
 	.sever = vm_sever,

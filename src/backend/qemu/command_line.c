@@ -278,8 +278,9 @@ static void add_shares(struct argv *argv, const struct machine *m, const struct 
 		argv_add(argv, "-chardev");
 		argv_addf(argv, "socket,id=share%zu,fd=%d", i, m->shares[i].fd);
 		argv_add(argv, "-device");
-		argv_addf(argv, "vhost-user-fs-%s,id=share%zu-dev,chardev=share%zu,tag=%s",
-			  row->bus, i, i, tag ? tag : "");
+		argv_addf(argv,
+			  "vhost-user-fs-%s,id=share%zu-dev,chardev=share%zu,queue-size=%d,tag=%s",
+			  row->bus, i, i, SHARE_QUEUE, tag ? tag : "");
 	}
 }
 
@@ -333,6 +334,18 @@ static void add_card(struct argv *argv, const struct machine *m, const struct ma
 		  m->saved ? ",bus=" MACHINE_CARD_PORT : "");
 }
 
+static void add_links(struct argv *argv, const struct machine *m, const struct machine_row *row)
+{
+	for (size_t i = 0; i < m->link_count; i++) {
+		argv_add(argv, "-netdev");
+		argv_addf(argv, "tap,id=" MACHINE_LINK "%zu,fd=%d", i, m->links[i].fd);
+		argv_add(argv, "-device");
+		argv_addf(argv, "virtio-net-%s,id=link-card%zu,netdev=" MACHINE_LINK "%zu,mac=%s%s",
+			  row->bus, i, i, m->links[i].mac,
+			  strcmp(row->bus, "pci") == 0 ? ",romfile=" : "");
+	}
+}
+
 static int add_kernel_words(struct argv *argv, const struct machine *m,
 			    const struct machine_row *row, struct error *err)
 {
@@ -375,6 +388,7 @@ int command_line_build(const struct machine *m, struct argv *argv, struct error 
 	add_channels(argv, m, row);
 	add_disks(argv, m, row);
 	add_shares(argv, m, row);
+	add_links(argv, m, row);
 	add_entropy(argv, row);
 	if (m->saved)
 		add_generation(argv);

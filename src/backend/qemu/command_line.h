@@ -50,6 +50,12 @@ struct machine_share {
 	int fd;
 };
 
+/* A card of a machine that has none of its own: its tap is there already. */
+struct machine_link {
+	const char *mac;
+	int fd; /* of the QEMU process */
+};
+
 /* The guest's memory. */
 enum machine_ram {
 	RAM_OWN,     /* of the machine alone, and shared with its companions */
@@ -86,6 +92,8 @@ struct machine {
 	size_t disk_count;
 	const struct machine_share *shares;
 	size_t share_count;
+	const struct machine_link *links;
+	size_t link_count;
 	bool reader;	     /* the guest's init mounts the root disk and runs nothing of it */
 	bool console_shell;  /* it keeps a shell on the serial port */
 	bool overlay;	     /* what is written to the root disk goes to QEMU_FD_OVERLAY */
@@ -107,8 +115,12 @@ struct machine {
 #define MACHINE_LAYER_FILE "rootfs-file"
 #define MACHINE_RATES "rates" /* the throttle group */
 #define MACHINE_NETDEV "net0" /* to be removed by netdev_del */
+#define MACHINE_LINK "link"   /* with its number, likewise */
 #define MACHINE_CARD_PORT \
-	"card-port"	      /* of a machine that can be saved: for a card that comes later */
+	"card-port" /* of a machine that can be saved: for a card that comes later */
+/* Of a share's device, the most there can be: a request is of as many pages as its queue has room
+ * for, up to 256 (virtio_fs_get_tree, fs/fuse/virtio_fs.c). QEMU's own 128 hold half a MiB. */
+#define SHARE_QUEUE 1024
 #define MACHINE_SPARE "spare" /* the port of PURPOSE_PLUGGABLE that device_add can use */
 
 /* Appends the command line, argv[0] first. ERR_UNSUPPORTED for a machine without a row. */

@@ -295,6 +295,14 @@ int qemu_resume(struct vm *vm, struct error *err)
 /* A guest that takes no frames would keep QEMU from seeing the end of the socket. */
 int qemu_unplug_net(struct vm *vm, struct error *err)
 {
-	return qmp_send(qemu_of(vm)->qmp, "netdev_del", json_pack("{s:s}", "id", MACHINE_NETDEV),
-			NULL, NULL, err);
+	char name[32] = MACHINE_NETDEV;
+
+	for (size_t i = 0; i < vm->links || (i == 0 && !vm->links); i++) {
+		if (vm->links)
+			snprintf(name, sizeof(name), MACHINE_LINK "%zu", i);
+		if (qmp_send(qemu_of(vm)->qmp, "netdev_del", json_pack("{s:s}", "id", name), NULL,
+			     NULL, err) < 0)
+			return -1;
+	}
+	return 0;
 }

@@ -139,9 +139,9 @@ static void on_chardev(void *data, const json_t *result, const struct error *why
 		return;
 	}
 	if (qmp_send(qemu->qmp, "device_add",
-		     json_pack("{s:s, s:s, s:s, s:s, s:s}", "driver", "vhost-user-fs-pci", "id",
-			       DEVICE, "chardev", CHARDEV, "tag", qemu->plug.tag, "bus",
-			       MACHINE_SPARE),
+		     json_pack("{s:s, s:s, s:s, s:i, s:s, s:s}", "driver", "vhost-user-fs-pci",
+			       "id", DEVICE, "chardev", CHARDEV, "queue-size", SHARE_QUEUE, "tag",
+			       qemu->plug.tag, "bus", MACHINE_SPARE),
 		     on_device, qemu, &err) < 0)
 		give_up_plug(qemu, &err, "chardev-remove", "id", CHARDEV);
 }

@@ -97,6 +97,25 @@ static int copy_to_memory(int fd, const char *name, struct error *err)
 	return steal_fd(&copy);
 }
 
+/* In the order of their descriptors. */
+static void list_extras(const struct vm_boot *boot, struct machine_disk *disks,
+			struct machine_share *shares, struct machine_link *links)
+{
+	size_t ndisks = boot->disk_count, nshares = json_array_size(boot->config->shares);
+
+	for (size_t i = 0; i < ndisks; i++)
+		disks[i] = (struct machine_disk){.serial = boot->disks[i].serial,
+						 .fd = FIRST_DISK_FD + (int)i,
+						 .read_only = boot->disks[i].read_only};
+	for (size_t i = 0; i < nshares; i++)
+		shares[i] = (struct machine_share){
+			.tag = json_text(json_array_get(boot->config->shares, i), "tag", NULL),
+			.fd = FIRST_DISK_FD + (int)(ndisks + i)};
+	for (size_t i = 0; i < boot->link_count; i++)
+		links[i] = (struct machine_link){.mac = boot->links[i].mac,
+						 .fd = FIRST_DISK_FD + (int)(ndisks + nshares + i)};
+}
+
 /* The paths of kernel and initrd depend on the cell. */
 static int build_qemu_words(const struct qemu *qemu, const struct vm_boot *boot,
 			    const struct programs *programs, struct argv *argv, struct error *err)
@@ -104,6 +123,7 @@ static int build_qemu_words(const struct qemu *qemu, const struct vm_boot *boot,
 	char kernel[32], initrd[32];
 	struct machine_disk disks[MACHINE_EXTRAS_MAX];
 	struct machine_share shares[MACHINE_EXTRAS_MAX];
+	struct machine_link links[VM_LINKS_MAX];
 	struct machine machine = {
 		.architecture = qemu->architecture,
 		.accelerator = boot->accelerator,
@@ -129,6 +149,8 @@ static int build_qemu_words(const struct qemu *qemu, const struct vm_boot *boot,
 		.disk_count = boot->disk_count,
 		.shares = shares,
 		.share_count = json_array_size(boot->config->shares),
+		.links = links,
+		.link_count = boot->link_count,
 		.reader = boot->use != VM_RUN,
 		.console_shell = boot->config->console_shell,
 		.overlay = boot->use == VM_READ,
@@ -140,14 +162,7 @@ static int build_qemu_words(const struct qemu *qemu, const struct vm_boot *boot,
 		.cpu_count = boot->config->cpu_count,
 	};
 
-	for (size_t i = 0; i < boot->disk_count; i++)
-		disks[i] = (struct machine_disk){.serial = boot->disks[i].serial,
-						 .fd = FIRST_DISK_FD + (int)i,
-						 .read_only = boot->disks[i].read_only};
-	for (size_t i = 0; i < machine.share_count; i++)
-		shares[i] = (struct machine_share){
-			.tag = json_text(json_array_get(boot->config->shares, i), "tag", NULL),
-			.fd = FIRST_DISK_FD + (int)(boot->disk_count + i)};
+	list_extras(boot, disks, shares, links);
 	snprintf(kernel, sizeof(kernel), "/proc/self/fd/%d", KERNEL_FD);
 	snprintf(initrd, sizeof(initrd), "/proc/self/fd/%d", INITRD_FD);
 	if (boot->accelerator == ACCELERATOR_TCG && qemu->architecture == ARCHITECTURE_AMD64 &&
@@ -260,6 +275,10 @@ static size_t list_fds(const struct vm_boot *boot, const struct qemu_ends *ends,
 	for (size_t i = 0; i < ends->share_count; i++)
 		fds[n++] = (struct proc_fd){ends->shares[i].vmm,
 					    FIRST_DISK_FD + (int)(boot->disk_count + i)};
+	for (size_t i = 0; i < boot->link_count; i++)
+		fds[n++] = (struct proc_fd){
+			boot->links[i].tap_fd,
+			FIRST_DISK_FD + (int)(boot->disk_count + ends->share_count + i)};
 	return n;
 }
 
@@ -287,8 +306,9 @@ static int start_qemu(struct qemu *qemu, const struct vm_boot *boot, const struc
 	autoclose int overlay = -1;
 	struct proc_fd fds[FDS_MAX];
 
-	if (boot->disk_count + ends->share_count > MACHINE_EXTRAS_MAX)
-		return error_set(err, ERR_INVALID, "at most %d disks and shares can be attached",
+	if (boot->disk_count + ends->share_count + boot->link_count > MACHINE_EXTRAS_MAX)
+		return error_set(err, ERR_INVALID,
+				 "at most %d disks, shares and cards can be attached",
 				 MACHINE_EXTRAS_MAX);
 	if (!programs->bwrap && boot->origin != VM_RESTORED) {
 		kernel = copy_to_memory(boot->kernel_fd, "kernel", err);

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "cli/host/doctor.h"
 #include "cli/options/guest.h"
 #include "cli/output/hint.h"
 
@@ -47,7 +48,7 @@ static void print_check(const json_t *check)
 	}
 }
 
-static int print_findings(struct cli *cli, const json_t *answer, struct error *err)
+int doctor_print(const struct cli *cli, const json_t *answer, bool all, struct error *err)
 {
 	json_t *check;
 	size_t i;
@@ -56,12 +57,12 @@ static int print_findings(struct cli *cli, const json_t *answer, struct error *e
 	{
 		if (add_remedy(check, err) < 0)
 			return -1;
-		if (!cli->json)
+		if (!cli->json && (all || strcmp(json_text(check, "status", ""), "ok") != 0))
 			print_check(check);
 	}
 	if (cli->json)
 		return cli_print_json(answer, err);
-	fputs("\nverdict: ", stdout);
+	fputs(all ? "\nverdict: " : "verdict: ", stdout);
 	print_verdict(json_text(answer, "verdict", ""), 0);
 	putchar('\n');
 	return 0;
@@ -81,7 +82,7 @@ static int run_doctor(struct cli *cli, const void *values, const struct cli_word
 	if (guest_take_backend(cli, v->backend, err) < 0)
 		return -1;
 	answer = guest_ask(cli, "looking at this host", microagent_doctor, err);
-	if (!answer || print_findings(cli, answer, err) < 0)
+	if (!answer || doctor_print(cli, answer, true, err) < 0)
 		return -1;
 	return json_is_true(json_object_get(answer, "ok")) ? CLI_EXIT_OK : CLI_EXIT_FAILED;
 }

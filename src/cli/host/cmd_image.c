@@ -283,7 +283,7 @@ static const struct cli_command image_list = {
 
 static const struct cli_command image_verify = {
 	.name = "verify",
-	.args = "[NAME]",
+	.args = "[IMAGE]",
 	.summary = "compare images with their recorded digests",
 	.help = "Ends with 1 when one differs or is missing.\n",
 	.options = named_options,
@@ -308,7 +308,7 @@ static const struct cli_command image_build = {
 
 static const struct cli_command image_import = {
 	.name = "import",
-	.args = "NAME REF",
+	.args = "NEW REF",
 	.summary = "make an image of one of the OCI or of Docker",
 	.help = "REF is an OCI layout (a directory), an archive of one or of `docker save`, each "
 		"with\n"
@@ -325,7 +325,7 @@ static const struct cli_command image_import = {
 
 static const struct cli_command image_remove = {
 	.name = "remove",
-	.args = "NAME",
+	.args = "IMAGE",
 	.summary = "remove an image from the cache",
 	.help = "Workspaces have their own copies, and go on.\n",
 	.options = named_options,

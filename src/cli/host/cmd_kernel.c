@@ -249,7 +249,7 @@ static const struct cli_option install_options[] = {
 	{.name = "name",
 	 .kind = CLI_OPTION_STRING,
 	 .offset = OPTION(name),
-	 .value = "NAME",
+	 .value = "NEW",
 	 .help = "what a kernel file is to be called in the cache"},
 	{.name = "upgrade",
 	 .kind = CLI_OPTION_FLAG,
@@ -288,7 +288,7 @@ static const struct cli_command kernel_list = {
 
 static const struct cli_command kernel_verify = {
 	.name = "verify",
-	.args = "[NAME]",
+	.args = "[KERNEL]",
 	.summary = "compare kernels and initrds with their recorded digests",
 	.help = "Ends with 1 when one differs or is missing.\n",
 	.options = verify_options,

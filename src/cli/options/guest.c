@@ -24,8 +24,8 @@ const struct cli_option guest_options[] = {
 	{"no-disk", 0, CLI_OPTION_FLAG, offsetof(struct guest_values, no_disk), NULL,
 	 "no image: the root is in memory, unpacked from --initrd at each start", 0, 0},
 	GUEST_BACKEND(struct guest_values),
-	{"accelerator", 0, CLI_OPTION_STRING, offsetof(struct guest_values, accelerator), "NAME",
-	 "auto, kvm or tcg (default: auto)", 0, 0},
+	{"accelerator", 0, CLI_OPTION_STRING, offsetof(struct guest_values, accelerator),
+	 "auto|kvm|tcg", "how it is run (default: auto)", 0, 0},
 	GUEST_UNCONFINED(struct guest_values),
 	{"console", 0, CLI_OPTION_STRING, offsetof(struct guest_values, console), "shell",
 	 "keep a shell of root's on the serial console, for `microagent connect --serial`", 0, 0},
@@ -41,13 +41,15 @@ const struct cli_option guest_options[] = {
 	 "how often they may in a second", 1, INT64_C(1000000000000)},
 	{"net-rate", 0, CLI_OPTION_SIZE, offsetof(struct guest_values, rates.net_bytes), "SIZE",
 	 "what its network may carry in a second, each way", 0, 0},
-	{"network", 0, CLI_OPTION_STRING, offsetof(struct guest_values, network), "MODE",
-	 "nat, isolated or bridged (default: nat: the internet, nothing of this host)", 0, 0},
+	{"network", 0, CLI_OPTION_STRING, offsetof(struct guest_values, network),
+	 "nat|isolated|bridged",
+	 "what it reaches (default: nat: the internet, nothing of this host)", 0, 0},
 	{"network-interface", 0, CLI_OPTION_STRING,
-	 offsetof(struct guest_values, network_interface), "NAME",
+	 offsetof(struct guest_values, network_interface), "BRIDGE",
 	 "the host's bridge, for --network bridged", 0, 0},
 	{"allow", 0, CLI_OPTION_LIST, offsetof(struct guest_values, allow), "PREFIX",
 	 "let nat reach these addresses too, like 192.168.1.0/24; may be given again", 0, 0},
+	GUEST_EGRESS(struct guest_values),
 	{"env", 'e', CLI_OPTION_LIST, offsetof(struct guest_values, env), "KEY=VALUE",
 	 "variable of the command; may be given again", 0, 0},
 	{"env-file", 0, CLI_OPTION_LIST, offsetof(struct guest_values, env_files), "FILE",
@@ -97,6 +99,7 @@ struct microagent_spec guest_spec(const struct guest_values *values, const struc
 		.network = values->network,
 		.network_interface = values->network_interface,
 		.allow = values->allow.items,
+		.egress = guest_egress(&values->egress),
 		.memory_mib = values->memory ? values->memory : size->memory_mib,
 		.cpus = values->cpus ? values->cpus : size->cpus,
 		.env = (const char *const *)env->items,
@@ -166,8 +169,8 @@ int guest_check_command(struct cli *cli, const char *program, struct error *err)
 	return 0;
 }
 
-static int check_option_words(struct cli *cli, const char *option, const struct cli_words *words,
-			      int (*check)(const char *word, struct error *err), struct error *err)
+int guest_check_words(struct cli *cli, const char *option, const struct cli_words *words,
+		      int (*check)(const char *word, struct error *err), struct error *err)
 {
 	struct error why = {0};
 
@@ -180,37 +183,7 @@ static int check_option_words(struct cli *cli, const char *option, const struct 
 
 int guest_check_env(struct cli *cli, const struct cli_words *env, struct error *err)
 {
-	return check_option_words(cli, "--env", env, microagent_check_env, err);
-}
-
-static int check_network_word(struct cli *cli, const char *given, struct error *err)
-{
-	static const char *const names[] = {"nat", "isolated", "bridged"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (!given || strcmp(given, names[i]) == 0)
-			return 0;
-	}
-	return cli_usage(cli, err, "--network must be nat, isolated or bridged, and is \"%s\"",
-			 given);
-}
-
-static int check_accelerator_word(struct cli *cli, const char *given, struct error *err)
-{
-	static const char *const names[] = {"auto", "kvm", "tcg"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (!given || strcmp(given, names[i]) == 0)
-			return 0;
-	}
-	return cli_usage(cli, err, "--accelerator must be auto, kvm or tcg, and is \"%s\"", given);
-}
-
-static int check_console_word(struct cli *cli, const char *given, struct error *err)
-{
-	if (!given || strcmp(given, "shell") == 0)
-		return 0;
-	return cli_usage(cli, err, "--console must be shell, and is \"%s\"", given);
+	return guest_check_words(cli, "--env", env, microagent_check_env, err);
 }
 
 static int check_channels(struct cli *cli, const struct guest_values *values, struct error *err)
@@ -221,10 +194,10 @@ static int check_channels(struct cli *cli, const struct guest_values *values, st
 		return cli_usage(cli, err, "--mediation: %s", why.msg);
 	if (values->mediation_optional && !values->mediation)
 		return cli_usage(cli, err, "--mediation-optional goes with --mediation");
-	if (check_option_words(cli, "--publish", &values->publish, microagent_check_publish, err) <
+	if (guest_check_words(cli, "--publish", &values->publish, microagent_check_publish, err) <
 	    0)
 		return -1;
-	return check_option_words(cli, "--vsock", &values->vsock, microagent_check_listener, err);
+	return guest_check_words(cli, "--vsock", &values->vsock, microagent_check_listener, err);
 }
 
 static int check_profile(struct cli *cli, const char *given, struct error *err)
@@ -238,13 +211,13 @@ static int check_profile(struct cli *cli, const char *given, struct error *err)
 
 static int check_attached(struct cli *cli, const struct guest_values *values, struct error *err)
 {
-	if (check_option_words(cli, "--disk", &values->disks, microagent_check_disk, err) < 0 ||
-	    check_option_words(cli, "--share", &values->shares, microagent_check_share, err) < 0 ||
-	    check_option_words(cli, "--bundle", &values->bundles, microagent_check_bundle, err) < 0)
+	if (guest_check_words(cli, "--disk", &values->disks, microagent_check_disk, err) < 0 ||
+	    guest_check_words(cli, "--share", &values->shares, microagent_check_share, err) < 0 ||
+	    guest_check_words(cli, "--bundle", &values->bundles, microagent_check_bundle, err) < 0)
 		return -1;
 	if (values->share_anyway && !values->shares.count)
 		return cli_usage(cli, err, "--share-anyway belongs to --share");
-	return check_option_words(cli, "--output", &values->outputs, microagent_check_output, err);
+	return guest_check_words(cli, "--output", &values->outputs, microagent_check_output, err);
 }
 
 static int check_root(struct cli *cli, const struct guest_values *values, struct error *err)
@@ -266,9 +239,7 @@ int guest_check(struct cli *cli, const struct guest_values *values, const char *
 	if (guest_check_name(cli, name, err) < 0 || check_root(cli, values, err) < 0 ||
 	    guest_take_backend(cli, values->backend, err) < 0 ||
 	    guest_check_arch(cli, values->arch, err) < 0 ||
-	    check_accelerator_word(cli, values->accelerator, err) < 0 ||
-	    check_network_word(cli, values->network, err) < 0 ||
-	    check_console_word(cli, values->console, err) < 0 ||
+	    guest_check_egress(cli, &values->egress, err) < 0 ||
 	    check_channels(cli, values, err) < 0 || check_attached(cli, values, err) < 0 ||
 	    check_profile(cli, values->profile, err) < 0 ||
 	    guest_check_env(cli, &values->env, err) < 0 ||

@@ -8,12 +8,52 @@
 #include "cli/options/env_file.h"
 #include "microagent.h"
 
+/* What nat may reach by name, of every command that makes machines with a network: `egress` of its
+ * values. */
+struct guest_egress {
+	struct cli_words names, from;
+	const char *sni;
+	bool dry_run;
+};
+#define GUEST_EGRESS(type)                                                                  \
+	{"egress",                                                                          \
+	 0,                                                                                 \
+	 CLI_OPTION_LIST,                                                                   \
+	 offsetof(type, egress.names),                                                      \
+	 "HOST[:PORT,...]",                                                                 \
+	 "the one host that nat may reach, or *.HOST for all below it; may be given again", \
+	 0,                                                                                 \
+	 0},                                                                                \
+		{"egress-from",                                                             \
+		 0,                                                                         \
+		 CLI_OPTION_LIST,                                                           \
+		 offsetof(type, egress.from),                                               \
+		 "npm|pypi|debian|github|FILE",                                             \
+		 "what such a list has; may be given again",                                \
+		 0,                                                                         \
+		 0},                                                                        \
+		{"egress-sni",                                                              \
+		 0,                                                                         \
+		 CLI_OPTION_STRING,                                                         \
+		 offsetof(type, egress.sni),                                                \
+		 "required|off",                                                            \
+		 "whether TLS must say the name that it is for (default: required)",        \
+		 0,                                                                         \
+		 0},                                                                        \
+	{                                                                                   \
+		"egress-dry-run", 0, CLI_OPTION_FLAG, offsetof(type, egress.dry_run), NULL, \
+			"refuse nothing by that, and tell what would be", 0, 0              \
+	}
+struct microagent_egress guest_egress(const struct guest_egress *given);
+int guest_check_egress(struct cli *cli, const struct guest_egress *given, struct error *err);
+
 /* What `run` and `create` take: the beginning of their values. */
 struct guest_values {
 	const char *image, *kernel, *initrd, *arch, *backend, *accelerator, *user, *profile,
 		*console;
 	int64_t memory, cpus, timeout;
 	const char *network, *network_interface;
+	struct guest_egress egress;
 	struct cli_words env, env_files, allow, publish, vsock, disks, shares, bundles, outputs;
 	const char *mediation;
 	bool mediation_optional;
@@ -24,7 +64,7 @@ struct guest_values {
 /* Of every command that makes machines, or looks at what can be made. */
 #define GUEST_BACKEND(type)                                                          \
 	{                                                                            \
-		"backend", 0, CLI_OPTION_STRING, offsetof(type, backend), "NAME",    \
+		"backend", 0, CLI_OPTION_STRING, offsetof(type, backend), "BACKEND", \
 			"qemu (the default) or firecracker; on a Mac apple-vf", 0, 0 \
 	}
 #define GUEST_ARCH(type, text)                                                         \
@@ -57,6 +97,9 @@ enum architecture guest_arch_wanted(const char *word);
 /* As the library has it; NULL where none was given. */
 const char *guest_arch(const char *word);
 int guest_check_command(struct cli *cli, const char *program, struct error *err);
+/* Each word that an option was given. */
+int guest_check_words(struct cli *cli, const char *option, const struct cli_words *words,
+		      int (*check)(const char *word, struct error *err), struct error *err);
 int guest_check_env(struct cli *cli, const struct cli_words *env, struct error *err);
 /* Reads the files with variables too. */
 int guest_check(struct cli *cli, const struct guest_values *values, const char *name,

@@ -14,13 +14,6 @@ static const char *const group_titles[] = {
 };
 static_assert(ARRAY_SIZE(group_titles) == CLI_GROUP_COUNT, "a title for each group");
 
-static const char global_help[] =
-	"Global options, before or after the command word:\n"
-	"  --json           print the answer as one JSON document\n"
-	"  --state-dir DIR  where workspaces are kept (else $MICROAGENT_STATE_DIR, else\n"
-	"                   ~/.microagent)\n"
-	"  -h, --help       explain and do nothing\n";
-
 const struct cli_command *cli_find(const struct cli_command *const *commands, const char *name)
 {
 	for (; *commands; commands++) {
@@ -39,21 +32,6 @@ static void print_commands(FILE *out, const struct cli_command *const *commands,
 	}
 }
 
-void cli_print_overview(FILE *out)
-{
-	fputs("microagent gives every task a virtual machine of its own.\n\n"
-	      "usage: microagent [--json] [--state-dir DIR] COMMAND [WORD...]\n",
-	      out);
-	for (int group = 0; group < CLI_GROUP_COUNT; group++) {
-		fprintf(out, "\n%s:\n", group_titles[group]);
-		print_commands(out, cli_commands, false, (enum cli_group)group);
-	}
-	fprintf(out, "\n%s\n", global_help);
-	fputs("`microagent help COMMAND` explains one. First steps: microagent doctor, then\n"
-	      "microagent run -- uname -a\n",
-	      out);
-}
-
 static void print_option(FILE *out, const struct cli_option *option)
 {
 	char left[64], letter[8] = "";
@@ -63,6 +41,32 @@ static void print_option(FILE *out, const struct cli_option *option)
 	snprintf(left, sizeof(left), "%s--%s%s%s%s", letter, option->name, option->value ? " " : "",
 		 option->value ? option->value : "", option->kind == CLI_OPTION_LIST ? "..." : "");
 	fprintf(out, "  %-22s %s\n", left, option->help);
+}
+
+static void print_options(FILE *out, const char *title, const struct cli_command *command)
+{
+	const struct cli_option *option;
+
+	for (size_t i = 0; (option = cli_option_at(command, i)); i++) {
+		if (i == 0)
+			fprintf(out, "\n%s:\n", title);
+		print_option(out, option);
+	}
+}
+
+void cli_print_overview(FILE *out)
+{
+	fputs("microagent gives every task a virtual machine of its own.\n\n"
+	      "usage: microagent [--json] [--state-dir DIR] COMMAND [WORD...]\n",
+	      out);
+	for (int group = 0; group < CLI_GROUP_COUNT; group++) {
+		fprintf(out, "\n%s:\n", group_titles[group]);
+		print_commands(out, cli_commands, false, (enum cli_group)group);
+	}
+	print_options(out, "Global options, before or after the command word", &cli_any_command);
+	fputs("\n`microagent help COMMAND` explains one. First steps: microagent setup, then\n"
+	      "microagent run -- uname -a\n",
+	      out);
 }
 
 void cli_print_help(FILE *out, const char *parent, const struct cli_command *command)
@@ -82,9 +86,6 @@ void cli_print_help(FILE *out, const char *parent, const struct cli_command *com
 		fputs("\nCommands:\n", out);
 		print_commands(out, command->sub, true, CLI_GROUP_RUN);
 	}
-	if (option)
-		fputs("\nOptions:\n", out);
-	for (size_t i = 0; (option = cli_option_at(command, i)); i++)
-		print_option(out, option);
-	fprintf(out, "\n%s", global_help);
+	print_options(out, "Options", command);
+	print_options(out, "Global options, before or after the command word", &cli_any_command);
 }

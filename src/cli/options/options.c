@@ -32,6 +32,7 @@ static const struct {
 	{"config.mediation", "mediation", "--mediation"},
 	{"config.memoryMiB", "memory", "--memory"},
 	{"config.network.allow", "allow", "--allow"},
+	{"config.network.egress", "egress", "--egress"},
 	{"config.network.interface", "network-interface", "--network-interface"},
 	{"config.network.mode", "network", "--network"},
 	{"config.network.portForwards need", "publish", "--publish needs"},

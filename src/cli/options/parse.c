@@ -8,14 +8,16 @@
 #include "base/cleanup.h"
 #include "cli/cli.h"
 
-/* What every command takes, before its own word or after it. */
 static const struct cli_option global_options[] = {
-	{"json", 0, CLI_OPTION_FLAG, offsetof(struct cli, json), NULL, NULL, 0, 0},
-	{"state-dir", 0, CLI_OPTION_STRING, offsetof(struct cli, state_dir_option), "DIR", NULL, 0,
-	 0},
+	{"json", 0, CLI_OPTION_FLAG, offsetof(struct cli, json), NULL,
+	 "print the answer as one JSON document", 0, 0},
+	{"state-dir", 0, CLI_OPTION_STRING, offsetof(struct cli, state_dir_option), "DIR",
+	 "where workspaces are kept (else $MICROAGENT_STATE_DIR, else ~/.microagent)", 0, 0},
+	{"help", 'h', CLI_OPTION_FLAG, offsetof(struct cli, help), NULL, "explain and do nothing",
+	 0, 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
-static const struct cli_command any_command = {.options = global_options};
+const struct cli_command cli_any_command = {.options = global_options};
 
 struct parser {
 	struct cli *cli;
@@ -24,7 +26,6 @@ struct parser {
 	size_t count, next;
 	void *values;
 	struct cli_words args;
-	bool *help;
 };
 
 const struct cli_option *cli_option_at(const struct cli_command *command, size_t index)
@@ -50,7 +51,7 @@ const struct cli_option *cli_option_find(const struct cli_command *command, cons
 	return option;
 }
 
-static const struct cli_option *find_letter(const struct cli_command *command, char letter)
+const struct cli_option *cli_option_letter(const struct cli_command *command, char letter)
 {
 	const struct cli_option *option = NULL;
 
@@ -73,8 +74,8 @@ static size_t add_names(const struct cli_command *command, const char **names, s
 
 static int unknown_option(struct parser *p, const char *word, size_t name_len, struct error *err)
 {
-	const char *names[SUGGESTIONS_MAX] = {"help"};
-	size_t count = add_names(&any_command, names, 1);
+	const char *names[SUGGESTIONS_MAX];
+	size_t count = add_names(&cli_any_command, names, 0);
 	const char *near;
 	char name[64];
 
@@ -101,6 +102,57 @@ static int set_int(struct parser *p, const struct cli_option *option, const char
 				 " and is \"%s\"",
 				 option->name, option->min, option->max, text);
 	*out = value;
+	return 0;
+}
+
+#define CHOICE_TEXT 128
+
+const char *cli_choice_at(const char *value, size_t index, size_t *len)
+{
+	if (value[strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789-|")])
+		return NULL;
+	for (; index && (value = strchr(value, '|')); index--)
+		value++;
+	*len = value ? strcspn(value, "|") : 0;
+	return value;
+}
+
+bool cli_choice_has(const char *value, const char *text)
+{
+	const char *word;
+	size_t len;
+
+	for (size_t i = 0; (word = cli_choice_at(value, i, &len)); i++)
+		if (strlen(text) == len && strncmp(text, word, len) == 0)
+			return true;
+	return false;
+}
+
+/* text is none of them: they are told as "auto, kvm or tcg". */
+static int refuse_choice(struct parser *p, const struct cli_option *option, const char *text,
+			 struct error *err)
+{
+	char words[CHOICE_TEXT] = "";
+	const char *word;
+	size_t len, next;
+
+	for (size_t i = 0; (word = cli_choice_at(option->value, i, &len)); i++)
+		snprintf(words + strlen(words), sizeof(words) - strlen(words), "%s%.*s",
+			 i == 0					      ? ""
+			 : cli_choice_at(option->value, i + 1, &next) ? ", "
+								      : " or ",
+			 (int)len, word);
+	return cli_usage(p->cli, err, "--%s must be %s, and is \"%s\"", option->name, words, text);
+}
+
+static int set_string(struct parser *p, const struct cli_option *option, const char *text,
+		      const char **out, struct error *err)
+{
+	size_t len;
+
+	if (cli_choice_at(option->value, 0, &len) && !cli_choice_has(option->value, text))
+		return refuse_choice(p, option, text, err);
+	*out = text;
 	return 0;
 }
 
@@ -182,8 +234,7 @@ static int set_value(struct parser *p, const struct cli_option *option, void *ba
 		*(bool *)field = true;
 		return 0;
 	case CLI_OPTION_STRING:
-		*(const char **)field = value;
-		return 0;
+		return set_string(p, option, value, field, err);
 	case CLI_OPTION_INT:
 		return set_int(p, option, value, field, err);
 	case CLI_OPTION_SIZE:
@@ -226,13 +277,14 @@ static bool set_flags(struct parser *p, const char *letters)
 	if (!p->values)
 		return false;
 	for (const char *letter = letters; *letter; letter++) {
-		const struct cli_option *option = find_letter(p->command, *letter);
+		const struct cli_option *option = cli_option_letter(p->command, *letter);
 
 		if (!option || option->kind != CLI_OPTION_FLAG)
 			return false;
 	}
 	for (; *letters; letters++)
-		*(bool *)((char *)p->values + find_letter(p->command, *letters)->offset) = true;
+		*(bool *)((char *)p->values + cli_option_letter(p->command, *letters)->offset) =
+			true;
 	return true;
 }
 
@@ -244,15 +296,12 @@ static int parse_option(struct parser *p, const char *word, struct error *err)
 	size_t len = equals ? (size_t)(equals - word) - 2 : strlen(word) - 2;
 	const char *value = ""; /* of a flag */
 
-	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-		*p->help = true;
-		return 0;
-	}
 	if (is_long) {
 		option = cli_option_find(p->command, word + 2, len);
-		global = option ? NULL : cli_option_find(&any_command, word + 2, len);
+		global = option ? NULL : cli_option_find(&cli_any_command, word + 2, len);
 	} else if (word[2] == '\0') {
-		option = find_letter(p->command, word[1]);
+		option = cli_option_letter(p->command, word[1]);
+		global = option ? NULL : cli_option_letter(&cli_any_command, word[1]);
 	} else if (set_flags(p, word + 1)) {
 		return 0;
 	}
@@ -305,7 +354,7 @@ static int check_args(const struct parser *p, struct error *err)
 {
 	const struct cli_command *c = p->command;
 
-	if (*p->help)
+	if (p->cli->help)
 		return 0;
 	if (p->args.count < c->min_args)
 		return cli_usage(p->cli, err, "%s needs more words: microagent %s %s",
@@ -318,14 +367,10 @@ static int check_args(const struct parser *p, struct error *err)
 }
 
 int cli_parse(struct cli *cli, const struct cli_command *command, const char *const *words,
-	      size_t count, void *values, struct cli_words *args, bool *help, struct error *err)
+	      size_t count, void *values, struct cli_words *args, struct error *err)
 {
-	struct parser p = {.cli = cli,
-			   .command = command,
-			   .words = words,
-			   .count = count,
-			   .values = values,
-			   .help = help};
+	struct parser p = {
+		.cli = cli, .command = command, .words = words, .count = count, .values = values};
 
 	if (parse_words(&p, err) < 0 || check_args(&p, err) < 0) {
 		free(p.args.items);
@@ -337,9 +382,9 @@ int cli_parse(struct cli *cli, const struct cli_command *command, const char *co
 }
 
 int cli_parse_global(struct cli *cli, const char *const *words, size_t count, size_t *used,
-		     bool *help, struct error *err)
+		     struct error *err)
 {
-	struct parser p = {.cli = cli, .words = words, .count = count, .help = help};
+	struct parser p = {.cli = cli, .words = words, .count = count};
 
 	if (parse_words(&p, err) < 0) {
 		free(p.args.items);

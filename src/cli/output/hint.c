@@ -9,6 +9,8 @@
 
 #define LIST_KERNELS "`microagent kernel list` shows those that are there"
 #define LIST_IMAGES "`microagent image list` shows those that are there"
+/* Where there is nothing yet. */
+#define SETUP "`microagent setup` makes what machines boot from"
 
 const struct hint hint_table[] = {
 	{REASON_NO_WORKSPACE, "session-", NULL,
@@ -80,7 +82,7 @@ const struct hint hint_table[] = {
 	 LIST_KERNELS ", `microagent kernel install --arch arm64` fetches one"},
 	{REASON_NO_KERNEL, "tuned-arm64", NULL,
 	 LIST_KERNELS ", `microagent kernel build --arch arm64` makes one"},
-	{REASON_NO_KERNEL, "", NULL, "`microagent kernel install` fetches one"},
+	{REASON_NO_KERNEL, "", NULL, SETUP},
 	{REASON_NO_KERNEL, "tuned", NULL, LIST_KERNELS ", `microagent kernel build` makes one"},
 	{REASON_NO_KERNEL, NULL, NULL, LIST_KERNELS ", `microagent kernel install` fetches one"},
 	{REASON_NOT_A_KERNEL, NULL, NULL, LIST_KERNELS},
@@ -93,7 +95,7 @@ const struct hint hint_table[] = {
 	{REASON_NO_IMAGE, "arm64", NULL, "`microagent image build busybox --arch arm64` makes one"},
 	{REASON_NO_IMAGE, "busybox-arm64", NULL,
 	 LIST_IMAGES ", `microagent image build busybox --arch arm64` makes one"},
-	{REASON_NO_IMAGE, "", NULL, "`microagent image build busybox` makes one"},
+	{REASON_NO_IMAGE, "", NULL, SETUP},
 	{REASON_NO_IMAGE, "debian", NULL,
 	 LIST_IMAGES ", `microagent image build debian` makes one"},
 	{REASON_NO_IMAGE, NULL, NULL, LIST_IMAGES ", `microagent image build busybox` makes one"},
@@ -107,6 +109,8 @@ const struct hint hint_table[] = {
 	{REASON_OTHER_ARCHITECTURE, NULL, "arch", "--arch {} makes a machine for it"},
 	{REASON_SHARE_OF_KEYS, NULL, "share-anyway",
 	 "--share-anyway gives it to the guest with all its keys"},
+	{REASON_SHARE_OF_KEYS, NULL, "files-anyway",
+	 "--files-anyway gives it to the model with all its keys"},
 	{REASON_NO_CELL, NULL, "unconfined",
 	 "`microagent doctor` says more; --unconfined makes or starts a machine without a cell"},
 	{REASON_NO_CELL, NULL, NULL,

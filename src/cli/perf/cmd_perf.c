@@ -137,12 +137,13 @@ static int run_perf(struct cli *cli, const void *values, const struct cli_words 
 #define OPTION(field) offsetof(struct perf_values, field)
 
 static const struct cli_option perf_options[] = {
-	{"base", 0, CLI_OPTION_STRING, OPTION(base), "NAME",
+	{"base", 0, CLI_OPTION_STRING, OPTION(base), "BASE",
 	 "sessions of this base (default: of one that is made of the busybox image)", 0, 0},
 	{"count", 'n', CLI_OPTION_INT, OPTION(count), "N", "how often", 1, PERF_COUNT_MAX},
-	{"output", 'o', CLI_OPTION_STRING, OPTION(picture), "FILE.svg", "draw a picture too", 0, 0},
-	{"network", 0, CLI_OPTION_STRING, OPTION(network), "MODE",
-	 "nat or isolated (default: nat; of what is restored isolated)", 0, 0},
+	{"output", 'o', CLI_OPTION_STRING, OPTION(picture), "FILE", "draw a picture too (SVG)", 0,
+	 0},
+	{"network", 0, CLI_OPTION_STRING, OPTION(network), "nat|isolated",
+	 "what they reach (default: nat; of what is restored isolated)", 0, 0},
 	GUEST_BACKEND(struct perf_values),
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };

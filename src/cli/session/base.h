@@ -11,6 +11,7 @@ struct base_values {
 	const char *image, *oci, *kernel, *ipsw, *put_agent;
 	int64_t memory, cpus, size;
 	const char *script, *arch, *backend, *accelerator, *network, *network_interface;
+	struct guest_egress egress;
 	struct cli_words stage, allow, run;
 	bool unconfined, warm;
 };
@@ -25,9 +26,6 @@ struct creating {
 };
 void base_on_booted(void *data, const char *accelerator); /* data: the struct creating */
 void base_on_line(void *data, enum microagent_base_line kind, const char *text);
-/* Its code, unless a signal ended the making, and so the command. */
-int base_end_by_signal(const struct cli *cli, struct signals *signals, int code,
-		       const struct error *err);
 
 /* --- base_warm.c --- */
 

@@ -41,18 +41,6 @@ static void on_progress(void *data, uint64_t done, uint64_t total)
 		progress_detail(creating->progress, "%" PRIu64 " MiB", done >> 20);
 }
 
-/* What ended the making, if it was a signal: then that is our end too. */
-int base_end_by_signal(const struct cli *cli, struct signals *signals, int code,
-		       const struct error *err)
-{
-	if (code < 0 && signals->fd >= 0 && signals_next(signals) > 0) {
-		cli_warn_error(cli, "", err);
-		code = 128 + signals_that_came(signals);
-	}
-	signals_close(signals);
-	return code;
-}
-
 /* The base is there, whatever becomes of its template. */
 static int warm_created(struct microagent *agent, const struct base_values *v,
 			const struct microagent_base_spec *made, json_t **base, struct error *err)
@@ -102,6 +90,15 @@ static bool is_booted(const struct base_values *v)
 	return is_provisioned(v) || v->warm;
 }
 
+static const char *egress_option(const struct base_values *v)
+{
+	return v->egress.names.count  ? "--egress"
+	       : v->egress.from.count ? "--egress-from"
+	       : v->egress.sni	      ? "--egress-sni"
+	       : v->egress.dry_run    ? "--egress-dry-run"
+				      : NULL;
+}
+
 /* Of what is said of a Linux guest and of the machine that provisions it. */
 static int check_macos_values(struct cli *cli, const struct base_values *v, struct error *err)
 {
@@ -114,6 +111,7 @@ static int check_macos_values(struct cli *cli, const struct base_values *v, stru
 		      {"--arch", v->arch != NULL},
 		      {"--stage", v->stage.count > 0},
 		      {"--allow", v->allow.count > 0},
+		      {egress_option(v), egress_option(v) != NULL},
 		      {"--accelerator", v->accelerator != NULL},
 		      {"--warm", v->warm},
 		      {"--unconfined", v->unconfined}};
@@ -135,7 +133,8 @@ static int check_values(struct cli *cli, const struct base_values *v, struct err
 		return cli_usage(cli, err, "--put-agent belongs to --from-ipsw");
 	if (v->run.count && !v->warm)
 		return cli_usage(cli, err, "--run belongs to --warm");
-	if (((v->network || v->network_interface || v->allow.count) && !is_provisioned(v)) ||
+	if (((v->network || v->network_interface || v->allow.count || egress_option(v)) &&
+	     !is_provisioned(v)) ||
 	    ((v->accelerator || v->backend || v->unconfined) && !is_booted(v)))
 		return cli_usage(cli, err,
 				 "nothing is booted without --provision, --stage, --size or "
@@ -144,11 +143,13 @@ static int check_values(struct cli *cli, const struct base_values *v, struct err
 				 v->network		? "--network"
 				 : v->network_interface ? "--network-interface"
 				 : v->allow.count	? "--allow"
+				 : egress_option(v)	? egress_option(v)
 				 : v->accelerator	? "--accelerator"
 				 : v->backend		? "--backend"
 							: "--unconfined");
 	if (guest_take_backend(cli, v->backend, err) < 0 ||
 	    guest_check_arch(cli, v->arch, err) < 0 ||
+	    guest_check_egress(cli, &v->egress, err) < 0 ||
 	    guest_check_given(cli, "--image", v->image, err) < 0 ||
 	    guest_check_given(cli, "--kernel", v->kernel, err) < 0)
 		return -1;
@@ -190,6 +191,7 @@ static int run_base_create(struct cli *cli, const void *values, const struct cli
 		.network = v->network,
 		.network_interface = v->network_interface,
 		.allow = v->allow.items,
+		.egress = guest_egress(&v->egress),
 		.cancel = signals.fd,
 		.booted = base_on_booted,
 		.said = base_on_line,
@@ -205,7 +207,7 @@ static int run_base_create(struct cli *cli, const void *values, const struct cli
 	code = create_base_in(cli, agent, v, &spec, args->items[0], err);
 	microagent_close(agent);
 	progress_end(&progress);
-	return base_end_by_signal(cli, &signals, code, err);
+	return signals_end_command(cli, &signals, code, err);
 }
 
 static const struct cli_option create_options[] = {
@@ -231,14 +233,15 @@ static const struct cli_option create_options[] = {
 	{"size", 0, CLI_OPTION_INT, offsetof(struct base_values, size), "MIB",
 	 "size of the disk (default: the image's and 1024, but at most 4096; of macOS 65536)", 1,
 	 INT32_MAX},
-	{"network", 0, CLI_OPTION_STRING, offsetof(struct base_values, network), "MODE",
-	 "while SCRIPT runs: nat (default), isolated or bridged", 0, 0},
+	{"network", 0, CLI_OPTION_STRING, offsetof(struct base_values, network),
+	 "nat|isolated|bridged", "while SCRIPT runs (default: nat)", 0, 0},
 	{"network-interface", 0, CLI_OPTION_STRING, offsetof(struct base_values, network_interface),
 	 "BRIDGE", "the bridge of bridged", 0, 0},
 	{"allow", 0, CLI_OPTION_LIST, offsetof(struct base_values, allow), "PREFIX",
 	 "open an IPv4 prefix that nat keeps the machine from", 0, 0},
-	{"accelerator", 0, CLI_OPTION_STRING, offsetof(struct base_values, accelerator), "HOW",
-	 "auto, kvm or tcg (default: auto)", 0, 0},
+	GUEST_EGRESS(struct base_values),
+	{"accelerator", 0, CLI_OPTION_STRING, offsetof(struct base_values, accelerator),
+	 "auto|kvm|tcg", "how it is run (default: auto)", 0, 0},
 	GUEST_BACKEND(struct base_values),
 	GUEST_UNCONFINED(struct base_values),
 	{"warm", 0, CLI_OPTION_FLAG, offsetof(struct base_values, warm), NULL,
@@ -250,7 +253,7 @@ static const struct cli_option create_options[] = {
 
 const struct cli_command base_create = {
 	.name = "create",
-	.args = "NAME",
+	.args = "BASE",
 	.summary = "make the next version of a base and seal it",
 	.help = "The version is NAME-v1, NAME-v2 and so on; NAME alone means the newest one.\n"
 		"With --provision, --stage or --size the image is booted once: its file system "

@@ -72,21 +72,21 @@ static int run_base_warm(struct cli *cli, const void *values, const struct cli_w
 	progress_end(&progress);
 	if (code == 0)
 		code = print_warm(cli, base, err);
-	return base_end_by_signal(cli, &signals, code, err);
+	return signals_end_command(cli, &signals, code, err);
 }
 
 static const struct cli_option warm_options[] = {
 	{"run", 0, CLI_OPTION_LIST, offsetof(struct base_values, run), "LINE",
 	 "run it by the guest's shell before the machine is saved; may be given again", 0, 0},
-	{"accelerator", 0, CLI_OPTION_STRING, offsetof(struct base_values, accelerator), "HOW",
-	 "auto, kvm or tcg (default: auto)", 0, 0},
+	{"accelerator", 0, CLI_OPTION_STRING, offsetof(struct base_values, accelerator),
+	 "auto|kvm|tcg", "how it is run (default: auto)", 0, 0},
 	GUEST_UNCONFINED(struct base_values),
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
 const struct cli_command base_warm = {
 	.name = "warm",
-	.args = "NAME",
+	.args = "BASE",
 	.summary = "save a booted machine of a base, for its sessions to begin from",
 	.help = "A machine of the base is booted, each LINE is run in it by its user, and its "
 		"memory and\n"

@@ -289,11 +289,11 @@ static int run_audit_list(struct cli *cli, const void *values, const struct cli_
 
 static const struct cli_command audit_show = {
 	.name = "show",
-	.args = "NAME",
+	.args = "SESSION",
 	.summary = "what happened in a session; with --json the log's own lines",
 	.min_args = 1,
 	.max_args = 1,
-	.check_name = microagent_session_check_name,
+	.check_name = microagent_audit_check_name,
 	.run = run_audit_show,
 };
 
@@ -305,12 +305,12 @@ static const struct cli_option verify_options[] = {
 
 static const struct cli_command audit_verify_command = {
 	.name = "verify",
-	.args = "[NAME]",
+	.args = "[SESSION]",
 	.summary = "whether a session's log is whole and unaltered",
 	.options = verify_options,
 	.values_size = sizeof(struct verify_values),
 	.max_args = 1,
-	.check_name = microagent_session_check_name,
+	.check_name = microagent_audit_check_name,
 	.run = run_audit_verify,
 };
 

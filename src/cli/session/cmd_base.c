@@ -178,7 +178,7 @@ static int run_base_cool(struct cli *cli, const void *values, const struct cli_w
 
 static const struct cli_command base_cool = {
 	.name = "cool",
-	.args = "NAME",
+	.args = "BASE",
 	.summary = "drop what `base warm` has saved",
 	.min_args = 1,
 	.max_args = 1,
@@ -194,7 +194,7 @@ static const struct cli_command base_list = {
 
 static const struct cli_command base_show = {
 	.name = "show",
-	.args = "NAME",
+	.args = "BASE",
 	.summary = "what is recorded of a base",
 	.min_args = 1,
 	.max_args = 1,
@@ -204,7 +204,7 @@ static const struct cli_command base_show = {
 
 static const struct cli_command base_verify = {
 	.name = "verify",
-	.args = "NAME",
+	.args = "BASE",
 	.summary = "compare a base with its recorded digests",
 	.help = "Ends with 1 when a file differs or is missing.\n",
 	.min_args = 1,
@@ -215,7 +215,7 @@ static const struct cli_command base_verify = {
 
 static const struct cli_command base_delete = {
 	.name = "delete",
-	.args = "NAME-vN",
+	.args = "BASE-vN",
 	.summary = "remove a base of which no session is made",
 	.min_args = 1,
 	.max_args = 1,

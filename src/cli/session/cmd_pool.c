@@ -185,9 +185,9 @@ static int run_fill(struct cli *cli, const void *values, const struct cli_words 
 }
 
 #define OPTION(field) offsetof(struct pool_values, field)
-#define BASE_OPTION(text)                                                      \
-	{                                                                      \
-		"base", 0, CLI_OPTION_STRING, OPTION(base), "NAME", text, 0, 0 \
+#define BASE_OPTION(value, text)                                              \
+	{                                                                     \
+		"base", 0, CLI_OPTION_STRING, OPTION(base), value, text, 0, 0 \
 	}
 #define LAST_OPTION                                           \
 	{                                                     \
@@ -195,25 +195,25 @@ static int run_fill(struct cli *cli, const void *values, const struct cli_words 
 	}
 
 static const struct cli_option set_options[] = {
-	BASE_OPTION("whose sessions: NAME is the newest version, NAME-vN that one"),
+	BASE_OPTION("BASE", "whose sessions: NAME is the newest version, NAME-vN that one"),
 	{"size", 0, CLI_OPTION_INT, OPTION(size), "N", "how many are kept ready", 0, INT32_MAX},
 	{"memory", 0, CLI_OPTION_INT, OPTION(memory), "MIB",
 	 "memory of each in MiB (default: the base's)", 1, INT32_MAX},
 	{"cpus", 0, CLI_OPTION_INT, OPTION(cpus), "N", "processors of each (default: the base's)",
 	 1, INT32_MAX},
-	{"network", 0, CLI_OPTION_STRING, OPTION(network), "MODE", "nat or isolated (default: nat)",
-	 0, 0},
+	{"network", 0, CLI_OPTION_STRING, OPTION(network), "nat|isolated",
+	 "what they reach (default: nat)", 0, 0},
 	GUEST_BACKEND(struct pool_values),
 	LAST_OPTION,
 };
 
 static const struct cli_option drain_options[] = {
-	BASE_OPTION("whose pool: NAME is all its versions (default: every pool)"),
+	BASE_OPTION("POOL", "whose pool: NAME is all its versions (default: every pool)"),
 	LAST_OPTION,
 };
 
 static const struct cli_option fill_options[] = {
-	BASE_OPTION("whose pool: NAME-vN"),
+	BASE_OPTION("BASE-vN", "whose pool: NAME-vN"),
 	{"lock-fd", 0, CLI_OPTION_INT, OPTION(lock_fd), "FD",
 	 "in the background, with the pool's lock as this descriptor: for who has it already", 3,
 	 INT32_MAX},

@@ -16,6 +16,7 @@
 struct session_values {
 	const char *base, *backend, *accelerator, *network, *network_interface, *mediation;
 	int64_t memory, cpus, disk_quota;
+	struct guest_egress egress;
 	struct cli_words allow, publish, vsock, share;
 	const char *share_at, *share_cache;
 	int64_t share_timeout;
@@ -89,6 +90,7 @@ static int create_session_in(struct cli *cli, struct microagent *agent,
 		.network = v->network,
 		.network_interface = v->network_interface,
 		.allow = v->allow.items,
+		.egress = guest_egress(&v->egress),
 		.publish = v->publish.items,
 		.mediation = v->mediation,
 		.vsock = v->vsock.items,
@@ -160,7 +162,8 @@ static int run_session_create(struct cli *cli, const void *values, const struct 
 				 "--base NAME says what the session is a clone of; `microagent "
 				 "base list` shows what there is");
 	if (guest_check_base(cli, v->base, err) < 0 ||
-	    guest_take_backend(cli, v->backend, err) < 0 || check_share_words(cli, v, err) < 0)
+	    guest_take_backend(cli, v->backend, err) < 0 || check_share_words(cli, v, err) < 0 ||
+	    guest_check_egress(cli, &v->egress, err) < 0)
 		return -1;
 	guest_warn_allow(cli, v->network, &v->allow);
 	if (v->share_anyway)
@@ -267,7 +270,7 @@ static int run_shell(struct cli *cli, const void *values, const struct cli_words
 #define OPTION(field) offsetof(struct session_values, field)
 
 static const struct cli_option create_options[] = {
-	{"base", 0, CLI_OPTION_STRING, OPTION(base), "NAME",
+	{"base", 0, CLI_OPTION_STRING, OPTION(base), "BASE",
 	 "what it is a clone of: NAME is the newest version, NAME-vN that one", 0, 0},
 	{"memory", 0, CLI_OPTION_INT, OPTION(memory), "MIB", "memory in MiB (default: the base's)",
 	 1, INT32_MAX},
@@ -285,16 +288,17 @@ static const struct cli_option create_options[] = {
 	 "destroy it so long after it was made, like 90s, 30m, 2h or 30d", 0, 0},
 	{"idle", 0, CLI_OPTION_DURATION, OPTION(idle), "TIME",
 	 "destroy it when nobody has used it for so long", 0, 0},
-	{"accelerator", 0, CLI_OPTION_STRING, OPTION(accelerator), "NAME",
-	 "auto, kvm or tcg (default: auto)", 0, 0},
+	{"accelerator", 0, CLI_OPTION_STRING, OPTION(accelerator), "auto|kvm|tcg",
+	 "how it is run (default: auto)", 0, 0},
 	GUEST_BACKEND(struct session_values),
 	GUEST_UNCONFINED(struct session_values),
-	{"network", 0, CLI_OPTION_STRING, OPTION(network), "MODE",
-	 "nat, isolated or bridged (default: nat: the internet, nothing of this host)", 0, 0},
-	{"network-interface", 0, CLI_OPTION_STRING, OPTION(network_interface), "NAME",
+	{"network", 0, CLI_OPTION_STRING, OPTION(network), "nat|isolated|bridged",
+	 "what it reaches (default: nat: the internet, nothing of this host)", 0, 0},
+	{"network-interface", 0, CLI_OPTION_STRING, OPTION(network_interface), "BRIDGE",
 	 "the host's bridge, for --network bridged", 0, 0},
 	{"allow", 0, CLI_OPTION_LIST, OPTION(allow), "PREFIX",
 	 "let nat reach these addresses too, like 192.168.1.0/24; may be given again", 0, 0},
+	GUEST_EGRESS(struct session_values),
 	{"publish", 'p', CLI_OPTION_LIST, OPTION(publish), "[HOST:]HOSTPORT:GUESTPORT",
 	 "TCP port of the guest that the host listens for; may be given again", 0, 0},
 	{"mediation", 0, CLI_OPTION_STRING, OPTION(mediation), "PORT=HOST:PORT",
@@ -309,8 +313,8 @@ static const struct cli_option create_options[] = {
 	 "the session cannot write to it", 0, 0},
 	{"share-anyway", 0, CLI_OPTION_FLAG, OPTION(share_anyway), NULL,
 	 "also a store of keys, or the home directory", 0, 0},
-	{"share-cache", 0, CLI_OPTION_STRING, OPTION(share_cache), "POLICY",
-	 "what it keeps of that: auto, always or none (default: auto)", 0, 0},
+	{"share-cache", 0, CLI_OPTION_STRING, OPTION(share_cache), "auto|always|none",
+	 "what it keeps of that (default: auto)", 0, 0},
 	{"share-timeout", 0, CLI_OPTION_INT, OPTION(share_timeout), "SECONDS",
 	 "how long it keeps names and attributes (default: 1)", 1, 86400},
 	{"cold", 0, CLI_OPTION_FLAG, OPTION(cold), NULL,
@@ -336,7 +340,7 @@ static const struct cli_command session_list = {
 
 static const struct cli_command session_exec = {
 	.name = "exec",
-	.args = "NAME [--] CMD [WORD...]",
+	.args = "SESSION [--] CMD [WORD...]",
 	.summary = "run a command in a session, as `microagent exec` does",
 	.options = exec_options,
 	.values_size = sizeof(struct exec_values),
@@ -351,7 +355,7 @@ static const struct cli_command session_exec = {
 
 static const struct cli_command session_shell = {
 	.name = "shell",
-	.args = "NAME",
+	.args = "SESSION",
 	.summary = "a shell in a session, as `microagent connect`",
 	.options = connect_options,
 	.values_size = sizeof(struct connect_values),

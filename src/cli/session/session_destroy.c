@@ -87,7 +87,7 @@ static const struct cli_option destroy_options[] = {
 
 const struct cli_command session_destroy = {
 	.name = "destroy",
-	.args = "NAME...",
+	.args = "SESSION...",
 	.summary = "end sessions and remove all of them",
 	.options = destroy_options,
 	.values_size = sizeof(struct destroy_values),

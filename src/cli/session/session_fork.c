@@ -129,7 +129,7 @@ static const struct cli_option fork_options[] = {
 
 const struct cli_command session_fork = {
 	.name = "fork",
-	.args = "NAME",
+	.args = "SESSION",
 	.summary = "new sessions that go on from where one is; prints their names",
 	.options = fork_options,
 	.values_size = sizeof(struct fork_values),

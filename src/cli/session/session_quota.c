@@ -61,7 +61,7 @@ static int run_session_quota(struct cli *cli, const void *values, const struct c
 
 const struct cli_command session_quota = {
 	.name = "quota",
-	.args = "NAME MIB",
+	.args = "SESSION MIB",
 	.summary = "let a session's disk grow to so much; it goes on if it waits",
 	.min_args = 2,
 	.max_args = 2,

@@ -114,8 +114,8 @@ static const struct cli_option options[] = {
 	 "also a store of keys, or the home directory", 0, 0},
 	{"at", 0, CLI_OPTION_STRING, offsetof(struct share_values, at), "PATH",
 	 "where in the session (default: /workspace)", 0, 0},
-	{"cache", 0, CLI_OPTION_STRING, offsetof(struct share_values, cache), "POLICY",
-	 "what the guest keeps of it: auto, always or none (default: auto)", 0, 0},
+	{"cache", 0, CLI_OPTION_STRING, offsetof(struct share_values, cache), "auto|always|none",
+	 "what the guest keeps of it (default: auto)", 0, 0},
 	{"timeout", 0, CLI_OPTION_INT, offsetof(struct share_values, timeout), "SECONDS",
 	 "how long it keeps names and attributes (default: 1)", 1, 86400},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
@@ -123,7 +123,7 @@ static const struct cli_option options[] = {
 
 const struct cli_command session_share = {
 	.name = "share",
-	.args = "NAME DIR",
+	.args = "SESSION DIR",
 	.summary = "give a running session a directory of this host; it gets one",
 	.options = options,
 	.values_size = sizeof(struct share_values),

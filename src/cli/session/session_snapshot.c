@@ -193,7 +193,7 @@ static int run_snapshots(struct cli *cli, const void *values, const struct cli_w
 
 const struct cli_command session_snapshot = {
 	.name = "snapshot",
-	.args = "NAME SNAPSHOT",
+	.args = "SESSION NEW",
 	.summary = "keep a session as it is now, and all that runs in it, by a name",
 	.min_args = 2,
 	.max_args = 2,
@@ -203,7 +203,7 @@ const struct cli_command session_snapshot = {
 
 const struct cli_command session_restore = {
 	.name = "restore",
-	.args = "NAME SNAPSHOT",
+	.args = "SESSION SNAPSHOT",
 	.summary = "let a session go on from a snapshot; what came since is lost",
 	.min_args = 2,
 	.max_args = 2,
@@ -213,7 +213,7 @@ const struct cli_command session_restore = {
 
 const struct cli_command session_snapshots = {
 	.name = "snapshots",
-	.args = "NAME",
+	.args = "SESSION",
 	.summary = "the snapshots of a session",
 	.min_args = 1,
 	.max_args = 1,
@@ -223,7 +223,7 @@ const struct cli_command session_snapshots = {
 
 const struct cli_command session_snapshot_delete = {
 	.name = "snapshot-delete",
-	.args = "NAME SNAPSHOT",
+	.args = "SESSION SNAPSHOT",
 	.summary = "delete a snapshot of a session",
 	.min_args = 2,
 	.max_args = 2,

@@ -135,7 +135,7 @@ static const struct cli_option stream_options[] = {
 	 "CMD is one line for the guest's sh", 0, 0},
 	{"env", 'e', CLI_OPTION_LIST, offsetof(struct stream_values, env), "KEY=VALUE",
 	 "variable of the command; may be given again", 0, 0},
-	{"cwd", 'w', CLI_OPTION_STRING, offsetof(struct stream_values, cwd), "DIR",
+	{"cwd", 'w', CLI_OPTION_STRING, offsetof(struct stream_values, cwd), "PATH",
 	 "working directory (default: the user's home, else /)", 0, 0},
 	{"user", 'u', CLI_OPTION_STRING, offsetof(struct stream_values, user), "USER",
 	 "who runs the command (default: the image's user, else uid 1000)", 0, 0},
@@ -146,7 +146,7 @@ static const struct cli_option stream_options[] = {
 
 const struct cli_command session_stream = {
 	.name = "stream",
-	.args = "NAME [--] CMD [WORD...]",
+	.args = "SESSION [--] CMD [WORD...]",
 	.summary = "run a command in a session and pass its output on line by line",
 	.help = "With --json each line is an object of its own, {\"stream\",\"line\"}, and the "
 		"last\n"

@@ -2,6 +2,7 @@
 #include "cli/terminal/signals.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -68,9 +69,27 @@ int signals_next(void *data)
 	return number;
 }
 
+bool signals_have_come(const struct signals *signals)
+{
+	struct pollfd slot = {.fd = signals->fd, .events = POLLIN};
+
+	return poll(&slot, 1, 0) > 0;
+}
+
 int signals_that_came(struct signals *signals)
 {
 	if (signals->last == 0)
 		take(signals);
 	return signals->last ? signals->last : SIGTERM;
+}
+
+int signals_end_command(const struct cli *cli, struct signals *signals, int code,
+			const struct error *err)
+{
+	if (code < 0 && signals->fd >= 0 && signals_next(signals) > 0) {
+		cli_warn_error(cli, "", err);
+		code = 128 + signals_that_came(signals);
+	}
+	signals_close(signals);
+	return code;
 }

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "base/error.h"
+#include "cli/cli.h"
 
 struct signals {
 	int fd;	    /* readable when one has come */
@@ -28,7 +28,13 @@ int signals_open_forwarded(struct signals *out, struct error *err);
 void signals_close(struct signals *signals);
 /* data is the struct signals: as microagent_signals.next. */
 int signals_next(void *data);
+/* One waits to be taken. */
+bool signals_have_come(const struct signals *signals);
 /* The one that ended it all. */
 int signals_that_came(struct signals *signals);
+/* Of a command that signals_open_ending() is for, which is over: its code, unless one of them ended
+ * it. Then what it left unsaid is told, and the code is the signal's. */
+int signals_end_command(const struct cli *cli, struct signals *signals, int code,
+			const struct error *err);
 
 #endif

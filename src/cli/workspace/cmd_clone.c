@@ -41,7 +41,7 @@ static int run_clone(struct cli *cli, const void *values, const struct cli_words
 
 const struct cli_command cli_clone = {
 	.name = "clone",
-	.args = "SOURCE TARGET",
+	.args = "NAME NEW",
 	.summary = "a new workspace with copies of a stopped one's disks",
 	.help = "The config is the source's. Its writable disks are copied, what is read-only is\n"
 		"shared, and bundles are made anew of their archives. Published ports and shares\n"

@@ -68,7 +68,7 @@ static int run_create(struct cli *cli, const void *values, const struct cli_word
 
 const struct cli_command cli_create = {
 	.name = "create",
-	.args = "NAME [[--] CMD [WORD...]]",
+	.args = "NEW [[--] CMD [WORD...]]",
 	.summary = "make a workspace that stays",
 	.help = "Clones the image and records kernel, memory, processors and command; nothing "
 		"runs\n"

@@ -15,7 +15,7 @@ const struct cli_option exec_options[] = {
 	 "run it on a terminal of the guest, and on ours", 0, 0},
 	{"env", 'e', CLI_OPTION_LIST, offsetof(struct exec_values, env), "KEY=VALUE",
 	 "variable of the command; may be given again", 0, 0},
-	{"cwd", 'w', CLI_OPTION_STRING, offsetof(struct exec_values, exec.cwd), "DIR",
+	{"cwd", 'w', CLI_OPTION_STRING, offsetof(struct exec_values, exec.cwd), "PATH",
 	 "working directory (default: the user's home, else /)", 0, 0},
 	{"user", 'u', CLI_OPTION_STRING, offsetof(struct exec_values, exec.user), "USER",
 	 "who runs the command (default: the image's user, else uid 1000)", 0, 0},

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* network: what a workspace can reach, and at which addresses it is. */
+/* network: what a workspace can reach, and at which addresses it is; and how that is changed. */
+#include <stdio.h>
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json.h"
@@ -37,15 +40,32 @@ static int publish_rows(struct cli_table *table, const json_t *forwards, bool ru
 
 	json_array_foreach(forwards, i, f)
 	{
+		const char *host = json_text(f, "host", "");
 		char line[128];
 
-		snprintf(line, sizeof(line), "%s:%d to port %d", json_text(f, "host", NULL),
+		snprintf(line, sizeof(line),
+			 strchr(host, ':') ? "[%s]:%d to port %d" : "%s:%d to port %d", host,
 			 (int)json_integer_value(json_object_get(f, "hostPort")),
 			 (int)json_integer_value(json_object_get(f, "guestPort")));
 		if (network_row(table, running ? "published" : "to publish", line, err) < 0)
 			return -1;
 	}
 	return 0;
+}
+
+static int egress_rows(struct cli_table *table, const json_t *egress, struct error *err)
+{
+	if (!egress)
+		return 0;
+	if (list_row(table, "egress", json_object_get(egress, "names"), err) < 0 ||
+	    list_row(table, "egress to", json_object_get(egress, "prefixes"), err) < 0 ||
+	    (!json_object_get(egress, "names") && !json_object_get(egress, "prefixes") &&
+	     network_row(table, "egress", "nothing", err) < 0) ||
+	    network_row(table, "sni", json_text(egress, "sni", NULL), err) < 0)
+		return -1;
+	return json_is_true(json_object_get(egress, "dryRun"))
+		       ? network_row(table, "dry run", "nothing of that is refused, but told", err)
+		       : 0;
 }
 
 static int print_network(const char *name, const json_t *answer, struct error *err)
@@ -60,6 +80,7 @@ static int print_network(const char *name, const json_t *answer, struct error *e
 	    network_row(&table, "mode", json_text(network, "mode", NULL), err) < 0 ||
 	    network_row(&table, "interface", json_text(network, "interface", NULL), err) < 0 ||
 	    list_row(&table, "allow", json_object_get(network, "allow"), err) < 0 ||
+	    egress_rows(&table, json_object_get(network, "egress"), err) < 0 ||
 	    publish_rows(&table, json_object_get(network, "portForwards"), runtime != NULL, err) <
 		    0 ||
 	    network_row(&table, "detail", json_text(answer, "detail", NULL), err) < 0 ||
@@ -72,34 +93,86 @@ static int print_network(const char *name, const json_t *answer, struct error *e
 	return CLI_EXIT_OK;
 }
 
-static int run_network(struct cli *cli, const void *values, const struct cli_words *args,
-		       struct error *err)
+static int show_network(struct cli *cli, const char *name, struct error *err)
 {
 	struct microagent *agent;
 	json_auto_t *answer = NULL;
 	char id[GUEST_ID_ROOM];
 
-	(void)values;
-	if (guest_check_name(cli, args->items[0], err) < 0)
+	if (guest_check_name(cli, name, err) < 0)
 		return -1;
-	agent = guest_open_at(cli, NULL, args->items[0], id, err);
+	agent = guest_open_at(cli, NULL, name, id, err);
 	if (!agent)
 		return -1;
 	answer = microagent_network(agent, id, err);
 	microagent_close(agent);
 	if (!answer)
 		return -1;
-	return cli->json ? cli_print_json(answer, err) : print_network(args->items[0], answer, err);
+	return cli->json ? cli_print_json(answer, err) : print_network(name, answer, err);
+}
+
+/* --- changed while it runs ------------------------------------------------------------------- */
+
+static const struct {
+	const char *word;
+	enum microagent_network_change change;
+	const char *done; /* what there is to say of the word then */
+} verbs[] = {
+	{"allow", MICROAGENT_NETWORK_ALLOW, "is allowed"},
+	{"deny", MICROAGENT_NETWORK_DENY, "is no longer allowed"},
+	{"publish", MICROAGENT_NETWORK_PUBLISH, "is published"},
+	{"unpublish", MICROAGENT_NETWORK_UNPUBLISH, "is published no more"},
+};
+
+/* With --json what the network is then, as it is shown. */
+static int change_network(struct cli *cli, size_t verb, const char *name, const char *word,
+			  struct error *err)
+{
+	struct microagent *agent;
+	struct error why = {0};
+	char id[GUEST_ID_ROOM];
+	int status;
+
+	if (microagent_check_network_change(verbs[verb].change, word, &why) < 0)
+		return cli_usage_error(cli, &why, err);
+	if (guest_check_name(cli, name, err) < 0)
+		return -1;
+	agent = guest_open_at(cli, NULL, name, id, err);
+	if (!agent)
+		return -1;
+	status = microagent_change_network(agent, id, verbs[verb].change, word, NULL, err);
+	microagent_close(agent);
+	if (status < 0 || cli->json)
+		return status < 0 ? -1 : show_network(cli, name, err);
+	printf("%s: %s %s\n", name, word, verbs[verb].done);
+	return CLI_EXIT_OK;
+}
+
+static int run_network(struct cli *cli, const void *values, const struct cli_words *args,
+		       struct error *err)
+{
+	(void)values;
+	if (args->count == 1)
+		return show_network(cli, args->items[0], err);
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+		if (args->count == 3 && strcmp(args->items[0], verbs[i].word) == 0)
+			return change_network(cli, i, args->items[1], args->items[2], err);
+	return cli_usage(cli, err,
+			 "it is `network NAME`, or allow, deny, publish or unpublish with NAME and "
+			 "what");
 }
 
 const struct cli_command cli_network = {
 	.name = "network",
-	.args = "NAME",
-	.summary = "what a workspace can reach, and its addresses",
-	.help = "As prepared; while the workspace runs also the guest's address, gateway and "
-		"resolver.\n",
+	.args = "NAME | allow|deny|publish|unpublish NAME WHAT",
+	.summary = "what a workspace can reach, its addresses; and to change that",
+	.help = "As prepared; while the workspace runs also the guest's address, gateway and\n"
+		"resolver.\n"
+		"allow and deny: HOST[:PORT,...] as of --egress, of one that was made with it.\n"
+		"publish: [HOST:]HOSTPORT:GUESTPORT as of --publish; unpublish: [HOST:]HOSTPORT.\n"
+		"The next start has what was changed too.\n",
 	.group = CLI_GROUP_OBSERVE,
 	.min_args = 1,
-	.max_args = 1,
+	.max_args = 3,
 	.run = run_network,
 };

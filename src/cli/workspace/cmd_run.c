@@ -15,11 +15,11 @@ struct run_values {
 
 static const struct cli_option run_options[] = {
 	ATTEND_INPUT_OPTIONS(struct run_values, input),
-	{"name", 0, CLI_OPTION_STRING, offsetof(struct run_values, name), "NAME",
+	{"name", 0, CLI_OPTION_STRING, offsetof(struct run_values, name), "NEW",
 	 "name of the workspace (default: a made-up one)", 0, 0},
 	{"keep", 0, CLI_OPTION_FLAG, offsetof(struct run_values, keep), NULL,
 	 "keep the workspace afterwards: `microagent start` boots it again", 0, 0},
-	{"base", 0, CLI_OPTION_STRING, offsetof(struct run_values, base.base), "NAME",
+	{"base", 0, CLI_OPTION_STRING, offsetof(struct run_values, base.base), "BASE",
 	 "run it in a session of that base, which is destroyed afterwards", 0, 0},
 	{"cold", 0, CLI_OPTION_FLAG, offsetof(struct run_values, base.cold), NULL,
 	 "with --base: boot it, also where `base warm` has saved a machine to restore", 0, 0},
@@ -27,7 +27,7 @@ static const struct cli_option run_options[] = {
 	 "with --base: how much its disk may grow (default: as large as the base's)", 1, INT32_MAX},
 	{"tty", 't', CLI_OPTION_FLAG, offsetof(struct run_values, base.terminal), NULL,
 	 "with --base: run it on a terminal of the guest, and on ours", 0, 0},
-	{"cwd", 'w', CLI_OPTION_STRING, offsetof(struct run_values, base.cwd), "DIR",
+	{"cwd", 'w', CLI_OPTION_STRING, offsetof(struct run_values, base.cwd), "PATH",
 	 "with --base: working directory (default: the user's home, else /)", 0, 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };

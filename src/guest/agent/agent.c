@@ -208,6 +208,26 @@ static void take_mount(struct agent *agent, json_t *doc)
 		agent_say(agent, answer_mounted(err.msg, NULL));
 }
 
+/* --- a port that is published later ---------------------------------------------------------- */
+
+static int publish_later(struct agent *agent, json_t *doc, struct error *err)
+{
+	json_t *publishes = NULL;
+
+	if (json_get_array(doc, "", "publishes", JSON_REQUIRED, &publishes, err) < 0)
+		return -1;
+	return agent->machine->publish(agent->loop, agent->server.mux, publishes,
+				       agent->server.context.program_fd, err);
+}
+
+static void take_publish(struct agent *agent, json_t *doc)
+{
+	struct error err;
+	bool listens = publish_later(agent, doc, &err) == 0;
+
+	agent_say(agent, answer_published(listens ? NULL : err.msg, NULL));
+}
+
 /* --- the control stream ---------------------------------------------------------------------- */
 
 static int take_control(void *data, const uint8_t *payload, size_t len, struct error *err)
@@ -229,6 +249,8 @@ static int take_control(void *data, const uint8_t *payload, size_t len, struct e
 		return -1;
 	if (kind == HOST_MOUNT)
 		take_mount(agent, doc);
+	if (kind == HOST_PUBLISH)
+		take_publish(agent, doc);
 	if (kind == HOST_QUIESCE)
 		agent_quiesce(agent, json_is_true(json_object_get(doc, "goesOn")));
 	if (kind == HOST_POWER_OFF)

@@ -114,6 +114,13 @@ char *answer_start(uint64_t request, const char *id, pid_t pid, const char *exec
 	return writer_end(&w);
 }
 
+char *answer_created(uint64_t request, struct error *err)
+{
+	struct writer w = event_begin("created", request, err);
+
+	return writer_end(&w);
+}
+
 char *answer_ack(uint64_t request, uint64_t stdin_offset, struct error *err)
 {
 	struct writer w = event_begin("ack", request, err);
@@ -200,6 +207,11 @@ static char *answer_done(const char *type, const char *error, struct error *err)
 char *answer_mounted(const char *error, struct error *err)
 {
 	return answer_done("mounted", error, err);
+}
+
+char *answer_published(const char *error, struct error *err)
+{
+	return answer_done("published", error, err);
 }
 
 char *answer_quiesced(const char *error, struct error *err)

@@ -36,6 +36,8 @@ char *answer_frame_exec(const char *id, const struct job_end *end, const struct 
  */
 char *answer_start(uint64_t request, const char *id, pid_t pid, const char *exec,
 		   const struct stdin_window *window, struct error *err);
+/* A container is made, and waits for its start. */
+char *answer_created(uint64_t request, struct error *err);
 char *answer_ack(uint64_t request, uint64_t stdin_offset, struct error *err);
 char *answer_detached(uint64_t request, const struct error *why, struct error *err);
 char *answer_exit(uint64_t request, const char *id, const struct job_end *end, struct error *err);
@@ -49,6 +51,7 @@ char *answer_ready(struct error *err);
 char *answer_ending(struct error *err);
 /* To a mount; error: why it is not, or NULL. */
 char *answer_mounted(const char *error, struct error *err);
+char *answer_published(const char *error, struct error *err);
 /* To a quiesce; error: why it may not be saved, or NULL. */
 char *answer_quiesced(const char *error, struct error *err);
 char *answer_result(const struct job_end *end, const struct captured *output, struct error *err);

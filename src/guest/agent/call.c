@@ -144,6 +144,8 @@ int call_event(struct call *call, const struct request *request, struct error *e
 		job_resize(job, request->rows, request->columns);
 	else if (job && request->kind == REQUEST_CANCEL)
 		job_kill(job);
+	else if (job && request->kind == REQUEST_START)
+		job_release(job);
 	return 0;
 }
 

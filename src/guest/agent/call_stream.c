@@ -23,6 +23,13 @@ void call_stream_commit(struct call *call, enum job_stream stream, size_t len)
 	framed_flush(wire);
 }
 
+static void stream_held(void *data)
+{
+	struct call *call = data;
+
+	conn_say(call->conn, answer_created(call->number, NULL));
+}
+
 static void stream_started(void *data, pid_t pid)
 {
 	call_say_start(data, pid, NULL);
@@ -58,6 +65,7 @@ static void stream_stdin_room(void *data)
 }
 
 const struct job_owner call_stream_owner = {
+	.held = stream_held,
 	.started = stream_started,
 	.space = stream_space,
 	.output = stream_output,

@@ -26,6 +26,8 @@ int config_message_kind(json_t *doc, enum host_message *kind, int64_t *realtime_
 		*kind = HOST_TIME;
 	} else if (strcmp(type, "mount") == 0) {
 		*kind = HOST_MOUNT;
+	} else if (strcmp(type, "publish") == 0) {
+		*kind = HOST_PUBLISH;
 	} else if (strcmp(type, "quiesce") == 0) {
 		*kind = HOST_QUIESCE;
 	} else if (strcmp(type, "power") == 0) {
@@ -146,7 +148,8 @@ int config_share_decode(json_t *item, struct config_share *out, struct error *er
 	if (json_get_string(item, "share", "tag", JSON_REQUIRED, &share.tag, err) < 0 ||
 	    json_get_string(item, "share", "mountpoint", JSON_REQUIRED, &share.mountpoint, err) <
 		    0 ||
-	    json_get_string(item, "share", "mode", JSON_OPTIONAL, &mode, err) < 0)
+	    json_get_string(item, "share", "mode", JSON_OPTIONAL, &mode, err) < 0 ||
+	    json_get_bool(item, "share", "containers", JSON_OPTIONAL, &share.containers, err) < 0)
 		return -1;
 	share.read_only = strcmp(mode, "ro") == 0;
 	*out = share;
@@ -157,7 +160,7 @@ int config_publish_decode(json_t *item, uint16_t *guest_port, struct error *err)
 {
 	int64_t port = 0;
 
-	if (json_get_int(item, "publish", "guestPort", JSON_REQUIRED, 1, UINT16_MAX, &port, err) <
+	if (json_get_int(item, "publish", "guestPort", JSON_REQUIRED, 0, UINT16_MAX, &port, err) <
 	    0)
 		return -1;
 	*guest_port = (uint16_t)port;

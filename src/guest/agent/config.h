@@ -18,6 +18,7 @@ enum host_message {
 	HOST_TIME,
 	HOST_POWER_OFF,
 	HOST_MOUNT,
+	HOST_PUBLISH,
 	HOST_QUIESCE,
 	HOST_UNKNOWN
 };
@@ -59,13 +60,14 @@ struct config_disk {
 	bool read_only;
 };
 int config_disk_decode(json_t *item, struct config_disk *out, struct error *err);
-/* The TCP port of a published port of the config. */
+/* The TCP port of a published port of the config; 0: any, which a connection tells. */
 int config_publish_decode(json_t *item, uint16_t *guest_port, struct error *err);
 
 /* A shared directory of the config. */
 struct config_share {
 	const char *tag, *mountpoint;
 	bool read_only;
+	bool containers; /* their root file systems: with all rights */
 };
 int config_share_decode(json_t *item, struct config_share *out, struct error *err);
 

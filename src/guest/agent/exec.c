@@ -51,8 +51,14 @@ struct job *exec_start(struct exec_context *context, const struct request *reque
 		.program_fd = -1,
 	};
 
+	if (request->contained && !request->problem[0]) {
+		spec.traced = context->traced;
+		return containers_start(&context->containers, request->contained, &spec, owner,
+					data, err);
+	}
 	/* In every image, though it holds nothing of ours. */
-	if (request->argv && strcmp(request->argv[0], ROLE_FILES) == 0) {
+	if (request->argv && (strcmp(request->argv[0], ROLE_FILES) == 0 ||
+			      strcmp(request->argv[0], ROLE_CONTAINER) == 0)) {
 		spec.program_fd = context->program_fd;
 		spec.cwd = "/";
 	}

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "guest/agent/request.h"
+#include "guest/container/containers.h"
 #include "guest/job/job.h"
 #include "guest/job/user_cache.h"
 
@@ -12,6 +13,7 @@ struct exec_context {
 	struct job_table jobs;
 	const char *etc; /* "/etc" but for tests */
 	struct user_cache users;
+	struct containers containers;
 	json_t *env;	/* the run config's, a reference; NULL: none */
 	bool may_block; /* the machine has shares: spawn.h */
 	bool traced;	/* what is run is to be traced */

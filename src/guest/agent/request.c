@@ -22,6 +22,7 @@ void request_free(struct request *request)
 {
 	json_decref(request->doc);
 	free(request->argv);
+	contained_free(request->contained);
 	buf_free(&request->stdin_bytes);
 	*request = (struct request){0};
 }
@@ -173,6 +174,17 @@ static int get_window(struct request *out, struct error *err)
 	return json_get_bool(out->doc, "", "stdinWindow", JSON_OPTIONAL, &out->stdin_window, err);
 }
 
+/* What it says of the process is all there is: no environment and no user of ours. */
+static int get_contained(struct request *out, struct error *err)
+{
+	if (contained_decode(out->doc, &out->contained, err) < 0)
+		return -1;
+	if (out->contained && (out->hand_over || out->grace_ms > 0))
+		return error_set(err, ERR_INVALID,
+				 "a command in a container is neither resumed nor handed over");
+	return 0;
+}
+
 static int decode_exec_details(struct request *out, struct error *err)
 {
 	json_t *doc = out->doc;
@@ -192,7 +204,7 @@ static int decode_exec_details(struct request *out, struct error *err)
 	    json_get_bool(doc, "", "handOver", JSON_OPTIONAL, &out->hand_over, err) < 0 ||
 	    get_resumption(out, err) < 0)
 		return -1;
-	return get_terminal(doc, out, err);
+	return get_terminal(doc, out, err) < 0 ? -1 : get_contained(out, err);
 }
 
 static int get_number(struct request *out, struct error *err)
@@ -271,7 +283,7 @@ static const struct event_row {
 	{"attach", REQUEST_ATTACH, decode_attach}, {"signal", REQUEST_SIGNAL, decode_signal},
 	{"resize", REQUEST_RESIZE, decode_resize}, {"stdin-close", REQUEST_STDIN_CLOSE, NULL},
 	{"cancel", REQUEST_CANCEL, NULL},	   {"ack", REQUEST_ACK, decode_offsets},
-	{"release", REQUEST_RELEASE, NULL},
+	{"release", REQUEST_RELEASE, NULL},	   {"start", REQUEST_START, NULL},
 };
 
 static int decode_event(const char *name, struct request *out, struct error *err)

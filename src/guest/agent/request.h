@@ -18,6 +18,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "guest/container/contained.h"
 #include "guest/job/rlimits.h"
 
 enum request_kind {
@@ -35,6 +36,7 @@ enum request_kind {
 	REQUEST_CANCEL,
 	REQUEST_ACK,
 	REQUEST_RELEASE,
+	REQUEST_START, /* a container that is made */
 	REQUEST_KIND_COUNT
 };
 
@@ -73,8 +75,9 @@ struct request {
 	bool terminal;
 	uint16_t rows, columns; /* also RESIZE */
 
-	const char *guest_path; /* COPYOUT, WRITE, LIST, STAT */
-	int signal;		/* SIGNAL */
+	struct contained *contained; /* EXEC: in a container, or the first of one; NULL: in none */
+	const char *guest_path;	     /* COPYOUT, WRITE, LIST, STAT */
+	int signal;		     /* SIGNAL */
 };
 
 /* The envelope form: {"op":S,"payload":{...}}. */

@@ -43,6 +43,7 @@ int server_init(struct server *server, struct loop *loop, const char *etc, const
 	*server = (struct server){.loop = loop, .listen_fd = -1};
 	if (job_table_init(&server->context.jobs, loop, cgroup_mount, err) < 0)
 		return -1;
+	containers_init(&server->context.containers, &server->context.jobs);
 	server->context.etc = etc;
 	server->context.program_fd = program_fd;
 	server->workload.context = &server->context;

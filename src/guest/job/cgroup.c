@@ -110,6 +110,11 @@ void cgroup_tree_open(struct cgroup_tree *tree, const char *mount)
 		tree->nspares = 1;
 }
 
+void cgroup_tree_in(struct cgroup_tree *tree, int dirfd)
+{
+	*tree = (struct cgroup_tree){.dirfd = dirfd, .next = 1, .lent = true};
+}
+
 static void drop_spares(struct cgroup_tree *tree)
 {
 	while (tree->nspares > 0) {
@@ -124,7 +129,8 @@ void cgroup_tree_close(struct cgroup_tree *tree)
 {
 	drop_spares(tree);
 	if (tree->dirfd >= 0) {
-		unlinkat(tree->dirfd, "../" TREE_NAME, AT_REMOVEDIR); /* if it is empty */
+		if (!tree->lent)
+			unlinkat(tree->dirfd, "../" TREE_NAME, AT_REMOVEDIR); /* if it is empty */
 		close(tree->dirfd);
 	}
 	free(tree->left);

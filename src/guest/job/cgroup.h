@@ -33,7 +33,8 @@ struct cgroup {
 	}
 
 struct cgroup_tree {
-	int dirfd;     /* <mount>/microagent; -1: no cgroups here */
+	int dirfd;     /* <mount>/microagent, or a container's; -1: no cgroups here */
+	bool lent;     /* the directory is a container's */
 	uint64_t next; /* names are numbers */
 	struct cgroup spares[CGROUP_SPARES];
 	size_t nspares;
@@ -49,6 +50,8 @@ struct cgroup_tree {
  * and makes the first spare one. Without cgroup v2, and without the right to use it, the tree stays
  * empty and that is no error. */
 void cgroup_tree_open(struct cgroup_tree *tree, const char *mount);
+/* A tree in the cgroup of a container (a descriptor, taken over). */
+void cgroup_tree_in(struct cgroup_tree *tree, int dirfd);
 void cgroup_tree_close(struct cgroup_tree *tree);
 /* Without a tree, or without room in it, *out is none. */
 void cgroup_take(struct cgroup_tree *tree, struct cgroup *out);

@@ -18,9 +18,9 @@ static struct clone_args clone_arguments(uint64_t flags, int cgroup_fd, int *pid
 	};
 }
 
-pid_t clone_fork(int cgroup_fd, int *pidfd)
+pid_t clone_fork(uint64_t namespaces, int cgroup_fd, int *pidfd)
 {
-	struct clone_args args = clone_arguments(0, cgroup_fd, pidfd);
+	struct clone_args args = clone_arguments(namespaces, cgroup_fd, pidfd);
 	long pid = syscall(SYS_clone3, &args, sizeof(args));
 
 	return pid < 0 ? -errno : (pid_t)pid;

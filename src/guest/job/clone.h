@@ -6,10 +6,12 @@
 #ifndef GUEST_CLONE_H
 #define GUEST_CLONE_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
-/* A child that shares nothing. 0 in the child; -errno. */
-pid_t clone_fork(int cgroup_fd, int *pidfd);
+/* A child that shares nothing; namespaces are those (CLONE_NEW...) that it has of its own. 0 in the
+ * child; -errno. */
+pid_t clone_fork(uint64_t namespaces, int cgroup_fd, int *pidfd);
 
 /*
  * A child that runs entry(data), which must not return, on our memory and stack while we stand

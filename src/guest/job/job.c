@@ -54,9 +54,17 @@ static void job_free(struct job *job)
 	loop_remove(job->status_watch);
 	cleanup_close(&job->status_fd);
 	cleanup_close(&job->proc.pidfd);
+	if (job->gone)
+		job->gone(job->gone_data);
 	free(job->program);
 	free(job->cwd);
 	free(job);
+}
+
+static void job_leave_cgroup(struct job *job)
+{
+	if (job->cgroups)
+		cgroup_release(job->cgroups, &job->cgroup);
 }
 
 void job_table_sweep(struct job_table *table)
@@ -65,7 +73,7 @@ void job_table_sweep(struct job_table *table)
 
 	list_each (job, &table->dead, link) {
 		list_remove(&job->link);
-		cgroup_release(&table->cgroups, &job->cgroup);
+		job_leave_cgroup(job);
 		job_free(job);
 	}
 }
@@ -101,7 +109,17 @@ static void on_drain_over(struct loop *loop, void *data)
 	(void)loop;
 	job->drain_timer = NULL;
 	job->drain_over = true;
+	for (int i = 0; i < JOB_STREAMS; i++)
+		if (job->out[i].owed > 0 && !job->out[i].paused)
+			job_io_read(job, (enum job_stream)i);
 	job_check_end(job);
+}
+
+void job_look_again(struct job *job)
+{
+	if (job->drain_over && !job->drain_timer)
+		job->drain_timer =
+			loop_add_timer(job->table->loop, clock_mono_ns(), on_drain_over, job, NULL);
 }
 
 static void record_end(struct job *job, const siginfo_t *info)
@@ -122,7 +140,7 @@ static void record_end(struct job *job, const siginfo_t *info)
 		end->exit_code = EXIT_TIMED_OUT;
 }
 
-static void job_begin(struct job *job);
+static void job_hear(struct job *job);
 
 static void on_program_exit(struct loop *loop, int fd, uint32_t events, void *data)
 {
@@ -133,8 +151,9 @@ static void on_program_exit(struct loop *loop, int fd, uint32_t events, void *da
 	(void)events;
 	if (waitid(P_PIDFD, (id_t)fd, &info, WEXITED | WNOHANG) < 0 || info.si_pid == 0)
 		return;
-	if (job->state == JOB_STARTING)
-		job_begin(job); /* a very short command: its status pipe has ended too */
+	/* A very short command: its status pipe has ended too. */
+	while (job->state == JOB_STARTING || job->state == JOB_HELD)
+		job_hear(job);
 	loop_remove(steal_ptr(&job->exit_watch));
 	loop_remove(steal_ptr(&job->timeout));
 	close(steal_fd(&job->proc.pidfd));
@@ -164,21 +183,44 @@ static void record_failure(struct job *job, const struct spawn_failure *failure)
 	snprintf(job->end.start_error, sizeof(job->end.start_error), "%.500s", why.msg);
 }
 
-/* The status pipe has spoken: the program runs, or why it does not. */
-static void job_begin(struct job *job)
+/* It is in its container. */
+static void job_enter(struct job *job, int master)
 {
-	struct spawn_failure failure;
-	ssize_t n = read(job->status_fd, &failure, sizeof(failure));
+	if (job->terminal) {
+		job->out[JOB_STDOUT].fd = master;
+		job->stdin_fd = fcntl(master, F_DUPFD_CLOEXEC, 3);
+	}
+	if (job->released)
+		return;
+	job->state = JOB_HELD;
+	if (job->owner && job->owner->held)
+		job->owner->held(job->data);
+}
 
+/* The program runs, or failure says why it does not. */
+static void job_begin(struct job *job, const struct spawn_failure *failure)
+{
 	loop_remove(steal_ptr(&job->status_watch));
 	close(steal_fd(&job->status_fd));
 	job->state = JOB_RUNNING;
-	if (n == (ssize_t)sizeof(failure))
-		record_failure(job, &failure);
-	else if (job->owner && job->owner->started)
+	if (failure)
+		record_failure(job, failure);
+	else if (job->released && job->owner && job->owner->started)
 		job->owner->started(job->data, job->session);
 	if (job_io_start(job, NULL) < 0)
 		job_kill(job);
+}
+
+/* The status pipe has spoken. */
+static void job_hear(struct job *job)
+{
+	struct spawn_failure word;
+	int master, got = spawn_hear(job->status_fd, &word, &master);
+
+	if (got > 0 && word.step == SPAWN_ENTERED)
+		job_enter(job, master);
+	else if (got != 0)
+		job_begin(job, got > 0 ? &word : NULL);
 }
 
 static void on_status(struct loop *loop, int fd, uint32_t events, void *data)
@@ -186,7 +228,15 @@ static void on_status(struct loop *loop, int fd, uint32_t events, void *data)
 	(void)loop;
 	(void)fd;
 	(void)events;
-	job_begin(data);
+	job_hear(data);
+}
+
+void job_release(struct job *job)
+{
+	if (job->state != JOB_HELD || job->released)
+		return;
+	job->released = true;
+	(void)spawn_release(job->status_fd, NULL); /* one that is gone is heard of */
 }
 
 static void on_timeout(struct loop *loop, void *data)
@@ -201,7 +251,7 @@ static void on_timeout(struct loop *loop, void *data)
 
 void job_kill(struct job *job)
 {
-	if (job->state != JOB_STARTING && job->state != JOB_RUNNING)
+	if (job->state > JOB_RUNNING)
 		return;
 	job->end.killed = true;
 	proc_signal(&job->proc, SIGKILL, NULL);
@@ -229,8 +279,12 @@ void job_signal(struct job *job, int signal)
 {
 	pid_t group = job->session;
 
-	if (job->state != JOB_STARTING && job->state != JOB_RUNNING)
+	if (job->state > JOB_RUNNING)
 		return;
+	if (job->inside) {
+		(void)proc_signal(&job->proc, signal, NULL);
+		return;
+	}
 	if (job->terminal && job->out[JOB_STDOUT].fd >= 0) {
 		pid_t foreground = pty_foreground(job->out[JOB_STDOUT].fd);
 		group = foreground > 0 ? foreground : group;
@@ -239,71 +293,6 @@ void job_signal(struct job *job, int signal)
 	 */
 	if (kill(-group, signal) < 0 && errno == ESRCH)
 		proc_signal(&job->proc, signal, NULL);
-}
-
-/* The child's ends, closed when the child has them. */
-struct child_ends {
-	int fds[3]; /* of the spec; 0 may be the table's /dev/null */
-	int own[3]; /* those of them that are ours to close */
-};
-
-/* stdin's is closed, or its reader's end would not be noticed; a terminal is in the first place. */
-static void hold_child_ends(struct job *job, struct child_ends *ends)
-{
-	if (!job->terminal)
-		cleanup_close(&ends->own[0]);
-	job->held[0] = ends->own[job->terminal ? 0 : 1];
-	job->held[1] = ends->own[2];
-}
-
-static int take_pipe(int ours_index, int *ours, int *theirs, struct error *err)
-{
-	int ends[2];
-
-	if (fd_pipe(ends, err) < 0)
-		return -1;
-	*ours = ends[ours_index];
-	*theirs = ends[1 - ours_index];
-	return fd_nonblock(*ours, true, err);
-}
-
-static int open_terminal(struct job *job, const struct job_spec *spec, struct child_ends *ends,
-			 struct error *err)
-{
-	struct pty pty;
-
-	if (pty_open(spec->rows, spec->columns, spec->user ? spec->user->uid : geteuid(), &pty,
-		     err) < 0)
-		return -1;
-	job->out[JOB_STDOUT].fd = pty.master;
-	ends->own[0] = pty.terminal;
-	for (int i = 0; i < 3; i++)
-		ends->fds[i] = pty.terminal;
-	/* Two numbers, since the loop watches each for one thing. */
-	job->stdin_fd = fcntl(pty.master, F_DUPFD_CLOEXEC, 3);
-	return job->stdin_fd < 0 ? error_errno(err, errno, "terminal") : 0;
-}
-
-static int open_pipes(struct job *job, const struct job_spec *spec, struct child_ends *ends,
-		      struct error *err)
-{
-	ends->fds[0] = job->table->null_fd;
-	if (spec->connection > 0) {
-		ends->fds[0] = ends->fds[1] = spec->connection;
-		ends->fds[2] = job->table->null_fd;
-		return 0;
-	}
-	if (spec->stdin_open) {
-		if (take_pipe(1, &job->stdin_fd, &ends->own[0], err) < 0)
-			return -1;
-		ends->fds[0] = ends->own[0];
-	}
-	for (int i = 0; i < JOB_STREAMS; i++) {
-		if (take_pipe(0, &job->out[i].fd, &ends->own[1 + i], err) < 0)
-			return -1;
-		ends->fds[1 + i] = ends->own[1 + i];
-	}
-	return 0;
 }
 
 static int job_spawn(struct job *job, const struct job_spec *spec, struct child_ends *ends,
@@ -321,6 +310,7 @@ static int job_spawn(struct job *job, const struct job_spec *spec, struct child_
 		.may_block = spec->may_block,
 		.traced = spec->traced,
 		.rlimits = spec->rlimits,
+		.inside = spec->inside,
 	};
 	struct spawn_failure failure = {0};
 
@@ -379,6 +369,8 @@ static struct job *job_new(struct job_table *table, const struct job_spec *spec,
 		.stdin_fd = -1,
 		.program = strdup(spec->argv[0]),
 		.has_user = spec->user,
+		.inside = spec->inside,
+		.released = !spec->inside || !spec->inside->hold,
 	};
 	if (spec->user)
 		job->user = *spec->user;
@@ -391,6 +383,16 @@ static struct job *job_new(struct job_table *table, const struct job_spec *spec,
 	return job;
 }
 
+static void job_take_cgroup(struct job *job, const struct job_spec *spec)
+{
+	if (spec->cgroup) {
+		job->cgroup = *spec->cgroup;
+		return;
+	}
+	job->cgroups = spec->cgroups ? spec->cgroups : &job->table->cgroups;
+	cgroup_take(job->cgroups, &job->cgroup);
+}
+
 struct job *job_start(struct job_table *table, const struct job_spec *spec,
 		      const struct job_owner *owner, void *data, struct error *err)
 {
@@ -401,14 +403,13 @@ struct job *job_start(struct job_table *table, const struct job_spec *spec,
 
 	if (!job)
 		return NULL;
-	got = spec->terminal ? open_terminal(job, spec, &ends, err)
-			     : open_pipes(job, spec, &ends, err);
+	got = job_io_open(job, spec, &ends, err);
 	if (got == 0) {
-		cgroup_take(&table->cgroups, &job->cgroup);
+		job_take_cgroup(job, spec);
 		got = job_spawn(job, spec, &ends, err);
 		forked = got == 0;
 	}
-	hold_child_ends(job, &ends);
+	job_io_hold(job, &ends);
 	if (got == 0)
 		got = job_watch(job, spec, err);
 	if (got < 0) {
@@ -417,10 +418,12 @@ struct job *job_start(struct job_table *table, const struct job_spec *spec,
 			proc_end(&job->proc);
 		}
 		job_io_close(job);
-		cgroup_release(&table->cgroups, &job->cgroup);
+		job_leave_cgroup(job);
 		job_free(job);
 		return NULL;
 	}
+	job->gone = spec->gone;
+	job->gone_data = spec->gone_data;
 	list_add(&table->live, &job->link);
 	table->count++;
 	table->begun++;

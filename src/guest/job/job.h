@@ -4,6 +4,7 @@
  * whom its output goes to and in what shape is its owner's.
  *
  *   STARTING  forked; exec has neither succeeded nor failed yet
+ *   HELD      it is in its container, all is set up, and it waits for job_release()
  *   RUNNING   the program runs; output flows, stdin is taken
  *   DRAINING  the program has ended and was reaped; what is left in its pipes is read. A child it
  *             left behind may hold them open: after LIMIT_EXEC_DRAIN_MS only what the pipes held at
@@ -45,6 +46,8 @@ struct job_end {
 struct job_end job_end_unstarted(const char *why);
 
 struct job_owner {
+	/* HELD begins. NULL where no command is. */
+	void (*held)(void *data);
 	/* exec has succeeded, unless job_is_running() was true at once. */
 	void (*started)(void *data, pid_t pid);
 	/* Where output may be put now and how much; NULL: nowhere until job_resume(). */
@@ -58,6 +61,7 @@ struct job_owner {
 };
 
 struct job_spec;
+struct spawn_inside;
 /* Told of every command of a table, whoever its owner is. */
 struct job_witness {
 	/* number: of the command in this table, from 1. Says whether its end is to be told too. */
@@ -79,6 +83,12 @@ struct job_spec {
 	int program_fd;		       /* -1, or the file to execute instead of argv[0] */
 	bool may_block, traced;	       /* spawn.h */
 	const struct rlimits *rlimits; /* NULL: none asked for */
+	/* Of a command in a container; else zero. */
+	const struct spawn_inside *inside; /* during job_start() */
+	struct cgroup_tree *cgroups;	   /* instead of the table's */
+	const struct cgroup *cgroup;	   /* instead of one of a tree */
+	void (*gone)(void *data);	   /* what was borrowed is let go; after `ended` */
+	void *gone_data;
 };
 
 struct job;
@@ -112,6 +122,8 @@ struct job *job_start(struct job_table *table, const struct job_spec *spec,
 		      const struct job_owner *owner, void *data, struct error *err);
 pid_t job_pid(const struct job *job);
 bool job_is_running(const struct job *job);
+/* HELD: lets it go on. */
+void job_release(struct job *job);
 /* The owner's space() would give room again. */
 void job_resume(struct job *job);
 /* Returns how many bytes were taken: fewer than len mean that stdin is full for now. When the
@@ -119,7 +131,8 @@ void job_resume(struct job *job);
 size_t job_write_stdin(struct job *job, const void *bytes, size_t len);
 /* Everything that was taken has been written; a terminal gets its end-of-file character. */
 void job_close_stdin(struct job *job);
-/* To the command's process group, on a terminal to the group in the foreground. */
+/* To the command's process group, on a terminal to the group in the foreground; in a container to
+ * its process alone. */
 void job_signal(struct job *job, int signal);
 void job_resize(struct job *job, uint16_t rows, uint16_t columns);
 /* The whole tree, at once; the end is told as for every job. Does nothing once it has ended. */

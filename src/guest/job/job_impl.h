@@ -7,13 +7,14 @@
 #include "base/proc.h"
 #include "guest/job/job.h"
 
-enum job_state { JOB_STARTING, JOB_RUNNING, JOB_DRAINING, JOB_ENDED };
+enum job_state { JOB_STARTING, JOB_HELD, JOB_RUNNING, JOB_DRAINING, JOB_ENDED };
 
 struct job_pipe {
 	int fd; /* -1: at its end */
 	struct loop_watch *watch;
 	bool paused; /* the owner had no space */
-	size_t owed; /* DRAINING: bytes that were in it when the program ended */
+	size_t owed; /* DRAINING: bytes that may be left of those that were in it when the program
+		      * ended */
 };
 
 struct job {
@@ -25,11 +26,16 @@ struct job {
 
 	struct proc proc;
 	struct cgroup cgroup;
-	pid_t session; /* its pid: the child makes a session */
+	struct cgroup_tree *cgroups; /* that it is from; NULL: it is lent */
+	pid_t session;		     /* its pid: the child makes a session */
 	struct loop_watch *exit_watch, *timeout, *drain_timer;
 	int status_fd;
 	struct loop_watch *status_watch;
 	bool drain_over;
+	bool inside;   /* a container */
+	bool released; /* it goes on when all is set up, or has */
+	void (*gone)(void *data);
+	void *gone_data;
 
 	struct job_pipe out[JOB_STREAMS];
 	/* Our copies of the other ends, or of the terminal, held until the program has ended: else
@@ -48,7 +54,18 @@ struct job {
 	struct job_end end;
 };
 
+/* The child's ends, closed when the child has them. */
+struct child_ends {
+	int fds[3]; /* of the spec; 0 may be the table's /dev/null */
+	int own[3]; /* those of them that are ours to close */
+};
+
 /* job_io.c */
+/* Opens the streams of a command that is to be. */
+int job_io_open(struct job *job, const struct job_spec *spec, struct child_ends *ends,
+		struct error *err);
+/* The child has its ends, or never will: ours are closed, or held as above. */
+void job_io_hold(struct job *job, struct child_ends *ends);
 int job_io_start(struct job *job, struct error *err); /* RUNNING begins */
 /* Reads what can be read now. */
 void job_io_read(struct job *job, enum job_stream stream);
@@ -61,5 +78,7 @@ void job_io_close(struct job *job);
 
 /* job.c */
 void job_check_end(struct job *job);
+/* Soon, if only what is owed is still waited for: an empty terminal is no event. */
+void job_look_again(struct job *job);
 
 #endif

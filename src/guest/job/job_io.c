@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "base/limits.h"
 #include "guest/job/job_impl.h"
 #include "guest/job/linger.h"
@@ -13,6 +15,76 @@
 
 /* Reads in a row before other descriptors get their turn. */
 #define READS_PER_TURN 8
+/* More than a terminal holds of what was written to it: N_TTY_BUF_SIZE, and what the kernel has not
+ * handed to the reader's side yet, which FIONREAD does not count (drivers/tty/tty_buffer.c). */
+#define TERMINAL_HOLDS (128u << 10)
+
+static int take_pipe(int ours_index, int *ours, int *theirs, struct error *err)
+{
+	int ends[2];
+
+	if (fd_pipe(ends, err) < 0)
+		return -1;
+	*ours = ends[ours_index];
+	*theirs = ends[1 - ours_index];
+	return fd_nonblock(*ours, true, err);
+}
+
+static int open_terminal(struct job *job, const struct job_spec *spec, struct child_ends *ends,
+			 struct error *err)
+{
+	struct pty pty;
+
+	if (pty_open(PTY_MULTIPLEXER, spec->rows, spec->columns,
+		     spec->user ? spec->user->uid : geteuid(), &pty, err) < 0)
+		return -1;
+	job->out[JOB_STDOUT].fd = pty.master;
+	ends->own[0] = pty.terminal;
+	for (int i = 0; i < 3; i++)
+		ends->fds[i] = pty.terminal;
+	/* Two numbers, since the loop watches each for one thing. */
+	job->stdin_fd = fcntl(pty.master, F_DUPFD_CLOEXEC, 3);
+	return job->stdin_fd < 0 ? error_errno(err, errno, "terminal") : 0;
+}
+
+static int open_pipes(struct job *job, const struct job_spec *spec, struct child_ends *ends,
+		      struct error *err)
+{
+	ends->fds[0] = ends->fds[1] = ends->fds[2] = job->table->null_fd;
+	if (spec->terminal)
+		return 0; /* the container's own, when there is one */
+	if (spec->connection > 0) {
+		ends->fds[0] = ends->fds[1] = spec->connection;
+		return 0;
+	}
+	if (spec->stdin_open) {
+		if (take_pipe(1, &job->stdin_fd, &ends->own[0], err) < 0)
+			return -1;
+		ends->fds[0] = ends->own[0];
+	}
+	for (int i = 0; i < JOB_STREAMS; i++) {
+		if (take_pipe(0, &job->out[i].fd, &ends->own[1 + i], err) < 0)
+			return -1;
+		ends->fds[1 + i] = ends->own[1 + i];
+	}
+	return 0;
+}
+
+int job_io_open(struct job *job, const struct job_spec *spec, struct child_ends *ends,
+		struct error *err)
+{
+	return spec->terminal && !spec->inside ? open_terminal(job, spec, ends, err)
+					       : open_pipes(job, spec, ends, err);
+}
+
+/* stdin's is closed, or its reader's end would not be noticed; a terminal is in the first place. */
+void job_io_hold(struct job *job, struct child_ends *ends)
+{
+	if (!job->terminal)
+		cleanup_close(&ends->own[0]);
+	job->held[0] = ends->own[job->terminal ? 0 : 1];
+	job->held[1] = ends->own[2];
+}
 
 static void close_pipe(struct job_pipe *pipe)
 {
@@ -55,8 +127,14 @@ static bool read_once(struct job *job, enum job_stream stream)
 			job->owner->output(job->data, stream, (size_t)n);
 		return true;
 	}
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return errno == EINTR;
+	if (n < 0 && errno == EINTR)
+		return true;
+	if (n < 0 && errno == EAGAIN) {
+		/* A read of a terminal waits for what the kernel has in hand. */
+		pipe->owed = 0;
+		return false;
+	}
+
 	close_pipe(pipe); /* the end; EIO is a terminal's */
 	return false;
 }
@@ -99,7 +177,11 @@ void job_io_program_ended(struct job *job)
 	for (int i = 0; i < JOB_STREAMS; i++) {
 		int waiting = 0;
 
-		if (job->out[i].fd >= 0 && ioctl(job->out[i].fd, FIONREAD, &waiting) == 0)
+		if (job->out[i].fd < 0)
+			continue;
+		if (job->terminal)
+			job->out[i].owed = TERMINAL_HOLDS;
+		else if (ioctl(job->out[i].fd, FIONREAD, &waiting) == 0)
 			job->out[i].owed = (size_t)waiting;
 	}
 }
@@ -158,6 +240,8 @@ void job_resume(struct job *job)
 		pipe->paused = false;
 		loop_set_events(pipe->watch, LOOP_IN, NULL);
 	}
+	if (job->terminal)
+		job_look_again(job);
 }
 
 static void on_job_stdin_room(struct loop *loop, int fd, uint32_t events, void *data)

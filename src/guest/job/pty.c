@@ -5,20 +5,27 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 
 #define TTY_GROUP 5
+/* Documentation/admin-guide/devices.txt */
+#define PTMX makedev(5, 2)
 
-int pty_open(uint16_t rows, uint16_t columns, uid_t owner, struct pty *out, struct error *err)
+int pty_open(const char *ptmx, uint16_t rows, uint16_t columns, uid_t owner, struct pty *out,
+	     struct error *err)
 {
+	struct stat st;
 	int unlocked = 0;
 
-	autoclose int master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+	autoclose int master = open(ptmx, O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
 	if (master < 0)
-		return error_errno(err, errno, "cannot open a terminal (/dev/ptmx)");
+		return error_errno(err, errno, "cannot open a terminal (%s)", ptmx);
+	if (fstat(master, &st) < 0 || !S_ISCHR(st.st_mode) || st.st_rdev != PTMX)
+		return error_set(err, ERR_INVALID, "%s is no terminal multiplexer", ptmx);
 	if (ioctl(master, TIOCSPTLCK, &unlocked) < 0)
 		return error_errno(err, errno, "cannot unlock a terminal");
 	/* By the master, not by a name: what the image has at /dev/pts does not matter. */

@@ -18,7 +18,10 @@ struct pty {
 	int terminal;
 };
 
-int pty_open(uint16_t rows, uint16_t columns, uid_t owner, struct pty *out, struct error *err);
+#define PTY_MULTIPLEXER "/dev/ptmx"
+/* ptmx: the path of a multiplexer; a container has one of its own. */
+int pty_open(const char *ptmx, uint16_t rows, uint16_t columns, uid_t owner, struct pty *out,
+	     struct error *err);
 int pty_resize(int master, uint16_t rows, uint16_t columns, struct error *err);
 /* The group in the foreground, or 0. */
 pid_t pty_foreground(int master);

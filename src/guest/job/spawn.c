@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -57,6 +58,14 @@ static void be_scheduled_as_usual(void)
 	sched_setscheduler(0, SCHED_OTHER, &none);
 }
 
+static int lead_terminal(int fd)
+{
+	for (int i = 0; i < 3; i++)
+		if (dup2(fd, i) < 0)
+			return -1;
+	return ioctl(0, TIOCSCTTY, 0);
+}
+
 static int enter_session(const struct spawn_spec *spec)
 {
 	sigset_t none;
@@ -66,7 +75,7 @@ static int enter_session(const struct spawn_spec *spec)
 	for (int i = 0; i < 3; i++)
 		if (dup2(spec->fds[i], i) < 0)
 			return -1;
-	if (spec->terminal && ioctl(0, TIOCSCTTY, 0) < 0)
+	if (spec->terminal && !spec->inside && ioctl(0, TIOCSCTTY, 0) < 0)
 		return -1;
 	be_killable();
 	be_scheduled_as_usual();
@@ -156,6 +165,103 @@ struct child {
 	struct spawn_failure failure;
 };
 
+/* Whether there is a program to be executed: a container whose start would fail is not created. */
+static int look_for_program(const struct spawn_spec *spec)
+{
+	const char *path = environ_get(spec->envp, "PATH"), *name = spec->argv[0];
+	int remembered = ENOENT;
+	char file[PATH_MAX];
+	struct stat st;
+
+	if (strchr(name, '/') && stat(name, &st) == 0 && !S_ISREG(st.st_mode))
+		return EACCES;
+	if (strchr(name, '/'))
+		return access(name, X_OK) == 0 ? 0 : errno;
+	for (const char *dir = path ? path : DEFAULT_PATH; dir && *name;) {
+		size_t len = strcspn(dir, ":");
+
+		if ((size_t)snprintf(file, sizeof(file), "%.*s/%s", (int)len, len ? dir : ".",
+				     name) < sizeof(file) &&
+		    stat(file, &st) == 0 && S_ISREG(st.st_mode)) {
+			if (access(file, X_OK) == 0)
+				return 0;
+			remembered = EACCES;
+		}
+		dir = dir[len] ? dir + len + 1 : NULL;
+	}
+	return remembered;
+}
+
+/* Says that it is in its container, and hands over the terminal. */
+static int tell_entered(const struct child *child, int master)
+{
+	struct spawn_failure word = {.step = SPAWN_ENTERED};
+	char go;
+
+	if (fd_send_passing(child->status_fd, &word, sizeof(word), &master, master >= 0, 0) < 0)
+		return -1;
+	/* The end of that is the end of who wanted it. */
+	return !child->spec->inside->hold || read(child->status_fd, &go, 1) == 1 ? 0 : -1;
+}
+
+static int enter_inside(struct child *child, struct error *err)
+{
+	const struct spawn_inside *inside = child->spec->inside;
+	struct pty pty = {-1, -1};
+
+	if (inside->enter(inside->data, err) < 0)
+		return -1;
+	if (child->spec->terminal &&
+	    (inside->open_terminal(inside->data, &pty, err) < 0 || lead_terminal(pty.terminal) < 0))
+		return err->code ? -1 : error_errno(err, errno, "terminal");
+	child->failure.step = SPAWN_EXEC;
+	errno = inside->hold ? look_for_program(child->spec) : 0;
+	if (errno)
+		return -1;
+	child->failure.step = SPAWN_INSIDE;
+	return tell_entered(child, pty.master) < 0 ? error_errno(err, errno, "held") : 0;
+}
+
+/* What is between the session and the program. */
+static int become_contained(struct child *child)
+{
+	const struct spawn_inside *inside = child->spec->inside;
+	struct spawn_failure *failure = &child->failure;
+	struct error why = {0};
+
+	failure->step = SPAWN_INSIDE;
+	if (enter_inside(child, &why) == 0) {
+		failure->step = SPAWN_RLIMIT;
+		if (child->spec->rlimits &&
+		    rlimits_apply(child->spec->rlimits, &failure->resource) < 0)
+			return -1;
+		failure->step = SPAWN_INSIDE;
+		if (child->spec->traced)
+			take_login_uid(child->spec->user);
+		if (inside->become(inside->data, &why) == 0)
+			return 0;
+	}
+	snprintf(failure->text, sizeof(failure->text), "%.250s", why.msg);
+	return -1;
+}
+
+static int become_command(struct child *child)
+{
+	const struct spawn_spec *spec = child->spec;
+	struct spawn_failure *failure = &child->failure;
+
+	failure->step = SPAWN_RLIMIT;
+	if (spec->rlimits && rlimits_apply(spec->rlimits, &failure->resource) < 0)
+		return -1;
+	if (spec->traced)
+		take_login_uid(spec->user);
+	failure->step = SPAWN_USER;
+	if (become_user(spec->user) < 0)
+		return -1;
+	failure->step = SPAWN_CWD;
+	return enter_directory(spec);
+}
+
 static void run_spawned(void *data)
 {
 	struct child *child = data;
@@ -164,16 +270,7 @@ static void run_spawned(void *data)
 	failure->step = SPAWN_SESSION;
 	if (enter_session(child->spec) < 0)
 		goto fail;
-	failure->step = SPAWN_RLIMIT;
-	if (child->spec->rlimits && rlimits_apply(child->spec->rlimits, &failure->resource) < 0)
-		goto fail;
-	if (child->spec->traced)
-		take_login_uid(child->spec->user);
-	failure->step = SPAWN_USER;
-	if (become_user(child->spec->user) < 0)
-		goto fail;
-	failure->step = SPAWN_CWD;
-	if (enter_directory(child->spec) < 0)
+	if ((child->spec->inside ? become_contained : become_command)(child) < 0)
 		goto fail;
 	/* On shared memory the parent reads this when exec has succeeded. */
 	if (child->status_fd < 0)
@@ -203,22 +300,43 @@ static int start_by_vfork(const struct spawn_spec *spec, struct proc *out,
 	return 0;
 }
 
+/* A child in the pid namespace of another process: we have one thread, and only what we make from
+ * now on is born there. */
+static pid_t clone_into(const struct spawn_inside *inside, int cgroup_fd, int *pidfd)
+{
+	autoclose int ours = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
+	pid_t pid;
+
+	if (ours < 0 || setns(inside->pid_namespace, CLONE_NEWPID) < 0)
+		return -errno;
+	pid = clone_fork(inside->namespaces, cgroup_fd, pidfd);
+	if (pid != 0 && setns(ours, CLONE_NEWPID) < 0)
+		abort(); /* whatever we did next would be done elsewhere */
+	return pid;
+}
+
 static int start_by_fork(const struct spawn_spec *spec, struct proc *out, int *status_fd,
 			 struct error *err)
 {
-	int status[2], pidfd = -1;
+	const struct spawn_inside *inside = spec->inside;
+	int status[2] = {-1, -1}, pidfd = -1;
 	pid_t pid;
 
-	if (fd_pipe(status, err) < 0)
+	if (inside ? fd_socketpair(status, err) < 0 : fd_pipe(status, err) < 0)
 		return -1;
 	autoclose int status_read = status[0], status_write = status[1];
 	if (fd_nonblock(status_read, true, err) < 0)
 		return -1;
-	pid = clone_fork(spec->cgroup_fd, &pidfd);
+	if (inside && inside->pid_namespace >= 0)
+		pid = clone_into(inside, spec->cgroup_fd, &pidfd);
+	else
+		pid = clone_fork(inside ? inside->namespaces : 0, spec->cgroup_fd, &pidfd);
 	if (pid < 0)
 		return error_errno(err, -pid, "cannot start a process");
-	if (pid == 0)
+	if (pid == 0) {
+		close(status_read); /* the child waits for the end of it */
 		run_spawned(&(struct child){.spec = spec, .status_fd = status_write});
+	}
 	*out = (struct proc){.pid = pid, .pidfd = pidfd};
 	*status_fd = steal_fd(&status_read);
 	return 0;
@@ -230,11 +348,34 @@ int spawn_start(const struct spawn_spec *spec, struct proc *out, int *status_fd,
 	struct error why = {0};
 
 	*status_fd = -1;
-	if (!spec->may_block && start_by_vfork(spec, out, failure, &why) == 0)
+	bool fork = spec->may_block || spec->inside;
+
+	if (!fork && start_by_vfork(spec, out, failure, &why) == 0)
 		return 0;
-	if (!spec->may_block && why.errnum != ENOSYS)
+	if (!fork && why.errnum != ENOSYS)
 		return error_set(err, why.code, "%.500s", why.msg);
 	return start_by_fork(spec, out, status_fd, err);
+}
+
+int spawn_hear(int status_fd, struct spawn_failure *out, int *master)
+{
+	size_t nfds = 1;
+	ssize_t n;
+
+	*master = -1;
+	n = fd_receive_passed(status_fd, out, sizeof(*out), master, &nfds, MSG_DONTWAIT);
+	if (n < 0 && errno == ENOTSOCK)
+		n = read(status_fd, out, sizeof(*out));
+	if (n == (ssize_t)sizeof(*out))
+		return 1;
+	cleanup_close(master);
+	*master = -1;
+	return n < 0 && errno == EAGAIN ? 0 : -1;
+}
+
+int spawn_release(int status_fd, struct error *err)
+{
+	return fd_write_all(status_fd, "", 1, err);
 }
 
 int spawn_explain(const struct spawn_failure *failure, const char *program, const char *cwd,
@@ -246,6 +387,9 @@ int spawn_explain(const struct spawn_failure *failure, const char *program, cons
 	case SPAWN_RLIMIT:
 		error_errno(err, failure->errnum, "cannot set the limit %s",
 			    rlimits_name(failure->resource));
+		return 125;
+	case SPAWN_INSIDE:
+		error_set(err, ERR_IO, "%s", failure->text);
 		return 125;
 	case SPAWN_CWD:
 		error_errno(err, failure->errnum, "cannot enter the directory %.300s",

@@ -13,32 +13,63 @@
 #define GUEST_SPAWN_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/error.h"
 #include "base/proc.h"
+#include "guest/job/pty.h"
 #include "guest/job/rlimits.h"
 #include "guest/job/users.h"
+
+/*
+ * What makes a command that of a container: steps of the child, which is forked for it. Each puts
+ * what went wrong in words; data is the child's own copy.
+ */
+struct spawn_inside {
+	uint64_t namespaces; /* CLONE_NEW...: its own, from its first moment */
+	int pid_namespace;   /* by a pidfd, whose process is in it; -1: ours, or its own */
+	bool hold;	     /* it waits for spawn_release() when all is set up */
+	/* Enters the container, or makes it. */
+	int (*enter)(void *data, struct error *err);
+	/* A terminal of the container's; only where spawn_spec.terminal. */
+	int (*open_terminal)(void *data, struct pty *out, struct error *err);
+	/* Becomes the user, in the directory, with the rights that the program is to have. */
+	int (*become)(void *data, struct error *err);
+	void *data;
+};
 
 struct spawn_spec {
 	const char *const *argv; /* argv[0] without '/' is looked up in envp's PATH */
 	const char *const *envp;
-	const char *cwd;	       /* NULL: the user's home, or / without one */
-	const struct user *user;       /* NULL: as we are */
-	int fds[3];		       /* all above 2; become 0, 1 and 2 */
-	bool terminal;		       /* fds[0] is a terminal, to be the session's own */
-	int cgroup_fd;		       /* -1: none */
-	int program_fd;		       /* -1: argv[0] names the program; else this file is it */
-	bool may_block;		       /* see above */
-	bool traced;		       /* gets a login uid, which kaudit_link.h goes by */
-	const struct rlimits *rlimits; /* NULL: those of every command */
+	const char *cwd;	 /* NULL: the user's home, or / without one */
+	const struct user *user; /* NULL: as we are */
+	int fds[3];		 /* all above 2; become 0, 1 and 2 */
+	bool terminal;		 /* fds[0] is a terminal, to be the session's own; inside: one is
+				  * to be made */
+	int cgroup_fd;		 /* -1: none */
+	int program_fd;		 /* -1: argv[0] names the program; else this file is it */
+	bool may_block;		 /* see above */
+	bool traced;		 /* gets a login uid, which kaudit_link.h goes by */
+	const struct rlimits *rlimits;	   /* NULL: those of every command */
+	const struct spawn_inside *inside; /* NULL: in no container; else without user and cwd */
 };
 
-/* Which step of the child failed. */
-enum spawn_step { SPAWN_NONE, SPAWN_SESSION, SPAWN_RLIMIT, SPAWN_USER, SPAWN_CWD, SPAWN_EXEC };
+/* Which step of the child failed. ENTERED is no failure: it is in its container, and holds. */
+enum spawn_step {
+	SPAWN_NONE,
+	SPAWN_SESSION,
+	SPAWN_RLIMIT,
+	SPAWN_USER,
+	SPAWN_CWD,
+	SPAWN_INSIDE,
+	SPAWN_EXEC,
+	SPAWN_ENTERED
+};
 struct spawn_failure {
 	int step;
 	int errnum;
-	int resource; /* RLIMIT: which */
+	int resource;	/* RLIMIT: which */
+	char text[256]; /* INSIDE: all that is to be said */
 };
 
 /*
@@ -50,6 +81,14 @@ struct spawn_failure {
  */
 int spawn_start(const struct spawn_spec *spec, struct proc *out, int *status_fd,
 		struct spawn_failure *failure, struct error *err);
+
+/*
+ * What the child says by status_fd. 1: *out is a failure, or ENTERED, with the master of the
+ * container's terminal in *master (else -1); 0: nothing yet; -1: it is past its exec, or gone.
+ */
+int spawn_hear(int status_fd, struct spawn_failure *out, int *master);
+/* Lets one that holds go on. */
+int spawn_release(int status_fd, struct error *err);
 
 /* The exit code that tells of the failure: 127 not found, 126 not executable, 125 else; text names
  * what was asked for. */

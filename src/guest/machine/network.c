@@ -24,6 +24,7 @@
 #include "guest/console.h"
 #include "guest/init/uevent.h"
 #include "guest/machine/dhcp.h"
+#include "guest/machine/network_fixed.h"
 #include "guest/machine/pnp.h"
 
 #define RESOLV_CONF "/etc/resolv.conf"
@@ -290,6 +291,8 @@ int network_apply(json_t *config, struct error *err)
 		return -1;
 	if (!object)
 		return 0;
+	if (json_object_get(object, "interfaces"))
+		return network_fixed_apply(object, err);
 	if (network_decode(object, &network, err) < 0)
 		return -1;
 	return bring_up(&network, err);

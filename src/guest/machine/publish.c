@@ -126,6 +126,7 @@ static bool port_is_listed(const struct publish *p, uint16_t port)
 /* A guest port may be published at several ports of the host. */
 static int add_port(struct publish *p, json_t *item, struct error *err)
 {
+	struct error why = {0};
 	uint16_t port;
 	int fd;
 
@@ -133,9 +134,9 @@ static int add_port(struct publish *p, json_t *item, struct error *err)
 		return -1;
 	if (port_is_listed(p, port))
 		return 0;
-	fd = listen_on_port(port, err);
-	if (fd < 0)
-		return -1;
+	fd = listen_on_port(port, &why);
+	if (fd < 0) /* that of before stays */
+		return why.errnum == EADDRINUSE ? 0 : error_copy(err, &why);
 	p->ports[p->count].port = port;
 	p->ports[p->count].fd = fd;
 	snprintf(p->ports[p->count].text, sizeof(p->ports[0].text), "%u", port);
@@ -168,9 +169,11 @@ int publish_start(struct loop *loop, struct mux *mux, const json_t *publishes, i
 			return -1;
 		}
 	}
-	if (start_publisher(p, err) < 0) {
+	if (p->count == 0 || start_publisher(p, err) < 0) {
+		int status = p->count == 0 ? 0 : -1;
+
 		publish_free(p);
-		return -1;
+		return status;
 	}
 	return 0;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Published ports: for each a vsock port of the guest, 65536 above, whose connections lead to the
- * guest's TCP port. With vsock a process of its own does it: the agent listens before any workload
- * can, hands the sockets to the process, and starts it anew if it dies. With a mux, through which
- * every byte goes anyway, the agent does it itself.
+ * guest's TCP port; for any at once that of TCP port 0, whose connections say the port first. With
+ * vsock a process of its own does it: the agent listens before any workload can, hands the sockets
+ * to the process, and starts it anew if it dies. With a mux, through which every byte goes anyway,
+ * the agent does it itself.
  */
 #ifndef GUEST_PUBLISH_H
 #define GUEST_PUBLISH_H

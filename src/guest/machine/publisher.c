@@ -29,15 +29,23 @@ static bool is_host(const struct sockaddr_storage *peer)
 	return peer->ss_family == AF_VSOCK && vm->svm_cid == VMADDR_CID_HOST;
 }
 
+static void *reach_its_port(void *data, int fd, reached_fn *done, void *done_data,
+			    struct error *err)
+{
+	(void)fd;
+	return reach_port(data, done, done_data, err);
+}
+
 static int serve_port(struct reach_port *port, int fd, struct error *err)
 {
+	const bool any = port->number == 0;
 	const struct forward_spec spec = {
 		.listen_fd = fd,
 		.most = (unsigned)limit_get(LIMIT_PUBLISH_CONNECTIONS),
 		.admits = is_host,
-		.reach = reach_port,
-		.give_up = reach_give_up,
-		.data = port,
+		.reach = any ? reach_told : reach_its_port,
+		.give_up = any ? reach_told_give_up : reach_give_up,
+		.data = any ? (void *)port->loop : port,
 	};
 	struct forward *forward;
 

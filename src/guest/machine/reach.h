@@ -19,4 +19,9 @@ struct reach_port {
 void *reach_port(void *data, reached_fn *done, void *done_data, struct error *err);
 void reach_give_up(void *attempt); /* before it is done */
 
+/* The same of the port that the host says on fd first: two bytes in network order, behind which the
+ * stream begins. fd stays the caller's; data: the loop. */
+void *reach_told(void *data, int fd, reached_fn *done, void *done_data, struct error *err);
+void reach_told_give_up(void *attempt);
+
 #endif

@@ -55,6 +55,7 @@ static json_t *machine_config(const struct provisioning *p, struct error *err)
 		.network = p->spec->network,
 		.network_interface = p->spec->network_interface,
 		.allow = p->spec->allow,
+		.egress = p->spec->egress,
 		.memory_mib = memory_mib(p),
 		.cpus = cpus(p),
 	};

@@ -70,6 +70,8 @@ static json_t *child_config(const struct fork *fork, const struct microagent_ses
 	autofree char *disk = workspace_path(ws, SESSION_LAYER, err);
 	json_auto_t *config = json_deep_copy(fork->config);
 
+	/* The host's ports that its parent was given while it ran stay the parent's. */
+	json_object_del(json_object_get(config, "network"), "portForwards");
 	if (!config || json_put_optional(config, "rootfsPath", disk, err) < 0 || !disk ||
 	    json_put_string(config, "hostname", child->name, err) < 0)
 		return NULL;
@@ -160,7 +162,8 @@ static int make_child(struct fork *fork, struct error *err)
 	session_cancel_by(child, fork->spec->cancel);
 	if (prepare_child(fork, child, err) < 0)
 		return -1;
-	if (boot_child(fork, child, err) < 0) {
+	if (boot_child(fork, child, err) < 0 ||
+	    (fork->spec->owned && session_own(child, err) < 0)) {
 		session_unmake(child);
 		return -1;
 	}

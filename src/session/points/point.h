@@ -82,7 +82,7 @@ int64_t points_bytes(const struct workspace *ws);
 int point_boot(struct microagent_session *session, const struct point *point, json_t **boot,
 	       struct error *err);
 /* A line of the session's audit log, and of the security log: by its live supervisor where it runs,
- * else with the command lock. what: as of audit_point_line(). */
+ * else with the command lock. what: as of audit_told_line(). */
 int point_note(const struct workspace *ws, const char *what, const char *name, struct error *err);
 /* With the command lock in hand, and nothing alive. */
 int point_note_at_rest(const struct workspace *ws, const char *what, const char *name,

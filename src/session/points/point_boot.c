@@ -69,10 +69,11 @@ static int ask_note(const struct workspace *ws, const char *what, const char *na
 int point_note_at_rest(const struct workspace *ws, const char *what, const char *name,
 		       struct error *err)
 {
-	struct audit_event line = {AUDIT_INFO, "session", NULL, NULL, 0};
+	struct audit_event line;
 	json_auto_t *data = NULL;
 
-	if (audit_point_line(ws, what, name, &line.event, &data, err) < 0)
+	if (audit_told_line(ws, what, name, NULL, &line, &data, err) < 0)
+
 		return -1;
 	line.data = data;
 	return audit_note(ws, &line, err);

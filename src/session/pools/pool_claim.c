@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/egress.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/limits.h"
@@ -33,9 +34,10 @@ static bool fits(const struct base *base, const struct contract_backend *backend
 
 	if (spec->cold || strcmp(backend->name, record->backend) != 0 ||
 	    (backend->hotplug ? spec->no_share : spec->share != NULL) || spec->network_interface ||
-	    has_words(spec->allow) || has_words(spec->publish) || spec->mediation ||
-	    has_words(spec->vsock) || spec->rates.disk_bytes || spec->rates.disk_ops ||
-	    spec->rates.net_bytes || (spec->accelerator && strcmp(spec->accelerator, "auto") != 0))
+	    has_words(spec->allow) || egress_is_asked(&spec->egress) || has_words(spec->publish) ||
+	    spec->mediation || has_words(spec->vsock) || spec->rates.disk_bytes ||
+	    spec->rates.disk_ops || spec->rates.net_bytes ||
+	    (spec->accelerator && strcmp(spec->accelerator, "auto") != 0))
 		return false;
 	if (spec->disk_quota_mib && !has_more(base, spec))
 		return false;

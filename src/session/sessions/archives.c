@@ -95,7 +95,7 @@ static int remove_each(const struct removal *removal, DIR *entries, struct error
 		int done;
 
 		if (!going &&
-		    (session_name_parse(name, parsed, NULL) < 0 || strcmp(parsed, name) != 0))
+		    (session_audited_parse(name, parsed, NULL) < 0 || strcmp(parsed, name) != 0))
 			continue;
 		done = remove_if_old(removal, name, &why);
 		if (done == 0)

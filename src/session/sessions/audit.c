@@ -68,7 +68,7 @@ static int find_log(const struct microagent *agent, const char *word, struct fou
 {
 	struct error why = {0};
 
-	if (session_name_parse(word, found->name, err) < 0)
+	if (session_audited_parse(word, found->name, err) < 0)
 		return -1;
 	/* A session that is being destroyed moves from the first place to the second. */
 	if (open_at(agent, WHERE_LIVE, found, &why) == 0)
@@ -187,7 +187,7 @@ json_t *microagent_audit_verify(struct microagent *agent, const char *word, stru
 	int status;
 
 	/* The security log after the log would have the digests of lines that came between. */
-	if (session_name_parse(word, found.name, err) < 0 ||
+	if (session_audited_parse(word, found.name, err) < 0 ||
 	    audit_heads_load(agent->state_path, found.name, &heads, err) < 0)
 		return NULL;
 	status = find_log(agent, word, &found, &why);
@@ -246,8 +246,9 @@ static int add_directory(const struct microagent *agent, const char *where, json
 	if (!dir)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s", path);
 	while ((entry = readdir(dir))) {
-		bool is_one = live ? session_name_of_id(entry->d_name, name)
-				   : session_name_parse(entry->d_name, name, NULL) == 0;
+		bool is_bundle = entry->d_name[kind_name_length(entry->d_name)] != '\0';
+		bool is_one =
+			is_bundle == live && session_audited_parse(entry->d_name, name, NULL) == 0;
 
 		if (is_one && add_log(agent, where, name, list, err) < 0)
 			return -1;

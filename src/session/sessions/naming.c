@@ -10,8 +10,10 @@
 #include "base/platform/system.h"
 #include "session/sessions/session.h"
 
-/* A digit where the pattern has 0, a lower-case hexadecimal digit where it has x. */
-static const char session_pattern[] = "session-0000-00-00T00-00-00Z-xxxx";
+/* A digit where a pattern has 0, a lower-case hexadecimal digit where it has #. */
+static const char session_pattern[] = "session-0000-00-00T00-00-00Z-####";
+/* Of microagent-oci: no session, and has an audit log as they have. */
+static const char sandbox_pattern[] = "sandbox-0000-00-00T00-00-00Z-########";
 
 int session_name_new(char out[SESSION_NAME_ROOM], struct error *err)
 {
@@ -30,15 +32,15 @@ int session_name_new(char out[SESSION_NAME_ROOM], struct error *err)
 	return 0;
 }
 
-static bool fits_pattern(const char *word, size_t len)
+static bool fits_pattern(const char *pattern, const char *word, size_t len)
 {
-	if (len != sizeof(session_pattern) - 1)
+	if (len != strlen(pattern))
 		return false;
 	for (size_t i = 0; i < len; i++) {
 		unsigned char c = (unsigned char)word[i];
-		bool fits = session_pattern[i] == '0'	? isdigit(c) != 0
-			    : session_pattern[i] == 'x' ? isxdigit(c) && !isupper(c)
-							: c == (unsigned char)session_pattern[i];
+		bool fits = pattern[i] == '0'	? isdigit(c) != 0
+			    : pattern[i] == '#' ? isxdigit(c) && !isupper(c)
+						: c == (unsigned char)pattern[i];
 
 		if (!fits)
 			return false;
@@ -50,11 +52,21 @@ int session_name_parse(const char *word, char out[SESSION_NAME_ROOM], struct err
 {
 	size_t len = kind_name_length(word);
 
-	if (!fits_pattern(word, len)) {
+	if (!fits_pattern(session_pattern, word, len)) {
 		error_set(err, ERR_INVALID, "\"%.128s\" is no name of a session: they look like %s",
 			  word, "session-2026-05-10T14-22-00Z-a7f3");
 		return error_reason(err, REASON_NO_SESSION, word);
 	}
+	snprintf(out, SESSION_NAME_ROOM, "%.*s", (int)len, word);
+	return 0;
+}
+
+int session_audited_parse(const char *word, char out[SESSION_NAME_ROOM], struct error *err)
+{
+	size_t len = kind_name_length(word);
+
+	if (!fits_pattern(sandbox_pattern, word, len))
+		return session_name_parse(word, out, err);
 	snprintf(out, SESSION_NAME_ROOM, "%.*s", (int)len, word);
 	return 0;
 }
@@ -66,11 +78,18 @@ int microagent_session_check_name(const char *word, struct error *err)
 	return session_name_parse(word, name, err);
 }
 
+int microagent_audit_check_name(const char *word, struct error *err)
+{
+	char name[SESSION_NAME_ROOM];
+
+	return session_audited_parse(word, name, err);
+}
+
 bool session_name_of_id(const char *id, char out[SESSION_NAME_ROOM])
 {
 	size_t len = kind_name_length(id);
 
-	if (!id[len] || !fits_pattern(id, len))
+	if (!id[len] || !fits_pattern(session_pattern, id, len))
 		return false;
 	snprintf(out, SESSION_NAME_ROOM, "%.*s", (int)len, id);
 	return true;

@@ -121,6 +121,9 @@ void sessions_sweep(const struct microagent *agent, json_t *removed, json_t *lef
 int session_name_new(char out[SESSION_NAME_ROOM], struct error *err);
 /* ERR_INVALID for what no session can be called; a name with ".bundle" behind it is taken too. */
 int session_name_parse(const char *word, char out[SESSION_NAME_ROOM], struct error *err);
+/* The same for what has an audit log: also the machine of a container of microagent-oci. */
+int session_audited_parse(const char *word, char out[SESSION_NAME_ROOM], struct error *err);
+
 /* The name of a session's directory, or false. */
 bool session_name_of_id(const char *id, char out[SESSION_NAME_ROOM]);
 

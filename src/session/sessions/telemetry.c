@@ -39,7 +39,7 @@ int microagent_audit_telemetry(struct microagent *agent, const char *word,
 	char name[SESSION_NAME_ROOM];
 	autoclose int fd = -1;
 
-	if (session_name_parse(word, name, err) < 0 ||
+	if (session_audited_parse(word, name, err) < 0 ||
 	    session_telemetry_open(agent, name, &fd, err) < 0)
 		return -1;
 	if (fd >= 0)

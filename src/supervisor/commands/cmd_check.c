@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* check: the request against this host and these files. Records nothing, makes no directory. */
 #include "base/cleanup.h"
+#include "channel/publish.h"
 #include "supervisor/capabilities.h"
 #include "supervisor/commands/answer.h"
 #include "supervisor/commands/record.h"
 #include "supervisor/handover/cgroup.h"
-#include "supervisor/handover/publish.h"
 #include "supervisor/inputs/boot_files.h"
 #include "supervisor/inputs/bundles.h"
 #include "supervisor/inputs/disks.h"
@@ -46,7 +46,7 @@ static int verify_for_check(const struct record *record, const struct config *co
 		boot_files_hash_rootfs(&files);
 	if (boot_files_require(&files, err) < 0 ||
 	    shares_check(config, record->call->backend, err) < 0 || cgroup_check(config, err) < 0 ||
-	    publish_check(config, err) < 0 ||
+	    publish_check(config->port_forwards, err) < 0 ||
 	    disks_open(config, files.file[BOOT_ROOTFS].fd, DISK_CHECK, &disks, err) < 0 ||
 	    bundles_check(config, err) < 0)
 		goto out;

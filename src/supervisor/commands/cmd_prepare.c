@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "channel/publish.h"
 #include "store/taken.h"
 #include "supervisor/capabilities.h"
 #include "supervisor/commands/answer.h"
@@ -11,7 +12,6 @@
 #include "supervisor/commands/prepare.h"
 #include "supervisor/commands/settle.h"
 #include "supervisor/handover/cgroup.h"
-#include "supervisor/handover/publish.h"
 #include "supervisor/inputs/disks.h"
 #include "supervisor/inputs/manifest.h"
 #include "supervisor/inputs/shares.h"
@@ -113,7 +113,8 @@ static int require_inputs(struct record *record, struct boot_files *files,
 	boot_files_hash_rootfs(files);
 	if (boot_files_require(files, err) < 0 ||
 	    shares_check(config, record->call->backend, err) < 0 || cgroup_check(config, err) < 0 ||
-	    publish_check(config, err) < 0 || look_at_disks(config, files, err) < 0 ||
+	    publish_check(config->port_forwards, err) < 0 ||
+	    look_at_disks(config, files, err) < 0 ||
 	    record_open(record, record->call, true, err) < 0)
 		return -1;
 	return bundles_build(config, &record->dir, bundles, err);

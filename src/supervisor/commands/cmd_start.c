@@ -19,6 +19,7 @@
 #include "base/limits.h"
 #include "base/platform/descriptor.h"
 #include "channel/hasher.h"
+#include "channel/publish.h"
 #include "store/audit.h"
 #include "store/macos_guests.h"
 #include "supervisor/capabilities.h"
@@ -30,9 +31,9 @@
 #include "supervisor/commands/told_to_end.h"
 #include "supervisor/handover/cgroup.h"
 #include "supervisor/handover/leftover.h"
-#include "supervisor/handover/publish.h"
 #include "supervisor/handover/ticket.h"
 #include "supervisor/inputs/disks.h"
+#include "supervisor/inputs/links.h"
 #include "supervisor/inputs/manifest.h"
 #include "supervisor/inputs/rootfs_digest.h"
 #include "supervisor/inputs/shares.h"
@@ -47,7 +48,7 @@ struct start {
 	struct bundle_list bundles; /* as they were built, or as prepare made them */
 	enum accelerator accelerator;
 	char reason[256];
-	json_t *marks;
+	json_t *marks, *links;
 	int report;   /* reading end of the live supervisor's report */
 	int lifeline; /* run: writing end; the VM ends with this process */
 	int line_end; /* run: the other one, until the live supervisor has it */
@@ -83,7 +84,7 @@ static int examine(struct start *start, const struct call *call, struct error *e
 		return -1;
 	if (boot_files_require(&start->files, err) < 0 ||
 	    shares_check(config, start->record.call->backend, err) < 0 ||
-	    cgroup_check(config, err) < 0 || publish_check(config, err) < 0 ||
+	    cgroup_check(config, err) < 0 || publish_check(config->port_forwards, err) < 0 ||
 	    disks_open(config, start->files.file[BOOT_ROOTFS].fd, DISK_BOOT, &start->disks, err) <
 		    0)
 		return -1;
@@ -236,15 +237,20 @@ static int spawn_live(struct start *start, const int fds[LIVE_FD_END], struct er
 		.has_lifeline = call->options->lifeline_fd >= 0,
 		.origin = start->template.origin,
 		.has_ram = start->template.ram_fd >= 0,
-		.has_card = start->template.has_card,
+		.card_mac = start->template.has_card ? start->template.card_mac : NULL,
+		.has_containers = call->options->containers_fd >= 0,
+		.has_loopback = call->options->loopback_fd >= 0,
+		.cell_number = call->options->cell_number,
 		.has_siblings = start->template.siblings_fd >= 0,
 		.boot = how,
 		.facts = start->template.facts,
 		.marks = start->marks,
 		.disks = disks,
+		.links = start->links,
 	};
 
-	if (log < 0 || !disks || ticket_spawn(&ticket, fds, &start->disks, log, &child, err) < 0)
+	if (log < 0 || !disks ||
+	    ticket_spawn(&ticket, fds, &start->disks, call->options->taps_fd, log, &child, err) < 0)
 		return -1;
 	/* It goes its own way: what it does is told by its report, not by its exit. */
 	close(child.pidfd);
@@ -281,6 +287,8 @@ static int launch_with(struct start *start, const struct lease *lease, int contr
 		[LIVE_REPORT] = report[1],
 		[LIVE_COMMAND] = start->line_end,
 		[LIVE_CALLER] = call->options->lifeline_fd,
+		[LIVE_CONTAINERS] = call->options->containers_fd,
+		[LIVE_LOOPBACK] = call->options->loopback_fd,
 	};
 	start_mark(start, "launched");
 	status = spawn_live(start, fds, err);
@@ -387,7 +395,7 @@ static int start_begin(struct start *start, struct response *response, struct er
 	    start_admit(start, &manifest, response, err) < 0 || start_find_origin(start, err) < 0)
 		return -1;
 	/* Nobody of ours is left who could hold the host's ports. */
-	if (publish_require_free(&record->call->request->config, err) < 0)
+	if (publish_require_free(record->call->request->config.port_forwards, err) < 0)
 		return -1;
 	if (told_is())
 		return told_say(err);
@@ -431,11 +439,11 @@ static int start_and_wait(struct start *start, const struct call *call, struct r
 			  struct error *err)
 {
 	struct record *record = &start->record;
-	bool run = call->request->command == COMMAND_RUN;
-	int status;
+	int status, run = call->request->command == COMMAND_RUN;
 
-	if (examine(start, call, err) < 0 || record_open(record, call, run, err) < 0 ||
-	    start_make_ready(start, err) < 0 || record_lock(record, err) < 0)
+	if (links_read(call->options, &start->links, err) < 0 || examine(start, call, err) < 0 ||
+	    record_open(record, call, run, err) < 0 || start_make_ready(start, err) < 0 ||
+	    record_lock(record, err) < 0)
 		return -1;
 	status = start_begin(start, response, err);
 	if (status < 0)
@@ -479,15 +487,14 @@ int cmd_start(const struct call *call, struct response *response, struct error *
 	if (status < 0 && told_is() && start.report < 0)
 		told_say(err);
 	told_close(&start.line_end);
-	if (start.report >= 0)
-		close(start.report);
-	if (start.lifeline >= 0)
-		close(start.lifeline);
+	cleanup_close(&start.report);
+	cleanup_close(&start.lifeline);
 	boot_files_close(&start.files);
 	disks_close(&start.disks);
 	bundles_close(&start.bundles);
 	template_close(&start.template);
 	record_close(&start.record);
 	json_decref(start.marks);
+	json_decref(start.links);
 	return status;
 }

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/command_line.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -21,6 +22,11 @@ uint64_t ticket_boot_ms(enum accelerator accelerator, bool macos)
 	if (macos)
 		return limit_get(LIMIT_BOOT_MACOS_MS);
 	return limit_get(accelerator == ACCELERATOR_TCG ? LIMIT_BOOT_TCG_MS : LIMIT_BOOT_KVM_MS);
+}
+
+size_t ticket_link_count(const json_t *links)
+{
+	return json_array_size(json_object_get(links, "interfaces"));
 }
 
 static json_t *encode(const struct ticket *ticket, struct error *err)
@@ -39,20 +45,25 @@ static json_t *encode(const struct ticket *ticket, struct error *err)
 		     {"macos", ticket->macos},
 		     {"hasRAM", ticket->has_ram},
 		     {"hasSiblings", ticket->has_siblings},
-		     {"hasCard", ticket->has_card}};
+		     {"hasContainers", ticket->has_containers},
+		     {"hasLoopback", ticket->has_loopback}};
 
-	if (!document || json_put_string(document, "stateDir", ticket->state_dir, err) < 0 ||
+	if (!document || json_put_string(document, "version", MICROAGENT_VERSION, err) < 0 ||
+	    json_put_string(document, "stateDir", ticket->state_dir, err) < 0 ||
 	    json_put_string(document, "id", ticket->id, err) < 0 ||
 	    json_put(document, "identity", json_deep_copy(ticket->identity), err) < 0 ||
 	    json_put_string(document, "accelerator", accelerator_names[ticket->accelerator], err) <
 		    0 ||
 	    json_put_string(document, "acceleratorReason", ticket->accelerator_reason, err) < 0 ||
+	    (ticket->card_mac && json_put_string(document, "cardMac", ticket->card_mac, err) < 0) ||
 	    json_put(document, "origin", json_integer(ticket->origin), err) < 0 ||
+	    json_put(document, "cellNumber", json_integer(ticket->cell_number), err) < 0 ||
 	    (ticket->boot && json_put(document, "boot", json_deep_copy(ticket->boot), err) < 0) ||
 	    (ticket->facts &&
 	     json_put(document, "facts", json_deep_copy(ticket->facts), err) < 0) ||
 	    json_put(document, "marks", json_deep_copy(ticket->marks), err) < 0 ||
-	    json_put(document, "disks", json_deep_copy(ticket->disks), err) < 0)
+	    json_put(document, "disks", json_deep_copy(ticket->disks), err) < 0 ||
+	    (ticket->links && json_put(document, "links", json_deep_copy(ticket->links), err) < 0))
 		return NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
 		if (json_put(document, flags[i].key, json_boolean(flags[i].value), err) < 0)
@@ -69,13 +80,16 @@ static int document_fd(const struct ticket *ticket, struct error *err)
 }
 
 int ticket_spawn(const struct ticket *ticket, const int fds[LIVE_FD_END],
-		 const struct disk_list *disks, int log_fd, struct proc *out, struct error *err)
+		 const struct disk_list *disks, int taps, int log_fd, struct proc *out,
+		 struct error *err)
 {
 	autoclose int document = document_fd(ticket, err);
 	autofree char *label = NULL;
 	char program[PATH_MAX];
 	const char *argv[] = {program, NULL, NULL};
-	autofree struct proc_fd *passed = calloc(LIVE_FD_END + 1 + disks->count, sizeof(*passed));
+	size_t ntaps = ticket_link_count(ticket->links);
+	autofree struct proc_fd *passed =
+		calloc(LIVE_FD_END + 1 + disks->count + ntaps, sizeof(*passed));
 	size_t n = 0;
 
 	if (document < 0 || !passed)
@@ -92,6 +106,8 @@ int ticket_spawn(const struct ticket *ticket, const int fds[LIVE_FD_END],
 			passed[n++] = (struct proc_fd){fds[i], i};
 	for (size_t i = 0; i < disks->count; i++)
 		passed[n++] = (struct proc_fd){disks->items[i].fd, LIVE_DISKS + (int)i};
+	for (size_t i = 0; i < ntaps; i++)
+		passed[n++] = (struct proc_fd){taps + (int)i, LIVE_DISKS + (int)(disks->count + i)};
 	const struct proc_spec spec = {
 		.argv = argv, .fds = passed, .nfds = n, .new_session = true, .cwd = "/"};
 
@@ -107,19 +123,32 @@ static json_t *read_ticket(struct error *err)
 	return status == 0 ? json_load_strict(buf_bytes(&text), text.len, err) : NULL;
 }
 
+/* Where a program is found by its name alone, another version may have taken that meanwhile. */
+static int check_ticket_version(const json_t *document, struct error *err)
+{
+	const char *version = NULL;
+
+	if (json_get_string(document, "", "version", JSON_REQUIRED, &version, err) < 0)
+		return -1;
+	return option_caller(NULL, version, err);
+}
+
 static int decode_ticket(json_t *document, struct ticket *out, struct error *err)
 {
 	struct ticket ticket = {.document = document};
 	const char *accelerator = NULL;
-	json_t *identity = NULL, *marks = NULL, *disks = NULL, *how = NULL, *facts = NULL;
+	json_t *identity = NULL, *marks = NULL, *disks = NULL, *how = NULL, *facts = NULL,
+	       *links = NULL;
 	int64_t origin = VM_COLD;
 
-	if (json_get_string(document, "", "stateDir", JSON_REQUIRED, &ticket.state_dir, err) < 0 ||
+	if (check_ticket_version(document, err) < 0 ||
+	    json_get_string(document, "", "stateDir", JSON_REQUIRED, &ticket.state_dir, err) < 0 ||
 	    json_get_string(document, "", "id", JSON_REQUIRED, &ticket.id, err) < 0 ||
 	    json_get_object(document, "", "identity", JSON_REQUIRED, &identity, err) < 0 ||
 	    json_get_object(document, "", "marks", JSON_REQUIRED, &marks, err) < 0 ||
 	    json_get_object(document, "", "boot", JSON_OPTIONAL, &how, err) < 0 ||
 	    json_get_object(document, "", "facts", JSON_OPTIONAL, &facts, err) < 0 ||
+	    json_get_object(document, "", "links", JSON_OPTIONAL, &links, err) < 0 ||
 	    json_get_int(document, "", "origin", JSON_REQUIRED, VM_COLD, VM_RESTORED, &origin,
 			 err) < 0 ||
 	    json_get_array(document, "", "disks", JSON_REQUIRED, &disks, err) < 0 ||
@@ -131,7 +160,13 @@ static int decode_ticket(json_t *document, struct ticket *out, struct error *err
 	    json_get_bool(document, "", "reader", JSON_REQUIRED, &ticket.reader, err) < 0 ||
 	    json_get_bool(document, "", "writer", JSON_REQUIRED, &ticket.writer, err) < 0 ||
 	    json_get_bool(document, "", "layered", JSON_REQUIRED, &ticket.layered, err) < 0 ||
-	    json_get_bool(document, "", "hasCard", JSON_REQUIRED, &ticket.has_card, err) < 0 ||
+	    json_get_bool(document, "", "hasContainers", JSON_REQUIRED, &ticket.has_containers,
+			  err) < 0 ||
+	    json_get_bool(document, "", "hasLoopback", JSON_REQUIRED, &ticket.has_loopback, err) <
+		    0 ||
+	    json_get_int(document, "", "cellNumber", JSON_REQUIRED, 0, INT32_MAX,
+			 &ticket.cell_number, err) < 0 ||
+	    json_get_string(document, "", "cardMac", JSON_OPTIONAL, &ticket.card_mac, err) < 0 ||
 	    json_get_bool(document, "", "hasSiblings", JSON_REQUIRED, &ticket.has_siblings, err) <
 		    0 ||
 	    json_get_bool(document, "", "hasRAM", JSON_REQUIRED, &ticket.has_ram, err) < 0 ||
@@ -144,6 +179,7 @@ static int decode_ticket(json_t *document, struct ticket *out, struct error *err
 	ticket.marks = marks;
 	ticket.boot = how;
 	ticket.facts = facts;
+	ticket.links = links;
 	ticket.origin = (enum vm_origin)origin;
 	ticket.disks = disks;
 	ticket.accelerator = ACCELERATOR_TCG;
@@ -172,6 +208,10 @@ static bool is_handed_over(const struct ticket *ticket, int fd)
 		return ticket->origin == VM_RESTORED;
 	case LIVE_SIBLINGS:
 		return ticket->has_siblings;
+	case LIVE_CONTAINERS:
+		return ticket->has_containers;
+	case LIVE_LOOPBACK:
+		return ticket->has_loopback;
 	case LIVE_COMMAND:
 		return ticket->foreground;
 	case LIVE_CALLER:
@@ -183,7 +223,8 @@ static bool is_handed_over(const struct ticket *ticket, int fd)
 
 static int keep_from_children(const struct ticket *ticket, struct error *err)
 {
-	int end = LIVE_DISKS + (int)json_array_size(ticket->disks);
+	int end = LIVE_DISKS +
+		  (int)(json_array_size(ticket->disks) + ticket_link_count(ticket->links));
 
 	for (int fd = LIVE_TICKET + 1; fd < end; fd++)
 		if (is_handed_over(ticket, fd) && fd_cloexec(fd, true, err) < 0)
@@ -199,6 +240,8 @@ void ticket_close_boot_files(const struct ticket *ticket)
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		if (is_handed_over(ticket, fds[i]))
 			close(fds[i]);
+	for (size_t i = 0; i < ticket_link_count(ticket->links); i++)
+		close(LIVE_DISKS + (int)(json_array_size(ticket->disks) + i));
 }
 
 int ticket_receive(struct ticket *out, struct error *err)

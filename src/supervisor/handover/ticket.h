@@ -33,13 +33,15 @@ enum live_fd {
 	LIVE_MODEL, /* this and the next two: of a macOS guest, which has no kernel and initrd */
 	LIVE_IDENTIFIER,
 	LIVE_AUXILIARY,
-	LIVE_RAM,      /* of a machine that becomes a template, or has the memory of one */
-	LIVE_STATE,    /* of a machine that is restored */
-	LIVE_SIBLINGS, /* template_siblings.h, of one that has the memory of a template */
-	LIVE_CONTROL,  /* listening control.sock */
-	LIVE_REPORT,   /* report.h, the writing end */
-	LIVE_COMMAND,  /* run: ends with the waiting command */
-	LIVE_CALLER,   /* run: ends with the caller, where it gave a lifeline */
+	LIVE_RAM,	 /* of a machine that becomes a template, or has the memory of one */
+	LIVE_STATE,	 /* of a machine that is restored */
+	LIVE_SIBLINGS,	 /* template_siblings.h, of one that has the memory of a template */
+	LIVE_CONTROL,	 /* listening control.sock */
+	LIVE_REPORT,	 /* report.h, the writing end */
+	LIVE_COMMAND,	 /* run: ends with the waiting command */
+	LIVE_CONTAINERS, /* the directory of containers */
+	LIVE_LOOPBACK,	 /* the listener of a loopback that leads to the guest's */
+	LIVE_CALLER,	 /* run: ends with the caller, where it gave a lifeline */
 	LIVE_FD_END,
 	LIVE_DISKS = LIVE_FD_END /* and on, in the order of the ticket's disks */
 };
@@ -57,11 +59,16 @@ struct ticket {
 	bool has_lifeline;     /* LIVE_CALLER is there */
 	enum vm_origin origin; /* VM_RESTORED: LIVE_STATE is there */
 	bool has_ram;	       /* LIVE_RAM is there */
+	bool has_containers;   /* LIVE_CONTAINERS is there */
+	bool has_loopback;     /* LIVE_LOOPBACK is there */
+	int64_t cell_number;   /* 0: none but our pid */
 	bool has_siblings;     /* LIVE_SIBLINGS is there: the memory is sealed */
-	bool has_card;	       /* ... with a network card in it */
+	/* VM_RESTORED with a network card in the state: its address, or ""; else NULL. */
+	const char *card_mac;
 	const json_t *boot; /* of runtime.json: how it is booted, if that was a question; or NULL */
 	const json_t *facts; /* of a machine that can be saved; or NULL */
 	const json_t *marks; /* monotonic nanoseconds by name: where the command's time went */
+	const json_t *links; /* {"interfaces":[..]} of cards with taps behind the disks; or NULL */
 	const json_t
 		*disks; /* disks_json(); the live supervisor's descriptors begin at LIVE_DISKS */
 	json_t *document;
@@ -73,8 +80,10 @@ uint64_t ticket_boot_ms(enum accelerator accelerator, bool macos);
 /* fds[from LIVE_STATE_DIR on] are ours, by their place in the child; -1: not given. disks are told
  * of by ticket->disks. Starts
  * the live supervisor of <state_dir>/<id> in a session of its own. */
+/* taps: the first of those of ticket->links, in a row. */
 int ticket_spawn(const struct ticket *ticket, const int fds[LIVE_FD_END],
-		 const struct disk_list *disks, int log_fd, struct proc *out, struct error *err);
+		 const struct disk_list *disks, int taps, int log_fd, struct proc *out,
+		 struct error *err);
 /* The program that runs now, to be run anew; -1 and errno. linux/ticket_program.c,
  * darwin/ticket_program.c */
 int ticket_program(char out[PATH_MAX]);
@@ -84,5 +93,6 @@ int ticket_receive(struct ticket *out, struct error *err);
 /* The VMM has them now; the root's descriptor goes on telling of the room on its disk. */
 void ticket_close_boot_files(const struct ticket *ticket);
 void ticket_free(struct ticket *ticket);
+size_t ticket_link_count(const json_t *links); /* NULL: none */
 
 #endif

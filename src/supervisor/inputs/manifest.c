@@ -8,7 +8,6 @@
 #include "base/json.h"
 #include "store/audit.h"
 
-#define MANIFEST_FILE "workspace.json"
 #define MANIFEST_FORMAT 1
 
 static int bind(json_t *document, struct manifest *out, struct error *err)

@@ -12,6 +12,8 @@
 #include "contract/request.h"
 #include "store/store.h"
 
+#define MANIFEST_FILE "workspace.json"
+
 struct manifest {
 	json_t *document;
 	struct config config;

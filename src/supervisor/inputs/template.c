@@ -248,12 +248,20 @@ static int open_from(int dir, const json_t *record, bool own, struct template *t
 						     : 0;
 }
 
-/* What was saved while it ran has the card that it had; a template's is plugged later. */
+/* What was saved while it ran has the card that it had, and its guest goes on sending from the
+ * address of that; a template's is plugged later. The record has what the live supervisor said,
+ * and a VMM's command line will have the address. */
 static int find_saved_card(const json_t *record, const struct config *config,
 			   struct template *template, struct error *err)
 {
-	const char *saved = json_text(json_object_get(record, "facts"), "network", NULL);
+	const json_t *facts = json_object_get(record, "facts");
+	const char *saved = json_text(facts, "network", NULL);
+	const char *mac = json_text(facts, "mac", "");
+	uint8_t bytes[MAC_BYTES];
 
+	if (*mac && !mac_parse(mac, bytes))
+		return error_set(err, ERR_CONFLICT, "it was saved with a card without an address");
+	snprintf(template->card_mac, sizeof(template->card_mac), "%s", mac);
 	template->has_card = saved && config->network_mode != NETWORK_ISOLATED;
 	if (!saved || strcmp(saved, network_mode_names[config->network_mode]) == 0)
 		return 0;

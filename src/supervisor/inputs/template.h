@@ -12,6 +12,7 @@
 
 #include "backend/backend.h"
 #include "base/error.h"
+#include "base/mac.h"
 #include "contract/request.h"
 #include "supervisor/inputs/boot_files.h"
 
@@ -27,12 +28,13 @@
 struct template
 {
 	enum vm_origin origin;
-	int ram_fd;	 /* -1: with VM_COLD, and where memory is in the state */
-	int state_fd;	 /* this and the next: of VM_RESTORED alone */
-	int siblings_fd; /* template_siblings.h; -1: without a ram_fd */
-	bool has_card;	 /* VM_RESTORED: with a network card in the state */
-	json_t *facts;	 /* of a machine that can be saved */
-	char why[256];	 /* VM_COLD in place of VM_RESTORED; "": nobody asked for that */
+	int ram_fd;		 /* -1: with VM_COLD, and where memory is in the state */
+	int state_fd;		 /* this and the next: of VM_RESTORED alone */
+	int siblings_fd;	 /* template_siblings.h; -1: without a ram_fd */
+	bool has_card;		 /* VM_RESTORED: with a network card in the state */
+	char card_mac[MAC_TEXT]; /* ... of which its guest knows this address; "": its own */
+	json_t *facts;		 /* of a machine that can be saved */
+	char why[256];		 /* VM_COLD in place of VM_RESTORED; "": nobody asked for that */
 };
 #define TEMPLATE_NONE                                                              \
 	{                                                                          \

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the live supervisor leads in and out of a guest: published ports, the mediation channel and
- * further listeners. Every listener is there before the VM is; they end with the live supervisor,
- * or earlier by channels_sever().
+ * further listeners. Those of the config are there before the VM is; they end with the live
+ * supervisor, or earlier by channels_sever(). Of later ones the command that asks has the listener
+ * made: this process may bind nothing.
  */
 #ifndef SUPERVISOR_CHANNELS_H
 #define SUPERVISOR_CHANNELS_H
@@ -20,16 +21,24 @@
 struct channels;
 
 /* Listens on the host's ports and makes vsock.sock_<port> in the workspace, whose descriptor and
- * log must outlive the channels. On failure no port is held; sockets may be left in the workspace.
+ * log must outlive the channels. loopback: a non-blocking listener that becomes theirs, each of
+ * whose connections is led to that port of the guest which it was made to here; -1. On failure no
+ * port is held; sockets may be left in the workspace.
  */
 struct channels *channels_new(struct loop *loop, int workspace_fd, const struct config *config,
-			      struct log *log, struct error *err);
+			      int loopback, struct log *log, struct error *err);
 /* Host ports that the guest may dial, the control stream's first. Borrowed. */
 const uint32_t *channels_host_ports(const struct channels *channels, size_t *count);
 /* The TCP ports of the targets that are declared. At most `most`; returns how many. */
 size_t channels_target_ports(const struct channels *channels, uint16_t *ports, size_t most);
 /* The guest is ready: connections to published ports, which have waited, are taken. */
 int channels_open(struct channels *channels, struct error *err);
+/* One more published port of a guest that is ready, and none any more, with its connections, of
+ * which it tells the number. forward: as normalised; listener: its own from now on, also on
+ * failure. */
+int channels_publish(struct channels *channels, const json_t *forward, int listener,
+		     struct error *err);
+unsigned channels_unpublish(struct channels *channels, const json_t *forward);
 /* Where mediation leads; NULL when it is not configured or has been severed. Borrowed. */
 struct target *channels_mediation(const struct channels *channels);
 /* Closes listeners and connections for good, and appends to the array `severed` a text for each:

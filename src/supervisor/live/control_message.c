@@ -51,6 +51,7 @@ static enum control_type message_type(const char *name)
 		     {"exec-lost", CONTROL_EXEC_LOST},
 		     {"telemetry", CONTROL_TELEMETRY},
 		     {"mounted", CONTROL_MOUNTED},
+		     {"published", CONTROL_PUBLISHED},
 		     {"quiesced", CONTROL_QUIESCED},
 		     {"telemetry-status", CONTROL_TELEMETRY_STATUS},
 		     {"ending", CONTROL_ENDING}};
@@ -166,6 +167,8 @@ static int put_shares(json_t *message, const json_t *given, struct error *err)
 					 "mountpoint", json_object_get(share, "mountpoint"), "mode",
 					 json_object_get(share, "mode"));
 
+		if (json_is_true(json_object_get(share, "containers")))
+			json_object_set_new(told, "containers", json_true());
 		if (json_array_append_new(shares, told) < 0)
 			return error_set(err, ERR_IO, "out of memory");
 	}
@@ -187,13 +190,13 @@ static json_t *new_message(const char *type, struct error *err)
 }
 
 /* The guest's side of each published port. */
-static int put_publishes(json_t *message, const struct config *config, struct error *err)
+static int put_publishes(json_t *message, const json_t *forwards, struct error *err)
 {
 	json_auto_t *list = json_array();
 	const json_t *forward;
 	size_t i;
 
-	json_array_foreach(config->port_forwards, i, forward)
+	json_array_foreach(forwards, i, forward)
 	{
 		json_auto_t *item = json_object();
 
@@ -237,7 +240,7 @@ json_t *control_config(const struct config *config, const char *runtime_id, bool
 	    json_put(message, "attach", json_boolean(attach && config->command), err) < 0 ||
 	    json_put(message, "disks", json_array(), err) < 0 ||
 	    put_shares(message, config->shares, err) < 0 ||
-	    put_publishes(message, config, err) < 0 ||
+	    put_publishes(message, config->port_forwards, err) < 0 ||
 	    json_put(message, "resultStreamBytes",
 		     json_integer((json_int_t)limit_get(LIMIT_RESULT_STREAM_BYTES)), err) < 0)
 		return NULL;
@@ -274,6 +277,14 @@ json_t *control_mount(const json_t *share, struct error *err)
 	    put_shares(message, shares, err) < 0)
 		return NULL;
 	return steal_ptr(&message);
+}
+
+json_t *control_publish(const json_t *forward, struct error *err)
+{
+	json_auto_t *message = new_message("publish", err);
+	json_auto_t *forwards = json_pack("[O]", forward);
+
+	return message && put_publishes(message, forwards, err) == 0 ? steal_ptr(&message) : NULL;
 }
 
 json_t *control_quiesce(bool goes_on, struct error *err)

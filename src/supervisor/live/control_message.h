@@ -26,6 +26,7 @@ enum control_type {
 	CONTROL_EXEC_LOST,
 	CONTROL_TELEMETRY,
 	CONTROL_MOUNTED,
+	CONTROL_PUBLISHED,
 	CONTROL_QUIESCED,
 	CONTROL_TELEMETRY_STATUS,
 	CONTROL_ENDING,
@@ -67,6 +68,8 @@ json_t *control_power_off(struct error *err);
 /* share: {tag, path, mountpoint, mode}, of which the guest is not told the path. */
 json_t *control_mount(const json_t *share, struct error *err);
 
+/* The guest's side of one more published port. */
+json_t *control_publish(const json_t *forward, struct error *err);
 /* Has a machine that is a template get ready to be saved. */
 json_t *control_quiesce(bool goes_on, struct error *err);
 /* Into a config: the machine may be saved, and its guest will take a config anew when it comes back

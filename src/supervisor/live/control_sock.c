@@ -20,7 +20,8 @@
 
 struct control_client {
 	struct control_sock *server;
-	int fd; /* -1: a free place */
+	int fd;	    /* -1: a free place */
+	int passed; /* a descriptor that came with the request; -1: none */
 	struct loop_watch *watch, *timer;
 	struct buf in;
 	bool deferred;		  /* the answer comes later; the place is kept until then */
@@ -55,9 +56,9 @@ static void drop_asker(struct control_client *client)
 	loop_remove(client->watch);
 	loop_remove(client->timer);
 	client->watch = client->timer = NULL;
-	if (client->fd >= 0)
-		close(client->fd);
-	client->fd = -1;
+	cleanup_close(&client->fd);
+	cleanup_close(&client->passed);
+	client->fd = client->passed = -1;
 	client->deferred = false;
 	client->gone = NULL;
 	buf_free(&client->in);
@@ -144,6 +145,25 @@ void control_sock_answer(struct control_client *client, const json_t *answer)
 	end_client(client);
 }
 
+int control_sock_passed(struct control_client *client)
+{
+	return steal_fd(&client->passed);
+}
+
+/* One descriptor may come with it, the first one counts. */
+static ssize_t receive_request(struct control_client *client, uint8_t *room)
+{
+	int passed = -1;
+	size_t count = 1;
+	ssize_t n = fd_receive_passed(client->fd, room, READ_CHUNK, &passed, &count, MSG_DONTWAIT);
+
+	if (n >= 0 && count && client->passed < 0)
+		client->passed = steal_fd(&passed);
+	if (n >= 0 && count)
+		cleanup_close(&passed);
+	return n;
+}
+
 static void on_asker(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct control_client *client = data;
@@ -158,7 +178,7 @@ static void on_asker(struct loop *loop, int fd, uint32_t events, void *data)
 		return;
 	}
 	room = buf_reserve(&client->in, READ_CHUNK, &err);
-	n = room ? recv(client->fd, room, READ_CHUNK, MSG_DONTWAIT) : 0;
+	n = room ? receive_request(client, room) : 0;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n > 0)
@@ -234,7 +254,7 @@ struct control_sock *control_sock_new(struct loop *loop, int listen_fd, control_
 	server->fn = fn;
 	server->data = data;
 	for (size_t i = 0; i < CLIENTS_MAX; i++)
-		server->clients[i].fd = -1;
+		server->clients[i].fd = server->clients[i].passed = -1;
 	server->watch = loop_add_fd(loop, listen_fd, LOOP_IN, on_asker_listener, server, err);
 	if (!server->watch) {
 		control_sock_free(server);

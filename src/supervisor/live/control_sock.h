@@ -34,6 +34,8 @@ void control_sock_free(struct control_sock *server); /* accepts NULL; not in the
  * one of few places until then. */
 void control_sock_defer(struct control_client *client);
 void control_sock_answer(struct control_client *client, const json_t *answer);
+/* The descriptor that came with the request, the caller's from now on; -1: none. */
+int control_sock_passed(struct control_client *client);
 /* The connection stays behind the answer; fn is called when the client closes it or dies. */
 void control_sock_keep(struct control_client *client, void (*fn)(void *data), void *data);
 /* {"ok":false,"error","errorCode"}, new; NULL without memory. */

@@ -28,7 +28,7 @@ struct control_stream {
 	enum phase phase;
 	bool workload;
 	/* An answer to that is due. */
-	bool mounting, quiescing;
+	bool mounting, publishing, quiescing;
 	json_t *config; /* until it is sent */
 	struct control_stream_events events;
 };
@@ -163,6 +163,9 @@ static int take_message(struct control_stream *stream, const uint8_t *payload, s
 	case CONTROL_MOUNTED:
 		return on_answer(stream, &stream->mounting, message, stream->events.mounted,
 				 "mounted", err);
+	case CONTROL_PUBLISHED:
+		return on_answer(stream, &stream->publishing, message, stream->events.published,
+				 "published", err);
 	case CONTROL_QUIESCED:
 		return on_answer(stream, &stream->quiescing, message, stream->events.quiesced,
 				 "quiesced", err);
@@ -300,6 +303,21 @@ int control_stream_mount(struct control_stream *stream, const json_t *share, str
 	if (control_post(stream, control_mount(share, err), err) < 0)
 		return -1;
 	stream->mounting = true;
+	return 0;
+}
+
+int control_stream_publish(struct control_stream *stream, const json_t *forward, struct error *err)
+{
+	if (!control_stream_is_ready(stream))
+		return error_set(err, ERR_CONFLICT, "the guest is not ready");
+	/* Its answer to an earlier one, which nobody waited for, would be taken for that to this.
+	 */
+	if (stream->publishing)
+		return error_set(err, ERR_UNAVAILABLE,
+				 "the guest has not answered for a port of before");
+	if (control_post(stream, control_publish(forward, err), err) < 0)
+		return -1;
+	stream->publishing = true;
 	return 0;
 }
 

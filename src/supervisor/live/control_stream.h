@@ -33,6 +33,7 @@ struct control_stream_events {
 	/* The answer to control_stream_mount(); why: what went wrong, in the guest's words, or
 	 * NULL. */
 	void (*mounted)(void *data, const char *why);
+	void (*published)(void *data, const char *why); /* the same, to control_stream_publish() */
 	/* The answer to control_stream_quiesce(); why: what stands in the way, or NULL: it may be
 	 * saved. NULL: it is never asked for. */
 	void (*quiesced)(void *data, const char *why);
@@ -59,6 +60,9 @@ void control_stream_push_time(struct control_stream *stream);
 void control_stream_power_off(struct control_stream *stream);
 /* Has a ready guest mount a share; `mounted` follows, or `lost`. One at a time. */
 int control_stream_mount(struct control_stream *stream, const json_t *share, struct error *err);
+/* Has a ready guest listen for one more published port; `published` follows, or `lost`. One at a
+ * time. */
+int control_stream_publish(struct control_stream *stream, const json_t *forward, struct error *err);
 /* Has a ready guest make the machine fit to be saved, and if it goes on after that, know that what
  * comes back is another one; `quiesced` follows, or `lost`. */
 int control_stream_quiesce(struct control_stream *stream, bool goes_on, struct error *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "supervisor/live/live.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -79,6 +80,20 @@ static struct vm_disk *list_disks(const struct live *live, struct error *err)
 	return disks;
 }
 
+/* The taps are behind the disks. */
+static size_t list_links(const struct live *live, struct vm_link links[VM_LINKS_MAX])
+{
+	const json_t *list = json_object_get(live->ticket.links, "interfaces");
+	size_t count = json_array_size(list), first = json_array_size(live->ticket.disks);
+
+	for (size_t i = 0; i < count && i < VM_LINKS_MAX; i++)
+		links[i] = (struct vm_link){
+			.mac = json_text(json_array_get(list, i), "mac", ""),
+			.tap_fd = LIVE_DISKS + (int)(first + i),
+		};
+	return count < VM_LINKS_MAX ? count : VM_LINKS_MAX;
+}
+
 /* config.shares by descriptor, and how many. */
 struct shared {
 	int *fds;
@@ -92,8 +107,8 @@ static void shared_close(struct shared *shared)
 	free(shared->fds);
 }
 
-static int shared_open(const struct config *config, const struct backend *backend,
-		       struct shared *out, struct error *err)
+static int shared_open(const struct live *live, const struct config *config, struct shared *out,
+		       struct error *err)
 {
 	size_t count = json_array_size(config->shares);
 
@@ -103,7 +118,29 @@ static int shared_open(const struct config *config, const struct backend *backen
 	out->count = count;
 	for (size_t i = 0; i < count; i++)
 		out->fds[i] = -1;
-	return shares_open(config, backend, out->fds, err);
+	if (!live->ticket.has_containers)
+		return shares_open(config, live->backend, out->fds, err);
+	/* The one share there is: by no rule, and by no name. */
+	out->fds[0] = fcntl(LIVE_CONTAINERS, F_DUPFD_CLOEXEC, LIVE_FD_END);
+	return out->fds[0] >= 0 ? 0 : error_errno(err, errno, "directory of containers");
+}
+
+/* What microagent-oci asks for is in no config that anybody else could write. */
+static int add_containers(const struct live *live, struct config *config, struct error *err)
+{
+	if (!live->ticket.has_containers)
+		return 0;
+	if (json_array_size(config->shares) > 0)
+		return error_set(err, ERR_INVALID, "a machine for containers has no other share");
+	/* What the guest has read it keeps until the file's time changes, which it asks for each
+	 * second: programs of an image are executed again and again. */
+	config->shares = json_pack("[{s:s, s:s, s:s, s:b, s:s, s:i}]", "tag", "containers",
+				   "mountpoint", CONTAINERS_MOUNTPOINT, "mode", "rw", "containers",
+				   1, "cache", "always", "timeoutSeconds", 1);
+	if (!config->shares || json_object_set_new(config->normalised, "shares",
+						   (json_t *)(uintptr_t)config->shares) < 0)
+		return error_set(err, ERR_IO, "out of memory");
+	return 0;
 }
 
 static const struct vm_macos macos_files = {.hardware_model_fd = LIVE_MODEL,
@@ -125,6 +162,13 @@ static int join_ram_root(struct live *live, const struct config *config, struct 
 	return joined;
 }
 
+static enum vm_use use_of(const struct ticket *ticket)
+{
+	if (ticket->reader)
+		return VM_READ;
+	return ticket->writer ? VM_WRITE : VM_RUN;
+}
+
 /* vsock.sock for the host's side and the sockets that the guest may dial, made before vsockd. */
 static int boot(struct live *live, const struct config *config, struct error *err)
 {
@@ -134,6 +178,7 @@ static int boot(struct live *live, const struct config *config, struct error *er
 	autofree struct vm_disk *disks = list_disks(live, err);
 	__attribute__((cleanup(shared_close))) struct shared shared = {0};
 	autoclose int joined = -1;
+	struct vm_link links[VM_LINKS_MAX];
 	struct vm_events events = live_vm_events;
 	struct vm_boot spec = {
 		.config = config,
@@ -142,19 +187,20 @@ static int boot(struct live *live, const struct config *config, struct error *er
 		.kernel_fd = live->ticket.macos ? -1 : LIVE_KERNEL,
 		.initrd_fd = live->ticket.macos ? -1 : LIVE_INITRD,
 		.macos = live->ticket.macos ? &macos_files : NULL,
-		.use = live->ticket.reader   ? VM_READ
-		       : live->ticket.writer ? VM_WRITE
-					     : VM_RUN,
+		.use = use_of(&live->ticket),
 		.rootfs_fd = LIVE_ROOTFS,
 		.base_fd = live->ticket.layered ? LIVE_BASE : -1,
 		.disks = disks,
 		.disk_count = json_array_size(live->ticket.disks),
 		.workspace_fd = live->ws.fd,
 		.lease_fd = LIVE_LEASE,
+		.cell_number = (pid_t)live->ticket.cell_number,
+		.links = links,
+		.link_count = list_links(live, links),
 		.vsock_listen_fd = -1,
 		.origin = live->ticket.origin,
 		.ram_fd = live->ticket.has_ram ? LIVE_RAM : -1,
-		.card_saved = live->ticket.has_card,
+		.card_saved = live->ticket.card_mac,
 		.ram_sealed = live->ticket.has_siblings,
 		.state_fd = live->ticket.origin == VM_RESTORED ? LIVE_STATE : -1,
 		.log = &live->log,
@@ -164,7 +210,7 @@ static int boot(struct live *live, const struct config *config, struct error *er
 	if (live->ram_root && joined < 0)
 		return -1;
 	if ((!live->ram_root && live_quota_begin(live, err) < 0) ||
-	    shared_open(config, live->backend, &shared, err) < 0)
+	    shared_open(live, config, &shared, err) < 0)
 		return -1;
 	spec.layer_room = live->quota.room;
 	spec.share_fds = shared.fds;
@@ -197,6 +243,8 @@ static int begin_life(struct live *live, struct error *err)
 	live->share.pluggable = manifest.config.hotplug;
 	live->share.from_start = json_array_size(manifest.config.shares) > 0;
 	status = live_cgroup_begin(live, &manifest.config, err);
+	if (status == 0)
+		status = add_containers(live, &manifest.config, err);
 	if (status == 0)
 		status = live_audit_begin(live, err);
 	if (status == 0)

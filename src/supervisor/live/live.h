@@ -11,6 +11,7 @@
  *   live_vm.c      the VM: serial console, full disk, its end
  *   live_ask.c     what is wanted of it: requests, lifelines, signals, the boot deadline
  *   live_share.c   a shared directory for a guest that runs
+ *   live_network.c its network, changed while it runs (network_change.h)
  *   live_quota.c   how much a session's disk may grow
  *   live_term.c    the end that a session was given
  *   live_balloon.c     how much memory the guest may have
@@ -53,6 +54,7 @@
 struct channels;
 struct live_audit;
 struct live_observe;
+struct network_change;
 struct readiness;
 
 /* A shared directory. given: NULL before one is asked for; why, while it is taken back. */
@@ -81,6 +83,15 @@ struct live_quota {
 	struct quota_count count; /* no layer's, on its way */
 	uint64_t grown;		  /* as it was counted last */
 	bool answering;		  /* the client is to know that, and nothing else */
+};
+
+/* A change of its network that is under way. of: NULL: none is. */
+struct live_change {
+	const struct network_change *of;
+	struct control_client *client; /* waits for it */
+	json_t *document;	       /* workspace.json, with it */
+	json_t *before, *after;	       /* config.network */
+	struct loop_watch *timer;
 };
 
 /* The end that a session was given, and who uses it. */
@@ -130,6 +141,7 @@ struct live {
 	struct control_client *save_client;	  /* waits for the machine to be saved */
 	bool saving, forking;			  /* it is being saved; or was, for good */
 	struct live_share share;
+	struct live_change change;
 	struct live_quota quota;
 	struct live_term term;
 	int64_t memory_mib; /* that the VM was booted with */
@@ -262,6 +274,15 @@ void live_share_mounted(struct live *live, const char *said);
 /* Whoever waits for a directory waits in vain. how: what became of the machine ("was quarantined").
  */
 void live_share_cut(struct live *live, const char *how);
+
+/* live_network.c: {"command":"network","change":"allow"|"deny","rule":TEXT}, or "publish"
+ * (with a listener) and "unpublish" with "forward":{...} */
+int live_network(struct live *live, const json_t *request, struct control_client *client,
+		 struct error *err);
+/* The guest listens for a port that is published; said: or why it does not. */
+void live_published(struct live *live, const char *said);
+/* Whoever waits for a change waits in vain; how as of live_share_cut(). */
+void live_network_cut(struct live *live, const char *how);
 
 /* live_quarantine.c */
 /* Begins it. The client has its answer when it is proven and recorded, or has failed. */

@@ -8,7 +8,9 @@
 
 int live_channels_begin(struct live *live, const struct config *config, struct error *err)
 {
-	live->channels = channels_new(live->loop, live->ws.fd, config, &live->log, err);
+	int loopback = live->ticket.has_loopback ? LIVE_LOOPBACK : -1;
+
+	live->channels = channels_new(live->loop, live->ws.fd, config, loopback, &live->log, err);
 	if (!live->channels)
 		return -1;
 	live->readiness = readiness_new(live->loop, live->ws.fd, err);

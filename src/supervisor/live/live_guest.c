@@ -137,6 +137,11 @@ static void on_guest_mounted(void *data, const char *why)
 	live_share_mounted(data, why);
 }
 
+static void on_guest_published(void *data, const char *why)
+{
+	live_published(data, why);
+}
+
 static void on_guest_quiesced(void *data, const char *why)
 {
 	live_quiesced(data, why);
@@ -185,16 +190,20 @@ static void on_control_over(void *data, bool broken, const char *why)
 
 /* What goes beyond the commands of ours: whoever measures what that costs sets the rate to nothing.
  * A template's tracer tells nobody, but is there when a session comes of it, which would have to
- * start one before it is ready. */
+ * start one before it is ready. A sandbox has none: where its kernel traces, it asks for the
+ * capabilities of each file that a path leads to (audit_copy_fcaps(), kernel/auditsc.c), which are
+ * on the host, and to look for a file takes twice as long. */
 static int ask_for_reports(const struct live *live, json_t *config, struct error *err)
 {
+	bool traced = limit_get(LIMIT_TELEMETRY_RECORDS) > 0;
+
 	if (!live->audit && live->ticket.origin != VM_TEMPLATE)
 		return 0;
 	if (live->audit && json_put(config, "audit", json_true(), err) < 0)
 		return -1;
-	return limit_get(LIMIT_TELEMETRY_RECORDS) > 0
-		       ? json_put(config, "telemetry", json_true(), err)
-		       : 0;
+	if (live->audit && audit_is_of_sandbox(&live->ws))
+		traced = false;
+	return traced ? json_put(config, "telemetry", json_true(), err) : 0;
 }
 
 /* In place of the address that a guest has in mode nat elsewhere. */
@@ -211,7 +220,7 @@ static int tell_card(const struct live *live, json_t *message, struct error *err
 {
 	json_t *network = json_object_get(message, "network");
 
-	if (network && live->ticket.has_card)
+	if (network && live->ticket.card_mac)
 		json_object_del(message, "network");
 	else if (network)
 		return json_put(network, "plugged", json_true(), err);
@@ -237,6 +246,17 @@ static int tell_origin(struct live *live, json_t *message, struct error *err)
 	}
 }
 
+/* The guest listens for connections that say their port, as for published ones. */
+static int publish_any(const struct live *live, json_t *message, struct error *err)
+{
+	json_t *publishes = json_object_get(message, "publishes");
+
+	if (!live->ticket.has_loopback ||
+	    json_array_append_new(publishes, json_pack("{s:i}", "guestPort", 0)) == 0)
+		return 0;
+	return error_set(err, ERR_IO, "out of memory");
+}
+
 int live_control_begin(struct live *live, int listen_fd, const struct config *config,
 		       struct error *err)
 {
@@ -245,6 +265,7 @@ int live_control_begin(struct live *live, int listen_fd, const struct config *co
 						     .result = on_guest_result,
 						     .said = on_guest_said,
 						     .mounted = on_guest_mounted,
+						     .published = on_guest_published,
 						     .quiesced = on_guest_quiesced,
 						     .ending = on_guest_ending,
 						     .lost = on_control_over,
@@ -252,7 +273,9 @@ int live_control_begin(struct live *live, int listen_fd, const struct config *co
 	json_auto_t *message = control_config(config, live->ticket.id, live->ticket.attach, err);
 
 	if (!message || json_put(message, "disks", json_deep_copy(live->ticket.disks), err) < 0 ||
-	    ask_for_reports(live, message, err) < 0 ||
+	    ask_for_reports(live, message, err) < 0 || publish_any(live, message, err) < 0 ||
+	    (live->ticket.links &&
+	     json_put(message, "network", json_deep_copy(live->ticket.links), err) < 0) ||
 	    leave_address_to_host(live, config, message, err) < 0 ||
 	    tell_origin(live, message, err) < 0) {
 		close(listen_fd);

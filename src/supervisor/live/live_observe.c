@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "supervisor/live/live_audit.h"
+#include "supervisor/live/net_line.h"
 #include "supervisor/live/telemetry_log.h"
 #include "supervisor/live/watch_base.h"
 #include "supervisor/live/watch_opens.h"
@@ -322,25 +323,15 @@ void live_observe_lost(struct live *live, bool broken, const char *why)
 			   json_pack("{s:s}", "why", why));
 }
 
-/* "tcp 10.0.2.15:40000 -> 1.2.3.4:80", " refused" behind it or not; anything else is told as it is.
- */
 void live_observe_connection(struct live *live, const char *line)
 {
-	char protocol[8], from[32], to[32], verdict[16] = "";
-	int got = sscanf(line, "%7s %31s -> %31s %15s", protocol, from, to, verdict);
+	struct net_event event;
 
 	if (!live->audit)
 		return;
-	if (got < 3)
-		live_audit_network(live, AUDIT_WARNING, "net.unlisted",
-				   json_pack("{s:o, s:I}", "line",
-					     json_string_lossy(line, strlen(line)), "connections",
-					     (json_int_t)strtoll(line, NULL, 10)));
-	else
-		live_audit_network(
-			live, *verdict ? AUDIT_WARNING : AUDIT_INFO,
-			*verdict ? "net.refused" : "net.connect",
-			json_pack("{s:s, s:s, s:s}", "protocol", protocol, "from", from, "to", to));
+	event = net_line_read(line);
+	live_audit_network(live, event.warning ? AUDIT_WARNING : AUDIT_INFO, event.name,
+			   event.data);
 }
 
 void live_observe_companion(struct live *live, const char *text)
@@ -353,7 +344,8 @@ void live_observe_share(struct live *live, const json_t *share)
 {
 	json_t *told;
 
-	if (!live->observe)
+	/* What is in that of the containers is told with each of them. */
+	if (!live->observe || json_is_true(json_object_get(share, "containers")))
 		return;
 	told = json_pack("{s:O, s:O, s:O, s:O*}", "path", json_object_get(share, "path"),
 			 "mountpoint", json_object_get(share, "mountpoint"), "mode",

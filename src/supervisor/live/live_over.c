@@ -90,6 +90,7 @@ void live_over(struct live *live, enum vm_end end, const char *vm_detail)
 	/* Nobody is left waiting for an answer, perhaps with the command lock in hand. */
 	live_quarantine_over(live);
 	live_share_cut(live, "ended");
+	live_network_cut(live, "ended");
 	live_save_cut(live, "ended");
 	readiness_forget(live->readiness);
 	control_sock_free(live->requests);

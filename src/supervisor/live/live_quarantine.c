@@ -46,6 +46,7 @@ static int close_channels(struct live *live, struct error *err)
 		note_severed(live, "console");
 	console_free(steal_ptr(&live->console));
 	live_share_cut(live, "was quarantined");
+	live_network_cut(live, "was quarantined");
 	live_save_cut(live, "was quarantined");
 	live_siblings_end(live);
 	note_severed(live, "control");

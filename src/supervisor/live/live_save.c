@@ -118,14 +118,17 @@ static int copy_grown_layer(const struct live *live, struct error *err)
 static json_t *keep_disk(struct live *live, struct error *err)
 {
 	json_auto_t *facts = NULL;
-	json_t *mode;
+	json_t *network, *mode, *mac;
 
 	if (copy_grown_layer(live, err) < 0)
 		return NULL;
 	/* Whoever is restored from it has that card, or none. */
 	facts = json_deep_copy(live->ticket.facts);
-	mode = json_object_get(json_object_get(live->runtime, "network"), "mode");
-	if (!facts || (mode && json_put(facts, "network", json_incref(mode), err) < 0))
+	network = json_object_get(live->runtime, "network");
+	mode = json_object_get(network, "mode");
+	mac = json_object_get(network, "mac");
+	if (!facts || (mode && json_put(facts, "network", json_incref(mode), err) < 0) ||
+	    (mac && json_put(facts, "mac", json_incref(mac), err) < 0))
 		return NULL;
 	return json_pack("{s:O, s:I, s:I}", "facts", facts, "stateBytes",
 			 (json_int_t)file_bytes(live, TEMPLATE_FORK_STATE), "diskBytes",
@@ -285,7 +288,8 @@ int live_fork(struct live *live, const json_t *request, struct control_client *c
 int live_note(struct live *live, const json_t *request, struct control_client *client,
 	      struct error *err)
 {
-	const char *what = NULL, *name = NULL, *event = NULL;
+	const char *what = NULL, *name = NULL;
+	struct audit_event line;
 	json_t *data = NULL;
 
 	(void)client;
@@ -293,9 +297,12 @@ int live_note(struct live *live, const json_t *request, struct control_client *c
 	    json_get_string(request, "", "name", JSON_REQUIRED, &name, err) < 0)
 		return -1;
 	if (!live->audit)
-		return error_set(err, ERR_UNSUPPORTED, "workspace %s is no session", live->ws.id);
-	if (audit_point_line(&live->ws, what, name, &event, &data, err) < 0)
+		return error_set(err, ERR_UNSUPPORTED, "workspace %s has no audit log",
+				 live->ws.id);
+	if (audit_told_line(&live->ws, what, name, json_object_get(request, "more"), &line, &data,
+			    err) < 0)
 		return -1;
-	live_audit_step(live, "session", event, data);
+	live_audit_step(live, line.subsystem, line.event, data);
+
 	return 0;
 }

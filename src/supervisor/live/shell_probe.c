@@ -104,8 +104,8 @@ struct shell_probe *shell_probe_new(struct loop *loop, int workspace_fd, uint64_
 	}
 	*probe = (struct shell_probe){
 		.loop = loop, .fd = -1, .deadline_ns = deadline_ns, .done = done, .data = data};
-	probe->dial = dial_on_loop(loop, workspace_fd, AGENT_PORT, deadline_ns, on_agent_reached,
-				   probe, err);
+	probe->dial = dial_on_loop(loop, workspace_fd, AGENT_PORT, NULL, deadline_ns,
+				   on_agent_reached, probe, err);
 	if (!probe->dial) {
 		free(probe);
 		return NULL;

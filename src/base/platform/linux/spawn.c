@@ -85,15 +85,22 @@ pid_t spawn_fork(bool for_parent)
  * What is mounted on the host later does not come to the directory: it is cut off before it is made
  * read-only, so that what came in between is read-only too. The other mounts go on following the
  * host, or each of them would stay in use here after the host has let go of it.
+ *
+ * Where later mounts are the point, the directory itself holds nothing but their places, and is
+ * read-only whatever they are: it lies where the host keeps its records, often in its memory.
  */
-static int bind_directory(const char *at, bool read_only)
+static int bind_directory(const struct proc_spec *spec)
 {
 	struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
+	unsigned long propagation = spec->bind_follows ? MS_SLAVE : MS_PRIVATE;
+	unsigned all = spec->bind_read_only ? AT_RECURSIVE : 0;
+	const char *at = spec->bind_at;
 
 	if (unshare(CLONE_NEWNS) < 0 || mount(".", at, NULL, MS_BIND | MS_REC, NULL) < 0 ||
-	    mount(NULL, at, NULL, MS_PRIVATE | MS_REC, NULL) < 0)
+	    mount(NULL, at, NULL, propagation | MS_REC, NULL) < 0)
 		return -1;
-	if (read_only && mount_setattr(AT_FDCWD, at, AT_RECURSIVE, &attr, sizeof(attr)) < 0)
+	if ((spec->bind_read_only || spec->bind_follows) &&
+	    mount_setattr(AT_FDCWD, at, all, &attr, sizeof(attr)) < 0)
 		return -1;
 	return chdir("/");
 }
@@ -107,7 +114,7 @@ int spawn_enter(const struct proc_spec *spec, enum spawn_step *step, size_t *ite
 	if (spec->userns_fd > 0 && setns(spec->userns_fd, CLONE_NEWUSER) < 0)
 		return -1;
 	*step = SPAWN_BIND;
-	if (spec->bind_at && bind_directory(spec->bind_at, spec->bind_read_only) < 0)
+	if (spec->bind_at && bind_directory(spec) < 0)
 		return -1;
 	*step = SPAWN_STAGE;
 	return spec->stage ? proc_stage_enter(spec->stage, item) : 0;

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "api/egress.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/egress_rule.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "base/prefix.h"
+#include "contract/request.h"
+
+#define LIST_BYTES 65536u /* of a file */
+
+/* An address alone is none: it would be taken for a name by who reads it. */
+static bool is_prefix(const char *word, struct prefix *out)
+{
+	return strchr(word, '/') && prefix_parse(word, out) == 0;
+}
+
+int microagent_check_egress(const char *word, struct error *err)
+{
+	struct egress_rule rule;
+	struct prefix prefix;
+	char what[32];
+
+	if (!strchr(word, '/') && prefix_parse(word, &prefix) == 0)
+		return error_set(err, ERR_INVALID,
+				 "\"%s\" is an address, and no name: it is opened as the prefix "
+				 "%s/32, or by config.network.allow if it is private",
+				 word, word);
+	if (!is_prefix(word, &prefix))
+		return egress_rule_parse(word, &rule, err);
+	snprintf(what, sizeof(what), "%.24s", word);
+	return config_check_egress_prefix(prefix, what, err);
+}
+
+int microagent_check_egress_list(const char *word, struct error *err)
+{
+	if (strchr(word, '/') || egress_list(word))
+		return 0;
+	return error_set(err, ERR_INVALID,
+			 "there is no list \"%.64s\": it is npm, pypi, debian or github, or a path "
+			 "with a '/' to a file of names",
+			 word);
+}
+
+bool egress_is_asked(const struct microagent_egress *egress)
+{
+	return egress->names || egress->from || egress->dry_run || egress->sni_off;
+}
+
+static int add_egress_word(json_t *out, const char *word, struct error *err)
+{
+	struct prefix prefix;
+	const char *key = is_prefix(word, &prefix) ? "prefixes" : "names";
+	json_t *list = json_object_get(out, key);
+
+	if (microagent_check_egress(word, err) < 0)
+		return -1;
+	if (!list && json_put(out, key, list = json_array(), err) < 0)
+		return -1;
+	return json_array_append_new(list, json_string(word)) < 0
+		       ? error_errno(err, ENOMEM, "egress")
+		       : 0;
+}
+
+/* One word, with blanks around it and a comment behind it; or nothing. */
+static int add_list_line(json_t *out, char *line, struct error *err)
+{
+	static const char blanks[] = " \t\r";
+	size_t len;
+
+	line[strcspn(line, "#")] = '\0';
+	line += strspn(line, blanks);
+	len = strlen(line);
+	while (len > 0 && strchr(blanks, line[len - 1]))
+		line[--len] = '\0';
+	return len ? add_egress_word(out, line, err) : 0;
+}
+
+static int add_list_file(json_t *out, const char *path, struct error *err)
+{
+	static const char byte_order_mark[] = "\xef\xbb\xbf"; /* editors of Windows put it there */
+	autobuf struct buf text = BUF_INIT(LIST_BYTES);
+	unsigned number = 0;
+	char *rest;
+
+	if (path_read_file_at(AT_FDCWD, path, &text, err) < 0)
+		return error_prefix(err, "%s", path);
+	if (text.len == 0)
+		return 0;
+	if (memchr(buf_bytes(&text), '\0', text.len))
+		return error_set(err, ERR_INVALID, "%s is no list of names: it has a NUL", path);
+	rest = (char *)(uintptr_t)buf_string(&text);
+	if (strncmp(rest, byte_order_mark, strlen(byte_order_mark)) == 0)
+		rest += strlen(byte_order_mark);
+	while (rest) {
+		char *line = strsep(&rest, "\n");
+
+		number++;
+		if (add_list_line(out, line, err) < 0)
+			return error_prefix(err, "%s:%u", path, number);
+	}
+	return 0;
+}
+
+static int add_list(json_t *out, const char *word, struct error *err)
+{
+	const char *const *words = egress_list(word);
+
+	if (microagent_check_egress_list(word, err) < 0)
+		return -1;
+	if (!words)
+		return add_list_file(out, word, err);
+	for (; *words; words++)
+		if (add_egress_word(out, *words, err) < 0)
+			return -1;
+	return 0;
+}
+
+int egress_put(json_t *network, const struct microagent_egress *egress, struct error *err)
+{
+	json_auto_t *out = json_object();
+
+	if (!egress_is_asked(egress))
+		return 0;
+	for (size_t i = 0; egress->names && egress->names[i]; i++)
+		if (add_egress_word(out, egress->names[i], err) < 0)
+			return -1;
+	for (size_t i = 0; egress->from && egress->from[i]; i++)
+		if (add_list(out, egress->from[i], err) < 0)
+			return -1;
+	if ((egress->sni_off && json_put_string(out, "sni", "off", err) < 0) ||
+	    (egress->dry_run && json_put(out, "dryRun", json_true(), err) < 0))
+		return -1;
+	return json_put(network, "egress", steal_ptr(&out), err);
+}

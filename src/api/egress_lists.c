@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The lists of --egress-from that are ours: what a package manager needs to install from its own
+ * registry, and no more. Of what a list has, microagent(1) tells; a person who needs another one
+ * writes a file.
+ */
+#include "api/egress.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+
+static const char *const npm[] = {"registry.npmjs.org", "registry.yarnpkg.com", NULL};
+static const char *const pypi[] = {"pypi.org", "files.pythonhosted.org", NULL};
+static const char *const debian[] = {"deb.debian.org", "security.debian.org", NULL};
+/* Anybody can put anything there, and that is what they are for. */
+static const char *const github[] = {"github.com",
+				     "api.github.com",
+				     "codeload.github.com",
+				     "raw.githubusercontent.com",
+				     "objects.githubusercontent.com",
+				     "release-assets.githubusercontent.com",
+				     "github-cloud.githubusercontent.com",
+				     NULL};
+
+static const struct {
+	const char *name;
+	const char *const *words;
+} lists[] = {{"npm", npm}, {"pypi", pypi}, {"debian", debian}, {"github", github}};
+
+const char *const *egress_list(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		if (strcmp(lists[i].name, name) == 0)
+			return lists[i].words;
+	return NULL;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* The network of a workspace that runs, changed by its live supervisor, which may bind nothing: the
+ * listener of a port that is to be published is made here, by the rights of who asks. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/api.h"
+#include "api/explain.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "channel/control.h"
+#include "channel/publish.h"
+#include "contract/request.h"
+
+/* As the contract has it: with its host. */
+static json_t *canonical_forward(const char *word, struct error *err)
+{
+	json_auto_t *given = channels_forward(word, err);
+	json_auto_t *network = NULL, *decoded = NULL;
+
+	if (!given)
+		return NULL;
+	network = json_pack("{s:s, s:[O]}", "mode", "nat", "portForwards", given);
+	decoded = network ? network_decode(network, err) : NULL;
+	return json_incref(json_array_get(json_object_get(decoded, "portForwards"), 0));
+}
+
+/* [HOST:]HOSTPORT: as if it led to some port. */
+static json_t *forward_to_end(const char *word, struct error *err)
+{
+	char whole[96];
+	struct error ignored;
+	json_t *forward;
+
+	if ((size_t)snprintf(whole, sizeof(whole), "%s:1", word) >= sizeof(whole) ||
+	    !(forward = canonical_forward(whole, &ignored))) {
+		error_set(err, ERR_INVALID, "\"%.100s\" is not [HOST:]HOSTPORT", word);
+		return NULL;
+	}
+	return forward;
+}
+
+static json_t *rule_json(const char *word, struct error *err)
+{
+	return microagent_check_egress(word, err) < 0 ? NULL : json_string(word);
+}
+
+static const struct {
+	const char *name, *key;
+	json_t *(*what)(const char *word, struct error *err);
+} changes[] = {
+	[MICROAGENT_NETWORK_ALLOW] = {"allow", "rule", rule_json},
+	[MICROAGENT_NETWORK_DENY] = {"deny", "rule", rule_json},
+	[MICROAGENT_NETWORK_PUBLISH] = {"publish", "forward", canonical_forward},
+	[MICROAGENT_NETWORK_UNPUBLISH] = {"unpublish", "forward", forward_to_end},
+};
+
+int microagent_check_network_change(enum microagent_network_change change, const char *word,
+				    struct error *err)
+{
+	json_auto_t *what = changes[change].what(word, err);
+
+	return what ? 0 : -1;
+}
+
+static int ask_change(const struct open_workspace *existing, const json_t *request, int listener,
+		      json_t **answer, struct error *err)
+{
+	uint64_t wait = limit_get(LIMIT_CONTROL_REQUEST_MS) + limit_get(LIMIT_PUBLISH_MS);
+
+	return control_ask_passing(existing->ws.fd, request, listener,
+				   clock_mono_ns() + wait * NS_PER_MS, answer, err);
+}
+
+/* That nobody is there comes before what is wrong with a port. */
+static int change_it(const struct open_workspace *existing, enum microagent_network_change change,
+		     const json_t *what, json_t **answer, struct error *err)
+{
+	json_auto_t *request = json_pack("{s:s, s:s, s:O}", "command", "network", "change",
+					 changes[change].name, changes[change].key, what);
+	autoclose int listener = -1;
+	struct error why = {0};
+
+	if (!request)
+		return error_errno(err, ENOMEM, "network");
+	if (explain_must_run(&existing->ws, err) < 0)
+		return -1;
+	if (change == MICROAGENT_NETWORK_PUBLISH) {
+		listener = publish_listen(what, err);
+		if (listener < 0)
+			return -1;
+	}
+	if (ask_change(existing, request, listener, answer, &why) == 0)
+		return 0;
+	if (why.errnum == ENOENT || why.errnum == ECONNREFUSED)
+		(void)explain_must_run(&existing->ws, &why);
+	return error_copy(err, &why);
+}
+
+int microagent_change_network(struct microagent *agent, const char *name,
+			      enum microagent_network_change change, const char *word,
+			      json_t **network, struct error *err)
+{
+	json_auto_t *what = changes[change].what(word, err);
+	json_auto_t *answer = NULL;
+	struct open_workspace existing = {0};
+	int status;
+
+	if (!what || open_workspace_named(agent, name, &existing, err) < 0)
+		return -1;
+	status = change_it(&existing, change, what, &answer, err);
+	open_workspace_close(&existing);
+	if (status == 0 && network)
+		*network = json_incref(json_object_get(answer, "network"));
+	return status;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A rule of who may be reached by name:
+ *
+ *   pypi.org               exactly that, at ports 443 and 80
+ *   *.pythonhosted.org     any depth below it, and not itself
+ *   example.org:8443,443   at these ports
+ *
+ * Names are A-labels; upper case is folded. Port 53 is none that a name opens: what serves it
+ * answers for every other name.
+ */
+#ifndef BASE_EGRESS_RULE_H
+#define BASE_EGRESS_RULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+#define EGRESS_NAMES_MAX 256
+#define EGRESS_PREFIXES_MAX 64
+#define EGRESS_PORTS_MAX 8
+#define EGRESS_NAME_MAX 253
+
+struct egress_rule {
+	char name[EGRESS_NAME_MAX + 1]; /* in lower case, with its "*." */
+	uint8_t name_len;
+	uint8_t nports;
+	uint16_t ports[EGRESS_PORTS_MAX]; /* ascending, each once */
+};
+
+/* What is wrong with it is said as ERR_INVALID. */
+int egress_rule_parse(const char *text, struct egress_rule *out, struct error *err);
+/* Of a name in lower case, without a dot at its end. */
+bool egress_rule_covers(const struct egress_rule *rule, const char *name, size_t len);
+bool egress_rule_opens(const struct egress_rule *rule, uint16_t port);
+/* The same name and ports, however they were written. */
+bool egress_rule_same(const struct egress_rule *a, const struct egress_rule *b);
+
+/* The byte as it stands in a rule's name, folded; 0: there is none such. */
+char egress_rule_letter(unsigned char byte);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Ethernet addresses as text. */
+#ifndef BASE_MAC_H
+#define BASE_MAC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MAC_BYTES 6
+#define MAC_TEXT 18 /* with its NUL */
+
+/* "52:54:00:12:34:56", and nothing before or behind it. */
+bool mac_parse(const char *text, uint8_t out[MAC_BYTES]);
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+#include "channel/publish.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/connecting.h"
+#include "base/json.h"
+#include "base/platform/descriptor.h"
+
+static const char *host_of(const json_t *forward)
+{
+	return json_text(forward, "host", NULL);
+}
+
+static uint16_t forward_port(const json_t *forward, const char *key)
+{
+	return (uint16_t)json_integer_value(json_object_get(forward, key));
+}
+
+uint32_t publish_vsock_port(const json_t *forward)
+{
+	return PUBLISH_PORT_FIRST + forward_port(forward, "guestPort");
+}
+
+void publish_name(const json_t *forward, char out[PUBLISH_NAME])
+{
+	const char *host = host_of(forward);
+
+	snprintf(out, PUBLISH_NAME, strchr(host, ':') ? "[%.46s]:%u" : "%.46s:%u", host,
+		 forward_port(forward, "hostPort"));
+}
+
+static int listen_published(const struct sockaddr_storage *address)
+{
+	autoclose int fd = descriptor_socket(address->ss_family, SOCK_STREAM, 0, true);
+	int on = 1;
+
+	/* Connections of an earlier start that linger do not hold the port, and "::" is not
+	 * 0.0.0.0 as well, which may be published by itself. */
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+	    (address->ss_family == AF_INET6 &&
+	     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0) ||
+	    bind(fd, (const struct sockaddr *)address, address_length(address)) < 0 ||
+	    listen(fd, SOMAXCONN) < 0)
+		return -1;
+	return steal_fd(&fd);
+}
+
+int publish_listen(const json_t *forward, struct error *err)
+{
+	struct addresses list = {0};
+	char name[PUBLISH_NAME];
+	int fd = -1;
+
+	publish_name(forward, name);
+	if (!addresses_add_text(&list, host_of(forward), forward_port(forward, "hostPort")))
+		return error_set(err, ERR_INVALID, "cannot publish %s: no address", name);
+	fd = listen_published(&list.at[0]);
+	if (fd >= 0)
+		return fd;
+	if (errno == EADDRINUSE)
+		return error_set(
+			err, ERR_UNAVAILABLE,
+			"cannot publish %s: the port is taken; stop what listens there (ss "
+			"-ltnp shows it; a workspace and its clone publish the same "
+			"ports), or choose another port",
+			name);
+	if (errno == EACCES || errno == EPERM)
+		return error_set(err, ERR_DENIED,
+				 "cannot publish %s: ports below 1024 are root's; choose one from "
+				 "1024 on",
+				 name);
+	return error_errno(err, errno, "cannot publish %s", name);
+}
+
+int publish_check(const json_t *forwards, struct error *err)
+{
+	const json_t *forward;
+	size_t i;
+
+	json_array_foreach(forwards, i, forward)
+	{
+		struct addresses list = {0};
+
+		if (!addresses_add_text(&list, host_of(forward), 0))
+			continue;
+		autoclose int fd = descriptor_socket(list.at[0].ss_family, SOCK_STREAM, 0, false);
+
+		if (fd >= 0 &&
+		    bind(fd, (const struct sockaddr *)&list.at[0], address_length(&list.at[0])) <
+			    0 &&
+		    errno == EADDRNOTAVAIL)
+			return error_set(err, ERR_INVALID,
+					 "config.network.portForwards[%zu].host must be an address "
+					 "of this host, and %s is none",
+					 i, host_of(forward));
+	}
+	return 0;
+}
+
+int publish_require_free(const json_t *forwards, struct error *err)
+{
+	const json_t *forward;
+	size_t i;
+
+	json_array_foreach(forwards, i, forward)
+	{
+		int fd = publish_listen(forward, err);
+
+		if (fd < 0)
+			return -1;
+		close(fd);
+	}
+	return 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* The host's side of a published port: an address of this host that is listened on. */
+#ifndef CHANNEL_PUBLISH_H
+#define CHANNEL_PUBLISH_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+#define PUBLISH_PORT_FIRST 65536u /* in the guest: the vsock port of TCP port 0 */
+/* That port, which nobody publishes: the TCP port is what a connection says first, in two bytes. */
+#define PUBLISH_PORT_ANY PUBLISH_PORT_FIRST
+
+/* forward: one of config.network.portForwards as normalised. */
+uint32_t publish_vsock_port(const json_t *forward);
+/* "127.0.0.1:8080" or "[::1]:8080". */
+#define PUBLISH_NAME 64
+void publish_name(const json_t *forward, char out[PUBLISH_NAME]);
+/* A non-blocking listener. The error names host and port; ERR_UNAVAILABLE when they are taken. */
+int publish_listen(const json_t *forward, struct error *err);
+/* forwards: the list, or NULL. ERR_INVALID for an address that this host does not have. */
+int publish_check(const json_t *forwards, struct error *err);
+/* Whether all of them could be listened on now. */
+int publish_require_free(const json_t *forwards, struct error *err);
+
+#endif

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+#include "guest/container/contained.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+
+#define SECCOMP_BYTES_MAX 32768 /* BPF_MAXINSNS of 8 bytes each */
+#define FIRST_UMASK 022
+
+static const struct {
+	const char *name;
+	int flag;
+	bool joinable;
+} namespaces[] = {
+	{"pid", CLONE_NEWPID, true},	    {"ipc", CLONE_NEWIPC, true},
+	{"uts", CLONE_NEWUTS, true},	    {"mount", CLONE_NEWNS, false},
+	{"cgroup", CLONE_NEWCGROUP, false},
+};
+
+void contained_free(struct contained *contained)
+{
+	if (!contained)
+		return;
+	free(contained->process.env);
+	free(contained->process.groups);
+	buf_free(&contained->process.seccomp);
+	free(contained->plan.mounts);
+	free(contained->plan.masked);
+	free(contained->plan.read_only_paths);
+	free(contained);
+}
+
+/* A list of strings, as an array that ends with NULL. */
+static int get_strings(json_t *from, const char *path, const char *key, const char ***out,
+		       struct error *err)
+{
+	json_t *array = NULL, *item;
+	size_t i;
+
+	if (json_get_array(from, path, key, JSON_OPTIONAL, &array, err) < 0)
+		return -1;
+	/* One more: the process may get a HOME. */
+	autofree const char **strings = calloc(json_array_size(array) + 2, sizeof(*strings));
+	if (!strings)
+		return error_errno(err, ENOMEM, "%s.%s", path, key);
+	json_array_foreach(array, i, item)
+	{
+		strings[i] = json_string_value(item);
+		if (!strings[i] || strlen(strings[i]) != json_string_length(item))
+			return error_set(err, ERR_INVALID,
+					 "%s.%s[%zu] must be a string without NUL", path, key, i);
+	}
+	*out = steal_ptr(&strings);
+	return 0;
+}
+
+/* --- the process ----------------------------------------------------------------------------- */
+
+static int get_id(json_t *from, const char *path, const char *key, uint32_t *out, struct error *err)
+{
+	int64_t number = 0;
+
+	if (json_get_int(from, path, key, JSON_OPTIONAL, 0, UINT32_MAX - 1, &number, err) < 0)
+		return -1;
+	*out = (uint32_t)number;
+	return 0;
+}
+
+static int get_groups(json_t *from, struct contained_process *out, struct error *err)
+{
+	json_t *array = NULL, *item;
+	size_t i;
+
+	if (json_get_array(from, "process", "groups", JSON_OPTIONAL, &array, err) < 0)
+		return -1;
+	if (json_array_size(array) > CONTAINED_GROUPS_MAX)
+		return error_set(err, ERR_INVALID, "process.groups has more than %d groups",
+				 CONTAINED_GROUPS_MAX);
+	out->groups = calloc(json_array_size(array) + 1, sizeof(*out->groups));
+	if (!out->groups)
+		return error_errno(err, ENOMEM, "process.groups");
+	json_array_foreach(array, i, item)
+	{
+		json_int_t number = json_integer_value(item);
+
+		if (!json_is_integer(item) || number < 0 || number >= UINT32_MAX)
+			return error_set(err, ERR_INVALID, "process.groups[%zu] must be an id", i);
+		out->groups[out->ngroups++] = (uint32_t)number;
+	}
+	return 0;
+}
+
+static int get_capabilities(json_t *from, struct contained_process *out, struct error *err)
+{
+	static const char *const sets[CAPABILITY_SETS] = {"bounding", "effective", "inheritable",
+							  "permitted", "ambient"};
+	json_t *capabilities = NULL;
+
+	if (json_get_object(from, "process", "capabilities", JSON_OPTIONAL, &capabilities, err) < 0)
+		return -1;
+	for (int i = 0; i < CAPABILITY_SETS && capabilities; i++) {
+		int64_t mask = 0;
+
+		if (json_get_int(capabilities, "process.capabilities", sets[i], JSON_OPTIONAL, 0,
+				 INT64_MAX, &mask, err) < 0)
+			return -1;
+		out->capabilities[i] = (uint64_t)mask;
+	}
+	return 0;
+}
+
+static int get_seccomp(json_t *from, struct contained_process *out, struct error *err)
+{
+	const char *text = NULL;
+	int64_t flags = 0;
+
+	if (json_get_string(from, "process", "seccomp", JSON_OPTIONAL, &text, err) < 0 ||
+	    json_get_int(from, "process", "seccompFlags", JSON_OPTIONAL, 0, INT32_MAX, &flags,
+			 err) < 0)
+		return -1;
+	out->seccomp_flags = (uint32_t)flags;
+	out->seccomp.limit = SECCOMP_BYTES_MAX;
+	if (text && base64_decode(text, strlen(text), &out->seccomp, err) < 0)
+		return error_prefix(err, "process.seccomp");
+	if (out->seccomp.len % 8 != 0)
+		return error_set(err, ERR_INVALID, "process.seccomp is no filter");
+	return 0;
+}
+
+static int get_process(json_t *request, struct contained_process *out, struct error *err)
+{
+	int64_t mask = FIRST_UMASK, score = 0, domain = -1;
+	json_t *process = NULL;
+
+	if (json_get_object(request, "", "process", JSON_REQUIRED, &process, err) < 0 ||
+	    get_strings(process, "process", "env", &out->env, err) < 0 ||
+	    get_id(process, "process", "uid", &out->uid, err) < 0 ||
+	    get_id(process, "process", "gid", &out->gid, err) < 0 ||
+	    get_groups(process, out, err) < 0 ||
+	    json_get_int(process, "process", "umask", JSON_OPTIONAL, 0, 0777, &mask, err) < 0 ||
+	    get_capabilities(process, out, err) < 0 ||
+	    json_get_bool(process, "process", "noNewPrivileges", JSON_OPTIONAL,
+			  &out->no_new_privileges, err) < 0 ||
+	    json_get_int(process, "process", "oomScoreAdj", JSON_OPTIONAL, -1000, 1000, &score,
+			 err) < 0)
+		return -1;
+	if (json_get_int(process, "process", "personality", JSON_OPTIONAL, 0, INT32_MAX, &domain,
+			 err) < 0)
+		return -1;
+	out->personality = (int)domain;
+	out->umask = (int)mask;
+	out->has_oom_score_adj = json_object_get(process, "oomScoreAdj");
+	out->oom_score_adj = (int)score;
+	return get_seccomp(process, out, err);
+}
+
+/* --- the container --------------------------------------------------------------------------- */
+
+static int check_contained_id(const char *id, const char *path, struct error *err)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789-_.+";
+	size_t len = strlen(id);
+
+	if (len == 0 || len > CONTAINER_ID_MAX || id[0] == '.' || strspn(id, letters) < len)
+		return error_set(err, ERR_INVALID, "%s is no id of a container", path);
+	return 0;
+}
+
+static int get_namespaces(json_t *from, struct contained_plan *out, struct error *err)
+{
+	autofree const char **names = NULL;
+
+	out->namespaces = CLONE_NEWNS;
+	if (get_strings(from, "container", "namespaces", &names, err) < 0)
+		return -1;
+	for (size_t i = 0; names[i]; i++) {
+		size_t at = 0;
+
+		while (at < ARRAY_SIZE(namespaces) && strcmp(names[i], namespaces[at].name) != 0)
+			at++;
+		if (at == ARRAY_SIZE(namespaces))
+			return error_set(err, ERR_INVALID, "no namespace \"%.64s\" here", names[i]);
+		out->namespaces |= namespaces[at].flag;
+	}
+	return 0;
+}
+
+static int get_joins(json_t *from, struct contained_plan *out, struct error *err)
+{
+	json_t *join = NULL;
+	size_t n = 0;
+
+	if (json_get_object(from, "container", "join", JSON_OPTIONAL, &join, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(namespaces) && join; i++) {
+		const char *id = NULL;
+
+		if (!namespaces[i].joinable)
+			continue;
+		if (json_get_string(join, "container.join", namespaces[i].name, JSON_OPTIONAL, &id,
+				    err) < 0 ||
+		    (id && check_contained_id(id, "container.join", err) < 0))
+			return -1;
+		if (id)
+			out->joins[n++] = (struct contained_join){id, namespaces[i].flag};
+	}
+	return 0;
+}
+
+static int get_flags(json_t *from, const char *path, const char *key, unsigned long *out,
+		     struct error *err)
+{
+	int64_t flags = 0;
+
+	if (json_get_int(from, path, key, JSON_OPTIONAL, 0, UINT32_MAX, &flags, err) < 0)
+		return -1;
+	*out = (unsigned long)flags;
+	return 0;
+}
+
+static int get_mount(json_t *from, const char *path, struct contained_mount *out, struct error *err)
+{
+	if (!json_is_object(from))
+		return error_set(err, ERR_INVALID, "%s must be an object", path);
+	if (json_get_string(from, path, "destination", JSON_REQUIRED, &out->destination, err) < 0 ||
+	    json_get_string(from, path, "type", JSON_OPTIONAL, &out->type, err) < 0 ||
+	    json_get_string(from, path, "source", JSON_OPTIONAL, &out->source, err) < 0 ||
+	    json_get_string(from, path, "data", JSON_OPTIONAL, &out->data, err) < 0 ||
+	    get_flags(from, path, "flags", &out->flags, err) < 0)
+		return -1;
+	return get_flags(from, path, "propagation", &out->propagation, err);
+}
+
+static int get_mounts(json_t *from, struct contained_plan *out, struct error *err)
+{
+	json_t *array = NULL, *item;
+	char path[48];
+	size_t i;
+
+	if (json_get_array(from, "container", "mounts", JSON_OPTIONAL, &array, err) < 0)
+		return -1;
+	out->mounts = calloc(json_array_size(array) + 1, sizeof(*out->mounts));
+	if (!out->mounts)
+		return error_errno(err, ENOMEM, "container.mounts");
+	json_array_foreach(array, i, item)
+	{
+		snprintf(path, sizeof(path), "container.mounts[%zu]", i);
+		if (get_mount(item, path, &out->mounts[out->nmounts++], err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* An object of strings; names that lead out of their directory are none. */
+static int get_table(json_t *from, const char *key, json_t **out, struct error *err)
+{
+	json_t *table = NULL, *value;
+	const char *name;
+
+	if (json_get_object(from, "container", key, JSON_OPTIONAL, &table, err) < 0)
+		return -1;
+	json_object_foreach(table, name, value)
+	{
+		if (!json_is_string(value) || strchr(name, '/') || strstr(name, ".."))
+			return error_set(err, ERR_INVALID, "container.%s.%.64s is none", key, name);
+	}
+	*out = table;
+	return 0;
+}
+
+static int get_plan(json_t *from, struct contained *out, struct error *err)
+{
+	struct contained_plan *plan = &out->plan;
+
+	if (json_get_string(from, "container", "id", JSON_REQUIRED, &out->id, err) < 0 ||
+	    json_get_string(from, "container", "root", JSON_REQUIRED, &plan->root, err) < 0 ||
+	    json_get_bool(from, "container", "overlay", JSON_OPTIONAL, &plan->overlay, err) < 0 ||
+	    json_get_bool(from, "container", "readonly", JSON_OPTIONAL, &plan->read_only, err) <
+		    0 ||
+	    json_get_string(from, "container", "hostname", JSON_OPTIONAL, &plan->hostname, err) <
+		    0 ||
+	    json_get_string(from, "container", "domainname", JSON_OPTIONAL, &plan->domainname,
+			    err) < 0 ||
+	    get_namespaces(from, plan, err) < 0 || get_joins(from, plan, err) < 0 ||
+	    get_mounts(from, plan, err) < 0 ||
+	    get_strings(from, "container", "maskedPaths", &plan->masked, err) < 0 ||
+	    get_strings(from, "container", "readonlyPaths", &plan->read_only_paths, err) < 0 ||
+	    get_table(from, "sysctl", &plan->sysctl, err) < 0)
+		return -1;
+	out->make = true;
+	return get_table(from, "cgroup", &plan->cgroup, err);
+}
+
+static int decode(json_t *request, json_t *container, struct contained *out, struct error *err)
+{
+	if (json_is_object(container)) {
+		if (get_plan(container, out, err) < 0)
+			return -1;
+	} else if (json_get_string(request, "", "container", JSON_REQUIRED, &out->id, err) < 0) {
+		return -1;
+	}
+	if (check_contained_id(out->id, "container.id", err) < 0)
+		return -1;
+	return get_process(request, &out->process, err);
+}
+
+int contained_decode(json_t *request, struct contained **out, struct error *err)
+{
+	json_t *container = json_object_get(request, "container");
+	struct contained *contained;
+
+	*out = NULL;
+	if (!container)
+		return 0;
+	contained = calloc(1, sizeof(*contained));
+	if (!contained)
+		return error_errno(err, ENOMEM, "container");
+	if (decode(request, container, contained, err) < 0) {
+		contained_free(contained);
+		return -1;
+	}
+	*out = contained;
+	return 0;
+}

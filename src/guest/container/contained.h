@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a request says of a container, decoded: one that is to be made, or one to run a command in.
+ * The host has read the OCI config; what arrives is what this kernel takes: numbers of mount(2) and
+ * capset(2), names of cgroup files, a compiled filter. Pure.
+ *
+ *   "process": {"env":[..], "uid":N, "gid":N, "groups":[..], "umask":N, "capabilities":{"bounding":
+ *     MASK, "effective":.., "inheritable":.., "permitted":.., "ambient":..}, "noNewPrivileges":B,
+ *     "oomScoreAdj":N, "seccomp":BASE64, "seccompFlags":N, "personality":N}
+ *   "container": "ID", or {"id":S, "root":PATH, "overlay":B, "readonly":B, "hostname":S,
+ *     "domainname":S, "namespaces":["pid",..], "join":{"ipc":"ID",..},
+ * "mounts":[{"destination":PATH, "type":S, "source":S, "flags":N, "propagation":N, "data":S},..],
+ * "maskedPaths":[..], "readonlyPaths":[..], "sysctl":{..}, "cgroup":{FILE:VALUE,..}}
+ */
+#ifndef GUEST_CONTAINED_H
+#define GUEST_CONTAINED_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+#define CONTAINER_ID_MAX 64
+#define CONTAINED_GROUPS_MAX 1024
+
+enum capability_set {
+	CAPABILITY_BOUNDING,
+	CAPABILITY_EFFECTIVE,
+	CAPABILITY_INHERITABLE,
+	CAPABILITY_PERMITTED,
+	CAPABILITY_AMBIENT,
+	CAPABILITY_SETS
+};
+
+/* What the program is to be, exactly. Strings and arrays are borrowed from the document, but for
+ * those that contained_free() knows. */
+struct contained_process {
+	const char **env; /* as it is given, NULL-terminated, with room for one more */
+	uint32_t uid, gid;
+	uint32_t *groups;
+	size_t ngroups;
+	int umask;
+	uint64_t capabilities[CAPABILITY_SETS]; /* bit n: capability n */
+	bool no_new_privileges;
+	bool has_oom_score_adj;
+	int oom_score_adj;
+	int personality;    /* of personality(2); -1: as it is */
+	struct buf seccomp; /* a program of classic BPF; empty: none */
+	uint32_t seccomp_flags;
+};
+
+struct contained_mount {
+	const char *destination, *type, *source, *data;
+	unsigned long flags, propagation;
+};
+
+/* A namespace that is another container's. */
+struct contained_join {
+	const char *id; /* NULL: none */
+	int flag;	/* CLONE_NEW... */
+};
+#define CONTAINED_JOINS 3
+
+/* One that is to be made. */
+struct contained_plan {
+	const char *root; /* absolute, in the guest */
+	bool overlay;	  /* what is written to it stays in this machine */
+	bool read_only;
+	const char *hostname, *domainname;
+	int namespaces; /* CLONE_NEW..., of its own; CLONE_NEWNS always */
+	struct contained_join joins[CONTAINED_JOINS];
+	struct contained_mount *mounts;
+	size_t nmounts;
+	const char **masked, **read_only_paths; /* NULL-terminated */
+	json_t *sysctl, *cgroup;		/* objects of strings; NULL: none */
+};
+
+struct contained {
+	const char *id;
+	bool make; /* plan is there; else a command in one that is */
+	struct contained_process process;
+	struct contained_plan plan;
+};
+
+/* request: the whole. *out is NULL where it says nothing of a container. */
+int contained_decode(json_t *request, struct contained **out, struct error *err);
+void contained_free(struct contained *contained); /* accepts NULL */
+
+#endif

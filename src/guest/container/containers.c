@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+#include "guest/container/containers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "guest/container/group.h"
+#include "guest/container/rights.h"
+#include "guest/container/setup.h"
+#include "guest/job/environ.h"
+#include "guest/job/spawn.h"
+#include "guest/job/users.h"
+
+struct container {
+	struct containers *all;
+	struct list_link link;
+	char id[CONTAINER_ID_MAX + 1];
+	int init;		     /* pidfd of its first process; -1 until it is there */
+	int group;		     /* its cgroup; -1: none */
+	struct cgroup_tree commands; /* in it */
+	unsigned jobs;		     /* that it is borrowed by */
+};
+
+void containers_init(struct containers *all, struct job_table *jobs)
+{
+	*all = (struct containers){.jobs = jobs};
+	list_init(&all->list);
+}
+
+static struct container *find_container(const struct containers *all, const char *id)
+{
+	struct container *c;
+
+	list_each (c, &all->list, link)
+		if (strcmp(c->id, id) == 0)
+			return c;
+	return NULL;
+}
+
+/* The job has ended, and its cgroup is empty or killed. */
+static void container_put(void *data)
+{
+	struct container *c = data;
+
+	if (--c->jobs > 0)
+		return;
+	list_remove(&c->link);
+	cgroup_tree_close(&c->commands);
+	cleanup_close(&c->group);
+	cleanup_close(&c->init);
+	group_remove(c->all->jobs->cgroups.dirfd, c->id);
+	free(c);
+}
+
+/* Nothing of it outlives its first process, whosever pid namespace that was in. */
+static void container_end(void *data)
+{
+	struct container *c = data;
+	struct cgroup whole = {.name = c->group >= 0, .fd = c->group};
+
+	if (c->group >= 0)
+		cgroup_kill(&whole, 0);
+	container_put(c);
+}
+
+static struct container *container_new(struct containers *all, const struct contained *contained,
+				       struct error *err)
+{
+	int commands = all->jobs->cgroups.dirfd;
+	struct container *c;
+
+	if (find_container(all, contained->id)) {
+		error_set(err, ERR_CONFLICT, "there is a container %s", contained->id);
+		return NULL;
+	}
+	c = calloc(1, sizeof(*c));
+	if (!c) {
+		error_errno(err, ENOMEM, "container");
+		return NULL;
+	}
+	*c = (struct container){.all = all, .init = -1, .group = -1, .jobs = 1};
+	snprintf(c->id, sizeof(c->id), "%s", contained->id);
+	c->group = group_make(commands, c->id, contained->plan.cgroup, err);
+	if (c->group < 0 && commands >= 0) {
+		free(c);
+		return NULL;
+	}
+	cgroup_tree_in(&c->commands, c->group < 0 ? -1 : fcntl(c->group, F_DUPFD_CLOEXEC, 3));
+	list_add(&all->list, &c->link);
+	return c;
+}
+
+/* --- in the child ---------------------------------------------------------------------------- */
+
+/* What the child needs of ours; its own copy. */
+struct entry {
+	const struct contained *contained;
+	const struct job_spec *spec;
+	int joins[CONTAINED_JOINS]; /* pidfds, in the order of the plan's */
+	int init;		    /* of a container that is there; -1 */
+};
+
+static int join_others(const struct entry *entry, struct error *err)
+{
+	const struct contained_join *joins = entry->contained->plan.joins;
+
+	for (int i = 0; i < CONTAINED_JOINS && joins[i].id; i++)
+		if (joins[i].flag != CLONE_NEWPID && setns(entry->joins[i], joins[i].flag) < 0)
+			return error_errno(err, errno, "namespace of container %s", joins[i].id);
+	return 0;
+}
+
+static int make_container(void *data, struct error *err)
+{
+	const struct entry *entry = data;
+	const struct contained_plan *plan = &entry->contained->plan;
+	int others = plan->namespaces & ~(CLONE_NEWPID | CLONE_NEWNS);
+
+	/* Not with the child: the root of a cgroup namespace is where its maker is. */
+	if (join_others(entry, err) < 0)
+		return -1;
+	if (unshare(others) < 0)
+		return error_errno(err, errno, "namespaces of the container");
+	return setup_container(plan, err);
+}
+
+static int join_container(void *data, struct error *err)
+{
+	const struct entry *entry = data;
+
+	if (setns(entry->init, CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP) < 0)
+		return error_errno(err, errno, "container %s", entry->contained->id);
+	return 0;
+}
+
+static int open_contained_terminal(void *data, struct pty *out, struct error *err)
+{
+	const struct entry *entry = data;
+	uint16_t rows = entry->spec->rows, columns = entry->spec->columns;
+
+	if (devices_pty(rows, columns, entry->contained->process.uid, out, err) < 0)
+		return -1;
+	return entry->contained->make ? devices_console(out->terminal, err) : 0;
+}
+
+/* As runc does: programs expect it, and images rarely say it. */
+static void set_home(const struct contained_process *process)
+{
+	static struct user user;
+	char id[16];
+
+	if (environ_get(process->env, "HOME"))
+		return;
+	snprintf(id, sizeof(id), "%u", process->uid);
+	for (const char **last = process->env;; last++) {
+		static char home[sizeof(user.home) + 8] = "HOME=/";
+
+		if (*last)
+			continue;
+		if (user_resolve("/etc", id, &user, NULL) == 0)
+			snprintf(home, sizeof(home), "HOME=%s", user.home);
+		*last = home;
+		return;
+	}
+}
+
+static int become_contained_program(void *data, struct error *err)
+{
+	const struct entry *entry = data;
+
+	set_home(&entry->contained->process);
+	return rights_take(&entry->contained->process, entry->spec->cwd, entry->contained->make,
+			   err);
+}
+
+/* --- jobs ------------------------------------------------------------------------------------ */
+
+static int find_joins(const struct containers *all, const struct contained *contained,
+		      struct entry *entry, struct spawn_inside *inside, struct error *err)
+{
+	const struct contained_join *joins = contained->plan.joins;
+
+	for (int i = 0; i < CONTAINED_JOINS && joins[i].id; i++) {
+		const struct container *c = find_container(all, joins[i].id);
+
+		if (!c || c->init < 0)
+			return error_set(err, ERR_NOT_FOUND, "no container %s", joins[i].id);
+		entry->joins[i] = c->init;
+		if (joins[i].flag == CLONE_NEWPID)
+			inside->pid_namespace = c->init;
+	}
+	return 0;
+}
+
+static struct job *start_first(struct containers *all, const struct contained *contained,
+			       const struct job_spec *spec, const struct job_owner *owner,
+			       void *data, struct error *err)
+{
+	struct entry entry = {.contained = contained, .spec = spec, .init = -1};
+	struct spawn_inside inside = {
+		.namespaces = (uint64_t)contained->plan.namespaces & (CLONE_NEWPID | CLONE_NEWNS),
+		.pid_namespace = -1,
+		.hold = true,
+		.enter = make_container,
+		.open_terminal = open_contained_terminal,
+		.become = become_contained_program,
+		.data = &entry,
+	};
+	struct job_spec whole = *spec;
+	struct container *c;
+	struct job *job;
+
+	if (find_joins(all, contained, &entry, &inside, err) < 0)
+		return NULL;
+	c = container_new(all, contained, err);
+	if (!c)
+		return NULL;
+	struct cgroup cgroup = {.name = c->group >= 0, .fd = c->group, .events_fd = -1};
+	whole.envp = contained->process.env;
+	whole.inside = &inside;
+	whole.cgroup = &cgroup;
+	whole.gone = container_end;
+	whole.gone_data = c;
+	job = job_start(all->jobs, &whole, owner, data, err);
+	if (!job) {
+		container_put(c);
+		return NULL;
+	}
+	c->init = pidfd_open(job_pid(job), 0);
+	return job;
+}
+
+static struct job *start_further(struct containers *all, const struct contained *contained,
+				 const struct job_spec *spec, const struct job_owner *owner,
+				 void *data, struct error *err)
+{
+	struct container *c = find_container(all, contained->id);
+	struct entry entry = {.contained = contained, .spec = spec};
+	struct spawn_inside inside = {
+		.enter = join_container,
+		.open_terminal = open_contained_terminal,
+		.become = become_contained_program,
+		.data = &entry,
+	};
+	struct job_spec whole = *spec;
+	struct job *job;
+
+	if (!c || c->init < 0) {
+		error_set(err, ERR_NOT_FOUND, "no container %s", contained->id);
+		return NULL;
+	}
+	entry.init = inside.pid_namespace = c->init;
+	whole.envp = contained->process.env;
+	whole.inside = &inside;
+	whole.cgroups = &c->commands;
+	whole.gone = container_put;
+	whole.gone_data = c;
+	c->jobs++;
+	job = job_start(all->jobs, &whole, owner, data, err);
+	if (!job)
+		c->jobs--;
+	return job;
+}
+
+struct job *containers_start(struct containers *all, const struct contained *contained,
+			     const struct job_spec *spec, const struct job_owner *owner, void *data,
+			     struct error *err)
+{
+	return (contained->make ? start_first : start_further)(all, contained, spec, owner, data,
+							       err);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* The devices and links of a container's /dev, as the OCI runtime specification has them (Default
+ * Devices, Dev symbolic links). */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "guest/container/place.h"
+#include "guest/container/setup.h"
+
+static const struct {
+	const char *name;
+	unsigned major, minor;
+} devices[] = {
+	{"null", 1, 3}, {"zero", 1, 5},	  {"full", 1, 7},
+	{"tty", 5, 0},	{"random", 1, 8}, {"urandom", 1, 9},
+};
+
+static const char *const links[][2] = {
+	{"pts/ptmx", "ptmx"},	       {"/proc/self/fd", "fd"},	      {"/proc/self/fd/0", "stdin"},
+	{"/proc/self/fd/1", "stdout"}, {"/proc/self/fd/2", "stderr"},
+};
+
+/* The guest's own, bound: a root that is served by the host takes no device nodes. */
+static int bind_device(int dev, const char *name, struct error *err)
+{
+	autoclose int file = place_make(dev, name, true, err);
+	char from[32], to[PLACE_NAME];
+
+	if (file < 0)
+		return -1;
+	snprintf(from, sizeof(from), "/dev/%s", name);
+	place_name(file, to);
+	return mount(from, to, NULL, MS_BIND, NULL) == 0 ? 0 : error_errno(err, errno, "%s", from);
+}
+
+static int make_device(int dev, size_t i, struct error *err)
+{
+	dev_t number = makedev(devices[i].major, devices[i].minor);
+
+	if (mknodat(dev, devices[i].name, S_IFCHR | 0666, number) < 0) {
+		if (errno == EEXIST)
+			return 0;
+		return bind_device(dev, devices[i].name, err);
+	}
+	return fchmodat(dev, devices[i].name, 0666, 0) == 0
+		       ? 0
+		       : error_errno(err, errno, "/dev/%s", devices[i].name);
+}
+
+int devices_make(int root, struct error *err)
+{
+	autoclose int place = place_make(root, "/dev", false, err);
+	autoclose int dev = place < 0 ? -1 : openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (dev < 0)
+		return place < 0 ? -1 : error_errno(err, errno, "/dev");
+	for (size_t i = 0; i < ARRAY_SIZE(devices); i++)
+		if (make_device(dev, i, err) < 0)
+			return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(links); i++)
+		if (symlinkat(links[i][0], dev, links[i][1]) < 0 && errno != EEXIST &&
+		    errno != EROFS)
+			return error_errno(err, errno, "/dev/%s", links[i][1]);
+	return 0;
+}
+
+int devices_pty(uint16_t rows, uint16_t columns, uint32_t owner, struct pty *out, struct error *err)
+{
+	return pty_open("/dev/pts/ptmx", rows, columns, owner, out, err);
+}
+
+int devices_console(int terminal, struct error *err)
+{
+	autoclose int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	autoclose int console = root < 0 ? -1 : place_make(root, "/dev/console", true, err);
+	char from[PLACE_NAME], to[PLACE_NAME];
+
+	if (console < 0)
+		return root < 0 ? error_errno(err, errno, "/") : -1;
+	place_name(terminal, from);
+	place_name(console, to);
+	return mount(from, to, NULL, MS_BIND, NULL) == 0 ? 0
+							 : error_errno(err, errno, "/dev/console");
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* A root that its container changes in the machine's memory alone: overlayfs, whose lower directory
+ * is the root that the host shares. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "guest/container/place.h"
+#include "guest/container/setup.h"
+
+#define BYTES_LEAST (UINT64_C(1) << 20) /* of a tmpfs 0 means no limit */
+#define BYTES_OF_INODE 4096		/* the kernel's own proportion */
+
+/* Half of what its processes may have at all: what is written counts as theirs. */
+static uint64_t upper_bytes(const struct contained_plan *plan)
+{
+	uint64_t limit = strtoull(json_text(plan->cgroup, "memory.max", ""), NULL, 10);
+	struct sysinfo machine;
+	uint64_t bytes = 0;
+
+	if (sysinfo(&machine) == 0)
+		bytes = (uint64_t)machine.totalram * machine.mem_unit;
+	if (limit > 0 && limit < bytes)
+		bytes = limit;
+	return bytes / 2 > BYTES_LEAST ? bytes / 2 : BYTES_LEAST;
+}
+
+/* The merged root is told of by its upper directory. */
+static int make_upper(int lower)
+{
+	struct stat st;
+
+	return fstat(lower, &st) == 0 && mkdir("work", 0700) == 0 && mkdir("upper", 0700) == 0 &&
+			       chown("upper", st.st_uid, st.st_gid) == 0 &&
+			       chmod("upper", st.st_mode & 07777) == 0
+		       ? 0
+		       : -1;
+}
+
+int overlay_lay(const struct contained_plan *plan, int lower, struct error *err)
+{
+	uint64_t bytes = upper_bytes(plan);
+	char name[PLACE_NAME], data[128];
+
+	snprintf(data, sizeof(data), "mode=0700,size=%" PRIu64 ",nr_inodes=%" PRIu64, bytes,
+		 bytes / BYTES_OF_INODE);
+	if (mount("tmpfs", plan->root, "tmpfs", 0, data) < 0 || chdir(plan->root) < 0 ||
+	    make_upper(lower) < 0)
+		return error_errno(err, errno, "memory for the root of the container");
+	/* By names that need no escapes; that of the descriptor is not hidden by the tmpfs. A
+	 * directory of the host's is renamed, as it is without us. */
+	place_name(lower, name);
+	snprintf(data, sizeof(data), "lowerdir=%s,upperdir=upper,workdir=work,redirect_dir=on",
+		 name);
+	return mount("overlay", plan->root, "overlay", 0, data) == 0
+		       ? 0
+		       : error_errno(err, errno, "overlay on the root of the container");
+}

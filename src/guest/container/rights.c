@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * In this order, and why:
+ *
+ *   the bounding set     while we may still take from it
+ *   the filter, unless   without no_new_privs it takes CAP_SYS_ADMIN to load one, which goes next
+ *   no_new_privs
+ *   the ids              keeping the permitted set over the change
+ *   the directory        as the user; where that may not enter it, as we were before (runc)
+ *   the other sets, no_new_privs and the filter with it
+ */
+#include "guest/container/rights.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+
+#define CAPABILITIES 64
+
+static int set_oom_score(int score, struct error *err)
+{
+	autoclose int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	char text[16];
+	int len = snprintf(text, sizeof(text), "%d", score);
+
+	if (fd < 0 && errno == ENOENT)
+		return 0; /* a container without /proc */
+	if (fd < 0 || write(fd, text, (size_t)len) != len)
+		return error_errno(err, errno, "oomScoreAdj %d", score);
+	return 0;
+}
+
+static int bound_capabilities(uint64_t kept, struct error *err)
+{
+	for (unsigned long i = 0; i < CAPABILITIES; i++) {
+		if (kept & UINT64_C(1) << i)
+			continue;
+		if (prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0 && errno != EINVAL)
+			return error_errno(err, errno, "bounding set");
+	}
+	return 0;
+}
+
+static int set_ids(const struct contained_process *process, struct error *err)
+{
+	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 ||
+	    setgroups(process->ngroups, process->groups) < 0 ||
+	    setresgid(process->gid, process->gid, process->gid) < 0 ||
+	    setresuid(process->uid, process->uid, process->uid) < 0 ||
+	    prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0) < 0)
+		return error_errno(err, errno, "cannot become user %u:%u", process->uid,
+				   process->gid);
+	return 0;
+}
+
+static int set_capabilities(const uint64_t sets[CAPABILITY_SETS], struct error *err)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2];
+
+	for (int i = 0; i < 2; i++) {
+		data[i].effective = (uint32_t)(sets[CAPABILITY_EFFECTIVE] >> 32 * i);
+		data[i].permitted = (uint32_t)(sets[CAPABILITY_PERMITTED] >> 32 * i);
+		data[i].inheritable = (uint32_t)(sets[CAPABILITY_INHERITABLE] >> 32 * i);
+	}
+	if (syscall(SYS_capset, &header, data) < 0)
+		return error_errno(err, errno, "capabilities");
+	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	/* One that is not inheritable cannot be ambient: configs have such, and runc passes over
+	 * it. */
+	for (unsigned long i = 0; i < CAPABILITIES; i++)
+		if (sets[CAPABILITY_AMBIENT] & UINT64_C(1) << i &&
+		    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, i, 0, 0) < 0 && errno != EPERM)
+			return error_errno(err, errno, "ambient capability %lu", i);
+	return 0;
+}
+
+static int load_filter(const struct contained_process *process, struct error *err)
+{
+	struct sock_fprog program = {
+		.len = (unsigned short)(process->seccomp.len / sizeof(struct sock_filter)),
+		.filter = (struct sock_filter *)(uintptr_t)buf_bytes(&process->seccomp),
+	};
+
+	if (process->seccomp.len == 0)
+		return 0;
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, process->seccomp_flags, &program) < 0)
+		return error_errno(err, errno, "seccomp");
+	return 0;
+}
+
+/* As runc does for a container's first process, whose image may lack it. */
+static int make_directory(const char *cwd, struct error *err)
+{
+	return chdir(cwd) == 0 || path_make_dirs(cwd, 0755, err) == 0 ? 0 : -1;
+}
+
+int rights_take(const struct contained_process *process, const char *cwd, bool first,
+		struct error *err)
+
+{
+	const char *directory = cwd ? cwd : "/";
+	bool entered;
+
+	if (process->personality >= 0 && personality((unsigned long)process->personality) < 0)
+		return error_errno(err, errno, "personality");
+	umask((mode_t)process->umask);
+	if ((process->has_oom_score_adj && set_oom_score(process->oom_score_adj, err) < 0) ||
+	    (first && make_directory(directory, err) < 0))
+		return -1;
+	entered = chdir(directory) == 0;
+	if (bound_capabilities(process->capabilities[CAPABILITY_BOUNDING], err) < 0 ||
+	    (!process->no_new_privileges && load_filter(process, err) < 0) ||
+	    set_ids(process, err) < 0)
+		return -1;
+	if (chdir(directory) < 0 && !entered)
+		return error_errno(err, errno, "cannot enter the directory %.300s", directory);
+	if (set_capabilities(process->capabilities, err) < 0)
+		return -1;
+	if (!process->no_new_privileges)
+		return 0;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return error_errno(err, errno, "noNewPrivileges");
+	return load_filter(process, err);
+}

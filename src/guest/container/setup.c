@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * In the order of runc, which images and engines are made for:
+ *
+ *   the root, bound on itself, so that it is a mount, and covered, where it is only to be read
+ *   (overlay.c); what the plan mounts, each place resolved
+ *   within that root (place.h); devices; then the root becomes "/" and the guest's goes away; and
+ *   from within: sysctl, names, what is read-only, what is masked.
+ *
+ * The guest's root may be the initramfs, which pivot_root(2) does not replace: there it is mounted
+ * over, as switch_root(8) does, and what is mounted in it is taken away first.
+ */
+#include "guest/container/setup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "guest/container/place.h"
+
+/* What a mount cannot be told in the same call as the bind. */
+#define NO_BIND_FLAGS (MS_BIND | MS_REC | MS_REMOUNT)
+
+static int remount_bound(int root, const char *path, unsigned long flags, struct error *err)
+{
+	autoclose int place = place_open(root, path, err);
+	char name[PLACE_NAME];
+
+	if (place < 0)
+		return -1;
+	place_name(place, name);
+	if (mount(NULL, name, NULL, MS_REMOUNT | MS_BIND | flags, NULL) < 0)
+		return error_errno(err, errno, "cannot remount %.300s", path);
+	return 0;
+}
+
+static int set_propagation(int root, const struct contained_mount *m, struct error *err)
+{
+	autoclose int place = m->propagation ? place_open(root, m->destination, err) : -1;
+	char name[PLACE_NAME];
+
+	if (!m->propagation)
+		return 0;
+	if (place < 0)
+		return -1;
+	place_name(place, name);
+	return mount(NULL, name, NULL, m->propagation, NULL) == 0
+		       ? 0
+		       : error_errno(err, errno, "%.300s", m->destination);
+}
+
+static int mount_bound(int root, const struct contained_mount *m, struct error *err)
+{
+	struct stat st;
+	char name[PLACE_NAME];
+
+	if (!m->source || stat(m->source, &st) < 0)
+		return error_errno(err, m->source ? errno : EINVAL, "source of %.300s",
+				   m->destination);
+	autoclose int place = place_make(root, m->destination, !S_ISDIR(st.st_mode), err);
+	if (place < 0)
+		return -1;
+	place_name(place, name);
+	if (mount(m->source, name, NULL, MS_BIND | (m->flags & MS_REC), NULL) < 0)
+		return error_errno(err, errno, "cannot mount %.300s", m->destination);
+	return m->flags & ~(unsigned long)NO_BIND_FLAGS
+		       ? remount_bound(root, m->destination,
+				       m->flags & ~(unsigned long)NO_BIND_FLAGS, err)
+		       : 0;
+}
+
+static int mount_plan(int root, const struct contained_mount *m, struct error *err)
+{
+	const char *type = m->type ? m->type : "none", *data = m->data && *m->data ? m->data : NULL;
+	char name[PLACE_NAME];
+
+	if (m->flags & MS_BIND)
+		return mount_bound(root, m, err) < 0 ? -1 : set_propagation(root, m, err);
+	autoclose int place = place_make(root, m->destination, false, err);
+	if (place < 0)
+		return -1;
+	place_name(place, name);
+	if (mount(m->source ? m->source : type, name, type, m->flags, data) < 0)
+		return error_errno(err, errno, "cannot mount %.64s on %.300s", type,
+				   m->destination);
+	return set_propagation(root, m, err);
+}
+
+/* --- the root -------------------------------------------------------------------------------- */
+
+static int open_uppermost(const char *path, struct error *err)
+{
+	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return fd >= 0 ? fd : error_errno(err, errno, "%.300s", path);
+}
+
+/* Ours alone, and bound on itself. */
+static int open_root(const struct contained_plan *plan, struct error *err)
+{
+	const char *path = plan->root;
+
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return error_errno(err, errno, "propagation of the guest's mounts");
+	if (mount(path, path, NULL, MS_BIND | MS_REC, NULL) < 0)
+		return error_errno(err, errno, "root of the container %.300s", path);
+	autoclose int root = open_uppermost(path, err);
+	if (root < 0 || !plan->overlay)
+		return steal_fd(&root);
+	return overlay_lay(plan, root, err) < 0 ? -1 : open_uppermost(path, err);
+}
+
+/* Nothing is left to be found below what lies over it. */
+static void leave_guest_mounts(void)
+{
+	static const char *const places[] = {"/proc", "/sys", "/dev", "/run"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		(void)umount2(places[i], MNT_DETACH);
+}
+
+static int change_root(int root, struct error *err)
+{
+	if (fchdir(root) < 0)
+		return error_errno(err, errno, "root of the container");
+	if (syscall(SYS_pivot_root, ".", ".") == 0) {
+		/* The old root lies over the new one. */
+		if (umount2(".", MNT_DETACH) < 0)
+			return error_errno(err, errno, "the guest's root");
+	} else {
+		if (errno != EINVAL || mount(".", "/", NULL, MS_MOVE, NULL) < 0)
+			return error_errno(err, errno, "root of the container");
+		leave_guest_mounts();
+		if (chroot(".") < 0)
+			return error_errno(err, errno, "root of the container");
+	}
+	return chdir("/") == 0 ? 0 : error_errno(err, errno, "root of the container");
+}
+
+/* --- from within ----------------------------------------------------------------------------- */
+
+static int set_sysctl(const char *key, const char *value, struct error *err)
+{
+	char path[512] = "/proc/sys/";
+	size_t at = strlen(path);
+
+	snprintf(path + at, sizeof(path) - at, "%s", key);
+	for (char *c = path + at; *c; c++)
+		*c = *c == '.' ? '/' : *c;
+	autoclose int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, value, strlen(value)) < 0)
+		return error_errno(err, errno, "sysctl %.200s", key);
+	return 0;
+}
+
+static int set_sysctls(json_t *sysctl, struct error *err)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(sysctl, key, value)
+	{
+		if (set_sysctl(key, json_string_value(value), err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int set_names(const struct contained_plan *plan, struct error *err)
+{
+	if (plan->hostname && sethostname(plan->hostname, strlen(plan->hostname)) < 0)
+		return error_errno(err, errno, "hostname");
+	if (plan->domainname && setdomainname(plan->domainname, strlen(plan->domainname)) < 0)
+		return error_errno(err, errno, "domainname");
+	return 0;
+}
+
+/* A mount's flags stay as they are. */
+static unsigned long flags_of(const char *path)
+{
+	static const struct {
+		unsigned long has, flag;
+	} map[] = {{ST_NOSUID, MS_NOSUID},	   {ST_NODEV, MS_NODEV},
+		   {ST_NOEXEC, MS_NOEXEC},	   {ST_NOATIME, MS_NOATIME},
+		   {ST_NODIRATIME, MS_NODIRATIME}, {ST_RELATIME, MS_RELATIME}};
+	struct statvfs fs;
+	unsigned long flags = 0;
+
+	if (statvfs(path, &fs) < 0)
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(map); i++)
+		if (fs.f_flag & map[i].has)
+			flags |= map[i].flag;
+	return flags;
+}
+
+static int be_read_only(const char *path, struct error *err)
+{
+	if (mount(path, path, NULL, MS_BIND | MS_REC, NULL) < 0)
+		return errno == ENOENT ? 0 : error_errno(err, errno, "%.300s", path);
+	if (mount(NULL, path, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | flags_of(path), NULL) < 0)
+		return error_errno(err, errno, "cannot make %.300s read-only", path);
+	return 0;
+}
+
+static int mask(const char *path, struct error *err)
+{
+	if (mount("/dev/null", path, NULL, MS_BIND, NULL) == 0 || errno == ENOENT)
+		return 0;
+	if (errno != ENOTDIR ||
+	    mount("tmpfs", path, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
+		  "size=0,nr_inodes=1") < 0)
+		return error_errno(err, errno, "cannot mask %.300s", path);
+	return 0;
+}
+
+static int close_down(const struct contained_plan *plan, struct error *err)
+{
+	for (const char **path = plan->read_only_paths; *path; path++)
+		if (be_read_only(*path, err) < 0)
+			return -1;
+	for (const char **path = plan->masked; *path; path++)
+		if (mask(*path, err) < 0)
+			return -1;
+	if (plan->read_only &&
+	    mount(NULL, "/", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | flags_of("/"), NULL) < 0)
+		return error_errno(err, errno, "cannot make the root read-only");
+	return 0;
+}
+
+int setup_container(const struct contained_plan *plan, struct error *err)
+{
+	autoclose int root = open_root(plan, err);
+
+	if (root < 0)
+		return -1;
+	for (size_t i = 0; i < plan->nmounts; i++)
+		if (mount_plan(root, &plan->mounts[i], err) < 0)
+			return -1;
+	if (devices_make(root, err) < 0 || change_root(root, err) < 0 ||
+	    set_sysctls(plan->sysctl, err) < 0 || set_names(plan, err) < 0)
+		return -1;
+	return close_down(plan, err);
+}

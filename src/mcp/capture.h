@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* What a command says: the first MCP_OUTPUT_BYTES of each stream and its last bytes. */
+#ifndef MCP_CAPTURE_H
+#define MCP_CAPTURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "mcp/text.h"
+
+struct captured_stream {
+	struct buf head;
+	uint8_t *tail; /* a ring, begun when head is full; NULL: it is not */
+	size_t tail_room, tail_at;
+	uint64_t total;
+};
+
+struct mcp_capture {
+	struct captured_stream streams[2]; /* stdout, stderr */
+	size_t tail_room;		   /* of each: what an answer may have */
+	bool out_of_memory;
+};
+
+void mcp_capture_init(struct mcp_capture *capture, size_t tail_room);
+void mcp_capture_free(struct mcp_capture *capture);
+void mcp_capture_take(struct mcp_capture *capture, bool is_stderr, const void *bytes, size_t len);
+/* Turns the ring of tail so that its bytes are in order, for as long as nothing more is taken. */
+void captured_parts(struct captured_stream *stream, struct text_parts *out);
+uint64_t mcp_capture_total(const struct mcp_capture *capture);
+
+#endif

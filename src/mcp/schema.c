@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#include "mcp/schema.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+
+#define OWN "#/$defs/"
+#define OTHER "defs.json#/$defs/"
+#define DEPTH 16
+
+/* Made of schema/ by the Makefile. */
+extern const char schema_mcp[], schema_defs[];
+
+static json_t *definitions_of(const char *text, struct error *err)
+{
+	json_auto_t *file = json_load_strict(text, strlen(text), err);
+
+	return json_incref(json_object_get(file, "$defs"));
+}
+
+json_t *schema_definitions(struct error *err)
+{
+	return definitions_of(schema_mcp, err);
+}
+
+/* The two files that definitions are in. */
+struct definitions {
+	const json_t *own, *other;
+};
+
+/* What a reference means; *in has what is in that file its own. */
+static const json_t *meant_by(struct definitions *in, const char *ref)
+{
+	if (strncmp(ref, OWN, strlen(OWN)) == 0)
+		return json_object_get(in->own, ref + strlen(OWN));
+	if (strncmp(ref, OTHER, strlen(OTHER)) != 0)
+		return NULL;
+	in->own = in->other;
+	return json_object_get(in->own, ref + strlen(OTHER));
+}
+
+static json_t *with_all(struct definitions in, const json_t *schema, int depth);
+
+static json_t *members_with_all(struct definitions in, const json_t *schema, int depth)
+{
+	json_auto_t *out = json_object();
+	const char *key;
+	json_t *part;
+
+	json_object_foreach((json_t *)(uintptr_t)schema, key,
+			    part) if (json_object_set_new(out, key, with_all(in, part, depth)) <
+				      0) return NULL;
+	return steal_ptr(&out);
+}
+
+static json_t *with_all(struct definitions in, const json_t *schema, int depth)
+{
+	const char *ref = json_string_value(json_object_get(schema, "$ref"));
+	const json_t *meant;
+	json_t *out, *description;
+
+	if (depth > DEPTH)
+		return NULL;
+	if (!json_is_object(schema))
+		return json_deep_copy(schema);
+	if (!ref)
+		return members_with_all(in, schema, depth + 1);
+	meant = meant_by(&in, ref);
+	out = meant ? with_all(in, meant, depth + 1) : NULL;
+	description = json_object_get(schema, "description");
+	if (out && description)
+		json_object_set(out, "description", description);
+	return out;
+}
+
+json_t *schema_whole(const json_t *definitions, const char *name, struct error *err)
+{
+	json_auto_t *other = definitions_of(schema_defs, err);
+	const struct definitions in = {definitions, other};
+	const json_t *schema = json_object_get(definitions, name);
+	json_t *whole = other && schema ? with_all(in, schema, 0) : NULL;
+
+	if (!whole)
+		error_set(err, ERR_INTERNAL, "the schema %s", name);
+	return whole;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* The thread that reads, and the end. */
+#include "mcp/server.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "mcp/line.h"
+#include "mcp/tools.h"
+#include "store/share_dir.h"
+
+#define READ_BYTES 65536
+
+static bool is_blank_line(const char *line, size_t len)
+{
+	return strspn(line, " \t\r\n") >= len;
+}
+
+static void take_lines(struct mcp_server *server, struct line_decoder *lines)
+{
+	enum line_got got;
+	const char *line;
+	size_t len;
+
+	while ((got = line_next(lines, &line, &len)) != LINE_NONE) {
+		if (got == LINE_TOO_LONG)
+			server_refuse_long(server);
+		else if (!is_blank_line(line, len))
+			server_take(server, line, len);
+	}
+}
+
+/* 1: something can be read; 0: it is over. */
+static int wait_for_words(const struct mcp_server *server)
+{
+	struct pollfd slots[] = {{.fd = server->out.in, .events = POLLIN},
+				 {.fd = server->out.ended, .events = POLLIN},
+				 {.fd = server->out.fd}};
+
+	while (poll(slots, ARRAY_SIZE(slots), -1) < 0)
+		if (errno != EINTR)
+			return 0;
+	return !slots[1].revents && !(slots[2].revents & (POLLERR | POLLHUP | POLLNVAL));
+}
+
+/* Until it is over, in whichever way. */
+static void serve_lines(struct mcp_server *server)
+{
+	struct line_decoder lines = {.skipping = false};
+	char bytes[READ_BYTES];
+	struct error err = {0};
+
+	while (wait_for_words(server)) {
+		ssize_t n = read(server->out.in, bytes, sizeof(bytes));
+
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n <= 0 || line_feed(&lines, bytes, (size_t)n, &err) < 0)
+			break;
+		take_lines(server, &lines);
+	}
+	line_decoder_free(&lines);
+}
+
+static int open_files(struct mcp_server *server, struct error *err)
+{
+	const struct share_wish wish = {.path = server->options->files,
+					.state_dir = server->options->state_dir,
+					.anyway = server->options->files_anyway};
+
+	if (!wish.path)
+		return 0;
+	server->files = share_dir_open_ours(&wish, err);
+	return server->files < 0 ? error_prefix(err, "--files") : 0;
+}
+
+static void close_server(struct mcp_server *server)
+{
+	mcp_calls_free(&server->calls);
+	mcp_kept_free(&server->kept);
+	mcp_sessions_free(&server->sessions);
+	json_decref(server->tools);
+	cleanup_close(&server->files);
+	pthread_mutex_destroy(&server->out.lock);
+}
+
+static int open_server(struct mcp_server *server, struct error *err)
+{
+	server->tools = tools_offered(server->options, err);
+	if (!server->tools || open_files(server, err) < 0 ||
+	    mcp_calls_init(&server->calls, err) < 0)
+		goto failed;
+	if (mcp_sessions_init(&server->sessions, server->options, err) < 0) {
+		mcp_calls_free(&server->calls);
+		goto failed;
+	}
+	mcp_kept_init(&server->kept);
+	pthread_mutex_init(&server->out.lock, NULL);
+	return 0;
+failed:
+	json_decref(server->tools);
+	cleanup_close(&server->files);
+	return -1;
+}
+
+/* Threads that do not end are left alone with what they use: the process ends anyway, and what it
+ * owns with it. */
+static bool wind_up(struct mcp_server *server)
+{
+	uint64_t deadline = limit_deadline(LIMIT_MCP_END_MS);
+	bool calls_ended = mcp_calls_end(&server->calls, limit_deadline(LIMIT_MCP_CALLS_END_MS));
+
+	return mcp_sessions_end(&server->sessions, deadline) && calls_ended;
+}
+
+int mcp_serve(const struct mcp_options *options, int in, int out, int ended, struct error *err)
+{
+	struct mcp_server *server = calloc(1, sizeof(*server));
+
+	if (!server)
+		return error_errno(err, ENOMEM, "server");
+	*server = (struct mcp_server){
+		.options = options, .out = {.fd = out, .in = in, .ended = ended}, .files = -1};
+	if (open_server(server, err) < 0) {
+		free(server);
+		return -1;
+	}
+	serve_lines(server);
+	if (wind_up(server)) {
+		close_server(server);
+		free(server);
+	}
+	return 0;
+}

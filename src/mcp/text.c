@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+#include "mcp/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/utf8.h"
+
+#define UNIT_ROOM 16
+
+static unsigned code_of(const uint8_t *c, size_t len)
+{
+	unsigned code = len == 1 ? c[0] : c[0] & (0x7fu >> len);
+
+	for (size_t i = 1; i < len; i++)
+		code = code << 6 | (c[i] & 0x3fu);
+	return code;
+}
+
+/* What is drawn as nothing at all, so that many of them are a writing of their own. Joiners and
+ * U+FE0F are not among them: scripts and emoji need those. */
+static bool is_hidden(unsigned code)
+{
+	static const struct {
+		unsigned first, last;
+	} ranges[] = {
+		{0xad, 0xad},	    /* soft hyphen */
+		{0x34f, 0x34f},	    /* grapheme joiner */
+		{0x115f, 0x1160},   /* fillers of Hangul */
+		{0x17b4, 0x17b5},   /* vowels of Khmer */
+		{0x180b, 0x180f},   /* selectors of Mongolian */
+		{0x200b, 0x200b},   /* a space of no width */
+		{0x2060, 0x2065},   /* signs of mathematics */
+		{0x3164, 0x3164},   /* filler of Hangul */
+		{0xfe00, 0xfe0e},   /* selectors of glyphs */
+		{0xfeff, 0xfeff},   /* a space of no width, mark of an order of bytes */
+		{0xffa0, 0xffa0},   /* filler of Hangul */
+		{0xfff0, 0xfffb},   /* annotations */
+		{0x1bca0, 0x1bca3}, /* controls of shorthand */
+		{0x1d173, 0x1d17a}, /* of music */
+		{0xe0000, 0xe0fff}, /* tags, selectors of glyphs */
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ranges) && code >= ranges[i].first; i++)
+		if (code <= ranges[i].last)
+			return true;
+	return false;
+}
+
+/* The character at p as it is to be seen, with a NUL behind it; the bytes that it has here. */
+static size_t text_unit(const uint8_t *p, size_t left, char out[UNIT_ROOM])
+{
+	bool is_text = true, layout = *p == '\n' || *p == '\t';
+	size_t len = layout ? 1 : utf8_character((const char *)p, left, &is_text), bad;
+
+	if (layout || (is_text && !is_hidden(code_of(p, len)))) {
+		memcpy(out, p, len);
+		out[len] = '\0';
+	} else if (p[0] == '\r' && left > 1 && p[1] == '\n') {
+		snprintf(out, UNIT_ROOM, "\r\n");
+		return 2;
+	} else if (utf8_sequence(p, left, &bad) == 0 || len == 1) {
+		snprintf(out, UNIT_ROOM, "\\x%02x", p[0]);
+		return 1;
+	} else {
+		snprintf(out, UNIT_ROOM, len == 4 ? "\\u{%x}" : "\\u%04x", code_of(p, len));
+	}
+	return len;
+}
+
+int text_escape(const void *bytes, size_t len, struct buf *out, struct error *err)
+{
+	const uint8_t *p = bytes;
+	char unit[UNIT_ROOM];
+
+	for (size_t at = 0; at < len;) {
+		at += text_unit(p + at, len - at, unit);
+		if (buf_append(out, unit, strlen(unit), err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int escape_string(json_t *string, struct error *err)
+{
+	const char *text = json_string_value(string);
+	size_t len = json_string_length(string);
+	autobuf struct buf out = BUF_INIT(0);
+
+	if (text_escape(text, len, &out, err) < 0)
+		return -1;
+	if (out.len == len && memcmp(buf_bytes(&out), text, len) == 0)
+		return 0;
+	return json_string_setn(string, (const char *)buf_bytes(&out), out.len) < 0
+		       ? error_errno(err, ENOMEM, "text")
+		       : 0;
+}
+
+int text_escape_all(json_t *value, struct error *err)
+{
+	const char *key;
+	json_t *part;
+	size_t i;
+
+	if (json_is_string(value))
+		return escape_string(value, err);
+	json_array_foreach(value, i, part) if (text_escape_all(part, err) < 0) return -1;
+	json_object_foreach(value, key, part) if (text_escape_all(part, err) < 0) return -1;
+	return 0;
+}
+
+/* Bytes of a character at the end of which the rest is not there. */
+static size_t unfinished(const uint8_t *p, size_t len)
+{
+	size_t bad;
+
+	for (size_t back = 1; back <= 3 && back <= len; back++) {
+		if (p[len - back] >= 0xc2)
+			return utf8_sequence(p + len - back, back, &bad) == 0 && bad == back ? back
+											     : 0;
+	}
+	return 0;
+}
+
+/* Those at the beginning that belong to a character before it. */
+static size_t continued(const uint8_t *p, size_t len)
+{
+	size_t n = 0;
+
+	while (n < 3 && n < len && (p[n] & 0xc0) == 0x80)
+		n++;
+	return n;
+}
+
+static bool is_utf8_or_nul(const uint8_t *p, size_t len)
+{
+	size_t bad, n;
+
+	for (size_t at = 0; at < len; at += n) {
+		n = p[at] ? utf8_sequence(p + at, len - at, &bad) : 1;
+		if (n == 0)
+			return false;
+	}
+	return true;
+}
+
+static bool is_all(const struct text_parts *parts)
+{
+	return parts->head_len == parts->total;
+}
+
+bool text_is_utf8(const struct text_parts *parts)
+{
+	size_t skipped;
+
+	if (is_all(parts))
+		return is_utf8_or_nul(parts->head, parts->head_len);
+	skipped = continued(parts->tail, parts->tail_len);
+	return is_utf8_or_nul(parts->head,
+			      parts->head_len - unfinished(parts->head, parts->head_len)) &&
+	       is_utf8_or_nul(parts->tail + skipped, parts->tail_len - skipped);
+}
+
+/* Appends units of it up to room bytes; the bytes that were taken. */
+static int put_beginning(const uint8_t *p, size_t len, size_t room, struct buf *out, size_t *taken,
+			 struct error *err)
+{
+	char unit[UNIT_ROOM];
+
+	for (*taken = 0; *taken < len;) {
+		size_t n = text_unit(p + *taken, len - *taken, unit), size = strlen(unit);
+
+		if (size > room)
+			break;
+		if (buf_append(out, unit, size, err) < 0)
+			return -1;
+		room -= size;
+		*taken += n;
+	}
+	return 0;
+}
+
+/* Where the units begin that have at most room bytes together and go to the end. */
+static size_t find_end(const uint8_t *p, size_t len, size_t room)
+{
+	size_t at = continued(p, len), all = 0;
+	char unit[UNIT_ROOM];
+
+	for (size_t i = at; i < len;) {
+		i += text_unit(p + i, len - i, unit);
+		all += strlen(unit);
+	}
+	while (all > room) {
+		at += text_unit(p + at, len - at, unit);
+		all -= strlen(unit);
+	}
+	return at;
+}
+
+static size_t shorter_of(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+static int put_cut(const struct text_parts *parts, size_t limit, const char *where, struct buf *out,
+		   struct error *err)
+{
+	const uint8_t *end = is_all(parts) ? parts->head : parts->tail;
+	size_t end_len = is_all(parts) ? parts->head_len : parts->tail_len;
+	size_t near = shorter_of(end_len, limit), from, taken;
+
+	/* Escaped it has no fewer bytes, so what is further away cannot fit. */
+	end += end_len - near;
+	from = find_end(end, near, limit - limit * 2 / 5);
+	if (put_beginning(parts->head, shorter_of(parts->head_len, limit), limit * 2 / 5, out,
+			  &taken, err) < 0 ||
+	    buf_printf(out, err, "\n[... %llu bytes are cut out here%s%s ...]\n",
+		       (unsigned long long)(parts->total - taken - (near - from)),
+		       where ? ": " : "", where ? where : "") < 0)
+		return -1;
+	return text_escape(end + from, near - from, out, err);
+}
+
+int text_cut(const struct text_parts *parts, size_t limit, const char *where, struct buf *out,
+	     bool *cut, struct error *err)
+{
+	autobuf struct buf whole = BUF_INIT(0);
+
+	if (is_all(parts) && parts->total <= limit) {
+		if (text_escape(parts->head, parts->head_len, &whole, err) < 0)
+			return -1;
+		if (whole.len <= limit) {
+			*cut = false;
+			return buf_append(out, buf_bytes(&whole), whole.len, err);
+		}
+	}
+	*cut = true;
+	return put_cut(parts, limit, where, out, err);
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+/* Sessions: made, looked at, forked, destroyed. */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/json.h"
+#include "mcp/server.h"
+#include "mcp/tools.h"
+
+/* --- as they are told ------------------------------------------------------------------------ */
+
+static int put_member(json_t *to, const char *key, const json_t *from, const char *name,
+		      struct error *err)
+{
+	json_t *value = json_object_get(from, name);
+
+	return value ? json_put(to, key, json_incref(value), err) : 0;
+}
+
+/* Of what the library tells of a session; nothing of this host's paths is in it. */
+static json_t *told_session(const json_t *entry, const char *state, bool made, struct error *err)
+{
+	static const struct {
+		const char *key, *name;
+	} members[] = {{"accelerator", "accelerator"}, {"source", "source"},
+		       {"memoryMiB", "memoryMiB"},     {"cpus", "cpuCount"},
+		       {"createdAt", "createdAt"},     {"detail", "detail"}};
+	const char *how = json_text(json_object_get(entry, "boot"), "how", NULL);
+	json_auto_t *told = json_object();
+
+	if (json_put_string(told, "session", json_text(entry, "name", ""), err) < 0 ||
+	    json_put_string(told, "base", json_text(entry, "base", ""), err) < 0 ||
+	    json_put_string(told, "state", json_text(entry, "state", state), err) < 0 ||
+	    json_put(told, "made", json_boolean(made), err) < 0)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+		if (put_member(told, members[i].key, entry, members[i].name, err) < 0)
+			return NULL;
+	if (how && json_put(told, "restored", json_boolean(strcmp(how, "restored") == 0), err) < 0)
+		return NULL;
+	return steal_ptr(&told);
+}
+
+static int say_session(struct mcp_answer *answer, const json_t *told, struct error *err)
+{
+	return answer_say(answer, err, "%s: %s, of base %s%s\n", json_text(told, "session", ""),
+			  json_text(told, "state", ""), json_text(told, "base", ""),
+			  strcmp(json_text(told, "accelerator", ""), "tcg") == 0
+				  ? "; emulated, which is slow and no security boundary"
+				  : "");
+}
+
+/* --- session_create -------------------------------------------------------------------------- */
+
+static struct microagent_session_spec session_of(const struct mcp_call *call)
+{
+	const struct mcp_options *options = call->server->options;
+	const char *base = call_text(call, "base"), *network = call_network(call);
+
+	return (struct microagent_session_spec){
+		.base = base ? base : options->bases[0],
+		.network = network,
+		.allow = call_allow(call, network),
+		.egress = call_egress(call, network),
+		.memory_mib = call_number(call, "memoryMiB", 0),
+		.cpus = call_number(call, "cpus", 0),
+		.owned = !options->keep,
+		.cancel = microagent_cancel_fd(call->cancel),
+	};
+}
+
+static int make_session_for(struct mcp_call *call, struct microagent_session **out,
+			    struct error *err)
+{
+	const struct microagent_session_spec spec = session_of(call);
+	struct microagent *agent = mcp_open_agent(call->server->options, err);
+	int status;
+
+	/* Not by microagent_on_wait(): what that is given stays with the session. */
+	call_tell(call, true, "booting");
+	status = agent ? microagent_session_create(agent, &spec, out, err) : -1;
+	if (status == 0)
+		call_tell(call, true, "the guest is ready");
+	microagent_close(agent);
+	return status;
+}
+
+static int answer_session(struct mcp_call *call, struct mcp_answer *answer,
+			  const struct microagent_session *session, struct error *err)
+{
+	json_auto_t *described = microagent_session_describe(session, err);
+	json_t *told = described ? told_session(described, "running", true, err) : NULL;
+
+	if (!told || answer_structured(answer, told, err) < 0)
+		return -1;
+	if (json_put_string(told, "network", call_network(call), err) < 0)
+		return -1;
+	return say_session(answer, told, err);
+}
+
+/* Whom nobody is told of nobody could destroy. */
+static bool is_cancelled(const struct mcp_call *call)
+{
+	struct error ignored;
+
+	return fd_wait(microagent_cancel_fd(call->cancel), POLLIN, 0, &ignored) == 0;
+}
+
+int tool_session_create(struct mcp_call *call, struct mcp_answer *answer, struct error *err)
+{
+	struct mcp_sessions *sessions = &call->server->sessions;
+	struct microagent_session *session;
+	int status;
+
+	if (machines_reserve(sessions, 1, err) < 0)
+		return -1;
+	if (make_session_for(call, &session, err) < 0) {
+		machines_release(sessions, 1);
+		return -1;
+	}
+	status = answer_session(call, answer, session, err);
+	if (status == 0 && is_cancelled(call))
+		status = error_set(err, ERR_UNAVAILABLE, "cancelled");
+	if (status == 0)
+		return mcp_session_enter(sessions, session, err);
+	(void)microagent_session_destroy(session, NULL);
+	microagent_session_close(session);
+	machines_release(sessions, 1);
+	return -1;
+}
+
+/* --- session_list, session_status ------------------------------------------------------------ */
+
+static json_t *all_sessions(const struct mcp_call *call, struct error *err)
+{
+	struct microagent *agent = mcp_open_agent(call->server->options, err);
+	json_t *all = agent ? microagent_session_list(agent, err) : NULL;
+
+	microagent_close(agent);
+	return all;
+}
+
+/* Those that may be used; name: that one alone, NULL: all. */
+static json_t *known_sessions(const struct mcp_call *call, const char *name, struct error *err)
+{
+	json_auto_t *all = all_sessions(call, err), *known = json_array();
+	const json_t *entry;
+	size_t i;
+
+	json_array_foreach(json_object_get(all, "sessions"), i, entry)
+	{
+		const char *own = json_text(entry, "name", "");
+		json_t *told;
+		bool made;
+
+		if ((name && strcmp(name, own) != 0) ||
+		    !mcp_session_is_known(&call->server->sessions, own, &made))
+			continue;
+		told = told_session(entry, "unknown", made, err);
+		if (!told || json_array_append_new(known, told) < 0)
+			return NULL;
+	}
+	return all ? steal_ptr(&known) : NULL;
+}
+
+int tool_session_list(struct mcp_call *call, struct mcp_answer *answer, struct error *err)
+{
+	json_t *known = known_sessions(call, NULL, err);
+	const json_t *told;
+	size_t i;
+
+	if (!known || answer_structured(answer, json_pack("{s:o}", "sessions", known), err) < 0)
+		return -1;
+	json_array_foreach(known, i, told) if (say_session(answer, told, err) < 0) return -1;
+	return json_array_size(known) ? 0 : answer_say(answer, err, "There is no session.\n");
+}
+
+int tool_session_status(struct mcp_call *call, struct mcp_answer *answer, struct error *err)
+{
+	struct mcp_session *session = call_session(call, err);
+	json_auto_t *known = session ? known_sessions(call, call_text(call, "session"), err) : NULL;
+	json_t *told = json_array_get(known, 0);
+
+	if (session)
+		mcp_session_give(&call->server->sessions, session);
+	if (!known)
+		return -1;
+	if (!told)
+		return error_set(err, ERR_NOT_FOUND, "session %s is not there any more",
+				 call_text(call, "session"));
+	return answer_structured(answer, json_incref(told), err) < 0
+		       ? -1
+		       : say_session(answer, told, err);
+}
+
+/* --- session_fork ---------------------------------------------------------------------------- */
+
+/* Of those that could not be entered nothing is left. */
+static int enter_children(struct mcp_sessions *sessions, struct microagent_session **children,
+			  int64_t count, json_t *names, struct error *err)
+{
+	int status = 0;
+
+	for (int64_t i = 0; i < count; i++) {
+		json_array_append_new(names, json_string(microagent_session_name(children[i])));
+		if (mcp_session_enter(sessions, children[i], err) < 0)
+			status = -1;
+	}
+	return status;
+}
+
+static int answer_fork(struct mcp_answer *answer, json_t *names, const json_t *told,
+		       struct error *err)
+{
+	const json_t *name;
+	size_t i;
+
+	if (answer_structured(answer,
+			      json_pack("{s:O, s:O}", "sessions", names, "pauseMs",
+					json_object_get(told, "pauseMs")),
+			      err) < 0)
+		return -1;
+	json_array_foreach(names, i, name) if (answer_say(answer, err, "%s goes on from there\n",
+							  json_string_value(name)) < 0) return -1;
+	return 0;
+}
+
+static int fork_session(struct mcp_call *call, struct mcp_session *session, int64_t count,
+			struct mcp_answer *answer, struct error *err)
+{
+	struct mcp_sessions *sessions = &call->server->sessions;
+	const struct microagent_fork_spec spec = {.count = count,
+						  .cancel = microagent_cancel_fd(call->cancel),
+						  .owned = !call->server->options->keep};
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): handles, not what they are of */
+	autofree struct microagent_session **children = calloc((size_t)count, sizeof(*children));
+	json_auto_t *told = NULL, *names = json_array();
+
+	if (!children)
+		return error_errno(err, ENOMEM, "fork");
+	if (machines_reserve(sessions, count, err) < 0)
+		return -1;
+	if (microagent_session_fork(session->handle, &spec, children, &told, err) < 0) {
+		machines_release(sessions, count);
+		return -1;
+	}
+	if (enter_children(sessions, children, count, names, err) < 0)
+		return -1;
+	return answer_fork(answer, names, told, err);
+}
+
+int tool_session_fork(struct mcp_call *call, struct mcp_answer *answer, struct error *err)
+{
+	struct mcp_session *session = call_session(call, err);
+	int status;
+
+	if (!session)
+		return -1;
+	status = fork_session(call, session, call_number(call, "count", 1), answer, err);
+	mcp_session_give(&call->server->sessions, session);
+	return status;
+}
+
+/* --- session_destroy ------------------------------------------------------------------------- */
+
+static int answer_destroyed(struct mcp_answer *answer, const char *name, struct error *err)
+{
+	if (answer_structured(answer, json_pack("{s:s, s:b}", "session", name, "destroyed", 1),
+			      err) < 0)
+		return -1;
+	return answer_say(answer, err, "%s is destroyed\n", name);
+}
+
+int tool_session_destroy(struct mcp_call *call, struct mcp_answer *answer, struct error *err)
+{
+	struct mcp_sessions *sessions = &call->server->sessions;
+	const char *name = call_text(call, "session");
+	struct mcp_session *session;
+	int status;
+
+	if (mcp_session_is_past(sessions, name))
+		return answer_destroyed(answer, name, err);
+	session = call_session(call, err);
+	if (!session)
+		return -1;
+	status = microagent_session_destroy(session->handle, err);
+	if (status == 0) {
+		mcp_session_leave(sessions, session);
+		kept_drop(&call->server->kept, name);
+		status = answer_destroyed(answer, name, err);
+	}
+	mcp_session_give(sessions, session);
+	return status;
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/* Connections, and changes of the list. */
+#include "netgate/by_name.h"
+
+#include <netinet/in.h>
+#include <string.h>
+
+#define PORT_QUIC 443
+#define CALL_MAX 128 /* with all options that TCP has room for, and some padding */
+
+static enum telling refusal(const struct gate *g)
+{
+	return g->egress.dry ? TELL_WOULD_REFUSE : TELL_REFUSED;
+}
+
+static bool refuse_opening(struct gate *g, const uint8_t *frame, size_t len,
+			   const struct flow_key *key)
+{
+	bool is_new;
+
+	flows_note(&g->flows, key, true, g->now, &is_new);
+	if (is_new)
+		tell_connection(&g->teller, key, NULL, refusal(g), g->now);
+	if (!g->egress.dry)
+		gate_answer_refused(g, frame, len);
+	return g->egress.dry;
+}
+
+/* NULL: no name opens it. */
+static struct flow *open_flow(struct gate *g, const struct flow_key *key)
+{
+	struct egress *e = &g->egress;
+	int rule = pins_find(&e->pins, &e->names, key->address, key->port, NULL, g->now);
+	struct flow *flow;
+	bool is_new;
+
+	if (rule < 0)
+		return NULL;
+	flow = flows_note(&g->flows, key, false, g->now, &is_new);
+	if (is_new)
+		tell_connection(&g->teller, key, e->names.rules[rule].name, TELL_PASSED, g->now);
+	flow->rule = (uint8_t)rule;
+	return flow;
+}
+
+/* --- TCP ------------------------------------------------------------------------------------- */
+
+bool by_name_hears(const struct gate *g, uint16_t port)
+{
+	return !g->egress.by_address && (port == 443 || port == 80);
+}
+
+void by_name_end(struct gate *g, const uint8_t *frame, const struct segment *s, uint32_t sequence)
+{
+	uint8_t to_guest[COMPOSE_BARE], to_passt[COMPOSE_BARE];
+	uint32_t end = s->sequence + (uint32_t)s->payload.len + !!(s->flags & TCP_FIN);
+
+	if (g->passt < 0 || (s->flags & (TCP_ACK | TCP_RST)) != TCP_ACK ||
+	    !resets_allow(&g->resets, g->now))
+		return;
+	compose_reset(to_guest, frame, BACK, s->acknowledged, end, TCP_RST | TCP_ACK);
+	compose_reset(to_passt, frame, ONWARD, sequence, s->acknowledged, TCP_RST | TCP_ACK);
+	lane_insert(&g->in, to_guest, sizeof(to_guest));
+	lane_insert(&g->out, to_passt, sizeof(to_passt));
+}
+
+/* The same SYN again, while nothing has been said: its answer may have come already. */
+static bool is_called_again(const struct flow *flow, const struct segment *syn)
+{
+	return flow->state == FLOW_SAYS && !flow->slot && syn->sequence + 1 == flow->start;
+}
+
+/* passt is given the SYN when it has no connection of these ports any more: else the answer to the
+ * one before could be taken for its own. */
+static bool call_anew(struct gate *g, const struct flow *flow, const uint8_t *frame, size_t len)
+{
+	uint8_t reset[COMPOSE_BARE], call[CALL_MAX];
+
+	if (g->passt < 0 || len > sizeof(call))
+		return false;
+	memcpy(call, frame, len);
+	compose_reset(reset, frame, ONWARD, flow->start, 0, TCP_RST | TCP_ACK);
+	return lane_insert(&g->out, reset, sizeof(reset)) && lane_insert(&g->out, call, len);
+}
+
+/* Its words begin where it says, and there alone. */
+static bool await_answer(struct gate *g, struct flow *flow, const struct segment *syn,
+			 const uint8_t *frame, size_t len)
+{
+	bool anew = flow->state != FLOW_TOLD && syn->sequence + 1 != flow->start;
+
+	if (is_called_again(flow, syn))
+		return true;
+	/* What passt says of the one before cannot be told from what it says of this. */
+	if (flow->has_said && syn->sequence + 1 == flow->said)
+		return g->egress.dry;
+	if (anew && !g->egress.dry && !call_anew(g, flow, frame, len))
+		return false;
+	openings_release(&g->egress.openings, flow);
+	flow->state = FLOW_CALLED;
+	flow->start = syn->sequence + 1;
+	return !anew || g->egress.dry;
+}
+
+static bool judge_syn(struct gate *g, const uint8_t *frame, size_t len, const struct flow_key *key)
+{
+	struct segment syn;
+	struct flow *flow = open_flow(g, key);
+
+	if (!flow)
+		return refuse_opening(g, frame, len, key);
+	/* Words that come with it are nobody's yet, and come again. */
+	if (!segment_read(frame, len, &syn) || syn.payload.len)
+		return g->egress.dry;
+	if (by_name_hears(g, key->port))
+		return await_answer(g, flow, &syn, frame, len);
+	flow->state = FLOW_OPEN;
+	return true;
+}
+
+static bool judge_segment(struct gate *g, const uint8_t *frame, size_t len,
+			  const struct flow_key *key)
+{
+	struct flow *flow = flows_find(&g->flows, key, g->now);
+	struct segment segment;
+
+	if (flow && flow->state == FLOW_OPEN)
+		return true;
+	if (!segment_read(frame, len, &segment))
+		return false;
+	if (!flow || flow->state == FLOW_SHUT) {
+		if (!g->egress.dry)
+			by_name_end(g, frame, &segment, segment.sequence);
+		return g->egress.dry;
+	}
+	if (!segment.payload.len)
+		return true;
+	/* Of one that is no call nobody knows where its words begin. */
+	if (segment.flags & TCP_SYN)
+		return g->egress.dry;
+	return flow->state == FLOW_SAYS ? by_name_words(g, flow, key, frame, &segment)
+					: g->egress.dry;
+}
+
+/* --- all of them ----------------------------------------------------------------------------- */
+
+static bool judge_datagram(struct gate *g, const uint8_t *frame, size_t len,
+			   const struct flow_key *key)
+{
+	struct flow *flow = flows_find(&g->flows, key, g->now);
+
+	if (flow && flow->state == FLOW_OPEN)
+		return true;
+	/* Whom QUIC is for is not to be seen, and it may be at any port that is judged by words. */
+	flow = key->port == PORT_QUIC || by_name_hears(g, key->port) ? NULL : open_flow(g, key);
+	if (!flow)
+		return refuse_opening(g, frame, len, key);
+	flow->state = FLOW_OPEN;
+	return true;
+}
+
+bool by_name_frame(struct gate *g, const uint8_t *frame, size_t len, const struct flow_key *key)
+{
+	if (key->protocol == IPPROTO_UDP)
+		return judge_datagram(g, frame, len, key);
+	if (key->protocol != IPPROTO_TCP)
+		return refuse_opening(g, frame, len, key);
+	return key->opening ? judge_syn(g, frame, len, key) : judge_segment(g, frame, len, key);
+}
+
+/* Most frames are looked at no further than this. */
+bool by_name_inbound(void *data, uint8_t *frame, size_t len)
+{
+	enum { PROTOCOL = 23, PORTS = 34, FLAGS = 47 };
+	struct gate *g = data;
+	const struct bytes whole = {frame, len};
+	struct segment segment;
+
+	if (u8(whole, PROTOCOL) == IPPROTO_TCP) {
+		if (((u8(whole, FLAGS) & TCP_SYN) || g->egress.openings.used) &&
+		    segment_read(frame, len, &segment))
+			by_name_heard(g, &segment);
+		return true;
+	}
+	if (u8(whole, PROTOCOL) != IPPROTO_UDP || u16(whole, PORTS) != DNS_PORT ||
+	    !segment_read(frame, len, &segment) || segment.from != g->screen.dns)
+		return true;
+	return by_name_answer(g, frame, &segment);
+}
+
+/* --- changes --------------------------------------------------------------------------------- */
+
+static void change_rule(struct gate *g, bool allow, const struct egress_rule *rule)
+{
+	int number;
+
+	if (allow) {
+		names_add(&g->egress.names, rule);
+		return;
+	}
+	number = names_remove(&g->egress.names, rule);
+	if (number < 0)
+		return;
+	pins_drop(&g->egress.pins, (uint8_t)number);
+	flows_shut(&g->flows, (uint8_t)number);
+}
+
+void by_name_change(struct gate *g, bool allow, const char *text)
+{
+	struct egress_rule rule;
+	struct prefix prefix;
+
+	if (!g->screen.by_name)
+		return;
+	if (prefix_parse(text, &prefix) < 0) {
+		if (egress_rule_parse(text, &rule, NULL) == 0)
+			change_rule(g, allow, &rule);
+	} else if (allow) {
+		prefixes_add_egress(&g->screen.prefixes, prefix);
+	} else {
+		prefixes_remove_egress(&g->screen.prefixes, prefix);
+	}
+}

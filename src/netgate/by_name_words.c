@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* The first words of connections. */
+#include <netinet/in.h>
+#include <string.h>
+
+#include "netgate/by_name.h"
+
+#define PORT_TLS 443
+
+/* Signed, as sequence numbers wrap. */
+static bool is_before(uint32_t sequence, uint32_t other)
+{
+	return (int32_t)(sequence - other) < 0;
+}
+
+/* They are not let through, or not only. */
+static bool refuse_words(struct gate *g, struct flow *flow, const struct flow_key *key,
+			 const char *name, const uint8_t *frame, const struct segment *segment)
+{
+	bool dry = g->egress.dry;
+
+	tell_opening(&g->teller, key->port == PORT_TLS ? "tls" : "http", key, name,
+		     dry ? TELL_WOULD_REFUSE : TELL_REFUSED, g->now);
+	openings_release(&g->egress.openings, flow);
+	flow->state = dry ? FLOW_OPEN : FLOW_SHUT;
+	if (!dry)
+		by_name_end(g, frame, segment, flow->start);
+	return dry;
+}
+
+/* What is kept is the guest's no more to send: without a word on it the guest would hold back its
+ * next piece (RFC 896) and send this one again and again. */
+static void acknowledge_kept(struct gate *g, const struct flow *flow,
+			     const struct held_opening *held, const uint8_t *frame,
+			     const struct segment *segment)
+{
+	uint8_t out[COMPOSE_BARE];
+
+	if (!(segment->flags & TCP_ACK))
+		return;
+	compose_acknowledgement(out, frame, segment->acknowledged,
+				flow->start + (uint32_t)held->len);
+	lane_insert(&g->in, out, sizeof(out));
+}
+
+/* All that was kept, in one frame in the place of the last. */
+static void let_through(struct gate *g, const struct held_opening *held, uint32_t start,
+			const uint8_t *frame)
+{
+	static uint8_t
+		out[COMPOSE_SEGMENT_HEADERS + OPENING_BYTES]; /* nothing is allocated later */
+	size_t len = compose_segment(out, frame, start, (struct bytes){held->bytes, held->len});
+
+	/* Without room the guest sends the last piece again, and so all of it. */
+	lane_insert(&g->out, out, len);
+}
+
+static bool judge_words(struct gate *g, struct flow *flow, const struct flow_key *key,
+			struct held_opening *held, const uint8_t *frame,
+			const struct segment *segment)
+{
+	const struct bytes words = {held->bytes, held->len};
+	struct egress *e = &g->egress;
+	struct host_name name = {0};
+	enum opening opening = key->port == PORT_TLS ? client_hello_read(words, &name)
+						     : request_head_read(words, &name);
+	int rule = -1;
+
+	if (opening == OPENING_UNFINISHED && held->len < OPENING_BYTES &&
+	    !(segment->flags & TCP_FIN)) {
+		if (!e->dry)
+			acknowledge_kept(g, flow, held, frame, segment);
+		return e->dry;
+	}
+	if (opening == OPENING_NAMED)
+		rule = pins_find(&e->pins, &e->names, key->address, key->port, &name, g->now);
+	if (rule < 0)
+		return refuse_words(g, flow, key,
+				    opening == OPENING_NAMED	  ? name.text
+				    : opening == OPENING_NAMELESS ? "-"
+								  : "?",
+				    frame, segment);
+	flow->rule = (uint8_t)rule;
+	held->judged = true;
+	if (e->dry || segment->sequence == flow->start)
+		return true;
+	let_through(g, held, flow->start, frame);
+	return false;
+}
+
+/* The guest's last piece, which nobody has acknowledged, stands for all of them: those before it
+ * were acknowledged here. */
+static bool say_again(struct gate *g, const struct flow *flow, const struct held_opening *held,
+		      const uint8_t *frame, const struct segment *segment)
+{
+	size_t offset = segment->sequence - flow->start;
+
+	if (!opening_agrees(held, offset, segment->payload))
+		return false;
+	if (offset == 0 || offset >= held->len)
+		return true;
+	let_through(g, held, flow->start, frame);
+	return false;
+}
+
+bool by_name_words(struct gate *g, struct flow *flow, const struct flow_key *key,
+		   const uint8_t *frame, const struct segment *segment)
+{
+	struct held_opening *held = openings_of(&g->egress.openings, flow, g->now);
+	size_t offset = segment->sequence - flow->start, taken = segment->payload.len;
+
+	if (!held || is_before(segment->sequence, flow->start))
+		return g->egress.dry;
+	flow->has_said = true;
+	flow->said = flow->start;
+	if (g->egress.dry && (held->judged || offset != held->len))
+		return true;
+	if (held->judged)
+		return say_again(g, flow, held, frame, segment);
+	/* Out of order, or again: TCP sends it once more if need be. */
+	if (offset != held->len) {
+		acknowledge_kept(g, flow, held, frame, segment);
+		return false;
+	}
+	if (taken > OPENING_BYTES - held->len)
+		taken = OPENING_BYTES - held->len;
+	memcpy(held->bytes + held->len, segment->payload.at, taken);
+	held->len += taken;
+	return judge_words(g, flow, key, held, frame, segment);
+}
+
+/* Only passt knows how much of the guest's words it has taken. */
+void by_name_heard(struct gate *g, const struct segment *s)
+{
+	const struct flow_key key = {.protocol = IPPROTO_TCP,
+				     .guest_port = s->to_port,
+				     .port = s->from_port,
+				     .address = s->from};
+	struct flow *flow = by_name_hears(g, key.port) && (s->flags & TCP_ACK)
+				    ? flows_find(&g->flows, &key, g->now)
+				    : NULL;
+
+	if (!flow || flow->state == FLOW_SHUT)
+		return;
+	if (s->flags & TCP_SYN) {
+		/* To the latest call, and no older one. */
+		if (flow->state == FLOW_CALLED && s->acknowledged == flow->start)
+			flow->state = FLOW_SAYS;
+	} else if (flow->state == FLOW_SAYS && flow->slot) {
+		const struct held_opening *held = &g->egress.openings.of[flow->slot - 1];
+
+		if (!held->judged || is_before(s->acknowledged, flow->start + (uint32_t)held->len))
+			return;
+		openings_release(&g->egress.openings, flow);
+		flow->state = FLOW_OPEN;
+	}
+}

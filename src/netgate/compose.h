@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Frames of ours, made of one that was sent: on its way, or back to its sender. */
+#ifndef NETGATE_COMPOSE_H
+#define NETGATE_COMPOSE_H
+
+#include <stdbool.h>
+
+#include "netgate/bytes.h"
+
+#define COMPOSE_BARE (ETHERNET_HEADER + IPV4_HEADER + TCP_HEADER) /* a segment without payload */
+#define COMPOSE_DATAGRAM (ETHERNET_HEADER + IPV4_HEADER + UDP_HEADER) /* without its payload */
+#define COMPOSE_SEGMENT_HEADERS (ETHERNET_HEADER + IPV4_HEADER + 60)
+
+enum direction { ONWARD, BACK };
+
+/* `like` is a sound frame of TCP, or of UDP, and no part of out. Each returns the length. */
+size_t compose_reset(uint8_t *out, const uint8_t *like, enum direction direction, uint32_t sequence,
+		     uint32_t acknowledged, unsigned flags);
+/* For the sender: that all before `acknowledged` has come, and there is room for more. */
+size_t compose_acknowledgement(uint8_t *out, const uint8_t *like, uint32_t sequence,
+			       uint32_t acknowledged);
+size_t compose_datagram(uint8_t *out, const uint8_t *like, enum direction direction,
+			struct bytes payload);
+/* The same headers with another place in the stream, and other bytes; as many as fit into IPv4. */
+size_t compose_segment(uint8_t *out, const uint8_t *like, uint32_t sequence, struct bytes payload);
+/* A datagram's bytes have been changed in place. */
+void compose_mend_datagram(uint8_t *frame);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#include "netgate/openings.h"
+
+#include <string.h>
+
+/* A flow whose place in the table another has taken says so no more. */
+static bool is_held(const struct openings *o, size_t i)
+{
+	return o->of[i].flow && o->of[i].flow->slot == i + 1;
+}
+
+static size_t slot_to_take(const struct openings *o, uint64_t now)
+{
+	size_t oldest = 0;
+
+	for (size_t i = 0; i < OPENINGS_MAX; i++) {
+		if (!is_held(o, i))
+			return i;
+		if (o->of[i].since < o->of[oldest].since)
+			oldest = i;
+	}
+	return now - o->of[oldest].since > o->patience_ns ? oldest : OPENINGS_MAX;
+}
+
+void openings_release(struct openings *o, struct flow *flow)
+{
+	if (!flow->slot)
+		return;
+	o->of[flow->slot - 1].flow = NULL;
+	o->used--;
+	flow->slot = 0;
+}
+
+/* Of words that were judged the other end may have a part, to which no others may be joined; and
+ * what was kept the guest does not send again. */
+static void make_room(struct openings *o, const struct held_opening *held)
+{
+	if (held->len)
+		held->flow->state = FLOW_SHUT;
+	openings_release(o, held->flow);
+}
+
+struct held_opening *openings_of(struct openings *o, struct flow *flow, uint64_t now)
+{
+	size_t i = flow->slot ? flow->slot - 1u : slot_to_take(o, now);
+	struct held_opening *held;
+
+	if (i == OPENINGS_MAX)
+		return NULL;
+	held = &o->of[i];
+	if (flow->slot)
+		return held;
+	if (is_held(o, i))
+		make_room(o, held);
+	o->used += !held->flow;
+	held->flow = flow;
+	held->since = now;
+	held->judged = false;
+	held->len = 0;
+	flow->slot = (uint8_t)(i + 1);
+	return held;
+}
+
+bool opening_agrees(const struct held_opening *held, size_t offset, struct bytes payload)
+{
+	if (offset >= held->len)
+		return true;
+	if (payload.len > held->len - offset)
+		payload.len = held->len - offset;
+	return memcmp(held->bytes + offset, payload.at, payload.len) == 0;
+}

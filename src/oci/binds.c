@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+#include "oci/binds.h"
+
+#include <dirent.h>
+#include <errno.h>
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+
+static bool is_dots(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+int binds_open(const char *share, struct error *err)
+{
+	if (path_make_dirs(share, 0700, err) < 0)
+		return -1;
+	if (mount(share, share, NULL, MS_BIND, NULL) < 0 ||
+	    mount(NULL, share, NULL, MS_SHARED, NULL) < 0)
+		return error_errno(err, errno, "%s", share);
+	return 0;
+}
+
+/* A clone of the mounts there: a slave of those, or apart from them, and the head of a group of its
+ * own, by which the machine's follow it. */
+static int clone_source(int source, enum bind_kind kind, bool read_only, struct error *err)
+{
+	struct mount_attr first = {.propagation =
+					   kind == BIND_VOLUME_APART ? MS_PRIVATE : MS_SLAVE};
+	struct mount_attr shared = {.propagation = MS_SHARED};
+	autoclose int tree = open_tree(
+		source, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH);
+
+	if (kind != BIND_ROOT)
+		shared.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	if (read_only)
+		shared.attr_set |= MOUNT_ATTR_RDONLY;
+	if (tree < 0 ||
+	    mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &first, sizeof(first)) < 0 ||
+	    mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &shared, sizeof(shared)) < 0)
+		return error_errno(err, errno, "cannot be mounted");
+	return steal_fd(&tree);
+}
+
+static int make_bind_place(const char *path, bool directory, struct error *err)
+{
+	if (directory)
+		return mkdir(path, 0755) == 0 || errno == EEXIST
+			       ? 0
+			       : error_errno(err, errno, "%s", path);
+	autoclose int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return fd >= 0 ? 0 : error_errno(err, errno, "%s", path);
+}
+
+int binds_add(const char *share, const char *guest, const char *name, int source,
+	      enum bind_kind kind, bool read_only, struct error *err)
+{
+	char dir[PATH_MAX], path[PATH_MAX];
+	struct stat st;
+
+	if (fstat(source, &st) < 0)
+		return error_errno(err, errno, "source");
+	if ((size_t)snprintf(dir, sizeof(dir), "%s/%s", share, guest) >= sizeof(dir) ||
+	    (size_t)snprintf(path, sizeof(path), "%s/%s", dir, name) >= sizeof(path))
+		return error_errno(err, ENAMETOOLONG, "%.300s", share);
+	if (make_bind_place(dir, true, err) < 0)
+		return -1;
+	autoclose int tree = clone_source(source, kind, read_only, err);
+	if (tree < 0 || make_bind_place(path, S_ISDIR(st.st_mode), err) < 0)
+		return -1;
+	if (move_mount(tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return error_errno(err, errno, "cannot be mounted");
+	return 0;
+}
+
+/* Never what is in it: where the unmounting failed, that is the engine's. */
+static void remove_bind_place(int dir, const char *name)
+{
+	if (unlinkat(dir, name, AT_REMOVEDIR) < 0 && errno == ENOTDIR)
+		(void)unlinkat(dir, name, 0);
+}
+
+void binds_remove(const char *share, const char *guest)
+{
+	char place[PATH_MAX], mounted[PATH_MAX];
+	const struct dirent *entry;
+
+	if ((size_t)snprintf(place, sizeof(place), "%s/%s", share, guest) >= sizeof(place))
+		return;
+	autodir DIR *dir = opendir(place);
+	while (dir && (entry = readdir(dir))) {
+		if (is_dots(entry->d_name) ||
+		    (size_t)snprintf(mounted, sizeof(mounted), "%s/%s", place, entry->d_name) >=
+			    sizeof(mounted))
+			continue;
+		(void)umount2(mounted, MNT_DETACH | UMOUNT_NOFOLLOW);
+		remove_bind_place(dirfd(dir), entry->d_name);
+	}
+	(void)rmdir(place);
+}
+
+void binds_close(const char *share)
+{
+	const struct dirent *entry;
+
+	(void)umount2(share, MNT_DETACH | UMOUNT_NOFOLLOW);
+	autodir DIR *dir = opendir(share);
+	while (dir && (entry = readdir(dir)))
+		if (!is_dots(entry->d_name))
+			binds_remove(share, entry->d_name);
+	(void)rmdir(share);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "oci/config/fields.h"
+#include "oci/flags.h"
+#include "oci/oci.h"
+
+#define TABLE_MAX 65536u
+
+/* features.md of the runtime specification. */
+static json_t *known_options(void)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; oci_mount_option(i); i++)
+		json_array_append_new(list, json_string(oci_mount_option(i)));
+	return list;
+}
+
+static json_t *known_capabilities(void)
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; oci_capability_name(i); i++)
+		json_array_append_new(list, json_string(oci_capability_name(i)));
+	return list;
+}
+
+static json_t *features(void)
+{
+	return json_pack(
+		"{s:s, s:s, s:[s,s,s,s], s:o, s:{s:[s,s,s,s,s,s], s:o, s:{s:b,s:b,s:b,s:b,s:b}, "
+		"s:{s:b}, s:{s:b}, s:{s:b}, s:{s:{s:b}}}, s:{s:s}, s:[s]}",
+		"ociVersionMin", "1.0.0", "ociVersionMax", OCI_SPEC, "hooks", "prestart",
+		"createRuntime", "poststart", "poststop", "mountOptions", known_options(), "linux",
+		"namespaces", "cgroup", "ipc", "mount", "network", "pid", "uts", "capabilities",
+		known_capabilities(), "cgroup", "v1", 1, "v2", 1, "systemd", 0, "systemdUser", 0,
+		"rdma", 0, "seccomp", "enabled", 1, "apparmor", "enabled", 0, "selinux", "enabled",
+		0, "mountExtensions", "idmap", "enabled", 0, "annotations", "io.microagent.version",
+		MICROAGENT_VERSION, "potentiallyUnsafeConfigAnnotations", "io.microagent.");
+}
+
+int cmd_features(const struct oci *oci, char **words, struct error *err)
+{
+	bool table = false;
+	const struct flag flags[] = {{"table", NULL, FLAG_GIVEN, &table}};
+
+	if (flags_parse_command(oci, flags, ARRAY_SIZE(flags), words, err) < 0)
+		return -1;
+	if (table) {
+		autobuf struct buf text = BUF_INIT(TABLE_MAX);
+
+		if (oci_fields_print(&text, err) < 0)
+			return -1;
+		fwrite(buf_bytes(&text), 1, text.len, stdout);
+		return 0;
+	}
+	json_auto_t *document = features();
+	autofree char *text = document ? json_pretty(document, err) : NULL;
+	if (!text)
+		return document ? -1 : error_set(err, ERR_IO, "out of memory");
+	puts(text);
+	return 0;
+}

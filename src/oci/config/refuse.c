@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* A walk of a config beside the table of fields. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "oci/config/fields.h"
+#include "oci/config/rules.h"
+
+struct place {
+	char path[OCI_PATH];  /* "mounts[3].source" */
+	char field[OCI_PATH]; /* "mounts[].source", as the table has it */
+};
+
+static bool is_empty(const json_t *value)
+{
+	const char *key;
+	json_t *item;
+	size_t i;
+
+	json_object_foreach((json_t *)(uintptr_t)value, key, item)
+	{
+		if (!is_empty(item))
+			return false;
+	}
+	json_array_foreach(value, i, item)
+	{
+		if (!is_empty(item))
+			return false;
+	}
+	if (json_is_string(value))
+		return json_string_length(value) == 0;
+	return !json_is_true(value) && !json_is_real(value) && json_integer_value(value) == 0;
+}
+
+static int judge_field(const struct oci_field *field, const struct place *place,
+		       const json_t *value, const struct oci_notes *notes, struct error *err)
+{
+	if (is_empty(value))
+		return 0;
+	if (field->verdict == OCI_REFUSED)
+		return error_set(err, ERR_UNSUPPORTED, "%s is not supported: %s; %s", place->path,
+				 field->text, field->next);
+	if (field->verdict == OCI_IGNORED)
+		oci_note(notes, field->warned, "%s is ignored: %s", place->path, field->text);
+	return 0;
+}
+
+static int walk_field(const struct place *place, const json_t *value, const struct oci_notes *notes,
+		      struct error *err);
+
+/* A key with what separates keys in it is nobody's, but could read like a path of ours. A path that
+ * is cut is nobody's either. */
+static int walk_member(const struct place *place, const char *key, const json_t *value,
+		       const struct oci_notes *notes, struct error *err)
+{
+	const char *dot = *place->path ? "." : "";
+	struct place below;
+
+	if (strpbrk(key, ".[]*") ||
+	    snprintf(below.path, OCI_PATH, "%s%s%s", place->path, dot, key) >= OCI_PATH ||
+	    snprintf(below.field, OCI_PATH, "%s%s%s", place->field, dot, key) >= OCI_PATH)
+		return 0;
+	return walk_field(&below, value, notes, err);
+}
+
+static int walk_item(const struct place *place, size_t i, const json_t *value,
+		     const struct oci_notes *notes, struct error *err)
+{
+	struct place below;
+
+	if (snprintf(below.path, OCI_PATH, "%s[%zu]", place->path, i) >= OCI_PATH ||
+	    snprintf(below.field, OCI_PATH, "%s[]", place->field) >= OCI_PATH)
+		return 0;
+	return walk_field(&below, value, notes, err);
+}
+
+static int walk_field(const struct place *place, const json_t *value, const struct oci_notes *notes,
+		      struct error *err)
+{
+	const struct oci_field *field = oci_field_find(place->field);
+	const char *key;
+	json_t *item;
+	size_t i;
+
+	if (field)
+		return judge_field(field, place, value, notes, err);
+	json_object_foreach((json_t *)(uintptr_t)value, key, item)
+	{
+		if (walk_member(place, key, item, notes, err) < 0)
+			return -1;
+	}
+	json_array_foreach(value, i, item)
+	{
+		if (walk_item(place, i, item, notes, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int oci_fields_check_below(const json_t *value, const char *path, const struct oci_notes *notes,
+			   struct error *err)
+{
+	struct place place;
+
+	snprintf(place.path, OCI_PATH, "%s", path);
+	snprintf(place.field, OCI_PATH, "%s", path);
+	return walk_field(&place, value, notes, err);
+}
+
+/* The specification allows no refusal of it; one that is misspelt would be believed to hold. */
+static void note_unknown_annotations(const json_t *annotations, const struct oci_notes *notes)
+{
+	static const char *const known[] = {OCI_MEMORY_ANNOTATION, OCI_CPUS_ANNOTATION,
+					    OCI_KERNEL_ANNOTATION, OCI_PROPAGATION_ANNOTATION,
+					    OCI_ROOTFS_ANNOTATION};
+	const char *name;
+	json_t *value;
+
+	json_object_foreach((json_t *)(uintptr_t)annotations, name, value)
+	{
+		size_t i = 0;
+
+		while (i < ARRAY_SIZE(known) && strcmp(known[i], name) != 0)
+			i++;
+		if (strncmp(name, OCI_ANNOTATIONS, strlen(OCI_ANNOTATIONS)) == 0 &&
+		    i == ARRAY_SIZE(known))
+			oci_note(notes, true,
+				 "annotations.%.128s is ignored: there is no such annotation; "
+				 "microagent-oci(8) lists those that there are",
+				 name);
+	}
+}
+
+int oci_fields_check(const json_t *document, const struct oci_notes *notes, struct error *err)
+{
+	note_unknown_annotations(json_object_get(document, "annotations"), notes);
+	if (oci_fields_check_below(document, "", notes, err) < 0)
+		return -1;
+	return oci_rules_check(document, err);
+}

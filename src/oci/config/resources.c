@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "oci/config/read.h"
+
+static int get_amount(const json_t *object, const char *path, const char *key, int64_t least,
+		      int64_t *out, struct error *err)
+{
+	int64_t value = 0;
+
+	if (json_get_int(object, path, key, JSON_OPTIONAL, least, INT64_MAX, &value, err) < 0)
+		return -1;
+	if (value != 0)
+		*out = value;
+	return 0;
+}
+
+/* A list of numbers as the kernel's "cpuset" has them. */
+static int get_list(const json_t *object, const char *path, const char *key, const char **out,
+		    struct error *err)
+{
+	const char *text = "";
+
+	if (json_get_string(object, path, key, JSON_OPTIONAL, &text, err) < 0)
+		return -1;
+	if (text[strspn(text, "0123456789,- ")])
+		return error_set(err, ERR_INVALID, "%s.%s must be a list as \"0-3,7\"", path, key);
+	if (*text)
+		*out = text;
+	return 0;
+}
+
+static int decode_memory(const json_t *resources, const char *path, struct oci_resources *out,
+			 struct error *err)
+{
+	json_t *memory = NULL;
+	char where[OCI_PATH];
+
+	if (json_get_object(resources, path, "memory", JSON_OPTIONAL, &memory, err) < 0)
+		return -1;
+	oci_path(where, path, "memory");
+	if (memory &&
+	    (get_amount(memory, where, "limit", -1, &out->memory_limit, err) < 0 ||
+	     get_amount(memory, where, "swap", -1, &out->memory_swap, err) < 0 ||
+	     get_amount(memory, where, "reservation", -1, &out->memory_reservation, err) < 0))
+		return -1;
+	return 0;
+}
+
+static int decode_cpu(const json_t *resources, const char *path, struct oci_resources *out,
+		      struct error *err)
+{
+	json_t *cpu = NULL;
+	char where[OCI_PATH];
+
+	if (json_get_object(resources, path, "cpu", JSON_OPTIONAL, &cpu, err) < 0)
+		return -1;
+	oci_path(where, path, "cpu");
+	if (cpu && (get_amount(cpu, where, "shares", 0, &out->cpu_shares, err) < 0 ||
+		    get_amount(cpu, where, "period", 0, &out->cpu_period, err) < 0 ||
+		    get_amount(cpu, where, "quota", -1, &out->cpu_quota, err) < 0 ||
+		    get_list(cpu, where, "cpus", &out->cpus, err) < 0 ||
+		    get_list(cpu, where, "mems", &out->mems, err) < 0))
+		return -1;
+	return 0;
+}
+
+int oci_resources_decode(const json_t *resources, const char *path, struct oci_resources *out,
+			 struct error *err)
+{
+	struct oci_resources made = {
+		.memory_limit = OCI_UNSAID,
+		.memory_swap = OCI_UNSAID,
+		.memory_reservation = OCI_UNSAID,
+		.cpu_shares = OCI_UNSAID,
+		.cpu_period = OCI_UNSAID,
+		.cpu_quota = OCI_UNSAID,
+		.pids_limit = OCI_UNSAID,
+	};
+	json_t *pids = NULL;
+	char where[OCI_PATH];
+
+	if (resources && (decode_memory(resources, path, &made, err) < 0 ||
+			  decode_cpu(resources, path, &made, err) < 0 ||
+			  json_get_object(resources, path, "pids", JSON_OPTIONAL, &pids, err) < 0))
+		return -1;
+	oci_path(where, path, "pids");
+	if (pids && get_amount(pids, where, "limit", -1, &made.pids_limit, err) < 0)
+		return -1;
+	*out = made;
+	return 0;
+}

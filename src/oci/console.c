@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* The protocol is runc's (docs/terminals.md): one message, the master as SCM_RIGHTS, its name as
+ * bytes. */
+#include "oci/console.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+
+static int dial_console(const char *path, struct error *err)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	autoclose int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (strlen(path) >= sizeof(address.sun_path))
+		return error_errno(err, ENAMETOOLONG, "--console-socket %.200s", path);
+	memcpy(address.sun_path, path, strlen(path));
+	if (sock < 0 || connect(sock, (struct sockaddr *)&address, sizeof(address)) < 0)
+		return error_errno(err, errno, "--console-socket %.200s", path);
+	return steal_fd(&sock);
+}
+
+int console_open(const char *socket, uint16_t rows, uint16_t columns, struct error *err)
+{
+	struct winsize size = {.ws_row = rows, .ws_col = columns};
+	char name[64] = "";
+	struct termios raw;
+
+	autoclose int sock = dial_console(socket, err);
+	if (sock < 0)
+		return -1;
+	autoclose int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (master < 0 || unlockpt(master) < 0 || ptsname_r(master, name, sizeof(name)) != 0)
+		return error_errno(err, errno, "terminal");
+	autoclose int terminal = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (terminal < 0 || tcgetattr(terminal, &raw) < 0)
+		return error_errno(err, errno, "terminal");
+	/* The discipline is the guest's. */
+	cfmakeraw(&raw);
+	if (tcsetattr(terminal, TCSANOW, &raw) < 0 ||
+	    (rows && columns && ioctl(master, TIOCSWINSZ, &size) < 0))
+		return error_errno(err, errno, "terminal");
+	if (fd_send_passing(sock, name, strlen(name), &master, 1, 0) < 0)
+		return error_errno(err, errno, "--console-socket %.200s", socket);
+	return steal_fd(&terminal);
+}

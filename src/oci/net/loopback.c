@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+#include "oci/net/loopback.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+/* --- the program ----------------------------------------------------------------------------- */
+
+/*
+ * It is asked about a struct bpf_sk_lookup, whose addresses are in network order, and 0 where the
+ * connection is of the other family. Each instruction is at its place, for jumps to be counted.
+ */
+
+/* Where jumps lead to, and what is filled in when it is loaded. */
+enum { FOUND = 15, MAP = 18, PASS = 29, PROGRAM_LENGTH = 31 };
+enum { RESULT, FIRST, SECOND, THIRD, ASK = BPF_REG_6, SOCKET, STACK = BPF_REG_10 };
+#define KEY_AT (-4) /* on the stack */
+
+#define SET(place, to, from) \
+	[place] = {.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = (to), .src_reg = (from)}
+#define SET_NUMBER(place, to, number) \
+	[place] = {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = (to), .imm = (number)}
+#define ADD_NUMBER(place, to, number) \
+	[place] = {.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = (to), .imm = (number)}
+#define LOAD(place, to, field)                        \
+	[place] = {.code = BPF_LDX | BPF_MEM | BPF_W, \
+		   .dst_reg = (to),                   \
+		   .src_reg = ASK,                    \
+		   .off = offsetof(struct bpf_sk_lookup, field)}
+#define TO_HOST_ORDER(place, reg) \
+	[place] = {.code = BPF_ALU | BPF_END | BPF_TO_BE, .dst_reg = (reg), .imm = 32}
+#define STORE_NUMBER(place, at, number) \
+	[place] = {.code = BPF_ST | BPF_MEM | BPF_W, .dst_reg = STACK, .off = (at), .imm = (number)}
+#define JUMP_IF(place, reg, test, number, to)        \
+	[place] = {.code = BPF_JMP | (test) | BPF_K, \
+		   .dst_reg = (reg),                 \
+		   .off = (to) - (place)-1,          \
+		   .imm = (number)}
+#define CALL(place, function) [place] = {.code = BPF_JMP | BPF_CALL, .imm = (function)}
+
+static const struct bpf_insn steps[PROGRAM_LENGTH] = {
+	/* TCP alone */
+	SET(0, ASK, FIRST),
+	LOAD(1, SECOND, protocol),
+	JUMP_IF(2, SECOND, BPF_JNE, IPPROTO_TCP, PASS),
+	/* to 127.0.0.1, */
+	LOAD(3, SECOND, local_ip4),
+	TO_HOST_ORDER(4, SECOND),
+	JUMP_IF(5, SECOND, BPF_JEQ, INADDR_LOOPBACK, FOUND),
+	/* or to ::1: */
+	LOAD(6, SECOND, local_ip6[0]),
+	JUMP_IF(7, SECOND, BPF_JNE, 0, PASS),
+	LOAD(8, SECOND, local_ip6[1]),
+	JUMP_IF(9, SECOND, BPF_JNE, 0, PASS),
+	LOAD(10, SECOND, local_ip6[2]),
+	JUMP_IF(11, SECOND, BPF_JNE, 0, PASS),
+	LOAD(12, SECOND, local_ip6[3]),
+	TO_HOST_ORDER(13, SECOND),
+	JUMP_IF(14, SECOND, BPF_JNE, 1, PASS),
+	/* the map's first socket, unless that is closed: then it is as without us. */
+	STORE_NUMBER(FOUND, KEY_AT, 0),
+	SET(16, SECOND, STACK),
+	ADD_NUMBER(17, SECOND, KEY_AT),
+	[MAP] = {.code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = FIRST, .src_reg = BPF_PSEUDO_MAP_FD},
+	[MAP + 1] = {.code = 0}, /* the number's upper half */
+	CALL(20, BPF_FUNC_map_lookup_elem),
+	JUMP_IF(21, RESULT, BPF_JEQ, 0, PASS),
+	/* It gets the connection; where somebody else's program has chosen, that stays. */
+	SET(22, SOCKET, RESULT),
+	SET(23, FIRST, ASK),
+	SET(24, SECOND, SOCKET),
+	SET_NUMBER(25, THIRD, 0),
+	CALL(26, BPF_FUNC_sk_assign),
+	SET(27, FIRST, SOCKET),
+	CALL(28, BPF_FUNC_sk_release),
+	SET_NUMBER(PASS, RESULT, SK_PASS),
+	[PASS + 1] = {.code = BPF_JMP | BPF_EXIT},
+};
+
+/* --- making it ------------------------------------------------------------------------------- */
+
+/* All of it is looked at, what a command has no use for too: {0} is of one member. */
+static void clear_attr(union bpf_attr *attr)
+{
+	memset(attr, 0, sizeof(*attr));
+}
+
+static int bpf(int command, union bpf_attr *attr)
+{
+	return (int)syscall(SYS_bpf, command, attr, sizeof(*attr));
+}
+
+static uint64_t address_of(const void *bytes)
+{
+	return (uint64_t)(uintptr_t)bytes;
+}
+
+/* One for both families, where there are both. It is on lo alone, and by no address of its own:
+ * only so it may be given what is for either. What lingers of its connections keeps nobody from
+ * their ports when it is gone. */
+static int set_up_on_lo(int fd, sa_family_t family)
+{
+	int on = 1, off = 0;
+
+	if (family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) < 0)
+		return -1;
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0)
+		return -1;
+	return setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, "lo", sizeof("lo"));
+}
+
+static int listen_on_lo(sa_family_t family)
+{
+	struct sockaddr_storage any = {.ss_family = family};
+	socklen_t len =
+		family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+	autoclose int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0 || set_up_on_lo(fd, family) < 0 || bind(fd, (struct sockaddr *)&any, len) < 0 ||
+	    listen(fd, SOMAXCONN) < 0)
+		return -1;
+	return steal_fd(&fd);
+}
+
+static int make_map(void)
+{
+	union bpf_attr attr;
+
+	clear_attr(&attr);
+	attr.map_type = BPF_MAP_TYPE_SOCKMAP;
+	attr.key_size = sizeof(uint32_t);
+	attr.value_size = sizeof(uint64_t);
+	attr.max_entries = 1;
+	return bpf(BPF_MAP_CREATE, &attr);
+}
+
+/* It is there until it is closed, by whoever has it last. */
+static int put_into_map(int map, int socket)
+{
+	const uint32_t key = 0;
+	const uint64_t value = (uint64_t)socket;
+	union bpf_attr attr;
+
+	clear_attr(&attr);
+	attr.map_fd = (uint32_t)map;
+	attr.key = address_of(&key);
+	attr.value = address_of(&value);
+	return bpf(BPF_MAP_UPDATE_ELEM, &attr);
+}
+
+static int load_program(int map)
+{
+	struct bpf_insn program[PROGRAM_LENGTH];
+	union bpf_attr attr;
+
+	memcpy(program, steps, sizeof(program));
+	program[MAP].imm = map;
+	clear_attr(&attr);
+	attr.prog_type = BPF_PROG_TYPE_SK_LOOKUP;
+	attr.expected_attach_type = BPF_SK_LOOKUP;
+	attr.insns = address_of(program);
+	attr.insn_cnt = PROGRAM_LENGTH;
+	attr.license = address_of("MIT");
+	return bpf(BPF_PROG_LOAD, &attr);
+}
+
+static int link_program(int program, int netns)
+{
+	union bpf_attr attr;
+
+	clear_attr(&attr);
+	attr.link_create.prog_fd = (uint32_t)program;
+	attr.link_create.target_fd = (uint32_t)netns;
+	attr.link_create.attach_type = BPF_SK_LOOKUP;
+	return bpf(BPF_LINK_CREATE, &attr);
+}
+
+/* The step that fails is told by *step. The link holds the program, and that the map. */
+static int link_listener(int listener, const char **step)
+{
+	*step = "a map of sockets";
+	autoclose int map = make_map();
+	if (map < 0 || put_into_map(map, listener) < 0)
+		return -1;
+	*step = "a program that looks up sockets";
+	autoclose int program = load_program(map);
+	if (program < 0)
+		return -1;
+	*step = "that program in the network namespace";
+	autoclose int netns = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	return netns < 0 ? -1 : link_program(program, netns);
+}
+
+int netns_loopback_open(struct netns_loopback *out, struct error *err)
+{
+	autoclose int dual = listen_on_lo(AF_INET6);
+	autoclose int listener = dual < 0 ? listen_on_lo(AF_INET) : steal_fd(&dual);
+	const char *step = NULL;
+	int link;
+
+	if (listener < 0)
+		return error_errno(err, errno, "a listener on lo");
+	link = link_listener(listener, &step);
+	if (link < 0)
+		return error_errno(err, errno, "bpf: %s", step);
+	*out = (struct netns_loopback){.listener = steal_fd(&listener), .link = link};
+	return 0;
+}

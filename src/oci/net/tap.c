@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+#include "oci/net/tap.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/if_ether.h>
+#include <linux/if_link.h>
+#include <linux/if_tun.h>
+#include <linux/pkt_cls.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <linux/tc_act/tc_mirred.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/platform/linux/netlink.h"
+
+#define TUN "/dev/net/tun"
+#define PRIORITY 1
+
+/* --- the tap --------------------------------------------------------------------------------- */
+
+static int open_netns_tap(struct netns_tap *tap, bool vnet_hdr, struct error *err)
+{
+	struct ifreq request = {0};
+	autoclose int fd = open(TUN, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		return error_errno(err, errno, "network: " TUN);
+	memcpy(request.ifr_name, tap->name, IFNAMSIZ);
+	request.ifr_flags = (short)(IFF_TAP | IFF_NO_PI | (vnet_hdr ? IFF_VNET_HDR : 0));
+	if (ioctl(fd, TUNSETIFF, &request) < 0)
+		return error_errno(err, errno, "network: %s: the tap %s", tap->link, tap->name);
+	tap->fd = steal_fd(&fd);
+	return 0;
+}
+
+static void begin_link_change(struct netlink_message *message, unsigned index, unsigned flags)
+{
+	const struct ifinfomsg head = {
+		.ifi_index = (int)index, .ifi_flags = flags, .ifi_change = flags};
+
+	netlink_begin(message, RTM_NEWLINK, 0, &head, sizeof(head));
+}
+
+/* Else the namespace's kernel would give the tap an address of IPv6 and speak to the guest from it.
+ * A kernel without IPv6 says so and has no such address. */
+static int silence_tap(int fd, unsigned index, struct error *err)
+{
+	const uint8_t none = IN6_ADDR_GEN_MODE_NONE;
+	struct netlink_message message;
+	struct error why = {0};
+
+	begin_link_change(&message, index, 0);
+	size_t families = netlink_nest(&message, IFLA_AF_SPEC);
+	size_t ipv6 = netlink_nest(&message, AF_INET6);
+	netlink_put(&message, IFLA_INET6_ADDR_GEN_MODE, &none, sizeof(none));
+	netlink_nest_end(&message, ipv6);
+	netlink_nest_end(&message, families);
+	if (netlink_request(fd, &message, &why) == 0 || why.errnum == EAFNOSUPPORT ||
+	    why.errnum == EOPNOTSUPP)
+		return 0;
+	return error_copy(err, &why);
+}
+
+static int set_tap_mtu(int fd, unsigned index, uint32_t mtu, struct error *err)
+{
+	struct netlink_message message;
+
+	begin_link_change(&message, index, 0);
+	netlink_put_u32(&message, IFLA_MTU, mtu);
+	return netlink_request(fd, &message, err);
+}
+
+static int raise_netns_tap(int fd, unsigned index, struct error *err)
+{
+	struct netlink_message message;
+
+	begin_link_change(&message, index, IFF_UP);
+	return netlink_request(fd, &message, err);
+}
+
+/* --- the redirect ---------------------------------------------------------------------------- */
+
+static void begin_qdisc(struct netlink_message *message, uint16_t type, uint16_t flags,
+			unsigned index)
+{
+	const struct tcmsg head = {.tcm_ifindex = (int)index,
+				   .tcm_handle = TC_H_MAKE(TC_H_INGRESS, 0),
+				   .tcm_parent = TC_H_INGRESS};
+
+	netlink_begin(message, type, flags, &head, sizeof(head));
+	netlink_put_string(message, TCA_KIND, "ingress");
+}
+
+static int add_qdisc(int fd, unsigned index, struct error *err)
+{
+	struct netlink_message message;
+
+	begin_qdisc(&message, RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL, index);
+	if (netlink_request(fd, &message, err) == 0)
+		return 0;
+	if (err && err->errnum == EEXIST)
+		return error_set(err, ERR_CONFLICT, "there is one already, of somebody else's");
+	return -1;
+}
+
+static int remove_qdisc(int fd, unsigned index, struct error *err)
+{
+	struct netlink_message message;
+
+	begin_qdisc(&message, RTM_DELQDISC, 0, index);
+	return netlink_request(fd, &message, err);
+}
+
+static void put_mirred(struct netlink_message *message, unsigned target)
+{
+	const struct tc_mirred redirect = {
+		.action = TC_ACT_STOLEN, .eaction = TCA_EGRESS_REDIR, .ifindex = target};
+	size_t actions = netlink_nest(message, TCA_U32_ACT);
+	size_t first = netlink_nest(message, 1); /* its place in the order of actions */
+
+	netlink_put_string(message, TCA_ACT_KIND, "mirred");
+	size_t options = netlink_nest(message, TCA_ACT_OPTIONS | NLA_F_NESTED);
+	netlink_put(message, TCA_MIRRED_PARMS, &redirect, sizeof(redirect));
+	netlink_nest_end(message, options);
+	netlink_nest_end(message, first);
+	netlink_nest_end(message, actions);
+}
+
+/* No keys: it matches whatever comes. One that asks for nothing (tc's `match u32 0 0`) would look
+ * at four bytes all the same and let a frame that is shorter go to the namespace's kernel. */
+static int add_redirect(int fd, unsigned from, unsigned to, struct error *err)
+{
+	const struct tc_u32_sel all = {.flags = TC_U32_TERMINAL};
+	const struct tcmsg head = {.tcm_ifindex = (int)from,
+				   .tcm_parent = TC_H_MAKE(TC_H_INGRESS, 0),
+				   .tcm_info = TC_H_MAKE(PRIORITY << 16, htons(ETH_P_ALL))};
+	struct netlink_message message;
+
+	netlink_begin(&message, RTM_NEWTFILTER, NLM_F_CREATE | NLM_F_EXCL, &head, sizeof(head));
+	netlink_put_string(&message, TCA_KIND, "u32");
+	size_t options = netlink_nest(&message, TCA_OPTIONS);
+	netlink_put(&message, TCA_U32_SEL, &all, sizeof(all));
+	put_mirred(&message, to);
+	netlink_nest_end(&message, options);
+	return netlink_request(fd, &message, err);
+}
+
+/* --- one link -------------------------------------------------------------------------------- */
+
+/* What was done says where it went wrong. A link's qdisc comes last but for its filter, so that
+ * whatever fails before has changed nothing of it. */
+static int join_tap(int fd, const struct netns_tap *tap, const struct netns_link *link,
+		    const char **step, struct error *err)
+{
+	unsigned index = if_nametoindex(tap->name);
+
+	*step = "the tap, to be silent";
+	if (silence_tap(fd, index, err) < 0)
+		return -1;
+	*step = "the tap's MTU";
+	if (set_tap_mtu(fd, index, link->mtu, err) < 0)
+		return -1;
+	*step = "the tap's ingress qdisc";
+	if (add_qdisc(fd, index, err) < 0)
+		return -1;
+	*step = "the tap's redirect (u32, mirred)";
+	if (add_redirect(fd, index, link->index, err) < 0)
+		return -1;
+	*step = "the tap, to be up";
+	if (raise_netns_tap(fd, index, err) < 0)
+		return -1;
+	*step = "the link's ingress qdisc";
+	if (add_qdisc(fd, link->index, err) < 0)
+		return -1;
+	*step = "the link's redirect (u32, mirred)";
+	if (add_redirect(fd, link->index, index, err) == 0)
+		return 0;
+	(void)remove_qdisc(fd, link->index, NULL);
+	return -1;
+}
+
+static int make_netns_tap(int fd, unsigned number, const struct netns_link *link, bool vnet_hdr,
+			  struct netns_tap *out, struct error *err)
+{
+	struct netns_tap tap = {.fd = -1};
+	const char *step = NULL;
+	struct error why = {0};
+
+	snprintf(tap.name, IFNAMSIZ, "ma%u", number);
+	memcpy(tap.link, link->name, IFNAMSIZ);
+	if (open_netns_tap(&tap, vnet_hdr, err) < 0)
+		return -1;
+	if (join_tap(fd, &tap, link, &step, &why) < 0) {
+		close(tap.fd);
+		error_copy(err, &why);
+		return error_prefix(err, "network: %s: %s", link->name, step);
+	}
+	*out = tap;
+	return 0;
+}
+
+/* --- all of them ----------------------------------------------------------------------------- */
+
+int netns_taps_make(const struct netns *netns, bool vnet_hdr, struct netns_taps *out,
+		    struct error *err)
+{
+	struct netns_taps taps = {0};
+	autoclose int fd = netlink_open(err);
+
+	if (fd < 0)
+		return error_prefix(err, "network");
+	for (size_t i = 0; i < netns->nlinks; i++) {
+		if (make_netns_tap(fd, (unsigned)i, &netns->links[i], vnet_hdr, &taps.taps[i],
+				   err) < 0) {
+			(void)netns_taps_remove(&taps, NULL);
+			return -1;
+		}
+		taps.ntaps++;
+	}
+	*out = taps;
+	return 0;
+}
+
+/* The link's qdisc first: no frame is to be lost in a tap that is gone. */
+int netns_taps_remove(struct netns_taps *taps, struct error *err)
+{
+	autoclose int fd = netlink_open(err);
+	int rc = fd < 0 ? error_prefix(err, "network") : 0;
+
+	for (size_t i = 0; i < taps->ntaps; i++) {
+		struct netns_tap *tap = &taps->taps[i];
+		unsigned index = fd < 0 ? 0 : if_nametoindex(tap->link);
+		struct error why = {0};
+
+		if (index && remove_qdisc(fd, index, &why) < 0 && why.errnum != ENOENT &&
+		    why.errnum != EINVAL && why.errnum != ENODEV) {
+			error_copy(err, &why);
+			rc = error_prefix(err, "network: %s: the link's ingress qdisc", tap->link);
+		}
+		if (tap->fd >= 0)
+			close(steal_fd(&tap->fd));
+	}
+	taps->ntaps = 0;
+	return rc;
+}

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: MIT */
+#include "oci/record.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "base/platform/process.h"
+#include "base/sha256.h"
+#include "contract/kind.h"
+
+#define STATE_BYTES (16u << 20)
+#define LOCK "lock"
+#define STATE "state.json"
+
+const char *const oci_status_names[] = {"creating", "created", "running", "paused", "stopped"};
+
+/* As runc's, but for what begins with a dot, which is ours. */
+static int check_record_id(const char *id, struct error *err)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789_+-.";
+	size_t len = strlen(id);
+
+	if (len == 0 || len > RECORD_ID_MAX || id[0] == '.' || strspn(id, letters) < len)
+		return error_set(err, ERR_INVALID, "invalid container ID format: %.64s", id);
+	return 0;
+}
+
+/* A record is of files alone. An engine may have the roots of its namespaces below one root: those
+ * are nobody's container, and are not removed as one. */
+static bool has_directory(int dir)
+{
+	int own = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	autodir DIR *entries = own >= 0 ? fdopendir(own) : NULL;
+	const struct dirent *entry;
+
+	if (own >= 0 && !entries)
+		close(own);
+	while (entries && (entry = readdir(entries)))
+		if (entry->d_type == DT_DIR && strcmp(entry->d_name, ".") != 0 &&
+		    strcmp(entry->d_name, "..") != 0)
+			return true;
+	return false;
+}
+
+static int lock_record(int dir, int operation, struct error *err)
+{
+	autoclose int lock = openat(dir, LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (lock < 0 || flock(lock, operation) < 0)
+		return error_errno(err, errno, "lock of the container");
+	return steal_fd(&lock);
+}
+
+int record_make(const struct oci *oci, const char *id, struct record *out, struct error *err)
+{
+	struct record record = {.oci = oci, .dir = -1, .lock = -1};
+
+	if (check_record_id(id, err) < 0 || path_make_dirs(oci->root, 0711, err) < 0)
+		return -1;
+	autoclose int root = open(oci->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return error_errno(err, errno, "%s", oci->root);
+	if (mkdirat(root, id, 0700) < 0)
+		return errno == EEXIST ? error_set(err, ERR_CONFLICT,
+						   "container with given ID already exists: %s", id)
+				       : error_errno(err, errno, "%s/%s", oci->root, id);
+	record.dir = openat(root, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	record.lock = record.dir < 0 ? -1 : lock_record(record.dir, LOCK_EX, err);
+	record.id = strdup(id);
+	if (record.lock < 0 || !record.id) {
+		record_close(&record);
+		return error_set(err, ERR_IO, "%s/%s cannot be made", oci->root, id);
+	}
+	*out = record;
+	return 0;
+}
+
+static json_t *read_state(int dir, const char *id, struct error *err)
+{
+	autobuf struct buf text = BUF_INIT(STATE_BYTES);
+
+	if (path_read_file_at(dir, STATE, &text, err) < 0) {
+		error_prefix(err, "container %s", id);
+		return NULL;
+	}
+	return json_load_nul(buf_bytes(&text), text.len, err);
+}
+
+/* One that is still made has none yet, nor has one whose maker was killed. */
+static int refresh_state(struct record *record, struct error *err)
+{
+	struct stat st;
+
+	json_decref(record->state);
+	record->state = NULL;
+	if (fstatat(record->dir, STATE, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	record->state = read_state(record->dir, record->id, err);
+	return record->state ? 0 : -1;
+}
+
+int record_open(const struct oci *oci, const char *id, struct record *out, struct error *err)
+{
+	struct record record = {.oci = oci, .dir = -1, .lock = -1};
+
+	if (check_record_id(id, err) < 0)
+		return -1;
+	autofree char *path = path_join(oci->root, id, err);
+	if (!path)
+		return -1;
+	record.dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (record.dir < 0)
+		return errno == ENOENT
+			       ? error_set(err, ERR_NOT_FOUND, "container does not exist: %s", id)
+			       : error_errno(err, errno, "%s", path);
+	record.id = strdup(id);
+	if (!record.id)
+		error_errno(err, ENOMEM, "%s", path);
+	if (record.id && has_directory(record.dir)) {
+		record_close(&record);
+		return error_set(err, ERR_NOT_FOUND,
+				 "container does not exist: %s is a directory of others; give an "
+				 "engine's namespace as --root %s",
+				 id, path);
+	}
+	if (!record.id || refresh_state(&record, err) < 0) {
+
+		record_close(&record);
+		return -1;
+	}
+	*out = record;
+	return 0;
+}
+
+int record_holder(const struct record *record, struct record *out, struct error *err)
+{
+	const char *sandbox = record_text(record, "sandbox");
+
+	return record_open(record->oci, sandbox ? sandbox : record->id, out, err);
+}
+
+int record_lock(struct record *record, struct error *err)
+{
+	struct stat st;
+
+	if (record->lock >= 0)
+		return 0;
+	if (fstat(record->dir, &st) == 0 && st.st_nlink > 0)
+		record->lock = lock_record(record->dir, LOCK_EX, err);
+	if (fstat(record->dir, &st) < 0 || st.st_nlink == 0)
+		return error_set(err, ERR_NOT_FOUND, "container does not exist: %s", record->id);
+	return record->lock < 0 ? -1 : refresh_state(record, err);
+}
+
+int record_write(struct record *record, json_t *state, struct error *err)
+{
+	autofree char *text = state ? json_line(state, err) : NULL;
+
+	json_decref(record->state);
+	record->state = state;
+	if (!text)
+		return state ? -1 : error_set(err, ERR_IO, "out of memory");
+	return path_replace_file_at(record->dir, STATE, text, strlen(text), 0600, PATH_NO_SYNC,
+				    err);
+}
+
+int record_remove(struct record *record, struct error *err)
+{
+	autoclose int root = open(record->oci->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (root < 0)
+		return error_errno(err, errno, "%s", record->oci->root);
+	return path_remove_tree_at(root, record->id, err);
+}
+
+void record_close(struct record *record)
+{
+	cleanup_close(&record->lock);
+	cleanup_close(&record->dir);
+	json_decref(record->state);
+	free(record->id);
+	*record = (struct record)RECORD_NONE;
+}
+
+bool record_has(const struct record *record, const char *file)
+{
+	return faccessat(record->dir, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+int record_mark(const struct record *record, const char *file, bool there, struct error *err)
+{
+	if (!there)
+		return unlinkat(record->dir, file, 0) == 0 || errno == ENOENT
+			       ? 0
+			       : error_errno(err, errno, "%s", file);
+	autoclose int fd = openat(record->dir, file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	return fd >= 0 ? 0 : error_errno(err, errno, "%s", file);
+}
+
+const char *record_text(const struct record *record, const char *key)
+{
+	return json_text(record->state, key, NULL);
+}
+
+char *record_path(const struct record *record, const char *file, struct error *err)
+{
+	char *path = NULL;
+
+	if (asprintf(&path, "%s/%s/%s", record->oci->root, record->id, file) < 0) {
+		error_errno(err, ENOMEM, "%s", file);
+		return NULL;
+	}
+	return path;
+}
+
+/* Its state as ps has it: a zombie has ended. */
+static bool is_zombie(pid_t pid)
+{
+	char path[32], text[512], *at;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	text[n > 0 ? n : 0] = '\0';
+	at = strrchr(text, ')');
+	return at && at[1] == ' ' && (at[2] == 'Z' || at[2] == 'X');
+}
+
+static pid_t recorded_process(const struct record *record, const char *key, const char *time)
+{
+	pid_t pid = (pid_t)json_integer_value(json_object_get(record->state, key));
+	json_int_t began = json_integer_value(json_object_get(record->state, time));
+	const char *recorded = record_text(record, "bootID");
+	char boot[37] = "";
+	uint64_t now = 0;
+
+	/* By its start, since another may have the number, and the boot, since another may have
+	 * both. */
+	if (pid <= 0 || !recorded || process_boot_id(boot, NULL) < 0 || strcmp(boot, recorded) != 0)
+		return 0;
+	if (process_start_time(pid, &now, NULL) < 0 || (json_int_t)now != began || is_zombie(pid))
+		return 0;
+	return pid;
+}
+
+pid_t record_pid(const struct record *record)
+{
+	return recorded_process(record, "pid", "startTime");
+}
+
+pid_t record_keeper(const struct record *record)
+{
+	return recorded_process(record, "keeperPid", "keeperStartTime");
+}
+
+enum oci_status record_status(const struct record *record)
+{
+	if (!record->state)
+		return OCI_CREATING;
+	if (!record_pid(record))
+		return OCI_STOPPED;
+	if (!record_has(record, "started"))
+		return OCI_CREATED;
+	return record_has(record, "paused") ? OCI_PAUSED : OCI_RUNNING;
+}
+
+char *record_machines(const struct oci *oci, struct error *err)
+{
+	return path_join(oci->root, RECORD_MACHINES, err);
+}
+
+char *record_share(const struct oci *oci, const char *machine, struct error *err)
+{
+	char *path = NULL;
+
+	if (asprintf(&path, "%s/" RECORD_SHARES "/%s", oci->root, machine) < 0) {
+		error_errno(err, ENOMEM, "%s", machine);
+		return NULL;
+	}
+	return path;
+}
+
+static void hash_words(const char *a, const char *b, char out[SHA256_TEXT])
+{
+	uint8_t digest[SHA256_BYTES];
+	struct sha256 sha;
+
+	sha256_init(&sha);
+	sha256_update(&sha, a, strlen(a) + 1);
+	sha256_update(&sha, b, strlen(b));
+	sha256_final(&sha, digest);
+	sha256_hex(digest, out);
+}
+
+/* Digits that no other container has, none of this id before either. */
+static void hash_now(const struct oci *oci, const char *id, int64_t now, char out[SHA256_TEXT])
+{
+	char unique[RECORD_ID_MAX + 32];
+
+	snprintf(unique, sizeof(unique), "%s %lld", id, (long long)now);
+	hash_words(oci->root, unique, out);
+}
+
+int record_machine_name(const struct oci *oci, const char *id, char out[MACHINE_NAME],
+			struct error *err)
+{
+	int64_t now = clock_real_ns();
+	time_t seconds = (time_t)(now / (int64_t)NS_PER_S);
+	char hex[SHA256_TEXT], when[32];
+	struct tm utc;
+
+	if (!gmtime_r(&seconds, &utc) || utc.tm_year + 1900 > 9999 ||
+	    !strftime(when, sizeof(when), "%Y-%m-%dT%H-%M-%SZ", &utc))
+		return error_set(err, ERR_IO, "the host's clock has no date");
+	hash_now(oci, id, now, hex);
+	snprintf(out, MACHINE_NAME, RECORD_MACHINE "%.20s-%.8s" BUNDLE_SUFFIX, when, hex);
+	return 0;
+}
+
+void record_guest_name(const struct oci *oci, const char *id, char out[GUEST_NAME])
+{
+	char hex[SHA256_TEXT];
+
+	hash_now(oci, id, clock_real_ns(), hex);
+	snprintf(out, GUEST_NAME, "%.47s-%.16s", id, hex);
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+json_t *record_list(const struct oci *oci, struct error *err)
+{
+	autodir DIR *dir = opendir(oci->root);
+	json_auto_t *list = json_array();
+	const struct dirent *entry;
+	char **ids = NULL;
+	size_t count = 0;
+
+	if (!dir && errno != ENOENT) {
+		error_errno(err, errno, "%s", oci->root);
+		return NULL;
+	}
+	while (dir && (entry = readdir(dir))) {
+		char **grown =
+			entry->d_name[0] == '.' ? NULL : reallocarray(ids, count + 1, sizeof(*ids));
+
+		if (!grown)
+			continue;
+		ids = grown;
+		if ((ids[count] = strdup(entry->d_name)))
+			count++;
+	}
+	if (count)
+		qsort(ids, count, sizeof(*ids), compare_ids);
+	for (size_t i = 0; i < count; i++) {
+		autoclose int record =
+			openat(dirfd(dir), ids[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+		if (record >= 0 && !has_directory(record))
+			json_array_append_new(list, json_string(ids[i]));
+		free(ids[i]);
+	}
+
+	free(ids);
+	return json_incref(list);
+}

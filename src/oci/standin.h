@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The processes of a container on the host.
+ *
+ * The stand-in is what an engine takes for the container's process, or for a command's in it. It
+ * has the engine's stdin, stdout and stderr, or a terminal, is the client of one request to the
+ * guest's agent, and ends with the guest's exit code. It is alone in a pid namespace, in the
+ * network namespace of the config, and its root is the container's: who looks at it there (podman
+ * top and cp, nsenter, CNI) sees what a container shows, and nothing of the host.
+ *
+ * The keeper has the machine: PID 1 of a pid namespace in which all processes of that are born, and
+ * the stand-in's namespace too. It ends the machine when the stand-in ends, however that comes
+ * about, and its own end is the end of all. A pod has the one of its first container.
+ *
+ *   create                        keeper                      stand-in
+ *   standin_start()       ---->   waits              ---->    waits
+ *   hooks, cgroups
+ *   standin_go()          ---->   makes the machine
+ *   standin_hear()        <----   it is ready
+ *   standin_go()                           ---->              the container
+ *   standin_hear()                         <----              created (a command: started), or why
+ * not exits                         machine.sock                control.sock
+ */
+#ifndef OCI_STANDIN_H
+#define OCI_STANDIN_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "oci/oci.h"
+
+#define STANDIN_TITLE "microagent-oci: stand-in "
+#define KEEPER_TITLE "microagent-oci: machine "
+
+struct standin_spec {
+	const char *title; /* the one or the other */
+	const char *id;
+	const json_t *ticket; /* standin_impl.h has the shape */
+	const int *fds;	      /* three, its stdin, stdout and stderr */
+	bool terminal;	      /* fds[0] is one, to be its own */
+	int network;	      /* a network namespace to be in; -1: that of the caller */
+	bool own_network;     /* a new one */
+	int within;	      /* a keeper (pidfd), whose network it is in; -1: none */
+};
+
+struct standin {
+	pid_t pid;
+	int pidfd;
+	int channel; /* to it */
+};
+#define STANDIN_NONE                       \
+	{                                  \
+		.pidfd = -1, .channel = -1 \
+	}
+
+/* A child of ours, which outlives us. It waits for standin_go(). */
+int standin_start(const struct standin_spec *spec, struct standin *out, struct error *err);
+/* with: whose end a keeper waits for (pidfd); -1. */
+int standin_go(struct standin *standin, int with, struct error *err);
+int standin_hear(struct standin *standin, struct error *err);
+/* SIGKILL, and reaps it. Accepts STANDIN_NONE. */
+void standin_end(struct standin *standin);
+void standin_close(struct standin *standin); /* it goes on */
+/* Until it has ended: its exit code, or 128 and the signal. Signals to us are handed on to it. */
+int standin_await(const struct standin *standin, struct error *err);
+
+/* What standin_start() has executed. */
+int standin_main(void);
+int keeper_main(void);
+
+/* --- standin_control.c: control.sock --------------------------------------------------------- */
+
+#define STANDIN_SOCKET "control.sock" /* START, KILL */
+#define KEEPER_SOCKET "machine.sock"  /* QUARANTINE, ASK */
+enum standin_word {
+	STANDIN_START = 's',
+	STANDIN_KILL = 'k',
+	STANDIN_QUARANTINE = 'q',
+	STANDIN_ASK = '?'
+};
+/* dir: of the record. START: returns when the program runs, or says why it does not. QUARANTINE:
+ * when the machine is cut off, which is proven, or gone. ASK: whether it is so. Commands about the
+ * machine are its keeper's, since what is recorded of it is in the numbers of that pid namespace.
+ */
+int standin_ask(int dir, enum standin_word word, struct error *err);
+
+#endif

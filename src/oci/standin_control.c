@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * control.sock and machine.sock: one connection for one word of one byte. KILL is answered by
+ * nothing, the others by a line, {"ok":true} or an error, when it is known what became of it.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/json.h"
+#include "oci/standin.h"
+
+#define ANSWER_MAX 4096u
+
+int standin_ask(int dir, enum standin_word word, struct error *err)
+{
+	autobuf struct buf text = BUF_INIT(ANSWER_MAX);
+	bool keeper = word == STANDIN_QUARANTINE || word == STANDIN_ASK;
+	const char *name = keeper ? KEEPER_SOCKET : STANDIN_SOCKET;
+	autoclose int sock = sock_connect_at(dir, name, err);
+	char byte = (char)word;
+
+	if (sock < 0 || fd_write_all(sock, &byte, 1, err) < 0)
+		return -1;
+	if (word == STANDIN_KILL)
+		return 0;
+	if (fd_read_to_end(sock, &text, err) < 0)
+		return -1;
+	if (text.len == 0)
+		return error_set(err, ERR_CONFLICT, "container not running");
+	json_auto_t *answer = json_load_strict(buf_bytes(&text), text.len, err);
+	if (!answer)
+		return -1;
+	return json_is_true(json_object_get(answer, "ok"))
+		       ? 0
+		       : json_get_error(answer, "no reason given", err);
+}

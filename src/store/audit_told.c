@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* What others tell of a session or sandbox, written by its live supervisor or without one. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "store/audit_line.h"
+
+/* More than a session's name, a snapshot's or a container's has. */
+#define NAME_MAX_BYTES 1024
+
+int audit_told_line(const struct workspace *ws, const char *what, const char *name, json_t *more,
+		    struct audit_event *line, json_t **data, struct error *err)
+{
+	static const struct {
+		const char *what, *subsystem, *event, *key;
+	} rows[] = {{"forked", "session", "session.forked", "child"},
+		    {"snapshot", "session", "session.snapshot", "snapshot"},
+		    {"snapshot-deleted", "session", "session.snapshot-deleted", "snapshot"},
+		    {"restored", "session", "session.restored", "snapshot"},
+		    {"created", "container", "container.created", "container"},
+		    {"deleted", "container", "container.deleted", "container"}};
+	char session[AUDIT_SESSION_ROOM];
+	json_auto_t *told = json_object();
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(rows) && strcmp(rows[i].what, what) != 0)
+		i++;
+	if (i == ARRAY_SIZE(rows) || strlen(name) > NAME_MAX_BYTES)
+		return error_set(err, ERR_INVALID, "nothing is noted of \"%.32s\"", what);
+	audit_name_session(ws, session);
+	if ((strcmp(what, "forked") == 0 && json_put_string(told, "parent", session, err) < 0) ||
+	    json_put_string(told, rows[i].key, name, err) < 0)
+		return -1;
+	if (more && json_object_update_missing(told, more) < 0)
+		return error_errno(err, ENOMEM, "audit");
+	*line = (struct audit_event){
+		.severity = AUDIT_INFO, .subsystem = rows[i].subsystem, .event = rows[i].event};
+	*data = json_incref(told);
+	return 0;
+}

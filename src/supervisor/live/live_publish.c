@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* Ports that are published, or no more, while the machine runs. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "channel/publish.h"
+#include "supervisor/live/channels.h"
+#include "supervisor/live/network_change.h"
+
+static int edit_publish(json_t *network, const json_t *request, struct error *err)
+{
+	json_t *forward = NULL;
+
+	if (json_get_object(request, "", "forward", JSON_REQUIRED, &forward, err) < 0)
+		return -1;
+	return json_array_append(network_list(network, "portForwards"), forward) < 0
+		       ? error_errno(err, ENOMEM, "portForwards")
+		       : 0;
+}
+
+static bool is_same_listener(const json_t *a, const json_t *b)
+{
+	static const char *const keys[] = {"host", "hostPort"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (!json_equal(json_object_get(a, keys[i]), json_object_get(b, keys[i])))
+			return false;
+	return true;
+}
+
+static int edit_unpublish(json_t *network, const json_t *request, struct error *err)
+{
+	json_t *list = json_object_get(network, "portForwards"), *forward = NULL;
+	char name[PUBLISH_NAME];
+
+	if (json_get_object(request, "", "forward", JSON_REQUIRED, &forward, err) < 0)
+		return -1;
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (is_same_listener(json_array_get(list, i), forward)) {
+			json_array_remove(list, i);
+			return 0;
+		}
+	if (!json_text(forward, "host", NULL))
+		return error_set(err, ERR_INVALID, "forward.host is required");
+	publish_name(forward, name);
+	return error_set(err, ERR_NOT_FOUND, "it publishes no port at %s", name);
+}
+
+/* What the command has made: a TCP listener at the address that it names. */
+static int check_listener(int fd, struct error *err)
+{
+	int listens = 0, type = 0;
+	socklen_t len = sizeof(listens);
+
+	if (fd < 0)
+		return error_set(err, ERR_INVALID, "no listener came with the request");
+	if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) < 0 || !listens ||
+	    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0 || type != SOCK_STREAM)
+		return error_set(err, ERR_INVALID, "what came with the request listens nowhere");
+	return 0;
+}
+
+static int close_port(struct live *live, const json_t *forward, struct error *err)
+{
+	(void)err;
+	(void)channels_unpublish(live->channels, forward);
+	return 0;
+}
+
+static void undo_publish(struct live *live, const json_t *before, const json_t *after)
+{
+	(void)network_each_more(live, json_object_get(after, "portForwards"),
+				json_object_get(before, "portForwards"), close_port, NULL);
+}
+
+static int apply_publish(struct live *live, const json_t *before, const json_t *after,
+			 struct control_client *client, struct error *err)
+{
+	const json_t *list = json_object_get(after, "portForwards");
+	const json_t *forward = json_array_get(list, json_array_size(list) - 1);
+	autoclose int listener = control_sock_passed(client);
+
+	if (check_listener(listener, err) < 0 ||
+	    channels_publish(live->channels, forward, steal_fd(&listener), err) < 0)
+		return -1;
+	if (control_stream_publish(live->control, forward, err) == 0)
+		return 0;
+	undo_publish(live, before, after);
+	return -1;
+}
+
+static int apply_unpublish(struct live *live, const json_t *before, const json_t *after,
+			   struct control_client *client, struct error *err)
+{
+	(void)client;
+	return network_each_more(live, json_object_get(before, "portForwards"),
+				 json_object_get(after, "portForwards"), close_port, err);
+}
+
+static json_t *port_told(const json_t *forward)
+{
+	return json_pack("{s:O, s:O, s:O}", "host", json_object_get(forward, "host"), "hostPort",
+			 json_object_get(forward, "hostPort"), "guestPort",
+			 json_object_get(forward, "guestPort"));
+}
+
+static int tell_published(struct live *live, const json_t *forward, struct error *err)
+{
+	char name[PUBLISH_NAME], text[160];
+
+	(void)err;
+	publish_name(forward, name);
+	snprintf(text, sizeof(text), "network: %s leads to port %d", name,
+		 (int)json_integer_value(json_object_get(forward, "guestPort")));
+	network_tell(live, "net.published", port_told(forward), text);
+	return 0;
+}
+
+static int tell_unpublished(struct live *live, const json_t *forward, struct error *err)
+{
+	char name[PUBLISH_NAME], text[160];
+
+	(void)err;
+	publish_name(forward, name);
+	snprintf(text, sizeof(text), "network: %s is published no more", name);
+	network_tell(live, "net.unpublished", port_told(forward), text);
+	return 0;
+}
+
+void live_publish_tell(struct live *live, const json_t *before, const json_t *after)
+{
+	const json_t *old = json_object_get(before, "portForwards");
+	const json_t *new = json_object_get(after, "portForwards");
+
+	(void)network_each_more(live, new, old, tell_published, NULL);
+	(void)network_each_more(live, old, new, tell_unpublished, NULL);
+}
+
+const struct network_change change_publish = {"publish", edit_publish, apply_publish, undo_publish,
+					      true};
+const struct network_change change_unpublish = {"unpublish", edit_unpublish, apply_unpublish, NULL,
+						false};

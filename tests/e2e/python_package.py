@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""The Python package of this tree, with the library of this build."""
+
+import importlib
+import os
+import re
+import subprocess
+import sys
+import textwrap
+
+from conftest import BUILD, ROOT, Child
+
+PACKAGE = ROOT / "python"
+LIBRARY = next((BUILD / "lib").glob("libmicroagent.so.*"), None)
+
+
+def library_env(**more):
+    """For a Python of its own."""
+    return {**os.environ, "MICROAGENT_LIBRARY": str(LIBRARY), "PYTHONPATH": str(PACKAGE), "PYTHONDONTWRITEBYTECODE": "1", **more}
+
+
+def load():
+    """Into this one."""
+    os.environ["MICROAGENT_LIBRARY"] = str(LIBRARY)
+    if str(PACKAGE) not in sys.path:
+        sys.path.insert(0, str(PACKAGE))
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        return importlib.import_module("microagent")
+    finally:
+        sys.dont_write_bytecode = before
+
+
+def program(tools, text, *words):
+    """A Python of its own, whose `options` are those of a Sandbox."""
+    head = (f"import os, signal, sys, threading, time, microagent\noptions = dict(base={tools['base']!r}, network='isolated', "
+            f"state_dir={str(tools['state_dir'])!r})\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n")
+    return Child([sys.executable, "-W", "error", "-c", head + textwrap.dedent(text), *map(str, words)], env=library_env(), stdin=subprocess.DEVNULL,
+                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def said(child, code=0):
+    out, err = child.communicate()
+    assert (child.returncode, err) == (code, ""), (out, err)
+    return out
+
+
+def transcripts(name):
+    """Of the example's docstring: the word behind its name, and what it prints."""
+    text = (PACKAGE / "examples" / name).read_text().split('"""')[1]
+    block = textwrap.dedent("".join(re.findall(r"^(?:    .*\n?)+", text, re.M))).encode().decode("unicode_escape")
+    for one in block.split("$ python3 ")[1:]:
+        command, _, output = one.partition("\n")
+        yield command.split()[1], output.rstrip("\n")
+
+
+def run_example(name, base, state_dir):
+    done = subprocess.run([sys.executable, PACKAGE / "examples" / name, base], capture_output=True, text=True, check=False,
+                          env=library_env(MICROAGENT_STATE_DIR=str(state_dir)), timeout=300)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.rstrip("\n")

@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: MIT
+"""Containers in a guest, by the agent's port: what microagent-oci asks for. The root of each is a directory of the guest's
+own disk with a busybox in it."""
+
+import base64
+import json
+import struct
+
+import pytest
+
+import growth
+import schema_check
+
+NOSUID, NODEV, NOEXEC, BIND, REC, RDONLY = 2, 4, 8, 4096, 16384, 1
+PROC = {"destination": "/proc", "type": "proc", "source": "proc"}
+DEV = {"destination": "/dev", "type": "tmpfs", "source": "tmpfs", "flags": NOSUID, "data": "mode=755,size=65536k"}
+PTS = {"destination": "/dev/pts", "type": "devpts", "source": "devpts", "flags": NOSUID | NOEXEC,
+       "data": "newinstance,ptmxmode=0666,mode=0620,gid=5"}
+SYS = {"destination": "/sys", "type": "sysfs", "source": "sysfs", "flags": NOSUID | NOEXEC | NODEV | RDONLY}
+CGROUP = {"destination": "/sys/fs/cgroup", "type": "cgroup2", "source": "cgroup", "flags": NOSUID | NOEXEC | NODEV | RDONLY}
+ALL = (1 << 41) - 1
+
+
+class Container(growth.Agent):
+    """One connection, one container or command in one."""
+
+    def send(self, message):
+        schema_check.validate("agent-stream-request", message)
+        super().send(message)
+
+    def begin(self, command, container, process=None, **more):
+        process = {"env": ["PATH=/bin"], "capabilities": dict.fromkeys(("bounding", "effective", "permitted"), ALL)} | (process or {})
+        self.send({"id": "c", "request": 1, "stream": True, "cmd": command, "container": container, "process": process} | more)
+        return self
+
+    def event(self):
+        event = json.loads(self.frame())
+        schema_check.validate("agent-stream-event", event)
+        return event
+
+    def start(self):
+        self.send({"event": "start", "request": 1})
+
+    def finish(self):
+        """What it said on both streams, and its exit."""
+        said = b""
+        while True:
+            payload = self.frame()
+            if payload[:1] in (b"\2", b"\3"):
+                said += payload[9:]
+            elif (event := json.loads(payload))["event"] == "exit":
+                return said.decode(), event
+
+
+class Unjudged(Container):
+    """One whose requests may be against the schema."""
+
+    def send(self, message):
+        growth.Agent.send(self, message)
+
+
+@pytest.fixture(scope="module")
+def made(vm):
+    """Names of roots, each with a busybox."""
+    vm("exec", "-u", "root", "vm", "--", "sh", "-ec",
+       "for name in a b hostile; do mkdir -p /c/$name/bin /c/$name/etc; cp /bin/busybox /c/$name/bin/; "
+       "for it in sh ls cat id mount stat sleep ps hostname tty kill echo pwd env stty head; do ln -sf busybox /c/$name/bin/$it; done; done; "
+       "echo 'user:x:1000:1000::/home/user:/bin/sh' >/c/a/etc/passwd", check=0)
+    return vm
+
+
+def plan(name="a", **more):
+    return {"id": name, "root": f"/c/{name}", "namespaces": ["pid", "ipc", "uts", "cgroup", "mount"],
+            "mounts": [PROC, DEV, PTS, SYS, CGROUP]} | more
+
+
+def run(vm, command, container, process=None, **more):
+    it = Container(vm.state / "vm").begin(command, container, process, **more)
+    event = it.event()
+    assert event == {"event": "created", "request": 1}, event
+    it.start()
+    assert it.event()["event"] == "start"
+    said, end = it.finish()
+    it.close()
+    return said, end
+
+
+def sh(vm, script, container=None, process=None, **more):
+    said, end = run(vm, ["sh", "-c", script], container or plan(), process, **more)
+    assert end["exitCode"] == 0, (said, end)
+    return said
+
+
+def test_it_is_the_first_process_of_its_own_namespaces(made):
+    said = sh(made, "echo $$; ls /; hostname; ps | cat; cat /proc/self/mounts | head -1", plan(hostname="inside"))
+    lines = said.splitlines()
+    assert lines[0] == "1" and "inside" in lines, said
+    assert "microagent" not in said and "busybox" not in lines, said
+
+
+def test_it_waits_for_its_start(made):
+    it = Container(made.state / "vm").begin(["sh", "-c", "echo begun"], plan())
+    assert it.event()["event"] == "created"
+    assert "begun" not in made("exec", "-u", "root", "vm", "--", "ps", check=0).stdout
+    it.start()
+    assert it.event()["event"] == "start"
+    assert it.finish()[0] == "begun\n"
+    it.close()
+
+
+def test_the_exit_is_the_programs(made):
+    assert run(made, ["sh", "-c", "exit 42"], plan())[1]["exitCode"] == 42
+
+
+def test_a_program_that_is_not_there_is_told_before_the_start(made):
+    it = Container(made.state / "vm").begin(["nothing-of-the-kind"], plan())
+    end = it.event()
+    assert (end["event"], end["exitCode"]) == ("exit", 127) and "not found" in end["startError"]
+    it.close()
+
+
+def test_who_it_is(made):
+    said = sh(made, "id -u; id -G; pwd; echo $HOME; cat /proc/self/status",
+              process={"uid": 1000, "gid": 1000, "groups": [5, 6], "umask": 0o27, "capabilities": {"bounding": 1 << 10},
+                       "noNewPrivileges": True, "oomScoreAdj": 123},
+              cwd="/made/for/it")
+    lines = said.splitlines()
+    assert lines[:4] == ["1000", "1000 5 6", "/made/for/it", "/home/user"], said
+    status = dict(line.split(":\t", 1) for line in lines[4:] if ":\t" in line)
+    assert (status["CapEff"], status["CapBnd"], status["NoNewPrivs"], status["Umask"]) == ("0" * 16, f"{1 << 10:016x}", "1", "0027")
+
+
+def test_a_filter_holds(made):
+    # mkdirat is answered EPERM, all else passes: BPF_LD nr; JEQ 83 or 258 -> ERRNO(1); ALLOW
+    def op(code, jt, jf, k):
+        return struct.pack("<HBBI", code, jt, jf, k)
+    program = op(0x20, 0, 0, 0) + op(0x15, 1, 0, 83) + op(0x15, 0, 1, 258) + op(0x06, 0, 0, 0x50001) + op(0x06, 0, 0, 0x7fff0000)
+    for privileges in (False, True):
+        process = {"seccomp": base64.b64encode(program).decode(), "noNewPrivileges": privileges}
+        said, end = run(made, ["/bin/busybox", "mkdir", "/x"], plan(), process)
+        assert end["exitCode"] == 1 and "not permitted" in said
+
+
+def test_read_only_and_masked(made):
+    said = sh(made, "cat /proc/keys | head -1; ls /proc/acpi | head -1; echo 1 >/proc/sys/vm/overcommit_memory; echo x >/file; echo $?",
+              plan(readonly=True, maskedPaths=["/proc/keys", "/proc/acpi", "/no/such"], readonlyPaths=["/proc/sys", "/nothing"]))
+    assert said.count("Read-only file system") == 2, said
+    assert said.splitlines()[-1] == "1"
+
+
+def test_a_root_that_is_only_read(made):
+    """What is written stays in memory, and goes with the container; by names with any letters."""
+    made("exec", "-u", "root", "vm", "--", "sh", "-ec", "cp -a /c/b '/c/b,x:y'; echo kept >'/c/b,x:y/etc/file'", check=0)
+    over = plan("b", root="/c/b,x:y", overlay=True)
+    assert "/new\n" in sh(made, "rm /etc/file; echo x >/new; ls /new /etc", over)
+    assert sh(made, "cat /etc/file; ls /new || echo gone", over) == "kept\nls: /new: No such file or directory\ngone\n"
+    assert made("exec", "-u", "root", "vm", "--", "ls", "/c/b,x:y/new").returncode == 1
+
+
+def test_volumes(made):
+    made("exec", "-u", "root", "vm", "--", "sh", "-ec", "mkdir -p /c/vol/sub; echo kept >/c/vol/file", check=0)
+    mounts = [PROC, DEV, {"destination": "/deep/er/vol", "source": "/c/vol", "flags": BIND | REC},
+              {"destination": "/single", "source": "/c/vol/file", "flags": BIND | RDONLY | NOSUID}]
+    said = sh(made, "cat /deep/er/vol/file; echo mine >/deep/er/vol/mine; cat /single; echo x >>/single || echo refused", plan(mounts=mounts))
+    assert said.splitlines()[:2] == ["kept", "kept"] and "refused" in said
+    assert made("exec", "-u", "root", "vm", "--", "cat", "/c/vol/mine", check=0).stdout == "mine\n"
+
+
+def test_links_of_a_hostile_root_lead_nowhere(made):
+    made("exec", "-u", "root", "vm", "--", "sh", "-ec",
+         "cd /c/hostile; rm -rf out abs up proc; mkdir -p /c/outside; ln -s /c/outside abs; ln -s ../../../../c/outside up; ln -s /etc proc; "
+         "mkdir -p etc; ln -s /proc/1/root magic", check=0)
+    tmpfs = {"type": "tmpfs", "source": "tmpfs"}
+    mounts = [tmpfs | {"destination": "/abs/x"}, tmpfs | {"destination": "/up/y"}, tmpfs | {"destination": "/c/z"}, DEV]
+    said = sh(made, "ls -d /c/outside/x /c/outside/y", plan("hostile", mounts=mounts))
+    assert said.split() == ["/c/outside/x", "/c/outside/y"]
+    assert made("exec", "-u", "root", "vm", "--", "ls", "/c/outside", check=0).stdout == ""
+
+
+def test_a_terminal_of_its_own(made):
+    it = Container(made.state / "vm").begin(["sh", "-c", "tty; stty size; ls -l /dev/console | head -c 1; stty size; sleep 100"], plan(),
+                                            pty={"rows": 40, "cols": 123})
+    assert it.event()["event"] == "created"
+    it.start()
+    assert it.event()["event"] == "start"
+    said = b""
+    while said.count(b"\n") < 3:
+        said += it.frame()[9:]
+    assert said.split()[:4] == [b"/dev/pts/0", b"40", b"123", b"c40"], said
+    it.send({"event": "cancel", "request": 1})
+    assert it.finish()[1]["exitCode"] == 137
+    it.close()
+
+
+def test_commands_in_it(made):
+    first = Container(made.state / "vm").begin(["sleep", "1000"], plan(hostname="second"))
+    assert first.event()["event"] == "created"
+    first.start()
+    assert first.event()["event"] == "start"
+    it = Container(made.state / "vm").begin(["sh", "-c", "hostname; ps | cat; id -u; exit 5"], "a", {"uid": 1000})
+    assert it.event()["event"] == "start"
+    said, end = it.finish()
+    assert end["exitCode"] == 5 and said.splitlines()[0] == "second" and "sleep 1000" in said and "microagent" not in said
+    it.close()
+    it = Container(made.state / "vm").begin(["sh", "-c", "tty; sleep 999"], "a", pty={"rows": 10, "cols": 20})
+    assert it.event()["event"] == "start"
+    assert it.frame()[9:].split() == [b"/dev/pts/0"]
+    # Its end is its own; that of the first is everybody's.
+    it.send({"event": "cancel", "request": 1})
+    assert it.finish()[1]["exitCode"] == 137
+    it.close()
+    it = Container(made.state / "vm").begin(["sleep", "998"], "a")
+    assert it.event()["event"] == "start"
+    first.send({"event": "cancel", "request": 1})
+    assert first.finish()[1]["exitCode"] == 137
+    assert it.finish()[1]["exitCode"] == 137
+    it.close()
+    first.close()
+    it = Container(made.state / "vm").begin(["true"], "a")
+    end = it.event()
+    assert end["exitCode"] == 125 and "no container a" in end["startError"], end
+    it.close()
+
+
+def test_its_end_with_its_client(made):
+    it = Container(made.state / "vm").begin(["sleep", "4711"], plan())
+    assert it.event()["event"] == "created"
+    it.start()
+    assert it.event()["event"] == "start"
+    it.close()
+    sh(made, "true", plan("b"))
+    assert sh(made, "echo again") == "again\n"
+
+
+def test_what_it_shares(made):
+    first = Container(made.state / "vm").begin(["sleep", "1001"], plan(hostname="pod"))
+    assert first.event()["event"] == "created"
+    first.start()
+    first.event()
+    own = plan("b", namespaces=["mount", "cgroup", "pid"], join={"ipc": "a", "uts": "a"})
+    assert sh(made, "hostname; echo $$", own) == "pod\n1\n"
+    own = plan("b", namespaces=["mount", "cgroup"], join={"ipc": "a", "uts": "a", "pid": "a"})
+    assert "sleep 1001" in sh(made, "ps | cat", own)
+    first.close()
+
+
+def control(vm, *words):
+    return vm("exec", "-u", "root", "vm", "--", "microagent-container", *words)
+
+
+def test_limits_freezing_and_figures(made):
+    limits = {"memory.max": str(64 << 20), "pids.max": "20", "cpu.max": "50000 100000"}
+    it = Container(made.state / "vm").begin(["sh", "-c", "cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/pids.max; sleep 1002; true"], plan(id="limited", cgroup=limits))
+    event = it.event()
+    assert event["event"] == "created", str(event)
+    it.start()
+    it.event()
+    said = b""
+    while said.count(b"\n") < 2:
+        said += it.frame()[9:]
+    assert said == b"67108864\n20\n"
+    assert control(made, "freeze", "limited").returncode == 0
+    figures = json.loads(control(made, "stats", "limited").stdout)
+    assert figures["cgroup.freeze"] == "1\n" and figures["pids.current"] == "2\n" and int(figures["memory.current"]) > 0
+    assert control(made, "thaw", "limited").returncode == 0
+    assert control(made, "update", "limited", "pids.max=33").returncode == 0
+    assert json.loads(control(made, "stats", "limited").stdout)["pids.max"] == "33\n"
+    listed = json.loads(control(made, "ps", "limited").stdout)["processes"]
+    assert [p["command"] for p in listed][1:] == ["sleep 1002"]
+    assert control(made, "signal", "limited", "9").returncode == 0
+    assert it.finish()[1]["exitCode"] == 137
+    it.close()
+    gone = control(made, "stats", "limited")
+    assert gone.returncode == 1 and "no container limited" in gone.stderr
+
+
+@pytest.mark.parametrize("wrong,why", [
+    ({"id": "../a"}, "no id"), ({"namespaces": ["user"]}, 'no namespace "user"'), ({"join": {"ipc": "nobody"}}, "no container nobody"),
+    ({"root": "/c/nothing"}, "root of the container"), ({"mounts": [{"destination": "/x", "type": "nofs"}]}, "cannot mount nofs on /x"),
+    ({"mounts": [{"destination": "/x", "source": "/c/none", "flags": BIND}]}, "source of /x"), ({"sysctl": {"kernel.nothing": "1"}}, "sysctl kernel.nothing"),
+    ({"cgroup": {"../x": "1"}}, "container.cgroup"), ({"cgroup": {"memory.max": "lots"}}, "limit memory.max"), ({"root": 5}, "container.root"),
+    ({"overlay": 1}, "container.overlay"), ({"root": "/proc", "overlay": True}, "the root of the container"),
+])
+def test_refusals(made, wrong, why):
+    it = Unjudged(made.state / "vm").begin(["true"], plan(**wrong))
+    end = it.event()
+    assert end["event"] == "exit" and end["exitCode"] == 125 and why in end["startError"], end
+    it.close()
+    assert sh(made, "echo well") == "well\n"

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: MIT
+"""`microagent mcp` without any machine: its protocol in both eras, what the person allows, and lines that no client would write."""
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import time
+
+import pytest
+
+from mcp_client import ENVELOPE, LEGACY, META, MODERN, Server
+
+
+def test_discover_and_tools(host):
+    with Server(host) as server:
+        found = server.ask("server/discover")
+        assert found["supportedVersions"] == [MODERN, LEGACY, "2025-06-18", "2025-03-26", "2024-11-05"]
+        assert found["capabilities"] == {"tools": {}, "resources": {}} and "untrusted" in found["instructions"]
+        listed = server.ask("tools/list")
+        assert [tool["name"] for tool in listed["tools"]] == ["run"]
+        assert listed["ttlMs"] > 0 and listed["cacheScope"] == "private"
+        arguments = listed["tools"][0]["inputSchema"]["properties"]
+        assert set(arguments) == {"command", "stdin", "timeoutSeconds"}, "neither an image nor a network is open"
+        assert server.ask("resources/list")["resources"] == []
+        assert len(server.ask("resources/templates/list")["resourceTemplates"]) == 2
+        assert server.refused("ping") == -32601 == server.refused("prompts/list")
+
+
+@pytest.mark.parametrize("asked,agreed", [("2024-11-05", "2024-11-05"), ("2025-03-26", "2025-03-26"), ("2025-06-18", "2025-06-18"),
+                                          (LEGACY, LEGACY), (MODERN, LEGACY), ("2023-01-01", LEGACY), ("x", LEGACY)])
+def test_initialize(host, asked, agreed):
+    with Server(host, version=asked) as server:
+        assert server.agreed["protocolVersion"] == agreed and server.agreed["serverInfo"]["name"] == "microagent"
+        assert server.ask("ping") == {}
+        assert [tool["name"] for tool in server.ask("tools/list")["tools"]] == ["run"]
+        assert server.refused("server/discover") == -32601
+        assert server.refused("initialize", protocolVersion=LEGACY) == -32600
+        assert server.refused("resources/read", uri="microagent://run/1/stdout") == -32002
+        assert server.refused("tools/list", cursor="x") == -32602
+
+
+def test_envelopes(host):
+    with Server(host) as server:
+        answer = server.answer(server.begin("tools/list", meta={META + "protocolVersion": "2027-01-01"}))
+        assert answer["error"]["code"] == -32022
+        assert answer["error"]["data"]["requested"] == "2027-01-01" and MODERN in answer["error"]["data"]["supported"]
+        assert server.refused("tools/list", meta={META + "clientCapabilities": None}) == -32602
+        server.modern = False
+        assert server.refused("tools/list") == -32602
+        assert server.ask("ping") == {}
+        server.modern = True
+        assert server.refused("resources/read", uri="microagent://run/1/stdout") == -32602
+        assert server.refused("resources/read") == -32602
+        assert server.refused("tools/call", name="nonesuch") == -32602
+        assert server.refused("tools/call", name="exec", arguments={}) == -32602, "there is no session"
+
+
+def tools_of(host, *words):
+    with Server(host, *words) as server:
+        return server.listed()
+
+
+def test_what_the_person_allows(host):
+    host("base", "create", "web", check=0)
+    (host.base / "files").mkdir()
+    every = ["run", "session_create", "session_list", "session_status", "exec", "write_file", "read_file", "list_files",
+             "session_destroy", "audit"]
+    tools = tools_of(host, "--base", "web")
+    assert list(tools) == every
+    assert set(tools["session_create"]["inputSchema"]["properties"]) == {"base"}
+    assert tools["session_create"]["inputSchema"]["properties"]["base"]["enum"] == ["web"]
+    assert not any(tool["annotations"]["openWorldHint"] for tool in tools.values())
+    tools = tools_of(host, "--base", "web", "--base", "web-v1", "--image", "busybox", "--network", "nat", "--files", host.base / "files",
+                     "--memory", 512, "--cpus", 2)
+    assert list(tools) == every[:8] + ["copy_in", "copy_out"] + every[8:]
+    asked = tools["session_create"]["inputSchema"]["properties"]
+    assert asked["base"]["enum"] == ["web", "web-v1"] and asked["network"]["enum"] == ["isolated", "nat"]
+    assert (asked["memoryMiB"]["maximum"], asked["cpus"]["maximum"]) == (512, 2)
+    assert tools["run"]["inputSchema"]["properties"]["image"]["enum"] == ["busybox"]
+    assert {name for name, tool in tools.items() if tool["annotations"]["openWorldHint"]} == {"run", "exec", "session_create"}
+    assert {name for name, tool in tools.items() if tool["annotations"]["destructiveHint"]} == {"copy_out", "session_destroy"}
+    assert list(tools_of(host, "--base", "web", "--tools", "exec,run", "--tools", "audit")) == ["run", "exec", "audit"]
+    for tool in tools.values():
+        assert tool["inputSchema"]["additionalProperties"] is False is tool["outputSchema"]["additionalProperties"]
+        assert "$ref" not in json.dumps(tool)
+    for tool, why in (("copy_out", "no directory is given"), ("session_fork", "none of the bases is warm")):
+        assert f"the tool {tool} cannot be offered: {why}" in refused_words(host, "--base", "web", "--tools", tool, code=1)
+    host("base", "delete", "web-v1", check=0)
+
+
+def test_arguments(host):
+    with Server(host) as server:
+        def said(**arguments):
+            return server.fails("run", **arguments).removeprefix("error (invalid): ")
+        assert said() == "command is required"
+        assert said(command=[]) == "command must be at least 1 items long"
+        assert said(command="x") == "command must be of type array"
+        assert said(command=["x", 7]) == "command[1] must be of type string"
+        assert said(command=["x"], timeoutSeconds=0) == "timeoutSeconds must be at least 1"
+        assert said(command=["x"], timeoutSeconds=1.5) == "timeoutSeconds must be of type integer"
+        assert said(command=["x"], network="nat") == "network is not a known argument"
+        assert said(command=["x"], image="/etc/passwd") == "image is not a known argument"
+        assert said(command=["x"], **{"\u202e\x1b": 1}) == "\\u202e\\x1b is not a known argument"
+        assert server.refused("tools/call", name="run", arguments=[]) == -32602
+    with Server(host, "--network", "nat", "--image", "busybox") as server:
+        assert said(command=["x"], network="bridged") == "network must be one of: isolated, nat"
+        assert said(command=["x"], image="/etc/passwd") == "image must be one of: busybox"
+
+
+def refused_words(host, *words, code=2, env=None):
+    done = host("mcp", *words, input="", env=env)
+    assert done.returncode == code, (done.stdout, done.stderr)
+    return done.stderr
+
+
+def test_wrong_options(host):
+    assert 'there is no tool "nope": there are run, session_create' in refused_words(host, "--tools", "run,nope")
+    for tool, why in (("exec", "neither a base nor a session is given"), ("session_create", "no base is given"),
+                      ("session_fork", "no base is given"), ("copy_in", "neither a base nor a session is given")):
+        assert f"the tool {tool} cannot be offered: {why}" in refused_words(host, "--tools", f"run,{tool}", code=1)
+    assert "names none" in refused_words(host, "--tools", ",")
+    assert 'must be isolated or nat, and is "bridged"' in refused_words(host, "--network", "bridged")
+    assert "--allow goes with --network nat" in refused_words(host, "--allow", "10.0.0.0/8")
+    assert "--egress goes with --network nat" in refused_words(host, "--egress", "pypi.org")
+    assert "--egress: " in refused_words(host, "--network", "nat", "--egress", "https://pypi.org")
+    assert "--image: there is no image nope in " in refused_words(host, "--image", "busybox", "--image", "nope", code=1)
+    assert "nonesuch does not exist" in refused_words(host, "--files", host.base / "nonesuch", code=1)
+    assert "--files-anyway belongs to --files" in refused_words(host, "--files-anyway")
+    assert "there is no session" in refused_words(host, "--session", "session-2026-05-10T14-22-00Z-a7f3", code=1)
+    assert 'there is no base "nonesuch"' in refused_words(host, "--base", "nonesuch", code=1)
+    refused_words(host, "extra")
+
+
+def test_files_of_others(host):
+    """What is never shared with a guest is nothing for a model either, in the same words."""
+    home = host.base / "home"
+    (home / ".ssh").mkdir(parents=True)
+    (home / "link").symlink_to(home)
+    host("base", "create", "web", check=0)
+    env = {"HOME": str(home), "XDG_CACHE_HOME": str(host.base / "cache")}
+    keys = f"{home}/.ssh is the store of keys {home}/.ssh, which is never shared: share the one directory that the task needs"
+    for path, why in ((home / ".ssh", keys), (home, f"{home} is the home directory {home}")):
+        said = refused_words(host, "--files", path, code=1, env=env)
+        assert why in said and "--files-anyway gives it to the model with all its keys" in said
+    host("list", check=0)
+    for path, why in ((host.state, f"{host.state} is in the state directory {host.state}: share a directory elsewhere"),
+                      ("/etc/ssl", "/etc/ssl is in /etc, of which nothing is shared"), ("/", "/ is /, which is never shared"),
+                      ("/proc/self", "/proc/self is"), (home / "link", "is a symbolic link: name the directory itself")):
+        said = refused_words(host, "--files", path, "--files-anyway", code=1, env=env)
+        assert why in said
+    (home / ".microagent").mkdir()
+    said = refused_words(host, "--files", home, "--files-anyway", code=1, env=env)
+    assert f"{home} holds the state directory {home}/.microagent" in said
+    (home / ".microagent").rmdir()
+    with Server(host, "--files", home / ".ssh", "--files-anyway", env=env, stderr=subprocess.PIPE) as server:
+        server.ask("server/discover")
+        assert b"warning: --files-anyway: whatever keys are below" in server.child.stderr.readline()
+    host("base", "delete", "web-v1", check=0)
+
+
+# --- lines that no client would write -----------------------------------------------------------------------------------
+
+
+def deep(levels):
+    return b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":' + b"[" * levels + b"]" * levels + b"}}"
+
+
+BAD = [
+    (b"x", -32700), (b'{"jsonrpc":"2.0"', -32700), (b"\xff\xfe", -32700), (b'{"a":"\0"}', -32700), (b"{} {}", -32700),
+    (deep(100), -32700), (deep(100000), -32700), (b'{"jsonrpc":"2.0","jsonrpc":"2.0"}', -32700), (b'{"id":1e999}', -32700),
+    (b'{"id":99999999999999999999}', -32700), (b"[]", -32600), (b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600),
+    (b"7", -32600), (b"null", -32600), (b"{}", -32600), (b'{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600),
+    (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600), (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', -32600),
+    (b'{"jsonrpc":"2.0","id":1,"method":7}', -32600), (b'{"jsonrpc":"2.0","id":1}', -32600),
+    (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', -32602),
+    (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":7}}', -32602),
+]
+
+
+def test_bad_lines(host):
+    """Each is answered by its error, in the order in which they came, and the server goes on."""
+    with Server(host) as server:
+        server.raw(b"\n".join(line for line, _ in BAD) + b"\n\n  \r\n")
+        for line, code in BAD:
+            error = server.wait_for(lambda m: "error" in m, f"error for {line[:60]}")
+            assert error["error"]["code"] == code, (line[:60], error)
+            assert error.get("id", 1) == 1
+        server.raw(b'{"jsonrpc":"2.0","method":"nonesuch"}\n{"jsonrpc":"2.0","id":5,"result":{}}\n'
+                   b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":77}}\n'
+                   b'{"jsonrpc":"2.0","method":"notifications/cancelled"}\n{"jsonrpc":"2.0","method":"tools/call","params":{"name":"run"}}\n')
+        server.ask("server/discover")
+        assert not server.messages, "nothing of that has an answer"
+
+
+def test_long_lines(host):
+    with Server(host) as server:
+        most = 8 << 20
+        server.raw(b'"' + b"x" * (9 << 20) + b'"\n')
+        assert server.wait_for(lambda m: "error" in m, "error")["error"]["code"] == -32600
+        head = b'{"jsonrpc":"2.0","id":"' + b"i" * 100 + b'","method":"server/discover","params":{"_meta":' + json.dumps(ENVELOPE).encode() + b',"x":"'
+        server.raw(head + b"x" * (most - len(head) - 3) + b'"}}\n')
+        assert server.wait_for(lambda m: m.get("id") == "i" * 100, "answer")["result"]["supportedVersions"]
+        for byte in b'{"jsonrpc":"2.0","id":9,"method":"ping"}\r\n':
+            server.raw(bytes([byte]))
+        assert server.answer(9)["error"]["code"] == -32601
+
+
+def ends_within(child, seconds=30):
+    began = time.monotonic()
+    code = child.wait()
+    assert time.monotonic() - began < seconds
+    return code
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_signals(host, number):
+    server = Server(host)
+    server.ask("server/discover")
+    server.child.send_signal(number)
+    assert ends_within(server.child) == 0
+
+
+def test_end_in_the_middle_of_a_line(host):
+    server = Server(host)
+    server.raw(b'{"jsonrpc":"2.0","id":1,')
+    assert server.end() == 0 and not server.messages and server.said == ""
+
+
+def test_nobody_reads(host):
+    """Its reader is gone: it ends, although its input goes on."""
+    child = host.popen("mcp", stdin=subprocess.PIPE)
+    child.stdout.close()
+    assert ends_within(child) == 0
+    for stream in (child.stdin, child.stderr):
+        stream.close()
+    done = subprocess.run(["sh", "-c", 'exec "$0" mcp >&-', host.bin / "microagent"], env=host.env, input=b"", capture_output=True, check=False)
+    assert done.returncode == 1 and b"stdout is closed" in done.stderr
+
+
+def test_nobody_reads_for_now(host):
+    """A client that does not read holds it up, and no signal is lost by that."""
+    child = host.popen("mcp", stdin=subprocess.PIPE)
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": ENVELOPE}}).encode() + b"\n"
+    os.set_blocking(child.stdin.fileno(), False)
+    while select.select([], [child.stdin], [], 0.5)[1]:  # until both pipes are full
+        with contextlib.suppress(BlockingIOError):
+            os.write(child.stdin.fileno(), line)
+    child.send_signal(signal.SIGTERM)
+    assert ends_within(child) == 0
+    for stream in (child.stdin, child.stdout, child.stderr):
+        stream.close()

@@ -1,0 +1,425 @@
+# SPDX-License-Identifier: MIT
+"""microagent-oci by its command line, as an engine calls it: what a container is, and what each command does in each state."""
+
+import fcntl
+import json
+import os
+import signal
+import struct
+import subprocess
+import tempfile
+import termios
+from pathlib import Path
+
+import pytest
+
+import bundles
+from conftest import wait_until
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="containers of engines are root's")
+FOREVER = ("sleep", "1000")
+
+
+@pytest.fixture
+def oci(request):
+    it = bundles.Runtime(Path(tempfile.mkdtemp(prefix="o-")))
+    yield it
+    it.close(not getattr(request.node, "failed", False))
+
+
+def read_to(fd, wanted):
+    said = b""
+    while wanted not in said:
+        piece = os.read(fd, 4096)
+        assert piece, said
+        said += piece
+    return said
+
+
+def test_what_it_is(oci):
+    out = oci.sh("echo $$; hostname; ls -d /bin; cat /proc/self/mounts; echo err >&2; cat /proc/1/limits | grep files; ls /dev")
+    lines = out.splitlines()
+    assert lines[:3] == ["1", "inside", "/bin"]
+    assert not [line for line in lines if "microagent" in line or "b1" in line], out
+    assert " / virtiofs rw" in out and "/proc/sys proc ro" in out and "1024" in out
+    assert {"null", "zero", "full", "random", "urandom", "tty", "pts", "shm", "fd", "stdin"} <= set(lines[-30:])
+
+
+def test_exit_codes_and_streams(oci):
+    assert oci.run("sh", "-c", "echo out; echo err >&2; exit 42") == (42, "out\n", "err\n")
+    assert oci("run", "-b", oci.bundle("cat"), "c", input=b"in\0\xff" * 10000).stdout.count("in") == 10000
+    assert oci.run("sh", "-c", "kill -9 $$; sleep 9 & wait", name="k")[0] in (0, 137)
+
+
+@pytest.mark.parametrize("program,code,why", [
+    ("nothing", 1, 'exec: "nothing": executable file not found in $PATH'),
+    ("/no/such", 1, 'exec: "/no/such": stat /no/such: no such file or directory'),
+    ("/etc", 1, 'exec: "/etc": permission denied'),
+])
+def test_a_program_that_is_none(oci, program, code, why):
+    done = oci("create", "-b", oci.bundle(program), "c")
+    assert done.returncode == code and oci.last_error() == why and why in json.loads(done.stderr.splitlines()[-1])["msg"]
+
+
+def test_who_runs_and_with_what(oci):
+    out = oci.sh("id -u; id -g; id -G; pwd; umask; cat /proc/self/status",
+                 process={**bundles.config("sh", "-c", "id -u; id -g; id -G; pwd; umask; grep -E 'Cap|NoNew' /proc/self/status")["process"],
+                          "user": {"uid": 1000, "gid": 100, "additionalGids": [7, 8], "umask": 0o27}, "cwd": "/made", "capabilities":
+                          {"bounding": ["CAP_CHOWN"], "effective": [], "permitted": []}})
+    assert out.splitlines()[:5] == ["1000", "100", "100 7 8", "/made", "0027"]
+    assert "NoNewPrivs:\t1" in out and "CapBnd:\t0000000000000001" in out
+
+
+def test_the_engine_sees_what_is_written(oci):
+    bundle = oci.bundle("sh", "-c", "echo kept >/tmp/file; chmod 4755 /tmp/file; echo other >/etc/own")
+    oci("run", "-b", bundle, "c", check=0)
+    assert (bundle / "rootfs/tmp/file").read_text() == "kept\n" and (bundle / "rootfs/tmp/file").stat().st_mode & 0o7777 == 0o4755
+    assert oci.run("sh", "-c", "echo x >/file", root={"readonly": True})[0] == 1
+
+
+def test_volumes(oci):
+    volume = oci.base / "volume"
+    volume.mkdir()
+    (volume / "one").write_text("one\n")
+    mounts = bundles.config()["mounts"] + [
+        {"destination": "/data/deep", "type": "bind", "source": str(volume), "options": ["rbind", "rw"]},
+        {"destination": "/single", "type": "bind", "source": str(volume / "one"), "options": ["bind", "ro"]}]
+    out = oci.sh("cat /data/deep/one /single; echo two >/data/deep/two; echo x >/single || echo refused; cp /bin/busybox /data/deep/x 2>/dev/null;"
+                 "grep -E 'single|data' /proc/self/mounts", mounts=mounts)
+    assert out.startswith("one\none\n") and "refused" in out and out.count("nosuid,nodev") == 2
+    assert (volume / "two").read_text() == "two\n"
+
+
+def test_what_the_host_mounts_below_a_volume_later(oci, request):
+    """It is seen where the config says nothing of propagation, and not where it says private."""
+    mounts = bundles.config()["mounts"]
+    for name, options in (("apart", ["rbind", "rprivate"]), ("following", ["rbind"])):
+        volume = oci.base / name
+        (volume / "later").mkdir(parents=True)
+        for words in (("--bind", volume, volume), ("--make-shared", volume)):
+            subprocess.run(["mount", *words], check=True)
+        request.addfinalizer(lambda volume=volume: subprocess.run(["umount", "--recursive", volume], check=True))
+        mounts.append({"destination": f"/{name}", "type": "bind", "source": str(volume), "options": options})
+    oci.started(*FOREVER, mounts=mounts)
+    for name in ("apart", "following"):
+        subprocess.run(["mount", "-t", "tmpfs", "tmpfs", oci.base / name / "later"], check=True)
+        (oci.base / name / "later" / "file").write_text("of the host\n")
+    assert oci("exec", "c", "sh", "-c", "ls /apart/later; cat /following/later/file", check=0).stdout == "of the host\n"
+    oci("delete", "--force", "c", check=0)
+    for name in ("apart", "following"):
+        assert (oci.base / name / "later" / "file").exists()
+
+
+def test_each_state_and_command(oci):
+    assert oci("state", "c").returncode == 1 and "container does not exist" in oci.last_error()
+    pid = oci.create(*FOREVER)
+    state = oci.state()
+    assert (state["status"], state["pid"], state["id"]) == ("created", pid, "c") and state["bundle"].endswith("/b1")
+    assert oci("create", "-b", oci.bundle(*FOREVER), "c").returncode == 1 and "already exists" in oci.last_error()
+    assert oci("pause", "c").returncode == 1 and "container not running" in oci.last_error()
+    oci("start", "c", check=0)
+    assert oci.status() == "running"
+    assert oci("start", "c").returncode == 1 and "already running" in oci.last_error()
+    assert oci("delete", "c").returncode == 1 and "not stopped" in oci.last_error()
+    assert oci("resume", "c").returncode == 1 and "not paused" in oci.last_error()
+    oci("pause", "c", check=0)
+    assert oci.status() == "paused" and oci("exec", "c", "true").returncode == 255
+    oci("resume", "c", check=0)
+    listed = json.loads(oci("list", "--format", "json", check=0).stdout)
+    assert [(one["id"], one["status"]) for one in listed] == [("c", "running")]
+    assert oci("list", "-q", check=0).stdout == "c\n"
+    oci("kill", "c", "KILL", check=0)
+    oci.await_status("stopped")
+    for command in (("kill", "c"), ("start", "c"), ("exec", "c", "true"), ("pause", "c"), ("ps", "c")):
+        assert oci(*command).returncode != 0, command
+    oci("delete", "c", check=0)
+    assert oci("delete", "c").returncode == 1 and oci("delete", "--force", "c").returncode == 0
+
+
+def test_a_created_one_is_deleted_or_killed(oci):
+    oci.create(*FOREVER)
+    oci("delete", "c", check=0)
+    oci.create(*FOREVER)
+    oci("kill", "c", "9", check=0)
+    oci.await_status("stopped")
+    oci("delete", "c", check=0)
+
+
+def test_signals(oci):
+    out = oci.base / "out"
+    with open(out, "wb") as file:
+        oci.started("sh", "-c", "trap 'echo usr; exit 3' USR1; echo ready; while :; do sleep 0.1; done", out=file)
+    wait_until(lambda: out.read_text() == "ready\n", "the trap")
+    oci("kill", "c", "SIGUSR1", check=0)
+    oci.await_status("stopped")
+    assert out.read_text() == "ready\nusr\n"
+    assert oci("kill", "c", "NOSUCH").returncode == 1 and "unknown signal" in oci.last_error()
+    oci("delete", "c", check=0)
+
+
+def test_a_raw_kill_leaves_nothing(oci):
+    pid = oci.started(*FOREVER)
+    os.kill(pid, signal.SIGKILL)
+    oci.await_status("stopped")
+    assert not [line for line in bundles.strays.processes(oci.base, 60) if "qemu" in line]
+    oci("delete", "c", check=0)
+
+
+def test_commands_in_it(oci):
+    oci.started(*FOREVER)
+    done = oci("exec", "c", "sh", "-c", "echo $$; ps; cat; exit 9", input=b"typed\n")
+    assert done.returncode == 9 and "sleep 1000" in done.stdout and done.stdout.endswith("typed\n")
+    assert oci("exec", "-e", "A=b", "-u", "5:6", "--cwd", "/tmp", "c", "sh", "-c", "echo $A; id -u; id -g; pwd").stdout.split() == ["b", "5", "6", "/tmp"]
+    assert oci("exec", "c", "nothing").returncode == 255 and "executable file not found" in oci.last_error()
+    process = oci.base / "process.json"
+    process.write_text(json.dumps({"args": ["sh", "-c", "exit 4"], "cwd": "/", "user": {"uid": 0, "gid": 0}}))
+    assert oci("exec", "--process", process, "c").returncode == 4  # no PATH in it: a shell is found by the usual one
+    pid = oci.base / "exec.pid"
+    oci("exec", "--detach", "--pid-file", pid, "c", "sleep", "999", check=0, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    assert "sleep 999" in oci("ps", "c", check=0).stdout
+    os.kill(int(pid.read_text()), signal.SIGKILL)
+    wait_until(lambda: "sleep 999" not in oci("ps", "c", check=0).stdout, "the end of the command")
+    assert json.loads(oci("ps", "--format", "json", "c", check=0).stdout) == [oci.state()["pid"]]
+    oci("delete", "--force", "c", check=0)
+
+
+def test_a_terminal(oci):
+    console = bundles.Console(oci.base / "tty.sock")
+    process = {**bundles.config("sh", "-c", "tty; stty size; read line; stty size; exit 6")["process"], "terminal": True,
+               "consoleSize": {"height": 30, "width": 100}}
+    oci.create(process=process, words=("--console-socket", console.path))
+    master = console.accept()
+    oci("start", "c", check=0)
+    assert b"/dev/pts/0" in read_to(master, b"30 100")
+    fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 99, 0, 0))
+    os.write(master, b"typed\r")
+    read_to(master, b"50 99")
+    oci.await_status("stopped")
+    os.close(master)
+    oci("delete", "c", check=0)
+
+
+def test_limits(oci):
+    resources = {"memory": {"limit": 200 << 20}, "pids": {"limit": 40}, "cpu": {"quota": 50000, "period": 100000, "shares": 512}}
+    linux = {**bundles.config()["linux"], "resources": resources}
+    oci.started(*FOREVER, linux=linux)
+    said = oci("exec", "c", "sh", "-c", "cd /sys/fs/cgroup; cat memory.max pids.max cpu.max", check=0).stdout.split()
+    assert said == [str(200 << 20), "40", "50000", "100000"]
+    oci("update", "--resources", "-", "c", check=0, input=b'{"pids":{"limit":50}}')
+    assert oci("exec", "c", "cat", "/sys/fs/cgroup/pids.max", check=0).stdout == "50\n"
+    assert oci("update", "--memory", 8 << 30, "c").returncode == 1 and "more than the machine has" in oci.last_error()
+    assert oci("update", "--cpu-quota", 900000, "c").returncode == 1 and "more than the machine has" in oci.last_error()
+    stats = json.loads(oci("events", "--stats", "c", check=0).stdout)
+    assert stats["type"] == "stats" and stats["data"]["pids"]["limit"] == 50 and stats["data"]["memory"]["usage"]["limit"] == 200 << 20
+    oci("delete", "--force", "c", check=0)
+
+
+def test_hooks(oci):
+    hook = oci.base / "hook"
+    hook.write_text('#!/bin/sh\nprintf "%s " "$1" >>"$HOOKED"; cat >>"$HOOKED"; echo >>"$HOOKED"\ntest "$1" != bad || { echo complains >&2; exit 3; }\n')
+    hook.chmod(0o755)
+    told = oci.base / "told"
+
+    def hooks(*names):
+        return {name: [{"path": str(hook), "args": ["hook", name if name != "prestart" or not bad else "bad"], "env": [f"HOOKED={told}"]}]
+                for name in names}
+    bad = False
+    oci.create(*FOREVER, hooks=hooks("prestart", "createRuntime", "poststart", "poststop"))
+    oci("start", "c", check=0)
+    oci("delete", "--force", "c", check=0)
+    lines = [line.split(" ", 1) for line in told.read_text().splitlines()]
+    assert [name for name, _ in lines] == ["prestart", "createRuntime", "poststart", "poststop"]
+    assert [json.loads(state)["status"] for _, state in lines] == ["creating", "creating", "running", "stopped"]
+    assert all(json.loads(state)["id"] == "c" for _, state in lines)
+    bad = True
+    done = oci("create", "-b", oci.bundle(*FOREVER, hooks=hooks("prestart")), "c")
+    assert done.returncode == 1 and "exit code 3: complains" in oci.last_error()
+    assert not (oci.root / "c").exists()
+
+
+def test_hooks_that_fail_when_it_has_begun(oci):
+    """Of poststart it is an error and the end of the container; of poststop a warning, and those after it are run."""
+    told = oci.base / "told"
+
+    def hooks(name):
+        return {name: [{"path": "/bin/sh", "args": ["sh", "-c", f"echo {line} >>{told}; exit {code}"]} for line, code in (("bad", 3), ("good", 0))]}
+    oci.create(*FOREVER, hooks=hooks("poststart"))
+    assert oci("start", "c").returncode == 1
+    assert "poststart" in oci.last_error() and "exit code 3" in oci.last_error()
+    oci.await_status("stopped")
+    oci("delete", "c", check=0)
+    assert told.read_text() == "bad\n"
+    oci.started(*FOREVER, hooks=hooks("poststop"))
+    oci("delete", "--force", "c", check=0)
+    assert told.read_text() == "bad\nbad\ngood\n"
+    assert [line for line in map(json.loads, oci.log.read_text().splitlines()) if line["level"] == "warning" and "poststop" in line["msg"]]
+
+
+def test_a_pod(oci):
+    pid = oci.started("sh", "-c", "sleep 1000", name="pod", annotations=bundles.of_pod("sandbox"))
+    joining = {"annotations": bundles.of_pod("container"), "linux": bundles.in_pod(pid)}
+    oci.started(*FOREVER, name="one", hostname="ignored", **joining)
+    assert oci("exec", "one", "sh", "-c", "hostname; ps", check=0).stdout.count("sleep 1000") == 1
+    assert oci("exec", "one", "hostname", check=0).stdout == "inside\n"
+    assert len(bundles.strays.running(oci.base)) > 0 and sum("-name guest=" in line for line in bundles.strays.running(oci.base).values()
+                                                             if line.startswith("/usr/bin/qemu")) == 1
+    wrong = {**bundles.in_pod(pid), "namespaces": bundles.in_pod(pid)["namespaces"][:2] + [
+        {"type": "network"}, {"type": "ipc", "path": f"/proc/{pid}/ns/uts"}]}
+    refused = oci("create", "--bundle", oci.bundle(*FOREVER, annotations=bundles.of_pod("container"), linux=wrong), "wrong")
+    assert refused.returncode == 1 and "which is no container of this machine" in oci.last_error()
+    # Its end is not the pod's; the pod's is everybody's.
+    oci("delete", "--force", "one", check=0)
+    oci.started(*FOREVER, name="two", **joining)
+    assert oci.status("pod") == "running"
+    os.kill(pid, signal.SIGKILL)
+    oci.await_status("stopped", "two")
+    oci("delete", "two", check=0)
+    oci("delete", "pod", check=0)
+
+
+def test_the_machine_goes(oci):
+    oci.started(*FOREVER)
+    for entry, line in bundles.strays.running(oci.base).items():
+        if line.startswith("/usr/bin/qemu"):
+            os.kill(entry, signal.SIGKILL)
+    oci.await_status("stopped")
+    oci("delete", "c", check=0)
+
+
+def machines(oci):
+    return sum(line.startswith("/usr/bin/qemu") for line in bundles.strays.running(oci.base).values())
+
+
+def test_quarantine(oci):
+    """The machine goes on, for who wants to look at it; its containers do so for the engine, until they are killed."""
+    oci.started(*FOREVER)
+    oci("quarantine", "c", check=0)
+    assert oci("exec", "c", "true").returncode == 255
+    assert (oci.status(), machines(oci)) == ("running", 1)
+    oci("kill", "c", "KILL", check=0)
+    oci.await_status("stopped")
+    assert machines(oci) == 1
+    oci("delete", "--force", "c", check=0)
+
+
+@pytest.mark.parametrize("name", ["../x", "", ".hidden", "a/b", "x" * 1025])
+def test_ids_that_are_none(oci, name):
+    assert oci("create", "-b", oci.bundle(*FOREVER), name).returncode == 1
+    assert "invalid container ID" in oci.last_error()
+
+
+def test_a_bundle_that_is_none(oci):
+    assert oci("create", "-b", oci.base, "c").returncode == 1 and "config.json: No such file" in oci.last_error()
+    bundle = oci.bundle(*FOREVER)
+    (bundle / "config.json").write_text("{")
+    assert oci("create", "-b", bundle, "c").returncode == 1 and "config.json" in oci.last_error()
+    bundle = oci.bundle(*FOREVER, root={"path": "nothing"})
+    assert oci("create", "-b", bundle, "c").returncode == 1 and "root.path" in oci.last_error()
+
+
+def test_the_network_of_the_host_by_its_path(oci):
+    """As Docker asks for it; what is sent to the host's links would be the guest's."""
+    spaces = [{"type": kind} for kind in bundles.SPACES if kind != "network"]
+    linux = {**bundles.config()["linux"], "namespaces": [*spaces, {"type": "network", "path": f"/proc/{os.getpid()}/ns/net"}]}
+    assert oci("create", "-b", oci.bundle(*FOREVER, linux=linux), "c").returncode == 1
+    assert "cannot have the host's network" in oci.last_error()
+
+
+@pytest.mark.parametrize("key,value,why", [("kernel", "/boot/vmlinuz", "is a path"), ("kernel", "no-such-one", "no-such-one"),
+                                           ("memory-mib", "127", "memory-mib"), ("cpus", "many", "cpus")])
+def test_annotations_that_are_wrong(oci, key, value, why):
+    assert oci("create", "-b", oci.bundle(*FOREVER, annotations={f"io.microagent.{key}": value}), "c").returncode == 1
+    assert why in oci.last_error()
+
+
+def test_a_hostile_root(oci):
+    """Links of the image lead nowhere outside of it, on the host and in the guest."""
+    outside = oci.base / "outside"
+    outside.mkdir()
+    bundle = oci.bundle("sh", "-c", "ls -d /link/x /up/y; echo z >/up/file")
+    (bundle / "rootfs" / "link").symlink_to(outside)
+    (bundle / "rootfs" / "up").symlink_to("../../../.." + str(outside))
+    whole = json.loads((bundle / "config.json").read_text())
+    whole["mounts"] += [{"destination": "/link/x", "type": "tmpfs", "source": "t"}, {"destination": "/up/y", "type": "tmpfs", "source": "t"}]
+    (bundle / "config.json").write_text(json.dumps(whole))
+    assert oci("run", "-b", bundle, "c", check=0).stdout == "/link/x\n/up/y\n"
+    assert list(outside.iterdir()) == []
+
+
+@pytest.mark.parametrize("to", ["/proc/self", "/sys/kernel", "/dev", "/dev/null"])
+def test_a_volume_that_leads_to_the_hosts_kernel(oci, to):
+    """Also where its name says nothing of that."""
+    link = oci.base / "innocent"
+    link.symlink_to(to)
+    mounts = bundles.config()["mounts"] + [{"destination": "/data", "type": "bind", "source": str(link), "options": ["rbind"]}]
+    assert oci("create", "-b", oci.bundle(*FOREVER, mounts=mounts), "c").returncode == 1
+    assert "is not supported: it" in oci.last_error(), oci.last_error()
+
+
+def test_words_of_exec(oci):
+    """Numbers that are none are no root, and a directory that is not there is not made."""
+    oci.started(*FOREVER)
+    for user in ("4294967295", "4294967296", "99999999999", "0x0", "1000:", "1000:staff", ":0", ""):
+        assert oci("exec", "--user", user, "c", "id").returncode == 255 and "UID:GID" in oci.last_error(), user
+    assert oci("exec", "--user", "1000:7", "c", "id", check=0).stdout.startswith("uid=1000 gid=7")
+    done = oci("exec", "--cwd", "/none", "c", "pwd")
+    assert done.returncode == 255 and "/none" in oci.last_error() and not (oci.base / "b1/rootfs/none").exists(), done
+    assert oci("create", "--bundle", oci.bundle(), "a" * 256).returncode == 1 and "invalid container ID" in oci.last_error()
+    assert oci("--log-format", "yaml", "list").returncode == 1
+    oci("delete", "--force", "c", check=0)
+
+
+def test_an_id_used_again_in_a_pod(oci):
+    """At once: the guest has not forgotten what it saw of the one before."""
+    oci.started(*FOREVER, name="pod", annotations=bundles.of_pod("sandbox"))
+    for number in range(4):
+        bundle = oci.bundle("cat", "/etc/number", annotations=bundles.of_pod("container"))
+        (bundle / "rootfs/etc/number").write_text(str(number))
+        done = oci("run", "--bundle", bundle, "c")
+        assert (done.returncode, done.stdout) == (0, str(number)), done
+    oci("delete", "--force", "pod", check=0)
+
+
+def test_a_pod_whose_first_is_deleted_first(oci):
+    oci.started(*FOREVER, name="pod", annotations=bundles.of_pod("sandbox"))
+    oci.started(*FOREVER, name="one", annotations=bundles.of_pod("container"))
+    oci("delete", "--force", "pod", check=0)
+    oci.await_status("stopped", "one")
+    oci("delete", "one", check=0)
+
+
+def test_words_that_are_wrong(oci):
+    assert oci("nosuch").returncode == 1 and "no command nosuch" in oci.last_error()
+    assert oci("create", "--nosuch", "c").returncode == 1 and "flag provided but not defined" in oci.last_error()
+    assert oci("checkpoint", "c").returncode == 1 and "not of this runtime" in oci.last_error()
+    for command in ("create", "run", "exec"):
+        assert oci(command, "--preserve-fds", "2", "c").returncode == 1 and "--preserve-fds" in oci.last_error()
+    assert oci("--version").stdout.splitlines()[0].startswith("microagent-oci version ")
+    features = json.loads(oci("features", check=0).stdout)
+    assert features["ociVersionMin"] == "1.0.0" and "rbind" in features["mountOptions"] and "CAP_BPF" in features["linux"]["capabilities"]
+
+
+@pytest.mark.parametrize("least,most,commands", [
+    (0, 0, "list features"), (1, 1, "create run start state delete ps pause resume update events quarantine"), (1, 2, "kill"), (1, None, "exec")])
+def test_too_many_words_and_too_few(oci, least, most, commands):
+    """As runc says it; and nothing is done by halves: not one word is passed over."""
+    for command in commands.split():
+        counts = {least - 1: f"exactly {least}" if least == most else f"a minimum of {least}"} if least else {}
+        counts |= {} if most is None else {most + 1: f"exactly {most}" if least == most else f"a maximum of {most}"}
+        for count, why in counts.items():
+            done = oci(command, *["c", "TERM", "more"][:count])
+            assert (done.returncode, oci.last_error()) == (1, f'"{command}" requires {why} argument(s)'), command
+    assert not oci.root.exists()
+
+
+def test_options_behind_the_words(oci):
+    """They are taken there too, as runc does; but exec's are the command's, and so is what is behind --."""
+    oci("delete", "none", "--force", check=0)
+    oci.started(*FOREVER)
+    assert oci("exec", "c", "echo", "--cwd", "/tmp").stdout == "--cwd /tmp\n"
+    assert oci("exec", "--", "c", "echo", "--", "--cwd").stdout == "-- --cwd\n"
+    assert oci("delete", "--", "c", "--force").returncode == 1 and 'exactly 1' in oci.last_error()
+    assert oci("exec", "--nosuch", "c", "true").returncode == 1 and "not defined: --nosuch" in oci.last_error()
+    oci("kill", "c", "KILL", "--all", check=0)
+    oci.await_status("stopped")
+    oci("delete", "c", "-f", check=0)

@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: MIT
+"""microagent-oci where something ends at the wrong moment, or goes further than it may."""
+
+import json
+import os
+import signal
+
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import bundles
+from conftest import HANG_S, wait_until
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="containers of engines are root's")
+FOREVER = ("sleep", "1000")
+
+
+@pytest.fixture
+def oci(request):
+    it = bundles.Runtime(Path(tempfile.mkdtemp(prefix="o-")))
+    yield it
+    it.close(not getattr(request.node, "failed", False))
+
+
+def test_a_guest_that_writes_where_no_container_is(oci):
+    """It would be into the memory of a host whose /run is a tmpfs, without end."""
+    oci.started(*FOREVER)
+    for place in (bundles.SEEN, os.path.dirname(oci.seen())):
+        done = oci.in_the_guest("mkdir", f"{place}/more")
+
+        assert done.returncode == 1 and "Read-only" in done.stderr, done
+    assert oci.in_the_guest("mkdir", f"{oci.seen()}/own").returncode == 0
+    oci("delete", "--force", "c", check=0)
+
+
+def qemu(oci):
+    return [pid for pid, line in bundles.strays.running(oci.base).items() if line.startswith("/usr/bin/qemu")]
+
+
+def cgroups_of(oci):
+    return [str(place) for top in ("", "*/") for place in Path("/sys/fs/cgroup").glob(f"{top}{oci.base.name}")]
+
+
+def mounted(oci):
+    return any("/rootfs" in line for line in bundles.strays.mounts(oci.base))
+
+
+STEPS = {
+    "its record": lambda oci: (oci.root / "c").exists(),
+    "its state": lambda oci: (oci.root / "c/state.json").exists(),
+    "its files mounted": mounted,
+    "its machine's directory": lambda oci: any((oci.root / ".machines/sessions").glob("sandbox-*")),
+    "its machine": qemu,
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_create_is_killed(oci, step):
+    """And whoever called it clears up, as engines do; then there is room for another."""
+    making = oci.popen("create", "-b", oci.bundle(*FOREVER), "c")
+    wait_until(lambda: making.poll() is not None or STEPS[step](oci), step)
+    making.kill()
+    making.wait(timeout=HANG_S)
+    oci("delete", "--force", "c", check=0)
+    assert not oci.left()
+    oci.started(*FOREVER)
+    oci("delete", "--force", "c", check=0)
+
+
+def test_create_is_killed_between_its_cgroups_and_its_place_in_them(oci):
+    """In each hierarchy, with a folder above that was made for it too."""
+    name, points = oci.base.name, [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()
+                                   if line.split(" - ")[1].startswith("cgroup")]
+    bundle = oci.bundle(*FOREVER, linux={"cgroupsPath": f"/{name}/c"})
+    for point in points:
+        if not os.access(point, os.W_OK):
+            continue
+        procs = f"{point}/{name}/c/cgroup.procs"
+        oci.wrap = ["strace", "-o", str(oci.base / "trace"), "-P", procs, "-e", "trace=openat", "-e", "inject=openat:signal=KILL"]
+        assert oci("create", "-b", bundle, "c", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == -signal.SIGKILL
+        oci.wrap = []
+        assert Path(procs).exists()
+        oci("delete", "--force", "c", check=0)
+        assert not cgroups_of(oci)
+
+
+def test_create_is_killed_in_a_hook(oci):
+    fifo = oci.base / "fifo"
+    os.mkfifo(fifo)
+    hooks = {"prestart": [{"path": "/bin/sh", "args": ["sh", "-c", f"echo here >{fifo}; exec sleep 1000", str(oci.base)]}]}
+    making = oci.popen("create", "-b", oci.bundle(*FOREVER, hooks=hooks), "c")
+    assert fifo.read_text() == "here\n"
+    making.kill()
+    making.wait(timeout=HANG_S)
+    for pid, line in bundles.strays.running(oci.base).items():
+        if line.startswith("sleep 1000"):  # a hook is the engine's
+            os.kill(pid, signal.SIGKILL)
+    oci("delete", "--force", "c", check=0)
+
+
+def dies(oci, call, *words):
+    """The command is killed where it makes the call for the first time."""
+    oci.wrap = ["strace", "-o", str(oci.base / "trace"), "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL"]
+    done = oci(*words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    assert done.returncode == -signal.SIGKILL, (words, call, done.returncode)
+    oci.wrap = []
+
+
+def test_commands_are_killed(oci):
+    """By an engine whose patience is at its end: the next one finds the container as it is, and clears it away."""
+    pid = oci.started(*FOREVER)
+    for call, *words in (("newfstatat", "state", "c"), ("clone3", "exec", "c", "true"), ("sendmsg", "exec", "c", "true"),
+                         ("pidfd_send_signal", "kill", "c", "URG"), ("connect", "kill", "c", "KILL")):
+        dies(oci, call, *words)
+        assert oci.status() == "running", words
+        oci("exec", "c", "true", check=0)
+    os.kill(pid, signal.SIGSTOP)  # it cannot do what kill asks it for
+    dies(oci, "ppoll", "kill", "c", "KILL")
+    for call in ("pidfd_send_signal", "ppoll", "umount2", "rmdir", "unlinkat"):
+        dies(oci, call, "delete", "--force", "c")
+    oci("delete", "--force", "c", check=0)
+
+
+def test_exec_is_killed_while_the_machine_stands_still(oci):
+    """Its own process on the host ends with the machine, at the latest."""
+    oci.started(*FOREVER)
+    for machine in qemu(oci):
+        os.kill(machine, signal.SIGSTOP)
+    command = oci.popen("exec", "c", "true")
+
+    def standins():
+        return [line for line in bundles.strays.running(oci.base).values() if "stand-in c" in line]
+    wait_until(lambda: len(standins()) == 2, "that of the command")
+    command.kill()
+    command.wait()
+    oci("delete", "--force", "c", check=0)
+
+
+def test_deleted_while_it_is_made(oci):
+    making = oci.popen("create", "-b", oci.bundle(*FOREVER), "c", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_until(lambda: (oci.root / "c/state.json").exists(), "its state")
+    oci("delete", "--force", "c", check=0)
+    assert making.wait(timeout=HANG_S) == 0
+    assert oci("state", "c").returncode == 1
+
+
+def test_two_creates_of_one_id(oci):
+    both = [oci.popen("create", "-b", oci.bundle(*FOREVER), "c", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(2)]
+    assert sorted(one.wait(timeout=HANG_S) for one in both) == [0, 1]
+    assert "container with given ID already exists: c" in oci.last_error()
+    assert oci.status() == "created"
+    oci("delete", "c", check=0)
+
+
+def test_the_machine_of_ten_goes(oci):
+    """Each of them ends; and each can be cleared away, the pod's first before the others."""
+    pid = oci.started(*FOREVER, name="pod", annotations=bundles.of_pod("sandbox"))
+    for number in range(10):
+        oci.started(*FOREVER, name=f"c{number}", annotations=bundles.of_pod("container"), linux=bundles.in_pod(pid))
+    for machine in qemu(oci):
+        os.kill(machine, signal.SIGKILL)
+    names = ["pod", *(f"c{number}" for number in range(10))]
+    for name in names:
+        oci.await_status("stopped", name)
+    for name in names:
+        assert oci("exec", name, "true").returncode == 255 and "container not running" in oci.last_error()
+        oci("delete", name, check=0)
+
+
+def test_signals_to_who_waits(oci):
+    """For a container in the foreground, and for a command in one, as runc hands them on."""
+    trap = ("sh", "-c", "trap 'echo got; exit 3' TERM; echo ready; while :; do sleep 0.1; done")
+    for words in (("run", "--bundle", oci.bundle(*trap), "c"), ("exec", "other", *trap)):
+        if words[0] == "exec":
+            oci.started(*FOREVER, name="other")
+        child = oci.popen(*words)
+        assert child.stdout.readline() == b"ready\n"
+        child.send_signal(signal.SIGTERM)
+        assert (child.communicate(timeout=HANG_S)[0], child.returncode) == (b"got\n", 3)
+    assert [state["id"] for state in json.loads(oci("list", "--format", "json", check=0).stdout)] == ["other"]
+    oci("delete", "--force", "other", check=0)
+
+
+def test_a_directory_of_others(oci):
+    """containerd has the root of each of its namespaces below the one it was given: that is no container."""
+    oci.started(*FOREVER)
+    above = bundles.Runtime(oci.base)
+    above.root = oci.base
+    assert not any(state["id"] == "oci" for state in json.loads(above("list", "--format", "json", check=0).stdout))
+    for words in (("state", "oci"), ("delete", "oci"), ("kill", "oci")):
+        done = above(*words)
+        assert done.returncode == 1 and "is a directory of others" in above.last_error(), words
+    above("delete", "--force", "oci", check=0)
+    assert oci.status() == "running"
+    oci("delete", "--force", "c", check=0)
+
+
+def test_output_without_room(oci):
+    """A full disk of a log is no end of who writes it."""
+    oci.started(*FOREVER)
+    with open("/dev/full", "wb") as full:
+        assert oci("exec", "c", "sh", "-c", "echo word; echo word >&2; touch /tmp/after; exit 4", stdout=full, stderr=full).returncode == 4
+    assert (oci.base / "b1/rootfs/tmp/after").exists()
+    oci("delete", "--force", "c", check=0)
+
+
+def test_nobody_reads_what_it_says(oci):
+    """It is told as by a pipe of its own; what does not mind that goes on."""
+    reader, writer = os.pipe()
+    oci.started("sh", "-c", "trap '' PIPE; while :; do echo word; echo >> /tmp/said; sleep 0.1; done", out=writer)
+    os.close(writer)
+    os.close(reader)
+    said = oci.base / "b1/rootfs/tmp/said"
+    wait_until(said.exists, "its first word")
+    size = said.stat().st_size
+    wait_until(lambda: said.stat().st_size > size + 10, "more of it")
+    assert oci.status() == "running"
+    child = oci.popen("exec", "c", "sh", "-c", "while :; do echo word; done")
+    assert child.stdout.readline() == b"word\n"
+    child.stdout.close()
+    assert child.wait(timeout=HANG_S) == 128 + signal.SIGPIPE
+    oci("delete", "--force", "c", check=0)
+
+
+def test_a_full_disk(oci):
+    """At each step of create: the reason is told, and nothing is left; until there is room enough."""
+    place = oci.base / "small"
+    place.mkdir()
+    refused = 0
+    for kib in (8, 16, 28, 64, 16384, 20480):
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kib}k", "small", str(place)], check=True)
+        oci.root = place / "oci"
+        done = oci("create", "-b", oci.bundle(*FOREVER), "c", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if done.returncode == 0:
+            oci("delete", "--force", "c", check=0)
+        else:
+            refused += 1
+            assert "no space left" in oci.last_error().lower(), (kib, oci.last_error())
+        left = oci.left()
+        assert len(left) == 1 and "tmpfs small" in left[0], (kib, left)
+        subprocess.run(["umount", str(place)], check=True)
+    assert refused >= 4 and done.returncode == 0, refused
+
+
+def test_its_network_is_there_for_the_first_who_asks(oci):
+    """A hook, and with the processor taken: whoever finds the host's network by the pid changes that."""
+    space = subprocess.Popen(["unshare", "-n", "sh", "-c", "echo in; exec sleep 1000", str(oci.base)], stdout=subprocess.PIPE)
+    try:
+        assert space.stdout.readline() == b"in\n"
+        path = f"/proc/{space.pid}/ns/net"
+        linux = {**bundles.config()["linux"], "namespaces": [{"type": kind} for kind in bundles.SPACES if kind != "network"]
+                 + [{"type": "network", "path": path}]}
+        said = oci.base / "said"
+        ask = f"""pid=$(sed 's/.*"pid": *\\([0-9]*\\).*/\\1/'); readlink /proc/$pid/ns/net >>{said}"""
+        hooks = {"prestart": [{"path": "/bin/sh", "args": ["sh", "-c", ask]}]}
+        oci.create(*FOREVER, linux=linux, hooks=hooks)
+        assert said.read_text().split() == [os.readlink(path)]
+        assert os.readlink(f"/proc/{oci.state()['pid']}/ns/net") == os.readlink(path)
+        oci("delete", "--force", "c", check=0)
+    finally:
+        space.kill()
+        space.wait()
+
+
+def test_its_cgroups_go_with_it(oci):
+    """Though what was in them has let go of all else a moment before it is taken out."""
+    name = oci.base.name
+    for number in range(4):
+        pid = oci.started(*FOREVER, linux={"cgroupsPath": f"/{name}/c{number}"})
+        assert any(name in line for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines())
+        os.kill(pid, signal.SIGKILL)
+        oci("delete", "--force", "c", check=0)
+        assert not cgroups_of(oci)

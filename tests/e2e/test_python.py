@@ -1,0 +1,500 @@
+# SPDX-License-Identifier: MIT
+"""The Python package with real machines, nearly all of which are restored from one warm base."""
+
+import asyncio
+import gc
+import os
+import re
+import signal
+import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from conftest import BACKEND, wait_until
+from python_package import load, program, run_example, said, transcripts
+
+pytestmark = [pytest.mark.skipif(bool(os.environ.get("SANITIZE")), reason="no sanitizer's runtime is in a Python"),
+              pytest.mark.skipif(BACKEND != "qemu", reason="no other backend saves machines")]
+if not os.environ.get("SANITIZE"):
+    microagent = load()
+
+
+@pytest.fixture(scope="module")
+def tools(place):
+    """Keywords of a Sandbox of the base, which is warm; at the end there is none."""
+    place("base", "warm", "web", check=0)
+    words = {"base": "web", "network": "isolated", "state_dir": place.state}
+    yield words
+    assert microagent.sandboxes(place.state) == []
+
+
+@pytest.fixture(scope="module")
+def box(tools):
+    """For tests that leave it as they found it."""
+    with microagent.Sandbox(**tools) as it:
+        assert it.info()["boot"] == {"how": "restored"}
+        yield it
+
+
+@pytest.fixture
+def own(tools):
+    with microagent.Sandbox(**tools) as it:
+        yield it
+
+
+def names(tools):
+    return {one["name"] for one in microagent.sandboxes(tools["state_dir"])}
+
+
+def sleepers(box):
+    return box.run("ps -o args | grep '^sleep 10[0]'").text
+
+
+# --- commands ---------------------------------------------------------------------------------------------------------
+
+
+def test_run(box):
+    done = box.run(["printf", "%s", "a b", "$HOME;"])
+    assert (done.exit_code, done.stdout, done.text, done.stderr) == (0, b"a b$HOME;", "a b$HOME;", b"")
+    done = box.run("echo $X $PWD; id -un >&2; exit 3", env={"X": "1=2"}, cwd="/tmp", user="root")
+    assert (done.exit_code, done.text, done.stderr) == (3, "1=2 /tmp\n", b"root\n")
+    every = bytes(range(256)) * 300
+    assert box.run(["cat"], stdin=every).stdout == every
+    assert box.run(["cat"]).stdout == b"" and box.run(["cat"], stdin="é").text == "é"
+    done = box.run(["head", "-c", "100000", "/dev/zero"], stdout_cap=10)
+    assert (done.stdout, done.stdout_truncated, done.stderr_truncated) == (bytes(10), True, False)
+
+
+def test_how_a_command_ends(box):
+    done = box.run("sleep 100", timeout=0.1)
+    assert (done.exit_code, done.timed_out, done.killed, done.cancelled) == (124, True, True, False) and not sleepers(box)
+    done = box.run(["absent"])
+    assert done.exit_code == 127 and "absent" in done.start_error
+    assert box.run("kill -9 $$").signal == 9
+    assert box.run("true", check=True).check().exit_code == 0
+    with pytest.raises(microagent.CommandError, match="^exit code 2: what is the matter$") as failed:
+        box.run("echo what is the matter >&2; exit 2", check=True)
+    assert failed.value.result.exit_code == 2
+    with pytest.raises(microagent.CommandError, match="^its time was over$"):
+        box.run(["sleep", "100"], timeout=0.1, check=True)
+
+
+@pytest.mark.parametrize("words,what", [
+    ({"command": []}, "command: there is none"), ({"command": ["a\0b"]}, "command: a NUL is in 'a\\x00b'"),
+    ({"command": "x", "env": {"A=B": "1"}}, "env: no variable is called 'A=B'"),
+    ({"command": "x", "timeout": 0}, "timeout: 0 s is no time (None: no limit)"),
+    ({"command": "x", "timeout": 1e10}, "timeout_ms: 10000000000000 is out of range"),
+    ({"command": "x", "stdout_cap": -1}, "stdout_cap: -1 is out of range")])
+def test_what_is_no_command(box, words, what):
+    with pytest.raises(microagent.InvalidError, match=re.escape(what)):
+        box.run(**words)
+
+
+def test_stream(box):
+    stream = box.stream("echo 1; echo 2 >&2; read x; echo $x; printf end; exit 4", stdin="3\n")
+    assert stream.result is None
+    assert sorted(stream) == [("stderr", b"2\n"), ("stdout", b"1\n"), ("stdout", b"3\n"), ("stdout", b"end")]
+    assert stream.result.exit_code == 4 and list(stream) == []
+    whole = b"".join(piece.data for piece in box.stream(["seq", "50000"], lines=False))
+    assert whole == b"".join(b"%d\n" % n for n in range(1, 50001))
+
+
+def test_a_stream_that_is_left(box):
+    for leave in (lambda stream: stream.close(), lambda stream: stream.__exit__(), lambda stream: None):
+        stream = box.stream("echo begun; sleep 100 & sleep 100")
+        assert next(stream).text == "begun\n"
+        leave(stream)
+        if leave(stream) is None and stream.result:
+            assert stream.result.cancelled and list(stream) == []
+        del stream
+        wait_until(lambda: not sleepers(box), "the command to be ended")
+
+
+def test_the_command_waits_for_a_reader(box):
+    with box.stream("line=$(printf %04000d 0); while true; do echo $line; echo x >> /tmp/written; done") as stream:
+        wait_until(lambda: len(stream._flow._pieces) == 64, "the queue to be full")
+        seen = [-1]
+
+        def stands_still():
+            seen.append(box.stat_file("/tmp/written")["size"])
+            return seen[-1] == seen[-2]
+        wait_until(stands_still, "it to stand still")
+        assert next(stream).text == "0" * 4000 + "\n"
+
+
+def test_many_streams_of_one_loop(box):
+    async def one(number):
+        return [piece.text async for piece in box.stream(f"echo {number}; echo {number}")]
+
+    async def left():
+        async with box.stream("echo begun; sleep 100") as stream:
+            assert (await stream.__anext__()).text == "begun\n"
+        return stream.result.cancelled
+
+    async def every():
+        task = asyncio.create_task(one("$(sleep 100)"))
+        told = await asyncio.gather(*map(one, range(20)), left())
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return told
+    assert asyncio.run(every()) == [[f"{n}\n", f"{n}\n"] for n in range(20)] + [True]
+    wait_until(lambda: not sleepers(box), "the command to be ended")
+
+
+def test_exec(box, tmp_path):
+    (tmp_path / "in").write_bytes(b"from a file")
+    with open(tmp_path / "in", "rb") as stdin, open(tmp_path / "out", "wb") as stdout:
+        done = box.exec("cat; echo err >&2; exit 5", stdin=stdin, stdout=stdout, stderr=stdout)
+    assert done.exit_code == 5 and (tmp_path / "out").read_bytes() == b"from a fileerr\n"
+    with open(tmp_path / "out", "wb") as stdout:
+        assert box.exec("sleep 100", timeout=1, stdout=stdout).timed_out
+    with pytest.raises(microagent.InvalidError, match="stdout: -1 is no descriptor"):
+        box.exec("true", stdout=-1)
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def test_files(box, tmp_path):
+    box.run("mkdir /tmp/f && cd /tmp/f && mkdir dir && ln -s /etc/passwd link && mkfifo fifo", check=True)
+    box.write_file("/tmp/f/a", "text é", mode=0o700)
+    box.write_file("/tmp/f/b", bytes(range(256)), user="root")
+    assert box.read_file("/tmp/f/a").decode() == "text é" and box.read_file("/tmp/f/b", user="root") == bytes(range(256))
+    listed = {one["name"]: one for one in box.list_files("/tmp/f")}
+    assert list(listed) == ["a", "b", "dir", "fifo", "link"] and listed["link"]["target"] == "/etc/passwd"
+    assert (listed["a"]["mode"], listed["a"]["size"], listed["b"]["uid"]) == (0o700, 7, 0)
+    assert box.stat_file("/tmp/f/dir")["type"] == "directory"
+    box.copy_out("/tmp/f/dir", tmp_path / "dir")
+    (tmp_path / "dir" / "x").write_text("x")
+    box.copy_in(tmp_path / "dir", "/tmp/f/dir")
+    assert box.read_file("/tmp/f/dir/dir/x") == b"x"
+    for path, kind, what in (("dir", microagent.InvalidError, "/tmp/f/dir: no file"), ("absent", microagent.NotFoundError, "No such file"),
+                             ("fifo", microagent.InvalidError, "neither a file nor a directory")):
+        with pytest.raises(kind, match=what):
+            box.read_file(f"/tmp/f/{path}")
+    with pytest.raises(microagent.ConflictError):
+        box.read_file("/tmp/f/b", user="root", limit_bytes=255)
+    with pytest.raises(microagent.ConflictError, match="is a symbolic link"):
+        box.write_file("/tmp/f/link", "x")
+    with pytest.raises(microagent.InvalidError, match="/tmp/f/dir: a directory"):
+        box.write_file("/tmp/f/dir", "x")
+    box.run("rm -rf /tmp/f", user="root", check=True)
+
+
+def test_share(tools, box, tmp_path):
+    (tmp_path / "given").write_text("by the host")
+    with microagent.Sandbox(cold=True, **tools) as own:
+        assert own.share(tmp_path, at="/work", read_only=False)["mountpoint"] == "/work"
+        assert own.run("cat /work/given; echo by the guest > /work/made").text == "by the host"
+        assert (tmp_path / "made").read_text() == "by the guest\n"
+        assert [one["share"]["path"] for one in microagent.sandboxes(tools["state_dir"]) if one["name"] == own.name] == [str(tmp_path)]
+        with pytest.raises(microagent.ConflictError, match="gets no second one"):
+            own.share(tmp_path)
+        with pytest.raises(microagent.ConflictError) as refused:
+            own.fork()
+        assert refused.value.reason == "session-cold"
+    with pytest.raises(microagent.ConflictError, match="is made with one, or without its template"):
+        box.share(tmp_path)
+
+
+def test_the_network_while_it_runs(box):
+    with pytest.raises(microagent.InvalidError, match="change: 'open' is none of allow, deny, publish, unpublish"):
+        box.change_network("open", "pypi.org")
+    with pytest.raises(microagent.ConflictError, match="has no list of names"):
+        box.change_network("allow", "pypi.org")
+    with pytest.raises(microagent.NotFoundError):
+        box.change_network("unpublish", "1")
+
+
+# --- forks, snapshots, pools ------------------------------------------------------------------------------------------
+
+
+def test_fork_and_snapshot(own):
+    own.run("echo one > /tmp/state", check=True)
+    assert own.snapshot("first")["name"] == "first" and [one["name"] for one in own.snapshots()] == ["first"]
+    own.run("echo two > /tmp/state", check=True)
+    left, right = own.fork(2)
+    with left, right:
+        assert left.run("cat /tmp/state").text == right.run("cat /tmp/state").text == "two\n"
+        assert len({own.name, left.name, right.name}) == 3 and left.info()["parent"] == own.name
+    assert own.restore("first")["boot"] == {"how": "restored"} and own.run("cat /tmp/state").text == "one\n"
+    own.delete_snapshot("first")
+    with pytest.raises(microagent.NotFoundError) as refused:
+        own.restore("first")
+    assert refused.value.reason == "no-snapshot" and refused.value.subject == own.name
+    with pytest.raises(microagent.InvalidError, match="between 1 and"):
+        own.fork(0)
+    with pytest.raises(microagent.InvalidError):
+        own.fork(101)
+
+
+def test_pool(tools):
+    words = {key: tools[key] for key in ("network", "state_dir")}
+    with microagent.Pool("web", 1, **words) as pool:
+        wait_until(lambda: pool.status()["ready"] == 1, "one to wait")
+        assert any(one.get("pooled") for one in microagent.sandboxes(tools["state_dir"]))
+        with pool.sandbox() as claimed:
+            assert claimed.info()["source"] == "pool" and claimed.run("echo here").text == "here\n"
+    assert pool.status() == {}
+    with pytest.raises(microagent.NotFoundError):
+        pool.drain()
+
+
+def test_one_machine_for_one_command(tools):
+    done = microagent.run("cat; echo err >&2; exit 4", stdin="in", network="isolated", memory_mib=256, cpus=1, stderr_cap=2,
+                          state_dir=tools["state_dir"])
+    assert (done.exit_code, done.stdout, done.stderr, done.stdout_truncated, done.stderr_truncated) == (4, b"in", b"er", False, True)
+
+
+# --- threads, forks of the process, signals, ends ---------------------------------------------------------------------
+
+
+def test_one_handle_of_many_threads(box):
+    def work(number):
+        return [box.run(["echo", f"{number} {turn}"]).text for turn in range(10)] + [piece.text for piece in box.stream(f"echo {number}")]
+    with ThreadPoolExecutor(16) as threads:
+        told = list(threads.map(work, range(16)))
+    assert told == [[f"{n} {turn}\n" for turn in range(10)] + [f"{n}\n"] for n in range(16)]
+
+
+def test_destroyed_while_threads_use_it(tools):
+    box, told = microagent.Sandbox(**tools), []
+
+    def work():
+        try:
+            told.append(box.run("touch /tmp/$$.begun; sleep 100").cancelled)
+        except microagent.Error as error:
+            told.append(type(error) in (microagent.UnavailableError, microagent.IOFailedError, microagent.ConflictError))
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    wait_until(lambda: box.run("ls /tmp/*.begun | wc -l").text == "8\n", "all to be at work")
+    stream = box.stream("yes")
+    assert next(stream).text == "y\n"
+    box.destroy()
+    for thread in threads:
+        thread.join()
+    assert told == [True] * 8 and box.name not in names(tools)
+    box.destroy()
+    with pytest.raises(microagent.ConflictError, match=f"session {box.name}: the handle is closed"):
+        box.run("true")
+
+
+def test_one_that_is_forgotten_is_destroyed(tools):
+    """Where warnings are errors its own is one of a destructor's, of which Python only tells."""
+    child = program(tools, """
+        box = microagent.Sandbox(**options)
+        name = box.name
+        del box
+        while name in [one["name"] for one in microagent.sandboxes(options["state_dir"])]:
+            time.sleep(0.05)
+        """)
+    _, err = child.communicate()
+    assert child.returncode == 0 and "was not closed" in err
+
+
+def test_one_that_is_kept(tools):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with microagent.Sandbox(keep=True, **tools) as box:
+            name = box.name
+        del box
+        gc.collect()
+    with microagent.Sandbox.open(name, keep=False, state_dir=tools["state_dir"]) as box:
+        assert box.run("echo still here").text == "still here\n"
+    assert name not in names(tools)
+
+
+INTERRUPTED = {"run": "box.run(LINE)", "exec": "box.exec(LINE)", "stream": "list(box.stream(LINE))"}
+
+
+@pytest.mark.parametrize("what", INTERRUPTED)
+def test_ctrl_c_ends_a_call(tools, what):
+    """When the command is at work the main thread gets a signal; of the command nothing is left, and the sandbox is as good as
+    before."""
+    told = said(program(tools, f"""
+        LINE = "touch /tmp/begun; sleep 100 & sleep 100"
+        with microagent.Sandbox(**options) as box:
+            def interrupt():
+                box.run("until test -e /tmp/begun; do sleep 0.1; done")
+                os.kill(os.getpid(), signal.SIGINT)
+            threading.Thread(target=interrupt).start()
+            began = time.monotonic()
+            try:
+                {INTERRUPTED[what]}
+            except KeyboardInterrupt:
+                print("interrupted")
+            print(box.run("ps -o args | grep '^sleep 10[0]'; echo none").text, end="")
+        """))
+    assert told == "interrupted\nnone\n"
+
+
+@pytest.mark.parametrize("making,where", [("microagent.Sandbox(cold=True, **options)", "sessions"),
+                                          ("microagent.run('sleep 100', network='isolated', state_dir=options['state_dir'])", "")])
+def test_ctrl_c_ends_the_making(tools, making, where):
+    told = said(program(tools, f"""
+        def listed():
+            return {{name for name in os.listdir(os.path.join(options["state_dir"], {where!r})) if name[:4] in ("sess", "run-")}}
+        before = listed() | {{"sessions"}}
+        def interrupt():
+            while not listed() - before:
+                time.sleep(0.01)
+            os.kill(os.getpid(), signal.SIGINT)
+        threading.Thread(target=interrupt).start()
+        try:
+            {making}
+        except KeyboardInterrupt:
+            print("interrupted", listed() - before)
+        """))
+    assert told == "interrupted set()\n"
+
+
+def test_a_process_that_forks(tools):
+    told = said(program(tools, """
+        box = microagent.Sandbox(**options)
+        stream = box.stream("echo begun; sleep 100")
+        next(stream)
+        child = os.fork()
+        if child == 0:
+            for use in (lambda: box.run("true"), lambda: box.destroy(), lambda: next(stream), lambda: stream.close(), lambda: box.stream("x")):
+                try:
+                    use()
+                except microagent.InvalidError as error:
+                    print(str(error).replace(box.name, "S").replace(str(os.getppid()), "P"))
+            with microagent.Sandbox.open(box.name, state_dir=options["state_dir"]) as again:
+                print(again.run("echo opened").text, end="")
+            with microagent.Sandbox(**options) as mine:
+                print(mine.run("echo mine").text, end="", flush=True)
+            del box, stream
+            sys.exit(0)
+        os.waitpid(child, 0)
+        print(box.run("echo the parent").text, end="")
+        stream.close()
+        box.destroy()
+        """))
+    refused = "session S: the handle belongs to process P, of which this one is a fork: Sandbox.open() makes one of its own\n"
+    assert told == refused * 5 + "opened\nmine\nthe parent\n"
+
+
+def test_ctrl_c_ends_a_machine_whatever_was_forked_meanwhile(tools):
+    """The child has copies of all descriptors, and lives on until the parent is done."""
+    told = said(program(tools, """
+        import glob
+        release = os.pipe()
+        def interrupt():
+            while not glob.glob(options["state_dir"] + "/run-*/runtime.json"):
+                time.sleep(0.01)
+            if os.fork() == 0:
+                os.close(release[1])
+                os.read(release[0], 1)
+                os._exit(0)
+            os.kill(os.getpid(), signal.SIGINT)
+        threading.Thread(target=interrupt).start()
+        try:
+            microagent.run("sleep 100", network="isolated", state_dir=options["state_dir"])
+        except KeyboardInterrupt:
+            print("interrupted")
+        """))
+    assert told == "interrupted\n"
+
+
+def test_a_process_that_is_killed(tools):
+    """What it made, what that was forked into, and what went back to a snapshot; a child of its lives on."""
+    child = program(tools, """
+        box = microagent.Sandbox(**options)
+        box.snapshot("x")
+        box.restore("x")
+        children = box.fork(1)
+        child = os.fork()
+        if child:
+            print(child, box.name, children[0].name, flush=True)
+        signal.pause()
+        """)
+    forked, *made = child.stdout.readline().split()
+    assert len(made) == 2 and set(made) <= names(tools)
+    child.kill()
+    wait_until(lambda: not set(made) & names(tools), "its sessions to be gone")
+    os.kill(int(forked), signal.SIGKILL)
+    child.communicate()
+
+
+# --- the examples -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["agent.py", "ten.py", "notebook.py"])
+def test_example(tools, name):
+    expected = dict(transcripts(name))["tools"]
+    assert run_example(name, "web", tools["state_dir"]) == expected and len(expected) > 60
+
+
+@pytest.mark.soak
+def test_notebook_of_python(place, debian_image):
+    place("base", "create", "debian", "--image", debian_image, check=0)
+    assert run_example("notebook.py", "debian", place.state) == dict(transcripts("notebook.py"))["debian"]
+    place("base", "delete", "debian-v1", check=0)
+
+
+@pytest.mark.soak
+def test_ctrl_c_at_any_time(tools):
+    """A minute of signals that come at random; none is lost, no call hangs, and nothing stays behind."""
+    told = said(program(tools, """
+        import random
+        begun, taken, over = threading.Event(), threading.Event(), False
+        def interrupt():
+            while begun.wait() and not over:
+                begun.clear()
+                time.sleep(random.choice((0.02, 0.3)) * random.random())
+                os.kill(os.getpid(), signal.SIGINT)
+                while not taken.wait(10):  # a destructor has had it
+                    os.kill(os.getpid(), signal.SIGINT)
+        thread = threading.Thread(target=interrupt)
+        thread.start()
+        def use():
+            with microagent.Sandbox(**options) as other:
+                other.run("true")
+        uses = (use, lambda: box.run("sleep 0.01"), lambda: list(box.stream("seq 100")), lambda: next(box.stream("yes")),
+                lambda: box.write_file("/tmp/x", "x"), lambda: box.stat_file("/etc/passwd"),
+                lambda: [child.destroy() for child in box.fork()])
+        box, end = microagent.Sandbox(**options), time.monotonic() + 60
+        sys.unraisablehook = lambda told: None  # one that comes in a destructor
+        while time.monotonic() < end:
+            try:
+                taken.clear()
+                begun.set()
+                random.choice(uses)()
+                while True:
+                    time.sleep(1)
+            except KeyboardInterrupt:
+                taken.set()
+        over = True
+        begun.set()
+        thread.join()
+        print(box.run("ps -o args | grep -c '^yes'; ls /tmp").text.split())
+        box.destroy()
+        """))
+    assert told == "['0', 'x']\n"
+    wait_until(lambda: len(names(tools)) == 0, "those that were dropped to be gone")
+
+
+@pytest.mark.soak
+def test_many_calls_leave_nothing(box):
+    """Descriptors, threads and memory of this process are what they were."""
+    def state():
+        gc.collect()
+        return len(os.listdir("/proc/self/fd")), threading.active_count()
+
+    def use():
+        box.run(["true"], stdin=b"x" * 65536)
+        list(box.stream("echo x"))
+        box.write_file("/tmp/x", "x")
+        with pytest.raises(microagent.NotFoundError):
+            box.stat_file("/tmp/absent")
+    for _ in range(20):
+        use()
+    before = state()
+    for _ in range(300):
+        use()
+    assert state() == before
