@@ -35,14 +35,15 @@ def test_doctor_names_what_is_missing(host):
     env = {"MICROAGENT_CACHE_DIR": str(host.base / "cache"), "MICROAGENT_QEMU": "/nonexistent/qemu"}
     doctor = host("doctor", env=env)
     assert doctor.returncode == 1
-    for word in ("qemu-system-x86", "microagent kernel install", "microagent image build busybox"):
+    for word in ("qemu-system-x86", "microagent setup"):
         assert word in doctor.stdout
 
 
 def test_a_missing_skopeo_is_named_with_its_package(host):
     tools = host.base / "tools"
     tools.mkdir()
-    for name in ("qemu-system-x86_64", "bwrap", "passt"):
+    # true(1) is what the cell is tried with, where no doctor has done so before.
+    for name in ("qemu-system-x86_64", "bwrap", "passt", "true"):
         (tools / name).symlink_to(shutil.which(name))
     assert row(host, "image import") == {"name": "image import", "status": "ok", "detail": "skopeo"}
     found = row(host, "image import", env={"PATH": str(tools)})

@@ -27,10 +27,12 @@
  *
  * QEMU says that a layer had no room, and not whether the host's disk or the quota was at its end.
  * It was the quota if the host has room and the layer ends close to its bound: not exactly there,
- * since other writes may still be under way, and a write that finds no room writes nothing. In
- * doubt the layer is looked at again after LIMIT_DISK_CHECK_MS, and the machine goes on if it still
- * ends well below the bound; if it is paused again at once, it was the quota. Either way a request
- * for the quota that it has makes the machine go on.
+ * since other writes may still be under way, and a write that finds no room writes nothing. Nor
+ * need it be close: up to 32 neighbouring requests of the guest are one write to QEMU
+ * (virtio_blk_submit_multireq()), which may be of 12 MiB and more. In doubt the layer is looked at
+ * again after LIMIT_DISK_CHECK_MS, and the machine goes on if it still ends well below the bound;
+ * if it is paused again at once, it was the quota. Either way a request for the quota that it has
+ * makes the machine go on.
  *
  * A guest can bring its machine to a pause once for each time that somebody raises the quota, and
  * so it cannot fill the logs with that.
