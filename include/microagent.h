@@ -258,10 +258,10 @@ struct microagent_run_options {
 };
 
 /*
- * A machine for one command: made, booted, run, and ended again. Without spec->command it is the
- * image's entrypoint and arguments, or either; ERR_INVALID without those too. Returns
- * when everything has ended, also after a cancel; if the calling process dies, however it dies, the
- * machine ends too. A command that exits with another code than 0 is no error here.
+ * A machine for one command: made, booted, run, and ended again. options may be NULL. Without
+ * spec->command it is the image's entrypoint and arguments, or either; ERR_INVALID without those
+ * too. Returns when everything has ended, also after a cancel; if the calling process dies, however
+ * it dies, the machine ends too. A command that exits with another code than 0 is no error here.
  */
 int microagent_run(struct microagent *agent, const struct microagent_spec *spec,
 		   const struct microagent_run_options *options,

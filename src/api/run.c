@@ -250,12 +250,13 @@ int microagent_run(struct microagent *agent, const struct microagent_spec *spec,
 		   const struct microagent_streams *streams, struct microagent_outcome *outcome,
 		   struct error *err)
 {
+	static const struct microagent_run_options plain = {0};
 	char made_up[NAME_ROOM];
 	struct run run = {
 		.agent = agent,
-		.options = options,
+		.options = options ? options : &plain,
 		.streams = streams,
-		.name = options->name,
+		.name = options ? options->name : NULL,
 		.made = CREATION_NONE,
 		.supervisor = SUPERVISOR_RUN_NONE,
 	};

@@ -78,9 +78,8 @@ int fd_read_exact(int fd, void *data, size_t len, struct error *err)
 	return 0;
 }
 
-/* One read into out. 1: more may follow; 0: the end; -1. At the limit one more byte is asked for,
- * since only the end of the input says that it fits. */
-static int read_fd_chunk(int fd, struct buf *out, struct error *err)
+/* At the limit one more byte is asked for, since only the end of the input says that it fits. */
+int fd_read_some(int fd, struct buf *out, struct error *err)
 {
 	size_t room = out->limit ? out->limit - out->len : READ_CHUNK;
 	uint8_t over, *into = &over;
@@ -107,7 +106,7 @@ int fd_read_to_end(int fd, struct buf *out, struct error *err)
 	int more;
 
 	do
-		more = read_fd_chunk(fd, out, err);
+		more = fd_read_some(fd, out, err);
 	while (more > 0);
 	if (more < 0)
 		out->len = before;

@@ -18,6 +18,8 @@ int fd_cloexec(int fd, bool on, struct error *err);
 int fd_write_all(int fd, const void *data, size_t len, struct error *err);
 /* Reads exactly len bytes. An early end is ERR_IO with errnum 0. */
 int fd_read_exact(int fd, void *data, size_t len, struct error *err);
+/* One read into out. 1: more may follow; 0: the end; -1. The limit is as below. */
+int fd_read_some(int fd, struct buf *out, struct error *err);
 /* Reads until the end. More than out->limit is ERR_INVALID. */
 int fd_read_to_end(int fd, struct buf *out, struct error *err);
 int fd_pipe(int ends[2], struct error *err);	   /* [0] read, [1] write */

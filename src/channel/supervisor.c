@@ -10,10 +10,12 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
+#include "base/platform/descriptor.h"
 #include "channel/program.h"
 
 /* Descriptors of the child, beside 0, 1 and 2. The option texts name them. */
@@ -73,24 +75,57 @@ static int request_fd(const json_t *request, struct error *err)
 
 #define WAIT_MS 200
 
-/* Waits for the first byte (or the end) of fd. 1: it is there; 0: wait->cancel came first. */
-static int wait_answer(int fd, const struct supervisor_wait *wait, struct error *err)
+/* Waits for the first byte (or the end) of fd, or the end of the supervisor. 1: it is there; 0:
+ * wait->cancel came first. */
+static int wait_answer(int fd, const struct proc *proc, const struct supervisor_wait *wait,
+		       struct error *err)
 {
 	static const struct supervisor_wait none = {.cancel = -1};
 
 	if (!wait)
 		wait = &none;
 	for (;;) {
-		struct pollfd slots[2] = {{.fd = fd, .events = POLLIN},
+		struct pollfd slots[3] = {{.fd = fd, .events = POLLIN},
+					  {.fd = proc->pidfd, .events = POLLIN},
 					  {.fd = wait->cancel, .events = POLLIN}};
-		int got = poll(slots, ARRAY_SIZE(slots), wait->fn ? WAIT_MS : -1);
+		int got = descriptor_poll(slots, ARRAY_SIZE(slots),
+					  wait->fn ? clock_mono_ns() + WAIT_MS * NS_PER_MS
+						   : UINT64_MAX);
 
 		if (got < 0 && errno != EINTR)
 			return error_errno(err, errno, "poll");
 		if (got > 0)
-			return slots[0].revents ? 1 : 0;
+			return slots[0].revents || slots[1].revents ? 1 : 0;
 		if (wait->fn)
 			wait->fn(wait->data);
+	}
+}
+
+/*
+ * The supervisor's end is the end of its answer, and all that it wrote is there by then. Not the
+ * pipe's: another thread of our caller may have forked when we had the writing end, and its child
+ * has that as long as it lives.
+ */
+static int read_answer(int fd, const struct proc *proc, struct buf *text, struct error *err)
+{
+	bool ended = false;
+
+	for (;;) {
+		struct pollfd slots[2] = {{.fd = fd, .events = POLLIN},
+					  {.fd = ended ? -1 : proc->pidfd, .events = POLLIN}};
+		int got = descriptor_poll(slots, ARRAY_SIZE(slots), ended ? 0 : UINT64_MAX);
+		int more = 1;
+
+		if (got < 0 && errno != EINTR)
+			return error_errno(err, errno, "poll");
+		if (got > 0 && slots[0].revents)
+			more = fd_read_some(fd, text, err);
+		else if (got >= 0 && ended)
+			more = 0;
+		else if (got > 0)
+			ended = true;
+		if (more <= 0)
+			return more;
 	}
 }
 
@@ -119,7 +154,7 @@ static json_t *supervisor_take_answer(int fd, int notes, struct proc *proc, int 
 	json_t *answer = NULL;
 	int code;
 
-	if (fd_read_to_end(fd, &text, err) < 0) {
+	if (read_answer(fd, proc, &text, err) < 0) {
 		error_prefix(err, "answer of the supervisor");
 		return NULL;
 	}
@@ -171,7 +206,7 @@ json_t *supervisor_call(const char *path, const char *const *options, const json
 	if (proc_spawn(&spec, &proc, err) < 0)
 		return NULL;
 	close(steal_fd(&child_out));
-	got = wait_answer(out, wait, err);
+	got = wait_answer(out, &proc, wait, err);
 	if (got > 0)
 		answer = supervisor_take_answer(out, notes, &proc, exit_code, err);
 	else if (got == 0)
@@ -306,7 +341,7 @@ json_t *supervisor_run_finish(struct supervisor_run *run, const struct superviso
 	struct supervisor_wait rest = wait ? *wait : (struct supervisor_wait){.cancel = -1};
 	int got;
 
-	while ((got = wait_answer(run->answer, &rest, err)) == 0) {
+	while ((got = wait_answer(run->answer, &run->proc, &rest, err)) == 0) {
 		supervisor_run_cut(run);
 		rest.cancel = -1;
 	}

@@ -207,6 +207,13 @@ def test_the_network_while_it_runs(box):
         box.change_network("allow", "pypi.org")
     with pytest.raises(microagent.NotFoundError):
         box.change_network("unpublish", "1")
+    with microagent.Sandbox(**{**tools, "network": "nat"}, cold=True, egress=["one.test:443"]) as own:
+        assert own.change_network("allow", "two.test")["egress"]["names"] == ["one.test:443", "two.test"]
+        with pytest.raises(microagent.NotFoundError, match="not on its list"):
+            own.change_network("deny", "three.test")
+        assert own.change_network("deny", "two.test")["egress"]["names"] == ["one.test:443"]
+        assert own.change_network("publish", "127.0.0.1:0:80")["ports"][0]["guestPort"] == 80
+        assert own.info()["network"]["egress"]["names"] == ["one.test:443"]
 
 
 # --- forks, snapshots, pools ------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -119,6 +120,29 @@ static void test_no_answer(void **state)
 		if (!strstr(err.msg, cases[i].says))
 			fail_msg("\"%s\" does not say \"%s\"", err.msg, cases[i].says);
 	}
+}
+
+/* As a child of the caller's would, forked by another thread when we had that end. */
+static void test_somebody_else_has_the_end_of_the_answer(void **state)
+{
+	struct rig *rig = *state;
+	struct error err = {0};
+	int code = -1;
+
+	script(rig, "sleep 1000 2>/dev/null &\nprintf '{\"ok\":true,\"pid\":%s}\\n' $!\n");
+	json_auto_t *answer = call(rig, &code, &err);
+	assert_non_null(answer);
+	assert_int_equal(code, 0);
+	pid_t holder = (pid_t)json_integer_value(json_object_get(answer, "pid"));
+	assert_true(holder > 1);
+	assert_int_equal(kill(holder, SIGKILL), 0);
+
+	script(rig, "sleep 1000 2>/dev/null &\necho $! >&2\nexit 3\n");
+	assert_null(call(rig, &code, &err));
+	assert_non_null(strstr(err.msg, "exit code 3 and no answer: "));
+	holder = (pid_t)atoi(strrchr(err.msg, ' '));
+	assert_true(holder > 1);
+	assert_int_equal(kill(holder, SIGKILL), 0);
 }
 
 static void test_bad_answers_are_errors(void **state)
@@ -258,6 +282,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_request_and_answer, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_failing_answer, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_answer, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_somebody_else_has_the_end_of_the_answer,
+						set_up, tear_down),
 		cmocka_unit_test(test_bad_answers_are_errors),
 		cmocka_unit_test_setup_teardown(test_missing_program, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_find, set_up, tear_down),

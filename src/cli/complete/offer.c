@@ -46,16 +46,23 @@ static void offer_with(const struct completion *c, const char *name, const char 
 
 /* --- of the state directory ------------------------------------------------------------------- */
 
-static void offer_live_sessions(const struct completion *c, const char *behind)
+/* A new reference, of which it is the end. */
+static void offer_names(const struct completion *c, json_t *names, const char *behind,
+			const char *about)
 {
-	json_auto_t *names = names_of_sessions(c->state_dir);
 	const json_t *name;
 	size_t i;
 
 	json_array_foreach(names, i, name)
 	{
-		offer_with(c, json_string_value(name), behind, "session");
+		offer_with(c, json_string_value(name), behind, about);
 	}
+	json_decref(names);
+}
+
+static void offer_live_sessions(const struct completion *c, const char *behind)
+{
+	offer_names(c, names_of_sessions(c->state_dir), behind, "session");
 }
 
 static void offer_items(const struct completion *c, const json_t *items, const char *key)
@@ -96,14 +103,7 @@ static void offer_sessions(const struct completion *c)
 /* A command on a workspace takes a session too. */
 static void offer_places_with(const struct completion *c, const char *behind)
 {
-	json_auto_t *names = names_of_workspaces(c->state_dir);
-	const json_t *name;
-	size_t i;
-
-	json_array_foreach(names, i, name)
-	{
-		offer_with(c, json_string_value(name), behind, "workspace");
-	}
+	offer_names(c, names_of_workspaces(c->state_dir), behind, "workspace");
 	offer_live_sessions(c, behind);
 }
 
@@ -130,14 +130,7 @@ static void offer_artifacts(const struct completion *c)
 
 static void offer_snapshots(const struct completion *c)
 {
-	json_auto_t *names = names_of_snapshots(c->state_dir, c->args[0]);
-	const json_t *name;
-	size_t i;
-
-	json_array_foreach(names, i, name)
-	{
-		offer_name(c, json_string_value(name), NULL);
-	}
+	offer_names(c, names_of_snapshots(c->state_dir, c->args[0]), "", NULL);
 }
 
 static void offer_versions(const struct completion *c)
