@@ -112,7 +112,6 @@ static json_t *new_state(struct create *c, struct error *err)
 	    json_put_optional(state, "sandbox", c->sandbox.dir < 0 ? NULL : c->sandbox.id, err) <
 		    0 ||
 	    json_put(state, "terminal", json_boolean(c->config.process.terminal), err) < 0 ||
-
 	    json_put(state, "cgroups", json_incref(c->groups), err) < 0)
 		return NULL;
 	if (put_section(state, "annotations", c->config.annotations, err) < 0 ||
@@ -205,7 +204,6 @@ static int write_ticket(struct create *c, struct error *err)
 		.sandbox_pid = c->sandbox.dir < 0 ? 0 : record_pid(&c->sandbox),
 		.share = c->share,
 		.bundle = c->bundle,
-
 	};
 	json_t *contained = describe_container(&describe, err);
 	autofree char *record = record_path(&c->record, "", err);
@@ -374,7 +372,6 @@ static int make_steps(struct create *c, struct error *err)
 static int prepare(struct create *c, const char *id, struct error *err)
 {
 	c->bundle = path_absolute(c->options->bundle ? c->options->bundle : ".", err);
-
 	c->groups = json_array();
 	if (!c->bundle || bundle_read(c->oci, c->bundle, &c->document, &c->config, err) < 0)
 		return -1;
@@ -389,7 +386,6 @@ static void create_free(struct create *c)
 	json_decref(c->document);
 	json_decref(c->ticket);
 	json_decref(c->boot);
-
 	json_decref(c->groups);
 	free(c->bundle);
 	free(c->share);
