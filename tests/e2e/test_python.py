@@ -200,7 +200,7 @@ def test_share(tools, box, tmp_path):
         box.share(tmp_path)
 
 
-def test_the_network_while_it_runs(box):
+def test_the_network_while_it_runs(tools, box):
     with pytest.raises(microagent.InvalidError, match="change: 'open' is none of allow, deny, publish, unpublish"):
         box.change_network("open", "pypi.org")
     with pytest.raises(microagent.ConflictError, match="has no list of names"):
@@ -212,8 +212,6 @@ def test_the_network_while_it_runs(box):
         with pytest.raises(microagent.NotFoundError, match="not on its list"):
             own.change_network("deny", "three.test")
         assert own.change_network("deny", "two.test")["egress"]["names"] == ["one.test:443"]
-        assert own.change_network("publish", "127.0.0.1:0:80")["ports"][0]["guestPort"] == 80
-        assert own.info()["network"]["egress"]["names"] == ["one.test:443"]
 
 
 # --- forks, snapshots, pools ------------------------------------------------------------------------------------------
