@@ -140,7 +140,7 @@ static void test_somebody_else_has_the_end_of_the_answer(void **state)
 	script(rig, "sleep 1000 2>/dev/null &\necho $! >&2\nexit 3\n");
 	assert_null(call(rig, &code, &err));
 	assert_non_null(strstr(err.msg, "exit code 3 and no answer: "));
-	holder = (pid_t)atoi(strrchr(err.msg, ' '));
+	holder = (pid_t)strtol(strrchr(err.msg, ' '), NULL, 10);
 	assert_true(holder > 1);
 	assert_int_equal(kill(holder, SIGKILL), 0);
 }
