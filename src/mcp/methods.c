@@ -113,6 +113,7 @@ static void initialize(struct asked *asked)
 	if (!is_known_version(version) || strcmp(version, MODERN) == 0)
 		version = LEGACY;
 	server->takes_links = strcmp(version, "2025-06-18") >= 0;
+	server->takes_batches = strcmp(version, "2025-03-26") == 0;
 	server_answer(server, asked->request.id,
 		      json_pack("{s:s, s:o, s:o, s:s}", "protocolVersion", version, "capabilities",
 				capabilities(), "serverInfo", server_info(), "instructions",
@@ -342,18 +343,41 @@ static void route_message(struct asked *asked)
 		method->take(asked);
 }
 
-void server_take(struct mcp_server *server, const char *line, size_t len)
+/* message is stolen. */
+static void take_message(struct mcp_server *server, json_t *message)
 {
-	struct asked asked = {.server = server};
+	struct asked asked = {.server = server, .message = message};
 	enum rpc_code code = RPC_INTERNAL;
 	struct error why = {0};
 
-	asked.message = rpc_load(line, len, &code, &why);
-	if (!asked.message || rpc_decode(asked.message, &asked.request, &code, &why) < 0)
+	if (rpc_decode(message, &asked.request, &code, &why) < 0)
 		refuse_request(&asked, code, why.msg);
 	else
 		route_message(&asked);
 	json_decref(asked.message);
+}
+
+/* A batch is taken apart, and each request in it answered by itself: they end when they do. */
+void server_take(struct mcp_server *server, const char *line, size_t len)
+{
+	json_auto_t *id = NULL;
+	enum rpc_code code = RPC_INTERNAL;
+	struct error why = {0};
+	json_auto_t *message = rpc_load(line, len, &code, &id, &why);
+	json_t *part;
+	size_t i;
+
+	if (!message) {
+		refuse_request(&(struct asked){.server = server, .request = {.id = id}}, code,
+			       why.msg);
+	} else if (!server->takes_batches || json_array_size(message) == 0) {
+		take_message(server, steal_ptr(&message));
+	} else {
+		json_array_foreach(message, i, part)
+		{
+			take_message(server, json_incref(part));
+		}
+	}
 }
 
 void server_refuse_long(struct mcp_server *server)

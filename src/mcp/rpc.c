@@ -7,19 +7,32 @@
 #include "base/json.h"
 #include "mcp/text.h"
 
-json_t *rpc_load(const char *line, size_t len, enum rpc_code *code, struct error *err)
+/* Of a request that is JSON but for a number that is too large. */
+static json_t *id_of_unread(const char *line, size_t len)
 {
-	json_t *message = json_load_strict(line, len, err);
+	static const double most_whole = 9007199254740992.0; /* that a double has exactly */
+	json_auto_t *loose = json_loadb(line, len, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, NULL);
+	json_t *id = json_object_get(loose, "id");
+	double number = json_real_value(id);
 
-	if (json_is_object(message))
-		return message;
-	*code = message ? RPC_INVALID_REQUEST : RPC_PARSE_ERROR;
-	if (json_is_array(message))
-		error_set(err, ERR_INVALID, "a batch: send one message a line");
-	else if (message)
-		error_set(err, ERR_INVALID, "a message is an object");
-	json_decref(message);
-	return NULL;
+	if (json_is_string(id))
+		return json_incref(id);
+	return json_is_real(id) && number >= -most_whole && number <= most_whole &&
+			       number == (double)(json_int_t)number
+		       ? json_integer((json_int_t)number)
+		       : NULL;
+}
+
+/* A NUL in a text is refused where the text is read, by its name and with the id of the request. */
+json_t *rpc_load(const char *line, size_t len, enum rpc_code *code, json_t **id, struct error *err)
+{
+	json_t *message = json_load_nul(line, len, err);
+
+	if (!message) {
+		*code = RPC_PARSE_ERROR;
+		*id = id_of_unread(line, len);
+	}
+	return message;
 }
 
 static bool is_rpc_id(const json_t *value)
@@ -36,6 +49,12 @@ int rpc_decode(const json_t *message, struct rpc_request *out, enum rpc_code *co
 
 	out->id = is_rpc_id(id) ? id : NULL;
 	*code = RPC_INVALID_REQUEST;
+	if (!json_is_object(message))
+		return error_set(err, ERR_INVALID,
+				 json_is_array(message)
+					 ? "a batch, which is of 2025-03-26 alone: send one "
+					   "message a line"
+					 : "a message is an object");
 	if (json_get_string(message, "", "jsonrpc", JSON_REQUIRED, &version, err) < 0)
 		return -1;
 	if (strcmp(version, "2.0") != 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* JSON-RPC 2.0 as the Model Context Protocol uses it: no batches, ids are texts or integers. */
+/* JSON-RPC 2.0 as the Model Context Protocol uses it: ids are texts or integers. */
 #ifndef MCP_RPC_H
 #define MCP_RPC_H
 
@@ -27,8 +27,9 @@ struct rpc_request {
 	const json_t *meta;   /* "_meta" of params; NULL: none */
 };
 
-/* NULL, and the code of the error to answer with. */
-json_t *rpc_load(const char *line, size_t len, enum rpc_code *code, struct error *err);
+/* NULL, and the error to answer with: its code and (a new reference; NULL: not to be known) for
+ * whom, since a client that waits for an answer takes none without its id. */
+json_t *rpc_load(const char *line, size_t len, enum rpc_code *code, json_t **id, struct error *err);
 /* -1 likewise; out->id is what the answer is for, as far as it can be known. */
 int rpc_decode(const json_t *message, struct rpc_request *out, enum rpc_code *code,
 	       struct error *err);

@@ -90,15 +90,12 @@ static int check_members(const json_t *schema, const json_t *value, const char *
 	json_t *part;
 	size_t i;
 
-	json_array_foreach(
-		required, i,
-		name) if (!json_object_get(value,
-					   json_string_value(
-						   name))) return error_set(err, ERR_INVALID,
-									    "%s%s%s is required",
-									    path, *path ? "." : "",
-									    json_string_value(
-										    name));
+	json_array_foreach(required, i, name)
+	{
+		if (!json_object_get(value, json_string_value(name)))
+			return error_set(err, ERR_INVALID, "%s%s%s is required", path,
+					 *path ? "." : "", json_string_value(name));
+	}
 	json_object_foreach((json_t *)(uintptr_t)value, key, part)
 	{
 		const json_t *of = json_object_get(known, key);
@@ -134,6 +131,11 @@ static int check_text(const json_t *schema, const json_t *value, const char *pat
 {
 	const json_t *pattern = json_object_get(schema, "pattern");
 
+	if (strlen(json_string_value(value)) != json_string_length(value))
+		return error_set(err, ERR_INVALID,
+				 "%s has a NUL (\\u0000), which no text here has: contents that do "
+				 "are written as base64",
+				 path);
 	if (pattern && *json_string_value(value) != '/')
 		return error_set(err, ERR_INVALID, "%s must be an absolute path", path);
 	return check_size(schema, "minLength", "maxLength", (int64_t)json_string_length(value),

@@ -23,6 +23,7 @@ struct mcp_server {
 	const struct mcp_options *options;
 	_Atomic enum mcp_era era;
 	_Atomic bool takes_links; /* resource_link is of 2025-06-18 */
+	bool takes_batches;	  /* of 2025-03-26 alone, by who reads the messages */
 	struct mcp_out out;
 	struct mcp_calls calls;
 	struct mcp_sessions sessions;

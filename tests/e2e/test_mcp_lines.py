@@ -195,6 +195,33 @@ def test_bad_lines(host):
         assert not server.messages, "nothing of that has an answer"
 
 
+def test_nobody_waits_for_an_answer_in_vain(host):
+    """What cannot be read is answered with its id: clients take no error without."""
+    with Server(host, version=LEGACY) as server:
+        server.raw(b'{"jsonrpc":"2.0","id":"n","method":"tools/call","params":{"name":"run","arguments":{"command":["a\\u0000b"]}}}\n'
+                   b'{"jsonrpc":"2.0","id":"m","method":"a\\u0000b"}\n'
+                   b'{"jsonrpc":"2.0","id":"i","method":"tools/call","params":{"name":"run","arguments":{"timeoutSeconds":9999999999999999999}}}\n')
+        assert "command[0] has a NUL" in json.dumps(server.answer("n"))
+        assert server.answer("m")["error"]["code"] == -32600
+        assert "a number that is too large" in server.answer("i")["error"]["message"]
+
+
+def test_batches(host):
+    """Of 2025-03-26 alone: taken apart, each request answered by itself."""
+    batch = b'[{"jsonrpc":"2.0","id":"a","method":"ping"},7,{"jsonrpc":"2.0","method":"nonesuch"},{"jsonrpc":"2.0","id":"b","method":"tools/list"}]\n'
+    with Server(host, version="2025-03-26") as server:
+        server.raw(batch)
+        assert server.answer("a")["result"] == {} and server.answer("b")["result"]["tools"]
+        assert "a message is an object" in server.wait_for(lambda m: "error" in m, "error")["error"]["message"]
+        server.ask("ping")
+        assert not server.messages
+    with Server(host, version="2025-06-18") as server:
+        server.raw(batch)
+        assert "send one message a line" in server.wait_for(lambda m: "error" in m, "error")["error"]["message"]
+        server.ask("ping")
+        assert not server.messages
+
+
 def test_long_lines(host):
     with Server(host) as server:
         most = 8 << 20

@@ -39,13 +39,15 @@ static void take_message(const char *line, size_t len)
 	struct rpc_request request = {0};
 	struct error err = {0};
 	enum rpc_code code = 0;
-	json_auto_t *message = rpc_load(line, len, &code, &err);
+	json_auto_t *id = NULL;
+	json_auto_t *message = rpc_load(line, len, &code, &id, &err);
 
 	if (!message ? code == 0 : rpc_decode(message, &request, &code, &err) < 0 && code == 0)
 		abort();
 	if (message && request.params)
 		(void)schema_check(arguments_schema(), request.params, "", &err);
-	json_auto_t *answer = rpc_error(request.id, RPC_INVALID_PARAMS, err.msg, NULL);
+	json_auto_t *answer =
+		rpc_error(message ? request.id : id, RPC_INVALID_PARAMS, err.msg, NULL);
 	if (!answer)
 		abort(); /* nobody would be answered */
 }

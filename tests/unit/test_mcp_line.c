@@ -75,7 +75,8 @@ static int code_of_line(const char *line)
 	enum rpc_code code = 0;
 	struct error err = {0};
 	struct rpc_request request = {0};
-	json_auto_t *message = rpc_load(line, strlen(line), &code, &err);
+	json_auto_t *id = NULL;
+	json_auto_t *message = rpc_load(line, strlen(line), &code, &id, &err);
 
 	if (!message || rpc_decode(message, &request, &code, &err) < 0) {
 		assert_int_equal(err.code, ERR_INVALID);
@@ -100,6 +101,31 @@ static void test_messages(void **state)
 			 RPC_INVALID_PARAMS);
 }
 
+/* For whom the answer to a line that is no message is, as JSON; "" for nobody. */
+static void assert_answered(const char *line, const char *whom)
+{
+	enum rpc_code code = 0;
+	json_auto_t *id = NULL;
+
+	assert_null(rpc_load(line, strlen(line), &code, &id, NULL));
+	assert_int_equal(code, RPC_PARSE_ERROR);
+	char *text = id ? json_dumps(id, JSON_ENCODE_ANY) : NULL;
+	assert_string_equal(text ? text : "", whom);
+	free(text);
+}
+
+static void test_who_is_answered(void **state)
+{
+	(void)state;
+	assert_answered("{\"id\":7,\"params\":{\"a\":99999999999999999999}}", "7");
+	assert_answered("{\"id\":\"x\",\"params\":{\"a\":99999999999999999999}}", "\"x\"");
+	assert_answered("{\"id\":99999999999999999999}", "");
+	assert_answered("{\"id\":1.5,\"a\":99999999999999999999}", "");
+	assert_answered("{\"id\":[],\"a\":99999999999999999999}", "");
+	assert_answered("{\"id\":7", "");
+	assert_answered("7 8", "");
+}
+
 /* What is cut off in the middle of a character is answered all the same. */
 static void test_error_text(void **state)
 {
@@ -117,6 +143,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_lines, setup_limit, reset_limit),
 		cmocka_unit_test(test_messages),
+		cmocka_unit_test(test_who_is_answered),
 		cmocka_unit_test(test_error_text),
 	};
 
