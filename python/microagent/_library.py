@@ -215,10 +215,14 @@ def filled(struct: str, values: Mapping[str, Any]) -> Any:
 
 
 def environment(env: Optional[Mapping[str, str]]) -> Optional[List[str]]:
-    for name in env or ():
+    if env is None:
+        return None
+    for name, value in env.items():
         if not name or "=" in name:
             raise InvalidError(f"env: no variable is called {name!r}")
-    return None if env is None else [f"{name}={value}" for name, value in env.items()]
+        if not isinstance(value, str):
+            raise InvalidError(f"env: {name} is a string, and not {value!r}")
+    return [f"{name}={value}" for name, value in env.items()]
 
 
 def command_words(command: Any) -> List[Any]:

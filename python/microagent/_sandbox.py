@@ -256,7 +256,7 @@ class Sandbox:
                 must(lib.session_stream, pointer, ctypes.byref(how), LINES if lines else CHUNKS,
                      ctypes.byref(callbacks), ctypes.byref(limits), ctypes.byref(out))
             return result_of(out)
-        return Stream(handle, work)
+        return Stream(self, handle, work)
 
     def exec(self, command: Command, *, stdin: Optional[Union[int, IO[Any]]] = None,
              stdout: Union[int, IO[Any]] = 1, stderr: Union[int, IO[Any]] = 2, timeout: Optional[int] = None,
@@ -297,7 +297,9 @@ class Sandbox:
                    timeout: Optional[float] = None) -> None:
         """Makes or replaces a file of the guest, all of it at once; text as UTF-8. mode: the permission bits; it belongs to
         the user. InvalidError: a directory is there; ConflictError: a link is."""
-        content = bytes_of(data) or b""
+        content = bytes_of(data)
+        if content is None:
+            raise TypeError("data: text or bytes are wanted, and not None")
 
         def write(guest: Any, cancel: Cancel) -> None:
             refuse_directory(guest, path, user, limits_of(cancel, timeout=timeout))

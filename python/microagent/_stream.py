@@ -130,11 +130,11 @@ def callbacks_of(flow: Flow) -> Any:
 class Stream:
     """The output of one command, piece by piece: `for piece in stream` or `async for piece in stream`. When that is over
     `result` says how it ended. One loop at a time reads it. Closing it, leaving its `with`, an interrupted `for` and
-    forgetting it end the command."""
+    forgetting it end the command. Its Sandbox lives as long as it."""
 
-    def __init__(self, handle: Handle, work: Callable[[Flow], Result]) -> None:
+    def __init__(self, sandbox: object, handle: Handle, work: Callable[[Flow], Result]) -> None:
         handle.refuse_fork()
-        self._handle, self._flow = handle, Flow()
+        self._sandbox, self._handle, self._flow = sandbox, handle, Flow()
         flow = self._flow
         self._forget = weakref.finalize(self, flow.fire)
         self._forget.atexit = False

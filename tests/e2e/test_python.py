@@ -84,6 +84,7 @@ def test_how_a_command_ends(box):
 @pytest.mark.parametrize("words,what", [
     ({"command": []}, "command: there is none"), ({"command": ["a\0b"]}, "command: a NUL is in 'a\\x00b'"),
     ({"command": "x", "env": {"A=B": "1"}}, "env: no variable is called 'A=B'"),
+    ({"command": "x", "env": {"A": 5}}, "env: A is a string, and not 5"), ({"command": "x", "env": {"A": None}}, "env: A is a string, and not None"),
     ({"command": "x", "timeout": 0}, "timeout: 0 s is no time (None: no limit)"),
     ({"command": "x", "timeout": 1e10}, "timeout_ms: 10000000000000 is out of range"),
     ({"command": "x", "stdout_cap": -1}, "stdout_cap: -1 is out of range")])
@@ -179,6 +180,8 @@ def test_files(box, tmp_path):
         box.read_file("/tmp/f/b", user="root", limit_bytes=255)
     with pytest.raises(microagent.ConflictError, match="is a symbolic link"):
         box.write_file("/tmp/f/link", "x")
+    with pytest.raises(TypeError, match="data: text or bytes are wanted, and not None"):
+        box.write_file("/tmp/f/none", None)
     with pytest.raises(microagent.InvalidError, match="/tmp/f/dir: a directory"):
         box.write_file("/tmp/f/dir", "x")
     box.run("rm -rf /tmp/f", user="root", check=True)
@@ -299,6 +302,17 @@ def test_one_that_is_forgotten_is_destroyed(tools):
         """)
     _, err = child.communicate()
     assert child.returncode == 0 and "was not closed" in err
+
+
+@pytest.mark.filterwarnings("ignore:.*was not closed:ResourceWarning")
+def test_a_stream_holds_its_sandbox(tools):
+    before = names(tools)
+    stream = microagent.Sandbox(**tools).stream("echo 1; sleep 0.3; echo 2")
+    gc.collect()
+    assert [piece.text for piece in stream] == ["1\n", "2\n"] and stream.result.exit_code == 0
+    del stream
+    gc.collect()
+    wait_until(lambda: names(tools) == before, "the end of what is forgotten")
 
 
 def test_one_that_is_kept(tools):
