@@ -61,6 +61,8 @@ static const struct option_row rows[] = {
 	 "start: restore the machine from the template in DIR, where it fits"},
 	{"own-memory", NULL, option_given, AT(own_memory),
 	 "start --template: with memory of its own, so that it can be given a directory"},
+	{"owned", NULL, option_given, AT(owned),
+	 "start: destroy the session if nobody asks control.sock for it (\"session-owner\") soon"},
 	{"containers-fd", "N", take_open_fd, AT(containers_fd),
 	 "start: the directory that is open as N is the guest's, for containers: every id is what "
 	 "it is, and what is mounted there later is seen"},

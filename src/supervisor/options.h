@@ -19,6 +19,7 @@ struct options {
 	bool writer;	       /* ... and written to: VM_WRITE */
 	bool save;	       /* start: the machine can be saved */
 	const char *template;  /* start: the directory of one that the machine is restored from */
+	bool owned;	       /* start: somebody is to ask for the session */
 	bool own_memory;       /* ... with memory of its own, so that it can be given a directory */
 	int containers_fd;     /* start: the directory of containers; -1: none */
 	int links_fd, taps_fd; /* start: what cards there are, and the first of their taps; -1 */

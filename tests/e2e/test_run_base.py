@@ -113,6 +113,20 @@ def test_killed_leaves_no_session(clean):
     assert expired["data"]["why"] == "the process that it belonged to is gone"
 
 
+def test_killed_before_it_has_its_session(clean):
+    """The machine boots on, and waits for its owner no longer than for a moment."""
+    bundles, logs = clean.state / "sessions", set((clean.state / "archive").glob("*/audit.log"))
+    maker = clean.popen(*RUN, "--cold", "--", "sleep", "1000", env={"MICROAGENT_TEST_LIMIT_OWNER_MS": "100"})
+    while not list(bundles.glob("*.bundle/control.sock")):
+        assert maker.poll() is None
+    maker.kill()
+    maker.communicate()
+    wait_until(lambda: not list(bundles.glob("*.bundle")) and not clean.processes(), "the end of a session that nobody has")
+    clean("session", "gc", check=0)
+    (log,) = set((clean.state / "archive").glob("*/audit.log")) - logs
+    assert '"why":"the process that it belonged to is gone"' in log.read_text()
+
+
 def test_no_such_base(clean):
     ran = clean("run", "--base", "nothing", "--", "true")
     assert ran.returncode == 125 and "nothing" in ran.stderr

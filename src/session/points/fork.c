@@ -160,6 +160,7 @@ static int make_child(struct fork *fork, struct error *err)
 	if (!child)
 		return -1;
 	session_cancel_by(child, fork->spec->cancel);
+	child->to_be_owned = fork->spec->owned;
 	if (prepare_child(fork, child, err) < 0)
 		return -1;
 	if (boot_child(fork, child, err) < 0 ||

@@ -137,8 +137,10 @@ static int go_back(struct microagent_session *session, const struct workspace *w
 	if (point_copy_disk(point, copy.fd, POINT_DISK, err) < 0)
 		return error_prefix(err, "session %s, snapshot \"%s\"", session->name, point->name);
 	if (microagent_kill(session->agent, session->id, NULL, err) < 0 ||
-	    replace_disk(ws, &copy, point->name, err) < 0 ||
-	    point_boot(session, point, boot, err) < 0)
+	    replace_disk(ws, &copy, point->name, err) < 0)
+		return -1;
+	session->to_be_owned = session->owning >= 0;
+	if (point_boot(session, point, boot, err) < 0)
 		return -1;
 	if (microagent_session_share_again(session, err) == 0 && own_again(session, err) == 0)
 		return 0;

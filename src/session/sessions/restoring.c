@@ -101,21 +101,26 @@ int session_start(struct microagent_session *session, struct error *err)
 {
 	bool shares = json_object_get(session->record, "share") ||
 		      strcmp(json_text(session->record, "source", ""), SESSION_POOL) == 0;
-	const char *options[] = {NULL, shares ? "--own-memory" : NULL, NULL};
 	const char *base = json_text(session->record, "base", NULL);
+	const char *options[4] = {NULL};
 	autofree char *state = state_of_sessions(session->agent, err);
 	autofree char *option = NULL;
+	size_t count = 0;
 
 	if (!state)
 		return -1;
+	if (session->to_be_owned)
+		options[count++] = "--owned";
 	if (!base || !json_object_get(session->record, "template"))
-		return workspace_start_with(session->agent, NULL, session->id, err);
+		return workspace_start_with_options(session->agent, options, session->id, err);
 	if (asprintf(&option, "--template=%s/" BASES_DIR "/%s" BUNDLE_SUFFIX "/" TEMPLATE_DIR,
 		     state, base) < 0) {
 		option = NULL;
 		return error_errno(err, ENOMEM, "session");
 	}
-	options[0] = option;
+	options[count++] = option;
+	if (shares)
+		options[count++] = "--own-memory";
 	return workspace_start_with_options(session->agent, options, session->id, err);
 }
 

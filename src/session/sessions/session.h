@@ -33,6 +33,7 @@ struct microagent_session {
 	_Atomic int64_t quota_bytes; /* of its disk, as recorded; 0: none */
 	double clone_ms, claim_ms;   /* of this handle; 0: not done by it */
 	_Atomic double boot_ms;	     /* the same; told while another thread boots */
+	bool to_be_owned;	     /* session_own() follows its next start */
 	int owning;		     /* the connection with which it ends; -1: none */
 	int mark;		     /* that it is in the making; -1: it is not, or not by us */
 	/* agent is used by one thread at a time: who boots, destroys or connects holds it. */

@@ -121,5 +121,6 @@ int session_own(struct microagent_session *session, struct error *err)
 	session->owning = control_hold(existing.ws.fd, request,
 				       limit_deadline(LIMIT_CONTROL_REQUEST_MS), err);
 	open_workspace_close(&existing);
+	session->to_be_owned = false;
 	return session->owning < 0 ? error_prefix(err, "session %s", session->name) : 0;
 }

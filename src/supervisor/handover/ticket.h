@@ -61,6 +61,7 @@ struct ticket {
 	bool has_ram;	       /* LIVE_RAM is there */
 	bool has_containers;   /* LIVE_CONTAINERS is there */
 	bool has_loopback;     /* LIVE_LOOPBACK is there */
+	bool owned;	       /* somebody is to ask for the session */
 	int64_t cell_number;   /* 0: none but our pid */
 	bool has_siblings;     /* LIVE_SIBLINGS is there: the memory is sealed */
 	/* VM_RESTORED with a network card in the state: its address, or ""; else NULL. */

@@ -102,6 +102,7 @@ struct live_term {
 	uint64_t idle_from_ns; /* monotonic */
 	bool over;	       /* the session is destroyed at the end */
 	bool owned;	       /* it is so when a connection of control.sock ends */
+	uint64_t owner_by_ns;  /* or, without one by then (monotonic); 0: nobody is awaited */
 	struct loop_watch *timer;
 };
 
@@ -258,7 +259,7 @@ int live_term_set(struct live *live, const json_t *request, struct control_clien
 		  struct error *err);
 
 /* {"command":"session-owner"}: whoever asks has the session: when the connection ends, so does it.
- */
+ * One that was started with --owned does not wait long for that. */
 int live_term_own(struct live *live, const json_t *request, struct control_client *client,
 		  struct error *err);
 

@@ -39,6 +39,11 @@ static bool has_idled(const struct live *live)
 	return live->term.term.idle_s && !is_used(live) && clock_mono_ns() >= idle_until(live);
 }
 
+static bool awaits_owner(const struct live *live)
+{
+	return live->term.owner_by_ns && !live->term.owned;
+}
+
 static void expire_session(struct live *live)
 {
 	struct term *term = &live->term.term;
@@ -79,7 +84,20 @@ static uint64_t next_look(const struct live *live)
 		next = clock_mono_ns() + (uint64_t)(term->ends_ns - clock_real_ns());
 	if (term->idle_s && !is_used(live) && idle_until(live) < next)
 		next = idle_until(live);
+	if (awaits_owner(live) && live->term.owner_by_ns < next)
+		next = live->term.owner_by_ns;
 	return next;
+}
+
+static void on_owner_gone(void *data)
+{
+	struct live *live = data;
+
+	if (!may_be_over(live))
+		return;
+	live->term.term.orphaned = true;
+	live->term.term.ends_ns = clock_real_ns();
+	expire_session(live);
 }
 
 void live_term_look(struct live *live)
@@ -92,6 +110,10 @@ void live_term_look(struct live *live)
 		return;
 	if (term_is_over(&live->term.term) || has_idled(live)) {
 		expire_session(live);
+		return;
+	}
+	if (awaits_owner(live) && clock_mono_ns() >= live->term.owner_by_ns) {
+		on_owner_gone(live);
 		return;
 	}
 	next = next_look(live);
@@ -140,6 +162,9 @@ void live_term_ready(struct live *live)
 
 	if (term->lifetime_s && !term->ends_ns && begin_term(live, term, &err) < 0)
 		log_line(&live->log, "%s", err.msg);
+	/* Who makes it may be killed before he has it, and nobody would end it. */
+	if (live->ticket.owned)
+		live->term.owner_by_ns = limit_deadline(LIMIT_OWNER_MS);
 	use_ends(live);
 }
 
@@ -180,17 +205,6 @@ int live_term_set(struct live *live, const json_t *request, struct control_clien
 }
 
 /* --- owned ------------------------------------------------------------------------------------ */
-
-static void on_owner_gone(void *data)
-{
-	struct live *live = data;
-
-	if (!may_be_over(live))
-		return;
-	live->term.term.orphaned = true;
-	live->term.term.ends_ns = clock_real_ns();
-	expire_session(live);
-}
 
 int live_term_own(struct live *live, const json_t *request, struct control_client *client,
 		  struct error *err)
