@@ -97,9 +97,9 @@ def test_a_background_child_does_not_hold_the_exit(vm):
 
 
 def test_cwd_env_user(vm):
-    done = vm("exec", "--cwd", "/tmp", "--env", "A=1", "--env", "B=two words", "vm", "--",
-              "sh", "-c", "pwd; echo $A $B; id -u", check=0)
-    assert done.stdout == "/tmp\n1 two words\n1000\n"
+    done = vm("exec", "--cwd", "/tmp", "--env", "A=1", "--env", "B=two words", "-e", "MINE", "vm", "--",
+              "sh", "-c", "pwd; echo $A $B $MINE; id -u", env={"MINE": "of=the caller"}, check=0)
+    assert done.stdout == "/tmp\n1 two words of=the caller\n1000\n"
     assert vm("exec", "--user", "root", "vm", "--", "id", "-u", check=0).stdout == "0\n"
     assert "no-such-user" in vm("exec", "--user", "no-such-user", "vm", "--", "true", check=125).stderr
 

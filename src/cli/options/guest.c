@@ -51,7 +51,7 @@ const struct cli_option guest_options[] = {
 	 "let nat reach these addresses too, like 192.168.1.0/24; may be given again", 0, 0},
 	GUEST_EGRESS(struct guest_values),
 	{"env", 'e', CLI_OPTION_LIST, offsetof(struct guest_values, env), "KEY=VALUE",
-	 "variable of the command; may be given again", 0, 0},
+	 "variable of the command, KEY alone: your own; may be given again", 0, 0},
 	{"env-file", 0, CLI_OPTION_LIST, offsetof(struct guest_values, env_files), "FILE",
 	 "file of such lines, or KEY for the caller's own; --env comes before it", 0, 0},
 	{"user", 'u', CLI_OPTION_STRING, offsetof(struct guest_values, user), "USER",
@@ -181,8 +181,25 @@ int guest_check_words(struct cli *cli, const char *option, const struct cli_word
 	return 0;
 }
 
-int guest_check_env(struct cli *cli, const struct cli_words *env, struct error *err)
+/* NAME=VALUE as the caller has it, or NULL. */
+static const char *own_variable(const char *name)
 {
+	size_t len = strlen(name);
+
+	for (char **each = environ; len && *each; each++)
+		if (strncmp(*each, name, len) == 0 && (*each)[len] == '=')
+			return *each;
+	return NULL;
+}
+
+int guest_take_env(struct cli *cli, const struct cli_words *env, struct error *err)
+{
+	for (size_t i = 0; i < env->count; i++) {
+		const char *own = strchr(env->items[i], '=') ? NULL : own_variable(env->items[i]);
+
+		if (own)
+			env->items[i] = own;
+	}
 	return guest_check_words(cli, "--env", env, microagent_check_env, err);
 }
 
@@ -242,7 +259,7 @@ int guest_check(struct cli *cli, const struct guest_values *values, const char *
 	    guest_check_egress(cli, &values->egress, err) < 0 ||
 	    check_channels(cli, values, err) < 0 || check_attached(cli, values, err) < 0 ||
 	    check_profile(cli, values->profile, err) < 0 ||
-	    guest_check_env(cli, &values->env, err) < 0 ||
+	    guest_take_env(cli, &values->env, err) < 0 ||
 	    env_list_fill(cli, &values->env_files, &values->env, env, err) < 0)
 		return -1;
 	guest_warn_allow(cli, values->network, &values->allow);

@@ -100,7 +100,8 @@ int guest_check_command(struct cli *cli, const char *program, struct error *err)
 /* Each word that an option was given. */
 int guest_check_words(struct cli *cli, const char *option, const struct cli_words *words,
 		      int (*check)(const char *word, struct error *err), struct error *err);
-int guest_check_env(struct cli *cli, const struct cli_words *env, struct error *err);
+/* A name alone becomes the caller's own variable of that name. */
+int guest_take_env(struct cli *cli, const struct cli_words *env, struct error *err);
 /* Reads the files with variables too. */
 int guest_check(struct cli *cli, const struct guest_values *values, const char *name,
 		struct env_list *env, struct error *err);

@@ -117,7 +117,7 @@ static int run_stream(struct cli *cli, const void *values, const struct cli_word
 
 	if (v->shell && args->count != 2)
 		return cli_usage(cli, err, "--shell takes one line, in quotes");
-	if (guest_check_env(cli, &v->env, err) < 0)
+	if (guest_take_env(cli, &v->env, err) < 0)
 		return -1;
 	agent = guest_open(cli, NULL, err);
 	if (!agent)
@@ -134,7 +134,7 @@ static const struct cli_option stream_options[] = {
 	{"shell", 0, CLI_OPTION_FLAG, offsetof(struct stream_values, shell), NULL,
 	 "CMD is one line for the guest's sh", 0, 0},
 	{"env", 'e', CLI_OPTION_LIST, offsetof(struct stream_values, env), "KEY=VALUE",
-	 "variable of the command; may be given again", 0, 0},
+	 "variable of the command, KEY alone: your own; may be given again", 0, 0},
 	{"cwd", 'w', CLI_OPTION_STRING, offsetof(struct stream_values, cwd), "PATH",
 	 "working directory (default: the user's home, else /)", 0, 0},
 	{"user", 'u', CLI_OPTION_STRING, offsetof(struct stream_values, user), "USER",

@@ -14,7 +14,7 @@ const struct cli_option exec_options[] = {
 	{"tty", 't', CLI_OPTION_FLAG, offsetof(struct exec_values, terminal), NULL,
 	 "run it on a terminal of the guest, and on ours", 0, 0},
 	{"env", 'e', CLI_OPTION_LIST, offsetof(struct exec_values, env), "KEY=VALUE",
-	 "variable of the command; may be given again", 0, 0},
+	 "variable of the command, KEY alone: your own; may be given again", 0, 0},
 	{"cwd", 'w', CLI_OPTION_STRING, offsetof(struct exec_values, exec.cwd), "PATH",
 	 "working directory (default: the user's home, else /)", 0, 0},
 	{"user", 'u', CLI_OPTION_STRING, offsetof(struct exec_values, exec.user), "USER",
@@ -79,7 +79,7 @@ int exec_run(struct cli *cli, const struct exec_values *v, const struct cli_word
 
 	if (attend_check(cli, &how, err) < 0 || guest_check_name(cli, args->items[0], err) < 0 ||
 	    guest_check_command(cli, args->items[1], err) < 0 ||
-	    guest_check_env(cli, &v->env, err) < 0 ||
+	    guest_take_env(cli, &v->env, err) < 0 ||
 	    rlimit_words(cli, &v->rlimits, &rlimits, err) < 0)
 		return -1;
 	exec.command = args->items + 1;
