@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* Sessions at the end of the server, with handles that only say what is done to them. */
+#include "test_base.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+
+#define microagent_open open_nothing
+#define microagent_close close_nothing
+#define microagent_session_name handle_name
+#define microagent_session_destroy handle_destroy
+#define microagent_session_close handle_close
+#include "mcp/sessions.c"
+
+#include "base/clock.h"
+
+struct microagent_session {
+	sem_t begun, may_end; /* of its destruction */
+	int destroyed, closed;
+};
+
+struct microagent *open_nothing(const char *state_dir, struct error *err)
+{
+	static char nothing;
+
+	(void)state_dir, (void)err;
+	return (struct microagent *)&nothing;
+}
+
+void close_nothing(struct microagent *agent)
+{
+	(void)agent;
+}
+
+const char *handle_name(const struct microagent_session *session)
+{
+	(void)session;
+	return "one";
+}
+
+int handle_destroy(struct microagent_session *session, struct error *err)
+{
+	(void)err;
+	sem_post(&session->begun);
+	sem_wait(&session->may_end);
+	assert_int_equal(session->closed, 0);
+	session->destroyed++;
+	return 0;
+}
+
+void handle_close(struct microagent_session *session)
+{
+	session->closed++;
+}
+
+struct rig {
+	struct mcp_options options;
+	struct mcp_sessions sessions;
+	struct microagent_session handle;
+};
+
+static void *end_all(void *data)
+{
+	struct rig *rig = data;
+
+	assert_true(mcp_sessions_end(&rig->sessions, clock_mono_ns() + 20000 * NS_PER_MS));
+	return NULL;
+}
+
+/* A call that destroys it may be late, and is not waited for for ever. */
+static void a_call_destroys_it_at_the_end(void **state)
+{
+	struct rig rig = {.options.max_machines = 1};
+	struct mcp_session *taken;
+	pthread_t ending;
+
+	(void)state;
+	sem_init(&rig.handle.begun, 0, 0);
+	sem_init(&rig.handle.may_end, 0, 0);
+	assert_int_equal(mcp_sessions_init(&rig.sessions, &rig.options, NULL), 0);
+	assert_int_equal(machines_reserve(&rig.sessions, 1, NULL), 0);
+	assert_int_equal(mcp_session_enter(&rig.sessions, &rig.handle, NULL), 0);
+	taken = mcp_session_take(&rig.sessions, "one", NULL);
+	assert_non_null(taken);
+	assert_int_equal(pthread_create(&ending, NULL, end_all, &rig), 0);
+	sem_wait(&rig.handle.begun);
+	mcp_session_leave(&rig.sessions, taken);
+	mcp_session_give(&rig.sessions, taken);
+	assert_int_equal(rig.handle.closed, 0);
+	sem_post(&rig.handle.may_end);
+	pthread_join(ending, NULL);
+	assert_int_equal(rig.handle.destroyed, 1);
+	assert_int_equal(rig.handle.closed, 1);
+	mcp_sessions_free(&rig.sessions);
+	assert_int_equal(rig.handle.closed, 1);
+	sem_destroy(&rig.handle.begun);
+	sem_destroy(&rig.handle.may_end);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(a_call_destroys_it_at_the_end)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
