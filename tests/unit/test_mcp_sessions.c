@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sessions at the end of the server, with handles that only say what is done to them. */
+/* Sessions at the end of the server and of calls, with handles that only say what is done to them.
+ */
 #include "test_base.h"
 
 #include <pthread.h>
@@ -10,13 +11,17 @@
 #define microagent_session_name handle_name
 #define microagent_session_destroy handle_destroy
 #define microagent_session_close handle_close
+#define microagent_session_fork handle_fork
 #include "mcp/sessions.c"
+#include "mcp/tool_session.c"
 
 #include "base/clock.h"
 
 struct microagent_session {
 	sem_t begun, may_end; /* of its destruction */
 	int destroyed, closed;
+	struct microagent_session *children; /* of a fork */
+	struct microagent_cancel *cancel;    /* fired when it is made */
 };
 
 struct microagent *open_nothing(const char *state_dir, struct error *err)
@@ -51,6 +56,19 @@ int handle_destroy(struct microagent_session *session, struct error *err)
 void handle_close(struct microagent_session *session)
 {
 	session->closed++;
+}
+
+/* When its caller has lost interest. */
+int handle_fork(struct microagent_session *session, const struct microagent_fork_spec *spec,
+		struct microagent_session **children, json_t **told, struct error *err)
+{
+	(void)err;
+	if (session->cancel)
+		microagent_cancel_fire(session->cancel);
+	for (int64_t i = 0; i < spec->count; i++)
+		children[i] = &session->children[i];
+	*told = json_pack("{s:i}", "pauseMs", 1);
+	return 0;
 }
 
 struct rig {
@@ -97,9 +115,48 @@ static void a_call_destroys_it_at_the_end(void **state)
 	sem_destroy(&rig.handle.may_end);
 }
 
+static void fork_for(bool cancelled)
+{
+	enum { CHILDREN = 2 };
+	struct microagent_session children[CHILDREN] = {{.closed = 0}};
+	struct mcp_options options = {.max_machines = 1 + CHILDREN};
+	struct mcp_server server = {.options = &options};
+	struct mcp_call call = {.server = &server, .cancel = microagent_cancel_new(NULL)};
+	struct microagent_session parent = {.children = children,
+					    .cancel = cancelled ? call.cancel : NULL};
+	struct mcp_session entry = {.handle = &parent};
+	struct mcp_answer answer = {.text = BUF_INIT(0)};
+	struct error err = {0};
+	int status;
+
+	for (size_t i = 0; i < CHILDREN; i++) {
+		sem_init(&children[i].begun, 0, 0);
+		sem_init(&children[i].may_end, 0, 1);
+	}
+	assert_int_equal(mcp_sessions_init(&server.sessions, &options, NULL), 0);
+	status = fork_session(&call, &entry, CHILDREN, &answer, &err);
+	assert_int_equal(status, cancelled ? -1 : 0);
+	assert_int_equal(server.sessions.machines, cancelled ? 0 : CHILDREN);
+	for (size_t i = 0; i < CHILDREN; i++) {
+		assert_int_equal(children[i].destroyed, cancelled);
+		assert_int_equal(children[i].closed, cancelled);
+	}
+	mcp_sessions_free(&server.sessions);
+	mcp_answer_free(&answer);
+	microagent_cancel_free(call.cancel);
+}
+
+static void a_fork_that_nobody_is_told_of(void **state)
+{
+	(void)state;
+	fork_for(false);
+	fork_for(true);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(a_call_destroys_it_at_the_end)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(a_call_destroys_it_at_the_end),
+					   cmocka_unit_test(a_fork_that_nobody_is_told_of)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
