@@ -189,6 +189,14 @@ def test_options(options, what, host):
     host("base", "delete", "web-v1", check=0)
 
 
+def test_numbers_of_a_command(host):
+    for cap in ("stdout_cap", "stderr_cap"):
+        with pytest.raises(microagent.InvalidError, match=f"^{cap}: -1 is out of range"):
+            microagent.run("true", image="absent", state_dir=host.state, **{cap: -1})
+    with pytest.raises(microagent.InvalidError, match="^timeout: inf s is no time"):
+        microagent._library.milliseconds(float("inf"))
+
+
 def test_what_does_not_exist(host):
     with pytest.raises(microagent.NotFoundError, match='there is no base "absent"') as refused:
         microagent.Sandbox("absent", state_dir=host.state)
