@@ -12,7 +12,9 @@
 #define microagent_session_destroy handle_destroy
 #define microagent_session_close handle_close
 #define microagent_session_fork handle_fork
+#define microagent_session_stream handle_stream
 #include "mcp/sessions.c"
+#include "mcp/tool_run.c"
 #include "mcp/tool_session.c"
 
 #include "base/clock.h"
@@ -22,6 +24,7 @@ struct microagent_session {
 	int destroyed, closed;
 	struct microagent_session *children; /* of a fork */
 	struct microagent_cancel *cancel;    /* fired when it is made */
+	struct mcp_server *server;	     /* which destroys it while a command ends */
 };
 
 struct microagent *open_nothing(const char *state_dir, struct error *err)
@@ -68,6 +71,28 @@ int handle_fork(struct microagent_session *session, const struct microagent_fork
 	for (int64_t i = 0; i < spec->count; i++)
 		children[i] = &session->children[i];
 	*told = json_pack("{s:i}", "pauseMs", 1);
+	return 0;
+}
+
+/* A long output, at the end of which another call destroys the session. */
+int handle_stream(struct microagent_session *session, const struct microagent_exec *exec,
+		  enum microagent_pieces pieces, const struct microagent_callbacks *callbacks,
+		  const struct microagent_run_limits *limits, struct microagent_result *result,
+		  struct error *err)
+{
+	char text[4096];
+
+	(void)exec, (void)pieces, (void)limits, (void)result, (void)err;
+	memset(text, 'x', sizeof(text));
+	callbacks->output(callbacks->data, MICROAGENT_STDOUT, text, sizeof(text));
+	if (session->server) {
+		struct mcp_sessions *sessions = &session->server->sessions;
+		struct mcp_session *taken = mcp_session_take(sessions, "one", NULL);
+
+		mcp_session_leave(sessions, taken);
+		kept_drop(&session->server->kept, "one");
+		mcp_session_give(sessions, taken);
+	}
 	return 0;
 }
 
@@ -153,10 +178,42 @@ static void a_fork_that_nobody_is_told_of(void **state)
 	fork_for(true);
 }
 
+static void output_kept_by(bool destroyed)
+{
+	struct mcp_options options = {.max_machines = 1, .result_bytes = 1024};
+	struct mcp_server server = {.options = &options};
+	struct microagent_session handle = {.server = destroyed ? &server : NULL};
+	json_auto_t *arguments = json_pack("{s:s, s:[s]}", "session", "one", "command", "yes");
+	struct mcp_call call = {.server = &server, .arguments = arguments};
+	struct mcp_answer answer = {.text = BUF_INIT(0)};
+	json_t *list;
+
+	assert_int_equal(mcp_sessions_init(&server.sessions, &options, NULL), 0);
+	mcp_kept_init(&server.kept);
+	assert_int_equal(machines_reserve(&server.sessions, 1, NULL), 0);
+	assert_int_equal(mcp_session_enter(&server.sessions, &handle, NULL), 0);
+	assert_int_equal(tool_exec(&call, &answer, NULL), 0);
+	list = kept_list(&server.kept);
+	assert_int_equal(json_array_size(list), !destroyed);
+	json_decref(list);
+	mcp_answer_free(&answer);
+	mcp_kept_free(&server.kept);
+	mcp_sessions_free(&server.sessions);
+	assert_int_equal(handle.closed, 1);
+}
+
+static void output_of_one_that_has_gone(void **state)
+{
+	(void)state;
+	output_kept_by(false);
+	output_kept_by(true);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(a_call_destroys_it_at_the_end),
-					   cmocka_unit_test(a_fork_that_nobody_is_told_of)};
+					   cmocka_unit_test(a_fork_that_nobody_is_told_of),
+					   cmocka_unit_test(output_of_one_that_has_gone)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
