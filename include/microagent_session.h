@@ -168,7 +168,8 @@ struct microagent_session_spec {
 	int64_t lifetime_seconds, idle_seconds;
 	bool owned; /* and when its handle is closed, or this process ends, however that comes
 		     * about; of microagent_session_create() and _fork() alone. It stays so
-		     * after microagent_session_restore() */
+		     * after microagent_session_restore(). One that is still being made when
+		     * this process is killed is unfinished, and removed before the next is made */
 	int cancel; /* when readable the making ends, ERR_UNAVAILABLE, and nothing of it is left; 0:
 		       never */
 };

@@ -236,13 +236,16 @@ class Handle:
         finally:
             with self._changed:
                 self._closing = self._pointer is None
+                self._close_if_dropped()
                 self._changed.notify_all()
 
     def drop(self) -> None:
-        """Closed with the last call, and nobody is waited for: the collector may have called this in any thread."""
+        """Closed with the last call, and nobody is waited for: the collector may have called this in any thread. At the
+        interpreter's end another one may be in end(), which has the pointer."""
         if not self.is_ours():
             return
         with self._changed:
             self._dropped = True
-            self._begin_end()
-            self._close_if_dropped()
+            if not self._closing:
+                self._begin_end()
+                self._close_if_dropped()

@@ -238,6 +238,6 @@ def milliseconds(timeout: Optional[float]) -> int:
     """Of seconds, rounded up; None: no limit, which is 0."""
     if timeout is None:
         return 0
-    if not timeout > 0:
+    if not 0 < timeout < float("inf"):
         raise InvalidError(f"timeout: {timeout} s is no time (None: no limit)")
     return max(1, int(-(-timeout * 1000 // 1)))

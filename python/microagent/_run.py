@@ -8,7 +8,7 @@ import tempfile
 from typing import Any, Mapping, Optional, Sequence
 
 from ._calls import Cancel, call, opened
-from ._library import command_words, environment, filled, lib, must, structs, text_of
+from ._library import command_words, environment, filled, lib, must, structs, text_of, whole
 from ._result import Result, checked
 from ._sandbox import Bytes, Command, Egress, Path, bytes_of, egress_of
 
@@ -18,8 +18,8 @@ CAP = 8 << 20
 class Kept:
     """The first bytes of a stream."""
 
-    def __init__(self, cap: int) -> None:
-        self.cap, self.data, self.truncated = cap, bytearray(), False
+    def __init__(self, cap: int, name: str) -> None:
+        self.cap, self.data, self.truncated = whole(cap, name, ctypes.c_size_t), bytearray(), False
 
     def take(self, at: int, length: int) -> None:
         room = min(length, self.cap - len(self.data))
@@ -57,7 +57,8 @@ def run(command: Optional[Command] = None, *, stdin: Optional[Bytes] = None, tim
 
     An Error where the machine could not be had or went: NotFoundError without the image or kernel, InvalidError,
     UnsupportedError, UnavailableError. An exception of a signal's handler ends the machine."""
-    cancel, outcome, out, err = Cancel(), structs["microagent_outcome"](), Kept(stdout_cap), Kept(stderr_cap)
+    cancel, outcome = Cancel(), structs["microagent_outcome"]()
+    out, err = Kept(stdout_cap, "stdout_cap"), Kept(stderr_cap, "stderr_cap")
     given = bytes_of(stdin) or b""
     words = None if command is None else command_words(command)
     spec = filled("microagent_spec", {**locals(), "command": words, "env": environment(env), "egress": egress_of(egress)})

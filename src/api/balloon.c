@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The balloon is the live supervisor's own business: the commands of the protocol know no such
  * thing. */
-#include <errno.h>
 
 #include "api/api.h"
 #include "api/explain.h"
@@ -33,8 +32,8 @@ int microagent_balloon(struct microagent *agent, const char *name, int64_t mib, 
 	if (open_workspace_named(agent, name, &existing, err) < 0)
 		return -1;
 	int result = balloon_ask(&existing, mib, response, &why);
-	if (result < 0 && (why.errnum == ENOENT || why.errnum == ECONNREFUSED))
-		(void)explain_must_run(&existing.ws, &why);
+	if (result < 0)
+		explain_nobody_listens(&existing.ws, &why);
 	open_workspace_close(&existing);
 	return result < 0 ? error_copy(err, &why) : 0;
 }

@@ -91,7 +91,7 @@ static int add_list_file(json_t *out, const char *path, struct error *err)
 	char *rest;
 
 	if (path_read_file_at(AT_FDCWD, path, &text, err) < 0)
-		return error_prefix(err, "%s", path);
+		return -1;
 	if (text.len == 0)
 		return 0;
 	if (memchr(buf_bytes(&text), '\0', text.len))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "api/explain.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,6 +21,14 @@ int explain_must_run(const struct workspace *ws, struct error *err)
 	if (state != STATE_RUNNING)
 		return kind_say(KIND_NOT_RUNNING, ws->id, state_names[state], ERR_CONFLICT, err);
 	return lease_is_held(ws) ? 0 : kind_say(KIND_ENDED, ws->id, "", ERR_CONFLICT, err);
+}
+
+void explain_nobody_listens(const struct workspace *ws, struct error *why)
+{
+	if (why->errnum != ENOENT && why->errnum != ECONNREFUSED)
+		return;
+	if (explain_must_run(ws, why) == 0)
+		error_set(why, ERR_CONFLICT, "it is ending or not yet running");
 }
 
 /* Why the machine does not run on although it is up, which its event says; "" when it does. */

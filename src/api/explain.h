@@ -7,6 +7,9 @@
 
 /* -1: ERR_CONFLICT with what it is instead of running, and how to change that. */
 int explain_must_run(const struct workspace *ws, struct error *err);
+/* *why is of a question to its supervisor: why nobody listens, if that is it. One that runs by its
+ * record is just ending. */
+void explain_nobody_listens(const struct workspace *ws, struct error *why);
 /* The machine has gone from under a command: names the workspace, which is what the caller can look
  * at. Returns -1. */
 int explain_lost(const struct workspace *ws, struct error *err);

@@ -95,8 +95,7 @@ static int change_it(const struct open_workspace *existing, enum microagent_netw
 	}
 	if (ask_change(existing, request, listener, answer, &why) == 0)
 		return 0;
-	if (why.errnum == ENOENT || why.errnum == ECONNREFUSED)
-		(void)explain_must_run(&existing->ws, &why);
+	explain_nobody_listens(&existing->ws, &why);
 	return error_copy(err, &why);
 }
 

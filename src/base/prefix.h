@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define PREFIXES_ALLOW_MAX 256 /* that are opened for a guest */
+
 struct prefix {
 	uint32_t address;
 	uint32_t bits; /* 0 to 32 */

@@ -158,6 +158,22 @@ static json_t *prefix_json(struct prefix prefix)
 	return json_sprintf("%s/%u", address, (unsigned)prefix.bits);
 }
 
+/* Takes over item, unless the list has it. */
+static int add_prefix(json_t *list, json_t *item)
+{
+	const json_t *other;
+	size_t i;
+
+	json_array_foreach(list, i, other)
+	{
+		if (json_equal(other, item)) {
+			json_decref(item);
+			return 0;
+		}
+	}
+	return json_array_append_new(list, item);
+}
+
 int decode_prefixes(const struct config_decode *d, const json_t *in, const char *path,
 		    const char *key, prefix_check_fn *check, json_t *out, struct error *err)
 {
@@ -181,7 +197,7 @@ int decode_prefixes(const struct config_decode *d, const json_t *in, const char 
 		/* A record may be older than the rule, and is still to be read. */
 		if (d->strict && check(prefix, item, err) < 0)
 			return -1;
-		if (json_array_append_new(list, prefix_json(prefix)) < 0)
+		if (add_prefix(list, prefix_json(prefix)) < 0)
 			return error_errno(err, ENOMEM, "%s.%s", path, key);
 	}
 	return json_array_size(list) ? json_put(out, key, json_incref(list), err) : 0;
@@ -194,7 +210,14 @@ static int decode_allow(const struct config_decode *d, const json_t *network,
 		return error_set(err, ERR_INVALID,
 				 PATH ".allow goes with mode \"nat\" only, and mode is \"%s\"",
 				 network_mode_names[mode]);
-	return decode_prefixes(d, network, PATH, "allow", config_check_prefix, out, err);
+	if (decode_prefixes(d, network, PATH, "allow", config_check_prefix, out, err) < 0)
+		return -1;
+	if (d->strict && json_array_size(json_object_get(out, "allow")) > PREFIXES_ALLOW_MAX)
+		return error_set(err, ERR_INVALID,
+				 PATH ".allow: %zu entries are given, and at most %d are kept",
+				 json_array_size(json_object_get(out, "allow")),
+				 PREFIXES_ALLOW_MAX);
+	return 0;
 }
 
 int decode_network(struct config_decode *d, struct error *err)

@@ -76,8 +76,8 @@ int decode_mountpoint(struct config_decode *d, const json_t *item, const char *p
 int decode_unique(json_t *seen, const char *key, const char *path, const char *what,
 		  struct error *err);
 
-/* in[key], an optional array of IPv4 prefixes, each of which stands the check: the canonical list
- * into out unless empty. path is that of in. */
+/* in[key], an optional array of IPv4 prefixes, each of which stands the check: the canonical list,
+ * which has each once, into out unless empty. path is that of in. */
 int decode_prefixes(const struct config_decode *d, const json_t *in, const char *path,
 		    const char *key, prefix_check_fn *check, json_t *out, struct error *err);
 /* config.network.egress, of network. */

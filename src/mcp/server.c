@@ -7,9 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/egress.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "contract/request.h"
 #include "mcp/line.h"
 #include "mcp/tools.h"
 #include "store/share_dir.h"
@@ -67,6 +69,25 @@ static void serve_lines(struct mcp_server *server)
 	line_decoder_free(&lines);
 }
 
+/* What no machine could have is a mistake of the person's, who is told before a model is; and so is
+ * a list that is not there. */
+static int check_network(const struct mcp_options *options, struct error *err)
+{
+	json_auto_t *network = json_pack("{s:s, s:[]}", "mode", "nat", "allow");
+	json_auto_t *decoded = NULL;
+	json_t *allow = json_object_get(network, "allow");
+
+	if (!options->network || strcmp(options->network, "nat") != 0)
+		return 0;
+	for (const char *const *prefix = options->allow; prefix && *prefix; prefix++)
+		if (json_array_append_new(allow, json_string(*prefix)) < 0)
+			return error_errno(err, ENOMEM, "network");
+	if (!network || egress_put(network, &options->egress, err) < 0)
+		return -1;
+	decoded = network_decode(network, err);
+	return decoded ? 0 : -1;
+}
+
 static int open_files(struct mcp_server *server, struct error *err)
 {
 	const struct share_wish wish = {.path = server->options->files,
@@ -91,6 +112,8 @@ static void close_server(struct mcp_server *server)
 
 static int open_server(struct mcp_server *server, struct error *err)
 {
+	if (check_network(server->options, err) < 0)
+		return -1;
 	server->tools = tools_offered(server->options, err);
 	if (!server->tools || open_files(server, err) < 0 ||
 	    mcp_calls_init(&server->calls, err) < 0)

@@ -267,6 +267,7 @@ static void *destroy_at_end(void *data)
 	if (microagent_session_destroy(ending->session->handle, &why) < 0 &&
 	    sessions->options->warn)
 		sessions->options->warn(why.msg);
+	mcp_session_give(sessions, ending->session);
 	free(ending);
 	pthread_mutex_lock(&sessions->lock);
 	sessions->destroying--;
@@ -275,7 +276,8 @@ static void *destroy_at_end(void *data)
 	return NULL;
 }
 
-/* What cannot be begun is left to its owner's end. */
+/* Under the lock. It is taken as by a call, since one that is late may be destroying it too. What
+ * cannot be begun is left to its owner's end. */
 static void begin_end_of(struct mcp_sessions *sessions, struct mcp_session *session)
 {
 	struct last_moment *ending = malloc(sizeof(*ending));
@@ -287,10 +289,12 @@ static void begin_end_of(struct mcp_sessions *sessions, struct mcp_session *sess
 	*ending = (struct last_moment){sessions, session};
 	pthread_attr_init(&detached);
 	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-	if (pthread_create(&thread, &detached, destroy_at_end, ending) == 0)
+	if (pthread_create(&thread, &detached, destroy_at_end, ending) == 0) {
+		session->users++;
 		sessions->destroying++;
-	else
+	} else {
 		free(ending);
+	}
 	pthread_attr_destroy(&detached);
 }
 

@@ -260,6 +260,16 @@ static int exec_in_session(struct mcp_call *call, struct mcp_session *session,
 	return status;
 }
 
+/* The session may have gone, and what is kept of it, before this was. */
+static void drop_late_output(const struct mcp_call *call)
+{
+	const char *name = call_text(call, "session");
+	bool made;
+
+	if (!mcp_session_is_known(&call->server->sessions, name, &made))
+		kept_drop(&call->server->kept, name);
+}
+
 int tool_exec(struct mcp_call *call, struct mcp_answer *answer, struct error *err)
 {
 	autofree const char **words = call_words(call, "command", err);
@@ -269,6 +279,7 @@ int tool_exec(struct mcp_call *call, struct mcp_answer *answer, struct error *er
 
 	if (session) {
 		status = exec_in_session(call, session, words, variables, answer, err);
+		drop_late_output(call);
 		mcp_session_give(&call->server->sessions, session);
 	}
 	free_variables(variables);

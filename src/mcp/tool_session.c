@@ -213,6 +213,17 @@ static int enter_children(struct mcp_sessions *sessions, struct microagent_sessi
 	return status;
 }
 
+/* Nobody knows of them yet. */
+static void drop_children(struct mcp_sessions *sessions, struct microagent_session **children,
+			  int64_t count)
+{
+	for (int64_t i = 0; i < count; i++) {
+		(void)microagent_session_destroy(children[i], NULL);
+		microagent_session_close(children[i]);
+	}
+	machines_release(sessions, count);
+}
+
 static int answer_fork(struct mcp_answer *answer, json_t *names, const json_t *told,
 		       struct error *err)
 {
@@ -247,6 +258,10 @@ static int fork_session(struct mcp_call *call, struct mcp_session *session, int6
 	if (microagent_session_fork(session->handle, &spec, children, &told, err) < 0) {
 		machines_release(sessions, count);
 		return -1;
+	}
+	if (is_cancelled(call)) {
+		drop_children(sessions, children, count);
+		return error_set(err, ERR_UNAVAILABLE, "cancelled");
 	}
 	if (enter_children(sessions, children, count, names, err) < 0)
 		return -1;

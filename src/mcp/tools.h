@@ -54,6 +54,15 @@ const char *call_network(const struct mcp_call *call);
 /* What is to be open in such a network. */
 const char *const *call_allow(const struct mcp_call *call, const char *network);
 struct microagent_egress call_egress(const struct mcp_call *call, const char *network);
+/* Does it in the session that is asked for. */
+typedef int guest_work(struct mcp_call *call, struct microagent_guest *guest,
+		       struct mcp_answer *answer, struct error *err);
+int call_in_guest(struct mcp_call *call, guest_work *work, struct mcp_answer *answer,
+		  struct error *err);
+/* Of what is done there: until the client cancels it. */
+struct microagent_run_limits call_limits(const struct mcp_call *call);
+/* Whether "encoding" is base64. */
+bool call_asks_for_base64(const struct mcp_call *call);
 /* As microagent_on_wait() has it, of a machine that boots; data is the call. */
 void call_waits_for_boot(void *data);
 

@@ -22,7 +22,6 @@
 #include "base/prefix.h"
 
 #define PREFIXES_HOST_MAX 4096
-#define PREFIXES_ALLOW_MAX 256
 
 struct prefixes {
 	size_t nallow, negress, nown, nlink;

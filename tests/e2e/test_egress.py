@@ -373,3 +373,13 @@ def test_no_list_of_a_machine_without_one(vm):
     assert vm("network", "allow", "vm", "https://pypi.org").returncode == 2
     done = vm("network", "allow", "vm", "172.16.0.0/12")
     assert done.returncode == 2 and "172.16.0.0/12 is no place on the public internet" in done.stderr
+
+
+def test_nobody_listens_any_more(vm):
+    """As in the moment between the end of a machine and the record of it."""
+    asked = vm.state / "vm" / "control.sock"
+    asked.rename(vm.state / "vm" / "away")
+    for words in (("network", "allow", "vm", "pypi.org"), ("balloon", "vm", "128")):
+        done = vm(*words)
+        assert done.returncode == 1 and "it is ending or not yet running" in done.stderr, done
+    (vm.state / "vm" / "away").rename(asked)

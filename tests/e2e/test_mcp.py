@@ -124,6 +124,16 @@ def test_files(server):
     server.got("write_file", session=session, path="/tmp/f", content=base64.b64encode(data).decode(), encoding="base64", executable=True)
     got = server.got("read_file", session=session, path="/tmp/f")
     assert got["encoding"] == "base64" and base64.b64decode(got["content"]) == data
+    data = b"a\x80\x80b\xff\xe2\x82\xac\xe2\x82\xac\xe2\x82c\x80\x80\x80\x80d"
+    server.got("write_file", session=session, path="/tmp/f", content=base64.b64encode(data).decode(), encoding="base64")
+    for limit in (1, 2, 4, 5, 8):  # of what is no text each byte once too
+        parts, at = b"", 0
+        while at < len(data):
+            got = server.got("read_file", session=session, path="/tmp/f", offset=at, limit=limit)
+            parts += base64.b64decode(got["content"]) if got["encoding"] == "base64" else got["content"].encode()
+            assert got["offset"] + got["bytes"] > at
+            at = got["offset"] + got["bytes"]
+        assert parts == data, limit
     server.got("write_file", session=session, path="/tmp/f", content="a\x1b")
     got = server.got("read_file", session=session, path="/tmp/f")
     assert (got["content"], got["escaped"]) == ("a\\x1b", True)

@@ -126,6 +126,8 @@ def test_wrong_options(host):
     assert "--allow goes with --network nat" in refused_words(host, "--allow", "10.0.0.0/8")
     assert "--egress goes with --network nat" in refused_words(host, "--egress", "pypi.org")
     assert "--egress: " in refused_words(host, "--network", "nat", "--egress", "https://pypi.org")
+    assert "--allow 10.0.0.1/8 must be an IPv4 prefix" in refused_words(host, "--network", "nat", "--allow", "10.0.0.1/8")
+    assert f"{host.base}/none: No such" in refused_words(host, "--network", "nat", "--egress-from", host.base / "none", code=1)
     assert "--image: there is no image nope in " in refused_words(host, "--image", "busybox", "--image", "nope", code=1)
     assert "nonesuch does not exist" in refused_words(host, "--files", host.base / "nonesuch", code=1)
     assert "--files-anyway belongs to --files" in refused_words(host, "--files-anyway")

@@ -331,13 +331,17 @@ def test_a_port_of_a_running_machine(host):
     host("stop", "w", check=0)
     server.communicate()
     assert is_free(first)
-    host("start", "w", check=0, env={"MICROAGENT_TEST_LIMIT_PUBLISH_MS": "3000"})
+    host("start", "w", check=0, env={"MICROAGENT_TEST_LIMIT_PUBLISH_MS": "3000", "MICROAGENT_TEST_LIMIT_PUBLISHES": "2"})
     install_guest_program(host, "w")
     server = serve(host, "w", "127.0.0.1", V4)
     assert ask(first, b"e" + b"again") == b"again"
     host("network", "unpublish", "w", str(first), check=0)
     host("network", "publish", "w", f"{first}:{V4}", check=0)  # the guest listens for it since before
     assert ask(first, b"e" + b"once more") == b"once more"
+    host("network", "publish", "w", f"{second}:{V4}", check=0)
+    done = host("network", "publish", "w", f"{free_port()}:{V4}")
+    assert done.returncode == 1 and "2 ports of it are published, which is the most" in done.stderr, done
+    host("network", "unpublish", "w", str(second), check=0)
     a_guest_that_does_not_answer(host, second)
     host("quarantine", "w", check=0)
     done = host("network", "publish", "w", f"{second}:{V4}")

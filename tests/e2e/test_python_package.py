@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import zipfile
 
 import pytest
@@ -159,6 +160,45 @@ def test_what_is_neither_text_nor_bytes(data):
         microagent.Sandbox.write_file(object.__new__(microagent.Sandbox), "/tmp/f", data)
 
 
+class Library:
+    """Of sessions, as far as a handle uses it: their destruction goes on until it is let go, and fails."""
+
+    def __init__(self):
+        self.begun, self.may_end, self.told = threading.Event(), threading.Event(), []
+
+        def session_destroy(pointer, _err):
+            self.begun.set()
+            assert self.may_end.wait(30)
+            self.told.append("destroyed")
+            return -1
+        session_destroy.restype = ctypes.c_int
+        self.session_destroy = session_destroy
+
+    def session_name(self, pointer):
+        return b"one"
+
+    def session_close(self, pointer):
+        self.told.append("closed")
+
+
+def test_one_that_is_forgotten_while_it_is_destroyed(monkeypatch):
+    """As at the interpreter's end, when a thread that nobody waits for is in destroy()."""
+    library = Library()
+    monkeypatch.setattr(microagent._calls, "lib", library)
+    handle = microagent._calls.Handle(1)
+
+    def end():
+        with pytest.raises(microagent.Error):
+            handle.end(True)
+    ending = threading.Thread(target=end)
+    ending.start()
+    assert library.begun.wait(30)
+    handle.drop()
+    library.may_end.set()
+    ending.join()
+    assert library.told == ["destroyed", "closed"]
+
+
 # --- refused before anything is made ----------------------------------------------------------------------------------
 
 
@@ -187,6 +227,14 @@ def test_options(options, what, host):
         microagent.Sandbox(**{"base": "web", "state_dir": host.state, **options})
     assert what in str(refused.value) and refused.value.code == "invalid"
     host("base", "delete", "web-v1", check=0)
+
+
+def test_numbers_of_a_command(host):
+    for cap in ("stdout_cap", "stderr_cap"):
+        with pytest.raises(microagent.InvalidError, match=f"^{cap}: -1 is out of range"):
+            microagent.run("true", image="absent", state_dir=host.state, **{cap: -1})
+    with pytest.raises(microagent.InvalidError, match="^timeout: inf s is no time"):
+        microagent._library.milliseconds(float("inf"))
 
 
 def test_what_does_not_exist(host):

@@ -217,7 +217,8 @@ static void canonical_egress(void **state)
 	} cases[] = {
 		{"{}", "{\"sni\":\"required\"}"},
 		{"{\"names\":[],\"prefixes\":[],\"dryRun\":false}", "{\"sni\":\"required\"}"},
-		{"{\"dryRun\":true,\"sni\":\"off\",\"prefixes\":[\"192.0.2.1\"],\"names\":["
+		{"{\"dryRun\":true,\"sni\":\"off\",\"prefixes\":[\"192.0.2.1\",\"192.0.2.1/"
+		 "32\"],\"names\":["
 		 "\"PyPI.org\",\"pypi.org:443,80\",\"*.X.org:8443,443,443\",\"pypi.org:22\"]}",
 		 "{\"names\":[\"pypi.org\",\"*.x.org:443,8443\",\"pypi.org:22\"],\"prefixes\":["
 		 "\"192.0.2.1/32\"],\"sni\":\"off\",\"dryRun\":true}"},
@@ -237,6 +238,27 @@ static void canonical_egress(void **state)
 			 cases[i].canonical);
 		assert_normalised(given, canonical);
 	}
+}
+
+static void prefixes_of_too_many(void **state)
+{
+	json_auto_t *allow = json_array();
+	json_auto_t *network = json_pack("{s:O}", "allow", allow);
+	struct error err = {0};
+	json_t *decoded;
+
+	(void)state;
+	for (int i = 0; i < 256; i++)
+		json_array_append_new(allow, json_sprintf("10.0.%d.0/24", i));
+	json_array_append_new(allow, json_string("10.0.7.0/24")); /* there already */
+	decoded = network_decode(network, &err);
+	assert_non_null(decoded);
+	assert_int_equal(json_array_size(json_object_get(decoded, "allow")), 256);
+	json_decref(decoded);
+	json_array_append_new(allow, json_string("10.1.0.0/24"));
+	assert_null(network_decode(network, &err));
+	assert_string_equal(err.msg, "config.network.allow: 257 entries are given, and at most 256 "
+				     "are kept");
 }
 
 static void egress_of_too_many(void **state)
@@ -453,6 +475,7 @@ int main(void)
 		cmocka_unit_test(canonical_form),
 		cmocka_unit_test(canonical_lists),
 		cmocka_unit_test(canonical_egress),
+		cmocka_unit_test(prefixes_of_too_many),
 		cmocka_unit_test(egress_of_too_many),
 		cmocka_unit_test(state_dir_alone),
 		cmocka_unit_test(a_record_is_what_was_given),

@@ -7,19 +7,23 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "channel/publish.h"
 #include "supervisor/live/channels.h"
 #include "supervisor/live/network_change.h"
 
+/* One more than a start takes would be refused by each that comes. */
 static int edit_publish(json_t *network, const json_t *request, struct error *err)
 {
-	json_t *forward = NULL;
+	json_t *list = network_list(network, "portForwards"), *forward = NULL;
 
 	if (json_get_object(request, "", "forward", JSON_REQUIRED, &forward, err) < 0)
 		return -1;
-	return json_array_append(network_list(network, "portForwards"), forward) < 0
-		       ? error_errno(err, ENOMEM, "portForwards")
-		       : 0;
+	if (json_array_size(list) >= limit_get(LIMIT_PUBLISHES))
+		return error_set(err, ERR_CONFLICT,
+				 "%zu ports of it are published, which is the most",
+				 json_array_size(list));
+	return json_array_append(list, forward) < 0 ? error_errno(err, ENOMEM, "portForwards") : 0;
 }
 
 static bool is_same_listener(const json_t *a, const json_t *b)
