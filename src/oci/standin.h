@@ -85,5 +85,7 @@ enum standin_word {
  * machine are its keeper's, since what is recorded of it is in the numbers of that pid namespace.
  */
 int standin_ask(int dir, enum standin_word word, struct error *err);
+/* The same from within that directory, for who may have no /proc, which standin_ask() goes by. */
+int standin_ask_here(enum standin_word word, struct error *err);
 
 #endif
