@@ -139,6 +139,34 @@ def test_exec_is_killed_while_the_machine_stands_still(oci):
     oci("delete", "--force", "c", check=0)
 
 
+def test_a_guest_that_does_not_answer(oci):
+    """To create, or to start: each has an end, and with it what it holds. Here the image makes the guest wait."""
+    bundle = oci.bundle(*FOREVER, mounts=[], linux={"maskedPaths": [], "readonlyPaths": [], "sysctl": {"kernel.word": "1"}})
+    (bundle / "rootfs/proc/sys/kernel").mkdir(parents=True)
+    os.mkfifo(bundle / "rootfs/proc/sys/kernel/word")
+    oci.env["MICROAGENT_TEST_LIMIT_AGENT_ANSWER_MS"] = "1500"
+    done = oci("create", "-b", bundle, "c", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    assert done.returncode == 1 and "the guest agent has not answered within 1500 ms" in oci.last_error()
+    assert not oci.left()
+    oci.env["MICROAGENT_TEST_LIMIT_AGENT_ANSWER_MS"] = "10000"  # it is create's, too, which is to succeed
+    oci.create(*FOREVER)
+    for machine in qemu(oci):
+        os.kill(machine, signal.SIGSTOP)
+    assert oci("start", "c").returncode == 1 and "has not answered" in oci.last_error()
+    oci.await_status("stopped")
+    oci("delete", "c", check=0)
+
+
+def test_what_a_process_calls_itself(oci):
+    """A person reads it; and in the log of an error, too."""
+    oci.started("sh", "-c", "while :; do sleep 1; done", "\x1b[2Jowned\x9b")
+    wait_until(lambda: "owned" in oci("ps", "c", check=0).stdout, "its name")
+    assert not set(oci("ps", "c", check=0).stdout) & set("\x1b\x9b")
+    done = oci("exec", "c", "owned\x1b\x9b")
+    assert "owned" in done.stderr and not set(done.stderr) & set("\x1b\x9b")
+    oci("delete", "--force", "c", check=0)
+
+
 def test_deleted_while_it_is_made(oci):
     making = oci.popen("create", "-b", oci.bundle(*FOREVER), "c", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_until(lambda: (oci.root / "c/state.json").exists(), "its state")
