@@ -409,7 +409,7 @@ int create_container(const struct oci *oci, const char *id, const struct create_
 		status = make_steps(&c, err);
 		if (status < 0) {
 			standin_end(&c.standin);
-			standin_end(&c.keeper);
+			standin_release(&c.keeper);
 			(void)(c.hooked ? dispose_container : remove_container)(&c.record,
 										&ignored);
 		}

@@ -62,6 +62,9 @@ int standin_go(struct standin *standin, int with, struct error *err);
 int standin_hear(struct standin *standin, struct error *err);
 /* SIGKILL, and reaps it. Accepts STANDIN_NONE. */
 void standin_end(struct standin *standin);
+/* The same of a keeper whose stand-in has ended, after a time in which it ends by itself: it gives
+ * the links back. */
+void standin_release(struct standin *keeper);
 void standin_close(struct standin *standin); /* it goes on */
 /* Until it has ended: its exit code, or 128 and the signal. Signals to us are handed on to it. */
 int standin_await(const struct standin *standin, struct error *err);

@@ -293,6 +293,34 @@ def test_its_network_is_there_for_the_first_who_asks(oci):
         space.wait()
 
 
+def test_links_of_a_network_that_stays(oci):
+    """They are given back where a container is not made, and by one whose keeper was killed to whichever is next."""
+    make = "ip link add eth0 type veth peer name far && ip address add 10.9.0.2/24 dev eth0 && ip link set eth0 up && ip link set far up"
+    space = subprocess.Popen(["unshare", "-n", "sh", "-c", f"{make} && echo in && exec sleep 1000", str(oci.base)], stdout=subprocess.PIPE)
+
+    def qdisc():
+        return subprocess.run(["nsenter", "-t", str(space.pid), "-n", "tc", "qdisc", "show", "dev", "eth0", "ingress"],
+                              capture_output=True, text=True, check=True).stdout
+    try:
+        assert space.stdout.readline() == b"in\n"
+        linux = {**bundles.config()["linux"], "namespaces": [{"type": kind} for kind in bundles.SPACES if kind != "network"]
+                 + [{"type": "network", "path": f"/proc/{space.pid}/ns/net"}]}
+        for wrong in ({"annotations": {"io.microagent.kernel": "no-such-one"}}, {"process": {"args": ["/none"]}}):
+            assert oci("create", "-b", oci.bundle(*FOREVER, **{"linux": linux, **wrong}), "c").returncode == 1
+            assert qdisc() == "", oci.last_error()
+        oci.started(*FOREVER, linux=linux)
+        assert qdisc() != ""
+        for pid, line in bundles.strays.running(oci.base).items():
+            if line.startswith("microagent-oci: machine"):
+                os.kill(pid, signal.SIGKILL)
+        oci.await_status("stopped")
+        oci("delete", "c", check=0)
+        assert oci.run("ip", "address", "show", "dev", "eth0", linux=linux)[1].count("10.9.0.2/24") == 1
+    finally:
+        space.kill()
+        space.wait()
+
+
 def test_its_cgroups_go_with_it(oci):
     """Though what was in them has let go of all else a moment before it is taken out."""
     name = oci.base.name
