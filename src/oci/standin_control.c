@@ -26,7 +26,7 @@ static const char *socket_of(enum standin_word word)
 	return keeper ? KEEPER_SOCKET : STANDIN_SOCKET;
 }
 
-static int ask_over(int sock, enum standin_word word, struct error *err)
+static int ask_standin(int sock, enum standin_word word, struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(ANSWER_MAX);
 	char byte = (char)word;
@@ -51,7 +51,7 @@ int standin_ask(int dir, enum standin_word word, struct error *err)
 {
 	autoclose int sock = sock_connect_at(dir, socket_of(word), err);
 
-	return sock < 0 ? -1 : ask_over(sock, word, err);
+	return sock < 0 ? -1 : ask_standin(sock, word, err);
 }
 
 int standin_ask_here(enum standin_word word, struct error *err)
@@ -62,5 +62,5 @@ int standin_ask_here(enum standin_word word, struct error *err)
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s", socket_of(word));
 	if (sock < 0 || connect(sock, (const struct sockaddr *)&address, sizeof(address)) < 0)
 		return error_errno(err, errno, "%s", socket_of(word));
-	return ask_over(sock, word, err);
+	return ask_standin(sock, word, err);
 }
