@@ -79,6 +79,16 @@ int cmd_start(const struct oci *oci, char **words, struct error *err)
 	return record_open(oci, *words, &record, err) < 0 ? -1 : start_container(&record, err);
 }
 
+/* Another command may have been quicker. */
+static int clear_away(struct record *record, struct error *err)
+{
+	struct error why = {0};
+
+	if (record_lock(record, &why) < 0)
+		return why.code == ERR_NOT_FOUND ? 0 : error_copy(err, &why);
+	return dispose_container(record, err);
+}
+
 int cmd_run(const struct oci *oci, char **words, struct error *err)
 {
 	struct standin standin = STANDIN_NONE;
@@ -93,12 +103,12 @@ int cmd_run(const struct oci *oci, char **words, struct error *err)
 		struct error ignored;
 
 		standin_end(&standin);
-		(void)remove_container(&record, &ignored);
+		if (record.dir >= 0)
+			(void)clear_away(&record, &ignored);
 		return -1;
 	}
 	code = wish.detach ? 0 : standin_await(&standin, err);
-	if (!wish.detach && !wish.keep && code >= 0 &&
-	    (record_lock(&record, err) < 0 || remove_container(&record, err) < 0))
+	if (!wish.detach && !wish.keep && code >= 0 && clear_away(&record, err) < 0)
 		return -1;
 	standin_close(&standin);
 	return code;

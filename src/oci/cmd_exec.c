@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* exec: one more stand-in, for a command in a container that runs. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +86,26 @@ static json_t *user_of(const char *word, struct error *err)
 			  "--user %.64s: it is UID or UID:GID, numbers from 0 to 4294967294", word);
 		return NULL;
 	}
-	return json_pack("{s:I, s:I}", "uid", (json_int_t)uid, "gid", (json_int_t)gid);
+	return word[len] ? json_pack("{s:I, s:I}", "uid", (json_int_t)uid, "gid", (json_int_t)gid)
+			 : json_pack("{s:I}", "uid", (json_int_t)uid);
+}
+
+/* What is there, or else that, which is stolen; borrowed. */
+static json_t *member_of(json_t *object, const char *key, json_t *otherwise)
+{
+	if (json_object_get(object, key))
+		json_decref(otherwise);
+	else
+		json_object_set_new(object, key, otherwise);
+	return json_object_get(object, key);
+}
+
+static void add_capabilities(json_t *capabilities, const char *set, const struct flag_texts *names)
+{
+	json_t *list = member_of(capabilities, set, json_array());
+
+	for (size_t i = 0; i < names->count; i++)
+		json_array_append_new(list, json_string(names->text[i]));
 }
 
 /* The container's own process, with what the command line says instead. */
@@ -117,15 +137,24 @@ static json_t *process_of(const struct record *record, char **args, const struct
 	user = wish->user ? user_of(wish->user, err) : NULL;
 	if (wish->user && !user)
 		return NULL;
+	/* What it does not say (the group, further groups, umask) is the container's. */
 	if (user)
-		json_object_set_new(process, "user", user);
-	for (size_t set = 0; set < ARRAY_SIZE(sets); set++)
-		for (size_t i = 0; i < wish->capabilities.count; i++)
-			json_array_append_new(
-				json_object_get(json_object_get(process, "capabilities"),
-						sets[set]),
-				json_string(wish->capabilities.text[i]));
+		json_object_update_new(member_of(process, "user", json_object()), user);
+	for (size_t set = 0; set < ARRAY_SIZE(sets) && wish->capabilities.count; set++)
+		add_capabilities(member_of(process, "capabilities", json_object()), sets[set],
+				 &wish->capabilities);
 	return json_incref(process);
+}
+
+/* Whoever looks at the command's own process finds it where the container's is. */
+static int open_container_network(const struct record *record, struct error *err)
+{
+	char path[48];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)record_pid(record));
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd >= 0 ? fd : error_set(err, ERR_CONFLICT, "container not running");
 }
 
 static int start_command(const struct record *record, const struct oci_process *process,
@@ -138,13 +167,13 @@ static int start_command(const struct record *record, const struct oci_process *
 					   process, contained, err)
 			  : NULL;
 	int fds[3] = {0, 1, 2};
-	const struct standin_spec spec = {.title = STANDIN_TITLE,
-					  .within = -1,
-					  .id = record->id,
-					  .ticket = ticket,
-					  .fds = fds,
-					  .terminal = process->terminal,
-					  .network = -1};
+	struct standin_spec spec = {.title = STANDIN_TITLE,
+				    .within = -1,
+				    .id = record->id,
+				    .ticket = ticket,
+				    .fds = fds,
+				    .terminal = process->terminal,
+				    .network = -1};
 	autoclose int console = -1;
 
 	autofree char *share = record_share(record->oci, record_text(record, "machine"), err);
@@ -162,7 +191,9 @@ static int start_command(const struct record *record, const struct oci_process *
 			return -1;
 		fds[0] = fds[1] = fds[2] = console;
 	}
-	if (standin_start(&spec, out, err) < 0)
+	autoclose int network = open_container_network(record, err);
+	spec.network = network;
+	if (network < 0 || standin_start(&spec, out, err) < 0)
 		return -1;
 	if (standin_go(out, -1, err) == 0 && standin_hear(out, err) == 0 &&
 	    write_pid_file(wish->pid_file, out->pid, err) == 0)

@@ -200,6 +200,21 @@ int remove_container(struct record *record, struct error *err)
 	return record_remove(record, err);
 }
 
+int dispose_container(struct record *record, struct error *err)
+{
+	json_auto_t *state = container_state(record);
+	struct oci_config config = {0};
+
+	if (remove_container(record, err) < 0)
+		return -1;
+	if (state)
+		json_object_set_new(state, "status", json_string("stopped"));
+	if (record->state && oci_hooks_decode(record->state, &config, NULL) == 0)
+		hooks_try(record->oci, &config, OCI_POSTSTOP, state);
+	oci_config_free(&config);
+	return 0;
+}
+
 static int delete_container(struct record *record, bool force, struct error *err)
 {
 	pid_t pid = record_pid(record);
@@ -213,7 +228,7 @@ static int delete_container(struct record *record, bool force, struct error *err
 	    (force && json_is_true(json_object_get(record->state, "owns")) &&
 	     end_kept_machine(record, true, err) < 0))
 		return -1;
-	return remove_container(record, err);
+	return dispose_container(record, err);
 }
 
 int cmd_delete(const struct oci *oci, char **words, struct error *err)
@@ -221,22 +236,13 @@ int cmd_delete(const struct oci *oci, char **words, struct error *err)
 	autorecord struct record record = RECORD_NONE;
 	bool force = false;
 	const struct flag flags[] = {{"force", "f", FLAG_GIVEN, &force}};
-	struct oci_config config = {0};
 	struct error why = {0};
 
 	if (flags_parse_command(oci, flags, ARRAY_SIZE(flags), words, err) < 0)
 		return -1;
 	if (record_open(oci, *words, &record, &why) < 0 || record_lock(&record, &why) < 0)
 		return force && why.code == ERR_NOT_FOUND ? 0 : error_copy(err, &why);
-	json_auto_t *state = container_state(&record);
-	if (delete_container(&record, force, err) < 0)
-		return -1;
-	if (state)
-		json_object_set_new(state, "status", json_string("stopped"));
-	if (record.state && oci_hooks_decode(record.state, &config, NULL) == 0)
-		hooks_try(oci, &config, OCI_POSTSTOP, state);
-	oci_config_free(&config);
-	return 0;
+	return delete_container(&record, force, err);
 }
 
 int cmd_quarantine(const struct oci *oci, char **words, struct error *err)

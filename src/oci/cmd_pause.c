@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/command_line.h"
 #include "base/json.h"
+#include "base/print_safe.h"
 #include "oci/bundle.h"
 #include "oci/describe.h"
 #include "oci/flags.h"
@@ -58,11 +59,13 @@ static int print_process_table(const struct record *record, struct error *err)
 	printf("%-8s %-8s %-8s %s\n", "UID", "PID", "PPID", "CMD");
 	json_array_foreach(json_object_get(listed, "processes"), i, process)
 	{
-		printf("%-8lld %-8lld %-8lld %s\n",
+		printf("%-8lld %-8lld %-8lld ",
 		       (long long)json_integer_value(json_object_get(process, "uid")),
 		       (long long)json_integer_value(json_object_get(process, "pid")),
-		       (long long)json_integer_value(json_object_get(process, "ppid")),
-		       json_text(process, "command", "?"));
+		       (long long)json_integer_value(json_object_get(process, "ppid")));
+		/* A process calls itself what it likes. */
+		print_safe(stdout, json_text(process, "command", "?"));
+		putchar('\n');
 	}
 	return 0;
 }
@@ -139,7 +142,7 @@ static int check_against_machine(const struct record *record, const struct oci_r
 				 "a limit of %lld bytes is more than the machine has, which is "
 				 "%lld MiB and does not grow: make the container anew",
 				 (long long)r->memory_limit, (long long)memory);
-	if (r->cpu_quota > 0 && cpus && r->cpu_quota > cpus * period)
+	if (r->cpu_quota > 0 && cpus && (r->cpu_quota - 1) / period >= cpus)
 		return error_set(err, ERR_UNSUPPORTED,
 				 "a quota of %lld of %lld is more than the machine has, which is "
 				 "%lld processors: make the container anew",
@@ -214,6 +217,12 @@ static json_int_t figure(const char *text, const char *name)
 	return 0;
 }
 
+/* The guest's word, which may be any. */
+static json_int_t figure_ns(const char *text, const char *name)
+{
+	return (json_int_t)((uint64_t)figure(text, name) * 1000);
+}
+
 /* A file that is a number, or "max": 0. */
 static json_int_t number_of(const json_t *files, const char *name)
 {
@@ -230,10 +239,10 @@ static json_t *stats_of(const json_t *files)
 		"{s:{s:{s:I,s:I,s:I},s:{s:I,s:I,s:I}}, "
 		"s:{s:I,s:{s:I,s:I,s:I,s:I},s:{s:I,s:I,s:I}}, "
 		"s:{s:I,s:I}}",
-		"cpu", "usage", "total", figure(cpu, "usage_usec") * 1000, "kernel",
-		figure(cpu, "system_usec") * 1000, "user", figure(cpu, "user_usec") * 1000,
-		"throttling", "periods", figure(cpu, "nr_periods"), "throttledPeriods",
-		figure(cpu, "nr_throttled"), "throttledTime", figure(cpu, "throttled_usec") * 1000,
+		"cpu", "usage", "total", figure_ns(cpu, "usage_usec"), "kernel",
+		figure_ns(cpu, "system_usec"), "user", figure_ns(cpu, "user_usec"), "throttling",
+		"periods", figure(cpu, "nr_periods"), "throttledPeriods",
+		figure(cpu, "nr_throttled"), "throttledTime", figure_ns(cpu, "throttled_usec"),
 		"memory", "cache", figure(memory, "file"), "usage", "usage",
 		number_of(files, "memory.current"), "limit", number_of(files, "memory.max"), "max",
 		number_of(files, "memory.peak"), "failcnt", figure(events, "max"), "swap", "usage",

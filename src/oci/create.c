@@ -46,6 +46,7 @@ struct create {
 	char *share;
 	json_t *ticket, *boot, *groups;
 	struct standin standin, keeper;
+	bool hooked; /* the hooks are run, or were */
 };
 
 int write_pid_file(const char *path, pid_t pid, struct error *err)
@@ -316,6 +317,7 @@ static int run_hooks(struct create *c, struct error *err)
 {
 	json_auto_t *state = container_state(&c->record);
 
+	c->hooked = true;
 	if (state)
 		json_object_set_new(state, "status", json_string("creating"));
 	return hooks_run(&c->config, OCI_PRESTART, state, err) < 0
@@ -407,8 +409,9 @@ int create_container(const struct oci *oci, const char *id, const struct create_
 		status = make_steps(&c, err);
 		if (status < 0) {
 			standin_end(&c.standin);
-			standin_end(&c.keeper);
-			(void)remove_container(&c.record, &ignored);
+			standin_release(&c.keeper);
+			(void)(c.hooked ? dispose_container : remove_container)(&c.record,
+										&ignored);
 		}
 	}
 	standin_close(&c.keeper);

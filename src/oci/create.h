@@ -22,6 +22,8 @@ int write_pid_file(const char *path, pid_t pid, struct error *err);
  * made whole. The lock is held. */
 struct record;
 int remove_container(struct record *record, struct error *err);
+/* The same, and the poststop hooks then: of one whose hooks have been run, all of them or not. */
+int dispose_container(struct record *record, struct error *err);
 /* SIGKILL for the container whose stand-in pid is. In order if it can be had: what the container
  * has said until then is not lost. */
 int kill_standin(const struct record *record, pid_t pid, struct error *err);

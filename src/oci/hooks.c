@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "oci/hooks.h"
 
+#include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -27,6 +28,22 @@ static int tell_failure(int notes, const char *path, int code, struct error *err
 			 *text ? ": " : "", text);
 }
 
+/* What we ignore or hold back is no affair of a hook's: a shell cannot undo the first. */
+static int make_hook_attributes(posix_spawnattr_t *attributes)
+{
+	sigset_t none, ours;
+	int why = posix_spawnattr_init(attributes);
+
+	if (why)
+		return why;
+	sigemptyset(&none);
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGPIPE);
+	(void)posix_spawnattr_setsigmask(attributes, &none);
+	(void)posix_spawnattr_setsigdefault(attributes, &ours);
+	return posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+}
+
 /* By posix_spawn(): what is executed is path, whatever args[0] calls it (dockerd's own hook goes by
  * that). Our descriptors are all close-on-exec. */
 static int spawn_hook(const struct oci_hook *hook, int in, int notes, struct proc *out,
@@ -37,17 +54,22 @@ static int spawn_hook(const struct oci_hook *hook, int in, int notes, struct pro
 	const char *const *argv = hook->args && hook->args[0] ? hook->args : plain;
 	const char *const *env = hook->env ? hook->env : nothing;
 	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
 	pid_t pid = 0;
-	int why = posix_spawn_file_actions_init(&actions);
+	int why = make_hook_attributes(&attributes);
 
+	if (why)
+		return error_errno(err, why, "hook %.300s", hook->path);
+	why = posix_spawn_file_actions_init(&actions);
 	if (why == 0)
 		why = posix_spawn_file_actions_adddup2(&actions, in, 0);
 	for (int fd = 1; fd <= 2 && why == 0; fd++)
 		why = posix_spawn_file_actions_adddup2(&actions, notes, fd);
 	if (why == 0)
-		why = posix_spawn(&pid, hook->path, &actions, NULL, (char *const *)(uintptr_t)argv,
-				  (char *const *)(uintptr_t)env);
+		why = posix_spawn(&pid, hook->path, &actions, &attributes,
+				  (char *const *)(uintptr_t)argv, (char *const *)(uintptr_t)env);
 	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attributes);
 	if (why)
 		return error_errno(err, why, "hook %.300s", hook->path);
 	*out = (struct proc){.pid = pid, .pidfd = -1};

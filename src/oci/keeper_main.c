@@ -180,6 +180,8 @@ int keeper_main(void)
 	k.machine = json_text(k.handed.ticket, "machine", "");
 	k.agent = microagent_open(json_text(k.handed.ticket, "machines", ""), &err);
 	if (!k.agent || open_sockets(&k, &err) < 0 || boot_machine(&k, &err) < 0) {
+		/* Before it is told: who hears of it kills us. */
+		(void)netns_taps_remove(&k.taps, &ignored);
 		handed_report(&err);
 		return 1; /* with whatever was begun */
 	}

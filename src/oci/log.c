@@ -28,7 +28,7 @@ static char *log_text(const struct oci *oci, const char *level, const char *text
 		return entry ? json_line(entry, NULL) : NULL;
 	}
 	json_auto_t *quoted = json_string_lossy(text, strlen(text));
-	autofree char *word = quoted ? json_dumps(quoted, JSON_ENCODE_ANY) : NULL;
+	autofree char *word = quoted ? json_line(quoted, NULL) : NULL;
 	if (!word || asprintf(&line, "time=\"%s\" level=%s msg=%s", time, level, word) < 0)
 		return NULL;
 	return line;

@@ -65,6 +65,12 @@ static int64_t hint(const struct oci_config *config, const char *name)
 										   : 0;
 }
 
+/* Of amounts as large as an engine likes. */
+static int64_t rounded_up(int64_t amount, int64_t unit)
+{
+	return amount / unit + (amount % unit != 0);
+}
+
 static int64_t wanted_memory(const struct oci_config *config)
 {
 	int64_t bytes = hint(config, CONTAINERD "sandbox-memory");
@@ -72,7 +78,7 @@ static int64_t wanted_memory(const struct oci_config *config)
 
 	if (!bytes && config->resources.memory_limit > 0)
 		bytes = config->resources.memory_limit;
-	mib = bytes ? (bytes + MIB - 1) / MIB + MEMORY_OURS : MEMORY_USUAL;
+	mib = bytes ? rounded_up(bytes, MIB) + MEMORY_OURS : MEMORY_USUAL;
 	return mib < MEMORY_LEAST ? MEMORY_LEAST : mib;
 }
 
@@ -90,7 +96,7 @@ static int64_t wanted_cpus(const struct oci_config *config)
 		return 1;
 	if (period <= 0)
 		period = 100000;
-	cpus = (quota + period - 1) / period;
+	cpus = rounded_up(quota, period);
 	return cpus > CPUS_MOST ? CPUS_MOST : cpus;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* microagent-oci: an OCI runtime each of whose containers, or pods, is a virtual machine. The one
  * place that prints. */
+#include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,6 +84,22 @@ static int dispatch(struct oci *oci, char **words, struct error *err)
 			 *words);
 }
 
+/* The keeper and the stand-ins, which write to it too, are in another directory. */
+static int name_log(struct oci *oci, struct error *err)
+{
+	static char path[PATH_MAX]; /* main() may have the last word */
+
+	if (!oci->log || !*oci->log)
+		return 0;
+	autofree char *whole = path_absolute(oci->log, err);
+	if (!whole)
+		return -1;
+	if ((size_t)snprintf(path, sizeof(path), "%s", whole) >= sizeof(path))
+		return error_errno(err, ENAMETOOLONG, "--log %.200s", whole);
+	oci->log = path;
+	return 0;
+}
+
 static int run_parsed(struct oci *oci, char **words, struct error *err)
 {
 	bool version = false, help = false;
@@ -109,6 +127,8 @@ static int run_parsed(struct oci *oci, char **words, struct error *err)
 	    strcmp(oci->log_format, "json") != 0)
 		return error_set(err, ERR_INVALID, "--log-format is text or json");
 	oci->systemd = oci->systemd || (manager && strcmp(manager, "systemd") == 0);
+	if (name_log(oci, err) < 0)
+		return -1;
 	autofree char *path = root ? path_absolute(root, err) : default_root(err);
 	if (!path)
 		return -1;

@@ -65,6 +65,33 @@ static int lock_record(int dir, int operation, struct error *err)
 	return steal_fd(&lock);
 }
 
+/* It was not removed. */
+static bool is_there(const struct record *record)
+{
+	struct stat st;
+
+	return fstat(record->dir, &st) == 0 && st.st_nlink > 0;
+}
+
+/* Of one whose directory is made. */
+static int hold_new(int root, const char *id, struct record *record, struct error *err)
+{
+	record->dir = openat(root, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (record->dir < 0)
+		return error_errno(err, errno, "%s", id);
+	record->lock = lock_record(record->dir, LOCK_EX, err);
+	if (record->lock < 0) {
+		(void)unlinkat(root, id, AT_REMOVEDIR);
+		return -1;
+	}
+	/* A delete may have been quicker: what has its name now, if anything, is another's. */
+	if (!is_there(record))
+		return error_set(err, ERR_CONFLICT, "container was deleted while it was made: %s",
+				 id);
+	record->id = strdup(id);
+	return record->id ? 0 : error_errno(err, ENOMEM, "%s", id);
+}
+
 int record_make(const struct oci *oci, const char *id, struct record *out, struct error *err)
 {
 	struct record record = {.oci = oci, .dir = -1, .lock = -1};
@@ -78,12 +105,9 @@ int record_make(const struct oci *oci, const char *id, struct record *out, struc
 		return errno == EEXIST ? error_set(err, ERR_CONFLICT,
 						   "container with given ID already exists: %s", id)
 				       : error_errno(err, errno, "%s/%s", oci->root, id);
-	record.dir = openat(root, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	record.lock = record.dir < 0 ? -1 : lock_record(record.dir, LOCK_EX, err);
-	record.id = strdup(id);
-	if (record.lock < 0 || !record.id) {
+	if (hold_new(root, id, &record, err) < 0) {
 		record_close(&record);
-		return error_set(err, ERR_IO, "%s/%s cannot be made", oci->root, id);
+		return -1;
 	}
 	*out = record;
 	return 0;
@@ -155,13 +179,11 @@ int record_holder(const struct record *record, struct record *out, struct error 
 
 int record_lock(struct record *record, struct error *err)
 {
-	struct stat st;
-
 	if (record->lock >= 0)
 		return 0;
-	if (fstat(record->dir, &st) == 0 && st.st_nlink > 0)
+	if (is_there(record))
 		record->lock = lock_record(record->dir, LOCK_EX, err);
-	if (fstat(record->dir, &st) < 0 || st.st_nlink == 0)
+	if (!is_there(record))
 		return error_set(err, ERR_NOT_FOUND, "container does not exist: %s", record->id);
 	return record->lock < 0 ? -1 : refresh_state(record, err);
 }

@@ -22,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "base/platform/process.h"
 #include "base/proc.h"
 #include "oci/standin_impl.h"
@@ -286,6 +287,14 @@ int standin_await(const struct standin *standin, struct error *err)
 	if (waitpid(standin->pid, &status, 0) < 0)
 		return error_errno(err, errno, "the container's process");
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+void standin_release(struct standin *keeper)
+{
+	cleanup_close(&keeper->channel); /* for one that was not told to go */
+	if (keeper->pid > 0)
+		(void)fd_wait(keeper->pidfd, POLLIN, limit_deadline(LIMIT_KILL_MS), NULL);
+	standin_end(keeper);
 }
 
 void standin_end(struct standin *standin)

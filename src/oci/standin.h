@@ -62,6 +62,9 @@ int standin_go(struct standin *standin, int with, struct error *err);
 int standin_hear(struct standin *standin, struct error *err);
 /* SIGKILL, and reaps it. Accepts STANDIN_NONE. */
 void standin_end(struct standin *standin);
+/* The same of a keeper whose stand-in has ended, after a time in which it ends by itself: it gives
+ * the links back. */
+void standin_release(struct standin *keeper);
 void standin_close(struct standin *standin); /* it goes on */
 /* Until it has ended: its exit code, or 128 and the signal. Signals to us are handed on to it. */
 int standin_await(const struct standin *standin, struct error *err);
@@ -85,5 +88,7 @@ enum standin_word {
  * machine are its keeper's, since what is recorded of it is in the numbers of that pid namespace.
  */
 int standin_ask(int dir, enum standin_word word, struct error *err);
+/* The same from within that directory, for who may have no /proc, which standin_ask() goes by. */
+int standin_ask_here(enum standin_word word, struct error *err);
 
 #endif

@@ -5,8 +5,10 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -17,15 +19,19 @@
 
 #define ANSWER_MAX 4096u
 
-int standin_ask(int dir, enum standin_word word, struct error *err)
+static const char *socket_of(enum standin_word word)
+{
+	bool keeper = word == STANDIN_QUARANTINE || word == STANDIN_ASK;
+
+	return keeper ? KEEPER_SOCKET : STANDIN_SOCKET;
+}
+
+static int ask_standin(int sock, enum standin_word word, struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(ANSWER_MAX);
-	bool keeper = word == STANDIN_QUARANTINE || word == STANDIN_ASK;
-	const char *name = keeper ? KEEPER_SOCKET : STANDIN_SOCKET;
-	autoclose int sock = sock_connect_at(dir, name, err);
 	char byte = (char)word;
 
-	if (sock < 0 || fd_write_all(sock, &byte, 1, err) < 0)
+	if (fd_write_all(sock, &byte, 1, err) < 0)
 		return -1;
 	if (word == STANDIN_KILL)
 		return 0;
@@ -39,4 +45,22 @@ int standin_ask(int dir, enum standin_word word, struct error *err)
 	return json_is_true(json_object_get(answer, "ok"))
 		       ? 0
 		       : json_get_error(answer, "no reason given", err);
+}
+
+int standin_ask(int dir, enum standin_word word, struct error *err)
+{
+	autoclose int sock = sock_connect_at(dir, socket_of(word), err);
+
+	return sock < 0 ? -1 : ask_standin(sock, word, err);
+}
+
+int standin_ask_here(enum standin_word word, struct error *err)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	autoclose int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", socket_of(word));
+	if (sock < 0 || connect(sock, (const struct sockaddr *)&address, sizeof(address)) < 0)
+		return error_errno(err, errno, "%s", socket_of(word));
+	return ask_standin(sock, word, err);
 }

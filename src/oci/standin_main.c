@@ -21,6 +21,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
+#include "base/platform/descriptor.h"
 #include "base/platform/process.h"
 #include "channel/dial.h"
 #include "channel/pump.h"
@@ -120,9 +121,17 @@ static int next_item(struct self *self, struct call_item *item, struct error *er
 	return connection_receive(c, err) < 0 ? -1 : calls_next(&c->calls, item, err);
 }
 
-/* Until there is an item, or (1 and no call) something at wake. */
+static int refuse_silent(struct error *err)
+{
+	return error_set(err, ERR_TIMEOUT, "the guest agent has not answered within %llu ms",
+			 (unsigned long long)limit_get(LIMIT_AGENT_ANSWER_MS));
+}
+
+/* Until there is an item, or (1 and no call) something at wake. A guest that was asked has a time
+ * to answer in: a create that waited for ever would hold the lock that a delete waits for. */
 static int await_item(struct self *self, bool also_wake, struct call_item *item, struct error *err)
 {
+	uint64_t deadline = also_wake ? UINT64_MAX : limit_deadline(LIMIT_AGENT_ANSWER_MS);
 	struct connection *c = &self->connection;
 
 	*item = (struct call_item){0};
@@ -137,8 +146,11 @@ static int await_item(struct self *self, bool also_wake, struct call_item *item,
 		if (connection_send(c, err) < 0)
 			return -1;
 		slots[0].events = (short)(POLLIN | (c->calls.out.len ? POLLOUT : 0));
-		if (poll(slots, ARRAY_SIZE(slots), -1) < 0 && errno != EINTR)
+		int ready = descriptor_poll(slots, ARRAY_SIZE(slots), deadline);
+		if (ready < 0 && errno != EINTR)
 			return error_errno(err, errno, "poll");
+		if (ready == 0)
+			return refuse_silent(err);
 		if (slots[1].revents)
 			return 1;
 	}
@@ -313,13 +325,18 @@ static int hold(struct self *self, struct error *err)
  * it. Whoever has the machine answers when it is known what became of that. */
 static bool is_quarantined(const struct self *self)
 {
-	return self->holder >= 0 && standin_ask(self->holder, STANDIN_ASK, NULL) == 0;
+	bool is = self->holder >= 0 && fchdir(self->holder) == 0 &&
+		  standin_ask_here(STANDIN_ASK, NULL) == 0;
+
+	(void)!chdir("/");
+	return is;
 }
 
 static int stay_quarantined(struct self *self)
 {
 	struct pollfd wake = {.fd = self->wake, .events = POLLIN};
 
+	self->began = true; /* whoever wants to start it is not kept waiting */
 	while (next_signal(self) != MICROAGENT_SIGNAL_END)
 		(void)poll(&wake, 1, -1);
 	return LOST;
@@ -332,13 +349,16 @@ static int attend_container(struct self *self, struct error *err)
 	struct microagent_outcome outcome = {0};
 	int got = hold(self, err);
 
-	if (got != 0)
-		return got < 0 ? -1 : self->call.exit.exit_code;
+	if (got > 0)
+		return self->call.exit.exit_code;
 	self->signals =
 		(struct microagent_signals){.fd = self->wake, .next = next_signal, .data = self};
 	self->streams = (struct microagent_streams){
 		.in = 0, .out = 1, .err = 2, .cancel = -1, .signals = &self->signals};
-	if (pump_run(&self->connection, &self->call, &self->streams, &guest, &outcome, err) < 0)
+	if (got == 0)
+		got = pump_run(&self->connection, &self->call, &self->streams, &guest, &outcome,
+			       err);
+	if (got < 0)
 		return is_quarantined(self) ? stay_quarantined(self) : -1;
 	return self->call.ended ? outcome.exit_code : LOST;
 }

@@ -152,7 +152,7 @@ static void remove_digests(const char *state, const char *oldest)
 void trail_trim(const struct oci *oci)
 {
 	autofree char *state = path_join(oci->root, RECORD_STATE, NULL);
-	struct names autonames archives, autonames living;
+	struct names autonames archives = {0}, autonames living = {0};
 	const char *oldest = NULL;
 	int gone;
 

@@ -148,6 +148,20 @@ def test_read_only_and_masked(made):
     assert said.splitlines()[-1] == "1"
 
 
+@pytest.mark.parametrize("null", ["/none", "/etc/shown"])
+def test_a_null_device_that_the_root_brings(made, null):
+    """By a link that leads nowhere nothing would be masked, and by another something would be shown in its place."""
+    made("exec", "-u", "root", "vm", "--", "sh", "-ec",
+         f"rm -rf /c/null; cp -a /c/b /c/null; mkdir /c/null/dev; echo shown >/c/null/etc/shown; ln -s {null} /c/null/dev/null", check=0)
+    mounts, masked = [PROC], ["/proc/acpi", "/proc/keys"]
+    it = Container(made.state / "vm").begin(["sh", "-c", "exit"], plan("null", mounts=mounts, maskedPaths=masked))
+    end = it.event()
+    assert end["event"] == "exit" and "/dev/null" in end["startError"], end
+    it.close()
+    made("exec", "-u", "root", "vm", "--", "rm", "/c/null/dev/null", check=0)
+    assert sh(made, "cat /proc/keys", plan("null", mounts=mounts, maskedPaths=masked)) == ""
+
+
 def test_a_root_that_is_only_read(made):
     """What is written stays in memory, and goes with the container; by names with any letters."""
     made("exec", "-u", "root", "vm", "--", "sh", "-ec", "cp -a /c/b '/c/b,x:y'; echo kept >'/c/b,x:y/etc/file'", check=0)

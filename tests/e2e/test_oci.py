@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import signal
+import socket
 import struct
 import subprocess
 import tempfile
@@ -177,6 +178,7 @@ def test_commands_in_it(oci):
     pid = oci.base / "exec.pid"
     oci("exec", "--detach", "--pid-file", pid, "c", "sleep", "999", check=0, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     assert "sleep 999" in oci("ps", "c", check=0).stdout
+    assert os.readlink(f"/proc/{pid.read_text()}/ns/net") == os.readlink(f"/proc/{oci.state()['pid']}/ns/net")
     os.kill(int(pid.read_text()), signal.SIGKILL)
     wait_until(lambda: "sleep 999" not in oci("ps", "c", check=0).stdout, "the end of the command")
     assert json.loads(oci("ps", "--format", "json", "c", check=0).stdout) == [oci.state()["pid"]]
@@ -237,6 +239,40 @@ def test_hooks(oci):
     assert not (oci.root / "c").exists()
 
 
+def test_hooks_of_one_that_is_never_whole(oci):
+    """A poststop hook undoes what others did before the failure; and who runs a container to its end has deleted it."""
+    told = oci.base / "told"
+
+    def hook(line, code=0):
+        return [{"path": "/bin/sh", "args": ["sh", "-c", f"echo {line} >>{told}; exit {code}"]}]
+    for kind in ("prestart", "createRuntime"):
+        assert oci("create", "-b", oci.bundle(*FOREVER, hooks={kind: hook(kind, 3), "poststop": hook("undone")}), "c").returncode == 1
+        assert kind in oci.last_error() and not (oci.root / "c").exists()
+    assert oci("create", "-b", oci.bundle("/none", hooks={"prestart": hook("done"), "poststop": hook("undone")}), "c").returncode == 1
+    assert oci.run("sh", "-c", "exit 7", hooks={"poststop": hook("ended")})[0] == 7
+    assert oci.run(*FOREVER, hooks={"poststart": hook("poststart", 3), "poststop": hook("ended")})[0] == 1
+    assert told.read_text().split() == ["prestart", "undone", "createRuntime", "undone", "done", "undone", "ended", "poststart", "ended"]
+
+
+def test_signals_of_a_hook(oci):
+    """SIGPIPE is not ignored and none held back because we do so: a shell could not undo the first."""
+    told = oci.base / "told"
+    hook = [{"path": "/bin/sh", "args": ["sh", "-c", f"grep -E 'Sig(Ign|Blk)' /proc/self/status >>{told}"]}]
+    assert oci.run("true", hooks={"prestart": hook, "poststop": hook})[0] == 0
+    blocked, ignored = ([int(mask, 16) for mask in told.read_text().split()[which::4]] for which in (1, 3))
+    assert blocked == [0, 0] and [mask >> (signal.SIGPIPE - 1) & 1 for mask in ignored] == [0, 0]
+
+
+def test_a_log_by_a_relative_path(oci):
+    """Whoever writes to it: the keeper and the stand-ins, which are in another directory, too."""
+    oci.log = Path("log-" + oci.base.name)
+    oci("create", "-b", oci.bundle(*FOREVER), "c", check=0, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    oci("delete", "--force", "c", check=0)
+    assert not Path("/", oci.log).exists()
+    if os.environ.get("ACCEL") != "kvm":
+        assert "the machine is emulated" in (oci.base / oci.log).read_text()
+
+
 def test_hooks_that_fail_when_it_has_begun(oci):
     """Of poststart it is an error and the end of the container; of poststop a warning, and those after it are run."""
     told = oci.base / "told"
@@ -286,16 +322,32 @@ def test_the_machine_goes(oci):
     oci("delete", "c", check=0)
 
 
+def goes_round(oci):
+    """Its stand-in has looked at all that it waits for: it hangs up on a word that is none."""
+    with socket.socket(socket.AF_UNIX) as word:
+        word.connect(str(oci.root / "c/control.sock"))
+        word.send(b"x")
+        assert word.recv(1) == b""
+
+
 def machines(oci):
     return sum(line.startswith("/usr/bin/qemu") for line in bundles.strays.running(oci.base).values())
 
 
-def test_quarantine(oci):
-    """The machine goes on, for who wants to look at it; its containers do so for the engine, until they are killed."""
-    oci.started(*FOREVER)
+@pytest.mark.parametrize("begun,rootfs", [(True, "virtiofs"), (True, "overlay"), (False, "virtiofs")])
+def test_quarantine(oci, begun, rootfs):
+    """The machine goes on, for who wants to look at it; its containers do so for the engine, until they are killed: those too
+    whose image has no /proc, which an overlay keeps from the host, and those that nobody has started."""
+    oci.create(*FOREVER, annotations={"io.microagent.rootfs": rootfs})
+    if begun:
+        oci("start", "c", check=0)
     oci("quarantine", "c", check=0)
     assert oci("exec", "c", "true").returncode == 255
-    assert (oci.status(), machines(oci)) == ("running", 1)
+    assert not begun or (oci.base / "b1/rootfs/proc").exists() == (rootfs == "virtiofs")
+    for _ in range(3):
+        goes_round(oci)
+    assert (oci.status(), machines(oci)) == ("running" if begun else "created", 1)
+    assert begun or oci("start", "c").returncode == 1
     oci("kill", "c", "KILL", check=0)
     oci.await_status("stopped")
     assert machines(oci) == 1
@@ -362,6 +414,13 @@ def test_words_of_exec(oci):
     for user in ("4294967295", "4294967296", "99999999999", "0x0", "1000:", "1000:staff", ":0", ""):
         assert oci("exec", "--user", user, "c", "id").returncode == 255 and "UID:GID" in oci.last_error(), user
     assert oci("exec", "--user", "1000:7", "c", "id", check=0).stdout.startswith("uid=1000 gid=7")
+    user = {"uid": 5, "gid": 6, "additionalGids": [7], "umask": 0o27}
+    oci.started(*FOREVER, name="other", process={"user": user, "capabilities": None})
+    said = oci("exec", "--user", "1000", "other", "sh", "-c", "id -u; id -G; umask", check=0).stdout
+    assert said.split() == ["1000", "6", "7", "0027"], "what is not said is the container's"
+    said = oci("exec", "--user", "0", "--cap", "CAP_CHOWN", "other", "grep", "CapEff", "/proc/self/status", check=0).stdout
+    assert said.split()[1] == f"{1:016x}"
+    oci("delete", "--force", "other", check=0)
     done = oci("exec", "--cwd", "/none", "c", "pwd")
     assert done.returncode == 255 and "/none" in oci.last_error() and not (oci.base / "b1/rootfs/none").exists(), done
     assert oci("create", "--bundle", oci.bundle(), "a" * 256).returncode == 1 and "invalid container ID" in oci.last_error()

@@ -139,6 +139,34 @@ def test_exec_is_killed_while_the_machine_stands_still(oci):
     oci("delete", "--force", "c", check=0)
 
 
+def test_a_guest_that_does_not_answer(oci):
+    """To create, or to start: each has an end, and with it what it holds. Here the image makes the guest wait."""
+    bundle = oci.bundle(*FOREVER, mounts=[], linux={"maskedPaths": [], "readonlyPaths": [], "sysctl": {"kernel.word": "1"}})
+    (bundle / "rootfs/proc/sys/kernel").mkdir(parents=True)
+    os.mkfifo(bundle / "rootfs/proc/sys/kernel/word")
+    oci.env["MICROAGENT_TEST_LIMIT_AGENT_ANSWER_MS"] = "1500"
+    done = oci("create", "-b", bundle, "c", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    assert done.returncode == 1 and "the guest agent has not answered within 1500 ms" in oci.last_error()
+    assert not oci.left()
+    oci.env["MICROAGENT_TEST_LIMIT_AGENT_ANSWER_MS"] = "10000"  # it is create's, too, which is to succeed
+    oci.create(*FOREVER)
+    for machine in qemu(oci):
+        os.kill(machine, signal.SIGSTOP)
+    assert oci("start", "c").returncode == 1 and "has not answered" in oci.last_error()
+    oci.await_status("stopped")
+    oci("delete", "c", check=0)
+
+
+def test_what_a_process_calls_itself(oci):
+    """A person reads it; and in the log of an error, too."""
+    oci.started("sh", "-c", "while :; do sleep 1; done", "\x1b[2Jowned\x9b")
+    wait_until(lambda: "owned" in oci("ps", "c", check=0).stdout, "its name")
+    assert not set(oci("ps", "c", check=0).stdout) & set("\x1b\x9b")
+    done = oci("exec", "c", "owned\x1b\x9b")
+    assert "owned" in done.stderr and not set(done.stderr) & set("\x1b\x9b")
+    oci("delete", "--force", "c", check=0)
+
+
 def test_deleted_while_it_is_made(oci):
     making = oci.popen("create", "-b", oci.bundle(*FOREVER), "c", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_until(lambda: (oci.root / "c/state.json").exists(), "its state")
@@ -260,6 +288,34 @@ def test_its_network_is_there_for_the_first_who_asks(oci):
         assert said.read_text().split() == [os.readlink(path)]
         assert os.readlink(f"/proc/{oci.state()['pid']}/ns/net") == os.readlink(path)
         oci("delete", "--force", "c", check=0)
+    finally:
+        space.kill()
+        space.wait()
+
+
+def test_links_of_a_network_that_stays(oci):
+    """They are given back where a container is not made, and by one whose keeper was killed to whichever is next."""
+    make = "ip link add eth0 type veth peer name far && ip address add 10.9.0.2/24 dev eth0 && ip link set eth0 up && ip link set far up"
+    space = subprocess.Popen(["unshare", "-n", "sh", "-c", f"{make} && echo in && exec sleep 1000", str(oci.base)], stdout=subprocess.PIPE)
+
+    def qdisc():
+        return subprocess.run(["nsenter", "-t", str(space.pid), "-n", "tc", "qdisc", "show", "dev", "eth0", "ingress"],
+                              capture_output=True, text=True, check=True).stdout
+    try:
+        assert space.stdout.readline() == b"in\n"
+        linux = {**bundles.config()["linux"], "namespaces": [{"type": kind} for kind in bundles.SPACES if kind != "network"]
+                 + [{"type": "network", "path": f"/proc/{space.pid}/ns/net"}]}
+        for wrong in ({"annotations": {"io.microagent.kernel": "no-such-one"}}, {"process": {"args": ["/none"]}}):
+            assert oci("create", "-b", oci.bundle(*FOREVER, **{"linux": linux, **wrong}), "c").returncode == 1
+            assert qdisc() == "", oci.last_error()
+        oci.started(*FOREVER, linux=linux)
+        assert qdisc() != ""
+        for pid, line in bundles.strays.running(oci.base).items():
+            if line.startswith("microagent-oci: machine"):
+                os.kill(pid, signal.SIGKILL)
+        oci.await_status("stopped")
+        oci("delete", "c", check=0)
+        assert oci.run("ip", "address", "show", "dev", "eth0", linux=linux)[1].count("10.9.0.2/24") == 1
     finally:
         space.kill()
         space.wait()

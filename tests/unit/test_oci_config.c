@@ -73,7 +73,7 @@ static void process(void **state)
 {
 	static const char text[] =
 		"{\"args\":[\"a\",\"b\"],\"env\":[\"A=1\",\"B=\"],\"cwd\":\"/w\",\"terminal\":true,"
-		"\"consoleSize\":{\"height\":40,\"width\":123},\"user\":{\"uid\":4294967295,"
+		"\"consoleSize\":{\"height\":40,\"width\":123},\"user\":{\"uid\":4294967294,"
 		"\"gid\":7,"
 		"\"umask\":18,\"additionalGids\":[1,2]},\"capabilities\":{\"bounding\":[\"CAP_"
 		"CHOWN\","
@@ -98,7 +98,7 @@ static void process(void **state)
 	assert_true(p.terminal);
 	assert_int_equal(p.rows, 40);
 	assert_int_equal(p.columns, 123);
-	assert_int_equal(p.uid, UINT32_MAX);
+	assert_int_equal(p.uid, UINT32_MAX - 1);
 	assert_int_equal(p.gid, 7);
 	assert_int_equal(p.umask, 022);
 	assert_int_equal(p.ngroups, 2);
@@ -272,9 +272,10 @@ static const struct {
 	{"{\"process\":{\"consoleSize\":{\"height\":1}}}", "process.consoleSize.width is required"},
 	{"{\"process\":{\"consoleSize\":{\"height\":65536,\"width\":1}}}",
 	 "process.consoleSize.height must be from 0 to 65535"},
-	{"{\"process\":{\"user\":{\"uid\":-1}}}", "process.user.uid must be from 0 to 4294967295"},
+	{"{\"process\":{\"user\":{\"uid\":4294967295}}}",
+	 "process.user.uid must be from 0 to 4294967294"},
 	{"{\"process\":{\"user\":{\"additionalGids\":[0,\"a\"]}}}",
-	 "process.user.additionalGids[1] must be an integer from 0 to 4294967295"},
+	 "process.user.additionalGids[1] must be an integer from 0 to 4294967294"},
 	{"{\"process\":{\"capabilities\":[]}}", "process.capabilities must be an object"},
 	{"{\"process\":{\"capabilities\":{\"ambient\":[1]}}}",
 	 "process.capabilities.ambient[0] must be a string"},

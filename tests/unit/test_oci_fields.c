@@ -160,6 +160,15 @@ static void annotations_that_there_are_not(void **state)
 				   "are\n");
 }
 
+static void a_tmpfs_that_is_to_be_filled(void **state)
+{
+	(void)state;
+	assert_accepted("{\"mounts\":[{\"destination\":\"/t\",\"type\":\"tmpfs\",\"source\":"
+			"\"tmpfs\",\"options\":[\"nosuid\",\"tmpcopyup\"]}]}");
+	assert_string_equal(noted, "! mounts[0].options[1] tmpcopyup is ignored: the tmpfs begins "
+				   "empty\n");
+}
+
 static void versions(void **state)
 
 {
@@ -422,6 +431,7 @@ int main(void)
 		cmocka_unit_test(ignored_ones_are_told),
 		cmocka_unit_test(annotations_that_there_are_not),
 
+		cmocka_unit_test(a_tmpfs_that_is_to_be_filled),
 		cmocka_unit_test(versions),
 		cmocka_unit_test(namespaces),
 		cmocka_unit_test(mounts),

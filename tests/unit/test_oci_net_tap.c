@@ -403,6 +403,12 @@ static void after_a_kill(struct line line)
 	run("tc filter show dev eth0 ingress | grep -q mirred");
 	size_t len = arp_request(question);
 	write_frame(arp, question, len);
+	/* Whoever has the link next finds it as ours, and nothing of somebody else's. */
+	taps = make_taps(false);
+	run("test $(tc filter show dev eth0 ingress | grep -c mirred) = 1");
+	machine_is_asked(arp, taps.taps[0].fd, question, len);
+	close(taps.taps[0].fd);
+	taps.taps[0].fd = -1;
 	REQUIRE_OK(netns_taps_remove(&taps, &err));
 	question[31] = 9; /* from 10.1.0.9, so that this is no answer to the first */
 	write_frame(arp, question, len);

@@ -21,6 +21,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -212,15 +213,38 @@ static int be_read_only(const char *path, struct error *err)
 	return 0;
 }
 
-static int mask(const char *path, struct error *err)
+/* By what is looked at: a root may bring a link as its /dev/null, that leads nowhere, or to what it
+ * likes to see in that place. */
+static int cover_file(const char *path, struct error *err)
 {
-	if (mount("/dev/null", path, NULL, MS_BIND, NULL) == 0 || errno == ENOENT)
-		return 0;
-	if (errno != ENOTDIR ||
-	    mount("tmpfs", path, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
-		  "size=0,nr_inodes=1") < 0)
+	autoclose int null = open("/dev/null", O_PATH | O_CLOEXEC);
+	struct stat st;
+
+	if (null < 0 || fstat(null, &st) < 0)
+		return error_errno(err, errno, "cannot mask %.300s: /dev/null", path);
+	if (!S_ISCHR(st.st_mode) || st.st_rdev != makedev(1, 3))
+		return error_set(err, ERR_INVALID,
+				 "cannot mask %.300s: the container's /dev/null is none", path);
+	autoclose int tree =
+		open_tree(null, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+	if (tree < 0 || move_mount(tree, "", AT_FDCWD, path,
+				   MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_SYMLINKS) < 0)
 		return error_errno(err, errno, "cannot mask %.300s", path);
 	return 0;
+}
+
+static int mask(const char *path, struct error *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return errno == ENOENT ? 0 : error_errno(err, errno, "cannot mask %.300s", path);
+	if (!S_ISDIR(st.st_mode))
+		return cover_file(path, err);
+	return mount("tmpfs", path, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
+		     "size=0,nr_inodes=1") == 0
+		       ? 0
+		       : error_errno(err, errno, "cannot mask %.300s", path);
 }
 
 static int close_down(const struct contained_plan *plan, struct error *err)

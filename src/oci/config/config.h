@@ -81,7 +81,7 @@ struct oci_mount {
 	 * makes a tmpfs of its own there. */
 	bool is_shm;
 	bool read_only;	     /* also MS_RDONLY of flags */
-	bool copy_up;	     /* tmpcopyup: the tmpfs begins with what lies below */
+	bool copy_up;	     /* tmpcopyup, which is ignored: the tmpfs begins empty */
 	unsigned long flags; /* MS_*, of those that mount(2) sets; no MS_BIND, MS_REC */
 	/* MS_PRIVATE or MS_UNBINDABLE, where nothing is bound also MS_SHARED or MS_SLAVE; with
 	 * MS_REC or not; else 0 */

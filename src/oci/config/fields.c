@@ -69,8 +69,9 @@ static const struct oci_field fields[] = {
 		 "of a bind: shared with the machine; no device, socket, /dev, /proc or /sys"),
 	GUEST("mounts[].type",
 	      "bind, proc, sysfs, tmpfs, devpts, mqueue, cgroup; another is refused"),
-	GUEST("mounts[].options",
-	      "no shared or slave propagation of a bind, idmap, or attributes of trees"),
+	GUEST("mounts[].options", "no shared or slave propagation of a bind, idmap, or attributes "
+				  "of trees; tmpcopyup is "
+				  "ignored with a warning"),
 	REFUSED("mounts[].uidMappings.*", "a machine has no mounts with mapped ids",
 		"give the volume the ids that the container wants"),
 	REFUSED("mounts[].gidMappings.*", "a machine has no mounts with mapped ids",

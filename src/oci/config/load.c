@@ -141,12 +141,12 @@ int oci_get_uint64(const json_t *object, const char *path, const char *key, enum
 	return 0;
 }
 
-int oci_get_uint32(const json_t *object, const char *path, const char *key, uint32_t *out,
-		   struct error *err)
+int oci_get_id(const json_t *object, const char *path, const char *key, uint32_t *out,
+	       struct error *err)
 {
 	int64_t number = *out;
 
-	if (json_get_int(object, path, key, JSON_OPTIONAL, 0, UINT32_MAX, &number, err) < 0)
+	if (json_get_int(object, path, key, JSON_OPTIONAL, 0, OCI_ID_MOST, &number, err) < 0)
 		return -1;
 	*out = (uint32_t)number;
 	return 0;

@@ -77,9 +77,9 @@ static int decode_groups(const json_t *user, const char *path, struct oci_proces
 		char where[OCI_PATH];
 
 		oci_path_item(where, path, "additionalGids", i);
-		if (gid < 0 || gid > UINT32_MAX)
+		if (gid < 0 || gid > OCI_ID_MOST)
 			return error_set(err, ERR_INVALID, "%s must be an integer from 0 to %u",
-					 where, UINT32_MAX);
+					 where, OCI_ID_MOST);
 		out->groups[out->ngroups++] = (uint32_t)gid;
 	}
 	return 0;
@@ -98,8 +98,8 @@ static int decode_process_user(const json_t *process, const char *path, struct o
 	if (!user)
 		return 0;
 	oci_path(where, path, "user");
-	if (oci_get_uint32(user, where, "uid", &out->uid, err) < 0 ||
-	    oci_get_uint32(user, where, "gid", &out->gid, err) < 0 ||
+	if (oci_get_id(user, where, "uid", &out->uid, err) < 0 ||
+	    oci_get_id(user, where, "gid", &out->gid, err) < 0 ||
 	    json_get_int(user, where, "umask", JSON_OPTIONAL, 0, UINT32_MAX, &umask, err) < 0)
 		return -1;
 	/* As umask(2) takes it: the other bits mean nothing. */

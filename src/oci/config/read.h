@@ -22,8 +22,10 @@ int oci_get_map(const json_t *object, const char *path, const char *key, const j
 /* A required string that is an absolute path. */
 int oci_get_absolute(const json_t *object, const char *path, const char *key, const char **out,
 		     struct error *err);
-int oci_get_uint32(const json_t *object, const char *path, const char *key, uint32_t *out,
-		   struct error *err);
+/* Of a user or a group. */
+#define OCI_ID_MOST (UINT32_MAX - 1) /* the one above is none to the kernel */
+int oci_get_id(const json_t *object, const char *path, const char *key, uint32_t *out,
+	       struct error *err);
 
 /* Sections; out->... may be filled in part on failure: oci_config_decode() frees. */
 int oci_mounts_decode(const json_t *document, struct oci_config *out, struct error *err);

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "oci/config/fields.h"
+#include "oci/config/read.h"
 #include "oci/config/rules.h"
 
 struct place {
@@ -132,9 +133,31 @@ static void note_unknown_annotations(const json_t *annotations, const struct oci
 	}
 }
 
+/* What the image has in that place is looked for there. */
+static void note_copy_up(const json_t *mounts, const struct oci_notes *notes)
+{
+	const json_t *mount, *option;
+	size_t i, j;
+
+	json_array_foreach(mounts, i, mount)
+	{
+		json_array_foreach(json_object_get(mount, "options"), j, option)
+		{
+			const char *text = json_string_value(option);
+
+			if (text && oci_mount_option_kind(text) == OCI_OPTION_COPY_UP)
+				oci_note(notes, true,
+					 "mounts[%zu].options[%zu] tmpcopyup is ignored: the tmpfs "
+					 "begins empty",
+					 i, j);
+		}
+	}
+}
+
 int oci_fields_check(const json_t *document, const struct oci_notes *notes, struct error *err)
 {
 	note_unknown_annotations(json_object_get(document, "annotations"), notes);
+	note_copy_up(json_object_get(document, "mounts"), notes);
 	if (oci_fields_check_below(document, "", notes, err) < 0)
 		return -1;
 	return oci_rules_check(document, err);

@@ -117,6 +117,75 @@ static int remove_qdisc(int fd, unsigned index, struct error *err)
 	return netlink_request(fd, &message, err);
 }
 
+/* --- what a kill has left -------------------------------------------------------------------- */
+
+struct found {
+	unsigned dead, others;
+};
+
+/* The kernel tells of a redirect to a device that is gone by the index 0. */
+static bool leads_nowhere(struct netlink_bytes options)
+{
+	struct netlink_bytes actions, action, kind, inner, parameters;
+	struct tc_mirred redirect;
+
+	if (!netlink_attribute(options, TCA_U32_ACT, &actions) ||
+	    !netlink_attribute(actions, 1, &action) ||
+	    !netlink_attribute(action, TCA_ACT_KIND, &kind) || kind.len != sizeof("mirred") ||
+	    memcmp(kind.data, "mirred", kind.len) != 0 ||
+	    !netlink_attribute(action, TCA_ACT_OPTIONS, &inner) ||
+	    !netlink_attribute(inner, TCA_MIRRED_PARMS, &parameters) ||
+	    parameters.len != sizeof(redirect))
+		return false;
+	memcpy(&redirect, parameters.data, sizeof(redirect));
+	return redirect.eaction == TCA_EGRESS_REDIR && redirect.ifindex == 0;
+}
+
+/* Beside filters the kernel tells of what holds them: of their kind alone, or of a table. */
+static int take_filter(void *data, const struct netlink_reply *reply, struct error *err)
+{
+	struct netlink_bytes attributes, kind, options, unused;
+	struct found *found = data;
+	struct tcmsg head;
+
+	(void)err;
+	if (reply->type != RTM_NEWTFILTER ||
+	    !netlink_head(reply->body, &head, sizeof(head), &attributes) ||
+	    !netlink_attribute(attributes, TCA_KIND, &kind))
+		return 0;
+	if (kind.len != sizeof("u32") || memcmp(kind.data, "u32", kind.len) != 0)
+		found->others++;
+	else if (netlink_attribute(attributes, TCA_OPTIONS, &options) &&
+		 netlink_attribute(options, TCA_U32_SEL, &unused))
+		(*(leads_nowhere(options) ? &found->dead : &found->others))++;
+	return 0;
+}
+
+/* That of a machine whose keeper was killed, and its tap with it: all that comes to the link is
+ * thrown away. */
+static bool is_left_over(int fd, unsigned index)
+{
+	const struct tcmsg head = {.tcm_ifindex = (int)index,
+				   .tcm_parent = TC_H_MAKE(TC_H_INGRESS, 0)};
+	struct netlink_message message;
+	struct found found = {0};
+
+	netlink_begin(&message, RTM_GETTFILTER, 0, &head, sizeof(head));
+	return netlink_dump(fd, &message, take_filter, &found, NULL) == 0 && found.dead > 0 &&
+	       found.others == 0;
+}
+
+static int add_link_qdisc(int fd, unsigned index, struct error *err)
+{
+	struct error why = {0};
+
+	if (add_qdisc(fd, index, &why) == 0)
+		return 0;
+	if (why.code != ERR_CONFLICT || !is_left_over(fd, index))
+		return error_copy(err, &why);
+	return remove_qdisc(fd, index, err) < 0 ? -1 : add_qdisc(fd, index, err);
+}
+
 static void put_mirred(struct netlink_message *message, unsigned target)
 {
 	const struct tc_mirred redirect = {
@@ -176,7 +245,7 @@ static int join_tap(int fd, const struct netns_tap *tap, const struct netns_link
 	if (raise_netns_tap(fd, index, err) < 0)
 		return -1;
 	*step = "the link's ingress qdisc";
-	if (add_qdisc(fd, link->index, err) < 0)
+	if (add_link_qdisc(fd, link->index, err) < 0)
 		return -1;
 	*step = "the link's redirect (u32, mirred)";
 	if (add_redirect(fd, link->index, index, err) == 0)

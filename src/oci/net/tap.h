@@ -29,7 +29,8 @@ struct netns_taps {
 
 /* In the namespace that the caller is in, a tap for each link of netns, in their order. vnet_hdr:
  * with a struct virtio_net_hdr in front of each frame. A link that has such a qdisc of somebody
- * else's is ERR_CONFLICT: what it does would be undone. */
+ * else's is ERR_CONFLICT: what it does would be undone. One that leads to a tap that is gone alone,
+ * of a machine whose keeper was killed, is replaced. */
 int netns_taps_make(const struct netns *netns, bool vnet_hdr, struct netns_taps *out,
 		    struct error *err);
 /* Takes all of it away, in that same namespace: what is sent to the links is its kernel's again.
