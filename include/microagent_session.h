@@ -168,8 +168,9 @@ struct microagent_session_spec {
 	int64_t lifetime_seconds, idle_seconds;
 	bool owned; /* and when its handle is closed, or this process ends, however that comes
 		     * about; of microagent_session_create() and _fork() alone. It stays so
-		     * after microagent_session_restore(). One that is still being made when
-		     * this process is killed is unfinished, and removed before the next is made */
+		     * after microagent_session_restore(). One that is starting when
+		     * this process is killed is destroyed 30 s after it is up; of one without a
+		     * machine yet a directory is left, which goes before the next is made */
 	int cancel; /* when readable the making ends, ERR_UNAVAILABLE, and nothing of it is left; 0:
 		       never */
 };
