@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/command_line.h"
 #include "base/json.h"
+#include "contract/request.h"
 #include "oci/config/fields.h"
 
 #define MIB (INT64_C(1) << 20)
@@ -71,6 +72,7 @@ static int64_t rounded_up(int64_t amount, int64_t unit)
 	return amount / unit + (amount % unit != 0);
 }
 
+/* A limit may be above what a host has, and is then none. */
 static int64_t wanted_memory(const struct oci_config *config)
 {
 	int64_t bytes = hint(config, CONTAINERD "sandbox-memory");
@@ -79,6 +81,8 @@ static int64_t wanted_memory(const struct oci_config *config)
 	if (!bytes && config->resources.memory_limit > 0)
 		bytes = config->resources.memory_limit;
 	mib = bytes ? rounded_up(bytes, MIB) + MEMORY_OURS : MEMORY_USUAL;
+	if (mib > host_bounds().memory_mib)
+		mib = host_bounds().memory_mib;
 	return mib < MEMORY_LEAST ? MEMORY_LEAST : mib;
 }
 
@@ -97,6 +101,8 @@ static int64_t wanted_cpus(const struct oci_config *config)
 	if (period <= 0)
 		period = 100000;
 	cpus = rounded_up(quota, period);
+	if (cpus > host_bounds().cpus)
+		cpus = host_bounds().cpus;
 	return cpus > CPUS_MOST ? CPUS_MOST : cpus;
 }
 

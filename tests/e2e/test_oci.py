@@ -216,6 +216,14 @@ def test_limits(oci):
     oci("delete", "--force", "c", check=0)
 
 
+def test_a_limit_above_the_host(oci):
+    """It is one that engines allow, and none here."""
+    linux = {**bundles.config()["linux"], "resources": {"cpu": {"quota": 6400000, "period": 100000}}}
+    oci.started(*FOREVER, linux=linux)
+    assert oci("exec", "c", "sh", "-c", "nproc; cat /sys/fs/cgroup/cpu.max", check=0).stdout.split() == [str(os.cpu_count()), "6400000", "100000"]
+    oci("delete", "--force", "c", check=0)
+
+
 def test_hooks(oci):
     hook = oci.base / "hook"
     hook.write_text('#!/bin/sh\nprintf "%s " "$1" >>"$HOOKED"; cat >>"$HOOKED"; echo >>"$HOOKED"\ntest "$1" != bad || { echo complains >&2; exit 3; }\n')

@@ -251,6 +251,8 @@ static void hooks(void **state)
 	}
 }
 
+#define NAME_OF_65 "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn"
+
 static const struct {
 	const char *more, *text;
 } refusals[] = {
@@ -259,6 +261,9 @@ static const struct {
 	{"{\"root\":{\"path\":\"\"}}", "root.path must not be empty"},
 	{"{\"root\":{\"readonly\":1}}", "root.readonly must be true or false"},
 	{"{\"hostname\":7}", "hostname must be a string"},
+	{"{\"hostname\":\"" NAME_OF_65 "\"}", "hostname must be at most 64 bytes long"},
+	{"{\"linux\":{\"resources\":{\"memory\":{\"limit\":6291455}}}}",
+	 "linux.resources.memory.limit is 6291455 bytes, and must be 6291456 at least"},
 	{"{\"hostname\":18446744073709551615}", "hostname must be a string"},
 	{"{\"process\":7}", "process must be an object"},
 	{"{\"process\":{\"args\":[]}}", "process.args must not be empty"},

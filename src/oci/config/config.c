@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,9 @@ static int get_name(const json_t *document, const char *key, const char **out, s
 
 	if (json_get_string(document, "", key, JSON_OPTIONAL, &text, err) < 0)
 		return -1;
+	if (strlen(text) > HOST_NAME_MAX)
+		return error_set(err, ERR_INVALID, "%s must be at most %d bytes long", key,
+				 HOST_NAME_MAX);
 	if (*text)
 		*out = text;
 	return 0;

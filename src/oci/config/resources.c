@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -32,6 +33,9 @@ static int get_list(const json_t *object, const char *path, const char *key, con
 	return 0;
 }
 
+/* With less its program does not begin: the kernel ends it over and over, or waits for room. */
+#define MEMORY_LEAST (INT64_C(6) << 20)
+
 static int decode_memory(const json_t *resources, const char *path, struct oci_resources *out,
 			 struct error *err)
 {
@@ -46,6 +50,10 @@ static int decode_memory(const json_t *resources, const char *path, struct oci_r
 	     get_amount(memory, where, "swap", -1, &out->memory_swap, err) < 0 ||
 	     get_amount(memory, where, "reservation", -1, &out->memory_reservation, err) < 0))
 		return -1;
+	if (out->memory_limit > 0 && out->memory_limit < MEMORY_LEAST)
+		return error_set(err, ERR_INVALID,
+				 "%s.limit is %" PRId64 " bytes, and must be %" PRId64 " at least",
+				 where, out->memory_limit, MEMORY_LEAST);
 	return 0;
 }
 

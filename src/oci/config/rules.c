@@ -18,8 +18,10 @@ static const json_t *of_linux(const json_t *document, const char *key)
 /* Of the specification's 1.x, which promises that nothing of it changes its meaning. */
 static int check_version(const json_t *document, struct error *err)
 {
-	const char *version = json_text(document, "ociVersion", "");
+	const char *version = json_text(document, "ociVersion", NULL);
 
+	if (!version)
+		return error_set(err, ERR_INVALID, "ociVersion is required, as a string");
 	if (version[0] == '1' && version[1] == '.' && version[2] >= '0' && version[2] <= '9')
 		return 0;
 	return error_set(err, ERR_UNSUPPORTED,
