@@ -78,7 +78,12 @@ async function main() {
 		throw new Error(`${answer.url} is not what was expected: sha512 ${got}`)
 	require('fs').writeFileSync(file, bytes)
 }
-main().catch(error => { console.error(error); process.exit(1) })
+main().catch(error => {
+	console.error(error)
+	if (/CERT|ISSUER|SELF_SIGNED/.test(error.cause && error.cause.code))
+		console.error('the network shows a certificate of its own: its authority is staged as company.crt (--stage)')
+	process.exit(1)
+})
 EOF
 	mkdir -p "$prefix/lib/node_modules/npm" "$prefix/bin"
 	tar -C "$prefix/lib/node_modules/npm" --strip-components=1 -xzf "$scratch/npm.tgz"

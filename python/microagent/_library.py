@@ -217,6 +217,8 @@ def filled(struct: str, values: Mapping[str, Any]) -> Any:
 def environment(env: Optional[Mapping[str, str]]) -> Optional[List[str]]:
     if env is None:
         return None
+    if not isinstance(env, Mapping):
+        raise InvalidError(f"env: names with their values are wanted, and not {env!r}")
     for name, value in env.items():
         if not name or "=" in name:
             raise InvalidError(f"env: no variable is called {name!r}")

@@ -33,6 +33,8 @@ def egress_of(egress: Optional[Egress]) -> Optional[Mapping[str, Any]]:
     library, and all of the internet be open."""
     if egress is None:
         return None
+    if isinstance(egress, (str, bytes)):
+        raise InvalidError(f"egress: a list of names is wanted, and not {egress!r}")
     fields = egress if isinstance(egress, Mapping) else {"names": egress}
     if not any(fields.values()) and set(fields) <= {field for field, _ in structs["microagent_egress"]._fields_}:
         raise InvalidError("egress: nobody is named (network='isolated' reaches nobody, and None is no list)")

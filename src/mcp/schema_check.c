@@ -150,8 +150,11 @@ int schema_check(const json_t *schema, const json_t *value, const char *path, st
 	if (list)
 		return check_enum(list, value, path, err);
 	if (type && !is_of_type(value, type))
-		return error_set(err, ERR_INVALID, "%s must be of type %s",
-				 *path ? path : "arguments", type);
+		return error_set(err, ERR_INVALID, "%s must be of type %s%s",
+				 *path ? path : "arguments", type,
+				 json_is_string(value) && strcmp(type, "array") == 0
+					 ? ": a line for the shell is [\"sh\", \"-c\", LINE]"
+					 : "");
 	switch (json_typeof(value)) {
 	case JSON_OBJECT:
 		return check_members(schema, value, path, err);

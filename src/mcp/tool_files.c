@@ -90,8 +90,9 @@ static int write_to_guest(struct mcp_call *call, struct microagent_guest *guest,
 	snprintf(name, sizeof(name), "/dev/fd/%d", fd);
 	if (fchmod(fd, executable ? 0755 : 0644) < 0)
 		return error_errno(err, errno, "content");
-	if (microagent_guest_copy_in(guest, name, path, NULL, &limits, err) < 0 ||
-	    answer_structured(
+	if (microagent_guest_copy_in(guest, name, path, NULL, &limits, err) < 0)
+		return error_prefix(err, "%s", path);
+	if (answer_structured(
 		    answer, json_pack("{s:s, s:I}", "path", path, "bytes", (json_int_t)content.len),
 		    err) < 0)
 		return -1;

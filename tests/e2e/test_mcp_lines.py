@@ -97,7 +97,7 @@ def test_arguments(host):
             return server.fails("run", **arguments).removeprefix("error (invalid): ")
         assert said() == "command is required"
         assert said(command=[]) == "command must be at least 1 items long"
-        assert said(command="x") == "command must be of type array"
+        assert said(command="x") == 'command must be of type array: a line for the shell is ["sh", "-c", LINE]'
         assert said(command=["x", 7]) == "command[1] must be of type string"
         assert said(command=["x"], timeoutSeconds=0) == "timeoutSeconds must be at least 1"
         assert said(command=["x"], timeoutSeconds=1.5) == "timeoutSeconds must be of type integer"

@@ -85,6 +85,7 @@ def test_how_a_command_ends(box):
     ({"command": []}, "command: there is none"), ({"command": ["a\0b"]}, "command: a NUL is in 'a\\x00b'"),
     ({"command": "x", "env": {"A=B": "1"}}, "env: no variable is called 'A=B'"),
     ({"command": "x", "env": {"A": 5}}, "env: A is a string, and not 5"), ({"command": "x", "env": {"A": None}}, "env: A is a string, and not None"),
+    ({"command": "x", "env": "A=1"}, "env: names with their values are wanted, and not 'A=1'"),
     ({"command": "x", "timeout": 0}, "timeout: 0 s is no time (None: no limit)"),
     ({"command": "x", "timeout": 1e10}, "timeout_ms: 10000000000000 is out of range"),
     ({"command": "x", "stdout_cap": -1}, "stdout_cap: -1 is out of range")])

@@ -214,7 +214,7 @@ def test_one_that_is_forgotten_while_it_is_destroyed(monkeypatch):
     ({"rates": 5}, "rates: names with their values are wanted, and not 5"),
     ({"egress": "pypi.org"}, "names: a list of strings is wanted, and not one"),
     ({"egress": {"name": []}}, "egress: there is no name"),
-    ({"egress": []}, "egress: nobody is named"),
+    ({"egress": []}, "egress: nobody is named"), ({"egress": "x.com"}, "egress: a list of names is wanted, and not 'x.com'"),
     ({"egress": {"names": [], "from": None, "dry_run": False}}, "egress: nobody is named"),
     ({"egress": ["https://pypi.org"]}, "is a URL, and no name of a host"),
     ({"egress": {"from": ["nobody"]}}, "nobody"),

@@ -42,7 +42,7 @@ static const struct cli_option mcp_command_options[] = {
 	{"files-anyway", 0, CLI_OPTION_FLAG, OPTION(files_anyway), NULL,
 	 "also if that is a store of keys, or the home", 0, 0},
 	{"memory", 0, CLI_OPTION_INT, OPTION(memory), "MIB",
-	 "memory of `run`, and the most that a session may ask for", 1, INT32_MAX},
+	 "memory of `run`, and the most that a session may ask for", 64, INT32_MAX},
 	{"cpus", 0, CLI_OPTION_INT, OPTION(cpus), "N",
 	 "processors of `run`, and the most that a session may ask for", 1, INT32_MAX},
 	{"max-sessions", 0, CLI_OPTION_INT, OPTION(max_sessions), "N",
