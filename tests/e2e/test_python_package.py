@@ -212,7 +212,6 @@ def test_one_that_is_forgotten_while_it_is_destroyed(monkeypatch):
     ({"egress": {"names": "pypi.org"}}, "names: a list of strings is wanted, and not one"),
     ({"rates": {"disk_byte": 1}}, "rates: there is no disk_byte"),
     ({"rates": 5}, "rates: names with their values are wanted, and not 5"),
-    ({"egress": "pypi.org"}, "names: a list of strings is wanted, and not one"),
     ({"egress": {"name": []}}, "egress: there is no name"),
     ({"egress": []}, "egress: nobody is named"), ({"egress": "x.com"}, "egress: a list of names is wanted, and not 'x.com'"),
     ({"egress": {"names": [], "from": None, "dry_run": False}}, "egress: nobody is named"),

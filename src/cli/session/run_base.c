@@ -11,9 +11,6 @@
 #include "cli/session/session.h"
 #include "microagent_session.h"
 
-/* Seconds after which a session ends by itself whose `run` was killed before it had it. */
-enum { RUN_BASE_IDLE_S = 10 };
-
 static int check_without_base(struct cli *cli, const struct run_base *how, struct error *err)
 {
 	const struct {
@@ -86,7 +83,6 @@ static int make_session(struct microagent *agent, const struct run_base *how,
 		.disk_quota_mib = how->disk_quota,
 		.rates = machine.rates,
 		.cold = how->cold,
-		.idle_seconds = RUN_BASE_IDLE_S,
 		.owned = true,
 		.cancel = cancel,
 	};
