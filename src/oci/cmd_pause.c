@@ -220,7 +220,9 @@ static json_int_t figure(const char *text, const char *name)
 /* The guest's word, which may be any. */
 static json_int_t figure_ns(const char *text, const char *name)
 {
-	return (json_int_t)((uint64_t)figure(text, name) * 1000);
+	uint64_t ns = (uint64_t)figure(text, name) * 1000;
+
+	return (json_int_t)ns;
 }
 
 /* A file that is a number, or "max": 0. */

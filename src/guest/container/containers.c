@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "guest/container/group.h"
+#include "guest/container/held.h"
 #include "guest/container/rights.h"
 #include "guest/container/setup.h"
 #include "guest/job/environ.h"
@@ -25,6 +26,7 @@ struct container {
 	int init;		     /* pidfd of its first process; -1 until it is there */
 	int group;		     /* its cgroup; -1: none */
 	struct cgroup_tree commands; /* in it */
+	struct held *held;	     /* what it has of the host */
 	unsigned jobs;		     /* that it is borrowed by */
 };
 
@@ -56,6 +58,7 @@ static void container_put(void *data)
 	cleanup_close(&c->group);
 	cleanup_close(&c->init);
 	group_remove(c->all->jobs->cgroups.dirfd, c->id);
+	held_let_go(c->held, c->all->jobs->loop);
 	free(c);
 }
 
@@ -93,6 +96,7 @@ static struct container *container_new(struct containers *all, const struct cont
 		return NULL;
 	}
 	cgroup_tree_in(&c->commands, c->group < 0 ? -1 : fcntl(c->group, F_DUPFD_CLOEXEC, 3));
+	c->held = held_take(&contained->plan);
 	list_add(&all->list, &c->link);
 	return c;
 }
