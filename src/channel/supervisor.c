@@ -106,7 +106,7 @@ static int wait_answer(int fd, const struct proc *proc, const struct supervisor_
  * pipe's: another thread of our caller may have forked when we had the writing end, and its child
  * has that as long as it lives.
  */
-static int read_answer(int fd, const struct proc *proc, struct buf *text, struct error *err)
+static int read_to_its_end(int fd, const struct proc *proc, struct buf *text, struct error *err)
 {
 	bool ended = false;
 
@@ -154,7 +154,7 @@ static json_t *supervisor_take_answer(int fd, int notes, struct proc *proc, int 
 	json_t *answer = NULL;
 	int code;
 
-	if (read_answer(fd, proc, &text, err) < 0) {
+	if (read_to_its_end(fd, proc, &text, err) < 0) {
 		error_prefix(err, "answer of the supervisor");
 		return NULL;
 	}

@@ -159,7 +159,7 @@ static json_t *prefix_json(struct prefix prefix)
 }
 
 /* Takes over item, unless the list has it. */
-static int add_prefix(json_t *list, json_t *item)
+static int put_new_prefix(json_t *list, json_t *item)
 {
 	const json_t *other;
 	size_t i;
@@ -197,7 +197,7 @@ int decode_prefixes(const struct config_decode *d, const json_t *in, const char 
 		/* A record may be older than the rule, and is still to be read. */
 		if (d->strict && check(prefix, item, err) < 0)
 			return -1;
-		if (add_prefix(list, prefix_json(prefix)) < 0)
+		if (put_new_prefix(list, prefix_json(prefix)) < 0)
 			return error_errno(err, ENOMEM, "%s.%s", path, key);
 	}
 	return json_array_size(list) ? json_put(out, key, json_incref(list), err) : 0;

@@ -344,7 +344,7 @@ static void route_message(struct asked *asked)
 }
 
 /* message is stolen. */
-static void take_message(struct mcp_server *server, json_t *message)
+static void take_one(struct mcp_server *server, json_t *message)
 {
 	struct asked asked = {.server = server, .message = message};
 	enum rpc_code code = RPC_INTERNAL;
@@ -371,11 +371,11 @@ void server_take(struct mcp_server *server, const char *line, size_t len)
 		refuse_request(&(struct asked){.server = server, .request = {.id = id}}, code,
 			       why.msg);
 	} else if (!server->takes_batches || json_array_size(message) == 0) {
-		take_message(server, steal_ptr(&message));
+		take_one(server, steal_ptr(&message));
 	} else {
 		json_array_foreach(message, i, part)
 		{
-			take_message(server, json_incref(part));
+			take_one(server, json_incref(part));
 		}
 	}
 }

@@ -71,7 +71,7 @@ static void serve_lines(struct mcp_server *server)
 
 /* What no machine could have is a mistake of the person's, who is told before a model is; and so is
  * a list that is not there. */
-static int check_network(const struct mcp_options *options, struct error *err)
+static int check_reach(const struct mcp_options *options, struct error *err)
 {
 	json_auto_t *network = json_pack("{s:s, s:[]}", "mode", "nat", "allow");
 	json_auto_t *decoded = NULL;
@@ -112,7 +112,7 @@ static void close_server(struct mcp_server *server)
 
 static int open_server(struct mcp_server *server, struct error *err)
 {
-	if (check_network(server->options, err) < 0)
+	if (check_reach(server->options, err) < 0)
 		return -1;
 	server->tools = tools_offered(server->options, err);
 	if (!server->tools || open_files(server, err) < 0 ||

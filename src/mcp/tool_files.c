@@ -229,7 +229,7 @@ static int explain_link(const struct copying *copying, struct error *err)
 
 	if (err->errnum != ENOENT)
 		return -1;
-	for (size_t len = 0; path[len] && len < sizeof(begin);) {
+	for (size_t len = 0; len < sizeof(begin) && path[len];) {
 		len += strspn(path + len, "/");
 		len += strcspn(path + len, "/");
 		snprintf(begin, sizeof(begin), "%.*s", (int)len, path);

@@ -57,7 +57,7 @@ static void cut_at_characters(const struct file_part *part, size_t most, size_t 
 	*to += bytes_continued(&part->bytes, *to);
 }
 
-static void take_part(struct file_part *part, size_t from, size_t to)
+static void take_file_part(struct file_part *part, size_t from, size_t to)
 {
 	part->bytes.len = to;
 	buf_consume(&part->bytes, from);
@@ -134,7 +134,7 @@ static bool part_as_text(struct file_part *part, struct buf *text, bool *escaped
 	    text->len > 2 * part->limit + ESCAPED_AT_LEAST)
 		return false;
 	*escaped = text->len != to - from || memcmp(buf_bytes(text), p + from, text->len) != 0;
-	take_part(part, from, to);
+	take_file_part(part, from, to);
 	return true;
 }
 
@@ -146,7 +146,7 @@ static char *part_as_base64(const struct mcp_call *call, struct file_part *part,
 	to = part->bytes.len < part->limit ? part->bytes.len : part->limit;
 	if (!call_asks_for_base64(call))
 		cut_at_characters(part, most, &from, &to);
-	take_part(part, from, to);
+	take_file_part(part, from, to);
 	return base64_encode(buf_bytes(&part->bytes), part->bytes.len, err);
 }
 

@@ -402,7 +402,7 @@ int create_container(const struct oci *oci, const char *id, const struct create_
 			   .sandbox = RECORD_NONE,
 			   .standin = STANDIN_NONE,
 			   .keeper = STANDIN_NONE};
-	struct error ignored;
+	struct error ignored = {0};
 	int status = prepare(&c, id, err);
 
 	if (status == 0) {

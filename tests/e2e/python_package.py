@@ -8,6 +8,8 @@ import subprocess
 import sys
 import textwrap
 
+import pytest
+
 from conftest import BUILD, ROOT, Child
 
 PACKAGE = ROOT / "python"
@@ -29,6 +31,31 @@ def load():
         return importlib.import_module("microagent")
     finally:
         sys.dont_write_bytecode = before
+
+
+@pytest.fixture(scope="module")
+def tools(place):
+    """Keywords of a Sandbox of the base, which is warm; at the end there is none."""
+    place("base", "warm", "web", check=0)
+    words = {"base": "web", "network": "isolated", "state_dir": place.state}
+    yield words
+    assert load().sandboxes(place.state) == []
+
+
+@pytest.fixture(scope="module")
+def box(tools):
+    """For tests that leave it as they found it."""
+    with load().Sandbox(**tools) as it:
+        assert it.info()["boot"] == {"how": "restored"}
+        yield it
+
+
+def names(tools):
+    return {one["name"] for one in load().sandboxes(tools["state_dir"])}
+
+
+def sleepers(box):
+    return box.run("ps -o args | grep '^sleep 10[0]'").text
 
 
 def program(tools, text, *words):

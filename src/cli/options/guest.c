@@ -181,6 +181,8 @@ int guest_check_words(struct cli *cli, const char *option, const struct cli_word
 	return 0;
 }
 
+extern char **environ; /* which is in no header of macOS */
+
 /* NAME=VALUE as the caller has it, or NULL. */
 static const char *own_variable(const char *name)
 {
