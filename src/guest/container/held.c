@@ -41,7 +41,10 @@ struct held *held_take(const struct contained_plan *plan)
 	for (size_t i = 0; i < plan->nmounts; i++)
 		if (plan->mounts[i].flags & MS_BIND)
 			hold_path(held, plan->mounts[i].source);
-	return held;
+	if (held->count > 0)
+		return held;
+	free(held);
+	return NULL;
 }
 
 static void unmount_held(struct loop *loop, void *data)
