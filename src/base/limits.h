@@ -68,7 +68,8 @@
 	X(COMMAND_LOCK_MS, 30000, "ms", "another command's hold of a workspace's command lock")    \
 	X(OWNER_MS, 30000, "ms", "a session that is to belong to a process waits for it")          \
 	X(CONTROL_REQUEST_MS, 5000, "ms", "a request to a live supervisor and its answer")         \
-	X(CAPABILITIES_MS, 10000, "ms", "a supervisor's word on what its backend does")            \
+	X(CAPABILITIES_MS, 10000, "ms",                                                            \
+	  "a supervisor's word on what it does, Firecracker's on itself")                          \
 	X(SHELL_PROBE_MS, 3000, "ms", "agent round trip by which inspect knows shellReady")        \
 	X(SEVER_MS, 5000, "ms", "quarantine: the end of every channel, until it is proven")        \
 	X(SEVER_LOOK_MS, 20, "ms", "between two looks at what a VMM still holds")                  \

@@ -149,7 +149,7 @@ static int ask_version(const char *path, struct buf *said, struct error *err)
 {
 	const char *const argv[] = {path, "--version", NULL};
 
-	return proc_run(argv, said, limit_deadline(LIMIT_API_MS), err);
+	return proc_run(argv, said, limit_deadline(LIMIT_CAPABILITIES_MS), err);
 }
 
 static bool is_new_enough(const struct fc_version *v)
