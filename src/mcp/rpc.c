@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "mcp/text.h"
 
-/* Of a request that is JSON but for a number that is too large. */
+/* Of a request that is JSON but for a number that is too large, or for its depth. */
 static json_t *id_of_unread(const char *line, size_t len)
 {
 	static const double most_whole = 9007199254740992.0; /* that a double has exactly */

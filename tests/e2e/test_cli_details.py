@@ -103,7 +103,7 @@ def test_delete_says_what_it_did(host):
     (("status", "a/b"), "a/b"),
     (("logs", "a/b"), "a/b"),
     (("delete", "box", "a/b"), "a/b"),
-    (("run", "--env", "NO_SUCH_VARIABLE", "--", "true"), "is not KEY=VALUE"),
+    (("run", "--env", "NO_SUCH_VARIABLE", "--", "true"), "you have no variable \"NO_SUCH_VARIABLE\"; KEY=VALUE gives one"),
     (("run", "--env", "BAD KEY=1", "--", "true"), "BAD KEY"),
     (("exec", "--env", "=1", "box", "--", "true"), "KEY=VALUE"),
     (("run", "--name", "../x", "--", "true"), "../x"),

@@ -4,7 +4,6 @@
 import json
 import os
 import signal
-
 import subprocess
 import tempfile
 from pathlib import Path
@@ -330,3 +329,32 @@ def test_its_cgroups_go_with_it(oci):
         os.kill(pid, signal.SIGKILL)
         oci("delete", "--force", "c", check=0)
         assert not cgroups_of(oci)
+
+
+def test_what_the_guest_holds_of_a_container(oci):
+    """A moment longer than it lives: a file system that ended with its last process, while the kernel reads ahead in the program
+    that was it, is none that the kernel of the guest survives; of such a process nobody hears the end."""
+    oci.started(*FOREVER, name="pod", annotations=bundles.of_pod("sandbox"))
+    (oci.base / "volume").mkdir()
+    volume = [{"destination": "/data", "type": "bind", "source": str(oci.base / "volume"), "options": ["rbind"]}]
+    oci.started(*FOREVER, annotations=bundles.of_pod("container"), mounts=bundles.config()["mounts"] + volume)
+    place = os.path.dirname(oci.seen()) + "/"
+
+    def held():
+        done = oci.in_the_guest("cat", "/proc/mounts", name="pod")
+        assert done.returncode == 0, done
+        return {line.split()[1].removeprefix(place) for line in done.stdout.splitlines() if place in line}
+    assert held() == {"rootfs", str(len(bundles.config()["mounts"]))}
+    oci("kill", "c", "KILL", check=0)
+    oci.await_status("stopped")
+    wait_until(lambda: not held(), "it to be let go")
+    oci("delete", "c", check=0)
+    oci("delete", "--force", "pod", check=0)
+
+
+def test_a_pod_whose_first_is_deleted_first(oci):
+    oci.started(*FOREVER, name="pod", annotations=bundles.of_pod("sandbox"))
+    oci.started(*FOREVER, name="one", annotations=bundles.of_pod("container"))
+    oci("delete", "--force", "pod", check=0)
+    oci.await_status("stopped", "one")
+    oci("delete", "one", check=0)

@@ -54,19 +54,24 @@ static const char *wrong_in(const char *line, size_t len)
 	return NULL;
 }
 
+extern char **environ; /* which is in no header of macOS */
+
+const char *env_of_caller(const char *name)
+{
+	size_t len = strlen(name);
+
+	for (char **each = environ; len && *each; each++)
+		if (strncmp(*each, name, len) == 0 && (*each)[len] == '=')
+			return *each;
+	return NULL;
+}
+
 /* "NAME" alone is the caller's own, and none where he has none. */
 static int add_variable(struct env_list *list, const char *line, struct error *err)
 {
-	const char *own = strchr(line, '=') ? NULL : getenv(line);
-	char *item = NULL;
+	const char *item = strchr(line, '=') ? line : env_of_caller(line);
 
-	if (strchr(line, '='))
-		return env_list_add(list, strdup(line), err);
-	if (!own)
-		return 0;
-	if (asprintf(&item, "%s=%s", line, own) < 0)
-		item = NULL;
-	return env_list_add(list, item, err);
+	return item ? env_list_add(list, strdup(item), err) : 0;
 }
 
 /* A line of text without its newline, behind which is a NUL. */

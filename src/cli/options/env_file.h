@@ -18,4 +18,7 @@ void env_list_free(struct env_list *list); /* accepts a zeroed one */
 int env_list_fill(struct cli *cli, const struct cli_words *files, const struct cli_words *given,
 		  struct env_list *list, struct error *err);
 
+/* NAME=VALUE as the caller of this program has it, or NULL. */
+const char *env_of_caller(const char *name);
+
 #endif

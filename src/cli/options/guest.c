@@ -181,26 +181,18 @@ int guest_check_words(struct cli *cli, const char *option, const struct cli_word
 	return 0;
 }
 
-extern char **environ; /* which is in no header of macOS */
-
-/* NAME=VALUE as the caller has it, or NULL. */
-static const char *own_variable(const char *name)
-{
-	size_t len = strlen(name);
-
-	for (char **each = environ; len && *each; each++)
-		if (strncmp(*each, name, len) == 0 && (*each)[len] == '=')
-			return *each;
-	return NULL;
-}
-
 int guest_take_env(struct cli *cli, const struct cli_words *env, struct error *err)
 {
 	for (size_t i = 0; i < env->count; i++) {
-		const char *own = strchr(env->items[i], '=') ? NULL : own_variable(env->items[i]);
+		const char *word = env->items[i];
 
-		if (own)
-			env->items[i] = own;
+		if (strchr(word, '=') || !*word)
+			continue;
+		env->items[i] = env_of_caller(word);
+		if (!env->items[i])
+			return cli_usage(cli, err,
+					 "--env: you have no variable \"%s\"; KEY=VALUE gives one",
+					 word);
 	}
 	return guest_check_words(cli, "--env", env, microagent_check_env, err);
 }
