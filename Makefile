@@ -21,6 +21,10 @@
 # program links its main.o with the archives of the layers below it.
 
 VERSION := 0.1.0
+# As many jobs as there are processors, unless the command line says how many. A make below this one takes its jobs from it.
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
+endif
 # The system that is built for: `make PLATFORM=darwin` with a compiler for it builds what a Mac runs anywhere.
 PLATFORM ?= $(if $(filter Darwin,$(shell uname -s)),darwin,linux)
 OTHER_PLATFORMS := $(filter-out $(PLATFORM),linux darwin)
@@ -163,7 +167,7 @@ $(EMBEDDED): schema/mcp.json schema/defs.json
 		od -An -v -tx1 schema/$$f.json | sed 's/ *\([0-9a-f][0-9a-f]\)/0x\1,/g'; \
 		echo "0};"; \
 	done >$@.new && mv $@.new $@
-$(BUILD)/obj/embedded/%.o: $(BUILD)/embedded/%.c
+$(BUILD)/obj/embedded/%.o: $(BUILD)/embedded/%.c | $(FIRST)
 	@mkdir -p $(@D)
 	$(call say,CC   )$(CC) $(CPPFLAGS) $(HOST_CFLAGS) $(CFLAGS) -c -o $@ $<
 
@@ -258,7 +262,7 @@ JANSSON_FLAGS := -O2 -DHAVE_STDINT_H -DHAVE_SYS_TYPES_H -DHAVE_ATOMIC_BUILTINS -
 JANSSON_SOURCES := $(patsubst %,$(JANSSON)/src/%.c,dump error hashtable hashtable_seed load memory pack_unpack strbuffer \
 		   strconv utf value version)
 
-$(JANSSON_SOURCES) &: scripts/fetch-jansson.sh
+$(JANSSON_SOURCES) &: scripts/fetch-jansson.sh | $(FIRST)
 	scripts/fetch-jansson.sh build/sources
 	@touch $(JANSSON_SOURCES)
 $(BUILD)/windows/jansson/%.o: $(JANSSON)/src/%.c
@@ -386,7 +390,7 @@ fuzz_objects = $(patsubst src/%.c,$(FUZZ_BUILD)/obj/%.o,$(foreach f,$(1),$(call 
 $(FUZZ_BUILD)/obj/%.o: src/%.c | $(FIRST)
 	@mkdir -p $(@D)
 	$(call say,FUZZ )$(CLANG) $(CPPFLAGS) $(FUZZ_CFLAGS) -MMD -MP -c -o $@ $<
-$(FUZZ_BUILD)/obj/embedded/%.o: $(BUILD)/embedded/%.c
+$(FUZZ_BUILD)/obj/embedded/%.o: $(BUILD)/embedded/%.c | $(FIRST)
 	@mkdir -p $(@D)
 	$(call say,FUZZ )$(CLANG) $(FUZZ_CFLAGS) -c -o $@ $<
 $(FUZZ_BUILD)/libhost.a: $(call fuzz_objects,$(filter-out guest guest-macos,$(FOLDERS))) $(FUZZ_BUILD)/obj/embedded/schemas.o
