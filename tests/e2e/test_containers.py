@@ -5,11 +5,13 @@ own disk with a busybox in it."""
 import base64
 import json
 import struct
+import subprocess
 
 import pytest
 
 import growth
 import schema_check
+from conftest import ROOT
 
 NOSUID, NODEV, NOEXEC, BIND, REC, RDONLY = 2, 4, 8, 4096, 16384, 1
 PROC = {"destination": "/proc", "type": "proc", "source": "proc"}
@@ -19,6 +21,7 @@ PTS = {"destination": "/dev/pts", "type": "devpts", "source": "devpts", "flags":
 SYS = {"destination": "/sys", "type": "sysfs", "source": "sysfs", "flags": NOSUID | NOEXEC | NODEV | RDONLY}
 CGROUP = {"destination": "/sys/fs/cgroup", "type": "cgroup2", "source": "cgroup", "flags": NOSUID | NOEXEC | NODEV | RDONLY}
 ALL = (1 << 41) - 1
+DOCKERS = 0xa80425fb  # what Docker and containerd give without being asked
 
 
 class Container(growth.Agent):
@@ -64,7 +67,7 @@ def made(vm):
     """Names of roots, each with a busybox."""
     vm("exec", "-u", "root", "vm", "--", "sh", "-ec",
        "for name in a b hostile; do mkdir -p /c/$name/bin /c/$name/etc; cp /bin/busybox /c/$name/bin/; "
-       "for it in sh ls cat id mount stat sleep ps hostname tty kill echo pwd env stty head; do ln -sf busybox /c/$name/bin/$it; done; done; "
+       "for it in sh ls cat id mount stat sleep ps hostname tty kill echo pwd env stty head touch true chmod; do ln -sf busybox /c/$name/bin/$it; done; done; "
        "echo 'user:x:1000:1000::/home/user:/bin/sh' >/c/a/etc/passwd", check=0)
     return vm
 
@@ -83,6 +86,16 @@ def run(vm, command, container, process=None, **more):
     said, end = it.finish()
     it.close()
     return said, end
+
+
+def run_further(vm, command, name, process=None):
+    """The end of a command in a container that is there."""
+    it = Container(vm.state / "vm").begin(command, name, process)
+    event = it.event()
+    assert event["event"] == "start", event
+    end = it.finish()[1]
+    it.close()
+    return end
 
 
 def sh(vm, script, container=None, process=None, **more):
@@ -286,6 +299,75 @@ def test_limits_freezing_and_figures(made):
     it.close()
     gone = control(made, "stats", "limited")
     assert gone.returncode == 1 and "no container limited" in gone.stderr
+
+
+def start_error(vm, command, container, **more):
+    """Why it does not start: what the guest's agent says."""
+    it = Container(vm.state / "vm").begin(command, container, **more)
+    end = it.event()
+    if end["event"] == "created":
+        it.start()
+        end = it.event()
+    it.close()
+    assert end["event"] == "exit", (end, more)
+    return end["startError"]
+
+
+def test_a_working_directory_by_a_descriptor_of_the_agents(made):
+    """An image's WORKDIR may name what the agent has open (CVE-2024-21626 of runc): the guest's own files are behind it."""
+    first = Container(made.state / "vm").begin(["sleep", "1003"], plan())
+    assert first.event()["event"] == "created"
+    first.start()
+    assert first.event()["event"] == "start"
+    for number in range(3, 64):
+        cwd = f"/proc/self/fd/{number}"
+        assert cwd in start_error(made, ["cat", "../etc/passwd"], plan("b"), cwd=cwd)
+        assert cwd in start_error(made, ["cat", "../etc/passwd"], "a", cwd=cwd)
+    first.close()
+
+
+def test_an_image_that_has_the_agents_program_executed(made):
+    """By a link to /proc/self/exe in the place of a program (CVE-2019-5736 of runc): the file cannot be changed by that."""
+    made("exec", "-u", "root", "vm", "--", "ln", "-sf", "/proc/self/exe", "/c/a/bin/microagent-write", check=0)
+    first = Container(made.state / "vm").begin(["sleep", "1004"], plan())
+    assert first.event()["event"] == "created"
+    first.start()
+    assert first.event()["event"] == "start"
+    agents = Container(made.state / "vm").begin(["microagent-write", "/file", "9"], "a", pty={"rows": 10, "cols": 20})
+    assert agents.event()["event"] == "start"
+    script = """for it in /proc/[0-9]*; do
+        test "$(cat $it/cmdline | head -c 16)" = microagent-write || continue
+        echo found; chmod 777 $it/exe && echo changed; (echo x >>$it/exe) && echo written; done; true"""
+    it = Container(made.state / "vm").begin(["sh", "-c", script], "a")
+    assert it.event()["event"] == "start"
+    said = it.finish()[0]
+    for container in (it, agents, first):
+        container.close()
+    assert "found" in said and "Read-only file system" in said and "changed" not in said and "written" not in said, said
+
+
+@pytest.mark.parametrize("capabilities", [DOCKERS, ALL], ids=["dockers", "all"])
+def test_a_process_that_takes_descriptors_from_commands_that_begin(made, tmp_path, capabilities):
+    """The agent's child is in the container before it is the command. With the agent's vsock socket a process of the container
+    would read what the host says to other containers. CAP_SYS_PTRACE lets it take what is there, which is not the agent's."""
+    thief = tmp_path / "thief"
+    subprocess.run(["gcc", "-static", "-O2", "-D_GNU_SOURCE", "-o", thief, ROOT / "tests/hostile/thief.c"], check=True)
+    made("cp", "--user", "root", thief, "vm:/c/thief", check=0)
+    made("exec", "-u", "root", "vm", "--", "sh", "-c", "rm -f /c/a/stop; mv /c/thief /c/a/bin/thief", check=0)
+    rights = {"capabilities": dict.fromkeys(("bounding", "effective", "permitted"), capabilities)}
+    first = Container(made.state / "vm").begin(["thief", "/stop"], plan(), rights)
+    assert first.event()["event"] == "created"
+    first.start()
+    assert first.event()["event"] == "start"
+    slow = ":".join(f"/none/{number}" for number in range(100)) + ":/bin"
+    for _ in range(12):
+        assert run_further(made, ["true"], "a", rights | {"env": [f"PATH={slow}"]})["exitCode"] == 0
+    assert run_further(made, ["touch", "/stop"], "a", rights)["exitCode"] == 0
+    said, end = first.finish()
+    first.close()
+    assert end["exitCode"] == 0 and int(said.split()[-1]) >= 5, said
+    taken = [line for line in said.splitlines() if line.startswith("took")]
+    assert not taken if capabilities == DOCKERS else not [line for line in taken if "vsock" in line], said
 
 
 @pytest.mark.parametrize("wrong,why", [

@@ -228,6 +228,9 @@ int role_agent(int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	prctl(PR_SET_NAME, "microagent"); /* or ps would name us after a descriptor */
+	/* Nor is a child of ours until its execve(): what has its user in a container would else
+	 * take from it, by pidfd_getfd(2), what is not closed yet. */
+	prctl(PR_SET_DUMPABLE, 0);
 	set_signals();
 	fd_raise_limit(65536);
 	let_writers_finish();

@@ -19,6 +19,8 @@
 #include "guest/job/spawn.h"
 #include "guest/job/users.h"
 
+_Static_assert(CONTAINED_JOINS <= SPAWN_DESCRIPTORS, "each join is a descriptor");
+
 struct container {
 	struct containers *all;
 	struct list_link link;
@@ -211,6 +213,8 @@ static struct job *start_first(struct containers *all, const struct contained *c
 	struct spawn_inside inside = {
 		.namespaces = (uint64_t)contained->plan.namespaces & (CLONE_NEWPID | CLONE_NEWNS),
 		.pid_namespace = -1,
+		.descriptors = entry.joins,
+		.ndescriptors = CONTAINED_JOINS,
 		.hold = true,
 		.enter = make_container,
 		.open_terminal = open_contained_terminal,
@@ -248,6 +252,8 @@ static struct job *start_further(struct containers *all, const struct contained 
 	struct container *c = find_container(all, contained->id);
 	struct entry entry = {.contained = contained, .spec = spec};
 	struct spawn_inside inside = {
+		.descriptors = &entry.init,
+		.ndescriptors = 1,
 		.enter = join_container,
 		.open_terminal = open_contained_terminal,
 		.become = become_contained_program,

@@ -27,6 +27,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "guest/job/spawn.h"
 
 #define CAPABILITIES 64
 
@@ -105,7 +106,10 @@ static int load_filter(const struct contained_process *process, struct error *er
 /* As runc does for a container's first process, whose image may lack it. */
 static int make_directory(const char *cwd, struct error *err)
 {
-	return chdir(cwd) == 0 || path_make_dirs(cwd, 0755, err) == 0 ? 0 : -1;
+	if (spawn_enter_directory(cwd) == 0)
+		return 0;
+	return errno == ENOENT ? path_make_dirs(cwd, 0755, err)
+			       : spawn_explain_directory(cwd, errno, err);
 }
 
 int rights_take(const struct contained_process *process, const char *cwd, bool first,
@@ -121,13 +125,13 @@ int rights_take(const struct contained_process *process, const char *cwd, bool f
 	if ((process->has_oom_score_adj && set_oom_score(process->oom_score_adj, err) < 0) ||
 	    (first && make_directory(directory, err) < 0))
 		return -1;
-	entered = chdir(directory) == 0;
+	entered = spawn_enter_directory(directory) == 0;
 	if (bound_capabilities(process->capabilities[CAPABILITY_BOUNDING], err) < 0 ||
 	    (!process->no_new_privileges && load_filter(process, err) < 0) ||
 	    set_ids(process, err) < 0)
 		return -1;
-	if (chdir(directory) < 0 && !entered)
-		return error_errno(err, errno, "cannot enter the directory %.300s", directory);
+	if (spawn_enter_directory(directory) < 0 && !(entered && errno == EACCES))
+		return spawn_explain_directory(directory, errno, err);
 	if (set_capabilities(process->capabilities, err) < 0)
 		return -1;
 	if (!process->no_new_privileges)

@@ -22,6 +22,7 @@
 #include "base/architecture.h"
 #include "base/cleanup.h"
 #include "base/limits.h"
+#include "guest/console.h"
 #include "guest/init/blockdev.h"
 #include "guest/init/kernel_line.h"
 #include "guest/init/modules.h"
@@ -117,15 +118,37 @@ static int check_root_programs(struct error *err)
 	return 0;
 }
 
+/*
+ * Opens this program by a mount of its own that is read-only and that no path leads to. The agent and
+ * its helpers are executed by that descriptor. A container whose image makes the agent execute
+ * /proc/self/exe has a handle on the file (CVE-2019-5736 of runc): by this mount it can change nothing
+ * of it, not even its mode. Kernels before 5.12 have no mount_setattr().
+ */
+static int open_program(struct error *err)
+{
+	struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID};
+	autoclose int self = open("/proc/self/exe", O_PATH | O_CLOEXEC);
+
+	if (self < 0)
+		return error_errno(err, errno, "/proc/self/exe");
+	autoclose int mounted =
+		open_tree(self, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+	if (mounted >= 0 &&
+	    mount_setattr(mounted, "", AT_EMPTY_PATH, &read_only, sizeof(read_only)) == 0)
+		return steal_fd(&mounted);
+	console_line("the agent's program is not on a read-only mount: %s", strerror(errno));
+	return steal_fd(&self);
+}
+
 /* Everything that both ways begin with. self: a descriptor of this program. */
 static int enter_disk(int *self, struct error *err)
 {
 	umask(022);
 	if (mounts_early(err) < 0)
 		return -1;
-	*self = open("/proc/self/exe", O_PATH | O_CLOEXEC);
+	*self = open_program(err);
 	if (*self < 0)
-		return error_errno(err, errno, "/proc/self/exe");
+		return -1;
 	modules_load(MODULES_LIST);
 	return mounts_console(err);
 }

@@ -13,7 +13,8 @@ static struct clone_args clone_arguments(uint64_t flags, int cgroup_fd, int *pid
 	return (struct clone_args){
 		.flags = flags | CLONE_PIDFD | (cgroup_fd >= 0 ? CLONE_INTO_CGROUP : 0),
 		.pidfd = (uint64_t)(uintptr_t)pidfd,
-		.exit_signal = SIGCHLD,
+		/* A sibling has the signal of who makes it. */
+		.exit_signal = flags & CLONE_PARENT ? 0 : SIGCHLD,
 		.cgroup = cgroup_fd >= 0 ? (uint64_t)cgroup_fd : 0,
 	};
 }

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
-#include <linux/close_range.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -13,10 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/pidfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -66,8 +67,32 @@ static int lead_terminal(int fd)
 	return ioctl(0, TIOCSCTTY, 0);
 }
 
-static int enter_session(const struct spawn_spec *spec)
+/* What the child is to do, and how it tells what went wrong. */
+struct child {
+	const struct spawn_spec *spec;
+	int status_fd; /* -1: the parent reads the failure where it is */
+	struct spawn_failure failure;
+};
+
+/* What a process of a command may have besides the standard three. */
+#define KEPT_DESCRIPTORS (7 + SPAWN_DESCRIPTORS)
+
+/* Closes all but the standard three, what the child itself needs until its execve(), and the n
+ * descriptors in more. What is marked close-on-exec would be there until then, and a path of the
+ * command could lead to it by /proc/self/fd. */
+static void close_other_descriptors(const struct child *child, const int *more, size_t n)
 {
+	int keep[KEPT_DESCRIPTORS] = {child->status_fd, child->spec->program_fd};
+	size_t nkeep = 2;
+
+	for (size_t i = 0; i < n && nkeep < KEPT_DESCRIPTORS; i++)
+		keep[nkeep++] = more[i];
+	fd_close_others(keep, nkeep);
+}
+
+static int enter_session(const struct child *child)
+{
+	const struct spawn_spec *spec = child->spec;
 	sigset_t none;
 
 	if (setsid() < 0)
@@ -80,8 +105,11 @@ static int enter_session(const struct spawn_spec *spec)
 	be_killable();
 	be_scheduled_as_usual();
 	reset_limits();
-	/* All of ours are close-on-exec; this is for one that was forgotten. */
-	syscall(SYS_close_range, 3, UINT_MAX, CLOSE_RANGE_CLOEXEC);
+	if (spec->inside)
+		close_other_descriptors(child, spec->inside->descriptors,
+					spec->inside->ndescriptors);
+	else
+		close_other_descriptors(child, NULL, 0);
 	signal(SIGPIPE, SIG_DFL);
 	sigemptyset(&none);
 	return sigprocmask(SIG_SETMASK, &none, NULL);
@@ -109,11 +137,30 @@ static int become_user(const struct user *user)
 	return setresuid(user->uid, user->uid, user->uid);
 }
 
-static int enter_directory(const struct spawn_spec *spec)
+int spawn_enter_directory(const char *path)
+{
+	char name[PATH_MAX];
+	int errnum = EXDEV;
+
+	if (chdir(path) < 0)
+		return -1;
+	/* The system call, since glibc's getcwd() looks for another name where this one does not
+	 * begin at the root. A directory without a root in common is "(unreachable)/...". */
+	if (syscall(SYS_getcwd, name, sizeof(name)) < 0)
+		errnum = errno;
+	else if (name[0] == '/')
+		return 0;
+	if (chdir("/") < 0)
+		errnum = errno;
+	errno = errnum;
+	return -1;
+}
+
+static int enter_command_directory(const struct spawn_spec *spec)
 {
 	if (spec->cwd)
-		return chdir(spec->cwd);
-	if (spec->user && chdir(spec->user->home) == 0)
+		return spawn_enter_directory(spec->cwd);
+	if (spec->user && spawn_enter_directory(spec->user->home) == 0)
 		return 0;
 	return chdir("/");
 }
@@ -157,13 +204,6 @@ static int exec_program(const struct spawn_spec *spec)
 	execve(spec->argv[0], args, envp);
 	return errno;
 }
-
-/* What the child is to do, and how it tells what went wrong. */
-struct child {
-	const struct spawn_spec *spec;
-	int status_fd; /* -1: the parent reads the failure where it is */
-	struct spawn_failure failure;
-};
 
 /* Whether there is a program to be executed: a container whose start would fail is not created. */
 static int look_for_program(const struct spawn_spec *spec)
@@ -211,6 +251,7 @@ static int enter_inside(struct child *child, struct error *err)
 
 	if (inside->enter(inside->data, err) < 0)
 		return -1;
+	close_other_descriptors(child, NULL, 0);
 	if (child->spec->terminal &&
 	    (inside->open_terminal(inside->data, &pty, err) < 0 || lead_terminal(pty.terminal) < 0))
 		return err->code ? -1 : error_errno(err, errno, "terminal");
@@ -259,7 +300,7 @@ static int become_command(struct child *child)
 	if (become_user(spec->user) < 0)
 		return -1;
 	failure->step = SPAWN_CWD;
-	return enter_directory(spec);
+	return enter_command_directory(spec);
 }
 
 static void run_spawned(void *data)
@@ -268,7 +309,7 @@ static void run_spawned(void *data)
 	struct spawn_failure *failure = &child->failure;
 
 	failure->step = SPAWN_SESSION;
-	if (enter_session(child->spec) < 0)
+	if (enter_session(child) < 0)
 		goto fail;
 	if ((child->spec->inside ? become_contained : become_command)(child) < 0)
 		goto fail;
@@ -300,19 +341,63 @@ static int start_by_vfork(const struct spawn_spec *spec, struct proc *out,
 	return 0;
 }
 
-/* A child in the pid namespace of another process: we have one thread, and only what we make from
- * now on is born there. */
-static pid_t clone_into(const struct spawn_inside *inside, int cgroup_fd, int *pidfd)
-{
-	autoclose int ours = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
-	pid_t pid;
+/* The process between the agent and a child in the pid namespace of a container. */
+struct between {
+	struct child child;
+	pid_t pid; /* the child's in the agent's namespace, or -errno */
+};
 
-	if (ours < 0 || setns(inside->pid_namespace, CLONE_NEWPID) < 0)
-		return -errno;
-	pid = clone_fork(inside->namespaces, cgroup_fd, pidfd);
-	if (pid != 0 && setns(ours, CLONE_NEWPID) < 0)
-		abort(); /* whatever we did next would be done elsewhere */
-	return pid;
+/* Makes the child, on the memory of the agent, which stands still. */
+static void run_between(void *data)
+{
+	struct between *between = data;
+	const struct spawn_spec *spec = between->child.spec;
+	const struct spawn_inside *inside = spec->inside;
+	int keep[5 + SPAWN_DESCRIPTORS] = {spec->fds[0], spec->fds[1], spec->fds[2],
+					   spec->cgroup_fd, inside->pid_namespace};
+	size_t nkeep = 5;
+	int pidfd;
+
+	for (size_t i = 0; i < inside->ndescriptors && i < SPAWN_DESCRIPTORS; i++)
+		keep[nkeep++] = inside->descriptors[i];
+	close_other_descriptors(&between->child, keep, nkeep);
+	if (setns(inside->pid_namespace, CLONE_NEWPID) < 0) {
+		between->pid = -errno;
+		_exit(1);
+	}
+	between->pid = clone_fork(inside->namespaces | CLONE_PARENT, spec->cgroup_fd, &pidfd);
+	if (between->pid == 0)
+		run_spawned(&between->child);
+	_exit(0);
+}
+
+/*
+ * Forks a child in the pid namespace that spec->inside names. setns() changes the namespace of the
+ * children that a process makes from then on, and the agent must stay in its own: so a process
+ * between the two enters it and makes the child, whose parent is the agent (CLONE_PARENT). That
+ * process closes the agent's descriptors first: the child is seen by the container's processes from
+ * its first moment, and one with CAP_SYS_PTRACE may take what the child has.
+ */
+static pid_t fork_into_namespace(const struct spawn_spec *spec, int status_fd, int *pidfd)
+{
+	struct between between = {.child = {.spec = spec, .status_fd = status_fd}};
+	int unused = -1;
+	pid_t pid = clone_vfork(-1, &unused, run_between, &between);
+
+	if (pid < 0)
+		return pid;
+	cleanup_close(&unused);
+	while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
+		continue;
+	if (between.pid < 0)
+		return between.pid;
+	*pidfd = pidfd_open(between.pid, 0);
+	if (*pidfd >= 0)
+		return between.pid;
+	int errnum = errno;
+	kill(between.pid, SIGKILL);
+	waitpid(between.pid, NULL, 0);
+	return -errnum;
 }
 
 static int start_by_fork(const struct spawn_spec *spec, struct proc *out, int *status_fd,
@@ -328,7 +413,7 @@ static int start_by_fork(const struct spawn_spec *spec, struct proc *out, int *s
 	if (fd_nonblock(status_read, true, err) < 0)
 		return -1;
 	if (inside && inside->pid_namespace >= 0)
-		pid = clone_into(inside, spec->cgroup_fd, &pidfd);
+		pid = fork_into_namespace(spec, status_write, &pidfd);
 	else
 		pid = clone_fork(inside ? inside->namespaces : 0, spec->cgroup_fd, &pidfd);
 	if (pid < 0)
@@ -366,8 +451,11 @@ int spawn_hear(int status_fd, struct spawn_failure *out, int *master)
 	n = fd_receive_passed(status_fd, out, sizeof(*out), master, &nfds, MSG_DONTWAIT);
 	if (n < 0 && errno == ENOTSOCK)
 		n = read(status_fd, out, sizeof(*out));
-	if (n == (ssize_t)sizeof(*out))
+	if (n == (ssize_t)sizeof(*out)) {
+		/* The other end may have been taken from the child, by CAP_SYS_PTRACE. */
+		out->text[sizeof(out->text) - 1] = '\0';
 		return 1;
+	}
 	cleanup_close(master);
 	*master = -1;
 	return n < 0 && errno == EAGAIN ? 0 : -1;
@@ -376,6 +464,15 @@ int spawn_hear(int status_fd, struct spawn_failure *out, int *master)
 int spawn_release(int status_fd, struct error *err)
 {
 	return fd_write_all(status_fd, "", 1, err);
+}
+
+int spawn_explain_directory(const char *path, int errnum, struct error *err)
+{
+	if (errnum == EXDEV)
+		return error_set(err, ERR_DENIED,
+				 "cannot enter the directory %.300s: it is outside of the root",
+				 path);
+	return error_errno(err, errnum, "cannot enter the directory %.300s", path);
 }
 
 int spawn_explain(const struct spawn_failure *failure, const char *program, const char *cwd,
@@ -392,8 +489,7 @@ int spawn_explain(const struct spawn_failure *failure, const char *program, cons
 		error_set(err, ERR_IO, "%s", failure->text);
 		return 125;
 	case SPAWN_CWD:
-		error_errno(err, failure->errnum, "cannot enter the directory %.300s",
-			    cwd ? cwd : "/");
+		spawn_explain_directory(cwd ? cwd : "/", failure->errnum, err);
 		return 125;
 	case SPAWN_USER:
 		error_errno(err, failure->errnum, "cannot become user %.64s",

@@ -21,6 +21,8 @@
 #include "guest/job/rlimits.h"
 #include "guest/job/users.h"
 
+#define SPAWN_DESCRIPTORS 4
+
 /*
  * What makes a command that of a container: steps of the child, which is forked for it. Each puts
  * what went wrong in words; data is the child's own copy.
@@ -28,6 +30,10 @@
 struct spawn_inside {
 	uint64_t namespaces; /* CLONE_NEW...: its own, from its first moment */
 	int pid_namespace;   /* by a pidfd, whose process is in it; -1: ours, or its own */
+	/* The descriptors that enter() uses. The child has them until enter() has returned, and
+	 * no other descriptor of the agent's. */
+	const int *descriptors;
+	size_t ndescriptors; /* at most SPAWN_DESCRIPTORS */
 	bool hold;	     /* it waits for spawn_release() when all is set up */
 	/* Enters the container, or makes it. */
 	int (*enter)(void *data, struct error *err);
@@ -89,6 +95,17 @@ int spawn_start(const struct spawn_spec *spec, struct proc *out, int *status_fd,
 int spawn_hear(int status_fd, struct spawn_failure *out, int *master);
 /* Lets one that holds go on. */
 int spawn_release(int status_fd, struct error *err);
+
+/*
+ * Makes path the working directory if it lies below the root of this process, and returns 0. Returns
+ * -1 with errno otherwise; the working directory is then "/" if path led out of the root (EXDEV), or
+ * as it was. A path can lead out of the root because chdir() also follows the links fd, cwd and root
+ * of /proc/PID, which may end in another mount namespace, and a working directory outlives execve()
+ * (CVE-2024-21626 of runc).
+ */
+int spawn_enter_directory(const char *path);
+/* Sets err to what errnum of spawn_enter_directory() says of path; returns -1. */
+int spawn_explain_directory(const char *path, int errnum, struct error *err);
 
 /* The exit code that tells of the failure: 127 not found, 126 not executable, 125 else; text names
  * what was asked for. */
