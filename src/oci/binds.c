@@ -30,12 +30,13 @@ int binds_open(const char *share, struct error *err)
 	return 0;
 }
 
-/* A clone of the mounts there: a slave of those, or apart from them, and the head of a group of its
- * own, by which the machine's follow it. */
+/* Clones the mounts at source. The clone is a slave of those mounts or apart from them, and the head
+ * of a peer group of its own, which the machine's virtiofsd follows. Attributes are set when nothing
+ * can come into the clone any more. */
 static int clone_source(int source, enum bind_kind kind, bool read_only, struct error *err)
 {
-	struct mount_attr first = {.propagation =
-					   kind == BIND_VOLUME_APART ? MS_PRIVATE : MS_SLAVE};
+	bool apart = kind == BIND_VOLUME_APART || read_only;
+	struct mount_attr first = {.propagation = apart ? MS_PRIVATE : MS_SLAVE};
 	struct mount_attr shared = {.propagation = MS_SHARED};
 	autoclose int tree = open_tree(
 		source, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH);

@@ -4,8 +4,10 @@
  * own and shared, so that what is mounted below it later is seen by the machine too; and in it for
  * each container <guest>/rootfs, and <guest>/<n> for a volume or a single file.
  *
- * Each is a clone of the mounts at its source, which follows them (but for BIND_VOLUME_APART) and
- * which they do not follow: what is unmounted here stays mounted there, with all that is below it.
+ * Each is a clone of the mounts at its source. What is mounted below the source later appears in
+ * the clone too, unless the clone is BIND_VOLUME_APART or read-only: a mount that comes later has the
+ * flags of where it comes from, so that it could be written to. What is unmounted in a clone stays
+ * mounted at its source, with all that is below it.
  */
 #ifndef OCI_BINDS_H
 #define OCI_BINDS_H

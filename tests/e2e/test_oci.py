@@ -92,9 +92,11 @@ def test_volumes(oci):
 
 
 def test_what_the_host_mounts_below_a_volume_later(oci, request):
-    """It is seen where the config says nothing of propagation, and not where it says private."""
+    """It is seen where the config says nothing of propagation, and not where it says private; nor below what is only read, for a
+    mount that comes later can be written to, by root of the guest at least."""
     mounts = bundles.config()["mounts"]
-    for name, options in (("apart", ["rbind", "rprivate"]), ("following", ["rbind"])):
+    volumes = (("apart", ["rbind", "rprivate"]), ("following", ["rbind"]), ("only-read", ["rbind", "ro"]))
+    for name, options in volumes:
         volume = oci.base / name
         (volume / "later").mkdir(parents=True)
         for words in (("--bind", volume, volume), ("--make-shared", volume)):
@@ -102,13 +104,15 @@ def test_what_the_host_mounts_below_a_volume_later(oci, request):
         request.addfinalizer(lambda volume=volume: subprocess.run(["umount", "--recursive", volume], check=True))
         mounts.append({"destination": f"/{name}", "type": "bind", "source": str(volume), "options": options})
     oci.started(*FOREVER, mounts=mounts)
-    for name in ("apart", "following"):
+    for name, _ in volumes:
         subprocess.run(["mount", "-t", "tmpfs", "tmpfs", oci.base / name / "later"], check=True)
         (oci.base / name / "later" / "file").write_text("of the host\n")
-    assert oci("exec", "c", "sh", "-c", "ls /apart/later; cat /following/later/file", check=0).stdout == "of the host\n"
+    assert oci("exec", "c", "sh", "-c", "ls /apart/later /only-read/later; cat /following/later/file", check=0).stdout.endswith("\nof the host\n")
+    written = oci.in_the_guest("touch", f"{oci.seen().removesuffix('rootfs')}{len(mounts) - 1}/later/new")
+    assert written.returncode == 1 and "Read-only file system" in written.stderr, written
     oci("delete", "--force", "c", check=0)
-    for name in ("apart", "following"):
-        assert (oci.base / name / "later" / "file").exists()
+    for name, _ in volumes:
+        assert [file.name for file in (oci.base / name / "later").iterdir()] == ["file"]
 
 
 def test_each_state_and_command(oci):
