@@ -153,6 +153,22 @@ json_t *describe_limits(const struct oci_resources *r, struct error *err)
 	return json_incref(limits);
 }
 
+static int put_device_rules(json_t *container, const struct oci_config *config, struct error *err)
+{
+	json_auto_t *list = json_array();
+
+	for (size_t i = 0; i < config->ndevice_rules; i++) {
+		const struct oci_device_rule *rule = &config->device_rules[i];
+
+		if (json_array_append_new(list, json_pack("{s:b, s:s%, s:I, s:I, s:s}", "allow",
+							  rule->allow, "type", &rule->type,
+							  (size_t)1, "major", rule->major, "minor",
+							  rule->minor, "access", rule->access)) < 0)
+			return error_errno(err, ENOMEM, "devices");
+	}
+	return json_put(container, "devices", json_incref(list), err);
+}
+
 /* --- mounts ---------------------------------------------------------------------------------- */
 
 static json_t *new_mount(const struct oci_mount *from, const char *type, const char *source)
@@ -394,6 +410,7 @@ json_t *describe_container(const struct describe *d, struct error *err)
 
 	if (!limits || json_put(container, "cgroup", limits, err) < 0 ||
 	    json_put_string(container, "id", d->guest, err) < 0 ||
+	    put_device_rules(container, config, err) < 0 ||
 	    put_container_root(container, d, err) < 0 || put_names(container, config, err) < 0 ||
 	    put_namespaces(container, d, err) < 0 || put_mounts(container, d, err) < 0 ||
 	    put_paths(container, "maskedPaths", config->masked_paths, err) < 0 ||

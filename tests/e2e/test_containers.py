@@ -67,7 +67,7 @@ def made(vm):
     """Names of roots, each with a busybox."""
     vm("exec", "-u", "root", "vm", "--", "sh", "-ec",
        "for name in a b hostile; do mkdir -p /c/$name/bin /c/$name/etc; cp /bin/busybox /c/$name/bin/; "
-       "for it in sh ls cat id mount stat sleep ps hostname tty kill echo pwd env stty head touch true chmod; do ln -sf busybox /c/$name/bin/$it; done; done; "
+       "for it in sh ls cat id mount stat sleep ps hostname tty kill echo pwd env stty head touch true chmod mknod wc rm; do ln -sf busybox /c/$name/bin/$it; done; done; "
        "echo 'user:x:1000:1000::/home/user:/bin/sh' >/c/a/etc/passwd", check=0)
     return vm
 
@@ -370,11 +370,44 @@ def test_a_process_that_takes_descriptors_from_commands_that_begin(made, tmp_pat
     assert not taken if capabilities == DOCKERS else not [line for line in taken if "vsock" in line], said
 
 
+KMSG = {"allow": True, "type": "c", "major": 1, "minor": 11}
+
+
+@pytest.mark.parametrize("rules,read,written", [
+    ([], False, False), ([KMSG], True, True), ([KMSG | {"access": "r"}], True, False), ([KMSG | {"access": "w"}], False, True),
+    ([KMSG | {"access": "r"}, KMSG | {"access": "w"}], True, True), ([KMSG | {"minor": 12}], False, False),
+    ([KMSG | {"type": "b"}], False, False), ([KMSG | {"type": "a"}], True, True), ([KMSG | {"major": -1, "minor": -1}], True, True),
+    ([{"allow": True}], True, True), ([{"allow": False}, KMSG], True, True), ([{"allow": True}, KMSG | {"allow": False, "access": "w"}], True, False),
+    ([KMSG, {"allow": False, "access": "r"}], False, True)])
+def test_what_it_may_do_with_devices(made, rules, read, written):
+    """Root with all capabilities makes any node, and opens those that the rules let it. What is in its /dev it may always have."""
+    script = """mknod /k c 1 11; head -c 0 /k && echo read; (exec 3>>/k) && echo written; rm /k; echo >/dev/null
+        echo $(head -c 3 /dev/zero | wc -c) $(head -c 3 /dev/urandom | wc -c); exec 3<>/dev/ptmx && echo terminal"""
+    said = sh(made, script, plan(devices=[{"allow": False}, *rules]))
+    assert ("read\n" in said, "written\n" in said) == (read, written), said
+    assert said.count("Operation not permitted") == 2 - read - written and said.endswith("3 3\nterminal\n"), said
+
+
+def test_what_a_command_in_it_may_do_with_devices(made):
+    first = Container(made.state / "vm").begin(["sleep", "1005"], plan())
+    assert first.event()["event"] == "created"
+    first.start()
+    assert first.event()["event"] == "start"
+    it = Container(made.state / "vm").begin(["sh", "-c", "mknod /s c 4 64; echo x >/s; mknod /disk b 254 0; cat /disk"], "a")
+    assert it.event()["event"] == "start"
+    said, end = it.finish()
+    assert end["exitCode"] == 1 and said.count("Operation not permitted") == 2, said
+    it.close()
+    first.close()
+
+
 @pytest.mark.parametrize("wrong,why", [
     ({"id": "../a"}, "no id"), ({"namespaces": ["user"]}, 'no namespace "user"'), ({"join": {"ipc": "nobody"}}, "no container nobody"),
     ({"root": "/c/nothing"}, "root of the container"), ({"mounts": [{"destination": "/x", "type": "nofs"}]}, "cannot mount nofs on /x"),
     ({"mounts": [{"destination": "/x", "source": "/c/none", "flags": BIND}]}, "source of /x"), ({"sysctl": {"kernel.nothing": "1"}}, "sysctl kernel.nothing"),
     ({"cgroup": {"../x": "1"}}, "container.cgroup"), ({"cgroup": {"memory.max": "lots"}}, "limit memory.max"), ({"root": 5}, "container.root"),
+    ({"devices": [{"allow": 1}]}, "container.devices[0].allow"), ({"devices": [{"allow": True, "type": "x"}]}, "no rule for devices"),
+    ({"devices": [{"allow": True, "access": "rx"}]}, "no rule for devices"), ({"devices": [{"allow": True}] * 257}, "more than 256 rules"),
     ({"overlay": 1}, "container.overlay"), ({"root": "/proc", "overlay": True}, "the root of the container"),
 ])
 def test_refusals(made, wrong, why):

@@ -115,6 +115,20 @@ def test_what_the_host_mounts_below_a_volume_later(oci, request):
         assert [file.name for file in (oci.base / name / "later").iterdir()] == ["file"]
 
 
+def test_the_guests_console_and_its_kernels_log(oci):
+    """With CAP_MKNOD, which engines give, the host would read a container's words as the kernel's."""
+    forge = "cd /dev; mknod k c 1 11; mknod s c 4 64; for it in k s; do echo '<0>Kernel panic FORGED' >$it; done"
+    dockers = [{"allow": False, "access": "rwm"}, {"allow": True, "type": "c", "major": 1, "minor": 5, "access": "rwm"}]
+    everything = [{"allow": True, "access": "rwm"}]
+    for resources, said in (({}, False), ({"devices": dockers}, False), ({"devices": everything}, True)):
+        oci.started("sh", "-c", f"{forge}; echo done >/done; sleep 1000", linux={**bundles.config()["linux"], "resources": resources})
+        done = oci.base / f"b{oci.count}" / "rootfs" / "done"
+        wait_until(done.exists, "the container's attempt")
+        log, = (oci.root / ".machines/sessions").glob("sandbox-*/serial.log")
+        assert ("FORGED" in log.read_text(errors="replace")) == said, resources
+        oci("delete", "--force", "c", check=0)
+
+
 def test_each_state_and_command(oci):
     assert oci("state", "c").returncode == 1 and "container does not exist" in oci.last_error()
     pid = oci.create(*FOREVER)

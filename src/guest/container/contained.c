@@ -2,6 +2,7 @@
 #include "guest/container/contained.h"
 
 #include <errno.h>
+#include <linux/bpf.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,7 @@ void contained_free(struct contained *contained)
 	free(contained->plan.mounts);
 	free(contained->plan.masked);
 	free(contained->plan.read_only_paths);
+	free(contained->plan.devices);
 	free(contained);
 }
 
@@ -259,6 +261,55 @@ static int get_mounts(json_t *from, struct contained_plan *out, struct error *er
 	return 0;
 }
 
+static int get_device(json_t *from, const char *path, struct device_rule *out, struct error *err)
+{
+	int64_t major = DEVICE_ANY, minor = DEVICE_ANY;
+	const char *type = "a", *access = "rwm";
+
+	if (!json_is_object(from))
+		return error_set(err, ERR_INVALID, "%s must be an object", path);
+	if (json_get_bool(from, path, "allow", JSON_REQUIRED, &out->allow, err) < 0 ||
+	    json_get_string(from, path, "type", JSON_OPTIONAL, &type, err) < 0 ||
+	    json_get_int(from, path, "major", JSON_OPTIONAL, DEVICE_ANY, INT32_MAX, &major, err) <
+		    0 ||
+	    json_get_int(from, path, "minor", JSON_OPTIONAL, DEVICE_ANY, INT32_MAX, &minor, err) <
+		    0 ||
+	    json_get_string(from, path, "access", JSON_OPTIONAL, &access, err) < 0)
+		return -1;
+	if (strlen(type) != 1 || !strchr("abc", *type) || access[strspn(access, "rwm")])
+		return error_set(err, ERR_INVALID, "%s is no rule for devices", path);
+	out->kind = *type == 'b' ? BPF_DEVCG_DEV_BLOCK : *type == 'c' ? BPF_DEVCG_DEV_CHAR : 0;
+	out->major = (int)major;
+	out->minor = (int)minor;
+	out->accesses = (strchr(access, 'm') ? BPF_DEVCG_ACC_MKNOD : 0U) |
+			(strchr(access, 'r') ? BPF_DEVCG_ACC_READ : 0U) |
+			(strchr(access, 'w') ? BPF_DEVCG_ACC_WRITE : 0U);
+	return 0;
+}
+
+static int get_devices(json_t *from, struct contained_plan *out, struct error *err)
+{
+	json_t *array = NULL, *item;
+	char path[48];
+	size_t i;
+
+	if (json_get_array(from, "container", "devices", JSON_OPTIONAL, &array, err) < 0)
+		return -1;
+	if (json_array_size(array) > CONTAINED_DEVICES_MAX)
+		return error_set(err, ERR_INVALID, "container.devices has more than %d rules",
+				 CONTAINED_DEVICES_MAX);
+	out->devices = calloc(json_array_size(array) + 1, sizeof(*out->devices));
+	if (!out->devices)
+		return error_errno(err, ENOMEM, "container.devices");
+	json_array_foreach(array, i, item)
+	{
+		snprintf(path, sizeof(path), "container.devices[%zu]", i);
+		if (get_device(item, path, &out->devices[out->ndevices++], err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* An object of strings; names that lead out of their directory are none. */
 static int get_table(json_t *from, const char *key, json_t **out, struct error *err)
 {
@@ -290,7 +341,7 @@ static int get_plan(json_t *from, struct contained *out, struct error *err)
 	    json_get_string(from, "container", "domainname", JSON_OPTIONAL, &plan->domainname,
 			    err) < 0 ||
 	    get_namespaces(from, plan, err) < 0 || get_joins(from, plan, err) < 0 ||
-	    get_mounts(from, plan, err) < 0 ||
+	    get_mounts(from, plan, err) < 0 || get_devices(from, plan, err) < 0 ||
 	    get_strings(from, "container", "maskedPaths", &plan->masked, err) < 0 ||
 	    get_strings(from, "container", "readonlyPaths", &plan->read_only_paths, err) < 0 ||
 	    get_table(from, "sysctl", &plan->sysctl, err) < 0)

@@ -9,8 +9,9 @@
  *     "oomScoreAdj":N, "seccomp":BASE64, "seccompFlags":N, "personality":N}
  *   "container": "ID", or {"id":S, "root":PATH, "overlay":B, "readonly":B, "hostname":S,
  *     "domainname":S, "namespaces":["pid",..], "join":{"ipc":"ID",..},
- * "mounts":[{"destination":PATH, "type":S, "source":S, "flags":N, "propagation":N, "data":S},..],
- * "maskedPaths":[..], "readonlyPaths":[..], "sysctl":{..}, "cgroup":{FILE:VALUE,..}}
+ *     "mounts":[{"destination":PATH, "type":S, "source":S, "flags":N, "propagation":N,
+ * "data":S},..], "maskedPaths":[..], "readonlyPaths":[..], "sysctl":{..}, "cgroup":{FILE:VALUE,..},
+ *     "devices":[{"allow":B, "type":S, "major":N, "minor":N, "access":S},..]}
  */
 #ifndef GUEST_CONTAINED_H
 #define GUEST_CONTAINED_H
@@ -64,6 +65,17 @@ struct contained_join {
 };
 #define CONTAINED_JOINS 3
 
+/* A rule for the devices of a cgroup: the last one that applies to an access decides. Kinds and
+ * accesses are those of linux/bpf.h. */
+#define CONTAINED_DEVICES_MAX 256
+#define DEVICE_ANY (-1)
+struct device_rule {
+	bool allow;
+	int kind;	   /* BPF_DEVCG_DEV_BLOCK or BPF_DEVCG_DEV_CHAR; 0: both */
+	int major, minor;  /* DEVICE_ANY: each */
+	unsigned accesses; /* BPF_DEVCG_ACC_MKNOD, _READ and _WRITE */
+};
+
 /* One that is to be made. */
 struct contained_plan {
 	const char *root; /* absolute, in the guest */
@@ -76,6 +88,8 @@ struct contained_plan {
 	size_t nmounts;
 	const char **masked, **read_only_paths; /* NULL-terminated */
 	json_t *sysctl, *cgroup;		/* objects of strings; NULL: none */
+	struct device_rule *devices;
+	size_t ndevices;
 };
 
 struct contained {

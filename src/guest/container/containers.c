@@ -26,7 +26,7 @@ struct container {
 	struct list_link link;
 	char id[CONTAINER_ID_MAX + 1];
 	int init;		     /* pidfd of its first process; -1 until it is there */
-	int group;		     /* its cgroup; -1: none */
+	int group;		     /* its cgroup */
 	struct cgroup_tree commands; /* in it */
 	struct held *held;	     /* what it has of the host */
 	unsigned jobs;		     /* that it is borrowed by */
@@ -68,10 +68,9 @@ static void container_put(void *data)
 static void container_end(void *data)
 {
 	struct container *c = data;
-	struct cgroup whole = {.name = c->group >= 0, .fd = c->group};
+	struct cgroup whole = {.name = 1, .fd = c->group};
 
-	if (c->group >= 0)
-		cgroup_kill(&whole, 0);
+	cgroup_kill(&whole, 0);
 	container_put(c);
 }
 
@@ -92,12 +91,12 @@ static struct container *container_new(struct containers *all, const struct cont
 	}
 	*c = (struct container){.all = all, .init = -1, .group = -1, .jobs = 1};
 	snprintf(c->id, sizeof(c->id), "%s", contained->id);
-	c->group = group_make(commands, c->id, contained->plan.cgroup, err);
-	if (c->group < 0 && commands >= 0) {
+	c->group = group_make(commands, c->id, &contained->plan, err);
+	if (c->group < 0) {
 		free(c);
 		return NULL;
 	}
-	cgroup_tree_in(&c->commands, c->group < 0 ? -1 : fcntl(c->group, F_DUPFD_CLOEXEC, 3));
+	cgroup_tree_in(&c->commands, fcntl(c->group, F_DUPFD_CLOEXEC, 3));
 	c->held = held_take(&contained->plan);
 	list_add(&all->list, &c->link);
 	return c;
@@ -230,7 +229,7 @@ static struct job *start_first(struct containers *all, const struct contained *c
 	c = container_new(all, contained, err);
 	if (!c)
 		return NULL;
-	struct cgroup cgroup = {.name = c->group >= 0, .fd = c->group, .events_fd = -1};
+	struct cgroup cgroup = {.name = 1, .fd = c->group, .events_fd = -1};
 	whole.envp = contained->process.env;
 	whole.inside = &inside;
 	whole.cgroup = &cgroup;

@@ -59,16 +59,15 @@ static int open_container_group(int commands, const char *id)
 	return openat(all, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-int group_make(int commands, const char *id, json_t *limits, struct error *err)
+int group_make(int commands, const char *id, const struct contained_plan *plan, struct error *err)
 {
 	if (commands < 0)
-		return json_object_size(limits) == 0
-			       ? -1
-			       : error_set(err, ERR_UNSUPPORTED, "this kernel has no cgroup v2");
+		return error_set(err, ERR_UNSUPPORTED, "this kernel has no cgroup v2");
 	autoclose int group = open_container_group(commands, id);
 	if (group < 0)
 		return error_errno(err, errno, "cgroup of container %s", id);
-	if (group_limit(group, limits, err) < 0) {
+	if (group_limit(group, plan->cgroup, err) < 0 ||
+	    group_rule_devices(group, plan->devices, plan->ndevices, err) < 0) {
 		group_remove(commands, id);
 		return -1;
 	}

@@ -10,15 +10,25 @@
 #include <jansson.h>
 
 #include "base/error.h"
+#include "guest/container/contained.h"
 
 #define GROUP_CONTAINERS "containers"
 #define GROUP_PATH "/sys/fs/cgroup/microagent/" GROUP_CONTAINERS
 
-/* commands: the directory of all commands' cgroups (cgroup_tree); limits: NULL for none. Returns a
- * descriptor of it; -1 without an error where there are no cgroups, which limits refuse. */
-int group_make(int commands, const char *id, json_t *limits, struct error *err);
+/*
+ * Makes the cgroup of container id, with the limits and the device rules of its plan. commands is
+ * the directory of all commands' cgroups (cgroup_tree); -1: this kernel has no cgroup v2, without
+ * which there is no container. Returns a descriptor.
+ */
+int group_make(int commands, const char *id, const struct contained_plan *plan, struct error *err);
 /* FILE:VALUE of an object, one after the other. */
 int group_limit(int group, json_t *limits, struct error *err);
+/*
+ * Attaches a program to the cgroup that decides on each opening and making of a device in it and
+ * below it: nothing is allowed but what the rules allow, and at last the devices of a container's
+ * /dev and mknod(2), as runc has it (device_rules.c).
+ */
+int group_rule_devices(int group, const struct device_rule *rules, size_t count, struct error *err);
 /* With what is below it; nothing lives there. */
 void group_remove(int commands, const char *id);
 

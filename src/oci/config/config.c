@@ -74,6 +74,7 @@ void oci_config_free(struct oci_config *config)
 	free(config->namespaces);
 	free(config->masked_paths);
 	free(config->readonly_paths);
+	free(config->device_rules);
 	oci_hooks_free(config);
 	*config = (struct oci_config){0};
 }

@@ -118,6 +118,14 @@ struct oci_resources {
 	const char *cpus, *mems;	/* lists as "0-3,7"; NULL: not said */
 	int64_t pids_limit;		/* -1: unlimited */
 };
+/* A rule of linux.resources.devices: what the container may do with devices. */
+#define OCI_DEVICE_RULES_MAX 256
+struct oci_device_rule {
+	bool allow;
+	char type;	      /* 'a', 'b' or 'c' */
+	int64_t major, minor; /* -1: any */
+	const char *access;   /* of the letters r, w and m */
+};
 /* The object at path ("linux.resources", or "" where a file holds it alone: `update`). */
 int oci_resources_decode(const json_t *resources, const char *path, struct oci_resources *out,
 			 struct error *err);
@@ -155,6 +163,8 @@ struct oci_config {
 	const char **masked_paths, **readonly_paths; /* absolute; NULL-terminated, owned */
 	const json_t *sysctl;			     /* strings by name; NULL: none */
 	struct oci_resources resources;
+	struct oci_device_rule *device_rules; /* owned; a later rule goes before an earlier one */
+	size_t ndevice_rules;
 	const char *cgroups_path; /* NULL: not said */
 	const json_t *seccomp;	  /* for seccomp.h; NULL: none */
 	struct oci_hooks hooks[OCI_HOOK_KINDS];

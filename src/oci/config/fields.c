@@ -102,7 +102,8 @@ static const struct oci_field fields[] = {
 		"let the engine's network put it into the network namespace"),
 	HONOURED("linux.cgroupsPath", "of the machine's processes"),
 
-	IGNORED("linux.resources.devices.*", "a machine has no devices of the host"),
+	GUEST("linux.resources.devices.*",
+	      "for the guest's devices; after the rules those of /dev and mknod are allowed"),
 	HONOURED("linux.resources.memory.limit",
 		 "the machine's size, and the container's memory.max"),
 	GUEST("linux.resources.memory.reservation", "memory.low"),

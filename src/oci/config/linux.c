@@ -111,7 +111,8 @@ static int decode_objects(const json_t *system, struct oci_config *out, struct e
 
 	if (json_get_object(system, "linux", "resources", JSON_OPTIONAL, &resources, err) < 0 ||
 	    json_get_object(system, "linux", "seccomp", JSON_OPTIONAL, &seccomp, err) < 0 ||
-	    oci_resources_decode(resources, "linux.resources", &out->resources, err) < 0)
+	    oci_resources_decode(resources, "linux.resources", &out->resources, err) < 0 ||
+	    oci_device_rules_decode(resources, out, err) < 0)
 		return -1;
 	out->seccomp = seccomp;
 	return 0;

@@ -30,6 +30,8 @@ int oci_get_id(const json_t *object, const char *path, const char *key, uint32_t
 /* Sections; out->... may be filled in part on failure: oci_config_decode() frees. */
 int oci_mounts_decode(const json_t *document, struct oci_config *out, struct error *err);
 int oci_linux_decode(const json_t *document, struct oci_config *out, struct error *err);
+/* The rules of `devices` in the object linux.resources, which may be NULL. */
+int oci_device_rules_decode(const json_t *resources, struct oci_config *out, struct error *err);
 void oci_hooks_free(struct oci_config *config);
 
 /* What a mount's option is about. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -72,6 +74,65 @@ static int decode_cpu(const json_t *resources, const char *path, struct oci_reso
 		    get_list(cpu, where, "cpus", &out->cpus, err) < 0 ||
 		    get_list(cpu, where, "mems", &out->mems, err) < 0))
 		return -1;
+	return 0;
+}
+
+/* --- devices ---------------------------------------------------------------------------------- */
+
+#define DEVICE_NUMBER_MOST INT32_MAX
+
+static int decode_device_rule(const json_t *rule, const char *path, struct oci_device_rule *out,
+			      struct error *err)
+{
+	const char *type = "a";
+
+	*out = (struct oci_device_rule){.major = -1, .minor = -1, .access = "rwm"};
+	if (json_get_bool(rule, path, "allow", JSON_REQUIRED, &out->allow, err) < 0 ||
+	    json_get_string(rule, path, "type", JSON_OPTIONAL, &type, err) < 0 ||
+	    json_get_int(rule, path, "major", JSON_OPTIONAL, -1, DEVICE_NUMBER_MOST, &out->major,
+			 err) < 0 ||
+	    json_get_int(rule, path, "minor", JSON_OPTIONAL, -1, DEVICE_NUMBER_MOST, &out->minor,
+			 err) < 0 ||
+	    json_get_string(rule, path, "access", JSON_OPTIONAL, &out->access, err) < 0)
+		return -1;
+	/* "u" is a character device too, in engines' older configs. */
+	if (strlen(type) != 1 || !strchr("abcu", *type))
+		return error_set(err, ERR_INVALID, "%s.type must be a, b, c or u", path);
+	if (out->access[strspn(out->access, "rwm")])
+		return error_set(err, ERR_INVALID, "%s.access must be of the letters r, w and m",
+				 path);
+	out->type = *type;
+	if (*type == 'u')
+		out->type = 'c';
+	return 0;
+}
+
+int oci_device_rules_decode(const json_t *resources, struct oci_config *out, struct error *err)
+{
+	static const char path[] = "linux.resources";
+	json_t *list = NULL;
+	const json_t *item;
+	size_t i;
+
+	if (!resources)
+		return 0;
+	if (json_get_array(resources, path, "devices", JSON_OPTIONAL, &list, err) < 0)
+		return -1;
+	if (json_array_size(list) > OCI_DEVICE_RULES_MAX)
+		return error_set(err, ERR_INVALID, "%s.devices has more than %d rules", path,
+				 OCI_DEVICE_RULES_MAX);
+	out->device_rules = calloc(json_array_size(list) + 1, sizeof(*out->device_rules));
+	if (!out->device_rules)
+		return error_errno(err, ENOMEM, "%s.devices", path);
+	json_array_foreach(list, i, item)
+	{
+		char where[OCI_PATH];
+
+		oci_path_item(where, path, "devices", i);
+		if (decode_device_rule(item, where, &out->device_rules[out->ndevice_rules++], err) <
+		    0)
+			return -1;
+	}
 	return 0;
 }
 
