@@ -4,20 +4,13 @@
 if anything does:
 
   includes  an include against the order of the folders in CONTRIBUTING.md
-  files     a file of more than 500 lines
-  functions a function of more than 60 lines
   systems   a system's own header, name or path where it would not compile, or not work, on the others
-  names     a static function whose name another file of src/ gives to one of its own
 """
 
 import re
 import subprocess
 import sys
-from collections import defaultdict
 from pathlib import Path
-
-FILE_LINES = 500
-FUNCTION_LINES = 60
 
 # What the order of the table leaves open, by folder; a word is a folder, or one header of it. Folders that
 # the table says need only others (`needs only`) are not repeated here.
@@ -44,8 +37,6 @@ PUBLIC = {
 }
 # What is above a VMM's folder knows of it.
 SEAM = {"backend/backend.h", "backend/refusal.h", "backend/vm_end.h"}
-# Names that several files may give to functions of their own.
-SHARED_NAMES = set()
 
 
 def tracked(*patterns):
@@ -131,44 +122,6 @@ def includes():
                 yield f"{name}:{number}: {header}: {why}"
 
 
-# --- lengths ----------------------------------------------------------------------------------------------------------
-
-
-def files():
-    for name in tracked("src/*.[ch]", "include/*.h", "tests/unit/*.[ch]", "tests/fuzz/*.[ch]", "tests/hostile/*.[ch]",
-                        "tests/standin/*.[ch]", "*.m", "*.py"):
-        lines = text_of(name).count("\n")
-        if lines > FILE_LINES:
-            yield f"{name}: {lines} lines, {FILE_LINES} is the most"
-
-
-def functions():
-    """From the line of the name to the closing brace, both counted; as clang-format lays them out."""
-    head = re.compile(r"^(?:(?:[A-Za-z_][^;{}#=\n]*\b)?(\w+)\([^;{}]*\)|[-+] ?\([^;{}#]*)\n\{\n.*?^\}", re.M | re.S)
-    for name in tracked("src/*.[ch]", "tests/*.[ch]", "*.m"):
-        text = text_of(name)
-        for found in head.finditer(text):
-            lines = found[0].count("\n") + 1
-            if lines > FUNCTION_LINES:
-                number = text.count("\n", 0, found.start()) + 1
-                yield f"{name}:{number}: {found[1] or 'a method'}() has {lines} lines, {FUNCTION_LINES} is the most"
-
-
-# --- names ------------------------------------------------------------------------------------------------------------
-
-
-def names():
-    head = re.compile(r"^static (?:inline )?[\w \t]+?[ *\n]+(\w+)\([^;{}]*\)\n\{", re.M)
-    found_in = defaultdict(set)
-    for name in tracked("src/*.c", "src/*.h"):
-        for found in head.finditer(text_of(name)):
-            found_in[found[1]].add(name)
-    for function, where in sorted(found_in.items()):
-        where = {name for name in where if "darwin" not in name.split("/")} or where
-        if len(where) > 1 and function not in SHARED_NAMES:
-            yield f"{function}(): static in {len(where)} files: {' '.join(sorted(where))}"
-
-
 # --- systems ----------------------------------------------------------------------------------------------------------
 
 # What every system has that we run on; the folders of one system, named after it, are free, and so are programs that
@@ -201,7 +154,7 @@ def systems():
                     yield f"{name}:{number}: {what}, which is for files in a folder named {' or '.join(SYSTEMS)}"
 
 
-RULES = {"includes": includes, "files": files, "functions": functions, "systems": systems, "names": names}
+RULES = {"includes": includes, "systems": systems}
 
 
 def main(words):

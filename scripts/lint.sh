@@ -70,10 +70,7 @@ windows_tidy() {
 }
 
 stage "include order" scripts/check-source.py includes
-stage "file length" scripts/check-source.py files
-stage "function length" scripts/check-source.py functions
 stage "systems" scripts/check-source.py systems
-stage "static names" scripts/check-source.py names
 # shellcheck disable=SC2086  # lists of files on purpose
 stage "clang-format" clang-format --dry-run --Werror $sources
 stage "clang -Werror" clang_compiles
