@@ -299,9 +299,10 @@ class Sandbox:
                    timeout: Optional[float] = None) -> None:
         """Makes or replaces a file of the guest, all of it at once; text as UTF-8. mode: the permission bits; it belongs to
         the user. InvalidError: a directory is there; ConflictError: a link is."""
-        content = bytes_of(data)
-        if content is None:
+        given = bytes_of(data)
+        if given is None:
             raise TypeError("data: text or bytes are wanted, and not None")
+        content: bytes = given
 
         def write(guest: Any, cancel: Cancel) -> None:
             refuse_directory(guest, path, user, limits_of(cancel, timeout=timeout))

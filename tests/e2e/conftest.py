@@ -19,7 +19,7 @@ import schema_check
 import strays
 from machines import SharedMachine
 
-pytest_plugins = ["engines.fixtures"]
+pytest_plugins = ["engines.fixtures", "python_package"]
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = (ROOT / os.environ.get("BUILD", "build")).resolve()
 BIN = BUILD / "bin"

@@ -5,13 +5,12 @@ import asyncio
 import gc
 import os
 import re
-import signal
 import threading
 
 import pytest
 
 from conftest import BACKEND, wait_until
-from python_package import box, load, names, program, run_example, said, sleepers, tools, transcripts
+from python_package import load, names, program, run_example, said, sleepers, transcripts
 
 pytestmark = [pytest.mark.skipif(bool(os.environ.get("SANITIZE")), reason="no sanitizer's runtime is in a Python"),
               pytest.mark.skipif(BACKEND != "qemu", reason="no other backend saves machines")]

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from conftest import BACKEND, wait_until
-from python_package import box, load, names, program, said, tools
+from python_package import load, names, program, said
 
 pytestmark = [pytest.mark.skipif(bool(os.environ.get("SANITIZE")), reason="no sanitizer's runtime is in a Python"),
               pytest.mark.skipif(BACKEND != "qemu", reason="no other backend saves machines")]
