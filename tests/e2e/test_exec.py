@@ -104,6 +104,13 @@ def test_cwd_env_user(vm):
     assert "no-such-user" in vm("exec", "--user", "no-such-user", "vm", "--", "true", check=125).stderr
 
 
+def test_a_working_directory_by_a_descriptor_of_the_agents(vm):
+    """/proc/self/fd of the process that becomes the command leads to nothing that the agent has open."""
+    for number in range(3, 32):
+        done = vm("exec", "--user", "root", "--cwd", f"/proc/self/fd/{number}", "vm", "--", "ls", check=125)
+        assert f"cannot enter the directory /proc/self/fd/{number}" in done.stderr, done
+
+
 def test_an_interrupted_client_ends_its_command(vm):
     child = vm.popen("exec", "vm", "--", "sh", "-c", "echo ready; exec sleep 45678")
     assert child.stdout.readline() == b"ready\n"
