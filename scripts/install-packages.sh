@@ -6,10 +6,10 @@ set -eu
 
 run_set="gcc libc6-dev make binutils libjansson-dev libxxhash-dev libseccomp-dev libmd-dev libarchive-dev libssl-dev
 	libext2fs-dev comerr-dev
-	qemu-system-x86 qemu-system-common bubblewrap passt uidmap e2fsprogs busybox-static dpkg apt-utils xz-utils kmod ca-certificates
+	qemu-system-x86 qemu-system-common bubblewrap passt uidmap e2fsprogs busybox-static apt-utils xz-utils kmod ca-certificates
 	skopeo"
 test_set="clang-14 libclang-rt-14-dev libcmocka-dev python3 python3-yaml python3-pytest python3-pytest-xdist python3-pytest-timeout python3-jsonschema
-	procps pkgconf mmdebstrap qemu-utils xfsprogs bc bison flex libelf-dev cpio rsync scdoc strace util-linux iproute2 tmux curl openssl
+	procps pkgconf mmdebstrap qemu-utils xfsprogs bc bison flex libelf-dev cpio rsync scdoc strace util-linux iproute2 tmux curl openssl lz4 zstd
 	libobjc-12-dev libgnustep-base-dev libblocksruntime-dev zsh fish
 	python3-build python3-setuptools python3-wheel python3-pip-whl"
 # What debian/control says that its packages are built with, and what reads their profile.

@@ -15,15 +15,6 @@
 #include "base/path.h"
 
 #define ANSWER_BYTES (1u << 20)
-#define NAME_BYTES 128
-
-void deb_free(struct deb *deb)
-{
-	free(deb->package);
-	free(deb->version);
-	free(deb->file);
-	memset(deb, 0, sizeof(*deb));
-}
 
 static int unknown_package(const struct apt *apt, const char *package, struct error *err)
 {
@@ -122,38 +113,6 @@ void apt_close(struct apt *apt)
 	*apt = (struct apt){0};
 }
 
-/* What stands behind "<key>" at the start of a line, to its end; NULL when no line has it. */
-static char *apt_field(const char *text, const char *key, struct error *err)
-{
-	size_t len = strlen(key);
-	char *value;
-
-	for (const char *line = text; line; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		while (*line == ' ')
-			line++;
-		if (strncmp(line, key, len) != 0)
-			continue;
-		value = strndup(line + len, strcspn(line + len, "\n"));
-		if (!value)
-			error_errno(err, ENOMEM, "%s", key);
-		return value;
-	}
-	error_set(err, ERR_NOT_FOUND, "no line %s", key);
-	return NULL;
-}
-
-/* Names become arguments and parts of file names. */
-static bool is_plain_name(const char *name)
-{
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				      "0123456789.+-~:_";
-	size_t len = strlen(name);
-
-	return len > 0 && len <= NAME_BYTES && strspn(name, allowed) == len && name[0] != '-' &&
-	       name[0] != '.';
-}
-
 /* It knows nothing of the package, or is not there itself. */
 static int no_apt(const struct apt *apt, const char *package, struct error *err)
 {
@@ -168,15 +127,18 @@ int apt_find(const struct apt *apt, const char *package, struct deb *out, struct
 	const char *const argv[] = {"apt-cache", "show", "--no-all-versions", package, NULL};
 	autobuf struct buf text = BUF_INIT(ANSWER_BYTES);
 	struct deb deb = {.architecture = apt->architecture};
-	autofree char *bytes = NULL;
+	autofree char *bytes = NULL, *sha256 = NULL;
 
 	if (run_apt(apt, argv, NULL, &text, err) < 0)
 		return no_apt(apt, package, err);
-	deb.version = apt_field(buf_string(&text), "Version: ", err);
-	bytes = apt_field(buf_string(&text), "Size: ", NULL);
+	deb.version = deb_field(buf_string(&text), "Version: ", err);
+	bytes = deb_field(buf_string(&text), "Size: ", NULL);
 	deb.bytes = bytes ? strtoull(bytes, NULL, 10) : 0;
+	sha256 = deb_field(buf_string(&text), "SHA256: ", NULL);
+	if (sha256 && strlen(sha256) == DIGEST_TEXT - 1)
+		memcpy(deb.sha256, sha256, DIGEST_TEXT);
 	deb.package = deb.version ? strdup(package) : NULL;
-	if (!deb.package || !is_plain_name(deb.version)) {
+	if (!deb.package || !deb_is_plain_name(deb.version)) {
 		deb_free(&deb);
 		return unknown_package(apt, package, err);
 	}
@@ -193,8 +155,8 @@ int apt_find_dependency(const struct apt *apt, const char *package, struct deb *
 
 	if (run_apt(apt, argv, NULL, &text, err) < 0)
 		return no_apt(apt, package, err);
-	name = apt_field(buf_string(&text), "Depends: ", err);
-	if (!name || !is_plain_name(name))
+	name = deb_field(buf_string(&text), "  Depends: ", err);
+	if (!name || !deb_is_plain_name(name))
 		return unknown_package(apt, package, err);
 	return apt_find(apt, name, out, err);
 }
@@ -234,38 +196,6 @@ int apt_fetch(const struct apt *apt, struct deb *deb, const char *dir, struct er
 			       : -1;
 	}
 	deb->file = fetched_file(dir, err);
+	deb->vouched = true;
 	return deb->file ? 0 : -1;
-}
-
-int deb_open(const char *file, struct deb *out, struct error *err)
-{
-	const char *const argv[] = {"dpkg-deb", "-f",		file, "Package",
-				    "Version",	"Architecture", NULL};
-	autobuf struct buf text = BUF_INIT(ANSWER_BYTES);
-	autofree char *architecture = NULL;
-	const struct apt any = {.architecture = ARCHITECTURE_COUNT};
-	struct deb deb = {0};
-
-	if (run_apt(&any, argv, NULL, &text, err) < 0)
-		return error_prefix(err, "%s", file);
-	deb.package = apt_field(buf_string(&text), "Package: ", err);
-	deb.version = deb.package ? apt_field(buf_string(&text), "Version: ", err) : NULL;
-	architecture = deb.version ? apt_field(buf_string(&text), "Architecture: ", err) : NULL;
-	deb.file = architecture ? path_absolute(file, err) : NULL;
-	if (!deb.file || !is_plain_name(deb.package) || !is_plain_name(deb.version)) {
-		deb_free(&deb);
-		return error_set(err, ERR_INVALID, "%s is no Debian package", file);
-	}
-	deb.architecture = architecture_from_name(architecture);
-	*out = deb;
-	return 0;
-}
-
-int deb_unpack(const struct deb *deb, const char *dir, struct error *err)
-{
-	const char *const argv[] = {"dpkg-deb", "-x", deb->file, dir, NULL};
-	const struct tool tool = {.argv = argv};
-
-	progress_stage("unpacking %s", deb->package);
-	return tool_run(&tool, err);
 }

@@ -20,7 +20,7 @@ struct artifact_options {
 	bool upgrade;	     /* look for a newer version although there is one */
 	bool rebuild;	     /* build although there is one */
 	bool plan;	     /* kernel-install: what would be fetched, and no more */
-	bool unconfined;     /* image-import: skopeo in no cell */
+	bool unconfined;     /* skopeo, or what works on a package, in no cell */
 	const char *fd;	     /* sha256: the descriptor to read */
 	const char *out;     /* initrd: the file to write */
 	const char *init;    /* microagent-init; default: beside the executable */

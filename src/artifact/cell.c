@@ -4,19 +4,21 @@
  *
  *   /usr and the links to it    programs and libraries, certificates
  *   /etc                        names of hosts, certificates, settings for containers
- *   settings of the user        registries, what is trusted, and who he is to a registry
+ *   settings of the user        registries, what is trusted, and who he is to a registry: where
+ *                               the caller asks for them
  *   cell->source                the image
  *   WORK, TEMPORARY             two directories to write to; the only ones
  *
  * There is no /proc, /sys, /run, /tmp or home. Root makes it without a user namespace, in which
- * files of others would be nobody's, and the tool has no capability of his, but that he reads what
- * others own; that one never together with a network.
+ * files of others would be nobody's. The tool has no capability of root's but one that the caller
+ * asks for, which is to read what others own, and that one never together with a network.
  */
 #include "artifact/cell.h"
 
 #include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -56,6 +58,7 @@ static const char *const system_files[] = {
 	"/etc/containers",
 	"/etc/docker/certs.d",
 	"/etc/ca-certificates",
+	"/etc/alternatives",
 };
 
 /* What says where settings are: a variable, or else a place below $HOME. */
@@ -71,26 +74,11 @@ static const struct {
 	{"SSL_CERT_DIR", NULL, ""},
 };
 
-static const char *const variables[] = {
-	"PATH",
-	"HOME",
-	"LANG",
-	"LC_ALL",
-	"TZ",
-	"XDG_CONFIG_HOME",
-	"XDG_RUNTIME_DIR",
-	"DOCKER_CONFIG",
-	"HTTP_PROXY",
-	"HTTPS_PROXY",
-	"NO_PROXY",
-	"ALL_PROXY",
-	"http_proxy",
-	"https_proxy",
-	"no_proxy",
-	"all_proxy",
-	"SSL_CERT_DIR",
-	"SSL_CERT_FILE",
-	"REGISTRY_AUTH_FILE",
+static const char *const variables[] = {"PATH", "LANG", "LC_ALL", "TZ"};
+static const char *const settings_variables[] = {
+	"HOME",	       "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "DOCKER_CONFIG", "HTTP_PROXY",
+	"HTTPS_PROXY", "NO_PROXY",	  "ALL_PROXY",	     "http_proxy",    "https_proxy",
+	"no_proxy",    "all_proxy",	  "SSL_CERT_DIR",    "SSL_CERT_FILE", "REGISTRY_AUTH_FILE",
 };
 
 static void show_path(struct argv *argv, const char *path)
@@ -182,10 +170,22 @@ static void add_rights(struct argv *argv, const struct tool_cell *cell)
 	if (cell->network)
 		return;
 	argv_add(argv, "--unshare-net");
-	if (root) {
+	if (root && cell->settings) {
 		argv_add(argv, "--cap-add");
 		argv_add(argv, "CAP_DAC_OVERRIDE");
 	}
+}
+
+/* What is shown already cannot be mounted a second time where it is a link. */
+static bool is_of_system(const char *program)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(system_dirs); i++) {
+		const size_t len = strlen(system_dirs[i]);
+
+		if (strncmp(program, system_dirs[i], len) == 0 && program[len] == '/')
+			return true;
+	}
+	return strncmp(program, "/usr/", 5) == 0;
 }
 
 static void cell_words(struct argv *argv, const struct tool_cell *cell, const char *bwrap,
@@ -194,10 +194,12 @@ static void cell_words(struct argv *argv, const struct tool_cell *cell, const ch
 	argv_add(argv, bwrap);
 	add_rights(argv, cell);
 	show_system(argv);
-	show_path(argv, program);
+	if (!is_of_system(program))
+		show_path(argv, program);
 	if (cell->source)
 		show_path(argv, cell->source);
-	show_settings(argv);
+	if (cell->settings)
+		show_settings(argv);
 	show_work(argv, cell);
 	argv_add(argv, "--remount-ro");
 	argv_add(argv, "/");
@@ -209,16 +211,37 @@ static void cell_words(struct argv *argv, const struct tool_cell *cell, const ch
 
 /* --- running --------------------------------------------------------------------------------- */
 
+static bool has_variable(const struct tool *tool, const char *name)
+{
+	const size_t len = strlen(name);
+
+	for (size_t i = 0; tool->env && tool->env[i]; i++)
+		if (strncmp(tool->env[i], name, len) == 0 && tool->env[i][len] == '=')
+			return true;
+	return false;
+}
+
+static void add_variables(struct argv *out, const struct tool *tool, const char *const *names,
+			  size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const char *value = getenv(names[i]);
+
+		if (value && !has_variable(tool, names[i]))
+			argv_addf(out, "%s=%s", names[i], value);
+	}
+}
+
 /* The caller's secrets are none of a tool's business. */
-static const char *const *cell_environment(struct argv *out, struct error *err)
+static const char *const *cell_environment(const struct tool_cell *cell, const struct tool *tool,
+					   struct argv *out, struct error *err)
 {
 	argv_add(out, "TMPDIR=" TEMPORARY);
-	for (size_t i = 0; i < ARRAY_SIZE(variables); i++) {
-		const char *value = getenv(variables[i]);
-
-		if (value)
-			argv_addf(out, "%s=%s", variables[i], value);
-	}
+	if (tool->env)
+		argv_add_list(out, tool->env);
+	add_variables(out, tool, variables, ARRAY_SIZE(variables));
+	if (cell->settings)
+		add_variables(out, tool, settings_variables, ARRAY_SIZE(settings_variables));
 	return argv_finish(out, err);
 }
 
@@ -235,10 +258,24 @@ static int run_in_cell(const struct tool_cell *cell, const char *bwrap, const st
 	argv_add_list(&words, tool->argv + 1);
 	there.name = tool->argv[0];
 	there.argv = argv_finish(&words, err);
-	there.env = cell_environment(&variables_there, err);
+	there.env = cell_environment(cell, tool, &variables_there, err);
 	there.lone_env = true;
 	there.sealed = true;
 	return there.argv && there.env ? tool_run(&there, err) : -1;
+}
+
+/* What skopeo reads of an archive is unpacked in TMPDIR first. */
+static int run_unconfined(const struct tool_cell *cell, const struct tool *tool, struct error *err)
+{
+	autoargv struct argv env = ARGV_INIT;
+	struct tool bare = *tool;
+
+	argv_addf(&env, "TMPDIR=%s/%s", cell->dir, cell->temporary);
+	if (tool->env)
+		argv_add_list(&env, tool->env);
+	bare.env = argv_finish(&env, err);
+	bare.cwd = cell->dir;
+	return bare.env ? tool_run(&bare, err) : -1;
 }
 
 /* Whether it is the cell that cannot be had; then err says so. */
@@ -255,7 +292,7 @@ static bool is_without_cell(const struct tool_cell *cell, const char *bwrap, str
 	return true;
 }
 
-int cell_run(const struct tool_cell *cell, const struct tool *tool, struct error *err)
+static int run_confined(const struct tool_cell *cell, const struct tool *tool, struct error *err)
 {
 	autofree char *bwrap = tool_find("bwrap");
 
@@ -269,4 +306,17 @@ int cell_run(const struct tool_cell *cell, const struct tool *tool, struct error
 	if (artifact_check_signal(NULL) == 0 && is_without_cell(cell, bwrap, err))
 		return error_reason(err, REASON_NO_CELL, "");
 	return -1;
+}
+
+int cell_run(const struct tool_cell *cell, const struct tool *tool, struct error *err)
+{
+	struct error why = {0};
+
+	if (cell->unconfined)
+		return run_unconfined(cell, tool, err);
+	if (run_confined(cell, tool, &why) == 0)
+		return 0;
+	if (cell->vouched && why.reason == REASON_NO_CELL)
+		return run_unconfined(cell, tool, err);
+	return error_copy(err, &why);
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A tool of others in a cell, since what it reads comes from outside: bubblewrap gives it a root of
- * its own with the system's programs and libraries, the settings that the user's own command would
- * read, and what is named here. It sees no process and no socket of the host, and has no rights to
- * gain.
+ * its own with the system's programs and libraries, and what is named here. It sees no process and
+ * no socket of the host, and has no rights to gain.
  */
 #ifndef ARTIFACT_CELL_H
 #define ARTIFACT_CELL_H
@@ -13,15 +12,21 @@
 #include "artifact/tool.h"
 
 struct tool_cell {
+	/* It reads what the user's own command would: his settings for registries, and for root the
+	 * files of others, unless it has the network. */
+	bool settings;
 	const char *source; /* a path that it may read, at its own place; NULL: none */
 	const char *link;   /* in its working directory: a link to the source; NULL: none */
 	bool network;
 	const char *dir;       /* absolute; its own working directory is another */
 	const char *out;       /* a directory of dir that it has in its own, to write to */
 	const char *temporary; /* another one, which is its place for temporary files */
+	bool unconfined;       /* it runs in no cell, since the user wants it so */
+	bool vouched;	       /* nor where none can be made: apt has verified what it reads */
 };
 
-/* Runs argv of the tool there, with what of the environment concerns it. ERR_UNAVAILABLE and
+/* Runs argv of the tool there, with what of the environment concerns it and with the tool's own
+ * variables. Where it runs in no cell, its working directory is dir. ERR_UNAVAILABLE and
  * REASON_NO_CELL where no cell can be made. */
 int cell_run(const struct tool_cell *cell, const struct tool *tool, struct error *err);
 

@@ -106,27 +106,26 @@ int cpio_bytes(struct cpio *cpio, const char *name, mode_t mode, const void *dat
 	return body(cpio, name, data, len, err);
 }
 
-int cpio_file(struct cpio *cpio, const char *name, mode_t mode, const char *path, struct error *err)
+int cpio_file(struct cpio *cpio, const char *name, mode_t mode, int fd, struct error *err)
 {
-	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
 	autofree char *block = malloc(BLOCK);
 	struct stat st;
 	int64_t left;
 
 	if (!block)
-		return error_errno(err, ENOMEM, "%s", path);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return error_errno(err, errno, "%s", path);
+		return error_errno(err, ENOMEM, "%s", name);
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, errno, "%s", name);
 	if (!S_ISREG(st.st_mode))
-		return error_set(err, ERR_INVALID, "%s is not a regular file", path);
+		return error_set(err, ERR_INVALID, "%s is not a regular file", name);
 	if (header(cpio, name, S_IFREG | mode, st.st_size, err) < 0)
 		return -1;
 	for (left = st.st_size; left > 0;) {
 		ssize_t n = read(fd, block, left < BLOCK ? (size_t)left : BLOCK);
 		if (n < 0)
-			return error_errno(err, errno, "%s", path);
+			return error_errno(err, errno, "%s", name);
 		if (n == 0)
-			return error_set(err, ERR_IO, "%s became shorter while it was read", path);
+			return error_set(err, ERR_IO, "%s became shorter while it was read", name);
 		if (body(cpio, name, block, (size_t)n, err) < 0)
 			return -1;
 		left -= n;

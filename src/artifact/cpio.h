@@ -22,9 +22,8 @@ int cpio_dir(struct cpio *cpio, const char *name, mode_t mode, struct error *err
 int cpio_link(struct cpio *cpio, const char *name, const char *target, struct error *err);
 int cpio_bytes(struct cpio *cpio, const char *name, mode_t mode, const void *data, size_t len,
 	       struct error *err);
-/* The whole of the file at path. */
-int cpio_file(struct cpio *cpio, const char *name, mode_t mode, const char *path,
-	      struct error *err);
+/* The whole of the regular file, from where fd is. */
+int cpio_file(struct cpio *cpio, const char *name, mode_t mode, int fd, struct error *err);
 /* Writes the trailer. Frees cpio, also on failure. */
 int cpio_close(struct cpio *cpio, struct error *err);
 void cpio_abandon(struct cpio *cpio); /* frees without finishing; accepts NULL */

@@ -131,10 +131,13 @@ int ext4_write(const struct ext4_spec *spec, struct rootfs *rootfs, const char *
 
 int ext4_fsck(const struct ext4_spec *spec, const char *file, struct error *err)
 {
-	const char *argv[] = {"e2fsck", "-fn", file, NULL};
+	const char *argv[] = {"e2fsck", "-fn", file, NULL}, *slash = strrchr(file, '/');
+	autofree char *dir = slash ? strndup(file, (size_t)(slash - file)) : strdup(".");
 	struct environment env;
-	const struct tool e2fsck = {.argv = argv, .env = env.vars, .only_reads = true};
+	const struct tool e2fsck = {.argv = argv, .env = env.vars, .reads = dir};
 
+	if (!dir)
+		return error_errno(err, ENOMEM, "%s", file);
 	fixed_environment(&env, spec);
 	progress_stage("checking the file system");
 	return tool_run(&e2fsck, err);

@@ -290,26 +290,20 @@ static int publish_busybox(const struct place *place, const char *name,
 static char *fetch_busybox(const struct place *place, enum architecture architecture,
 			   struct error *err)
 {
-	static const char *const places[] = {"bin/busybox", "usr/bin/busybox"};
-	autofree char *root = place_scratch(place, "root", err);
+	static const char *const wanted[] = {"bin/busybox", NULL};
+	autoclose int root = place_subdir(place, "root", err);
+	autofree char *program = root < 0 ? NULL : place_scratch(place, "root/bin/busybox", err);
 	auto_apt struct apt apt = {0};
 	auto_deb struct deb deb = {0};
 
-	if (!root || place_require_space(place, UNPACK_BYTES, err) < 0 ||
+	if (!program || place_require_space(place, UNPACK_BYTES, err) < 0 ||
 	    apt_open(architecture, place->scratch, &apt, err) < 0 ||
 	    apt_find(&apt, PACKAGE, &deb, err) < 0 ||
-	    apt_fetch(&apt, &deb, place->scratch, err) < 0 || deb_unpack(&deb, root, err) < 0)
+	    apt_fetch(&apt, &deb, place->scratch, err) < 0 ||
+	    deb_unpack(&deb, root, wanted, err) < 0 ||
+	    elf_require_static(program, architecture, err) < 0)
 		return NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		autofree char *program = path_join(root, places[i], err);
-
-		if (!program || access(program, R_OK) < 0)
-			continue;
-		return elf_require_static(program, architecture, err) < 0 ? NULL
-									  : steal_ptr(&program);
-	}
-	error_set(err, ERR_INVALID, "%s holds no busybox", deb.file);
-	return NULL;
+	return steal_ptr(&program);
 }
 
 static int make_foreign(const char *name, enum architecture architecture, const char *package,

@@ -5,8 +5,9 @@
  * attributes of the image are set in the finished file system without any right to give files to
  * others on the host.
  *
- * Contents are known by the digest of the image's configuration, which names all layers: what is in
- * the cache under another name is linked, and what is there already is left.
+ * An image is known by the digest of its manifest, which names its layers as they are stored: what
+ * is in the cache under another name is linked, and what is there already is left. Each layer is
+ * hashed as it is unpacked, and must be what the configuration says.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +35,6 @@
 
 #define KIND "oci"
 #define MIB (UINT64_C(1) << 20)
-#define CONFIG_BYTES (4u << 20)
 #define RECORD_BYTES 60000 /* less than a reader of the cache takes */
 #define FIXED_TIME 1577836800
 /* Room beside the contents: what a file system needs for itself, and what a guest gets. */
@@ -72,13 +72,17 @@ static int take_size(const char *text, uint64_t *out, struct error *err)
 	return 0;
 }
 
-/* What decides over the bytes of the disk. */
-static int import_recipe(const struct import *import, const char *config_sha256,
+/*
+ * What decides over the bytes of the disk. Recipes of the kind "import 1" named the configuration
+ * alone, and were recorded for layers that nobody had compared with it: what was made by one of
+ * them is no image that is there already.
+ */
+static int import_recipe(const struct import *import, const char *manifest_sha256,
 			 char out[DIGEST_TEXT], struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(0);
 
-	if (buf_printf(&text, err, "import 1 %s %" PRIu64, config_sha256, import->size) < 0)
+	if (buf_printf(&text, err, "import 2 %s %" PRIu64, manifest_sha256, import->size) < 0)
 		return -1;
 	return digest_bytes(buf_bytes(&text), text.len, out, err);
 }
@@ -160,15 +164,21 @@ static bool comes_again(const struct oci_image *image, size_t i)
 static int apply_layer(const struct oci_image *image, size_t i, struct rootfs *fs, uint64_t done,
 		       struct error *err)
 {
-	char name[sizeof(OCI_FETCHED) + DIGEST_TEXT];
+	const struct oci_layer *layer = &image->layers[i];
+	char name[sizeof(OCI_FETCHED) + DIGEST_TEXT], diff_id[DIGEST_TEXT];
 	autoclose int fd = -1;
 
-	snprintf(name, sizeof(name), OCI_FETCHED "/%s", image->layers[i].sha256);
+	snprintf(name, sizeof(name), OCI_FETCHED "/%s", layer->sha256);
 	fd = open(name, O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
 		return error_errno(err, errno, "%s", name);
-	if (layer_apply(fs, fd, done, image->bytes, err) < 0)
+	if (layer_apply(fs, fd, done, image->bytes, diff_id, err) < 0)
 		return -1;
+	if (strcmp(diff_id, layer->diff_id) != 0)
+		return error_set(err, ERR_INVALID,
+				 "its contents are not those that the configuration names: they "
+				 "have the digest sha256:%s, and not sha256:%s",
+				 diff_id, layer->diff_id);
 	/* Its bytes are needed for those that follow. */
 	if (!comes_again(image, i) && unlink(name) < 0)
 		return error_errno(err, errno, "%s", name);
@@ -308,27 +318,29 @@ static int unpack_and_publish(const struct import *import, const struct oci_imag
 
 	uuid_of(image->config_sha256, uuid);
 	unpacking.ext4 = (struct ext4_spec){.label = "root", .uuid = uuid, .time = FIXED_TIME};
-	if (!extra || import_recipe(import, image->config_sha256, recipe, err) < 0 ||
+	if (!extra || import_recipe(import, image->sha256, recipe, err) < 0 ||
 	    fill_disk(&unpacking, err) < 0)
 		return -1;
 	spec.ext4 = unpacking.ext4;
 	return image_enter(&import->place, &spec, recipe, err);
 }
 
-static int fetch_and_unpack(const struct import *import, struct error *err)
+static int fetch_and_unpack(const struct import *import, const struct oci_manifests *named,
+			    struct error *err)
 {
 	auto_oci_image struct oci_image image = {0};
 	autofree char *fetched = place_scratch(&import->place, OCI_FETCHED, err);
+	const char *ref = import->source.ref;
 
 	if (!fetched || oci_source_fetch(&import->source, import->place.scratch, err) < 0)
 		return -1;
 	if (oci_image_read(fetched, import->source.architecture, &image, err) < 0)
-		return error_prefix(err, "%s", import->source.ref);
+		return error_prefix(err, "%s", ref);
 	if (oci_source_check_manifest(&import->source, image.sha256, err) < 0)
 		return -1;
-	return unpack_and_publish(import, &image, err) < 0
-		       ? error_prefix(err, "%s", import->source.ref)
-		       : 0;
+	if (!oci_manifests_have(named, image.sha256))
+		return error_set(err, ERR_UNAVAILABLE, "%s has changed while it was fetched", ref);
+	return unpack_and_publish(import, &image, err) < 0 ? error_prefix(err, "%s", ref) : 0;
 }
 
 /* "is imported", and what of that name is gone for it: the image `before`, where there was one. */
@@ -351,39 +363,71 @@ static int answer_import(const struct artifact_options *opts, const struct impor
 	return image_answer(opts, import->name, buf_string(&done), err);
 }
 
-static int import_over(const struct artifact_options *opts, const struct import *import,
-		       const char *recipe, struct error *err)
+/* 1: a twin of one of the manifests was linked; 0: there is none. */
+static int link_twin(const struct import *import, const struct oci_manifests *named,
+		     struct error *err)
 {
 	const struct image_spec spec = {.name = import->name,
 					.architecture = import->source.architecture};
+	char recipe[DIGEST_TEXT];
+
+	for (size_t i = 0; i < named->count; i++) {
+		if (import_recipe(import, named->sha256[i], recipe, err) < 0)
+			return -1;
+		if (image_has_twin(&spec, recipe))
+			return image_link_twin(&import->place, &spec, recipe, import->source.ref,
+					       err) < 0
+				       ? -1
+				       : 1;
+	}
+	return 0;
+}
+
+static int import_over(const struct artifact_options *opts, const struct import *import,
+		       const struct oci_manifests *named, struct error *err)
+{
 	struct cache_image before = {0};
 	int result;
 
 	(void)cache_image_find(import->name, ARCHITECTURE_COUNT, &before, NULL);
-	if (!opts->rebuild && image_has_twin(&spec, recipe))
-		result = image_link_twin(&import->place, &spec, recipe, import->source.ref, err);
-	else
-		result = fetch_and_unpack(import, err);
+	result = opts->rebuild ? 0 : link_twin(import, named, err);
 	if (result == 0)
+		result = fetch_and_unpack(import, named, err);
+	if (result >= 0)
 		result = answer_import(opts, import, &before, err);
 	cache_image_free(&before);
 	return result;
 }
 
+/* 1: one of the manifests is what the entry was made of; -1: an error. */
+static int is_imported(const struct import *import, const struct oci_manifests *named,
+		       struct error *err)
+{
+	char recipe[DIGEST_TEXT];
+
+	for (size_t i = 0; i < named->count; i++) {
+		if (import_recipe(import, named->sha256[i], recipe, err) < 0)
+			return -1;
+		if (image_is_built(import->name, import->source.architecture, recipe))
+			return 1;
+	}
+	return 0;
+}
+
 static int import_new(const struct artifact_options *opts, const struct import *import,
 		      struct error *err)
 {
-	autobuf struct buf config = BUF_INIT(CONFIG_BYTES);
-	char sha256[DIGEST_TEXT], recipe[DIGEST_TEXT];
+	struct oci_manifests named = {0};
+	int there;
 
 	if (oci_source_prepare(&import->source, import->place.scratch_fd, err) < 0 ||
-	    oci_source_config(&import->source, import->place.scratch, &config, err) < 0 ||
-	    digest_bytes(buf_bytes(&config), config.len, sha256, err) < 0 ||
-	    import_recipe(import, sha256, recipe, err) < 0)
+	    oci_source_look(&import->source, import->place.scratch, &named, err) < 0)
 		return -1;
-	if (!opts->rebuild && image_is_built(import->name, import->source.architecture, recipe))
-		return image_answer(opts, import->name, "is there already", err);
-	return import_over(opts, import, recipe, err);
+	there = opts->rebuild ? 0 : is_imported(import, &named, err);
+	if (there < 0)
+		return -1;
+	return there ? image_answer(opts, import->name, "is there already", err)
+		     : import_over(opts, import, &named, err);
 }
 
 int artifact_image_import(const struct artifact_options *opts, struct error *err)

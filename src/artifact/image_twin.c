@@ -13,9 +13,8 @@
 
 #define RECORD_BYTES 65536
 
-/* The name of an entry that was made from that recipe for the architecture; NULL: there is none. A
- * recipe names the configuration, and not every program before this one asked that for its
- * architecture. */
+/* The name of an entry that was made from that recipe for the architecture; NULL: there is none.
+ * The record's architecture was not always that of the image's configuration. */
 static char *find_twin(const struct image_spec *spec, const char *recipe_sha256, struct error *err)
 {
 	struct cache_images list = {0};

@@ -41,6 +41,10 @@ static int copy_segment(int to, const char *path, struct error *err)
 
 static int write_init(struct cpio *cpio, const char *init, struct error *err)
 {
+	autoclose int fd = open(init, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return error_errno(err, errno, "%s", init);
 	for (size_t i = 0; i < ARRAY_SIZE(before_init); i++)
 		if (cpio_dir(cpio, before_init[i].name, before_init[i].mode, err) < 0)
 			return -1;
@@ -48,8 +52,8 @@ static int write_init(struct cpio *cpio, const char *init, struct error *err)
 	 * takes that name away before ours would be written into the same file. */
 	if (cpio_link(cpio, "init", "init", err) < 0)
 		return -1;
-	if (cpio_file(cpio, "init", 0755, init, err) < 0)
-		return -1;
+	if (cpio_file(cpio, "init", 0755, fd, err) < 0)
+		return error_prefix(err, "%s", init);
 	for (size_t i = 0; i < ARRAY_SIZE(after_init); i++)
 		if (cpio_dir(cpio, after_init[i].name, after_init[i].mode, err) < 0)
 			return -1;

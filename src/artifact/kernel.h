@@ -19,15 +19,19 @@ struct kernel_entry {
 	const char *name; /* "debian-6.1.192-2" */
 	const char *version;
 	enum kernel_kind kind;
-	bool modules;		   /* MODULES_FILE is there */
-	const char *config_sha256; /* of the configuration it was built from; NULL: unknown */
-	const char *release;	   /* what `uname -r` says in it; NULL: unknown */
+	bool modules;		    /* MODULES_FILE is there */
+	const char *config_sha256;  /* of the configuration it was built from; NULL: unknown */
+	const char *package_sha256; /* of the package that it, or its source, was in; NULL: none */
+	const char *release;	    /* what `uname -r` says in it; NULL: unknown */
 	enum architecture architecture;
 };
 
 /* The name of the cache's entry of that name, or of the newest of the kind of that name for that
  * architecture, if its kernel is really there; NULL. malloc'd. */
 char *kernel_installed(const char *name, enum architecture architecture);
+/* Whether the entry of exactly that name was made of that package. Another package can have the
+ * same name and version: what is recorded without its digest is of none. */
+bool kernel_is_of(const char *name, enum architecture architecture, const char *package_sha256);
 /* Makes the initrd and publishes the entry. */
 int kernel_publish(const struct place *place, const struct kernel_entry *entry, const char *init,
 		   struct error *err);

@@ -2,9 +2,15 @@
 /*
  * The tuned kernel: Debian's kernel source with the configuration of images/kernel/tuned.config, or
  * tuned-arm64.config, for which a cross compiler does. Sources are unpacked to
- * <cache>/build/linux-<version> and stay there until the kernel is installed, so that a build that
- * was broken off goes on where it was. User, host and time in the kernel's banner are fixed, so
- * that two builds with one compiler are the same bytes.
+ * <cache>/build/linux-<version>-<digest> and stay there until the kernel is installed, so that a
+ * build that was broken off goes on where it was. The digest is that of the package, since another
+ * package may have the same version. User, host and time in the kernel's banner are fixed, so that
+ * two builds with one compiler are the same bytes.
+ *
+ * A source is programs that its build runs, and anybody may have made it. So tar, make and strip
+ * run in a cell whose only directory is that one, and what they leave in it is opened as the tree
+ * of a stranger. Their paths begin below <cache>/build, and are the same in the cell and without
+ * it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +23,8 @@
 
 #include "artifact/apt.h"
 #include "artifact/artifact.h"
+#include "artifact/below.h"
+#include "artifact/cell.h"
 #include "artifact/digest.h"
 #include "artifact/kconfig.h"
 #include "artifact/kernel.h"
@@ -63,18 +71,19 @@ struct build {
 	enum architecture architecture;
 	struct place *place;
 	struct deb *source;
-	char *parent;	/* <cache>/build */
-	char name[160]; /* linux-<version>, in parent */
-	char *dir;	/* <parent>/<name> */
-	char *tree;	/* <dir>/linux-source-6.1 */
+	char *parent;	     /* <cache>/build */
+	char name[160];	     /* linux-<version>-<digest>, in parent */
+	char tree[192];	     /* <name>/linux-source-6.1 */
+	char temporary[192]; /* <name>/tmp */
+	int dir;	     /* <parent>/<name> */
+	struct tool_cell cell;
 	size_t lines;
 };
 
 static void free_build(struct build *b)
 {
 	free(b->parent);
-	free(b->dir);
-	free(b->tree);
+	cleanup_close(&b->dir);
 }
 #define auto_build __attribute__((cleanup(free_build)))
 
@@ -92,56 +101,73 @@ static void clean_environment(void)
 
 static bool is_unpacked(const struct build *b)
 {
-	autofree char *stamp = path_join(b->dir, STAMP, NULL);
-
-	return stamp && access(stamp, F_OK) == 0;
+	return faccessat(b->dir, STAMP, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 static int stamp(const struct build *b, struct error *err)
 {
-	autofree char *file = path_join(b->dir, STAMP, err);
-
-	return file ? path_replace_file_at(AT_FDCWD, file, "", 0, 0644, PATH_NO_SYNC, err) : -1;
+	return path_replace_file_at(b->dir, STAMP, "", 0, 0644, PATH_NO_SYNC, err);
 }
 
-static int empty_build_dir(const struct build *b, struct error *err)
+static int open_build_dir(struct build *b, struct error *err)
 {
 	autoclose int parent = path_open_dir(b->parent, err);
-	autoclose int dir = -1;
 
-	if (parent < 0 || path_remove_tree_at(parent, b->name, err) < 0)
-		return -1;
-	dir = path_open_dir_at(parent, b->name, true, 0700, err);
-	return dir < 0 ? -1 : 0;
+	b->dir = parent < 0 ? -1 : path_open_dir_at(parent, b->name, true, 0700, err);
+	return b->dir < 0 ? -1 : 0;
 }
 
-static int unpack_tree(const struct build *b, const char *root, struct error *err)
+static int empty_build_dir(struct build *b, struct error *err)
 {
-	autofree char *archive = path_join(root, "usr/src/" SOURCE_PACKAGE ".tar.xz", err);
-	const char *argv[] = {"tar", "-xJf", archive, "-C", b->dir, "--no-same-owner", NULL};
-	const struct tool tar = {.argv = argv, .idle = true, .hold = b->place->lock};
+	autoclose int parent = path_open_dir(b->parent, err);
 
-	if (!archive)
+	cleanup_close(&b->dir);
+	if (parent < 0 || path_remove_tree_at(parent, b->name, err) < 0)
+		return -1;
+	return open_build_dir(b, err);
+}
+
+static int unpack_tree(const struct build *b, int root, struct error *err)
+{
+	const char *argv[] = {"tar", "-xJf", "-", "-C", b->name, "--no-same-owner", NULL};
+	autoclose int archive = below_open(root, "src/" SOURCE_PACKAGE ".tar.xz", err);
+	const struct tool tar = {
+		.argv = argv, .stdin_fd = archive, .idle = true, .hold = b->place->lock};
+	struct stat st;
+
+	if (archive < 0)
 		return -1;
 	progress_stage("unpacking the kernel's source");
-	if (tool_run(&tar, err) < 0)
+	if (cell_run(&b->cell, &tar, err) < 0)
 		return -1;
-	if (access(b->tree, R_OK) < 0)
-		return error_set(err, ERR_INVALID, "%s holds no " SOURCE_PACKAGE, archive);
+	if (fstatat(b->dir, SOURCE_PACKAGE, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
+		return error_set(err, ERR_INVALID, "%s holds no directory " SOURCE_PACKAGE,
+				 b->source->file);
 	return stamp(b, err);
+}
+
+static int make_temporary(const struct build *b, struct error *err)
+{
+	autoclose int tmp = path_open_dir_at(b->dir, "tmp", true, 0700, err);
+
+	return tmp < 0 ? -1 : 0;
 }
 
 static int unpack_package(struct build *b, struct error *err)
 {
-	autofree char *root = place_scratch(b->place, "root", err);
+	static const char *const files[] = {"src/" SOURCE_PACKAGE ".tar.xz", NULL};
+	autoclose int root = place_subdir(b->place, "root", err);
 
-	if (!root || is_unpacked(b))
-		return root ? 0 : -1;
-	if (place_require_space(b->place, BUILD_BYTES, err) < 0 || empty_build_dir(b, err) < 0)
+	if (root < 0 || open_build_dir(b, err) < 0)
+		return -1;
+	if (is_unpacked(b))
+		return make_temporary(b, err);
+	if (place_require_space(b->place, BUILD_BYTES, err) < 0 || empty_build_dir(b, err) < 0 ||
+	    make_temporary(b, err) < 0)
 		return -1;
 	if (!b->source->file && apt_fetch(&system_apt, b->source, b->place->scratch, err) < 0)
 		return -1;
-	if (deb_unpack(b->source, root, err) < 0)
+	if (deb_unpack(b->source, root, files, err) < 0)
 		return -1;
 	return unpack_tree(b, root, err);
 }
@@ -149,14 +175,14 @@ static int unpack_package(struct build *b, struct error *err)
 /* The date of the source stands in for that of the build. */
 static int banner_date(const struct build *b, char out[64], struct error *err)
 {
-	autofree char *makefile = path_join(b->tree, "Makefile", err);
+	autoclose int makefile = below_open(b->dir, SOURCE_PACKAGE "/Makefile", err);
 	struct stat st;
 	struct tm tm;
 
-	if (!makefile)
+	if (makefile < 0)
 		return -1;
-	if (stat(makefile, &st) < 0)
-		return error_errno(err, errno, "%s", makefile);
+	if (fstat(makefile, &st) < 0)
+		return error_errno(err, errno, SOURCE_PACKAGE "/Makefile");
 	strftime(out, 64, "KBUILD_BUILD_TIMESTAMP=%Y-%m-%d", gmtime_r(&st.st_mtime, &tm));
 	return 0;
 }
@@ -200,27 +226,19 @@ static int run_make(struct build *b, const char *const *args, struct error *err)
 	for (size_t i = 0; args[i] && n + 1 < ARRAY_SIZE(argv); i++)
 		argv[n++] = args[i];
 	b->lines = 0;
-	return tool_run(&make, err);
-}
-
-static int read_file(const char *dir, const char *name, struct buf *out, struct error *err)
-{
-	autofree char *path = path_join(dir, name, err);
-
-	return path ? path_read_file_at(AT_FDCWD, path, out, err) : -1;
+	return cell_run(&b->cell, &make, err);
 }
 
 static int configure_kernel(struct build *b, struct error *err)
 {
-	autobuf struct buf allconfig = BUF_INIT(0), config = BUF_INIT(CONFIG_BYTES);
-	const char *args[] = {"-s", NULL, "allnoconfig", NULL};
+	static const char *const args[] = {"-s", "KCONFIG_ALLCONFIG=../tuned.config", "allnoconfig",
+					   NULL};
+	autobuf struct buf config = BUF_INIT(CONFIG_BYTES);
 
-	if (buf_printf(&allconfig, err, "KCONFIG_ALLCONFIG=%s/tuned.config", b->place->scratch) < 0)
-		return -1;
-	args[1] = buf_string(&allconfig);
-	if (path_replace_file_at(b->place->scratch_fd, "tuned.config", b->flavour->config,
+	if (path_replace_file_at(b->dir, "tuned.config", b->flavour->config,
 				 strlen(b->flavour->config), 0644, PATH_NO_SYNC, err) < 0 ||
-	    run_make(b, args, err) < 0 || read_file(b->tree, ".config", &config, err) < 0)
+	    run_make(b, args, err) < 0 ||
+	    below_read(b->dir, SOURCE_PACKAGE "/.config", &config, err) < 0)
 		return -1;
 	return kconfig_verify(b->flavour->config, buf_string(&config), err);
 }
@@ -237,36 +255,52 @@ static int compile(struct build *b, struct error *err)
 	return run_make(b, args, err);
 }
 
+#define STRIPPED "stripped"
+
+static int strip_kernel(const struct build *b, struct error *err)
+{
+	autobuf struct buf from = BUF_INIT(0), to = BUF_INIT(0);
+
+	if (buf_printf(&from, err, "%s/%s", b->tree, b->flavour->image) < 0 ||
+	    buf_printf(&to, err, "%s/" STRIPPED, b->name) < 0)
+		return -1;
+	const char *argv[] = {"strip", "-o", buf_string(&to), buf_string(&from), NULL};
+	const struct tool strip = {.argv = argv};
+	return cell_run(&b->cell, &strip, err);
+}
+
 static int take_kernel(const struct build *b, struct error *err)
 {
-	autofree char *from = path_join(b->tree, b->flavour->image, err);
-	autofree char *to = from ? place_scratch(b->place, KERNEL_FILE, err) : NULL;
-	const char *argv[] = {"strip", "-o", to, from, NULL};
-	const struct tool strip = {.argv = argv};
+	autobuf struct buf image = BUF_INIT(0);
+	autoclose int fd = -1;
 
-	if (!to)
+	if (b->flavour->stripped && strip_kernel(b, err) < 0)
 		return -1;
-	if (b->flavour->stripped)
-		return tool_run(&strip, err);
-	autoclose int fd = open(from, O_RDONLY | O_CLOEXEC);
+	if (buf_printf(&image, err, SOURCE_PACKAGE "/%s", b->flavour->image) < 0)
+		return -1;
+	fd = below_open(b->dir, b->flavour->stripped ? STRIPPED : buf_string(&image), err);
 	if (fd < 0)
-		return error_errno(err, errno, "%s", from);
+		return -1;
 	return path_clone_file_at(fd, b->place->scratch_fd, KERNEL_FILE, 0644, NULL, err);
 }
 
 static int publish_kernel(const struct build *b, const char *name, const char *config_sha,
 			  const char *init, struct error *err)
 {
+	static const char file[] = SOURCE_PACKAGE "/include/config/kernel.release";
 	autobuf struct buf release = BUF_INIT(256);
 
-	if (read_file(b->tree, "include/config/kernel.release", &release, err) < 0)
+	if (below_read(b->dir, file, &release, err) < 0)
 		return -1;
 	if (release.len > 0 && buf_bytes(&release)[release.len - 1] == '\n')
 		release.len--;
+	if (!deb_is_plain_name(buf_string(&release)))
+		return error_set(err, ERR_INVALID, "%s names no release", file);
 	struct kernel_entry entry = {.name = name,
 				     .version = b->source->version,
 				     .kind = KERNEL_TUNED,
 				     .config_sha256 = config_sha,
+				     .package_sha256 = b->source->sha256,
 				     .release = buf_string(&release),
 				     .architecture = b->architecture};
 	return kernel_publish(b->place, &entry, init, err);
@@ -276,7 +310,7 @@ static int prepare_source(struct build *b, struct error *err)
 {
 	autofree char *name = NULL, *own = NULL;
 
-	if (asprintf(&name, "linux-%s", b->source->version) < 0) {
+	if (asprintf(&name, "linux-%s-%.32s", b->source->version, b->source->sha256) < 0) {
 		name = NULL;
 		return error_errno(err, ENOMEM, "kernel");
 	}
@@ -286,17 +320,24 @@ static int prepare_source(struct build *b, struct error *err)
 	if (strlen(own) >= sizeof(b->name))
 		return error_set(err, ERR_INVALID, "version %s", b->source->version);
 	snprintf(b->name, sizeof(b->name), "%s", own);
+	snprintf(b->tree, sizeof(b->tree), "%s/" SOURCE_PACKAGE, b->name);
+	snprintf(b->temporary, sizeof(b->temporary), "%s/tmp", b->name);
 	b->parent = path_join(b->place->cache, "build", err);
-	b->dir = b->parent ? path_join(b->parent, b->name, err) : NULL;
-	b->tree = b->dir ? path_join(b->dir, SOURCE_PACKAGE, err) : NULL;
-	return b->tree ? 0 : -1;
+	b->cell.dir = b->parent;
+	b->cell.out = b->name;
+	b->cell.temporary = b->temporary;
+	b->cell.vouched = b->source->vouched || !b->source->file;
+	return b->parent ? 0 : -1;
 }
 
-static int build(struct place *place, struct deb *source, enum architecture architecture,
-		 const char *name, const char *config_sha, const char *init, struct error *err)
+static int build(struct place *place, struct deb *source, bool unconfined,
+		 enum architecture architecture, const char *name, const char *config_sha,
+		 const char *init, struct error *err)
 {
 	auto_build struct build b = {.place = place,
 				     .source = source,
+				     .dir = -1,
+				     .cell = {.unconfined = unconfined},
 				     .architecture = architecture,
 				     .flavour = &flavours[architecture]};
 	struct error ignored;
@@ -370,10 +411,10 @@ static int build_locked(const struct artifact_options *opts, enum architecture a
 	if (!name)
 		return -1;
 	there = opts->rebuild ? NULL : built(name, architecture, config_sha);
-	if (there)
+	if (there && kernel_is_of(there, architecture, source.sha256))
 		return answer_built(opts, architecture, there, init, err);
 	if (tool_require("kernel build", flavours[architecture].tools, err) < 0 ||
-	    build(&place, &source, architecture, name, config_sha, init, err) < 0)
+	    build(&place, &source, opts->unconfined, architecture, name, config_sha, init, err) < 0)
 		return -1;
 	return kernel_answer(opts, name, "is built", err);
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "artifact/below.h"
 #include "artifact/digest.h"
 #include "artifact/initrd.h"
 #include "artifact/vmlinux.h"
@@ -69,19 +70,32 @@ static json_t *new_kernel_record(const struct place *place, const struct kernel_
 		return NULL;
 	if (entry->release && json_put_string(record, "release", entry->release, err) < 0)
 		return NULL;
+	if (entry->package_sha256 && *entry->package_sha256 &&
+	    json_put_string(record, "packageSha256", entry->package_sha256, err) < 0)
+		return NULL;
 	if (entry->config_sha256 &&
 	    json_put_string(record, "configSha256", entry->config_sha256, err) < 0)
 		return NULL;
 	return json_incref(record);
 }
 
-static bool unpack(const struct place *place, const char *kernel)
-{
-	autoclose int fd = openat(place->scratch_fd, VMLINUX_FILE,
-				  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-	struct error why = {0};
+#define UNPACKED "unpacked"
 
-	return fd >= 0 && vmlinux_unpack(kernel, fd, &why) == 0;
+/* Unpacks it in a directory that has nothing else in it: a process that was taken over by what it
+ * unpacks can change all that is there, and is to change neither the kernel nor the initrd. */
+static int unpack(const struct place *place, const char *kernel, struct error *err)
+{
+	autoclose int dir = place_subdir(place, UNPACKED, err);
+	autoclose int made = -1;
+
+	if (dir < 0 || vmlinux_unpack(kernel, dir, VMLINUX_FILE, err) < 0)
+		return -1;
+	made = below_open(dir, VMLINUX_FILE, err);
+	if (made < 0)
+		return -1;
+	if (renameat(dir, VMLINUX_FILE, place->scratch_fd, VMLINUX_FILE) < 0)
+		return error_errno(err, errno, "%s/" VMLINUX_FILE, place->scratch);
+	return 0;
 }
 
 /* For VMMs that take no packed kernel. 0: one that cannot be unpacked, which is of use to the
@@ -89,12 +103,16 @@ static bool unpack(const struct place *place, const char *kernel)
 static int make_vmlinux(const struct place *place, const char *kernel, json_t *record,
 			struct error *err)
 {
+	struct error why = {0};
+	bool unpacked = unpack(place, kernel, &why) == 0;
 	char sha[DIGEST_TEXT];
 
-	if (!unpack(place, kernel)) {
-		(void)unlinkat(place->scratch_fd, VMLINUX_FILE, 0);
-		return 0;
-	}
+	if (path_remove_tree_at(place->scratch_fd, UNPACKED, err) < 0)
+		return -1;
+	if (!unpacked)
+		return why.code == ERR_UNSUPPORTED || why.code == ERR_INVALID
+			       ? 0
+			       : error_copy(err, &why);
 	return digest_scratch(place, VMLINUX_FILE, sha, err) < 0 ||
 			       json_put_string(record, "vmlinuxSha256", sha, err) < 0
 		       ? -1
@@ -364,6 +382,20 @@ char *kernel_installed(const char *name, enum architecture architecture)
 		found = steal_ptr(&kernel.name);
 	cache_kernel_free(&kernel);
 	return found;
+}
+
+bool kernel_is_of(const char *name, enum architecture architecture, const char *package_sha256)
+{
+	struct cache_kernel kernel = {0};
+	struct error none;
+	bool same;
+
+	if (!*package_sha256 || cache_kernel_find(name, architecture, &kernel, &none) < 0)
+		return false;
+	same = kernel.cached && strcmp(kernel.name, name) == 0 &&
+	       strcmp(kernel.package_sha256, package_sha256) == 0;
+	cache_kernel_free(&kernel);
+	return same;
 }
 
 int kernel_answer(const struct artifact_options *opts, const char *name, const char *what,

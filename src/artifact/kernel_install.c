@@ -12,6 +12,7 @@
 
 #include "artifact/apt.h"
 #include "artifact/artifact.h"
+#include "artifact/below.h"
 #include "artifact/kernel.h"
 #include "artifact/modules.h"
 #include "artifact/progress.h"
@@ -28,15 +29,14 @@ static const char *const cloud_packages[ARCHITECTURE_COUNT] = {
 
 /* architecture: ARCHITECTURE_COUNT for any, or what is asked for; *out is the kernel's own. One
  * that does not tell is for this host's machines. */
-static int check_kernel(const char *path, enum architecture architecture, enum architecture *out,
-			struct error *err)
+static int check_kernel(int fd, const char *path, enum architecture architecture,
+			enum architecture *out, struct error *err)
 {
 	enum architecture own;
-	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
 	bool is_kernel;
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%s", path);
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, ERR_INVALID, "%s is not a regular file", path);
@@ -56,58 +56,61 @@ static int check_kernel(const char *path, enum architecture architecture, enum a
 	return 0;
 }
 
-static int copy_kernel(const struct place *place, const char *path, struct error *err)
+static int copy_kernel(const struct place *place, int fd, struct error *err)
 {
-	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return error_errno(err, errno, "%s", path);
 	return path_clone_file_at(fd, place->scratch_fd, KERNEL_FILE, 0644, NULL, err);
 }
 
 /* The version in boot/vmlinuz-<version> of an unpacked package. */
-static char *unpacked_release(const char *root, struct error *err)
+static char *unpacked_release(int root, struct error *err)
 {
-	autofree char *boot = path_join(root, "boot", err);
-	autodir DIR *dir = boot ? opendir(boot) : NULL;
+	struct error why = {0};
+	int boot = below_open_dir(root, "boot", &why);
+	autodir DIR *dir = boot < 0 ? NULL : fdopendir(boot);
 	struct dirent *entry;
 
+	if (boot >= 0 && !dir)
+		close(boot);
 	while (dir && (entry = readdir(dir)) != NULL) {
 		if (strncmp(entry->d_name, "vmlinuz-", 8) != 0 || !entry->d_name[8])
 			continue;
+		if (!deb_is_plain_name(entry->d_name + 8)) {
+			error_set(err, ERR_INVALID, "\"boot/%s\" names no release", entry->d_name);
+			return NULL;
+		}
 		char *release = strdup(entry->d_name + 8);
 		if (!release)
-			error_errno(err, ENOMEM, "%s", boot);
+			error_errno(err, ENOMEM, "boot");
 		return release;
 	}
-	if (boot)
-		error_set(err, ERR_INVALID, "the package holds no boot/vmlinuz-*");
+	error_set(err, ERR_INVALID, "the package holds no file boot/vmlinuz-*");
 	return NULL;
 }
 
-/* Some releases have lib/modules below usr. */
-static char *modules_root(const char *root, const char *release, struct error *err)
+static int take_kernel_file(const struct place *place, int root, const char *release,
+			    enum architecture architecture, enum architecture *own,
+			    struct error *err)
 {
-	autobuf struct buf dir = BUF_INIT(0);
-	struct stat st;
+	autobuf struct buf name = BUF_INIT(0);
+	autoclose int fd = -1;
 
-	if (buf_printf(&dir, err, "%s/lib/modules/%s", root, release) < 0)
-		return NULL;
-	return path_join(root, stat(buf_string(&dir), &st) == 0 ? "" : "usr", err);
+	if (buf_printf(&name, err, "boot/vmlinuz-%s", release) < 0)
+		return -1;
+	fd = below_open(root, buf_string(&name), err);
+	if (fd < 0 || check_kernel(fd, buf_string(&name), architecture, own, err) < 0)
+		return -1;
+	return copy_kernel(place, fd, err);
 }
 
-static int write_modules(const struct place *place, const char *root, const char *release,
-			 enum architecture architecture, struct error *err)
+static int write_modules(const struct place *place, const struct tool_cell *cell, int root,
+			 const char *release, enum architecture architecture, struct error *err)
 {
-	autofree char *base = modules_root(root, release, err);
 	autoclose int fd = openat(place->scratch_fd, MODULES_FILE,
 				  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
 
-	if (!base)
-		return -1;
 	if (fd < 0)
 		return error_errno(err, errno, "%s/" MODULES_FILE, place->scratch);
-	return modules_segment(base, release, architecture, fd, err);
+	return modules_segment(cell, root, release, architecture, fd, err);
 }
 
 static char *debian_name(const struct deb *deb, struct error *err)
@@ -120,28 +123,31 @@ static char *debian_name(const struct deb *deb, struct error *err)
 }
 
 /* What is taken out of an unpacked package becomes the entry. */
-static int take_package(const struct place *place, const struct deb *deb, const char *name,
-			const char *init, struct error *err)
+static int take_package(const struct place *place, const struct deb *deb, bool unconfined,
+			const char *name, const char *init, struct error *err)
 {
-	autofree char *root = place_scratch(place, "root", err);
-	autofree char *release = NULL, *kernel = NULL;
-	autobuf struct buf file = BUF_INIT(0);
+	static const char *const files[] = {"boot/vmlinuz-", "lib/modules/", NULL};
+	const struct tool_cell cell = {.dir = place->scratch,
+				       .out = "root",
+				       .temporary = "tmp",
+				       .unconfined = unconfined,
+				       .vouched = deb->vouched};
+	autoclose int root = place_subdir(place, cell.out, err);
+	autoclose int temporary = root < 0 ? -1 : place_subdir(place, cell.temporary, err);
+	autofree char *release = NULL;
 	enum architecture own;
 
-	if (!root || deb_unpack(deb, root, err) < 0)
+	if (temporary < 0 || deb_unpack(deb, root, files, err) < 0)
 		return -1;
 	release = unpacked_release(root, err);
-	if (!release || buf_printf(&file, err, "boot/vmlinuz-%s", release) < 0)
-		return -1;
-	kernel = path_join(root, buf_string(&file), err);
-	if (!kernel || check_kernel(kernel, deb->architecture, &own, err) < 0 ||
-	    copy_kernel(place, kernel, err) < 0 ||
-	    write_modules(place, root, release, own, err) < 0)
+	if (!release || take_kernel_file(place, root, release, deb->architecture, &own, err) < 0 ||
+	    write_modules(place, &cell, root, release, own, err) < 0)
 		return -1;
 	struct kernel_entry entry = {.name = name,
 				     .version = deb->version,
 				     .kind = KERNEL_DEBIAN,
 				     .modules = true,
+				     .package_sha256 = deb->sha256,
 				     .release = release,
 				     .architecture = own};
 	return kernel_publish(place, &entry, init, err);
@@ -158,13 +164,13 @@ static int install_package(const struct artifact_options *opts, const struct pla
 		return -1;
 	/* Another run may have installed it while we waited. */
 	there = kernel_installed(name, deb->architecture);
-	if (there && !opts->rebuild)
+	if (there && kernel_is_of(name, deb->architecture, deb->sha256) && !opts->rebuild)
 		return kernel_refresh_all(init, deb->architecture, NULL, err);
 	if (place_require_space(place, UNPACK_BYTES, err) < 0)
 		return -1;
 	if (!deb->file && apt_fetch(apt, deb, place->scratch, err) < 0)
 		return -1;
-	return take_package(place, deb, name, init, err);
+	return take_package(place, deb, opts->unconfined, name, init, err);
 }
 
 /* Answers by what is there after the installation. */
@@ -172,10 +178,15 @@ static int install_deb(const struct artifact_options *opts, const struct place *
 		       const struct apt *apt, struct deb *deb, struct error *err)
 {
 	autofree char *name = debian_name(deb, err);
+	autofree char *before = name ? kernel_installed(name, deb->architecture) : NULL;
+	bool other = before && !kernel_is_of(name, deb->architecture, deb->sha256);
 
 	if (!name || install_package(opts, place, apt, deb, err) < 0)
 		return error_prefix(err, "kernel %s", deb->package);
-	return kernel_answer(opts, name, "is installed", err);
+	return kernel_answer(opts, name,
+			     other ? "is installed; it replaces what was there under that name"
+				   : "is installed",
+			     err);
 }
 
 static int fetch_debian(const struct artifact_options *opts, enum architecture architecture,
@@ -243,13 +254,16 @@ static int install_file(const struct artifact_options *opts, enum architecture a
 	enum architecture own = ARCHITECTURE_COUNT;
 	auto_place struct place place = {0};
 	autofree char *init = NULL, *name = NULL;
+	autoclose int fd = open(opts->from, O_RDONLY | O_CLOEXEC);
 
-	if (check_kernel(opts->from, asked, &own, err) < 0 ||
+	if (fd < 0)
+		return error_errno(err, errno, "%s", opts->from);
+	if (check_kernel(fd, opts->from, asked, &own, err) < 0 ||
 	    cache_kernel_check_name(given, own, err) < 0 ||
 	    !(init = artifact_init_path(opts, own, err)) ||
 	    !(name = cache_entry_name(given, own, err)) ||
 	    place_open(CACHE_KERNELS, "kernel-custom", &place, err) < 0 ||
-	    copy_kernel(&place, opts->from, err) < 0)
+	    copy_kernel(&place, fd, err) < 0)
 		return -1;
 	struct kernel_entry entry = {
 		.name = name, .version = "", .kind = KERNEL_CUSTOM, .architecture = own};

@@ -5,15 +5,17 @@
 #ifndef ARTIFACT_LAYER_H
 #define ARTIFACT_LAYER_H
 
+#include "artifact/digest.h"
 #include "artifact/rootfs.h"
-#include "base/buf.h"
 
-/* Of the files of the host, all that these will need; they load it themselves where they may. */
-int layer_load_locale(struct error *err);
+/* Loads what of the host's files the functions below need. They do it themselves where they may. */
+int layer_prepare(struct error *err);
 
 /* done and total: compressed bytes of all layers before this one and in all, for the progress.
- * Nodes of devices and sockets are left out. */
-int layer_apply(struct rootfs *fs, int fd, uint64_t done, uint64_t total, struct error *err);
+ * Nodes of devices and sockets are left out. diff_id: the SHA-256 of the layer's unpacked bytes,
+ * which is to be the one that the image's configuration has for it. */
+int layer_apply(struct rootfs *fs, int fd, uint64_t done, uint64_t total, char diff_id[DIGEST_TEXT],
+		struct error *err);
 
 /* What an archive that stands alone may unpack to, also where one file replaces another. */
 struct layer_bounds {
@@ -24,14 +26,5 @@ struct layer_bounds {
  * another, and none is absolute. name: for the error. */
 int layer_unpack(struct rootfs *fs, int fd, const char *name, const struct layer_bounds *bounds,
 		 struct error *err);
-
-/* The error of an archive that LIMIT_ARCHIVE_MEMORY_MIB is too little for. */
-int layer_out_of_memory(struct error *err);
-
-/* Whether the tar archive has a file of that name, a leading "./" apart; -1. */
-int layer_has(int fd, const char *name, struct error *err);
-
-/* Appends the contents of the file of that name; more than out may hold is an error. */
-int layer_read(int fd, const char *name, struct buf *out, struct error *err);
 
 #endif

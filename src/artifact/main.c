@@ -24,7 +24,7 @@ static const struct option_row rows[] = {
 	{"rebuild", NULL, option_given, AT(rebuild), "make it again although it is there"},
 	{"plan", NULL, option_given, AT(plan), "say what would be fetched, and do nothing"},
 	{"unconfined", NULL, option_given, AT(unconfined),
-	 "fetch the image by a skopeo in no cell"},
+	 "run what reads an image, or a package of yours, in no cell"},
 	{"fd", "N", option_text, AT(fd), "hash this descriptor, or write to it"},
 	{"out", "FILE", option_text, AT(out), "written by initrd"},
 	{"init", "FILE", option_text, AT(init), "microagent-init (default: beside this program)"},
@@ -95,7 +95,7 @@ static const char *find_hint(const struct artifact_command *command, enum error_
 		const char *option, *text;
 	} hints[] = {
 		{REASON_IMAGE_TOO_SMALL, "size", "--size MIB makes room for more"},
-		{REASON_NO_CELL, "unconfined", "--unconfined runs skopeo without a cell"},
+		{REASON_NO_CELL, "unconfined", "--unconfined does without a cell"},
 		{REASON_NO_PACKAGE, "from", "--from FILE takes one that is here"},
 	};
 

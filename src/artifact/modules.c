@@ -2,15 +2,13 @@
 #include "artifact/modules.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "artifact/below.h"
 #include "artifact/cpio.h"
-#include "artifact/tool.h"
 #include "base/cleanup.h"
-#include "base/path.h"
 
 #define TEXT_BYTES (8u << 20)
 #define NAME_BYTES 64
@@ -164,9 +162,9 @@ static int add_dirs(struct cpio *cpio, const char *name, const char *before, str
 	return 0;
 }
 
-/* What lies below lib/modules of root, in /modules of the initramfs: it leaves it once it is
- * loaded. */
-static int add_modules(struct cpio *cpio, const char *root, const char *version,
+/* Puts below /modules of the initramfs what lies below lib/modules of root. The initramfs lets go
+ * of it once it is loaded. */
+static int add_modules(struct cpio *cpio, int root, const char *version,
 		       const struct module_list *list, struct error *err)
 {
 	autofree char **sorted = calloc(list->count + 1, sizeof(*sorted));
@@ -181,9 +179,11 @@ static int add_modules(struct cpio *cpio, const char *root, const char *version,
 		autobuf struct buf name = BUF_INIT(0), path = BUF_INIT(0);
 
 		if (buf_printf(&name, err, "modules/%s/%s", version, sorted[i]) < 0 ||
-		    buf_printf(&path, err, "%s/lib/%s", root, buf_string(&name)) < 0 ||
-		    add_dirs(cpio, buf_string(&name), before, err) < 0 ||
-		    cpio_file(cpio, buf_string(&name), 0644, buf_string(&path), err) < 0)
+		    buf_printf(&path, err, "lib/%s", buf_string(&name)) < 0)
+			return -1;
+		autoclose int fd = below_open(root, buf_string(&path), err);
+		if (fd < 0 || add_dirs(cpio, buf_string(&name), before, err) < 0 ||
+		    cpio_file(cpio, buf_string(&name), 0644, fd, err) < 0)
 			return -1;
 		free(before);
 		before = buf_steal_string(&name, err);
@@ -193,8 +193,8 @@ static int add_modules(struct cpio *cpio, const char *root, const char *version,
 	return 0;
 }
 
-static int write_segment(const char *root, const char *version, const struct module_list *list,
-			 int fd, struct error *err)
+static int write_segment(int root, const char *version, const struct module_list *list, int fd,
+			 struct error *err)
 {
 	autobuf struct buf order = BUF_INIT(0);
 	struct cpio *cpio;
@@ -213,31 +213,32 @@ static int write_segment(const char *root, const char *version, const struct mod
 	return cpio_close(cpio, err);
 }
 
-static int read_text(const char *dir, const char *name, struct buf *out, struct error *err)
+static int read_module_list(int root, const char *version, const char *name, struct buf *out,
+			    struct error *err)
 {
-	autofree char *path = path_join(dir, name, err);
+	autobuf struct buf path = BUF_INIT(0);
 
-	return path ? path_read_file_at(AT_FDCWD, path, out, err) : -1;
+	if (buf_printf(&path, err, "lib/modules/%s/%s", version, name) < 0)
+		return -1;
+	return below_read(root, buf_string(&path), out, err);
 }
 
-int modules_segment(const char *root, const char *version, enum architecture architecture, int fd,
-		    struct error *err)
+int modules_segment(const struct tool_cell *cell, int root, const char *version,
+		    enum architecture architecture, int fd, struct error *err)
 {
-	const char *const argv[] = {"depmod", "-b", root, version, NULL};
+	const char *const argv[] = {"depmod", "-b", cell->out, version, NULL};
 	const struct tool depmod = {.argv = argv};
 	autobuf struct buf dep = BUF_INIT(TEXT_BYTES), builtin = BUF_INIT(TEXT_BYTES);
-	autobuf struct buf dir = BUF_INIT(0);
 	struct module_list list = {0};
 	int result;
 
-	if (buf_printf(&dir, err, "%s/lib/modules/%s", root, version) < 0 ||
-	    tool_run(&depmod, err) < 0 ||
-	    read_text(buf_string(&dir), "modules.dep", &dep, err) < 0 ||
-	    read_text(buf_string(&dir), "modules.builtin", &builtin, err) < 0 ||
+	if (cell_run(cell, &depmod, err) < 0 ||
+	    read_module_list(root, version, "modules.dep", &dep, err) < 0 ||
+	    read_module_list(root, version, "modules.builtin", &builtin, err) < 0 ||
 	    modules_resolve(buf_string(&dep), buf_string(&builtin), guest_modules(architecture),
 			    &list, err) < 0)
 		return error_prefix(err, "modules of kernel %s", version);
 	result = write_segment(root, version, &list, fd, err);
 	module_list_free(&list);
-	return result;
+	return result < 0 ? error_prefix(err, "modules of kernel %s", version) : 0;
 }

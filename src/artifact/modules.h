@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 
+#include "artifact/cell.h"
 #include "base/architecture.h"
 #include "base/buf.h"
 #include "base/error.h"
@@ -34,9 +35,10 @@ int modules_resolve(const char *dep, const char *builtin, const char *const *nam
 /*
  * Writes a segment to fd: modules/<version>/... and modules.list, a path a line in load order; not
  * below lib, which is a link in many an initramfs that ours may be put behind.
- * root holds lib/modules/<version> as it comes out of the package; depmod is run on it.
+ * root, which is cell->out, holds lib/modules/<version> as it comes out of the package. depmod is
+ * run on it in the cell.
  */
-int modules_segment(const char *root, const char *version, enum architecture architecture, int fd,
-		    struct error *err);
+int modules_segment(const struct tool_cell *cell, int root, const char *version,
+		    enum architecture architecture, int fd, struct error *err);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,23 +29,94 @@ void oci_image_free(struct oci_image *image)
 }
 
 /* "sha256:<64 digits>" */
-static int take_digest(const json_t *object, const char *what, char out[DIGEST_TEXT],
-		       struct error *err)
+static int parse_digest(const char *text, const char *what, char out[DIGEST_TEXT],
+			struct error *err)
 {
-	const char *text = NULL;
-
-	if (json_get_string(object, what, "digest", JSON_REQUIRED, &text, err) < 0)
-		return -1;
 	if (strncmp(text, "sha256:", 7) != 0 || strlen(text + 7) != DIGEST_TEXT - 1 ||
 	    strspn(text + 7, "0123456789abcdef") != DIGEST_TEXT - 1)
-		return error_set(err, ERR_UNSUPPORTED, "%s.digest is no SHA-256 digest: \"%.100s\"",
-				 what, text);
+		return error_set(err, ERR_UNSUPPORTED, "%s is no SHA-256 digest: \"%.100s\"", what,
+				 text);
 	memcpy(out, text + 7, DIGEST_TEXT);
 	return 0;
 }
 
+/* The media types of manifests, of configurations and of layers of files:
+ * https://github.com/opencontainers/image-spec/blob/main/media-types.md and
+ * https://distribution.github.io/distribution/spec/manifest-v2-2/. Whether a layer is compressed is
+ * seen in it, since archives of Docker have other layers than they say. */
+static const char *const manifest_types[] = {
+	"application/vnd.oci.image.manifest.v1+json",
+	"application/vnd.docker.distribution.manifest.v2+json",
+	NULL,
+};
+static const char *const config_types[] = {
+	"application/vnd.oci.image.config.v1+json",
+	"application/vnd.docker.container.image.v1+json",
+	NULL,
+};
+static const char *const layer_types[] = {
+	"application/vnd.oci.image.layer.v1.tar",
+	"application/vnd.oci.image.layer.v1.tar+gzip",
+	"application/vnd.oci.image.layer.v1.tar+zstd",
+	"application/vnd.oci.image.layer.nondistributable.v1.tar",
+	"application/vnd.oci.image.layer.nondistributable.v1.tar+gzip",
+	"application/vnd.oci.image.layer.nondistributable.v1.tar+zstd",
+	"application/vnd.docker.image.rootfs.diff.tar",
+	"application/vnd.docker.image.rootfs.diff.tar.gzip",
+	"application/vnd.docker.image.rootfs.diff.tar.zstd",
+	"application/vnd.docker.image.rootfs.foreign.diff.tar",
+	"application/vnd.docker.image.rootfs.foreign.diff.tar.gzip",
+	NULL,
+};
+
+/* Passes what names none: a manifest of the OCI need not. */
+static int check_media_type(const json_t *object, const char *what, const char *const *types,
+			    struct error *err)
+{
+	const char *type = NULL;
+
+	if (json_get_string(object, what, "mediaType", JSON_OPTIONAL, &type, err) < 0)
+		return -1;
+	for (; type && *types; types++)
+		if (strcmp(type, *types) == 0)
+			return 0;
+	if (!type)
+		return 0;
+	return error_set(err, ERR_UNSUPPORTED, "%s%smediaType is \"%.100s\", which is of no image",
+			 what, *what ? "." : "", type);
+}
+
+static int take_descriptor(const json_t *object, const char *what, const char *const *types,
+			   char sha256[DIGEST_TEXT], struct error *err)
+{
+	const char *digest = NULL;
+	char named[48];
+
+	snprintf(named, sizeof(named), "%s.digest", what);
+	if (json_get_string(object, what, "digest", JSON_REQUIRED, &digest, err) < 0 ||
+	    check_media_type(object, what, types, err) < 0)
+		return -1;
+	return parse_digest(digest, named, sha256, err);
+}
+
+/* skopeo compares digests, and the size of the configuration alone. */
+static int check_stored_size(const json_t *descriptor, const char *what, uint64_t actual,
+			     struct error *err)
+{
+	int64_t said = (int64_t)actual;
+
+	if (json_get_int(descriptor, what, "size", JSON_OPTIONAL, 0, INT64_MAX, &said, err) < 0)
+		return -1;
+	return (uint64_t)said == actual
+		       ? 0
+		       : error_set(err, ERR_INVALID,
+				   "%s has %" PRIu64 " bytes, and its size is said to be %" PRId64,
+				   what, actual, said);
+}
+
+/* bytes: how many it has; NULL: nobody asks. */
 static json_t *read_oci_document(int dir, const char *name, char sha256[DIGEST_TEXT],
-				 struct error *err)
+				 uint64_t *bytes, struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(DOCUMENT_BYTES);
 	json_auto_t *document = NULL;
@@ -57,6 +129,8 @@ static json_t *read_oci_document(int dir, const char *name, char sha256[DIGEST_T
 		error_set(err, ERR_INVALID, "not an object");
 		return NULL;
 	}
+	if (document && bytes)
+		*bytes = text.len;
 	return document ? json_incref(document) : NULL;
 }
 
@@ -168,9 +242,10 @@ static int check_platform(const json_t *document, enum architecture wanted, stru
 			 here);
 }
 
-static int take_layers(const json_t *layers, struct oci_image *image, struct error *err)
+static int take_layers(int dir, const json_t *layers, struct oci_image *image, struct error *err)
 {
 	size_t count = json_array_size(layers);
+	struct stat st;
 
 	if (count > LAYERS_MAX)
 		return error_set(err, ERR_INVALID, "it has more than %d layers", LAYERS_MAX);
@@ -178,53 +253,103 @@ static int take_layers(const json_t *layers, struct oci_image *image, struct err
 	if (!image->layers)
 		return error_errno(err, ENOMEM, "image");
 	image->layer_count = count;
-	for (size_t i = 0; i < count; i++)
-		if (take_digest(json_array_get(layers, i), "layers[]", image->layers[i].sha256,
-				err) < 0)
+	for (size_t i = 0; i < count; i++) {
+		const json_t *descriptor = json_array_get(layers, i);
+		struct oci_layer *layer = &image->layers[i];
+		char what[48];
+
+		snprintf(what, sizeof(what), "layers[%zu]", i);
+		if (take_descriptor(descriptor, what, layer_types, layer->sha256, err) < 0)
 			return -1;
+		if (fstatat(dir, layer->sha256, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			return error_errno(err, errno, "%s: %s", what, layer->sha256);
+		layer->bytes = (uint64_t)st.st_size;
+		image->bytes += layer->bytes;
+		if (S_ISREG(st.st_mode) &&
+		    check_stored_size(descriptor, what, layer->bytes, err) < 0)
+			return -1;
+	}
 	return 0;
 }
 
-/* skopeo has compared the layers with their digests. */
-static int measure_layers(int dir, struct oci_image *image, struct error *err)
+/* What the configuration says of the layers' contents. It is by this that it names them, and that
+ * two images of one configuration are the same:
+ * https://github.com/opencontainers/image-spec/blob/main/config.md */
+static int take_diff_ids(const json_t *config, struct oci_image *image, struct error *err)
 {
-	struct stat st;
+	const char *type = "layers";
+	const json_t *list;
+	json_t *rootfs = NULL;
 
+	if (json_get_object(config, "", "rootfs", JSON_REQUIRED, &rootfs, err) < 0 ||
+	    json_get_string(rootfs, "rootfs", "type", JSON_OPTIONAL, &type, err) < 0)
+		return -1;
+	list = member(rootfs, "diff_ids");
+	if (list && !json_is_array(list))
+		return error_set(err, ERR_INVALID, "rootfs.diff_ids must be an array");
+	if (strcmp(type, "layers") != 0)
+		return error_set(err, ERR_UNSUPPORTED, "rootfs.type is \"%.32s\", not \"layers\"",
+				 type);
+	if (json_array_size(list) != image->layer_count)
+		return error_set(err, ERR_INVALID,
+				 "rootfs.diff_ids names %zu layers, and the manifest has %zu",
+				 json_array_size(list), image->layer_count);
 	for (size_t i = 0; i < image->layer_count; i++) {
-		if (fstatat(dir, image->layers[i].sha256, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			return error_errno(err, errno, "layer %s", image->layers[i].sha256);
-		image->layers[i].bytes = (uint64_t)st.st_size;
-		image->bytes += image->layers[i].bytes;
+		const char *text = json_string_value(json_array_get(list, i));
+		char what[48];
+
+		snprintf(what, sizeof(what), "rootfs.diff_ids[%zu]", i);
+		if (parse_digest(text ? text : "", what, image->layers[i].diff_id, err) < 0)
+			return -1;
 	}
 	return 0;
+}
+
+/* One that is an index too means to others something else than to us (CVE-2021-41190). */
+static int check_manifest_kind(const json_t *manifest, struct error *err)
+{
+	if (json_object_get(manifest, "manifests"))
+		return error_set(err, ERR_INVALID, "it has \"manifests\" beside layers");
+	return check_media_type(manifest, "", manifest_types, err);
+}
+
+static int take_manifest(int dir, const json_t *manifest, struct oci_image *image,
+			 json_t **config_descriptor, struct error *err)
+{
+	json_t *layers = NULL;
+
+	if (json_get_object(manifest, "", "config", JSON_REQUIRED, config_descriptor, err) < 0 ||
+	    json_get_array(manifest, "", "layers", JSON_REQUIRED, &layers, err) < 0 ||
+	    check_manifest_kind(manifest, err) < 0 ||
+	    take_descriptor(*config_descriptor, "config", config_types, image->config_sha256, err) <
+		    0)
+		return -1;
+	return take_layers(dir, layers, image, err);
 }
 
 static int read_image(int dir, enum architecture architecture, struct oci_image *image,
 		      struct error *err)
 {
-	json_auto_t *manifest = read_oci_document(dir, "manifest.json", image->sha256, err);
+	json_auto_t *manifest = read_oci_document(dir, "manifest.json", image->sha256, NULL, err);
 	json_auto_t *config = NULL;
-	json_t *about = NULL, *layers = NULL;
+	json_t *about = NULL;
 	char actual[DIGEST_TEXT];
+	uint64_t bytes = 0;
 
-	if (!manifest)
+	if (!manifest || take_manifest(dir, manifest, image, &about, err) < 0)
 		return error_prefix(err, "manifest");
-	if (json_get_object(manifest, "", "config", JSON_REQUIRED, &about, err) < 0 ||
-	    json_get_array(manifest, "", "layers", JSON_REQUIRED, &layers, err) < 0 ||
-	    take_digest(about, "config", image->config_sha256, err) < 0 ||
-	    take_layers(layers, image, err) < 0)
-		return error_prefix(err, "manifest");
-	config = read_oci_document(dir, image->config_sha256, actual, err);
+	config = read_oci_document(dir, image->config_sha256, actual, &bytes, err);
 	if (!config)
 		return error_prefix(err, "configuration");
 	if (strcmp(actual, image->config_sha256) != 0)
 		return error_set(err, ERR_INVALID, "configuration %s is damaged: its digest is %s",
 				 image->config_sha256, actual);
-	if (check_platform(config, architecture, err) < 0)
+	if (check_stored_size(about, "configuration", bytes, err) < 0 ||
+	    check_platform(config, architecture, err) < 0)
 		return -1;
-	if (take_run(config, image, err) < 0)
-		return error_prefix(err, "configuration");
-	return measure_layers(dir, image, err);
+	return take_diff_ids(config, image, err) < 0 || take_run(config, image, err) < 0
+		       ? error_prefix(err, "configuration")
+		       : 0;
 }
 
 int oci_image_read(const char *dir, enum architecture architecture, struct oci_image *out,

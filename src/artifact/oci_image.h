@@ -12,7 +12,8 @@
 
 struct oci_layer {
 	char sha256[DIGEST_TEXT];
-	uint64_t bytes; /* as it is stored */
+	char diff_id[DIGEST_TEXT]; /* of its bytes when they are unpacked, by the configuration */
+	uint64_t bytes;		   /* as it is stored */
 };
 
 struct oci_image {

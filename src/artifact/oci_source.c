@@ -231,24 +231,16 @@ int oci_source_prepare(const struct oci_source *source, int dir, struct error *e
 static int run_skopeo(const struct oci_source *source, const char *dir, const struct tool *tool,
 		      struct error *err)
 {
-	const struct tool_cell cell = {.source = source->path,
+	const struct tool_cell cell = {.settings = true,
+				       .source = source->path,
 				       .link = LINK,
 				       .network = source->transport == DOCKER_REGISTRY,
+				       .unconfined = source->unconfined,
 				       .dir = dir,
 				       .out = OCI_FETCHED,
 				       .temporary = TEMPORARY};
-	struct tool bare = *tool;
-	autofree char *tmp = NULL;
 
-	if (!source->unconfined)
-		return cell_run(&cell, tool, err);
-	/* Archives are unpacked there first. */
-	if (put_source_text(&tmp, err, "TMPDIR=%s/" TEMPORARY, dir) < 0)
-		return -1;
-	const char *const env[] = {tmp, NULL};
-	bare.env = env;
-	bare.cwd = dir;
-	return tool_run(&bare, err);
+	return cell_run(&cell, tool, err);
 }
 
 /* What an index has in place of what is wanted. */
@@ -277,22 +269,20 @@ static int skopeo(const struct oci_source *source, const char *dir, const char *
 	return why.reason == REASON_NO_CELL ? -1 : oci_complain(source, err);
 }
 
-int oci_source_config(const struct oci_source *source, const char *dir, struct buf *out,
-		      struct error *err)
+int oci_source_look(const struct oci_source *source, const char *dir, struct oci_manifests *out,
+		    struct error *err)
 {
-	const char *const argv[] = {"skopeo",
-				    "--override-os",
-				    "linux",
-				    "--override-arch",
-				    architecture_name(source->architecture),
-				    "inspect",
-				    "--config",
-				    "--raw",
-				    source->name,
-				    NULL};
+	const char *const argv[] = {"skopeo", "inspect", "--raw", source->name, NULL};
+	autobuf struct buf text = BUF_INIT(INDEX_BYTES);
 
 	progress_stage("looking at %s", source->ref);
-	return skopeo(source, dir, argv, out, err);
+	if (skopeo(source, dir, argv, &text, err) < 0)
+		return -1;
+	if ((source->transport == DOCKER_REGISTRY &&
+	     oci_manifests_check_name(source->ref, &text, err) < 0) ||
+	    oci_manifests_read(&text, source->architecture, out, err) < 0)
+		return error_prefix(err, "%s", source->ref);
+	return 0;
 }
 
 int oci_source_fetch(const struct oci_source *source, const char *dir, struct error *err)

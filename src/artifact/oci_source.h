@@ -5,9 +5,7 @@
 
 #include <stdbool.h>
 
-#include "base/architecture.h"
-#include "base/buf.h"
-#include "base/error.h"
+#include "artifact/oci_manifests.h"
 
 enum oci_transport {
 	OCI_LAYOUT,	 /* "oci:", a directory */
@@ -37,9 +35,10 @@ void oci_source_free(struct oci_source *source); /* accepts a zeroed one */
 /* Makes what skopeo needs in dir: a name of the source that it can parse, and the directories that
  * it writes to. */
 int oci_source_prepare(const struct oci_source *source, int dir, struct error *err);
-/* The configuration, as its bytes. dir: that of oci_source_prepare(), as a path. */
-int oci_source_config(const struct oci_source *source, const char *dir, struct buf *out,
-		      struct error *err);
+/* What the source has under the image's name: a manifest or an index. ERR_INVALID where the name
+ * has another digest in it. dir: that of oci_source_prepare(), as a path. */
+int oci_source_look(const struct oci_source *source, const char *dir, struct oci_manifests *out,
+		    struct error *err);
 /* Manifest, configuration and layers into <dir>/OCI_FETCHED, in the form that skopeo calls "dir".
  */
 #define OCI_FETCHED "fetched"

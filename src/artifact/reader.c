@@ -36,6 +36,7 @@
 #include "artifact/artifact.h"
 #include "artifact/layer.h"
 #include "artifact/progress.h"
+#include "artifact/tar.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/limits.h"
@@ -201,7 +202,7 @@ static int confine_reader(const struct reader_work *work, pid_t parent, struct e
 	fd_close_others(keep, n);
 	if (work->dir >= 0 && fchdir(work->dir) < 0)
 		return error_errno(err, errno, "working directory");
-	if (layer_load_locale(err) < 0 || leave_terminal(err) < 0 || isolate_core_dumps(err) < 0 ||
+	if (layer_prepare(err) < 0 || leave_terminal(err) < 0 || isolate_core_dumps(err) < 0 ||
 	    bound_reader_memory(err) < 0 || isolate_capabilities(err) < 0 ||
 	    confine_reader_files(work->dir, err) < 0)
 		return -1;
@@ -272,7 +273,7 @@ static int reader_is_gone(struct proc *child, struct error *err)
 		return error_set(err, ERR_INTERNAL,
 				 "the reader of archives made a forbidden system call");
 	if (code == OUT_OF_MEMORY)
-		return layer_out_of_memory(err);
+		return tar_out_of_memory(err);
 	return error_set(err, ERR_IO, "the reader of archives ended (%d)", code);
 }
 
@@ -351,7 +352,8 @@ struct looking {
 static int look_in_archive(void *data, struct buf *out, struct error *err)
 {
 	const struct looking *l = data;
-	int there = layer_has(l->fd, l->name, err);
+	auto_tar struct tar_reading tar = {0};
+	int there = tar_open(&tar, l->fd, UINT64_MAX, err) < 0 ? -1 : tar_has(&tar, l->name, err);
 
 	return there > 0 ? buf_append(out, "", 1, err) : there;
 }
@@ -359,8 +361,9 @@ static int look_in_archive(void *data, struct buf *out, struct error *err)
 static int read_in_archive(void *data, struct buf *out, struct error *err)
 {
 	const struct looking *l = data;
+	auto_tar struct tar_reading tar = {0};
 
-	return layer_read(l->fd, l->name, out, err);
+	return tar_open(&tar, l->fd, UINT64_MAX, err) < 0 ? -1 : tar_take(&tar, l->name, out, err);
 }
 
 static int look_inside(const char *path, const char *name,

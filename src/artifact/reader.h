@@ -33,7 +33,7 @@ int reader_run(const struct reader_work *work, struct buf *out, struct error *er
 /* In the child: has something done that it has no right to. */
 int reader_ask(const void *asked, size_t len, struct error *err);
 
-/* layer_has() and layer_read() of the archive at path, by a reader. */
+/* tar_has() and tar_take() of the archive at path, by a reader. */
 int reader_has(const char *path, const char *name, struct error *err);
 int reader_take(const char *path, const char *name, struct buf *out, struct error *err);
 

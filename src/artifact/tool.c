@@ -36,7 +36,6 @@ static const struct {
 } packages[] = {
 	{"apt-cache", "apt"},
 	{"apt-get", "apt"},
-	{"dpkg-deb", "dpkg"},
 	{"depmod", "kmod"},
 	{"tar", "tar"},
 	{"xz", "xz-utils"},
@@ -234,16 +233,32 @@ static const char **tool_arguments(const struct tool *tool, struct error *err)
 	return argv;
 }
 
-/* What looks at bytes that others have made. */
+/* On a merged system most of them are links into the first one. */
+static const char *const system_dirs[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64"};
+
+/* The directories of the tool that is being started, as long as it is: what it reads, and where it
+ * is itself. */
+static const char *reads[2];
+
+static void add_tree(struct isolate_tree *trees, size_t *count, const char *path)
+{
+	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0)
+		trees[(*count)++] = (struct isolate_tree){.fd = fd, .executable = true};
+}
+
+/* For what looks at bytes that others have made. Called in the child, which execve() follows. */
 static int leave_only_reading(struct error *err)
 {
-	autoclose int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	const struct isolate_tree tree = {.fd = root, .executable = true};
-	const struct isolate_reach reach = {.trees = &tree, .tree_count = 1};
+	struct isolate_tree trees[ARRAY_SIZE(system_dirs) + ARRAY_SIZE(reads)];
+	struct isolate_reach reach = {.trees = trees};
 	struct error why = {0};
 
-	if (root < 0)
-		return error_errno(err, errno, "/");
+	for (size_t i = 0; i < ARRAY_SIZE(system_dirs); i++)
+		add_tree(trees, &reach.tree_count, system_dirs[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(reads); i++)
+		add_tree(trees, &reach.tree_count, reads[i]);
 	if (isolate_capabilities(err) < 0)
 		return -1;
 	return isolate_landlock(&reach, &why) == 0 || why.code == ERR_UNAVAILABLE
@@ -251,13 +266,33 @@ static int leave_only_reading(struct error *err)
 		       : error_copy(err, &why);
 }
 
+static char *program_of_tool(const char *name)
+{
+	return strchr(name, '/') ? strdup(name) : tool_find(name);
+}
+
+/* program: of the tool, a path that is the caller's to free, and is cut behind its directory. */
+static int prepare_reading(const struct tool *tool, char *program, struct error *err)
+{
+	char *slash = program ? strrchr(program, '/') : NULL;
+
+	if (!slash)
+		return error_set(err, ERR_NOT_FOUND, "%s is not in PATH", tool->argv[0]);
+	*slash = '\0';
+	reads[0] = tool->reads;
+	reads[1] = *program ? program : "/";
+	return 0;
+}
+
 static int start_tool(struct running *r, struct error *err)
 {
 	autofree const char **env = environment(r->tool, err);
 	autofree const char **argv = env ? tool_arguments(r->tool, err) : NULL;
+	autofree char *program = r->tool->reads ? program_of_tool(r->tool->argv[0]) : NULL;
 	int out[2], errors[2];
 
-	if (!argv || fd_pipe(out, err) < 0)
+	if (!argv || (r->tool->reads && prepare_reading(r->tool, program, err) < 0) ||
+	    fd_pipe(out, err) < 0)
 		return -1;
 	r->out = out[0];
 	autoclose int out_write = out[1];
@@ -277,7 +312,7 @@ static int start_tool(struct running *r, struct error *err)
 				 .nfds = nfds,
 				 .die_with_parent = true,
 				 .new_session = true,
-				 .confine = r->tool->only_reads ? leave_only_reading : NULL,
+				 .confine = r->tool->reads ? leave_only_reading : NULL,
 				 .cwd = r->tool->cwd};
 	return proc_spawn(&spec, &r->proc, err);
 }

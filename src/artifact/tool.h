@@ -21,12 +21,15 @@ struct tool {
 	const char *cwd;	/* NULL: ours */
 	int stdin_fd;		/* 0 or less: /dev/null */
 	bool idle;		/* at the lowest CPU priority */
-	bool only_reads;	/* it has no rights, and may change no file that is not open */
-	bool sealed;		/* in namespaces of its own: there is nothing for it to clean up */
-	int hold;		/* a lock that every process of the tool holds too; 0: none */
-	struct buf *out;	/* the tool's stdout; NULL: see line */
-	struct buf *errors;	/* the tool's stderr; NULL: kept for the message alone */
-	tool_line_fn *line;	/* NULL: stdout is dropped */
+	/* It has no rights, can change no file that is not open, and opens none but the system's
+	 * programs and libraries, what is beside itself, and what is in this directory. NULL: it
+	 * is not kept from anything. */
+	const char *reads;
+	bool sealed;	    /* in namespaces of its own: there is nothing for it to clean up */
+	int hold;	    /* a lock that every process of the tool holds too; 0: none */
+	struct buf *out;    /* the tool's stdout; NULL: see line */
+	struct buf *errors; /* the tool's stderr; NULL: kept for the message alone */
+	tool_line_fn *line; /* NULL: stdout is dropped */
 	void *data;
 };
 

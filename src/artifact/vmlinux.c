@@ -2,17 +2,17 @@
 /* Where it lies: https://docs.kernel.org/arch/x86/boot.html, payload_offset. */
 #include "artifact/vmlinux.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <elf.h>
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "artifact/artifact.h"
+#include "artifact/packed.h"
+#include "artifact/reader.h"
 #include "base/architecture.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
@@ -22,11 +22,14 @@
 #define SECTOR 512u
 #define KERNEL_MAX (512ll << 20)
 
+/* Of what a kernel can be packed by (init/Kconfig of Linux, KERNEL_GZIP and the choices beside it)
+ * all but lzo, which libarchive does not unpack by itself. */
+#define PACKINGS \
+	(PACKING_GZIP | PACKING_BZIP2 | PACKING_XZ | PACKING_LZMA | PACKING_LZ4 | PACKING_ZSTD)
+
 struct payload {
-	int fd;
-	uint64_t left;
 	off_t at;
-	uint8_t block[65536];
+	uint64_t size;
 };
 
 static uint32_t field32(const uint8_t *setup, size_t at)
@@ -49,10 +52,9 @@ static int find_payload(int fd, struct payload *out)
 	if (le16toh(version) < VERSION_MIN || field32(setup, 0x24c) <= 4)
 		return -1;
 	uint64_t sectors = setup[0x1f1] ? setup[0x1f1] : 4;
-	out->fd = fd;
 	out->at = (off_t)((sectors + 1) * SECTOR + field32(setup, 0x248));
 	/* Behind it is its length, which some formats take for a part of their own. */
-	out->left = field32(setup, 0x24c) - 4;
+	out->size = field32(setup, 0x24c) - 4;
 	return 0;
 }
 
@@ -64,28 +66,6 @@ bool vmlinux_is_packed(const char *kernel)
 	return fd >= 0 && find_payload(fd, &payload) == 0;
 }
 
-static ssize_t read_payload(struct archive *archive, void *data, const void **block)
-{
-	struct payload *p = data;
-	size_t want = p->left < sizeof(p->block) ? (size_t)p->left : sizeof(p->block);
-	ssize_t n = want ? pread(p->fd, p->block, want, p->at) : 0;
-
-	if (n < 0) {
-		archive_set_error(archive, errno, "read");
-		return ARCHIVE_FATAL;
-	}
-	p->at += n;
-	p->left -= (uint64_t)n;
-	*block = p->block;
-	return n;
-}
-
-static void archive_release(struct archive **archive)
-{
-	if (*archive)
-		archive_read_free(*archive);
-}
-
 static int tell_packing(struct archive *archive, struct error *err)
 {
 	const char *why = archive_error_string(archive);
@@ -94,45 +74,78 @@ static int tell_packing(struct archive *archive, struct error *err)
 			 why ? why : "an unknown packing");
 }
 
-static int write_kernel(struct archive *archive, int out_fd, struct error *err)
+static int write_kernel(struct archive *archive, int out, struct error *err)
 {
-	uint8_t block[65536];
+	const void *block;
 	int64_t total = 0;
-	la_ssize_t n;
+	la_int64_t at;
+	size_t len;
+	int got;
 
-	while ((n = archive_read_data(archive, block, sizeof(block))) > 0) {
-		if (total == 0 && (n < SELFMAG || memcmp(block, ELFMAG, SELFMAG) != 0))
+	while ((got = archive_read_data_block(archive, &block, &len, &at)) == ARCHIVE_OK) {
+		if (total == 0 && (len < SELFMAG || memcmp(block, ELFMAG, SELFMAG) != 0))
 			return error_set(err, ERR_UNSUPPORTED, "what is packed in it is no ELF");
-		total += n;
-		if (total > KERNEL_MAX)
+		if ((int64_t)len > KERNEL_MAX - total)
 			return error_set(err, ERR_INVALID, "what is packed in it is too long");
-		if (fd_write_all(out_fd, block, (size_t)n, err) < 0)
+		if (artifact_check_signal(err) < 0 || packed_put(out, block, len, total, err) < 0)
 			return -1;
+		total += (int64_t)len;
 	}
-	if (n < 0)
+	if (got != ARCHIVE_EOF)
 		return tell_packing(archive, err);
 	return total ? 0 : error_set(err, ERR_INVALID, "nothing is packed in it");
 }
 
-int vmlinux_unpack(const char *kernel, int out_fd, struct error *err)
+static int unpack_kernel(int kernel, int out, struct error *err)
+{
+	auto_archive struct archive *archive = NULL;
+	struct packed packed = {0};
+	struct payload payload;
+	int result = -1;
+
+	if (find_payload(kernel, &payload) < 0)
+		return error_set(err, ERR_INVALID, "it is no bzImage");
+	if (lseek(kernel, payload.at, SEEK_SET) < 0)
+		return error_errno(err, errno, "read");
+	if (packed_begin(&packed, kernel, payload.size, err) == 0) {
+		int got = packed_unpack(&packed, PACKINGS, &archive, err);
+
+		if (got == ARCHIVE_OK)
+			result = write_kernel(archive, out, err);
+		else if (archive)
+			tell_packing(archive, err);
+	}
+	packed_end(&packed);
+	return result;
+}
+
+/* --- by a reader ----------------------------------------------------------------------------- */
+
+struct unpacking_kernel {
+	int kernel;
+	const char *name;
+};
+
+static int unpack_kernel_file(void *data, struct buf *out, struct error *err)
+{
+	const struct unpacking_kernel *u = data;
+	autoclose int to =
+		open(u->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+
+	(void)out;
+	if (to < 0)
+		return error_errno(err, errno, "%s", u->name);
+	return unpack_kernel(u->kernel, to, err);
+}
+
+int vmlinux_unpack(const char *kernel, int dir, const char *name, struct error *err)
 {
 	autoclose int fd = open(kernel, O_RDONLY | O_CLOEXEC);
-	__attribute__((cleanup(archive_release))) struct archive *archive = archive_read_new();
-	static struct payload payload;
-	struct archive_entry *entry;
+	struct unpacking_kernel unpacking = {fd, name};
+	const struct reader_work work = {
+		.read = unpack_kernel_file, .data = &unpacking, .from = fd, .dir = dir};
 
 	if (fd < 0)
 		return error_errno(err, errno, "%s", kernel);
-	if (!archive)
-		return error_errno(err, ENOMEM, "%s", kernel);
-	if (find_payload(fd, &payload) < 0)
-		return error_set(err, ERR_INVALID, "%s is no bzImage", kernel);
-	archive_read_support_filter_all(archive);
-	archive_read_support_format_raw(archive);
-	if (archive_read_open2(archive, &payload, NULL, read_payload, NULL, NULL) != ARCHIVE_OK ||
-	    archive_read_next_header(archive, &entry) != ARCHIVE_OK)
-		tell_packing(archive, err);
-	else if (write_kernel(archive, out_fd, err) == 0)
-		return 0;
-	return error_prefix(err, "%s", kernel);
+	return reader_run(&work, NULL, err) < 0 ? error_prefix(err, "%s", kernel) : 0;
 }

@@ -12,8 +12,9 @@
 
 /* Whether the kernel is a bzImage with something packed in it; what cannot be read is none. */
 bool vmlinux_is_packed(const char *kernel);
-/* Writes what is packed in kernel into out_fd. ERR_UNSUPPORTED for a packing that libarchive does
- * not know. */
-int vmlinux_unpack(const char *kernel, int out_fd, struct error *err);
+/* Writes what is packed in kernel into a new file of that name in the directory. A reader does it
+ * (reader.h), which has nothing but kernel and the directory. ERR_UNSUPPORTED for a packing that is
+ * not known. */
+int vmlinux_unpack(const char *kernel, int dir, const char *name, struct error *err);
 
 #endif

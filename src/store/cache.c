@@ -160,7 +160,7 @@ static int fill_kernel(struct cache_kernel *k, const char *dir, const char *name
 		       const json_t *record, struct error *err)
 {
 	const char *kind = "", *version = NULL, *sha = NULL, *initrd = NULL, *init = NULL,
-		   *config = NULL, *vmlinux = NULL;
+		   *config = NULL, *vmlinux = NULL, *package = NULL;
 
 	if (json_get_string(record, "", "kind", JSON_REQUIRED, &kind, err) < 0 ||
 	    json_get_string(record, "", "version", JSON_OPTIONAL, &version, err) < 0 ||
@@ -168,7 +168,8 @@ static int fill_kernel(struct cache_kernel *k, const char *dir, const char *name
 	    json_get_string(record, "", "initrdSha256", JSON_OPTIONAL, &initrd, err) < 0 ||
 	    json_get_string(record, "", "initSha256", JSON_OPTIONAL, &init, err) < 0 ||
 	    json_get_string(record, "", "vmlinuxSha256", JSON_OPTIONAL, &vmlinux, err) < 0 ||
-	    json_get_string(record, "", "configSha256", JSON_OPTIONAL, &config, err) < 0)
+	    json_get_string(record, "", "configSha256", JSON_OPTIONAL, &config, err) < 0 ||
+	    json_get_string(record, "", "packageSha256", JSON_OPTIONAL, &package, err) < 0)
 		return -1;
 	k->kind = kernel_kind_from_name(kind);
 	k->architecture = recorded_architecture(record);
@@ -178,6 +179,7 @@ static int fill_kernel(struct cache_kernel *k, const char *dir, const char *name
 	copy_digest(k->init_sha256, init);
 	copy_digest(k->vmlinux_sha256, vmlinux);
 	copy_digest(k->config_sha256, config);
+	copy_digest(k->package_sha256, package);
 	k->path = entry_path(dir, name, "", err);
 	if (!k->path || copy_member(&k->name, name, err) < 0 ||
 	    copy_member(&k->version, version, err) < 0 ||

@@ -52,8 +52,9 @@ struct cache_kernel {
 	char sha256[65];	/* of path */
 	char initrd_sha256[65]; /* of initrd */
 	char vmlinux_sha256[65];
-	char init_sha256[65];	/* of the microagent-init in initrd */
-	char config_sha256[65]; /* of the configuration fragment of a tuned one */
+	char init_sha256[65];	 /* of the microagent-init in initrd */
+	char config_sha256[65];	 /* of the configuration fragment of a tuned one */
+	char package_sha256[65]; /* of the Debian package that it, or its source, was in */
 	enum kernel_kind kind;
 	/* Of a path of the user's, what the file says; ARCHITECTURE_COUNT where it says none. */
 	enum architecture architecture;

@@ -254,6 +254,22 @@ static int drop_old_modules(const struct cache_writing *w, const struct bundle_e
 	return 0;
 }
 
+/* What an entry was made of is the word of who made the bundle. Here it would have the entry pass
+ * for an image or a kernel that is imported or built later, whose maker is another. */
+static json_t *without_origin(const json_t *record, struct error *err)
+{
+	static const char *const keys[] = {"recipeSha256", "packageSha256", "configSha256"};
+	json_auto_t *copy = json_copy((json_t *)(uintptr_t)record);
+
+	if (!copy) {
+		error_errno(err, ENOMEM, "record");
+		return NULL;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		json_object_del(copy, keys[i]);
+	return json_incref(copy);
+}
+
 static int publish_entry(const struct taking *t, const struct bundle_entry *e, struct error *err)
 {
 	autoclose int dir = path_open_dir_at(t->cache_fd, bundle_parts[e->part], true, 0700, err);
@@ -261,10 +277,11 @@ static int publish_entry(const struct taking *t, const struct bundle_entry *e, s
 		dir < 0 ? -1
 			: path_open_dir_at(t->scratch_fd, bundle_parts[e->part], false, 0, err);
 	const struct cache_writing w = {bundle_parts[e->part], SCRATCH, dir, scratch};
-	json_auto_t *told = NULL;
+	json_auto_t *told = NULL, *record = without_origin(e->record, err);
 
-	if (scratch < 0 || cache_withdraw(&w, e->name, err) < 0 || publish_parts(&w, e, err) < 0 ||
-	    drop_old_modules(&w, e, err) < 0 || cache_record(&w, e->name, e->record, err) < 0 ||
+	if (scratch < 0 || !record || cache_withdraw(&w, e->name, err) < 0 ||
+	    publish_parts(&w, e, err) < 0 || drop_old_modules(&w, e, err) < 0 ||
+	    cache_record(&w, e->name, record, err) < 0 ||
 	    !(told = bundle_tell(e->part, e->name, e->record, err)))
 		return -1;
 	return json_array_append(t->told, told) < 0 ? error_errno(err, ENOMEM, "answer") : 0;

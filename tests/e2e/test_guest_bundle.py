@@ -103,6 +103,10 @@ def test_taken_in_and_booted(elsewhere, made):
     assert kernel["architecture"] == OWN and kernel["kind"] == "debian" and kernel["initrd"]
     assert [i["name"] for i in elsewhere.json("image", "list")["images"]] == ["busybox"]
     assert not list((elsewhere.cache / "tmp").iterdir())
+    # What they were made of is the word of who made the bundle, and would have them pass for what is imported here later.
+    origins = ("recipeSha256", "packageSha256", "configSha256")
+    assert any(key in e["record"] for key in origins for e in json.loads((place / "manifest.json").read_text())["entries"])
+    assert not any(key in path.read_text() for key in origins for path in elsewhere.cache.glob("*/*.json"))
     before = files(elsewhere.cache)
     said = elsewhere("guest-bundle", "import", place, check=0).stdout  # again: as it was
     assert answer["sha256"] in said and files(elsewhere.cache) == before

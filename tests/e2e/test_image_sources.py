@@ -83,6 +83,8 @@ def test_a_layer_that_ends_too_early(host, cache):
     ({"config": {"WorkingDir": "/a\tb"}}, "invalid", "configuration: config.WorkingDir must be text without control characters"),
     ({"config": {"User": "a\nb"}}, "invalid", "User"),
     ({"config": {"Env": ["A=" + "x" * 70000]}}, "invalid", "60000"),
+    ({"rootfs": None}, "invalid", "configuration: rootfs is required"),
+    ({"rootfs": {"type": "layers", "diff_ids": None}}, "invalid", "configuration: rootfs.diff_ids names 0 layers, and the manifest has 1"),
 ])
 def test_a_bad_configuration(host, cache, changes, code, said):
     layout = Layout(host.base / "layout")

@@ -143,17 +143,14 @@ def test_without_a_cell(host, cache):
 # In place of skopeo too: an image whose only layer is a FIFO, which holds up who reads it.
 WAITING = """#!/bin/sh
 case " $* " in
-*" inspect "*) cat <<'END'
-{config}
-END
-;;
+*" inspect "*) printf %s '{manifest}';;
 *) cd fetched && printf %s '{config}' >{config_sha} && printf %s '{manifest}' >manifest.json && mkfifo {layer};;
 esac
 """
 
 
 def waiting_image(host):
-    config = configuration([]).decode()
+    config = configuration([b""]).decode()
     layer_sha = "1" * 64
     manifest = {"config": {"digest": f"sha256:{sha256(config.encode())}"}, "layers": [{"digest": f"sha256:{layer_sha}"}]}
     stand_in(host, WAITING.format(config=config, config_sha=sha256(config.encode()), manifest=json.dumps(manifest), layer=layer_sha))

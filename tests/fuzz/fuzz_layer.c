@@ -17,14 +17,17 @@ static const struct rootfs_bounds bounds = {.bytes = 1 << 20, .count = 300, .tex
 
 static bool apply(struct rootfs *fs, const struct buf *archive)
 {
+	char diff_id[DIGEST_TEXT] = "";
 	struct error err = {0};
 	autoclose int fd = fd_memfd("layer", buf_bytes(archive), archive->len, NULL);
 	int result;
 
 	if (fd < 0)
 		abort();
-	result = layer_apply(fs, fd, 0, archive->len, &err);
+	result = layer_apply(fs, fd, 0, archive->len, diff_id, &err);
 	if ((result < 0) != (err.msg[0] != '\0'))
+		abort();
+	if ((result < 0) != (strspn(diff_id, "0123456789abcdef") != DIGEST_TEXT - 1))
 		abort();
 	return result == 0;
 }

@@ -4,7 +4,8 @@
  * skopeo leaves: read, they are whole and within their bounds, or an error says why not. The input
  * is the manifest, a line "---", and the configuration. In the manifest CONFIG stands for the
  * digest that the configuration has, LAYER for that of a layer which is there: else few would
- * arrive. The manifest is asked for the platforms of an index too.
+ * arrive; in the configuration LAYER stands for one too. The manifest is asked for the platforms
+ * and the manifests of an index too.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -36,12 +37,12 @@ static void put(int dir, const char *name, const struct buf *text)
 		abort();
 }
 
-/* "CONFIG" and "LAYER" replaced. */
+/* "CONFIG" and "LAYER" replaced; config: "" in the configuration itself. */
 static void fill_in(struct buf *out, const uint8_t *data, size_t size, const char *config)
 {
 	for (size_t i = 0; i < size; i++) {
 		if (size - i >= 6 && memcmp(data + i, "CONFIG", 6) == 0) {
-			append(out, config, 64);
+			append(out, config, strlen(config));
 			i += 5;
 		} else if (size - i >= 5 && memcmp(data + i, "LAYER", 5) == 0) {
 			append(out, layer, 64);
@@ -82,6 +83,10 @@ static void check(const struct oci_image *image)
 	if (image->layer_count > 1024 || image->bytes != LAYER_BYTES * image->layer_count ||
 	    !json_is_object(image->run))
 		abort();
+	for (size_t i = 0; i < image->layer_count; i++)
+		if (strcmp(image->layers[i].sha256, layer) != 0 ||
+		    strspn(image->layers[i].diff_id, "0123456789abcdef") != DIGEST_TEXT - 1)
+			abort();
 	check_words(json_object_get(image->run, "entrypoint"));
 	check_words(json_object_get(image->run, "cmd"));
 	check_text(image->run, "user");
@@ -89,6 +94,24 @@ static void check(const struct oci_image *image)
 	json_object_foreach(json_object_get(image->run, "env"), name,
 			    value) if (!*name || strchr(name, '=') || !json_is_string(value))
 		abort();
+}
+
+/* What a source has under an image's name, before anything is fetched. */
+static void check_named(const struct buf *text)
+{
+	struct oci_manifests list = {.count = 77};
+	struct error err = {0};
+
+	if (oci_manifests_read(text, ARCHITECTURE_AMD64, &list, &err) < 0) {
+		if (!err.msg[0] || list.count != 77)
+			abort();
+		return;
+	}
+	if (list.count > OCI_MANIFESTS_MAX)
+		abort();
+	for (size_t i = 0; i < list.count; i++)
+		if (!oci_manifests_have(&list, list.sha256[i]))
+			abort();
 }
 
 static void check_index(const struct buf *text)
@@ -115,12 +138,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (path_replace_file_at(dir, layer, "a layer", LAYER_BYTES, 0600, PATH_NO_SYNC, NULL) < 0)
 		abort();
 	if (middle)
-		append(&config, middle + 5, size - first - 5);
+		fill_in(&config, middle + 5, size - first - 5, "");
 	if (digest_bytes(buf_bytes(&config), config.len, sha256, &err) < 0)
 		abort();
 	fill_in(&manifest, data, first, sha256);
 	put(dir, "manifest.json", &manifest);
 	check_index(&manifest);
+	check_named(&manifest);
 	put(dir, sha256, &config);
 	if (oci_image_read(fuzz_base, ARCHITECTURE_AMD64, &image, &err) == 0) {
 		check(&image);

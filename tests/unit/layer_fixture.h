@@ -18,6 +18,7 @@ struct making {
 	struct rootfs *fs;
 	struct buf tar; /* of the layer that is being written */
 	int data;
+	char diff_id[DIGEST_TEXT]; /* of the layer that was applied last */
 };
 
 static inline void make_bounded(struct making *m, void **state, const struct rootfs_bounds *bounds)
@@ -64,7 +65,7 @@ static inline int apply_cut(struct making *m, size_t len, struct error *err)
 					      0600, PATH_NO_SYNC, err),
 			 0);
 	autoclose int fd = openat(m->scratch->fd, "layer", O_RDONLY | O_CLOEXEC);
-	return layer_apply(m->fs, fd, 0, len, err);
+	return layer_apply(m->fs, fd, 0, len, m->diff_id, err);
 }
 
 static inline int apply(struct making *m, struct error *err)

@@ -3,6 +3,11 @@
  * refused. */
 #include "layer_fixture.h"
 
+#include <archive.h>
+#include <archive_entry.h>
+
+#include "base/limits.h"
+
 /* A layer of this one entry is refused. */
 static void refuses(void **state, char type, const char *name, const char *more, const char *said)
 {
@@ -235,6 +240,115 @@ static void names_are_bytes(void **state)
 	unmake(&m);
 }
 
+/* --- what a layer is known by ---------------------------------------------------------------- */
+
+static int apply_bytes(struct making *m, const void *bytes, size_t len, struct error *err)
+{
+	buf_free(&m->tar);
+	m->tar = (struct buf)BUF_INIT(0);
+	assert_int_equal(buf_append(&m->tar, bytes, len, err), 0);
+	return apply_cut(m, len, err);
+}
+
+/* One file, and the end that archives have, with so many bytes behind it. */
+static void put_archive(struct making *m, size_t behind, char expected[DIGEST_TEXT])
+{
+	autofree char *more = calloc(behind + 1, 1);
+	struct error err = {0};
+
+	put(m, '0', "f", "contents");
+	tar_end(&m->tar);
+	if (behind)
+		more[behind - 1] = 'x';
+	assert_ok(buf_append(&m->tar, more, behind, &err));
+	assert_ok(digest_bytes(buf_bytes(&m->tar), m->tar.len, expected, &err));
+}
+
+/* Those behind the end too, which no file is made of: the configuration's digest is of all. */
+static void a_layer_is_hashed_to_its_last_byte(void **state)
+{
+	static const size_t tails[] = {0, 1, 10240, 3 << 20};
+	char expected[DIGEST_TEXT];
+	struct error err = {0};
+	struct making m;
+
+	make(&m, state);
+	for (size_t i = 0; i < ARRAY_SIZE(tails); i++) {
+		put_archive(&m, tails[i], expected);
+		assert_ok(apply_cut(&m, m.tar.len, &err));
+		assert_string_equal(m.diff_id, expected);
+		buf_free(&m.tar);
+		m.tar = (struct buf)BUF_INIT(0);
+	}
+	assert_true(is_there(&m, "/f"));
+	assert_ok(apply_bytes(&m, "", 0, &err));
+	assert_ok(digest_bytes("", 0, expected, &err));
+	assert_string_equal(m.diff_id, expected);
+	unmake(&m);
+}
+
+/* The same bytes, in each way that layers are compressed. */
+static void a_layer_is_hashed_as_it_is_unpacked(void **state)
+{
+	static const struct {
+		const char *name;
+		int (*add)(struct archive *archive);
+	} packings[] = {{"gzip", archive_write_add_filter_gzip},
+			{"bzip2", archive_write_add_filter_bzip2},
+			{"xz", archive_write_add_filter_xz},
+			{"zstd", archive_write_add_filter_zstd}};
+	char expected[DIGEST_TEXT];
+	struct making m;
+
+	make(&m, state);
+	put_archive(&m, 5000, expected);
+	for (size_t i = 0; i < ARRAY_SIZE(packings); i++) {
+		struct archive *archive = archive_write_new();
+		struct archive_entry *entry = archive_entry_new();
+		static char packed[65536];
+		autobuf struct buf plain = BUF_INIT(0);
+		struct error err = {0};
+		size_t len = 0;
+
+		archive_entry_set_pathname(entry, "layer");
+		archive_entry_set_filetype(entry, AE_IFREG);
+		assert_int_equal(packings[i].add(archive), ARCHIVE_OK);
+		assert_int_equal(archive_write_set_format_raw(archive), ARCHIVE_OK);
+		assert_int_equal(archive_write_open_memory(archive, packed, sizeof(packed), &len),
+				 ARCHIVE_OK);
+		assert_int_equal(archive_write_header(archive, entry), ARCHIVE_OK);
+		assert_int_equal(archive_write_data(archive, buf_bytes(&m.tar), m.tar.len),
+				 m.tar.len);
+		assert_int_equal(archive_write_free(archive), ARCHIVE_OK);
+		archive_entry_free(entry);
+		assert_ok(buf_append(&plain, buf_bytes(&m.tar), m.tar.len, &err));
+		assert_ok(apply_bytes(&m, packed, len, &err));
+		if (strcmp(m.diff_id, expected) != 0)
+			fail_msg("%s: %s", packings[i].name, m.diff_id);
+		buf_free(&m.tar);
+		m.tar = (struct buf)BUF_INIT(0);
+		assert_ok(buf_append(&m.tar, buf_bytes(&plain), plain.len, &err));
+	}
+	unmake(&m);
+}
+
+/* A few bytes can say that gigabytes are behind the end, where nothing else bounds them. */
+static void what_is_behind_the_end_is_bounded(void **state)
+{
+	char expected[DIGEST_TEXT];
+	struct error err = {0};
+	struct making m;
+
+	make(&m, state);
+	put_archive(&m, 4 << 20, expected);
+	limit_set(LIMIT_LAYER_TAIL_BYTES, 1 << 20);
+	assert_int_equal(apply_cut(&m, m.tar.len, &err), -1);
+	limit_set(LIMIT_LAYER_TAIL_BYTES, 64 << 20);
+	assert_code(err, ERR_INVALID);
+	assert_string_equal(err.msg, "more than 1048576 bytes are behind its end");
+	unmake(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -249,6 +363,9 @@ int main(void)
 		layer_test(names_of_attributes_are_bytes),
 		layer_test(a_layer_may_end_anywhere),
 		layer_test(names_are_bytes),
+		layer_test(a_layer_is_hashed_to_its_last_byte),
+		layer_test(a_layer_is_hashed_as_it_is_unpacked),
+		layer_test(what_is_behind_the_end_is_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

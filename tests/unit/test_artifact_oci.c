@@ -4,11 +4,15 @@
 #include "test_base.h"
 
 #include "artifact/oci_image.h"
+#include "artifact/oci_manifests.h"
 #include "base/json.h"
 
 #define LAYER "1111111111111111111111111111111111111111111111111111111111111111"
 #define ABSENT "2222222222222222222222222222222222222222222222222222222222222222"
-#define AMD64 "\"architecture\":\"amd64\"" /* of a configuration */
+#define DIFF_ID "3333333333333333333333333333333333333333333333333333333333333333"
+/* Of configurations: of an image of one layer, and of one that names none. */
+#define PLATFORM "\"architecture\":\"amd64\""
+#define AMD64 PLATFORM ",\"rootfs\":{\"type\":\"layers\",\"diff_ids\":[\"sha256:" DIFF_ID "\"]}"
 
 /* Puts config under its digest, or under the one that is named. */
 static void put_config(const struct scratch *s, const char *config, char digest[DIGEST_TEXT])
@@ -86,6 +90,8 @@ static void what_runs_in_it_is_taken(void **state)
 		&image, &err));
 	assert_int_equal(image.layer_count, 1);
 	assert_int_equal(image.bytes, 7);
+	assert_string_equal(image.layers[0].sha256, LAYER);
+	assert_string_equal(image.layers[0].diff_id, DIFF_ID);
 	assert_int_equal(json_array_size(json_object_get(image.run, "entrypoint")), 2);
 	assert_int_equal(json_array_size(json_object_get(image.run, "cmd")), 1);
 	assert_string_equal(text_at(&image, "user"), "1000:1000");
@@ -157,7 +163,7 @@ static void absurd_sizes_are_refused(void **state)
 	const size_t len = (4 << 20) + 2, depth = 100000;
 	autofree char *text = malloc(len + 100);
 
-	fill_config(text, len + 99, "{" AMD64 ",\"config\":{\"User\":\"", 300);
+	fill_config(text, len + 99, "{" AMD64 ",\"config\":{\"User\":\"", 500);
 	refuses_config(state, text, "config.User is longer than 255 bytes");
 	fill_config(text, len + 99, "{" AMD64 ",\"config\":{\"WorkingDir\":\"/", 5000);
 	refuses_config(state, text, "config.WorkingDir is longer than 4095 bytes");
@@ -205,13 +211,67 @@ static void a_manifest_of_other_types_is_refused(void **state)
 		 "{\"config\":{\"digest\":\"sha256:%s\"},\"layers\":[{\"digest\":\"sha256:" ABSENT
 		 "\"}]}",
 		 digest);
-	refuses_manifest(state, text, "layer " ABSENT);
+	refuses_manifest(state, text, "manifest: layers[0]: " ABSENT);
 	snprintf(text, sizeof(text),
 		 "{\"config\":{\"digest\":\"sha256:%s\"},\"layers\":[{\"digest\":\"../../etc/"
 		 "passwd\""
 		 "}]}",
 		 digest);
 	refuses_manifest(state, text, "no SHA-256 digest");
+}
+
+static void a_configuration_names_each_layer(void **state)
+{
+	refuses_config(state, "{" PLATFORM "}", "configuration: rootfs is required");
+	refuses_config(state, "{" PLATFORM ",\"rootfs\":{}}",
+		       "rootfs.diff_ids names 0 layers, and the manifest has 1");
+	refuses_config(state, "{" PLATFORM ",\"rootfs\":{\"diff_ids\":null}}",
+		       "rootfs.diff_ids names 0 layers, and the manifest has 1");
+	refuses_config(state, "{" PLATFORM ",\"rootfs\":{\"diff_ids\":{}}}",
+		       "rootfs.diff_ids must be an array");
+	refuses_config(state, "{" PLATFORM ",\"rootfs\":{\"type\":\"tree\",\"diff_ids\":[]}}",
+		       "rootfs.type is \"tree\"");
+	refuses_config(state, "{" PLATFORM ",\"rootfs\":{\"diff_ids\":[]}}",
+		       "rootfs.diff_ids names 0 layers, and the manifest has 1");
+	refuses_config(state,
+		       "{" PLATFORM ",\"rootfs\":{\"diff_ids\":[\"sha256:" DIFF_ID
+		       "\",\"sha256:" DIFF_ID "\"]}}",
+		       "rootfs.diff_ids names 2 layers, and the manifest has 1");
+	refuses_config(state, "{" PLATFORM ",\"rootfs\":{\"diff_ids\":[7]}}",
+		       "rootfs.diff_ids[0] is no SHA-256 digest");
+	refuses_config(state, "{" PLATFORM ",\"rootfs\":{\"diff_ids\":[\"sha256:333\"]}}",
+		       "rootfs.diff_ids[0] is no SHA-256 digest: \"sha256:333\"");
+}
+
+static void what_is_no_image_is_refused_by_its_type(void **state)
+{
+	char digest[DIGEST_TEXT] = "", text[800];
+	static const struct {
+		const char *manifest, *config, *layer, *said;
+	} wrong[] = {
+		{"\"mediaType\":\"application/vnd.oci.image.index.v1+json\",", "", "",
+		 "manifest: mediaType is \"application/vnd.oci.image.index.v1+json\", which is of "
+		 "no image"},
+		{"\"manifests\":[],", "", "", "manifest: it has \"manifests\" beside layers"},
+		{"", ",\"mediaType\":\"application/vnd.cncf.helm.config.v1+json\"", "",
+		 "manifest: config.mediaType is \"application/vnd.cncf.helm.config.v1+json\""},
+		{"", "", ",\"mediaType\":\"application/vnd.in-toto+json\"",
+		 "manifest: layers[0].mediaType is \"application/vnd.in-toto+json\""},
+		{"", "", ",\"mediaType\":7", "layers[0].mediaType must be a string"},
+		{"", ",\"size\":5", "",
+		 "configuration has 138 bytes, and its size is said to be 5"},
+		{"", "", ",\"size\":8", "layers[0] has 7 bytes, and its size is said to be 8"},
+		{"", "", ",\"size\":-1", "layers[0].size"},
+	};
+
+	put_config(*state, "{" AMD64 "}", digest);
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		snprintf(text, sizeof(text),
+			 "{%s\"config\":{\"digest\":\"sha256:%s\"%s},\"layers\":[{\"digest\":"
+			 "\"sha256:" LAYER "\"%s}]}",
+			 wrong[i].manifest, digest, wrong[i].config, wrong[i].layer);
+		refuses_manifest(state, text, wrong[i].said);
+	}
 }
 
 static void layers_are_bounded(void **state)
@@ -228,6 +288,79 @@ static void layers_are_bounded(void **state)
 	refuses_manifest(state, buf_string(&text), "more than 1024 layers");
 }
 
+/* --- what a source has under an image's name ------------------------------------------------- */
+
+static int read_named(const char *text, struct oci_manifests *out, struct error *err)
+{
+	autobuf struct buf bytes = BUF_INIT(0);
+
+	assert_int_equal(buf_append(&bytes, text, strlen(text), err), 0);
+	return oci_manifests_read(&bytes, ARCHITECTURE_AMD64, out, err);
+}
+
+static void an_image_is_named_by_its_manifests(void **state)
+{
+	static const char manifest[] = "{\"layers\":[]}";
+	struct oci_manifests list = {0};
+	struct error err = {0};
+	char digest[DIGEST_TEXT];
+
+	(void)state;
+	assert_ok(digest_bytes(manifest, strlen(manifest), digest, &err));
+	assert_ok(read_named(manifest, &list, &err));
+	assert_int_equal(list.count, 1);
+	assert_true(oci_manifests_have(&list, digest));
+	assert_false(oci_manifests_have(&list, LAYER));
+	/* Of an index those that may be for this architecture. */
+	assert_ok(read_named("{\"manifests\":[{\"digest\":\"sha256:" LAYER
+			     "\",\"platform\":{\"os\":\"linux\",\"architecture\":\"arm64\"}},{"
+			     "\"digest\":\"sha256:" ABSENT
+			     "\",\"platform\":{\"os\":\"linux\",\"architecture\":\"amd64\"}},"
+			     "{\"digest\":\"sha256:" DIFF_ID "\"},{\"digest\":\"sha512:11\"},7]}",
+			     &list, &err));
+	assert_int_equal(list.count, 2);
+	assert_true(oci_manifests_have(&list, ABSENT) && oci_manifests_have(&list, DIFF_ID));
+	list.count = 77;
+	assert_int_equal(read_named("no JSON", &list, &err), -1);
+	assert_int_equal(list.count, 77);
+}
+
+static void an_index_is_bounded(void **state)
+{
+	autobuf struct buf text = BUF_INIT(0);
+	struct oci_manifests list = {0};
+	struct error err = {0};
+
+	(void)state;
+	assert_ok(buf_printf(&text, &err, "{\"manifests\":["));
+	for (int i = 0; i < OCI_MANIFESTS_MAX + 1; i++)
+		assert_ok(buf_printf(&text, &err, "%s{\"digest\":\"sha256:" LAYER "\"}",
+				     i ? "," : ""));
+	assert_ok(buf_printf(&text, &err, "]}"));
+	assert_int_equal(read_named(buf_string(&text), &list, &err), -1);
+	assert_string_equal(err.msg, "its index has more than 64 images for linux");
+}
+
+static void a_digest_in_a_name_is_held(void **state)
+{
+	autobuf struct buf text = BUF_INIT(0);
+	struct error err = {0};
+	char digest[DIGEST_TEXT], name[128];
+
+	(void)state;
+	assert_ok(buf_printf(&text, &err, "a manifest"));
+	assert_ok(digest_bytes("a manifest", 10, digest, &err));
+	snprintf(name, sizeof(name), "docker://x/y:1@sha256:%s", digest);
+	assert_ok(oci_manifests_check_name(name, &text, &err));
+	assert_ok(oci_manifests_check_name("docker://x/y:1", &text, &err));
+	assert_int_equal(oci_manifests_check_name("docker://x/y@sha256:" LAYER, &text, &err), -1);
+	assert_code(err, ERR_INVALID);
+	assert_non_null(strstr(err.msg, digest));
+	/* More behind the digest is another name. */
+	strcat(name, "0");
+	assert_int_equal(oci_manifests_check_name(name, &text, &err), -1);
+}
+
 #define scratch_test(fn) cmocka_unit_test_setup_teardown(fn, scratch_make, scratch_remove)
 
 int main(void)
@@ -239,7 +372,12 @@ int main(void)
 		scratch_test(absurd_sizes_are_refused),
 		scratch_test(a_configuration_is_the_one_of_its_digest),
 		scratch_test(a_manifest_of_other_types_is_refused),
+		scratch_test(a_configuration_names_each_layer),
+		scratch_test(what_is_no_image_is_refused_by_its_type),
 		scratch_test(layers_are_bounded),
+		cmocka_unit_test(an_image_is_named_by_its_manifests),
+		cmocka_unit_test(an_index_is_bounded),
+		cmocka_unit_test(a_digest_in_a_name_is_held),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,7 @@
 
 struct kernel_values {
 	const char *from, *name, *arch;
-	bool upgrade, rebuild;
+	bool upgrade, rebuild, unconfined;
 };
 
 /* The first of each architecture is what its machines have where nothing is named. */
@@ -189,6 +189,11 @@ static int become_kernel_command(struct cli *cli, const char *command,
 		words[n++] = "--upgrade";
 	if (v->rebuild)
 		words[n++] = "--rebuild";
+	if (v->unconfined) {
+		guest_warn(cli, "what works on the package runs in no cell, as you: what its bytes "
+				"can do to it, they can do to you");
+		words[n++] = "--unconfined";
+	}
 	words[n] = NULL;
 	return artifact_become(cli, words, err);
 }
@@ -233,6 +238,12 @@ static int run_refresh(struct cli *cli, const void *values, const struct cli_wor
 
 #define OPTION(field) offsetof(struct kernel_values, field)
 
+#define KERNEL_UNCONFINED                                                                    \
+	{                                                                                    \
+		.name = "unconfined", .kind = CLI_OPTION_FLAG, .offset = OPTION(unconfined), \
+		.help = "let what works on FILE run in no cell, where none can be made"      \
+	}
+
 static const struct cli_option verify_options[] = {
 	GUEST_ARCH(struct kernel_values, "of NAME, where there is one of each: amd64 or arm64"),
 	{0},
@@ -259,6 +270,7 @@ static const struct cli_option install_options[] = {
 	 .kind = CLI_OPTION_FLAG,
 	 .offset = OPTION(rebuild),
 	 .help = "install it again although it is there"},
+	KERNEL_UNCONFINED,
 	{0},
 };
 
@@ -277,6 +289,7 @@ static const struct cli_option build_options[] = {
 	 .kind = CLI_OPTION_FLAG,
 	 .offset = OPTION(rebuild),
 	 .help = "build again although it is there"},
+	KERNEL_UNCONFINED,
 	{0},
 };
 

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#include "artifact/below.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/platform/file.h"
+
+/* O_NONBLOCK: a FIFO in the file's place must not hold us up. */
+#define FLAGS (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+
+static int open_below(int root, const char *path, int flags, struct error *err)
+{
+	int fd = file_open_within(root, path, flags, FILE_BELOW);
+
+	if (fd < 0 && (errno == ELOOP || errno == EXDEV))
+		return error_set(err, ERR_INVALID, "%s: a link, or it leads out of its tree", path);
+	return fd < 0 ? error_errno(err, errno, "%s", path) : fd;
+}
+
+int below_open(int root, const char *path, struct error *err)
+{
+	autoclose int fd = open_below(root, path, FLAGS, err);
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, errno, "%s", path);
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, ERR_INVALID, "%s is not a regular file", path);
+	return steal_fd(&fd);
+}
+
+int below_open_dir(int root, const char *path, struct error *err)
+{
+	return open_below(root, path, FLAGS | O_DIRECTORY, err);
+}
+
+int below_read(int root, const char *path, struct buf *out, struct error *err)
+{
+	autoclose int fd = below_open(root, path, err);
+
+	if (fd < 0)
+		return -1;
+	return fd_read_to_end(fd, out, err) < 0 ? error_prefix(err, "%s", path) : 0;
+}

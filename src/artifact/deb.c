@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+#include "artifact/deb.h"
+
+#include <archive_entry.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "artifact/artifact.h"
+#include "artifact/progress.h"
+#include "artifact/reader.h"
+#include "artifact/tar.h"
+#include "base/cleanup.h"
+#include "base/limits.h"
+#include "base/path.h"
+
+#define CONTROL_BYTES (1u << 20)
+#define NAME_BYTES 128
+#define PATH_BYTES 1024
+
+void deb_free(struct deb *deb)
+{
+	free(deb->package);
+	free(deb->version);
+	free(deb->file);
+	memset(deb, 0, sizeof(*deb));
+}
+
+char *deb_field(const char *text, const char *key, struct error *err)
+{
+	size_t len = strlen(key);
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, key, len) != 0)
+			continue;
+		char *value = strndup(line + len, strcspn(line + len, "\n"));
+		if (!value)
+			error_errno(err, ENOMEM, "%s", key);
+		return value;
+	}
+	error_set(err, ERR_NOT_FOUND, "no line %s", key);
+	return NULL;
+}
+
+bool deb_is_plain_name(const char *name)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789.+-~:_";
+	size_t len = strlen(name);
+
+	return len > 0 && len <= NAME_BYTES && strspn(name, allowed) == len && name[0] != '-' &&
+	       name[0] != '.';
+}
+
+/* --- the ar archive -------------------------------------------------------------------------- */
+
+/* ar(5): the magic, then of each member a header with its name in front and its size, padded by
+ * blanks, near the end. Members begin at even offsets. */
+#define AR_MAGIC "!<arch>\n"
+enum { AR_HEADER = 60, AR_NAME = 16, AR_SIZE_AT = 48, AR_SIZE = 10, AR_MEMBERS_MAX = 16 };
+
+static bool parse_size(const char *field, uint64_t *out)
+{
+	size_t digits = 0;
+
+	*out = 0;
+	while (digits < AR_SIZE && field[digits] >= '0' && field[digits] <= '9')
+		*out = *out * 10 + (uint64_t)(field[digits++] - '0');
+	for (size_t i = digits; i < AR_SIZE; i++)
+		if (field[i] != ' ')
+			return false;
+	return digits > 0;
+}
+
+static bool read_whole(int fd, char *bytes, size_t len, uint64_t at)
+{
+	return pread(fd, bytes, len, (off_t)at) == (ssize_t)len;
+}
+
+/* Leaves fd at the first byte of the member whose name begins so. *size: how many it has. */
+static int seek_member(int fd, const char *name, uint64_t *size, struct error *err)
+{
+	char magic[sizeof(AR_MAGIC) - 1], header[AR_HEADER];
+	uint64_t at = sizeof(magic), bytes;
+
+	if (!read_whole(fd, magic, sizeof(magic), 0) || memcmp(magic, AR_MAGIC, sizeof(magic)) != 0)
+		return error_set(err, ERR_INVALID, "it is no Debian package");
+	for (int i = 0; i < AR_MEMBERS_MAX && read_whole(fd, header, AR_HEADER, at); i++) {
+		at += AR_HEADER;
+		if (!parse_size(header + AR_SIZE_AT, &bytes))
+			return error_set(err, ERR_INVALID, "a member of it has no size");
+		if (strncmp(header, name, strlen(name)) == 0) {
+			if (lseek(fd, (off_t)at, SEEK_SET) < 0)
+				return error_errno(err, errno, "%s", name);
+			*size = bytes;
+			return 0;
+		}
+		at += bytes + (bytes & 1);
+	}
+	return error_set(err, ERR_INVALID, "it is no Debian package: it has no %s", name);
+}
+
+static int open_member(struct tar_reading *tar, int fd, const char *name, struct error *err)
+{
+	uint64_t size = 0;
+
+	if (seek_member(fd, name, &size, err) < 0)
+		return -1;
+	return tar_open(tar, fd, size, err) < 0 ? error_prefix(err, "%s", name) : 0;
+}
+
+/* --- its files ------------------------------------------------------------------------------- */
+
+struct unpacking_deb {
+	struct tar_reading *tar;
+	int dir;
+	const char *const *names;
+	uint64_t bytes, count; /* of what was taken so far */
+};
+
+/* The name below the root or below /usr. */
+static const char *plain_path(const char *name)
+{
+	static const char *const before[] = {"./", "usr/"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(before); i++)
+		if (strncmp(name, before[i], strlen(before[i])) == 0)
+			name += strlen(before[i]);
+	return name;
+}
+
+static bool is_wanted(const struct unpacking_deb *u, struct archive_entry *entry, const char *path)
+{
+	if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry))
+		return false;
+	for (size_t i = 0; u->names[i]; i++)
+		if (strncmp(path, u->names[i], strlen(u->names[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Whether no component is empty, "." or "..". */
+static bool stays_below(const char *path)
+{
+	for (const char *at = path;; at++) {
+		size_t len = strcspn(at, "/");
+
+		if (len == 0 || (len <= 2 && strspn(at, ".") >= len))
+			return false;
+		at += len;
+		if (!*at)
+			return true;
+	}
+}
+
+static int admit_file(struct unpacking_deb *u, int64_t size, struct error *err)
+{
+	const uint64_t most = limit_get(LIMIT_PACKAGE_BYTES),
+		       files = limit_get(LIMIT_PACKAGE_FILES);
+
+	if (size < 0)
+		return error_set(err, ERR_INVALID, "a file of negative size");
+	if ((uint64_t)size > most || u->bytes + (uint64_t)size > most)
+		return error_set(err, ERR_INVALID, "it unpacks to more than %" PRIu64 " bytes",
+				 most);
+	if (++u->count > files)
+		return error_set(err, ERR_INVALID, "it holds more than %" PRIu64 " files", files);
+	u->bytes += ((uint64_t)size + 4095) & ~UINT64_C(4095);
+	return 0;
+}
+
+static int make_parents_of(int dir, const char *path, struct error *err)
+{
+	char parent[PATH_BYTES];
+
+	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+		snprintf(parent, sizeof(parent), "%.*s", (int)(slash - path), path);
+		if (mkdirat(dir, parent, 0755) < 0 && errno != EEXIST)
+			return error_errno(err, errno, "unpacking");
+	}
+	return 0;
+}
+
+static int unpack_file(struct unpacking_deb *u, struct archive_entry *entry, const char *path,
+		       struct error *err)
+{
+	const int64_t size = archive_entry_size(entry);
+	autoclose int fd = -1;
+
+	if (strlen(path) >= PATH_BYTES || !stays_below(path))
+		return error_set(err, ERR_INVALID, "a path that leads elsewhere");
+	if (admit_file(u, size, err) < 0 || make_parents_of(u->dir, path, err) < 0)
+		return -1;
+	fd = openat(u->dir, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0 && (errno == EEXIST || errno == ENOTDIR))
+		return error_set(err, ERR_INVALID, "another file is in its place");
+	if (fd < 0)
+		return error_errno(err, errno, "unpacking");
+	return tar_copy_data(u->tar, fd, size, err);
+}
+
+static int unpack_files(struct unpacking_deb *u, struct error *err)
+{
+	struct archive *archive = u->tar->archive;
+	struct archive_entry *entry;
+	int got;
+
+	while ((got = archive_read_next_header(archive, &entry)) == ARCHIVE_OK ||
+	       got == ARCHIVE_WARN) {
+		const char *name = archive_entry_pathname(entry);
+		const char *path = name ? plain_path(name) : "";
+
+		if (artifact_check_signal(err) < 0)
+			return -1;
+		if (is_wanted(u, entry, path) && unpack_file(u, entry, path, err) < 0)
+			return error_prefix(err, "\"%.300s\"", name);
+	}
+	return got == ARCHIVE_EOF ? 0 : tar_failed(u->tar, err);
+}
+
+int deb_unpack_here(int fd, int dir, const char *const *names, struct error *err)
+{
+	auto_tar struct tar_reading tar = {0};
+	struct unpacking_deb unpacking = {.tar = &tar, .dir = dir, .names = names};
+
+	return open_member(&tar, fd, "data.tar", err) < 0 ? -1 : unpack_files(&unpacking, err);
+}
+
+/* --- by a reader ----------------------------------------------------------------------------- */
+
+struct reading_deb {
+	int fd, dir;
+	const char *const *names;
+};
+
+static int read_deb_control(void *data, struct buf *out, struct error *err)
+{
+	const struct reading_deb *r = data;
+	auto_tar struct tar_reading tar = {0};
+
+	if (open_member(&tar, r->fd, "control.tar", err) < 0)
+		return -1;
+	return tar_take(&tar, "control", out, err) < 0 ? error_prefix(err, "control.tar") : 0;
+}
+
+static int unpack_deb_files(void *data, struct buf *out, struct error *err)
+{
+	const struct reading_deb *r = data;
+
+	(void)out;
+	return deb_unpack_here(r->fd, r->dir, r->names, err);
+}
+
+static int parse_control(const char *text, struct deb *deb, struct error *err)
+{
+	autofree char *architecture = NULL;
+
+	deb->package = deb_field(text, "Package: ", err);
+	deb->version = deb->package ? deb_field(text, "Version: ", err) : NULL;
+	architecture = deb->version ? deb_field(text, "Architecture: ", err) : NULL;
+	if (!architecture)
+		return -1;
+	if (!deb_is_plain_name(deb->package) || !deb_is_plain_name(deb->version))
+		return error_set(err, ERR_INVALID, "its name or its version is none");
+	deb->architecture = architecture_from_name(architecture);
+	return 0;
+}
+
+static int open_deb(const char *file, struct deb *deb, struct error *err)
+{
+	autobuf struct buf control = BUF_INIT(CONTROL_BYTES);
+	autoclose int fd = open(file, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+	struct reading_deb reading = {.fd = fd};
+	const struct reader_work work = {
+		.read = read_deb_control, .data = &reading, .from = fd, .dir = -1};
+
+	if (fd < 0)
+		return error_errno(err, errno, "open");
+	if (digest_fd(fd, deb->sha256, err) < 0 || reader_run(&work, &control, err) < 0 ||
+	    parse_control(buf_string(&control), deb, err) < 0)
+		return -1;
+	deb->file = path_absolute(file, err);
+	return deb->file ? 0 : -1;
+}
+
+int deb_open(const char *file, struct deb *out, struct error *err)
+{
+	struct deb deb = {0};
+
+	if (open_deb(file, &deb, err) < 0) {
+		deb_free(&deb);
+		return error_prefix(err, "%s", file);
+	}
+	*out = deb;
+	return 0;
+}
+
+int deb_unpack(const struct deb *deb, int dir, const char *const *names, struct error *err)
+{
+	autoclose int fd = open(deb->file, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+	struct reading_deb reading = {.fd = fd, .dir = dir, .names = names};
+	const struct reader_work work = {
+		.read = unpack_deb_files, .data = &reading, .from = fd, .dir = dir};
+
+	if (fd < 0)
+		return error_errno(err, errno, "%s", deb->file);
+	progress_stage("unpacking %s", deb->package);
+	return reader_run(&work, NULL, err) < 0 ? error_prefix(err, "%s", deb->file) : 0;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+#include "artifact/tar.h"
+
+#include <archive_entry.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "artifact/artifact.h"
+#include "artifact/progress.h"
+#include "base/cleanup.h"
+#include "base/limits.h"
+
+void tar_close(struct tar_reading *tar)
+{
+	packed_free_archive(&tar->archive);
+	packed_free_archive(&tar->unpacker);
+	packed_end(&tar->from);
+	hash_free(&tar->hash);
+}
+
+int tar_out_of_memory(struct error *err)
+{
+	return error_set(err, ERR_INVALID, "it takes more than %llu MiB of memory to be read",
+			 (unsigned long long)limit_get(LIMIT_ARCHIVE_MEMORY_MIB));
+}
+
+static bool lacks_memory(struct archive *archive)
+{
+	return archive && archive_errno(archive) == ENOMEM;
+}
+
+/* The host that cannot read is told of by its own reason; else it is the archive that is wrong. The
+ * library's words are for those who know it. */
+int tar_failed(const struct tar_reading *tar, struct error *err)
+{
+	int entry = archive_file_count(tar->archive);
+
+	if (tar->from.errnum)
+		return error_errno(err, tar->from.errnum, "read");
+	if (lacks_memory(tar->archive) || lacks_memory(tar->unpacker))
+		return tar_out_of_memory(err);
+	if (entry == 0)
+		return error_set(
+			err, ERR_INVALID,
+			"it is no tar archive, neither plain nor compressed by gzip, bzip2, "
+			"xz or zstd");
+	return error_set(err, ERR_INVALID,
+			 tar->from.ended ? "it ends too early, in or behind its entry %d"
+					 : "it is damaged in or behind its entry %d",
+			 entry);
+}
+
+static struct archive *new_tar(struct error *err)
+{
+	auto_archive struct archive *archive = archive_read_new();
+
+	if (archive && archive_read_support_format_tar(archive) == ARCHIVE_OK &&
+	    archive_read_support_format_empty(archive) == ARCHIVE_OK)
+		return steal_ptr(&archive);
+	error_errno(err, ENOMEM, "unpacking");
+	return NULL;
+}
+
+int tar_open(struct tar_reading *tar, int fd, uint64_t left, struct error *err)
+{
+	*tar = (struct tar_reading){0};
+	if (packed_begin(&tar->from, fd, left, err) < 0 || !(tar->archive = new_tar(err)) ||
+	    packed_support(tar->archive, PACKINGS_OF_ARCHIVES, err) < 0)
+		return -1;
+	return packed_open(&tar->from, tar->archive) == ARCHIVE_OK ? 0 : tar_failed(tar, err);
+}
+
+/* --- hashed ---------------------------------------------------------------------------------- */
+
+/* The archive gets what was hashed, and nothing else. */
+static la_ssize_t read_unpacked(struct archive *archive, void *data, const void **out)
+{
+	struct tar_reading *tar = data;
+	size_t len = 0;
+	la_int64_t at;
+	int got =
+		tar->drained ? ARCHIVE_EOF : archive_read_data_block(tar->unpacker, out, &len, &at);
+
+	tar->drained = got == ARCHIVE_EOF;
+	if (tar->drained)
+		return 0;
+	if (got == ARCHIVE_OK && hash_add(tar->hash, *out, len, NULL) == 0)
+		return (la_ssize_t)len;
+	archive_set_error(archive, got == ARCHIVE_OK ? EIO : archive_errno(tar->unpacker),
+			  "unpacking");
+	return ARCHIVE_FATAL;
+}
+
+int tar_open_hashed(struct tar_reading *tar, int fd, struct error *err)
+{
+	int got;
+
+	*tar = (struct tar_reading){0};
+	if (packed_begin(&tar->from, fd, UINT64_MAX, err) < 0 || !(tar->archive = new_tar(err)) ||
+	    !(tar->hash = hash_new(err)))
+		return -1;
+	got = packed_unpack(&tar->from, PACKINGS_OF_ARCHIVES, &tar->unpacker, err);
+	if (!tar->unpacker)
+		return -1;
+	tar->drained = got == ARCHIVE_EOF;
+	if (got != ARCHIVE_OK && got != ARCHIVE_EOF)
+		return tar_failed(tar, err);
+	got = archive_read_open2(tar->archive, tar, NULL, read_unpacked, NULL, NULL);
+	return got == ARCHIVE_OK ? 0 : tar_failed(tar, err);
+}
+
+int tar_digest(struct tar_reading *tar, char out[DIGEST_TEXT], struct error *err)
+{
+	const uint64_t most = limit_get(LIMIT_LAYER_TAIL_BYTES);
+	uint64_t behind = 0;
+	const void *block;
+	la_ssize_t n;
+
+	while ((n = read_unpacked(tar->archive, tar, &block)) > 0) {
+		behind += (uint64_t)n;
+		if (behind > most)
+			return error_set(err, ERR_INVALID,
+					 "more than %" PRIu64 " bytes are behind its end", most);
+		if (artifact_check_signal(err) < 0)
+			return -1;
+	}
+	return n < 0 ? tar_failed(tar, err) : hash_end(tar->hash, out, err);
+}
+
+/* --- entries --------------------------------------------------------------------------------- */
+
+uint64_t tar_bytes_read(const struct tar_reading *tar)
+{
+	return (uint64_t)archive_filter_bytes(tar->unpacker ? tar->unpacker : tar->archive, -1);
+}
+
+int tar_copy_data(const struct tar_reading *tar, int fd, int64_t size, struct error *err)
+{
+	const void *block;
+	size_t len;
+	la_int64_t at;
+	int got;
+
+	while ((got = archive_read_data_block(tar->archive, &block, &len, &at)) == ARCHIVE_OK) {
+		if (at < 0 || at > size || (la_int64_t)len > size - at)
+			return error_set(err, ERR_INVALID, "more data than the file has");
+		if (artifact_check_signal(err) < 0 || packed_put(fd, block, len, at, err) < 0)
+			return -1;
+		progress_draw();
+	}
+	if (got != ARCHIVE_EOF)
+		return tar_failed(tar, err);
+	/* What is left out are holes. */
+	return ftruncate(fd, size) < 0 ? error_errno(err, errno, "unpacking") : 0;
+}
+
+/* 1: it is the next to be read. */
+int tar_has(struct tar_reading *tar, const char *name, struct error *err)
+{
+	struct archive_entry *entry;
+	int got;
+
+	while ((got = archive_read_next_header(tar->archive, &entry)) == ARCHIVE_OK ||
+	       got == ARCHIVE_WARN) {
+		const char *there = archive_entry_pathname(entry);
+
+		if (artifact_check_signal(err) < 0)
+			return -1;
+		if (there && strncmp(there, "./", 2) == 0)
+			there += 2;
+		if (there && strcmp(there, name) == 0)
+			return 1;
+	}
+	return got == ARCHIVE_EOF ? 0 : tar_failed(tar, err);
+}
+
+int tar_take(struct tar_reading *tar, const char *name, struct buf *out, struct error *err)
+{
+	int there = tar_has(tar, name, err);
+	const void *block;
+	size_t len;
+	la_int64_t at;
+	int got;
+
+	if (there == 0)
+		return error_set(err, ERR_NOT_FOUND, "it has no %s", name);
+	if (there < 0)
+		return -1;
+	while ((got = archive_read_data_block(tar->archive, &block, &len, &at)) == ARCHIVE_OK)
+		if (buf_append(out, block, len, err) < 0)
+			return -1;
+	return got == ARCHIVE_EOF ? 0 : tar_failed(tar, err);
+}

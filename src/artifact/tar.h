@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* A tar archive, plain or compressed, that is read entry by entry. It may be hostile. */
+#ifndef ARTIFACT_TAR_H
+#define ARTIFACT_TAR_H
+
+#include "artifact/hash.h"
+#include "artifact/packed.h"
+#include "base/buf.h"
+
+struct tar_reading {
+	struct archive *archive; /* for archive_read_next_header(3) and the like */
+	struct packed from;
+	/* Unpacks for the archive where the unpacked bytes are hashed; else NULL. */
+	struct archive *unpacker;
+	struct hash *hash;
+	bool drained; /* the unpacker has no more */
+};
+
+/* Opens the archive in the left bytes that fd has next; UINT64_MAX: all until its end. */
+int tar_open(struct tar_reading *tar, int fd, uint64_t left, struct error *err);
+/* The same of all bytes, which are hashed as they are unpacked. */
+int tar_open_hashed(struct tar_reading *tar, int fd, struct error *err);
+void tar_close(struct tar_reading *tar); /* accepts a zeroed one */
+#define auto_tar __attribute__((cleanup(tar_close)))
+
+/* The SHA-256 of all unpacked bytes, those behind the archive's end too, of which there may be
+ * LIMIT_LAYER_TAIL_BYTES. To be asked for when the archive has no more entries. */
+int tar_digest(struct tar_reading *tar, char out[DIGEST_TEXT], struct error *err);
+
+/* How many bytes were read, as they are stored. */
+uint64_t tar_bytes_read(const struct tar_reading *tar);
+/* Writes the contents of the entry that was read last, which has that size. */
+int tar_copy_data(const struct tar_reading *tar, int fd, int64_t size, struct error *err);
+
+/* Makes an error of libarchive's last failure. */
+int tar_failed(const struct tar_reading *tar, struct error *err);
+/* The error of an archive that LIMIT_ARCHIVE_MEMORY_MIB is too little for. */
+int tar_out_of_memory(struct error *err);
+
+/* Whether the archive has a file of that name, a leading "./" apart; -1. */
+int tar_has(struct tar_reading *tar, const char *name, struct error *err);
+/* Appends the contents of the file of that name; more than out may hold is an error. */
+int tar_take(struct tar_reading *tar, const char *name, struct buf *out, struct error *err);
+
+#endif
