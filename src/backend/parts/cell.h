@@ -67,6 +67,9 @@ struct cell_spec {
 	/* For a program in a user namespace that was made before: */
 	const char *const *capabilities; /* that its root keeps; not NULL: there is such a one */
 	const struct cell_share *share;	 /* a directory to be seen, and /proc; or NULL */
+	/* What it has in its environment besides cell_environment, which bwrap has too: NAME, VALUE,
+	 * NULL at the end. NULL: nothing. */
+	const char *const *environment;
 	int filter; /* a file that is a compiled system call filter; 0: none but its own */
 };
 

@@ -163,6 +163,11 @@ void cell_arguments(const struct cell_spec *spec, struct argv *argv)
 		argv_addf(argv, "%d", numbers.data + (int)i);
 		argv_add(argv, spec->data[i].path);
 	}
+	for (const char *const *word = spec->environment; word && *word; word += 2) {
+		argv_add(argv, "--setenv");
+		argv_add(argv, word[0]);
+		argv_add(argv, word[1]);
+	}
 	argv_add(argv, "--remount-ro");
 	argv_add(argv, "/");
 	argv_add(argv, "--chdir");
