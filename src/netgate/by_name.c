@@ -168,24 +168,34 @@ bool by_name_frame(struct gate *g, const uint8_t *frame, size_t len, const struc
 	return key->opening ? judge_syn(g, frame, len, key) : judge_segment(g, frame, len, key);
 }
 
+/* Whether the guest has written to the datagram's sender. passt has a socket for each port that a
+ * frame came from, and takes what anybody sends to that; by what comes to the port of a question of
+ * netgate's the guest would learn which port that is. */
+static bool is_answer(const struct gate *g, const struct segment *s)
+{
+	const struct flow_key key = segment_flow(s);
+
+	return flows_knows(&g->flows, &key, g->now);
+}
+
 /* Most frames are looked at no further than this. */
 bool by_name_inbound(void *data, uint8_t *frame, size_t len)
 {
-	enum { PROTOCOL = 23, PORTS = 34, FLAGS = 47 };
 	struct gate *g = data;
 	const struct bytes whole = {frame, len};
 	struct segment segment;
 
-	if (u8(whole, PROTOCOL) == IPPROTO_TCP) {
-		if (((u8(whole, FLAGS) & TCP_SYN) || g->egress.openings.used) &&
+	if (u8(whole, FRAME_PROTOCOL) == IPPROTO_TCP) {
+		if (((u8(whole, FRAME_TCP_FLAGS) & TCP_SYN) || g->egress.openings.used) &&
 		    segment_read(frame, len, &segment))
 			by_name_heard(g, &segment);
 		return true;
 	}
-	if (u8(whole, PROTOCOL) != IPPROTO_UDP || u16(whole, PORTS) != DNS_PORT ||
-	    !segment_read(frame, len, &segment) || segment.from != g->screen.dns)
+	if (u8(whole, FRAME_PROTOCOL) != IPPROTO_UDP || !segment_read(frame, len, &segment))
 		return true;
-	return by_name_answer(g, frame, &segment);
+	if (segment.from == g->screen.dns && segment.from_port == DNS_PORT)
+		return by_name_answer(g, frame, &segment);
+	return g->egress.dry || is_answer(g, &segment);
 }
 
 /* --- changes --------------------------------------------------------------------------------- */

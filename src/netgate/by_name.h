@@ -43,6 +43,6 @@ void by_name_heard(struct gate *gate, const struct segment *segment);
 void by_name_end(struct gate *gate, const uint8_t *frame, const struct segment *segment,
 		 uint32_t sequence);
 /* An answer of DNS. */
-bool by_name_answer(struct gate *gate, uint8_t *frame, const struct segment *segment);
+bool by_name_answer(struct gate *gate, const uint8_t *frame, const struct segment *segment);
 
 #endif

@@ -132,10 +132,7 @@ bool by_name_words(struct gate *g, struct flow *flow, const struct flow_key *key
 /* Only passt knows how much of the guest's words it has taken. */
 void by_name_heard(struct gate *g, const struct segment *s)
 {
-	const struct flow_key key = {.protocol = IPPROTO_TCP,
-				     .guest_port = s->to_port,
-				     .port = s->from_port,
-				     .address = s->from};
+	const struct flow_key key = segment_flow(s);
 	struct flow *flow = by_name_hears(g, key.port) && (s->flags & TCP_ACK)
 				    ? flows_find(&g->flows, &key, g->now)
 				    : NULL;

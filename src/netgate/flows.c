@@ -5,12 +5,12 @@
 
 #include "netgate/mix.h"
 
-static struct flow *flow_bucket(struct flows *flows, const struct flow_key *key)
+static size_t number_of_bucket(const struct flows *flows, const struct flow_key *key)
 {
 	uint64_t ports = (uint64_t)key->guest_port << 16 | key->port;
 	uint64_t h = mix_bits(flows->seed ^ ((uint64_t)key->address << 32 | ports));
 
-	return flows->table[mix_bits(h ^ flows->seed ^ key->protocol) & (FLOW_BUCKETS - 1)];
+	return mix_bits(h ^ flows->seed ^ key->protocol) & (FLOW_BUCKETS - 1);
 }
 
 static bool is_same_flow(const struct flow *f, const struct flow_key *key, bool refused)
@@ -30,7 +30,7 @@ static bool is_more_idle(const struct flow *f, const struct flow *other)
 struct flow *flows_note(struct flows *flows, const struct flow_key *key, bool refused, uint64_t now,
 			bool *is_new)
 {
-	struct flow *bucket = flow_bucket(flows, key), *idle = bucket;
+	struct flow *bucket = flows->table[number_of_bucket(flows, key)], *idle = bucket;
 
 	for (int i = 0; i < FLOW_WAYS; i++) {
 		struct flow *f = &bucket[i];
@@ -55,7 +55,7 @@ struct flow *flows_note(struct flows *flows, const struct flow_key *key, bool re
 
 struct flow *flows_find(struct flows *flows, const struct flow_key *key, uint64_t now)
 {
-	struct flow *bucket = flow_bucket(flows, key);
+	struct flow *bucket = flows->table[number_of_bucket(flows, key)];
 	uint64_t idle = key->protocol == IPPROTO_TCP ? flows->tcp_idle_ns : flows->idle_ns;
 
 	for (int i = 0; i < FLOW_WAYS; i++) {
@@ -69,6 +69,17 @@ struct flow *flows_find(struct flows *flows, const struct flow_key *key, uint64_
 		return f;
 	}
 	return NULL;
+}
+
+bool flows_knows(const struct flows *flows, const struct flow_key *key, uint64_t now)
+{
+	const struct flow *bucket = flows->table[number_of_bucket(flows, key)];
+
+	for (int i = 0; i < FLOW_WAYS; i++)
+		if (is_same_flow(&bucket[i], key, false))
+			return bucket[i].state != FLOW_SHUT &&
+			       now - bucket[i].seen <= flows->idle_ns;
+	return false;
 }
 
 void flows_shut(struct flows *flows, uint8_t rule)

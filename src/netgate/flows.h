@@ -53,6 +53,8 @@ struct flow *flows_note(struct flows *flows, const struct flow_key *key, bool re
 			bool *is_new);
 /* One that a name has opened, and not too long ago; NULL: it is none. */
 struct flow *flows_find(struct flows *flows, const struct flow_key *key, uint64_t now);
+/* Whether the guest has written to the flow's other end not too long ago, by a name or not. */
+bool flows_knows(const struct flows *flows, const struct flow_key *key, uint64_t now);
 /* A rule has gone, and with it what it opened. */
 void flows_shut(struct flows *flows, uint8_t rule);
 

@@ -62,6 +62,8 @@ void gate_init(struct gate *g, int vm, int passt, int supervisor, uint64_t bytes
 	g->resets.per_second = limit_get(LIMIT_NETGATE_RESETS);
 	g->flows.idle_ns = limit_get(LIMIT_NETGATE_FLOW_MS) * NS_PER_MS;
 	g->flows.tcp_idle_ns = limit_get(LIMIT_NETGATE_OPEN_FLOW_MS) * NS_PER_MS;
+	g->egress.asked.patience_ns = limit_get(LIMIT_NETGATE_ANSWER_MS) * NS_PER_MS;
+	g->egress.asked.again_ns = limit_get(LIMIT_NETGATE_ASK_AGAIN_MS) * NS_PER_MS;
 	g->egress.openings.patience_ns = limit_get(LIMIT_NETGATE_OPENING_MS) * NS_PER_MS;
 	g->egress.pins.seed = g->flows.seed;
 	g->now = clock_mono_ns();

@@ -20,8 +20,9 @@
 
 struct bed {
 	struct gate *gate;
-	int supervisor; /* our end */
-	int fds[3];	/* the gate's */
+	int supervisor;	    /* our end */
+	int fds[3];	    /* the gate's */
+	struct frame asked; /* the latest question that left */
 };
 
 static inline int bed_setup(void **state)
@@ -247,17 +248,37 @@ static inline void add_alias(struct frame *f, const char *owner, const char *nam
 	add_record(f, owner, DNS_CNAME, 300, data, put_name(data, name));
 }
 
+/* A question of the guest's leaves. */
+static inline void asks(struct bed *b, struct frame f)
+{
+	struct frame more;
+
+	into_lane(&b->gate->out, f);
+	assert_true(to_passt(b, &b->asked));
+	if (!b->gate->egress.dry)
+		expect_sound(&b->asked);
+	assert_false(to_passt(b, &more));
+	assert_false(to_guest(b, &more));
+}
+
+/* An answer to the latest question that left, under whatever number and from whatever port, of one
+ * to the guest's. */
+static inline struct frame to_what_left(const struct bed *b, struct frame f)
+{
+	memcpy(f.bytes + 36, b->asked.bytes + 34, 2);
+	memcpy(f.bytes + 42, b->asked.bytes + 42, 2);
+	return f;
+}
+
 /* The guest asks, and the resolver says so. */
 static inline void resolve(struct bed *b, const char *name, uint32_t address)
 {
 	struct frame f = answer_to(name, 7), out;
 
 	forget_frames(b);
-	into_lane(&b->gate->out, question(name, DNS_A, 7));
-	assert_true(to_passt(b, &out));
-	assert_false(to_passt(b, &out));
+	asks(b, question(name, DNS_A, 7));
 	add_address(&f, name, address, 300);
-	into_lane(&b->gate->in, f);
+	into_lane(&b->gate->in, to_what_left(b, f));
 	assert_true(to_guest(b, &out));
 	assert_false(to_guest(b, &out));
 }
@@ -286,6 +307,12 @@ static inline struct frame call_from(uint32_t to, unsigned port, uint32_t sequen
 	struct frame f = tcp(to, port, SYN);
 
 	put32(f.bytes + 38, sequence);
+	return f;
+}
+
+static inline struct frame from_port(struct frame f, unsigned port)
+{
+	put16(f.bytes + 34, port);
 	return f;
 }
 

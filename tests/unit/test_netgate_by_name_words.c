@@ -262,12 +262,6 @@ static void words_without_end(void **state)
 	expect_told(b, "http 10.0.2.15:40000 -> 151.101.0.223:80 ? refused");
 }
 
-static struct frame from_port(struct frame f, unsigned port)
-{
-	put16(f.bytes + 34, port);
-	return f;
-}
-
 static struct frame at_port(struct frame f, unsigned port)
 {
 	put16(f.bytes + 36, port);
