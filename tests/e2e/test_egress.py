@@ -118,6 +118,9 @@ class Guest:
         """Of the audit log of one that is a session."""
         return [line["data"] for line in events(self.host, self.name, event)]
 
+    def count(self, begin, end):
+        return sum(line.startswith(begin) and line.endswith(end) for line in self.lines())
+
     def told(self, begin, end):
         return any(line.startswith(begin) and line.endswith(end) for line in self.lines())
 
@@ -214,6 +217,17 @@ def a_forged_answer(guest):
     assert len({(left_by, question[:2]) for left_by, question in asked_for}) >= len(asked_for) - 1 and min(asked_for)[0] >= 32768
 
 
+def lines_of_connections(guest):
+    """Each has one, though they are of the same ports; and where names share an address it has the one that was said."""
+    names = {"later.example": (OTHER, 8080), "forged.example": (REAL, 80), "pypi.org": (REAL, 80)}
+    guest.resolves("later.example"), guest.resolves("pypi.org")
+    for _ in range(2):
+        for name, (address, port) in names.items():
+            ask = f"GET / HTTP/1.1\r\nHost: {name}\r\nConnection: close\r\n\r\n".encode()
+            assert f"http {name} at {address}".encode() in guest.say("tcp", 45000, address, port, ask)
+    wait_until(lambda: [guest.count("tcp 10.0.2.15:45000 ", f" {name}") for name in names] == [2, 2, 2], "a line for each")
+
+
 def hello(name, protocols=0):
     """A ClientHello, as long as there are protocols in it."""
     context, out = ssl.create_default_context(), ssl.MemoryBIO()
@@ -282,6 +296,7 @@ def test_names(host, lan):
     a_hostile_resolver(guest)
     guest.arm()
     a_forged_answer(guest)
+    lines_of_connections(guest)
     a_hello_in_pieces(guest)
     no_quic(guest)
     changed_while_it_runs(guest)

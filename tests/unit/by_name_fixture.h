@@ -140,6 +140,13 @@ static inline void expect_told(struct bed *b, const char *line)
 	assert_string_equal(got, line ? line : "");
 }
 
+/* So much time passes, and connections that have said nothing until then are told of. */
+static inline void wait_for_words(struct bed *b, uint64_t ns)
+{
+	b->gate->now += ns;
+	by_name_tell_silent(b->gate, b->gate->egress.openings.patience_ns);
+}
+
 /* What a receiver computes: 0 for a right checksum. */
 static inline unsigned checksum(const uint8_t *bytes, size_t len, uint32_t total)
 {
@@ -316,6 +323,12 @@ static inline struct frame from_port(struct frame f, unsigned port)
 	return f;
 }
 
+static inline struct frame at_port(struct frame f, unsigned port)
+{
+	put16(f.bytes + 36, port);
+	return f;
+}
+
 /* What passt says: it has taken all before that. */
 static inline struct frame heard(uint32_t from, unsigned port, uint8_t flags, uint32_t acknowledged)
 {
@@ -331,11 +344,15 @@ static inline struct frame heard(uint32_t from, unsigned port, uint8_t flags, ui
 }
 
 /* Both ends have said that they are there. All connections of tests begin with the same number,
- * which those of a guest do not: nothing is known of the ones before. */
+ * which those of a guest do not: the ones before are over, and no more is known of them. */
 static inline void connect_to(struct bed *b, uint32_t to, unsigned port)
 {
-	for (size_t i = 0; i < FLOW_BUCKETS * FLOW_WAYS; i++)
-		b->gate->flows.table[i / FLOW_WAYS][i % FLOW_WAYS].has_said = false;
+	for (size_t i = 0; i < FLOW_BUCKETS * FLOW_WAYS; i++) {
+		struct flow *flow = &b->gate->flows.table[i / FLOW_WAYS][i % FLOW_WAYS];
+
+		flow->has_said = false;
+		flow->is_over = true;
+	}
 	forget_frames(b);
 	assert_true(passes(b, call_from(to, port, GUEST_STARTS)));
 	assert_true(comes_in(b, heard(to, port, SYN_ACK, GUEST_STARTS + 1)));
