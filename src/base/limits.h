@@ -145,6 +145,8 @@
 	X(NETGATE_FLOW_MS, 300000, "ms", "quiet after which the same ports are a new connection")  \
 	X(NETGATE_OPEN_FLOW_MS, 7200000, "ms", "the same of TCP that a name has opened")           \
 	X(NETGATE_QUERIES, 20, "queries/s", "of DNS by a guest that goes by names; 3 s' at once")  \
+	X(NETGATE_ANSWER_MS, 10000, "ms", "the resolver's answer to a question of such a guest")   \
+	X(NETGATE_ASK_AGAIN_MS, 1000, "ms", "before a question that others wait for leaves again") \
 	X(NETGATE_PIN_LEAST_S, 60, "s", "an address stays a name's, whatever its TTL")             \
 	X(NETGATE_PIN_MOST_S, 3600, "s", "the same at most")                                       \
 	X(NETGATE_PIN_GRACE_S, 30, "s", "and longer than who asked keeps it")                      \

@@ -102,10 +102,3 @@ size_t compose_segment(uint8_t *out, const uint8_t *like, uint32_t sequence, str
 	put_checksum(out, header + payload.len, TCP_CHECKSUM);
 	return BODY + header + payload.len;
 }
-
-void compose_mend_datagram(uint8_t *frame)
-{
-	const struct bytes udp = {frame + BODY, UDP_HEADER};
-
-	put_checksum(frame, u16(udp, UDP_LENGTH), UDP_CHECKSUM);
-}

@@ -23,7 +23,5 @@ size_t compose_datagram(uint8_t *out, const uint8_t *like, enum direction direct
 			struct bytes payload);
 /* The same headers with another place in the stream, and other bytes; as many as fit into IPv4. */
 size_t compose_segment(uint8_t *out, const uint8_t *like, uint32_t sequence, struct bytes payload);
-/* A datagram's bytes have been changed in place. */
-void compose_mend_datagram(uint8_t *frame);
 
 #endif

@@ -2,6 +2,7 @@
 #include "netgate/gate.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -33,6 +34,8 @@ static bool judge_frame(void *data, uint8_t *frame, size_t len)
 
 	if (verdict == VERDICT_DROP)
 		return false;
+	if (key.ending)
+		flows_end(&g->flows, &key);
 	if (verdict == VERDICT_QUESTION)
 		return by_name_question(g, frame, len) && g->passt >= 0;
 	if (verdict == VERDICT_PUBLIC)
@@ -46,6 +49,22 @@ static bool judge_frame(void *data, uint8_t *frame, size_t len)
 			gate_answer_refused(g, frame, len);
 	}
 	return verdict == VERDICT_PASS && g->passt >= 0;
+}
+
+/* One frame for the guest. */
+static bool judge_inbound(void *data, uint8_t *frame, size_t len)
+{
+	struct gate *g = data;
+	const struct bytes whole = {frame, len};
+	struct segment s;
+
+	if (u8(whole, FRAME_PROTOCOL) == IPPROTO_TCP && (u8(whole, FRAME_TCP_FLAGS) & TCP_RST) &&
+	    segment_read(frame, len, &s)) {
+		const struct flow_key key = segment_flow(&s);
+
+		flows_end(&g->flows, &key);
+	}
+	return !g->screen.by_name || by_name_inbound(g, frame, len);
 }
 
 void gate_init(struct gate *g, int vm, int passt, int supervisor, uint64_t bytes_per_second)
@@ -62,6 +81,8 @@ void gate_init(struct gate *g, int vm, int passt, int supervisor, uint64_t bytes
 	g->resets.per_second = limit_get(LIMIT_NETGATE_RESETS);
 	g->flows.idle_ns = limit_get(LIMIT_NETGATE_FLOW_MS) * NS_PER_MS;
 	g->flows.tcp_idle_ns = limit_get(LIMIT_NETGATE_OPEN_FLOW_MS) * NS_PER_MS;
+	g->egress.asked.patience_ns = limit_get(LIMIT_NETGATE_ANSWER_MS) * NS_PER_MS;
+	g->egress.asked.again_ns = limit_get(LIMIT_NETGATE_ASK_AGAIN_MS) * NS_PER_MS;
 	g->egress.openings.patience_ns = limit_get(LIMIT_NETGATE_OPENING_MS) * NS_PER_MS;
 	g->egress.pins.seed = g->flows.seed;
 	g->now = clock_mono_ns();
@@ -73,8 +94,7 @@ void gate_init(struct gate *g, int vm, int passt, int supervisor, uint64_t bytes
 	g->in.from = passt;
 	g->in.to = vm;
 	g->in.longest = SCREEN_FRAME_MAX;
-	if (g->screen.by_name)
-		g->in.pass = by_name_inbound;
+	g->in.pass = judge_inbound;
 	g->in.data = g;
 	g->out.from_packets = g->in.to_packets = packet_is(vm);
 	g->out_rate.per_second = g->in_rate.per_second = bytes_per_second;
@@ -115,7 +135,8 @@ static int gate_wait_ms(struct gate *g, enum lane_state out, enum lane_state in)
 	uint64_t left =
 		g->teller.unlisted ? tell_unlisted(&g->teller, clock_mono_ns()) : UINT64_MAX;
 	uint64_t waits[] = {out == LANE_STARVED ? bucket_wait(&g->out_rate) : UINT64_MAX,
-			    in == LANE_STARVED ? bucket_wait(&g->in_rate) : UINT64_MAX};
+			    in == LANE_STARVED ? bucket_wait(&g->in_rate) : UINT64_MAX,
+			    g->flows.waiting ? second : UINT64_MAX};
 
 	for (size_t i = 0; i < ARRAY_SIZE(waits); i++)
 		if (waits[i] < left)
@@ -171,6 +192,7 @@ int gate_run(struct gate *g, struct error *err)
 		if (poll(polled, SIDES, gate_wait_ms(g, out, in)) < 0 && errno != EINTR)
 			return error_errno(err, errno, "poll");
 		g->now = clock_mono_ns();
+		by_name_tell_silent(g, g->egress.openings.patience_ns);
 		if (polled[SUPERVISOR].revents)
 			hear_supervisor(g);
 		bool gone = (polled[VM].revents | polled[PASST].revents) & POLLHUP;
@@ -181,5 +203,6 @@ int gate_run(struct gate *g, struct error *err)
 				      g->in.start < g->in.ready || is_fed(in, &g->in_rate)))
 			in = run_lane(&g->in, &g->in_rate, gone);
 	}
+	by_name_tell_silent(g, 0);
 	return 0;
 }

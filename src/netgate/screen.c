@@ -39,7 +39,9 @@ static bool read_tcp(struct bytes tcp, struct flow_key *key)
 		return false;
 	key->guest_port = (uint16_t)u16(tcp, 0);
 	key->port = (uint16_t)u16(tcp, 2);
+	key->sequence = u32(tcp, 4);
 	key->opening = (u8(tcp, 13) & (TCP_SYN | TCP_ACK)) == TCP_SYN;
+	key->ending = u8(tcp, 13) & (TCP_FIN | TCP_RST);
 	return true;
 }
 

@@ -42,8 +42,10 @@ enum verdict {
 struct flow_key {
 	uint8_t protocol;	   /* IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP; 0: with none */
 	bool opening;		   /* it may be the first of its connection */
+	bool ending;		   /* of TCP: the guest ends its direction, or both */
 	uint16_t guest_port, port; /* ICMP: the echo's identifier, 0 */
 	uint32_t address;	   /* of the destination */
+	uint32_t sequence;	   /* of TCP: the frame's sequence number */
 };
 
 enum verdict screen_frame(const struct screen *screen, const uint8_t *frame, size_t len,

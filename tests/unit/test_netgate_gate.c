@@ -4,6 +4,8 @@
 
 #include <fcntl.h>
 
+#include "netgate/by_name.h"
+
 static void frames_go_both_ways(void **state)
 {
 	struct fixture *f = *state;
@@ -110,6 +112,73 @@ static void a_connection_is_told_once(void **state)
 	expect_line(f, "tcp 10.0.2.15:40000 -> 8.8.8.8:80");
 	expect_line(f, "udp 10.0.2.15:40001 -> 10.0.2.3:53");
 	expect_line(f, "icmp 10.0.2.15 -> 8.8.8.8");
+}
+
+/* Of the same ports: the number of its call makes a connection another one, and an end of either
+ * side makes one of the same number so. */
+static void each_connection_is_told(void **state)
+{
+	static const char line[] = "tcp 10.0.2.15:40000 -> 8.8.8.8:80";
+	struct fixture *f = *state;
+	struct frame reset = tcp(GUEST, 40000, TCP_RST | TCP_ACK), call = tcp(PUBLIC, 80, TCP_SYN);
+
+	start(f, true, true);
+	for (uint32_t i = 1; i <= 8; i++) {
+		put32(call.bytes + 38, i);
+		send_frame(f->vm, call);
+		expect_frame(f->passt, call);
+		expect_line(f, line);
+	}
+	put32(reset.bytes + 26, PUBLIC);
+	put16(reset.bytes + 34, 80);
+	send_frame(f->passt, reset);
+	expect_frame(f->vm, reset);
+	send_frame(f->vm, call);
+	expect_line(f, line);
+	send_frame(f->vm, tcp(PUBLIC, 80, TCP_FIN | TCP_ACK));
+	send_frame(f->vm, call);
+	expect_line(f, line);
+	/* An end of another connection, and no end at all. */
+	send_frame(f->vm, tcp(PUBLIC, 81, TCP_FIN | TCP_ACK));
+	send_frame(f->vm, tcp(PUBLIC, 80, TCP_ACK));
+	send_frame(f->vm, call);
+	send_frame(f->vm, udp(PUBLIC, 4));
+	expect_line(f, "udp 10.0.2.15:40001 -> 8.8.8.8:4");
+}
+
+/* By name, to an address that is known. */
+static void start_by_name(struct fixture *f)
+{
+	struct host_name name;
+
+	f->gate->screen.by_name = true;
+	by_name_change(f->gate, true, "a.bc");
+	assert_true(host_name_take(&name, (struct bytes){(const uint8_t *)"a.bc", 4}));
+	pins_add(&f->gate->egress.pins, PUBLIC, 0, &name, UINT64_MAX);
+	start(f, true, true);
+}
+
+static void a_silent_connection_is_told_in_time(void **state)
+{
+	struct fixture *f = *state;
+
+	limit_set(LIMIT_NETGATE_OPENING_MS, 1);
+	start_by_name(f);
+	limit_reset(LIMIT_NETGATE_OPENING_MS);
+	send_frame(f->vm, tcp(PUBLIC, 443, TCP_SYN));
+	expect_line(f, "tcp 10.0.2.15:40000 -> 8.8.8.8:443 -");
+}
+
+static void a_silent_connection_is_told_at_the_end(void **state)
+{
+	struct fixture *f = *state;
+
+	start_by_name(f);
+	send_frame(f->vm, tcp(PUBLIC, 443, TCP_SYN));
+	expect_frame(f->passt, tcp(PUBLIC, 443, TCP_SYN));
+	shutdown(f->vm, SHUT_RDWR);
+	expect_line(f, "tcp 10.0.2.15:40000 -> 8.8.8.8:443 -");
+	assert_true(ended_well(f));
 }
 
 static uint32_t number(const uint8_t *p)
@@ -406,6 +475,9 @@ int main(void)
 		WITH(frames_may_come_byte_by_byte),
 		WITH(a_frame_that_is_too_long_is_passed_over),
 		WITH(a_connection_is_told_once),
+		WITH(each_connection_is_told),
+		WITH(a_silent_connection_is_told_in_time),
+		WITH(a_silent_connection_is_told_at_the_end),
 		WITH(a_refused_connection_is_reset),
 		WITH(not_all_is_reset),
 		WITH(a_flood_is_counted),
