@@ -96,7 +96,7 @@ int virtiofsd_check(const struct virtiofsd *program, const struct virtiofsd_serv
 {
 	if (program->kind == VIRTIOFSD_C)
 		return 0;
-	if (service->caching.timeout_seconds)
+	if (service->caching.timeout_seconds && !service->containers)
 		return error_set(err, ERR_UNSUPPORTED,
 				 "timeoutSeconds: %s, the virtiofsd in Rust, has no such option",
 				 program->path);
@@ -156,7 +156,9 @@ static void add_words_of_c(const struct virtiofsd_service *service, struct argv 
 	}
 }
 
-/* Handles of files need CAP_DAC_READ_SEARCH over the host's file system, which a cell has not. */
+/* Handles of files need CAP_DAC_READ_SEARCH over the host's file system, which a cell has not. A tree
+ * of containers is asked for with the cache "always" and names for a second. That cannot be said
+ * here: "always" keeps names for a day. "auto" keeps them for a second. */
 static void add_words_of_rust(const struct virtiofsd_service *service, struct argv *argv)
 {
 	static const char *const always[] = {"--sandbox=chroot", "--log-level=error",
@@ -168,7 +170,8 @@ static void add_words_of_rust(const struct virtiofsd_service *service, struct ar
 
 	add_words(argv, always);
 	argv_addf(argv, "--shared-dir=%s", service->source);
-	argv_addf(argv, "--cache=%s", caches[service->caching.cache]);
+	argv_addf(argv, "--cache=%s",
+		  caches[service->containers ? SHARE_CACHE_AUTO : service->caching.cache]);
 	if (service->containers)
 		add_words(argv, containers);
 	else
