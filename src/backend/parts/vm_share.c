@@ -10,6 +10,7 @@
  * name, for ps.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,32 +71,42 @@ static int spawn_virtiofsd(const struct server *server, const struct cell_spec *
 {
 	autoargv struct argv words = ARGV_INIT;
 	struct cell_spec cell = *base;
-	autoclose int preload = virtiofsd_preload_open(err), filter = -1;
+	autoclose int preload = virtiofsd_preload_open(err), filter = -1, program = -1;
 
 	if (preload < 0 || (!server->share->containers && mode_filter_open(&filter, err) < 0))
 		return -1;
-	struct proc_fd fds[] = {
+	struct proc_fd fds[6] = {
 		{server->stderr_fd, 2},
 		{server->listen, VIRTIOFSD_FD_LISTEN},
 		{server->share->lease_fd, VIRTIOFSD_FD_LEASE},
-		{preload, -1},
-		{filter, -1},
 	};
-	const struct cell_data data = {preload, PRELOAD_IN_CELL};
+	struct cell_data data[2] = {{preload, PRELOAD_IN_CELL, false}};
+	size_t nfds = 3;
 
 	cell.fds = fds;
-	cell.nfds = 3;
-	cell.data = &data;
+	cell.nfds = nfds;
+	cell.data = data;
 	cell.ndata = 1;
 	cell.filter = filter >= 0 ? filter : 0;
-	fds[3].to = cell_numbers(&cell).data;
-	fds[4].to = cell_numbers(&cell).filter;
+	/* A copy: the user of the namespace could not open it by its name. */
+	if (!cell_is_reachable(base->program)) {
+		program = open(base->program, O_RDONLY | O_CLOEXEC);
+		if (program < 0)
+			return error_errno(err, errno, "%s", base->program);
+		data[cell.ndata++] = (struct cell_data){program, base->program, true};
+		cell.program = NULL;
+	}
+	const struct cell_numbers numbers = cell_numbers(&cell);
+	for (size_t i = 0; i < cell.ndata; i++)
+		fds[nfds++] = (struct proc_fd){data[i].fd, numbers.data + (int)i};
+	if (filter >= 0)
+		fds[nfds++] = (struct proc_fd){filter, numbers.filter};
 	cell_arguments(&cell, &words);
 	const struct proc_spec spec = {
 		.argv = argv_finish(&words, err),
 		.envp = cell_environment,
 		.fds = fds,
-		.nfds = ARRAY_SIZE(fds) - (filter < 0),
+		.nfds = nfds,
 		.die_with_parent = true,
 		.for_parent = server->for_parent,
 		.new_session = true,
