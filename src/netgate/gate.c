@@ -18,10 +18,11 @@ enum { VM, PASST, SUPERVISOR, SIDES };
 
 void gate_answer_refused(struct gate *g, const uint8_t *frame, size_t len)
 {
-	uint8_t reset[RESET_FRAME];
+	uint8_t answer[REFUSAL_FRAME];
+	size_t length = g->passt >= 0 ? refusal_answer(frame, len, answer) : 0;
 
-	if (g->passt >= 0 && reset_answer(frame, len, reset) && resets_allow(&g->resets, g->now))
-		lane_insert(&g->in, reset, sizeof(reset));
+	if (length && refusals_take(&g->refusals, g->now))
+		lane_insert(&g->in, answer, length);
 }
 
 /* One frame of the guest. A link that leads nowhere has still told where the guest wanted to. */
@@ -78,7 +79,7 @@ void gate_init(struct gate *g, int vm, int passt, int supervisor, uint64_t bytes
 	g->teller.fd = supervisor;
 	g->teller.guest = g->screen.guest;
 	g->teller.per_second = limit_get(LIMIT_NETGATE_LINES);
-	g->resets.per_second = limit_get(LIMIT_NETGATE_RESETS);
+	g->refusals.per_second = limit_get(LIMIT_NETGATE_REFUSALS);
 	g->flows.idle_ns = limit_get(LIMIT_NETGATE_FLOW_MS) * NS_PER_MS;
 	g->flows.tcp_idle_ns = limit_get(LIMIT_NETGATE_OPEN_FLOW_MS) * NS_PER_MS;
 	g->egress.asked.patience_ns = limit_get(LIMIT_NETGATE_ANSWER_MS) * NS_PER_MS;

@@ -7,7 +7,7 @@
 #include "netgate/bytes.h"
 #include "netgate/dns_query.h"
 
-enum { ARP_BYTES = 28, ICMP_HEADER = 8, ICMP_ECHO_REQUEST = 8 };
+enum { ARP_BYTES = 28, ICMP_ECHO_REQUEST = 8 };
 
 static bool is_guest_mac(const struct screen *s, struct bytes b, size_t offset)
 {

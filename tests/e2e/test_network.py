@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -63,6 +64,11 @@ def the_guest_reaches_what_it_should(net):
     assert reached(net, *reachable, *SHUT) == reachable
     refused = net("exec", "w", "--", "nc", "-w", "60", places.LAN, places.PORT, check=None)
     assert refused.returncode == 1 and "Connection refused" in refused.stderr, refused
+    program = net.host.base / "udp"
+    subprocess.run(["gcc", "-static", "-Wall", "-Wextra", "-Werror", "-o", program, Path(__file__).parent / "guest_udp.c"], check=True)
+    net("cp", program, "w:/tmp/udp")
+    for address in (places.LAN, "10.0.2.2", "169.254.169.254"):
+        assert net("exec", "w", "--", "/tmp/udp", address, 9).stdout == "No route to host\n"
     answer = net("exec", "w", "--", "nslookup", places.NAME).stdout
     assert places.INTERNET in answer and "10.0.2.3" in answer
     six = (f"ip -6 addr add 2001:db8::15/64 dev eth0 nodad; ip -6 route add default dev eth0; "
