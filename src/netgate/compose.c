@@ -91,6 +91,23 @@ size_t compose_datagram(uint8_t *out, const uint8_t *like, enum direction direct
 	return BODY + UDP_HEADER + payload.len;
 }
 
+static void put_address(uint8_t *frame, size_t len, size_t at, uint32_t address)
+{
+	put32(frame + IP + at, address);
+	put_total(frame, len - BODY);
+	put_checksum(frame, len - BODY, TCP_CHECKSUM);
+}
+
+void compose_redirected(uint8_t *frame, size_t len, uint32_t to)
+{
+	put_address(frame, len, 16, to);
+}
+
+void compose_resent(uint8_t *frame, size_t len, uint32_t from)
+{
+	put_address(frame, len, 12, from);
+}
+
 size_t compose_prohibited(uint8_t *out, const uint8_t *like, size_t len)
 {
 	enum { TYPE_UNREACHABLE = 3, CODE_PROHIBITED = 13 };

@@ -27,6 +27,10 @@ size_t compose_datagram(uint8_t *out, const uint8_t *like, enum direction direct
 /* For the sender of the frame, as if the destination said it: ICMP's "communication administratively
  * prohibited". 0 for a frame that is too short to be quoted. */
 size_t compose_prohibited(uint8_t *out, const uint8_t *like, size_t len);
+/* Puts another address into a frame of TCP without options of IPv4, in place. len: up to the end of
+ * its payload. */
+void compose_redirected(uint8_t *frame, size_t len, uint32_t to);
+void compose_resent(uint8_t *frame, size_t len, uint32_t from);
 /* The same headers with another place in the stream, and other bytes; as many as fit into IPv4. */
 size_t compose_segment(uint8_t *out, const uint8_t *like, uint32_t sequence, struct bytes payload);
 

@@ -314,6 +314,69 @@ static void not_all_is_reset(void **state)
 	expect_frame(f->passt, tcp(PUBLIC, 80, 0x12));
 }
 
+#define RESOLVER ADDRESS(192, 0, 2, 53)
+
+static struct frame with_addresses(struct frame f, uint32_t from, uint32_t to)
+{
+	put32(f.bytes + 26, from);
+	put32(f.bytes + 30, to);
+	return f;
+}
+
+static struct frame next_frame(int fd)
+{
+	struct frame f = {.len = 14 + 40};
+	uint8_t length[LANE_LENGTH];
+	struct error err = {0};
+
+	assert_ok(fd_read_exact(fd, length, sizeof(length), &err));
+	assert_int_equal(number(length), f.len);
+	assert_ok(fd_read_exact(fd, f.bytes, f.len, &err));
+	assert_int_equal(checksum(f.bytes + 14, 20, 0), 0);
+	assert_int_equal(checksum(f.bytes + 26, 28, 6 + 20), 0);
+	return f;
+}
+
+/* A connection to the address of DNS is the resolver's on the other side, and only that one is. */
+static void dns_by_tcp_leads_to_the_resolver(void **state)
+{
+	struct fixture *f = *state;
+	struct frame called = tcp(DNS, 53, TCP_SYN), answer = tcp(DNS, 40000, TCP_SYN | TCP_ACK);
+	struct frame passed, other;
+
+	f->gate->screen.resolver = RESOLVER;
+	start(f, true, true);
+	send_frame(f->vm, tcp(DNS, 54, TCP_SYN)); /* another port is shut */
+	expect_reset(f->vm, tcp(DNS, 54, TCP_SYN), 1);
+	expect_line(f, "tcp 10.0.2.15:40000 -> 10.0.2.3:54 refused");
+	send_frame(f->vm, called);
+	passed = next_frame(f->passt);
+	assert_memory_equal(passed.bytes + 26, with_addresses(called, GUEST, RESOLVER).bytes + 26,
+			    8);
+	assert_memory_equal(passed.bytes + 34, called.bytes + 34, 16);
+	expect_line(f, "tcp 10.0.2.15:40000 -> 10.0.2.3:53");
+	answer = with_addresses(answer, RESOLVER, GUEST);
+	put16(answer.bytes + 34, 53);
+	other = answer;
+	send_frame(f->passt, answer);
+	passed = next_frame(f->vm);
+	assert_memory_equal(passed.bytes + 26, with_addresses(answer, DNS, GUEST).bytes + 26, 8);
+	/* A connection of the guest's to the resolver by its own address, were that open. */
+	put16(other.bytes + 36, 40002);
+	send_frame(f->passt, other);
+	expect_frame(f->vm, other);
+}
+
+static void dns_by_tcp_is_shut_without_a_resolver(void **state)
+{
+	struct fixture *f = *state;
+
+	start(f, true, true);
+	send_frame(f->vm, tcp(DNS, 53, TCP_SYN));
+	expect_reset(f->vm, tcp(DNS, 53, TCP_SYN), 1);
+	expect_line(f, "tcp 10.0.2.15:40000 -> 10.0.2.3:53 refused");
+}
+
 /* More connections than may be listed: the rest is counted, and nothing is lost of the sum. */
 static void a_flood_is_counted(void **state)
 {
@@ -519,6 +582,8 @@ int main(void)
 		WITH(a_refused_connection_is_reset),
 		WITH(a_refused_datagram_is_answered),
 		WITH(not_all_is_reset),
+		WITH(dns_by_tcp_leads_to_the_resolver),
+		WITH(dns_by_tcp_is_shut_without_a_resolver),
 		WITH(a_flood_is_counted),
 		WITH(nothing_is_open_before_the_addresses_are_known),
 		WITH(a_prefix_is_opened_and_shut),
