@@ -109,7 +109,7 @@ void by_name_end(struct gate *g, const uint8_t *frame, const struct segment *s, 
 	uint32_t end = s->sequence + (uint32_t)s->payload.len + !!(s->flags & TCP_FIN);
 
 	if (g->passt < 0 || (s->flags & (TCP_ACK | TCP_RST)) != TCP_ACK ||
-	    !resets_allow(&g->resets, g->now))
+	    !refusals_take(&g->refusals, g->now))
 		return;
 	compose_reset(to_guest, frame, BACK, s->acknowledged, end, TCP_RST | TCP_ACK);
 	compose_reset(to_passt, frame, ONWARD, sequence, s->acknowledged, TCP_RST | TCP_ACK);

@@ -14,6 +14,7 @@ enum {
 	IPV4_HEADER = 20,
 	TCP_HEADER = 20,
 	UDP_HEADER = 8,
+	ICMP_HEADER = 8,
 	/* Where they are in a frame of IPv4 without options: */
 	FRAME_PROTOCOL = 23,
 	FRAME_FROM_PORT = 34,

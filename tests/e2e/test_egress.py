@@ -212,7 +212,7 @@ def a_forged_answer(guest):
     asked_for = [(int(line.split()[1]), bytes.fromhex(line.split()[2])) for line in guest.lan.said if line.startswith("question ")]
     [(left_by, question)] = [one for one in asked_for if one[1][12:-15] == told]
     assert (left_by, question[:2]) != (port, struct.pack("!H", number))
-    assert question[2:] == bytes.fromhex("01000001000000000001") + told + b"\0\1\0\1" + bytes.fromhex("00002904d0000000000000")
+    assert question[2:] == bytes.fromhex("01000001000000000001") + told + b"\0\1\0\1" + bytes.fromhex("00002904b0000000000000")
     # Of no two questions they are alike.
     assert len({(left_by, question[:2]) for left_by, question in asked_for}) >= len(asked_for) - 1 and min(asked_for)[0] >= 32768
 

@@ -89,6 +89,7 @@ def test_a_server_answers_from_parent_and_children(web):
     everyone = (name, *children)
     for one in everyone:
         assert run(web, one, f"cat /home/agent/file /tmp/file; hostname; {READ}") == f"of the parent\nat hand\n{one}\nserved"
+        assert run(web, one, "grep '# this machine' /etc/hosts") == f"127.0.1.1\t{one} # this machine\n"
     # Nothing of one is another's.
     for secret in ("cat /proc/sys/kernel/random/uuid", "cat /proc/sys/kernel/random/boot_id"):
         assert len({run(web, one, secret) for one in everyone}) == 3, secret

@@ -91,7 +91,7 @@ static void check_left(struct bytes frame)
 	const struct bytes rest = behind(message, at + 5);
 	HOLDS(rest.len == (message.at[11] ? 11 : 0));
 	HOLDS(!rest.len || (memcmp(rest.at, "\0\0\x29", 3) == 0 &&
-			    (u16(rest, 3) == 512 || u16(rest, 3) == 1232) &&
+			    (u16(rest, 3) == 512 || u16(rest, 3) == 1200) &&
 			    memcmp(rest.at + 5, "\0\0\0\0\0", 6) == 0));
 }
 
