@@ -282,6 +282,23 @@ class Host:
     def processes(self):
         return pid_lines(str(self.state))
 
+    def machines(self):
+        """The names of its sessions, workspaces and pools, whatever state they are in."""
+        names = {path.name for path in self.state.iterdir()} if self.state.exists() else set()
+        names -= {"bases", "sessions", "pool", "archive", "logs", ".locks", ".microagent-state"}
+        return names | {str(path.relative_to(self.state)) for part in ("sessions/*.bundle", "pool/*") for path in self.state.glob(part)}
+
+    def clear(self, name):
+        """Ends what machines() names and removes it, as far as that can be done."""
+        kind, _, own = name.rpartition("/")
+        if kind == "pool":
+            self("pool", "drain", "--base", own)
+        elif kind:
+            self("session", "destroy", own.removesuffix(".bundle"))
+        else:
+            self("kill", name)
+            self("delete", name)
+
     def left(self):
         """What is in the state directory and should have been deleted; logs and archives stay."""
         for part in self.state.iterdir():
@@ -333,16 +350,37 @@ def make_host(path, backend=BACKEND):
     return Host(path, backend)
 
 
+# Those that outlive a test: with_base().
+lasting = []
+
+
 def with_base(it, *words):
     """The host with a base called web, for all of a file; at the end nothing else may be left of it."""
     try:
         it("base", "create", "web", *words, check=0)
+        lasting.append(it)
         yield it
+        lasting.remove(it)
         it("base", "delete", "web-v1", check=0)
         it.assert_clean()
     finally:
+        if it in lasting:
+            lasting.remove(it)
         it.sweep()
         shutil.rmtree(it.base, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def what_failed_is_cleared(request):
+    """Of a test that failed the next ones find nothing in the place that outlives it: no machine, and no change of how commands run."""
+    failed, found = request.session.testsfailed, [(it, it.machines(), it.wrap, dict(it.env)) for it in lasting]
+    yield
+    if request.session.testsfailed == failed:
+        return
+    for it, machines, wrap, env in found:
+        it.wrap, it.env = wrap, env
+        for name in it.machines() - machines:
+            it.clear(name)
 
 
 @pytest.fixture(scope="module")

@@ -108,6 +108,31 @@ def test_a_state_directory_of_another_user(host):
     assert done.returncode == 1 and json.loads(done.stdout)["errorCode"] == "denied"
 
 
+def test_links_in_the_home_of_another_user(host):
+    """`sudo -E` has root use the home of whoever calls: no link of that user leads root anywhere."""
+    if os.getuid() != 0:
+        pytest.skip("only root can be led by the home of another user")
+    home, roots = host.base / "home", host.base / "of-root"
+    roots.mkdir(mode=0o700)
+    for link in (".microagent", ".cache/microagent", ".local/state/microagent"):
+        (home / link).parent.mkdir(parents=True, exist_ok=True)
+        (home / link).symlink_to(roots)
+    subprocess.run(["chown", "-hR", "4242:4242", home], check=True)
+    own = {**host.env, "HOME": str(home)}
+    del own["XDG_STATE_HOME"]
+    refused = f": {home} belongs to user 4242, and this is user 0; choose a directory of your own"
+    for words, lacks in ((["create", "w", *SMALL], "MICROAGENT_STATE_DIR"), (["base", "create", "b"], "MICROAGENT_STATE_DIR"),
+                         (["list"], "MICROAGENT_STATE_DIR"), (["image", "list"], "XDG_CACHE_HOME"),
+                         (["image", "build", "busybox"], "XDG_CACHE_HOME")):
+        env = {name: value for name, value in own.items() if name not in (lacks, "MICROAGENT_CACHE_DIR")}
+        done = subprocess.run([host.bin / "microagent", *map(str, words)], env=env, capture_output=True, text=True, check=False)
+        assert done.returncode == 1 and refused in done.stderr, (words, done)
+    # What notes the directories that were opened does without a place of its own.
+    host("create", "w", *SMALL, check=0, env={"HOME": str(home), "XDG_STATE_HOME": ""})
+    host("delete", "w", check=0)
+    assert not list(roots.iterdir())
+
+
 def test_foreign_files_in_the_state_directory_are_left_alone(host):
     host.state.mkdir(mode=0o700)
     (host.state / "notes.txt").write_text("mine")

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import schema_check
+import strays
 from conftest import image, make_host, wait_until
 from test_layers import IDENTITY, make_layer, sha256
 from test_messages import conversations, frames
@@ -118,10 +119,9 @@ def place():
 def memory_of(host, name):
     """What QEMU has its guest's memory in, by a descriptor of ours."""
     pid = runtime(host, name)["pid"]
-    for fd in os.listdir(f"/proc/{pid}/fd"):
-        with contextlib.suppress(OSError):
-            if os.readlink(f"/proc/{pid}/fd/{fd}").startswith("/memfd:guest"):
-                return os.open(f"/proc/{pid}/fd/{fd}", os.O_RDWR)
+    for fd, target in strays.descriptors(pid).items():
+        if target.startswith("/memfd:guest"):
+            return os.open(f"/proc/{pid}/fd/{fd}", os.O_RDWR)
     raise AssertionError("no memory")
 
 

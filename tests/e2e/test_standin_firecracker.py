@@ -60,16 +60,13 @@ def start(api):
 def shut_sockets(pid):
     """All of a process, by pidfd_getfd() and shutdown(); one that it closes meanwhile is shut already."""
     pidfd, call = os.pidfd_open(pid), ctypes.CDLL(None).syscall
-    for fd in map(int, os.listdir(f"/proc/{pid}/fd")):
-        with contextlib.suppress(FileNotFoundError):
-            if not os.readlink(f"/proc/{pid}/fd/{fd}").startswith("socket:"):
-                continue
-            taken = call(PIDFD_GETFD, pidfd, fd, 0)
-            if taken < 0:
-                continue
-            with socket.socket(fileno=taken) as taken:
-                with contextlib.suppress(OSError):  # one whose other end has just gone
-                    taken.shutdown(socket.SHUT_RDWR)
+    for fd, target in strays.descriptors(pid).items():
+        taken = call(PIDFD_GETFD, pidfd, fd, 0) if target.startswith("socket:") else -1
+        if taken < 0:
+            continue
+        with socket.socket(fileno=taken) as taken:
+            with contextlib.suppress(OSError):  # one whose other end has just gone
+                taken.shutdown(socket.SHUT_RDWR)
     os.close(pidfd)
 
 
