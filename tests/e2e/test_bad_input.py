@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from conftest import default_kernel, image
+from conftest import copy_disk, default_kernel, image
 
 SMALL = ("--memory", 256, "--cpus", 1)
 
@@ -28,7 +28,7 @@ def test_no_kernel_no_image(host):
 
 def test_a_truncated_image(host):
     disk = host.base / "cut.ext4"
-    subprocess.run(["cp", "--sparse=always", image(host, "busybox")["path"], disk], check=True)
+    copy_disk(image(host, "busybox")["path"], disk)
     os.truncate(disk, os.stat(disk).st_size // 2)
     text = refused(host, "run", *SMALL, "--image", disk, "--", "true", code=125)
     assert str(disk) in text and "truncated" in text

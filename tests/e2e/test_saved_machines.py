@@ -18,8 +18,9 @@ import pytest
 
 import schema_check
 import strays
-from conftest import image, make_host, wait_until
-from test_layers import IDENTITY, make_layer, sha256
+from conftest import copy_disk, image, make_host, wait_until
+from digests import sha256
+from test_layers import IDENTITY, make_layer
 from test_messages import conversations, frames
 
 MIB = 1 << 20
@@ -56,7 +57,7 @@ class Place:
     def __init__(self, host):
         self.host, self.dir, self.count = host, host.base / "template", 0
         self.base = host.base / "base.ext4"
-        shutil.copy(image(host, "busybox")["path"], self.base)
+        copy_disk(image(host, "busybox")["path"], self.base)
         self.base.chmod(0o444)
 
     def config(self, disk, **changes):
