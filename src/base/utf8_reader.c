@@ -104,10 +104,24 @@ static bool is_joiner(uint32_t code)
 	return code == ZERO_WIDTH_NON_JOINER || code == ZERO_WIDTH_JOINER;
 }
 
+/* Signs of those scripts that are drawn as nothing and act on the letters beside them: invisible
+ * stackers and number joiners (Indic_Syllabic_Category), the Syriac abbreviation mark. */
+static bool is_stacker(uint32_t code)
+{
+	static const struct range signs[] = {
+		{0x70f, 0x70f},	    {0x1039, 0x1039},	{0x17d2, 0x17d2},   {0x1a60, 0x1a60},
+		{0xaaf6, 0xaaf6},   {0x10a3f, 0x10a3f}, {0x1107f, 0x1107f}, {0x11133, 0x11133},
+		{0x113d0, 0x113d0}, {0x1193e, 0x1193e}, {0x11a47, 0x11a47}, {0x11a99, 0x11a99},
+		{0x11d45, 0x11d45}, {0x11d97, 0x11d97}, {0x11f42, 0x11f42},
+	};
+
+	return is_of_ranges(code, signs, ARRAY_SIZE(signs));
+}
+
 /* Joiners and the emoji selector are drawn as nothing too, and act on their neighbours. */
 static bool is_unseen_alone(uint32_t code)
 {
-	return is_joiner(code) || code == EMOJI_SELECTOR || is_unseen(code);
+	return is_joiner(code) || code == EMOJI_SELECTOR || is_stacker(code) || is_unseen(code);
 }
 
 /* One joiner is text beside a letter of a script that takes joiners, and between two emoji.
