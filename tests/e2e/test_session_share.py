@@ -152,7 +152,7 @@ def check_refusals(host, name):
     check_passes(host, name, work)
     if os.getuid() == 0:
         # Root writes the map itself and needs no newuidmap.
-        for program, package in (("/usr/lib/qemu/virtiofsd", "qemu-system-common"), ("/usr/bin/bwrap", "bubblewrap"),
+        for program, package in (("/usr/lib/qemu/virtiofsd", "virtiofsd (on Debian 12 qemu-system-common)"), ("/usr/bin/bwrap", "bubblewrap"),
                                  *([] if host.uid == 0 else [("/usr/bin/newuidmap", "uidmap")])):
             show = hide(host, name, program)
             assert f"apt-get install {package}" in refused(host, name, work)
