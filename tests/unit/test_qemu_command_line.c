@@ -88,12 +88,12 @@ static const struct {
 	 ARCHITECTURE_AMD64},
 	{ACCELERATOR_KVM, PURPOSE_PLAIN,
 	 START "-machine\nmicrovm,acpi=on,pit=off,pic=off,rtc=on,memory-backend=ram\n"
-	       "-accel\nkvm\n-cpu\nhost\n" MEMORY
+	       "-accel\nkvm\n-cpu\nhost,-vmx,-svm\n" MEMORY
 	       "-bios\nqboot.rom\n-global\nvirtio-mmio.force-legacy=false\n" DEVICES(
 		       "device") "console=ttyS0 quiet panic=-1 reboot=t\n",
 	 ARCHITECTURE_AMD64},
 	{ACCELERATOR_KVM, PURPOSE_PLUGGABLE,
-	 START "-machine\nq35,memory-backend=ram\n-accel\nkvm\n-cpu\nhost\n" MEMORY
+	 START "-machine\nq35,memory-backend=ram\n-accel\nkvm\n-cpu\nhost,-vmx,-svm\n" MEMORY
 	       "-device\npcie-root-port,id=spare,chassis=1,slot=1\n" DEVICES(
 		       "pci") "console=ttyS0 quiet panic=-1 reboot=t\n",
 	 ARCHITECTURE_AMD64},
