@@ -9,12 +9,18 @@
  *   cell->source                the image
  *   WORK, TEMPORARY             two directories to write to; the only ones
  *
+ * bwrap takes names alone, and follows links in them. Programs that may be hostile write to the two
+ * directories. So each is opened without following a link, and is mounted on a stage
+ * (proc_stage.h), where nobody can put something else in its place before bwrap takes it by name.
+ *
  * There is no /proc, /sys, /run, /tmp or home. Root makes it without a user namespace, in which
  * files of others would be nobody's. The tool has no capability of root's but one that the caller
  * asks for, which is to read what others own, and that one never together with a network.
  */
 #include "artifact/cell.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +31,8 @@
 #include "artifact/artifact.h"
 #include "base/argv.h"
 #include "base/cleanup.h"
+#include "base/path.h"
+#include "base/platform/linux/proc_stage.h"
 #include "base/platform/linux/userns.h"
 
 #define WORK "/microagent"
@@ -139,13 +147,23 @@ static void show_settings(struct argv *argv)
 	show_setting(argv, path);
 }
 
+/* The items of the stage. */
+enum { STAGED_OUT, STAGED_TEMPORARY };
+
+static void show_staged(struct argv *argv, size_t item)
+{
+	char name[PROC_STAGE_NAME];
+
+	proc_stage_name(item, name);
+	argv_add(argv, "--bind");
+	argv_add(argv, name);
+}
+
 static void show_work(struct argv *argv, const struct tool_cell *cell)
 {
-	argv_add(argv, "--bind");
-	argv_addf(argv, "%s/%s", cell->dir, cell->out);
+	show_staged(argv, STAGED_OUT);
 	argv_addf(argv, WORK "/%s", cell->out);
-	argv_add(argv, "--bind");
-	argv_addf(argv, "%s/%s", cell->dir, cell->temporary);
+	show_staged(argv, STAGED_TEMPORARY);
 	argv_add(argv, TEMPORARY);
 	if (cell->link && cell->source) {
 		argv_add(argv, "--symlink");
@@ -188,11 +206,17 @@ static bool is_of_system(const char *program)
 	return strncmp(program, "/usr/", 5) == 0;
 }
 
-static void cell_words(struct argv *argv, const struct tool_cell *cell, const char *bwrap,
-		       const char *program)
+static void cell_words(struct argv *argv, const struct tool_cell *cell, const struct tool *tool,
+		       const char *bwrap, const char *program)
 {
 	argv_add(argv, bwrap);
 	add_rights(argv, cell);
+	/* The first process of the cell, which is bwrap's own, keeps the lock. The tool does not get
+	 * it, since it could unlock it. */
+	if (tool->hold > 0) {
+		argv_add(argv, "--sync-fd");
+		argv_addf(argv, "%d", TOOL_HOLD_FD);
+	}
 	show_system(argv);
 	if (!is_of_system(program))
 		show_path(argv, program);
@@ -245,18 +269,42 @@ static const char *const *cell_environment(const struct tool_cell *cell, const s
 	return argv_finish(out, err);
 }
 
+static int stage_directory(struct proc_stage *stage, int dir, const char *name, struct error *err)
+{
+	autoclose int fd = path_open_dir_at(dir, name, false, 0, err);
+
+	return fd < 0 ? -1 : proc_stage_add(stage, fd, false, 0, err);
+}
+
+static int set_work_stage(const struct tool_cell *cell, struct proc_stage *stage, struct error *err)
+{
+	autoclose int dir = open(cell->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (dir < 0)
+		return error_errno(err, errno, "%s", cell->dir);
+	if (stage_directory(stage, dir, cell->out, err) < 0 ||
+	    stage_directory(stage, dir, cell->temporary, err) < 0)
+		return -1;
+	stage->with_user = !may_make_namespaces();
+	return 0;
+}
+
 static int run_in_cell(const struct tool_cell *cell, const char *bwrap, const struct tool *tool,
 		       struct error *err)
 {
+	__attribute__((cleanup(proc_stage_free))) struct proc_stage stage = {0};
 	autofree char *program = tool_find(tool->argv[0]);
 	autoargv struct argv words = ARGV_INIT, variables_there = ARGV_INIT;
 	struct tool there = *tool;
 
 	if (!program)
 		return error_set(err, ERR_NOT_FOUND, "%s is not in PATH", tool->argv[0]);
-	cell_words(&words, cell, bwrap, program);
+	if (set_work_stage(cell, &stage, err) < 0)
+		return -1;
+	cell_words(&words, cell, tool, bwrap, program);
 	argv_add_list(&words, tool->argv + 1);
-	there.name = tool->argv[0];
+	there.stage = &stage;
+	there.name = tool->name ? tool->name : tool->argv[0];
 	there.argv = argv_finish(&words, err);
 	there.env = cell_environment(cell, tool, &variables_there, err);
 	there.lone_env = true;
@@ -278,17 +326,28 @@ static int run_unconfined(const struct tool_cell *cell, const struct tool *tool,
 	return bare.env ? tool_run(&bare, err) : -1;
 }
 
-/* Whether it is the cell that cannot be had; then err says so. */
+static bool is_refusal_of_namespaces(int errnum)
+{
+	return errnum == EPERM || errnum == EACCES || errnum == ENOSPC || errnum == EUSERS;
+}
+
+/* Whether it is the cell that cannot be had; then err says so. The namespaces of the stage come
+ * first, and bwrap makes its own in them. */
 static bool is_without_cell(const struct tool_cell *cell, const char *bwrap, struct error *err)
 {
 	static const char *const argv[] = {"true", NULL};
 	autobuf struct buf said = BUF_INIT(4096);
-	const struct tool tool = {.argv = argv, .errors = &said};
+	const struct tool tool = {.name = "bwrap", .argv = argv, .errors = &said};
 	struct error why = {0};
 
-	if (run_in_cell(cell, bwrap, &tool, &why) == 0 || why.code != ERR_IO)
+	if (run_in_cell(cell, bwrap, &tool, &why) == 0)
 		return false;
-	userns_refused(buf_string(&said), err);
+	if (is_refusal_of_namespaces(why.errnum))
+		userns_missing(&why, err);
+	else if (why.code == ERR_IO)
+		userns_refused(buf_string(&said), err);
+	else
+		return false;
 	return true;
 }
 

@@ -27,7 +27,6 @@
 #define LINE_BYTES 4096
 #define CHUNK 16384
 #define TICK_MS 200
-#define HOLD_FD 9	       /* above those that shells and make use */
 #define END_NS (30 * NS_PER_S) /* for a tool to clean up after SIGTERM, and then to be gone */
 
 /* Where Debian keeps what we call. */
@@ -305,13 +304,14 @@ static int start_tool(struct running *r, struct error *err)
 	if (r->tool->stdin_fd > 0)
 		fds[nfds++] = (struct proc_fd){r->tool->stdin_fd, 0};
 	if (r->tool->hold > 0)
-		fds[nfds++] = (struct proc_fd){r->tool->hold, HOLD_FD};
+		fds[nfds++] = (struct proc_fd){r->tool->hold, TOOL_HOLD_FD};
 	struct proc_spec spec = {.argv = argv,
 				 .envp = env,
 				 .fds = fds,
 				 .nfds = nfds,
 				 .die_with_parent = true,
 				 .new_session = true,
+				 .stage = r->tool->stage,
 				 .confine = r->tool->reads ? leave_only_reading : NULL,
 				 .cwd = r->tool->cwd};
 	return proc_spawn(&spec, &r->proc, err);

@@ -10,6 +10,10 @@
 #include "base/buf.h"
 #include "base/error.h"
 
+#define TOOL_HOLD_FD 9 /* above those that shells and make use */
+
+struct proc_stage;
+
 /* Called for each line of a tool's stdout, without its newline. */
 typedef void tool_line_fn(void *data, const char *line);
 
@@ -25,11 +29,12 @@ struct tool {
 	 * programs and libraries, what is beside itself, and what is in this directory. NULL: it
 	 * is not kept from anything. */
 	const char *reads;
-	bool sealed;	    /* in namespaces of its own: there is nothing for it to clean up */
-	int hold;	    /* a lock that every process of the tool holds too; 0: none */
-	struct buf *out;    /* the tool's stdout; NULL: see line */
-	struct buf *errors; /* the tool's stderr; NULL: kept for the message alone */
-	tool_line_fn *line; /* NULL: stdout is dropped */
+	bool sealed; /* in namespaces of its own: there is nothing for it to clean up */
+	int hold;    /* a lock that the tool inherits as TOOL_HOLD_FD; 0: none */
+	const struct proc_stage *stage; /* files at names for it alone; NULL: none */
+	struct buf *out;		/* the tool's stdout; NULL: see line */
+	struct buf *errors;		/* the tool's stderr; NULL: kept for the message alone */
+	tool_line_fn *line;		/* NULL: stdout is dropped */
 	void *data;
 };
 
