@@ -91,6 +91,23 @@ def test_volumes(oci):
     assert (volume / "two").read_text() == "two\n"
 
 
+def test_what_is_mounted_below_a_volume(oci, request):
+    """It comes with rbind alone; with bind the container has what is under it, as by runc, and root of the guest too."""
+    mounts = bundles.config()["mounts"]
+    for name in ("bind", "rbind"):
+        (oci.base / name / "below").mkdir(parents=True)
+        (oci.base / name / "below" / "under").touch()
+        subprocess.run(["mount", "-t", "tmpfs", "tmpfs", oci.base / name / "below"], check=True)
+        request.addfinalizer(lambda name=name: subprocess.run(["umount", oci.base / name / "below"], check=True))
+        (oci.base / name / "below" / "secret").touch()
+        mounts.append({"destination": f"/{name}", "type": "bind", "source": str(oci.base / name), "options": [name, "rw", "rprivate"]})
+    oci.started(*FOREVER, mounts=mounts)
+    assert oci("exec", "c", "ls", "/bind/below", "/rbind/below", check=0).stdout.split() == ["/bind/below:", "under", "/rbind/below:", "secret"]
+    seen = oci.in_the_guest("ls", f"{oci.seen().removesuffix('rootfs')}{len(mounts) - 2}/below")
+    assert seen.stdout == "under\n", seen
+    oci("delete", "--force", "c", check=0)
+
+
 def test_a_volume_of_a_supplementary_group(oci):
     """As a pod with fsGroup has it: all that the process may do there it may by the group."""
     volume = oci.base / "volume"

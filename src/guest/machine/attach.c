@@ -14,10 +14,10 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "base/path.h"
 #include "guest/agent/config.h"
 #include "guest/init/blockdev.h"
 #include "guest/init/uevent.h"
+#include "guest/machine/mountpoint.h"
 #include "guest/machine/network.h"
 
 /* Nothing that comes from outside brings rights or devices with it. */
@@ -26,43 +26,46 @@
 static int mount_disk(json_t *item, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_ROOT_DISK_MS);
-	char name[BLOCKDEV_NAME], path[BLOCKDEV_NAME + 8];
+	char name[BLOCKDEV_NAME], path[BLOCKDEV_NAME + 8], place[MOUNTPOINT_NAME];
 	struct config_disk disk;
 
 	if (config_disk_decode(item, &disk, err) < 0)
 		return -1;
-	if (blockdev_find("/sys", disk.serial, deadline, name, err) < 0 ||
-	    path_make_dirs(disk.mountpoint, 0755, err) < 0)
+	if (blockdev_find("/sys", disk.serial, deadline, name, err) < 0)
+		return error_prefix(err, "disk \"%s\"", disk.name);
+	autoclose int dir = mountpoint_open(disk.mountpoint, err);
+	if (dir < 0)
 		return error_prefix(err, "disk \"%s\"", disk.name);
 	snprintf(path, sizeof(path), "/dev/%s", name);
-	if (mount(path, disk.mountpoint, "ext4", FLAGS | (disk.read_only ? MS_RDONLY : 0),
+	mountpoint_name(dir, place);
+	if (mount(path, place, "ext4", FLAGS | (disk.read_only ? MS_RDONLY : 0),
 		  disk.read_only ? "noload" : NULL) < 0)
 		return error_errno(err, errno, "cannot mount the disk \"%s\" as ext4 on %s",
 				   disk.name, disk.mountpoint);
 	return 0;
 }
 
-static bool share_is_mounted(const struct config_share *share)
+static int mount_virtiofs(const struct config_share *share, const char *place)
 {
-	return mount(share->tag, share->mountpoint, "virtiofs",
-		     (share->containers ? 0 : FLAGS) | (share->read_only ? MS_RDONLY : 0),
-		     NULL) == 0;
+	unsigned long flags = (share->containers ? 0 : FLAGS) | (share->read_only ? MS_RDONLY : 0);
+
+	return mount(share->tag, place, "virtiofs", flags, NULL);
 }
 
 /* A device that was just plugged in may take a moment; until then its tag is an invalid argument.
  */
-static int mount_when_there(const struct config_share *share, struct error *err)
+static int mount_when_there(const struct config_share *share, const char *place, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_ROOT_DISK_MS);
 	struct error late;
 
 	/* Nearly always it is there already, and then no socket is needed. */
-	if (share_is_mounted(share))
+	if (mount_virtiofs(share, place) == 0)
 		return 0;
 	autoclose int events = uevent_open(err);
 	if (events < 0)
 		return -1;
-	while (!share_is_mounted(share)) {
+	while (mount_virtiofs(share, place) < 0) {
 		int why = errno;
 
 		if (why != EINVAL || uevent_wait(events, deadline, &late) < 0)
@@ -95,12 +98,15 @@ static void read_further_ahead(const char *mountpoint)
 static int mount_share(json_t *item, struct error *err)
 {
 	struct config_share share;
+	char place[MOUNTPOINT_NAME];
 
 	if (config_share_decode(item, &share, err) < 0)
 		return -1;
-	if (path_make_dirs(share.mountpoint, 0755, err) < 0)
+	autoclose int dir = mountpoint_open(share.mountpoint, err);
+	if (dir < 0)
 		return error_prefix(err, "share \"%s\"", share.tag);
-	if (mount_when_there(&share, err) < 0)
+	mountpoint_name(dir, place);
+	if (mount_when_there(&share, place, err) < 0)
 		return -1;
 	read_further_ahead(share.mountpoint);
 	return 0;
