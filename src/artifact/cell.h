@@ -12,8 +12,8 @@
 #include "artifact/tool.h"
 
 struct tool_cell {
-	/* It reads what the user's own command would: his settings for registries, and for root the
-	 * files of others, unless it has the network. */
+	/* The tool reads the user's settings for registries: with the network his logins too, and
+	 * without the network, where root runs it, the files of other users. */
 	bool settings;
 	const char *source; /* a path that it may read, at its own place; NULL: none */
 	const char *link;   /* in its working directory: a link to the source; NULL: none */

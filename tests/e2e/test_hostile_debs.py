@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+import forbidden_calls
 import hostile_debs
 from conftest import HANG_S, wait_until
 from hostile_debs import NAME, RELEASE, VERSION, boot, builtin, bzimage, deb, order, tree
@@ -169,6 +170,11 @@ try network 'exec 3<>/dev/tcp/127.0.0.1/{port}'
 try rights 'unshare --mount true'
 try owner 'chown 4242 {tree}/x'
 try descriptors 'for fd in 3 4 5 6 7 8 9; do if {{ : >&$fd; }}; then exit 0; fi; done; exit 1'
+try keys-of-the-host 'test -e /etc/ssl/private || test -e /etc/docker || test -e /etc/containers || test -e /etc/hosts'
+said="$said$(python3 -I -S - <<'SCRIPT'
+CALLS
+SCRIPT
+)"
 echo "can:$said." >&2
 exit 1
 """
@@ -185,7 +191,8 @@ def probe(host, tool, tree_of, port):
     (host.base / ".config" / "containers").mkdir(parents=True)
     (host.base / ".config" / "containers" / "registries.conf").write_text("")
     host.env.update(HOME=str(host.base), SECRET_TOKEN="s")
-    stand_in(host, PROBE.format(base=host.base, pid=os.getpid(), tree=tree_of, port=port))
+    script = PROBE.format(base=host.base, pid=os.getpid(), tree=tree_of, port=port)
+    stand_in(host, script.replace("CALLS", forbidden_calls.script()))
     (host.base / "tools" / "skopeo").rename(host.base / "tools" / tool)
 
 
