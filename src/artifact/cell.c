@@ -3,18 +3,25 @@
  * What the cell's root holds, and why:
  *
  *   /usr and the links to it    programs and libraries, certificates
- *   /etc                        names of hosts, certificates, settings for containers
- *   settings of the user        registries, what is trusted, and who he is to a registry: where
- *                               the caller asks for them
+ *   some of /etc                what these need; names of hosts and certificates, with the network
+ *   settings of the user        which registries there are and which of them is trusted, where the
+ *                               caller asks for them; with the network the user's logins too
  *   cell->source                the image
  *   WORK, TEMPORARY             two directories to write to; the only ones
  *
+ * bwrap takes names alone, and follows links in them. Programs that may be hostile write to the two
+ * directories. So each is opened without following a link, and is mounted on a stage
+ * (proc_stage.h), where nobody can put something else in its place before bwrap takes it by name.
+ *
  * There is no /proc, /sys, /run, /tmp or home. Root makes it without a user namespace, in which
  * files of others would be nobody's. The tool has no capability of root's but one that the caller
- * asks for, which is to read what others own, and that one never together with a network.
+ * asks for, which is to read what others own, and that one never together with a network. The
+ * system calls that are left to it are in tool_calls.h.
  */
 #include "artifact/cell.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +30,11 @@
 #include <unistd.h>
 
 #include "artifact/artifact.h"
+#include "artifact/tool_calls.h"
 #include "base/argv.h"
 #include "base/cleanup.h"
+#include "base/path.h"
+#include "base/platform/linux/proc_stage.h"
 #include "base/platform/linux/userns.h"
 
 #define WORK "/microagent"
@@ -47,25 +57,36 @@ static const char *const system_dirs[] = {"/bin", "/sbin", "/lib", "/lib32", "/l
 static const char *const system_files[] = {
 	"/usr",
 	"/etc/ld.so.cache",
-	"/etc/resolv.conf",
-	"/etc/hosts",
-	"/etc/host.conf",
-	"/etc/gai.conf",
-	"/etc/nsswitch.conf",
-	"/etc/ssl",
-	"/etc/pki",
 	"/etc/localtime",
-	"/etc/containers",
-	"/etc/docker/certs.d",
-	"/etc/ca-certificates",
 	"/etc/alternatives",
 };
 
-/* What says where settings are: a variable, or else a place below $HOME. */
-static const struct {
+/* What a tool without the network needs of a directory of settings for containers. The logins at
+ * registries and the keys for them are in such a directory too. */
+static const char *const trust_files[] = {"policy.json", "registries.conf", "registries.conf.d",
+					  "registries.d"};
+
+/* For a tool that has the network. Beside the directories of certificates are some with keys. */
+static const char *const network_files[] = {
+	"/etc/resolv.conf",	    "/etc/hosts",
+	"/etc/host.conf",	    "/etc/gai.conf",
+	"/etc/nsswitch.conf",	    "/etc/ssl/certs",
+	"/etc/ssl/cert.pem",	    "/etc/ssl/ca-bundle.pem",
+	"/etc/ssl/openssl.cnf",	    "/etc/pki/ca-trust",
+	"/etc/pki/tls/certs",	    "/etc/pki/tls/cert.pem",
+	"/etc/pki/tls/openssl.cnf", "/etc/ca-certificates",
+	"/etc/docker/certs.d",
+};
+
+/* Where a setting is: a variable says it, or else it is a place below $HOME. */
+struct user_file {
 	const char *variable, *home, *below;
-} user_files[] = {
-	{"XDG_CONFIG_HOME", ".config", "/containers"},
+};
+
+static const struct user_file user_containers = {"XDG_CONFIG_HOME", ".config", "/containers"};
+
+/* For a tool that has the network. */
+static const struct user_file user_files[] = {
 	{"XDG_RUNTIME_DIR", NULL, "/containers/auth.json"},
 	{"DOCKER_CONFIG", ".docker", "/config.json"},
 	{NULL, ".dockercfg", ""},
@@ -75,10 +96,11 @@ static const struct {
 };
 
 static const char *const variables[] = {"PATH", "LANG", "LC_ALL", "TZ"};
-static const char *const settings_variables[] = {
-	"HOME",	       "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "DOCKER_CONFIG", "HTTP_PROXY",
-	"HTTPS_PROXY", "NO_PROXY",	  "ALL_PROXY",	     "http_proxy",    "https_proxy",
-	"no_proxy",    "all_proxy",	  "SSL_CERT_DIR",    "SSL_CERT_FILE", "REGISTRY_AUTH_FILE",
+static const char *const settings_variables[] = {"HOME", "XDG_CONFIG_HOME"};
+static const char *const network_variables[] = {
+	"XDG_RUNTIME_DIR", "DOCKER_CONFIG", "REGISTRY_AUTH_FILE", "HTTP_PROXY",	 "HTTPS_PROXY",
+	"NO_PROXY",	   "ALL_PROXY",	    "http_proxy",	  "https_proxy", "no_proxy",
+	"all_proxy",	   "SSL_CERT_DIR",  "SSL_CERT_FILE",
 };
 
 static void show_path(struct argv *argv, const char *path)
@@ -88,10 +110,15 @@ static void show_path(struct argv *argv, const char *path)
 	argv_add(argv, path);
 }
 
+static void show_paths(struct argv *argv, const char *const *paths, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		show_path(argv, paths[i]);
+}
+
 static void show_system(struct argv *argv)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(system_files); i++)
-		show_path(argv, system_files[i]);
+	show_paths(argv, system_files, ARRAY_SIZE(system_files));
 	for (size_t i = 0; i < ARRAY_SIZE(system_dirs); i++) {
 		char target[256];
 		ssize_t n = readlink(system_dirs[i], target, sizeof(target) - 1);
@@ -118,20 +145,45 @@ static void show_setting(struct argv *argv, const char *path)
 		show_path(argv, path);
 }
 
-static void show_settings(struct argv *argv)
+/* path: empty where the setting has no place. */
+static void user_file_path(const struct user_file *file, char *path, size_t size)
 {
+	const char *named = file->variable ? getenv(file->variable) : NULL;
 	const char *home = getenv("HOME");
+
+	*path = '\0';
+	if (named && *named)
+		snprintf(path, size, "%s%s", named, file->below);
+	else if (home && file->home)
+		snprintf(path, size, "%s/%s%s", home, file->home, file->below);
+}
+
+/* dir: of settings for containers. */
+static void show_containers(struct argv *argv, const char *dir, bool network)
+{
+	char path[4096 + 32];
+
+	if (network) {
+		show_setting(argv, dir);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(trust_files); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, trust_files[i]);
+		show_setting(argv, path);
+	}
+}
+
+static void show_settings(struct argv *argv, bool network)
+{
 	char path[4096];
 
+	show_containers(argv, "/etc/containers", network);
+	user_file_path(&user_containers, path, sizeof(path));
+	show_containers(argv, path, network);
+	if (!network)
+		return;
 	for (size_t i = 0; i < ARRAY_SIZE(user_files); i++) {
-		const char *named = user_files[i].variable ? getenv(user_files[i].variable) : NULL;
-
-		*path = '\0';
-		if (named && *named)
-			snprintf(path, sizeof(path), "%s%s", named, user_files[i].below);
-		else if (home && user_files[i].home)
-			snprintf(path, sizeof(path), "%s/%s%s", home, user_files[i].home,
-				 user_files[i].below);
+		user_file_path(&user_files[i], path, sizeof(path));
 		show_setting(argv, path);
 	}
 	/* Where logging in to a registry puts it without XDG_RUNTIME_DIR. */
@@ -139,13 +191,23 @@ static void show_settings(struct argv *argv)
 	show_setting(argv, path);
 }
 
+/* The items of the stage. */
+enum { STAGED_OUT, STAGED_TEMPORARY };
+
+static void show_staged(struct argv *argv, size_t item)
+{
+	char name[PROC_STAGE_NAME];
+
+	proc_stage_name(item, name);
+	argv_add(argv, "--bind");
+	argv_add(argv, name);
+}
+
 static void show_work(struct argv *argv, const struct tool_cell *cell)
 {
-	argv_add(argv, "--bind");
-	argv_addf(argv, "%s/%s", cell->dir, cell->out);
+	show_staged(argv, STAGED_OUT);
 	argv_addf(argv, WORK "/%s", cell->out);
-	argv_add(argv, "--bind");
-	argv_addf(argv, "%s/%s", cell->dir, cell->temporary);
+	show_staged(argv, STAGED_TEMPORARY);
 	argv_add(argv, TEMPORARY);
 	if (cell->link && cell->source) {
 		argv_add(argv, "--symlink");
@@ -188,18 +250,28 @@ static bool is_of_system(const char *program)
 	return strncmp(program, "/usr/", 5) == 0;
 }
 
-static void cell_words(struct argv *argv, const struct tool_cell *cell, const char *bwrap,
-		       const char *program)
+static void cell_words(struct argv *argv, const struct tool_cell *cell, const struct tool *tool,
+		       const char *bwrap, const char *program)
 {
 	argv_add(argv, bwrap);
 	add_rights(argv, cell);
+	/* The first process of the cell, which is bwrap's own, keeps the lock. The tool does not get
+	 * it, since it could unlock it. */
+	if (tool->hold > 0) {
+		argv_add(argv, "--sync-fd");
+		argv_addf(argv, "%d", TOOL_HOLD_FD);
+	}
+	argv_add(argv, "--seccomp");
+	argv_addf(argv, "%d", TOOL_FILTER_FD);
 	show_system(argv);
 	if (!is_of_system(program))
 		show_path(argv, program);
 	if (cell->source)
 		show_path(argv, cell->source);
 	if (cell->settings)
-		show_settings(argv);
+		show_settings(argv, cell->network);
+	if (cell->network)
+		show_paths(argv, network_files, ARRAY_SIZE(network_files));
 	show_work(argv, cell);
 	argv_add(argv, "--remount-ro");
 	argv_add(argv, "/");
@@ -242,21 +314,51 @@ static const char *const *cell_environment(const struct tool_cell *cell, const s
 	add_variables(out, tool, variables, ARRAY_SIZE(variables));
 	if (cell->settings)
 		add_variables(out, tool, settings_variables, ARRAY_SIZE(settings_variables));
+	if (cell->settings && cell->network)
+		add_variables(out, tool, network_variables, ARRAY_SIZE(network_variables));
 	return argv_finish(out, err);
+}
+
+static int stage_directory(struct proc_stage *stage, int dir, const char *name, struct error *err)
+{
+	autoclose int fd = path_open_dir_at(dir, name, false, 0, err);
+
+	return fd < 0 ? -1 : proc_stage_add(stage, fd, false, 0, err);
+}
+
+static int set_work_stage(const struct tool_cell *cell, struct proc_stage *stage, struct error *err)
+{
+	autoclose int dir = open(cell->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (dir < 0)
+		return error_errno(err, errno, "%s", cell->dir);
+	if (stage_directory(stage, dir, cell->out, err) < 0 ||
+	    stage_directory(stage, dir, cell->temporary, err) < 0)
+		return -1;
+	stage->with_user = !may_make_namespaces();
+	return 0;
 }
 
 static int run_in_cell(const struct tool_cell *cell, const char *bwrap, const struct tool *tool,
 		       struct error *err)
 {
+	__attribute__((cleanup(proc_stage_free))) struct proc_stage stage = {0};
 	autofree char *program = tool_find(tool->argv[0]);
 	autoargv struct argv words = ARGV_INIT, variables_there = ARGV_INIT;
+	autoclose int filter = -1;
 	struct tool there = *tool;
 
 	if (!program)
 		return error_set(err, ERR_NOT_FOUND, "%s is not in PATH", tool->argv[0]);
-	cell_words(&words, cell, bwrap, program);
+	if (set_work_stage(cell, &stage, err) < 0 ||
+	    tool_calls_filter(cell->network ? TOOL_CALLS_NETWORK : TOOL_CALLS_CELL, &filter, err) <
+		    0)
+		return -1;
+	cell_words(&words, cell, tool, bwrap, program);
 	argv_add_list(&words, tool->argv + 1);
-	there.name = tool->argv[0];
+	there.stage = &stage;
+	there.filter = filter;
+	there.name = tool->name ? tool->name : tool->argv[0];
 	there.argv = argv_finish(&words, err);
 	there.env = cell_environment(cell, tool, &variables_there, err);
 	there.lone_env = true;
@@ -278,17 +380,28 @@ static int run_unconfined(const struct tool_cell *cell, const struct tool *tool,
 	return bare.env ? tool_run(&bare, err) : -1;
 }
 
-/* Whether it is the cell that cannot be had; then err says so. */
+static bool is_refusal_of_namespaces(int errnum)
+{
+	return errnum == EPERM || errnum == EACCES || errnum == ENOSPC || errnum == EUSERS;
+}
+
+/* Whether it is the cell that cannot be had; then err says so. The namespaces of the stage come
+ * first, and bwrap makes its own in them. */
 static bool is_without_cell(const struct tool_cell *cell, const char *bwrap, struct error *err)
 {
 	static const char *const argv[] = {"true", NULL};
 	autobuf struct buf said = BUF_INIT(4096);
-	const struct tool tool = {.argv = argv, .errors = &said};
+	const struct tool tool = {.name = "bwrap", .argv = argv, .errors = &said};
 	struct error why = {0};
 
-	if (run_in_cell(cell, bwrap, &tool, &why) == 0 || why.code != ERR_IO)
+	if (run_in_cell(cell, bwrap, &tool, &why) == 0)
 		return false;
-	userns_refused(buf_string(&said), err);
+	if (is_refusal_of_namespaces(why.errnum))
+		userns_missing(&why, err);
+	else if (why.code == ERR_IO)
+		userns_refused(buf_string(&said), err);
+	else
+		return false;
 	return true;
 }
 

@@ -12,17 +12,20 @@
 #include "artifact/tool.h"
 
 struct tool_cell {
-	/* It reads what the user's own command would: his settings for registries, and for root the
-	 * files of others, unless it has the network. */
+	/* The tool reads the user's settings for registries: with the network his logins too, and
+	 * without the network, where root runs it, the files of other users. */
 	bool settings;
 	const char *source; /* a path that it may read, at its own place; NULL: none */
 	const char *link;   /* in its working directory: a link to the source; NULL: none */
 	bool network;
-	const char *dir;       /* absolute; its own working directory is another */
-	const char *out;       /* a directory of dir that it has in its own, to write to */
-	const char *temporary; /* another one, which is its place for temporary files */
-	bool unconfined;       /* it runs in no cell, since the user wants it so */
-	bool vouched;	       /* nor where none can be made: apt has verified what it reads */
+	/* Absolute. It does not see this directory, but two that are in it: out, at the same name in
+	 * its own working directory, and temporary, its place for temporary files. It can write to
+	 * both. Each is a name, not a path. */
+	const char *dir;
+	const char *out;
+	const char *temporary;
+	bool unconfined; /* it runs in no cell, since the user wants it so */
+	bool vouched;	 /* nor where none can be made: apt has verified what it reads */
 };
 
 /* Runs argv of the tool there, with what of the environment concerns it and with the tool's own

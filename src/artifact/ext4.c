@@ -48,6 +48,16 @@ static void fixed_environment(struct environment *env, const struct ext4_spec *s
 	env->vars[3] = NULL;
 }
 
+static char *directory_of(const char *file, struct error *err)
+{
+	const char *slash = strrchr(file, '/');
+	char *dir = slash ? strndup(file, (size_t)(slash - file)) : strdup(".");
+
+	if (!dir)
+		error_errno(err, ENOMEM, "%s", file);
+	return dir;
+}
+
 static int run_mke2fs(const struct ext4_spec *spec, const char *file, struct error *err)
 {
 	struct environment env;
@@ -57,8 +67,13 @@ static int run_mke2fs(const struct ext4_spec *spec, const char *file, struct err
 			      "-I",	"256", "-i",	   "16384", "-m",	 "0",  "-O",
 			      features, "-U",  spec->uuid, "-L",    spec->label, "-E", NULL,
 			      "-J",	NULL,  file,	   NULL};
-	const struct tool mke2fs = {.argv = argv, .env = env.vars};
+	autofree char *dir = directory_of(file, err);
+	/* What reads a hostile image may have put another file in the place of the new one. */
+	const struct tool mke2fs = {
+		.argv = argv, .env = env.vars, .alone_with = dir, .writes = true};
 
+	if (!dir)
+		return -1;
 	fixed_environment(&env, spec);
 	if (buf_printf(&extended, err,
 		       "root_owner=0:0,hash_seed=%s,lazy_itable_init=0,lazy_journal_init=1",
@@ -131,13 +146,13 @@ int ext4_write(const struct ext4_spec *spec, struct rootfs *rootfs, const char *
 
 int ext4_fsck(const struct ext4_spec *spec, const char *file, struct error *err)
 {
-	const char *argv[] = {"e2fsck", "-fn", file, NULL}, *slash = strrchr(file, '/');
-	autofree char *dir = slash ? strndup(file, (size_t)(slash - file)) : strdup(".");
+	const char *argv[] = {"e2fsck", "-fn", file, NULL};
+	autofree char *dir = directory_of(file, err);
 	struct environment env;
-	const struct tool e2fsck = {.argv = argv, .env = env.vars, .reads = dir};
+	const struct tool e2fsck = {.argv = argv, .env = env.vars, .alone_with = dir};
 
 	if (!dir)
-		return error_errno(err, ENOMEM, "%s", file);
+		return -1;
 	fixed_environment(&env, spec);
 	progress_stage("checking the file system");
 	return tool_run(&e2fsck, err);

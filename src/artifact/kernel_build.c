@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tuned kernel: Debian's kernel source with the configuration of images/kernel/tuned.config, or
- * tuned-arm64.config, for which a cross compiler does. Sources are unpacked to
+ * tuned-arm64.config, for which a cross compiler does. Sources are unpacked in
  * <cache>/build/linux-<version>-<digest> and stay there until the kernel is installed, so that a
  * build that was broken off goes on where it was. The digest is that of the package, since another
  * package may have the same version. User, host and time in the kernel's banner are fixed, so that
  * two builds with one compiler are the same bytes.
  *
  * A source is programs that its build runs, and anybody may have made it. So tar, make and strip
- * run in a cell whose only directory is that one, and what they leave in it is opened as the tree
- * of a stranger. Their paths begin below <cache>/build, and are the same in the cell and without
- * it.
+ * run in a cell. That directory holds two others: tree, with the source, and tmp, for temporary
+ * files. Both are shown to the cell; the directory itself, with the stamp that says that the source
+ * is whole, is not. What the programs leave in the tree is opened as the tree of a stranger. Their
+ * paths begin in that directory, and are the same in the cell and without it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +40,9 @@
 #define CONFIG_BYTES (4u << 20)
 /* The source is that of every architecture. */
 static const struct apt system_apt = {.architecture = ARCHITECTURE_COUNT};
-#define STAMP ".unpacked"
+#define TREE "tree"
+#define TEMPORARY "tmp"
+#define STAMP "unpacked" /* beside the tree, where no program of the source can write */
 /* Lines that make prints for this configuration; only the percentage depends on it. */
 #define BUILD_LINES 2100
 
@@ -71,19 +74,21 @@ struct build {
 	enum architecture architecture;
 	struct place *place;
 	struct deb *source;
-	char *parent;	     /* <cache>/build */
-	char name[160];	     /* linux-<version>-<digest>, in parent */
-	char tree[192];	     /* <name>/linux-source-6.1 */
-	char temporary[192]; /* <name>/tmp */
-	int dir;	     /* <parent>/<name> */
+	char *name;   /* linux-<version>-<digest> */
+	char *path;   /* <cache>/build/<name> */
+	int builds;   /* <cache>/build */
+	int own, dir; /* <path> and <path>/tree */
 	struct tool_cell cell;
 	size_t lines;
 };
 
 static void free_build(struct build *b)
 {
-	free(b->parent);
+	free(b->name);
+	free(b->path);
 	cleanup_close(&b->dir);
+	cleanup_close(&b->own);
+	cleanup_close(&b->builds);
 }
 #define auto_build __attribute__((cleanup(free_build)))
 
@@ -101,35 +106,37 @@ static void clean_environment(void)
 
 static bool is_unpacked(const struct build *b)
 {
-	return faccessat(b->dir, STAMP, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	return faccessat(b->own, STAMP, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 static int stamp(const struct build *b, struct error *err)
 {
-	return path_replace_file_at(b->dir, STAMP, "", 0, 0644, PATH_NO_SYNC, err);
+	return path_replace_file_at(b->own, STAMP, "", 0, 0644, PATH_NO_SYNC, err);
 }
 
-static int open_build_dir(struct build *b, struct error *err)
+static int open_build_dirs(struct build *b, struct error *err)
 {
-	autoclose int parent = path_open_dir(b->parent, err);
-
-	b->dir = parent < 0 ? -1 : path_open_dir_at(parent, b->name, true, 0700, err);
-	return b->dir < 0 ? -1 : 0;
-}
-
-static int empty_build_dir(struct build *b, struct error *err)
-{
-	autoclose int parent = path_open_dir(b->parent, err);
-
-	cleanup_close(&b->dir);
-	if (parent < 0 || path_remove_tree_at(parent, b->name, err) < 0)
+	b->own = path_open_dir_at(b->builds, b->name, true, 0700, err);
+	if (b->own < 0)
 		return -1;
-	return open_build_dir(b, err);
+	b->dir = path_open_dir_at(b->own, TREE, true, 0700, err);
+	autoclose int temporary =
+		b->dir < 0 ? -1 : path_open_dir_at(b->own, TEMPORARY, true, 0700, err);
+	return temporary < 0 ? -1 : 0;
+}
+
+static int empty_build_dirs(struct build *b, struct error *err)
+{
+	cleanup_close(&b->dir);
+	cleanup_close(&b->own);
+	if (path_remove_tree_at(b->builds, b->name, err) < 0)
+		return -1;
+	return open_build_dirs(b, err);
 }
 
 static int unpack_tree(const struct build *b, int root, struct error *err)
 {
-	const char *argv[] = {"tar", "-xJf", "-", "-C", b->name, "--no-same-owner", NULL};
+	const char *argv[] = {"tar", "-xJf", "-", "-C", TREE, "--no-same-owner", NULL};
 	autoclose int archive = below_open(root, "src/" SOURCE_PACKAGE ".tar.xz", err);
 	const struct tool tar = {
 		.argv = argv, .stdin_fd = archive, .idle = true, .hold = b->place->lock};
@@ -146,24 +153,16 @@ static int unpack_tree(const struct build *b, int root, struct error *err)
 	return stamp(b, err);
 }
 
-static int make_temporary(const struct build *b, struct error *err)
-{
-	autoclose int tmp = path_open_dir_at(b->dir, "tmp", true, 0700, err);
-
-	return tmp < 0 ? -1 : 0;
-}
-
 static int unpack_package(struct build *b, struct error *err)
 {
 	static const char *const files[] = {"src/" SOURCE_PACKAGE ".tar.xz", NULL};
 	autoclose int root = place_subdir(b->place, "root", err);
 
-	if (root < 0 || open_build_dir(b, err) < 0)
+	if (root < 0 || open_build_dirs(b, err) < 0)
 		return -1;
 	if (is_unpacked(b))
-		return make_temporary(b, err);
-	if (place_require_space(b->place, BUILD_BYTES, err) < 0 || empty_build_dir(b, err) < 0 ||
-	    make_temporary(b, err) < 0)
+		return 0;
+	if (place_require_space(b->place, BUILD_BYTES, err) < 0 || empty_build_dirs(b, err) < 0)
 		return -1;
 	if (!b->source->file && apt_fetch(&system_apt, b->source, b->place->scratch, err) < 0)
 		return -1;
@@ -198,7 +197,8 @@ static void count_line(void *data, const char *line)
 /* Runs make in the tree; the arguments end with NULL. */
 static int run_make(struct build *b, const char *const *args, struct error *err)
 {
-	const char *argv[12] = {"make", "-C", b->tree, "LOCALVERSION=", b->flavour->arch};
+	const char *argv[12] = {"make", "-C", TREE "/" SOURCE_PACKAGE,
+				"LOCALVERSION=", b->flavour->arch};
 	autobuf struct buf cross = BUF_INIT(0);
 	size_t n = 5;
 	char date[64];
@@ -208,7 +208,7 @@ static int run_make(struct build *b, const char *const *args, struct error *err)
 			     "KBUILD_BUILD_VERSION=1",
 			     date,
 			     NULL};
-	/* If we are killed, makes below this one go on for a while: the lock is theirs too. */
+	/* If we are killed, makes below this one go on for a while, and the lock stays taken. */
 	const struct tool make = {.argv = argv,
 				  .env = env,
 				  .idle = true,
@@ -259,12 +259,11 @@ static int compile(struct build *b, struct error *err)
 
 static int strip_kernel(const struct build *b, struct error *err)
 {
-	autobuf struct buf from = BUF_INIT(0), to = BUF_INIT(0);
+	autobuf struct buf from = BUF_INIT(0);
 
-	if (buf_printf(&from, err, "%s/%s", b->tree, b->flavour->image) < 0 ||
-	    buf_printf(&to, err, "%s/" STRIPPED, b->name) < 0)
+	if (buf_printf(&from, err, TREE "/" SOURCE_PACKAGE "/%s", b->flavour->image) < 0)
 		return -1;
-	const char *argv[] = {"strip", "-o", buf_string(&to), buf_string(&from), NULL};
+	const char *argv[] = {"strip", "-o", TREE "/" STRIPPED, buf_string(&from), NULL};
 	const struct tool strip = {.argv = argv};
 	return cell_run(&b->cell, &strip, err);
 }
@@ -308,26 +307,21 @@ static int publish_kernel(const struct build *b, const char *name, const char *c
 
 static int prepare_source(struct build *b, struct error *err)
 {
-	autofree char *name = NULL, *own = NULL;
+	autofree char *name = NULL, *parent = NULL;
 
 	if (asprintf(&name, "linux-%s-%.32s", b->source->version, b->source->sha256) < 0) {
 		name = NULL;
 		return error_errno(err, ENOMEM, "kernel");
 	}
-	own = cache_entry_name(name, b->architecture, err);
-	if (!own)
-		return -1;
-	if (strlen(own) >= sizeof(b->name))
-		return error_set(err, ERR_INVALID, "version %s", b->source->version);
-	snprintf(b->name, sizeof(b->name), "%s", own);
-	snprintf(b->tree, sizeof(b->tree), "%s/" SOURCE_PACKAGE, b->name);
-	snprintf(b->temporary, sizeof(b->temporary), "%s/tmp", b->name);
-	b->parent = path_join(b->place->cache, "build", err);
-	b->cell.dir = b->parent;
-	b->cell.out = b->name;
-	b->cell.temporary = b->temporary;
+	b->name = cache_entry_name(name, b->architecture, err);
+	parent = b->name ? path_join(b->place->cache, "build", err) : NULL;
+	b->path = parent ? path_join(parent, b->name, err) : NULL;
+	b->builds = b->path ? path_open_dir(parent, err) : -1;
+	b->cell.dir = b->path;
+	b->cell.out = TREE;
+	b->cell.temporary = TEMPORARY;
 	b->cell.vouched = b->source->vouched || !b->source->file;
-	return b->parent ? 0 : -1;
+	return b->builds < 0 ? -1 : 0;
 }
 
 static int build(struct place *place, struct deb *source, bool unconfined,
@@ -336,6 +330,8 @@ static int build(struct place *place, struct deb *source, bool unconfined,
 {
 	auto_build struct build b = {.place = place,
 				     .source = source,
+				     .builds = -1,
+				     .own = -1,
 				     .dir = -1,
 				     .cell = {.unconfined = unconfined},
 				     .architecture = architecture,
@@ -347,9 +343,7 @@ static int build(struct place *place, struct deb *source, bool unconfined,
 	    publish_kernel(&b, name, config_sha, init, err) < 0)
 		return -1;
 	progress_stage("tidying up");
-	autoclose int parent = path_open_dir(b.parent, &ignored);
-	if (parent >= 0)
-		(void)path_remove_tree_at(parent, b.name, &ignored);
+	(void)path_remove_tree_at(b.builds, b.name, &ignored);
 	return 0;
 }
 

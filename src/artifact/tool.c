@@ -16,6 +16,7 @@
 
 #include "artifact/artifact.h"
 #include "artifact/progress.h"
+#include "artifact/tool_calls.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd.h"
@@ -27,7 +28,6 @@
 #define LINE_BYTES 4096
 #define CHUNK 16384
 #define TICK_MS 200
-#define HOLD_FD 9	       /* above those that shells and make use */
 #define END_NS (30 * NS_PER_S) /* for a tool to clean up after SIGTERM, and then to be gone */
 
 /* Where Debian keeps what we call. */
@@ -236,29 +236,34 @@ static const char **tool_arguments(const struct tool *tool, struct error *err)
 /* On a merged system most of them are links into the first one. */
 static const char *const system_dirs[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64"};
 
-/* The directories of the tool that is being started, as long as it is: what it reads, and where it
- * is itself. */
-static const char *reads[2];
+/* What the tool that is being started is alone with, as long as it is being started. */
+static struct {
+	const char *dir;
+	bool writes;
+	const char *own; /* where its program is */
+} company;
 
-static void add_tree(struct isolate_tree *trees, size_t *count, const char *path)
+static void add_tree(struct isolate_reach *reach, struct isolate_tree *trees, const char *path,
+		     bool writable)
 {
 	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd >= 0)
-		trees[(*count)++] = (struct isolate_tree){.fd = fd, .executable = true};
+		trees[reach->tree_count++] = (struct isolate_tree){
+			.fd = fd, .writable = writable, .executable = !writable};
 }
 
 /* For what looks at bytes that others have made. Called in the child, which execve() follows. */
-static int leave_only_reading(struct error *err)
+static int leave_alone(struct error *err)
 {
-	struct isolate_tree trees[ARRAY_SIZE(system_dirs) + ARRAY_SIZE(reads)];
+	struct isolate_tree trees[ARRAY_SIZE(system_dirs) + 2];
 	struct isolate_reach reach = {.trees = trees};
 	struct error why = {0};
 
 	for (size_t i = 0; i < ARRAY_SIZE(system_dirs); i++)
-		add_tree(trees, &reach.tree_count, system_dirs[i]);
-	for (size_t i = 0; i < ARRAY_SIZE(reads); i++)
-		add_tree(trees, &reach.tree_count, reads[i]);
+		add_tree(&reach, trees, system_dirs[i], false);
+	add_tree(&reach, trees, company.own, false);
+	add_tree(&reach, trees, company.dir, company.writes);
 	if (isolate_capabilities(err) < 0)
 		return -1;
 	return isolate_landlock(&reach, &why) == 0 || why.code == ERR_UNAVAILABLE
@@ -271,27 +276,29 @@ static char *program_of_tool(const char *name)
 	return strchr(name, '/') ? strdup(name) : tool_find(name);
 }
 
-/* program: of the tool, a path that is the caller's to free, and is cut behind its directory. */
-static int prepare_reading(const struct tool *tool, char *program, struct error *err)
+/* program: the path of the tool's own, which is cut behind its directory and outlives the start. */
+static int prepare_company(const struct tool *tool, char *program, int *filter, struct error *err)
 {
 	char *slash = program ? strrchr(program, '/') : NULL;
 
 	if (!slash)
 		return error_set(err, ERR_NOT_FOUND, "%s is not in PATH", tool->argv[0]);
 	*slash = '\0';
-	reads[0] = tool->reads;
-	reads[1] = *program ? program : "/";
-	return 0;
+	company.dir = tool->alone_with;
+	company.writes = tool->writes;
+	company.own = *program ? program : "/";
+	return tool_calls_filter(TOOL_CALLS_ALONE, filter, err);
 }
 
 static int start_tool(struct running *r, struct error *err)
 {
 	autofree const char **env = environment(r->tool, err);
 	autofree const char **argv = env ? tool_arguments(r->tool, err) : NULL;
-	autofree char *program = r->tool->reads ? program_of_tool(r->tool->argv[0]) : NULL;
+	autofree char *program = r->tool->alone_with ? program_of_tool(r->tool->argv[0]) : NULL;
+	autoclose int filter = -1;
 	int out[2], errors[2];
 
-	if (!argv || (r->tool->reads && prepare_reading(r->tool, program, err) < 0) ||
+	if (!argv || (r->tool->alone_with && prepare_company(r->tool, program, &filter, err) < 0) ||
 	    fd_pipe(out, err) < 0)
 		return -1;
 	r->out = out[0];
@@ -300,19 +307,23 @@ static int start_tool(struct running *r, struct error *err)
 		return -1;
 	r->errors = errors[0];
 	autoclose int errors_write = errors[1];
-	struct proc_fd fds[4] = {{out_write, 1}, {errors_write, 2}};
+	struct proc_fd fds[5] = {{out_write, 1}, {errors_write, 2}};
 	size_t nfds = 2;
 	if (r->tool->stdin_fd > 0)
 		fds[nfds++] = (struct proc_fd){r->tool->stdin_fd, 0};
 	if (r->tool->hold > 0)
-		fds[nfds++] = (struct proc_fd){r->tool->hold, HOLD_FD};
+		fds[nfds++] = (struct proc_fd){r->tool->hold, TOOL_HOLD_FD};
+	if (r->tool->filter > 0)
+		fds[nfds++] = (struct proc_fd){r->tool->filter, TOOL_FILTER_FD};
 	struct proc_spec spec = {.argv = argv,
 				 .envp = env,
 				 .fds = fds,
 				 .nfds = nfds,
 				 .die_with_parent = true,
 				 .new_session = true,
-				 .confine = r->tool->reads ? leave_only_reading : NULL,
+				 .stage = r->tool->stage,
+				 .confine = r->tool->alone_with ? leave_alone : NULL,
+				 .filter = filter,
 				 .cwd = r->tool->cwd};
 	return proc_spawn(&spec, &r->proc, err);
 }

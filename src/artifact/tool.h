@@ -10,6 +10,11 @@
 #include "base/buf.h"
 #include "base/error.h"
 
+/* What a tool inherits besides 0 to 2, above what shells and make use. */
+enum { TOOL_HOLD_FD = 9, TOOL_FILTER_FD };
+
+struct proc_stage;
+
 /* Called for each line of a tool's stdout, without its newline. */
 typedef void tool_line_fn(void *data, const char *line);
 
@@ -21,15 +26,18 @@ struct tool {
 	const char *cwd;	/* NULL: ours */
 	int stdin_fd;		/* 0 or less: /dev/null */
 	bool idle;		/* at the lowest CPU priority */
-	/* It has no rights, can change no file that is not open, and opens none but the system's
-	 * programs and libraries, what is beside itself, and what is in this directory. NULL: it
-	 * is not kept from anything. */
-	const char *reads;
-	bool sealed;	    /* in namespaces of its own: there is nothing for it to clean up */
-	int hold;	    /* a lock that every process of the tool holds too; 0: none */
-	struct buf *out;    /* the tool's stdout; NULL: see line */
-	struct buf *errors; /* the tool's stderr; NULL: kept for the message alone */
-	tool_line_fn *line; /* NULL: stdout is dropped */
+	/* A directory. The tool runs without a right and under TOOL_CALLS_ALONE, and opens nothing
+	 * but the system's programs and libraries, what is beside its own program, and what is in
+	 * this directory. NULL: nothing of this holds. */
+	const char *alone_with;
+	bool writes; /* it may change what is in that directory, and not only read it */
+	bool sealed; /* in namespaces of its own: there is nothing for it to clean up */
+	int hold;    /* a lock that the tool inherits as TOOL_HOLD_FD; 0: none */
+	int filter;  /* a file that the tool inherits as TOOL_FILTER_FD; 0: none */
+	const struct proc_stage *stage; /* files at names for it alone; NULL: none */
+	struct buf *out;		/* the tool's stdout; NULL: see line */
+	struct buf *errors;		/* the tool's stderr; NULL: kept for the message alone */
+	tool_line_fn *line;		/* NULL: stdout is dropped */
 	void *data;
 };
 

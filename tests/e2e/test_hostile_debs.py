@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+import forbidden_calls
 import hostile_debs
 from conftest import HANG_S, wait_until
 from hostile_debs import NAME, RELEASE, VERSION, boot, builtin, bzimage, deb, order, tree
@@ -168,6 +169,12 @@ try token 'test -n "$SECRET_TOKEN"'
 try network 'exec 3<>/dev/tcp/127.0.0.1/{port}'
 try rights 'unshare --mount true'
 try owner 'chown 4242 {tree}/x'
+try descriptors 'for fd in 3 4 5 6 7 8 9; do if {{ : >&$fd; }}; then exit 0; fi; done; exit 1'
+try keys-of-the-host 'test -e /etc/ssl/private || test -e /etc/docker || test -e /etc/containers || test -e /etc/hosts'
+said="$said$(python3 -I -S - <<'SCRIPT'
+CALLS
+SCRIPT
+)"
 echo "can:$said." >&2
 exit 1
 """
@@ -184,7 +191,8 @@ def probe(host, tool, tree_of, port):
     (host.base / ".config" / "containers").mkdir(parents=True)
     (host.base / ".config" / "containers" / "registries.conf").write_text("")
     host.env.update(HOME=str(host.base), SECRET_TOKEN="s")
-    stand_in(host, PROBE.format(base=host.base, pid=os.getpid(), tree=tree_of, port=port))
+    script = PROBE.format(base=host.base, pid=os.getpid(), tree=tree_of, port=port)
+    stand_in(host, script.replace("CALLS", forbidden_calls.script()))
     (host.base / "tools" / "skopeo").rename(host.base / "tools" / tool)
 
 
@@ -370,6 +378,36 @@ def test_a_source_that_is_a_link(host, cache):
     path = source(host.base / "s.deb", directory(SOURCE), symlink(f"{SOURCE}/Makefile", str(victim / "Makefile")))
     build_refused(host, cache, path, f"{SOURCE}/Makefile: a link, or it leads out of its tree", "invalid")
     assert tree(victim) == before
+
+
+# What a link may lead to is read and written, by all names that a program of the source has for it.
+REACHING = "for d in /var/tmp . .. ../tmp ../tree ../.. ../../tmp $$TMPDIR; do echo x >$$d/written; cp $$d/secret . || true; done"
+LINKS = ("tmp", "tree", "unpacked", ".unpacked", "tuned.config")
+
+
+@pytest.mark.parametrize("who", ["tar", "make", "make, of the source too"])
+def test_links_in_the_place_of_a_builds_directories(host, cache, who):
+    """bwrap followed a link that the cell before had left where the next one's temporary files were to be: to the host's root."""
+    victim = host.base / "victim"
+    victim.mkdir()
+    (victim / "secret").write_bytes(SECRET)
+    before = tree(victim)
+    entries, recipe = [], "true"
+    if who == "tar":
+        entries = [symlink(name, str(victim)) for name in LINKS]
+    else:
+        recipe = "; ".join(f"rmdir {where}/{name}; ln -sfn {victim} {where}/{name}" for where in ("..", "../..") for name in LINKS)
+        if who != "make":
+            recipe += f"; mv ../{SOURCE} ../moved; ln -s {victim} ../{SOURCE}"
+    text = MAKEFILE.format(release=RELEASE, recipe=REACHING + "; false").replace("\nvmlinux", f"\n\t({recipe}) 2>/dev/null || true\nvmlinux")
+    path = source(host.base / "s.deb", file(f"{SOURCE}/Makefile", text.encode()), *entries)
+    said = "a link, or it leads out of its tree" if who.startswith("make,") else "make failed (2): "
+    for _ in range(2):  # the second goes on in what the first has left
+        answer = host.json("kernel", "build", "--from", path, check=1)
+        assert said in answer["error"], answer
+        assert tree(victim) == before
+        assert "secret" not in {found.name for found in (cache / "build").glob("**/*")}
+        assert not list((cache / "kernels").iterdir()) and list((cache / "tmp").iterdir()) == []
 
 
 def test_another_source_of_the_same_version(host, cache):

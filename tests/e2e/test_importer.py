@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What an import lets work on bytes from outside: skopeo in its cell, and the process that reads archives."""
 
+import ctypes
 import json
 import os
 import shutil
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import forbidden_calls
 import importing
 import oci
 import strays
@@ -27,6 +29,7 @@ try() { if (eval "$2") >/dev/null 2>&1; then said="$said $1"; fi; }
 try secret 'cat {base}/home/secret'
 try key 'cat {base}/home/.ssh/id'
 try auth 'grep -q mine {base}/home/.docker/config.json'
+try auth-beside 'grep -q mine {base}/home/.config/containers/auth.json'
 try registries 'cat {base}/home/.config/containers/registries.conf'
 try change-auth 'echo x >>{base}/home/.docker/config.json'
 try source 'cat source/index.json'
@@ -44,10 +47,18 @@ try temporary 'touch $TMPDIR/x'
 try token 'test -n "$SECRET_TOKEN"'
 try network 'exec 3<>/dev/tcp/127.0.0.1/{port}'
 try rights 'unshare --mount true'
+try keys-of-the-host 'test -e /etc/ssl/private'
+try certificates 'test -e /etc/ssl/certs'
+said="$said$(python3 -I -S - <<'SCRIPT'
+{calls}
+SCRIPT
+)"
 echo "level=fatal msg=\\"can:$said.\\"" >&2
 exit 1
 """
-ALWAYS = "auth registries output temporary"
+ALWAYS = {"registries", "output", "temporary"}
+HAS_LANDLOCK = ctypes.CDLL(None).syscall(444, None, 0, 1) > 0
+CERTIFICATES = {"certificates"} if Path("/etc/ssl/certs").exists() else set()
 
 
 @pytest.fixture(params=["as it is", "an ordinary user"])
@@ -55,7 +66,7 @@ def home(host, cache, request):
     """A home with secrets and settings; of an ordinary user too, where it is root who tests."""
     home = host.base / "home"
     for name, text in ((".ssh/id", "key"), ("secret", "s"), (".docker/config.json", '{"auths":{"mine":{}}}'),
-                       (".config/containers/registries.conf", "")):
+                       (".config/containers/auth.json", '{"auths":{"mine":{}}}'), (".config/containers/registries.conf", "")):
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         (home / name).write_text(text)
     host.env.update(HOME=str(home), SECRET_TOKEN="s")
@@ -84,7 +95,7 @@ def stand_in(host, script):
 
 def reached(host, cache, ref, port):
     script = PROBE
-    for name, value in (("base", host.base), ("cache", cache), ("pid", os.getpid()), ("port", port)):
+    for name, value in (("base", host.base), ("cache", cache), ("pid", os.getpid()), ("port", port), ("calls", forbidden_calls.script())):
         script = script.replace("{" + name + "}", str(value))
     stand_in(host, script)
     as_user(host)
@@ -94,12 +105,12 @@ def reached(host, cache, ref, port):
 
 
 def test_what_skopeo_reaches(host, cache, home):
-    """The image or the network, what the user's own command reads of his settings, and two directories."""
+    """The image, or the network with the user's logins and certificates; his settings for registries, and two directories."""
     layout = simple(host, file("f", b"x"))
     with oci.registry(layout) as (address, _):
         port = address.split(":")[1]
-        assert reached(host, cache, layout.path, port) == {*ALWAYS.split(), "source"}
-        assert reached(host, cache, f"docker://{address}/a/b:1", port) == {*ALWAYS.split(), "network"}
+        assert reached(host, cache, layout.path, port) == {*ALWAYS, "source"}
+        assert reached(host, cache, f"docker://{address}/a/b:1", port) == {*ALWAYS, "network", "auth", "auth-beside", *CERTIFICATES}
     assert (home / ".docker" / "config.json").read_text() == '{"auths":{"mine":{}}}'
     assert_no_image(host, cache)
 
@@ -135,10 +146,52 @@ def test_without_a_cell(host, cache):
         assert refused("", PATH=str(bin)) == "bwrap is not installed: apt-get install bubblewrap"
     if os.getuid() == 0:
         host.wrap = NO_NAMESPACES
-        assert refused(SETTING).startswith("bwrap can make no namespaces here (bwrap: ")
+        assert refused(SETTING).startswith("no namespaces here (bwrap: ")
     done = host("image", "import", *SIZE, "--unconfined", "box", layout, check=0)
     assert "skopeo runs in no cell" in done.stderr
     assert set(listing(cache)) == {"f"}
+
+
+REACHING_ALONE = """#!/usr/bin/python3 -IS
+import sys
+sys.stdout = sys.stderr
+print(end="can:")
+{calls}
+for path in "{secret}", "{cache}/images", "/etc/passwd", "/proc/self/status", "/tmp":
+    try:
+        os.listdir(path) if os.path.isdir(path) else open(path)
+        print(end=" " + path)
+    except OSError:
+        pass
+try:
+    open("{secret}.new", "w")
+    print(end=" new")
+except OSError:
+    pass
+sys.exit(".")
+"""
+
+
+@pytest.mark.parametrize("tool", ["mke2fs", "e2fsck"])
+def test_what_reaches_who_reads_a_file_system(host, cache, tool):
+    """One that was taken over connected to a socket of root's, ended processes of root's, and changed the modes of root's files."""
+    if os.getuid() != 0:
+        pytest.skip("only root has files and processes that other programs of root's must be kept from")
+    secret = host.base / "secret"
+    secret.write_text("s")
+    secret.chmod(0o600)
+    with subprocess.Popen(["sleep", "1000"]) as victim:
+        calls = forbidden_calls.script((*forbidden_calls.CALLS, *forbidden_calls.alone(victim.pid, secret)))
+        stand_in(host, REACHING_ALONE.format(calls=calls, secret=secret, cache=cache))
+        (host.base / "tools" / "skopeo").rename(host.base / "tools" / tool)
+        answer = host.json("image", "import", *SIZE, "box", simple(host, file("f", b"x")).path, check=1)
+        ended = victim.poll()
+        victim.kill()
+    # Without Landlock the files stay open to it, and the rest holds.
+    files = "" if HAS_LANDLOCK else f" {secret} {cache}/images /etc/passwd /proc/self/status /tmp new"
+    assert answer["error"].endswith(f": {tool} failed (1): can:{files}."), answer
+    assert ended is None and secret.stat().st_mode & 0o777 == 0o600 and not os.listxattr(secret)
+    assert_no_image(host, cache)
 
 
 # In place of skopeo too: an image whose only layer is a FIFO, which holds up who reads it.

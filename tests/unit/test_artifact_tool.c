@@ -48,7 +48,7 @@ static void one_that_only_reads_changes_nothing(void **state)
 	autobuf struct buf out = BUF_INIT(1 << 20);
 	char script[512];
 	const struct tool tool = {
-		.argv = shell(script), .cwd = s->path, .reads = s->path, .out = &out};
+		.argv = shell(script), .cwd = s->path, .alone_with = s->path, .out = &out};
 
 	assert_int_equal(path_replace_file_at(s->fd, "f", "kept", 4, 0600, PATH_NO_SYNC, NULL), 0);
 	/* /dev/null is not to be had either: a redirection to it would keep all else from being

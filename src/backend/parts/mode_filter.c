@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "backend/parts/call_filter.h"
 #include "base/cleanup.h"
+#include "base/platform/linux/isolate_filter.h"
 
 #define NAME "a share"
 
@@ -34,15 +34,16 @@ static int add_mode_rules(scmp_filter_ctx filter, struct error *err)
 			const struct scmp_arg_cmp has = {giving[i].mode, SCMP_CMP_MASKED_EQ,
 							 bits[j], bits[j]};
 
-			if (call_filter_check(seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM),
-								     giving[i].number, 1, &has),
-					      NAME, err) < 0)
+			if (isolate_filter_check(seccomp_rule_add_array(filter,
+									SCMP_ACT_ERRNO(EPERM),
+									giving[i].number, 1, &has),
+						 NAME, err) < 0)
 				return -1;
 		}
 	for (size_t i = 0; i < ARRAY_SIZE(unseen); i++)
-		if (call_filter_check(seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(ENOSYS),
-							     unseen[i], 0, NULL),
-				      NAME, err) < 0)
+		if (isolate_filter_check(seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(ENOSYS),
+								unseen[i], 0, NULL),
+					 NAME, err) < 0)
 			return -1;
 	return 0;
 }
@@ -56,5 +57,5 @@ int mode_filter_open(int *fd, struct error *err)
 		return error_errno(err, ENOMEM, "system call filter of " NAME);
 	if (add_mode_rules(filter, err) < 0)
 		return -1;
-	return call_filter_export(filter, NAME, fd, err);
+	return isolate_filter_export(filter, NAME, fd, err);
 }

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/parts/call_filter.h"
 #include "backend/parts/vmm_calls.h"
 #include "base/cleanup.h"
+#include "base/platform/linux/isolate_filter.h"
 
 #define NAME "the VMM"
 /* libseccomp's: a tree instead of a list of 300 comparisons, for kernels that remember no answers.
@@ -42,9 +42,9 @@ static int add_vmm_call(scmp_filter_ctx filter, const struct vmm_call *call, boo
 
 	if (action == action_of(CALL_REFUSED, only_logs))
 		return 0;
-	return call_filter_check(seccomp_rule_add_array(filter, action, call->number,
-							call->only.op ? 1 : 0, &call->only),
-				 call->name, err);
+	return isolate_filter_check(seccomp_rule_add_array(filter, action, call->number,
+							   call->only.op ? 1 : 0, &call->only),
+				    call->name, err);
 }
 
 int vmm_filter_open(bool only_logs, int *fd, struct error *err)
@@ -59,11 +59,11 @@ int vmm_filter_open(bool only_logs, int *fd, struct error *err)
 		return error_set(err, ERR_UNAVAILABLE,
 				 "this kernel has not the system call filter that the VMM is to "
 				 "be under (Linux 4.14 has)");
-	if (call_filter_check(seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, AS_TREE), NAME,
-			      err) < 0)
+	if (isolate_filter_check(seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, AS_TREE), NAME,
+				 err) < 0)
 		return -1;
 	for (size_t i = 0; i < vmm_call_count; i++)
 		if (add_vmm_call(filter, &vmm_calls[i], only_logs, err) < 0)
 			return -1;
-	return call_filter_export(filter, NAME, fd, err);
+	return isolate_filter_export(filter, NAME, fd, err);
 }

@@ -38,7 +38,7 @@ int spawn_prepare(const struct proc_spec *spec, struct spawn_rights **out, struc
 int spawn_explain_stage(const struct proc_stage *stage, size_t n, int errnum, struct error *err)
 {
 	(void)stage, (void)n;
-	return error_errno(err, errnum, "namespaces for the files of the machine");
+	return error_errno(err, errnum, "namespaces for its files");
 }
 
 /* --- in the child ----------------------------------------------------------------------------- */

@@ -60,7 +60,7 @@ int spawn_explain_stage(const struct proc_stage *stage, size_t n, int errnum, st
 	const struct proc_stage_item *item = n < stage->count ? &stage->items[n] : NULL;
 
 	if (!item)
-		return error_errno(err, errnum, "namespaces for the files of the machine");
+		return error_errno(err, errnum, "namespaces for its files");
 	if (item->userns_fd >= 0 && (errnum == EINVAL || errnum == EOPNOTSUPP))
 		return error_set(err, ERR_UNAVAILABLE,
 				 "%.120s: its file system cannot show it to the machine's user "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "backend/parts/call_filter.h"
+#include "base/platform/linux/isolate_filter.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -7,23 +7,23 @@
 
 #include "base/cleanup.h"
 
-void call_filter_release(scmp_filter_ctx *filter)
+void isolate_filter_release(scmp_filter_ctx *filter)
 {
 	if (*filter)
 		seccomp_release(*filter);
 }
 
 /* -EDOM: this architecture has no such call. */
-int call_filter_check(int rc, const char *name, struct error *err)
+int isolate_filter_check(int rc, const char *name, struct error *err)
 {
 	return rc < 0 && rc != -EDOM ? error_errno(err, -rc, "system call filter of %s", name) : 0;
 }
 
-int call_filter_export(scmp_filter_ctx filter, const char *name, int *fd, struct error *err)
+int isolate_filter_export(scmp_filter_ctx filter, const char *name, int *fd, struct error *err)
 {
 	autoclose int made = memfd_create("filter", MFD_CLOEXEC);
 
-	if (made < 0 || call_filter_check(seccomp_export_bpf(filter, made), name, err) < 0)
+	if (made < 0 || isolate_filter_check(seccomp_export_bpf(filter, made), name, err) < 0)
 		return made < 0 ? error_errno(err, errno, "system call filter of %s", name) : -1;
 	if (lseek(made, 0, SEEK_SET) < 0)
 		return error_errno(err, errno, "system call filter of %s", name);

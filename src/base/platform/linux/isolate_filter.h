@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* System call filters as files: what libseccomp compiles, for bwrap's --seccomp and proc_spec. */
+#ifndef BASE_ISOLATE_FILTER_H
+#define BASE_ISOLATE_FILTER_H
+
+#include <seccomp.h>
+
+#include "base/error.h"
+
+void isolate_filter_release(scmp_filter_ctx *filter);
+#define autofilter __attribute__((cleanup(isolate_filter_release))) scmp_filter_ctx
+
+/* The answer of a libseccomp function, for the filter of that name. */
+int isolate_filter_check(int rc, const char *name, struct error *err);
+/* The compiled filter as a file, from its beginning. The caller closes fd. */
+int isolate_filter_export(scmp_filter_ctx filter, const char *name, int *fd, struct error *err);
+
+#endif
