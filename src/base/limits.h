@@ -120,6 +120,8 @@
 	X(LOST_MS, 1000, "ms",                                                                     \
 	  "word of a run's machine after its connection broke, before the kill")                   \
 	X(AGENT_ANSWER_MS, 60000, "ms", "the guest agent's word that a command has begun")         \
+	X(UNREAD_MS, 2000, "ms",                                                                   \
+	  "a reader's taking of output of a command that is to end, before the rest is dropped")   \
 	X(EXEC_LATE_MS, 15000, "ms", "its word that a command has ended, after its timeout")       \
 	X(PAUSE_WATCH_MS, 500, "ms",                                                               \
 	  "how long a command has gone on when pauses of its machine begin to be told")            \
