@@ -66,7 +66,6 @@
 	X(SHARE_MS, 30000, "ms", "a running guest's mount of a directory that it was given")       \
 	X(DISK_CHECK_MS, 1000, "ms", "free space looked at while a VM waits for it")               \
 	X(COMMAND_LOCK_MS, 30000, "ms", "another command's hold of a workspace's command lock")    \
-	X(OWNER_MS, 30000, "ms", "a session that is to belong to a process waits for it")          \
 	X(CONTROL_REQUEST_MS, 5000, "ms", "a request to a live supervisor and its answer")         \
 	X(CAPABILITIES_MS, 10000, "ms",                                                            \
 	  "a supervisor's word on what it does, Firecracker's on itself")                          \
