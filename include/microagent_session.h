@@ -166,11 +166,12 @@ struct microagent_session_spec {
 	 * after so many in which no command ran in it and nobody had a connection to it. 0: not.
 	 * One that is quarantined by then stays. */
 	int64_t lifetime_seconds, idle_seconds;
-	bool owned; /* and when its handle is closed, or this process ends, however that comes
-		     * about; of microagent_session_create() and _fork() alone. It stays so
-		     * after microagent_session_restore(). One that is starting when
-		     * this process is killed is destroyed 30 s after it is up; of one without a
-		     * machine yet a directory is left, which goes before the next is made */
+	/* It is also destroyed when its handle is closed, or this process ends, however that comes
+	 * about; of microagent_session_create() and _fork() alone. It stays so after
+	 * microagent_session_restore(). Without it the same holds until it is made: the end of this
+	 * process is its machine's. Of a session without a machine yet a directory is left, which
+	 * goes before the next one is made. A child that this process forks is no part of it. */
+	bool owned;
 	int cancel; /* when readable the making ends, ERR_UNAVAILABLE, and nothing of it is left; 0:
 		       never */
 };

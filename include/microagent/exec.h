@@ -98,6 +98,8 @@ struct microagent_outcome {
 	int signal;    /* that ended it; 0: none */
 	bool timed_out;
 	bool killed;	       /* by the agent: the timeout, or a cancel */
+	bool unread;	       /* output was dropped: its reader did not take it by the end that the
+				* timeout, a signal or a cancel had set; timed_out, if the timeout */
 	int64_t elapsed_ms;    /* in the guest, from its start to its end */
 	char start_error[256]; /* why it never ran; "" when it did */
 };
@@ -108,7 +110,8 @@ enum microagent_output { MICROAGENT_STDOUT, MICROAGENT_STDERR };
  * functions of the library, for the same guest too, but not close it. */
 struct microagent_callbacks {
 	/* len bytes, at least 1, valid until it returns. While it is at work nothing more is read
-	 * from this command, whose writes then wait; others are not held up. Other than 0 ends the
+	 * from this command, whose writes then wait; others are not held up. While it does not
+	 * return the call goes on, beyond the command's time limit too. Other than 0 ends the
 	 * command, as a cancel does. */
 	int (*output)(void *data, enum microagent_output stream, const void *bytes, size_t len);
 	/* The program runs. Not called for one that could not be started. May be NULL. */

@@ -34,6 +34,8 @@ class Result:
     """Milliseconds in the guest, from its start to its end."""
     start_error: str = ""
     """Why it never ran; "" when it did."""
+    unread: bool = False
+    """Output was dropped, since nobody had taken it when its time was over (timed_out) or it was ended."""
 
     @property
     def text(self) -> str:

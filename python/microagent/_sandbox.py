@@ -247,7 +247,8 @@ class Sandbox:
                env: Optional[Mapping[str, str]] = None, cwd: Optional[str] = None, user: Optional[str] = None,
                lines: bool = True) -> Stream:
         """As run(), with the output as it comes, without limit: whole lines (of 64 KiB at most) or, with lines=False, what
-        arrives. The command waits while nobody reads. The timeout, in seconds, counts meanwhile."""
+        arrives. The command waits while nobody reads. The timeout, in seconds, counts meanwhile; two seconds after it what
+        nobody has taken is dropped (Result.unread)."""
         how, handle = exec_of(command, env, cwd, user), self._handle
         milliseconds(timeout)
 
@@ -258,7 +259,7 @@ class Sandbox:
                 must(lib.session_stream, pointer, ctypes.byref(how), LINES if lines else CHUNKS,
                      ctypes.byref(callbacks), ctypes.byref(limits), ctypes.byref(out))
             return result_of(out)
-        return Stream(self, handle, work)
+        return Stream(self, handle, work, timeout)
 
     def exec(self, command: Command, *, stdin: Optional[Union[int, IO[Any]]] = None,
              stdout: Union[int, IO[Any]] = 1, stderr: Union[int, IO[Any]] = 2, timeout: Optional[int] = None,
@@ -267,7 +268,8 @@ class Sandbox:
         """Runs a command whose streams are files, pipes or sockets of this process: descriptors, or objects that have
         fileno() (what Python buffers of them is left alone). It returns when the command has ended; a command that is spoken
         with meanwhile is run on another thread. When the reader of stdout goes away the command is ended. stdin: None:
-        nothing. timeout: whole seconds, counted by the guest."""
+        nothing. timeout: whole seconds, counted by the guest; two seconds after it what the reader of a stream has not taken
+        is dropped (Result.unread)."""
         ends = {"in": -1 if stdin is None else descriptor(stdin, "stdin"), "out": descriptor(stdout, "stdout"),
                 "err": descriptor(stderr, "stderr")}
         how = exec_of(command, env, cwd, user, timeout)
@@ -278,7 +280,8 @@ class Sandbox:
             with opened(sessions) as agent:
                 must(lib.exec, agent, word(name, "name"), ctypes.byref(how), ctypes.byref(streams), ctypes.byref(out))
             return Result(out.exit_code, signal=out.signal, timed_out=out.timed_out, cancelled=out.end == 1,
-                          killed=out.killed, elapsed_ms=out.elapsed_ms, start_error=text_of(out.start_error))
+                          killed=out.killed, elapsed_ms=out.elapsed_ms, start_error=text_of(out.start_error),
+                          unread=out.unread)
         return checked(self._ask(run), check)
 
     # --- files --------------------------------------------------------------------------------------------------------

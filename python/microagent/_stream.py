@@ -7,7 +7,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ctypes
+import dataclasses
 import threading
+import time
 import weakref
 from collections import deque
 from typing import Any, AsyncIterator, Callable, Deque, Iterator, NamedTuple, Optional, Tuple
@@ -17,6 +19,8 @@ from ._library import structs
 from ._result import Result
 
 PIECES = 64  # that wait, of 64 KiB at most
+UNREAD_S = 2.0  # for a loop to take a piece of a command whose time is over, before the rest is dropped
+TIMED_OUT = 124
 
 
 class Output(NamedTuple):
@@ -40,8 +44,10 @@ def wake(future: asyncio.Future[None]) -> None:
 class Flow:
     """What the command's thread and the loop have in common; it knows nothing of the Stream, which may be forgotten."""
 
-    def __init__(self) -> None:
+    def __init__(self, timeout: Optional[float] = None) -> None:
         self.cancel = Cancel()
+        self._expires = None if timeout is None else time.monotonic() + timeout
+        self._unread = False
         self._changed = threading.Condition()
         self._pieces: Deque[Output] = deque()
         self._ended = self._fired = False
@@ -57,11 +63,16 @@ class Flow:
             with contextlib.suppress(RuntimeError):  # its loop has been closed
                 loop.call_soon_threadsafe(wake, future)
 
+    def _patience(self) -> Optional[float]:
+        """Seconds for which a loop that takes nothing is waited for; None: for ever."""
+        return None if self._expires is None else max(self._expires - time.monotonic(), 0) + UNREAD_S
+
     def put(self, piece: Output) -> bool:
-        """False: nobody wants more."""
+        """False: nobody wants more. The deadline holds for who reads too: what nobody has taken by then is dropped."""
         with self._changed:
-            self._changed.wait_for(lambda: len(self._pieces) < PIECES or self._fired)
-            if not self._fired:
+            self._unread = self._unread or not self._changed.wait_for(
+                lambda: len(self._pieces) < PIECES or self._fired, self._patience())
+            if not self._fired and not self._unread:
                 self._pieces.append(piece)
                 self._tell()
             return not self._fired
@@ -70,6 +81,8 @@ class Flow:
         result, error = None, None
         try:
             result = work(self)
+            if self._unread:
+                result = dataclasses.replace(result, exit_code=TIMED_OUT, timed_out=True, unread=True)
         except BaseException as failed:
             error = failed
         with self._changed:
@@ -132,9 +145,10 @@ class Stream:
     `result` says how it ended. One loop at a time reads it. Closing it, leaving its `with`, an interrupted `for` and
     forgetting it end the command. Its Sandbox lives as long as it."""
 
-    def __init__(self, sandbox: object, handle: Handle, work: Callable[[Flow], Result]) -> None:
+    def __init__(self, sandbox: object, handle: Handle, work: Callable[[Flow], Result],
+                 timeout: Optional[float] = None) -> None:
         handle.refuse_fork()
-        self._sandbox, self._handle, self._flow = sandbox, handle, Flow()
+        self._sandbox, self._handle, self._flow = sandbox, handle, Flow(timeout)
         flow = self._flow
         self._forget = weakref.finalize(self, flow.fire)
         self._forget.atexit = False

@@ -42,6 +42,7 @@ STRUCTS = {
         int signal;
         bool timed_out;
         bool killed;
+        bool unread;
         int64_t elapsed_ms;
         char start_error[256];
     """,

@@ -93,7 +93,7 @@ static void run_tell_started(const struct run *run)
 	run->options->started(run->options->data, run->name, accelerator);
 }
 
-static int run_workload(struct run *run, struct error *err)
+static int run_workload(struct run *run, int64_t timeout_seconds, struct error *err)
 {
 	struct connection connection;
 	struct agent_call call = {0};
@@ -101,6 +101,7 @@ static int run_workload(struct run *run, struct error *err)
 
 	connection_init(&connection);
 	result = calls_begin_workload(&connection.calls, &call, err);
+	call.timeout_seconds = timeout_seconds;
 	if (result == 0 && run->streams->in < 0)
 		result = calls_stdin_close(&connection.calls, &call, err);
 	if (result == 0)
@@ -112,7 +113,7 @@ static int run_workload(struct run *run, struct error *err)
 }
 
 /* From the first event to the end of the streams. */
-static int run_follow(struct run *run, struct error *err)
+static int run_follow(struct run *run, int64_t timeout_seconds, struct error *err)
 {
 	int got = run_wait_running(run, err);
 
@@ -124,7 +125,7 @@ static int run_follow(struct run *run, struct error *err)
 		return 0;
 	}
 	run_tell_started(run);
-	return run_workload(run, err);
+	return run_workload(run, timeout_seconds, err);
 }
 
 /* The guest is gone, or is going and its socket with it. */
@@ -210,7 +211,7 @@ static int run_made(struct run *run, const struct microagent_spec *spec,
 	int result = run_start_supervisor(run, spec, &why);
 
 	if (result == 0) {
-		run_follow(run, &why);
+		run_follow(run, spec->timeout_seconds, &why);
 		result = run_finish(run, &why);
 		supervisor_run_free(&run->supervisor);
 	}

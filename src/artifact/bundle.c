@@ -118,9 +118,9 @@ int artifact_bundle_build(const struct artifact_options *opts, struct error *err
 	to = artifact_fd(opts, err);
 	if (to < 0)
 		return -1;
-	archive = open(opts->from, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+	archive = path_open_file(opts->from, err);
 	if (archive < 0)
-		return error_errno(err, errno, "%s", opts->from);
+		return -1;
 	bundle.archive = archive;
 	bundle.ext4 = (struct ext4_spec){
 		.label = "bundle", .uuid = uuid, .journal_mib = 4, .time = FIXED_TIME};

@@ -271,16 +271,13 @@ static int parse_control(const char *text, struct deb *deb, struct error *err)
 	return 0;
 }
 
-static int open_deb(const char *file, struct deb *deb, struct error *err)
+static int read_deb(int fd, const char *file, struct deb *deb, struct error *err)
 {
 	autobuf struct buf control = BUF_INIT(CONTROL_BYTES);
-	autoclose int fd = open(file, O_RDONLY | O_NOCTTY | O_CLOEXEC);
 	struct reading_deb reading = {.fd = fd};
 	const struct reader_work work = {
 		.read = read_deb_control, .data = &reading, .from = fd, .dir = -1};
 
-	if (fd < 0)
-		return error_errno(err, errno, "open");
 	if (digest_fd(fd, deb->sha256, err) < 0 || reader_run(&work, &control, err) < 0 ||
 	    parse_control(buf_string(&control), deb, err) < 0)
 		return -1;
@@ -290,9 +287,12 @@ static int open_deb(const char *file, struct deb *deb, struct error *err)
 
 int deb_open(const char *file, struct deb *out, struct error *err)
 {
+	autoclose int fd = path_open_file(file, err);
 	struct deb deb = {0};
 
-	if (open_deb(file, &deb, err) < 0) {
+	if (fd < 0)
+		return -1;
+	if (read_deb(fd, file, &deb, err) < 0) {
 		deb_free(&deb);
 		return error_prefix(err, "%s", file);
 	}
@@ -302,13 +302,13 @@ int deb_open(const char *file, struct deb *out, struct error *err)
 
 int deb_unpack(const struct deb *deb, int dir, const char *const *names, struct error *err)
 {
-	autoclose int fd = open(deb->file, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+	autoclose int fd = path_open_file(deb->file, err);
 	struct reading_deb reading = {.fd = fd, .dir = dir, .names = names};
 	const struct reader_work work = {
 		.read = unpack_deb_files, .data = &reading, .from = fd, .dir = dir};
 
 	if (fd < 0)
-		return error_errno(err, errno, "%s", deb->file);
+		return -1;
 	progress_stage("unpacking %s", deb->package);
 	return reader_run(&work, NULL, err) < 0 ? error_prefix(err, "%s", deb->file) : 0;
 }

@@ -2,7 +2,6 @@
 #include "artifact/digest.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -10,6 +9,7 @@
 #include "artifact/artifact.h"
 #include "artifact/hash.h"
 #include "base/cleanup.h"
+#include "base/path.h"
 
 #define BLOCK (1u << 20)
 
@@ -126,10 +126,10 @@ int digest_fd(int fd, char out[DIGEST_TEXT], struct error *err)
 
 int digest_file(const char *path, char out[DIGEST_TEXT], struct error *err)
 {
-	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+	autoclose int fd = path_open_file(path, err);
 
 	if (fd < 0)
-		return error_errno(err, errno, "%s", path);
+		return -1;
 	return digest_fd(fd, out, err) < 0 ? error_prefix(err, "%s", path) : 0;
 }
 

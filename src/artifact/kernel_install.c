@@ -254,11 +254,9 @@ static int install_file(const struct artifact_options *opts, enum architecture a
 	enum architecture own = ARCHITECTURE_COUNT;
 	auto_place struct place place = {0};
 	autofree char *init = NULL, *name = NULL;
-	autoclose int fd = open(opts->from, O_RDONLY | O_CLOEXEC);
+	autoclose int fd = path_open_file(opts->from, err);
 
-	if (fd < 0)
-		return error_errno(err, errno, "%s", opts->from);
-	if (check_kernel(fd, opts->from, asked, &own, err) < 0 ||
+	if (fd < 0 || check_kernel(fd, opts->from, asked, &own, err) < 0 ||
 	    cache_kernel_check_name(given, own, err) < 0 ||
 	    !(init = artifact_init_path(opts, own, err)) ||
 	    !(name = cache_entry_name(given, own, err)) ||

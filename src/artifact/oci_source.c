@@ -63,25 +63,32 @@ static size_t path_length(const char *text)
 	}
 }
 
+/* 1: a directory; 0: a file. Of what else there is skopeo would wait for its first byte. */
+static int is_directory(const char *path, struct error *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return error_errno(err, errno, "%s", path);
+	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+		return error_set(err, ERR_INVALID, "%s is neither a file nor a directory", path);
+	return S_ISDIR(st.st_mode);
+}
+
 /* What a file or directory holds, by what is in it. */
 static int look_in_path(const char *path, enum oci_transport *out, struct error *err)
 {
 	autofree char *layout = path_join(path, "oci-layout", err);
-	struct stat st;
 	int got;
 
 	if (!layout)
 		return -1;
-	if (stat(path, &st) < 0)
-		return error_errno(err, errno, "%s", path);
 	*out = OCI_LAYOUT;
-	if (S_ISDIR(st.st_mode))
+	if (is_directory(path, err) > 0)
 		return access(layout, F_OK) == 0
 			       ? 0
 			       : error_set(err, ERR_INVALID,
 					   "%s has no file oci-layout: it is no OCI layout", path);
-	if (!S_ISREG(st.st_mode))
-		return error_set(err, ERR_INVALID, "%s is neither a file nor a directory", path);
 	*out = OCI_ARCHIVE;
 	got = reader_has(path, "oci-layout", err);
 	if (got == 0) {
@@ -200,7 +207,8 @@ static int find_oci_source(const char *text, struct oci_source *source, struct e
 	autofree char *path = strndup(rest, len);
 	if (!path)
 		return error_errno(err, ENOMEM, "image");
-	if (named == ARRAY_SIZE(transports) && look_in_path(path, &found, err) < 0)
+	if (is_directory(path, err) < 0 ||
+	    (named == ARRAY_SIZE(transports) && look_in_path(path, &found, err) < 0))
 		return -1;
 	source->transport = named < ARRAY_SIZE(transports) ? (enum oci_transport)named : found;
 	return at_path(source, rest, len, err);

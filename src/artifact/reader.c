@@ -40,6 +40,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/limits.h"
+#include "base/path.h"
 #include "base/platform/linux/isolate.h"
 #include "base/proc.h"
 
@@ -370,12 +371,12 @@ static int look_inside(const char *path, const char *name,
 		       int (*read)(void *data, struct buf *out, struct error *err), struct buf *out,
 		       struct error *err)
 {
-	autoclose int fd = open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+	autoclose int fd = path_open_file(path, err);
 	struct looking looking = {fd, name};
 	const struct reader_work work = {.read = read, .data = &looking, .from = fd, .dir = -1};
 
 	if (fd < 0)
-		return error_errno(err, errno, "%s", path);
+		return -1;
 	return reader_run(&work, out, err);
 }
 

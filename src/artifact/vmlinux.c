@@ -16,6 +16,7 @@
 #include "base/architecture.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/path.h"
 
 #define SETUP_BYTES 0x270
 #define VERSION_MIN 0x208 /* has the payload's fields */
@@ -60,7 +61,7 @@ static int find_payload(int fd, struct payload *out)
 
 bool vmlinux_is_packed(const char *kernel)
 {
-	autoclose int fd = open(kernel, O_RDONLY | O_CLOEXEC);
+	autoclose int fd = path_open_file(kernel, NULL);
 	struct payload payload;
 
 	return fd >= 0 && find_payload(fd, &payload) == 0;
@@ -140,12 +141,12 @@ static int unpack_kernel_file(void *data, struct buf *out, struct error *err)
 
 int vmlinux_unpack(const char *kernel, int dir, const char *name, struct error *err)
 {
-	autoclose int fd = open(kernel, O_RDONLY | O_CLOEXEC);
+	autoclose int fd = path_open_file(kernel, err);
 	struct unpacking_kernel unpacking = {fd, name};
 	const struct reader_work work = {
 		.read = unpack_kernel_file, .data = &unpacking, .from = fd, .dir = dir};
 
 	if (fd < 0)
-		return error_errno(err, errno, "%s", kernel);
+		return -1;
 	return reader_run(&work, NULL, err) < 0 ? error_prefix(err, "%s", kernel) : 0;
 }

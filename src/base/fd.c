@@ -60,6 +60,19 @@ int fd_write_all(int fd, const void *data, size_t len, struct error *err)
 	return 0;
 }
 
+ssize_t fd_write_some(int fd, const void *data, size_t len)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) == 0) {
+		if (S_ISSOCK(st.st_mode))
+			return send(fd, data, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode))
+			return write(fd, data, len);
+	}
+	return write(fd, data, len < PIPE_BUF ? len : PIPE_BUF);
+}
+
 int fd_read_exact(int fd, void *data, size_t len, struct error *err)
 {
 	uint8_t *p = data;

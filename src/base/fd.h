@@ -16,6 +16,10 @@ int fd_nonblock(int fd, bool on, struct error *err);
 int fd_cloexec(int fd, bool on, struct error *err);
 /* Writes all of it to a blocking descriptor; EINTR is retried, SIGPIPE never raised on sockets. */
 int fd_write_all(int fd, const void *data, size_t len, struct error *err);
+/* Writes some of it to a descriptor of any kind that poll() has called writable, without waiting
+ * for a reader: of a pipe or a terminal no more is promised to fit than PIPE_BUF bytes. As write(),
+ * with -1 and errno; SIGPIPE is never raised on sockets. */
+ssize_t fd_write_some(int fd, const void *data, size_t len);
 /* Reads exactly len bytes. An early end is ERR_IO with errnum 0. */
 int fd_read_exact(int fd, void *data, size_t len, struct error *err);
 /* One read into out. 1: more may follow; 0: the end; -1. The limit is as below. */

@@ -66,7 +66,6 @@
 	X(SHARE_MS, 30000, "ms", "a running guest's mount of a directory that it was given")       \
 	X(DISK_CHECK_MS, 1000, "ms", "free space looked at while a VM waits for it")               \
 	X(COMMAND_LOCK_MS, 30000, "ms", "another command's hold of a workspace's command lock")    \
-	X(OWNER_MS, 30000, "ms", "a session that is to belong to a process waits for it")          \
 	X(CONTROL_REQUEST_MS, 5000, "ms", "a request to a live supervisor and its answer")         \
 	X(CAPABILITIES_MS, 10000, "ms",                                                            \
 	  "a supervisor's word on what it does, Firecracker's on itself")                          \
@@ -120,6 +119,8 @@
 	X(LOST_MS, 1000, "ms",                                                                     \
 	  "word of a run's machine after its connection broke, before the kill")                   \
 	X(AGENT_ANSWER_MS, 60000, "ms", "the guest agent's word that a command has begun")         \
+	X(UNREAD_MS, 2000, "ms",                                                                   \
+	  "a reader's taking of output of a command that is to end, before the rest is dropped")   \
 	X(EXEC_LATE_MS, 15000, "ms", "its word that a command has ended, after its timeout")       \
 	X(PAUSE_WATCH_MS, 500, "ms",                                                               \
 	  "how long a command has gone on when pauses of its machine begin to be told")            \

@@ -13,6 +13,18 @@
 #include "base/platform/sync.h"
 #include "base/platform/system.h"
 
+int path_open_file(const char *path, struct error *err)
+{
+	autoclose int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_errno(err, errno, "%s", path);
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, ERR_INVALID, "%s is not a regular file", path);
+	return steal_fd(&fd);
+}
+
 int path_read_file_at(int dirfd, const char *name, struct buf *out, struct error *err)
 {
 	/* O_NONBLOCK: a FIFO put in the file's place must not hold us up. */

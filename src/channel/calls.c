@@ -86,6 +86,7 @@ static int queue_request(struct calls *calls, struct agent_call *call,
 	calls->next = number + 1;
 	call->number = number;
 	call->exec = exec;
+	call->timeout_seconds = exec ? exec->timeout_seconds : 0;
 	return 0;
 }
 

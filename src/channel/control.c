@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/platform/descriptor.h"
+#include "channel/lifeline.h"
 
 #define ANSWER_MAX 65536u
 #define READ_CHUNK 4096u
@@ -129,6 +130,8 @@ int control_hold(int workspace_fd, const json_t *request, uint64_t deadline_ns, 
 {
 	autoclose int fd = connect_control(workspace_fd, err);
 
-	return fd < 0 || ask_over(fd, request, -1, deadline_ns, -1, NULL, err) < 0 ? -1
-										   : steal_fd(&fd);
+	if (fd < 0 || ask_over(fd, request, -1, deadline_ns, -1, NULL, err) < 0 ||
+	    lifeline_adopt(fd, err) < 0)
+		return -1;
+	return steal_fd(&fd);
 }

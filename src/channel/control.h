@@ -22,8 +22,7 @@ int control_ask_or_cancel(int workspace_fd, const json_t *request, uint64_t dead
 /* The same with a descriptor that the request is about; -1: none. It stays the caller's. */
 int control_ask_passing(int workspace_fd, const json_t *request, int pass, uint64_t deadline_ns,
 			json_t **answer, struct error *err);
-/* The same, and the connection stays: the supervisor learns of its end, which is ours. It is
- * returned. */
+/* The same, and the connection stays, as a lifeline (lifeline.h). It is returned. */
 int control_hold(int workspace_fd, const json_t *request, uint64_t deadline_ns, struct error *err);
 
 #endif

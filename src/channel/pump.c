@@ -5,7 +5,7 @@
  *
  * The caller's descriptors stay blocking (the flag belongs to the open description, which a shell
  * shares), so nothing is read or written before poll() has said that it will not block, and no more
- * is written at once than is promised to fit: PIPE_BUF bytes into a pipe or a terminal.
+ * is written at once than is promised to fit (fd_write_some()).
  */
 #include "channel/pump.h"
 
@@ -15,12 +15,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/limits.h"
 
 enum slot {
@@ -47,8 +46,10 @@ struct pump {
 	size_t written;	       /* bytes of it */
 	bool has_item;
 	bool in_open;	/* stdin has not ended */
-	bool lost[2];	/* nobody reads out, or err; what comes for it is dropped */
+	bool lost[2];	/* what comes for stdout, or stderr, is dropped */
+	bool unread;	/* output was dropped since its reader took none of it in time */
 	bool cancelled; /* waiting for the exit of a cancelled command */
+	bool asked;	/* SIGINT or SIGTERM was handed on: the caller wants an end */
 	bool done;	/* `end` is known */
 	enum microagent_end end;
 	uint64_t deadline_ns; /* of a cancelled command; UINT64_MAX: none */
@@ -57,25 +58,13 @@ struct pump {
 	bool was_started;
 	uint64_t patience_ms;
 	uint64_t overdue_ns; /* when the agent must have said start, then exit; the same */
+	uint64_t expires_ns; /* when the timeout of the command passes; UINT64_MAX: never */
+	uint64_t taken_ns;   /* when the reader took the last bytes, or was first offered some */
 };
 
 static int output_fd(const struct pump *p)
 {
 	return p->item.output == MICROAGENT_STDOUT ? p->streams->out : p->streams->err;
-}
-
-/* A write that does not block, or as close to it as this kind of descriptor allows. */
-static ssize_t pump_write_some(int fd, const void *bytes, size_t len)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) == 0) {
-		if (S_ISSOCK(st.st_mode))
-			return send(fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
-		if (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode))
-			return write(fd, bytes, len);
-	}
-	return write(fd, bytes, len < PIPE_BUF ? len : PIPE_BUF);
 }
 
 static bool pump_is_paused(const struct pump *p)
@@ -110,16 +99,16 @@ static int pass_signal(struct pump *p, struct error *err)
 
 	if (signal == MICROAGENT_SIGNAL_END || (asks_to_end(signal) && pump_is_paused(p)))
 		return pump_stop(p, MICROAGENT_CANCELLED, err);
+	p->asked = p->asked || signal == SIGINT || signal == SIGTERM;
 	return signal > 0 ? calls_signal(p->calls, p->call, signal, err) : 0;
 }
 
 static int write_item(struct pump *p, struct error *err)
 {
 	bool is_out = p->item.output == MICROAGENT_STDOUT;
-	ssize_t n = (ssize_t)(p->item.len - p->written);
+	ssize_t n = fd_write_some(output_fd(p), p->item.bytes + p->written,
+				  p->item.len - p->written);
 
-	if (!p->lost[p->item.output])
-		n = pump_write_some(output_fd(p), p->item.bytes + p->written, (size_t)n);
 	if (n < 0) {
 		if (errno == EAGAIN || errno == EINTR)
 			return 0;
@@ -132,13 +121,54 @@ static int write_item(struct pump *p, struct error *err)
 			return 0;
 		}
 		p->lost[p->item.output] = true;
+		p->has_item = false;
 		if (p->guest->has_readers_of_its_own)
 			return calls_signal(p->calls, p->call, SIGPIPE, err);
 		return is_out ? pump_stop(p, MICROAGENT_OUT_CLOSED, err) : 0;
 	}
 	p->written += (size_t)n;
 	p->has_item = p->written < p->item.len;
+	p->taken_ns = clock_mono_ns();
 	return 0;
+}
+
+/* Drops what the reader has not taken, and what still comes, so that the exit is heard of. */
+static void drop_output(struct pump *p)
+{
+	p->unread = true;
+	p->has_item = false;
+	p->lost[MICROAGENT_STDOUT] = p->lost[MICROAGENT_STDERR] = true;
+}
+
+/* When a reader that takes nothing is waited for no longer. A reader has all the time it wants
+ * until the command is to end: by its timeout, by a cancel, or by a signal that asks for the end
+ * (a program with readers of its own may have other uses for such a signal). */
+static uint64_t reader_by_ns(const struct pump *p)
+{
+	uint64_t patient = p->taken_ns + limit_get(LIMIT_UNREAD_MS) * NS_PER_MS;
+	uint64_t last;
+
+	if (!p->has_item)
+		return UINT64_MAX;
+	if (p->cancelled || (p->asked && !p->guest->has_readers_of_its_own))
+		return patient;
+	if (p->expires_ns == UINT64_MAX)
+		return UINT64_MAX;
+	/* A reader that takes a little again and again gains time, but not for ever. */
+	last = p->expires_ns + limit_get(LIMIT_EXEC_LATE_MS) * NS_PER_MS;
+	if (patient < p->expires_ns)
+		return p->expires_ns;
+	return patient < last ? patient : last;
+}
+
+static int give_up_reader(struct pump *p, struct error *err)
+{
+	uint64_t now = clock_mono_ns();
+
+	if (now < reader_by_ns(p))
+		return 0;
+	drop_output(p);
+	return now < p->expires_ns ? pump_stop(p, MICROAGENT_CANCELLED, err) : 0;
 }
 
 /* The longer it takes, the less often it is tried. A cancel is no reason not to: the command has to
@@ -190,9 +220,10 @@ static void take_item(struct pump *p)
 	} else if (p->item.len > 0 && p->streams->sink) {
 		p->streams->sink->take(p->streams->sink->data, p->item.output == MICROAGENT_STDERR,
 				       p->item.bytes, p->item.len);
-	} else if (p->item.len > 0) {
+	} else if (p->item.len > 0 && !p->lost[p->item.output]) {
 		p->has_item = true;
 		p->written = 0;
+		p->taken_ns = clock_mono_ns();
 	}
 }
 
@@ -282,6 +313,8 @@ static void set_overdue(struct pump *p, uint64_t now)
 	if (p->overdue_ns != 0 && p->was_started == p->call->started)
 		return;
 	p->was_started = p->call->started;
+	if (p->was_started && p->call->timeout_seconds > 0)
+		p->expires_ns = now + (uint64_t)p->call->timeout_seconds * NS_PER_S;
 	p->patience_ms = p->was_started ? late_ms : limit_get(LIMIT_AGENT_ANSWER_MS);
 	if (timeout_ms(p) > 0 && late_ms < p->patience_ms)
 		p->patience_ms = late_ms;
@@ -331,6 +364,8 @@ static int wait_slots(struct pump *p, struct pollfd slots[SLOT_COUNT], struct er
 		until = p->watch_ns;
 	if (!p->has_item && p->overdue_ns < until)
 		until = p->overdue_ns;
+	if (reader_by_ns(p) < until)
+		until = reader_by_ns(p);
 	if (!p->has_item && now >= p->overdue_ns && !p->cancelled)
 		return refuse_overdue(p, err);
 	/* Closing the connection, which the caller does next, ends it too. */
@@ -371,6 +406,8 @@ static int pump_round(struct pump *p, struct error *err)
 		return -1;
 	if (slots[SLOT_OUTPUT].revents && write_item(p, err) < 0)
 		return -1;
+	if (give_up_reader(p, err) < 0)
+		return -1;
 	if (p->done)
 		return 0;
 	if ((agent & (POLLOUT | POLLERR)) && connection_send(p->connection, err) < 0)
@@ -405,6 +442,7 @@ int pump_run(struct connection *connection, struct agent_call *call,
 		.guest = guest,
 		.in_open = streams->in >= 0,
 		.deadline_ns = UINT64_MAX,
+		.expires_ns = UINT64_MAX,
 		.watch_ns = guest->watch_pauses ? limit_deadline(LIMIT_PAUSE_WATCH_MS) : UINT64_MAX,
 		.pause_fd = -1,
 	};
@@ -417,5 +455,10 @@ int pump_run(struct connection *connection, struct agent_call *call,
 		return -1;
 	*outcome = call->exit;
 	outcome->end = p.end;
+	outcome->unread = p.unread;
+	if (p.unread && p.end == MICROAGENT_EXITED) {
+		outcome->timed_out = true;
+		outcome->exit_code = AGENT_TIMED_OUT;
+	}
 	return 0;
 }

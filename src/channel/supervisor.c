@@ -16,6 +16,7 @@
 #include "base/limits.h"
 #include "base/path.h"
 #include "base/platform/descriptor.h"
+#include "channel/lifeline.h"
 #include "channel/program.h"
 
 /* Descriptors of the child, beside 0, 1 and 2. The option texts name them. */
@@ -242,7 +243,9 @@ int supervisor_run_start(const char *path, const json_t *request, const char *op
 {
 	autoclose int in = request_fd(request, err);
 	autoclose int notes = fd_memfd("notes", "", 0, err);
-	int answer[2], events[2], lifeline[2];
+	autoline int near_end = -1;
+	autoclose int far_end = -1;
+	int answer[2], events[2];
 
 	if (in < 0 || notes < 0 || fd_pipe(answer, err) < 0)
 		return -1;
@@ -252,18 +255,15 @@ int supervisor_run_start(const char *path, const json_t *request, const char *op
 		return -1;
 	autoclose int events_read = events[0], events_write = events[1];
 
-	/* Not a pipe: supervisor_run_cut() ends it also for copies that a child of the caller's
-	 * has, which was forked by somebody who knows nothing of it. */
-	if (fd_socketpair(lifeline, err) < 0)
+	if (lifeline_open(&near_end, &far_end, err) < 0)
 		return -1;
-	autoclose int lifeline_read = lifeline[0], lifeline_write = lifeline[1];
 
 	const char *argv[9] = {path, "--attach", "--lifeline-fd", "3", "--events-fd", "4"};
 	size_t words = 6;
 	const struct proc_fd fds[] = {{in, 0},
 				      {answer_write, 1},
 				      {notes, 2},
-				      {lifeline_read, CHILD_LIFELINE},
+				      {far_end, CHILD_LIFELINE},
 				      {events_write, CHILD_EVENTS}};
 	/* Its own session: Ctrl-C is for us, who then cut the lifeline. */
 	const struct proc_spec spec = {
@@ -280,7 +280,7 @@ int supervisor_run_start(const char *path, const json_t *request, const char *op
 		return -1;
 	*out = (struct supervisor_run){
 		.proc = proc,
-		.lifeline = steal_fd(&lifeline_write),
+		.lifeline = steal_fd(&near_end),
 		.events = steal_fd(&events_read),
 		.answer = steal_fd(&answer_read),
 		.notes = steal_fd(&notes),
@@ -329,10 +329,7 @@ int supervisor_run_event(struct supervisor_run *run, json_t **event, struct erro
 
 void supervisor_run_cut(struct supervisor_run *run)
 {
-	if (run->lifeline < 0)
-		return;
-	shutdown(run->lifeline, SHUT_RDWR);
-	close(steal_fd(&run->lifeline));
+	lifeline_cut(&run->lifeline);
 }
 
 json_t *supervisor_run_finish(struct supervisor_run *run, const struct supervisor_wait *wait,

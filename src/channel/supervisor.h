@@ -54,7 +54,7 @@ int supervisor_error(const json_t *response, struct error *err);
 
 /*
  * A supervisor in the foreground: the command `run`, which answers when the VM has ended. The
- * lifeline is a pipe that ends the VM when we close it or die, however that comes about.
+ * lifeline (lifeline.h) ends the VM when we cut it or die, however that comes about.
  */
 struct supervisor_run {
 	struct proc proc;

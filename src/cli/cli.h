@@ -200,6 +200,17 @@ int cli_dispatch(struct cli *cli, const char *const *words, size_t count, bool *
 const char *cli_itself(const struct cli *cli, char out[CLI_ITSELF]);
 /* One line of JSON on stdout. The reference is borrowed. */
 int cli_print_json(const json_t *value, struct error *err);
+/*
+ * For a command with a deadline, which holds for the reader of its output too. A reader is waited
+ * for until read_by_ns (of clock_mono_ns(); UINT64_MAX: for ever), and then as long as it takes
+ * some of the bytes every LIMIT_UNREAD_MS, LIMIT_EXEC_LATE_MS at most. Returns 0; 1: the rest was
+ * given up, and nothing of it is left in a buffer; -1 with errno.
+ */
+int cli_write_by(FILE *out, const void *bytes, size_t len, uint64_t read_by_ns);
+/* The same for one line of JSON on stdout. */
+int cli_print_json_by(const json_t *value, uint64_t read_by_ns, struct error *err);
+/* Whether something can be printed to stderr now without waiting for a reader. */
+bool cli_stderr_is_read(void);
 /* "microagent: MESSAGE\n" to out, and "microagent: hint: ...\n" where a next step is known
  * (hint.h); with --json {"ok":false,"error","errorCode","errorReason"?,"errorSubject"?,"hint"?}. */
 void cli_print_error(const struct cli *cli, const struct error *err, FILE *out);

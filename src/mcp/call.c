@@ -22,7 +22,8 @@ int mcp_calls_init(struct mcp_calls *calls, struct error *err)
 	calls->ended = wake_open();
 	if (calls->ended < 0)
 		return error_errno(err, errno, "calls");
-	list_init(&calls->list);
+	list_init(&calls->running);
+	list_init(&calls->waiting);
 	pthread_mutex_init(&calls->lock, NULL);
 	return 0;
 }
@@ -48,41 +49,56 @@ void mcp_answer_free(struct mcp_answer *answer)
 	*answer = (struct mcp_answer){0};
 }
 
-/* From here on nobody else knows of it. Whether somebody waits for its answer. */
-static bool take_out(struct mcp_call *call)
+/* Under the lock. From here on nobody else knows of it. */
+static void take_out(struct mcp_calls *calls, struct mcp_call *call)
 {
-	struct mcp_calls *calls = &call->server->calls;
+	list_remove(&call->link);
+	calls->under_way--;
+}
+
+/* Answers, unless nobody waits for that any more. */
+static void end_call(struct mcp_calls *calls, struct mcp_call *call, json_t *result)
+{
 	bool wanted;
 
 	pthread_mutex_lock(&calls->lock);
 	wanted = !call->dropped;
-	list_remove(&call->link);
-	calls->under_way--;
+	if (wanted)
+		take_out(calls, call);
 	pthread_mutex_unlock(&calls->lock);
-	return wanted;
+	if (wanted)
+		server_answer(call->server, call->id, result);
+	else
+		json_decref(result);
+	mcp_call_free(call);
 }
 
-/* The last that its thread does. */
-static void call_is_over(struct mcp_calls *calls)
+/* Under the lock. NULL: none waits, and the thread ends. */
+static struct mcp_call *next_waiting(struct mcp_calls *calls)
 {
-	pthread_mutex_lock(&calls->lock);
-	calls->threads--;
-	wake_raise(calls->ended);
-	pthread_mutex_unlock(&calls->lock);
+	struct mcp_call *call = list_first(&calls->waiting, struct mcp_call, link);
+
+	if (call) {
+		list_remove(&call->link);
+		list_add(&calls->running, &call->link);
+	} else {
+		calls->threads--;
+		wake_raise(calls->ended);
+	}
+	return call;
 }
 
 static void *call_thread(void *data)
 {
 	struct mcp_call *call = data;
 	struct mcp_calls *calls = &call->server->calls;
-	json_t *result = tool_answer(call);
 
-	if (take_out(call))
-		server_answer(call->server, call->id, result);
-	else
-		json_decref(result);
-	mcp_call_free(call);
-	call_is_over(calls);
+	while (call) {
+		end_call(calls, call, tool_answer(call));
+		pthread_mutex_lock(&calls->lock);
+		call = next_waiting(calls);
+		pthread_mutex_unlock(&calls->lock);
+	}
 	return NULL;
 }
 
@@ -90,33 +106,49 @@ static struct mcp_call *call_with_id(const struct mcp_calls *calls, const json_t
 {
 	struct mcp_call *call;
 
-	list_each (call, &calls->list, link)
+	list_each (call, &calls->running, link)
+		if (json_equal(call->id, id))
+			return call;
+	list_each (call, &calls->waiting, link)
 		if (json_equal(call->id, id))
 			return call;
 	return NULL;
 }
 
-/* Who has got an answer may call again, although its thread is not quite at its end; of a client
- * that reads none of them the threads are bounded too. */
+/* Who has got an answer, or has cancelled a call, may call again, although the thread of that call
+ * is not quite at its end. The threads are bounded too: beyond that a call waits for one. 1: call
+ * is to have a new thread. */
 static int enter_call(struct mcp_calls *calls, struct mcp_call *call, struct error *err)
 {
 	uint64_t most = limit_get(LIMIT_MCP_CALLS);
-	int status = 0;
+	bool has_thread;
+	int status;
 
 	pthread_mutex_lock(&calls->lock);
+	has_thread = calls->threads < 2 * most;
+	status = has_thread;
 	if (call_with_id(calls, call->id))
 		status = error_set(err, ERR_INVALID, "a call with that id is under way");
-	else if (calls->under_way >= most || calls->threads >= 2 * most)
+	else if (calls->under_way >= most)
 		status = error_set(err, ERR_UNAVAILABLE,
 				   "busy: %u calls are under way, which is the most",
 				   calls->under_way);
-	if (status == 0) {
-		list_add(&calls->list, &call->link);
+	if (status >= 0) {
+		list_add(has_thread ? &calls->running : &calls->waiting, &call->link);
 		calls->under_way++;
-		calls->threads++;
+		calls->threads += has_thread;
 	}
 	pthread_mutex_unlock(&calls->lock);
 	return status;
+}
+
+/* The thread that it was entered for could not be had. */
+static void leave_call(struct mcp_calls *calls, struct mcp_call *call)
+{
+	pthread_mutex_lock(&calls->lock);
+	take_out(calls, call);
+	calls->threads--;
+	pthread_mutex_unlock(&calls->lock);
 }
 
 static int start_thread(struct mcp_call *call)
@@ -134,17 +166,41 @@ static int start_thread(struct mcp_call *call)
 
 int call_begin(struct mcp_calls *calls, struct mcp_call *call, struct error *err)
 {
-	int failed;
+	int entered, failed;
 
 	call->cancel = microagent_cancel_new(err);
-	if (!call->cancel || enter_call(calls, call, err) < 0)
-		return -1;
+	entered = call->cancel ? enter_call(calls, call, err) : -1;
+	if (entered <= 0)
+		return entered;
 	failed = start_thread(call);
 	if (failed == 0)
 		return 0;
-	take_out(call);
-	call_is_over(calls);
+	leave_call(calls, call);
 	return error_errno(err, failed, "thread");
+}
+
+/* Under the lock. Nobody waits for it any more: one without a thread is gone, another one is ended
+ * by its own. */
+static void drop_call(struct mcp_calls *calls, struct mcp_call *call, bool has_thread)
+{
+	take_out(calls, call);
+	if (!has_thread) {
+		mcp_call_free(call);
+		return;
+	}
+	call->dropped = true;
+	microagent_cancel_fire(call->cancel);
+	machines_give_up(&call->server->sessions, &call->room);
+}
+
+static bool is_waiting(const struct mcp_calls *calls, const struct mcp_call *call)
+{
+	const struct mcp_call *other;
+
+	list_each (other, &calls->waiting, link)
+		if (other == call)
+			return true;
+	return false;
 }
 
 void mcp_calls_cancel(struct mcp_calls *calls, const json_t *id)
@@ -153,10 +209,8 @@ void mcp_calls_cancel(struct mcp_calls *calls, const json_t *id)
 
 	pthread_mutex_lock(&calls->lock);
 	call = call_with_id(calls, id);
-	if (call) {
-		call->dropped = true;
-		microagent_cancel_fire(call->cancel);
-	}
+	if (call)
+		drop_call(calls, call, !is_waiting(calls, call));
 	pthread_mutex_unlock(&calls->lock);
 }
 
@@ -177,10 +231,10 @@ bool mcp_calls_end(struct mcp_calls *calls, uint64_t deadline_ns)
 	struct mcp_call *call;
 
 	pthread_mutex_lock(&calls->lock);
-	list_each (call, &calls->list, link) {
-		call->dropped = true;
-		microagent_cancel_fire(call->cancel);
-	}
+	list_each (call, &calls->waiting, link)
+		drop_call(calls, call, false);
+	list_each (call, &calls->running, link)
+		drop_call(calls, call, true);
 	pthread_mutex_unlock(&calls->lock);
 	while (!no_call_is_left(calls))
 		if (fd_wait(calls->ended, POLLIN, deadline_ns, &late) < 0)
@@ -202,8 +256,9 @@ void call_tell(struct mcp_call *call, bool due, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	out_send(&call->server->out,
-		 rpc_notification("notifications/progress",
-				  json_pack("{s:O, s:I, s:s}", "progressToken", call->progress,
-					    "progress", (json_int_t)call->steps, "message", text)));
+	out_send_now(
+		&call->server->out,
+		rpc_notification("notifications/progress",
+				 json_pack("{s:O, s:I, s:s}", "progressToken", call->progress,
+					   "progress", (json_int_t)call->steps, "message", text)));
 }

@@ -13,6 +13,7 @@
 #include "base/list.h"
 #include "mcp/mcp.h"
 #include "mcp/out.h"
+#include "mcp/sessions.h"
 #include "microagent.h"
 
 struct mcp_server;
@@ -34,6 +35,7 @@ struct mcp_call {
 	const json_t *arguments; /* as the tool's schema has them; NULL: none */
 	const json_t *progress;	 /* its token; NULL: the client wants to hear nothing */
 	struct microagent_cancel *cancel;
+	struct mcp_room room;
 	bool dropped; /* cancelled by the client, or by the end: there is no answer */
 	uint64_t steps, told_ns;
 };
@@ -41,18 +43,22 @@ struct mcp_call {
 struct mcp_calls {
 	pthread_mutex_t lock;
 	int ended; /* readable when one has ended (waitable.h) */
-	struct list list;
-	unsigned under_way, threads; /* who answers is not under way any more */
+	/* Those that somebody waits for the answer of: on a thread, or waiting for one. */
+	struct list running, waiting;
+	/* A call that answers is not under way any more, nor is one that is cancelled, whose thread
+	 * may have something to end in the guest yet. */
+	unsigned under_way, threads;
 };
 
 int mcp_calls_init(struct mcp_calls *calls, struct error *err);
 void mcp_calls_free(struct mcp_calls *calls);
 
-/* Begins it; on success call is its thread's, with its message. ERR_UNAVAILABLE: MCP_CALLS are
- * under way; ERR_INVALID: one with its id is. */
+/* Begins it, as soon as there is a thread for it; on success call is its thread's, with its
+ * message. ERR_UNAVAILABLE: MCP_CALLS are under way; ERR_INVALID: one with its id is. */
 int call_begin(struct mcp_calls *calls, struct mcp_call *call, struct error *err);
 void mcp_call_free(struct mcp_call *call);
-/* The client does not want it any more; no call of that id is as good. */
+/* The client does not want it any more, and has its place back at once; no call of that id is as
+ * good. */
 void mcp_calls_cancel(struct mcp_calls *calls, const json_t *id);
 /* Ends all, and waits until the deadline. Whether none is left. */
 bool mcp_calls_end(struct mcp_calls *calls, uint64_t deadline_ns);

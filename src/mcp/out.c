@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
 
@@ -31,16 +33,14 @@ static bool can_write(const struct mcp_out *out)
 	       slots[0].revents & POLLOUT;
 }
 
-/* So much at a time fits in where poll() says so, and a write does not wait. */
 static bool write_line(const struct mcp_out *out, const char *bytes, size_t len)
 {
 	while (len > 0) {
-		size_t some = len < PIPE_BUF ? len : PIPE_BUF;
 		ssize_t n;
 
 		if (!can_write(out))
 			return false;
-		n = write(out->fd, bytes, some);
+		n = fd_write_some(out->fd, bytes, len);
 		if (n < 0 && errno != EINTR && errno != EAGAIN)
 			return false;
 		bytes += n > 0 ? n : 0;
@@ -49,17 +49,112 @@ static bool write_line(const struct mcp_out *out, const char *bytes, size_t len)
 	return true;
 }
 
-void out_send(struct mcp_out *out, json_t *message)
+void out_init(struct mcp_out *out, int fd, int in, int ended)
+{
+	*out = (struct mcp_out){.fd = fd, .in = in, .ended = ended};
+	pthread_mutex_init(&out->lock, NULL);
+	pthread_mutex_init(&out->words_lock, NULL);
+}
+
+void out_free(struct mcp_out *out)
+{
+	for (size_t i = 0; i < out->count; i++)
+		free(out->words[i]);
+	pthread_mutex_destroy(&out->lock);
+	pthread_mutex_destroy(&out->words_lock);
+}
+
+/* With its newline. message is stolen. */
+static char *line_of(json_t *message)
 {
 	autofree char *line = message ? json_line(message, NULL) : NULL;
-	size_t len = line ? strlen(line) : 0;
+	char *whole = NULL;
 
 	json_decref(message);
+	return line && asprintf(&whole, "%s\n", line) >= 0 ? whole : NULL;
+}
+
+/* Under the lock. */
+static void send_line(struct mcp_out *out, const char *line)
+{
+	if (!out->broken && !write_line(out, line, strlen(line)))
+		out->broken = true;
+}
+
+static char *next_word(struct mcp_out *out)
+{
+	char *word = NULL;
+
+	pthread_mutex_lock(&out->words_lock);
+	if (out->count > 0) {
+		word = out->words[0];
+		memmove(out->words, out->words + 1, --out->count * sizeof(*out->words));
+	}
+	pthread_mutex_unlock(&out->words_lock);
+	return word;
+}
+
+/* Under the lock. */
+static void send_words(struct mcp_out *out)
+{
+	char *word;
+
+	while ((word = next_word(out))) {
+		send_line(out, word);
+		free(word);
+	}
+}
+
+static bool has_words(struct mcp_out *out)
+{
+	bool has;
+
+	pthread_mutex_lock(&out->words_lock);
+	has = out->count > 0;
+	pthread_mutex_unlock(&out->words_lock);
+	return has;
+}
+
+/* Nobody waits for its turn here: who has the lock looks again after it has given it back. */
+static void try_words(struct mcp_out *out)
+{
+	bool is_read = true;
+
+	while (is_read && has_words(out) && pthread_mutex_trylock(&out->lock) == 0) {
+		struct pollfd slot = {.fd = out->fd, .events = POLLOUT};
+		char *word;
+
+		while ((is_read = poll(&slot, 1, 0) == 1) && (word = next_word(out))) {
+			send_line(out, word);
+			free(word);
+		}
+		pthread_mutex_unlock(&out->lock);
+	}
+}
+
+void out_send(struct mcp_out *out, json_t *message)
+{
+	autofree char *line = line_of(message);
+
 	if (!line)
 		return;
-	line[len] = '\n'; /* for the NUL */
 	pthread_mutex_lock(&out->lock);
-	if (!out->broken && !write_line(out, line, len + 1))
-		out->broken = true;
+	send_words(out);
+	send_line(out, line);
 	pthread_mutex_unlock(&out->lock);
+	try_words(out);
+}
+
+void out_send_now(struct mcp_out *out, json_t *message)
+{
+	autofree char *word = line_of(message);
+
+	/* What is longer would wait for its reader when it is written. */
+	if (!word || strlen(word) > PIPE_BUF)
+		return;
+	pthread_mutex_lock(&out->words_lock);
+	if (out->count < OUT_WORDS)
+		out->words[out->count++] = steal_ptr(&word);
+	pthread_mutex_unlock(&out->words_lock);
+	try_words(out);
 }

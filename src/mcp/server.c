@@ -107,7 +107,7 @@ static void close_server(struct mcp_server *server)
 	mcp_sessions_free(&server->sessions);
 	json_decref(server->tools);
 	cleanup_close(&server->files);
-	pthread_mutex_destroy(&server->out.lock);
+	out_free(&server->out);
 }
 
 static int open_server(struct mcp_server *server, struct error *err)
@@ -123,7 +123,6 @@ static int open_server(struct mcp_server *server, struct error *err)
 		goto failed;
 	}
 	mcp_kept_init(&server->kept);
-	pthread_mutex_init(&server->out.lock, NULL);
 	return 0;
 failed:
 	json_decref(server->tools);
@@ -147,9 +146,10 @@ int mcp_serve(const struct mcp_options *options, int in, int out, int ended, str
 
 	if (!server)
 		return error_errno(err, ENOMEM, "server");
-	*server = (struct mcp_server){
-		.options = options, .out = {.fd = out, .in = in, .ended = ended}, .files = -1};
+	*server = (struct mcp_server){.options = options, .files = -1};
+	out_init(&server->out, out, in, ended);
 	if (open_server(server, err) < 0) {
+		out_free(&server->out);
 		free(server);
 		return -1;
 	}

@@ -72,6 +72,7 @@ int mcp_sessions_init(struct mcp_sessions *sessions, const struct mcp_options *o
 	list_init(&sessions->list);
 	list_init(&sessions->past);
 	pthread_mutex_init(&sessions->lock, NULL);
+	pthread_cond_init(&sessions->changed, NULL);
 	if (status == 0 && sessions->ended < 0)
 		status = error_errno(err, errno, "sessions");
 	for (const char *const *name = options->sessions; status == 0 && name && *name; name++)
@@ -96,45 +97,87 @@ void mcp_sessions_free(struct mcp_sessions *sessions)
 		free(past);
 	}
 	cleanup_close(&sessions->ended);
+	pthread_cond_destroy(&sessions->changed);
 	pthread_mutex_destroy(&sessions->lock);
 }
 
 /* --- room ------------------------------------------------------------------------------------ */
 
-int machines_reserve(struct mcp_sessions *sessions, int64_t count, struct error *err)
+/* Under the lock. So many places more or less are the call's. */
+static void change_room(struct mcp_sessions *sessions, struct mcp_room *room, int64_t count)
+{
+	room->machines += count;
+	if (room->given_up)
+		sessions->leaving += count;
+	pthread_cond_broadcast(&sessions->changed);
+}
+
+/* Under the lock. That of a call that waits may be the client's next one, and a machine that is
+ * being ended is ended within the deadlines of its supervisor. */
+static bool has_room(struct mcp_sessions *sessions, const struct mcp_room *room, int64_t count)
 {
 	int64_t most = sessions->options->max_machines;
+
+	while (!room->given_up && count > most - sessions->machines &&
+	       count <= most - (sessions->machines - sessions->leaving))
+		pthread_cond_wait(&sessions->changed, &sessions->lock);
+	return !room->given_up && count <= most - sessions->machines;
+}
+
+int machines_reserve(struct mcp_sessions *sessions, struct mcp_room *room, int64_t count,
+		     struct error *err)
+{
 	int status = 0;
 
 	pthread_mutex_lock(&sessions->lock);
-	if (count > most - sessions->machines)
+	if (has_room(sessions, room, count)) {
+		sessions->machines += count;
+		change_room(sessions, room, count);
+	} else if (room->given_up) {
+		status = error_set(err, ERR_UNAVAILABLE, "cancelled");
+	} else {
 		status = error_set(err, ERR_UNAVAILABLE,
 				   "this server may have %lld machines at once, and has %lld: "
 				   "session_destroy makes room",
-				   (long long)most, (long long)sessions->machines);
-	else
-		sessions->machines += count;
+				   (long long)sessions->options->max_machines,
+				   (long long)sessions->machines);
+	}
 	pthread_mutex_unlock(&sessions->lock);
 	return status;
 }
 
-void machines_release(struct mcp_sessions *sessions, int64_t count)
+void machines_release(struct mcp_sessions *sessions, struct mcp_room *room, int64_t count)
 {
 	pthread_mutex_lock(&sessions->lock);
 	sessions->machines -= count;
+	change_room(sessions, room, -count);
+	pthread_mutex_unlock(&sessions->lock);
+}
+
+void machines_give_up(struct mcp_sessions *sessions, struct mcp_room *room)
+{
+	pthread_mutex_lock(&sessions->lock);
+	if (!room->given_up)
+		sessions->leaving += room->machines;
+	room->given_up = true;
+	pthread_cond_broadcast(&sessions->changed);
 	pthread_mutex_unlock(&sessions->lock);
 }
 
 /* --- names ----------------------------------------------------------------------------------- */
 
-int mcp_session_enter(struct mcp_sessions *sessions, struct microagent_session *handle,
-		      struct error *err)
+int mcp_session_enter(struct mcp_sessions *sessions, struct mcp_room *room,
+		      struct microagent_session *handle, struct error *err)
 {
-	if (put_session(sessions, handle, true))
+	if (put_session(sessions, handle, true)) {
+		pthread_mutex_lock(&sessions->lock);
+		change_room(sessions, room, -1); /* it is the session's now */
+		pthread_mutex_unlock(&sessions->lock);
 		return 0;
+	}
 	(void)microagent_session_destroy(handle, NULL);
 	microagent_session_close(handle);
-	machines_release(sessions, 1);
+	machines_release(sessions, room, 1);
 	return error_errno(err, ENOMEM, "session");
 }
 
@@ -235,6 +278,7 @@ void mcp_session_leave(struct mcp_sessions *sessions, struct mcp_session *sessio
 	/* Of two that destroy it one finds it gone. */
 	if (list_has(&session->link) && session->made) {
 		sessions->machines--;
+		pthread_cond_broadcast(&sessions->changed);
 		remember_past(sessions, session);
 	}
 	list_remove(&session->link);

@@ -21,11 +21,19 @@ struct mcp_session {
 	unsigned execs; /* numbers of its commands that were given out */
 };
 
+/* The places for machines that one call has. */
+struct mcp_room {
+	int64_t machines;
+	bool given_up; /* the call is cancelled: its machines are on their way out */
+};
+
 struct mcp_sessions {
 	const struct mcp_options *options;
 	pthread_mutex_t lock;
+	pthread_cond_t changed; /* places, and who has given them up */
 	struct list list, past; /* those that were made and are gone */
 	int64_t machines;	/* made, in the making, and of `run` */
+	int64_t leaving;	/* of those the machines of calls that are cancelled */
 	unsigned runs;		/* numbers that were given out */
 	int ended;		/* readable when one was destroyed (waitable.h) */
 	unsigned destroying;
@@ -40,12 +48,17 @@ void mcp_sessions_free(struct mcp_sessions *sessions);
 /* A new handle of the state directory. */
 struct microagent *mcp_open_agent(const struct mcp_options *options, struct error *err);
 
-/* Room for so many more machines, to be given back; ERR_UNAVAILABLE. */
-int machines_reserve(struct mcp_sessions *sessions, int64_t count, struct error *err);
-void machines_release(struct mcp_sessions *sessions, int64_t count);
+/* Room for so many more machines of a call, to be given back. Where there is none but what the
+ * machines of cancelled calls still take, their end is waited for. ERR_UNAVAILABLE: there is none,
+ * or the call is cancelled. */
+int machines_reserve(struct mcp_sessions *sessions, struct mcp_room *room, int64_t count,
+		     struct error *err);
+void machines_release(struct mcp_sessions *sessions, struct mcp_room *room, int64_t count);
+/* The call is cancelled. */
+void machines_give_up(struct mcp_sessions *sessions, struct mcp_room *room);
 /* One of those becomes that of a session that was made; the handle is taken over. */
-int mcp_session_enter(struct mcp_sessions *sessions, struct microagent_session *handle,
-		      struct error *err);
+int mcp_session_enter(struct mcp_sessions *sessions, struct mcp_room *room,
+		      struct microagent_session *handle, struct error *err);
 
 /* By its name, for a call; ERR_NOT_FOUND where there is none that may be touched. */
 struct mcp_session *mcp_session_take(struct mcp_sessions *sessions, const char *name,

@@ -142,11 +142,11 @@ int tool_run(struct mcp_call *call, struct mcp_answer *answer, struct error *err
 	struct tool_command command;
 	int status;
 
-	if (!words || machines_reserve(&call->server->sessions, 1, err) < 0)
+	if (!words || machines_reserve(&call->server->sessions, &call->room, 1, err) < 0)
 		return -1;
 	command_init(&command, call);
 	status = run_machine(&command, words, &outcome, err);
-	machines_release(&call->server->sessions, 1);
+	machines_release(&call->server->sessions, &call->room, 1);
 	if (status == 0)
 		status = answer_run(&command, &outcome, answer, err);
 	mcp_capture_free(&command.capture);

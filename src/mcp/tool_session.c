@@ -116,20 +116,20 @@ int tool_session_create(struct mcp_call *call, struct mcp_answer *answer, struct
 	struct microagent_session *session;
 	int status;
 
-	if (machines_reserve(sessions, 1, err) < 0)
+	if (machines_reserve(sessions, &call->room, 1, err) < 0)
 		return -1;
 	if (make_session_for(call, &session, err) < 0) {
-		machines_release(sessions, 1);
+		machines_release(sessions, &call->room, 1);
 		return -1;
 	}
 	status = answer_session(call, answer, session, err);
 	if (status == 0 && is_cancelled(call))
 		status = error_set(err, ERR_UNAVAILABLE, "cancelled");
 	if (status == 0)
-		return mcp_session_enter(sessions, session, err);
+		return mcp_session_enter(sessions, &call->room, session, err);
 	(void)microagent_session_destroy(session, NULL);
 	microagent_session_close(session);
-	machines_release(sessions, 1);
+	machines_release(sessions, &call->room, 1);
 	return -1;
 }
 
@@ -200,28 +200,29 @@ int tool_session_status(struct mcp_call *call, struct mcp_answer *answer, struct
 /* --- session_fork ---------------------------------------------------------------------------- */
 
 /* Of those that could not be entered nothing is left. */
-static int enter_children(struct mcp_sessions *sessions, struct microagent_session **children,
+static int enter_children(struct mcp_call *call, struct microagent_session **children,
 			  int64_t count, json_t *names, struct error *err)
 {
+	struct mcp_sessions *sessions = &call->server->sessions;
 	int status = 0;
 
 	for (int64_t i = 0; i < count; i++) {
 		json_array_append_new(names, json_string(microagent_session_name(children[i])));
-		if (mcp_session_enter(sessions, children[i], err) < 0)
+		if (mcp_session_enter(sessions, &call->room, children[i], err) < 0)
 			status = -1;
 	}
 	return status;
 }
 
 /* Nobody knows of them yet. */
-static void drop_children(struct mcp_sessions *sessions, struct microagent_session **children,
+static void drop_children(struct mcp_call *call, struct microagent_session **children,
 			  int64_t count)
 {
 	for (int64_t i = 0; i < count; i++) {
 		(void)microagent_session_destroy(children[i], NULL);
 		microagent_session_close(children[i]);
 	}
-	machines_release(sessions, count);
+	machines_release(&call->server->sessions, &call->room, count);
 }
 
 static int answer_fork(struct mcp_answer *answer, json_t *names, const json_t *told,
@@ -253,17 +254,17 @@ static int fork_session(struct mcp_call *call, struct mcp_session *session, int6
 
 	if (!children)
 		return error_errno(err, ENOMEM, "fork");
-	if (machines_reserve(sessions, count, err) < 0)
+	if (machines_reserve(sessions, &call->room, count, err) < 0)
 		return -1;
 	if (microagent_session_fork(session->handle, &spec, children, &told, err) < 0) {
-		machines_release(sessions, count);
+		machines_release(sessions, &call->room, count);
 		return -1;
 	}
 	if (is_cancelled(call)) {
-		drop_children(sessions, children, count);
+		drop_children(call, children, count);
 		return error_set(err, ERR_UNAVAILABLE, "cancelled");
 	}
-	if (enter_children(sessions, children, count, names, err) < 0)
+	if (enter_children(call, children, count, names, err) < 0)
 		return -1;
 	return answer_fork(answer, names, told, err);
 }

@@ -41,7 +41,8 @@ static int take_cell_number(void *field, const char *value, struct error *err)
 
 static const struct option_row rows[] = {
 	{"lifeline-fd", "N", take_open_fd, AT(lifeline_fd),
-	 "run: the end of what can be read from descriptor N ends the VM"},
+	 "run, start: the end of what can be read from descriptor N ends the VM; of start a byte "
+	 "lets it go on without"},
 	{"events-fd", "N", take_open_fd, AT(events_fd),
 	 "run: write each event to descriptor N as it is recorded, one a line"},
 	{"attach", NULL, option_given, AT(attach),
@@ -61,8 +62,6 @@ static const struct option_row rows[] = {
 	 "start: restore the machine from the template in DIR, where it fits"},
 	{"own-memory", NULL, option_given, AT(own_memory),
 	 "start --template: with memory of its own, so that it can be given a directory"},
-	{"owned", NULL, option_given, AT(owned),
-	 "start: destroy the session if nobody asks control.sock for it (\"session-owner\") soon"},
 	{"containers-fd", "N", take_open_fd, AT(containers_fd),
 	 "start: the directory that is open as N is the guest's, for containers: every id is what "
 	 "it is, and what is mounted there later is seen"},

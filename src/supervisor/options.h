@@ -9,7 +9,7 @@
 #include "base/error.h"
 
 struct options {
-	int lifeline_fd;       /* its end ends the VM; -1: none */
+	int lifeline_fd;       /* run, start: its end ends the VM; -1: none */
 	int events_fd;	       /* one event a line as it is recorded; -1: none */
 	bool attach;	       /* the workload waits for a client on the agent's port */
 	bool remove;	       /* the workspace goes when all is over */
@@ -19,7 +19,6 @@ struct options {
 	bool writer;	       /* ... and written to: VM_WRITE */
 	bool save;	       /* start: the machine can be saved */
 	const char *template;  /* start: the directory of one that the machine is restored from */
-	bool owned;	       /* start: somebody is to ask for the session */
 	bool own_memory;       /* ... with memory of its own, so that it can be given a directory */
 	int containers_fd;     /* start: the directory of containers; -1: none */
 	int links_fd, taps_fd; /* start: what cards there are, and the first of their taps; -1 */

@@ -56,6 +56,11 @@ static int refuse_options(const struct options *options, enum command command, s
 {
 	if (options->full && command != COMMAND_INSPECT)
 		return error_set(err, ERR_INVALID, "--full is for the command inspect alone");
+	if (options->lifeline_fd >= 0 && command != COMMAND_RUN && command != COMMAND_START)
+		return error_set(err, ERR_INVALID,
+				 "--lifeline-fd is for the commands run and start alone, and this "
+				 "is %s",
+				 command_table[command].name);
 	if (command == COMMAND_RUN)
 		return 0;
 	const struct {
@@ -66,7 +71,6 @@ static int refuse_options(const struct options *options, enum command command, s
 		{"--remove", options->remove},
 		{"--reader", options->reader},
 		{"--writer", options->writer},
-		{"--lifeline-fd", options->lifeline_fd >= 0},
 		{"--events-fd", options->events_fd >= 0},
 	};
 

@@ -79,8 +79,9 @@ def roots_of(pid):
 def check_own_root(pid, *writable):
     """In its root there are these directories, which it may write, and its own in /proc, and from no descriptor a way out."""
     mounts, root = roots_of(pid), Path(f"/proc/{pid}/root")
-    assert set(mounts) == {"/", "/proc/self", *map(str, writable)}, mounts
-    assert all({"nosuid", "nodev", "noexec", "ro" if place in ("/", "/proc/self") else "rw"} <= options
+    own = {"/", "/proc/self", "/proc/thread-self"}
+    assert set(mounts) == own | set(map(str, writable)), mounts
+    assert all({"nosuid", "nodev", "noexec", "ro" if place in own else "rw"} <= options
                for place, options in mounts.items()), mounts
     assert set(os.listdir(root)) == {"proc", *(place.parts[1] for place in writable)}
     with pytest.raises(OSError) as refused:

@@ -180,12 +180,15 @@ def test_ctrl_c_ends_a_machine_whatever_was_forked_meanwhile(tools):
 
 
 def test_a_process_that_is_killed(tools):
-    """What it made, what that was forked into, and what went back to a snapshot; a child of its lives on."""
+    """What it made, what that was forked into, and what went back to a snapshot; also what is at work when a child is forked, which
+    lives on."""
     child = program(tools, """
         box = microagent.Sandbox(**options)
         box.snapshot("x")
         box.restore("x")
         children = box.fork(1)
+        stream = box.stream("echo at work; sleep 100")
+        next(stream)
         child = os.fork()
         if child:
             print(child, box.name, children[0].name, flush=True)
@@ -197,3 +200,46 @@ def test_a_process_that_is_killed(tools):
     wait_until(lambda: not set(made) & names(tools), "its sessions to be gone")
     os.kill(int(forked), signal.SIGKILL)
     child.communicate()
+
+
+ENDS = {
+    # The main thread comes to its end, and the interpreter leaves a daemon at what it does.
+    "main thread": ("", None, 0),
+    "exit": ("os._exit(3)", None, 3),
+    "SIGTERM": ("signal.pause()", signal.SIGTERM, -signal.SIGTERM),
+    "SIGKILL": ("signal.pause()", signal.SIGKILL, -signal.SIGKILL),
+}
+MAKING = {"owned": "microagent.Sandbox(cold=True, **options)", "kept": "microagent.Sandbox(cold=True, keep=True, **options)",
+          "fork": "parent.fork(1)"}
+
+
+@pytest.mark.parametrize("end,making", [*((end, "owned") for end in ENDS), ("SIGTERM", "kept"), ("SIGTERM", "fork")])
+def test_a_process_that_ends_while_it_makes_one(place, tools, end, making):
+    """A child of it, which was forked meanwhile, lives on with copies of all that it had; the machine ends, and nothing of it is left."""
+    sessions, (last_words, number, code) = place.state / "sessions", ENDS[end]
+    before = set(sessions.glob("*.bundle"))
+    child = program(tools, f"""
+        {"parent = microagent.Sandbox(**options)" if making == "fork" else ""}
+        import glob
+        there = set(glob.glob({str(sessions)!r} + "/*.bundle"))
+        threading.Thread(target=lambda: {MAKING[making]}, daemon=True).start()
+        while not [one for one in set(glob.glob({str(sessions)!r} + "/*.bundle")) - there if os.path.exists(one + "/control.sock")]:
+            time.sleep(0.005)
+        copy = os.fork()
+        if copy == 0:
+            signal.pause()
+        print(copy, flush=True)
+        {last_words}
+        """)
+    copy = int(child.stdout.readline())
+    if number:
+        child.send_signal(number)
+    child.wait()
+    try:
+        wait_until(lambda: set(sessions.glob("*.bundle")) == before, "the end of the session")
+    finally:
+        os.kill(copy, signal.SIGKILL)
+        child.communicate()
+    assert child.returncode == code
+    place("session", "gc", check=0)  # removes the mark of the making
+    assert not list((sessions / ".locks" / ".making").glob("*"))

@@ -145,7 +145,7 @@ def test_what_no_end_is(host):
 def test_the_connection_of_its_owner_ends(web):
     """It is closed behind the answer, and so is the session's life."""
     name = create(web)["name"]
-    assert ask(web, name, command="session-owner") == {"ok": True}
+    assert ask(web, name, command="session-hold") == {"ok": True}
     wait_until(lambda: not web.json("session", "list")["sessions"], "the end of a session whose owner is gone")
     trail = [json.loads(line) for line in web("--json", "audit", "show", name, check=0).stdout.splitlines()]
     assert [line["data"] for line in trail if line["event"] == "session.expired"] == [{"why": "the process that it belonged to is gone"}]

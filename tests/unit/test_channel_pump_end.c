@@ -3,6 +3,7 @@
 #include "pump_fixture.h"
 
 #include <errno.h>
+#include <poll.h>
 
 #include "base/limits.h"
 
@@ -208,6 +209,177 @@ static void test_cancel_is_bounded(void **state)
 	rig_close(&rig);
 }
 
+/* --- a reader that does not read -------------------------------------------------------------- */
+
+/* Fills the pipe of stdout and more, and then says how the command ended: the exit is behind what
+ * nobody reads. */
+static void *talkative_guest(void *data)
+{
+	static uint8_t payload[65536];
+	struct rig *rig = data;
+	size_t len;
+
+	guest_read(rig->guest, payload, sizeof(payload), &len);
+	guest_json(rig->guest, start);
+	for (int i = 0; i < 4; i++)
+		guest_data(rig->guest, 2, payload, sizeof(payload));
+	guest_json(rig->guest, "{\"event\":\"exit\",\"request\":1,\"exitCode\":0}");
+	return NULL;
+}
+
+static void test_a_deadline_holds_for_the_reader(void **state)
+{
+	struct rig rig;
+	pthread_t guest;
+
+	(void)state;
+	limit_set(LIMIT_UNREAD_MS, 100);
+	rig_open(&rig, 0);
+	rig.call.timeout_seconds = 1;
+	pthread_create(&guest, NULL, talkative_guest, &rig);
+	assert_int_equal(rig_run(&rig), 0);
+	pthread_join(guest, NULL);
+	assert_int_equal(rig.outcome.end, MICROAGENT_EXITED);
+	assert_true(rig.outcome.unread);
+	assert_true(rig.outcome.timed_out);
+	assert_int_equal(rig.outcome.exit_code, 124);
+	rig_close(&rig);
+	limit_reset(LIMIT_UNREAD_MS);
+}
+
+/* It asks the reader again and again, who takes a little each time. */
+static void *slow_reader(void *data)
+{
+	struct rig *rig = data;
+	uint8_t bytes[4096];
+	ssize_t n;
+
+	while ((n = read(rig->out[0], bytes, sizeof(bytes))) > 0)
+		usleep(50000);
+	return NULL;
+}
+
+static void test_a_reader_that_takes_a_little_has_an_end_too(void **state)
+{
+	struct rig rig;
+	pthread_t guest, reader;
+
+	(void)state;
+	limit_set(LIMIT_UNREAD_MS, 600000);
+	limit_set(LIMIT_EXEC_LATE_MS, 200);
+	rig_open(&rig, 0);
+	rig.call.timeout_seconds = 1;
+	pthread_create(&guest, NULL, talkative_guest, &rig);
+	pthread_create(&reader, NULL, slow_reader, &rig);
+	assert_int_equal(rig_run(&rig), 0);
+	close_one(&rig.out[1]);
+	pthread_join(guest, NULL);
+	pthread_join(reader, NULL);
+	assert_true(rig.outcome.unread);
+	rig_close(&rig);
+	limit_reset(LIMIT_EXEC_LATE_MS);
+	limit_reset(LIMIT_UNREAD_MS);
+}
+
+static void test_a_cancel_does_not_wait_for_the_reader(void **state)
+{
+	struct rig rig;
+	pthread_t guest;
+	void *asked = NULL;
+
+	(void)state;
+	limit_set(LIMIT_UNREAD_MS, 100);
+	limit_set(LIMIT_CANCEL_MS, 600000);
+	rig_open(&rig, 0);
+	assert_int_equal(write(rig.cancel[1], "!", 1), 1);
+	pthread_create(&guest, NULL, endless_guest, &rig);
+	assert_int_equal(rig_run(&rig), 0);
+	pthread_join(guest, &asked);
+	assert_non_null(asked);
+	assert_int_equal(rig.outcome.end, MICROAGENT_CANCELLED);
+	assert_true(rig.call.ended);
+	rig_close(&rig);
+	limit_set(LIMIT_CANCEL_MS, 300);
+	limit_reset(LIMIT_UNREAD_MS);
+}
+
+/* SIGTERM once. */
+static int next_sigterm(void *data)
+{
+	uint8_t byte;
+
+	return read(*(int *)data, &byte, 1) == 1 ? SIGTERM : 0;
+}
+
+/* It writes on whatever signals come, until it is cancelled. A reader that comes back is heard. */
+static void run_signalled(struct rig *rig, bool own_readers, void *(*guest)(void *data))
+{
+	int ends[2];
+	pthread_t thread;
+
+	rig_open(rig, 0);
+	assert_int_equal(fd_pipe(ends, NULL), 0);
+	const struct microagent_signals signals = {ends[0], next_sigterm, &ends[0]};
+
+	assert_int_equal(write(ends[1], "!", 1), 1);
+	rig->signals = &signals;
+	rig->known.has_readers_of_its_own = own_readers;
+	pthread_create(&thread, NULL, guest, rig);
+	assert_int_equal(rig_run(rig), 0);
+	pthread_join(thread, NULL);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void test_one_signal_ends_what_nobody_reads(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	limit_set(LIMIT_UNREAD_MS, 100);
+	run_signalled(&rig, false, endless_guest);
+	assert_int_equal(rig.outcome.end, MICROAGENT_CANCELLED);
+	assert_true(rig.outcome.unread);
+	rig_close(&rig);
+	limit_reset(LIMIT_UNREAD_MS);
+}
+
+/* Its signals are its own business, however long nobody reads: here for ten times as long as
+ * another's reader would have. */
+static void *patient_guest(void *data)
+{
+	static uint8_t payload[65536];
+	struct rig *rig = data;
+	struct pollfd gone = {.fd = rig->guest, .events = POLLIN};
+	size_t len = 0;
+
+	guest_read(rig->guest, payload, sizeof(payload), &len);
+	guest_json(rig->guest, start);
+	for (int i = 0; i < 2; i++)
+		guest_data(rig->guest, 2, payload, sizeof(payload));
+	guest_read(rig->guest, payload, sizeof(payload), &len);
+	assert_non_null(memmem(payload, len, "\"signal\"", 8));
+	assert_int_equal(poll(&gone, 1, 1000), 0); /* nothing is asked of it */
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(fd_read_exact(rig->out[0], payload, sizeof(payload), NULL), 0);
+	guest_json(rig->guest, "{\"event\":\"exit\",\"request\":1,\"exitCode\":5}");
+	return NULL;
+}
+
+static void test_a_signal_to_a_container_that_nobody_reads(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	limit_set(LIMIT_UNREAD_MS, 100);
+	run_signalled(&rig, true, patient_guest);
+	assert_int_equal(rig.outcome.end, MICROAGENT_EXITED);
+	assert_int_equal(rig.outcome.exit_code, 5);
+	assert_false(rig.outcome.unread);
+	rig_close(&rig);
+	limit_reset(LIMIT_UNREAD_MS);
+}
+
 /* --- pauses ---------------------------------------------------------------------------------- */
 
 /* A machine that is paused and goes on, by what the one who watches writes into a pipe. */
@@ -322,6 +494,11 @@ int main(void)
 		cmocka_unit_test(test_a_closed_stdout_cancels),
 		cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_cancel_is_bounded),
+		cmocka_unit_test(test_a_deadline_holds_for_the_reader),
+		cmocka_unit_test(test_a_reader_that_takes_a_little_has_an_end_too),
+		cmocka_unit_test(test_a_cancel_does_not_wait_for_the_reader),
+		cmocka_unit_test(test_one_signal_ends_what_nobody_reads),
+		cmocka_unit_test(test_a_signal_to_a_container_that_nobody_reads),
 		cmocka_unit_test(test_pauses_are_watched_for_in_what_goes_on),
 		cmocka_unit_test(test_a_short_command_is_not_watched),
 	};

@@ -114,6 +114,7 @@ static void *end_all(void *data)
 static void a_call_destroys_it_at_the_end(void **state)
 {
 	struct rig rig = {.options.max_machines = 1};
+	struct mcp_room room = {0};
 	struct mcp_session *taken;
 	pthread_t ending;
 
@@ -121,8 +122,8 @@ static void a_call_destroys_it_at_the_end(void **state)
 	sem_init(&rig.handle.begun, 0, 0);
 	sem_init(&rig.handle.may_end, 0, 0);
 	assert_int_equal(mcp_sessions_init(&rig.sessions, &rig.options, NULL), 0);
-	assert_int_equal(machines_reserve(&rig.sessions, 1, NULL), 0);
-	assert_int_equal(mcp_session_enter(&rig.sessions, &rig.handle, NULL), 0);
+	assert_int_equal(machines_reserve(&rig.sessions, &room, 1, NULL), 0);
+	assert_int_equal(mcp_session_enter(&rig.sessions, &room, &rig.handle, NULL), 0);
 	taken = mcp_session_take(&rig.sessions, "one", NULL);
 	assert_non_null(taken);
 	assert_int_equal(pthread_create(&ending, NULL, end_all, &rig), 0);
@@ -190,8 +191,8 @@ static void output_kept_by(bool destroyed)
 
 	assert_int_equal(mcp_sessions_init(&server.sessions, &options, NULL), 0);
 	mcp_kept_init(&server.kept);
-	assert_int_equal(machines_reserve(&server.sessions, 1, NULL), 0);
-	assert_int_equal(mcp_session_enter(&server.sessions, &handle, NULL), 0);
+	assert_int_equal(machines_reserve(&server.sessions, &call.room, 1, NULL), 0);
+	assert_int_equal(mcp_session_enter(&server.sessions, &call.room, &handle, NULL), 0);
 	assert_int_equal(tool_exec(&call, &answer, NULL), 0);
 	list = kept_list(&server.kept);
 	assert_int_equal(json_array_size(list), !destroyed);
@@ -209,11 +210,61 @@ static void output_of_one_that_has_gone(void **state)
 	output_kept_by(true);
 }
 
+struct wanting {
+	struct mcp_sessions *sessions;
+	struct mcp_room room;
+	int status;
+	struct error err;
+};
+
+static void *want_machine(void *data)
+{
+	struct wanting *wanting = data;
+
+	wanting->status =
+		machines_reserve(wanting->sessions, &wanting->room, 1, &wanting->err);
+	return NULL;
+}
+
+/* The room of a call that is cancelled is waited for, that of another one is not; and one that is
+ * cancelled itself waits no longer. */
+static void room_of_a_cancelled_call(void **state)
+{
+	struct mcp_options options = {.max_machines = 1};
+	struct mcp_sessions sessions;
+	struct mcp_room first = {0}, second = {0};
+	struct wanting wanting[2] = {{.sessions = &sessions}, {.sessions = &sessions}};
+	pthread_t threads[2];
+	struct error err = {0};
+
+	(void)state;
+	assert_int_equal(mcp_sessions_init(&sessions, &options, NULL), 0);
+	assert_int_equal(machines_reserve(&sessions, &first, 1, NULL), 0);
+	assert_int_equal(machines_reserve(&sessions, &second, 1, &err), -1);
+	assert_non_null(strstr(err.msg, "may have 1 machines at once, and has 1"));
+	machines_give_up(&sessions, &first);
+	machines_give_up(&sessions, &first); /* cancelled twice, it is one place */
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, want_machine, &wanting[i]), 0);
+	machines_give_up(&sessions, &wanting[0].room);
+	pthread_join(threads[0], NULL);
+	assert_int_equal(wanting[0].status, -1);
+	assert_string_equal(wanting[0].err.msg, "cancelled");
+	machines_release(&sessions, &first, 1);
+	pthread_join(threads[1], NULL);
+	assert_int_equal(wanting[1].status, 0);
+	assert_int_equal(sessions.machines, 1);
+	assert_int_equal(sessions.leaving, 0);
+	assert_int_equal(machines_reserve(&sessions, &second, 1, &err), -1);
+	mcp_sessions_free(&sessions);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(a_call_destroys_it_at_the_end),
 					   cmocka_unit_test(a_fork_that_nobody_is_told_of),
-					   cmocka_unit_test(output_of_one_that_has_gone)};
+					   cmocka_unit_test(output_of_one_that_has_gone),
+					   cmocka_unit_test(room_of_a_cancelled_call)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

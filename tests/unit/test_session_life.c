@@ -430,12 +430,53 @@ static void telemetry_is_found_where_it_is(void **state)
 	assert_int_equal(lines, 2);
 }
 
+/* --- made by a process whose main thread has ended ------------------------------------------- */
+
+static void *make_alone(void *data)
+{
+	const struct rig *rig = data;
+	struct microagent_session *session = NULL;
+	struct error why = {0};
+	int status = microagent_session_create(rig->agent, &plain, &session, &why);
+
+	if (status < 0)
+		fprintf(stderr, "%s\n", why.msg);
+	microagent_session_close(session);
+	_exit(status < 0);
+}
+
+static int end_main_thread(const struct rig *rig, void *data)
+{
+	pthread_t thread;
+
+	(void)data;
+	if (pthread_create(&thread, NULL, make_alone, (void *)(uintptr_t)rig) != 0)
+		return 1;
+	pthread_exit(NULL);
+}
+
+/* The process lives on, and so does what it makes. */
+static void a_maker_whose_main_thread_ends(void **state)
+{
+	struct rig *rig = *state;
+	json_auto_t *listed = NULL;
+	const char *name;
+
+	assert_int_equal(run_apart(rig, end_main_thread, NULL), 0);
+	listed = microagent_session_list(rig->agent, NULL);
+	assert_int_equal(json_array_size(json_object_get(listed, "sessions")), 1);
+	name = json_text(json_array_get(json_object_get(listed, "sessions"), 0), "name", "");
+	assert_int_equal(pool_member_lives(rig->agent, name), 1);
+	assert_ok(microagent_session_destroy_named(rig->agent, name, &err));
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		base_test(what_is_recorded_of_a_clone),
 		base_test(a_clone_that_cannot_be_leaves_nothing),
 		base_test(a_session_boots_and_ends),
+		base_test(a_maker_whose_main_thread_ends),
 		rig_test(a_session_that_is_not_there),
 		base_test(a_session_that_is_being_made),
 		base_test(a_damaged_session_can_be_destroyed),

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* What goes to the user, apart from errors. */
 #include <errno.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/json.h"
+#include "base/limits.h"
+#include "base/platform/descriptor.h"
 #include "base/print_safe.h"
 #include "cli/cli.h"
 #include "cli/output/hint.h"
@@ -65,6 +70,68 @@ int cli_print_json(const json_t *value, struct error *err)
 	if (printf("%s\n", line) < 0 || fflush(stdout) != 0)
 		return error_errno(err, errno, "cannot write to stdout");
 	return 0;
+}
+
+static bool can_write(int fd, uint64_t deadline_ns)
+{
+	struct pollfd slot = {.fd = fd, .events = POLLOUT};
+	int got;
+
+	do
+		got = descriptor_poll(&slot, 1, deadline_ns);
+	while (got < 0 && errno == EINTR);
+	/* What is wrong with it the write says. */
+	return got != 0;
+}
+
+/* When a reader that took something just now is given up, if it takes nothing any more. */
+static uint64_t give_up_ns(uint64_t read_by_ns, uint64_t last_ns)
+{
+	uint64_t patient = limit_deadline(LIMIT_UNREAD_MS);
+
+	if (read_by_ns > patient)
+		return read_by_ns;
+	return patient < last_ns ? patient : last_ns;
+}
+
+int cli_write_by(FILE *out, const void *bytes, size_t len, uint64_t read_by_ns)
+{
+	uint64_t now = clock_mono_ns(), from = read_by_ns > now ? read_by_ns : now;
+	uint64_t last = read_by_ns == UINT64_MAX
+				? UINT64_MAX
+				: from + limit_get(LIMIT_EXEC_LATE_MS) * NS_PER_MS;
+	const char *at = bytes;
+
+	while (len > 0) {
+		/* So much at a time fits into a pipe that can be written to. */
+		size_t some = len < PIPE_BUF ? len : PIPE_BUF;
+
+		if (!can_write(fileno(out), give_up_ns(read_by_ns, last)))
+			return 1;
+		if (fwrite(at, 1, some, out) != some || fflush(out) != 0)
+			return -1;
+		at += some;
+		len -= some;
+	}
+	return 0;
+}
+
+int cli_print_json_by(const json_t *value, uint64_t read_by_ns, struct error *err)
+{
+	autofree char *line = json_line(value, err);
+	size_t len = line ? strlen(line) : 0;
+	int got;
+
+	if (!line)
+		return -1;
+	line[len] = '\n'; /* for the NUL */
+	got = cli_write_by(stdout, line, len + 1, read_by_ns);
+	return got < 0 ? error_errno(err, errno, "cannot write to stdout") : got;
+}
+
+bool cli_stderr_is_read(void)
+{
+	return can_write(STDERR_FILENO, 0);
 }
 
 void cli_print_safe(FILE *out, const char *text)

@@ -7,10 +7,12 @@
 
 #include "base/base64.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/utf8.h"
 #include "cli/options/guest.h"
 #include "cli/session/session.h"
+#include "cli/terminal/attend.h"
 #include "microagent_session.h"
 
 struct stream_values {
@@ -22,7 +24,10 @@ struct stream_values {
 
 struct stream {
 	const struct cli *cli;
-	bool broken; /* nobody reads our stdout any more */
+	int64_t timeout;
+	uint64_t read_by_ns; /* as of cli_write_by() */
+	bool broken;	     /* nobody reads our stdout any more */
+	bool unread;	     /* nobody has read it in time */
 };
 
 /* With the exact bytes where they are no text, and a mark where no newline ended it. */
@@ -47,14 +52,18 @@ static int put_line(void *data, enum microagent_output which, const void *bytes,
 	struct stream *stream = data;
 	FILE *out = which == MICROAGENT_STDOUT ? stdout : stderr;
 
+	int got;
+
 	if (stream->cli->json) {
 		json_auto_t *line = line_document(which, bytes, len);
 
-		stream->broken = !line || cli_print_json(line, NULL) < 0;
-		return stream->broken;
+		got = line ? cli_print_json_by(line, stream->read_by_ns, NULL) : -1;
+	} else {
+		got = cli_write_by(out, bytes, len, stream->read_by_ns);
 	}
-	stream->broken = fwrite(bytes, 1, len, out) != len || fflush(out) != 0;
-	return stream->broken;
+	stream->broken = got < 0;
+	stream->unread = got > 0;
+	return got;
 }
 
 static int conclude(const struct stream *stream, struct microagent_result *result,
@@ -64,6 +73,10 @@ static int conclude(const struct stream *stream, struct microagent_result *resul
 
 	if (result->start_error[0] && !stream->cli->json)
 		cli_warn("%s", result->start_error);
+	if (stream->unread) {
+		attend_say_unread(stream->cli, stream->timeout);
+		return CLI_EXIT_TIMEOUT;
+	}
 	if (stream->cli->json && !stream->broken) {
 		json_auto_t *end = json_pack("{s:i,s:I}", "exitCode", code, "elapsedMs",
 					     (json_int_t)result->elapsed_ms);
@@ -88,11 +101,13 @@ static int stream_in(struct cli *cli, struct microagent_session *session,
 					     .cwd = v->cwd,
 					     .user = v->user,
 					     .timeout_seconds = v->timeout};
-	struct stream stream = {.cli = cli};
+	struct stream stream = {.cli = cli, .timeout = v->timeout, .read_by_ns = UINT64_MAX};
 	const struct microagent_callbacks callbacks = {.output = put_line, .data = &stream};
 	struct microagent_result result = {0};
 	int status;
 
+	if (v->timeout)
+		stream.read_by_ns = clock_mono_ns() + (uint64_t)v->timeout * NS_PER_S;
 	if (v->shell)
 		status = microagent_session_stream_shell(session, args->items[1], &exec,
 							 MICROAGENT_LINES, &callbacks, NULL,

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "cli/options/guest.h"
 #include "cli/output/hint.h"
 
@@ -47,12 +48,27 @@ static void print_timed_out(const struct cli *cli, int64_t timeout)
 	cli_print_error(cli, &err, stderr);
 }
 
+void attend_say_unread(const struct cli *cli, int64_t timeout)
+{
+	struct error err;
+
+	error_set(&err, ERR_TIMEOUT,
+		  "the timeout of %" PRId64
+		  " s passed, and what nobody had read of the output was dropped",
+		  timeout);
+	if (cli_stderr_is_read())
+		cli_print_error(cli, &err, stderr);
+}
+
 int attend_exit_code(const struct cli *cli, const struct microagent_outcome *outcome,
-		     int64_t timeout, struct signals *signals)
+		     int64_t timeout, int signal)
 {
 	switch (outcome->end) {
 	case MICROAGENT_CANCELLED:
-		return 128 + signals_that_came(signals);
+		if (outcome->unread && cli_stderr_is_read())
+			cli_warn("the command was ended, and what nobody had read of its output "
+				 "was dropped");
+		return 128 + signal;
 	case MICROAGENT_DETACHED:
 		return CLI_EXIT_OK;
 	case MICROAGENT_OUT_CLOSED:
@@ -62,6 +78,8 @@ int attend_exit_code(const struct cli *cli, const struct microagent_outcome *out
 	}
 	if (outcome->start_error[0])
 		print_start_error(cli, outcome);
+	else if (outcome->unread)
+		attend_say_unread(cli, timeout);
 	else if (outcome->timed_out)
 		print_timed_out(cli, timeout);
 	return outcome->exit_code;
@@ -74,7 +92,9 @@ static int open_stdin_file(const char *path, struct error *err)
 
 	if (!path)
 		return -1;
-	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* Not blocking: nobody may have a FIFO open for writing yet. Its first writer is waited for
+	 * where the command's end is waited for too. */
+	autoclose int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0) {
 		error_errno(err, errno, "--stdin: cannot open %.300s", path);
 		return -2;
@@ -139,8 +159,13 @@ int attend_begin(struct attended *attended, const struct cli *cli, const struct 
 
 	if (file == -2)
 		return -1;
-	*attended = (struct attended){
-		.cli = cli, .timeout = how->timeout, .file = file, .signals = SIGNALS_NONE};
+	*attended = (struct attended){.cli = cli,
+				      .timeout = how->timeout,
+				      .read_by_ns = UINT64_MAX,
+				      .file = file,
+				      .signals = SIGNALS_NONE};
+	if (how->timeout)
+		attended->read_by_ns = clock_mono_ns() + (uint64_t)how->timeout * NS_PER_S;
 	/* A person who asks for a terminal means to type on it. */
 	if (in < 0 && (how->input.interactive || (how->terminal && isatty(STDIN_FILENO) == 1)))
 		in = STDIN_FILENO;
@@ -153,19 +178,30 @@ int attend_begin(struct attended *attended, const struct cli *cli, const struct 
 	return -1;
 }
 
+static int print_captured(const struct attended *attended, const struct microagent_outcome *outcome,
+			  int code, struct error *err)
+{
+	int got = capture_print(&attended->capture, outcome, code, attended->read_by_ns, err);
+
+	if (got <= 0)
+		return got < 0 ? -1 : code;
+	attend_say_unread(attended->cli, attended->timeout);
+	return CLI_EXIT_TIMEOUT;
+}
+
 int attend_end(struct attended *attended, int status, const struct microagent_outcome *outcome,
 	       struct error *err)
 {
-	int code = -1;
+	int code = -1, signal;
 
 	if (attended->terminal)
 		terminal_restore(&attended->near);
+	signal = signals_that_came(&attended->signals);
+	signals_give_back(&attended->signals);
 	if (status == 0)
-		code = attend_exit_code(attended->cli, outcome, attended->timeout,
-					&attended->signals);
-	if (status == 0 && attended->cli->json &&
-	    capture_print(&attended->capture, outcome, code, err) < 0)
-		code = -1;
+		code = attend_exit_code(attended->cli, outcome, attended->timeout, signal);
+	if (status == 0 && attended->cli->json)
+		code = print_captured(attended, outcome, code, err);
 	attended_close(attended);
 	return code;
 }

@@ -40,6 +40,7 @@ struct attended {
 
 	const struct cli *cli;
 	int64_t timeout;
+	uint64_t read_by_ns; /* when the timeout has passed; UINT64_MAX: there is none */
 	int file; /* of --stdin; -1: none */
 	struct signals signals;
 	struct capture capture; /* of --json: the output is kept */
@@ -57,9 +58,12 @@ int attend_begin(struct attended *attended, const struct cli *cli, const struct 
 int attend_end(struct attended *attended, int status, const struct microagent_outcome *outcome,
 	       struct error *err);
 
-/* The exit code of `run` and `exec`; says on stderr why a command never ran, and when its timeout
- * (in seconds, 0: none) has passed. */
+/* The exit code of `run` and `exec`; says on stderr why a command never ran, when its timeout (in
+ * seconds, 0: none) has passed, and that output was dropped. signal: what ended it where something
+ * of ours did. */
 int attend_exit_code(const struct cli *cli, const struct microagent_outcome *outcome,
-		     int64_t timeout, struct signals *signals);
+		     int64_t timeout, int signal);
+/* Says that output was dropped since the timeout had passed, unless nobody reads stderr either. */
+void attend_say_unread(const struct cli *cli, int64_t timeout);
 
 #endif

@@ -101,7 +101,7 @@ static int put_end(json_t *object, const struct microagent_outcome *outcome, int
 }
 
 int capture_print(const struct capture *capture, const struct microagent_outcome *outcome, int code,
-		  struct error *err)
+		  uint64_t read_by_ns, struct error *err)
 {
 	json_auto_t *object = json_object();
 
@@ -109,5 +109,5 @@ int capture_print(const struct capture *capture, const struct microagent_outcome
 	    put_stream(object, "stdout", &capture->bytes[0], capture->truncated[0], err) < 0 ||
 	    put_stream(object, "stderr", &capture->bytes[1], capture->truncated[1], err) < 0)
 		return -1;
-	return cli_print_json(object, err);
+	return cli_print_json_by(object, read_by_ns, err);
 }

@@ -14,8 +14,8 @@ struct capture {
 /* data is the (zeroed) struct capture: as microagent_sink.take. */
 void capture_take(void *data, bool is_stderr, const void *bytes, size_t len);
 void capture_free(struct capture *capture);
-/* code: our exit code. */
+/* code: our exit code. read_by_ns and what is returned: as of cli_print_json_by(). */
 int capture_print(const struct capture *capture, const struct microagent_outcome *outcome, int code,
-		  struct error *err);
+		  uint64_t read_by_ns, struct error *err);
 
 #endif

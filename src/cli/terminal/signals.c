@@ -23,7 +23,7 @@ static int open_for(const int *numbers, size_t count, struct signals *out, struc
 	fd = signal_fd_open(&set);
 	if (fd < 0)
 		return error_errno(err, errno, "signals");
-	*out = (struct signals){.fd = fd};
+	*out = (struct signals){.fd = fd, .set = set};
 	return 0;
 }
 
@@ -45,6 +45,16 @@ void signals_close(struct signals *signals)
 {
 	cleanup_close(&signals->fd);
 	signals->fd = -1;
+}
+
+void signals_give_back(struct signals *signals)
+{
+	if (signals->fd < 0)
+		return;
+	while (signal_fd_take(signals->fd))
+		;
+	signals_close(signals);
+	sigprocmask(SIG_UNBLOCK, &signals->set, NULL);
 }
 
 static int take(struct signals *signals)

@@ -7,6 +7,7 @@
 #ifndef CLI_SIGNALS_H
 #define CLI_SIGNALS_H
 
+#include <signal.h>
 #include <stdbool.h>
 
 #include "cli/cli.h"
@@ -15,6 +16,7 @@ struct signals {
 	int fd;	    /* readable when one has come */
 	int last;   /* what has been taken; 0: none yet */
 	bool asked; /* a SIGINT or SIGTERM has been handed on */
+	sigset_t set;
 };
 #define SIGNALS_NONE     \
 	{                \
@@ -25,7 +27,11 @@ struct signals {
 int signals_open_ending(struct signals *out, struct error *err);
 /* Those and the ones that are the command's business alone. */
 int signals_open_forwarded(struct signals *out, struct error *err);
+/* The signals stay blocked. */
 void signals_close(struct signals *signals);
+/* The signals do from now on what they do to any program, since what is printed next may wait for
+ * its reader for ever. Those that have come are forgotten. */
+void signals_give_back(struct signals *signals);
 /* data is the struct signals: as microagent_signals.next. */
 int signals_next(void *data);
 /* One waits to be taken. */

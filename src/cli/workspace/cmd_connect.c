@@ -56,6 +56,7 @@ static int run_agent_shell(struct connect *connect, const struct microagent_exec
 						   .cancel = connect->signals.fd};
 	struct microagent_outcome outcome;
 	int result = microagent_exec(connect->agent, connect->id, exec, &streams, &outcome, err);
+	int signal;
 
 	if (terminal)
 		terminal_restore(terminal);
@@ -63,7 +64,9 @@ static int run_agent_shell(struct connect *connect, const struct microagent_exec
 		return -1;
 	if (outcome.end == MICROAGENT_DETACHED)
 		say_on_terminal(connect, "detached");
-	return attend_exit_code(connect->cli, &outcome, exec->timeout_seconds, &connect->signals);
+	signal = signals_that_came(&connect->signals);
+	signals_give_back(&connect->signals);
+	return attend_exit_code(connect->cli, &outcome, exec->timeout_seconds, signal);
 }
 
 /* No screen is read: the line is a command of its own, with streams and an exit code. */

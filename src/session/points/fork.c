@@ -160,11 +160,10 @@ static int make_child(struct fork *fork, struct error *err)
 	if (!child)
 		return -1;
 	session_cancel_by(child, fork->spec->cancel);
-	child->to_be_owned = fork->spec->owned;
+	child->owned = fork->spec->owned;
 	if (prepare_child(fork, child, err) < 0)
 		return -1;
-	if (boot_child(fork, child, err) < 0 ||
-	    (fork->spec->owned && session_own(child, err) < 0)) {
+	if (boot_child(fork, child, err) < 0) {
 		session_unmake(child);
 		return -1;
 	}

@@ -44,8 +44,8 @@ int point_boot(struct microagent_session *session, const struct point *point, js
 		option = NULL;
 		return error_errno(err, ENOMEM, "session");
 	}
-	const char *const options[] = {option, session->to_be_owned ? "--owned" : NULL, NULL};
-	if (workspace_start_with_options(session->agent, options, session->id, err) < 0)
+	const char *const options[] = {option, NULL};
+	if (session_start_with(session, options, err) < 0)
 		return -1;
 	session->boot_ms = (double)(clock_mono_ns() - began) / (double)NS_PER_MS;
 	*boot = read_boot(session, err);

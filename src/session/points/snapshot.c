@@ -118,15 +118,6 @@ static int refuse_quarantined(const struct microagent_session *session, const st
 	return error_reason(err, REASON_SESSION_QUARANTINED, session->name);
 }
 
-/* The connection has ended with the machine that it was of. */
-static int own_again(struct microagent_session *session, struct error *err)
-{
-	if (session->owning < 0)
-		return 0;
-	close(steal_fd(&session->owning));
-	return session_own(session, err);
-}
-
 static int go_back(struct microagent_session *session, const struct workspace *ws,
 		   const struct point *point, json_t **boot, struct error *err)
 {
@@ -139,10 +130,9 @@ static int go_back(struct microagent_session *session, const struct workspace *w
 	if (microagent_kill(session->agent, session->id, NULL, err) < 0 ||
 	    replace_disk(ws, &copy, point->name, err) < 0)
 		return -1;
-	session->to_be_owned = session->owning >= 0;
 	if (point_boot(session, point, boot, err) < 0)
 		return -1;
-	if (microagent_session_share_again(session, err) == 0 && own_again(session, err) == 0)
+	if (microagent_session_share_again(session, err) == 0)
 		return 0;
 	(void)microagent_kill(session->agent, session->id, NULL, NULL);
 	return -1;

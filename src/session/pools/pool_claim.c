@@ -137,7 +137,9 @@ static int read_taken(const struct microagent *agent, const struct pool *pool,
 {
 	struct error why = {0};
 
-	if (pool_member_lives(agent, session->name) != 0 && session_read_record(session, &why) == 0)
+	/* It ends with us until somebody has it. What cannot be held is the member's own fault. */
+	if (pool_member_lives(agent, session->name) != 0 && session_hold(session, NULL) == 0 &&
+	    session_read_record(session, &why) == 0)
 		return 1;
 	session_unmake(session);
 	pool_forget(pool, session->name);
@@ -282,10 +284,7 @@ static int make_owned(struct microagent *agent, const struct base *base,
 
 	if (claim_or_make(agent, base, spec, &session, err) < 0)
 		return -1;
-	if (spec->owned && session_own(session, err) < 0) {
-		session_unmake(session);
-		return -1;
-	}
+	session->owned = spec->owned;
 	*out = steal_ptr(&session);
 	return 0;
 }

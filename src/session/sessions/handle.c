@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "channel/lifeline.h"
 #include "session/sessions/session.h"
 
 /* --- where they are -------------------------------------------------------------------------- */
@@ -57,8 +58,7 @@ void microagent_session_close(struct microagent_session *session)
 		return;
 	microagent_guest_close(session->guest);
 	session_made(session);
-	if (session->owning >= 0)
-		close(session->owning);
+	lifeline_cut(&session->lifeline);
 	microagent_close(session->agent);
 	json_decref(session->record);
 	pthread_mutex_destroy(&session->life);
@@ -83,7 +83,7 @@ static struct microagent_session *session_new(const struct microagent *agent, st
 		error_errno(err, ENOMEM, "session");
 		return NULL;
 	}
-	session->owning = session->mark = -1;
+	session->lifeline = session->mark = -1;
 	pthread_mutex_init(&session->life, NULL);
 	session->agent = sessions_agent(agent, err);
 	if (session->agent)
@@ -122,6 +122,10 @@ void session_made(struct microagent_session *session)
 	if (session->mark < 0 || !session->agent)
 		return;
 	session_cancel_by(session, -1);
+	/* Until here its supervisor would have ended it with us, from here to the end of the marks
+	 * the next sweep does. */
+	if (!session->owned)
+		lifeline_let_go(&session->lifeline);
 	if (state_dir_open(session->agent->state_path, false, &dir, NULL) == 0) {
 		struct workspace ws;
 

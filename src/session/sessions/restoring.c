@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether a session begins from its base's template, and how it began. */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "channel/lifeline.h"
 #include "session/sessions/session.h"
 
 static bool has_any(const char *const *words)
@@ -94,6 +96,41 @@ int session_put_origin(const struct origin *origin, json_t *record, struct error
 
 /* --- started --------------------------------------------------------------------------------- */
 
+#define LIFELINE_OPTION "--lifeline-fd=3"
+static_assert(SUPERVISOR_HANDED == 3, "the descriptor that the option names");
+#define OPTIONS_MOST 3
+
+int session_start_with(struct microagent_session *session, const char *const *options,
+		       struct error *err)
+{
+	const char *all[OPTIONS_MOST + 2] = {NULL};
+	autoline int line = -1;
+	autoclose int far_end = -1;
+	size_t count = 0;
+	int status;
+
+	while (options[count] && count < OPTIONS_MOST) {
+		all[count] = options[count];
+		count++;
+	}
+	/* What is there already goes on without whoever starts it. */
+	if (session->mark < 0 && !session->owned)
+		return workspace_start_with_options(session->agent, all, session->id, err);
+	if (lifeline_open(&line, &far_end, err) < 0)
+		return -1;
+	all[count] = LIFELINE_OPTION;
+	session->agent->handed = &far_end;
+	session->agent->nhanded = 1;
+	status = workspace_start_with_options(session->agent, all, session->id, err);
+	session->agent->handed = NULL;
+	session->agent->nhanded = 0;
+	if (status < 0)
+		return -1;
+	lifeline_cut(&session->lifeline);
+	session->lifeline = steal_fd(&line);
+	return 0;
+}
+
 /* That one was started before, the supervisor sees. One that has a directory is given it when it
  * runs, a member of a pool may be when it is claimed, and a machine that shares its memory with its
  * siblings cannot. */
@@ -102,17 +139,15 @@ int session_start(struct microagent_session *session, struct error *err)
 	bool shares = json_object_get(session->record, "share") ||
 		      strcmp(json_text(session->record, "source", ""), SESSION_POOL) == 0;
 	const char *base = json_text(session->record, "base", NULL);
-	const char *options[4] = {NULL};
+	const char *options[3] = {NULL};
 	autofree char *state = state_of_sessions(session->agent, err);
 	autofree char *option = NULL;
 	size_t count = 0;
 
 	if (!state)
 		return -1;
-	if (session->to_be_owned)
-		options[count++] = "--owned";
 	if (!base || !json_object_get(session->record, "template"))
-		return workspace_start_with_options(session->agent, options, session->id, err);
+		return session_start_with(session, options, err);
 	if (asprintf(&option, "--template=%s/" BASES_DIR "/%s" BUNDLE_SUFFIX "/" TEMPLATE_DIR,
 		     state, base) < 0) {
 		option = NULL;
@@ -121,7 +156,7 @@ int session_start(struct microagent_session *session, struct error *err)
 	options[count++] = option;
 	if (shares)
 		options[count++] = "--own-memory";
-	return workspace_start_with_options(session->agent, options, session->id, err);
+	return session_start_with(session, options, err);
 }
 
 int session_boot_told(const struct workspace *ws, json_t *entry, struct error *err)

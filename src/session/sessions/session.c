@@ -122,7 +122,7 @@ int session_make_booted(const struct microagent *agent, const struct base *base,
 
 	if (session_make(agent, base, spec, source, &session, err) < 0)
 		return -1;
-	session->to_be_owned = spec->owned;
+	session->owned = spec->owned;
 	if (microagent_session_boot(session, err) < 0) {
 		session_unmake(session);
 		return -1;

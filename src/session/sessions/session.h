@@ -33,8 +33,8 @@ struct microagent_session {
 	_Atomic int64_t quota_bytes; /* of its disk, as recorded; 0: none */
 	double clone_ms, claim_ms;   /* of this handle; 0: not done by it */
 	_Atomic double boot_ms;	     /* the same; told while another thread boots */
-	bool to_be_owned;	     /* session_own() follows its next start */
-	int owning;		     /* the connection with which it ends; -1: none */
+	bool owned;		     /* it ends with this handle, also when it is made */
+	int lifeline;		     /* with which it ends while it is made or owned; -1: none */
 	int mark;		     /* that it is in the making; -1: it is not, or not by us */
 	/* agent is used by one thread at a time: who boots, destroys or connects holds it. */
 	pthread_mutex_t life;
@@ -59,7 +59,7 @@ void session_cancel_by(struct microagent_session *session, int fd);
 void session_close(struct microagent_session **session);
 #define auto_session __attribute__((cleanup(session_close)))
 int session_read_record(struct microagent_session *session, struct error *err);
-/* It is not in the making any more. */
+/* It is not in the making any more, and goes on without us unless it is owned. */
 void session_made(struct microagent_session *session);
 
 /* --- session.c ------------------------------------------------------------------------------- */
@@ -166,6 +166,10 @@ int session_find_template(const struct microagent_session *session, const struct
 int session_put_origin(const struct origin *origin, json_t *record, struct error *err);
 /* microagent_start(), from its template where it has one. */
 int session_start(struct microagent_session *session, struct error *err);
+/* The same with those options, up to NULL, of which there are few; of a session that is in the
+ * making or owned with a lifeline, which replaces the one before. */
+int session_start_with(struct microagent_session *session, const char *const *options,
+		       struct error *err);
 /* "boot": how its machine began when that ran last, where that is known. */
 int session_boot_told(const struct workspace *ws, json_t *entry, struct error *err);
 
@@ -222,8 +226,8 @@ bool session_ends_later(const struct state_dir *dir);
 int session_ends_begin(const struct state_dir *dir);
 void session_ends_done(int fd, int64_t next);
 
-/* It ends with this handle from now on. */
-int session_own(struct microagent_session *session, struct error *err);
+/* A session that runs ends with this process from now on, until it is let go. */
+int session_hold(struct microagent_session *session, struct error *err);
 
 /* --- telemetry.c ----------------------------------------------------------------------------- */
 

@@ -107,20 +107,19 @@ int session_term_claimed(struct microagent_session *session,
 	return session_read_record(session, err);
 }
 
-/* --- owned ------------------------------------------------------------------------------------ */
+/* --- held ------------------------------------------------------------------------------------- */
 
-int session_own(struct microagent_session *session, struct error *err)
+int session_hold(struct microagent_session *session, struct error *err)
 {
-	json_auto_t *request = json_pack("{s:s}", "command", "session-owner");
+	json_auto_t *request = json_pack("{s:s}", "command", "session-hold");
 	struct open_workspace existing = {0};
 
 	if (!request)
 		return error_errno(err, ENOMEM, "session");
 	if (open_workspace_named(session->agent, session->id, &existing, err) < 0)
 		return -1;
-	session->owning = control_hold(existing.ws.fd, request,
-				       limit_deadline(LIMIT_CONTROL_REQUEST_MS), err);
+	session->lifeline = control_hold(existing.ws.fd, request,
+					 limit_deadline(LIMIT_CONTROL_REQUEST_MS), err);
 	open_workspace_close(&existing);
-	session->to_be_owned = false;
-	return session->owning < 0 ? error_prefix(err, "session %s", session->name) : 0;
+	return session->lifeline < 0 ? error_prefix(err, "session %s", session->name) : 0;
 }

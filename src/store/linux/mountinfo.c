@@ -114,7 +114,7 @@ int mountinfo_read(struct mountinfo *out, struct error *err)
 	autobuf struct buf text = BUF_INIT(TEXT_BYTES);
 	autofree char *copy = NULL;
 
-	if (path_read_file_at(AT_FDCWD, "/proc/self/mountinfo", &text, err) < 0)
+	if (path_read_file_at(AT_FDCWD, "/proc/thread-self/mountinfo", &text, err) < 0)
 		return -1;
 	copy = strndup((const char *)buf_bytes(&text), text.len);
 	if (!copy)
@@ -126,7 +126,7 @@ static int mount_id(int fd, unsigned *id, struct error *err)
 {
 	char path[48], line[128];
 
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	snprintf(path, sizeof(path), "/proc/thread-self/fdinfo/%d", fd);
 	autofile FILE *file = fopen(path, "re");
 	while (file && fgets(line, sizeof(line), file))
 		if (strncmp(line, MNT_ID, strlen(MNT_ID)) == 0) {
@@ -145,7 +145,7 @@ const struct mount_row *mountinfo_of(const struct mountinfo *mounts, int fd, str
 	for (size_t i = 0; i < mounts->count; i++)
 		if (mounts->rows[i].id == id)
 			return &mounts->rows[i];
-	error_set(err, ERR_IO, "/proc/self/mountinfo does not have mount %u", id);
+	error_set(err, ERR_IO, "/proc/thread-self/mountinfo does not have mount %u", id);
 	return NULL;
 }
 

@@ -9,7 +9,7 @@
 
 bool user_is_nameless(uid_t uid)
 {
-	autofile FILE *map = uid == OVERFLOW_UID ? fopen("/proc/self/uid_map", "re") : NULL;
+	autofile FILE *map = uid == OVERFLOW_UID ? fopen("/proc/thread-self/uid_map", "re") : NULL;
 	unsigned inside = 0, outside = 0, count = 0;
 
 	/* NOLINTNEXTLINE(cert-err34-c): the kernel's own numbers, which fit */

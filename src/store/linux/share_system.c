@@ -93,11 +93,11 @@ int share_each_home(share_path_fn *fn, void *data, struct error *err)
 /* Each once: their pieces follow each other. */
 int share_each_loaded(share_path_fn *fn, void *data, struct error *err)
 {
-	autofile FILE *maps = fopen("/proc/self/maps", "re");
+	autofile FILE *maps = fopen("/proc/thread-self/maps", "re");
 	char line[PATH_MAX + 128], last[PATH_MAX] = "";
 
 	if (!maps)
-		return error_errno(err, errno, "/proc/self/maps");
+		return error_errno(err, errno, "/proc/thread-self/maps");
 	while (fgets(line, sizeof(line), maps)) {
 		char *path = strchr(line, '/');
 

@@ -239,7 +239,6 @@ static int spawn_live(struct start *start, const int fds[LIVE_FD_END], struct er
 		.card_mac = start->template.has_card ? start->template.card_mac : NULL,
 		.has_containers = call->options->containers_fd >= 0,
 		.has_loopback = call->options->loopback_fd >= 0,
-		.owned = call->options->owned,
 		.cell_number = call->options->cell_number,
 		.has_siblings = start->template.siblings_fd >= 0,
 		.boot = how,

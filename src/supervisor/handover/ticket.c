@@ -46,8 +46,7 @@ static json_t *encode(const struct ticket *ticket, struct error *err)
 		     {"hasRAM", ticket->has_ram},
 		     {"hasSiblings", ticket->has_siblings},
 		     {"hasContainers", ticket->has_containers},
-		     {"hasLoopback", ticket->has_loopback},
-		     {"owned", ticket->owned}};
+		     {"hasLoopback", ticket->has_loopback}};
 
 	if (!document || json_put_string(document, "version", MICROAGENT_VERSION, err) < 0 ||
 	    json_put_string(document, "stateDir", ticket->state_dir, err) < 0 ||
@@ -165,7 +164,6 @@ static int decode_ticket(json_t *document, struct ticket *out, struct error *err
 			  err) < 0 ||
 	    json_get_bool(document, "", "hasLoopback", JSON_REQUIRED, &ticket.has_loopback, err) <
 		    0 ||
-	    json_get_bool(document, "", "owned", JSON_REQUIRED, &ticket.owned, err) < 0 ||
 	    json_get_int(document, "", "cellNumber", JSON_REQUIRED, 0, INT32_MAX,
 			 &ticket.cell_number, err) < 0 ||
 	    json_get_string(document, "", "cardMac", JSON_OPTIONAL, &ticket.card_mac, err) < 0 ||

@@ -41,7 +41,7 @@ enum live_fd {
 	LIVE_COMMAND,	 /* run: ends with the waiting command */
 	LIVE_CONTAINERS, /* the directory of containers */
 	LIVE_LOOPBACK,	 /* the listener of a loopback that leads to the guest's */
-	LIVE_CALLER,	 /* run: ends with the caller, where it gave a lifeline */
+	LIVE_CALLER,	 /* ends with the caller, where it gave a lifeline */
 	LIVE_FD_END,
 	LIVE_DISKS = LIVE_FD_END /* and on, in the order of the ticket's disks */
 };
@@ -61,7 +61,6 @@ struct ticket {
 	bool has_ram;	       /* LIVE_RAM is there */
 	bool has_containers;   /* LIVE_CONTAINERS is there */
 	bool has_loopback;     /* LIVE_LOOPBACK is there */
-	bool owned;	       /* somebody is to ask for the session */
 	int64_t cell_number;   /* 0: none but our pid */
 	bool has_siblings;     /* LIVE_SIBLINGS is there: the memory is sealed */
 	/* VM_RESTORED with a network card in the state: its address, or ""; else NULL. */

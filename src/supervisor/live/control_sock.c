@@ -24,8 +24,8 @@ struct control_client {
 	int passed; /* a descriptor that came with the request; -1: none */
 	struct loop_watch *watch, *timer;
 	struct buf in;
-	bool deferred;		  /* the answer comes later; the place is kept until then */
-	void (*gone)(void *data); /* it is kept until the client's end; NULL: it is not */
+	bool deferred;		    /* the answer comes later; the place is kept until then */
+	control_sock_gone_fn *gone; /* it is kept until the client's end; NULL: it is not */
 	void *gone_data;
 };
 
@@ -109,25 +109,24 @@ static void serve_asker(struct control_client *client, size_t len)
 		end_client(client);
 }
 
-void control_sock_keep(struct control_client *client, void (*fn)(void *data), void *data)
+void control_sock_keep(struct control_client *client, control_sock_gone_fn *fn, void *data)
 {
 	loop_remove(steal_ptr(&client->timer));
 	client->gone = fn;
 	client->gone_data = data;
 }
 
-/* What is said on it means nothing. */
 static void hear_kept(struct control_client *client)
 {
-	void (*fn)(void *data) = client->gone;
+	control_sock_gone_fn *fn = client->gone;
 	void *data = client->gone_data;
 	char bytes[256];
 	ssize_t n = recv(client->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 
-	if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	end_client(client);
-	fn(data);
+	fn(data, n > 0);
 }
 
 /* Nothing is listened for meanwhile: neither more bytes nor the end of who asked. */

@@ -7,6 +7,7 @@
 #define SUPERVISOR_CONTROL_SOCK_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -36,8 +37,10 @@ void control_sock_defer(struct control_client *client);
 void control_sock_answer(struct control_client *client, const json_t *answer);
 /* The descriptor that came with the request, the caller's from now on; -1: none. */
 int control_sock_passed(struct control_client *client);
-/* The connection stays behind the answer; fn is called when the client closes it or dies. */
-void control_sock_keep(struct control_client *client, void (*fn)(void *data), void *data);
+/* The connection stays behind the answer, as the client's lifeline: fn is called when the client
+ * cuts it or dies, or has let it go, and the connection is closed then. */
+typedef void control_sock_gone_fn(void *data, bool let_go);
+void control_sock_keep(struct control_client *client, control_sock_gone_fn *fn, void *data);
 /* {"ok":false,"error","errorCode"}, new; NULL without memory. */
 json_t *control_sock_refusal(const struct error *error);
 

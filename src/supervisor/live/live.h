@@ -101,8 +101,7 @@ struct live_term {
 	uint64_t commands;     /* that run, by the guest's word */
 	uint64_t idle_from_ns; /* monotonic */
 	bool over;	       /* the session is destroyed at the end */
-	bool owned;	       /* it is so when a connection of control.sock ends */
-	uint64_t owner_by_ns;  /* or, without one by then (monotonic); 0: nobody is awaited */
+	bool held;	       /* a connection of control.sock is somebody's lifeline of it */
 	struct loop_watch *timer;
 };
 
@@ -258,10 +257,12 @@ void live_term_look(struct live *live);
 int live_term_set(struct live *live, const json_t *request, struct control_client *client,
 		  struct error *err);
 
-/* {"command":"session-owner"}: whoever asks has the session: when the connection ends, so does it.
- * One that was started with --owned does not wait long for that. */
-int live_term_own(struct live *live, const json_t *request, struct control_client *client,
-		  struct error *err);
+/* {"command":"session-hold"}: the connection is the lifeline of whoever asks: the session is
+ * destroyed when it ends, and goes on without it after a byte. */
+int live_term_hold(struct live *live, const json_t *request, struct control_client *client,
+		   struct error *err);
+/* A lifeline of the session has ended: it is destroyed, also if it is not ready yet. */
+void live_term_orphan(struct live *live);
 
 /* live_directory.c */
 int live_directory_begin(struct live *live, struct error *err);

@@ -53,7 +53,7 @@ static int act_on_request(struct live *live, const json_t *request, struct contr
 			{"network", live_network},
 			{"disk-quota", live_quota},
 			{"session-term", live_term_set},
-			{"session-owner", live_term_own},
+			{"session-hold", live_term_hold},
 			{"save", live_save},
 			{"fork", live_fork},
 			{"note", live_note}};
@@ -81,6 +81,12 @@ json_t *live_request(void *data, const json_t *request, struct control_client *c
 
 /* --- lifelines, signals, the boot deadline --------------------------------------------------- */
 
+static void drop_lifelines(struct live *live)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(live->lifelines); i++)
+		loop_remove(steal_ptr(&live->lifelines[i]));
+}
+
 static void on_lifeline(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct live *live = data;
@@ -89,14 +95,16 @@ static void on_lifeline(struct loop *loop, int fd, uint32_t events, void *data)
 
 	(void)loop;
 	(void)events;
-	if (n > 0)
+	if (n > 0 && live->ticket.foreground)
 		return; /* what is said on it means nothing */
+	drop_lifelines(live);
+	if (n > 0)
+		return; /* start's caller has let it go */
 	log_line(&live->log, "a lifeline ended");
-	for (size_t i = 0; i < ARRAY_SIZE(live->lifelines); i++) {
-		loop_remove(live->lifelines[i]);
-		live->lifelines[i] = NULL;
-	}
-	live_end(live, INTENT_CALLER_GONE, NULL);
+	if (live->audit)
+		live_term_orphan(live);
+	else
+		live_end(live, INTENT_CALLER_GONE, NULL);
 }
 
 static void on_end_signal(struct loop *loop, int signal, void *data)

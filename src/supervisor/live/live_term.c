@@ -39,15 +39,10 @@ static bool has_idled(const struct live *live)
 	return live->term.term.idle_s && !is_used(live) && clock_mono_ns() >= idle_until(live);
 }
 
-static bool awaits_owner(const struct live *live)
-{
-	return live->term.owner_by_ns && !live->term.owned;
-}
-
-static void expire_session(struct live *live)
+/* From here on nothing else becomes of it. */
+static void note_over(struct live *live, char why[TERM_TEXT])
 {
 	struct term *term = &live->term.term;
-	char why[TERM_TEXT], text[2 * TERM_TEXT];
 	struct error err;
 
 	if (!term_is_over(term)) {
@@ -60,6 +55,13 @@ static void expire_session(struct live *live)
 		log_line(&live->log, "%s", err.msg);
 	live->term.over = true;
 	live_audit_step(live, "session", "session.expired", json_pack("{s:s}", "why", why));
+}
+
+static void expire_session(struct live *live)
+{
+	char why[TERM_TEXT], text[2 * TERM_TEXT];
+
+	note_over(live, why);
 	snprintf(text, sizeof(text), "%s: it is destroyed", why);
 	live_record(live, STATE_STOPPING, text);
 	live_end(live, INTENT_STOP, NULL);
@@ -84,20 +86,26 @@ static uint64_t next_look(const struct live *live)
 		next = clock_mono_ns() + (uint64_t)(term->ends_ns - clock_real_ns());
 	if (term->idle_s && !is_used(live) && idle_until(live) < next)
 		next = idle_until(live);
-	if (awaits_owner(live) && live->term.owner_by_ns < next)
-		next = live->term.owner_by_ns;
 	return next;
 }
 
-static void on_owner_gone(void *data)
+void live_term_orphan(struct live *live)
 {
-	struct live *live = data;
+	char why[TERM_TEXT];
 
-	if (!may_be_over(live))
+	/* Of one that is ending anyway somebody else has decided what becomes of it. */
+	if (live->over || live->outcome.intent != INTENT_NONE ||
+	    (live->state != STATE_RUNNING && live->state != STATE_STARTING))
 		return;
 	live->term.term.orphaned = true;
 	live->term.term.ends_ns = clock_real_ns();
-	expire_session(live);
+	if (live->state == STATE_RUNNING) {
+		expire_session(live);
+		return;
+	}
+	/* No command has run in it that would want a clean end. */
+	note_over(live, why);
+	live_end(live, INTENT_CALLER_GONE, NULL);
 }
 
 void live_term_look(struct live *live)
@@ -110,10 +118,6 @@ void live_term_look(struct live *live)
 		return;
 	if (term_is_over(&live->term.term) || has_idled(live)) {
 		expire_session(live);
-		return;
-	}
-	if (awaits_owner(live) && clock_mono_ns() >= live->term.owner_by_ns) {
-		on_owner_gone(live);
 		return;
 	}
 	next = next_look(live);
@@ -162,9 +166,6 @@ void live_term_ready(struct live *live)
 
 	if (term->lifetime_s && !term->ends_ns && begin_term(live, term, &err) < 0)
 		log_line(&live->log, "%s", err.msg);
-	/* Who makes it may be killed before he has it, and nobody would end it. */
-	if (live->ticket.owned)
-		live->term.owner_by_ns = limit_deadline(LIMIT_OWNER_MS);
 	use_ends(live);
 }
 
@@ -204,18 +205,27 @@ int live_term_set(struct live *live, const json_t *request, struct control_clien
 	return 0;
 }
 
-/* --- owned ------------------------------------------------------------------------------------ */
+/* --- held ------------------------------------------------------------------------------------- */
 
-int live_term_own(struct live *live, const json_t *request, struct control_client *client,
-		  struct error *err)
+static void on_holder_gone(void *data, bool let_go)
+{
+	struct live *live = data;
+
+	live->term.held = false;
+	if (!let_go)
+		live_term_orphan(live);
+}
+
+int live_term_hold(struct live *live, const json_t *request, struct control_client *client,
+		   struct error *err)
 {
 	(void)request;
 	if (!live->audit)
 		return error_set(err, ERR_UNSUPPORTED, "workspace %s is no session", live->ws.id);
-	if (!may_be_over(live) || live->term.owned)
+	if (!may_be_over(live) || live->term.held)
 		return error_set(err, ERR_CONFLICT,
 				 "it does not run, or belongs to another process");
-	live->term.owned = true;
-	control_sock_keep(client, on_owner_gone, live);
+	live->term.held = true;
+	control_sock_keep(client, on_holder_gone, live);
 	return 0;
 }

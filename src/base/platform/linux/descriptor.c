@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Unix sockets by directory descriptor: sun_path holds 107 bytes, less than the path of many a
- * state directory, so the directory is named /proc/self/fd/N and only the last component counts.
+ * state directory, so the directory is named /proc/thread-self/fd/N and only the last component
+ * counts.
  */
 #include "base/platform/descriptor.h"
 
@@ -89,7 +90,8 @@ static int address_at(int dirfd, const char *name, struct sockaddr_un *addr)
 	int n;
 
 	*addr = (struct sockaddr_un){.sun_family = AF_UNIX};
-	n = snprintf(addr->sun_path, sizeof(addr->sun_path), "/proc/self/fd/%d/%s", dirfd, name);
+	n = snprintf(addr->sun_path, sizeof(addr->sun_path), "/proc/thread-self/fd/%d/%s", dirfd,
+		     name);
 	if (n >= 0 && (size_t)n < sizeof(addr->sun_path))
 		return 0;
 	errno = ENAMETOOLONG;

@@ -31,7 +31,7 @@ int dir_watch_add(int watch, int dirfd, const char *name, unsigned events)
 	char path[4096];
 	int n = dirfd == AT_FDCWD || *name == '/'
 			? snprintf(path, sizeof(path), "%s", name)
-			: snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", dirfd, name);
+			: snprintf(path, sizeof(path), "/proc/thread-self/fd/%d/%s", dirfd, name);
 
 	for (size_t i = 0; i < ARRAY_SIZE(watch_masks); i++)
 		if (events & watch_masks[i].event)

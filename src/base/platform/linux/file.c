@@ -56,9 +56,10 @@ int file_open_place_within(int dirfd, const char *path, enum file_reach reach)
 	return file_open_within(dirfd, path, O_PATH | O_DIRECTORY | O_CLOEXEC, reach);
 }
 
+/* By the thread: what proc(5) has of a process whose main thread has ended is empty. */
 static void name_of_fd(int fd, char out[32])
 {
-	snprintf(out, 32, "/proc/self/fd/%d", fd);
+	snprintf(out, 32, "/proc/thread-self/fd/%d", fd);
 }
 
 ssize_t file_path(int fd, char *out, size_t size)

@@ -46,7 +46,7 @@ pid_t process_of(int fd)
 	char path[40], text[512];
 	const char *line;
 
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	snprintf(path, sizeof(path), "/proc/thread-self/fdinfo/%d", fd);
 	autofile FILE *file = fopen(path, "re");
 	size_t n = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
 	text[n] = '\0';
@@ -81,7 +81,7 @@ int process_adopt_orphans(void)
 
 int process_own_program(char out[PATH_MAX])
 {
-	ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
+	ssize_t n = readlink("/proc/thread-self/exe", out, PATH_MAX - 1);
 
 	if (n < 0)
 		return -1;
@@ -96,7 +96,7 @@ mode_t process_umask(void)
 	autobuf struct buf text = BUF_INIT(65536);
 	const char *found = NULL;
 
-	if (path_read_file_at(AT_FDCWD, "/proc/self/status", &text, NULL) == 0)
+	if (path_read_file_at(AT_FDCWD, "/proc/thread-self/status", &text, NULL) == 0)
 		found = strstr(buf_string(&text), key);
 	return found ? (mode_t)strtoul(found + strlen(key), NULL, 8) & 0777 : 077;
 }

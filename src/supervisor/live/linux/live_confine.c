@@ -35,6 +35,7 @@
 
 #define PORTS_MAX 64
 #define OWN_PROCESS "/proc/self"
+#define OWN_THREAD "/proc/thread-self" /* by which base/platform names descriptors */
 #define PLACE_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)
 
 #define TCP(family)                                                 \
@@ -173,10 +174,12 @@ static int confine_files(struct live *live, struct error *err)
 	autofree char *logs_path = audit_logs_path(&live->ws);
 	autoclose int logs = logs_path ? open(logs_path, PLACE_FLAGS) : -1;
 	autoclose int own = open(OWN_PROCESS, PLACE_FLAGS);
+	autoclose int thread = open(OWN_THREAD, PLACE_FLAGS);
 	uint16_t ports[PORTS_MAX];
 	struct isolate_tree trees[] = {
 		{.path = workspace, .fd = live->ws.fd, .writable = true},
 		{.path = OWN_PROCESS, .fd = own},
+		{.path = OWN_THREAD, .fd = thread},
 		{.path = logs_path, .fd = logs, .writable = true},
 	};
 	const struct isolate_reach reach = {
@@ -188,7 +191,8 @@ static int confine_files(struct live *live, struct error *err)
 
 	if (!workspace)
 		return -1;
-	return own < 0 ? error_errno(err, errno, OWN_PROCESS) : confine_to(live, &reach, err);
+	return own < 0 || thread < 0 ? error_errno(err, errno, OWN_PROCESS)
+				     : confine_to(live, &reach, err);
 }
 
 int live_confine(struct live *live, struct error *err)
