@@ -110,6 +110,7 @@ static json_t *share_json(const char *word, size_t index, struct error *err)
 	if (share_word_parse(word, &said, err) < 0 || json_put_string(out, "tag", tag, err) < 0 ||
 	    json_put_string(out, "mode", said.mode, err) < 0 ||
 	    json_put_optional(out, "cache", said.cache, err) < 0 ||
+	    (said.locks && json_put(out, "locks", json_true(), err) < 0) ||
 	    (said.timed &&
 	     json_put(out, "timeoutSeconds", json_integer(said.timeout_s), err) < 0) ||
 	    put_place(out, said.dir, said.mountpoint, err) < 0)

@@ -36,6 +36,10 @@ static int take_share_option(char *option, struct share_word *out)
 		out->mode = option;
 		return 0;
 	}
+	if (strcmp(option, "locks") == 0) {
+		out->locks = true;
+		return 0;
+	}
 	if (!value)
 		return -1;
 	*value++ = '\0';
@@ -81,7 +85,7 @@ int share_word_parse(const char *word, struct share_word *out, struct error *err
 	if (cut_share_word(&cut) < 0)
 		return error_set(err, ERR_INVALID,
 				 "\"%.200s\" is not DIR:/MOUNTPOINT or DIR:/MOUNTPOINT:OPTIONS, "
-				 "which are ro, rw, cache=auto|always|none and timeout=SECONDS",
+				 "which are ro, rw, cache=auto|always|none, timeout=SECONDS and locks",
 				 word);
 	*out = cut;
 	cut.text = NULL;

@@ -14,6 +14,7 @@ struct share_word {
 	const char *dir, *mountpoint, *mode, *cache; /* mode: "ro" or "rw"; cache: NULL: not said */
 	int64_t timeout_s;
 	bool timed; /* timeout_s was said */
+	bool locks;
 };
 
 int share_word_parse(const char *word, struct share_word *out, struct error *err);

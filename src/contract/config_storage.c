@@ -94,11 +94,13 @@ static int decode_caching(const json_t *item, const char *path, json_t *out, str
 {
 	size_t cache = SHARE_CACHE_AUTO;
 	int64_t timeout = 0;
+	bool locks = false;
 
 	if (decode_choice(item, path, "cache", JSON_OPTIONAL, share_cache_names,
 			  ARRAY_SIZE(share_cache_names), &cache, err) < 0 ||
 	    json_get_int(item, path, "timeoutSeconds", JSON_OPTIONAL, 1, SHARE_TIMEOUT_MAX,
-			 &timeout, err) < 0)
+			 &timeout, err) < 0 ||
+	    json_get_bool(item, path, "locks", JSON_OPTIONAL, &locks, err) < 0)
 		return -1;
 	if (timeout && cache == SHARE_CACHE_NONE)
 		return error_set(err, ERR_INVALID,
@@ -108,6 +110,8 @@ static int decode_caching(const json_t *item, const char *path, json_t *out, str
 	if (cache != SHARE_CACHE_AUTO &&
 	    json_put_string(out, "cache", share_cache_names[cache], err) < 0)
 		return -1;
+	if (locks && json_put(out, "locks", json_true(), err) < 0)
+		return -1;
 	return timeout ? json_put(out, "timeoutSeconds", json_integer(timeout), err) : 0;
 }
 
@@ -115,7 +119,8 @@ struct share_caching share_caching(const json_t *share)
 {
 	const char *name = json_text(share, "cache", share_cache_names[SHARE_CACHE_AUTO]);
 	struct share_caching caching = {
-		.timeout_seconds = json_integer_value(json_object_get(share, "timeoutSeconds"))};
+		.timeout_seconds = json_integer_value(json_object_get(share, "timeoutSeconds")),
+		.locks = json_is_true(json_object_get(share, "locks"))};
 
 	for (size_t i = 0; i < ARRAY_SIZE(share_cache_names); i++)
 		if (strcmp(name, share_cache_names[i]) == 0)
@@ -141,8 +146,8 @@ static int decode_share(struct config_decode *d, const json_t *item, const char 
 	return anyway ? json_put(out, "anyway", json_true(), err) : 0;
 }
 
-static const char *const share_keys[] = {"tag",	   "path",  "mountpoint",     "mode",
-					 "anyway", "cache", "timeoutSeconds", NULL};
+static const char *const share_keys[] = {"tag",	  "path",	    "mountpoint", "mode", "anyway",
+					 "cache", "timeoutSeconds", "locks",	  NULL};
 
 int decode_shares(struct config_decode *d, struct error *err)
 {

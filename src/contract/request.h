@@ -42,6 +42,7 @@ extern const char *const share_cache_names[3];
 struct share_caching {
 	enum share_cache cache;
 	int64_t timeout_seconds; /* of names and attributes; 0: as the policy has it */
+	bool locks; /* locks of the guest's processes are taken on the host's files too */
 };
 #define SHARE_TIMEOUT_MAX 86400
 

@@ -21,11 +21,12 @@
 static char *pass_text(const struct share_wish *wish, const struct share_caching *caching,
 		       const struct stat *st, struct error *err)
 {
-	json_auto_t *pass = json_pack("{s:s, s:I, s:I, s:b, s:b, s:s, s:I}", "path", wish->path,
+	json_auto_t *pass = json_pack("{s:s, s:I, s:I, s:b, s:b, s:s, s:I, s:b}", "path", wish->path,
 				      "device", (json_int_t)st->st_dev, "inode",
 				      (json_int_t)st->st_ino, "readOnly", wish->read_only, "anyway",
 				      wish->anyway, "cache", share_cache_names[caching->cache],
-				      "timeoutSeconds", (json_int_t)caching->timeout_seconds);
+				      "timeoutSeconds", (json_int_t)caching->timeout_seconds,
+				      "locks", caching->locks);
 
 	if (pass)
 		return json_line(pass, err);

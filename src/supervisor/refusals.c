@@ -46,6 +46,9 @@ static const struct asking feature_askings[] = {
 	{"shares[].cache",
 	 ISOLATED ",\"shares\":[{\"tag\":\"t\",\"path\":\"@/d\",\"mountpoint\":\"/d\","
 		  "\"mode\":\"ro\",\"cache\":\"always\"}]"},
+	{"shares[].locks",
+	 ISOLATED ",\"shares\":[{\"tag\":\"t\",\"path\":\"@/d\",\"mountpoint\":\"/d\","
+		  "\"mode\":\"ro\",\"locks\":true}]"},
 	{"bundles",
 	 ISOLATED ",\"bundles\":[{\"name\":\"b\",\"path\":\"/b\",\"mountpoint\":\"/b\"}]"},
 	{"outputs", ISOLATED ",\"outputs\":[{\"name\":\"o\",\"path\":\"/o\"}]"},

@@ -89,6 +89,7 @@ ASKING = {
     "disks": {"disks": [{"name": "d", "path": "/nonexistent", "mountpoint": "/d", "mode": "ro"}]},
     "shares": {"shares": [{"tag": "t", "path": "/nonexistent", "mountpoint": "/d", "mode": "ro"}]},
     "shares[].cache": {"shares": [{"tag": "t", "path": "/nonexistent", "mountpoint": "/d", "mode": "ro", "cache": "always"}]},
+    "shares[].locks": {"shares": [{"tag": "t", "path": "/nonexistent", "mountpoint": "/d", "mode": "ro", "locks": True}]},
     "bundles": {"bundles": [{"name": "b", "path": "/nonexistent", "mountpoint": "/b"}]},
     "outputs": {"outputs": [{"name": "o", "path": "/o"}]},
     "vsockListeners": {"vsockListeners": [{"port": 2049, "target": "127.0.0.1:1"}]},
@@ -112,7 +113,7 @@ def test_features_are_those_that_check_lets_pass(host):
     features = support["features"]
     for feature, fields in ASKING.items():
         _, answer, _ = host.supervisor(request("check", host.config(**fields)))
-        refused = answer.get("errorCode") == "unsupported" and answer["error"].startswith(f"config.{feature.removesuffix('[].cache')}")
+        refused = answer.get("errorCode") == "unsupported" and answer["error"].startswith(f"config.{feature.partition('[')[0]}")
         assert refused == (feature not in features), (feature, answer)
     for mode in ("nat", "isolated", "bridged"):
         network = {"mode": mode, **({"interface": "none0"} if mode == "bridged" else {})}
@@ -151,6 +152,8 @@ REFUSED = {
     "shares": ASKING["shares"],
     "shares[].cache": {"shares": [ASKING["shares"]["shares"][0], {"tag": "u", "path": "/nonexistent", "mountpoint": "/e",
                                                                   "mode": "ro", "cache": "always"}]},
+    "shares[].locks": {"shares": [ASKING["shares"]["shares"][0], {"tag": "u", "path": "/nonexistent", "mountpoint": "/e",
+                                                                  "mode": "ro", "locks": True}]},
     "cgroup": {"cgroup": "systemd"},
     "limits.netBytesPerSecond": {"limits": {"netBytesPerSecond": 1},
                                  "network": {"mode": "bridged", "interface": "none0"}},

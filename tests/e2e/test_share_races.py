@@ -2,12 +2,17 @@
 """One directory that host and guest change at the same time, as an editor or git on the host does beside an agent."""
 
 import contextlib
+import fcntl
 import os
+import subprocess
 import threading
 
 import pytest
 
+from conftest import ROOT
 from test_shares import sh
+
+LOCKS = {"fcntl": fcntl.lockf, "flock": fcntl.flock}
 
 
 @pytest.fixture(scope="module")
@@ -15,7 +20,10 @@ def shared(place):
     """A machine with a directory of the host on /work."""
     place.work = place.base / "work"
     place.work.mkdir(mode=0o700)
-    place("create", "m", "--network", "isolated", "--share", f"{place.work}:/work", check=0)
+    place.locked = place.base / "locked"
+    place.locked.mkdir(mode=0o700)
+    subprocess.run(["gcc", "-static", "-Wall", "-Wextra", "-Werror", "-o", place.locked / "locks", ROOT / "tests/e2e/guest_locks.c"], check=True)
+    place("create", "m", "--network", "isolated", "--share", f"{place.work}:/work", "--share", f"{place.locked}:/locked:locks", check=0)
     place("start", "m", check=0)
     yield place
     place("kill", "m", check=0)
@@ -104,3 +112,34 @@ def test_a_file_of_the_guests_without_a_name(shared):
     """It goes on with it, by the descriptor that it has."""
     said = sh(shared, "m", "exec 3<>/work/gone; rm /work/gone; echo one >&3; echo two >&3; cat /proc/self/fd/3")
     assert said == "one\ntwo\n"
+
+
+@pytest.mark.parametrize("call", LOCKS)
+def test_locks(shared, call):
+    """A lock of either side holds for the other one, where the share has locks. One that waits is refused."""
+    file = shared.locked / call
+    file.write_text("")
+    program = f"/locked/locks {call} /locked/{call} </dev/null"
+    assert sh(shared, "m", program) == "locked\n"
+    with file.open("r+") as held:
+        LOCKS[call](held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        assert sh(shared, "m", program) == "Resource temporarily unavailable\n"
+        waits = program.replace(f"locks {call}", f"locks {call}-wait")
+        assert sh(shared, "m", waits) == "Operation not supported\n"
+    assert sh(shared, "m", program) == "locked\n"
+    guest = shared.popen("exec", "-i", "m", "--", "/locked/locks", call, f"/locked/{call}", stdin=subprocess.PIPE)
+    assert guest.stdout.readline() == b"locked\n"
+    with file.open("r+") as tried:
+        with pytest.raises(BlockingIOError):
+            LOCKS[call](tried, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        guest.communicate()
+        assert guest.returncode == 0
+        LOCKS[call](tried, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_locks_stay_on_their_side_unless_they_are_asked_for(shared):
+    (shared.work / "locks").write_bytes((shared.locked / "locks").read_bytes())
+    (shared.work / "locks").chmod(0o700)
+    with (shared.work / "file").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        assert sh(shared, "m", "/work/locks flock /work/file </dev/null") == "locked\n"

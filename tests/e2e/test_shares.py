@@ -173,7 +173,7 @@ def test_what_the_guest_keeps(host):
 
 @pytest.mark.parametrize("options, text", [
     ("cache=never", "cache of --share"), ("timeout=0", "timeout seconds of --share"), ("cache=none,timeout=5", "with the cache \"none\" nothing is"),
-    ("timeout=soon", "timeout=SECONDS"), ("rx", "timeout=SECONDS"), ("ro,", "timeout=SECONDS"), ("cache", "timeout=SECONDS"),
+    ("timeout=soon", "timeout=SECONDS"), ("rx", "timeout=SECONDS"), ("ro,", "timeout=SECONDS"), ("cache", "timeout=SECONDS"), ("locks=on", "and locks"),
 ])
 def test_options_that_are_none(host, options, text):
     done = host("create", "w", "--share", f"{host.base}/x:/x:{options}")

@@ -44,7 +44,7 @@ static void no_more_than_was_given(void **state)
 	char path[4352];
 	const struct share_wish wish = {
 		.path = path, .state_dir = "/nonexistent/state", .read_only = true};
-	const struct share_caching caching = {SHARE_CACHE_ALWAYS, 30};
+	const struct share_caching caching = {SHARE_CACHE_ALWAYS, 30, true};
 	struct share_caching given = {0};
 
 	assert_ok(mkdirat(scratch->fd, "dir", 0700));
@@ -78,6 +78,7 @@ static void no_more_than_was_given(void **state)
 	close(opened);
 	assert_int_equal(given.cache, SHARE_CACHE_ALWAYS);
 	assert_int_equal(given.timeout_seconds, 30);
+	assert_true(given.locks);
 	share_pass_end(&pass);
 	assert_int_equal(pass, -1);
 	assert_refused("", ERR_DENIED, none);

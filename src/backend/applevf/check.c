@@ -162,6 +162,21 @@ static bool asks_net_rate(const struct config *c, char path[REFUSAL_PATH])
 	return c->limits.net_bytes != 0;
 }
 
+static bool asks_locks(const struct config *c, char path[REFUSAL_PATH])
+{
+	const json_t *share;
+	size_t i;
+
+	json_array_foreach(c->shares, i, share)
+	{
+		if (!share_caching(share).locks)
+			continue;
+		snprintf(path, REFUSAL_PATH, "shares[%zu].locks", i);
+		return true;
+	}
+	return false;
+}
+
 static bool asks_caching(const struct config *c, char path[REFUSAL_PATH])
 {
 	const json_t *share;
@@ -256,6 +271,7 @@ const struct backend_refusal applevf_refusals[] = {
 	{"limits.netBytesPerSecond", "Virtualization.framework has no rates for networks",
 	 asks_net_rate},
 	{"shares[].cache", APPLEVF_NO_CACHING, asks_caching},
+	{"shares[].locks", APPLEVF_NO_LOCKS, asks_locks},
 	{"command", MACOS_AGENT "runs what it is asked to, and nothing by itself",
 	 asks_macos_command},
 	{"disks", NO_EXT4, asks_macos_disks},

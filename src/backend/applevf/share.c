@@ -31,6 +31,10 @@ static char *find_given(const struct vm *vm, bool read_only, struct error *err)
 	autoclose int fd = share_pass_redeem(vm->label, &wish, &caching, err);
 	if (fd < 0)
 		return NULL;
+	if (caching.locks) {
+		error_set(err, ERR_UNSUPPORTED, "share.locks: " APPLEVF_NO_LOCKS);
+		return NULL;
+	}
 	if (caching.cache == SHARE_CACHE_AUTO && !caching.timeout_seconds)
 		return file_name(fd, err);
 	error_set(err, ERR_UNSUPPORTED, "share.cache: " APPLEVF_NO_CACHING);

@@ -100,7 +100,7 @@ int virtiofsd_check(const struct virtiofsd *program, const struct virtiofsd_serv
 		return error_set(err, ERR_UNSUPPORTED,
 				 "timeoutSeconds: %s, the virtiofsd in Rust, has no such option",
 				 program->path);
-	if (service->locks)
+	if (service->caching.locks)
 		return error_set(err, ERR_UNSUPPORTED,
 				 "locks: %s, the virtiofsd in Rust, keeps no locks of the guest's",
 				 program->path);
@@ -148,7 +148,7 @@ static void add_words_of_c(const struct virtiofsd_service *service, struct argv 
 	argv_addf(argv, "cache=%s", share_cache_names[service->caching.cache]);
 	if (service->containers)
 		add_words(argv, containers);
-	if (service->locks)
+	if (service->caching.locks)
 		add_words(argv, locks);
 	if (service->caching.timeout_seconds) {
 		argv_add(argv, "-o");

@@ -32,7 +32,6 @@ struct virtiofsd_service {
 	int listen_fd;	    /* as the program has it */
 	const char *source; /* the directory, as the program sees it */
 	struct share_caching caching;
-	bool locks;	 /* locks of files hold on the host too */
 	bool containers; /* a tree with mounts of the host in it (docs/microagent-oci.8.scd) */
 };
 

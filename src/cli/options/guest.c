@@ -69,7 +69,7 @@ const struct cli_option guest_options[] = {
 	{"disk", 0, CLI_OPTION_LIST, offsetof(struct guest_values, disks), "NAME=PATH:/DIR:ro|rw",
 	 "further disk, a raw ext4 image, mounted on DIR", 0, 0},
 	{"share", 0, CLI_OPTION_LIST, offsetof(struct guest_values, shares), "PATH:/DIR[:OPTIONS]",
-	 "directory of this host, mounted on DIR; ro, cache=POLICY, timeout=SECONDS", 0, 0},
+	 "directory of this host, mounted on DIR; ro, cache=POLICY, timeout=SECONDS, locks", 0, 0},
 	{"share-anyway", 0, CLI_OPTION_FLAG, offsetof(struct guest_values, share_anyway), NULL,
 	 "also a store of keys, or the home directory", 0, 0},
 	{"bundle", 0, CLI_OPTION_LIST, offsetof(struct guest_values, bundles), "NAME=TAR:/DIR",
