@@ -11,7 +11,7 @@ struct rootfs_node {
 	struct rootfs_node *parent; /* NULL: the root */
 	char *name;
 	struct rootfs_file *file;
-	void *children; /* of tsearch(), by name */
+	void *children;	 /* of tsearch(), by name */
 	unsigned layer;	 /* that said what it is */
 	unsigned pruned; /* what is in it came with this layer or a later one; 0: not known */
 	size_t path_len;
