@@ -15,6 +15,9 @@
 #include "base/cleanup.h"
 
 #define LINKS_MAX 40 /* as the kernel follows */
+/* Of all targets that are followed for one image. A layer of a few bytes may have links with long
+ * targets on the way of each of its files. This is enough for 64 bytes on the way of a million. */
+#define FOLLOWED_MAX (UINT64_C(64) << 20)
 
 static int compare_nodes(const void *a, const void *b)
 {
@@ -74,12 +77,15 @@ static void free_node(struct rootfs *fs, struct rootfs_node *node)
 }
 
 /* Removes what is in dir and came before that layer; what remains keeps the directories it is in.
- */
+ * A layer may say so of one directory as often as it has entries; the first time does it all, since
+ * whatever is added later came with this layer. */
 static int prune(struct rootfs *fs, struct rootfs_node *dir, unsigned below, struct error *err)
 {
 	struct pruning p = {.fs = fs, .below = below};
 	int result = 0;
 
+	if (dir->pruned >= below)
+		return 0;
 	twalk_r(dir->children, note_doomed, &p);
 	if (p.failed)
 		result = error_errno(err, ENOMEM, "image");
@@ -89,6 +95,8 @@ static int prune(struct rootfs *fs, struct rootfs_node *dir, unsigned below, str
 			free_node(fs, p.doomed[i]);
 	}
 	free(p.doomed);
+	if (result == 0)
+		dir->pruned = below;
 	return result;
 }
 
@@ -196,14 +204,15 @@ static struct rootfs_node *add_dir(struct rootfs *fs, struct rootfs_node *dir, c
 /* Takes the next name off the path; false at its end. "." and empty ones are passed over. */
 static bool next_name(const char **path, char name[ROOTFS_NAME_MAX + 2])
 {
+	const char *start;
 	size_t len;
 
 	do {
-		*path += strspn(*path, "/");
-		len = strcspn(*path, "/");
-		snprintf(name, ROOTFS_NAME_MAX + 2, "%.*s", (int)len, *path);
-		*path += len;
-	} while (len == 1 && name[0] == '.');
+		start = *path + strspn(*path, "/");
+		len = strcspn(start, "/");
+		*path = start + len;
+	} while (len == 1 && *start == '.');
+	snprintf(name, ROOTFS_NAME_MAX + 2, "%.*s", (int)len, start);
 	return len > 0;
 }
 
@@ -211,6 +220,19 @@ struct walk {
 	bool create; /* directories that are missing */
 	unsigned links;
 };
+
+static int follow_link(struct rootfs *fs, const char *target, struct walk *how, struct error *err)
+{
+	if (++how->links > LINKS_MAX)
+		return error_set(err, ERR_INVALID, "too many links to directories");
+	fs->followed += strlen(target);
+	return fs->followed > FOLLOWED_MAX
+		       ? error_set(err, ERR_INVALID,
+				   "the links to directories on the way of its files have targets "
+				   "of more than %" PRIu64 " bytes in all",
+				   FOLLOWED_MAX)
+		       : 0;
+}
 
 /* From at along path to a directory; *out is NULL where there is none. in_link: the path is a
  * link's, which may have ".." in it and leads to the root from there. */
@@ -242,9 +264,8 @@ static int walk_to_dir(struct rootfs *fs, struct rootfs_node *at, const char *pa
 						 "\"%s\" is on its way and a symlink", name);
 			const char *target = next->file->text;
 
-			if (++how->links > LINKS_MAX)
-				return error_set(err, ERR_INVALID, "too many links to directories");
-			if (walk_to_dir(fs, target[0] == '/' ? &fs->root : at, target, true, how,
+			if (follow_link(fs, target, how, err) < 0 ||
+			    walk_to_dir(fs, target[0] == '/' ? &fs->root : at, target, true, how,
 					&next, err) < 0)
 				return -1;
 			if (!next)

@@ -11,8 +11,9 @@ struct rootfs_node {
 	struct rootfs_node *parent; /* NULL: the root */
 	char *name;
 	struct rootfs_file *file;
-	void *children; /* of tsearch(), by name */
-	unsigned layer; /* that said what it is */
+	void *children;	 /* of tsearch(), by name */
+	unsigned layer;	 /* that said what it is */
+	unsigned pruned; /* what is in it came with this layer or a later one; 0: not known */
 	size_t path_len;
 };
 
@@ -22,6 +23,7 @@ struct rootfs {
 	unsigned layer;
 	int64_t time;
 	uint64_t last_data, bytes, count, text;
+	uint64_t followed; /* bytes of the targets of links that were followed so far */
 	struct rootfs_bounds bounds;
 };
 

@@ -254,11 +254,13 @@ static int drop_old_modules(const struct cache_writing *w, const struct bundle_e
 	return 0;
 }
 
-/* What an entry was made of is the word of who made the bundle. Here it would have the entry pass
- * for an image or a kernel that is imported or built later, whose maker is another. */
+/* Whoever made the bundle says what an entry was made of, and where it came from. The digests would
+ * have the entry pass for an image or a kernel that is imported or built later, whose maker is
+ * another. The source would be told to people as if this host had fetched the image from there. */
 static json_t *without_origin(const json_t *record, struct error *err)
 {
-	static const char *const keys[] = {"recipeSha256", "packageSha256", "configSha256"};
+	static const char *const keys[] = {"recipeSha256", "packageSha256", "configSha256",
+					   "source"};
 	json_auto_t *copy = json_copy((json_t *)(uintptr_t)record);
 
 	if (!copy) {

@@ -115,6 +115,20 @@ def test_taken_in_and_booted(elsewhere, made):
     assert kernel["version"].split("-")[0].rsplit(".", 1)[0] in done.stdout
 
 
+def test_the_source_that_a_bundle_names_is_not_recorded(elsewhere, made, tmp_path):
+    """`image list` told of an image of anybody's that it came from a registry, under a digest of the bundle's choice."""
+    place = tmp_path / "lying"
+    shutil.copytree(made[0], place)
+    manifest = json.loads((place / "manifest.json").read_text())
+    image, = (e for e in manifest["entries"] if (e["part"], e["record"]["architecture"]) == ("images", OWN))
+    image["record"]["source"] = {"ref": "docker://docker.io/library/debian:12", "digest": "sha256:" + "1" * 64}
+    (place / "manifest.json").write_text(json.dumps(manifest))
+    elsewhere.json("guest-bundle", "import", place)
+    image, = elsewhere.json("image", "list")["images"]
+    assert image["name"] == "busybox" and "source" not in image, image
+    assert not any("docker.io" in path.read_text() for path in elsewhere.cache.glob("*/*.json"))
+
+
 def test_what_is_for_another_architecture(elsewhere, made):
     """Is taken where it is asked for by name, and else left."""
     elsewhere.json("guest-bundle", "import", made[0], "--arch", OTHER)

@@ -110,7 +110,7 @@ def test_layers_over_each_other(host, cache):
         layer(file("gone", b"x"), file("d/gone", b"x"), file("d/stays", b"low"), file("opaque/low", b"x"), file("tree/a/b/c", b"x"),
               symlink("lib", "usr/lib"), symlink("abs", "/etc"), symlink("up", "../../../etc"), symlink("both", "one"), file("was-file", b"x"),
               file("was-dir/f", b"x"), file("changed", b"old"), hardlink("same", "changed"), file("own/x", b"low")),
-        layer(file(".wh.gone"), file("d/.wh.gone"), file("opaque/high", b"new"), file("opaque/.wh..wh..opq"), file(".wh..wh.plnk"), file(".wh.tree"),
+        layer(file(".wh.gone"), file("d/.wh.gone"), file("opaque/.wh..wh..opq"), file("opaque/high", b"new"), file("opaque/.wh..wh..opq"), file(".wh..wh.plnk"), file(".wh.tree"),
               file("lib/lib.so", b"so"), file("abs/one", b"1"), file("up/two", b"2"), directory("was-file"),
               file("was-dir", b"new"), file("changed", b"new", mode=0o600), hardlink("d/cross", "same"),
               file("both/f", b"through"), file("own/y", b"high"), file(".wh.own"), file(".wh.never-there"), file("no/.wh.where")),
@@ -136,6 +136,9 @@ def test_layers_over_each_other(host, cache):
     ([directory("d"), hardlink("f", "d")], "a directory"),
     ([file("f", b"x"), file("f/below", b"x")], "no directory"),
     ([symlink("a", "b"), symlink("b", "a"), file("a/f", b"x")], "too many links"),
+    # Each file is 70 KB of targets away: minutes of processor time for a layer of 187 KB.
+    ([directory("d"), *(symlink(f"l{i}", "./" * 900 + (f"l{i + 1}" if i < 38 else "d")) for i in range(39)),
+      *(file(f"l0/{i}", b"") for i in range(2000))], "targets of more than 67108864 bytes in all"),
     ([file("d/.wh...", b"")], "hides nothing"),
     ([file(".wh.", b"")], "hides nothing"),
     ([file("x", b"", xattrs={"user.big": b"v" * 5000})], "extended attributes"),
