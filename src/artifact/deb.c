@@ -300,9 +300,32 @@ int deb_open(const char *file, struct deb *out, struct error *err)
 	return 0;
 }
 
+/* A copy of the file below dir that nobody else can write to, and that has no name. */
+static int copy_package(const struct deb *deb, int dir, struct error *err)
+{
+	static const char name[] = ".package";
+	autoclose int from = path_open_file(deb->file, err);
+	char found[DIGEST_TEXT];
+	autoclose int copy = -1;
+
+	if (from < 0)
+		return -1;
+	copy = openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (copy < 0 || unlinkat(dir, name, 0) < 0)
+		return error_errno(err, errno, "unpacking");
+	if (path_clone_data(from, copy, NULL, err) < 0 || digest_fd(copy, found, err) < 0)
+		return -1;
+	if (strcmp(found, deb->sha256) != 0)
+		return error_set(err, ERR_CONFLICT,
+				 "%s: it is not the package any more that it was: its SHA-256 is %s "
+				 "and was %s",
+				 deb->file, found, deb->sha256);
+	return steal_fd(&copy);
+}
+
 int deb_unpack(const struct deb *deb, int dir, const char *const *names, struct error *err)
 {
-	autoclose int fd = path_open_file(deb->file, err);
+	autoclose int fd = copy_package(deb, dir, err);
 	struct reading_deb reading = {.fd = fd, .dir = dir, .names = names};
 	const struct reader_work work = {
 		.read = unpack_deb_files, .data = &reading, .from = fd, .dir = dir};

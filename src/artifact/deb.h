@@ -29,6 +29,10 @@ void deb_free(struct deb *deb); /* accepts a zeroed one */
 /* Reads what a file that the user has says of itself. */
 int deb_open(const char *file, struct deb *out, struct error *err);
 /*
+ * Copies the package into the directory, for as long as it is read, and compares its digest with the
+ * one of deb: what is unpacked is what the record tells of, whoever writes to the file meanwhile.
+ * ERR_CONFLICT: another file is there now.
+ *
  * Unpacks into the directory the regular files whose names begin with one of a NULL-terminated
  * list. Names are those below the package's root or its /usr, where some releases have what others
  * have in the root: "boot/vmlinuz-", "lib/modules/". ERR_INVALID for a file that is in it twice,

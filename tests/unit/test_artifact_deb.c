@@ -308,6 +308,33 @@ static void sizes_of_members_are_numbers(void **state)
 	end(&p);
 }
 
+/* What is unpacked is what was hashed: else a kernel would be recorded under another one's digest. */
+static void one_that_is_exchanged_meanwhile_is_refused(void **state)
+{
+	auto_deb struct deb deb = {0};
+	struct error err = {0};
+	struct package p, other;
+
+	begin(&p, state);
+	put(&p, '0', "boot/vmlinuz-1", "genuine");
+	finish_with(&p, CONTROL);
+	assert_ok(deb_open(write_cut(&p, p.bytes.len), &deb, &err));
+	other = (struct package){.scratch = p.scratch,
+				 .data = BUF_INIT(0),
+				 .control = BUF_INIT(0),
+				 .bytes = BUF_INIT(0),
+				 .into = dup(p.into)};
+	put(&other, '0', "boot/vmlinuz-1", "another");
+	finish_with(&other, CONTROL);
+	write_cut(&other, other.bytes.len);
+	assert_int_equal(deb_unpack(&deb, p.into, wanted, &err), -1);
+	assert_code(err, ERR_CONFLICT);
+	assert_non_null(strstr(err.msg, "it is not the package any more that it was"));
+	assert_false(is_there(&p, "boot") || is_there(&p, ".package"));
+	end(&other);
+	end(&p);
+}
+
 #define scratch_test(fn) cmocka_unit_test_setup_teardown(fn, scratch_make, scratch_remove)
 
 int main(void)
@@ -321,6 +348,7 @@ int main(void)
 		scratch_test(names_that_are_none_are_refused),
 		scratch_test(one_that_is_cut_is_refused),
 		scratch_test(sizes_of_members_are_numbers),
+		scratch_test(one_that_is_exchanged_meanwhile_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
