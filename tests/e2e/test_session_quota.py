@@ -324,6 +324,18 @@ def test_a_full_host_is_not_the_quota(no_reflinks):
     host("base", "delete", "web-v1", check=0)
 
 
+def check_uncounted(host, name):
+    """A machine whose growth the host's file system does not tell any more is not let go on without its quota."""
+    host("session", "quota", name, 64, check=0)
+    host("start", name, check=0)
+    pid = json.loads((directory(host, name) / "runtime.json").read_text())["supervisorPid"]
+    with subprocess.Popen(["strace", "-q", "-o", "/dev/null", "-e", "inject=ioctl:error=EIO:syscall=getpid", "-p", str(pid)]) as tracer:
+        wait_until(lambda: listed(host, name)["state"] == "failed", "its end")
+        tracer.terminate()
+    why = "its disk's growth cannot be counted, nor held to its quota: extents: Input/output error"
+    assert listed(host, name)["detail"].startswith(why), listed(host, name)
+
+
 def test_a_reflink_is_kept_to_its_quota(reflinks):
     """What it shares with its base is not counted; the bound is met within a look and what the disk takes in it."""
     host = reflinks
@@ -344,6 +356,7 @@ def test_a_reflink_is_kept_to_its_quota(reflinks):
     host("--state-dir", host.state / "sessions", "kill", f"{name}.bundle", check=0)
     assert base["disk"]["bytes"] > listed(host, name)["grownBytes"] >= 48 * MIB
     assert audited(host, name, "session.quota-set") and host.json("audit", "verify", name)["ok"]
+    check_uncounted(host, name)
     host("session", "destroy", name, check=0)
     host("base", "delete", "web-v1", check=0)
     left = [p for p in host.state.iterdir() if p.name not in (".locks", ".microagent-state", "archive", "logs", "bases", "sessions", "pool")]

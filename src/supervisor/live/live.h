@@ -248,6 +248,8 @@ int live_quota(struct live *live, const json_t *request, struct control_client *
 /* live_term.c */
 /* Before the boot. ERR_CONFLICT for a session that is over. */
 int live_term_begin(struct live *live, struct error *err);
+/* Begins and records the session's lifetime, if it has one that has not begun. */
+int live_term_begin_lifetime(struct live *live, struct error *err);
 void live_term_ready(struct live *live);
 void live_term_streams(struct live *live, bool any);
 void live_term_command(struct live *live, bool began);

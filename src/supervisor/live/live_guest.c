@@ -78,7 +78,7 @@ static void on_guest_ready(void *data)
 		control_stream_power_off(live->control);
 		return;
 	}
-	if (channels_open(live->channels, &err) < 0) {
+	if (channels_open(live->channels, &err) < 0 || live_term_begin_lifetime(live, &err) < 0) {
 		live_fail(live, err.code, err.msg);
 		return;
 	}

@@ -200,6 +200,18 @@ static void look_at_growth(struct live *live)
 		live->quota.pausing = true;
 }
 
+/* A machine does not go on beside a quota that it cannot be held to. */
+static void fail_uncounted(struct live *live, const struct error *why)
+{
+	char text[512];
+
+	if (live->quota.answering)
+		answer_quota(live, why);
+	snprintf(text, sizeof(text),
+		 "its disk's growth cannot be counted, nor held to its quota: %.300s", why->msg);
+	live_fail(live, ERR_IO, text);
+}
+
 static void on_quota_look(struct loop *loop, void *data)
 {
 	struct live *live = data;
@@ -210,8 +222,10 @@ static void on_quota_look(struct loop *loop, void *data)
 
 	(void)loop;
 	live->quota.timer = NULL;
-	if (whole < 0)
-		log_limited(&live->log, "disk: %s", err.msg);
+	if (whole < 0) {
+		fail_uncounted(live, &err);
+		return;
+	}
 	if (whole && live->quota.answering)
 		answer_quota(live, NULL);
 	if (whole > 0)
