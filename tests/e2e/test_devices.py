@@ -93,14 +93,34 @@ def cgroup_of(host, given):
     return own
 
 
-def check_limits(host, given, own, memory):
-    """As asked for where the kernel has the controllers in this hierarchy, else the log tells."""
-    log = (host.state / "agent-1" / "supervisor.log").read_text()
+def missing_controllers(given):
+    """What the kernel has not in this hierarchy, and what is limited by it."""
+    return [name for name in ("memory", "pids") if name not in (given / "cgroup.controllers").read_text().split()]
+
+
+def check_limits(host, given, own, memory, answer):
+    """As asked for where the kernel has the controllers; what is missing is told by the answer, by status and list, and by the log."""
+    log, missing = (host.state / "agent-1" / "supervisor.log").read_text(), missing_controllers(given)
     for controller, value in (("memory", memory), ("pids", 1024)):
-        if controller in (given / "cgroup.controllers").read_text().split():
+        if controller not in missing:
             assert (own / f"{controller}.max").read_text().split() == [str(value)]
         else:
             assert f'cgroup: no {controller}.max is set: the controller "{controller}" is not to be had' in log, log
+    for told in (answer, host.json("status", "agent-1"), host.json("list")["workspaces"][0]):
+        assert told.get("cgroupUnlimited", []) == missing, told
+    said = f"no limit of {', '.join(missing)}"
+    for command in (["status", "agent-1"], ["list"]):
+        assert (said in host(*command, check=0).stdout) == bool(missing), said
+
+
+def check_what_cannot_be_limited(host, config, cgroup):
+    """Without a word that weakens it such a machine is refused, and nothing of it is left."""
+    strict = {key: value for key, value in config.items() if key != "cgroupLimits"}
+    for command in ("check", "prepare", "start", "run"):
+        code, answer, _ = host.supervisor(request(command, strict))
+        assert code == 75 and answer["errorCode"] == "unavailable", answer
+        assert answer["error"].startswith(f"config.cgroup: {cgroup} has not both of the controllers memory and pids"), answer
+    assert not (host.state / "agent-1").exists() and not [p for p in cgroup.iterdir() if p.is_dir()]
 
 
 def test_a_cgroup_holds_the_whole_workspace(host, cgroup):
@@ -108,19 +128,22 @@ def test_a_cgroup_holds_the_whole_workspace(host, cgroup):
     shared.mkdir()
     shares = [{"tag": "s", "path": str(shared), "mountpoint": "/s", "mode": "rw"}] if "shares" in host.support()["features"] else []
     config = host.config(cgroup=str(cgroup), shares=shares)
+    if missing_controllers(cgroup):
+        config["cgroupLimits"] = "optional"
+        check_what_cannot_be_limited(host, config, cgroup)
     code, answer, _ = host.supervisor(request("prepare", config))
     assert code == 0, answer
 
     def start():
         code, answer, _ = host.supervisor(request("start", config))
         assert code == 0, answer
-        return cgroup_of(host, cgroup)
-    own = start()
+        return cgroup_of(host, cgroup), answer
+    own, answer = start()
     inside = {int(line) for line in (own / "cgroup.procs").read_text().split()}
     runtime = json.loads((host.state / "agent-1" / "runtime.json").read_text())
     assert {runtime["pid"], runtime["supervisorPid"]} | {c["pid"] for c in runtime["companions"]} <= inside
     assert set(host.processes()) <= inside and len(inside) >= (5 if shares else 3)
-    check_limits(host, cgroup, own, (256 + 512) << 20)
+    check_limits(host, cgroup, own, (256 + 512) << 20, answer)
     # Whoever has the cgroup has the workspace, and whoever comes then removes what is left.
     (cgroup / "cgroup.kill").write_text("1")
     assert ended(host, "agent-1")["state"] == "failed"
@@ -130,7 +153,7 @@ def test_a_cgroup_holds_the_whole_workspace(host, cgroup):
     origin = cgroup.with_name(cgroup.name + "-origin")
     origin.mkdir()
     host.wrap = ["sh", "-c", f'echo 0 > {origin}/cgroup.procs && exec "$@"', "sh"]
-    own = start()
+    own, _ = start()
     host.wrap = []
     origin.rmdir()
     with subprocess.Popen(["sleep", "1000"]) as stranger:
