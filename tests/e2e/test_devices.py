@@ -284,6 +284,13 @@ def test_a_full_disk_below_everything_is_told(host):
         subprocess.run(["umount", small], check=True)
 
 
+def check_led_astray(host, config):
+    """Whoever may write above a mount point does not choose by a link what the next start mounts over."""
+    code, answer, _ = host.supervisor(request("start", config))
+    why = 'disk "twice": /workspace/d is a link that user 1000 made, who would choose by it what is mounted over'
+    assert code == 1 and why in answer["error"], answer
+
+
 def test_disks(host):
     """In the order given, ro and rw, mounted where they were asked for, and there after a kill."""
     zeta = make_disk(host.base / "zeta.ext4", 8, which="zeta")
@@ -291,7 +298,7 @@ def test_disks(host):
     mid = make_disk(host.base / "mid.ext4", 16, which="mid")
     before = alpha.read_bytes()
     config = host.config(disks=[disk(zeta, "/data/deep/zeta", "rw"), disk(alpha, "/alpha"),
-                                disk(mid, "/mnt", "rw"), disk(alpha, "/alpha-again", name="twice")])
+                                disk(mid, "/mnt", "rw"), disk(alpha, "/workspace/d/again", name="twice")])
     code, answer, _ = host.supervisor(request("prepare", config))
     assert code == 0, answer
     code, answer, _ = host.supervisor(request("start", config))
@@ -305,7 +312,7 @@ def test_disks(host):
         assert [words[3] for words in found] == ["disk-0", "disk-1", "disk-2", "disk-3"]
     mounts = sh(host, "agent-1", "grep ^/dev/vd /proc/mounts")
     for device, where, mode in (("vdb", "/data/deep/zeta", "rw"), ("vdc", "/alpha", "ro"),
-                                ("vdd", "/mnt", "rw"), ("vde", "/alpha-again", "ro")):
+                                ("vdd", "/mnt", "rw"), ("vde", "/workspace/d/again", "ro")):
         assert f"/dev/{device} {where} ext4 {mode},nosuid,nodev" in mounts
     said = sh(host, "agent-1", "cat /data/deep/zeta/which /alpha/which /mnt/which", "agent")
     assert said == "zetaalphamid"
@@ -313,6 +320,8 @@ def test_disks(host):
     sh(host, "agent-1", "echo kept > /mnt/new && sync /mnt/new", "agent")
     sh(host, "agent-1", "! touch /alpha/x && ! mount -o remount,rw /alpha && "
                         "! dd if=/dev/zero of=/dev/vdc bs=4096 count=1 conv=fsync")
+
+    sh(host, "agent-1", "mv /workspace/d /workspace/was && ln -s /etc /workspace/d && sync", "agent")
 
     # Another workspace cannot have what this one writes to, and may read along what it reads.
     other = {**config, "rootfsPath": str(host.disk("other.ext4")), "disks": [disk(mid, "/mnt")]}
@@ -327,6 +336,7 @@ def test_disks(host):
     subprocess.run(["e2fsck", "-fy", mid], stdout=subprocess.DEVNULL, check=False)
     kept = subprocess.run(["debugfs", "-R", "cat /new", mid], capture_output=True, text=True, check=True)
     assert kept.stdout == "kept\n"
+    check_led_astray(host, config)
     host("delete", "agent-1", check=0)
     assert mid.exists()
 

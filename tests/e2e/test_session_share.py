@@ -132,6 +132,7 @@ def hide(host, name, program):
 def check_refusals(host, name):
     """Nothing of what is refused leaves anything behind."""
     work = directory(host, "work")
+    sh(host, name, "mkdir /tmp/ours; ln -s /etc /tmp/ours/link")
     cache = Path(host.env.get("MICROAGENT_CACHE_DIR") or Path.home() / ".cache" / "microagent")
     for words, text in (
             ((cache / "images", "--ro"), f"is in the cache directory {cache}: share a directory elsewhere"),
@@ -144,6 +145,8 @@ def check_refusals(host, name):
             ((work, "--at", "here"), "--at must be an absolute path"),
             ((work, "--at", "/"), "--at must not be"),
             ((work, "--at", "/etc/passwd/x"), "the guest cannot mount it: "),
+            # The agent does not choose what root mounts over.
+            ((work, "--at", "/tmp/ours/link/new"), "/tmp/ours/link is a link that user 1000 made"),
     ):
         said = refused(host, name, *words)
         assert f"session {name}: " in said and text in said, (words, said)
@@ -157,7 +160,7 @@ def check_refusals(host, name):
             assert f"apt-get install {package}" in refused(host, name, work)
             show()
     assert not servers(host, name) and listed(host, name) is None
-    assert not sh(host, name, "grep virtiofs /proc/mounts || true")
+    assert not sh(host, name, "grep virtiofs /proc/mounts; ls -d /etc/new; rm -r /tmp/ours")
 
 
 def check_owners(host, name, work):
@@ -227,8 +230,9 @@ def told_shares(host, name):
 def check_no_alarm(host, name, given):
     """The audit log has the directory once, in its place, and nothing that should not be: not what QEMU and the virtiofsd
     came to have by it. What this host lets nobody of these rights see is said once."""
-    refused_by_guest = [("share.added", {**given, "mountpoint": "/etc/passwd/x"}),
-                        ("share.removed", {"path": given["path"], "mountpoint": "/etc/passwd/x"})]
+    refused_by_guest = [row for at in ("/etc/passwd/x", "/tmp/ours/link/new")
+                        for row in (("share.added", {**given, "mountpoint": at}),
+                                    ("share.removed", {"path": given["path"], "mountpoint": at}))]
     *before, now = told_shares(host, name)
     for (event, data), (wanted, facts) in zip(before, refused_by_guest, strict=True):
         why = data.pop("why", None)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
@@ -128,13 +127,7 @@ static void take_login_uid(const struct user *user)
 
 static int become_user(const struct user *user)
 {
-	if (!user || (geteuid() != 0 && user->uid == geteuid()))
-		return 0;
-	if (setgroups(user->ngroups, user->groups) < 0)
-		return -1;
-	if (setresgid(user->gid, user->gid, user->gid) < 0)
-		return -1;
-	return setresuid(user->uid, user->uid, user->uid);
+	return !user || (geteuid() != 0 && user->uid == geteuid()) ? 0 : user_become(user);
 }
 
 int spawn_enter_directory(const char *path)

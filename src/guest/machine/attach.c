@@ -14,8 +14,8 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "base/path.h"
 #include "guest/agent/config.h"
+#include "guest/files/walk.h"
 #include "guest/init/blockdev.h"
 #include "guest/init/uevent.h"
 #include "guest/machine/network.h"
@@ -23,46 +23,66 @@
 /* Nothing that comes from outside brings rights or devices with it. */
 #define FLAGS (MS_NOSUID | MS_NODEV)
 
+/* Where something is mounted, held by a descriptor: its path may lead elsewhere a moment later. */
+struct place {
+	int fd;
+	char name[32];
+};
+
+static int find_place(const char *mountpoint, struct place *out, struct error *err)
+{
+	struct walked found;
+
+	if (walk_mountpoint(mountpoint, &found, err) < 0)
+		return -1;
+	out->fd = found.fd;
+	snprintf(out->name, sizeof(out->name), "/proc/self/fd/%d", found.fd);
+	return 0;
+}
+
 static int mount_disk(json_t *item, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_ROOT_DISK_MS);
 	char name[BLOCKDEV_NAME], path[BLOCKDEV_NAME + 8];
 	struct config_disk disk;
+	struct place place;
 
 	if (config_disk_decode(item, &disk, err) < 0)
 		return -1;
 	if (blockdev_find("/sys", disk.serial, deadline, name, err) < 0 ||
-	    path_make_dirs(disk.mountpoint, 0755, err) < 0)
+	    find_place(disk.mountpoint, &place, err) < 0)
 		return error_prefix(err, "disk \"%s\"", disk.name);
+	autoclose int held = place.fd;
 	snprintf(path, sizeof(path), "/dev/%s", name);
-	if (mount(path, disk.mountpoint, "ext4", FLAGS | (disk.read_only ? MS_RDONLY : 0),
+	if (mount(path, place.name, "ext4", FLAGS | (disk.read_only ? MS_RDONLY : 0),
 		  disk.read_only ? "noload" : NULL) < 0)
 		return error_errno(err, errno, "cannot mount the disk \"%s\" as ext4 on %s",
 				   disk.name, disk.mountpoint);
 	return 0;
 }
 
-static bool share_is_mounted(const struct config_share *share)
+static bool share_is_mounted(const struct config_share *share, const struct place *place)
 {
-	return mount(share->tag, share->mountpoint, "virtiofs",
+	return mount(share->tag, place->name, "virtiofs",
 		     (share->containers ? 0 : FLAGS) | (share->read_only ? MS_RDONLY : 0),
 		     NULL) == 0;
 }
 
 /* A device that was just plugged in may take a moment; until then its tag is an invalid argument.
  */
-static int mount_when_there(const struct config_share *share, struct error *err)
+static int mount_when_there(const struct config_share *share, const struct place *place,
+			    struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_ROOT_DISK_MS);
 	struct error late;
 
 	/* Nearly always it is there already, and then no socket is needed. */
-	if (share_is_mounted(share))
+	if (share_is_mounted(share, place))
 		return 0;
 	autoclose int events = uevent_open(err);
 	if (events < 0)
 		return -1;
-	while (!share_is_mounted(share)) {
+	while (!share_is_mounted(share, place)) {
 		int why = errno;
 
 		if (why != EINVAL || uevent_wait(events, deadline, &late) < 0)
@@ -95,12 +115,14 @@ static void read_further_ahead(const char *mountpoint)
 static int mount_share(json_t *item, struct error *err)
 {
 	struct config_share share;
+	struct place place;
 
 	if (config_share_decode(item, &share, err) < 0)
 		return -1;
-	if (path_make_dirs(share.mountpoint, 0755, err) < 0)
+	if (find_place(share.mountpoint, &place, err) < 0)
 		return error_prefix(err, "share \"%s\"", share.tag);
-	if (mount_when_there(&share, err) < 0)
+	autoclose int held = place.fd;
+	if (mount_when_there(&share, &place, err) < 0)
 		return -1;
 	read_further_ahead(share.mountpoint);
 	return 0;
