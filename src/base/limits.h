@@ -56,6 +56,7 @@
 	X(PROBE_MS, 2000, "ms", "accelerator probe in all")                                        \
 	X(PROBE_LOOP_MS, 50, "ms", "a million iterations of 64-bit code under a usable KVM")       \
 	X(TIME_PUSH_MS, 60000, "ms", "wall time pushed into the guest")                            \
+	X(CLOCK_JUMP_MS, 1000, "ms", "a jump of the clock that is told")                           \
 	X(SAVE_MS, 60000, "ms", "a machine's state to be written")                                 \
 	X(QUIESCE_MS, 30000, "ms", "a guest's getting ready to be saved")                          \
 	X(SAVE_PAUSE_MS, 100, "ms", "a machine stands still when no more is left to be saved")     \

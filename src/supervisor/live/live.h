@@ -106,6 +106,19 @@ struct live_term {
 	struct loop_watch *timer;
 };
 
+/* How far two clocks of the host are ahead of clock_mono_ns(). */
+struct live_clocks {
+	int64_t real_ns, asleep_ns; /* clock_real_ns(), clock_boot_ns() */
+};
+
+/* The guest's clock, and what it does not notice by itself. */
+struct live_time {
+	int fd; /* says that the wall clock was set or the host slept */
+	struct loop_watch *watch, *timer;
+	struct live_clocks clocks;
+	uint64_t stands_from_ns; /* since when the VM is paused, of clock_boot_ns() */
+};
+
 struct live {
 	const struct backend *backend;
 	struct ticket ticket;
@@ -151,12 +164,12 @@ struct live {
 	bool over;	    /* the end was recorded and reported */
 	char boot_id[37];   /* that a restored guest was given; "": it has its own */
 	bool guest_ending;  /* the guest has said that it ends the machine in order */
-	int time_fd;	    /* says that the wall clock was set or the host slept */
+	struct live_time time;
 
 	struct loop_watch *boot_timer, *end_timer, *disk_timer, *lost_timer, *workload_timer;
 	struct loop_watch *save_timer; /* the guest's word is waited for */
 	struct loop_watch *siblings;   /* who asks for the template's memory */
-	struct loop_watch *time_timer, *time_watch, *directory_timer;
+	struct loop_watch *directory_timer;
 	struct loop_watch *lifelines[2];
 };
 
@@ -196,7 +209,17 @@ void live_keep_result(struct live *live, json_t *result);
 /* live_guest.c */
 int live_control_begin(struct live *live, int listen_fd, const struct config *config,
 		       struct error *err);
+
+/* live_time.c */
 int live_time_begin(struct live *live, struct error *err);
+void live_time_end(struct live *live);
+/* The VM stands still from now on, until live_resume(). */
+void live_paused(struct live *live);
+/* Has it go on, and tells the guest the time, since its clock has stood still too. */
+int live_resume(struct live *live, struct error *err);
+/* The same for one that was saved, and has stood still since stopped_ns of clock_mono_ns(); 0: it
+ * has not. */
+int live_resume_saved(struct live *live, uint64_t stopped_ns, struct error *err);
 
 /* live_vm.c */
 int live_console_begin(struct live *live, const struct config *config, struct error *err);
