@@ -307,8 +307,10 @@ int microagent_session_set_quota(struct microagent_session *session, int64_t mib
  * A machine that was restored from a template, or goes on from a fork or a snapshot, can be saved
  * with all that runs in it: it stands still for a moment, of which "pauseMs" tells. ERR_CONFLICT,
  * with what is in the way: it was booted, it does not run, is paused, quarantined, being saved, or
- * has a directory of the host. What comes of it has an identity of its own (name, host name, keys,
- * randomness), no connections and no share.
+ * has a directory of the host. What comes of it has an identity of its own (name, host name, the
+ * host keys of its sshd, the randomness of its kernel), no connections and no share. What a process
+ * has in its memory is the same in all of them, as keys and the state of its random number
+ * generator (OpenSSL, Python's random): see on_fork.
  */
 
 /* Start from {0}. */
@@ -316,6 +318,10 @@ struct microagent_fork_spec {
 	int64_t count; /* of children, 1 to 100 */
 	int cancel;    /* when readable the making ends, ERR_UNAVAILABLE; 0: never */
 	bool owned;    /* as of struct microagent_session_spec: each ends with its handle */
+	/* A command that is run in each child before it is handed out, as by
+	 * microagent_session_run(). One that ends otherwise than with 0, or not in its
+	 * timeout_seconds (0: 60), fails that child, and so the fork. NULL: none. */
+	const struct microagent_exec *on_fork;
 };
 /*
  * So many new sessions that go on from where this one is: a copy of its disk, and what it was made

@@ -366,11 +366,22 @@ class Sandbox:
 
     # --- forks and snapshots ------------------------------------------------------------------------------------------
 
-    def fork(self, count: int = 1) -> List[Sandbox]:
+    def fork(self, count: int = 1, *, on_fork: Optional[Command] = None, env: Optional[Mapping[str, str]] = None,
+             cwd: Optional[str] = None, user: Optional[str] = None, timeout: Optional[int] = None) -> List[Sandbox]:
         """So many sandboxes that go on from where this one is, with what runs in it, and an identity of their own: 1 to 100,
         all or none. Each is destroyed like this one, and outlives it. ConflictError with what is in the
-        way: its base is not warm (`microagent base warm`), or it has a share."""
+        way: its base is not warm (`microagent base warm`), or it has a share.
+
+        What a process has in its memory is the same in all of them: keys, and the state of its random number generator
+        (OpenSSL, Python's random), so that they draw the same numbers. on_fork: a command, as of run(), in each of them before
+        this returns, which changes that (env, cwd, user as of run(); timeout in whole seconds, 60 by default). IOFailedError
+        or TimedOutError, where it ends otherwise than with 0 in one: then there is none of them."""
+        if on_fork is None and not (env is None and cwd is None and user is None and timeout is None):
+            raise InvalidError("env, cwd, user and timeout are of the command of on_fork")
         spec = filled("microagent_fork_spec", {"count": count, "owned": not self._keep})
+        if on_fork is not None:
+            how = exec_of(on_fork, env, cwd, user, timeout)
+            spec.on_fork = ctypes.pointer(how)
         pointers, children = (ctypes.c_void_p * max(count, 1))(), []  # type: Any, List[Sandbox]
 
         def fork(pointer: Any, cancel: Cancel) -> None:

@@ -169,6 +169,7 @@ STRUCTS = {
         int64_t count;
         int cancel;
         bool owned;
+        const struct microagent_exec *on_fork;
     """,
     "microagent_pool_spec": """
         const char *base;
