@@ -121,6 +121,7 @@ class Sandbox:
                  mediation_optional: bool = False, vsock: Optional[Sequence[str]] = None, share: Optional[Path] = None,
                  share_at: Optional[str] = None, share_read_only: bool = False, share_anyway: bool = False,
                  share_cache: Optional[str] = None, share_timeout_seconds: Optional[int] = None,
+                 shares: Optional[Sequence[str]] = None, share_git: bool = False,
                  no_share: bool = False, cold: bool = False, disk_quota_mib: Optional[int] = None,
                  rates: Optional[Mapping[str, int]] = None, lifetime_seconds: Optional[int] = None,
                  idle_seconds: Optional[int] = None, keep: bool = False, backend: Optional[str] = None,
@@ -132,6 +133,8 @@ class Sandbox:
         opens. egress: the hosts that nat may reach by name, and no others: a list of "NAME[:PORT,...]", or "names", "from"
         ("npm", "pypi", "debian", "github", or files), "sni_off" and "dry_run" with their values. publish:
         "[HOST:]HOSTPORT:GUESTPORT". share: a directory of the host that the guest has at share_at (/workspace).
+        shares: further ones, or all of them, "DIR:/PLACE[:OPTION,...]". share_git: of those that are git worktrees also what their
+        repository has in common, with its hooks and configuration, without which git does not work in the guest.
         disk_quota_mib: MiB that the disk may grow by. rates: disk_bytes, disk_ops and net_bytes a second. lifetime_seconds, idle_seconds: when it is destroyed by itself. cold: booted, not restored or of a pool. The rest
         is as microagent_session.h has it. state_dir: None: $MICROAGENT_STATE_DIR, else ~/.microagent.
 
@@ -348,12 +351,23 @@ class Sandbox:
 
     def share(self, dir: Path, *, at: Optional[str] = None, read_only: bool = False, anyway: bool = False,
               cache: Optional[str] = None, timeout_seconds: Optional[int] = None) -> Dict[str, Any]:
-        """Gives the guest a directory of the host, at /workspace; one for each session. {"path","mountpoint","mode"}.
+        """Gives the guest a directory of the host, at /workspace. Directories are given once. {"path","mountpoint","mode"}.
         anyway: also a store of keys, or the home. cache: what the guest keeps of it ("auto", "always", "none"), and for how
         many seconds. ConflictError: it has one, or its machine was restored from a warm base (that is made with `share`, or
         `cold`); UnavailableError names the package that is missing."""
         wanted = filled("microagent_session_share", locals())
         return self._ask(lambda pointer, cancel: told_by(lib.session_give_share, pointer, ctypes.byref(wanted)))
+
+    def give_shares(self, shares: Sequence[str], *, anyway: bool = False, git: bool = False) -> List[Dict[str, Any]]:
+        """The same with up to eight of them, "DIR:/PLACE[:OPTION,...]", all or none. git: as share_git of Sandbox; what comes
+        by that is behind them in the answer."""
+        wanted = filled("microagent_session_spec", {"shares": shares, "share_anyway": anyway, "share_git": git})
+
+        def give(pointer: Any, _cancel: Cancel) -> List[Dict[str, Any]]:
+            out = ctypes.c_void_p()
+            must(lib.session_give_shares, pointer, ctypes.byref(wanted), ctypes.byref(out))
+            return list(parsed(out.value or 0))
+        return self._ask(give)
 
     def change_network(self, change: str, what: str) -> Dict[str, Any]:
         """"allow" or "deny" a host of a sandbox that was made with egress ("NAME[:PORT,...]"), "publish" a port

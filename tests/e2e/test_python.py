@@ -166,8 +166,8 @@ def test_share(tools, box, tmp_path):
         assert own.share(tmp_path, at="/work", read_only=False)["mountpoint"] == "/work"
         assert own.run("cat /work/given; echo by the guest > /work/made").text == "by the host"
         assert (tmp_path / "made").read_text() == "by the guest\n"
-        assert [one["share"]["path"] for one in microagent.sandboxes(tools["state_dir"]) if one["name"] == own.name] == [str(tmp_path)]
-        with pytest.raises(microagent.ConflictError, match="gets no second one"):
+        assert [one["shares"][0]["path"] for one in microagent.sandboxes(tools["state_dir"]) if one["name"] == own.name] == [str(tmp_path)]
+        with pytest.raises(microagent.ConflictError, match="gets no more"):
             own.share(tmp_path)
         with pytest.raises(microagent.ConflictError) as refused:
             own.fork()

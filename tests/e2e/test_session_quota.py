@@ -260,7 +260,7 @@ def test_members_of_a_pool(host):
     assert (claimed["name"], claimed["source"]) == (member["name"], "pool")
     recorded = record(host, claimed["name"])  # neither is lost over the other
     assert claimed["quotaBytes"] == recorded["quotaBytes"] == 1024 * MIB
-    assert claimed["share"] == recorded["share"] and recorded["share"]["path"] == str(shared)
+    assert claimed["shares"] == recorded["shares"] and recorded["shares"][0]["path"] == str(shared)
     assert host("session", "exec", claimed["name"], "--", "cat", "/workspace/file", check=0).stdout == "up\n"
     host("pool", "drain", check=0)
     for session in (made, claimed):

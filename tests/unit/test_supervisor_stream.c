@@ -171,7 +171,7 @@ static void byte_by_byte_and_all_at_once(void **state)
 static void a_mount_and_its_answers(void **state)
 {
 	struct stage *stage = *state;
-	json_auto_t *share = json_pack("{s:s, s:s, s:s, s:s}", "tag", "t", "path", "/host",
+	json_auto_t *share = json_pack("[{s:s, s:s, s:s, s:s}]", "tag", "t", "path", "/host",
 				       "mountpoint", "/m", "mode", "ro");
 	struct error err = {0};
 	char text[512] = "";

@@ -100,8 +100,8 @@ void applevf_was_reset(struct vm *vm);
 #define APPLEVF_NO_CACHING                                                                      \
 	"Virtualization.framework serves shared directories itself, and takes no word on what " \
 	"the guest may keep of them"
-int applevf_share_attach(struct vm *vm, const struct vm_share *share, vm_share_fn *fn, void *data,
-			 struct error *err);
+int applevf_share_attach(struct vm *vm, const struct vm_share *shares, size_t count,
+			 vm_share_fn *fn, void *data, struct error *err);
 int applevf_share_detach(struct vm *vm, vm_share_fn *fn, void *data, struct error *err);
 void applevf_shared(struct vm *vm, const struct letter *letter);
 

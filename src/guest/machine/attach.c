@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -27,7 +28,15 @@
 struct place {
 	int fd;
 	char name[32];
+	char *path; /* malloc'd */
 };
+
+static void leave_place(struct place *place)
+{
+	cleanup_close(&place->fd);
+	free(place->path);
+}
+#define autoplace __attribute__((cleanup(leave_place)))
 
 static int find_place(const char *mountpoint, struct place *out, struct error *err)
 {
@@ -37,28 +46,58 @@ static int find_place(const char *mountpoint, struct place *out, struct error *e
 		return -1;
 	out->fd = found.fd;
 	snprintf(out->name, sizeof(out->name), "/proc/self/fd/%d", found.fd);
+	out->path = strdup(found.path);
+	return out->path ? 0 : error_errno(err, ENOMEM, "%s", mountpoint);
+}
+
+/* What was mounted so far, to be taken back where the next one fails. */
+struct mounted {
+	char **paths;
+	size_t count;
+};
+
+static void take_back(struct mounted *mounted)
+{
+	while (mounted->count > 0)
+		(void)umount2(mounted->paths[--mounted->count], MNT_DETACH | UMOUNT_NOFOLLOW);
+}
+
+static void forget_mounted(struct mounted *mounted)
+{
+	for (size_t i = 0; i < mounted->count; i++)
+		free(mounted->paths[i]);
+	free(mounted->paths);
+}
+
+static int note_mounted(struct mounted *mounted, struct place *place, struct error *err)
+{
+	char **grown = reallocarray(mounted->paths, mounted->count + 1, sizeof(*grown));
+
+	if (!grown)
+		return error_errno(err, ENOMEM, "mounts");
+	mounted->paths = grown;
+	mounted->paths[mounted->count++] = steal_ptr(&place->path);
 	return 0;
 }
 
-static int mount_disk(json_t *item, struct error *err)
+static int mount_disk(json_t *item, struct mounted *mounted, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_ROOT_DISK_MS);
 	char name[BLOCKDEV_NAME], path[BLOCKDEV_NAME + 8];
 	struct config_disk disk;
-	struct place place;
+	autoplace struct place place = {.fd = -1};
 
 	if (config_disk_decode(item, &disk, err) < 0)
 		return -1;
 	if (blockdev_find("/sys", disk.serial, deadline, name, err) < 0 ||
 	    find_place(disk.mountpoint, &place, err) < 0)
 		return error_prefix(err, "disk \"%s\"", disk.name);
-	autoclose int held = place.fd;
 	snprintf(path, sizeof(path), "/dev/%s", name);
 	if (mount(path, place.name, "ext4", FLAGS | (disk.read_only ? MS_RDONLY : 0),
 		  disk.read_only ? "noload" : NULL) < 0)
 		return error_errno(err, errno, "cannot mount the disk \"%s\" as ext4 on %s",
 				   disk.name, disk.mountpoint);
-	return 0;
+	return note_mounted(mounted, &place, err);
 }
 
 static bool share_is_mounted(const struct config_share *share, const struct place *place)
@@ -112,23 +151,24 @@ static void read_further_ahead(const char *mountpoint)
 		(void)fd_write_all(fd, READ_AHEAD_KB, strlen(READ_AHEAD_KB), NULL);
 }
 
-static int mount_share(json_t *item, struct error *err)
+static int mount_share(json_t *item, struct mounted *mounted, struct error *err)
 {
 	struct config_share share;
-	struct place place;
+	autoplace struct place place = {.fd = -1};
 
 	if (config_share_decode(item, &share, err) < 0)
 		return -1;
 	if (find_place(share.mountpoint, &place, err) < 0)
 		return error_prefix(err, "share \"%s\"", share.tag);
-	autoclose int held = place.fd;
 	if (mount_when_there(&share, &place, err) < 0)
 		return -1;
 	read_further_ahead(share.mountpoint);
-	return 0;
+	return note_mounted(mounted, &place, err);
 }
 
-static int each(json_t *config, const char *key, int (*fn)(json_t *item, struct error *err),
+typedef int mount_fn(json_t *item, struct mounted *mounted, struct error *err);
+
+static int each(json_t *config, const char *key, mount_fn *fn, struct mounted *mounted,
 		struct error *err)
 {
 	json_t *list = NULL, *item;
@@ -138,7 +178,7 @@ static int each(json_t *config, const char *key, int (*fn)(json_t *item, struct 
 		return -1;
 	json_array_foreach(list, i, item)
 	{
-		if (fn(item, err) < 0)
+		if (fn(item, mounted, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -146,8 +186,13 @@ static int each(json_t *config, const char *key, int (*fn)(json_t *item, struct 
 
 int attach_all(json_t *config, struct error *err)
 {
-	if (each(config, "disks", mount_disk, err) < 0 ||
-	    each(config, "shares", mount_share, err) < 0)
-		return -1;
-	return network_apply(config, err);
+	struct mounted mounted = {0};
+	int status = each(config, "disks", mount_disk, &mounted, err);
+
+	if (status == 0)
+		status = each(config, "shares", mount_share, &mounted, err);
+	if (status < 0)
+		take_back(&mounted);
+	forget_mounted(&mounted);
+	return status < 0 ? -1 : network_apply(config, err);
 }

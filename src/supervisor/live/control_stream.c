@@ -308,13 +308,13 @@ void control_stream_power_off(struct control_stream *stream)
 		break_off(stream, &err);
 }
 
-int control_stream_mount(struct control_stream *stream, const json_t *share, struct error *err)
+int control_stream_mount(struct control_stream *stream, const json_t *shares, struct error *err)
 {
 	if (!control_stream_is_ready(stream))
 		return error_set(err, ERR_CONFLICT, "the guest is not ready");
 	if (stream->mounting)
 		return error_set(err, ERR_CONFLICT, "the guest is mounting already");
-	if (control_post(stream, control_mount(share, err), err) < 0)
+	if (control_post(stream, control_mount(shares, err), err) < 0)
 		return -1;
 	stream->mounting = true;
 	return 0;

@@ -57,10 +57,10 @@ struct live_observe;
 struct network_change;
 struct readiness;
 
-/* A shared directory. given: NULL before one is asked for; why, while it is taken back. */
+/* Shared directories. given: NULL before any is asked for; why, while they are taken back. */
 struct live_share {
 	bool pluggable, from_start; /* what the config says */
-	json_t *given;		    /* {tag, path, mountpoint, mode} */
+	json_t *given;		    /* [{tag, path, mountpoint, mode}] */
 	struct control_client *client;
 	struct loop_watch *timer;
 	struct error why;
@@ -291,7 +291,7 @@ int live_term_own(struct live *live, const json_t *request, struct control_clien
 /* live_directory.c */
 int live_directory_begin(struct live *live, struct error *err);
 
-/* live_share.c: {"command":"share-attach","share":{...}} */
+/* live_share.c: {"command":"share-attach","shares":[{...}]} */
 int live_share(struct live *live, const json_t *request, struct control_client *client,
 	       struct error *err);
 /* The guest has mounted it; said: or why it has not. */
