@@ -97,9 +97,10 @@ wings = $(filter-out $(addprefix %/,$(OTHER_PLATFORMS)),$(patsubst %/,%,$(wildca
 LANGUAGES := c $(if $(filter darwin,$(PLATFORM)),m)
 sources = $(or $(ONLY_$(1)),$(filter-out %/main.c,$(wildcard $(foreach l,$(LANGUAGES),$(addsuffix /*.$(l),$(call wings,$(1)))))))
 objects = $(patsubst src/%,$(BUILD)/obj/%.o,$(basename $(1)))
-# What of schema/ a program carries, as C.
-EMBEDDED := $(BUILD)/embedded/schemas.c
+# What a program carries as C: files of schema/, and the library that is loaded into virtiofsd.
+EMBEDDED := schemas $(if $(filter linux,$(PLATFORM)),virtiofsd_preload)
 EMBEDDED_mcp := embedded/schemas.o
+EMBEDDED_backend/parts := $(if $(filter linux,$(PLATFORM)),embedded/virtiofsd_preload.o)
 
 PROGRAMS := microagent $(BACKENDS:%=microagent-%-supervisor) $(OTHER_PROGRAMS)
 BINARIES := $(addprefix $(BUILD)/bin/,$(PROGRAMS))
@@ -160,13 +161,22 @@ objects: $(OBJECTS)
 list-objects:
 	@echo $(OBJECTS)
 
-$(EMBEDDED): schema/mcp.json schema/defs.json
+as_numbers = od -An -v -tx1 $(1) | sed 's/ *\([0-9a-f][0-9a-f]\)/0x\1,/g'
+
+$(BUILD)/embedded/schemas.c: schema/mcp.json schema/defs.json
 	@mkdir -p $(@D)
 	$(call say,GEN  )for f in mcp defs; do \
 		echo "extern const char schema_$$f[]; const char schema_$$f[] = {"; \
-		od -An -v -tx1 schema/$$f.json | sed 's/ *\([0-9a-f][0-9a-f]\)/0x\1,/g'; \
+		$(call as_numbers,schema/$$f.json); \
 		echo "0};"; \
 	done >$@.new && mv $@.new $@
+# Small, since each share's cell has a copy; and without a sanitizer, whose runtime virtiofsd has not.
+$(BUILD)/embedded/virtiofsd_preload.so: src/virtiofsd/preload.c | $(FIRST)
+	@mkdir -p $(@D)
+	$(call say,LD   )$(CC) $(CPPFLAGS) $(BASE_CFLAGS) -O2 -fPIC -shared -s -Wl,-z,noseparate-code,-z,relro,-z,now -o $@ $<
+$(BUILD)/embedded/virtiofsd_preload.c: $(BUILD)/embedded/virtiofsd_preload.so
+	$(call say,GEN  ){ echo '#include "backend/parts/virtiofsd.h"'; echo "const unsigned char virtiofsd_preload[] = {"; \
+		$(call as_numbers,$<); echo "};"; echo "const size_t virtiofsd_preload_len = sizeof(virtiofsd_preload);"; } >$@.new && mv $@.new $@
 $(BUILD)/obj/embedded/%.o: $(BUILD)/embedded/%.c | $(FIRST)
 	@mkdir -p $(@D)
 	$(call say,CC   )$(CC) $(CPPFLAGS) $(HOST_CFLAGS) $(CFLAGS) -c -o $@ $<
@@ -249,7 +259,7 @@ endif
 MINGW := x86_64-w64-mingw32-
 JANSSON := build/sources/jansson-2.14
 PURE := $(filter-out src/contract/host_bounds.c,$(wildcard src/contract/*.c)) \
-	$(patsubst %,src/base/%.c,architecture base64 buf clock_text egress_rule error frame json json_text limits path_name prefix print_safe utf8) \
+	$(patsubst %,src/base/%.c,architecture base64 buf clock_text egress_rule error frame json json_text limits path_name prefix print_safe utf8 utf8_reader) \
 	$(patsubst %,src/supervisor/%.c,refusals live/control_message live/outcome live/result)
 HYPERV := $(wildcard src/hyperv/*.c src/hyperv/*/*.c)
 WINDOWS_OBJECTS := $(patsubst src/%.c,$(BUILD)/windows/obj/%.o,$(PURE) $(HYPERV))
@@ -392,8 +402,8 @@ $(FUZZ_BUILD)/obj/%.o: src/%.c | $(FIRST)
 	$(call say,FUZZ )$(CLANG) $(CPPFLAGS) $(FUZZ_CFLAGS) -MMD -MP -c -o $@ $<
 $(FUZZ_BUILD)/obj/embedded/%.o: $(BUILD)/embedded/%.c | $(FIRST)
 	@mkdir -p $(@D)
-	$(call say,FUZZ )$(CLANG) $(FUZZ_CFLAGS) -c -o $@ $<
-$(FUZZ_BUILD)/libhost.a: $(call fuzz_objects,$(filter-out guest guest-macos,$(FOLDERS))) $(FUZZ_BUILD)/obj/embedded/schemas.o
+	$(call say,FUZZ )$(CLANG) $(CPPFLAGS) $(FUZZ_CFLAGS) -c -o $@ $<
+$(FUZZ_BUILD)/libhost.a: $(call fuzz_objects,$(filter-out guest guest-macos,$(FOLDERS))) $(EMBEDDED:%=$(FUZZ_BUILD)/obj/embedded/%.o)
 $(FUZZ_BUILD)/libguest.a: $(call fuzz_objects,guest base)
 $(FUZZ_BUILD)/libguest-macos.a: $(call fuzz_objects,guest-macos base)
 $(FUZZ_BUILD)/lib%.a:

@@ -45,7 +45,7 @@ FACE = ("test_exec.py", "test_exec_stdin.py", "test_exec_resume.py", "test_exec_
         "test_session_share.py", "test_telemetry.py", "test_audit_execs.py", "test_seed_client.py")
 SOAK_STAGES = (*TEST_STAGES, "alone", "sanitized", "parity", "face", "newer-qemu")  # there e2e is what goes beside others, alone what does not
 TWO_WORKERS = ("-n", "2", "--dist", "loadfile")
-THREE_WORKERS = ("-n", "3", "--dist", "loadfile")  # on two processors: two fifths of a test's time nothing of it runs
+FOUR_WORKERS = ("-n", "4", "--dist", "loadfile")  # on two processors: two fifths of a test's time nothing of it runs
 
 
 class Tally:
@@ -170,9 +170,9 @@ def stage_files(tally, soak, files):
 
 
 def stage_e2e(tally, background, name="e2e", soak=False, parts=("e2e", "alone")):
-    """Part e2e: what may have other workers beside it, in three of them; of `make soak`, which works them harder, in two."""
+    """Part e2e: what may have other workers beside it, in four of them; of `make soak`, which works them harder, in two."""
     began = time.monotonic()
-    workers = TWO_WORKERS if soak else THREE_WORKERS
+    workers = TWO_WORKERS if soak else FOUR_WORKERS
     marks = {"e2e": "not (alone or whole_suite)", "alone": "(alone or whole_suite)"}
     which = ["soak", f"--ignore-glob={HOSTILE}"] if soak else ["not soak"]
     with tempfile.TemporaryDirectory(prefix="ma-", ignore_cleanup_errors=True) as own, tempfile.TemporaryDirectory() as told:

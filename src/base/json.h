@@ -77,8 +77,8 @@ static inline int json_put_optional(json_t *obj, const char *key, const char *va
 /* Bytes from outside (a guest's log line, say) as a JSON string: invalid UTF-8 and NUL become
  * U+FFFD. */
 json_t *json_string_lossy(const void *data, size_t len);
-/* JSON text as jansson made it, stolen: what a terminal would obey, or what turns the order of
- * writing around, is escaped in it. Documents of ours can be looked at as they are. */
+/* Escapes what is no text by base/utf8.h, for a terminal. The text is stolen, and is as jansson
+ * made it. */
 char *json_escape_text(char *text, struct error *err);
 
 /* Walks two values in step. 0 if equal, else 1 and the path of the first difference. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The parts of json.h that work on text: foreign bytes, near misses of keys, differences. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -10,15 +11,15 @@
 
 #define SHOWN_KEY 64 /* bytes of a foreign key that a message shows */
 
-/* Within strings alone there are such characters; all of them are below U+10000. */
-static int put_escaped(struct buf *out, const char *text, size_t len, struct error *err)
+/* As JSON writes it, above U+FFFF as a pair of surrogates. Such characters are within strings
+ * alone. */
+static int put_escaped(struct buf *out, uint32_t code, struct error *err)
 {
-	const uint8_t *c = (const uint8_t *)text;
-	unsigned code = len == 1   ? c[0]
-			: len == 2 ? (c[0] & 0x1fu) << 6 | (c[1] & 0x3fu)
-				   : (c[0] & 0xfu) << 12 | (c[1] & 0x3fu) << 6 | (c[2] & 0x3fu);
-
-	return buf_printf(out, err, "\\u%04x", code);
+	if (code < 0x10000)
+		return buf_printf(out, err, "\\u%04" PRIx32, code);
+	code -= 0x10000;
+	return buf_printf(out, err, "\\u%04" PRIx32 "\\u%04" PRIx32, 0xd800 + (code >> 10),
+			  0xdc00 + (code & 0x3ff));
 }
 
 char *json_escape_text(char *text, struct error *err)
@@ -26,14 +27,15 @@ char *json_escape_text(char *text, struct error *err)
 	autofree char *own = text;
 	autobuf struct buf out = BUF_INIT(0);
 	const char *from = own, *at = own;
+	struct utf8_reader reader = {0};
 
 	while (*at) {
-		bool is_text = true;
-		size_t len = *at == '\n' ? 1 : utf8_character(at, strnlen(at, 4), &is_text);
+		bool is_text;
+		size_t len = utf8_read(&reader, at, strnlen(at, 2 * UTF8_LONGEST), &is_text);
 
-		if (!is_text) {
+		if (!is_text && *at != '\n') {
 			if (buf_append(&out, from, (size_t)(at - from), err) < 0 ||
-			    put_escaped(&out, at, len, err) < 0)
+			    put_escaped(&out, reader.code, err) < 0)
 				return NULL;
 			from = at + len;
 		}

@@ -144,10 +144,12 @@
 	X(GUEST_DHCP_TRY_MS, 1000, "ms", "answer to one DHCP message before it is said again")     \
 	X(GUEST_SSH_KEY_MS, 10000, "ms", "the making of a restored guest's host key for ssh")      \
 	X(NETGATE_LINES, 64, "lines/s", "connections of a guest that are listed one by one")       \
-	X(NETGATE_RESETS, 256, "frames/s", "refused TCP connections of a guest that are answered") \
+	X(NETGATE_REFUSALS, 256, "frames/s", "refused frames of a guest that are answered")        \
 	X(NETGATE_FLOW_MS, 300000, "ms", "quiet after which the same ports are a new connection")  \
 	X(NETGATE_OPEN_FLOW_MS, 7200000, "ms", "the same of TCP that a name has opened")           \
 	X(NETGATE_QUERIES, 20, "queries/s", "of DNS by a guest that goes by names; 3 s' at once")  \
+	X(NETGATE_ANSWER_MS, 10000, "ms", "the resolver's answer to a question of such a guest")   \
+	X(NETGATE_ASK_AGAIN_MS, 1000, "ms", "before a question that others wait for leaves again") \
 	X(NETGATE_PIN_LEAST_S, 60, "s", "an address stays a name's, whatever its TTL")             \
 	X(NETGATE_PIN_MOST_S, 3600, "s", "the same at most")                                       \
 	X(NETGATE_PIN_GRACE_S, 30, "s", "and longer than who asked keeps it")                      \

@@ -7,9 +7,11 @@
 
 void print_safe(FILE *out, const char *text)
 {
+	struct utf8_reader reader = {0};
+
 	while (*text) {
 		bool is_text;
-		size_t len = utf8_character(text, strnlen(text, 4), &is_text);
+		size_t len = utf8_read(&reader, text, strnlen(text, 2 * UTF8_LONGEST), &is_text);
 
 		if (is_text)
 			fwrite(text, 1, len, out);
@@ -27,24 +29,36 @@ static size_t layout(const char *text, size_t left)
 	return left > 1 && text[0] == '\r' && text[1] == '\n' ? 2 : 0;
 }
 
-/* A CR may be of a line's end, and these bytes the beginning of a character. */
-static bool may_go_on(const char *text, size_t left)
+/* What comes may change the n bytes at text, which were read last: a CR may be of a line's end,
+ * these may be the beginning of a character, and a character may need the whole one behind it. */
+static bool depends_on_more(const struct utf8_reader *reader, const char *text, size_t n,
+			    size_t left, bool is_text)
 {
-	return left < 4 && (*text == '\r' ? left == 1 : (unsigned char)*text >= 0xc0);
+	if (utf8_needs_next(reader))
+		return left < n + UTF8_LONGEST;
+	return !is_text && left < UTF8_LONGEST &&
+	       (*text == '\r' ? left == 1 : (unsigned char)*text >= 0xc0);
 }
 
-size_t print_safe_lines(FILE *out, const char *text, size_t len, bool at_end)
+size_t print_safe_lines(struct utf8_reader *reader, FILE *out, const char *text, size_t len,
+			bool at_end)
 {
 	size_t at = 0;
 
 	while (at < len) {
-		bool is_text = true;
-		size_t n = layout(text + at, len - at);
+		struct utf8_reader before = *reader;
+		bool is_text;
+		size_t n = utf8_read(reader, text + at, len - at, &is_text),
+		       shape = layout(text + at, len - at);
 
-		if (n == 0)
-			n = utf8_character(text + at, len - at, &is_text);
-		if (!is_text && !at_end && may_go_on(text + at, len - at))
+		if (shape > 0) {
+			is_text = true;
+			n = shape;
+		}
+		if (!at_end && depends_on_more(reader, text + at, n, len - at, is_text)) {
+			*reader = before;
 			break;
+		}
 		if (is_text)
 			fwrite(text + at, 1, n, out);
 		else
@@ -56,11 +70,12 @@ size_t print_safe_lines(FILE *out, const char *text, size_t len, bool at_end)
 
 void make_safe(char *text)
 {
+	struct utf8_reader reader = {0};
 	char *to = text;
 
 	while (*text) {
 		bool is_text;
-		size_t len = utf8_character(text, strnlen(text, 4), &is_text);
+		size_t len = utf8_read(&reader, text, strnlen(text, 2 * UTF8_LONGEST), &is_text);
 
 		if (is_text)
 			memmove(to, text, len);

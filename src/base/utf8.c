@@ -43,26 +43,3 @@ bool text_has_control(const char *text)
 			return true;
 	return false;
 }
-
-/* What turns the order of writing around, and ends of lines that only some know: U+061C, U+200E,
- * U+200F, U+2028 to U+202E, U+2066 to U+206F. */
-static bool is_order_mark(const uint8_t *c)
-{
-	if (c[0] == 0xd8)
-		return c[1] == 0x9c;
-	if (c[0] != 0xe2)
-		return false;
-	if (c[1] == 0x80)
-		return c[2] == 0x8e || c[2] == 0x8f || (c[2] >= 0xa8 && c[2] <= 0xae);
-	return c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xaf;
-}
-
-size_t utf8_character(const char *text, size_t left, bool *is_text)
-{
-	const uint8_t *c = (const uint8_t *)text;
-	size_t bad = 1, len = utf8_sequence(c, left, &bad);
-
-	*is_text = len > 0 && c[0] >= 0x20 && c[0] != 0x7f && !(c[0] == 0xc2 && c[1] < 0xa0) &&
-		   !is_order_mark(c);
-	return len > 0 ? len : bad;
-}

@@ -10,52 +10,14 @@
 
 #define UNIT_ROOM 16
 
-static unsigned code_of(const uint8_t *c, size_t len)
-{
-	unsigned code = len == 1 ? c[0] : c[0] & (0x7fu >> len);
-
-	for (size_t i = 1; i < len; i++)
-		code = code << 6 | (c[i] & 0x3fu);
-	return code;
-}
-
-/* What is drawn as nothing at all, so that many of them are a writing of their own. Joiners and
- * U+FE0F are not among them: scripts and emoji need those. */
-static bool is_hidden(unsigned code)
-{
-	static const struct {
-		unsigned first, last;
-	} ranges[] = {
-		{0xad, 0xad},	    /* soft hyphen */
-		{0x34f, 0x34f},	    /* grapheme joiner */
-		{0x115f, 0x1160},   /* fillers of Hangul */
-		{0x17b4, 0x17b5},   /* vowels of Khmer */
-		{0x180b, 0x180f},   /* selectors of Mongolian */
-		{0x200b, 0x200b},   /* a space of no width */
-		{0x2060, 0x2065},   /* signs of mathematics */
-		{0x3164, 0x3164},   /* filler of Hangul */
-		{0xfe00, 0xfe0e},   /* selectors of glyphs */
-		{0xfeff, 0xfeff},   /* a space of no width, mark of an order of bytes */
-		{0xffa0, 0xffa0},   /* filler of Hangul */
-		{0xfff0, 0xfffb},   /* annotations */
-		{0x1bca0, 0x1bca3}, /* controls of shorthand */
-		{0x1d173, 0x1d17a}, /* of music */
-		{0xe0000, 0xe0fff}, /* tags, selectors of glyphs */
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(ranges) && code >= ranges[i].first; i++)
-		if (code <= ranges[i].last)
-			return true;
-	return false;
-}
-
 /* The character at p as it is to be seen, with a NUL behind it; the bytes that it has here. */
-static size_t text_unit(const uint8_t *p, size_t left, char out[UNIT_ROOM])
+static size_t text_unit(struct utf8_reader *reader, const uint8_t *p, size_t left,
+			char out[UNIT_ROOM])
 {
-	bool is_text = true, layout = *p == '\n' || *p == '\t';
-	size_t len = layout ? 1 : utf8_character((const char *)p, left, &is_text), bad;
+	bool is_text, layout = *p == '\n' || *p == '\t';
+	size_t len = utf8_read(reader, (const char *)p, left, &is_text), bad;
 
-	if (layout || (is_text && !is_hidden(code_of(p, len)))) {
+	if (layout || is_text) {
 		memcpy(out, p, len);
 		out[len] = '\0';
 	} else if (p[0] == '\r' && left > 1 && p[1] == '\n') {
@@ -65,22 +27,30 @@ static size_t text_unit(const uint8_t *p, size_t left, char out[UNIT_ROOM])
 		snprintf(out, UNIT_ROOM, "\\x%02x", p[0]);
 		return 1;
 	} else {
-		snprintf(out, UNIT_ROOM, len == 4 ? "\\u{%x}" : "\\u%04x", code_of(p, len));
+		snprintf(out, UNIT_ROOM, len == 4 ? "\\u{%x}" : "\\u%04x", reader->code);
 	}
 	return len;
 }
 
-int text_escape(const void *bytes, size_t len, struct buf *out, struct error *err)
+/* Goes on where the reader is. */
+static int escape_rest(struct utf8_reader *reader, const uint8_t *p, size_t len, struct buf *out,
+		       struct error *err)
 {
-	const uint8_t *p = bytes;
 	char unit[UNIT_ROOM];
 
 	for (size_t at = 0; at < len;) {
-		at += text_unit(p + at, len - at, unit);
+		at += text_unit(reader, p + at, len - at, unit);
 		if (buf_append(out, unit, strlen(unit), err) < 0)
 			return -1;
 	}
 	return 0;
+}
+
+int text_escape(const void *bytes, size_t len, struct buf *out, struct error *err)
+{
+	struct utf8_reader reader = {0};
+
+	return escape_rest(&reader, bytes, len, out, err);
 }
 
 static int escape_string(json_t *string, struct error *err)
@@ -167,10 +137,11 @@ bool text_is_utf8(const struct text_parts *parts)
 static int put_beginning(const uint8_t *p, size_t len, size_t room, struct buf *out, size_t *taken,
 			 struct error *err)
 {
+	struct utf8_reader reader = {0};
 	char unit[UNIT_ROOM];
 
 	for (*taken = 0; *taken < len;) {
-		size_t n = text_unit(p + *taken, len - *taken, unit), size = strlen(unit);
+		size_t n = text_unit(&reader, p + *taken, len - *taken, unit), size = strlen(unit);
 
 		if (size > room)
 			break;
@@ -182,18 +153,20 @@ static int put_beginning(const uint8_t *p, size_t len, size_t room, struct buf *
 	return 0;
 }
 
-/* Where the units begin that have at most room bytes together and go to the end. */
-static size_t find_end(const uint8_t *p, size_t len, size_t room)
+/* Where the units begin that have at most room bytes together and go to the end. The reader is at
+ * that place then. */
+static size_t find_end(struct utf8_reader *reader, const uint8_t *p, size_t len, size_t room)
 {
 	size_t at = continued(p, len), all = 0;
+	struct utf8_reader ahead = *reader;
 	char unit[UNIT_ROOM];
 
 	for (size_t i = at; i < len;) {
-		i += text_unit(p + i, len - i, unit);
+		i += text_unit(&ahead, p + i, len - i, unit);
 		all += strlen(unit);
 	}
 	while (all > room) {
-		at += text_unit(p + at, len - at, unit);
+		at += text_unit(reader, p + at, len - at, unit);
 		all -= strlen(unit);
 	}
 	return at;
@@ -210,17 +183,18 @@ static int put_cut(const struct text_parts *parts, size_t limit, const char *whe
 	const uint8_t *end = is_all(parts) ? parts->head : parts->tail;
 	size_t end_len = is_all(parts) ? parts->head_len : parts->tail_len;
 	size_t near = shorter_of(end_len, limit), from, taken;
+	struct utf8_reader reader = {0};
 
 	/* Escaped it has no fewer bytes, so what is further away cannot fit. */
 	end += end_len - near;
-	from = find_end(end, near, limit - limit * 2 / 5);
+	from = find_end(&reader, end, near, limit - limit * 2 / 5);
 	if (put_beginning(parts->head, shorter_of(parts->head_len, limit), limit * 2 / 5, out,
 			  &taken, err) < 0 ||
 	    buf_printf(out, err, "\n[... %llu bytes are cut out here%s%s ...]\n",
 		       (unsigned long long)(parts->total - taken - (near - from)),
 		       where ? ": " : "", where ? where : "") < 0)
 		return -1;
-	return text_escape(end + from, near - from, out, err);
+	return escape_rest(&reader, end + from, near - from, out, err);
 }
 
 int text_cut(const struct text_parts *parts, size_t limit, const char *where, struct buf *out,

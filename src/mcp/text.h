@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Words of a guest for a model and for the person who looks on. Nothing in them acts on a terminal
- * or hides from a reader: controls but tab and newline, what turns the order of writing around, and
- * the tags and selectors of U+E0000 to U+E0FFF, by which text is hidden in text, become visible
- * escapes ("\x1b", "\u202e", "\u{e0041}").
+ * or hides from a reader: all that is no text by base/utf8.h, but tab and newline, becomes a
+ * visible escape ("\x1b", "\u202e", "\u{e0041}").
  */
 #ifndef MCP_TEXT_H
 #define MCP_TEXT_H

@@ -5,6 +5,9 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "base/clock.h"
+
+#define NO_WORDS "-" /* in the place of a rule's name */
 #define PORT_QUIC 443
 #define CALL_MAX 128 /* with all options that TCP has room for, and some padding */
 
@@ -26,6 +29,61 @@ static bool refuse_opening(struct gate *g, const uint8_t *frame, size_t len,
 	return g->egress.dry;
 }
 
+/* --- lines on connections -------------------------------------------------------------------- */
+
+bool by_name_hears(const struct gate *g, uint16_t port)
+{
+	return !g->egress.by_address && (port == 443 || port == 80);
+}
+
+static void tell_flow(struct gate *g, struct flow *flow, const char *name, enum flow_line line)
+{
+	const struct flow_key key = {.protocol = flow->protocol,
+				     .guest_port = flow->guest_port,
+				     .port = flow->port,
+				     .address = flow->address};
+
+	tell_connection(&g->teller, &key, name, TELL_PASSED, g->now);
+	flows_set_line(&g->flows, flow, line, g->now);
+}
+
+void by_name_tell_opened(struct gate *g, struct flow *flow)
+{
+	if (flow->line != LINE_TOLD)
+		tell_flow(g, flow, g->egress.names.rules[flow->rule].name, LINE_TOLD);
+}
+
+/* A connection of the same ports before it may still wait for its words, and has its line first. */
+static void tell_new_flow(struct gate *g, struct flow *flow)
+{
+	bool hears = flow->protocol == IPPROTO_TCP && by_name_hears(g, flow->port);
+
+	if (flow->line == LINE_WAITS)
+		tell_flow(g, flow, NO_WORDS, LINE_SILENT);
+	flows_set_line(&g->flows, flow, LINE_WAITS, g->now);
+	if (!hears)
+		by_name_tell_opened(g, flow);
+}
+
+void by_name_tell_silent(struct gate *g, uint64_t silence_ns)
+{
+	struct flows *flows = &g->flows;
+
+	if (!(flows->waiting || flows->lost) ||
+	    (silence_ns && g->now - flows->looked_at < NS_PER_S))
+		return;
+	flows->looked_at = g->now;
+	g->teller.unlisted += flows->lost;
+	flows->lost = 0;
+	for (size_t i = 0; i < FLOW_BUCKETS && flows->waiting; i++)
+		for (size_t k = 0; k < FLOW_WAYS; k++) {
+			struct flow *f = &flows->table[i][k];
+
+			if (f->line == LINE_WAITS && g->now - f->called >= silence_ns)
+				tell_flow(g, f, NO_WORDS, LINE_SILENT);
+		}
+}
+
 /* NULL: no name opens it. */
 static struct flow *open_flow(struct gate *g, const struct flow_key *key)
 {
@@ -37,18 +95,13 @@ static struct flow *open_flow(struct gate *g, const struct flow_key *key)
 	if (rule < 0)
 		return NULL;
 	flow = flows_note(&g->flows, key, false, g->now, &is_new);
-	if (is_new)
-		tell_connection(&g->teller, key, e->names.rules[rule].name, TELL_PASSED, g->now);
 	flow->rule = (uint8_t)rule;
+	if (is_new)
+		tell_new_flow(g, flow);
 	return flow;
 }
 
 /* --- TCP ------------------------------------------------------------------------------------- */
-
-bool by_name_hears(const struct gate *g, uint16_t port)
-{
-	return !g->egress.by_address && (port == 443 || port == 80);
-}
 
 void by_name_end(struct gate *g, const uint8_t *frame, const struct segment *s, uint32_t sequence)
 {
@@ -56,7 +109,7 @@ void by_name_end(struct gate *g, const uint8_t *frame, const struct segment *s, 
 	uint32_t end = s->sequence + (uint32_t)s->payload.len + !!(s->flags & TCP_FIN);
 
 	if (g->passt < 0 || (s->flags & (TCP_ACK | TCP_RST)) != TCP_ACK ||
-	    !resets_allow(&g->resets, g->now))
+	    !refusals_take(&g->refusals, g->now))
 		return;
 	compose_reset(to_guest, frame, BACK, s->acknowledged, end, TCP_RST | TCP_ACK);
 	compose_reset(to_passt, frame, ONWARD, sequence, s->acknowledged, TCP_RST | TCP_ACK);
@@ -168,24 +221,33 @@ bool by_name_frame(struct gate *g, const uint8_t *frame, size_t len, const struc
 	return key->opening ? judge_syn(g, frame, len, key) : judge_segment(g, frame, len, key);
 }
 
-/* Most frames are looked at no further than this. */
-bool by_name_inbound(void *data, uint8_t *frame, size_t len)
+/* Whether the guest has written to the datagram's sender. passt has a socket for each port that a
+ * frame came from, and takes what anybody sends to that; by what comes to the port of a question of
+ * netgate's the guest would learn which port that is. */
+static bool is_answer(const struct gate *g, const struct segment *s)
 {
-	enum { PROTOCOL = 23, PORTS = 34, FLAGS = 47 };
-	struct gate *g = data;
+	const struct flow_key key = segment_flow(s);
+
+	return flows_knows(&g->flows, &key, g->now);
+}
+
+/* Most frames are looked at no further than this. */
+bool by_name_inbound(struct gate *g, const uint8_t *frame, size_t len)
+{
 	const struct bytes whole = {frame, len};
 	struct segment segment;
 
-	if (u8(whole, PROTOCOL) == IPPROTO_TCP) {
-		if (((u8(whole, FLAGS) & TCP_SYN) || g->egress.openings.used) &&
+	if (u8(whole, FRAME_PROTOCOL) == IPPROTO_TCP) {
+		if (((u8(whole, FRAME_TCP_FLAGS) & TCP_SYN) || g->egress.openings.used) &&
 		    segment_read(frame, len, &segment))
 			by_name_heard(g, &segment);
 		return true;
 	}
-	if (u8(whole, PROTOCOL) != IPPROTO_UDP || u16(whole, PORTS) != DNS_PORT ||
-	    !segment_read(frame, len, &segment) || segment.from != g->screen.dns)
+	if (u8(whole, FRAME_PROTOCOL) != IPPROTO_UDP || !segment_read(frame, len, &segment))
 		return true;
-	return by_name_answer(g, frame, &segment);
+	if (segment.from == g->screen.dns && segment.from_port == DNS_PORT)
+		return by_name_answer(g, frame, &segment);
+	return g->egress.dry || is_answer(g, &segment);
 }
 
 /* --- changes --------------------------------------------------------------------------------- */

@@ -25,13 +25,18 @@
 /* Each says whether the frame passes. */
 bool by_name_question(struct gate *gate, uint8_t *frame, size_t len);
 bool by_name_frame(struct gate *gate, const uint8_t *frame, size_t len, const struct flow_key *key);
-/* For the lane to the guest. */
-bool by_name_inbound(void *gate, uint8_t *frame, size_t len);
+/* A frame for the guest. */
+bool by_name_inbound(struct gate *gate, const uint8_t *frame, size_t len);
+/* Tells of the connections that have said nothing for silence_ns. It looks for them once a second
+ * at most; with 0 it looks at once, and tells of all that have said nothing. */
+void by_name_tell_silent(struct gate *gate, uint64_t silence_ns);
 /* A rule or a prefix, from now on or no more; what is none is passed over. */
 void by_name_change(struct gate *gate, bool allow, const char *text);
 
 /* --- between its files ----------------------------------------------------------------------- */
 
+/* Tells by which rule a connection was let through, unless that was done. */
+void by_name_tell_opened(struct gate *gate, struct flow *flow);
 /* Whether whom a connection is for is also judged by its first words. */
 bool by_name_hears(const struct gate *gate, uint16_t port);
 /* Words of the guest. */
@@ -43,6 +48,6 @@ void by_name_heard(struct gate *gate, const struct segment *segment);
 void by_name_end(struct gate *gate, const uint8_t *frame, const struct segment *segment,
 		 uint32_t sequence);
 /* An answer of DNS. */
-bool by_name_answer(struct gate *gate, uint8_t *frame, const struct segment *segment);
+bool by_name_answer(struct gate *gate, const uint8_t *frame, const struct segment *segment);
 
 #endif

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Questions of DNS, which lead out by themselves, and their answers, which say what addresses names
- * have. */
+/*
+ * Questions of DNS, which lead out by themselves, and their answers, which say what addresses names
+ * have. What leaves for a guest's question is a question of netgate's own, and only an answer to
+ * that one is believed: it comes from the resolver, to the port and under the number that were
+ * drawn for it.
+ */
 #include <netinet/in.h>
+#include <string.h>
+#include <sys/random.h>
 
 #include "base/clock.h"
 #include "base/limits.h"
@@ -11,9 +17,16 @@
 #include "netgate/mix.h"
 #include "netgate/put.h"
 
-#define NS_PER_SECOND (1000 * NS_PER_MS)
 #define BURST_SECONDS 3
 #define PROTOCOL_OF_QUESTIONS 255 /* of no packet: they are told of as connections are */
+
+/*
+ * The lowest port that a question leaves from. passt binds a socket of the host to the port that a
+ * datagram comes from, so that this port is the one on the wire. It loses the datagram where a
+ * program of the host has the port. The upper half has the ports of programs that ask, and hardly
+ * any of programs that serve.
+ */
+#define LOWEST_PORT 0x8000
 
 static uint64_t hash_name(uint64_t seed, const struct host_name *name)
 {
@@ -39,9 +52,9 @@ static void tell_once(struct gate *g, const struct dns_question *q, enum telling
 		tell_question(&g->teller, q, telling, g->now);
 }
 
-/* To the guest, of a frame of its own or one that it was to get. */
-static void answer_guest(struct gate *g, const uint8_t *frame, enum direction direction,
-			 struct bytes message, const struct dns_question *q, unsigned code)
+/* Answers a question in the resolver's place. */
+static void answer_guest(struct gate *g, const uint8_t *frame, struct bytes message,
+			 const struct dns_question *q, unsigned code)
 {
 	uint8_t datagram[DNS_ANSWER_MAX], out[COMPOSE_DATAGRAM + DNS_ANSWER_MAX];
 	struct bytes made = {datagram, 0};
@@ -49,15 +62,15 @@ static void answer_guest(struct gate *g, const uint8_t *frame, enum direction di
 	if (g->passt < 0)
 		return;
 	made.len = dns_make_answer(datagram, message, q, code);
-	lane_insert(&g->in, out, compose_datagram(out, frame, direction, made));
+	lane_insert(&g->in, out, compose_datagram(out, frame, BACK, made));
 }
 
 /* --- questions ------------------------------------------------------------------------------- */
 
 static bool may_ask(struct gate *g)
 {
-	uint64_t price = NS_PER_SECOND / limit_get(LIMIT_NETGATE_QUERIES);
-	uint64_t most = BURST_SECONDS * NS_PER_SECOND;
+	uint64_t price = NS_PER_S / limit_get(LIMIT_NETGATE_QUERIES);
+	uint64_t most = BURST_SECONDS * NS_PER_S;
 	struct egress *e = &g->egress;
 
 	e->credit_ns += g->now - e->asked_at;
@@ -70,34 +83,73 @@ static bool may_ask(struct gate *g)
 	return true;
 }
 
+static struct asker asker_of(const struct segment *s, const struct dns_question *q)
+{
+	struct asker asker = {.id = q->id, .port = s->from_port};
+
+	memcpy(asker.name, s->payload.at + DNS_HEADER, dns_name_bytes(q));
+	return asker;
+}
+
+/* Gives the question a number and a port that nobody can know. */
+static bool draw_number(struct asked_question *asked)
+{
+	uint16_t drawn[2];
+
+	if (getrandom(drawn, sizeof(drawn), 0) != (ssize_t)sizeof(drawn))
+		return false;
+	asked->question.id = drawn[0];
+	asked->port = LOWEST_PORT | drawn[1];
+	return true;
+}
+
+/* Lets a question of our own leave in the place of the guest's. */
+static void ask_resolver(struct gate *g, uint8_t *frame, struct asked_question *asked)
+{
+	uint8_t message[DNS_QUERY_MAX], out[COMPOSE_DATAGRAM + DNS_QUERY_MAX];
+	struct bytes made = {message, 0};
+
+	if (asked_join(&g->egress.asked, &asked->question, &asked->asker, g->now) || !may_ask(g))
+		return;
+	tell_once(g, &asked->question, TELL_PASSED);
+	if (g->passt < 0 || !draw_number(asked))
+		return;
+	asked_note(&g->egress.asked, asked);
+	asked_move(&g->egress.asked, asked);
+	made.len = dns_make_query(message, &asked->question);
+	put16(frame + FRAME_FROM_PORT, asked->port);
+	lane_insert(&g->out, out, compose_datagram(out, frame, ONWARD, made));
+}
+
 bool by_name_question(struct gate *g, uint8_t *frame, size_t len)
 {
-	struct dns_question q;
+	struct asked_question asked = {.since = g->now};
+	struct dns_question *q = &asked.question;
 	struct segment s;
 	bool dry = g->egress.dry;
 
-	if (!segment_read(frame, len, &s) || !dns_read_query(s.payload, &q))
+	if (!segment_read(frame, len, &s) || !dns_read_query(s.payload, q))
 		return false;
-	if (q.class != DNS_IN || names_next(&g->egress.names, &q.name, 0) < 0) {
-		tell_once(g, &q, dry ? TELL_WOULD_REFUSE : TELL_REFUSED);
+	if (q->class != DNS_IN || names_next(&g->egress.names, &q->name, 0) < 0) {
+		tell_once(g, q, dry ? TELL_WOULD_REFUSE : TELL_REFUSED);
 		if (!dry)
-			answer_guest(g, frame, BACK, s.payload, &q, DNS_NO_SUCH_NAME);
+			answer_guest(g, frame, s.payload, q, DNS_NO_SUCH_NAME);
 		return dry;
 	}
 	/* There is no way to an IPv6 address, and the rest would say more than addresses. */
-	if (q.type != DNS_A) {
+	if (q->type != DNS_A) {
 		if (!dry)
-			answer_guest(g, frame, BACK, s.payload, &q, DNS_OK);
+			answer_guest(g, frame, s.payload, q, DNS_OK);
 		return dry;
 	}
-	if (!dry && !may_ask(g))
-		return false;
-	asked_note(&g->egress.asked, s.from_port, &q);
-	tell_once(g, &q, TELL_PASSED);
+	asked.asker = asker_of(&s, q);
 	if (!dry) {
-		dns_tame_query(frame + (s.payload.at - frame), s.payload.len, &q);
-		compose_mend_datagram(frame);
+		ask_resolver(g, frame, &asked);
+		return false;
 	}
+	asked.port = s.from_port;
+	asked_note(&g->egress.asked, &asked);
+	tell_once(g, q, TELL_PASSED);
 	return true;
 }
 
@@ -112,7 +164,7 @@ static uint64_t pinned_until(uint64_t now, uint32_t ttl)
 		seconds = least;
 	if (seconds > most)
 		seconds = most;
-	return now + (seconds + limit_get(LIMIT_NETGATE_PIN_GRACE_S)) * NS_PER_SECOND;
+	return now + (seconds + limit_get(LIMIT_NETGATE_PIN_GRACE_S)) * NS_PER_S;
 }
 
 static void pin_addresses(struct gate *g, const struct dns_question *q, const struct dns_answer *a)
@@ -126,27 +178,63 @@ static void pin_addresses(struct gate *g, const struct dns_question *q, const st
 				 pinned_until(g->now, a->addresses[i].ttl));
 }
 
-bool by_name_answer(struct gate *g, uint8_t *frame, const struct segment *s)
-{
-	uint8_t *message = frame + (s->payload.at - frame);
-	struct dns_question q;
-	struct dns_answer a;
-	bool sound;
+/* What everybody is told who has asked: the resolver's words, or that the resolver has failed. */
+struct reply {
+	size_t len;
+	uint8_t message[DNS_ANSWER_MAX];
+};
 
-	if (!asked_take(&g->egress.asked, s->to_port, s->payload, &q))
-		return g->egress.dry;
-	sound = dns_read_answer(s->payload, &q, &a);
-	if (sound)
-		pin_addresses(g, &q, &a);
-	if (g->egress.dry)
-		return true;
+static void make_reply(struct reply *reply, struct bytes message, const struct dns_question *q,
+		       bool sound, const struct dns_answer *a)
+{
 	/* TCP, by which the whole of it could be asked, is shut. */
-	if (!sound || (a.truncated && !a.count)) {
-		answer_guest(g, frame, ONWARD, s->payload, &q, DNS_SERVER_FAILED);
-		return false;
+	if (!sound || (a->truncated && !a->count)) {
+		reply->len = dns_make_answer(reply->message, message, q, DNS_SERVER_FAILED);
+		return;
 	}
-	put16(message + 2, u16(s->payload, 2) & ~(unsigned)DNS_TRUNCATED);
-	dns_cap_ttls(message, s->payload.len, &q, (uint32_t)limit_get(LIMIT_NETGATE_PIN_MOST_S));
-	compose_mend_datagram(frame);
-	return true;
+	reply->len = message.len;
+	memcpy(reply->message, message.at, message.len);
+	put16(reply->message + 2, u16(message, 2) & ~(unsigned)DNS_TRUNCATED);
+	dns_cap_ttls(reply->message, reply->len, q, (uint32_t)limit_get(LIMIT_NETGATE_PIN_MOST_S));
+}
+
+/* Sends the reply in the asker's own words: with its number, its port, and its letters of the name.
+ * `like` has the headers of the answer's frame. */
+static void reply_to(struct gate *g, const struct asked_question *asked, struct reply *reply,
+		     uint8_t like[COMPOSE_DATAGRAM])
+{
+	uint8_t out[COMPOSE_DATAGRAM + DNS_ANSWER_MAX];
+	const struct bytes message = {reply->message, reply->len};
+
+	put16(reply->message, asked->asker.id);
+	memcpy(reply->message + DNS_HEADER, asked->asker.name, dns_name_bytes(&asked->question));
+	put16(like + FRAME_TO_PORT, asked->asker.port);
+	lane_insert(&g->in, out, compose_datagram(out, like, ONWARD, message));
+}
+
+bool by_name_answer(struct gate *g, const uint8_t *frame, const struct segment *s)
+{
+	const struct asked_question *taken[ASKED_MAX];
+	size_t count = asked_take(&g->egress.asked, s->to_port, s->payload, g->now, taken);
+	uint8_t like[COMPOSE_DATAGRAM];
+	struct dns_answer a;
+	struct reply reply;
+	bool sound, dry = g->egress.dry;
+
+	if (!count) {
+		if (!dry)
+			asked_count_wrong(&g->egress.asked, s->to_port, g->now);
+		return dry;
+	}
+	sound = dns_read_answer(s->payload, &taken[0]->question, &a);
+	if (sound)
+		pin_addresses(g, &taken[0]->question, &a);
+	if (dry)
+		return true;
+	make_reply(&reply, s->payload, &taken[0]->question, sound, &a);
+	/* The first reply takes the place of the frame in its lane. */
+	memcpy(like, frame, sizeof(like));
+	for (size_t i = 0; i < count; i++)
+		reply_to(g, taken[i], &reply, like);
+	return false;
 }

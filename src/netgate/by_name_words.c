@@ -19,6 +19,8 @@ static bool refuse_words(struct gate *g, struct flow *flow, const struct flow_ke
 {
 	bool dry = g->egress.dry;
 
+	/* The line on the refusal stands for the connection's own. */
+	flows_set_line(&g->flows, flow, LINE_TOLD, g->now);
 	tell_opening(&g->teller, key->port == PORT_TLS ? "tls" : "http", key, name,
 		     dry ? TELL_WOULD_REFUSE : TELL_REFUSED, g->now);
 	openings_release(&g->egress.openings, flow);
@@ -81,6 +83,7 @@ static bool judge_words(struct gate *g, struct flow *flow, const struct flow_key
 								  : "?",
 				    frame, segment);
 	flow->rule = (uint8_t)rule;
+	by_name_tell_opened(g, flow);
 	held->judged = true;
 	if (e->dry || segment->sequence == flow->start)
 		return true;
@@ -132,10 +135,7 @@ bool by_name_words(struct gate *g, struct flow *flow, const struct flow_key *key
 /* Only passt knows how much of the guest's words it has taken. */
 void by_name_heard(struct gate *g, const struct segment *s)
 {
-	const struct flow_key key = {.protocol = IPPROTO_TCP,
-				     .guest_port = s->to_port,
-				     .port = s->from_port,
-				     .address = s->from};
+	const struct flow_key key = segment_flow(s);
 	struct flow *flow = by_name_hears(g, key.port) && (s->flags & TCP_ACK)
 				    ? flows_find(&g->flows, &key, g->now)
 				    : NULL;

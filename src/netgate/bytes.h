@@ -14,6 +14,12 @@ enum {
 	IPV4_HEADER = 20,
 	TCP_HEADER = 20,
 	UDP_HEADER = 8,
+	ICMP_HEADER = 8,
+	/* Where they are in a frame of IPv4 without options: */
+	FRAME_PROTOCOL = 23,
+	FRAME_FROM_PORT = 34,
+	FRAME_TO_PORT = 36,
+	FRAME_TCP_FLAGS = 47,
 	TCP_FIN = 0x01,
 	TCP_SYN = 0x02,
 	TCP_RST = 0x04,

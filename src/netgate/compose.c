@@ -91,6 +91,41 @@ size_t compose_datagram(uint8_t *out, const uint8_t *like, enum direction direct
 	return BODY + UDP_HEADER + payload.len;
 }
 
+static void put_address(uint8_t *frame, size_t len, size_t at, uint32_t address)
+{
+	put32(frame + IP + at, address);
+	put_total(frame, len - BODY);
+	put_checksum(frame, len - BODY, TCP_CHECKSUM);
+}
+
+void compose_redirected(uint8_t *frame, size_t len, uint32_t to)
+{
+	put_address(frame, len, 16, to);
+}
+
+void compose_resent(uint8_t *frame, size_t len, uint32_t from)
+{
+	put_address(frame, len, 12, from);
+}
+
+size_t compose_prohibited(uint8_t *out, const uint8_t *like, size_t len)
+{
+	enum { TYPE_UNREACHABLE = 3, CODE_PROHIBITED = 13 };
+
+	if (len < IP + COMPOSE_QUOTED)
+		return 0;
+	put_ipv4(out, like, BACK, ICMP_HEADER + COMPOSE_QUOTED);
+	out[IP + 9] = IPPROTO_ICMP;
+	put16(out + IP + 10, 0);
+	packet_complete(out, BODY, IP, 10);
+	memset(out + BODY, 0, ICMP_HEADER);
+	out[BODY] = TYPE_UNREACHABLE;
+	out[BODY + 1] = CODE_PROHIBITED;
+	memcpy(out + BODY + ICMP_HEADER, like + IP, COMPOSE_QUOTED);
+	packet_complete(out, COMPOSE_PROHIBITED, BODY, 2);
+	return COMPOSE_PROHIBITED;
+}
+
 size_t compose_segment(uint8_t *out, const uint8_t *like, uint32_t sequence, struct bytes payload)
 {
 	size_t header = (size_t)(like[BODY + 12] >> 4) * 4;
@@ -101,11 +136,4 @@ size_t compose_segment(uint8_t *out, const uint8_t *like, uint32_t sequence, str
 	put_total(out, header + payload.len);
 	put_checksum(out, header + payload.len, TCP_CHECKSUM);
 	return BODY + header + payload.len;
-}
-
-void compose_mend_datagram(uint8_t *frame)
-{
-	const struct bytes udp = {frame + BODY, UDP_HEADER};
-
-	put_checksum(frame, u16(udp, UDP_LENGTH), UDP_CHECKSUM);
 }

@@ -8,7 +8,6 @@
 enum {
 	DNS_LABEL_MAX = 63,
 	DNS_POINTER = 0xc0,
-	DNS_QUESTION = 4, /* type and class, behind the name */
 };
 
 /* Where a pointer at `at` leads; 0: nowhere that is before `before`. */
@@ -47,7 +46,7 @@ size_t dns_read_name(struct bytes message, size_t start, struct host_name *name)
 bool dns_read_question(struct bytes b, struct dns_question *q)
 {
 	size_t name = dns_read_name(b, DNS_HEADER, &q->name),
-	       end = DNS_HEADER + name + DNS_QUESTION;
+	       end = DNS_HEADER + name + DNS_TYPE_AND_CLASS;
 
 	if (!name || u16(b, 4) != 1 || b.len < end)
 		return false;
@@ -55,6 +54,7 @@ bool dns_read_question(struct bytes b, struct dns_question *q)
 	q->type = (uint16_t)u16(b, DNS_HEADER + name);
 	q->class = (uint16_t)u16(b, DNS_HEADER + name + 2);
 	q->end = (uint16_t)end;
+	q->room = 0;
 	return true;
 }
 

@@ -6,17 +6,12 @@
 #include "netgate/put.h"
 
 enum {
-	DNS_BYTES_MAX = 512,
 	DNS_SHUT_FLAGS = 0xfecf, /* an answer, other kinds of query, truncated, reserved, a code;
 				  * recursion and the two of DNSSEC are the asker's to wish for */
 	DNS_OPT_SIZE = 3,	 /* in the record, where others have their class */
-	DNS_OPT_CODE = 5,	 /* and a version */
-	DNS_OPT_FLAGS = 7,
-	DNS_OPT_DNSSEC = 0x8000,
 	DNS_OPT_LENGTH = 9,
 	DNS_OPT_RECORD = 11, /* with its name, the root */
 	DNS_OPTION = 4,
-	DNS_PADDING = 12,
 };
 
 static bool is_opt_record(struct bytes b)
@@ -36,24 +31,45 @@ bool dns_read_query(struct bytes b, struct dns_question *q)
 	    u16(b, 8) != 0 || !dns_read_question(b, q))
 		return false;
 	struct bytes rest = behind(b, q->end);
-	return records == 0 ? rest.len == 0 : records == 1 && is_opt_record(rest);
+	if (records == 0)
+		return rest.len == 0;
+	q->room = u16(rest, DNS_OPT_SIZE) < DNS_ANSWER_MAX ? DNS_BYTES_MAX : DNS_ANSWER_MAX;
+	return records == 1 && is_opt_record(rest);
 }
 
-void dns_tame_query(uint8_t *datagram, size_t len, const struct dns_question *q)
+/* The labels of a name that a rule could have. Returns the number of bytes. */
+static size_t put_name(uint8_t *out, const struct host_name *name)
 {
-	uint8_t *opt = datagram + q->end;
-	const struct bytes record = {opt, len - q->end};
-	size_t options = u16(record, DNS_OPT_LENGTH);
+	size_t length_at = 0;
 
-	if (!record.len)
-		return;
-	if (u16(record, DNS_OPT_SIZE) > DNS_ANSWER_MAX)
-		put16(opt + DNS_OPT_SIZE, DNS_ANSWER_MAX);
-	put16(opt + DNS_OPT_CODE, 0);
-	put16(opt + DNS_OPT_FLAGS, u16(record, DNS_OPT_FLAGS) & DNS_OPT_DNSSEC);
-	if (!options)
-		return;
-	memset(opt + DNS_OPT_RECORD, 0, options);
-	put16(opt + DNS_OPT_RECORD, DNS_PADDING);
-	put16(opt + DNS_OPT_RECORD + 2, (uint32_t)(options - DNS_OPTION));
+	for (size_t i = 0; i < name->len; i++) {
+		out[i + 1] = (uint8_t)name->text[i];
+		if (name->text[i] != '.')
+			continue;
+		out[length_at] = (uint8_t)(i - length_at);
+		length_at = i + 1;
+	}
+	out[length_at] = (uint8_t)(name->len - length_at);
+	out[name->len + 1] = 0;
+	return name->len + 2u;
+}
+
+size_t dns_make_query(uint8_t *out, const struct dns_question *q)
+{
+	size_t at = DNS_HEADER;
+
+	memset(out, 0, DNS_QUERY_MAX);
+	put16(out, q->id);
+	put16(out + 2, DNS_RECURSION_WISHED);
+	put16(out + 4, 1);
+	at += put_name(out + at, &q->name);
+	put16(out + at, q->type);
+	put16(out + at + 2, q->class);
+	at += DNS_TYPE_AND_CLASS;
+	if (!q->room)
+		return at;
+	put16(out + 10, 1);
+	put16(out + at + 1, DNS_OPT);
+	put16(out + at + DNS_OPT_SIZE, q->room);
+	return at + DNS_OPT_RECORD;
 }

@@ -5,18 +5,25 @@
 
 #include "netgate/mix.h"
 
-static struct flow *flow_bucket(struct flows *flows, const struct flow_key *key)
+static size_t number_of_bucket(const struct flows *flows, const struct flow_key *key)
 {
 	uint64_t ports = (uint64_t)key->guest_port << 16 | key->port;
 	uint64_t h = mix_bits(flows->seed ^ ((uint64_t)key->address << 32 | ports));
 
-	return flows->table[mix_bits(h ^ flows->seed ^ key->protocol) & (FLOW_BUCKETS - 1)];
+	return mix_bits(h ^ flows->seed ^ key->protocol) & (FLOW_BUCKETS - 1);
 }
 
 static bool is_same_flow(const struct flow *f, const struct flow_key *key, bool refused)
 {
 	return f->seen && f->address == key->address && f->guest_port == key->guest_port &&
 	       f->port == key->port && f->protocol == key->protocol && f->refused == refused;
+}
+
+/* Whether the call is no repetition of the one before. */
+static bool is_another_call(const struct flow *f, const struct flow_key *key)
+{
+	return key->protocol == IPPROTO_TCP &&
+	       (f->is_over || f->state == FLOW_SHUT || f->call != key->sequence);
 }
 
 /* Whether it is to make room rather than the other one. */
@@ -30,20 +37,25 @@ static bool is_more_idle(const struct flow *f, const struct flow *other)
 struct flow *flows_note(struct flows *flows, const struct flow_key *key, bool refused, uint64_t now,
 			bool *is_new)
 {
-	struct flow *bucket = flow_bucket(flows, key), *idle = bucket;
+	struct flow *bucket = flows->table[number_of_bucket(flows, key)], *idle = bucket;
 
 	for (int i = 0; i < FLOW_WAYS; i++) {
 		struct flow *f = &bucket[i];
 
 		if (is_same_flow(f, key, refused)) {
-			*is_new = now - f->seen > flows->idle_ns;
+			*is_new = now - f->seen > flows->idle_ns || is_another_call(f, key);
 			f->seen = now;
+			f->call = key->sequence;
+			f->is_over = false;
 			return f;
 		}
 		if (is_more_idle(f, idle))
 			idle = f;
 	}
+	flows->lost += idle->line == LINE_WAITS;
+	flows_set_line(flows, idle, LINE_TOLD, now);
 	*idle = (struct flow){.seen = now,
+			      .call = key->sequence,
 			      .address = key->address,
 			      .guest_port = key->guest_port,
 			      .port = key->port,
@@ -55,7 +67,7 @@ struct flow *flows_note(struct flows *flows, const struct flow_key *key, bool re
 
 struct flow *flows_find(struct flows *flows, const struct flow_key *key, uint64_t now)
 {
-	struct flow *bucket = flow_bucket(flows, key);
+	struct flow *bucket = flows->table[number_of_bucket(flows, key)];
 	uint64_t idle = key->protocol == IPPROTO_TCP ? flows->tcp_idle_ns : flows->idle_ns;
 
 	for (int i = 0; i < FLOW_WAYS; i++) {
@@ -69,6 +81,34 @@ struct flow *flows_find(struct flows *flows, const struct flow_key *key, uint64_
 		return f;
 	}
 	return NULL;
+}
+
+bool flows_knows(const struct flows *flows, const struct flow_key *key, uint64_t now)
+{
+	const struct flow *bucket = flows->table[number_of_bucket(flows, key)];
+
+	for (int i = 0; i < FLOW_WAYS; i++)
+		if (is_same_flow(&bucket[i], key, false))
+			return bucket[i].state != FLOW_SHUT &&
+			       now - bucket[i].seen <= flows->idle_ns;
+	return false;
+}
+
+void flows_end(struct flows *flows, const struct flow_key *key)
+{
+	struct flow *bucket = flows->table[number_of_bucket(flows, key)];
+
+	for (int i = 0; i < FLOW_WAYS; i++)
+		if (is_same_flow(&bucket[i], key, false))
+			bucket[i].is_over = true;
+}
+
+void flows_set_line(struct flows *flows, struct flow *flow, enum flow_line line, uint64_t now)
+{
+	flows->waiting -= flow->line == LINE_WAITS;
+	flows->waiting += line == LINE_WAITS;
+	flow->line = (uint8_t)line;
+	flow->called = now;
 }
 
 void flows_shut(struct flows *flows, uint8_t rule)

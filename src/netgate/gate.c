@@ -2,6 +2,7 @@
 #include "netgate/gate.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -9,6 +10,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "netgate/by_name.h"
+#include "netgate/dns_query.h"
 #include "netgate/packet.h"
 
 enum { VM, PASST, SUPERVISOR, SIDES };
@@ -17,10 +19,42 @@ enum { VM, PASST, SUPERVISOR, SIDES };
 
 void gate_answer_refused(struct gate *g, const uint8_t *frame, size_t len)
 {
-	uint8_t reset[RESET_FRAME];
+	uint8_t answer[REFUSAL_FRAME];
+	size_t length = g->passt >= 0 ? refusal_answer(frame, len, answer) : 0;
 
-	if (g->passt >= 0 && reset_answer(frame, len, reset) && resets_allow(&g->resets, g->now))
-		lane_insert(&g->in, reset, sizeof(reset));
+	if (length && refusals_take(&g->refusals, g->now))
+		lane_insert(&g->in, answer, length);
+}
+
+/* The end of a sound frame of IPv4, behind which there may be padding. */
+static size_t end_of_ipv4(const uint8_t *frame, size_t len)
+{
+	return ETHERNET_HEADER + u16((struct bytes){frame, len}, ETHERNET_HEADER + 2);
+}
+
+/* passt forwards DNS by UDP alone (that of 2023), so the guest's connection goes to the resolver
+ * itself, and what comes back has the address that the guest knows. */
+static bool pass_to_resolver(struct gate *g, uint8_t *frame, size_t len, const struct flow_key *key)
+{
+	bool is_new = false;
+
+	if (key->opening)
+		flows_note(&g->flows, key, false, g->now, &is_new);
+	if (is_new)
+		tell_connection(&g->teller, key, NULL, TELL_PASSED, g->now);
+	compose_redirected(frame, end_of_ipv4(frame, len), g->screen.resolver);
+	return g->passt >= 0;
+}
+
+static void resend_resolvers(struct gate *g, uint8_t *frame, size_t len, const struct segment *s)
+{
+	struct flow_key key = segment_flow(s);
+
+	if (!g->screen.resolver || s->from != g->screen.resolver || s->from_port != DNS_PORT)
+		return;
+	key.address = g->screen.dns;
+	if (flows_knows(&g->flows, &key, g->now))
+		compose_resent(frame, end_of_ipv4(frame, len), g->screen.dns);
 }
 
 /* One frame of the guest. A link that leads nowhere has still told where the guest wanted to. */
@@ -33,8 +67,12 @@ static bool judge_frame(void *data, uint8_t *frame, size_t len)
 
 	if (verdict == VERDICT_DROP)
 		return false;
+	if (key.ending)
+		flows_end(&g->flows, &key);
 	if (verdict == VERDICT_QUESTION)
 		return by_name_question(g, frame, len) && g->passt >= 0;
+	if (verdict == VERDICT_RESOLVER)
+		return pass_to_resolver(g, frame, len, &key);
 	if (verdict == VERDICT_PUBLIC)
 		return by_name_frame(g, frame, len, &key) && g->passt >= 0;
 	if (key.protocol && key.opening) {
@@ -48,6 +86,23 @@ static bool judge_frame(void *data, uint8_t *frame, size_t len)
 	return verdict == VERDICT_PASS && g->passt >= 0;
 }
 
+/* One frame for the guest. */
+static bool judge_inbound(void *data, uint8_t *frame, size_t len)
+{
+	struct gate *g = data;
+	const struct bytes whole = {frame, len};
+	struct segment s;
+
+	if (u8(whole, FRAME_PROTOCOL) == IPPROTO_TCP && segment_read(frame, len, &s)) {
+		const struct flow_key key = segment_flow(&s);
+
+		if (s.flags & TCP_RST)
+			flows_end(&g->flows, &key);
+		resend_resolvers(g, frame, len, &s);
+	}
+	return !g->screen.by_name || by_name_inbound(g, frame, len);
+}
+
 void gate_init(struct gate *g, int vm, int passt, int supervisor, uint64_t bytes_per_second)
 {
 	/* Until the supervisor has told the host's addresses, all are taken to be its own. */
@@ -59,9 +114,11 @@ void gate_init(struct gate *g, int vm, int passt, int supervisor, uint64_t bytes
 	g->teller.fd = supervisor;
 	g->teller.guest = g->screen.guest;
 	g->teller.per_second = limit_get(LIMIT_NETGATE_LINES);
-	g->resets.per_second = limit_get(LIMIT_NETGATE_RESETS);
+	g->refusals.per_second = limit_get(LIMIT_NETGATE_REFUSALS);
 	g->flows.idle_ns = limit_get(LIMIT_NETGATE_FLOW_MS) * NS_PER_MS;
 	g->flows.tcp_idle_ns = limit_get(LIMIT_NETGATE_OPEN_FLOW_MS) * NS_PER_MS;
+	g->egress.asked.patience_ns = limit_get(LIMIT_NETGATE_ANSWER_MS) * NS_PER_MS;
+	g->egress.asked.again_ns = limit_get(LIMIT_NETGATE_ASK_AGAIN_MS) * NS_PER_MS;
 	g->egress.openings.patience_ns = limit_get(LIMIT_NETGATE_OPENING_MS) * NS_PER_MS;
 	g->egress.pins.seed = g->flows.seed;
 	g->now = clock_mono_ns();
@@ -73,8 +130,7 @@ void gate_init(struct gate *g, int vm, int passt, int supervisor, uint64_t bytes
 	g->in.from = passt;
 	g->in.to = vm;
 	g->in.longest = SCREEN_FRAME_MAX;
-	if (g->screen.by_name)
-		g->in.pass = by_name_inbound;
+	g->in.pass = judge_inbound;
 	g->in.data = g;
 	g->out.from_packets = g->in.to_packets = packet_is(vm);
 	g->out_rate.per_second = g->in_rate.per_second = bytes_per_second;
@@ -115,7 +171,8 @@ static int gate_wait_ms(struct gate *g, enum lane_state out, enum lane_state in)
 	uint64_t left =
 		g->teller.unlisted ? tell_unlisted(&g->teller, clock_mono_ns()) : UINT64_MAX;
 	uint64_t waits[] = {out == LANE_STARVED ? bucket_wait(&g->out_rate) : UINT64_MAX,
-			    in == LANE_STARVED ? bucket_wait(&g->in_rate) : UINT64_MAX};
+			    in == LANE_STARVED ? bucket_wait(&g->in_rate) : UINT64_MAX,
+			    g->flows.waiting ? second : UINT64_MAX};
 
 	for (size_t i = 0; i < ARRAY_SIZE(waits); i++)
 		if (waits[i] < left)
@@ -171,6 +228,7 @@ int gate_run(struct gate *g, struct error *err)
 		if (poll(polled, SIDES, gate_wait_ms(g, out, in)) < 0 && errno != EINTR)
 			return error_errno(err, errno, "poll");
 		g->now = clock_mono_ns();
+		by_name_tell_silent(g, g->egress.openings.patience_ns);
 		if (polled[SUPERVISOR].revents)
 			hear_supervisor(g);
 		bool gone = (polled[VM].revents | polled[PASST].revents) & POLLHUP;
@@ -181,5 +239,6 @@ int gate_run(struct gate *g, struct error *err)
 				      g->in.start < g->in.ready || is_fed(in, &g->in_rate)))
 			in = run_lane(&g->in, &g->in_rate, gone);
 	}
+	by_name_tell_silent(g, 0);
 	return 0;
 }

@@ -12,7 +12,7 @@
 #include "netgate/egress.h"
 #include "netgate/flows.h"
 #include "netgate/lane.h"
-#include "netgate/reset.h"
+#include "netgate/refusal.h"
 #include "netgate/screen.h"
 #include "netgate/tell.h"
 
@@ -30,7 +30,7 @@ struct gate {
 	struct egress egress;
 	struct flows flows;
 	struct teller teller;
-	struct resets resets;
+	struct refusals refusals;
 	struct lane out, in; /* out: of the guest */
 	struct bucket out_rate, in_rate;
 };

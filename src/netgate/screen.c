@@ -7,7 +7,7 @@
 #include "netgate/bytes.h"
 #include "netgate/dns_query.h"
 
-enum { ARP_BYTES = 28, ICMP_HEADER = 8, ICMP_ECHO_REQUEST = 8 };
+enum { ARP_BYTES = 28, ICMP_ECHO_REQUEST = 8 };
 
 static bool is_guest_mac(const struct screen *s, struct bytes b, size_t offset)
 {
@@ -39,7 +39,9 @@ static bool read_tcp(struct bytes tcp, struct flow_key *key)
 		return false;
 	key->guest_port = (uint16_t)u16(tcp, 0);
 	key->port = (uint16_t)u16(tcp, 2);
+	key->sequence = u32(tcp, 4);
 	key->opening = (u8(tcp, 13) & (TCP_SYN | TCP_ACK)) == TCP_SYN;
+	key->ending = u8(tcp, 13) & (TCP_FIN | TCP_RST);
 	return true;
 }
 
@@ -86,6 +88,14 @@ static bool is_sound_ipv4(const struct screen *s, struct bytes ip)
 	       total <= ip.len && (u16(ip, 6) & 0xbfff) == 0 && u32(ip, 12) == s->guest;
 }
 
+/* TCP of DNS, as clients speak it after an answer that was cut. By names it is shut: a question in a
+ * stream would have to be judged as one in a datagram is. */
+static bool is_dns_by_tcp(const struct screen *s, const struct flow_key *key)
+{
+	return s->resolver && !s->by_name && key->address == s->dns &&
+	       key->protocol == IPPROTO_TCP && key->port == DNS_PORT;
+}
+
 /* Only UDP is forwarded by passt to the host's resolver. What else is sent to that address would go
  * out to whoever has it on the LAN. */
 static bool is_dns(const struct screen *s, struct bytes udp, const struct flow_key *key)
@@ -125,6 +135,8 @@ static enum verdict screen_ipv4(const struct screen *s, struct bytes ip, struct 
 	}
 	if (is_dns(s, behind(ip, IPV4_HEADER), key))
 		return s->by_name ? VERDICT_QUESTION : VERDICT_PASS;
+	if (is_dns_by_tcp(s, key))
+		return VERDICT_RESOLVER;
 	return judge_destination(s, key->address);
 }
 

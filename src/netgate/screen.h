@@ -24,8 +24,10 @@
 
 struct screen {
 	uint8_t guest_mac[6];
-	uint32_t guest, dns; /* addresses in host byte order; dns answers UDP port 53 */
-	bool by_name;	     /* what is public is open to names alone */
+	/* Addresses in host byte order. passt answers UDP port 53 of dns for the host's resolver.
+	 * resolver is that resolver's own address, where TCP port 53 of dns leads; 0: nowhere. */
+	uint32_t guest, dns, resolver;
+	bool by_name; /* what is public is open to names alone */
 	struct prefixes prefixes;
 };
 
@@ -33,6 +35,7 @@ enum verdict {
 	VERDICT_DROP,	/* malformed, or nothing that anybody wants to know of */
 	VERDICT_REFUSE, /* a destination that is shut */
 	VERDICT_PASS,
+	VERDICT_RESOLVER, /* of TCP, to the resolver */
 	/* Only where it goes by names: */
 	VERDICT_QUESTION, /* of DNS */
 	VERDICT_PUBLIC	  /* a destination that a name may open */
@@ -42,8 +45,10 @@ enum verdict {
 struct flow_key {
 	uint8_t protocol;	   /* IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP; 0: with none */
 	bool opening;		   /* it may be the first of its connection */
+	bool ending;		   /* of TCP: the guest ends its direction, or both */
 	uint16_t guest_port, port; /* ICMP: the echo's identifier, 0 */
 	uint32_t address;	   /* of the destination */
+	uint32_t sequence;	   /* of TCP: the frame's sequence number */
 };
 
 enum verdict screen_frame(const struct screen *screen, const uint8_t *frame, size_t len,

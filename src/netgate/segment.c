@@ -46,3 +46,11 @@ bool segment_read(const uint8_t *frame, size_t len, struct segment *s)
 		return read_tcp_segment(body, s);
 	return s->protocol == IPPROTO_UDP && read_datagram(body, s);
 }
+
+struct flow_key segment_flow(const struct segment *s)
+{
+	return (struct flow_key){.protocol = s->protocol,
+				 .guest_port = s->to_port,
+				 .port = s->from_port,
+				 .address = s->from};
+}

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "netgate/bytes.h"
+#include "netgate/screen.h"
 
 struct segment {
 	uint8_t protocol;
@@ -18,5 +19,7 @@ struct segment {
 
 /* False: it is no whole frame of TCP or UDP without options of IPv4. */
 bool segment_read(const uint8_t *frame, size_t len, struct segment *segment);
+/* The connection of a segment for the guest, as the guest's own frames have it. */
+struct flow_key segment_flow(const struct segment *segment);
 
 #endif

@@ -36,6 +36,13 @@ static int set_dns(void *field, const char *value, struct error *err)
 	return parse_address(value, &s->screen->dns, err);
 }
 
+static int set_resolver(void *field, const char *value, struct error *err)
+{
+	struct settings *s = field;
+
+	return parse_address(value, &s->screen->resolver, err);
+}
+
 static int set_mac(void *field, const char *value, struct error *err)
 {
 	struct settings *s = field;
@@ -137,6 +144,8 @@ static const struct option_row rows[] = {
 	{"guest-address", "A", set_guest, 0, "the one IPv4 address that the guest may send from"},
 	{"guest-mac", "M", set_mac, 0, "the one Ethernet address that the guest may send from"},
 	{"dns-address", "A", set_dns, 0, "where UDP port 53 is open, whatever else is shut"},
+	{"dns-resolver", "A", set_resolver, 0,
+	 "the host's resolver, where TCP port 53 of the DNS address leads; without it that is shut"},
 	{"allow", "PREFIX", add_allow, 0, "open a prefix that is shut otherwise; repeatable"},
 	{"egress", NULL, set_by_name, 0, "of what is public, shut all that no name opens"},
 	{"egress-name", "NAME[:PORT,...]", add_egress_name, 0,

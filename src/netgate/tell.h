@@ -5,6 +5,7 @@
  *   tcp 10.0.2.15:40000 -> 192.0.2.1:443
  *   udp 10.0.2.15:5353 -> 192.168.1.1:53 refused
  *   tcp 10.0.2.15:40000 -> 192.0.2.1:443 *.example.org          by that rule
+ *   tcp 10.0.2.15:40000 -> 192.0.2.1:443 -                      it says nothing
  *   dns evil.example A refused
  *   tls 10.0.2.15:40000 -> 192.0.2.1:443 evil.example refused   its first words
  *   http 10.0.2.15:40000 -> 192.0.2.1:80 - would refuse         they name nobody
@@ -37,7 +38,7 @@ struct teller {
 	uint64_t unlisted; /* not yet told */
 };
 
-/* name: of the rule that opened it; NULL: it was none. */
+/* name: of the rule that opened it, or "-"; NULL: it was none. */
 void tell_connection(struct teller *teller, const struct flow_key *key, const char *name,
 		     enum telling telling, uint64_t now);
 /* name: "-" if there is none, "?" if it cannot be read. */

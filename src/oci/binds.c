@@ -33,17 +33,18 @@ int binds_open(const char *share, struct error *err)
 /* Clones the mounts at source. The clone is a slave of those mounts or apart from them, and the head
  * of a peer group of its own, which the machine's virtiofsd follows. Attributes are set when nothing
  * can come into the clone any more. */
-static int clone_source(int source, enum bind_kind kind, bool read_only, struct error *err)
+static int clone_source(int source, const struct bind_options *options, struct error *err)
 {
-	bool apart = kind == BIND_VOLUME_APART || read_only;
+	bool apart = options->kind == BIND_VOLUME_APART || options->read_only;
 	struct mount_attr first = {.propagation = apart ? MS_PRIVATE : MS_SLAVE};
 	struct mount_attr shared = {.propagation = MS_SHARED};
-	autoclose int tree = open_tree(
-		source, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH);
+	autoclose int tree = open_tree(source, "",
+				       OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH |
+					       (options->recursive ? AT_RECURSIVE : 0));
 
-	if (kind != BIND_ROOT)
+	if (options->kind != BIND_ROOT)
 		shared.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-	if (read_only)
+	if (options->read_only)
 		shared.attr_set |= MOUNT_ATTR_RDONLY;
 	if (tree < 0 ||
 	    mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &first, sizeof(first)) < 0 ||
@@ -63,7 +64,7 @@ static int make_bind_place(const char *path, bool directory, struct error *err)
 }
 
 int binds_add(const char *share, const char *guest, const char *name, int source,
-	      enum bind_kind kind, bool read_only, struct error *err)
+	      const struct bind_options *options, struct error *err)
 {
 	char dir[PATH_MAX], path[PATH_MAX];
 	struct stat st;
@@ -75,7 +76,7 @@ int binds_add(const char *share, const char *guest, const char *name, int source
 		return error_errno(err, ENAMETOOLONG, "%.300s", share);
 	if (make_bind_place(dir, true, err) < 0)
 		return -1;
-	autoclose int tree = clone_source(source, kind, read_only, err);
+	autoclose int tree = clone_source(source, options, err);
 	if (tree < 0 || make_bind_place(path, S_ISDIR(st.st_mode), err) < 0)
 		return -1;
 	if (move_mount(tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) < 0)

@@ -24,9 +24,14 @@ enum bind_kind {
 	BIND_VOLUME,	  /* nosuid, nodev */
 	BIND_VOLUME_APART /* and without what is mounted below its source from now on */
 };
-/* What source is (a descriptor, O_PATH) at <share>/<guest>/<name>. */
+struct bind_options {
+	enum bind_kind kind;
+	bool recursive; /* with what is mounted below its source now, as rbind says */
+	bool read_only;
+};
+/* Mounts what source is (a descriptor, O_PATH) at <share>/<guest>/<name>. */
 int binds_add(const char *share, const char *guest, const char *name, int source,
-	      enum bind_kind kind, bool read_only, struct error *err);
+	      const struct bind_options *options, struct error *err);
 /* All that is there, whoever put it there: who makes a container may be killed at any step. */
 void binds_remove(const char *share, const char *guest);
 /* With the machine gone; what containers left has nobody who sees it. */

@@ -276,9 +276,12 @@ static json_t *host_mount(const struct describe *d, size_t number, struct error 
 	if (source < 0)
 		return NULL;
 	snprintf(name, sizeof(name), "%zu", number);
-	if (binds_add(d->share, d->guest, name, source,
-		      from->propagation ? BIND_VOLUME_APART : BIND_VOLUME, from->read_only,
-		      err) < 0) {
+	const struct bind_options options = {
+		.kind = from->propagation ? BIND_VOLUME_APART : BIND_VOLUME,
+		.recursive = from->recursive,
+		.read_only = from->read_only,
+	};
+	if (binds_add(d->share, d->guest, name, source, &options, err) < 0) {
 		error_prefix(err, "mounts[%zu].source %.200s", number, from->source);
 		return NULL;
 	}
@@ -366,7 +369,9 @@ static int put_container_root(json_t *container, const struct describe *d, struc
 	autoclose int root = open(source, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return error_errno(err, errno, "root.path %.200s", source);
-	if (binds_add(d->share, d->guest, "rootfs", root, BIND_ROOT, overlay, err) < 0)
+	const struct bind_options options = {
+		.kind = BIND_ROOT, .recursive = true, .read_only = overlay};
+	if (binds_add(d->share, d->guest, "rootfs", root, &options, err) < 0)
 		return error_prefix(err, "root.path");
 	snprintf(place, sizeof(place), CONTAINERS_MOUNTPOINT "/%s/rootfs", d->guest);
 	if (json_put_string(container, "root", place, err) < 0 ||

@@ -17,6 +17,7 @@
 #include "base/platform/sync.h"
 #include "store/audit_line.h"
 #include "store/internal.h"
+#include "store/trusted_dir.h"
 
 static const char *const kept[] = {AUDIT_LOG, AUDIT_TELEMETRY, "events.json", "session.json",
 				   SANDBOX_RECORD};
@@ -107,7 +108,7 @@ static int open_archives(const struct workspace *ws, struct error *err)
 	autofree char *path = audit_state_path(ws, ARCHIVE_DIR, err);
 	autoclose int archives = path ? path_open_dir_at(AT_FDCWD, path, true, 0700, err) : -1;
 
-	if (archives < 0 || store_check_directory(archives, path, err) < 0)
+	if (archives < 0 || trusted_dir_check_own(archives, path, err) < 0)
 		return -1;
 	return steal_fd(&archives);
 }

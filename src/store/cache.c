@@ -85,7 +85,7 @@ int cache_open(bool create, struct error *err)
 
 	if (!dir)
 		return -1;
-	fd = own_dir_open(dir, create, OWN_CACHE, -1, err);
+	fd = own_dir_open(dir, create, OWN_CACHE, NULL, err);
 	if (fd < 0)
 		return -1;
 	own_dir_note(fd, OWN_CACHE);

@@ -13,9 +13,6 @@
 #define LOCKS_DIR ".locks"
 #define SHARE_PASS ".share-"
 
-/* ERR_DENIED for a directory of another user or one that group or others can write. */
-int store_check_directory(int fd, const char *path, struct error *err);
-
 /* To wait for the end of a lease. -1 with errno: ENOENT where nothing ever lived, ENXIO where
  * nothing does. */
 int lease_look(const struct workspace *ws);

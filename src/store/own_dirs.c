@@ -18,6 +18,7 @@
 #include "store/cache.h"
 #include "store/internal.h"
 #include "store/spot.h"
+#include "store/trusted_dir.h"
 
 /* Paths of directories, each with a NUL behind it; those that are no more go when one is added. */
 #define LIST_NAME "directories"
@@ -137,13 +138,19 @@ static const char *next_path(const struct buf *text, size_t *at)
 	return path;
 }
 
+/* Opens where the list is, which may be in the home of somebody else (sudo -E): then -1. */
+static int open_list_dir(const char *place, bool create)
+{
+	autoclose int dir = trusted_dir_open(-1, place, create, NULL);
+
+	return dir >= 0 && trusted_dir_check_own(dir, place, NULL) == 0 ? steal_fd(&dir) : -1;
+}
+
 /* false: not now. */
 static bool add_to_list(const char *path)
 {
 	autofree char *place = list_dir();
-	autoclose int dir = place && path_make_dirs(place, 0700, NULL) == 0
-				    ? open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-				    : -1;
+	autoclose int dir = place ? open_list_dir(place, true) : -1;
 	autobuf struct buf old = BUF_INIT(LIST_BYTES), new = BUF_INIT(LIST_BYTES);
 	const char *known;
 	size_t at = 0;
@@ -179,7 +186,7 @@ void own_dir_note(int dirfd, enum own_dir kind)
 static int each_listed(const char *place, own_dir_fn *fn, void *data, struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(LIST_BYTES);
-	autoclose int dir = file_open_place(AT_FDCWD, place, 0);
+	autoclose int dir = open_list_dir(place, false);
 	const char *path;
 	size_t at = 0;
 
@@ -218,110 +225,39 @@ int own_dir_each(own_dir_fn *fn, void *data, struct error *err)
 
 /* --- opening --------------------------------------------------------------------------------- */
 
-static int check_mode(const struct stat *st, const char *path, struct error *err)
-{
-	if (st->st_mode & (S_IWGRP | S_IWOTH))
-		return error_set(err, ERR_DENIED,
-				 "%s can be written by other users; mend it with: chmod go-w %s",
-				 path, path);
-	return 0;
-}
-
-static int refuse_owner(const struct stat *st, const char *path, struct error *err)
-{
-	return error_set(err, ERR_DENIED,
-			 "%s belongs to user %u, and this is user %u; choose a directory of your "
-			 "own",
-			 path, (unsigned)st->st_uid, (unsigned)geteuid());
-}
-
-int store_check_directory(int fd, const char *path, struct error *err)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return error_errno(err, errno, "%s", path);
-	return st.st_uid == geteuid() ? check_mode(&st, path, err) : refuse_owner(&st, path, err);
-}
-
-static bool is_trusted(const struct stat *st)
-{
-	return st->st_uid == geteuid() || st->st_uid == 0 || user_is_nameless(st->st_uid);
-}
-
-/* In a sticky directory only the owner of an entry, its own and root can rename that. */
-static int check_above(int fd, const struct stat *st, struct error *err)
-{
-	autofree char *path = NULL;
-
-	if (is_trusted(st) && (st->st_mode & S_ISVTX || !(st->st_mode & (S_IWGRP | S_IWOTH))))
-		return 0;
-	path = spot_path_of(fd, err);
-	if (!path)
-		return -1;
-	return is_trusted(st) ? check_mode(st, path, err) : refuse_owner(st, path, err);
-}
-
-/* Up to the top, or to the directory `within`. */
-static int check_all_above(int dirfd, const char *path, int within, struct error *err)
-{
-	autoclose int at = file_open_place(dirfd, ".", 0);
-	struct stat st, end;
-	bool ends = within >= 0 && fstat(within, &end) == 0;
-	int status = at < 0 || fstat(at, &st) < 0 ? -1 : go_up(&at, &st);
-
-	for (; status > 0 && !(ends && is_same(&st, &end)); status = go_up(&at, &st))
-		if (check_above(at, &st, err) < 0)
-			return error_prefix(err, "%s", path);
-	return status < 0 ? error_errno(err, errno, "above %s", path) : 0;
-}
-
-/* Before anything is made in it. */
-static int check_nearest(const char *path, struct error *err)
-{
-	autofree char *dir = strdup(path);
-	autoclose int fd = -1;
-	struct stat st;
-	char *slash;
-
-	if (!dir)
-		return error_errno(err, ENOMEM, "%s", path);
-	while ((fd = file_open_place(AT_FDCWD, dir, 0)) < 0 && errno == ENOENT &&
-	       (slash = strrchr(dir, '/')) != NULL)
-		slash[slash == dir] = '\0';
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return error_errno(err, errno, "%s", dir);
-	if (check_above(fd, &st, err) < 0)
-		return error_prefix(err, "%s", path);
-	return check_all_above(fd, path, -1, err);
-}
-
 int own_dir_check(int fd, const char *path, enum own_dir kind, struct error *err)
 {
 	struct stat st;
 
 	if (fstat(fd, &st) == 0 && kind == OWN_CACHE && st.st_uid == 0)
-		return check_mode(&st, path, err);
-	return store_check_directory(fd, path, err);
+		return trusted_dir_check_mode(&st, path, err);
+	return trusted_dir_check_own(fd, path, err);
 }
 
-int own_dir_open(const char *path, bool create, enum own_dir kind, int within, struct error *err)
+/* The names in path below within's, NULL where it does not lie in that one. */
+static const char *names_below(const char *path, const struct state_dir *within)
 {
-	const char *name = own_dir_name(kind);
-	autoclose int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	size_t len = within ? strlen(within->path) : 0;
 
-	if (fd < 0 && errno == ENOTDIR)
+	return within && strncmp(path, within->path, len) == 0 && path[len] == '/' ? path + len
+										   : NULL;
+}
+
+int own_dir_open(const char *path, bool create, enum own_dir kind, const struct state_dir *within,
+		 struct error *err)
+{
+	const char *name = own_dir_name(kind), *below = names_below(path, within);
+	autoclose int there = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	autoclose int fd = -1;
+
+	if (there < 0 && errno == ENOTDIR)
 		return error_set(err, ERR_INVALID, "%s %s: not a directory", name, path);
-	if (fd < 0 && errno == ENOENT && create) {
-		if (check_nearest(path, err) < 0)
-			return error_prefix(err, "%s", name);
-		if (path_make_dirs(path, 0700, err) < 0)
-			return -1;
-		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	}
-	if (fd < 0)
+	if (there < 0 && (errno != ENOENT || !create))
 		return error_errno(err, errno, "%s %s", name, path);
-	if (own_dir_check(fd, path, kind, err) < 0 || check_all_above(fd, path, within, err) < 0)
+	fd = trusted_dir_open(below ? within->fd : -1, below ? below : path, create, err);
+	if (fd < 0)
+		return error_prefix(err, "%s: %s", name, path);
+	if (own_dir_check(fd, path, kind, err) < 0)
 		return error_prefix(err, "%s", name);
 	return steal_fd(&fd);
 }

@@ -11,17 +11,20 @@
 
 #include "base/error.h"
 
+struct state_dir;
+
 enum own_dir { OWN_STATE, OWN_CACHE, OWN_DIR_COUNT };
 const char *own_dir_name(enum own_dir kind); /* "state directory" */
 
 /*
- * Opens one. It must be the user's (a cache: or root's) and no one else may write in it or in what
- * it lies in, unless that is sticky: whoever can rename a directory can have us boot another disk.
+ * Opens one, whose path is absolute. It must be the user's (a cache: or root's) and no one else may
+ * write in it, or exchange it (trusted_dir.h), so that its path may be used as a name afterwards.
  * One that is made is closed to all others, its missing parents as well. ERR_NOT_FOUND without
- * create; ERR_DENIED, and nothing was made. within (-1: none) is one that was opened and is open
+ * create; ERR_DENIED, and nothing was made. within (NULL: none) is one that was opened and is open
  * still: where this one lies in it, what that lies in is not looked at again.
  */
-int own_dir_open(const char *path, bool create, enum own_dir kind, int within, struct error *err);
+int own_dir_open(const char *path, bool create, enum own_dir kind, const struct state_dir *within,
+		 struct error *err);
 
 /* ERR_DENIED for a part of one that is not the user's, or that others can write. */
 int own_dir_check(int fd, const char *path, enum own_dir kind, struct error *err);

@@ -20,6 +20,7 @@
 #include "base/platform/sync.h"
 #include "store/audit_line.h"
 #include "store/internal.h"
+#include "store/trusted_dir.h"
 
 /* More lines than any log of LIMIT_AUDIT_BYTES has. */
 #define HEADS_MAX (1u << 22)
@@ -34,7 +35,7 @@ static int open_day(struct audit *audit, const char *day, struct error *err)
 		return 0;
 	memcpy(name + strlen("security-"), day, 10);
 	dir = path_open_dir_at(AT_FDCWD, audit->logs, true, 0700, err);
-	if (dir < 0 || store_check_directory(dir, audit->logs, err) < 0)
+	if (dir < 0 || trusted_dir_check_own(dir, audit->logs, err) < 0)
 		return -1;
 	fd = openat(dir, name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)

@@ -28,7 +28,7 @@ int state_dir_open_part(const char *path, bool create, const struct state_dir *w
 
 	if (!absolute)
 		return -1;
-	fd = own_dir_open(absolute, create, OWN_STATE, within ? within->fd : -1, err);
+	fd = own_dir_open(absolute, create, OWN_STATE, within, err);
 	if (fd < 0)
 		return -1;
 	out->fd = steal_fd(&fd);

@@ -22,6 +22,7 @@
 #include "contract/runtime_id.h"
 #include "store/internal.h"
 #include "store/mountinfo.h"
+#include "store/trusted_dir.h"
 
 /* Any of these shows that the directory is a workspace, if perhaps an unfinished one. */
 static const char *const marks[] = {
@@ -76,7 +77,7 @@ static int open_directory(const struct state_dir *dir, const char *id, const cha
 	fd = openat(dir->fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return error_errno(err, errno, "%s", path);
-	if (store_check_directory(fd, path, err) < 0 ||
+	if (trusted_dir_check_own(fd, path, err) < 0 ||
 	    (create && refuse_foreign(fd, path, err) < 0))
 		return -1;
 	return steal_fd(&fd);

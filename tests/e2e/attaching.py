@@ -6,6 +6,8 @@ import json
 import os
 import socket
 
+import strays
+
 
 def attach(host, name, path, given=None, is_held=True):
     """What the live supervisor says to who asks it without the command, beside whose pass this one is; None: none."""
@@ -57,4 +59,4 @@ def check_passes(host, name, work):
     assert "is not a directory" in attach(host, name, work, given(file, file.stat()))
     file.unlink()
     supervisor = json.loads((host.state / "sessions" / f"{name}.bundle" / "runtime.json").read_text())["supervisorPid"]
-    assert "/" not in [os.readlink(fd.path) for fd in os.scandir(f"/proc/{supervisor}/fd")]
+    assert "/" not in strays.descriptors(supervisor).values()

@@ -275,12 +275,29 @@ class Host:
     def disk(self, name="root.ext4"):
         path = self.base / name
         if not path.exists():
-            subprocess.run(["cp", "--sparse=always", image(self, "busybox")["path"], path], check=True)
+            copy_disk(image(self, "busybox")["path"], path)
             path.chmod(0o600)
         return path
 
     def processes(self):
         return pid_lines(str(self.state))
+
+    def machines(self):
+        """The names of its sessions, workspaces and pools, whatever state they are in."""
+        names = {path.name for path in self.state.iterdir()} if self.state.exists() else set()
+        names -= {"bases", "sessions", "pool", "archive", "logs", ".locks", ".microagent-state"}
+        return names | {str(path.relative_to(self.state)) for part in ("sessions/*.bundle", "pool/*") for path in self.state.glob(part)}
+
+    def clear(self, name):
+        """Ends what machines() names and removes it, as far as that can be done."""
+        kind, _, own = name.rpartition("/")
+        if kind == "pool":
+            self("pool", "drain", "--base", own)
+        elif kind:
+            self("session", "destroy", own.removesuffix(".bundle"))
+        else:
+            self("kill", name)
+            self("delete", name)
 
     def left(self):
         """What is in the state directory and should have been deleted; logs and archives stay."""
@@ -312,6 +329,11 @@ class Host:
                 os.kill(pid, signal.SIGKILL)
 
 
+def copy_disk(source, target):
+    """A file that is nearly all holes, which shutil.copy() would write as zeros."""
+    subprocess.run(["cp", "--sparse=always", source, target], check=True)
+
+
 _cache = {}
 
 
@@ -333,16 +355,37 @@ def make_host(path, backend=BACKEND):
     return Host(path, backend)
 
 
+# Those that outlive a test: with_base().
+lasting = []
+
+
 def with_base(it, *words):
     """The host with a base called web, for all of a file; at the end nothing else may be left of it."""
     try:
         it("base", "create", "web", *words, check=0)
+        lasting.append(it)
         yield it
+        lasting.remove(it)
         it("base", "delete", "web-v1", check=0)
         it.assert_clean()
     finally:
+        if it in lasting:
+            lasting.remove(it)
         it.sweep()
         shutil.rmtree(it.base, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def what_failed_is_cleared(request):
+    """Of a test that failed the next ones find nothing in the place that outlives it: no machine, and no change of how commands run."""
+    failed, found = request.session.testsfailed, [(it, it.machines(), it.wrap, dict(it.env)) for it in lasting]
+    yield
+    if request.session.testsfailed == failed:
+        return
+    for it, machines, wrap, env in found:
+        it.wrap, it.env = wrap, env
+        for name in it.machines() - machines:
+            it.clear(name)
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import hyperv_standin
 import schema_check
-from conftest import BUILD, HANG_S, default_kernel, image
+from conftest import BUILD, HANG_S, copy_disk, default_kernel, image
 from hyperv_standin import WINDOWS, WINE, Broker, windows_path
 
 SHIPPED = BUILD / "windows" / "microagent-hyperv-supervisor.exe"  # has Winsock's own sockets
@@ -157,7 +157,7 @@ def bench_in(place):
 
 def config_of(host, root):
     """A config; its root is the busybox image made as small as it gets, since it is copied and hashed each time."""
-    subprocess.run(["cp", "--sparse=always", image(host, "busybox")["path"], root], check=True)
+    copy_disk(image(host, "busybox")["path"], root)
     root.chmod(0o600)
     subprocess.run(["resize2fs", "-f", root, "16M"], check=True, capture_output=True)
     return {"kernelPath": windows_path(default_kernel(host)["path"]), "rootfsPath": windows_path(root),

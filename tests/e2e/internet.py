@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A program that is an internet of names: DNS, HTTP and TLS on every address it has, and whatever a hostile resolver says.
-Run as `internet.py KEY CERT`; tells each question and each request by a line of stdout."""
+Run as `internet.py KEY CERT`; tells each question, also its port and all of its bytes, and each request by a line of stdout."""
 
 import socket
 import socketserver
@@ -16,12 +16,15 @@ NAMES = {
     "evil.example": [OTHER], "twin.example": [REAL], "later.example": [OTHER],
     "rebind.example": ["192.168.77.1"], "ours.example": ["203.0.113.2"], "metadata.example": ["169.254.169.254"],
     "both.example": ["192.168.77.1", OTHER], "unasked.example": [REAL], "wrongid.example": [REAL], "loop.example": [REAL],
-    "forward.example": [REAL], "cut.example": [REAL], "other.example": [REAL],
+    "forward.example": [REAL], "forged.example": [REAL], "cut.example": [REAL], "other.example": [REAL],
     **{f"n{i}.long.example": f"n{i + 1}.long.example" for i in range(12)}, "n12.long.example": [OTHER],
     "a.wild.example": [OTHER], "b.a.wild.example": [OTHER], "wild.example": [OTHER],
 }
 TYPES = {1: "A", 28: "AAAA", 16: "TXT", 65: "HTTPS"}
 TTL = 1
+IP_FREEBIND = 15
+# Number and port of a question, which a guest and its accomplice have agreed upon.
+AGREED = (0x4242, 40123)
 
 
 def say(*words):
@@ -65,6 +68,25 @@ def lie(name, query, question):
     }.get(name, [])
 
 
+def forge(dns, name, host):
+    """What an accomplice of the guest sends, who can send as the resolver does, but sees no question."""
+    question = encoded(name) + struct.pack("!HH", 1, 1)
+    poison = [record(encoded(name), 1, socket.inet_aton(HIDDEN))]
+    dns.sendto(answer(struct.pack("!H", AGREED[0]), question, poison), (host, AGREED[1]))
+
+
+def serve_echo():
+    """By UDP what has come, after a word from another port, for which nobody has asked."""
+    echo, stray = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
+    for one, port in ((echo, 8080), (stray, 8081)):
+        one.setsockopt(socket.IPPROTO_IP, IP_FREEBIND, 1)  # one side has the address, and both run this
+        one.bind((OTHER, port))
+    while True:
+        data, peer = echo.recvfrom(4096)
+        stray.sendto(b"stray", peer)
+        echo.sendto(data, peer)
+
+
 def serve_dns():
     dns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     dns.bind(("", 53))
@@ -77,6 +99,9 @@ def serve_dns():
             at += 1 + query[at]
         name, kind = ".".join(labels).lower(), struct.unpack("!H", query[end - 4:end - 2])[0]
         say("dns", name, TYPES.get(kind, kind))
+        say("question", peer[1], query.hex())
+        if name == "forged.example":
+            forge(dns, name, peer[0])
         lies = lie(name, query, question) if kind == 1 else []
         for message in lies:
             dns.sendto(message, peer)
@@ -134,6 +159,7 @@ class Server(socketserver.ThreadingTCPServer):
 if __name__ == "__main__":
     for port, handler in ((80, Http), (8080, Http), (443, Https)):
         threading.Thread(target=Server(("::", port), handler).serve_forever, daemon=True).start()
-    threading.Thread(target=serve_dns, daemon=True).start()
+    for serve in (serve_dns, serve_echo):
+        threading.Thread(target=serve, daemon=True).start()
     say("up")
     threading.Event().wait()

@@ -29,7 +29,10 @@ PORT_AFTER_END = 8081
 NAME = "service.test"
 CLONE_NEWNET = 0x40000000
 
-# Says its own address to whoever connects to PORT; at PORT_AFTER_END reads to the end before; answers every question for an A record with INTERNET.
+LARGE, LARGEST = "large.test", "largest.test"  # names of 40 and 120 addresses: more than 512 bytes, more than any datagram may have
+
+# Says its own address to whoever connects to PORT; at PORT_AFTER_END reads to the end before; answers every question for an A record with
+# INTERNET, by UDP and TCP, and what is longer than who asks by UDP can take as cut.
 SERVICES = r"""
 import socket, socketserver, struct, sys, threading
 class Say(socketserver.BaseRequestHandler):
@@ -47,18 +50,30 @@ class Server(socketserver.ThreadingTCPServer):
         self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         super().server_bind()
     daemon_threads = True
-for port, handler in (%d, Say), (%d, SayAfterEnd):
+def reply(data, longest):
+    end = data.index(b"\0", 12) + 5
+    count = {b"large": 40, b"largest": 120}.get(data[13:13 + data[12]], 1) if data[end - 4:end - 2] == b"\0\1" else 0
+    answers = b"".join(struct.pack("!HHHLH4s", 0xC00C, 1, 1, 60, 4, struct.pack("!L", struct.unpack("!L", socket.inet_aton("%s"))[0] + i)) for i in range(count))
+    # An OPT record behind the question says how much may come: its class.
+    if data[end:end + 3] == b"\0\0\x29" and longest < 65535:
+        longest = struct.unpack("!H", data[end + 3:end + 5])[0]
+    if end + len(answers) > longest:
+        return data[:2] + b"\x87\x80" + struct.pack("!HHHH", 1, 0, 0, 0) + data[12:end]
+    return data[:2] + b"\x85\x80" + struct.pack("!HHHH", 1, count, 0, 0) + data[12:end] + answers
+class Resolve(socketserver.StreamRequestHandler):
+    def handle(self):
+        while len(head := self.rfile.read(2)) == 2:
+            whole = reply(self.rfile.read(struct.unpack("!H", head)[0]), 65535)
+            self.wfile.write(struct.pack("!H", len(whole)) + whole)
+for port, handler in (%d, Say), (%d, SayAfterEnd), (53, Resolve):
     threading.Thread(target=Server(("::", port), handler).serve_forever, daemon=True).start()
 dns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 dns.bind(("", 53))
 print("up", flush=True)
 while True:
     data, peer = dns.recvfrom(4096)
-    end = data.index(b"\0", 12) + 5
-    answer = struct.pack("!HHHLH4s", 0xC00C, 1, 1, 60, 4, socket.inet_aton("%s"))
-    count = int(data[end - 4:end - 2] == b"\0\1")
-    dns.sendto(data[:2] + b"\x85\x80" + struct.pack("!HHHH", 1, count, 0, 0) + data[12:end] + answer * count, peer)
-""" % (PORT, PORT_AFTER_END, INTERNET)
+    dns.sendto(reply(data, 512), peer)
+""" % (INTERNET, PORT, PORT_AFTER_END)
 
 
 def sh(*words):

@@ -3,6 +3,7 @@
 path is in the command line, the environment, the socket or the mount of whatever belongs to it. So tests that run
 beside each other do not take the other's for theirs."""
 
+import contextlib
 import os
 import stat
 import time
@@ -35,6 +36,15 @@ def processes(place, seconds=60):
     while (found := running(place)) and time.monotonic() < end:
         time.sleep(0.02)
     return [f"process {pid}: {line[:300]}" for pid, line in found.items()]
+
+
+def descriptors(pid):
+    """What a process has open: {number: target}. One that it closes while they are looked at is none."""
+    found = {}
+    for number in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):
+            found[int(number)] = os.readlink(f"/proc/{pid}/fd/{number}")
+    return found
 
 
 def sockets(place):

@@ -10,6 +10,7 @@ import shutil
 import schema_check
 from conftest import wait_until
 from debian_source import unpack
+from digests import contents
 
 PARTS = ("blocksort", "huffman", "crctable", "randtable", "compress", "decompress", "bzlib")
 MAKE = "make CFLAGS='-O0 -D_FILE_OFFSET_BITS=64'"  # an optimising compiler is slow in an emulated machine
@@ -108,32 +109,13 @@ def do_task(host, work):
     shutil.rmtree(work)
 
 
-def data_digest(path):
-    """Of all its bytes that are no holes, and of where they are."""
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        end = 0
-        while end < size:
-            try:
-                start = os.lseek(file.fileno(), end, os.SEEK_DATA)
-            except OSError:  # nothing but a hole
-                break
-            end = os.lseek(file.fileno(), start, os.SEEK_HOLE)
-            digest.update(f"{start} {end} ".encode())
-            file.seek(start)
-            while (left := end - file.tell()) > 0:
-                digest.update(file.read(min(left, 1 << 20)))
-    return digest.hexdigest(), size
-
-
 def with_base(host, image, do):
     """The base is the same file with the same bytes before and after."""
     base = host.json("base", "create", "agent", "--image", image)
     disk = host.state / "bases" / "agent-v1.bundle" / "disk.img"
-    before = data_digest(disk), disk.stat().st_ino
+    before = contents(disk), disk.stat().st_ino
     do()
-    assert (data_digest(disk), disk.stat().st_ino) == before
+    assert (contents(disk), disk.stat().st_ino) == before
     checks = host.json("base", "verify", "agent")["checks"]
     assert checks and all(check["ok"] for check in checks)
     assert host.json("base", "show", "agent") == base and host.json("session", "list") == {"sessions": []}

@@ -14,7 +14,7 @@ import threading
 import pytest
 
 import strays
-from conftest import BUILD, HANG_S, ROOT, default_kernel, image, wait_until
+from conftest import BUILD, HANG_S, ROOT, copy_disk, default_kernel, image, wait_until
 
 pytestmark = pytest.mark.skipif(os.uname().machine != "x86_64", reason="the stand-in's machines are of x86-64, like the kernels of such a host")
 PROGRAMS = BUILD / "standin" / "virtualization"
@@ -90,7 +90,7 @@ def kernel_words(host, words=WORDS, kernel=None):
 
 def disk_of(host):
     disk = host.base / "root.ext4"
-    subprocess.run(["cp", "--sparse=always", image(host, "busybox")["path"], disk], check=True)
+    copy_disk(image(host, "busybox")["path"], disk)
     disk.chmod(0o600)
     return disk
 

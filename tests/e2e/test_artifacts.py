@@ -10,6 +10,7 @@ import signal
 import subprocess
 
 from conftest import ended, wait_until
+from digests import contents
 
 IDENTITY = {"requestID": "req-1", "runtimeID": "w", "role": "workload", "backend": "qemu"}
 
@@ -76,10 +77,6 @@ def ask(host, command, config=None):
     code, answer, _ = host.supervisor({"command": command, "identity": IDENTITY,
                                        "config": config or {"stateDir": str(host.state)}})
     return code, answer
-
-
-def sha256(path):
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def refused(host, *words, code=1):
@@ -178,7 +175,7 @@ def test_outputs_and_copies(host):
     host("exec", "--user", "root", "w", "--", "sh", "-c",
          "echo second | dd of=/workspace/report.json conv=fsync", check=0)
     assert ask(host, "kill")[0] == 0
-    before = sha256(host.disk()), sha256(disk)
+    before = contents(host.disk()), contents(disk)
     host("artifacts", "get", "w", "report", target / "report.json", check=0)
     assert (target / "report.json").read_text() == "second\n"
     at_rest_as(host, disk, before)
@@ -186,7 +183,7 @@ def test_outputs_and_copies(host):
 
 def at_rest_as(host, disk, before):
     """Nothing was written, no journal replayed in place."""
-    assert (sha256(host.disk()), sha256(disk)) == before
+    assert (contents(host.disk()), contents(disk)) == before
     assert no_reader(host) and not host.processes()
     assert ask(host, "inspect")[1]["event"]["detail"] == "killed"
     assert ask(host, "delete")[0] == 0
@@ -200,7 +197,7 @@ def test_outputs_at_rest(host):
     host("exec", "--user", "root", "w", "--", "sh", "-c", ROOTS + "sync", check=0)
     check_links(host)
     assert ask(host, "kill")[0] == 0
-    before = sha256(host.disk()), sha256(disk)
+    before = contents(host.disk()), contents(disk)
     said = refused(host, "artifacts", "get", "w", "shadow", target / "shadow")
     assert f"/workspace/shadow {DENIED}: /etc/shadow: Permission denied" in said and not (target / "shadow").exists()
     host("artifacts", "get", "w", "mine", target / "mine", check=0)
@@ -257,7 +254,7 @@ def test_clone_and_files_for_what_does_not_run(host):
     host("clone", "w", "twin", check=0)
     config = json.loads((host.state / "twin" / "workspace.json").read_text())["config"]
     assert config["rootfsPath"] == str(host.state / "twin" / "rootfs.ext4")
-    assert sha256(host.state / "twin" / "rootfs.ext4") == sha256(host.state / "w" / "rootfs.ext4")
+    assert contents(host.state / "twin" / "rootfs.ext4") == contents(host.state / "w" / "rootfs.ext4")
     assert "there is a workspace \"twin\"" in refused(host, "clone", "w", "twin")
     refused(host, "clone", "nobody", "other")
     assert not (host.state / "other").exists()

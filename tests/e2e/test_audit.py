@@ -270,6 +270,10 @@ def test_telemetry_and_a_guest_that_says_too_much(place):
     wait_until(lambda: events(place, guest.name, "telemetry.status"), "what is not traced")
     status, = events(place, guest.name, "telemetry.status")
     assert status["severity"] == "WARNING" and status["data"]["detail"] == "this kernel has no audit"
+    # A message of a size that is allowed, whose line is too long: it stays the guest's word, and counts as such.
+    guest.say({"type": "exec-started", "format": 1, "exec": 1, "argv": ["\x01" * 10900]})
+    wait_until(lambda: events(place, guest.name, "exec.started"), "a line that is too long")
+    assert events(place, guest.name, "exec.started")[0]["data"].keys() == {"omittedBytes", "origin"}
     records = [{"event": "exec", "pid": 7, "argv": ["true"]}, {"event": "connect", "to": "1.2.3.4:80"}]
     guest.say({"type": "telemetry", "format": 1, "records": records, "lost": 3})
     wait_until(lambda: events(place, guest.name, "telemetry.digest"), "a digest")

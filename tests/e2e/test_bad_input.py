@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from conftest import default_kernel, image
+from conftest import copy_disk, default_kernel, image
 
 SMALL = ("--memory", 256, "--cpus", 1)
 
@@ -28,7 +28,7 @@ def test_no_kernel_no_image(host):
 
 def test_a_truncated_image(host):
     disk = host.base / "cut.ext4"
-    subprocess.run(["cp", "--sparse=always", image(host, "busybox")["path"], disk], check=True)
+    copy_disk(image(host, "busybox")["path"], disk)
     os.truncate(disk, os.stat(disk).st_size // 2)
     text = refused(host, "run", *SMALL, "--image", disk, "--", "true", code=125)
     assert str(disk) in text and "truncated" in text
@@ -106,6 +106,32 @@ def test_a_state_directory_of_another_user(host):
     os.chown(host.state, 4242, 4242)
     done = host("--json", "create", "w", *SMALL)
     assert done.returncode == 1 and json.loads(done.stdout)["errorCode"] == "denied"
+
+
+def test_links_in_the_home_of_another_user(host):
+    """`sudo -E` has root use the home of whoever calls: no link of that user leads root anywhere."""
+    if os.getuid() != 0:
+        pytest.skip("only root can be led by the home of another user")
+    home, roots = host.base / "home", host.base / "of-root"
+    roots.mkdir(mode=0o700)
+    for link in (".microagent", ".cache/microagent", ".local/state/microagent"):
+        (home / link).parent.mkdir(parents=True, exist_ok=True)
+        (home / link).symlink_to(roots)
+    subprocess.run(["chown", "-hR", "4242:4242", home], check=True)
+    own = {**host.env, "HOME": str(home)}
+    del own["XDG_STATE_HOME"]
+    refused = f": {home} belongs to user 4242, and this is user 0; choose a directory of your own"
+    for words, lacks in ((["create", "w", *SMALL], "MICROAGENT_STATE_DIR"), (["base", "create", "b"], "MICROAGENT_STATE_DIR"),
+                         (["list"], "MICROAGENT_STATE_DIR"), (["image", "list"], "XDG_CACHE_HOME"),
+                         (["image", "build", "busybox"], "XDG_CACHE_HOME")):
+        env = {name: value for name, value in own.items() if name not in (lacks, "MICROAGENT_CACHE_DIR")}
+        done = subprocess.run([host.bin / "microagent", *map(str, words)], env=env, capture_output=True, text=True, check=False)
+        assert done.returncode == 1 and refused in done.stderr, (words, done)
+    # What notes the directories that were opened does without a place of its own.
+    cache = os.environ.get("MICROAGENT_CACHE_DIR") or os.path.expanduser("~/.cache/microagent")
+    host("create", "w", *SMALL, check=0, env={"HOME": str(home), "XDG_STATE_HOME": "", "MICROAGENT_CACHE_DIR": cache})
+    host("delete", "w", check=0)
+    assert not list(roots.iterdir())
 
 
 def test_foreign_files_in_the_state_directory_are_left_alone(host):

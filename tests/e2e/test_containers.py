@@ -362,11 +362,11 @@ def test_a_process_that_takes_descriptors_from_commands_that_begin(made, tmp_pat
     slow = ":".join(f"/none/{number}" for number in range(100)) + ":/bin"
     for _ in range(12):
         assert run_further(made, ["true"], "a", rights | {"env": [f"PATH={slow}"]})["exitCode"] == 0
-    assert run_further(made, ["touch", "/stop"], "a", rights)["exitCode"] == 0
+    run_further(made, ["touch", "/stop"], "a", rights)  # which ends with the first, if not before
     said, end = first.finish()
     first.close()
     assert end["exitCode"] == 0 and int(said.split()[-1]) >= 5, said
-    taken = [line for line in said.splitlines() if line.startswith("took")]
+    taken = [line for line in said.splitlines() if line.startswith("took") and "/stop" not in line]
     assert not taken if capabilities == DOCKERS else not [line for line in taken if "vsock" in line], said
 
 

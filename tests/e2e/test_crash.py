@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import strays
 from conftest import ended, held, wait_until
 
 SMALL = ("--memory", 256, "--cpus", 1)
@@ -39,8 +40,8 @@ def copies_of_the_lease(pid):
     """What the process has of it, as our own descriptors of the same open files."""
     libc = ctypes.CDLL(None, use_errno=True)
     process = os.pidfd_open(pid)
-    found = [libc.syscall(438, process, int(fd.name), 0)  # pidfd_getfd
-             for fd in Path(f"/proc/{pid}/fd").iterdir() if os.readlink(fd).endswith("/lease")]
+    found = [libc.syscall(438, process, fd, 0)  # pidfd_getfd
+             for fd, target in strays.descriptors(pid).items() if target.endswith("/lease")]
     os.close(process)
     assert min(found, default=0) >= 0, os.strerror(ctypes.get_errno())
     return found

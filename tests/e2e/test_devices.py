@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import strays
 from conftest import BACKEND, HANG_S, ended, wait_until
 from test_supervisor import request, sparse
 
@@ -40,9 +41,9 @@ def sh(host, name, script, user="root", code=0):
 def guest_memory(host, name):
     """MiB of the host that the guest's memory takes now."""
     pid = json.loads((host.state / name / "runtime.json").read_text())["pid"]
-    for fd in Path(f"/proc/{pid}/fd").iterdir():
-        if "memfd:memory-backend" in os.readlink(fd):
-            return os.stat(fd).st_blocks // 2048
+    for fd, target in strays.descriptors(pid).items():
+        if "memfd:memory-backend" in target:
+            return os.stat(f"/proc/{pid}/fd/{fd}").st_blocks // 2048
     raise AssertionError("QEMU has no memory file")
 
 

@@ -4,7 +4,9 @@
 import base64
 import json
 import os
+import socket
 import ssl
+import struct
 import subprocess
 import tempfile
 import threading
@@ -17,6 +19,7 @@ import lan as places
 import schema_check
 from conftest import BACKEND, make_host, wait_until, with_base
 from test_audit import destroy, events
+from test_hostile_guest import attacker
 from test_session_share import own_cache
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes network namespaces")
@@ -24,7 +27,7 @@ SMALL = ("--memory", 256, "--cpus", 1)
 REAL, OTHER, HIDDEN = internet.REAL, internet.OTHER, internet.HIDDEN
 # What a hostile resolver says of them is what the tests are about.
 LISTED = ("rebind.example", "ours.example", "metadata.example", "both.example", "unasked.example", "wrongid.example", "loop.example",
-          "forward.example", "cut.example", "other.example", "n0.long.example", "n6.long.example", "*.wild.example", "later.example:8080")
+          "forward.example", "cut.example", "other.example", "forged.example", "n0.long.example", "n6.long.example", "*.wild.example", "later.example:8080")
 
 
 # `get URL [ADDRESS]`: busybox's wget asks a libc for names that a static program cannot have, and its nc says the end of what it
@@ -78,6 +81,10 @@ class Guest:
         for name, text in {"get": GET, **{f"on-{scheme}": f"#!/bin/sh\n{line}\n" for scheme, line in ON.items()}}.items():
             self.sh(f"cat > /tmp/{name} << 'END'\n{text}END\nchmod 755 /tmp/{name}")
 
+    def arm(self):
+        self.host("exec", "-i", "-u", "root", self.name, "--", "sh", "-c", "cat > /tmp/attack; chmod 755 /tmp/attack",
+                  input=attacker(), text=False, check=0)
+
     def cli(self, *words, check=0):
         return self.host(*words, check=check)
 
@@ -87,6 +94,10 @@ class Guest:
     def get(self, url, address=""):
         """The answer's body, or "" where there is none. The address is that of the name unless one is given."""
         return self.sh(f"/tmp/get {url} {address}").stdout.rstrip()
+
+    def say(self, protocol, port, address, to, data):
+        """What comes back to that port of the guest."""
+        return bytes.fromhex(self.sh(f"/tmp/attack say {protocol} {port} {address} {to} {data.hex()}").stdout.splitlines()[0])
 
     def reaches(self, address, port=8080):
         return self.get(f"http://{address}:{port}/", address) != ""
@@ -106,6 +117,9 @@ class Guest:
     def data(self, event):
         """Of the audit log of one that is a session."""
         return [line["data"] for line in events(self.host, self.name, event)]
+
+    def count(self, begin, end):
+        return sum(line.startswith(begin) and line.endswith(end) for line in self.lines())
 
     def told(self, begin, end):
         return any(line.startswith(begin) and line.endswith(end) for line in self.lines())
@@ -182,6 +196,38 @@ def a_hostile_resolver(guest):
     assert guest.get("http://pypi.org/") == f"http pypi.org at {REAL}"
 
 
+def a_forged_answer(guest):
+    """The guest asks from a port and under a number that it has agreed upon with somebody who sends as the resolver does. He cannot
+    know from which port and under which number the question has left, and neither can the guest. And of what the guest chooses
+    nothing has reached the resolver but the name."""
+    number, port = internet.AGREED
+    cookie = b"\0\0\x29\x10\0\0\0\x80\0\0\x0c\0\x0a\0\x08\x73\x65\x63\x72\x65\x74\x21\x21"
+    asked, told = internet.encoded("FORged.eXample"), internet.encoded("forged.example")
+    # So that what he sends to that port reaches the filter. What is no answer to it does not reach the guest.
+    assert guest.say("udp", port, OTHER, 8080, b"open") == b"open"
+    answer = guest.say("udp", port, "10.0.2.3", 53, struct.pack("!HHHHHH", number, 0x0030, 1, 0, 0, 1) + asked + b"\0\1\0\1" + cookie)
+    assert answer[:2] == struct.pack("!H", number) and answer[12:12 + len(asked)] == asked and answer.endswith(socket.inet_aton(REAL))
+    assert guest.get("http://forged.example/", REAL) == f"http forged.example at {REAL}"
+    assert guest.get("http://forged.example/", HIDDEN) == "" and not guest.reaches(HIDDEN, 80)
+    asked_for = [(int(line.split()[1]), bytes.fromhex(line.split()[2])) for line in guest.lan.said if line.startswith("question ")]
+    [(left_by, question)] = [one for one in asked_for if one[1][12:-15] == told]
+    assert (left_by, question[:2]) != (port, struct.pack("!H", number))
+    assert question[2:] == bytes.fromhex("01000001000000000001") + told + b"\0\1\0\1" + bytes.fromhex("00002904b0000000000000")
+    # Of no two questions they are alike.
+    assert len({(left_by, question[:2]) for left_by, question in asked_for}) >= len(asked_for) - 1 and min(asked_for)[0] >= 32768
+
+
+def lines_of_connections(guest):
+    """Each has one, though they are of the same ports; and where names share an address it has the one that was said."""
+    names = {"later.example": (OTHER, 8080), "forged.example": (REAL, 80), "pypi.org": (REAL, 80)}
+    guest.resolves("later.example"), guest.resolves("pypi.org")
+    for _ in range(2):
+        for name, (address, port) in names.items():
+            ask = f"GET / HTTP/1.1\r\nHost: {name}\r\nConnection: close\r\n\r\n".encode()
+            assert f"http {name} at {address}".encode() in guest.say("tcp", 45000, address, port, ask)
+    wait_until(lambda: [guest.count("tcp 10.0.2.15:45000 ", f" {name}") for name in names] == [2, 2, 2], "a line for each")
+
+
 def hello(name, protocols=0):
     """A ClientHello, as long as there are protocols in it."""
     context, out = ssl.create_default_context(), ssl.MemoryBIO()
@@ -248,6 +294,9 @@ def test_names(host, lan):
     not_by_address(guest)
     a_name_of_the_guests_own(guest)
     a_hostile_resolver(guest)
+    guest.arm()
+    a_forged_answer(guest)
+    lines_of_connections(guest)
     a_hello_in_pieces(guest)
     no_quic(guest)
     changed_while_it_runs(guest)

@@ -22,6 +22,7 @@ class Tmux:
     def __init__(self, host, shell=None, env=None):
         self.socket = host.base / "tmux"
         self.host = host
+        self.asked = 0  # how often for the terminal's modes
         env = {**host.env, "PATH": f"{BIN}:{host.env['PATH']}", "LC_ALL": "C.UTF-8", **(env or {})}
         env.pop("TMUX", None)
         (host.base / "bashrc").write_text(f"PS1='{PROMPT}'; unset HISTFILE\n")
@@ -68,34 +69,58 @@ class Tmux:
 
     def stty(self):
         """The terminal's modes (a digest of them), as the shell's next command sees them."""
-        self.line("clear; stty -g | md5sum; echo en''d")
-        seen = self.await_screen(lambda s: re.search(r"^\w{32}  -\nend$", s, re.M), "stty -g")
-        return re.search(r"^(\w{32})  -\nend$", seen, re.M)[1]
+        # The answer of the last time may stand there still: each has a number of its own, which is not typed.
+        self.asked += 1
+        self.line(f"clear; stty -g | md5sum; echo en''d-{self.asked}")
+        answer = rf"^(\w{{32}})  -\nend-{self.asked}$"
+        return re.search(answer, self.await_screen(lambda s: re.search(answer, s, re.M), "stty -g"), re.M)[1]
 
     def close(self):
         subprocess.run(["tmux", "-S", self.socket, "kill-server"], check=False, capture_output=True, timeout=60)
 
 
+class Desk:
+    """A debian machine and a person's terminal beside it."""
+
+    def __init__(self, host):
+        self.host, self.tmux = host, Tmux(host)
+
+    def clear(self):
+        """Nothing goes on in the terminal or in the guest, and nothing of it is left."""
+        self.tmux.close()
+        for left in ("tmux", "bashrc"):
+            (self.host.base / left).unlink(missing_ok=True)
+        wait_until(lambda: not clients(self.host), "the clients in the terminal to end")
+        self.host("exec", "-u", "root", "vm", "--", "sh", "-c", "pkill -KILL -u agent; rm -rf /home/agent/.bash_history /home/agent/.config /tmp/*",
+                  check=0)
+
+    def renew(self):
+        self.clear()
+        self.tmux = Tmux(self.host)
+
+
 @pytest.fixture(scope="module")
 def desk(debian_vm):
-    """A debian machine and a person's terminal beside it."""
-    tmux = Tmux(debian_vm)
-    try:
-        yield tmux
-    finally:
-        tmux.close()
-        for left in ("tmux", "bashrc"):
-            (debian_vm.base / left).unlink(missing_ok=True)
-    debian_vm("exec", "-u", "root", "vm", "--", "sh", "-c", "rm -rf /home/agent/.bash_history /home/agent/.config /tmp/*", check=0)
+    it = Desk(debian_vm)
+    yield it
+    it.clear()
 
 
 @pytest.fixture
-def tmux(desk):
-    """The terminal, which each test is to leave as it found it."""
-    desk.resize(80, 24)
-    before = desk.stty()
-    yield desk
-    assert desk.stty() == before, desk.screen()
+def tmux(desk, request):
+    """The terminal, which each test is to leave as it found it; that of one that failed goes with all that runs in it."""
+    failed = request.session.testsfailed
+    desk.tmux.resize(80, 24)
+    before = desk.tmux.stty()
+    yield desk.tmux
+    try:
+        assert request.session.testsfailed != failed or desk.tmux.stty() == before, desk.tmux.screen()
+    except AssertionError:
+        failed = None
+        raise
+    finally:
+        if request.session.testsfailed != failed:
+            desk.renew()
 
 
 def clients(host):
@@ -139,16 +164,23 @@ def test_top_is_drawn_resized_and_quits(tmux):
     tmux.await_text("code 0")
 
 
+def await_in_front(host, program):
+    """Until the program of the guest sleeps, in the foreground of its terminal: to it the keys belong that make a signal. What the
+    screen shows says it too early: the line that is typed is there before it was read, and "Stopped" names the program as well."""
+    # Of proc(5): state, parent, process group, session, terminal, the terminal's foreground group.
+    look = f"set -- $(cat /proc/$(pidof {program})/stat); [ $3 = S ] && [ $5 = $8 ]"
+    wait_until(lambda: host("exec", "vm", "--", "sh", "-c", look).returncode == 0, f"{program} in front")
+
+
 def test_keys_that_signal_are_the_guests(tmux):
     tmux.line("clear; microagent exec -t vm -- bash --norc; echo code $?")
     tmux.await_text("bash-5")
     tmux.line("trap 'echo got''-quit' QUIT; sleep 1000")
-    tmux.await_text("sleep 1000")
-    wait_until(lambda: tmux.host("exec", "vm", "--", "pidof", "sleep").returncode == 0, "the sleep")
+    await_in_front(tmux.host, "sleep")
     tmux.type("C-z")
     tmux.await_text("Stopped")
     tmux.line("fg")
-    tmux.await_screen(lambda s: s.rstrip().endswith("sleep 1000"), "the sleep in front")
+    await_in_front(tmux.host, "sleep")
     tmux.type("C-c")
     tmux.line("echo code-of-sleep $?")
     tmux.await_text("code-of-sleep 130")
@@ -197,8 +229,8 @@ def test_ended_from_outside(tmux, number, code):
     wait_until(lambda: not clients(tmux.host), "the client to be gone")
 
 
-def test_without_a_terminal_of_ours(desk):
-    host = desk.host
+def test_without_a_terminal_of_ours(debian_vm):
+    host = debian_vm
     assert host("exec", "-t", "vm", "--", "sh", "-c", "stty size; tty", check=0).stdout.split()[:2] == ["24", "80"]
     done = host("exec", "-it", "vm", "--", "sh", input="stty size; exit 5\n", check=5)
     assert "24 80" in done.stdout

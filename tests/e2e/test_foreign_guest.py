@@ -171,7 +171,8 @@ def test_an_address_by_dhcp(guest, request, tmp_path, which, line):
     assert "inet 10.0.2.15/24" in it.sh("ip addr show eth0")
     assert "default via 10.0.2.2" in it.sh("ip route")
     by_kernel = which == "tuned_kernel" and bool(line)
-    assert it.sh("cat /etc/resolv.conf") == ("search lan.example\n" if by_kernel else "") + "nameserver 10.0.2.3\n"
+    names = "nameserver 10.0.2.3\noptions edns0\n"
+    assert it.sh("cat /etc/resolv.conf") == ("search lan.example\n" if by_kernel else "") + names
     assert it.sh("cat /sys/class/tty/console/active") == "hvc0\n"
     it.power_off()
     assert len(discoveries(dump)) == 1

@@ -2,7 +2,6 @@
 """Sessions that go on from where one is (session fork) or was (session snapshot, restore): with what runs in them, and
 an identity of their own."""
 
-import hashlib
 import json
 import signal
 import socket
@@ -12,6 +11,7 @@ import pytest
 
 import schema_check
 from conftest import BACKEND, wait_until
+from digests import contents
 from test_mediation import free_port
 
 pytestmark = pytest.mark.skipif(BACKEND != "qemu", reason="no other backend saves machines")
@@ -62,7 +62,7 @@ def digests(host):
     """Of the base and its template."""
     place = host.state / "bases" / "web-v1.bundle"
     files = [p for p in (*place.iterdir(), *(place / "template").iterdir()) if p.is_file() and "siblings" not in p.name]
-    return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
+    return {p.name: contents(p) for p in files}
 
 
 def refused(host, name, what, *words):
@@ -89,6 +89,7 @@ def test_a_server_answers_from_parent_and_children(web):
     everyone = (name, *children)
     for one in everyone:
         assert run(web, one, f"cat /home/agent/file /tmp/file; hostname; {READ}") == f"of the parent\nat hand\n{one}\nserved"
+        assert run(web, one, "grep '# this machine' /etc/hosts") == f"127.0.1.1\t{one} # this machine\n"
     # Nothing of one is another's.
     for secret in ("cat /proc/sys/kernel/random/uuid", "cat /proc/sys/kernel/random/boot_id"):
         assert len({run(web, one, secret) for one in everyone}) == 3, secret

@@ -8,11 +8,11 @@ import os
 import shutil
 import signal
 import subprocess
-from pathlib import Path
 
 import pytest
 
 import schema_check
+import strays
 import test_arm64
 from conftest import BIN, ROOT, wait_until
 
@@ -253,7 +253,7 @@ def test_a_taker_that_is_told_to_end(elsewhere, made):
         fcntl.flock(lock, fcntl.LOCK_EX)
         child = elsewhere.popen("guest-bundle", "import", made[0])
         name = os.path.realpath(lock.name)
-        wait_until(lambda: name in [os.path.realpath(fd) for fd in Path(f"/proc/{child.pid}/fd").glob("*")], "it to wait for the lock")
+        wait_until(lambda: name in strays.descriptors(child.pid).values(), "it to wait for the lock")
         child.send_signal(signal.SIGINT)
         _, err = child.communicate()
     assert child.returncode == 130 and b"cancelled" in err, (child.returncode, err)

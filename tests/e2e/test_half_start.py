@@ -70,10 +70,11 @@ def check_refused(host, config, word, state="failed"):
 
 def test_companions_that_are_missing_or_die_at_once(host, replace):
     dying = host.base / "dying"
-    dying.write_text("#!/bin/sh\nkill -9 $$\n")
+    version = "test \"$1\" = --version && exec echo 'virtiofsd version 7.2.0'\n"  # which virtiofsd is asked first
+    dying.write_text(f"#!/bin/sh\n{version}kill -9 $$\n")
     dying.chmod(0o755)
     speaking = host.base / "speaking"
-    speaking.write_text("#!/bin/sh\necho 'not the last word' >&2\necho 'no luck today' >&2\nexit 3\n")
+    speaking.write_text(f"#!/bin/sh\n{version}echo 'not the last word' >&2\necho 'no luck today' >&2\nexit 3\n")
     speaking.chmod(0o755)
     for name, (where, needs) in COMPANIONS.items():
         config = prepared(host, needs)

@@ -27,7 +27,7 @@ cache = importing.cache
 
 def test_an_image_is_imported_and_runs(host, cache):
     layout = Layout(host.base / "layout")
-    lower = layer(*oci.busybox("sh", "echo", "id", "pwd"), file("etc/passwd", PASSWD),
+    lower = layer(*oci.busybox("sh", "echo", "id", "pwd", "hostname", "ping"), file("etc/passwd", PASSWD),
                   directory("home/bob", mode=0o700, uid=1234, gid=1234))
     digest = layout.image([lower], {"Entrypoint": ["sh", "-c", 'echo "$0 $*"; id -u; pwd; echo $FOO'], "Cmd": ["a", "b"],
                                     "Env": ["PATH=/bin", "FOO=x=y"], "User": "bob", "WorkingDir": "/home/bob/work"})
@@ -47,6 +47,9 @@ def test_an_image_is_imported_and_runs(host, cache):
     # Words are the whole command line; the rest stays the image's, but for what is given.
     done = host("run", "--image", "box", *RUN, "--env", "FOO=mine", "--", "sh", "-c", "id -u; pwd; echo $FOO", check=0)
     assert done.stdout == "1234\n/home/bob/work\nmine\n"
+    # It has no /etc/hosts.
+    done = host("run", "--image", "box", *RUN, "--user", "root", "--", "sh", "-c", "ping -c 1 -w 9 localhost && ping -c 1 -w 9 $(hostname)", check=0)
+    assert "PING localhost (127.0.0.1)" in done.stdout and "(127.0.1.1)" in done.stdout, done
     # What is created has the entrypoint as its workload, and exec the image's user.
     host("create", "w", "--image", "box", *RUN, check=0)
     config = json.loads((host.state / "w" / "workspace.json").read_text())["config"]

@@ -4,13 +4,13 @@
 import hashlib
 import json
 import os
-import shutil
 import subprocess
 
 import pytest
 
 import schema_check
-from conftest import image
+from conftest import copy_disk, image
+from digests import contents, sha256
 
 IDENTITY = {"requestID": "req-1", "runtimeID": "w", "role": "workload", "backend": "qemu"}
 
@@ -19,10 +19,6 @@ def ask(host, command, config=None, name="w"):
     code, answer, _ = host.supervisor({"command": command, "identity": {**IDENTITY, "runtimeID": name},
                                        "config": config or {"stateDir": str(host.state)}})
     return code, answer
-
-
-def sha256(path):
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def make_layer(path, size, *options):
@@ -34,7 +30,7 @@ def make_layer(path, size, *options):
 def base(host):
     """A copy of the image, sealed as a base is."""
     path = host.base / "base.ext4"
-    shutil.copy(image(host, "busybox")["path"], path)
+    copy_disk(image(host, "busybox")["path"], path)
     path.chmod(0o444)
     return path
 
@@ -45,7 +41,7 @@ def layered(host, base, name="w"):
 
 
 def test_a_layer_takes_what_is_written(host, base):
-    before = sha256(base)
+    before, sealed = sha256(base), contents(base)
     layer, config = layered(host, base)
     code, answer = ask(host, "prepare", config)
     assert code == 0, answer
@@ -59,19 +55,19 @@ def test_a_layer_takes_what_is_written(host, base):
          "md5sum /workspace/big | cut -c1-32 > /workspace/md5; sync", check=0)
     host("cp", "w:/workspace/md5", host.base / "md5.running", check=0)
     host("kill", "w", check=0)  # the journal is not clean
-    assert layer.stat().st_size > 3000000 and sha256(base) == before
+    assert layer.stat().st_size > 3000000 and contents(base) == sealed
 
     # The reader has the layer below its own, and nothing is written to either.
-    after = sha256(layer)
+    after = contents(layer)
     for name in ("own", "big", "md5"):
         host("cp", f"w:/workspace/{name}", host.base / name, check=0)
     assert (host.base / "own").read_text() == "mine\n"
     assert hashlib.md5((host.base / "big").read_bytes()).hexdigest() == (host.base / "md5").read_text().strip()
-    assert (sha256(layer), sha256(base)) == (after, before)
+    assert (contents(layer), contents(base)) == (after, sealed)
     # Files put there from outside go into the layer.
     (host.base / "given").write_text("given\n")
     host("cp", host.base / "given", "w:/workspace/given", check=0)
-    assert sha256(layer) != after and sha256(base) == before
+    assert contents(layer) != after and contents(base) == sealed
 
     host("clone", "w", "twin", check=0)
     config = json.loads((host.state / "twin" / "workspace.json").read_text())["config"]
@@ -81,7 +77,7 @@ def test_a_layer_takes_what_is_written(host, base):
     host("kill", "twin", check=0)
     host("delete", "twin", check=0)
     host("delete", "w", check=0)
-    assert sha256(base) == before
+    assert contents(base) == sealed
 
 
 def test_a_running_layer_is_read_frozen(host, base):

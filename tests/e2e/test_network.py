@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -56,6 +57,22 @@ def reached(net, *addresses, name="w"):
 SHUT = (places.LAN, *places.PUBLIC_LAN, places.LINE_END, *places.HOST_ADDRESSES, *places.OTHERS, "10.0.2.2", "10.0.2.3")
 
 
+def put_program(net, name):
+    """/tmp/NAME of the guest, of guest_NAME.c."""
+    program = net.host.base / name
+    subprocess.run(["gcc", "-static", "-w", "-o", program, Path(__file__).parent / f"guest_{name}.c"], check=True)
+    net("cp", program, f"w:/tmp/{name}")
+
+
+def answers_of_dns_that_are_large(net, by_tcp):
+    """What is longer than 512 bytes comes by EDNS, and what is too long for that by TCP: where the host's resolver is on its loopback,
+    which a guest reaches by UDP alone, it is told as cut, at once."""
+    put_program(net, "resolve")
+    assert net("exec", "w", "--", "/tmp/resolve", places.LARGE).stdout == "40\n"
+    said = net("exec", "w", "--", "/tmp/resolve", places.LARGEST).stdout
+    assert (said == "120\n") == by_tcp and (by_tcp or "fail" in said), said
+
+
 def the_guest_reaches_what_it_should(net):
     reachable = {places.INTERNET, places.LAN_OPENED, places.PUBLIC_LAN_OPENED, places.PUBLIC_LAN_LATER}
     for address in (*SHUT[:-2], *reachable, places.INTERNET6, "127.0.0.1", "::1"):
@@ -63,6 +80,9 @@ def the_guest_reaches_what_it_should(net):
     assert reached(net, *reachable, *SHUT) == reachable
     refused = net("exec", "w", "--", "nc", "-w", "60", places.LAN, places.PORT, check=None)
     assert refused.returncode == 1 and "Connection refused" in refused.stderr, refused
+    put_program(net, "udp")
+    for address in (places.LAN, "10.0.2.2", "169.254.169.254"):
+        assert net("exec", "w", "--", "/tmp/udp", address, 9).stdout == "No route to host\n"
     answer = net("exec", "w", "--", "nslookup", places.NAME).stdout
     assert places.INTERNET in answer and "10.0.2.3" in answer
     six = (f"ip -6 addr add 2001:db8::15/64 dev eth0 nodad; ip -6 route add default dev eth0; "
@@ -140,6 +160,7 @@ def test_nat(net):
     assert "--allow" not in net("create", "w", *SMALL, *(word for prefix in opened for word in ("--allow", prefix))).stderr
     net("start", "w")
     the_guest_reaches_what_it_should(net)
+    answers_of_dns_that_are_large(net, by_tcp=False)
     the_host_was_told(net)
     an_address_that_becomes_the_hosts_is_shut(net)
     a_link_that_the_host_comes_to_be_on_is_shut(net)
@@ -182,6 +203,19 @@ def test_nothing_is_left_of_a_killed_supervisor(net):
     passt = pid_of(net.host, "passt")
     os.kill(pid_of(net.host, "supervisor"), signal.SIGKILL)
     wait_until(lambda: not held(net.host) and not os.path.exists(f"/proc/{passt}"), "every process to end")
+    net("delete", "w")
+
+
+def test_a_resolver_that_is_not_on_the_hosts_loopback(net):
+    """TCP to it is let through, and nothing else of it."""
+    resolver = places.PUBLIC_LAN[0]
+    net.lan.resolv_conf.write_text(f"nameserver {resolver}\n")
+    net("create", "w", *SMALL)
+    net("start", "w")
+    answers_of_dns_that_are_large(net, by_tcp=True)
+    assert net("exec", "w", "--", "nc", "-w", "60", resolver, "53", check=None).returncode == 1
+    wait_until(lambda: [line for line in net.log().splitlines() if "network: tcp" in line and line.endswith("-> 10.0.2.3:53")], "the connection to be listed")
+    net("kill", "w")
     net("delete", "w")
 
 
@@ -246,7 +280,7 @@ def test_bridged(net):
     net("create", "w", *SMALL, "--network", "bridged", "--network-interface", "br-test")
     net("start", "w")
     assert "192.168.90.50/24" in net("exec", "w", "--", "ip", "addr").stdout
-    assert net("exec", "w", "--", "cat", "/etc/resolv.conf").stdout == "nameserver 192.168.90.1\n"
+    assert net("exec", "w", "--", "cat", "/etc/resolv.conf").stdout == "nameserver 192.168.90.1\noptions edns0\n"
     assert reached(net, "192.168.90.1") == {"192.168.90.1"}
     assert "network" in json.loads(net("--json", "quarantine", "w").stdout)["event"]["severed"]
     # Later versions of QEMU have the tap open for as long as there is the card; it leads nowhere.

@@ -91,6 +91,46 @@ def test_volumes(oci):
     assert (volume / "two").read_text() == "two\n"
 
 
+def test_what_is_mounted_below_a_volume(oci, request):
+    """It comes with rbind alone; with bind the container has what is under it, as by runc, and root of the guest too."""
+    mounts = bundles.config()["mounts"]
+    for name in ("bind", "rbind"):
+        (oci.base / name / "below").mkdir(parents=True)
+        (oci.base / name / "below" / "under").touch()
+        subprocess.run(["mount", "-t", "tmpfs", "tmpfs", oci.base / name / "below"], check=True)
+        request.addfinalizer(lambda name=name: subprocess.run(["umount", oci.base / name / "below"], check=True))
+        (oci.base / name / "below" / "secret").touch()
+        mounts.append({"destination": f"/{name}", "type": "bind", "source": str(oci.base / name), "options": [name, "rw", "rprivate"]})
+    oci.started(*FOREVER, mounts=mounts)
+    assert oci("exec", "c", "ls", "/bind/below", "/rbind/below", check=0).stdout.split() == ["/bind/below:", "under", "/rbind/below:", "secret"]
+    seen = oci.in_the_guest("ls", f"{oci.seen().removesuffix('rootfs')}{len(mounts) - 2}/below")
+    assert seen.stdout == "under\n", seen
+    oci("delete", "--force", "c", check=0)
+
+
+def test_a_volume_of_a_supplementary_group(oci):
+    """As a pod with fsGroup has it: all that the process may do there it may by the group."""
+    volume = oci.base / "volume"
+    volume.mkdir()
+    os.chown(volume, 0, 3000)
+    volume.chmod(0o2775)
+    mounts = bundles.config()["mounts"] + [{"destination": "/p", "type": "bind", "source": str(volume), "options": ["rbind", "rw"]}]
+
+    def run(script, uid, groups):
+        none = {"bounding": [], "effective": [], "permitted": []}
+        return oci.run("sh", "-c", script, mounts=mounts,
+                       process={"user": {"uid": uid, "gid": uid, "additionalGids": groups, "umask": 2}, "capabilities": none})
+    code, out, err = run("echo x >/p/file; mkdir /p/dir; ln -s file /p/link; mknod /p/fifo p; rm /p/link; mv /p/file /p/moved; "
+                         "cp /p/moved /p/bits; chmod 6775 /p/bits; stat -c %a /p/bits", 1000, [3000])
+    assert (code, out, err) == (0, "6775\n", "")
+    assert {entry.name: (entry.stat().st_uid, entry.stat().st_gid) for entry in volume.iterdir()} == dict.fromkeys(("moved", "dir", "fifo", "bits"), (1000, 3000))
+    assert (volume / "dir").stat().st_mode & 0o7777 == 0o2775
+    # What another of the group writes takes the bits away.
+    assert run("echo y >>/p/bits; stat -c %a /p/bits", 1001, [3000])[:2] == (0, "775\n")
+    code, out, err = run("for it in 'touch /p/new' 'mkdir /p/new' 'ln -s x /p/new' 'mknod /p/new p'; do $it; done", 1000, [3001])
+    assert code == 1 and err.count("Permission denied") == 4 and not (volume / "new").exists(), err
+
+
 def test_what_the_host_mounts_below_a_volume_later(oci, request):
     """It is seen where the config says nothing of propagation, and not where it says private; nor below what is only read, for a
     mount that comes later can be written to, by root of the guest at least."""

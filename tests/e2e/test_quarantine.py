@@ -12,6 +12,7 @@ import threading
 import pytest
 
 import lan as places
+import strays
 from conftest import held, wait_until
 from test_mediation import Target, echo, free_port, install_guest_program, mediation
 from test_publish import connect, serve
@@ -32,15 +33,7 @@ def runtime(host):
 
 def sockets_of(pid):
     """What of the descriptors of a process is a socket."""
-    found = []
-    for fd in os.listdir(f"/proc/{pid}/fd"):
-        try:
-            target = os.readlink(f"/proc/{pid}/fd/{fd}")
-        except FileNotFoundError:
-            continue
-        if target.startswith("socket:"):
-            found.append(target)
-    return found
+    return [target for target in strays.descriptors(pid).values() if target.startswith("socket:")]
 
 
 def is_alive(pid):

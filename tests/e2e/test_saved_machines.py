@@ -17,8 +17,10 @@ from pathlib import Path
 import pytest
 
 import schema_check
-from conftest import image, make_host, wait_until
-from test_layers import IDENTITY, make_layer, sha256
+import strays
+from conftest import copy_disk, image, make_host, wait_until
+from digests import sha256
+from test_layers import IDENTITY, make_layer
 from test_messages import conversations, frames
 
 MIB = 1 << 20
@@ -55,7 +57,7 @@ class Place:
     def __init__(self, host):
         self.host, self.dir, self.count = host, host.base / "template", 0
         self.base = host.base / "base.ext4"
-        shutil.copy(image(host, "busybox")["path"], self.base)
+        copy_disk(image(host, "busybox")["path"], self.base)
         self.base.chmod(0o444)
 
     def config(self, disk, **changes):
@@ -118,10 +120,9 @@ def place():
 def memory_of(host, name):
     """What QEMU has its guest's memory in, by a descriptor of ours."""
     pid = runtime(host, name)["pid"]
-    for fd in os.listdir(f"/proc/{pid}/fd"):
-        with contextlib.suppress(OSError):
-            if os.readlink(f"/proc/{pid}/fd/{fd}").startswith("/memfd:guest"):
-                return os.open(f"/proc/{pid}/fd/{fd}", os.O_RDWR)
+    for fd, target in strays.descriptors(pid).items():
+        if target.startswith("/memfd:guest"):
+            return os.open(f"/proc/{pid}/fd/{fd}", os.O_RDWR)
     raise AssertionError("no memory")
 
 

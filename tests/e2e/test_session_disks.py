@@ -2,7 +2,6 @@
 """The disk of a session on file systems with and without reflinks."""
 
 import contextlib
-import hashlib
 import json
 import os
 import subprocess
@@ -10,6 +9,7 @@ import subprocess
 import pytest
 
 from conftest import wait_until
+from digests import sha256
 
 
 def run(*words):
@@ -53,10 +53,6 @@ def mounted(host, how):
         unmount(host)
 
 
-def digest(path):
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
 @pytest.mark.parametrize("how, clone, disk", ((mount_xfs, "reflink", "rootfs.ext4"), (mount_tmpfs, "overlay", "rootfs.qcow2")),
                          ids=("xfs", "tmpfs"))
 def test_a_session_writes_to_its_own_disk(host, how, clone, disk):
@@ -75,12 +71,12 @@ def test_a_session_writes_to_its_own_disk(host, how, clone, disk):
         host("session", "exec", made["name"], "--", "sh", "-c", "head -c 1000000 /dev/urandom > /workspace/own; sync", check=0)
         if clone == "reflink":
             extents = run("filefrag", "-v", bundle / disk).splitlines()
-            assert any("shared" in line for line in extents) and digest(bundle / disk) != sealed["sha256"]
+            assert any("shared" in line for line in extents) and sha256(bundle / disk) != sealed["sha256"]
         else:
             assert (bundle / disk).stat().st_blocks >= before + 1000000 // 512
-        assert digest(base) == sealed["sha256"] and host.json("base", "verify", "web")["ok"]
+        assert sha256(base) == sealed["sha256"] and host.json("base", "verify", "web")["ok"]
 
         host("session", "destroy", made["name"], check=0)
         assert not bundle.exists() and host.json("session", "list") == {"sessions": []}
-        assert digest(base) == sealed["sha256"]
+        assert sha256(base) == sealed["sha256"]
         host("base", "delete", "web-v1", check=0)

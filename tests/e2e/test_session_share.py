@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import schema_check
+import strays
 from attaching import check_passes
 from conftest import BIN, default_kernel, ended, image, make_host, pid_lines, wait_until, with_base
 from modes import check_modes
@@ -154,7 +155,7 @@ def check_refusals(host, name):
     check_passes(host, name, work)
     if os.getuid() == 0:
         # Root writes the map itself and needs no newuidmap.
-        for program, package in (("/usr/lib/qemu/virtiofsd", "qemu-system-common"), ("/usr/bin/bwrap", "bubblewrap"),
+        for program, package in (("/usr/lib/qemu/virtiofsd", "virtiofsd (on Debian 12 qemu-system-common)"), ("/usr/bin/bwrap", "bubblewrap"),
                                  *([] if host.uid == 0 else [("/usr/bin/newuidmap", "uidmap")])):
             show = hide(host, name, program)
             assert f"apt-get install {package}" in refused(host, name, work)
@@ -289,8 +290,8 @@ def sockets_of(pid):
     """Copies of a process's sockets, which then are open for longer than it lives; without root's rights none."""
     libc = ctypes.CDLL(None, use_errno=True)
     process = os.pidfd_open(pid)
-    copies = [libc.syscall(438, process, int(fd.name), 0)  # pidfd_getfd
-              for fd in Path(f"/proc/{pid}/fd").iterdir() if os.readlink(fd).startswith("socket:")]
+    copies = [libc.syscall(438, process, fd, 0)  # pidfd_getfd
+              for fd, target in strays.descriptors(pid).items() if target.startswith("socket:")]
     os.close(process)
     assert os.getuid() != 0 or (copies and min(copies) >= 0), os.strerror(ctypes.get_errno())
     return [copy for copy in copies if copy >= 0]
@@ -532,6 +533,6 @@ def test_quarantine_in_the_middle_of_it(ours, slow):
     assert sharer.returncode in (0, 1), err
     assert sharer.returncode == 0 or b"it was quarantined before it had the directory" in err, err
     assert record(ours, name, "event")["state"] == "quarantined" and not server_of(ours, name)
-    sockets = [fd for fd in Path(f"/proc/{machine}/fd").iterdir() if os.readlink(fd).startswith("socket:")]
+    sockets = [target for target in strays.descriptors(machine).values() if target.startswith("socket:")]
     assert len(sockets) == 3 and listed(ours, name) is None
     ours("session", "destroy", name, check=0)

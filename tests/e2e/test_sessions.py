@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Bases and the sessions that are cloned from them."""
 
-import hashlib
 import json
 import os
 import shutil
@@ -12,10 +11,7 @@ import pytest
 
 import schema_check
 from conftest import default_kernel, image
-
-
-def sha256(path):
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+from digests import sha256
 
 
 def create(host, *words):

@@ -127,6 +127,27 @@ def test_shares(host):
         (work / name).unlink()
 
 
+def test_a_user_of_the_guest_does_not_choose_where_it_is_mounted(host):
+    """Root mounts it, on the way through directories of the user's, who would be root by a passwd of the share's own on /etc."""
+    work = host.base / "work"
+    work.mkdir(mode=0o700)
+    (work / "passwd").write_text("root::0:0::/:/bin/sh\nagent::0:0::/:/bin/sh\n")
+    host("create", "w", "--network", "isolated", "--memory", 256, "--share", f"{work}:/workspace/sub/work", check=0)
+    host("start", "w", check=0)
+    sh(host, "w", "chown agent /workspace /workspace/sub")
+    sh(host, "w", "mv /workspace/sub /workspace/old; mkdir /workspace/sub; ln -s /etc /workspace/sub/work", "agent")
+    host("stop", "w", check=0)
+    done = host("start", "w", check=1)
+    assert "/workspace/sub/work is a link that user 1000 made" in done.stderr, done.stderr
+    host("delete", "w", check=0)
+    # A link that the image has, or root has made, is followed.
+    host("create", "w", "--network", "isolated", "--memory", 256, "--share", f"{work}:/var/run/work", check=0)
+    host("start", "w", check=0)
+    assert "/run/work virtiofs" in sh(host, "w", "ls -d /var/run; cat /proc/mounts")
+    host("kill", "w", check=0)
+    host("delete", "w", check=0)
+
+
 def test_what_the_guest_keeps(host):
     """By the policy of each: what the host changes is seen, or is not."""
     kept, fresh = host.base / "kept", host.base / "fresh"

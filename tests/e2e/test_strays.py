@@ -5,6 +5,7 @@ import contextlib
 import os
 import socket
 import subprocess
+import threading
 
 import pytest
 
@@ -95,8 +96,10 @@ def test_a_stray_is_found_by_its_own_test_alone(host, stray, tmp_path):
 
 
 def test_a_process_that_ends_in_time_is_no_stray(host):
-    with host.popen("0.3", program="/bin/sleep") as child:
+    """It ends while it is looked for: when the first look has found it."""
+    with host.popen("600", program="/bin/sleep") as child:
         assert child.pid in strays.running(host.base)
+        threading.Timer(0.3, child.kill).start()
         host.assert_clean()
 
 

@@ -3,14 +3,13 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from conftest import BACKEND, BIN, wait_until
+from conftest import BACKEND, BIN, copy_disk, wait_until
 
 IDENTITY = {"requestID": "req-1", "runtimeID": "agent-1", "role": "workload", "backend": "qemu"}
 
@@ -155,7 +154,7 @@ def test_kvm_fails_closed(host):
 def test_run_told_to_end_while_it_hashes(host):
     """It answers, and nothing is there: neither a workspace nor who hashed."""
     disk = host.base / "large.ext4"
-    shutil.copy(host.config()["rootfsPath"], disk)
+    copy_disk(host.config()["rootfsPath"], disk)
     os.truncate(disk, 1 << 38)  # of which reading alone takes minutes
     child = host.popen(program=host.program, stdin=subprocess.PIPE)
     child.stdin.write(host.own(request("run", host.config(rootfsPath=str(disk)))))

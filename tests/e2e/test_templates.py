@@ -2,7 +2,6 @@
 """Templates of bases: `base warm` saves a machine, and sessions begin from it, each as a machine of its own; what does
 not fit, or is damaged, boots as before and says why."""
 
-import hashlib
 import json
 import os
 import shutil
@@ -13,6 +12,7 @@ import pytest
 
 import schema_check
 from conftest import wait_until
+from digests import contents, sha256
 
 WARM = ("base", "warm", "web")
 SESSION = ("session", "create", "--base", "web", "--network", "isolated")
@@ -34,7 +34,7 @@ def warming(host):
 def digests(host):
     """Of all that is sealed: the base's files and its template's."""
     files = [p for p in (*base_bundle(host).iterdir(), *template(host).iterdir()) if p.is_file() and "siblings" not in p.name]
-    return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
+    return {p.name: contents(p) for p in files}
 
 
 def create(host, *words):
@@ -94,13 +94,13 @@ def test_what_is_recorded(warm):
     assert document["run"] == [["sh", "-c", "echo warmed > /tmp/warm"]]
     assert document["ram"]["bytes"] == 256 << 20 == (template(warm) / "ram").stat().st_size
     assert 0 < document["ram"]["residentBytes"] < 128 << 20
-    assert [document[p]["sha256"] for p in ("ram", "state")] == [digests(warm)[p] for p in ("ram", "state")]
-    assert document["disk"]["sha256"] == digests(warm)["disk.qcow2"]
+    for part, name in (("ram", "ram"), ("state", "state"), ("disk", "disk.qcow2")):
+        assert document[part]["sha256"] == sha256(template(warm) / name), part
     assert no_trace(warm)
     shown = warm.json("base", "show", "web")["template"]
     assert {k: shown[k] for k in ("createdAt", "run", "facts", "memoryMiB", "cpuCount")} == {
         k: document[k] for k in ("createdAt", "run", "facts", "memoryMiB", "cpuCount")}
-    assert shown["sha256"] == hashlib.sha256((template(warm) / "template.json").read_bytes()).hexdigest()
+    assert shown["sha256"] == sha256(template(warm) / "template.json")
     assert shown["residentBytes"] == document["ram"]["residentBytes"]
     assert shown["residentBytes"] <= shown["bytes"] < shown["residentBytes"] + (8 << 20)
     assert warm.json("base", "list")["bases"][0]["template"] == shown
@@ -443,7 +443,7 @@ def test_a_disk_without_room(host):
 
 
 def digests_of_base(host):
-    return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in base_bundle(host).iterdir() if p.is_file()}
+    return {p.name: contents(p) for p in base_bundle(host).iterdir() if p.is_file()}
 
 
 def test_what_has_no_template(place):

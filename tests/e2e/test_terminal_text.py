@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What a guest says reaches a person's terminal as text and as nothing else, by whatever command it
-is read: no escape sequence, no control of C0 or C1, nothing that writes backwards, no lone CR.
+is read: no escape sequence, no control of C0 or C1, nothing that writes backwards, no lone CR, nothing that is drawn as nothing.
 Streams are the guest's terminal by intent and are not among them (exec, exec -t, connect, stream)."""
 
 import json
@@ -15,7 +15,8 @@ from test_cli_details import on_a_terminal
 from test_hostile_agent import StandIn, frame, say
 
 BIDI = "\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-EVIL = "<\x1b[2J\x1b]0;title\x07\b\x7f\x80\x85\x9b31m\x9d0;title\x9c" + BIDI + "all of it\rforged>"
+UNSEEN = "\u00ad\u034f\u115f\u180e\u200b\u200c\u200d\u2060\u3164\ufe00\ufe0f\ufeff\uffa0\U000e0041\U000e0100"
+EVIL = "<\x1b[2J\x1b]0;title\x07\b\x7f\x80\x85\x9b31m\x9d0;title\x9c" + BIDI + UNSEEN + "all of it\rforged>"
 SESSION = "session-2026-05-10T14-22-00Z-0001"
 
 
@@ -27,7 +28,7 @@ def terminal_said(host, *words):
 
 def is_text(said):
     text = said.replace(b"\r\n", b"\n").decode()  # strictly: half a character may be a control
-    bad = [hex(ord(c)) for c in text if c in BIDI or (unicodedata.category(c) == "Cc" and c not in "\n\t")]
+    bad = [hex(ord(c)) for c in text if c in BIDI + UNSEEN or (unicodedata.category(c) == "Cc" and c not in "\n\t")]
     assert not bad, (bad, said)
     return text
 

@@ -2,7 +2,6 @@
 """Verification: what a workspace is made of, against what prepare recorded of it."""
 
 import fcntl
-import hashlib
 import json
 import os
 import shutil
@@ -14,6 +13,7 @@ import pytest
 
 import schema_check
 from conftest import BACKEND, BIN, DEFAULT_BACKEND, default_kernel, image
+from digests import sha256
 
 F_OFD_SETLK = 37
 IDENTITY = {"requestID": "req-1", "runtimeID": "w", "role": "workload", "backend": "qemu"}
@@ -23,14 +23,6 @@ def ask(host, command, config=None, args=()):
     config = config or {"stateDir": str(host.state)}
     code, answer, _ = host.supervisor({"command": command, "identity": IDENTITY, "config": config}, args=args)
     return code, answer
-
-
-def sha256(path):
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def own_kernel(host):

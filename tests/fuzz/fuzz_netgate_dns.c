@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Messages of DNS to the filter where it goes by names: the first half of the input is what a guest
- * asks, the second what it is answered. What leaves is a question for a name on the list, and what
- * an answer opens is what it says for that question.
+ * asks, the second what it is answered. What leaves is a question of netgate's own for a name on
+ * the list; what comes back are answers in the askers' own words, and they open what they say for
+ * their question.
  */
 #include <string.h>
 
@@ -14,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { MESSAGE = 42 };
+enum { MESSAGE = 42, FROM_PORT = 34, TO_PORT = 36, PORT = 4000, ASKERS = 3 };
 
 static struct gate gate;
 
@@ -29,11 +30,16 @@ static uint8_t *datagram(const uint8_t *message, size_t len, bool of_guest)
 	f[23] = 17;
 	put32(f + (of_guest ? 26 : 30), gate.screen.guest);
 	put32(f + (of_guest ? 30 : 26), gate.screen.dns);
-	put16(f + (of_guest ? 34 : 36), 4000);
+	put16(f + (of_guest ? 34 : 36), PORT);
 	put16(f + (of_guest ? 36 : 34), DNS_PORT);
 	put16(f + 38, (uint32_t)(8 + len));
 	memcpy(f + MESSAGE, message, len);
 	return f;
+}
+
+static void empty_lane(struct lane *l)
+{
+	l->start = l->ready = l->parsed = l->end = 0;
 }
 
 static void begin(void)
@@ -47,27 +53,58 @@ static void begin(void)
 	gate.screen.by_name = true;
 	gate_init(&gate, -1, 0, -1, 0);
 	gate.now = UINT64_C(1) << 40;
-	gate.in.start = gate.in.ready = gate.in.parsed = gate.in.end = 0;
+	empty_lane(&gate.in);
+	empty_lane(&gate.out);
 	by_name_change(&gate, true, "ab.c");
 	by_name_change(&gate, true, "*.d");
 }
 
-/* Of a question that leaves: in wire form, and nothing behind it but one record of EDNS. */
-static void check_left(const uint8_t *message, size_t len)
+/* The next frame of ours in a lane; of no length at the end. */
+static struct bytes next_frame(struct lane *l)
 {
-	const uint8_t *name = message + 12;
-	size_t labels = 0;
+	const struct bytes rest = {l->buf + l->start, l->ready - l->start};
+	const struct bytes frame = {rest.at + LANE_LENGTH, u32(rest, 0)};
 
-	HOLDS(len >= 12 + 5);
-	for (; name[labels]; labels += name[labels] + 1u)
-		HOLDS(name[labels] < 64 && 12 + labels + name[labels] + 1 < len);
-	HOLDS(labels >= 2);
-	HOLDS((labels == 5 && name[0] == 2 && name[3] == 1 && (name[1] | 32) == 'a' &&
-	       (name[2] | 32) == 'b' && (name[4] | 32) == 'c') ||
-	      (labels > 2 && name[labels - 2] == 1 && (name[labels - 1] | 32) == 'd'));
-	HOLDS(memcmp(name + labels + 1, "\0\1\0\1", 4) == 0);
-	for (size_t at = 12 + labels + 5 + 15; at < len; at++)
-		HOLDS(message[at] == 0);
+	if (!rest.len)
+		return (struct bytes){NULL, 0};
+	HOLDS(rest.len >= LANE_LENGTH + frame.len && frame.len >= MESSAGE);
+	HOLDS(u16(frame, 16) == frame.len - ETHERNET_HEADER && u16(frame, 38) == frame.len - 34);
+	l->start += LANE_LENGTH + frame.len;
+	return frame;
+}
+
+/* Of a question that leaves: nothing in it is the guest's but the name, and one of three sizes. */
+static void check_left(struct bytes frame)
+{
+	const struct bytes message = behind(frame, MESSAGE);
+	const uint8_t *name = message.at + 12;
+	size_t at = 12, labels = 0;
+
+	HOLDS(u16(frame, FROM_PORT) >= 0x8000 && u16(frame, TO_PORT) == DNS_PORT);
+	HOLDS(memcmp(message.at + 2, "\1\0\0\1\0\0\0\0\0", 9) == 0);
+	for (; u8(message, at); at += u8(message, at) + 1, labels++)
+		for (size_t i = 1; i <= u8(message, at); i++)
+			HOLDS(egress_rule_letter(message.at[at + i]) == (char)message.at[at + i]);
+	HOLDS((labels == 2 && memcmp(name, "\2ab\1c", 6) == 0) ||
+	      (labels > 1 && memcmp(message.at + at - 2, "\1d", 3) == 0));
+	HOLDS(memcmp(message.at + at + 1, "\0\1\0\1", 4) == 0);
+	const struct bytes rest = behind(message, at + 5);
+	HOLDS(rest.len == (message.at[11] ? 11 : 0));
+	HOLDS(!rest.len || (memcmp(rest.at, "\0\0\x29", 3) == 0 &&
+			    (u16(rest, 3) == 512 || u16(rest, 3) == 1200) &&
+			    memcmp(rest.at + 5, "\0\0\0\0\0", 6) == 0));
+}
+
+static void check_answered(const struct asker *askers, const struct dns_question *q)
+{
+	for (size_t i = 0; i < ASKERS; i++) {
+		const struct bytes frame = next_frame(&gate.in), message = behind(frame, MESSAGE);
+
+		HOLDS(message.len >= q->end && message.len <= DNS_ANSWER_MAX);
+		HOLDS(u16(frame, TO_PORT) == askers[i].port && u16(message, 0) == askers[i].id);
+		HOLDS(memcmp(message.at + 12, askers[i].name, dns_name_bytes(q)) == 0);
+	}
+	HOLDS(!next_frame(&gate.in).len);
 }
 
 static void check_opened(const struct dns_question *q)
@@ -81,29 +118,52 @@ static void check_opened(const struct dns_question *q)
 		      p->pins[i].until <= gate.now + UINT64_C(3630) * 1000000000);
 }
 
+static void ask(const uint8_t *message, size_t len)
+{
+	uint8_t *frame = datagram(message, len, true);
+	struct bytes left;
+
+	HOLDS(!by_name_question(&gate, frame, MESSAGE + len));
+	left = next_frame(&gate.out);
+	if (left.len)
+		check_left(left);
+	HOLDS(!next_frame(&gate.out).len);
+	free(frame);
+}
+
+/* Whatever was asked: some wait for this answer, if anybody can. */
+static void answer(const uint8_t *message, size_t len)
+{
+	uint8_t *frame = datagram(message, len, false);
+	struct asker askers[ASKERS] = {0};
+	struct dns_question q;
+	bool can = dns_read_question((struct bytes){message, len}, &q);
+
+	for (size_t i = 0; can && i < ASKERS; i++) {
+		askers[i].id = (uint16_t)(0xabcd + i);
+		askers[i].port = (uint16_t)(700 + i);
+		memset(askers[i].name, 'A' + (int)i, dns_name_bytes(&q));
+		asked_note(&gate.egress.asked, &(struct asked_question){.since = gate.now,
+									.port = PORT,
+									.question = q,
+									.asker = askers[i]});
+	}
+	empty_lane(&gate.in);
+	HOLDS(!by_name_inbound(&gate, frame, MESSAGE + len));
+	if (gate.in.ready)
+		check_answered(askers, &q);
+	check_opened(&q);
+	HOLDS(can || !gate.egress.pins.used);
+	free(frame);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	size_t half = size / 2;
-	struct dns_question q;
-	uint8_t *asked, *answered;
-
 	if (size > 4096)
 		return 0;
 	begin();
-	asked = datagram(data, half, true);
-	if (by_name_question(&gate, asked, MESSAGE + half))
-		check_left(asked + MESSAGE, half);
-	free(asked);
-	/* Whatever was asked: something waits for this answer, if anything can. */
-	answered = datagram(data + half, size - half, false);
-	if (dns_read_question((struct bytes){data + half, size - half}, &q)) {
-		asked_note(&gate.egress.asked, 4000, &q);
-		by_name_inbound(&gate, answered, MESSAGE + size - half);
-		check_opened(&q);
-	} else {
-		HOLDS(!by_name_inbound(&gate, answered, MESSAGE + size - half));
-	}
-	free(answered);
+	ask(data, size / 2);
+	answer(data + size / 2, size - size / 2);
 	HOLDS(gate.in.end <= LANE_BYTES && gate.in.ready == gate.in.end);
 	return 0;
 }

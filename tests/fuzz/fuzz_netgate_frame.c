@@ -8,13 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "netgate/compose.h"
 #include "netgate/lane.h"
 #include "netgate/screen.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const uint8_t mac[6] = {0x52, 0x54, 0, 1, 2, 3};
-static struct screen screen = {.guest = 0x0a00020f, .dns = 0x0a000203};
+static struct screen screen = {.guest = 0x0a00020f, .dns = 0x0a000203, .resolver = 0xc0000235};
 static struct lane lane;
 
 static bool judge(void *unused, uint8_t *frame, size_t len)
@@ -25,7 +26,12 @@ static bool judge(void *unused, uint8_t *frame, size_t len)
 
 	(void)unused;
 	memcpy(copy, frame, len);
-	bool pass = screen_frame(&screen, copy, len, &key) == VERDICT_PASS;
+	enum verdict verdict = screen_frame(&screen, copy, len, &key);
+	bool pass = verdict == VERDICT_PASS;
+
+	/* As the gate changes it. */
+	if (verdict == VERDICT_RESOLVER)
+		compose_redirected(copy, 14 + (size_t)(copy[16] << 8 | copy[17]), screen.resolver);
 	free(copy);
 	return pass;
 }

@@ -174,9 +174,11 @@ static void leave_children(void)
 
 int main(int argc, char **argv)
 {
-	int listener = listener_and_wish(argv);
+	int listener;
 
-	(void)argc;
+	if (argc == 2 && strcmp(argv[1], "--version") == 0)
+		return puts("virtiofsd version 7.2.0") < 0;
+	listener = listener_and_wish(argv);
 	if (is("leaves")) {
 		leave_children();
 		return 0;

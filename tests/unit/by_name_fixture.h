@@ -20,8 +20,9 @@
 
 struct bed {
 	struct gate *gate;
-	int supervisor; /* our end */
-	int fds[3];	/* the gate's */
+	int supervisor;	    /* our end */
+	int fds[3];	    /* the gate's */
+	struct frame asked; /* the latest question that left */
 };
 
 static inline int bed_setup(void **state)
@@ -139,6 +140,13 @@ static inline void expect_told(struct bed *b, const char *line)
 	assert_string_equal(got, line ? line : "");
 }
 
+/* So much time passes, and connections that have said nothing until then are told of. */
+static inline void wait_for_words(struct bed *b, uint64_t ns)
+{
+	b->gate->now += ns;
+	by_name_tell_silent(b->gate, b->gate->egress.openings.patience_ns);
+}
+
 /* What a receiver computes: 0 for a right checksum. */
 static inline unsigned checksum(const uint8_t *bytes, size_t len, uint32_t total)
 {
@@ -247,17 +255,37 @@ static inline void add_alias(struct frame *f, const char *owner, const char *nam
 	add_record(f, owner, DNS_CNAME, 300, data, put_name(data, name));
 }
 
+/* A question of the guest's leaves. */
+static inline void asks(struct bed *b, struct frame f)
+{
+	struct frame more;
+
+	into_lane(&b->gate->out, f);
+	assert_true(to_passt(b, &b->asked));
+	if (!b->gate->egress.dry)
+		expect_sound(&b->asked);
+	assert_false(to_passt(b, &more));
+	assert_false(to_guest(b, &more));
+}
+
+/* An answer to the latest question that left, under whatever number and from whatever port, of one
+ * to the guest's. */
+static inline struct frame to_what_left(const struct bed *b, struct frame f)
+{
+	memcpy(f.bytes + 36, b->asked.bytes + 34, 2);
+	memcpy(f.bytes + 42, b->asked.bytes + 42, 2);
+	return f;
+}
+
 /* The guest asks, and the resolver says so. */
 static inline void resolve(struct bed *b, const char *name, uint32_t address)
 {
 	struct frame f = answer_to(name, 7), out;
 
 	forget_frames(b);
-	into_lane(&b->gate->out, question(name, DNS_A, 7));
-	assert_true(to_passt(b, &out));
-	assert_false(to_passt(b, &out));
+	asks(b, question(name, DNS_A, 7));
 	add_address(&f, name, address, 300);
-	into_lane(&b->gate->in, f);
+	into_lane(&b->gate->in, to_what_left(b, f));
 	assert_true(to_guest(b, &out));
 	assert_false(to_guest(b, &out));
 }
@@ -289,6 +317,18 @@ static inline struct frame call_from(uint32_t to, unsigned port, uint32_t sequen
 	return f;
 }
 
+static inline struct frame from_port(struct frame f, unsigned port)
+{
+	put16(f.bytes + 34, port);
+	return f;
+}
+
+static inline struct frame at_port(struct frame f, unsigned port)
+{
+	put16(f.bytes + 36, port);
+	return f;
+}
+
 /* What passt says: it has taken all before that. */
 static inline struct frame heard(uint32_t from, unsigned port, uint8_t flags, uint32_t acknowledged)
 {
@@ -304,11 +344,15 @@ static inline struct frame heard(uint32_t from, unsigned port, uint8_t flags, ui
 }
 
 /* Both ends have said that they are there. All connections of tests begin with the same number,
- * which those of a guest do not: nothing is known of the ones before. */
+ * which those of a guest do not: the ones before are over, and no more is known of them. */
 static inline void connect_to(struct bed *b, uint32_t to, unsigned port)
 {
-	for (size_t i = 0; i < FLOW_BUCKETS * FLOW_WAYS; i++)
-		b->gate->flows.table[i / FLOW_WAYS][i % FLOW_WAYS].has_said = false;
+	for (size_t i = 0; i < FLOW_BUCKETS * FLOW_WAYS; i++) {
+		struct flow *flow = &b->gate->flows.table[i / FLOW_WAYS][i % FLOW_WAYS];
+
+		flow->has_said = false;
+		flow->is_over = true;
+	}
 	forget_frames(b);
 	assert_true(passes(b, call_from(to, port, GUEST_STARTS)));
 	assert_true(comes_in(b, heard(to, port, SYN_ACK, GUEST_STARTS + 1)));

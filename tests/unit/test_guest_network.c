@@ -29,7 +29,7 @@ static void addresses_are_decoded(void **state)
 	assert_int_equal(n.gateway.s_addr, htonl(0x0a000202));
 	assert_int_equal(n.mtu, 65520);
 	network_resolv_conf(&n, text, sizeof(text));
-	assert_string_equal(text, "nameserver 10.0.2.3\nnameserver 10.0.2.4\n");
+	assert_string_equal(text, "nameserver 10.0.2.3\nnameserver 10.0.2.4\noptions edns0\n");
 }
 
 static void wrong_addresses_are_refused(void **state)
@@ -170,14 +170,18 @@ static void names_of_the_kernels_lease(void **state)
 	resolv_conf_of("#PROTO: DHCP\ndomain lan.example\nnameserver 10.0.2.3\n"
 		       "nameserver 10.0.2.4\nbootserver 10.0.2.2\n",
 		       text);
-	assert_string_equal(text, "search lan.example\nnameserver 10.0.2.3\nnameserver 10.0.2.4\n");
+	assert_string_equal(
+		text,
+		"search lan.example\nnameserver 10.0.2.3\nnameserver 10.0.2.4\noptions edns0\n");
 	resolv_conf_of("#PROTO: DHCP\n", text);
 	assert_string_equal(text, "");
 	/* The C library reads three. */
 	resolv_conf_of("#PROTO: DHCP\nnameserver 9.9.9.1\nnameserver 9.9.9.2\nnameserver 9.9.9.3\n"
 		       "nameserver 9.9.9.4",
 		       text);
-	assert_string_equal(text, "nameserver 9.9.9.1\nnameserver 9.9.9.2\nnameserver 9.9.9.3\n");
+	assert_string_equal(
+		text,
+		"nameserver 9.9.9.1\nnameserver 9.9.9.2\nnameserver 9.9.9.3\noptions edns0\n");
 }
 
 static void a_kernel_that_has_asked_nobody(void **state)
@@ -204,7 +208,7 @@ static void names_that_are_none_are_left_out(void **state)
 		"#PROTO: DHCP\ndomain a b\nnameserver 1.2.3\nnameserver \nnameserver  1.2.3.4\n"
 		"nameserver 1.2.3.4 5\nnameserver 4.3.2.1\n",
 		text);
-	assert_string_equal(text, "nameserver 4.3.2.1\n");
+	assert_string_equal(text, "nameserver 4.3.2.1\noptions edns0\n");
 	resolv_conf_of("#PROTO: DHCP\ndomain \ndomain x;options\ndomain \x1b[2J\n", text);
 	assert_string_equal(text, "");
 	for (size_t len = 250; len < 260; len++) {

@@ -41,11 +41,11 @@ static int remove_tree(void **state)
 }
 
 static int follow_but_refused(void *data, const char *path, const struct stat *link,
-			      struct error *err)
+			      const struct stat *dir, struct error *err)
 {
 	int *followed = data;
 
-	assert_true(S_ISLNK(link->st_mode));
+	assert_true(S_ISLNK(link->st_mode) && S_ISDIR(dir->st_mode));
 	if (strstr(path, "refused"))
 		return error_set(err, ERR_DENIED, "%s: not this one", path);
 	++*followed;
@@ -133,6 +133,26 @@ static void a_mountpoint_is_made(void **state)
 	close(found.fd);
 }
 
+static void a_link_that_another_user_may_rename_is_refused(void **state)
+{
+	static const mode_t modes[] = {0775, 0757, 01777};
+	struct error err = {0};
+	struct walked found = {.fd = -7};
+	char path[128];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/a/way/other", dir_path);
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+		assert_int_equal(chmod("a", modes[i]), 0);
+		assert_int_equal(walk_mountpoint(path, &found, &err), -1);
+		assert_int_equal(err.code, ERR_DENIED);
+		assert_non_null(strstr(err.msg, "/a/way is a link in a directory in which not root "
+						"alone makes names"));
+		assert_int_equal(found.fd, -7);
+	}
+	assert_int_equal(chmod("a", 0755), 0);
+}
+
 /* The owner of a link is only another one where root makes it so. */
 static void a_link_of_another_user_is_refused(void **state)
 {
@@ -160,6 +180,7 @@ int main(void)
 		cmocka_unit_test(paths_lead_where_they_say),
 		cmocka_unit_test(what_is_too_long_is_refused),
 		cmocka_unit_test(a_mountpoint_is_made),
+		cmocka_unit_test(a_link_that_another_user_may_rename_is_refused),
 		cmocka_unit_test(a_link_of_another_user_is_refused),
 	};
 

@@ -32,14 +32,17 @@ static void test_escape(void **state)
 		       "abc\xe2\x81\xa6\xd8\x9c",
 		       "\\u202eabc\\u2066\\u061c");
 	assert_escaped("\xf3\xa0\x81\x81\xf3\xa0\x84\x80", "\\u{e0041}\\u{e0100}");
-	/* Letters of a writing that nobody sees; joiners and the look of an emoji are seen by what
-	 * they do. */
+	/* Letters of a writing that nobody sees. Joiners and the look of an emoji are seen by what
+	 * they do; those that do nothing could spell a text too (test_base_utf8.c). */
 	assert_escaped("a\xe2\x81\xa2\xe2\x81\xa4\xe2\x80\x8b\xef\xbb\xbf",
 		       "a\\u2062\\u2064\\u200b\\ufeff");
 	assert_escaped("\xc2\xad\xef\xb8\x80\xe3\x85\xa4\xf0\x9d\x85\xb3",
 		       "\\u00ad\\ufe00\\u3164\\u{1d173}");
 	assert_escaped("\xe2\x9d\xa4\xef\xb8\x8f\xe2\x80\x8d\xf0\x9f\x94\xa5 \xe2\x80\x8c",
-		       "\xe2\x9d\xa4\xef\xb8\x8f\xe2\x80\x8d\xf0\x9f\x94\xa5 \xe2\x80\x8c");
+		       "\xe2\x9d\xa4\xef\xb8\x8f\xe2\x80\x8d\xf0\x9f\x94\xa5 \\u200c");
+	assert_escaped("x\xe2\x80\x8d\xe2\x80\x8c\xe2\x80\x8d"
+		       "y",
+		       "x\\u200d\\u200c\\u200dy");
 	assert_escaped("\xff\xc3", "\\xff\\xc3");
 	assert_int_equal(text_escape("a\0b", 3, &out, NULL), 0);
 	assert_string_equal(buf_string(&out), "a\\x00b");
@@ -100,6 +103,10 @@ static void test_cut(void **state)
 		/* What is escaped is longer than it was, and is not cut within an escape. */
 		assert_cut("01\x1b\x1b\x1b\x1b\x1b\x1b\x1b\x1b", 10,
 			   "01\n[... 7 bytes are cut out here: there ...]\n\\x1b");
+		/* Where the cut takes the emoji from its selector, that stays as long as it was. */
+		assert_cut("0123456789\xe2\x9d\xa4\xef\xb8\x8f"
+			   "yz",
+			   10, "0123\n[... 9 bytes are cut out here: there ...]\n\xef\xb8\x8fyz");
 	}
 	limit_reset(LIMIT_MCP_OUTPUT_BYTES);
 }

@@ -106,6 +106,34 @@ static void the_table_of_flows_forgets_the_quietest(void **state)
 	assert_false(note_flow(&flows, &key, false, 101201));
 }
 
+static void a_call_is_another_connection(void **state)
+{
+	static struct flows flows = {.idle_ns = 100};
+	struct flow_key key = {.protocol = 6, .address = 1, .sequence = 5}, other = key;
+
+	(void)state;
+	other.port = 1;
+	assert_true(note_flow(&flows, &key, false, 1));
+	assert_false(note_flow(&flows, &key, false, 1));
+	key.sequence++;
+	assert_true(note_flow(&flows, &key, false, 1));
+	assert_false(note_flow(&flows, &key, false, 1));
+	flows_end(&flows, &other);
+	assert_false(note_flow(&flows, &key, false, 1));
+	flows_end(&flows, &key);
+	assert_true(note_flow(&flows, &key, false, 1));
+	assert_false(note_flow(&flows, &key, false, 1));
+	/* A rule that goes has ended it too. */
+	for (struct flow *f = flows.table[0]; f < flows.table[FLOW_BUCKETS]; f++)
+		f->state = f->seen ? FLOW_SHUT : FLOW_TOLD;
+	assert_true(note_flow(&flows, &key, false, 1));
+	/* What is no TCP has no such number. */
+	key.protocol = 17;
+	assert_true(note_flow(&flows, &key, false, 1));
+	key.sequence++;
+	assert_false(note_flow(&flows, &key, false, 1));
+}
+
 static void what_a_name_opened_stays(void **state)
 {
 	static struct flows flows = {.idle_ns = 100, .tcp_idle_ns = 10000};
@@ -305,6 +333,7 @@ int main(void)
 		cmocka_unit_test(a_bucket_holds_four),
 		cmocka_unit_test(each_part_makes_another_flow),
 		cmocka_unit_test(the_table_of_flows_forgets_the_quietest),
+		cmocka_unit_test(a_call_is_another_connection),
 		cmocka_unit_test(what_a_name_opened_stays),
 		cmocka_unit_test(a_rule_takes_its_connections_along),
 		cmocka_unit_test(places_are_given_back),

@@ -4,6 +4,8 @@
 
 #include <fcntl.h>
 
+#include "netgate/by_name.h"
+
 static void frames_go_both_ways(void **state)
 {
 	struct fixture *f = *state;
@@ -112,6 +114,73 @@ static void a_connection_is_told_once(void **state)
 	expect_line(f, "icmp 10.0.2.15 -> 8.8.8.8");
 }
 
+/* Of the same ports: the number of its call makes a connection another one, and an end of either
+ * side makes one of the same number so. */
+static void each_connection_is_told(void **state)
+{
+	static const char line[] = "tcp 10.0.2.15:40000 -> 8.8.8.8:80";
+	struct fixture *f = *state;
+	struct frame reset = tcp(GUEST, 40000, TCP_RST | TCP_ACK), call = tcp(PUBLIC, 80, TCP_SYN);
+
+	start(f, true, true);
+	for (uint32_t i = 1; i <= 8; i++) {
+		put32(call.bytes + 38, i);
+		send_frame(f->vm, call);
+		expect_frame(f->passt, call);
+		expect_line(f, line);
+	}
+	put32(reset.bytes + 26, PUBLIC);
+	put16(reset.bytes + 34, 80);
+	send_frame(f->passt, reset);
+	expect_frame(f->vm, reset);
+	send_frame(f->vm, call);
+	expect_line(f, line);
+	send_frame(f->vm, tcp(PUBLIC, 80, TCP_FIN | TCP_ACK));
+	send_frame(f->vm, call);
+	expect_line(f, line);
+	/* An end of another connection, and no end at all. */
+	send_frame(f->vm, tcp(PUBLIC, 81, TCP_FIN | TCP_ACK));
+	send_frame(f->vm, tcp(PUBLIC, 80, TCP_ACK));
+	send_frame(f->vm, call);
+	send_frame(f->vm, udp(PUBLIC, 4));
+	expect_line(f, "udp 10.0.2.15:40001 -> 8.8.8.8:4");
+}
+
+/* By name, to an address that is known. */
+static void start_by_name(struct fixture *f)
+{
+	struct host_name name;
+
+	f->gate->screen.by_name = true;
+	by_name_change(f->gate, true, "a.bc");
+	assert_true(host_name_take(&name, (struct bytes){(const uint8_t *)"a.bc", 4}));
+	pins_add(&f->gate->egress.pins, PUBLIC, 0, &name, UINT64_MAX);
+	start(f, true, true);
+}
+
+static void a_silent_connection_is_told_in_time(void **state)
+{
+	struct fixture *f = *state;
+
+	limit_set(LIMIT_NETGATE_OPENING_MS, 1);
+	start_by_name(f);
+	limit_reset(LIMIT_NETGATE_OPENING_MS);
+	send_frame(f->vm, tcp(PUBLIC, 443, TCP_SYN));
+	expect_line(f, "tcp 10.0.2.15:40000 -> 8.8.8.8:443 -");
+}
+
+static void a_silent_connection_is_told_at_the_end(void **state)
+{
+	struct fixture *f = *state;
+
+	start_by_name(f);
+	send_frame(f->vm, tcp(PUBLIC, 443, TCP_SYN));
+	expect_frame(f->passt, tcp(PUBLIC, 443, TCP_SYN));
+	shutdown(f->vm, SHUT_RDWR);
+	expect_line(f, "tcp 10.0.2.15:40000 -> 8.8.8.8:443 -");
+	assert_true(ended_well(f));
+}
+
 static uint32_t number(const uint8_t *p)
 {
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
@@ -129,14 +198,14 @@ static unsigned checksum(const uint8_t *bytes, size_t len, uint32_t total)
 
 static void expect_reset(int fd, struct frame syn, uint32_t acknowledged)
 {
-	struct frame reset = {.len = RESET_FRAME};
-	uint8_t bytes[LANE_LENGTH + RESET_FRAME];
+	struct frame reset = {.len = COMPOSE_BARE};
+	uint8_t bytes[LANE_LENGTH + COMPOSE_BARE];
 	struct error err = {0};
 	const uint8_t *at = reset.bytes;
 
 	assert_ok(fd_read_exact(fd, bytes, sizeof(bytes), &err));
-	assert_int_equal(number(bytes), RESET_FRAME);
-	memcpy(reset.bytes, bytes + LANE_LENGTH, RESET_FRAME);
+	assert_int_equal(number(bytes), COMPOSE_BARE);
+	memcpy(reset.bytes, bytes + LANE_LENGTH, COMPOSE_BARE);
 	assert_memory_equal(at, syn.bytes + 6, 6);
 	assert_memory_equal(at + 6, syn.bytes, 6);
 	assert_memory_equal(at + 12, syn.bytes + 12, 2);
@@ -186,25 +255,126 @@ static void a_refused_connection_is_reset(void **state)
 	expect_frame(f->vm, tcp(GUEST, 1, 0x12));
 }
 
-/* No answer to an answer, to other protocols, to what came from many, and not more than the limit.
- */
+/* What a datagram or an echo request of the guest that is refused is answered with. */
+static void expect_prohibited(int fd, struct frame sent)
+{
+	uint8_t bytes[LANE_LENGTH + COMPOSE_PROHIBITED];
+	const uint8_t *at = bytes + LANE_LENGTH;
+	struct error err = {0};
+
+	assert_ok(fd_read_exact(fd, bytes, sizeof(bytes), &err));
+	assert_int_equal(number(bytes), COMPOSE_PROHIBITED);
+	assert_memory_equal(at, sent.bytes + 6, 6);
+	assert_memory_equal(at + 6, sent.bytes, 6);
+	assert_int_equal(number(at + 14) & 0xffff, 20 + 8 + 28);
+	assert_int_equal(at[23], 1);
+	assert_memory_equal(at + 26, sent.bytes + 30, 4);
+	assert_memory_equal(at + 30, sent.bytes + 26, 4);
+	assert_int_equal(number(at + 34) >> 16, 3 << 8 | 13);
+	assert_int_equal(number(at + 38), 0);
+	assert_memory_equal(at + 42, sent.bytes + 14, 28);
+	assert_int_equal(checksum(at + 14, 20, 0), 0);
+	assert_int_equal(checksum(at + 34, 8 + 28, 0), 0);
+}
+
+static void a_refused_datagram_is_answered(void **state)
+{
+	struct fixture *f = *state;
+	struct frame datagram = udp(ADDRESS(192, 168, 1, 1), 123);
+	struct frame echo = echo_request(ADDRESS(10, 0, 2, 2));
+
+	start(f, true, true);
+	send_frame(f->vm, datagram);
+	expect_prohibited(f->vm, datagram);
+	send_frame(f->vm, datagram);
+	expect_prohibited(f->vm, datagram);
+	send_frame(f->vm, echo);
+	expect_prohibited(f->vm, echo);
+}
+
+/* No answer to an answer, to what came from many, and not more than the limit. */
 static void not_all_is_reset(void **state)
 {
 	struct fixture *f = *state;
 	struct frame many = shut_syn(1);
 
-	limit_set(LIMIT_NETGATE_RESETS, 1);
+	limit_set(LIMIT_NETGATE_REFUSALS, 1);
 	start(f, true, true);
-	limit_reset(LIMIT_NETGATE_RESETS);
+	limit_reset(LIMIT_NETGATE_REFUSALS);
 	many.bytes[0] |= 1;
 	send_frame(f->vm, many);
 	for (unsigned flags = 0; flags < 64; flags++)
 		if ((flags & 0x17) != 2)
 			send_frame(f->vm, tcp(ADDRESS(192, 168, 1, 1), 80, (uint8_t)flags));
-	send_frame(f->vm, udp(ADDRESS(192, 168, 1, 1), 80));
-	send_frame(f->vm, echo_request(ADDRESS(192, 168, 1, 1)));
+	send_frame(f->vm, udp(ADDRESS(239, 1, 1, 1), 80));
 	send_frame(f->vm, shut_syn(7));
 	expect_reset(f->vm, shut_syn(7), 8);
+	send_frame(f->vm, udp(ADDRESS(192, 168, 1, 1), 80));
+	send_frame(f->vm, tcp(PUBLIC, 80, 0x12));
+	expect_frame(f->passt, tcp(PUBLIC, 80, 0x12));
+}
+
+#define RESOLVER ADDRESS(192, 0, 2, 53)
+
+static struct frame with_addresses(struct frame f, uint32_t from, uint32_t to)
+{
+	put32(f.bytes + 26, from);
+	put32(f.bytes + 30, to);
+	return f;
+}
+
+static struct frame next_frame(int fd)
+{
+	struct frame f = {.len = 14 + 40};
+	uint8_t length[LANE_LENGTH];
+	struct error err = {0};
+
+	assert_ok(fd_read_exact(fd, length, sizeof(length), &err));
+	assert_int_equal(number(length), f.len);
+	assert_ok(fd_read_exact(fd, f.bytes, f.len, &err));
+	assert_int_equal(checksum(f.bytes + 14, 20, 0), 0);
+	assert_int_equal(checksum(f.bytes + 26, 28, 6 + 20), 0);
+	return f;
+}
+
+/* A connection to the address of DNS is the resolver's on the other side, and only that one is. */
+static void dns_by_tcp_leads_to_the_resolver(void **state)
+{
+	struct fixture *f = *state;
+	struct frame called = tcp(DNS, 53, TCP_SYN), answer = tcp(DNS, 40000, TCP_SYN | TCP_ACK);
+	struct frame passed, other;
+
+	f->gate->screen.resolver = RESOLVER;
+	start(f, true, true);
+	send_frame(f->vm, tcp(DNS, 54, TCP_SYN)); /* another port is shut */
+	expect_reset(f->vm, tcp(DNS, 54, TCP_SYN), 1);
+	expect_line(f, "tcp 10.0.2.15:40000 -> 10.0.2.3:54 refused");
+	send_frame(f->vm, called);
+	passed = next_frame(f->passt);
+	assert_memory_equal(passed.bytes + 26, with_addresses(called, GUEST, RESOLVER).bytes + 26,
+			    8);
+	assert_memory_equal(passed.bytes + 34, called.bytes + 34, 16);
+	expect_line(f, "tcp 10.0.2.15:40000 -> 10.0.2.3:53");
+	answer = with_addresses(answer, RESOLVER, GUEST);
+	put16(answer.bytes + 34, 53);
+	other = answer;
+	send_frame(f->passt, answer);
+	passed = next_frame(f->vm);
+	assert_memory_equal(passed.bytes + 26, with_addresses(answer, DNS, GUEST).bytes + 26, 8);
+	/* A connection of the guest's to the resolver by its own address, were that open. */
+	put16(other.bytes + 36, 40002);
+	send_frame(f->passt, other);
+	expect_frame(f->vm, other);
+}
+
+static void dns_by_tcp_is_shut_without_a_resolver(void **state)
+{
+	struct fixture *f = *state;
+
+	start(f, true, true);
+	send_frame(f->vm, tcp(DNS, 53, TCP_SYN));
+	expect_reset(f->vm, tcp(DNS, 53, TCP_SYN), 1);
+	expect_line(f, "tcp 10.0.2.15:40000 -> 10.0.2.3:53 refused");
 }
 
 /* More connections than may be listed: the rest is counted, and nothing is lost of the sum. */
@@ -406,8 +576,14 @@ int main(void)
 		WITH(frames_may_come_byte_by_byte),
 		WITH(a_frame_that_is_too_long_is_passed_over),
 		WITH(a_connection_is_told_once),
+		WITH(each_connection_is_told),
+		WITH(a_silent_connection_is_told_in_time),
+		WITH(a_silent_connection_is_told_at_the_end),
 		WITH(a_refused_connection_is_reset),
+		WITH(a_refused_datagram_is_answered),
 		WITH(not_all_is_reset),
+		WITH(dns_by_tcp_leads_to_the_resolver),
+		WITH(dns_by_tcp_is_shut_without_a_resolver),
 		WITH(a_flood_is_counted),
 		WITH(nothing_is_open_before_the_addresses_are_known),
 		WITH(a_prefix_is_opened_and_shut),

@@ -9,7 +9,7 @@
 #include "base/fd.h"
 #include "netgate/bytes.h"
 #include "netgate/lane.h"
-#include "netgate/reset.h"
+#include "netgate/refusal.h"
 #include "netgate/tell.h"
 
 #define SECOND (1000 * NS_PER_MS)
@@ -335,7 +335,7 @@ static void a_lane_is_filled_to_its_end(void **state)
 static void a_full_lane_takes_no_more(void **state)
 {
 	static struct lane lane;
-	uint8_t frame[RESET_FRAME] = {0};
+	uint8_t frame[COMPOSE_BARE] = {0};
 	size_t count = 0;
 
 	(void)state;
@@ -348,7 +348,7 @@ static void a_full_lane_takes_no_more(void **state)
 	lane_parse(&lane);
 	while (lane_insert(&lane, frame, sizeof(frame)))
 		count++;
-	assert_int_equal(count, (LANE_BYTES - 7) / (LANE_LENGTH + RESET_FRAME));
+	assert_int_equal(count, (LANE_BYTES - 7) / (LANE_LENGTH + COMPOSE_BARE));
 	assert_int_equal(lane.end, lane.parsed + 7);
 	assert_memory_equal(lane.buf + lane.parsed,
 			    "\0\0\0\x9"

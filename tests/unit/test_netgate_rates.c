@@ -4,34 +4,42 @@
 
 #include "base/clock.h"
 #include "netgate/bucket.h"
-#include "netgate/reset.h"
+#include "netgate/refusal.h"
 
 #define SECOND (1000 * NS_PER_MS)
 
-static void only_a_tcp_syn_is_reset(void **state)
+static void what_has_an_answer(void **state)
 {
-	uint8_t out[RESET_FRAME];
+	uint8_t out[REFUSAL_FRAME];
 	struct frame f = tcp(PUBLIC, 80, 2);
 
 	(void)state;
-	assert_true(reset_answer(f.bytes, f.len, out));
-	assert_false(reset_answer(f.bytes, f.len - 1, out)); /* not whole */
+	assert_true(refusal_answer(f.bytes, f.len, out));
+	assert_false(refusal_answer(f.bytes, f.len - 1, out)); /* not whole */
 	put16(f.bytes + 12, 0x0806);
-	assert_false(reset_answer(f.bytes, f.len, out));
+	assert_false(refusal_answer(f.bytes, f.len, out));
 	f = tcp(PUBLIC, 80, 2);
-	f.bytes[23] = 17;
-	assert_false(reset_answer(f.bytes, f.len, out));
+	f.bytes[23] = 6 + 1;
+	assert_false(refusal_answer(f.bytes, f.len, out));
+	f = udp(PUBLIC, 80);
+	assert_int_equal(refusal_answer(f.bytes, f.len, out), COMPOSE_PROHIBITED);
+	f.bytes[0] |= 1; /* to many */
+	assert_false(refusal_answer(f.bytes, f.len, out));
+	f = udp(ADDRESS(239, 1, 1, 1), 80);
+	assert_false(refusal_answer(f.bytes, f.len, out));
+	f = udp(ADDRESS(255, 255, 255, 255), 80);
+	assert_false(refusal_answer(f.bytes, f.len, out));
 }
 
 static void so_many_resets_a_second(void **state)
 {
-	struct resets resets = {.per_second = 2};
+	struct refusals refusals = {.per_second = 2};
 
 	(void)state;
 	for (uint64_t now = 5 * SECOND; now < 7 * SECOND; now += SECOND) {
-		assert_true(resets_allow(&resets, now));
-		assert_true(resets_allow(&resets, now + SECOND - 1));
-		assert_false(resets_allow(&resets, now + SECOND - 1));
+		assert_true(refusals_take(&refusals, now));
+		assert_true(refusals_take(&refusals, now + SECOND - 1));
+		assert_false(refusals_take(&refusals, now + SECOND - 1));
 	}
 }
 
@@ -85,7 +93,7 @@ static void the_largest_rate_is_counted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_a_tcp_syn_is_reset),
+		cmocka_unit_test(what_has_an_answer),
 		cmocka_unit_test(so_many_resets_a_second),
 		cmocka_unit_test(a_bucket_is_filled_by_time),
 		cmocka_unit_test(the_largest_rate_is_counted),

@@ -32,7 +32,7 @@ static void the_command_line_is_whole(void **state)
 	static const char *const words[] = {"/opt/q/bin/qemu", "-x", NULL};
 	static const char *const readable[] = {"/usr/share/qemu", NULL};
 	const struct proc_fd fds[] = {{0, 2}, {0, 3}, {0, 7}};
-	const struct cell_data data[] = {{0, "/kernel"}, {0, "/initrd"}};
+	const struct cell_data data[] = {{0, "/kernel", false}, {0, "/initrd", false}};
 	const struct cell_spec spec = {.bwrap = "/usr/bin/bwrap",
 				       .program = "/opt/q/bin/qemu",
 				       .argv = words,

@@ -7,6 +7,7 @@
 #include "backend/parts/host_facts.h"
 #include "backend/parts/kvm_probe.h"
 #include "backend/qemu/accelerator.h"
+#include "base/limits.h"
 #include "base/platform/process.h"
 #include "base/proc.h"
 
@@ -203,19 +204,60 @@ static void a_foreign_machine_is_emulated(void **state)
 	assert_string_equal(err.msg, words);
 }
 
-/* Whatever this host is: a second look answers the same, in the words of the first. */
-static void a_probe_is_repeated_from_memory(void **state)
+/* Whatever this host is, there is a verdict with its reason. A hang is not remembered, so that a
+ * busy host may answer two times with two words. */
+static void a_probe_has_a_reason(void **state)
 {
-	struct kvm_facts first, second;
+	struct kvm_facts facts;
 	struct error err = {0};
 
 	(void)state;
-	assert_ok(kvm_probe(&first, &err));
-	assert_int_not_equal(first.kvm, KVM_UNKNOWN);
-	assert_true(*first.reason);
-	assert_ok(kvm_probe(&second, &err));
-	assert_int_equal(first.kvm, second.kvm);
-	assert_string_equal(first.reason, second.reason);
+	assert_ok(kvm_probe(&facts, &err));
+	assert_int_not_equal(facts.kvm, KVM_UNKNOWN);
+	assert_true(*facts.reason);
+}
+
+static void assert_probed(enum kvm_verdict verdict, const char *words)
+{
+	struct kvm_facts facts;
+	struct error err = {0};
+
+	assert_ok(kvm_probe(&facts, &err));
+	if (facts.kvm != verdict || !strstr(facts.reason, words))
+		fail_msg("%d: %s", (int)facts.kvm, facts.reason);
+}
+
+/* The device is a file here, which answers every request of KVM with ENOTTY at once. The words that
+ * are remembered are changed, so that a second probe cannot be taken for them. */
+static void a_probe_is_repeated_from_memory(void **state)
+{
+	struct scratch *s = *state;
+	const char *device = scratch_path(s, "kvm");
+	struct host_facts facts;
+
+	limit_set(LIMIT_PROBE_MS, 60000); /* a busy machine is no hang */
+	setenv("MICROAGENT_TEST_KVM", device, 1);
+	autoclose int first = open(device, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_probed(KVM_BROKEN, "opens and does not work");
+	host_facts_load(&facts);
+	assert_string_equal(facts.kvm_verdict, "broken");
+	snprintf(facts.kvm_reason, sizeof(facts.kvm_reason), "as it was remembered");
+	host_facts_store(&facts);
+	assert_probed(KVM_BROKEN, "as it was remembered");
+	/* Another node is probed anew; the first one is held, so that its inode is not taken again.
+	 */
+	assert_int_equal(unlinkat(s->fd, "kvm", 0), 0);
+	autoclose int second = open(device, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(first >= 0 && second >= 0);
+	assert_probed(KVM_BROKEN, "opens and does not work");
+	/* A verdict that is never remembered is not believed either. */
+	host_facts_load(&facts);
+	snprintf(facts.kvm_verdict, sizeof(facts.kvm_verdict), "hung");
+	snprintf(facts.kvm_reason, sizeof(facts.kvm_reason), "as it was remembered");
+	host_facts_store(&facts);
+	assert_probed(KVM_BROKEN, "opens and does not work");
+	unsetenv("MICROAGENT_TEST_KVM");
+	limit_reset(LIMIT_PROBE_MS);
 }
 
 static void the_counter_is_remembered(void **state)
@@ -243,6 +285,7 @@ int main(void)
 		WITH(things_are_told_apart),
 		cmocka_unit_test(the_choice_follows_the_facts),
 		cmocka_unit_test(a_foreign_machine_is_emulated),
+		WITH(a_probe_has_a_reason),
 		WITH(a_probe_is_repeated_from_memory),
 		WITH(the_counter_is_remembered),
 	};

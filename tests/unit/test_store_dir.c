@@ -117,6 +117,71 @@ static void above_it(void **state)
 	assert_open_fails(at(f, "above/deep/state"), false, ERR_DENIED, "belongs to user 12345");
 }
 
+/* A link of the user's own, or of root, may be on the way; what it leads to is made. */
+static void through_links_of_ones_own(void **state)
+{
+	const struct fixture *f = *state;
+	struct error err = {0};
+	struct state_dir dir;
+	autofree char *other = strdup(at(f, "real/other"));
+
+	assert_int_equal(mkdir(at(f, "real"), 0755), 0);
+	assert_int_equal(symlink("real", at(f, "link")), 0);
+	assert_int_equal(symlink("../real/../link/new", other), 0);
+	assert_int_equal(symlink(other, at(f, "first")), 0);
+	assert_open_fails(at(f, "first"), false, ERR_NOT_FOUND, "state directory");
+	assert_int_equal(state_dir_open(at(f, "first"), true, &dir, &err), 0);
+	assert_string_equal(dir.path, at(f, "first"));
+	state_dir_close(&dir);
+	assert_int_equal(access(at(f, "real/new"), F_OK), 0);
+	assert_int_equal(symlink("round", at(f, "round")), 0);
+	assert_open_fails(at(f, "round/x"), true, ERR_IO, "Too many levels");
+}
+
+/* Whoever can write where a link stands can have it lead to another directory. */
+static void through_a_link_that_others_can_change(void **state)
+{
+	static const char *const links[] = {"loose/link", "loose/link/deep", "way"};
+	const struct fixture *f = *state;
+
+	assert_int_equal(mkdir(at(f, "tight"), 0700), 0);
+	assert_int_equal(mkdir(at(f, "loose"), 0755), 0);
+	assert_int_equal(symlink("../tight", at(f, "loose/link")), 0);
+	assert_int_equal(symlink("loose/link", at(f, "way")), 0);
+	assert_int_equal(chmod(at(f, "loose"), 0777), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(links); i++) {
+		const char *path = at(f, links[i]);
+
+		assert_open_fails(path, true, ERR_DENIED,
+				  "loose can be written by other users; mend it with: chmod go-w");
+	}
+	assert_int_equal(access(at(f, "tight/deep"), F_OK), -1);
+}
+
+/* As root gets one from `sudo -E`. */
+static void through_a_link_of_another_user(void **state)
+{
+	const struct fixture *f = *state;
+
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(mkdir(at(f, "tight"), 0700), 0);
+	assert_int_equal(mkdir(at(f, "home"), 0755), 0);
+	assert_int_equal(symlink("../tight", at(f, "home/link")), 0);
+	assert_int_equal(chown(at(f, "home"), 12345, 12345), 0);
+	assert_open_fails(at(f, "home/link"), false, ERR_DENIED, "home belongs to user 12345");
+	assert_open_fails(at(f, "home/link/deep"), true, ERR_DENIED, "home belongs to user 12345");
+	/* One that he made where everybody may. */
+	assert_int_equal(symlink("tight", at(f, "his")), 0);
+	assert_int_equal(lchown(at(f, "his"), 12345, 12345), 0);
+	assert_int_equal(chmod(f->dir.path, 01777), 0);
+	assert_open_fails(at(f, "his"), false, ERR_DENIED,
+			  "his is a link that belongs to user 12345");
+	assert_open_fails(at(f, "his/deep"), true, ERR_DENIED,
+			  "his is a link that belongs to user 12345");
+	assert_int_equal(access(at(f, "tight/deep"), F_OK), -1);
+}
+
 static void relative_and_long_paths(void **state)
 {
 	const struct fixture *f = *state;
@@ -258,6 +323,9 @@ int main(void)
 		store_test(readable_by_others),
 		store_test(of_another_user),
 		store_test(above_it),
+		store_test(through_links_of_ones_own),
+		store_test(through_a_link_that_others_can_change),
+		store_test(through_a_link_of_another_user),
 		store_test(a_part_of_an_open_one),
 		store_test(relative_and_long_paths),
 		store_test(list_of_workspaces),

@@ -97,7 +97,7 @@ static int list_cell_files(struct cell_parts *p, const struct vm_boot *boot, int
 	add_file(p, run, FC_RUN, false);
 	add_file(p, boot->kernel_fd, FC_KERNEL, true);
 	if (is_in_memory(boot->initrd_fd))
-		p->data[p->ndata++] = (struct cell_data){boot->initrd_fd, FC_INITRD};
+		p->data[p->ndata++] = (struct cell_data){boot->initrd_fd, FC_INITRD, false};
 	else
 		add_file(p, boot->initrd_fd, FC_INITRD, true);
 	return 0;

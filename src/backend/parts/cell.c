@@ -11,7 +11,9 @@
 #include "backend/parts/cell.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +34,7 @@
 #include "base/platform/process.h"
 
 #define FDS_MAX 48 /* of one cell, data included */
+#define READABLE_MAX 40
 
 const char *const cell_environment[] = {"PATH=/usr/bin:/bin", "HOME=/", NULL};
 
@@ -151,7 +154,88 @@ static int spawn_cell(const struct cell_spec *spec, const char *const *argv,
 	return proc_spawn(&proc, &cell->monitor, err);
 }
 
-static int spawn_bwrap(const struct cell_spec *spec, struct cell *cell, struct error *err)
+/*
+ * What the cell's user cannot reach by its name, since a directory on the way lets only its owner
+ * pass (a program below root's home): bwrap looks for its sources as that user. They go into the
+ * cell as files, by descriptor.
+ */
+struct unreachable {
+	struct cell_spec spec; /* names what is left to bwrap */
+	struct cell_file files[PROC_STAGE_MAX];
+	const char *readable[READABLE_MAX + 1];
+};
+
+static void unreachable_close(struct unreachable *u, size_t own)
+{
+	for (size_t i = own; i < u->spec.nfiles; i++)
+		close(u->files[i].fd);
+}
+
+bool cell_is_reachable(const char *path)
+{
+	char name[PATH_MAX];
+	struct stat st;
+
+	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+		size_t len = slash == path ? 1 : (size_t)(slash - path);
+
+		if (len >= sizeof(name))
+			return true;
+		memcpy(name, path, len);
+		name[len] = '\0';
+		if (stat(name, &st) == 0 && !(st.st_mode & S_IXOTH))
+			return false;
+	}
+	return true;
+}
+
+/* Returns 1 if path has become a file of the cell, 0 if it is left to bwrap. */
+static int take_unreachable(struct unreachable *u, const char *path, struct error *err)
+{
+	int fd;
+
+	if (cell_is_reachable(path))
+		return 0;
+	fd = open(path, O_PATH | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0)
+		return error_errno(err, errno, "%s", path);
+	if (u->spec.nfiles == ARRAY_SIZE(u->files)) {
+		close(fd);
+		return error_set(err, ERR_INVALID, "a machine takes at most %zu files",
+				 ARRAY_SIZE(u->files));
+	}
+	u->files[u->spec.nfiles++] = (struct cell_file){fd, path, true};
+	return 1;
+}
+
+static int find_unreachable(const struct cell_spec *spec, struct unreachable *u, struct error *err)
+{
+	size_t left = 0;
+	int taken;
+
+	u->spec = *spec;
+	for (size_t i = 0; i < spec->nfiles; i++)
+		u->files[i] = spec->files[i];
+	u->spec.files = u->files;
+	u->spec.readable = u->readable;
+	taken = take_unreachable(u, spec->program, err);
+	if (taken > 0)
+		u->spec.program = NULL;
+	for (const char *const *path = spec->readable; path && *path && taken >= 0; path++) {
+		taken = take_unreachable(u, *path, err);
+		if (taken == 0 && left < READABLE_MAX)
+			u->readable[left++] = *path;
+	}
+	u->readable[left] = NULL;
+	if (taken >= 0)
+		return 0;
+	unreachable_close(u, spec->nfiles);
+	return -1;
+}
+
+static int start_bwrap(const struct cell_spec *spec, struct cell *cell, struct error *err)
 {
 	struct cell_numbers numbers = cell_numbers(spec);
 	struct proc_fd fds[FDS_MAX];
@@ -181,6 +265,21 @@ static int spawn_bwrap(const struct cell_spec *spec, struct cell *cell, struct e
 		fds[n++] = (struct proc_fd){spec->filter, numbers.filter};
 	cell->confined = true;
 	return spawn_cell(spec, argv, fds, n, cell, err);
+}
+
+static int spawn_bwrap(const struct cell_spec *spec, struct cell *cell, struct error *err)
+{
+	struct unreachable u;
+	int status;
+
+	/* Else bwrap is who we are. */
+	if (!cell_id())
+		return start_bwrap(spec, cell, err);
+	if (find_unreachable(spec, &u, err) < 0)
+		return -1;
+	status = start_bwrap(&u.spec, cell, err);
+	unreachable_close(&u, spec->nfiles);
+	return status;
 }
 
 /* The program itself is our child, and runs at once. */

@@ -34,6 +34,7 @@
 struct cell_data {
 	int fd;
 	const char *path;
+	bool executable;
 };
 
 /* A directory of the host, at another place in the cell. */
@@ -52,7 +53,7 @@ struct cell_file {
 
 struct cell_spec {
 	const char *bwrap;	      /* path; NULL: no cell, by the config's word */
-	const char *program;	      /* absolute, argv[0] */
+	const char *program;	      /* absolute, argv[0]; NULL: one of the files */
 	const char *const *argv;      /* of the program */
 	const char *const *readable;  /* host paths to be seen, where they exist; NULL-terminated */
 	const char *device;	      /* what is to be /dev/kvm, or NULL */
@@ -67,6 +68,9 @@ struct cell_spec {
 	/* For a program in a user namespace that was made before: */
 	const char *const *capabilities; /* that its root keeps; not NULL: there is such a one */
 	const struct cell_share *share;	 /* a directory to be seen, and /proc; or NULL */
+	/* What it has in its environment besides cell_environment, which bwrap has too: NAME, VALUE,
+	 * NULL at the end. NULL: nothing. */
+	const char *const *environment;
 	int filter; /* a file that is a compiled system call filter; 0: none but its own */
 };
 
@@ -97,6 +101,10 @@ void cell_end(struct cell *cell);
 
 /* A program of others needs nothing of our environment. */
 extern const char *const cell_environment[];
+
+/* Whether everybody may pass through the directories of path, which is absolute: the cell's user may
+ * be anybody. */
+bool cell_is_reachable(const char *path);
 
 /* In a pid namespace that is not the host's our pid is not unique: this is taken instead of it, to
  * be said before the first cell. */

@@ -28,7 +28,7 @@ static const char *const multiarch_dirs[ARCHITECTURE_COUNT] = {
 	[ARCHITECTURE_ARM64] = "/usr/lib/aarch64-linux-gnu",
 };
 
-static const char *libraries(void)
+const char *cell_libraries(void)
 {
 	enum architecture host = architecture_of_host();
 	const char *dir = host < ARCHITECTURE_COUNT ? multiarch_dirs[host] : NULL;
@@ -81,11 +81,12 @@ static void add_link_or_dir(struct argv *argv, const char *path)
 
 static void add_root(struct argv *argv, const struct cell_spec *spec)
 {
-	add_bind(argv, "--ro-bind", libraries());
+	add_bind(argv, "--ro-bind", cell_libraries());
 	add_bind(argv, "--ro-bind-try", "/usr/lib64");
 	add_link_or_dir(argv, "/lib");
 	add_link_or_dir(argv, "/lib64");
-	add_bind(argv, "--ro-bind", spec->program);
+	if (spec->program)
+		add_bind(argv, "--ro-bind", spec->program);
 	for (const char *const *path = spec->readable; path && *path; path++)
 		add_bind(argv, "--ro-bind-try", *path);
 	add_bind(argv, "--dev-bind", "/dev/null");
@@ -159,9 +160,18 @@ void cell_arguments(const struct cell_spec *spec, struct argv *argv)
 	if (spec->share)
 		show_share(argv, spec->share);
 	for (size_t i = 0; i < spec->ndata; i++) {
+		if (spec->data[i].executable) {
+			argv_add(argv, "--perms");
+			argv_add(argv, "0555");
+		}
 		argv_add(argv, "--ro-bind-data");
 		argv_addf(argv, "%d", numbers.data + (int)i);
 		argv_add(argv, spec->data[i].path);
+	}
+	for (const char *const *word = spec->environment; word && *word; word += 2) {
+		argv_add(argv, "--setenv");
+		argv_add(argv, word[0]);
+		argv_add(argv, word[1]);
 	}
 	argv_add(argv, "--remount-ro");
 	argv_add(argv, "/");

@@ -15,4 +15,8 @@ struct cell_numbers {
 struct cell_numbers cell_numbers(const struct cell_spec *spec);
 void cell_arguments(const struct cell_spec *spec, struct argv *argv);
 
+/* The directory of this host's libraries, which a cell has: "/usr/lib/x86_64-linux-gnu", or "/usr/lib"
+ * where a system has none of that kind. */
+const char *cell_libraries(void);
+
 #endif

@@ -10,6 +10,7 @@
 #include "backend/parts/idmap.h"
 #include "backend/parts/programs.h"
 #include "backend/parts/tap.h"
+#include "backend/parts/virtiofsd.h"
 #include "base/cleanup.h"
 
 /* No cell, no start; unless that is what was asked for. */
@@ -26,13 +27,25 @@ int host_check_cell(const struct config *config, struct error *err)
 
 int host_check_shares(const struct config *config, struct error *err)
 {
+	struct virtiofsd program = {0};
 	struct idmap map;
+	int status;
 
 	if (json_array_size(config->shares) == 0)
 		return 0;
-	autofree char *virtiofsd = program_virtiofsd(err);
-	autofree char *bwrap =
-		virtiofsd && idmap_find(-1, &map, err) == 0 ? confinement_bwrap(err) : NULL;
+	status = virtiofsd_find(&program, err);
+	for (size_t i = 0; i < json_array_size(config->shares) && status == 0; i++) {
+		const json_t *share = json_array_get(config->shares, i);
+		const struct virtiofsd_service service = {.caching = share_caching(share)};
+
+		status = virtiofsd_check(&program, &service, err);
+		if (status < 0)
+			error_prefix(err, "config.shares[%zu]", i);
+	}
+	virtiofsd_free(&program);
+	if (status < 0)
+		return -1;
+	autofree char *bwrap = idmap_find(-1, &map, err) == 0 ? confinement_bwrap(err) : NULL;
 	return bwrap ? 0 : error_prefix(err, "config.shares");
 }
 

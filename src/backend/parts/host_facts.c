@@ -84,6 +84,8 @@ void host_facts_load(struct host_facts *out)
 	take_fact(doc, "cellBwrap", out->cell_bwrap, sizeof(out->cell_bwrap));
 	take_fact(doc, "vmmProgram", out->vmm_program, sizeof(out->vmm_program));
 	take_fact(doc, "vmmSaid", out->vmm_said, sizeof(out->vmm_said));
+	take_fact(doc, "shareProgram", out->share_program, sizeof(out->share_program));
+	take_fact(doc, "shareSaid", out->share_said, sizeof(out->share_said));
 	json_int_t khz = json_integer_value(json_object_get(doc, "tscKhz"));
 	if (khz > 0 && khz <= UINT32_MAX)
 		out->tsc_khz = (uint32_t)khz;
@@ -96,11 +98,12 @@ static json_t *facts_json(const struct host_facts *facts)
 
 	if (process_boot_id(boot, &ignored) < 0)
 		return NULL;
-	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:s}", "format", FACTS_FORMAT,
-			 "bootId", boot, "kvmNode", facts->kvm_node, "kvmVerdict",
+	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:s, s:s, s:s}", "format",
+			 FACTS_FORMAT, "bootId", boot, "kvmNode", facts->kvm_node, "kvmVerdict",
 			 facts->kvm_verdict, "kvmReason", facts->kvm_reason, "tscKhz",
 			 (json_int_t)facts->tsc_khz, "cellBwrap", facts->cell_bwrap, "vmmProgram",
-			 facts->vmm_program, "vmmSaid", facts->vmm_said);
+			 facts->vmm_program, "vmmSaid", facts->vmm_said, "shareProgram",
+			 facts->share_program, "shareSaid", facts->share_said);
 }
 
 void host_facts_store(const struct host_facts *facts)

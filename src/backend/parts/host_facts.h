@@ -20,6 +20,8 @@ struct host_facts {
 	char vmm_program[HOST_THING_TEXT]; /* host_thing() of a VMM that was asked for its version
 					    */
 	char vmm_said[2048];
+	char share_program[HOST_THING_TEXT]; /* the same of a virtiofsd */
+	char share_said[256];
 };
 
 /* Identifies the present file at path by device, inode and time; "absent" without one. */

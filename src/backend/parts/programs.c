@@ -80,16 +80,26 @@ char *program_newidmap(const char *name, struct error *err)
 
 char *program_virtiofsd(struct error *err)
 {
-	static const char path[] = "/usr/lib/qemu/virtiofsd";
+	/* Debian 13 and Fedora; Arch; Debian 12. */
+	static const char *const places[] = {"/usr/libexec/virtiofsd", "/usr/lib/virtiofsd",
+					     "/usr/lib/qemu/virtiofsd"};
+	const char *named = getenv("MICROAGENT_VIRTIOFSD");
 
-	if (!program_is(path)) {
+	if (named && *named) {
+		if (program_is(named))
+			return path_absolute(named, err);
 		error_set(err, ERR_UNAVAILABLE,
-			  "%s is not installed, and shared directories need it: apt-get install "
-			  "qemu-system-common",
-			  path);
+			  "%s, which MICROAGENT_VIRTIOFSD names, is no program that can be run",
+			  named);
 		return NULL;
 	}
-	return path_absolute(path, err);
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		if (program_is(places[i]))
+			return path_absolute(places[i], err);
+	error_set(err, ERR_UNAVAILABLE,
+		  "virtiofsd is not installed, and shared directories need it: apt-get install "
+		  "virtiofsd (on Debian 12 qemu-system-common)");
+	return NULL;
 }
 
 char *program_passt(struct error *err)

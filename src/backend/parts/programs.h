@@ -20,7 +20,8 @@ char *program_bwrap(struct error *err);
 char *program_true(struct error *err);
 /* "newuidmap" or "newgidmap". */
 char *program_newidmap(const char *name, struct error *err);
-/* The one that came with QEMU until 8.0; the later one has other options. */
+/* A virtiofsd, of whichever kind (virtiofsd.h): $MICROAGENT_VIRTIOFSD, else where distributions have
+ * the one in Rust, or QEMU's until 7.2. ERR_UNAVAILABLE names the packages. */
 char *program_virtiofsd(struct error *err);
 /* Beside the running executable, else in PATH. */
 char *program_vsockd(struct error *err);

@@ -189,15 +189,30 @@ static void egress_words(const json_t *egress, struct argv *argv)
 		argv_add(argv, "--egress-dry-run");
 }
 
+/* The one that passt will take. */
+static bool find_resolver(char address[16])
+{
+	autobuf struct buf text = BUF_INIT(65536);
+	struct error ignored;
+
+	return path_read_file_at(AT_FDCWD, "/etc/resolv.conf", &text, &ignored) == 0 &&
+	       buf_string(&text) && host_resolver(buf_string(&text), address);
+}
+
 static void filter_words(const struct vm *vm, const struct vm_boot *boot, bool uplink,
 			 struct argv *argv)
 {
+	char resolver[16];
+
 	if (uplink)
 		add_number(argv, "--passt-fd", NETGATE_FD_PASST);
 	add_number(argv, "--supervisor-fd", NETGATE_FD_SUPERVISOR);
 	add_pair(argv, "--guest-address", NAT_GUEST);
 	add_pair(argv, "--guest-mac", vm->net.mac);
 	add_pair(argv, "--dns-address", NAT_DNS);
+	/* One on the host's loopback is reached by passt alone, and by UDP. */
+	if (uplink && find_resolver(resolver) && strncmp(resolver, "127.", 4) != 0)
+		add_pair(argv, "--dns-resolver", resolver);
 	add_pairs(argv, "--allow", boot->config->network_allow);
 	egress_words(boot->config->network_egress, argv);
 	if (boot->config->limits.net_bytes) {
@@ -261,17 +276,6 @@ static int start_relay(struct vm *vm, const struct vm_boot *boot, int packets, s
 
 /* --- passt ------------------------------------------------------------------------------------ */
 
-/* The one that passt will take. */
-static bool has_resolver(void)
-{
-	autobuf struct buf text = BUF_INIT(65536);
-	struct error ignored;
-	char address[16];
-
-	return path_read_file_at(AT_FDCWD, "/etc/resolv.conf", &text, &ignored) == 0 &&
-	       buf_string(&text) && host_resolver(buf_string(&text), address);
-}
-
 /*
  * --gateway is not what the guest has as one (passt answers for every address of the subnet), but
  * what passt names as the sender of answers that come from the host's loopback. There is where the
@@ -299,6 +303,7 @@ static int start_passt(struct vm *vm, const struct vm_boot *boot, int end, struc
 	autofree char *program = program_passt(err);
 	autoargv struct argv words = ARGV_INIT;
 	const struct proc_fd fds[] = {{end, PASST_FD_NETGATE}, {boot->lease_fd, PASST_FD_LEASE}};
+	char resolver[16];
 	struct proc_spec spec = {
 		.envp = plain_environment,
 		.fds = fds,
@@ -312,7 +317,7 @@ static int start_passt(struct vm *vm, const struct vm_boot *boot, int end, struc
 
 	if (!program)
 		return -1;
-	if (!has_resolver())
+	if (!find_resolver(resolver))
 		vm->net.detail = NO_RESOLVER;
 	passt_words(program, &words);
 	spec.argv = argv_finish(&words, err);

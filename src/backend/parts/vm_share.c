@@ -10,10 +10,10 @@
  * name, for ps.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "backend/parts/cell_args.h"
@@ -21,6 +21,7 @@
 #include "backend/parts/idmap.h"
 #include "backend/parts/mode_filter.h"
 #include "backend/parts/programs.h"
+#include "backend/parts/virtiofsd.h"
 #include "backend/parts/vm.h"
 #include "base/broker.h"
 #include "base/cleanup.h"
@@ -32,8 +33,8 @@
 /* Where the directory, which comes by descriptor, is to be found by bwrap, which takes names: over
  * a directory that every system has and no cell needs, in a mount namespace of bwrap's own. */
 #define STAGE "/sys"
-/* A descriptor for every file that the guest knows of. */
-#define FILES_MAX 1000000u
+/* Of its functions some take the place of the C library's in virtiofsd (src/virtiofsd/preload.c). */
+#define PRELOAD_IN_CELL "/preload.so"
 
 /* What the broker is asked for beside the descriptors: how, and the number in the pass. */
 #define MODE_WRITABLE 'w'
@@ -57,59 +58,6 @@ int vm_open_share(int workspace_fd, struct vm_share_ends *ends, struct error *er
 	return ends->vmm < 0 ? -1 : 0;
 }
 
-/* In -o a comma begins the next option and a backslash takes the meaning from what follows. */
-static void add_source(struct argv *argv, const char *path)
-{
-	autofree char *escaped = malloc(2 * strlen(path) + 1);
-	char *to = escaped;
-
-	for (; escaped && *path; path++) {
-		if (*path == ',' || *path == '\\')
-			*to++ = '\\';
-		*to++ = *path;
-	}
-	argv_add(argv, "-o");
-	if (!escaped) {
-		argv->failed = true;
-		return;
-	}
-	*to = '\0';
-	argv_addf(argv, "source=%s", escaped);
-}
-
-static void build_virtiofsd_words(const char *program, const char *source,
-				  const struct vm_share *share, struct argv *argv)
-{
-	const struct share_caching *caching = &share->caching;
-	struct rlimit files = {0};
-	rlim_t most = FILES_MAX;
-
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_max < most)
-		most = files.rlim_max;
-	argv_add(argv, program);
-	argv_add(argv, "-f");
-	argv_addf(argv, "--fd=%d", VIRTIOFSD_FD_LISTEN);
-	add_source(argv, source);
-	/* The cell is the sandbox; a chroot in it needs no right to mount. */
-	argv_add(argv, "-o");
-	argv_add(argv, "sandbox=chroot");
-	argv_add(argv, "-o");
-	argv_add(argv, "log_level=err");
-	argv_add(argv, "-o");
-	argv_addf(argv, "cache=%s", share_cache_names[caching->cache]);
-	if (share->containers) {
-		/* Files of two of its mounts may have the same number; and images have file
-		 * capabilities. */
-		argv_add(argv, "-o");
-		argv_add(argv, "announce_submounts,xattr");
-	}
-	if (caching->timeout_seconds) {
-		argv_add(argv, "-o");
-		argv_addf(argv, "timeout=%lld", (long long)caching->timeout_seconds);
-	}
-	argv_addf(argv, "--rlimit-nofile=%llu", (unsigned long long)most);
-}
-
 /* --- one process ----------------------------------------------------------------------------- */
 
 /* A virtiofsd that is to be started. */
@@ -124,27 +72,42 @@ static int spawn_virtiofsd(const struct server *server, const struct cell_spec *
 {
 	autoargv struct argv words = ARGV_INIT;
 	struct cell_spec cell = *base;
-	autoclose int filter = -1;
+	autoclose int preload = virtiofsd_preload_open(err), filter = -1, program = -1;
 
-	if (!server->share->containers && mode_filter_open(&filter, err) < 0)
+	if (preload < 0 || (!server->share->containers && mode_filter_open(&filter, err) < 0))
 		return -1;
-	struct proc_fd fds[] = {
+	struct proc_fd fds[6] = {
 		{server->stderr_fd, 2},
 		{server->listen, VIRTIOFSD_FD_LISTEN},
 		{server->share->lease_fd, VIRTIOFSD_FD_LEASE},
-		{filter, -1},
 	};
+	struct cell_data data[2] = {{preload, PRELOAD_IN_CELL, false}};
+	size_t nfds = 3;
 
 	cell.fds = fds;
-	cell.nfds = ARRAY_SIZE(fds) - 1;
+	cell.nfds = nfds;
+	cell.data = data;
+	cell.ndata = 1;
 	cell.filter = filter >= 0 ? filter : 0;
-	fds[cell.nfds].to = cell_numbers(&cell).filter;
+	/* A copy: the user of the namespace could not open it by its name. */
+	if (!cell_is_reachable(base->program)) {
+		program = open(base->program, O_RDONLY | O_CLOEXEC);
+		if (program < 0)
+			return error_errno(err, errno, "%s", base->program);
+		data[cell.ndata++] = (struct cell_data){program, base->program, true};
+		cell.program = NULL;
+	}
+	const struct cell_numbers numbers = cell_numbers(&cell);
+	for (size_t i = 0; i < cell.ndata; i++)
+		fds[nfds++] = (struct proc_fd){data[i].fd, numbers.data + (int)i};
+	if (filter >= 0)
+		fds[nfds++] = (struct proc_fd){filter, numbers.filter};
 	cell_arguments(&cell, &words);
 	const struct proc_spec spec = {
 		.argv = argv_finish(&words, err),
 		.envp = cell_environment,
 		.fds = fds,
-		.nfds = cell.nfds + (filter >= 0),
+		.nfds = nfds,
 		.die_with_parent = true,
 		.for_parent = server->for_parent,
 		.new_session = true,
@@ -167,21 +130,29 @@ static int share_namespace(const struct vm_share *share, int *userns, struct err
 	return idmap_find(share->dir_fd, &map, err) < 0 ? -1 : idmap_namespace(&map, userns, err);
 }
 
-static int start_in_cell(const struct server *server, const char *bwrap, struct proc *out,
-			 struct error *err)
+static int start_in_cell(const struct server *server, const char *bwrap,
+			 const struct virtiofsd *program, struct proc *out, struct error *err)
 {
-	autofree char *program = program_virtiofsd(err);
+	static const char *const preloading[] = {"LD_PRELOAD", PRELOAD_IN_CELL, NULL};
 	autofree char *place = NULL;
 	autoargv struct argv words = ARGV_INIT;
 	autoclose int userns = -1;
 
-	if (!program || share_namespace(server->share, &userns, err) < 0)
+	if (share_namespace(server->share, &userns, err) < 0)
 		return -1;
 	if (asprintf(&place, "/share%s", server->share->label) < 0) {
 		place = NULL;
 		return error_errno(err, ENOMEM, "share");
 	}
-	build_virtiofsd_words(program, place, server->share, &words);
+	const struct virtiofsd_service service = {
+		.listen_fd = VIRTIOFSD_FD_LISTEN,
+		.source = place,
+		.caching = server->share->caching,
+		.containers = server->share->containers,
+	};
+	if (virtiofsd_check(program, &service, err) < 0)
+		return -1;
+	virtiofsd_arguments(program, &service, &words);
 	const struct cell_share seen = {
 		.from = STAGE,
 		.to = place,
@@ -189,8 +160,9 @@ static int start_in_cell(const struct server *server, const char *bwrap, struct 
 	};
 	const struct cell_spec cell = {
 		.bwrap = bwrap,
-		.program = program,
+		.program = program->path,
 		.argv = argv_finish(&words, err),
+		.environment = preloading,
 		.capabilities = capabilities,
 		.share = &seen,
 	};
@@ -200,8 +172,13 @@ static int start_in_cell(const struct server *server, const char *bwrap, struct 
 static int start_server_process(const struct server *server, struct proc *out, struct error *err)
 {
 	autofree char *bwrap = confinement_bwrap(err);
+	struct virtiofsd program = {0};
 
-	return bwrap ? start_in_cell(server, bwrap, out, err) : -1;
+	if (!bwrap || virtiofsd_find(&program, err) < 0)
+		return -1;
+	int status = start_in_cell(server, bwrap, &program, out, err);
+	virtiofsd_free(&program);
+	return status;
 }
 
 /* --- by the broker --------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "backend/parts/cell_args.h"
 #include "backend/parts/confinement.h"
 #include "backend/parts/vmm_filter.h"
 #include "backend/qemu/accelerator.h"
@@ -28,8 +29,8 @@ enum { KERNEL_FD = QEMU_FD_END, INITRD_FD, FIRST_DISK_FD };
 #define FILTER_VARIABLE "MICROAGENT_QEMU_SECCOMP"
 #define FDS_MAX (FIRST_DISK_FD + MACHINE_EXTRAS_MAX)
 
-/* What QEMU reads: firmware of one version with it. */
-enum { PROGRAM_DATA = 2 };
+/* What QEMU reads: firmware and modules of one version with it. */
+enum { PROGRAM_DATA = 3 };
 struct programs {
 	char *qemu, *bwrap; /* bwrap NULL: no cell, as the config says */
 	char *data[PROGRAM_DATA];
@@ -48,10 +49,12 @@ static void programs_free(struct programs *p)
  * distribution's. */
 static int find_data(struct programs *p, struct error *err)
 {
-	static const char *const names[PROGRAM_DATA] = {"share/qemu", "share/seabios"};
-	char above[PATH_MAX], first[PATH_MAX + 16];
+	const char *libraries = cell_libraries() + strlen("/usr/");
+	char modules[64], above[PATH_MAX], first[PATH_MAX + 16];
 	autofree char *prefix = NULL;
 
+	snprintf(modules, sizeof(modules), "%s/qemu", libraries);
+	const char *const names[PROGRAM_DATA] = {"share/qemu", "share/seabios", modules};
 	snprintf(above, sizeof(above), "%.*s/..", (int)(strrchr(p->qemu, '/') - p->qemu), p->qemu);
 	prefix = realpath(above, NULL);
 	snprintf(first, sizeof(first), "%s/%s", prefix ? prefix : "", names[0]);
@@ -190,8 +193,8 @@ static int spawn_with_kernel(struct qemu *qemu, const struct vm_boot *boot,
 			     const struct cell_spec *base, struct error *err)
 {
 	const struct cell_file kernel = {boot->kernel_fd, KERNEL_IN_CELL, true};
-	const struct cell_data data[] = {{boot->initrd_fd, INITRD_IN_CELL},
-					 {boot->kernel_fd, KERNEL_IN_CELL}};
+	const struct cell_data data[] = {{boot->initrd_fd, INITRD_IN_CELL, false},
+					 {boot->kernel_fd, KERNEL_IN_CELL, false}};
 	struct cell_spec spec = *base;
 	struct error why;
 
@@ -218,7 +221,7 @@ static int start_qemu_cell(struct qemu *qemu, const struct vm_boot *boot,
 			   struct error *err)
 {
 	const char *const readable[] = {"/etc/ld.so.cache", programs->data[0], programs->data[1],
-					NULL};
+					programs->data[2], NULL};
 	autoargv struct argv words = ARGV_INIT;
 	autoclose int filter = -1;
 	struct cell_spec spec = *base;

@@ -32,17 +32,18 @@ struct logs {
 	int fd;
 	off_t at;
 	bool terminal; /* escape sequences of a guest are not for it */
+	struct utf8_reader reader;
 };
 
 /* Bytes that were written; 0: what there is of a character, which goes on in what comes; -1. */
-static ssize_t put_log(const struct logs *logs, const char *text, size_t len, bool at_end,
+static ssize_t put_log(struct logs *logs, const char *text, size_t len, bool at_end,
 		       struct error *err)
 {
 	size_t done;
 
 	if (!logs->terminal)
 		return fd_write_all(STDOUT_FILENO, text, len, err) < 0 ? -1 : (ssize_t)len;
-	done = print_safe_lines(stdout, text, len, at_end);
+	done = print_safe_lines(&logs->reader, stdout, text, len, at_end);
 	return fflush(stdout) == 0 ? (ssize_t)done : error_errno(err, errno, "stdout");
 }
 

@@ -22,12 +22,13 @@ static void print_stream(const json_t *result, const char *key)
 	const json_t *value = json_object_get(result, key);
 	const char *at = json_string_value(value);
 	size_t len = json_string_length(value);
+	struct utf8_reader reader = {0};
 
 	if (len == 0)
 		return;
 	printf("--- %s\n", key);
 	if (isatty(STDOUT_FILENO) == 1)
-		(void)print_safe_lines(stdout, at, len, true);
+		(void)print_safe_lines(&reader, stdout, at, len, true);
 	else
 		fwrite(at, 1, len, stdout);
 	if (at[len - 1] != '\n')

@@ -18,12 +18,14 @@ struct reading {
 	char link[PATH_MAX]; /* the first that is another user's; "": none */
 };
 
-static int follow_as_owner(void *data, const char *path, const struct stat *link, struct error *err)
+static int follow_as_owner(void *data, const char *path, const struct stat *link,
+			   const struct stat *dir, struct error *err)
 {
 	struct reading *reading = data;
 	char etc[PATH_MAX], uid[16];
 	struct user user;
 
+	(void)dir;
 	if (link->st_uid == geteuid() || (link->st_uid == 0 && geteuid() != 0))
 		return 0;
 	if (reading->link[0])

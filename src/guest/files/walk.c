@@ -78,15 +78,16 @@ static int follow_link(struct walk *walk, int link, const char *name, const stru
 {
 	char shown[PATH_MAX], target[PATH_MAX];
 	ssize_t n = readlinkat(link, "", target, sizeof(target) - 1);
+	struct stat dir;
 
-	if (n < 0)
+	if (n < 0 || fstat(walk->at.fd, &dir) < 0)
 		return error_errno(err, errno, "%.300s", name);
 	target[n] = '\0';
 	if ((size_t)snprintf(shown, sizeof(shown), "%s/%s", walk->at.path, name) >= sizeof(shown))
 		return too_long(walk, err);
 	if (++walk->links > LINKS_MAX)
 		return error_errno(err, ELOOP, "%.300s", shown);
-	if (walk->rule->follow(walk->rule->data, shown, st, err) < 0 ||
+	if (walk->rule->follow(walk->rule->data, shown, st, &dir, err) < 0 ||
 	    put_before_rest(walk, target, err) < 0)
 		return -1;
 	return target[0] == '/' ? begin_at_root(walk, err) : 0;
@@ -161,18 +162,23 @@ int walk_path(int root, const char *path, const struct walk_rule *rule, struct w
 
 /* --- where something is mounted -------------------------------------------------------------- */
 
+/* A link of root's own is another user's word as well where that user may rename it. */
 static int follow_root_alone(void *data, const char *path, const struct stat *link,
-			     struct error *err)
+			     const struct stat *dir, struct error *err)
 {
 	const uid_t *own = data;
 
-	return link->st_uid == *own
-		       ? 0
-		       : error_set(
-				 err, ERR_DENIED,
+	if (link->st_uid != *own)
+		return error_set(err, ERR_DENIED,
 				 "%.300s is a link that user %u made, who would choose by it what "
 				 "is mounted over",
 				 path, (unsigned)link->st_uid);
+	if (dir->st_uid != *own || (dir->st_mode & (S_IWGRP | S_IWOTH)))
+		return error_set(err, ERR_DENIED,
+				 "%.300s is a link in a directory in which not root alone makes "
+				 "names: another user could choose by it what is mounted over",
+				 path);
+	return 0;
 }
 
 int walk_mountpoint(const char *path, struct walked *out, struct error *err)

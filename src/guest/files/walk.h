@@ -14,9 +14,10 @@
 #include "base/error.h"
 
 struct walk_rule {
-	/* Fails where the link, which lies at `path`, must not be followed. It may give up rights
-	 * of this process first. */
-	int (*follow)(void *data, const char *path, const struct stat *link, struct error *err);
+	/* Fails where the link, which lies at `path` in the directory `dir`, must not be followed.
+	 * It may give up rights of this process first. */
+	int (*follow)(void *data, const char *path, const struct stat *link, const struct stat *dir,
+		      struct error *err);
 	void *data;
 	bool make; /* a directory that is missing is made, with mode 0755 */
 };
@@ -32,7 +33,8 @@ int walk_path(int root, const char *path, const struct walk_rule *rule, struct w
 	      struct error *err);
 
 /* The directory that a path of a config names, made where it is missing, for a mount of root's. A
- * link that is another user's is refused: he would choose what root mounts over. */
+ * link is refused that another user made, or could have put there: that user would choose what root
+ * mounts over. */
 int walk_mountpoint(const char *path, struct walked *out, struct error *err);
 
 #endif

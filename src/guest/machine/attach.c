@@ -50,16 +50,21 @@ static int find_place(const char *mountpoint, struct place *out, struct error *e
 	return out->path ? 0 : error_errno(err, ENOMEM, "%s", mountpoint);
 }
 
-/* What was mounted so far, to be taken back where the next one fails. */
+/* The paths of what was mounted so far, which is taken back where the next one fails. */
 struct mounted {
 	char **paths;
 	size_t count;
 };
 
-static void take_back(struct mounted *mounted)
+/* Finds each place anew: a user of the guest may have put a link on the way since. */
+static void take_back(const struct mounted *mounted)
 {
-	while (mounted->count > 0)
-		(void)umount2(mounted->paths[--mounted->count], MNT_DETACH | UMOUNT_NOFOLLOW);
+	for (size_t i = mounted->count; i-- > 0;) {
+		autoplace struct place place = {.fd = -1};
+
+		if (find_place(mounted->paths[i], &place, NULL) == 0)
+			(void)umount2(place.name, MNT_DETACH);
+	}
 }
 
 static void forget_mounted(struct mounted *mounted)

@@ -12,6 +12,7 @@
 #include "guest/console.h"
 #include "guest/init/mounts.h"
 #include "guest/machine/attach.h"
+#include "guest/machine/hosts.h"
 #include "guest/machine/publish.h"
 #include "guest/machine/renew.h"
 #include "guest/roles.h"
@@ -22,8 +23,13 @@
 
 static int set_hostname(const char *name, struct error *err)
 {
+	struct error why = {0};
+
 	if (sethostname(name, strlen(name)) < 0)
 		return error_errno(err, errno, "cannot set the host name");
+	/* A disk that cannot be written to is no reason to end the boot. */
+	if (hosts_keep(HOSTS_FILE, name, &why) < 0)
+		console_line("the name %s is not in %s: %s", name, HOSTS_FILE, why.msg);
 	return 0;
 }
 

@@ -96,6 +96,9 @@ size_t network_resolv_conf(const struct network *network, char *out, size_t size
 		inet_ntop(AF_INET, &network->dns[i], text, sizeof(text));
 		len += (size_t)snprintf(out + len, size - len, "nameserver %s\n", text);
 	}
+	/* Answers of more than 512 bytes: glibc asks for up to 1,200 then. Others pass over it. */
+	if (network->ndns && len < size)
+		snprintf(out + len, size - len, "options edns0\n");
 	return strlen(out);
 }
 
@@ -192,7 +195,7 @@ static int set_gateway(int fd, const struct network *n, struct error *err)
 
 static int write_own(const struct network *n, struct error *err)
 {
-	char text[NETWORK_DOMAIN + 16 + NETWORK_DNS_MAX * 32];
+	char text[NETWORK_DOMAIN + 32 + NETWORK_DNS_MAX * 32];
 	size_t len = network_resolv_conf(n, text, sizeof(text));
 
 	if (mkdir(OWN_DIR, 0755) < 0 && errno != EEXIST)

@@ -23,6 +23,7 @@ void control(const char *kind, unsigned long count);
 void agent(const char *kind, unsigned long count);
 void dial_all(const char *seed, unsigned long count);
 void storm(unsigned long count);
+void say(bool datagrams, const char *from, const char *to, const char *port, const char *hex);
 void frames(const char *seed, unsigned long count);
 void tree(const char *place, unsigned long count);
 void ports(const char *seed, unsigned long count);

@@ -12,6 +12,7 @@
  * - attack dial SEED COUNT: every CID that means something and COUNT ports, streams and datagrams
  * - attack storm COUNT: COUNT connections to a port that the host does not have
  * - attack frames SEED COUNT: by AF_PACKET on the first network card: noise, nearly right headers
+ * - attack say udp|tcp FROM TO PORT HEX: from the port FROM, and prints what comes back to it
  * - attack tree PLACE COUNT: names, kinds of files and depths that a copy of the tree meets
  * - attack ports SEED COUNT: COUNT words to I/O ports of the machine's devices
  * - attack deaf: stops every process but init's, which cannot be stopped, and itself
@@ -73,6 +74,8 @@ int main(int argc, char **argv)
 		storm(strtoul(argv[2], NULL, 10));
 	else if (argc == 4 && strcmp(what, "frames") == 0)
 		frames(argv[2], count);
+	else if (argc == 7 && strcmp(what, "say") == 0)
+		say(strcmp(argv[2], "udp") == 0, argv[3], argv[4], argv[5], argv[6]);
 	else if (argc == 4 && strcmp(what, "tree") == 0)
 		tree(argv[2], count);
 	else if (argc == 4 && strcmp(what, "ports") == 0)

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+#include "backend/parts/virtiofsd.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "backend/parts/host_facts.h"
+#include "backend/parts/programs.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/limits.h"
+#include "base/path.h"
+#include "base/proc.h"
+
+/* A descriptor for every file that the guest knows of. */
+#define FILES_MAX 1000000u
+#define ANSWER_MAX 4096
+
+/* --- which one it is ------------------------------------------------------------------------- */
+
+/* "virtiofsd version 7.2.22 (Debian ...)", and "virtiofsd 1.13.2". */
+static int read_version(const char *text, enum virtiofsd_kind *out)
+{
+	int major = 0, minor = 0;
+
+	/* NOLINTBEGIN(cert-err34-c): few digits each */
+	if (sscanf(text, "virtiofsd version %3d.%3d", &major, &minor) == 2)
+		*out = VIRTIOFSD_C;
+	else if (sscanf(text, "virtiofsd %3d.%3d", &major, &minor) == 2)
+		*out = VIRTIOFSD_RUST;
+	else
+		return -1;
+	/* NOLINTEND(cert-err34-c) */
+	return 0;
+}
+
+static int ask_version(const char *path, struct buf *answer, struct error *err)
+{
+	const char *const argv[] = {path, "--version", NULL};
+
+	return proc_run(argv, answer, limit_deadline(LIMIT_CAPABILITIES_MS), err);
+}
+
+static int find_kind(const char *path, enum virtiofsd_kind *out, struct error *err)
+{
+	autobuf struct buf answer = BUF_INIT(ANSWER_MAX);
+	char thing[HOST_THING_TEXT];
+	struct host_facts facts;
+	const char *text;
+
+	host_thing(path, thing);
+	host_facts_load(&facts);
+	if (strcmp(facts.share_program, thing) == 0 && read_version(facts.share_said, out) == 0)
+		return 0;
+	if (ask_version(path, &answer, err) < 0)
+		return error_prefix(err, "%s", path);
+	text = buf_string(&answer);
+	if (read_version(text, out) < 0)
+		return error_set(err, ERR_UNAVAILABLE,
+				 "%s does not say its version as a virtiofsd does", path);
+	snprintf(facts.share_program, sizeof(facts.share_program), "%s", thing);
+	snprintf(facts.share_said, sizeof(facts.share_said), "%.*s", (int)strcspn(text, "\n"),
+		 text);
+	host_facts_store(&facts);
+	return 0;
+}
+
+int virtiofsd_find(struct virtiofsd *out, struct error *err)
+{
+	struct virtiofsd found = {.path = program_virtiofsd(err)};
+
+	if (!found.path)
+		return -1;
+	if (find_kind(found.path, &found.kind, err) < 0) {
+		free(found.path);
+		return -1;
+	}
+	*out = found;
+	return 0;
+}
+
+void virtiofsd_free(struct virtiofsd *program)
+{
+	free(program->path);
+	*program = (struct virtiofsd){0};
+}
+
+/* --- what it understands --------------------------------------------------------------------- */
+
+int virtiofsd_check(const struct virtiofsd *program, const struct virtiofsd_service *service,
+		    struct error *err)
+{
+	if (program->kind == VIRTIOFSD_C)
+		return 0;
+	if (service->caching.timeout_seconds && !service->containers)
+		return error_set(err, ERR_UNSUPPORTED,
+				 "timeoutSeconds: %s, the virtiofsd in Rust, has no such option",
+				 program->path);
+	if (service->locks)
+		return error_set(err, ERR_UNSUPPORTED,
+				 "locks: %s, the virtiofsd in Rust, keeps no locks of the guest's",
+				 program->path);
+	return 0;
+}
+
+/* In -o a comma begins the next option and a backslash takes the meaning from what follows. */
+static void add_source(struct argv *argv, const char *path)
+{
+	autofree char *escaped = malloc(2 * strlen(path) + 1);
+	char *to = escaped;
+
+	for (; escaped && *path; path++) {
+		if (*path == ',' || *path == '\\')
+			*to++ = '\\';
+		*to++ = *path;
+	}
+	argv_add(argv, "-o");
+	if (!escaped) {
+		argv->failed = true;
+		return;
+	}
+	*to = '\0';
+	argv_addf(argv, "source=%s", escaped);
+}
+
+static void add_words(struct argv *argv, const char *const *words)
+{
+	for (; *words; words++)
+		argv_add(argv, *words);
+}
+
+/* The cell is the sandbox; a chroot in it needs no right to mount. Files of two mounts of a tree of
+ * containers may have the same number, and images have file capabilities. */
+static void add_words_of_c(const struct virtiofsd_service *service, struct argv *argv)
+{
+	static const char *const always[] = {"-f", "-o", "sandbox=chroot", "-o", "log_level=err",
+					     NULL};
+	static const char *const locks[] = {"-o", "posix_lock", "-o", "flock", NULL};
+	static const char *const containers[] = {"-o", "announce_submounts,xattr", NULL};
+
+	add_words(argv, always);
+	add_source(argv, service->source);
+	argv_add(argv, "-o");
+	argv_addf(argv, "cache=%s", share_cache_names[service->caching.cache]);
+	if (service->containers)
+		add_words(argv, containers);
+	if (service->locks)
+		add_words(argv, locks);
+	if (service->caching.timeout_seconds) {
+		argv_add(argv, "-o");
+		argv_addf(argv, "timeout=%lld", (long long)service->caching.timeout_seconds);
+	}
+}
+
+/* Handles of files need CAP_DAC_READ_SEARCH over the host's file system, which a cell has not. A tree
+ * of containers is asked for with the cache "always" and names for a second. That cannot be said
+ * here: "always" keeps names for a day. "auto" keeps them for a second. */
+static void add_words_of_rust(const struct virtiofsd_service *service, struct argv *argv)
+{
+	static const char *const always[] = {"--sandbox=chroot", "--log-level=error",
+					     "--inode-file-handles=never", NULL};
+	static const char *const containers[] = {"--announce-submounts", "--xattr", NULL};
+	static const char *const caches[] = {[SHARE_CACHE_AUTO] = "auto",
+					     [SHARE_CACHE_ALWAYS] = "always",
+					     [SHARE_CACHE_NONE] = "never"};
+
+	add_words(argv, always);
+	argv_addf(argv, "--shared-dir=%s", service->source);
+	argv_addf(argv, "--cache=%s",
+		  caches[service->containers ? SHARE_CACHE_AUTO : service->caching.cache]);
+	if (service->containers)
+		add_words(argv, containers);
+	else
+		argv_add(argv, "--no-announce-submounts");
+}
+
+void virtiofsd_arguments(const struct virtiofsd *program, const struct virtiofsd_service *service,
+			 struct argv *argv)
+{
+	struct rlimit files = {0};
+	rlim_t most = FILES_MAX;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_max < most)
+		most = files.rlim_max;
+	argv_add(argv, program->path);
+	argv_addf(argv, "--fd=%d", service->listen_fd);
+	if (program->kind == VIRTIOFSD_C)
+		add_words_of_c(service, argv);
+	else
+		add_words_of_rust(service, argv);
+	argv_addf(argv, "--rlimit-nofile=%llu", (unsigned long long)most);
+}
+
+int virtiofsd_preload_open(struct error *err)
+{
+	return fd_memfd("virtiofsd-preload", virtiofsd_preload, virtiofsd_preload_len, err);
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A library that is loaded into virtiofsd (LD_PRELOAD, in its cell) and takes the place of some
+ * functions of the C library. It makes four things right that virtiofsd does wrong where host and
+ * guest change one directory at the same time, or where rights come from supplementary groups. Line
+ * numbers are those of tools/virtiofsd/passthrough_ll.c in QEMU 7.2, the last release that has it.
+ *
+ * 1. The guest creates a file (lo_create, 2340) whose name the host has just created. virtiofsd opens
+ *    the file that is there with O_CREAT still set and without a mode, and the C library ends the
+ *    process. Here O_CREAT goes from an open that has no mode. The name is looked up between the two:
+ *    where the host has removed the file again by then, the guest would be told that a file which it
+ *    wants to create is not there. So the file that the creation has found is kept for that look-up.
+ *
+ * 2. The host replaces a file by rename, as editors save. The guest knows the old file under the name
+ *    for up to a second, and what it wrote would go there and be lost. An open for writing of a file
+ *    that has no name any more is answered ESTALE, at which the guest's kernel looks the name up anew
+ *    by itself, once (do_filp_open in fs/namei.c). If the file that it finds has lost its name by
+ *    then too, the guest gets it: it had its name when the guest looked.
+ *
+ * 3. The guest removes or renames such a name (lo_unlink, lo_rmdir, lo_rename, 1620 to 1740). virtiofsd
+ *    first looks for the file among those that it knows, in lookup_name(), holds what it has found
+ *    until the end of the call, and uses nothing of it. Where it finds none it answers EIO. Here it
+ *    finds any other file that it knows in the place of the one that it does not. There is one: the
+ *    guest names what it has looked up.
+ *
+ * 4. A process of the guest creates something in a directory that it may write by a supplementary
+ *    group alone. virtiofsd has no supplementary groups, and without CAP_DAC_OVERRIDE while it is the
+ *    process's user. The guest's kernel has judged the right already (default_permissions), so the
+ *    capability stays.
+ *
+ * virtiofsd in Rust (rust-vmm) is served by 2 alone; of the rest it does nothing wrong.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define SHOWN __attribute__((visibility("default")))
+
+typedef int openat_fn(int dirfd, const char *path, int flags, ...);
+
+/* The C library's own. Constructors of other libraries may call them before one of ours has run. */
+static openat_fn *next_openat;
+static long (*next_syscall)(long number, ...);
+static int (*next_statx)(int dirfd, const char *path, int flags, unsigned mask, struct statx *out);
+
+static void find_next(void)
+{
+	/* ISO C has no cast from what dlsym() returns to a pointer to a function; POSIX lets it be
+	 * stored as one. */
+	if (!next_openat)
+		*(void **)&next_openat = dlsym(RTLD_NEXT, "openat64");
+	if (!next_statx)
+		*(void **)&next_statx = dlsym(RTLD_NEXT, "statx");
+	if (!next_syscall)
+		*(void **)&next_syscall = dlsym(RTLD_NEXT, "syscall");
+}
+
+/* --- opening --------------------------------------------------------------------------------- */
+
+/* The file that this thread's last creation has found in its place (O_PATH), and its name. */
+static __thread struct {
+	int fd;
+	int dirfd;
+	char name[NAME_MAX + 1];
+} found = {.fd = -1};
+
+static void keep_found(int dirfd, const char *name)
+{
+	if (found.fd >= 0)
+		close(found.fd);
+	found.fd = -1;
+	if (strlen(name) >= sizeof(found.name))
+		return;
+	found.fd = next_openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	found.dirfd = dirfd;
+	memcpy(found.name, name, strlen(name) + 1);
+}
+
+static int take_found(int dirfd, const char *name)
+{
+	int fd = found.fd;
+
+	if (fd < 0)
+		return -1;
+	found.fd = -1;
+	if (found.dirfd == dirfd && strcmp(found.name, name) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* Whether path is how virtiofsd names a file that it knows: a number in /proc/self/fd. */
+static bool is_known_file(const char *path)
+{
+	return *path && path[strspn(path, "0123456789")] == '\0';
+}
+
+/* After an answer ESTALE, until the guest's next open: the file that the guest has looked up last. */
+static __thread struct {
+	bool pending;
+	dev_t dev;
+	ino_t ino;
+} retry;
+
+static void note_look_up(int fd)
+{
+	struct stat st;
+
+	if (!retry.pending || fd < 0 || fstat(fd, &st) < 0)
+		return;
+	retry.dev = st.st_dev;
+	retry.ino = st.st_ino;
+}
+
+/* Opens a file that virtiofsd knows, which is the one that the guest knows by its name. */
+static int open_known(int dirfd, const char *path, int flags)
+{
+	int fd = next_openat(dirfd, path, flags);
+	struct stat st;
+	bool is_fresh;
+
+	if (fd < 0 || (flags & O_ACCMODE) == O_RDONLY || fstat(fd, &st) < 0)
+		return fd;
+	is_fresh = retry.pending && retry.dev == st.st_dev && retry.ino == st.st_ino;
+	retry.pending = false;
+	if (st.st_nlink > 0 || is_fresh)
+		return fd;
+	close(fd);
+	retry.pending = true;
+	retry.ino = 0;
+	errno = ESTALE;
+	return -1;
+}
+
+/* A creation fails where the file is there; the host may have removed it before it can be looked at. */
+static int create(int dirfd, const char *path, int flags, mode_t mode)
+{
+	for (;;) {
+		int fd = next_openat(dirfd, path, flags, mode);
+
+		if (fd >= 0 || errno != EEXIST)
+			return fd;
+		keep_found(dirfd, path);
+		if (found.fd >= 0 || errno != ENOENT) {
+			errno = EEXIST;
+			return -1;
+		}
+	}
+}
+
+static int open_at(int dirfd, const char *path, int flags, mode_t mode)
+{
+	int fd;
+
+	find_next();
+	if ((flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)) {
+		retry.pending = false;
+		return create(dirfd, path, flags, mode);
+	}
+	if (flags & O_PATH) {
+		fd = take_found(dirfd, path);
+		fd = fd >= 0 ? fd : next_openat(dirfd, path, flags, mode);
+		note_look_up(fd);
+		return fd;
+	}
+	return is_known_file(path) ? open_known(dirfd, path, flags)
+				   : next_openat(dirfd, path, flags, mode);
+}
+
+SHOWN int openat64(int dirfd, const char *path, int flags, ...)
+{
+	va_list more;
+	mode_t mode;
+
+	va_start(more, flags);
+	mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, mode_t) : 0;
+	va_end(more);
+	return open_at(dirfd, path, flags, mode);
+}
+
+SHOWN int openat(int dirfd, const char *path, int flags, ...)
+{
+	va_list more;
+	mode_t mode;
+
+	va_start(more, flags);
+	mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, mode_t) : 0;
+	va_end(more);
+	return open_at(dirfd, path, flags, mode);
+}
+
+/* What a call of openat() without a mode is compiled to (_FORTIFY_SOURCE). */
+int __openat64_2(int dirfd, const char *path, int flags);      /* NOLINT: glibc's name */
+SHOWN int __openat64_2(int dirfd, const char *path, int flags) /* NOLINT: glibc's name */
+{
+	find_next();
+	/* What has just been found in the place of a creation is what the guest gets, with a name or
+	 * without. */
+	if (flags & O_CREAT)
+		return next_openat(dirfd, path, flags & ~(O_CREAT | O_EXCL));
+	return open_at(dirfd, path, flags, 0);
+}
+
+/* --- looking up by name ---------------------------------------------------------------------- */
+
+/* Between the two calls of lookup_name(). */
+static __thread bool is_looking_up;
+
+/* lookup_name() alone names a file here; elsewhere it is a descriptor. What is not there is not known
+ * either, and what is asked for then says so itself, where EIO would be the answer. */
+SHOWN int statx(int dirfd, const char *path, int flags, unsigned mask, struct statx *out)
+{
+	int result;
+
+	find_next();
+	result = next_statx(dirfd, path, flags, mask, out);
+	if (!*path || flags != AT_SYMLINK_NOFOLLOW)
+		return result;
+	is_looking_up = true;
+	if (result < 0)
+		memset(out, 0, sizeof(*out));
+	return 0;
+}
+
+/* GLib's tables, of which nothing else is used here. */
+typedef struct GHashTable GHashTable;
+struct iterator {
+	void *opaque[8]; /* GHashTableIter has six members, none larger than a pointer */
+};
+void *g_hash_table_lookup(GHashTable *table, const void *key);
+
+SHOWN void *g_hash_table_lookup(GHashTable *table, const void *key)
+{
+	static void *(*next_lookup)(GHashTable * table, const void *key);
+	static void (*start)(struct iterator * iterator, GHashTable * table);
+	static int (*next)(struct iterator * iterator, void **key, void **value);
+	struct iterator iterator;
+	bool any = is_looking_up;
+	void *value, *other;
+
+	if (!next_lookup) {
+		*(void **)&start = dlsym(RTLD_NEXT, "g_hash_table_iter_init");
+		*(void **)&next = dlsym(RTLD_NEXT, "g_hash_table_iter_next");
+		*(void **)&next_lookup = dlsym(RTLD_NEXT, "g_hash_table_lookup");
+	}
+	is_looking_up = false;
+	value = next_lookup(table, key);
+	if (value || !any)
+		return value;
+	start(&iterator, table);
+	return next(&iterator, NULL, &other) ? other : NULL;
+}
+
+/* --- rights ---------------------------------------------------------------------------------- */
+
+/* The effective set is empty after the change of the user, the permitted set is as it was. */
+static void keep_dac_override(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2];
+
+	if (next_syscall(SYS_capget, &header, data) < 0)
+		return;
+	data[0].effective |= data[0].permitted & 1U << CAP_DAC_OVERRIDE;
+	(void)next_syscall(SYS_capset, &header, data);
+}
+
+/* virtiofsd changes the user of one thread alone by this, which glibc's setresuid() cannot. */
+SHOWN long syscall(long number, ...)
+{
+	long words[6], result;
+	va_list more;
+
+	find_next();
+	va_start(more, number);
+	for (int i = 0; i < 6; i++)
+		words[i] = va_arg(more, long);
+	va_end(more);
+	result = next_syscall(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+	if (number == SYS_setresuid && result == 0 && (int)words[1] > 0)
+		keep_dac_override();
+	return result;
+}
