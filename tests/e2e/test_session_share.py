@@ -355,7 +355,7 @@ def check_several(host, name):
     for words, text in (
             ((one, two), "cannot both be on /workspace: DIR:/PLACE says where one is"),
             ((one, f"{two}:/two", "--ro"), "belong to one DIR that names no place"),
-            ((*(f"{one}:/{i}" for i in range(9)),), "at most 8"),
+            ((*(f"{one}:/{i}" for i in range(9)),), "a machine is given from 1 to 8 directories"),
             ((f"{one}:/a", f"{two}:/a"), "two have the mountpoint /a"),
             ((f"{one}:/a", "/etc:/b"), "/etc is in /etc, of which nothing is shared"),
             # The guest has mounted the first one by then, and has it no more.
@@ -432,7 +432,7 @@ def test_from_the_start(ours):
         ours.wrap = ["unshare", "--mount"]
         (ref / "before").rmdir()
     assert [p.name for p in ref.iterdir()] == ["f"]
-    assert "it has its shared directory already" in refused(ours, name, directory(ours, "more"))
+    assert "it has its shared directories already" in refused(ours, name, directory(ours, "more"))
     server = servers(ours, name)[0]
     ours("session", "destroy", name, check=0)
     check_gone(server)

@@ -147,9 +147,8 @@ static void fork_for(bool cancelled)
 	struct mcp_options options = {.max_machines = 1 + CHILDREN};
 	struct mcp_server server = {.options = &options};
 	json_auto_t *arguments = json_pack("{s:i}", "count", CHILDREN);
-	struct mcp_call call = {.server = &server,
-				.arguments = arguments,
-				.cancel = microagent_cancel_new(NULL)};
+	struct mcp_call call = {
+		.server = &server, .arguments = arguments, .cancel = microagent_cancel_new(NULL)};
 	struct microagent_session parent = {.children = children,
 					    .cancel = cancelled ? call.cancel : NULL};
 	struct mcp_session entry = {.handle = &parent};

@@ -238,7 +238,7 @@ const struct cli_command session_share = {
 	.options = options,
 	.values_size = sizeof(struct share_values),
 	.min_args = 2,
-	.max_args = 8,
+	.max_args = SIZE_MAX,
 	.check_name = microagent_session_check_name,
 	.run = run_session_share,
 };

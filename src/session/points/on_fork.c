@@ -87,7 +87,7 @@ static json_t *noted_words(const struct microagent_exec *command, bool *whole)
 	json_auto_t *words = json_array();
 	size_t room = NOTED_BYTES, i;
 
-	for (i = 0; command->command[i] && i < NOTED_WORDS; i++) {
+	for (i = 0; i < NOTED_WORDS && command->command[i]; i++) {
 		size_t len = strlen(command->command[i]);
 
 		if (len > room)
