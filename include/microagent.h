@@ -88,6 +88,10 @@ int microagent_check_listener(const char *word, struct error *err);
  * "DIR:/MOUNTPOINT[:ro]", a directory of the host; ERR_INVALID. The files are not looked at. */
 int microagent_check_disk(const char *word, struct error *err);
 int microagent_check_share(const char *word, struct error *err);
+/* The directory that git in the guest lacks, where what the word shares is a git worktree, and
+ * share_git does not share that too; malloc'd. NULL: none. With `at` the word is a directory alone,
+ * which is shared there. */
+char *microagent_git_outside(const char *word, const char *at);
 
 /* Whether word is "NAME=ARCHIVE:/MOUNTPOINT", a tar archive, or "NAME=/PATH" of a file or directory
  * that the guest will write; ERR_INVALID. */
@@ -159,6 +163,10 @@ struct microagent_spec {
 	 * may fetch, as microagent_check_bundle() and _output() have them; NULL: none. */
 	const char *const *bundles, *const *outputs;
 	bool share_anyway; /* shares: also a store of keys, or the home directory */
+	/* shares that are git worktrees: also the directory that all worktrees of the repository
+	 * have in common, with its hooks and configuration, at the path to which .git leads in the
+	 * guest. ERR_INVALID for a .git that leads to no repository which leads back. */
+	bool share_git;
 	struct microagent_rates rates;
 	const char *console; /* "shell": one of root's on the serial console; NULL: none */
 };

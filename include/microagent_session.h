@@ -153,10 +153,11 @@ struct microagent_session_spec {
 	bool share_anyway;	 /* also a store of keys, or the home directory */
 	const char *share_cache; /* as of struct microagent_session_share, like the next */
 	int64_t share_timeout_seconds;
-	/* All of that but share_anyway in one word, as microagent_check_share() has it, in the
-	 * place of share; NULL: not so. */
-	const char *share_word;
-	bool no_share; /* none later either: a machine without a spare port, which boots faster */
+	/* Further directories, or all of them, as microagent_check_share() has each; NULL-terminated,
+	 * or NULL. More than 8 in all only a machine can have that is booted for them. */
+	const char *const *shares;
+	bool share_git; /* as of struct microagent_spec, of all of them */
+	bool no_share;	/* none later either: a machine without a spare port, which boots faster */
 	bool cold; /* booted also where it could be restored (microagent_base_warm()), and not taken
 		    * from a pool */
 	int64_t disk_quota_mib; /* as of microagent_session_set_quota(); 0: the size of the base's
@@ -246,11 +247,12 @@ int microagent_session_stream_shell(struct microagent_session *session, const ch
 struct microagent_guest *microagent_session_guest(struct microagent_session *session,
 						  struct error *err);
 
-/* --- its directory --------------------------------------------------------------------------- */
+/* --- its directories ------------------------------------------------------------------------- */
 
 /*
  * Gives a running session a directory of this host, mounted on the path at (NULL: /workspace) with
- * nosuid and nodev. There is one for each session, and none without a spare port (no_share). In it
+ * nosuid and nodev. Directories are given once, all together, and none without a spare port
+ * (no_share). In it
  * the session's uid and gid 1000 are yours, so what its agent writes is yours; nobody else of the
  * host is anybody there. A base with a "user" of its own (microagent_base_show()) runs commands as
  * that one by default, who cannot write there unless he is uid 1000: microagent_exec.user "1000"
@@ -282,6 +284,11 @@ struct microagent_session_share {
 int microagent_session_give_share(struct microagent_session *session,
 				  const struct microagent_session_share *share, json_t **told,
 				  struct error *err);
+/* The same with all that the spec names: share and what belongs to it, shares, share_git; up to 8,
+ * all or none. *told (may be NULL) is an array, in this order and with what git adds behind them. */
+int microagent_session_give_shares(struct microagent_session *session,
+				   const struct microagent_session_spec *spec, json_t **told,
+				   struct error *err);
 
 /* As microagent_change_network(), of a session. */
 int microagent_session_change_network(struct microagent_session *session,
@@ -308,8 +315,10 @@ int microagent_session_set_quota(struct microagent_session *session, int64_t mib
  * A machine that was restored from a template, or goes on from a fork or a snapshot, can be saved
  * with all that runs in it: it stands still for a moment, of which "pauseMs" tells. ERR_CONFLICT,
  * with what is in the way: it was booted, it does not run, is paused, quarantined, being saved, or
- * has a directory of the host. What comes of it has an identity of its own (name, host name, keys,
- * randomness), no connections and no share.
+ * has a directory of the host. What comes of it has an identity of its own (name, host name, the
+ * host keys of its sshd, the randomness of its kernel), no connections and no share. What a process
+ * has in its memory is the same in all of them, as keys and the state of its random number
+ * generator (OpenSSL, Python's random): see on_fork.
  */
 
 /* Start from {0}. */
@@ -317,6 +326,10 @@ struct microagent_fork_spec {
 	int64_t count; /* of children, 1 to 100 */
 	int cancel;    /* when readable the making ends, ERR_UNAVAILABLE; 0: never */
 	bool owned;    /* as of struct microagent_session_spec: each ends with its handle */
+	/* A command that is run in each child before it is handed out, as by
+	 * microagent_session_run(). One that ends otherwise than with 0, or not in its
+	 * timeout_seconds (0: 60), fails that child, and so the fork. NULL: none. */
+	const struct microagent_exec *on_fork;
 };
 /*
  * So many new sessions that go on from where this one is: a copy of its disk, and what it was made
@@ -370,7 +383,7 @@ const char *microagent_session_name(const struct microagent_session *session);
 /* {"name","path","base","accelerator"?,"source":"new"|"pool"|"fork","parent"?,"clone":"reflink"|"overlay"|"copy","createdAt","quotaBytes",
  * "template"?,"cold"?,"boot"?:{"how":"restored"|"cold","why"?},
  * "lifetimeSeconds"?,"endsAt"?,"idleSeconds"?,
- * "share"?:{"path","mountpoint","mode"},"timings":{"cloneMs"?,"bootMs"?,"claimMs"?}}
+ * "shares"?:[{"path","mountpoint","mode"}],"timings":{"cloneMs"?,"bootMs"?,"claimMs"?}}
  * (schema/session.json); timings in milliseconds, of what this handle has done. template: the
  * digest of the record of the base's template that it was made for; cold: why not for the one that
  * there is; boot: what became of that when its machine was started. A new reference; NULL: no
@@ -378,7 +391,7 @@ const char *microagent_session_name(const struct microagent_session *session);
 json_t *microagent_session_describe(const struct microagent_session *session, struct error *err);
 /* {"sessions":[...]}: of each the above without timings, with "state", "detail" of that (with its
  * "reason"?) and "observedAt", "grownBytes" of its disk (but not of a reflink that is in use), and
- * "share" where it has a directory, by name. One whose record is damaged is listed with "error",
+ * "shares" where it has directories, by name. One whose record is damaged is listed with "error",
  * and one that waits in a pool with "pooled":true. */
 json_t *microagent_session_list(struct microagent *agent, struct error *err);
 /* Finds what a crash or a reboot has left, and removes it or records it as what it is now:

@@ -44,7 +44,7 @@ def run(command: Optional[Command] = None, *, stdin: Optional[Bytes] = None, tim
         publish: Optional[Sequence[str]] = None, mediation: Optional[str] = None, mediation_optional: bool = False,
         vsock: Optional[Sequence[str]] = None, disks: Optional[Sequence[str]] = None,
         shares: Optional[Sequence[str]] = None, bundles: Optional[Sequence[str]] = None, share_anyway: bool = False,
-        rates: Optional[Mapping[str, int]] = None, backend: Optional[str] = None,
+        share_git: bool = False, rates: Optional[Mapping[str, int]] = None, backend: Optional[str] = None,
         state_dir: Optional[Path] = None) -> Result:
     """A machine for one command: made, booted, run and ended, of which nothing stays, also when this process is killed.
 

@@ -121,6 +121,7 @@ class Sandbox:
                  mediation_optional: bool = False, vsock: Optional[Sequence[str]] = None, share: Optional[Path] = None,
                  share_at: Optional[str] = None, share_read_only: bool = False, share_anyway: bool = False,
                  share_cache: Optional[str] = None, share_timeout_seconds: Optional[int] = None,
+                 shares: Optional[Sequence[str]] = None, share_git: bool = False,
                  no_share: bool = False, cold: bool = False, disk_quota_mib: Optional[int] = None,
                  rates: Optional[Mapping[str, int]] = None, lifetime_seconds: Optional[int] = None,
                  idle_seconds: Optional[int] = None, keep: bool = False, backend: Optional[str] = None,
@@ -132,6 +133,8 @@ class Sandbox:
         opens. egress: the hosts that nat may reach by name, and no others: a list of "NAME[:PORT,...]", or "names", "from"
         ("npm", "pypi", "debian", "github", or files), "sni_off" and "dry_run" with their values. publish:
         "[HOST:]HOSTPORT:GUESTPORT". share: a directory of the host that the guest has at share_at (/workspace).
+        shares: further ones, or all of them, "DIR:/PLACE[:OPTION,...]". share_git: of those that are git worktrees also what their
+        repository has in common, with its hooks and configuration, without which git does not work in the guest.
         disk_quota_mib: MiB that the disk may grow by. rates: disk_bytes, disk_ops and net_bytes a second. lifetime_seconds, idle_seconds: when it is destroyed by itself. cold: booted, not restored or of a pool. The rest
         is as microagent_session.h has it. state_dir: None: $MICROAGENT_STATE_DIR, else ~/.microagent.
 
@@ -351,12 +354,23 @@ class Sandbox:
 
     def share(self, dir: Path, *, at: Optional[str] = None, read_only: bool = False, anyway: bool = False,
               cache: Optional[str] = None, timeout_seconds: Optional[int] = None) -> Dict[str, Any]:
-        """Gives the guest a directory of the host, at /workspace; one for each session. {"path","mountpoint","mode"}.
+        """Gives the guest a directory of the host, at /workspace. Directories are given once. {"path","mountpoint","mode"}.
         anyway: also a store of keys, or the home. cache: what the guest keeps of it ("auto", "always", "none"), and for how
         many seconds. ConflictError: it has one, or its machine was restored from a warm base (that is made with `share`, or
         `cold`); UnavailableError names the package that is missing."""
         wanted = filled("microagent_session_share", locals())
         return self._ask(lambda pointer, cancel: told_by(lib.session_give_share, pointer, ctypes.byref(wanted)))
+
+    def give_shares(self, shares: Sequence[str], *, anyway: bool = False, git: bool = False) -> List[Dict[str, Any]]:
+        """The same with up to eight of them, "DIR:/PLACE[:OPTION,...]", all or none. git: as share_git of Sandbox; what comes
+        by that is behind them in the answer."""
+        wanted = filled("microagent_session_spec", {"shares": shares, "share_anyway": anyway, "share_git": git})
+
+        def give(pointer: Any, _cancel: Cancel) -> List[Dict[str, Any]]:
+            out = ctypes.c_void_p()
+            must(lib.session_give_shares, pointer, ctypes.byref(wanted), ctypes.byref(out))
+            return list(parsed(out.value or 0))
+        return self._ask(give)
 
     def change_network(self, change: str, what: str) -> Dict[str, Any]:
         """"allow" or "deny" a host of a sandbox that was made with egress ("NAME[:PORT,...]"), "publish" a port
@@ -369,11 +383,22 @@ class Sandbox:
 
     # --- forks and snapshots ------------------------------------------------------------------------------------------
 
-    def fork(self, count: int = 1) -> List[Sandbox]:
+    def fork(self, count: int = 1, *, on_fork: Optional[Command] = None, env: Optional[Mapping[str, str]] = None,
+             cwd: Optional[str] = None, user: Optional[str] = None, timeout: Optional[int] = None) -> List[Sandbox]:
         """So many sandboxes that go on from where this one is, with what runs in it, and an identity of their own: 1 to 100,
         all or none. Each is destroyed like this one, and outlives it. ConflictError with what is in the
-        way: its base is not warm (`microagent base warm`), or it has a share."""
+        way: its base is not warm (`microagent base warm`), or it has a share.
+
+        What a process has in its memory is the same in all of them: keys, and the state of its random number generator
+        (OpenSSL, Python's random), so that they draw the same numbers. on_fork: a command, as of run(), in each of them before
+        this returns, which changes that (env, cwd, user as of run(); timeout in whole seconds, 60 by default). IOFailedError
+        or TimedOutError, where it ends otherwise than with 0 in one: then there is none of them."""
+        if on_fork is None and not (env is None and cwd is None and user is None and timeout is None):
+            raise InvalidError("env, cwd, user and timeout are of the command of on_fork")
         spec = filled("microagent_fork_spec", {"count": count, "owned": not self._keep})
+        if on_fork is not None:
+            how = exec_of(on_fork, env, cwd, user, timeout)
+            spec.on_fork = ctypes.pointer(how)
         pointers, children = (ctypes.c_void_p * max(count, 1))(), []  # type: Any, List[Sandbox]
 
         def fork(pointer: Any, cancel: Cancel) -> None:

@@ -103,6 +103,7 @@ STRUCTS = {
         const char *const *bundles;
         const char *const *outputs;
         bool share_anyway;
+        bool share_git;
         struct microagent_rates rates;
         const char *console;
     """,
@@ -148,7 +149,8 @@ STRUCTS = {
         bool share_anyway;
         const char *share_cache;
         int64_t share_timeout_seconds;
-        const char *share_word;
+        const char *const *shares;
+        bool share_git;
         bool no_share;
         bool cold;
         int64_t disk_quota_mib;
@@ -170,6 +172,7 @@ STRUCTS = {
         int64_t count;
         int cancel;
         bool owned;
+        const struct microagent_exec *on_fork;
     """,
     "microagent_pool_spec": """
         const char *base;
@@ -224,6 +227,8 @@ FUNCTIONS = """
     struct microagent_guest *microagent_session_guest(struct microagent_session *session, struct error *err);
     int microagent_session_give_share(struct microagent_session *session,
         const struct microagent_session_share *share, json_t **told, struct error *err);
+    int microagent_session_give_shares(struct microagent_session *session,
+        const struct microagent_session_spec *spec, json_t **told, struct error *err);
     int microagent_session_change_network(struct microagent_session *session, enum microagent_network_change change,
         const char *word, json_t **network, struct error *err);
     int microagent_session_fork(struct microagent_session *session, const struct microagent_fork_spec *spec,

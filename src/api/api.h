@@ -107,6 +107,8 @@ typedef json_t *word_json_fn(const char *word, size_t index, struct error *err);
 int words_put(json_t *target, const char *key, const char *const *words, word_json_fn *convert,
 	      struct error *err);
 /* Adds disks, shares, bundles and outputs to the config. */
+/* A member of config.shares, of a word that microagent_check_share() lets pass. */
+json_t *attach_share(const char *word, const char *tag, struct error *err);
 int attach_put(json_t *config, const struct microagent_spec *spec, struct error *err);
 /* archives.c: prepare unpacks the bundles of a recorded config anew; whether their archives can be
  * read is looked at before there is anything to undo. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "api/share_git.h"
 #include "api/share_word.h"
 #include "base/cleanup.h"
 #include "base/json.h"
@@ -99,14 +100,11 @@ static json_t *output_json(const char *word, size_t index, struct error *err)
 	return steal_ptr(&out);
 }
 
-/* DIR:/MOUNTPOINT[:OPTION,...] */
-static json_t *share_json(const char *word, size_t index, struct error *err)
+json_t *attach_share(const char *word, const char *tag, struct error *err)
 {
 	auto_share_word struct share_word said = {0};
 	json_auto_t *out = json_object();
-	char tag[32];
 
-	snprintf(tag, sizeof(tag), "share-%zu", index);
 	if (share_word_parse(word, &said, err) < 0 || json_put_string(out, "tag", tag, err) < 0 ||
 	    json_put_string(out, "mode", said.mode, err) < 0 ||
 	    json_put_optional(out, "cache", said.cache, err) < 0 ||
@@ -116,6 +114,26 @@ static json_t *share_json(const char *word, size_t index, struct error *err)
 	    put_place(out, said.dir, said.mountpoint, err) < 0)
 		return NULL;
 	return steal_ptr(&out);
+}
+
+static json_t *share_json(const char *word, size_t index, struct error *err)
+{
+	char tag[32];
+
+	snprintf(tag, sizeof(tag), "share-%zu", index);
+	return attach_share(word, tag, err);
+}
+
+char *microagent_git_outside(const char *word, const char *at)
+{
+	auto_share_word struct share_word said = {0};
+	auto_share_git struct share_git git = {0};
+
+	if (at)
+		(void)share_git_find(word, at, &git, NULL);
+	else if (share_word_parse(word, &said, NULL) == 0)
+		(void)share_git_find(said.dir, said.mountpoint, &git, NULL);
+	return steal_ptr(&git.common);
 }
 
 static int put_anyway(json_t *config, struct error *err)
@@ -182,6 +200,8 @@ int attach_put(json_t *config, const struct microagent_spec *spec, struct error 
 	if (words_put(config, "disks", spec->disks, disk_json, err) < 0 ||
 	    words_put(config, "shares", spec->shares, share_json, err) < 0 ||
 	    (spec->share_anyway && put_anyway(config, err) < 0) ||
+	    (spec->share_git && json_object_get(config, "shares") &&
+	     share_git_add(json_object_get(config, "shares"), err) < 0) ||
 	    words_put(config, "bundles", spec->bundles, bundle_json, err) < 0)
 		return -1;
 	return words_put(config, "outputs", spec->outputs, output_json, err);

@@ -70,10 +70,13 @@ int explain_paused(const struct workspace *ws, struct error *err)
 int explain_lost(const struct workspace *ws, struct error *err)
 {
 	const struct error why = err ? *err : (struct error){0};
+	char what[KIND_NAME_ROOM];
 
 	if (explain_paused(ws, err) < 0)
 		return -1;
-	if (why.code == ERR_TIMEOUT)
-		return error_prefix(err, "workspace \"%s\"", ws->id);
+	if (why.code == ERR_TIMEOUT) {
+		kind_name(ws->id, what);
+		return error_prefix(err, "%s", what);
+	}
 	return kind_say(KIND_LOST, ws->id, why.msg, why.code, err);
 }

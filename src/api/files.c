@@ -453,6 +453,12 @@ static const char *output_path(const json_t *config, const char *artifact)
 	return NULL;
 }
 
+static int read_output(const struct reading *r, const struct transfer *transfer, const char *within,
+		       struct error *err)
+{
+	return transfer_output(transfer, within, r->path, r->target, err);
+}
+
 static int get_output(struct microagent *agent, const struct subject *s, const char *artifact,
 		      const char *host_path, const struct microagent_copy *options,
 		      struct error *err)
@@ -460,7 +466,7 @@ static int get_output(struct microagent *agent, const struct subject *s, const c
 	const char *path = output_path(s->config, artifact);
 	struct tree_target target = {.dir = -1};
 	autofree char *clean = NULL;
-	struct reading reading = {.run = read_tree, .user = USER_ROOT, .target = &target};
+	struct reading reading = {.run = read_output, .user = USER_ROOT, .target = &target};
 	int status;
 
 	if (!path)

@@ -47,9 +47,10 @@ static int copy_keys(json_t *to, const json_t *from, const char *const *keys, st
 	return 0;
 }
 
-/* Of what lives in no cell. */
-static int put_confinement(const struct workspace *ws, json_t *entry, struct error *err)
+/* Tells what of the protection that machines have, or that was asked for, one that lives lacks. */
+static int put_weakened(const struct workspace *ws, json_t *entry, struct error *err)
 {
+	static const char *const keys[] = {"cgroupUnlimited", NULL};
 	enum state state = state_from_name(json_text(entry, "state", NULL));
 	json_auto_t *runtime = NULL;
 	struct error ignored;
@@ -58,6 +59,8 @@ static int put_confinement(const struct workspace *ws, json_t *entry, struct err
 	if (!should_live(state))
 		return 0;
 	runtime = workspace_read(ws, "runtime.json", &ignored);
+	if (copy_keys(entry, runtime, keys, err) < 0)
+		return -1;
 	name = json_text(runtime, "confinement", confinement_names[CONFINEMENT_CELL]);
 	return strcmp(name, confinement_names[CONFINEMENT_CELL]) == 0
 		       ? 0
@@ -76,7 +79,7 @@ static int fill_entry(struct microagent *agent, const struct workspace *ws, json
 
 	if (!event || copy_keys(entry, event, event_keys, err) < 0 ||
 	    copy_keys(entry, json_object_get(event, "identity"), identity_keys, err) < 0 ||
-	    put_confinement(ws, entry, err) < 0)
+	    put_weakened(ws, entry, err) < 0)
 		return -1;
 	record = workspace_read(ws, "workspace.json", err);
 	if (!record)

@@ -5,6 +5,7 @@
 #include "api/api.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "contract/kind.h"
 
 void open_workspace_close(struct open_workspace *existing)
 {
@@ -16,8 +17,10 @@ void open_workspace_close(struct open_workspace *existing)
 
 static int absent(const struct microagent *agent, const char *name, struct error *err)
 {
-	error_set(err, ERR_NOT_FOUND, "there is no workspace \"%s\" in %s", name,
-		  agent->state_path);
+	char what[KIND_NAME_ROOM];
+
+	kind_name(name, what);
+	error_set(err, ERR_NOT_FOUND, "there is no %s in %s", what, agent->state_path);
 	return error_reason(err, REASON_NO_WORKSPACE, name);
 }
 
@@ -66,12 +69,14 @@ int open_workspace_refuse_alive(const struct open_workspace *existing, struct er
 {
 	const char *name = existing->ws.id;
 	enum state state = STATE_RUNNING;
+	char what[KIND_NAME_ROOM];
 	json_t *event = NULL;
 	struct error ignored;
 	bool known = workspace_state(&existing->ws, &state, &event, &ignored) == 0;
 
 	json_decref(event);
-	error_set(err, ERR_CONFLICT, "workspace \"%s\" is %s", name,
+	kind_name(name, what);
+	error_set(err, ERR_CONFLICT, "%s is %s", what,
 		  known && state == STATE_QUARANTINED ? "quarantined" : "running");
 	return error_reason(err, REASON_WORKSPACE_ALIVE, name);
 }

@@ -136,10 +136,11 @@ static int explain_silence(const struct transfer *transfer, int status, struct e
 	return status;
 }
 
-int transfer_out(const struct transfer *transfer, const char *path, const char *links_within,
-		 const struct tree_target *target, struct error *err)
+static int receive_tree(const struct transfer *transfer, const char *verb, const char *path,
+			const char *links_within, const struct tree_target *target,
+			struct error *err)
 {
-	const char *const command[] = {HELPER, "send", transfer->root, path, NULL};
+	const char *const command[] = {HELPER, verb, transfer->root, path, NULL};
 	autoclose int fd = call_helper(transfer, command, err);
 	struct tree_line line = make_line(transfer, fd);
 
@@ -147,6 +148,18 @@ int transfer_out(const struct transfer *transfer, const char *path, const char *
 		return -1;
 	line.umask = process_umask();
 	return explain_silence(transfer, tree_receive(&line, target, links_within, err), err);
+}
+
+int transfer_out(const struct transfer *transfer, const char *path, const char *links_within,
+		 const struct tree_target *target, struct error *err)
+{
+	return receive_tree(transfer, "send", path, links_within, target, err);
+}
+
+int transfer_output(const struct transfer *transfer, const char *path, const char *links_within,
+		    const struct tree_target *target, struct error *err)
+{
+	return receive_tree(transfer, "output", path, links_within, target, err);
 }
 
 int transfer_in(const struct transfer *transfer, const char *from, const char *path,

@@ -17,6 +17,9 @@ struct transfer {
  * it, see tree_receive(). */
 int transfer_out(const struct transfer *transfer, const char *path, const char *links_within,
 		 const struct tree_target *target, struct error *err);
+/* The same for a declared output, which root of the guest reads: guest/files/output.h. */
+int transfer_output(const struct transfer *transfer, const char *path, const char *links_within,
+		    const struct tree_target *target, struct error *err);
 /* from of the host, see microagent_copy.within, to path of the guest; in a directory it is called
  * name. */
 int transfer_in(const struct transfer *transfer, const char *from, const char *path,

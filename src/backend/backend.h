@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/loop.h"
+#include "contract/fields.h"
 #include "contract/request.h"
 
 struct vm; /* the backend's own */
@@ -272,14 +273,16 @@ struct backend {
 	 * it was booted with, ERR_CONFLICT while another is under way. */
 	int (*balloon)(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data,
 		       struct error *err);
-	/* Gives a running guest a directory, if it was booted with config.hotplug and has none by
-	 * this already. What share points to is borrowed for the call. fn is called once, from the
-	 * loop, or never if vm is freed before. ERR_CONFLICT; ERR_UNAVAILABLE where something is
-	 * missing on the host. */
-	int (*share_attach)(struct vm *vm, const struct vm_share *share, vm_share_fn *fn,
-			    void *data, struct error *err);
-	/* Takes it from a guest that has not mounted it; fn as before. A guest that does not let go
-	 * of it within LIMIT_SHARE_MS keeps a device that nobody serves, and why says so. */
+	/* Gives a running guest up to PLUGS_MAX directories, all or none, if it was booted with
+	 * config.hotplug and has none by this already. The pass has them in this order. What shares
+	 * point to is borrowed for the call. fn is called once, from the loop, or never if vm is
+	 * freed before. ERR_CONFLICT; ERR_UNSUPPORTED for more than the backend gives;
+	 * ERR_UNAVAILABLE where something is missing on the host. */
+	int (*share_attach)(struct vm *vm, const struct vm_share *shares, size_t count,
+			    vm_share_fn *fn, void *data, struct error *err);
+	/* Takes them from a guest that has not mounted all of them; fn as before. A guest that does
+	 * not let go of them within LIMIT_SHARE_MS keeps devices that nobody serves, and why says
+	 * so. */
 	int (*share_detach)(struct vm *vm, vm_share_fn *fn, void *data, struct error *err);
 	/* Of a machine with config.network.egress that runs: a rule of its, or a prefix, is one
 	 * more or no more from now on; what it opened ends with it. NULL: no network is filtered.

@@ -56,9 +56,12 @@
 	X(PROBE_MS, 2000, "ms", "accelerator probe in all")                                        \
 	X(PROBE_LOOP_MS, 50, "ms", "a million iterations of 64-bit code under a usable KVM")       \
 	X(TIME_PUSH_MS, 60000, "ms", "wall time pushed into the guest")                            \
+	X(CLOCK_JUMP_MS, 1000, "ms", "a jump of the clock that is told")                           \
 	X(SAVE_MS, 60000, "ms", "a machine's state to be written")                                 \
 	X(QUIESCE_MS, 30000, "ms", "a guest's getting ready to be saved")                          \
 	X(SAVE_PAUSE_MS, 100, "ms", "a machine stands still when no more is left to be saved")     \
+	X(ON_FORK_MS, 60000, "ms",                                                                 \
+	  "the command of a fork, in each child, unless it says otherwise")                        \
 	X(FORK_CHILDREN, 100, "sessions", "of one fork")                                           \
 	X(SIBLING_MS, 200, "ms", "a live supervisor's gift of its template's memory")              \
 	X(BALLOON_MS, 3000, "ms", "a guest's giving up or taking back of memory, for the answer")  \

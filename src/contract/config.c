@@ -28,12 +28,13 @@ const char *const network_mode_names[3] = {
 static_assert(NETWORK_BRIDGED == 2, "a name for every mode");
 
 static const char *const config_keys[] = {
-	"kernelPath",  "initrdPath", "rootfsPath",     "rootfsBase", "stateDir",
-	"memoryMiB",   "cpuCount",   "command",	       "env",	     "user",
-	"hostname",    "disks",	     "timeoutSeconds", "network",    "vsockListeners",
-	"accelerator", "shares",     "bundles",	       "mediation",  "outputs",
-	"image",       "cgroup",     "hotplug",	       "cwd",	     "confinement",
-	"limits",      "console",    "architecture",   "macos",	     NULL};
+	"kernelPath",  "initrdPath", "rootfsPath",     "rootfsBase",   "stateDir",
+	"memoryMiB",   "cpuCount",   "command",	       "env",	       "user",
+	"hostname",    "disks",	     "timeoutSeconds", "network",      "vsockListeners",
+	"accelerator", "shares",     "bundles",	       "mediation",    "outputs",
+	"image",       "cgroup",     "cgroupLimits",   "hotplug",      "cwd",
+	"confinement", "limits",     "console",	       "architecture", "macos",
+	NULL};
 
 /* The first error in this order is the one that is told. */
 static int (*const sections[])(struct config_decode *d, struct error *err) = {
@@ -93,6 +94,7 @@ void config_bind(json_t *normalised, struct config *out)
 	const json_t *network = json_object_get(n, "network");
 	const json_t *limits = json_object_get(n, "limits");
 	const json_t *macos = json_object_get(n, "macos");
+	const char *group = json_text(n, "cgroup", "");
 
 	*out = (struct config){
 		.kernel_path = json_text(n, "kernelPath", NULL),
@@ -126,6 +128,9 @@ void config_bind(json_t *normalised, struct config *out)
 		.outputs = json_object_get(n, "outputs"),
 		.image = json_object_get(n, "image"),
 		.cgroup = json_text(n, "cgroup", NULL),
+		.cgroup_limits_required = strcmp(json_text(n, "cgroupLimits",
+							   *group == '/' ? "required" : "optional"),
+						 "required") == 0,
 		.confinement =
 			json_object_get(n, "confinement") ? CONFINEMENT_SECCOMP : CONFINEMENT_CELL,
 		.limits = {.disk_bytes = config_number(limits, "diskBytesPerSecond"),

@@ -232,6 +232,29 @@ static int decode_cgroup(struct config_decode *d, struct error *err)
 	return json_put_string(d->out, "cgroup", path, err);
 }
 
+/* Limits are required of a group that the request names, and taken where they are to be had in one
+ * that is looked for. The canonical form has the word where it says something else than that. */
+static int decode_cgroup_limits(struct config_decode *d, struct error *err)
+{
+	static const char *const words[] = {"optional", "required"};
+	const char *group = json_text(d->out, "cgroup", "");
+	const size_t usual = *group == '/';
+	size_t index = usual;
+
+	if (decode_choice(d->in, "config", "cgroupLimits", JSON_OPTIONAL, words, ARRAY_SIZE(words),
+			  &index, err) < 0)
+		return -1;
+	if (index == usual)
+		return 0;
+	if (*group && *group != '/')
+		return error_set(
+			err, ERR_INVALID,
+			"config.cgroupLimits cannot be \"required\" while config.cgroup is "
+			"\"%s\", which sets no limits",
+			group);
+	return json_put_string(d->out, "cgroupLimits", words[index], err);
+}
+
 static int decode_limits(struct config_decode *d, struct error *err)
 {
 	static const char *const keys[] = {"diskBytesPerSecond", "diskOpsPerSecond",
@@ -285,7 +308,7 @@ int decode_machine(struct config_decode *d, struct error *err)
 	    decode_hotplug(d, err) < 0 || decode_confinement(d, err) < 0 ||
 	    decode_console(d, err) < 0 || decode_limits(d, err) < 0)
 		return -1;
-	return decode_cgroup(d, err);
+	return decode_cgroup(d, err) < 0 ? -1 : decode_cgroup_limits(d, err);
 }
 
 int decode_image(struct config_decode *d, struct error *err)

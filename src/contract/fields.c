@@ -5,7 +5,7 @@
 #include <string.h>
 
 const struct contract_backend contract_backends[] = {
-	{.name = "apple-vf", .system = "macOS", .usual = true, .packed = true, .hotplug = true},
+	{.name = "apple-vf", .system = "macOS", .usual = true, .packed = true, .plugs = 1},
 	{.name = "firecracker", .system = "Linux"},
 	{.name = "windows-hyperv", .system = "Windows", .packed = true},
 	{.name = "qemu",
@@ -13,7 +13,7 @@ const struct contract_backend contract_backends[] = {
 	 .usual = true,
 	 .layers = true,
 	 .packed = true,
-	 .hotplug = true,
+	 .plugs = PLUGS_MAX,
 	 .templates = true},
 	{0},
 };

@@ -18,6 +18,9 @@ extern const struct field_row artifact_fields[];
 /* The keys of config.mediation and of the block `mediation` of an answer; NULL at the end. */
 extern const char *const mediation_keys[];
 
+/* The directories that any running machine can be given, all at once: functions of a PCI slot. */
+#define PLUGS_MAX 8
+
 /* Every backend that the contract knows, whether built or not; a NULL name at the end. What a
  * session is made of depends on what each says of itself, in its refusals too. */
 struct contract_backend {
@@ -26,7 +29,7 @@ struct contract_backend {
 	bool usual;	/* of those of a system, the one that is taken where none is asked for */
 	bool layers;	/* a disk may be a qcow2 layer over another (config.rootfsBase) */
 	bool packed;	/* it boots packed kernels (bzImage) */
-	bool hotplug;	/* a running machine can be given a directory (config.hotplug) */
+	int plugs;	/* directories that a running machine can be given (config.hotplug) */
 	bool templates; /* a machine can be saved, and others restored from it */
 };
 extern const struct contract_backend contract_backends[];

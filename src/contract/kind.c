@@ -45,6 +45,14 @@ bool kind_is_session(const char *id)
 	       kind_name_length(id) < strlen(id);
 }
 
+void kind_name(const char *id, char out[KIND_NAME_ROOM])
+{
+	if (kind_is_session(id))
+		snprintf(out, KIND_NAME_ROOM, "session %.*s", (int)kind_name_length(id), id);
+	else
+		snprintf(out, KIND_NAME_ROOM, "workspace \"%s\"", id);
+}
+
 /* Into out, with the values in place of their marks; what does not fit is cut off. */
 static void fill_in(const char *text, const char *name, const char *detail, char *out, size_t size)
 {

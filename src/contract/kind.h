@@ -19,6 +19,10 @@
 size_t kind_name_length(const char *id);
 bool kind_is_session(const char *id);
 
+/* What messages call it: workspace "NAME", or session NAME. */
+#define KIND_NAME_ROOM 192
+void kind_name(const char *id, char out[KIND_NAME_ROOM]);
+
 /* Why nothing can be done in it, or this cannot. */
 enum kind_words {
 	KIND_QUARANTINED,

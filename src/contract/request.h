@@ -97,6 +97,7 @@ struct config {
 	const json_t *outputs;
 	const json_t *image; /* {imageRef, resolvedRef, imageDigest} or NULL */
 	const char *cgroup;
+	bool cgroup_limits_required; /* the machine runs with limits of memory and processes, or not */
 	/* Default: in a cell, or not at all. Said by who starts it: not compared with the record.
 	 */
 	enum confinement confinement;

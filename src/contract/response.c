@@ -23,11 +23,14 @@ static int put_optional_text(json_t *object, const char *key, const char *text)
 void response_free(struct response *response)
 {
 	json_t **const blocks[] = {
-		&response->event,	  &response->host,	  &response->kernel,
-		&response->verification,  &response->readiness,	  &response->result,
-		&response->artifacts,	  &response->mediation,	  &response->network,
-		&response->shared_anyway, &response->confinement, &response->console_mode,
-		&response->architecture,  &response->term,	  &response->hvsocket,
+		&response->event,	 &response->host,
+		&response->kernel,	 &response->verification,
+		&response->readiness,	 &response->result,
+		&response->artifacts,	 &response->mediation,
+		&response->network,	 &response->shared_anyway,
+		&response->confinement,	 &response->console_mode,
+		&response->architecture, &response->term,
+		&response->hvsocket,	 &response->cgroup_unlimited,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++) {
@@ -84,6 +87,7 @@ json_t *response_build(enum command command, const struct response *response)
 		{"sharedAnyway", BLOCK_SHARED_ANYWAY, response->shared_anyway},
 		{"architecture", BLOCK_READINESS, response->architecture},
 		{"confinement", BLOCK_READINESS, response->confinement},
+		{"cgroupUnlimited", BLOCK_READINESS, response->cgroup_unlimited},
 		{"consoleMode", BLOCK_READINESS, response->console_mode},
 		{"hvSocket", BLOCK_READINESS, response->hvsocket},
 	};

@@ -23,12 +23,13 @@ struct response {
 	json_t *artifacts;
 	json_t *mediation;
 	json_t *network;
-	json_t *shared_anyway; /* shares that override a rule */
-	json_t *confinement;   /* only where it is none of a cell */
-	json_t *architecture;  /* the machine's */
-	json_t *console_mode;  /* only while there is a console */
-	json_t *hvsocket;      /* where a machine of Hyper-V's is reached, while it runs */
-	json_t *term;	       /* of a session that was given an end: members of the answer */
+	json_t *shared_anyway;	  /* shares that override a rule */
+	json_t *confinement;	  /* only where it is none of a cell */
+	json_t *cgroup_unlimited; /* controllers of the cgroup that was asked for, without limits */
+	json_t *architecture;	  /* the machine's */
+	json_t *console_mode;	  /* only while there is a console */
+	json_t *hvsocket;	  /* where a machine of Hyper-V's is reached, while it runs */
+	json_t *term;		  /* of a session that was given an end: members of the answer */
 };
 void response_free(struct response *response);
 

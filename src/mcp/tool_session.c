@@ -241,13 +241,20 @@ static int answer_fork(struct mcp_answer *answer, json_t *names, const json_t *t
 	return 0;
 }
 
-static int fork_session(struct mcp_call *call, struct mcp_session *session, int64_t count,
-			struct mcp_answer *answer, struct error *err)
+static int fork_session(struct mcp_call *call, struct mcp_session *session,
+			const char *const *on_fork, struct mcp_answer *answer, struct error *err)
 {
 	struct mcp_sessions *sessions = &call->server->sessions;
+	const int64_t count = call_number(call, "count", 1);
+	const struct microagent_exec command = {
+		.command = on_fork,
+		.user = call_text(call, "user"),
+		.timeout_seconds = call_number(call, "timeoutSeconds", 0),
+	};
 	const struct microagent_fork_spec spec = {.count = count,
 						  .cancel = microagent_cancel_fd(call->cancel),
-						  .owned = !call->server->options->keep};
+						  .owned = !call->server->options->keep,
+						  .on_fork = on_fork ? &command : NULL};
 	/* NOLINTNEXTLINE(bugprone-sizeof-expression): handles, not what they are of */
 	autofree struct microagent_session **children = calloc((size_t)count, sizeof(*children));
 	json_auto_t *told = NULL, *names = json_array();
@@ -271,12 +278,20 @@ static int fork_session(struct mcp_call *call, struct mcp_session *session, int6
 
 int tool_session_fork(struct mcp_call *call, struct mcp_answer *answer, struct error *err)
 {
-	struct mcp_session *session = call_session(call, err);
+	bool has_command = json_object_get(call->arguments, "onFork") != NULL;
+	autofree const char **words = has_command ? call_words(call, "onFork", err) : NULL;
+	struct mcp_session *session;
 	int status;
 
+	if (has_command && !words)
+		return -1;
+	if (!has_command &&
+	    (call_text(call, "user") || json_object_get(call->arguments, "timeoutSeconds")))
+		return error_set(err, ERR_INVALID, "user and timeoutSeconds are of onFork");
+	session = call_session(call, err);
 	if (!session)
 		return -1;
-	status = fork_session(call, session, call_number(call, "count", 1), answer, err);
+	status = fork_session(call, session, words, answer, err);
 	mcp_session_give(&call->server->sessions, session);
 	return status;
 }

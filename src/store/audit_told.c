@@ -16,6 +16,7 @@ int audit_told_line(const struct workspace *ws, const char *what, const char *na
 	static const struct {
 		const char *what, *subsystem, *event, *key;
 	} rows[] = {{"forked", "session", "session.forked", "child"},
+		    {"on-fork", "session", "session.on-fork", "parent"},
 		    {"snapshot", "session", "session.snapshot", "snapshot"},
 		    {"snapshot-deleted", "session", "session.snapshot-deleted", "snapshot"},
 		    {"restored", "session", "session.restored", "snapshot"},

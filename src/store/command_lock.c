@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "contract/kind.h"
 #include "contract/runtime_id.h"
 #include "store/internal.h"
 
@@ -24,11 +25,11 @@ int workspace_lock(const struct state_dir *dir, const char *id, uint64_t deadlin
 		   struct error *err)
 {
 	autoclose int locks = -1;
-	char what[192];
+	char what[KIND_NAME_ROOM];
 
 	if (runtime_id_check(id, "workspace name", err) < 0)
 		return -1;
-	snprintf(what, sizeof(what), "workspace \"%s\"", id);
+	kind_name(id, what);
 	locks = path_open_dir_at(dir->fd, LOCKS_DIR, true, 0700, err);
 	if (locks < 0)
 		return error_prefix(err, "%s/" LOCKS_DIR, dir->path);
@@ -50,13 +51,15 @@ int workspace_lock(const struct state_dir *dir, const char *id, uint64_t deadlin
 int workspace_lock_opened(const struct workspace *ws, uint64_t deadline_ns, struct error *err)
 {
 	autoclose int lock = workspace_lock(ws->dir, ws->id, deadline_ns, err);
+	char what[KIND_NAME_ROOM];
 
 	if (lock < 0 || fd_has_name(ws->fd, ws->dir->fd, ws->id))
 		return steal_fd(&lock);
 	/* With it went the lock's file, which this has made anew. */
 	if (faccessat(ws->dir->fd, ws->id, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
 		workspace_lock_remove(ws->dir, ws->id);
-	return error_set(err, ERR_NOT_FOUND, "workspace \"%s\" has just been removed", ws->id);
+	kind_name(ws->id, what);
+	return error_set(err, ERR_NOT_FOUND, "%s has just been removed", what);
 }
 
 void workspace_lock_remove(const struct state_dir *dir, const char *id)

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -16,22 +17,47 @@
 #include "base/path.h"
 #include "store/internal.h"
 
-#define PASS_MAX 16384
+#define PASS_MAX 65536
 
-static char *pass_text(const struct share_wish *wish, const struct share_caching *caching,
-		       const struct stat *st, struct error *err)
+/* The directory is as it is now. */
+static json_t *pass_row(const struct share_pass_row *row, struct error *err)
 {
-	json_auto_t *pass = json_pack("{s:s, s:I, s:I, s:b, s:b, s:s, s:I, s:b}", "path", wish->path,
-				      "device", (json_int_t)st->st_dev, "inode",
-				      (json_int_t)st->st_ino, "readOnly", wish->read_only, "anyway",
-				      wish->anyway, "cache", share_cache_names[caching->cache],
-				      "timeoutSeconds", (json_int_t)caching->timeout_seconds,
-				      "locks", caching->locks);
+	const struct share_wish *wish = &row->wish;
+	autoclose int dir = share_dir_open(wish, err);
+	struct stat st;
+	json_t *pass;
 
-	if (pass)
-		return json_line(pass, err);
-	error_set(err, ERR_INVALID, "%s: a path must be UTF-8", wish->path);
-	return NULL;
+	if (dir < 0)
+		return NULL;
+	if (fstat(dir, &st) < 0) {
+		error_errno(err, errno, "%s", wish->path);
+		return NULL;
+	}
+	pass = json_pack("{s:s, s:I, s:I, s:b, s:b, s:s, s:I, s:b}", "path", wish->path, "device",
+			 (json_int_t)st.st_dev, "inode", (json_int_t)st.st_ino, "readOnly",
+			 wish->read_only, "anyway", wish->anyway, "cache",
+			 share_cache_names[row->caching.cache], "timeoutSeconds",
+			 (json_int_t)row->caching.timeout_seconds, "locks", row->caching.locks);
+	if (!pass)
+		error_set(err, ERR_INVALID, "%s: a path must be UTF-8", wish->path);
+	return pass;
+}
+
+static char *pass_text(const struct share_pass_row *rows, size_t count, struct error *err)
+{
+	json_auto_t *pass = json_array();
+
+	for (size_t i = 0; i < count; i++) {
+		json_t *row = pass_row(&rows[i], err);
+
+		if (!row)
+			return NULL;
+		if (json_array_append_new(pass, row) < 0) {
+			error_errno(err, ENOMEM, "pass");
+			return NULL;
+		}
+	}
+	return json_line(pass, err);
 }
 
 /* An empty one is none. It is there until the workspace goes, with its lock. */
@@ -53,24 +79,18 @@ static int open_pass(const struct workspace *ws, struct error *err)
 	return error_set(err, ERR_CONFLICT, "another command is giving it a directory");
 }
 
-int share_pass_give(const struct workspace *ws, const struct share_wish *wish,
-		    const struct share_caching *caching, struct error *err)
+int share_pass_give(const struct workspace *ws, const struct share_pass_row *rows, size_t count,
+		    struct error *err)
 {
-	autoclose int dir = share_dir_open(wish, err);
-	struct stat st;
-
-	if (dir < 0)
-		return -1;
-	if (fstat(dir, &st) < 0)
-		return error_errno(err, errno, "%s", wish->path);
-	autofree char *text = pass_text(wish, caching, &st, err);
+	autofree char *text = pass_text(rows, count, err);
 	autopass int pass = text ? open_pass(ws, err) : -1;
+
 	if (pass < 0)
 		return -1;
 	if (ftruncate(pass, 0) < 0)
-		return error_errno(err, errno, "pass for %s", wish->path);
+		return error_errno(err, errno, "pass for %s", ws->id);
 	if (fd_write_all(pass, text, strlen(text), err) < 0)
-		return error_prefix(err, "pass for %s", wish->path);
+		return error_prefix(err, "pass for %s", ws->id);
 	return steal_fd(&pass);
 }
 
@@ -87,23 +107,27 @@ void share_pass_end(int *pass)
 static json_t *read_pass(const char *workspace)
 {
 	const char *id = strrchr(workspace, '/') + 1;
-	char name[4352], text[PASS_MAX];
+	autofree char *text = malloc(PASS_MAX);
+	char name[4352];
 
+	if (!text)
+		return NULL;
 	snprintf(name, sizeof(name), "%.*s" LOCKS_DIR "/" SHARE_PASS "%s", (int)(id - workspace),
 		 workspace, id);
 	autoclose int fd = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	/* That of a command that was killed is nobody's. */
 	bool held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
-	ssize_t n = held ? pread(fd, text, sizeof(text), 0) : 0;
+	ssize_t n = held ? pread(fd, text, PASS_MAX, 0) : 0;
 
 	return n > 0 ? json_load_strict(text, (size_t)n, NULL) : NULL;
 }
 
-int share_pass_redeem(const char *workspace, const struct share_wish *base,
+int share_pass_redeem(const char *workspace, size_t number, const struct share_wish *base,
 		      struct share_caching *caching, struct error *err)
 {
 	struct share_wish wish = *base;
-	json_auto_t *pass = read_pass(workspace);
+	json_auto_t *whole = read_pass(workspace);
+	json_t *pass = json_array_get(whole, number);
 	json_int_t device, inode;
 	int read_only, anyway;
 	struct stat st;

@@ -14,17 +14,22 @@
 #include "store/share_dir.h"
 #include "store/store.h"
 
-/* Returns a pass to ws for the wish, to be served so, which holds until it is ended; its errors are
- * those of share_dir_open(), and ERR_CONFLICT where another command has one at this time. */
-int share_pass_give(const struct workspace *ws, const struct share_wish *wish,
-		    const struct share_caching *caching, struct error *err);
+/* A directory of a pass, and how it is to be served. */
+struct share_pass_row {
+	struct share_wish wish;
+	struct share_caching caching;
+};
+/* Returns a pass to ws for so many directories, which holds until it is ended; its errors are those
+ * of share_dir_open(), and ERR_CONFLICT where another command has one at this time. */
+int share_pass_give(const struct workspace *ws, const struct share_pass_row *rows, size_t count,
+		    struct error *err);
 void share_pass_end(int *pass); /* accepts -1 */
 #define autopass __attribute__((cleanup(share_pass_end)))
 
-/* Opens the directory (O_PATH) of the pass that the workspace of this path has, by the rules, of
- * which base has what the pass does not say. ERR_DENIED: there is none, or it is to be read and the
- * base is to write; ERR_CONFLICT: another directory is there by now. */
-int share_pass_redeem(const char *workspace, const struct share_wish *base,
+/* Opens the directory (O_PATH) that has this number, from 0 on, in the pass of the workspace of this
+ * path, by the rules, of which base has what the pass does not say. ERR_DENIED: there is none, or
+ * it is to be read and the base is to write; ERR_CONFLICT: another directory is there by now. */
+int share_pass_redeem(const char *workspace, size_t number, const struct share_wish *base,
 		      struct share_caching *caching, struct error *err);
 
 #endif

@@ -57,6 +57,7 @@ static const struct asking feature_askings[] = {
 	{"vsockListeners",
 	 ISOLATED ",\"vsockListeners\":[{\"port\":2048,\"target\":\"127.0.0.1:1\"}]"},
 	{"cgroup", ISOLATED ",\"cgroup\":\"inherit\""},
+	{"cgroupLimits", ISOLATED ",\"cgroupLimits\":\"required\""},
 	{"limits", LINUX "\"network\":{\"mode\":\"nat\"},\"limits\":{\"diskBytesPerSecond\":1,"
 			 "\"diskOpsPerSecond\":1,\"netBytesPerSecond\":1}"},
 	{"hotplug", ISOLATED ",\"hotplug\":true"},

@@ -24,7 +24,7 @@ def attach(host, name, path, given=None, is_held=True):
         ours.connect(f"/proc/self/fd/{place}/control.sock")
         os.close(place)
         request = {"command": "share-attach",
-                   "share": {"tag": "workspace", "path": str(path), "mountpoint": "/workspace", "mode": "rw"}}
+                   "shares": [{"tag": "workspace", "path": str(path), "mountpoint": "/workspace", "mode": "rw"}]}
         # A directory that comes with it is nobody's pass, and is let go.
         stray = os.open("/", os.O_RDONLY)
         socket.send_fds(ours, [json.dumps(request).encode() + b"\n"], [stray])
@@ -40,7 +40,7 @@ def attach(host, name, path, given=None, is_held=True):
 
 def given(path, status, read_only=False):
     """A pass as the command writes it for the directory that has this status."""
-    return json.dumps({"path": str(path), "device": status.st_dev, "inode": status.st_ino, "readOnly": read_only, "anyway": False})
+    return json.dumps([{"path": str(path), "device": status.st_dev, "inode": status.st_ino, "readOnly": read_only, "anyway": False}])
 
 
 def check_passes(host, name, work):

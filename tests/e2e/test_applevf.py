@@ -476,7 +476,7 @@ def test_a_machine_that_cannot_be_stopped(vf):
 
 
 @pytest.mark.parametrize("change, field", (
-    ({"cgroup": "inherit"}, "cgroup"), ({"accelerator": "kvm"}, "accelerator"), ({"accelerator": "tcg"}, "accelerator"),
+    ({"cgroup": "inherit"}, "cgroup"), ({"cgroupLimits": "required"}, "cgroupLimits"), ({"accelerator": "kvm"}, "accelerator"), ({"accelerator": "tcg"}, "accelerator"),
     ({"confinement": "seccomp"}, "confinement"), ({"rootfsBase": "/nonexistent"}, "rootfsBase"),
     ({"network": {"mode": "nat", "allow": ["10.0.0.0/8"]}}, "network.allow"),
     ({"network": {"mode": "nat", "egress": {"names": ["pypi.org"]}}}, "network.egress"),

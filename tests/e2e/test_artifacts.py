@@ -31,6 +31,48 @@ sync
 """
 
 
+# By the guest's user, who makes links to what only root may read, and to what he may read himself.
+LINKS = r"""
+set -e
+cd /workspace
+ln -s /etc/shadow shadow; ln -s /root roots; ln -s chain2 chain; ln -s ../etc/shadow chain2
+ln -s ./report.json alias; ln -s /etc shown; ln -s /home/other/back nested
+echo mine > own; chmod 600 own; ln -s own mine; ln -s loop loop
+"""
+# By root: a link to one of the user's, a file of the user's group, and another user's link.
+ROOTS = r"""
+set -e
+echo secret > /root/secret; chmod 600 /root/secret; ln -s /workspace/shadow /root/latest
+echo grouped > /workspace/grouped; chown 0:1000 /workspace/grouped; chmod 640 /workspace/grouped
+ln -s grouped /workspace/group; chown -h 1000:0 /workspace/group
+mkdir /home/other; ln -s /workspace/own /home/other/back; chown -h 1001:1001 /home/other/back
+"""
+LED = {"shadow": "/workspace/shadow", "mine": "/workspace/mine"}
+DENIED = "is a link of user 1000, with whose rights it is followed"
+
+
+def check_links(host):
+    """A link is followed with the rights of whoever made it, wherever it is on the way; the rest is read as root. By the
+    program that a reader's machine runs, in the running guest."""
+    def output(path):
+        return host("exec", "--user", "root", "w", "--", "microagent-files", "output", "/", path).stdout
+
+    for path, link, why in (("/workspace/roots/secret", "/workspace/roots", "/root/secret: Permission denied"),
+                            ("/workspace/chain", "/workspace/chain", "/etc/shadow: Permission denied"),
+                            ("/root/latest", "/workspace/shadow", "/etc/shadow: Permission denied"),
+                            ("/workspace/nested", "/workspace/nested", "/workspace/nested and /home/other/back are links of "
+                                                                       "different users, and nobody has the rights of both")):
+        assert f"{link} {DENIED}: {why}" in output(path), path
+    for path, text in (("/workspace/alias", "first\n"), ("/workspace/group", "grouped\n"), ("/root/secret", "secret\n"),
+                       ("/../workspace/./out/../mine", "mine\n")):
+        assert text in output(path), path
+    shown = output("/workspace/shown")
+    assert "agent:x:1000" in shown and "permission denied" in shown and "root:*:" not in shown
+    for path, why in (("/workspace/none", "/workspace/none: No such file"), ("/workspace/loop", "Too many levels of symbolic links"),
+                      ("/workspace/" + "x" * 300, "File name too long"), ("/workspace/own/x", "Not a directory")):
+        assert why in output(path), path
+
+
 def ask(host, command, config=None):
     code, answer, _ = host.supervisor({"command": command, "identity": IDENTITY,
                                        "config": config or {"stateDir": str(host.state)}})
@@ -53,7 +95,7 @@ def prepared(host):
     subprocess.run(["mke2fs", "-q", "-t", "ext4", disk, "16M"], check=True)
     outputs = [{"name": "report", "path": "/workspace/report.json"}, {"name": "tree", "path": "/workspace/out"},
                {"name": "result", "path": "/data/sub/result"}, {"name": "link", "path": "/workspace/link"},
-               {"name": "pipe", "path": "/workspace/out/pipe"}]
+               {"name": "pipe", "path": "/workspace/out/pipe"}, *({"name": name, "path": path} for name, path in LED.items())]
     config = host.config(outputs=outputs, disks=[{"name": "data", "path": str(disk), "mountpoint": "/data", "mode": "rw"}])
     assert ask(host, "prepare", config)[0] == 0
     assert host.json("artifacts", "w") == {"ingress": [], "egress": [{**o, "kind": "output"} for o in outputs]}
@@ -151,8 +193,15 @@ def test_outputs_at_rest(host):
     disk = prepared(host)
     target = host.base / "target"
     target.mkdir()
+    host("exec", "w", "--", "sh", "-c", LINKS, check=0)
+    host("exec", "--user", "root", "w", "--", "sh", "-c", ROOTS + "sync", check=0)
+    check_links(host)
     assert ask(host, "kill")[0] == 0
     before = contents(host.disk()), contents(disk)
+    said = refused(host, "artifacts", "get", "w", "shadow", target / "shadow")
+    assert f"/workspace/shadow {DENIED}: /etc/shadow: Permission denied" in said and not (target / "shadow").exists()
+    host("artifacts", "get", "w", "mine", target / "mine", check=0)
+    assert (target / "mine").read_text() == "mine\n"
     done = host("artifacts", "get", "--limit", "1K", "w", "tree", target / "tree", check=1)
     assert "the copy is more than the limit of 1024 bytes" in done.stderr and not (target / "tree").exists()
     done = host("artifacts", "get", "--limit", "1G", "w", "tree", target / "tree", check=0)

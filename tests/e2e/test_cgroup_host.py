@@ -115,6 +115,30 @@ def check_start(guest):
         assert (f"memory.max is {(64 + 512) << 20}\n" in log and "pids.max is 1024\n" in log) == limited, log
         assert sh(guest, "find /sys/fs/cgroup -name 'microagent.*'") == ""
     check_broker(guest, config)
+    check_what_cannot_be_limited(guest, config)
+
+
+def refusal_of(guest, config, before):
+    """The words by which check, prepare and start refuse a config, of which nothing is left."""
+    said = set()
+    for command in ("check", "prepare", "start"):
+        words = f"{before}\n{RUN} MICROAGENT_QEMU={PLACE}/vmm {PLACE}/microagent-qemu-supervisor"
+        done = guest("exec", "-i", "--user", "root", "vm", "--", "unshare", "-m", "sh", "-c", words,
+                     input=json.dumps(request(command, config, runtimeID="n")))
+        assert done.returncode == 75, (done.stdout, done.stderr)
+        said.add(json.loads(done.stdout)["error"])
+    assert sh(guest, f"ls -d {PLACE}/s/n 2>/dev/null; find /sys/fs/cgroup -name 'microagent.*'; true") == ""
+    assert len(said) == 1, said
+    return said.pop()
+
+
+def check_what_cannot_be_limited(guest, config):
+    """Limits that a request asks for are had, or the machine is refused."""
+    busy = "cd /sys/fs/cgroup; mkdir busy; sleep 600 & trap \"kill $!; wait; rmdir /sys/fs/cgroup/busy\" EXIT; echo $! > busy/cgroup.procs"
+    said = refusal_of(guest, {**config, "cgroup": "/sys/fs/cgroup/busy"}, busy)
+    assert said.startswith("config.cgroup: /sys/fs/cgroup/busy has processes of its own"), said
+    said = refusal_of(guest, {**config, "cgroupLimits": "required"}, "umount /sys/fs/cgroup")
+    assert said == "config.cgroupLimits: no cgroups of version 2 are mounted here", said
 
 
 def test_a_machine_is_limited_where_that_can_be(guest):

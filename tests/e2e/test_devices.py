@@ -94,14 +94,34 @@ def cgroup_of(host, given):
     return own
 
 
-def check_limits(host, given, own, memory):
-    """As asked for where the kernel has the controllers in this hierarchy, else the log tells."""
-    log = (host.state / "agent-1" / "supervisor.log").read_text()
+def missing_controllers(given):
+    """What the kernel has not in this hierarchy, and what is limited by it."""
+    return [name for name in ("memory", "pids") if name not in (given / "cgroup.controllers").read_text().split()]
+
+
+def check_limits(host, given, own, memory, answer):
+    """As asked for where the kernel has the controllers; what is missing is told by the answer, by status and list, and by the log."""
+    log, missing = (host.state / "agent-1" / "supervisor.log").read_text(), missing_controllers(given)
     for controller, value in (("memory", memory), ("pids", 1024)):
-        if controller in (given / "cgroup.controllers").read_text().split():
+        if controller not in missing:
             assert (own / f"{controller}.max").read_text().split() == [str(value)]
         else:
             assert f'cgroup: no {controller}.max is set: the controller "{controller}" is not to be had' in log, log
+    for told in (answer, host.json("status", "agent-1"), host.json("list")["workspaces"][0]):
+        assert told.get("cgroupUnlimited", []) == missing, told
+    said = f"no limit of {', '.join(missing)}"
+    for command in (["status", "agent-1"], ["list"]):
+        assert (said in host(*command, check=0).stdout) == bool(missing), said
+
+
+def check_what_cannot_be_limited(host, config, cgroup):
+    """Without a word that weakens it such a machine is refused, and nothing of it is left."""
+    strict = {key: value for key, value in config.items() if key != "cgroupLimits"}
+    for command in ("check", "prepare", "start", "run"):
+        code, answer, _ = host.supervisor(request(command, strict))
+        assert code == 75 and answer["errorCode"] == "unavailable", answer
+        assert answer["error"].startswith(f"config.cgroup: {cgroup} has not both of the controllers memory and pids"), answer
+    assert not (host.state / "agent-1").exists() and not [p for p in cgroup.iterdir() if p.is_dir()]
 
 
 def test_a_cgroup_holds_the_whole_workspace(host, cgroup):
@@ -109,19 +129,22 @@ def test_a_cgroup_holds_the_whole_workspace(host, cgroup):
     shared.mkdir()
     shares = [{"tag": "s", "path": str(shared), "mountpoint": "/s", "mode": "rw"}] if "shares" in host.support()["features"] else []
     config = host.config(cgroup=str(cgroup), shares=shares)
+    if missing_controllers(cgroup):
+        config["cgroupLimits"] = "optional"
+        check_what_cannot_be_limited(host, config, cgroup)
     code, answer, _ = host.supervisor(request("prepare", config))
     assert code == 0, answer
 
     def start():
         code, answer, _ = host.supervisor(request("start", config))
         assert code == 0, answer
-        return cgroup_of(host, cgroup)
-    own = start()
+        return cgroup_of(host, cgroup), answer
+    own, answer = start()
     inside = {int(line) for line in (own / "cgroup.procs").read_text().split()}
     runtime = json.loads((host.state / "agent-1" / "runtime.json").read_text())
     assert {runtime["pid"], runtime["supervisorPid"]} | {c["pid"] for c in runtime["companions"]} <= inside
     assert set(host.processes()) <= inside and len(inside) >= (5 if shares else 3)
-    check_limits(host, cgroup, own, (256 + 512) << 20)
+    check_limits(host, cgroup, own, (256 + 512) << 20, answer)
     # Whoever has the cgroup has the workspace, and whoever comes then removes what is left.
     (cgroup / "cgroup.kill").write_text("1")
     assert ended(host, "agent-1")["state"] == "failed"
@@ -131,7 +154,7 @@ def test_a_cgroup_holds_the_whole_workspace(host, cgroup):
     origin = cgroup.with_name(cgroup.name + "-origin")
     origin.mkdir()
     host.wrap = ["sh", "-c", f'echo 0 > {origin}/cgroup.procs && exec "$@"', "sh"]
-    own = start()
+    own, _ = start()
     host.wrap = []
     origin.rmdir()
     with subprocess.Popen(["sleep", "1000"]) as stranger:
@@ -262,6 +285,13 @@ def test_a_full_disk_below_everything_is_told(host):
         subprocess.run(["umount", small], check=True)
 
 
+def check_led_astray(host, config):
+    """Whoever may write above a mount point does not choose by a link what the next start mounts over."""
+    code, answer, _ = host.supervisor(request("start", config))
+    why = 'disk "twice": /workspace/d is a link that user 1000 made, who would choose by it what is mounted over'
+    assert code == 1 and why in answer["error"], answer
+
+
 def test_disks(host):
     """In the order given, ro and rw, mounted where they were asked for, and there after a kill."""
     zeta = make_disk(host.base / "zeta.ext4", 8, which="zeta")
@@ -269,7 +299,7 @@ def test_disks(host):
     mid = make_disk(host.base / "mid.ext4", 16, which="mid")
     before = alpha.read_bytes()
     config = host.config(disks=[disk(zeta, "/data/deep/zeta", "rw"), disk(alpha, "/alpha"),
-                                disk(mid, "/mnt", "rw"), disk(alpha, "/alpha-again", name="twice")])
+                                disk(mid, "/mnt", "rw"), disk(alpha, "/workspace/d/again", name="twice")])
     code, answer, _ = host.supervisor(request("prepare", config))
     assert code == 0, answer
     code, answer, _ = host.supervisor(request("start", config))
@@ -283,7 +313,7 @@ def test_disks(host):
         assert [words[3] for words in found] == ["disk-0", "disk-1", "disk-2", "disk-3"]
     mounts = sh(host, "agent-1", "grep ^/dev/vd /proc/mounts")
     for device, where, mode in (("vdb", "/data/deep/zeta", "rw"), ("vdc", "/alpha", "ro"),
-                                ("vdd", "/mnt", "rw"), ("vde", "/alpha-again", "ro")):
+                                ("vdd", "/mnt", "rw"), ("vde", "/workspace/d/again", "ro")):
         assert f"/dev/{device} {where} ext4 {mode},nosuid,nodev" in mounts
     said = sh(host, "agent-1", "cat /data/deep/zeta/which /alpha/which /mnt/which", "agent")
     assert said == "zetaalphamid"
@@ -291,6 +321,8 @@ def test_disks(host):
     sh(host, "agent-1", "echo kept > /mnt/new && sync /mnt/new", "agent")
     sh(host, "agent-1", "! touch /alpha/x && ! mount -o remount,rw /alpha && "
                         "! dd if=/dev/zero of=/dev/vdc bs=4096 count=1 conv=fsync")
+
+    sh(host, "agent-1", "mv /workspace/d /workspace/was && ln -s /etc /workspace/d && sync", "agent")
 
     # Another workspace cannot have what this one writes to, and may read along what it reads.
     other = {**config, "rootfsPath": str(host.disk("other.ext4")), "disks": [disk(mid, "/mnt")]}
@@ -305,6 +337,7 @@ def test_disks(host):
     subprocess.run(["e2fsck", "-fy", mid], stdout=subprocess.DEVNULL, check=False)
     kept = subprocess.run(["debugfs", "-R", "cat /new", mid], capture_output=True, text=True, check=True)
     assert kept.stdout == "kept\n"
+    check_led_astray(host, config)
     host("delete", "agent-1", check=0)
     assert mid.exists()
 

@@ -109,6 +109,54 @@ def test_a_server_answers_from_parent_and_children(web):
     assert digests(web) == before
 
 
+# A process with a random number generator of its own, which it seeds anew when it is told to.
+DRAWS = """
+seed() { seed=$(head -c 16 /dev/urandom | md5sum); }; seed; trap seed USR1; mkfifo /tmp/ask /tmp/told; echo $$ > /tmp/pid
+while :; do read number < /tmp/ask && echo $seed $number | md5sum > /tmp/told; done
+"""
+DRAW = "echo 1 > /tmp/ask; cat /tmp/told"
+
+
+def test_a_command_in_each_child(web):
+    name = create(web)
+    run(web, name, f"(trap '' HUP; sh -c '{DRAWS}') > /dev/null 2>&1 & while ! [ -s /tmp/pid ]; do :; done")
+
+    def fork(*words, **kw):
+        return web("session", "fork", name, *words, **kw)
+    # What a process has in its memory is the same in all of them; a command changes that.
+    same = fork(check=0).stdout.split()
+    told = json.loads(fork("--json", "--count", "2", "--on-fork", "kill -USR1 $(cat /tmp/pid); id -un > /tmp/who", check=0).stdout)
+    other = [child["name"] for child in told["sessions"]]
+    drawn = [run(web, one, DRAW) for one in (name, *same, *other)]
+    assert drawn[0] == drawn[1] and len(set(drawn)) == 3 and all(drawn), drawn
+    assert [run(web, one, "cat /tmp/who") for one in other] == ["agent\n"] * 2
+    for one in other:
+        assert audited(web, one, "session.on-fork") == [
+            {"parent": name, "argv": ["sh", "-c", "kill -USR1 $(cat /tmp/pid); id -un > /tmp/who"], "exitCode": 0}]
+    assert audited(web, same[0], "session.on-fork") == []
+    # As root where that is asked for. One that fails in one of them fails them all, and says so.
+    [rooted] = fork("--on-fork", "id -un > /root/who", "--user", "root", check=0).stdout.split()
+    assert run(web, rooted, "cat /root/who", "root") == "root\n"
+    alive = {s["name"] for s in web.json("session", "list")["sessions"]}
+    for words, code, what in ((("--on-fork", "echo no such seed >&2; exit 3"), 1, "its command ended with exit code 3: no such seed"),
+                              (("--on-fork", "true", "-u", "nobody-here"), 1, "its command cannot be run: user \"nobody-here\""),
+                              (("--on-fork", "echo begun; sleep 600", "--timeout", "1"), 75, "its command was not done in 1 s: begun")):
+        done = fork("--count", "2", *words)
+        assert done.returncode == code and done.stdout == "" and f", a child of session {name}: {what}" in done.stderr, done
+        failed = done.stderr.split("session-", 1)[1].split(",")[0]
+        line, = audited(web, f"session-{failed}", "session.on-fork")  # of one that is there no more
+        assert line["parent"] == name and what in line["error"] and f"session-{failed}" not in alive
+        assert {s["name"] for s in web.json("session", "list")["sessions"]} == alive and points(web, name) == []
+    # A signal ends the command with its fork.
+    slow = web.popen("session", "fork", name, "--on-fork", "sleep 600")
+    wait_until(lambda: any('"sleep 600"' in log.read_text() for log in (web.state / "sessions").glob("*.bundle/audit.log")), "the command")
+    slow.send_signal(signal.SIGTERM)
+    assert slow.wait() == 143
+    assert {s["name"] for s in web.json("session", "list")["sessions"]} == alive and points(web, name) == []
+    for words in (("--user", "root"), ("--timeout", "5"), ("--on-fork", "true", "--timeout", "0"), ("--on-fork",)):
+        assert fork(*words).returncode == 2, words
+
+
 def test_a_port_that_is_published_stays_the_parents(web):
     """By the port of a restored machine, while it runs."""
     port = free_port()

@@ -83,6 +83,7 @@ FIELDS = {
     "bundles": {"bundles": [{"name": "b", "path": "b.tar", "mountpoint": "/b"}]}, "outputs": {"outputs": [{"name": "o", "path": "/o"}]},
     "mediation": {"mediation": {"enabled": True, "required": True, "port": 2048, "target": "127.0.0.1:1", "failClosed": True}},
     "vsockListeners": {"vsockListeners": [{"port": 2048, "target": "127.0.0.1:1"}]}, "cgroup": {"cgroup": "inherit"},
+    "cgroupLimits": {"cgroupLimits": "required"},
     "limits": {"limits": {"diskOpsPerSecond": 10}}, "hotplug": {"hotplug": True}, "confinement": {"confinement": "seccomp"},
     "console": {"console": "shell"}, "architecture": {"architecture": "arm64"}, "accelerator": {"accelerator": "kvm"},
     "rootfsBase": {"rootfsBase": "base.ext4"}, "rootfsPath": {"rootfsPath": None, "initrdPath": "i"},

@@ -103,11 +103,11 @@ def check_in_own_root(host, monkeypatch):
     if host.uid == 0 or os.getuid() == 0:  # no_new_privs, which newuidmap cannot do with, is not needed to filter
         assert "/etc, of which nothing is shared" in attach(host, name, work, given("/etc", os.stat("/etc")))
         assert "the guest cannot mount it: " in refused(host, name, work, "--at", "/etc/passwd/x")
-        told = host.json("session", "share", name, work)["share"]
+        told = host.json("session", "share", name, work)["shares"]
         server, = (c for c in record(host, name)["companions"] if c["name"].startswith("virtiofsd"))
         assert server["startTime"] > 0
         check_owners(host, name, work)
-        check_no_alarm(host, name, told)
+        check_no_alarm(host, name, *told)
     check_own_root(facts["supervisorPid"], bundle(host, name), host.state / "logs")
     disk = host.state / "bases" / "web-v1.bundle" / "disk.img"
     subprocess.run(["chattr", "-i", disk], check=False, stderr=subprocess.DEVNULL)

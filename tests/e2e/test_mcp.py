@@ -325,8 +325,11 @@ def test_progress(server):
 def test_fork(place, server):
     sh(server, "echo mine > /tmp/mine; (while :; do sleep 1; done) > /dev/null 2>&1 &")
     assert "may have 2 machines at once" in server.fails("session_fork", session=server.session, count=2)
-    got = server.got("session_fork", session=server.session)
+    assert "its command ended with exit code 7" in server.fails("session_fork", session=server.session, onFork=["sh", "-c", "exit 7"])
+    assert "user and timeoutSeconds are of onFork" in server.fails("session_fork", session=server.session, user="root")
+    got = server.got("session_fork", session=server.session, onFork=["sh", "-c", "id -un > /tmp/who"], user="root", timeoutSeconds=50)
     child, = got["sessions"]
+    assert server.got("exec", session=child, command=["cat", "/tmp/who"])["stdout"] == "root\n"
     assert server.got("exec", session=child, command=["cat", "/tmp/mine"])["stdout"] == "mine\n"
     assert server.got("session_status", session=child)["source"] == "fork"
     server.got("session_destroy", session=child)

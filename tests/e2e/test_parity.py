@@ -139,6 +139,7 @@ SEEN = {
     "mediation": "test_channels_of_one_guest",
     "vsockListeners": "test_channels_of_one_guest",
     "cgroup": "test_a_cgroup_holds_the_whole_workspace",
+    "cgroupLimits": "test_a_cgroup_holds_the_whole_workspace",
     "limits": "test_rates_are_the_drive_s",
     "console": "test_serial_console",
     "powerButton": "test_a_life",

@@ -183,20 +183,24 @@ def look(host, name):
 def check_claimed_with(host, work):
     """As from the start: recorded, mounted, the only one, and there again after another boot."""
     told = {"path": str(work), "mountpoint": "/work", "mode": "ro"}
-    new = host.json("session", "create", "--base", "web", "--share", work, "--share-at", "/work", "--share-ro",
+    more = {"path": str(host.base / "more"), "mountpoint": "/more", "mode": "rw"}
+    (host.base / "more").mkdir()
+    new = host.json("session", "create", "--base", "web", "--share", f"{work}:/work:ro", "--share", f"{more['path']}:/more",
                     "--memory", 256, "--cpus", 1, "--accelerator", "auto", "--network", "nat", env=NOT_NEW)
     name = new["name"]
-    assert (new["source"], new["share"]) == ("pool", told) and "bootMs" not in new["timings"]
+    assert (new["source"], new["shares"]) == ("pool", [told, more]) and "bootMs" not in new["timings"]
     record = json.loads((host.state / "sessions" / f"{name}.bundle" / "session.json").read_text())
     schema_check.validate("session", record)
     listed = next(s for s in host.json("session", "list")["sessions"] if s["name"] == name)
-    assert record["share"] == listed["share"] == told and "pooled" not in listed
+    assert record["shares"] == listed["shares"] == [told, more] and "pooled" not in listed
     assert look(host, name) == SEEN
     done = host("session", "share", name, host.tmp)
-    assert done.returncode == 1 and "it has its shared directory already" in done.stderr
+    assert done.returncode == 1 and "it has its shared directories already" in done.stderr
     assert "share.added" in host("audit", "show", name, check=0).stdout
     host("--state-dir", host.state / "sessions", "kill", f"{name}.bundle", check=0)
     assert made(host, "boot", name) == f"{name}\n" and look(host, name) == SEEN
+    host("session", "exec", name, "--", "touch", "/more/file", check=0)
+    assert (host.base / "more" / "file").exists()
     host("session", "destroy", name, check=0)
 
 

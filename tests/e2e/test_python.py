@@ -166,8 +166,8 @@ def test_share(tools, box, tmp_path):
         assert own.share(tmp_path, at="/work", read_only=False)["mountpoint"] == "/work"
         assert own.run("cat /work/given; echo by the guest > /work/made").text == "by the host"
         assert (tmp_path / "made").read_text() == "by the guest\n"
-        assert [one["share"]["path"] for one in microagent.sandboxes(tools["state_dir"]) if one["name"] == own.name] == [str(tmp_path)]
-        with pytest.raises(microagent.ConflictError, match="gets no second one"):
+        assert [one["shares"][0]["path"] for one in microagent.sandboxes(tools["state_dir"]) if one["name"] == own.name] == [str(tmp_path)]
+        with pytest.raises(microagent.ConflictError, match="gets no more"):
             own.share(tmp_path)
         with pytest.raises(microagent.ConflictError) as refused:
             own.fork()
@@ -197,8 +197,9 @@ def test_fork_and_snapshot(own):
     own.run("echo one > /tmp/state", check=True)
     assert own.snapshot("first")["name"] == "first" and [one["name"] for one in own.snapshots()] == ["first"]
     own.run("echo two > /tmp/state", check=True)
-    left, right = own.fork(2)
+    left, right = own.fork(2, on_fork="id -un > /tmp/who", user="root")
     with left, right:
+        assert left.run("cat /tmp/who").text == right.run("cat /tmp/who").text == "root\n"
         assert left.run("cat /tmp/state").text == right.run("cat /tmp/state").text == "two\n"
         assert len({own.name, left.name, right.name}) == 3 and left.info()["parent"] == own.name
     assert own.restore("first")["boot"] == {"how": "restored"} and own.run("cat /tmp/state").text == "one\n"
@@ -206,6 +207,12 @@ def test_fork_and_snapshot(own):
     with pytest.raises(microagent.NotFoundError) as refused:
         own.restore("first")
     assert refused.value.reason == "no-snapshot" and refused.value.subject == own.name
+    with pytest.raises(microagent.IOFailedError, match="its command ended with exit code 7: not so"):
+        own.fork(on_fork=["sh", "-c", "echo not so >&2; exit 7"])
+    with pytest.raises(microagent.InvalidError, match="are of the command of on_fork"):
+        own.fork(user="root")
+    with pytest.raises(microagent.InvalidError, match="command: there is none"):
+        own.fork(on_fork=[])
     with pytest.raises(microagent.InvalidError, match="between 1 and"):
         own.fork(0)
     with pytest.raises(microagent.InvalidError):

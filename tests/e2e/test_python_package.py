@@ -93,7 +93,7 @@ def test_options_are_fields():
     """What a function takes by the name of a field is a field, and all of the two specs can be said but for what has another
     form in Python, or none yet."""
     import inspect
-    for function, struct, otherwise in ((microagent.Sandbox.__init__, "microagent_session_spec", {"cancel", "owned", "share_word"}),
+    for function, struct, otherwise in ((microagent.Sandbox.__init__, "microagent_session_spec", {"cancel", "owned"}),
                                         (microagent.run, "microagent_spec", {"outputs", "console"})):
         parameters = set(inspect.signature(function).parameters)
         assert {name for name, _ in _library.structs[struct]._fields_} - parameters == otherwise

@@ -9,7 +9,7 @@ import socket
 import pytest
 
 import schema_check
-from conftest import BACKEND, held, pid_lines, wait_until
+from conftest import BACKEND, BIN, held, pid_lines, wait_until
 from pools import NOT_NEW, NOW, kill_filler, runtime, tokens, wait_full
 
 
@@ -65,6 +65,22 @@ def ask(host, name, **request):
         sock.shutdown(socket.SHUT_WR)
         with sock.makefile() as answer:
             return json.load(answer)
+
+
+def test_a_lifetime_that_cannot_be_recorded(web, tmp_path):
+    """No session is handed out without the end that it was to have: its record cannot be replaced while it is a mount point."""
+    program = tmp_path / "supervisor"
+    program.write_text(f"""#!/bin/sh
+request=$(cat)
+case "$request" in *'"start"'*) record=$(echo {web.state}/sessions/*.bundle/session.json); mount --bind $record $record;; esac
+printf %s "$request" | {BIN / web.program} "$@"; code=$?
+[ -z "$record" ] || umount $record
+exit $code
+""")
+    program.chmod(0o755)
+    done = web("session", "create", "--base", "web", "--lifetime", "1h", "--network", "isolated", env={f"MICROAGENT_{BACKEND.upper().replace('-', '_')}_SUPERVISOR": str(program)})
+    assert done.returncode == 1 and "session.json: write session.json: rename: Device or resource busy" in done.stderr, done
+    assert web.json("session", "list") == {"sessions": []} and not list((web.state / "sessions").glob("*.bundle"))
 
 
 def test_its_lifetime_ends_a_command(web):

@@ -280,7 +280,7 @@ def test_members_of_a_pool(host):
     assert (claimed["name"], claimed["source"]) == (member["name"], "pool")
     recorded = record(host, claimed["name"])  # neither is lost over the other
     assert claimed["quotaBytes"] == recorded["quotaBytes"] == 1024 * MIB
-    assert claimed["share"] == recorded["share"] and recorded["share"]["path"] == str(shared)
+    assert claimed["shares"] == recorded["shares"] and recorded["shares"][0]["path"] == str(shared)
     assert host("session", "exec", claimed["name"], "--", "cat", "/workspace/file", check=0).stdout == "up\n"
     host("pool", "drain", check=0)
     for session in (made, claimed):
@@ -344,6 +344,18 @@ def test_a_full_host_is_not_the_quota(no_reflinks):
     host("base", "delete", "web-v1", check=0)
 
 
+def check_uncounted(host, name):
+    """A machine whose growth the host's file system does not tell any more is not let go on without its quota."""
+    host("session", "quota", name, 64, check=0)
+    host("start", name, check=0)
+    pid = json.loads((directory(host, name) / "runtime.json").read_text())["supervisorPid"]
+    with subprocess.Popen(["strace", "-q", "-o", "/dev/null", "-e", "inject=ioctl:error=EIO:syscall=getpid", "-p", str(pid)]) as tracer:
+        wait_until(lambda: listed(host, name)["state"] == "failed", "its end")
+        tracer.terminate()
+    why = "its disk's growth cannot be counted, nor held to its quota: extents: Input/output error"
+    assert listed(host, name)["detail"].startswith(why), listed(host, name)
+
+
 def test_a_reflink_is_kept_to_its_quota(reflinks):
     """What it shares with its base is not counted; the bound is met within a look and what the disk takes in it."""
     host = reflinks
@@ -364,6 +376,7 @@ def test_a_reflink_is_kept_to_its_quota(reflinks):
     host("--state-dir", host.state / "sessions", "kill", f"{name}.bundle", check=0)
     assert base["disk"]["bytes"] > listed(host, name)["grownBytes"] >= 48 * MIB
     assert audited(host, name, "session.quota-set") and host.json("audit", "verify", name)["ok"]
+    check_uncounted(host, name)
     host("session", "destroy", name, check=0)
     host("base", "delete", "web-v1", check=0)
     left = [p for p in host.state.iterdir() if p.name not in (".locks", ".microagent-state", "archive", "logs", "bases", "sessions", "pool")]

@@ -114,7 +114,7 @@ def check_gone(pid):
 
 
 def listed(host, name):
-    return next(s for s in host.json("session", "list")["sessions"] if s["name"] == name).get("share")
+    return next(s for s in host.json("session", "list")["sessions"] if s["name"] == name).get("shares")
 
 
 def refused(host, *words):
@@ -133,6 +133,7 @@ def hide(host, name, program):
 def check_refusals(host, name):
     """Nothing of what is refused leaves anything behind."""
     work = directory(host, "work")
+    sh(host, name, "mkdir /tmp/ours; ln -s /etc /tmp/ours/link")
     cache = Path(host.env.get("MICROAGENT_CACHE_DIR") or Path.home() / ".cache" / "microagent")
     for words, text in (
             ((cache / "images", "--ro"), f"is in the cache directory {cache}: share a directory elsewhere"),
@@ -145,6 +146,8 @@ def check_refusals(host, name):
             ((work, "--at", "here"), "--at must be an absolute path"),
             ((work, "--at", "/"), "--at must not be"),
             ((work, "--at", "/etc/passwd/x"), "the guest cannot mount it: "),
+            # The agent does not choose what root mounts over.
+            ((work, "--at", "/tmp/ours/link/new"), "/tmp/ours/link is a link that user 1000 made"),
     ):
         said = refused(host, name, *words)
         assert f"session {name}: " in said and text in said, (words, said)
@@ -158,7 +161,7 @@ def check_refusals(host, name):
             assert f"apt-get install {package}" in refused(host, name, work)
             show()
     assert not servers(host, name) and listed(host, name) is None
-    assert not sh(host, name, "grep virtiofs /proc/mounts || true")
+    assert not sh(host, name, "grep virtiofs /proc/mounts; ls -d /etc/new; rm -r /tmp/ours")
 
 
 def check_owners(host, name, work):
@@ -228,8 +231,9 @@ def told_shares(host, name):
 def check_no_alarm(host, name, given):
     """The audit log has the directory once, in its place, and nothing that should not be: not what QEMU and the virtiofsd
     came to have by it. What this host lets nobody of these rights see is said once."""
-    refused_by_guest = [("share.added", {**given, "mountpoint": "/etc/passwd/x"}),
-                        ("share.removed", {"path": given["path"], "mountpoint": "/etc/passwd/x"})]
+    refused_by_guest = [row for at in ("/etc/passwd/x", "/tmp/ours/link/new")
+                        for row in (("share.added", {**given, "mountpoint": at}),
+                                    ("share.removed", {"path": given["path"], "mountpoint": at}))]
     *before, now = told_shares(host, name)
     for (event, data), (wanted, facts) in zip(before, refused_by_guest, strict=True):
         why = data.pop("why", None)
@@ -252,16 +256,16 @@ def look_at_mounts(host, name, path, at, writable):
 
 def check_given(host):
     name = create(host, env={"MICROAGENT_TEST_LIMIT_AUDIT_LOOK_MS": "5"})
-    assert record(host, name, "session").get("share") is None
+    assert record(host, name, "session").get("shares") is None
     check_refusals(host, name)
     work = directory(host, "work")
     if os.getuid() == 0:
         inside(record(host, name)["supervisorPid"], "sh", "-c", own_mount(host.uid, work))
     told = {"path": str(work), "mountpoint": "/workspace", "mode": "rw"}
-    assert host.json("session", "share", name, work)["share"] == told == listed(host, name)
-    assert record(host, name)["share"] == {**told, "tag": "workspace"} and len(servers(host, name)) == 1
+    assert host.json("session", "share", name, work)["shares"] == [told] == listed(host, name)
+    assert record(host, name)["shares"] == [{**told, "tag": "workspace"}] and len(servers(host, name)) == 1
     assert "workspace /workspace virtiofs rw,nosuid,nodev" in sh(host, name, "cat /proc/mounts")
-    assert "it has its shared directory already, and gets no second one: " in refused(host, name, directory(host, "more"))
+    assert "it has its shared directories already, and gets no more: " in refused(host, name, directory(host, "more"))
     check_owners(host, name, work)
     check_modes(lambda line, user: sh(host, name, line, user), work, "/workspace", host.uid)
     check_links(host, name, work)
@@ -303,7 +307,7 @@ def test_an_ordinary_user_claims_with_a_directory(ordinary):
     said = ordinary("session", "create", "--base", "web", "--network", "isolated", "--share", keys, check=2).stderr
     assert f"--share {keys}: {keys} is the store of keys {keys}, which is never shared" in said and "--share-anyway gives it" in said
     made = ordinary.json("session", "create", "--base", "web", "--network", "isolated", "--share", work)
-    assert made["source"] == "pool" and made["share"]["path"] == str(work) == listed(ordinary, made["name"])["path"]
+    assert made["source"] == "pool" and made["shares"][0]["path"] == str(work) == listed(ordinary, made["name"])[0]["path"]
     check_owners(ordinary, made["name"], work)
     # The next member with a directory that is read-only, mounts and all.
     wait_until(lambda: ordinary.json("pool", "status")["pools"] == [full], "the next member")
@@ -338,6 +342,60 @@ def test_a_directory_is_given(ours):
     assert verdict(ours, name)["verdict"] == "closed"
 
 
+def check_several(host, name):
+    """All or none, each as it was asked for; and a worktree's repository with it."""
+    (one, two, main, tree), common = (directory(host, part) for part in ("one", "two", "main", "tree")), host.base / "main" / ".git"
+    (common / "worktrees" / "tree").mkdir(parents=True)
+    (common / "worktrees" / "tree" / "gitdir").write_text(f"{tree}/.git\n")
+    (common / "worktrees" / "tree" / "commondir").write_text("../..\n")
+    (tree / ".git").write_text(f"gitdir: {common}/worktrees/tree\n")
+    subprocess.run(["chown", "-R", f"{host.uid}:{host.uid}", common, tree], check=True)
+    (one / "file").write_text("one\n")
+    before = told_shares(host, name)
+    for words, text in (
+            ((one, two), "cannot both be on /workspace: DIR:/PLACE says where one is"),
+            ((one, f"{two}:/two", "--ro"), "belong to one DIR that names no place"),
+            ((*(f"{one}:/{i}" for i in range(9)),), "a machine is given from 1 to 8 directories"),
+            ((f"{one}:/a", f"{two}:/a"), "two have the mountpoint /a"),
+            ((f"{one}:/a", "/etc:/b"), "/etc is in /etc, of which nothing is shared"),
+            # The guest has mounted the first one by then, and has it no more.
+            ((f"{one}:/a", f"{two}:/etc/passwd/x"), 'the guest cannot mount it: share "workspace-2": /etc/passwd/x'),
+    ):
+        said = refused(host, name, *words)
+        assert text in said, (words, said)
+    assert not servers(host, name) and listed(host, name) is None and not sh(host, name, "grep virtiofs /proc/mounts || true")
+    assert [event for event, _ in told_shares(host, name)[len(before):]] == ["share.added"] * 2 + ["share.removed"] * 2
+    told = host.json("session", "share", name, one, f"{two}:/two:ro", f"{tree}:/tree:cache=none", "--share-git")["shares"]
+    assert told == listed(host, name) == [
+        {"path": str(one), "mountpoint": "/workspace", "mode": "rw"}, {"path": str(two), "mountpoint": "/two", "mode": "ro"},
+        {"path": str(tree), "mountpoint": "/tree", "mode": "rw", "cache": "none"},
+        {"path": str(common), "mountpoint": str(common), "mode": "rw", "cache": "none"}]
+    assert len(servers(host, name)) == 4 and [data["path"] for _, data in told_shares(host, name)[-4:]] == [one["path"] for one in told]
+    assert sh(host, name, f"cat /workspace/file $(cut -c9- /tree/.git)/commondir; ! touch /two/x; echo by the guest > {common}/made") == "one\n../..\n"
+    assert (common / "made").read_text() == "by the guest\n"
+    strange = [line for line in events(host, name) if line["event"] in ("vmm.unexpected", "vmm.unobserved")]
+    assert not strange, strange
+    assert "gets no more: " in refused(host, name, main)
+
+
+def test_several_directories(ours):
+    name = create(ours, env={"MICROAGENT_TEST_LIMIT_AUDIT_LOOK_MS": "5"})
+    check_several(ours, name)
+    tree = ours.base / "tree"
+    assert "--share-git shares that too" in ours("session", "create", "--base", "none", "--share", tree).stderr
+    server = servers(ours, name)[2]
+    ours("--state-dir", ours.state / "sessions", "quarantine", f"{name}.bundle", check=0)
+    check_gone(server)
+    assert [event for event, _ in told_shares(ours, name)[-4:]] == ["share.removed"] * 4
+    ours("session", "destroy", name, check=0)
+    # From the start, by a machine that is booted for them.
+    made = ours.json("session", "create", "--base", "web", "--network", "isolated", "--share", f"{ours.base}/two:/two",
+                     "--share", ours.base / "one")
+    assert [one["mountpoint"] for one in made["shares"]] == ["/two", "/workspace"]
+    assert sh(ours, made["name"], "cat /workspace/file; ls /two") == "one\n"
+    ours("session", "destroy", made["name"], check=0)
+
+
 def test_from_the_start(ours):
     ref = directory(ours, "ref")
     (ref / "f").write_text("kept\n")
@@ -363,7 +421,7 @@ def test_from_the_start(ours):
     name, told = created["name"], {"path": str(ref), "mountpoint": "/ref", "mode": "ro", "anyway": True}
     assert [e["severity"] for e in events(ours, name, "share.added")] == ["WARNING"]
     kept = {**told, "cache": "always", "timeoutSeconds": 600}
-    assert created["share"] == kept == record(ours, name, "session")["share"] == listed(ours, name)
+    assert created["shares"] == [kept] == record(ours, name, "session")["shares"] == listed(ours, name)
     assert {"cache=always", "timeout=600"} <= words_of(servers(ours, name)[0])
     # Whoever takes the mount's word away still meets the host's.
     assert told_shares(ours, name) == [("share.added", told)]
@@ -374,7 +432,7 @@ def test_from_the_start(ours):
         ours.wrap = ["unshare", "--mount"]
         (ref / "before").rmdir()
     assert [p.name for p in ref.iterdir()] == ["f"]
-    assert "it has its shared directory already" in refused(ours, name, directory(ours, "more"))
+    assert "it has its shared directories already" in refused(ours, name, directory(ours, "more"))
     server = servers(ours, name)[0]
     ours("session", "destroy", name, check=0)
     check_gone(server)
@@ -392,12 +450,12 @@ def test_read_only_while_it_runs_and_its_end(ours):
     assert b"attached" in tracer.stderr.readline()
     said = ours("session", "share", name, ref, "--ro", "--at", "/deep/ref", "--cache", "none", check=0).stdout
     # What it does next is traced only after the answer has been.
-    assert "it has its shared directory already" in refused(ours, name, ref)
+    assert "it has its shared directories already" in refused(ours, name, ref)
     tracer.terminate()
     tracer.communicate()
     check_messages(trace)
     assert said == f"{name}: {ref} is on /deep/ref, read-only\n"
-    assert "cache=none" in words_of(servers(ours, name)[0]) and record(ours, name)["share"]["cache"] == "none"
+    assert "cache=none" in words_of(servers(ours, name)[0]) and record(ours, name)["shares"][0]["cache"] == "none"
     sh(ours, name, "mount -o remount,rw /deep/ref; ! touch /deep/ref/x; ! rm /deep/ref/f", "root")
     assert [p.name for p in ref.iterdir()] == ["f"]
     # A share that breaks ends the machine, which would hang in it.
@@ -422,7 +480,7 @@ def check_messages(trace):
             if message.get("command") == "share-attach":
                 schema_check.validate("control-sock-request", message)
                 met.add((way, "request"))
-            elif set(message) == {"ok", "share"}:
+            elif set(message) == {"ok", "shares"}:
                 schema_check.validate("control-sock-answer", message)
                 met.add((way, "answer"))
     assert {("in", "request"), ("out", "mount"), ("in", "mounted"), ("out", "answer")} <= met, met

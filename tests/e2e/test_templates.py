@@ -181,17 +181,17 @@ def test_a_directory_and_a_network(warm):
     shared = warm.base / "given"
     shared.mkdir()
     (shared / "file").write_text("of the host\n")
-    session = create(warm, "--share", shared, "--network", "nat")
+    session = create(warm, "--share", shared, "--share", f"{shared}:/again:ro", "--network", "nat")
     name = session["name"]
     assert session["boot"] == {"how": "restored"}, session
-    assert say(warm, name, "cat", "/workspace/file") == "of the host\n"
+    assert say(warm, name, "cat", "/workspace/file", "/again/file") == "of the host\n" * 2
     say(warm, name, "sh", "-c", "echo of the guest > /workspace/new")
     assert (shared / "new").read_text() == "of the guest\n"
     assert "10.0.2.15" in say(warm, name, "ip", "address")
     # So they do when it is booted.
     warm("stop", name, check=0)
     warm("start", name, check=0)
-    assert say(warm, name, "cat", "/workspace/new") == "of the guest\n"
+    assert say(warm, name, "cat", "/workspace/new", "/again/new") == "of the guest\n" * 2
     destroy(warm, name)
     shutil.rmtree(shared)
 

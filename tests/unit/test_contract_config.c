@@ -394,6 +394,12 @@ static void differences_are_named(void **state)
 		{"", "\"cpuCount\":1", NULL},
 		{"\"cpuCount\":1", "\"cpuCount\":2", "config.cpuCount"},
 		{"\"console\":\"shell\"", "", "config.console"},
+		/* A group that is named has limits, and one that is looked for may have none. */
+		{"\"cgroup\":\"/g\"", "\"cgroup\":\"/g\",\"cgroupLimits\":\"required\"", NULL},
+		{"\"cgroup\":\"/g\"", "\"cgroup\":\"/g\",\"cgroupLimits\":\"optional\"",
+		 "config.cgroupLimits"},
+		{"", "\"cgroupLimits\":\"optional\"", NULL},
+		{"", "\"cgroupLimits\":\"required\"", "config.cgroupLimits"},
 		{"\"memoryMiB\":256", "", "config.memoryMiB"},
 		{"", "\"memoryMiB\":256", "config.memoryMiB"},
 		{"\"network\":{\"mode\":\"isolated\"}", "", "config.network.mode"},

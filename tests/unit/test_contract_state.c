@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "contract/kind.h"
 #include "contract/state.h"
 
 /*                        unk pre sta run sto hal qua stp fai */
@@ -45,6 +46,23 @@ static void every_pair(void **state)
 			if (state_allows(at, command) != (matrix[r][1][4 * c] == 'y'))
 				fail_msg("%s from %s", matrix[r][0], columns[c]);
 		}
+}
+
+static void what_messages_call_it(void **state)
+{
+	static const char *const rows[][2] = {
+		{"w", "workspace \"w\""},
+		{"session-w", "workspace \"session-w\""},
+		{"w.bundle", "workspace \"w.bundle\""},
+		{"session-w.bundle", "session session-w"},
+	};
+	char name[KIND_NAME_ROOM];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		kind_name(rows[i][0], name);
+		assert_string_equal(name, rows[i][1]);
+	}
 }
 
 static void names_go_both_ways(void **state)
@@ -109,9 +127,13 @@ static void states_of_the_living(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_pair),	 cmocka_unit_test(names_go_both_ways),
-		cmocka_unit_test(unknown_names), cmocka_unit_test(out_of_range),
-		cmocka_unit_test(inputs),	 cmocka_unit_test(states_of_the_living),
+		cmocka_unit_test(every_pair),
+		cmocka_unit_test(names_go_both_ways),
+		cmocka_unit_test(what_messages_call_it),
+		cmocka_unit_test(unknown_names),
+		cmocka_unit_test(out_of_range),
+		cmocka_unit_test(inputs),
+		cmocka_unit_test(states_of_the_living),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Commands through the agent, in the two buffered forms: what they start with, how they end, and
  * how much of their output is kept. */
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "guest_exec_fixture.h"
 
@@ -37,6 +42,35 @@ static void exit_codes(void **state)
 		else
 			assert_null(json_object_get(answer, "startError"));
 	}
+}
+
+/* execve() says ENOENT for both of a missing file and a missing interpreter. */
+static void a_missing_interpreter_is_told(void **state)
+{
+	char dir[] = "/tmp/microagent-script-XXXXXX", path[64], request[160], expected[160];
+	int fd;
+
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(chmod(dir, 0755), 0); /* the command runs as another user */
+	snprintf(path, sizeof(path), "%s/script", dir);
+	fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0755);
+	assert_int_equal(dprintf(fd, "#!/no/such\n"), 11);
+	assert_int_equal(close(fd), 0);
+	snprintf(expected, sizeof(expected),
+		 "cannot execute %s: it is there, but not the interpreter or the loader", path);
+	for (int by_name = 0; by_name < 2; by_name++) {
+		json_auto_t *answer = NULL;
+
+		snprintf(request, sizeof(request),
+			 "{\"id\":\"i\",\"cmd\":[\"%s\"],\"env\":{\"PATH\":\"%s\"}}",
+			 by_name ? "script" : path, dir);
+		answer = ask_frame(*state, request);
+		assert_int_equal(number_of(answer, "exitCode"), 127);
+		assert_non_null(strstr(text_of(answer, "startError"),
+				       by_name ? "cannot execute script: it is there" : expected));
+	}
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(dir), 0);
 }
 
 static void start_errors(void **state)
@@ -250,6 +284,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(exit_codes, guest_start, guest_end),
+		cmocka_unit_test_setup_teardown(a_missing_interpreter_is_told, guest_start,
+						guest_end),
 		cmocka_unit_test_setup_teardown(start_errors, guest_start, guest_end),
 		cmocka_unit_test_setup_teardown(envelope_start_error, guest_start, guest_end),
 		cmocka_unit_test_setup_teardown(timeout_in_both_forms, guest_start, guest_end),

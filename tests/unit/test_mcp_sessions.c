@@ -147,7 +147,9 @@ static void fork_for(bool cancelled)
 	struct microagent_session children[CHILDREN] = {{.closed = 0}};
 	struct mcp_options options = {.max_machines = 1 + CHILDREN};
 	struct mcp_server server = {.options = &options};
-	struct mcp_call call = {.server = &server, .cancel = microagent_cancel_new(NULL)};
+	json_auto_t *arguments = json_pack("{s:i}", "count", CHILDREN);
+	struct mcp_call call = {
+		.server = &server, .arguments = arguments, .cancel = microagent_cancel_new(NULL)};
 	struct microagent_session parent = {.children = children,
 					    .cancel = cancelled ? call.cancel : NULL};
 	struct mcp_session entry = {.handle = &parent};
@@ -160,7 +162,7 @@ static void fork_for(bool cancelled)
 		sem_init(&children[i].may_end, 0, 1);
 	}
 	assert_int_equal(mcp_sessions_init(&server.sessions, &options, NULL), 0);
-	status = fork_session(&call, &entry, CHILDREN, &answer, &err);
+	status = fork_session(&call, &entry, NULL, &answer, &err);
 	assert_int_equal(status, cancelled ? -1 : 0);
 	assert_int_equal(server.sessions.machines, cancelled ? 0 : CHILDREN);
 	for (size_t i = 0; i < CHILDREN; i++) {

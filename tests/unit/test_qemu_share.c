@@ -32,6 +32,7 @@ static void no_more_than_was_given(void **state)
 {
 	static char name[] = "broker";
 	static const char none[] = "no command gives it a directory";
+	static const char *const no_words[] = {"", "r", "w", "x0", "r8", "r-", "r00", "rw"};
 	static const struct broker_row rows[] = {{&vm_share_duty, &vm, "shares"}};
 	const struct broker_spec spec = {.rows = rows, .count = ARRAY_SIZE(rows), .data = name};
 	const struct scratch *scratch = *state;
@@ -44,7 +45,7 @@ static void no_more_than_was_given(void **state)
 	char path[4352];
 	const struct share_wish wish = {
 		.path = path, .state_dir = "/nonexistent/state", .read_only = true};
-	const struct share_caching caching = {SHARE_CACHE_ALWAYS, 30, true};
+	const struct share_pass_row row = {wish, {SHARE_CACHE_ALWAYS, 30, true}};
 	struct share_caching given = {0};
 
 	assert_ok(mkdirat(scratch->fd, "dir", 0700));
@@ -54,26 +55,29 @@ static void no_more_than_was_given(void **state)
 	snprintf(label, sizeof(label), "%s/w", place);
 	dir.fd = openat(scratch->fd, "state", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_ok(broker_start(&spec, &broker, &err));
-	assert_refused("", ERR_DENIED, none);
-	int others = share_pass_give(&other, &wish, &caching, &err);
+	assert_refused("r0", ERR_DENIED, none);
+	for (size_t i = 0; i < ARRAY_SIZE(no_words); i++)
+		assert_refused(no_words[i], ERR_INVALID, "no words for a directory");
+	int others = share_pass_give(&other, &row, 1, &err);
 	assert_true(others >= 0);
-	assert_refused("", ERR_DENIED, none);
+	assert_refused("r0", ERR_DENIED, none);
 
-	int pass = share_pass_give(&ws, &wish, &caching, &err);
+	int pass = share_pass_give(&ws, &row, 1, &err);
 	assert_true(pass >= 0);
-	assert_int_equal(share_pass_give(&ws, &wish, &caching, &err), -1);
+	assert_int_equal(share_pass_give(&ws, &row, 1, &err), -1);
 	assert_int_equal(err.code, ERR_CONFLICT);
 	assert_string_equal(err.msg, "another command is giving it a directory");
-	assert_refused("rw", ERR_DENIED, "/dir was given to be read and not written");
+	assert_refused("w0", ERR_DENIED, "/dir was given to be read and not written");
+	assert_refused("r1", ERR_DENIED, none); /* of one there is no second */
 	assert_ok(renameat(scratch->fd, "dir", scratch->fd, "other"));
 	assert_ok(mkdirat(scratch->fd, "dir", 0700));
-	assert_refused("", ERR_CONFLICT, "/dir is not what it was");
+	assert_refused("r0", ERR_CONFLICT, "/dir is not what it was");
 	/* Its command was killed. */
 	close(pass);
-	assert_refused("", ERR_DENIED, none);
-	pass = share_pass_give(&ws, &wish, &caching, &err);
-	assert_refused("rw", ERR_DENIED, "/dir was given to be read and not written");
-	int opened = share_pass_redeem(label, &wish, &given, &err);
+	assert_refused("r0", ERR_DENIED, none);
+	pass = share_pass_give(&ws, &row, 1, &err);
+	assert_refused("w0", ERR_DENIED, "/dir was given to be read and not written");
+	int opened = share_pass_redeem(label, 0, &wish, &given, &err);
 	assert_true(opened >= 0);
 	close(opened);
 	assert_int_equal(given.cache, SHARE_CACHE_ALWAYS);
@@ -81,7 +85,7 @@ static void no_more_than_was_given(void **state)
 	assert_true(given.locks);
 	share_pass_end(&pass);
 	assert_int_equal(pass, -1);
-	assert_refused("", ERR_DENIED, none);
+	assert_refused("r0", ERR_DENIED, none);
 	share_pass_end(&others);
 	workspace_lock_remove(&dir, "w");
 	workspace_lock_remove(&dir, "v");

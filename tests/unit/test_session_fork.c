@@ -220,6 +220,35 @@ static void what_cannot_be_gone_back_to(void **state)
 	assert_no_points(rig, name_of(session), 0);
 }
 
+static void commands_that_are_none(void **state)
+{
+	static const char *const words[] = {"true", NULL}, *const none[] = {NULL};
+	const struct microagent_terminal terminal = {.resized = -1};
+	const struct {
+		struct microagent_exec command;
+		const char *why;
+	} rows[] = {
+		{{.command = none}, "has no words"},
+		{{.command = NULL}, "has no words"},
+		{{.command = words, .terminal = &terminal}, "has no terminal"},
+		{{.command = words, .resume_seconds = 1}, "is not resumed"},
+		{{.command = words, .timeout_seconds = -1}, "has at most"},
+		{{.command = words, .timeout_seconds = INT64_C(1) << 40}, "has at most"},
+	};
+	struct rig *rig = *state;
+	auto_session struct microagent_session *session = make_restored(rig);
+	struct microagent_session *child = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct microagent_fork_spec spec = {.count = 1, .on_fork = &rows[i].command};
+
+		assert_fails(microagent_session_fork(session, &spec, &child, NULL, &err),
+			     ERR_INVALID, rows[i].why);
+		assert_null(child);
+	}
+	assert_no_points(rig, name_of(session), 0);
+}
+
 static void snapshots_count_against_the_quota(void **state)
 {
 	struct rig *rig = *state;
@@ -243,6 +272,7 @@ int main(int argc, char **argv)
 		template_test(a_child_that_would_begin_anew),
 		template_test(a_session_goes_back),
 		template_test(what_cannot_be_gone_back_to),
+		template_test(commands_that_are_none),
 		template_test(snapshots_count_against_the_quota),
 	};
 	int code = run_program(argc, argv);

@@ -368,7 +368,7 @@ static void the_share_of_a_config(void **state)
 	assert_string_equal(json_text(share, "mountpoint", ""), "/workspace");
 	assert_string_equal(json_text(share, "mode", ""), "rw");
 	assert_ok(session_share_record(record, config, false, &err));
-	assert_int_equal(json_object_size(json_object_get(record, "share")), 3);
+	assert_int_equal(json_object_size(json_array_get(json_object_get(record, "shares"), 0)), 3);
 	assert_int_equal(json_object_size(share), 4); /* with its tag */
 	spec = (struct microagent_session_spec){
 		.share = "/srv/work", .share_at = "/mnt", .share_read_only = true};
@@ -381,13 +381,38 @@ static void the_share_of_a_config(void **state)
 	spec.share_timeout_seconds = 60;
 	assert_ok(session_share_put(config, &spec, true, &err));
 	assert_ok(session_share_record(record, config, false, &err));
-	share = json_object_get(record, "share");
+	share = json_array_get(json_object_get(record, "shares"), 0);
 	assert_string_equal(json_text(share, "cache", ""), "always");
 	assert_int_equal(json_integer_value(json_object_get(share, "timeoutSeconds")), 60);
-	/* One that is restored gets it when it runs. */
+	/* Several, each with a tag of its own. */
+	spec.shares = (const char *const[]){"/srv/more:/more:ro", "/srv/most:/most", NULL};
+	spec.share_anyway = true;
+	assert_ok(session_share_put(config, &spec, true, &err));
+	assert_int_equal(json_array_size(json_object_get(config, "shares")), 3);
+	share = json_array_get(json_object_get(config, "shares"), 2);
+	assert_string_equal(json_text(share, "tag", ""), "workspace-3");
+	assert_string_equal(json_text(share, "path", ""), "/srv/most");
+	assert_true(json_is_true(json_object_get(share, "anyway")));
+	spec.shares = (const char *const[]){"/srv/more", NULL};
+	assert_fails(session_share_put(config, &spec, true, &err), ERR_INVALID,
+		     "is not DIR:/MOUNTPOINT");
+	/* One that is restored gets them when it runs. */
 	assert_ok(session_share_record(record, config, true, &err));
 	assert_null(json_object_get(config, "shares"));
 	assert_true(json_is_true(json_object_get(config, "hotplug")));
+}
+
+static void a_record_of_before(void **state)
+{
+	json_auto_t *record = json_pack("{s:{s:s}}", "share", "path", "/srv/work");
+
+	(void)state;
+	session_shares_of_before(record);
+	session_shares_of_before(record);
+	assert_null(json_object_get(record, "share"));
+	assert_string_equal(
+		json_text(json_array_get(json_object_get(record, "shares"), 0), "path", ""),
+		"/srv/work");
 }
 
 static void a_session_that_does_not_run_is_given_nothing(void **state)
@@ -490,6 +515,7 @@ int main(int argc, char **argv)
 		base_test(sessions_that_are_destroyed_are_listed),
 		base_test(members_as_they_are_listed),
 		cmocka_unit_test(the_share_of_a_config),
+		cmocka_unit_test(a_record_of_before),
 		base_test(a_session_that_does_not_run_is_given_nothing),
 		base_test(telemetry_is_found_where_it_is),
 	};

@@ -2,6 +2,10 @@
 /* The control stream in a loop, with a guest that may be hostile. */
 #include "test_supervisor_stream.h"
 
+#include <stdlib.h>
+
+#include "base/clock.h"
+
 #define HELLO "{\"type\":\"hello\",\"protocol\":{\"min\":1,\"max\":1}}"
 #define READY "{\"type\":\"ready\"}"
 #define MOUNTED "{\"type\":\"mounted\"}"
@@ -167,7 +171,7 @@ static void byte_by_byte_and_all_at_once(void **state)
 static void a_mount_and_its_answers(void **state)
 {
 	struct stage *stage = *state;
-	json_auto_t *share = json_pack("{s:s, s:s, s:s, s:s}", "tag", "t", "path", "/host",
+	json_auto_t *share = json_pack("[{s:s, s:s, s:s, s:s}]", "tag", "t", "path", "/host",
 				       "mountpoint", "/m", "mode", "ro");
 	struct error err = {0};
 	char text[512] = "";
@@ -420,6 +424,33 @@ static void a_guest_that_does_not_read(void **state)
 	assert_non_null(memmem(text, sizeof(text), "power", 5));
 }
 
+/* A guest that has stood still finds the time of now behind what was said meanwhile. */
+static void a_guest_that_reads_late_has_the_right_time(void **state)
+{
+	static const char key[] = "\"realtimeNs\":";
+	struct stage *stage = *state;
+	struct error err = {0};
+	char text[65536];
+	int64_t late, last = 0;
+	ssize_t n;
+
+	open_stream(stage, true);
+	say(stage, HELLO);
+	say(stage, READY);
+	for (int i = 0; i < 100000; i++)
+		control_stream_push_time(stage->stream);
+	late = clock_real_ns();
+	/* Each piece that is heard begins anywhere in a message. */
+	while ((n = heard(stage, text, sizeof(text) - 1)) > 0) {
+		text[n] = '\0';
+		for (ssize_t i = 0; i + (ssize_t)sizeof(key) <= n; i++)
+			if (memcmp(text + i, key, sizeof(key) - 1) == 0)
+				last = strtoll(text + i + sizeof(key) - 1, NULL, 10);
+		assert_true(loop_once(stage->loop, 0, &err) >= 0);
+	}
+	assert_true(last >= late && last <= clock_real_ns());
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -437,6 +468,7 @@ int main(void)
 		stage_test(a_guest_that_says_it_too_early),
 		stage_test(the_second_connection_is_refused),
 		stage_test(a_guest_that_does_not_read),
+		stage_test(a_guest_that_reads_late_has_the_right_time),
 	};
 
 	return cmocka_run_group_tests_name("supervisor streams", tests, NULL, NULL);

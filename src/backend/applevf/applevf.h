@@ -103,8 +103,8 @@ void applevf_was_reset(struct vm *vm);
 #define APPLEVF_NO_LOCKS                                                                        \
 	"Virtualization.framework serves shared directories itself, and keeps no locks of the " \
 	"guest's"
-int applevf_share_attach(struct vm *vm, const struct vm_share *share, vm_share_fn *fn, void *data,
-			 struct error *err);
+int applevf_share_attach(struct vm *vm, const struct vm_share *shares, size_t count,
+			 vm_share_fn *fn, void *data, struct error *err);
 int applevf_share_detach(struct vm *vm, vm_share_fn *fn, void *data, struct error *err);
 void applevf_shared(struct vm *vm, const struct letter *letter);
 

@@ -114,6 +114,12 @@ static bool vf_asks_cgroup(const struct config *c, char path[REFUSAL_PATH])
 	return c->cgroup != NULL;
 }
 
+static bool vf_asks_cgroup_limits(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return c->cgroup_limits_required;
+}
+
 static bool asks_other_architecture(const struct config *c, char path[REFUSAL_PATH])
 {
 	(void)path;
@@ -257,6 +263,7 @@ const struct backend_refusal applevf_refusals[] = {
 	 vf_asks_confinement},
 	{"rootfsBase", "Virtualization.framework's disks are raw: it reads no layers", asks_base},
 	{"cgroup", "macOS has no cgroups", vf_asks_cgroup},
+	{"cgroupLimits", "macOS has no cgroups", vf_asks_cgroup_limits},
 	{"network.allow",
 	 "what goes through Virtualization.framework's NAT is not seen by microagent, and no "
 	 "prefix "

@@ -28,7 +28,7 @@ static char *find_given(const struct vm *vm, bool read_only, struct error *err)
 		return NULL;
 	}
 	struct share_caching caching = {0};
-	autoclose int fd = share_pass_redeem(vm->label, &wish, &caching, err);
+	autoclose int fd = share_pass_redeem(vm->label, 0, &wish, &caching, err);
 	if (fd < 0)
 		return NULL;
 	if (caching.locks) {
@@ -54,19 +54,24 @@ static int may_take_share(const struct vm *vm, const struct vm_share *share, str
 	return 0;
 }
 
-int applevf_share_attach(struct vm *vm, const struct vm_share *share, vm_share_fn *fn, void *data,
-			 struct error *err)
+int applevf_share_attach(struct vm *vm, const struct vm_share *shares, size_t count,
+			 vm_share_fn *fn, void *data, struct error *err)
 {
 	autofree char *path = NULL;
 
-	if (may_take_share(vm, share, err) < 0)
+	if (count != 1)
+		return error_set(err, ERR_UNSUPPORTED,
+				 "one device of the machine waits for a directory, and there are "
+				 "%zu",
+				 count);
+	if (may_take_share(vm, shares, err) < 0)
 		return -1;
-	path = find_given(vm, share->read_only, err);
+	path = find_given(vm, shares->read_only, err);
 	if (!path)
 		return -1;
 	vm->sharing.fn = fn;
 	vm->sharing.data = data;
-	vz_share(vm->vz, path, share->read_only);
+	vz_share(vm->vz, path, shares->read_only);
 	return 0;
 }
 

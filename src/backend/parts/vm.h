@@ -132,9 +132,10 @@ int vm_open_share(int workspace_fd, struct vm_share_ends *ends, struct error *er
 /* Its virtiofsd, started; NULL. */
 struct companion *vm_start_share(struct vm *vm, const struct vm_share *share,
 				 const struct vm_share_ends *ends, struct error *err);
-/* The same for a running guest, by the broker where there is one. The end is the VMM's. */
-struct companion *vm_start_plug(struct vm *vm, const struct vm_share *share, int *vmm_end,
-				struct error *err);
+/* The same for a running guest, by the broker where there is one, of the directory that has this
+ * number in the pass. The end is the VMM's. */
+struct companion *vm_start_plug(struct vm *vm, const struct vm_share *share, size_t number,
+				int *vmm_end, struct error *err);
 extern const struct broker_duty vm_share_duty; /* its data: the vm */
 /* ends: one for each of the config's shares */
 int vm_start_shares(struct vm *vm, const struct vm_boot *boot, const struct vm_share_ends *ends,

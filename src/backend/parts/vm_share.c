@@ -36,8 +36,9 @@
 /* Of its functions some take the place of the C library's in virtiofsd (src/virtiofsd/preload.c). */
 #define PRELOAD_IN_CELL "/preload.so"
 
-/* What the broker is asked for beside the descriptors; else the guest may only read. */
-#define MODE_WRITABLE "rw"
+/* What the broker is asked for beside the descriptors: how, and the number in the pass. */
+#define MODE_WRITABLE 'w'
+#define MODE_READ_ONLY 'r'
 
 enum { VIRTIOFSD_FD_LISTEN = 3, VIRTIOFSD_FD_LEASE };
 
@@ -184,8 +185,8 @@ static int start_server_process(const struct server *server, struct proc *out, s
 
 /* By the pass of the command that asked: who asks us can have less than it says, and is refused
  * more. The rules hold here as they do for the command. */
-static int open_given(const struct vm *vm, bool read_only, struct share_caching *caching,
-		      struct error *err)
+static int open_given(const struct vm *vm, size_t number, bool read_only,
+		      struct share_caching *caching, struct error *err)
 {
 	const char *label = vm->label;
 	autofree char *state_dir = strndup(label, (size_t)(strrchr(label, '/') - label));
@@ -195,7 +196,21 @@ static int open_given(const struct vm *vm, bool read_only, struct share_caching 
 
 	if (!state_dir || !programs)
 		return error_errno(err, ENOMEM, "share");
-	return share_pass_redeem(label, &wish, caching, err);
+	return share_pass_redeem(label, number, &wish, caching, err);
+}
+
+/* Both come from a supervisor that may have been taken over. */
+static int read_asked(const struct broker_message *in, bool *read_only, size_t *number,
+		      struct error *err)
+{
+	const char *digit = in->bytes + 1;
+	bool known = in->bytes[0] == MODE_WRITABLE || in->bytes[0] == MODE_READ_ONLY;
+
+	if (in->nfds != 1 || in->len != 2 || !known || *digit < '0' || *digit >= '0' + PLUGS_MAX)
+		return error_set(err, ERR_INVALID, "these are no words for a directory");
+	*read_only = in->bytes[0] == MODE_READ_ONLY;
+	*number = (size_t)(*digit - '0');
+	return 0;
 }
 
 static int serve_share(void *data, const struct broker_message *in, struct broker_message *out,
@@ -206,11 +221,13 @@ static int serve_share(void *data, const struct broker_message *in, struct broke
 		.label = vm->label, .workspace_fd = vm->workspace_fd, .lease_fd = vm->lease_fd};
 	struct server server = {.share = &share, .for_parent = true};
 	struct proc proc = PROC_NONE;
+	size_t number = 0;
 
-	if (in->nfds != 1 || !vm->pluggable || vm->severing)
+	if (!vm->pluggable || vm->severing)
 		return error_set(err, ERR_CONFLICT, "the machine takes no directory");
-	share.read_only = strcmp(in->bytes, MODE_WRITABLE) != 0;
-	autoclose int dir = open_given(vm, share.read_only, &share.caching, err);
+	if (read_asked(in, &share.read_only, &number, err) < 0)
+		return -1;
+	autoclose int dir = open_given(vm, number, share.read_only, &share.caching, err);
 	if (dir < 0)
 		return -1;
 	share.dir_fd = dir;
@@ -236,13 +253,13 @@ static int serve_share(void *data, const struct broker_message *in, struct broke
 const struct broker_duty vm_share_duty = {serve_share};
 
 static int ask_for_server(const struct companion *companion, const struct vm_share *share,
-			  int *vmm_end, struct proc *proc, struct error *err)
+			  size_t number, int *vmm_end, struct proc *proc, struct error *err)
 {
 	struct broker_message in = {.nfds = 1, .fds = {companion->stderr_fd}};
 	struct broker_message out;
 
-	if (!share->read_only)
-		in.len = (size_t)snprintf(in.bytes, sizeof(in.bytes), MODE_WRITABLE);
+	in.len = (size_t)snprintf(in.bytes, sizeof(in.bytes), "%c%zu",
+				  share->read_only ? MODE_READ_ONLY : MODE_WRITABLE, number);
 	if (broker_ask(&vm_share_duty, &in, &out, err) < 0)
 		return -1;
 	proc->pidfd = out.fds[0];
@@ -279,15 +296,15 @@ struct companion *vm_start_share(struct vm *vm, const struct vm_share *share,
 	return NULL;
 }
 
-struct companion *vm_start_plug(struct vm *vm, const struct vm_share *share, int *vmm_end,
-				struct error *err)
+struct companion *vm_start_plug(struct vm *vm, const struct vm_share *share, size_t number,
+				int *vmm_end, struct error *err)
 {
 	struct companion *companion = add_share(vm, share, err);
 	struct proc proc = PROC_NONE;
 
 	if (!companion)
 		return NULL;
-	if (ask_for_server(companion, share, vmm_end, &proc, err) == 0) {
+	if (ask_for_server(companion, share, number, vmm_end, &proc, err) == 0) {
 		companion_adopt(companion, &proc);
 		return companion;
 	}

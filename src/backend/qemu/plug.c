@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A shared directory for a guest that runs: its virtiofsd is started, QEMU's connection to it goes
- * to QEMU over the monitor (getfd), becomes a character device (chardev-add) and a virtio-fs device
- * on the spare port (device_add). A step that fails takes those before it back.
+ * Shared directories for a guest that runs. Of each its virtiofsd is started, QEMU's connection to
+ * it goes to QEMU over the monitor (getfd), becomes a character device (chardev-add) and a virtio-fs
+ * device on the spare port (device_add). A step that fails takes those before it back.
  *
- * Until QEMU has the device, a virtiofsd that ends costs only the share; afterwards it costs the
+ * The port has one slot, and a guest is told of what is in it once, when function 0 is added: until
+ * then QEMU takes more functions, and afterwards none ("function 0 already occupied", hw/pci/pci.c).
+ * So all directories come at once, each as a function, the first one last; and they go together,
+ * with function 0, when the guest lets go of the slot. What is taken back before function 0 was
+ * added goes at once, since no guest knows of it (pcie_cap_slot_unplug_request_cb, hw/pci/pcie.c).
+ *
+ * Until QEMU has all devices, a virtiofsd that ends costs only the shares; afterwards it costs the
  * machine, like that of a share from the start.
  */
 #include <stdio.h>
@@ -16,9 +22,28 @@
 #include "base/json.h"
 #include "base/limits.h"
 
-#define FD_NAME "plug"
-#define CHARDEV "plug"
-#define DEVICE "plug-dev"
+#define PLUG_NAME "plug%zu" /* of the descriptor and the character device */
+#define DEVICE_NAME "plug%zu-dev"
+
+struct plug_name {
+	char text[24];
+};
+
+static struct plug_name plug_name(size_t i)
+{
+	struct plug_name name;
+
+	snprintf(name.text, sizeof(name.text), PLUG_NAME, i);
+	return name;
+}
+
+static struct plug_name device_name(size_t i)
+{
+	struct plug_name name;
+
+	snprintf(name.text, sizeof(name.text), DEVICE_NAME, i);
+	return name;
+}
 
 /* --- the end of it --------------------------------------------------------------------------- */
 
@@ -33,19 +58,28 @@ static void tell_plugged(struct qemu *qemu, const struct error *why)
 }
 
 /* Where the machine is ending its companions are waited for by name. */
-static void end_server(struct qemu *qemu)
+static void end_servers(struct qemu *qemu)
 {
-	struct companion *server = steal_ptr(&qemu->plug.server);
+	for (size_t i = 0; i < qemu->plug.count; i++) {
+		struct companion *server = steal_ptr(&qemu->plug.slots[i].server);
 
-	if (!server)
-		return;
-	if (qemu->vm.killing || qemu->vm.severing || !vm_is_alive(&qemu->vm))
-		companion_end(server);
-	else
-		companion_drop(server);
+		if (!server)
+			continue;
+		if (qemu->vm.killing || qemu->vm.severing || !vm_is_alive(&qemu->vm))
+			companion_end(server);
+		else
+			companion_drop(server);
+	}
 }
 
-/* The place is free again. */
+void qemu_plug_close(struct qemu *qemu)
+{
+	loop_remove(steal_ptr(&qemu->plug.timer));
+	for (size_t i = 0; i < qemu->plug.count; i++)
+		cleanup_close(&qemu->plug.slots[i].qemu_fd);
+}
+
+/* The port is free again. */
 static void clear(struct qemu *qemu)
 {
 	struct error why = qemu->plug.why;
@@ -53,42 +87,131 @@ static void clear(struct qemu *qemu)
 	void *data = qemu->plug.data;
 
 	qemu_plug_close(qemu);
-	end_server(qemu);
-	qemu->plug = (struct qemu_plug){.qemu_fd = -1};
+	end_servers(qemu);
+	qemu->plug = (struct qemu_plug){0};
 	if (fn)
 		fn(data, why.code ? &why : NULL);
 }
 
-static void on_taken_back(void *data, const json_t *result, const struct error *why)
+/* --- taken back ------------------------------------------------------------------------------ */
+
+static void take_back(struct qemu *qemu);
+
+static void on_step_back(void *data, const json_t *result, const struct error *why)
 {
 	struct qemu *qemu = data;
 
 	(void)result;
 	if (why && qemu->vm.log)
 		log_line(qemu->vm.log, "share: %s", why->msg);
+	take_back(qemu);
+}
+
+/* What cannot be undone stays in QEMU, where it leads to nothing. */
+static void step_back(struct qemu *qemu, struct qemu_slot *slot, const char *command,
+		      const char *key, const char *name)
+{
+	struct error ignored;
+
+	slot->has = SLOT_SERVER;
+	if (qmp_send(qemu->qmp, command, json_pack("{s:s}", key, name), on_step_back, qemu,
+		     &ignored) < 0)
+		take_back(qemu);
+}
+
+/* The guest is asked to let go of all of them by the first one's device. */
+static void on_asked(void *data, const json_t *result, const struct error *why)
+{
+	struct qemu *qemu = data;
+
+	(void)result;
+	if (!why || !qemu->plug.leaving)
+		return;
+	end_servers(qemu);
+	tell_plugged(qemu, qemu->plug.why.code ? &qemu->plug.why : why);
+}
+
+/* One device after the other, as QEMU says that they are gone, and then what was behind each. */
+static bool devices_are_leaving(struct qemu *qemu)
+{
+	struct error why = {0};
+	bool any = false;
+
+	for (size_t i = 0; i < qemu->plug.count; i++) {
+		struct qemu_slot *slot = &qemu->plug.slots[i];
+
+		any |= slot->has == SLOT_DEVICE;
+		/* All functions go with function 0. */
+		if (slot->has != SLOT_DEVICE || slot->leaving ||
+		    (i > 0 && qemu->plug.slots[0].has == SLOT_DEVICE))
+			continue;
+		slot->leaving = true;
+		if (qmp_send(qemu->qmp, "device_del", json_pack("{s:s}", "id", device_name(i).text),
+			     on_asked, qemu, &why) < 0)
+			on_asked(qemu, NULL, &why);
+	}
+	return any;
+}
+
+static void take_back(struct qemu *qemu)
+{
+	if (qemu->plug.count == 0 || devices_are_leaving(qemu))
+		return;
+	for (size_t i = 0; i < qemu->plug.count; i++) {
+		struct qemu_slot *slot = &qemu->plug.slots[i];
+
+		if (slot->has == SLOT_DESCRIPTOR) {
+			step_back(qemu, slot, "closefd", "fdname", plug_name(i).text);
+			return;
+		}
+		if (slot->has == SLOT_CHARDEV) {
+			step_back(qemu, slot, "chardev-remove", "id", plug_name(i).text);
+			return;
+		}
+	}
 	clear(qemu);
 }
 
-/* command undoes the last step that was made; NULL: there is none. */
-static void give_up_plug(struct qemu *qemu, const struct error *why, const char *command,
-			 const char *key, const char *name)
+static void on_unplug_timer(struct loop *loop, void *data)
+{
+	struct qemu *qemu = data;
+	struct error why;
+
+	(void)loop;
+	qemu->plug.timer = NULL;
+	error_set(&why, ERR_TIMEOUT, "the guest does not let go of the device");
+	end_servers(qemu);
+	tell_plugged(qemu, qemu->plug.why.code ? &qemu->plug.why : &why);
+}
+
+static int begin_taking_back(struct qemu *qemu, struct error *err)
+{
+	uint64_t deadline = limit_deadline(LIMIT_SHARE_MS);
+
+	qemu->plug.timer = loop_add_timer(qemu->vm.loop, deadline, on_unplug_timer, qemu, err);
+	if (!qemu->plug.timer)
+		return -1;
+	qemu->plug.leaving = true;
+	/* They end with the devices, and by our wish. */
+	for (size_t i = 0; i < qemu->plug.count; i++)
+		if (qemu->plug.slots[i].server)
+			qemu->plug.slots[i].server->settled = true;
+	take_back(qemu);
+	return 0;
+}
+
+static void give_up_plug(struct qemu *qemu, const struct error *why)
 {
 	struct error ignored;
 
 	qemu->plug.why = *why;
-	if (!command || qmp_send(qemu->qmp, command, json_pack("{s:s}", key, name), on_taken_back,
-				 qemu, &ignored) < 0)
+	if (begin_taking_back(qemu, &ignored) < 0)
 		clear(qemu);
 }
 
-void qemu_plug_close(struct qemu *qemu)
-{
-	loop_remove(steal_ptr(&qemu->plug.timer));
-	if (qemu->plug.server)
-		cleanup_close(&qemu->plug.qemu_fd);
-}
-
 /* --- attaching ------------------------------------------------------------------------------- */
+
+static void attach_next(struct qemu *qemu);
 
 /* A quarantine came between two steps: QEMU is to give back what it got, which leads nowhere now.
  */
@@ -99,78 +222,115 @@ static bool is_cut(const struct qemu *qemu, struct error *why)
 	return qemu->vm.severing;
 }
 
+/* What a virtiofsd said before it ended tells more than what QEMU says of its end. */
+static bool has_failed(const struct qemu *qemu, const struct error *why, struct error *out)
+{
+	bool is_gone = false;
+
+	for (size_t i = 0; i < qemu->plug.count; i++)
+		is_gone |= qemu->plug.slots[i].server->gone;
+	if (why)
+		*out = *why;
+	else if (is_gone)
+		error_set(out, ERR_IO, "virtiofsd ended by itself");
+	else
+		return false;
+	for (size_t i = 0; i < qemu->plug.count; i++) {
+		struct stderr_log *log = &qemu->plug.slots[i].server->stderr_log;
+
+		stderr_log_drain(log);
+		if (!*log->last)
+			continue;
+		error_prefix(out, "%.200s", log->last);
+		break;
+	}
+	return true;
+}
+
 static void on_device(void *data, const json_t *result, const struct error *why)
 {
 	struct qemu *qemu = data;
-	struct companion *server = qemu->plug.server;
-	struct error gone = {0};
+	struct error whole = {0};
 
 	(void)result;
-	if (!why && server->gone) {
-		error_set(&gone, ERR_IO, "virtiofsd ended by itself");
-		why = &gone;
-	}
-	if (why) {
-		struct error whole = *why;
-
-		stderr_log_drain(&server->stderr_log);
-		if (*server->stderr_log.last)
-			error_prefix(&whole, "%.200s", server->stderr_log.last);
-		give_up_plug(qemu, &whole, "chardev-remove", "id", CHARDEV);
+	if (!why)
+		qemu->plug.slots[qemu->plug.at].has = SLOT_DEVICE;
+	if (has_failed(qemu, why, &whole)) {
+		give_up_plug(qemu, &whole);
 		return;
 	}
-	server->settled = false;
-	qemu->plug.attached = true;
+	if (qemu->plug.at > 0) {
+		qemu->plug.at--;
+		attach_next(qemu);
+		return;
+	}
+	for (size_t i = 0; i < qemu->plug.count; i++)
+		qemu->plug.slots[i].server->settled = false;
 	tell_plugged(qemu, NULL);
+}
+
+static json_t *device_words(const struct qemu *qemu, size_t i)
+{
+	char address[8];
+
+	snprintf(address, sizeof(address), "0.%zu", i);
+	return json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:b}", "driver", "vhost-user-fs-pci",
+			 "id", device_name(i).text, "chardev", plug_name(i).text, "queue-size",
+			 SHARE_QUEUE, "tag", qemu->plug.slots[i].tag, "bus", MACHINE_SPARE, "addr",
+			 address, "multifunction", qemu->plug.count > 1);
 }
 
 static void on_chardev(void *data, const json_t *result, const struct error *why)
 {
 	struct qemu *qemu = data;
+	size_t i = qemu->plug.at;
 	struct error err = {0};
 
 	(void)result;
-	if (why) {
-		give_up_plug(qemu, why, "closefd", "fdname", FD_NAME);
-		return;
-	}
-	if (is_cut(qemu, &err)) {
-		give_up_plug(qemu, &err, "chardev-remove", "id", CHARDEV);
-		return;
-	}
-	if (qmp_send(qemu->qmp, "device_add",
-		     json_pack("{s:s, s:s, s:s, s:i, s:s, s:s}", "driver", "vhost-user-fs-pci",
-			       "id", DEVICE, "chardev", CHARDEV, "queue-size", SHARE_QUEUE, "tag",
-			       qemu->plug.tag, "bus", MACHINE_SPARE),
-		     on_device, qemu, &err) < 0)
-		give_up_plug(qemu, &err, "chardev-remove", "id", CHARDEV);
+	if (!why)
+		qemu->plug.slots[i].has = SLOT_CHARDEV;
+	if (why || is_cut(qemu, &err) ||
+	    qmp_send(qemu->qmp, "device_add", device_words(qemu, i), on_device, qemu, &err) < 0)
+		give_up_plug(qemu, why ? why : &err);
 }
 
 static void on_descriptor(void *data, const json_t *result, const struct error *why)
 {
 	struct qemu *qemu = data;
+	size_t i = qemu->plug.at;
 	struct error err = {0};
 
 	(void)result;
-	cleanup_close(&qemu->plug.qemu_fd);
-	qemu->plug.qemu_fd = -1;
-	if (why) {
-		give_up_plug(qemu, why, NULL, NULL, NULL);
-		return;
-	}
-	if (is_cut(qemu, &err)) {
-		give_up_plug(qemu, &err, "closefd", "fdname", FD_NAME);
-		return;
-	}
-	if (qmp_send(qemu->qmp, "chardev-add",
-		     json_pack("{s:s, s:{s:s, s:{s:b, s:{s:s, s:{s:s}}}}}", "id", CHARDEV,
+	cleanup_close(&qemu->plug.slots[i].qemu_fd);
+	qemu->plug.slots[i].qemu_fd = -1;
+	if (!why)
+		qemu->plug.slots[i].has = SLOT_DESCRIPTOR;
+	if (why || is_cut(qemu, &err) ||
+	    qmp_send(qemu->qmp, "chardev-add",
+		     json_pack("{s:s, s:{s:s, s:{s:b, s:{s:s, s:{s:s}}}}}", "id", plug_name(i).text,
 			       "backend", "type", "socket", "data", "server", 0, "addr", "type",
-			       "fd", "data", "str", FD_NAME),
+			       "fd", "data", "str", plug_name(i).text),
 		     on_chardev, qemu, &err) < 0)
-		give_up_plug(qemu, &err, "closefd", "fdname", FD_NAME);
+		give_up_plug(qemu, why ? why : &err);
 }
 
-static int may_attach(const struct qemu *qemu, struct error *err)
+static int send_descriptor(struct qemu *qemu, struct error *err)
+{
+	size_t i = qemu->plug.at;
+
+	return qmp_send_fd(qemu->qmp, "getfd", json_pack("{s:s}", "fdname", plug_name(i).text),
+			   qemu->plug.slots[i].qemu_fd, on_descriptor, qemu, err);
+}
+
+static void attach_next(struct qemu *qemu)
+{
+	struct error err = {0};
+
+	if (is_cut(qemu, &err) || send_descriptor(qemu, &err) < 0)
+		give_up_plug(qemu, &err);
+}
+
+static int may_attach(const struct qemu *qemu, size_t count, struct error *err)
 {
 	if (!qemu->vm.pluggable)
 		return error_set(err, ERR_CONFLICT, "the machine has no spare port");
@@ -179,17 +339,22 @@ static int may_attach(const struct qemu *qemu, struct error *err)
 				 "the machine shares its memory with others of its template, and "
 				 "virtiofsd with none: a session that is to have a directory is "
 				 "made with one, or without its template");
-	if (qemu->plug.server || qemu->plug.attached)
+	if (qemu->plug.count)
 		return error_set(err, ERR_CONFLICT, "the machine's spare port is taken");
+	if (count < 1 || count > PLUGS_MAX)
+		return error_set(err, ERR_INVALID, "the machine's spare port is for %d directories",
+				 PLUGS_MAX);
 	if (qemu->vm.killing || qemu->vm.severing || !vm_is_alive(&qemu->vm))
 		return error_set(err, ERR_CONFLICT, "the VM is ending or severed");
 	return 0;
 }
 
-static int start_server(struct qemu *qemu, const struct vm_share *share, struct error *err)
+static int start_server(struct qemu *qemu, const struct vm_share *share, size_t i,
+			struct error *err)
 {
+	struct qemu_slot *slot = &qemu->plug.slots[i];
 	autoclose int qemu_end = -1;
-	struct companion *server = vm_start_plug(&qemu->vm, share, &qemu_end, err);
+	struct companion *server = vm_start_plug(&qemu->vm, share, i, &qemu_end, err);
 
 	if (server && companion_watch(server, err) < 0) {
 		companion_drop(server);
@@ -198,20 +363,24 @@ static int start_server(struct qemu *qemu, const struct vm_share *share, struct 
 	if (!server)
 		return -1;
 	server->settled = true;
-	qemu->plug.server = server;
-	qemu->plug.qemu_fd = steal_fd(&qemu_end);
-	snprintf(qemu->plug.tag, sizeof(qemu->plug.tag), "%s", share->tag);
+	*slot = (struct qemu_slot){.server = server, .qemu_fd = steal_fd(&qemu_end)};
+	snprintf(slot->tag, sizeof(slot->tag), "%s", share->tag);
+	qemu->plug.count++;
 	return 0;
 }
 
-int qemu_share_attach(struct vm *vm, const struct vm_share *share, vm_share_fn *fn, void *data,
-		      struct error *err)
+int qemu_share_attach(struct vm *vm, const struct vm_share *shares, size_t count, vm_share_fn *fn,
+		      void *data, struct error *err)
 {
 	struct qemu *qemu = qemu_of(vm);
-	if (may_attach(qemu, err) < 0 || start_server(qemu, share, err) < 0)
+	int status = may_attach(qemu, count, err);
+
+	if (status < 0)
 		return -1;
-	if (qmp_send_fd(qemu->qmp, "getfd", json_pack("{s:s}", "fdname", FD_NAME),
-			qemu->plug.qemu_fd, on_descriptor, qemu, err) < 0) {
+	for (size_t i = 0; status == 0 && i < count; i++)
+		status = start_server(qemu, &shares[i], i, err);
+	qemu->plug.at = count - 1;
+	if (status < 0 || send_descriptor(qemu, err) < 0) {
 		clear(qemu);
 		return -1;
 	}
@@ -224,53 +393,30 @@ int qemu_share_attach(struct vm *vm, const struct vm_share *share, vm_share_fn *
 
 void qemu_on_device_deleted(struct qemu *qemu, const json_t *body)
 {
-	const char *device = json_text(body, "device", NULL);
-	struct error none = {0};
+	const char *device = json_text(body, "device", "");
 
-	if (qemu->plug.leaving && device && strcmp(device, DEVICE) == 0)
-		give_up_plug(qemu, &none, "chardev-remove", "id", CHARDEV);
-}
+	for (size_t i = 0; qemu->plug.leaving && i < qemu->plug.count; i++) {
+		struct qemu_slot *slot = &qemu->plug.slots[i];
 
-static void on_unplug_timer(struct loop *loop, void *data)
-{
-	struct qemu *qemu = data;
-	struct error why;
-
-	(void)loop;
-	qemu->plug.timer = NULL;
-	error_set(&why, ERR_TIMEOUT, "the guest does not let go of the device");
-	end_server(qemu);
-	tell_plugged(qemu, &why);
-}
-
-static void on_asked(void *data, const json_t *result, const struct error *why)
-{
-	struct qemu *qemu = data;
-
-	(void)result;
-	if (!why)
+		if (slot->has != SLOT_DEVICE || strcmp(device, device_name(i).text) != 0)
+			continue;
+		slot->has = SLOT_CHARDEV;
+		take_back(qemu);
 		return;
-	end_server(qemu);
-	tell_plugged(qemu, why);
+	}
 }
 
 int qemu_share_detach(struct vm *vm, vm_share_fn *fn, void *data, struct error *err)
 {
 	struct qemu *qemu = qemu_of(vm);
-	uint64_t deadline = limit_deadline(LIMIT_SHARE_MS);
 
-	if (!qemu->plug.attached || qemu->plug.leaving || !qemu->plug.server)
+	if (qemu->plug.count == 0 || qemu->plug.slots[0].has != SLOT_DEVICE || qemu->plug.leaving ||
+	    !qemu->plug.slots[0].server)
 		return error_set(err, ERR_CONFLICT, "there is no directory to be taken away");
-	qemu->plug.timer = loop_add_timer(qemu->vm.loop, deadline, on_unplug_timer, qemu, err);
-	if (!qemu->plug.timer || qmp_send(qemu->qmp, "device_del", json_pack("{s:s}", "id", DEVICE),
-					  on_asked, qemu, err) < 0) {
-		loop_remove(steal_ptr(&qemu->plug.timer));
-		return -1;
-	}
-	/* It ends with the device, and by our wish. */
-	qemu->plug.server->settled = true;
-	qemu->plug.leaving = true;
 	qemu->plug.fn = fn;
 	qemu->plug.data = data;
-	return 0;
+	if (begin_taking_back(qemu, err) == 0)
+		return 0;
+	qemu->plug.fn = NULL;
+	return -1;
 }

@@ -20,12 +20,24 @@ struct qemu_balloon {
 	struct loop_watch *timer;
 };
 
-/* A shared directory that was given to the running guest. Zeroed: none. */
-struct qemu_plug {
-	struct companion *server; /* NULL: none */
-	int qemu_fd;		  /* QEMU's connection to it, until it is QEMU's own */
+/* What QEMU has of a shared directory: nothing, its connection to the virtiofsd under a name, a
+ * character device of that, a device that the guest may see. */
+enum slot_has { SLOT_SERVER, SLOT_DESCRIPTOR, SLOT_CHARDEV, SLOT_DEVICE };
+
+/* A function of the spare port. */
+struct qemu_slot {
+	struct companion *server; /* NULL: it was ended */
+	int qemu_fd;		  /* QEMU's connection to it, until it is QEMU's own; -1 */
 	char tag[64];
-	bool attached, leaving;
+	enum slot_has has;
+	bool leaving; /* its device was asked to go */
+};
+
+/* The shared directories that were given to the running guest. Zeroed: none. */
+struct qemu_plug {
+	struct qemu_slot slots[PLUGS_MAX];
+	size_t count, at; /* at: the one that is being attached, from the last to the first */
+	bool leaving;
 	struct error why; /* that it comes to nothing */
 	vm_share_fn *fn;
 	void *data;
@@ -127,8 +139,8 @@ int qemu_balloon(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data, stru
 void qemu_on_balloon_change(struct qemu *qemu, const json_t *body);
 
 /* plug.c */
-int qemu_share_attach(struct vm *vm, const struct vm_share *share, vm_share_fn *fn, void *data,
-		      struct error *err);
+int qemu_share_attach(struct vm *vm, const struct vm_share *shares, size_t count, vm_share_fn *fn,
+		      void *data, struct error *err);
 int qemu_share_detach(struct vm *vm, vm_share_fn *fn, void *data, struct error *err);
 void qemu_on_device_deleted(struct qemu *qemu, const json_t *body);
 void qemu_plug_close(struct qemu *qemu);

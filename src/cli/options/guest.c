@@ -72,6 +72,8 @@ const struct cli_option guest_options[] = {
 	 "directory of this host, mounted on DIR; ro, cache=POLICY, timeout=SECONDS, locks", 0, 0},
 	{"share-anyway", 0, CLI_OPTION_FLAG, offsetof(struct guest_values, share_anyway), NULL,
 	 "also a store of keys, or the home directory", 0, 0},
+	{"share-git", 0, CLI_OPTION_FLAG, offsetof(struct guest_values, share_git), NULL,
+	 GUEST_SHARE_GIT, 0, 0},
 	{"bundle", 0, CLI_OPTION_LIST, offsetof(struct guest_values, bundles), "NAME=TAR:/DIR",
 	 "tar archive, whose contents are on DIR, read-only", 0, 0},
 	{"output", 0, CLI_OPTION_LIST, offsetof(struct guest_values, outputs), "NAME=/PATH",
@@ -113,6 +115,7 @@ struct microagent_spec guest_spec(const struct guest_values *values, const struc
 		.disks = values->disks.items,
 		.shares = values->shares.items,
 		.share_anyway = values->share_anyway,
+		.share_git = values->share_git,
 		.rates = values->rates,
 		.bundles = values->bundles.items,
 		.outputs = values->outputs.items,
@@ -226,8 +229,9 @@ static int check_attached(struct cli *cli, const struct guest_values *values, st
 	    guest_check_words(cli, "--share", &values->shares, microagent_check_share, err) < 0 ||
 	    guest_check_words(cli, "--bundle", &values->bundles, microagent_check_bundle, err) < 0)
 		return -1;
-	if (values->share_anyway && !values->shares.count)
-		return cli_usage(cli, err, "--share-anyway belongs to --share");
+	if ((values->share_anyway || values->share_git) && !values->shares.count)
+		return cli_usage(cli, err, "%s belongs to --share",
+				 values->share_anyway ? "--share-anyway" : "--share-git");
 	return guest_check_words(cli, "--output", &values->outputs, microagent_check_output, err);
 }
 
@@ -259,6 +263,8 @@ int guest_check(struct cli *cli, const struct guest_values *values, const char *
 	guest_warn_allow(cli, values->network, &values->allow);
 	if (values->share_anyway)
 		guest_warn_shared_anyway(cli);
+	for (size_t i = 0; !values->share_git && i < values->shares.count; i++)
+		guest_hint_git(cli, values->shares.items[i], NULL, &values->shares);
 	return 0;
 }
 

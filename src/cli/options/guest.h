@@ -57,7 +57,7 @@ struct guest_values {
 	struct cli_words env, env_files, allow, publish, vsock, disks, shares, bundles, outputs;
 	const char *mediation;
 	bool mediation_optional;
-	bool no_disk, share_anyway;
+	bool no_disk, share_anyway, share_git;
 	bool unconfined;
 	struct microagent_rates rates;
 };
@@ -111,6 +111,12 @@ void guest_warn(const struct cli *cli, const char *fmt, ...) __attribute__((form
 
 /* The warning that is due where --allow opens much at once. */
 void guest_warn_allow(const struct cli *cli, const char *network, const struct cli_words *allow);
+#define GUEST_SHARE_GIT \
+	"what is a git worktree with what its repository has in common: hooks, config, all branches"
+/* The hint that is due where a directory is a git worktree, and git would not work in the guest. at:
+ * as of microagent_git_outside(). given: all the words of --share, which may have what is lacking. */
+void guest_hint_git(const struct cli *cli, const char *word, const char *at,
+		    const struct cli_words *given);
 /* The warning that is due where a directory is shared against a rule. */
 void guest_warn_shared_anyway(const struct cli *cli);
 

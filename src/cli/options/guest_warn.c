@@ -55,6 +55,29 @@ void guest_warn_shared_anyway(const struct cli *cli)
 	guest_warn(cli, "--share-anyway: whatever keys are in what is shared, the guest has them");
 }
 
+/* "PATH:/DIR" of exactly that path. */
+static bool is_shared(const struct cli_words *given, const char *path)
+{
+	size_t len = strlen(path);
+
+	for (size_t i = 0; i < given->count; i++)
+		if (strncmp(given->items[i], path, len) == 0 && given->items[i][len] == ':')
+			return true;
+	return false;
+}
+
+void guest_hint_git(const struct cli *cli, const char *word, const char *at,
+		    const struct cli_words *given)
+{
+	autofree char *outside = microagent_git_outside(word, at);
+
+	if (outside && !is_shared(given, outside))
+		guest_warn(cli,
+			   "%.200s is a git worktree, and git does not work in the guest without "
+			   "%.200s, to which its .git leads: --share-git shares that too",
+			   word, outside);
+}
+
 void guest_warn_accelerator(const struct cli *cli, const char *accelerator)
 {
 	if (strcmp(accelerator, "tcg") == 0)

@@ -55,9 +55,9 @@ static const struct {
 	{"session.cpus", "cpus", "--cpus"},
 	{"session.diskQuota", "disk-quota", "--disk-quota"},
 	{"session.memory", "memory", "--memory"},
-	{"share.cache", "cache", "--cache"},
-	{"share.mountpoint", "at", "--at"},
-	{"share.timeoutSeconds", "timeout", "--timeout"},
+	{"shares[0].cache", "cache", "--cache"},
+	{"shares[0].mountpoint", "at", "--at"},
+	{"shares[0].timeoutSeconds", "timeout", "--timeout"},
 	{"memoryMiB", NULL, "MIB"},	    /* of `balloon` */
 	{"session.diskQuota", NULL, "MIB"}, /* of `session quota` */
 };
@@ -163,6 +163,19 @@ static char *name_option(struct error *err, char *at, size_t row, const struct c
 	return replace(err, at, len, text);
 }
 
+/* A member of the first of several has an option of its own where there is but one. Where that was
+ * not given, the member is part of a word. */
+static bool is_of_word(const char *field, const struct cli_option *option, const void *values)
+{
+	const char *value = (const char *)values + (option ? option->offset : 0);
+
+	if (!option || !values || !strstr(field, "[0]."))
+		return false;
+	if (option->kind == CLI_OPTION_STRING)
+		return !*(const char *const *)(const void *)value;
+	return option->kind == CLI_OPTION_INT && !*(const int64_t *)(const void *)value;
+}
+
 bool cli_name_options(const struct cli_command *command, const void *values, struct error *err)
 {
 	bool about_option = false;
@@ -174,7 +187,7 @@ bool cli_name_options(const struct cli_command *command, const void *values, str
 					 : NULL;
 		char *at = err->msg;
 
-		if (fields[i].option && !option)
+		if ((fields[i].option && !option) || is_of_word(fields[i].field, option, values))
 			continue;
 		while ((at = find_field(at, fields[i].field)) != NULL) {
 			about_option = about_option || at == err->msg;

@@ -171,25 +171,43 @@ void hint_find(const struct cli *cli, enum error_reason reason, const char *subj
 	}
 }
 
-/* How what lives is kept, where that is told at all. */
-static const char *loose_text(const json_t *entry)
+void hint_unlimited(const json_t *entry, char out[HINT_ROOM])
 {
-	if (!guest_is_unconfined(entry))
-		return "";
-	return strcmp(json_text(entry, "confinement", ""), "unfiltered") == 0
-		       ? "no system call is refused to QEMU"
-		       : "in no cell";
+	const json_t *unlimited = json_object_get(entry, "cgroupUnlimited"), *controller;
+	size_t i, used = 0;
+
+	out[0] = '\0';
+	json_array_foreach(unlimited, i, controller)
+	{
+		snprintf(out + used, HINT_ROOM - used, "%s%.40s", i ? ", " : "no limit of ",
+			 json_string_value(controller) ? json_string_value(controller) : "?");
+		used = strlen(out);
+	}
+}
+
+/* Says what keeps a machine that lives less than was asked for; "" where nothing does. */
+static void loose_text(const json_t *entry, char out[HINT_ROOM])
+{
+	const char *cell = "";
+	char unlimited[HINT_ROOM];
+
+	hint_unlimited(entry, unlimited);
+	if (guest_is_unconfined(entry))
+		cell = strcmp(json_text(entry, "confinement", ""), "unfiltered") == 0
+			       ? "no system call is refused to QEMU"
+			       : "in no cell";
+	snprintf(out, HINT_ROOM, "%s%s%.200s", cell, *cell && *unlimited ? ", " : "", unlimited);
 }
 
 void hint_add_to_detail(const json_t *entry, const char *name, const char *detail,
 			char out[HINT_ROOM])
 {
 	const char *reason = json_text(entry, "reason", "");
-	const char *loose = loose_text(entry);
-	char hint[HINT_ROOM];
+	char hint[HINT_ROOM], loose[HINT_ROOM];
 
+	loose_text(entry, loose);
 	hint_find(NULL, error_reason_from_name(reason), json_text(entry, name, ""), hint);
-	snprintf(out, HINT_ROOM, "%s%s%.500s%s%.490s", loose, *loose && detail ? "; " : "",
+	snprintf(out, HINT_ROOM, "%.200s%s%.400s%s%.400s", loose, *loose && detail ? "; " : "",
 		 detail ? detail : "", *hint ? ": " : "", hint);
 }
 

@@ -29,6 +29,10 @@ void hint_find(const struct cli *cli, enum error_reason reason, const char *subj
 void hint_add_to_detail(const json_t *entry, const char *name, const char *detail,
 			char out[HINT_ROOM]);
 
+/* Names the limits that the machine of an entry, or of an answer, was to have and has not; "" where
+ * it has them all. */
+void hint_unlimited(const json_t *entry, char out[HINT_ROOM]);
+
 /* Of the hint the command alone, if it names one. Changes text; NULL where text is empty. */
 const char *hint_command(char *text);
 

@@ -20,7 +20,7 @@ struct session_values {
 	struct cli_words allow, publish, vsock, share;
 	const char *share_at, *share_cache;
 	int64_t share_timeout;
-	bool share_read_only, share_anyway, no_share, cold, unconfined;
+	bool share_read_only, share_anyway, share_git, no_share, cold, unconfined;
 	struct microagent_rates rates;
 	int64_t lifetime, idle;
 };
@@ -37,7 +37,7 @@ void session_warn_made(const struct cli *cli, struct microagent *agent, const js
 	if (kernel)
 		guest_warn_init(cli, kernel, json_text(base, "architecture", "amd64"));
 	guest_warn_accelerator(cli, json_text(session, "accelerator", ""));
-	if (json_object_get(session, "share"))
+	if (json_object_get(session, "shares"))
 		session_warn_user(cli, base);
 	if (json_object_get(session, "guest") && !strcmp(json_text(session, "clone", ""), "copy"))
 		guest_warn(cli, "its disk is a whole copy of the base's: where the state directory "
@@ -79,8 +79,8 @@ static int hand_out(struct cli *cli, struct microagent *agent, struct microagent
 }
 
 static int create_session_in(struct cli *cli, struct microagent *agent,
-			     const struct session_values *v, struct signals *signals,
-			     struct error *err)
+			     const struct session_values *v, const struct session_dirs *dirs,
+			     struct signals *signals, struct error *err)
 {
 	const struct microagent_session_spec spec = {
 		.base = v->base,
@@ -94,12 +94,14 @@ static int create_session_in(struct cli *cli, struct microagent *agent,
 		.publish = v->publish.items,
 		.mediation = v->mediation,
 		.vsock = v->vsock.items,
-		.share = v->share.count ? v->share.items[0] : NULL,
+		.share = dirs->plain,
 		.share_at = v->share_at,
 		.share_read_only = v->share_read_only,
 		.share_anyway = v->share_anyway,
 		.share_cache = v->share_cache,
 		.share_timeout_seconds = v->share_timeout,
+		.shares = (const char *const *)dirs->words,
+		.share_git = v->share_git,
 		.no_share = v->no_share,
 		.cold = v->cold,
 		.disk_quota_mib = v->disk_quota,
@@ -130,21 +132,25 @@ int session_end_by_signal(const struct cli *cli, struct signals *signals, int co
 	return code;
 }
 
-static int check_share_words(struct cli *cli, const struct session_values *v, struct error *err)
+static int take_share_words(struct cli *cli, const struct session_values *v,
+			    struct session_dirs *out, struct error *err)
 {
-	if (v->share.count > 1)
-		return cli_usage(cli, err,
-				 "a session has one directory, and --share names %s and %s",
-				 v->share.items[0], v->share.items[1]);
-	bool belong = v->share_at || v->share_read_only || v->share_anyway || v->share_cache ||
-		      v->share_timeout;
+	bool of_plain = v->share_at || v->share_read_only || v->share_cache || v->share_timeout;
 
-	if (v->share.count ? !v->no_share : !belong)
-		return 0;
-	return cli_usage(cli, err,
-			 v->share.count ? "--share and --no-share exclude each other"
-					: "--share-at, --share-ro, --share-cache, --share-timeout "
-					  "and --share-anyway belong to --share DIR");
+	if (session_dirs_take(cli, &v->share, out, err) < 0)
+		return -1;
+	if (v->share.count && v->no_share)
+		return cli_usage(cli, err, "--share and --no-share exclude each other");
+	if (!v->share.count && (of_plain || v->share_anyway || v->share_git))
+		return cli_usage(cli, err,
+				 "--share-at, --share-ro, --share-cache, --share-timeout, "
+				 "--share-anyway and --share-git belong to --share DIR");
+	if (of_plain && !out->plain)
+		return cli_usage(cli, err,
+				 "--share-at, --share-ro, --share-cache and --share-timeout belong "
+				 "to one --share DIR that names no place; DIR:/PLACE has its own: "
+				 "DIR:/PLACE:ro,cache=none");
+	return 0;
 }
 
 static int run_session_create(struct cli *cli, const void *values, const struct cli_words *args,
@@ -152,6 +158,7 @@ static int run_session_create(struct cli *cli, const void *values, const struct 
 {
 	autoprogress struct progress progress = PROGRESS_INIT;
 	const struct session_values *v = values;
+	auto_dirs struct session_dirs dirs = {0};
 	struct signals signals = SIGNALS_NONE;
 	struct microagent *agent;
 	int code;
@@ -162,12 +169,15 @@ static int run_session_create(struct cli *cli, const void *values, const struct 
 				 "--base NAME says what the session is a clone of; `microagent "
 				 "base list` shows what there is");
 	if (guest_check_base(cli, v->base, err) < 0 ||
-	    guest_take_backend(cli, v->backend, err) < 0 || check_share_words(cli, v, err) < 0 ||
+	    guest_take_backend(cli, v->backend, err) < 0 ||
+	    take_share_words(cli, v, &dirs, err) < 0 ||
 	    guest_check_egress(cli, &v->egress, err) < 0)
 		return -1;
 	guest_warn_allow(cli, v->network, &v->allow);
 	if (v->share_anyway)
 		guest_warn_shared_anyway(cli);
+	if (!v->share_git)
+		session_dirs_hint_git(cli, &dirs, v->share_at);
 	agent = guest_open(cli, &progress, err);
 	/* A machine is to be ended, and its disk removed, before we are. */
 	if (!agent || signals_open_ending(&signals, err) < 0) {
@@ -177,7 +187,7 @@ static int run_session_create(struct cli *cli, const void *values, const struct 
 	if (v->unconfined)
 		guest_unconfined(cli, agent);
 	progress_start(&progress, "booting the session");
-	code = create_session_in(cli, agent, v, &signals, err);
+	code = create_session_in(cli, agent, v, &dirs, &signals, err);
 	microagent_close(agent);
 	progress_end(&progress);
 	return session_end_by_signal(cli, &signals, code, err);
@@ -211,6 +221,17 @@ static void session_detail(const json_t *session, char out[HINT_ROOM])
 	session_add_end(session, json_text(session, "state", NULL), out);
 }
 
+/* The first directory, and how many more. */
+static void shared_paths(const json_t *session, char out[HINT_ROOM])
+{
+	const json_t *shares = json_object_get(session, "shares");
+	size_t count = json_array_size(shares);
+
+	snprintf(out, HINT_ROOM, "%.900s", json_text(json_array_get(shares, 0), "path", ""));
+	if (count > 1)
+		snprintf(out + strlen(out), HINT_ROOM - strlen(out), " and %zu more", count - 1);
+}
+
 static int print_sessions(const json_t *sessions, struct error *err)
 {
 	static const char *const heads[] = {"NAME",  "BASE",  "STATE", "SOURCE",
@@ -223,14 +244,14 @@ static int print_sessions(const json_t *sessions, struct error *err)
 		return -1;
 	json_array_foreach(sessions, i, session)
 	{
-		const json_t *share = json_object_get(session, "share");
-		char detail[HINT_ROOM];
+		char detail[HINT_ROOM], shared[HINT_ROOM];
 
 		session_detail(session, detail);
+		shared_paths(session, shared);
 		const char *const cells[] = {
 			json_text(session, "name", NULL),  json_text(session, "base", NULL),
 			json_text(session, "state", NULL), json_text(session, "source", NULL),
-			json_text(session, "clone", NULL), json_text(share, "path", NULL),
+			json_text(session, "clone", NULL), *shared ? shared : NULL,
 			*detail ? detail : NULL,
 		};
 
@@ -305,14 +326,15 @@ static const struct cli_option create_options[] = {
 	 "vsock port that leads to the mediator", 0, 0},
 	{"vsock", 0, CLI_OPTION_LIST, OPTION(vsock), "PORT=HOST:PORT",
 	 "further vsock port of the host; may be given again", 0, 0},
-	{"share", 0, CLI_OPTION_LIST, OPTION(share), "DIR",
-	 "the one directory of this host that it has, on /workspace", 0, 0},
+	{"share", 0, CLI_OPTION_LIST, OPTION(share), "DIR[:/PLACE[:OPTIONS]]",
+	 "directory of this host that it has, on /workspace or PLACE; may be given again", 0, 0},
 	{"share-at", 0, CLI_OPTION_STRING, OPTION(share_at), "PATH",
-	 "where that is in the session (default: /workspace)", 0, 0},
+	 "where the only one is in the session (default: /workspace)", 0, 0},
 	{"share-ro", 0, CLI_OPTION_FLAG, OPTION(share_read_only), NULL,
 	 "the session cannot write to it", 0, 0},
 	{"share-anyway", 0, CLI_OPTION_FLAG, OPTION(share_anyway), NULL,
 	 "also a store of keys, or the home directory", 0, 0},
+	{"share-git", 0, CLI_OPTION_FLAG, OPTION(share_git), NULL, GUEST_SHARE_GIT, 0, 0},
 	{"share-cache", 0, CLI_OPTION_STRING, OPTION(share_cache), "auto|always|none",
 	 "what it keeps of that (default: auto)", 0, 0},
 	{"share-timeout", 0, CLI_OPTION_INT, OPTION(share_timeout), "SECONDS",

@@ -53,10 +53,6 @@ int run_base_check(struct cli *cli, const struct run_base *how, const struct gue
 		if (alien[i].given)
 			return cli_usage(cli, err, "%s does not go with --base", alien[i].option);
 	}
-	if (values->shares.count > 1)
-		return cli_usage(cli, err,
-				 "a session has one directory, and --share names %s and %s",
-				 values->shares.items[0], values->shares.items[1]);
 	return guest_check_base(cli, how->base, err);
 }
 
@@ -78,8 +74,9 @@ static int make_session(struct microagent *agent, const struct run_base *how,
 		.mediation = machine.mediation,
 		.mediation_optional = machine.mediation_optional,
 		.vsock = machine.vsock,
-		.share_word = values->shares.count ? values->shares.items[0] : NULL,
+		.shares = machine.shares,
 		.share_anyway = machine.share_anyway,
+		.share_git = machine.share_git,
 		.disk_quota_mib = how->disk_quota,
 		.rates = machine.rates,
 		.cold = how->cold,

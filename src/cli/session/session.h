@@ -20,6 +20,19 @@ int session_end_by_signal(const struct cli *cli, struct signals *signals, int co
  * owner by default. base: its recorded metadata, or NULL. */
 void session_warn_user(const struct cli *cli, const json_t *base);
 
+/* The directories that a command names, each DIR or DIR:/PLACE[:OPTION,...]; a DIR alone among
+ * several is on /workspace. */
+struct session_dirs {
+	const char *plain; /* the only one, without a place; NULL */
+	char **words;	   /* else all of them, with their places; NULL-terminated */
+};
+int session_dirs_take(struct cli *cli, const struct cli_words *given, struct session_dirs *out,
+		      struct error *err);
+void session_dirs_free(struct session_dirs *dirs);
+#define auto_dirs __attribute__((cleanup(session_dirs_free)))
+/* The hints that are due about git; at: where the plain one is, or NULL. */
+void session_dirs_hint_git(const struct cli *cli, const struct session_dirs *dirs, const char *at);
+
 /* What is to be said of one that was just made. session: microagent_session_describe(). */
 struct microagent;
 void session_warn_made(const struct cli *cli, struct microagent *agent, const json_t *session);

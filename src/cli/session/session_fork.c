@@ -13,6 +13,8 @@
 
 struct fork_values {
 	int64_t count;
+	const char *on_fork, *user;
+	int64_t timeout;
 };
 
 struct children {
@@ -74,10 +76,10 @@ static int take_back(struct cli *cli, const struct children *children, const str
 	return CLI_EXIT_OK;
 }
 
-static int fork_with(struct cli *cli, struct microagent *agent, const char *name, int64_t count,
-		     const struct signals *signals, struct error *err)
+static int fork_with(struct cli *cli, struct microagent *agent, const char *name,
+		     const struct microagent_fork_spec *spec, struct error *err)
 {
-	const struct microagent_fork_spec spec = {.count = count, .cancel = signals->fd};
+	const int64_t count = spec->count;
 	/* NOLINTNEXTLINE(bugprone-sizeof-expression): handles, not what they are of */
 	struct children children = {.items = calloc((size_t)count, sizeof(*children.items))};
 	struct microagent_session *parent = NULL;
@@ -88,7 +90,7 @@ static int fork_with(struct cli *cli, struct microagent *agent, const char *name
 	if (!children.items)
 		return error_errno(err, ENOMEM, "fork");
 	if (microagent_session_open(agent, name, &parent, err) == 0 &&
-	    microagent_session_fork(parent, &spec, children.items, &told, err) == 0) {
+	    microagent_session_fork(parent, spec, children.items, &told, err) == 0) {
 		children.count = count;
 		code = print_children(cli, microagent_session_name(parent), told, &children,
 				      &why) == 0
@@ -105,17 +107,27 @@ static int run_session_fork(struct cli *cli, const void *values, const struct cl
 {
 	autoprogress struct progress progress = PROGRESS_INIT;
 	const struct fork_values *v = values;
+	const char *const line[] = {"sh", "-c", v->on_fork, NULL};
+	const struct microagent_exec command = {
+		.command = line, .user = v->user, .timeout_seconds = v->timeout};
 	struct signals signals = SIGNALS_NONE;
-	struct microagent *agent = guest_open(cli, &progress, err);
+	struct microagent *agent;
 	int code;
 
+	if (!v->on_fork && (v->user || v->timeout))
+		return cli_usage(cli, err, "--user and --timeout are of the command of --on-fork");
+	agent = guest_open(cli, &progress, err);
 	/* What is made is to be ended before we are. */
 	if (!agent || signals_open_ending(&signals, err) < 0) {
 		microagent_close(agent);
 		return -1;
 	}
+	const struct microagent_fork_spec spec = {.count = v->count ? v->count : 1,
+						  .cancel = signals.fd,
+						  .on_fork = v->on_fork ? &command : NULL};
+
 	progress_start(&progress, "forking the session");
-	code = fork_with(cli, agent, args->items[0], v->count ? v->count : 1, &signals, err);
+	code = fork_with(cli, agent, args->items[0], &spec, err);
 	microagent_close(agent);
 	progress_end(&progress);
 	return session_end_by_signal(cli, &signals, code, err);
@@ -124,6 +136,12 @@ static int run_session_fork(struct cli *cli, const void *values, const struct cl
 static const struct cli_option fork_options[] = {
 	{"count", 0, CLI_OPTION_INT, offsetof(struct fork_values, count), "N",
 	 "how many go on from there (default: 1)", 1, 100},
+	{"on-fork", 0, CLI_OPTION_STRING, offsetof(struct fork_values, on_fork), "LINE",
+	 "run LINE by sh -c in each of them before it is handed out; if it fails, none is", 0, 0},
+	{"user", 'u', CLI_OPTION_STRING, offsetof(struct fork_values, user), "USER",
+	 "who runs LINE (default: the image's user, else uid 1000)", 0, 0},
+	{"timeout", 0, CLI_OPTION_INT, offsetof(struct fork_values, timeout), "SECONDS",
+	 "time for LINE in each (default: 60)", 1, 86400},
 	{0},
 };
 
@@ -131,6 +149,9 @@ const struct cli_command session_fork = {
 	.name = "fork",
 	.args = "SESSION",
 	.summary = "new sessions that go on from where one is; prints their names",
+	.help = "The randomness of the kernel is renewed in each, and nothing of what a process has in its\n"
+		"memory: keys, and the state of a random number generator (OpenSSL, Python's random),\n"
+		"are the same in all of them, unless LINE changes that.\n",
 	.options = fork_options,
 	.values_size = sizeof(struct fork_values),
 	.min_args = 1,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* session share: a directory of this host for a session that runs. */
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -8,24 +10,113 @@
 #include "cli/session/session.h"
 #include "microagent_session.h"
 
+#define WORKSPACE "/workspace"
+
 struct share_values {
-	bool read_only, anyway;
+	bool read_only, anyway, git;
 	const char *at, *cache;
 	int64_t timeout;
 };
 
-static int print_share(struct cli *cli, const char *name, json_t *share, struct error *err)
+/* --- the words ------------------------------------------------------------------------------- */
+
+static bool has_place(const char *word)
+{
+	return microagent_check_share(word, NULL) == 0;
+}
+
+static int copy_words(const struct cli_words *given, char **words, struct error *err)
+{
+	for (size_t i = 0; i < given->count; i++) {
+		const char *place = has_place(given->items[i]) ? "" : ":" WORKSPACE;
+
+		if (asprintf(&words[i], "%s%s", given->items[i], place) < 0) {
+			words[i] = NULL;
+			return error_errno(err, ENOMEM, "share");
+		}
+	}
+	return 0;
+}
+
+static int check_places(struct cli *cli, const struct cli_words *given, struct error *err)
+{
+	const char *first = NULL;
+
+	for (size_t i = 0; i < given->count; i++) {
+		const char *word = given->items[i];
+
+		if (has_place(word))
+			continue;
+		if (first)
+			return cli_usage(cli, err,
+					 "%s and %s cannot both be on " WORKSPACE
+					 ": DIR:/PLACE says where one is",
+					 first, word);
+		first = word;
+	}
+	return 0;
+}
+
+int session_dirs_take(struct cli *cli, const struct cli_words *given, struct session_dirs *out,
+		      struct error *err)
+{
+	auto_dirs struct session_dirs dirs = {0};
+
+	if (check_places(cli, given, err) < 0)
+		return -1;
+	if (given->count == 1 && !has_place(given->items[0])) {
+		dirs.plain = given->items[0];
+	} else if (given->count > 0) {
+		dirs.words = calloc(given->count + 1, sizeof(*dirs.words));
+		if (!dirs.words)
+			return error_errno(err, ENOMEM, "share");
+		if (copy_words(given, dirs.words, err) < 0)
+			return -1;
+	}
+	*out = dirs;
+	dirs = (struct session_dirs){0};
+	return 0;
+}
+
+void session_dirs_free(struct session_dirs *dirs)
+{
+	for (size_t i = 0; dirs->words && dirs->words[i]; i++)
+		free(dirs->words[i]);
+	free(dirs->words);
+	*dirs = (struct session_dirs){0};
+}
+
+void session_dirs_hint_git(const struct cli *cli, const struct session_dirs *dirs, const char *at)
+{
+	struct cli_words all = {(const char **)(void *)dirs->words, 0};
+
+	if (dirs->plain)
+		guest_hint_git(cli, dirs->plain, at ? at : WORKSPACE, &all);
+	while (dirs->words && dirs->words[all.count])
+		all.count++;
+	for (size_t i = 0; i < all.count; i++)
+		guest_hint_git(cli, dirs->words[i], NULL, &all);
+}
+
+/* --- session share --------------------------------------------------------------------------- */
+
+static int print_shares(struct cli *cli, const char *name, json_t *shares, struct error *err)
 {
 	json_auto_t *answer = NULL;
+	const json_t *share;
+	size_t i;
 
-	if (!cli->json) {
+	if (cli->json) {
+		answer = json_pack("{s:b, s:s, s:O}", "ok", 1, "name", name, "shares", shares);
+		return cli_print_json(answer, err);
+	}
+	json_array_foreach(shares, i, share)
+	{
 		printf("%s: %s is on %s%s\n", name, json_text(share, "path", NULL),
 		       json_text(share, "mountpoint", NULL),
 		       strcmp(json_text(share, "mode", NULL), "ro") == 0 ? ", read-only" : "");
-		return CLI_EXIT_OK;
 	}
-	answer = json_pack("{s:b, s:s, s:O}", "ok", 1, "name", name, "share", share);
-	return cli_print_json(answer, err);
+	return CLI_EXIT_OK;
 }
 
 /* "bob", "1000:1000"; the guest's uid 1000 may have other names there, of which the host knows
@@ -63,25 +154,27 @@ static void warn_user_of(const struct cli *cli, struct microagent *agent,
 }
 
 static int share_with(struct cli *cli, struct microagent *agent, const struct share_values *v,
-		      const struct cli_words *args, struct error *err)
+		      const char *name, const struct session_dirs *dirs, struct error *err)
 {
-	const struct microagent_session_share wanted = {
-		.dir = args->items[1],
-		.at = v->at,
-		.read_only = v->read_only,
-		.anyway = v->anyway,
-		.cache = v->cache,
-		.timeout_seconds = v->timeout,
+	const struct microagent_session_spec wanted = {
+		.share = dirs->plain,
+		.share_at = v->at,
+		.share_read_only = v->read_only,
+		.share_anyway = v->anyway,
+		.share_cache = v->cache,
+		.share_timeout_seconds = v->timeout,
+		.shares = (const char *const *)dirs->words,
+		.share_git = v->git,
 	};
 	struct microagent_session *session = NULL;
-	json_auto_t *share = NULL;
+	json_auto_t *shares = NULL;
 	int code = -1;
 
-	if (microagent_session_open(agent, args->items[0], &session, err) < 0)
+	if (microagent_session_open(agent, name, &session, err) < 0)
 		return -1;
-	if (microagent_session_give_share(session, &wanted, &share, err) == 0) {
+	if (microagent_session_give_shares(session, &wanted, &shares, err) == 0) {
 		warn_user_of(cli, agent, session);
-		code = print_share(cli, microagent_session_name(session), share, err);
+		code = print_shares(cli, microagent_session_name(session), shares, err);
 	} else if (err && err->code == ERR_INVALID) {
 		cli->usage_error =
 			true; /* as for --share: no such directory is shared on this host */
@@ -94,15 +187,28 @@ static int run_session_share(struct cli *cli, const void *values, const struct c
 			     struct error *err)
 {
 	autoprogress struct progress progress = PROGRESS_INIT;
-	struct microagent *agent = guest_open(cli, &progress, err);
+	const struct cli_words given = {args->items + 1, args->count - 1};
+	const struct share_values *v = values;
+	auto_dirs struct session_dirs dirs = {0};
+	struct microagent *agent;
 	int code;
 
+	if (session_dirs_take(cli, &given, &dirs, err) < 0)
+		return -1;
+	if (!dirs.plain && (v->read_only || v->at || v->cache || v->timeout))
+		return cli_usage(
+			cli, err,
+			"--ro, --at, --cache and --timeout belong to one DIR that names no "
+			"place; DIR:/PLACE has its own: DIR:/PLACE:ro,cache=none");
+	agent = guest_open(cli, &progress, err);
 	if (!agent)
 		return -1;
-	if (((const struct share_values *)values)->anyway)
+	if (v->anyway)
 		guest_warn_shared_anyway(cli);
+	if (!v->git)
+		session_dirs_hint_git(cli, &dirs, v->at);
 	progress_start(&progress, "sharing the directory");
-	code = share_with(cli, agent, values, args, err);
+	code = share_with(cli, agent, v, args->items[0], &dirs, err);
 	microagent_close(agent);
 	return code;
 }
@@ -112,6 +218,8 @@ static const struct cli_option options[] = {
 	 "the session cannot write to it", 0, 0},
 	{"share-anyway", 0, CLI_OPTION_FLAG, offsetof(struct share_values, anyway), NULL,
 	 "also a store of keys, or the home directory", 0, 0},
+	{"share-git", 0, CLI_OPTION_FLAG, offsetof(struct share_values, git), NULL, GUEST_SHARE_GIT,
+	 0, 0},
 	{"at", 0, CLI_OPTION_STRING, offsetof(struct share_values, at), "PATH",
 	 "where in the session (default: /workspace)", 0, 0},
 	{"cache", 0, CLI_OPTION_STRING, offsetof(struct share_values, cache), "auto|always|none",
@@ -123,12 +231,14 @@ static const struct cli_option options[] = {
 
 const struct cli_command session_share = {
 	.name = "share",
-	.args = "SESSION DIR",
-	.summary = "give a running session a directory of this host; it gets one",
+	.args = "SESSION DIR...",
+	.summary = "give a running session directories of this host, all at once",
+	.help = "DIR alone is on /workspace, or --at; DIR:/PLACE[:OPTION,...] says where it is, and may\n"
+		"say ro, cache=POLICY and timeout=SECONDS.\n",
 	.options = options,
 	.values_size = sizeof(struct share_values),
 	.min_args = 2,
-	.max_args = 2,
+	.max_args = SIZE_MAX,
 	.check_name = microagent_session_check_name,
 	.run = run_session_share,
 };

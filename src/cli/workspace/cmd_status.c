@@ -177,6 +177,15 @@ static int mediation_row(struct cli_table *table, const json_t *mediation, struc
 	return status_row(table, "mediation", text, err);
 }
 
+/* "no limit of memory, pids" */
+static int cgroup_row(struct cli_table *table, const json_t *response, struct error *err)
+{
+	char text[HINT_ROOM];
+
+	hint_unlimited(response, text);
+	return status_row(table, "cgroup", text, err);
+}
+
 /* "ends in 1h 59m; ends after 30m idle" */
 static int end_row(struct cli_table *table, const json_t *response, struct error *err)
 {
@@ -202,6 +211,7 @@ static int print_workspace_status(const char *name, const char *accelerator, con
 	    status_row(&table, "architecture", TEXT(response, "architecture"), err) < 0 ||
 	    status_row(&table, "accelerator", accelerator, err) < 0 ||
 	    status_row(&table, "confinement", TEXT(response, "confinement"), err) < 0 ||
+	    cgroup_row(&table, response, err) < 0 ||
 	    status_row(&table, "console", TEXT(response, "consoleMode"), err) < 0 ||
 	    readiness_row(&table, response, err) < 0 || waiting_rows(&table, response, err) < 0 ||
 	    result_row(&table, response, err) < 0 ||

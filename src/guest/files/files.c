@@ -3,6 +3,7 @@
  * Files for the host, as the user that asks, on a connection that has been handed over: stdin and
  * stdout are the host. The first byte says that we are there; then
  *   send ROOT PATH           what PATH names, as base/tree/tree_stream.h
+ *   output ROOT PATH         the same of a declared output, guest/files/output.h
  *   receive ROOT PATH NAME   such a stream is taken and put at PATH, and answered
  *   list ROOT PATH, stat ROOT PATH   lines of JSON, guest/files/listing.h
  * No link leads out of ROOT. Plain commands, whose failure is on stderr, the code of the error and
@@ -24,6 +25,7 @@
 #include "guest/files/freeze.h"
 #include "guest/files/grow.h"
 #include "guest/files/listing.h"
+#include "guest/files/output.h"
 #include "guest/roles.h"
 
 static int open_files_root(const char *path, struct error *err)
@@ -48,6 +50,12 @@ static int send_tree(char **words, struct error *err)
 		return tree_send(root, words[1], true, &line, err);
 	tree_answer(STDOUT_FILENO, err);
 	return -1;
+}
+
+static int send_output(char **words, struct error *err)
+{
+	greet();
+	return output_send(words[0], words[1], err);
 }
 
 static int receive_into(char **words, struct error *err)
@@ -104,9 +112,9 @@ static const struct verb {
 	int words;
 	int (*run)(char **words, struct error *err);
 } verbs[] = {
-	{"send", 2, send_tree},	      {"receive", 3, receive_tree},	{"list", 2, list_words},
-	{"stat", 2, stat_words},      {"freeze", 1, freeze_until_told}, {"grow", 1, grow_to_device},
-	{"account", 1, account_make}, {"confine", 1, account_confine},
+	{"send", 2, send_tree},	     {"output", 2, send_output},   {"receive", 3, receive_tree},
+	{"list", 2, list_words},     {"stat", 2, stat_words},	   {"freeze", 1, freeze_until_told},
+	{"grow", 1, grow_to_device}, {"account", 1, account_make}, {"confine", 1, account_confine},
 };
 
 int role_files(int argc, char **argv)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
@@ -128,13 +127,7 @@ static void take_login_uid(const struct user *user)
 
 static int become_user(const struct user *user)
 {
-	if (!user || (geteuid() != 0 && user->uid == geteuid()))
-		return 0;
-	if (setgroups(user->ngroups, user->groups) < 0)
-		return -1;
-	if (setresgid(user->gid, user->gid, user->gid) < 0)
-		return -1;
-	return setresuid(user->uid, user->uid, user->uid);
+	return !user || (geteuid() != 0 && user->uid == geteuid()) ? 0 : user_become(user);
 }
 
 int spawn_enter_directory(const char *path)
@@ -165,6 +158,15 @@ static int enter_command_directory(const struct spawn_spec *spec)
 	return chdir("/");
 }
 
+/* What execve() means by ENOENT for a file that is there: what its first line (#!) names, or the
+ * loader that an ELF file names, is missing (execve(2)). ELIBACC stands for that. */
+static int exec_errno(const char *file)
+{
+	int why = errno;
+
+	return why == ENOENT && access(file, F_OK) == 0 ? ELIBACC : why;
+}
+
 /* Returns only with an errno: what the last of the PATH's candidates said, but "no rights" is
  * remembered, because a file that may not be run is not "not found". Never tries a shell. */
 static int exec_in_path(const char *const *argv, char *const *args, char *const *envp)
@@ -179,10 +181,11 @@ static int exec_in_path(const char *const *argv, char *const *args, char *const 
 		if ((size_t)snprintf(file, sizeof(file), "%.*s/%s", (int)len, len ? dir : ".",
 				     argv[0]) < sizeof(file)) {
 			execve(file, args, envp);
-			if (errno != ENOENT && errno != ENOTDIR && errno != EACCES)
-				return errno;
-			if (errno == EACCES)
-				remembered = EACCES;
+			int why = exec_errno(file);
+			if (why != ENOENT && why != ENOTDIR && why != EACCES && why != ELIBACC)
+				return why;
+			if (why == EACCES || (why == ELIBACC && remembered == ENOENT))
+				remembered = why;
 		}
 		dir = dir[len] ? dir + len + 1 : NULL;
 	}
@@ -202,7 +205,7 @@ static int exec_program(const struct spawn_spec *spec)
 	if (!strchr(spec->argv[0], '/'))
 		return spec->argv[0][0] ? exec_in_path(spec->argv, args, envp) : ENOENT;
 	execve(spec->argv[0], args, envp);
-	return errno;
+	return exec_errno(spec->argv[0]);
 }
 
 /* Whether there is a program to be executed: a container whose start would fail is not created. */
@@ -478,7 +481,8 @@ int spawn_explain_directory(const char *path, int errnum, struct error *err)
 int spawn_explain(const struct spawn_failure *failure, const char *program, const char *cwd,
 		  const struct user *user, struct error *err)
 {
-	bool missing = failure->errnum == ENOENT || failure->errnum == ENOTDIR;
+	bool no_interpreter = failure->errnum == ELIBACC;
+	bool missing = failure->errnum == ENOENT || failure->errnum == ENOTDIR || no_interpreter;
 
 	switch (failure->step) {
 	case SPAWN_RLIMIT:
@@ -496,7 +500,12 @@ int spawn_explain(const struct spawn_failure *failure, const char *program, cons
 			    user ? user->name : "?");
 		return 125;
 	case SPAWN_EXEC:
-		if (missing && !strchr(program, '/'))
+		if (no_interpreter)
+			error_set(err, ERR_NOT_FOUND,
+				  "cannot execute %.300s: it is there, but not the interpreter or "
+				  "the loader that it names",
+				  program);
+		else if (missing && !strchr(program, '/'))
 			error_set(err, ERR_NOT_FOUND, "%.300s: not found in PATH", program);
 		else
 			error_errno(err, failure->errnum, "cannot execute %.300s", program);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -235,4 +236,12 @@ int user_resolve(const char *etc, const char *spec, struct user *out, struct err
 	}
 	snprintf(fallback, sizeof(fallback), "%d", USER_DEFAULT_UID);
 	return resolve_spec(etc, fallback, out, err);
+}
+
+int user_become(const struct user *user)
+{
+	if (setgroups(user->ngroups, user->groups) < 0 ||
+	    setresgid(user->gid, user->gid, user->gid) < 0)
+		return -1;
+	return setresuid(user->uid, user->uid, user->uid);
 }

@@ -36,4 +36,8 @@ struct user {
  */
 int user_resolve(const char *etc, const char *spec, struct user *out, struct error *err);
 
+/* Gives this process, which is root's, the ids and groups of that user for good, and with them no
+ * capability. -1 and errno. */
+int user_become(const struct user *user);
+
 #endif

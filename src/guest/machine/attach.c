@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -15,57 +16,117 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "guest/agent/config.h"
+#include "guest/files/walk.h"
 #include "guest/init/blockdev.h"
 #include "guest/init/uevent.h"
-#include "guest/machine/mountpoint.h"
 #include "guest/machine/network.h"
 
 /* Nothing that comes from outside brings rights or devices with it. */
 #define FLAGS (MS_NOSUID | MS_NODEV)
 
-static int mount_disk(json_t *item, struct error *err)
-{
-	uint64_t deadline = limit_deadline(LIMIT_ROOT_DISK_MS);
-	char name[BLOCKDEV_NAME], path[BLOCKDEV_NAME + 8], place[MOUNTPOINT_NAME];
-	struct config_disk disk;
+/* Where something is mounted, held by a descriptor: its path may lead elsewhere a moment later. */
+struct place {
+	int fd;
+	char name[32];
+	char *path; /* malloc'd */
+};
 
-	if (config_disk_decode(item, &disk, err) < 0)
+static void leave_place(struct place *place)
+{
+	cleanup_close(&place->fd);
+	free(place->path);
+}
+#define autoplace __attribute__((cleanup(leave_place)))
+
+static int find_place(const char *mountpoint, struct place *out, struct error *err)
+{
+	struct walked found;
+
+	if (walk_mountpoint(mountpoint, &found, err) < 0)
 		return -1;
-	if (blockdev_find("/sys", disk.serial, deadline, name, err) < 0)
-		return error_prefix(err, "disk \"%s\"", disk.name);
-	autoclose int dir = mountpoint_open(disk.mountpoint, err);
-	if (dir < 0)
-		return error_prefix(err, "disk \"%s\"", disk.name);
-	snprintf(path, sizeof(path), "/dev/%s", name);
-	mountpoint_name(dir, place);
-	if (mount(path, place, "ext4", FLAGS | (disk.read_only ? MS_RDONLY : 0),
-		  disk.read_only ? "noload" : NULL) < 0)
-		return error_errno(err, errno, "cannot mount the disk \"%s\" as ext4 on %s",
-				   disk.name, disk.mountpoint);
+	out->fd = found.fd;
+	snprintf(out->name, sizeof(out->name), "/proc/self/fd/%d", found.fd);
+	out->path = strdup(found.path);
+	return out->path ? 0 : error_errno(err, ENOMEM, "%s", mountpoint);
+}
+
+/* The paths of what was mounted so far, which is taken back where the next one fails. */
+struct mounted {
+	char **paths;
+	size_t count;
+};
+
+/* Finds each place anew: a user of the guest may have put a link on the way since. */
+static void take_back(const struct mounted *mounted)
+{
+	for (size_t i = mounted->count; i-- > 0;) {
+		autoplace struct place place = {.fd = -1};
+
+		if (find_place(mounted->paths[i], &place, NULL) == 0)
+			(void)umount2(place.name, MNT_DETACH);
+	}
+}
+
+static void forget_mounted(struct mounted *mounted)
+{
+	for (size_t i = 0; i < mounted->count; i++)
+		free(mounted->paths[i]);
+	free(mounted->paths);
+}
+
+static int note_mounted(struct mounted *mounted, struct place *place, struct error *err)
+{
+	char **grown = reallocarray(mounted->paths, mounted->count + 1, sizeof(*grown));
+
+	if (!grown)
+		return error_errno(err, ENOMEM, "mounts");
+	mounted->paths = grown;
+	mounted->paths[mounted->count++] = steal_ptr(&place->path);
 	return 0;
 }
 
-static int mount_virtiofs(const struct config_share *share, const char *place)
+static int mount_disk(json_t *item, struct mounted *mounted, struct error *err)
 {
-	unsigned long flags = (share->containers ? 0 : FLAGS) | (share->read_only ? MS_RDONLY : 0);
+	uint64_t deadline = limit_deadline(LIMIT_ROOT_DISK_MS);
+	char name[BLOCKDEV_NAME], path[BLOCKDEV_NAME + 8];
+	struct config_disk disk;
+	autoplace struct place place = {.fd = -1};
 
-	return mount(share->tag, place, "virtiofs", flags, NULL);
+	if (config_disk_decode(item, &disk, err) < 0)
+		return -1;
+	if (blockdev_find("/sys", disk.serial, deadline, name, err) < 0 ||
+	    find_place(disk.mountpoint, &place, err) < 0)
+		return error_prefix(err, "disk \"%s\"", disk.name);
+	snprintf(path, sizeof(path), "/dev/%s", name);
+	if (mount(path, place.name, "ext4", FLAGS | (disk.read_only ? MS_RDONLY : 0),
+		  disk.read_only ? "noload" : NULL) < 0)
+		return error_errno(err, errno, "cannot mount the disk \"%s\" as ext4 on %s",
+				   disk.name, disk.mountpoint);
+	return note_mounted(mounted, &place, err);
+}
+
+static bool share_is_mounted(const struct config_share *share, const struct place *place)
+{
+	return mount(share->tag, place->name, "virtiofs",
+		     (share->containers ? 0 : FLAGS) | (share->read_only ? MS_RDONLY : 0),
+		     NULL) == 0;
 }
 
 /* A device that was just plugged in may take a moment; until then its tag is an invalid argument.
  */
-static int mount_when_there(const struct config_share *share, const char *place, struct error *err)
+static int mount_when_there(const struct config_share *share, const struct place *place,
+			    struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_ROOT_DISK_MS);
 	struct error late;
 
 	/* Nearly always it is there already, and then no socket is needed. */
-	if (mount_virtiofs(share, place) == 0)
+	if (share_is_mounted(share, place))
 		return 0;
 	autoclose int events = uevent_open(err);
 	if (events < 0)
 		return -1;
-	while (mount_virtiofs(share, place) < 0) {
+	while (!share_is_mounted(share, place)) {
 		int why = errno;
 
 		if (why != EINVAL || uevent_wait(events, deadline, &late) < 0)
@@ -95,24 +156,24 @@ static void read_further_ahead(const char *mountpoint)
 		(void)fd_write_all(fd, READ_AHEAD_KB, strlen(READ_AHEAD_KB), NULL);
 }
 
-static int mount_share(json_t *item, struct error *err)
+static int mount_share(json_t *item, struct mounted *mounted, struct error *err)
 {
 	struct config_share share;
-	char place[MOUNTPOINT_NAME];
+	autoplace struct place place = {.fd = -1};
 
 	if (config_share_decode(item, &share, err) < 0)
 		return -1;
-	autoclose int dir = mountpoint_open(share.mountpoint, err);
-	if (dir < 0)
+	if (find_place(share.mountpoint, &place, err) < 0)
 		return error_prefix(err, "share \"%s\"", share.tag);
-	mountpoint_name(dir, place);
-	if (mount_when_there(&share, place, err) < 0)
+	if (mount_when_there(&share, &place, err) < 0)
 		return -1;
 	read_further_ahead(share.mountpoint);
-	return 0;
+	return note_mounted(mounted, &place, err);
 }
 
-static int each(json_t *config, const char *key, int (*fn)(json_t *item, struct error *err),
+typedef int mount_fn(json_t *item, struct mounted *mounted, struct error *err);
+
+static int each(json_t *config, const char *key, mount_fn *fn, struct mounted *mounted,
 		struct error *err)
 {
 	json_t *list = NULL, *item;
@@ -122,7 +183,7 @@ static int each(json_t *config, const char *key, int (*fn)(json_t *item, struct 
 		return -1;
 	json_array_foreach(list, i, item)
 	{
-		if (fn(item, err) < 0)
+		if (fn(item, mounted, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -130,8 +191,13 @@ static int each(json_t *config, const char *key, int (*fn)(json_t *item, struct 
 
 int attach_all(json_t *config, struct error *err)
 {
-	if (each(config, "disks", mount_disk, err) < 0 ||
-	    each(config, "shares", mount_share, err) < 0)
-		return -1;
-	return network_apply(config, err);
+	struct mounted mounted = {0};
+	int status = each(config, "disks", mount_disk, &mounted, err);
+
+	if (status == 0)
+		status = each(config, "shares", mount_share, &mounted, err);
+	if (status < 0)
+		take_back(&mounted);
+	forget_mounted(&mounted);
+	return status < 0 ? -1 : network_apply(config, err);
 }

@@ -75,6 +75,12 @@ static bool asks_cgroup(const struct config *config, char path[REFUSAL_PATH])
 	return config->cgroup != NULL;
 }
 
+static bool asks_cgroup_limits(const struct config *config, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return config->cgroup_limits_required;
+}
+
 static bool asks_rates(const struct config *config, char path[REFUSAL_PATH])
 {
 	(void)path;
@@ -135,6 +141,7 @@ const struct backend_refusal hyperv_refusals[] = {
 	{"vsockListeners", "no connection of the guest's is joined to a target on Windows",
 	 asks_listeners},
 	{"cgroup", "Windows has no cgroups", asks_cgroup},
+	{"cgroupLimits", "Windows has no cgroups", asks_cgroup_limits},
 	{"limits", "no rates are set on the disks of a machine of Hyper-V's", asks_rates},
 	{"hotplug", "no directory can be given to a running machine of Hyper-V's",
 	 asks_any_hotplug},

@@ -114,7 +114,7 @@ static int note_child(const struct fork *fork, const struct microagent_session *
 		return error_errno(err, ENOMEM, "session");
 	if (session_audit_begin(child, &fork->base, ws, err) < 0 || audit_note(ws, &event, err) < 0)
 		return -1;
-	return point_note(fork->ws, "forked", child->name, err);
+	return point_note(fork->ws, "forked", child->name, NULL, err);
 }
 
 static int prepare_child(const struct fork *fork, struct microagent_session *child,
@@ -163,7 +163,9 @@ static int make_child(struct fork *fork, struct error *err)
 	child->owned = fork->spec->owned;
 	if (prepare_child(fork, child, err) < 0)
 		return -1;
-	if (boot_child(fork, child, err) < 0) {
+	if (boot_child(fork, child, err) < 0 ||
+	    (fork->spec->on_fork && on_fork_run(child, fork->parent->name, fork->spec->on_fork,
+						fork->spec->cancel, err) < 0)) {
 		session_unmake(child);
 		return -1;
 	}
@@ -255,7 +257,7 @@ int microagent_session_fork(struct microagent_session *session,
 	json_auto_t *saved = NULL;
 	int status = -1;
 
-	if (check_children(spec->count, err) == 0 &&
+	if (check_children(spec->count, err) == 0 && on_fork_check(spec->on_fork, err) == 0 &&
 	    (fork.agent = state_agent(session->agent, err)) != NULL &&
 	    open_workspace_named(session->agent, session->id, &existing, err) == 0) {
 		/* NOLINTNEXTLINE(bugprone-sizeof-expression): handles, not what they are of */

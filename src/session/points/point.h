@@ -82,10 +82,20 @@ int64_t points_bytes(const struct workspace *ws);
 int point_boot(struct microagent_session *session, const struct point *point, json_t **boot,
 	       struct error *err);
 /* A line of the session's audit log, and of the security log: by its live supervisor where it runs,
- * else with the command lock. what: as of audit_told_line(). */
-int point_note(const struct workspace *ws, const char *what, const char *name, struct error *err);
+ * else with the command lock. what, more (may be NULL): as of audit_told_line(). */
+int point_note(const struct workspace *ws, const char *what, const char *name, json_t *more,
+	       struct error *err);
 /* With the command lock in hand, and nothing alive. */
-int point_note_at_rest(const struct workspace *ws, const char *what, const char *name,
+int point_note_at_rest(const struct workspace *ws, const char *what, const char *name, json_t *more,
 		       struct error *err);
+
+/* --- on_fork.c: the command of a fork -------------------------------------------------------- */
+
+/* ERR_INVALID for what cannot be run in each child; NULL can. */
+int on_fork_check(const struct microagent_exec *command, struct error *err);
+/* Runs it in a child and has the child's audit log tell of it. Fails where it ends otherwise than
+ * with 0, or not in its time (60 s where it says none). cancel: ends it when readable; 0: never. */
+int on_fork_run(struct microagent_session *child, const char *parent,
+		const struct microagent_exec *command, int cancel, struct error *err);
 
 #endif

@@ -56,31 +56,31 @@ int point_boot(struct microagent_session *session, const struct point *point, js
 
 #define ATTEMPTS 8
 
-static int ask_note(const struct workspace *ws, const char *what, const char *name,
+static int ask_note(const struct workspace *ws, const char *what, const char *name, json_t *more,
 		    struct error *err)
 {
-	json_auto_t *request =
-		json_pack("{s:s, s:s, s:s}", "command", "note", "what", what, "name", name);
+	json_auto_t *request = json_pack("{s:s, s:s, s:s, s:O*}", "command", "note", "what", what,
+					 "name", name, "more", more);
 
 	return request ? control_ask(ws->fd, request, limit_deadline(LIMIT_CONTROL_REQUEST_MS),
 				     NULL, err)
 		       : error_errno(err, ENOMEM, "session");
 }
 
-int point_note_at_rest(const struct workspace *ws, const char *what, const char *name,
+int point_note_at_rest(const struct workspace *ws, const char *what, const char *name, json_t *more,
 		       struct error *err)
 {
 	struct audit_event line;
 	json_auto_t *data = NULL;
 
-	if (audit_told_line(ws, what, name, NULL, &line, &data, err) < 0)
-
+	if (audit_told_line(ws, what, name, more, &line, &data, err) < 0)
 		return -1;
 	line.data = data;
 	return audit_note(ws, &line, err);
 }
 
-int point_note(const struct workspace *ws, const char *what, const char *name, struct error *err)
+int point_note(const struct workspace *ws, const char *what, const char *name, json_t *more,
+	       struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_COMMAND_LOCK_MS);
 	struct error why = {0};
@@ -88,7 +88,7 @@ int point_note(const struct workspace *ws, const char *what, const char *name, s
 	for (int i = 0; i < ATTEMPTS; i++) {
 		autoclose int lock = -1;
 
-		if (ask_note(ws, what, name, &why) == 0)
+		if (ask_note(ws, what, name, more, &why) == 0)
 			return 0;
 		if (why.errnum != ENOENT && why.errnum != ECONNREFUSED)
 			break;
@@ -96,7 +96,7 @@ int point_note(const struct workspace *ws, const char *what, const char *name, s
 		if (lock < 0)
 			return -1;
 		if (!lease_is_held(ws))
-			return point_note_at_rest(ws, what, name, err);
+			return point_note_at_rest(ws, what, name, more, err);
 		/* It has been started meanwhile, or has not quite ended. */
 		error_set(&why, ERR_CONFLICT, "it is ending or not yet running");
 	}

@@ -76,7 +76,8 @@ static int snapshot_in(struct microagent_session *session, const struct workspac
 	    require_quota(&point, ws, err) < 0)
 		return -1;
 	made = tell_point(name, point.record, err);
-	if (!made || point_note(ws, "snapshot", name, err) < 0 || point_name(&point, name, err) < 0)
+	if (!made || point_note(ws, "snapshot", name, NULL, err) < 0 ||
+	    point_name(&point, name, err) < 0)
 		return -1;
 	if (told)
 		*told = steal_ptr(&made);
@@ -96,7 +97,7 @@ static int replace_disk(const struct workspace *ws, const struct point *copy, co
 		return -1;
 	if (lease_is_held(ws))
 		return error_set(err, ERR_CONFLICT, "it was started again meanwhile");
-	if (point_note_at_rest(ws, "restored", name, err) < 0)
+	if (point_note_at_rest(ws, "restored", name, NULL, err) < 0)
 		return -1;
 	if (renameat(copy->fd, POINT_DISK, ws->fd, SESSION_LAYER) < 0 || file_sync(ws->fd) < 0)
 		return error_errno(err, errno, SESSION_LAYER);
@@ -168,7 +169,7 @@ static int delete_in(struct microagent_session *session, const struct workspace 
 	(void)session;
 	(void)told;
 	return point_open(ws, name, POINT_ANY, &point, err) < 0 ||
-			       point_note(ws, "snapshot-deleted", name, err) < 0
+			       point_note(ws, "snapshot-deleted", name, NULL, err) < 0
 		       ? -1
 		       : point_remove(&point, err);
 }

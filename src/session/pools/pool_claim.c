@@ -26,17 +26,19 @@ static bool has_more(const struct base *base, const struct microagent_session_sp
 }
 
 /* Members have what every session has, and the pool's memory, processors and network; and a
- * directory can be given to them, where the backend has a spare port for it. */
-static bool fits(const struct base *base, const struct contract_backend *backend,
+ * directories can be given to them, where the backend has a spare port for that. */
+static bool fits(const struct microagent *agent, const struct base *base,
 		 const struct microagent_session_spec *spec, const struct pool_record *record)
 {
+	const struct contract_backend *backend = agent->backend;
 	const char *network = spec->network ? spec->network : "nat";
 
 	if (spec->cold || strcmp(backend->name, record->backend) != 0 ||
-	    (backend->hotplug ? spec->no_share : spec->share != NULL) || spec->network_interface ||
-	    has_words(spec->allow) || egress_is_asked(&spec->egress) || has_words(spec->publish) ||
-	    spec->mediation || has_words(spec->vsock) || spec->rates.disk_bytes ||
-	    spec->rates.disk_ops || spec->rates.net_bytes ||
+	    (backend->plugs && spec->no_share) ||
+	    (session_has_share(spec) && !session_can_be_given(agent, spec)) ||
+	    spec->network_interface || has_words(spec->allow) || egress_is_asked(&spec->egress) ||
+	    has_words(spec->publish) || spec->mediation || has_words(spec->vsock) ||
+	    spec->rates.disk_bytes || spec->rates.disk_ops || spec->rates.net_bytes ||
 	    (spec->accelerator && strcmp(spec->accelerator, "auto") != 0))
 		return false;
 	if (spec->disk_quota_mib && !has_more(base, spec))
@@ -213,7 +215,7 @@ static int check_claim(const struct microagent *agent, const struct base *base,
 {
 	if (base_check(base, err) < 0)
 		return -1;
-	return spec->share ? pool_check_share(agent, pool, spec, err) : 0;
+	return session_has_share(spec) ? pool_check_share(agent, pool, spec, err) : 0;
 }
 
 /* What members have not, or not as much of. The member is ours, and nobody else knows of it. */
@@ -222,7 +224,7 @@ static int furnish(struct microagent_session *session, const struct microagent_s
 {
 	if ((!spec->disk_quota_mib ||
 	     microagent_session_set_quota(session, spec->disk_quota_mib, NULL, err) == 0) &&
-	    (!spec->share || session_share_claimed(session, spec, err) == 0) &&
+	    (!session_has_share(spec) || session_share_claimed(session, spec, err) == 0) &&
 	    ((!spec->lifetime_seconds && !spec->idle_seconds) ||
 	     session_term_claimed(session, spec, err) == 0))
 		return 0;
@@ -246,7 +248,7 @@ static int pool_claim(const struct microagent *agent, const struct base *base,
 	    pool_read(&pool, &record, &why) < 0)
 		return why.code == ERR_NOT_FOUND ? 0 : error_copy(err, &why);
 	pool_touch(&pool);
-	if (agent->unconfined || !fits(base, agent->backend, spec, &record))
+	if (agent->unconfined || !fits(agent, base, spec, &record))
 		return 0;
 	if (check_claim(agent, base, spec, &pool, err) < 0)
 		return -1;

@@ -187,7 +187,7 @@ static json_t *make_session_config(const struct microagent_session *session,
 {
 	bool macos = base_is_macos(base);
 	/* Its agent is not told of directories that come later. */
-	bool hotplug = session->agent->backend->hotplug && !macos;
+	bool hotplug = session->agent->backend->plugs && !macos;
 	const struct microagent_spec whole = {
 		.architecture = macos ? NULL : base_architecture(base),
 		.accelerator = spec->accelerator,

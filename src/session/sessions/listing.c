@@ -12,9 +12,9 @@
 #include "session/sessions/session.h"
 #include "session/sessions/tokens.h"
 
-static const char *const record_keys[] = {"base",  "source",   "clone",	      "createdAt",
-					  "share", "endsAt",   "idleSeconds", "lifetimeSeconds",
-					  "guest", "template", "cold",	      "parent"};
+static const char *const record_keys[] = {"base",   "source",	"clone",       "createdAt",
+					  "shares", "endsAt",	"idleSeconds", "lifetimeSeconds",
+					  "guest",  "template", "cold",	       "parent"};
 
 static int put_session_record(json_t *out, const json_t *record, struct error *err)
 {
@@ -67,7 +67,7 @@ json_t *microagent_session_describe(const struct microagent_session *session, st
 	return steal_ptr(&out);
 }
 
-/* What the record of the run says: how it began, and the share that was given to it since. */
+/* What the record of the run says: how it began, and the shares that were given to it since. */
 static int add_run(const struct workspace *ws, json_t *entry, struct error *err)
 {
 	const char *state = json_text(entry, "state", NULL);
@@ -79,8 +79,10 @@ static int add_run(const struct workspace *ws, json_t *entry, struct error *err)
 	if (session_boot_told(ws, entry, err) < 0)
 		return -1;
 	runtime = workspace_read(ws, "runtime.json", &ignored);
-	const json_t *share = json_object_get(runtime, "share");
-	return json_is_object(share) ? json_put(entry, "share", session_share_told(share), err) : 0;
+	session_shares_of_before(runtime);
+	const json_t *shares = json_object_get(runtime, "shares");
+	return json_is_array(shares) ? json_put(entry, "shares", session_shares_told(shares), err)
+				     : 0;
 }
 
 /* It waits in the pool that it is made for, or is being made for it. */

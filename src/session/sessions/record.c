@@ -12,6 +12,16 @@ const char *session_disk(const json_t *record)
 	return strcmp(json_text(record, "guest", ""), SESSION_MACOS) ? SESSION_RAW : MACOS_DISK;
 }
 
+void session_shares_of_before(json_t *record)
+{
+	json_t *share = json_object_get(record, "share");
+
+	if (!json_is_object(share))
+		return;
+	json_object_set_new(record, "shares", json_pack("[O]", share));
+	json_object_del(record, "share");
+}
+
 json_t *session_record_read(const struct workspace *ws, struct error *err)
 {
 	json_auto_t *record = workspace_read(ws, SESSION_RECORD, err);
@@ -21,6 +31,7 @@ json_t *session_record_read(const struct workspace *ws, struct error *err)
 
 	if (!record)
 		return NULL;
+	session_shares_of_before(record);
 	if (json_get_string(record, "", "name", JSON_REQUIRED, &text, &why) == 0 &&
 	    json_get_string(record, "", "base", JSON_REQUIRED, &text, &why) == 0 &&
 	    json_get_string(record, "", "clone", JSON_REQUIRED, &text, &why) == 0 &&

@@ -19,7 +19,8 @@ static bool has_any(const char *const *words)
 
 /* What a machine that was saved does not have, and so no session that is restored from it. NULL:
  * nothing of it is asked for. */
-static const char *asked_beyond(const struct microagent_session_spec *spec)
+static const char *asked_beyond(const struct microagent *agent,
+				const struct microagent_session_spec *spec)
 {
 	const struct {
 		bool given;
@@ -28,6 +29,8 @@ static const char *asked_beyond(const struct microagent_session_spec *spec)
 		{spec->cold, "it was asked to be booted"},
 		{spec->network && !strcmp(spec->network, "bridged"), "it is on a bridge"},
 		{spec->no_share, "it has no spare port for a directory"},
+		{session_has_share(spec) && !session_can_be_given(agent, spec),
+		 "it has more directories than a machine that runs can be given"},
 		{has_any(spec->publish), "it publishes ports"},
 		{spec->mediation != NULL, "it has a mediator"},
 		{has_any(spec->vsock), "it has vsock ports of the host's"},
@@ -45,7 +48,7 @@ static int check_fits(const struct microagent_session *session, const struct bas
 		      const struct microagent_session_spec *spec, const struct base_template *of,
 		      struct error *err)
 {
-	const char *beyond = asked_beyond(spec);
+	const char *beyond = asked_beyond(session->agent, spec);
 	int64_t memory = json_integer_value(json_object_get(of->record, "memoryMiB"));
 	int64_t cpus = json_integer_value(json_object_get(of->record, "cpuCount"));
 	const json_t *disk = json_object_get(of->record, "disk");
@@ -136,7 +139,7 @@ int session_start_with(struct microagent_session *session, const char *const *op
  * siblings cannot. */
 int session_start(struct microagent_session *session, struct error *err)
 {
-	bool shares = json_object_get(session->record, "share") ||
+	bool shares = json_object_get(session->record, "shares") ||
 		      strcmp(json_text(session->record, "source", ""), SESSION_POOL) == 0;
 	const char *base = json_text(session->record, "base", NULL);
 	const char *options[3] = {NULL};

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/share_word.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/path.h"
@@ -142,43 +141,17 @@ static int open_base_of(struct microagent *agent, const struct microagent_sessio
 	return 0;
 }
 
-/* said holds what whole then has. */
-static int take_share_word(const struct microagent_session_spec *spec, struct share_word *said,
-			   struct microagent_session_spec *whole, struct error *err)
-{
-	if (!spec->share_word)
-		return 0;
-	if (spec->share)
-		return error_set(err, ERR_INVALID,
-				 "a session has one directory, and two are named");
-	if (share_word_parse(spec->share_word, said, err) < 0)
-		return -1;
-	/* Of the fields 0 is that nothing was said. */
-	if (said->timed && said->timeout_s < 1)
-		return error_set(err, ERR_INVALID, "%s: the timeout must be from 1 to 86400",
-				 spec->share_word);
-	whole->share = said->dir;
-	whole->share_at = said->mountpoint;
-	whole->share_read_only = strcmp(said->mode, "ro") == 0;
-	whole->share_cache = said->cache;
-	whole->share_timeout_seconds = said->timeout_s;
-	return 0;
-}
-
 /* Hashing the base is what may take long before there is a machine. */
 int session_make_with(struct microagent *agent, const struct microagent_session_spec *spec,
 		      session_maker *fn, struct microagent_session **out, struct error *err)
 {
 	int before = digest_cancel_by(spec->cancel > 0 ? spec->cancel : -1);
-	auto_share_word struct share_word said = {0};
-	struct microagent_session_spec whole = *spec;
 	auto_base struct base base = BASE_NONE;
 	int status = -1;
 
-	if (take_share_word(spec, &said, &whole, err) == 0 &&
-	    term_check(spec->lifetime_seconds, spec->idle_seconds, err) == 0 &&
+	if (term_check(spec->lifetime_seconds, spec->idle_seconds, err) == 0 &&
 	    open_base_of(agent, spec, &base, err) == 0)
-		status = fn(agent, &base, &whole, out, err);
+		status = fn(agent, &base, spec, out, err);
 	if (status == 0)
 		session_made(*out);
 	/* Its lifetime began when it was ready. */

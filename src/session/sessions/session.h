@@ -132,6 +132,9 @@ bool session_name_of_id(const char *id, char out[SESSION_NAME_ROOM]);
 
 /* The file of its disk where that is no layer. */
 const char *session_disk(const json_t *record);
+/* Earlier versions wrote "share", of one directory, into session.json and runtime.json: makes it
+ * "shares". */
+void session_shares_of_before(json_t *record);
 /* A session's record in its directory; ERR_NOT_FOUND without one. */
 json_t *session_record_read(const struct workspace *ws, struct error *err);
 
@@ -184,16 +187,23 @@ int session_quota_told(const struct workspace *ws, const json_t *record, json_t 
 
 /* --- share.c --------------------------------------------------------------------------------- */
 
-/* The spec's shared directory, or the spare port for a later one, is put into the config. */
+/* Whether the spec names a directory. */
+bool session_has_share(const struct microagent_session_spec *spec);
+/* The spec's shared directories, as a config has them; a new reference. */
+json_t *session_shares(const struct microagent_session_spec *spec, struct error *err);
+/* Whether a machine that runs already can be given all of them. */
+bool session_can_be_given(const struct microagent *agent,
+			  const struct microagent_session_spec *spec);
+/* The spec's shared directories, or the spare port for later ones, are put into the config. */
 int session_share_put(json_t *config, const struct microagent_session_spec *spec, bool hotplug,
 		      struct error *err);
 /* What the config shares is put into session.json. later: the machine is given it when it runs, and
  * the config has it no more. */
 int session_share_record(json_t *record, json_t *config, bool later, struct error *err);
-/* {path, mountpoint, mode, anyway?}, what people are told of a share; a new reference. */
-json_t *session_share_told(const json_t *share);
-/* The spec's directory is given to a member of a pool, which was made without one, and recorded as
- * its own from the start. */
+/* [{path, mountpoint, mode, anyway?}], what people are told of shares; a new reference. */
+json_t *session_shares_told(const json_t *shares);
+/* The spec's directories are given to a member of a pool, which was made without any, and recorded
+ * as its own from the start. */
 int session_share_claimed(struct microagent_session *session,
 			  const struct microagent_session_spec *spec, struct error *err);
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The one directory of the host that a session may have: from the start, or given to it while it
+/* The directories of the host that a session may have: from the start, or given to it while it
  * runs. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "api/share_git.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd.h"
@@ -14,17 +16,34 @@
 #include "session/sessions/session.h"
 #include "store/share_pass.h"
 
-#define TAG "workspace"
+#define TAG "workspace" /* of the first; the next ones have a number */
+#define TAG_ROOM 32
 #define MOUNTPOINT "/workspace"
 
-static json_t *session_share_json(const struct microagent_session_share *wanted, struct error *err)
+struct tag {
+	char text[TAG_ROOM];
+};
+
+static struct tag tag_of(size_t number)
+{
+	struct tag tag = {TAG};
+
+	if (number > 0)
+		snprintf(tag.text, sizeof(tag.text), TAG "-%zu", number + 1);
+	return tag;
+}
+
+/* --- as a config has them -------------------------------------------------------------------- */
+
+static json_t *session_share_json(const struct microagent_session_share *wanted, const char *tag,
+				  struct error *err)
 {
 	autofree char *path = path_absolute(wanted->dir, err);
 	json_t *share;
 
 	if (!path)
 		return NULL;
-	share = json_pack("{s:s, s:s, s:s, s:s, s:o*, s:s*, s:o*}", "tag", TAG, "path", path,
+	share = json_pack("{s:s, s:s, s:s, s:s, s:o*, s:s*, s:o*}", "tag", tag, "path", path,
 			  "mountpoint", wanted->at ? wanted->at : MOUNTPOINT, "mode",
 			  wanted->read_only ? "ro" : "rw", "anyway",
 			  wanted->anyway ? json_true() : NULL, "cache", wanted->cache,
@@ -33,6 +52,25 @@ static json_t *session_share_json(const struct microagent_session_share *wanted,
 	if (!share)
 		error_set(err, ERR_INVALID, "%s: a path must be UTF-8", path);
 	return share;
+}
+
+static int append_share(json_t *shares, json_t *share, struct error *err)
+{
+	if (!share)
+		return -1;
+	return json_array_append_new(shares, share) == 0 ? 0 : error_errno(err, ENOMEM, "share");
+}
+
+/* An array of the one, or of none. */
+static json_t *shares_json(const struct microagent_session_share *wanted, size_t count,
+			   struct error *err)
+{
+	json_auto_t *shares = json_array();
+
+	if (count > 0 &&
+	    append_share(shares, session_share_json(wanted, tag_of(0).text, err), err) < 0)
+		return NULL;
+	return json_incref(shares);
 }
 
 static struct microagent_session_share spec_share(const struct microagent_session_spec *spec)
@@ -47,39 +85,78 @@ static struct microagent_session_share spec_share(const struct microagent_sessio
 	};
 }
 
+static int append_word(json_t *shares, const char *word, bool anyway, struct error *err)
+{
+	json_t *share = attach_share(word, tag_of(json_array_size(shares)).text, err);
+
+	if (share && anyway && json_put(share, "anyway", json_true(), err) < 0) {
+		json_decref(share);
+		return -1;
+	}
+	return append_share(shares, share, err);
+}
+
+bool session_has_share(const struct microagent_session_spec *spec)
+{
+	return spec->share || (spec->shares && spec->shares[0]);
+}
+
+json_t *session_shares(const struct microagent_session_spec *spec, struct error *err)
+{
+	const struct microagent_session_share first = spec_share(spec);
+	json_auto_t *shares = shares_json(&first, spec->share ? 1 : 0, err);
+
+	if (!shares)
+		return NULL;
+	for (size_t i = 0; spec->shares && spec->shares[i]; i++)
+		if (append_word(shares, spec->shares[i], spec->share_anyway, err) < 0)
+			return NULL;
+	return spec->share_git && share_git_add(shares, err) < 0 ? NULL : json_incref(shares);
+}
+
+bool session_can_be_given(const struct microagent *agent,
+			  const struct microagent_session_spec *spec)
+{
+	json_auto_t *shares = session_shares(spec, NULL);
+
+	return shares && json_array_size(shares) <= (size_t)agent->backend->plugs;
+}
+
 int session_share_put(json_t *config, const struct microagent_session_spec *spec, bool hotplug,
 		      struct error *err)
 {
-	json_auto_t *share = NULL;
+	json_t *shares;
 
-	if (!spec->share)
+	if (!session_has_share(spec))
 		return spec->no_share || !hotplug ? 0
 						  : json_put(config, "hotplug", json_true(), err);
 	if (spec->no_share)
 		return error_set(err, ERR_INVALID,
 				 "a session that is to have no shared directory cannot have %s",
-				 spec->share);
-	const struct microagent_session_share wanted = spec_share(spec);
-
-	share = session_share_json(&wanted, err);
-	return share ? json_put(config, "shares", json_pack("[O]", share), err) : -1;
+				 spec->share ? spec->share : spec->shares[0]);
+	shares = session_shares(spec, err);
+	return shares ? json_put(config, "shares", shares, err) : -1;
 }
 
-json_t *session_share_told(const json_t *share)
+json_t *session_shares_told(const json_t *shares)
 {
-	json_t *told = json_deep_copy(share);
+	json_t *told = json_deep_copy(shares), *share;
+	size_t i;
 
-	json_object_del(told, "tag");
+	json_array_foreach(told, i, share)
+	{
+		json_object_del(share, "tag");
+	}
 	return told;
 }
 
 int session_share_record(json_t *record, json_t *config, bool later, struct error *err)
 {
-	const json_t *share = json_array_get(json_object_get(config, "shares"), 0);
+	const json_t *shares = json_object_get(config, "shares");
 
-	if (!share)
+	if (!json_array_size(shares))
 		return 0;
-	if (json_put(record, "share", session_share_told(share), err) < 0)
+	if (json_put(record, "shares", session_shares_told(shares), err) < 0)
 		return -1;
 	if (!later)
 		return 0;
@@ -90,33 +167,58 @@ int session_share_record(json_t *record, json_t *config, bool later, struct erro
 /* --- given to one that runs ------------------------------------------------------------------ */
 
 /* The live supervisor can open nothing outside of its workspace. */
-static int give_pass(const struct open_workspace *existing, const json_t *share, struct error *err)
+static int give_pass(const struct open_workspace *existing, const json_t *shares, struct error *err)
 {
-	const struct share_wish wish = {
-		.path = json_text(share, "path", ""),
-		.state_dir = existing->dir.path,
-		.read_only = strcmp(json_text(share, "mode", ""), "ro") == 0,
-		.anyway = json_is_true(json_object_get(share, "anyway")),
-	};
+	size_t count = json_array_size(shares);
+	autofree struct share_pass_row *rows = calloc(count + 1, sizeof(*rows));
+	const json_t *share;
+	size_t i;
 
-	const struct share_caching caching = share_caching(share);
-
-	return share_pass_give(&existing->ws, &wish, &caching, err);
+	if (!rows)
+		return error_errno(err, ENOMEM, "share");
+	json_array_foreach(shares, i, share)
+	{
+		rows[i].wish = (struct share_wish){
+			.path = json_text(share, "path", ""),
+			.state_dir = existing->dir.path,
+			.read_only = strcmp(json_text(share, "mode", ""), "ro") == 0,
+			.anyway = json_is_true(json_object_get(share, "anyway")),
+		};
+		rows[i].caching = share_caching(share);
+	}
+	return share_pass_give(&existing->ws, rows, count, err);
 }
 
-static int ask_share(const struct open_workspace *existing, const json_t *share, json_t **answer,
-		     struct error *err)
+/* A live supervisor of an earlier version knows "share" alone, of one directory. */
+static json_t *share_request(const json_t *shares)
 {
-	/* The cell of what serves it, QEMU's three answers, the guest's mount, and taking all back.
-	 */
-	uint64_t wait = limit_get(LIMIT_CONTROL_REQUEST_MS) + 2 * limit_get(LIMIT_CELL_MS) +
-			4 * limit_get(LIMIT_QMP_MS) + 2 * limit_get(LIMIT_SHARE_MS);
-	json_auto_t *request = json_pack("{s:s, s:O}", "command", "share-attach", "share", share);
+	json_t *first = json_array_get(shares, 0);
+
+	return json_pack("{s:s, s:O, s:O*}", "command", "share-attach", "shares", shares, "share",
+			 json_array_size(shares) == 1 ? first : NULL);
+}
+
+static json_t *answered_shares(const json_t *answer)
+{
+	json_t *shares = json_object_get(answer, "shares");
+
+	return shares ? json_incref(shares) : json_pack("[O]", json_object_get(answer, "share"));
+}
+
+static int ask_shares(const struct open_workspace *existing, const json_t *shares, json_t **answer,
+		      struct error *err)
+{
+	/* For each the cell of what serves it and QEMU's answers; the guest's mounts, and taking
+	 * all back. */
+	uint64_t each = 2 * limit_get(LIMIT_CELL_MS) + 4 * limit_get(LIMIT_QMP_MS);
+	uint64_t wait = limit_get(LIMIT_CONTROL_REQUEST_MS) + json_array_size(shares) * each +
+			2 * limit_get(LIMIT_SHARE_MS);
+	json_auto_t *request = share_request(shares);
 	struct error absent = {0};
 
 	if (!request)
 		return error_errno(err, ENOMEM, "share");
-	autopass int pass = give_pass(existing, share, err);
+	autopass int pass = give_pass(existing, shares, err);
 	if (pass < 0) {
 		/* That nobody is there comes first. */
 		autoclose int there = sock_connect_at(existing->ws.fd, CONTROL_SOCK_NAME, &absent);
@@ -127,7 +229,7 @@ static int ask_share(const struct open_workspace *existing, const json_t *share,
 			   err);
 }
 
-static int share_in(const struct microagent_session *session, const json_t *share, json_t **answer,
+static int share_in(const struct microagent_session *session, const json_t *shares, json_t **answer,
 		    struct error *err)
 {
 	struct open_workspace existing = {0};
@@ -136,7 +238,7 @@ static int share_in(const struct microagent_session *session, const json_t *shar
 
 	if (open_workspace_named(session->agent, session->id, &existing, err) < 0)
 		return -1;
-	status = ask_share(&existing, share, answer, &why);
+	status = ask_shares(&existing, shares, answer, &why);
 	open_workspace_close(&existing);
 	if (status < 0 && (why.errnum == ENOENT || why.errnum == ECONNREFUSED)) {
 		error_set(err, ERR_CONFLICT,
@@ -150,21 +252,49 @@ static int share_in(const struct microagent_session *session, const json_t *shar
 	return error_copy(err, &why);
 }
 
-int microagent_session_give_share(struct microagent_session *session,
-				  const struct microagent_session_share *share, json_t **told,
-				  struct error *err)
+static int give_shares(struct microagent_session *session, const json_t *shares, json_t **told,
+		       struct error *err)
 {
-	json_auto_t *wanted = session_share_json(share, err);
 	json_auto_t *answer = NULL;
+	json_auto_t *given = NULL;
 
 	if (strcmp(json_text(session->record, "guest", ""), SESSION_MACOS) == 0)
 		return error_set(err, ERR_UNSUPPORTED,
 				 "session %s is macOS, which gets its directory when it is made",
 				 session->name);
-	if (!wanted || share_in(session, wanted, &answer, err) < 0)
+	if (share_in(session, shares, &answer, err) < 0)
+		return -1;
+	given = answered_shares(answer);
+	if (told)
+		*told = session_shares_told(given);
+	return 0;
+}
+
+int microagent_session_give_shares(struct microagent_session *session,
+				   const struct microagent_session_spec *spec, json_t **told,
+				   struct error *err)
+{
+	json_auto_t *shares = session_shares(spec, err);
+
+	if (!shares)
+		return -1;
+	if (json_array_size(shares) == 0)
+		return error_set(err, ERR_INVALID, "session %s: no directory is named",
+				 session->name);
+	return give_shares(session, shares, told, err);
+}
+
+int microagent_session_give_share(struct microagent_session *session,
+				  const struct microagent_session_share *share, json_t **told,
+				  struct error *err)
+{
+	json_auto_t *shares = shares_json(share, 1, err);
+	json_auto_t *all = NULL;
+
+	if (!shares || give_shares(session, shares, &all, err) < 0)
 		return -1;
 	if (told)
-		*told = session_share_told(json_object_get(answer, "share"));
+		*told = json_incref(json_array_get(all, 0));
 	return 0;
 }
 
@@ -181,11 +311,11 @@ int microagent_session_share_workspace(struct microagent_session *session, const
 /* --- given to a member of a pool ------------------------------------------------------------- */
 
 /* What is there is read again: the live supervisor may have recorded another quota meanwhile. */
-static json_t *write_share(const struct workspace *ws, json_t *told, struct error *err)
+static json_t *write_shares(const struct workspace *ws, json_t *told, struct error *err)
 {
 	json_auto_t *record = session_record_read(ws, err);
 
-	if (!record || json_put(record, "share", json_incref(told), err) < 0)
+	if (!record || json_put(record, "shares", json_incref(told), err) < 0)
 		return NULL;
 	/* It was on the disk when the machine was started, and is again. */
 	if (workspace_write(ws, SESSION_RECORD, record, STORE_SYNC, err) < 0)
@@ -193,14 +323,14 @@ static json_t *write_share(const struct workspace *ws, json_t *told, struct erro
 	return steal_ptr(&record);
 }
 
-static int record_share(struct microagent_session *session, json_t *told, struct error *err)
+static int record_shares(struct microagent_session *session, json_t *told, struct error *err)
 {
 	struct open_workspace existing = {0};
 	json_t *record;
 
 	if (open_workspace_named(session->agent, session->id, &existing, err) < 0)
 		return -1;
-	record = write_share(&existing.ws, told, err);
+	record = write_shares(&existing.ws, told, err);
 	open_workspace_close(&existing);
 	if (!record)
 		return -1;
@@ -212,24 +342,29 @@ static int record_share(struct microagent_session *session, json_t *told, struct
 int session_share_claimed(struct microagent_session *session,
 			  const struct microagent_session_spec *spec, struct error *err)
 {
-	const struct microagent_session_share wanted = spec_share(spec);
+	json_auto_t *shares = session_shares(spec, err);
 	json_auto_t *told = NULL;
 
-	if (microagent_session_give_share(session, &wanted, &told, err) < 0)
+	if (!shares || give_shares(session, shares, &told, err) < 0)
 		return -1;
-	return record_share(session, told, err);
+	return record_shares(session, told, err);
 }
 
 int microagent_session_share_again(struct microagent_session *session, struct error *err)
 {
 	const json_t *source = json_object_get(session->record, "source");
-	const json_t *told = json_object_get(session->record, "share");
-	json_auto_t *share = told ? json_deep_copy(told) : NULL;
+	const json_t *told = json_object_get(session->record, "shares");
+	json_auto_t *shares = told ? json_deep_copy(told) : NULL;
+	json_t *share;
+	size_t i;
 
-	if (!share || (strcmp(json_string_value(source), SESSION_POOL) != 0 &&
-		       !json_object_get(session->record, "template")))
+	if (!shares || (strcmp(json_string_value(source), SESSION_POOL) != 0 &&
+			!json_object_get(session->record, "template")))
 		return 0;
-	if (json_put_string(share, "tag", TAG, err) < 0)
-		return -1;
-	return share_in(session, share, NULL, err);
+	json_array_foreach(shares, i, share)
+	{
+		if (json_put_string(share, "tag", tag_of(i).text, err) < 0)
+			return -1;
+	}
+	return share_in(session, shares, NULL, err);
 }

@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/limits.h"
+#include "contract/kind.h"
 #include "store/internal.h"
 
 static int open_lease_file(const struct workspace *ws, int mode)
@@ -57,11 +58,11 @@ int lease_look(const struct workspace *ws)
 
 int lease_wait_over(const struct workspace *ws, int watch, uint64_t deadline_ns, struct error *err)
 {
-	char what[192];
+	char what[KIND_NAME_ROOM];
 
 	if (watch < 0)
 		return 0;
-	snprintf(what, sizeof(what), "workspace \"%s\"", ws->id);
+	kind_name(ws->id, what);
 	if (flock_until(watch, LOCK_SH, deadline_ns, what, err) < 0)
 		return -1;
 	(void)flock(watch, LOCK_UN);

@@ -23,6 +23,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/limits.h"
+#include "contract/kind.h"
 #include "store/internal.h"
 
 static int open_lease(const struct workspace *ws, int mode)
@@ -112,11 +113,11 @@ int lease_look(const struct workspace *ws)
 
 int lease_wait_over(const struct workspace *ws, int watch, uint64_t deadline_ns, struct error *err)
 {
-	char what[192];
+	char what[KIND_NAME_ROOM];
 
 	if (watch < 0)
 		return 0;
-	snprintf(what, sizeof(what), "workspace \"%s\"", ws->id);
+	kind_name(ws->id, what);
 	if (!is_fifo(watch))
 		return flock_until(watch, LOCK_SH, deadline_ns, what, err);
 	return fd_wait(watch, 0, deadline_ns, err) < 0 ? error_prefix(err, "%s is in use", what)

@@ -75,8 +75,8 @@ int answer_declared(const struct config *config, struct response *response, stru
 	return answer_artifacts(config, response, err);
 }
 
-/* How the machine runs, or ran last, where that is in no cell; and what its console is, which is no
- * more when it has ended or was severed. */
+/* Tells how the machine runs, or ran last, where that is in no cell or without limits that its
+ * request was for; and what its console is, which is no more when it has ended or was severed. */
 static void answer_machine(const struct record *record, struct response *response)
 {
 	struct error ignored;
@@ -86,6 +86,7 @@ static void answer_machine(const struct record *record, struct response *respons
 
 	if (name && strcmp(name, confinement_names[CONFINEMENT_CELL]) != 0)
 		response->confinement = json_incref(confinement);
+	response->cgroup_unlimited = json_incref(json_object_get(runtime, "cgroupUnlimited"));
 	if (state_is_live(record->state))
 		response->console_mode = json_incref(json_object_get(runtime, "consoleMode"));
 }

@@ -10,6 +10,7 @@
 #ifndef SUPERVISOR_CGROUP_H
 #define SUPERVISOR_CGROUP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -17,9 +18,14 @@
 #include "base/log.h"
 #include "contract/request.h"
 
+/* The controllers by which a workspace's group is limited, by their names in the kernel. */
+enum cgroup_controller { CGROUP_MEMORY, CGROUP_PIDS, CGROUP_CONTROLLERS };
+extern const char *const cgroup_controller_names[CGROUP_CONTROLLERS];
+
 struct cgroup {
 	char *path; /* of our own group; NULL: there is none */
 	int home;   /* cgroup.procs of where we came from; -1: not to be had */
+	bool limited[CGROUP_CONTROLLERS];
 };
 
 #define CGROUP_NONE                      \
@@ -27,11 +33,13 @@ struct cgroup {
 		.path = NULL, .home = -1 \
 	}
 
-/* That config.cgroup, where it is a path, is a cgroup (version 2) in which we may make one. */
+/* Fails where config.cgroup is a path, and that is no cgroup (version 2) in which this user may
+ * make one. Fails with ERR_UNAVAILABLE where the config requires limits that cannot be set. */
 int cgroup_check(const struct config *config, struct error *err);
 /* Makes the group for the workspace `id` and moves the calling process there. Its processes may
- * have memory_bytes together. A limit that cannot be set is a line of the log, and so is a place
- * that was looked for in vain. Nothing for "inherit". */
+ * have memory_bytes together. Where the config requires limits, one that cannot be set is an error;
+ * else a limit that cannot be set, or a place that was looked for in vain, is a line of the log.
+ * Does nothing for "inherit". */
 int cgroup_enter(const struct config *config, const char *id, uint64_t memory_bytes,
 		 struct cgroup *out, struct log *log, struct error *err);
 /* Takes another process in, which goes with the group. Nothing where there is none. */

@@ -19,6 +19,10 @@ char *cgroup_find(struct error *err);
 /* The group that this process is in now: "/a/b". */
 bool cgroup_own(char out[PATH_MAX]);
 
+/* Why no limits of memory and processes can be set for the children of the group, which is an open
+ * directory; NULL where they can be. */
+const char *cgroup_limits_obstacle(int dir);
+
 /* For cgroup_find() and its test. top: where the groups are mounted; own: as of cgroup_own();
  * managed: a group may be another one's, although it could be written, unless it or one above it
  * has been given away. */

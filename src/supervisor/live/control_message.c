@@ -268,15 +268,11 @@ json_t *control_power_off(struct error *err)
 	return steal_ptr(&message);
 }
 
-json_t *control_mount(const json_t *share, struct error *err)
+json_t *control_mount(const json_t *shares, struct error *err)
 {
 	json_auto_t *message = new_message("mount", err);
-	json_auto_t *shares = json_array();
 
-	if (!message || json_array_append_new(shares, json_deep_copy(share)) < 0 ||
-	    put_shares(message, shares, err) < 0)
-		return NULL;
-	return steal_ptr(&message);
+	return message && put_shares(message, shares, err) == 0 ? steal_ptr(&message) : NULL;
 }
 
 json_t *control_publish(const json_t *forward, struct error *err)

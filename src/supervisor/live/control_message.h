@@ -65,8 +65,8 @@ json_t *control_config(const struct config *config, const char *runtime_id, bool
 int control_stamp(json_t *message, struct error *err);
 json_t *control_time(struct error *err);
 json_t *control_power_off(struct error *err);
-/* share: {tag, path, mountpoint, mode}, of which the guest is not told the path. */
-json_t *control_mount(const json_t *share, struct error *err);
+/* shares: [{tag, path, mountpoint, mode}], of which the guest is not told the path. */
+json_t *control_mount(const json_t *shares, struct error *err);
 
 /* The guest's side of one more published port. */
 json_t *control_publish(const json_t *forward, struct error *err);

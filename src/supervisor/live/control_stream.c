@@ -27,6 +27,7 @@ struct control_stream {
 	struct framed guest;
 	enum phase phase;
 	bool workload;
+	bool time_due; /* the guest is told the time once it has taken what it was told before */
 	/* An answer to that is due. */
 	bool mounting, publishing, quiescing;
 	json_t *config; /* until it is sent */
@@ -204,8 +205,19 @@ static void on_guest_lost(void *data, const char *why)
 	control_lose(data, false, why);
 }
 
+static void on_guest_drained(void *data)
+{
+	struct control_stream *stream = data;
+
+	if (stream->time_due)
+		control_stream_push_time(stream);
+}
+
 static const struct framed_owner guest_owner = {
-	.input = on_guest_input, .lost = on_guest_lost, .hears_out = true, /* its result, say */
+	.input = on_guest_input,
+	.drained = on_guest_drained,
+	.lost = on_guest_lost,
+	.hears_out = true, /* its result, say */
 };
 
 /* The first connection is the guest's; with it listening ends for this boot. */
@@ -277,8 +289,10 @@ void control_stream_push_time(struct control_stream *stream)
 {
 	struct error err = {0};
 
-	/* A guest that does not read gets no queue of old times. */
-	if (!control_stream_is_ready(stream) || stream->guest.out.len > 0)
+	/* A guest that does not read gets no queue of old times, but the right one when it does. */
+	if (stream)
+		stream->time_due = stream->guest.out.len > 0;
+	if (!control_stream_is_ready(stream) || stream->time_due)
 		return;
 	if (control_post(stream, control_time(&err), &err) < 0)
 		break_off(stream, &err);
@@ -294,13 +308,13 @@ void control_stream_power_off(struct control_stream *stream)
 		break_off(stream, &err);
 }
 
-int control_stream_mount(struct control_stream *stream, const json_t *share, struct error *err)
+int control_stream_mount(struct control_stream *stream, const json_t *shares, struct error *err)
 {
 	if (!control_stream_is_ready(stream))
 		return error_set(err, ERR_CONFLICT, "the guest is not ready");
 	if (stream->mounting)
 		return error_set(err, ERR_CONFLICT, "the guest is mounting already");
-	if (control_post(stream, control_mount(share, err), err) < 0)
+	if (control_post(stream, control_mount(shares, err), err) < 0)
 		return -1;
 	stream->mounting = true;
 	return 0;

@@ -55,11 +55,12 @@ void control_stream_free(struct control_stream *stream); /* accepts NULL; not in
 
 /* The guest is ready and can be told things. */
 bool control_stream_is_ready(const struct control_stream *stream);
-/* Both do nothing without a ready guest; a time is left out while older messages wait. */
+/* Both do nothing without a ready guest. While older messages wait the time is told behind them,
+ * once, and is then that of the telling. */
 void control_stream_push_time(struct control_stream *stream);
 void control_stream_power_off(struct control_stream *stream);
-/* Has a ready guest mount a share; `mounted` follows, or `lost`. One at a time. */
-int control_stream_mount(struct control_stream *stream, const json_t *share, struct error *err);
+/* Has a ready guest mount shares, all or none; `mounted` follows, or `lost`. One call at a time. */
+int control_stream_mount(struct control_stream *stream, const json_t *shares, struct error *err);
 /* Has a ready guest listen for one more published port; `published` follows, or `lost`. One at a
  * time. */
 int control_stream_publish(struct control_stream *stream, const json_t *forward, struct error *err);

@@ -296,8 +296,7 @@ static void close_all(struct live *live)
 	serial_log_close(&live->serial);
 	broker_end(&live->broker);
 	loop_free(live->loop);
-	if (live->time_fd >= 0)
-		close(live->time_fd);
+	live_time_end(live);
 	json_decref(live->runtime);
 	json_decref(live->last_event);
 	json_decref(live->asked_by);
@@ -345,7 +344,7 @@ static int run_life(struct live *live, struct error *err)
 int live_main(const struct backend *backend, char *argv0, const char *label)
 {
 	struct live live = {.backend = backend,
-			    .time_fd = -1,
+			    .time.fd = -1,
 			    .state = STATE_STARTING,
 			    .serial.fd = -1,
 			    .cgroup = CGROUP_NONE,

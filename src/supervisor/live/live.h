@@ -57,10 +57,10 @@ struct live_observe;
 struct network_change;
 struct readiness;
 
-/* A shared directory. given: NULL before one is asked for; why, while it is taken back. */
+/* Shared directories. given: NULL before any is asked for; why, while they are taken back. */
 struct live_share {
 	bool pluggable, from_start; /* what the config says */
-	json_t *given;		    /* {tag, path, mountpoint, mode} */
+	json_t *given;		    /* [{tag, path, mountpoint, mode}] */
 	struct control_client *client;
 	struct loop_watch *timer;
 	struct error why;
@@ -103,6 +103,19 @@ struct live_term {
 	bool over;	       /* the session is destroyed at the end */
 	bool held;	       /* a connection of control.sock is somebody's lifeline of it */
 	struct loop_watch *timer;
+};
+
+/* How far two clocks of the host are ahead of clock_mono_ns(). */
+struct live_clocks {
+	int64_t real_ns, asleep_ns; /* clock_real_ns(), clock_boot_ns() */
+};
+
+/* The guest's clock, and what it does not notice by itself. */
+struct live_time {
+	int fd; /* says that the wall clock was set or the host slept */
+	struct loop_watch *watch, *timer;
+	struct live_clocks clocks;
+	uint64_t stands_from_ns; /* since when the VM is paused, of clock_boot_ns() */
 };
 
 struct live {
@@ -150,12 +163,12 @@ struct live {
 	bool over;	    /* the end was recorded and reported */
 	char boot_id[37];   /* that a restored guest was given; "": it has its own */
 	bool guest_ending;  /* the guest has said that it ends the machine in order */
-	int time_fd;	    /* says that the wall clock was set or the host slept */
+	struct live_time time;
 
 	struct loop_watch *boot_timer, *end_timer, *disk_timer, *lost_timer, *workload_timer;
 	struct loop_watch *save_timer; /* the guest's word is waited for */
 	struct loop_watch *siblings;   /* who asks for the template's memory */
-	struct loop_watch *time_timer, *time_watch, *directory_timer;
+	struct loop_watch *directory_timer;
 	struct loop_watch *lifelines[2];
 };
 
@@ -195,7 +208,17 @@ void live_keep_result(struct live *live, json_t *result);
 /* live_guest.c */
 int live_control_begin(struct live *live, int listen_fd, const struct config *config,
 		       struct error *err);
+
+/* live_time.c */
 int live_time_begin(struct live *live, struct error *err);
+void live_time_end(struct live *live);
+/* The VM stands still from now on, until live_resume(). */
+void live_paused(struct live *live);
+/* Has it go on, and tells the guest the time, since its clock has stood still too. */
+int live_resume(struct live *live, struct error *err);
+/* The same for one that was saved, and has stood still since stopped_ns of clock_mono_ns(); 0: it
+ * has not. */
+int live_resume_saved(struct live *live, uint64_t stopped_ns, struct error *err);
 
 /* live_vm.c */
 int live_console_begin(struct live *live, const struct config *config, struct error *err);
@@ -247,6 +270,8 @@ int live_quota(struct live *live, const json_t *request, struct control_client *
 /* live_term.c */
 /* Before the boot. ERR_CONFLICT for a session that is over. */
 int live_term_begin(struct live *live, struct error *err);
+/* Begins and records the session's lifetime, if it has one that has not begun. */
+int live_term_begin_lifetime(struct live *live, struct error *err);
 void live_term_ready(struct live *live);
 void live_term_streams(struct live *live, bool any);
 void live_term_command(struct live *live, bool began);
@@ -267,7 +292,7 @@ void live_term_orphan(struct live *live);
 /* live_directory.c */
 int live_directory_begin(struct live *live, struct error *err);
 
-/* live_share.c: {"command":"share-attach","share":{...}} */
+/* live_share.c: {"command":"share-attach","shares":[{...}]} */
 int live_share(struct live *live, const json_t *request, struct control_client *client,
 	       struct error *err);
 /* The guest has mounted it; said: or why it has not. */

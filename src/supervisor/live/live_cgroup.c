@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "supervisor/live/live.h"
@@ -20,6 +21,20 @@ static uint64_t memory_of(const struct config *config)
 	return (mib << 20) + root;
 }
 
+/* A group that the request names, and that may do without limits, lacks the told ones. What nobody
+ * asked for is not told. */
+static int put_unlimited(struct live *live, const struct config *config, struct error *err)
+{
+	json_auto_t *unlimited = json_array();
+
+	for (size_t i = 0; config->cgroup && i < CGROUP_CONTROLLERS; i++)
+		if (!live->cgroup.limited[i])
+			json_array_append_new(unlimited, json_string(cgroup_controller_names[i]));
+	return json_array_size(unlimited) == 0
+		       ? 0
+		       : json_put(live->runtime, "cgroupUnlimited", steal_ptr(&unlimited), err);
+}
+
 int live_cgroup_begin(struct live *live, const struct config *config, struct error *err)
 {
 	if (cgroup_enter(config, live->ws.id, memory_of(config), &live->cgroup, &live->log, err) <
@@ -30,7 +45,8 @@ int live_cgroup_begin(struct live *live, const struct config *config, struct err
 	/* Another one than the guard is our parent when that has been killed. */
 	if (getppid() == live->guard && cgroup_take(&live->cgroup, live->guard, err) < 0)
 		return -1;
-	if (json_put_string(live->runtime, "cgroup", live->cgroup.path, err) < 0)
+	if (json_put_string(live->runtime, "cgroup", live->cgroup.path, err) < 0 ||
+	    put_unlimited(live, config, err) < 0)
 		return -1;
 	live_runtime_write(live);
 	return 0;

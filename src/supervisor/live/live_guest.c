@@ -10,7 +10,6 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/platform/system.h"
-#include "base/platform/waitable.h"
 #include "supervisor/live/channels.h"
 #include "supervisor/live/live.h"
 #include "supervisor/live/live_audit.h"
@@ -78,7 +77,7 @@ static void on_guest_ready(void *data)
 		control_stream_power_off(live->control);
 		return;
 	}
-	if (channels_open(live->channels, &err) < 0) {
+	if (channels_open(live->channels, &err) < 0 || live_term_begin_lifetime(live, &err) < 0) {
 		live_fail(live, err.code, err.msg);
 		return;
 	}
@@ -286,46 +285,4 @@ int live_control_begin(struct live *live, int listen_fd, const struct config *co
 	live->control = control_stream_new(live->loop, listen_fd, message, live->outcome.workload,
 					   &events, &live->log, err);
 	return live->control ? 0 : -1;
-}
-
-/* --- wall time ------------------------------------------------------------------------------- */
-
-static void on_clock_set(struct loop *loop, int fd, uint32_t events, void *data)
-{
-	struct live *live = data;
-	int set = clock_set_fd_take(fd);
-	int errnum = errno;
-	struct error err;
-
-	(void)loop;
-	(void)events;
-	if (set == 0)
-		return;
-	control_stream_push_time(live->control);
-	live_term_look(live);
-	if (set > 0)
-		return;
-	error_errno(&err, errnum, "timerfd");
-	log_line(&live->log, "%s", err.msg);
-	loop_remove(live->time_watch);
-	live->time_watch = NULL;
-}
-
-static void on_time_timer(struct loop *loop, void *data)
-{
-	struct live *live = data;
-
-	(void)loop;
-	control_stream_push_time(live->control);
-}
-
-int live_time_begin(struct live *live, struct error *err)
-{
-	live->time_fd = clock_set_fd_open();
-	if (live->time_fd < 0)
-		return error_errno(err, errno, "timerfd");
-	live->time_watch = loop_add_fd(live->loop, live->time_fd, LOOP_IN, on_clock_set, live, err);
-	live->time_timer = loop_add_interval(live->loop, limit_get(LIMIT_TIME_PUSH_MS) * NS_PER_MS,
-					     on_time_timer, live, err);
-	return live->time_watch && live->time_timer ? 0 : -1;
 }

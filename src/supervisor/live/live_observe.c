@@ -174,12 +174,12 @@ void live_observe_begin(struct live *live, const struct config *config)
 }
 
 /* A look before, so that nothing that was there already is taken for a part of it. */
-void live_observe_plugging(struct live *live)
+void live_observe_plugging(struct live *live, size_t count)
 {
 	if (!live->observe)
 		return;
 	look_at_vmm(live);
-	live->observe->vmm.allowed = PLUG_SOCKETS;
+	live->observe->vmm.allowed = PLUG_SOCKETS * (unsigned)count;
 }
 
 void live_observe_plugged(struct live *live)

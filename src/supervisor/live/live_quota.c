@@ -125,7 +125,7 @@ void live_quota_reached(struct live *live)
 	uint64_t bytes = grown(live);
 	char text[192];
 
-	live->paused = true;
+	live_paused(live);
 	live->quota.reached = true;
 	live->quota.at = 0;
 	snprintf(text, sizeof(text), PAUSED_AT_QUOTA " of %s", quota_text(live).text);
@@ -170,12 +170,21 @@ static int look_later(struct live *live, bool whole, uint64_t took_ns, struct er
 	return look_after(live, live->quota.answering ? 0 : greater(pause, 19 * took_ns), err);
 }
 
+/* Its quota was raised while it was being paused. */
+static void go_on_raised(struct live *live)
+{
+	struct error err;
+
+	live_paused(live);
+	if (live_resume(live, &err) < 0)
+		live_fail(live, err.code, err.msg);
+}
+
 /* Where that failed, the next look tries again. A machine that was paused for want of room
  * meanwhile stays paused for that. */
 static void on_quota_paused(void *data, const struct error *why)
 {
 	struct live *live = data;
-	struct error err;
 
 	live->quota.pausing = false;
 	if (why)
@@ -184,8 +193,8 @@ static void on_quota_paused(void *data, const struct error *why)
 		return;
 	else if (grown(live) >= live->quota.bytes)
 		live_quota_reached(live);
-	else if (live->backend->resume(live->vm, &err) < 0) /* it was raised meanwhile */
-		live_fail(live, err.code, err.msg);
+	else
+		go_on_raised(live);
 }
 
 static void look_at_growth(struct live *live)
@@ -200,6 +209,18 @@ static void look_at_growth(struct live *live)
 		live->quota.pausing = true;
 }
 
+/* A machine does not go on beside a quota that it cannot be held to. */
+static void fail_uncounted(struct live *live, const struct error *why)
+{
+	char text[512];
+
+	if (live->quota.answering)
+		answer_quota(live, why);
+	snprintf(text, sizeof(text),
+		 "its disk's growth cannot be counted, nor held to its quota: %.300s", why->msg);
+	live_fail(live, ERR_IO, text);
+}
+
 static void on_quota_look(struct loop *loop, void *data)
 {
 	struct live *live = data;
@@ -210,8 +231,10 @@ static void on_quota_look(struct loop *loop, void *data)
 
 	(void)loop;
 	live->quota.timer = NULL;
-	if (whole < 0)
-		log_limited(&live->log, "disk: %s", err.msg);
+	if (whole < 0) {
+		fail_uncounted(live, &err);
+		return;
+	}
 	if (whole && live->quota.answering)
 		answer_quota(live, NULL);
 	if (whole > 0)
@@ -297,15 +320,13 @@ static void go_on_below_quota(struct live *live)
 	if (!live->quota.reached)
 		return;
 	live->quota.reached = false;
-	live->paused = false;
-	if (live->backend->resume(live->vm, &err) < 0) {
+	if (live_resume(live, &err) < 0) {
 		live_fail(live, err.code, err.msg);
 		return;
 	}
 	snprintf(text, sizeof(text), "resumed: its disk may grow to %s", quota_text(live).text);
 	if (live->outcome.intent == INTENT_NONE)
 		live_record(live, live->state, text);
-	control_stream_push_time(live->control);
 }
 
 static void answer_quota(struct live *live, const struct error *why)

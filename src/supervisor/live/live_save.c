@@ -152,14 +152,12 @@ static void on_saved(void *data, uint64_t stopped_ns, const struct error *why)
 }
 
 /* It goes on, whatever came of it, unless its end was asked for meanwhile. */
-static void go_on_forked(struct live *live)
+static void go_on_forked(struct live *live, uint64_t stopped_ns)
 {
 	struct error err = {0};
 
-	if (live->backend->resume(live->vm, &err) < 0)
+	if (live_resume_saved(live, stopped_ns, &err) < 0)
 		live_fail(live, err.code, err.msg);
-	else
-		control_stream_push_time(live->control);
 }
 
 static void on_forked(void *data, uint64_t stopped_ns, const struct error *why)
@@ -170,7 +168,7 @@ static void on_forked(void *data, uint64_t stopped_ns, const struct error *why)
 	json_auto_t *answer = NULL;
 	double pause_ms;
 
-	go_on_forked(live);
+	go_on_forked(live, stopped_ns);
 	pause_ms = (double)(clock_mono_ns() - stopped_ns) / (double)NS_PER_MS;
 	if (saved && json_put(saved, "pauseMs", json_real(pause_ms), &err) == 0)
 		answer = json_pack("{s:b, s:O}", "ok", 1, "fork", saved);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A shared directory for a guest that runs: by the pass of the command that asks
+ * Shared directories for a guest that runs: by the pass of the command that asks
  * (store/share_pass.h), given to the machine by the backend, mounted by the guest, and recorded in
- * runtime.json. One for each machine. What the guest cannot mount is taken away again.
+ * runtime.json. They come once, all or none. What the guest cannot mount is taken away again.
  */
 #include <string.h>
 
@@ -17,7 +17,7 @@ static void finish_share(struct live *live, const struct error *why)
 {
 	struct control_client *client = steal_ptr(&live->share.client);
 	json_auto_t *answer = why ? control_sock_refusal(why)
-				  : json_pack("{s:b, s:O}", "ok", 1, "share", live->share.given);
+				  : json_pack("{s:b, s:O}", "ok", 1, "shares", live->share.given);
 
 	loop_remove(steal_ptr(&live->share.timer));
 	if (why) {
@@ -28,13 +28,18 @@ static void finish_share(struct live *live, const struct error *why)
 		control_sock_answer(client, answer);
 }
 
-static void note_share(struct live *live)
+static void note_shares(struct live *live)
 {
-	json_object_set(live->runtime, "share", live->share.given);
-	live_runtime_describe(live); /* its virtiofsd is among the companions */
-	log_line(&live->log, "share: %s is on %s (%s)", json_text(live->share.given, "path", NULL),
-		 json_text(live->share.given, "mountpoint", NULL),
-		 json_text(live->share.given, "mode", NULL));
+	const json_t *share;
+	size_t i;
+
+	json_object_set(live->runtime, "shares", live->share.given);
+	live_runtime_describe(live); /* their virtiofsd are among the companions */
+	json_array_foreach(live->share.given, i, share)
+	{
+		log_line(&live->log, "share: %s is on %s (%s)", json_text(share, "path", NULL),
+			 json_text(share, "mountpoint", NULL), json_text(share, "mode", NULL));
+	}
 }
 
 /* --- taken back ------------------------------------------------------------------------------ */
@@ -49,7 +54,7 @@ static void on_detached(void *data, const struct error *why)
 	finish_share(live, &live->share.why);
 }
 
-/* The guest has not mounted it, or does not say so. */
+/* The guest has not mounted them, or does not say so. */
 static void take_share_back(struct live *live, const struct error *why)
 {
 	struct error err;
@@ -83,7 +88,7 @@ void live_share_mounted(struct live *live, const char *said)
 		return;
 	loop_remove(steal_ptr(&live->share.timer));
 	if (!said) {
-		note_share(live);
+		note_shares(live);
 		finish_share(live, NULL);
 		return;
 	}
@@ -96,6 +101,8 @@ static void on_attached(void *data, const struct error *why)
 	struct live *live = data;
 	uint64_t deadline = limit_deadline(LIMIT_SHARE_MS);
 	struct error err = {0};
+	const json_t *share;
+	size_t i;
 
 	live_observe_plugged(live);
 	if (live->severed || live->over)
@@ -104,8 +111,11 @@ static void on_attached(void *data, const struct error *why)
 		finish_share(live, why);
 		return;
 	}
-	/* From here on it can be read: the guest need not say that it has mounted it. */
-	live_observe_share(live, live->share.given);
+	/* From here on they can be read: the guest need not say that it has mounted them. */
+	json_array_foreach(live->share.given, i, share)
+	{
+		live_observe_share(live, share);
+	}
 	live->share.timer = loop_add_timer(live->loop, deadline, on_share_timer, live, &err);
 	if (!live->share.timer || control_stream_mount(live->control, live->share.given, &err) < 0)
 		take_share_back(live, &err);
@@ -131,9 +141,11 @@ static int may_share(const struct live *live, struct error *err)
 		return error_set(err, ERR_CONFLICT,
 				 "it is quarantined: nothing can be shared with it");
 	if (live->share.given || live->share.from_start)
-		return error_set(err, ERR_CONFLICT,
-				 "it has its shared directory already, and gets no second one: put "
-				 "the files there, or make another machine for them");
+		return error_set(
+			err, ERR_CONFLICT,
+			"it has its shared directories already, and gets no more: they come "
+			"all at once, so put the files there, or make another machine for "
+			"them");
 	if (!live->share.pluggable) {
 		error_set(err, ERR_CONFLICT,
 			  "it was made without a spare port for a directory (config.hotplug): make "
@@ -145,39 +157,85 @@ static int may_share(const struct live *live, struct error *err)
 	return 0;
 }
 
-/* The command has written a pass for it: we can open nothing there. */
-static int attach_share(struct live *live, const json_t *given, struct error *err)
+/* The command has written a pass for them: we can open nothing there. */
+static int attach_shares(struct live *live, const json_t *given, struct error *err)
 {
-	bool read_only = strcmp(json_text(given, "mode", NULL), "ro") == 0;
 	autofree char *label = workspace_path(&live->ws, NULL, err);
-	const struct vm_share share = {
-		.tag = json_text(given, "tag", NULL),
-		.dir_fd = -1,
-		.read_only = read_only,
-		.label = label,
-		.workspace_fd = live->ws.fd,
-		.lease_fd = LIVE_LEASE,
-	};
+	struct vm_share shares[PLUGS_MAX];
+	size_t count = json_array_size(given);
 
 	if (!label)
 		return -1;
-	live_observe_plugging(live);
-	if (live->backend->share_attach(live->vm, &share, on_attached, live, err) == 0)
+	for (size_t i = 0; i < count; i++) {
+		const json_t *item = json_array_get(given, i);
+
+		shares[i] = (struct vm_share){
+			.tag = json_text(item, "tag", NULL),
+			.dir_fd = -1,
+			.read_only = strcmp(json_text(item, "mode", NULL), "ro") == 0,
+			.label = label,
+			.workspace_fd = live->ws.fd,
+			.lease_fd = LIVE_LEASE,
+		};
+	}
+	live_observe_plugging(live, count);
+	if (live->backend->share_attach(live->vm, shares, count, on_attached, live, err) == 0)
 		return 0;
 	live_observe_plugged(live);
 	return -1;
 }
 
+/* Those of a config are held to the same by its decoder. */
+static int check_apart(const json_t *given, const json_t *share, struct error *err)
+{
+	static const char *const keys[] = {"tag", "mountpoint"};
+	const json_t *other;
+	size_t i;
+
+	json_array_foreach(given, i, other)
+	{
+		for (size_t key = 0; key < ARRAY_SIZE(keys); key++)
+			if (strcmp(json_text(other, keys[key], ""),
+				   json_text(share, keys[key], "")) == 0)
+				return error_set(err, ERR_INVALID, "shares: two have the %s %s",
+						 keys[key], json_text(share, keys[key], ""));
+	}
+	return 0;
+}
+
+static json_t *decode_shares(const json_t *request, struct error *err)
+{
+	json_auto_t *given = json_array();
+	json_t *list = NULL, *item;
+	char field[40];
+	size_t i;
+
+	if (json_get_array(request, "", "shares", JSON_REQUIRED, &list, err) < 0)
+		return NULL;
+	if (json_array_size(list) < 1 || json_array_size(list) > PLUGS_MAX) {
+		error_set(err, ERR_INVALID, "shares: a machine is given from 1 to %d directories",
+			  PLUGS_MAX);
+		return NULL;
+	}
+	json_array_foreach(list, i, item)
+	{
+		json_auto_t *share = NULL;
+
+		snprintf(field, sizeof(field), "shares[%zu]", i);
+		share = share_decode(item, field, err);
+		if (!share || check_apart(given, share, err) < 0)
+			return NULL;
+		json_array_append(given, share);
+	}
+	return steal_ptr(&given);
+}
+
 int live_share(struct live *live, const json_t *request, struct control_client *client,
 	       struct error *err)
 {
-	json_t *item = NULL;
-	json_auto_t *given = NULL;
+	json_auto_t *given = decode_shares(request, err);
 
-	if (json_get_object(request, "", "share", JSON_REQUIRED, &item, err) < 0)
-		return -1;
-	given = share_decode(item, "share", err);
-	if (!given || may_share(live, err) < 0 || attach_share(live, given, err) < 0)
+	if (!given || may_share(live, err) < 0 || attach_shares(live, given, err) < 0)
 		return -1;
 	live->share.given = steal_ptr(&given);
 	live->share.client = client;

@@ -124,8 +124,9 @@ void live_term_look(struct live *live)
 	if (next == UINT64_MAX)
 		return;
 	live->term.timer = loop_add_timer(live->loop, next, on_term_timer, live, &err);
+	/* A session that was given an end does not go on without it. */
 	if (!live->term.timer)
-		log_line(&live->log, "%s", err.msg);
+		live_fail(live, err.code, err.msg);
 }
 
 int live_term_begin(struct live *live, struct error *err)
@@ -159,13 +160,15 @@ static void use_ends(struct live *live)
 	live_term_look(live);
 }
 
-void live_term_ready(struct live *live)
+int live_term_begin_lifetime(struct live *live, struct error *err)
 {
 	const struct term *term = &live->term.term;
-	struct error err;
 
-	if (term->lifetime_s && !term->ends_ns && begin_term(live, term, &err) < 0)
-		log_line(&live->log, "%s", err.msg);
+	return term->lifetime_s && !term->ends_ns ? begin_term(live, term, err) : 0;
+}
+
+void live_term_ready(struct live *live)
+{
 	use_ends(live);
 }
 

@@ -94,16 +94,14 @@ static void go_on_with_room(struct live *live)
 	bool was_told = !live->quota.in_doubt;
 	struct error err;
 
-	live->paused = false;
 	live->quota.in_doubt = false;
 	live_reserve(live);
-	if (live->backend->resume(live->vm, &err) < 0) {
+	if (live_resume(live, &err) < 0) {
 		live_fail(live, err.code, err.msg);
 		return;
 	}
 	if (was_told && live->outcome.intent == INTENT_NONE)
 		live_record(live, live->state, "resumed: there is room on the disk again");
-	control_stream_push_time(live->control);
 }
 
 static void tell_no_room(struct live *live, const char *disk, const char *reason)
@@ -160,7 +158,7 @@ static void on_disk_full(void *data, const char *serial, const char *reason)
 
 	if (live->paused)
 		return;
-	live->paused = true;
+	live_paused(live);
 	live->quota.in_doubt = live_quota_bounds(live, serial) && disks_have_room(live);
 	if (!live->quota.in_doubt) {
 		tell_no_room(live, disk_name(live, serial), reason);

@@ -12,11 +12,18 @@
 
 #define NO_CGROUPS "macOS has no cgroups"
 
+const char *const cgroup_controller_names[CGROUP_CONTROLLERS] = {
+	[CGROUP_MEMORY] = "memory",
+	[CGROUP_PIDS] = "pids",
+};
+
 int cgroup_check(const struct config *config, struct error *err)
 {
-	if (!config->cgroup || strcmp(config->cgroup, "inherit") == 0)
-		return 0;
-	return error_set(err, ERR_UNSUPPORTED, "config.cgroup: " NO_CGROUPS);
+	if (config->cgroup && strcmp(config->cgroup, "inherit") != 0)
+		return error_set(err, ERR_UNSUPPORTED, "config.cgroup: " NO_CGROUPS);
+	return config->cgroup_limits_required
+		       ? error_set(err, ERR_UNSUPPORTED, "config.cgroupLimits: " NO_CGROUPS)
+		       : 0;
 }
 
 int cgroup_enter(const struct config *config, const char *id, uint64_t memory_bytes,

@@ -51,10 +51,33 @@ static int open_procs(int dir, const char *path, struct error *err)
 	return procs >= 0 ? procs : error_errno(err, errno, "%s/cgroup.procs", path);
 }
 
+static int check_limits(const struct config *config, int dir, struct error *err)
+{
+	const char *obstacle = config->cgroup_limits_required ? cgroup_limits_obstacle(dir) : NULL;
+
+	return obstacle ? error_set(
+				  err, ERR_UNAVAILABLE,
+				  "config.cgroup: %s %s. With config.cgroupLimits \"optional\" the "
+				  "machine does without the limits that cannot be set",
+				  config->cgroup, obstacle)
+			: 0;
+}
+
+/* The config names no group: one is looked for, as cgroup_enter() does. */
+static int check_found(const struct config *config, struct error *err)
+{
+	autofree char *found = NULL;
+
+	if (config->cgroup || !config->cgroup_limits_required)
+		return 0;
+	found = cgroup_find(err);
+	return found ? 0 : error_prefix(err, "config.cgroupLimits");
+}
+
 int cgroup_check(const struct config *config, struct error *err)
 {
 	if (!is_path(config))
-		return 0;
+		return check_found(config, err);
 	autoclose int dir = open_group(config->cgroup, err);
 	autoclose int procs = dir < 0 ? -1 : open_procs(dir, config->cgroup, err);
 
@@ -63,7 +86,7 @@ int cgroup_check(const struct config *config, struct error *err)
 	if (faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) < 0)
 		return error_errno(err, errno, "config.cgroup: no group can be made in %s",
 				   config->cgroup);
-	return 0;
+	return check_limits(config, dir, err);
 }
 
 /* --- limits ---------------------------------------------------------------------------------- */
@@ -85,9 +108,15 @@ int cgroup_limit(int dir, const char *name, uint64_t value, struct error *err)
 	return write_word(dir, name, text, err);
 }
 
-/* The controller is switched on for the children of the given group; where that cannot be, because
- * it is not to be had or the group has processes of its own, the limit is missing. */
-static void limit(int parent, int dir, const char *controller, uint64_t value, struct log *log)
+const char *const cgroup_controller_names[CGROUP_CONTROLLERS] = {
+	[CGROUP_MEMORY] = "memory",
+	[CGROUP_PIDS] = "pids",
+};
+
+/* Switches the controller on for the children of the given group first. That fails where the
+ * controller is not to be had, or where the given group has processes of its own. */
+static int limit(int parent, int dir, const char *controller, uint64_t value, struct log *log,
+		 struct error *err)
 {
 	struct error why = {0}, ignored;
 	char word[32], name[32];
@@ -95,15 +124,36 @@ static void limit(int parent, int dir, const char *controller, uint64_t value, s
 	snprintf(word, sizeof(word), "+%s", controller);
 	snprintf(name, sizeof(name), "%s.max", controller);
 	(void)write_word(parent, "cgroup.subtree_control", word, &why);
-	if (cgroup_limit(dir, name, value, why.code ? &ignored : &why) == 0)
-		log_line(log, "cgroup: %s is %" PRIu64, name, value);
-	else
-		log_line(log, "cgroup: no %s is set: the controller \"%s\" is not to be had: %s",
-			 name, controller, why.msg);
+	if (cgroup_limit(dir, name, value, why.code ? &ignored : &why) < 0)
+		return error_set(err, ERR_UNAVAILABLE,
+				 "no %s is set: the controller \"%s\" is not to be had: %s", name,
+				 controller, why.msg);
+	log_line(log, "cgroup: %s is %" PRIu64, name, value);
+	return 0;
 }
 
-/* --- a group of our own
- * --------------------------------------------------------------------------- */
+static int limit_group(int parent, int dir, struct cgroup *group, uint64_t memory_bytes,
+		       bool required, struct log *log, struct error *err)
+{
+	const uint64_t values[CGROUP_CONTROLLERS] = {
+		[CGROUP_MEMORY] = memory_bytes,
+		[CGROUP_PIDS] = limit_get(LIMIT_CGROUP_PIDS),
+	};
+
+	for (size_t i = 0; i < CGROUP_CONTROLLERS; i++) {
+		struct error why = {0};
+
+		group->limited[i] =
+			limit(parent, dir, cgroup_controller_names[i], values[i], log, &why) == 0;
+		if (!group->limited[i] && required)
+			return error_copy(err, &why);
+		if (!group->limited[i])
+			log_line(log, "cgroup: %s", why.msg);
+	}
+	return 0;
+}
+
+/* --- a group of our own ---------------------------------------------------------------------- */
 
 /* The top of the mount that a group lies in. */
 static int open_top(int dir)
@@ -155,8 +205,8 @@ static int make_group(int parent, const char *given, const char *id, char **path
 	return -1;
 }
 
-static int enter_group(int parent, struct cgroup *group, uint64_t memory_bytes, struct log *log,
-		       struct error *err)
+static int enter_group(int parent, struct cgroup *group, uint64_t memory_bytes, bool required,
+		       struct log *log, struct error *err)
 {
 	autoclose int dir = open_group(group->path, err);
 	autoclose int procs = dir < 0 ? -1 : open_procs(dir, group->path, err);
@@ -164,23 +214,23 @@ static int enter_group(int parent, struct cgroup *group, uint64_t memory_bytes, 
 	if (procs < 0)
 		return -1;
 	log_line(log, "cgroup: %s", group->path);
-	limit(parent, dir, "memory", memory_bytes, log);
-	limit(parent, dir, "pids", limit_get(LIMIT_CGROUP_PIDS), log);
+	if (limit_group(parent, dir, group, memory_bytes, required, log, err) < 0)
+		return -1;
 	group->home = open_home(parent);
 	if (write(procs, "0", 1) != 1)
 		return error_errno(err, errno, "%s cannot be entered", group->path);
 	return 0;
 }
 
-static int enter_below(const char *given, const char *id, uint64_t memory_bytes, struct cgroup *out,
-		       struct log *log, struct error *err)
+static int enter_below(const char *given, const char *id, uint64_t memory_bytes, bool required,
+		       struct cgroup *out, struct log *log, struct error *err)
 {
 	struct cgroup group = CGROUP_NONE;
 	autoclose int parent = open_group(given, err);
 
 	if (parent < 0 || make_group(parent, given, id, &group.path, err) < 0)
 		return -1;
-	if (enter_group(parent, &group, memory_bytes, log, err) == 0) {
+	if (enter_group(parent, &group, memory_bytes, required, log, err) == 0) {
 		*out = group;
 		return 0;
 	}
@@ -192,18 +242,24 @@ static int enter_below(const char *given, const char *id, uint64_t memory_bytes,
 int cgroup_enter(const struct config *config, const char *id, uint64_t memory_bytes,
 		 struct cgroup *out, struct log *log, struct error *err)
 {
+	const bool required = config->cgroup_limits_required;
 	struct error why = {0};
 	autofree char *found = NULL;
 
 	if (is_path(config))
-		return enter_below(config->cgroup, id, memory_bytes, out, log, err) < 0
+		return enter_below(config->cgroup, id, memory_bytes, required, out, log, err) < 0
 			       ? error_prefix(err, "config.cgroup")
 			       : 0;
 	if (config->cgroup)
 		return 0;
 	found = cgroup_find(&why);
-	if (!found || enter_below(found, id, memory_bytes, out, log, &why) < 0)
-		log_line(log, "cgroup: no limits of memory and processes: %s", why.msg);
+	if (found && enter_below(found, id, memory_bytes, required, out, log, &why) == 0)
+		return 0;
+	if (required) {
+		error_copy(err, &why);
+		return error_prefix(err, "config.cgroupLimits");
+	}
+	log_line(log, "cgroup: no limits of memory and processes: %s", why.msg);
 	return 0;
 }
 
@@ -287,8 +343,7 @@ void cgroup_free(struct cgroup *group)
 	*group = (struct cgroup)CGROUP_NONE;
 }
 
-/* --- the end of one
- * ------------------------------------------------------------------------------- */
+/* --- the end of one -------------------------------------------------------------------------- */
 
 static bool is_group_empty(int events)
 {

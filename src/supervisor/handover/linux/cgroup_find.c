@@ -101,12 +101,22 @@ static bool is_below_given(const char *path, size_t top)
 	return false;
 }
 
+#define NO_CONTROLLERS "has not both of the controllers memory and pids"
+#define HAS_PROCESSES "has processes of its own, so that its children cannot be limited"
+
+const char *cgroup_limits_obstacle(int dir)
+{
+	if (!has_controllers(dir, "cgroup.controllers"))
+		return NO_CONTROLLERS;
+	return can_limit_children(dir) ? NULL : HAS_PROCESSES;
+}
+
 /* In this order it is asked of a group. */
 static const char *const refusals[] = {
 	"is not ours to write to",
-	"has not both of the controllers memory and pids",
+	NO_CONTROLLERS,
 	"is systemd's, and not delegated",
-	"has processes of its own, so that its children cannot be limited",
+	HAS_PROCESSES,
 };
 #define WILL_DO ARRAY_SIZE(refusals)
 

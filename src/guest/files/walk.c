@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+#include "guest/files/walk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define LINKS_MAX 40 /* as the kernel's own, path_resolution(7) */
+#define PLACE (O_PATH | O_NOFOLLOW | O_CLOEXEC)
+
+struct walk {
+	const struct walk_rule *rule;
+	int root;
+	int links;	     /* that were followed */
+	char rest[PATH_MAX]; /* the way that is left */
+	struct walked at;
+};
+
+static int too_long(const struct walk *walk, struct error *err)
+{
+	return error_errno(err, ENAMETOOLONG, "%.300s", walk->at.path);
+}
+
+static int begin_at_root(struct walk *walk, struct error *err)
+{
+	int fd = openat(walk->root, ".", PLACE | O_DIRECTORY);
+
+	if (fd < 0)
+		return error_errno(err, errno, "/");
+	cleanup_close(&walk->at.fd);
+	walk->at.fd = fd;
+	walk->at.path[0] = '\0';
+	return 0;
+}
+
+/* Moves the next component of the rest to name. 1: there was one; 0: the walk is at its end. */
+static int take_component(struct walk *walk, char name[NAME_MAX + 1], struct error *err)
+{
+	const char *from = walk->rest + strspn(walk->rest, "/");
+	size_t len = strcspn(from, "/");
+
+	if (len > NAME_MAX)
+		return too_long(walk, err);
+	memcpy(name, from, len);
+	name[len] = '\0';
+	memmove(walk->rest, from + len, strlen(from + len) + 1);
+	return len > 0;
+}
+
+static int put_before_rest(struct walk *walk, const char *path, struct error *err)
+{
+	char whole[2 * PATH_MAX];
+	int len = snprintf(whole, sizeof(whole), "%s/%s", path, walk->rest);
+
+	if (len < 0 || (size_t)len >= sizeof(walk->rest))
+		return too_long(walk, err);
+	memcpy(walk->rest, whole, (size_t)len + 1);
+	return 0;
+}
+
+/* Goes the known way to the directory above once more, from the root, out of which ".." would lead.
+ * What has become a link on that way meanwhile is judged as any other. */
+static int go_up(struct walk *walk, struct error *err)
+{
+	char *last = strrchr(walk->at.path, '/');
+
+	if (last)
+		*last = '\0';
+	return put_before_rest(walk, walk->at.path, err) < 0 ? -1 : begin_at_root(walk, err);
+}
+
+static int follow_link(struct walk *walk, int link, const char *name, const struct stat *st,
+		       struct error *err)
+{
+	char shown[PATH_MAX], target[PATH_MAX];
+	ssize_t n = readlinkat(link, "", target, sizeof(target) - 1);
+	struct stat dir;
+
+	if (n < 0 || fstat(walk->at.fd, &dir) < 0)
+		return error_errno(err, errno, "%.300s", name);
+	target[n] = '\0';
+	if ((size_t)snprintf(shown, sizeof(shown), "%s/%s", walk->at.path, name) >= sizeof(shown))
+		return too_long(walk, err);
+	if (++walk->links > LINKS_MAX)
+		return error_errno(err, ELOOP, "%.300s", shown);
+	if (walk->rule->follow(walk->rule->data, shown, st, &dir, err) < 0 ||
+	    put_before_rest(walk, target, err) < 0)
+		return -1;
+	return target[0] == '/' ? begin_at_root(walk, err) : 0;
+}
+
+static int open_component(const struct walk *walk, const char *name, struct error *err)
+{
+	int fd = openat(walk->at.fd, name, PLACE);
+
+	if (fd < 0 && errno == ENOENT && walk->rule->make &&
+	    (mkdirat(walk->at.fd, name, 0755) == 0 || errno == EEXIST))
+		fd = openat(walk->at.fd, name, PLACE);
+	return fd < 0 ? error_errno(err, errno, "%.300s/%.100s", walk->at.path, name) : fd;
+}
+
+static int enter(struct walk *walk, int *fd, const char *name, struct error *err)
+{
+	size_t len = strlen(walk->at.path);
+
+	if (len + 1 + strlen(name) >= sizeof(walk->at.path))
+		return too_long(walk, err);
+	snprintf(walk->at.path + len, sizeof(walk->at.path) - len, "/%s", name);
+	cleanup_close(&walk->at.fd);
+	walk->at.fd = steal_fd(fd);
+	return 0;
+}
+
+static int go_on(struct walk *walk, const char *name, struct error *err)
+{
+	struct stat st;
+
+	if (strcmp(name, ".") == 0)
+		return 0;
+	if (strcmp(name, "..") == 0)
+		return go_up(walk, err);
+	autoclose int fd = open_component(walk, name, err);
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, errno, "%.300s/%.100s", walk->at.path, name);
+	return S_ISLNK(st.st_mode) ? follow_link(walk, fd, name, &st, err)
+				   : enter(walk, &fd, name, err);
+}
+
+static int walk_all(struct walk *walk, const char *path, struct error *err)
+{
+	char name[NAME_MAX + 1];
+	int more;
+
+	if (begin_at_root(walk, err) < 0 || put_before_rest(walk, path, err) < 0)
+		return -1;
+	while ((more = take_component(walk, name, err)) > 0)
+		if (go_on(walk, name, err) < 0)
+			return -1;
+	return more;
+}
+
+int walk_path(int root, const char *path, const struct walk_rule *rule, struct walked *out,
+	      struct error *err)
+{
+	struct walk walk = {.rule = rule, .root = root, .at.fd = -1};
+
+	if (walk_all(&walk, path, err) < 0) {
+		cleanup_close(&walk.at.fd);
+		return -1;
+	}
+	if (!walk.at.path[0])
+		snprintf(walk.at.path, sizeof(walk.at.path), "/");
+	*out = walk.at;
+	return 0;
+}
+
+/* --- where something is mounted -------------------------------------------------------------- */
+
+/* A link of root's own is another user's word as well where that user may rename it. */
+static int follow_root_alone(void *data, const char *path, const struct stat *link,
+			     const struct stat *dir, struct error *err)
+{
+	const uid_t *own = data;
+
+	if (link->st_uid != *own)
+		return error_set(err, ERR_DENIED,
+				 "%.300s is a link that user %u made, who would choose by it what "
+				 "is mounted over",
+				 path, (unsigned)link->st_uid);
+	if (dir->st_uid != *own || (dir->st_mode & (S_IWGRP | S_IWOTH)))
+		return error_set(err, ERR_DENIED,
+				 "%.300s is a link in a directory in which not root alone makes "
+				 "names: another user could choose by it what is mounted over",
+				 path);
+	return 0;
+}
+
+int walk_mountpoint(const char *path, struct walked *out, struct error *err)
+{
+	uid_t own = geteuid();
+	const struct walk_rule rule = {.follow = follow_root_alone, .data = &own, .make = true};
+	autoclose int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return root < 0 ? error_errno(err, errno, "/") : walk_path(root, path, &rule, out, err);
+}

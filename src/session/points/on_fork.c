@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The command that is run in each child of a fork before it is handed out. What a process has in
+ * its memory is the same in all children, such as the state of a random number generator: nothing
+ * but a command of the caller's can make it another one.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/guest.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "session/points/point.h"
+
+#define KEPT_BYTES 65536	   /* of each stream, the first ones */
+#define LAST_LINE 200		   /* of these, in an error */
+#define NOTED_WORDS 64u		   /* of the command, in the audit log */
+#define NOTED_BYTES ((size_t)4096) /* of these */
+
+static int64_t seconds_of(const struct microagent_exec *command)
+{
+	return command->timeout_seconds ? command->timeout_seconds
+					: (int64_t)(limit_get(LIMIT_ON_FORK_MS) / 1000);
+}
+
+int on_fork_check(const struct microagent_exec *command, struct error *err)
+{
+	if (!command)
+		return 0;
+	if (!command->command || !command->command[0])
+		return error_set(err, ERR_INVALID, "the command of a fork has no words");
+	if (command->terminal || command->resume_seconds)
+		return error_set(err, ERR_INVALID,
+				 "the command of a fork has no terminal, and is not resumed");
+	if (command->timeout_seconds < 0 || command->timeout_seconds > UINT32_MAX / 1000)
+		return error_set(err, ERR_INVALID, "the command of a fork has at most %u seconds",
+				 UINT32_MAX / 1000);
+	return 0;
+}
+
+/* --- how it ended ---------------------------------------------------------------------------- */
+
+/* The last line of what was kept of stderr, or of stdout where that is empty. */
+static void last_line(const struct microagent_result *result, char out[LAST_LINE])
+{
+	bool is_stderr = result->stderr_len > 0;
+	const char *bytes = is_stderr ? result->stderr_bytes : result->stdout_bytes;
+	size_t end = is_stderr ? result->stderr_len : result->stdout_len, begin;
+
+	while (end > 0 && bytes[end - 1] == '\n')
+		end--;
+	for (begin = end; begin > 0 && bytes[begin - 1] != '\n';)
+		begin--;
+	if (end - begin > LAST_LINE - 1)
+		end = begin + LAST_LINE - 1;
+	snprintf(out, LAST_LINE, "%.*s", (int)(end - begin), bytes ? bytes + begin : "");
+}
+
+static int judge(const struct microagent_exec *command, const struct microagent_result *result,
+		 struct error *err)
+{
+	char line[LAST_LINE];
+
+	last_line(result, line);
+	if (result->cancelled)
+		return error_set(err, ERR_UNAVAILABLE, "cancelled");
+	if (result->start_error[0])
+		return error_set(err, ERR_IO, "its command cannot be run: %s", result->start_error);
+	if (result->timed_out)
+		return error_set(err, ERR_TIMEOUT, "its command was not done in %lld s%s%s",
+				 (long long)seconds_of(command), *line ? ": " : "", line);
+	if (result->signal)
+		return error_set(err, ERR_IO, "its command was ended by signal %d%s%s",
+				 result->signal, *line ? ": " : "", line);
+	if (result->exit_code)
+		return error_set(err, ERR_IO, "its command ended with exit code %d%s%s",
+				 result->exit_code, *line ? ": " : "", line);
+	return 0;
+}
+
+/* --- noted ----------------------------------------------------------------------------------- */
+
+static json_t *noted_words(const struct microagent_exec *command, bool *whole)
+{
+	json_auto_t *words = json_array();
+	size_t room = NOTED_BYTES, i;
+
+	for (i = 0; i < NOTED_WORDS && command->command[i]; i++) {
+		size_t len = strlen(command->command[i]);
+
+		if (len > room)
+			break;
+		room -= len;
+		json_array_append_new(words, json_string_lossy(command->command[i], len));
+	}
+	*whole = !command->command[i];
+	return json_incref(words);
+}
+
+/* A line of the child's own log. why: what was wrong, or NULL. */
+static int note(const struct microagent_session *child, const char *parent,
+		const struct microagent_exec *command, const struct microagent_result *result,
+		const char *why, struct error *err)
+{
+	struct open_workspace existing = {0};
+	json_auto_t *more = json_object();
+	bool whole = true;
+	int status;
+
+	if (json_put(more, "argv", noted_words(command, &whole), err) < 0 ||
+	    (!whole && json_put(more, "truncated", json_true(), err) < 0) ||
+	    (command->user &&
+	     json_put(more, "user", json_string_lossy(command->user, strlen(command->user)), err) <
+		     0) ||
+	    (result && json_put(more, "exitCode", json_integer(result->exit_code), err) < 0) ||
+	    (why && json_put(more, "error", json_string_lossy(why, strlen(why)), err) < 0) ||
+	    open_workspace_named(child->agent, child->id, &existing, err) < 0)
+		return -1;
+	status = point_note(&existing.ws, "on-fork", parent, more, err);
+	open_workspace_close(&existing);
+	return status;
+}
+
+int on_fork_run(struct microagent_session *child, const char *parent,
+		const struct microagent_exec *command, int cancel, struct error *err)
+{
+	struct microagent_exec exec = *command;
+	const struct microagent_cancel thrown = {.fd = cancel};
+	const struct microagent_run_limits limits = {
+		.timeout_ms = (uint32_t)(seconds_of(command) * 1000),
+		.stdout_cap = KEPT_BYTES,
+		.stderr_cap = KEPT_BYTES,
+		.cancel = cancel > 0 ? &thrown : NULL,
+	};
+	struct microagent_result result = {0};
+	struct error why = {0};
+	bool ended;
+	int status;
+
+	exec.timeout_seconds = 0; /* the host's limit holds, whatever the guest does */
+	ended = microagent_session_run(child, &exec, &limits, &result, &why) == 0;
+	status = ended ? judge(command, &result, &why) : -1;
+	if (note(child, parent, command, ended ? &result : NULL, status < 0 ? why.msg : NULL,
+		 status < 0 ? NULL : &why) < 0)
+		status = -1;
+	microagent_result_free(&result);
+	if (status == 0)
+		return 0;
+	error_copy(err, &why);
+	return error_prefix(err, "%s, a child of session %s", child->name, parent);
+}

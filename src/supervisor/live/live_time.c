@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The guest's clock. It runs by itself once the guest has been told the time, and is wrong after
+ * each jump: it stands still while the machine is paused or saved and, as the host's monotonic
+ * clock, while the host sleeps; and it does not know that the host's wall clock was set. Each of
+ * these comes as an event, and the guest is then told the time anew. The interval beside them is
+ * for its drift alone, of which nobody tells.
+ *
+ * A paused guest reads nothing. It is told the time when it goes on, so that no old times wait for
+ * it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/platform/waitable.h"
+#include "supervisor/live/live.h"
+#include "supervisor/live/live_audit.h"
+
+static void push_time(struct live *live)
+{
+	if (!live->paused)
+		control_stream_push_time(live->control);
+}
+
+/* --- jumps that are told --------------------------------------------------------------------- */
+
+static bool is_jump(int64_t ns)
+{
+	return llabs(ns) >= (int64_t)(limit_get(LIMIT_CLOCK_JUMP_MS) * NS_PER_MS);
+}
+
+/* why: as in the audit log. */
+static void tell_jump(struct live *live, const char *why, int64_t ns)
+{
+	live_audit_step(
+		live, "session", "session.clock-set",
+		json_pack("{s:s, s:I}", "why", why, "ms", (json_int_t)(ns / (int64_t)NS_PER_MS)));
+}
+
+struct seconds {
+	char text[32];
+};
+
+/* Rounded, and without a sign. */
+static struct seconds in_seconds(int64_t ns)
+{
+	int64_t half = (int64_t)(NS_PER_S / 2);
+	struct seconds out;
+
+	snprintf(out.text, sizeof(out.text), "%lld s",
+		 (long long)((llabs(ns) + half) / (int64_t)NS_PER_S));
+	return out;
+}
+
+/* How far the wall clock is ahead of the monotonic one, and the clock that does not stand while
+ * the host sleeps. */
+static struct live_clocks read_clocks(void)
+{
+	int64_t mono = (int64_t)clock_mono_ns();
+
+	return (struct live_clocks){
+		.real_ns = clock_real_ns() - mono,
+		.asleep_ns = (int64_t)clock_boot_ns() - mono,
+	};
+}
+
+static void tell_jumps(struct live *live)
+{
+	const struct live_clocks before = live->time.clocks;
+	struct live_clocks now = read_clocks();
+	int64_t slept = now.asleep_ns - before.asleep_ns;
+	int64_t set = now.real_ns - before.real_ns - slept;
+	char text[128];
+
+	live->time.clocks = now;
+	if (!control_stream_is_ready(live->control))
+		return;
+	if (is_jump(slept)) {
+		tell_jump(live, "host-slept", slept);
+		snprintf(text, sizeof(text),
+			 "the host slept for %s, and the guest's clock is set on",
+			 in_seconds(slept).text);
+		live_remark(live, text);
+	}
+	if (is_jump(set)) {
+		tell_jump(live, "host-set", set);
+		snprintf(text, sizeof(text),
+			 "the host's clock was set %s %s, and the guest's with it",
+			 set > 0 ? "ahead by" : "back by", in_seconds(set).text);
+		live_remark(live, text);
+	}
+}
+
+/* --- events ---------------------------------------------------------------------------------- */
+
+static void on_clock_set(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct live *live = data;
+	int set = clock_set_fd_take(fd);
+	int errnum = errno;
+	struct error err;
+
+	(void)loop;
+	(void)events;
+	if (set == 0)
+		return;
+	push_time(live);
+	tell_jumps(live);
+	live_term_look(live);
+	if (set > 0)
+		return;
+	error_errno(&err, errnum, "timerfd");
+	log_line(&live->log, "%s", err.msg);
+	loop_remove(live->time.watch);
+	live->time.watch = NULL;
+}
+
+static void on_time_timer(struct loop *loop, void *data)
+{
+	(void)loop;
+	push_time(data);
+}
+
+int live_time_begin(struct live *live, struct error *err)
+{
+	live->time.clocks = read_clocks();
+	live->time.fd = clock_set_fd_open();
+	if (live->time.fd < 0)
+		return error_errno(err, errno, "timerfd");
+	live->time.watch = loop_add_fd(live->loop, live->time.fd, LOOP_IN, on_clock_set, live, err);
+	live->time.timer = loop_add_interval(live->loop, limit_get(LIMIT_TIME_PUSH_MS) * NS_PER_MS,
+					     on_time_timer, live, err);
+	return live->time.watch && live->time.timer ? 0 : -1;
+}
+
+void live_time_end(struct live *live)
+{
+	if (live->time.fd >= 0)
+		close(live->time.fd);
+	live->time.fd = -1;
+}
+
+/* --- a machine that stands still ------------------------------------------------------------- */
+
+void live_paused(struct live *live)
+{
+	if (!live->paused)
+		live->time.stands_from_ns = clock_boot_ns();
+	live->paused = true;
+}
+
+/* from_ns: since when it stands still, on the clock that goes on while the host sleeps. */
+static int go_on(struct live *live, uint64_t from_ns, struct error *err)
+{
+	int64_t stood = (int64_t)(clock_boot_ns() - from_ns);
+
+	if (live->backend->resume(live->vm, err) < 0)
+		return -1;
+	push_time(live);
+	if (!is_jump(stood) || !control_stream_is_ready(live->control))
+		return 0;
+	tell_jump(live, "paused", stood);
+	log_line(&live->log, "the machine stood still for %s, and the guest's clock is set on",
+		 in_seconds(stood).text);
+	return 0;
+}
+
+int live_resume(struct live *live, struct error *err)
+{
+	live->paused = false;
+	return go_on(live, live->time.stands_from_ns, err);
+}
+
+int live_resume_saved(struct live *live, uint64_t stopped_ns, struct error *err)
+{
+	uint64_t stood = stopped_ns ? clock_mono_ns() - stopped_ns : 0;
+
+	return go_on(live, clock_boot_ns() - stood, err);
+}

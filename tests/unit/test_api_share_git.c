@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* What a shared git worktree lacks in the guest, and a .git that leads where it should not. */
+#include "test_base.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api/share_git.h"
+#include "base/path.h"
+
+static char base[64];
+
+static const char *at(const char *format, ...)
+{
+	static char paths[4][PATH_MAX];
+	static size_t turn;
+	char *path = paths[turn++ % ARRAY_SIZE(paths)];
+	va_list args;
+	int used = snprintf(path, PATH_MAX, "%s/", base);
+
+	va_start(args, format);
+	vsnprintf(path + used, (size_t)(PATH_MAX - used), format, args);
+	va_end(args);
+	return path;
+}
+
+static void put(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "we");
+
+	assert_non_null(file);
+	fputs(text, file);
+	assert_int_equal(fclose(file), 0);
+}
+
+/* A repository and a worktree of it, as `git worktree add` makes them. */
+static int make(void **state)
+{
+	struct error err = {0};
+
+	(void)state;
+	strcpy(base, "/tmp/microagent-git-XXXXXX");
+	assert_non_null(mkdtemp(base));
+	assert_ok(path_make_dirs(at("main/.git/worktrees/tree"), 0755, &err));
+	assert_ok(path_make_dirs(at("tree/below"), 0755, &err));
+	assert_ok(path_make_dirs(at("other/.git"), 0755, &err));
+	put(at("main/.git/worktrees/tree/gitdir"), at("tree/.git\n"));
+	put(at("main/.git/worktrees/tree/commondir"), "../..\n");
+	return 0;
+}
+
+static int remove_all(void **state)
+{
+	(void)state;
+	return path_remove_tree_at(AT_FDCWD, base, NULL);
+}
+
+static void say_gitdir(const char *text)
+{
+	char line[PATH_MAX + 16];
+
+	snprintf(line, sizeof(line), "gitdir: %s\n", text);
+	put(at("tree/.git"), line);
+}
+
+static void expect(const char *mountpoint, const char *common, const char *place)
+{
+	auto_share_git struct share_git git = {0};
+	struct error err = {0};
+
+	assert_ok(share_git_find(at("tree"), mountpoint, &git, &err));
+	if (!common) {
+		assert_null(git.common);
+		assert_null(git.place);
+		return;
+	}
+	assert_non_null(git.common);
+	assert_string_equal(git.common, common);
+	assert_string_equal(git.place, place);
+}
+
+static void a_worktree_lacks_what_all_have_in_common(void **state)
+{
+	(void)state;
+	say_gitdir(at("main/.git/worktrees/tree"));
+	expect("/workspace", at("main/.git"), at("main/.git"));
+	/* Relative ones (git 2.48 on) lead elsewhere where the guest has it. */
+	say_gitdir("../main/.git/worktrees/tree");
+	expect("/workspace", at("main/.git"), "/main/.git");
+	expect("/a/b/c", at("main/.git"), "/a/b/main/.git");
+	say_gitdir("./../x/../main/.git//worktrees/tree/.");
+	assert_int_equal(mkdir(at("x"), 0755), 0);
+	expect("/a", at("main/.git"), "/main/.git");
+	/* By a link of the host's the guest has the name that .git says. */
+	assert_int_equal(symlink(at("main"), at("link")), 0);
+	say_gitdir(at("link/.git/worktrees/tree"));
+	expect("/workspace", at("main/.git"), at("link/.git"));
+}
+
+static void what_is_no_worktree_lacks_nothing(void **state)
+{
+	struct stat st;
+
+	(void)state;
+	unlink(at("tree/.git"));
+	expect("/workspace", NULL, NULL);
+	put(at("tree/.git"), "something else\n");
+	expect("/workspace", NULL, NULL);
+	say_gitdir("/nonexistent/of/git");
+	expect("/workspace", NULL, NULL);
+	unlink(at("tree/.git"));
+	assert_int_equal(mkfifo(at("tree/.git"), 0600), 0);
+	expect("/workspace", NULL, NULL);
+	unlink(at("tree/.git"));
+	assert_int_equal(mkdir(at("tree/.git"), 0700), 0);
+	expect("/workspace", NULL, NULL);
+	assert_int_equal(rmdir(at("tree/.git")), 0);
+	/* Inside of what is shared the guest has it. */
+	assert_int_equal(mkdir(at("tree/repository"), 0700), 0);
+	say_gitdir("repository");
+	expect("/workspace", NULL, NULL);
+	assert_int_equal(stat(at("tree/repository"), &st), 0);
+}
+
+static void refused(const char *gitdir)
+{
+	struct share_git git = {(char *)(uintptr_t)1, NULL};
+	struct error err = {0};
+
+	say_gitdir(gitdir);
+	assert_int_equal(share_git_find(at("tree"), "/workspace", &git, &err), -1);
+	assert_int_equal(err.code, ERR_INVALID);
+	assert_non_null(strstr(err.msg, "/tree/.git leads to "));
+	assert_non_null(strstr(err.msg, "which is no worktree's of a repository that leads back"));
+	assert_null(git.common);
+}
+
+/* Who may write to the directory does not choose what else is shared. */
+static void a_directory_that_does_not_lead_back(void **state)
+{
+	struct error err = {0};
+
+	(void)state;
+	refused(at("other"));
+	refused("..");
+	refused("/etc");
+	refused(at("main/.git")); /* of a submodule, or of --separate-git-dir */
+	/* The admin directory of another worktree. */
+	assert_ok(path_make_dirs(at("main/.git/worktrees/second"), 0755, &err));
+	put(at("main/.git/worktrees/second/gitdir"), at("second/.git\n"));
+	put(at("main/.git/worktrees/second/commondir"), "../..\n");
+	refused(at("main/.git/worktrees/second"));
+	/* One that leads back, and whose common directory it does not lie in. */
+	assert_ok(path_make_dirs(at("elsewhere"), 0755, &err));
+	put(at("elsewhere/gitdir"), at("tree/.git\n"));
+	refused(at("elsewhere"));
+	put(at("elsewhere/commondir"), at("other/.git\n"));
+	refused(at("elsewhere"));
+	put(at("elsewhere/commondir"), ".."); /* that it lies in, and is no repository's */
+	refused(at("elsewhere"));
+	/* What lies in the shared directory may be the guest's work. */
+	assert_ok(path_make_dirs(at("tree/worktrees/x"), 0755, &err));
+	put(at("tree/worktrees/x/gitdir"), at("tree/.git\n"));
+	put(at("tree/worktrees/x/commondir"), "../../..\n");
+	say_gitdir(at("tree/worktrees/x"));
+	expect("/workspace", NULL, NULL);
+}
+
+static void it_is_added_once(void **state)
+{
+	json_auto_t *shares = json_array();
+	struct error err = {0};
+
+	(void)state;
+	say_gitdir(at("main/.git/worktrees/tree"));
+	for (size_t i = 0; i < 2; i++)
+		json_array_append_new(shares,
+				      json_pack("{s:s, s:s, s:s, s:s, s:b}", "tag", i ? "b" : "a",
+						"path", at("tree"), "mountpoint",
+						i ? "/two" : "/one", "mode", "ro", "anyway", 1));
+	assert_ok(share_git_add(shares, &err));
+	assert_int_equal(json_array_size(shares), 3);
+	const json_t *added = json_array_get(shares, 2);
+	assert_string_equal(json_string_value(json_object_get(added, "tag")), "git-1");
+	assert_string_equal(json_string_value(json_object_get(added, "path")), at("main/.git"));
+	assert_string_equal(json_string_value(json_object_get(added, "mode")), "ro");
+	assert_true(json_is_true(json_object_get(added, "anyway")));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_worktree_lacks_what_all_have_in_common, make,
+						remove_all),
+		cmocka_unit_test_setup_teardown(what_is_no_worktree_lacks_nothing, make,
+						remove_all),
+		cmocka_unit_test_setup_teardown(a_directory_that_does_not_lead_back, make,
+						remove_all),
+		cmocka_unit_test_setup_teardown(it_is_added_once, make, remove_all),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
