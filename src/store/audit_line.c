@@ -124,9 +124,8 @@ char *audit_line_text(const struct audit *audit, const struct audit_event *event
 	used = strlen(text);
 	if (used + 1 > limit_get(LIMIT_AUDIT_LINE_BYTES) && event->data) {
 		/* Whose words they were stays, or they would count as the host's. */
-		json_auto_t *instead =
-			json_pack("{s:I, s:O*}", "omittedBytes", (json_int_t)used, "origin",
-				  json_object_get(event->data, "origin"));
+		json_auto_t *instead = json_pack("{s:I, s:O*}", "omittedBytes", (json_int_t)used,
+						 "origin", json_object_get(event->data, "origin"));
 		struct audit_event shorter = *event;
 
 		shorter.data = instead;
