@@ -84,7 +84,7 @@ int creation_begin(const struct microagent *agent, const char *name,
 int creation_empty(const struct microagent *agent, const char *name, struct creation *out,
 		   struct error *err);
 /* An image that can be copied: ext4, and nobody writes to it while it is open. */
-int image_open(const char *path, struct error *err);
+int image_open(const struct cache_image *image, struct error *err);
 /* Copies a disk to a new file; where the source's digest is known, the copy's is too. *method as of
  * path_clone_file_at(). */
 int clone_with_digest(int from, int dir, const char *name, const char **method, struct error *err);

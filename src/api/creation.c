@@ -182,16 +182,22 @@ static int make_marked(const char *name, struct creation *made, struct error *er
 	return unfinished_own(&made->ws, err);
 }
 
-int image_open(const char *path, struct error *err)
+int image_open(const struct cache_image *image, struct error *err)
 {
-	autoclose int image = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	const char *path = image->path;
+	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
-	if (image < 0)
+	if (fd < 0 && errno == ENOENT && image->cached)
+		return error_set(err, ERR_NOT_FOUND,
+				 "image %s: its file %s is gone; build or import it again, or "
+				 "`microagent image remove %s`",
+				 image->name, path, image->name);
+	if (fd < 0)
 		return error_errno(err, errno, "image %s", path);
 	/* It may be the disk of a workspace that runs. */
-	if (ext4_check(image, path, err) < 0 || file_take(image, path, true, err) < 0)
+	if (ext4_check(fd, path, err) < 0 || file_take(fd, path, true, err) < 0)
 		return -1;
-	return steal_fd(&image);
+	return steal_fd(&fd);
 }
 
 static int clone_image(int image, struct creation *made, struct error *err)
@@ -226,7 +232,7 @@ static int creation_clone(const struct microagent *agent, const char *name,
 	    select_parts(spec, made, err) < 0)
 		return -1;
 	if (!spec->no_disk) {
-		image = image_open(made->image.path, err);
+		image = image_open(&made->image, err);
 		if (image < 0)
 			return -1;
 	}

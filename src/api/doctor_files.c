@@ -129,7 +129,13 @@ void doctor_image(const struct microagent *agent, const json_t *host, struct fin
 		finding_error(out, &why);
 		return;
 	}
-	finding_detail(out, VERDICT_OK, "%s, %s", image.name, image.path);
+	int fd = image_open(&image, &why);
+	if (fd < 0)
+		finding_error(out, &why);
+	else
+		finding_detail(out, VERDICT_OK, "%s, %s", image.name, image.path);
+	if (fd >= 0)
+		close(fd);
 	cache_image_free(&image);
 }
 

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/utf8.h"
 
 json_t *words_json(const char *const *words, struct error *err)
 {
@@ -33,6 +34,8 @@ int words_env_check(const char *word, struct error *err)
 					 "variable can have",
 					 word);
 	}
+	if (!utf8_is_whole(word, strlen(word)))
+		return error_set(err, ERR_INVALID, "environment \"%s\" is not UTF-8", word);
 	return 0;
 }
 
@@ -45,9 +48,7 @@ static int put_pair(json_t *object, const char *word, struct error *err)
 		return -1;
 	if (buf_append(&key, word, (size_t)(equals - word), err) < 0)
 		return -1;
-	if (json_object_set_new(object, buf_string(&key), json_string(equals + 1)) < 0)
-		return error_set(err, ERR_INVALID, "environment \"%s\" is not UTF-8", word);
-	return 0;
+	return json_put_string(object, buf_string(&key), equals + 1, err);
 }
 
 json_t *words_env_json(const char *const *env, struct error *err)

@@ -72,6 +72,20 @@ def test_refused_by_run(host, words, word):
     assert done.returncode in (2, 125) and word in done.stderr.lower(), (done.returncode, done.stderr)
 
 
+@pytest.mark.parametrize("words,said", [
+    (("run", "--", b"a\xff"), '"a?" in the command is not UTF-8'), (("create", "w", "--", "sh", b"\xff"), '"?" in the command is not UTF-8'),
+    (("run", "--base", "b", "--", b"a\xff"), '"a?" in the command is not UTF-8'), (("exec", "w", "--", b"a\xff"), '"a?" in the command is not UTF-8'),
+    (("run", "--env", b"A=\xff", "--", "true"), '--env: environment "A=?" is not UTF-8'),
+    (("exec", "--env", b"A=\xff", "w", "--", "true"), '--env: environment "A=?" is not UTF-8'),
+    (("run", "--share", b"/x\xff:/x", "--", "true"), "--share: path is not valid UTF-8"),
+])
+def test_bytes_that_are_no_text(host, words, said):
+    """The protocol is JSON, which has no other bytes; the caller's mistake, and told as one."""
+    done = subprocess.run([host.bin / "microagent", *words], env=host.env, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and said in done.stderr, done
+    assert not host.state.exists() or not (host.state / "w").exists()
+
+
 @pytest.mark.parametrize("words,suggestion", [
     (("stat",), "start"), (("lsit",), "list"), (("kernel", "instal"), "install"),
     (("run", "--memroy", "5", "--", "true"), "--memory"),

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -80,6 +81,24 @@ def other_agent(host):
     path.write_text(json.dumps({**record, "initSha256": "0" * 64}))
     host.env["MICROAGENT_CACHE_DIR"] = str(cache)
     return cache
+
+
+def test_an_image_whose_file_is_gone(host):
+    """Its record is still there: what to do is said by doctor and by whoever wants a disk of it."""
+    cache, record = host.base / "cache", Path(image(host, "busybox")["path"]).with_suffix(".json")
+    kernels = os.path.dirname(default_kernel(host)["path"])
+    (cache / "images").mkdir(parents=True, mode=0o700)
+    (cache / "kernels").symlink_to(kernels)
+    shutil.copy(record, cache / "images")
+    host.env["MICROAGENT_CACHE_DIR"] = str(cache)
+    said = f"image busybox: its file {cache}/images/busybox.ext4 is gone; build or import it again, or `microagent image remove busybox`"
+    found = row(host, "image", check=1)
+    assert (found["status"], found["detail"]) == ("failed", said)
+    for words in (("run", *SMALL, "--", "true"), ("create", "w", *SMALL), ("base", "create", "b")):
+        assert said in host(*words).stderr, words
+    assert not (host.state / "w").exists() and host.json("base", "list")["bases"] == []
+    host("image", "remove", "busybox", check=0)
+    assert host.json("image", "list")["images"] == []
 
 
 def test_an_initrd_with_another_agent_is_told(host, other_agent):

@@ -163,6 +163,8 @@ def test_a_session_is_restored(warm):
     assert record(warm, name)["template"] == session["template"] == warm.json("base", "show", "web")["template"]["sha256"]
     assert say(warm, name, "cat", "/tmp/warm") == "warmed\n" and works(warm, name)
     assert say(warm, name, "hostname") == f"{name}\n"
+    done = warm("balloon", name, 110, check=1)
+    assert done.stderr == "microagent: a machine that was restored, or that others are to be restored from, has no balloon: they share its memory\n"
     listed, = warm.json("session", "list")["sessions"]
     assert listed["boot"] == {"how": "restored"} and listed["template"] == session["template"]
     assert warm("session", "list", check=0).stdout.splitlines()[1].rstrip().endswith("restored")

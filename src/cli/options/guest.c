@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "base/utf8.h"
 #include "cli/host/profile.h"
 #include "microagent_session.h"
 
@@ -164,11 +165,18 @@ const char *guest_arch(const char *word)
 	return word ? architecture_name(architecture_from_word(word)) : NULL;
 }
 
-int guest_check_command(struct cli *cli, const char *program, struct error *err)
+int guest_check_command(struct cli *cli, const char *const *command, struct error *err)
 {
-	if (program && !*program)
+	if (command && *command && !**command)
 		return cli_usage(cli, err,
 				 "the command \"\" is empty: its first word names a program");
+	for (; command && *command; command++)
+		if (!utf8_is_whole(*command, strlen(*command)))
+			return cli_usage(cli, err,
+					 "\"%s\" in the command is not UTF-8, and nothing else can "
+					 "be said to a guest; a shell in it makes other bytes, "
+					 "printf '\\377' for one",
+					 *command);
 	return 0;
 }
 

@@ -96,7 +96,8 @@ int guest_check_arch(struct cli *cli, const char *word, struct error *err);
 enum architecture guest_arch_wanted(const char *word);
 /* As the library has it; NULL where none was given. */
 const char *guest_arch(const char *word);
-int guest_check_command(struct cli *cli, const char *program, struct error *err);
+/* The words of a command, NULL-terminated, or NULL; without any the image's own is meant. */
+int guest_check_command(struct cli *cli, const char *const *command, struct error *err);
 /* Each word that an option was given. */
 int guest_check_words(struct cli *cli, const char *option, const struct cli_words *words,
 		      int (*check)(const char *word, struct error *err), struct error *err);

@@ -53,7 +53,7 @@ static int run_create(struct cli *cli, const void *values, const struct cli_word
 	int code;
 
 	if (guest_check(cli, v, args->items[0], &env, err) < 0 ||
-	    guest_check_command(cli, args->count > 1 ? args->items[1] : NULL, err) < 0)
+	    guest_check_command(cli, args->items + 1, err) < 0)
 		return -1;
 	agent = guest_open(cli, &progress, err);
 	if (!agent)

@@ -78,7 +78,7 @@ int exec_run(struct cli *cli, const struct exec_values *v, const struct cli_word
 	int code;
 
 	if (attend_check(cli, &how, err) < 0 || guest_check_name(cli, args->items[0], err) < 0 ||
-	    guest_check_command(cli, args->items[1], err) < 0 ||
+	    guest_check_command(cli, args->items + 1, err) < 0 ||
 	    guest_take_env(cli, &v->env, err) < 0 ||
 	    rlimit_words(cli, &v->rlimits, &rlimits, err) < 0)
 		return -1;

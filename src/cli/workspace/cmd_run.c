@@ -99,7 +99,7 @@ static int check_run(struct cli *cli, const struct run_values *v, const struct c
 
 	if (attend_check(cli, &how, err) < 0 || run_base_check(cli, &v->base, &v->guest, err) < 0 ||
 	    guest_check(cli, &v->guest, v->name, env, err) < 0 ||
-	    guest_check_command(cli, args->count ? args->items[0] : NULL, err) < 0)
+	    guest_check_command(cli, args->items, err) < 0)
 		return -1;
 	if (v->base.base && (v->keep || v->name))
 		return cli_usage(cli, err,

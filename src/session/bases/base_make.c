@@ -226,7 +226,7 @@ static int enlarge(const struct making *m, uint64_t image, uint64_t size, struct
 
 static int copy_base_disk(const struct making *m, struct error *err)
 {
-	autoclose int image = image_open(m->image.path, err);
+	autoclose int image = image_open(&m->image, err);
 	struct stat st;
 	uint64_t size = 0;
 
