@@ -170,14 +170,40 @@ static void copies(void **state)
 	assert_int_equal(fstatat(s->fd, "got", &st, AT_SYMLINK_NOFOLLOW), -1);
 }
 
+/* A copy has an end also while the guest has not said a word. */
+static void a_cancel_while_nothing_is_said(void **state)
+{
+	const struct scratch *s = *state;
+	const struct state_dir dir = {.fd = -1, .path = (char *)(uintptr_t)s->path};
+	const struct workspace ws = {.dir = &dir, .id = (char *)(uintptr_t) "w", .fd = s->fd};
+	struct tree_target target = {.dir = s->fd, .name = "got"};
+	struct error err = {0};
+	struct guest guest;
+	int ends[2];
+
+	limit_set(LIMIT_FILES_MS, 600000);
+	assert_int_equal(fd_pipe(ends, NULL), 0);
+	assert_int_equal(write(ends[1], "!", 1), 1);
+	const struct microagent_copy options = {.cancel = ends[0]};
+	const struct transfer transfer = {.ws = &ws, .root = "/", .options = &options};
+
+	start_guest(&guest, s, "", 0);
+	assert_int_equal(transfer_out(&transfer, "/f", "/f", &target, &err), -1);
+	end_guest(&guest);
+	assert_code(err, ERR_UNAVAILABLE);
+	assert_string_equal(err.msg, "the guest's program for files: cancelled");
+	close(ends[0]);
+	close(ends[1]);
+	limit_reset(LIMIT_FILES_MS);
+}
+
 #define scratch_test(fn) cmocka_unit_test_setup_teardown(fn, scratch_make, scratch_remove)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		scratch_test(listings),
-		scratch_test(the_agent_itself_speaks),
-		scratch_test(nothing_is_said),
+		scratch_test(listings),	       scratch_test(the_agent_itself_speaks),
+		scratch_test(nothing_is_said), scratch_test(a_cancel_while_nothing_is_said),
 		scratch_test(copies),
 	};
 
