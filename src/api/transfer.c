@@ -22,6 +22,8 @@
 #include "base/path.h"
 #include "base/platform/descriptor.h"
 #include "base/platform/process.h"
+#include "base/platform/system.h"
+#include "base/sha256.h"
 
 #define HELPER "microagent-files"
 
@@ -164,16 +166,35 @@ static int explain_silence(const struct transfer *transfer, int status, struct e
 	return status;
 }
 
+/* Names this host by a digest: machine-id(5) asks that the id itself is not shown. */
+static void name_maker(char out[SHA256_TEXT])
+{
+	uint8_t digest[SHA256_BYTES];
+	char id[SYSTEM_HOST_ID];
+	struct sha256 sha;
+
+	system_host_id(id);
+	sha256_init(&sha);
+	sha256_update(&sha, "microagent", strlen("microagent"));
+	sha256_update(&sha, id, strlen(id));
+	sha256_final(&sha, digest);
+	sha256_hex(digest, out);
+	out[TREE_MAKER] = '\0';
+}
+
 int transfer_out(const struct transfer *transfer, const char *path, const char *links_within,
 		 const struct tree_target *target, struct error *err)
 {
 	const char *const command[] = {HELPER, "send", transfer->root, path, NULL};
 	autoclose int fd = call_helper(transfer, command, err);
 	struct tree_line line = make_line(transfer, fd);
+	char maker[SHA256_TEXT];
 
 	if (fd < 0)
 		return -1;
 	line.umask = process_umask();
+	name_maker(maker);
+	line.maker = maker;
 	return explain_silence(transfer, tree_receive(&line, target, links_within, err), err);
 }
 
