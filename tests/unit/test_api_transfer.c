@@ -197,6 +197,21 @@ static void a_cancel_while_nothing_is_said(void **state)
 	limit_reset(LIMIT_FILES_MS);
 }
 
+static void a_copy_out_has_one_target(void **state)
+{
+	const struct microagent_copy options = {.file = 1};
+	struct error err = {0};
+
+	(void)state;
+	assert_int_equal(microagent_copy_out(NULL, "w", "/f", NULL, NULL, &err), -1);
+	assert_code(err, ERR_INVALID);
+	assert_non_null(strstr(err.msg, "has neither"));
+	assert_int_equal(microagent_copy_out(NULL, "w", "/f", "f", &options, &err), -1);
+	assert_non_null(strstr(err.msg, "has both"));
+	assert_int_equal(microagent_artifact_get(NULL, "w", "f", NULL, NULL, &err), -1);
+	assert_non_null(strstr(err.msg, "has neither"));
+}
+
 #define scratch_test(fn) cmocka_unit_test_setup_teardown(fn, scratch_make, scratch_remove)
 
 int main(void)
@@ -204,7 +219,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		scratch_test(listings),	       scratch_test(the_agent_itself_speaks),
 		scratch_test(nothing_is_said), scratch_test(a_cancel_while_nothing_is_said),
-		scratch_test(copies),
+		scratch_test(copies),	       cmocka_unit_test(a_copy_out_has_one_target),
 	};
 
 	return cmocka_run_group_tests_name("files of a guest", tests, NULL, NULL);

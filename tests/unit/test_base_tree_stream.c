@@ -360,6 +360,33 @@ static void many_receive_at_once(void **state)
 	assert_no_temporary(*state);
 }
 
+/* --- a file that is open ---------------------------------------------------------------------- */
+
+static void a_file_without_a_name(void **state)
+{
+	const struct scratch *s = *state;
+	autoclose int file = openat(s->fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	struct tree_target target = {.dir = -1, .file = file, .name = "f"};
+	struct tree_line line = {.cancel = -1, .fd = new_stream()};
+	struct error err = {0};
+	char got[8] = "";
+
+	put_file(s, "source", "seven b");
+	assert_int_equal(tree_send(s->fd, "source", false, &line, &err), 0);
+	lseek(line.fd, 0, SEEK_SET);
+	assert_int_equal(tree_receive(&line, &target, NULL, &err), 0);
+	assert_int_equal(pread(file, got, sizeof(got), 0), 7);
+	assert_string_equal(got, "seven b");
+	close(line.fd);
+
+	line.fd = new_stream();
+	put(line.fd, TREE_DIR, "", "");
+	lseek(line.fd, 0, SEEK_SET);
+	assert_int_equal(tree_receive(&line, &target, NULL, &err), -1);
+	assert_string_equal(err.msg, "f: no file, but a directory");
+	close(line.fd);
+}
+
 static void hostile_entries(void **state)
 {
 	const struct scratch *s = *state;
@@ -591,6 +618,7 @@ int main(void)
 		scratch_test(the_umask_holds),
 		scratch_test(what_was_left_goes),
 		scratch_test(many_receive_at_once),
+		scratch_test(a_file_without_a_name),
 		scratch_test(what_costs_its_sender_nothing_ends),
 		scratch_test(hostile_entries),
 		scratch_test(hostile_links),

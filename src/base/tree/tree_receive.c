@@ -328,7 +328,7 @@ static void remove_left(const struct receiver *r)
 	int dir = r->target->dir, copy;
 	const struct dirent *entry;
 
-	if (!r->line->maker)
+	if (!r->line->maker || dir < 0)
 		return;
 	copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	autodir DIR *entries = copy >= 0 ? fdopendir(copy) : NULL;
@@ -412,6 +412,8 @@ static int open_root_file(struct receiver *r, struct error *err)
 
 static int receive_root_file(struct receiver *r, struct error *err)
 {
+	if (r->target->dir < 0)
+		return receive_data(r, r->target->file, err);
 	return open_root_file(r, err) < 0 ? -1 : fill_file(r, r->file, err);
 }
 
@@ -420,6 +422,8 @@ static int receive_root_dir(struct receiver *r, struct error *err)
 	const struct tree_target *target = r->target;
 	struct stat st;
 
+	if (target->dir < 0)
+		return error_set(err, ERR_INVALID, "%.300s: no file, but a directory", shown(r));
 	if (fstatat(target->dir, target->name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
 		errno = EEXIST;
 		return receive_failed(r, err);
@@ -488,6 +492,8 @@ static int put_in_place(struct receiver *r, struct error *err)
 	int dir = r->target->dir, got;
 
 	r->entry.path[0] = '\0';
+	if (dir < 0)
+		return 0;
 	if (give_name(r, err) < 0)
 		return -1;
 	got = r->root >= 0 ? file_rename_new(dir, r->temporary, dir, r->target->name)

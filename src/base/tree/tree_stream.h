@@ -76,6 +76,7 @@ int tree_send(int root_fd, const char *path, bool confined, const struct tree_li
 /* Where something is to be received: name does not exist in dir, or is a file to be replaced. */
 struct tree_target {
 	int dir;
+	int file; /* where dir is -1: what a regular file holds is written to it */
 	char name[256];
 };
 /*
