@@ -376,6 +376,12 @@ struct microagent_copy {
 	 * a symbolic link leads out of it, whoever changes it meanwhile. ERR_IO where the system
 	 * cannot promise that; 0: host_path is any path. */
 	int within;
+	/* For a copy out of the guest: a regular file of the host that is open for writing, in the
+	 * place of host_path, which is NULL then. The contents of the guest's regular file are
+	 * written to it from its offset on; a failed copy may have written a part. ERR_INVALID: it
+	 * is a directory in the guest. A file without a name leaves nothing behind in a process
+	 * that is killed. 0: there is none. */
+	int file;
 };
 
 /*

@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import stat
 import tempfile
 import warnings
 import weakref
@@ -74,10 +73,10 @@ def descriptor(end: Union[int, IO[Any]], name: str) -> int:
     return number
 
 
-def copying(function: Any, source: Path, target: Path, user: Optional[str], timeout: Optional[float],
-            limit_bytes: Optional[int] = None) -> Callable[[Any, Cancel], None]:
-    options = filled("microagent_copy", {"user": user, "limit_bytes": limit_bytes})
-    ends = word(source, "source"), word(target, "target")
+def copying(function: Any, source: Path, target: Optional[Path], user: Optional[str], timeout: Optional[float],
+            limit_bytes: Optional[int] = None, file: Optional[int] = None) -> Callable[[Any, Cancel], None]:
+    options = filled("microagent_copy", {"user": user, "limit_bytes": limit_bytes, "file": file})
+    ends = word(source, "source"), None if target is None else word(target, "target")
 
     def copy(guest: Any, cancel: Cancel) -> None:
         limits = limits_of(cancel, timeout=timeout)
@@ -312,12 +311,11 @@ class Sandbox:
 
         def write(guest: Any, cancel: Cancel) -> None:
             refuse_directory(guest, path, user, limits_of(cancel, timeout=timeout))
-            with tempfile.TemporaryDirectory(prefix="microagent-") as folder:
-                name = os.path.join(folder, "file")
-                with open(name, "wb") as file:
-                    file.write(content)
-                    os.fchmod(file.fileno(), mode)
-                copying(lib.guest_copy_in, name, path, user, timeout)(guest, cancel)
+            with tempfile.TemporaryFile() as file:
+                file.write(content)
+                file.flush()
+                os.fchmod(file.fileno(), mode)
+                copying(lib.guest_copy_in, f"/dev/fd/{file.fileno()}", path, user, timeout)(guest, cancel)
         self._ask_guest(write)
 
     def read_file(self, path: str, *, user: Optional[str] = None, timeout: Optional[float] = None,
@@ -325,14 +323,10 @@ class Sandbox:
         """A file of the guest. InvalidError: it is no file; ConflictError: it has more than
         limit_bytes."""
         def read(guest: Any, cancel: Cancel) -> bytes:
-            with tempfile.TemporaryDirectory(prefix="microagent-") as folder:
-                name = os.path.join(folder, "file")
-                copying(lib.guest_copy_out, path, name, user, timeout, limit_bytes)(guest, cancel)
-                # What came may be anything but a file, a link to one of the host's too.
-                if not stat.S_ISREG(os.lstat(name).st_mode):
-                    raise InvalidError(f"{path}: no file")
-                with open(name, "rb") as file:
-                    return file.read()
+            with tempfile.TemporaryFile() as file:
+                copying(lib.guest_copy_out, path, None, user, timeout, limit_bytes, file.fileno())(guest, cancel)
+                file.seek(0)
+                return file.read()
         return self._ask_guest(read)
 
     def list_files(self, path: str, *, user: Optional[str] = None, timeout: Optional[float] = None) -> List[Dict[str, Any]]:

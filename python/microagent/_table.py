@@ -129,6 +129,7 @@ STRUCTS = {
         int cancel;
         uint64_t limit_bytes;
         int within;
+        int file;
     """,
     "microagent_session_spec": """
         const char *base;

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -189,6 +190,17 @@ static int check_path(const char *path, struct error *err)
 					  "%.300s: a path in a workspace begins with /", path);
 }
 
+/* A copy out of a guest goes to a path or to a file that is open, not to both. */
+static int check_target(const char *host_path, const struct microagent_copy *options,
+			struct error *err)
+{
+	if (!host_path == (options->file > 0))
+		return 0;
+	return error_set(err, ERR_INVALID,
+			 "a copy needs a path of the host or an open file, and has %s",
+			 host_path ? "both" : "neither");
+}
+
 /* The last component; "root" for "/". */
 static const char *base_name(char *clean)
 {
@@ -198,6 +210,20 @@ static const char *base_name(char *clean)
 	return *name ? name : "root";
 }
 
+/* Opens what a clean path of the guest is copied to. */
+static int open_target(char *path, const char *host_path, const struct microagent_copy *options,
+		       struct tree_target *out, struct error *err)
+{
+	int within = options->within;
+
+	if (host_path)
+		return tree_target_open(within > 0 ? within : AT_FDCWD, host_path, within > 0,
+					base_name(path), out, err);
+	*out = (struct tree_target){.dir = -1, .file = options->file};
+	snprintf(out->name, sizeof(out->name), "%.255s", path); /* for messages */
+	return 0;
+}
+
 static int copy_out(struct microagent *agent, const struct subject *s, const char *path,
 		    const char *host_path, const struct microagent_copy *options, struct error *err)
 {
@@ -205,10 +231,9 @@ static int copy_out(struct microagent *agent, const struct subject *s, const cha
 	autofree char *clean = path_absolute(path, err);
 	const struct reading reading = {read_tree, clean, options->user, options,
 					&target,   NULL,  NULL};
-	int within = options->within, status;
+	int status;
 
-	if (!clean || tree_target_open(within > 0 ? within : AT_FDCWD, host_path, within > 0,
-				       base_name(clean), &target, err) < 0)
+	if (!clean || open_target(clean, host_path, options, &target, err) < 0)
 		return -1;
 	status = read_subject(agent, s, &reading, err);
 	tree_target_close(&target);
@@ -220,12 +245,14 @@ int microagent_copy_out(struct microagent *agent, const char *name, const char *
 			struct error *err)
 {
 	static const struct microagent_copy none = {0};
+	const struct microagent_copy *given = options ? options : &none;
 	struct subject s;
 	int status;
 
-	if (check_path(path, err) < 0 || subject_open(agent, name, &s, err) < 0)
+	if (check_path(path, err) < 0 || check_target(host_path, given, err) < 0 ||
+	    subject_open(agent, name, &s, err) < 0)
 		return -1;
-	status = copy_out(agent, &s, path, host_path, options ? options : &none, err);
+	status = copy_out(agent, &s, path, host_path, given, err);
 	subject_close(&s);
 	return status;
 }
@@ -472,8 +499,7 @@ static int get_output(struct microagent *agent, const struct subject *s, const c
 	if (!path)
 		return kind_say(KIND_NO_OUTPUT, s->existing.ws.id, artifact, ERR_NOT_FOUND, err);
 	clean = path_absolute(path, err);
-	if (!clean ||
-	    tree_target_open(AT_FDCWD, host_path, false, base_name(clean), &target, err) < 0)
+	if (!clean || open_target(clean, host_path, options, &target, err) < 0)
 		return -1;
 	reading.path = clean;
 	reading.options = options;
@@ -487,12 +513,13 @@ int microagent_artifact_get(struct microagent *agent, const char *name, const ch
 			    struct error *err)
 {
 	static const struct microagent_copy none = {0};
+	const struct microagent_copy *given = options ? options : &none;
 	struct subject s;
 	int status;
 
-	if (subject_open(agent, name, &s, err) < 0)
+	if (check_target(host_path, given, err) < 0 || subject_open(agent, name, &s, err) < 0)
 		return -1;
-	status = get_output(agent, &s, artifact, host_path, options ? options : &none, err);
+	status = get_output(agent, &s, artifact, host_path, given, err);
 	subject_close(&s);
 	return status;
 }

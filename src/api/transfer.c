@@ -22,6 +22,8 @@
 #include "base/path.h"
 #include "base/platform/descriptor.h"
 #include "base/platform/process.h"
+#include "base/platform/system.h"
+#include "base/sha256.h"
 
 #define HELPER "microagent-files"
 
@@ -45,8 +47,35 @@ static int ask_for_helper(const struct transfer *transfer, const char *const *co
 	return fd_write_all(fd, buf_bytes(&out), out.len, err) < 0 ? -1 : steal_fd(&fd);
 }
 
+static int cancel_of(const struct transfer *transfer)
+{
+	const struct microagent_copy *options = transfer->options;
+
+	return options && options->cancel > 0 ? options->cancel : -1;
+}
+
+/* Waits until fd has something to read. ERR_TIMEOUT: the deadline passed; ERR_UNAVAILABLE: the copy
+ * was cancelled. */
+static int wait_for_word(const struct transfer *transfer, int fd, uint64_t deadline,
+			 struct error *err)
+{
+	struct pollfd slots[] = {{.fd = fd, .events = POLLIN},
+				 {.fd = cancel_of(transfer), .events = POLLIN}};
+	int got;
+
+	do
+		got = descriptor_poll(slots, ARRAY_SIZE(slots), deadline);
+	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return error_errno(err, errno, "poll");
+	if (got == 0)
+		return error_set(err, ERR_TIMEOUT, "the deadline passed");
+	return slots[1].revents ? error_set(err, ERR_UNAVAILABLE, "cancelled") : 0;
+}
+
 /* Its first message, of which `in` has the first byte. */
-static int receive_message(int fd, struct buf *in, uint64_t deadline, struct error *err)
+static int receive_message(const struct transfer *transfer, int fd, struct buf *in,
+			   uint64_t deadline, struct error *err)
 {
 	struct agent_message message;
 	int got;
@@ -55,7 +84,7 @@ static int receive_message(int fd, struct buf *in, uint64_t deadline, struct err
 		uint8_t bytes[4096];
 		ssize_t n;
 
-		if (fd_wait(fd, POLLIN, deadline, err) < 0)
+		if (wait_for_word(transfer, fd, deadline, err) < 0)
 			return -1;
 		n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 		if (n <= 0)
@@ -67,7 +96,8 @@ static int receive_message(int fd, struct buf *in, uint64_t deadline, struct err
 }
 
 /* The agent itself spoke: it says why there will be no helper. */
-static int hear_agent(int fd, uint8_t first, uint64_t deadline, struct error *err)
+static int hear_agent(const struct transfer *transfer, int fd, uint8_t first, uint64_t deadline,
+		      struct error *err)
 {
 	static const char reports[] = "the guest agent reports: ";
 	autobuf struct buf in = BUF_INIT(FRAME_HEADER + agent_message_limit() + 4096);
@@ -76,7 +106,7 @@ static int hear_agent(int fd, uint8_t first, uint64_t deadline, struct error *er
 
 	if (buf_append(&in, &first, 1, err) < 0)
 		return -1;
-	if (receive_message(fd, &in, deadline, err) > 0)
+	if (receive_message(transfer, fd, &in, deadline, err) > 0)
 		return error_set(err, ERR_UNSUPPORTED,
 				 "the guest's software is too old for this: start the workspace "
 				 "anew");
@@ -98,14 +128,14 @@ static int call_helper(const struct transfer *transfer, const char *const *comma
 
 	if (fd < 0)
 		return -1;
-	if (fd_wait(fd, POLLIN, deadline, err) < 0)
+	if (wait_for_word(transfer, fd, deadline, err) < 0)
 		return explain_paused(transfer->ws, err) < 0
 			       ? -1
 			       : error_prefix(err, "the guest's program for files");
 	if (fd_read_exact(fd, &first, 1, err) < 0)
 		return error_set(err, ERR_UNAVAILABLE, "the guest has no program for files now");
 	if (first != FILES_GREETING[0])
-		return hear_agent(fd, first, deadline, err);
+		return hear_agent(transfer, fd, first, deadline, err);
 	return steal_fd(&fd);
 }
 
@@ -115,7 +145,7 @@ static struct tree_line make_line(const struct transfer *transfer, int fd)
 
 	return (struct tree_line){
 		.fd = fd,
-		.cancel = options->cancel > 0 ? options->cancel : -1,
+		.cancel = cancel_of(transfer),
 		.silence_ms = (int)limit_get(LIMIT_TRANSFER_SILENCE_MS),
 		.progress = options->progress,
 		.skipped = options->skipped,
@@ -136,6 +166,22 @@ static int explain_silence(const struct transfer *transfer, int status, struct e
 	return status;
 }
 
+/* Names this host by a digest: machine-id(5) asks that the id itself is not shown. */
+static void name_maker(char out[SHA256_TEXT])
+{
+	uint8_t digest[SHA256_BYTES];
+	char id[SYSTEM_HOST_ID];
+	struct sha256 sha;
+
+	system_host_id(id);
+	sha256_init(&sha);
+	sha256_update(&sha, "microagent", strlen("microagent"));
+	sha256_update(&sha, id, strlen(id));
+	sha256_final(&sha, digest);
+	sha256_hex(digest, out);
+	out[TREE_MAKER] = '\0';
+}
+
 static int receive_tree(const struct transfer *transfer, const char *verb, const char *path,
 			const char *links_within, const struct tree_target *target,
 			struct error *err)
@@ -143,10 +189,13 @@ static int receive_tree(const struct transfer *transfer, const char *verb, const
 	const char *const command[] = {HELPER, verb, transfer->root, path, NULL};
 	autoclose int fd = call_helper(transfer, command, err);
 	struct tree_line line = make_line(transfer, fd);
+	char maker[SHA256_TEXT];
 
 	if (fd < 0)
 		return -1;
 	line.umask = process_umask();
+	name_maker(maker);
+	line.maker = maker;
 	return explain_silence(transfer, tree_receive(&line, target, links_within, err), err);
 }
 
@@ -289,15 +338,13 @@ int transfer_listing(const struct transfer *transfer, const char *verb, const ch
 	const char *const command[] = {HELPER, verb, transfer->root, path, NULL};
 	autobuf struct buf text = BUF_INIT((size_t)limit_get(LIMIT_LISTING_BYTES));
 	autoclose int fd = call_helper(transfer, command, err);
-	const struct microagent_copy *options = transfer->options;
-	int cancel = options && options->cancel > 0 ? options->cancel : -1;
 	const char *at, *newline;
 	size_t left;
 	int got = 0;
 
 	if (fd < 0)
 		return -1;
-	if (read_all(fd, cancel, &text, err) < 0)
+	if (read_all(fd, cancel_of(transfer), &text, err) < 0)
 		return error_prefix(err, "the listing of %.300s", path);
 	at = (const char *)buf_bytes(&text);
 	left = text.len;

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* read_file: the contents of a file as text, or exactly. */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/base64.h"
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "base/path.h"
 #include "base/utf8.h"
 #include "mcp/server.h"
 #include "mcp/text.h"
@@ -72,8 +70,8 @@ static int read_part(int fd, struct file_part *part, struct error *err)
 	uint8_t *room;
 	ssize_t n;
 
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return error_set(err, ERR_INVALID, "it is no regular file");
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, errno, "file");
 	part->size = (uint64_t)st.st_size;
 	if (part->offset >= part->size) {
 		part->before = 0;
@@ -89,36 +87,19 @@ static int read_part(int fd, struct file_part *part, struct error *err)
 	return 0;
 }
 
-static int copy_and_read(struct mcp_call *call, struct microagent_guest *guest, const char *dir,
-			 struct file_part *part, struct error *err)
-{
-	const struct microagent_run_limits limits = call_limits(call);
-	const struct microagent_copy copy = {.limit_bytes = limit_get(LIMIT_MCP_FILE_BYTES)};
-	autofree char *name = path_join(dir, "file", err);
-	autoclose int fd = -1;
-
-	if (!name || microagent_guest_copy_out(guest, call_text(call, "path"), name, &copy, &limits,
-					       err) < 0)
-		return -1;
-	fd = open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	return fd < 0 ? error_errno(err, errno, "file") : read_part(fd, part, err);
-}
-
+/* The file is in memory, so that nothing is left on the disk if we are killed. */
 static int fetch_file_part(struct mcp_call *call, struct microagent_guest *guest,
 			   struct file_part *part, struct error *err)
 {
-	const char *place = getenv("TMPDIR");
-	autofree char *dir =
-		path_join(place && *place ? place : "/tmp", "microagent-mcp-XXXXXX", err);
-	int status;
+	const struct microagent_run_limits limits = call_limits(call);
+	autoclose int fd = fd_memfd("file", "", 0, err);
+	const struct microagent_copy copy = {.limit_bytes = limit_get(LIMIT_MCP_FILE_BYTES),
+					     .file = fd};
 
-	if (!dir)
+	if (fd < 0 || microagent_guest_copy_out(guest, call_text(call, "path"), NULL, &copy,
+						&limits, err) < 0)
 		return -1;
-	if (!mkdtemp(dir))
-		return error_errno(err, errno, "make a directory for a file");
-	status = copy_and_read(call, guest, dir, part, err);
-	path_remove_tree_at(AT_FDCWD, dir, NULL);
-	return status;
+	return read_part(fd, part, err);
 }
 
 /* As text where it is such and few of it is to be escaped; *escaped then. */

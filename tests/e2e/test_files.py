@@ -220,6 +220,52 @@ def test_a_killed_client_leaves_nothing_under_the_name(vm, target, how):
             subprocess.run(["rm", "-rf", target / "to" / name], check=True)
 
 
+def stop_copy(vm, to):
+    """A copy of /mem/t to `to`, stopped by SIGSTOP while it writes, and what it writes to."""
+    before = set(to.parent.glob(".microagent-*"))
+    client = vm.popen("cp", "vm:/mem/t", to)
+    while not (new := [path.parent for path in to.parent.glob(".microagent-*/d") if path.parent not in before]):
+        assert client.poll() is None, "the copy was over before it was seen"
+    client.send_signal(signal.SIGSTOP)
+    return client, new[0]
+
+
+def kill_copy(vm, to):
+    client, left = stop_copy(vm, to)
+    client.kill()
+    client.communicate()
+    assert client.returncode == -signal.SIGKILL and left.exists()
+    return left
+
+
+def test_the_next_copy_removes_what_a_killed_one_left(vm, target):
+    """It does not touch what another copy still writes, nor what is not ours."""
+    guest(vm, "mkdir -p /mem/t/d; cd /mem/t/d; seq 10000 | xargs touch; echo f > /mem/f")
+    place = target / "to"
+    others = [place / ".microagent-0123456789abcdef", place / ".microagent-mine"]
+    for other in others:
+        other.mkdir(parents=True)
+    left = kill_copy(vm, place / "t")
+    live, written = stop_copy(vm, place / "live")
+    try:
+        assert not left.exists() and left != written
+        vm("cp", "vm:/mem/f", place / "f", check=0)
+        assert (place / "f").read_text() == "f\n" and written.exists(), "a copy that lives is let be"
+    finally:
+        live.send_signal(signal.SIGCONT)
+    assert live.communicate() and live.returncode == 0
+    assert len(os.listdir(place / "live" / "d")) == 10000
+    # A copy that fails, and one of a file, remove it as well.
+    kill_copy(vm, place / "t")
+    vm("cp", "vm:/no/such", place / "none", check=1)
+    assert sorted(os.listdir(place)) == sorted([*(other.name for other in others), "f", "live"])
+    kill_copy(vm, place / "t")
+    vm("cp", "vm:/mem/f", place / "f", check=0)
+    assert sorted(os.listdir(place)) == sorted([*(other.name for other in others), "f", "live"])
+    for other in others:
+        other.rmdir()
+
+
 def test_a_guest_that_changes_what_is_copied(vm, target):
     """Directories become links and files grow and shrink meanwhile; nothing of the host is touched."""
     guest(vm, "mkdir /mem/t; cd /mem/t; for i in $(seq 20); do mkdir d$i; echo $i > d$i/f; done; "

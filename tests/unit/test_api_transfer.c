@@ -170,15 +170,56 @@ static void copies(void **state)
 	assert_int_equal(fstatat(s->fd, "got", &st, AT_SYMLINK_NOFOLLOW), -1);
 }
 
+/* A copy has an end also while the guest has not said a word. */
+static void a_cancel_while_nothing_is_said(void **state)
+{
+	const struct scratch *s = *state;
+	const struct state_dir dir = {.fd = -1, .path = (char *)(uintptr_t)s->path};
+	const struct workspace ws = {.dir = &dir, .id = (char *)(uintptr_t) "w", .fd = s->fd};
+	struct tree_target target = {.dir = s->fd, .name = "got"};
+	struct error err = {0};
+	struct guest guest;
+	int ends[2];
+
+	limit_set(LIMIT_FILES_MS, 600000);
+	assert_int_equal(fd_pipe(ends, NULL), 0);
+	assert_int_equal(write(ends[1], "!", 1), 1);
+	const struct microagent_copy options = {.cancel = ends[0]};
+	const struct transfer transfer = {.ws = &ws, .root = "/", .options = &options};
+
+	start_guest(&guest, s, "", 0);
+	assert_int_equal(transfer_out(&transfer, "/f", "/f", &target, &err), -1);
+	end_guest(&guest);
+	assert_code(err, ERR_UNAVAILABLE);
+	assert_string_equal(err.msg, "the guest's program for files: cancelled");
+	close(ends[0]);
+	close(ends[1]);
+	limit_reset(LIMIT_FILES_MS);
+}
+
+static void a_copy_out_has_one_target(void **state)
+{
+	const struct microagent_copy options = {.file = 1};
+	struct error err = {0};
+
+	(void)state;
+	assert_int_equal(microagent_copy_out(NULL, "w", "/f", NULL, NULL, &err), -1);
+	assert_code(err, ERR_INVALID);
+	assert_non_null(strstr(err.msg, "has neither"));
+	assert_int_equal(microagent_copy_out(NULL, "w", "/f", "f", &options, &err), -1);
+	assert_non_null(strstr(err.msg, "has both"));
+	assert_int_equal(microagent_artifact_get(NULL, "w", "f", NULL, NULL, &err), -1);
+	assert_non_null(strstr(err.msg, "has neither"));
+}
+
 #define scratch_test(fn) cmocka_unit_test_setup_teardown(fn, scratch_make, scratch_remove)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		scratch_test(listings),
-		scratch_test(the_agent_itself_speaks),
-		scratch_test(nothing_is_said),
-		scratch_test(copies),
+		scratch_test(listings),	       scratch_test(the_agent_itself_speaks),
+		scratch_test(nothing_is_said), scratch_test(a_cancel_while_nothing_is_said),
+		scratch_test(copies),	       cmocka_unit_test(a_copy_out_has_one_target),
 	};
 
 	return cmocka_run_group_tests_name("files of a guest", tests, NULL, NULL);

@@ -2,6 +2,8 @@
 /* Trees of files as streams: there and back, and what a hostile sender can say. */
 #include "test_base.h"
 
+#include <pthread.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "base/fd.h"
@@ -122,7 +124,7 @@ static void links_of_the_root_stay_in_it(void **state)
 
 static struct tree_writer *writer_to(int stream)
 {
-	static struct tree_writer w;
+	static _Thread_local struct tree_writer w;
 
 	w = (struct tree_writer){.fd = stream, .cancel = -1};
 	return &w;
@@ -253,6 +255,135 @@ static void the_umask_holds(void **state)
 	assert_int_equal(st.st_mode & 07777, 0750);
 	assert_int_equal(fstatat(s->fd, "masked", &st, 0), 0);
 	assert_int_equal(st.st_mode & 07777, 0750);
+	close(line.fd);
+}
+
+/* --- what killed receivers left --------------------------------------------------------------- */
+
+#define MAKER "0123456789abcdef"
+#define LEFT ".microagent-" MAKER "-0000000000000001"
+
+static int receive_by(const struct scratch *s, const char *maker, const char *name)
+{
+	const struct tree_line line = {.fd = new_stream(), .cancel = -1, .maker = maker};
+	struct tree_target target = {.dir = s->fd};
+	struct error err = {0};
+	int status;
+
+	snprintf(target.name, sizeof(target.name), "%s", name);
+	put(line.fd, TREE_DIR, "", "");
+	put_entry(line.fd, &(struct tree_entry){.type = TREE_FILE, .path = "f", .mode = 0600});
+	put_empty(line.fd);
+	put_entry(line.fd, &(struct tree_entry){.type = TREE_DIR_END, .mode = 0700});
+	put(line.fd, TREE_END, "", "");
+	lseek(line.fd, 0, SEEK_SET);
+	status = tree_receive(&line, &target, NULL, &err);
+	close(line.fd);
+	return status;
+}
+
+static void leave(const struct scratch *s, const char *name)
+{
+	assert_int_equal(mkdirat(s->fd, name, 0700), 0);
+	autoclose int dir = openat(s->fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(mkdirat(dir, "below", 0700), 0);
+}
+
+static void what_was_left_goes(void **state)
+{
+	const struct scratch *s = *state;
+	/* Names of another maker, and names that only look like ours. */
+	static const char *const others[] = {".microagent-fedcba9876543210-0000000000000001",
+					     ".microagent-0000000000000001", LEFT "0",
+					     ".microagent-" MAKER "-000000000000000g", "x" LEFT};
+
+	leave(s, LEFT);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		leave(s, others[i]);
+	assert_int_equal(receive_by(s, NULL, "one"), 0);
+	assert_true(exists(s, LEFT));
+	assert_int_equal(receive_by(s, MAKER, "two"), 0);
+	assert_false(exists(s, LEFT));
+	assert_true(exists(s, "two/f"));
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		assert_true(exists(s, others[i]));
+
+	leave(s, LEFT);
+	autoclose int theirs = openat(s->fd, LEFT, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(flock(theirs, LOCK_EX | LOCK_NB), 0);
+	assert_int_equal(receive_by(s, MAKER, "three"), 0);
+	assert_true(exists(s, LEFT "/below"));
+	assert_int_equal(flock(theirs, LOCK_UN), 0);
+	/* Also where the copy itself fails. */
+	assert_int_equal(receive_by(s, MAKER, "three"), -1);
+	assert_false(exists(s, LEFT));
+}
+
+#define COPIERS 6
+
+struct copier {
+	const struct scratch *scratch;
+	int number;
+};
+
+static void *copy_again_and_again(void *data)
+{
+	const struct copier *c = data;
+	char name[32];
+
+	for (int i = 0; i < 60; i++) {
+		snprintf(name, sizeof(name), "%d-%d", c->number, i);
+		if (receive_by(c->scratch, MAKER, name) < 0)
+			return data;
+	}
+	return NULL;
+}
+
+/* No receiver takes the root of another one that lives for one that was left. */
+static void many_receive_at_once(void **state)
+{
+	struct copier copiers[COPIERS];
+	pthread_t threads[COPIERS];
+	int failures = 0;
+	void *failed;
+
+	for (int i = 0; i < COPIERS; i++) {
+		copiers[i] = (struct copier){*state, i};
+		assert_int_equal(
+			pthread_create(&threads[i], NULL, copy_again_and_again, &copiers[i]), 0);
+	}
+	for (int i = 0; i < COPIERS; i++) {
+		pthread_join(threads[i], &failed);
+		failures += failed != NULL;
+	}
+	assert_int_equal(failures, 0);
+	assert_no_temporary(*state);
+}
+
+/* --- a file that is open ---------------------------------------------------------------------- */
+
+static void a_file_without_a_name(void **state)
+{
+	const struct scratch *s = *state;
+	autoclose int file = openat(s->fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	struct tree_target target = {.dir = -1, .file = file, .name = "f"};
+	struct tree_line line = {.cancel = -1, .fd = new_stream()};
+	struct error err = {0};
+	char got[8] = "";
+
+	put_file(s, "source", "seven b");
+	assert_int_equal(tree_send(s->fd, "source", false, &line, &err), 0);
+	lseek(line.fd, 0, SEEK_SET);
+	assert_int_equal(tree_receive(&line, &target, NULL, &err), 0);
+	assert_int_equal(pread(file, got, sizeof(got), 0), 7);
+	assert_string_equal(got, "seven b");
+	close(line.fd);
+
+	line.fd = new_stream();
+	put(line.fd, TREE_DIR, "", "");
+	lseek(line.fd, 0, SEEK_SET);
+	assert_int_equal(tree_receive(&line, &target, NULL, &err), -1);
+	assert_string_equal(err.msg, "f: no file, but a directory");
 	close(line.fd);
 }
 
@@ -485,6 +616,9 @@ int main(void)
 		scratch_test(links_of_the_root_stay_in_it),
 		scratch_test(a_limit_is_kept),
 		scratch_test(the_umask_holds),
+		scratch_test(what_was_left_goes),
+		scratch_test(many_receive_at_once),
+		scratch_test(a_file_without_a_name),
 		scratch_test(what_costs_its_sender_nothing_ends),
 		scratch_test(hostile_entries),
 		scratch_test(hostile_links),

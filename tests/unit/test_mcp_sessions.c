@@ -223,8 +223,7 @@ static void *want_machine(void *data)
 {
 	struct wanting *wanting = data;
 
-	wanting->status =
-		machines_reserve(wanting->sessions, &wanting->room, 1, &wanting->err);
+	wanting->status = machines_reserve(wanting->sessions, &wanting->room, 1, &wanting->err);
 	return NULL;
 }
 

@@ -20,6 +20,9 @@ int memory_of_host(uint64_t *total, uint64_t *available, struct error *err);
 const char *system_error_text(int errnum);
 /* getenv(), but NULL in a program that has more rights than who called it. */
 const char *system_getenv(const char *name);
+/* An id that this host keeps over boots and no other host has; "" where there is none. */
+#define SYSTEM_HOST_ID 65
+void system_host_id(char out[SYSTEM_HOST_ID]);
 /* Nanoseconds since the boot: without the time asleep, and with it. */
 uint64_t system_awake_ns(void);
 uint64_t system_boot_ns(void);

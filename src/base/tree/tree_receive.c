@@ -8,11 +8,13 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "base/platform/file.h"
 #include "base/platform/system.h"
@@ -24,7 +26,7 @@ struct receiver {
 	const struct tree_line *line;
 	const struct tree_target *target;
 	const char *links_within;
-	char temporary[32]; /* what the root is called until it is whole */
+	char temporary[64]; /* what the root is called until it is whole */
 	int file;	    /* the root, a file; -1: none */
 	bool file_named;    /* it is there under the temporary name */
 	int root;	    /* the root, a directory; -1: none */
@@ -275,24 +277,143 @@ static int end_dir(struct receiver *r, struct error *err)
 	return dir < 0 ? receive_failed(r, err) : set_attributes(r, dir, &r->entry, err);
 }
 
+/* --- temporary names ------------------------------------------------------------------------- */
+
+/*
+ * A receiver that is killed leaves what it has under its temporary name. Each receiver has its root
+ * locked (flock(2)) for as long as it runs, so a root without a lock was left, and the next receiver
+ * into the same directory removes it.
+ */
+#define TEMPORARY ".microagent-"
+#define RANDOM_DIGITS 16
+
+static int name_temporary(struct receiver *r, struct error *err)
+{
+	const char *maker = r->line->maker;
+	uint64_t random = 0;
+
+	if (random_bytes(&random, sizeof(random), err) < 0)
+		return -1;
+	snprintf(r->temporary, sizeof(r->temporary), TEMPORARY "%.*s%s%016llx", TREE_MAKER,
+		 maker ? maker : "", maker ? "-" : "", (unsigned long long)random);
+	return 0;
+}
+
+/* Whether name is a temporary name that a receiver of the same maker chose. */
+static bool has_own_maker(const struct receiver *r, const char *name)
+{
+	char start[sizeof(r->temporary)];
+	int len = snprintf(start, sizeof(start), TEMPORARY "%.*s-", TREE_MAKER, r->line->maker);
+
+	return strncmp(name, start, (size_t)len) == 0 &&
+	       strspn(name + len, "0123456789abcdef") == RANDOM_DIGITS &&
+	       !name[len + RANDOM_DIGITS];
+}
+
+/* Removes dir/name if no receiver has it locked. A failure leaves it to a later receiver. */
+static void remove_if_left(int dir, const char *name)
+{
+	autoclose int fd =
+		openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
+	    (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+	    fd_has_name(fd, dir, name))
+		(void)path_remove_tree_at(dir, name, NULL);
+}
+
+static void remove_left(const struct receiver *r)
+{
+	int dir = r->target->dir, copy;
+	const struct dirent *entry;
+
+	if (!r->line->maker || dir < 0)
+		return;
+	copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	autodir DIR *entries = copy >= 0 ? fdopendir(copy) : NULL;
+	if (copy >= 0 && !entries)
+		close(copy);
+	while (entries && (entry = readdir(entries)))
+		if (has_own_maker(r, entry->d_name))
+			remove_if_left(dir, entry->d_name);
+}
+
+/* Locks the root, which was made just now and is open as fd. Another receiver may have taken it
+ * for one that was left before the lock was there: false. */
+static bool lock_root(const struct receiver *r, int fd)
+{
+	/* Where the file system has no locks, no receiver removes anything. */
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+		return false;
+	return fd_has_name(fd, r->target->dir, r->temporary);
+}
+
 /* --- the root -------------------------------------------------------------------------------- */
 
-/* Without a name where the file system can: then nothing is left however we end. */
+#define ATTEMPTS 8 /* each is lost if another receiver takes the root before it is locked */
+
+static int make_root_file(const struct receiver *r)
+{
+	return openat(r->target->dir, r->temporary,
+		      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+static int make_root_dir(const struct receiver *r)
+{
+	int dir = r->target->dir, fd;
+
+	if (mkdirat(dir, r->temporary, 0700) < 0)
+		return -1;
+	fd = openat(dir, r->temporary, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		(void)unlinkat(dir, r->temporary, AT_REMOVEDIR);
+	return fd;
+}
+
+/* Makes the root under a new temporary name and locks it. *fd: the root, open. */
+static int make_root(struct receiver *r, int (*make)(const struct receiver *r), int *fd,
+		     struct error *err)
+{
+	int why = EBUSY;
+
+	for (int i = 0; i < ATTEMPTS; i++) {
+		autoclose int made = -1;
+
+		if (name_temporary(r, err) < 0)
+			return -1;
+		made = make(r);
+		if (made < 0 && errno != ENOENT)
+			return receive_failed(r, err);
+		if (made >= 0 && lock_root(r, made)) {
+			*fd = steal_fd(&made);
+			return 0;
+		}
+		why = made < 0 ? errno : EBUSY;
+	}
+	errno = why;
+	return receive_failed(r, err);
+}
+
+/* Without a name where the file system can: then nothing is left if we are killed. Its lock holds
+ * for the temporary name that it gets at the end. */
 static int open_root_file(struct receiver *r, struct error *err)
 {
-	int dir = r->target->dir;
-
-	r->file = file_open_nameless(dir, O_WRONLY);
-	if (r->file < 0) {
-		r->file = openat(dir, r->temporary,
-				 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-		r->file_named = r->file >= 0;
+	r->file = file_open_nameless(r->target->dir, O_WRONLY);
+	if (r->file >= 0) {
+		(void)flock(r->file, LOCK_EX | LOCK_NB);
+		return name_temporary(r, err);
 	}
-	return r->file < 0 ? receive_failed(r, err) : 0;
+	if (make_root(r, make_root_file, &r->file, err) < 0)
+		return -1;
+	r->file_named = true;
+	return 0;
 }
 
 static int receive_root_file(struct receiver *r, struct error *err)
 {
+	if (r->target->dir < 0)
+		return receive_data(r, r->target->file, err);
 	return open_root_file(r, err) < 0 ? -1 : fill_file(r, r->file, err);
 }
 
@@ -301,20 +422,14 @@ static int receive_root_dir(struct receiver *r, struct error *err)
 	const struct tree_target *target = r->target;
 	struct stat st;
 
+	if (target->dir < 0)
+		return error_set(err, ERR_INVALID, "%.300s: no file, but a directory", shown(r));
 	if (fstatat(target->dir, target->name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
 		errno = EEXIST;
 		return receive_failed(r, err);
 	}
-	if (mkdirat(target->dir, r->temporary, 0700) < 0)
-		return receive_failed(r, err);
-	r->root =
-		openat(target->dir, r->temporary, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	r->open = 1;
-	if (r->root >= 0)
-		return 0;
-	receive_failed(r, err);
-	(void)unlinkat(target->dir, r->temporary, AT_REMOVEDIR);
-	return -1;
+	return make_root(r, make_root_dir, &r->root, err);
 }
 
 static int receive_root(struct receiver *r, struct error *err)
@@ -377,6 +492,8 @@ static int put_in_place(struct receiver *r, struct error *err)
 	int dir = r->target->dir, got;
 
 	r->entry.path[0] = '\0';
+	if (dir < 0)
+		return 0;
 	if (give_name(r, err) < 0)
 		return -1;
 	got = r->root >= 0 ? file_rename_new(dir, r->temporary, dir, r->target->name)
@@ -397,13 +514,9 @@ static void remove_rest(const struct receiver *r)
 static int receive_whole_tree(struct receiver *r, struct error *err)
 {
 	struct error why = {0};
-	uint64_t random = 0;
 	int status = -1;
 
-	if (random_bytes(&random, sizeof(random), err) < 0)
-		return -1;
-	snprintf(r->temporary, sizeof(r->temporary), ".microagent-%016llx",
-		 (unsigned long long)random);
+	remove_left(r);
 	if (receive_root(r, &why) == 0 && receive_rest(r, &why) == 0)
 		status = put_in_place(r, &why);
 	if (status < 0)

@@ -40,6 +40,7 @@
 #define FILES_GREETING "+"
 
 #define TREE_ENTRY_BYTES 512u
+#define TREE_MAKER 16
 
 /* Where a stream goes or comes from, and what is wanted to be known meanwhile. */
 struct tree_line {
@@ -54,6 +55,11 @@ struct tree_line {
 	/* No more than so many bytes: of contents, holes too, and TREE_ENTRY_BYTES for each entry
 	 * below the root; 0: any number. */
 	uint64_t limit;
+	/* For tree_receive(): TREE_MAKER hex digits that all receivers of one kernel share, and that
+	 * are a part of their temporary names. A receiver removes first what a killed receiver of
+	 * the same maker left in the directory; locks tell which of them live, and another kernel's
+	 * locks may not be seen. NULL: nothing is removed. */
+	const char *maker;
 	/* Bytes of files' contents so far, and the path at hand; often. May be NULL. */
 	void (*progress)(void *data, uint64_t bytes, const char *path);
 	/* An entry was left out, by whichever side. May be NULL. */
@@ -70,6 +76,7 @@ int tree_send(int root_fd, const char *path, bool confined, const struct tree_li
 /* Where something is to be received: name does not exist in dir, or is a file to be replaced. */
 struct tree_target {
 	int dir;
+	int file; /* where dir is -1: what a regular file holds is written to it */
 	char name[256];
 };
 /*

@@ -112,7 +112,7 @@ int session_start_with(struct microagent_session *session, const char *const *op
 	size_t count = 0;
 	int status;
 
-	while (options[count] && count < OPTIONS_MOST) {
+	while (count < OPTIONS_MOST && options[count]) {
 		all[count] = options[count];
 		count++;
 	}

@@ -11,6 +11,7 @@
 #include <sys/sysctl.h>
 #include <time.h>
 #include <unistd.h>
+#include <uuid/uuid.h>
 
 const char *const system_name = "macOS";
 
@@ -68,4 +69,15 @@ uint64_t system_awake_ns(void)
 uint64_t system_boot_ns(void)
 {
 	return clock_gettime_nsec_np(CLOCK_MONOTONIC_RAW);
+}
+
+/* gethostuuid(2). */
+void system_host_id(char out[SYSTEM_HOST_ID])
+{
+	const struct timespec wait = {.tv_sec = 1};
+	uuid_t id;
+
+	*out = '\0';
+	if (gethostuuid(id, &wait) == 0)
+		uuid_unparse_lower(id, out);
 }

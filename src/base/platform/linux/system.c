@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -79,4 +81,18 @@ uint64_t system_awake_ns(void)
 uint64_t system_boot_ns(void)
 {
 	return read_system_clock(CLOCK_BOOTTIME);
+}
+
+/* From machine-id(5); without that file it is the host's name. */
+void system_host_id(char out[SYSTEM_HOST_ID])
+{
+	autobuf struct buf text = BUF_INIT(4096);
+
+	*out = '\0';
+	if (path_read_file_at(AT_FDCWD, "/etc/machine-id", &text, NULL) == 0)
+		snprintf(out, SYSTEM_HOST_ID, "%.*s", (int)strcspn(buf_string(&text), "\n"),
+			 buf_string(&text));
+	if (!*out && gethostname(out, SYSTEM_HOST_ID) < 0)
+		*out = '\0';
+	out[SYSTEM_HOST_ID - 1] = '\0';
 }
