@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The network of a workspace that runs, changed by its live supervisor, which may bind nothing: the
- * listener of a port that is to be published is made here, by the rights of who asks. */
+ * socket of a port that is to be published is made here, by the rights of who asks. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -89,7 +89,7 @@ static int change_it(const struct open_workspace *existing, enum microagent_netw
 	if (explain_must_run(&existing->ws, err) < 0)
 		return -1;
 	if (change == MICROAGENT_NETWORK_PUBLISH) {
-		listener = publish_listen(what, err);
+		listener = publish_bind(what, err);
 		if (listener < 0)
 			return -1;
 	}

@@ -30,11 +30,11 @@ struct forward {
 	struct list passages;
 };
 
-static void listen_if_room(struct forward *f)
+static int listen_if_room(struct forward *f, struct error *err)
 {
 	bool room = f->open && !f->again && (f->spec.refuse || f->count < f->spec.most);
 
-	loop_set_events(f->watch, room ? LOOP_IN : 0, NULL);
+	return loop_set_events(f->watch, room ? LOOP_IN : 0, err);
 }
 
 static void drop_passage(struct passage *p)
@@ -56,7 +56,7 @@ static void end_passage(struct passage *p)
 	struct forward *f = p->forward;
 
 	drop_passage(p);
-	listen_if_room(f);
+	(void)listen_if_room(f, NULL);
 }
 
 static void on_ended(void *data)
@@ -111,7 +111,7 @@ static void on_again(struct loop *loop, void *data)
 
 	(void)loop;
 	f->again = NULL;
-	listen_if_room(f);
+	(void)listen_if_room(f, NULL);
 }
 
 static void on_listener(struct loop *loop, int fd, uint32_t events, void *data)
@@ -129,7 +129,7 @@ static void on_listener(struct loop *loop, int fd, uint32_t events, void *data)
 		close(accepted);
 	else if (accepted >= 0)
 		admit(f, accepted);
-	listen_if_room(f);
+	(void)listen_if_room(f, NULL);
 }
 
 struct forward *forward_new(struct loop *loop, const struct forward_spec *spec, struct error *err)
@@ -155,7 +155,13 @@ struct forward *forward_new(struct loop *loop, const struct forward_spec *spec, 
 int forward_open(struct forward *forward, struct error *err)
 {
 	forward->open = true;
-	return loop_set_events(forward->watch, LOOP_IN, err);
+	return listen_if_room(forward, err);
+}
+
+void forward_shut(struct forward *forward)
+{
+	forward->open = false;
+	(void)listen_if_room(forward, NULL);
 }
 
 unsigned forward_count(const struct forward *forward)

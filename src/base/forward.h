@@ -30,9 +30,11 @@ struct forward_spec {
 	void *data;
 };
 
-/* Accepts nothing before forward_open(). */
+/* Accepts nothing before forward_open(), and nothing more after forward_shut(), which lets the
+ * connections that are there go on. */
 struct forward *forward_new(struct loop *loop, const struct forward_spec *spec, struct error *err);
 int forward_open(struct forward *forward, struct error *err);
+void forward_shut(struct forward *forward);
 /* Connections that are there now. */
 unsigned forward_count(const struct forward *forward);
 /* Ends listener and connections. Accepts NULL; not from within reach, admits or failed. */

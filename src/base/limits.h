@@ -195,6 +195,9 @@
 	X(RELAY_GONE_MS, 5000, "ms",                                                               \
 	  "a slow reader's next bytes of a peer that is gone, before the rest is dropped")         \
 	X(PUBLISHES, 64, "ports", "published by one guest")                                        \
+	X(LISTENING_MS, 10, "ms",                                                                  \
+	  "between two looks of a guest at who listens there, and two of its words that count")    \
+	X(LISTENING_LOOK_MS, 100, "ms", "the same looks where its kernel tells of no change")      \
 	X(PUBLISH_CONNECTIONS, 256, "connections",                                                 \
 	  "open at once to one published port; the next ones wait")                                \
 	X(LISTENER_CONNECTIONS, 128, "connections",                                                \

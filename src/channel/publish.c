@@ -36,7 +36,7 @@ void publish_name(const json_t *forward, char out[PUBLISH_NAME])
 		 forward_port(forward, "hostPort"));
 }
 
-static int listen_published(const struct sockaddr_storage *address)
+static int bind_published(const struct sockaddr_storage *address)
 {
 	autoclose int fd = descriptor_socket(address->ss_family, SOCK_STREAM, 0, true);
 	int on = 1;
@@ -47,12 +47,12 @@ static int listen_published(const struct sockaddr_storage *address)
 	    (address->ss_family == AF_INET6 &&
 	     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0) ||
 	    bind(fd, (const struct sockaddr *)address, address_length(address)) < 0 ||
-	    listen(fd, SOMAXCONN) < 0)
+	    descriptor_hold_port(fd) < 0)
 		return -1;
 	return steal_fd(&fd);
 }
 
-int publish_listen(const json_t *forward, struct error *err)
+int publish_bind(const json_t *forward, struct error *err)
 {
 	struct addresses list = {0};
 	char name[PUBLISH_NAME];
@@ -61,7 +61,7 @@ int publish_listen(const json_t *forward, struct error *err)
 	publish_name(forward, name);
 	if (!addresses_add_text(&list, host_of(forward), forward_port(forward, "hostPort")))
 		return error_set(err, ERR_INVALID, "cannot publish %s: no address", name);
-	fd = listen_published(&list.at[0]);
+	fd = bind_published(&list.at[0]);
 	if (fd >= 0)
 		return fd;
 	if (errno == EADDRINUSE)
@@ -111,7 +111,7 @@ int publish_require_free(const json_t *forwards, struct error *err)
 
 	json_array_foreach(forwards, i, forward)
 	{
-		int fd = publish_listen(forward, err);
+		int fd = publish_bind(forward, err);
 
 		if (fd < 0)
 			return -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The host's side of a published port: an address of this host that is listened on. */
+/* The host's side of a published port: an address of this host. */
 #ifndef CHANNEL_PUBLISH_H
 #define CHANNEL_PUBLISH_H
 
@@ -17,11 +17,12 @@ uint32_t publish_vsock_port(const json_t *forward);
 /* "127.0.0.1:8080" or "[::1]:8080". */
 #define PUBLISH_NAME 64
 void publish_name(const json_t *forward, char out[PUBLISH_NAME]);
-/* A non-blocking listener. The error names host and port; ERR_UNAVAILABLE when they are taken. */
-int publish_listen(const json_t *forward, struct error *err);
+/* A non-blocking socket that holds the port (descriptor_hold_port()): nobody else can have it, and
+ * whoever connects is refused. The error names host and port; ERR_UNAVAILABLE when they are taken. */
+int publish_bind(const json_t *forward, struct error *err);
 /* forwards: the list, or NULL. ERR_INVALID for an address that this host does not have. */
 int publish_check(const json_t *forwards, struct error *err);
-/* Whether all of them could be listened on now. */
+/* Whether all of them could be had now. */
 int publish_require_free(const json_t *forwards, struct error *err);
 
 #endif

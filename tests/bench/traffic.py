@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Stages: bytes and commands between host and guest."""
 
+import contextlib
 import json
 import os
 import socket
@@ -132,6 +133,15 @@ def use_ports(echo, sink, source):
     return took
 
 
+def await_servers(ports):
+    """A published port refuses until the host hears of its server in the guest."""
+    for port in ports:
+        while True:
+            with contextlib.suppress(ConnectionRefusedError), call(port):
+                break
+            time.sleep(0.01)
+
+
 def bench_publish():
     """A published port against QEMU's own forwarding, to the same servers on the same kernel."""
     ports, guest = free_ports(3), (ECHO, SINK, SOURCE)
@@ -149,6 +159,7 @@ def bench_publish():
         serving = [BIN / "microagent", "exec", "b", "--", "/tmp/bench", "tcp"]
         with running(serving, env=cli.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as servers:
             until(servers.stdout, b"BENCH-READY")
+            await_servers(ports)
             ours = use_ports(*ports)
         cli("kill", "b")
     forwards = "".join(",hostfwd=tcp:127.0.0.1:%d-:%d" % pair for pair in zip(ports, guest))

@@ -16,6 +16,7 @@ import pytest
 
 from conftest import BIN, ended, make_host, wait_until
 from test_mediation import free_port
+from test_publish import await_server
 from test_supervisor import request
 from test_telemetry import audited, records
 
@@ -125,6 +126,7 @@ def test_a_directory_is_shared(machine):
 def test_a_port_is_published(machine):
     (machine.work / "page").write_text("by http")
     guest(machine, "httpd", "-p", "127.0.0.1:8080", "-h", "/work")
+    await_server(machine.port)
     with urllib.request.urlopen(f"http://127.0.0.1:{machine.port}/page", timeout=60) as answer:
         assert answer.read() == b"by http"
 

@@ -77,10 +77,13 @@ class Guest:
         theirs.close()
 
     def accept_control(self, **config):
+        """What was said before ready."""
         self.stream = Frames(self.control.accept()[0])
         assert self.stream.read()["type"] == "hello"
         self.stream.write({**CONFIG, **config})
-        assert self.stream.read()["type"] == "ready"
+        said = list(iter(self.stream.read, {"type": "ready", "format": 1}))
+        assert {message["type"] for message in said} == ({"listening"} if config.get("publishes") else set()), said
+        return said
 
     def sh(self, script):
         with socket.socket(socket.AF_UNIX) as dial:
@@ -228,6 +231,27 @@ def test_the_last_words_are_on_hvc0(guest, request, tmp_path, which):
     it = guest(request.getfixturevalue(which), [w.replace("ROOTFS", str(zeros)) for w in VIRTIO_DISK], "")
     it.await_console(b"microagent-init: cannot mount the root disk /dev/vda")
     assert it.qemu.wait(timeout=HANG_S) == 0
+
+
+@pytest.mark.parametrize("which", ["tuned_kernel", "debian_kernel"])
+def test_servers_of_published_ports_are_told(guest, request, which):
+    """Also by Debian's kernel, in which inet_diag is a module that is not there, and of which /proc/net tells."""
+    it = guest(request.getfixturevalue(which), VIRTIO_DISK, "")
+    assert it.accept_control(publishes=[{"guestPort": 8080}])[-1]["ports"] == []
+    serve = "(httpd -f -p %s & echo $! > /tmp/pid-%d) > /dev/null 2>&1"
+    it.sh(serve % ("127.0.0.1:8081", 8081))  # nobody has asked for that
+    it.sh(serve % ("127.0.0.1:8080", 8080))
+    assert it.stream.read() == {"type": "listening", "format": 1, "ports": [8080]}
+    it.sh("kill $(cat /tmp/pid-8080)")
+    assert it.stream.read()["ports"] == []
+    it.stream.write({"type": "publish", "format": 1, "publishes": [{"guestPort": 8081}]})
+    assert it.stream.read()["ports"] == [8081] and it.stream.read()["type"] == "published"
+    it.sh(serve % ("[::]:8080", 8080))
+    assert it.stream.read()["ports"] == [8080, 8081]
+    it.stream.write({"type": "unpublish", "format": 1, "publishes": [{"guestPort": 8081}]})
+    it.sh("kill $(cat /tmp/pid-8081); kill $(cat /tmp/pid-8080)")
+    assert it.stream.read()["ports"] == []
+    it.power_off()
 
 
 def test_disks_on_a_scsi_controller(guest, tuned_kernel, tmp_path):

@@ -13,6 +13,7 @@ import schema_check
 from conftest import BACKEND, wait_until
 from digests import contents
 from test_mediation import free_port
+from test_publish import await_no_server, await_server, refuses
 
 pytestmark = pytest.mark.skipif(BACKEND != "qemu", reason="no other backend saves machines")
 SERVER = "(while true; do printf 'HTTP/1.0 200 OK\\r\\n\\r\\nserved' | nc -l -p 8080; done) > /dev/null 2>&1 &"
@@ -157,18 +158,41 @@ def test_a_command_in_each_child(web):
         assert fork(*words).returncode == 2, words
 
 
+HTTPD = ("mkdir -p /tmp/www; printf served > /tmp/www/index.html; "
+         "httpd -f -p 8080 -h /tmp/www > /dev/null 2>&1 & echo $! > /tmp/www/pid")
+
+
+def asked(port):
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=60) as answer:
+        return answer.read()
+
+
+def the_port_of_a_child(web, name):
+    """Its server, which came with it, is known at once; the server's end there is told of there."""
+    port = free_port()
+    web("network", "publish", name, f"{port}:8080", check=0)
+    assert asked(port) == b"served"
+    run(web, name, "kill $(cat /tmp/www/pid)")
+    await_no_server(port)
+    run(web, name, HTTPD)
+    await_server(port)
+
+
 def test_a_port_that_is_published_stays_the_parents(web):
     """By the port of a restored machine, while it runs."""
     port = free_port()
     told = web.json("session", "create", "--base", "web", "--network", "nat")
     assert told["boot"] == {"how": "restored"}
     name = told["name"]
-    run(web, name, SERVER)
     web("network", "publish", name, f"{port}:8080", check=0)
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=60) as answer:
-        assert answer.read() == b"served"
+    assert refuses(port)
+    run(web, name, HTTPD)
+    await_server(port)
+    assert asked(port) == b"served"
     [child] = web.json("session", "fork", name)["sessions"]
     assert [len(web.json("network", of)["network"]["portForwards"]) for of in (name, child["name"])] == [1, 0]
+    the_port_of_a_child(web, child["name"])
+    assert asked(port) == b"served"
     web("network", "unpublish", name, str(port), check=0)
     there = {"host": "127.0.0.1", "hostPort": port, "guestPort": 8080}
     assert audited(web, name, "net.published") == audited(web, name, "net.unpublished") == [there]

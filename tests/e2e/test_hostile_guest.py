@@ -15,6 +15,8 @@ import growth
 import schema_check
 import strays
 from conftest import OWN, ROOT, make_host, wait_until
+from test_mediation import free_port
+from test_publish import await_no_server, await_server, nobody_listens
 
 ENDS = {"MICROAGENT_TEST_LIMIT_HALT_MS": "1500"}  # a guest that does not stop when it is told to
 SILENT = {"MICROAGENT_TEST_LIMIT_AGENT_ANSWER_MS": "300", "MICROAGENT_TEST_LIMIT_EXEC_LATE_MS": "300"}
@@ -84,7 +86,9 @@ def based():
 @pytest.fixture(scope="module")
 def victim(based):
     """For all attacks that a machine outlives."""
-    it = Victim(based, "--network", "nat")
+    port = free_port()
+    it = Victim(based, "--network", "nat", "--publish", f"{port}:80")
+    it.port = port
     yield it
     it.destroy()
 
@@ -115,12 +119,23 @@ def test_frames_of_noise(steady, seed):
     assert steady.attack("frames", seed, 20000)["frames"] > 0
 
 
-@pytest.mark.parametrize("kind, count", [("telemetry", 50000), ("commands", 10000), ("long", 5000), ("unknown", 5000)])
+@pytest.mark.parametrize("kind, count", [("telemetry", 50000), ("commands", 10000), ("long", 5000), ("unknown", 5000), ("listening", 20000)])
 def test_a_flooded_control_stream(steady, kind, count):
     """The log of what the guest says stays within its bounds, and says that it had to."""
     assert steady.attack("control", kind, count)[kind] >= count
     assert (steady.workspace / "audit.log").stat().st_size < 1 << 20
     assert (steady.workspace / "supervisor.log").stat().st_size < 1 << 20
+
+
+def test_what_the_guest_says_of_its_servers(steady):
+    """Its own published port is all that its word opens or shuts; what cannot tell has it open, as an agent of before."""
+    for kind in ("none", "untold", "none"):
+        steady.attack("control", kind, 1)
+        if kind == "none":
+            await_no_server(steady.port)
+        else:
+            await_server(steady.port)
+            nobody_listens(steady.port)
 
 
 def test_what_a_person_reads_of_it(victim):
@@ -165,7 +180,7 @@ def test_a_tree_with_everything_in_it(steady):
     subprocess.run(["rm", "-rf", target], check=True)
 
 
-@pytest.mark.parametrize("kind", ["turn", "huge", "garbage"])
+@pytest.mark.parametrize("kind", ["turn", "huge", "garbage", "port"])
 def test_a_broken_control_stream_is_the_end(based, kind):
     victim = Victim(based, "--network", "isolated")
     child = victim.popen("control", kind, 100000)

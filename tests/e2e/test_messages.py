@@ -224,7 +224,9 @@ def test_control_stream_and_control_socket(host):
     out, err = starting.communicate()
     assert starting.returncode == 0, (out, err)
     host.json("network", "allow", "w", "example.org")
-    host.json("network", "publish", "w", f"{free_port()}:80")
+    port = free_port()
+    host.json("network", "publish", "w", f"{port}:80")
+    host.json("network", "unpublish", "w", str(port))
     host.json("stop", "w")
     tracer.communicate()
     assert "Power down" in host.json("logs", "w")["logs"]
@@ -243,8 +245,8 @@ def test_control_stream_and_control_socket(host):
                 commands.append(message.get("change", "power"))
             elif set(message) <= {"ok", "error", "errorCode"} and "ok" in message:
                 schema_check.validate("control-sock-answer", message)
-    assert types == {"in": {"hello", "ready", "result", "ending", "published"}, "out": {"config", "time", "power", "publish"}}, types
-    assert sorted(commands) == ["allow", "power", "publish"]
+    assert types == {"in": {"hello", "ready", "result", "ending", "published", "listening"}, "out": {"config", "time", "power", "publish", "unpublish"}}, types
+    assert sorted(commands) == ["allow", "power", "publish", "unpublish"]
 
 
 def test_what_the_guest_of_a_session_tells(host):

@@ -37,6 +37,39 @@ def ask(port, data, host="127.0.0.1"):
         return read_all(stream)
 
 
+def refuses(port, host="127.0.0.1"):
+    try:
+        connect(port, host).close()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
+def await_server(port, host="127.0.0.1"):
+    """The host hears of a server a moment after it has begun to listen."""
+    wait_until(lambda: not refuses(port, host), f"port {port} to have a server")
+
+
+def await_no_server(port, host="127.0.0.1"):
+    wait_until(lambda: refuses(port, host), f"port {port} to have no server")
+
+
+def is_taken(port, host="127.0.0.1"):
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    for reuse in (0, 1):
+        with socket.socket(family) as other:
+            other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, reuse)
+            with pytest.raises(OSError, match="Address already in use"):
+                other.bind((host, port))
+                other.listen()
+    return True
+
+
+def end(child):
+    child.terminate()
+    child.communicate()
+
+
 def serve(host, name, address, port):
     child = host.popen("exec", name, "--", "/tmp/gc", "serve", address, port)
     assert child.stdout.readline() == b"listening\n"
@@ -56,9 +89,12 @@ def test_published_ports_of_one_guest(host):
         ("127.0.0.1", ports["nobody"], NOBODY)]
     assert f"127.0.0.1:{ports['v4']} to port {V4}" in host("status", "w").stdout
 
+    await_server(ports["v4"])
+    await_server(ports["v6"])
+    await_server(ports["again"], "::1")
     half_close_both_ways(ports)
     bulk(ports["v4"])
-    nobody_listens(ports["nobody"])
+    assert refuses(ports["nobody"]) and is_taken(ports["nobody"])
     servers.append(not_on_the_loopback(host, ports["nobody"]))
     client_killed_half_way(ports["v4"])
     slow_reader(ports["v4"])
@@ -97,7 +133,8 @@ def bulk(port):
 
 
 def nobody_listens(port):
-    """The end may come before connect() has said that it is connected: EPIPE then."""
+    """Of a listener that stays open, as that of microagent-oci: the connection ends. The end may come before
+    connect() has said that it is connected: EPIPE then."""
     try:
         with connect(port) as stream:
             assert stream.recv(1) == b""
@@ -110,6 +147,7 @@ def not_on_the_loopback(host, port):
     """A program that listens on one other address of the guest alone."""
     host("exec", "-u", "root", "w", "--", "ip", "addr", "add", "192.0.2.9/32", "dev", "lo", check=0)
     server = serve(host, "w", "192.0.2.9", NOBODY)
+    await_server(port)
     assert ask(port, b"e" + b"not to the loopback") == b"not to the loopback"
     return server
 
@@ -230,8 +268,85 @@ def http(host, port):
     """busybox httpd, as any user of a published port has it."""
     host("exec", "w", "--", "sh", "-c", "mkdir -p /tmp/www && echo hello > /tmp/www/index.html && "
          f"busybox httpd -p 127.0.0.1:{NOBODY} -h /tmp/www", check=0)
+    await_server(port)
     answer = ask(port, b"GET / HTTP/1.0\r\n\r\n")
     assert answer.startswith(b"HTTP/1.") and b"200 OK" in answer and answer.endswith(b"hello\n"), answer
+
+
+def test_a_port_is_listened_on_while_its_server_listens(host):
+    """Until then, and after that, a connect is refused, and the port is nobody else's."""
+    on_v4, on_any, live = free_port(), free_port(), free_port()
+    host("create", "w", *SMALL, "-p", f"{on_v4}:{V4}", "-p", f"[::1]:{on_any}:{V6}", check=0)
+    host("start", "w", check=0)
+    install_guest_program(host, "w")
+    nobody_yet = [(on_v4, "127.0.0.1"), (on_any, "::1")]
+    assert all(refuses(*one) and is_taken(*one) for one in nobody_yet)
+
+    server, of_any = serve(host, "w", "127.0.0.1", V4), serve(host, "w", "::", V6)
+    await_server(on_v4)
+    await_server(on_any, "::1")
+    assert ask(on_v4, b"e" + b"one") == b"one" and ask(on_any, b"e" + b"two", "::1") == b"two"
+    end(server)
+    await_no_server(on_v4)
+    assert is_taken(on_v4) and ask(on_any, b"e" + b"still", "::1") == b"still"
+    server = serve(host, "w", "127.0.0.1", V4)
+    await_server(on_v4)
+    assert ask(on_v4, b"e" + b"again") == b"again"
+    end(server)
+    end(of_any)
+    await_no_server(on_v4)
+
+    a_connection_outlives_its_listener(host, on_v4)
+    servers_that_come_and_go(host, on_v4)
+    host("network", "publish", "w", f"{live}:{NOBODY}", check=0)
+    assert refuses(live) and is_taken(live)
+    server = serve(host, "w", "127.0.0.1", NOBODY)
+    await_server(live)
+    host("network", "unpublish", "w", str(live), check=0)
+    assert is_free(live)
+    host("network", "publish", "w", f"{live}:{NOBODY}", check=0)  # it has its server already
+    assert ask(live, b"e" + b"at once") == b"at once"
+    end(server)
+    await_no_server(live)
+    without_an_agent(host, on_v4)
+    host("kill", "w", check=0)
+    assert is_free(on_v4) and is_free(live)
+    host("delete", "w", check=0)
+
+
+def without_an_agent(host, port):
+    """Nobody tells of servers any more: the port is listened on, as it is for a guest that cannot tell."""
+    line = "kill -KILL $(grep -l '[m]icroagent-agent' /proc/[0-9]*/cmdline | cut -d/ -f3)"
+    host.popen("exec", "-u", "root", "w", "--", "sh", "-c", line).communicate()
+    await_server(port)
+    nobody_listens(port)
+
+
+def a_connection_outlives_its_listener(host, port):
+    """nc takes one connection and listens no more."""
+    child = host.popen("exec", "w", "--", "nc", "-l", "-p", str(V4), "-e", "cat")
+    stream = None
+    while stream is None:  # a look that is closed would be the one
+        with contextlib.suppress(ConnectionRefusedError):
+            stream = connect(port)
+    with stream:
+        assert answers(stream, b"first")
+        await_no_server(port)
+        assert answers(stream, b"second")
+    child.communicate()
+
+
+def servers_that_come_and_go(host, port):
+    """However fast: the host's log stays small, and the last of it holds."""
+    log = host.state / "w" / "supervisor.log"
+    line = f"i=0; while [ $i -lt 300 ]; do nc -l -p {V4} & p=$!; usleep 5000; kill $p; i=$((i+1)); done; wait"
+    host("exec", "w", "--", "sh", "-c", line, check=0)
+    await_no_server(port)
+    assert log.stat().st_size < 100_000
+    server = serve(host, "w", "127.0.0.1", V4)
+    await_server(port)
+    end(server)
+    await_no_server(port)
 
 
 @pytest.mark.parametrize("words,text", [
@@ -334,6 +449,7 @@ def test_a_port_of_a_running_machine(host):
     host("start", "w", check=0, env={"MICROAGENT_TEST_LIMIT_PUBLISH_MS": "3000", "MICROAGENT_TEST_LIMIT_PUBLISHES": "2"})
     install_guest_program(host, "w")
     server = serve(host, "w", "127.0.0.1", V4)
+    await_server(first)
     assert ask(first, b"e" + b"again") == b"again"
     host("network", "unpublish", "w", str(first), check=0)
     host("network", "publish", "w", f"{first}:{V4}", check=0)  # the guest listens for it since before

@@ -15,7 +15,7 @@ import lan as places
 import strays
 from conftest import held, wait_until
 from test_mediation import Target, echo, free_port, install_guest_program, mediation
-from test_publish import connect, serve
+from test_publish import await_server, connect, serve
 from test_shares import share
 
 IDENTITY = {"requestID": "req-1", "runtimeID": "w", "role": "workload", "backend": "qemu"}
@@ -156,6 +156,8 @@ def in_traffic(host, world, work):
         assert dialler.stdout.readline() == b"x\n"  # through the target and back
         streams.append(dialler)
     streams.append(serve(host, "w", "127.0.0.1", 8080))
+    with world.lan.entered():
+        await_server(world.port)
     caller = world.caller()
     wait_until(lambda: caller.moved, "bytes through the published port and back")
     host("exec", "w", "--", "sh", "-c", "(while :; do date; usleep 50000; done) > /work/log 2>&1 &", check=0)

@@ -79,6 +79,14 @@ static void on_mounted(void *data, const char *why)
 	abort(); /* nobody has asked for it */
 }
 
+static void on_listening(void *data, const struct control_listening *listening)
+{
+	(void)data;
+	if (port_set_has(&listening->ports, 0) ||
+	    (!listening->told && port_set_count(&listening->ports) > 0))
+		abort();
+}
+
 /* Once for each time that it was asked for. */
 static void on_quiesced(void *data, const char *why)
 {
@@ -148,6 +156,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct control_stream_events events = {.hello = on_hello,
 						     .ready = on_ready,
 						     .result = on_result,
+						     .listening = on_listening,
 						     .said = on_said,
 						     .mounted = on_mounted,
 						     .quiesced = on_quiesced,

@@ -129,12 +129,42 @@ static void stub_log(const char *text)
 	machine_say("log", text);
 }
 
+/* A server at port 80, and one at 81 that nobody has published. After the first look nothing can be
+ * known; whoever asks for events is told that there are none. */
+static int stub_listening(struct port_set *out, struct error *err)
+{
+	static unsigned looks;
+
+	if (looks++ > 0)
+		return error_set(err, ERR_IO, "cannot be known");
+	*out = (struct port_set){0};
+	port_set_add(out, 80);
+	port_set_add(out, 81);
+	return 0;
+}
+
+static struct listening_events *stub_no_events(struct error *err)
+{
+	error_set(err, ERR_UNSUPPORTED, "no events");
+	return NULL;
+}
+
+static int stub_publish(struct loop *loop, struct mux *mux, const json_t *publishes, int program_fd,
+			struct error *err)
+{
+	(void)loop, (void)mux, (void)publishes, (void)program_fd, (void)err;
+	return 0;
+}
+
 static const struct machine stub_machine = {
 	.set_hostname = stub_hostname,
 	.set_time = stub_time,
 	.renew = stub_renew,
 	.attach = stub_attach,
 	.quiesce = stub_quiesce,
+	.publish = stub_publish,
+	.listening = stub_listening,
+	.listening_events = stub_no_events,
 	.trace = stub_trace,
 	.power_off = stub_power,
 	.log = stub_log,

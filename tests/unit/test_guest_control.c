@@ -257,6 +257,24 @@ static void a_share_that_comes_later(void **state)
 	assert_non_null(json_object_get(refused, "error"));
 }
 
+/* The kernel of this machine tells of no changes: it is looked at now and then. */
+static void servers_of_published_ports_are_told(void **state)
+{
+	struct fixture *f = *state;
+	json_auto_t *first = NULL, *later = NULL, *ready = NULL;
+	const json_t *ports;
+
+	send_message(f->control, "{\"type\":\"config\",\"format\":1,\"publishes\":["
+				 "{\"guestPort\":80},{\"guestPort\":90},{\"guestPort\":0}]}");
+	first = expect(f, "listening");
+	ports = json_object_get(first, "ports");
+	assert_int_equal(json_array_size(ports), 1);
+	assert_int_equal(json_integer_value(json_array_get(ports, 0)), 80);
+	ready = expect(f, "ready");
+	later = expect(f, "listening");
+	assert_null(json_object_get(later, "ports"));
+}
+
 static void broken_configs(void **state)
 {
 	static const char *const configs[] = {
@@ -391,6 +409,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(exec_beside_the_workload, start, guest_end),
 		cmocka_unit_test_setup_teardown(disks_before_ready, start, guest_end),
 		cmocka_unit_test_setup_teardown(a_share_that_comes_later, start, guest_end),
+		cmocka_unit_test_setup_teardown(servers_of_published_ports_are_told, start,
+						guest_end),
 		cmocka_unit_test(broken_configs),
 		cmocka_unit_test_setup_teardown(time_is_set, start, guest_end),
 		cmocka_unit_test_setup_teardown(what_is_traced_is_told, start, guest_end),

@@ -85,7 +85,7 @@ static void a_request_without_room_is_not_sent(void **state)
 	struct error err = {0};
 
 	(void)state;
-	autoclose int fd = netlink_open(&err);
+	autoclose int fd = netlink_open(NETLINK_ROUTE, &err);
 	netlink_begin(&message, RTM_GETLINK, 0, NULL, 0);
 	netlink_put(&message, 1, much, sizeof(much) - 16);
 	assert_true(message.overfull);
@@ -103,7 +103,7 @@ static void the_kernel_says_what_is_wrong(void **state)
 	struct error err = {0};
 
 	(void)state;
-	autoclose int fd = netlink_open(&err);
+	autoclose int fd = netlink_open(NETLINK_ROUTE, &err);
 	netlink_begin(&message, RTM_NEWLINK, 0, &head, sizeof(head));
 	assert_int_equal(netlink_request(fd, &message, &err), -1);
 	assert_true(err.errnum == ENODEV || err.errnum == EPERM);

@@ -60,6 +60,7 @@ int agent_init(struct agent *agent, struct loop *loop, const struct machine *mac
 				.control = {.fd = -1}};
 	if (server_init(&agent->server, loop, etc, cgroup_mount, program_fd, err) < 0)
 		return -1;
+	watched_ports_init(&agent->ports, loop, machine, &agent->control);
 	exec_report_begin(&agent->report, &agent->server.context.jobs, &agent->control);
 	agent->server.workload.result = on_workload_result;
 	agent->server.workload.data = agent;
@@ -75,6 +76,7 @@ static void be_ready(struct agent *agent)
 
 	if (!agent->applied || (config->telemetry && !agent->telemetry.status))
 		return;
+	watched_ports_tell(&agent->ports);
 	agent_say(agent, answer_ready(NULL));
 	telemetry_tell(&agent->telemetry);
 	agent->report.on = config->audit;
@@ -135,6 +137,8 @@ static int apply_config(struct agent *agent, bool more, struct error *err)
 	    agent->machine->publish(agent->loop, agent->server.mux, config->publishes,
 				    agent->server.context.program_fd, err) < 0)
 		return -1;
+	watched_ports_reset(&agent->ports);
+	watched_ports_add(&agent->ports, config->publishes);
 	json_decref(agent->server.context.env);
 	agent->server.context.env = json_incref(config->env);
 	set_telemetry(agent);
@@ -214,18 +218,32 @@ static int publish_later(struct agent *agent, json_t *doc, struct error *err)
 {
 	json_t *publishes = NULL;
 
-	if (json_get_array(doc, "", "publishes", JSON_REQUIRED, &publishes, err) < 0)
+	if (json_get_array(doc, "", "publishes", JSON_REQUIRED, &publishes, err) < 0 ||
+	    agent->machine->publish(agent->loop, agent->server.mux, publishes,
+				    agent->server.context.program_fd, err) < 0)
 		return -1;
-	return agent->machine->publish(agent->loop, agent->server.mux, publishes,
-				       agent->server.context.program_fd, err);
+	watched_ports_add(&agent->ports, publishes);
+	watched_ports_tell(&agent->ports);
+	return 0;
 }
 
 static void take_publish(struct agent *agent, json_t *doc)
 {
 	struct error err;
-	bool listens = publish_later(agent, doc, &err) == 0;
+	bool is_published = publish_later(agent, doc, &err) == 0;
 
-	agent_say(agent, answer_published(listens ? NULL : err.msg, NULL));
+	agent_say(agent, answer_published(is_published ? NULL : err.msg, NULL));
+}
+
+/* The way to it stays, since nobody comes by it any more. */
+static int take_unpublish(struct agent *agent, json_t *doc, struct error *err)
+{
+	json_t *publishes = NULL;
+
+	if (json_get_array(doc, "", "publishes", JSON_REQUIRED, &publishes, err) < 0)
+		return -1;
+	watched_ports_remove(&agent->ports, publishes);
+	return 0;
 }
 
 /* --- the control stream ---------------------------------------------------------------------- */
@@ -251,6 +269,8 @@ static int take_control(void *data, const uint8_t *payload, size_t len, struct e
 		take_mount(agent, doc);
 	if (kind == HOST_PUBLISH)
 		take_publish(agent, doc);
+	if (kind == HOST_UNPUBLISH && take_unpublish(agent, doc, err) < 0)
+		return -1;
 	if (kind == HOST_QUIESCE)
 		agent_quiesce(agent, json_is_true(json_object_get(doc, "goesOn")));
 	if (kind == HOST_POWER_OFF)
@@ -394,6 +414,7 @@ void agent_free(struct agent *agent)
 	loop_remove(agent->deadline);
 	apply_free(agent->apply);
 	telemetry_free(&agent->telemetry);
+	watched_ports_free(&agent->ports);
 	framed_close(&agent->control);
 	server_free(&agent->server);
 	config_free(&agent->config);

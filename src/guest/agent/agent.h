@@ -17,6 +17,7 @@
 #include "guest/agent/exec_report.h"
 #include "guest/agent/server.h"
 #include "guest/agent/telemetry.h"
+#include "guest/agent/watched_ports.h"
 
 struct machine {
 	int (*set_hostname)(const char *name, struct error *err);
@@ -32,6 +33,9 @@ struct machine {
 	/* Opens the config's published ports to the host; mux: the way to it, NULL for vsock. */
 	int (*publish)(struct loop *loop, struct mux *mux, const json_t *publishes, int program_fd,
 		       struct error *err);
+	/* At which ports servers listen, and what tells that it may be different: listening.h. */
+	int (*listening)(struct port_set *out, struct error *err);
+	struct listening_events *(*listening_events)(struct error *err);
 	/* Tells `out` what is done on the machine: tracer_run(). */
 	void (*trace)(int out);
 	/* Asks PID 1 for the end of the machine. */
@@ -47,6 +51,7 @@ struct agent {
 	struct server server;
 	struct framed control; /* fd -1: none, or it has ended */
 	struct exec_report report;
+	struct watched_ports ports;
 	struct guest_config config;
 	bool configured;
 	bool back;		    /* as another machine: a config is due that makes it one */

@@ -214,6 +214,32 @@ char *answer_published(const char *error, struct error *err)
 	return answer_done("published", error, err);
 }
 
+static int list_ports(struct buf *list, const struct port_set *ports, struct error *err)
+{
+	const char *before = "[";
+
+	for (unsigned port = 1; port <= UINT16_MAX; port++) {
+		if (!port_set_has(ports, (uint16_t)port))
+			continue;
+		if (buf_printf(list, err, "%s%u", before, port) < 0)
+			return -1;
+		before = ",";
+	}
+	return buf_printf(list, err, list->len ? "]" : "[]");
+}
+
+char *answer_listening(const struct port_set *ports, struct error *err)
+{
+	struct writer w = control_begin("listening", err);
+	autobuf struct buf list = BUF_INIT(0);
+
+	if (ports && list_ports(&list, ports, err) < 0)
+		w.failed = true;
+	else if (ports)
+		writer_raw(&w, "ports", buf_string(&list));
+	return writer_end(&w);
+}
+
 char *answer_quiesced(const char *error, struct error *err)
 {
 	return answer_done("quiesced", error, err);

@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/port_set.h"
 #include "guest/agent/stdin_window.h"
 #include "guest/job/job.h"
 
@@ -52,6 +53,8 @@ char *answer_ending(struct error *err);
 /* To a mount; error: why it is not, or NULL. */
 char *answer_mounted(const char *error, struct error *err);
 char *answer_published(const char *error, struct error *err);
+/* At which ports servers listen; NULL: it is not known. */
+char *answer_listening(const struct port_set *ports, struct error *err);
 /* To a quiesce; error: why it may not be saved, or NULL. */
 char *answer_quiesced(const char *error, struct error *err);
 char *answer_result(const struct job_end *end, const struct captured *output, struct error *err);

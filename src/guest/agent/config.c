@@ -28,6 +28,8 @@ int config_message_kind(json_t *doc, enum host_message *kind, int64_t *realtime_
 		*kind = HOST_MOUNT;
 	} else if (strcmp(type, "publish") == 0) {
 		*kind = HOST_PUBLISH;
+	} else if (strcmp(type, "unpublish") == 0) {
+		*kind = HOST_UNPUBLISH;
 	} else if (strcmp(type, "quiesce") == 0) {
 		*kind = HOST_QUIESCE;
 	} else if (strcmp(type, "power") == 0) {

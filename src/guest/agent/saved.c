@@ -93,5 +93,6 @@ bool agent_is_back(struct agent *agent)
 	conns_end(&agent->server.conns);
 	exec_report_begin_anew(&agent->report);
 	telemetry_hold(&agent->telemetry);
+	watched_ports_reset(&agent->ports);
 	return true;
 }

@@ -13,6 +13,7 @@
 #include "guest/init/mounts.h"
 #include "guest/machine/attach.h"
 #include "guest/machine/hosts.h"
+#include "guest/machine/listening.h"
 #include "guest/machine/publish.h"
 #include "guest/machine/renew.h"
 #include "guest/roles.h"
@@ -79,6 +80,8 @@ const struct machine machine_real = {
 	.attach = attach,
 	.quiesce = quiesce,
 	.publish = publish_start,
+	.listening = listening_ports,
+	.listening_events = listening_events_open,
 	.trace = tracer_run,
 	.power_off = machine_power_off,
 	.log = machine_log,

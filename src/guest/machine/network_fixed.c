@@ -375,7 +375,7 @@ int network_fixed_apply(json_t *network, struct error *err)
 	if (count > NETWORK_FIXED_MAX)
 		return error_set(err, ERR_INVALID, "network.interfaces has more than %d",
 				 NETWORK_FIXED_MAX);
-	autoclose int fd = netlink_open(err);
+	autoclose int fd = netlink_open(NETLINK_ROUTE, err);
 	if (fd < 0)
 		return error_prefix(err, "network");
 	for (size_t i = 0; i < count; i++) {

@@ -250,7 +250,7 @@ static int read_netns(struct netns *netns, struct error *err)
 		     {RTM_GETNEIGH, "neighbours"}};
 	/* The longest of the fixed parts; none of them asks for anything but all. */
 	const struct ndmsg all = {.ndm_family = AF_UNSPEC};
-	autoclose int fd = netlink_open(err);
+	autoclose int fd = netlink_open(NETLINK_ROUTE, err);
 
 	if (fd < 0)
 		return -1;

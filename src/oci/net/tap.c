@@ -280,7 +280,7 @@ int netns_taps_make(const struct netns *netns, bool vnet_hdr, struct netns_taps 
 		    struct error *err)
 {
 	struct netns_taps taps = {0};
-	autoclose int fd = netlink_open(err);
+	autoclose int fd = netlink_open(NETLINK_ROUTE, err);
 
 	if (fd < 0)
 		return error_prefix(err, "network");
@@ -299,7 +299,7 @@ int netns_taps_make(const struct netns *netns, bool vnet_hdr, struct netns_taps 
 /* The link's qdisc first: no frame is to be lost in a tap that is gone. */
 int netns_taps_remove(struct netns_taps *taps, struct error *err)
 {
-	autoclose int fd = netlink_open(err);
+	autoclose int fd = netlink_open(NETLINK_ROUTE, err);
 	int rc = fd < 0 ? error_prefix(err, "network") : 0;
 
 	for (size_t i = 0; i < taps->ntaps; i++) {

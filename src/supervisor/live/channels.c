@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/list.h"
+#include "base/platform/descriptor.h"
 #include "channel/dial.h"
 #include "channel/publish.h"
 #include "supervisor/live/control_message.h"
@@ -31,6 +32,9 @@ struct channel {
 	bool tells_port;       /* the guest hears first which TCP port is asked for */
 	struct target *target; /* NULL: a published port, or all of them */
 	struct forward *forward;
+	uint16_t guest_port; /* of a published port: the guest's TCP port; else 0 */
+	int port_fd;	     /* of a published port: the socket of the host's; else -1 */
+	bool open;	     /* a published port: it is listened on */
 };
 
 struct channels {
@@ -41,6 +45,9 @@ struct channels {
 	struct target *mediation; /* of one of the list */
 	uint32_t *host_ports;
 	size_t host_port_count;
+	bool ready;			    /* the guest is */
+	struct control_listening listening; /* as it has said last */
+	struct loop_watch *settling;	    /* before its next word counts */
 };
 
 /* --- how the far side is reached ------------------------------------------------------------- */
@@ -108,13 +115,16 @@ static struct channel *new_channel(struct channels *all, struct error *err)
 		return NULL;
 	}
 	c->all = all;
+	c->port_fd = -1;
 	list_add(&all->list, &c->link);
 	return c;
 }
 
 static void close_channel(struct channel *c)
 {
-	forward_free(steal_ptr(&c->forward));
+	forward_free(steal_ptr(&c->forward)); /* and port_fd with it */
+	c->port_fd = -1;
+	c->open = false;
 	target_free(steal_ptr(&c->target));
 }
 
@@ -149,19 +159,21 @@ static void name_published(const json_t *forward, char out[CHANNEL_NAME])
 	snprintf(out, CHANNEL_NAME, "publish %s", name);
 }
 
-/* listener: is stolen, also on failure. NULL: there is no such channel. */
-static struct channel *new_published(struct channels *all, const json_t *forward, int listener,
+/* port: is stolen, also on failure. NULL: there is no such channel. */
+static struct channel *new_published(struct channels *all, const json_t *forward, int port,
 				     struct error *err)
 {
 	struct channel *c = new_channel(all, err);
 
 	if (!c) {
-		close(listener);
+		close(port);
 		return NULL;
 	}
 	name_published(forward, c->name);
 	c->port = publish_vsock_port(forward);
-	if (lead_inwards(c, listener, err) == 0)
+	c->guest_port = (uint16_t)(c->port - PUBLISH_PORT_FIRST);
+	c->port_fd = port;
+	if (lead_inwards(c, port, err) == 0)
 		return c;
 	drop_channel(c);
 	return NULL;
@@ -169,39 +181,203 @@ static struct channel *new_published(struct channels *all, const json_t *forward
 
 static int add_publish(struct channels *all, const json_t *forward, struct error *err)
 {
-	int listener = publish_listen(forward, err);
+	int port = publish_bind(forward, err);
 
-	return listener < 0 || !new_published(all, forward, listener, err) ? -1 : 0;
+	return port < 0 || !new_published(all, forward, port, err) ? -1 : 0;
 }
 
-int channels_publish(struct channels *all, const json_t *forward, int listener, struct error *err)
+/* --- a published port is listened on while its server in the guest listens ------------------- */
+
+#define PORT_LISTENS 'l'
+#define PORT_HELD 'h'
+
+static bool has_number(int port)
 {
-	struct channel *c = new_published(all, forward, listener, err);
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} at = {.v6 = {0}};
+	socklen_t len = sizeof(at);
+
+	if (getsockname(port, &at.any, &len) < 0)
+		return false;
+	return (at.any.sa_family == AF_INET && at.v4.sin_port) ||
+	       (at.any.sa_family == AF_INET6 && at.v6.sin6_port);
+}
+
+/* A socket without a number would be given one by the kernel, which nobody has asked for. */
+static int set_port(int port, char to, struct error *err)
+{
+	if (!has_number(port))
+		return error_set(err, ERR_DENIED, "that is no published port");
+	if ((to == PORT_LISTENS ? descriptor_listen : descriptor_hold_port)(port) < 0)
+		return error_errno(err, errno, "%s",
+				   to == PORT_LISTENS ? "cannot listen" : "cannot refuse");
+	return 0;
+}
+
+static int serve_port(void *data, const struct broker_message *in, struct broker_message *out,
+		      struct error *err)
+{
+	(void)data;
+	(void)out;
+	if (in->nfds != 1 || in->len != 1)
+		return error_set(err, ERR_DENIED, "which port is to listen?");
+	return set_port(in->fds[0], in->bytes[0], err);
+}
+
+const struct broker_duty port_duty = {serve_port};
+
+static int have_port(int port, char to, struct error *err)
+{
+	const struct broker_message in = {.len = 1, .nfds = 1, .fds = {port}, .bytes = {to}};
+
+	return broker_is_asked() ? broker_ask(&port_duty, &in, NULL, err) : set_port(port, to, err);
+}
+
+int channels_hold(int port, struct error *err)
+{
+	return have_port(port, PORT_HELD, err);
+}
+
+/* A guest that cannot tell who listens gets every connection. */
+static bool has_server(const struct channels *all, const struct channel *c)
+{
+	return !all->listening.told || port_set_has(&all->listening.ports, c->guest_port);
+}
+
+static int open_port(struct channel *c, struct error *err)
+{
+	if (have_port(c->port_fd, PORT_LISTENS, err) < 0)
+		return -1;
+	c->open = true;
+	return forward_open(c->forward, err);
+}
+
+/* Where the system cannot do that it stays open, and who connects is let go at once. */
+static int shut_port(struct channel *c, struct error *err)
+{
+	if (have_port(c->port_fd, PORT_HELD, err) < 0)
+		return err->errnum == ENOTSUP ? 0 : -1;
+	c->open = false;
+	forward_shut(c->forward);
+	return 0;
+}
+
+static int follow_server(struct channel *c, struct error *err)
+{
+	bool wanted = c->all->ready && has_server(c->all, c);
+
+	if (wanted == c->open)
+		return 0;
+	return wanted ? open_port(c, err) : shut_port(c, err);
+}
+
+static void follow_servers(struct channels *all)
+{
+	struct channel *c;
+	struct error err;
+
+	list_each (c, &all->list, link) {
+		bool was_open = c->open;
+
+		if (c->port_fd < 0)
+			continue;
+		if (follow_server(c, &err) < 0)
+			on_failed(c, &err);
+		else if (c->open != was_open)
+			log_limited(all->log, "%s: port %u of the guest has %s server", c->name,
+				    c->guest_port, c->open ? "a" : "no");
+	}
+}
+
+static void on_settled(struct loop *loop, void *data)
+{
+	struct channels *all = data;
+
+	(void)loop;
+	all->settling = NULL;
+	follow_servers(all);
+}
+
+/* The last word counts after `limit`, whatever is said until then. */
+static void settle_later(struct channels *all, enum limit limit)
+{
+	struct error err;
+
+	all->settling = loop_add_timer(all->loop, limit_deadline(limit), on_settled, all, &err);
+	if (!all->settling)
+		log_limited(all->log, "published ports: %s", err.msg);
+}
+
+void channels_listening(struct channels *all, const struct control_listening *listening)
+{
+	all->listening = *listening;
+	if (all->settling)
+		return;
+	follow_servers(all);
+	settle_later(all, LIMIT_LISTENING_MS);
+}
+
+void channels_guest_lost(struct channels *all)
+{
+	all->listening.told = false;
+	loop_remove(steal_ptr(&all->settling));
+	settle_later(all, LIMIT_AGENT_LOST_MS);
+}
+
+int channels_publish(struct channels *all, const json_t *forward, int port, struct error *err)
+{
+	struct channel *c = new_published(all, forward, port, err);
 
 	if (!c)
 		return -1;
 	(void)fd_raise_limit(FILES);
-	if (forward_open(c->forward, err) == 0)
+	if (follow_server(c, err) == 0)
 		return 0;
 	drop_channel(c);
 	return -1;
 }
 
-unsigned channels_unpublish(struct channels *all, const json_t *forward)
+static struct channel *find_published(struct channels *all, const char *name)
+{
+	struct channel *c;
+
+	list_each (c, &all->list, link) {
+		if (strcmp(c->name, name) == 0)
+			return c;
+	}
+	return NULL;
+}
+
+static bool leads_to(const struct channels *all, uint16_t guest_port)
+{
+	const struct channel *c;
+
+	list_each (c, &all->list, link) {
+		if (c->guest_port == guest_port)
+			return true;
+	}
+	return false;
+}
+
+bool channels_unpublish(struct channels *all, const json_t *forward)
 {
 	char name[CHANNEL_NAME];
 	struct channel *c;
-	unsigned open;
+	uint16_t guest_port;
 
 	name_published(forward, name);
-	list_each (c, &all->list, link) {
-		if (strcmp(c->name, name) != 0)
-			continue;
-		open = c->forward ? forward_count(c->forward) : 0;
-		drop_channel(c);
-		return open;
-	}
-	return 0;
+	c = find_published(all, name);
+	if (!c)
+		return false;
+	guest_port = c->guest_port;
+	drop_channel(c);
+	if (leads_to(all, guest_port))
+		return false;
+	port_set_remove(&all->listening.ports, guest_port);
+	return true;
 }
 
 /* Each port that something connects to is that of the guest. */
@@ -336,12 +512,16 @@ const struct broker_duty target_duty = {serve_target};
 
 int channels_open(struct channels *channels, struct error *err)
 {
-	const struct channel *c;
+	struct channel *c;
 
 	if (!list_is_empty(&channels->list))
 		(void)fd_raise_limit(FILES);
+	channels->ready = true;
 	list_each (c, &channels->list, link) {
-		if (c->forward && forward_open(c->forward, err) < 0)
+		int status =
+			c->port_fd >= 0 ? follow_server(c, err) : forward_open(c->forward, err);
+
+		if (status < 0)
 			return error_prefix(err, "%s", c->name);
 	}
 	return 0;
@@ -360,6 +540,8 @@ int channels_sever(struct channels *channels, json_t *severed, struct error *err
 	int status = 0;
 
 	channels->mediation = NULL;
+	channels->ready = false;
+	loop_remove(steal_ptr(&channels->settling));
 	list_each (c, &channels->list, link) {
 		unsigned open = c->forward ? forward_count(c->forward) : 0;
 
@@ -379,6 +561,7 @@ void channels_free(struct channels *channels)
 
 	if (!channels)
 		return;
+	loop_remove(channels->settling);
 	while ((c = list_first(&channels->list, struct channel, link)))
 		drop_channel(c);
 	free(channels->host_ports);

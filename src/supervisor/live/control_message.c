@@ -52,6 +52,7 @@ static enum control_type message_type(const char *name)
 		     {"telemetry", CONTROL_TELEMETRY},
 		     {"mounted", CONTROL_MOUNTED},
 		     {"published", CONTROL_PUBLISHED},
+		     {"listening", CONTROL_LISTENING},
 		     {"quiesced", CONTROL_QUIESCED},
 		     {"telemetry-status", CONTROL_TELEMETRY_STATUS},
 		     {"ending", CONTROL_ENDING}};
@@ -111,6 +112,29 @@ int control_read_hello(const json_t *message, struct control_hello *out, struct 
 			"%d: the kernel's initrd must be installed anew",
 			(long long)min, (long long)max, CONTROL_PROTOCOL);
 	*out = hello;
+	return 0;
+}
+
+int control_read_listening(const json_t *message, struct control_listening *out, struct error *err)
+{
+	struct control_listening listening = {0};
+	json_t *list = NULL;
+
+	if (json_get_array(message, "listening", "ports", JSON_OPTIONAL, &list, err) < 0)
+		return -1;
+	if (json_array_size(list) > limit_get(LIMIT_PUBLISHES))
+		return error_set(err, ERR_INVALID, "listening.ports has more than %llu entries",
+				 (unsigned long long)limit_get(LIMIT_PUBLISHES));
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *port = json_array_get(list, i);
+		json_int_t number = json_integer_value(port);
+
+		if (!json_is_integer(port) || number < 1 || number > UINT16_MAX)
+			return error_set(err, ERR_INVALID, "listening.ports[%zu] is no port", i);
+		port_set_add(&listening.ports, (uint16_t)number);
+	}
+	listening.told = list != NULL;
+	*out = listening;
 	return 0;
 }
 
@@ -275,12 +299,22 @@ json_t *control_mount(const json_t *shares, struct error *err)
 	return message && put_shares(message, shares, err) == 0 ? steal_ptr(&message) : NULL;
 }
 
-json_t *control_publish(const json_t *forward, struct error *err)
+static json_t *about_published(const char *type, const json_t *forward, struct error *err)
 {
-	json_auto_t *message = new_message("publish", err);
+	json_auto_t *message = new_message(type, err);
 	json_auto_t *forwards = json_pack("[O]", forward);
 
 	return message && put_publishes(message, forwards, err) == 0 ? steal_ptr(&message) : NULL;
+}
+
+json_t *control_publish(const json_t *forward, struct error *err)
+{
+	return about_published("publish", forward, err);
+}
+
+json_t *control_unpublish(const json_t *forward, struct error *err)
+{
+	return about_published("unpublish", forward, err);
 }
 
 json_t *control_quiesce(bool goes_on, struct error *err)

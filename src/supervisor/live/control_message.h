@@ -13,6 +13,7 @@
 
 #include "base/agent_wire.h"
 #include "base/error.h"
+#include "base/port_set.h"
 #include "contract/request.h"
 
 #define CONTROL_PROTOCOL 1 /* the one version spoken here */
@@ -27,6 +28,7 @@ enum control_type {
 	CONTROL_TELEMETRY,
 	CONTROL_MOUNTED,
 	CONTROL_PUBLISHED,
+	CONTROL_LISTENING,
 	CONTROL_QUIESCED,
 	CONTROL_TELEMETRY_STATUS,
 	CONTROL_ENDING,
@@ -38,6 +40,12 @@ struct control_hello {
 	const char *boot_id;
 	int64_t generation;
 	bool restored; /* it was saved once, and is to be made another machine */
+};
+
+/* Which TCP ports have a server in the guest, by its word. */
+struct control_listening {
+	bool told; /* else it cannot tell, or has not yet */
+	struct port_set ports;
 };
 
 /* Longest payload that a guest may send before it is ready, and when it has no result to give. */
@@ -57,6 +65,9 @@ json_t *control_read_exec(const json_t *message, enum control_type type, struct 
 /* Of exec-lost: the same, for an audit.gap. */
 json_t *control_read_lost(const json_t *message, struct error *err);
 
+/* Of listening. ERR_INVALID for what is no list of ports, or too long. */
+int control_read_listening(const json_t *message, struct control_listening *out, struct error *err);
+
 /* The run config, without the time, which control_stamp() puts in. hostname is derived from
  * runtime_id when the config has none. */
 json_t *control_config(const struct config *config, const char *runtime_id, bool attach,
@@ -68,8 +79,9 @@ json_t *control_power_off(struct error *err);
 /* shares: [{tag, path, mountpoint, mode}], of which the guest is not told the path. */
 json_t *control_mount(const json_t *shares, struct error *err);
 
-/* The guest's side of one more published port. */
+/* The guest's side of one more published port, and of one that is published no more. */
 json_t *control_publish(const json_t *forward, struct error *err);
+json_t *control_unpublish(const json_t *forward, struct error *err);
 /* Has a machine that is a template get ready to be saved. */
 json_t *control_quiesce(bool goes_on, struct error *err);
 /* Into a config: the machine may be saved, and its guest will take a config anew when it comes back

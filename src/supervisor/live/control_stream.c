@@ -131,6 +131,19 @@ static int on_answer(struct control_stream *stream, bool *due, const json_t *mes
 	return 0;
 }
 
+static int on_listening(struct control_stream *stream, const json_t *message, struct error *err)
+{
+	struct control_listening listening;
+
+	if (stream->phase == PHASE_HELLO)
+		return error_set(err, ERR_INVALID, "a listening out of turn");
+	if (control_read_listening(message, &listening, err) < 0)
+		return -1;
+	if (stream->events.listening)
+		stream->events.listening(stream->events.data, &listening);
+	return 0;
+}
+
 static int on_ending(struct control_stream *stream, struct error *err)
 {
 	if (stream->phase == PHASE_HELLO)
@@ -167,6 +180,8 @@ static int take_message(struct control_stream *stream, const uint8_t *payload, s
 	case CONTROL_PUBLISHED:
 		return on_answer(stream, &stream->publishing, message, stream->events.published,
 				 "published", err);
+	case CONTROL_LISTENING:
+		return on_listening(stream, message, err);
 	case CONTROL_QUIESCED:
 		return on_answer(stream, &stream->quiescing, message, stream->events.quiesced,
 				 "quiesced", err);
@@ -333,6 +348,16 @@ int control_stream_publish(struct control_stream *stream, const json_t *forward,
 		return -1;
 	stream->publishing = true;
 	return 0;
+}
+
+void control_stream_unpublish(struct control_stream *stream, const json_t *forward)
+{
+	struct error err = {0};
+
+	if (!control_stream_is_ready(stream))
+		return;
+	if (control_post(stream, control_unpublish(forward, &err), &err) < 0)
+		break_off(stream, &err);
 }
 
 int control_stream_quiesce(struct control_stream *stream, bool goes_on, struct error *err)

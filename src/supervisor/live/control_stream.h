@@ -34,6 +34,9 @@ struct control_stream_events {
 	 * NULL. */
 	void (*mounted)(void *data, const char *why);
 	void (*published)(void *data, const char *why); /* the same, to control_stream_publish() */
+	/* Which of the published ports have a server in the guest: before `ready`, and after each
+	 * change. A guest that cannot tell may never say it. NULL: nobody wants to know. */
+	void (*listening)(void *data, const struct control_listening *listening);
 	/* The answer to control_stream_quiesce(); why: what stands in the way, or NULL: it may be
 	 * saved. NULL: it is never asked for. */
 	void (*quiesced)(void *data, const char *why);
@@ -64,6 +67,8 @@ int control_stream_mount(struct control_stream *stream, const json_t *shares, st
 /* Has a ready guest listen for one more published port; `published` follows, or `lost`. One at a
  * time. */
 int control_stream_publish(struct control_stream *stream, const json_t *forward, struct error *err);
+/* A ready guest need no longer tell whether anybody listens on the port. Nothing without one. */
+void control_stream_unpublish(struct control_stream *stream, const json_t *forward);
 /* Has a ready guest make the machine fit to be saved, and if it goes on after that, know that what
  * comes back is another one; `quiesced` follows, or `lost`. */
 int control_stream_quiesce(struct control_stream *stream, bool goes_on, struct error *err);

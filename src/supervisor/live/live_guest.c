@@ -141,6 +141,13 @@ static void on_guest_published(void *data, const char *why)
 	live_published(data, why);
 }
 
+static void on_guest_listening(void *data, const struct control_listening *listening)
+{
+	struct live *live = data;
+
+	channels_listening(live->channels, listening);
+}
+
 static void on_guest_quiesced(void *data, const char *why)
 {
 	live_quiesced(data, why);
@@ -180,6 +187,8 @@ static void on_control_over(void *data, bool broken, const char *why)
 		live_fail(live, ERR_IO, text);
 		return;
 	}
+	if (live->outcome.intent == INTENT_NONE && !live->guest_ending)
+		channels_guest_lost(live->channels);
 	if (live->outcome.intent != INTENT_NONE || (live->outcome.ready && !live->outcome.workload))
 		return;
 	live->lost_timer = loop_add_timer(live->loop, deadline, on_guest_lost_timer, live, &err);
@@ -265,6 +274,7 @@ int live_control_begin(struct live *live, int listen_fd, const struct config *co
 						     .said = on_guest_said,
 						     .mounted = on_guest_mounted,
 						     .published = on_guest_published,
+						     .listening = on_guest_listening,
 						     .quiesced = on_guest_quiesced,
 						     .ending = on_guest_ending,
 						     .lost = on_control_over,

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
@@ -54,24 +53,23 @@ static int edit_unpublish(json_t *network, const json_t *request, struct error *
 	return error_set(err, ERR_NOT_FOUND, "it publishes no port at %s", name);
 }
 
-/* What the command has made: a TCP listener at the address that it names. */
-static int check_listener(int fd, struct error *err)
+static int check_port(int fd, struct error *err)
 {
-	int listens = 0, type = 0;
-	socklen_t len = sizeof(listens);
+	struct error why = {0};
 
 	if (fd < 0)
-		return error_set(err, ERR_INVALID, "no listener came with the request");
-	if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) < 0 || !listens ||
-	    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0 || type != SOCK_STREAM)
-		return error_set(err, ERR_INVALID, "what came with the request listens nowhere");
+		return error_set(err, ERR_INVALID, "no socket came with the request");
+	if (channels_hold(fd, &why) < 0 && why.errnum != ENOTSUP)
+		return error_set(err, ERR_INVALID, "what came with the request holds no port: %s",
+				 why.msg);
 	return 0;
 }
 
 static int close_port(struct live *live, const json_t *forward, struct error *err)
 {
 	(void)err;
-	(void)channels_unpublish(live->channels, forward);
+	if (channels_unpublish(live->channels, forward))
+		control_stream_unpublish(live->control, forward);
 	return 0;
 }
 
@@ -86,10 +84,10 @@ static int apply_publish(struct live *live, const json_t *before, const json_t *
 {
 	const json_t *list = json_object_get(after, "portForwards");
 	const json_t *forward = json_array_get(list, json_array_size(list) - 1);
-	autoclose int listener = control_sock_passed(client);
+	autoclose int port = control_sock_passed(client);
 
-	if (check_listener(listener, err) < 0 ||
-	    channels_publish(live->channels, forward, steal_fd(&listener), err) < 0)
+	if (check_port(port, err) < 0 ||
+	    channels_publish(live->channels, forward, steal_fd(&port), err) < 0)
 		return -1;
 	if (control_stream_publish(live->control, forward, err) == 0)
 		return 0;

@@ -161,6 +161,18 @@ void control(const char *kind, unsigned long count)
 			len = command(sent, 2000);
 		else if (strcmp(kind, "unknown") == 0)
 			len = (size_t)sprintf(message, "{\"type\":\"" BAD_WORDS "\",\"format\":1}");
+		else if (strcmp(kind, "listening") == 0)
+			len = (size_t)sprintf(
+				message, "{\"type\":\"listening\",\"format\":1,\"ports\":[%s]}",
+				sent % 2 ? "1,22" : "80");
+		else if (strcmp(kind, "none") == 0)
+			len = (size_t)sprintf(message,
+					      "{\"type\":\"listening\",\"format\":1,\"ports\":[]}");
+		else if (strcmp(kind, "untold") == 0)
+			len = (size_t)sprintf(message, "{\"type\":\"listening\",\"format\":1}");
+		else if (strcmp(kind, "port") == 0)
+			len = (size_t)sprintf(
+				message, "{\"type\":\"listening\",\"format\":1,\"ports\":[65536]}");
 		else if (strcmp(kind, "turn") == 0)
 			len = (size_t)sprintf(message, "{\"type\":\"ready\",\"format\":1}");
 		else if (strcmp(kind, "huge") == 0)

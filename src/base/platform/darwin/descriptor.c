@@ -97,6 +97,27 @@ int descriptor_accept(int listener, struct sockaddr_storage *peer, bool nonblock
 	return fd < 0 ? -1 : quiet_socket(fd, nonblock);
 }
 
+/* What is bound and does not listen refuses by itself, and nobody else can bind its port
+ * (in_pcbbind() in bsd/netinet/in_pcb.c of xnu). What listens cannot be taken back: shutdown() of a
+ * socket that is not connected is ENOTCONN (soshutdown() in bsd/kern/uipc_socket.c). */
+int descriptor_hold_port(int fd)
+{
+	int listens = 0;
+	socklen_t len = sizeof(listens);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) < 0)
+		return -1;
+	if (!listens)
+		return 0;
+	errno = ENOTSUP;
+	return -1;
+}
+
+int descriptor_listen(int fd)
+{
+	return listen(fd, SOMAXCONN);
+}
+
 static void close_all_on_exec(const struct cmsghdr *header)
 {
 	size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/filter.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -41,6 +42,37 @@ int descriptor_accept(int listener, struct sockaddr_storage *peer, bool nonblock
 
 	return accept4(listener, (struct sockaddr *)peer, peer ? &len : NULL,
 		       SOCK_CLOEXEC | (nonblock ? SOCK_NONBLOCK : 0));
+}
+
+static int set_reuse(int fd, int on)
+{
+	return setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+}
+
+/*
+ * shutdown() ends a listener and leaves it bound (inet_shutdown() and tcp_set_state() of Linux).
+ * Others could bind the port as well while it does not listen, if both sockets had SO_REUSEADDR
+ * (inet_csk_bind_conflict()): so this one has it only while it listens. That counts from the first
+ * time that a socket listens, when the kernel judges the port's owners anew (tb->fastreuse): so
+ * one that never has does it here, with a filter that drops who connects meanwhile.
+ */
+int descriptor_hold_port(int fd)
+{
+	struct sock_filter drop[] = {BPF_STMT(BPF_RET | BPF_K, 0)};
+	const struct sock_fprog filter = {.len = 1, .filter = drop};
+	int unused = 0;
+
+	if (setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)) < 0 ||
+	    set_reuse(fd, 1) < 0 || listen(fd, 0) < 0 || shutdown(fd, SHUT_RD) < 0 ||
+	    set_reuse(fd, 0) < 0)
+		return -1;
+	return setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &unused, sizeof(unused));
+}
+
+/* SO_REUSEADDR, since connections of before may be there yet. */
+int descriptor_listen(int fd)
+{
+	return set_reuse(fd, 1) < 0 ? -1 : listen(fd, SOMAXCONN);
 }
 
 ssize_t descriptor_receive(int sock, struct msghdr *message, int flags)

@@ -215,9 +215,9 @@ int netlink_take(struct netlink_bytes datagram, uint32_t sequence, netlink_take_
 	return datagram.len == 0 ? 1 : error_set(err, ERR_IO, "the kernel's answer is cut");
 }
 
-int netlink_open(struct error *err)
+int netlink_open(int protocol, struct error *err)
 {
-	autoclose int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	autoclose int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
 	int on = 1;
 
 	if (fd < 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * NETLINK_ROUTE: requests that are built, and what the kernel says taken apart. Its words are not
+ * Netlink: requests that are built, and what the kernel says taken apart. Its words are not
  * hostile, but kernels are of many ages: every length in them is checked, in one place for messages
  * (netlink_next) and one for attributes (netlink_attribute), and what is too short is not there.
  *
@@ -68,7 +68,8 @@ typedef int netlink_take_fn(void *data, const struct netlink_reply *reply, struc
 int netlink_take(struct netlink_bytes datagram, uint32_t sequence, netlink_take_fn *take,
 		 void *data, struct error *err);
 
-int netlink_open(struct error *err);
+/* protocol: NETLINK_ROUTE and the like. */
+int netlink_open(int protocol, struct error *err);
 /* Has it done. The message says what the kernel says: its errno and, if it has one, its sentence.
  */
 int netlink_request(int fd, struct netlink_message *message, struct error *err);

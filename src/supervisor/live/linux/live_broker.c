@@ -25,7 +25,7 @@
 #include "supervisor/live/watch_opens.h"
 #include "supervisor/live/watch_vmm.h"
 
-#define ROWS_MAX 13
+#define ROWS_MAX 14
 
 /* It loses its parent when the cell's monitor dies first. */
 static int vmm_pidfd = -1;
@@ -53,6 +53,9 @@ static size_t list_duties(struct live *live, struct watch_vmm *vmm, struct broke
 		 "of the host"},
 		{&target_duty, live->channels,
 		 "look up the name of a declared target, by a program of the host"},
+		{&port_duty, NULL,
+		 "listen at a published port while its server in the guest does: who may listen "
+		 "gets a port of the kernel's choice for any socket"},
 		{&watch_vmm_duty, vmm,
 		 "list the VMM's sockets and children: as for the quarantine"},
 		{&watch_base_duty, live_observe_base(live),

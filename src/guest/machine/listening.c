@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernel is asked for its sockets that listen (sock_diag(7)), and for no others. Where it has
+ * no tcp_diag, which is a module of many kernels that a guest may lack, /proc/net/tcp and tcp6 have
+ * the same. They list the sockets that listen first (tcp_get_idx() in net/ipv4/tcp_ipv4.c), so that
+ * no more than these is read, but to find that there are no more of them the kernel goes through
+ * its whole table of connections: 10 ms where a machine has 24 GiB.
+ */
+#include "guest/machine/listening.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/platform/linux/netlink.h"
+
+#define STATE_LISTEN 10 /* TCP_LISTEN of include/net/tcp_states.h */
+
+/* --- by sock_diag ---------------------------------------------------------------------------- */
+
+static int take_socket(void *data, const struct netlink_reply *reply, struct error *err)
+{
+	struct netlink_bytes attributes;
+	struct inet_diag_msg socket;
+
+	if (!netlink_head(reply->body, &socket, sizeof(socket), &attributes))
+		return error_set(err, ERR_IO, "the kernel's answer is cut");
+	port_set_add(data, ntohs(socket.id.idiag_sport));
+	return 0;
+}
+
+static int add_family(struct port_set *set, int netlink, uint8_t family, struct error *err)
+{
+	const struct inet_diag_req_v2 wanted = {
+		.sdiag_family = family,
+		.sdiag_protocol = IPPROTO_TCP,
+		.idiag_states = 1u << STATE_LISTEN,
+	};
+	struct netlink_message message;
+
+	netlink_begin(&message, SOCK_DIAG_BY_FAMILY, 0, &wanted, sizeof(wanted));
+	return netlink_dump(netlink, &message, take_socket, set, err);
+}
+
+static int ask_kernel(struct port_set *set, struct error *err)
+{
+	autoclose int netlink = netlink_open(NETLINK_SOCK_DIAG, err);
+
+	return netlink < 0 || add_family(set, netlink, AF_INET, err) < 0 ||
+			       add_family(set, netlink, AF_INET6, err) < 0
+		       ? -1
+		       : 0;
+}
+
+/* --- by /proc -------------------------------------------------------------------------------- */
+
+/* "   0: 0100007F:1F90 00000000:0000 0A ...": *port of a socket that listens. */
+static bool is_listener(const char *line, uint16_t *port)
+{
+	unsigned state;
+
+	return sscanf(line, " %*u: %*[0-9A-F]:%" SCNx16 " %*[0-9A-F]:%*x %x", port, &state) == 2 &&
+	       state == STATE_LISTEN;
+}
+
+static int add_table(struct port_set *set, const char *path)
+{
+	autofile FILE *table = fopen(path, "re");
+	char line[256];
+	uint16_t port;
+
+	if (!table || !fgets(line, sizeof(line), table)) /* the heads of the columns */
+		return -1;
+	while (fgets(line, sizeof(line), table) && is_listener(line, &port))
+		port_set_add(set, port);
+	return ferror(table) ? -1 : 0;
+}
+
+static int read_tables(struct port_set *set, struct error *err)
+{
+	if (add_table(set, "/proc/net/tcp") < 0)
+		return error_errno(err, errno, "/proc/net/tcp");
+	/* A kernel may have no IPv6. */
+	if (add_table(set, "/proc/net/tcp6") < 0 && errno != ENOENT)
+		return error_errno(err, errno, "/proc/net/tcp6");
+	return 0;
+}
+
+int listening_ports(struct port_set *out, struct error *err)
+{
+	/* Each question about what it lacks would have the kernel look for a module. */
+	static bool lacks_diag;
+	struct port_set asked = {0}, read = {0};
+	struct error why = {0};
+
+	if (!lacks_diag && ask_kernel(&asked, &why) == 0) {
+		*out = asked;
+		return 0;
+	}
+	lacks_diag = lacks_diag || why.errnum == ENOENT;
+	if (read_tables(&read, err) < 0)
+		return -1;
+	*out = read;
+	return 0;
+}

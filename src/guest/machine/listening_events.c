@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernel calls a program of ours at its tracepoint for changes of a TCP socket's state
+ * (inet_sock_set_state(), include/trace/events/sock.h), and the program puts a record into a ring
+ * when one of the two states is that of a socket that listens. What the record says nobody reads.
+ *
+ * The ring (BPF_MAP_TYPE_RINGBUF, kernel/bpf/ringbuf.c) is mapped: its first page has the position
+ * up to which was read, which is ours to write, the second that up to which was written. Its
+ * descriptor can be waited for while the two differ.
+ */
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "guest/machine/listening.h"
+
+#define STATE_LISTEN 10 /* TCP_LISTEN of include/net/tcp_states.h */
+
+struct listening_events {
+	int ring, program, link;
+	size_t page;
+	uint64_t *read; /* up to where */
+	const uint64_t *written;
+};
+
+/* --- the program ----------------------------------------------------------------------------- */
+
+/* The program is given three words of 8 bytes: the socket, its old state, its new one. Each
+ * instruction is written with its place, by which jumps are counted. */
+enum { TELL = 4, END = 12, PROGRAM_LENGTH = 14 };
+enum { RESULT, FIRST, SECOND, THIRD, FOURTH, STACK = BPF_REG_10 };
+#define OLD_STATE 8
+#define NEW_STATE 16
+#define RECORD_AT (-8) /* on the stack */
+#define RECORD_BYTES 8
+
+#define LOAD_WORD(place, to, from, at)                 \
+	[place] = {.code = BPF_LDX | BPF_MEM | BPF_DW, \
+		   .dst_reg = (to),                    \
+		   .src_reg = (from),                  \
+		   .off = (at)}
+#define STORE_ZERO(place, at) \
+	[place] = {.code = BPF_ST | BPF_MEM | BPF_DW, .dst_reg = STACK, .off = (at), .imm = 0}
+#define SET(place, to, from) \
+	[place] = {.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = (to), .src_reg = (from)}
+#define SET_NUMBER(place, to, number) \
+	[place] = {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = (to), .imm = (number)}
+#define ADD_NUMBER(place, to, number) \
+	[place] = {.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = (to), .imm = (number)}
+#define JUMP_IF(place, reg, test, number, to)          \
+	[place] = {.code = BPF_JMP32 | (test) | BPF_K, \
+		   .dst_reg = (reg),                   \
+		   .off = (to) - (place)-1,            \
+		   .imm = (number)}
+
+static const struct bpf_insn steps[PROGRAM_LENGTH] = {
+	LOAD_WORD(0, SECOND, FIRST, OLD_STATE),
+	LOAD_WORD(1, THIRD, FIRST, NEW_STATE),
+	JUMP_IF(2, SECOND, BPF_JEQ, STATE_LISTEN, TELL),
+	JUMP_IF(3, THIRD, BPF_JNE, STATE_LISTEN, END),
+	STORE_ZERO(TELL, RECORD_AT),
+	[5] = {.code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = FIRST, .src_reg = BPF_PSEUDO_MAP_FD},
+	[6] = {.code = 0}, /* the number's upper half */
+	SET(7, SECOND, STACK),
+	ADD_NUMBER(8, SECOND, RECORD_AT),
+	SET_NUMBER(9, THIRD, RECORD_BYTES),
+	SET_NUMBER(10, FOURTH, 0),
+	[11] = {.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_ringbuf_output},
+	SET_NUMBER(END, RESULT, 0),
+	[END + 1] = {.code = BPF_JMP | BPF_EXIT},
+};
+#define MAP_STEP 5
+
+/* --- making it ------------------------------------------------------------------------------- */
+
+static uint64_t address_of(const void *bytes)
+{
+	return (uint64_t)(uintptr_t)bytes;
+}
+
+static int bpf(int command, union bpf_attr *attr)
+{
+	return (int)syscall(SYS_bpf, command, attr, sizeof(*attr));
+}
+
+/* The kernel looks at all of it, so that all is zeroed first: {0} is of one member. */
+#define BPF_ATTR(attr)       \
+	union bpf_attr attr; \
+	memset(&(attr), 0, sizeof(attr))
+
+static int make_ring(size_t bytes)
+{
+	BPF_ATTR(attr);
+	attr.map_type = BPF_MAP_TYPE_RINGBUF;
+	attr.max_entries = (uint32_t)bytes;
+	return bpf(BPF_MAP_CREATE, &attr);
+}
+
+static int load_program(int ring)
+{
+	struct bpf_insn program[PROGRAM_LENGTH];
+
+	memcpy(program, steps, sizeof(program));
+	program[MAP_STEP].imm = ring;
+	BPF_ATTR(attr);
+	attr.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT;
+	attr.insns = address_of(program);
+	attr.insn_cnt = PROGRAM_LENGTH;
+	attr.license = address_of("MIT");
+	return bpf(BPF_PROG_LOAD, &attr);
+}
+
+static int open_tracepoint(int program)
+{
+	BPF_ATTR(attr);
+	attr.raw_tracepoint.name = address_of("inet_sock_set_state");
+	attr.raw_tracepoint.prog_fd = (uint32_t)program;
+	return bpf(BPF_RAW_TRACEPOINT_OPEN, &attr);
+}
+
+static int map_positions(struct listening_events *e)
+{
+	void *read = mmap(NULL, e->page, PROT_READ | PROT_WRITE, MAP_SHARED, e->ring, 0);
+	void *written;
+
+	if (read == MAP_FAILED)
+		return -1;
+	e->read = read;
+	written = mmap(NULL, e->page, PROT_READ, MAP_SHARED, e->ring, (off_t)e->page);
+	if (written == MAP_FAILED)
+		return -1;
+	e->written = written;
+	return 0;
+}
+
+/* The step that fails is told by *step. */
+static int open_events(struct listening_events *e, const char **step)
+{
+	*step = "a ring";
+	e->ring = make_ring(e->page);
+	if (e->ring < 0 || map_positions(e) < 0)
+		return -1;
+	*step = "a program at a tracepoint";
+	e->program = load_program(e->ring);
+	if (e->program < 0)
+		return -1;
+	*step = "the tracepoint inet_sock_set_state";
+	e->link = open_tracepoint(e->program);
+	return e->link;
+}
+
+struct listening_events *listening_events_open(struct error *err)
+{
+	struct listening_events *events = calloc(1, sizeof(*events));
+	const char *step = NULL;
+
+	if (!events) {
+		error_errno(err, ENOMEM, "memory");
+		return NULL;
+	}
+	*events = (struct listening_events){
+		.ring = -1, .program = -1, .link = -1, .page = (size_t)sysconf(_SC_PAGESIZE)};
+	if (open_events(events, &step) >= 0)
+		return events;
+	error_errno(err, errno, "bpf: %s", step);
+	listening_events_close(events);
+	return NULL;
+}
+
+int listening_events_fd(const struct listening_events *events)
+{
+	return events->ring;
+}
+
+void listening_events_take(struct listening_events *events)
+{
+	__atomic_store_n(events->read, __atomic_load_n(events->written, __ATOMIC_ACQUIRE),
+			 __ATOMIC_RELEASE);
+}
+
+void listening_events_close(struct listening_events *events)
+{
+	if (!events)
+		return;
+	cleanup_close(&events->link);
+	cleanup_close(&events->program);
+	if (events->read)
+		munmap(events->read, events->page);
+	if (events->written)
+		munmap((void *)(uintptr_t)events->written, events->page);
+	cleanup_close(&events->ring);
+	free(events);
+}
