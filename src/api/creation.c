@@ -187,11 +187,10 @@ int image_open(const struct cache_image *image, struct error *err)
 	const char *path = image->path;
 	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
-	if (fd < 0 && errno == ENOENT && image->cached)
-		return error_set(err, ERR_NOT_FOUND,
-				 "image %s: its file %s is gone; build or import it again, or "
-				 "`microagent image remove %s`",
-				 image->name, path, image->name);
+	if (fd < 0 && errno == ENOENT && image->cached) {
+		error_set(err, ERR_NOT_FOUND, "image %s: its file %s is gone", image->name, path);
+		return error_reason(err, REASON_IMAGE_GONE, image->name);
+	}
 	if (fd < 0)
 		return error_errno(err, errno, "image %s", path);
 	/* It may be the disk of a workspace that runs. */

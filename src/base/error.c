@@ -85,6 +85,7 @@ static const char *const reason_names[] = {
 	[REASON_INITRD_OTHER] = "initrd-other",
 	[REASON_NO_IMAGE] = "no-image",
 	[REASON_NOT_AN_IMAGE] = "not-an-image",
+	[REASON_IMAGE_GONE] = "image-gone",
 	[REASON_IMAGE_TOO_SMALL] = "image-too-small",
 	[REASON_NO_KVM] = "no-kvm",
 	[REASON_SHARE_OF_KEYS] = "share-of-keys",

@@ -91,11 +91,13 @@ def test_an_image_whose_file_is_gone(host):
     (cache / "kernels").symlink_to(kernels)
     shutil.copy(record, cache / "images")
     host.env["MICROAGENT_CACHE_DIR"] = str(cache)
-    said = f"image busybox: its file {cache}/images/busybox.ext4 is gone; build or import it again, or `microagent image remove busybox`"
+    said = f"image busybox: its file {cache}/images/busybox.ext4 is gone"
+    todo = "build or import it again, or `microagent image remove busybox`"
     found = row(host, "image", check=1)
-    assert (found["status"], found["detail"]) == ("failed", said)
+    assert (found["status"], found["detail"], found["remedy"]) == ("failed", said, "microagent image remove NAME")
     for words in (("run", *SMALL, "--", "true"), ("create", "w", *SMALL), ("base", "create", "b")):
-        assert said in host(*words).stderr, words
+        told = host(*words).stderr
+        assert said in told and f"microagent: hint: {todo}\n" in told, words
     assert not (host.state / "w").exists() and host.json("base", "list")["bases"] == []
     host("image", "remove", "busybox", check=0)
     assert host.json("image", "list")["images"] == []

@@ -101,6 +101,8 @@ const struct hint hint_table[] = {
 	{REASON_NO_IMAGE, NULL, NULL, LIST_IMAGES ", `microagent image build busybox` makes one"},
 	{REASON_NOT_AN_IMAGE, NULL, NULL,
 	 LIST_IMAGES ", `microagent image build busybox` makes one"},
+	{REASON_IMAGE_GONE, NULL, NULL,
+	 "build or import it again, or `microagent image remove {}`"},
 	{REASON_IMAGE_TOO_SMALL, NULL, NULL, "--size MIB makes room for more"},
 	{REASON_NO_KVM, "firecracker", NULL,
 	 "`microagent doctor --backend {}` says more; --backend qemu emulates"},
