@@ -197,7 +197,7 @@ def test_a_machine_of_arm64(guest, arm64_kernel, arm64_image, tmp_path):
     dump, network = card(tmp_path)
     it = guest(arm64_kernel, [*VIRTIO_DISK, *network], "ip=dhcp -- console")
     it.accept_control(network={"dhcp": True})
-    assert it.sh("uname -m; cat /etc/resolv.conf") == "aarch64\nnameserver 10.0.2.3\n"
+    assert it.sh("uname -m; cat /etc/resolv.conf") == "aarch64\nnameserver 10.0.2.3\noptions edns0\n"
     it.await_console(b"# ")
     it.console.sendall(b"echo here=$(tty)=$(id -u)=\n")
     it.await_console(b"here=/dev/hvc0=0=")

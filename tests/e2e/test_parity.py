@@ -159,4 +159,4 @@ def test_the_library_knows_what_is_refused(host, other):
     row = re.search(rf'\.name = "{other}"([^}}]*)}}', (ROOT / "src" / "contract" / "fields.c").read_text())[1]
     refused = {refusal["field"] for refusal in host.support()["refusals"]}
     assert (".layers = true" in row) == ("rootfsBase" not in refused)
-    assert (".hotplug = true" in row) == ("hotplug" not in refused)
+    assert (".plugs = " in row) == ("hotplug" not in refused)

@@ -255,7 +255,7 @@ def test_refusals(host):
             (("session", "destroy"), "NAME... or --all", 2),
             (("session", "destroy", "--all", "session-2026-05-10T14-22-00Z-a7f3"), "NAME... or --all", 2),
             (("session", "create", "--base", "web", "--share", "/a", "--share", "/b"),
-             "a session has one directory, and --share names /a and /b", 2),
+             "/a and /b cannot both be on /workspace: DIR:/PLACE says where one is", 2),
             (("audit", "verify"), "NAME or --all", 2),
             (("audit", "verify", "--all", "session-2026-05-10T14-22-00Z-a7f3"), "NAME or --all", 2),
             (("session", "gc", "--archives-older", "30x"), "--archives-older must be a number of seconds, or one of s, m, h or d", 2),
