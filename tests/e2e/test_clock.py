@@ -115,12 +115,14 @@ def test_a_guest_whose_clock_is_behind(host):
     writer = host.popen("session", "exec", "--user", "root", name, "--", "dd", "if=/dev/zero", "of=/root/f", "bs=1M", "count=32")
     wait_until(lambda: paused(host, name), "the pause")
     clock.jump(slept=86400)
-    wait_until(lambda: told(host, name)[2:] == [("host-slept", 86400)], "the word of it")
+    # QEMU may stand still for a moment before: a busy host makes that a second, which is told as well.
+    wait_until(lambda: [jump for jump in told(host, name)[2:] if jump[0] != "paused"] == [("host-slept", 86400)], "the word of it")
+    before = len(told(host, name))
     assert check_waiting(host, name, 24, 1) <= 24 << 20  # its last event is the pause
     host("session", "quota", name, 64, check=0)
     clock.check(host, name)
     assert writer.wait(timeout=HANG_S) == 0
-    (why, seconds), = told(host, name)[3:]
+    (why, seconds), = told(host, name)[before:]
     assert why == "paused" and 86400 <= seconds < 86400 + HANG_S, seconds
     assert host.json("audit", "verify", name)["ok"]
     host("session", "destroy", name, check=0)

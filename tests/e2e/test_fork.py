@@ -135,7 +135,7 @@ def test_a_command_in_each_child(web):
         assert audited(web, one, "session.on-fork") == [
             {"parent": name, "argv": ["sh", "-c", "kill -USR1 $(cat /tmp/pid); id -un > /tmp/who"], "exitCode": 0}]
     assert audited(web, same[0], "session.on-fork") == []
-    # As root where that is asked for. One that fails in one of them fails them all, and says so.
+    # The command runs as root where that is asked for. Where it fails in one child, none is made, and the message says why.
     [rooted] = fork("--on-fork", "id -un > /root/who", "--user", "root", check=0).stdout.split()
     assert run(web, rooted, "cat /root/who", "root") == "root\n"
     alive = {s["name"] for s in web.json("session", "list")["sessions"]}

@@ -155,7 +155,7 @@ static void a_directory_that_does_not_lead_back(void **state)
 	put(at("main/.git/worktrees/second/gitdir"), at("second/.git\n"));
 	put(at("main/.git/worktrees/second/commondir"), "../..\n");
 	refused(at("main/.git/worktrees/second"));
-	/* One that leads back, and whose common directory it does not lie in. */
+	/* This .git is named by the repository, but does not lie in the common directory that it names. */
 	assert_ok(path_make_dirs(at("elsewhere"), 0755, &err));
 	put(at("elsewhere/gitdir"), at("tree/.git\n"));
 	refused(at("elsewhere"));

@@ -41,19 +41,6 @@ void bundles_close(struct bundle_list *list)
 
 /* --- building -------------------------------------------------------------------------------- */
 
-/* Not blocking: a FIFO in its place must not hold us up. */
-static int open_archive(const char *path, struct error *err)
-{
-	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return error_errno(err, errno, "%s", path);
-	if (!S_ISREG(st.st_mode))
-		return error_set(err, ERR_INVALID, "%s is not a regular file", path);
-	return steal_fd(&fd);
-}
-
 int bundles_check(const struct config *config, struct error *err)
 {
 	json_t *bundle;
@@ -61,7 +48,7 @@ int bundles_check(const struct config *config, struct error *err)
 
 	json_array_foreach(config->bundles, i, bundle)
 	{
-		autoclose int fd = open_archive(json_text(bundle, "path", NULL), err);
+		autoclose int fd = path_open_file(json_text(bundle, "path", NULL), err);
 
 		if (fd < 0)
 			return error_prefix(err, "config.bundles[%zu].path", i);
@@ -112,7 +99,7 @@ static int run_builder(const char *path, int to, struct error *err)
 /* The digest is of what was unpacked: the builder opens the path anew, and finds the same file. */
 static int unpack_bundle(const char *path, struct bundle *bundle, struct error *err)
 {
-	autoclose int archive = open_archive(path, err);
+	autoclose int archive = path_open_file(path, err);
 	struct digest_key before, after;
 
 	if (archive < 0 || digest_key(archive, DIGEST_FILE, &before, err) < 0)

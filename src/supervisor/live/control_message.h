@@ -65,7 +65,7 @@ json_t *control_read_exec(const json_t *message, enum control_type type, struct 
 /* Of exec-lost: the same, for an audit.gap. */
 json_t *control_read_lost(const json_t *message, struct error *err);
 
-/* Of listening. ERR_INVALID for what is no list of ports, or too long. */
+/* Reads the ports of a message "listening". ERR_INVALID: it has no list of ports, or a too long one. */
 int control_read_listening(const json_t *message, struct control_listening *out, struct error *err);
 
 /* The run config, without the time, which control_stamp() puts in. hostname is derived from

@@ -3,8 +3,8 @@
  * The guest's clock. It runs by itself once the guest has been told the time, and is wrong after
  * each jump: it stands still while the machine is paused or saved and, as the host's monotonic
  * clock, while the host sleeps; and it does not know that the host's wall clock was set. Each of
- * these comes as an event, and the guest is then told the time anew. The interval beside them is
- * for its drift alone, of which nobody tells.
+ * these comes as an event, and the guest is then told the time anew. A timer tells it the time as
+ * well, because the guest's clock also drifts, and no event comes of that.
  *
  * A paused guest reads nothing. It is told the time when it goes on, so that no old times wait for
  * it.
