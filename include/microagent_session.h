@@ -327,8 +327,8 @@ struct microagent_fork_spec {
 	int cancel;    /* when readable the making ends, ERR_UNAVAILABLE; 0: never */
 	bool owned;    /* as of struct microagent_session_spec: each ends with its handle */
 	/* A command that is run in each child before it is handed out, as by
-	 * microagent_session_run(). One that ends otherwise than with 0, or not in its
-	 * timeout_seconds (0: 60), fails that child, and so the fork. NULL: none. */
+	 * microagent_session_run(). If the command exits with another code than 0, or does not
+	 * end within its timeout_seconds (0: 60), the whole fork fails. NULL: none. */
 	const struct microagent_exec *on_fork;
 };
 /*

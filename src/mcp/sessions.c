@@ -112,9 +112,9 @@ static void change_room(struct mcp_sessions *sessions, struct mcp_room *room, in
 	pthread_cond_broadcast(&sessions->changed);
 }
 
-/* Under the lock. That of a call that waits may be the client's next one, and a machine that is
- * being ended is ended within the deadlines of its supervisor. */
-static bool has_room(struct mcp_sessions *sessions, const struct mcp_room *room, int64_t count)
+/* Waits for the end of machines that are being ended, where that makes room for count more. The
+ * caller holds the lock. The deadlines of their supervisors bound the wait. False: there is none. */
+static bool await_room(struct mcp_sessions *sessions, const struct mcp_room *room, int64_t count)
 {
 	int64_t most = sessions->options->max_machines;
 
@@ -130,7 +130,7 @@ int machines_reserve(struct mcp_sessions *sessions, struct mcp_room *room, int64
 	int status = 0;
 
 	pthread_mutex_lock(&sessions->lock);
-	if (has_room(sessions, room, count)) {
+	if (await_room(sessions, room, count)) {
 		sessions->machines += count;
 		change_room(sessions, room, count);
 	} else if (room->given_up) {

@@ -254,9 +254,9 @@ static int drop_old_modules(const struct cache_writing *w, const struct bundle_e
 	return 0;
 }
 
-/* Whoever made the bundle says what an entry was made of, and where it came from. The digests would
- * have the entry pass for an image or a kernel that is imported or built later, whose maker is
- * another. The source would be told to people as if this host had fetched the image from there. */
+/* Drops what only the bundle's maker says of an entry. With the digests of what it was made of, the
+ * entry would be taken for the same as an image or a kernel that this host imports or builds later.
+ * The source would be shown as if this host had fetched the image from there. */
 static json_t *without_origin(const json_t *record, struct error *err)
 {
 	static const char *const keys[] = {"recipeSha256", "packageSha256", "configSha256",

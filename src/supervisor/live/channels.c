@@ -52,7 +52,9 @@ struct channels {
 
 /* --- how the far side is reached ------------------------------------------------------------- */
 
-static int put_asked_port(struct buf *out, int fd, struct error *err)
+/* Reads the port that a socket is bound to, in network order; 0: it is bound to none, or is no
+ * socket of TCP/IP. Returns -1 with errno. */
+static int read_bound_port(int fd, in_port_t *out)
 {
 	union {
 		struct sockaddr any;
@@ -60,11 +62,21 @@ static int put_asked_port(struct buf *out, int fd, struct error *err)
 		struct sockaddr_in6 v6;
 	} at = {.v6 = {0}};
 	socklen_t len = sizeof(at);
-	in_port_t port;
 
 	if (getsockname(fd, &at.any, &len) < 0)
+		return -1;
+	*out = at.any.sa_family == AF_INET6  ? at.v6.sin6_port
+	       : at.any.sa_family == AF_INET ? at.v4.sin_port
+					     : 0;
+	return 0;
+}
+
+static int put_asked_port(struct buf *out, int fd, struct error *err)
+{
+	in_port_t port;
+
+	if (read_bound_port(fd, &port) < 0)
 		return error_errno(err, errno, "which port is asked for");
-	port = at.any.sa_family == AF_INET6 ? at.v6.sin6_port : at.v4.sin_port;
 	return buf_append(out, &port, sizeof(port), err); /* in network order */
 }
 
@@ -193,17 +205,9 @@ static int add_publish(struct channels *all, const json_t *forward, struct error
 
 static bool has_number(int port)
 {
-	union {
-		struct sockaddr any;
-		struct sockaddr_in v4;
-		struct sockaddr_in6 v6;
-	} at = {.v6 = {0}};
-	socklen_t len = sizeof(at);
+	in_port_t number;
 
-	if (getsockname(port, &at.any, &len) < 0)
-		return false;
-	return (at.any.sa_family == AF_INET && at.v4.sin_port) ||
-	       (at.any.sa_family == AF_INET6 && at.v6.sin6_port);
+	return read_bound_port(port, &number) == 0 && number;
 }
 
 /* A socket without a number would be given one by the kernel, which nobody has asked for. */

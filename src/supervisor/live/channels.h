@@ -46,8 +46,8 @@ void channels_listening(struct channels *channels, const struct control_listenin
 /* The guest says no more. A machine that goes on for LIMIT_AGENT_LOST_MS after that is one that says
  * nothing of its servers. */
 void channels_guest_lost(struct channels *channels);
-/* Has the socket that a command has made for a published port refuse who connects; also one that
- * listens, as commands of before have made it. ERR_DENIED for what is bound to no port. */
+/* Makes the socket of a published port refuse connections. The socket is bound, and may listen, as
+ * those that older commands made. ERR_DENIED: it is bound to no port. */
 int channels_hold(int port, struct error *err);
 extern const struct broker_duty port_duty;
 /* One more published port of a guest that is ready. forward: as normalised; port: publish_bind()'s,
