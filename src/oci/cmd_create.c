@@ -99,7 +99,9 @@ int cmd_run(const struct oci *oci, char **words, struct error *err)
 	if (parse_create(oci, words, &wish, err) < 0 ||
 	    create_container(oci, *words, &wish.options, &standin, err) < 0)
 		return -1;
-	if (record_open(oci, *words, &record, err) < 0 || start_container(&record, err) < 0) {
+	autoclose int signals = wish.detach ? -1 : standin_hold_signals(err);
+	if ((!wish.detach && signals < 0) || record_open(oci, *words, &record, err) < 0 ||
+	    start_container(&record, err) < 0) {
 		struct error ignored;
 
 		standin_end(&standin);
@@ -107,7 +109,7 @@ int cmd_run(const struct oci *oci, char **words, struct error *err)
 			(void)clear_away(&record, &ignored);
 		return -1;
 	}
-	code = wish.detach ? 0 : standin_await(&standin, err);
+	code = wish.detach ? 0 : standin_await(&standin, signals, err);
 	if (!wish.detach && !wish.keep && code >= 0 && clear_away(&record, err) < 0)
 		return -1;
 	standin_close(&standin);

@@ -222,10 +222,12 @@ static int exec_in(const struct record *record, char **args, const struct wish *
 	if (!document || oci_fields_check_below(document, "process", &notes, err) < 0 ||
 	    oci_process_decode(document, path, &notes, &process, err) < 0)
 		return -1;
-	code = start_command(record, &process, wish, &standin, err);
+	autoclose int signals = wish->detach ? -1 : standin_hold_signals(err);
+	code = !wish->detach && signals < 0 ? -1
+					    : start_command(record, &process, wish, &standin, err);
 	oci_process_free(&process);
 	if (code == 0 && !wish->detach)
-		code = standin_await(&standin, err);
+		code = standin_await(&standin, signals, err);
 	standin_close(&standin);
 	return code;
 }

@@ -251,9 +251,9 @@ void standin_close(struct standin *standin)
 	*standin = (struct standin)STANDIN_NONE;
 }
 
-/* Those that are about ourselves, and what a shell stops us with, are not the container's. */
-static int open_handed_on(struct error *err)
+int standin_hold_signals(struct error *err)
 {
+	/* Signals about this process itself, and those a shell stops it with. */
 	static const int ours[] = {SIGCHLD, SIGPIPE, SIGURG, SIGTSTP, SIGTTIN, SIGTTOU,
 				   SIGSEGV, SIGBUS,  SIGFPE, SIGILL,  SIGABRT};
 	sigset_t set;
@@ -267,16 +267,13 @@ static int open_handed_on(struct error *err)
 	return fd >= 0 ? fd : error_errno(err, errno, "signals");
 }
 
-int standin_await(const struct standin *standin, struct error *err)
+int standin_await(const struct standin *standin, int signals, struct error *err)
 {
-	autoclose int signals = open_handed_on(err);
 	struct pollfd slots[2] = {{.fd = standin->pidfd, .events = POLLIN},
 				  {.fd = signals, .events = POLLIN}};
 	struct signalfd_siginfo info;
 	int status = 0;
 
-	if (signals < 0)
-		return -1;
 	while (!slots[0].revents) {
 		if (poll(slots, ARRAY_SIZE(slots), -1) < 0 && errno != EINTR)
 			return error_errno(err, errno, "the container's process");

@@ -66,8 +66,13 @@ void standin_end(struct standin *standin);
  * the links back. */
 void standin_release(struct standin *keeper);
 void standin_close(struct standin *standin); /* it goes on */
-/* Until it has ended: its exit code, or 128 and the signal. Signals to us are handed on to it. */
-int standin_await(const struct standin *standin, struct error *err);
+/* Keeps the signals to this process for standin_await(): returns a signalfd. A command in the
+ * foreground calls it before its program can run, since whoever has seen the program's first output
+ * may send one. A stand-in and a hook are started without the mask. */
+int standin_hold_signals(struct error *err);
+/* Waits until the stand-in has ended, and returns its exit code, or 128 and the signal's number.
+ * Hands on to it what comes by `signals`, which standin_hold_signals() has returned. */
+int standin_await(const struct standin *standin, int signals, struct error *err);
 
 /* What standin_start() has executed. */
 int standin_main(void);

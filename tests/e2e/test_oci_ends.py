@@ -211,6 +211,40 @@ def test_signals_to_who_waits(oci):
     oci("delete", "--force", "other", check=0)
 
 
+def hold_run(oci, trap):
+    """A run whose hook of poststart has not ended: (the run, what ends the hook)."""
+    gate = oci.base / "gate"
+    os.mkfifo(gate)
+    hook = {"path": "/bin/sh", "args": ["sh", "-c", f"read none < {gate}"]}
+    return oci.popen("run", "--bundle", oci.bundle(*trap, hooks={"poststart": [hook]}), "c"), lambda: gate.write_text("\n")
+
+
+def hold_exec(oci, trap):
+    """An exec that was stopped while its program began: (the exec, what lets it go on)."""
+    oci.started(*FOREVER)
+    (machine,) = qemu(oci)
+    os.kill(machine, signal.SIGSTOP)
+    child = oci.popen("exec", "c", *trap)
+    children = Path(f"/proc/{child.pid}/task/{child.pid}/children")
+    wait_until(lambda: any("stand-in" in Path(f"/proc/{pid}/cmdline").read_text() for pid in children.read_text().split()),
+               "a stand-in of the exec")
+    child.send_signal(signal.SIGSTOP)
+    os.kill(machine, signal.SIGCONT)
+    return child, lambda: child.send_signal(signal.SIGCONT)
+
+
+@pytest.mark.parametrize("hold", (hold_run, hold_exec))
+def test_a_signal_before_the_command_waits(oci, hold):
+    """Whoever has read the program's first output may send a signal at once."""
+    child, let_go = hold(oci, ("sh", "-c", "trap 'echo got; exit 3' TERM; echo ready; while :; do sleep 0.1; done"))
+    assert child.stdout.readline() == b"ready\n"
+    child.send_signal(signal.SIGTERM)
+    let_go()
+    assert (child.communicate(timeout=HANG_S)[0], child.returncode) == (b"got\n", 3)
+    if hold is hold_exec:
+        oci("delete", "--force", "c", check=0)
+
+
 def test_a_directory_of_others(oci):
     """containerd has the root of each of its namespaces below the one it was given: that is no container."""
     oci.started(*FOREVER)
