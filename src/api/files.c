@@ -299,14 +299,21 @@ static int write_disk(struct microagent *agent, const struct subject *s, const c
 	return status;
 }
 
-/* Of one within a directory that stands for the root, an absolute one there. */
+/* Returns the path that is opened. Below a directory that stands for the root it is cleaned as if it
+ * were absolute, and is relative again, as messages are to name it. */
 static char *host_source(const char *host_path, int within, struct error *err)
 {
 	autofree char *rooted = within > 0 ? path_join("/", host_path, err) : NULL;
+	autofree char *clean = rooted ? path_clean(rooted, err) : NULL;
 
 	if (within <= 0)
 		return path_absolute(host_path, err);
-	return rooted ? path_clean(rooted, err) : NULL;
+	if (!clean)
+		return NULL;
+	char *below = strdup(clean[1] ? clean + 1 : clean);
+	if (!below)
+		error_errno(err, ENOMEM, "%s", host_path);
+	return below;
 }
 
 int microagent_copy_in(struct microagent *agent, const char *name, const char *host_path,

@@ -169,16 +169,19 @@ def test_copies_stay_below_their_directory(server, files):
     assert server.got("copy_out", session=session, path="/tmp/tree/b", destination="tree/c")["destination"] == "tree/c"
     assert (files / "tree" / "c").read_text() == "below\n"
     (files / "to").symlink_to("/secret")
+    os.mkfifo(files / "tree" / "pipe")
     for source, why in (("out/secret", "out is a symbolic link, and none is followed out of the directory of --files"), ("to", "to is a symbolic link"),
                         ("../secret", "../secret leads out of the directory of --files"), ("tree/../../secret", "leads out of"),
                         ("/secret", "source: /secret is absolute, and is to be a path below the directory of --files"),
-                        (str(files.parent / "secret"), "is absolute"), ("tree/absent", "No such file")):
+                        (str(files.parent / "secret"), "is absolute"), ("tree/absent", ": tree/absent: No such file"), ("a/b", ": a/b: Not a directory"),
+                        ("tree/./pipe", ": tree/pipe is neither a file nor a directory")):
         assert why in server.fails("copy_in", session=session, source=source, path="/tmp/secret"), source
     assert sh(server, "ls /tmp/secret")["exitCode"] != 0
     for destination, why in (("out/new", "out is a symbolic link, and none is followed"), ("../new", "../new leads out of"), ("tree/../../new", "leads out of"),
                              (str(files.parent / "new"), "is absolute"), ("out", "which is not written through")):
         assert why in server.fails("copy_out", session=session, path="/tmp/tree/b", destination=destination), destination
     (files / "to").unlink()
+    (files / "tree" / "pipe").unlink()
     assert sorted(path.name for path in files.parent.iterdir() if path.name in ("new", "b")) == []
 
 
