@@ -88,6 +88,9 @@ enum error_reason {
 	REASON_NO_CELL,
 	REASON_OTHER_ARCHITECTURE, /* than the machine's; subject: what it is for */
 	REASON_NO_PACKAGE, /* what its archives of packages were to have; subject: the package */
+	/* A workspace, and a session, that is starting or stopping just now; the subject. */
+	REASON_WORKSPACE_BUSY,
+	REASON_SESSION_BUSY,
 	ERROR_REASON_COUNT
 };
 

@@ -18,9 +18,12 @@ int explain_must_run(const struct workspace *ws, struct error *err)
 		return -1;
 	if (state == STATE_QUARANTINED)
 		return kind_say(KIND_QUARANTINED, ws->id, "", ERR_CONFLICT, err);
-	if (state != STATE_RUNNING)
+	bool passes = state == STATE_STARTING || state == STATE_STOPPING;
+	if (state != STATE_RUNNING && !passes)
 		return kind_say(KIND_NOT_RUNNING, ws->id, state_names[state], ERR_CONFLICT, err);
-	return lease_is_held(ws) ? 0 : kind_say(KIND_ENDED, ws->id, "", ERR_CONFLICT, err);
+	if (!lease_is_held(ws))
+		return kind_say(KIND_ENDED, ws->id, "", ERR_CONFLICT, err);
+	return passes ? kind_say(KIND_BUSY, ws->id, state_names[state], ERR_CONFLICT, err) : 0;
 }
 
 void explain_nobody_listens(const struct workspace *ws, struct error *why)

@@ -92,6 +92,8 @@ static const char *const reason_names[] = {
 	[REASON_NO_CELL] = "no-cell",
 	[REASON_OTHER_ARCHITECTURE] = "other-architecture",
 	[REASON_NO_PACKAGE] = "no-package",
+	[REASON_WORKSPACE_BUSY] = "workspace-busy",
+	[REASON_SESSION_BUSY] = "session-busy",
 };
 static_assert(ARRAY_SIZE(reason_names) == ERROR_REASON_COUNT, "every reason has a name");
 

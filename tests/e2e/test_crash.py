@@ -134,6 +134,22 @@ def test_kill_9_on_the_way_up_and_down(host, command, who):
     host("delete", "w", check=0)
 
 
+@pytest.mark.parametrize("command", [None, "stop"], ids=["starting", "stopping"])
+def test_whoever_waits_is_killed(host, command):
+    """The machine goes on, and what is asked of it meanwhile says what to do."""
+    for child in hang(host, command):
+        child.kill()
+        child.communicate()
+    state = "stopping" if command else "starting"
+    refused = host("exec", "w", "true", check=125)
+    assert f'workspace "w" is {state}: wait until it is running or stopped' in refused.stderr
+    assert "`microagent list` shows its state, `microagent kill w` ends it at once" in refused.stderr
+    assert json.loads(host("--json", "exec", "w", "true", check=125).stderr)["errorReason"] == "workspace-busy"
+    assert f"w is {'already ' if not command else ''}{state}" in host("start", "w", check=1).stderr
+    host("kill", "w", check=0)
+    host("delete", "w", check=0)
+
+
 @pytest.mark.parametrize("who", ["qemu", "bwrap"])
 def test_kill_9_in_quarantine(host, who):
     host("create", "w", *SMALL, check=0)

@@ -57,7 +57,7 @@ def refusal(state, command, place):
     if command == "quarantine" and state == "starting":
         return "conflict", "workspace w is starting; kill it, or wait until it is running, before quarantine"
     if state in ("starting", "running"):
-        return "conflict", f"workspace w is already running; stop or kill it before {command}"
+        return "conflict", f"workspace w is already {state}; stop or kill it before {command}"
     if state == "quarantined":
         return "conflict", f"workspace w is quarantined; halt, stop or kill it before {command}"
     return "conflict", f"workspace w is {state}, which does not allow {command}"

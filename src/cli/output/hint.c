@@ -21,6 +21,8 @@ const struct hint hint_table[] = {
 	 "choose another name, or `microagent delete {}` first"},
 	{REASON_WORKSPACE_ALIVE, NULL, NULL, "`microagent stop {}` (or kill) first"},
 	{REASON_WORKSPACE_DOWN, NULL, NULL, "`microagent start {}` boots it"},
+	{REASON_WORKSPACE_BUSY, NULL, NULL,
+	 "`microagent list` shows its state, `microagent kill {}` ends it at once"},
 	{REASON_WORKSPACE_ENDED, NULL, NULL,
 	 "`microagent status {}` says how, `microagent start {}` boots it again"},
 	{REASON_WORKSPACE_LOST, NULL, NULL, "`microagent status {}` says what became of it"},
@@ -42,6 +44,8 @@ const struct hint hint_table[] = {
 	{REASON_SESSION_DOWN, NULL, NULL,
 	 "`microagent session destroy {}` removes it, and `microagent session create` makes "
 	 "another; `microagent start {}` boots this one again"},
+	{REASON_SESSION_BUSY, NULL, NULL,
+	 "`microagent session list` shows its state, `microagent session destroy {}` ends it"},
 	{REASON_SESSION_LOST, NULL, NULL, "`microagent session list` says what became of it"},
 	{REASON_SESSION_QUARANTINED, NULL, NULL, "`microagent session destroy {}` ends it"},
 	{REASON_SESSION_ENDING, NULL, NULL, "`microagent session destroy {}` goes on with it"},

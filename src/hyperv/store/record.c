@@ -125,8 +125,8 @@ int record_allows(const struct record *record, enum command command, struct erro
 	case STATE_STARTING:
 	case STATE_RUNNING:
 		return error_set(err, ERR_CONFLICT,
-				 "workspace %s is already running; stop or kill it before %s", id,
-				 name);
+				 "workspace %s is already %s; stop or kill it before %s", id,
+				 state_names[record->state], name);
 	default:
 		return error_set(err, ERR_CONFLICT, "workspace %s is %s, which does not allow %s",
 				 id, state_names[record->state], name);

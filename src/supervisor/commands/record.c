@@ -137,8 +137,8 @@ int record_allows(const struct record *record, enum command command, struct erro
 					 "running, before quarantine",
 					 id);
 		return error_set(err, ERR_CONFLICT,
-				 "workspace %s is already running; stop or kill it before %s", id,
-				 name);
+				 "workspace %s is already %s; stop or kill it before %s", id,
+				 state_names[record->state], name);
 	case STATE_QUARANTINED:
 		return error_set(err, ERR_CONFLICT,
 				 "workspace %s is quarantined; halt, stop or kill it before %s", id,
