@@ -45,7 +45,7 @@ def wait_destroyed(host, name, why):
     assert [line["data"] for line in trail if line["event"] == "session.expired"] == [{"why": why}]
     assert [line["event"] for line in trail][-2:] == ["session.destroyed", "audit.closed"]
     states = [e["detail"] for e in json.loads((host.state / "archive" / name / "events.json").read_text()) if e["state"] == "stopping"]
-    assert states == [f"{why}: it is destroyed"]
+    assert states == [f"{why}: it is being destroyed"]
     assert host("audit", "verify", name).returncode == 0
     place = host.state / "sessions" / ".locks"
     assert not [p for p in place.rglob("*") if p.is_file()]
@@ -98,6 +98,18 @@ def test_its_lifetime_ends_a_command(web):
     for words in (("session", "exec"), ("exec",)):
         gone = web(*words, name, "--", "true")
         assert gone.returncode == 125 and f"there is no session {name}" in gone.stderr and gone.stderr.count(why) == 1, gone
+
+
+def test_one_in_quarantine_stays(web):
+    """Also when its time is over, and nobody says that it is destroyed."""
+    name = create(web, "--lifetime", "1h")["name"]
+    web("quarantine", name, check=0)
+    path = web.state / "sessions" / f"{name}.bundle" / "session.json"
+    made = json.loads(path.read_text())
+    path.write_text(json.dumps({**made, "endsAt": made["createdAt"]}))
+    (listed,) = web.json("session", "list")["sessions"]
+    assert listed["state"] == "quarantined" and "destroyed" not in listed.get("detail", ""), listed
+    web("session", "destroy", name, check=0)
 
 
 def test_nobody_uses_it(web):

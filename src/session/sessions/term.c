@@ -65,6 +65,16 @@ int session_refuse_over(const struct microagent *agent, struct microagent_sessio
 
 /* --- told ------------------------------------------------------------------------------------ */
 
+/* Whether its machine's own supervisor ends it now, which leaves one in quarantine as it is. */
+static bool is_expiring(const struct workspace *ws, struct term *term)
+{
+	json_auto_t *event = NULL;
+	enum state state;
+
+	return term_read(ws, term, NULL) == 0 && term_is_over(term) &&
+	       workspace_state(ws, &state, &event, NULL) == 0 && state != STATE_QUARANTINED;
+}
+
 int session_term_told(const struct state_dir *dir, const struct workspace *ws, json_t *entry,
 		      struct error *err)
 {
@@ -72,11 +82,12 @@ int session_term_told(const struct state_dir *dir, const struct workspace *ws, j
 	struct term term = {0};
 	bool left = session_over_in(dir, ws->id, why);
 
-	if (!left && (term_read(ws, &term, NULL) < 0 || !term_is_over(&term)))
+	if (!left && !is_expiring(ws, &term))
 		return 0;
 	if (!left)
 		term_text(&term, why);
-	snprintf(text, sizeof(text), "%s: it is %s", why, left ? "to be destroyed" : "destroyed");
+	snprintf(text, sizeof(text), "%s: it is %s", why,
+		 left ? "to be destroyed" : "being destroyed");
 	if (json_put_string(entry, "detail", text, err) < 0)
 		return -1;
 	return left ? json_put_string(entry, "reason", error_reason_name(REASON_SESSION_OVER), err)

@@ -62,7 +62,7 @@ static void expire_session(struct live *live)
 	char why[TERM_TEXT], text[2 * TERM_TEXT];
 
 	note_over(live, why);
-	snprintf(text, sizeof(text), "%s: it is destroyed", why);
+	snprintf(text, sizeof(text), "%s: it is being destroyed", why);
 	live_record(live, STATE_STOPPING, text);
 	live_end(live, INTENT_STOP, NULL);
 }
