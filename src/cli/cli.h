@@ -45,10 +45,11 @@ struct cli {
 /* --- options --------------------------------------------------------------------------------- */
 
 enum cli_option_kind {
-	CLI_OPTION_FLAG,     /* bool */
-	CLI_OPTION_STRING,   /* const char * */
-	CLI_OPTION_INT,	     /* int64_t, min..max */
-	CLI_OPTION_SIZE,     /* int64_t, bytes above 0: "4096", "64K", "10M", "2G", "1T" */
+	CLI_OPTION_FLAG,   /* bool */
+	CLI_OPTION_STRING, /* const char * */
+	CLI_OPTION_GUEST, /* const char *, which the guest is told: UTF-8, as all of its protocol */
+	CLI_OPTION_INT,	  /* int64_t, min..max */
+	CLI_OPTION_SIZE,  /* int64_t, bytes above 0: "4096", "64K", "10M", "2G", "1T" */
 	CLI_OPTION_DURATION, /* int64_t, seconds above 0: "90", "90s", "30m", "2h", "30d" */
 	CLI_OPTION_LIST	     /* struct cli_words: the option may be given again */
 };

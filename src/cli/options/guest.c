@@ -55,7 +55,7 @@ const struct cli_option guest_options[] = {
 	 "variable of the command, KEY alone: your own; may be given again", 0, 0},
 	{"env-file", 0, CLI_OPTION_LIST, offsetof(struct guest_values, env_files), "FILE",
 	 "file of such lines, or KEY for the caller's own; --env comes before it", 0, 0},
-	{"user", 'u', CLI_OPTION_STRING, offsetof(struct guest_values, user), "USER",
+	{"user", 'u', CLI_OPTION_GUEST, offsetof(struct guest_values, user), "USER",
 	 "who runs the command (default: the image's user, else uid 1000)", 0, 0},
 	{"publish", 'p', CLI_OPTION_LIST, offsetof(struct guest_values, publish),
 	 "[HOST:]PORT:PORT", "port of this host (127.0.0.1) that leads to a TCP port of the guest",
@@ -177,6 +177,17 @@ int guest_check_command(struct cli *cli, const char *const *command, struct erro
 					 "be said to a guest; a shell in it makes other bytes, "
 					 "printf '\\377' for one",
 					 *command);
+	return 0;
+}
+
+int guest_check_path(struct cli *cli, const char *path, struct error *err)
+{
+	if (!utf8_is_whole(path, strlen(path)))
+		return cli_usage(
+			cli, err,
+			"\"%s\" is not UTF-8, and no such name can be said to a guest; its "
+			"directory can be copied, with all that is in it",
+			path);
 	return 0;
 }
 

@@ -98,6 +98,8 @@ enum architecture guest_arch_wanted(const char *word);
 const char *guest_arch(const char *word);
 /* The words of a command, NULL-terminated, or NULL; without any the image's own is meant. */
 int guest_check_command(struct cli *cli, const char *const *command, struct error *err);
+/* A path in a guest. */
+int guest_check_path(struct cli *cli, const char *path, struct error *err);
 /* Each word that an option was given. */
 int guest_check_words(struct cli *cli, const char *option, const struct cli_words *words,
 		      int (*check)(const char *word, struct error *err), struct error *err);

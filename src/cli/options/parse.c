@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/utf8.h"
 #include "cli/cli.h"
 
 static const struct cli_option global_options[] = {
@@ -156,6 +157,18 @@ static int set_string(struct parser *p, const struct cli_option *option, const c
 	return 0;
 }
 
+static int set_guest(struct parser *p, const struct cli_option *option, const char *text,
+		     const char **out, struct error *err)
+{
+	if (!utf8_is_whole(text, strlen(text)))
+		return cli_usage(
+			p->cli, err,
+			"--%s: \"%s\" is not UTF-8, and nothing else can be said to a guest",
+			option->name, text);
+	*out = text;
+	return 0;
+}
+
 /* A hundred years of seconds: times beyond it are nobody's. */
 #define DURATION_MAX (INT64_C(36525) * 86400)
 
@@ -235,6 +248,8 @@ static int set_value(struct parser *p, const struct cli_option *option, void *ba
 		return 0;
 	case CLI_OPTION_STRING:
 		return set_string(p, option, value, field, err);
+	case CLI_OPTION_GUEST:
+		return set_guest(p, option, value, field, err);
 	case CLI_OPTION_INT:
 		return set_int(p, option, value, field, err);
 	case CLI_OPTION_SIZE:

@@ -138,7 +138,7 @@ static const struct cli_option fork_options[] = {
 	 "how many go on from there (default: 1)", 1, 100},
 	{"on-fork", 0, CLI_OPTION_STRING, offsetof(struct fork_values, on_fork), "LINE",
 	 "run LINE by sh -c in each of them before it is handed out; if it fails, none is", 0, 0},
-	{"user", 'u', CLI_OPTION_STRING, offsetof(struct fork_values, user), "USER",
+	{"user", 'u', CLI_OPTION_GUEST, offsetof(struct fork_values, user), "USER",
 	 "who runs LINE (default: the image's user, else uid 1000)", 0, 0},
 	{"timeout", 0, CLI_OPTION_INT, offsetof(struct fork_values, timeout), "SECONDS",
 	 "time for LINE in each (default: 60)", 1, 86400},

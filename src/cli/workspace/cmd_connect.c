@@ -14,7 +14,7 @@
 #include "cli/workspace/connect.h"
 
 const struct cli_option connect_options[] = {
-	{"user", 'u', CLI_OPTION_STRING, offsetof(struct connect_values, user), "USER",
+	{"user", 'u', CLI_OPTION_GUEST, offsetof(struct connect_values, user), "USER",
 	 "whose shell it is (default: the image's user, else uid 1000)", 0, 0},
 	{"send", 0, CLI_OPTION_STRING, offsetof(struct connect_values, send), "LINE",
 	 "run this line by the guest's sh, print what it says, exit with its code", 0, 0},

@@ -13,7 +13,7 @@ struct cp_values {
 };
 
 static const struct cli_option cp_options[] = {
-	{"user", 'u', CLI_OPTION_STRING, offsetof(struct cp_values, user), "USER",
+	{"user", 'u', CLI_OPTION_GUEST, offsetof(struct cp_values, user), "USER",
 	 "with whose rights, and owned by whom (default: the image's user, else uid 1000)", 0, 0},
 	{"limit", 0, CLI_OPTION_SIZE, offsetof(struct cp_values, limit), "SIZE", COPY_LIMIT_HELP, 0,
 	 0},
@@ -71,6 +71,7 @@ static int copy(struct cli *cli, const struct cp_values *values, const struct cl
 	if (!out && !in)
 		return refuse_paths(cli, args, err);
 	if (guest_check_name(cli, out ? from : to, err) < 0 ||
+	    guest_check_path(cli, out ? from_path : to_path, err) < 0 ||
 	    copy_notes_init(&notes, cli, &progress, err) < 0)
 		return -1;
 	const struct microagent_copy options = copy_options(&notes, values->user, values->limit);

@@ -19,7 +19,7 @@ static const struct cli_option ls_options[] = {
 	 "mode, owner, size and time too", 0, 0},
 	{"directory", 'd', CLI_OPTION_FLAG, offsetof(struct ls_values, itself), NULL,
 	 "the directory or link itself, not what is in it", 0, 0},
-	{"user", 'u', CLI_OPTION_STRING, offsetof(struct ls_values, user), "USER",
+	{"user", 'u', CLI_OPTION_GUEST, offsetof(struct ls_values, user), "USER",
 	 "with whose rights (default: the image's user, else uid 1000)", 0, 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
@@ -193,7 +193,8 @@ static int run_ls(struct cli *cli, const void *values, const struct cli_words *a
 	char name[64];
 
 	if (args->count == 2) {
-		if (guest_check_name(cli, args->items[0], err) < 0)
+		if (guest_check_name(cli, args->items[0], err) < 0 ||
+		    guest_check_path(cli, args->items[1], err) < 0)
 			return -1;
 		if (args->items[1][0] != '/')
 			return cli_usage(cli, err, "%s: the path in the workspace must be absolute",
@@ -201,7 +202,7 @@ static int run_ls(struct cli *cli, const void *values, const struct cli_words *a
 		return list_files(cli, args->items[0], args->items[1], values, err);
 	}
 	if (guest_path_parse(args->items[0], name, &path))
-		return guest_check_name(cli, name, err) < 0
+		return guest_check_name(cli, name, err) < 0 || guest_check_path(cli, path, err) < 0
 			       ? -1
 			       : list_files(cli, name, path, values, err);
 	if (strchr(args->items[0], ':') || strchr(args->items[0], '/'))

@@ -27,7 +27,7 @@ static const struct cli_option run_options[] = {
 	 "with --base: how much its disk may grow (default: as large as the base's)", 1, INT32_MAX},
 	{"tty", 't', CLI_OPTION_FLAG, offsetof(struct run_values, base.terminal), NULL,
 	 "with --base: run it on a terminal of the guest, and on ours", 0, 0},
-	{"cwd", 'w', CLI_OPTION_STRING, offsetof(struct run_values, base.cwd), "PATH",
+	{"cwd", 'w', CLI_OPTION_GUEST, offsetof(struct run_values, base.cwd), "PATH",
 	 "with --base: working directory (default: the user's home, else /)", 0, 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
