@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/path.h"
 
 #define HASH_CHUNK ((size_t)1 << 20)
 
@@ -52,6 +53,19 @@ int bundle_hash(int fd, const struct guest_bundle_watch *watch, const char *file
 	sha256_final(&sha, digest);
 	sha256_hex(digest, out);
 	return 0;
+}
+
+json_t *bundle_record(int dir, const char *path, struct error *err)
+{
+	autobuf struct buf file = BUF_INIT(0), text = BUF_INIT(BUNDLE_MANIFEST_BYTES);
+	json_t *record = NULL;
+
+	if (buf_printf(&file, err, "%s.json", path) == 0 &&
+	    path_read_file_at(dir, buf_string(&file), &text, err) == 0)
+		record = json_load_strict(buf_bytes(&text), text.len, err);
+	if (!record)
+		error_prefix(err, "%s", buf_string(&file));
+	return record;
 }
 
 json_t *bundle_tell(enum cache_part part, const char *name, const json_t *record, struct error *err)

@@ -31,6 +31,8 @@ int bundle_look(const struct guest_bundle_watch *watch, const char *file, struct
 /* Of all that is in an open file, from its beginning. file: as the watch has it. */
 int bundle_hash(int fd, const struct guest_bundle_watch *watch, const char *file,
 		char out[SHA256_TEXT], struct error *err);
+/* The record of an entry of the cache: `path` below `dir` is its file without ".json". */
+json_t *bundle_record(int dir, const char *path, struct error *err);
 /* An entry of an answer: {"part", "name", "architecture", "sha256"}. */
 json_t *bundle_tell(enum cache_part part, const char *name, const json_t *record,
 		    struct error *err);

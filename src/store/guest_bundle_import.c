@@ -272,6 +272,18 @@ static json_t *without_origin(const json_t *record, struct error *err)
 	return json_incref(copy);
 }
 
+/* Says of an entry which other one its name had before. A record that cannot be read has nothing to
+ * say, and is replaced like any other. */
+static int tell_replaced(int dir, const struct bundle_entry *e, json_t *told, struct error *err)
+{
+	struct error ignored;
+	json_auto_t *before = bundle_record(dir, e->name, &ignored);
+	const char *was = json_text(before, "sha256", ""), *is = json_text(told, "sha256", "");
+
+	return !*was || strcmp(was, is) == 0 ? 0
+					     : json_put_string(told, "replacedSha256", was, err);
+}
+
 static int publish_entry(const struct taking *t, const struct bundle_entry *e, struct error *err)
 {
 	autoclose int dir = path_open_dir_at(t->cache_fd, bundle_parts[e->part], true, 0700, err);
@@ -281,10 +293,10 @@ static int publish_entry(const struct taking *t, const struct bundle_entry *e, s
 	const struct cache_writing w = {bundle_parts[e->part], SCRATCH, dir, scratch};
 	json_auto_t *told = NULL, *record = without_origin(e->record, err);
 
-	if (scratch < 0 || !record || cache_withdraw(&w, e->name, err) < 0 ||
+	if (scratch < 0 || !record || !(told = bundle_tell(e->part, e->name, e->record, err)) ||
+	    tell_replaced(dir, e, told, err) < 0 || cache_withdraw(&w, e->name, err) < 0 ||
 	    publish_parts(&w, e, err) < 0 || drop_old_modules(&w, e, err) < 0 ||
-	    cache_record(&w, e->name, record, err) < 0 ||
-	    !(told = bundle_tell(e->part, e->name, e->record, err)))
+	    cache_record(&w, e->name, record, err) < 0)
 		return -1;
 	return json_array_append(t->told, told) < 0 ? error_errno(err, ENOMEM, "answer") : 0;
 }

@@ -87,19 +87,6 @@ static bool is_packed(const json_t *told, enum cache_part part, const char *name
 	return false;
 }
 
-static json_t *read_record(const char *path, struct error *err)
-{
-	autobuf struct buf file = BUF_INIT(0), text = BUF_INIT(BUNDLE_MANIFEST_BYTES);
-	json_t *record = NULL;
-
-	if (buf_printf(&file, err, "%s.json", path) == 0 &&
-	    path_read_file_at(AT_FDCWD, buf_string(&file), &text, err) == 0)
-		record = json_load_strict(buf_bytes(&text), text.len, err);
-	if (!record)
-		error_prefix(err, "%s", buf_string(&file));
-	return record;
-}
-
 static int pack_entry(struct making *m, enum cache_part part, const char *name, const char *path,
 		      struct error *err)
 {
@@ -107,7 +94,7 @@ static int pack_entry(struct making *m, enum cache_part part, const char *name, 
 
 	if (is_packed(m->told, part, name))
 		return 0;
-	record = read_record(path, err);
+	record = bundle_record(AT_FDCWD, path, err);
 	if (!record || pack_files(m, part, name, path, record, files, err) < 0 ||
 	    !(told = bundle_tell(part, name, record, err)) ||
 	    json_put_string(entry, "part", bundle_parts[part], err) < 0 ||

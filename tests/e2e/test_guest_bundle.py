@@ -109,7 +109,15 @@ def test_taken_in_and_booted(elsewhere, made):
     assert not any(key in path.read_text() for key in origins for path in elsewhere.cache.glob("*/*.json"))
     before = files(elsewhere.cache)
     said = elsewhere("guest-bundle", "import", place, check=0).stdout  # again: as it was
-    assert answer["sha256"] in said and files(elsewhere.cache) == before
+    assert answer["sha256"] in said and "replaces" not in said and files(elsewhere.cache) == before
+    record, = (elsewhere.cache / "images").glob("*.json")
+    image = json.loads(record.read_text())
+    record.write_text(json.dumps({**image, "sha256": "1" * 64}))  # another of that name
+    said = elsewhere("guest-bundle", "import", place, check=0).stdout
+    assert "busybox replaces another image of that name, 111111111111\n" in said, said
+    record.write_text(json.dumps({**image, "sha256": "1" * 64}))
+    told = elsewhere.json("guest-bundle", "import", place)["entries"]
+    assert {e["name"]: e.get("replacedSha256") for e in told} == {"busybox": "1" * 64, kernel["name"]: None}
     shutil.copy(BIN / "microagent-artifact", elsewhere.bin)  # by which this host's supervisor hashes
     done = elsewhere("run", "--memory", 256, "--cpus", 1, "--", "uname", "-rm", check=0)
     assert kernel["version"].split("-")[0].rsplit(".", 1)[0] in done.stdout

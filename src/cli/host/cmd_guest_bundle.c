@@ -13,6 +13,25 @@ struct guest_bundle_values {
 	struct cli_words kernels, images;
 };
 
+/* The entries that had another of their name to replace. */
+static void print_replaced(const json_t *entries)
+{
+	const json_t *entry;
+	size_t i;
+
+	json_array_foreach(entries, i, entry)
+	{
+		const char *was = json_text(entry, "replacedSha256", "");
+
+		if (*was)
+			printf("%s replaces another %s of that name, %.12s\n",
+			       json_text(entry, "name", ""),
+			       strcmp(json_text(entry, "part", ""), "images") == 0 ? "image"
+										   : "kernel",
+			       was);
+	}
+}
+
 static int print_bundle(struct cli *cli, json_t *answer, const char *done, struct error *err)
 {
 	static const char *const heads[] = {"PART", "NAME", "ARCH", "SHA256"};
@@ -36,6 +55,7 @@ static int print_bundle(struct cli *cli, json_t *answer, const char *done, struc
 			return -1;
 	}
 	cli_table_print(&table, stdout);
+	print_replaced(json_object_get(answer, "entries"));
 	cli_print_safe(stdout, json_text(answer, "path", ""));
 	printf(" %s; the manifest's digest is %s\n", done, json_text(answer, "sha256", ""));
 	return CLI_EXIT_OK;
