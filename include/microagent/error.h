@@ -80,7 +80,7 @@ enum error_reason {
 	REASON_INITRD_OTHER,   /* its agent is not of this build */
 	REASON_NO_IMAGE,
 	REASON_NOT_AN_IMAGE,
-	REASON_IMAGE_GONE, /* it is recorded, and its file is not there */
+	REASON_IMAGE_GONE,	/* it is recorded, and its file is not there */
 	REASON_IMAGE_TOO_SMALL, /* what is imported does not fit into it */
 	/* The host. */
 	REASON_NO_KVM,

@@ -83,10 +83,11 @@ int share_word_parse(const char *word, struct share_word *out, struct error *err
 	if (!cut.text)
 		return error_errno(err, ENOMEM, "share");
 	if (cut_share_word(&cut) < 0)
-		return error_set(err, ERR_INVALID,
-				 "\"%.200s\" is not DIR:/MOUNTPOINT or DIR:/MOUNTPOINT:OPTIONS, "
-				 "which are ro, rw, cache=auto|always|none, timeout=SECONDS and locks",
-				 word);
+		return error_set(
+			err, ERR_INVALID,
+			"\"%.200s\" is not DIR:/MOUNTPOINT or DIR:/MOUNTPOINT:OPTIONS, "
+			"which are ro, rw, cache=auto|always|none, timeout=SECONDS and locks",
+			word);
 	*out = cut;
 	cut.text = NULL;
 	return 0;

@@ -316,10 +316,11 @@ static int copy_package(const struct deb *deb, int dir, struct error *err)
 	if (path_clone_data(from, copy, NULL, err) < 0 || digest_fd(copy, found, err) < 0)
 		return -1;
 	if (strcmp(found, deb->sha256) != 0)
-		return error_set(err, ERR_CONFLICT,
-				 "%s: it is not the package any more that it was: its SHA-256 is %s "
-				 "and was %s",
-				 deb->file, found, deb->sha256);
+		return error_set(
+			err, ERR_CONFLICT,
+			"%s: it is not the package any more that it was: its SHA-256 is %s "
+			"and was %s",
+			deb->file, found, deb->sha256);
 	return steal_fd(&copy);
 }
 

@@ -25,7 +25,7 @@
 struct agent_call {
 	const struct microagent_exec *exec; /* borrowed; NULL: the workload of the run config */
 	const json_t *contained;	    /* before it begins: as of agent_message_exec() */
-	int64_t timeout_seconds; /* after which the guest ends the command; 0: never */
+	int64_t timeout_seconds;	    /* after which the guest ends the command; 0: never */
 	uint64_t number;
 	bool started;
 	bool ended; /* exit is known; the number is free again */

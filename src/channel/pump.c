@@ -106,8 +106,8 @@ static int pass_signal(struct pump *p, struct error *err)
 static int write_item(struct pump *p, struct error *err)
 {
 	bool is_out = p->item.output == MICROAGENT_STDOUT;
-	ssize_t n = fd_write_some(output_fd(p), p->item.bytes + p->written,
-				  p->item.len - p->written);
+	ssize_t n =
+		fd_write_some(output_fd(p), p->item.bytes + p->written, p->item.len - p->written);
 
 	if (n < 0) {
 		if (errno == EAGAIN || errno == EINTR)

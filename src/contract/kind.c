@@ -21,8 +21,10 @@ static const struct words {
 			{"session @ is failed, its machine has ended", REASON_SESSION_DOWN}},
 	[KIND_PAUSED] = {{"workspace \"@\" is $; it goes on when there is room again", REASON_NONE},
 			 {"session @ is $; it goes on when there is room again", REASON_NONE}},
-	[KIND_BUSY] = {{"workspace \"@\" is $: wait until it is running or stopped", REASON_WORKSPACE_BUSY},
-		       {"session @ is $: wait until it is running or stopped", REASON_SESSION_BUSY}},
+	[KIND_BUSY] = {{"workspace \"@\" is $: wait until it is running or stopped",
+			REASON_WORKSPACE_BUSY},
+		       {"session @ is $: wait until it is running or stopped",
+			REASON_SESSION_BUSY}},
 	/* Sessions alone have one, whatever their id. */
 	[KIND_AT_QUOTA] = {{"session @ is $", REASON_SESSION_AT_QUOTA},
 			   {"session @ is $", REASON_SESSION_AT_QUOTA}},

@@ -97,9 +97,8 @@ static uint64_t give_up_ns(uint64_t read_by_ns, uint64_t last_ns)
 int cli_write_by(FILE *out, const void *bytes, size_t len, uint64_t read_by_ns)
 {
 	uint64_t now = clock_mono_ns(), from = read_by_ns > now ? read_by_ns : now;
-	uint64_t last = read_by_ns == UINT64_MAX
-				? UINT64_MAX
-				: from + limit_get(LIMIT_EXEC_LATE_MS) * NS_PER_MS;
+	uint64_t last = read_by_ns == UINT64_MAX ? UINT64_MAX
+						 : from + limit_get(LIMIT_EXEC_LATE_MS) * NS_PER_MS;
 	const char *at = bytes;
 
 	while (len > 0) {

@@ -41,7 +41,7 @@ struct attended {
 	const struct cli *cli;
 	int64_t timeout;
 	uint64_t read_by_ns; /* when the timeout has passed; UINT64_MAX: there is none */
-	int file; /* of --stdin; -1: none */
+	int file;	     /* of --stdin; -1: none */
 	struct signals signals;
 	struct capture capture; /* of --json: the output is kept */
 	struct terminal near;
