@@ -29,6 +29,7 @@
 	X(AUDIT_EXECS, 64, "execs/s", "of a guest that are reported one by one")                   \
 	X(DIRECTORY_LOOK_MS, 5000, "ms", "between two looks at whether a VM's directory is there") \
 	X(TELEMETRY_BYTES, 16777216, "bytes", "telemetry.jsonl; what comes above it is counted")   \
+	X(SETTLE_MS, 1000, "ms", "a guest tells what it has not told yet, before it is killed")    \
 	X(TELEMETRY_DIGEST_MS, 60000, "ms", "between two digests of telemetry.jsonl")              \
 	X(PRESSURE_US, 500000, "us", "stalled for memory in two seconds: the host's pressure")     \
 	X(PRESSURE_AGAIN_MS, 60000, "ms", "until memory pressure is told again")                   \

@@ -236,7 +236,10 @@ def check_stopped(host, name, digest):
     wait_until(lambda: paused(host, name)[-1].endswith("of 64 MiB"), "the last pause")
     boot_without_room(host, name)
     assert audited(host, name, "session.quota-reached") and host.json("audit", "verify", name)["ok"]
+    gaps = len(audited(host, name, "audit.gap"))
     host("session", "destroy", name, check=0)
+    # A guest that stands still cannot tell what it has not told yet.
+    assert [data["why"] for _, data in audited(host, name, "audit.gap")[gaps:]] == ["the guest was killed before it told the rest: it stands still"]
     assert not (host.state / "sessions" / f"{name}.bundle").exists()
 
 

@@ -82,6 +82,33 @@ def test_what_runs_is_told(traced):
     assert (connect["family"], connect["address"], connect["port"], connect["errno"]) == ("inet", "127.0.0.1", 81, 111)
 
 
+def last_words(host, name):
+    """The ports that the archive tells a connection to, and the gaps of the log."""
+    lines = (host.state / "archive" / name / "telemetry.jsonl").read_text().splitlines()
+    return [record["port"] for record in (json.loads(line)["record"] for line in lines) if record["kind"] == "connect"], \
+        audited(host, name, "audit.gap")
+
+
+def test_what_is_done_last_is_told(traced):
+    """A guest tells it a moment later, and by then it is killed: with the session, by the end of `run`, with the machine."""
+    dial = ("sh", "-c", "wget -q -O /dev/null http://127.0.0.1:$0/; true")
+    name = create(traced)
+    run(traced, name, *dial, "91")
+    traced("session", "destroy", name, check=0)
+    assert last_words(traced, name) == ([91], [])
+
+    before = set((traced.state / "archive").iterdir())
+    traced("run", "--base", "web", "--network", "isolated", "--", *dial, "92", check=0)
+    archived, = set((traced.state / "archive").iterdir()) - before
+    assert last_words(traced, archived.name) == ([92], [])
+
+    name = create(traced)
+    run(traced, name, *dial, "93")
+    traced("kill", name, check=0)
+    assert [r["port"] for r in records(traced, name, "connect")] == [93] and not audited(traced, name, "audit.gap")
+    traced("session", "destroy", name, check=0)
+
+
 def test_a_person_reads_it(traced):
     name = traced.session
     run(traced, name, "env", "true", "a b")

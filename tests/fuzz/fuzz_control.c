@@ -22,6 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 struct told {
 	int readies, results, losses;
 	bool asked; /* to get ready to be saved */
+	bool settles;
 	struct control_stream *stream;
 };
 
@@ -38,6 +39,7 @@ static void on_ready(void *data)
 
 	told->readies++;
 	told->asked = control_stream_quiesce(told->stream, false, NULL) == 0;
+	told->settles = control_stream_settle(told->stream, NULL) == 0;
 }
 
 static int on_result(void *data, const json_t *message, struct error *err)
@@ -96,6 +98,16 @@ static void on_quiesced(void *data, const char *why)
 	if (!told->asked)
 		abort();
 	told->asked = false;
+}
+
+static void on_settled(void *data, const char *why)
+{
+	struct told *told = data;
+
+	(void)why;
+	if (!told->settles)
+		abort();
+	told->settles = false;
 }
 
 static void on_lost(void *data, bool broken, const char *why)
@@ -160,6 +172,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 						     .said = on_said,
 						     .mounted = on_mounted,
 						     .quiesced = on_quiesced,
+						     .settled = on_settled,
 						     .lost = on_lost,
 						     .data = &told};
 	json_auto_t *config = json_pack("{s:s}", "type", "config");

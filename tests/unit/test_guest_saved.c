@@ -102,6 +102,17 @@ static void a_quiet_template_may_be_saved(void **state)
 	expect_env(f, "exit_code");
 }
 
+/* Before it is killed; no template is needed for that. */
+static void whoever_is_to_be_killed_tells_the_rest(void **state)
+{
+	struct fixture *f = *state;
+
+	expect_ready(f, "");
+	send_message(f->control, "{\"type\":\"settle\"}");
+	json_decref(expect(f, "settled"));
+	expect_env(f, "exit_code");
+}
+
 static void expect_unquiet(const struct fixture *f, const char *why)
 {
 	json_auto_t *quiesced = NULL;
@@ -319,6 +330,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		saved_test(a_quiet_template_may_be_saved),
+		saved_test(whoever_is_to_be_killed_tells_the_rest),
 		saved_test(a_command_stands_in_the_way),
 		saved_test(a_child_in_the_background_does_not),
 		saved_test(an_ordinary_machine_is_not_saved),

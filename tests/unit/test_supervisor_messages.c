@@ -33,6 +33,7 @@ static void types(void **state)
 		    {"{\"type\":\"result\"}", CONTROL_RESULT},
 		    {"{\"type\":\"telemetry\"}", CONTROL_TELEMETRY},
 		    {"{\"type\":\"quiesced\"}", CONTROL_QUIESCED},
+		    {"{\"type\":\"settled\"}", CONTROL_SETTLED},
 		    {"{\"type\":\"telemetry-status\"}", CONTROL_TELEMETRY_STATUS},
 		    {"{\"type\":\"of-tomorrow\"}", CONTROL_UNKNOWN},
 		    {"{\"type\":\"\"}", CONTROL_UNKNOWN}};

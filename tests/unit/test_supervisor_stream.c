@@ -10,6 +10,7 @@
 #define READY "{\"type\":\"ready\"}"
 #define MOUNTED "{\"type\":\"mounted\"}"
 #define QUIESCED "{\"type\":\"quiesced\"}"
+#define SETTLED "{\"type\":\"settled\"}"
 #define RESULT "{\"type\":\"result\"}"
 
 static void on_hello(void *data, const struct control_hello *hello)
@@ -61,6 +62,14 @@ static void on_quiesced(void *data, const char *why)
 	snprintf(stage->why, sizeof(stage->why), "%s", why ? why : "");
 }
 
+static void on_settled(void *data, const char *why)
+{
+	struct stage *stage = data;
+
+	assert_null(why);
+	stage->settlings++;
+}
+
 static void on_lost(void *data, bool broken, const char *why)
 {
 	struct stage *stage = data;
@@ -78,6 +87,7 @@ static void open_stream(struct stage *stage, bool workload)
 						     .said = on_said,
 						     .mounted = on_mounted,
 						     .quiesced = on_quiesced,
+						     .settled = on_settled,
 						     .lost = on_lost,
 						     .data = stage};
 	json_auto_t *config = json_pack("{s:s}", "type", "config");
@@ -227,6 +237,30 @@ static void a_template_gets_ready_to_be_saved(void **state)
 	assert_string_equal(stage->why, "");
 	assert_int_equal(stage->losses, 0);
 	say(stage, QUIESCED);
+	assert_int_equal(stage->losses, 1);
+	assert_true(stage->broken);
+}
+
+static void a_guest_tells_the_rest(void **state)
+{
+	struct stage *stage = *state;
+	struct error err = {0};
+	char text[512] = "";
+
+	open_stream(stage, false);
+	assert_int_equal(control_stream_settle(stage->stream, &err), -1);
+	assert_int_equal(err.code, ERR_CONFLICT);
+	say(stage, HELLO);
+	say(stage, READY);
+	heard(stage, text, sizeof(text));
+	memset(text, 0, sizeof(text));
+	assert_ok(control_stream_settle(stage->stream, &err));
+	assert_true(heard(stage, text, sizeof(text)) > 4);
+	assert_non_null(strstr(text + 4, "\"type\":\"settle\""));
+	say(stage, SETTLED);
+	assert_int_equal(stage->settlings, 1);
+	assert_int_equal(stage->losses, 0);
+	say(stage, SETTLED);
 	assert_int_equal(stage->losses, 1);
 	assert_true(stage->broken);
 }
@@ -459,6 +493,7 @@ int main(void)
 		cmocka_unit_test(out_of_turn),
 		stage_test(a_mount_and_its_answers),
 		stage_test(a_template_gets_ready_to_be_saved),
+		stage_test(a_guest_tells_the_rest),
 		stage_test(a_guest_that_was_restored),
 		stage_test(a_result_without_a_workload),
 		stage_test(a_result_that_is_refused),

@@ -24,7 +24,7 @@ struct stage {
 	struct log log;
 	struct control_stream *stream;
 	int guest;
-	int hellos, readies, results, said, mounts, quiescings, losses;
+	int hellos, readies, results, said, mounts, quiescings, settlings, losses;
 	bool refuse_result, broken, restored;
 	char why[256];
 };

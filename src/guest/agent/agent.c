@@ -246,6 +246,16 @@ static int take_unpublish(struct agent *agent, json_t *doc, struct error *err)
 	return 0;
 }
 
+/* --- the machine is about to be killed ------------------------------------------------------- */
+
+static void on_reports_settled(void *data)
+{
+	struct agent *agent = data;
+
+	exec_report_settle(&agent->report);
+	agent_say(agent, answer_settled(NULL));
+}
+
 /* --- the control stream ---------------------------------------------------------------------- */
 
 static int take_control(void *data, const uint8_t *payload, size_t len, struct error *err)
@@ -273,6 +283,8 @@ static int take_control(void *data, const uint8_t *payload, size_t len, struct e
 		return -1;
 	if (kind == HOST_QUIESCE)
 		agent_quiesce(agent, json_is_true(json_object_get(doc, "goesOn")));
+	if (kind == HOST_SETTLE)
+		telemetry_settle(&agent->telemetry, on_reports_settled, agent);
 	if (kind == HOST_POWER_OFF)
 		agent->machine->power_off(agent->machine_data);
 	return 1;

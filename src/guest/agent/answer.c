@@ -245,6 +245,11 @@ char *answer_quiesced(const char *error, struct error *err)
 	return answer_done("quiesced", error, err);
 }
 
+char *answer_settled(struct error *err)
+{
+	return answer_done("settled", NULL, err);
+}
+
 static void put_time(struct writer *w, const char *key, int64_t real_ns)
 {
 	char text[CLOCK_TEXT];

@@ -57,6 +57,8 @@ char *answer_published(const char *error, struct error *err);
 char *answer_listening(const struct port_set *ports, struct error *err);
 /* To a quiesce; error: why it may not be saved, or NULL. */
 char *answer_quiesced(const char *error, struct error *err);
+/* To a settle: all that there was to tell has been told. */
+char *answer_settled(struct error *err);
 char *answer_result(const struct job_end *end, const struct captured *output, struct error *err);
 
 #endif

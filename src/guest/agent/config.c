@@ -32,6 +32,8 @@ int config_message_kind(json_t *doc, enum host_message *kind, int64_t *realtime_
 		*kind = HOST_UNPUBLISH;
 	} else if (strcmp(type, "quiesce") == 0) {
 		*kind = HOST_QUIESCE;
+	} else if (strcmp(type, "settle") == 0) {
+		*kind = HOST_SETTLE;
 	} else if (strcmp(type, "power") == 0) {
 		*kind = HOST_POWER_OFF;
 		if (json_get_string(doc, "", "action", JSON_OPTIONAL, &action, err) < 0)

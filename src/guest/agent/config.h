@@ -21,6 +21,7 @@ enum host_message {
 	HOST_PUBLISH,
 	HOST_UNPUBLISH,
 	HOST_QUIESCE,
+	HOST_SETTLE,
 	HOST_UNKNOWN
 };
 

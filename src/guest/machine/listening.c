@@ -10,13 +10,13 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -65,10 +65,15 @@ static int ask_kernel(struct port_set *set, struct error *err)
 /* "   0: 0100007F:1F90 00000000:0000 0A ...": *port of a socket that listens. */
 static bool is_listener(const char *line, uint16_t *port)
 {
-	unsigned state;
+	const char *slot = strchr(line, ':'), *local = slot ? strchr(slot + 1, ':') : NULL,
+		   *remote = local ? strchr(local + 1, ':') : NULL,
+		   *state = remote ? strchr(remote + 1, ' ') : NULL;
+	unsigned long number = local ? strtoul(local + 1, NULL, 16) : 0;
 
-	return sscanf(line, " %*u: %*[0-9A-F]:%" SCNx16 " %*[0-9A-F]:%*x %x", port, &state) == 2 &&
-	       state == STATE_LISTEN;
+	if (!state || strtoul(state, NULL, 16) != STATE_LISTEN || number > UINT16_MAX)
+		return false;
+	*port = (uint16_t)number;
+	return true;
 }
 
 static int add_table(struct port_set *set, const char *path)

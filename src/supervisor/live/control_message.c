@@ -54,6 +54,7 @@ static enum control_type message_type(const char *name)
 		     {"published", CONTROL_PUBLISHED},
 		     {"listening", CONTROL_LISTENING},
 		     {"quiesced", CONTROL_QUIESCED},
+		     {"settled", CONTROL_SETTLED},
 		     {"telemetry-status", CONTROL_TELEMETRY_STATUS},
 		     {"ending", CONTROL_ENDING}};
 
@@ -324,6 +325,11 @@ json_t *control_quiesce(bool goes_on, struct error *err)
 	if (!message || (goes_on && json_put(message, "goesOn", json_true(), err) < 0))
 		return NULL;
 	return steal_ptr(&message);
+}
+
+json_t *control_settle(struct error *err)
+{
+	return new_message("settle", err);
 }
 
 int control_put_template(json_t *message, struct error *err)

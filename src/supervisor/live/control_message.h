@@ -30,6 +30,7 @@ enum control_type {
 	CONTROL_PUBLISHED,
 	CONTROL_LISTENING,
 	CONTROL_QUIESCED,
+	CONTROL_SETTLED,
 	CONTROL_TELEMETRY_STATUS,
 	CONTROL_ENDING,
 	CONTROL_UNKNOWN, /* of a later guest: passed over */
@@ -84,6 +85,8 @@ json_t *control_publish(const json_t *forward, struct error *err);
 json_t *control_unpublish(const json_t *forward, struct error *err);
 /* Has a machine that is a template get ready to be saved. */
 json_t *control_quiesce(bool goes_on, struct error *err);
+/* Has a machine that is about to be killed tell what it has not told yet. */
+json_t *control_settle(struct error *err);
 /* Into a config: the machine may be saved, and its guest will take a config anew when it comes back
  * as another one. */
 int control_put_template(json_t *message, struct error *err);

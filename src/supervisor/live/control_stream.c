@@ -29,7 +29,7 @@ struct control_stream {
 	bool workload;
 	bool time_due; /* the guest is told the time once it has taken what it was told before */
 	/* An answer to that is due. */
-	bool mounting, publishing, quiescing;
+	bool mounting, publishing, quiescing, settling;
 	json_t *config; /* until it is sent */
 	struct control_stream_events events;
 };
@@ -185,6 +185,9 @@ static int take_message(struct control_stream *stream, const uint8_t *payload, s
 	case CONTROL_QUIESCED:
 		return on_answer(stream, &stream->quiescing, message, stream->events.quiesced,
 				 "quiesced", err);
+	case CONTROL_SETTLED:
+		return on_answer(stream, &stream->settling, message, stream->events.settled,
+				 "settled", err);
 	case CONTROL_ENDING:
 		return on_ending(stream, err);
 	case CONTROL_UNKNOWN:
@@ -370,5 +373,15 @@ int control_stream_quiesce(struct control_stream *stream, bool goes_on, struct e
 	if (control_post(stream, control_quiesce(goes_on, err), err) < 0)
 		return -1;
 	stream->quiescing = true;
+	return 0;
+}
+
+int control_stream_settle(struct control_stream *stream, struct error *err)
+{
+	if (!control_stream_is_ready(stream))
+		return error_set(err, ERR_CONFLICT, "the guest is not ready");
+	if (control_post(stream, control_settle(err), err) < 0)
+		return -1;
+	stream->settling = true;
 	return 0;
 }

@@ -40,6 +40,7 @@ struct control_stream_events {
 	/* The answer to control_stream_quiesce(); why: what stands in the way, or NULL: it may be
 	 * saved. NULL: it is never asked for. */
 	void (*quiesced)(void *data, const char *why);
+	void (*settled)(void *data, const char *why); /* the same, to control_stream_settle() */
 	/* The guest ends the machine in order: what follows is its own wish. NULL: nobody wants to
 	 * know. */
 	void (*ending)(void *data);
@@ -72,5 +73,8 @@ void control_stream_unpublish(struct control_stream *stream, const json_t *forwa
 /* Has a ready guest make the machine fit to be saved, and if it goes on after that, know that what
  * comes back is another one; `quiesced` follows, or `lost`. */
 int control_stream_quiesce(struct control_stream *stream, bool goes_on, struct error *err);
+/* Has a ready guest tell what it has not told yet of the commands in it and of what was traced;
+ * `settled` follows behind all of that, or `lost`. */
+int control_stream_settle(struct control_stream *stream, struct error *err);
 
 #endif

@@ -160,6 +160,7 @@ struct live {
 	int64_t memory_mib; /* that the VM was booted with */
 	bool ram_root;	    /* LIVE_ROOTFS is an initramfs */
 	bool paused;	    /* the VM waits for room on the disk, or in its quota */
+	bool settling;	    /* the guest tells the rest, and is killed when it has */
 	bool over;	    /* the end was recorded and reported */
 	char boot_id[37];   /* that a restored guest was given; "": it has its own */
 	bool guest_ending;  /* the guest has said that it ends the machine in order */
@@ -343,6 +344,8 @@ void live_fail_for(struct live *live, enum error_code code, enum error_reason re
 		   const char *text);
 /* A paused guest is killed where another one would be asked to switch itself off. */
 void live_cannot_power_off(struct live *live);
+/* The guest has told all that it had to tell before it is killed. */
+void live_settled(struct live *live);
 /* The workload's result is there. */
 void live_done(struct live *live);
 

@@ -49,6 +49,8 @@ int live_observe_said(struct live *live, enum control_type type, const json_t *m
 void live_observe_lost(struct live *live, bool broken, const char *why);
 void live_observe_connection(struct live *live, const char *line);
 void live_observe_companion(struct live *live, const char *text);
+/* What the guest had not told yet when it was killed is lost. why: a reason, for a person. */
+void live_observe_untold(struct live *live, const char *why);
 void live_observe_end(struct live *live, enum vm_end end, enum state state, const char *detail);
 /* A directory of the host is the guest's to see: of the config, or added while it runs. */
 void live_observe_share(struct live *live, const json_t *share);

@@ -3,10 +3,15 @@
  * How a live supervisor's VM is brought to its end. Whoever wants it to end says so by live_end();
  * what stands of several wishes is intent_after()'s business. What the end meant is told by
  * live_over.c.
+ *
+ * A guest tells of what happens in it with a delay of up to 120 ms (guest/trace/tracer.c), and what
+ * a command does last is what an audit is read for. So the guest of a session tells the rest before
+ * its VM is killed. The time for that is bounded, and where the rest does not come, the log says so.
  */
 
 #include "base/limits.h"
 #include "supervisor/live/live.h"
+#include "supervisor/live/live_audit.h"
 
 /* Forced, and still not over: the VMM or a companion is stuck. Our death is theirs too. */
 static void on_kill_timer(struct loop *loop, void *data)
@@ -29,10 +34,57 @@ static void set_end_timer(struct live *live, enum limit limit, loop_timer_fn *fn
 		log_line(&live->log, "%s", err.msg);
 }
 
-static void kill_vm(struct live *live)
+static void kill_now(struct live *live)
 {
+	live->settling = false;
 	set_end_timer(live, LIMIT_KILL_MS, on_kill_timer);
 	live->backend->kill(live->vm);
+}
+
+static void on_settle_timer(struct loop *loop, void *data)
+{
+	struct live *live = data;
+
+	(void)loop;
+	live->end_timer = NULL;
+	live_observe_untold(live, "its agent has not answered in time");
+	kill_now(live);
+}
+
+/* A quarantine has cut the way to the guest, which the log tells by itself. */
+static bool has_more_to_tell(const struct live *live)
+{
+	return live->audit && live->outcome.ready && !live->severed;
+}
+
+static void kill_vm(struct live *live)
+{
+	struct error why = {0};
+
+	if (live->settling)
+		return;
+	if (!has_more_to_tell(live)) {
+		kill_now(live);
+		return;
+	}
+	if (live->paused)
+		error_set(&why, ERR_UNAVAILABLE, "it stands still");
+	else
+		live->settling = control_stream_settle(live->control, &why) == 0;
+	if (live->settling) {
+		set_end_timer(live, LIMIT_SETTLE_MS, on_settle_timer);
+		if (live->end_timer)
+			return;
+		error_set(&why, ERR_IO, "there is no timer for it");
+	}
+	live_observe_untold(live, why.msg);
+	kill_now(live);
+}
+
+void live_settled(struct live *live)
+{
+	if (live->settling)
+		kill_now(live);
 }
 
 void live_cannot_power_off(struct live *live)

@@ -153,6 +153,12 @@ static void on_guest_quiesced(void *data, const char *why)
 	live_quiesced(data, why);
 }
 
+static void on_guest_settled(void *data, const char *why)
+{
+	(void)why;
+	live_settled(data);
+}
+
 static void on_guest_ending(void *data)
 {
 	struct live *live = data;
@@ -276,6 +282,7 @@ int live_control_begin(struct live *live, int listen_fd, const struct config *co
 						     .published = on_guest_published,
 						     .listening = on_guest_listening,
 						     .quiesced = on_guest_quiesced,
+						     .settled = on_guest_settled,
 						     .ending = on_guest_ending,
 						     .lost = on_control_over,
 						     .data = live};

@@ -375,6 +375,14 @@ void live_observe_unshared(struct live *live, const char *why)
 	json_array_clear(live->observe->shares);
 }
 
+void live_observe_untold(struct live *live, const char *why)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), "the guest was killed before it told the rest: %s", why);
+	live_audit(live, AUDIT_WARNING, "audit", "audit.gap", json_pack("{s:s}", "why", text));
+}
+
 void live_observe_end(struct live *live, enum vm_end end, enum state state, const char *detail)
 {
 	bool asked = live->outcome.intent != INTENT_NONE;
