@@ -197,8 +197,8 @@ static void count_line(void *data, const char *line)
 /* Runs make in the tree; the arguments end with NULL. */
 static int run_make(struct build *b, const char *const *args, struct error *err)
 {
-	const char *argv[12] = {"make", "-C", TREE "/" SOURCE_PACKAGE,
-				"LOCALVERSION=", b->flavour->arch};
+	static const char tree[] = TREE "/" SOURCE_PACKAGE;
+	const char *argv[12] = {"make", "-C", tree, "LOCALVERSION=", b->flavour->arch};
 	autobuf struct buf cross = BUF_INIT(0);
 	size_t n = 5;
 	char date[64];
@@ -263,7 +263,8 @@ static int strip_kernel(const struct build *b, struct error *err)
 
 	if (buf_printf(&from, err, TREE "/" SOURCE_PACKAGE "/%s", b->flavour->image) < 0)
 		return -1;
-	const char *argv[] = {"strip", "-o", TREE "/" STRIPPED, buf_string(&from), NULL};
+	static const char to[] = TREE "/" STRIPPED;
+	const char *argv[] = {"strip", "-o", to, buf_string(&from), NULL};
 	const struct tool strip = {.argv = argv};
 	return cell_run(&b->cell, &strip, err);
 }

@@ -26,10 +26,10 @@ extern const char *const mediation_keys[];
 struct contract_backend {
 	const char *name;
 	const char *system; /* that it runs on */
+	int plugs;	    /* directories that a running machine can be given (config.hotplug) */
 	bool usual;	/* of those of a system, the one that is taken where none is asked for */
 	bool layers;	/* a disk may be a qcow2 layer over another (config.rootfsBase) */
 	bool packed;	/* it boots packed kernels (bzImage) */
-	int plugs;	/* directories that a running machine can be given (config.hotplug) */
 	bool templates; /* a machine can be saved, and others restored from it */
 };
 extern const struct contract_backend contract_backends[];

@@ -176,26 +176,26 @@ static int open_at(int dirfd, const char *path, int flags, mode_t mode)
 				   : next_openat(dirfd, path, flags, mode);
 }
 
-SHOWN int openat64(int dirfd, const char *path, int flags, ...)
+SHOWN int openat64(int fd, const char *file, int oflag, ...)
 {
 	va_list more;
 	mode_t mode;
 
-	va_start(more, flags);
-	mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, mode_t) : 0;
+	va_start(more, oflag);
+	mode = oflag & (O_CREAT | O_TMPFILE) ? va_arg(more, mode_t) : 0;
 	va_end(more);
-	return open_at(dirfd, path, flags, mode);
+	return open_at(fd, file, oflag, mode);
 }
 
-SHOWN int openat(int dirfd, const char *path, int flags, ...)
+SHOWN int openat(int fd, const char *file, int oflag, ...)
 {
 	va_list more;
 	mode_t mode;
 
-	va_start(more, flags);
-	mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, mode_t) : 0;
+	va_start(more, oflag);
+	mode = oflag & (O_CREAT | O_TMPFILE) ? va_arg(more, mode_t) : 0;
 	va_end(more);
-	return open_at(dirfd, path, flags, mode);
+	return open_at(fd, file, oflag, mode);
 }
 
 /* What a call of openat() without a mode is compiled to (_FORTIFY_SOURCE). */
@@ -217,17 +217,17 @@ static __thread bool is_looking_up;
 
 /* lookup_name() alone names a file here; elsewhere it is a descriptor. What is not there is not known
  * either, and what is asked for then says so itself, where EIO would be the answer. */
-SHOWN int statx(int dirfd, const char *path, int flags, unsigned mask, struct statx *out)
+SHOWN int statx(int dirfd, const char *path, int flags, unsigned mask, struct statx *buf)
 {
 	int result;
 
 	find_next();
-	result = next_statx(dirfd, path, flags, mask, out);
+	result = next_statx(dirfd, path, flags, mask, buf);
 	if (!*path || flags != AT_SYMLINK_NOFOLLOW)
 		return result;
 	is_looking_up = true;
 	if (result < 0)
-		memset(out, 0, sizeof(*out));
+		memset(buf, 0, sizeof(*buf));
 	return 0;
 }
 
@@ -275,18 +275,18 @@ static void keep_dac_override(void)
 }
 
 /* virtiofsd changes the user of one thread alone by this, which glibc's setresuid() cannot. */
-SHOWN long syscall(long number, ...)
+SHOWN long syscall(long sysno, ...)
 {
 	long words[6], result;
 	va_list more;
 
 	find_next();
-	va_start(more, number);
+	va_start(more, sysno);
 	for (int i = 0; i < 6; i++)
 		words[i] = va_arg(more, long);
 	va_end(more);
-	result = next_syscall(number, words[0], words[1], words[2], words[3], words[4], words[5]);
-	if (number == SYS_setresuid && result == 0 && (int)words[1] > 0)
+	result = next_syscall(sysno, words[0], words[1], words[2], words[3], words[4], words[5]);
+	if (sysno == SYS_setresuid && result == 0 && (int)words[1] > 0)
 		keep_dac_override();
 	return result;
 }

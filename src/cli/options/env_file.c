@@ -54,7 +54,7 @@ static const char *wrong_in(const char *line, size_t len)
 	return NULL;
 }
 
-extern char **environ; /* which is in no header of macOS */
+extern char **environ; /* which no header of macOS has; NOLINT: glibc has it */
 
 const char *env_of_caller(const char *name)
 {

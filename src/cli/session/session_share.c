@@ -73,8 +73,7 @@ int session_dirs_take(struct cli *cli, const struct cli_words *given, struct ses
 		if (copy_words(given, dirs.words, err) < 0)
 			return -1;
 	}
-	*out = dirs;
-	dirs = (struct session_dirs){0};
+	*out = (struct session_dirs){.plain = dirs.plain, .words = steal_ptr(&dirs.words)};
 	return 0;
 }
 

@@ -273,8 +273,10 @@ static int claim_or_make(struct microagent *agent, const struct base *base,
 {
 	int claimed = pool_claim(agent, base, spec, out, err);
 
-	if (claimed != 0)
-		return claimed < 0 ? -1 : 0;
+	if (claimed < 0)
+		return -1;
+	if (claimed == 1)
+		return 0;
 	return session_make_booted(agent, base, spec, SESSION_NEW, out, err);
 }
 

@@ -42,17 +42,17 @@ size_t channels_target_ports(const struct channels *channels, uint16_t *ports, s
 int channels_open(struct channels *channels, struct error *err);
 /* The guest's word on its servers, at any time. Of words that come within LIMIT_LISTENING_MS the
  * last one counts. */
-void channels_listening(struct channels *channels, const struct control_listening *listening);
+void channels_listening(struct channels *all, const struct control_listening *listening);
 /* The guest says no more. A machine that goes on for LIMIT_AGENT_LOST_MS after that is one that says
  * nothing of its servers. */
-void channels_guest_lost(struct channels *channels);
+void channels_guest_lost(struct channels *all);
 /* Makes the socket of a published port refuse connections. The socket is bound, and may listen, as
  * those that older commands made. ERR_DENIED: it is bound to no port. */
 int channels_hold(int port, struct error *err);
 extern const struct broker_duty port_duty;
 /* One more published port of a guest that is ready. forward: as normalised; port: publish_bind()'s,
  * which is the channels' own from now on, also on failure. */
-int channels_publish(struct channels *channels, const json_t *forward, int port, struct error *err);
+int channels_publish(struct channels *all, const json_t *forward, int port, struct error *err);
 /* Ends a published port and its connections. True: its port of the guest is published nowhere else.
  */
 bool channels_unpublish(struct channels *channels, const json_t *forward);
