@@ -3,6 +3,7 @@
 
 import asyncio
 import gc
+import json
 import os
 import re
 import threading
@@ -22,6 +23,28 @@ if not os.environ.get("SANITIZE"):
 def own(tools):
     with microagent.Sandbox(**tools) as it:
         yield it
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root's machines are told of opens")
+def test_our_own_library_is_no_alarm(tools, place):
+    """It reads the records in a program that is not ours. What it has no need of is an alarm there too."""
+    with microagent.Sandbox(**tools) as box:
+        box.run("true")
+        with microagent.Sandbox.open(box.name, state_dir=tools["state_dir"]) as again:
+            again.run("true")
+        assert names(tools) >= {box.name}
+        lines = [json.loads(line) for line in place("--json", "audit", "show", box.name, check=0).stdout.splitlines()]
+        seen = next(line["data"]["observed"] for line in lines if line["event"] == "audit.coverage")
+        assert "file-opens" in seen or not print("no fanotify here")
+        directory = place.state / "sessions" / f"{box.name}.bundle"
+        next(directory.glob("rootfs.*")).open("rb").close()
+
+        def opened():
+            return [line["data"]["file"] for line in (json.loads(line) for line in (directory / "audit.log").read_text().splitlines())
+                    if line["event"] == "bundle.opened"]
+        if "file-opens" in seen:
+            wait_until(opened, "the alarm")
+            assert [file.split(".")[0] for file in opened()] == ["rootfs"], opened()
 
 
 # --- commands ---------------------------------------------------------------------------------------------------------

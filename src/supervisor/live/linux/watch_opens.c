@@ -47,45 +47,74 @@ static bool is_news(struct watch_opens *watch, const char *exe, const char *file
 	return true;
 }
 
-/* "" where it cannot be read: the process has ended. */
-static void read_program(pid_t pid, char *out, size_t size)
+/* Who has opened a file. */
+struct opener {
+	char exe[PATH_MAX]; /* "" where it cannot be read: the process has ended */
+	bool has_library;   /* libmicroagent is a part of it */
+};
+
+/* As the line of a mapping ends, whatever the version. */
+#define LIBRARY "/libmicroagent.so"
+#define MAPS_MAX (4u << 20) /* bytes that are looked at */
+
+static bool has_library(pid_t pid)
+{
+	char path[32], line[PATH_MAX + 128];
+	size_t read = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	autofile FILE *maps = fopen(path, "re");
+	while (maps && read < MAPS_MAX && fgets(line, sizeof(line), maps)) {
+		if (strstr(line, LIBRARY))
+			return true;
+		read += strlen(line);
+	}
+	return false;
+}
+
+static void read_opener(pid_t pid, struct opener *out)
 {
 	char path[32];
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	n = readlink(path, out, size - 1);
-	out[n < 0 ? 0 : n] = '\0';
+	n = readlink(path, out->exe, sizeof(out->exe) - 1);
+	out->exe[n < 0 ? 0 : n] = '\0';
+	out->has_library = has_library(pid);
 }
 
-static int serve_program(void *data, const struct broker_message *in, struct broker_message *out,
-			 struct error *err)
+static int serve_opener(void *data, const struct broker_message *in, struct broker_message *out,
+			struct error *err)
 {
+	struct opener opener;
 	pid_t pid;
 
 	(void)data;
 	if (in->len != sizeof(pid))
 		return error_set(err, ERR_INVALID, "no process is named");
 	memcpy(&pid, in->bytes, sizeof(pid));
-	read_program(pid, out->bytes, PATH_MAX);
+	read_opener(pid, &opener);
+	out->bytes[0] = opener.has_library ? 'l' : '-';
+	snprintf(out->bytes + 1, sizeof(out->bytes) - 1, "%s", opener.exe);
 	out->len = strlen(out->bytes);
 	return 0;
 }
 
-const struct broker_duty watch_opens_duty = {serve_program};
+const struct broker_duty watch_opens_duty = {serve_opener};
 
-static void name_program(pid_t pid, char out[PATH_MAX])
+static void find_opener(pid_t pid, struct opener *out)
 {
 	struct broker_message in = {.len = sizeof(pid)}, answer = {0};
 
 	if (!broker_is_asked()) {
-		read_program(pid, out, PATH_MAX);
+		read_opener(pid, out);
 		return;
 	}
 	memcpy(in.bytes, &pid, sizeof(pid));
-	if (broker_ask(&watch_opens_duty, &in, &answer, NULL) < 0)
-		answer.bytes[0] = '\0';
-	snprintf(out, PATH_MAX, "%.*s", PATH_MAX - 1, answer.bytes);
+	if (broker_ask(&watch_opens_duty, &in, &answer, NULL) < 0 || !answer.len)
+		memcpy(answer.bytes, "-", sizeof("-"));
+	out->has_library = answer.bytes[0] == 'l';
+	snprintf(out->exe, sizeof(out->exe), "%.*s", PATH_MAX - 1, answer.bytes + 1);
 }
 
 /* The last part of the path by which fd was opened. */
@@ -110,8 +139,9 @@ static bool is_own_process(const struct watch_opens *watch, const char *exe)
 	       strncmp(exe + len, "/microagent", strlen("/microagent")) == 0;
 }
 
-/* What our own commands read and are done with before they can be looked at. */
-static bool is_read_by_commands(const char *file)
+/* What our own commands read, and are done with before they can be looked at; and what our library
+ * reads in a program of whoever uses it. No disk and no memory of a machine is among it. */
+static bool is_record(const char *file)
 {
 	static const char *const names[] = {"lease", "serial.log", "supervisor.log", "audit.log",
 					    "telemetry.jsonl"};
@@ -123,23 +153,30 @@ static bool is_read_by_commands(const char *file)
 	return dot && strcmp(dot, ".json") == 0;
 }
 
+static bool is_ours(const struct watch_opens *watch, const struct opener *opener, const char *file)
+{
+	if (*opener->exe && is_own_process(watch, opener->exe))
+		return true;
+	return (!*opener->exe || opener->has_library) && is_record(file);
+}
+
 static void take_open(struct watch_opens *watch, const struct fanotify_event_metadata *event)
 {
-	char exe[PATH_MAX], path[PATH_MAX];
+	struct opener opener;
+	char path[PATH_MAX];
 	const char *file;
 	json_t *what;
 
 	if (event->pid == getpid())
 		return;
-	name_program(event->pid, exe);
+	find_opener(event->pid, &opener);
 	file = name_file(event->fd, path, sizeof(path));
-	if ((*exe ? is_own_process(watch, exe) : is_read_by_commands(file)) ||
-	    !is_news(watch, exe, file))
+	if (is_ours(watch, &opener, file) || !is_news(watch, opener.exe, file))
 		return;
 	what = json_pack("{s:o, s:I}", "file", json_string_lossy(file, strlen(file)), "pid",
 			 (json_int_t)event->pid);
-	if (*exe)
-		json_object_set_new(what, "exe", json_string_lossy(exe, strlen(exe)));
+	if (*opener.exe)
+		json_object_set_new(what, "exe", json_string_lossy(opener.exe, strlen(opener.exe)));
 	if (watch->told_count == TOLD_MAX)
 		json_object_set_new(what, "moreAreNotTold", json_true());
 	watch->fn(watch->data, what);
