@@ -32,7 +32,7 @@ static int decode_machine_path(struct config_decode *d, const char *key, enum js
 /* A guest whose RAM disk is its root needs no other. */
 static int decode_linux_paths(struct config_decode *d, struct error *err)
 {
-	bool ram_disk = json_object_get(d->in, "initrdPath") != NULL;
+	bool ram_disk = *json_text(d->in, "initrdPath", "");
 
 	if (decode_machine_path(d, "kernelPath", JSON_REQUIRED, err) < 0 ||
 	    decode_machine_path(d, "rootfsPath", ram_disk ? JSON_OPTIONAL : JSON_REQUIRED, err) < 0)

@@ -10,6 +10,12 @@
 #include "base/path.h"
 #include "base/utf8.h"
 
+/* An optional text that is empty is none, as encoders of Go write it. */
+static bool is_absent(const char *value, enum json_need need)
+{
+	return !value || (!*value && need == JSON_OPTIONAL);
+}
+
 int decode_text(const json_t *object, const char *path, const char *key, enum json_need need,
 		const char **text, struct error *err)
 {
@@ -17,7 +23,7 @@ int decode_text(const json_t *object, const char *path, const char *key, enum js
 
 	if (json_get_string(object, path, key, need, &value, err) < 0)
 		return -1;
-	if (!value)
+	if (is_absent(value, need))
 		return 0;
 	if (!*value)
 		return error_set(err, ERR_INVALID, "%s.%s must not be empty", path, key);
@@ -51,7 +57,7 @@ int decode_choice(const json_t *object, const char *path, const char *key, enum 
 
 	if (json_get_string(object, path, key, need, &value, err) < 0)
 		return -1;
-	if (!value)
+	if (is_absent(value, need))
 		return 0;
 	for (size_t i = 0; i < count; i++)
 		if (!strcmp(names[i], value)) {

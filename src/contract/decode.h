@@ -53,8 +53,8 @@ int config_known_keys(const json_t *in, struct error *err);
 int identity_decode(json_t *json, const char *backend, struct identity *out, struct error *err);
 
 /*
- * Text fields. All are refused when empty or holding control bytes. *text is borrowed and left as
- * it was when an optional field is missing.
+ * Text fields. All are refused when they hold control bytes, and required ones when empty. *text is
+ * borrowed, and left as it was when an optional field is missing or empty.
  */
 int decode_text(const json_t *object, const char *path, const char *key, enum json_need need,
 		const char **text, struct error *err);

@@ -91,9 +91,6 @@ static int decode_document(json_t *document, const char *backend, const struct h
 		return -1;
 	input = command_table[out->command].input;
 	need = input == INPUT_NONE ? JSON_OPTIONAL : JSON_REQUIRED;
-	/* Of nobody: as callers write it that have one form for all commands. */
-	if (input == INPUT_NONE && json_is_null(json_object_get(document, "identity")))
-		(void)json_object_del(document, "identity");
 	if (json_get_object(document, "", "identity", need, &identity, err) < 0)
 		return -1;
 	if (input != INPUT_NONE && identity_decode(identity, backend, &out->identity, err) < 0)
@@ -105,6 +102,29 @@ static int decode_document(json_t *document, const char *backend, const struct h
 	return decode_config(config, input, bounds, &out->config, err) < 0
 		       ? -1
 		       : refuse_console_of_session(out, err);
+}
+
+/* Takes out the members that are null, at every depth: encoders of Go, Rust and Python write a field
+ * that is not there so. The names of an environment are the caller's own, and a variable has a value
+ * or is not named. */
+static void drop_nulls(json_t *value)
+{
+	const char *key;
+	json_t *member;
+	void *next;
+	size_t i;
+
+	json_object_foreach_safe(value, next, key, member)
+	{
+		if (json_is_null(member))
+			(void)json_object_del(value, key);
+		else if (strcmp(key, "env") != 0)
+			drop_nulls(member);
+	}
+	json_array_foreach(value, i, member)
+	{
+		drop_nulls(member);
+	}
 }
 
 static json_t *load_document(const void *data, size_t len, struct error *err)
@@ -123,6 +143,7 @@ static json_t *load_document(const void *data, size_t len, struct error *err)
 	document = json_load_nul(data, len, err);
 	if (!document)
 		error_prefix(err, "the request is not valid JSON");
+	drop_nulls(document);
 	return document;
 }
 

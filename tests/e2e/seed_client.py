@@ -90,7 +90,7 @@ class Client:
                 continue
             there = block in answer
             if rule == "declared":
-                declared = block == "mediation" and "mediation" in config
+                declared = block == "mediation" and config.get("mediation") is not None
                 assert there == declared, (command, block, answer)
             elif rule != "conditional":
                 assert there == (rule == "yes"), (command, block, answer)

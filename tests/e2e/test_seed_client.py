@@ -219,6 +219,29 @@ def test_the_published_request(host, network):
     call("delete", identity, config)
 
 
+def test_what_is_not_there_as_encoders_write_it(host, network):
+    """Go's encoding/json writes nil pointers and slices as null, and the zero value of a string as an empty one; serde and
+    Python's None are null too."""
+    need(host, "nat", "network.portForwards")
+    call = client(host, network)
+    identity, config = on_this_host(host, PREPARE)
+    config = {key: config[key] for key in ("kernelPath", "rootfsPath", "stateDir", "memoryMiB", "cpuCount") if key in config}
+    plain = call("prepare", identity, config)
+    call("delete", identity, config)
+    written = {**config, "disks": None, "vsockListeners": None, "mediation": None, "image": None, "initrdPath": "", "user": "",
+               "network": {"mode": "", "interface": "", "portForwards": None}}
+    answer = call("prepare", identity, written)
+    assert answer["event"]["state"] == "prepared" and answer["verification"] == plain["verification"]
+    assert json.loads((host.state / "agent-1" / "workspace.json").read_text())["config"].get("network") in (None, {"mode": "nat"})
+    call("delete", identity, written)
+    forwards = [{"host": "", "hostPort": 8080, "guestPort": 80, "protocol": ""}]
+    call("prepare", identity, {**written, "network": {"mode": "nat", "portForwards": forwards}})
+    call("delete", identity, written)
+    request = subprocess.run([*network, call.argv[-1]], input=json.dumps({"command": "host", "identity": None, "config": None}),
+                             capture_output=True, text=True, check=False)
+    assert json.loads(request.stdout)["ok"], request
+
+
 def test_the_published_request_with_a_disk(host, network):
     need(host, "nat", "disks")
     disk = host.base / "config.ext4"

@@ -229,7 +229,8 @@ static void with_every_other_type(json_t *document, const struct place *place, j
 
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
 		if (json_typeof(others[i]) == json_typeof(value) ||
-		    (json_is_boolean(others[i]) && json_is_boolean(value))) {
+		    (json_is_boolean(others[i]) && json_is_boolean(value)) ||
+		    (json_is_null(others[i]) && place->key && !strstr(place->path, ".env."))) {
 			json_decref(others[i]);
 			continue;
 		}
@@ -245,15 +246,84 @@ static void wrong_types(void **state)
 	for_every_value(with_every_other_type);
 }
 
+/* What is made of a document: its canonical form, or the reason why none is. */
+static char *outcome(const json_t *document)
+{
+	struct request request = {0};
+	struct error err = {0};
+	char *text;
+
+	if (decode(document, &request, &err) < 0)
+		return strdup(err.msg);
+	text = json_dumps(request.config.normalised, JSON_COMPACT | JSON_ENCODE_ANY);
+	request_free(&request);
+	return text ? text : strdup("accepted");
+}
+
+/* The member with that value means the same as no member. */
+static void assert_as_absent(json_t *document, const struct place *place, json_t *value,
+			     json_t *written)
+{
+	autofree char *key = strdup(place->key), *as_written = NULL, *without = NULL;
+
+	set(place, written);
+	as_written = outcome(document);
+	json_object_del(place->parent, key);
+	without = outcome(document);
+	json_object_set(place->parent, key, value);
+	if (strcmp(as_written, without) != 0)
+		fail_msg("%s: \"%s\" as it is written, \"%s\" without it", place->path, as_written,
+			 without);
+}
+
+static void nulled(json_t *document, const struct place *place, json_t *value)
+{
+	if (place->key && !strstr(place->path, ".env."))
+		assert_as_absent(document, place, value, json_null());
+}
+
+static void null_is_absent(void **state)
+{
+	(void)state;
+	for_every_value(nulled);
+}
+
+/* Whether the document does without it. */
+static bool is_optional(json_t *document, const struct place *place, json_t *value)
+{
+	autofree char *key = place->key ? strdup(place->key) : NULL;
+	struct request request = {0};
+	struct error ignored;
+	bool is;
+
+	if (!key)
+		return false;
+	json_object_del(place->parent, key);
+	is = decode(document, &request, &ignored) == 0;
+	if (is)
+		request_free(&request);
+	json_object_set(place->parent, key, value);
+	return is;
+}
+
 static void emptied(json_t *document, const struct place *place, json_t *value)
 {
+	struct place now = *place;
+	autofree char *key = place->key ? strdup(place->key) : NULL;
+
 	if (!json_is_string(value) || strstr(place->path, ".env.") ||
 	    (strstr(place->path, ".command[") && place->index > 0))
 		return; /* arguments and values of variables may be empty */
-	set(place, json_string(""));
+	if (is_optional(document, place, value)) {
+		now.key = key;
+		assert_as_absent(document, &now, value, json_string(""));
+		return;
+	}
+	now.key = key;
+	set(&now, json_string(""));
 	/* An empty choice is told as one that does not exist, under the same path. */
 	assert_refused(document, place->path, place->path);
-	set(place, json_incref(value));
+	set(&now, json_incref(value));
 }
 
 static void empty_strings(void **state)
@@ -455,13 +525,21 @@ static void many_entries(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cases),	 cmocka_unit_test(wrong_types),
-		cmocka_unit_test(empty_strings), cmocka_unit_test(control_bytes),
-		cmocka_unit_test(escaped_nul),	 cmocka_unit_test(foreign_members),
-		cmocka_unit_test(bad_documents), cmocka_unit_test(truncated_anywhere),
-		cmocka_unit_test(raw_nul),	 cmocka_unit_test(white_space_around),
-		cmocka_unit_test(too_long),	 cmocka_unit_test(as_long_as_allowed),
-		cmocka_unit_test(too_deep),	 cmocka_unit_test(many_entries),
+		cmocka_unit_test(cases),
+		cmocka_unit_test(wrong_types),
+		cmocka_unit_test(empty_strings),
+		cmocka_unit_test(control_bytes),
+		cmocka_unit_test(null_is_absent),
+		cmocka_unit_test(escaped_nul),
+		cmocka_unit_test(foreign_members),
+		cmocka_unit_test(bad_documents),
+		cmocka_unit_test(truncated_anywhere),
+		cmocka_unit_test(raw_nul),
+		cmocka_unit_test(white_space_around),
+		cmocka_unit_test(too_long),
+		cmocka_unit_test(as_long_as_allowed),
+		cmocka_unit_test(too_deep),
+		cmocka_unit_test(many_entries),
 	};
 
 	return cmocka_run_group_tests(tests, load_data, drop_data);
