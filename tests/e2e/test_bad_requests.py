@@ -124,7 +124,8 @@ def variants(host, command_of):
     for container, key, path in list(places(document)):
         right = container[key]
         for wrong in (None, True, 7.5, "text", [], {}):
-            if kind(wrong) != kind(right):
+            absent = wrong is None and isinstance(container, dict) and ".env." not in path
+            if kind(wrong) != kind(right) and not absent:
                 container[key] = wrong
                 yield made(f"{path} = {wrong!r}", path)
         container[key] = right
