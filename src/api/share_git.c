@@ -191,6 +191,15 @@ static bool is_there(const json_t *shares, const struct share_git *git)
 	return false;
 }
 
+/* What git keeps in its common directory it replaces under a lock file, and reads under that lock. A
+ * guest that kept names would read there what the host has replaced meanwhile, and undo it. */
+static int put_no_cache(json_t *share, struct error *err)
+{
+	if (json_object_get(share, "cache") || json_object_get(share, "timeoutSeconds"))
+		return 0;
+	return json_put_string(share, "cache", "none", err);
+}
+
 static json_t *common_share(json_t *share, const struct share_git *git, size_t number,
 			    struct error *err)
 {
@@ -198,7 +207,7 @@ static json_t *common_share(json_t *share, const struct share_git *git, size_t n
 	char tag[24];
 
 	snprintf(tag, sizeof(tag), "git-%zu", number);
-	if (json_put_string(own, "tag", tag, err) < 0 ||
+	if (json_put_string(own, "tag", tag, err) < 0 || put_no_cache(own, err) < 0 ||
 	    json_put_string(own, "mountpoint", git->place, err) < 0)
 		return NULL;
 	if (json_put_string(own, "path", git->common, NULL) < 0) {

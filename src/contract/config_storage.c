@@ -89,7 +89,8 @@ static int decode_share_path(const json_t *item, const char *path, json_t *out, 
 	return json_put_string(out, "path", shared, err);
 }
 
-/* The canonical form has what is not the default alone. */
+/* The canonical form has what is not the default alone. Under a lock a program reads what others wrote
+ * before: with locks a guest keeps nothing, unless it is said what it keeps. */
 static int decode_caching(const json_t *item, const char *path, json_t *out, struct error *err)
 {
 	size_t cache = SHARE_CACHE_AUTO;
@@ -107,7 +108,9 @@ static int decode_caching(const json_t *item, const char *path, json_t *out, str
 				 "%s.timeoutSeconds says how long names and attributes are kept, "
 				 "and with the cache \"none\" nothing is",
 				 path);
-	if (cache != SHARE_CACHE_AUTO &&
+	if (locks && !timeout && !*json_text(item, "cache", ""))
+		cache = SHARE_CACHE_NONE;
+	if ((cache != SHARE_CACHE_AUTO || (locks && !timeout)) &&
 	    json_put_string(out, "cache", share_cache_names[cache], err) < 0)
 		return -1;
 	if (locks && json_put(out, "locks", json_true(), err) < 0)

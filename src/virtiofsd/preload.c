@@ -11,11 +11,13 @@
  *    where the host has removed the file again by then, the guest would be told that a file which it
  *    wants to create is not there. So the file that the creation has found is kept for that look-up.
  *
- * 2. The host replaces a file by rename, as editors save. The guest knows the old file under the name
- *    for up to a second, and what it wrote would go there and be lost. An open for writing of a file
- *    that has no name any more is answered ESTALE, at which the guest's kernel looks the name up anew
- *    by itself, once (do_filp_open in fs/namei.c). If the file that it finds has lost its name by
- *    then too, the guest gets it: it had its name when the guest looked.
+ * 2. The host replaces a file by rename, as editors and git save. The guest knows the old file under
+ *    the name for up to a second: what it wrote would go there and be lost, and what it read there and
+ *    wrote back would undo the host's change. An open of a file that has no name any more is answered
+ *    ESTALE, at which the guest's kernel looks the name up anew by itself, once (do_filp_open in
+ *    fs/namei.c). If the file that it finds has lost its name by then too, the guest gets it: it had
+ *    its name when the guest looked. A guest that opens the same file again without a look has no name
+ *    for it (/proc/self/fd), and may read it.
  *
  * 3. The guest removes or renames such a name (lo_unlink, lo_rmdir, lo_rename, 1620 to 1740). virtiofsd
  *    first looks for the file among those that it knows, in lookup_name(), holds what it has found
@@ -104,9 +106,10 @@ static bool is_known_file(const char *path)
 	return *path && path[strspn(path, "0123456789")] == '\0';
 }
 
-/* After an answer ESTALE, until the guest's next open: the file that the guest has looked up last. */
+/* After an answer ESTALE, until the guest's next open: the file that was refused, or the one that the
+ * guest has looked up since. */
 static __thread struct {
-	bool pending;
+	bool pending, has_looked;
 	dev_t dev;
 	ino_t ino;
 } retry;
@@ -117,6 +120,7 @@ static void note_look_up(int fd)
 
 	if (!retry.pending || fd < 0 || fstat(fd, &st) < 0)
 		return;
+	retry.has_looked = true;
 	retry.dev = st.st_dev;
 	retry.ino = st.st_ino;
 }
@@ -125,18 +129,22 @@ static void note_look_up(int fd)
 static int open_known(int dirfd, const char *path, int flags)
 {
 	int fd = next_openat(dirfd, path, flags);
+	bool reads = (flags & O_ACCMODE) == O_RDONLY;
 	struct stat st;
-	bool is_fresh;
+	bool is_meant;
 
-	if (fd < 0 || (flags & O_ACCMODE) == O_RDONLY || fstat(fd, &st) < 0)
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return fd;
-	is_fresh = retry.pending && retry.dev == st.st_dev && retry.ino == st.st_ino;
+	is_meant = retry.pending && retry.dev == st.st_dev && retry.ino == st.st_ino &&
+		   (retry.has_looked || reads);
 	retry.pending = false;
-	if (st.st_nlink > 0 || is_fresh)
+	if (st.st_nlink > 0 || is_meant)
 		return fd;
 	close(fd);
 	retry.pending = true;
-	retry.ino = 0;
+	retry.has_looked = false;
+	retry.dev = st.st_dev;
+	retry.ino = st.st_ino;
 	errno = ESTALE;
 	return -1;
 }

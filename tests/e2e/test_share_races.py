@@ -98,6 +98,7 @@ def test_a_name_that_the_host_has_replaced(shared):
         replace("h\n")
         sh(shared, "m", "cat /work/f")
         replace("i\n")
+        assert sh(shared, "m", "cat /work/f") == "i\n"
         sh(shared, "m", "rm /work/f")
         assert not file.exists()
         (shared.work / "dir").mkdir()
@@ -112,6 +113,28 @@ def test_a_file_of_the_guests_without_a_name(shared):
     """It goes on with it, by the descriptor that it has."""
     said = sh(shared, "m", "exec 3<>/work/gone; rm /work/gone; echo one >&3; echo two >&3; cat /proc/self/fd/3")
     assert said == "one\ntwo\n"
+
+
+@pytest.mark.parametrize("where", ("work", "locked"))
+def test_turns_by_a_lock_file(shared, where):
+    """As git takes them: who has made NAME.lock reads NAME and replaces it, and nobody's change is undone."""
+    host_dir, times = shared.base / where, 60
+    number, lock, new = host_dir / "n", host_dir / "n.lock", host_dir / "n.host"
+    number.write_text("0\n")
+    line = ("i=0; while [ $i -lt %d ]; do until (set -C; : >n.lock) 2>/dev/null; do :; done; read n <n; echo $((n+1)) >n.guest; "
+            "mv n.guest n; rm n.lock; i=$((i+1)); done" % times)
+    guest = shared.popen("exec", "-w", f"/{where}", "m", "--", "sh", "-c", line)
+    for _ in range(times):
+        made = None
+        while made is None:
+            with contextlib.suppress(FileExistsError):
+                made = os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+        os.close(made)
+        new.write_text(f"{int(number.read_text()) + 1}\n")
+        new.rename(number)
+        lock.unlink()
+    out, err = guest.communicate()
+    assert (guest.returncode, out, err) == (0, b"", b"") and number.read_text() == f"{2 * times}\n"
 
 
 @pytest.mark.parametrize("call", LOCKS)
