@@ -2,15 +2,22 @@
 """A virtiofsd that was taken over (tests/hostile/virtiofsd.c), in front of QEMU and the supervisor: what happened is told,
 the machine ends, or goes on without the directory, and nothing of it is left."""
 
+import errno
 import json
+import os
 import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 
+import bundles
+import inject
 import strays
 import test_half_start
 from conftest import OWN, ROOT, wait_until
 
+OPENAT, SETRESUID = 257, 117
 replace = test_half_start.mount_over
 DIED = "died before it was ready: QEMU ended by itself with code 1: "
 DEADLINE = "the boot deadline passed"
@@ -64,3 +71,46 @@ def test_a_machine_goes_on_without_the_directory(host, hostile):
         assert host("session", "exec", name, "--", "echo", "well", check=0).stdout == "well\n"
     assert json.loads((place / "event.json").read_text())["state"] == "running"
     host("session", "destroy", name, check=0)
+
+
+def settings_that_open(pid):
+    """Answers to calls that open a setting of the host for writing, from inside of the process: one for each way and user."""
+    ways = [0] + [int(entry.name) for entry in Path(f"/proc/{pid}/fd").iterdir() if os.readlink(entry).endswith("/fd")]
+    answers = []
+    for uid in (0, 1000):
+        inject.system_call(pid, SETRESUID, -1, uid, -1)
+        for way in ways:
+            path = inject.put(pid, b"/proc/sys/vm/swappiness\0" if not way else b"../../sys/vm/swappiness\0")
+            answers.append(inject.system_call(pid, OPENAT, way, path, os.O_WRONLY))
+        inject.system_call(pid, SETRESUID, -1, 0, -1)
+    return answers
+
+
+def refuses_settings(pid):
+    answers = settings_that_open(pid)
+    assert len(answers) >= 4 and set(answers) <= {-errno.EROFS, -errno.EACCES, -errno.ENOENT}, answers
+    assert -errno.EROFS in answers
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="it is the host's root that may write settings without a capability")
+def test_one_that_was_taken_over_writes_no_setting_of_the_host(host):
+    (host.base / "work").mkdir(mode=0o700)
+    host("create", "w", "--memory", 256, "--cpus", 1, "--network", "isolated", "--share", f"{host.base / 'work'}:/work", check=0)
+    host("start", "w", check=0)
+    facts = json.loads((host.state / "w" / "runtime.json").read_text())
+    outer, = (c["pid"] for c in facts["companions"] if c["name"].startswith("virtiofsd"))
+    refuses_settings(int(Path(f"/proc/{outer}/task/{outer}/children").read_text().split()[0]))
+    host("kill", "w", check=0)
+    host("delete", "w", check=0)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="containers of engines are root's")
+def test_that_of_containers_writes_no_setting_of_the_host():
+    oci = bundles.Runtime(Path(tempfile.mkdtemp(prefix="o-")))
+    try:
+        oci.started("sleep", "1000")
+        server, = (pid for pid, line in strays.running(oci.base).items() if "/virtiofsd" in line.split()[0])
+        refuses_settings(server)
+        oci("delete", "--force", "c", check=0)
+    finally:
+        oci.close(True)

@@ -154,7 +154,11 @@ void cell_arguments(const struct cell_spec *spec, struct argv *argv)
 	add_root(argv, spec);
 	add_cell_files(argv, spec);
 	if (spec->proc || spec->share) {
+		/* Who is the host's root by its number may write the kernel's settings there,
+		 * without any capability. */
 		argv_add(argv, "--proc");
+		argv_add(argv, "/proc");
+		argv_add(argv, "--remount-ro");
 		argv_add(argv, "/proc");
 	}
 	if (spec->share)
