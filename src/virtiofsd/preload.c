@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A library that is loaded into virtiofsd (LD_PRELOAD, in its cell) and takes the place of some
- * functions of the C library. It makes four things right that virtiofsd does wrong where host and
- * guest change one directory at the same time, or where rights come from supplementary groups. Line
+ * functions of the C library. It makes five things right that virtiofsd does wrong where host and
+ * guest change one directory at the same time, where rights come from supplementary groups, or where
+ * a guest asks for much. Line
  * numbers are those of tools/virtiofsd/passthrough_ll.c in QEMU 7.2, the last release that has it.
  *
  * 1. The guest creates a file (lo_create, 2340) whose name the host has just created. virtiofsd opens
@@ -30,8 +31,13 @@
  *    process's user. The guest's kernel has judged the right already (default_permissions), so the
  *    capability stays.
  *
- * virtiofsd in Rust (rust-vmm) is served by 2 alone; of the rest it does nothing wrong.
+ * 5. A process of the guest opens directories again and again (32 KiB of virtiofsd's memory each), or
+ *    locks bytes of files again and again (memory of the host's kernel, which is in no process). There
+ *    is a bound for each, and beyond it ENFILE and ENOLCK.
+ *
+ * virtiofsd in Rust (rust-vmm) is served by 2 alone; it has no locks and no such memory.
  */
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -125,9 +131,13 @@ static void note_look_up(int fd)
 	retry.ino = st.st_ino;
 }
 
+/* virtiofsd's own /proc/self/fd, once it has opened a file by it. */
+static _Atomic int proc_self_fd = -1;
+
 /* Opens a file that virtiofsd knows, which is the one that the guest knows by its name. */
 static int open_known(int dirfd, const char *path, int flags)
 {
+	proc_self_fd = dirfd;
 	int fd = next_openat(dirfd, path, flags);
 	bool reads = (flags & O_ACCMODE) == O_RDONLY;
 	struct stat st;
@@ -266,6 +276,123 @@ SHOWN void *g_hash_table_lookup(GHashTable *table, const void *key)
 		return value;
 	start(&iterator, table);
 	return next(&iterator, NULL, &other) ? other : NULL;
+}
+
+/* --- bounds ---------------------------------------------------------------------------------- */
+
+#define DIRECTORIES_MOST 2048
+#define LOCKS_MOST 16384
+
+static DIR *next_fdopendir(int fd)
+{
+	static DIR *(*next)(int fd);
+
+	if (!next)
+		*(void **)&next = dlsym(RTLD_NEXT, "fdopendir");
+	return next(fd);
+}
+
+static int next_closedir(DIR *dir)
+{
+	static int (*next)(DIR * dir);
+
+	if (!next)
+		*(void **)&next = dlsym(RTLD_NEXT, "closedir");
+	return next(dir);
+}
+
+static _Atomic unsigned directories;
+
+SHOWN DIR *fdopendir(int fd)
+{
+	DIR *dir = NULL;
+
+	if (++directories <= DIRECTORIES_MOST)
+		dir = next_fdopendir(fd);
+	else
+		errno = ENFILE;
+	if (!dir)
+		directories--;
+	return dir;
+}
+
+SHOWN int closedir(DIR *dirp)
+{
+	directories--;
+	return next_closedir(dirp);
+}
+
+/* The locks that are held by a descriptor, of which fdinfo has a line each. */
+static unsigned locks_of(int fdinfo, const char *name)
+{
+	static const char line[] = "\nlock:";
+	int fd = next_openat(fdinfo, name, O_RDONLY | O_CLOEXEC);
+	char text[4096];
+	unsigned count = 0;
+	size_t matched = 0;
+	ssize_t n;
+
+	while (fd >= 0 && (n = read(fd, text, sizeof(text))) > 0)
+		for (ssize_t i = 0; i < n; i++) {
+			matched = text[i] == line[matched] ? matched + 1 : text[i] == '\n';
+			if (matched == sizeof(line) - 1) {
+				count++;
+				matched = 0;
+			}
+		}
+	if (fd >= 0)
+		close(fd);
+	return count;
+}
+
+static unsigned count_locks(void)
+{
+	int fdinfo = next_openat(proc_self_fd, "../fdinfo", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fdinfo < 0 ? NULL : next_fdopendir(fdinfo);
+	const struct dirent *entry;
+	unsigned count = 0;
+
+	while (dir && (entry = readdir(dir)))
+		if (*entry->d_name != '.')
+			count += locks_of(fdinfo, entry->d_name);
+	if (dir)
+		(void)next_closedir(dir);
+	else if (fdinfo >= 0)
+		close(fdinfo);
+	return count;
+}
+
+/* Whether one lock more is too many. A lock that is set or cut may become one more: those are counted
+ * as they come, and the locks themselves only when so many have come. */
+static bool has_too_many_locks(void)
+{
+	static _Atomic unsigned most;
+
+	if (++most > LOCKS_MOST)
+		most = count_locks() + 1;
+	return most > LOCKS_MOST;
+}
+
+/* Of each command it reads the third word, which some have not, and hands it on. */
+SHOWN int fcntl64(int fd, int cmd, ...)
+{
+	static int (*next)(int fd, int cmd, ...);
+	const struct flock *lock;
+	va_list more;
+
+	if (!next)
+		*(void **)&next = dlsym(RTLD_NEXT, "fcntl64");
+	va_start(more, cmd);
+	lock = va_arg(more, const struct flock *);
+	va_end(more);
+	find_next();
+	if (cmd == F_OFD_SETLK &&
+	    !(lock->l_type == F_UNLCK && lock->l_start == 0 && lock->l_len == 0) &&
+	    has_too_many_locks()) {
+		errno = ENOLCK;
+		return -1;
+	}
+	return next(fd, cmd, lock);
 }
 
 /* --- rights ---------------------------------------------------------------------------------- */

@@ -22,7 +22,8 @@ def shared(place):
     place.work.mkdir(mode=0o700)
     place.locked = place.base / "locked"
     place.locked.mkdir(mode=0o700)
-    subprocess.run(["gcc", "-static", "-Wall", "-Wextra", "-Werror", "-o", place.locked / "locks", ROOT / "tests/e2e/guest_locks.c"], check=True)
+    for name in ("locks", "hoards"):
+        subprocess.run(["gcc", "-static", "-Wall", "-Wextra", "-Werror", "-o", place.locked / name, ROOT / f"tests/e2e/guest_{name}.c"], check=True)
     place("create", "m", "--network", "isolated", "--share", f"{place.work}:/work", "--share", f"{place.locked}:/locked:locks", check=0)
     place("start", "m", check=0)
     yield place
@@ -158,6 +159,25 @@ def test_locks(shared, call):
         guest.communicate()
         assert guest.returncode == 0
         LOCKS[call](tried, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+HOARDS = {"directories": ("/work", 2048, "Too many open files in system"), "locks": ("/locked/many", 16384, "No locks available")}
+
+
+@pytest.mark.parametrize("what", HOARDS)
+def test_what_a_guest_can_have_kept_is_bounded(shared, what):
+    """Directories are memory of virtiofsd, and locks are memory of the host's kernel, which is in no process."""
+    place, most, said = HOARDS[what]
+    (shared.locked / "many").touch()
+    words = ("exec", "-i", "m", "--", "/locked/hoards", what, place, 2 * most)
+    for _ in range(2):  # what the first has had is there again
+        hoard = shared.popen(*words, stdin=subprocess.PIPE)
+        told = hoard.stdout.readline().decode()
+        count, why = told.strip().split(" ", 1)
+        assert why == said and 0.9 * most <= int(count) <= most, told
+        assert sh(shared, "m", "echo x >/work/other; cat /work/other") == "x\n"
+        hoard.communicate()
+        assert hoard.returncode == 0
 
 
 def test_locks_stay_on_their_side_unless_they_are_asked_for(shared):
