@@ -190,8 +190,14 @@ def test_a_directory_and_a_network(warm):
     say(warm, name, "sh", "-c", "echo of the guest > /workspace/new")
     assert (shared / "new").read_text() == "of the guest\n"
     assert "10.0.2.15" in say(warm, name, "ip", "address")
-    # So they do when it is booted.
+    # So they do when it is booted. Without the directory it does not run: what it wrote there would be lost.
     warm("stop", name, check=0)
+    shared.rename(warm.base / "moved")
+    done = warm("start", name, check=1)
+    assert f"session {name}: {shared} does not exist: `mkdir` makes it" in done.stderr, done
+    listed, = warm.json("session", "list")["sessions"]
+    assert listed["state"] == "stopped" and warm("session", "exec", name, "--", "true").returncode == 125, listed
+    (warm.base / "moved").rename(shared)
     warm("start", name, check=0)
     assert say(warm, name, "cat", "/workspace/new", "/again/new") == "of the guest\n" * 2
     destroy(warm, name)
