@@ -157,8 +157,11 @@ def test_what_the_host_mounts_below_a_volume_later(oci, request):
 
 def test_the_guests_console_and_its_kernels_log(oci):
     """With CAP_MKNOD, which engines give, the host would read a container's words as the kernel's."""
-    forge = "cd /dev; mknod k c 1 11; mknod s c 4 64; for it in k s; do echo '<0>Kernel panic FORGED' >$it; done"
-    dockers = [{"allow": False, "access": "rwm"}, {"allow": True, "type": "c", "major": 1, "minor": 5, "access": "rwm"}]
+    forge = "cd /dev; mknod k c 1 11; mknod s c 4 64; mknod o c 5 1; for it in k s o; do echo '<0>Kernel panic FORGED' >$it; done"
+    # All that Docker has for a container without rights of its own; 5:1 is /dev/console.
+    dockers = [{"allow": False, "access": "rwm"}, {"allow": True, "type": "c", "access": "m"}, {"allow": True, "type": "b", "access": "m"},
+               *({"allow": True, "type": "c", "major": major, "minor": minor, "access": "rwm"}
+                 for major, minor in ((1, 3), (1, 5), (1, 7), (1, 8), (1, 9), (5, 0), (5, 1), (5, 2), (136, -1)))]
     everything = [{"allow": True, "access": "rwm"}]
     for resources, said in (({}, False), ({"devices": dockers}, False), ({"devices": everything}, True)):
         oci.started("sh", "-c", f"{forge}; echo done >/done; sleep 1000", linux={**bundles.config()["linux"], "resources": resources})

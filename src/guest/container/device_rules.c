@@ -36,6 +36,25 @@ static const struct device_rule defaults[] = {
 	{true, BPF_DEVCG_DEV_CHAR, 136, DEVICE_ANY, ACCESS_ALL}, /* pts, and so /dev/console */
 };
 
+/* /dev/console of the guest, of which the host reads what is written to it as the kernel's word.
+ * Engines allow it to every container, since on the host a container's own console stands in its
+ * place. It is shut to a container that is not allowed all devices. */
+static const struct device_rule no_console = {false, BPF_DEVCG_DEV_CHAR, 5, 1, ACCESS_OPEN};
+
+static bool is_for_all_devices(const struct device_rule *rule)
+{
+	return rule->allow && !rule->kind && rule->major == DEVICE_ANY &&
+	       rule->minor == DEVICE_ANY && (rule->accesses & ACCESS_OPEN) == ACCESS_OPEN;
+}
+
+static bool has_all_devices(const struct device_rule *rules, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (is_for_all_devices(&rules[i]))
+			return true;
+	return false;
+}
+
 /* The registers of the program. */
 enum {
 	CONTEXT = BPF_REG_1,
@@ -114,6 +133,8 @@ static void write_program(struct program *p, const struct device_rule *rules, si
 	emit(p, BPF_ALU64 | BPF_RSH | BPF_K, UNDECIDED, 0, 0, 16);
 	emit_load(p, MAJOR, offsetof(struct bpf_cgroup_dev_ctx, major));
 	emit_load(p, MINOR, offsetof(struct bpf_cgroup_dev_ctx, minor));
+	if (!has_all_devices(rules, count))
+		emit_rule(p, &no_console);
 	for (size_t i = ARRAY_SIZE(defaults); i > 0; i--)
 		emit_rule(p, &defaults[i - 1]);
 	for (size_t i = count; i > 0; i--)
@@ -128,7 +149,7 @@ static int bpf_call(int command, union bpf_attr *attr)
 
 int group_rule_devices(int group, const struct device_rule *rules, size_t count, struct error *err)
 {
-	size_t most = PROLOGUE + (ARRAY_SIZE(defaults) + count) * PER_RULE + EPILOGUE;
+	size_t most = PROLOGUE + (1 + ARRAY_SIZE(defaults) + count) * PER_RULE + EPILOGUE;
 	autofree struct bpf_insn *code = calloc(most, sizeof(*code));
 	struct program program = {.code = code};
 	union bpf_attr load, attach;
