@@ -3,7 +3,8 @@
  * Tells which characters a person sees as they are. The ranges are those of the Unicode Character
  * Database, rounded to blocks where a block has one use: Default_Ignorable_Code_Point and
  * Bidi_Control (is_unseen), Extended_Pictographic (is_emoji), and the blocks of the scripts of
- * which Joining_Type and the virama take joiners, as RFC 5892, appendix A, says (takes_joiners).
+ * which Joining_Type and the virama take joiners, as RFC 5892, appendix A, says (takes_joiners), and
+ * General_Category Zs (is_foreign_blank).
  */
 #include "base/cleanup.h"
 #include "base/utf8.h"
@@ -48,6 +49,7 @@ static bool is_unseen(uint32_t code)
 		{0x200e, 0x200f},   /* left-to-right and right-to-left marks */
 		{0x2028, 0x202e},   /* line and paragraph separators, embeddings, overrides */
 		{0x2060, 0x206f},   /* word joiner, invisible operators, isolates */
+		{0x2800, 0x2800},   /* braille pattern of no dots */
 		{0x3164, 0x3164},   /* Hangul filler */
 		{0xfe00, 0xfe0e},   /* variation selectors 1 to 15 */
 		{0xfeff, 0xfeff},   /* zero width no-break space */
@@ -142,6 +144,31 @@ static bool does_select(uint32_t before, uint32_t behind)
 							 before == '#' || before == '*'));
 }
 
+/* Zs of the Unicode Character Database, but the blank of ASCII. */
+static bool is_foreign_blank(uint32_t code)
+{
+	static const struct range ranges[] = {
+		{0xa0, 0xa0},	  {0x1680, 0x1680}, {0x2000, 0x200a},
+		{0x202f, 0x202f}, {0x205f, 0x205f}, {0x3000, 0x3000},
+	};
+
+	return is_of_ranges(code, ranges, ARRAY_SIZE(ranges));
+}
+
+static bool is_blank(uint32_t code)
+{
+	return code == ' ' || code == '\t' || is_foreign_blank(code);
+}
+
+/* A blank is text between words, and beside one of its own kind. Blanks of several kinds beside each
+ * other, and one at the end of a line, could spell a text that nobody sees. */
+static bool does_space(const struct utf8_reader *at, uint32_t behind)
+{
+	return (!is_blank(at->before) || at->before == at->code) &&
+	       (!is_blank(behind) || behind == at->code) && behind != 0 && behind != '\n' &&
+	       behind != '\r';
+}
+
 static uint32_t code_of(const uint8_t *c, size_t len)
 {
 	uint32_t code = len == 1 ? c[0] : c[0] & (0x7fu >> len);
@@ -161,7 +188,8 @@ static uint32_t code_at(const uint8_t *text, size_t left)
 
 bool utf8_needs_next(const struct utf8_reader *reader)
 {
-	return is_joiner(reader->code) || reader->code == EMOJI_SELECTOR;
+	return is_joiner(reader->code) || reader->code == EMOJI_SELECTOR ||
+	       is_foreign_blank(reader->code);
 }
 
 size_t utf8_read(struct utf8_reader *reader, const char *text, size_t left, bool *is_text)
@@ -179,6 +207,8 @@ size_t utf8_read(struct utf8_reader *reader, const char *text, size_t left, bool
 		*is_text = does_join(reader, behind);
 	else if (reader->code == EMOJI_SELECTOR)
 		*is_text = does_select(reader->before, behind);
+	else if (is_foreign_blank(reader->code))
+		*is_text = does_space(reader, behind);
 	else
 		*is_text = !is_control(reader->code) && !is_unseen(reader->code);
 	return taken;

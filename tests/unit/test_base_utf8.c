@@ -87,6 +87,22 @@ static void test_joiners_of_nothing_are_no_text(void **state)
 	assert_shown(MEEM ZWNJ "\xff" ZWJ YEH, MEEM ZWNJ "?" ZWJ YEH);
 }
 
+#define NO_BREAK "\xc2\xa0"
+#define THIN "\xe2\x80\x89"
+#define WIDE "\xe3\x80\x80"
+
+static void test_blanks_of_several_kinds_are_no_text(void **state)
+{
+	(void)state;
+	assert_as_it_is("10" NO_BREAK "km" THIN "/" THIN "h  x");
+	assert_as_it_is(WIDE WIDE KA); /* how a paragraph begins in Chinese */
+	assert_shown("a" NO_BREAK THIN "b" THIN " c " WIDE "d", "a??b? c ?d");
+	assert_shown("done" THIN THIN, "done" THIN "?");
+	autofree char *lines = printed_lines("done" NO_BREAK "\nx" WIDE, 3);
+	assert_string_equal(lines, "done?\nx?");
+	assert_shown("\xe2\xa0\x80\xe2\xa0\x81", "?\xe2\xa0\x81"); /* no dots, and one */
+}
+
 static void test_what_is_drawn_as_nothing_is_no_text(void **state)
 {
 	(void)state;
@@ -113,6 +129,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_scripts_and_emoji_keep_their_joiners),
 		cmocka_unit_test(test_joiners_of_nothing_are_no_text),
+		cmocka_unit_test(test_blanks_of_several_kinds_are_no_text),
 		cmocka_unit_test(test_what_is_drawn_as_nothing_is_no_text),
 		cmocka_unit_test(test_json_for_a_terminal),
 	};
