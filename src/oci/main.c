@@ -129,10 +129,12 @@ static int run_parsed(struct oci *oci, char **words, struct error *err)
 	oci->systemd = oci->systemd || (manager && strcmp(manager, "systemd") == 0);
 	if (name_log(oci, err) < 0)
 		return -1;
-	autofree char *path = root ? path_absolute(root, err) : default_root(err);
-	if (!path)
+	autofree char *given = root ? path_absolute(root, err) : default_root(err);
+	if (!given)
 		return -1;
-	oci->root = path;
+	/* One directory has one name, however it was written: records and mounts have it. */
+	autofree char *real = realpath(given, NULL);
+	oci->root = real ? real : given;
 	int code = dispatch(oci, words, err);
 	oci->root = NULL;
 	return code;

@@ -222,6 +222,16 @@ def test_sizes(host, cache):
     assert len(listing(cache, "/7", "many")) == 420
 
 
+def test_what_is_replaced_counts_too(host, cache):
+    """It is off the disk again, and has cost as much time: a layer of a megabyte took hours."""
+    again = simple(host, *(file("f", bytes(60 << 20)) for _ in range(10)), name="again", packed=True)
+    said = host("image", "import", *SIZE, "box", again.path, check=1).stderr
+    assert "its files, with those that it replaces, are more than 512 MiB" in said
+    assert not list(cache.glob("*/box*")) and not list((cache / "tmp").iterdir())
+    fits = simple(host, *(file("f", bytes(60 << 20)) for _ in range(8)), name="fits", packed=True)
+    host("image", "import", *SIZE, "box", fits.path, check=0)
+
+
 def refused_more(host, ref):
     """Before it is unpacked: it says that it is larger than the disk."""
     return host.json("image", "import", *SIZE, "more", ref, check=1)["error"]

@@ -245,6 +245,15 @@ def test_a_signal_before_the_command_waits(oci, hold):
         oci("delete", "--force", "c", check=0)
 
 
+def test_another_name_of_the_root(oci):
+    """A command that was told the directory by another path undoes all that the first one did."""
+    oci.started(*FOREVER)
+    (oci.base / "beside").mkdir()
+    words = [oci.bin / "microagent-oci", "--root", "../oci", "delete", "--force", "c"]
+    done = subprocess.run(words, cwd=oci.base / "beside", env=oci.env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), done  # that nothing is left the fixture sees
+
+
 def test_a_directory_of_others(oci):
     """containerd has the root of each of its namespaces below the one it was given: that is no container."""
     oci.started(*FOREVER)
