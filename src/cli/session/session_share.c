@@ -73,7 +73,8 @@ int session_dirs_take(struct cli *cli, const struct cli_words *given, struct ses
 		if (copy_words(given, dirs.words, err) < 0)
 			return -1;
 	}
-	*out = (struct session_dirs){.plain = dirs.plain, .words = steal_ptr(&dirs.words)};
+	*out = dirs;
+	dirs.words = NULL; /* they are the caller's now */
 	return 0;
 }
 
