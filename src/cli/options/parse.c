@@ -157,9 +157,12 @@ static int set_string(struct parser *p, const struct cli_option *option, const c
 	return 0;
 }
 
+/* Empty, it would mean the image's own. */
 static int set_guest(struct parser *p, const struct cli_option *option, const char *text,
 		     const char **out, struct error *err)
 {
+	if (!*text)
+		return cli_usage(p->cli, err, "--%s: \"\" is empty", option->name);
 	if (!utf8_is_whole(text, strlen(text)))
 		return cli_usage(
 			p->cli, err,

@@ -92,7 +92,9 @@ const struct hint hint_table[] = {
 	{REASON_NOT_A_KERNEL, NULL, NULL, LIST_KERNELS},
 	{REASON_KERNEL_PACKED, NULL, NULL, "`microagent kernel refresh` unpacks it"},
 	{REASON_KERNEL_MISSING, NULL, NULL, LIST_KERNELS},
-	{REASON_NO_INITRD, NULL, NULL, "`microagent kernel install --from {}` makes one"},
+	{REASON_NO_INITRD, NULL, NULL,
+	 "`microagent kernel refresh` makes those of the cache anew, `microagent kernel install "
+	 "--from {}` takes another kernel in"},
 	{REASON_INITRD_MISSING, NULL, NULL, "`microagent kernel install` makes both"},
 	{REASON_INITRD_OLD, NULL, NULL, "`microagent kernel install` (or build) renews it"},
 	{REASON_INITRD_OTHER, NULL, NULL, "`microagent kernel refresh` puts the present one in"},

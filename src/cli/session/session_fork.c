@@ -136,7 +136,7 @@ static int run_session_fork(struct cli *cli, const void *values, const struct cl
 static const struct cli_option fork_options[] = {
 	{"count", 0, CLI_OPTION_INT, offsetof(struct fork_values, count), "N",
 	 "how many go on from there (default: 1)", 1, 100},
-	{"on-fork", 0, CLI_OPTION_STRING, offsetof(struct fork_values, on_fork), "LINE",
+	{"on-fork", 0, CLI_OPTION_GUEST, offsetof(struct fork_values, on_fork), "LINE",
 	 "run LINE by sh -c in each of them before it is handed out; if it fails, none is", 0, 0},
 	{"user", 'u', CLI_OPTION_GUEST, offsetof(struct fork_values, user), "USER",
 	 "who runs LINE (default: the image's user, else uid 1000)", 0, 0},
