@@ -3,14 +3,17 @@
 an identity of their own."""
 
 import json
+import shutil
 import signal
 import socket
+import subprocess
 import urllib.request
+from pathlib import Path
 
 import pytest
 
 import schema_check
-from conftest import BACKEND, wait_until
+from conftest import BACKEND, BIN, default_kernel, wait_until
 from digests import contents
 from test_mediation import free_port
 from test_publish import await_no_server, await_server, refuses
@@ -290,3 +293,64 @@ def test_a_session_goes_back(web):
     for point in ("first", "second"):
         web.json("session", "snapshot-delete", name, point)
     assert points(web, name) == [] and "has no snapshot" in web("session", "snapshots", name, check=0).stderr.replace("it has", "has")
+
+
+@pytest.fixture
+def renewed(web):
+    """The function that puts another guest agent into the initrds, as `kernel refresh` of another build does. The kernels are a
+    copy, of which the base of these sessions is made."""
+    cache, bin_of_another = web.base / "cache", web.base / "bin"
+    shared = Path(default_kernel(web)["path"]).parent.parent
+    (cache / "kernels").mkdir(parents=True, mode=0o700)
+    cache.chmod(0o700)
+    shutil.copy(shared / ".microagent-cache", cache)
+    (cache / "images").symlink_to(shared / "images")
+    for path in (shared / "kernels").glob(f"{default_kernel(web)['name']}*"):
+        shutil.copy2(path, cache / "kernels")
+    shutil.copytree(BIN, bin_of_another)
+    with open(bin_of_another / "microagent-init", "ab") as agent:
+        agent.write(b"x")
+    env, web.env = web.env, {**web.env, "MICROAGENT_CACHE_DIR": str(cache)}
+    web("base", "create", "old", check=0)
+    web("base", "warm", "old", check=0)
+
+    def renew():
+        done = subprocess.run([bin_of_another / "microagent", "kernel", "refresh"], env=web.env, capture_output=True, text=True, check=True)
+        assert done.stdout == "1 initrd rewritten\n", done
+    yield renew
+    web("session", "destroy", "--all", check=0)
+    web("base", "delete", "old-v1", check=0)
+    web.env = env
+    for path in (cache, bin_of_another):
+        shutil.rmtree(path)
+
+
+def test_an_upgrade_of_the_guest_agent(web, renewed):
+    """A session that runs is forked with the agent that it has."""
+    name = web.json("session", "create", "--base", "old", "--network", "isolated")["name"]
+    run(web, name, f"echo first > /home/agent/file; sync; {SERVER}")
+    renewed()
+    [child] = web.json("session", "fork", name)["sessions"]
+    assert run(web, child["name"], f"cat /home/agent/file; {READ}") == "first\nserved"
+    # The memory of the child's child has the old agent too.
+    [grandchild] = web.json("session", "fork", child["name"])["sessions"]
+    assert run(web, grandchild["name"], READ) == "served"
+    web("stop", child["name"], check=0)
+    web("start", child["name"], check=0)
+    assert run(web, child["name"], "cat /home/agent/file") == "first\n"
+
+
+def test_a_fork_with_another_kernel(web, renewed):
+    """It cannot go on from there, which no second try changes, and the parent goes on."""
+    del renewed
+    name = web.json("session", "create", "--base", "old", "--network", "isolated")["name"]
+    kernel = Path(json.loads((bundle(web, name) / "workspace.json").read_text())["config"]["kernelPath"])
+    kernel.chmod(0o600)
+    with open(kernel, "ab") as file:
+        file.write(b"x")
+    done = web("session", "fork", name)
+    assert done.returncode == 1, done
+    assert f"child of session {name}: it does not go on from where that was: the template was made with another kernel" in done.stderr
+    assert "`microagent base warm old-v1` makes a template, of which new sessions are restored" in done.stderr, done.stderr
+    assert [s["name"] for s in web.json("session", "list")["sessions"]] == [name] and points(web, name) == []
+    assert run(web, name, "echo here") == "here\n"
