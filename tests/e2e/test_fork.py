@@ -326,18 +326,75 @@ def renewed(web):
 
 
 def test_an_upgrade_of_the_guest_agent(web, renewed):
-    """A session that runs is forked with the agent that it has."""
+    """A session that runs is forked with the agent that it has. One that goes back to a snapshot is booted with the new agent from
+    the snapshot's disk, and the command says so. One that was stopped is told by its name how it is started."""
     name = web.json("session", "create", "--base", "old", "--network", "isolated")["name"]
+    stopped = web.json("session", "create", "--base", "old", "--network", "isolated", "--cold")["name"]
+    run(web, stopped, "echo kept > /home/agent/file; sync")
+    web("stop", stopped, check=0)
     run(web, name, f"echo first > /home/agent/file; sync; {SERVER}")
+    web("session", "snapshot", name, "first", check=0)
+    run(web, name, "echo second > /home/agent/file; sync")
     renewed()
     [child] = web.json("session", "fork", name)["sessions"]
-    assert run(web, child["name"], f"cat /home/agent/file; {READ}") == "first\nserved"
-    # The memory of the child's child has the old agent too.
+    assert run(web, child["name"], f"cat /home/agent/file; {READ}") == "second\nserved"
+    # The memory of the child's child has the old agent too, and so has a snapshot of the child.
     [grandchild] = web.json("session", "fork", child["name"])["sessions"]
     assert run(web, grandchild["name"], READ) == "served"
-    web("stop", child["name"], check=0)
-    web("start", child["name"], check=0)
-    assert run(web, child["name"], "cat /home/agent/file") == "first\n"
+    web("session", "snapshot", child["name"], "here", check=0)
+    for one, point, kept in ((name, "first", "first\n"), (child["name"], "here", "second\n")):
+        done = web("session", "restore", one, point, check=0)
+        assert done.stdout == f"{one}: booted from the disk of {point}\n"
+        assert "warning: what ran in it is lost, and it was booted from the snapshot's disk: " \
+            "the template was made with another initrd, and so guest agent" in done.stderr, done.stderr
+        assert run(web, one, "cat /home/agent/file") == kept
+        assert audited(web, one, "session.restored") == [{"snapshot": point}]
+    web("stop", name, check=0)
+    assert web.json("session", "restore", name, "first")["snapshot"]["boot"]["how"] == "cold"
+    for one in (name, child["name"]):
+        web("stop", one, check=0)
+        web("start", one, check=0)
+    assert run(web, name, "cat /home/agent/file") == "first\n"
+    said = web("start", stopped, check=1).stderr
+    assert "as after an upgrade of microagent" in said and f"`microagent start --prepare {stopped}` prepares it again" in said, said
+    web("start", "--prepare", stopped, check=0)
+    assert run(web, stopped, "cat /home/agent/file") == "kept\n"
+
+
+@pytest.mark.parametrize(("missing", "words"), (("", "does not exist"), (".initrd", "has no initrd beside it")), ids=("kernel", "initrd"))
+def test_what_cannot_be_booted_does_not_go_back(web, renewed, missing, words):
+    """The machine runs on, and its disk stays, where a file that it would be booted from is not there."""
+    del renewed
+    name = web.json("session", "create", "--base", "old", "--network", "isolated")["name"]
+    web("session", "snapshot", name, "first", check=0)
+    run(web, name, "echo second > /home/agent/file; sync")
+    kernel = json.loads((bundle(web, name) / "workspace.json").read_text())["config"]["kernelPath"]
+    file = Path(kernel + missing)
+    away = file.rename(file.with_name("away"))
+    said = web("session", "restore", name, "first", check=1).stderr
+    assert f"session {name}, snapshot \"first\": config.kernelPath: {kernel} {words}" in said, said
+    assert run(web, name, "cat /home/agent/file") == "second\n" and points(web, name) == ["first"]
+    away.rename(file)
+    assert web.json("session", "restore", name, "first")["snapshot"]["boot"] == {"how": "restored"}
+
+
+def test_another_base_is_not_gone_back_to(web, renewed):
+    """No snapshot's disk is a layer over what its base has become."""
+    del renewed
+    name = web.json("session", "create", "--base", "old", "--network", "isolated")["name"]
+    web("session", "snapshot", name, "first", check=0)
+    base = Path(json.loads((bundle(web, name) / "workspace.json").read_text())["config"]["rootfsBase"])
+    subprocess.run(["chattr", "-i", base], stderr=subprocess.DEVNULL, check=False)
+    base.chmod(0o600)
+    before = base.stat().st_size
+    with open(base, "r+b") as disk:
+        disk.seek(before - 1)
+        last = disk.read(1)
+        disk.seek(before - 1)
+        disk.write(bytes([last[0] ^ 1]))
+    said = web("session", "restore", name, "first", check=1).stderr
+    assert f"session {name}, snapshot \"first\": the base's disk {base} is not the one that the session was made of" in said and "`microagent base create old-v1" in said, said
+    assert run(web, name, "echo here") == "here\n" and points(web, name) == ["first"]
 
 
 def test_a_fork_with_another_kernel(web, renewed):
