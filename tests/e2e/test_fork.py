@@ -261,8 +261,14 @@ def test_a_fork_that_is_killed(web):
     wait_until(lambda: len(web.json("session", "list")["sessions"]) > 2, "two children")
     fork.send_signal(signal.SIGKILL)
     fork.wait()
-    web("session", "gc", check=0)
+    [left] = set(points(web, name))
+    removed = {entry["name"]: entry["why"] for entry in web.json("session", "gc")["removed"]}
+    # It names what it removed of the session, which lives.
+    assert removed.pop(f"{name}/points/{left}") == "a fork or a snapshot that broke off" and name not in removed, removed
+    assert set(removed.values()) == {"its making broke off"}, removed
     assert [s["name"] for s in web.json("session", "list")["sessions"]] == [name]
+    (bundle(web, name) / "fork.state").write_bytes(b"saved")
+    assert f"{name}/fork.state  removed  a fork or a snapshot that broke off" in web("session", "gc", check=0).stdout
     assert points(web, name) == [] and run(web, name, "echo here") == "here\n"
 
 
