@@ -274,6 +274,7 @@ def test_a_fork_that_is_killed(web):
 
 def test_a_session_goes_back(web):
     name = create(web)
+    assert f"session {name} is already running; stop or kill it before start" in web("start", name, check=1).stderr
     run(web, name, f"echo first > /home/agent/file; {SERVER}")
     kept = web.json("session", "snapshot", name, "first")["snapshot"]
     assert kept["name"] == "first" and kept["stateBytes"] > 1 << 20 and kept["pauseMs"] > 0
