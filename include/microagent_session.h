@@ -396,8 +396,9 @@ json_t *microagent_session_describe(const struct microagent_session *session, st
 json_t *microagent_session_list(struct microagent *agent, struct error *err);
 /* Finds what a crash or a reboot has left, and removes it or records it as what it is now:
  * {"removed":[{"name","why"}],"adopted":[{"name","why"}],"left"?:[{"name","why"}]}; names of
- * sessions, and of bases for their pools. left: what cannot be removed, and why not. What a living
- * process is making, and directories that are no sessions, are left alone. */
+ * sessions, "pool/BASE", and in removed also the directories of bases in the making, and the parts
+ * "SESSION/FILE" and "BASE/.warming" of what stays. left: what cannot be removed, and why not. What
+ * a living process is making, and directories that are no sessions, are left alone. */
 json_t *microagent_session_gc(struct microagent *agent, struct error *err);
 /* Removes what is kept of sessions that were destroyed more than so many seconds ago:
  * {"removed":[{"name","why"}],"left"?:[{"name","why"}]}. The security log has a line of each. */

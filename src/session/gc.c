@@ -72,7 +72,7 @@ static int gc_swept(struct gc *gc, struct error *err)
 		const char *why;
 	} rows[] = {{bases_sweep, "a base whose making or deletion broke off"},
 		    {templates_sweep, "a template whose making or dropping broke off"},
-		    {points_sweep, "a fork or a snapshot of it that broke off"}};
+		    {points_sweep, "a fork or a snapshot that broke off"}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		json_auto_t *names = json_array();

@@ -2,6 +2,7 @@
 /* Orphans of pools: tokens, members, and pools without a base or a filler. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -140,6 +141,30 @@ static int gc_ending(struct gc *gc, const struct pool *pool, struct error *err)
 	return 0;
 }
 
+#define POOL_LABEL_ROOM (sizeof(POOL_DIR "/") + NAME_MAX)
+
+/* A pool has the name of its base, which may live on: it is listed as pool/BASE. */
+static void pool_label(const char *base, char out[POOL_LABEL_ROOM])
+{
+	snprintf(out, POOL_LABEL_ROOM, POOL_DIR "/%s", base);
+}
+
+static int note_pool(json_t *list, const char *base, const char *why, struct error *err)
+{
+	char label[POOL_LABEL_ROOM];
+
+	pool_label(base, label);
+	return gc_note(list, label, why, err);
+}
+
+static int leave_pool(struct gc *gc, const char *base, const struct error *why, struct error *err)
+{
+	char label[POOL_LABEL_ROOM];
+
+	pool_label(base, label);
+	return gc_leave(gc, label, why, err);
+}
+
 /* What a killed `pool set` or `pool drain` has left. A damaged record is for its user to see. */
 static int gc_unkept(struct gc *gc, const struct pool *pool, struct error *err)
 {
@@ -153,8 +178,8 @@ static int gc_unkept(struct gc *gc, const struct pool *pool, struct error *err)
 	    pool_read(pool, &record, &why) == 0 || why.code != ERR_NOT_FOUND)
 		return 0;
 	if (pool_drain(gc->agent, pool, &why) < 0)
-		return gc_leave(gc, pool->base, &why, err);
-	return gc_note(gc->removed, pool->base, "members of a pool that is not kept", err);
+		return leave_pool(gc, pool->base, &why, err);
+	return note_pool(gc->removed, pool->base, "members of a pool that is not kept", err);
 }
 
 static bool base_is_gone(struct microagent *agent, const char *name)
@@ -173,8 +198,8 @@ static int gc_pool(struct gc *gc, const char *base, struct error *err)
 
 	if (base_is_gone(gc->agent, base)) {
 		return microagent_pool_drain(gc->agent, base, &why) < 0
-			       ? gc_leave(gc, base, &why, err)
-			       : gc_note(gc->removed, base, "a pool whose base is gone", err);
+			       ? leave_pool(gc, base, &why, err)
+			       : note_pool(gc->removed, base, "a pool whose base is gone", err);
 	}
 	if (pool_open(gc->agent->state_path, base, &pool, NULL) < 0)
 		return 0;
@@ -190,7 +215,8 @@ static int gc_pool(struct gc *gc, const char *base, struct error *err)
 		if ((json_int_t)json_array_size(ready) < record.size && !pool_has_filler(&pool))
 			return pool_filler_start(gc->agent, &pool, err) < 0
 				       ? -1
-				       : gc_note(gc->adopted, base, "a pool without a filler", err);
+				       : note_pool(gc->adopted, base, "a pool without a filler",
+						   err);
 	}
 	return 0;
 }
@@ -206,7 +232,7 @@ int gc_pools(struct gc *gc, struct error *err)
 		const char *word = json_string_value(base);
 		struct error why = {0};
 
-		if (gc_pool(gc, word, &why) < 0 && gc_leave(gc, word, &why, err) < 0)
+		if (gc_pool(gc, word, &why) < 0 && leave_pool(gc, word, &why, err) < 0)
 			return -1;
 	}
 	return bases ? 0 : -1;

@@ -18,6 +18,7 @@
 #include "base/limits.h"
 #include "channel/hasher.h"
 #include "channel/supervisor.h"
+#include "contract/kind.h"
 #include "supervisor/capabilities.h"
 #include "supervisor/commands/record.h"
 #include "supervisor/live/live.h"
@@ -145,6 +146,19 @@ static json_t *recorded_event(const struct call *call)
 	return event;
 }
 
+/* What is deep below knows no name: a reason without a subject is about the workspace. A session is
+ * known by its name, without the suffix of its directory. */
+static void name_subject(struct error *err, const char *id)
+{
+	char name[sizeof(err->subject)];
+
+	if (err->reason == REASON_NONE || *err->subject || !id)
+		return;
+	snprintf(name, sizeof(name), "%.*s",
+		 (int)(kind_is_session(id) ? kind_name_length(id) : strlen(id)), id);
+	error_reason(err, err->reason, name);
+}
+
 static int serve_request(const struct backend *backend, const struct options *options)
 {
 	struct request request = {0};
@@ -160,9 +174,8 @@ static int serve_request(const struct backend *backend, const struct options *op
 		status = architecture_check_host(&err);
 	if (status == 0)
 		status = dispatch_command(&call, &response, &err);
-	/* What is deep below knows no name: a reason without a subject is about the workspace. */
-	if (status < 0 && err.reason != REASON_NONE && !*err.subject && request.identity.runtime_id)
-		error_reason(&err, err.reason, request.identity.runtime_id);
+	if (status < 0)
+		name_subject(&err, request.identity.runtime_id);
 	if (status < 0 && !response.event && request.identity.runtime_id)
 		response.event = recorded_event(&call);
 	code = answer_caller(backend, request.command, &response, status, &err);

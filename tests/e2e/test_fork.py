@@ -3,14 +3,17 @@
 an identity of their own."""
 
 import json
+import shutil
 import signal
 import socket
+import subprocess
 import urllib.request
+from pathlib import Path
 
 import pytest
 
 import schema_check
-from conftest import BACKEND, wait_until
+from conftest import BACKEND, BIN, default_kernel, wait_until
 from digests import contents
 from test_mediation import free_port
 from test_publish import await_no_server, await_server, refuses
@@ -258,13 +261,20 @@ def test_a_fork_that_is_killed(web):
     wait_until(lambda: len(web.json("session", "list")["sessions"]) > 2, "two children")
     fork.send_signal(signal.SIGKILL)
     fork.wait()
-    web("session", "gc", check=0)
+    [left] = set(points(web, name))
+    removed = {entry["name"]: entry["why"] for entry in web.json("session", "gc")["removed"]}
+    # It names what it removed of the session, which lives.
+    assert removed.pop(f"{name}/points/{left}") == "a fork or a snapshot that broke off" and name not in removed, removed
+    assert set(removed.values()) == {"its making broke off"}, removed
     assert [s["name"] for s in web.json("session", "list")["sessions"]] == [name]
+    (bundle(web, name) / "fork.state").write_bytes(b"saved")
+    assert f"{name}/fork.state  removed  a fork or a snapshot that broke off" in web("session", "gc", check=0).stdout
     assert points(web, name) == [] and run(web, name, "echo here") == "here\n"
 
 
 def test_a_session_goes_back(web):
     name = create(web)
+    assert f"session {name} is already running; stop or kill it before start" in web("start", name, check=1).stderr
     run(web, name, f"echo first > /home/agent/file; {SERVER}")
     kept = web.json("session", "snapshot", name, "first")["snapshot"]
     assert kept["name"] == "first" and kept["stateBytes"] > 1 << 20 and kept["pauseMs"] > 0
@@ -290,3 +300,121 @@ def test_a_session_goes_back(web):
     for point in ("first", "second"):
         web.json("session", "snapshot-delete", name, point)
     assert points(web, name) == [] and "has no snapshot" in web("session", "snapshots", name, check=0).stderr.replace("it has", "has")
+
+
+@pytest.fixture
+def renewed(web):
+    """The function that puts another guest agent into the initrds, as `kernel refresh` of another build does. The kernels are a
+    copy, of which the base of these sessions is made."""
+    cache, bin_of_another = web.base / "cache", web.base / "bin"
+    shared = Path(default_kernel(web)["path"]).parent.parent
+    (cache / "kernels").mkdir(parents=True, mode=0o700)
+    cache.chmod(0o700)
+    shutil.copy(shared / ".microagent-cache", cache)
+    (cache / "images").symlink_to(shared / "images")
+    for path in (shared / "kernels").glob(f"{default_kernel(web)['name']}*"):
+        shutil.copy2(path, cache / "kernels")
+    shutil.copytree(BIN, bin_of_another)
+    with open(bin_of_another / "microagent-init", "ab") as agent:
+        agent.write(b"x")
+    env, web.env = web.env, {**web.env, "MICROAGENT_CACHE_DIR": str(cache)}
+    web("base", "create", "old", check=0)
+    web("base", "warm", "old", check=0)
+
+    def renew():
+        done = subprocess.run([bin_of_another / "microagent", "kernel", "refresh"], env=web.env, capture_output=True, text=True, check=True)
+        assert done.stdout == "1 initrd rewritten\n", done
+    yield renew
+    web("session", "destroy", "--all", check=0)
+    web("base", "delete", "old-v1", check=0)
+    web.env = env
+    for path in (cache, bin_of_another):
+        shutil.rmtree(path)
+
+
+def test_an_upgrade_of_the_guest_agent(web, renewed):
+    """A session that runs is forked with the agent that it has. One that goes back to a snapshot is booted with the new agent from
+    the snapshot's disk, and the command says so. One that was stopped is told by its name how it is started."""
+    name = web.json("session", "create", "--base", "old", "--network", "isolated")["name"]
+    stopped = web.json("session", "create", "--base", "old", "--network", "isolated", "--cold")["name"]
+    run(web, stopped, "echo kept > /home/agent/file; sync")
+    web("stop", stopped, check=0)
+    run(web, name, f"echo first > /home/agent/file; sync; {SERVER}")
+    web("session", "snapshot", name, "first", check=0)
+    run(web, name, "echo second > /home/agent/file; sync")
+    renewed()
+    [child] = web.json("session", "fork", name)["sessions"]
+    assert run(web, child["name"], f"cat /home/agent/file; {READ}") == "second\nserved"
+    # The memory of the child's child has the old agent too, and so has a snapshot of the child.
+    [grandchild] = web.json("session", "fork", child["name"])["sessions"]
+    assert run(web, grandchild["name"], READ) == "served"
+    web("session", "snapshot", child["name"], "here", check=0)
+    for one, point, kept in ((name, "first", "first\n"), (child["name"], "here", "second\n")):
+        done = web("session", "restore", one, point, check=0)
+        assert done.stdout == f"{one}: booted from the disk of {point}\n"
+        assert "warning: what ran in it is lost, and it was booted from the snapshot's disk: " \
+            "the template was made with another initrd, and so guest agent" in done.stderr, done.stderr
+        assert run(web, one, "cat /home/agent/file") == kept
+        assert audited(web, one, "session.restored") == [{"snapshot": point}]
+    web("stop", name, check=0)
+    assert web.json("session", "restore", name, "first")["snapshot"]["boot"]["how"] == "cold"
+    for one in (name, child["name"]):
+        web("stop", one, check=0)
+        web("start", one, check=0)
+    assert run(web, name, "cat /home/agent/file") == "first\n"
+    said = web("start", stopped, check=1).stderr
+    assert "as after an upgrade of microagent" in said and f"`microagent start --prepare {stopped}` prepares it again" in said, said
+    web("start", "--prepare", stopped, check=0)
+    assert run(web, stopped, "cat /home/agent/file") == "kept\n"
+
+
+@pytest.mark.parametrize(("missing", "words"), (("", "does not exist"), (".initrd", "has no initrd beside it")), ids=("kernel", "initrd"))
+def test_what_cannot_be_booted_does_not_go_back(web, renewed, missing, words):
+    """The machine runs on, and its disk stays, where a file that it would be booted from is not there."""
+    del renewed
+    name = web.json("session", "create", "--base", "old", "--network", "isolated")["name"]
+    web("session", "snapshot", name, "first", check=0)
+    run(web, name, "echo second > /home/agent/file; sync")
+    kernel = json.loads((bundle(web, name) / "workspace.json").read_text())["config"]["kernelPath"]
+    file = Path(kernel + missing)
+    away = file.rename(file.with_name("away"))
+    said = web("session", "restore", name, "first", check=1).stderr
+    assert f"session {name}, snapshot \"first\": config.kernelPath: {kernel} {words}" in said, said
+    assert run(web, name, "cat /home/agent/file") == "second\n" and points(web, name) == ["first"]
+    away.rename(file)
+    assert web.json("session", "restore", name, "first")["snapshot"]["boot"] == {"how": "restored"}
+
+
+def test_another_base_is_not_gone_back_to(web, renewed):
+    """No snapshot's disk is a layer over what its base has become."""
+    del renewed
+    name = web.json("session", "create", "--base", "old", "--network", "isolated")["name"]
+    web("session", "snapshot", name, "first", check=0)
+    base = Path(json.loads((bundle(web, name) / "workspace.json").read_text())["config"]["rootfsBase"])
+    subprocess.run(["chattr", "-i", base], stderr=subprocess.DEVNULL, check=False)
+    base.chmod(0o600)
+    before = base.stat().st_size
+    with open(base, "r+b") as disk:
+        disk.seek(before - 1)
+        last = disk.read(1)
+        disk.seek(before - 1)
+        disk.write(bytes([last[0] ^ 1]))
+    said = web("session", "restore", name, "first", check=1).stderr
+    assert f"session {name}, snapshot \"first\": the base's disk {base} is not the one that the session was made of" in said and "`microagent base create old-v1" in said, said
+    assert run(web, name, "echo here") == "here\n" and points(web, name) == ["first"]
+
+
+def test_a_fork_with_another_kernel(web, renewed):
+    """It cannot go on from there, which no second try changes, and the parent goes on."""
+    del renewed
+    name = web.json("session", "create", "--base", "old", "--network", "isolated")["name"]
+    kernel = Path(json.loads((bundle(web, name) / "workspace.json").read_text())["config"]["kernelPath"])
+    kernel.chmod(0o600)
+    with open(kernel, "ab") as file:
+        file.write(b"x")
+    done = web("session", "fork", name)
+    assert done.returncode == 1, done
+    assert f"child of session {name}: it does not go on from where that was: the template was made with another kernel" in done.stderr
+    assert "`microagent base warm old-v1` makes a template, of which new sessions are restored" in done.stderr, done.stderr
+    assert [s["name"] for s in web.json("session", "list")["sessions"]] == [name] and points(web, name) == []
+    assert run(web, name, "echo here") == "here\n"

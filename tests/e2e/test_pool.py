@@ -56,7 +56,7 @@ def kill_the_filler_at_work(host):
     kill_filler(host)
     assert told(host) == before
     assert host.json("session", "gc", env=NOW) == {"removed": [], "adopted": [
-        {"name": "web-v1", "why": "a pool without a filler"}]}
+        {"name": "pool/web-v1", "why": "a pool without a filler"}]}
     wait_until(lambda: any((host.state / "sessions" / id / "lease").exists() for id in marks(host)), "a member in the making")
     half_made = marks(host)[0]
     wait_until(lambda: pid_lines(half_made), "a process that has its name")  # it has the lease first

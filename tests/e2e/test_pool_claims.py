@@ -55,7 +55,7 @@ def kill_a_drain(host):
     assert kill_at(host, lambda: tokens(host, "ending"), "pool", "drain", sig=signal.SIGTERM)
     assert create_refused(host)
     done = {r["name"]: r["why"] for r in host.json("session", "gc")["removed"]}
-    assert set(done) <= {*waiting, "web-v1"} and set(done.values()) <= {
+    assert set(done) <= {*waiting, "pool/web-v1"} and set(done.values()) <= {
         "its destruction broke off", "members of a pool that is not kept"}
     gone(host)
 

@@ -156,7 +156,7 @@ def test_a_pool_whose_base_is_gone(host):
     host("base", "create", "web", check=0)
     host("pool", "set", "--base", "web", "--size", 1, check=0, env=LATER)
     (host.state / "bases" / "web-v1.bundle").rename(host.state / "bases" / "gone")
-    assert host.json("session", "gc")["removed"] == [{"name": "web-v1", "why": "a pool whose base is gone"}]
+    assert host.json("session", "gc")["removed"] == [{"name": "pool/web-v1", "why": "a pool whose base is gone"}]
     assert not list((host.state / "pool").iterdir()) and not pid_lines(f"{host.state} pool fill")
     (host.state / "bases" / "gone").rename(host.state / "bases" / "web-v1.bundle")
     claimed = host.state / "pool" / "web-v1" / "claimed"

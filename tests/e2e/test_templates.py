@@ -376,7 +376,7 @@ def test_a_killed_maker_leaves_nothing(cold, stage):
     child.communicate()
     assert not template(cold).exists()
     assert cold.json("session", "gc") == {
-        "removed": [{"name": "web-v1", "why": "a template whose making or dropping broke off"}], "adopted": []}
+        "removed": [{"name": "web-v1/.warming", "why": "a template whose making or dropping broke off"}], "adopted": []}
     wait_until(lambda: no_trace(cold), "the end of the machine")
     assert cold.json("session", "gc") == NOTHING
 

@@ -312,7 +312,7 @@ static void a_pool_without_its_base_goes(void **state)
 	assert_ok(path_remove_tree_at(AT_FDCWD, at(rig, "bases/web-v1.bundle"), &err));
 	done = gc(rig);
 	assert_done(done, 1, 0, 0);
-	assert_non_null(strstr(why(done, "removed", "web-v1"), "base is gone"));
+	assert_non_null(strstr(why(done, "removed", "pool/web-v1"), "base is gone"));
 	assert_false(is_there(bundle(rig, name)));
 	assert_false(is_there(at(rig, "pool/web-v1")));
 }
@@ -325,7 +325,7 @@ static void a_pool_that_is_not_kept_goes(void **state)
 
 	done = gc(rig);
 	assert_done(done, 1, 0, 0);
-	assert_non_null(strstr(why(done, "removed", "web-v1"), "not kept"));
+	assert_non_null(strstr(why(done, "removed", "pool/web-v1"), "not kept"));
 	assert_false(is_there(bundle(rig, name)));
 	assert_false(is_there(at(rig, "pool/web-v1")));
 }
@@ -359,7 +359,7 @@ static void a_pool_with_a_gap_gets_a_filler(void **state)
 	assert_int_equal(count_fillers(rig), 0);
 	done = gc(rig);
 	assert_done(done, 0, 1, 0);
-	assert_string_equal(why(done, "adopted", "web-v1"), "a pool without a filler");
+	assert_string_equal(why(done, "adopted", "pool/web-v1"), "a pool without a filler");
 	assert_int_equal(count_fillers(rig), 1);
 }
 

@@ -80,7 +80,7 @@ static void sweep_base(const struct state_dir *dir, const char *file, const char
 
 	if (bundle >= 0 && path && take_warming(bundle, &fd, NULL) > 0 &&
 	    remove_warming(bundle, path, NULL) == 0 && removed)
-		json_array_append_new(removed, json_string(name));
+		json_array_append_new(removed, json_sprintf("%s/" TEMPLATE_WARMING, name));
 }
 
 void templates_sweep(const struct microagent *agent, json_t *removed)

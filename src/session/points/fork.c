@@ -148,9 +148,11 @@ static int boot_child(const struct fork *fork, struct microagent_session *child,
 		return error_prefix(err, "child of session %s", fork->parent->name);
 	if (strcmp(json_text(boot, "how", ""), "restored") == 0)
 		return 0;
-	return error_set(err, ERR_UNAVAILABLE,
-			 "child of session %s: it does not go on from where that was: %s",
-			 fork->parent->name, json_text(boot, "why", "nobody knows why"));
+	error_set(err, ERR_CONFLICT,
+		  "child of session %s: it does not go on from where that was: %s",
+		  fork->parent->name, json_text(boot, "why", "nobody knows why"));
+	return error_reason(err, REASON_SESSION_COLD,
+			    json_text(fork->record, "base", fork->parent->name));
 }
 
 static int make_child(struct fork *fork, struct error *err)

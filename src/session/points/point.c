@@ -83,24 +83,32 @@ static int remove_abandoned_point(int points, const char *name)
 	return path_remove_tree_at(points, name, NULL) == 0;
 }
 
+/* The session lives on: what was removed of it is listed as SESSION/FILE. removed may be NULL. */
+static void list_removed(const struct workspace *ws, const char *directory, const char *file,
+			 json_t *removed)
+{
+	char session[SESSION_NAME_ROOM];
+
+	if (removed && session_name_of_id(ws->id, session))
+		json_array_append_new(removed, json_sprintf("%s/%s%s", session, directory, file));
+}
+
 /* What a live supervisor has saved and nobody has come for. */
-static size_t remove_saved(const struct workspace *ws)
+static void remove_saved(const struct workspace *ws, json_t *removed)
 {
 	static const char *const names[] = {"fork.state", "fork.disk"};
-	size_t removed = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		removed += unlinkat(ws->fd, names[i], 0) == 0;
-	return removed;
+		if (unlinkat(ws->fd, names[i], 0) == 0)
+			list_removed(ws, "", names[i], removed);
 }
 
 /* points is locked: whoever has something saved has a directory to put it into. */
-static size_t points_sweep_locked(const struct workspace *ws, int points)
+static void points_sweep_locked(const struct workspace *ws, int points, json_t *removed)
 {
 	int own = openat(points, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	autodir DIR *entries = own >= 0 ? fdopendir(own) : NULL;
 	const struct dirent *entry;
-	size_t removed = 0;
 	bool living = !entries;
 
 	if (own >= 0 && !entries)
@@ -111,20 +119,20 @@ static size_t points_sweep_locked(const struct workspace *ws, int points)
 				   : 0;
 
 		living |= gone < 0;
-		removed += gone > 0;
+		if (gone > 0)
+			list_removed(ws, POINTS_DIR "/", entry->d_name, removed);
 	}
-	return removed + (living ? 0 : remove_saved(ws));
+	if (!living)
+		remove_saved(ws, removed);
 }
 
 static void sweep_points_of(const struct workspace *ws, json_t *removed)
 {
 	autoclose int points = ws->fd < 0 ? -1 : open_points(ws, false, NULL);
-	char name[SESSION_NAME_ROOM];
 
 	/* Whoever has the lock sweeps, or will have nothing to be swept. */
-	if (points >= 0 && flock(points, LOCK_EX | LOCK_NB) == 0 &&
-	    points_sweep_locked(ws, points) > 0 && session_name_of_id(ws->id, name))
-		json_array_append_new(removed, json_string(name));
+	if (points >= 0 && flock(points, LOCK_EX | LOCK_NB) == 0)
+		points_sweep_locked(ws, points, removed);
 }
 
 void points_sweep(const struct microagent *agent, json_t *removed)
@@ -218,7 +226,7 @@ int point_begin(const struct workspace *ws, struct point *out, struct error *err
 
 	if (lock < 0)
 		return -1;
-	points_sweep_locked(ws, lock);
+	points_sweep_locked(ws, lock, NULL);
 	point.points = open_points(ws, false, err);
 	if (point.points < 0 || make_point_directory(ws, &point, err) < 0) {
 		point_close(&point);

@@ -58,8 +58,8 @@ void point_close(struct point *point); /* accepts POINT_NONE */
 #define auto_point __attribute__((cleanup(point_close)))
 /* The names of those that are whole, sorted. */
 json_t *point_names(const struct workspace *ws, struct error *err);
-/* Of all sessions: removes what nobody makes any more. The name of each session that had something
- * is appended to removed. */
+/* Of all sessions: removes what nobody makes any more. What was removed is appended to removed, as
+ * SESSION/FILE. */
 void points_sweep(const struct microagent *agent, json_t *removed);
 
 /* --- point_save.c: what is in them ----------------------------------------------------------- */

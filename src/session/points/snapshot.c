@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/path.h"
 #include "base/platform/sync.h"
 #include "session/points/point.h"
 #include "store/audit.h"
@@ -119,17 +120,74 @@ static int refuse_quarantined(const struct microagent_session *session, const st
 	return error_reason(err, REASON_SESSION_QUARANTINED, session->name);
 }
 
+static int refuse_other_base(const struct microagent_session *session, const char *path,
+			     struct error *err)
+{
+	error_set(err, ERR_CONFLICT,
+		  "the base's disk %s is not the one that the session was made of", path);
+	return error_reason(err, REASON_BASE_DAMAGED,
+			    json_text(session->record, "base", session->name));
+}
+
+/* The session's config with another disk. */
+static json_t *config_with_disk(const struct microagent_session *session, const char *disk,
+				struct error *err)
+{
+	struct open_workspace existing = {0};
+	json_auto_t *config = NULL;
+
+	if (open_workspace_named(session->agent, session->id, &existing, err) < 0)
+		return NULL;
+	config = open_workspace_config(&existing, err);
+	open_workspace_close(&existing);
+	if (!config || json_put_string(config, "rootfsPath", disk, err) < 0 ||
+	    request_confine(session->agent, config, config, err) < 0)
+		return NULL;
+	return steal_ptr(&config);
+}
+
+/* Fails where no machine could be booted with the copy of the snapshot's disk; nothing is changed.
+ * *renewed: a file that it boots from is not the one that prepare recorded, as after an upgrade of
+ * microagent, and a start would be refused until it is prepared anew. */
+static int check_boot(const struct microagent_session *session, const struct point *copy,
+		      bool *renewed, struct error *err)
+{
+	json_auto_t *answer = NULL, *config = NULL;
+	const json_t *verification, *divergence, *entry;
+	autofree char *disk = path_join(copy->path, POINT_DISK, err);
+	size_t i;
+
+	config = disk ? config_with_disk(session, disk, err) : NULL;
+	if (!config || request_call(session->agent, "check", session->id, steal_ptr(&config),
+				    &answer, err) < 0)
+		return -1;
+	verification = json_object_get(answer, "verification");
+	divergence = json_object_get(verification, "divergence");
+	json_array_foreach(divergence, i, entry)
+	{
+		if (strcmp(json_text(entry, "artifact", ""), "base") == 0)
+			return refuse_other_base(
+				session,
+				json_text(json_object_get(verification, "base"), "path", ""), err);
+	}
+	*renewed = json_array_size(divergence) > 0;
+	return 0;
+}
+
 static int go_back(struct microagent_session *session, const struct workspace *ws,
 		   const struct point *point, json_t **boot, struct error *err)
 {
 	auto_point struct point copy = POINT_NONE;
+	bool renewed = false;
 
 	if (point_verify(point, err) < 0 || point_begin(ws, &copy, err) < 0)
 		return -1;
-	if (point_copy_disk(point, copy.fd, POINT_DISK, err) < 0)
+	if (point_copy_disk(point, copy.fd, POINT_DISK, err) < 0 ||
+	    check_boot(session, &copy, &renewed, err) < 0)
 		return error_prefix(err, "session %s, snapshot \"%s\"", session->name, point->name);
 	if (microagent_kill(session->agent, session->id, NULL, err) < 0 ||
-	    replace_disk(ws, &copy, point->name, err) < 0)
+	    replace_disk(ws, &copy, point->name, err) < 0 ||
+	    (renewed && microagent_prepare(session->agent, session->id, NULL, err) < 0))
 		return -1;
 	if (point_boot(session, point, boot, err) < 0)
 		return -1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "supervisor/commands/record.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "contract/kind.h"
 
 static const char *runtime_id(const struct record *record)
 {
@@ -106,46 +108,56 @@ int record_create(struct record *record, struct error *err)
 	return record->ws.fd >= 0 ? 0 : reopen_workspace(record, true, err);
 }
 
+/* "session NAME", or "workspace ID". */
+static void name_machine(const struct record *record, char out[KIND_NAME_ROOM])
+{
+	const char *id = runtime_id(record);
+
+	if (kind_is_session(id))
+		kind_name(id, out);
+	else
+		snprintf(out, KIND_NAME_ROOM, "workspace %s", id);
+}
+
 int record_allows(const struct record *record, enum command command, struct error *err)
 {
-	const char *id = runtime_id(record), *name = command_table[command].name;
+	const char *name = command_table[command].name;
 	const char *place = record->call->request->config.state_dir;
+	char what[KIND_NAME_ROOM];
 
 	if (state_allows(record->state, command))
 		return 0;
+	name_machine(record, what);
 	if (command == COMMAND_CONSOLE && record->state != STATE_UNKNOWN)
 		return error_set(err, ERR_CONFLICT,
-				 "workspace %s is %s; there is a console while it is running", id,
+				 "%s is %s; there is a console while it is running", what,
 				 state_names[record->state]);
 	if (command == COMMAND_QUARANTINE && record->state == STATE_QUARANTINED)
-		return error_set(err, ERR_CONFLICT, "workspace %s is already quarantined", id);
+		return error_set(err, ERR_CONFLICT, "%s is already quarantined", what);
 	switch (record->state) {
 	case STATE_UNKNOWN:
 		if (command == COMMAND_QUARANTINE || command == COMMAND_HALT ||
 		    command == COMMAND_STOP || command == COMMAND_KILL)
-			return error_set(err, ERR_NOT_FOUND, "there is no workspace %s in %s", id,
-					 place);
+			return error_set(err, ERR_NOT_FOUND, "there is no %s in %s", what, place);
 		return error_set(err, ERR_CONFLICT,
-				 "workspace %s is not prepared in %s: the command prepare comes "
+				 "%s is not prepared in %s: the command prepare comes "
 				 "first",
-				 id, place);
+				 what, place);
 	case STATE_STARTING:
 	case STATE_RUNNING:
 		if (command == COMMAND_QUARANTINE)
 			return error_set(err, ERR_CONFLICT,
-					 "workspace %s is starting; kill it, or wait until it is "
+					 "%s is starting; kill it, or wait until it is "
 					 "running, before quarantine",
-					 id);
-		return error_set(err, ERR_CONFLICT,
-				 "workspace %s is already %s; stop or kill it before %s", id,
-				 state_names[record->state], name);
+					 what);
+		return error_set(err, ERR_CONFLICT, "%s is already %s; stop or kill it before %s",
+				 what, state_names[record->state], name);
 	case STATE_QUARANTINED:
 		return error_set(err, ERR_CONFLICT,
-				 "workspace %s is quarantined; halt, stop or kill it before %s", id,
-				 name);
+				 "%s is quarantined; halt, stop or kill it before %s", what, name);
 	default:
-		return error_set(err, ERR_CONFLICT, "workspace %s is %s, which does not allow %s",
-				 id, state_names[record->state], name);
+		return error_set(err, ERR_CONFLICT, "%s is %s, which does not allow %s", what,
+				 state_names[record->state], name);
 	}
 }
 

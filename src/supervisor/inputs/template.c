@@ -179,7 +179,22 @@ static int compare_facts(const json_t *then, json_t *now, struct error *err)
 	return 0;
 }
 
-/* One that was made just now, for its children alone, has no digest. */
+/* A fork's template, which is made just now and for its children alone, has no digest. */
+static bool is_of_fork(const json_t *record)
+{
+	return !json_object_get(json_object_get(record, TEMPLATE_STATE), "sha256");
+}
+
+/* A machine that is restored never reads the initrd: the guest agent is in its memory. A fork's
+ * children have the agent of their parent, which runs, whatever has become of the initrd's file
+ * since, and the facts of their own say so. */
+static int keep_agent_of_parent(const json_t *record, json_t *facts, struct error *err)
+{
+	json_t *then = json_object_get(json_object_get(record, "facts"), "initrd");
+
+	return then && is_of_fork(record) ? json_put(facts, "initrd", json_incref(then), err) : 0;
+}
+
 static int open_saved(int dir, const json_t *record, const char *name, struct error *err)
 {
 	const json_t *said = json_object_get(record, name);
@@ -284,9 +299,10 @@ static int open_template(const char *directory, bool own, const struct backend *
 	if (!record || require_disk(record, files, err) < 0)
 		return -1;
 	template->facts = facts_of(backend, config, accelerator, files, err);
-	if (template->facts && find_saved_card(record, config, template, err) < 0)
+	if (!template->facts || find_saved_card(record, config, template, err) < 0 ||
+	    keep_agent_of_parent(record, template->facts, err) < 0)
 		return -1;
-	return template->facts ? open_from(dir, record, own, template, err) : -1;
+	return open_from(dir, record, own, template, err);
 }
 
 void template_open(const char *directory, bool own, const struct backend *backend,
