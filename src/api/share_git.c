@@ -30,8 +30,8 @@ void share_git_free(struct share_git *git)
 /* --- what the files of git say ---------------------------------------------------------------- */
 
 /* Reads the first line of the regular file dir/name into *line, malloc'd, which stays NULL where
- * there is no such file. ERR_INVALID: another name leads to the file, so that its words may be those
- * of another worktree. */
+ * there is no such file. ERR_INVALID: another name leads to the file, so that its words may be
+ * those of another worktree. */
 static int read_line(const char *dir, const char *name, char **line, struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(LINE_MAX_BYTES);
@@ -84,8 +84,8 @@ static size_t shared_length(const char *a, const char *b)
 	}
 }
 
-/* `to` relative to the directory `from`, as `git worktree add --relative-paths` writes it: the shortest
- * way up, then down. Both are without links. malloc'd. */
+/* `to` relative to the directory `from`, as `git worktree add --relative-paths` writes it: the
+ * shortest way up, then down. Both are without links. malloc'd. */
 static char *relative_path(const char *from, const char *to)
 {
 	autobuf struct buf out = BUF_INIT(0);
@@ -99,8 +99,8 @@ static char *relative_path(const char *from, const char *to)
 	return buf_steal_string(&out, NULL);
 }
 
-/* Whether `said`, in the directory `from`, is what git writes of `path`. Every other way there has a
- * link or a "..", by which it could lead elsewhere in the guest or at another time. */
+/* Whether `said`, in the directory `from`, is what git writes of `path`. Every other way there
+ * has a link or a "..", by which it could lead elsewhere in the guest or at another time. */
 static bool is_as_git_writes(const char *said, const char *from, const char *path)
 {
 	autofree char *relative = relative_path(from, path);
@@ -122,17 +122,19 @@ static char *common_of(const char *gitdir)
 	return strndup(gitdir, len - tail);
 }
 
-/* --- whether the repository says the same ------------------------------------------------------- */
+/* --- whether the repository says the same ----------------------------------------------------- */
 
-/* The repository's own word on where this worktree is, and on what it has in common with the others. */
-static bool leads_back(const char *real, const char *gitdir)
+/* The repository's own word on where this worktree is, and on what it has in common with the
+ * others. git writes both ways absolute or both relative: so a guest that has the worktree alone
+ * cannot choose, by another form of .git, where it gets the repository. */
+static bool leads_back(const char *real, const char *gitdir, bool absolute)
 {
 	autofree char *back = NULL;
 	autofree char *up = NULL;
 	autofree char *own = path_join(real, ".git", NULL);
 
 	return own && read_line(gitdir, "gitdir", &back, NULL) == 0 && back &&
-	       is_as_git_writes(back, gitdir, own) &&
+	       (*back == '/') == absolute && is_as_git_writes(back, gitdir, own) &&
 	       read_line(gitdir, "commondir", &up, NULL) == 0 && up && strcmp(up, "../..") == 0;
 }
 
@@ -151,10 +153,10 @@ static bool is_repository(const char *dir)
 	       has_type(dir, "refs", S_IFDIR);
 }
 
-/* --- where the guest is to have it -------------------------------------------------------------- */
+/* --- where the guest is to have it ------------------------------------------------------------ */
 
-/* The path that `said`, as git writes it, is in a guest that has the worktree at `mountpoint`; malloc'd.
- * A guest's root is its own parent, as every root is. */
+/* The path that `said`, as git writes it, is in a guest that has the worktree at `mountpoint`;
+ * malloc'd. A guest's root is its own parent, as every root is. */
 static char *path_in_guest(const char *mountpoint, const char *said, struct error *err)
 {
 	autofree char *dir = path_clean(mountpoint, err);
@@ -168,7 +170,8 @@ static char *path_in_guest(const char *mountpoint, const char *said, struct erro
 	return path_join(*dir ? dir : "/", said, err);
 }
 
-/* What a guest's own system is made of. A mount there would have its root run the repository's files. */
+/* What a guest's own system is made of. A mount there would have its root run the repository's
+ * files. */
 static bool is_system_place(const char *place)
 {
 	static const char *const trees[] = {"/bin",   "/boot",	"/dev",	   "/etc",  "/lib",
@@ -186,7 +189,7 @@ static bool is_system_place(const char *place)
 	return false;
 }
 
-/* --- found -------------------------------------------------------------------------------------- */
+/* --- found ------------------------------------------------------------------------------------ */
 
 static int refuse(const char *dir, const char *said, struct error *err)
 {
@@ -217,7 +220,7 @@ static int find_outside(const char *dir, const char *mountpoint, const char *sai
 	autofree char *common = common_of(gitdir);
 	autofree char *guest_gitdir = path_in_guest(mountpoint, said, err);
 	autofree char *place = guest_gitdir ? common_of(guest_gitdir) : NULL;
-	if (!common || !place || !leads_back(real, gitdir) || !is_repository(common))
+	if (!common || !place || !leads_back(real, gitdir, *said == '/') || !is_repository(common))
 		return refuse(dir, said, err);
 	/* An absolute path is the host's own, and of this host's system nothing is shared. */
 	if (*said != '/' && is_system_place(place))
@@ -244,7 +247,7 @@ int share_git_find(const char *dir, const char *mountpoint, struct share_git *ou
 	return find_outside(dir, mountpoint, line + strlen(GITDIR), out, err);
 }
 
-/* --- beside the other shares -------------------------------------------------------------------- */
+/* --- beside the other shares ------------------------------------------------------------------ */
 
 /* Whether the guest has it at its place by this share. */
 static bool is_part_of(const struct share_git *git, const json_t *share)
@@ -316,10 +319,11 @@ static int check_all_apart(const json_t *shares, const char *common, struct erro
 	return status < 0 ? -1 : 0;
 }
 
-/* --- added -------------------------------------------------------------------------------------- */
+/* --- added ------------------------------------------------------------------------------------ */
 
-/* What git keeps in its common directory it replaces under a lock file, and reads under that lock. A
- * guest that kept names would read there what the host has replaced meanwhile, and undo it. */
+/* What git keeps in its common directory it replaces under a lock file, and reads under that
+ * lock. A guest that kept names would read there what the host has replaced meanwhile, and undo
+ * it. */
 static int put_no_cache(json_t *share, struct error *err)
 {
 	if (json_object_get(share, "cache") || json_object_get(share, "timeoutSeconds"))

@@ -94,17 +94,17 @@ static void a_worktree_lacks_what_all_have_in_common(void **state)
 	expect("/workspace", at("main/.git"), at("main/.git"));
 	/* Relative ones (git 2.48 on) lead elsewhere where the guest has it. */
 	say_gitdir("../main/.git/worktrees/tree");
+	put(at("main/.git/worktrees/tree/gitdir"), "../../../../tree/.git\n");
 	expect("/workspace", at("main/.git"), "/main/.git");
 	expect("/a/b/c", at("main/.git"), "/a/b/main/.git");
-	/* The repository leads back by a relative path as well then. */
-	put(at("main/.git/worktrees/tree/gitdir"), "../../../../tree/.git\n");
 	expect("/workspace/", at("main/.git"), "/main/.git");
 	/* A bare repository. */
 	assert_int_equal(rename(at("main/.git"), at("bare")), 0);
-	put(at("bare/worktrees/tree/gitdir"), "../../../tree/.git\n");
 	say_gitdir(at("bare/worktrees/tree"));
+	put(at("bare/worktrees/tree/gitdir"), at("tree/.git\n"));
 	expect("/workspace", at("bare"), at("bare"));
 	say_gitdir("../bare/worktrees/tree");
+	put(at("bare/worktrees/tree/gitdir"), "../../../tree/.git\n");
 	expect("/workspace", at("bare"), "/bare");
 }
 
@@ -227,9 +227,13 @@ static void another_file_and_another_way(void **state)
 	snprintf(longer, sizeof(longer), "../..%s/main/.git/worktrees/tree", strrchr(base, '/'));
 	refused_detour(longer);
 
+	/* Another form than that by which the repository leads back. */
+	refused("../main/.git/worktrees/tree");
+	put(at("main/.git/worktrees/tree/gitdir"), "../../../../tree/.git\n");
+	refused(at("main/.git/worktrees/tree"));
 	/* A relative path leads to a place of the guest's system. */
 	assert_int_equal(rename(at("main/.git"), at("bin")), 0);
-	put(at("bin/worktrees/tree/gitdir"), at("tree/.git\n"));
+	put(at("bin/worktrees/tree/gitdir"), "../../../tree/.git\n");
 	say_gitdir("../bin/worktrees/tree");
 	refused_as("/workspace",
 		   "which from /workspace is /bin, a place of the guest's own system");
