@@ -165,7 +165,8 @@ struct microagent_spec {
 	bool share_anyway; /* shares: also a store of keys, or the home directory */
 	/* shares that are git worktrees: also the directory that all worktrees of the repository
 	 * have in common, with its hooks and configuration, at the path to which .git leads in the
-	 * guest. ERR_INVALID for a .git that leads to no repository which leads back. */
+	 * guest. ERR_INVALID for a .git that is not as `git worktree add` makes it, that leads to no
+	 * repository which leads back, or to one that holds another share or lies in one. */
 	bool share_git;
 	struct microagent_rates rates;
 	const char *console; /* "shell": one of root's on the serial console; NULL: none */

@@ -14,6 +14,8 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "store/mountinfo.h"
+#include "store/spot.h"
 
 #define GITDIR "gitdir: "
 #define LINE_MAX_BYTES 8192u
@@ -25,60 +27,43 @@ void share_git_free(struct share_git *git)
 	*git = (struct share_git){0};
 }
 
-/* The first line of a file, malloc'd; NULL where there is no such regular file. */
-static char *read_line(const char *dir, const char *name)
+/* --- what the files of git say ---------------------------------------------------------------- */
+
+/* Reads the first line of the regular file dir/name into *line, malloc'd, which stays NULL where
+ * there is no such file. ERR_INVALID: another name leads to the file, so that its words may be
+ * those of another worktree. */
+static int read_line(const char *dir, const char *name, char **line, struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(LINE_MAX_BYTES);
-	autofree char *path = path_join(dir, name, NULL);
-	autoclose int fd = path ? open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
+	autofree char *path = path_join(dir, name, err);
 	struct stat st;
-	char *line;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
-	    fd_read_to_end(fd, &text, NULL) < 0)
-		return NULL;
-	line = buf_steal_string(&text, NULL);
-	if (line)
-		line[strcspn(line, "\r\n")] = '\0';
-	return line;
+	if (!path)
+		return -1;
+	autoclose int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0 && errno == ELOOP)
+		return error_set(err, ERR_INVALID,
+				 "%.200s is a symbolic link, and git of this host makes a file: "
+				 "no repository is shared along by it",
+				 path);
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	if (st.st_nlink != 1)
+		return error_set(err, ERR_INVALID,
+				 "%.200s is a file of several names (hard links), and that of git "
+				 "has one: no repository is shared along by it",
+				 path);
+	if (fd_read_to_end(fd, &text, NULL) < 0)
+		return 0;
+	*line = buf_steal_string(&text, err);
+	if (!*line)
+		return -1;
+	(*line)[strcspn(*line, "\r\n")] = '\0';
+	return 0;
 }
 
-/* Takes ".." and what it leads back from out of an absolute path, as if there were no links. */
-static void drop_dots(char *path)
-{
-	char *to = path, *next;
-
-	for (char *from = path + strspn(path, "/"); *from; from = next) {
-		size_t len = strcspn(from, "/");
-
-		next = from + len + strspn(from + len, "/");
-		if (len == 2 && strncmp(from, "..", 2) == 0) {
-			while (to > path && *--to != '/')
-				;
-			continue;
-		}
-		if (len == 1 && *from == '.')
-			continue;
-		*to++ = '/';
-		memmove(to, from, len);
-		to += len;
-	}
-	if (to == path)
-		*to++ = '/';
-	*to = '\0';
-}
-
-/* A path that is said in the directory `from`, of the guest: nobody here can look. */
-static char *follow_in_guest(const char *from, const char *said, struct error *err)
-{
-	char *whole = *said == '/' ? strdup(said) : path_join(from, said, err);
-
-	if (whole)
-		drop_dots(whole);
-	return whole;
-}
-
-/* The same of the host. NULL: it leads nowhere. */
+/* The path of this host, without links, that is said in the directory `from`; malloc'd. NULL: it
+ * leads nowhere. */
 static char *follow(const char *from, const char *said)
 {
 	autofree char *whole = *said == '/' ? strdup(said) : path_join(from, said, NULL);
@@ -86,30 +71,125 @@ static char *follow(const char *from, const char *said)
 	return whole ? realpath(whole, NULL) : NULL;
 }
 
-static bool is_same_file(const char *a, const char *b)
+/* The length of the path of the directory that holds both; 0: that is the root. */
+static size_t shared_length(const char *a, const char *b)
 {
-	struct stat one, other;
+	size_t len = 0;
 
-	return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev &&
-	       one.st_ino == other.st_ino;
+	for (size_t i = 0;; i++) {
+		if ((!a[i] || a[i] == '/') && (!b[i] || b[i] == '/'))
+			len = i;
+		if (!a[i] || a[i] != b[i])
+			return len;
+	}
 }
 
-static bool is_below(const char *path, const char *dir)
+/* `to` relative to the directory `from`, as `git worktree add --relative-paths` writes it: the
+ * shortest way up, then down. Both are without links. malloc'd. */
+static char *relative_path(const char *from, const char *to)
 {
-	size_t len = strlen(dir);
+	autobuf struct buf out = BUF_INIT(0);
+	size_t len = shared_length(from, to);
 
-	return strncmp(path, dir, len) == 0 && (path[len] == '/' || path[len] == '\0');
+	for (const char *up = from + len; *up; up++)
+		if (*up == '/' && buf_printf(&out, NULL, "../") < 0)
+			return NULL;
+	if (buf_printf(&out, NULL, "%s", to + len + (to[len] == '/')) < 0)
+		return NULL;
+	return buf_steal_string(&out, NULL);
 }
 
-/* The repository's own word on where this worktree is. */
-static bool leads_back(const char *dir, const char *gitdir)
+/* Whether `said`, in the directory `from`, is what git writes of `path`. Every other way there
+ * has a link or a "..", by which it could lead elsewhere in the guest or at another time. */
+static bool is_as_git_writes(const char *said, const char *from, const char *path)
 {
-	autofree char *said = read_line(gitdir, "gitdir");
-	autofree char *back = said ? follow(gitdir, said) : NULL;
-	autofree char *own = path_join(dir, ".git", NULL);
+	autofree char *relative = relative_path(from, path);
 
-	return back && own && is_same_file(back, own);
+	return strcmp(said, path) == 0 || (relative && strcmp(said, relative) == 0);
 }
+
+/* <common>/worktrees/<name> is where git has what is a worktree's own. The common directory of it;
+ * malloc'd. NULL: the path is none of these. */
+static char *common_of(const char *gitdir)
+{
+	static const char worktrees[] = "/worktrees";
+	size_t tail = strlen(worktrees);
+	const char *name = strrchr(gitdir, '/');
+	size_t len = name ? (size_t)(name - gitdir) : 0;
+
+	if (len <= tail || strncmp(name - tail, worktrees, tail) != 0)
+		return NULL;
+	return strndup(gitdir, len - tail);
+}
+
+/* --- whether the repository says the same ----------------------------------------------------- */
+
+/* The repository's own word on where this worktree is, and on what it has in common with the
+ * others. git writes both ways absolute or both relative: so a guest that has the worktree alone
+ * cannot choose, by another form of .git, where it gets the repository. */
+static bool leads_back(const char *real, const char *gitdir, bool absolute)
+{
+	autofree char *back = NULL;
+	autofree char *up = NULL;
+	autofree char *own = path_join(real, ".git", NULL);
+
+	return own && read_line(gitdir, "gitdir", &back, NULL) == 0 && back &&
+	       (*back == '/') == absolute && is_as_git_writes(back, gitdir, own) &&
+	       read_line(gitdir, "commondir", &up, NULL) == 0 && up && strcmp(up, "../..") == 0;
+}
+
+static bool has_type(const char *dir, const char *name, mode_t type)
+{
+	autofree char *path = path_join(dir, name, NULL);
+	struct stat st;
+
+	return path && lstat(path, &st) == 0 && (st.st_mode & S_IFMT) == type;
+}
+
+/* By gitrepository-layout(5). A directory that merely holds one called worktrees is none. */
+static bool is_repository(const char *dir)
+{
+	return has_type(dir, "HEAD", S_IFREG) && has_type(dir, "objects", S_IFDIR) &&
+	       has_type(dir, "refs", S_IFDIR);
+}
+
+/* --- where the guest is to have it ------------------------------------------------------------ */
+
+/* The path that `said`, as git writes it, is in a guest that has the worktree at `mountpoint`;
+ * malloc'd. A guest's root is its own parent, as every root is. */
+static char *path_in_guest(const char *mountpoint, const char *said, struct error *err)
+{
+	autofree char *dir = path_clean(mountpoint, err);
+	char *end;
+
+	if (!dir)
+		return NULL;
+	for (; strncmp(said, "../", 3) == 0; said += 3)
+		if ((end = strrchr(dir, '/')))
+			*end = '\0';
+	return path_join(*dir ? dir : "/", said, err);
+}
+
+/* What a guest's own system is made of. A mount there would have its root run the repository's
+ * files. */
+static bool is_system_place(const char *place)
+{
+	static const char *const trees[] = {"/bin",   "/boot",	"/dev",	   "/etc",  "/lib",
+					    "/lib32", "/lib64", "/libx32", "/proc", "/run",
+					    "/sbin",  "/sys",	"/usr",	   "/var"};
+	static const char *const alone[] = {"/",    "/home", "/media", "/mnt",
+					    "/opt", "/root", "/srv",   "/tmp"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(trees); i++)
+		if (path_is_below(place, trees[i]))
+			return true;
+	for (size_t i = 0; i < ARRAY_SIZE(alone); i++)
+		if (strcmp(place, alone[i]) == 0)
+			return true;
+	return false;
+}
+
+/* --- found ------------------------------------------------------------------------------------ */
 
 static int refuse(const char *dir, const char *said, struct error *err)
 {
@@ -119,64 +199,68 @@ static int refuse(const char *dir, const char *said, struct error *err)
 			 dir, said);
 }
 
-/* <common>/worktrees/<name> is where git has what is a worktree's own. A common directory that is
- * further up is none: what is shared would be another's word. */
-static bool is_admin_of(const char *gitdir, const char *common)
-{
-	static const char worktrees[] = "/worktrees/";
-	size_t len = strlen(common);
-	const char *name = gitdir + len + strlen(worktrees);
-
-	return strncmp(gitdir, common, len) == 0 &&
-	       strncmp(gitdir + len, worktrees, strlen(worktrees)) == 0 && *name &&
-	       !strchr(name, '/');
-}
-
-static int find_common(const char *gitdir, const char *guest_gitdir, struct share_git *out,
-		       struct error *err)
-{
-	autofree char *said = read_line(gitdir, "commondir");
-	autofree char *common = said ? follow(gitdir, said) : NULL;
-	autofree char *place = said ? follow_in_guest(guest_gitdir, said, err) : NULL;
-
-	if (!common || !place || !is_admin_of(gitdir, common) || !is_admin_of(guest_gitdir, place))
-		return -1;
-	*out = (struct share_git){.common = steal_ptr(&common), .place = steal_ptr(&place)};
-	return 0;
-}
-
 /* said: the path in dir/.git. */
 static int find_outside(const char *dir, const char *mountpoint, const char *said,
 			struct share_git *out, struct error *err)
 {
 	autofree char *real = realpath(dir, NULL);
 	autofree char *gitdir = real ? follow(real, said) : NULL;
-	autofree char *guest_gitdir = follow_in_guest(mountpoint, said, err);
 
-	if (!gitdir || !guest_gitdir)
+	if (!gitdir)
 		return 0; /* git does not work on the host either */
 	/* The guest has it, or could have made it: then it is nobody's word on anything else. */
-	if (is_below(gitdir, real))
+	if (path_is_below(gitdir, real))
 		return 0;
-	if (!leads_back(real, gitdir) || find_common(gitdir, guest_gitdir, out, NULL) < 0)
+	if (!is_as_git_writes(said, real, gitdir))
+		return error_set(
+			err, ERR_INVALID,
+			"%.200s/.git leads to %.200s, which is %.200s, and git writes that "
+			"without links and detours: it is not shared along",
+			dir, said, gitdir);
+	autofree char *common = common_of(gitdir);
+	autofree char *guest_gitdir = path_in_guest(mountpoint, said, err);
+	autofree char *place = guest_gitdir ? common_of(guest_gitdir) : NULL;
+	if (!common || !place || !leads_back(real, gitdir, *said == '/') || !is_repository(common))
 		return refuse(dir, said, err);
+	/* An absolute path is the host's own, and of this host's system nothing is shared. */
+	if (*said != '/' && is_system_place(place))
+		return error_set(
+			err, ERR_INVALID,
+			"%.200s/.git leads to %.200s, which from %.100s is %.100s, a place "
+			"of the guest's own system: it is not shared along; have the "
+			"worktree elsewhere in the guest",
+			dir, said, mountpoint, place);
+	*out = (struct share_git){.common = steal_ptr(&common), .place = steal_ptr(&place)};
 	return 0;
 }
 
 int share_git_find(const char *dir, const char *mountpoint, struct share_git *out,
 		   struct error *err)
 {
-	autofree char *line = read_line(dir, ".git");
+	autofree char *line = NULL;
 
 	*out = (struct share_git){0};
+	if (read_line(dir, ".git", &line, err) < 0)
+		return -1;
 	if (!line || strncmp(line, GITDIR, strlen(GITDIR)) != 0)
 		return 0;
 	return find_outside(dir, mountpoint, line + strlen(GITDIR), out, err);
 }
 
-/* --- added ----------------------------------------------------------------------------------- */
+/* --- beside the other shares ------------------------------------------------------------------ */
 
-/* Two worktrees of one repository need it once. */
+/* Whether the guest has it at its place by this share. */
+static bool is_part_of(const struct share_git *git, const json_t *share)
+{
+	autofree char *dir = realpath(json_text(share, "path", ""), NULL);
+	autofree char *at = path_clean(json_text(share, "mountpoint", ""), NULL);
+	size_t len = at ? strlen(at) : 0;
+
+	return dir && at && path_is_below(git->common, dir) && path_is_below(git->place, at) &&
+	       strcmp(git->common + strlen(dir), git->place + len) == 0;
+}
+
+/* Two worktrees of one repository need it once, and a main checkout that is shared has it. */
 static bool is_there(const json_t *shares, const struct share_git *git)
 {
 	const json_t *share;
@@ -184,15 +268,62 @@ static bool is_there(const json_t *shares, const struct share_git *git)
 
 	json_array_foreach(shares, i, share)
 	{
-		if (strcmp(json_text(share, "path", ""), git->common) == 0 &&
-		    strcmp(json_text(share, "mountpoint", ""), git->place) == 0)
+		if (is_part_of(git, share))
 			return true;
 	}
 	return false;
 }
 
-/* What git keeps in its common directory it replaces under a lock file, and reads under that lock. A
- * guest that kept names would read there what the host has replaced meanwhile, and undo it. */
+/* Where one directory holds the other, a guest writes to what the host goes by: it could have the
+ * name of the common directory lead elsewhere, or have written what made it look like one. */
+static int check_apart(const struct spot *common, const char *path, const struct mountinfo *mounts,
+		       struct error *err)
+{
+	auto_spot struct spot other = SPOT_NONE;
+	int found = spot_find(path, mounts, &other, err);
+
+	if (found <= 0 || spot_is(&other, common))
+		return found < 0 ? -1 : 0;
+	if (spot_holds(&other, common))
+		return error_set(err, ERR_INVALID,
+				 "its .git leads to %.200s, which is in %.200s, and a guest that "
+				 "has this could put another directory there: it is not shared "
+				 "along; git finds it where .git leads to if the guest has %.200s "
+				 "in the right place",
+				 common->path, path, path);
+	if (spot_holds(common, &other))
+		return error_set(err, ERR_INVALID,
+				 "its .git leads to %.200s, which holds %.200s, and that is "
+				 "shared: it is not shared along",
+				 common->path, path);
+	return 0;
+}
+
+static int check_all_apart(const json_t *shares, const char *common, struct error *err)
+{
+	auto_spot struct spot spot = SPOT_NONE;
+	struct mountinfo mounts = {0};
+	const json_t *share;
+	int status;
+	size_t i;
+
+	if (mountinfo_read(&mounts, err) < 0)
+		return -1;
+	status = spot_find(common, &mounts, &spot, err);
+	if (status == 0)
+		status = error_set(err, ERR_NOT_FOUND, "%.200s is not there any more", common);
+	for (i = 0; status > 0 && (share = json_array_get(shares, i)); i++)
+		if (check_apart(&spot, json_text(share, "path", ""), &mounts, err) < 0)
+			status = -1;
+	mountinfo_free(&mounts);
+	return status < 0 ? -1 : 0;
+}
+
+/* --- added ------------------------------------------------------------------------------------ */
+
+/* What git keeps in its common directory it replaces under a lock file, and reads under that
+ * lock. A guest that kept names would read there what the host has replaced meanwhile, and undo
+ * it. */
 static int put_no_cache(json_t *share, struct error *err)
 {
 	if (json_object_get(share, "cache") || json_object_get(share, "timeoutSeconds"))
@@ -231,6 +362,8 @@ int share_git_add(json_t *shares, struct error *err)
 			return error_prefix(err, "config.shares[%zu]", i);
 		if (!git.common || is_there(shares, &git))
 			continue;
+		if (check_all_apart(shares, git.common, err) < 0)
+			return error_prefix(err, "config.shares[%zu]", i);
 		common = common_share(share, &git, ++number, err);
 		if (!common)
 			return -1;

@@ -21,9 +21,9 @@ struct share_git {
 };
 
 /*
- * Looks for it. ERR_INVALID for a .git that leads outside and is not that of a worktree: whoever
- * may write to the directory could have it lead to any other, so the repository must lead back to
- * this very .git.
+ * Looks for it. Whoever may write to the directory could have .git lead to any other, so .git
+ * counts only as `git worktree add` writes it, and the repository must lead back to this very .git.
+ * ERR_INVALID: it leads outside in any other way, or to a place of the guest's own system.
  */
 int share_git_find(const char *dir, const char *mountpoint, struct share_git *out,
 		   struct error *err);
@@ -31,7 +31,9 @@ void share_git_free(struct share_git *git);
 #define auto_share_git __attribute__((cleanup(share_git_free)))
 
 /* Appends to shares, each {"path", "mountpoint", "mode", ..., "tag"}, the common directories that
- * they lack, with what else is said of the share that leads there. */
+ * they lack, with what else is said of the share that leads there. ERR_INVALID: as of
+ * share_git_find(), or a common directory holds one of the shares or lies in one. On failure some
+ * may have been appended. */
 int share_git_add(json_t *shares, struct error *err);
 
 #endif

@@ -16,6 +16,8 @@ char *path_join(const char *a, const char *b, struct error *err);
 /* Lexically cleaned ("//", "/./", trailing "/") as an absolute one; links and ".." are left alone.
  * malloc'd. */
 char *path_clean(const char *path, struct error *err);
+/* Whether `path` is `dir` or lies below it, by the text of the two, which are clean. */
+bool path_is_below(const char *path, const char *dir);
 /* Of this host. */
 bool path_is_absolute(const char *path);
 /* In front of one that begins with "/" it makes an absolute one of it. */

@@ -53,6 +53,13 @@ char *path_clean(const char *path, struct error *err)
 	return cleaned;
 }
 
+bool path_is_below(const char *path, const char *dir)
+{
+	size_t len = strcmp(dir, "/") == 0 ? 0 : strlen(dir);
+
+	return strncmp(path, dir, len) == 0 && (path[len] == '/' || path[len] == '\0');
+}
+
 bool path_is_safe_basename(const char *name)
 {
 	size_t len = strlen(name);

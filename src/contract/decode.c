@@ -173,13 +173,9 @@ static bool is_kernels_own(const char *mountpoint)
 {
 	static const char *const places[] = {"/proc", "/sys", "/dev"};
 
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		size_t len = strlen(places[i]);
-
-		if (strncmp(mountpoint, places[i], len) == 0 &&
-		    (!mountpoint[len] || mountpoint[len] == '/'))
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		if (path_is_below(mountpoint, places[i]))
 			return true;
-	}
 	return false;
 }
 

@@ -345,7 +345,9 @@ def test_a_directory_is_given(ours):
 def check_several(host, name):
     """All or none, each as it was asked for; and a worktree's repository with it."""
     (one, two, main, tree), common = (directory(host, part) for part in ("one", "two", "main", "tree")), host.base / "main" / ".git"
-    (common / "worktrees" / "tree").mkdir(parents=True)
+    for part in ("worktrees/tree", "objects", "refs"):
+        (common / part).mkdir(parents=True)
+    (common / "HEAD").write_text("ref: refs/heads/main\n")
     (common / "worktrees" / "tree" / "gitdir").write_text(f"{tree}/.git\n")
     (common / "worktrees" / "tree" / "commondir").write_text("../..\n")
     (tree / ".git").write_text(f"gitdir: {common}/worktrees/tree\n")

@@ -18,17 +18,24 @@ def git(place, *words):
     return subprocess.run(["git", *WHO, "-C", place, *words], env=env, check=True, capture_output=True, text=True).stdout
 
 
-def worktree(host):
-    """A repository, and a worktree of it elsewhere."""
-    main, tree = host.base / "main", host.base / "trees" / "task"
-    main.mkdir()
-    tree.parent.mkdir()
+def repository(main):
+    main.mkdir(parents=True)
     git(main, "init", "-q")
     (main / "file").write_text("first\n")
     git(main, "add", "file")
     git(main, "commit", "-qm", "first")
-    git(main, "worktree", "add", "-q", "-b", "task", tree)
-    return main, tree
+
+
+def add_worktree(main, tree):
+    git(main, "worktree", "add", "-q", "-b", tree.name, tree)
+    return tree
+
+
+def worktree(host):
+    """A repository, and a worktree of it elsewhere."""
+    main, tree = host.base / "main", host.base / "trees" / "task"
+    repository(main)
+    return main, add_worktree(main, tree)
 
 
 def hint(tree, common):
@@ -37,11 +44,16 @@ def hint(tree, common):
 
 def test_git_works_in_the_guest(host, debian_image):
     main, tree = worktree(host)
+    # As `git worktree add --relative-paths` of git 2.48 has it.
+    second = add_worktree(main, tree.with_name("second"))
+    (second / ".git").write_text("gitdir: ../../main/.git/worktrees/second\n")
+    (main / ".git" / "worktrees" / "second" / "gitdir").write_text("../../../../trees/second/.git\n")
     line = ("cd /work && git status --short && echo by the guest > file && git -c user.name=g -c user.email=g@example.org "
-            f"commit -qam 'by the guest' && git log --format=%s && grep -c virtiofs /proc/mounts && ls {main}")
+            f"commit -qam 'by the guest' && git log --format=%s && grep -c virtiofs /proc/mounts && ls {main} && "
+            "cd /second && git status --short --branch && ls -A /main")
     done = host("run", "--image", debian_image, "--memory", 512, "--cpus", 1, "--network", "isolated", "--share", f"{tree}:/work",
-                "--share-git", "--", "sh", "-c", line, check=0)
-    assert done.stdout == "by the guest\nfirst\n2\n" and "git worktree" not in done.stderr, done
+                "--share", f"{second}:/second", "--share-git", "--", "sh", "-c", line, check=0)
+    assert done.stdout == "by the guest\nfirst\n4\n## second\n.git\n" and "git worktree" not in done.stderr, done
     # In the guest it was at its own path, without what else is there.
     assert git(tree, "log", "-1", "--format=%s") == git(main, "log", "-1", "--format=%s", "task") == "by the guest\n"
     assert git(main, "fsck", "--strict") == "" and git(main, "status", "--short") == ""
@@ -76,3 +88,42 @@ def test_the_words(host):
     assert "git worktree" not in host("create", *small, "--share", f"{tree}:/work", "w", check=0).stderr
     host("delete", "w", check=0)
     shutil.rmtree(tree)
+
+
+def test_a_guest_chooses_no_other_directory(host, debian_image):
+    """The guest has written all that it has been given; the next machine with the same words gets nothing more by it."""
+    linked, detour = host.base / "linked", host.base / "detour"
+    for main in (linked / "main", detour / "main", host.base / "secret" / "repo", host.base / "project"):
+        repository(main)
+    own, other, wt = (add_worktree(*pair) for pair in (
+        (linked / "main", linked / "task"), (host.base / "secret" / "repo", host.base / "secret" / "y"), (detour / "main", detour / "wt")))
+    project, (f1, f2) = host.base / "project", (add_worktree(host.base / "project", host.base / "project" / "worktrees" / name)
+                                                for name in ("f1", "f2"))
+    trees = [("--share", f"{own}:/linked"), ("--share", f"{wt}:/detour"), ("--share", f"{f1}:/f1", "--share", f"{f2}:/f2")]
+    line = " && ".join((
+        # Another worktree's .git.
+        f"rm /linked/.git && ln -s {other}/.git /linked/.git",
+        # The right repository by a way that is another one in the guest: there it would be /bin.
+        f"cd /detour && mkdir -p p/q && ln -s p/q L && ln -s {detour}/main/.git bin && echo 'gitdir: L/../../bin/worktrees/wt' > .git",
+        # A directory of its own as that of a worktree, in one that is called worktrees.
+        f"echo {f2}/.git > /f1/gitdir && echo ../.. > /f1/commondir && echo 'gitdir: {f1}' > /f2/.git"))
+    host("run", "--image", debian_image, "--memory", 512, "--cpus", 1, "--network", "isolated", *sum(trees, ()), "--share-git", "--",
+         "sh", "-c", line, check=0)
+    assert (own / ".git").is_symlink() and (f2 / ".git").read_text() == f"gitdir: {f1}\n"
+
+    def check_refused(words, why):
+        done = host("create", "--memory", 256, "--cpus", 1, *words, "--share-git", "--share-anyway", "w")
+        assert done.returncode == 2 and done.stdout == "" and why in done.stderr, (words, done)
+        assert not (host.state / "w").exists()
+    check_refused(trees[0], f"{own}/.git is a symbolic link, and git of this host makes a file")
+    check_refused(trees[1], f"{wt}/.git leads to L/../../bin/worktrees/wt, which is {detour}/main/.git/worktrees/wt, and git writes that without")
+    check_refused(trees[2], f"{f2}/.git leads to {f1}, which is no worktree's of a repository that leads back there")
+    # Nor does a hint lead there; that of f1 is right.
+    hints = host("create", "--memory", 256, "--cpus", 1, *sum(trees, ()), "w", check=0).stderr
+    assert hints.count("git worktree") == 1 and hint(f"{f1}:/f1", project / ".git") in hints, hints
+    host("delete", "w", check=0)
+    # Not even where the directory above is a repository.
+    for name in ("objects", "refs"):
+        (project / name).mkdir()
+    (project / "HEAD").write_text("ref: refs/heads/main\n")
+    check_refused(trees[2], f"its .git leads to {project}, which holds {f1}, and that is shared")

@@ -47,6 +47,9 @@ static int make(void **state)
 	strcpy(base, "/tmp/microagent-git-XXXXXX");
 	assert_non_null(mkdtemp(base));
 	assert_ok(path_make_dirs(at("main/.git/worktrees/tree"), 0755, &err));
+	assert_ok(path_make_dirs(at("main/.git/objects"), 0755, &err));
+	assert_ok(path_make_dirs(at("main/.git/refs"), 0755, &err));
+	put(at("main/.git/HEAD"), "ref: refs/heads/main\n");
 	assert_ok(path_make_dirs(at("tree/below"), 0755, &err));
 	assert_ok(path_make_dirs(at("other/.git"), 0755, &err));
 	put(at("main/.git/worktrees/tree/gitdir"), at("tree/.git\n"));
@@ -91,15 +94,18 @@ static void a_worktree_lacks_what_all_have_in_common(void **state)
 	expect("/workspace", at("main/.git"), at("main/.git"));
 	/* Relative ones (git 2.48 on) lead elsewhere where the guest has it. */
 	say_gitdir("../main/.git/worktrees/tree");
+	put(at("main/.git/worktrees/tree/gitdir"), "../../../../tree/.git\n");
 	expect("/workspace", at("main/.git"), "/main/.git");
 	expect("/a/b/c", at("main/.git"), "/a/b/main/.git");
-	say_gitdir("./../x/../main/.git//worktrees/tree/.");
-	assert_int_equal(mkdir(at("x"), 0755), 0);
-	expect("/a", at("main/.git"), "/main/.git");
-	/* By a link of the host's the guest has the name that .git says. */
-	assert_int_equal(symlink(at("main"), at("link")), 0);
-	say_gitdir(at("link/.git/worktrees/tree"));
-	expect("/workspace", at("main/.git"), at("link/.git"));
+	expect("/workspace/", at("main/.git"), "/main/.git");
+	/* A bare repository. */
+	assert_int_equal(rename(at("main/.git"), at("bare")), 0);
+	say_gitdir(at("bare/worktrees/tree"));
+	put(at("bare/worktrees/tree/gitdir"), at("tree/.git\n"));
+	expect("/workspace", at("bare"), at("bare"));
+	say_gitdir("../bare/worktrees/tree");
+	put(at("bare/worktrees/tree/gitdir"), "../../../tree/.git\n");
+	expect("/workspace", at("bare"), "/bare");
 }
 
 static void what_is_no_worktree_lacks_nothing(void **state)
@@ -120,24 +126,37 @@ static void what_is_no_worktree_lacks_nothing(void **state)
 	assert_int_equal(mkdir(at("tree/.git"), 0700), 0);
 	expect("/workspace", NULL, NULL);
 	assert_int_equal(rmdir(at("tree/.git")), 0);
-	/* Inside of what is shared the guest has it. */
+	/* Inside of what is shared the guest has it, however it is written. */
 	assert_int_equal(mkdir(at("tree/repository"), 0700), 0);
 	say_gitdir("repository");
+	expect("/workspace", NULL, NULL);
+	say_gitdir("./below/..//repository");
 	expect("/workspace", NULL, NULL);
 	assert_int_equal(stat(at("tree/repository"), &st), 0);
 }
 
-static void refused(const char *gitdir)
+static void refused_as(const char *mountpoint, const char *why)
 {
 	struct share_git git = {(char *)(uintptr_t)1, NULL};
 	struct error err = {0};
 
-	say_gitdir(gitdir);
-	assert_int_equal(share_git_find(at("tree"), "/workspace", &git, &err), -1);
+	assert_int_equal(share_git_find(at("tree"), mountpoint, &git, &err), -1);
 	assert_int_equal(err.code, ERR_INVALID);
-	assert_non_null(strstr(err.msg, "/tree/.git leads to "));
-	assert_non_null(strstr(err.msg, "which is no worktree's of a repository that leads back"));
+	if (!strstr(err.msg, "/tree/.git ") || !strstr(err.msg, why))
+		fail_msg("%s", err.msg);
 	assert_null(git.common);
+}
+
+static void refused(const char *gitdir)
+{
+	say_gitdir(gitdir);
+	refused_as("/workspace", "which is no worktree's of a repository that leads back");
+}
+
+static void refused_detour(const char *gitdir)
+{
+	say_gitdir(gitdir);
+	refused_as("/workspace", "and git writes that without links and detours");
 }
 
 /* Who may write to the directory does not choose what else is shared. */
@@ -147,7 +166,7 @@ static void a_directory_that_does_not_lead_back(void **state)
 
 	(void)state;
 	refused(at("other"));
-	refused("..");
+	refused_detour("..");
 	refused("/etc");
 	refused(at("main/.git")); /* of a submodule, or of --separate-git-dir */
 	/* The admin directory of another worktree. */
@@ -163,12 +182,109 @@ static void a_directory_that_does_not_lead_back(void **state)
 	refused(at("elsewhere"));
 	put(at("elsewhere/commondir"), ".."); /* that it lies in, and is no repository's */
 	refused(at("elsewhere"));
+	/* All is as it should be, but that the common directory is no repository. */
+	assert_ok(path_make_dirs(at("none/worktrees/tree"), 0755, &err));
+	put(at("none/worktrees/tree/gitdir"), at("tree/.git\n"));
+	put(at("none/worktrees/tree/commondir"), "../..\n");
+	refused(at("none/worktrees/tree"));
+	put(at("none/HEAD"), "ref: refs/heads/main\n");
+	assert_int_equal(mkdir(at("none/refs"), 0755), 0);
+	assert_int_equal(symlink("../main/.git/objects", at("none/objects")), 0);
+	refused(at("none/worktrees/tree"));
 	/* What lies in the shared directory may be the guest's work. */
 	assert_ok(path_make_dirs(at("tree/worktrees/x"), 0755, &err));
 	put(at("tree/worktrees/x/gitdir"), at("tree/.git\n"));
 	put(at("tree/worktrees/x/commondir"), "../../..\n");
 	say_gitdir(at("tree/worktrees/x"));
 	expect("/workspace", NULL, NULL);
+}
+
+/* Whoever may write to the directory chooses neither what the words of another .git are read from,
+ * nor by which way the guest goes. */
+static void another_file_and_another_way(void **state)
+{
+	(void)state;
+	say_gitdir(at("main/.git/worktrees/tree"));
+	assert_int_equal(rename(at("tree/.git"), at("file")), 0);
+	assert_int_equal(symlink(at("file"), at("tree/.git")), 0);
+	refused_as("/workspace", ".git is a symbolic link, and git of this host makes a file");
+	assert_int_equal(unlink(at("tree/.git")), 0);
+	assert_int_equal(link(at("file"), at("tree/.git")), 0);
+	refused_as("/workspace", ".git is a file of several names (hard links)");
+	assert_int_equal(unlink(at("tree/.git")), 0);
+
+	/* All of these lead to the right directory on the host. */
+	assert_int_equal(symlink(at("main"), at("link")), 0);
+	refused_detour(at("link/.git/worktrees/tree"));
+	assert_int_equal(symlink("below", at("tree/L")), 0);
+	refused_detour("L/../../main/.git/worktrees/tree");
+	refused_detour("./../main/.git/worktrees/tree");
+	refused_detour("../main/.git//worktrees/tree");
+	refused_detour("../main/.git/worktrees/tree/");
+	refused_detour("../tree/../main/.git/worktrees/tree");
+	/* A longer way up than git takes would end elsewhere in the guest. */
+	char longer[PATH_MAX];
+	snprintf(longer, sizeof(longer), "../..%s/main/.git/worktrees/tree", strrchr(base, '/'));
+	refused_detour(longer);
+
+	/* Another form than that by which the repository leads back. */
+	refused("../main/.git/worktrees/tree");
+	put(at("main/.git/worktrees/tree/gitdir"), "../../../../tree/.git\n");
+	refused(at("main/.git/worktrees/tree"));
+	/* A relative path leads to a place of the guest's system. */
+	assert_int_equal(rename(at("main/.git"), at("bin")), 0);
+	put(at("bin/worktrees/tree/gitdir"), "../../../tree/.git\n");
+	say_gitdir("../bin/worktrees/tree");
+	refused_as("/workspace",
+		   "which from /workspace is /bin, a place of the guest's own system");
+	refused_as("/usr/tree", "is /usr/bin, a place of the guest's own system");
+	expect("/work/tree", at("bin"), "/work/bin");
+}
+
+static json_t *share_of(const char *tag, const char *path, const char *mountpoint)
+{
+	return json_pack("{s:s, s:s, s:s, s:s}", "tag", tag, "path", path, "mountpoint", mountpoint,
+			 "mode", "rw");
+}
+
+static void add_refused(const char *path, const char *mountpoint, const char *why)
+{
+	json_auto_t *shares = json_pack("[o, o]", share_of("a", path, mountpoint),
+					share_of("b", at("tree"), "/b"));
+	struct error err = {0};
+
+	assert_int_equal(share_git_add(shares, &err), -1);
+	assert_int_equal(err.code, ERR_INVALID);
+	if (strncmp(err.msg, "config.shares[1]: ", 18) != 0 || !strstr(err.msg, why))
+		fail_msg("%s", err.msg);
+	assert_int_equal(json_array_size(shares), 2);
+}
+
+static void add_makes(const char *path, const char *mountpoint, size_t count)
+{
+	json_auto_t *shares = json_pack("[o, o]", share_of("a", path, mountpoint),
+					share_of("b", at("tree"), "/b"));
+	struct error err = {0};
+
+	assert_ok(share_git_add(shares, &err));
+	assert_int_equal(json_array_size(shares), count);
+}
+
+/* What a guest has of the host already is no ground for giving it more. */
+static void beside_other_shares(void **state)
+{
+	(void)state;
+	say_gitdir(at("main/.git/worktrees/tree"));
+	add_makes(at("other"), "/a", 3);
+	add_refused(at("main"), "/a", "/main/.git, which is in ");
+	add_refused(at("main/.git/worktrees"), "/a", "/main/.git, which holds ");
+	add_refused(at("main/.git/worktrees/tree"), "/a", "/main/.git, which holds ");
+	/* The guest has it in the right place. */
+	add_makes(at("main"), at("main"), 2);
+	add_makes(at("main"), at("main/"), 2);
+	add_makes(at("main/.git"), at("main/.git"), 2);
+	/* It has the same in another place: no name of it is the guest's. */
+	add_makes(at("main/.git"), "/a", 3);
 }
 
 static void it_is_added_once(void **state)
@@ -201,6 +317,8 @@ int main(void)
 						remove_all),
 		cmocka_unit_test_setup_teardown(a_directory_that_does_not_lead_back, make,
 						remove_all),
+		cmocka_unit_test_setup_teardown(another_file_and_another_way, make, remove_all),
+		cmocka_unit_test_setup_teardown(beside_other_shares, make, remove_all),
 		cmocka_unit_test_setup_teardown(it_is_added_once, make, remove_all),
 	};
 

@@ -47,6 +47,18 @@ static void absolute_paths_are_cleaned(void **state)
 	assert_string_equal(dot, s->path);
 }
 
+static void is_below(void **state)
+{
+	(void)state;
+	assert_true(path_is_below("/a", "/a"));
+	assert_true(path_is_below("/a/b/c", "/a"));
+	assert_true(path_is_below("/a", "/"));
+	assert_true(path_is_below("/", "/"));
+	assert_false(path_is_below("/ab", "/a"));
+	assert_false(path_is_below("/a", "/a/b"));
+	assert_false(path_is_below("/", "/a"));
+}
+
 static void safe_names(void **state)
 {
 	static const char *const good[] = {"a", "...", ".a", "a b", "\xc3\xa9", "-", "a..b"};
@@ -299,6 +311,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(joins),
 		WITH_SCRATCH(absolute_paths_are_cleaned),
+		cmocka_unit_test(is_below),
 		cmocka_unit_test(safe_names),
 		cmocka_unit_test(finds_its_own_executable),
 		WITH_SCRATCH(directories_are_made_with_parents),

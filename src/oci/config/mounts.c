@@ -143,13 +143,6 @@ static int decode_options(const json_t *mount, const char *path, struct oci_moun
 	return out->data ? 0 : -1;
 }
 
-bool oci_is_below(const char *path, const char *directory)
-{
-	size_t len = strlen(directory);
-
-	return strncmp(path, directory, len) == 0 && (path[len] == '\0' || path[len] == '/');
-}
-
 /* Drops each ".." of a cleaned path, in place, with what is in front of it. */
 static void drop_parents(char *path)
 {

@@ -49,7 +49,5 @@ enum oci_option_kind oci_mount_option_kind(const char *option);
 /* As its words say, links not looked at: absolute, a relative one being of the root, without "..";
  * malloc'd. */
 char *oci_clean(const char *path, struct error *err);
-/* path is directory or below it; both cleaned. */
-bool oci_is_below(const char *path, const char *directory);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/path.h"
 #include "oci/config/fields.h"
 #include "oci/config/read.h"
 
@@ -136,7 +137,7 @@ static int check_bound(const json_t *mount, const char *path, struct error *err)
 	if (strcmp(target, "/dev/shm") == 0)
 		return 0;
 	for (size_t i = 0; *json_text(mount, "source", "") == '/' && i < ARRAY_SIZE(shut); i++)
-		if (oci_is_below(source, shut[i]))
+		if (path_is_below(source, shut[i]))
 			return error_set(
 				err, ERR_UNSUPPORTED,
 				"%s.source %s is not supported: %s of the host means nothing "
