@@ -64,13 +64,13 @@ static void lines_are_plain(void **state)
 	log_line(&log, "first %d", 1);
 	log_line(&log, "a\nforged\r\x1b[31m\x7f\tend");
 	log_line(&log, "\xc3\xa9 \xc2\x9b"
-		       "31m \xc2\xa0");
+		       "31m\xc2\xa0m");
 	log_limited(&log, "%s", "limited");
 	errno = EPIPE;
 	log_line(&log, "errno stays");
 	assert_int_equal(errno, EPIPE);
 	autofree char *text = lines_of(fd);
-	assert_string_equal(text, "first 1|a?forged??[31m??end|\xc3\xa9 ?31m \xc2\xa0|limited|"
+	assert_string_equal(text, "first 1|a?forged??[31m??end|\xc3\xa9 ?31m\xc2\xa0m|limited|"
 				  "errno stays");
 }
 

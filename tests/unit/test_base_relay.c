@@ -253,7 +253,7 @@ static void of_a_peer_that_is_gone_only_what_is_taken_is_kept(void **state)
 	char sink[65536];
 
 	relay_hurry(f->relay, 0);
-	limit_set(LIMIT_RELAY_GONE_MS, 200);
+	limit_set(LIMIT_RELAY_GONE_MS, 1000);
 	fill(f, 64 << 20);
 	close(f->left);
 	f->left = -1;
