@@ -77,7 +77,7 @@ static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(unlinkat), .reason = "contents that are in the image, or replaced"},
 	{.number = SCMP_SYS(unlink), .reason = "layers that are unpacked"},
 	{.number = SCMP_SYS(close), .reason = "files end"},
-	{.number = SCMP_SYS(fcntl), .reason = "whether a descriptor can be written"},
+	ISOLATE_FCNTL,
 	{.number = SCMP_SYS(fstat), .reason = "sizes"},
 	{.number = SCMP_SYS(newfstatat), .reason = "the same"},
 	{.number = SCMP_SYS(stat), .reason = "the same"},

@@ -165,19 +165,13 @@ static const int always[] = {
 	SCMP_SYS(uname),
 };
 
-/* What a program outside of a cell calls besides. F_SETOWN is not here, by which the kernel would
- * send a signal to any process of the user's. */
+/* What a program outside of a cell calls besides. */
 static const struct isolate_syscall alone[] = {
 	CLONE(NAMESPACES | CLONE_THREAD, CLONE_THREAD, "threads"),
-	ONLY(fcntl, 1, F_DUPFD, "descriptors"),
-	ONLY(fcntl, 1, F_DUPFD_CLOEXEC, "descriptors"),
-	ONLY(fcntl, 1, F_GETFD, "descriptors"),
-	ONLY(fcntl, 1, F_SETFD, "descriptors"),
-	ONLY(fcntl, 1, F_GETFL, "descriptors"),
-	ONLY(fcntl, 1, F_SETFL, "descriptors"),
-	ONLY(fcntl, 1, F_GETLK, "locks of files"),
-	ONLY(fcntl, 1, F_SETLK, "locks of files"),
-	ONLY(fcntl, 1, F_SETLKW, "locks of files"),
+	ISOLATE_FCNTL,
+	ISOLATE_FCNTL_ROW(F_GETLK, "locks of files"),
+	ISOLATE_FCNTL_ROW(F_SETLK, "locks of files"),
+	ISOLATE_FCNTL_ROW(F_SETLKW, "locks of files"),
 	ONLY(ioctl, 1, BLKGETSIZE64, "whether a file system is on a device, and how large"),
 	ONLY(ioctl, 1, BLKSSZGET, "the same"),
 	ONLY(ioctl, 1, BLKPBSZGET, "the same"),
@@ -327,9 +321,10 @@ static int allow_some_calls(scmp_filter_ctx filter, const struct isolate_syscall
 			    size_t count, struct error *err)
 {
 	for (size_t i = 0; i < count; i++)
-		if (isolate_filter_check(seccomp_rule_add_array(filter, SCMP_ACT_ALLOW,
-								rows[i].number, 1, rows[i].only),
-					 NAME, err) < 0)
+		if (isolate_filter_check(
+			    seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, rows[i].number,
+						   isolate_condition_count(&rows[i]), rows[i].only),
+			    NAME, err) < 0)
 			return -1;
 	return 0;
 }

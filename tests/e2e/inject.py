@@ -10,7 +10,7 @@ import pytest
 PTRACE_PEEKTEXT, PTRACE_SINGLESTEP, PTRACE_GETREGS, PTRACE_SETREGS, PTRACE_ATTACH, PTRACE_DETACH = 1, 9, 12, 13, 16, 17
 WALL = 0x40000000
 SYSCALL = 0x050F  # the instruction's bytes
-SOCKET = 41
+SOCKET, FCNTL = 41, 72
 
 
 class Registers(ctypes.Structure):
@@ -29,7 +29,8 @@ def put(pid, data):
 
 
 def system_call(pid, number, *args):
-    """Its answer. The process's first thread must be one that waits in a system call now and then."""
+    """Its answer; None where the kernel has ended the process for it. The process's first thread must be one that waits
+    in a system call now and then."""
     if platform.machine() != "x86_64":
         pytest.skip("no injection of system calls for this processor")
     libc = ctypes.CDLL(None, use_errno=True)
@@ -56,12 +57,16 @@ def system_call(pid, number, *args):
     now = Registers.from_buffer_copy(was)
     now.rip, now.rax, now.orig_rax = was.rip - 2, number, 2 ** 64 - 1
     now.rdi, now.rsi, now.rdx = (*args, 0, 0, 0)[:3]
+    ended = False
     try:
         ptrace(PTRACE_SETREGS, None, ctypes.addressof(now))
         ptrace(PTRACE_SINGLESTEP)
-        os.waitpid(pid, WALL)
+        ended = os.WIFSIGNALED(os.waitpid(pid, WALL)[1])
+        if ended:
+            return None
         ptrace(PTRACE_GETREGS, None, ctypes.addressof(now))
         ptrace(PTRACE_SETREGS, None, ctypes.addressof(was))
     finally:
-        ptrace(PTRACE_DETACH)
+        if not ended:
+            ptrace(PTRACE_DETACH)
     return ctypes.c_longlong(now.rax).value

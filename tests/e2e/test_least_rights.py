@@ -2,14 +2,17 @@
 """Who reads what a guest writes has no rights, seen from outside."""
 
 import errno
+import fcntl
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import inject
 import strays
 import test_session_share
 from attaching import attach, given
@@ -68,6 +71,26 @@ def test_the_parser_of_guest_bytes_has_no_rights(vm):
     links = strays.descriptors(facts["broker"]["pid"]).values()
     assert sum(link.startswith("socket:") for link in links) == 1, links
     assert not [link for link in links if "serial.log" in link or "rootfs" in link], links
+
+
+@pytest.mark.skipif(bool(os.environ.get("SANITIZE")), reason="the sanitizers' own system calls are no business of the list")
+def test_the_parser_of_guest_bytes_has_no_signals_sent(host):
+    """By a descriptor of its own, to a process that is not of its machine, for which the kernel asks root for no capability.
+    Who tries is ended."""
+    stranger = subprocess.Popen(["sleep", "600"])
+    host("create", "w", "--memory", 256, "--cpus", 1, check=0)
+    try:
+        for command, value in ((fcntl.F_SETOWN, stranger.pid), (fcntl.F_SETSIG, signal.SIGKILL), (fcntl.F_SETFL, os.O_ASYNC)):
+            host("start", "w", check=0)
+            pid = json.loads((host.state / "w" / "runtime.json").read_text())["supervisorPid"]
+            assert inject.system_call(pid, inject.FCNTL, 0, fcntl.F_GETFD) >= 0
+            assert inject.system_call(pid, inject.FCNTL, 0, command, value) is None
+            wait_until(lambda: not host.processes(), "every process to end")
+        assert stranger.poll() is None
+    finally:
+        stranger.kill()
+        stranger.wait()
+    host("delete", "w", check=0)
 
 
 def roots_of(pid):

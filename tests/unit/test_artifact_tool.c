@@ -2,8 +2,13 @@
 /* Running the tools of others, and the place in the cache where that is done. */
 #include "test_base.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -11,6 +16,7 @@
 #include "artifact/artifact.h"
 #include "artifact/place.h"
 #include "artifact/tool.h"
+#include "artifact/tool_calls.h"
 #include "base/fd.h"
 #include "base/json.h"
 
@@ -67,6 +73,52 @@ static void one_that_only_reads_changes_nothing(void **state)
 		skip();
 	}
 	assert_string_equal(buf_string(&out), "kept.");
+}
+
+static bool is_refused(int answer)
+{
+	return answer < 0 && errno == ENOSYS;
+}
+
+/* 0: under the filter of a lone tool no fcntl() sends a signal, and all others can be called. */
+static int try_fcntl(int filter)
+{
+	struct sock_filter code[4096];
+	ssize_t len = read(filter, code, sizeof(code));
+	const struct sock_fprog program = {(unsigned short)((size_t)len / sizeof(*code)), code};
+	const struct f_owner_ex owner = {F_OWNER_PID, getppid()};
+	struct flock lock = {.l_type = F_RDLCK};
+
+	if (len <= 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+		return 1;
+	if (fcntl(filter, F_GETFD) < 0 || fcntl(filter, F_SETFD, FD_CLOEXEC) < 0 ||
+	    fcntl(filter, F_DUPFD, 3) < 0 || fcntl(filter, F_DUPFD_CLOEXEC, 3) < 0 ||
+	    fcntl(filter, F_GETFL) < 0 || fcntl(filter, F_SETFL, O_NONBLOCK) < 0 ||
+	    fcntl(filter, F_SETLK, &lock) < 0)
+		return 2;
+	return is_refused(fcntl(filter, F_SETOWN, getppid())) &&
+			       is_refused(fcntl(filter, F_SETOWN_EX, &owner)) &&
+			       is_refused(fcntl(filter, F_SETSIG, SIGKILL)) &&
+			       is_refused(fcntl(filter, F_SETFL, O_NONBLOCK | O_ASYNC))
+		       ? 0
+		       : 3;
+}
+
+static void one_alone_has_no_signals_sent(void **state)
+{
+	struct error err = {0};
+	int filter = -1, status;
+	pid_t child;
+
+	(void)state;
+	assert_ok(tool_calls_filter(TOOL_CALLS_ALONE, &filter, &err));
+	child = fork();
+	if (child == 0)
+		_exit(try_fcntl(filter));
+	close(filter);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
 }
 
 static void count_lines(void *data, const char *line)
@@ -297,6 +349,7 @@ int main(void)
 		cmocka_unit_test(stdout_is_taken),
 		cmocka_unit_test_setup_teardown(one_that_only_reads_changes_nothing, scratch_make,
 						scratch_remove),
+		cmocka_unit_test(one_alone_has_no_signals_sent),
 		cmocka_unit_test(lines_are_given_one_by_one),
 		cmocka_unit_test(environment_directory_and_stdin_are_set),
 		cmocka_unit_test(failures_speak_in_the_tools_words),

@@ -7,6 +7,7 @@
 #ifndef BASE_ISOLATE_H
 #define BASE_ISOLATE_H
 
+#include <fcntl.h>
 #include <seccomp.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -99,6 +100,33 @@ struct isolate_syscall {
 			.arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = PROT_EXEC, .datum_b = 0 \
 		}                                                                              \
 	}
+/*
+ * Rows for the fcntl() that a confined process may call. By F_SETOWN, F_SETOWN_EX and F_SETSIG a
+ * process chooses which signal the kernel sends to which process, and by O_ASYNC that the kernel
+ * sends it: for root the kernel asks for no capability then (sigio_perm() in fs/fcntl.c of Linux).
+ * ioctl() has the same by FIOSETOWN, SIOCSPGRP and FIOASYNC, so ioctl() gets rows for single
+ * commands too.
+ */
+#define ISOLATE_FCNTL_ROW(command, why)                                      \
+	{                                                                    \
+		.number = SCMP_SYS(fcntl), .reason = (why), .only = {        \
+			{.arg = 1, .op = SCMP_CMP_EQ, .datum_a = (command)}, \
+		}                                                            \
+	}
+#define ISOLATE_FCNTL                                                              \
+	ISOLATE_FCNTL_ROW(F_DUPFD, "a descriptor at another number"),              \
+		ISOLATE_FCNTL_ROW(F_DUPFD_CLOEXEC, "the same"),                    \
+		ISOLATE_FCNTL_ROW(F_GETFD, "whether it is closed on exec"),        \
+		ISOLATE_FCNTL_ROW(F_SETFD, "close-on-exec"),                       \
+		ISOLATE_FCNTL_ROW(F_GETFL, "whether a descriptor can be written"), \
+	{                                                                          \
+		.number = SCMP_SYS(fcntl), .reason = "blocking or not", .only = {  \
+			{.arg = 1, .op = SCMP_CMP_EQ, .datum_a = F_SETFL},         \
+			{.arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = O_ASYNC},  \
+		}                                                                  \
+	}
+/* How many conditions on arguments the row has. */
+unsigned isolate_condition_count(const struct isolate_syscall *row);
 /* The last stage: any other system call kills the process. Under a sanitizer it does nothing, whose
  * own calls are no business of ours. */
 int isolate_syscalls(const struct isolate_syscall *allowed, size_t count, struct error *err);

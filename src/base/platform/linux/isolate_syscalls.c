@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 
+#include "base/cleanup.h"
 #include "base/platform/linux/isolate.h"
+
+unsigned isolate_condition_count(const struct isolate_syscall *row)
+{
+	unsigned n = 0;
+
+	while (n < ARRAY_SIZE(row->only) && row->only[n].op)
+		n++;
+	return n;
+}
 
 #ifdef MICROAGENT_SANITIZE
 int isolate_syscalls(const struct isolate_syscall *allowed, size_t count, struct error *err)
@@ -13,12 +23,9 @@ int isolate_syscalls(const struct isolate_syscall *allowed, size_t count, struct
 static int add_syscall_row(scmp_filter_ctx filter, const struct isolate_syscall *row,
 			   struct error *err)
 {
-	unsigned n = 0;
-	int rc;
+	int rc = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, row->number,
+					isolate_condition_count(row), row->only);
 
-	while (n < sizeof(row->only) / sizeof(*row->only) && row->only[n].op)
-		n++;
-	rc = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, row->number, n, row->only);
 	/* -EDOM: this architecture has no such call. */
 	if (rc < 0 && rc != -EDOM)
 		return error_errno(err, -rc, "seccomp rule (%s)", row->reason);

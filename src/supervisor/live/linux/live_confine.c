@@ -82,7 +82,9 @@ static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(connect), .reason = "the same"},
 	{.number = SCMP_SYS(pipe2), .reason = "the stderr of what the broker starts"},
 	{.number = SCMP_SYS(close), .reason = "connections and files end"},
-	{.number = SCMP_SYS(fcntl), .reason = "blocking or not, close-on-exec"},
+	ISOLATE_FCNTL,
+	ISOLATE_FCNTL_ROW(F_GETLEASE, "whether the kernel's file was kept from being written"),
+	ISOLATE_FCNTL_ROW(F_SETLEASE, "that file is let go when the machine has read it"),
 	{.number = SCMP_SYS(dup3), .reason = "the next file of supervisor.log"},
 
 	{.number = SCMP_SYS(openat), .reason = "files of the workspace, the logs"},
