@@ -168,6 +168,8 @@ def test_the_guests_console_and_its_kernels_log(oci):
         done = oci.base / f"b{oci.count}" / "rootfs" / "done"
         wait_until(done.exists, "the container's attempt")
         log, = (oci.root / ".machines/sessions").glob("sandbox-*/serial.log")
+        assert oci.in_the_guest("sh", "-c", "echo '<0>behind it' >/dev/kmsg").returncode == 0
+        wait_until(lambda: "behind it" in log.read_text(errors="replace"), "all that came before")
         assert ("FORGED" in log.read_text(errors="replace")) == said, resources
         oci("delete", "--force", "c", check=0)
 

@@ -277,8 +277,9 @@ const struct backend_refusal applevf_refusals[] = {
 	{"limits.diskOpsPerSecond", NO_DISK_RATE, asks_disk_op_rate},
 	{"limits.netBytesPerSecond", "Virtualization.framework has no rates for networks",
 	 asks_net_rate},
-	{"shares[].cache", APPLEVF_NO_CACHING, asks_caching},
+	/* Who asks for locks has a cache of nothing by that. */
 	{"shares[].locks", APPLEVF_NO_LOCKS, asks_locks},
+	{"shares[].cache", APPLEVF_NO_CACHING, asks_caching},
 	{"command", MACOS_AGENT "runs what it is asked to, and nothing by itself",
 	 asks_macos_command},
 	{"disks", NO_EXT4, asks_macos_disks},
