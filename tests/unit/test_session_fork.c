@@ -142,7 +142,7 @@ static void a_child_that_would_begin_anew(void **state)
 	struct microagent_session *children[2] = {0};
 
 	setenv("STANDIN_MACHINE", "another", 1);
-	assert_fails(microagent_session_fork(parent, &two, children, NULL, &err), ERR_UNAVAILABLE,
+	assert_fails(microagent_session_fork(parent, &two, children, NULL, &err), ERR_CONFLICT,
 		     "made with another machine");
 	unsetenv("STANDIN_MACHINE");
 	assert_null(children[0]);
