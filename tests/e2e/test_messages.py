@@ -256,7 +256,7 @@ def test_what_the_guest_of_a_session_tells(host):
     runtime = json.loads((host.state / "sessions" / f"{name}.bundle" / "runtime.json").read_text())
     trace = host.base / "trace"
     tracer = subprocess.Popen(["strace", "-f", "-xx", "-s", "2000000", "-o", trace, "-e",
-                               "trace=close,read,recvfrom,recvmsg,readv", "-p", str(runtime["supervisorPid"])],
+                               "trace=close,read,write,recvfrom,sendto,recvmsg,sendmsg,readv,writev", "-p", str(runtime["supervisorPid"])],
                               stderr=subprocess.PIPE)
     assert b"attached" in tracer.stderr.readline()
     host("session", "exec", name, "--", "sh", "-c", "exit 3", check=3)
@@ -265,6 +265,8 @@ def test_what_the_guest_of_a_session_tells(host):
     messages = [m for data in conversations(trace).values() for m in frames(bytes(data)) if "type" in m]
     for message in messages:
         schema_check.validate(f"control-{message['type']}", message)
+    # It tells the rest before it is killed.
+    assert [m["type"] for m in messages if m["type"] in ("settle", "settled")] in (["settle", "settled"], ["settled", "settle"])
     started, = [m for m in messages if m["type"] == "exec-started" and m["argv"] == ["sh", "-c", "exit 3"]]
     finished, = [m for m in messages if m["type"] == "exec-finished" and m["exec"] == started["exec"]]
     assert finished["code"] == 3
