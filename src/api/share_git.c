@@ -338,7 +338,10 @@ static json_t *common_share(json_t *share, const struct share_git *git, size_t n
 	char tag[24];
 
 	snprintf(tag, sizeof(tag), "git-%zu", number);
+	/* What has been judged is the directory of this path. A guest that has a directory above it
+	 * could put a link there afterwards. */
 	if (json_put_string(own, "tag", tag, err) < 0 || put_no_cache(own, err) < 0 ||
+	    json_put(own, "direct", json_true(), err) < 0 ||
 	    json_put_string(own, "mountpoint", git->place, err) < 0)
 		return NULL;
 	if (json_put_string(own, "path", git->common, NULL) < 0) {

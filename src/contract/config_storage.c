@@ -134,7 +134,7 @@ struct share_caching share_caching(const json_t *share)
 static int decode_share(struct config_decode *d, const json_t *item, const char *path, json_t *seen,
 			json_t *out, struct error *err)
 {
-	bool anyway = false;
+	bool anyway = false, direct = false;
 
 	if (decode_name(item, path, "tag", seen, out, err) < 0)
 		return -1;
@@ -144,13 +144,15 @@ static int decode_share(struct config_decode *d, const json_t *item, const char 
 	if (decode_share_path(item, path, out, err) < 0 ||
 	    decode_mountpoint(d, item, path, out, err) < 0 ||
 	    decode_mode(item, path, out, err) < 0 || decode_caching(item, path, out, err) < 0 ||
-	    json_get_bool(item, path, "anyway", JSON_OPTIONAL, &anyway, err) < 0)
+	    json_get_bool(item, path, "anyway", JSON_OPTIONAL, &anyway, err) < 0 ||
+	    json_get_bool(item, path, "direct", JSON_OPTIONAL, &direct, err) < 0 ||
+	    (direct && json_put(out, "direct", json_true(), err) < 0))
 		return -1;
 	return anyway ? json_put(out, "anyway", json_true(), err) : 0;
 }
 
-static const char *const share_keys[] = {"tag",	  "path",	    "mountpoint", "mode", "anyway",
-					 "cache", "timeoutSeconds", "locks",	  NULL};
+static const char *const share_keys[] = {"tag",	   "path",  "mountpoint",     "mode",  "anyway",
+					 "direct", "cache", "timeoutSeconds", "locks", NULL};
 
 int decode_shares(struct config_decode *d, struct error *err)
 {

@@ -35,12 +35,20 @@ static int check_rights(const char *path, const struct spot *spot, bool read_onl
 	return 0;
 }
 
-static int open_share_dir(const char *path, struct error *err)
+static int open_share_dir(const struct share_wish *wish, struct error *err)
 {
-	autoclose int fd = file_open_place(AT_FDCWD, path, O_NOFOLLOW);
+	const char *path = wish->path;
+	autoclose int fd = wish->direct ? file_open_place_within(AT_FDCWD, path, FILE_BY_NO_LINK)
+					: file_open_place(AT_FDCWD, path, O_NOFOLLOW);
 	int errnum = errno;
 	struct stat st = {0};
 
+	if (fd < 0 && errnum == ELOOP && wish->direct)
+		return error_set(
+			err, ERR_INVALID,
+			"a symbolic link is on the way to %s, and there was none when it was "
+			"found: name the directory that is to be shared",
+			path);
 	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink > 0)
 		return steal_fd(&fd);
 	if (fd < 0 && errnum == ENOENT)
@@ -60,7 +68,7 @@ static int open_judged(const struct share_wish *wish, struct spot *out, struct e
 	auto_spot struct spot spot = SPOT_NONE;
 	struct mountinfo mounts = {0};
 	const struct judge judge = {wish, &spot, &mounts};
-	int fd = open_share_dir(wish->path, err);
+	int fd = open_share_dir(wish, err);
 	int status;
 
 	if (fd < 0)

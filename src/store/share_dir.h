@@ -33,6 +33,7 @@ struct share_wish {
 	const char *state_dir; /* of the workspace that is to have it; it need not exist */
 	bool read_only;
 	bool anyway;		/* also a store of keys, or the home */
+	bool direct;		/* no link may be on the way: somebody else could set one */
 	const json_t *programs; /* paths of those that the backend runs */
 };
 /*

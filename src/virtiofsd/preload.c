@@ -332,7 +332,9 @@ static unsigned locks_of(int fdinfo, const char *name)
 	size_t matched = 0;
 	ssize_t n;
 
-	while (fd >= 0 && (n = read(fd, text, sizeof(text))) > 0)
+	if (fd < 0)
+		return errno == ENOENT ? 0 : UINT_MAX;
+	while ((n = read(fd, text, sizeof(text))) > 0)
 		for (ssize_t i = 0; i < n; i++) {
 			matched = text[i] == line[matched] ? matched + 1 : text[i] == '\n';
 			if (matched == sizeof(line) - 1) {
@@ -340,25 +342,28 @@ static unsigned locks_of(int fdinfo, const char *name)
 				matched = 0;
 			}
 		}
-	if (fd >= 0)
-		close(fd);
+	close(fd);
 	return count;
 }
 
+/* UINT_MAX where it cannot be seen, as without a descriptor left: then no lock is set. */
 static unsigned count_locks(void)
 {
 	int fdinfo = next_openat(proc_self_fd, "../fdinfo", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fdinfo < 0 ? NULL : next_fdopendir(fdinfo);
 	const struct dirent *entry;
-	unsigned count = 0;
+	unsigned count = 0, more;
 
-	while (dir && (entry = readdir(dir)))
-		if (*entry->d_name != '.')
-			count += locks_of(fdinfo, entry->d_name);
-	if (dir)
-		(void)next_closedir(dir);
-	else if (fdinfo >= 0)
+	while (dir && count < UINT_MAX && (entry = readdir(dir)))
+		if (*entry->d_name != '.') {
+			more = locks_of(fdinfo, entry->d_name);
+			count = more == UINT_MAX ? more : count + more;
+		}
+	if (!dir && fdinfo >= 0)
 		close(fdinfo);
+	if (!dir)
+		return UINT_MAX;
+	(void)next_closedir(dir);
 	return count;
 }
 
@@ -368,9 +373,13 @@ static bool has_too_many_locks(void)
 {
 	static _Atomic unsigned most;
 
-	if (++most > LOCKS_MOST)
-		most = count_locks() + 1;
-	return most > LOCKS_MOST;
+	unsigned held;
+
+	if (++most <= LOCKS_MOST)
+		return false;
+	held = count_locks();
+	most = held < LOCKS_MOST ? held + 1 : LOCKS_MOST + 1;
+	return held >= LOCKS_MOST;
 }
 
 /* Of each command it reads the third word, which some have not, and hands it on. */

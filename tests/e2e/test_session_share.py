@@ -371,7 +371,7 @@ def check_several(host, name):
     assert told == listed(host, name) == [
         {"path": str(one), "mountpoint": "/workspace", "mode": "rw"}, {"path": str(two), "mountpoint": "/two", "mode": "ro"},
         {"path": str(tree), "mountpoint": "/tree", "mode": "rw", "cache": "none"},
-        {"path": str(common), "mountpoint": str(common), "mode": "rw", "cache": "none"}]
+        {"path": str(common), "mountpoint": str(common), "mode": "rw", "direct": True, "cache": "none"}]
     assert len(servers(host, name)) == 4 and [data["path"] for _, data in told_shares(host, name)[-4:]] == [one["path"] for one in told]
     assert sh(host, name, f"cat /workspace/file $(cut -c9- /tree/.git)/commondir; ! touch /two/x; echo by the guest > {common}/made") == "one\n../..\n"
     assert (common / "made").read_text() == "by the guest\n"

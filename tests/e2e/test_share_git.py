@@ -127,3 +127,24 @@ def test_a_guest_chooses_no_other_directory(host, debian_image):
         (project / name).mkdir()
     (project / "HEAD").write_text("ref: refs/heads/main\n")
     check_refused(trees[2], f"its .git leads to {project}, which holds {f1}, and that is shared")
+
+
+def test_a_link_that_is_put_on_the_way_later(host):
+    """A guest that has the repository has made another one in it, which is judged when the next machine is made, and then leads the
+    path of that to what it has not been given."""
+    main, tree = worktree(host)
+    inner, secret = main / ".git" / "a" / "b", host.base / "secret" / "b"
+    for name in ("objects", "refs", "worktrees/w"):
+        (inner / name).mkdir(parents=True)
+    (inner / "HEAD").write_text("ref: refs/heads/main\n")
+    (inner / "worktrees" / "w" / "commondir").write_text("../..\n")
+    (inner / "worktrees" / "w" / "gitdir").write_text(f"{tree}/.git\n")
+    (tree / ".git").write_text(f"gitdir: {inner}/worktrees/w\n")
+    secret.mkdir(parents=True)
+    host("create", "--memory", 256, "--cpus", 1, "--share", f"{tree}:/work", "--share-git", "w", check=0)
+    inner.parent.rename(main / ".git" / "old")
+    inner.parent.symlink_to(secret.parent)
+    done = host("start", "w")
+    assert done.returncode != 0 and f"a symbolic link is on the way to {inner}, and there was none when it was found" in done.stderr, done
+    assert host.json("status", "w")["event"]["state"] == "prepared" and os.listdir(secret) == []
+    host("delete", "w", check=0)

@@ -17,9 +17,10 @@ struct timespec file_changed(const struct stat *st);
 int file_rename_new(int old_dir, const char *old, int new_dir, const char *new_name);
 
 enum file_reach {
-	FILE_BELOW,   /* no "..", no link on the way and no other file system */
-	FILE_IN_ROOT, /* as if dirfd were the root: links and ".." lead nowhere else */
-	FILE_ON_DISK, /* not into another file system; of links nothing is said */
+	FILE_BELOW,	 /* no "..", no link on the way and no other file system */
+	FILE_IN_ROOT,	 /* as if dirfd were the root: links and ".." lead nowhere else */
+	FILE_ON_DISK,	 /* not into another file system; of links nothing is said */
+	FILE_BY_NO_LINK, /* no link on the way; ELOOP */
 };
 /* As openat(), without a mode. ENOSYS: that cannot be promised here. */
 int file_open_within(int dirfd, const char *path, int flags, enum file_reach reach);

@@ -183,6 +183,7 @@ static int give_pass(const struct open_workspace *existing, const json_t *shares
 			.state_dir = existing->dir.path,
 			.read_only = strcmp(json_text(share, "mode", ""), "ro") == 0,
 			.anyway = json_is_true(json_object_get(share, "anyway")),
+			.direct = json_is_true(json_object_get(share, "direct")),
 		};
 		rows[i].caching = share_caching(share);
 	}

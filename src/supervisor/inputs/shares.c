@@ -17,6 +17,7 @@ int share_open(const json_t *share, const char *state_dir, const struct backend 
 		.state_dir = state_dir,
 		.read_only = strcmp(json_text(share, "mode", NULL), "ro") == 0,
 		.anyway = json_is_true(json_object_get(share, "anyway")),
+		.direct = json_is_true(json_object_get(share, "direct")),
 		.programs = programs,
 	};
 

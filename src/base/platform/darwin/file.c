@@ -87,6 +87,8 @@ static int open_below(int dirfd, const char *path, int flags)
 
 int file_open_within(int dirfd, const char *path, int flags, enum file_reach reach)
 {
+	if (reach == FILE_BY_NO_LINK)
+		return openat(dirfd, path, flags | O_NOFOLLOW_ANY);
 	return reach == FILE_BELOW ? open_below(dirfd, path, flags) : fail_with(ENOSYS);
 }
 

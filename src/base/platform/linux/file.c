@@ -40,6 +40,7 @@ int file_open_within(int dirfd, const char *path, int flags, enum file_reach rea
 		[FILE_BELOW] = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV,
 		[FILE_IN_ROOT] = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 		[FILE_ON_DISK] = RESOLVE_NO_XDEV,
+		[FILE_BY_NO_LINK] = RESOLVE_NO_SYMLINKS,
 	};
 	struct open_how how = {.flags = (uint64_t)(unsigned)flags, .resolve = resolve[reach]};
 
