@@ -181,6 +181,10 @@ static int take_of_layer(const struct taking *t, struct archive_entry *entry, co
 					 "\"%.300s\" hides a name and has contents", name);
 		return hide(t->fs, name, slash, err);
 	}
+	/* What a hard link has for contents is unpacked, and goes nowhere. */
+	if (first && archive_entry_size(entry) > 0 &&
+	    rootfs_take_unpacked(t->fs, (uint64_t)archive_entry_size(entry), err) < 0)
+		return -1;
 	if (first)
 		return rootfs_link(t->fs, name, first, err);
 	if (is_file_type(type) || type == AE_IFIFO)

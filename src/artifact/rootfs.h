@@ -68,6 +68,8 @@ void rootfs_cleanup(struct rootfs **fs);
 /* What comes from here on belongs to the next layer. */
 void rootfs_next_layer(struct rootfs *fs);
 
+/* Takes so many bytes of what may be unpacked for all layers together, also of what goes nowhere. */
+int rootfs_take_unpacked(struct rootfs *fs, uint64_t bytes, struct error *err);
 /* Opens the data file of file, which is to be of that many bytes. ERR_INVALID when the contents
  * outgrow their bound. */
 int rootfs_open_data(struct rootfs *fs, struct rootfs_file *file, uint64_t bytes,

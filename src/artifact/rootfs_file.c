@@ -108,7 +108,7 @@ void rootfs_drop(struct rootfs *fs, struct rootfs_file *file)
 /* A file that a later one replaces is off the disk again, and has cost its time. */
 #define UNPACKED_TIMES 4 /* what an image may have on its disk */
 
-static int take_unpacked(struct rootfs *fs, uint64_t bytes, struct error *err)
+int rootfs_take_unpacked(struct rootfs *fs, uint64_t bytes, struct error *err)
 {
 	uint64_t most = fs->bounds.bytes > UINT64_MAX / UNPACKED_TIMES
 				? UINT64_MAX
@@ -133,7 +133,7 @@ int rootfs_open_data(struct rootfs *fs, struct rootfs_file *file, uint64_t bytes
 			  fs->bounds.bytes >> 20);
 		return error_reason(err, REASON_IMAGE_TOO_SMALL, "");
 	}
-	if (take_unpacked(fs, bytes, err) < 0)
+	if (rootfs_take_unpacked(fs, bytes, err) < 0)
 		return -1;
 	file->data = ++fs->last_data;
 	file->bytes = bytes;

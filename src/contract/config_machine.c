@@ -215,7 +215,8 @@ static int decode_cgroup(struct config_decode *d, struct error *err)
 	const char *given = NULL;
 	autofree char *path = NULL;
 
-	if (decode_text(d->in, "config", "cgroup", JSON_OPTIONAL, &given, err) < 0)
+	if (decode_not_empty(d->in, "config", "cgroup", err) < 0 ||
+	    decode_text(d->in, "config", "cgroup", JSON_OPTIONAL, &given, err) < 0)
 		return -1;
 	if (!given)
 		return 0;

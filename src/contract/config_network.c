@@ -234,6 +234,8 @@ int decode_network(struct config_decode *d, struct error *err)
 		return -1;
 	if (network && d->strict && json_only_keys(network, PATH, keys, err) < 0)
 		return -1;
+	if (network && decode_not_empty(network, PATH, "mode", err) < 0)
+		return -1;
 	if (network && decode_choice(network, PATH, "mode", JSON_OPTIONAL, network_mode_names,
 				     ARRAY_SIZE(network_mode_names), &mode, err) < 0)
 		return -1;

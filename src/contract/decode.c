@@ -16,6 +16,14 @@ static bool is_absent(const char *value, enum json_need need)
 	return !value || (!*value && need == JSON_OPTIONAL);
 }
 
+int decode_not_empty(const json_t *object, const char *path, const char *key, struct error *err)
+{
+	const char *value = json_string_value(json_object_get(object, key));
+
+	return value && !*value ? error_set(err, ERR_INVALID, "%s.%s must not be empty", path, key)
+				: 0;
+}
+
 int decode_text(const json_t *object, const char *path, const char *key, enum json_need need,
 		const char **text, struct error *err)
 {

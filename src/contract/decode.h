@@ -58,6 +58,8 @@ int identity_decode(json_t *json, const char *backend, struct identity *out, str
  */
 int decode_text(const json_t *object, const char *path, const char *key, enum json_need need,
 		const char **text, struct error *err);
+/* Refuses an empty text where its absence would give the guest more. */
+int decode_not_empty(const json_t *object, const char *path, const char *key, struct error *err);
 /* The same, and one of count names; *index says which. */
 int decode_choice(const json_t *object, const char *path, const char *key, enum json_need need,
 		  const char *const *names, size_t count, size_t *index, struct error *err);

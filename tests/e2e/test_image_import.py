@@ -222,12 +222,22 @@ def test_sizes(host, cache):
     assert len(listing(cache, "/7", "many")) == 420
 
 
+def with_contents(info):
+    info.size, info.pax_headers = 60 << 20, {"comment": "by which it is known for a pax archive"}
+    return info
+
+
 def test_what_is_replaced_counts_too(host, cache):
     """It is off the disk again, and has cost as much time: a layer of a megabyte took hours."""
     again = simple(host, *(file("f", bytes(60 << 20)) for _ in range(10)), name="again", packed=True)
     said = host("image", "import", *SIZE, "box", again.path, check=1).stderr
     assert "its files, with those that it replaces, are more than 512 MiB" in said
     assert not list(cache.glob("*/box*")) and not list((cache / "tmp").iterdir())
+    # Contents of hard links go nowhere, and a pax archive can have them.
+    links = simple(host, file("f", b"x"), *((info, bytes(60 << 20)) for info in (with_contents(hardlink(f"l{n}", "f")[0]) for n in range(10))),
+                   name="links", packed=True)
+    said = host("image", "import", *SIZE, "box", links.path, check=1).stderr
+    assert "its files, with those that it replaces, are more than 512 MiB" in said
     fits = simple(host, *(file("f", bytes(60 << 20)) for _ in range(8)), name="fits", packed=True)
     host("image", "import", *SIZE, "box", fits.path, check=0)
 

@@ -229,7 +229,7 @@ def test_what_is_not_there_as_encoders_write_it(host, network):
     plain = call("prepare", identity, config)
     call("delete", identity, config)
     written = {**config, "disks": None, "vsockListeners": None, "mediation": None, "image": None, "initrdPath": "", "user": "",
-               "network": {"mode": "", "interface": "", "portForwards": None}}
+               "network": {"interface": "", "portForwards": None}}
     answer = call("prepare", identity, written)
     assert answer["event"]["state"] == "prepared" and answer["verification"] == plain["verification"]
     assert json.loads((host.state / "agent-1" / "workspace.json").read_text())["config"].get("network") in (None, {"mode": "nat"})

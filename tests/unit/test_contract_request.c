@@ -314,7 +314,10 @@ static void emptied(json_t *document, const struct place *place, json_t *value)
 	if (!json_is_string(value) || strstr(place->path, ".env.") ||
 	    (strstr(place->path, ".command[") && place->index > 0))
 		return; /* arguments and values of variables may be empty */
-	if (is_optional(document, place, value)) {
+	/* Without these a guest would have more than whoever wrote them meant. */
+	bool widens = strcmp(place->path, "config.network.mode") == 0 ||
+		      strcmp(place->path, "config.cgroup") == 0;
+	if (!widens && is_optional(document, place, value)) {
 		now.key = key;
 		assert_as_absent(document, &now, value, json_string(""));
 		return;
