@@ -21,8 +21,9 @@ struct share_git {
 };
 
 /*
- * Looks for it. Whoever may write to the directory could have .git lead to any other, so .git
- * counts only as `git worktree add` writes it, and the repository must lead back to this very .git.
+ * Looks for the common directory. A guest that may write to `dir` could have .git lead to any
+ * directory. So .git counts only as `git worktree add` writes it, and only if the repository leads
+ * back to this very .git.
  * ERR_INVALID: it leads outside in any other way, or to a place of the guest's own system.
  */
 int share_git_find(const char *dir, const char *mountpoint, struct share_git *out,

@@ -128,7 +128,7 @@ int dial_blocking(int dirfd, uint32_t port, struct buf *first, uint64_t deadline
 	if (dial_send(fd, port, first, deadline_ns, err) == 0 &&
 	    dial_wait(fd, port, deadline_ns, err) == 0)
 		return steal_fd(&fd);
-	/* Whoever serves the guest has ended between the connection and the first word. */
+	/* The VMM or vsockd has ended after it accepted the connection. */
 	if (err && (err->errnum == EPIPE || err->errnum == ECONNRESET))
 		err->code = ERR_UNAVAILABLE;
 	return error_prefix(err, "cannot reach the guest");

@@ -53,7 +53,7 @@ struct opener {
 	bool has_library;   /* libmicroagent is a part of it */
 };
 
-/* As the line of a mapping ends, whatever the version. */
+/* Is in the path of the mapping of our library, whatever the version. */
 #define LIBRARY "/libmicroagent.so"
 #define MAPS_MAX (4u << 20) /* bytes that are looked at */
 
