@@ -199,8 +199,8 @@ static void a_directory_that_does_not_lead_back(void **state)
 	expect("/workspace", NULL, NULL);
 }
 
-/* Whoever may write to the directory chooses neither what the words of another .git are read from,
- * nor by which way the guest goes. */
+/* A guest that may write to the worktree chooses neither the file that is read as .git, nor the way
+ * that leads to the repository. */
 static void another_file_and_another_way(void **state)
 {
 	(void)state;
