@@ -41,13 +41,11 @@ static int bind_published(const struct sockaddr_storage *address)
 	autoclose int fd = descriptor_socket(address->ss_family, SOCK_STREAM, 0, true);
 	int on = 1;
 
-	/* Connections of an earlier start that linger do not hold the port, and "::" is not
-	 * 0.0.0.0 as well, which may be published by itself. */
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+	/* "::" is not 0.0.0.0 as well, which may be published by itself. */
+	if (fd < 0 ||
 	    (address->ss_family == AF_INET6 &&
 	     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0) ||
-	    bind(fd, (const struct sockaddr *)address, address_length(address)) < 0 ||
-	    descriptor_hold_port(fd) < 0)
+	    descriptor_bind_port(fd, (const struct sockaddr *)address, address_length(address)) < 0)
 		return -1;
 	return steal_fd(&fd);
 }

@@ -17,7 +17,7 @@ uint32_t publish_vsock_port(const json_t *forward);
 /* "127.0.0.1:8080" or "[::1]:8080". */
 #define PUBLISH_NAME 64
 void publish_name(const json_t *forward, char out[PUBLISH_NAME]);
-/* A non-blocking socket that holds the port (descriptor_hold_port()): nobody else can have it, and
+/* A non-blocking socket that holds the port (descriptor_bind_port()): nobody else can have it, and
  * whoever connects is refused. The error names host and port; ERR_UNAVAILABLE when they are taken. */
 int publish_bind(const json_t *forward, struct error *err);
 /* forwards: the list, or NULL. ERR_INVALID for an address that this host does not have. */

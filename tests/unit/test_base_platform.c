@@ -3,9 +3,14 @@
 #include "test_base.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "base/platform/descriptor.h"
 #include "base/platform/dir_watch.h"
@@ -291,6 +296,195 @@ static void memory_is_told_and_grows_with_what_is_touched(void **state)
 	assert_int_equal(err.code, ERR_NOT_FOUND);
 }
 
+/* --- a port of the loopback -------------------------------------------------------------------- */
+
+enum { TURNS = 1000, TURNS_PER_CLIENT = 20, NOBODY = 65534 };
+
+struct place {
+	struct sockaddr_storage address;
+	socklen_t len;
+};
+
+static struct place v4_loopback(in_port_t port)
+{
+	struct place place = {.len = sizeof(struct sockaddr_in)};
+	struct sockaddr_in *in = (struct sockaddr_in *)&place.address;
+
+	*in = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = port};
+	in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	return place;
+}
+
+static struct place v6_loopback(in_port_t port)
+{
+	struct place place = {.len = sizeof(struct sockaddr_in6)};
+	struct sockaddr_in6 *in = (struct sockaddr_in6 *)&place.address;
+
+	*in = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = port};
+	in->sin6_addr = in6addr_loopback;
+	return place;
+}
+
+static int socket_for(const struct place *place)
+{
+	return descriptor_socket(place->address.ss_family, SOCK_STREAM, 0, false);
+}
+
+static int try_to_bind(int fd, const struct place *place)
+{
+	return bind(fd, (const struct sockaddr *)&place->address, place->len);
+}
+
+static int hold(int fd, const struct place *place)
+{
+	return descriptor_bind_port(fd, (const struct sockaddr *)&place->address, place->len);
+}
+
+static bool connects(const struct place *place)
+{
+	autoclose int fd = socket_for(place);
+
+	return connect(fd, (const struct sockaddr *)&place->address, place->len) == 0;
+}
+
+/* A connection in which the server waits for a byte of the client. The server ends the connection
+ * first, and so the end of it lingers at the port. */
+static void serve_one(int listener, const struct place *place)
+{
+	autoclose int client = socket_for(place);
+	int server;
+	char byte;
+
+	assert_int_equal(connect(client, (const struct sockaddr *)&place->address, place->len), 0);
+	server = descriptor_accept(listener, NULL, false);
+	errno = 0;
+	assert_int_equal(recv(server, &byte, 1, MSG_DONTWAIT), -1);
+	assert_int_equal(errno, EAGAIN);
+	assert_int_equal(write(client, "x", 1), 1);
+	assert_int_equal(read(server, &byte, 1), 1);
+	close(server);
+	assert_int_equal(read(client, &byte, 1), 0);
+}
+
+/* An earlier program has served at a port that is free now; that port. */
+static in_port_t port_of_an_earlier_program(struct place place)
+{
+	autoclose int fd = socket_for(&place);
+	int on = 1;
+
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)), 0);
+	assert_int_equal(try_to_bind(fd, &place), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&place.address, &place.len), 0);
+	serve_one(fd, &place);
+	return place.address.ss_family == AF_INET
+		       ? ((const struct sockaddr_in *)&place.address)->sin_port
+		       : ((const struct sockaddr_in6 *)&place.address)->sin6_port;
+}
+
+/* What another process counts. */
+struct tries {
+	atomic_uint all, bound;
+};
+
+/* Tries to bind the port in each way, and where it can, keeps it. */
+static void try_as_nobody(struct tries *tries, const struct place *place)
+{
+	if (setgid(NOBODY) < 0 || setuid(NOBODY) < 0)
+		_exit(1);
+	for (unsigned ways = 0;; ways++) {
+		int fd = socket_for(place), address = ways & 1, port = ways >> 1 & 1;
+
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &address, sizeof(address));
+		setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &port, sizeof(port));
+		if (try_to_bind(fd, place) == 0) {
+			atomic_fetch_add(&tries->bound, 1);
+			listen(fd, 1);
+		} else {
+			close(fd);
+		}
+		atomic_fetch_add(&tries->all, 1);
+	}
+}
+
+static void await_tries(struct tries *tries)
+{
+	for (unsigned seen = atomic_load(&tries->all); atomic_load(&tries->all) - seen < 2;)
+		sched_yield();
+}
+
+static void hold_against_nobody(struct place place)
+{
+	struct tries *tries = mmap(NULL, sizeof(*tries), PROT_READ | PROT_WRITE,
+				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	autoclose int fd = socket_for(&place);
+	pid_t nobody;
+
+	assert_ptr_not_equal(tries, MAP_FAILED);
+	assert_int_equal(hold(fd, &place), 0);
+	nobody = fork();
+	if (nobody == 0) {
+		close(fd);
+		try_as_nobody(tries, &place);
+	}
+	for (int turn = 0; turn < TURNS && atomic_load(&tries->bound) == 0; turn++) {
+		await_tries(tries);
+		if (descriptor_listen(fd) < 0)
+			break;
+		if (turn % TURNS_PER_CLIENT == 0)
+			serve_one(fd, &place);
+		if (descriptor_hold_port(fd) < 0)
+			break;
+	}
+	kill(nobody, SIGKILL);
+	assert_int_equal(waitpid(nobody, NULL, 0), nobody);
+	assert_int_equal(atomic_load(&tries->bound), 0);
+	assert_int_equal(descriptor_listen(fd), 0);
+	munmap(tries, sizeof(*tries));
+}
+
+/* While it listens, while it does not, and in between; whatever lingers of earlier connections. */
+static void nobody_else_gets_a_port_that_is_held(void **state)
+{
+	(void)state;
+	if (getuid() != 0) {
+		print_message("only root can be another user\n");
+		skip();
+	}
+	hold_against_nobody(v4_loopback(port_of_an_earlier_program(v4_loopback(0))));
+	hold_against_nobody(v6_loopback(port_of_an_earlier_program(v6_loopback(0))));
+}
+
+static void assert_is_taken(const struct place *place)
+{
+	autoclose int fd = socket_for(place);
+
+	errno = 0;
+	assert_int_equal(hold(fd, place), -1);
+	assert_int_equal(errno, EADDRINUSE);
+}
+
+static void a_port_is_held_once_and_refuses(void **state)
+{
+	const struct place place = v4_loopback(port_of_an_earlier_program(v4_loopback(0)));
+
+	(void)state;
+	for (int start = 0; start < 2; start++) {
+		autoclose int fd = socket_for(&place);
+
+		assert_int_equal(hold(fd, &place), 0);
+		for (int turn = 0; turn < 3; turn++) {
+			assert_is_taken(&place);
+			assert_false(connects(&place));
+			assert_int_equal(descriptor_hold_port(fd), 0);
+			assert_int_equal(descriptor_listen(fd), 0);
+			assert_is_taken(&place);
+			serve_one(fd, &place);
+			assert_int_equal(descriptor_hold_port(fd), 0);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -312,6 +506,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(this_process_is_in_the_list_with_its_files,
 						scratch_make, scratch_remove),
 		cmocka_unit_test(memory_is_told_and_grows_with_what_is_touched),
+		cmocka_unit_test(nobody_else_gets_a_port_that_is_held),
+		cmocka_unit_test(a_port_is_held_once_and_refuses),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,12 +20,16 @@ int descriptor_socketpair(int type, int ends[2]);
 int descriptor_socket(int family, int type, int protocol, bool nonblock);
 /* peer: who is at the other end, or NULL. */
 int descriptor_accept(int listener, struct sockaddr_storage *peer, bool nonblock);
-/* Takes the TCP socket fd, which is bound to a port by its number, off that port without giving the
- * port up: who connects is refused, and nobody else can bind it. Connections that were accepted go
- * on; those that wait to be accepted are reset. ENOTSUP: it listens, and the system can only let it
- * go on listening. */
+/* Binds the new TCP socket fd to a port by its number, and holds that port as
+ * descriptor_hold_port() does. What is left of earlier connections of the port does not keep it
+ * from that. EADDRINUSE: somebody else has the port. */
+int descriptor_bind_port(int fd, const struct sockaddr *address, socklen_t len);
+/* Ends the listening of a socket of descriptor_bind_port() without giving the port up: who connects
+ * is refused, and no other user can bind the port or listen at it. Connections that were accepted
+ * go on; those that wait to be accepted are reset. ENOTSUP: it listens, and the system can only let
+ * it go on listening. */
 int descriptor_hold_port(int fd);
-/* listen() of a socket that holds its port, or is bound. */
+/* listen() of a socket that holds its port. */
 int descriptor_listen(int fd);
 /* recvmsg(), and what comes with it is O_CLOEXEC. */
 ssize_t descriptor_receive(int sock, struct msghdr *message, int flags);

@@ -97,6 +97,16 @@ int descriptor_accept(int listener, struct sockaddr_storage *peer, bool nonblock
 	return fd < 0 ? -1 : quiet_socket(fd, nonblock);
 }
 
+/* SO_REUSEADDR, since what is left of earlier connections would keep the port. */
+int descriptor_bind_port(int fd, const struct sockaddr *address, socklen_t len)
+{
+	int on = 1;
+
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0)
+		return -1;
+	return bind(fd, address, len);
+}
+
 /* What is bound and does not listen refuses by itself, and nobody else can bind its port
  * (in_pcbbind() in bsd/netinet/in_pcb.c of xnu). What listens cannot be taken back: shutdown() of a
  * socket that is not connected is ENOTCONN (soshutdown() in bsd/kern/uipc_socket.c). */

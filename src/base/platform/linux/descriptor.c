@@ -44,35 +44,65 @@ int descriptor_accept(int listener, struct sockaddr_storage *peer, bool nonblock
 		       SOCK_CLOEXEC | (nonblock ? SOCK_NONBLOCK : 0));
 }
 
-static int set_reuse(int fd, int on)
+static int set_option(int fd, int option, int on)
 {
-	return setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	return setsockopt(fd, SOL_SOCKET, option, &on, sizeof(on));
 }
 
 /*
- * shutdown() ends a listener and leaves it bound (inet_shutdown() and tcp_set_state() of Linux).
- * Others could bind the port as well while it does not listen, if both sockets had SO_REUSEADDR
- * (inet_csk_bind_conflict()): so this one has it only while it listens. That counts from the first
- * time that a socket listens, when the kernel judges the port's owners anew (tb->fastreuse): so
- * one that never has does it here, with a filter that drops who connects meanwhile.
+ * How a port is held. shutdown() ends a listener and leaves it bound (inet_shutdown() and
+ * tcp_set_state() of Linux). While a socket does not listen and has SO_REUSEADDR, everybody can
+ * bind its port by SO_REUSEADDR too, and then listen at it (inet_bind_conflict()). So the socket
+ * has SO_REUSEADDR until it has listened for the first time, and later only while it listens. What
+ * is left of its connections has both options by then: SO_REUSEADDR lets the next socket bind
+ * the port, and SO_REUSEPORT lets this one listen again. Others share by SO_REUSEPORT only if they
+ * are the same user.
+ *
+ * The first listen() makes sure that nobody else listens or holds the port: it finds a second
+ * socket of the same user too, since it comes before SO_REUSEPORT. The second one has the kernel
+ * remember that the port is shared by SO_REUSEPORT and by this user alone (tb->fastreuseport of
+ * inet_csk_get_port()): from then on what other programs' connections have left does not keep the
+ * socket from listening. Both fail where another user has used the moment before to listen. A
+ * filter drops who connects meanwhile.
  */
-int descriptor_hold_port(int fd)
+static int become_holder(int fd)
+{
+	if (listen(fd, 0) < 0 || set_option(fd, SO_REUSEPORT, 1) < 0 || shutdown(fd, SHUT_RD) < 0 ||
+	    listen(fd, 0) < 0)
+		return -1;
+	return descriptor_hold_port(fd);
+}
+
+int descriptor_bind_port(int fd, const struct sockaddr *address, socklen_t len)
 {
 	struct sock_filter drop[] = {BPF_STMT(BPF_RET | BPF_K, 0)};
 	const struct sock_fprog filter = {.len = 1, .filter = drop};
 	int unused = 0;
 
-	if (setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)) < 0 ||
-	    set_reuse(fd, 1) < 0 || listen(fd, 0) < 0 || shutdown(fd, SHUT_RD) < 0 ||
-	    set_reuse(fd, 0) < 0)
+	if (set_option(fd, SO_REUSEADDR, 1) < 0 || bind(fd, address, len) < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)) < 0 ||
+	    become_holder(fd) < 0)
 		return -1;
 	return setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &unused, sizeof(unused));
 }
 
-/* SO_REUSEADDR, since connections of before may be there yet. */
+/* shutdown() of a socket that does not listen fails and yet leaves a mark (sk_shutdown of
+ * inet_shutdown()). Each connection that the socket accepts later inherits the mark, and reads the
+ * end of file instead of what its client sends. */
+int descriptor_hold_port(int fd)
+{
+	int listens = 0;
+	socklen_t len = sizeof(listens);
+
+	if (set_option(fd, SO_REUSEADDR, 0) < 0 ||
+	    getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) < 0)
+		return -1;
+	return listens ? shutdown(fd, SHUT_RD) : 0;
+}
+
 int descriptor_listen(int fd)
 {
-	return set_reuse(fd, 1) < 0 ? -1 : listen(fd, SOMAXCONN);
+	return listen(fd, SOMAXCONN) < 0 ? -1 : set_option(fd, SO_REUSEADDR, 1);
 }
 
 ssize_t descriptor_receive(int sock, struct msghdr *message, int flags)
