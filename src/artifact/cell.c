@@ -37,6 +37,7 @@
 #include "base/platform/linux/proc_stage.h"
 #include "base/platform/linux/userns.h"
 
+#define NULL_DEVICE "/dev/null"
 #define WORK "/microagent"
 #define TEMPORARY "/var/tmp" /* where skopeo puts what is large, whatever TMPDIR says */
 
@@ -132,10 +133,6 @@ static void show_system(struct argv *argv)
 		argv_add(argv, target);
 		argv_add(argv, system_dirs[i]);
 	}
-	/* Programs throw away what they do not want. */
-	argv_add(argv, "--dev-bind");
-	argv_add(argv, "/dev/null");
-	argv_add(argv, "/dev/null");
 }
 
 /* What he cannot read himself would keep the cell from being made. */
@@ -192,23 +189,27 @@ static void show_settings(struct argv *argv, bool network)
 }
 
 /* The items of the stage. */
-enum { STAGED_OUT, STAGED_TEMPORARY };
+enum { STAGED_OUT, STAGED_TEMPORARY, STAGED_NULL };
 
-static void show_staged(struct argv *argv, size_t item)
+static void show_staged(struct argv *argv, const char *option, size_t item)
 {
 	char name[PROC_STAGE_NAME];
 
 	proc_stage_name(item, name);
-	argv_add(argv, "--bind");
+	argv_add(argv, option);
 	argv_add(argv, name);
 }
 
 static void show_work(struct argv *argv, const struct tool_cell *cell)
 {
-	show_staged(argv, STAGED_OUT);
+	show_staged(argv, "--bind", STAGED_OUT);
 	argv_addf(argv, WORK "/%s", cell->out);
-	show_staged(argv, STAGED_TEMPORARY);
+	show_staged(argv, "--bind", STAGED_TEMPORARY);
 	argv_add(argv, TEMPORARY);
+	/* Programs throw away what they do not want. bwrap keeps it read-only, and so a tool that
+	 * root runs cannot change the mode of the host's device (proc_stage_add()). */
+	show_staged(argv, "--dev-bind", STAGED_NULL);
+	argv_add(argv, NULL_DEVICE);
 	if (cell->link && cell->source) {
 		argv_add(argv, "--symlink");
 		argv_add(argv, cell->source);
@@ -334,6 +335,11 @@ static int set_work_stage(const struct tool_cell *cell, struct proc_stage *stage
 		return error_errno(err, errno, "%s", cell->dir);
 	if (stage_directory(stage, dir, cell->out, err) < 0 ||
 	    stage_directory(stage, dir, cell->temporary, err) < 0)
+		return -1;
+	autoclose int null = open(NULL_DEVICE, O_PATH | O_CLOEXEC);
+	if (null < 0)
+		return error_errno(err, errno, NULL_DEVICE);
+	if (proc_stage_add(stage, null, true, 0, err) < 0)
 		return -1;
 	stage->with_user = !may_make_namespaces();
 	return 0;

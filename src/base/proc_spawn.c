@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/platform/descriptor.h"
 #include "base/platform/spawn.h"
 #include "base/proc.h"
 
@@ -84,6 +85,9 @@ static int place_fds(struct child *c)
 	if (report < 0)
 		return -1;
 	c->report = report;
+	int null = descriptor_null();
+	if (null < 0 || (null = fcntl(null, F_DUPFD_CLOEXEC, c->above)) < 0)
+		return -1;
 	for (size_t i = 0; i < n; i++) {
 		c->keep[i] = fcntl(spec->fds[i].from, F_DUPFD_CLOEXEC, c->above);
 		if (c->keep[i] < 0)
@@ -95,10 +99,7 @@ static int place_fds(struct child *c)
 		c->keep[i] = spec->fds[i].to;
 	}
 	for (int fd = 0; fd <= 2; fd++)
-		if (!is_listed_fd(spec, fd))
-			close(fd);
-	for (int fd = 0; fd <= 2; fd++)
-		if (!is_listed_fd(spec, fd) && open("/dev/null", O_RDWR) < 0)
+		if (!is_listed_fd(spec, fd) && dup2(null, fd) < 0)
 			return -1;
 	c->keep[n] = c->report;
 	fd_close_others(c->keep, n + 1);

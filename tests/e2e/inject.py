@@ -2,6 +2,7 @@
 """A system call made in another process, as whoever has taken it over would make it: by ptrace, x86-64 only."""
 
 import ctypes
+import errno
 import os
 import platform
 
@@ -10,7 +11,7 @@ import pytest
 PTRACE_PEEKTEXT, PTRACE_SINGLESTEP, PTRACE_GETREGS, PTRACE_SETREGS, PTRACE_ATTACH, PTRACE_DETACH = 1, 9, 12, 13, 16, 17
 WALL = 0x40000000
 SYSCALL = 0x050F  # the instruction's bytes
-SOCKET, FCNTL = 41, 72
+SOCKET, FCNTL, FCHMOD = 41, 72, 91
 
 
 class Registers(ctypes.Structure):
@@ -70,3 +71,10 @@ def system_call(pid, number, *args):
         if not ended:
             ptrace(PTRACE_DETACH)
     return ctypes.c_longlong(now.rax).value
+
+
+def refuses_mode_of_null(pid):
+    """Its stdin is the device null, whose mode and owner it cannot change, although it is the host's root."""
+    null = os.stat("/dev/null")
+    assert os.stat(f"/proc/{pid}/fd/0").st_rdev == null.st_rdev
+    assert system_call(pid, FCHMOD, 0, null.st_mode & 0o7777) == -errno.EROFS

@@ -17,7 +17,7 @@ import strays
 import test_half_start
 from conftest import OWN, ROOT, wait_until
 
-OPENAT, SETRESUID = 257, 117
+OPENAT, SETRESUID, FCHMODAT = 257, 117, 268
 replace = test_half_start.mount_over
 DIED = "died before it was ready: QEMU ended by itself with code 1: "
 DEADLINE = "the boot deadline passed"
@@ -92,25 +92,40 @@ def refuses_settings(pid):
     assert -errno.EROFS in answers
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="it is the host's root that may write settings without a capability")
-def test_one_that_was_taken_over_writes_no_setting_of_the_host(host):
+def refuses_devices_and_secrets(pid):
+    """The device null has the host's root as its owner, and so have the files of /proc that nobody else may read."""
+    inject.refuses_mode_of_null(pid)
+    assert inject.system_call(pid, FCHMODAT, 0, inject.put(pid, b"/dev/null\0"), 0o666) == -errno.ENOENT
+    secrets = [entry.name for entry in Path("/proc").iterdir() if entry.name.isalpha() and entry.is_file()
+               and not entry.is_symlink() and not entry.stat().st_mode & 0o004]
+    assert "kpagecount" in secrets
+    for name in secrets:
+        path = inject.put(pid, f"/proc/{name}\0".encode())
+        assert inject.system_call(pid, OPENAT, 0, path, os.O_RDONLY) in (-errno.EACCES, -errno.ENOENT), name
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="it is the host's root that needs no capability for it")
+def test_one_that_was_taken_over_has_nothing_of_the_hosts_root(host):
     (host.base / "work").mkdir(mode=0o700)
     host("create", "w", "--memory", 256, "--cpus", 1, "--network", "isolated", "--share", f"{host.base / 'work'}:/work", check=0)
     host("start", "w", check=0)
     facts = json.loads((host.state / "w" / "runtime.json").read_text())
     outer, = (c["pid"] for c in facts["companions"] if c["name"].startswith("virtiofsd"))
-    refuses_settings(int(Path(f"/proc/{outer}/task/{outer}/children").read_text().split()[0]))
+    server = int(Path(f"/proc/{outer}/task/{outer}/children").read_text().split()[0])
+    refuses_settings(server)
+    refuses_devices_and_secrets(server)
     host("kill", "w", check=0)
     host("delete", "w", check=0)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="containers of engines are root's")
-def test_that_of_containers_writes_no_setting_of_the_host():
+def test_that_of_containers_has_nothing_of_the_hosts_root():
     oci = bundles.Runtime(Path(tempfile.mkdtemp(prefix="o-")))
     try:
         oci.started("sleep", "1000")
         server, = (pid for pid, line in strays.running(oci.base).items() if "/virtiofsd" in line.split()[0])
         refuses_settings(server)
+        refuses_devices_and_secrets(server)
         oci("delete", "--force", "c", check=0)
     finally:
         oci.close(True)

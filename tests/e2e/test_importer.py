@@ -49,6 +49,10 @@ try network 'exec 3<>/dev/tcp/127.0.0.1/{port}'
 try rights 'unshare --mount true'
 try keys-of-the-host 'test -e /etc/ssl/private'
 try certificates 'test -e /etc/ssl/certs'
+try null 'echo x >/dev/null; test -z "$(cat /dev/null)"'
+try mode-of-null 'chmod 666 /dev/null'
+try mode-of-stdin 'python3 -I -S -c "import os; os.fchmod(0, 0o666)"'
+try owner-of-stdin 'python3 -I -S -c "import os; os.fchown(0, 0, 0)"'
 said="$said$(python3 -I -S - <<'SCRIPT'
 {calls}
 SCRIPT
@@ -56,7 +60,7 @@ SCRIPT
 echo "level=fatal msg=\\"can:$said.\\"" >&2
 exit 1
 """
-ALWAYS = {"registries", "output", "temporary"}
+ALWAYS = {"registries", "output", "temporary", "null"}
 HAS_LANDLOCK = ctypes.CDLL(None).syscall(444, None, 0, 1) > 0
 CERTIFICATES = {"certificates"} if Path("/etc/ssl/certs").exists() else set()
 

@@ -93,6 +93,13 @@ def test_the_parser_of_guest_bytes_has_no_signals_sent(host):
     host("delete", "w", check=0)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="the device null is root's")
+@pytest.mark.skipif(bool(os.environ.get("SANITIZE")), reason="the sanitizers' own system calls are no business of the list")
+def test_the_parser_of_guest_bytes_leaves_the_null_device_alone(vm):
+    """It may change the mode of files, as it makes some, and root's is the host's device."""
+    inject.refuses_mode_of_null(json.loads((vm.state / "vm" / "runtime.json").read_text())["supervisorPid"])
+
+
 def roots_of(pid):
     """What a process has mounted: {path: options}."""
     lines = map(str.split, Path(f"/proc/{pid}/mountinfo").read_text().splitlines())

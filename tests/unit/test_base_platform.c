@@ -296,6 +296,21 @@ static void memory_is_told_and_grows_with_what_is_touched(void **state)
 	assert_int_equal(err.code, ERR_NOT_FOUND);
 }
 
+static void the_null_device_keeps_its_mode(void **state)
+{
+	autoclose int fd = descriptor_null();
+	struct stat st;
+	char byte;
+
+	(void)state;
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(write(fd, "x", 1), 1);
+	assert_int_equal(read(fd, &byte, 1), 0);
+	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	assert_int_equal(fchmod(fd, st.st_mode & 07777), -1);
+	assert_int_equal(errno, geteuid() == 0 ? EROFS : EPERM);
+}
+
 /* --- a port of the loopback -------------------------------------------------------------------- */
 
 enum { TURNS = 1000, TURNS_PER_CLIENT = 20, NOBODY = 65534 };
@@ -455,6 +470,23 @@ static void nobody_else_gets_a_port_that_is_held(void **state)
 	hold_against_nobody(v6_loopback(port_of_an_earlier_program(v6_loopback(0))));
 }
 
+/* Nothing of it needs a right. */
+static void any_user_holds_a_port(void **state)
+{
+	const struct place place = v4_loopback(port_of_an_earlier_program(v4_loopback(0)));
+	autoclose int fd = socket_for(&place);
+	pid_t user = fork();
+	int status;
+
+	(void)state;
+	if (user == 0)
+		_exit((getuid() == 0 && (setgid(NOBODY) < 0 || setuid(NOBODY) < 0)) ||
+		      hold(fd, &place) < 0 || descriptor_listen(fd) < 0 ||
+		      descriptor_hold_port(fd) < 0);
+	assert_int_equal(waitpid(user, &status, 0), user);
+	assert_int_equal(status, 0);
+}
+
 static void assert_is_taken(const struct place *place)
 {
 	autoclose int fd = socket_for(place);
@@ -506,7 +538,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(this_process_is_in_the_list_with_its_files,
 						scratch_make, scratch_remove),
 		cmocka_unit_test(memory_is_told_and_grows_with_what_is_touched),
+		cmocka_unit_test(the_null_device_keeps_its_mode),
 		cmocka_unit_test(nobody_else_gets_a_port_that_is_held),
+		cmocka_unit_test(any_user_holds_a_port),
 		cmocka_unit_test(a_port_is_held_once_and_refuses),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

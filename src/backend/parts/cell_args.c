@@ -4,7 +4,9 @@
  *
  *   the program, /usr/lib/<multiarch>, the loader   to run at all
  *   spec->readable                                  firmware, ld.so.cache (saves 100 look-ups)
- *   /dev/null                                       QEMU tries file locks on it
+ *   /dev/null                                       QEMU tries file locks on it; not beside a
+ *                                                   shared directory, where root could change its
+ *                                                   mode
  *   /dev/kvm                                        spec->device, which is it
  *   spec->data                                      what it takes by path only, as a copy
  *   spec->files                                     the same as the file that it is
@@ -16,6 +18,8 @@
  */
 #include "backend/parts/cell_args.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -89,7 +93,8 @@ static void add_root(struct argv *argv, const struct cell_spec *spec)
 		add_bind(argv, "--ro-bind", spec->program);
 	for (const char *const *path = spec->readable; path && *path; path++)
 		add_bind(argv, "--ro-bind-try", *path);
-	add_bind(argv, "--dev-bind", "/dev/null");
+	if (!spec->share)
+		add_bind(argv, "--dev-bind", "/dev/null");
 	if (spec->device) {
 		argv_add(argv, "--dev-bind");
 		argv_add(argv, spec->device);
@@ -134,6 +139,47 @@ static void show_share(struct argv *argv, const struct cell_share *share)
 	argv_add(argv, share->to);
 }
 
+/* A file of /proc that only root may read tells about the whole host, as kpagecount does. */
+static bool is_for_root_alone(int proc, const char *name)
+{
+	struct stat st;
+
+	return fstatat(proc, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+	       !(st.st_mode & S_IROTH);
+}
+
+/* Covers each such file by a device that cannot be opened, since bwrap mounts it with nodev. */
+static void hide_files_of_root(struct argv *argv, DIR *proc)
+{
+	const struct dirent *entry;
+
+	while ((entry = readdir(proc))) {
+		if (!is_for_root_alone(dirfd(proc), entry->d_name))
+			continue;
+		argv_add(argv, "--ro-bind");
+		argv_add(argv, "/dev/null");
+		argv_addf(argv, "/proc/%s", entry->d_name);
+	}
+}
+
+/* Where we are root a program in the cell may have the host's root as its user. Without any
+ * capability it may then write the kernel's settings in /proc and read the files of root. The
+ * program fails for want of /proc where the files to hide cannot be found. */
+static void add_proc(struct argv *argv)
+{
+	DIR *proc = opendir("/proc");
+
+	if (!proc)
+		return;
+	argv_add(argv, "--proc");
+	argv_add(argv, "/proc");
+	if (geteuid() == 0)
+		hide_files_of_root(argv, proc);
+	closedir(proc);
+	argv_add(argv, "--remount-ro");
+	argv_add(argv, "/proc");
+}
+
 void cell_arguments(const struct cell_spec *spec, struct argv *argv)
 {
 	struct cell_numbers numbers = cell_numbers(spec);
@@ -153,14 +199,8 @@ void cell_arguments(const struct cell_spec *spec, struct argv *argv)
 	}
 	add_root(argv, spec);
 	add_cell_files(argv, spec);
-	if (spec->proc || spec->share) {
-		/* Who is the host's root by its number may write the kernel's settings there,
-		 * without any capability. */
-		argv_add(argv, "--proc");
-		argv_add(argv, "/proc");
-		argv_add(argv, "--remount-ro");
-		argv_add(argv, "/proc");
-	}
+	if (spec->proc || spec->share)
+		add_proc(argv);
 	if (spec->share)
 		show_share(argv, spec->share);
 	for (size_t i = 0; i < spec->ndata; i++) {

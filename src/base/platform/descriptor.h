@@ -35,6 +35,9 @@ int descriptor_listen(int fd);
 ssize_t descriptor_receive(int sock, struct msghdr *message, int flags);
 /* dup2(), with O_CLOEXEC or without; async-signal-safe. */
 int descriptor_replace(int from, int to, bool cloexec);
+/* The null device, for reading and writing. Where we are root, who gets the descriptor cannot change
+ * the mode and the owner of the device by it, unless root may mount nothing. Async-signal-safe. */
+int descriptor_null(void);
 /* A file that is in no directory and empty. name: for people who look for it. */
 int descriptor_memory(const char *name);
 /* Closes all from `first` to `last`; async-signal-safe. */

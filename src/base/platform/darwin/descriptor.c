@@ -160,6 +160,11 @@ int descriptor_replace(int from, int to, bool cloexec)
 }
 
 /* In the user's own directory for such, and without a name once it is open. */
+int descriptor_null(void)
+{
+	return open("/dev/null", O_RDWR | O_CLOEXEC);
+}
+
 int descriptor_memory(const char *name)
 {
 	char path[PATH_MAX];

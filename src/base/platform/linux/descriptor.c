@@ -9,9 +9,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/filter.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -20,6 +21,11 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+
+#define NULL_DEVICE "/dev/null"
+#define LINK_FRONT "/proc/self/fd/"
+
+enum { LINK_NAME = sizeof(LINK_FRONT) + 12 };
 
 int descriptor_pipe(int ends[2])
 {
@@ -63,27 +69,15 @@ static int set_option(int fd, int option, int on)
  * remember that the port is shared by SO_REUSEPORT and by this user alone (tb->fastreuseport of
  * inet_csk_get_port()): from then on what other programs' connections have left does not keep the
  * socket from listening. Both fail where another user has used the moment before to listen. A
- * filter drops who connects meanwhile.
+ * client that connects in between is reset.
  */
-static int become_holder(int fd)
+int descriptor_bind_port(int fd, const struct sockaddr *address, socklen_t len)
 {
-	if (listen(fd, 0) < 0 || set_option(fd, SO_REUSEPORT, 1) < 0 || shutdown(fd, SHUT_RD) < 0 ||
+	if (set_option(fd, SO_REUSEADDR, 1) < 0 || bind(fd, address, len) < 0 ||
+	    listen(fd, 0) < 0 || set_option(fd, SO_REUSEPORT, 1) < 0 || shutdown(fd, SHUT_RD) < 0 ||
 	    listen(fd, 0) < 0)
 		return -1;
 	return descriptor_hold_port(fd);
-}
-
-int descriptor_bind_port(int fd, const struct sockaddr *address, socklen_t len)
-{
-	struct sock_filter drop[] = {BPF_STMT(BPF_RET | BPF_K, 0)};
-	const struct sock_fprog filter = {.len = 1, .filter = drop};
-	int unused = 0;
-
-	if (set_option(fd, SO_REUSEADDR, 1) < 0 || bind(fd, address, len) < 0 ||
-	    setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)) < 0 ||
-	    become_holder(fd) < 0)
-		return -1;
-	return setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &unused, sizeof(unused));
 }
 
 /* shutdown() of a socket that does not listen fails and yet leaves a mark (sk_shutdown of
@@ -113,6 +107,47 @@ ssize_t descriptor_receive(int sock, struct msghdr *message, int flags)
 int descriptor_replace(int from, int to, bool cloexec)
 {
 	return dup3(from, to, cloexec ? O_CLOEXEC : 0);
+}
+
+/* "/proc/self/fd/N"; printf() is not async-signal-safe. */
+static void write_link_of(int fd, char out[LINK_NAME])
+{
+	char digits[12], *at = digits + sizeof(digits);
+
+	do
+		*--at = (char)('0' + fd % 10);
+	while ((fd /= 10) > 0);
+	memcpy(mempcpy(out, LINK_FRONT, sizeof(LINK_FRONT) - 1), at,
+	       (size_t)(digits + sizeof(digits) - at));
+}
+
+/*
+ * A confined process of root's is still the owner of /dev/null, and needs no capability for fchmod()
+ * of it. fchmod() fails with EROFS on a file that was opened by a read-only mount, and writing to a
+ * device does not. So it is opened by a read-only mount of the file alone, which is in no
+ * directory. A user other than root may make no mount, and could not change the mode.
+ */
+static int open_null_by_read_only_mount(void)
+{
+	struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
+	char link[LINK_NAME] = "";
+	int null = -1, tree = open_tree(AT_FDCWD, NULL_DEVICE, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+
+	if (tree < 0)
+		return -1;
+	if (mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) == 0) {
+		write_link_of(tree, link);
+		null = open(link, O_RDWR | O_CLOEXEC);
+	}
+	close(tree);
+	return null;
+}
+
+int descriptor_null(void)
+{
+	int null = open_null_by_read_only_mount();
+
+	return null < 0 ? open(NULL_DEVICE, O_RDWR | O_CLOEXEC) : null;
 }
 
 int descriptor_memory(const char *name)
