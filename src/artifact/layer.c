@@ -280,7 +280,7 @@ int layer_apply(struct rootfs *fs, int fd, uint64_t done, uint64_t total, char d
 	if (layer_prepare(err) < 0 || tar_open_hashed(&from, fd, err) < 0 ||
 	    take_archive(&t, err) < 0)
 		return -1;
-	return tar_digest(&from, diff_id, err);
+	return tar_digest(&from, rootfs_bytes_behind(fs), diff_id, err);
 }
 
 int layer_unpack(struct rootfs *fs, int fd, const char *name, const struct layer_bounds *bounds,

@@ -70,6 +70,8 @@ void rootfs_next_layer(struct rootfs *fs);
 
 /* Takes so many bytes of what may be unpacked for all layers together, also of what goes nowhere. */
 int rootfs_take_unpacked(struct rootfs *fs, uint64_t bytes, struct error *err);
+/* What tar_digest() of the next layer goes on counting from. */
+uint64_t *rootfs_bytes_behind(struct rootfs *fs);
 /* Opens the data file of file, which is to be of that many bytes. ERR_INVALID when the contents
  * outgrow their bound. */
 int rootfs_open_data(struct rootfs *fs, struct rootfs_file *file, uint64_t bytes,

@@ -123,6 +123,11 @@ int rootfs_take_unpacked(struct rootfs *fs, uint64_t bytes, struct error *err)
 	return 0;
 }
 
+uint64_t *rootfs_bytes_behind(struct rootfs *fs)
+{
+	return &fs->behind;
+}
+
 int rootfs_open_data(struct rootfs *fs, struct rootfs_file *file, uint64_t bytes, struct error *err)
 {
 	char name[24];

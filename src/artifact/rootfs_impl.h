@@ -24,6 +24,7 @@ struct rootfs {
 	int64_t time;
 	uint64_t last_data, bytes, count, text;
 	uint64_t unpacked; /* bytes of all files so far, of those that were replaced too */
+	uint64_t behind;   /* bytes behind the ends of the archives of the layers so far */
 	uint64_t followed; /* bytes of the targets of links that were followed so far */
 	struct rootfs_bounds bounds;
 };

@@ -111,18 +111,19 @@ int tar_open_hashed(struct tar_reading *tar, int fd, struct error *err)
 	return got == ARCHIVE_OK ? 0 : tar_failed(tar, err);
 }
 
-int tar_digest(struct tar_reading *tar, char out[DIGEST_TEXT], struct error *err)
+int tar_digest(struct tar_reading *tar, uint64_t *behind, char out[DIGEST_TEXT], struct error *err)
 {
 	const uint64_t most = limit_get(LIMIT_LAYER_TAIL_BYTES);
-	uint64_t behind = 0;
 	const void *block;
 	la_ssize_t n;
 
 	while ((n = read_unpacked(tar->archive, tar, &block)) > 0) {
-		behind += (uint64_t)n;
-		if (behind > most)
+		*behind += (uint64_t)n;
+		if (*behind > most)
 			return error_set(err, ERR_INVALID,
-					 "more than %" PRIu64 " bytes are behind its end", most);
+					 "more than %" PRIu64
+					 " bytes are behind the ends of the layers up to this one",
+					 most);
 		if (artifact_check_signal(err) < 0)
 			return -1;
 	}

@@ -23,9 +23,10 @@ int tar_open_hashed(struct tar_reading *tar, int fd, struct error *err);
 void tar_close(struct tar_reading *tar); /* accepts a zeroed one */
 #define auto_tar __attribute__((cleanup(tar_close)))
 
-/* The SHA-256 of all unpacked bytes, those behind the archive's end too, of which there may be
- * LIMIT_LAYER_TAIL_BYTES. To be asked for when the archive has no more entries. */
-int tar_digest(struct tar_reading *tar, char out[DIGEST_TEXT], struct error *err);
+/* The SHA-256 of all unpacked bytes, also of those behind the archive's end. To be asked for when
+ * the archive has no more entries. *behind: the number of bytes behind the ends of earlier archives,
+ * which grows by those of this one, also on failure, up to LIMIT_LAYER_TAIL_BYTES. */
+int tar_digest(struct tar_reading *tar, uint64_t *behind, char out[DIGEST_TEXT], struct error *err);
 
 /* How many bytes were read, as they are stored. */
 uint64_t tar_bytes_read(const struct tar_reading *tar);

@@ -104,7 +104,7 @@
 	X(ARCHIVE_MEMORY_MIB, 1024, "MiB", "what reads an archive of a bundle or an image")        \
 	X(IMAGE_FILES, 2000000, "files", "in an image that is imported")                           \
 	X(IMAGE_TEXT_BYTES, 268435456, "bytes", "its paths, targets of links, and attributes")     \
-	X(LAYER_TAIL_BYTES, 67108864, "bytes", "behind the end of the archive that is a layer")    \
+	X(LAYER_TAIL_BYTES, 67108864, "bytes", "behind the ends of the layers of an image")        \
 	X(PACKAGE_BYTES, 8589934592, "bytes", "what is taken out of a Debian package")             \
 	X(PACKAGE_FILES, 200000, "files", "of those")                                              \
 	X(BUNDLE_MS, 600000, "ms", "a bundle's disk to be built")                                  \

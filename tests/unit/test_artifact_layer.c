@@ -345,7 +345,9 @@ static void what_is_behind_the_end_is_bounded(void **state)
 	assert_int_equal(apply_cut(&m, m.tar.len, &err), -1);
 	limit_set(LIMIT_LAYER_TAIL_BYTES, 64 << 20);
 	assert_code(err, ERR_INVALID);
-	assert_string_equal(err.msg, "more than 1048576 bytes are behind its end");
+	assert_string_equal(
+		err.msg,
+		"more than 1048576 bytes are behind the ends of the layers up to this one");
 	unmake(&m);
 }
 
