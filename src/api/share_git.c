@@ -195,7 +195,8 @@ static int refuse(const char *dir, const char *said, struct error *err)
 {
 	return error_set(err, ERR_INVALID,
 			 "%.200s/.git leads to %.200s, which is no worktree's of a repository that "
-			 "leads back there: it is not shared along",
+			 "leads back there: it is not shared along; share the directory that holds "
+			 "both, as for a submodule, or the repository itself",
 			 dir, said);
 }
 

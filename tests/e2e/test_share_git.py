@@ -79,6 +79,15 @@ def test_the_words(host):
     assert "git worktree" not in host("create", *small, "--share", f"{main}:/work", "--share-git", "w", check=0).stderr
     host("delete", "w", check=0)
     assert host("create", *small, "--share-git", "w").returncode == 2
+    bare = host.base / "bare"
+    git(host.base, "clone", "-q", "--bare", main, bare)
+    assert "git" not in host("create", *small, "--share", f"{bare}:/work", "--share-git", "w", check=0).stderr
+    host("delete", "w", check=0)
+    git(main, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", bare, "sub")
+    done = host("create", *small, "--share", f"{main / 'sub'}:/work", "--share-git", "w")
+    assert done.returncode == 2 and done.stderr.strip().endswith(
+        "/sub/.git leads to ../.git/modules/sub, which is no worktree's of a repository that leads back there: it is not shared "
+        "along; share the directory that holds both, as for a submodule, or the repository itself"), done
     # Where .git leads to what does not lead back, it is another's word, and nothing is hinted at or shared.
     (host.base / "secret").mkdir()
     (tree / ".git").write_text(f"gitdir: {host.base}/secret\n")
