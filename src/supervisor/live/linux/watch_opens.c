@@ -50,7 +50,13 @@ static bool is_news(struct watch_opens *watch, const char *exe, const char *file
 /* Who has opened a file. */
 struct opener {
 	char exe[PATH_MAX]; /* "" where it cannot be read: the process has ended */
-	bool has_library;   /* libmicroagent is a part of it */
+	bool has_library;   /* libmicroagent is a part of it, where that was asked */
+};
+
+/* What is asked about it. */
+struct opener_question {
+	pid_t pid;
+	int library; /* not 0: also whether it has the library, for which all of its maps are read */
 };
 
 /* Is in the path of the mapping of our library, whatever the version. */
@@ -72,28 +78,28 @@ static bool has_library(pid_t pid)
 	return false;
 }
 
-static void read_opener(pid_t pid, struct opener *out)
+static void read_opener(const struct opener_question *question, struct opener *out)
 {
 	char path[32];
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)question->pid);
 	n = readlink(path, out->exe, sizeof(out->exe) - 1);
 	out->exe[n < 0 ? 0 : n] = '\0';
-	out->has_library = has_library(pid);
+	out->has_library = question->library && has_library(question->pid);
 }
 
 static int serve_opener(void *data, const struct broker_message *in, struct broker_message *out,
 			struct error *err)
 {
+	struct opener_question question;
 	struct opener opener;
-	pid_t pid;
 
 	(void)data;
-	if (in->len != sizeof(pid))
+	if (in->len != sizeof(question))
 		return error_set(err, ERR_INVALID, "no process is named");
-	memcpy(&pid, in->bytes, sizeof(pid));
-	read_opener(pid, &opener);
+	memcpy(&question, in->bytes, sizeof(question));
+	read_opener(&question, &opener);
 	out->bytes[0] = opener.has_library ? 'l' : '-';
 	snprintf(out->bytes + 1, sizeof(out->bytes) - 1, "%s", opener.exe);
 	out->len = strlen(out->bytes);
@@ -102,15 +108,15 @@ static int serve_opener(void *data, const struct broker_message *in, struct brok
 
 const struct broker_duty watch_opens_duty = {serve_opener};
 
-static void find_opener(pid_t pid, struct opener *out)
+static void find_opener(const struct opener_question *question, struct opener *out)
 {
-	struct broker_message in = {.len = sizeof(pid)}, answer = {0};
+	struct broker_message in = {.len = sizeof(*question)}, answer = {0};
 
 	if (!broker_is_asked()) {
-		read_opener(pid, out);
+		read_opener(question, out);
 		return;
 	}
-	memcpy(in.bytes, &pid, sizeof(pid));
+	memcpy(in.bytes, question, sizeof(*question));
 	if (broker_ask(&watch_opens_duty, &in, &answer, NULL) < 0 || !answer.len)
 		memcpy(answer.bytes, "-", sizeof("-"));
 	out->has_library = answer.bytes[0] == 'l';
@@ -169,8 +175,9 @@ static void take_open(struct watch_opens *watch, const struct fanotify_event_met
 
 	if (event->pid == getpid())
 		return;
-	find_opener(event->pid, &opener);
 	file = name_file(event->fd, path, sizeof(path));
+	const struct opener_question question = {event->pid, is_record(file)};
+	find_opener(&question, &opener);
 	if (is_ours(watch, &opener, file) || !is_news(watch, opener.exe, file))
 		return;
 	what = json_pack("{s:o, s:I}", "file", json_string_lossy(file, strlen(file)), "pid",
