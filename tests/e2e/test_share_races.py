@@ -161,6 +161,28 @@ def test_locks(shared, call):
         LOCKS[call](tried, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
+@pytest.mark.parametrize("call, refused, unlocks", (("fcntl", "wait", "unlock"), ("fcntl", "wait", "close"), ("flock", "unlock", "close")))
+def test_what_unlocks(shared, call, refused, unlocks):
+    """As the manual says it: fcntl(2) that does not wait, and close(2). The others are refused, and the lock is still held."""
+    file = shared.locked / "unlocked"
+    file.write_text("")
+    guest = shared.popen("exec", "-i", "m", "--", "/locked/locks", call, "/locked/unlocked", stdin=subprocess.PIPE)
+
+    def say(word):
+        guest.stdin.write(f"{word}\n".encode())
+        guest.stdin.flush()
+        return guest.stdout.readline()
+    assert guest.stdout.readline() == b"locked\n"
+    with file.open("r+") as tried:
+        assert say(refused) == b"Operation not supported\n"
+        with pytest.raises(BlockingIOError):
+            LOCKS[call](tried, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        assert say(unlocks) == b"Success\n"
+        LOCKS[call](tried, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    guest.communicate()
+    assert guest.returncode == 0
+
+
 HOARDS = {"directories": ("/work", 2048, "Too many open files in system"), "locks": ("/locked/many", 16384, "No locks available")}
 
 
