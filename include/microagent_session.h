@@ -37,6 +37,8 @@ enum microagent_base_line {
 };
 
 /* Zero and NULL are the defaults, so start from {0}. Strings are borrowed for the call. */
+#define MICROAGENT_IPSW_LATEST "latest"
+
 struct microagent_base_spec {
 	const char *image; /* name in the cache, or a path with a '/' to a raw ext4 file; NULL:
 			      busybox */
@@ -46,7 +48,9 @@ struct microagent_base_spec {
 	const char *oci;
 	/* Instead of image and kernel: macOS, on a Mac with Apple silicon, by the backend
 	 * "apple-vf". A restore image, as a path, or as its address at Apple
-	 * (https://NAME.cdn-apple.com/...ipsw), from where it is fetched; the base keeps it.
+	 * (https://NAME.cdn-apple.com/...ipsw), from where it is fetched, or
+	 * MICROAGENT_IPSW_LATEST: the newest that this Mac can run, which Apple's catalog names. The
+	 * base keeps it.
 	 * size_mib is the disk's, 0: 64 GiB. What was installed is booted once before it is sealed,
 	 * and script is run as root then, by sh -e. stage and accelerator are not for it. */
 	const char *ipsw;

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/loop.h"
+#include "contract/macos.h"
 #include "contract/fields.h"
 #include "contract/request.h"
 
@@ -206,7 +207,7 @@ struct macos_image {
 /* image: once, before anything is made; NULL from then on. percent: of the installation. */
 typedef void macos_told_fn(void *data, const struct macos_image *image, int percent);
 
-/* What a macOS guest has that only its VMM can make. Both take as long as it takes. */
+/* What only the VMM of a macOS guest can tell or make. Each takes as long as it takes. */
 struct backend_macos {
 	/* ERR_INVALID: the image is damaged; ERR_UNSUPPORTED: no guest of this host can be made of
 	 * it. What it has made until a failure is the caller's to remove. */
@@ -214,6 +215,9 @@ struct backend_macos {
 		       struct error *err);
 	/* A new machine identifier, as a file of that directory. */
 	int (*identify)(const char *directory, struct error *err);
+	/* The address of the newest restore image that this host can run, which Apple's catalog
+	 * tells. ERR_UNAVAILABLE: the catalog cannot be had. */
+	int (*latest)(char url[MACOS_URL_SIZE], struct error *err);
 };
 
 struct backend {

@@ -12,5 +12,8 @@
 #define MACOS_OPTION "--macos"
 #define MACOS_JOB_INSTALL "install"
 #define MACOS_JOB_IDENTIFY "identify"
+#define MACOS_JOB_LATEST "latest"
+
+#define MACOS_URL_SIZE 1024 /* of a restore image at Apple, with the NUL */
 
 #endif

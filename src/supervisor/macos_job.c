@@ -4,10 +4,12 @@
  *
  *   {"job":"install","restoreImage":P,"directory":P,"diskBytes":N,"memoryMiB":N?,"cpuCount":N?}
  *   {"job":"identify","directory":P}
+ *   {"job":"latest"}
  *
  * and its answer lines of JSON on stdout, the last of which is an answer as every other of a
  * supervisor's ({"ok":...}). Before that an installation says once what the restore image is,
- * {"event":"image",...}, and {"event":"progress","percent":N} where that has changed.
+ * {"event":"image",...}, and {"event":"progress","percent":N} where that has changed. "latest" says
+ * {"event":"latest","url":U}.
  *
  * It ends with whoever holds the other end of its stdin: an installation takes many minutes and
  * has a machine, which nobody would end otherwise.
@@ -143,6 +145,18 @@ static int do_identify(const struct backend *backend, const json_t *job, struct 
 	return backend->macos->identify(directory, err);
 }
 
+static int do_latest(const struct backend *backend, const json_t *job, struct error *err)
+{
+	static const char *const keys[] = {"job", NULL};
+	char url[MACOS_URL_SIZE];
+
+	if (json_only_keys(job, "job", keys, err) < 0 || watch_caller(err) < 0 ||
+	    backend->macos->latest(url, err) < 0)
+		return -1;
+	return print_job_line(json_pack("{s:s,s:o}", "event", "latest", "url",
+					json_string_lossy(url, strlen(url))));
+}
+
 static int do_job(const struct backend *backend, struct error *err)
 {
 	autobuf struct buf line = BUF_INIT(JOB_BYTES);
@@ -163,6 +177,8 @@ static int do_job(const struct backend *backend, struct error *err)
 		return do_install(backend, job, err);
 	if (!strcmp(what, MACOS_JOB_IDENTIFY))
 		return do_identify(backend, job, err);
+	if (!strcmp(what, MACOS_JOB_LATEST))
+		return do_latest(backend, job, err);
 	return error_set(err, ERR_INVALID, "there is no job \"%.64s\"", what);
 }
 

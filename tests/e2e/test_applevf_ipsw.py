@@ -47,6 +47,24 @@ def test_how_it_is_fetched(mac, apple):
     apple.tidy()
 
 
+def test_the_newest_is_the_one_that_the_catalog_names(mac, apple):
+    """If it is at Apple. Nothing is asked of another host, and nothing is left."""
+    for elsewhere in ("https://evil.example/x.ipsw", "http://updates.cdn-apple.com/x.ipsw", "/etc/passwd"):
+        mac.set(latestRestoreImage=elsewhere)
+        mac.refused(mac.base(ipsw="latest"), f"{elsewhere}: restore images are fetched ")
+    mac.set()
+    done = mac.base(ipsw="latest")
+    mac.refused(done, "Apple's catalog of restore images: ")
+    assert done.returncode == 75
+    assert not apple.words.exists() and apple.asked == []
+    mac.set(latestRestoreImage=apple.url())
+    done = mac.base(ipsw="latest", put=NOT_PUT)
+    mac.refused(done, f"the restore image is kept as {apple.kept}")
+    assert "==> asking Apple which macOS is the newest for this Mac\n==> fetching UniversalMac_14.5_Restore.ipsw from Apple\n" in done.stderr
+    assert len(apple.asked) == 1 and apple.kept.read_bytes() == IPSW
+    apple.tidy()
+
+
 def test_what_was_cut_short_is_gone_on_with(mac, apple):
     apple.cut = 100
     done = mac.base(ipsw=apple.url())

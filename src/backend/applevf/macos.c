@@ -22,4 +22,10 @@ static int identify_macos(const char *directory, struct error *err)
 	return check_this_mac(err) < 0 ? -1 : vz_macos_identify(directory, err);
 }
 
-const struct backend_macos applevf_macos = {.install = install_macos, .identify = identify_macos};
+static int find_latest_macos(char url[MACOS_URL_SIZE], struct error *err)
+{
+	return check_this_mac(err) < 0 ? -1 : vz_macos_latest(url, err);
+}
+
+const struct backend_macos applevf_macos = {
+	.install = install_macos, .identify = identify_macos, .latest = find_latest_macos};

@@ -19,6 +19,7 @@ static enum error_code code_of(NSError *error)
 	case VZErrorVirtualMachineLimitExceeded:
 	case VZErrorOutOfDiskSpace:
 	case VZErrorNetworkError:
+	case VZErrorRestoreImageCatalogLoadFailed:
 		return ERR_UNAVAILABLE;
 	case VZErrorNotSupported:
 	case VZErrorInstallationRequiresUpdate:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* macOS guests of the framework, seen from C: what is done without a loop. Both functions wait. */
+/* macOS guests of the framework, seen from C: what is done without a loop. The functions wait. */
 #ifndef BACKEND_APPLEVF_VZ_MACOS_H
 #define BACKEND_APPLEVF_VZ_MACOS_H
 
@@ -16,5 +16,6 @@ int vz_macos_check(struct error *err);
 int vz_macos_install(const struct macos_install *job, macos_told_fn *told, void *data,
 		     struct error *err);
 int vz_macos_identify(const char *directory, struct error *err);
+int vz_macos_latest(char url[MACOS_URL_SIZE], struct error *err);
 
 #endif

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -38,26 +39,39 @@ static NSURL *url_in(const char *directory, const char *name)
 
 /* --- the image -------------------------------------------------------------------------------- */
 
-/* Retained. The handler runs on a thread of the framework's. */
-static VZMacOSRestoreImage *load_image(const char *path, struct error *err)
+typedef void (^image_handler)(VZMacOSRestoreImage *, NSError *);
+
+/* Retained; what `ask` hands to its handler, which runs on a thread of the framework's. what: for
+ * the error. */
+static VZMacOSRestoreImage *await_image(void (^ask)(image_handler), const char *what,
+					struct error *err)
 {
-	dispatch_semaphore_t loaded = dispatch_semaphore_create(0);
+	dispatch_semaphore_t answered = dispatch_semaphore_create(0);
 	__block VZMacOSRestoreImage *image = nil;
 	__block NSError *error = nil;
 
-	[VZMacOSRestoreImage
-		      loadFileURL:[NSURL fileURLWithPath:[NSString stringWithUTF8String:path]]
-		completionHandler:^(VZMacOSRestoreImage *found, NSError *why) {
-		  image = [found retain];
-		  error = [why retain];
-		  dispatch_semaphore_signal(loaded);
-		}];
-	dispatch_semaphore_wait(loaded, DISPATCH_TIME_FOREVER);
-	dispatch_release(loaded);
+	ask(^(VZMacOSRestoreImage *found, NSError *why) {
+	  image = [found retain];
+	  error = [why retain];
+	  dispatch_semaphore_signal(answered);
+	});
+	dispatch_semaphore_wait(answered, DISPATCH_TIME_FOREVER);
+	dispatch_release(answered);
 	if (!image)
-		vz_tell_error(err, "the restore image is damaged, or is none", error);
+		vz_tell_error(err, what, error);
 	[error release];
 	return image;
+}
+
+static VZMacOSRestoreImage *load_image(const char *path, struct error *err)
+{
+	NSURL *url = [NSURL fileURLWithPath:[NSString stringWithUTF8String:path]];
+
+	return await_image(
+		^(image_handler handler) {
+		  [VZMacOSRestoreImage loadFileURL:url completionHandler:handler];
+		},
+		"the restore image is damaged, or is none", err);
 }
 
 /* Borrowed from the image. */
@@ -302,6 +316,34 @@ int vz_macos_install(const struct macos_install *job, macos_told_fn *told, void 
 			[image release];
 		} @catch (NSException *exception) {
 			vz_tell_exception(err, "the installation", exception);
+		}
+	}
+	return status;
+}
+
+int vz_macos_latest(char url[MACOS_URL_SIZE], struct error *err)
+{
+	int status = -1;
+
+	@autoreleasepool {
+		@try {
+			VZMacOSRestoreImage *image = await_image(
+				^(image_handler handler) {
+				  [VZMacOSRestoreImage
+					  fetchLatestSupportedWithCompletionHandler:handler];
+				},
+				"Apple's catalog of restore images", err);
+			const char *text = [[[image URL] absoluteString] UTF8String];
+
+			if (text && strlen(text) < MACOS_URL_SIZE) {
+				snprintf(url, MACOS_URL_SIZE, "%s", text);
+				status = 0;
+			} else if (image) {
+				error_set(err, ERR_IO, "Apple's catalog names no address");
+			}
+			[image release];
+		} @catch (NSException *exception) {
+			vz_tell_exception(err, "Apple's catalog", exception);
 		}
 	}
 	return status;

@@ -41,4 +41,10 @@ int vz_macos_identify(const char *directory, struct error *err)
 	return refuse_on_intel(err);
 }
 
+int vz_macos_latest(char url[MACOS_URL_SIZE], struct error *err)
+{
+	(void)url;
+	return refuse_on_intel(err);
+}
+
 #endif

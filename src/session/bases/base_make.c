@@ -145,6 +145,7 @@ static void making_end(struct making *m)
 	json_decref(m->provisioning);
 	json_decref(m->macos);
 	free(m->fetched);
+	free(m->fetched_from);
 	if (m->dir.path)
 		state_dir_close(&m->dir);
 	*m = (struct making)MAKING_NONE;

@@ -24,6 +24,7 @@ struct making {
 	json_t *provisioning; /* what was done to the image; NULL: nothing */
 	json_t *macos;	      /* the guest's version and needs (macos/macos.h); NULL: a Linux */
 	char *fetched;	      /* its restore image, which was fetched; NULL: the user's, or none */
+	char *fetched_from;   /* the address of that at Apple; NULL as well */
 };
 
 /* --- base_import.c --------------------------------------------------------------------------- */

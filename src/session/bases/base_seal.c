@@ -107,7 +107,7 @@ static json_t *seal_disk(const struct making *m, uint64_t *size, struct error *e
 static json_t *macos_source(const struct making *m, struct error *err)
 {
 	autofree char *path = m->fetched ? NULL : path_absolute(m->spec->ipsw, err);
-	const char *ref = m->fetched ? m->spec->ipsw : path;
+	const char *ref = m->fetched ? m->fetched_from : path;
 	json_auto_t *source = json_object();
 
 	if (!ref || json_put_string(source, "kind", "ipsw", err) < 0 ||

@@ -120,9 +120,40 @@ int macos_base_check(const struct making *m, struct error *err)
 	return script ? check_room(m->agent, err) : -1;
 }
 
+static void on_latest_event(void *data, const json_t *event)
+{
+	char **url = data;
+	const char *told = json_text(event, "url", NULL);
+
+	if (told && !*url)
+		*url = strdup(told);
+}
+
+/* What the framework tells is looked at like a word of the user's: Apple's hosts alone. */
+static int ask_for_latest(struct making *m, struct error *err)
+{
+	json_auto_t *job = json_pack("{s:s}", "job", MACOS_JOB_LATEST);
+
+	if (!job)
+		return error_errno(err, ENOMEM, "base");
+	say_doing(m, "asking Apple which macOS is the newest for this Mac");
+	if (macos_job_run(m, job, on_latest_event, &m->fetched_from, err) < 0)
+		return -1;
+	return m->fetched_from ? 0 : error_set(err, ERR_IO, "the supervisor told no address");
+}
+
 int macos_base_fetch(struct making *m, struct error *err)
 {
-	return ipsw_is_url(m->spec->ipsw) ? ipsw_fetch(m, m->spec->ipsw, &m->fetched, err) : 0;
+	if (ipsw_is_url(m->spec->ipsw)) {
+		m->fetched_from = strdup(m->spec->ipsw);
+		if (!m->fetched_from)
+			return error_errno(err, ENOMEM, "base");
+	} else if (strcmp(m->spec->ipsw, MICROAGENT_IPSW_LATEST) != 0) {
+		return 0;
+	} else if (ask_for_latest(m, err) < 0) {
+		return -1;
+	}
+	return ipsw_fetch(m, m->fetched_from, &m->fetched, err);
 }
 
 /* --- the restore image ------------------------------------------------------------------------ */
