@@ -97,9 +97,10 @@ wings = $(filter-out $(addprefix %/,$(OTHER_PLATFORMS)),$(patsubst %/,%,$(wildca
 LANGUAGES := c $(if $(filter darwin,$(PLATFORM)),m)
 sources = $(or $(ONLY_$(1)),$(filter-out %/main.c,$(wildcard $(foreach l,$(LANGUAGES),$(addsuffix /*.$(l),$(call wings,$(1)))))))
 objects = $(patsubst src/%,$(BUILD)/obj/%.o,$(basename $(1)))
-# What a program carries as C: files of schema/, and the library that is loaded into virtiofsd.
-EMBEDDED := schemas $(if $(filter linux,$(PLATFORM)),virtiofsd_preload)
+# What a program carries as C: files of schema/, what each backend does, and the library that is loaded into virtiofsd.
+EMBEDDED := schemas backends $(if $(filter linux,$(PLATFORM)),virtiofsd_preload)
 EMBEDDED_mcp := embedded/schemas.o
+EMBEDDED_api := embedded/backends.o
 EMBEDDED_backend/parts := $(if $(filter linux,$(PLATFORM)),embedded/virtiofsd_preload.o)
 
 PROGRAMS := microagent $(BACKENDS:%=microagent-%-supervisor) $(OTHER_PROGRAMS)
@@ -170,6 +171,10 @@ $(BUILD)/embedded/schemas.c: schema/mcp.json schema/defs.json
 		$(call as_numbers,schema/$$f.json); \
 		echo "0};"; \
 	done >$@.new && mv $@.new $@
+$(BUILD)/embedded/backends.c: src/api/backends.json
+	@mkdir -p $(@D)
+	$(call say,GEN  ){ echo "extern const char stored_backends[]; const char stored_backends[] = {"; \
+		$(call as_numbers,$<); echo "0};"; } >$@.new && mv $@.new $@
 # Small, since each share's cell has a copy; and without a sanitizer, whose runtime virtiofsd has not.
 $(BUILD)/embedded/virtiofsd_preload.so: src/virtiofsd/preload.c | $(FIRST)
 	@mkdir -p $(@D)
@@ -292,7 +297,8 @@ windows: $(BUILD)/windows/microagent-hyperv-supervisor.exe
 # --- the library ---------------------------------------------------------------------------------
 
 # Isolation is for daemons; here it would pull in libseccomp.
-LIBRARY_OBJECTS := $(foreach f,$(LIBRARY_FOLDERS),$(call objects,$(filter-out src/base/platform/linux/isolate%.c,$(call sources,$(f)))))
+LIBRARY_OBJECTS := $(foreach f,$(LIBRARY_FOLDERS),$(call objects,$(filter-out src/base/platform/linux/isolate%.c,$(call sources,$(f)))) \
+	$(addprefix $(BUILD)/obj/,$(EMBEDDED_$(f))))
 
 $(BUILD)/lib/libmicroagent.so.$(VERSION): $(LIBRARY_OBJECTS) src/api/exported.map
 	@mkdir -p $(@D)

@@ -489,7 +489,8 @@ json_t *microagent_footprint(struct microagent *agent, const char *name, struct 
 /* The supervisor's answer to `host`: {"ok":true,"backend","host":{...},"kernel"?}. */
 int microagent_host(struct microagent *agent, json_t **response, struct error *err);
 /* The contract, agent-runtime.v1 (schema/contract.json): states, commands, signals and limits, and
- * for each backend what its supervisor, if it is there, says that it does. */
+ * for each backend what its supervisor says that it does; of one that is not on this host, what it
+ * said when this library was built. */
 json_t *microagent_contract(struct error *err);
 /* {"ok","verdict":"ok"|"degraded"|"failed","host"?,"checks":[{"name","status","detail","remedy"?,
  * "reason"?}]}: remedy is a command of the host that mends it; reason, the name of an error_reason,

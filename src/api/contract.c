@@ -2,10 +2,17 @@
 /* The contract document, with each backend's own word about itself. */
 #include "contract/contract.h"
 
+#include <errno.h>
+#include <string.h>
+
 #include "api/api.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "contract/fields.h"
+
+/* backends.json: {BACKEND: {commands, networks, features, refusals}}, as the supervisor of each has
+ * printed it when this library was built. tests/e2e/capabilities.py writes it. */
+extern const char stored_backends[];
 
 /* A list that a supervisor printed, or an empty one. */
 static int copy_list(json_t *entry, const json_t *said, const char *key, struct error *err)
@@ -15,30 +22,57 @@ static int copy_list(json_t *entry, const json_t *said, const char *key, struct 
 	return json_put(entry, key, json_is_array(list) ? json_incref(list) : json_array(), err);
 }
 
-/* Without an executable, or with one that is none of ours, a backend does nothing here. */
-static json_t *support_of(const struct contract_backend *backend, struct error *err)
+static json_t *trials_of(const struct contract_backend *backend, struct error *err)
+{
+	json_auto_t *list = json_array();
+
+	for (const struct contract_trial *trial = backend->trials; trial->what; trial++) {
+		json_auto_t *item = json_object();
+
+		if (json_put(item, "real", json_boolean(trial->real), err) < 0 ||
+		    json_put_string(item, "what", trial->what, err) < 0)
+			return NULL;
+		if (json_array_append(list, item) < 0) {
+			error_errno(err, ENOMEM, "contract");
+			return NULL;
+		}
+	}
+	return steal_ptr(&list);
+}
+
+/* What the supervisor on this host says of its backend goes before what is stored of it: they may be
+ * of different versions. */
+static json_t *support_of(const struct contract_backend *backend, const json_t *stored,
+			  struct error *err)
 {
 	struct error ignored;
 	autofree char *path = backend_find_supervisor(backend, &ignored);
 	json_auto_t *said = path ? supervisor_capabilities(path, &ignored) : NULL;
+	const json_t *lists = said ? said : json_object_get(stored, backend->name);
 	json_auto_t *entry = json_object();
 
 	if (json_put(entry, "available", json_boolean(said != NULL), err) < 0 ||
 	    json_put_string(entry, "system", backend->system, err) < 0 ||
-	    copy_list(entry, said, "commands", err) < 0 ||
-	    copy_list(entry, said, "networks", err) < 0 ||
-	    copy_list(entry, said, "features", err) < 0 ||
-	    copy_list(entry, said, "refusals", err) < 0)
+	    json_put_string(entry, "stability", backend->experimental ? "experimental" : "stable",
+			    err) < 0 ||
+	    json_put(entry, "triedOn", trials_of(backend, err), err) < 0 ||
+	    copy_list(entry, lists, "commands", err) < 0 ||
+	    copy_list(entry, lists, "networks", err) < 0 ||
+	    copy_list(entry, lists, "features", err) < 0 ||
+	    copy_list(entry, lists, "refusals", err) < 0)
 		return NULL;
 	return steal_ptr(&entry);
 }
 
 json_t *microagent_contract(struct error *err)
 {
+	json_auto_t *stored = json_load_strict(stored_backends, strlen(stored_backends), err);
 	json_auto_t *support = json_object();
 
+	if (!stored)
+		return NULL;
 	for (const struct contract_backend *row = contract_backends; row->name; row++) {
-		json_t *entry = support_of(row, err);
+		json_t *entry = support_of(row, stored, err);
 
 		if (!entry || json_put(support, row->name, entry, err) < 0)
 			return NULL;

@@ -20,6 +20,7 @@
 #include "base/path.h"
 #include "channel/hasher.h"
 #include "channel/words.h"
+#include "contract/provenance.h"
 #include "store/taken.h"
 
 #define ROOTFS "rootfs.ext4"
@@ -338,19 +339,17 @@ static int put_workload(json_t *config, const struct creation *made,
 	return put_number(config, "timeoutSeconds", spec->timeout_seconds, err);
 }
 
-/* Where the disk comes from, for who reads the record. */
+/* A file of the user's has no name that others know, and a session's image is its base's. */
 static int put_image(json_t *config, const struct creation *made, struct error *err)
 {
-	json_auto_t *image = json_object();
-	char digest[80];
+	const struct cache_image *image = &made->image;
+	char digest[CACHE_DIGEST_TEXT];
+	json_t *provenance;
 
-	if (!made->image.cached) /* a file of the user's, or none */
+	if (!image->cached || !cache_image_digest(image, digest))
 		return 0;
-	snprintf(digest, sizeof(digest), "sha256:%s", made->image.sha256);
-	if (json_put_string(image, "imageRef", made->image.name, err) < 0 ||
-	    (made->image.sha256[0] && json_put_string(image, "imageDigest", digest, err) < 0))
-		return -1;
-	return json_put(config, "image", steal_ptr(&image), err);
+	provenance = provenance_new(image->source ? image->source : image->name, digest, err);
+	return provenance ? json_put(config, "image", provenance, err) : -1;
 }
 
 static int put_network(json_t *config, const struct microagent_spec *spec, struct error *err)

@@ -22,14 +22,6 @@ static const enum state lasting[] = {
 	STATE_QUARANTINED, STATE_STOPPED,  STATE_FAILED,
 };
 
-static const char *const parity_rules[] = {
-	"How a VM is made and driven is not part of the protocol",
-	"Answers are structured JSON documents, never prose to be scraped",
-	"Each change of state is an event, and events.json keeps them in order",
-	"halt keeps the disk and not the memory",
-	"quarantine keeps disk and history and severs every effect on the host",
-};
-
 static int put_described(json_t *list, const char *name, const char *text, struct error *err)
 {
 	json_auto_t *item = json_object();
@@ -113,8 +105,28 @@ static json_t *backends_json(struct error *err)
 	return steal_ptr(&list);
 }
 
+/* {name: meaning} of a table. */
+static json_t *descriptions_json(const struct field_row *rows, struct error *err)
+{
+	json_auto_t *descriptions = json_object();
+
+	for (; rows->name; rows++)
+		if (json_put_string(descriptions, rows->name, rows->meaning, err) < 0)
+			return NULL;
+	return steal_ptr(&descriptions);
+}
+
+/* A word for each of what a program goes by, and the same in words for people beside it. */
 static json_t *mediation_json(struct error *err)
 {
+	static const struct field_row modes[] = {
+		{"requiredMode",
+		 "required must come with failClosed: true, and is refused without"},
+		{"breakMode",
+		 "While the target is not reached, connections are refused and mediation is not "
+		 "ready: take it as closed"},
+		{NULL, NULL},
+	};
 	json_auto_t *mediation = json_object();
 
 	if (json_put_string(
@@ -123,16 +135,33 @@ static json_t *mediation_json(struct error *err)
 		    "reaches whoever decides about its work",
 		    err) < 0 ||
 	    json_put(mediation, "fields", contract_names(mediation_keys, err), err) < 0 ||
-	    json_put_string(mediation, "requiredMode",
-			    "required must come with failClosed: true, and is refused without",
-			    err) < 0 ||
-	    json_put_string(
-		    mediation, "breakMode",
-		    "While the target is not reached, connections are refused and mediation "
-		    "is not ready: take it as closed",
-		    err) < 0)
+	    json_put_string(mediation, "requiredMode", "failClosed", err) < 0 ||
+	    json_put_string(mediation, "breakMode", "closed", err) < 0 ||
+	    json_put(mediation, "descriptions", descriptions_json(modes, err), err) < 0)
 		return NULL;
 	return steal_ptr(&mediation);
+}
+
+static const char *const compared_words[] = {
+	[COMPARED_NEVER] = "never",
+	[COMPARED_UNTIL_STARTED] = "untilStarted",
+	[COMPARED_ALWAYS] = "always",
+};
+
+static json_t *verification_fields_json(struct error *err)
+{
+	json_auto_t *list = json_array();
+
+	for (const struct verification_row *row = verification_fields; row->name; row++) {
+		json_t *item;
+
+		if (put_described(list, row->name, row->meaning, err) < 0)
+			return NULL;
+		item = json_array_get(list, json_array_size(list) - 1);
+		if (json_put_string(item, "compared", compared_words[row->compared], err) < 0)
+			return NULL;
+	}
+	return steal_ptr(&list);
 }
 
 static json_t *verification_json(struct error *err)
@@ -143,7 +172,8 @@ static json_t *verification_json(struct error *err)
 	    json_put_string(verification, "description",
 			    "The image's digest, the hashes of kernel, init and rootfs beside the "
 			    "recorded ones, and an entry for each divergence",
-			    err) < 0)
+			    err) < 0 ||
+	    json_put(verification, "fields", verification_fields_json(err), err) < 0)
 		return NULL;
 	return steal_ptr(&verification);
 }
@@ -153,8 +183,8 @@ static json_t *parity_json(struct error *err)
 	json_auto_t *parity = json_object();
 	json_auto_t *rules = json_array();
 
-	for (size_t i = 0; i < ARRAY_SIZE(parity_rules); i++)
-		if (json_array_append_new(rules, json_string(parity_rules[i])) < 0) {
+	for (const struct field_row *row = parity_rules; row->name; row++)
+		if (json_array_append_new(rules, json_string(row->name)) < 0) {
 			error_errno(err, ENOMEM, "contract");
 			return NULL;
 		}
@@ -163,7 +193,8 @@ static json_t *parity_json(struct error *err)
 		    "Commands, states, readiness, results, artifacts and mediation mean the "
 		    "same on every backend; backendSupport says which of them one has",
 		    err) < 0 ||
-	    json_put(parity, "rules", json_incref(rules), err) < 0)
+	    json_put(parity, "rules", json_incref(rules), err) < 0 ||
+	    json_put(parity, "descriptions", descriptions_json(parity_rules, err), err) < 0)
 		return NULL;
 	return steal_ptr(&parity);
 }

@@ -9,8 +9,7 @@
 
 #define CONTRACT_VERSION "agent-runtime.v1"
 
-/* support: the value of backendSupport, stolen also on failure; what a backend does only its own
- * executable knows. A new reference. */
+/* support: the value of backendSupport, stolen also on failure. A new reference. */
 json_t *contract_json(json_t *support, struct error *err);
 
 #endif

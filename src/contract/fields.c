@@ -4,17 +4,49 @@
 #include <stddef.h>
 #include <string.h>
 
+static const struct contract_trial apple_vf_trials[] = {
+	{false, "a stand-in for Virtualization.framework on Linux, which has the documented "
+		"interface and boots the guest in QEMU"},
+	{false, NULL},
+};
+static const struct contract_trial firecracker_trials[] = {
+	{false, "a stand-in for Firecracker on x86-64, which has the published API and boots the "
+		"guest in QEMU"},
+	{false, NULL},
+};
+static const struct contract_trial hyperv_trials[] = {
+	{false, "a stand-in for computecore.dll under Wine, which has the published schema and "
+		"boots the guest in QEMU"},
+	{false, NULL},
+};
+static const struct contract_trial qemu_trials[] = {
+	{true, "QEMU 7.2 of Debian 12 on x86-64, emulated (TCG)"},
+	{true, "QEMU 10.0 of Debian's bookworm-backports on x86-64, emulated (TCG)"},
+	{true, "QEMU 7.2 under a KVM that runs no Linux, with a guest of the tests' own"},
+	{false, NULL},
+};
+
 const struct contract_backend contract_backends[] = {
-	{.name = "apple-vf", .system = "macOS", .usual = true, .packed = true, .plugs = 1},
-	{.name = "firecracker", .system = "Linux"},
-	{.name = "windows-hyperv", .system = "Windows", .packed = true},
+	{.name = "apple-vf",
+	 .system = "macOS",
+	 .usual = true,
+	 .packed = true,
+	 .plugs = 1,
+	 .trials = apple_vf_trials},
+	{.name = "firecracker", .system = "Linux", .trials = firecracker_trials},
+	{.name = "windows-hyperv",
+	 .system = "Windows",
+	 .packed = true,
+	 .experimental = true,
+	 .trials = hyperv_trials},
 	{.name = "qemu",
 	 .system = "Linux",
 	 .usual = true,
 	 .layers = true,
 	 .packed = true,
 	 .plugs = PLUGS_MAX,
-	 .templates = true},
+	 .templates = true,
+	 .trials = qemu_trials},
 	{0},
 };
 
@@ -25,6 +57,45 @@ const struct contract_backend *contract_backend_find(const char *name)
 			return row;
 	return NULL;
 }
+
+const struct verification_row verification_fields[] = {
+	{"imageRef", "The image as it was asked for", COMPARED_NEVER},
+	{"resolvedRef", "The image's repository and digest", COMPARED_NEVER},
+	{"imageDigest", "The digest of the image's manifest, or of its file where it has none",
+	 COMPARED_NEVER},
+	{"kernel", "The kernel's file", COMPARED_ALWAYS},
+	{"initrd", "The initrd's file", COMPARED_ALWAYS},
+	{"init", "The guest's init in the initrd", COMPARED_ALWAYS},
+	{"base", "The disk below a root file system that is a layer", COMPARED_ALWAYS},
+	{"hardwareModel", "A macOS guest's", COMPARED_ALWAYS},
+	{"machineIdentifier", "A macOS guest's", COMPARED_ALWAYS},
+	{"auxiliaryStorage", "A macOS guest's", COMPARED_UNTIL_STARTED},
+	{"rootfs", "The root file system's file", COMPARED_UNTIL_STARTED},
+	{"bundles", "The disks that prepare made of the declared bundles", COMPARED_ALWAYS},
+	{"divergence", "An entry for each file that is not as prepare recorded it", COMPARED_NEVER},
+	{NULL, NULL, COMPARED_NEVER},
+};
+
+enum compared verification_compares(const char *name)
+{
+	const struct verification_row *row = verification_fields;
+
+	while (row->name && strcmp(row->name, name) != 0)
+		row++;
+	return row->compared;
+}
+
+const struct field_row parity_rules[] = {
+	{"mechanicsAreHidden", "How a VM is made and driven is not part of the protocol"},
+	{"answersAreStructured",
+	 "Answers are structured JSON documents, never prose to be scraped"},
+	{"changesAreEvents",
+	 "Each change of state is an event, and events.json keeps them in order"},
+	{"haltKeepsDisk", "halt keeps the disk and not the memory"},
+	{"quarantineSeversHost",
+	 "quarantine keeps disk and history and severs every effect on the host"},
+	{NULL, NULL},
+};
 
 const struct field_row readiness_fields[] = {
 	{"guestReady", "The guest's init has reported over its control stream that it is up"},

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -260,6 +261,17 @@ void cache_kernel_free(struct cache_kernel *k)
 	free(k->vmlinux);
 	free(k->version);
 	memset(k, 0, sizeof(*k));
+}
+
+bool cache_image_digest(const struct cache_image *image, char out[CACHE_DIGEST_TEXT])
+{
+	if (image->source_digest)
+		snprintf(out, CACHE_DIGEST_TEXT, "%s", image->source_digest);
+	else if (*image->sha256)
+		snprintf(out, CACHE_DIGEST_TEXT, "sha256:%s", image->sha256);
+	else
+		return false;
+	return true;
 }
 
 void cache_image_free(struct cache_image *image)

@@ -110,6 +110,11 @@ void cache_images_free(struct cache_images *list);
 void cache_kernel_free(struct cache_kernel *kernel);
 void cache_image_free(struct cache_image *image);
 
+/* The digest that an image is known by, with "sha256:" before it: its manifest's where it was
+ * imported, else its file's. False: none is recorded, and out is left as it was. */
+#define CACHE_DIGEST_TEXT (sizeof("sha256:") + 64)
+bool cache_image_digest(const struct cache_image *image, char out[CACHE_DIGEST_TEXT]);
+
 /* The microagent-init that is put into the initrds of an architecture, as it stands beside our
  * programs. */
 const char *cache_init_program(enum architecture architecture);

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+import capabilities
 import schema_check
 from conftest import BACKEND, BIN, ROOT
 from test_supervisor import request
@@ -58,19 +59,72 @@ def test_limits_are_those_of_the_code(host):
     assert next(row["value"] for row in changed["limits"] if row["name"] == "QMP_MS") == 77
 
 
+STORED = json.loads(capabilities.STORED.read_text())
+SYSTEMS = {"apple-vf": "macOS", "firecracker": "Linux", "windows-hyperv": "Windows", "qemu": "Linux"}
+HERE = {"firecracker", "qemu", BACKEND}
+
+
+def lists_of(entry):
+    return {name: entry[name] for name in capabilities.LISTS}
+
+
 def test_capabilities(host, contract):
-    for name in ("qemu", "firecracker"):
-        done = subprocess.run([BIN / f"microagent-{name}-supervisor", "--print-capabilities"], capture_output=True, check=True,
-                              stdin=subprocess.DEVNULL)
-        said = json.loads(done.stdout)
-        schema_check.validate("capabilities", said)
-        entry = contract["backendSupport"][name]
-        assert entry == {"available": True, "system": "Linux", **{k: said[k] for k in ("commands", "networks", "features", "refusals")}}
-    for other, system in {"apple-vf": "macOS", "windows-hyperv": "Windows"}.items() - {(BACKEND, "macOS")}:
-        assert contract["backendSupport"][other] == {
-            "available": False, "system": system, "commands": [], "networks": [], "features": [], "refusals": []}
-    missing = host.json("contract", env={"MICROAGENT_QEMU_SUPERVISOR": "/nonexistent"})
-    assert missing["backendSupport"]["qemu"]["available"] is False
+    """Of every backend on every host: what its supervisor says, or said when this was built."""
+    assert set(contract["backendSupport"]) == set(contract["backends"]) == set(SYSTEMS)
+    for name, entry in contract["backendSupport"].items():
+        assert entry["available"] == (name in HERE) and entry["system"] == SYSTEMS[name]
+        assert entry["commands"] and entry["networks"] and entry["features"] and entry["refusals"] and entry["triedOn"]
+        # A stable one has every command of the contract, and none hides that only a stand-in of it was run.
+        assert (entry["stability"] == "stable") == (set(names(contract["commands"])) <= set(entry["commands"])), name
+        assert any(trial["real"] for trial in entry["triedOn"]) == (name == "qemu")
+        assert all(trial["real"] or "stand-in" in trial["what"] for trial in entry["triedOn"])
+    for name in HERE:
+        assert lists_of(contract["backendSupport"][name]) == lists_of(capabilities.printed(capabilities.NATIVE[name]))
+    missing = host.json("contract", env={"MICROAGENT_QEMU_SUPERVISOR": "/nonexistent"})["backendSupport"]["qemu"]
+    assert missing == {**contract["backendSupport"]["qemu"], "available": False}
+
+
+@pytest.mark.parametrize("name", capabilities.NATIVE)
+def test_what_is_stored_of_a_backend(name):
+    """It is what the supervisor prints: tests/e2e/capabilities.py writes it anew."""
+    printed = lists_of(capabilities.printed(capabilities.NATIVE[name]))
+    if os.uname().machine == "aarch64":  # where Firecracker has no power button; what is stored is of amd64
+        printed["features"] = [f for f in STORED[name]["features"] if f in (*printed["features"], "powerButton")]
+    assert STORED[name] == printed
+
+
+def test_what_is_stored_of_hyper_v(tmp_path):
+    assert STORED["windows-hyperv"] == capabilities.of_windows(tmp_path)
+
+
+def test_a_supervisor_of_another_version_speaks_for_itself(host):
+    """What is stored is for hosts that have no supervisor of that backend."""
+    said = {"backend": "apple-vf", "commands": ["host"], "networks": [], "features": ["disks"], "refusals": []}
+    other = host.base / "supervisor"
+    other.write_text(f"#!/bin/sh\necho '{json.dumps(said)}'\n")
+    other.chmod(0o755)
+    entry = host.json("contract", env={"MICROAGENT_APPLE_VF_SUPERVISOR": str(other)})["backendSupport"]["apple-vf"]
+    assert entry["available"] is True and lists_of(entry) == lists_of(said)
+
+
+def test_what_is_compared(contract):
+    """Fields of a verification block, and what becomes of a difference."""
+    fields = contract["verification"]["fields"]
+    assert set(names(fields)) == set(properties("verification")) - {"ok"}
+    divergence = schema_check.load("verification")["properties"]["divergence"]["items"]["properties"]["artifact"]["pattern"]
+    for field in fields:
+        word = "bundle:x" if field["name"] == "bundles" else field["name"]
+        assert (field["compared"] != "never") == bool(re.match(divergence, word)), field
+    assert [f["name"] for f in fields if f["compared"] == "untilStarted"] == ["auxiliaryStorage", "rootfs"]
+
+
+def test_words_have_descriptions(contract):
+    """A program goes by the words, and a person reads the rest."""
+    mediation, parity = contract["mediation"], contract["parity"]
+    assert mediation["requiredMode"] in mediation["fields"] and mediation["breakMode"] == "closed"
+    assert list(mediation["descriptions"]) == ["requiredMode", "breakMode"]
+    assert list(parity["descriptions"]) == parity["rules"]
+    assert all(re.fullmatch(r"[a-z][A-Za-z]+", word) for word in (mediation["requiredMode"], *parity["rules"]))
 
 
 def test_unlisted_commands_are_refused_and_listed_ones_are_not(host):
@@ -184,6 +238,9 @@ def test_text(host, contract):
                  *names(contract["states"]), *names(contract["resultFields"]), "QMP_MS"):
         assert re.search(rf"(^|\s){re.escape(word)}($|[\s,])", text, re.M), word
     mediation, verification, parity = (contract[key] for key in ("mediation", "verification", "parity"))
-    for line in (mediation["primitive"], ", ".join(mediation["fields"]), mediation["requiredMode"],
-                 mediation["breakMode"], verification["description"], parity["scope"], *parity["rules"]):
+    for line in (mediation["primitive"], ", ".join(mediation["fields"]), *mediation["descriptions"].values(), parity["scope"],
+                 *parity["descriptions"].values(), *(field["description"] for field in verification["fields"]),
+                 *(trial["what"] for entry in contract["backendSupport"].values() for trial in entry["triedOn"])):
         assert f"  {line}\n" in text, line
+    assert re.search(r"^windows-hyperv +system +Windows, experimental, not on this host$", text, re.M)
+    assert re.search(r"^qemu +system +Linux, stable$", text, re.M)

@@ -202,7 +202,8 @@ def test_the_same_under_the_thread_sanitizer(vm, tmp_path):
                for path in sorted((ROOT / "src" / folder).rglob("*.c"))
                if not path.name.startswith("isolate") and "darwin" not in path.parts]
     command("gcc", "-g", "-O0", "-fsanitize=thread", "-std=gnu17", "-D_GNU_SOURCE", '-DMICROAGENT_VERSION="0"',
-            f"-I{ROOT}/src", f"-I{ROOT}/include", "-o", program, SOURCES / "threads.c", *sources, "-ljansson", "-lmd", "-pthread")
+            f"-I{ROOT}/src", f"-I{ROOT}/include", "-o", program, SOURCES / "threads.c", *sources,
+            BUILD / "embedded" / "backends.c", "-ljansson", "-lmd", "-pthread")
     code, out, err = run(program, "vm", 16, 5, 60000, env={**vm.env, "TSAN_OPTIONS": "halt_on_error=1"})
     assert (code, out) == (0, "0 of 16 threads failed\n"), err
 

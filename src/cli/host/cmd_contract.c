@@ -42,26 +42,50 @@ static int print_described(const char *head, const json_t *items, struct error *
 	return 0;
 }
 
+/* "Linux, stable"; "macOS, stable, not on this host". */
+static int add_backend_row(struct cli_table *table, const char *name, const json_t *support,
+			   struct error *err)
+{
+	bool available = json_is_true(json_object_get(support, "available"));
+	char text[128];
+	const char *const cells[] = {name, "system", text};
+
+	snprintf(text, sizeof(text), "%s, %s%s", json_text(support, "system", "?"),
+		 json_text(support, "stability", "?"), available ? "" : ", not on this host");
+	return cli_table_row(table, cells, err);
+}
+
+static int add_trials(struct cli_table *table, const json_t *trials, struct error *err)
+{
+	const json_t *trial;
+	size_t i;
+
+	json_array_foreach(trials, i, trial)
+	{
+		const char *const cells[] = {"", i ? "" : "tried on", json_text(trial, "what", "")};
+
+		if (cli_table_row(table, cells, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* A backend has three lists, too long for one line: a row for each. */
 static int add_backend(struct cli_table *table, const char *name, const json_t *support,
 		       struct error *err)
 {
 	static const char *const keys[] = {"commands", "networks", "features"};
 
-	if (!json_is_true(json_object_get(support, "available"))) {
-		const char *const cells[] = {name, "not on this host",
-					     json_text(support, "system", NULL)};
-
-		return cli_table_row(table, cells, err);
-	}
+	if (add_backend_row(table, name, support, err) < 0)
+		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		autofree char *list = joined(json_object_get(support, keys[i]), err);
-		const char *const cells[] = {i ? "" : name, keys[i], list};
+		const char *const cells[] = {"", keys[i], list};
 
 		if (cli_table_row(table, cells, err) < 0)
 			return -1;
 	}
-	return 0;
+	return add_trials(table, json_object_get(support, "triedOn"), err);
 }
 
 static int print_refusals(const json_t *contract, struct error *err)
@@ -137,12 +161,13 @@ static int print_contract_rows(const char *head, const struct contract_row *rows
 
 static int print_mediation(const json_t *mediation, struct error *err)
 {
+	const json_t *described = json_object_get(mediation, "descriptions");
 	autofree char *fields = joined(json_object_get(mediation, "fields"), err);
 	const struct contract_row rows[] = {
 		{"primitive", json_text(mediation, "primitive", NULL)},
 		{"fields", fields},
-		{"requiredMode", json_text(mediation, "requiredMode", NULL)},
-		{"breakMode", json_text(mediation, "breakMode", NULL)},
+		{"requiredMode", json_text(described, "requiredMode", NULL)},
+		{"breakMode", json_text(described, "breakMode", NULL)},
 	};
 
 	return print_contract_rows("MEDIATION", rows, ARRAY_SIZE(rows), err);
@@ -150,26 +175,42 @@ static int print_mediation(const json_t *mediation, struct error *err)
 
 static int print_verification(const json_t *verification, struct error *err)
 {
-	const struct contract_row row = {json_text(verification, "name", NULL),
-					 json_text(verification, "description", NULL)};
+	static const char *const heads[] = {"VERIFICATION", "COMPARED", "MEANING"};
+	auto_table struct cli_table table = {0};
+	const json_t *item;
+	size_t i;
 
-	return print_contract_rows("VERIFICATION", &row, 1, err);
+	if (cli_table_init(&table, ARRAY_SIZE(heads), heads, err) < 0)
+		return -1;
+	json_array_foreach(json_object_get(verification, "fields"), i, item)
+	{
+		const char *const cells[] = {json_text(item, "name", NULL),
+					     json_text(item, "compared", NULL),
+					     json_text(item, "description", NULL)};
+
+		if (cli_table_row(&table, cells, err) < 0)
+			return -1;
+	}
+	cli_table_print(&table, stdout);
+	putchar('\n');
+	return 0;
 }
 
 #define PARITY_RULES 16
 
-/* The rules have no names: each is a line. */
 static int print_parity(const json_t *parity, struct error *err)
 {
 	struct contract_row rows[1 + PARITY_RULES] = {{"scope", json_text(parity, "scope", NULL)}};
-	const json_t *rule;
+	const json_t *described = json_object_get(parity, "descriptions"), *rule;
 	size_t i, count = 1;
 
 	json_array_foreach(json_object_get(parity, "rules"), i, rule)
 	{
+		const char *name = json_string_value(rule);
+
 		if (count == ARRAY_SIZE(rows))
 			break;
-		rows[count++] = (struct contract_row){i ? "" : "rules", json_string_value(rule)};
+		rows[count++] = (struct contract_row){name, json_text(described, name, NULL)};
 	}
 	return print_contract_rows("PARITY", rows, count, err);
 }
@@ -240,7 +281,8 @@ const struct cli_command cli_contract = {
 	.name = "contract",
 	.summary = "what an agent runtime may rely on: commands, states, limits",
 	.help = "With --json the whole document, agent-runtime.v1. What each backend does is asked "
-		"of\nits supervisor, if that is installed.\n",
+		"of\nits supervisor, if that is installed, and else told as it was when this was "
+		"built.\n",
 	.group = CLI_GROUP_HOST,
 	.run = run_contract,
 };

@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "channel/hasher.h"
+#include "contract/provenance.h"
 
 #define METADATA_BYTES (1u << 20)
 
@@ -109,6 +110,27 @@ bool base_is_macos(const struct base *base)
 const char *base_architecture(const struct base *base)
 {
 	return json_text(base->metadata, "architecture", architecture_name(ARCHITECTURE_AMD64));
+}
+
+json_t *base_provenance(const struct base *base, struct error *err)
+{
+	const json_t *source = json_object_get(base->metadata, "source");
+	const char *ipsw =
+		json_text(json_object_get(base->metadata, "restoreImage"), "sha256", NULL);
+	const char *digest = json_text(source, "digest", NULL);
+	char of_ipsw[CACHE_DIGEST_TEXT];
+	json_t *nothing;
+
+	if (!digest && ipsw) {
+		snprintf(of_ipsw, sizeof(of_ipsw), "sha256:%s", ipsw);
+		digest = of_ipsw;
+	}
+	if (digest)
+		return provenance_new(json_text(source, "ref", ""), digest, err);
+	nothing = json_object();
+	if (!nothing)
+		error_errno(err, ENOMEM, "base");
+	return nothing;
 }
 
 json_t *base_metadata_read(int fd, const char *path, struct error *err)

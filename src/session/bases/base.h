@@ -94,6 +94,9 @@ bool base_is_macos(const struct base *base);
 /* "amd64" or "arm64": of all that is made of it. One that was sealed before there were several is
  * for amd64. */
 const char *base_architecture(const struct base *base);
+/* The names of the image that the base was made of (contract/provenance.h), a new reference; an
+ * empty object where it was made of a file that no digest is recorded of. */
+json_t *base_provenance(const struct base *base, struct error *err);
 /* Of all but the restore image, which no session is made of. ERR_CONFLICT naming the first file
  * whose digest is not the recorded one; ERR_IO where it cannot be read. Digests are remembered, so
  * this is quick unless a file was touched. */

@@ -121,17 +121,12 @@ static json_t *source_record(const struct making *m, struct error *err)
 	const struct cache_image *image = &m->image;
 	const char *ref = image->source ? image->source : image->cached ? image->name : image->path;
 	json_auto_t *source = json_object();
-	char digest[80];
+	char digest[CACHE_DIGEST_TEXT];
 
-	snprintf(digest, sizeof(digest), "sha256:%s", image->sha256);
 	if (json_put_string(source, "kind", image->source ? "oci" : "image", err) < 0 ||
 	    json_put(source, "ref", json_string_lossy(ref, strlen(ref)), err) < 0)
 		return NULL;
-	if (image->source_digest)
-		return json_put_string(source, "digest", image->source_digest, err) < 0
-			       ? NULL
-			       : steal_ptr(&source);
-	if (image->sha256[0] && json_put_string(source, "digest", digest, err) < 0)
+	if (cache_image_digest(image, digest) && json_put_string(source, "digest", digest, err) < 0)
 		return NULL;
 	return steal_ptr(&source);
 }

@@ -146,9 +146,12 @@ int session_audit_begin(const struct microagent_session *session, const struct b
 			  json_object_get(session->record, "source"), "baseDigest",
 			  json_object_get(json_object_get(base->metadata, "disk"), "sha256"));
 	const struct audit_event event = {AUDIT_INFO, "session", "session.cloned", data, 0};
+	json_auto_t *image = base_provenance(base, err);
 	auto_audit struct audit audit = AUDIT_NONE;
 
-	if (!data)
+	if (!image)
+		return -1;
+	if (!data || json_object_update(data, image) < 0)
 		return error_errno(err, ENOMEM, "session");
 	/* On the disk with the lines of its boot: before that there is nothing to prove. */
 	return audit_open(ws, &audit, err) < 0 ? -1
@@ -204,11 +207,14 @@ static json_t *make_session_config(const struct microagent_session *session,
 		.rates = spec->rates,
 	};
 	json_auto_t *config = creation_config(session->agent, made, &whole, err);
+	json_auto_t *image = base_provenance(base, err);
 	struct microagent_session_spec shared = *spec;
 
 	if (macos && !spec->share_at)
 		shared.share_at = MACOS_WORKSPACE;
-	if (!config || session_share_put(config, &shared, hotplug, err) < 0 ||
+	if (!config || !image ||
+	    (json_object_size(image) && json_put(config, "image", json_incref(image), err) < 0) ||
+	    session_share_put(config, &shared, hotplug, err) < 0 ||
 	    (macos && put_macos_files(made, config, err) < 0) ||
 	    json_put_string(config, "hostname", session->name, err) < 0 ||
 	    (layer_over && json_put_string(config, "rootfsBase", layer_over, err) < 0))

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "contract/fields.h"
 #include "supervisor/inputs/boot_files.h"
 
 static const char *const artifact_names[BOOT_FILE_COUNT] = {
@@ -69,11 +70,11 @@ static int put_divergence(json_t *list, const char *artifact, const char *expect
 	return json_array_append(list, entry) == 0 ? 0 : out_of_memory(err);
 }
 
-/* A guest that has been started writes to its root file system, and to its auxiliary storage: what
- * is known of it is told. */
+/* What is known of a disk that a started guest writes to is told, and compared with nothing. */
 static bool is_enforced(const struct boot_files *files, enum boot_file which)
 {
-	return (which != BOOT_ROOTFS && which != BOOT_AUXILIARY) || !files->rootfs_observed_at[0];
+	return !files->rootfs_observed_at[0] ||
+	       verification_compares(artifact_names[which]) == COMPARED_ALWAYS;
 }
 
 static int put_observed(const struct boot_files *files, json_t *artifact, struct error *err)
