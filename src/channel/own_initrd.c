@@ -63,7 +63,8 @@ char *own_initrd(const char *kernel, enum architecture architecture, struct erro
 	char *path = NULL;
 
 	if (has_modules(kernel))
-		error_set(&why, ERR_NOT_FOUND, "without its modules, %s.modules, it would not boot", kernel);
+		error_set(&why, ERR_NOT_FOUND, "without its modules, %s.modules, it would not boot",
+			  kernel);
 	else
 		path = find_or_make(architecture, &why);
 	if (path)

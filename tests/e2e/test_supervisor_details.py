@@ -156,6 +156,15 @@ def test_an_option_of_run_is_named(host, args):
     assert answer["error"] == f"{args[0]} is for the command run alone, and this is host"
 
 
+@pytest.mark.parametrize("field", ["kernelPath", "rootfsPath"])
+def test_a_workspace_that_never_was_is_not_to_be_deleted(host, field):
+    """What is missing is said, and no more."""
+    for command in ("check", "prepare"):
+        code, answer = ask(host, command, host.config(**{field: str(host.base / "absent")}))
+        assert (code, answer["errorCode"]) == (1, "not-found"), answer
+        assert answer["error"] == f"config.{field}: {host.base}/absent does not exist"
+
+
 def test_what_the_host_has_not(host):
     """An address of another host, an initrd, and that of a kernel which boots with its modules alone."""
     forwards = [{"host": "192.0.2.1", "hostPort": 8080, "guestPort": 80}]

@@ -398,27 +398,19 @@ static int tell_not_unpacked(const char *path, struct error *err)
 	return error_reason(err, REASON_KERNEL_PACKED, path);
 }
 
-/* Of the file itself ENOENT says it all. */
+/* Of the file itself ENOENT says it all. What to do depends on whether there is a workspace, which is
+ * not known here. */
 static int tell_missing(const struct boot_files *files, enum boot_file which, const char *path,
 			struct error *err)
 {
-	switch (which) {
-	case BOOT_INITRD:
-		error_set(err, ERR_NOT_FOUND, "%s does not exist", path);
-		return error_reason(err, REASON_INITRD_MISSING, path);
-	case BOOT_KERNEL:
-		if (files->unpacked)
-			return tell_not_unpacked(path, err);
-		error_set(err, ERR_NOT_FOUND,
-			  "%s does not exist; put it back, or prepare with another kernel", path);
-		return error_reason(err, REASON_KERNEL_MISSING, path);
-	default:
-		error_set(err, ERR_NOT_FOUND,
-			  "%s does not exist; put it back, or delete the workspace and make it "
-			  "again",
-			  path);
-		return error_reason(err, REASON_ROOT_MISSING, path);
-	}
+	enum error_reason reason = which == BOOT_KERNEL	  ? REASON_KERNEL_MISSING
+				   : which == BOOT_INITRD ? REASON_INITRD_MISSING
+							  : REASON_ROOT_MISSING;
+
+	if (which == BOOT_KERNEL && files->unpacked)
+		return tell_not_unpacked(path, err);
+	error_set(err, ERR_NOT_FOUND, "%s does not exist", path);
+	return error_reason(err, reason, path);
 }
 
 int boot_files_require(const struct boot_files *files, struct error *err)
