@@ -172,7 +172,7 @@ struct microagent_session_spec {
 	 * One that is quarantined by then stays. */
 	int64_t lifetime_seconds, idle_seconds;
 	/* It is also destroyed when its handle is closed, or this process ends, however that comes
-	 * about; of microagent_session_create() and _fork() alone. It stays so after
+	 * about; of microagent_session_create(), _clone_base() and _fork(). It stays so after
 	 * microagent_session_restore(). Without it the same holds until it is made: the end of this
 	 * process is its machine's. Of a session without a machine yet a directory is left, which
 	 * goes before the next one is made. A child that this process forks is no part of it. */
@@ -188,7 +188,9 @@ int microagent_session_check_name(const char *word, struct error *err);
 /* The same for a word that can name an audit log: also "sandbox-...", the machine of a container of
  * microagent-oci's, in the state directory .machines below its root. */
 int microagent_audit_check_name(const char *word, struct error *err);
-/* The session's disk, cloned, and its workspace, prepared; nothing runs yet. */
+/* The session's disk, cloned, and its workspace, prepared; nothing runs yet. An owned one counts as
+ * in the making until it is booted: nobody else can open it, and where its handle is closed before,
+ * or this process ends, it is removed as the next session is made or by microagent_session_gc(). */
 int microagent_session_clone_base(struct microagent *agent,
 				  const struct microagent_session_spec *spec,
 				  struct microagent_session **out, struct error *err);
@@ -388,7 +390,9 @@ const char *microagent_session_name(const struct microagent_session *session);
  * "template"?,"cold"?,"boot"?:{"how":"restored"|"cold","why"?},
  * "lifetimeSeconds"?,"endsAt"?,"idleSeconds"?,
  * "shares"?:[{"path","mountpoint","mode"}],"timings":{"cloneMs"?,"bootMs"?,"claimMs"?}}
- * (schema/session.json); timings in milliseconds, of what this handle has done. template: the
+ * (schema/session.json); timings in milliseconds, of what this handle has done: cloneMs is the
+ * directory, its disk and its record, bootMs starting its machine until its first command would
+ * succeed, and preparing the workspace, between the two, is in neither. template: the
  * digest of the record of the base's template that it was made for; cold: why not for the one that
  * there is; boot: what became of that when its machine was started. A new reference; NULL: no
  * memory. */

@@ -123,9 +123,10 @@ class Sandbox:
                  shares: Optional[Sequence[str]] = None, share_git: bool = False,
                  no_share: bool = False, cold: bool = False, disk_quota_mib: Optional[int] = None,
                  rates: Optional[Mapping[str, int]] = None, lifetime_seconds: Optional[int] = None,
-                 idle_seconds: Optional[int] = None, keep: bool = False, backend: Optional[str] = None,
+                 idle_seconds: Optional[int] = None, keep: bool = False, boot: bool = True, backend: Optional[str] = None,
                  state_dir: Optional[Path] = None) -> None:
-        """Clones the base, or takes one that waits in its pool, and returns when the first command would succeed.
+        """Clones the base, or takes one that waits in its pool, and returns when the first command would succeed. With
+        boot=False it is cloned and nothing runs in it until boot().
 
         base: NAME is its newest version, NAME-vN that one. memory_mib (MiB) and cpus: None: the base's. network: "nat"
         (None), "isolated", or "bridged" with network_interface. allow: IPv4 prefixes of the host's own networks that nat
@@ -146,7 +147,7 @@ class Sandbox:
         def create() -> None:
             with opened(state_dir, backend) as agent:
                 pointer = ctypes.c_void_p()
-                must(lib.session_create, agent, ctypes.byref(spec), ctypes.byref(pointer))
+                must(lib.session_create if boot else lib.session_clone_base, agent, ctypes.byref(spec), ctypes.byref(pointer))
                 self._take(pointer, keep)
         self._made_by(create, cancel)
 
@@ -191,6 +192,13 @@ class Sandbox:
     def name(self) -> str:
         """session-2026-05-10T14-22-00Z-a7f3"""
         return str(self._handle.name)
+
+    def boot(self) -> None:
+        """Starts its machine, of a Sandbox that was made with boot=False or has stopped, and returns when the first command
+        would succeed. ConflictError: it runs. Where it fails the session stays as it is."""
+        def start(pointer: Any, _cancel: Cancel) -> None:
+            must(lib.session_boot, pointer)
+        self._ask(start)
 
     def info(self) -> Dict[str, Any]:
         """What it is (schema/session.json): "base", "path", "source", "createdAt", "boot" and so on; "timings" in

@@ -218,6 +218,9 @@ FUNCTIONS = """
     json_t *microagent_base_list(struct microagent *agent, struct error *err);
     int microagent_session_create(struct microagent *agent, const struct microagent_session_spec *spec,
         struct microagent_session **out, struct error *err);
+    int microagent_session_clone_base(struct microagent *agent, const struct microagent_session_spec *spec,
+        struct microagent_session **out, struct error *err);
+    int microagent_session_boot(struct microagent_session *session, struct error *err);
     int microagent_session_open(struct microagent *agent, const char *word, struct microagent_session **out,
         struct error *err);
     int microagent_session_run(struct microagent_session *session, const struct microagent_exec *exec,

@@ -93,17 +93,7 @@ static int select_parts(const struct microagent_spec *spec, struct creation *mad
 	    cache_kernel_find(spec->kernel, machine, &made->kernel, err) < 0 ||
 	    (!spec->no_disk && cache_image_find(spec->image, machine, &made->image, err) < 0))
 		return -1;
-	/* Before advice that takes it for one. */
-	if (kernel_check(made->kernel.path, err) < 0)
-		return -1;
-	if ((!spec->initrd || spec->no_disk) && !made->kernel.initrd) {
-		error_set(err, ERR_NOT_FOUND,
-			  "kernel %s has no %s.initrd beside it, which would carry the guest's "
-			  "first program",
-			  made->kernel.path, made->kernel.path);
-		return error_reason(err, REASON_NO_INITRD, made->kernel.path);
-	}
-	return 0;
+	return kernel_check(made->kernel.path, err);
 }
 
 /* Why name cannot be made: a workspace of ours, which may be deleted, or what is not ours to touch.

@@ -22,7 +22,7 @@ struct artifact_options {
 	bool plan;	     /* kernel-install: what would be fetched, and no more */
 	bool unconfined;     /* skopeo, or what works on a package, in no cell */
 	const char *fd;	     /* sha256: the descriptor to read */
-	const char *out;     /* initrd: the file to write */
+	const char *out;     /* initrd: the file to write; default: one of the cache */
 	const char *init;    /* microagent-init; default: beside the executable */
 	const char *modules; /* initrd: a segment; kernel-install: a directory lib/modules/V */
 	const char *from;    /* a file instead of the package */

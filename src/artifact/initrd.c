@@ -3,14 +3,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "artifact/artifact.h"
 #include "artifact/cpio.h"
+#include "artifact/digest.h"
 #include "artifact/elf.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "store/cache.h"
 
 /* What init mounts on before the root file system is there; sorted, "init" among them. */
 static const struct {
@@ -79,6 +82,57 @@ int initrd_write(int fd, const char *init, enum architecture architecture, const
 	return cpio_close(cpio, err);
 }
 
+int initrd_make(const struct place *place, const char *init, enum architecture architecture,
+		const char *modules, struct error *err)
+{
+	autoclose int fd = openat(place->scratch_fd, INITRD_FILE,
+				  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+
+	if (fd < 0)
+		return error_errno(err, errno, "%s/" INITRD_FILE, place->scratch);
+	return initrd_write(fd, init, architecture, modules, err);
+}
+
+/* The name is the digest of what is in it: an init that is replaced meanwhile is no such one. */
+static int publish_initrd(const struct place *place, const char *init, const char *sha256,
+			  enum architecture architecture, struct error *err)
+{
+	char after[DIGEST_TEXT];
+
+	if (initrd_make(place, init, architecture, NULL, err) < 0 ||
+	    digest_file(init, after, err) < 0)
+		return -1;
+	if (strcmp(sha256, after) != 0)
+		return error_set(err, ERR_UNAVAILABLE, "%s was replaced meanwhile", init);
+	return place_publish(place, INITRD_FILE, sha256, ".initrd", err);
+}
+
+/* Into the cache, which has one for each microagent-init. */
+static int keep_initrd(const struct artifact_options *opts, const char *init,
+		       enum architecture architecture, struct error *err)
+{
+	auto_place struct place place = {0};
+	json_auto_t *answer = NULL;
+	autofree char *path = NULL;
+	char sha256[DIGEST_TEXT];
+
+	if (opts->modules)
+		return error_set(err, ERR_INVALID, "--modules is for an initrd with --out");
+	if (digest_file(init, sha256, err) < 0 ||
+	    place_open(CACHE_INITRDS, "initrd", &place, err) < 0)
+		return -1;
+	/* Another run may have made it while this one waited for it. */
+	path = cache_initrd_find(sha256, NULL);
+	if (!path && publish_initrd(&place, init, sha256, architecture, err) < 0)
+		return error_prefix(err, "%s", place.dir);
+	if (!path)
+		path = cache_initrd_find(sha256, err);
+	answer = path ? json_pack("{s:s}", "path", path) : NULL;
+	if (!answer)
+		return path ? error_errno(err, ENOMEM, "answer") : -1;
+	return artifact_answer(opts, answer, err, "%s", path);
+}
+
 int artifact_initrd(const struct artifact_options *opts, struct error *err)
 {
 	enum architecture architecture;
@@ -89,7 +143,7 @@ int artifact_initrd(const struct artifact_options *opts, struct error *err)
 	    !(init = artifact_init_path(opts, architecture, err)))
 		return -1;
 	if (!opts->out)
-		return error_set(err, ERR_INVALID, "--out is missing");
+		return keep_initrd(opts, init, architecture, err);
 	fd = open(opts->out, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return error_errno(err, errno, "%s", opts->out);

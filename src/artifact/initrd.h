@@ -3,6 +3,7 @@
 #ifndef ARTIFACT_INITRD_H
 #define ARTIFACT_INITRD_H
 
+#include "artifact/place.h"
 #include "base/architecture.h"
 #include "base/error.h"
 
@@ -12,5 +13,9 @@
  */
 int initrd_write(int fd, const char *init, enum architecture architecture, const char *modules,
 		 struct error *err);
+/* Makes INITRD_FILE in the scratch directory, in the place of an older one. */
+#define INITRD_FILE "initrd"
+int initrd_make(const struct place *place, const char *init, enum architecture architecture,
+		const char *modules, struct error *err);
 
 #endif

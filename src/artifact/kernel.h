@@ -12,7 +12,6 @@
 /* Files in the scratch directory under these names become the entry. */
 #define KERNEL_FILE "kernel"
 #define MODULES_FILE "modules"
-#define INITRD_FILE "initrd"
 #define VMLINUX_FILE "vmlinux"
 
 struct kernel_entry {

@@ -22,17 +22,6 @@
 /* Held while the files of any entry are exchanged. */
 #define PUBLISH_LOCK "kernels"
 
-static int make_initrd(const struct place *place, const char *init, enum architecture architecture,
-		       const char *modules, struct error *err)
-{
-	autoclose int fd = openat(place->scratch_fd, INITRD_FILE,
-				  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-
-	if (fd < 0)
-		return error_errno(err, errno, "%s/" INITRD_FILE, place->scratch);
-	return initrd_write(fd, init, architecture, modules, err);
-}
-
 static int digest_scratch(const struct place *place, const char *file, char out[DIGEST_TEXT],
 			  struct error *err)
 {
@@ -161,7 +150,7 @@ int kernel_publish(const struct place *place, const struct kernel_entry *entry, 
 
 	if (!kernel)
 		return -1;
-	if (make_initrd(place, init, entry->architecture, entry->modules ? modules : NULL, err) < 0)
+	if (initrd_make(place, init, entry->architecture, entry->modules ? modules : NULL, err) < 0)
 		return -1;
 	record = new_kernel_record(place, entry, err);
 	if (!record || put_initrd(place, record, init, err) < 0 ||
@@ -199,7 +188,7 @@ static int refresh(const struct place *place, const struct cache_kernel *kernel,
 	if (made < 0 ||
 	    (made && place_publish(place, VMLINUX_FILE, kernel->name, ".vmlinux", err) < 0))
 		return -1;
-	if (!record || make_initrd(place, init, kernel->architecture, kernel->modules, err) < 0 ||
+	if (!record || initrd_make(place, init, kernel->architecture, kernel->modules, err) < 0 ||
 	    put_initrd(place, record, init, err) < 0 ||
 	    place_publish(place, INITRD_FILE, kernel->name, ".initrd", err) < 0)
 		return -1;

@@ -74,9 +74,14 @@ char *cache_dir(struct error *err)
 
 char *cache_subdir(enum cache_part part, struct error *err)
 {
+	static const char *const names[] = {
+		[CACHE_KERNELS] = "kernels",
+		[CACHE_IMAGES] = "images",
+		[CACHE_INITRDS] = "initrds",
+	};
 	autofree char *dir = cache_dir(err);
 
-	return dir ? path_join(dir, part == CACHE_KERNELS ? "kernels" : "images", err) : NULL;
+	return dir ? path_join(dir, names[part], err) : NULL;
 }
 
 int cache_open(bool create, struct error *err)
@@ -120,6 +125,27 @@ static int existing_path(char **out, const char *dir, const char *name, const ch
 		return -1;
 	*out = is_cached_file(path) ? steal_ptr(&path) : NULL;
 	return 0;
+}
+
+char *cache_initrd_find(const char *init_sha256, struct error *err)
+{
+	autofree char *dir = cache_subdir(CACHE_INITRDS, err);
+	autoclose int cache = dir ? cache_open(false, err) : -1;
+	autoclose int fd = cache < 0 ? -1 : open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	autofree char *path = NULL;
+
+	if (cache < 0)
+		return NULL;
+	if (fd < 0) {
+		error_errno(err, errno, "%s", dir);
+		return NULL;
+	}
+	if (own_dir_check(fd, dir, OWN_CACHE, err) < 0 ||
+	    existing_path(&path, dir, init_sha256, ".initrd", err) < 0)
+		return NULL;
+	if (!path)
+		error_set(err, ERR_NOT_FOUND, "%s/%s.initrd does not exist", dir, init_sha256);
+	return steal_ptr(&path);
 }
 
 static int copy_member(char **out, const char *text, struct error *err)

@@ -9,6 +9,8 @@
  *   kernels/<name>.json      the record
  *   images/<name>.ext4       a raw file system
  *   images/<name>.json       the record
+ *   initrds/<sha256>.initrd  microagent-init alone, whose digest the name is: for kernels that have
+ *                            no initrd beside them; without a record
  *
  * The record is written last and replaced whole: an entry without one is not listed. This file
  * only reads; microagent-artifact installs and builds. Nothing here hashes: a sha256 is the
@@ -94,8 +96,8 @@ char *cache_dir(struct error *err);
 /* Opens it. ERR_NOT_FOUND where there is none, unless it is to be made; ERR_DENIED where others
  * could change what is in it (own_dirs.h). */
 int cache_open(bool create, struct error *err);
-enum cache_part { CACHE_KERNELS, CACHE_IMAGES };
-/* "<cache_dir>/kernels" or "<cache_dir>/images", malloc'd; not made. */
+enum cache_part { CACHE_KERNELS, CACHE_IMAGES, CACHE_INITRDS };
+/* The part's directory, "<cache_dir>/kernels" for one; malloc'd; not made. */
 char *cache_subdir(enum cache_part part, struct error *err);
 
 /* Whether a record from elsewhere would be one of the cache's. */
@@ -114,6 +116,10 @@ void cache_image_free(struct cache_image *image);
  * imported, else its file's. False: none is recorded, and out is left as it was. */
 #define CACHE_DIGEST_TEXT (sizeof("sha256:") + 64)
 bool cache_image_digest(const struct cache_image *image, char out[CACHE_DIGEST_TEXT]);
+
+/* The path of the initrd that holds the microagent-init of that digest and nothing else, malloc'd.
+ * ERR_NOT_FOUND where it is not made yet; ERR_DENIED where others could change it. */
+char *cache_initrd_find(const char *init_sha256, struct error *err);
 
 /* The microagent-init that is put into the initrds of an architecture, as it stands beside our
  * programs. */

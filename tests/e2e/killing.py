@@ -80,11 +80,11 @@ class Killer:
         source.write_text(SOURCE)
         subprocess.run(["cc", "-shared", "-fPIC", "-o", self.library, source], check=True)
 
-    def at(self, step, *words):
+    def at(self, step, *words, program="microagent"):
         """True: killed before that step; False: it came to its end first."""
         self.steps.unlink(missing_ok=True)
         asan = "verify_asan_link_order=0:" + os.environ.get("ASAN_OPTIONS", "")
-        child = self.host.popen(*words, start_new_session=True,
+        child = self.host.popen(*words, program=program, start_new_session=True,
                                 env={"LD_PRELOAD": str(self.library), "ASAN_OPTIONS": asan, "KILLING_STEPS": str(self.steps),
                                      "KILLING_AT": str(step), "MICROAGENT_STATE_DIR": str(self.host.state)})
         out, err = child.communicate(timeout=HANG_S)

@@ -254,7 +254,7 @@ def test_bridged_needs_apple_s_entitlement(vf):
     config = vf.host.config(**BRIDGED)
     for command in ("check", "prepare", "start"):
         code, answer, _ = vf.ask(command, config)
-        assert code != 0 and answer["errorCode"] == "unavailable"
+        assert code != 0 and answer["errorCode"] == "denied"
         assert "com.apple.vm.networking" in answer["error"] and "root does not change that" in answer["error"]
     assert not (vf.workspace / "runtime.json").exists()
 
@@ -294,7 +294,10 @@ def test_a_directory_for_a_machine_that_runs(vf):
     (place / "host").write_text("of the host\n")
     vf.host.backend = vf.BACKEND
     vf.host("base", "create", "web", check=0)
-    name = vf.host.json("session", "create", "--base", "web", "--network", "isolated")["name"]
+    made = vf.host("session", "create", "--base", "web", "--network", "isolated", check=0)
+    name = made.stdout.strip()
+    copied = vf.host.json("session", "list")["sessions"][0]["clone"] == "copy"  # a file system without reflinks
+    assert ("its disk is a whole copy of the base's" in made.stderr) == copied
     assert vf.host("session", "exec", name, "--", "ls", "/workspace").stdout == ""
     vf.host("session", "share", name, place, check=0)
     assert vf.host("session", "exec", name, "--", "cat", "/workspace/host", check=0).stdout == "of the host\n"
@@ -362,17 +365,17 @@ def test_a_card_that_keeps_its_attachment(vf):
 # --- what is missing ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("settings, words", (
-    ({"framework": False}, "Virtualization.framework is missing"),
-    ({"supported": False}, "VZVirtualMachine.isSupported is false"),
-    ({"entitlements": {"com.apple.security.virtualization": False}}, "com.apple.security.virtualization"),
+@pytest.mark.parametrize("settings, kind, words", (
+    ({"framework": False}, "unavailable", "Virtualization.framework is missing"),
+    ({"supported": False}, "unavailable", "VZVirtualMachine.isSupported is false"),
+    ({"entitlements": {"com.apple.security.virtualization": False}}, "denied", "com.apple.security.virtualization"),
 ), ids=("missing", "unsupported", "unsigned"))
-def test_without_the_framework(vf, settings, words):
+def test_without_the_framework(vf, settings, kind, words):
     vf.set(**settings)
     config = vf.host.config()
     for command in ("check", "prepare", "start"):
         code, answer, _ = vf.ask(command, config)
-        assert code != 0 and answer["errorCode"] == "unavailable" and words in answer["error"], answer
+        assert code != 0 and answer["errorCode"] == kind and words in answer["error"], answer
     facts = vf.do("host")["host"]
     assert words in facts["acceleratorReason"] and words in facts["natReason"]
     assert facts["machines"][0]["available"] is False and words in facts["machines"][0]["reason"]

@@ -132,6 +132,17 @@ def test_json_says_what_is_cut(vm):
 
 # --- limits --------------------------------------------------------------------------------------
 
+@pytest.mark.parametrize("words", [("exec", "vm"), ("session", "exec", "session-2026-05-10T14-22-00Z-a7f3")])
+def test_a_line_for_the_shell_is_one_word(vm, words):
+    done = vm(*words, "--shell", "true", "true", check=2)
+    assert "--shell takes one line, in quotes" in done.stderr and not done.stdout
+
+
+def test_a_line_for_the_shell(vm):
+    done = vm("exec", "vm", "--shell", "-e", "X=a b", "echo \"$X\"; echo two >&2; exit 3", check=3)
+    assert (done.stdout, done.stderr) == ("a b\n", "two\n")
+
+
 def test_rlimits(vm):
     done = vm("exec", "--rlimit", "nofile=123:456", "--rlimit", "core=unlimited", "--rlimit=cpu=77", "vm", "--",
               "sh", "-c", "ulimit -Sn; ulimit -Hn; ulimit -c; ulimit -t", check=0)

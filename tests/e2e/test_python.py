@@ -47,6 +47,49 @@ def test_our_own_library_is_no_alarm(tools, place):
             assert [file.split(".")[0] for file in opened()] == ["rootfs"], opened()
 
 
+def test_cloned_now_and_booted_later(tools, place):
+    with microagent.Sandbox(**tools, boot=False) as box:
+        timings = box.info()["timings"]
+        assert list(timings) == ["cloneMs"] and "boot" not in box.info()
+        with pytest.raises(microagent.ConflictError):
+            box.run("true")
+        box.boot()
+        assert box.run("echo up").text == "up\n" and box.info()["timings"]["bootMs"] > 0
+        with pytest.raises(microagent.ConflictError):
+            box.boot()
+    assert box.name not in names(tools)
+    with microagent.Sandbox(**tools, boot=False) as box:
+        assert (place.state / "sessions" / f"{box.name}.bundle").exists()
+    assert not (place.state / "sessions" / f"{box.name}.bundle").exists()
+
+
+def test_a_clone_is_not_left_by_a_process_that_is_killed(tools, place):
+    """Before it is booted, and after."""
+    for boot in ("", "box.boot()"):
+        child = program(tools, f"""
+            box = microagent.Sandbox(**options, boot=False)
+            {boot}
+            print(box.name, flush=True)
+            time.sleep(1000)
+            """)
+        name = child.stdout.readline().strip()
+        directory = place.state / "sessions" / f"{name}.bundle"
+        assert directory.exists()
+        child.kill()
+        child.wait()
+        if not boot:
+            place("session", "gc", check=0)
+        wait_until(lambda: not directory.exists(), "its end")
+
+
+def test_a_kept_clone_goes_on_without_its_handle(tools):
+    box = microagent.Sandbox(**tools, boot=False, keep=True)
+    box.close()
+    with microagent.Sandbox.open(box.name, keep=False, state_dir=tools["state_dir"]) as again:
+        again.boot()
+        assert again.run("echo up").text == "up\n"
+
+
 # --- commands ---------------------------------------------------------------------------------------------------------
 
 

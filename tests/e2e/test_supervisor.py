@@ -170,6 +170,23 @@ def test_run_told_to_end_while_it_hashes(host):
     disk.unlink()
 
 
+def test_run_told_to_end_while_its_machine_runs(host):
+    """One reason, in the answer as in the event that is recorded."""
+    child = host.popen(program=host.program, stdin=subprocess.PIPE)
+    child.stdin.write(host.own(request("run", host.config(command=["sleep", "1000"]))))
+    child.stdin.close()
+    child.stdin = None
+    event = host.state / "agent-1" / "event.json"
+    wait_until(lambda: event.exists() and json.loads(event.read_text())["state"] == "running", "the machine")
+    child.terminate()
+    answer = json.loads(child.communicate(timeout=60)[0])
+    assert (child.returncode, answer["errorCode"], answer["error"]) == (1, "conflict", "run was told to end by SIGTERM")
+    told = json.loads(event.read_text())
+    assert (told["state"], told["detail"]) == ("stopped", "killed: run was told to end by SIGTERM")
+    assert answer["event"] == told or answer["event"]["detail"] == told["detail"]
+    assert host.supervisor(request("delete", sparse(host)))[0] == 0
+
+
 def plant(host, work):
     """What a companion, which root's supervisor runs as a user of its own, may leave behind: the supervisor, who gave up root's
     rights, could not even look at it."""

@@ -80,16 +80,17 @@ def test_the_detail_says_why_a_command_ended(host, changes, code, detail):
 @pytest.mark.parametrize("artifact,field,reason", [
     ("rootfs", "rootfsPath", "root-missing"),
     ("kernel", "kernelPath", "kernel-missing"),
-    ("initrd", "kernelPath", "initrd-missing"),  # nobody has named the initrd
+    ("initrd", "initrdPath", "initrd-missing"),
 ])
 def test_a_missing_file_is_named(host, artifact, field, reason):
     config = host.config()
     kernel = host.base / "kernel"
     shutil.copy(config["kernelPath"], kernel)
     shutil.copy(config["kernelPath"] + ".initrd", host.base / "kernel.initrd")
-    config["kernelPath"] = str(kernel)
+    config |= {"kernelPath": str(kernel), "initrdPath": str(host.base / "initrd")}
+    (host.base / "kernel.initrd").rename(host.base / "initrd")
     assert ask(host, "prepare", config)[0] == 0
-    gone = {"rootfs": host.disk(), "kernel": kernel, "initrd": host.base / "kernel.initrd"}[artifact]
+    gone = {"rootfs": host.disk(), "kernel": kernel, "initrd": host.base / "initrd"}[artifact]
     gone.unlink()
     code, answer = ask(host, "inspect")
     assert code == 0 and answer["verification"]["ok"] is False
@@ -99,8 +100,7 @@ def test_a_missing_file_is_named(host, artifact, field, reason):
     assert str(gone) in entry["error"] and "No such file" in entry["error"]
     code, answer = ask(host, "start", config)
     assert (code, answer["errorCode"]) == (1, "not-found")
-    for word in (f"config.{field}", str(kernel if artifact == "initrd" else gone)):
-        assert word in answer["error"]
+    assert f"config.{field}: {gone}" in answer["error"]
     assert (answer["errorReason"], answer["errorSubject"]) == (reason, str(gone))
     assert ask(host, "delete")[0] == 0
 
@@ -156,8 +156,17 @@ def test_an_option_of_run_is_named(host, args):
     assert answer["error"] == f"{args[0]} is for the command run alone, and this is host"
 
 
+@pytest.mark.parametrize("field", ["kernelPath", "rootfsPath"])
+def test_a_workspace_that_never_was_is_not_to_be_deleted(host, field):
+    """What is missing is said, and no more."""
+    for command in ("check", "prepare"):
+        code, answer = ask(host, command, host.config(**{field: str(host.base / "absent")}))
+        assert (code, answer["errorCode"]) == (1, "not-found"), answer
+        assert answer["error"] == f"config.{field}: {host.base}/absent does not exist"
+
+
 def test_what_the_host_has_not(host):
-    """An address of another host, and a kernel that stands alone: nobody has named its initrd."""
+    """An address of another host, an initrd, and that of a kernel which boots with its modules alone."""
     forwards = [{"host": "192.0.2.1", "hostPort": 8080, "guestPort": 80}]
     for command in ("check", "prepare", "run"):
         code, answer = ask(host, command, host.config(network={"mode": "nat", "portForwards": forwards}))
@@ -165,11 +174,13 @@ def test_what_the_host_has_not(host):
         assert answer["error"] == "config.network.portForwards[0].host must be an address of this host, and 192.0.2.1 is none"
     kernel = host.base / "lonely"
     kernel.write_bytes(b"kernel")
+    modules = host.base / "lonely.modules"
+    modules.touch()
     code, answer = ask(host, "check", host.config(kernelPath=str(kernel)))
-    assert (code, answer["errorCode"], answer["errorReason"]) == (1, "not-found", "initrd-missing"), answer
+    assert (code, answer["errorCode"], answer["errorReason"]) == (1, "not-found", "no-initrd"), answer
     assert "config.initrdPath" not in answer["error"] and f"{kernel}.initrd" not in answer["error"]
-    assert answer["error"].startswith(f"config.kernelPath: {kernel} has no initrd beside it")
-    assert "microagent-artifact initrd makes one" in answer["error"]
+    assert answer["error"] == f"config.kernelPath: {kernel} has no initrd beside it, which carries the guest's init, and none can be made " \
+        f"for it: without its modules, {modules}, it would not boot"
     named = {"kernelPath": str(kernel), "initrdPath": str(host.base / "other")}
     code, answer = ask(host, "check", host.config(**named))
     assert code == 1 and answer["error"] == f"config.initrdPath: {host.base}/other does not exist"

@@ -30,6 +30,7 @@ static void a_done_workload_keeps_its_outcome(void **state)
 {
 	(void)state;
 	assert_int_equal(intent_after(INTENT_DONE, INTENT_CALLER_GONE), INTENT_DONE);
+	assert_int_equal(intent_after(INTENT_DONE, INTENT_RUN_TOLD), INTENT_DONE);
 	assert_int_equal(intent_after(INTENT_DONE, INTENT_SIGNAL), INTENT_DONE);
 	assert_int_equal(intent_after(INTENT_DONE, INTENT_KILL), INTENT_KILL);
 	assert_int_equal(intent_after(INTENT_DONE, INTENT_FAILED), INTENT_FAILED);
@@ -88,6 +89,11 @@ static const struct row rows[] = {
 	 ERR_NONE,
 	 "killed"},
 	{{.intent = INTENT_CALLER_GONE}, VM_END_KILLED, STATE_STOPPED, ERR_NONE, "caller"},
+	{{.intent = INTENT_RUN_TOLD},
+	 VM_END_KILLED,
+	 STATE_STOPPED,
+	 ERR_NONE,
+	 "told to end by SIGTERM"},
 	{{.intent = INTENT_SIGNAL}, VM_END_KILLED, STATE_STOPPED, ERR_NONE, "told to end"},
 	{{.intent = INTENT_FAILED, .cause = {.code = ERR_TIMEOUT, .msg = "too late"}},
 	 VM_END_KILLED,

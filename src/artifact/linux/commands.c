@@ -8,7 +8,7 @@ const struct artifact_command artifact_commands[] = {
 	 "print the digest of the microagent-init in an initrd",
 	 artifact_init_sha256,
 	 {"fd"}},
-	{"initrd", "", "write an initramfs", artifact_initrd, {"out", "init", "modules", "arch"}},
+	{"initrd", "", "write an initramfs, or without --out put that of microagent-init into the cache", artifact_initrd, {"out", "init", "modules", "arch"}},
 	{"kernel-install",
 	 "",
 	 "install Debian's cloud kernel, or a file, into the cache",

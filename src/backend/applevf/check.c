@@ -19,7 +19,7 @@ int applevf_check_host(const struct vz_host *host, struct error *err)
 				 "Virtualization.framework runs no machines on this Mac "
 				 "(VZVirtualMachine.isSupported is false)");
 	if (!host->entitled)
-		return error_set(err, ERR_UNAVAILABLE,
+		return error_set(err, ERR_DENIED,
 				 "this program is not signed with the entitlement "
 				 "com.apple.security.virtualization, which anybody may sign with: "
 				 "`make` does, by codesign");
@@ -31,7 +31,7 @@ int applevf_check_bridge(const struct vz_host *host, struct error *err)
 	if (host->entitled_to_bridge)
 		return 0;
 	return error_set(
-		err, ERR_UNAVAILABLE,
+		err, ERR_DENIED,
 		"mode \"bridged\" needs the entitlement com.apple.vm.networking, which this "
 		"program is not signed with: Apple gives it to developers of virtualization "
 		"software on request, nobody can sign it for himself, and root does not "

@@ -39,9 +39,10 @@ void session_warn_made(const struct cli *cli, struct microagent *agent, const js
 	guest_warn_accelerator(cli, json_text(session, "accelerator", ""));
 	if (json_object_get(session, "shares"))
 		session_warn_user(cli, base);
-	if (json_object_get(session, "guest") && !strcmp(json_text(session, "clone", ""), "copy"))
+	if (strcmp(json_text(session, "clone", ""), "copy") == 0)
 		guest_warn(cli, "its disk is a whole copy of the base's: where the state directory "
-				"is on APFS it is a clone, made at once");
+				"is on a file system with reflinks (XFS, Btrfs, APFS) it is a "
+				"clone, made at once");
 }
 
 static int print_session(const struct cli *cli, const json_t *described, struct error *err)

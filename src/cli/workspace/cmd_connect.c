@@ -235,13 +235,13 @@ const struct cli_command cli_connect = {
 	.help = "A login shell on a terminal of its own in the guest; it follows the size of the\n"
 		"window. Ctrl-] detaches, which ends the shell. The exit code is the shell's.\n"
 		"\n"
-		"With --serial: the serial console, on which the guest's kernel speaks. No login "
-		"runs\n"
-		"there: what is typed reaches the guest, and whoever reads its console in the "
-		"guest.\n"
-		"It has one user at a time and shows what comes from now on; `microagent logs` "
-		"has\n"
-		"the rest.\n",
+		"With --serial: the serial console, on which the guest's kernel speaks. In a "
+		"workspace\n"
+		"that was made with --console shell a shell of root's runs there; else no login "
+		"does,\n"
+		"and what is typed reaches whoever reads its console in the guest. It has one user "
+		"at\n"
+		"a time and shows what comes from now on; `microagent logs` has the rest.\n",
 	.group = CLI_GROUP_RUN,
 	.options = connect_options,
 	.values_size = sizeof(struct connect_values),

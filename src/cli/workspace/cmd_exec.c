@@ -13,6 +13,8 @@ const struct cli_option exec_options[] = {
 	ATTEND_INPUT_OPTIONS(struct exec_values, input),
 	{"tty", 't', CLI_OPTION_FLAG, offsetof(struct exec_values, terminal), NULL,
 	 "run it on a terminal of the guest, and on ours", 0, 0},
+	{"shell", 0, CLI_OPTION_FLAG, offsetof(struct exec_values, shell), NULL,
+	 "CMD is one line for the guest's sh", 0, 0},
 	{"env", 'e', CLI_OPTION_LIST, offsetof(struct exec_values, env), "KEY=VALUE",
 	 "variable of the command, KEY alone: your own; may be given again", 0, 0},
 	{"cwd", 'w', CLI_OPTION_GUEST, offsetof(struct exec_values, exec.cwd), "PATH",
@@ -70,6 +72,7 @@ static int exec_attended(const struct cli *cli, struct microagent *agent, const 
 int exec_run(struct cli *cli, const struct exec_values *v, const struct cli_words *args,
 	     guest_open_fn *open, struct error *err)
 {
+	const char *const in_shell[] = {"sh", "-c", args->items[1], NULL};
 	const struct attend how = {v->input, v->terminal, 0};
 	struct microagent_exec exec = v->exec;
 	json_auto_t *rlimits = NULL;
@@ -77,12 +80,14 @@ int exec_run(struct cli *cli, const struct exec_values *v, const struct cli_word
 	char id[GUEST_ID_ROOM];
 	int code;
 
+	if (v->shell && args->count != 2)
+		return cli_usage(cli, err, "--shell takes one line, in quotes");
 	if (attend_check(cli, &how, err) < 0 || guest_check_name(cli, args->items[0], err) < 0 ||
 	    guest_check_command(cli, args->items + 1, err) < 0 ||
 	    guest_take_env(cli, &v->env, err) < 0 ||
 	    rlimit_words(cli, &v->rlimits, &rlimits, err) < 0)
 		return -1;
-	exec.command = args->items + 1;
+	exec.command = v->shell ? in_shell : args->items + 1;
 	exec.env = v->env.items;
 	exec.rlimits = rlimits;
 	agent = open(cli, NULL, args->items[0], id, err);

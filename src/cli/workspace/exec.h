@@ -8,7 +8,7 @@
 
 struct exec_values {
 	struct attend_input input;
-	bool terminal;
+	bool terminal, shell;
 	struct cli_words env, rlimits;
 	struct microagent_exec exec; /* all else */
 };

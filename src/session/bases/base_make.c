@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "channel/hasher.h"
+#include "channel/own_initrd.h"
 #include "contract/request.h"
 #include "session/bases/base_making.h"
 #include "session/macos/macos.h"
@@ -168,11 +169,9 @@ static int find_parts(struct making *m, struct error *err)
 	    kernel_check(m->kernel.path, err) < 0 ||
 	    (!spec->oci && cache_image_find(spec->image, m->architecture, &m->image, err) < 0))
 		return -1;
-	if (m->kernel.initrd)
-		return 0;
-	error_set(err, ERR_NOT_FOUND, "kernel %s has no %s.initrd beside it", m->kernel.path,
-		  m->kernel.path);
-	return error_reason(err, REASON_NO_INITRD, m->kernel.path);
+	if (!m->kernel.initrd)
+		m->kernel.initrd = own_initrd(m->kernel.path, m->architecture, err);
+	return m->kernel.initrd ? 0 : -1;
 }
 
 /* Of the disk; it is the guest that makes its file system as large. An imported image was given

@@ -57,6 +57,9 @@ void microagent_session_close(struct microagent_session *session)
 	if (!session)
 		return;
 	microagent_guest_close(session->guest);
+	/* Its mark stays, and the next sweep removes it. */
+	if (session->mark >= 0 && session_waits_owned(session))
+		close(steal_fd(&session->mark));
 	session_made(session);
 	lifeline_cut(&session->lifeline);
 	microagent_close(session->agent);
@@ -113,6 +116,11 @@ void session_cancel_by(struct microagent_session *session, int fd)
 {
 	session->agent->cancel = fd > 0 ? fd : -1;
 	session->agent->apart = fd > 0;
+}
+
+bool session_waits_owned(const struct microagent_session *session)
+{
+	return session->owned && session->lifeline < 0;
 }
 
 void session_made(struct microagent_session *session)

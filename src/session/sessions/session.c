@@ -152,7 +152,9 @@ int session_make_with(struct microagent *agent, const struct microagent_session_
 	if (term_check(spec->lifetime_seconds, spec->idle_seconds, err) == 0 &&
 	    open_base_of(agent, spec, &base, err) == 0)
 		status = fn(agent, &base, spec, out, err);
-	if (status == 0)
+	if (status == 0 && session_waits_owned(*out))
+		session_cancel_by(*out, -1);
+	else if (status == 0)
 		session_made(*out);
 	/* Its lifetime began when it was ready. */
 	if (status == 0 && spec->lifetime_seconds)
@@ -165,7 +167,13 @@ static int clone_only(struct microagent *agent, const struct base *base,
 		      const struct microagent_session_spec *spec, struct microagent_session **out,
 		      struct error *err)
 {
-	return session_make(agent, base, spec, SESSION_NEW, out, err);
+	struct microagent_session *session = NULL;
+
+	if (session_make(agent, base, spec, SESSION_NEW, &session, err) < 0)
+		return -1;
+	session->owned = spec->owned;
+	*out = session;
+	return 0;
 }
 
 int microagent_session_clone_base(struct microagent *agent,
@@ -186,8 +194,10 @@ int microagent_session_boot(struct microagent_session *session, struct error *er
 		(void)microagent_kill(session->agent, session->id, NULL, NULL);
 		status = -1;
 	}
-	if (status == 0)
+	if (status == 0) {
 		session->boot_ms = ms_since(began);
+		session_made(session);
+	}
 	pthread_mutex_unlock(&session->life);
 	return status;
 }

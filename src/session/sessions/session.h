@@ -59,6 +59,8 @@ void session_cancel_by(struct microagent_session *session, int fd);
 void session_close(struct microagent_session **session);
 #define auto_session __attribute__((cleanup(session_close)))
 int session_read_record(struct microagent_session *session, struct error *err);
+/* It is owned and has no machine yet whose lifeline this process could hold. */
+bool session_waits_owned(const struct microagent_session *session);
 /* It is not in the making any more, and goes on without us unless it is owned. */
 void session_made(struct microagent_session *session);
 

@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/platform/descriptor.h"
 #include "channel/hasher.h"
+#include "supervisor/live/outcome.h"
 
 /* run's writing end of the lifeline, for who is told to end: what hashes before there is a machine
  * sees it go, or the live supervisor does, ends the machine and reports, and the answer comes as
@@ -22,6 +23,7 @@ static void on_told_to_end(int number)
 
 	(void)number;
 	told_to_end = 1;
+	(void)!write(run_lifeline, "t", 1); /* the live supervisor knows by it why the line ends */
 	/* In its place, so that no other descriptor can get its number. */
 	if (nothing >= 0 && descriptor_replace(nothing, run_lifeline, true) >= 0)
 		close(nothing);
@@ -49,7 +51,7 @@ bool told_is(void)
 
 int told_say(struct error *err)
 {
-	return error_set(err, ERR_CONFLICT, "run was told to end by SIGTERM");
+	return error_set(err, ERR_CONFLICT, RUN_TOLD);
 }
 
 void told_close(int *line_end)

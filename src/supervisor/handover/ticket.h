@@ -38,7 +38,7 @@ enum live_fd {
 	LIVE_SIBLINGS,	 /* template_siblings.h, of one that has the memory of a template */
 	LIVE_CONTROL,	 /* listening control.sock */
 	LIVE_REPORT,	 /* report.h, the writing end */
-	LIVE_COMMAND,	 /* run: ends with the waiting command */
+	LIVE_COMMAND,	 /* run: ends with the waiting command; a byte before: SIGTERM told it to */
 	LIVE_CONTAINERS, /* the directory of containers */
 	LIVE_LOOPBACK,	 /* the listener of a loopback that leads to the guest's */
 	LIVE_CALLER,	 /* ends with the caller, where it gave a lifeline */

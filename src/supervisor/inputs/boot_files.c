@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "base/platform/file.h"
+#include "channel/own_initrd.h"
 #include "store/layer.h"
 #include "store/taken.h"
 #include "supervisor/inputs/ram_root.h"
@@ -298,6 +299,31 @@ static int name_linux_files(struct boot_files *files, const struct config *confi
 		       : -1;
 }
 
+/* A kernel that has no initrd beside it gets that of the cache. Where none can be made, the reason
+ * is kept with the file. */
+static void use_own_initrd(struct boot_files *files, const struct config *config)
+{
+	struct error *why = &files->file[BOOT_INITRD].error;
+	char *initrd, *init;
+
+	if (!files->beside || files->file[BOOT_KERNEL].error.code != ERR_NONE ||
+	    access(files->file[BOOT_INITRD].path, F_OK) == 0 || errno != ENOENT)
+		return;
+	initrd = own_initrd(config->kernel_path, config->architecture, why);
+	if (!initrd)
+		return;
+	init = strdup(initrd);
+	if (!init) {
+		error_errno(why, ENOMEM, "%s", initrd);
+		free(initrd);
+		return;
+	}
+	free(files->file[BOOT_INITRD].path);
+	free(files->file[BOOT_INIT].path);
+	files->file[BOOT_INITRD].path = initrd;
+	files->file[BOOT_INIT].path = init;
+}
+
 static int name_macos_files(struct boot_files *files, const struct config *config)
 {
 	files->file[BOOT_MODEL].path = strdup(config->macos.hardware_model);
@@ -313,7 +339,9 @@ static int name_macos_files(struct boot_files *files, const struct config *confi
 static void open_linux_files(struct boot_files *files, const struct config *config)
 {
 	open_kernel(files, config->architecture);
-	open_hashed(files, BOOT_INITRD);
+	use_own_initrd(files, config);
+	if (files->file[BOOT_INITRD].error.code == ERR_NONE)
+		open_hashed(files, BOOT_INITRD);
 	find_init(files);
 	if (files->file[BOOT_BASE].path)
 		open_layer_base(files);
@@ -361,16 +389,6 @@ void boot_files_close(struct boot_files *files)
 	}
 }
 
-/* Of a file that nobody has named, and the kernel needs. */
-static int tell_no_initrd(const char *kernel, const char *path, struct error *err)
-{
-	error_set(err, ERR_NOT_FOUND,
-		  "%s has no initrd beside it, which carries the guest's init: microagent-artifact "
-		  "initrd makes one",
-		  kernel);
-	return error_reason(err, REASON_INITRD_MISSING, path);
-}
-
 static int tell_not_unpacked(const char *path, struct error *err)
 {
 	error_set(err, ERR_NOT_FOUND,
@@ -380,27 +398,19 @@ static int tell_not_unpacked(const char *path, struct error *err)
 	return error_reason(err, REASON_KERNEL_PACKED, path);
 }
 
-/* Of the file itself ENOENT says it all. */
+/* Of the file itself ENOENT says it all. What to do depends on whether there is a workspace, which is
+ * not known here. */
 static int tell_missing(const struct boot_files *files, enum boot_file which, const char *path,
 			struct error *err)
 {
-	switch (which) {
-	case BOOT_INITRD:
-		error_set(err, ERR_NOT_FOUND, "%s does not exist", path);
-		return error_reason(err, REASON_INITRD_MISSING, path);
-	case BOOT_KERNEL:
-		if (files->unpacked)
-			return tell_not_unpacked(path, err);
-		error_set(err, ERR_NOT_FOUND,
-			  "%s does not exist; put it back, or prepare with another kernel", path);
-		return error_reason(err, REASON_KERNEL_MISSING, path);
-	default:
-		error_set(err, ERR_NOT_FOUND,
-			  "%s does not exist; put it back, or delete the workspace and make it "
-			  "again",
-			  path);
-		return error_reason(err, REASON_ROOT_MISSING, path);
-	}
+	enum error_reason reason = which == BOOT_KERNEL	  ? REASON_KERNEL_MISSING
+				   : which == BOOT_INITRD ? REASON_INITRD_MISSING
+							  : REASON_ROOT_MISSING;
+
+	if (which == BOOT_KERNEL && files->unpacked)
+		return tell_not_unpacked(path, err);
+	error_set(err, ERR_NOT_FOUND, "%s does not exist", path);
+	return error_reason(err, reason, path);
 }
 
 int boot_files_require(const struct boot_files *files, struct error *err)
@@ -409,13 +419,8 @@ int boot_files_require(const struct boot_files *files, struct error *err)
 		if (files->file[i].error.code == ERR_NONE)
 			continue;
 		*err = files->file[i].error;
-		if (files->file[i].fd < 0 && err->errnum == ENOENT) {
-			if (i == BOOT_INITRD && files->beside)
-				tell_no_initrd(files->file[BOOT_KERNEL].path, files->file[i].path,
-					       err);
-			else
-				tell_missing(files, (enum boot_file)i, files->file[i].path, err);
-		}
+		if (files->file[i].fd < 0 && err->errnum == ENOENT)
+			tell_missing(files, (enum boot_file)i, files->file[i].path, err);
 		return error_prefix(err, "%s", field_of(files, (enum boot_file)i));
 	}
 	return 0;

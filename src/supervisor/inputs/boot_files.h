@@ -34,7 +34,7 @@ enum boot_file {
 struct boot_files {
 	bool ram_root; /* BOOT_ROOTFS is an initramfs, and BOOT_INITRD the one beside the kernel */
 	bool unpacked; /* the kernel is what is packed in the config's */
-	bool beside;   /* nobody has named BOOT_INITRD: it is the one beside the kernel */
+	bool beside; /* nobody named BOOT_INITRD: it is the one beside the kernel, or the cache's */
 	struct {
 		char *path;		  /* NULL: there is none */
 		int fd;			  /* -1: could not be opened */

@@ -92,19 +92,20 @@ static void on_lifeline(struct loop *loop, int fd, uint32_t events, void *data)
 	struct live *live = data;
 	char bytes[256];
 	ssize_t n = read(fd, bytes, sizeof(bytes));
+	bool told = n > 0 && fd == LIVE_COMMAND;
 
 	(void)loop;
 	(void)events;
-	if (n > 0 && live->ticket.foreground)
+	if (n > 0 && live->ticket.foreground && !told)
 		return; /* what is said on it means nothing */
 	drop_lifelines(live);
-	if (n > 0)
+	if (n > 0 && !told)
 		return; /* start's caller has let it go */
-	log_line(&live->log, "a lifeline ended");
+	log_line(&live->log, told ? RUN_TOLD : "a lifeline ended");
 	if (live->audit)
 		live_term_orphan(live);
 	else
-		live_end(live, INTENT_CALLER_GONE, NULL);
+		live_end(live, told ? INTENT_RUN_TOLD : INTENT_CALLER_GONE, NULL);
 }
 
 static void on_end_signal(struct loop *loop, int signal, void *data)

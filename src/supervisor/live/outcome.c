@@ -18,7 +18,8 @@ enum intent intent_after(enum intent present, enum intent next)
 		return present;
 	/* The workload is over and told its result: who loses interest in it now changes nothing
 	 * about how it ended. */
-	if (present == INTENT_DONE && (next == INTENT_CALLER_GONE || next == INTENT_SIGNAL))
+	if (present == INTENT_DONE &&
+	    (next == INTENT_CALLER_GONE || next == INTENT_RUN_TOLD || next == INTENT_SIGNAL))
 		return present;
 	if (intent_is_forced(present) && !intent_is_forced(next))
 		return present;
@@ -134,6 +135,7 @@ enum state outcome_state(const struct outcome *outcome, enum vm_end end, const c
 	static const char *const forced[INTENT_COUNT] = {
 		[INTENT_KILL] = "killed",
 		[INTENT_CALLER_GONE] = "killed: the caller of run went away",
+		[INTENT_RUN_TOLD] = "killed: " RUN_TOLD,
 		[INTENT_SIGNAL] = "killed: the live supervisor was told to end",
 	};
 	static_assert(ARRAY_SIZE(forced) == INTENT_COUNT, "a place for every intent");

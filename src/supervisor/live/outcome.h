@@ -23,6 +23,7 @@ enum intent {
 	INTENT_STOP,	    /* asked to stop */
 	INTENT_KILL,	    /* asked to kill */
 	INTENT_CALLER_GONE, /* a lifeline ended */
+	INTENT_RUN_TOLD,    /* SIGTERM to the command run, which says so on the lifeline */
 	INTENT_SIGNAL,	    /* SIGTERM to the live supervisor */
 	INTENT_FAILED,	    /* something broke: cause says what */
 	INTENT_COUNT
@@ -36,6 +37,8 @@ enum intent intent_after(enum intent present, enum intent next);
  * halt where there was nothing to halt. */
 #define UNCLEAN "unclean: "
 #define NOTHING_RAN "no machine was running, and the workspace stays as it was"
+/* What run answers, and its event says, where SIGTERM told it to end. */
+#define RUN_TOLD "run was told to end by SIGTERM"
 /* Of a VM that was killed since it could not be proven to be cut off. */
 #define QUARANTINE_FAILED "quarantine failed and the machine was killed"
 

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""docs/state-and-identity.md, against what the supervisors do. tests/unit/test_contract_page.c compares it with their table."""
+
+import json
+import os
+import signal
+
+from conftest import ROOT, wait_until
+from test_matrix import AT_REST, LEGAL, after
+from test_supervisor import request, sparse
+
+TEXT = (ROOT / "docs/state-and-identity.md").read_text()
+
+
+def rows(head):
+    lines = TEXT[TEXT.index(f"| {head} |"):].split("\n\n")[0].splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in (lines[0], *lines[2:])]
+
+
+def test_where_commands_lead():
+    """As the matrix of commands and states has it, which is tried in each state. start and run answer with what comes behind `starting`."""
+    (_, *commands), *table = rows("from")
+    assert sorted(commands) == sorted(LEGAL.keys() - {"console"}) and len(table) == 9
+    for state, *cells in table:
+        for command, cell in zip(commands, cells):
+            if command == "delete":
+                assert (cell != "alive") == (state in LEGAL[command]), (state, cell)
+            elif state not in LEGAL[command]:
+                assert cell == "-", (command, state)
+            elif command in ("start", "run"):
+                assert cell == ("prepared" if state == "unknown" else "starting"), (command, state)
+            else:
+                assert cell == (after(command, state) if state in (*AT_REST, "quarantined", "unknown") or command != "halt" else "halted"), (command, state)
+
+
+def test_whose_id_an_answer_carries(host):
+    """The last table of the page, row by row."""
+    listed = [row[0] for row in rows("request")[1:]]
+    assert len(listed) == 8, listed
+    count = 0
+
+    def ask(command, expected=None, config=None, ok=True, state=None):
+        """expected: whose id the event has; None: its own."""
+        nonlocal count
+        count += 1
+        own = f"r{count}"
+        full = command in ("check", "prepare", "start", "run", "console")
+        body = (config or host.config()) if full else sparse(host)
+        _, answer, _ = host.supervisor(request(command, body, requestID=own))
+        assert answer["ok"] == ok, answer
+        if expected != "none":
+            assert answer["event"]["identity"]["requestID"] == (expected or own), (command, answer["event"])
+            assert state in (None, answer["event"]["state"]), answer["event"]
+        return own
+
+    ask("inspect", state="unknown")
+    ask("check", state="unknown")
+    ask("halt", "none", ok=False)
+    made = ask("prepare")
+    ask("check", made)
+    ask("inspect", made)
+    ask("halt", made, state="prepared")
+    ask("inspect", made)
+    up = ask("start", state="running")
+    ask("console")
+    ask("start", up, ok=False)
+    ask("inspect", up)
+    down = ask("halt", state="halted")
+    ask("inspect", down)
+    ask("stop")
+    ask("quarantine")
+    ask("halt", state="halted")
+    ask("kill")
+    ask("delete")
+    config = host.config(command=["sleep", "1000"])
+    ask("prepare", config=config)
+    up = ask("start", config=config, state="running")
+    os.kill(json.loads((host.state / "agent-1" / "runtime.json").read_text())["pid"], signal.SIGKILL)
+    event = host.state / "agent-1" / "event.json"
+    wait_until(lambda: json.loads(event.read_text())["state"] == "failed", "the end by itself")
+    ask("inspect", up, state="failed")
+    ask("start", config=config, state="running")
+    live = json.loads((host.state / "agent-1" / "runtime.json").read_text())["supervisorPid"]
+    os.kill(live, signal.SIGKILL)
+    wait_until(lambda: not os.path.exists(f"/proc/{live}"), "its end")
+    ask("inspect", state="failed")
+    ask("delete")
