@@ -245,13 +245,35 @@ def test_connect_to_what_does_not_run(host):
     host("delete", "w", check=0)
 
 
+def test_a_working_directory_that_was_removed(vm, tmp_path):
+    """It can still be opened as ".", and nothing can be made in it."""
+    def said(*words):
+        gone = tmp_path / "gone"
+        gone.mkdir()
+        script = 'cd "$1" && rmdir "$1" && shift && exec "$@"'
+        done = subprocess.run(["sh", "-c", script, "sh", gone, BIN / "microagent", *words], env=vm.env, stderr=subprocess.PIPE,
+                              text=True, check=False, timeout=60)
+        assert done.returncode == 1 and not gone.exists()
+        return done.stderr
+
+    assert said("cp", "vm:/etc/passwd", ".") == "microagent: the directory . was removed\n"
+    assert said("cp", "vm:/etc/passwd", "./x") == "microagent: the directory ./x was removed\n"
+    assert said("cp", "x", "vm:/tmp") == "microagent: the working directory was removed\n"
+
+
 def test_what_a_running_guest_refuses(vm, tmp_path):
     tree = tmp_path / "tree"
     tree.mkdir()
     (tree / "a").write_text("text")
 
     text = fails(vm, 1, "cp", tree / "a", "vm:/etc/x")
-    assert "vm:/etc/x: Permission denied" in text and "--user root" in text and ".microagent" not in text
+    assert "vm:/etc/x: Permission denied" in text and "hint: --user root" in text and ".microagent" not in text
+    for words in (("cp", "vm:/etc/shadow", tmp_path), ("ls", "vm", "/root"), ("ls", "-d", "vm", "/root/x")):
+        text = fails(vm, 1, *words)
+        assert "/etc/shadow: Permission denied\n" in text or "vm:/root" in text, text
+        assert text.splitlines()[-1].startswith("microagent: hint: --user root "), text
+    assert json.loads(vm("--json", "ls", "vm", "/root", check=1).stdout)["errorReason"] == "guest-user-denied"
+    assert "hint" not in fails(vm, 1, "ls", "-u", "root", "vm", "/root/x")
     text = fails(vm, 1, "cp", "-u", "root", tree / "a", "vm:/proc/x")
     assert "vm:/proc/x: " in text and "--user" not in text and ".microagent" not in text
     vm("cp", tree, "vm:/workspace", check=0)
@@ -261,6 +283,15 @@ def test_what_a_running_guest_refuses(vm, tmp_path):
     text = fails(vm, 1, "cp", "vm:/workspace/tree", tmp_path / "out")
     assert f"{tmp_path}/out/tree is there already" in text
     assert f"{tree}/a" in fails(vm, 1, "cp", "vm:/workspace/tree", tree / "a")
+
+    # What nobody should remove, as little as a link that leads there.
+    (tmp_path / "link").symlink_to("/dev/null")
+    for target in ("/dev/null", tmp_path / "link"):
+        text = fails(vm, 1, "cp", "vm:/etc/passwd", target)
+        assert f"{target} is " in text and text.endswith(": give another target\n") and "remove" not in text
+    assert os.path.exists("/dev/null") and (tmp_path / "link").is_symlink()
+    for words in (("cp", "vm:/tmp/..", tmp_path), ("cp", tmp_path / "..", "vm:/tmp/")):
+        assert fails(vm, 1, *words) == 'microagent: a copy cannot be called "..": give its name at the end of the target\n'
 
     said = "the command was killed: its timeout of 1 s passed"
     assert fails(vm, 124, "exec", "--timeout", 1, "vm", "--", "sleep", "1000") == f"microagent: {said}\n"
