@@ -342,6 +342,9 @@ def test_what_a_running_guest_refuses(vm, tmp_path):
     answer = json.loads(fails(vm, 124, "--json", "connect", "--timeout", 1, "--send", "sleep 1000", "vm"))
     assert (answer["error"], answer["errorCode"]) == (said, "timeout")
 
+    told = vm.json("connect", "vm", "--send", "echo hi; echo bad >&2; exit 3", check=3)
+    assert (told["exitCode"], told["stdout"], told["stderr"]) == (3, "hi\n", "bad\n")
+
     code, said = on_a_terminal(vm, "connect", "-u", "nobody-of-it", "vm")
     connected, error = said.index("connected"), said.index("microagent: ")
     assert code == 125 and connected < error and "nobody-of-it" in said and said.endswith("\r\n")
