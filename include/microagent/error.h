@@ -80,7 +80,6 @@ enum error_reason {
 	REASON_INITRD_OTHER,   /* its agent is not of this build */
 	REASON_NO_IMAGE,
 	REASON_NOT_AN_IMAGE,
-	REASON_IMAGE_GONE,	/* it is recorded, and its file is not there */
 	REASON_IMAGE_TOO_SMALL, /* what is imported does not fit into it */
 	/* The host. */
 	REASON_NO_KVM,
@@ -91,6 +90,13 @@ enum error_reason {
 	/* A workspace, and a session, that is starting or stopping just now; the subject. */
 	REASON_WORKSPACE_BUSY,
 	REASON_SESSION_BUSY,
+	REASON_IMAGE_GONE, /* the cache has a record of it, and not its file */
+	/* The cache's record of it cannot be read; subject: its name. */
+	REASON_IMAGE_DAMAGED,
+	REASON_KERNEL_DAMAGED,
+	REASON_INITRD_DAMAGED,	  /* a part of it is missing; subject: its path */
+	REASON_SESSION_RESTORED,  /* it shares its memory with others; subject: the session */
+	REASON_GUEST_USER_DENIED, /* the guest's user may not do that in the guest */
 	ERROR_REASON_COUNT
 };
 

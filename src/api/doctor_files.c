@@ -11,6 +11,18 @@
 #include "base/path.h"
 #include "base/platform/file.h"
 #include "channel/guest_init.h"
+#include "channel/hasher.h"
+
+/* What cannot be read or was not recorded is not judged here. */
+static bool has_recorded_initrd(const struct cache_kernel *kernel)
+{
+	autoclose int fd = open(kernel->initrd, O_RDONLY | O_CLOEXEC);
+	char digest[DIGEST_TEXT];
+
+	return !kernel->cached || !*kernel->initrd_sha256 || fd < 0 ||
+	       digest_of(fd, DIGEST_FILE, digest, NULL) < 0 ||
+	       strcmp(digest, kernel->initrd_sha256) == 0;
+}
 
 void doctor_kernel(const struct microagent *agent, const json_t *host, struct finding *out)
 {
@@ -35,6 +47,10 @@ void doctor_kernel(const struct microagent *agent, const json_t *host, struct fi
 			"%s is a packed one, and has no %s.vmlinux beside it, which %s boots",
 			kernel.path, kernel.path, agent->backend->name);
 		out->reason = REASON_KERNEL_PACKED;
+	} else if (!has_recorded_initrd(&kernel)) {
+		finding_detail(out, VERDICT_FAILED, "the initrd %s is not as it was recorded",
+			       kernel.initrd);
+		out->reason = REASON_INITRD_DAMAGED;
 	}
 	cache_kernel_free(&kernel);
 }

@@ -116,7 +116,7 @@ static int add_list(json_t *out, const char *word, struct error *err)
 	if (microagent_check_egress_list(word, err) < 0)
 		return -1;
 	if (!words)
-		return add_list_file(out, word, err);
+		return add_list_file(out, word, err) < 0 ? error_prefix(err, "egress.from") : 0;
 	for (; *words; words++)
 		if (add_egress_word(out, *words, err) < 0)
 			return -1;

@@ -39,6 +39,11 @@ static bool is_header(const char *bytes)
 	return memcmp(bytes, "070701", MAGIC) == 0 || memcmp(bytes, "070702", MAGIC) == 0;
 }
 
+static int ends_too_early(struct error *err)
+{
+	return error_set(err, ERR_INVALID, "it ends within an entry");
+}
+
 /* 1: an entry; 0: none. */
 static int read_entry(int fd, uint64_t at, struct entry *out, struct error *err)
 {
@@ -47,6 +52,8 @@ static int read_entry(int fd, uint64_t at, struct entry *out, struct error *err)
 
 	if (n < 0)
 		return error_errno(err, errno, "read");
+	if (n >= MAGIC && n < HEADER && is_header(header))
+		return ends_too_early(err);
 	if (n < HEADER || !is_header(header) || !parse_field(header, FIELD_MODE, &out->mode) ||
 	    !parse_field(header, FIELD_SIZE, &out->size) ||
 	    !parse_field(header, FIELD_NAME_SIZE, &out->name_size))
@@ -58,7 +65,7 @@ static int read_entry(int fd, uint64_t at, struct entry *out, struct error *err)
 	if (n < 0)
 		return error_errno(err, errno, "read");
 	if (n < (ssize_t)out->name_size)
-		return 0;
+		return ends_too_early(err);
 	out->name[out->name_size - 1] = '\0';
 	return 1;
 }
@@ -83,19 +90,34 @@ static uint64_t pad(uint64_t at)
 	return (at + 3) & ~(uint64_t)3;
 }
 
+/* Of what is no regular file the end is not known. */
+static int file_end(int fd, uint64_t *out, struct error *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, errno, "cannot be examined");
+	*out = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : UINT64_MAX;
+	return 0;
+}
+
 int cpio_find(int fd, const char *name, uint64_t *at, uint64_t *size, struct error *err)
 {
 	struct entry entry;
-	uint64_t here = 0;
+	uint64_t here = 0, end = 0, found_at = 0, found_size = 0;
 	bool found = false;
 	int got;
 
+	if (file_end(fd, &end, err) < 0)
+		return -1;
 	while ((got = read_entry(fd, here, &entry, err)) > 0) {
 		uint64_t data = pad(here + HEADER + entry.name_size);
 
+		if (entry.size && data + entry.size > end)
+			return ends_too_early(err);
 		if (S_ISREG((mode_t)entry.mode) && strcmp(entry.name, name) == 0) {
-			*at = data;
-			*size = entry.size;
+			found_at = data;
+			found_size = entry.size;
 			found = true;
 		}
 		here = pad(data + entry.size);
@@ -104,5 +126,9 @@ int cpio_find(int fd, const char *name, uint64_t *at, uint64_t *size, struct err
 	}
 	if (got < 0)
 		return -1;
-	return found ? 0 : error_set(err, ERR_NOT_FOUND, "there is no %s in it", name);
+	if (!found)
+		return error_set(err, ERR_NOT_FOUND, "there is no %s in it", name);
+	*at = found_at;
+	*size = found_size;
+	return 0;
 }

@@ -10,33 +10,58 @@
 #include "base/json.h"
 #include "base/path.h"
 
+/* Whether the entry of that name is what a person means by asked. */
+static bool is_called(const char *name, const char *asked, enum architecture architecture)
+{
+	autofree char *whole = cache_entry_name(asked, architecture, NULL);
+
+	return strcmp(name, asked) == 0 || (whole && strcmp(name, whole) == 0);
+}
+
+/* The name of the entry that asked means, malloc'd. Also an entry whose record is damaged is found:
+ * its removal is the way out. */
+static char *find_removable(const char *asked, enum architecture architecture, struct error *err)
+{
+	struct cache_image image = {0};
+	struct error why = {0};
+	autofree char *dir = NULL;
+	char *name = NULL;
+
+	if (cache_image_find(asked, architecture, &image, &why) < 0) {
+		if (why.reason == REASON_IMAGE_DAMAGED &&
+		    is_called(why.subject, asked, architecture))
+			name = strdup(why.subject);
+		else
+			error_copy(err, &why);
+		return name;
+	}
+	if (image.cached)
+		name = strdup(image.name);
+	else if ((dir = cache_subdir(CACHE_IMAGES, err)) != NULL)
+		error_set(err, ERR_NOT_FOUND, "there is no image %s in %s", asked, dir);
+	cache_image_free(&image);
+	return name;
+}
+
 static int remove_image(const char *asked, enum architecture architecture, char **removed,
 			struct error *err)
 {
 	auto_place struct place place = {0};
-	struct cache_image image = {0};
 	autobuf struct buf what = BUF_INIT(0), file = BUF_INIT(0);
-	autofree char *name = NULL;
-	bool cached;
+	autofree char *name = NULL, *again = NULL;
 
 	if (!path_is_safe_basename(asked))
 		return error_set(err, ERR_INVALID, "\"%.100s\" is no name of an image", asked);
-	if (cache_image_find(asked, architecture, &image, err) < 0)
-		return -1;
-	name = strdup(image.name);
-	cache_image_free(&image);
+	name = find_removable(asked, architecture, err);
 	if (!name)
-		return error_errno(err, ENOMEM, "image");
+		return -1;
 	if (buf_printf(&what, err, "image-%s", name) < 0 ||
 	    buf_printf(&file, err, "%s.ext4", name) < 0 ||
-	    place_open(CACHE_IMAGES, buf_string(&what), &place, err) < 0 ||
-	    cache_image_find(name, ARCHITECTURE_COUNT, &image, err) < 0)
+	    place_open(CACHE_IMAGES, buf_string(&what), &place, err) < 0)
 		return -1;
-	cached = image.cached;
-	cache_image_free(&image);
-	if (!cached)
-		return error_set(err, ERR_NOT_FOUND, "there is no image %s in %s", name, place.dir);
-	if (place_withdraw(&place, name, err) < 0)
+	/* Another command may have removed it while this one waited for the lock. */
+	again = find_removable(name, ARCHITECTURE_COUNT, err);
+	if (!again || place_withdraw(&place, name, err) < 0)
 		return -1;
 	if (unlinkat(place.dir_fd, buf_string(&file), 0) < 0 && errno != ENOENT)
 		return error_errno(err, errno, "%s/%s", place.dir, buf_string(&file));

@@ -202,10 +202,19 @@ struct own_init {
 	char sha256[DIGEST_TEXT];
 };
 
+/* Whether the file is the one that the record tells of, and whole. */
+static bool has_recorded_initrd(const struct cache_kernel *kernel)
+{
+	char digest[DIGEST_TEXT];
+
+	return kernel->initrd && digest_file(kernel->initrd, digest, NULL) == 0 &&
+	       strcmp(digest, kernel->initrd_sha256) == 0;
+}
+
 static bool is_fresh(const struct cache_kernel *kernel, const struct own_init *init)
 {
 	return kernel->architecture != init->architecture ||
-	       (kernel->initrd && strcmp(kernel->init_sha256, init->sha256) == 0 &&
+	       (strcmp(kernel->init_sha256, init->sha256) == 0 && has_recorded_initrd(kernel) &&
 		!lacks_vmlinux(kernel));
 }
 

@@ -39,7 +39,8 @@ static int hash_fd(const struct artifact_options *opts, json_t *list, struct err
 	return answer_digests(opts, list, digest, NULL, err);
 }
 
-/* "-" for an initrd in which none is to be seen: somebody else's, or a compressed one. */
+/* "-" for an initrd in which no init is to be seen: somebody else's, or a compressed one. "!" for
+ * an initrd of which a part is missing. */
 static int hash_init(int fd, char out[DIGEST_TEXT], struct error *err)
 {
 	struct error why = {0};
@@ -47,11 +48,11 @@ static int hash_init(int fd, char out[DIGEST_TEXT], struct error *err)
 
 	if (cpio_find(fd, "init", &at, &size, &why) == 0)
 		return digest_range(fd, at, size, out, err);
-	if (why.code != ERR_NOT_FOUND) {
+	if (why.code != ERR_NOT_FOUND && why.code != ERR_INVALID) {
 		*err = why;
 		return -1;
 	}
-	memcpy(out, "-", 2);
+	memcpy(out, why.code == ERR_INVALID ? "!" : "-", 2);
 	return 0;
 }
 

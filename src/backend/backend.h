@@ -138,8 +138,8 @@ struct vm_boot {
 
 /* A directory for a guest. */
 struct vm_share {
-	const char *tag;	      /* by which the guest mounts it */
-	struct share_caching caching; /* at the boot; for a running guest the pass says it */
+	const char *tag;	  /* by which the guest mounts it */
+	struct share_terms terms; /* at the boot; for a running guest the pass says it */
 	/* At the boot, O_PATH will do; for a running guest the command's pass says which one it is
 	 * (store/share_pass.h). */
 	int dir_fd;

@@ -85,7 +85,6 @@ static const char *const reason_names[] = {
 	[REASON_INITRD_OTHER] = "initrd-other",
 	[REASON_NO_IMAGE] = "no-image",
 	[REASON_NOT_AN_IMAGE] = "not-an-image",
-	[REASON_IMAGE_GONE] = "image-gone",
 	[REASON_IMAGE_TOO_SMALL] = "image-too-small",
 	[REASON_NO_KVM] = "no-kvm",
 	[REASON_SHARE_OF_KEYS] = "share-of-keys",
@@ -94,6 +93,12 @@ static const char *const reason_names[] = {
 	[REASON_NO_PACKAGE] = "no-package",
 	[REASON_WORKSPACE_BUSY] = "workspace-busy",
 	[REASON_SESSION_BUSY] = "session-busy",
+	[REASON_IMAGE_GONE] = "image-gone",
+	[REASON_IMAGE_DAMAGED] = "image-damaged",
+	[REASON_KERNEL_DAMAGED] = "kernel-damaged",
+	[REASON_INITRD_DAMAGED] = "initrd-damaged",
+	[REASON_SESSION_RESTORED] = "session-restored",
+	[REASON_GUEST_USER_DENIED] = "guest-user-denied",
 };
 static_assert(ARRAY_SIZE(reason_names) == ERROR_REASON_COUNT, "every reason has a name");
 

@@ -29,7 +29,10 @@ char *path_absolute(const char *path, struct error *err)
 		return NULL;
 	}
 	if (*path != '/' && !(here = getcwd(NULL, 0))) {
-		error_errno(err, errno, "working directory");
+		if (errno == ENOENT)
+			error_set(err, ERR_NOT_FOUND, "the working directory was removed");
+		else
+			error_errno(err, errno, "working directory");
 		return NULL;
 	}
 	joined = path_join(here ? here : "/", path, err);

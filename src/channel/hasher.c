@@ -117,6 +117,10 @@ static int read_digest(const struct buf *answer, enum digest_part part, char out
 	char digest[DIGEST_TEXT] = "";
 
 	memcpy(digest, buf_bytes(answer), answer->len < 64 ? answer->len : 64);
+	if (part == DIGEST_INIT && strcmp(digest, "!\n") == 0) {
+		error_set(err, ERR_IO, "a part of it is missing at its end");
+		return error_reason(err, REASON_INITRD_DAMAGED, "");
+	}
 	if (part == DIGEST_INIT && strcmp(digest, "-\n") == 0)
 		digest[0] = '\0';
 	else if (!digest_is_valid(digest))

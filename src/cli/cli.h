@@ -179,8 +179,9 @@ bool cli_choice_has(const char *value, const char *text);
 const struct cli_command *cli_find(const struct cli_command *const *commands, const char *name);
 
 /* options.c: an error about a field of the request becomes one about the command's option, with the
- * value that was given (values as of cli_run_fn). Returns whether an option's value is all that is
- * wrong. */
+ * value that was given (values as of cli_run_fn); or, where the command has no such option, about
+ * the option of `create` by which the workspace got it. Returns whether the value of an option of
+ * the command is all that is wrong. */
 bool cli_name_options(const struct cli_command *command, const void *values, struct error *err);
 
 /* complete.c: what the last of the words may go on as, a line each (docs/microagent.1.scd,

@@ -89,6 +89,8 @@ static int run_command(struct cli *cli, const char *parent, const struct cli_com
 		return -1;
 	if (cli->help)
 		cli_print_help(stdout, *parent ? parent : NULL, command);
+	else if (cli->state_dir_option && !*cli->state_dir_option)
+		code = cli_usage(cli, err, "--state-dir is empty");
 	else if (args.count > 0 && command->check_name &&
 		 command->check_name(args.items[0], &why) < 0)
 		code = cli_usage_error(cli, &why, err);

@@ -118,17 +118,17 @@ static int decode_caching(const json_t *item, const char *path, json_t *out, str
 	return timeout ? json_put(out, "timeoutSeconds", json_integer(timeout), err) : 0;
 }
 
-struct share_caching share_caching(const json_t *share)
+struct share_terms share_terms(const json_t *share)
 {
 	const char *name = json_text(share, "cache", share_cache_names[SHARE_CACHE_AUTO]);
-	struct share_caching caching = {
+	struct share_terms terms = {
 		.timeout_seconds = json_integer_value(json_object_get(share, "timeoutSeconds")),
 		.locks = json_is_true(json_object_get(share, "locks"))};
 
 	for (size_t i = 0; i < ARRAY_SIZE(share_cache_names); i++)
 		if (strcmp(name, share_cache_names[i]) == 0)
-			caching.cache = (enum share_cache)i;
-	return caching;
+			terms.cache = (enum share_cache)i;
+	return terms;
 }
 
 static int decode_share(struct config_decode *d, const json_t *item, const char *path, json_t *seen,

@@ -95,8 +95,10 @@ static const char *decode_path(const json_t *object, const char *path, const cha
 		error_set(err, ERR_INVALID, "%s.%s must be an absolute path, and is \"%.200s\"",
 			  path, key, value);
 	else if (climbs(value))
-		error_set(err, ERR_INVALID, "%s.%s must not have \"..\" in it: \"%.200s\"", path,
-			  key, value);
+		error_set(err, ERR_INVALID,
+			  "%s.%s must not have \"..\" in it, and is \"%.200s\": write out the path "
+			  "that is meant",
+			  path, key, value);
 	else
 		return value;
 	return NULL;

@@ -39,7 +39,8 @@ extern const char *const network_mode_names[3];
  * there; none: nothing. */
 enum share_cache { SHARE_CACHE_AUTO, SHARE_CACHE_ALWAYS, SHARE_CACHE_NONE };
 extern const char *const share_cache_names[3];
-struct share_caching {
+/* How a shared directory is served. */
+struct share_terms {
 	enum share_cache cache;
 	int64_t timeout_seconds; /* of names and attributes; 0: as the policy has it */
 	bool locks; /* locks of the guest's processes are taken on the host's files too */
@@ -152,7 +153,7 @@ prefix_check_fn config_check_egress_prefix;
 /* One entry as config.shares has them, checked alone; what names it in errors. A new reference. */
 json_t *share_decode(const json_t *share, const char *what, struct error *err);
 /* Of a decoded one. */
-struct share_caching share_caching(const json_t *share);
+struct share_terms share_terms(const json_t *share);
 /* Puts the number of CPUs into what is recorded, if the request leaves it open: two under KVM (or
  * as many as there are), one under TCG, where a second one takes its time from the first. */
 int config_settle_cpus(const struct config *config, enum accelerator accelerator,

@@ -390,11 +390,16 @@ static bool record_name(const char *file, char name[129])
 typedef int entry_fn(void *list, const char *dir, const char *name, const json_t *record,
 		     struct error *err);
 
-/* The file is wrong, not what the caller asked. */
-static int bad_record(const char *dir, const char *file, const struct error *why, struct error *err)
+/* The file is wrong, and not what the caller asked for. */
+static int bad_record(enum cache_part part, const char *dir, const char *name,
+		      const struct error *why, struct error *err)
 {
-	return error_set(err, why->code == ERR_INVALID ? ERR_IO : why->code, "%s/%s: %s", dir, file,
-			 why->msg);
+	error_set(err, why->code == ERR_INVALID ? ERR_IO : why->code, "%s/%s.json: %s", dir, name,
+		  why->msg);
+	if (why->errnum) /* the system could not read it, and it may be whole */
+		return -1;
+	return error_reason(
+		err, part == CACHE_KERNELS ? REASON_KERNEL_DAMAGED : REASON_IMAGE_DAMAGED, name);
 }
 
 /* Calls fn for every record of a part of the cache. */
@@ -423,7 +428,7 @@ static int each_record(enum cache_part part, entry_fn *fn, void *list, struct er
 		if (!record && why.code == ERR_NOT_FOUND)
 			continue;
 		if (!record || fn(list, path, name, record, &why) < 0)
-			return bad_record(path, file->d_name, &why, err);
+			return bad_record(part, path, name, &why, err);
 	}
 	return 0;
 }

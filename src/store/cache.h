@@ -104,7 +104,8 @@ char *cache_subdir(enum cache_part part, struct error *err);
 int cache_record_check(enum cache_part part, const char *name, const json_t *record,
 		       struct error *err);
 
-/* An absent cache is an empty list. A record that cannot be read is ERR_IO and names the file. */
+/* An absent cache is an empty list. A record that cannot be read is ERR_IO and names the file; the
+ * reason (REASON_KERNEL_DAMAGED, REASON_IMAGE_DAMAGED) has the entry's name as its subject. */
 int cache_kernels(struct cache_kernels *out, struct error *err);
 int cache_images(struct cache_images *out, struct error *err);
 void cache_kernels_free(struct cache_kernels *list);

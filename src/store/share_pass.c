@@ -36,8 +36,8 @@ static json_t *pass_row(const struct share_pass_row *row, struct error *err)
 	pass = json_pack("{s:s, s:I, s:I, s:b, s:b, s:s, s:I, s:b}", "path", wish->path, "device",
 			 (json_int_t)st.st_dev, "inode", (json_int_t)st.st_ino, "readOnly",
 			 wish->read_only, "anyway", wish->anyway, "cache",
-			 share_cache_names[row->caching.cache], "timeoutSeconds",
-			 (json_int_t)row->caching.timeout_seconds, "locks", row->caching.locks);
+			 share_cache_names[row->terms.cache], "timeoutSeconds",
+			 (json_int_t)row->terms.timeout_seconds, "locks", row->terms.locks);
 	if (!pass)
 		error_set(err, ERR_INVALID, "%s: a path must be UTF-8", wish->path);
 	return pass;
@@ -123,7 +123,7 @@ static json_t *read_pass(const char *workspace)
 }
 
 int share_pass_redeem(const char *workspace, size_t number, const struct share_wish *base,
-		      struct share_caching *caching, struct error *err)
+		      struct share_terms *terms, struct error *err)
 {
 	struct share_wish wish = *base;
 	json_auto_t *whole = read_pass(workspace);
@@ -146,6 +146,6 @@ int share_pass_redeem(const char *workspace, size_t number, const struct share_w
 	if (fstat(dir, &st) < 0 || (json_int_t)st.st_dev != device ||
 	    (json_int_t)st.st_ino != inode)
 		return error_set(err, ERR_CONFLICT, "%s is not what it was", wish.path);
-	*caching = share_caching(pass);
+	*terms = share_terms(pass);
 	return steal_fd(&dir);
 }

@@ -17,7 +17,7 @@
 /* A directory of a pass, and how it is to be served. */
 struct share_pass_row {
 	struct share_wish wish;
-	struct share_caching caching;
+	struct share_terms terms;
 };
 /* Returns a pass to ws for so many directories, which holds until it is ended; its errors are those
  * of share_dir_open(), and ERR_CONFLICT where another command has one at this time. */
@@ -30,6 +30,6 @@ void share_pass_end(int *pass); /* accepts -1 */
  * path, by the rules, of which base has what the pass does not say. ERR_DENIED: there is none, or
  * it is to be read and the base is to write; ERR_CONFLICT: another directory is there by now. */
 int share_pass_redeem(const char *workspace, size_t number, const struct share_wish *base,
-		      struct share_caching *caching, struct error *err);
+		      struct share_terms *terms, struct error *err);
 
 #endif

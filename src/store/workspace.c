@@ -19,6 +19,7 @@
 #include "base/path.h"
 #include "base/platform/file.h"
 #include "base/platform/sync.h"
+#include "contract/kind.h"
 #include "contract/runtime_id.h"
 #include "store/internal.h"
 #include "store/mountinfo.h"
@@ -135,21 +136,31 @@ static bool has_right_type(const char *file, const json_t *value)
 	return strcmp(file, "events.json") ? json_is_object(value) : json_is_array(value);
 }
 
+static int give_damaged(const struct workspace *ws, struct error *err)
+{
+	char name[sizeof(err->subject)];
+
+	snprintf(name, sizeof(name), "%.*s", (int)kind_name_length(ws->id), ws->id);
+	return error_reason(err, REASON_WORKSPACE_DAMAGED, name);
+}
+
 int workspace_damaged(const struct workspace *ws, const char *file, const struct error *why,
 		      struct error *err)
 {
 	const struct error was = *why;
 
 	error_set(err, ERR_IO, "%s/%s/%s: %s", ws->dir->path, ws->id, file, was.msg);
-	return error_reason(err, REASON_WORKSPACE_DAMAGED, ws->id);
+	return give_damaged(ws, err);
 }
 
 static int read_failed(const struct workspace *ws, const char *file, const struct error *why,
 		       struct error *err)
 {
-	if (why->code == ERR_NOT_FOUND)
-		return error_set(err, ERR_NOT_FOUND, "%s/%s/%s does not exist", ws->dir->path,
-				 ws->id, file);
+	if (why->code == ERR_NOT_FOUND) {
+		error_set(err, ERR_NOT_FOUND, "%s/%s/%s does not exist", ws->dir->path, ws->id,
+			  file);
+		return strcmp(file, "workspace.json") == 0 ? give_damaged(ws, err) : -1;
+	}
 	if (why->errnum == 0) /* no file of ours: a link, a directory, far too long */
 		return workspace_damaged(ws, file, why, err);
 	if (err)

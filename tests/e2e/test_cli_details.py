@@ -135,7 +135,10 @@ def test_wrong_words_are_a_usage_error(host, words, text):
     (("--allow", "127.0.0.1"), "--allow 127.0.0.1 is the guest's own loopback"),
     (("--allow", "10.0.0.0/16", "--allow", "169.254.169.254"), "--allow 169.254.169.254 is link-local or where a cloud tells"),
     (("--network", "bridged"), "--network-interface: --network bridged needs"),
-    (("--network", "isolated", "-p", "80:80"), "--publish needs --network nat"),
+    (("--network", "isolated", "-p", "80:80"), '--publish needs --network nat or bridged, and --network is "isolated"'),
+    (("--share", "../x:/d"), 'must not have ".." in it, and is "'),
+    (("--share", "/srv:/d/.."), 'must not have ".." in it, and is "/d/..": write out the path that is meant'),
+    (("--state-dir", "/tmp/../tmp/no-such"), '--state-dir must not have ".." in it, and is "/tmp/../tmp/no-such": write out the path that is meant'),
     (("--share", "/:/d"), "the path of --share /:/d must not be"),
     (("--share", "/srv:/dev/d"), "/proc, /sys and /dev are the guest kernel's own"),
     (("--bundle", "b=/b.tar:/proc"), "/proc, /sys and /dev are the guest kernel's own"),
@@ -146,6 +149,47 @@ def test_a_wrong_value_is_a_usage_error_that_names_its_option(host, words, text)
         assert text in said and "config." not in said
         assert "opens more than one network" not in said  # what is refused opens nothing
     assert host.json("list") == {"workspaces": []}
+
+
+def test_what_is_gone_at_a_start_is_named_by_the_option_of_its_making(host):
+    """Its place in the request is of no use to who has typed options, and start has none of them."""
+    disk, share = host.base / "disk", host.base / "share"
+    subprocess.run(["mkfs.ext4", "-q", disk, "8M"], check=True)
+    share.mkdir()
+    host("create", "w", *SMALL, "--disk", f"d={disk}:/d:ro", "--share", f"{share}:/s", check=0)
+    share.rmdir()
+    said = f"microagent: the path of --share number 1: {share} does not exist: `mkdir` makes it\n"
+    for words in (("start", "w"), ("start", "--prepare", "w")):
+        assert fails(host, 1, *words) == said
+    share.mkdir()
+    disk.unlink()
+    assert f"the path of --disk number 1: {disk} does not exist" in fails(host, 1, "start", "w")
+    assert host.json("status", "w")["event"]["state"] in ("prepared", "failed") and not host.processes()
+    host("delete", "w", check=0)
+
+
+def test_lists_of_egress_that_are_no_lists(host):
+    """What is in the file is the caller's mistake, as in --env-file; that there is none may change."""
+    listed = host.base / "list"
+    listed.write_text("pypi.org\nbad name\n")
+    for given, text, usage in ((listed, f"--egress-from: {listed}:2: 'bad name' is no name of a host", True),
+                               (host.base, f"--egress-from: {host.base} is not a regular file", True),
+                               ("foo", '--egress-from: there is no list "foo"', True),
+                               (host.base / "none", f"--egress-from: {host.base}/none: No such file", False)):
+        for ours, words in ((125, ("run", "--egress-from", given, "--", "true")), (1, ("create", "--egress-from", given, "w"))):
+            assert fails(host, 2 if usage else ours, *words).startswith(f"microagent: {text}"), words
+    assert host.json("list") == {"workspaces": []}
+
+
+def test_options_that_are_empty_or_no_such_word(host):
+    for words in (("list",), ("run", "--", "true"), ("session", "list")):
+        assert fails(host, 2, "--state-dir=", *words) == "microagent: --state-dir is empty\n"
+    said = ('microagent: --rlimit must be NAME=SOFT or NAME=SOFT:HARD, like nofile=4096, with a number or unlimited for SOFT and HARD, '
+            'and is "{}"\n')
+    for word in ("foo", "nofile=", "nofile=x", "nofile=1:x", "=1"):
+        assert fails(host, 2, "exec", "--rlimit", word, "w", "--", "true") == said.format(word)
+    for option, word in (("--mediation", "1=x"), ("--vsock", "x"), ("--publish", "x")):
+        assert fails(host, 2, "session", "create", "--base", "web", option, word).startswith(f'microagent: {option}: "{word}" is not ')
 
 
 @pytest.mark.parametrize("words,text", [
@@ -245,13 +289,35 @@ def test_connect_to_what_does_not_run(host):
     host("delete", "w", check=0)
 
 
+def test_a_working_directory_that_was_removed(vm, tmp_path):
+    """It can still be opened as ".", and nothing can be made in it."""
+    def said(*words):
+        gone = tmp_path / "gone"
+        gone.mkdir()
+        script = 'cd "$1" && rmdir "$1" && shift && exec "$@"'
+        done = subprocess.run(["sh", "-c", script, "sh", gone, BIN / "microagent", *words], env=vm.env, stderr=subprocess.PIPE,
+                              text=True, check=False, timeout=60)
+        assert done.returncode == 1 and not gone.exists()
+        return done.stderr
+
+    assert said("cp", "vm:/etc/passwd", ".") == "microagent: the directory . was removed\n"
+    assert said("cp", "vm:/etc/passwd", "./x") == "microagent: the directory ./x was removed\n"
+    assert said("cp", "x", "vm:/tmp") == "microagent: the working directory was removed\n"
+
+
 def test_what_a_running_guest_refuses(vm, tmp_path):
     tree = tmp_path / "tree"
     tree.mkdir()
     (tree / "a").write_text("text")
 
     text = fails(vm, 1, "cp", tree / "a", "vm:/etc/x")
-    assert "vm:/etc/x: Permission denied" in text and "--user root" in text and ".microagent" not in text
+    assert "vm:/etc/x: Permission denied" in text and "hint: --user root" in text and ".microagent" not in text
+    for words in (("cp", "vm:/etc/shadow", tmp_path), ("ls", "vm", "/root"), ("ls", "-d", "vm", "/root/x")):
+        text = fails(vm, 1, *words)
+        assert "/etc/shadow: Permission denied\n" in text or "vm:/root" in text, text
+        assert text.splitlines()[-1].startswith("microagent: hint: --user root "), text
+    assert json.loads(vm("--json", "ls", "vm", "/root", check=1).stdout)["errorReason"] == "guest-user-denied"
+    assert "hint" not in fails(vm, 1, "ls", "-u", "root", "vm", "/root/x")
     text = fails(vm, 1, "cp", "-u", "root", tree / "a", "vm:/proc/x")
     assert "vm:/proc/x: " in text and "--user" not in text and ".microagent" not in text
     vm("cp", tree, "vm:/workspace", check=0)
@@ -262,10 +328,22 @@ def test_what_a_running_guest_refuses(vm, tmp_path):
     assert f"{tmp_path}/out/tree is there already" in text
     assert f"{tree}/a" in fails(vm, 1, "cp", "vm:/workspace/tree", tree / "a")
 
+    # What nobody should remove, as little as a link that leads there.
+    (tmp_path / "link").symlink_to("/dev/null")
+    for target in ("/dev/null", tmp_path / "link"):
+        text = fails(vm, 1, "cp", "vm:/etc/passwd", target)
+        assert f"{target} is " in text and text.endswith(": give another target\n") and "remove" not in text
+    assert os.path.exists("/dev/null") and (tmp_path / "link").is_symlink()
+    for words in (("cp", "vm:/tmp/..", tmp_path), ("cp", tmp_path / "..", "vm:/tmp/")):
+        assert fails(vm, 1, *words) == 'microagent: a copy cannot be called "..": give its name at the end of the target\n'
+
     said = "the command was killed: its timeout of 1 s passed"
     assert fails(vm, 124, "exec", "--timeout", 1, "vm", "--", "sleep", "1000") == f"microagent: {said}\n"
     answer = json.loads(fails(vm, 124, "--json", "connect", "--timeout", 1, "--send", "sleep 1000", "vm"))
     assert (answer["error"], answer["errorCode"]) == (said, "timeout")
+
+    told = vm.json("connect", "vm", "--send", "echo hi; echo bad >&2; exit 3", check=3)
+    assert (told["exitCode"], told["stdout"], told["stderr"]) == (3, "hi\n", "bad\n")
 
     code, said = on_a_terminal(vm, "connect", "-u", "nobody-of-it", "vm")
     connected, error = said.index("connected"), said.index("microagent: ")

@@ -103,6 +103,81 @@ def test_an_image_whose_file_is_gone(host):
     assert host.json("image", "list")["images"] == []
 
 
+def own_cache(host):
+    """A copy of the cache's default kernel and image that a test may damage."""
+    cache, kernel, disk = host.base / "cache", default_kernel(host), Path(image(host, "busybox")["path"])
+    for part in ("images", "kernels"):
+        (cache / part).mkdir(parents=True, mode=0o700)
+    for end in ("", ".initrd", ".json", ".modules", ".vmlinux"):
+        if os.path.exists(kernel["path"] + end):
+            shutil.copy(kernel["path"] + end, cache / "kernels")
+    subprocess.run(["cp", "--sparse=always", disk, disk.with_suffix(".json"), cache / "images"], check=True)
+    for file in (*cache.glob("images/*"), *cache.glob("kernels/*")):
+        file.chmod(0o600)
+    host.env["MICROAGENT_CACHE_DIR"] = str(cache)
+    return cache
+
+
+def all_say(host, said, hint, *more):
+    """Whatever needs the cache says what is the matter and what to do, and makes nothing."""
+    for words in (("run", *SMALL, "--", "true"), ("create", "w", *SMALL), ("base", "create", "b"), *more):
+        done = host(*words)
+        assert done.returncode == (125 if words[0] == "run" else 1), (words, done.returncode)
+        assert said in done.stderr and f"microagent: hint: {hint}\n" in done.stderr, (words, done.stderr)
+    assert not (host.state / "w").exists() and host.json("base", "list")["bases"] == []
+
+
+def test_a_damaged_record_of_an_image(host):
+    cache = own_cache(host)
+    record = cache / "images" / "busybox.json"
+    record.write_text("{")
+    hint = "build or import it again, or `microagent image remove busybox`"
+    all_say(host, f"{record}: line 1, column 1: the document ends too early", hint, ("image", "list"))
+    assert host.json("image", "list", check=1)["errorReason"] == "image-damaged"
+    assert host("image", "remove", "other", check=1).stderr.startswith(f"microagent: {record}: ")
+    host("image", "remove", "busybox", check=0)
+    assert list((cache / "images").iterdir()) == [] and host.json("image", "list")["images"] == []
+
+
+def test_a_damaged_record_of_a_kernel(host):
+    cache, name = own_cache(host), default_kernel(host)["name"]
+    record = cache / "kernels" / f"{name}.json"
+    record.write_text("[]")
+    all_say(host, f"{record}: not an object", "remove that file, and `microagent kernel install` (or build) makes the kernel again",
+            ("kernel", "list"))
+    assert host.json("kernel", "list", check=1)["errorReason"] == "kernel-damaged"
+
+
+def test_an_initrd_of_which_a_part_is_missing(host):
+    """The kernel would say that there is no init; what the hint names makes it whole again."""
+    cache, name = own_cache(host), default_kernel(host)["name"]
+    initrd = cache / "kernels" / f"{name}.initrd"
+    whole = initrd.read_bytes()
+    os.truncate(initrd, len(whole) // 2)
+    hint = "`microagent kernel refresh` makes the initrds of the cache anew"
+    all_say(host, f"{initrd}: a part of it is missing at its end", hint)
+    assert host.json("create", "w", *SMALL, check=1)["errorReason"] == "initrd-damaged"
+    found = row(host, "kernel", check=1)
+    assert (found["status"], found["remedy"]) == ("failed", "microagent kernel refresh") and str(initrd) in found["detail"]
+    assert host.json("kernel", "refresh") == {"refreshed": 1}
+    assert initrd.read_bytes() == whole
+    host("create", "w", *SMALL, check=0)
+    host("delete", "w", check=0)
+
+
+def test_a_workspace_without_its_record(host):
+    host("create", "w", *SMALL, "--output", "o=/o", check=0)
+    (host.state / "w" / "workspace.json").unlink()
+    for words in (("start", "w"), ("start", "--prepare", "w"), ("clone", "w", "v"), ("cp", "w:/etc/passwd", "."), ("ls", "w", "/"),
+                  ("network", "w"), ("artifacts", "w")):
+        said = host(*words, check=1).stderr
+        assert said == (f"microagent: {host.state}/w/workspace.json does not exist\n"
+                        "microagent: hint: `microagent delete w` removes the workspace\n"), words
+    assert "`microagent delete w` removes" in host("list", check=0).stdout and not (host.state / "v").exists()
+    host("delete", "w", check=0)
+    assert not (host.state / "w").exists()
+
+
 def test_an_initrd_with_another_agent_is_told(host, other_agent):
     """By doctor and at every making of a machine; what it was told to do ends it."""
     found = row(host, "guest agent")

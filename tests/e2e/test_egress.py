@@ -418,7 +418,7 @@ def test_wrong_words(host):
 
 def test_no_list_of_a_machine_without_one(vm):
     done = vm("network", "allow", "vm", "pypi.org")
-    assert done.returncode == 1 and "its network has no list of names, and is given none while it runs: make it with --egress (config.network.egress)" in done.stderr
+    assert done.returncode == 1 and "its network has no list of names, and is given none while it runs: --egress gives it one when it is made" in done.stderr
     assert vm("network", "allow", "vm", "https://pypi.org").returncode == 2
     done = vm("network", "allow", "vm", "172.16.0.0/12")
     assert done.returncode == 2 and "172.16.0.0/12 is no place on the public internet" in done.stderr

@@ -149,4 +149,4 @@ def test_rlimits(vm):
     assert done.stdout.split() == ["123", "456", "unlimited", "77"]
     assert "bogus" in vm("exec", "--rlimit", "bogus=1", "vm", "--", "true", check=125).stderr
     for word in ("nofile", "=1", "nofile=", "nofile=x", "nofile=1:", "nofile=-1", "nofile=1:2:3"):
-        assert f'--rlimit: "{word}"' in vm("exec", "--rlimit", word, "vm", "--", "true", check=2).stderr
+        assert f'and is "{word}"' in vm("exec", "--rlimit", word, "vm", "--", "true", check=2).stderr

@@ -383,7 +383,7 @@ def test_what_cannot_be_booted_does_not_go_back(web, renewed, missing, words):
         modules.touch()
     away = file.rename(file.with_name("away"))
     said = web("session", "restore", name, "first", check=1).stderr
-    assert f"session {name}, snapshot \"first\": config.kernelPath: {kernel} {words}" in said, said
+    assert f"session {name}, snapshot \"first\": --kernel: {kernel} {words}" in said, said
     assert run(web, name, "cat /home/agent/file") == "second\n" and points(web, name) == ["first"]
     away.rename(file)
     if made:

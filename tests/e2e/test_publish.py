@@ -473,5 +473,5 @@ def test_a_port_of_a_running_machine(host):
 
 def test_no_port_of_an_isolated_machine(vm):
     done = vm("network", "publish", "vm", f"{free_port()}:80")
-    assert done.returncode == 1 and 'config.network.portForwards need mode "nat" or "bridged"' in done.stderr, done
+    assert done.returncode == 1 and "microagent: --publish needs --network nat or bridged, and --network is \"isolated\"" in done.stderr, done
     assert vm.json("network", "vm")["network"] == {"mode": "isolated", "allow": [], "portForwards": []}

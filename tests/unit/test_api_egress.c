@@ -213,7 +213,7 @@ static void wrong_lists(void **state)
 					"github, or a path with a '/'"));
 	egress.from = absent;
 	assert_null(network_of(&egress, &err));
-	assert_string_equal(err.msg, "/nowhere/at/all: No such file or directory");
+	assert_string_equal(err.msg, "egress.from: /nowhere/at/all: No such file or directory");
 	egress.from = from;
 	write_list(path, "pypi.org\nhttps://pypi.org\n", 26);
 	snprintf(want, sizeof(want), "%s:2: 'https://pypi.org' is a URL", path);

@@ -225,10 +225,35 @@ static void init_is_found_behind_modules(void **state)
 	assert_code(err, ERR_NOT_FOUND);
 }
 
+/* As one that a full disk or a broken copy left behind: within its contents, a header, a name. */
+static void an_initrd_that_ends_too_early_is_told(void **state)
+{
+	const struct scratch *s = *state;
+	uint64_t at = 0, size = 0;
+	struct error err = {0};
+	autoclose int fd = -1;
+
+	put_program(s, "init", PT_LOAD);
+	write_initrd(s, "a", NULL);
+	fd = openat(s->fd, "a", O_RDWR | O_CLOEXEC);
+	assert_int_equal(cpio_find(fd, "init", &at, &size, &err), 0);
+	const off_t ends[] = {(off_t)(at + size - 1), (off_t)at - 3, 60};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		assert_int_equal(ftruncate(fd, ends[i]), 0);
+		at = size = 7;
+		assert_int_equal(cpio_find(fd, "init", &at, &size, &err), -1);
+		assert_code(err, ERR_INVALID);
+		assert_string_equal(err.msg, "it ends within an entry");
+		assert_true(at == 7 && size == 7);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		scratch_test(init_is_found_behind_modules),
+		scratch_test(an_initrd_that_ends_too_early_is_told),
 		scratch_test(holds_init_and_what_it_mounts_on),
 		scratch_test(is_the_same_bytes_each_time),
 		scratch_test(modules_come_first_and_aligned),

@@ -25,14 +25,27 @@ static void test_fields_become_options(void **state)
 	static const struct {
 		const char *given, *with, *without;
 	} cases[] = {
-		{"config.memoryMiB must be at least 64", "--memory must be at least 64", NULL},
-		{"x: config.env.A is wrong", "x: --env A is wrong", NULL},
+		/* Where the command has no such option, it was given to `create`. */
+		{"config.memoryMiB must be at least 64", "--memory must be at least 64",
+		 "--memory must be at least 64"},
+		{"x: config.env.A is wrong", "x: --env A is wrong", "x: --env A is wrong"},
 		{"config.env.A has the name of config.env.B", "--env A has the name of --env B",
-		 NULL},
+		 "--env A has the name of --env B"},
 		{"config.memoryMiBs is unknown", NULL, NULL},
-		{"config.cpuCount is 9", NULL, NULL}, /* no option of this command */
+		{"config.cpuCount is 9", "--cpus is 9", "--cpus is 9"},
+		{"config.disks[0].path: /x", "the path of --disk number 1: /x",
+		 "the path of --disk number 1: /x"},
+		{"config.network.portForwards[11].host is", "the host of --publish number 12 is",
+		 "the host of --publish number 12 is"},
+		{"config.shares[0].cache is", "the cache of --share number 1 is",
+		 "the cache of --share number 1 is"},
+		{"pool.size is 0", NULL, NULL}, /* no option of either */
+		{"config.network.portForwards need mode \"nat\" or \"bridged\", and mode is x",
+		 "--publish needs --network nat or bridged, and --network is x",
+		 "--publish needs --network nat or bridged, and --network is x"},
 		{"memoryMiB must be more", "MIB must be more", "MIB must be more"},
-		{"config.memoryMiB.largestSize is", "the largest size of --memory is", NULL},
+		{"config.memoryMiB.largestSize is", "the largest size of --memory is",
+		 "the largest size of --memory is"},
 		{"config.command[0] is empty", "the command's first word is empty",
 		 "the command's first word is empty"},
 		{"session.diskQuota is 0", "MIB is 0", "MIB is 0"}, /* of `session quota` */

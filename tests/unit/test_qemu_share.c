@@ -46,7 +46,7 @@ static void no_more_than_was_given(void **state)
 	const struct share_wish wish = {
 		.path = path, .state_dir = "/nonexistent/state", .read_only = true};
 	const struct share_pass_row row = {wish, {SHARE_CACHE_ALWAYS, 30, true}};
-	struct share_caching given = {0};
+	struct share_terms given = {0};
 
 	assert_ok(mkdirat(scratch->fd, "dir", 0700));
 	assert_ok(mkdirat(scratch->fd, "state", 0700));

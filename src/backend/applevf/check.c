@@ -175,7 +175,7 @@ static bool asks_locks(const struct config *c, char path[REFUSAL_PATH])
 
 	json_array_foreach(c->shares, i, share)
 	{
-		if (!share_caching(share).locks)
+		if (!share_terms(share).locks)
 			continue;
 		snprintf(path, REFUSAL_PATH, "shares[%zu].locks", i);
 		return true;
@@ -190,12 +190,12 @@ static bool asks_caching(const struct config *c, char path[REFUSAL_PATH])
 
 	json_array_foreach(c->shares, i, share)
 	{
-		struct share_caching caching = share_caching(share);
+		struct share_terms terms = share_terms(share);
 
-		if (caching.cache == SHARE_CACHE_AUTO && !caching.timeout_seconds)
+		if (terms.cache == SHARE_CACHE_AUTO && !terms.timeout_seconds)
 			continue;
 		snprintf(path, REFUSAL_PATH, "shares[%zu].%s", i,
-			 caching.timeout_seconds ? "timeoutSeconds" : "cache");
+			 terms.timeout_seconds ? "timeoutSeconds" : "cache");
 		return true;
 	}
 	return false;

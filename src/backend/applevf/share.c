@@ -27,15 +27,15 @@ static char *find_given(const struct vm *vm, bool read_only, struct error *err)
 		error_errno(err, ENOMEM, "share");
 		return NULL;
 	}
-	struct share_caching caching = {0};
-	autoclose int fd = share_pass_redeem(vm->label, 0, &wish, &caching, err);
+	struct share_terms terms = {0};
+	autoclose int fd = share_pass_redeem(vm->label, 0, &wish, &terms, err);
 	if (fd < 0)
 		return NULL;
-	if (caching.locks) {
+	if (terms.locks) {
 		error_set(err, ERR_UNSUPPORTED, "share.locks: " APPLEVF_NO_LOCKS);
 		return NULL;
 	}
-	if (caching.cache == SHARE_CACHE_AUTO && !caching.timeout_seconds)
+	if (terms.cache == SHARE_CACHE_AUTO && !terms.timeout_seconds)
 		return file_name(fd, err);
 	error_set(err, ERR_UNSUPPORTED, "share.cache: " APPLEVF_NO_CACHING);
 	return NULL;

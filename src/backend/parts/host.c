@@ -36,7 +36,7 @@ int host_check_shares(const struct config *config, struct error *err)
 	status = virtiofsd_find(&program, err);
 	for (size_t i = 0; i < json_array_size(config->shares) && status == 0; i++) {
 		const json_t *share = json_array_get(config->shares, i);
-		const struct virtiofsd_service service = {.caching = share_caching(share)};
+		const struct virtiofsd_service service = {.terms = share_terms(share)};
 
 		status = virtiofsd_check(&program, &service, err);
 		if (status < 0)

@@ -96,11 +96,11 @@ int virtiofsd_check(const struct virtiofsd *program, const struct virtiofsd_serv
 {
 	if (program->kind == VIRTIOFSD_C)
 		return 0;
-	if (service->caching.timeout_seconds && !service->containers)
+	if (service->terms.timeout_seconds && !service->containers)
 		return error_set(err, ERR_UNSUPPORTED,
 				 "timeoutSeconds: %s, the virtiofsd in Rust, has no such option",
 				 program->path);
-	if (service->caching.locks)
+	if (service->terms.locks)
 		return error_set(err, ERR_UNSUPPORTED,
 				 "locks: %s, the virtiofsd in Rust, keeps no locks of the guest's",
 				 program->path);
@@ -145,14 +145,14 @@ static void add_words_of_c(const struct virtiofsd_service *service, struct argv 
 	add_words(argv, always);
 	add_source(argv, service->source);
 	argv_add(argv, "-o");
-	argv_addf(argv, "cache=%s", share_cache_names[service->caching.cache]);
+	argv_addf(argv, "cache=%s", share_cache_names[service->terms.cache]);
 	if (service->containers)
 		add_words(argv, containers);
-	if (service->caching.locks)
+	if (service->terms.locks)
 		add_words(argv, locks);
-	if (service->caching.timeout_seconds) {
+	if (service->terms.timeout_seconds) {
 		argv_add(argv, "-o");
-		argv_addf(argv, "timeout=%lld", (long long)service->caching.timeout_seconds);
+		argv_addf(argv, "timeout=%lld", (long long)service->terms.timeout_seconds);
 	}
 }
 
@@ -171,7 +171,7 @@ static void add_words_of_rust(const struct virtiofsd_service *service, struct ar
 	add_words(argv, always);
 	argv_addf(argv, "--shared-dir=%s", service->source);
 	argv_addf(argv, "--cache=%s",
-		  caches[service->containers ? SHARE_CACHE_AUTO : service->caching.cache]);
+		  caches[service->containers ? SHARE_CACHE_AUTO : service->terms.cache]);
 	if (service->containers)
 		add_words(argv, containers);
 	else

@@ -31,7 +31,7 @@ void virtiofsd_free(struct virtiofsd *program); /* accepts a zeroed one; leaves 
 struct virtiofsd_service {
 	int listen_fd;	    /* as the program has it */
 	const char *source; /* the directory, as the program sees it */
-	struct share_caching caching;
+	struct share_terms terms;
 	bool containers; /* a tree with mounts of the host in it (docs/microagent-oci.8.scd) */
 };
 

@@ -147,7 +147,7 @@ static int start_in_cell(const struct server *server, const char *bwrap,
 	const struct virtiofsd_service service = {
 		.listen_fd = VIRTIOFSD_FD_LISTEN,
 		.source = place,
-		.caching = server->share->caching,
+		.terms = server->share->terms,
 		.containers = server->share->containers,
 	};
 	if (virtiofsd_check(program, &service, err) < 0)
@@ -185,8 +185,8 @@ static int start_server_process(const struct server *server, struct proc *out, s
 
 /* By the pass of the command that asked: who asks us can have less than it says, and is refused
  * more. The rules hold here as they do for the command. */
-static int open_given(const struct vm *vm, size_t number, bool read_only,
-		      struct share_caching *caching, struct error *err)
+static int open_given(const struct vm *vm, size_t number, bool read_only, struct share_terms *terms,
+		      struct error *err)
 {
 	const char *label = vm->label;
 	autofree char *state_dir = strndup(label, (size_t)(strrchr(label, '/') - label));
@@ -196,7 +196,7 @@ static int open_given(const struct vm *vm, size_t number, bool read_only,
 
 	if (!state_dir || !programs)
 		return error_errno(err, ENOMEM, "share");
-	return share_pass_redeem(label, number, &wish, caching, err);
+	return share_pass_redeem(label, number, &wish, terms, err);
 }
 
 /* Both come from a supervisor that may have been taken over. */
@@ -227,7 +227,7 @@ static int serve_share(void *data, const struct broker_message *in, struct broke
 		return error_set(err, ERR_CONFLICT, "the machine takes no directory");
 	if (read_asked(in, &share.read_only, &number, err) < 0)
 		return -1;
-	autoclose int dir = open_given(vm, number, share.read_only, &share.caching, err);
+	autoclose int dir = open_given(vm, number, share.read_only, &share.terms, err);
 	if (dir < 0)
 		return -1;
 	share.dir_fd = dir;
@@ -325,7 +325,7 @@ int vm_start_shares(struct vm *vm, const struct vm_boot *boot, const struct vm_s
 			.tag = json_text(item, "tag", NULL),
 			.dir_fd = boot->share_fds[i],
 			.read_only = strcmp(mode, "ro") == 0,
-			.caching = share_caching(item),
+			.terms = share_terms(item),
 			.containers = json_is_true(json_object_get(item, "containers")),
 			.label = boot->label,
 			.workspace_fd = boot->workspace_fd,

@@ -26,7 +26,10 @@ static int set_target_name(struct tree_target *target, const char *name, struct 
 
 	if (!*name || strlen(name) > 255 || strchr(name, '/') || !strcmp(name, ".") ||
 	    !strcmp(name, ".."))
-		return error_set(err, ERR_INVALID, "\"%.255s\" is no name for a file", name);
+		return error_set(err, ERR_INVALID,
+				 "a copy cannot be called \"%.255s\": give its name at the end of "
+				 "the target",
+				 name);
 	snprintf(target->name, sizeof(target->name), "%s", name);
 	if (fstatat(target->dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s", name);
@@ -54,6 +57,18 @@ static int open_parent_of(int root_fd, const char *path, bool confined, const ch
 	return fd < 0 ? error_errno(err, errno, "%.300s", parent) : fd;
 }
 
+/* In a directory that has no name any more nothing can be made. */
+static int refuse_removed(int dir, const char *path, struct error *err)
+{
+	struct stat st;
+
+	if (fstat(dir, &st) < 0)
+		return error_errno(err, errno, "%.300s", path);
+	return st.st_nlink
+		       ? 0
+		       : error_set(err, ERR_NOT_FOUND, "the directory %.300s was removed", path);
+}
+
 int tree_target_open(int root_fd, const char *path, bool confined, const char *name_within,
 		     struct tree_target *out, struct error *err)
 {
@@ -64,7 +79,7 @@ int tree_target_open(int root_fd, const char *path, bool confined, const char *n
 		target.dir = open_parent_of(root_fd, path, confined, &name, err);
 	if (target.dir < 0)
 		return -1;
-	if (set_target_name(&target, name, err) < 0) {
+	if (refuse_removed(target.dir, path, err) < 0 || set_target_name(&target, name, err) < 0) {
 		close(target.dir);
 		return -1;
 	}

@@ -219,18 +219,16 @@ int guest_take_env(struct cli *cli, const struct cli_words *env, struct error *e
 	return guest_check_words(cli, "--env", env, microagent_check_env, err);
 }
 
-static int check_channels(struct cli *cli, const struct guest_values *values, struct error *err)
+int guest_check_channels(struct cli *cli, const char *mediation, const struct cli_words *publish,
+			 const struct cli_words *vsock, struct error *err)
 {
 	struct error why = {0};
 
-	if (values->mediation && microagent_check_listener(values->mediation, &why) < 0)
+	if (mediation && microagent_check_listener(mediation, &why) < 0)
 		return cli_usage(cli, err, "--mediation: %s", why.msg);
-	if (values->mediation_optional && !values->mediation)
-		return cli_usage(cli, err, "--mediation-optional goes with --mediation");
-	if (guest_check_words(cli, "--publish", &values->publish, microagent_check_publish, err) <
-	    0)
+	if (guest_check_words(cli, "--publish", publish, microagent_check_publish, err) < 0)
 		return -1;
-	return guest_check_words(cli, "--vsock", &values->vsock, microagent_check_listener, err);
+	return guest_check_words(cli, "--vsock", vsock, microagent_check_listener, err);
 }
 
 static int check_profile(struct cli *cli, const char *given, struct error *err)
@@ -254,6 +252,13 @@ static int check_attached(struct cli *cli, const struct guest_values *values, st
 	return guest_check_words(cli, "--output", &values->outputs, microagent_check_output, err);
 }
 
+static int check_mediation(struct cli *cli, const struct guest_values *values, struct error *err)
+{
+	if (values->mediation_optional && !values->mediation)
+		return cli_usage(cli, err, "--mediation-optional goes with --mediation");
+	return 0;
+}
+
 static int check_root(struct cli *cli, const struct guest_values *values, struct error *err)
 {
 	if (values->no_disk && !values->initrd)
@@ -274,7 +279,9 @@ int guest_check(struct cli *cli, const struct guest_values *values, const char *
 	    guest_take_backend(cli, values->backend, err) < 0 ||
 	    guest_check_arch(cli, values->arch, err) < 0 ||
 	    guest_check_egress(cli, &values->egress, err) < 0 ||
-	    check_channels(cli, values, err) < 0 || check_attached(cli, values, err) < 0 ||
+	    guest_check_channels(cli, values->mediation, &values->publish, &values->vsock, err) <
+		    0 ||
+	    check_mediation(cli, values, err) < 0 || check_attached(cli, values, err) < 0 ||
 	    check_profile(cli, values->profile, err) < 0 ||
 	    guest_take_env(cli, &values->env, err) < 0 ||
 	    env_list_fill(cli, &values->env_files, &values->env, env, err) < 0)

@@ -103,6 +103,9 @@ int guest_check_path(struct cli *cli, const char *path, struct error *err);
 /* Each word that an option was given. */
 int guest_check_words(struct cli *cli, const char *option, const struct cli_words *words,
 		      int (*check)(const char *word, struct error *err), struct error *err);
+/* What --mediation, which may be NULL, --publish and --vsock were given. */
+int guest_check_channels(struct cli *cli, const char *mediation, const struct cli_words *publish,
+			 const struct cli_words *vsock, struct error *err);
 /* A name alone becomes the caller's own variable of that name. */
 int guest_take_env(struct cli *cli, const struct cli_words *env, struct error *err);
 /* Reads the files with variables too. */

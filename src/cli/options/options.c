@@ -10,8 +10,8 @@
 #include "base/cleanup.h"
 #include "cli/cli.h"
 
-/* option: a name is only given to a command that has it. NULL: no option, but a word. A longer
- * field comes before the one that it begins with. */
+/* option: NULL where it is a word of the command. A longer field comes before the one that it
+ * begins with. */
 static const struct {
 	const char *field, *option, *words;
 } fields[] = {
@@ -44,10 +44,13 @@ static const struct {
 	{"config.shares[0].timeoutSeconds", "share-timeout", "--share-timeout"},
 	{"config.shares", "share", "--share"},
 	{"config.stateDir", NULL, "--state-dir"},
+	{"config.hotplug", NULL, "--no-share"},
 	{"config.timeoutSeconds", "timeout", "--timeout"},
 	{"config.user", "user", "--user"},
 	{"config.vsockListeners", "vsock", "--vsock"},
+	{"egress.from", "egress-from", "--egress-from"},
 	{"mode \"bridged\"", "network", "--network bridged"},
+	{"mode \"nat\" or \"bridged\"", "network", "--network nat or bridged"},
 	{"mode \"nat\"", "network", "--network nat"},
 	{"mode is", "network", "--network is"},
 	{"pool.cpus", "cpus", "--cpus"},
@@ -108,6 +111,22 @@ static size_t given_word(const char *text, const struct cli_option *option, cons
 	return (size_t)(end + 1 - text);
 }
 
+/* The option was given when the workspace was made, and which word stands there is not known here:
+ * "[1]" becomes its number for people. Returns how much of text that was. */
+static size_t number_word(const char *text, const void *values, char *out, size_t size)
+{
+	unsigned long index;
+	char *end;
+
+	if (*text != '[' || !isdigit((unsigned char)text[1]) || values)
+		return 0;
+	index = strtoul(text + 1, &end, 10);
+	if (*end != ']')
+		return 0;
+	snprintf(out, size, "number %lu", index + 1);
+	return (size_t)(end + 1 - text);
+}
+
 /* The same for an option that is given once: its path is all that the caller has typed. */
 static size_t only_word(const char *text, const struct cli_option *option, const void *values,
 			const char **word)
@@ -145,10 +164,13 @@ static char *name_option(struct error *err, char *at, size_t row, const struct c
 			 const void *values)
 {
 	const char *word = NULL;
-	char member[64] = "", text[VALUE_SHOWN + 128];
+	char member[64] = "", number[32] = "", text[VALUE_SHOWN + 128];
 	size_t len = strlen(fields[row].field);
 
 	len += given_word(at + len, option, values, &word);
+	len += number_word(at + len, values, number, sizeof(number));
+	if (*number)
+		word = number;
 	len += only_word(at + len, option, values, &word);
 	/* Members of env are the caller's own names. */
 	if (option && option->kind == CLI_OPTION_LIST && strcmp(option->name, "env") == 0 &&
@@ -176,22 +198,30 @@ static bool is_of_word(const char *field, const struct cli_option *option, const
 	return option->kind == CLI_OPTION_INT && !*(const int64_t *)(const void *)value;
 }
 
+/* The command's option of that row, or NULL. command may be NULL. */
+static const struct cli_option *option_of(const struct cli_command *command, size_t row)
+{
+	const char *name = fields[row].option;
+
+	return name ? cli_option_find(command, name, strlen(name)) : NULL;
+}
+
 bool cli_name_options(const struct cli_command *command, const void *values, struct error *err)
 {
+	const struct cli_command *maker = strstr(err->msg, "config.") ? &cli_create : NULL;
 	bool about_option = false;
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
-		const struct cli_option *option =
-			fields[i].option ? cli_option_find(command, fields[i].option,
-							   strlen(fields[i].option))
-					 : NULL;
+		const struct cli_option *own = option_of(command, i);
+		const struct cli_option *option = own ? own : option_of(maker, i);
+		const void *given = own || !fields[i].option ? values : NULL;
 		char *at = err->msg;
 
-		if ((fields[i].option && !option) || is_of_word(fields[i].field, option, values))
+		if ((fields[i].option && !option) || is_of_word(fields[i].field, option, given))
 			continue;
 		while ((at = find_field(at, fields[i].field)) != NULL) {
-			about_option = about_option || at == err->msg;
-			at = name_option(err, at, i, option, values);
+			about_option = about_option || (at == err->msg && option == own);
+			at = name_option(err, at, i, option, given);
 		}
 	}
 	return about_option && err->code == ERR_INVALID;

@@ -28,6 +28,8 @@ const struct hint hint_table[] = {
 	{REASON_WORKSPACE_LOST, NULL, NULL, "`microagent status {}` says what became of it"},
 	{REASON_WORKSPACE_QUARANTINED, NULL, NULL,
 	 "`microagent halt {}` (or stop, or kill) ends that"},
+	{REASON_WORKSPACE_DAMAGED, "session-", NULL,
+	 "`microagent session destroy {}` removes the session"},
 	{REASON_WORKSPACE_DAMAGED, NULL, NULL, "`microagent delete {}` removes the workspace"},
 	{REASON_NOT_AS_PREPARED, NULL, NULL, "`microagent start --prepare {}` prepares it again"},
 	{REASON_GUEST_OLD, NULL, NULL,
@@ -60,6 +62,9 @@ const struct hint hint_table[] = {
 	 "`microagent session create` makes one that has it, without --no-share"},
 	{REASON_SESSION_COLD, NULL, NULL,
 	 "`microagent base warm {}` makes a template, of which new sessions are restored"},
+	{REASON_SESSION_RESTORED, NULL, NULL,
+	 "`microagent session create --cold` makes one that is booted, and has its memory for "
+	 "itself"},
 	{REASON_NO_SNAPSHOT, NULL, NULL,
 	 "`microagent session snapshots {}` shows those that are there"},
 	{REASON_NO_AUDIT_LOG, NULL, NULL, "`microagent audit list` shows those that are there"},
@@ -93,11 +98,15 @@ const struct hint hint_table[] = {
 	{REASON_NOT_A_KERNEL, NULL, NULL, LIST_KERNELS},
 	{REASON_KERNEL_PACKED, NULL, NULL, "`microagent kernel refresh` unpacks it"},
 	{REASON_KERNEL_MISSING, NULL, NULL, LIST_KERNELS},
+	{REASON_KERNEL_DAMAGED, NULL, NULL,
+	 "remove that file, and `microagent kernel install` (or build) makes the kernel again"},
 	{REASON_NO_INITRD, NULL, NULL,
 	 "`microagent kernel refresh` makes those of the cache anew, `microagent kernel install "
 	 "--from {}` takes another kernel in"},
 	{REASON_INITRD_MISSING, NULL, NULL, "`microagent kernel install` makes both"},
 	{REASON_INITRD_OLD, NULL, NULL, "`microagent kernel install` (or build) renews it"},
+	{REASON_INITRD_DAMAGED, NULL, NULL,
+	 "`microagent kernel refresh` makes the initrds of the cache anew"},
 	{REASON_INITRD_OTHER, NULL, NULL, "`microagent kernel refresh` puts the present one in"},
 	{REASON_NO_IMAGE, "arm64", NULL, "`microagent image build busybox --arch arm64` makes one"},
 	{REASON_NO_IMAGE, "busybox-arm64", NULL,
@@ -109,6 +118,8 @@ const struct hint hint_table[] = {
 	{REASON_NOT_AN_IMAGE, NULL, NULL,
 	 LIST_IMAGES ", `microagent image build busybox` makes one"},
 	{REASON_IMAGE_GONE, NULL, NULL,
+	 "build or import it again, or `microagent image remove {}`"},
+	{REASON_IMAGE_DAMAGED, NULL, NULL,
 	 "build or import it again, or `microagent image remove {}`"},
 	{REASON_IMAGE_TOO_SMALL, NULL, NULL, "--size MIB makes room for more"},
 	{REASON_NO_KVM, "firecracker", NULL,
@@ -125,6 +136,7 @@ const struct hint hint_table[] = {
 	{REASON_NO_CELL, NULL, NULL,
 	 "`microagent doctor` says more; `microagent start --prepare --unconfined {}` does without "
 	 "a cell, and then what reads its disk does too"},
+	{REASON_GUEST_USER_DENIED, NULL, "user", "--user root does it with all rights"},
 	{REASON_NO_PACKAGE, NULL, "from", "--from FILE takes one that is here"},
 };
 const size_t hint_count = ARRAY_SIZE(hint_table);

@@ -172,7 +172,8 @@ static int run_session_create(struct cli *cli, const void *values, const struct 
 	if (guest_check_base(cli, v->base, err) < 0 ||
 	    guest_take_backend(cli, v->backend, err) < 0 ||
 	    take_share_words(cli, v, &dirs, err) < 0 ||
-	    guest_check_egress(cli, &v->egress, err) < 0)
+	    guest_check_egress(cli, &v->egress, err) < 0 ||
+	    guest_check_channels(cli, v->mediation, &v->publish, &v->vsock, err) < 0)
 		return -1;
 	guest_warn_allow(cli, v->network, &v->allow);
 	if (v->share_anyway)

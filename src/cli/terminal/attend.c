@@ -161,11 +161,9 @@ int attend_begin(struct attended *attended, const struct cli *cli, const struct 
 		return -1;
 	*attended = (struct attended){.cli = cli,
 				      .timeout = how->timeout,
-				      .read_by_ns = UINT64_MAX,
+				      .read_by_ns = attend_read_by(how->timeout),
 				      .file = file,
 				      .signals = SIGNALS_NONE};
-	if (how->timeout)
-		attended->read_by_ns = clock_mono_ns() + (uint64_t)how->timeout * NS_PER_S;
 	/* A person who asks for a terminal means to type on it. */
 	if (in < 0 && (how->input.interactive || (how->terminal && isatty(STDIN_FILENO) == 1)))
 		in = STDIN_FILENO;
@@ -178,14 +176,20 @@ int attend_begin(struct attended *attended, const struct cli *cli, const struct 
 	return -1;
 }
 
-static int print_captured(const struct attended *attended, const struct microagent_outcome *outcome,
-			  int code, struct error *err)
+uint64_t attend_read_by(int64_t timeout)
 {
-	int got = capture_print(&attended->capture, outcome, code, attended->read_by_ns, err);
+	return timeout ? clock_mono_ns() + (uint64_t)timeout * NS_PER_S : UINT64_MAX;
+}
+
+int attend_print_captured(const struct cli *cli, const struct capture *capture,
+			  const struct microagent_outcome *outcome, int code, int64_t timeout,
+			  uint64_t read_by_ns, struct error *err)
+{
+	int got = capture_print(capture, outcome, code, read_by_ns, err);
 
 	if (got <= 0)
 		return got < 0 ? -1 : code;
-	attend_say_unread(attended->cli, attended->timeout);
+	attend_say_unread(cli, timeout);
 	return CLI_EXIT_TIMEOUT;
 }
 
@@ -201,7 +205,8 @@ int attend_end(struct attended *attended, int status, const struct microagent_ou
 	if (status == 0)
 		code = attend_exit_code(attended->cli, outcome, attended->timeout, signal);
 	if (status == 0 && attended->cli->json)
-		code = print_captured(attended, outcome, code, err);
+		code = attend_print_captured(attended->cli, &attended->capture, outcome, code,
+					     attended->timeout, attended->read_by_ns, err);
 	attended_close(attended);
 	return code;
 }

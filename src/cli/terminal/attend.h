@@ -63,6 +63,14 @@ int attend_end(struct attended *attended, int status, const struct microagent_ou
  * of ours did. */
 int attend_exit_code(const struct cli *cli, const struct microagent_outcome *outcome,
 		     int64_t timeout, int signal);
+/* Until when the reader of the output is waited for, of clock_mono_ns(), where the command begins
+ * now; UINT64_MAX without a timeout. */
+uint64_t attend_read_by(int64_t timeout);
+/* Prints the one object of --json. Returns code, or CLI_EXIT_TIMEOUT where nobody read it in time,
+ * which it says on stderr; -1 with err. */
+int attend_print_captured(const struct cli *cli, const struct capture *capture,
+			  const struct microagent_outcome *outcome, int code, int64_t timeout,
+			  uint64_t read_by_ns, struct error *err);
 /* Says that output was dropped since the timeout had passed, unless nobody reads stderr either. */
 void attend_say_unread(const struct cli *cli, int64_t timeout);
 

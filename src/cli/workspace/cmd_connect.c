@@ -50,23 +50,32 @@ static void say_connected(void *data)
 static int run_agent_shell(struct connect *connect, const struct microagent_exec *exec, int in,
 			   struct terminal *terminal, struct error *err)
 {
+	struct capture capture = {0}; /* of --json, which goes with --send alone */
+	const struct microagent_sink sink = {capture_take, &capture};
 	const struct microagent_streams streams = {.in = in,
 						   .out = STDOUT_FILENO,
 						   .err = STDERR_FILENO,
-						   .cancel = connect->signals.fd};
+						   .cancel = connect->signals.fd,
+						   .sink = connect->cli->json ? &sink : NULL};
+	uint64_t read_by_ns = attend_read_by(exec->timeout_seconds);
 	struct microagent_outcome outcome;
 	int result = microagent_exec(connect->agent, connect->id, exec, &streams, &outcome, err);
-	int signal;
+	int code = -1, signal;
 
 	if (terminal)
 		terminal_restore(terminal);
-	if (result < 0)
-		return -1;
-	if (outcome.end == MICROAGENT_DETACHED)
-		say_on_terminal(connect, "detached");
-	signal = signals_that_came(&connect->signals);
-	signals_give_back(&connect->signals);
-	return attend_exit_code(connect->cli, &outcome, exec->timeout_seconds, signal);
+	if (result == 0) {
+		if (outcome.end == MICROAGENT_DETACHED)
+			say_on_terminal(connect, "detached");
+		signal = signals_that_came(&connect->signals);
+		signals_give_back(&connect->signals);
+		code = attend_exit_code(connect->cli, &outcome, exec->timeout_seconds, signal);
+		if (connect->cli->json)
+			code = attend_print_captured(connect->cli, &capture, &outcome, code,
+						     exec->timeout_seconds, read_by_ns, err);
+	}
+	capture_free(&capture);
+	return code;
 }
 
 /* No screen is read: the line is a command of its own, with streams and an exit code. */

@@ -39,12 +39,11 @@ static int refuse_paths(struct cli *cli, const struct cli_words *args, struct er
 static void name_target(const struct cp_values *values, const struct cli_words *args,
 			const char *workspace, const char *path, struct error *err)
 {
-	const char *user = values->user ? values->user : "";
 	const struct copy_target target = {
 		.workspace = workspace,
 		.path = path,
 		.source = args->items[0],
-		.root = strcmp(user, "root") == 0 || strcmp(user, "0") == 0,
+		.user = values->user,
 	};
 
 	copy_name_target(&target, err);

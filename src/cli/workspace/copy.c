@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -142,6 +143,15 @@ static bool ends_with(const struct error *err, const char *end, char *head, size
 	return true;
 }
 
+/* Whether it is a device or a pipe of this host, by a link or not: nobody is to remove that. */
+static bool is_device(const struct copy_target *target)
+{
+	struct stat st;
+
+	return !target->workspace && stat(target->path, &st) == 0 && !S_ISDIR(st.st_mode) &&
+	       !S_ISREG(st.st_mode);
+}
+
 /* What stands in the way under name: the target, or in it where that is a directory. */
 static void name_obstacle(const struct copy_target *target, const char *name, const char *end,
 			  struct error *err)
@@ -151,9 +161,10 @@ static void name_obstacle(const struct copy_target *target, const char *name, co
 	size_t len = strlen(target->path);
 	bool slash = len > 0 && target->path[len - 1] == '/';
 
-	error_set(err, ERR_CONFLICT, "%s%s%.300s%s%s%s: remove it, or give another target",
+	error_set(err, ERR_CONFLICT, "%s%s%.300s%s%s%s: %sgive another target",
 		  target->workspace ? target->workspace : "", target->workspace ? ":" : "",
-		  target->path, itself || slash ? "" : "/", itself ? "" : name, end);
+		  target->path, itself || slash ? "" : "/", itself ? "" : name, end,
+		  is_device(target) ? "" : "remove it, or ");
 }
 
 /* "name: reason", of what is received itself. */
@@ -175,6 +186,16 @@ static void name_full_path(const struct copy_target *target, struct error *err)
 	}
 }
 
+int copy_hint_at_root(const char *user, struct error *err)
+{
+	bool is_root = user && (strcmp(user, "root") == 0 || strcmp(user, "0") == 0);
+
+	/* An error with a number is this host's. */
+	if (is_root || err->code != ERR_DENIED || err->errnum || err->reason != REASON_NONE)
+		return -1;
+	return error_reason(err, REASON_GUEST_USER_DENIED, "");
+}
+
 void copy_name_target(const struct copy_target *target, struct error *err)
 {
 	static const char *const obstacles[] = {" is there already and no regular file",
@@ -189,12 +210,13 @@ void copy_name_target(const struct copy_target *target, struct error *err)
 			return;
 		}
 	}
-	/* An error number is this host's: of what is copied, not of the target. */
-	if (!target->workspace || err->errnum)
-		return;
-	if (ends_with(err, denied, head, sizeof(head)))
-		error_set(err, ERR_DENIED, "%s:%.300s%s%s", target->workspace, target->path, denied,
-			  target->root ? "" : ": `--user root` copies with all rights");
-	else
-		name_full_path(target, err);
+	/* An error with a number is this host's: of what is copied, not of the target. */
+	if (target->workspace && !err->errnum) {
+		if (ends_with(err, denied, head, sizeof(head)))
+			error_set(err, ERR_DENIED, "%s:%.300s%s", target->workspace, target->path,
+				  denied);
+		else
+			name_full_path(target, err);
+	}
+	copy_hint_at_root(target->user, err);
 }

@@ -185,7 +185,7 @@ static int give_pass(const struct open_workspace *existing, const json_t *shares
 			.anyway = json_is_true(json_object_get(share, "anyway")),
 			.direct = json_is_true(json_object_get(share, "direct")),
 		};
-		rows[i].caching = share_caching(share);
+		rows[i].terms = share_terms(share);
 	}
 	return share_pass_give(&existing->ws, rows, count, err);
 }

@@ -122,11 +122,18 @@ static void open_kernel(struct boot_files *files, enum architecture machine)
 static void find_init(struct boot_files *files)
 {
 	struct error *err = &files->file[BOOT_INIT].error;
+	const char *path = files->file[BOOT_INIT].path;
 	int fd = files->file[BOOT_INITRD].fd;
 
 	*err = files->file[BOOT_INITRD].error;
-	if (fd >= 0 && digest_of(fd, DIGEST_INIT, files->file[BOOT_INIT].sha256, err) < 0)
-		error_prefix(err, "the microagent-init in %s", files->file[BOOT_INIT].path);
+	if (fd < 0 || digest_of(fd, DIGEST_INIT, files->file[BOOT_INIT].sha256, err) == 0)
+		return;
+	if (err->reason == REASON_INITRD_DAMAGED) {
+		error_prefix(err, "initrd %s", path);
+		error_reason(err, REASON_INITRD_DAMAGED, path);
+	} else {
+		error_prefix(err, "the microagent-init in %s", path);
+	}
 }
 
 void boot_files_hash_rootfs(struct boot_files *files)

@@ -31,7 +31,7 @@ static json_t *egress_of(json_t *network, struct error *err)
 	if (!egress)
 		error_set(err, ERR_CONFLICT,
 			  "its network has no list of names, and is given none while it runs: "
-			  "make it with --egress (config.network.egress), to change that then");
+			  "config.network.egress gives it one when it is made");
 	return egress;
 }
 
