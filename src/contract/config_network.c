@@ -220,13 +220,18 @@ static int decode_allow(const struct config_decode *d, const json_t *network,
 	return 0;
 }
 
+static bool is_isolated_only(const struct config_decode *d)
+{
+	return d->bounds && d->bounds->isolated_only;
+}
+
 int decode_network(struct config_decode *d, struct error *err)
 {
 	static const char *const keys[] = {"mode",  "interface", "portForwards",
 					   "allow", "egress",	 NULL};
 	json_auto_t *out = json_object();
 	json_t *network = NULL;
-	size_t mode = NETWORK_NAT;
+	size_t mode = is_isolated_only(d) ? NETWORK_ISOLATED : NETWORK_NAT;
 
 	if (!out)
 		return error_errno(err, ENOMEM, PATH);

@@ -121,8 +121,10 @@ struct request {
 struct host_bounds {
 	int64_t memory_mib; /* most a guest may have */
 	int64_t cpus;
+	/* The backend gives no network card: a request without a mode means isolated. */
+	bool isolated_only;
 };
-/* Those of this host, as the system tells of it now. */
+/* Those of this host, as the system tells of it now; isolated_only is the backend's to say. */
 struct host_bounds host_bounds(void);
 /* What decoding a config says of the two, for who has no config yet. bounds as there. */
 int config_check_memory(int64_t mib, const struct host_bounds *bounds, struct error *err);

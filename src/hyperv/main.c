@@ -38,8 +38,8 @@ static hyperv_command_fn *const hyperv_commands[COMMAND_COUNT] = {
 	[COMMAND_HOST] = hyperv_host,	    [COMMAND_CHECK] = hyperv_check,
 	[COMMAND_PREPARE] = hyperv_prepare, [COMMAND_RUN] = hyperv_start,
 	[COMMAND_START] = hyperv_start,	    [COMMAND_INSPECT] = hyperv_inspect,
-	[COMMAND_STOP] = hyperv_stop,	    [COMMAND_KILL] = hyperv_stop,
-	[COMMAND_DELETE] = hyperv_delete,
+	[COMMAND_HALT] = hyperv_stop,	    [COMMAND_STOP] = hyperv_stop,
+	[COMMAND_KILL] = hyperv_stop,	    [COMMAND_DELETE] = hyperv_delete,
 };
 
 static int read_whole_stdin(struct buf *out, struct error *err)
@@ -58,9 +58,10 @@ static int read_whole_stdin(struct buf *out, struct error *err)
 
 static int read_hyperv_request(struct request *out, struct error *err)
 {
-	const struct host_bounds bounds = host_bounds();
+	struct host_bounds bounds = host_bounds();
 	autobuf struct buf document = BUF_INIT(limit_get(LIMIT_REQUEST_BYTES) + 65536);
 
+	bounds.isolated_only = true;
 	if (read_whole_stdin(&document, err) < 0)
 		return -1;
 	return request_decode(buf_bytes(&document), document.len, HYPERV_BACKEND, &bounds, out,

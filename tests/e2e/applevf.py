@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Machines of the supervisor of Macs, on the stand-in for Virtualization.framework (tests/standin/virtualization)."""
 
-from conftest import APPLEVF
+import re
+
+from conftest import APPLEVF, ROOT
 from supervised import Supervised
+
+STANDIN = ROOT / "tests" / "standin" / "virtualization"
 
 
 class AppleVF(Supervised):
@@ -29,3 +33,32 @@ def applevf(host):
     yield it
     it.set()
     it.end()
+
+
+# --- what the stand-in declares ----------------------------------------------------------------------------------------
+
+
+def header_text():
+    return "\n".join(path.read_text() for path in sorted((STANDIN / "include" / "Virtualization").glob("VZ*.h")))
+
+
+def declared(text):
+    """{class or protocol: what it has, as in the table of facts.md}"""
+    found = {}
+    text = re.sub(r"/\*.*?\*/|VZ_SINCE\([\d.]+\)", "", text, flags=re.S)
+    for name, body in re.findall(r"@(?:interface|protocol) (\w+)(.*?)@end", text, re.S):
+        members = found.setdefault(name, set())
+        for line in map(" ".join, map(str.split, body.split(";"))):
+            if match := re.search(r"@property(?:\(([^)]*)\))? .*?(\w+)$", line):
+                how = match[1] or ""
+                getter = re.search(r"getter=(\w+)", how)
+                members.add(("+" if "class" in how else "") + (getter[1] if getter else match[2]) + ("" if "readonly" in how else "="))
+            elif match := re.search(r"(?:^|\s)([-+]) ?\(", line):
+                bare, depth = "", 0
+                for letter in line[match.start(1) + 1:]:
+                    depth += (letter == "(") - (letter == ")")
+                    bare += " " if depth or letter == ")" else letter
+                selector = "".join(re.findall(r"\w+:", bare)) or bare.split()[0]
+                members.add(("+" if match[1] == "+" else "") + selector)
+    found.pop("VZStandinObject", None)  # our own root of the classes
+    return found

@@ -161,7 +161,7 @@ def config_of(host, root):
     root.chmod(0o600)
     subprocess.run(["resize2fs", "-f", root, "16M"], check=True, capture_output=True)
     return {"kernelPath": windows_path(default_kernel(host)["path"]), "rootfsPath": windows_path(root),
-            "memoryMiB": 256, "cpuCount": 1, "network": {"mode": "isolated"}}
+            "memoryMiB": 256, "cpuCount": 1}
 
 
 def supervisor_on(bench, state, config):

@@ -14,7 +14,8 @@ import threading
 import pytest
 
 import strays
-from conftest import BUILD, HANG_S, ROOT, copy_disk, default_kernel, image, wait_until
+from applevf import STANDIN, declared, header_text
+from conftest import BUILD, HANG_S, copy_disk, default_kernel, image, wait_until
 
 pytestmark = pytest.mark.skipif(os.uname().machine != "x86_64", reason="the stand-in's machines are of x86-64, like the kernels of such a host")
 PROGRAMS = BUILD / "standin" / "virtualization"
@@ -367,31 +368,8 @@ def test_installs_a_macos_guest(host):
 # --- what it is made of -----------------------------------------------------------------------------------------------
 
 
-def declared(text):
-    """{class or protocol: what it has, as in the table of facts.md}"""
-    found = {}
-    text = re.sub(r"/\*.*?\*/|VZ_SINCE\([\d.]+\)", "", text, flags=re.S)
-    for name, body in re.findall(r"@(?:interface|protocol) (\w+)(.*?)@end", text, re.S):
-        members = found.setdefault(name, set())
-        for line in map(" ".join, map(str.split, body.split(";"))):
-            if match := re.search(r"@property(?:\(([^)]*)\))? .*?(\w+)$", line):
-                how = match[1] or ""
-                getter = re.search(r"getter=(\w+)", how)
-                members.add(("+" if "class" in how else "") + (getter[1] if getter else match[2]) + ("" if "readonly" in how else "="))
-            elif match := re.search(r"(?:^|\s)([-+]) ?\(", line):
-                bare, depth = "", 0
-                for letter in line[match.start(1) + 1:]:
-                    depth += (letter == "(") - (letter == ")")
-                    bare += " " if depth or letter == ")" else letter
-                selector = "".join(re.findall(r"\w+:", bare)) or bare.split()[0]
-                members.add(("+" if match[1] == "+" else "") + selector)
-    return found
-
-
 def test_each_selector_is_cited():
     """What the headers declare is what the table has, with a page for each."""
-    folder = ROOT / "tests" / "standin" / "virtualization"
-    headers = declared("\n".join(path.read_text() for path in sorted((folder / "include" / "Virtualization").glob("VZ*.h"))))
-    del headers["VZStandinObject"]
-    rows = re.findall(r"^\| (VZ\w+) \| [\w ]* \| [\d.]+ \| (.*) \|$", (folder / "facts.md").read_text(), re.M)
+    headers = declared(header_text())
+    rows = re.findall(r"^\| (VZ\w+) \| [\w ]* \| [\d.]+ \| (.*) \|$", (STANDIN / "facts.md").read_text(), re.M)
     assert {name: set(re.findall(r"`([^`]+)`", members)) for name, members in rows} == headers

@@ -10,7 +10,7 @@ import pytest
 
 import hyperv
 import schema_check
-from conftest import HANG_S, wait_until
+from conftest import BUILD, HANG_S, default_kernel, wait_until
 from hyperv import SHIPPED, Supervisor, Wine, fault, is_empty, run_in_guest
 from hyperv_standin import windows_path
 
@@ -49,7 +49,7 @@ def machines_of(broker):
 # --- in make test --------------------------------------------------------------------------------------------------------
 
 
-def test_lifecycle(vm, broker):
+def test_lifecycle(vm, broker, place):
     """From nothing to nothing: what the guest writes stays from one boot to the next, and its agent is reached."""
     raw = Path(vm.given["rootfsPath"][2:].replace("\\", "/"))
     before = raw.stat().st_mtime_ns
@@ -58,9 +58,12 @@ def test_lifecycle(vm, broker):
     prepared = vm.ok("prepare")
     assert prepared["event"]["state"] == "prepared"
     assert prepared["verification"]["rootfs"]["sha256"] == prepared["verification"]["rootfs"]["recordedSHA256"]
+    found = subprocess.run([BUILD / "bin" / "microagent-artifact", "init-sha256", f"{default_kernel(place)['path']}.initrd"], capture_output=True,
+                           text=True, check=True).stdout
+    assert found.split()[0] == prepared["verification"]["init"]["sha256"] != prepared["verification"]["initrd"]["sha256"]
     assert vm.file("rootfs.vhd").stat().st_size == raw.stat().st_size + 512
     started = vm.ok("start")
-    assert started["event"]["state"] == "running"
+    assert started["event"]["state"] == "running" and started["network"] == {"mode": "isolated"}
     assert started["readiness"]["guestReady"]["ready"] and started["readiness"]["shellReady"]["ready"]
     assert set(started["hvSocket"]) == ADDRESS_KEYS
     code, text = run_in_guest(broker, started["hvSocket"], "sh", "-c", "echo $((6*7)) | tee /root/kept; sync")
@@ -72,9 +75,12 @@ def test_lifecycle(vm, broker):
     assert vm.ok("stop")["event"]["detail"] == "the guest switched itself off when asked"
     again = vm.ok("start")
     assert again["hvSocket"]["vmId"] != started["hvSocket"]["vmId"]
+    assert vm.ok("halt")["event"] == {**vm.ok("inspect")["event"], "state": "halted", "detail": "the guest switched itself off when asked"}
+    again = vm.ok("start")
     assert run_in_guest(broker, again["hvSocket"], "cat", "/root/kept") == (0, "42\n")
     assert vm.ok("kill")["event"]["detail"] == "killed"
-    assert vm.events() == ["prepared", "starting", "running", "stopping", "stopped", "starting", "running", "stopped"]
+    assert vm.events() == ["prepared", "starting", "running", "stopping", "stopped", "starting", "running", "stopping", "halted",
+                           "starting", "running", "stopped"]
     assert "hvSocket" not in vm.ok("inspect") and not machines_of(broker)
     vm.ok("delete")
     assert is_empty(vm.state) and raw.stat().st_mtime_ns == before
@@ -109,14 +115,14 @@ def test_no_hyperv(config, tmp_path):
 
 # --- in make soak: commands and states -----------------------------------------------------------------------------------
 
-AT_REST = ("prepared", "stopped", "failed")
+AT_REST = ("prepared", "halted", "stopped", "failed")
 LIVE = ("starting", "running", "stopping")
 LEGAL = {  # seed 003's table, as far as this backend goes: the states in which a command may act
     "check": ("unknown", *AT_REST, *LIVE), "inspect": ("unknown", *AT_REST, *LIVE), "prepare": ("unknown", *AT_REST),
-    "run": ("unknown", *AT_REST), "start": AT_REST, "stop": (*AT_REST, *LIVE), "kill": (*AT_REST, *LIVE),
+    "run": ("unknown", *AT_REST), "start": AT_REST, "halt": (*AT_REST, *LIVE), "stop": (*AT_REST, *LIVE), "kill": (*AT_REST, *LIVE),
     "delete": ("unknown", *AT_REST)}
 AFTER = {"prepare": "prepared", "start": "running", "stop": "stopped", "kill": "stopped", "delete": "stopped", "run": "stopped"}
-UNSUPPORTED = ("halt", "quarantine", "console")
+UNSUPPORTED = ("quarantine", "console")
 
 
 class Moment:
@@ -135,6 +141,10 @@ class Moment:
     def stopped(self):
         self.vm.ok("prepare")
         self.vm.ok("stop")
+
+    def halted(self):
+        self.running()
+        self.vm.ok("halt")
 
     def failed(self):
         self.vm.ok("prepare")
@@ -193,7 +203,10 @@ def expect_legal(vm, broker, command, state):
         answer = vm.end(child, request)[1]
     else:
         answer = vm.ok(command)
-    assert answer["event"]["state"] == AFTER.get(command, state), answer
+    wanted = AFTER.get(command, "halted" if (command, state) == ("halt", "running") else state)
+    assert answer["event"]["state"] == wanted, answer
+    if command == "halt" and state in AT_REST:
+        assert answer["event"]["detail"].startswith("no machine was running, and the workspace stays as it was")
 
 
 @pytest.mark.soak
@@ -206,7 +219,7 @@ def test_each_command_in_each_state(vm, broker, state):
             expect_legal(vm, broker, command, state)
         else:
             code, text = vm.refused(command)
-            assert code == ("not-found" if state == "unknown" and command in ("stop", "kill") else "conflict"), text
+            assert code == ("not-found" if state == "unknown" and command in ("halt", "stop", "kill") else "conflict"), text
             assert "agent-1" in text
             assert vm.ok("inspect")["event"]["state"] == state
         for missing in UNSUPPORTED:

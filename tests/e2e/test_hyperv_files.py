@@ -151,6 +151,14 @@ def test_verification(vm, place, tmp_path):
     told, text = vm.refused("start", **given)
     assert told == "conflict" and "the initrd" in text
     assert vm.ok("inspect")["verification"]["divergence"][0]["artifact"] == "initrd"
+    for name, path in (("kernel", kernel), ("initrd", Path(f"{kernel}.initrd"))):
+        path.rename(tmp_path / "away")
+        found = vm.ok("inspect")["verification"]
+        assert found["divergence"][0]["artifact"] == name and f"config.{name}Path" in found["divergence"][0]["error"], found
+        (tmp_path / "away").rename(path)
+    vhd.rename(tmp_path / "away")
+    assert vm.ok("inspect")["verification"]["divergence"][0]["artifact"] == "rootfs"
+    (tmp_path / "away").rename(vhd)
     inode = vhd.stat().st_ino
     vm.ok("prepare", **given)  # the disk is of the same image, and stays
     assert vhd.stat().st_ino == inode

@@ -312,6 +312,26 @@ static struct config from_record(const char *text)
 	return config; /* lives on without json */
 }
 
+/* A backend that gives no card: a request without a mode means isolated. */
+static void isolated_is_the_default_of_some(void **state)
+{
+	static const struct host_bounds no_card = {
+		.memory_mib = 8192, .cpus = 4, .isolated_only = true};
+	static const char *const askings[] = {LEAST, LEAST ",\"network\":{}",
+					      LEAST ",\"network\":{\"mode\":\"isolated\"}"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(askings) / sizeof(askings[0]); i++) {
+		struct request request = decode_for(askings[i], &no_card);
+
+		assert_int_equal(request.config.network_mode, NETWORK_ISOLATED);
+		request_free(&request);
+	}
+	struct request request = decode_for(LEAST ",\"network\":{\"mode\":\"nat\"}", &no_card);
+	assert_int_equal(request.config.network_mode, NETWORK_NAT);
+	request_free(&request);
+}
+
 static void a_record_is_what_was_given(void **state)
 {
 	struct request request = decode(LEAST ",\"command\":[\"x\"],\"network\":{\"mode\":"
@@ -477,6 +497,7 @@ int main(void)
 		cmocka_unit_test(defaults_within_a_small_host),
 		cmocka_unit_test(open_cpus_are_settled_once),
 		cmocka_unit_test(without_host_bounds),
+		cmocka_unit_test(isolated_is_the_default_of_some),
 		cmocka_unit_test(everything_given),
 		cmocka_unit_test(canonical_form),
 		cmocka_unit_test(canonical_lists),

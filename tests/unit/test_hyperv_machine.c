@@ -268,8 +268,9 @@ static void smaller_matrix(void **state)
 	assert_non_null(said);
 	json_auto_t *networks = json_pack("[s]", "isolated");
 	json_auto_t *features = json_pack("[s, s]", "initrdPath", "disks");
-	json_auto_t *commands = json_pack("[s, s, s, s, s, s, s, s, s]", "host", "check", "prepare",
-					  "run", "start", "inspect", "stop", "kill", "delete");
+	json_auto_t *commands = json_pack("[s, s, s, s, s, s, s, s, s, s]", "host", "check",
+					  "prepare", "run", "start", "inspect", "halt", "stop",
+					  "kill", "delete");
 	assert_true(json_equal(json_object_get(said, "networks"), networks));
 	assert_true(json_equal(json_object_get(said, "features"), features));
 	assert_true(json_equal(json_object_get(said, "commands"), commands));

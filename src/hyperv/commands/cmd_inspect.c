@@ -10,13 +10,14 @@ static json_t *verify_recorded(const struct record *record, const struct manifes
 			       struct error *err)
 {
 	__attribute__((cleanup(inputs_close))) struct inputs inputs = {0};
+	const char *artifact = "rootfs";
 	struct error why = {0};
 
-	if (inputs_open(&manifest->config, &inputs, &why) < 0 ||
+	if (inputs_find(&manifest->config, &inputs, &artifact, &why) < 0 ||
 	    (manifest_disk_is_new(manifest, record->state) &&
 	     inputs_check_vhd(&inputs, &record->store, true, &why) < 0))
 		return json_pack("{s:b, s:[{s:s, s:s}]}", "ok", 0, "divergence", "artifact",
-				 "kernel", "error", why.msg);
+				 artifact, "error", why.msg);
 	return inputs_verify(&inputs, manifest->config.image, manifest->artifacts, err);
 }
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stop and kill: a word to the keeper, which does it and records it, then the wait for its end. The
- * lock is not held meanwhile, so that a kill can follow a stop that takes its time. A keeper that
- * does not come to an end is killed, and the machine with it. Without one the wanted state alone is
- * recorded.
+ * halt, stop and kill: a word to the keeper, which does it and records it, then the wait for its
+ * end. The lock is not held meanwhile, so that a kill can follow a stop that takes its time. A
+ * keeper that does not come to an end is killed, and the machine with it. Without a keeper stop and
+ * kill only record the wanted state, and halt keeps what is recorded.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "hyperv/commands/commands.h"
 #include "hyperv/commands/ending.h"
@@ -37,6 +38,18 @@ int ending_wait_over(const struct record *record, struct error *err)
 	return error_set(err, ERR_UNAVAILABLE, "workspace %s is still ending", record->id);
 }
 
+static enum state wanted_state(enum command command)
+{
+	return command == COMMAND_HALT ? STATE_HALTED : STATE_STOPPED;
+}
+
+static enum pipe_word word_of(enum command command)
+{
+	return command == COMMAND_HALT	 ? PIPE_HALT
+	       : command == COMMAND_STOP ? PIPE_STOP
+					 : PIPE_KILL;
+}
+
 /* Without the lock. forced says that the keeper had to be ended. */
 static int end_keeper(HANDLE pipe, const char *system_id, enum command command, bool *forced,
 		      struct error *err)
@@ -45,9 +58,9 @@ static int end_keeper(HANDLE pipe, const char *system_id, enum command command, 
 	struct error why = {0};
 
 	/* The keeper's own deadlines come first. */
-	if (command == COMMAND_STOP)
+	if (command != COMMAND_KILL)
 		patience += (DWORD)limit_get(LIMIT_HALT_MS);
-	if (pipe_say(pipe, command == COMMAND_KILL ? PIPE_KILL : PIPE_STOP, &why) == 0 &&
+	if (pipe_say(pipe, word_of(command), &why) == 0 &&
 	    pipe_wait_end(pipe, patience, &why) == 0)
 		return 0;
 	*forced = true;
@@ -71,10 +84,25 @@ static int check_same_machine(const struct record *record, const char *ended, st
 			 record->id);
 }
 
+/* Nothing ran, and what is recorded of the workspace is what halt wants it to be, or tells more. */
+static int keep_as_it_is(struct record *record, struct error *err)
+{
+	const char *detail = json_text(record->event, "detail", NULL);
+	json_auto_t *event = json_deep_copy(record->event);
+	char said[512];
+
+	snprintf(said, sizeof(said), NOTHING_RAN "%s%s", detail ? ": " : "", detail ? detail : "");
+	if (json_put(event, "detail", json_string_lossy(said, strlen(said)), err) < 0)
+		return -1;
+	json_decref(record->event);
+	record->event = steal_ptr(&event);
+	return 0;
+}
+
 /* Under the lock again: the keeper has recorded the end, or it is done here. ended: the machine;
  * NULL: there was none. */
-static int conclude_keeper_end(struct record *record, const char *ended, bool forced,
-			       struct error *err)
+static int conclude_keeper_end(struct record *record, enum state wanted, const char *ended,
+			       bool forced, struct error *err)
 {
 	const bool had_machine = ended != NULL;
 	const char *detail = NULL;
@@ -83,13 +111,15 @@ static int conclude_keeper_end(struct record *record, const char *ended, bool fo
 		return store_exists(&record->store) ? -1 : 0;
 	if (had_machine && check_same_machine(record, ended, err) < 0)
 		return -1;
-	if (record->state == STATE_STOPPED && had_machine && !forced)
+	if (record->state == wanted && had_machine && !forced)
 		return 0;
+	if (wanted == STATE_HALTED && !had_machine)
+		return keep_as_it_is(record, err);
 	if (forced)
 		detail = UNCLEAN "the live supervisor did not answer and was killed";
 	else if (had_machine)
 		detail = "the machine had ended already";
-	return record_note(record, STATE_STOPPED, detail, err);
+	return record_note(record, wanted, detail, err);
 }
 
 static int stop_kept_workspace(struct record *record, enum command command, struct error *err)
@@ -110,7 +140,8 @@ static int stop_kept_workspace(struct record *record, enum command command, stru
 		    store_lock(&record->store, false, err) < 0)
 			return -1;
 	}
-	return conclude_keeper_end(record, had_machine ? system_id : NULL, forced, err);
+	return conclude_keeper_end(record, wanted_state(command), had_machine ? system_id : NULL,
+				   forced, err);
 }
 
 int hyperv_stop(const struct request *request, struct response *response, struct error *err)

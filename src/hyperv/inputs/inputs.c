@@ -7,6 +7,7 @@
 
 #include "base/architecture.h"
 #include "base/cleanup.h"
+#include "base/cpio_search.h"
 #include "base/json.h"
 #include "base/path.h"
 #include "hyperv/inputs/vhd_file.h"
@@ -100,16 +101,65 @@ static int look_at_vhds(const struct config *config, struct error *err)
 	return 0;
 }
 
+static int64_t read_initrd(void *file, uint64_t at, void *to, size_t len, struct error *err)
+{
+	uint64_t size = 0, n;
+
+	if (file_size(file, &size, err) < 0)
+		return -1;
+	if (at >= size)
+		return 0;
+	n = size - at < len ? size - at : len;
+	return file_read_at(file, at, to, (size_t)n, err) < 0 ? -1 : (int64_t)n;
+}
+
+/* Somebody else's initrd has none, and in a compressed one it is not seen. */
+static int hash_init(struct inputs *inputs, struct error *err)
+{
+	autohandle HANDLE file = file_open(inputs->initrd, err);
+	struct error why = {0};
+	uint64_t at = 0, size = 0;
+
+	if (file == INVALID_HANDLE_VALUE)
+		return -1;
+	if (cpio_search(read_initrd, file, "init", &at, &size, &why) < 0)
+		return why.code == ERR_NOT_FOUND ? 0 : error_copy(err, &why);
+	return file_digest_range(file, at, size, inputs->init_sha256, err);
+}
+
+int inputs_find(const struct config *config, struct inputs *out, const char **artifact,
+		struct error *err)
+{
+	struct inputs inputs = {0};
+	const char *wrong = NULL;
+
+	if (open_input("config.kernelPath", config->kernel_path, check_kernel_head, &inputs.kernel,
+		       inputs.kernel_sha256, err) < 0)
+		wrong = "kernel";
+	else if (open_input("config.initrdPath", config->initrd_path, NULL, &inputs.initrd,
+			    inputs.initrd_sha256, err) < 0)
+		wrong = "initrd";
+	else if (hash_init(&inputs, err) < 0)
+		wrong = "init";
+	else if (look_at_rootfs(config->rootfs_path, &inputs.rootfs, err) < 0)
+		wrong = "rootfs";
+	if (!wrong) {
+		*out = inputs;
+		return 0;
+	}
+	if (artifact)
+		*artifact = wrong;
+	inputs_close(&inputs);
+	return -1;
+}
+
 int inputs_open(const struct config *config, struct inputs *out, struct error *err)
 {
 	struct inputs inputs = {0};
 
-	if (open_input("config.kernelPath", config->kernel_path, check_kernel_head, &inputs.kernel,
-		       inputs.kernel_sha256, err) < 0 ||
-	    open_input("config.initrdPath", config->initrd_path, NULL, &inputs.initrd,
-		       inputs.initrd_sha256, err) < 0 ||
-	    look_at_rootfs(config->rootfs_path, &inputs.rootfs, err) < 0 ||
-	    look_at_vhds(config, err) < 0) {
+	if (inputs_find(config, &inputs, NULL, err) < 0)
+		return -1;
+	if (look_at_vhds(config, err) < 0) {
 		inputs_close(&inputs);
 		return -1;
 	}

@@ -13,11 +13,15 @@
 struct inputs {
 	char *kernel, *initrd, *rootfs;
 	char kernel_sha256[FILE_DIGEST_TEXT], initrd_sha256[FILE_DIGEST_TEXT];
+	char init_sha256[FILE_DIGEST_TEXT];   /* of the initrd; "": none is to be seen in it */
 	char rootfs_sha256[FILE_DIGEST_TEXT]; /* "": not looked at */
 };
 
-/* Opens and hashes kernel and initrd, and looks at all disks; whatever is wrong is an error that
- * names the field. */
+/* Opens and hashes kernel and initrd, and looks at the root file system. The error names the field
+ * of what is wrong; artifact (may be NULL): its name in a verification block. */
+int inputs_find(const struct config *config, struct inputs *out, const char **artifact,
+		struct error *err);
+/* Does the same, and looks at all further disks. */
 int inputs_open(const struct config *config, struct inputs *out, struct error *err);
 void inputs_close(struct inputs *inputs); /* accepts a zeroed one */
 /* Hashes the root file system: the raw one of the config. */
@@ -26,7 +30,7 @@ int inputs_hash_raw(struct inputs *inputs, struct error *err);
 int inputs_check_vhd(struct inputs *inputs, const struct store *store, bool hash,
 		     struct error *err);
 
-/* {kernel: {path, sha256}, initrd, rootfs}, as prepare records it. */
+/* {kernel: {path, sha256}, initrd, init, rootfs}, as prepare records it. */
 json_t *inputs_record(const struct inputs *inputs, struct error *err);
 /* The verification block: now against what is recorded (NULL: nothing is). */
 json_t *inputs_verify(const struct inputs *inputs, const json_t *image, const json_t *recorded,

@@ -11,12 +11,13 @@ struct verified {
 	const char *name, *path, *sha256; /* "": not looked at */
 };
 
-#define VERIFIED 3
+#define VERIFIED 4
 static void list_inputs(const struct inputs *inputs, struct verified out[VERIFIED])
 {
 	out[0] = (struct verified){"kernel", inputs->kernel, inputs->kernel_sha256};
 	out[1] = (struct verified){"initrd", inputs->initrd, inputs->initrd_sha256};
-	out[2] = (struct verified){"rootfs", inputs->rootfs, inputs->rootfs_sha256};
+	out[2] = (struct verified){"init", inputs->initrd, inputs->init_sha256};
+	out[3] = (struct verified){"rootfs", inputs->rootfs, inputs->rootfs_sha256};
 }
 
 json_t *inputs_record(const struct inputs *inputs, struct error *err)
@@ -26,7 +27,8 @@ json_t *inputs_record(const struct inputs *inputs, struct error *err)
 
 	list_inputs(inputs, list);
 	for (int i = 0; i < VERIFIED; i++)
-		if (json_put(
+		if (*list[i].sha256 &&
+		    json_put(
 			    record, list[i].name,
 			    json_pack("{s:s, s:s}", "path", list[i].path, "sha256", list[i].sha256),
 			    err) < 0)
@@ -40,6 +42,8 @@ static int verify_input(const struct verified *input, const json_t *recorded, js
 	const char *then = json_text(json_object_get(recorded, input->name), "sha256", NULL);
 	json_auto_t *artifact = json_object();
 
+	if (!then && !*input->sha256 && strcmp(input->name, "init") == 0)
+		return 0;
 	if (json_put_string(artifact, "path", input->path, err) < 0 ||
 	    (*input->sha256 && json_put_string(artifact, "sha256", input->sha256, err) < 0) ||
 	    json_put_optional(artifact, "recordedSHA256", then, err) < 0 ||

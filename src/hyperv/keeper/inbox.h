@@ -11,7 +11,8 @@
 #include "hyperv/windows/text.h"
 
 enum notice_kind {
-	NOTICE_STOP,	/* a command asks for it */
+	NOTICE_HALT,	/* a command asks for it */
+	NOTICE_STOP,	/* the same */
 	NOTICE_KILL,	/* the same */
 	NOTICE_HELLO,	/* of the guest; message: what it said */
 	NOTICE_READY,	/* of the guest */

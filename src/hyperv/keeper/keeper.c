@@ -149,6 +149,9 @@ static void on_broken(struct keeper *keeper, const char *why)
 static void on_notice(struct keeper *keeper, const struct notice *notice)
 {
 	switch (notice->kind) {
+	case NOTICE_HALT:
+		keeper_end(keeper, INTENT_HALT, NULL);
+		break;
 	case NOTICE_STOP:
 		keeper_end(keeper, INTENT_STOP, NULL);
 		break;
@@ -343,8 +346,11 @@ int keeper_keep(struct keeper *keeper, void (*ready)(void *data), void *data, st
 static void on_word(void *data, enum pipe_word word)
 {
 	struct keeper *keeper = data;
+	enum notice_kind kind = word == PIPE_HALT   ? NOTICE_HALT
+				: word == PIPE_STOP ? NOTICE_STOP
+						    : NOTICE_KILL;
 
-	inbox_post(keeper->inbox, word == PIPE_KILL ? NOTICE_KILL : NOTICE_STOP, NULL, NULL);
+	inbox_post(keeper->inbox, kind, NULL, NULL);
 }
 
 static int load_kept(struct keeper *keeper, const char *state_dir, const char *id,

@@ -71,7 +71,7 @@ void keeper_end(struct keeper *keeper, enum intent intent, const struct error *c
 	if (now == INTENT_FAILED && keeper->outcome.intent != INTENT_FAILED && cause)
 		keeper->outcome.cause = *cause;
 	keeper->outcome.intent = now;
-	if (now == INTENT_STOP && keeper->record.state != STATE_STOPPING)
+	if ((now == INTENT_HALT || now == INTENT_STOP) && keeper->record.state != STATE_STOPPING)
 		keeper_note(keeper, STATE_STOPPING, NULL);
 	if (intent_is_forced(intent)) {
 		if (!was_forced)

@@ -41,7 +41,7 @@ static DWORD WINAPI serve_clients(void *context)
 				return 0;
 		}
 		while (ReadFile(server->pipe, &word, 1, &n, NULL) && n == 1)
-			if (word == PIPE_STOP || word == PIPE_KILL)
+			if (word == PIPE_HALT || word == PIPE_STOP || word == PIPE_KILL)
 				server->said(server->data, (enum pipe_word)word);
 		DisconnectNamedPipe(server->pipe);
 	}

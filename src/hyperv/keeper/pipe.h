@@ -14,7 +14,7 @@
 #include "hyperv/windows/text.h"
 
 /* What is asked for: one byte. */
-enum pipe_word { PIPE_STOP = 's', PIPE_KILL = 'k' };
+enum pipe_word { PIPE_HALT = 'h', PIPE_STOP = 's', PIPE_KILL = 'k' };
 
 /* --- the keeper's side -------------------------------------------------------------------------
  */

@@ -162,9 +162,6 @@ const char *hyperv_refuses_command(enum command command)
 	switch (command) {
 	case COMMAND_CONSOLE:
 		return "the console is not attached to on Windows; serial.log has what it said";
-	case COMMAND_HALT:
-		return "a clean end that could be proven is not told by HCS; stop the workspace, "
-		       "which keeps its disk too";
 	case COMMAND_QUARANTINE:
 		return "that every channel of a running machine is severed cannot be proven on "
 		       "Windows; kill the workspace, which keeps its disk and its history";

@@ -115,7 +115,7 @@ int record_allows(const struct record *record, enum command command, struct erro
 		return 0;
 	switch (record->state) {
 	case STATE_UNKNOWN:
-		if (command == COMMAND_STOP || command == COMMAND_KILL)
+		if (command == COMMAND_HALT || command == COMMAND_STOP || command == COMMAND_KILL)
 			return error_set(err, ERR_NOT_FOUND, "there is no workspace %s in %s", id,
 					 place);
 		return error_set(err, ERR_CONFLICT,

@@ -59,7 +59,8 @@ void digest_drop(struct digest *digest)
 	*digest = (struct digest){0};
 }
 
-static int digest_bytes(struct digest *digest, HANDLE file, uint64_t bytes, struct error *err)
+static int digest_bytes(struct digest *digest, HANDLE file, uint64_t from, uint64_t bytes,
+			struct error *err)
 {
 	autofree uint8_t *chunk = malloc(CHUNK);
 
@@ -68,7 +69,7 @@ static int digest_bytes(struct digest *digest, HANDLE file, uint64_t bytes, stru
 	for (uint64_t at = 0; at < bytes;) {
 		size_t n = bytes - at < CHUNK ? (size_t)(bytes - at) : CHUNK;
 
-		if (file_read_at(file, at, chunk, n, err) < 0 ||
+		if (file_read_at(file, from + at, chunk, n, err) < 0 ||
 		    digest_add(digest, chunk, n, err) < 0)
 			return -1;
 		at += n;
@@ -78,11 +79,19 @@ static int digest_bytes(struct digest *digest, HANDLE file, uint64_t bytes, stru
 
 int file_digest(HANDLE file, uint64_t bytes, char out[FILE_DIGEST_TEXT], struct error *err)
 {
-	__attribute__((cleanup(digest_drop))) struct digest digest = {0};
 	uint64_t size = 0;
 
-	if (file_size(file, &size, err) < 0 || digest_begin(&digest, err) < 0 ||
-	    digest_bytes(&digest, file, bytes < size ? bytes : size, err) < 0)
+	if (file_size(file, &size, err) < 0)
+		return -1;
+	return file_digest_range(file, 0, bytes < size ? bytes : size, out, err);
+}
+
+int file_digest_range(HANDLE file, uint64_t at, uint64_t bytes, char out[FILE_DIGEST_TEXT],
+		      struct error *err)
+{
+	__attribute__((cleanup(digest_drop))) struct digest digest = {0};
+
+	if (digest_begin(&digest, err) < 0 || digest_bytes(&digest, file, at, bytes, err) < 0)
 		return -1;
 	return digest_end(&digest, out, err);
 }

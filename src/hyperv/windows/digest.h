@@ -21,8 +21,11 @@ int digest_add(struct digest *digest, void *bytes, size_t len, struct error *err
 int digest_end(struct digest *digest, char out[FILE_DIGEST_TEXT], struct error *err);
 void digest_drop(struct digest *digest);
 
-/* Of the first bytes of a file; UINT64_MAX: of all. */
+/* Hashes the first bytes of a file; UINT64_MAX: all of it. */
 int file_digest(HANDLE file, uint64_t bytes, char out[FILE_DIGEST_TEXT], struct error *err);
+/* Hashes that many bytes of a file from a place on, which all have to be there. */
+int file_digest_range(HANDLE file, uint64_t at, uint64_t bytes, char out[FILE_DIGEST_TEXT],
+		      struct error *err);
 int random_bytes(void *out, size_t len, struct error *err);
 
 #endif

@@ -78,11 +78,11 @@ def read_footer(path, size):
         file.seek(max(0, size - FOOTER_BYTES))
         raw = file.read(FOOTER_BYTES)
     if len(raw) < FOOTER_BYTES or raw[:8] != b"conectix":
-        raise Wrong(facts.VHD_FOOTER_MISSING, f"{path.name}: no footer")
+        raise Wrong(facts.VHD_DRIVE_FOOTER_MISSING, f"{path.name}: no footer")
     wanted = ~sum(raw[:CHECKSUM_AT] + raw[CHECKSUM_AT + 4:]) & 0xFFFFFFFF
     footer = FOOTER.unpack(raw)
     if footer[12] != wanted:
-        raise Wrong(facts.VHD_FOOTER_CHECKSUM, f"{path.name}: the footer's checksum is {footer[12]:#x} and not {wanted:#x}")
+        raise Wrong(facts.VHD_DRIVE_FOOTER_CHECKSUM_MISMATCH, f"{path.name}: the footer's checksum is {footer[12]:#x} and not {wanted:#x}")
     return footer
 
 
@@ -94,17 +94,17 @@ def check_geometry(footer, path):
     """[vhd] "CHS Calculation": no more than the disk has, and never none."""
     sectors = sectors_of(footer[10])
     if sectors == 0 or sectors > footer[9] // SECTOR:
-        raise Wrong(facts.VHD_FOOTER_CORRUPT, f"{path.name}: the footer's geometry has {sectors} sectors")
+        raise Wrong(facts.VHD_DRIVE_FOOTER_CORRUPT, f"{path.name}: the footer's geometry has {sectors} sectors")
 
 
 def check_footer(footer, path, size):
     _, features, version, offset, _, _, _, _, original, current, _, kind, _, _, saved, zeroes = footer
     if version >> 16 != VERSION >> 16:
-        raise Wrong(facts.VHD_VERSION, f"{path.name}: version {version:#x}")
+        raise Wrong(facts.VHD_FORMAT_UNSUPPORTED_VERSION, f"{path.name}: version {version:#x}")
     if kind not in (FIXED, DYNAMIC):
         raise Wrong(facts.VHD_INVALID_TYPE, f"{path.name}: type {kind}")
     if not features & 2 or any(zeroes) or saved or original == 0 or (offset == NO_OFFSET) != (kind == FIXED):
-        raise Wrong(facts.VHD_FOOTER_CORRUPT, f"{path.name}: the footer contradicts itself")
+        raise Wrong(facts.VHD_DRIVE_FOOTER_CORRUPT, f"{path.name}: the footer contradicts itself")
     if not 0 < current <= LARGEST or current % SECTOR:
         raise Wrong(facts.VHD_INVALID_SIZE, f"{path.name}: {current} bytes")
     if kind == FIXED and current != size - FOOTER_BYTES:
