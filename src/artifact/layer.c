@@ -19,7 +19,8 @@
 /* A file ".wh.NAME" hides NAME of the layers below, this one all of them in its directory. */
 #define HIDE ".wh."
 #define HIDE_ALL ".wh..wh..opq"
-#define XATTR_BYTES 4096 /* of a file in all: ext4 keeps them in one block */
+#define BLOCK UINT64_C(4096) /* what a file takes at least */
+#define XATTR_BYTES 4096     /* of a file in all: ext4 keeps them in one block */
 #define XATTR_NAME_BYTES 255
 #define TIME_MAX ((INT64_C(1) << 34) - (INT64_C(1) << 31) - 1) /* what ext4 can keep */
 #define NSEC_MAX 999999999
@@ -181,15 +182,16 @@ static int take_of_layer(const struct taking *t, struct archive_entry *entry, co
 					 "\"%.300s\" hides a name and has contents", name);
 		return hide(t->fs, name, slash, err);
 	}
-	/* What a hard link has for contents is unpacked, and goes nowhere. */
-	if (first && archive_entry_size(entry) > 0 &&
+	/* What anything but a file has for contents is unpacked, and goes nowhere. */
+	if ((first || type != AE_IFREG) && archive_entry_size(entry) > 0 &&
 	    rootfs_take_unpacked(t->fs, (uint64_t)archive_entry_size(entry), err) < 0)
 		return -1;
 	if (first)
 		return rootfs_link(t->fs, name, first, err);
 	if (is_file_type(type) || type == AE_IFIFO)
 		return take_file(t, entry, name, err);
-	return rootfs_hide(t->fs, name, err);
+	/* A device leaves nothing that would be counted, and has cost the time of a file. */
+	return rootfs_take_unpacked(t->fs, BLOCK, err) < 0 ? -1 : rootfs_hide(t->fs, name, err);
 }
 
 /* Before it is unpacked: an archive of a few bytes can say that it holds any number. */
@@ -205,7 +207,7 @@ static int admit_entry(struct taking *t, struct archive_entry *entry, struct err
 	if (++t->count > t->alone->count)
 		return error_set(err, ERR_INVALID, "it holds more than %" PRIu64 " files",
 				 t->alone->count);
-	t->bytes += ((uint64_t)size + 4095) & ~UINT64_C(4095);
+	t->bytes += ((uint64_t)size + BLOCK - 1) / BLOCK * BLOCK;
 	return 0;
 }
 
@@ -214,13 +216,13 @@ static int take_alone(struct taking *t, struct archive_entry *entry, const char 
 {
 	const char *first = archive_entry_hardlink(entry);
 
+	if (admit_entry(t, entry, err) < 0)
+		return -1;
 	if (!first && !is_file_type(archive_entry_filetype(entry)))
 		return 0;
 	if (name[0] == '/' || (first && first[0] == '/'))
 		return error_set(err, ERR_INVALID, "\"%.300s\": an absolute path",
 				 name[0] == '/' ? name : first);
-	if (admit_entry(t, entry, err) < 0)
-		return -1;
 	return first ? rootfs_link(t->fs, name, first, err) : take_file(t, entry, name, err);
 }
 

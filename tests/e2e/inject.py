@@ -11,7 +11,7 @@ import pytest
 PTRACE_PEEKTEXT, PTRACE_SINGLESTEP, PTRACE_GETREGS, PTRACE_SETREGS, PTRACE_ATTACH, PTRACE_DETACH = 1, 9, 12, 13, 16, 17
 WALL = 0x40000000
 SYSCALL = 0x050F  # the instruction's bytes
-SOCKET, FCNTL, FCHMOD = 41, 72, 91
+SOCKET, SENDTO, SENDMSG, FCNTL, FCHMOD = 41, 44, 46, 72, 91
 
 
 class Registers(ctypes.Structure):
@@ -57,7 +57,7 @@ def system_call(pid, number, *args):
     was = attach()
     now = Registers.from_buffer_copy(was)
     now.rip, now.rax, now.orig_rax = was.rip - 2, number, 2 ** 64 - 1
-    now.rdi, now.rsi, now.rdx = (*args, 0, 0, 0)[:3]
+    now.rdi, now.rsi, now.rdx, now.r10 = (*args, 0, 0, 0, 0)[:4]
     ended = False
     try:
         ptrace(PTRACE_SETREGS, None, ctypes.addressof(now))
@@ -73,8 +73,8 @@ def system_call(pid, number, *args):
     return ctypes.c_longlong(now.rax).value
 
 
-def refuses_mode_of_null(pid):
+def refuses_mode_of_null(pid, mode=0o666):
     """Its stdin is the device null, whose mode and owner it cannot change, although it is the host's root."""
     null = os.stat("/dev/null")
     assert os.stat(f"/proc/{pid}/fd/0").st_rdev == null.st_rdev
-    assert system_call(pid, FCHMOD, 0, null.st_mode & 0o7777) == -errno.EROFS
+    assert system_call(pid, FCHMOD, 0, mode) == -errno.EROFS

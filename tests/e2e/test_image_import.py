@@ -223,7 +223,7 @@ def test_sizes(host, cache):
 
 
 def with_contents(info):
-    info.size, info.pax_headers = 60 << 20, {"comment": "by which it is known for a pax archive"}
+    info.size, info.pax_headers = 60 << 20, {"size": str(60 << 20)}
     return info
 
 
@@ -233,10 +233,15 @@ def test_what_is_replaced_counts_too(host, cache):
     said = host("image", "import", *SIZE, "box", again.path, check=1).stderr
     assert "its files, with those that it replaces, are more than 512 MiB" in said
     assert not list(cache.glob("*/box*")) and not list((cache / "tmp").iterdir())
-    # Contents of hard links go nowhere, and a pax archive can have them.
-    links = simple(host, file("f", b"x"), *((info, bytes(60 << 20)) for info in (with_contents(hardlink(f"l{n}", "f")[0]) for n in range(10))),
-                   name="links", packed=True)
-    said = host("image", "import", *SIZE, "box", links.path, check=1).stderr
+    # What is no file can have contents in a pax archive, which go nowhere.
+    for kind in (tarfile.LNKTYPE, tarfile.SYMTYPE, tarfile.CHRTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE):
+        odd = [(with_contents(file(f"l{n}", kind=kind, link="f")[0]), bytes(60 << 20)) for n in range(10)]
+        image = simple(host, file("f", b"x"), *odd, name=f"kind{kind.decode()}", packed=True)
+        said = host("image", "import", *SIZE, "box", image.path, check=1).stderr
+        assert "its files, with those that it replaces, are more than 512 MiB" in said, kind
+    # A device leaves nothing in the image.
+    devices = simple(host, *(file(f"d{n}", kind=tarfile.CHRTYPE) for n in range(140_000)), name="devices", packed=True)
+    said = host("image", "import", *SIZE, "box", devices.path, check=1).stderr
     assert "its files, with those that it replaces, are more than 512 MiB" in said
     fits = simple(host, *(file("f", bytes(60 << 20)) for _ in range(8)), name="fits", packed=True)
     host("image", "import", *SIZE, "box", fits.path, check=0)

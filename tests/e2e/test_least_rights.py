@@ -39,6 +39,7 @@ libc.prctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_char_p, ctypes.c_u
 assert (os.geteuid() == 0 or libc.prctl(38, 1, None, 0, 0) == 0) and libc.prctl(22, 2, program, 0, 0) == 0, os.strerror(ctypes.get_errno())
 os.execvp(sys.argv[1], sys.argv[1:])
 """
+MSG_FASTOPEN = 0x20000000
 NO_LANDLOCK = without(444, errno.ENOSYS)
 
 # A host whose users may make no namespaces: of its own, with root's name and none of his rights.
@@ -93,11 +94,26 @@ def test_the_parser_of_guest_bytes_has_no_signals_sent(host):
     host("delete", "w", check=0)
 
 
+@pytest.mark.skipif(bool(os.environ.get("SANITIZE")), reason="the sanitizers' own system calls are no business of the list")
+@pytest.mark.parametrize("what", ("a connection by sendto()", "a connection by sendmsg()", "a mode for all"))
+def test_what_the_parser_of_guest_bytes_is_ended_for(host, what):
+    """MSG_FASTOPEN connects a socket without a connect(), which is what Landlock judges."""
+    host("create", "w", "--memory", 256, "--cpus", 1, check=0)
+    host("start", "w", check=0)
+    pid = json.loads((host.state / "w" / "runtime.json").read_text())["supervisorPid"]
+    call = {"a connection by sendto()": (inject.SENDTO, 0, 0, 0, MSG_FASTOPEN),
+            "a connection by sendmsg()": (inject.SENDMSG, 0, 0, MSG_FASTOPEN),
+            "a mode for all": (inject.FCHMOD, 0, 0o666)}[what]
+    assert inject.system_call(pid, *call) is None
+    wait_until(lambda: not host.processes(), "every process to end")
+    host("delete", "w", check=0)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="the device null is root's")
 @pytest.mark.skipif(bool(os.environ.get("SANITIZE")), reason="the sanitizers' own system calls are no business of the list")
 def test_the_parser_of_guest_bytes_leaves_the_null_device_alone(vm):
     """It may change the mode of files, as it makes some, and root's is the host's device."""
-    inject.refuses_mode_of_null(json.loads((vm.state / "vm" / "runtime.json").read_text())["supervisorPid"])
+    inject.refuses_mode_of_null(json.loads((vm.state / "vm" / "runtime.json").read_text())["supervisorPid"], mode=0o600)
 
 
 def roots_of(pid):

@@ -70,6 +70,10 @@ static int set_option(int fd, int option, int on)
  * inet_csk_get_port()): from then on what other programs' connections have left does not keep the
  * socket from listening. Both fail where another user has used the moment before to listen. A
  * client that connects in between is reset.
+ *
+ * One way to the port stays open for another user while the socket does not listen. He binds the
+ * wildcard of the other family by SO_REUSEPORT, and then [::] for both: sk_reuseport_match() of
+ * Linux compares the second one with the first alone.
  */
 int descriptor_bind_port(int fd, const struct sockaddr *address, socklen_t len)
 {

@@ -50,6 +50,15 @@
 		}                                                   \
 	}
 
+/* By MSG_FASTOPEN a socket connects where it is sent to, and Landlock is not asked
+ * (tcp_sendmsg_fastopen() of Linux calls no security_socket_connect()). flags: which argument. */
+#define NOT_FAST_OPEN(flags)                                                              \
+	{                                                                                 \
+		{                                                                         \
+			.arg = (flags), .op = SCMP_CMP_MASKED_EQ, .datum_a = MSG_FASTOPEN \
+		}                                                                         \
+	}
+
 static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(epoll_wait), .reason = "the loop waits"},
 	{.number = SCMP_SYS(epoll_pwait), .reason = "the same where the C library has only this"},
@@ -70,8 +79,10 @@ static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(pwrite64), .reason = "room in a file, where it is taken by writing"},
 	{.number = SCMP_SYS(recvfrom), .reason = "sockets"},
 	{.number = SCMP_SYS(recvmsg), .reason = "the broker's descriptors"},
-	{.number = SCMP_SYS(sendto), .reason = "sockets"},
-	{.number = SCMP_SYS(sendmsg), .reason = "descriptors for the broker and the VMM"},
+	{.number = SCMP_SYS(sendto), .reason = "sockets", .only = NOT_FAST_OPEN(3)},
+	{.number = SCMP_SYS(sendmsg),
+	 .reason = "descriptors for the broker and the VMM",
+	 .only = NOT_FAST_OPEN(2)},
 	{.number = SCMP_SYS(accept4), .reason = "clients of our listeners"},
 	{.number = SCMP_SYS(shutdown), .reason = "one direction of a connection ends"},
 	{.number = SCMP_SYS(getsockname), .reason = "which port of the loopback is asked for"},
@@ -93,7 +104,9 @@ static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(renameat), .reason = "files are replaced whole"},
 	{.number = SCMP_SYS(renameat2), .reason = "the same where the C library has only this"},
 	{.number = SCMP_SYS(unlinkat), .reason = "sockets and room are removed"},
-	{.number = SCMP_SYS(fchmod), .reason = "the mode of a new file"},
+	{.number = SCMP_SYS(fchmod),
+	 .reason = "the mode of a new file, which nobody else may write",
+	 .only = {{.arg = 1, .op = SCMP_CMP_MASKED_EQ, .datum_a = 07022}}},
 	{.number = SCMP_SYS(fsync), .reason = "what must survive a loss of power"},
 	{.number = SCMP_SYS(fdatasync), .reason = "the same"},
 	{.number = SCMP_SYS(ftruncate), .reason = "logs, room, a layer's hole"},
