@@ -174,10 +174,11 @@ struct live {
 	struct loop_watch *lifelines[2];
 };
 
-/* The whole life of the process. label: <stateDir>/<runtimeID>; argv0 is where the command line
- * lies, which then shows it. Returns the exit code: 0, 1, or LIVE_EXIT_AT_REST, by which the guard
- * knows that the guest has ended in order and that its root file system stays. */
+/* An exit code of a live supervisor, by which its guard knows that the guest has ended in order and
+ * that its root file system stays. */
 #define LIVE_EXIT_AT_REST 16
+/* The whole life of the process. label: <stateDir>/<runtimeID>; argv0 is where the command line
+ * lies, which then shows it. Returns the exit code: 0, 1, or LIVE_EXIT_AT_REST. */
 int live_main(const struct backend *backend, char *argv0, const char *label);
 
 /* What ps shows of this process. */
