@@ -139,7 +139,7 @@ def test_life(host):
     answer = call("inspect", identity, config)
     assert answer["event"]["state"] == "halted" and answer["verification"]["ok"] is True
     rootfs = answer["verification"]["rootfs"]
-    assert rootfs["sha256"] and rootfs["recordedSHA256"]
+    assert (rootfs.get("sha256") or rootfs["lastSHA256"]) and rootfs["recordedSHA256"]
     assert not any(signal["ready"] for signal in answer.get("readiness", {}).values())
 
     refused(call, "console", identity, config)

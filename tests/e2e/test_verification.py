@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Verification: what a workspace is made of, against what prepare recorded of it."""
 
+import contextlib
 import fcntl
 import json
 import os
 import shutil
+import signal
 import struct
 import subprocess
 from pathlib import Path
@@ -12,7 +14,8 @@ from pathlib import Path
 import pytest
 
 import schema_check
-from conftest import BACKEND, BIN, DEFAULT_BACKEND, default_kernel, image
+import strays
+from conftest import BACKEND, BIN, DEFAULT_BACKEND, default_kernel, image, wait_until
 from digests import sha256
 
 F_OFD_SETLK = 37
@@ -234,35 +237,118 @@ def test_a_disk_that_another_program_locks(host):
     assert ask(host, "delete")[0] == 0
 
 
+def rootfs_of(answer):
+    """The block's part about the root file system: of now, or of an earlier time, which it says."""
+    found = answer["verification"]["rootfs"]
+    assert answer["verification"]["ok"] is True and answer["verification"]["divergence"] == []
+    assert ("sha256" in found) != ("lastSHA256" in found)
+    assert ("observedAt" in found) == ("mayHaveChanged" in found) == ("lastSHA256" in found), found
+    return found
+
+
 def test_a_started_disk_is_told_and_not_compared(host):
     host("create", "w", "--memory", 256, "--cpus", 1, check=0)
     disk = host.state / "w" / "rootfs.ext4"
-    recorded = host.json("status", "w")["verification"]["rootfs"]["sha256"]
-    started = host.json("start", "w")["verification"]
-    assert started["ok"] is True and started["rootfs"]["sha256"] == recorded
+    recorded = rootfs_of(host.json("status", "w"))["sha256"]
+    # What is answered when the guest is ready was compared before it was.
+    assert rootfs_of(host.json("start", "w"))["lastSHA256"] == recorded
     host("exec", "w", "--", "sh", "-c", "echo written > /workspace/f; sync", check=0)
-    running = host.json("status", "w")["verification"]
-    assert running["ok"] is True
-    assert running["rootfs"]["sha256"] == running["rootfs"]["recordedSHA256"] == recorded
-    assert running["rootfs"]["observedAt"] and running["rootfs"]["mayHaveChanged"] is True
-    assert f"may have changed since {running['rootfs']['observedAt']}" in host("status", "w", check=0).stdout
+    running = rootfs_of(host.json("status", "w"))
+    assert running["lastSHA256"] == running["recordedSHA256"] == recorded
+    assert f"may have changed since {running['observedAt']}" in host("status", "w", check=0).stdout
+    # Of a disk that is being written to, a new one is of a moment that is over as well.
+    assert rootfs_of(host.json("status", "w", "--full"))["observedAt"] > running["observedAt"]
     host("kill", "w", check=0)
     now = sha256(disk)
     assert now != recorded
-    before = host.json("status", "w")["verification"]["rootfs"]
-    full = host.json("status", "w", "--full")["verification"]
-    assert full["ok"] is True and full["divergence"] == []
-    assert full["rootfs"]["sha256"] == now and full["rootfs"]["recordedSHA256"] == recorded
-    assert full["rootfs"]["observedAt"] > before["observedAt"]
-    assert host.json("status", "w")["verification"]["rootfs"] == full["rootfs"]  # is the last from now on
+    full = rootfs_of(host.json("status", "w", "--full"))
+    assert full["sha256"] == now and full["recordedSHA256"] == recorded
+    assert "may have changed" not in host("status", "w", "--full", check=0).stdout
+    last = rootfs_of(host.json("status", "w"))  # which does not hash, and perhaps knows that it is of now
+    assert last.get("lastSHA256", last.get("sha256")) == now
     schema_check.validate("rootfs", json.loads((host.state / "w" / "rootfs.json").read_text()))
     (host.state / "w" / "rootfs.json").write_text("{")
+    with open(disk, "r+b") as file:  # nobody knows its digest now
+        file.seek(7 << 20)
+        file.write(b"x")
+    now = sha256(disk)
     code, answer = ask(host, "inspect")
     assert (code, answer["errorCode"]) == (1, "io") and "rootfs.json" in answer["error"]
     (host.state / "w" / "rootfs.json").unlink()
     code, answer = ask(host, "halt", args=["--full"])
     assert (code, answer["errorCode"]) == (1, "invalid")
-    prepared = host.json("start", "w", "--prepare")["verification"]  # forgets it, and takes what is there
-    assert prepared["rootfs"]["sha256"] == prepared["rootfs"]["recordedSHA256"] == now
+    prepared = rootfs_of(host.json("start", "w", "--prepare"))  # forgets it, and takes what is there
+    assert prepared["lastSHA256"] == prepared["recordedSHA256"] == now
     host("kill", "w", check=0)
     host("delete", "w", check=0)
+
+
+SETTLED_AT_ONCE = {"MICROAGENT_TEST_LIMIT_DIGEST_SETTLED_MS": "0"}
+NEVER_SETTLED = {"MICROAGENT_TEST_LIMIT_DIGEST_SETTLED_MS": "600000"}
+
+
+def hashers(host):
+    """Processes of this test that take the digest of a disk at rest: {pid: what ps shows}."""
+    found = {}
+    for pid in strays.running(host.base):
+        with contextlib.suppress(OSError):
+            if Path(f"/proc/{pid}/comm").read_text() == "ma-digest\n":
+                found[pid] = Path(f"/proc/{pid}/cmdline").read_bytes()
+    return found
+
+
+def restarted(host, **env):
+    """A workspace that has run and was halted."""
+    host("start", "w", env=env, check=0)
+    host("exec", "w", "--", "sh", "-c", "date > /workspace/f", check=0)
+    host("halt", "w", check=0)
+
+
+@pytest.mark.skipif(BACKEND == "apple-vf", reason="a Mac has no guard, which is who takes it")
+def test_a_disk_at_rest_has_its_digest_taken(host):
+    """Once, after a clean end, by nobody whom anyone waits for; the next start has it for the last one."""
+    host("create", "w", "--memory", 256, "--cpus", 1, check=0)
+    restarted(host, **SETTLED_AT_ONCE)
+    wait_until(lambda: "sha256" in rootfs_of(host.json("status", "w")), "the digest of the disk")
+    now = sha256(host.state / "w" / "rootfs.ext4")
+    found = rootfs_of(host.json("status", "w"))
+    assert found["sha256"] == now != found["recordedSHA256"]
+    wait_until(lambda: not hashers(host), "the guard to end")
+    assert "verified" in host("status", "w", check=0).stdout and "may have changed" not in host("status", "w", check=0).stdout
+    assert rootfs_of(host.json("start", "w"))["lastSHA256"] == now
+    running = rootfs_of(host.json("status", "w"))
+    assert running["lastSHA256"] == now and running["observedAt"] == json.loads((host.state / "w" / "rootfs.json").read_text())["observedAt"]
+    host("kill", "w", check=0)
+    host("delete", "w", check=0)
+
+
+@pytest.mark.skipif(BACKEND == "apple-vf", reason="a Mac has no guard, which is who takes it")
+def test_nobody_waits_for_a_digest(host):
+    """One that will take for ever holds up neither halt, start, stop nor delete, and a killed one leaves nothing."""
+    host("create", "w", "--memory", 256, "--cpus", 1, check=0)
+    restarted(host, **NEVER_SETTLED)
+    wait_until(lambda: hashers(host), "somebody who takes the digest")
+    assert not host.processes() and host.json("list")["workspaces"][0]["state"] == "halted"
+    (pid, line), = hashers(host).items()
+    assert os.fsencode(host.state) not in line
+    os.kill(pid, signal.SIGKILL)
+    before = rootfs_of(host.json("status", "w"))
+    assert before["lastSHA256"] == before["recordedSHA256"]
+    # A start: the guest writes, and he who would take the digest of what was there goes.
+    restarted(host, **NEVER_SETTLED)
+    wait_until(lambda: hashers(host), "somebody who takes the digest")
+    (pid,) = hashers(host)
+    host("start", "w", check=0)
+    host("exec", "w", "--", "sh", "-c", "date > /workspace/g; sync", check=0)
+    wait_until(lambda: pid not in hashers(host), "him to give up")
+    assert "lastSHA256" in rootfs_of(host.json("status", "w"))
+    host("kill", "w", check=0)
+    assert not hashers(host)  # what was cut off is not worth a digest
+    # A delete: the disk is nobody's.
+    restarted(host, **NEVER_SETTLED)
+    wait_until(lambda: hashers(host), "somebody who takes the digest")
+    host("delete", "w", check=0)
+    wait_until(lambda: not hashers(host), "him to give up")
+    # What is removed with its machine is not hashed.
+    host("run", "--memory", 256, "--", "true", env=NEVER_SETTLED, check=0)
+    assert not hashers(host)

@@ -321,6 +321,11 @@ static void another_init(void **state)
 	assert_int_equal(json_array_size(json_object_get(block, "divergence")), 2);
 }
 
+static const char *rootfs_text(const json_t *block, const char *key)
+{
+	return json_text(json_object_get(block, "rootfs"), key, "");
+}
+
 /* What a started guest wrote is told and no divergence. */
 static void a_started_disk(void **state)
 {
@@ -335,10 +340,43 @@ static void a_started_disk(void **state)
 	block = boot_files_verify(&files, NULL, recorded, &err);
 	assert_true(json_is_false(json_object_get(block, "ok")));
 	json_decref(block);
+	/* Of now. */
+	files.rootfs_started = true;
+	block = boot_files_verify(&files, NULL, recorded, &err);
+	assert_true(json_is_true(json_object_get(block, "ok")));
+	assert_string_equal(rootfs_text(block, "sha256"), B64);
+	assert_string_equal(rootfs_text(block, "lastSHA256"), "");
+	json_decref(block);
+	/* Of an earlier time. */
 	snprintf(files.rootfs_observed_at, CLOCK_TEXT, "%s", "2026-05-02T00:00:00.000Z");
 	block = boot_files_verify(&files, NULL, recorded, &err);
 	assert_true(json_is_true(json_object_get(block, "ok")));
-	assert_non_null(json_object_get(json_object_get(block, "rootfs"), "observedAt"));
+	assert_string_equal(rootfs_text(block, "sha256"), "");
+	assert_string_equal(rootfs_text(block, "lastSHA256"), B64);
+	assert_string_equal(rootfs_text(block, "observedAt"), "2026-05-02T00:00:00.000Z");
+	assert_string_equal(rootfs_text(block, "recordedSHA256"), A64);
+}
+
+/* What was compared before a start is not said to be of after it, and what is old stays as old as
+ * it is. */
+static void a_disk_that_a_guest_gets(void **state)
+{
+	struct boot_files files = some_files();
+	struct error err = {0};
+	json_auto_t *block = NULL;
+
+	(void)state;
+	memcpy(files.file[BOOT_ROOTFS].sha256, A64, DIGEST_TEXT);
+	block = boot_files_verify(&files, NULL, NULL, &err);
+	for (int i = 1; i <= 2; i++) {
+		char when[CLOCK_TEXT];
+
+		snprintf(when, sizeof(when), "2026-05-0%dT00:00:00.000Z", i);
+		assert_ok(verification_hand_over_rootfs(block, when, &err));
+		assert_string_equal(rootfs_text(block, "sha256"), "");
+		assert_string_equal(rootfs_text(block, "lastSHA256"), A64);
+		assert_string_equal(rootfs_text(block, "observedAt"), "2026-05-01T00:00:00.000Z");
+	}
 }
 
 /* --- options --------------------------------------------------------------------------------- */
@@ -398,6 +436,7 @@ int main(void)
 		cmocka_unit_test(other_files),
 		cmocka_unit_test(another_init),
 		cmocka_unit_test(a_started_disk),
+		cmocka_unit_test(a_disk_that_a_guest_gets),
 		scratch_test(options),
 	};
 

@@ -55,7 +55,7 @@ static int verify_for_check(const struct record *record, const struct config *co
 		goto out;
 	}
 	if (manifest.document && !rootfs_is_enforced(record->state) &&
-	    rootfs_digest_recall(&record->ws, &manifest, &files, err) < 0)
+	    rootfs_digest_recall(&record->ws, &manifest, record->state, &files, err) < 0)
 		goto out;
 	response->verification = boot_files_verify(&files, config->image, manifest.artifacts, err);
 	if (response->verification)

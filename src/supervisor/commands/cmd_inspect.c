@@ -15,9 +15,9 @@ static int inspect_rootfs(const struct record *record, const struct manifest *ma
 	if (rootfs_is_enforced(record->state))
 		boot_files_hash_rootfs(files);
 	else if (record->call->options->full)
-		return rootfs_digest_renew(&record->ws, files, err);
+		return rootfs_digest_renew(&record->ws, record->state, files, err);
 	else
-		return rootfs_digest_recall(&record->ws, manifest, files, err);
+		return rootfs_digest_recall(&record->ws, manifest, record->state, files, err);
 	return 0;
 }
 

@@ -117,9 +117,14 @@ static int start_see_rootfs(struct start *start, const struct manifest *manifest
 {
 	if (!is_started_to_run(start))
 		return 0;
-	if (!rootfs_is_enforced(start->record.state))
-		return rootfs_digest_recall(&start->record.ws, manifest, &start->files, err);
-	boot_files_hash_rootfs(&start->files);
+	if (rootfs_is_enforced(start->record.state)) {
+		boot_files_hash_rootfs(&start->files);
+		return 0;
+	}
+	if (rootfs_digest_recall(&start->record.ws, manifest, start->record.state, &start->files,
+				 err) < 0)
+		return -1;
+	rootfs_digest_keep(&start->record.ws, &start->files);
 	return 0;
 }
 
@@ -434,6 +439,17 @@ static void warn_of_no_cell(const struct config *config)
 			"warning: the VMM runs in no cell, under its seccomp filter alone\n");
 }
 
+/* What was compared is the guest's now. An initramfs is copied to memory, and stays what it is. */
+static int hand_over_rootfs(const struct start *start, struct response *response, struct error *err)
+{
+	char now[CLOCK_TEXT];
+
+	if (start->files.ram_root)
+		return 0;
+	clock_rfc3339(clock_real_ns(), now);
+	return verification_hand_over_rootfs(response->verification, now, err);
+}
+
 static int start_and_wait(struct start *start, const struct call *call, struct response *response,
 			  struct error *err)
 {
@@ -447,6 +463,8 @@ static int start_and_wait(struct start *start, const struct call *call, struct r
 	status = start_begin(start, response, err);
 	if (status < 0)
 		unmake(start);
+	else
+		status = hand_over_rootfs(start, response, err);
 	record_unlock(record);
 	if (status < 0) {
 		if (start->failed)

@@ -42,6 +42,7 @@ struct boot_files {
 		struct error error;	  /* why there is no fd or no digest */
 	} file[BOOT_FILE_COUNT];
 	struct digest_key rootfs_key; /* what it was like when it was hashed */
+	bool rootfs_started; /* a guest has written to the root file system: it is told, not compared */
 	/* When the root file system had that digest, RFC 3339; "": it has it now. */
 	char rootfs_observed_at[CLOCK_TEXT];
 };
@@ -76,7 +77,8 @@ json_t *boot_files_record(const struct boot_files *files, struct error *err);
 /*
  * The verification block: the files now against the recorded ones (NULL: nothing is recorded).
  * {ok, imageRef?, resolvedRef?, imageDigest?, kernel, initrd, init, base?, rootfs, divergence[]}. A
- * root file system whose digest is one of an earlier time is told and not compared.
+ * root file system that a guest has written to is told and not compared. Its digest is `sha256` if
+ * it has that now, else `lastSHA256`.
  */
 json_t *boot_files_verify(const struct boot_files *files, const json_t *image,
 			  const json_t *recorded, struct error *err);
@@ -84,6 +86,9 @@ json_t *boot_files_verify(const struct boot_files *files, const json_t *image,
  * there is none, for which error gives the reason. */
 int verification_add_divergence(json_t *verification, const char *artifact, const char *expected,
 				const char *actual, const struct error *error, struct error *err);
+/* Makes the digest of the root file system in the block, which it had at that time (RFC 3339), the
+ * last one: a guest gets the disk. A digest that is the last one already stays as it is. */
+int verification_hand_over_rootfs(json_t *verification, const char *when, struct error *err);
 /* ERR_CONFLICT naming the first divergence of a verification block that is not ok. */
 int verification_require(const json_t *verification, struct error *err);
 

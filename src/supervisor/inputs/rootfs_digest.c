@@ -43,14 +43,37 @@ static void recall_prepared(const struct manifest *manifest, struct boot_files *
 	set_last(files, digest_is_valid(sha256) ? sha256 : "", when ? when : "");
 }
 
+static bool is_at_rest(enum state state)
+{
+	return state == STATE_HALTED || state == STATE_STOPPED || state == STATE_FAILED;
+}
+
+/* False: nobody knows the digest of the disk as it is. */
+static bool recall_present(struct boot_files *files)
+{
+	struct digest_key now = {0};
+	char sha256[DIGEST_TEXT];
+
+	if (files->file[BOOT_ROOTFS].fd < 0 ||
+	    digest_key(files->file[BOOT_ROOTFS].fd, DIGEST_FILE, &now, NULL) < 0 ||
+	    !digest_recall(&now, sha256))
+		return false;
+	files->rootfs_key = now;
+	set_last(files, sha256, "");
+	return true;
+}
+
 int rootfs_digest_recall(const struct workspace *ws, const struct manifest *manifest,
-			 struct boot_files *files, struct error *err)
+			 enum state state, struct boot_files *files, struct error *err)
 {
 	struct error why = {0};
 	json_auto_t *last = NULL;
 
 	if (files->ram_root)
 		return 0; /* no guest writes to it: what it is now is what counts */
+	files->rootfs_started = true;
+	if (is_at_rest(state) && recall_present(files))
+		return 0;
 	last = workspace_read(ws, LAST_FILE, &why);
 	if (!last && why.code != ERR_NOT_FOUND) {
 		*err = why;
@@ -63,22 +86,53 @@ int rootfs_digest_recall(const struct workspace *ws, const struct manifest *mani
 	return 0;
 }
 
-int rootfs_digest_renew(const struct workspace *ws, struct boot_files *files, struct error *err)
+static int write_last(const struct workspace *ws, const char *sha256, const char *when,
+		      struct error *err)
 {
 	json_auto_t *last = json_object();
+
+	if (json_put(last, "format", json_integer(1), err) < 0 ||
+	    json_put_string(last, "sha256", sha256, err) < 0 ||
+	    json_put_string(last, "observedAt", when, err) < 0)
+		return -1;
+	return workspace_write(ws, LAST_FILE, last, STORE_NO_SYNC, err);
+}
+
+/* Nobody has written to the disk while it was hashed. */
+static bool is_as_hashed(const struct boot_files *files)
+{
+	struct digest_key now = {0};
+
+	return digest_key(files->file[BOOT_ROOTFS].fd, DIGEST_FILE, &now, NULL) == 0 &&
+	       digest_key_equal(&now, &files->rootfs_key);
+}
+
+int rootfs_digest_renew(const struct workspace *ws, enum state state, struct boot_files *files,
+			struct error *err)
+{
 	char now[CLOCK_TEXT];
 
 	if (files->ram_root)
 		return 0;
 	clock_rfc3339(clock_real_ns(), now);
 	boot_files_hash_rootfs(files);
-	memcpy(files->rootfs_observed_at, now, CLOCK_TEXT);
+	files->rootfs_started = true;
 	/* Why there is none is in files. */
 	if (!files->file[BOOT_ROOTFS].sha256[0])
 		return 0;
-	if (json_put(last, "format", json_integer(1), err) < 0 ||
-	    json_put_string(last, "sha256", files->file[BOOT_ROOTFS].sha256, err) < 0 ||
-	    json_put_string(last, "observedAt", now, err) < 0)
-		return -1;
-	return workspace_write(ws, LAST_FILE, last, STORE_NO_SYNC, err);
+	if (!is_at_rest(state) || !is_as_hashed(files))
+		memcpy(files->rootfs_observed_at, now, CLOCK_TEXT);
+	return write_last(ws, files->file[BOOT_ROOTFS].sha256, now, err);
+}
+
+void rootfs_digest_keep(const struct workspace *ws, const struct boot_files *files)
+{
+	char now[CLOCK_TEXT];
+	struct error ignored;
+
+	if (files->rootfs_observed_at[0] || !files->file[BOOT_ROOTFS].sha256[0])
+		return;
+	clock_rfc3339(clock_real_ns(), now);
+	/* An older one stays the last where there is no room for it. */
+	(void)write_last(ws, files->file[BOOT_ROOTFS].sha256, now, &ignored);
 }

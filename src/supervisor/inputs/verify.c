@@ -73,17 +73,29 @@ static int put_divergence(json_t *list, const char *artifact, const char *expect
 /* What is known of a disk that a started guest writes to is told, and compared with nothing. */
 static bool is_enforced(const struct boot_files *files, enum boot_file which)
 {
-	return !files->rootfs_observed_at[0] ||
+	return !files->rootfs_started ||
 	       verification_compares(artifact_names[which]) == COMPARED_ALWAYS;
 }
 
-static int put_observed(const struct boot_files *files, json_t *artifact, struct error *err)
+/* A digest of an earlier time. A guest may have written since. */
+static int put_last(json_t *artifact, const char *sha256, const char *when, struct error *err)
 {
-	if (!files->rootfs_observed_at[0])
-		return 0;
-	if (json_put_string(artifact, "observedAt", files->rootfs_observed_at, err) < 0)
+	if (json_put_string(artifact, "lastSHA256", sha256, err) < 0 ||
+	    json_put_string(artifact, "observedAt", when, err) < 0)
 		return -1;
 	return json_put(artifact, "mayHaveChanged", json_true(), err);
+}
+
+static int put_digest_of(const struct boot_files *files, enum boot_file which, json_t *artifact,
+			 struct error *err)
+{
+	const char *sha256 = files->file[which].sha256;
+
+	if (!*sha256)
+		return 0;
+	if (which == BOOT_ROOTFS && files->rootfs_observed_at[0])
+		return put_last(artifact, sha256, files->rootfs_observed_at, err);
+	return json_put_string(artifact, "sha256", sha256, err);
 }
 
 /* One artifact of the block and, where it diverges, its entry in the list. */
@@ -99,13 +111,11 @@ static int verify_boot_file(const struct boot_files *files, enum boot_file which
 	if (json_put(block, name, artifact, err) < 0 ||
 	    put_verified_text(artifact, "path", files->file[which].path, err) < 0)
 		return -1;
-	if (*now && json_put_string(artifact, "sha256", now, err) < 0)
+	if (put_digest_of(files, which, artifact, err) < 0)
 		return -1;
 	if (then && json_put_string(artifact, "recordedSHA256", then, err) < 0)
 		return -1;
 	if (error->code && put_verified_text(artifact, "error", error->msg, err) < 0)
-		return -1;
-	if (which == BOOT_ROOTFS && put_observed(files, artifact, err) < 0)
 		return -1;
 	if (error->code || (then && is_enforced(files, which) && strcmp(then, now) != 0))
 		return put_divergence(divergence, name, then, *now ? now : NULL, error, err);
@@ -151,6 +161,18 @@ int verification_add_divergence(json_t *verification, const char *artifact, cons
 			   *actual ? actual : NULL, error, err) < 0)
 		return -1;
 	return json_put(verification, "ok", json_false(), err);
+}
+
+int verification_hand_over_rootfs(json_t *verification, const char *when, struct error *err)
+{
+	json_t *rootfs = json_object_get(verification, artifact_names[BOOT_ROOTFS]);
+	const char *sha256 = json_text(rootfs, "sha256", NULL);
+
+	if (!sha256)
+		return 0;
+	if (put_last(rootfs, sha256, when, err) < 0)
+		return -1;
+	return json_object_del(rootfs, "sha256") == 0 ? 0 : out_of_memory(err);
 }
 
 /* The divergence of that artifact, or NULL. */

@@ -375,5 +375,7 @@ int live_main(const struct backend *backend, char *argv0, const char *label)
 	if (status < 0)
 		log_line(&live.log, "%s", err.msg);
 	close_all(&live);
-	return status < 0 ? 1 : 0;
+	if (status < 0)
+		return 1;
+	return live.at_rest ? LIVE_EXIT_AT_REST : 0;
 }

@@ -162,6 +162,7 @@ struct live {
 	bool paused;	    /* the VM waits for room on the disk, or in its quota */
 	bool settling;	    /* the guest tells the rest, and is killed when it has */
 	bool over;	    /* the end was recorded and reported */
+	bool at_rest;	    /* the guest has ended in order, and its disk stays */
 	char boot_id[37];   /* that a restored guest was given; "": it has its own */
 	bool guest_ending;  /* the guest has said that it ends the machine in order */
 	struct live_time time;
@@ -173,8 +174,11 @@ struct live {
 	struct loop_watch *lifelines[2];
 };
 
+/* An exit code of a live supervisor, by which its guard knows that the guest has ended in order and
+ * that its root file system stays. */
+#define LIVE_EXIT_AT_REST 16
 /* The whole life of the process. label: <stateDir>/<runtimeID>; argv0 is where the command line
- * lies, which then shows it. Returns the exit code. */
+ * lies, which then shows it. Returns the exit code: 0, 1, or LIVE_EXIT_AT_REST. */
 int live_main(const struct backend *backend, char *argv0, const char *label);
 
 /* What ps shows of this process. */

@@ -76,6 +76,13 @@ static void remove_workspace(struct live *live)
 		log_line(&live->log, "%s", err.msg);
 }
 
+/* False where the root is removed with the workspace, another's to be looked at, or in memory. */
+static bool keeps_its_root(const struct live *live)
+{
+	return !live->ticket.remove && !live->term.over && !live->ticket.reader &&
+	       !live->ticket.writer && !live->ram_root;
+}
+
 void live_over(struct live *live, enum vm_end end, const char *vm_detail)
 {
 	char detail[1024] = "";
@@ -85,6 +92,7 @@ void live_over(struct live *live, enum vm_end end, const char *vm_detail)
 
 	if (live->over)
 		return;
+	live->at_rest = end == VM_END_POWERED_OFF && keeps_its_root(live);
 	state = decide(live, end, vm_detail, detail, sizeof(detail), &failure);
 	live->over = true;
 	/* Nobody is left waiting for an answer, perhaps with the command lock in hand. */

@@ -8,23 +8,38 @@
  *
  * So the supervisor has a parent, to which the kernel gives whatever below it has lost its own. It
  * ends all of them once the supervisor has ended, however it has. It is forked before anything is
- * known, reads nothing and has nothing open but the lease, so that the workspace lives until
- * nothing of it does. Nobody depends on it in the supervisor's lifetime, and nothing is bound to
- * its end, lest that came in such a moment.
+ * known, reads nothing and has two files open: the lease, so that the workspace lives until nothing
+ * of it does, and the root file system, for reading alone. Nobody depends on it in the supervisor's
+ * lifetime, and nothing is bound to its end, lest that came in such a moment.
+ *
+ * When the guest has ended in order, the guard gives the lease back and has the root file system
+ * hashed, so that its digest is known when somebody asks for it. Nobody waits for that: the guard
+ * is no part of the workspace any more, and gives up when the file is written to, removed or
+ * touched. What a guard that is killed has not remembered is not known, and nothing else.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/inotify.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/fd.h"
+#include "base/limits.h"
+#include "base/platform/descriptor.h"
+#include "base/platform/file.h"
 #include "base/platform/process.h"
+#include "channel/hasher.h"
 #include "store/store.h"
 #include "supervisor/handover/ticket.h"
 #include "supervisor/live/live.h"
+
+#define SETTLED_MARGIN_MS 100
 
 static void kill_children(void)
 {
@@ -36,22 +51,87 @@ static void kill_children(void)
 		kill((pid_t)strtol(number, NULL, 10), SIGKILL);
 }
 
+/* Returns a descriptor that is readable from the moment on at which the file of root is not what it
+ * was, by its contents or by its number of names; -1: there is none. */
+static int watch_root(int root)
+{
+	autoclose int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", root);
+	if (watch < 0 || inotify_add_watch(watch, path, IN_MODIFY | IN_ATTRIB | IN_DELETE_SELF) < 0)
+		return -1;
+	return steal_fd(&watch);
+}
+
+/* The memory of digests takes no file that has just been written to. */
+static bool stays_as_it_is(int watch)
+{
+	struct pollfd slot = {.fd = watch, .events = POLLIN};
+	uint64_t settled = clock_mono_ns() +
+			   (limit_get(LIMIT_DIGEST_SETTLED_MS) + SETTLED_MARGIN_MS) * NS_PER_MS;
+
+	return descriptor_poll(&slot, 1, settled) == 0;
+}
+
+/* Whoever has seen the lease free finds no process of the workspace: so its title goes first. */
+static void leave_workspace(const struct live *live)
+{
+	struct live nameless = *live;
+
+	nameless.label = "";
+	live_set_title(&nameless, "digest");
+	process_set_name("ma-digest");
+	close(LIVE_LEASE);
+}
+
+static void hash_root(int root)
+{
+	autoclose int watch = -1;
+	char sha256[DIGEST_TEXT];
+	struct error ignored;
+
+	if (fd_fill_standard(&ignored) < 0 || nice(19) < 0)
+		return;
+	watch = watch_root(root);
+	if (watch < 0 || !stays_as_it_is(watch))
+		return;
+	digest_cancel_by(watch);
+	(void)digest_of(root, DIGEST_FILE, sha256, &ignored);
+}
+
+/* Returns how the supervisor has ended, as of waitpid(). */
+static int wait_for_supervisor(pid_t supervisor)
+{
+	int status = 0;
+	pid_t ended;
+
+	do
+		ended = waitpid(-1, &status, 0);
+	while (ended != supervisor && (ended > 0 || errno == EINTR));
+	return ended == supervisor ? status : 0;
+}
+
 static void be_guard(const struct live *live, pid_t supervisor) __attribute__((noreturn));
 static void be_guard(const struct live *live, pid_t supervisor)
 {
-	const int keep[] = {LIVE_LEASE};
-	pid_t ended;
+	/* With no lock on it, which goes with the supervisor's own descriptor. */
+	int root = file_reopen(LIVE_ROOTFS, O_RDONLY | O_CLOEXEC);
+	const int keep[] = {LIVE_LEASE, root};
+	int status;
 
 	live_set_title(live, "guard");
 	process_set_name(LEASE_GUARD);
-	fd_close_others(keep, ARRAY_SIZE(keep));
-	do
-		ended = waitpid(-1, NULL, 0);
-	while (ended != supervisor && (ended > 0 || errno == EINTR));
+	fd_close_others(keep, root < 0 ? 1 : 2);
+	status = wait_for_supervisor(supervisor);
 	/* Those of the killed come to us in turn. */
 	do
 		kill_children();
 	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR);
+	if (root >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == LIVE_EXIT_AT_REST) {
+		leave_workspace(live);
+		hash_root(root);
+	}
 	_exit(0);
 }
 
