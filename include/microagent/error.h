@@ -95,7 +95,7 @@ enum error_reason {
 	REASON_IMAGE_DAMAGED,
 	REASON_KERNEL_DAMAGED,
 	REASON_INITRD_DAMAGED,	  /* a part of it is missing; subject: its path */
-	REASON_SESSION_RESTORED,  /* it shares its memory with others; subject: the session */
+	REASON_SESSION_RESTORED,  /* it shares its memory with others of its template */
 	REASON_GUEST_USER_DENIED, /* the guest's user may not do that in the guest */
 	ERROR_REASON_COUNT
 };

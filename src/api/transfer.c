@@ -182,6 +182,18 @@ static void name_maker(char out[SHA256_TEXT])
 	out[TREE_MAKER] = '\0';
 }
 
+/* What the guest has refused to a user who is not root has that reason. An error with a number is
+ * this host's. */
+static int explain_denied(const struct transfer *transfer, int status, struct error *err)
+{
+	const char *user = transfer->user ? transfer->user : "";
+	bool is_root = strcmp(user, "root") == 0 || strcmp(user, "0") == 0;
+
+	if (status < 0 && err && err->code == ERR_DENIED && !err->errnum && !is_root)
+		error_reason(err, REASON_GUEST_USER_DENIED, "");
+	return status;
+}
+
 static int receive_tree(const struct transfer *transfer, const char *verb, const char *path,
 			const char *links_within, const struct tree_target *target,
 			struct error *err)
@@ -190,13 +202,15 @@ static int receive_tree(const struct transfer *transfer, const char *verb, const
 	autoclose int fd = call_helper(transfer, command, err);
 	struct tree_line line = make_line(transfer, fd);
 	char maker[SHA256_TEXT];
+	int status;
 
 	if (fd < 0)
 		return -1;
 	line.umask = process_umask();
 	name_maker(maker);
 	line.maker = maker;
-	return explain_silence(transfer, tree_receive(&line, target, links_within, err), err);
+	status = explain_silence(transfer, tree_receive(&line, target, links_within, err), err);
+	return explain_denied(transfer, status, err);
 }
 
 int transfer_out(const struct transfer *transfer, const char *path, const char *links_within,
@@ -218,13 +232,15 @@ int transfer_in(const struct transfer *transfer, const char *from, const char *p
 	int within = transfer->options->within;
 	autoclose int fd = call_helper(transfer, command, err);
 	struct tree_line line = make_line(transfer, fd);
+	int status;
 
 	if (fd < 0)
 		return -1;
 	line.answers = true;
-	return explain_silence(
+	status = explain_silence(
 		transfer, tree_send(within > 0 ? within : AT_FDCWD, from, within > 0, &line, err),
 		err);
+	return explain_denied(transfer, status, err);
 }
 
 /* --- listings -------------------------------------------------------------------------------- */
@@ -357,5 +373,5 @@ int transfer_listing(const struct transfer *transfer, const char *verb, const ch
 	}
 	if (got == 0)
 		return error_set(err, ERR_IO, "the guest's listing ended early");
-	return got < 0 ? -1 : 0;
+	return explain_denied(transfer, got < 0 ? -1 : 0, err);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "contract/kind.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -53,6 +54,36 @@ void kind_name(const char *id, char out[KIND_NAME_ROOM])
 		snprintf(out, KIND_NAME_ROOM, "session %.*s", (int)kind_name_length(id), id);
 	else
 		snprintf(out, KIND_NAME_ROOM, "workspace \"%s\"", id);
+}
+
+void kind_bare_name(const char *id, char out[KIND_NAME_ROOM])
+{
+	if (kind_is_session(id))
+		kind_name(id, out);
+	else
+		snprintf(out, KIND_NAME_ROOM, "workspace %s", id);
+}
+
+int kind_error(const char *id, enum error_code code, struct error *err, const char *fmt, ...)
+{
+	char name[KIND_NAME_ROOM], rest[sizeof(err->msg)];
+	va_list args;
+
+	kind_bare_name(id, name);
+	va_start(args, fmt);
+	vsnprintf(rest, sizeof(rest), fmt, args);
+	va_end(args);
+	return error_set(err, code, "%s %s", name, rest);
+}
+
+int kind_prefix(const char *id, struct error *err)
+{
+	char name[KIND_NAME_ROOM];
+
+	kind_bare_name(id, name);
+	if (!err || strncmp(err->msg, name, strlen(name)) == 0)
+		return -1;
+	return error_prefix(err, "%s", name);
 }
 
 /* Into out, with the values in place of their marks; what does not fit is cut off. */

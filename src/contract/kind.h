@@ -23,6 +23,15 @@ bool kind_is_session(const char *id);
 #define KIND_NAME_ROOM 192
 void kind_name(const char *id, char out[KIND_NAME_ROOM]);
 
+/* What the supervisors' answers call it: session NAME, or workspace ID. */
+void kind_bare_name(const char *id, char out[KIND_NAME_ROOM]);
+/* Sets an error about it, which begins with its bare name. fmt: the rest of the sentence. Returns
+ * -1. */
+int kind_error(const char *id, enum error_code code, struct error *err, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+/* Puts that name in front of the message, unless the message begins with it. Returns -1. */
+int kind_prefix(const char *id, struct error *err);
+
 /* Why nothing can be done in it, or this cannot. */
 enum kind_words {
 	KIND_QUARANTINED,

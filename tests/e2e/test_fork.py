@@ -144,6 +144,7 @@ def test_a_command_in_each_child(web):
     alive = {s["name"] for s in web.json("session", "list")["sessions"]}
     for words, code, what in ((("--on-fork", "echo no such seed >&2; exit 3"), 1, "its command ended with exit code 3: no such seed"),
                               (("--on-fork", "true", "-u", "nobody-here"), 1, "its command cannot be run: user \"nobody-here\""),
+                              (("--on-fork", "kill -TERM $$"), 1, "its command was ended by signal 15, as when the machine switches itself off"),
                               (("--on-fork", "echo begun; sleep 600", "--timeout", "1"), 75, "its command was not done in 1 s: begun")):
         done = fork("--count", "2", *words)
         assert done.returncode == code and done.stdout == "" and f", a child of session {name}: {what}" in done.stderr, done
@@ -151,6 +152,8 @@ def test_a_command_in_each_child(web):
         line, = audited(web, f"session-{failed}", "session.on-fork")  # of one that is there no more
         assert line["parent"] == name and what in line["error"] and f"session-{failed}" not in alive
         assert {s["name"] for s in web.json("session", "list")["sessions"]} == alive and points(web, name) == []
+    done = fork("--on-fork", "poweroff -f", "-u", "root", check=1)
+    assert f", a child of session {name}: its machine ended, or was lost, while its command ran" in done.stderr and "hint" not in done.stderr
     # A signal ends the command with its fork.
     slow = web.popen("session", "fork", name, "--on-fork", "sleep 600")
     wait_until(lambda: any('"sleep 600"' in log.read_text() for log in (web.state / "sessions").glob("*.bundle/audit.log")), "the command")
@@ -219,7 +222,8 @@ def test_what_cannot_be_forked(web):
     refused(web, cold, "is stopped, and only")
     name = create(web)
     web("quarantine", name, check=0)
-    refused(web, name, "quarantined")
+    refused(web, name, f"microagent: session {name} is quarantined: what it has become is not to be had twice\n")
+    assert f"session {name} is quarantined; halt, stop or kill it" in web("balloon", name, 100, check=1).stderr
     web("kill", name, check=0)
     refused(web, name, "only a machine that runs")
     assert len(web.json("session", "list")["sessions"]) == 2

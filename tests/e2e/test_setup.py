@@ -105,6 +105,18 @@ def test_without_apt_what_is_missing_is_named(host, cache):
     assert answer["ok"] and answer["steps"] == [] and rows(answer)["image"]["detail"].startswith("default, ")
 
 
+def test_a_home_that_cannot_be_written_to(host, cache):
+    """Another file or package would not help: what mends it is another place."""
+    cache.parent.chmod(0o555)
+    answer = host.json("setup", "--kernel", "/boot/none", check=1)
+    found = rows(answer)["image"]
+    assert str(cache) in found["detail"] and "Permission denied" in found["detail"], found
+    assert found["remedy"] == "MICROAGENT_CACHE_DIR=DIR microagent setup, with a DIR that is yours, and export the variable", found
+    assert rows(answer)["kernel"]["remedy"] == AGAIN
+    assert list(cache.parent.iterdir()) == []
+    cache.parent.chmod(0o700)
+
+
 def default_kernel_of_tests(host):
     """Of the cache that all tests share, which this user's is not."""
     del host.env["MICROAGENT_CACHE_DIR"], host.env["HOME"]

@@ -19,6 +19,9 @@ SESSION = ("session", "create", "--base", "web", "--network", "isolated")
 NOTHING = {"removed": [], "adopted": []}
 
 
+BOOTED_ONE = "`microagent session create --cold` makes one that is booted, and has its memory for itself"
+
+
 def base_bundle(host):
     return host.state / "bases" / "web-v1.bundle"
 
@@ -112,7 +115,7 @@ def test_what_is_recorded(warm):
 
 def test_what_is_shown(warm):
     log = (template(warm) / "warm.log").read_text().splitlines()
-    for line in ("==> booting a machine of web-v1", "==> running sh", "==> saving it", "==> sealing it",
+    for line in ("==> booting a machine of web-v1", "==> running sh -c echo warmed > /tmp/warm", "==> saving it", "==> sealing it",
                  "==> restoring one of it"):
         assert line in warm.said.stderr.splitlines() and line in log, line
     assert warm.said.stdout.startswith("web-v1: warm; ")
@@ -125,7 +128,7 @@ def test_create_warm(host):
     said = host("base", "create", "web", "--run", "true", check=2).stderr
     assert "--run belongs to --warm" in said
     failed = host("base", "create", "web", "--warm", "--run", "exit 3", check=1).stderr
-    assert "base web-v2 is made, and not warm: " in failed and "sh ended with exit code 3" in failed, failed
+    assert "base web-v2 is made, and not warm: " in failed and '"sh -c exit 3" ended with exit code 3' in failed, failed
     assert "template" not in host.json("base", "show", "web-v2")
     for name in ("web-v1", "web-v2"):
         host("base", "delete", name, check=0)
@@ -133,7 +136,7 @@ def test_create_warm(host):
 
 def test_a_warm_up_that_fails(cold):
     failed = cold(*WARM, "--run", "echo so far; exit 7", check=1).stderr
-    assert "no template was made: sh ended with exit code 7; the log is " in failed, failed
+    assert 'no template was made: "sh -c echo so far; exit 7" ended with exit code 7; the log is ' in failed, failed
     log = failed.split("the log is ")[1].split()[0]
     with open(log, encoding="utf-8") as file:
         assert "so far" in file.read().splitlines()
@@ -164,7 +167,9 @@ def test_a_session_is_restored(warm):
     assert say(warm, name, "cat", "/tmp/warm") == "warmed\n" and works(warm, name)
     assert say(warm, name, "hostname") == f"{name}\n"
     done = warm("balloon", name, 110, check=1)
-    assert done.stderr == "microagent: a machine that was restored, or that others are to be restored from, has no balloon: they share its memory\n"
+    assert done.stderr == ("microagent: a machine that was restored, or that others are to be restored from, has no balloon: they share its memory\n"
+                           f"microagent: hint: {BOOTED_ONE}\n")
+    assert warm.json("balloon", name, 110, check=1)["errorReason"] == "session-restored"
     listed, = warm.json("session", "list")["sessions"]
     assert listed["boot"] == {"how": "restored"} and listed["template"] == session["template"]
     assert warm("session", "list", check=0).stdout.splitlines()[1].rstrip().endswith("restored")
@@ -211,6 +216,7 @@ def test_a_directory_that_comes_too_late(warm):
     name = create(warm)["name"]
     done = warm("session", "share", name, late, check=1)
     assert "the machine shares its memory with others of its template" in done.stderr, done.stderr
+    assert done.stderr.endswith(f"microagent: hint: {BOOTED_ONE}\n"), done.stderr
     assert works(warm, name) and "virtiofsd" not in "".join(map(str, warm.processes()))
     destroy(warm, name)
     late.rmdir()

@@ -65,6 +65,25 @@ static void what_messages_call_it(void **state)
 	}
 }
 
+static void what_answers_of_supervisors_call_it(void **state)
+{
+	struct error err;
+
+	(void)state;
+	assert_int_equal(kind_error("w", ERR_CONFLICT, &err, "is %s", "paused"), -1);
+	assert_string_equal(err.msg, "workspace w is paused");
+	assert_int_equal(err.code, ERR_CONFLICT);
+	kind_error("session-w.bundle", ERR_UNSUPPORTED, &err, "is %s", "paused");
+	assert_string_equal(err.msg, "session session-w is paused");
+	/* It is named once. */
+	assert_int_equal(kind_prefix("session-w.bundle", &err), -1);
+	assert_string_equal(err.msg, "session session-w is paused");
+	error_set(&err, ERR_IO, "no room");
+	kind_prefix("session-w.bundle", &err);
+	assert_string_equal(err.msg, "session session-w: no room");
+	assert_int_equal(kind_prefix("w", NULL), -1);
+}
+
 static void names_go_both_ways(void **state)
 {
 	(void)state;
@@ -130,6 +149,7 @@ int main(void)
 		cmocka_unit_test(every_pair),
 		cmocka_unit_test(names_go_both_ways),
 		cmocka_unit_test(what_messages_call_it),
+		cmocka_unit_test(what_answers_of_supervisors_call_it),
 		cmocka_unit_test(unknown_names),
 		cmocka_unit_test(out_of_range),
 		cmocka_unit_test(inputs),

@@ -94,11 +94,12 @@ int qemu_balloon(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data, stru
 	struct qemu *qemu = qemu_of(vm);
 	json_t *arguments;
 
-	if (qemu->origin != VM_COLD)
-		return error_set(
-			err, ERR_UNSUPPORTED,
-			"a machine that was restored, or that others are to be restored from, "
-			"has no balloon: they share its memory");
+	if (qemu->origin != VM_COLD) {
+		error_set(err, ERR_UNSUPPORTED,
+			  "a machine that was restored, or that others are to be restored from, "
+			  "has no balloon: they share its memory");
+		return error_reason(err, REASON_SESSION_RESTORED, "");
+	}
 	if (qemu->balloon.fn)
 		return error_set(err, ERR_CONFLICT, "the balloon is being set by another request");
 	if (mib > qemu->memory_mib)

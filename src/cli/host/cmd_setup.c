@@ -183,14 +183,27 @@ static int do_steps(struct step *steps, size_t count, const struct signals *sign
 
 /* --- what is told ----------------------------------------------------------------------------- */
 
+static bool has_place(void)
+{
+	autoclose int cache = cache_open(true, NULL);
+
+	return cache >= 0;
+}
+
 /* The check says why it could not be mended, and what comes next. */
 static int put_failure(json_t *found, const struct step *step, struct error *err)
 {
 	json_t *check = check_named(found, step->name);
-	char remedy[96];
+	char remedy[128];
 
-	snprintf(remedy, sizeof(remedy), "microagent setup, again or with --%s %s", step->name,
-		 cli_option_find(&cli_setup, step->name, strlen(step->name))->value);
+	if (step->why.code == ERR_DENIED && !has_place())
+		snprintf(remedy, sizeof(remedy),
+			 "MICROAGENT_CACHE_DIR=DIR microagent setup, with a DIR that is yours, and "
+			 "export the variable");
+	else
+		snprintf(remedy, sizeof(remedy), "microagent setup, again or with --%s %s",
+			 step->name,
+			 cli_option_find(&cli_setup, step->name, strlen(step->name))->value);
 	json_object_del(check, "reason");
 	if (json_put_string(check, "status", "failed", err) < 0 ||
 	    json_put(check, "detail", json_string_lossy(step->why.msg, strlen(step->why.msg)),

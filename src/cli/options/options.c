@@ -127,7 +127,7 @@ static size_t number_word(const char *text, const void *values, char *out, size_
 	return (size_t)(end + 1 - text);
 }
 
-/* The same for an option that is given once: its path is all that the caller has typed. */
+/* As given_word(), for an option that is given once: its path is all that the caller has typed. */
 static size_t only_word(const char *text, const struct cli_option *option, const void *values,
 			const char **word)
 {

@@ -62,7 +62,7 @@ static int get(struct cli *cli, struct microagent *agent, const char *id, const 
 	       int64_t limit, struct progress *progress, struct error *err)
 {
 	struct copy_notes notes;
-	const struct copy_target target = {.path = words[1], .source = words[0], .user = "root"};
+	const struct copy_target target = {.path = words[1], .source = words[0]};
 	int status;
 
 	if (copy_notes_init(&notes, cli, progress, err) < 0)

@@ -36,14 +36,13 @@ static int refuse_paths(struct cli *cli, const struct cli_words *args, struct er
 	return cli_usage(cli, err, "exactly one of the two must be in a workspace, NAME:/PATH");
 }
 
-static void name_target(const struct cp_values *values, const struct cli_words *args,
-			const char *workspace, const char *path, struct error *err)
+static void name_target(const struct cli_words *args, const char *workspace, const char *path,
+			struct error *err)
 {
 	const struct copy_target target = {
 		.workspace = workspace,
 		.path = path,
 		.source = args->items[0],
-		.user = values->user,
 	};
 
 	copy_name_target(&target, err);
@@ -84,7 +83,7 @@ static int copy(struct cli *cli, const struct cp_values *values, const struct cl
 	microagent_close(agent);
 	progress_end(&progress);
 	if (status < 0)
-		name_target(values, args, in ? to : NULL, in ? to_path : args->items[1], err);
+		name_target(args, in ? to : NULL, in ? to_path : args->items[1], err);
 	return copy_answer(&notes, status, err);
 }
 

@@ -8,7 +8,6 @@
 #include "base/json.h"
 #include "cli/options/guest.h"
 #include "cli/options/guest_path.h"
-#include "cli/workspace/copy.h"
 
 struct ls_values {
 	bool is_long, itself;
@@ -155,16 +154,18 @@ static json_t *ask(struct microagent *agent, const char *name, const char *path,
 }
 
 /* Puts the workspace in front of an error of the guest, which knows the path alone. An error of
- * this host has a number of the system or a reason. */
-static int name_workspace(const char *name, const char *user, struct error *err)
+ * this host has a number of the system, or another reason. */
+static int name_workspace(const char *name, struct error *err)
 {
+	enum error_reason reason = err->reason;
 	char message[sizeof(err->msg)];
 
-	if (err->msg[0] != '/' || err->errnum || err->reason != REASON_NONE)
+	if (err->msg[0] != '/' || err->errnum ||
+	    (reason != REASON_NONE && reason != REASON_GUEST_USER_DENIED))
 		return -1;
 	snprintf(message, sizeof(message), "%s", err->msg);
 	error_set(err, err->code, "%s:%.900s", name, message);
-	return copy_hint_at_root(user, err);
+	return error_reason(err, reason, "");
 }
 
 static int list_files(struct cli *cli, const char *name, const char *path,
@@ -182,7 +183,7 @@ static int list_files(struct cli *cli, const char *name, const char *path,
 	microagent_close(agent);
 	progress_end(&progress);
 	if (!answer)
-		return name_workspace(name, values->user, err);
+		return name_workspace(name, err);
 	if (cli->json)
 		return cli_print_json(answer, err);
 	return values->is_long ? print_long(json_object_get(answer, "entries"), err)

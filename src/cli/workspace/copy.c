@@ -186,14 +186,13 @@ static void name_full_path(const struct copy_target *target, struct error *err)
 	}
 }
 
-int copy_hint_at_root(const char *user, struct error *err)
+/* The reason stays. */
+static void name_denied(const struct copy_target *target, const char *denied, struct error *err)
 {
-	bool is_root = user && (strcmp(user, "root") == 0 || strcmp(user, "0") == 0);
+	enum error_reason reason = err->reason;
 
-	/* An error with a number is this host's. */
-	if (is_root || err->code != ERR_DENIED || err->errnum || err->reason != REASON_NONE)
-		return -1;
-	return error_reason(err, REASON_GUEST_USER_DENIED, "");
+	error_set(err, ERR_DENIED, "%s:%.300s%s", target->workspace, target->path, denied);
+	error_reason(err, reason, "");
 }
 
 void copy_name_target(const struct copy_target *target, struct error *err)
@@ -213,10 +212,8 @@ void copy_name_target(const struct copy_target *target, struct error *err)
 	/* An error with a number is this host's: of what is copied, not of the target. */
 	if (target->workspace && !err->errnum) {
 		if (ends_with(err, denied, head, sizeof(head)))
-			error_set(err, ERR_DENIED, "%s:%.300s%s", target->workspace, target->path,
-				  denied);
+			name_denied(target, denied, err);
 		else
 			name_full_path(target, err);
 	}
-	copy_hint_at_root(target->user, err);
 }

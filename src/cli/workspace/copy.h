@@ -36,11 +36,7 @@ struct copy_target {
 	const char *workspace; /* NULL: on this host */
 	const char *path;
 	const char *source; /* what is copied */
-	const char *user;   /* of the guest, NULL: its own */
 };
 void copy_name_target(const struct copy_target *target, struct error *err);
-/* Where the guest has refused something to a user who is not root, gives the error that reason.
- * Returns -1. */
-int copy_hint_at_root(const char *user, struct error *err);
 
 #endif

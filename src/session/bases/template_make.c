@@ -133,8 +133,25 @@ static int on_warm_output(void *data, enum microagent_output stream, const void 
 	return provision_log_output(&w->log, stream, bytes, len);
 }
 
+#define COMMAND_SHOWN 200
+
+/* A command as people are told of it: its words with blanks between them; a long one is cut. */
+static void command_text(const char *const *words, char out[COMMAND_SHOWN])
+{
+	size_t used = 0;
+
+	out[0] = '\0';
+	for (; *words && used < COMMAND_SHOWN; words++)
+		used += (size_t)snprintf(out + used, COMMAND_SHOWN - used, "%s%s", used ? " " : "",
+					 *words);
+	if (used >= COMMAND_SHOWN)
+		snprintf(out + COMMAND_SHOWN - 4, 4, "...");
+	for (char *c = out; *c; c++)
+		*c = *c == '\n' ? ' ' : *c;
+}
+
 /* A warm-up that fails is none. */
-static int judge_warm(const struct warming *w, const char *word,
+static int judge_warm(const struct warming *w, const char *command,
 		      const struct microagent_result *result, struct error *err)
 {
 	if (w->log.failed.code)
@@ -142,14 +159,14 @@ static int judge_warm(const struct warming *w, const char *word,
 	if (result->cancelled)
 		return error_set(err, ERR_UNAVAILABLE, "cancelled");
 	if (result->start_error[0])
-		return error_set(err, ERR_INVALID, "%.64s cannot be run in the base: %s", word,
+		return error_set(err, ERR_INVALID, "\"%s\" cannot be run in the base: %s", command,
 				 result->start_error);
 	if (result->timed_out)
-		return error_set(err, ERR_TIMEOUT, "%.64s was not done in %llu s", word,
+		return error_set(err, ERR_TIMEOUT, "\"%s\" was not done in %llu s", command,
 				 (unsigned long long)limit_get(LIMIT_PROVISION_MS) / 1000);
 	return result->exit_code == 0 ? 0
-				      : error_set(err, ERR_IO, "%.64s ended with exit code %d",
-						  word, result->exit_code);
+				      : error_set(err, ERR_IO, "\"%s\" ended with exit code %d",
+						  command, result->exit_code);
 }
 
 static int run_warm(struct warming *w, const char *const *words, struct error *err)
@@ -160,14 +177,16 @@ static int run_warm(struct warming *w, const char *const *words, struct error *e
 		.timeout_ms = (uint32_t)limit_get(LIMIT_PROVISION_MS), .cancel = &w->cancel};
 	struct microagent_guest *guest = guest_handle_open(w->machines, PROVISION_MACHINE, err);
 	struct microagent_result result = {0};
+	char command[COMMAND_SHOWN];
 	int status;
 
-	provision_log_doing(&w->log, "running %s", words[0]);
+	command_text(words, command);
+	provision_log_doing(&w->log, "running %s", command);
 	status = guest ? microagent_guest_stream(guest, &exec, &callbacks, &limits, &result, err)
 		       : -1;
 	provision_log_flush(&w->log);
 	if (status == 0)
-		status = judge_warm(w, words[0], &result, err);
+		status = judge_warm(w, command, &result, err);
 	microagent_result_free(&result);
 	microagent_guest_close(guest);
 	return status;

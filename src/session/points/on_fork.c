@@ -5,6 +5,7 @@
  * but a command of the caller's can make it another one.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -72,8 +73,11 @@ static int judge(const struct microagent_exec *command, const struct microagent_
 		return error_set(err, ERR_TIMEOUT, "its command was not done in %lld s%s%s",
 				 (long long)seconds_of(command), *line ? ": " : "", line);
 	if (result->signal)
-		return error_set(err, ERR_IO, "its command was ended by signal %d%s%s",
-				 result->signal, *line ? ": " : "", line);
+		return error_set(
+			err, ERR_IO, "its command was ended by signal %d%s%s%s", result->signal,
+			result->signal == SIGTERM ? ", as when the machine switches itself off"
+						  : "",
+			*line ? ": " : "", line);
 	if (result->exit_code)
 		return error_set(err, ERR_IO, "its command ended with exit code %d%s%s",
 				 result->exit_code, *line ? ": " : "", line);
@@ -141,6 +145,8 @@ int on_fork_run(struct microagent_session *child, const char *parent,
 
 	exec.timeout_seconds = 0; /* the host's limit holds, whatever the guest does */
 	ended = microagent_session_run(child, &exec, &limits, &result, &why) == 0;
+	if (!ended && why.reason == REASON_SESSION_LOST)
+		error_set(&why, ERR_IO, "its machine ended, or was lost, while its command ran");
 	status = ended ? judge(command, &result, &why) : -1;
 	if (note(child, parent, command, ended ? &result : NULL, status < 0 ? why.msg : NULL,
 		 status < 0 ? NULL : &why) < 0)

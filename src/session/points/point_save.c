@@ -16,6 +16,7 @@
 #include "base/platform/sync.h"
 #include "channel/control.h"
 #include "channel/hasher.h"
+#include "contract/kind.h"
 #include "session/points/point.h"
 
 #define SAVED_STATE "fork.state"
@@ -56,7 +57,7 @@ static int explain_refusal(const struct microagent_session *session, const struc
 		return refuse_down(session, ws, err);
 	if (why->code != ERR_CONFLICT || !runtime ||
 	    strcmp(json_text(boot, "how", ""), "restored") == 0) {
-		error_prefix(why, "session %s", session->name);
+		kind_prefix(session->id, why);
 		return error_copy(err, why);
 	}
 	error_set(err, ERR_CONFLICT,

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "channel/control.h"
+#include "contract/kind.h"
 #include "session/sessions/session.h"
 #include "store/audit.h"
 
@@ -169,7 +170,7 @@ int microagent_session_set_quota(struct microagent_session *session, int64_t mib
 	status = set_in(&existing, mib * MIB, &answer, &why);
 	open_workspace_close(&existing);
 	if (status < 0) {
-		error_prefix(&why, "session %s", session->name);
+		kind_prefix(session->id, &why);
 		return error_copy(err, &why);
 	}
 	session->quota_bytes = mib * MIB;

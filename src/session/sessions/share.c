@@ -13,6 +13,7 @@
 #include "base/limits.h"
 #include "base/path.h"
 #include "channel/control.h"
+#include "contract/kind.h"
 #include "session/sessions/session.h"
 #include "store/share_pass.h"
 
@@ -249,7 +250,7 @@ static int share_in(const struct microagent_session *session, const json_t *shar
 	}
 	if (status == 0)
 		return 0;
-	error_prefix(&why, "session %s", session->name);
+	kind_prefix(session->id, &why);
 	return error_copy(err, &why);
 }
 

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "channel/control.h"
+#include "contract/kind.h"
 #include "session/sessions/orphan.h"
 #include "session/sessions/session.h"
 
@@ -114,7 +115,7 @@ int session_term_claimed(struct microagent_session *session,
 		status = session_ends_note(&existing.dir, &term, err);
 	open_workspace_close(&existing);
 	if (status < 0)
-		return error_prefix(err, "session %s", session->name);
+		return kind_prefix(session->id, err);
 	return session_read_record(session, err);
 }
 
@@ -132,5 +133,5 @@ int session_hold(struct microagent_session *session, struct error *err)
 	session->lifeline = control_hold(existing.ws.fd, request,
 					 limit_deadline(LIMIT_CONTROL_REQUEST_MS), err);
 	open_workspace_close(&existing);
-	return session->lifeline < 0 ? error_prefix(err, "session %s", session->name) : 0;
+	return session->lifeline < 0 ? kind_prefix(session->id, err) : 0;
 }

@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "contract/kind.h"
 #include "supervisor/commands/answer.h"
 #include "supervisor/commands/settle.h"
 #include "supervisor/handover/report.h"
@@ -127,14 +128,13 @@ static void await_explain(const struct await *await, struct error *err)
 	if (await->failure.code)
 		*err = await->failure;
 	else if (await->quarantined)
-		error_set(err, ERR_CONFLICT,
-			  "workspace %s was quarantined: its machine goes on without any channel; "
-			  "halt, stop or kill it",
-			  await->record->call->request->identity.runtime_id);
+		kind_error(await->record->call->request->identity.runtime_id, ERR_CONFLICT, err,
+			   "was quarantined: its machine goes on without any channel; "
+			   "halt, stop or kill it");
 	else
-		error_set(err, ERR_CONFLICT, "workspace %s ended before it was ready%s%s",
-			  await->record->call->request->identity.runtime_id, detail ? ": " : "",
-			  detail ? detail : "");
+		kind_error(await->record->call->request->identity.runtime_id, ERR_CONFLICT, err,
+			   "ended before it was ready%s%s", detail ? ": " : "",
+			   detail ? detail : "");
 }
 
 /* The result that came with the report: after --remove no file tells of it. */

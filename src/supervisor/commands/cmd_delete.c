@@ -3,6 +3,7 @@
  * is already what was asked for. What is kept of a session is moved away first. */
 #include "base/cleanup.h"
 #include "base/limits.h"
+#include "contract/kind.h"
 #include "store/audit.h"
 #include "supervisor/commands/settle.h"
 #include "supervisor/handover/leftover.h"
@@ -16,11 +17,11 @@ static int archive_and_remove(struct record *record, struct error *err)
 	/* The lease decides; a state that cannot be read is no reason to keep the workspace. */
 	(void)record_load(record, &ignored);
 	if (settle_finds_life(record))
-		return error_set(err, ERR_CONFLICT, "workspace %s is %s before delete",
-				 record->call->request->identity.runtime_id,
-				 record->state == STATE_QUARANTINED
-					 ? "quarantined; halt, stop or kill it"
-					 : "running; stop or kill it");
+		return kind_error(record->call->request->identity.runtime_id, ERR_CONFLICT, err,
+				  "is %s before delete",
+				  record->state == STATE_QUARANTINED
+					  ? "quarantined; halt, stop or kill it"
+					  : "running; stop or kill it");
 	leftover_end_all(&record->ws, limit_deadline(LIMIT_KILL_MS));
 	if (workspace_refuse_mounts(&record->ws, err) < 0 || audit_archive(&record->ws, err) < 0)
 		return -1;

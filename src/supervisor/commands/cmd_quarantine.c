@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "contract/kind.h"
 #include "supervisor/commands/settle.h"
 #include "supervisor/handover/leftover.h"
 #include "supervisor/live/control_sock.h"
@@ -48,8 +49,8 @@ static int conclude_failure(struct record *record, struct error *why, struct res
 	if (why->code == ERR_CONFLICT || why->code == ERR_UNSUPPORTED)
 		return -1;
 	if (why->code == ERR_NOT_FOUND || why->code == ERR_UNAVAILABLE)
-		error_set(why, ERR_CONFLICT,
-			  "workspace %s ended before the quarantine was complete", record->ws.id);
+		kind_error(record->ws.id, ERR_CONFLICT, why,
+			   "ended before the quarantine was complete");
 	if (lease_wait_free(&record->ws, limit_deadline(LIMIT_KILL_MS), &err) < 0 ||
 	    record_lock(record, &err) < 0)
 		return -1;
@@ -85,8 +86,7 @@ static int quarantine(struct record *record, struct response *response, struct e
 	if (record->state == STATE_RUNNING)
 		return quarantine_live(record, response, err);
 	if (settle_finds_life(record))
-		return error_set(err, ERR_CONFLICT, "workspace %s has not quite ended yet",
-				 record->ws.id);
+		return kind_error(record->ws.id, ERR_CONFLICT, err, "has not quite ended yet");
 	if (record_note(record, STATE_QUARANTINED, "no machine was running", err) < 0)
 		return -1;
 	response->event = record_event(record, err);

@@ -83,10 +83,10 @@ static int check_whose(const struct record *record, struct error *err)
 
 	if (strcmp(whose, own) == 0)
 		return 0;
-	return error_set(err, ERR_CONFLICT,
-			 "workspace %s is of the backend \"%.64s\", and this is the supervisor of "
-			 "\"%s\"",
-			 runtime_id(record), whose, own);
+	return kind_error(runtime_id(record), ERR_CONFLICT, err,
+			  "is of the backend \"%.64s\", and this is the supervisor of "
+			  "\"%s\"",
+			  whose, own);
 }
 
 int record_load(struct record *record, struct error *err)
@@ -108,17 +108,6 @@ int record_create(struct record *record, struct error *err)
 	return record->ws.fd >= 0 ? 0 : reopen_workspace(record, true, err);
 }
 
-/* "session NAME", or "workspace ID". */
-static void name_machine(const struct record *record, char out[KIND_NAME_ROOM])
-{
-	const char *id = runtime_id(record);
-
-	if (kind_is_session(id))
-		kind_name(id, out);
-	else
-		snprintf(out, KIND_NAME_ROOM, "workspace %s", id);
-}
-
 int record_allows(const struct record *record, enum command command, struct error *err)
 {
 	const char *name = command_table[command].name;
@@ -127,7 +116,7 @@ int record_allows(const struct record *record, enum command command, struct erro
 
 	if (state_allows(record->state, command))
 		return 0;
-	name_machine(record, what);
+	kind_bare_name(runtime_id(record), what);
 	if (command == COMMAND_CONSOLE && record->state != STATE_UNKNOWN)
 		return error_set(err, ERR_CONFLICT,
 				 "%s is %s; there is a console while it is running", what,

@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "contract/kind.h"
 #include "supervisor/live/live.h"
 
 static void on_balloon_answer(void *data, int64_t actual_mib, const struct error *why)
@@ -39,13 +40,11 @@ static int may_set_balloon(const struct live *live, int64_t mib, struct error *e
 			"and is %lld",
 			(long long)least, (long long)live->memory_mib, (long long)mib);
 	if (live->severed)
-		return error_set(err, ERR_CONFLICT,
-				 "workspace %s is quarantined; halt, stop or kill it, and start it "
-				 "again, before its balloon is set",
-				 live->ws.id);
+		return kind_error(live->ws.id, ERR_CONFLICT, err,
+				  "is quarantined; halt, stop or kill it, and start it "
+				  "again, before its balloon is set");
 	if (live->state != STATE_RUNNING || live->outcome.intent != INTENT_NONE)
-		return error_set(err, ERR_CONFLICT, "workspace %s is ending or not yet running",
-				 live->ws.id);
+		return kind_error(live->ws.id, ERR_CONFLICT, err, "is ending or not yet running");
 	return 0;
 }
 

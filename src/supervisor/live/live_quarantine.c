@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "contract/kind.h"
 #include "supervisor/handover/leftover.h"
 #include "supervisor/live/live.h"
 #include "supervisor/live/live_audit.h"
@@ -60,11 +61,9 @@ static int may_begin(const struct live *live, struct error *err)
 		return error_set(err, ERR_UNSUPPORTED, "quarantine is not supported by backend %s",
 				 live->backend->name);
 	if (live->severed)
-		return error_set(err, ERR_CONFLICT, "workspace %s is in quarantine or on the way",
-				 live->ws.id);
+		return kind_error(live->ws.id, ERR_CONFLICT, err, "is in quarantine or on the way");
 	if (live->state != STATE_RUNNING || live->outcome.intent != INTENT_NONE)
-		return error_set(err, ERR_CONFLICT, "workspace %s is ending or not yet running",
-				 live->ws.id);
+		return kind_error(live->ws.id, ERR_CONFLICT, err, "is ending or not yet running");
 	return 0;
 }
 
@@ -163,7 +162,6 @@ void live_quarantine_over(struct live *live)
 
 	if (!live->quarantine_client)
 		return;
-	error_set(&why, ERR_CONFLICT, "workspace %s ended before the quarantine was complete",
-		  live->ws.id);
+	kind_error(live->ws.id, ERR_CONFLICT, &why, "ended before the quarantine was complete");
 	answer_quarantine(live, &why);
 }

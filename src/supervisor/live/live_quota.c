@@ -47,6 +47,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "contract/kind.h"
 #include "store/layer.h"
 #include "store/quota.h"
 #include "supervisor/live/live.h"
@@ -373,10 +374,9 @@ static void on_room(void *data, const struct error *why)
 static int may_set_quota(const struct live *live, uint64_t bytes, struct error *err)
 {
 	if (live->quota.bytes == 0)
-		return error_set(err, ERR_UNSUPPORTED,
-				 "workspace %s was started without a quota of its disk, which "
-				 "sessions have",
-				 live->ws.id);
+		return kind_error(live->ws.id, ERR_UNSUPPORTED, err,
+				  "was started without a quota of its disk, which "
+				  "sessions have");
 	if (bytes < live->quota.bytes)
 		return error_set(err, ERR_CONFLICT,
 				 "its disk may grow to %s as it runs, and that can only "

@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
+#include "contract/kind.h"
 #include "store/layer.h"
 #include "supervisor/inputs/template.h"
 #include "supervisor/inputs/template_memory.h"
@@ -65,7 +66,7 @@ void live_save_cut(struct live *live, const char *how)
 
 	if (!live->save_client)
 		return;
-	error_set(&why, ERR_CONFLICT, "workspace %s %s before it was saved", live->ws.id, how);
+	kind_error(live->ws.id, ERR_CONFLICT, &why, "%s before it was saved", how);
 	refuse_save(live, &why);
 }
 
@@ -221,20 +222,16 @@ void live_quiesced(struct live *live, const char *why)
 static int require_running(const struct live *live, struct error *err)
 {
 	if (live->saving)
-		return error_set(err, ERR_CONFLICT, "workspace %s is being saved, or was",
-				 live->ws.id);
+		return kind_error(live->ws.id, ERR_CONFLICT, err, "is being saved, or was");
 	if (live->severed)
-		return error_set(err, ERR_CONFLICT,
-				 "workspace %s is quarantined: what it has become is not to be had "
-				 "twice",
-				 live->ws.id);
+		return kind_error(live->ws.id, ERR_CONFLICT, err,
+				  "is quarantined: what it has become is not to be had "
+				  "twice");
 	if (live->paused)
-		return error_set(err, ERR_CONFLICT,
-				 "workspace %s is paused, and cannot be saved before it goes on",
-				 live->ws.id);
+		return kind_error(live->ws.id, ERR_CONFLICT, err,
+				  "is paused, and cannot be saved before it goes on");
 	if (live->state != STATE_RUNNING || live->outcome.intent != INTENT_NONE)
-		return error_set(err, ERR_CONFLICT, "workspace %s is ending or not yet running",
-				 live->ws.id);
+		return kind_error(live->ws.id, ERR_CONFLICT, err, "is ending or not yet running");
 	return 0;
 }
 
@@ -261,8 +258,7 @@ int live_save(struct live *live, const json_t *request, struct control_client *c
 {
 	(void)request;
 	if (live->ticket.origin != VM_TEMPLATE)
-		return error_set(err, ERR_CONFLICT, "workspace %s was not started to be saved",
-				 live->ws.id);
+		return kind_error(live->ws.id, ERR_CONFLICT, err, "was not started to be saved");
 	return require_running(live, err) < 0 ? -1 : ask_to_rest(live, false, client, err);
 }
 
@@ -271,14 +267,12 @@ int live_fork(struct live *live, const json_t *request, struct control_client *c
 {
 	(void)request;
 	if (live->ticket.origin != VM_RESTORED)
-		return error_set(err, ERR_CONFLICT,
-				 "workspace %s was booted: only a machine that was restored from a "
-				 "template can be saved while it runs",
-				 live->ws.id);
+		return kind_error(live->ws.id, ERR_CONFLICT, err,
+				  "was booted: only a machine that was restored from a "
+				  "template can be saved while it runs");
 	if (live->share.given)
-		return error_set(err, ERR_CONFLICT,
-				 "workspace %s has a directory of the host, which cannot be saved",
-				 live->ws.id);
+		return kind_error(live->ws.id, ERR_CONFLICT, err,
+				  "has a directory of the host, which cannot be saved");
 	return require_running(live, err) < 0 ? -1 : ask_to_rest(live, true, client, err);
 }
 
@@ -295,8 +289,7 @@ int live_note(struct live *live, const json_t *request, struct control_client *c
 	    json_get_string(request, "", "name", JSON_REQUIRED, &name, err) < 0)
 		return -1;
 	if (!live->audit)
-		return error_set(err, ERR_UNSUPPORTED, "workspace %s has no audit log",
-				 live->ws.id);
+		return kind_error(live->ws.id, ERR_UNSUPPORTED, err, "has no audit log");
 	if (audit_told_line(&live->ws, what, name, json_object_get(request, "more"), &line, &data,
 			    err) < 0)
 		return -1;

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "contract/kind.h"
 #include "supervisor/live/live.h"
 #include "supervisor/live/live_audit.h"
 
@@ -199,7 +200,7 @@ int live_term_set(struct live *live, const json_t *request, struct control_clien
 			 err) < 0)
 		return -1;
 	if (!live->audit)
-		return error_set(err, ERR_UNSUPPORTED, "workspace %s is no session", live->ws.id);
+		return kind_error(live->ws.id, ERR_UNSUPPORTED, err, "is no session");
 	if (!may_be_over(live) || term_is_given(&live->term.term))
 		return error_set(err, ERR_CONFLICT, "it does not run, or has been given an end");
 	if (begin_term(live, &term, err) < 0)
@@ -224,7 +225,7 @@ int live_term_hold(struct live *live, const json_t *request, struct control_clie
 {
 	(void)request;
 	if (!live->audit)
-		return error_set(err, ERR_UNSUPPORTED, "workspace %s is no session", live->ws.id);
+		return kind_error(live->ws.id, ERR_UNSUPPORTED, err, "is no session");
 	if (!may_be_over(live) || live->term.held)
 		return error_set(err, ERR_CONFLICT,
 				 "it does not run, or belongs to another process");
