@@ -7,7 +7,7 @@
 
 #include <windows.h>
 
-#define KEEPER_STACK (256u * 1024)
+#define KEEPER_STACK ((SIZE_T)256 * 1024)
 
 /* NULL where there is no room for it. The caller closes the handle. */
 static inline HANDLE keeper_thread(LPTHREAD_START_ROUTINE run, void *data)
