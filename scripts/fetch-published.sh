@@ -12,11 +12,11 @@ pyobjc) # constants of Apple's SDK; SHA-256 of the wheel
 	package=pyobjc-framework-Virtualization version=12.2.2 client=python3
 	digest=fca85933d125019af39ca5937bdbd697784b5bc9aa76b35c2f0f6d35e164764a
 	;;
-objc2) # classes and selectors of Apple's SDK; SHA-256 of the crate
+objc2) # classes and selectors of Apple's SDK; SHA-256 of the package
 	package=objc2-virtualization version=0.3.2 client=cargo
 	digest=8edb98625ad1f7dea2e82ab54d5bdf3f477e6645b550f4a7cced1818be9ff59d
 	;;
-windows) # functions and codes of Microsoft's metadata; SHA-256 of the crate
+windows) # functions and codes of Microsoft's metadata; SHA-256 of the package
 	package=windows-sys version=0.61.2 client=cargo
 	digest=ae137229bcbd6cdf0f7b80a31df61766145077ddf49416a728b02cb3921ff3fc
 	;;

@@ -18,6 +18,8 @@
 
 #define AGENT_PORT 2222	  /* in the guest: its agent, bound before any workload runs */
 #define CONTROL_PORT 1024 /* on the host: the control stream, accepted once a boot */
+/* In the guest: a published TCP port P is this vsock port and P. */
+#define PUBLISH_PORT_FIRST 65536u
 
 /* In the guest: what is shared of the host for containers, where there are such. */
 #define CONTAINERS_MOUNTPOINT "/run/microagent-containers"

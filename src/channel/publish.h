@@ -6,10 +6,11 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "base/agent_wire.h"
 #include "base/error.h"
 
-#define PUBLISH_PORT_FIRST 65536u /* in the guest: the vsock port of TCP port 0 */
-/* That port, which nobody publishes: the TCP port is what a connection says first, in two bytes. */
+/* The port of TCP port 0, which nobody publishes: a connection says the TCP port that it wants
+ * first, in two bytes. */
 #define PUBLISH_PORT_ANY PUBLISH_PORT_FIRST
 
 /* forward: one of config.network.portForwards as normalised. */

@@ -35,8 +35,9 @@ static const struct asking network_askings[] = {
 static const struct asking feature_askings[] = {
 	{"initrdPath", ISOLATED ",\"initrdPath\":\"/i\""},
 	{"rootfsBase", ISOLATED ",\"rootfsBase\":\"/b\""},
-	{"network.portForwards", LINUX
-	 "\"network\":{\"mode\":\"nat\",\"portForwards\":[{\"hostPort\":1,\"guestPort\":1}]}"},
+	/* Each backend has this mode; it is no matter that a request to most may not join the two. */
+	{"network.portForwards", LINUX "\"network\":{\"mode\":\"isolated\","
+				       "\"portForwards\":[{\"hostPort\":1,\"guestPort\":1}]}"},
 	{"network.allow", LINUX "\"network\":{\"mode\":\"nat\",\"allow\":[\"10.0.0.0/8\"]}"},
 	{"network.egress", LINUX "\"network\":{\"mode\":\"nat\",\"egress\":{}}"},
 	{"disks", ISOLATED ",\"disks\":[{\"name\":\"d\",\"path\":\"/d\",\"mountpoint\":\"/d\","

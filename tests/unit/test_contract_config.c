@@ -312,13 +312,16 @@ static struct config from_record(const char *text)
 	return config; /* lives on without json */
 }
 
-/* A backend that gives no card: a request without a mode means isolated. */
+/* A backend that gives no card: a request without a mode means isolated, and its ports are
+ * published. */
 static void isolated_is_the_default_of_some(void **state)
 {
 	static const struct host_bounds no_card = {
 		.memory_mib = 8192, .cpus = 4, .isolated_only = true};
 	static const char *const askings[] = {LEAST, LEAST ",\"network\":{}",
 					      LEAST ",\"network\":{\"mode\":\"isolated\"}"};
+	static const char ports[] = LEAST ",\"network\":{\"portForwards\":[{\"hostPort\":1,"
+					  "\"guestPort\":2}]}";
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(askings) / sizeof(askings[0]); i++) {
@@ -327,7 +330,15 @@ static void isolated_is_the_default_of_some(void **state)
 		assert_int_equal(request.config.network_mode, NETWORK_ISOLATED);
 		request_free(&request);
 	}
-	struct request request = decode_for(LEAST ",\"network\":{\"mode\":\"nat\"}", &no_card);
+	struct request request = decode_for(ports, &no_card);
+	autofree char *text = json_dumps(request.config.normalised, 0);
+	struct config recorded = from_record(text);
+
+	assert_int_equal(json_array_size(recorded.port_forwards), 1);
+	assert_int_equal(recorded.network_mode, NETWORK_ISOLATED);
+	config_free(&recorded);
+	request_free(&request);
+	request = decode_for(LEAST ",\"network\":{\"mode\":\"nat\"}", &no_card);
 	assert_int_equal(request.config.network_mode, NETWORK_NAT);
 	request_free(&request);
 }

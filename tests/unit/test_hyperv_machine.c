@@ -19,6 +19,8 @@
 #include "hyperv/machine/vhd.h"
 #include "supervisor/refusals.h"
 
+#define OURS "D:P(A;;FA;;;SY)(A;;FA;;;BA)(A;;FA;;;HA)"
+#define VSOCK_SERVICE "-facb-11e6-bd58-64006a7986d3"
 #define AGENT_SERVICE "000008ae-facb-11e6-bd58-64006a7986d3"
 #define CONTROL_SERVICE "00000400-facb-11e6-bd58-64006a7986d3"
 
@@ -171,13 +173,18 @@ static void document_of_a_machine(void **state)
 {
 	static const struct machine_disk disks[] = {{"rootfs", "C:\\w\\rootfs.vhd", false},
 						    {"disk1", "D:\\data.vhdx", true}};
+	static const uint32_t host_ports[] = {2048}, guest_ports[] = {65616};
 	const struct machine machine = {.kernel = "C:\\k",
 					.initrd = "C:\\k.initrd",
 					.console_pipe = "\\\\.\\pipe\\p",
 					.memory_mib = 512,
 					.cpus = 2,
 					.disks = disks,
-					.disk_count = 2};
+					.disk_count = 2,
+					.host_ports = host_ports,
+					.guest_ports = guest_ports,
+					.host_port_count = 1,
+					.guest_port_count = 1};
 	json_auto_t *document = machine_document(&machine, NULL);
 	const json_t *vm = json_object_get(document, "VirtualMachine");
 	const json_t *sockets = at(vm, "Devices/HvSocket/HvSocketConfig");
@@ -202,11 +209,18 @@ static void document_of_a_machine(void **state)
 	assert_text(vm, "Devices/Scsi/0/Attachments/1/Path", "D:\\data.vhdx");
 	assert_true(json_is_true(at(vm, "Devices/Scsi/0/Attachments/1/ReadOnly")));
 	/* nobody connects where the guest dials, and nobody listens in the place of its agent */
-	assert_int_equal(json_object_size(json_object_get(sockets, "ServiceTable")), 2);
+	assert_int_equal(json_object_size(json_object_get(sockets, "ServiceTable")), 4);
 	assert_text(sockets, "ServiceTable/" CONTROL_SERVICE "/ConnectSecurityDescriptor",
 		    "D:P(D;;FA;;;WD)");
 	assert_text(sockets, "ServiceTable/" AGENT_SERVICE "/BindSecurityDescriptor",
 		    "D:P(D;;FA;;;WD)");
+	assert_text(sockets, "ServiceTable/00000800" VSOCK_SERVICE "/BindSecurityDescriptor", OURS);
+	assert_text(sockets, "ServiceTable/00000800" VSOCK_SERVICE "/ConnectSecurityDescriptor",
+		    "D:P(D;;FA;;;WD)");
+	assert_text(sockets, "ServiceTable/00010050" VSOCK_SERVICE "/BindSecurityDescriptor",
+		    "D:P(D;;FA;;;WD)");
+	assert_text(sockets, "ServiceTable/00010050" VSOCK_SERVICE "/ConnectSecurityDescriptor",
+		    OURS);
 	assert_text(sockets, "DefaultConnectSecurityDescriptor", "D:P(D;;FA;;;WD)");
 	assert_text(sockets, "DefaultBindSecurityDescriptor", "D:P(D;;FA;;;WD)");
 }
@@ -267,10 +281,11 @@ static void smaller_matrix(void **state)
 	json_auto_t *said = refusals_capabilities(HYPERV_BACKEND, hyperv_refusals, built, &err);
 	assert_non_null(said);
 	json_auto_t *networks = json_pack("[s]", "isolated");
-	json_auto_t *features = json_pack("[s, s]", "initrdPath", "disks");
-	json_auto_t *commands = json_pack("[s, s, s, s, s, s, s, s, s, s]", "host", "check",
-					  "prepare", "run", "start", "inspect", "halt", "stop",
-					  "kill", "delete");
+	json_auto_t *features = json_pack("[s, s, s, s, s]", "initrdPath", "network.portForwards",
+					  "disks", "mediation", "vsockListeners");
+	json_auto_t *commands =
+		json_pack("[s, s, s, s, s, s, s, s, s, s]", "host", "check", "prepare", "run",
+			  "start", "inspect", "halt", "stop", "kill", "delete");
 	assert_true(json_equal(json_object_get(said, "networks"), networks));
 	assert_true(json_equal(json_object_get(said, "features"), features));
 	assert_true(json_equal(json_object_get(said, "commands"), commands));

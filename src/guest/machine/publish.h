@@ -11,11 +11,11 @@
 
 #include <jansson.h>
 
+#include "base/agent_wire.h"
 #include "base/error.h"
 #include "base/loop.h"
 #include "guest/agent/mux.h"
 
-#define PUBLISH_PORT_FIRST 65536u
 #define PUBLISH_FD_FIRST 3 /* of the process: the listening sockets, in the order of its words */
 
 /* publishes: of the config, not empty; mux: NULL for vsock. What it makes lives as long as the

@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "contract/request.h"
 #include "hyperv/keeper/hvsocket.h"
+#include "hyperv/windows/tcp.h"
 
 struct told answer_read(const struct record *record)
 {
@@ -92,13 +93,42 @@ static json_t *agent_signal(const json_t *runtime)
 }
 
 /* "workspace is S; live readiness unavailable" */
-static json_t *signal_not_live(const struct record *record)
+static json_t *signal_not_live(const struct record *record, const char *error)
 {
 	char detail[96];
 
 	snprintf(detail, sizeof(detail), "workspace is %s; live readiness unavailable",
 		 state_names[record->state]);
-	return readiness_signal(false, NULL, detail, NULL);
+	return readiness_signal(false, NULL, detail, error);
+}
+
+/* The connection is all that is wanted: nothing is said on it. */
+static json_t *target_signal(const char *target)
+{
+	uint64_t begun = clock_mono_ns();
+	uint64_t deadline = begun + limit_get(LIMIT_MEDIATION_PROBE_MS) * NS_PER_MS;
+	char now[CLOCK_TEXT], detail[256];
+	struct error err = {0};
+	SOCKET reached = tcp_connect(target, deadline, &err);
+
+	clock_rfc3339(clock_real_ns(), now);
+	if (reached == INVALID_SOCKET)
+		return readiness_signal(false, now, NULL, err.msg);
+	closesocket(reached);
+	snprintf(detail, sizeof(detail), "connection to %.200s in %llu us", target,
+		 (unsigned long long)((clock_mono_ns() - begun) / 1000));
+	return readiness_signal(true, now, detail, NULL);
+}
+
+static json_t *mediation_signal(const struct record *record, const json_t *mediation)
+{
+	bool required = json_is_true(json_object_get(mediation, "required"));
+
+	if (!mediation)
+		return readiness_signal(false, NULL, "mediation is not configured", NULL);
+	if (state_is_live(record->state))
+		return target_signal(json_text(mediation, "target", ""));
+	return signal_not_live(record, required ? "required mediation is not ready" : NULL);
 }
 
 static json_t *result_signal(const json_t *result)
@@ -109,16 +139,16 @@ static json_t *result_signal(const json_t *result)
 		      : readiness_signal(false, NULL, NULL, NULL);
 }
 
-static json_t *readiness_json(const struct record *record, const struct told *told,
-			      struct error *err)
+static json_t *readiness_json(const struct record *record, const struct config *config,
+			      const struct told *told, struct error *err)
 {
 	const char *ready_at = json_text(told->runtime, "readyAt", NULL);
 	json_auto_t *readiness = json_object();
 	json_t *guest, *shell;
 
 	if (!state_is_live(record->state)) {
-		guest = signal_not_live(record);
-		shell = signal_not_live(record);
+		guest = signal_not_live(record, NULL);
+		shell = signal_not_live(record, NULL);
 	} else if (!ready_at) {
 		guest = readiness_signal(false, NULL, "the guest has not reported ready", NULL);
 		shell = json_incref(guest);
@@ -133,8 +163,8 @@ static json_t *readiness_json(const struct record *record, const struct told *to
 	}
 	if (json_put(readiness, "shellReady", shell, err) < 0 ||
 	    json_put(readiness, "resultReady", result_signal(told->result), err) < 0 ||
-	    json_put(readiness, "mediationReady",
-		     readiness_signal(false, NULL, "mediation is not configured", NULL), err) < 0)
+	    json_put(readiness, "mediationReady", mediation_signal(record, config->mediation),
+		     err) < 0)
 		return NULL;
 	return steal_ptr(&readiness);
 }
@@ -150,10 +180,16 @@ static json_t *agent_address_json(const json_t *runtime)
 	return vm ? json_pack("{s:s, s:s}", "vmId", vm, "agentServiceId", text) : NULL;
 }
 
+void answer_declared(const struct config *config, struct response *response)
+{
+	response->mediation = json_deep_copy(config->mediation);
+}
+
 int answer_live(const struct record *record, const struct config *config, const struct told *told,
 		struct response *response, struct error *err)
 {
-	response->readiness = readiness_json(record, told, err);
+	answer_declared(config, response);
+	response->readiness = readiness_json(record, config, told, err);
 	response->architecture = json_string(architecture_name(config->architecture));
 	response->network = json_incref(json_object_get(config->normalised, "network"));
 	response->result = json_incref(told->result);

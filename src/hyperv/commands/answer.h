@@ -13,7 +13,9 @@ struct told {
 struct told answer_read(const struct record *record);
 void told_free(struct told *told);
 
-/* network, readiness as observed now, result, and by which sockets a running machine is reached. An
+/* The mediation that the config declares, for each command that tells it. */
+void answer_declared(const struct config *config, struct response *response);
+/* mediation, network, readiness as observed now, result, and by which sockets a running machine is reached. An
  * agent is asked: not under the lock. */
 int answer_live(const struct record *record, const struct config *config, const struct told *told,
 		struct response *response, struct error *err);

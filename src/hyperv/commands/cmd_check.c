@@ -1,14 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /* check: the request against this host and these files. Records nothing, makes no directory. */
 #include "base/cleanup.h"
+#include "base/json.h"
+#include "hyperv/commands/answer.h"
 #include "hyperv/commands/commands.h"
 #include "hyperv/commands/prepare.h"
 #include "hyperv/hcs/system.h"
 #include "hyperv/machine/refused.h"
+#include "hyperv/windows/tcp.h"
 #include "supervisor/refusals.h"
 
 #define MEMORY_STEP_MIB \
 	2 /* github.com/microsoft/WSL, src/windows/service/exe/HcsVirtualMachine.cpp */
+
+static int check_published_hosts(const struct config *config, struct error *err)
+{
+	const json_t *forward;
+	size_t i;
+
+	json_array_foreach(config->port_forwards, i, forward)
+	{
+		if (tcp_check_own_address(json_text(forward, "host", ""), err) < 0)
+			return error_prefix(err, "config.network.portForwards[%u].host",
+					    (unsigned)i);
+	}
+	return 0;
+}
 
 int refuse_config(const struct config *config, struct error *err)
 {
@@ -18,7 +35,7 @@ int refuse_config(const struct config *config, struct error *err)
 		return error_set(err, ERR_INVALID,
 				 "config.memoryMiB is %lld MiB, and HCS takes steps of %d MiB",
 				 (long long)config->memory_mib, MEMORY_STEP_MIB);
-	return hcs_probe(err);
+	return check_published_hosts(config, err) < 0 ? -1 : hcs_probe(err);
 }
 
 /* The root is compared where nothing of the guest's is in it yet. */
@@ -36,6 +53,7 @@ static int check_locked(struct record *record, const struct request *request, st
 	response->verification =
 		inputs_verify(inputs, request->config.image, manifest.artifacts, err);
 	response->event = record_event(record, err);
+	answer_declared(&request->config, response);
 	return response->verification && response->event ? 0 : -1;
 }
 

@@ -143,6 +143,7 @@ static int prepare_locked(struct record *record, const struct request *request,
 	recorded = inputs_record(inputs, err);
 	response->verification = inputs_verify(inputs, request->config.image, recorded, err);
 	response->event = record_event(record, err);
+	answer_declared(&request->config, response);
 	return recorded && response->verification && response->event ? 0 : -1;
 }
 

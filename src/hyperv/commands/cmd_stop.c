@@ -60,8 +60,7 @@ static int end_keeper(HANDLE pipe, const char *system_id, enum command command, 
 	/* The keeper's own deadlines come first. */
 	if (command != COMMAND_KILL)
 		patience += (DWORD)limit_get(LIMIT_HALT_MS);
-	if (pipe_say(pipe, word_of(command), &why) == 0 &&
-	    pipe_wait_end(pipe, patience, &why) == 0)
+	if (pipe_say(pipe, word_of(command), &why) == 0 && pipe_wait_end(pipe, patience, &why) == 0)
 		return 0;
 	*forced = true;
 	fprintf(stderr, "the live supervisor is killed: %s\n", why.msg);

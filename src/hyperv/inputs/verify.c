@@ -27,11 +27,10 @@ json_t *inputs_record(const struct inputs *inputs, struct error *err)
 
 	list_inputs(inputs, list);
 	for (int i = 0; i < VERIFIED; i++)
-		if (*list[i].sha256 &&
-		    json_put(
-			    record, list[i].name,
-			    json_pack("{s:s, s:s}", "path", list[i].path, "sha256", list[i].sha256),
-			    err) < 0)
+		if (*list[i].sha256 && json_put(record, list[i].name,
+						json_pack("{s:s, s:s}", "path", list[i].path,
+							  "sha256", list[i].sha256),
+						err) < 0)
 			return NULL;
 	return steal_ptr(&record);
 }

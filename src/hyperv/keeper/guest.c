@@ -178,7 +178,7 @@ struct guest *guest_listen(const struct guid *vm, const json_t *config, bool wor
 	guest->inbox = inbox;
 	guest->workload = workload;
 	guest->config = json_deep_copy(config);
-	guest->listener = hvsocket_listen(vm, CONTROL_PORT, err);
+	guest->listener = hvsocket_listen(vm, CONTROL_PORT, 1, err);
 	if (guest->listener == INVALID_SOCKET)
 		return NULL;
 	guest->thread = CreateThread(NULL, 0, serve_guest, guest, 0, NULL);

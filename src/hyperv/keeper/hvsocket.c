@@ -8,6 +8,7 @@
 #include <hvsocket.h>
 #include <string.h>
 
+#include "hyperv/windows/tcp.h"
 #include "hyperv/windows/text.h"
 
 /* mingw-w64's headers have no name for it; "Make your own integration services"
@@ -16,23 +17,11 @@
 #define AF_HYPERV 34
 #endif
 
-static int begin_sockets(struct error *err)
-{
-	static bool begun;
-	WSADATA data;
-	int code = begun ? 0 : WSAStartup(MAKEWORD(2, 2), &data);
-
-	if (code)
-		return windows_error(err, (DWORD)code, "sockets");
-	begun = true;
-	return 0;
-}
-
 static SOCKET new_socket(struct error *err)
 {
 	SOCKET s;
 
-	if (begin_sockets(err) < 0)
+	if (sockets_begin(err) < 0)
 		return INVALID_SOCKET;
 	s = socket(AF_HYPERV, SOCK_STREAM, HV_PROTOCOL_RAW);
 	if (s == INVALID_SOCKET)
@@ -63,14 +52,15 @@ static SOCKET close_with_error(SOCKET s, const char *what, struct error *err)
 	return INVALID_SOCKET;
 }
 
-SOCKET hvsocket_listen(const struct guid *vm, uint32_t port, struct error *err)
+SOCKET hvsocket_listen(const struct guid *vm, uint32_t port, int backlog, struct error *err)
 {
 	SOCKADDR_HV address = hv_address(vm, port);
 	SOCKET s = new_socket(err);
 
 	if (s == INVALID_SOCKET)
 		return s;
-	if (bind(s, (const struct sockaddr *)&address, sizeof(address)) != 0 || listen(s, 1) != 0)
+	if (bind(s, (const struct sockaddr *)&address, sizeof(address)) != 0 ||
+	    listen(s, backlog) != 0)
 		return close_with_error(s, "HvSocket: listen for the guest", err);
 	return s;
 }

@@ -11,8 +11,9 @@
 #include "base/error.h"
 #include "hyperv/machine/guid.h"
 
-/* That guest's alone; INVALID_SOCKET: err. */
-SOCKET hvsocket_listen(const struct guid *vm, uint32_t port, struct error *err);
+/* Listens for that guest alone; backlog: of connections that nobody has accepted. INVALID_SOCKET:
+ * err. */
+SOCKET hvsocket_listen(const struct guid *vm, uint32_t port, int backlog, struct error *err);
 /* Of itself connect() may wait for ever for a guest that does not answer. */
 SOCKET hvsocket_connect(const struct guid *vm, uint32_t port, ULONG ms, struct error *err);
 /* way: SO_RCVTIMEO or SO_SNDTIMEO. One call on it waits no longer than that. */

@@ -68,6 +68,7 @@ static void on_guest_said_hello(struct keeper *keeper, const json_t *message)
 
 static void on_guest_is_ready(struct keeper *keeper)
 {
+	struct error err = {0};
 	char now[CLOCK_TEXT];
 
 	keeper->outcome.ready = true;
@@ -78,10 +79,13 @@ static void on_guest_is_ready(struct keeper *keeper)
 	 */
 	if (keeper->outcome.intent != INTENT_NONE) {
 		json_auto_t *message = control_power_off(NULL);
-		struct error err;
 
 		if (message && guest_say(keeper->guest, message, &err) < 0)
 			keeper_log("%s", err.msg);
+		return;
+	}
+	if (channels_publish(keeper->channels, &err) < 0) {
+		keeper_end(keeper, INTENT_FAILED, &err);
 		return;
 	}
 	keeper_note(keeper, STATE_RUNNING, NULL);
@@ -201,6 +205,8 @@ static void hear_last_words(struct keeper *keeper)
 {
 	struct notice notice;
 
+	if (keeper->channels)
+		channels_shut(keeper->channels);
 	if (keeper->guest)
 		guest_end(keeper->guest, LAST_WORDS_MS);
 	if (keeper->serial && keeper->started)
@@ -259,7 +265,8 @@ static int start_machine(struct keeper *keeper, const json_t *disks, struct erro
 	keeper_write(keeper, "runtime.json", keeper->runtime);
 	keeper->guest = guest_listen(&runtime_id, config, keeper->config.command != NULL,
 				     keeper->inbox, err);
-	if (!keeper->guest || hcs_system_start(keeper->system, err) < 0)
+	if (!keeper->guest || channels_listen(keeper->channels, &runtime_id, err) < 0 ||
+	    hcs_system_start(keeper->system, err) < 0)
 		return -1;
 	keeper->started = true;
 	keeper_await(keeper, AWAIT_READY, limit_get(LIMIT_BOOT_KVM_MS));
@@ -276,8 +283,11 @@ static int make_machine(struct keeper *keeper, struct error *err)
 	snprintf(pipe, sizeof(pipe), "\\\\.\\pipe\\microagent-%s-com1", keeper->system_id);
 	if (!log || disks_of(&keeper->config, &keeper->record.store, &disks, err) < 0)
 		return -1;
+	keeper->channels = channels_new(&keeper->config, err);
+	if (!keeper->channels)
+		return -1;
 	keeper->serial = serial_begin(pipe, log, err);
-	const struct machine machine = {
+	struct machine machine = {
 		.kernel = json_text(json_object_get(artifacts, "kernel"), "path", ""),
 		.initrd = json_text(json_object_get(artifacts, "initrd"), "path", ""),
 		.console_pipe = pipe,
@@ -286,6 +296,8 @@ static int make_machine(struct keeper *keeper, struct error *err)
 		.disks = disks.list,
 		.disk_count = disks.count,
 	};
+	machine.host_ports = channels_host_ports(keeper->channels, &machine.host_port_count);
+	machine.guest_ports = channels_guest_ports(keeper->channels, &machine.guest_port_count);
 	if (!keeper->serial || create_machine(keeper, &machine, err) < 0)
 		return -1;
 	return start_machine(keeper, disks.guest, err);

@@ -6,6 +6,7 @@
 #include "contract/request.h"
 #include "hyperv/hcs/system.h"
 #include "hyperv/inputs/inputs.h"
+#include "hyperv/keeper/channels.h"
 #include "hyperv/keeper/guest.h"
 #include "hyperv/keeper/inbox.h"
 #include "hyperv/keeper/keeper.h"
@@ -29,7 +30,8 @@ struct keeper {
 	struct config config;
 	const char *system_id;
 	struct inbox *inbox;
-	struct serial *serial; /* NULL: none yet, as of the next two */
+	struct channels *channels; /* NULL: none yet, as of the next three */
+	struct serial *serial;
 	struct guest *guest;
 	struct hcs_system *system;
 	struct outcome outcome;

@@ -85,22 +85,45 @@ static json_t *scsi_json(const struct machine *machine, struct error *err)
 	return json_pack("{s:{s:O}}", "0", "Attachments", attachments);
 }
 
-/* The guest dials the control stream's port and is dialled at the agent's; there is nothing else.
- */
-static json_t *hvsocket_json(void)
+static int put_service(json_t *table, uint32_t port, const char *bind, const char *connect,
+		       struct error *err)
 {
-	struct guid control = guid_of_vsock_port(CONTROL_PORT);
-	struct guid agent = guid_of_vsock_port(AGENT_PORT);
-	char control_text[GUID_TEXT], agent_text[GUID_TEXT];
+	struct guid service = guid_of_vsock_port(port);
+	char text[GUID_TEXT];
 
-	guid_text(&control, control_text);
-	guid_text(&agent, agent_text);
-	return json_pack("{s:{s:s, s:s, s:{s:{s:s, s:s}, s:{s:s, s:s}}}}", "HvSocketConfig",
-			 "DefaultBindSecurityDescriptor", NOBODY,
-			 "DefaultConnectSecurityDescriptor", NOBODY, "ServiceTable", control_text,
-			 "BindSecurityDescriptor", OURS, "ConnectSecurityDescriptor", NOBODY,
-			 agent_text, "BindSecurityDescriptor", NOBODY, "ConnectSecurityDescriptor",
-			 OURS);
+	guid_text(&service, text);
+	return json_put(table, text,
+			json_pack("{s:s, s:s}", "BindSecurityDescriptor", bind,
+				  "ConnectSecurityDescriptor", connect),
+			err);
+}
+
+/* This host listens at ports that the guest connects to, and nobody else connects there; it
+ * connects to ports of the guest, and nobody listens in the guest's place. */
+static json_t *services_json(const struct machine *machine, struct error *err)
+{
+	json_auto_t *table = json_object();
+
+	if (put_service(table, CONTROL_PORT, OURS, NOBODY, err) < 0 ||
+	    put_service(table, AGENT_PORT, NOBODY, OURS, err) < 0)
+		return NULL;
+	for (size_t i = 0; i < machine->host_port_count; i++)
+		if (put_service(table, machine->host_ports[i], OURS, NOBODY, err) < 0)
+			return NULL;
+	for (size_t i = 0; i < machine->guest_port_count; i++)
+		if (put_service(table, machine->guest_ports[i], NOBODY, OURS, err) < 0)
+			return NULL;
+	return steal_ptr(&table);
+}
+
+static json_t *hvsocket_json(const struct machine *machine, struct error *err)
+{
+	json_auto_t *table = services_json(machine, err);
+
+	return table ? json_pack("{s:{s:s, s:s, s:O}}", "HvSocketConfig",
+				 "DefaultBindSecurityDescriptor", NOBODY,
+				 "DefaultConnectSecurityDescriptor", NOBODY, "ServiceTable", table)
+		     : NULL;
 }
 
 static json_t *devices_json(const struct machine *machine, struct error *err)
@@ -110,7 +133,7 @@ static json_t *devices_json(const struct machine *machine, struct error *err)
 	if (json_put(devices, "ComPorts",
 		     json_pack("{s:{s:s}}", "0", "NamedPipe", machine->console_pipe), err) < 0 ||
 	    json_put(devices, "Scsi", scsi_json(machine, err), err) < 0 ||
-	    json_put(devices, "HvSocket", hvsocket_json(), err) < 0)
+	    json_put(devices, "HvSocket", hvsocket_json(machine, err), err) < 0)
 		return NULL;
 	return steal_ptr(&devices);
 }

@@ -33,6 +33,10 @@ struct machine {
 	int64_t memory_mib, cpus;
 	const struct machine_disk *disks;
 	size_t disk_count;
+	/* vsock ports beside the control stream's and the agent's: the guest connects to these of
+	 * the host, and is connected to at these of its own. */
+	const uint32_t *host_ports, *guest_ports;
+	size_t host_port_count, guest_port_count;
 };
 
 /* A new reference. */

@@ -3,10 +3,15 @@
 
 #include <ctype.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 
+#define HIGH_PORTS                                                                               \
+	"ports from 2147483648 on are those of connections that the host makes; choose a lower " \
+	"one"
 #define IN_ROOTFS "; put what the guest needs into its root file system"
 
 static bool asks_nat(const struct config *config, char path[REFUSAL_PATH])
@@ -57,16 +62,34 @@ static bool asks_outputs(const struct config *config, char path[REFUSAL_PATH])
 	return config->outputs != NULL;
 }
 
-static bool asks_mediation(const struct config *config, char path[REFUSAL_PATH])
+/* Where Linux's driver for Hyper-V's sockets has the ports of connections that the host makes
+ * (net/vmw_vsock/hyperv_transport.c, MIN_HOST_EPHEMERAL_PORT). */
+#define FIRST_PORT_OF_CONNECTIONS INT64_C(0x80000000)
+
+static bool has_high_port(const json_t *declared)
 {
-	(void)path;
-	return config->mediation != NULL;
+	return json_integer_value(json_object_get(declared, "port")) >= FIRST_PORT_OF_CONNECTIONS;
 }
 
-static bool asks_listeners(const struct config *config, char path[REFUSAL_PATH])
+static bool asks_high_mediation(const struct config *config, char path[REFUSAL_PATH])
 {
 	(void)path;
-	return config->vsock_listeners != NULL;
+	return has_high_port(config->mediation);
+}
+
+static bool asks_high_listener(const struct config *config, char path[REFUSAL_PATH])
+{
+	const json_t *listener;
+	size_t i;
+
+	json_array_foreach(config->vsock_listeners, i, listener)
+	{
+		if (!has_high_port(listener))
+			continue;
+		snprintf(path, REFUSAL_PATH, "vsockListeners[%u].port", (unsigned)i);
+		return true;
+	}
+	return false;
 }
 
 static bool asks_cgroup(const struct config *config, char path[REFUSAL_PATH])
@@ -136,10 +159,8 @@ const struct backend_refusal hyperv_refusals[] = {
 	{"bundles", "no file system is built of an archive on Windows" IN_ROOTFS, asks_bundles},
 	{"outputs", "what they name is read by a library that is not built for Windows",
 	 asks_outputs},
-	{"mediation", "no connection of the guest's is joined to a target on Windows",
-	 asks_mediation},
-	{"vsockListeners", "no connection of the guest's is joined to a target on Windows",
-	 asks_listeners},
+	{"mediation.port", HIGH_PORTS, asks_high_mediation},
+	{"vsockListeners[].port", HIGH_PORTS, asks_high_listener},
 	{"cgroup", "Windows has no cgroups", asks_cgroup},
 	{"cgroupLimits", "Windows has no cgroups", asks_cgroup_limits},
 	{"limits", "no rates are set on the disks of a machine of Hyper-V's", asks_rates},

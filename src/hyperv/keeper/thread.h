@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Threads of which there may be some for each connection. */
+#ifndef HYPERV_THREAD_H
+#define HYPERV_THREAD_H
+
+#include <winsock2.h>
+
+#include <windows.h>
+
+#define KEEPER_STACK ((SIZE_T)256 * 1024)
+
+/* NULL where there is no room for it. The caller closes the handle. */
+static inline HANDLE keeper_thread(LPTHREAD_START_ROUTINE run, void *data)
+{
+	return CreateThread(NULL, KEEPER_STACK, run, data, STACK_SIZE_PARAM_IS_A_RESERVATION, NULL);
+}
+
+#endif
