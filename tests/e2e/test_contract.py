@@ -28,6 +28,7 @@ def properties(schema):
 
 
 def test_field_order(contract):
+    assert contract["version"] == "agent-runtime.v1"
     assert list(contract) == ["version", "backends", "commands", "states", "readinessSignals",
                               "resultFields", "artifactChannels", "mediation", "verification",
                               "parity", "backendSupport", "limits"]
