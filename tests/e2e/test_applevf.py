@@ -16,6 +16,7 @@ from applevf import applevf
 from conftest import APPLEVF, wait_until
 from seed_client import Client
 from supervised import shown
+from test_mediation import free_port
 
 NAT = {"network": {"mode": "nat"}}
 
@@ -44,6 +45,7 @@ def test_a_life(vf):
     assert runtime["confinement"] == "platform" and runtime["pid"] == runtime["supervisorPid"] and "broker" not in runtime
     assert runtime["accelerator"] == "tcg" and "stand-in" in runtime["acceleratorReason"] and runtime["isolation"] == "emulated"
     assert vf.exec("id", "-u") == "0\n"
+    assert vf.exec("sh", "-c", "ls -d /sys/class/net/*/device 2>/dev/null; cat /sys/class/misc/hw_random/rng_current") == "virtio_rng.0\n"
     vf.exec("sh", "-c", "echo kept >/root/file; sync")
     assert vf.do("halt")["event"]["detail"] == "the guest switched itself off when asked"
     vf.nothing_is_left()
@@ -331,7 +333,9 @@ def test_a_directory_whose_name_is_no_text(vf):
 
 def test_quarantine(vf):
     """Each step by its name, and the guest goes on."""
-    vf.start(**NAT)
+    port = free_port()
+    published = {"network": {**NAT["network"], "portForwards": [{"hostPort": port, "guestPort": 80}]}}
+    vf.start(**published)
     held = connect(vf.workspace / "vsock.sock")
     assert held.makefile("rb").readline().startswith(b"OK ")
     vf.recorded()
@@ -339,7 +343,8 @@ def test_quarantine(vf):
     assert event["state"] == "quarantined"
     severed = vf.event["severed"]
     assert severed[:2] == ["console", "control"]
-    assert {"network (1 detached)", "vsock listeners (1 removed)", "serial input"} <= set(severed), severed
+    assert {"network (1 detached)", "vsock listeners (1 removed)", "serial input",
+            f"publish 127.0.0.1:{port} (0 connections)"} <= set(severed), severed
     assert any(name.startswith("vsock connections (") and not name.startswith("vsock connections (0") for name in severed), severed
     told = vf.calls()
     assert {"setAttachment", "removeSocketListener"} <= set(told), told
@@ -347,8 +352,9 @@ def test_quarantine(vf):
     assert held.recv(1) == b""
     assert [name for name in os.listdir(vf.workspace) if name.endswith(".sock")] == ["control.sock"]
     assert vf.do("inspect")["event"]["state"] == "quarantined"
-    assert "quarantined" in vf.refused("start", vf.host.config(**NAT))
-    assert vf.do("stop")["event"]["state"] == "stopped"
+    assert "quarantined" in vf.refused("start", vf.host.config(**published))
+    event = vf.do("stop")["event"]
+    assert (event["state"], event["detail"]) == ("stopped", "the guest switched itself off when asked")
     vf.nothing_is_left()
 
 

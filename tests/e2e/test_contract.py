@@ -29,9 +29,11 @@ def properties(schema):
 
 
 def test_field_order(contract):
+    assert contract["version"] == "agent-runtime.v1"
     assert list(contract) == ["version", "backends", "commands", "states", "readinessSignals",
                               "resultFields", "artifactChannels", "mediation", "verification",
                               "parity", "backendSupport", "limits"]
+    assert names(contract["commands"]) == ["prepare", "start", "run", "inspect", "halt", "quarantine", "stop", "kill", "delete"]
     assert names(contract["states"]) == ["prepared", "starting", "running", "halted", "quarantined",
                                          "stopped", "failed"]
     assert [s["name"] for s in contract["states"] if s.get("runtimeMayContinue")] == [

@@ -259,11 +259,30 @@ def test_every_reason_is_given_somewhere():
     assert DEFS["errorReason"]["enum"] == [r.removeprefix("REASON_").lower().replace("_", "-") for r in reasons[1:]]
 
 
-def test_the_threat_model_names_tests_that_are():
-    text = (ROOT / "docs" / "threat-model.md").read_text()
-    rows = [row for row in re.findall(r"^\| .* \|$", text, re.M) if not row.endswith("tried by |")]
-    assert len(rows) > 25
+TEST = re.compile(r"(test_\w+\.(?:py|c))::(\w+)")
+
+
+def rows_of(name, last):
+    """Rows of those tables of a document whose last column is called so, each a list of its cells."""
+    tables = re.findall(rf"^\|.* {last} \|\n\|[-|]+\|\n((?:\| .* \|\n)+)", page(name), re.M)
+    return [[cell.strip() for cell in row.strip("|").split("|")] for table in tables for row in table.splitlines()]
+
+
+@pytest.mark.parametrize("name,last,least", [("threat-model.md", "tried by", 125), ("seeds.md", "shown by", 210)])
+def test_tests_that_are_named_are_there(name, last, least):
+    rows = rows_of(name, last)
+    assert len(rows) >= least
     for row in rows:
-        name, test = re.search(r"(test_\w+\.(?:py|c))::(\w+) \|$", row).groups()
-        place, begin = ("e2e", "def") if name.endswith(".py") else ("unit", "static void")
-        assert re.search(rf"^{begin} {test}\(", (ROOT / "tests" / place / name).read_text(), re.M), row
+        # A cell is a list of tests and nothing else, so that none is passed over.
+        assert TEST.sub("", row[-1]).replace("(soak)", "").strip(", ") == "" or row[-1].startswith("no test"), row
+        for file, test in TEST.findall(row[-1]):
+            place, begin = ("e2e", "def") if file.endswith(".py") else ("unit", "static void")
+            path = ROOT / "tests" / place / file
+            assert path.exists() and re.search(rf"^{begin} {test}\(", path.read_text(), re.M), (file, test, row)
+
+
+def test_what_the_founding_documents_promise_is_judged_by_a_word_that_is_explained():
+    words = re.findall(r"^\| ([\w-]+) \|", page("seeds.md").split("\n## ")[0], re.M)[1:]
+    assert len(words) == 5
+    for row in rows_of("seeds.md", "shown by"):
+        assert len(row) == 3 and re.match(rf"({'|'.join(words)})\b", row[1]), row

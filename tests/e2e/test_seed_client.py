@@ -118,6 +118,10 @@ def test_verification(host):
     assert call("delete", identity, config)["event"]["state"] == "stopped"
 
 
+def boot_id(host):
+    return host("exec", "agent-1", "--", "cat", "/proc/sys/kernel/random/boot_id", check=0).stdout
+
+
 def test_life(host):
     call = client(host, numbered=True)
     identity, config = isolated(host)
@@ -133,6 +137,7 @@ def test_life(host):
     assert console["state"] == "running" and console["detail"].endswith("/console.sock")
     refused(call, "delete", identity, config)
     assert call("inspect", identity, config)["event"]["state"] == "running"
+    boot = boot_id(host)
     assert call("halt", identity, config)["event"]["state"] == "halted"
 
     # the disk was written to, which is no divergence once the workspace was started
@@ -146,6 +151,7 @@ def test_life(host):
     # start from halted is a boot from the same disk; run is a start in the foreground
     running = call.begin("run", identity, config)
     wait_until(lambda: call("inspect", identity, config)["event"]["state"] == "running", "running")
+    assert boot_id(host) != boot  # nothing of the memory was kept
     assert call("quarantine", identity, config)["event"]["state"] == "quarantined"
     # the foreground has lost what it had in front of it, and says so; the machine goes on
     assert refused(call.finish, running)["event"]["state"] == "quarantined"
@@ -161,6 +167,31 @@ def test_life(host):
         assert state in seen, seen
     assert call("delete", identity, config)["event"]["state"] == "stopped"
     assert call("inspect", identity, config)["event"]["state"] == "unknown"
+
+
+def test_result_and_artifacts(host):
+    """A declared bundle is read in the guest, a declared output is fetched by its name, and the result has all its fields."""
+    need(host, "bundles", "outputs")
+    (host.base / "task").write_text("count to 3\n")
+    subprocess.run(["tar", "-C", host.base, "-cf", host.base / "config.tar", "task"], check=True)
+    bundle = {"name": "config", "path": "./config.tar", "mountpoint": "/config", "mode": "ro", "kind": "bundle"}
+    output = {"name": "report", "path": "/workspace/report.json", "kind": "output"}
+    declared = {"ingress": [bundle], "egress": [output]}
+    identity, config = isolated(host)
+    config.update(bundles=[bundle], outputs=[output],
+                  command=["sh", "-c", "cat /config/task | tee /workspace/report.json; echo aside >&2; exit 3"])
+    call = client(host, ["env", "-C", host.base])
+    assert call("prepare", identity, config)["artifacts"] == declared
+    answer = call("run", identity, config)
+    result = answer["result"]
+    assert (result["exitCode"], result["stdout"], result["stderr"]) == (3, "count to 3\n", "aside\n") and "error" not in result
+    assert result["startedAt"] <= result["completedAt"] and json.loads(open(result["resultPath"]).read())["exitCode"] == 3
+    seen = call("inspect", identity, config)
+    assert seen["result"] == result and seen["artifacts"] == answer["artifacts"] == declared
+    assert seen["readiness"]["resultReady"]["ready"]
+    host("artifacts", "get", "agent-1", "report", host.base / "report.json", check=0)
+    assert (host.base / "report.json").read_text() == "count to 3\n"
+    call("delete", identity, config)
 
 
 @pytest.fixture(name="network")

@@ -231,7 +231,8 @@ static void a_result(void **state)
 	struct error err = {0};
 	int code = -1;
 	json_auto_t *got = result(TIMES ",\"exitCode\":137,\"signal\":9,\"timedOut\":true,"
-					"\"stdout\":\"aGkK\",\"stderr\":\"\",\"more\":1",
+					"\"stdout\":\"aGkK\",\"stderr\":\"\",\"error\":\"no room\","
+					"\"more\":1",
 				  &code, &err);
 
 	(void)state;
@@ -239,6 +240,7 @@ static void a_result(void **state)
 	assert_int_equal(code, 137);
 	assert_string_equal(text_of(got, "stdout"), "hi\n");
 	assert_string_equal(text_of(got, "stderr"), "");
+	assert_string_equal(text_of(got, "error"), "no room");
 	assert_string_equal(text_of(got, "backend"), "qemu");
 	assert_string_equal(text_of(got, "resultPath"), "/s/w/result.json");
 	assert_int_equal(json_integer_value(json_object_get(got, "signal")), 9);
