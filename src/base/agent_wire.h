@@ -24,6 +24,11 @@
 /* In the guest: what is shared of the host for containers, where there are such. */
 #define CONTAINERS_MOUNTPOINT "/run/microagent-containers"
 
+/* What init says on the serial console begins so. */
+#define INIT_LINE_PREFIX "microagent-init: "
+/* Its last line where a reset is how the machine is switched off: its file systems are on the disk. */
+#define ORDERLY_END_LINE "the machine ends in order"
+
 /* An envelope that asks for nothing: any agent answers it with a line, a refusal. */
 #define AGENT_PING "{\"op\":\"ping\",\"payload\":{}}\n"
 

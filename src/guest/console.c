@@ -7,12 +7,12 @@
 #include <termios.h>
 #include <unistd.h>
 
-#define PREFIX "microagent-init: "
+#include "base/agent_wire.h"
 
 void console_line(const char *fmt, ...)
 {
-	char line[1280] = PREFIX;
-	size_t len = sizeof(PREFIX) - 1;
+	char line[1280] = INIT_LINE_PREFIX;
+	size_t len = sizeof(INIT_LINE_PREFIX) - 1;
 	va_list args;
 
 	va_start(args, fmt);

@@ -48,6 +48,7 @@
 #include "supervisor/live/console.h"
 #include "supervisor/live/control_sock.h"
 #include "supervisor/live/control_stream.h"
+#include "supervisor/live/last_words.h"
 #include "supervisor/live/outcome.h"
 #include "supervisor/live/serial_log.h"
 
@@ -132,6 +133,7 @@ struct live {
 	struct control_stream *control;
 	struct control_sock *requests;
 	struct serial_log serial;
+	struct last_words words;
 	struct cgroup cgroup;
 	pid_t guard; /* our parent, while it lives */
 	struct proc broker;

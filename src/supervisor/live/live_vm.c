@@ -17,6 +17,7 @@ static void on_vm_serial(void *data, const uint8_t *bytes, size_t len)
 	struct live *live = data;
 
 	serial_log_write(&live->serial, bytes, len);
+	last_words_add(&live->words, bytes, len);
 	console_output(live->console, bytes, len);
 }
 
@@ -218,11 +219,18 @@ static void on_vm_streams(void *data, bool any)
 	live_term_streams(data, any);
 }
 
+/* In quarantine its agent cannot say so: the console is the one thing that is heard of it yet. */
+static bool has_ended_in_order(const struct live *live)
+{
+	return live->guest_ending ||
+	       (live->outcome.quarantined && last_words_tell_order(&live->words));
+}
+
 static void on_vm_ended(void *data, enum vm_end end, const char *detail)
 {
 	const struct live *live = data;
 
-	if (end == VM_END_RESET && live->backend->powers_off_by_reset && live->guest_ending) {
+	if (end == VM_END_RESET && live->backend->powers_off_by_reset && has_ended_in_order(live)) {
 		end = VM_END_POWERED_OFF;
 		detail = "";
 	}
