@@ -11,7 +11,7 @@ run_set="gcc libc6-dev make binutils libjansson-dev libxxhash-dev libseccomp-dev
 test_set="clang-14 libclang-rt-14-dev libcmocka-dev python3 python3-yaml python3-pytest python3-pytest-xdist python3-pytest-timeout python3-jsonschema
 	procps pkgconf mmdebstrap qemu-utils xfsprogs bc bison flex libelf-dev cpio rsync scdoc strace util-linux iproute2 tmux curl openssl lz4 zstd
 	libobjc-12-dev libgnustep-base-dev libblocksruntime-dev zsh fish
-	python3-build python3-setuptools python3-wheel python3-pip-whl"
+	python3-build python3-setuptools python3-wheel python3-pip-whl golang-go rustc"
 # What debian/control says that its packages are built with, and what reads their profile.
 deb_set="debhelper dh-apparmor dh-python dpkg-dev fakeroot scdoc pybuild-plugin-pyproject python3-all python3-setuptools python3-wheel apparmor"
 bench_set="runc containerd openssh-client git"
