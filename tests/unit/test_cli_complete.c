@@ -146,16 +146,17 @@ static void nothing_is_offered_elsewhere(void **state)
 
 static void files_are_the_shells(void **state)
 {
-	static const char *const files[] = {
-		"run --initrd _",  "kernel install --from x",	 "kernel install --from=x",
-		"run --image ./x", "base create b --stage _",	 "image import x _",
-		"run --kernel=/x", "base create b --from-ipsw _"};
+	static const char *const files[] = {"run --initrd _",	       "kernel install --from x",
+					    "kernel install --from=x", "run --image ./x",
+					    "base create b --stage _", "image import x _",
+					    "run --kernel=/x"};
 	static const char *const dirs[] = {"--state-dir _", "run --share _", "session share x _",
 					   "guest-bundle make _", "status --state-dir="};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		assert_says(files[i], ":files\n");
+	assert_says("base create b --from-ipsw _", ":files\nlatest\t\n");
 	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++)
 		assert_says(dirs[i], ":dirs\n");
 }
