@@ -77,6 +77,29 @@ int publish_bind(const json_t *forward, struct error *err)
 	return error_errno(err, errno, "cannot publish %s", name);
 }
 
+int publish_unguarded(const char *name, struct error *err)
+{
+	if (err->errnum != EADDRINUSE)
+		return error_prefix(err, "cannot publish %s", name);
+	return error_set(err, ERR_UNAVAILABLE,
+			 "cannot publish %s: another program has that port of %s, which has to be "
+			 "free too, or other users could take over the port; stop that program (ss "
+			 "-tanp shows it), or choose another port",
+			 name, name[0] == '[' ? "IPv4" : "IPv6");
+}
+
+static int require_guard(int port, const json_t *forward, struct error *err)
+{
+	char name[PUBLISH_NAME];
+	autoclose int guard = -1;
+
+	if (descriptor_guard_port(port, &guard) == 0)
+		return 0;
+	publish_name(forward, name);
+	error_errno(err, errno, "the same port of the other family of addresses");
+	return publish_unguarded(name, err);
+}
+
 int publish_check(const json_t *forwards, struct error *err)
 {
 	const json_t *forward;
@@ -109,11 +132,10 @@ int publish_require_free(const json_t *forwards, struct error *err)
 
 	json_array_foreach(forwards, i, forward)
 	{
-		int fd = publish_bind(forward, err);
+		autoclose int fd = publish_bind(forward, err);
 
-		if (fd < 0)
+		if (fd < 0 || require_guard(fd, forward, err) < 0)
 			return -1;
-		close(fd);
 	}
 	return 0;
 }

@@ -21,6 +21,9 @@ void publish_name(const json_t *forward, char out[PUBLISH_NAME]);
 /* A non-blocking socket that holds the port (descriptor_bind_port()): nobody else can have it, and
  * whoever connects is refused. The error names host and port; ERR_UNAVAILABLE when they are taken. */
 int publish_bind(const json_t *forward, struct error *err);
+/* Says in words what descriptor_guard_port() has failed by, which err has the number of. name: as
+ * publish_name() has it. Returns -1. */
+int publish_unguarded(const char *name, struct error *err);
 /* forwards: the list, or NULL. ERR_INVALID for an address that this host does not have. */
 int publish_check(const json_t *forwards, struct error *err);
 /* Whether all of them could be had now. */

@@ -245,6 +245,10 @@ def uploads_that_end_early(host, port, server):
     assert told == sorted(digest_of(data) for data in uploads + waiting)
 
 
+OTHER_FAMILY = ("cannot publish %s: another program has that port of IPv6, which has to be free too, or other users could take over the port; "
+                "stop that program (ss -tanp shows it), or choose another port")
+
+
 def taken_port(host, port):
     host("create", "second", *SMALL, "-p", f"{port}:1", check=0)
     done = host("--json", "start", "second")
@@ -253,6 +257,15 @@ def taken_port(host, port):
     assert f"cannot publish 127.0.0.1:{port}: the port is taken" in error["error"]
     assert "ss -ltnp" in error["error"] and "another port" in error["error"]
     # Nothing was begun.
+    assert host.json("status", "second")["event"]["state"] == "prepared"
+    host("delete", "second", check=0)
+    other = free_port()
+    host("create", "second", *SMALL, "-p", f"{other}:1", check=0)
+    with socket.create_server(("::1", other), family=socket.AF_INET6):
+        done = host("--json", "start", "second")
+    error = json.loads(done.stdout)
+    assert done.returncode == 75 and error["errorCode"] == "unavailable", done
+    assert error["error"].endswith(OTHER_FAMILY % f"127.0.0.1:{other}"), error
     assert host.json("status", "second")["event"]["state"] == "prepared"
     host("delete", "second", check=0)
 
@@ -278,7 +291,8 @@ def http(host, port):
 
 def test_a_port_is_listened_on_while_its_server_listens(host):
     """Until then, and after that, a connect is refused, and the port is nobody else's."""
-    on_v4, on_any, live = free_port(), free_port(), free_port()
+    on_v4, live = free_port(), free_port()
+    on_any = on_v4  # one machine has a port in both families
     host("create", "w", *SMALL, "-p", f"{on_v4}:{V4}", "-p", f"[::1]:{on_any}:{V6}", check=0)
     host("start", "w", check=0)
     install_guest_program(host, "w")
@@ -403,12 +417,27 @@ def refusals_of_a_running_machine(host, port):
                        (("unpublish", "w", "1:2:3:4"), '"1:2:3:4" is not [HOST:]HOSTPORT'),
                        (("unpublish", "w", str(port + 1)), f"it publishes no port at 127.0.0.1:{port + 1}"),
                        (("publish", "nobody", f"{port}:80"), 'no workspace "nobody"'),
-                       (("allow", "w", "pypi.org"), "its network has no list of names, and is given none while it runs: make it with --egress"),
+                       (("allow", "w", "pypi.org"), "its network has no list of names, and is given none while it runs: --egress gives it one when it is made"),
                        (("allow", "w"), "allow, deny, publish or unpublish with NAME and what"),
                        (("open", "w", "x"), "allow, deny, publish or unpublish with NAME and what")):
         done = host("network", *words)
         assert done.returncode in (1, 2, 75) and why in done.stderr, (words, done)
     assert host("network", "publish", "w", f"0.0.0.0:{port}:{V6}").returncode != 0
+
+
+def the_other_family_is_guarded(host, port):
+    """Without it another user could have the port while the guest's server does not listen."""
+    with socket.create_server(("::1", port), family=socket.AF_INET6):
+        done = host("network", "publish", "w", f"{port}:{NOBODY}")
+        assert done.returncode == 75 and OTHER_FAMILY % f"127.0.0.1:{port}" in done.stderr, done
+    assert is_free(port) and str(port) not in host("network", "w").stdout
+    host("network", "publish", "w", f"{port}:{NOBODY}", check=0)
+    with pytest.raises(OSError, match="Address already in use"):
+        socket.create_server(("::1", port), family=socket.AF_INET6)
+    done = host("network", "publish", "w", f"[::1]:{port}:{NOBODY}")
+    assert done.returncode == 75 and f"cannot publish [::1]:{port}: the port is taken" in done.stderr, done
+    host("network", "unpublish", "w", str(port), check=0)
+    socket.create_server(("::1", port), family=socket.AF_INET6).close()
 
 
 def a_guest_that_does_not_answer(host, port):
@@ -438,6 +467,7 @@ def test_a_port_of_a_running_machine(host):
     assert ask(first, b"e" + b"later") == b"later" and ask(second, b"e" + b"twice", host="::1") == b"twice"
     assert f"[::1]:{second} to port {V4}" in host("network", "w", check=0).stdout
     refusals_of_a_running_machine(host, first)
+    the_other_family_is_guarded(host, free_port())
     with connect(second, "::1") as stream:
         stream.sendall(b"e" + b"open")
         assert stream.recv(4) == b"open"
@@ -445,7 +475,7 @@ def test_a_port_of_a_running_machine(host):
         with contextlib.suppress(ConnectionResetError):
             assert read_all(stream) == b""  # its connections end, one way or the other
     assert "published" in host("network", "w").stdout and str(second) not in host("network", "w").stdout
-    assert changes(host) == [f"network: 127.0.0.1:{first} leads to port {V4}", f"network: [::1]:{second} leads to port {V4}",
+    assert changes(host)[:2] + changes(host)[-1:] == [f"network: 127.0.0.1:{first} leads to port {V4}", f"network: [::1]:{second} leads to port {V4}",
                              f"network: [::1]:{second} is published no more"]
     host("stop", "w", check=0)
     server.communicate()

@@ -2,6 +2,7 @@
 /* What the headers of base/platform promise, on the system that the tests run on. */
 #include "test_base.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -470,6 +471,104 @@ static void nobody_else_gets_a_port_that_is_held(void **state)
 	hold_against_nobody(v6_loopback(port_of_an_earlier_program(v6_loopback(0))));
 }
 
+/* A socket of an address that another user binds and listens at, if he can. */
+struct bind_try {
+	const char *host;
+	bool for_both; /* families */
+};
+
+static const struct bind_try bind_tries[] = {
+	{"0.0.0.0", false},	    {"127.0.0.1", false}, {"127.0.0.2", false},
+	{"127.0.0.6", false},	    {"::", false},	  {"::", true},
+	{"::ffff:127.0.0.1", true}, {"::1", false},	  {"::1", true},
+};
+
+static int listen_by(const struct bind_try *how, in_port_t port, int reuse_address)
+{
+	struct place place = strchr(how->host, ':') ? v6_loopback(port) : v4_loopback(port);
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&place.address;
+	int fd = socket_for(&place), on = 1, v6only = !how->for_both;
+
+	if (place.address.ss_family == AF_INET6) {
+		inet_pton(AF_INET6, how->host, &v6->sin6_addr);
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &v6only, sizeof(v6only));
+	} else {
+		inet_pton(AF_INET, how->host, &((struct sockaddr_in *)v6)->sin_addr);
+	}
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &reuse_address, sizeof(reuse_address));
+	setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
+	if (try_to_bind(fd, &place) == 0)
+		(void)listen(fd, 1);
+	return fd;
+}
+
+/* Two sockets, since the kernel compares the second one with the first alone. */
+static bool takes_over(const struct place *place, in_port_t port)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(bind_tries); i++)
+		for (size_t j = 0; j < ARRAY_SIZE(bind_tries); j++)
+			for (int reuse = 0; reuse < 2; reuse++) {
+				autoclose int first = listen_by(&bind_tries[i], port, reuse);
+				autoclose int second = listen_by(&bind_tries[j], port, reuse);
+
+				if (connects(place))
+					return true;
+			}
+	return false;
+}
+
+static void guard_against_nobody(struct place place, in_port_t port)
+{
+	autoclose int fd = socket_for(&place), guard = -1;
+	pid_t nobody;
+	int status;
+
+	assert_int_equal(hold(fd, &place), 0);
+	assert_int_equal(descriptor_guard_port(fd, &guard), 0);
+	for (int turn = 0; turn < 2; turn++) {
+		nobody = fork();
+		if (nobody == 0)
+			_exit(setgid(NOBODY) < 0 || setuid(NOBODY) < 0 || takes_over(&place, port));
+		assert_int_equal(waitpid(nobody, &status, 0), nobody);
+		assert_int_equal(status, 0);
+		assert_int_equal(descriptor_listen(fd), 0);
+		serve_one(fd, &place);
+		assert_int_equal(descriptor_hold_port(fd), 0);
+	}
+}
+
+/* Before the server listens, and after its end. */
+static void nobody_else_gets_a_port_by_another_address(void **state)
+{
+	in_port_t v4 = port_of_an_earlier_program(v4_loopback(0));
+	in_port_t v6 = port_of_an_earlier_program(v6_loopback(0));
+
+	(void)state;
+	if (getuid() != 0) {
+		print_message("only root can be another user\n");
+		skip();
+	}
+	guard_against_nobody(v4_loopback(v4), v4);
+	guard_against_nobody(v6_loopback(v6), v6);
+}
+
+static void ports_of_one_user_share_their_guards(void **state)
+{
+	const in_port_t port = port_of_an_earlier_program(v4_loopback(0));
+	const struct place v4 = v4_loopback(port), v6 = v6_loopback(port);
+	autoclose int one = socket_for(&v4), other = socket_for(&v6), guard = -1, second = -1;
+
+	(void)state;
+	assert_int_equal(hold(one, &v4), 0);
+	assert_int_equal(hold(other, &v6), 0);
+	assert_int_equal(descriptor_guard_port(one, &guard), 0);
+	assert_int_equal(descriptor_guard_port(other, &second), 0);
+	assert_int_equal(descriptor_listen(one), 0);
+	assert_int_equal(descriptor_listen(other), 0);
+	serve_one(one, &v4);
+	serve_one(other, &v6);
+}
+
 /* Nothing of it needs a right. */
 static void any_user_holds_a_port(void **state)
 {
@@ -540,6 +639,8 @@ int main(void)
 		cmocka_unit_test(memory_is_told_and_grows_with_what_is_touched),
 		cmocka_unit_test(the_null_device_keeps_its_mode),
 		cmocka_unit_test(nobody_else_gets_a_port_that_is_held),
+		cmocka_unit_test(nobody_else_gets_a_port_by_another_address),
+		cmocka_unit_test(ports_of_one_user_share_their_guards),
 		cmocka_unit_test(any_user_holds_a_port),
 		cmocka_unit_test(a_port_is_held_once_and_refuses),
 	};

@@ -29,6 +29,10 @@ int descriptor_bind_port(int fd, const struct sockaddr *address, socklen_t len);
  * go on; those that wait to be accepted are reset. ENOTSUP: it listens, and the system can only let
  * it go on listening. */
 int descriptor_hold_port(int fd);
+/* *guard becomes a socket that keeps other users from the same port in the other family of
+ * addresses, by which they could come to the port of a socket of descriptor_bind_port() that does
+ * not listen. -1: the system needs none. EADDRINUSE: somebody has that port. */
+int descriptor_guard_port(int fd, int *guard);
 /* listen() of a socket that holds its port. */
 int descriptor_listen(int fd);
 /* recvmsg(), and what comes with it is O_CLOEXEC. */

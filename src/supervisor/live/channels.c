@@ -23,6 +23,8 @@
  * the limits allow to some ports, and far from what a host has. */
 #define FILES 8192u
 #define CHANNEL_NAME (PUBLISH_NAME + 16)
+#define NAME_FRONT "publish " /* of a published port, before publish_name() */
+#define PUBLISHED_MAX 64      /* LIMIT_PUBLISHES, which tests alone change, to less */
 
 struct channel {
 	struct list_link link;
@@ -34,6 +36,7 @@ struct channel {
 	struct forward *forward;
 	uint16_t guest_port; /* of a published port: the guest's TCP port; else 0 */
 	int port_fd;	     /* of a published port: the socket of the host's; else -1 */
+	bool guarded;	     /* a published port: there is a guard for it */
 	bool open;	     /* a published port: it is listened on */
 };
 
@@ -116,6 +119,111 @@ static void on_failed(void *data, const struct error *why)
 	log_limited(c->all->log, "%s: %s", c->name, why->msg);
 }
 
+/* --- sockets of published ports ---------------------------------------------------------------- */
+
+#define PORT_LISTENS 'l'
+#define PORT_HELD 'h'
+#define PORT_GUARDED 'g'
+#define PORT_UNGUARDED 'u'
+
+/* The guards are the broker's: whoever has taken over the live supervisor could have any socket
+ * that it has listen. */
+static struct port_guard {
+	struct sockaddr_storage of; /* the address of the published port */
+	int fd;			    /* -1: the system needs none */
+	bool used;
+} guards[PUBLISHED_MAX];
+
+static struct port_guard *find_guard(const struct sockaddr_storage *of)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(guards); i++)
+		if (guards[i].used && memcmp(&guards[i].of, of, sizeof(*of)) == 0)
+			return &guards[i];
+	return NULL;
+}
+
+static int add_guard(int port, const struct sockaddr_storage *of, struct error *err)
+{
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(guards) && guards[i].used)
+		i++;
+	if (i == ARRAY_SIZE(guards))
+		return error_set(err, ERR_CONFLICT, "too many ports have guards");
+	if (descriptor_guard_port(port, &guards[i].fd) < 0)
+		return error_errno(err, errno, "the same port of the other family of addresses");
+	guards[i].of = *of;
+	guards[i].used = true;
+	return 0;
+}
+
+static int set_guard(int port, bool on, struct error *err)
+{
+	struct sockaddr_storage of = {0};
+	socklen_t len = sizeof(of);
+
+	if (getsockname(port, (struct sockaddr *)&of, &len) < 0)
+		return error_errno(err, errno, "which port is published");
+	struct port_guard *there = find_guard(&of);
+	if (on)
+		return there ? 0 : add_guard(port, &of, err);
+	if (there) {
+		cleanup_close(&there->fd);
+		there->used = false;
+	}
+	return 0;
+}
+
+static bool has_number(int port)
+{
+	in_port_t number;
+
+	return read_bound_port(port, &number) == 0 && number;
+}
+
+static int set_port(int port, char to, struct error *err)
+{
+	/* A socket without a number would be given one by the kernel, which nobody has asked for. */
+	if (!has_number(port))
+		return error_set(err, ERR_DENIED, "that is no published port");
+	switch (to) {
+	case PORT_LISTENS:
+		return descriptor_listen(port) < 0 ? error_errno(err, errno, "cannot listen") : 0;
+	case PORT_HELD:
+		return descriptor_hold_port(port) < 0 ? error_errno(err, errno, "cannot refuse")
+						      : 0;
+	case PORT_GUARDED:
+	case PORT_UNGUARDED:
+		return set_guard(port, to == PORT_GUARDED, err);
+	default:
+		return error_set(err, ERR_DENIED, "what is the port to do?");
+	}
+}
+
+static int serve_port(void *data, const struct broker_message *in, struct broker_message *out,
+		      struct error *err)
+{
+	(void)data;
+	(void)out;
+	if (in->nfds != 1 || in->len != 1)
+		return error_set(err, ERR_DENIED, "which port is to listen?");
+	return set_port(in->fds[0], in->bytes[0], err);
+}
+
+const struct broker_duty port_duty = {serve_port};
+
+static int have_port(int port, char to, struct error *err)
+{
+	const struct broker_message in = {.len = 1, .nfds = 1, .fds = {port}, .bytes = {to}};
+
+	return broker_is_asked() ? broker_ask(&port_duty, &in, NULL, err) : set_port(port, to, err);
+}
+
+int channels_hold(int port, struct error *err)
+{
+	return have_port(port, PORT_HELD, err);
+}
+
 /* --- making them ----------------------------------------------------------------------------- */
 
 static struct channel *new_channel(struct channels *all, struct error *err)
@@ -134,6 +242,11 @@ static struct channel *new_channel(struct channels *all, struct error *err)
 
 static void close_channel(struct channel *c)
 {
+	struct error ignored;
+
+	if (c->guarded)
+		(void)have_port(c->port_fd, PORT_UNGUARDED, &ignored);
+	c->guarded = false;
 	forward_free(steal_ptr(&c->forward)); /* and port_fd with it */
 	c->port_fd = -1;
 	c->open = false;
@@ -168,7 +281,7 @@ static void name_published(const json_t *forward, char out[CHANNEL_NAME])
 	char name[PUBLISH_NAME];
 
 	publish_name(forward, name);
-	snprintf(out, CHANNEL_NAME, "publish %s", name);
+	snprintf(out, CHANNEL_NAME, NAME_FRONT "%s", name);
 }
 
 /* port: is stolen, also on failure. NULL: there is no such channel. */
@@ -191,6 +304,25 @@ static struct channel *new_published(struct channels *all, const json_t *forward
 	return NULL;
 }
 
+static int guard(struct channel *c, struct error *err)
+{
+	if (have_port(c->port_fd, PORT_GUARDED, err) < 0)
+		return publish_unguarded(c->name + strlen(NAME_FRONT), err);
+	c->guarded = true;
+	return 0;
+}
+
+int channels_guard(struct channels *all, struct error *err)
+{
+	struct channel *c;
+
+	list_each (c, &all->list, link) {
+		if (c->port_fd >= 0 && guard(c, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int add_publish(struct channels *all, const json_t *forward, struct error *err)
 {
 	int port = publish_bind(forward, err);
@@ -199,51 +331,6 @@ static int add_publish(struct channels *all, const json_t *forward, struct error
 }
 
 /* --- a published port is listened on while its server in the guest listens ------------------- */
-
-#define PORT_LISTENS 'l'
-#define PORT_HELD 'h'
-
-static bool has_number(int port)
-{
-	in_port_t number;
-
-	return read_bound_port(port, &number) == 0 && number;
-}
-
-/* A socket without a number would be given one by the kernel, which nobody has asked for. */
-static int set_port(int port, char to, struct error *err)
-{
-	if (!has_number(port))
-		return error_set(err, ERR_DENIED, "that is no published port");
-	if ((to == PORT_LISTENS ? descriptor_listen : descriptor_hold_port)(port) < 0)
-		return error_errno(err, errno, "%s",
-				   to == PORT_LISTENS ? "cannot listen" : "cannot refuse");
-	return 0;
-}
-
-static int serve_port(void *data, const struct broker_message *in, struct broker_message *out,
-		      struct error *err)
-{
-	(void)data;
-	(void)out;
-	if (in->nfds != 1 || in->len != 1)
-		return error_set(err, ERR_DENIED, "which port is to listen?");
-	return set_port(in->fds[0], in->bytes[0], err);
-}
-
-const struct broker_duty port_duty = {serve_port};
-
-static int have_port(int port, char to, struct error *err)
-{
-	const struct broker_message in = {.len = 1, .nfds = 1, .fds = {port}, .bytes = {to}};
-
-	return broker_is_asked() ? broker_ask(&port_duty, &in, NULL, err) : set_port(port, to, err);
-}
-
-int channels_hold(int port, struct error *err)
-{
-	return have_port(port, PORT_HELD, err);
-}
 
 /* A guest that cannot tell who listens gets every connection. */
 static bool has_server(const struct channels *all, const struct channel *c)
@@ -338,7 +425,7 @@ int channels_publish(struct channels *all, const json_t *forward, int port, stru
 	if (!c)
 		return -1;
 	(void)fd_raise_limit(FILES);
-	if (follow_server(c, err) == 0)
+	if (guard(c, err) == 0 && follow_server(c, err) == 0)
 		return 0;
 	drop_channel(c);
 	return -1;

@@ -50,6 +50,10 @@ void channels_guest_lost(struct channels *all);
  * those that older commands made. ERR_DENIED: it is bound to no port. */
 int channels_hold(int port, struct error *err);
 extern const struct broker_duty port_duty;
+/* Keeps other users from the published ports while they do not listen (descriptor_guard_port()).
+ * Before there is a broker, this process itself would have the sockets for that. ERR_UNAVAILABLE:
+ * another program has such a port. */
+int channels_guard(struct channels *all, struct error *err);
 /* One more published port of a guest that is ready. forward: as normalised; port: publish_bind()'s,
  * which is the channels' own from now on, also on failure. */
 int channels_publish(struct channels *all, const json_t *forward, int port, struct error *err);

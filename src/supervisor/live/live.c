@@ -316,9 +316,11 @@ static int give_up_live_rights(struct live *live, struct error *err)
 	if (live->backend->in_process) {
 		json_object_set_new(live->runtime, "files", json_string("open"));
 		live_runtime_write(live);
-		return 0;
+		return channels_guard(live->channels, err);
 	}
-	return live_broker_begin(live, err) < 0 ? -1 : live_confine(live, err);
+	return live_broker_begin(live, err) < 0 || channels_guard(live->channels, err) < 0
+		       ? -1
+		       : live_confine(live, err);
 }
 
 static int run_life(struct live *live, struct error *err)

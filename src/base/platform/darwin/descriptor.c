@@ -123,6 +123,13 @@ int descriptor_hold_port(int fd)
 	return -1;
 }
 
+int descriptor_guard_port(int fd, int *guard)
+{
+	(void)fd;
+	*guard = -1;
+	return 0;
+}
+
 int descriptor_listen(int fd)
 {
 	return listen(fd, SOMAXCONN);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -70,10 +71,6 @@ static int set_option(int fd, int option, int on)
  * inet_csk_get_port()): from then on what other programs' connections have left does not keep the
  * socket from listening. Both fail where another user has used the moment before to listen. A
  * client that connects in between is reset.
- *
- * One way to the port stays open for another user while the socket does not listen. He binds the
- * wildcard of the other family by SO_REUSEPORT, and then [::] for both: sk_reuseport_match() of
- * Linux compares the second one with the first alone.
  */
 int descriptor_bind_port(int fd, const struct sockaddr *address, socklen_t len)
 {
@@ -98,9 +95,101 @@ int descriptor_hold_port(int fd)
 	return listens ? shutdown(fd, SHUT_RD) : 0;
 }
 
+/* The wildcard of the other family than the one of `of`, at its port. */
+static socklen_t other_wildcard(const struct sockaddr_storage *of, struct sockaddr_storage *out)
+{
+	*out = (struct sockaddr_storage){0};
+	if (of->ss_family == AF_INET6) {
+		struct sockaddr_in *v4 = (struct sockaddr_in *)out;
+
+		v4->sin_family = AF_INET;
+		v4->sin_port = ((const struct sockaddr_in6 *)of)->sin6_port;
+		return sizeof(*v4);
+	}
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)out;
+
+	v6->sin6_family = AF_INET6;
+	v6->sin6_port = ((const struct sockaddr_in *)of)->sin_port;
+	return sizeof(*v6);
+}
+
+/* A socket that is bound to a port beside sockets of the same user, and beside what is left of
+ * connections of anybody. */
+static int bind_beside(const struct sockaddr_storage *address, socklen_t len)
+{
+	const int on = 1;
+	int fd = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0 &&
+	    (address->ss_family != AF_INET6 ||
+	     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) == 0) &&
+	    set_option(fd, SO_REUSEADDR, 1) == 0 && set_option(fd, SO_REUSEPORT, 1) == 0 &&
+	    bind(fd, (const struct sockaddr *)address, len) == 0)
+		return fd;
+	const int why = errno;
+
+	if (fd >= 0)
+		close(fd);
+	errno = why;
+	return -1;
+}
+
+/*
+ * Linux remembers of a port by which address a socket with SO_REUSEPORT was bound last, and
+ * compares the next such socket of the same user with that address alone (sk_reuseport_match()).
+ * So another user could bind the wildcard of the other family, which is in nobody's way, and then
+ * [::] for both families, or for IPv6 any address. The guard has that wildcard. It shares it by
+ * SO_REUSEPORT with sockets of the same user, which are other published ports and their guards.
+ * What is left of other programs' connections does not keep it from that, by SO_REUSEADDR until it
+ * is bound.
+ */
+int descriptor_guard_port(int fd, int *guard)
+{
+	struct sockaddr_storage held = {0}, wildcard;
+	socklen_t len = sizeof(held);
+
+	if (getsockname(fd, (struct sockaddr *)&held, &len) < 0)
+		return -1;
+	len = other_wildcard(&held, &wildcard);
+	int made = bind_beside(&wildcard, len);
+	if (made < 0 && errno == EAFNOSUPPORT) {
+		*guard = -1; /* nobody can have it */
+		return 0;
+	}
+	if (made < 0)
+		return -1;
+	if (set_option(made, SO_REUSEADDR, 0) < 0) {
+		close(made);
+		return -1;
+	}
+	*guard = made;
+	return 0;
+}
+
+/* Another user who binds the port at another address makes the kernel forget that this user shares
+ * it, and then what other programs' connections have left keeps the socket from listening. Another
+ * socket reminds the kernel. */
+static int listen_beside(int fd)
+{
+	struct sockaddr_storage held = {0};
+	socklen_t len = sizeof(held);
+
+	if (getsockname(fd, (struct sockaddr *)&held, &len) < 0)
+		return -1;
+	int reminder = bind_beside(&held, len);
+	if (reminder < 0)
+		return -1;
+	int status = listen(fd, SOMAXCONN), why = errno;
+	close(reminder);
+	errno = why;
+	return status;
+}
+
 int descriptor_listen(int fd)
 {
-	return listen(fd, SOMAXCONN) < 0 ? -1 : set_option(fd, SO_REUSEADDR, 1);
+	if (listen(fd, SOMAXCONN) < 0 && (errno != EADDRINUSE || listen_beside(fd) < 0))
+		return -1;
+	return set_option(fd, SO_REUSEADDR, 1);
 }
 
 ssize_t descriptor_receive(int sock, struct msghdr *message, int flags)

@@ -54,8 +54,8 @@ static size_t list_duties(struct live *live, struct watch_vmm *vmm, struct broke
 		{&target_duty, live->channels,
 		 "look up the name of a declared target, by a program of the host"},
 		{&port_duty, NULL,
-		 "listen at a published port while its server in the guest does: who may listen "
-		 "gets a port of the kernel's choice for any socket"},
+		 "listen at a published port while its server in the guest does, and guard it from "
+		 "other users: who may listen gets a port of the kernel's choice for any socket"},
 		{&watch_vmm_duty, vmm,
 		 "list the VMM's sockets and children: as for the quarantine"},
 		{&watch_base_duty, live_observe_base(live),
