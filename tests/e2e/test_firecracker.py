@@ -276,28 +276,32 @@ def halt_without_a_word(fc, fault):
     assert ("Firecracker's API: PUT /actions: no answer within 300 ms" in log) == (fault == "hang")
 
 
+RUNS = "echo the command runs > /dev/console"
+
+
 def quarantined(fc, kernel, line):
-    """A machine in quarantine whose root runs the line, and then says no more."""
+    """A machine in quarantine whose root runs the line, which says on the console when it does."""
     config = fc.host.config(network={"mode": "isolated"}, user="root", command=["sh", "-c", line], kernelPath=kernel["path"])
     fc.do("prepare", config)
     fc.do("start", config)
+    wait_until(lambda: "the command runs" in (fc.workspace / "serial.log").read_text(), "the command to run")
     fc.do("quarantine")
 
 
 def test_an_orderly_end_in_quarantine_is_one(fc, debian_kernel):
     """Its agent cannot say so any more, and Firecracker calls a power-off a reset: the last line of the console tells it."""
-    quarantined(fc, debian_kernel, "sleep 1000")
+    quarantined(fc, debian_kernel, f"{RUNS}; sleep 1000")
     event = fc.do("halt")["event"]
     assert (event["state"], event["detail"]) == ("halted", "the guest switched itself off when asked"), event
     said = (fc.workspace / "serial.log").read_text()
     assert "microagent-init: the machine ends in order" in said
-    fc.do("start", fc.host.config(network={"mode": "isolated"}, user="root", command=["sh", "-c", "sleep 1000"], kernelPath=debian_kernel["path"]))
+    fc.do("start", fc.host.config(network={"mode": "isolated"}, user="root", command=["sh", "-c", f"{RUNS}; sleep 1000"], kernelPath=debian_kernel["path"]))
     assert fc.do("halt")["event"]["detail"] == "the guest switched itself off when asked"
 
 
 def test_a_reset_in_quarantine_is_no_end_in_order(fc, debian_kernel):
     """A command that is told to end has the kernel reset the machine, without a word of init's."""
-    quarantined(fc, debian_kernel, "trap 'echo b > /proc/sysrq-trigger' TERM; while :; do sleep 1; done")
+    quarantined(fc, debian_kernel, f"trap 'echo b > /proc/sysrq-trigger' TERM; {RUNS}; while :; do sleep 1; done")
     event = fc.do("halt")["event"]
     assert (event["state"], event["detail"]) == ("halted", "unclean: the guest did not end in order"), event
     assert "the machine ends in order" not in (fc.workspace / "serial.log").read_text()
