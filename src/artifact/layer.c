@@ -19,6 +19,7 @@
 /* A file ".wh.NAME" hides NAME of the layers below, this one all of them in its directory. */
 #define HIDE ".wh."
 #define HIDE_ALL ".wh..wh..opq"
+#define HEADER 512	     /* of an entry in an archive */
 #define BLOCK UINT64_C(4096) /* what a file takes at least */
 #define XATTR_BYTES 4096     /* of a file in all: ext4 keeps them in one block */
 #define XATTR_NAME_BYTES 255
@@ -175,6 +176,9 @@ static int take_of_layer(const struct taking *t, struct archive_entry *entry, co
 	mode_t type = archive_entry_filetype(entry);
 
 	slash = slash ? slash + 1 : name;
+	/* A header may leave nothing in the image, and has cost its time all the same. */
+	if (rootfs_take_unpacked(t->fs, HEADER, err) < 0)
+		return -1;
 	if (strncmp(slash, HIDE, strlen(HIDE)) == 0) {
 		/* Contents that go nowhere could be read for hours. */
 		if (archive_entry_size(entry) > 0)

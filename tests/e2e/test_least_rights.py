@@ -103,7 +103,7 @@ def test_what_the_parser_of_guest_bytes_is_ended_for(host, what):
     pid = json.loads((host.state / "w" / "runtime.json").read_text())["supervisorPid"]
     call = {"a connection by sendto()": (inject.SENDTO, 0, 0, 0, MSG_FASTOPEN),
             "a connection by sendmsg()": (inject.SENDMSG, 0, 0, MSG_FASTOPEN),
-            "a mode for all": (inject.FCHMOD, 0, 0o666)}[what]
+            "a mode for all": (inject.FCHMOD, 0, 0o644)}[what]
     assert inject.system_call(pid, *call) is None
     wait_until(lambda: not host.processes(), "every process to end")
     host("delete", "w", check=0)

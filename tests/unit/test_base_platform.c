@@ -569,6 +569,30 @@ static void ports_of_one_user_share_their_guards(void **state)
 	serve_one(other, &v6);
 }
 
+/* A socket that was connected tells the number that it had. */
+static void a_port_of_before_is_none(void **state)
+{
+	struct place place = v4_loopback(0);
+	const struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
+	autoclose int listener = socket_for(&place), client = socket_for(&place), bound = -1;
+
+	(void)state;
+	assert_false(descriptor_has_port(client));
+	assert_int_equal(try_to_bind(listener, &place), 0);
+	assert_true(descriptor_has_port(listener));
+	assert_int_equal(listen(listener, 1), 0);
+	assert_true(descriptor_has_port(listener));
+	assert_int_equal(getsockname(listener, (struct sockaddr *)&place.address, &place.len), 0);
+	assert_int_equal(connect(client, (struct sockaddr *)&place.address, place.len), 0);
+	assert_false(descriptor_has_port(client));
+	assert_int_equal(connect(client, &nowhere, sizeof(nowhere)), 0);
+	assert_int_equal(getsockname(client, (struct sockaddr *)&place.address, &place.len), 0);
+	assert_int_not_equal(((const struct sockaddr_in *)&place.address)->sin_port, 0);
+	assert_false(descriptor_has_port(client));
+	bound = descriptor_socket(AF_UNIX, SOCK_STREAM, 0, false);
+	assert_false(descriptor_has_port(bound));
+}
+
 /* Nothing of it needs a right. */
 static void any_user_holds_a_port(void **state)
 {
@@ -641,6 +665,7 @@ int main(void)
 		cmocka_unit_test(nobody_else_gets_a_port_that_is_held),
 		cmocka_unit_test(nobody_else_gets_a_port_by_another_address),
 		cmocka_unit_test(ports_of_one_user_share_their_guards),
+		cmocka_unit_test(a_port_of_before_is_none),
 		cmocka_unit_test(any_user_holds_a_port),
 		cmocka_unit_test(a_port_is_held_once_and_refuses),
 	};

@@ -174,21 +174,28 @@ static int set_guard(int port, bool on, struct error *err)
 	return 0;
 }
 
-static bool has_number(int port)
+/* A socket without a port of its own is given one by the kernel when it listens, which nobody has
+ * asked for. Whoever has taken over the live supervisor may have the socket connect and disconnect
+ * between the two looks. */
+static int listen_at_its_port(int port, struct error *err)
 {
-	in_port_t number;
+	in_port_t before = 0, after = 0;
 
-	return read_bound_port(port, &number) == 0 && number;
+	if (read_bound_port(port, &before) < 0 || descriptor_listen(port) < 0)
+		return error_errno(err, errno, "cannot listen");
+	if (read_bound_port(port, &after) == 0 && before && after == before)
+		return 0;
+	(void)shutdown(port, SHUT_RD);
+	return error_set(err, ERR_DENIED, "that is no published port");
 }
 
 static int set_port(int port, char to, struct error *err)
 {
-	/* A socket without a number would be given one by the kernel, which nobody has asked for. */
-	if (!has_number(port))
+	if (!descriptor_has_port(port))
 		return error_set(err, ERR_DENIED, "that is no published port");
 	switch (to) {
 	case PORT_LISTENS:
-		return descriptor_listen(port) < 0 ? error_errno(err, errno, "cannot listen") : 0;
+		return listen_at_its_port(port, err);
 	case PORT_HELD:
 		return descriptor_hold_port(port) < 0 ? error_errno(err, errno, "cannot refuse")
 						      : 0;

@@ -123,6 +123,22 @@ int descriptor_hold_port(int fd)
 	return -1;
 }
 
+bool descriptor_has_port(int fd)
+{
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} at = {.v6 = {0}};
+	socklen_t len = sizeof(at);
+
+	if (getsockname(fd, &at.any, &len) < 0)
+		return false;
+	return at.any.sa_family == AF_INET6  ? at.v6.sin6_port != 0
+	       : at.any.sa_family == AF_INET ? at.v4.sin_port != 0
+					     : false;
+}
+
 int descriptor_guard_port(int fd, int *guard)
 {
 	(void)fd;

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -26,7 +27,7 @@
 #define NULL_DEVICE "/dev/null"
 #define LINK_FRONT "/proc/self/fd/"
 
-enum { LINK_NAME = sizeof(LINK_FRONT) + 12 };
+enum { LINK_NAME = sizeof(LINK_FRONT) + 12, REMINDERS = 64 };
 
 int descriptor_pipe(int ends[2])
 {
@@ -95,6 +96,46 @@ int descriptor_hold_port(int fd)
 	return listens ? shutdown(fd, SHUT_RD) : 0;
 }
 
+/* A TCP socket at a port of the loopback, of the kernel's choice; *at becomes its address. */
+static int bind_anywhere(sa_family_t family, struct sockaddr_storage *at, socklen_t *len)
+{
+	*at = (struct sockaddr_storage){.ss_family = family};
+	*len = family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+	if (family == AF_INET6)
+		((struct sockaddr_in6 *)at)->sin6_addr = in6addr_loopback;
+	else
+		((struct sockaddr_in *)at)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd >= 0 && bind(fd, (const struct sockaddr *)at, *len) == 0 &&
+	    getsockname(fd, (struct sockaddr *)at, len) == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* bind() of a socket that has a port or a connection is EINVAL (__inet_bind() of Linux). Of any
+ * other it is EADDRINUSE at an address that another socket has. */
+bool descriptor_has_port(int fd)
+{
+	struct sockaddr_storage taken = {0};
+	socklen_t len = sizeof(taken);
+	struct tcp_info info = {0};
+	socklen_t info_len = sizeof(info);
+
+	if (getsockname(fd, (struct sockaddr *)&taken, &len) < 0 ||
+	    (taken.ss_family != AF_INET && taken.ss_family != AF_INET6) ||
+	    getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &info_len) < 0 ||
+	    (info.tcpi_state != TCP_CLOSE && info.tcpi_state != TCP_LISTEN))
+		return false;
+	int other = bind_anywhere(taken.ss_family, &taken, &len);
+	if (other < 0)
+		return false;
+	bool has = bind(fd, (const struct sockaddr *)&taken, len) < 0 && errno == EINVAL;
+	close(other);
+	return has;
+}
+
 /* The wildcard of the other family than the one of `of`, at its port. */
 static socklen_t other_wildcard(const struct sockaddr_storage *of, struct sockaddr_storage *out)
 {
@@ -158,8 +199,14 @@ int descriptor_guard_port(int fd, int *guard)
 	}
 	if (made < 0)
 		return -1;
-	if (set_option(made, SO_REUSEADDR, 0) < 0) {
+	/* It listens for a moment: that fails where another user has bound the address before by
+	 * SO_REUSEADDR, and is now before this socket. */
+	if (listen(made, 0) < 0 || set_option(made, SO_REUSEADDR, 0) < 0 ||
+	    shutdown(made, SHUT_RD) < 0) {
+		const int why = errno;
+
 		close(made);
+		errno = why;
 		return -1;
 	}
 	*guard = made;
@@ -168,7 +215,7 @@ int descriptor_guard_port(int fd, int *guard)
 
 /* Another user who binds the port at another address makes the kernel forget that this user shares
  * it, and then what other programs' connections have left keeps the socket from listening. Another
- * socket reminds the kernel. */
+ * socket reminds the kernel; more than one, where that user does it again meanwhile. */
 static int listen_beside(int fd)
 {
 	struct sockaddr_storage held = {0};
@@ -176,13 +223,17 @@ static int listen_beside(int fd)
 
 	if (getsockname(fd, (struct sockaddr *)&held, &len) < 0)
 		return -1;
-	int reminder = bind_beside(&held, len);
-	if (reminder < 0)
-		return -1;
-	int status = listen(fd, SOMAXCONN), why = errno;
-	close(reminder);
-	errno = why;
-	return status;
+	for (int tries = 0; tries < REMINDERS; tries++) {
+		int reminder = bind_beside(&held, len);
+		if (reminder < 0)
+			return -1;
+		int status = listen(fd, SOMAXCONN), why = errno;
+		close(reminder);
+		errno = why;
+		if (status == 0 || why != EADDRINUSE)
+			return status;
+	}
+	return -1;
 }
 
 int descriptor_listen(int fd)
