@@ -41,7 +41,7 @@ static int bind_published(const struct sockaddr_storage *address)
 	autoclose int fd = descriptor_socket(address->ss_family, SOCK_STREAM, 0, true);
 	int on = 1;
 
-	/* "::" is not 0.0.0.0 as well, which may be published by itself. */
+	/* "::" is not 0.0.0.0 as well, which one machine may publish too. */
 	if (fd < 0 ||
 	    (address->ss_family == AF_INET6 &&
 	     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0) ||
@@ -67,7 +67,8 @@ int publish_bind(const json_t *forward, struct error *err)
 			err, ERR_UNAVAILABLE,
 			"cannot publish %s: the port is taken; stop what listens there (ss "
 			"-ltnp shows it; a workspace and its clone publish the same "
-			"ports), or choose another port",
+			"ports, and a machine that publishes this port of IPv4 or of IPv6 "
+			"has both), or choose another port",
 			name);
 	if (errno == EACCES || errno == EPERM)
 		return error_set(err, ERR_DENIED,

@@ -436,6 +436,7 @@ def the_other_family_is_guarded(host, port):
         socket.create_server(("::1", port), family=socket.AF_INET6)
     done = host("network", "publish", "w", f"[::1]:{port}:{NOBODY}")
     assert done.returncode == 75 and f"cannot publish [::1]:{port}: the port is taken" in done.stderr, done
+    assert "a machine that publishes this port of IPv4 or of IPv6 has both" in done.stderr
     host("network", "unpublish", "w", str(port), check=0)
     socket.create_server(("::1", port), family=socket.AF_INET6).close()
 
