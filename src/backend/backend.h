@@ -18,8 +18,8 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/loop.h"
-#include "contract/macos.h"
 #include "contract/fields.h"
+#include "contract/macos.h"
 #include "contract/request.h"
 
 struct vm; /* the backend's own */
