@@ -56,7 +56,8 @@ static void take_row(char *cells[CELLS], size_t count, const enum command comman
 	row_count++;
 }
 
-/* "    from --> to: word, word": each word a command, but for what is in parentheses. */
+/* Reads a line of the picture, "    from --> to: word, word". The words are commands; a word in
+ * parentheses is an explanation. */
 static void take_arrow(const char *line)
 {
 	char from[32], to[32], words[128];

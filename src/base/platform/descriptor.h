@@ -29,8 +29,9 @@ int descriptor_bind_port(int fd, const struct sockaddr *address, socklen_t len);
  * go on; those that wait to be accepted are reset. ENOTSUP: it listens, and the system can only let
  * it go on listening. */
 int descriptor_hold_port(int fd);
-/* Whether the TCP socket fd was bound to a port by a number, and has no connection. One that was
- * connected once may tell a port by getsockname() that is not its own any more. */
+/* Tells whether the TCP socket fd has a port of its own and no connection. getsockname() does not
+ * tell that: after a connection has ended it may still answer the port that the kernel has taken
+ * back. */
 bool descriptor_has_port(int fd);
 /* *guard becomes a socket that keeps other users from the same port in the other family of
  * addresses, by which they could come to the port of a socket of descriptor_bind_port() that does

@@ -174,9 +174,9 @@ static int set_guard(int port, bool on, struct error *err)
 	return 0;
 }
 
-/* A socket without a port of its own is given one by the kernel when it listens, which nobody has
- * asked for. Whoever has taken over the live supervisor may have the socket connect and disconnect
- * between the two looks. */
+/* The kernel gives a listening socket a port of the kernel's choice where it has none. An attacker
+ * in the live supervisor could take the port from the socket after descriptor_has_port() has looked,
+ * by connecting and disconnecting it. So the port is compared before and after. */
 static int listen_at_its_port(int port, struct error *err)
 {
 	in_port_t before = 0, after = 0;

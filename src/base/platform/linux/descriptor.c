@@ -181,8 +181,8 @@ static int bind_beside(const struct sockaddr_storage *address, socklen_t len)
  * So another user could bind the wildcard of the other family, which is in nobody's way, and then
  * [::] for both families, or for IPv6 any address. The guard has that wildcard. It shares it by
  * SO_REUSEPORT with sockets of the same user, which are other published ports and their guards.
- * What is left of other programs' connections does not keep it from that, by SO_REUSEADDR until it
- * is bound.
+ * It has SO_REUSEADDR until it is bound, since old connections of other programs may still be at
+ * the port.
  */
 int descriptor_guard_port(int fd, int *guard)
 {

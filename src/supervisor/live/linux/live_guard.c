@@ -74,7 +74,8 @@ static bool stays_as_it_is(int watch)
 	return descriptor_poll(&slot, 1, settled) == 0;
 }
 
-/* Whoever has seen the lease free finds no process of the workspace: so its title goes first. */
+/* Takes the workspace's name out of the process's title, and only then gives the lease back. Another
+ * command that finds the lease free then finds no process with that name. */
 static void leave_workspace(const struct live *live)
 {
 	struct live nameless = *live;
