@@ -85,6 +85,9 @@ int proc_signal(const struct proc *p, int signal, struct error *err);
 /* Runs to the end with stdin from /dev/null, stdout into out (NULL: /dev/null) and the last part of
  * stderr into err's message when the exit code is not 0. */
 int proc_run(const char *const *argv, struct buf *out, uint64_t deadline_ns, struct error *err);
+/* The same in a user namespace of ours (userns_fd > 0), as its root. */
+int proc_run_in(int userns_fd, const char *const *argv, struct buf *out, uint64_t deadline_ns,
+		struct error *err);
 /* process_start_time(), by the broker where there is one to be asked. */
 int proc_start_time(pid_t pid, uint64_t *ticks, struct error *err);
 extern const struct broker_duty proc_start_time_duty;

@@ -20,6 +20,7 @@ struct run {
 	struct pollfd sources[SOURCES]; /* fd -1: at its end */
 	struct buf *out;		/* NULL: not wanted */
 	struct buf last;		/* the end of stderr */
+	int userns_fd;			/* proc_spec */
 };
 
 static void close_source(struct run *r, int which)
@@ -123,7 +124,8 @@ static int start_child(struct run *r, const char *const *argv, struct error *err
 	if ((r->out && fd_nonblock(out[0], true, err) < 0) || fd_nonblock(errors[0], true, err) < 0)
 		return -1;
 	struct proc_fd fds[] = {{errors_write, 2}, {out_write, 1}};
-	struct proc_spec spec = {.argv = argv, .fds = fds, .nfds = r->out ? 2 : 1};
+	struct proc_spec spec = {
+		.argv = argv, .fds = fds, .nfds = r->out ? 2 : 1, .userns_fd = r->userns_fd};
 	if (proc_spawn(&spec, &r->proc, err) < 0)
 		return -1;
 	r->sources[FROM_PIDFD].fd = r->proc.pidfd;
@@ -156,9 +158,13 @@ static int run_to_end(struct run *r, uint64_t deadline_ns, struct error *err)
 	return error_set(err, ERR_IO, "exit code %d%s%s", code, *said ? ": " : "", said);
 }
 
-int proc_run(const char *const *argv, struct buf *out, uint64_t deadline_ns, struct error *err)
+int proc_run_in(int userns_fd, const char *const *argv, struct buf *out, uint64_t deadline_ns,
+		struct error *err)
 {
-	struct run r = {.proc = PROC_NONE, .out = out, .last = BUF_INIT(STDERR_KEPT + CHUNK)};
+	struct run r = {.proc = PROC_NONE,
+			.out = out,
+			.last = BUF_INIT(STDERR_KEPT + CHUNK),
+			.userns_fd = userns_fd};
 	size_t before = out ? out->len : 0;
 	int rc;
 
@@ -174,4 +180,9 @@ int proc_run(const char *const *argv, struct buf *out, uint64_t deadline_ns, str
 	if (rc < 0 && out)
 		out->len = before;
 	return rc;
+}
+
+int proc_run(const char *const *argv, struct buf *out, uint64_t deadline_ns, struct error *err)
+{
+	return proc_run_in(0, argv, out, deadline_ns, err);
 }

@@ -269,7 +269,7 @@ def test_it_is_the_same_disk_whoever_imports_it(host, cache):
     shutil.copytree(BIN, home / "bin")
     shutil.copytree(ref, home / "layout")
     subprocess.run(["chown", "-R", "4242:4242", home], check=True)
-    done = subprocess.run(["setpriv", "--reuid", "4242", "--regid", "4242", "--clear-groups", home / "bin" / "microagent", "image",
+    done = subprocess.run(["setpriv", "--reuid", "4242", "--regid", "4242", "--groups", "4242", home / "bin" / "microagent", "image",
                            "import", "--size", "128", "box", home / "layout"],
                           env={"PATH": os.environ["PATH"], "HOME": str(home), "TMPDIR": str(host.tmp)}, capture_output=True, text=True,
                           timeout=HANG_S, check=False)

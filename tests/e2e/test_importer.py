@@ -80,7 +80,7 @@ def home(host, cache, request):
             pytest.skip("whoever runs this is one")
         host.bin = host.base / "bin"
         shutil.copytree(BIN, host.bin)
-        host.wrap = ["setpriv", "--reuid", "4242", "--regid", "4242", "--clear-groups"]
+        host.wrap = ["setpriv", "--reuid", "4242", "--regid", "4242", "--groups", "4242"]
     return home
 
 

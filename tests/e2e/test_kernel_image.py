@@ -95,7 +95,7 @@ def test_busybox_is_reproducible_by_anybody(host, cache):
     command = [Path(programs) / "microagent", "--json", "image", "build", "busybox"]
     if os.getuid() == 0:
         os.chown(other, 1000, 1000)
-        command = ["setpriv", "--reuid", "1000", "--regid", "1000", "--clear-groups", *command]
+        command = ["setpriv", "--reuid", "1000", "--regid", "1000", "--groups", "1000", *command]
     subprocess.run(["sh", "-c", 'umask 077; exec "$@"', "sh", *command], check=True, cwd="/",
                    env={**host.env, "MICROAGENT_CACHE_DIR": str(other), "HOME": str(other),
                         "LC_ALL": "de_DE.UTF-8", "TZ": "Asia/Tokyo"})

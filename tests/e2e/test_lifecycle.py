@@ -162,7 +162,7 @@ def test_no_root_needed(host):
     subprocess.run(["chown", "-R", "4242:4242", home, host.tmp], check=True)
     names = [os.path.basename(p) for p in (kernel["path"], disk["path"])]
     done = subprocess.run(
-        ["setpriv", "--reuid", "4242", "--regid", "4242", "--clear-groups", str(programs / "microagent"),
+        ["setpriv", "--reuid", "4242", "--regid", "4242", "--groups", "4242", str(programs / "microagent"),
          "run", "--memory", "256", "--cpus", "1", "--kernel", home / names[0], "--image", home / names[1],
          "--", "id", "-u"],
         env={"PATH": os.environ["PATH"], "HOME": str(home), "TMPDIR": str(host.tmp)},

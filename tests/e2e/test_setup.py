@@ -31,7 +31,7 @@ def cache(host):
         shutil.copy(BIN / program, host.bin)
     host.env.update(HOME=str(home), MICROAGENT_CACHE_DIR=str(home / "cache"))
     if os.getuid() == 0:
-        host.wrap = ["setpriv", "--reuid", "4242", "--regid", "4242", "--clear-groups"]
+        host.wrap = ["setpriv", "--reuid", "4242", "--regid", "4242", "--groups", "4242"]
         subprocess.run(["chown", "-R", "4242:4242", host.base], check=True)
     return home / "cache"
 

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "backend/parts/host_facts.h"
+#include "backend/parts/idmap.h"
 #include "backend/parts/programs.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -38,11 +40,19 @@ static int read_version(const char *text, enum virtiofsd_kind *out)
 	return 0;
 }
 
+/* The one in C gives its supplementary groups up before it reads its options, and ends where it may
+ * not. An ordinary user may do that only in a user namespace: it is asked in one like that in which
+ * it serves. */
 static int ask_version(const char *path, struct buf *answer, struct error *err)
 {
 	const char *const argv[] = {path, "--version", NULL};
+	autoclose int userns = -1;
+	struct idmap map;
 
-	return proc_run(argv, answer, limit_deadline(LIMIT_CAPABILITIES_MS), err);
+	if (geteuid() != 0 &&
+	    (idmap_find(-1, &map, err) < 0 || idmap_namespace(&map, &userns, err) < 0))
+		return -1;
+	return proc_run_in(userns, argv, answer, limit_deadline(LIMIT_CAPABILITIES_MS), err);
 }
 
 static int find_kind(const char *path, enum virtiofsd_kind *out, struct error *err)
@@ -57,7 +67,7 @@ static int find_kind(const char *path, enum virtiofsd_kind *out, struct error *e
 	if (strcmp(facts.share_program, thing) == 0 && read_version(facts.share_said, out) == 0)
 		return 0;
 	if (ask_version(path, &answer, err) < 0)
-		return error_prefix(err, "%s", path);
+		return -1;
 	text = buf_string(&answer);
 	if (read_version(text, out) < 0)
 		return error_set(err, ERR_UNAVAILABLE,
