@@ -8,9 +8,10 @@
  *
  * 1. The guest creates a file (lo_create, 2340) whose name the host has just created. virtiofsd opens
  *    the file that is there with O_CREAT still set and without a mode, and the C library ends the
- *    process. Here O_CREAT goes from an open that has no mode. The name is looked up between the two:
- *    where the host has removed the file again by then, the guest would be told that a file which it
- *    wants to create is not there. So the file that the creation has found is kept for that look-up.
+ *    process. Here O_CREAT goes from an open that has no mode. The name is looked up between the two,
+ *    and after a creation that has made the file: where the host has removed the file by then, the
+ *    guest would be told that a file which it wants to create is not there. So the file that the
+ *    creation has found or made is kept for that look-up.
  *
  * 2. The host replaces a file by rename, as editors and git save. The guest knows the old file under
  *    the name for up to a second: what it wrote would go there and be lost, and what it read there and
@@ -74,33 +75,43 @@ static void find_next(void)
 
 /* --- opening --------------------------------------------------------------------------------- */
 
-/* The file that this thread's last creation has found in its place (O_PATH), and its name. */
+/* virtiofsd's /proc/self/fd, of before it is in its root. */
+static int proc_self_fd = -1;
+
+__attribute__((constructor)) static void open_proc_self_fd(void)
+{
+	find_next();
+	proc_self_fd = next_openat(AT_FDCWD, "/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* The file that this thread's last creation has made, or found in its place (O_PATH), and its name. */
 static __thread struct {
 	int fd;
 	int dirfd;
 	char name[NAME_MAX + 1];
-} found = {.fd = -1};
+} created = {.fd = -1};
 
-static void keep_found(int dirfd, const char *name)
+/* The file is at `path` below the directory `at`; virtiofsd is going to look it up as `name`. */
+static void keep_created(int at, const char *path, int flags, int dirfd, const char *name)
 {
-	if (found.fd >= 0)
-		close(found.fd);
-	found.fd = -1;
-	if (strlen(name) >= sizeof(found.name))
+	if (created.fd >= 0)
+		close(created.fd);
+	created.fd = -1;
+	if (strlen(name) >= sizeof(created.name))
 		return;
-	found.fd = next_openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	found.dirfd = dirfd;
-	memcpy(found.name, name, strlen(name) + 1);
+	created.fd = next_openat(at, path, flags | O_PATH | O_CLOEXEC);
+	created.dirfd = dirfd;
+	memcpy(created.name, name, strlen(name) + 1);
 }
 
-static int take_found(int dirfd, const char *name)
+static int take_created(int dirfd, const char *name)
 {
-	int fd = found.fd;
+	int fd = created.fd;
 
 	if (fd < 0)
 		return -1;
-	found.fd = -1;
-	if (found.dirfd == dirfd && strcmp(found.name, name) == 0)
+	created.fd = -1;
+	if (created.dirfd == dirfd && strcmp(created.name, name) == 0)
 		return fd;
 	close(fd);
 	return -1;
@@ -131,13 +142,9 @@ static void note_look_up(int fd)
 	retry.ino = st.st_ino;
 }
 
-/* virtiofsd's own /proc/self/fd, once it has opened a file by it. */
-static _Atomic int proc_self_fd = -1;
-
 /* Opens a file that virtiofsd knows, which is the one that the guest knows by its name. */
 static int open_known(int dirfd, const char *path, int flags)
 {
-	proc_self_fd = dirfd;
 	int fd = next_openat(dirfd, path, flags);
 	bool reads = (flags & O_ACCMODE) == O_RDONLY;
 	struct stat st;
@@ -162,13 +169,20 @@ static int open_known(int dirfd, const char *path, int flags)
 /* A creation fails where the file is there; the host may have removed it before it can be looked at. */
 static int create(int dirfd, const char *path, int flags, mode_t mode)
 {
+	char number[16];
+
 	for (;;) {
 		int fd = next_openat(dirfd, path, flags, mode);
 
-		if (fd >= 0 || errno != EEXIST)
+		if (fd >= 0) {
+			snprintf(number, sizeof(number), "%d", fd);
+			keep_created(proc_self_fd, number, 0, dirfd, path);
 			return fd;
-		keep_found(dirfd, path);
-		if (found.fd >= 0 || errno != ENOENT) {
+		}
+		if (errno != EEXIST)
+			return fd;
+		keep_created(dirfd, path, O_NOFOLLOW, dirfd, path);
+		if (created.fd >= 0 || errno != ENOENT) {
 			errno = EEXIST;
 			return -1;
 		}
@@ -185,7 +199,7 @@ static int open_at(int dirfd, const char *path, int flags, mode_t mode)
 		return create(dirfd, path, flags, mode);
 	}
 	if (flags & O_PATH) {
-		fd = take_found(dirfd, path);
+		fd = take_created(dirfd, path);
 		fd = fd >= 0 ? fd : next_openat(dirfd, path, flags, mode);
 		note_look_up(fd);
 		return fd;

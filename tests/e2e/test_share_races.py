@@ -65,6 +65,14 @@ def test_both_create_one_name(shared):
     assert said == ""
 
 
+def test_the_host_removes_what_the_guest_creates(shared):
+    """In the moment after its creation too: the guest has a file without a name then."""
+    name = shared.work / "k"
+    with meanwhile(lambda: name.unlink(missing_ok=True)):
+        said = sh(shared, "m", "i=0; while [ $i -lt 500 ]; do echo g >/work/k; i=$((i+1)); done 2>&1")
+    assert said == ""
+
+
 def test_both_make_and_remove_names(shared):
     """Directories and links too: what the guest is told is what it would be told by a file system of its own."""
     def make():
