@@ -19,6 +19,8 @@ complete="$dir/.complete"
 rm -rf "$dir"
 mkdir -p "$dir/apt/lists/partial" "$dir/apt/cache/archives/partial"
 dir=$(cd "$dir" && pwd)
+# A file of ours, since apt locks the directory that it is in.
+: >"$dir/apt/status"
 cat >"$dir/apt/apt.conf" <<END
 APT::Architecture "$architecture";
 APT::Architectures { "$architecture"; };
@@ -26,7 +28,7 @@ APT::Sandbox::User "root";
 APT::Install-Recommends "false";
 Acquire::Languages "none";
 Dir::State::lists "$dir/apt/lists";
-Dir::State::status "/dev/null";
+Dir::State::status "$dir/apt/status";
 Dir::State::extended_states "/dev/null";
 Dir::Cache "$dir/apt/cache";
 END
