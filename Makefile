@@ -36,7 +36,7 @@ endif
 ifdef UNIVERSAL
 override CC += -arch arm64 -arch x86_64
 endif
-CLANG ?= clang-14
+CLANG ?= clang-$(shell . scripts/release.sh && echo $$llvm)
 OBJCOPY ?= objcopy
 # `make V=1` shows the whole commands.
 say = $(if $(V),,@echo "  $(1) $(patsubst $(CURDIR)/%,%,$@)";)

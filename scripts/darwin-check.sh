@@ -10,6 +10,7 @@
 # export of what we use is listed, and reviewed, in scripts/darwin-frameworks.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/release.sh
 
 sources=$PWD/build/sources/darwin
 frameworks=$PWD/build/darwin/frameworks
@@ -40,8 +41,8 @@ check() { # architecture, goal, variables of make...
 		[ ! -d "$dir" ] || includes="$includes -isystem $dir"
 	done
 	MAKEFLAGS='' CPPFLAGS="-nostdlibinc$includes" \
-		make -s -k -j"$(nproc)" PLATFORM=darwin BUILD="build/darwin/$architecture" AR=llvm-ar-14 \
-		CC="clang-14 -target $architecture-apple-macos$deployment" CODESIGN=true LDLIBS=-lSystem \
+		make -s -k -j"$(nproc)" PLATFORM=darwin BUILD="build/darwin/$architecture" AR=llvm-ar-$llvm \
+		CC="clang-$llvm -target $architecture-apple-macos$deployment" CODESIGN=true LDLIBS=-lSystem \
 		LDFLAGS="-fuse-ld=lld -nostdlib -L$sources/lib -F$frameworks" "$goal" "$@" >/dev/null
 }
 

@@ -1,22 +1,25 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Installs the Debian packages of the named sets (run, test, deb, bench, engines, validation, arm64, darwin, windows, lint) that are missing. Quick and
+# Installs the Debian packages of the named sets (run, e2e, test, deb, bench, engines, validation, arm64, darwin, windows, lint) that are missing. Quick and
 # without a network when none is; uses sudo only when not root.
 set -eu
+. "$(dirname "$0")/release.sh"
 
 run_set="gcc libc6-dev make binutils libjansson-dev libxxhash-dev libseccomp-dev libmd-dev libarchive-dev libssl-dev
 	libext2fs-dev comerr-dev
 	qemu-system-x86 qemu-system-common bubblewrap passt uidmap e2fsprogs busybox-static apt-utils xz-utils kmod ca-certificates
-	skopeo"
-test_set="clang-14 libclang-rt-14-dev libcmocka-dev python3 python3-yaml python3-pytest python3-pytest-xdist python3-pytest-timeout python3-jsonschema
-	procps pkgconf mmdebstrap qemu-utils xfsprogs bc bison flex libelf-dev cpio rsync scdoc strace util-linux iproute2 tmux curl openssl lz4 zstd
-	libobjc-12-dev libgnustep-base-dev libblocksruntime-dev zsh fish
+	skopeo $share_package"
+# What the end-to-end tests drive the programs with.
+e2e_set="python3 python3-yaml python3-pytest python3-pytest-xdist python3-pytest-timeout python3-jsonschema
+	procps pkgconf mmdebstrap qemu-utils xfsprogs cpio rsync strace util-linux iproute2 tmux curl openssl lz4 zstd zsh fish"
+test_set="$e2e_set clang-$llvm libclang-rt-$llvm-dev libcmocka-dev bc bison flex libelf-dev scdoc
+	libobjc-$objc-dev libgnustep-base-dev libblocksruntime-dev
 	python3-build python3-setuptools python3-wheel python3-pip-whl golang-go rustc"
 # What debian/control says that its packages are built with, and what reads their profile.
 deb_set="debhelper dh-apparmor dh-python dpkg-dev fakeroot scdoc pybuild-plugin-pyproject python3-all python3-setuptools python3-wheel apparmor"
 bench_set="runc containerd openssh-client git"
 # The engines of containers that the tests of microagent-oci drive, each as a process of its own: no service of theirs runs.
-engines_set="containerd runc podman conmon docker.io containernetworking-plugins umoci skopeo busybox-static iptables iproute2
+engines_set="containerd runc podman conmon docker.io $docker_client containernetworking-plugins umoci skopeo busybox-static iptables iproute2
 	python3-grpcio python3-grpc-tools"
 engines_units="containerd.service docker.service docker.socket podman.service podman.socket podman-restart.service
 	podman-auto-update.service podman-auto-update.timer"
@@ -26,7 +29,7 @@ validation_set="golang-go runc"
 arm64_set="gcc-aarch64-linux-gnu binutils-aarch64-linux-gnu qemu-system-arm"
 # To compile and link for macOS (scripts/darwin-check.sh). npm comes with Debian's package of that name or with another
 # nodejs, which that would replace.
-darwin_set="clang-14 lld-14 llvm-14 openssl libjansson-dev libxxhash-dev"
+darwin_set="clang-$llvm lld-$llvm llvm-$llvm openssl libjansson-dev libxxhash-dev"
 command -v npm >/dev/null || darwin_set="$darwin_set npm"
 # Windows' programs (scripts/fetch-jansson.sh has their library) and the stand-in for Hyper-V: a compiler and 1 GB of Wine.
 windows_set="gcc-mingw-w64-x86-64-win32 wine64"
@@ -36,6 +39,7 @@ wanted=""
 for set_name in "$@"; do
 	case "$set_name" in
 	run) wanted="$wanted $run_set" ;;
+	e2e) wanted="$wanted $e2e_set" ;;
 	test) wanted="$wanted $test_set" ;;
 	deb) wanted="$wanted $deb_set" ;;
 	bench) wanted="$wanted $bench_set" ;;
@@ -46,7 +50,7 @@ for set_name in "$@"; do
 	windows) wanted="$wanted $windows_set" ;;
 	lint) wanted="$wanted $run_set $lint_set $darwin_set" ;;
 	*)
-		echo "install-packages.sh: no package set '$set_name' (run, test, deb, bench, engines, validation, arm64, darwin, windows, lint)" >&2
+		echo "install-packages.sh: no package set '$set_name' (run, e2e, test, deb, bench, engines, validation, arm64, darwin, windows, lint)" >&2
 		exit 2
 		;;
 	esac

@@ -6,6 +6,7 @@
 # shellcheck disable=SC2317  # the stages are called by name
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/release.sh
 
 sources=$(git ls-files -- '*.c' '*.h' '*.m')
 # What is for Windows alone is compiled and looked at apart; what is darwin's is compiled by darwin-check.
@@ -26,13 +27,13 @@ stage() { # name, command...
 warnings="-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wcast-qual -Werror"
 clang_compiles() {
 	# shellcheck disable=SC2086  # words on purpose
-	printf '%s\n' "$code" | xargs -P 2 -n 8 clang-14 -std=gnu17 -fsyntax-only -Isrc -Iinclude -D_GNU_SOURCE \
+	printf '%s\n' "$code" | xargs -P 2 -n 8 clang-$llvm -std=gnu17 -fsyntax-only -Isrc -Iinclude -D_GNU_SOURCE \
 		-DMICROAGENT_VERSION='"lint"' $warnings
 }
 
 # What the end-to-end tests compile for themselves, by gcc.
 hostile_compiles() {
-	for compiler in gcc clang-14; do
+	for compiler in gcc clang-$llvm; do
 		# shellcheck disable=SC2046,SC2086  # lists on purpose
 		"$compiler" -std=gnu17 -fsyntax-only -D_GNU_SOURCE $warnings $(git ls-files -- 'tests/hostile/*.c') || return
 	done
@@ -49,7 +50,7 @@ tidy() {
 retain_counts() {
 	local standin="tests/standin/virtualization"
 	# shellcheck disable=SC2046  # a list on purpose
-	clang-14 --analyze -Xclang -analyzer-werror -Xclang -analyzer-output=text -target arm64-apple-macos13 -nostdlibinc \
+	clang-$llvm --analyze -Xclang -analyzer-werror -Xclang -analyzer-output=text -target arm64-apple-macos13 -nostdlibinc \
 		-isystem build/sources/darwin/include/apple -isystem build/sources/darwin/include/other \
 		-isystem "$standin/darwin" -isystem "$standin/include" -Isrc -Iinclude -D_GNU_SOURCE -std=gnu17 -fblocks \
 		$(git ls-files -- 'src/*.m')
@@ -62,7 +63,7 @@ windows_words="--target=x86_64-w64-mingw32 -std=gnu17 -Isrc/hyperv/posix -isyste
 windows_compiles() {
 	make -s windows standin-hyperv || return
 	# shellcheck disable=SC2086  # words on purpose
-	printf '%s\n' "$windows" | xargs -P 2 -n 8 clang-14 -fsyntax-only $windows_words $warnings
+	printf '%s\n' "$windows" | xargs -P 2 -n 8 clang-$llvm -fsyntax-only $windows_words $warnings
 }
 windows_tidy() {
 	# shellcheck disable=SC2016  # $0 and $@ belong to the inner shell

@@ -115,7 +115,7 @@ def test_the_library_names_itself(installed):
 
 
 @pytest.mark.parametrize("words", [["gcc", "-std=c99", "-Wpedantic"], ["gcc", "-std=gnu17", "-Wcast-qual"],
-                                   ["clang-14", "-x", "c++", "-std=c++17"], ["clang-14", "-std=c11"]],
+                                   [CLANG, "-x", "c++", "-std=c++17"], [CLANG, "-std=c11"]],
                          ids=lambda words: " ".join(words))
 def test_the_header_stands_alone(compiler, words, tmp_path):
     source = tmp_path / "alone.c"
