@@ -286,3 +286,23 @@ int json_get_error(const json_t *obj, const char *otherwise, struct error *err)
 	return error_reason(err, error_reason_from_name(reason),
 			    json_text(obj, "errorSubject", ""));
 }
+
+void json_drop_nulls(json_t *value)
+{
+	const char *key;
+	json_t *member;
+	void *next;
+	size_t i;
+
+	json_object_foreach_safe(value, next, key, member)
+	{
+		if (json_is_null(member))
+			(void)json_object_del(value, key);
+		else if (strcmp(key, "env") != 0)
+			json_drop_nulls(member);
+	}
+	json_array_foreach(value, i, member)
+	{
+		json_drop_nulls(member);
+	}
+}

@@ -46,6 +46,10 @@ int json_get_object(const json_t *obj, const char *path, const char *key, enum j
 		    json_t **out, struct error *err);
 int json_get_array(const json_t *obj, const char *path, const char *key, enum json_need need,
 		   json_t **out, struct error *err);
+/* Takes out the members that are null, at every depth: encoders of Go, Rust and Python write a field
+ * that is not there so. The names of an environment (env) are the caller's own, and a variable has a
+ * value or is not named. NULL is accepted. */
+void json_drop_nulls(json_t *value);
 /* The text of object[key]; otherwise where there is none or it is no text. Borrowed from object,
  * which may be NULL. For values whose shape is known; what comes from outside is read by the
  * getters. */

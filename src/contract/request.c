@@ -104,29 +104,6 @@ static int decode_document(json_t *document, const char *backend, const struct h
 		       : refuse_console_of_session(out, err);
 }
 
-/* Takes out the members that are null, at every depth: encoders of Go, Rust and Python write a field
- * that is not there so. The names of an environment are the caller's own, and a variable has a value
- * or is not named. */
-static void drop_nulls(json_t *value)
-{
-	const char *key;
-	json_t *member;
-	void *next;
-	size_t i;
-
-	json_object_foreach_safe(value, next, key, member)
-	{
-		if (json_is_null(member))
-			(void)json_object_del(value, key);
-		else if (strcmp(key, "env") != 0)
-			drop_nulls(member);
-	}
-	json_array_foreach(value, i, member)
-	{
-		drop_nulls(member);
-	}
-}
-
 static json_t *load_document(const void *data, size_t len, struct error *err)
 {
 	size_t most = limit_get(LIMIT_REQUEST_BYTES);
@@ -143,7 +120,7 @@ static json_t *load_document(const void *data, size_t len, struct error *err)
 	document = json_load_nul(data, len, err);
 	if (!document)
 		error_prefix(err, "the request is not valid JSON");
-	drop_nulls(document);
+	json_drop_nulls(document);
 	return document;
 }
 

@@ -119,6 +119,47 @@ static void a_null_environment_is_absent(void **state)
 	request_free(&r);
 }
 
+/* Each optional member of a frame, as an encoder writes one that is not there. */
+static void null_members_are_absent(void **state)
+{
+	static const char buffered[] =
+		"{\"id\":\"a\",\"cmd\":[\"x\"],\"event\":null,\"stream\":null,\"stdin\":null,\"cwd\":null,"
+		"\"user\":null,\"timeoutSeconds\":null,\"rlimits\":{\"nofile\":null}}";
+	static const char streamed[] =
+		"{\"id\":\"a\",\"request\":1,\"stream\":true,\"cmd\":[\"x\"],\"stdin\":null,\"pty\":null,"
+		"\"stdinWindow\":null,\"handOver\":null,\"resume\":null,\"exec\":null,\"container\":null}";
+	const char *const frames[] = {buffered, streamed};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(frames); i++) {
+		struct request r;
+
+		assert_int_equal(frame(frames[i], &r, NULL), 0);
+		assert_string_equal(r.problem, "");
+		assert_false(r.stdin_open);
+		request_free(&r);
+	}
+}
+
+/* A word of a command, or of what a variable is, is no member: it has a value. */
+static void null_values_are_refused(void **state)
+{
+	static const char *const frames[] = {
+		"{\"id\":\"a\",\"cmd\":[\"x\",null]}",
+		"{\"id\":\"a\",\"cmd\":[\"x\"],\"env\":{\"A\":null}}",
+		"{\"id\":\"a\",\"cmd\":null}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(frames); i++) {
+		struct request r;
+
+		assert_int_equal(frame(frames[i], &r, NULL), 0);
+		assert_string_not_equal(r.problem, "");
+		request_free(&r);
+	}
+}
+
 static void frame_as_documented(void **state)
 {
 	struct request r = {0};
@@ -421,6 +462,8 @@ int main(void)
 		cmocka_unit_test(envelope_answers_as_documented),
 		cmocka_unit_test(envelope_answers_with_more),
 		cmocka_unit_test(a_null_environment_is_absent),
+		cmocka_unit_test(null_members_are_absent),
+		cmocka_unit_test(null_values_are_refused),
 		cmocka_unit_test(frame_as_documented),
 		cmocka_unit_test(frame_answer_as_documented),
 		cmocka_unit_test(every_byte_survives),

@@ -59,9 +59,6 @@ int request_get_argv(json_t *from, const char *path, const char *key, struct req
 
 int request_get_environment(json_t *from, const char *path, struct request *out, struct error *err)
 {
-	/* Go writes null for a map that is not there. */
-	if (json_is_null(json_object_get(from, "env")))
-		return 0;
 	if (json_get_object(from, path, "env", JSON_OPTIONAL, &out->env, err) < 0)
 		return -1;
 	return environ_check(out->env, *path ? "payload.env" : "env", err);
@@ -325,6 +322,7 @@ static int decode_request(const void *text, size_t len,
 		request_free(&request);
 		return error_set(err, ERR_INVALID, "a request must be an object");
 	}
+	json_drop_nulls(request.doc);
 	if (form(&request, err) < 0) {
 		request_free(&request);
 		return -1;

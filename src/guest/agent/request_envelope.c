@@ -112,27 +112,12 @@ static const struct op_row {
 	{"pty", REQUEST_PTY, decode_pty},
 };
 
-/* Go writes null for a map or a slice that is not there. */
-static void drop_nulls(json_t *payload)
-{
-	json_t *value;
-	const char *key;
-	void *next;
-
-	json_object_foreach_safe(payload, next, key, value)
-	{
-		if (json_is_null(value))
-			json_object_del(payload, key);
-	}
-}
-
 static int decode_payload(const struct op_row *row, struct request *out, struct error *err)
 {
 	json_t *payload = NULL;
 
 	if (json_get_object(out->doc, "", "payload", JSON_REQUIRED, &payload, err) < 0)
 		return -1;
-	drop_nulls(payload);
 	return row->payload(payload, out, err);
 }
 
