@@ -139,7 +139,8 @@ static void check_tested(const struct microagent *agent, const json_t *host, str
 	else if (*untested)
 		finding_detail(out, VERDICT_DEGRADED, "%s", untested);
 	else
-		finding_detail(out, VERDICT_OK, "on hosts like this one");
+		finding_detail(out, VERDICT_OK, "on %s",
+			       json_text(host, "testedOn", "hosts like this one"));
 }
 
 /* The host's own, and others, which nobody may want: nothing is wrong where they are not had. */

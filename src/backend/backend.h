@@ -177,6 +177,8 @@ struct backend_host {
 	/* Why not; of nat also what it lacks where it is to be had. "" when there is nothing to
 	 * say. */
 	char nat_reason[256], bridged_reason[256];
+	/* The row of docs/tested.md that is this host's: "Debian 12"; NULL: none is. */
+	const char *tested_on;
 	/* What nobody has run this on yet, as a sentence; NULL: it was tested on hosts like this.
 	 */
 	const char *untested;

@@ -39,6 +39,9 @@ int path_open_dir_at(int dirfd, const char *name, bool create, mode_t mode, stru
 /* Opens a regular file that a person has named, for reading; links are followed. What is none is
  * ERR_INVALID, and holds nobody up: a FIFO that nobody writes to, a device, a terminal. */
 int path_open_file(const char *path, struct error *err);
+/* The whole of such a file into out (out->limit bounds it): of what the host's owner has set up, as
+ * /etc/resolv.conf, which may be a link. */
+int path_read_file(const char *path, struct buf *out, struct error *err);
 /* The whole of a regular file into out (out->limit bounds it). Symbolic links are not followed. */
 int path_read_file_at(int dirfd, const char *name, struct buf *out, struct error *err);
 enum path_sync { PATH_NO_SYNC, PATH_SYNC };

@@ -25,6 +25,15 @@ int path_open_file(const char *path, struct error *err)
 	return steal_fd(&fd);
 }
 
+int path_read_file(const char *path, struct buf *out, struct error *err)
+{
+	autoclose int fd = path_open_file(path, err);
+
+	if (fd < 0)
+		return -1;
+	return fd_read_to_end(fd, out, err) < 0 ? error_prefix(err, "%s", path) : 0;
+}
+
 int path_read_file_at(int dirfd, const char *name, struct buf *out, struct error *err)
 {
 	/* O_NONBLOCK: a FIFO put in the file's place must not hold us up. */

@@ -22,7 +22,7 @@ NAMES = {
 }
 TYPES = {1: "A", 28: "AAAA", 16: "TXT", 65: "HTTPS"}
 TTL = 1
-IP_FREEBIND = 15
+IP_PKTINFO, IP_FREEBIND = 8, 15
 # Number and port of a question, which a guest and its accomplice have agreed upon.
 AGREED = (0x4242, 40123)
 
@@ -68,11 +68,28 @@ def lie(name, query, question):
     }.get(name, [])
 
 
+class Resolver:
+    """Answers from the address that was asked last: a socket that is connected to it takes no other answer."""
+
+    def __init__(self):
+        self.socket, self.asked = socket.socket(socket.AF_INET, socket.SOCK_DGRAM), bytes(4)
+        self.socket.setsockopt(socket.IPPROTO_IP, IP_PKTINFO, 1)
+        self.socket.bind(("", 53))
+
+    def take(self):
+        query, ((_, _, info),), _, peer = self.socket.recvmsg(4096, 64)
+        self.asked = info[8:12]
+        return query, peer
+
+    def send(self, message, peer):
+        self.socket.sendmsg([message], [(socket.IPPROTO_IP, IP_PKTINFO, bytes(4) + self.asked + bytes(4))], 0, peer)
+
+
 def forge(dns, name, host):
     """What an accomplice of the guest sends, who can send as the resolver does, but sees no question."""
     question = encoded(name) + struct.pack("!HH", 1, 1)
     poison = [record(encoded(name), 1, socket.inet_aton(HIDDEN))]
-    dns.sendto(answer(struct.pack("!H", AGREED[0]), question, poison), (host, AGREED[1]))
+    dns.send(answer(struct.pack("!H", AGREED[0]), question, poison), (host, AGREED[1]))
 
 
 def serve_echo():
@@ -88,10 +105,9 @@ def serve_echo():
 
 
 def serve_dns():
-    dns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    dns.bind(("", 53))
+    dns = Resolver()
     while True:
-        query, peer = dns.recvfrom(4096)
+        query, peer = dns.take()
         end = query.index(b"\0", 12) + 5
         question, labels, at = query[12:end], [], 12
         while query[at]:
@@ -104,10 +120,10 @@ def serve_dns():
             forge(dns, name, peer[0])
         lies = lie(name, query, question) if kind == 1 else []
         for message in lies:
-            dns.sendto(message, peer)
+            dns.send(message, peer)
         if not lies or name in ("wrongid.example", "other.example"):
             known = name in NAMES
-            dns.sendto(answer(query, question, records(name) if kind == 1 else [], 0 if known else 3), peer)
+            dns.send(answer(query, question, records(name) if kind == 1 else [], 0 if known else 3), peer)
 
 
 class Http(socketserver.BaseRequestHandler):

@@ -26,6 +26,7 @@ LINE_END = "198.51.100.65"  # the other end of a point-to-point line
 OTHERS = ("169.254.169.254", "100.64.0.1", "10.9.0.1", "172.20.0.1")
 PORT = 8080
 PORT_AFTER_END = 8081
+IP_PKTINFO = 8
 NAME = "service.test"
 CLONE_NEWNET = 0x40000000
 
@@ -68,12 +69,14 @@ class Resolve(socketserver.StreamRequestHandler):
 for port, handler in (%d, Say), (%d, SayAfterEnd), (53, Resolve):
     threading.Thread(target=Server(("::", port), handler).serve_forever, daemon=True).start()
 dns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+dns.setsockopt(socket.IPPROTO_IP, %d, 1)
 dns.bind(("", 53))
 print("up", flush=True)
 while True:
-    data, peer = dns.recvfrom(4096)
-    dns.sendto(reply(data, 512), peer)
-""" % (INTERNET, PORT, PORT_AFTER_END)
+    data, ((_, _, info),), _, peer = dns.recvmsg(4096, 64)
+    # From the address that was asked, as a resolver does: a socket that is connected takes no other answer.
+    dns.sendmsg([reply(data, 512)], [(socket.IPPROTO_IP, %d, bytes(4) + info[8:12] + bytes(4))], 0, peer)
+""" % (INTERNET, PORT, PORT_AFTER_END, IP_PKTINFO, IP_PKTINFO)
 
 
 def sh(*words):

@@ -2,6 +2,7 @@
 """Which backend makes a machine, and that it keeps it."""
 
 import json
+import os
 
 import pytest
 
@@ -49,8 +50,20 @@ def test_a_backend_of_another_system(host, backend, system):
 def test_doctor_says_what_was_never_run(host):
     facts = host.json("host")["host"]
     row = next(row for row in host.json("doctor")["checks"] if row["name"] == "tested")
-    assert row["detail"] == facts.get("untested", "on hosts like this one")
+    assert row["detail"] == facts.get("untested", f"on {facts.get('testedOn')}")
     assert row["status"] == ("degraded" if "untested" in facts else "ok")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root shows another os-release")
+@pytest.mark.parametrize("text,release", [("ID=debian\nVERSION_ID=\"12\"\n", "Debian 12"), ("VERSION_ID=13\nID=debian", "Debian 13"),
+                                          ("ID=debian\n", None), ("ID=ubuntu\nVERSION_ID=\"24.04\"\n", None),
+                                          ("ID=notdebian\nID_LIKE=debian\nVERSION_ID=123\n", None), ("", None)])
+def test_the_release_that_the_host_is_of(host, text, release):
+    (host.base / "os-release").write_text(text)
+    host.wrap = ["unshare", "--mount", "sh", "-c", f'mount --bind {host.base}/os-release /etc/os-release && exec "$@"', "sh"]
+    facts = host.json("host")["host"]
+    assert facts.get("testedOn") == release
+    assert release or facts["untested"] == "this host's system is none that it was tested on (Debian 12 and 13)"
 
 
 @pytest.fixture

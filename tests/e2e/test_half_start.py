@@ -11,6 +11,7 @@ import subprocess
 
 import pytest
 
+import virtiofsd
 from conftest import BACKEND, BIN, HANG_S
 from test_bundles import small_config
 from test_least_rights import NO_NAMESPACES, without
@@ -25,7 +26,7 @@ COMPANIONS = {name: where for name, where in {
     "passt": (lambda: shutil.which("passt"), "nat"),
     "microagent-netgate": (lambda: BIN / "microagent-netgate", "nat"),
     "microagent-vsockd": (lambda: BIN / "microagent-vsockd", None),
-    "virtiofsd": (lambda: "/usr/lib/qemu/virtiofsd", "share"),
+    "virtiofsd": (lambda: virtiofsd.PROGRAM, "share"),
 }.items() if BACKEND == "qemu" or name in ("passt", "microagent-netgate")}  # Firecracker has a vsock, and no share
 
 

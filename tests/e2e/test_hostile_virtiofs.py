@@ -15,6 +15,7 @@ import bundles
 import inject
 import strays
 import test_half_start
+import virtiofsd
 from conftest import OWN, ROOT, wait_until
 
 OPENAT, SETRESUID, FCHMODAT = 257, 117, 268
@@ -32,7 +33,7 @@ def hostile(replace, host):
     made = OWN / "hostile-virtiofsd"
     subprocess.run(["gcc", "-static", "-O2", "-D_GNU_SOURCE", "-o", made, ROOT / "tests/hostile/virtiofsd.c"], check=True)
     host("base", "create", "web", check=0)
-    replace("/usr/lib/qemu/virtiofsd", made)
+    replace(virtiofsd.PROGRAM, made)
     work = host.base / "work"
     work.mkdir()
     yield work

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import virtiofsd
 from conftest import BIN, BACKEND
 
 pytestmark = [pytest.mark.skipif(os.geteuid() != 0, reason="only root has users of cells that are not itself"),
@@ -26,7 +27,7 @@ def test_programs_in_a_directory_of_mode_0700(host):
         shutil.copytree(f"/usr/share/{data}", home / "prefix/share" / data, ignore=shutil.ignore_patterns("*arm*", "*aarch64*", "*.lid"))
     modules = next(Path("/usr/lib").glob("*-linux-gnu/qemu"))
     shutil.copytree(modules, home / "prefix" / modules.relative_to("/usr"))
-    shutil.copy(next(Path(path) for path in ("/usr/libexec/virtiofsd", "/usr/lib/qemu/virtiofsd") if Path(path).exists()), home / "virtiofsd")
+    shutil.copy(virtiofsd.PROGRAM, home / "virtiofsd")
     host.env.update(MICROAGENT_QEMU=str(home / "prefix/bin/qemu-system-x86_64"), MICROAGENT_VIRTIOFSD=str(home / "virtiofsd"))
     host.bin = home / "bin"
     host("run", "--share", f"{home}/work:/work", "--", "sh", "-c", "echo made >/work/file", check=0)

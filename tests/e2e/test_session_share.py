@@ -14,6 +14,7 @@ import pytest
 
 import schema_check
 import strays
+import virtiofsd
 from attaching import check_passes
 from conftest import BIN, default_kernel, ended, image, make_host, pid_lines, wait_until, with_base
 from modes import check_modes
@@ -156,7 +157,7 @@ def check_refusals(host, name):
     check_passes(host, name, work)
     if os.getuid() == 0:
         # Root writes the map itself and needs no newuidmap.
-        for program, package in (("/usr/lib/qemu/virtiofsd", "virtiofsd (on Debian 12 qemu-system-common)"), ("/usr/bin/bwrap", "bubblewrap"),
+        for program, package in ((virtiofsd.PROGRAM, "virtiofsd (on Debian 12 qemu-system-common)"), ("/usr/bin/bwrap", "bubblewrap"),
                                  *([] if host.uid == 0 else [("/usr/bin/newuidmap", "uidmap")])):
             show = hide(host, name, program)
             assert f"apt-get install {package}" in refused(host, name, work)
@@ -415,17 +416,18 @@ def test_from_the_start(ours):
                   ("--share-timeout", 9), ("--share", ref, "--share-cache", "never")):
         assert ours("session", "create", "--base", "web", *words).returncode == 2
     # A store of keys, asked for aloud.
+    timeout = ("--share-timeout", 600) if virtiofsd.IS_C else ()
     words = ("session", "create", "--base", "web", "--network", "isolated", "--share", ref, "--share-ro", "--share-at", "/ref",
-             "--share-cache", "always", "--share-timeout", 600)
+             "--share-cache", "always", *timeout)
     assert f"{ref} is the store of keys {ref}" in ours(*words, env={"GNUPGHOME": str(ref)}, check=2).stderr
     made = ours("--json", *words, "--share-anyway", env={"GNUPGHOME": str(ref)}, check=0)
     assert "the guest has them" in made.stderr
     created = json.loads(made.stdout)
     name, told = created["name"], {"path": str(ref), "mountpoint": "/ref", "mode": "ro", "anyway": True}
     assert [e["severity"] for e in events(ours, name, "share.added")] == ["WARNING"]
-    kept = {**told, "cache": "always", "timeoutSeconds": 600}
+    kept = {**told, "cache": "always", **({"timeoutSeconds": 600} if timeout else {})}
     assert created["shares"] == [kept] == record(ours, name, "session")["shares"] == listed(ours, name)
-    assert {"cache=always", "timeout=600"} <= words_of(servers(ours, name)[0])
+    assert {virtiofsd.cache_word("always"), *(["timeout=600"] if timeout else [])} <= words_of(servers(ours, name)[0])
     # Whoever takes the mount's word away still meets the host's.
     assert told_shares(ours, name) == [("share.added", told)]
     sh(ours, name, "! touch /ref/x; mount -o remount,rw /ref; ! touch /ref/x; ! rm /ref/f; "
@@ -458,7 +460,7 @@ def test_read_only_while_it_runs_and_its_end(ours):
     tracer.communicate()
     check_messages(trace)
     assert said == f"{name}: {ref} is on /deep/ref, read-only\n"
-    assert "cache=none" in words_of(servers(ours, name)[0]) and record(ours, name)["shares"][0]["cache"] == "none"
+    assert virtiofsd.cache_word("none") in words_of(servers(ours, name)[0]) and record(ours, name)["shares"][0]["cache"] == "none"
     sh(ours, name, "mount -o remount,rw /deep/ref; ! touch /deep/ref/x; ! rm /deep/ref/f", "root")
     assert [p.name for p in ref.iterdir()] == ["f"]
     # A share that breaks ends the machine, which would hang in it.
@@ -510,7 +512,7 @@ def test_none(ours):
 
 def server_of(host, name):
     """The pid of a virtiofsd that is being started, without the record of the run; 0: not yet."""
-    found = [pid for pid, line in pid_lines(name).items() if line.startswith("/usr/lib/qemu/virtiofsd")]
+    found = [pid for pid, line in pid_lines(name).items() if line.startswith(virtiofsd.PROGRAM)]
     return found[0] if found else 0
 
 

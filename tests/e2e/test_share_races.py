@@ -9,6 +9,7 @@ import threading
 
 import pytest
 
+import virtiofsd
 from conftest import ROOT
 from test_shares import sh
 
@@ -24,7 +25,8 @@ def shared(place):
     place.locked.mkdir(mode=0o700)
     for name in ("locks", "hoards"):
         subprocess.run(["gcc", "-static", "-Wall", "-Wextra", "-Werror", "-o", place.locked / name, ROOT / f"tests/e2e/guest_{name}.c"], check=True)
-    place("create", "m", "--network", "isolated", "--share", f"{place.work}:/work", "--share", f"{place.locked}:/locked:locks", check=0)
+    place("create", "m", "--network", "isolated", "--share", f"{place.work}:/work", "--share",
+          f"{place.locked}:/locked{':locks' if virtiofsd.IS_C else ''}", check=0)
     place("start", "m", check=0)
     yield place
     place("kill", "m", check=0)
@@ -146,6 +148,7 @@ def test_turns_by_a_lock_file(shared, where):
     assert (guest.returncode, out, err) == (0, b"", b"") and number.read_text() == f"{2 * times}\n"
 
 
+@virtiofsd.in_c
 @pytest.mark.parametrize("call", LOCKS)
 def test_locks(shared, call):
     """A lock of either side holds for the other one, where the share has locks. One that waits is refused."""
@@ -169,6 +172,7 @@ def test_locks(shared, call):
         LOCKS[call](tried, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
+@virtiofsd.in_c
 @pytest.mark.parametrize("call, refused, unlocks", (("fcntl", "wait", "unlock"), ("fcntl", "wait", "close"), ("flock", "unlock", "close")))
 def test_what_unlocks(shared, call, refused, unlocks):
     """As the manual says it: fcntl(2) that does not wait, and close(2). The others are refused, and the lock is still held."""
@@ -194,6 +198,7 @@ def test_what_unlocks(shared, call, refused, unlocks):
 HOARDS = {"directories": ("/work", 2048, "Too many open files in system"), "locks": ("/locked/many", 16384, "No locks available")}
 
 
+@virtiofsd.in_c
 @pytest.mark.parametrize("what", HOARDS)
 def test_what_a_guest_can_have_kept_is_bounded(shared, what):
     """Directories are memory of virtiofsd, and locks are memory of the host's kernel, which is in no process."""

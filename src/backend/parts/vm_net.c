@@ -195,8 +195,8 @@ static bool find_resolver(char address[16])
 	autobuf struct buf text = BUF_INIT(65536);
 	struct error ignored;
 
-	return path_read_file_at(AT_FDCWD, "/etc/resolv.conf", &text, &ignored) == 0 &&
-	       buf_string(&text) && host_resolver(buf_string(&text), address);
+	return path_read_file("/etc/resolv.conf", &text, &ignored) == 0 && buf_string(&text) &&
+	       host_resolver(buf_string(&text), address);
 }
 
 static void filter_words(const struct vm *vm, const struct vm_boot *boot, bool uplink,

@@ -2,6 +2,7 @@
 /* The QEMU backend as the supervisor sees it. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backend/backend.h"
 #include "backend/parts/host.h"
@@ -9,7 +10,9 @@
 #include "backend/qemu/binary.h"
 #include "backend/qemu/check.h"
 #include "backend/qemu/qemu.h"
+#include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/path.h"
 
 static void qemu_host_free(struct backend_host *host)
 {
@@ -32,14 +35,52 @@ static int qemu_accelerator(const struct config *config, enum accelerator *out, 
 	return accelerator_choose(wanted, &facts, out, reason, err);
 }
 
-/* As the README has it. */
+/* The releases of docs/tested.md: what /etc/os-release says of them, and their names. */
+static const struct {
+	const char *id, *version, *name;
+} tested_releases[] = {{"debian", "12", "Debian 12"}, {"debian", "13", "Debian 13"}};
+
+/* Whether a line of os-release(5) is KEY=VALUE or KEY="VALUE". */
+static bool has_assignment(const char *text, const char *key, const char *value)
+{
+	size_t key_len = strlen(key), value_len = strlen(value);
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		const char *at = line += *line == '\n';
+
+		if (strncmp(at, key, key_len) != 0 || at[key_len] != '=')
+			continue;
+		at += key_len + 1;
+		at += *at == '"';
+		if (strncmp(at, value, value_len) == 0 && strchr("\"\n", at[value_len]))
+			return true;
+	}
+	return false;
+}
+
+static const char *find_release(void)
+{
+	autobuf struct buf text = BUF_INIT(65536);
+	struct error ignored;
+
+	if (path_read_file("/etc/os-release", &text, &ignored) < 0 || !buf_string(&text))
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(tested_releases); i++)
+		if (has_assignment(buf_string(&text), "ID", tested_releases[i].id) &&
+		    has_assignment(buf_string(&text), "VERSION_ID", tested_releases[i].version))
+			return tested_releases[i].name;
+	return NULL;
+}
+
 static const char *what_is_untested(const struct backend_host *host)
 {
 	if (architecture_of_host() != ARCHITECTURE_AMD64)
 		return "no machine was ever run on a host of this architecture";
-	return host->accelerator == ACCELERATOR_KVM
-		       ? "no Linux guest was ever run under KVM, but a small one of the tests' own"
-		       : NULL;
+	if (host->accelerator == ACCELERATOR_KVM)
+		return "no Linux guest was ever run under KVM, but a small one of the tests' own";
+	return host->tested_on
+		       ? NULL
+		       : "this host's system is none that it was tested on (Debian 12 and 13)";
 }
 
 /* Which machines can be had, and why not the others. */
@@ -69,6 +110,7 @@ static int qemu_host(struct backend_host *out, struct error *err)
 		return -1;
 	host.kvm_available = facts.kvm == KVM_USABLE;
 	host.vsock_available = vsockd != NULL;
+	host.tested_on = find_release();
 	host.untested = what_is_untested(&host);
 	host_find_confinement(&host);
 	host_find_networks(&host);

@@ -60,6 +60,8 @@ static int put_facts(json_t *object, const struct backend_host *host, struct err
 	if (*host->bridged_reason &&
 	    put_host_text(object, "bridgedReason", host->bridged_reason, err) < 0)
 		return -1;
+	if (host->tested_on && put_host_text(object, "testedOn", host->tested_on, err) < 0)
+		return -1;
 	if (host->untested && put_host_text(object, "untested", host->untested, err) < 0)
 		return -1;
 	return put_host_flags(object, flags, ARRAY_SIZE(flags), err);

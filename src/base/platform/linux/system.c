@@ -89,7 +89,7 @@ void system_host_id(char out[SYSTEM_HOST_ID])
 	autobuf struct buf text = BUF_INIT(4096);
 
 	*out = '\0';
-	if (path_read_file_at(AT_FDCWD, "/etc/machine-id", &text, NULL) == 0)
+	if (path_read_file("/etc/machine-id", &text, NULL) == 0)
 		snprintf(out, SYSTEM_HOST_ID, "%.*s", (int)strcspn(buf_string(&text), "\n"),
 			 buf_string(&text));
 	if (!*out && gethostname(out, SYSTEM_HOST_ID) < 0)
