@@ -120,3 +120,49 @@ VZ_READ(NSString *, blockDeviceIdentifier)
 }
 
 @end
+
+@implementation VZUSBMassStorageDeviceConfiguration
+
+- (instancetype)initWithAttachment:(VZStorageDeviceAttachment *)attachment
+{
+	self = [self initValues];
+	if (self)
+		[self keep:attachment as:@"attachment"];
+	return self;
+}
+
+@end
+
+@implementation VZEFIVariableStore
+VZ_SHARED
+
+- (instancetype)initWithURL:(NSURL *)URL
+{
+	self = [self initValues];
+	if (self)
+		[self keep:[[URL copy] autorelease] as:@"URL"];
+	return self;
+}
+
+/* What Apple writes into it is published nowhere: here nothing, for nothing reads it. */
+- (instancetype)initCreatingVariableStoreAtURL:(NSURL *)URL
+				       options:(VZEFIVariableStoreInitializationOptions)options
+					 error:(NSError **)error
+{
+	BOOL overwrite = (options & VZEFIVariableStoreInitializationOptionAllowOverwrite) != 0;
+	int how = O_WRONLY | O_CREAT | O_CLOEXEC | (overwrite ? O_TRUNC : O_EXCL);
+	int fd = open([[URL path] UTF8String], how, 0600);
+
+	self = [self initWithURL:URL];
+	if (fd < 0) {
+		vz_refuse(error, VZErrorInternal, @"Failed to create the EFI variable store.");
+		[self release];
+		return nil;
+	}
+	close(fd);
+	return self;
+}
+
+VZ_READ(NSURL *, URL)
+
+@end

@@ -50,4 +50,9 @@ VZ_SINCE(11.0)
 @property(copy) NSString *blockDeviceIdentifier VZ_SINCE(12.3);
 @end
 
+VZ_SINCE(13.0)
+@interface VZUSBMassStorageDeviceConfiguration : VZStorageDeviceConfiguration
+- (instancetype)initWithAttachment:(VZStorageDeviceAttachment *)attachment;
+@end
+
 NS_ASSUME_NONNULL_END
