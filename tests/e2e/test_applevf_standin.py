@@ -289,6 +289,43 @@ def test_devices_of_other_clients(host, frames, tuned_kernel):
     assert_nothing(host.base)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="a loop device is for root to make")
+def test_a_block_device_of_the_host(host):
+    """The guest writes to one. It finds another one's NVMe controller, for which our kernels have no driver."""
+    backing = [host.base / "one", host.base / "two"]
+    loops = []
+    try:
+        for path in backing:
+            path.write_bytes(bytes(1 << 20))
+            loops.append(subprocess.run(["losetup", "--find", "--show", path], capture_output=True, text=True, check=True).stdout.strip())
+        with open(loops[0], "r+b") as one, open(loops[1], "r+b") as two:
+            fds = [one.fileno(), two.fileno()]
+            with Client(host.base, *kernel_words(host), f"disk={disk_of(host)}", f"block={fds[0]}", f"nvme={fds[1]}", fds=fds) as client:
+                assert client.answer() == "validate: ok"
+                client.ask("listen", 1024)
+                assert client.ask("start") == f"start: ok {RUNNING}"
+                assert client.event() == "!asked 1024 1"
+                assert client.ask("connect", 2222) == "connect: ok 2222"
+                done = client.execute("cat /sys/bus/pci/devices/*/class; echo written | dd of=/dev/vdb conv=fsync")
+                assert done["exit_code"] == 0 and "0x010802" in done["stdout"].split()
+                assert client.ask("stop") == f"stop: ok {STOPPED}"
+                assert client.end() == 0
+            assert os.pread(fds[0], 8, 0) == b"written\n"
+    finally:
+        for loop in loops:
+            subprocess.run(["losetup", "--detach", loop], check=True)
+    assert_nothing(host.base)
+
+
+def test_what_is_no_block_device(host):
+    for value, fds, reason in (("0", [], "5 Invalid disk image. The file handle is not one of a block device."),
+                               ("nbd:///disk", [], "2 Invalid virtual machine configuration. The URL is not one of a network block device."),
+                               ("http://localhost/", [], "2 Invalid virtual machine configuration. The URL is not one of a network block device.")):
+        with Client(host.base, "kernel=/nonexistent", f"nvme={value}", fds=fds) as client:
+            assert client.answer() == f"block: VZErrorDomain {reason}"
+            assert client.process.wait(HANG_S) == 1
+
+
 def test_a_serial_file_is_emptied_or_refused(host):
     console = host.base / "serial"
     console.write_text("before\n")
@@ -350,6 +387,9 @@ REFUSED = [
     (["memory=100000000"], {}, "The memory size is not a multiple of 1 megabyte."),
     (["memory=1048576"], {}, "The memory size is out of range."),
     (["share=/nonexistent"], {}, "The directory “/nonexistent” doesn’t exist."),
+    (["nvme=nbd://localhost/disk", "platform=mac"], {}, "A Linux boot loader needs a generic platform."),
+    (["nvme=nbd://localhost/disk"], {}, "The stand-in has no network block devices."),
+    (["nvme=nbd+unix:///disk?socket=/run/disk"], {}, "The stand-in has no network block devices."),
     (["screens=2"], {}, "Number of scanouts is greater than the maximum number supported."),
     (["efi={}/store", "platform=mac"], {}, "An EFI boot loader needs a generic platform."),
     (["efi={}/store"], {}, "The stand-in has no EFI firmware."),

@@ -184,6 +184,34 @@ static void add_usb_disk(VZVirtualMachineConfiguration *configuration, NSString 
 					    initWithAttachment:image] autorelease]];
 }
 
+/* Another disk: a block device of this host by its number here, or a URL of NBD. */
+static void add_block_device(VZVirtualMachineConfiguration *configuration, NSString *value,
+			     Class class)
+{
+	NSError *error = nil;
+	VZStorageDeviceAttachment *attachment;
+
+	if ([value rangeOfString:@":"].location == NSNotFound)
+		attachment = [[VZDiskBlockDeviceStorageDeviceAttachment alloc]
+			 initWithFileHandle:[[[NSFileHandle alloc]
+						    initWithFileDescriptor:[value intValue]]
+						    autorelease]
+				   readOnly:NO
+			synchronizationMode:VZDiskSynchronizationModeNone
+				      error:&error];
+	else
+		attachment = [[VZNetworkBlockDeviceStorageDeviceAttachment alloc]
+			initWithURL:[NSURL URLWithString:value]
+			      error:&error];
+	if (!attachment) {
+		say(@"block: %@", words_of(error));
+		exit(1);
+	}
+	configuration.storageDevices = [configuration.storageDevices
+		arrayByAddingObject:[[[class alloc] initWithAttachment:attachment] autorelease]];
+	[attachment release];
+}
+
 static void add_screens(VZVirtualMachineConfiguration *configuration, int count)
 {
 	VZVirtioGraphicsDeviceConfiguration *device =
@@ -256,6 +284,11 @@ static void add_other(VZVirtualMachineConfiguration *configuration, NSString *ke
 		add_frames(configuration, value);
 	else if ([key isEqualToString:@"usb"])
 		add_usb_disk(configuration, value);
+	else if ([key isEqualToString:@"nvme"])
+		add_block_device(configuration, value,
+				 [VZNVMExpressControllerDeviceConfiguration class]);
+	else if ([key isEqualToString:@"block"])
+		add_block_device(configuration, value, [VZVirtioBlockDeviceConfiguration class]);
 	else if ([key isEqualToString:@"screens"])
 		add_screens(configuration, [value intValue]);
 	else if ([key isEqualToString:@"efi"])

@@ -191,6 +191,9 @@ static NSString *unfit_storage(VZVirtualMachineConfiguration *c)
 		    [seen indexOfObjectIdenticalTo:[each attachment]] != NSNotFound)
 			return @"The storage device attachment is invalid.";
 		[seen addObject:[each attachment]];
+		if ([each isKindOfClass:[VZNVMExpressControllerDeviceConfiguration class]] &&
+		    ![[c platform] isKindOfClass:[VZGenericPlatformConfiguration class]])
+			return @"An NVM Express controller needs a generic platform.";
 	}
 	return nil;
 }
@@ -226,6 +229,10 @@ static NSString *unfit_here(VZVirtualMachineConfiguration *c)
 {
 	if (is_efi(c))
 		return @"The stand-in has no EFI firmware.";
+	for (VZStorageDeviceConfiguration *each in [c storageDevices])
+		if ([[each attachment]
+			    isKindOfClass:[VZNetworkBlockDeviceStorageDeviceAttachment class]])
+			return @"The stand-in has no network block devices.";
 	if ([[c audioDevices] count] || [[c consoleDevices] count])
 		return @"The stand-in has no audio and no console devices.";
 	return nil;

@@ -184,7 +184,10 @@ NSDictionary *guest_share_device(NSString *name, NSString *tag, NSUInteger numbe
 static BOOL add_disk(StandinRunner *runner, VZStorageDeviceConfiguration *disk, unsigned number)
 {
 	VZDiskImageStorageDeviceAttachment *image = (id)[disk attachment];
-	BOOL synced = [image synchronizationMode] != VZDiskImageSynchronizationModeNone;
+	BOOL is_device = [image isKindOfClass:[VZDiskBlockDeviceStorageDeviceAttachment class]];
+	BOOL synced = (NSInteger)[image synchronizationMode] !=
+		      (is_device ? (NSInteger)VZDiskSynchronizationModeNone
+				 : (NSInteger)VZDiskImageSynchronizationModeNone);
 	NSString *mode = [image isReadOnly] ? @"on" : @"off";
 	/* A descriptor of its own, which a later run's QEMU does not share. */
 	int fd = dup([[image valueOf:@"image"] fileDescriptor]);
@@ -194,15 +197,18 @@ static BOOL add_disk(StandinRunner *runner, VZStorageDeviceConfiguration *disk, 
 	[runner forQemu:[runner give:fd]];
 	[runner word:@"-add-fd" value:@"fd=%d,set=%u", fd, number + 1];
 	[runner word:@"-blockdev"
-		value:@"driver=file,node-name=file%u,filename=/dev/fdset/"
+		value:@"driver=%@,node-name=file%u,filename=/dev/fdset/"
 		      @"%u,read-only=%@,locking=off,"
 		      @"cache.no-flush=%@",
-		      number, number + 1, mode, synced ? @"off" : @"on"];
+		      is_device ? @"host_device" : @"file", number, number + 1, mode,
+		      synced ? @"off" : @"on"];
 	[runner word:@"-blockdev"
 		value:@"driver=raw,node-name=disk%u,file=file%u,read-only=%@", number, number,
 		      mode];
 	if ([disk isKindOfClass:[VZUSBMassStorageDeviceConfiguration class]])
 		[runner word:@"-device" value:@"usb-storage,bus=usb.0,drive=disk%u", number];
+	else if ([disk isKindOfClass:[VZNVMExpressControllerDeviceConfiguration class]])
+		[runner word:@"-device" value:@"nvme,drive=disk%u,serial=nvme%u", number, number];
 	else
 		[runner word:@"-device"
 			value:@"virtio-blk-pci,drive=disk%u,serial=%@" VIRTIO, number,
