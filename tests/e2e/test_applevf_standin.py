@@ -356,6 +356,12 @@ def test_frames_need_a_connected_datagram_socket(host, frames):
                 assert client.answer() == answer
 
 
+def test_a_console_port_has_a_possible_number(host):
+    with Client(host.base, "kernel=/nonexistent", "port=512") as client:
+        assert client.process.wait(HANG_S) == 1
+    assert "NSInvalidArgumentException, reason: The port index 512 is out of range." in (host.base / "console").read_text()
+
+
 def test_a_store_is_not_written_over(host):
     with Client(host.base, f"efi={host.base}/vz.json") as client:
         assert client.answer() == "efi: VZErrorDomain 1 Internal Virtualization error. Failed to create the EFI variable store."

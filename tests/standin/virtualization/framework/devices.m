@@ -4,8 +4,7 @@
 
 #include <fcntl.h>
 
-/* As many as VIRTIO's console device can number (section 5.3.4: max_nr_ports), and more than
- * anybody needs. */
+/* More ports than anybody needs. An index beyond them is a client's mistake. */
 #define VZ_CONSOLE_PORTS 512
 
 @implementation VZBootLoader
