@@ -8,6 +8,7 @@ import queue
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import threading
 
@@ -32,13 +33,13 @@ def environment(settings):
 class Client:
     """tests/standin/virtualization/selftest: a line is one thing that it does."""
 
-    def __init__(self, place, *words, before=(), **settings):
+    def __init__(self, place, *words, before=(), fds=(), **settings):
         self.place, self.settings = place, place / "vz.json"
         self.record, self.answers, self.events = place / "record", queue.Queue(), queue.Queue()
         self.set(**settings)
         self.console = open(place / "console", "wb")
         self.process = subprocess.Popen([*before, PROGRAMS / "selftest", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                        stderr=self.console, bufsize=1, env=environment(self.settings))
+                                        stderr=self.console, bufsize=1, env=environment(self.settings), pass_fds=fds)
         threading.Thread(target=self.read, daemon=True).start()
 
     def set(self, **settings):
@@ -240,6 +241,134 @@ def test_a_share_comes_and_goes(host):
     assert_nothing(host.base)
 
 
+# --- what our supervisor does not use, and other clients do -------------------------------------------------------------
+
+
+@pytest.fixture
+def frames():
+    """Two ends of a connected datagram socket."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    ours.settimeout(HANG_S)
+    with ours, theirs:
+        yield ours, theirs
+
+
+ARP = bytes.fromhex("ffffffffffff 020000000001 0806 0001 0800 06 04 0001 020000000001 0a000001 000000000000 0a000002")
+
+
+def test_devices_of_other_clients(host, frames, tuned_kernel):
+    """The console goes to a file behind what it had, frames go both ways through a socket, a disk is behind a USB controller, a
+    screen is there, and who observes the state is told of each."""
+    ours, theirs = frames
+    console, disk = host.base / "serial", host.base / "usb.img"
+    console.write_text("before\n")
+    disk.write_bytes(bytes(1 << 20))
+    words = [*kernel_words(host, WORDS, tuned_kernel), f"append={console}", f"frames={theirs.fileno()},4000",
+             f"disk={disk_of(host)}", f"usb={disk}", "screens=1"]
+    with Client(host.base, *words, fds=[theirs.fileno()]) as client:
+        assert client.answer() == "validate: ok"
+        client.ask("listen", 1024)
+        assert client.ask("observe", "state") == "observe: ok"
+        assert client.ask("start") == f"start: ok {RUNNING}"
+        assert [client.event() for _ in range(3)] == ["!observed state 4 1", "!observed state 1 1", "!asked 1024 1"]
+        assert client.ask("connect", 2222) == "connect: ok 2222"
+        seen = client.execute("cat /sys/class/net/eth0/mtu; cat /sys/bus/pci/devices/*/device; ip link set eth0 up")["stdout"].split()
+        assert seen[0] == "4000" and {"0x1050", "0x000d"} <= set(seen)  # virtio-gpu and QEMU's xHCI
+        assert len(ours.recv(65536)) >= 14  # the guest speaks of its own accord when its card is up
+        ours.send(ARP.ljust(60, b"\0"))
+        assert client.execute("cd /sys/class/net/eth0/statistics; until [ $(cat rx_packets) -gt 0 ]; do sleep 0.05; done; "
+                              "cat rx_bytes")["stdout"] == "60\n"
+        assert client.ask("stop") == f"stop: ok {STOPPED}"
+        assert [client.event() for _ in range(2)] == ["!observed state 7 1", "!observed state 0 1"]
+        assert client.ask("unobserve", "state") == "unobserve: ok"
+        assert client.ask("start") == f"start: ok {RUNNING}" and client.event() == "!asked 1024 1"
+        assert client.ask("stop") == f"stop: ok {STOPPED}"
+        assert client.end() == 0
+    text = console.read_text(errors="replace")
+    assert text.startswith("before\n") and text.count("Run /init") == 2
+    assert_nothing(host.base)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a loop device is for root to make")
+def test_a_block_device_of_the_host(host):
+    """The guest writes to one. It finds another one's NVMe controller, for which our kernels have no driver."""
+    backing = [host.base / "one", host.base / "two"]
+    loops = []
+    try:
+        for path in backing:
+            path.write_bytes(bytes(1 << 20))
+            loops.append(subprocess.run(["losetup", "--find", "--show", path], capture_output=True, text=True, check=True).stdout.strip())
+        with open(loops[0], "r+b") as one, open(loops[1], "r+b") as two:
+            fds = [one.fileno(), two.fileno()]
+            with Client(host.base, *kernel_words(host), f"disk={disk_of(host)}", f"block={fds[0]}", f"nvme={fds[1]}", fds=fds) as client:
+                assert client.answer() == "validate: ok"
+                client.ask("listen", 1024)
+                assert client.ask("start") == f"start: ok {RUNNING}"
+                assert client.event() == "!asked 1024 1"
+                assert client.ask("connect", 2222) == "connect: ok 2222"
+                done = client.execute("cat /sys/bus/pci/devices/*/class; echo written | dd of=/dev/vdb conv=fsync")
+                assert done["exit_code"] == 0 and "0x010802" in done["stdout"].split()
+                assert client.ask("stop") == f"stop: ok {STOPPED}"
+                assert client.end() == 0
+            assert os.pread(fds[0], 8, 0) == b"written\n"
+    finally:
+        for loop in loops:
+            subprocess.run(["losetup", "--detach", loop], check=True)
+    assert_nothing(host.base)
+
+
+def test_what_is_no_block_device(host):
+    for value, fds, reason in (("0", [], "5 Invalid disk image. The file handle is not one of a block device."),
+                               ("nbd:///disk", [], "2 Invalid virtual machine configuration. The URL is not one of a network block device."),
+                               ("http://localhost/", [], "2 Invalid virtual machine configuration. The URL is not one of a network block device.")):
+        with Client(host.base, "kernel=/nonexistent", f"nvme={value}", fds=fds) as client:
+            assert client.answer() == f"block: VZErrorDomain {reason}"
+            assert client.process.wait(HANG_S) == 1
+
+
+def test_a_serial_file_is_emptied_or_refused(host):
+    console = host.base / "serial"
+    console.write_text("before\n")
+    for words, answer in (([f"append={console}"], "validate: ok"), ([f"serial={console}"], "validate: ok"),
+                          (["serial=/nonexistent/serial"], "serial: VZErrorDomain 1 Internal Virtualization error. "
+                           "The serial port’s file cannot be opened.")):
+        with Client(host.base, "kernel=/nonexistent", *words) as client:
+            assert client.answer() == answer
+            client.end()
+        assert console.read_text() == ("before\n" if words[0].startswith("append") else "")
+
+
+def test_frames_need_a_connected_datagram_socket(host, frames):
+    """The two exceptions are the real framework's, as its users report them."""
+    method = "reason: *** -[VZFileHandleNetworkDeviceAttachment initWithFileHandle:]: "
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as stream, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as alone:
+        with open("/dev/null", "rb") as file:
+            for other, reason in ((file, "Failed to get file descriptor properties: Socket operation on non-socket"),
+                                  (stream, "The fileHandle must be a datagram socket")):
+                with Client(host.base, "kernel=/nonexistent", f"frames={other.fileno()}", fds=[other.fileno()]) as client:
+                    assert client.process.wait(HANG_S) == 1
+                assert f"NSInvalidArgumentException, {method}{reason}" in (host.base / "console").read_text()
+        invalid = f"validate: VZErrorDomain {CONFIGURATION} Invalid virtual machine configuration. "
+        mtu = invalid + "The maximum transmission unit is out of range."
+        for other, more, answer in ((alone, "", invalid + "The network attachment’s socket is not connected."), (frames[1], "", "validate: ok"),
+                                    (frames[1], ",1499", mtu), (frames[1], ",65536", mtu), (frames[1], ",65535", "validate: ok")):
+            with Client(host.base, "kernel=/nonexistent", f"frames={other.fileno()}{more}", fds=[other.fileno()]) as client:
+                assert client.answer() == answer
+
+
+def test_a_console_port_has_a_possible_number(host):
+    with Client(host.base, "kernel=/nonexistent", "port=512") as client:
+        assert client.process.wait(HANG_S) == 1
+    assert "NSInvalidArgumentException, reason: The port index 512 is out of range." in (host.base / "console").read_text()
+
+
+def test_a_store_is_not_written_over(host):
+    with Client(host.base, f"efi={host.base}/vz.json") as client:
+        assert client.answer() == "efi: VZErrorDomain 1 Internal Virtualization error. Failed to create the EFI variable store."
+        assert client.process.wait(HANG_S) == 1
+    assert json.loads((host.base / "vz.json").read_text())
+
+
 def test_a_run_leaves_nothing_in_the_process(host):
     """No descriptor and no thread, however often a machine is started."""
     def held_by(pid):
@@ -264,12 +393,21 @@ REFUSED = [
     (["memory=100000000"], {}, "The memory size is not a multiple of 1 megabyte."),
     (["memory=1048576"], {}, "The memory size is out of range."),
     (["share=/nonexistent"], {}, "The directory “/nonexistent” doesn’t exist."),
+    (["nvme=nbd://localhost/disk", "platform=mac"], {}, "A Linux boot loader needs a generic platform."),
+    (["nvme=nbd://localhost/disk"], {}, "The stand-in has no network block devices."),
+    (["nvme=nbd+unix:///disk?socket=/run/disk"], {}, "The stand-in has no network block devices."),
+    (["screens=2"], {}, "Number of scanouts is greater than the maximum number supported."),
+    (["efi={}/store", "platform=mac"], {}, "An EFI boot loader needs a generic platform."),
+    (["efi={}/store"], {}, "The stand-in has no EFI firmware."),
+    (["sound=yes"], {}, "The stand-in has no audio and no console devices."),
+    (["port=1,1"], {}, "The maximum port count is less than the number of ports."),
+    (["port=1"], {}, "The stand-in has no audio and no console devices."),
 ]
 
 
-@pytest.mark.parametrize("words, settings, reason", REFUSED, ids=[reason for *_, reason in REFUSED])
+@pytest.mark.parametrize("words, settings, reason", REFUSED, ids=[" ".join([*words, reason]) for words, _, reason in REFUSED])
 def test_refuses_a_configuration(host, words, settings, reason):
-    with Client(host.base, "kernel=/nonexistent", *words, **settings) as client:
+    with Client(host.base, "kernel=/nonexistent", *(word.format(host.base) for word in words), **settings) as client:
         assert client.answer() == f"validate: VZErrorDomain {CONFIGURATION} Invalid virtual machine configuration. {reason}"
         assert client.process.wait(HANG_S) == 1
 

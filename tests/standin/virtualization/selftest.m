@@ -136,8 +136,173 @@ static void add_plain_devices(VZVirtualMachineConfiguration *configuration)
 			autorelease] ];
 }
 
-/* "kernel=PATH", "initrd=PATH", "words=TEXT", "memory=BYTES", "disk=PATH", "net=nat", "share=PATH"
- */
+/* The guest's console is a file. */
+static void set_serial_file(VZVirtualMachineConfiguration *configuration, NSString *path,
+			    BOOL append)
+{
+	NSError *error = nil;
+	VZFileSerialPortAttachment *attachment =
+		[[VZFileSerialPortAttachment alloc] initWithURL:file(path)
+							 append:append
+							  error:&error];
+
+	if (!attachment) {
+		say(@"serial: %@", words_of(error));
+		exit(1);
+	}
+	[[configuration.serialPorts objectAtIndex:0] setAttachment:attachment];
+	[attachment release];
+}
+
+/* A card whose frames go through the socket of this number: "NUMBER,MTU". */
+static void add_frames(VZVirtualMachineConfiguration *configuration, NSString *value)
+{
+	NSArray *numbers = [value componentsSeparatedByString:@","];
+	NSFileHandle *socket = [[[NSFileHandle alloc]
+		initWithFileDescriptor:[[numbers objectAtIndex:0] intValue]] autorelease];
+	VZVirtioNetworkDeviceConfiguration *card =
+		[[[VZVirtioNetworkDeviceConfiguration alloc] init] autorelease];
+	VZFileHandleNetworkDeviceAttachment *attachment =
+		[[[VZFileHandleNetworkDeviceAttachment alloc] initWithFileHandle:socket]
+			autorelease];
+
+	if ([numbers count] > 1)
+		attachment.maximumTransmissionUnit = [[numbers objectAtIndex:1] integerValue];
+	card.attachment = attachment;
+	configuration.networkDevices = @[ card ];
+}
+
+static void add_usb_disk(VZVirtualMachineConfiguration *configuration, NSString *path)
+{
+	VZDiskImageStorageDeviceAttachment *image =
+		[[[VZDiskImageStorageDeviceAttachment alloc] initWithURL:file(path)
+								readOnly:YES
+								   error:NULL] autorelease];
+
+	configuration.storageDevices = [configuration.storageDevices
+		arrayByAddingObject:[[[VZUSBMassStorageDeviceConfiguration alloc]
+					    initWithAttachment:image] autorelease]];
+}
+
+/* Another disk: a block device of this host by its number here, or a URL of NBD. */
+static void add_block_device(VZVirtualMachineConfiguration *configuration, NSString *value,
+			     Class class)
+{
+	NSError *error = nil;
+	VZStorageDeviceAttachment *attachment;
+
+	if ([value rangeOfString:@":"].location == NSNotFound)
+		attachment = [[VZDiskBlockDeviceStorageDeviceAttachment alloc]
+			 initWithFileHandle:[[[NSFileHandle alloc]
+						    initWithFileDescriptor:[value intValue]]
+						    autorelease]
+				   readOnly:NO
+			synchronizationMode:VZDiskSynchronizationModeNone
+				      error:&error];
+	else
+		attachment = [[VZNetworkBlockDeviceStorageDeviceAttachment alloc]
+			initWithURL:[NSURL URLWithString:value]
+			      error:&error];
+	if (!attachment) {
+		say(@"block: %@", words_of(error));
+		exit(1);
+	}
+	configuration.storageDevices = [configuration.storageDevices
+		arrayByAddingObject:[[[class alloc] initWithAttachment:attachment] autorelease]];
+	[attachment release];
+}
+
+static void add_screens(VZVirtualMachineConfiguration *configuration, int count)
+{
+	VZVirtioGraphicsDeviceConfiguration *device =
+		[[[VZVirtioGraphicsDeviceConfiguration alloc] init] autorelease];
+	NSMutableArray *scanouts = [NSMutableArray array];
+
+	for (int i = 0; i < count; i++)
+		[scanouts addObject:[[[VZVirtioGraphicsScanoutConfiguration alloc]
+					    initWithWidthInPixels:1280
+						   heightInPixels:800] autorelease]];
+	device.scanouts = scanouts;
+	configuration.graphicsDevices = @[ device ];
+}
+
+/* A machine that starts by EFI, from a store that is made. */
+static void set_efi(VZVirtualMachineConfiguration *configuration, NSString *path)
+{
+	NSError *error = nil;
+	VZEFIVariableStore *store =
+		[[VZEFIVariableStore alloc] initCreatingVariableStoreAtURL:file(path)
+								   options:0
+								     error:&error];
+	VZEFIBootLoader *loader = [[[VZEFIBootLoader alloc] init] autorelease];
+
+	if (!store) {
+		say(@"efi: %@", words_of(error));
+		exit(1);
+	}
+	loader.variableStore = store;
+	configuration.bootLoader = loader;
+	[store release];
+}
+
+static void add_sound(VZVirtualMachineConfiguration *configuration)
+{
+	VZVirtioSoundDeviceConfiguration *device =
+		[[[VZVirtioSoundDeviceConfiguration alloc] init] autorelease];
+	VZVirtioSoundDeviceOutputStreamConfiguration *out =
+		[[[VZVirtioSoundDeviceOutputStreamConfiguration alloc] init] autorelease];
+
+	out.sink = [[[VZHostAudioOutputStreamSink alloc] init] autorelease];
+	device.streams = @[ out ];
+	configuration.audioDevices = @[ device ];
+}
+
+/* A console device with a port of this number: "NUMBER", or "NUMBER,MAXIMUM". */
+static void add_port(VZVirtualMachineConfiguration *configuration, NSString *value)
+{
+	NSArray *numbers = [value componentsSeparatedByString:@","];
+	VZVirtioConsoleDeviceConfiguration *device =
+		[[[VZVirtioConsoleDeviceConfiguration alloc] init] autorelease];
+	VZVirtioConsolePortConfiguration *port =
+		[[[VZVirtioConsolePortConfiguration alloc] init] autorelease];
+
+	port.name = VZSpiceAgentPortAttachment.spiceAgentPortName;
+	port.attachment = [[[VZSpiceAgentPortAttachment alloc] init] autorelease];
+	[device.ports setObject:port
+		atIndexedSubscript:(NSUInteger)[[numbers objectAtIndex:0] integerValue]];
+	if ([numbers count] > 1)
+		device.ports.maximumPortCount = (uint32_t)[[numbers objectAtIndex:1] integerValue];
+	configuration.consoleDevices = @[ device ];
+}
+
+/* More kinds of devices, which our supervisor does not use and other clients do. */
+static void add_other(VZVirtualMachineConfiguration *configuration, NSString *key, NSString *value)
+{
+	if ([key isEqualToString:@"serial"] || [key isEqualToString:@"append"])
+		set_serial_file(configuration, value, [key isEqualToString:@"append"]);
+	else if ([key isEqualToString:@"frames"])
+		add_frames(configuration, value);
+	else if ([key isEqualToString:@"usb"])
+		add_usb_disk(configuration, value);
+	else if ([key isEqualToString:@"nvme"])
+		add_block_device(configuration, value,
+				 [VZNVMExpressControllerDeviceConfiguration class]);
+	else if ([key isEqualToString:@"block"])
+		add_block_device(configuration, value, [VZVirtioBlockDeviceConfiguration class]);
+	else if ([key isEqualToString:@"screens"])
+		add_screens(configuration, [value intValue]);
+	else if ([key isEqualToString:@"efi"])
+		set_efi(configuration, value);
+	else if ([key isEqualToString:@"platform"])
+		configuration.platform = [[[VZMacPlatformConfiguration alloc] init] autorelease];
+	else if ([key isEqualToString:@"sound"])
+		add_sound(configuration);
+	else if ([key isEqualToString:@"port"])
+		add_port(configuration, value);
+}
+
+/* "kernel=PATH", "initrd=PATH", "words=TEXT", "memory=BYTES", "disk=PATH", "net=nat", "share=PATH",
+ * and those of add_other(). */
 - (void)configure:(NSString *)word
 {
 	NSUInteger equals = [word rangeOfString:@"="].location;
@@ -160,6 +325,8 @@ static void add_plain_devices(VZVirtualMachineConfiguration *configuration)
 		add_network(_configuration, value);
 	else if ([key isEqualToString:@"share"])
 		add_share(_configuration, value);
+	else
+		add_other(_configuration, key, value);
 }
 
 - (BOOL)openWith:(NSArray *)words
@@ -199,6 +366,16 @@ static void add_plain_devices(VZVirtualMachineConfiguration *configuration)
 {
 	(void)virtualMachine;
 	say(@"!disconnected %d %@", networkDevice.attachment != nil, words_of(error));
+}
+
+- (void)observeValueForKeyPath:(NSString *)keyPath
+		      ofObject:(id)object
+			change:(NSDictionary *)change
+		       context:(void *)context
+{
+	(void)context;
+	say(@"!observed %@ %@ %d", keyPath, [change objectForKey:NSKeyValueChangeNewKey],
+	    object == _machine);
 }
 
 - (void)keepConnection:(VZVirtioSocketConnection *)connection
@@ -389,7 +566,16 @@ static SEL transition_of(NSString *word)
 		[self requestStop];
 	else if ([word isEqualToString:@"entitlement"])
 		[self entitlement:argument];
-	else
+	else if ([word isEqualToString:@"observe"]) {
+		[_machine addObserver:self
+			   forKeyPath:argument
+			      options:NSKeyValueObservingOptionNew
+			      context:NULL];
+		say(@"observe: ok");
+	} else if ([word isEqualToString:@"unobserve"]) {
+		[_machine removeObserver:self forKeyPath:argument];
+		say(@"unobserve: ok");
+	} else
 		say(@"what is %@?", word);
 }
 

@@ -9,6 +9,7 @@
 #import "object.h"
 #import "settings.h"
 
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define MEBIBYTE (1024ull * 1024)
@@ -16,6 +17,9 @@
 /* Two that are documented nowhere; the settings have others. */
 #define MEMORY_MIN (32 * MEBIBYTE)
 #define CPUS_MIN 1
+
+/* Of the page of maximumTransmissionUnit. */
+enum { MTU_MIN = 1500, MTU_MAX = 65535 };
 
 @implementation VZVirtualMachineConfiguration
 
@@ -34,18 +38,6 @@ VZ_STRONG(VZBootLoader *, bootLoader, setBootLoader)
 VZ_STRONG(VZPlatformConfiguration *, platform, setPlatform)
 VZ_NUMBER(uint64_t, memorySize, setMemorySize)
 VZ_NUMBER(NSUInteger, CPUCount, setCPUCount)
-
-/* Empty by default. */
-#define VZ_LIST(name, setter)                                    \
-	-(NSArray *)name                                         \
-	{                                                        \
-		NSArray *all = [self valueOf:@ #name];           \
-		return all ? all : [NSArray array];              \
-	}                                                        \
-	-(void)setter : (NSArray *)all                           \
-	{                                                        \
-		[self keep:[[all copy] autorelease] as:@ #name]; \
-	}
 
 VZ_LIST(audioDevices, setAudioDevices)
 VZ_LIST(consoleDevices, setConsoleDevices)
@@ -99,19 +91,42 @@ static NSString *unfit_mac(VZVirtualMachineConfiguration *c)
 	return [[c graphicsDevices] count] ? nil : @"A macOS guest needs a graphics device.";
 }
 
+static BOOL is_efi(VZVirtualMachineConfiguration *c)
+{
+	return [[c bootLoader] isKindOfClass:[VZEFIBootLoader class]];
+}
+
 static NSString *unfit_boot(VZVirtualMachineConfiguration *c)
 {
 	if (![c bootLoader])
 		return @"“bootLoader” is nil.";
 	if ([[c bootLoader] isKindOfClass:[VZMacOSBootLoader class]])
 		return unfit_mac(c);
-	if (![[c platform] isKindOfClass:[VZGenericPlatformConfiguration class]])
-		return @"A Linux boot loader needs a generic platform.";
+	if ([[c platform] isKindOfClass:[VZGenericPlatformConfiguration class]])
+		return nil;
+	return is_efi(c) ? @"An EFI boot loader needs a generic platform."
+			 : @"A Linux boot loader needs a generic platform.";
+}
+
+/* A socket that sends to nobody is none that is connected. */
+static NSString *unfit_frames(VZFileHandleNetworkDeviceAttachment *attachment)
+{
+	struct sockaddr_storage peer;
+	socklen_t length = sizeof(peer);
+	NSInteger mtu = [attachment maximumTransmissionUnit];
+
+	if (mtu < MTU_MIN || mtu > MTU_MAX)
+		return @"The maximum transmission unit is out of range.";
+	if (getpeername([[attachment fileHandle] fileDescriptor], (struct sockaddr *)&peer,
+			&length) < 0)
+		return @"The network attachment’s socket is not connected.";
 	return nil;
 }
 
 static NSString *unfit_network(VZVirtualMachineConfiguration *c)
 {
+	NSString *reason = nil;
+
 	for (VZNetworkDeviceConfiguration *each in [c networkDevices]) {
 		if ([[each attachment] isKindOfClass:[VZBridgedNetworkDeviceAttachment class]] &&
 		    !entitlement_held(ENTITLEMENT_NETWORKING))
@@ -120,8 +135,11 @@ static NSString *unfit_network(VZVirtualMachineConfiguration *c)
 			       @"“com.apple.vm.networking” entitlement.";
 		if ([[each MACAddress] isMulticastAddress])
 			return @"The MAC address is no unicast address.";
+		if ([[each attachment] isKindOfClass:[VZFileHandleNetworkDeviceAttachment class]] &&
+		    !reason)
+			reason = unfit_frames((id)[each attachment]);
 	}
-	return nil;
+	return reason;
 }
 
 static NSString *unfit_directory(VZSharedDirectory *directory)
@@ -173,6 +191,9 @@ static NSString *unfit_storage(VZVirtualMachineConfiguration *c)
 		    [seen indexOfObjectIdenticalTo:[each attachment]] != NSNotFound)
 			return @"The storage device attachment is invalid.";
 		[seen addObject:[each attachment]];
+		if ([each isKindOfClass:[VZNVMExpressControllerDeviceConfiguration class]] &&
+		    ![[c platform] isKindOfClass:[VZGenericPlatformConfiguration class]])
+			return @"An NVM Express controller needs a generic platform.";
 	}
 	return nil;
 }
@@ -184,6 +205,34 @@ static NSString *unfit_number(VZVirtualMachineConfiguration *c)
 	if ([[c memoryBalloonDevices] count] > 1)
 		return @"Number of memory balloon devices is greater than the maximum number "
 		       @"supported.";
+	for (VZVirtioGraphicsDeviceConfiguration *each in [c graphicsDevices])
+		if ([each isKindOfClass:[VZVirtioGraphicsDeviceConfiguration class]] &&
+		    [[each scanouts] count] > 1)
+			return @"Number of scanouts is greater than the maximum number supported.";
+	return nil;
+}
+
+/* Of the ports only what the class's page says: none has a number beyond the maximum. */
+static NSString *unfit_console(VZVirtualMachineConfiguration *c)
+{
+	for (VZVirtioConsoleDeviceConfiguration *each in [c consoleDevices]) {
+		uint32_t most = [[each ports] maximumPortCount];
+
+		if (most < [[(VZStandinObject *)[each ports] valueOf:@"all"] count])
+			return @"The maximum port count is less than the number of ports.";
+	}
+	return nil;
+}
+
+/* What is right, and cannot be had here. */
+static NSString *unfit_here(VZVirtualMachineConfiguration *c)
+{
+	if (is_efi(c))
+		return @"The stand-in has no EFI firmware.";
+	for (VZStorageDeviceConfiguration *each in [c storageDevices])
+		if ([[each attachment]
+			    isKindOfClass:[VZNetworkBlockDeviceStorageDeviceAttachment class]])
+			return @"The stand-in has no network block devices.";
 	if ([[c audioDevices] count] || [[c consoleDevices] count])
 		return @"The stand-in has no audio and no console devices.";
 	return nil;
@@ -192,7 +241,8 @@ static NSString *unfit_number(VZVirtualMachineConfiguration *c)
 NSString *configuration_unfit(VZVirtualMachineConfiguration *c)
 {
 	static NSString *(*const checks[])(VZVirtualMachineConfiguration *) = {
-		unfit_boot, unfit_size, unfit_number, unfit_storage, unfit_network, unfit_sharing};
+		unfit_boot,    unfit_size,    unfit_number,  unfit_storage,
+		unfit_network, unfit_sharing, unfit_console, unfit_here};
 	NSString *reason = nil;
 
 	if (!entitlement_held(ENTITLEMENT_VIRTUALIZATION))

@@ -2,6 +2,11 @@
 /* Configurations and attachments that are what they were made of, and no more. */
 #import "object.h"
 
+#include <fcntl.h>
+
+/* More ports than anybody needs. An index beyond them is a client's mistake. */
+#define VZ_CONSOLE_PORTS 512
+
 @implementation VZBootLoader
 @end
 
@@ -21,6 +26,11 @@ VZ_COPIED(NSURL *, kernelURL, setKernelURL)
 VZ_COPIED(NSString *, commandLine, setCommandLine)
 VZ_COPIED(NSURL *, initialRamdiskURL, setInitialRamdiskURL)
 
+@end
+
+@implementation VZEFIBootLoader
+VZ_INIT
+VZ_STRONG(VZEFIVariableStore *, variableStore, setVariableStore)
 @end
 
 @implementation VZPlatformConfiguration
@@ -85,12 +95,181 @@ VZ_READ(NSFileHandle *, fileHandleForWriting)
 
 @end
 
+@implementation VZFileSerialPortAttachment
+
+/* What the guest writes stands behind what was there before, or in its place. The file is open from
+ * now on. */
+- (instancetype)initWithURL:(NSURL *)url append:(BOOL)shouldAppend error:(NSError **)error
+{
+	int how = O_WRONLY | O_CREAT | O_CLOEXEC | (shouldAppend ? O_APPEND : O_TRUNC);
+	int fd = [url isFileURL] ? open([[url path] UTF8String], how, 0644) : -1;
+
+	self = [self initValues];
+	if (fd < 0) {
+		vz_refuse(error, VZErrorInternal, @"The serial port’s file cannot be opened.");
+		[self release];
+		return nil;
+	}
+	[self keep:[[[NSFileHandle alloc] initWithFileDescriptor:fd closeOnDealloc:YES] autorelease]
+		as:@"file"];
+	[self keep:[[url copy] autorelease] as:@"URL"];
+	[self keep:[NSNumber numberWithBool:shouldAppend] as:@"append"];
+	return self;
+}
+
+VZ_READ(NSURL *, URL)
+
+- (BOOL)append
+{
+	return [[self valueOf:@"append"] boolValue];
+}
+
+@end
+
+@implementation VZSpiceAgentPortAttachment
+
+- (instancetype)init
+{
+	self = [self initValues];
+	if (self)
+		[self setSharesClipboard:YES];
+	return self;
+}
+
+VZ_NUMBER(BOOL, sharesClipboard, setSharesClipboard)
+
+/* The name by which SPICE's agent in a guest finds its port. */
++ (NSString *)spiceAgentPortName
+{
+	return @"com.redhat.spice.0";
+}
+
+@end
+
 @implementation VZSerialPortConfiguration
 VZ_STRONG(VZSerialPortAttachment *, attachment, setAttachment)
 @end
 
 @implementation VZVirtioConsoleDeviceSerialPortConfiguration
 VZ_INIT
+@end
+
+/* --- consoles -------------------------------------------------------------------------------- */
+
+@implementation VZConsolePortConfiguration
+VZ_STRONG(VZSerialPortAttachment *, attachment, setAttachment)
+@end
+
+@implementation VZVirtioConsolePortConfiguration
+VZ_INIT
+VZ_COPIED(NSString *, name, setName)
+VZ_NUMBER(BOOL, isConsole, setIsConsole)
+@end
+
+@implementation VZVirtioConsolePortConfigurationArray
+
+/* A place without a port has a null. */
+- (NSArray *)all
+{
+	NSArray *all = [self valueOf:@"all"];
+
+	return all ? all : [NSArray array];
+}
+
+- (uint32_t)maximumPortCount
+{
+	NSNumber *set = [self valueOf:@"maximumPortCount"];
+
+	return set ? [set unsignedIntValue] : (uint32_t)[[self all] count];
+}
+
+- (void)setMaximumPortCount:(uint32_t)count
+{
+	[self keep:[NSNumber numberWithUnsignedInt:count] as:@"maximumPortCount"];
+}
+
+- (VZVirtioConsolePortConfiguration *)objectAtIndexedSubscript:(NSUInteger)portIndex
+{
+	NSArray *all = [self all];
+	id port = portIndex < [all count] ? [all objectAtIndex:portIndex] : nil;
+
+	return port == [NSNull null] ? nil : port;
+}
+
+- (void)setObject:(VZVirtioConsolePortConfiguration *)configuration
+	atIndexedSubscript:(NSUInteger)portIndex
+{
+	NSMutableArray *all = [[[self all] mutableCopy] autorelease];
+
+	if (portIndex >= VZ_CONSOLE_PORTS)
+		vz_raise(@"The port index %lu is out of range.", (unsigned long)portIndex);
+	while ([all count] <= portIndex)
+		[all addObject:[NSNull null]];
+	[all replaceObjectAtIndex:portIndex
+		       withObject:configuration ? (id)configuration : [NSNull null]];
+	while ([all lastObject] == [NSNull null])
+		[all removeLastObject];
+	[self keep:all as:@"all"];
+}
+
+@end
+
+@implementation VZConsoleDeviceConfiguration
+@end
+
+@implementation VZVirtioConsoleDeviceConfiguration
+
+- (instancetype)init
+{
+	VZStandinObject *ports = [[VZVirtioConsolePortConfigurationArray alloc] initValues];
+
+	self = [self initValues];
+	[self keep:ports as:@"ports"];
+	[ports release];
+	return self;
+}
+
+VZ_READ(VZVirtioConsolePortConfigurationArray *, ports)
+
+@end
+
+/* --- sound ----------------------------------------------------------------------------------- */
+
+@implementation VZAudioInputStreamSource
+VZ_SHARED
+@end
+
+@implementation VZHostAudioInputStreamSource
+VZ_INIT
+@end
+
+@implementation VZAudioOutputStreamSink
+VZ_SHARED
+@end
+
+@implementation VZHostAudioOutputStreamSink
+VZ_INIT
+@end
+
+@implementation VZVirtioSoundDeviceStreamConfiguration
+@end
+
+@implementation VZVirtioSoundDeviceInputStreamConfiguration
+VZ_INIT
+VZ_STRONG(VZAudioInputStreamSource *, source, setSource)
+@end
+
+@implementation VZVirtioSoundDeviceOutputStreamConfiguration
+VZ_INIT
+VZ_STRONG(VZAudioOutputStreamSink *, sink, setSink)
+@end
+
+@implementation VZAudioDeviceConfiguration
+@end
+
+@implementation VZVirtioSoundDeviceConfiguration
+VZ_INIT
+VZ_LIST(streams, setStreams)
 @end
 
 /* --- memory, entropy, sockets ---------------------------------------------------------------- */
@@ -147,16 +326,32 @@ VZ_NUMBER(NSInteger, pixelsPerInch, setPixelsPerInch)
 
 @implementation VZMacGraphicsDeviceConfiguration
 
-- (instancetype)init
+VZ_INIT
+VZ_LIST(displays, setDisplays)
+
+@end
+
+@implementation VZVirtioGraphicsScanoutConfiguration
+
+- (instancetype)initWithWidthInPixels:(NSInteger)widthInPixels
+		       heightInPixels:(NSInteger)heightInPixels
 {
 	self = [self initValues];
-	if (self)
-		[self setDisplays:[NSArray array]];
+	if (self) {
+		[self setWidthInPixels:widthInPixels];
+		[self setHeightInPixels:heightInPixels];
+	}
 	return self;
 }
 
-VZ_COPIED(NSArray *, displays, setDisplays)
+VZ_NUMBER(NSInteger, widthInPixels, setWidthInPixels)
+VZ_NUMBER(NSInteger, heightInPixels, setHeightInPixels)
 
+@end
+
+@implementation VZVirtioGraphicsDeviceConfiguration
+VZ_INIT
+VZ_LIST(scanouts, setScanouts)
 @end
 
 @implementation VZKeyboardConfiguration

@@ -12,6 +12,7 @@
 
 #include "tap.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #define TCG_WORDS @"tsc=reliable no_timer_check init_on_alloc=1"
@@ -78,6 +79,16 @@ static void add_boot(StandinRunner *runner, VZBootLoader *loader)
 			  settings_in(@"macGuest", @"commandLine"));
 }
 
+static void add_screen(StandinRunner *runner, VZVirtioGraphicsScanoutConfiguration *scanout)
+{
+	if (scanout)
+		[runner word:@"-device"
+			value:@"virtio-gpu-pci,xres=%ld,yres=%ld", (long)[scanout widthInPixels],
+			      (long)[scanout heightInPixels]];
+	else
+		[runner word:@"-device" value:@"virtio-gpu-pci"];
+}
+
 void guest_begin(StandinRunner *runner, VZVirtualMachineConfiguration *c)
 {
 	add_board(runner, c);
@@ -88,6 +99,9 @@ void guest_begin(StandinRunner *runner, VZVirtualMachineConfiguration *c)
 	}
 	if ([[c memoryBalloonDevices] count])
 		[runner word:@"-device" value:@"virtio-balloon-pci,id=balloon" VIRTIO];
+	for (VZGraphicsDeviceConfiguration *each in [c graphicsDevices])
+		if ([each isKindOfClass:[VZVirtioGraphicsDeviceConfiguration class]])
+			add_screen(runner, [[(id)each scanouts] firstObject]);
 }
 
 static void add_socket(StandinRunner *runner, NSString *name, int fd)
@@ -167,10 +181,13 @@ NSDictionary *guest_share_device(NSString *name, NSString *tag, NSUInteger numbe
 
 /* --- disks ----------------------------------------------------------------------------------- */
 
-static BOOL add_disk(StandinRunner *runner, VZVirtioBlockDeviceConfiguration *disk, unsigned number)
+static BOOL add_disk(StandinRunner *runner, VZStorageDeviceConfiguration *disk, unsigned number)
 {
 	VZDiskImageStorageDeviceAttachment *image = (id)[disk attachment];
-	BOOL synced = [image synchronizationMode] != VZDiskImageSynchronizationModeNone;
+	BOOL is_device = [image isKindOfClass:[VZDiskBlockDeviceStorageDeviceAttachment class]];
+	BOOL synced = (NSInteger)[image synchronizationMode] !=
+		      (is_device ? (NSInteger)VZDiskSynchronizationModeNone
+				 : (NSInteger)VZDiskImageSynchronizationModeNone);
 	NSString *mode = [image isReadOnly] ? @"on" : @"off";
 	/* A descriptor of its own, which a later run's QEMU does not share. */
 	int fd = dup([[image valueOf:@"image"] fileDescriptor]);
@@ -180,23 +197,40 @@ static BOOL add_disk(StandinRunner *runner, VZVirtioBlockDeviceConfiguration *di
 	[runner forQemu:[runner give:fd]];
 	[runner word:@"-add-fd" value:@"fd=%d,set=%u", fd, number + 1];
 	[runner word:@"-blockdev"
-		value:@"driver=file,node-name=file%u,filename=/dev/fdset/"
+		value:@"driver=%@,node-name=file%u,filename=/dev/fdset/"
 		      @"%u,read-only=%@,locking=off,"
 		      @"cache.no-flush=%@",
-		      number, number + 1, mode, synced ? @"off" : @"on"];
+		      is_device ? @"host_device" : @"file", number, number + 1, mode,
+		      synced ? @"off" : @"on"];
 	[runner word:@"-blockdev"
 		value:@"driver=raw,node-name=disk%u,file=file%u,read-only=%@", number, number,
 		      mode];
-	[runner word:@"-device"
-		value:@"virtio-blk-pci,drive=disk%u,serial=%@" VIRTIO, number,
-		      escaped([disk blockDeviceIdentifier])];
+	if ([disk isKindOfClass:[VZUSBMassStorageDeviceConfiguration class]])
+		[runner word:@"-device" value:@"usb-storage,bus=usb.0,drive=disk%u", number];
+	else if ([disk isKindOfClass:[VZNVMExpressControllerDeviceConfiguration class]])
+		[runner word:@"-device" value:@"nvme,drive=disk%u,serial=nvme%u", number, number];
+	else
+		[runner word:@"-device"
+			value:@"virtio-blk-pci,drive=disk%u,serial=%@" VIRTIO, number,
+			      escaped([(VZVirtioBlockDeviceConfiguration *)
+					      disk blockDeviceIdentifier])];
 	return YES;
+}
+
+static BOOL has_usb(NSArray *disks)
+{
+	for (VZStorageDeviceConfiguration *each in disks)
+		if ([each isKindOfClass:[VZUSBMassStorageDeviceConfiguration class]])
+			return YES;
+	return NO;
 }
 
 BOOL guest_add_disks(StandinRunner *runner, VZVirtualMachineConfiguration *c)
 {
 	NSArray *disks = [c storageDevices];
 
+	if (has_usb(disks))
+		[runner word:@"-device" value:@"qemu-xhci,id=usb"];
 	for (unsigned i = 0; i < [disks count]; i++)
 		if (!add_disk(runner, [disks objectAtIndex:i], i))
 			return NO;
@@ -220,11 +254,31 @@ static NSString *bridge_of(VZNetworkDeviceAttachment *attachment)
 	return [[bridged interface] valueOf:@"bridge"];
 }
 
+/* The attachment that sends frames by the client's socket; nil: it is another one. */
+static VZFileHandleNetworkDeviceAttachment *frames_of(VZNetworkDeviceAttachment *attachment)
+{
+	if (![attachment isKindOfClass:[VZFileHandleNetworkDeviceAttachment class]])
+		return nil;
+	return (VZFileHandleNetworkDeviceAttachment *)attachment;
+}
+
 static BOOL add_card(StandinRunner *runner, VZNetworkDevice *device, NSUInteger number)
 {
 	NSString *name = guest_card_name(number), *bridge = bridge_of([device attachment]);
+	VZFileHandleNetworkDeviceAttachment *frames = frames_of([device attachment]);
+	NSString *mtu = @"";
 
-	if (bridge) {
+	if (frames) {
+		int fd = fcntl([[frames fileHandle] fileDescriptor], F_DUPFD_CLOEXEC, 3);
+
+		if (fd < 0)
+			return NO;
+		[runner forQemu:[runner give:fd]];
+		[runner word:@"-netdev"
+			value:@"dgram,id=net%@,local.type=fd,local.str=%d", name, fd];
+		mtu = [NSString
+			stringWithFormat:@",host_mtu=%ld", (long)[frames maximumTransmissionUnit]];
+	} else if (bridge) {
 		int fd = tap_open([bridge UTF8String]);
 
 		if (fd < 0)
@@ -235,8 +289,8 @@ static BOOL add_card(StandinRunner *runner, VZNetworkDevice *device, NSUInteger 
 		[runner word:@"-netdev" value:@"user,id=net%@", name];
 	}
 	[runner word:@"-device"
-		value:@"virtio-net-pci,id=%@,netdev=net%@,mac=%@,romfile=" VIRTIO, name, name,
-		      [[device valueOf:@"MACAddress"] string]];
+		value:@"virtio-net-pci,id=%@,netdev=net%@,mac=%@,romfile=%@" VIRTIO, name, name,
+		      [[device valueOf:@"MACAddress"] string], mtu];
 	return YES;
 }
 

@@ -128,9 +128,12 @@ static const char *state_name(VZVirtualMachineState state)
 
 /* --- states ---------------------------------------------------------------------------------- */
 
+/* Programs follow the state by key-value observing (Code-Hex/vz virtualization_11.m). */
 - (void)enter:(VZVirtualMachineState)state
 {
+	[_owner willChangeValueForKey:@"state"];
 	_state = state;
+	[_owner didChangeValueForKey:@"state"];
 	settings_record(
 		@"state",
 		[NSDictionary dictionaryWithObject:[NSString stringWithUTF8String:state_name(state)]

@@ -2,11 +2,14 @@
 #import "object.h"
 #import "settings.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 
-enum { MAC_BYTES = 6, MAC_MULTICAST = 1, MAC_LOCAL = 2 };
+enum { MAC_BYTES = 6, MAC_MULTICAST = 1, MAC_LOCAL = 2, MTU_DEFAULT = 1500 };
 
 @implementation VZMACAddress
 
@@ -130,6 +133,36 @@ VZ_READ(NSString *, localizedDisplayName)
 }
 
 VZ_READ(VZBridgedNetworkInterface *, interface)
+
+@end
+
+@implementation VZFileHandleNetworkDeviceAttachment
+
+/* What is no datagram socket is an exception: Code-Hex/vz#96, which has the two texts. */
+- (instancetype)initWithFileHandle:(NSFileHandle *)fileHandle
+{
+	int type = 0;
+	socklen_t length = sizeof(type);
+	NSString *reason = nil;
+
+	if (getsockopt([fileHandle fileDescriptor], SOL_SOCKET, SO_TYPE, &type, &length) < 0)
+		reason = [NSString stringWithFormat:@"Failed to get file descriptor properties: %s",
+						    strerror(errno)];
+	else if (type != SOCK_DGRAM)
+		reason = @"The fileHandle must be a datagram socket";
+	if (reason)
+		vz_raise(@"*** -[VZFileHandleNetworkDeviceAttachment initWithFileHandle:]: %@",
+			 reason);
+	self = [self initValues];
+	if (self) {
+		[self keep:fileHandle as:@"fileHandle"];
+		[self setMaximumTransmissionUnit:MTU_DEFAULT];
+	}
+	return self;
+}
+
+VZ_READ(NSFileHandle *, fileHandle)
+VZ_NUMBER(NSInteger, maximumTransmissionUnit, setMaximumTransmissionUnit)
 
 @end
 

@@ -59,6 +59,18 @@
 		[self keep:[NSNumber numberWithLongLong:(long long)value] as:@ #name]; \
 	}
 
+/* Empty by default. */
+#define VZ_LIST(name, setter)                                    \
+	-(NSArray *)name                                         \
+	{                                                        \
+		NSArray *all = [self valueOf:@ #name];           \
+		return all ? all : [NSArray array];              \
+	}                                                        \
+	-(void)setter : (NSArray *)all                           \
+	{                                                        \
+		[self keep:[[all copy] autorelease] as:@ #name]; \
+	}
+
 /* An error of the framework with its code's own words, and the reason. */
 extern NSError *vz_error(NSInteger code, NSString *reason);
 /* Into the caller's place for it, if there is one; returns NO. */

@@ -105,21 +105,36 @@ static BOOL make_pair(int type, int fds[2])
 	return [self give:fcntl([handle fileDescriptor], F_DUPFD_CLOEXEC, 3)];
 }
 
+static NSFileHandle *read_by_guest(VZSerialPortAttachment *attachment)
+{
+	if ([attachment isKindOfClass:[VZFileHandleSerialPortAttachment class]])
+		return [(VZFileHandleSerialPortAttachment *)attachment fileHandleForReading];
+	return nil; /* a file is only written to */
+}
+
+static NSFileHandle *written_by_guest(VZSerialPortAttachment *attachment)
+{
+	if ([attachment isKindOfClass:[VZFileHandleSerialPortAttachment class]])
+		return [(VZFileHandleSerialPortAttachment *)attachment fileHandleForWriting];
+	return [attachment valueOf:@"file"];
+}
+
 - (BOOL)addSerialPort
 {
 	VZVirtioConsoleDeviceSerialPortConfiguration *port =
 		(id)[[[_machine configuration] serialPorts] firstObject];
-	VZFileHandleSerialPortAttachment *attachment = (id)[port attachment];
+	NSFileHandle *from = read_by_guest([port attachment]);
+	NSFileHandle *to = written_by_guest([port attachment]);
 	int fds[2], in = -1, out = -1, room = CONSOLE_BYTES;
 
 	if (!port)
 		return YES;
 	if (!make_pair(SOCK_STREAM, fds))
 		return NO;
-	if ([attachment fileHandleForReading])
-		in = [self giveCopy:[attachment fileHandleForReading]];
-	if ([attachment fileHandleForWriting])
-		out = [self giveCopy:[attachment fileHandleForWriting]];
+	if (from)
+		in = [self giveCopy:from];
+	if (to)
+		out = [self giveCopy:to];
 	fcntl(fds[0], F_SETFL, O_NONBLOCK);
 	/* Of a console QEMU drops what its socket has no room for, which the framework does not
 	 * (hw/char/virtio-console.c, flush_buf()); a line of 60 bytes takes a kilobyte there. More

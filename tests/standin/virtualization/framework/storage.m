@@ -7,6 +7,8 @@
 
 #define BLOCK 512
 #define IDENTIFIER_MAX 20
+/* Apple's is published nowhere. In seconds. */
+#define NBD_TIMEOUT 10
 
 @implementation VZStorageDeviceAttachment
 VZ_SHARED
@@ -83,6 +85,120 @@ VZ_READ(NSURL *, URL)
 
 @end
 
+@implementation VZDiskBlockDeviceStorageDeviceAttachment
+
+/* The handle is kept, and open until the machine starts: the page of the class. */
+- (instancetype)initWithFileHandle:(NSFileHandle *)fileHandle
+			  readOnly:(BOOL)readOnly
+	       synchronizationMode:(VZDiskSynchronizationMode)synchronizationMode
+			     error:(NSError **)error
+{
+	struct stat about;
+
+	self = [self initValues];
+	if (fstat([fileHandle fileDescriptor], &about) < 0 || !S_ISBLK(about.st_mode)) {
+		vz_refuse(error, VZErrorInvalidDiskImage,
+			  @"The file handle is not one of a block device.");
+		[self release];
+		return nil;
+	}
+	[self keep:fileHandle as:@"image"];
+	[self keep:[NSNumber numberWithBool:readOnly] as:@"readOnly"];
+	[self keep:[NSNumber numberWithInteger:synchronizationMode] as:@"synchronizationMode"];
+	return self;
+}
+
+- (NSFileHandle *)fileHandle
+{
+	return [self valueOf:@"image"];
+}
+
+- (BOOL)isReadOnly
+{
+	return [[self valueOf:@"readOnly"] boolValue];
+}
+
+- (VZDiskSynchronizationMode)synchronizationMode
+{
+	return [[self valueOf:@"synchronizationMode"] integerValue];
+}
+
+@end
+
+@implementation VZNetworkBlockDeviceStorageDeviceAttachment
+
+- (instancetype)initWithURL:(NSURL *)URL
+		    timeout:(NSTimeInterval)timeout
+	     forcedReadOnly:(BOOL)forcedReadOnly
+	synchronizationMode:(VZDiskSynchronizationMode)synchronizationMode
+		      error:(NSError **)error
+{
+	self = [self initValues];
+	if (![[self class] validateURL:URL error:error]) {
+		[self release];
+		return nil;
+	}
+	[self keep:[[URL copy] autorelease] as:@"URL"];
+	[self keep:[NSNumber numberWithDouble:timeout] as:@"timeout"];
+	[self keep:[NSNumber numberWithBool:forcedReadOnly] as:@"forcedReadOnly"];
+	[self keep:[NSNumber numberWithInteger:synchronizationMode] as:@"synchronizationMode"];
+	return self;
+}
+
+- (instancetype)initWithURL:(NSURL *)URL error:(NSError **)error
+{
+	return [self initWithURL:URL
+			    timeout:NBD_TIMEOUT
+		     forcedReadOnly:NO
+		synchronizationMode:VZDiskSynchronizationModeFull
+			      error:error];
+}
+
+/* The schemes of NBD's page on URIs: by TCP to a host, or to a Unix socket. */
++ (BOOL)validateURL:(NSURL *)URL error:(NSError **)error
+{
+	NSString *scheme = [URL scheme];
+	BOOL by_tcp = [scheme isEqualToString:@"nbd"] || [scheme isEqualToString:@"nbds"];
+	BOOL by_unix =
+		[scheme isEqualToString:@"nbd+unix"] || [scheme isEqualToString:@"nbds+unix"];
+
+	if ((by_tcp && [[URL host] length]) ||
+	    (by_unix && [[URL query] rangeOfString:@"socket="].location != NSNotFound))
+		return YES;
+	return vz_refuse(error, VZErrorInvalidVirtualMachineConfiguration,
+			 @"The URL is not one of a network block device.");
+}
+
+VZ_READ(NSURL *, URL)
+
+- (NSTimeInterval)timeout
+{
+	return [[self valueOf:@"timeout"] doubleValue];
+}
+
+- (BOOL)isForcedReadOnly
+{
+	return [[self valueOf:@"forcedReadOnly"] boolValue];
+}
+
+- (VZDiskSynchronizationMode)synchronizationMode
+{
+	return [[self valueOf:@"synchronizationMode"] integerValue];
+}
+
+/* Not retained, as a weak property is not. */
+- (id<VZNetworkBlockDeviceStorageDeviceAttachmentDelegate>)delegate
+{
+	return [[self valueOf:@"delegate"] nonretainedObjectValue];
+}
+
+- (void)setDelegate:(id<VZNetworkBlockDeviceStorageDeviceAttachmentDelegate>)delegate
+{
+	[self keep:delegate ? [NSValue valueWithNonretainedObject:delegate] : nil as:@"delegate"];
+}
+
+@end
+
 @implementation VZStorageDeviceConfiguration
 VZ_READ(VZStorageDeviceAttachment *, attachment)
 @end
@@ -118,5 +234,57 @@ VZ_READ(NSString *, blockDeviceIdentifier)
 		vz_raise(@"Invalid block device identifier \"%@\".", blockDeviceIdentifier);
 	[self keep:[[blockDeviceIdentifier copy] autorelease] as:@"blockDeviceIdentifier"];
 }
+
+@end
+
+/* A device that is its attachment, and no more. */
+#define VZ_ATTACHED                                                                 \
+	-(instancetype)initWithAttachment : (VZStorageDeviceAttachment *)attachment \
+	{                                                                           \
+		self = [self initValues];                                           \
+		if (self)                                                           \
+			[self keep:attachment as:@"attachment"];                    \
+		return self;                                                        \
+	}
+
+@implementation VZUSBMassStorageDeviceConfiguration
+VZ_ATTACHED
+@end
+
+@implementation VZNVMExpressControllerDeviceConfiguration
+VZ_ATTACHED
+@end
+
+@implementation VZEFIVariableStore
+VZ_SHARED
+
+- (instancetype)initWithURL:(NSURL *)URL
+{
+	self = [self initValues];
+	if (self)
+		[self keep:[[URL copy] autorelease] as:@"URL"];
+	return self;
+}
+
+/* What Apple writes into it is published nowhere: here nothing, for nothing reads it. */
+- (instancetype)initCreatingVariableStoreAtURL:(NSURL *)URL
+				       options:(VZEFIVariableStoreInitializationOptions)options
+					 error:(NSError **)error
+{
+	BOOL overwrite = (options & VZEFIVariableStoreInitializationOptionAllowOverwrite) != 0;
+	int how = O_WRONLY | O_CREAT | O_CLOEXEC | (overwrite ? O_TRUNC : O_EXCL);
+	int fd = open([[URL path] UTF8String], how, 0600);
+
+	self = [self initWithURL:URL];
+	if (fd < 0) {
+		vz_refuse(error, VZErrorInternal, @"Failed to create the EFI variable store.");
+		[self release];
+		return nil;
+	}
+	close(fd);
+	return self;
+}
+
+VZ_READ(NSURL *, URL)
 
 @end

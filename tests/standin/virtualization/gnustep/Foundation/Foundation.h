@@ -4,7 +4,16 @@
 
 #include_next <Foundation/Foundation.h>
 
+/* Apple's brings these along, by way of CoreFoundation and libdispatch. */
+#include <Availability.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <unistd.h>
+
 #import <CoreFoundation/CoreFoundation.h>
+
+typedef NSString *NSErrorUserInfoKey;
 
 typedef struct {
 	NSInteger majorVersion;

@@ -25,4 +25,6 @@ typedef NS_ENUM(NSInteger, VZErrorCode) {
 	VZErrorInvalidRestoreImage VZ_SINCE(13.0) = 10005,
 	VZErrorInstallationRequiresUpdate VZ_SINCE(13.0) = 10006,
 	VZErrorInstallationFailed VZ_SINCE(13.0) = 10007,
+	VZErrorNetworkBlockDeviceNegotiationFailed VZ_SINCE(14.0) = 20001,
+	VZErrorNetworkBlockDeviceDisconnected VZ_SINCE(14.0) = 20002,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Screens, keyboards and pointing devices, which macOS guests must have. */
+/* Screens, keyboards and pointing devices: macOS guests must have them, Linux guests may. */
 #pragma once
 
 #import <Virtualization/VZDefines.h>
@@ -31,6 +31,20 @@ VZ_SINCE(12.0)
 @interface VZMacGraphicsDeviceConfiguration : VZGraphicsDeviceConfiguration
 - (instancetype)init;
 @property(copy) NSArray<VZMacGraphicsDisplayConfiguration *> *displays;
+@end
+
+VZ_SINCE(13.0)
+@interface VZVirtioGraphicsScanoutConfiguration : VZGraphicsDisplayConfiguration
+- (instancetype)initWithWidthInPixels:(NSInteger)widthInPixels
+		       heightInPixels:(NSInteger)heightInPixels;
+@property NSInteger widthInPixels;
+@property NSInteger heightInPixels;
+@end
+
+VZ_SINCE(13.0)
+@interface VZVirtioGraphicsDeviceConfiguration : VZGraphicsDeviceConfiguration
+- (instancetype)init;
+@property(copy) NSArray<VZVirtioGraphicsScanoutConfiguration *> *scanouts;
 @end
 
 VZ_SINCE(12.0)

@@ -44,6 +44,13 @@ VZ_SINCE(11.0)
 @end
 
 VZ_SINCE(11.0)
+@interface VZFileHandleNetworkDeviceAttachment : VZNetworkDeviceAttachment
+- (instancetype)initWithFileHandle:(NSFileHandle *)fileHandle;
+@property(readonly) NSFileHandle *fileHandle;
+@property NSInteger maximumTransmissionUnit VZ_SINCE(13.0);
+@end
+
+VZ_SINCE(11.0)
 @interface VZNetworkDeviceConfiguration : VZ_ROOT <NSCopying>
 VZ_NO_INIT
 @property(copy) VZMACAddress *MACAddress;

@@ -18,6 +18,27 @@ VZ_SINCE(11.0)
 @property(nullable, copy) NSURL *initialRamdiskURL;
 @end
 
+typedef NS_OPTIONS(NSUInteger, VZEFIVariableStoreInitializationOptions) {
+	VZEFIVariableStoreInitializationOptionAllowOverwrite = 1 << 0,
+};
+
+VZ_SINCE(13.0)
+@interface VZEFIVariableStore : VZ_ROOT
+VZ_NO_INIT
+- (instancetype)initWithURL:(NSURL *)URL;
+- (nullable instancetype)
+	initCreatingVariableStoreAtURL:(NSURL *)URL
+			       options:(VZEFIVariableStoreInitializationOptions)options
+				 error:(NSError **)error;
+@property(readonly, copy) NSURL *URL;
+@end
+
+VZ_SINCE(13.0)
+@interface VZEFIBootLoader : VZBootLoader
+- (instancetype)init;
+@property(nullable, strong) VZEFIVariableStore *variableStore;
+@end
+
 VZ_SINCE(12.0)
 @interface VZPlatformConfiguration : VZ_ROOT <NSCopying>
 VZ_NO_INIT

@@ -19,6 +19,21 @@ VZ_SINCE(11.0)
 @end
 
 VZ_SINCE(11.0)
+@interface VZFileSerialPortAttachment : VZSerialPortAttachment
+- (nullable instancetype)initWithURL:(NSURL *)url append:(BOOL)shouldAppend error:(NSError **)error;
+@property(readonly) NSURL *URL;
+@property(readonly) BOOL append;
+@end
+
+VZ_SINCE(13.0)
+@interface VZSpiceAgentPortAttachment : VZSerialPortAttachment
+- (instancetype)init;
+@property BOOL sharesClipboard;
+@property(class, readonly, copy) NSString *spiceAgentPortName;
++ (NSString *)spiceAgentPortName;
+@end
+
+VZ_SINCE(11.0)
 @interface VZSerialPortConfiguration : VZ_ROOT <NSCopying>
 VZ_NO_INIT
 @property(nullable, strong) VZSerialPortAttachment *attachment;

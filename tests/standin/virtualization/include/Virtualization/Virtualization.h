@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
+#import <Virtualization/VZAudio.h>
+#import <Virtualization/VZConsole.h>
 #import <Virtualization/VZDirectorySharing.h>
 #import <Virtualization/VZError.h>
 #import <Virtualization/VZGraphics.h>
