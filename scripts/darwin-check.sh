@@ -10,6 +10,7 @@
 # export of what we use is listed, and reviewed, in scripts/darwin-frameworks.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=scripts/release.sh
 . scripts/release.sh
 
 sources=$PWD/build/sources/darwin

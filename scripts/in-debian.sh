@@ -11,7 +11,7 @@ shift 2
 if [ ! -e "$root/etc/microagent-tests" ]; then
 	rm -rf "$root"
 	mkdir -p "$root"
-	# shellcheck disable=SC2016  # apt-get expands it
+	# shellcheck disable=SC2016,SC1091  # apt-get expands it; the host's own file
 	mirror=$(apt-get indextargets --format '$(REPO_URI)' "Codename: $(. /etc/os-release && echo "$VERSION_CODENAME")" | head -n 1)
 	mmdebstrap --quiet --variant=minbase --include=ca-certificates,git,make,procps "$release" "$root" "$mirror" >&2
 	# How this host reaches the mirror is how the other does.

@@ -3,6 +3,7 @@
 # Installs the Debian packages of the named sets (run, e2e, test, deb, bench, engines, validation, arm64, darwin, windows, lint) that are missing. Quick and
 # without a network when none is; uses sudo only when not root.
 set -eu
+# shellcheck source=scripts/release.sh
 . "$(dirname "$0")/release.sh"
 
 run_set="gcc libc6-dev make binutils libjansson-dev libxxhash-dev libseccomp-dev libmd-dev libarchive-dev libssl-dev

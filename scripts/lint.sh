@@ -6,6 +6,7 @@
 # shellcheck disable=SC2317  # the stages are called by name
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=scripts/release.sh
 . scripts/release.sh
 
 sources=$(git ls-files -- '*.c' '*.h' '*.m')
@@ -50,7 +51,7 @@ tidy() {
 retain_counts() {
 	local standin="tests/standin/virtualization"
 	# shellcheck disable=SC2046  # a list on purpose
-	clang-$llvm --analyze -Xclang -analyzer-werror -Xclang -analyzer-output=text -target arm64-apple-macos13 -nostdlibinc \
+	"clang-$llvm" --analyze -Xclang -analyzer-werror -Xclang -analyzer-output=text -target arm64-apple-macos13 -nostdlibinc \
 		-isystem build/sources/darwin/include/apple -isystem build/sources/darwin/include/other \
 		-isystem "$standin/darwin" -isystem "$standin/include" -Isrc -Iinclude -D_GNU_SOURCE -std=gnu17 -fblocks \
 		$(git ls-files -- 'src/*.m')
@@ -80,7 +81,7 @@ stage "cppcheck" cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,
 	--inline-suppr --suppressions-list=.cppcheck-suppressions -j 2 -Isrc -Iinclude -D_GNU_SOURCE \
 	-DMICROAGENT_VERSION='"lint"' --library=posix --library=gnu src
 # shellcheck disable=SC2046
-stage "shellcheck" shellcheck $(git ls-files -- '*.sh') .ci/run images/macos/microagent-*-macos-agent images/macos/microagent-start
+stage "shellcheck" shellcheck -x $(git ls-files -- '*.sh') .ci/run images/macos/microagent-*-macos-agent images/macos/microagent-start
 stage "codespell" codespell -q 3 -L "fo,inout,te,comand,lsit,delte,instal,passt,nown,conectix" README.md NEWS.md CONTRIBUTING.md docs src include tests schema images scripts python
 stage "schema layout" scripts/layout-schemas.py --check schema/*.json
 stage "pyflakes" pyflakes3 tests scripts python

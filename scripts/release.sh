@@ -5,7 +5,7 @@
 #   share_package  the package with virtiofsd, where qemu-system-common has none
 #   docker_client  the package with docker's client, where docker.io has none
 # Debian 12 and 13 were tried. Of Ubuntu 24.04 only the names were compared with its list of packages.
-# shellcheck shell=sh disable=SC2034  # whoever reads it uses them
+# shellcheck shell=sh disable=SC2034,SC1091  # whoever reads it uses them; the host's own file
 llvm=19 objc=14 share_package=virtiofsd docker_client=docker-cli
 case "$(. /etc/os-release 2>/dev/null && echo "${ID-} ${VERSION_ID-}")" in
 "debian 12") llvm=14 objc=12 share_package="" docker_client="" ;;

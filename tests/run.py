@@ -25,7 +25,7 @@ BUILD = (ROOT / os.environ.get("BUILD", "build")).resolve()
 FUZZ_SECONDS = {False: 10, True: 180}
 UNIT_TIMEOUT_S = 300
 HOSTILE = "test_hostile_*.py"  # of `make soak` with the sanitizers, by stage_sanitized()
-TEST_STAGES = ("unit", "fuzz", "e2e")
+TEST_STAGES = ("unit", "fuzz", "e2e", "debian13")
 # What is true of every backend, in files that have machines of QEMU: test_parity.py has some of it in `make test`.
 PARITY = {"firecracker": ("test_supervisor.py", "test_supervisor_details.py", "test_lifecycle.py", "test_run.py", "test_matrix.py",
                           "test_verification.py", "test_bad_state.py", "test_half_start.py", "test_exec.py", "test_exec_stdin.py",
@@ -43,7 +43,13 @@ PARITY = {"firecracker": ("test_supervisor.py", "test_supervisor_details.py", "t
 FACE = ("test_exec.py", "test_exec_stdin.py", "test_exec_resume.py", "test_exec_options.py", "test_exec_terminal.py", "test_envelope.py",
         "test_files.py", "test_agent_limits.py", "test_agent_task.py", "test_publish.py", "test_quarantine.py", "test_sessions.py",
         "test_session_share.py", "test_telemetry.py", "test_audit_execs.py", "test_seed_client.py")
-SOAK_STAGES = (*TEST_STAGES, "alone", "sanitized", "parity", "face", "newer-qemu")  # there e2e is what goes beside others, alone what does not
+SOAK_STAGES = ("unit", "fuzz", "e2e", "alone", "sanitized", "parity", "face", "newer-qemu", "debian13")  # there e2e is what goes beside others, alone what does not
+# What newer programs of the host serve in another way (docs/tested.md). `make soak` has the whole suite there.
+DEBIAN13 = ("test_shares.py::test_shares", "test_shares.py::test_what_the_guest_keeps",
+            "test_session_share.py::test_an_ordinary_user_claims_with_a_directory", "test_session_share.py::test_from_the_start",
+            "test_session_share.py::test_quarantine_in_the_middle_of_it", "test_share_races.py::test_both_create_one_name",
+            "test_network.py::test_nat", "test_egress.py::test_names", "test_fork.py::test_a_command_in_each_child",
+            "test_oci.py::test_volumes", "test_oci.py::test_each_state_and_command", "test_backends.py::test_doctor_says_what_was_never_run")
 TWO_WORKERS = ("-n", "2", "--dist", "loadfile")
 FOUR_WORKERS = ("-n", "4", "--dist", "loadfile")  # on two processors: two fifths of a test's time nothing of it runs
 
@@ -219,7 +225,7 @@ def stage_face(tally):
 
 
 def stage_newer_qemu(tally):
-    """The suite of `make test` once more, with the QEMU of the next Debian: docs/qemu-versions.md."""
+    """The suite of `make test` once more, with the QEMU of the next Debian: docs/tested.md."""
     began = time.monotonic()
     fetched = subprocess.run([ROOT / "scripts/fetch-newer-qemu.sh", BUILD / "newer-qemu"], stdout=subprocess.PIPE, text=True, check=False)
     if fetched.returncode:
@@ -228,6 +234,31 @@ def stage_newer_qemu(tally):
         return
     os.environ["MICROAGENT_QEMU"] = fetched.stdout.strip()
     stage_e2e(tally, [], "newer-qemu")
+
+
+def stage_debian13(tally, soak):
+    """In a Debian 13 of its own: what the README says first, and a part of the suite, or the whole of it in `make soak`."""
+    began = time.monotonic()
+    if os.geteuid() != 0:
+        print("debian13: skipped, since only root enters another system's root", flush=True)
+        tally.stage("debian13", began, 0, 0, 1)
+        return
+    place = BUILD / "debian13"
+    inside = [ROOT / "scripts/in-debian.sh", "trixie", place]
+    with open(BUILD / "debian13.log", "wb") as log:
+        made = subprocess.run([*inside, "sh", "-euc", 'make BUILD="$1" run; scripts/install-packages.sh $2', "sh", place / "build",
+                               "test engines" if soak else "e2e"], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False)
+    if made.returncode:
+        print(f"debian13: `make run` has failed there\n{(BUILD / 'debian13.log').read_text(errors='replace')[-4000:]}", flush=True)
+        tally.stage("debian13", began, 0, 1)
+        return
+    report = place / "build" / "e2e-debian13.xml"
+    report.unlink(missing_ok=True)
+    which = ["."] if soak else DEBIAN13
+    subprocess.run([*inside, "sh", "-euc", 'export BUILD="$1"; cd tests/e2e; shift; exec /usr/bin/python3 -m pytest "$@"', "sh", place / "build",
+                    "-q", "-rs", "-p", "no:cacheprovider", f"--junitxml={report}", "-m", "not soak", *TWO_WORKERS, *which],
+                   cwd=ROOT, stdin=subprocess.DEVNULL, check=False)
+    tally_e2e(tally, began, [ElementTree.parse(report).getroot().find("testsuite") if report.exists() else None], "debian13")
 
 
 def boots_below(place):
@@ -279,6 +310,8 @@ def main():
         stage_face(tally)
     if "newer-qemu" in stages:
         stage_newer_qemu(tally)
+    if "debian13" in stages:
+        stage_debian13(tally, soak)
     for _, child in background:
         child.wait()
     print(f"\n{'stage':10} {'time':>8} {'passed':>7} {'failed':>7} {'skipped':>8}")

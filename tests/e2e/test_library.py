@@ -16,6 +16,7 @@ from test_audit import events, verdict
 
 SANITIZE = ["-fsanitize=address,undefined"] if os.environ.get("SANITIZE") else []
 SOURCES = Path(__file__).parent / "library"
+CLANG = subprocess.run(["sh", "-c", ". scripts/release.sh; echo clang-$llvm"], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
 WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-D_DEFAULT_SOURCE"]
 
 
