@@ -303,6 +303,24 @@ def test_telemetry_and_a_guest_that_says_too_much(place):
     telemetry_is_vouched_for(place, guest.name)
 
 
+def test_no_telemetry(place):
+    """That nothing was told yet, or ever, is not that there is no such session."""
+    guest = Guest(place)
+
+    def said(name):
+        done = place("audit", "telemetry", name, check=1)
+        assert done.stdout == ""
+        return done.stderr
+
+    assert said(guest.name) == (f"microagent: the guest of session {guest.name} has told nothing yet of what runs in it: "
+                                "what it tells comes within seconds\n")
+    destroy(place, guest.name)
+    assert said(guest.name) == f"microagent: the guest of session {guest.name} told nothing of what ran in it\n"
+    unknown = "session-2020-01-01T00-00-00Z-aaaa"
+    assert said(unknown).startswith(f"microagent: there is no telemetry of session {unknown}: there is no such session")
+    assert "`microagent audit list` shows those that are there" in said(unknown)
+
+
 def telemetry_is_vouched_for(place, name):
     """What the archive keeps of the guest's word is what the log has the digests of."""
     file = archive(place, name) / "telemetry.jsonl"
