@@ -459,7 +459,8 @@ int microagent_audit_read(struct microagent *agent, const char *word,
 			  int (*fn)(void *data, const char *line, size_t len, struct error *err),
 			  void *data, struct error *err);
 /* The same for telemetry.jsonl (schema/audit-telemetry.json), the guest's word, of a destroyed
- * session too. ERR_NOT_FOUND where there is no such session, or where it has told nothing. */
+ * session too. ERR_NOT_FOUND: there is no such session (then with the reason
+ * REASON_NO_AUDIT_LOG), or its guest has told nothing. */
 int microagent_audit_telemetry(struct microagent *agent, const char *word,
 			       int (*fn)(void *data, const char *line, size_t len,
 					 struct error *err),

@@ -25,23 +25,13 @@ static const char *const kept[] = {AUDIT_LOG, AUDIT_TELEMETRY, "events.json", "s
 /* ---- the last words
  * ------------------------------------------------------------------------------ */
 
-/* Of what somebody has put into the log's place nothing is read, and nothing is written to it. */
-static int clear_log(const struct workspace *ws, struct error *err)
-{
-	struct stat st;
-
-	if (fstatat(ws->fd, AUDIT_LOG, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISREG(st.st_mode))
-		return 0;
-	return path_remove_tree_at(ws->fd, AUDIT_LOG, err);
-}
-
 static int close_log(const struct workspace *ws, struct error *err)
 {
 	static const struct audit_event event = {.subsystem = "session",
 						 .event = AUDIT_EVENT_DESTROYED};
 	auto_audit struct audit audit = AUDIT_NONE;
 
-	if (clear_log(ws, err) < 0 || audit_open(ws, &audit, err) < 0)
+	if (audit_clear_place(ws->fd, err) < 0 || audit_open(ws, &audit, err) < 0)
 		return -1;
 	/* Said already by a call that was killed before it could close it. */
 	if (!audit.closed && !audit.destroyed &&

@@ -56,6 +56,7 @@ struct audit_event {
 
 struct audit {
 	int fd;
+	int dirfd;  /* the workspace's own, which stays open for as long as the log does */
 	char *logs; /* <state>/logs */
 	char session[AUDIT_SESSION_ROOM];
 	uint64_t lines;
@@ -69,20 +70,22 @@ struct audit {
 	bool unsynced;	     /* lines were written that may not be on the disk yet */
 	uint64_t heads_lost; /* of lines of this log, that the security log had no room for */
 };
-#define AUDIT_NONE                          \
-	{                                   \
-		.fd = -1, .security_fd = -1 \
+#define AUDIT_NONE                                       \
+	{                                                \
+		.fd = -1, .dirfd = -1, .security_fd = -1 \
 	}
 
-/* The workspace is a session. */
-/* Of a session: the directory of the security logs, made if it is not there; malloc'd; NULL. */
+/* The directory of the security logs of a workspace that has an audit log, made if it is not
+ * there; malloc'd. NULL: the workspace has no audit log, or the directory cannot be made. */
 char *audit_logs_path(const struct workspace *ws);
+/* The workspace is a session or a sandbox. */
 bool audit_is_kept(const struct workspace *ws);
 bool audit_is_of_sandbox(const struct workspace *ws); /* of one that has a log */
 /*
- * Opens the log to go on with it, or begins it. Behind a line that a crash cut short it goes on
- * with `audit.torn`, which has that line's digest, so that audit_verify() can tell a crash from a
- * forgery.
+ * Opens the log to go on with it, or begins it. A session that has been started has had one: if it
+ * is gone, the new one has a CRITICAL `audit.changed` behind its first line. Behind a line that a
+ * crash cut short the log goes on with `audit.torn`, which has that line's digest, so that
+ * audit_verify() can tell a crash from a forgery.
  */
 int audit_open(const struct workspace *ws, struct audit *out, struct error *err);
 /*
@@ -92,12 +95,31 @@ int audit_open(const struct workspace *ws, struct audit *out, struct error *err)
  */
 int audit_append(struct audit *audit, const struct audit_event *event, enum store_sync sync,
 		 struct error *err);
+/* What somebody else has done to the log since our last line. */
+enum audit_tampering {
+	AUDIT_UNTOUCHED,
+	AUDIT_REMOVED,	/* no file has its name */
+	AUDIT_REPLACED, /* another file has its name */
+	AUDIT_SHORTENED,
+	AUDIT_LENGTHENED,
+	AUDIT_SECURITY_REMOVED /* not the log, but the security log of today */
+};
+extern const char *const audit_tampering_names[]; /* "untouched", ... */
+enum audit_tampering audit_tampering(const struct audit *audit);
+/*
+ * Gives the name of a log that was removed or replaced to a copy of it, to which later lines go.
+ * What is in its place is removed. On failure lines still go to the file that is open: a later
+ * call finds them there, and the security log has their digests.
+ */
+int audit_put_back(struct audit *audit, struct error *err);
 /* Everything that was appended is on the disk. */
 int audit_sync(struct audit *audit, struct error *err);
 /* The last line. Success when it is there already. */
 int audit_finish(struct audit *audit, struct error *err);
-/* What there is no audit log for: a line of the security log alone, of the session in the state
- * directory at state_path. */
+/* An event that the audit log cannot have: a line of the security log, with data, and without
+ * number and digest. Of the log only the session and the security log are used. */
+int security_log_aside(struct audit *audit, const struct audit_event *event, struct error *err);
+/* The same for a session of the state directory at state_path that has no audit log. */
 int security_log_note(const char *state_path, const char *session, const struct audit_event *event,
 		      struct error *err);
 /* The kinds of session.orphaned that are the end of what has no log any more. */
@@ -111,7 +133,8 @@ int security_log_sessions(const char *state_path, json_t *out, struct error *err
 void audit_release(struct audit *audit); /* accepts AUDIT_NONE; leaves it */
 #define auto_audit __attribute__((cleanup(audit_release)))
 
-/* Opens, appends one line, closes. Nothing for a workspace that is no session. */
+/* Opens, appends one line, closes. Does nothing for a workspace that has no audit log. A CRITICAL
+ * event that cannot be written is noted in the security log, and the call fails all the same. */
 int audit_note(const struct workspace *ws, const struct audit_event *event, struct error *err);
 
 /* The line on what its live supervisor is told by others. what, and name: "forked", the child's;
@@ -136,7 +159,7 @@ struct audit_report {
 	uint64_t bad_line;	/* the first, from 1; 0: none */
 	char why[256];		/* what is wrong with it */
 	uint64_t confirmed;	/* lines whose digest the security log has */
-	uint64_t lost;		/* events that the log itself says were not written down */
+	uint64_t lost;		/* events that were not written down, as the logs say */
 	uint64_t set_back;	/* lines that are earlier than the line before: the clock was set */
 	char head[SHA256_TEXT]; /* digest of the last line; "" without one */
 };
@@ -146,6 +169,7 @@ struct audit_heads {
 	uint8_t (*digests)[AUDIT_DIGEST]; /* of line i + 1 */
 	uint8_t *known; /* 0: not there; 1: once or always the same; 2: different ones */
 	size_t count, room;
+	uint64_t lost;	      /* events of which only their number was written, and only there */
 	bool archive_removed; /* on purpose */
 };
 /* state_path: of the state directory, not of sessions/. Without security logs it is empty. */

@@ -9,6 +9,7 @@
 #define AUDIT_EVENT_CLOSED "audit.closed"
 #define AUDIT_EVENT_TORN "audit.torn"
 #define AUDIT_EVENT_GAP "audit.gap"
+#define AUDIT_EVENT_CHANGED "audit.changed"
 #define AUDIT_EVENT_DESTROYED "session.destroyed"
 #define AUDIT_SUBSYSTEM "audit"
 
@@ -24,6 +25,9 @@ void audit_root(const char *session, const char *nonce, uint8_t out[AUDIT_DIGEST
 void audit_name_session(const struct workspace *ws, char out[AUDIT_SESSION_ROOM]);
 /* Of the state directory whose sessions/ the workspace is in: <state>/<name>; malloc'd. */
 char *audit_state_path(const struct workspace *ws, const char *name, struct error *err);
+
+/* audit_place.c: removes what has the log's name in the directory and is no regular file. */
+int audit_clear_place(int dirfd, struct error *err);
 
 enum audit_part audit_line_part(const char *text, size_t len);
 
@@ -44,7 +48,10 @@ char *audit_line_text(const struct audit *audit, const struct audit_event *event
  * and the line says that it is late. */
 int audit_vouch_telemetry(const struct workspace *ws, struct audit *audit, struct error *err);
 
-/* security_log.c: the digest of the line that was just written. */
+/* security_log.c: somebody has removed today's file, to which lines were written. The next line
+ * makes another one. */
+bool security_log_is_removed(const struct audit *audit);
+/* The digest of the line that was just written. */
 int security_log_write(struct audit *audit, const struct audit_event *event, uint64_t seq,
 		       enum store_sync sync, struct error *err);
 

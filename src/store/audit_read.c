@@ -273,6 +273,8 @@ int audit_verify(int fd, const char *session, const struct audit_heads *heads,
 		bad(&check, AUDIT_BROKEN, 1, "it is missing: the log is empty");
 	if (!check.over)
 		look_behind_the_end(&check);
+	if (heads)
+		check.report.lost += heads->lost;
 	if (check.report.lines > 0)
 		sha256_hex(check.before, check.report.head);
 	if (check.report.verdict == AUDIT_BROKEN && check.report.lines >= check.report.bad_line)

@@ -18,6 +18,7 @@
 #include "store/audit_line.h"
 
 #define SESSION_RECORD "session.json"
+#define SUPERVISOR_LOG "supervisor.log"
 
 static bool has_record(const struct workspace *ws, const char *name)
 {
@@ -245,6 +246,24 @@ static int take_up_chain(struct audit *audit, struct error *err)
 	return tail.torn ? go_on_behind_torn(audit, err) : 0;
 }
 
+/* A session's log is begun before its first start, which makes the supervisor's own log; that of a
+ * sandbox is begun by it. */
+static bool should_have_lines(const struct workspace *ws)
+{
+	return has_record(ws, SESSION_RECORD) && has_record(ws, SUPERVISOR_LOG);
+}
+
+/* For a log that has its first line alone. */
+static int tell_that_lines_are_gone(struct audit *audit, struct error *err)
+{
+	json_auto_t *data = json_pack("{s:s}", "how", audit_tampering_names[AUDIT_REMOVED]);
+	const struct audit_event event = {AUDIT_CRITICAL, AUDIT_SUBSYSTEM, AUDIT_EVENT_CHANGED,
+					  data, 0};
+
+	return data ? audit_append(audit, &event, STORE_SYNC, err)
+		    : error_errno(err, ENOMEM, AUDIT_LOG);
+}
+
 int audit_open(const struct workspace *ws, struct audit *out, struct error *err)
 {
 	auto_audit struct audit audit = AUDIT_NONE;
@@ -253,11 +272,13 @@ int audit_open(const struct workspace *ws, struct audit *out, struct error *err)
 	audit.logs = audit_state_path(ws, SECURITY_DIR, err);
 	if (!audit.logs)
 		return -1;
+	audit.dirfd = ws->fd;
 	audit.fd = openat(ws->fd, AUDIT_LOG,
 			  O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
 	if (audit.fd < 0)
 		return error_errno(err, errno, "%s/%s/" AUDIT_LOG, ws->dir->path, ws->id);
-	if (take_up_chain(&audit, err) < 0)
+	if (take_up_chain(&audit, err) < 0 || (audit.lines == 1 && should_have_lines(ws) &&
+					       tell_that_lines_are_gone(&audit, err) < 0))
 		return error_prefix(err, "%s/%s", ws->dir->path, ws->id);
 	*out = audit;
 	audit = (struct audit)AUDIT_NONE;
@@ -281,8 +302,6 @@ static int catch_up(struct audit *audit, struct error *err)
 
 	if (fstat(audit->fd, &st) < 0)
 		return error_errno(err, errno, AUDIT_LOG);
-	if (st.st_nlink == 0)
-		return error_set(err, ERR_IO, AUDIT_LOG " was removed");
 	return st.st_size == audit->end ? 0 : take_up_chain(audit, err);
 }
 
@@ -334,11 +353,24 @@ int audit_finish(struct audit *audit, struct error *err)
 	return 0;
 }
 
+static void note_aside(const struct workspace *ws, const struct audit_event *event)
+{
+	auto_audit struct audit aside = AUDIT_NONE;
+
+	audit_name_session(ws, aside.session);
+	aside.logs = audit_state_path(ws, SECURITY_DIR, NULL);
+	if (aside.logs)
+		(void)security_log_aside(&aside, event, NULL);
+}
+
 int audit_note(const struct workspace *ws, const struct audit_event *event, struct error *err)
 {
 	auto_audit struct audit audit = AUDIT_NONE;
 
-	if (!audit_is_kept(ws))
+	if (!audit_is_kept(ws) ||
+	    (audit_open(ws, &audit, err) == 0 && audit_append(&audit, event, STORE_SYNC, err) == 0))
 		return 0;
-	return audit_open(ws, &audit, err) < 0 ? -1 : audit_append(&audit, event, STORE_SYNC, err);
+	if (event->severity == AUDIT_CRITICAL)
+		note_aside(ws, event);
+	return -1;
 }

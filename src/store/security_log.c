@@ -25,13 +25,34 @@
 /* More lines than any log of LIMIT_AUDIT_BYTES has. */
 #define HEADS_MAX (1u << 22)
 
+static bool writes_day(const struct audit *audit, const char *day)
+{
+	return audit->security_fd >= 0 && strncmp(audit->security_day, day, 10) == 0;
+}
+
+static bool is_unlinked(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_nlink == 0;
+}
+
+/* One of an earlier day may have been moved to where such files are kept. */
+bool security_log_is_removed(const struct audit *audit)
+{
+	char now[CLOCK_TEXT];
+
+	clock_rfc3339(clock_real_ns(), now);
+	return writes_day(audit, now) && is_unlinked(audit->security_fd);
+}
+
 static int open_day(struct audit *audit, const char *day, struct error *err)
 {
 	char name[] = SECURITY_PATTERN;
 	autoclose int dir = -1;
 	int fd;
 
-	if (audit->security_fd >= 0 && strcmp(audit->security_day, day) == 0)
+	if (writes_day(audit, day) && !is_unlinked(audit->security_fd))
 		return 0;
 	memcpy(name + strlen("security-"), day, 10);
 	dir = path_open_dir_at(AT_FDCWD, audit->logs, true, 0700, err);
@@ -112,19 +133,25 @@ static char *note_text(const struct audit *log, const struct audit_event *event,
 	return json_line(object, err);
 }
 
-int security_log_note(const char *state_path, const char *session, const struct audit_event *event,
-		      struct error *err)
+int security_log_aside(struct audit *audit, const struct audit_event *event, struct error *err)
 {
-	auto_audit struct audit log = AUDIT_NONE;
 	struct audit_event at = *event;
 	autofree char *text = NULL;
 
 	if (!at.real_ns)
 		at.real_ns = clock_real_ns();
+	text = note_text(audit, &at, err);
+	return text ? write_security_text(audit, &at, text, STORE_SYNC, err) : -1;
+}
+
+int security_log_note(const char *state_path, const char *session, const struct audit_event *event,
+		      struct error *err)
+{
+	auto_audit struct audit log = AUDIT_NONE;
+
 	log.logs = path_join(state_path, SECURITY_DIR, err);
 	snprintf(log.session, sizeof(log.session), "%s", session);
-	text = log.logs ? note_text(&log, &at, err) : NULL;
-	return text ? write_security_text(&log, &at, text, STORE_SYNC, err) : -1;
+	return log.logs ? security_log_aside(&log, event, err) : -1;
 }
 
 /* --- read ------------------------------------------------------------------------------------ */
@@ -193,6 +220,20 @@ struct search {
 	struct audit_heads *heads;
 };
 
+/* What the audit log could not have. */
+static void take_aside(struct audit_heads *heads, const json_t *object)
+{
+	const char *event = json_text(object, "event", "");
+	json_int_t lost =
+		json_integer_value(json_object_get(json_object_get(object, "data"), "lost"));
+
+	if (strcmp(event, SECURITY_ARCHIVE_REMOVED) == 0)
+		heads->archive_removed = true;
+	else if (strcmp(event, AUDIT_EVENT_GAP) == 0 && !json_object_get(object, "head") &&
+		 lost > 0)
+		heads->lost += (uint64_t)lost;
+}
+
 static int take_security_line(void *data, const char *line, size_t len, struct error *err)
 {
 	const struct search *search = data;
@@ -204,9 +245,8 @@ static int take_security_line(void *data, const char *line, size_t len, struct e
 	if (!memmem(line, len, search->session, strlen(search->session)))
 		return 0;
 	object = security_object(line, len, &session);
-	if (object && strcmp(session, search->session) == 0 &&
-	    strcmp(json_text(object, "event", ""), SECURITY_ARCHIVE_REMOVED) == 0)
-		search->heads->archive_removed = true;
+	if (object && strcmp(session, search->session) == 0)
+		take_aside(search->heads, object);
 	/* What is not of ours is passed over: it can confirm nothing. */
 	if (!object || json_get_string(object, "", "head", JSON_REQUIRED, &head, NULL) < 0 ||
 	    json_get_int(object, "", "seq", JSON_REQUIRED, 1, INT64_MAX, &seq, NULL) < 0 ||

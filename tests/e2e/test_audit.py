@@ -221,6 +221,106 @@ def test_a_vmm_that_dies(place):
     destroy(place, name)
 
 
+def security_events(place, name, event):
+    """What the security log has of one session, each line against its schema."""
+    lines = [json.loads(line) for log in sorted((place.state / "logs").iterdir()) for line in log.read_text().splitlines()]
+    for line in lines:
+        schema_check.validate("audit-security", line)
+    return [line for line in lines if (line["session"], line["event"]) == (name, event)]
+
+
+def replace_log(log):
+    """By a copy of it, as who edits a file does."""
+    copy = log.with_name("copy")
+    shutil.copy(log, copy)
+    log.unlink()
+    copy.rename(log)
+
+
+def put_directory(log):
+    log.unlink()
+    log.mkdir()
+    (log / "file").touch()
+
+
+@pytest.mark.parametrize("do, how", [(replace_log, "replaced"), (os.unlink, "removed"), (put_directory, "replaced")])
+def test_a_log_that_is_taken_away(place, do, how):
+    """Its supervisor puts it back with all that it had, and an alarm tells of it; nothing that comes later is lost."""
+    name = create(place)
+    log = bundle(place, name) / "audit.log"
+    do(log)
+    os.kill(supervisor(place, name)["pid"], signal.SIGKILL)
+    wait_until(lambda: json.loads((bundle(place, name) / "events.json").read_text())[-1]["state"] == "failed", "the end")
+    destroy(place, name)
+    trail = [line["event"] for line in lines_of(place, name)]
+    assert trail[:3] == ["audit.opened", "session.cloned", "session.booted"] and trail[-1] == "audit.closed"
+    assert {"vmm.crashed", "session.ended", "audit.changed"} <= set(trail)
+    changed, = events(place, name, "audit.changed")
+    assert (changed["severity"], changed["data"]) == ("CRITICAL", {"how": how})
+    for event in ("audit.changed", "vmm.crashed"):
+        told, = security_events(place, name, event)
+        assert (told["severity"], told["data"]) == ("CRITICAL", events(place, name, event)[0]["data"])
+    answer = verdict(place, name)
+    assert (answer["verdict"], answer["lost"], answer["confirmed"]) == ("closed", 0, len(trail))
+    assert not list(archive(place, name).glob("audit.log?*"))
+
+
+def test_a_log_that_is_taken_away_is_missed_at_once(place):
+    """Nothing else has to happen for it, and the machine goes on."""
+    name = create(place, env={"MICROAGENT_TEST_LIMIT_AUDIT_LOOK_MS": "50"})
+    log = bundle(place, name) / "audit.log"
+    for count in (1, 2):
+        log.unlink()
+        wait_until(lambda n=count: len(security_events(place, name, "audit.changed")) == n and log.exists(), "the alarm")
+    os.truncate(log, log.stat().st_size - 5)
+    wait_until(lambda: security_events(place, name, "audit.changed")[-1]["data"] == {"how": "shortened"}, "the alarm")
+    details = [e.get("detail", "") for e in json.loads((bundle(place, name) / "events.json").read_text())]
+    assert details.count("audit.log was removed, and was put back") == 2
+    place("session", "exec", name, "--", "true", check=0)
+    assert verdict(place, name)["verdict"] == "broken"  # of what was cut off there is no copy
+    today = max((place.state / "logs").iterdir())
+    today.unlink()
+    wait_until(lambda: today.exists() and security_events(place, name, "audit.changed"), "the alarm")
+    assert security_events(place, name, "audit.changed")[0]["data"] == {"how": "security-log-removed"}
+    destroy(place, name)
+
+
+def test_a_log_that_is_gone_when_its_machine_is(place):
+    """Nobody has a copy: whoever begins another one, here the destroyer, raises the alarm, and verify finds it broken."""
+    name = create(place)
+    place("halt", f"{name}", check=0)
+    assert not events(place, name, "audit.changed")
+    (bundle(place, name) / "audit.log").unlink()
+    destroy(place, name)
+    told, = security_events(place, name, "audit.changed")
+    assert (told["severity"], told["data"], told["seq"]) == ("CRITICAL", {"how": "removed"}, 2)
+    answer = verdict(place, name)
+    assert (answer["verdict"], answer["badLine"]) == ("broken", 1)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a file that nobody can write")
+def test_a_log_that_cannot_be_written(place):
+    """Alarms are in the security log all the same, and what was lost is counted there."""
+    name = create(place)
+    log = bundle(place, name) / "audit.log"
+    if subprocess.run(["chattr", "+i", log], capture_output=True, check=False).returncode:
+        pytest.skip("this file system has no files that cannot be changed")
+    try:
+        place("session", "exec", name, "--", "true", check=0)
+        os.kill(supervisor(place, name)["pid"], signal.SIGKILL)
+        wait_until(lambda: security_events(place, name, "audit.gap"), "the gap")
+    finally:
+        subprocess.run(["chattr", "-i", log], check=True)
+    crashed, = security_events(place, name, "vmm.crashed")
+    assert crashed["severity"] == "CRITICAL" and crashed["data"]["why"] and "seq" not in crashed
+    gap, = security_events(place, name, "audit.gap")
+    assert gap["data"]["lost"] >= 4 and "audit.log" in gap["data"]["why"], gap
+    destroy(place, name)
+    answer = verdict(place, name)
+    assert (answer["verdict"], answer["lost"]) == ("closed", gap["data"]["lost"])
+    assert f"{answer['lost']} events were not written down, as" in place("audit", "verify", name, check=0).stdout
+
+
 class Guest:
     """Speaks as the guest: it dials the control stream before the guest, which has to boot first, can."""
 
@@ -301,6 +401,24 @@ def test_telemetry_and_a_guest_that_says_too_much(place):
     destroy(place, guest.name)
     assert place("--json", "audit", "telemetry", guest.name, check=0).stdout.count("\n") == 2
     telemetry_is_vouched_for(place, guest.name)
+
+
+def test_no_telemetry(place):
+    """That nothing was told yet, or ever, is not that there is no such session."""
+    guest = Guest(place)
+
+    def said(name):
+        done = place("audit", "telemetry", name, check=1)
+        assert done.stdout == ""
+        return done.stderr
+
+    assert said(guest.name) == (f"microagent: the guest of session {guest.name} has told nothing yet of what runs in it: "
+                                "what it tells comes within seconds\n")
+    destroy(place, guest.name)
+    assert said(guest.name) == f"microagent: the guest of session {guest.name} told nothing of what ran in it\n"
+    unknown = "session-2020-01-01T00-00-00Z-aaaa"
+    assert said(unknown).startswith(f"microagent: there is no telemetry of session {unknown}: there is no such session")
+    assert "`microagent audit list` shows those that are there" in said(unknown)
 
 
 def telemetry_is_vouched_for(place, name):

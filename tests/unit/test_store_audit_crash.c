@@ -193,12 +193,188 @@ static void without_room(void **state)
 	audit_release(&audit);
 }
 
+static void nothing_there(struct fixture *f)
+{
+	assert_int_equal(unlink(at(f, LOG)), 0);
+}
+
+static void a_copy_there(struct fixture *f)
+{
+	autofree char *text = get_file(f, LOG);
+
+	nothing_there(f);
+	put_file(f, LOG, text);
+}
+
+static void a_link_there(struct fixture *f)
+{
+	nothing_there(f);
+	assert_int_equal(symlink("session.json", at(f, LOG)), 0);
+}
+
+static void a_directory_there(struct fixture *f)
+{
+	nothing_there(f);
+	assert_int_equal(mkdir(at(f, LOG), 0700), 0);
+	put_file(f, LOG "/file", "x");
+}
+
+static const struct {
+	enum audit_tampering is;
+	void (*put)(struct fixture *f);
+} in_its_place[] = {{AUDIT_REMOVED, nothing_there},
+		    {AUDIT_REPLACED, a_copy_there},
+		    {AUDIT_REPLACED, a_link_there},
+		    {AUDIT_REPLACED, a_directory_there}};
+
+/* Whoever holds it open writes on without a name, and puts all of it back. */
+static void a_log_is_put_back(void **state)
+{
+	struct fixture *f = *state;
+	struct audit audit = AUDIT_NONE;
+	struct audit_report report;
+	struct stat st;
+
+	begin(f);
+	assert_int_equal(audit_open(&f->ws, &audit, NULL), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(in_its_place); i++) {
+		assert_int_equal(audit_tampering(&audit), AUDIT_UNTOUCHED);
+		in_its_place[i].put(f);
+		assert_int_equal(audit_tampering(&audit), in_its_place[i].is);
+		assert_int_equal(audit_append(&audit, &said, STORE_SYNC, NULL), 0);
+		put_file(f, LOG ".copy", "of a writer that was killed");
+		assert_int_equal(audit_put_back(&audit, NULL), 0);
+		assert_int_equal(audit_append(&audit, &said, STORE_SYNC, NULL), 0);
+		report = verify(f);
+		assert_int_equal(report.verdict, AUDIT_OPEN);
+		assert_int_equal(report.lines, 5 + 2 * (i + 1));
+		assert_int_equal(report.confirmed, report.lines);
+		assert_int_equal(lstat(at(f, LOG ".copy"), &st), -1);
+	}
+	append_raw(f, "{}\n");
+	assert_int_equal(audit_tampering(&audit), AUDIT_LENGTHENED);
+	assert_int_equal(truncate(at(f, LOG), 5), 0);
+	assert_int_equal(audit_tampering(&audit), AUDIT_SHORTENED);
+	audit_release(&audit);
+}
+
+/* Without room for a copy nothing is left of it; lines go where they went, until there is. */
+static void a_log_cannot_be_put_back(void **state)
+{
+	struct fixture *f = *state;
+	struct audit audit = AUDIT_NONE;
+	struct audit_report report;
+	struct rlimit was, small;
+	struct error err = {0};
+	struct stat st;
+
+	begin(f);
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(audit_open(&f->ws, &audit, &err), 0);
+	a_copy_there(f);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+	small = was;
+	small.rlim_cur = 10;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	assert_int_equal(audit_put_back(&audit, &err), -1);
+	assert_non_null(strstr(err.msg, "copy to audit.log.copy: "));
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+	assert_int_equal(lstat(at(f, LOG ".copy"), &st), -1);
+	assert_int_equal(audit_append(&audit, &said, STORE_SYNC, NULL), 0);
+	report = verify(f); /* before it is back the line is missed */
+	expect_bad(&report, AUDIT_BROKEN, 6, "security log has its digest");
+	assert_int_equal(audit_put_back(&audit, NULL), 0);
+	report = verify(f);
+	assert_int_equal(report.verdict, AUDIT_OPEN);
+	assert_int_equal(report.confirmed, 6);
+	audit_release(&audit);
+}
+
+/* A session that has been started has had lines: who opens its log and finds none raises an alarm,
+ * once. One that was cloned alone, and a sandbox, begin theirs. */
+static void a_log_whose_lines_are_gone(void **state)
+{
+	struct fixture *f = *state;
+	char day[96];
+
+	begin(f);
+	put_file(f, "agent-1/supervisor.log", "");
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(audit_note(&f->ws, &said, NULL), 0);
+	autofree char *whole = get_file(f, LOG);
+	assert_null(strstr(whole, "audit.changed"));
+	nothing_there(f);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(audit_note(&f->ws, &said, NULL), 0);
+	autofree char *begun = get_file(f, LOG);
+	assert_non_null(
+		strstr(begun, "\"CRITICAL\",\"subsystem\":\"audit\",\"event\":\"audit.changed\""));
+	assert_ptr_equal(strstr(strstr(begun, "audit.changed") + 1, "audit.changed"), NULL);
+	autofree char *security = get_security_log(f, day, sizeof(day));
+	assert_non_null(strstr(security, "\"data\":{\"how\":\"removed\"}"));
+	nothing_there(f);
+	assert_int_equal(unlink(at(f, "agent-1/session.json")), 0);
+	put_file(f, "agent-1/" SANDBOX_RECORD, "{}");
+	assert_int_equal(audit_note(&f->ws, &said, NULL), 0);
+	autofree char *sandbox = get_file(f, LOG);
+	assert_null(strstr(sandbox, "audit.changed"));
+}
+
+/* Lines whose file was removed go to another one. */
+static void a_security_log_is_removed(void **state)
+{
+	struct fixture *f = *state;
+	struct audit audit = AUDIT_NONE;
+	struct audit_report report;
+	char day[96];
+
+	begin(f);
+	assert_int_equal(audit_open(&f->ws, &audit, NULL), 0);
+	assert_int_equal(audit_append(&audit, &said, STORE_SYNC, NULL), 0);
+	free(get_security_log(f, day, sizeof(day)));
+	assert_int_equal(unlink(at(f, day)), 0);
+	assert_int_equal(audit_tampering(&audit), AUDIT_SECURITY_REMOVED);
+	assert_int_equal(audit_append(&audit, &said, STORE_SYNC, NULL), 0);
+	assert_int_equal(audit_tampering(&audit), AUDIT_UNTOUCHED);
+	report = verify(f);
+	assert_int_equal(report.verdict, AUDIT_OPEN);
+	assert_int_equal(report.confirmed, 1);
+	audit_release(&audit);
+}
+
+/* A command that cannot write the log tells the security log of an alarm, and of nothing else. */
+static void an_alarm_without_a_log(void **state)
+{
+	static const struct audit_event alarm = {AUDIT_CRITICAL, "test", "test.alarm", NULL, 0};
+	struct fixture *f = *state;
+	struct error err = {0};
+	char day[96];
+
+	begin(f);
+	a_directory_there(f);
+	assert_int_equal(audit_note(&f->ws, &said, &err), -1);
+	assert_int_equal(audit_note(&f->ws, &alarm, &err), -1);
+	assert_non_null(strstr(err.msg, AUDIT_LOG));
+	autofree char *security = get_security_log(f, day, sizeof(day));
+	assert_non_null(strstr(security, "\"event\":\"test.alarm\",\"session\":\"agent-1\","
+					 "\"data\":{}}\n"));
+	assert_null(strstr(security, "\"seq\":6"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		store_test(a_torn_tail),	 store_test(a_tail_without_its_newline),
-		store_test(torn_at_each_byte),	 store_test(a_killed_writer),
-		store_test(two_writers_in_turn), store_test(without_room),
+		store_test(a_torn_tail),
+		store_test(a_tail_without_its_newline),
+		store_test(torn_at_each_byte),
+		store_test(a_killed_writer),
+		store_test(two_writers_in_turn),
+		store_test(without_room),
+		store_test(a_log_is_put_back),
+		store_test(a_log_cannot_be_put_back),
+		store_test(an_alarm_without_a_log),
+		store_test(a_log_whose_lines_are_gone),
+		store_test(a_security_log_is_removed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
  * not. */
 #include "store_fixture.h"
 
+#include <dirent.h>
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -12,11 +13,13 @@
 
 #define LOG "agent-1/" AUDIT_LOG
 
+static char remark[256]; /* the last one */
+
 /* In the place of live_record.c's. */
 void live_remark(struct live *live, const char *text)
 {
 	(void)live;
-	(void)text;
+	snprintf(remark, sizeof(remark), "%s", text);
 }
 
 static struct live begin(struct fixture *f)
@@ -173,6 +176,128 @@ static void room_to_wait_is_shared_out(void **state)
 	assert_true(log_says(f, "{\"lost\":34,\"why\":\"there was no room on the disk"));
 }
 
+/* Of the one day that there is. */
+static char *security_log(struct fixture *f)
+{
+	autofree char *logs = strdup(at(f, "../logs"));
+	autodir DIR *dir = opendir(logs);
+	const struct dirent *entry;
+	char name[96] = "";
+
+	assert_non_null(dir);
+	while ((entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			snprintf(name, sizeof(name), "../logs/%.64s", entry->d_name);
+	return get_file(f, name);
+}
+
+/* No file may grow beyond one of so many parts of the log: the security log, which is shorter, goes
+ * on. */
+static struct rlimit limit_files(struct fixture *f, rlim_t parts)
+{
+	struct rlimit before, none;
+	struct stat st;
+
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(stat(at(f, LOG), &st), 0);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	none = before;
+	none.rlim_cur = (rlim_t)st.st_size / parts;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+	return before;
+}
+
+static void say_at_length(struct live *live, int times)
+{
+	char word[1000] = "";
+
+	memset(word, 'x', sizeof(word) - 1);
+	guest_says(live, times, word);
+}
+
+/* An alarm is in the security log at once, and once without a digest, whatever becomes of the log;
+ * what was never written is counted there. */
+static void alarms_do_not_wait(void **state)
+{
+	struct fixture *f = *state;
+	struct live live = begin(f);
+	struct audit_heads heads = {0};
+	struct rlimit before;
+
+	limit_set(LIMIT_AUDIT_WAITING, 4);
+	limit_set(LIMIT_AUDIT_GUEST_LINES, 21);
+	say_at_length(&live, 20);
+	before = limit_files(f, 1);
+	live_audit(&live, AUDIT_WARNING, "guest", "guest.reset", NULL);
+	for (int i = 0; i < 5; i++)
+		live_audit(&live, AUDIT_CRITICAL, "vmm", "vmm.crashed", json_pack("{s:i}", "n", i));
+	say_at_length(&live, 3);
+	assert_int_equal(count_lines(f, "vmm.crashed"), 0);
+	autofree char *security = security_log(f);
+	assert_int_equal(count(security, "\"event\":\"vmm.crashed\""), 5);
+	assert_non_null(strstr(security, "\"data\":{\"n\":4}}\n"));
+	assert_null(strstr(security, "guest.reset"));
+	live_audit_free(&live);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	free(steal_ptr(&security));
+	security = security_log(f);
+	assert_int_equal(count(security, "\"event\":\"vmm.crashed\""), 5);
+	/* One warning, five alarms, and three of the guest, of which two were above its rate. */
+	assert_non_null(strstr(security, "\"data\":{\"lost\":9,\"why\":\"audit.log could not be "
+					 "written to the end: audit.log: "));
+	assert_int_equal(audit_heads_load(f->path, "agent-1", &heads, NULL), 0);
+	assert_int_equal(heads.lost, 9);
+	audit_heads_free(&heads);
+	end(&live);
+}
+
+/* What was above a rate is told also where the room came with the end of the machine. */
+static void room_comes_with_the_end(void **state)
+{
+	struct fixture *f = *state;
+	struct live live = begin(f);
+	struct rlimit before;
+
+	limit_set(LIMIT_AUDIT_GUEST_LINES, 20);
+	say_at_length(&live, 20);
+	before = limit_files(f, 1);
+	live_audit(&live, AUDIT_CRITICAL, "vmm", "vmm.crashed", NULL);
+	guest_says(&live, 7, "sh");
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	end(&live);
+	assert_int_equal(count_lines(f, "vmm.crashed"), 1);
+	assert_true(log_says(f, "{\"lost\":7,\"why\":\"the guest said more than"));
+}
+
+/* A log that is removed where there is no room for a copy: the alarm is told aside, once, and a
+ * look that finds room puts all of it back. */
+static void a_removed_log_waits_for_room(void **state)
+{
+	struct fixture *f = *state;
+	struct live live = begin(f);
+	struct rlimit before;
+	struct stat st;
+
+	limit_set(LIMIT_AUDIT_GUEST_LINES, 20);
+	say_at_length(&live, 20);
+	before = limit_files(f, 2);
+	assert_int_equal(unlink(at(f, LOG)), 0);
+	for (int i = 0; i < 3; i++)
+		live_audit_look(&live);
+	assert_non_null(strstr(remark, "audit.log cannot be written, events wait: "));
+	assert_int_equal(lstat(at(f, LOG), &st), -1);
+	autofree char *security = security_log(f);
+	assert_int_equal(count(security, "\"event\":\"audit.changed\""), 1);
+	assert_non_null(strstr(security, "\"data\":{\"how\":\"removed\"}}\n"));
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	live_audit_look(&live);
+	assert_string_equal(remark, "audit.log was removed, and was put back");
+	assert_int_equal(count_lines(f, "exec.started"), 20);
+	end(&live);
+	assert_int_equal(count_lines(f, "exec.started"), 20);
+	assert_int_equal(count_lines(f, "audit.changed"), 1);
+}
+
 #define live_test(fn) cmocka_unit_test_setup_teardown(fn, fixture_make, fixture_drop)
 
 int main(void)
@@ -182,6 +307,9 @@ int main(void)
 		live_test(room_is_shared_out),
 		live_test(a_restart_counts_what_is_there),
 		live_test(room_to_wait_is_shared_out),
+		live_test(alarms_do_not_wait),
+		live_test(room_comes_with_the_end),
+		live_test(a_removed_log_waits_for_room),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

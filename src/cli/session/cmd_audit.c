@@ -159,7 +159,7 @@ static void print_log_verdict(const json_t *answer)
 	printf("; %lld lines are whole, %lld of them confirmed by the security log\n",
 	       (long long)log_number(answer, "lines"), (long long)log_number(answer, "confirmed"));
 	if (log_number(answer, "lost") > 0)
-		printf("%lld events were not written down, as the log itself says\n",
+		printf("%lld events were not written down, as the log or the security log says\n",
 		       (long long)log_number(answer, "lost"));
 	if (log_number(answer, "clockSetBack") > 0)
 		printf("the host's clock was set back %lld times\n",

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "session/sessions/session.h"
@@ -31,6 +32,32 @@ int session_telemetry_open(const struct microagent *agent, const char *name, int
 	return *fd >= 0 ? 0 : open_telemetry_below(agent, ARCHIVE_DIR, name, "", fd, err);
 }
 
+static bool is_below(const struct microagent *agent, const char *place, const char *name,
+		     const char *suffix)
+{
+	autofree char *path = NULL;
+
+	if (asprintf(&path, "%s/%s/%s%s", agent->state_path, place, name, suffix) < 0)
+		path = NULL;
+	return path && access(path, F_OK) == 0;
+}
+
+/* There is no file until the guest tells something. */
+static int explain_nothing_told(const struct microagent *agent, const char *name, struct error *err)
+{
+	if (is_below(agent, SESSIONS_DIR, name, BUNDLE_SUFFIX))
+		return error_set(err, ERR_NOT_FOUND,
+				 "the guest of session %s has told nothing yet of what runs in it: "
+				 "what it tells comes within seconds",
+				 name);
+	if (is_below(agent, ARCHIVE_DIR, name, ""))
+		return error_set(err, ERR_NOT_FOUND,
+				 "the guest of session %s told nothing of what ran in it", name);
+	error_set(err, ERR_NOT_FOUND,
+		  "there is no telemetry of session %s: there is no such session", name);
+	return error_reason(err, REASON_NO_AUDIT_LOG, name);
+}
+
 int microagent_audit_telemetry(struct microagent *agent, const char *word,
 			       int (*fn)(void *data, const char *line, size_t len,
 					 struct error *err),
@@ -42,11 +69,6 @@ int microagent_audit_telemetry(struct microagent *agent, const char *word,
 	if (session_audited_parse(word, name, err) < 0 ||
 	    session_telemetry_open(agent, name, &fd, err) < 0)
 		return -1;
-	if (fd >= 0)
-		return audit_each_line(fd, fn, data, err);
-	error_set(err, ERR_NOT_FOUND,
-		  "there is no telemetry of session %s: there is no such session, or nothing has "
-		  "run in it",
-		  name);
-	return error_reason(err, REASON_NO_AUDIT_LOG, name);
+	return fd >= 0 ? audit_each_line(fd, fn, data, err)
+		       : explain_nothing_told(agent, name, err);
 }

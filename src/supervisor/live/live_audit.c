@@ -41,8 +41,10 @@ struct live_audit {
 	json_t *waiting; /* events without room on the disk, oldest first */
 	uint64_t lost;	 /* that could not wait, since the last gap was told */
 	struct audit_spending spent[AUDIT_PARTS];
-	bool without_room; /* the last attempt failed, and said so */
-	bool unconfirmed;  /* the security log has no room, and it was said so */
+	bool without_room;		/* the last attempt failed, and said so */
+	char why[160];			/* the last write that failed did so; "": none has */
+	enum audit_tampering tampering; /* what was found of the log last, and told */
+	bool unconfirmed;		/* the security log has no room, and it was said so */
 	struct loop_watch *sync_timer, *room_timer;
 };
 
@@ -96,11 +98,11 @@ static void sync_later(struct live *live)
 		log_line(&live->log, "audit: %s", err.msg);
 }
 
-/* {"severity","subsystem","event","data","at","sync","part"}, as in `waiting`. */
-static int write_one(struct live *live, const json_t *item, struct error *err)
+/* {"severity","subsystem","event","data","at","sync","part"}, as in `waiting`; `aside` where the
+ * security log has it already. The event borrows from it. */
+static struct audit_event item_event(const json_t *item)
 {
-	bool sync = json_is_true(json_object_get(item, "sync"));
-	const struct audit_event event = {
+	return (struct audit_event){
 		.severity =
 			(enum audit_severity)json_integer_value(json_object_get(item, "severity")),
 		.subsystem = json_text(item, "subsystem", NULL),
@@ -108,9 +110,17 @@ static int write_one(struct live *live, const json_t *item, struct error *err)
 		.data = json_object_get(item, "data"),
 		.real_ns = json_integer_value(json_object_get(item, "at")),
 	};
+}
 
-	if (audit_append(&live->audit->log, &event, sync ? STORE_SYNC : STORE_NO_SYNC, err) < 0)
+static int write_one(struct live *live, const json_t *item, struct error *err)
+{
+	bool sync = json_is_true(json_object_get(item, "sync"));
+	const struct audit_event event = item_event(item);
+
+	if (audit_append(&live->audit->log, &event, sync ? STORE_SYNC : STORE_NO_SYNC, err) < 0) {
+		snprintf(live->audit->why, sizeof(live->audit->why), "%.150s", err->msg);
 		return -1;
+	}
 	if (!sync)
 		sync_later(live);
 	return 0;
@@ -181,6 +191,118 @@ static int write_waiting(struct live *live, struct error *err)
 	return tell_gap(live, &audit->lost, "there was no room on the disk", err);
 }
 
+/* ---- what the log cannot have
+ * ----------------------------------------------------------------------------------- */
+
+/* An alarm does not wait: the security log may be on another disk. */
+static void note_alarm(struct live *live, json_t *item)
+{
+	const struct audit_event event = item_event(item);
+	struct error why = {0};
+
+	if (event.severity != AUDIT_CRITICAL || json_object_get(item, "aside"))
+		return;
+	if (security_log_aside(&live->audit->log, &event, &why) < 0)
+		log_limited(&live->log, "audit: %s", why.msg);
+	else
+		json_object_set_new(item, "aside", json_true());
+}
+
+static void note_waiting_alarms(struct live *live)
+{
+	json_t *item;
+	size_t i;
+
+	json_array_foreach(live->audit->waiting, i, item)
+	{
+		note_alarm(live, item);
+	}
+}
+
+static uint64_t unwritten_events(const struct live_audit *audit)
+{
+	uint64_t count = audit->lost + json_array_size(audit->waiting);
+
+	for (int part = 0; part < AUDIT_PARTS; part++)
+		count += audit->spent[part].suppressed;
+	return count;
+}
+
+/* Nobody writes them any more. */
+static void note_unwritten(struct live *live)
+{
+	uint64_t count = unwritten_events(live->audit);
+	char text[256];
+	json_auto_t *item = NULL;
+	struct audit_event event;
+	struct error err = {0};
+
+	if (count == 0)
+		return;
+	snprintf(text, sizeof(text), "audit.log could not be written to the end: %s",
+		 live->audit->why);
+	log_line(&live->log, "audit: %llu events are lost: %s", (unsigned long long)count, text);
+	item = item_json(AUDIT_WARNING, "audit", "audit.gap",
+			 json_pack("{s:I, s:s}", "lost", (json_int_t)count, "why", text), true);
+	if (!item)
+		return;
+	event = item_event(item);
+	if (security_log_aside(&live->audit->log, &event, &err) < 0)
+		log_line(&live->log, "audit: %s", err.msg);
+}
+
+/* ---- a log that is taken away
+ * ----------------------------------------------------------------------------------- */
+
+static bool is_taken_away(const struct live_audit *audit)
+{
+	return audit->tampering == AUDIT_REMOVED || audit->tampering == AUDIT_REPLACED;
+}
+
+/* Lines go to the file that is open also where this fails, and their digests to the security log:
+ * `verify` misses them. */
+static void put_log_back(struct live *live, bool first_try)
+{
+	struct live_audit *audit = live->audit;
+	const char *how = audit_tampering_names[audit->tampering];
+	struct error why = {0};
+	char text[256];
+
+	if (audit_put_back(&audit->log, &why) == 0) {
+		snprintf(text, sizeof(text), AUDIT_LOG " was %s, and was put back", how);
+		audit->tampering = AUDIT_UNTOUCHED;
+	} else {
+		snprintf(text, sizeof(text), AUDIT_LOG " was %s, and cannot be put back: %.150s",
+			 how, why.msg);
+		if (!first_try)
+			return;
+	}
+	live_remark(live, text);
+}
+
+/* Each way in which the log was changed is told once, by an event behind those that wait. */
+static void look_at_log(struct live *live)
+{
+	struct live_audit *audit = live->audit;
+	enum audit_tampering found = audit_tampering(&audit->log);
+	json_t *item;
+
+	if (found == audit->tampering)
+		return;
+	audit->tampering = found;
+	if (found == AUDIT_UNTOUCHED)
+		return;
+	item = item_json(AUDIT_CRITICAL, "audit", "audit.changed",
+			 json_pack("{s:s}", "how", audit_tampering_names[found]), true);
+	if (!item || json_array_append_new(audit->waiting, item) < 0)
+		audit->lost++;
+	if (is_taken_away(audit))
+		put_log_back(live, true);
+}
+
+/* ---- waiting
+ * ----------------------------------------------------------------------------------- */
+
 static void on_audit_room_timer(struct loop *loop, void *data);
 
 static void say_without_room(struct live *live, const struct error *why)
@@ -204,10 +326,15 @@ static void flush_waiting(struct live *live)
 {
 	struct error why = {0};
 
+	look_at_log(live);
 	if (write_waiting(live, &why) < 0) {
+		note_waiting_alarms(live);
 		say_without_room(live, &why);
 		return;
 	}
+	/* Another change of its size is told again. */
+	if (!is_taken_away(live->audit))
+		live->audit->tampering = AUDIT_UNTOUCHED;
 	if (!live->audit->without_room)
 		return;
 	live->audit->without_room = false;
@@ -240,16 +367,26 @@ static void put_waiting(struct live *live, json_t *item)
 	struct live_audit *audit = live->audit;
 	uint64_t lost_heads = audit->log.heads_lost;
 
-	if (item && may_wait(audit, item) && json_array_append_new(audit->waiting, item) == 0)
-		item = NULL;
-	else
+	if (!item || !may_wait(audit, item) || json_array_append(audit->waiting, item) < 0)
 		audit->lost++;
-	json_decref(item);
 	/* While there is no room it is the timer that tries, not each event. */
 	if (!audit->without_room)
 		flush_waiting(live);
+	else if (item)
+		note_alarm(live, item);
+	json_decref(item);
 	if (!audit->without_room)
 		look_at_lost_heads(live, lost_heads);
+}
+
+void live_audit_look(struct live *live)
+{
+	struct live_audit *audit = live->audit;
+
+	if (is_taken_away(audit))
+		put_log_back(live, false);
+	if (!audit->without_room)
+		flush_waiting(live);
 }
 
 void live_audit(struct live *live, enum audit_severity severity, const char *subsystem,
@@ -371,10 +508,11 @@ void live_audit_free(struct live *live)
 
 	if (!audit)
 		return;
+	flush_waiting(live);
 	tell_suppressed_events(live, true);
-	if (write_waiting(live, &err) < 0)
-		log_line(&live->log, "audit: %zu events and %llu more are lost: %s",
-			 json_array_size(audit->waiting), (unsigned long long)audit->lost, err.msg);
+	if (is_taken_away(audit))
+		put_log_back(live, true);
+	note_unwritten(live);
 	loop_remove(audit->sync_timer);
 	loop_remove(audit->room_timer);
 	if (audit->unconfirmed)

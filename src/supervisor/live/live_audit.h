@@ -2,7 +2,8 @@
 /*
  * The audit log of a live session, and what is watched for it. All calls do nothing for a workspace
  * that is no session. A disk without room never harms the VM: events wait for it, and what cannot
- * wait any more is counted in an `audit.gap`; an event of the workspace tells of both.
+ * wait any more is counted in an `audit.gap`; an event of the workspace tells of both. A CRITICAL
+ * event that waits is in the security log meanwhile. A log that is taken away is put back.
  *
  *   live_audit.c    writes: waiting, gaps, the rate of what a guest causes
  *   live_observe.c  from what happens to events; the slow look at what nobody tells
@@ -15,8 +16,13 @@
 
 /* The log is open, or the session must not start. */
 int live_audit_begin(struct live *live, struct error *err);
-/* Closes the files. What still waits has had its last try. */
+/* Closes the files. What still waits has had its last try, and the security log says how much that
+ * is. */
 void live_audit_free(struct live *live);
+
+/* Looks whether the log is still where it was, so that somebody who takes it away is found out also
+ * where nothing happens. */
+void live_audit_look(struct live *live);
 
 /* data is stolen; NULL: none. Infos are on the disk within LIMIT_AUDIT_SYNC_MS, others at once. */
 void live_audit(struct live *live, enum audit_severity severity, const char *subsystem,

@@ -116,6 +116,7 @@ static void on_observe_look(struct loop *loop, void *data)
 	struct live *live = data;
 
 	(void)loop;
+	live_audit_look(live);
 	look_at_base(live);
 	if (!live->over && !intent_is_forced(live->outcome.intent))
 		look_at_vmm(live);
