@@ -72,6 +72,39 @@ def kvm():
     shutil.rmtree(place)
 
 
+def test_a_verdict_is_of_the_time_that_was_given(host, kvm, tmp_path):
+    """A KVM that was too slow is looked at again when it is given more time, and not with the same time."""
+    node, told = kvm
+    if not isinstance(node, Path):
+        pytest.skip(node)
+    cache = tmp_path / "cache"
+    for limit in ("1", told["MICROAGENT_TEST_LIMIT_PROBE_LOOP_MS"]):
+        env = {**told, "MICROAGENT_CACHE_DIR": str(cache), "MICROAGENT_TEST_LIMIT_PROBE_LOOP_MS": limit}
+        facts = host.json("host", env=env)["host"]
+        kept = json.loads((cache / "host.json").read_text())
+        assert kept["kvmNode"].endswith(f", in {limit} ms") and kept["kvmVerdict"] in ("slow", "usable")
+        assert facts["kvmAvailable"] == (kept["kvmVerdict"] == "usable")
+    assert facts["kvmAvailable"], facts["acceleratorReason"]
+
+
+def test_what_kvm_does_not_take_is_left_out(kvm, host, tmp_path):
+    """QEMU's processor "host" has IA32_ARCH_CAPABILITIES only where KVM lets it be set: else QEMU aborts before there is a guest."""
+    node, told = kvm
+    if not isinstance(node, Path):
+        pytest.skip(node)
+    env = {**told, "MICROAGENT_CACHE_DIR": str(tmp_path / "cache")}
+    host.json("host", env=env)
+    untaken = json.loads((tmp_path / "cache" / "host.json").read_text())["kvmUntaken"]
+    assert untaken in (0, 1)
+    words = ["/usr/bin/qemu-system-x86_64", "-accel", "kvm", "-display", "none", "-nodefaults", "-S", "-monitor", "stdio",
+             "-M", "microvm", "-cpu"]
+    devices = ["unshare", "--mount", "sh", "-c", f'mount --bind {node} /dev/kvm && exec "$@"', "sh"] if os.geteuid() == 0 else []
+    for cpu, fails in (("host", untaken == 1), ("host,-arch-capabilities", False)):
+        done = subprocess.run([*devices, *words, cpu], input="quit\n", capture_output=True, text=True, timeout=120, check=False)
+        assert (done.returncode != 0) == fails, (cpu, done)
+        assert ("0x10a" in done.stderr or "kvm_buf_set_msrs" in done.stderr) == fails, done
+
+
 class Machine:
     """Makes workspaces of that guest, on one kind of machine."""
 

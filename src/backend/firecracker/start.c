@@ -14,6 +14,7 @@
 #include "backend/firecracker/binary.h"
 #include "backend/firecracker/firecracker.h"
 #include "backend/parts/confinement.h"
+#include "backend/parts/kvm_probe.h"
 #include "backend/parts/vmm_filter.h"
 #include "base/argv.h"
 #include "base/cleanup.h"
@@ -152,7 +153,7 @@ static int spawn_parts(struct firecracker *fc, const struct vm_boot *boot,
 		.program = p->program,
 		.argv = argv_finish(&words, err),
 		.readable = p->readable,
-		.device = p->version.stand_in ? NULL : "/dev/kvm",
+		.device = p->version.stand_in ? NULL : kvm_device(),
 		.proc = p->version.stand_in != NULL, /* its programs need it */
 		.tun = fc->vm.net.mode != NETWORK_ISOLATED,
 		.data = p->data,

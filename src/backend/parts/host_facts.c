@@ -86,6 +86,9 @@ void host_facts_load(struct host_facts *out)
 	take_fact(doc, "vmmSaid", out->vmm_said, sizeof(out->vmm_said));
 	take_fact(doc, "shareProgram", out->share_program, sizeof(out->share_program));
 	take_fact(doc, "shareSaid", out->share_said, sizeof(out->share_said));
+	json_int_t untaken = json_integer_value(json_object_get(doc, "kvmUntaken"));
+	if (untaken > 0 && untaken <= UINT32_MAX)
+		out->kvm_untaken = (uint32_t)untaken;
 	json_int_t khz = json_integer_value(json_object_get(doc, "tscKhz"));
 	if (khz > 0 && khz <= UINT32_MAX)
 		out->tsc_khz = (uint32_t)khz;
@@ -98,12 +101,13 @@ static json_t *facts_json(const struct host_facts *facts)
 
 	if (process_boot_id(boot, &ignored) < 0)
 		return NULL;
-	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:s, s:s, s:s}", "format",
+	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:s, s:s, s:s, s:I}", "format",
 			 FACTS_FORMAT, "bootId", boot, "kvmNode", facts->kvm_node, "kvmVerdict",
 			 facts->kvm_verdict, "kvmReason", facts->kvm_reason, "tscKhz",
 			 (json_int_t)facts->tsc_khz, "cellBwrap", facts->cell_bwrap, "vmmProgram",
 			 facts->vmm_program, "vmmSaid", facts->vmm_said, "shareProgram",
-			 facts->share_program, "shareSaid", facts->share_said);
+			 facts->share_program, "shareSaid", facts->share_said, "kvmUntaken",
+			 (json_int_t)facts->kvm_untaken);
 }
 
 void host_facts_store(const struct host_facts *facts)

@@ -12,9 +12,10 @@
 #define HOST_THING_TEXT 128
 
 struct host_facts {
-	char kvm_node[HOST_THING_TEXT]; /* host_thing() of /dev/kvm; "" with nothing known */
+	char kvm_node[HOST_THING_TEXT]; /* what was tried; "" with nothing known */
 	char kvm_verdict[16];		/* kvm_probe.c's word */
 	char kvm_reason[256];
+	uint32_t kvm_untaken;		   /* KVM_UNTAKEN_* (kvm_loop.h) */
 	uint32_t tsc_khz;		   /* 0: not measured */
 	char cell_bwrap[HOST_THING_TEXT];  /* host_thing() of a bwrap that made a cell; "" else */
 	char vmm_program[HOST_THING_TEXT]; /* host_thing() of a VMM that was asked for its version

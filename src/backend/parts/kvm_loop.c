@@ -148,36 +148,38 @@ static int run_once(const struct loop_vm *vm, uint64_t limit_ns, uint64_t *ns, s
 	return 1;
 }
 
-static int run_three(const struct loop_vm *vm, uint64_t limit_ns, bool *finished, uint64_t *best_ns,
+static int run_three(const struct loop_vm *vm, uint64_t limit_ns, struct kvm_loop_result *out,
 		     struct error *err)
 {
-	bool any = false;
-	uint64_t best = UINT64_MAX, ns = 0;
+	uint64_t ns = 0;
 
+	out->best_ns = UINT64_MAX;
 	for (int i = 0; i < 3; i++) {
 		int rc = run_once(vm, limit_ns, &ns, err);
 		if (rc < 0)
 			return -1;
 		if (rc == 0)
 			continue;
-		any = true;
-		best = ns < best ? ns : best;
+		out->finished = true;
+		out->best_ns = ns < out->best_ns ? ns : out->best_ns;
 	}
-	*finished = any;
-	*best_ns = best;
 	return 0;
 }
 
-int kvm_loop_run(int kvm_fd, uint64_t limit_ns, bool *finished, uint64_t *best_ns,
-		 struct error *err)
+int kvm_loop_run(int kvm_fd, uint64_t limit_ns, struct kvm_loop_result *out, struct error *err)
 {
 	struct loop_vm vm = {.vm = -1, .vcpu = -1};
+	struct kvm_loop_result result = {0};
 	int rc = loop_vm_open(kvm_fd, &vm, err);
 
 	if (rc == 0)
+		result.untaken = kvm_loop_cpu.untaken(kvm_fd, vm.vcpu);
+	if (rc == 0)
 		rc = arm_kvm_timer(err);
 	if (rc == 0)
-		rc = run_three(&vm, limit_ns, finished, best_ns, err);
+		rc = run_three(&vm, limit_ns, &result, err);
 	loop_vm_close(&vm);
+	if (rc == 0)
+		*out = result;
 	return rc;
 }

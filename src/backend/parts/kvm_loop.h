@@ -10,15 +10,22 @@
 
 #define KVM_LOOP_ITERATIONS 1000000
 
+/* A set of bits: the MSR IA32_ARCH_CAPABILITIES (0x10a) cannot be set to what KVM itself says of it. */
+#define KVM_UNTAKEN_ARCH_CAPABILITIES 1u
+
+struct kvm_loop_result {
+	bool finished;	  /* false: not one run came to its end */
+	uint64_t best_ns; /* the shortest thread CPU time of a run */
+	unsigned untaken; /* KVM_UNTAKEN_*: a VMM that asks for these fails */
+};
+
 /*
- * Runs the loop up to three times, each for at most limit_ns of CPU time, and stores the shortest
- * thread CPU time; *finished is false when not one run came to its end. ERR_IO: KVM failed; the
+ * Runs the loop up to three times, each for at most limit_ns of CPU time. ERR_IO: KVM failed; the
  * message names the step.
  *
  * Takes SIGPROF and ITIMER_PROF: for a process of its own. KVM may hang, so that process needs a
  * deadline too.
  */
-int kvm_loop_run(int kvm_fd, uint64_t limit_ns, bool *finished, uint64_t *best_ns,
-		 struct error *err);
+int kvm_loop_run(int kvm_fd, uint64_t limit_ns, struct kvm_loop_result *out, struct error *err);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
+#include "backend/parts/kvm_loop.h"
 #include "backend/parts/kvm_loop_cpu.h"
 
 enum { PML4 = 0x0000, PDPT = 0x1000, PD = 0x2000, CODE = 0x3000, GUEST_BYTES = 0x5000 };
@@ -98,6 +99,21 @@ static int amd64_enter(int kvm, int vm, int vcpu, struct error *err)
 	return set_cpuid(kvm, vcpu, err) < 0 ? -1 : enter_long_mode(vcpu, err);
 }
 
+/* QEMU's processor "host" sets this MSR to what KVM reads from the host's, and aborts where KVM then
+ * refuses that ("failed to set MSR 0x10a"), as a paravirtual KVM may. */
+static unsigned amd64_untaken(int kvm_fd, int vcpu)
+{
+	union {
+		struct kvm_msrs head;
+		char room[sizeof(struct kvm_msrs) + sizeof(struct kvm_msr_entry)];
+	} msr = {.head = {.nmsrs = 1}};
+
+	msr.head.entries[0].index = 0x10a;
+	if (ioctl(kvm_fd, KVM_GET_MSRS, &msr) != 1)
+		return 0; /* it is not offered */
+	return ioctl(vcpu, KVM_SET_MSRS, &msr) == 1 ? 0 : KVM_UNTAKEN_ARCH_CAPABILITIES;
+}
+
 static int amd64_begin(int vcpu, struct error *err)
 {
 	const struct kvm_regs regs = {.rip = CODE, .rflags = 2};
@@ -124,6 +140,7 @@ const struct kvm_loop_cpu kvm_loop_cpu = {
 	.fill = amd64_fill,
 	.prepare = amd64_prepare,
 	.enter = amd64_enter,
+	.untaken = amd64_untaken,
 	.begin = amd64_begin,
 	.check = amd64_check,
 };

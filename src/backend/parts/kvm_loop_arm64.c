@@ -100,11 +100,18 @@ static int arm64_check(int vcpu, const struct kvm_run *run, struct error *err)
 	return 0;
 }
 
+static unsigned arm64_untaken(int kvm_fd, int vcpu)
+{
+	(void)kvm_fd, (void)vcpu;
+	return 0;
+}
+
 const struct kvm_loop_cpu kvm_loop_cpu = {
 	.bytes = GUEST_BYTES,
 	.fill = arm64_fill,
 	.prepare = arm64_prepare,
 	.enter = arm64_enter,
+	.untaken = arm64_untaken,
 	.begin = arm64_begin,
 	.check = arm64_check,
 };

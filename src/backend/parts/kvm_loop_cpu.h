@@ -18,6 +18,8 @@ struct kvm_loop_cpu {
 	void (*prepare)(int vm); /* before there is a processor */
 	/* A new processor into 64-bit mode. */
 	int (*enter)(int kvm, int vm, int vcpu, struct error *err);
+	/* What of the processor's features KVM offers and then does not take, of an entered one. */
+	unsigned (*untaken)(int kvm, int vcpu);	   /* KVM_UNTAKEN_* */
 	int (*begin)(int vcpu, struct error *err); /* before each run: where it begins */
 	/* After each: that it came to its end with the right result. */
 	int (*check)(int vcpu, const struct kvm_run *run, struct error *err);

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -64,12 +65,14 @@ static const char *slow_hint(void)
 	return "";
 }
 
-static void judge_kvm(struct kvm_facts *facts, bool finished, uint64_t best_ns, uint64_t limit_ns)
+static void judge_kvm(struct kvm_facts *facts, const struct kvm_loop_result *result,
+		      uint64_t limit_ns)
 {
-	if (finished && best_ns <= limit_ns)
+	facts->untaken = result->untaken;
+	if (result->finished && result->best_ns <= limit_ns)
 		set_verdict(facts, KVM_USABLE,
 			    "KVM runs 64-bit code at speed: %d iterations in %" PRIu64 " us",
-			    KVM_LOOP_ITERATIONS, best_ns / 1000);
+			    KVM_LOOP_ITERATIONS, result->best_ns / 1000);
 	else
 		set_verdict(facts, KVM_SLOW,
 			    KVM_DEVICE
@@ -92,7 +95,8 @@ static bool denied_to_vm_user(struct kvm_facts *facts)
 		return false;
 	set_verdict(facts, KVM_DENIED,
 		    KVM_DEVICE " is root's alone, and a VM of root runs as a user of its own: "
-			       "chgrp kvm " KVM_DEVICE " && chmod 660 " KVM_DEVICE);
+			       "%schgrp kvm " KVM_DEVICE " && chmod 660 " KVM_DEVICE,
+		    getgrnam("kvm") ? "" : "groupadd --system kvm && ");
 	return true;
 }
 
@@ -122,14 +126,14 @@ static void run_probe(int kvm_fd, int out)
 {
 	struct kvm_facts facts = {0};
 	struct error why;
-	bool finished = false;
-	uint64_t best = 0, limit = limit_get(LIMIT_PROBE_LOOP_MS) * NS_PER_MS;
+	struct kvm_loop_result result = {0};
+	uint64_t limit = limit_get(LIMIT_PROBE_LOOP_MS) * NS_PER_MS;
 
-	if (kvm_loop_run(kvm_fd, limit, &finished, &best, &why) < 0)
+	if (kvm_loop_run(kvm_fd, limit, &result, &why) < 0)
 		set_verdict(&facts, KVM_BROKEN, KVM_DEVICE " opens and does not work: %.180s",
 			    why.msg);
 	else
-		judge_kvm(&facts, finished, best, limit);
+		judge_kvm(&facts, &result, limit);
 	(void)!write(out, &facts, sizeof(facts));
 	_exit(0);
 }
@@ -144,6 +148,7 @@ static void hear_child(int from, pid_t pid, struct kvm_facts *facts)
 	if (fd_wait(from, POLLIN, deadline, &why) == 0 &&
 	    fd_read_exact(from, &heard, sizeof(heard), &why) == 0) {
 		heard.reason[sizeof(heard.reason) - 1] = '\0';
+		facts->untaken = heard.untaken;
 		set_verdict(facts, heard.kvm, "%s", heard.reason);
 	} else {
 		set_verdict(facts, KVM_HUNG,
@@ -200,6 +205,7 @@ static void recall(const struct host_facts *host, const char *node, struct kvm_f
 {
 	if (strcmp(host->kvm_node, node) != 0)
 		return;
+	facts->untaken = host->kvm_untaken;
 	for (size_t i = 0; i < KVM_VERDICT_COUNT; i++)
 		if (verdict_names[i] && strcmp(verdict_names[i], host->kvm_verdict) == 0)
 			set_verdict(facts, (enum kvm_verdict)i, "%s", host->kvm_reason);
@@ -212,7 +218,18 @@ static void remember_kvm(struct host_facts *host, const char *node, const struct
 	snprintf(host->kvm_node, sizeof(host->kvm_node), "%s", verdict ? node : "");
 	snprintf(host->kvm_verdict, sizeof(host->kvm_verdict), "%s", verdict ? verdict : "");
 	snprintf(host->kvm_reason, sizeof(host->kvm_reason), "%s", verdict ? facts->reason : "");
+	host->kvm_untaken = facts->untaken;
 	host_facts_store(host);
+}
+
+/* The device, and the time that the loop was given: with more of it another verdict may come. */
+static void name_trial(char out[HOST_THING_TEXT])
+{
+	char node[HOST_THING_TEXT];
+
+	host_thing(kvm_device(), node);
+	snprintf(out, HOST_THING_TEXT, "%.90s, in %" PRIu64 " ms", node,
+		 limit_get(LIMIT_PROBE_LOOP_MS));
 }
 
 int kvm_probe(struct kvm_facts *out, struct error *err)
@@ -221,7 +238,7 @@ int kvm_probe(struct kvm_facts *out, struct error *err)
 	struct host_facts host;
 	struct kvm_facts facts = {0};
 
-	host_thing(kvm_device(), node);
+	name_trial(node);
 	host_facts_load(&host);
 	recall(&host, node, &facts);
 	if (facts.kvm == KVM_UNKNOWN) {

@@ -21,6 +21,7 @@ enum kvm_verdict {
 struct kvm_facts {
 	enum kvm_verdict kvm;
 	char reason[256]; /* one sentence about kvm, with the next step where there is one */
+	unsigned untaken; /* KVM_UNTAKEN_* of kvm_loop.h, of one that runs 64-bit code */
 };
 
 /*

@@ -3,8 +3,11 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "backend/parts/host_facts.h"
+#include "backend/parts/kvm_loop.h"
+#include "backend/qemu/machine_row.h"
 #include "backend/qemu/tsc.h"
 
 int accelerator_tsc_khz(uint32_t *khz, struct error *err)
@@ -40,6 +43,19 @@ int accelerator_foreign(enum accelerator wanted, enum architecture machine, enum
 			 architecture_name(architecture_of_host()), architecture_name(machine));
 	*out = ACCELERATOR_TCG;
 	return 0;
+}
+
+const char *accelerator_cpu(enum architecture machine, enum accelerator accelerator)
+{
+	const char *named = secure_getenv("MICROAGENT_TEST_CPU"); /* by a test */
+	struct kvm_facts facts;
+	struct error ignored;
+
+	if (named || accelerator != ACCELERATOR_KVM || machine != ARCHITECTURE_AMD64)
+		return named;
+	if (kvm_probe(&facts, &ignored) < 0 || !(facts.untaken & KVM_UNTAKEN_ARCH_CAPABILITIES))
+		return NULL;
+	return CPU_KVM_AMD64 ",-arch-capabilities";
 }
 
 int accelerator_choose(enum accelerator wanted, const struct kvm_facts *facts,

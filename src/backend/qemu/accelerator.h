@@ -15,6 +15,9 @@ int accelerator_choose(enum accelerator wanted, const struct kvm_facts *facts,
 /* The same for a machine of another architecture than the host's, which can only be emulated. */
 int accelerator_foreign(enum accelerator wanted, enum architecture machine, enum accelerator *out,
 			char reason[256], struct error *err);
+/* The processor that QEMU's -cpu names where it is not what belongs to the accelerator (machine_row.c);
+ * NULL: it is. */
+const char *accelerator_cpu(enum architecture machine, enum accelerator accelerator);
 /* The frequency of the time-stamp counter, which TCG needs for a guest of amd64; measured once per
  * boot of the host. */
 int accelerator_tsc_khz(uint32_t *khz, struct error *err);

@@ -30,7 +30,7 @@ static int put_machine_line(const struct config *config, enum accelerator accele
 		.architecture = config->architecture,
 		.accelerator = accelerator,
 		.purpose = PURPOSE_PLUGGABLE,
-		.cpu = secure_getenv("MICROAGENT_TEST_CPU"),
+		.cpu = accelerator_cpu(config->architecture, accelerator),
 		.binary = "qemu",
 		.label = "",
 		.kernel = "",

@@ -51,10 +51,6 @@ static const char *const virt_spare_port[] = {POWER_KEY, "-device", spare_device
 
 #define ACCEL_TCG "tcg,tb-size=64,thread=single"
 
-/* The host's processor without virtual machines of its own: KVM's emulation of VMX and SVM is code
- * that no agent needs and that a hostile guest would attack. */
-#define CPU_KVM "host,-vmx,-svm"
-
 /* Where "fast rep movsb" is offered the kernel copies and clears memory with it, and TCG does that
  * a byte at a time: without it output of a command is 4 times as fast, and input twice. */
 #define CPU_TCG "max,-erms,-fsrm"
@@ -76,7 +72,7 @@ static const struct machine_row machine_table[ARCHITECTURE_COUNT][2][PURPOSE_COU
 							.machine = "microvm,acpi=on,pit=off,pic="
 								   "off,rtc=on",
 							.accel = "kvm",
-							.cpu = CPU_KVM,
+							.cpu = CPU_KVM_AMD64,
 							.bus = "device",
 							.extra = microvm_words,
 							.append = append_kvm,
@@ -85,7 +81,7 @@ static const struct machine_row machine_table[ARCHITECTURE_COUNT][2][PURPOSE_COU
 						{
 							.machine = "q35",
 							.accel = "kvm",
-							.cpu = CPU_KVM,
+							.cpu = CPU_KVM_AMD64,
 							.bus = "pci",
 							.extra = spare_port,
 							.append = append_kvm,

@@ -6,6 +6,10 @@
 
 #include "backend/qemu/command_line.h"
 
+/* The host's processor without virtual machines of its own: KVM's emulation of VMX and SVM is code
+ * that no agent needs and that a hostile guest would attack. */
+#define CPU_KVM_AMD64 "host,-vmx,-svm"
+
 struct machine_row {
 	const char *machine;
 	const char *accel;
