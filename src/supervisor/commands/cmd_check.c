@@ -42,7 +42,7 @@ static int verify_for_check(const struct record *record, const struct config *co
 
 	if (boot_files_open(config, record->call->backend, ROOTFS_CHECK, &files, err) < 0)
 		return -1;
-	if (rootfs_is_enforced(record->state))
+	if (rootfs_is_enforced(&record->ws, record->state))
 		boot_files_hash_rootfs(&files);
 	if (boot_files_require(&files, err) < 0 ||
 	    shares_check(config, record->call->backend, err) < 0 || cgroup_check(config, err) < 0 ||
@@ -54,7 +54,7 @@ static int verify_for_check(const struct record *record, const struct config *co
 		*err = why;
 		goto out;
 	}
-	if (manifest.document && !rootfs_is_enforced(record->state) &&
+	if (manifest.document && !rootfs_is_enforced(&record->ws, record->state) &&
 	    rootfs_digest_recall(&record->ws, &manifest, record->state, &files, err) < 0)
 		goto out;
 	response->verification = boot_files_verify(&files, config->image, manifest.artifacts, err);

@@ -12,7 +12,7 @@
 static int inspect_rootfs(const struct record *record, const struct manifest *manifest,
 			  struct boot_files *files, struct error *err)
 {
-	if (rootfs_is_enforced(record->state))
+	if (rootfs_is_enforced(&record->ws, record->state))
 		boot_files_hash_rootfs(files);
 	else if (record->call->options->full)
 		return rootfs_digest_renew(&record->ws, record->state, files, err);

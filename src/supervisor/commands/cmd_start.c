@@ -112,12 +112,12 @@ static bool is_started_to_run(const struct start *start)
 	return !options->reader && !options->writer;
 }
 
-/* Compared before the first start; afterwards it is the guest's own. */
+/* The root is compared until a guest has got it; afterwards it is the guest's own. */
 static int start_see_rootfs(struct start *start, const struct manifest *manifest, struct error *err)
 {
 	if (!is_started_to_run(start))
 		return 0;
-	if (rootfs_is_enforced(start->record.state)) {
+	if (rootfs_is_enforced(&start->record.ws, start->record.state)) {
 		boot_files_hash_rootfs(&start->files);
 		return 0;
 	}
@@ -139,7 +139,7 @@ static int start_make_ready(struct start *start, struct error *err)
 {
 	if (record_load(&start->record, err) < 0)
 		return -1;
-	if (is_started_to_run(start) && rootfs_is_enforced(start->record.state))
+	if (is_started_to_run(start) && rootfs_is_enforced(&start->record.ws, start->record.state))
 		boot_files_hash_rootfs(&start->files);
 	if (prepares_first(start) && bundles_build(&start->record.call->request->config,
 						   &start->record.dir, &start->bundles, err) < 0)

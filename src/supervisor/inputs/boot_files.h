@@ -82,8 +82,8 @@ json_t *boot_files_record(const struct boot_files *files, struct error *err);
  */
 json_t *boot_files_verify(const struct boot_files *files, const json_t *image,
 			  const json_t *recorded, struct error *err);
-/* One more divergence in it, of what is no boot file: the block is not ok then. actual: "" where
- * there is none, for which error gives the reason. */
+/* Adds the divergence of what is no boot file to the block, which is not ok then. actual is not
+ * told beside an error, which says why there is no digest. */
 int verification_add_divergence(json_t *verification, const char *artifact, const char *expected,
 				const char *actual, const struct error *error, struct error *err);
 /* Makes the digest of the root file system in the block, which it had at that time (RFC 3339), the

@@ -45,6 +45,7 @@
 #include "store/term.h"
 #include "supervisor/handover/cgroup.h"
 #include "supervisor/handover/ticket.h"
+#include "supervisor/inputs/rootfs_digest.h"
 #include "supervisor/live/console.h"
 #include "supervisor/live/control_sock.h"
 #include "supervisor/live/control_stream.h"
@@ -161,6 +162,7 @@ struct live {
 	struct live_term term;
 	int64_t memory_mib; /* that the VM was booted with */
 	bool ram_root;	    /* LIVE_ROOTFS is an initramfs */
+	struct first_start first_start;
 	bool paused;	    /* the VM waits for room on the disk, or in its quota */
 	bool settling;	    /* the guest tells the rest, and is killed when it has */
 	bool over;	    /* the end was recorded and reported */
