@@ -37,10 +37,10 @@ static void subject_close(struct subject *s)
 static int look_at_state(struct subject *s, struct error *err)
 {
 	enum state state;
-	json_auto_t *event = NULL;
 	bool alive = lease_is_held(&s->existing.ws);
 
-	if (workspace_state(&s->existing.ws, &state, &event, err) < 0)
+	if (open_workspace_refuse_quarantined(&s->existing, err) < 0 ||
+	    workspace_state(&s->existing.ws, &state, NULL, err) < 0)
 		return -1;
 	s->running = state == STATE_RUNNING && alive;
 	if (!alive || s->running)
@@ -49,8 +49,7 @@ static int look_at_state(struct subject *s, struct error *err)
 	if (state == STATE_PREPARED || state == STATE_HALTED || state == STATE_STOPPED ||
 	    state == STATE_FAILED)
 		return 0;
-	return kind_say(state == STATE_QUARANTINED ? KIND_QUARANTINED : KIND_BUSY,
-			s->existing.ws.id, state_names[state], ERR_CONFLICT, err);
+	return kind_say(KIND_BUSY, s->existing.ws.id, state_names[state], ERR_CONFLICT, err);
 }
 
 /* What goes over files in a guest, and the machine that reads a disk at rest, are of Linux. */
