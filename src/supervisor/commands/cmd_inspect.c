@@ -40,7 +40,8 @@ static int describe_recorded(const struct record *record, const struct manifest 
 {
 	struct boot_files files;
 
-	if (boot_files_open(&manifest->config, record->call->backend, ROOTFS_LOOK, &files, err) < 0)
+	if (boot_files_open(&manifest->config, record->call->backend, ROOTFS_LOOK, INITRD_FIND,
+			    &files, err) < 0)
 		return -1;
 	if (inspect_rootfs(record, manifest, &files, err) == 0)
 		response->verification =

@@ -78,8 +78,8 @@ static int examine(struct start *start, const struct call *call, struct error *e
 	if (capabilities_check(call->backend, config, err) < 0 ||
 	    (config->macos.hardware_model && refuse_macos_reader(call, err) < 0) ||
 	    boot_files_open(config, call->backend,
-			    call->options->reader ? ROOTFS_LOOK : ROOTFS_BOOT, &start->files,
-			    err) < 0)
+			    call->options->reader ? ROOTFS_LOOK : ROOTFS_BOOT, INITRD_MAKE,
+			    &start->files, err) < 0)
 		return -1;
 	if (boot_files_require(&start->files, err) < 0 ||
 	    shares_check(config, start->record.call->backend, err) < 0 ||
