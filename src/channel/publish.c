@@ -12,7 +12,7 @@
 #include "base/connecting.h"
 #include "base/json.h"
 #include "base/platform/descriptor.h"
-#include "channel/publish_holder.h"
+#include "store/port_holder.h"
 
 static const char *host_of(const json_t *forward)
 {
@@ -51,17 +51,21 @@ static int bind_published(const struct sockaddr_storage *address)
 	return steal_fd(&fd);
 }
 
-static int tell_holder(const char *name, const struct publish_holder *holder, struct error *err)
+static int tell_holder(const char *name, const struct port_holder *holder, struct error *err)
 {
+	char published[PUBLISH_NAME];
+
+	publish_name(holder->published, published);
+	json_decref(holder->published);
 	return error_set(err, ERR_UNAVAILABLE,
 			 "cannot publish %s: %s publishes %s, and has that port of IPv4 and IPv6 "
 			 "also while nothing listens there yet; stop it, or choose another port",
-			 name, holder->workspace, holder->publishes);
+			 name, holder->workspace, published);
 }
 
 int publish_bind(const json_t *forward, struct error *err)
 {
-	struct publish_holder holder;
+	struct port_holder holder;
 	struct addresses list = {0};
 	char name[PUBLISH_NAME];
 	int fd = -1, why;
@@ -73,7 +77,7 @@ int publish_bind(const json_t *forward, struct error *err)
 	if (fd >= 0)
 		return fd;
 	why = errno;
-	if (why == EADDRINUSE && publish_find_holder(forward, &holder))
+	if (why == EADDRINUSE && port_holder_find(forward, &holder))
 		return tell_holder(name, &holder, err);
 	if (why == EADDRINUSE)
 		return error_set(err, ERR_UNAVAILABLE,
@@ -102,7 +106,7 @@ int publish_unguarded(const char *name, struct error *err)
 
 static int require_guard(int port, const json_t *forward, struct error *err)
 {
-	struct publish_holder holder;
+	struct port_holder holder;
 	char name[PUBLISH_NAME];
 	autoclose int guard = -1;
 
@@ -110,7 +114,7 @@ static int require_guard(int port, const json_t *forward, struct error *err)
 		return 0;
 	error_errno(err, errno, "the same port of the other family of addresses");
 	publish_name(forward, name);
-	if (err->errnum == EADDRINUSE && publish_find_holder(forward, &holder))
+	if (err->errnum == EADDRINUSE && port_holder_find(forward, &holder))
 		return tell_holder(name, &holder, err);
 	return publish_unguarded(name, err);
 }

@@ -64,7 +64,8 @@ static int put_divergence(json_t *list, const char *artifact, const char *expect
 	if (expected && json_put_string(entry, "expected", expected, err) < 0)
 		return -1;
 	/* Beside an error a digest that is known can only be of an earlier time. */
-	if (json_put(entry, "actual", error->code ? json_null() : json_string(actual), err) < 0)
+	if (json_put(entry, "actual", error->code || !*actual ? json_null() : json_string(actual),
+		     err) < 0)
 		return -1;
 	if (error->code && put_verified_text(entry, "error", error->msg, err) < 0)
 		return -1;

@@ -163,12 +163,12 @@ struct live {
 	int64_t memory_mib; /* that the VM was booted with */
 	bool ram_root;	    /* LIVE_ROOTFS is an initramfs */
 	struct first_start first_start;
-	bool paused;	    /* the VM waits for room on the disk, or in its quota */
-	bool settling;	    /* the guest tells the rest, and is killed when it has */
-	bool over;	    /* the end was recorded and reported */
-	bool at_rest;	    /* the guest has ended in order, and its disk stays */
-	char boot_id[37];   /* that a restored guest was given; "": it has its own */
-	bool guest_ending;  /* the guest has said that it ends the machine in order */
+	bool paused;	   /* the VM waits for room on the disk, or in its quota */
+	bool settling;	   /* the guest tells the rest, and is killed when it has */
+	bool over;	   /* the end was recorded and reported */
+	bool at_rest;	   /* the guest has ended in order, and its disk stays */
+	char boot_id[37];  /* that a restored guest was given; "": it has its own */
+	bool guest_ending; /* the guest has said that it ends the machine in order */
 	struct live_time time;
 
 	struct loop_watch *boot_timer, *end_timer, *disk_timer, *lost_timer, *workload_timer;

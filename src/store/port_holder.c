@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "channel/publish_holder.h"
+#include "store/port_holder.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 struct search {
 	const json_t *forward;
-	struct publish_holder *out;
+	struct port_holder *out;
 };
 
 static bool is_ipv6(const char *host)
@@ -46,7 +46,7 @@ static bool look_at_ports(const struct workspace *ws, struct search *search)
 	struct error ignored;
 	json_auto_t *record = workspace_read(ws, "workspace.json", &ignored);
 	const json_t *network = json_object_get(json_object_get(record, "config"), "network");
-	const json_t *published;
+	json_t *published;
 	char name[KIND_NAME_ROOM];
 	size_t i;
 
@@ -57,7 +57,7 @@ static bool look_at_ports(const struct workspace *ws, struct search *search)
 		kind_name(ws->id, name);
 		snprintf(search->out->workspace, sizeof(search->out->workspace), "%s of %.300s",
 			 name, ws->dir->path);
-		publish_name(published, search->out->publishes);
+		search->out->published = json_incref(published);
 		return true;
 	}
 	return false;
@@ -94,7 +94,7 @@ static int is_holder(pid_t pid, void *data)
 	return look_into(label, slash + 1, data);
 }
 
-bool publish_find_holder(const json_t *forward, struct publish_holder *out)
+bool port_holder_find(const json_t *forward, struct port_holder *out)
 {
 	struct search search = {.forward = forward, .out = out};
 
