@@ -114,8 +114,8 @@ static void open_kernel(struct boot_files *files, enum architecture machine)
 
 	open_hashed(files, BOOT_KERNEL);
 	fd = files->file[BOOT_KERNEL].fd;
-	if (err->code == ERR_NONE && (architecture_check_kernel(fd, machine, err) < 0 ||
-				      (files->unpacked && check_unpacked(fd, machine, err) < 0))) {
+	if (err->code == ERR_NONE && ((files->unpacked && check_unpacked(fd, machine, err) < 0) ||
+				      architecture_check_kernel(fd, machine, err) < 0)) {
 		error_prefix(err, "%s", files->file[BOOT_KERNEL].path);
 		if (err->reason == REASON_NOT_A_KERNEL)
 			error_reason(err, REASON_NOT_A_KERNEL, files->file[BOOT_KERNEL].path);
