@@ -175,6 +175,9 @@ void open_workspace_close(struct open_workspace *existing); /* accepts a zeroed 
 json_t *open_workspace_config(const struct open_workspace *existing, struct error *err);
 /* -1: ERR_CONFLICT with what is alive there, running or in quarantine, and how to end it. */
 int open_workspace_refuse_alive(const struct open_workspace *existing, struct error *err);
+/* -1: it is quarantined, which is no stopped state: also at rest its disk is left alone until halt,
+ * stop or kill. */
+int open_workspace_refuse_quarantined(const struct open_workspace *existing, struct error *err);
 /* What runtime.json says the machine runs on, as microagent_accelerator(). */
 int open_workspace_accelerator(const struct open_workspace *existing, char out[8],
 			       struct error *err);

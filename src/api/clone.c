@@ -117,7 +117,8 @@ int microagent_clone(struct microagent *agent, const char *source, const char *t
 	    open_workspace_named(agent, source, &existing, err) < 0)
 		return -1;
 	config = open_workspace_config(&existing, err);
-	if (config && take_source(&existing, &lease, err) == 0)
+	if (config && take_source(&existing, &lease, err) == 0 &&
+	    open_workspace_refuse_quarantined(&existing, err) == 0)
 		status = clone_held(agent, request_backend(agent, source), config, target, response,
 				    err);
 	open_workspace_close(&existing);

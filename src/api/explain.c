@@ -83,3 +83,33 @@ int explain_lost(const struct workspace *ws, struct error *err)
 	}
 	return kind_say(KIND_LOST, ws->id, why.msg, why.code, err);
 }
+
+static const char *name_of_missing(enum error_reason reason)
+{
+	switch (reason) {
+	case REASON_ROOT_MISSING:
+		return "disk";
+	case REASON_KERNEL_MISSING:
+		return "kernel";
+	case REASON_INITRD_MISSING:
+		return "initrd";
+	default:
+		return NULL;
+	}
+}
+
+int explain_missing_file(const char *id, struct error *err)
+{
+	const char *what = err ? name_of_missing(err->reason) : NULL;
+	const char *said = what ? strstr(err->msg, ": ") : NULL;
+	char name[KIND_NAME_ROOM], rest[sizeof(err->msg)];
+	char bare[sizeof(err->subject)];
+
+	if (!said || strncmp(err->msg, "config.", 7) != 0)
+		return -1;
+	kind_name(id, name);
+	snprintf(rest, sizeof(rest), "the %s of %s: %s", what, name, said + 2);
+	snprintf(err->msg, sizeof(err->msg), "%s", rest);
+	snprintf(bare, sizeof(bare), "%.*s", (int)kind_name_length(id), id);
+	return err->reason == REASON_ROOT_MISSING ? error_reason(err, err->reason, bare) : -1;
+}

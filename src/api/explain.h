@@ -17,4 +17,9 @@ int explain_lost(const struct workspace *ws, struct error *err);
  * make it go on, or where err is about something else. */
 int explain_paused(const struct workspace *ws, struct error *err);
 
+/* Where err says that a file which the workspace was made of does not exist, names the workspace in
+ * the place of the request's field. The subject of REASON_ROOT_MISSING is its name then. Returns
+ * -1. */
+int explain_missing_file(const char *id, struct error *err);
+
 #endif

@@ -37,10 +37,10 @@ static void subject_close(struct subject *s)
 static int look_at_state(struct subject *s, struct error *err)
 {
 	enum state state;
-	json_auto_t *event = NULL;
 	bool alive = lease_is_held(&s->existing.ws);
 
-	if (workspace_state(&s->existing.ws, &state, &event, err) < 0)
+	if (open_workspace_refuse_quarantined(&s->existing, err) < 0 ||
+	    workspace_state(&s->existing.ws, &state, NULL, err) < 0)
 		return -1;
 	s->running = state == STATE_RUNNING && alive;
 	if (!alive || s->running)
@@ -49,8 +49,7 @@ static int look_at_state(struct subject *s, struct error *err)
 	if (state == STATE_PREPARED || state == STATE_HALTED || state == STATE_STOPPED ||
 	    state == STATE_FAILED)
 		return 0;
-	return kind_say(state == STATE_QUARANTINED ? KIND_QUARANTINED : KIND_BUSY,
-			s->existing.ws.id, state_names[state], ERR_CONFLICT, err);
+	return kind_say(KIND_BUSY, s->existing.ws.id, state_names[state], ERR_CONFLICT, err);
 }
 
 /* What goes over files in a guest, and the machine that reads a disk at rest, are of Linux. */
@@ -272,28 +271,26 @@ static int write_within(struct reader *reader, const struct subject *s, const st
 	return transfer_in(&transfer, host_path, place->within, name, err);
 }
 
-/* A disk that was recorded and not started yet must be as it was recorded: so it is, anew, also
- * where a copy has failed half-way. */
+/* The disk of a workspace that was not started yet must be as prepare recorded it: it is prepared
+ * anew, also where a copy has failed half-way. */
 static int write_disk(struct microagent *agent, const struct subject *s, const char *host_path,
 		      const char *path, const char *name, const struct microagent_copy *options,
 		      struct error *err)
 {
 	struct reader reader = READER_NONE;
-	json_auto_t *event = NULL;
+	bool enforced = !workspace_was_started(&s->existing.ws);
 	struct place place = {0};
-	enum state state;
 	int status;
 	bool touched = false;
 
-	if (workspace_state(&s->existing.ws, &state, &event, err) < 0 ||
-	    (state == STATE_PREPARED && archives_check(s->config, err) < 0) ||
+	if ((enforced && archives_check(s->config, err) < 0) ||
 	    place_find(&s->existing.ws, s->config, path, &place, err) < 0)
 		return -1;
 	reader.agent = agent;
 	status = write_within(&reader, s, &place, host_path, name, options, &touched, err);
 	reader_end(&reader);
 	place_free(&place);
-	if (touched && state == STATE_PREPARED &&
+	if (touched && enforced &&
 	    microagent_prepare(agent, s->existing.ws.id, NULL, status < 0 ? NULL : err) < 0)
 		return -1;
 	return status;

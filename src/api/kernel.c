@@ -18,7 +18,6 @@ int kernel_check(const char *path, struct error *err)
 		return error_prefix(err, "kernel %s", path);
 	if (is_kernel)
 		return 0;
-	error_set(err, ERR_INVALID,
-		  "%s is not a kernel (neither a bzImage, an ELF image nor an arm64 Image)", path);
+	error_set(err, ERR_INVALID, "%s is not a kernel (" NO_KERNEL_WORDS ")", path);
 	return error_reason(err, REASON_NOT_A_KERNEL, path);
 }

@@ -81,6 +81,17 @@ int open_workspace_refuse_alive(const struct open_workspace *existing, struct er
 	return error_reason(err, REASON_WORKSPACE_ALIVE, name);
 }
 
+int open_workspace_refuse_quarantined(const struct open_workspace *existing, struct error *err)
+{
+	enum state state = STATE_UNKNOWN;
+
+	if (workspace_state(&existing->ws, &state, NULL, err) < 0)
+		return -1;
+	return state == STATE_QUARANTINED ? kind_say(KIND_QUARANTINED, existing->ws.id,
+						     state_names[state], ERR_CONFLICT, err)
+					  : 0;
+}
+
 int open_workspace_accelerator(const struct open_workspace *existing, char out[8],
 			       struct error *err)
 {

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "api/explain.h"
 #include "api/foreground.h"
 #include "base/cleanup.h"
 #include "base/json.h"
@@ -139,6 +140,7 @@ static int explain_reader(const struct reader *reader, struct error *err)
 			 reader->of->id);
 		error_reason(err, err->reason, name);
 	}
+	explain_missing_file(reader->of->id, err);
 	return error_prefix(err, "the machine that reads the disk");
 }
 

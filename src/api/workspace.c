@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "api/explain.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 
@@ -39,7 +40,10 @@ static int as_recorded(struct microagent *agent, const char *const *options, con
 	open_workspace_close(&existing);
 	if (!config || request_confine(agent, config, config, err) < 0)
 		return -1;
-	return request_call_with(agent, options, command, name, steal_ptr(&config), response, err);
+	if (request_call_with(agent, options, command, name, steal_ptr(&config), response, err) ==
+	    0)
+		return 0;
+	return explain_missing_file(name, err);
 }
 
 int microagent_start(struct microagent *agent, const char *name, json_t **response,

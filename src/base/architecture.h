@@ -34,8 +34,12 @@ bool architecture_is_packed_kernel(const char *path);
 bool architecture_of_kernel(const void *head, size_t len, enum architecture *out);
 /* The same of a file. false: it is no kernel. */
 int architecture_read_kernel(int fd, bool *is_kernel, enum architecture *out, struct error *err);
-/* ERR_UNSUPPORTED for a kernel of another architecture than the machine's. What is none, and one of
- * a third architecture (a 32-bit image of a PVH kernel), is let pass: that is a VMM's to judge. */
+/* What a file that is no kernel is not. */
+#define NO_KERNEL_WORDS "neither a bzImage, an ELF image nor an arm64 Image"
+/* ERR_INVALID (REASON_NOT_A_KERNEL, of no subject) for a file that is surely no kernel,
+ * ERR_UNSUPPORTED for a kernel of another architecture than the machine's. One of a third
+ * architecture (a 32-bit image of a PVH kernel) is let pass, and so is a compressed arm64 Image for
+ * an arm64 machine: that is a VMM's to judge. */
 int architecture_check_kernel(int fd, enum architecture machine, struct error *err);
 /* Of a 64-bit program, by the head of its file; ARCHITECTURE_COUNT for what is none. */
 enum architecture architecture_of_program(const void *head, size_t len);

@@ -2,6 +2,7 @@
 /* The architecture of this host, and of files on it. */
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -50,6 +51,18 @@ int architecture_read_kernel(int fd, bool *is_kernel, enum architecture *out, st
 	return 0;
 }
 
+/* An arm64 Image that is compressed as a whole: by gzip, or in an EFI program that unpacks it
+ * (drivers/firmware/efi/libstub/zboot-header.S). QEMU takes both. */
+static bool is_compressed_image(int fd)
+{
+	unsigned char head[8] = {0};
+
+	if (pread(fd, head, sizeof(head), 0) != sizeof(head))
+		return false;
+	return memcmp(head, "\x1f\x8b", 2) == 0 ||
+	       (memcmp(head, "MZ", 2) == 0 && memcmp(head + 4, "zimg", 4) == 0);
+}
+
 int architecture_check_kernel(int fd, enum architecture machine, struct error *err)
 {
 	enum architecture kernel;
@@ -57,6 +70,10 @@ int architecture_check_kernel(int fd, enum architecture machine, struct error *e
 
 	if (architecture_read_kernel(fd, &is_kernel, &kernel, err) < 0)
 		return -1;
+	if (!is_kernel && !(machine == ARCHITECTURE_ARM64 && is_compressed_image(fd))) {
+		error_set(err, ERR_INVALID, "it is not a kernel (" NO_KERNEL_WORDS ")");
+		return error_reason(err, REASON_NOT_A_KERNEL, "");
+	}
 	if (kernel == machine || kernel == ARCHITECTURE_COUNT)
 		return 0;
 	error_set(err, ERR_UNSUPPORTED, "it is a kernel for %s, and the machine is %s",

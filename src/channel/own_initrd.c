@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -32,50 +33,102 @@ static char *make_in_cache(const char *init, const char *digest, enum architectu
 	return artifact_run(words, &wait, NULL, err) < 0 ? NULL : cache_initrd_find(digest, err);
 }
 
-static char *find_or_make(enum architecture architecture, struct error *err)
+static int check_init(int fd, const char *path, enum architecture architecture, struct error *err)
 {
-	autofree char *init = program_find(cache_init_program(architecture), err);
-	autoclose int fd = init ? open(init, O_RDONLY | O_CLOEXEC) : -1;
-	struct error why = {0};
-	char digest[DIGEST_TEXT];
-	char *path;
+	unsigned char head[KERNEL_HEAD];
+	ssize_t n = pread(fd, head, sizeof(head), 0);
 
-	if (!init)
-		return NULL;
-	if (fd < 0) {
-		error_errno(err, errno, "%s", init);
-		return NULL;
+	if (n < 0)
+		return error_errno(err, errno, "%s", path);
+	if (architecture_of_program(head, (size_t)n) == architecture)
+		return 0;
+	return error_set(err, ERR_INVALID, "%s is no program for %s", path,
+			 architecture_name(architecture));
+}
+
+static int look_into_init(struct own_initrd *own, enum architecture architecture, struct error *err)
+{
+	autoclose int fd = open(own->init, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return error_errno(err, errno, "%s", own->init);
+	if (digest_of(fd, DIGEST_FILE, own->init_sha256, err) < 0)
+		return error_prefix(err, "%s", own->init);
+	return check_init(fd, own->init, architecture, err);
+}
+
+static int look(struct own_initrd *own, enum architecture architecture, struct error *err)
+{
+	struct error why = {0};
+
+	own->init = program_find(cache_init_program(architecture), err);
+	if (!own->init || look_into_init(own, architecture, err) < 0)
+		return -1;
+	own->path = cache_initrd_find(own->init_sha256, &why);
+	return own->path || why.code == ERR_NOT_FOUND ? 0 : error_copy(err, &why);
+}
+
+static int explain(const char *kernel, struct error *why, struct error *err)
+{
+	error_prefix(why,
+		     "%s has no initrd beside it, which carries the guest's init, and none can be "
+		     "made for it",
+		     kernel);
+	why->errnum = 0; /* what is missing is not a file of the caller's */
+	if (why->code == ERR_NOT_FOUND)
+		error_reason(why, REASON_NO_INITRD, kernel);
+	return error_copy(err, why);
+}
+
+static int find(const char *kernel, enum architecture architecture, bool make,
+		struct own_initrd *out, struct error *err)
+{
+	struct own_initrd own = {0};
+	int status = -1;
+
+	if (has_modules(kernel))
+		error_set(err, ERR_NOT_FOUND, "without its modules, %s.modules, it would not boot",
+			  kernel);
+	else
+		status = look(&own, architecture, err);
+	if (status == 0 && make && !own.path) {
+		own.path = make_in_cache(own.init, own.init_sha256, architecture, err);
+		status = own.path ? 0 : -1;
 	}
-	if (digest_of(fd, DIGEST_FILE, digest, err) < 0) {
-		error_prefix(err, "%s", init);
-		return NULL;
-	}
-	path = cache_initrd_find(digest, &why);
-	if (path || why.code == ERR_NOT_FOUND)
-		return path ? path : make_in_cache(init, digest, architecture, err);
-	error_copy(err, &why);
-	return NULL;
+	if (status == 0)
+		*out = own;
+	else
+		own_initrd_free(&own);
+	return status;
+}
+
+int own_initrd_find(const char *kernel, enum architecture architecture, struct own_initrd *out,
+		    struct error *err)
+{
+	struct error why = {0};
+
+	return find(kernel, architecture, false, out, &why) == 0 ? 0 : explain(kernel, &why, err);
 }
 
 char *own_initrd(const char *kernel, enum architecture architecture, struct error *err)
 {
+	struct own_initrd own = {0};
 	struct error why = {0};
-	char *path = NULL;
+	char *path;
 
-	if (has_modules(kernel))
-		error_set(&why, ERR_NOT_FOUND, "without its modules, %s.modules, it would not boot",
-			  kernel);
-	else
-		path = find_or_make(architecture, &why);
-	if (path)
-		return path;
-	error_prefix(&why,
-		     "%s has no initrd beside it, which carries the guest's init, and none can be "
-		     "made for it",
-		     kernel);
-	why.errnum = 0; /* what is missing is not a file of the caller's */
-	if (why.code == ERR_NOT_FOUND)
-		error_reason(&why, REASON_NO_INITRD, kernel);
-	error_copy(err, &why);
-	return NULL;
+	if (find(kernel, architecture, true, &own, &why) < 0) {
+		explain(kernel, &why, err);
+		return NULL;
+	}
+	path = own.path;
+	own.path = NULL;
+	own_initrd_free(&own);
+	return path;
+}
+
+void own_initrd_free(struct own_initrd *own)
+{
+	free(own->path);
+	free(own->init);
+	*own = (struct own_initrd){0};
 }

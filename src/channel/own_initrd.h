@@ -5,6 +5,7 @@
 
 #include "base/architecture.h"
 #include "base/error.h"
+#include "store/digests.h"
 
 /*
  * The path of the initrd that the cache has for that kernel, malloc'd. microagent-artifact makes it
@@ -13,5 +14,16 @@
  * where there is no microagent-init for the architecture.
  */
 char *own_initrd(const char *kernel, enum architecture architecture, struct error *err);
+
+struct own_initrd {
+	char *path; /* NULL: the cache does not have it yet */
+	char *init; /* the microagent-init that it is made of */
+	char init_sha256[DIGEST_TEXT];
+};
+/* Says what own_initrd() would use, and makes nothing. It refuses the same, but for what only the
+ * making shows, such as a full disk. */
+int own_initrd_find(const char *kernel, enum architecture architecture, struct own_initrd *out,
+		    struct error *err);
+void own_initrd_free(struct own_initrd *own); /* accepts a zeroed one */
 
 #endif

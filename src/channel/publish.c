@@ -12,6 +12,7 @@
 #include "base/connecting.h"
 #include "base/json.h"
 #include "base/platform/descriptor.h"
+#include "store/port_holder.h"
 
 static const char *host_of(const json_t *forward)
 {
@@ -50,11 +51,24 @@ static int bind_published(const struct sockaddr_storage *address)
 	return steal_fd(&fd);
 }
 
+static int tell_holder(const char *name, const struct port_holder *holder, struct error *err)
+{
+	char published[PUBLISH_NAME];
+
+	publish_name(holder->published, published);
+	json_decref(holder->published);
+	return error_set(err, ERR_UNAVAILABLE,
+			 "cannot publish %s: %s publishes %s, and has that port of IPv4 and IPv6 "
+			 "also while nothing listens there yet; stop it, or choose another port",
+			 name, holder->workspace, published);
+}
+
 int publish_bind(const json_t *forward, struct error *err)
 {
+	struct port_holder holder;
 	struct addresses list = {0};
 	char name[PUBLISH_NAME];
-	int fd = -1;
+	int fd = -1, why;
 
 	publish_name(forward, name);
 	if (!addresses_add_text(&list, host_of(forward), forward_port(forward, "hostPort")))
@@ -62,20 +76,21 @@ int publish_bind(const json_t *forward, struct error *err)
 	fd = bind_published(&list.at[0]);
 	if (fd >= 0)
 		return fd;
-	if (errno == EADDRINUSE)
-		return error_set(
-			err, ERR_UNAVAILABLE,
-			"cannot publish %s: the port is taken; stop what listens there (ss "
-			"-ltnp shows it; a workspace and its clone publish the same "
-			"ports, and a machine that publishes this port of IPv4 or of IPv6 "
-			"has both), or choose another port",
-			name);
-	if (errno == EACCES || errno == EPERM)
+	why = errno;
+	if (why == EADDRINUSE && port_holder_find(forward, &holder))
+		return tell_holder(name, &holder, err);
+	if (why == EADDRINUSE)
+		return error_set(err, ERR_UNAVAILABLE,
+				 "cannot publish %s: the port is taken; stop what listens there "
+				 "(ss -ltnp shows it, but not a machine of another user's whose "
+				 "server does not listen yet), or choose another port",
+				 name);
+	if (why == EACCES || why == EPERM)
 		return error_set(err, ERR_DENIED,
 				 "cannot publish %s: ports below 1024 are root's; choose one from "
 				 "1024 on",
 				 name);
-	return error_errno(err, errno, "cannot publish %s", name);
+	return error_errno(err, why, "cannot publish %s", name);
 }
 
 int publish_unguarded(const char *name, struct error *err)
@@ -91,13 +106,16 @@ int publish_unguarded(const char *name, struct error *err)
 
 static int require_guard(int port, const json_t *forward, struct error *err)
 {
+	struct port_holder holder;
 	char name[PUBLISH_NAME];
 	autoclose int guard = -1;
 
 	if (descriptor_guard_port(port, &guard) == 0)
 		return 0;
-	publish_name(forward, name);
 	error_errno(err, errno, "the same port of the other family of addresses");
+	publish_name(forward, name);
+	if (err->errnum == EADDRINUSE && port_holder_find(forward, &holder))
+		return tell_holder(name, &holder, err);
 	return publish_unguarded(name, err);
 }
 

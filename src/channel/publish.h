@@ -19,7 +19,8 @@ uint32_t publish_vsock_port(const json_t *forward);
 #define PUBLISH_NAME 64
 void publish_name(const json_t *forward, char out[PUBLISH_NAME]);
 /* A non-blocking socket that holds the port (descriptor_bind_port()): nobody else can have it, and
- * whoever connects is refused. The error names host and port; ERR_UNAVAILABLE when they are taken. */
+ * whoever connects is refused. The error names host and port, and the machine that has the port
+ * where one of the user's does; ERR_UNAVAILABLE when it is taken. */
 int publish_bind(const json_t *forward, struct error *err);
 /* Says in words what descriptor_guard_port() has failed by, which err has the number of. name: as
  * publish_name() has it. Returns -1. */

@@ -18,6 +18,7 @@
 #include "base/path.h"
 #include "base/platform/file.h"
 #include "store/cache.h"
+#include "store/own_dirs.h"
 
 #define ENTRIES "digests"
 #define INIT_PREFIX "init:"
@@ -169,6 +170,8 @@ static void note_use(int fd)
 {
 	struct stat st;
 
+	if (own_dirs_are_looked_at_only())
+		return;
 	if (fstat(fd, &st) == 0 && clock_real_ns() - ns_of(file_modified(&st)) > (int64_t)NS_PER_S)
 		(void)futimens(fd, NULL);
 }

@@ -171,9 +171,21 @@ static bool add_to_list(const char *path)
 	return true;
 }
 
+static bool looked_at_only;
+
+void own_dirs_look_only(void)
+{
+	looked_at_only = true;
+}
+
+bool own_dirs_are_looked_at_only(void)
+{
+	return looked_at_only;
+}
+
 void own_dir_note(int dirfd, enum own_dir kind)
 {
-	autofree char *path = spot_path_of(dirfd, NULL);
+	autofree char *path = looked_at_only ? NULL : spot_path_of(dirfd, NULL);
 
 	if (!path || is_noted(dirfd, path, kind) || lies_in_another(dirfd) || !add_to_list(path))
 		return;
@@ -250,6 +262,8 @@ int own_dir_open(const char *path, bool create, enum own_dir kind, const struct 
 	autoclose int there = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	autoclose int fd = -1;
 
+	if (create && looked_at_only)
+		return error_set(err, ERR_DENIED, "%s %s is only looked at", name, path);
 	if (there < 0 && errno == ENOTDIR)
 		return error_set(err, ERR_INVALID, "%s %s: not a directory", name, path);
 	if (there < 0 && (errno != ENOENT || !create))

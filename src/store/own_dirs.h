@@ -26,6 +26,11 @@ const char *own_dir_name(enum own_dir kind); /* "state directory" */
 int own_dir_open(const char *path, bool create, enum own_dir kind, const struct state_dir *within,
 		 struct error *err);
 
+/* From here on this process only looks at them: none is marked or listed, and to open one for
+ * writing (create) fails, so that the cache is told nothing of digests and of the host. */
+void own_dirs_look_only(void);
+bool own_dirs_are_looked_at_only(void);
+
 /* ERR_DENIED for a part of one that is not the user's, or that others can write. */
 int own_dir_check(int fd, const char *path, enum own_dir kind, struct error *err);
 

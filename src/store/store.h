@@ -116,6 +116,14 @@ int workspace_state(const struct workspace *ws, enum state *state, json_t **even
 /* Makes event the latest: events.json (array, oldest first, LIMIT_EVENTS_KEPT) then event.json. */
 int workspace_record_event(const struct workspace *ws, const json_t *event, struct error *err);
 
+/* The last digest of the root file system. It is written when a guest gets the disk, and goes with
+ * each prepare. */
+#define ROOTFS_RECORD "rootfs.json"
+/* Whether a guest has got the root file system since prepare recorded its digest, or may have: the
+ * disk is the guest's own then. The state does not tell that, since stop, kill, halt and quarantine
+ * also change the state of a workspace that was never started. */
+bool workspace_was_started(const struct workspace *ws);
+
 /* In a directory that is being made and has no record yet (api/unfinished.c). */
 #define WORKSPACE_MAKING ".making"
 

@@ -259,6 +259,7 @@ def test_clone_and_files_for_what_does_not_run(host):
     refused(host, "clone", "nobody", "other")
     assert not (host.state / "other").exists()
 
+    host("stop", "twin", check=0)  # no guest has had its disk: what is copied is recorded anew
     host("cp", "--user", "agent", host.base / "f", "twin:/workspace/f", check=0)  # a name of the image
     assert no_reader(host, "twin")
     status = host.json("status", "twin")

@@ -6,13 +6,15 @@ import os
 import pty
 import resource
 import select
+import shutil
 import signal
 import subprocess
 import termios
+from pathlib import Path
 
 import pytest
 
-from conftest import BIN
+from conftest import BIN, default_kernel
 
 SMALL = ("--memory", 256, "--cpus", 1)
 
@@ -165,6 +167,42 @@ def test_what_is_gone_at_a_start_is_named_by_the_option_of_its_making(host):
     disk.unlink()
     assert f"the path of --disk number 1: {disk} does not exist" in fails(host, 1, "start", "w")
     assert host.json("status", "w")["event"]["state"] in ("prepared", "failed") and not host.processes()
+    host("delete", "w", check=0)
+
+
+def test_a_disk_or_a_kernel_that_is_gone_names_the_workspace(host):
+    """Not an option that start does not have, and that perhaps nobody has given."""
+    kernel = host.base / "kernel"
+    shutil.copy(default_kernel(host)["path"], kernel)
+    shutil.copy(default_kernel(host)["path"] + ".initrd", f"{kernel}.initrd")
+    host("create", "w", *SMALL, "--kernel", kernel, check=0)
+    (host.base / "f").write_text("given\n")
+    for words in (("start", "w"), ("start", "--prepare", "w")):
+        kernel.rename(f"{kernel}.away")
+        assert f'microagent: the kernel of workspace "w": {kernel} does not exist' in fails(host, 1, *words)
+        Path(f"{kernel}.away").rename(kernel)
+    disk = host.state / "w" / "rootfs.ext4"
+    disk.unlink()
+    gone = f'the disk of workspace "w": {disk} does not exist'
+    hint = "put it back; or `microagent delete w` removes the workspace, `microagent create w` makes it again"
+    for words in (("start", "w"), ("start", "--prepare", "w")):
+        said = fails(host, 1, *words)
+        assert said.startswith(f"microagent: {gone}") and hint in said, said
+    said = fails(host, 1, "cp", host.base / "f", "w:/workspace/f")
+    assert str(disk) in said and "--image" not in said and "config." not in said, said
+    document = json.loads(host("--json", "start", "w", check=1).stdout)
+    assert (document["errorReason"], document["errorSubject"]) == ("root-missing", "w"), document
+    assert host.json("status", "w")["event"]["state"] == "prepared"
+    host("delete", "w", check=0)
+
+
+def test_a_dash_is_no_target(host):
+    """A file called "-" is hardly what was meant; where there is one its path says so."""
+    host("create", "w", *SMALL, "--output", "out=/etc/passwd", check=0)
+    for words in (("artifacts", "get", "w", "out", "-"), ("cp", "w:/etc/passwd", "-"), ("cp", "-", "w:/workspace/f")):
+        said = fails(host, 2, *words)
+        assert '"-" is no file here: `microagent exec NAME -- cat /PATH` prints one' in said, said
+    assert not Path("-").exists()
     host("delete", "w", check=0)
 
 

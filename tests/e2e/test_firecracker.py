@@ -384,7 +384,7 @@ def test_one_with_a_known_defect(fc, version):
 def test_another_program_of_that_name_is_asked_anew(fc):
     """What the last one said is remembered of it alone; and `host` asks always. Where no other test remembers one."""
     own = {"MICROAGENT_CACHE_DIR": str(fc.place / "cache")}
-    fc.do("check", fc.host.config(), env=own)
+    fc.do("prepare", fc.host.config(), env=own)  # check remembers nothing
     fc.set(version="1.13.1")
     fc.do("check", fc.host.config(), env=own)
     other = fc.place / "other"

@@ -86,6 +86,44 @@ def test_lifecycle(vm, broker, place):
     assert is_empty(vm.state) and raw.stat().st_mtime_ns == before
 
 
+def spoil(vhd):
+    """Changes one byte that no file has."""
+    with open(vhd, "r+b") as file:
+        file.seek(7 << 20)
+        byte = file.read(1)
+        file.seek(7 << 20)
+        file.write(bytes([byte[0] ^ 1]))
+
+
+def test_the_root_is_enforced_until_a_guest_has_had_it(vm, broker):
+    """A stop, a kill, and a start that HCS refuses, are no boot after which the VHD is the guest's own."""
+    def refused_start():
+        with fault(broker, HcsStartComputeSystem={"hresult": "0x8037011b"}):
+            vm.refused("start")
+
+    for state, end in (("stopped", lambda: vm.ok("stop")), ("stopped", lambda: vm.ok("kill")), ("failed", refused_start)):
+        prepared = vm.ok("prepare")
+        recorded = prepared["verification"]["rootfs"]["sha256"]
+        end()
+        spoil(vm.file("rootfs.vhd"))
+        seen = vm.ok("inspect")
+        assert seen["event"]["state"] == state and not seen["verification"]["ok"], (state, seen)
+        assert [(d["artifact"], d["expected"]) for d in seen["verification"]["divergence"]] == [("rootfs", recorded)]
+        code, text = vm.refused("start")
+        assert code == "conflict" and "rootfs.vhd" in text and "is not the one that prepare recorded" in text, text
+    vm.ok("prepare")  # makes it anew
+    vm.ok("start")
+    vm.ok("kill")
+    spoil(vm.file("rootfs.vhd"))
+    assert vm.ok("inspect")["verification"]["ok"]
+    with fault(broker, HcsStartComputeSystem={"hresult": "0x8037011b"}):
+        assert vm.refused("start")[0] != "conflict"
+    assert vm.ok("inspect")["verification"]["ok"]  # it stays the guest's own
+    vm.file("rootfs.vhd").unlink()
+    vm.ok("stop")
+    vm.ok("delete")
+
+
 def test_refused_by_hcs(vm, broker):
     """A document that HCS refuses: the workspace has failed and says why, nothing runs, and the next start is an ordinary one."""
     vm.ok("prepare")

@@ -60,7 +60,7 @@ def refusal(state, command, place):
         return "conflict", f"workspace w is already {state}; stop or kill it before {command}"
     if state == "quarantined":
         return "conflict", f"workspace w is quarantined; halt, stop or kill it before {command}"
-    return "conflict", f"workspace w is {state}, which does not allow {command}"
+    return "conflict", f"workspace w is {state}; wait until it has ended, or kill it, before {command}"
 
 
 class Workspace:

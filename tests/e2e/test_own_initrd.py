@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A kernel of the user's without an initrd beside it: the supervisor has one made of the microagent-init beside itself."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -54,7 +55,10 @@ def test_the_request_of_the_seed_boots(alone):
     code, answer = alone.ask("inspect")
     assert code == 0 and answer["verification"]["ok"], answer
     assert made.stat().st_ino == before.st_ino  # made once
-    made.unlink()  # a cache may be emptied
+    shutil.rmtree(alone.cache)  # a cache may be emptied
+    code, answer = alone.ask("inspect")
+    assert code == 0 and answer["verification"]["ok"] and answer["verification"]["init"] == told_of_init(recorded=True), answer
+    assert kept(alone) == []
     assert alone.ask("delete")[0] == 0
     code, answer = alone.ask("run", command=["sh", "-c", "exit 4"])
     assert code == 0 and answer["result"]["exitCode"] == 4, answer
@@ -77,8 +81,52 @@ def test_many_at_once_make_one(alone):
     assert kept(alone) == [f"{sha256(INIT)}.initrd"]
 
 
-def refused(host, code, *words):
-    status, answer = host.ask("check")
+def told_of_init(recorded=False):
+    """What is said of the microagent-init that an initrd will be made of."""
+    return {"path": str(INIT), "sha256": sha256(INIT), **({"recordedSHA256": sha256(INIT)} if recorded else {})}
+
+
+def test_check_writes_nothing(alone):
+    """Neither an initrd nor what it knows of digests, and no directory for them; a cache that is there stays as it is."""
+    alone.disk()
+    alone.state.mkdir(mode=0o700)
+    here = sorted(alone.base.rglob("*"))
+    for made in (False, True):
+        if made:
+            alone.cache.mkdir(mode=0o700)
+        code, answer = alone.ask("check")
+        assert code == 0 and answer["event"]["state"] == "unknown", answer
+        assert answer["verification"]["init"] == told_of_init() and "initrd" not in answer["verification"]
+        assert answer["verification"]["rootfs"]["sha256"] == sha256(alone.disk())
+        assert sorted(alone.base.rglob("*")) == sorted([*here, *([alone.cache] if made else [])])
+    assert alone.ask("prepare")[0] == 0 and kept(alone)  # which makes it
+    before = {path: path.stat().st_mtime_ns for path in alone.cache.rglob("*")}
+    code, answer = alone.ask("check")
+    assert code == 0 and answer["verification"]["initrd"]["path"] == str(alone.cache / "initrds" / kept(alone)[0])
+    assert {path: path.stat().st_mtime_ns for path in alone.cache.rglob("*")} == before
+    assert alone.ask("delete")[0] == 0
+
+
+def test_check_looks_at_the_init(alone):
+    """It refuses one of which no initrd could be made."""
+    spy = alone.base / "bin"
+    shutil.copytree(BIN, spy)
+    (spy / "microagent-init").unlink()
+    (spy / "microagent-init").write_text("#!/bin/sh\n")
+    (spy / "microagent-init").chmod(0o755)
+    supervisor = spy / alone.program
+    request = alone.own({"command": "check", "config": alone.config(kernelPath=str(alone.kernel)),
+                         "identity": {"requestID": "req-1", "runtimeID": "agent-1", "role": "workload", "backend": "qemu"}})
+    done = subprocess.run([supervisor], input=request, capture_output=True, check=False,
+                          env={**alone.env, "MICROAGENT_CACHE_DIR": str(alone.cache)})
+    answer = json.loads(done.stdout)
+    assert (done.returncode, answer["errorCode"]) == (1, "invalid"), answer
+    assert f"none can be made for it: {spy}/microagent-init is no program for " in answer["error"], answer
+    assert not alone.cache.exists() and not (alone.state / "agent-1").exists()
+
+
+def refused(host, code, *words, command="check"):
+    status, answer = host.ask(command)
     assert (status, answer["errorCode"]) == (1, code), answer
     assert answer["error"].startswith(f"config.kernelPath: {host.kernel} has no initrd beside it, which carries the guest's init, and none can be made for it: ")
     for word in words:
@@ -103,10 +151,12 @@ def test_a_full_disk_leaves_nothing(alone):
     alone.cache.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k,mode=700", "none", alone.cache], check=True)
     try:
-        refused(alone, "io", "No space left on device")
+        assert alone.ask("check")[0] == 0
+        refused(alone, "io", "No space left on device", command="prepare")
         assert kept(alone) == []
         subprocess.run(["mount", "-o", "remount,size=8m", alone.cache], check=True)
-        assert alone.ask("check")[0] == 0 and len(kept(alone)) == 1
+        assert alone.ask("prepare")[0] == 0 and len(kept(alone)) == 1
+        assert alone.ask("delete")[0] == 0
     finally:
         subprocess.run(["umount", alone.cache], check=True)
 
@@ -125,5 +175,6 @@ def test_one_that_is_killed_at_any_step_leaves_none_or_a_whole_one(alone):
         assert killer.at(step, "initrd", program="microagent-artifact"), (step, count)
         there = list(alone.cache.glob("initrds/*"))
         assert [sha256(path) for path in there] in ([], [sha256(whole)]), step
-        assert alone.ask("check")[0] == 0
+        assert alone.ask("prepare")[0] == 0
         assert [sha256(alone.cache / "initrds" / name) for name in kept(alone)] == [sha256(whole)]
+    assert alone.ask("delete")[0] == 0

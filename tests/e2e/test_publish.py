@@ -3,6 +3,7 @@
 
 import concurrent.futures
 import contextlib
+import errno
 import json
 import os
 import socket
@@ -105,6 +106,7 @@ def test_published_ports_of_one_guest(host):
     more_wait(ports["v4"])
     uploads_that_end_early(host, ports["v4"], servers[0])
     taken_port(host, ports["v4"])
+    a_port_that_nobody_listens_at(host)
     http(host, ports["nobody"])
 
     host("kill", "w", check=0)
@@ -249,13 +251,15 @@ OTHER_FAMILY = ("cannot publish %s: another program has that port of IPv6, which
                 "stop that program (ss -tanp shows it), or choose another port")
 
 
+HOLDER = 'workspace "w" of %s publishes 127.0.0.1:%s, and has that port of IPv4 and IPv6 also while nothing listens there yet; stop it, or choose another port'
+
+
 def taken_port(host, port):
     host("create", "second", *SMALL, "-p", f"{port}:1", check=0)
     done = host("--json", "start", "second")
     error = json.loads(done.stdout)
     assert done.returncode == 75 and error["errorCode"] == "unavailable", done
-    assert f"cannot publish 127.0.0.1:{port}: the port is taken" in error["error"]
-    assert "ss -ltnp" in error["error"] and "another port" in error["error"]
+    assert f"cannot publish 127.0.0.1:{port}: {HOLDER % (host.state, port)}" in error["error"], error
     # Nothing was begun.
     assert host.json("status", "second")["event"]["state"] == "prepared"
     host("delete", "second", check=0)
@@ -270,11 +274,33 @@ def taken_port(host, port):
     host("delete", "second", check=0)
 
 
+def a_port_that_nobody_listens_at(host):
+    """ss shows none that is held for a server that does not listen yet: the workspace is named, of whichever family its address is,
+    and of whichever state directory it is."""
+    port, elsewhere = free_port(), {"MICROAGENT_STATE_DIR": str(host.base / "elsewhere")}
+    host("network", "publish", "w", f"{port}:{NOBODY + 1}", check=0)
+    with socket.socket() as client:
+        assert client.connect_ex(("127.0.0.1", port)) == errno.ECONNREFUSED
+    for address in ("127.0.0.1", "[::1]", "0.0.0.0"):
+        for env in ({}, elsewhere):
+            host("create", "second", *SMALL, "-p", f"{address}:{port}:1", check=0, env=env)
+            said = host("start", "second", check=75, env=env).stderr
+            assert f"cannot publish {address}:{port}: {HOLDER % (host.state, port)}" in said, said
+            host("delete", "second", check=0, env=env)
+    host("network", "unpublish", "w", str(port), check=0)
+    with socket.create_server(("127.0.0.1", 0)) as server:  # of no machine
+        port = server.getsockname()[1]
+        host("create", "second", *SMALL, "-p", f"{port}:1", check=0)
+        said = host("start", "second", check=75).stderr
+    assert f"127.0.0.1:{port}: the port is taken; stop what listens there (ss -ltnp shows it" in said, said
+    host("delete", "second", check=0)
+
+
 def a_clone_publishes_the_same(host, port):
     host("clone", "w", "twin", check=0)
     with socket.create_server(("127.0.0.1", port)):
         error = host("start", "twin", check=75).stderr
-    assert f"127.0.0.1:{port}: the port is taken" in error and "clone" in error, error
+    assert f"127.0.0.1:{port}: the port is taken" in error and "workspace" not in error.split(": the port is taken")[1], error
     assert error.rstrip().endswith("or choose another port"), error
     assert host.json("status", "twin")["event"]["state"] == "prepared"
     host("delete", "twin", check=0)
@@ -412,7 +438,7 @@ def is_free(port):
 
 
 def refusals_of_a_running_machine(host, port):
-    for words, why in ((("publish", "w", f"{port}:{V6}"), f"cannot publish 127.0.0.1:{port}: the port is taken"),
+    for words, why in ((("publish", "w", f"{port}:{V6}"), f"cannot publish 127.0.0.1:{port}: {HOLDER % (host.state, port)}"),
                        (("publish", "w", "80"), '"80" is not [HOST:]HOSTPORT:GUESTPORT'),
                        (("unpublish", "w", "1:2:3:4"), '"1:2:3:4" is not [HOST:]HOSTPORT'),
                        (("unpublish", "w", str(port + 1)), f"it publishes no port at 127.0.0.1:{port + 1}"),
@@ -435,8 +461,7 @@ def the_other_family_is_guarded(host, port):
     with pytest.raises(OSError, match="Address already in use"):
         socket.create_server(("::1", port), family=socket.AF_INET6)
     done = host("network", "publish", "w", f"[::1]:{port}:{NOBODY}")
-    assert done.returncode == 75 and f"cannot publish [::1]:{port}: the port is taken" in done.stderr, done
-    assert "a machine that publishes this port of IPv4 or of IPv6 has both" in done.stderr
+    assert done.returncode == 75 and f"cannot publish [::1]:{port}: {HOLDER % (host.state, port)}" in done.stderr, done
     host("network", "unpublish", "w", str(port), check=0)
     socket.create_server(("::1", port), family=socket.AF_INET6).close()
 

@@ -279,3 +279,31 @@ def test_halt_out_of_quarantine_is_clean_on_both_kernels(host, kernel, request):
     said = subprocess.run(["dumpe2fs", "-h", config["rootfsPath"]], capture_output=True, text=True, check=True)
     assert "needs_recovery" not in said.stdout
     assert ask(host, "delete")[0] == 0
+
+
+def test_a_quarantined_disk_at_rest_is_left_alone(host):
+    """Also where no machine lives any more: to boot a copy of the disk, or the disk for its files, ends no quarantine."""
+    host("create", "w", "--memory", 256, "--network", "isolated", "--output", "out=/workspace", check=0)
+    (host.base / "f").write_text("given\n")
+    refusals = (("clone", "w", "twin"), ("cp", host.base / "f", "w:/workspace/f"), ("cp", "w:/etc/passwd", host.base / "got"),
+                ("ls", "w", "/"), ("artifacts", "get", "w", "out", host.base / "got"))
+    for boot in (False, True):
+        if boot:
+            host("start", "w", check=0)
+        host("quarantine", "w", check=0)
+        if boot:
+            os.kill(runtime(host)["pid"], signal.SIGKILL)
+            wait_until(lambda: not held(host), "the end of the machine")
+        disk = host.state / "w" / "rootfs.ext4"
+        before = (disk.stat().st_mtime_ns, {"lease", *os.listdir(host.state / "w")})  # who asks makes that where there is none
+        for words in refusals:
+            done = host(*words)
+            assert done.returncode == 1, (words, done.stderr)
+            assert 'workspace "w" is quarantined and nothing reaches it' in done.stderr, (words, done.stderr)
+            assert "`microagent halt w` (or stop, or kill) ends that" in done.stderr, (words, done.stderr)
+        assert [w["state"] for w in host.json("list")["workspaces"]] == ["quarantined"]
+        assert (disk.stat().st_mtime_ns, {"lease", *os.listdir(host.state / "w")}) == before
+        assert not (host.state / "twin").exists() and not (host.base / "got").exists()
+        host("halt", "w", check=0)
+    host("clone", "w", "twin", check=0)
+    host("delete", "w", "twin", check=0)

@@ -139,8 +139,8 @@ def check_refusals(host, name):
     cache = Path(host.env.get("MICROAGENT_CACHE_DIR") or Path.home() / ".cache" / "microagent")
     for words, text in (
             ((cache / "images", "--ro"), f"is in the cache directory {cache}: share a directory elsewhere"),
-            (("/usr/share",), "/usr/share is in /usr/share, of which nothing is shared: copy what"),
-            (("/etc",), "/etc is in /etc, of which nothing is shared: copy what"),
+            (("/usr/share",), "nothing of /usr/share is shared: copy what"),
+            (("/etc",), "nothing of /etc is shared: copy what"),
             ((host.state,), "is in the state directory"),
             ((host.state / "bases",), f"is in the state directory {host.state}: share a directory elsewhere"),
             ((host.base,), f"holds the state directory {host.state}"),
@@ -361,7 +361,7 @@ def check_several(host, name):
             ((one, f"{two}:/two", "--ro"), "belong to one DIR that names no place"),
             ((*(f"{one}:/{i}" for i in range(9)),), "a machine is given from 1 to 8 directories"),
             ((f"{one}:/a", f"{two}:/a"), "two have the mountpoint /a"),
-            ((f"{one}:/a", "/etc:/b"), "/etc is in /etc, of which nothing is shared"),
+            ((f"{one}:/a", "/etc:/b"), "nothing of /etc is shared"),
             # The guest has mounted the first one by then, and has it no more.
             ((f"{one}:/a", f"{two}:/etc/passwd/x"), 'the guest cannot mount it: share "workspace-2": /etc/passwd/x'),
     ):
@@ -406,7 +406,7 @@ def test_from_the_start(ours):
     if os.getuid() == 0:
         ours.wrap = ["unshare", "--mount", "sh", "-c", own_mount(ours.uid, ref) + ' && exec "$@"', "sh"]
     for words, text in (
-            (("--share", "/var"), "--share /var: /var is in /var, of which nothing is shared"),
+            (("--share", "/var"), "--share /var: nothing of /var is shared"),
             (("--share", ours.base / "none"), f"--share {ours.base}/none: {ours.base}/none does not exist: `mkdir` makes it"),
     ):
         done = ours("session", "create", "--base", "web", "--network", "isolated", *words)

@@ -219,10 +219,10 @@ def refused_shares(host):
         ("above state", "invalid", "holds the state directory", share(host.base, "/a", tag="t")),
         ("read-only", "denied", 'mode "ro"', share(fixed, "/a")),
     ]
-    cases += [(path, "invalid", f"{path} is {path}, which is never shared: {the_one}", share(Path(path), "/a"))
+    cases += [(path, "invalid", f"{path} is never shared: {the_one}", share(Path(path), "/a"))
               for path in ("/Users", "/Volumes", "/home", "/root", "/mnt", "/media", "/usr", "/usr/local", "/opt", "/srv", "/tmp")
               if Path(path).is_dir()]
-    cases += [(path, "invalid", f"{path} is in {path}, of which nothing is shared", share(Path(path), "/a"))
+    cases += [(path, "invalid", f"nothing of {path} is shared: copy what the task needs", share(Path(path), "/a"))
               for path in ("/etc", "/proc", "/sys", "/dev", "/run", "/var", "/boot", "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/libexec",
                            "/usr/include", "/usr/share", "/usr/local/bin", "/usr/local/lib", "/usr/local/share", "/usr/local/etc")
               if Path(path).is_dir()]
@@ -411,7 +411,7 @@ def test_keys_are_shared_only_aloud(host):
     # Nothing else is overridden by it: not the state directory in a home, and none of the system's.
     (home / ".microagent").mkdir()
     check_refused(host, [("state", "invalid", f"{home} holds the state directory {home}/.microagent", {**share(home, "/a", tag="t"), "anyway": True}),
-                         ("system", "invalid", "is in /etc", {**share(Path("/etc"), "/a"), "anyway": True})], env)
+                         ("system", "invalid", "nothing of /etc is shared", {**share(Path("/etc"), "/a"), "anyway": True})], env)
     code, answer, _ = host.supervisor(request("check", host.config(shares=[{**share(ssh, "/a"), "anyway": "yes"}])), env=env)
     assert code == 1 and "config.shares[0].anyway" in answer["error"], answer
     # For people: refused with the next step, and taken with a warning.

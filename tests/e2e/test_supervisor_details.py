@@ -9,7 +9,7 @@ import tarfile
 
 import pytest
 
-from conftest import BIN, HANG_S
+from conftest import BIN, HANG_S, default_kernel
 
 IDENTITY = {"requestID": "req-1", "runtimeID": "w", "role": "workload", "backend": "qemu"}
 
@@ -105,6 +105,17 @@ def test_a_missing_file_is_named(host, artifact, field, reason):
     assert ask(host, "delete")[0] == 0
 
 
+def test_what_is_no_kernel_is_refused(host):
+    """Before anything is recorded, and not by what the VMM makes of it."""
+    for path in ("/etc/passwd", str(host.disk())):
+        for command in ("check", "prepare", "run"):
+            code, answer = ask(host, command, host.config(kernelPath=path, initrdPath=default_kernel(host)["path"] + ".initrd"))
+            assert (code, answer["errorCode"]) == (1, "invalid"), answer
+            assert answer["error"] == f"config.kernelPath: {path}: it is not a kernel (neither a bzImage, an ELF image nor an arm64 Image)"
+            assert (answer["errorReason"], answer["errorSubject"]) == ("not-a-kernel", path)
+            assert not (host.state / "w").exists()
+
+
 @pytest.mark.parametrize("name", ["workspace.json", "event.json"])
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"format": 99}'])
 def test_a_damaged_record_is_named_with_the_way_out(host, name, text):
@@ -173,7 +184,7 @@ def test_what_the_host_has_not(host):
         assert (code, answer["errorCode"]) == (1, "invalid"), answer
         assert answer["error"] == "config.network.portForwards[0].host must be an address of this host, and 192.0.2.1 is none"
     kernel = host.base / "lonely"
-    kernel.write_bytes(b"kernel")
+    kernel.write_bytes(bytes(0x202) + b"HdrS" + bytes(1024))  # as a bzImage begins
     modules = host.base / "lonely.modules"
     modules.touch()
     code, answer = ask(host, "check", host.config(kernelPath=str(kernel)))

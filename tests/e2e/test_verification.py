@@ -104,6 +104,86 @@ def test_every_digest_is_recorded_and_enforced_before_the_first_start(host):
     assert ask(host, "delete")[0] == 0
 
 
+def spoil(disk):
+    """Changes one byte that no file has."""
+    with open(disk, "r+b") as file:
+        file.seek(7 << 20)
+        byte = file.read(1)
+        file.seek(7 << 20)
+        file.write(bytes([byte[0] ^ 1]))
+
+
+def start_without_vmm(host, config):
+    request = {"command": "start", "identity": IDENTITY, "config": config}
+    return host.supervisor(request, env=host.without_vmm())[:2]
+
+
+def ends_that_boot_nothing(host):
+    """What leads a prepared workspace to another state although no guest has run: (state, function)."""
+    yield "stopped", lambda config: ask(host, "stop")
+    yield "stopped", lambda config: ask(host, "kill")
+    yield "quarantined", lambda config: ask(host, "quarantine")
+    yield "halted", lambda config: ask(host, "quarantine") and ask(host, "halt")
+    yield "failed", lambda config: start_without_vmm(host, config)
+
+
+def test_the_root_is_enforced_until_a_guest_has_had_it(host):
+    """A state that a workspace has come to without a boot does not make its disk the guest's own."""
+    disk = small_disk(host)
+    config = host.config(rootfsPath=str(disk))
+    for state, end in ends_that_boot_nothing(host):
+        assert ask(host, "prepare", config)[0] == 0
+        end(config)
+        code, answer = ask(host, "inspect")
+        assert answer["event"]["state"] == state and answer["verification"]["ok"] is True, (state, answer)
+        spoil(disk)
+        for command in ("inspect", "check"):
+            code, answer = ask(host, command, config if command == "check" else None)
+            assert code == 0 and diverging(answer) == [("rootfs", "sha256")], (state, command, answer)
+            assert answer["verification"]["divergence"][0]["actual"] == sha256(disk)
+            assert "lastSHA256" not in answer["verification"]["rootfs"]
+        if state == "quarantined":
+            assert ask(host, "stop")[0] == 0
+        code, answer = ask(host, "start", config)
+        assert (code, answer["errorCode"], answer["errorReason"]) == (1, "conflict", "not-as-prepared"), (state, answer)
+        assert f"the rootfs {disk} is not the one that prepare recorded" in answer["error"]
+        assert not (host.state / "w" / "rootfs.json").exists()
+    assert not host.processes()
+    assert ask(host, "delete")[0] == 0
+
+
+def test_a_root_that_a_guest_has_had_is_its_own(host):
+    """Also where the workspace was stopped before its first start; and a digest of before is none of a disk that is gone."""
+    config = host.config(rootfsPath=str(host.disk()))
+    disk = Path(config["rootfsPath"])
+    assert ask(host, "prepare", config)[0] == 0 and ask(host, "stop")[0] == 0
+    code, answer = ask(host, "start", config)
+    assert code == 0 and answer["event"]["state"] == "running", answer
+    recorded = answer["verification"]["rootfs"]["recordedSHA256"]
+    assert answer["verification"]["rootfs"]["lastSHA256"] == recorded
+    assert json.loads((host.state / "w" / "rootfs.json").read_text())["sha256"] == recorded
+    assert ask(host, "kill")[0] == 0
+    spoil(disk)
+    code, answer = ask(host, "check", config)
+    assert code == 0 and answer["verification"]["ok"] is True
+    # An earlier version wrote no rootfs.json at the first start.
+    (host.state / "w" / "rootfs.json").unlink()
+    code, answer = ask(host, "inspect")
+    assert code == 0 and answer["verification"]["ok"] is True and answer["verification"]["rootfs"]["lastSHA256"] == recorded
+    code, answer = start_without_vmm(host, config)
+    assert code != 0 and answer["event"]["state"] == "failed"
+    assert ask(host, "inspect")[1]["verification"]["ok"] is True
+
+    disk.unlink()
+    for args in ((), ("--full",)):
+        code, answer = ask(host, "inspect", args=args)
+        assert code == 0 and answer["verification"]["ok"] is False
+        entry, = answer["verification"]["divergence"]
+        assert (entry["artifact"], entry["expected"], entry["actual"]) == ("rootfs", recorded, None), entry
+        assert "No such file" in entry["error"]
+    assert ask(host, "delete")[0] == 0
+
+
 def test_an_unreadable_file_is_a_divergence(host):
     kernel = own_kernel(host)
     config = host.config(kernelPath=str(kernel), rootfsPath=str(small_disk(host)))

@@ -137,8 +137,43 @@ static void a_kernel_is_for_its_machine_alone(void **state)
 	assert_int_equal(architecture_check_kernel(fd, ARCHITECTURE_AMD64, &err), -1);
 	assert_code(err, ERR_UNSUPPORTED);
 	assert_string_equal(err.msg, "it is a kernel for arm64, and the machine is amd64");
-	/* What tells nothing is the VMM's to judge. */
-	assert_int_equal(ftruncate(fd, 0), 0);
+}
+
+static void what_is_surely_no_kernel_is_refused(void **state)
+{
+	static const struct {
+		const char *head;
+		size_t len;
+		bool may_be_arm64;
+	} files[] = {
+		{"", 0, false},		 {"root:x:0:0:root:/root:/bin/bash\n", 32, false},
+		{"MZ\0\0zim", 7, false}, {"MZ\0\0PE\0\0", 8, false},
+		{"MZ\0\0zimg", 8, true}, {"\x1f\x8b\x08\0\0\0\0\0", 8, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		autoclose int fd = memfd_create("file", MFD_CLOEXEC);
+		struct error err = {0};
+
+		assert_int_equal(pwrite(fd, files[i].head, files[i].len, 0), (int)files[i].len);
+		assert_int_equal(architecture_check_kernel(fd, ARCHITECTURE_AMD64, &err), -1);
+		assert_code(err, ERR_INVALID);
+		assert_int_equal(err.reason, REASON_NOT_A_KERNEL);
+		assert_int_equal(architecture_check_kernel(fd, ARCHITECTURE_ARM64, &err),
+				 files[i].may_be_arm64 ? 0 : -1);
+	}
+}
+
+/* A 32-bit image of a PVH kernel is one for a VMM to judge. */
+static void a_kernel_of_a_third_architecture_passes(void **state)
+{
+	autoclose int fd = memfd_create("kernel", MFD_CLOEXEC);
+	struct error err = {0};
+
+	(void)state;
+	assert_int_equal(pwrite(fd, "\177ELF\1\1\1", 7, 0), 7);
+	assert_int_equal(ftruncate(fd, sizeof(Elf64_Ehdr)), 0);
 	assert_ok(architecture_check_kernel(fd, ARCHITECTURE_AMD64, &err));
 }
 
@@ -152,6 +187,8 @@ int main(void)
 		cmocka_unit_test(names_are_the_protocol_s),
 		cmocka_unit_test(people_s_words_are_known),
 		cmocka_unit_test(a_kernel_is_for_its_machine_alone),
+		cmocka_unit_test(what_is_surely_no_kernel_is_refused),
+		cmocka_unit_test(a_kernel_of_a_third_architecture_passes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,9 +37,12 @@ const struct hint hint_table[] = {
 	{REASON_NO_SUCH_OUTPUT, NULL, NULL, "`microagent artifacts {}` lists those it has"},
 	{REASON_ROOT_IN_MEMORY, NULL, NULL, "while it runs `microagent cp` reaches it"},
 	{REASON_ROOT_READ_ONLY, NULL, NULL, "`microagent create` copies the image by itself"},
+	{REASON_ROOT_MISSING, "session-", NULL,
+	 "put it back; or `microagent session destroy {}` removes the session"},
+	{REASON_ROOT_MISSING, "/", NULL, "put it back"},
 	{REASON_ROOT_MISSING, NULL, NULL,
-	 "put it back; or `microagent delete` removes the workspace, `microagent create` makes it "
-	 "again"},
+	 "put it back; or `microagent delete {}` removes the workspace, `microagent create {}` makes "
+	 "it again"},
 	{REASON_DISK_TAKEN, NULL, NULL, "`microagent list` shows them"},
 	{REASON_STATE_DIR_REFUSED, NULL, NULL,
 	 "make the directory yours alone (chown, chmod go-w), or name another with --state-dir"},

@@ -70,6 +70,7 @@ static int copy(struct cli *cli, const struct cp_values *values, const struct cl
 		return refuse_paths(cli, args, err);
 	if (guest_check_name(cli, out ? from : to, err) < 0 ||
 	    guest_check_path(cli, out ? from_path : to_path, err) < 0 ||
+	    copy_refuse_dash(cli, args->items[out ? 1 : 0], err) < 0 ||
 	    copy_notes_init(&notes, cli, &progress, err) < 0)
 		return -1;
 	const struct microagent_copy options = copy_options(&notes, values->user, values->limit);

@@ -30,6 +30,10 @@ struct microagent_copy copy_options(struct copy_notes *notes, const char *user, 
  */
 int copy_answer(struct copy_notes *notes, int status, struct error *err);
 
+/* "-" is neither the standard input nor the standard output here, as others have it, and a file of
+ * that name is hardly meant. host_path: as it was typed. -1: the usage error. */
+int copy_refuse_dash(struct cli *cli, const char *host_path, struct error *err);
+
 /* Where something is copied to, as it was typed: for errors, which the other side words by the last
  * component, or by the temporary file beside it. */
 struct copy_target {

@@ -47,7 +47,7 @@ static int check_locked(struct record *record, const struct request *request, st
 
 	if (manifest_load(record, &manifest, &why) < 0 && why.code != ERR_NOT_FOUND)
 		return error_copy(err, &why);
-	if (record->state == STATE_UNKNOWN || record->state == STATE_PREPARED)
+	if (record->state == STATE_UNKNOWN || disk_is_new(record, &manifest))
 		if (inputs_hash_raw(inputs, err) < 0)
 			return -1;
 	response->verification =

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* inspect: what is recorded, and what can be observed now. */
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "hyperv/commands/answer.h"
 #include "hyperv/commands/commands.h"
 #include "hyperv/commands/prepare.h"
@@ -14,10 +15,13 @@ static json_t *verify_recorded(const struct record *record, const struct manifes
 	struct error why = {0};
 
 	if (inputs_find(&manifest->config, &inputs, &artifact, &why) < 0 ||
-	    (manifest_disk_is_new(manifest, record->state) &&
+	    (disk_is_new(record, manifest) &&
 	     inputs_check_vhd(&inputs, &record->store, true, &why) < 0))
-		return json_pack("{s:b, s:[{s:s, s:s}]}", "ok", 0, "divergence", "artifact",
-				 artifact, "error", why.msg);
+		return json_pack(
+			"{s:b, s:[{s:s, s:s, s:s*, s:n, s:s}]}", "ok", 0, "divergence", "artifact",
+			artifact, "field", "sha256", "expected",
+			json_text(json_object_get(manifest->artifacts, artifact), "sha256", NULL),
+			"actual", "error", why.msg);
 	return inputs_verify(&inputs, manifest->config.image, manifest->artifacts, err);
 }
 

@@ -32,10 +32,21 @@ void manifest_drop(struct manifest *manifest)
 	*manifest = (struct manifest){0};
 }
 
-bool manifest_disk_is_new(const struct manifest *manifest, enum state state)
+/* The keeper writes vmId right before the machine starts. It is lost with the runtime.json of the
+ * next start, which has `booted` for it, and with that of the next prepare, which leaves `booted` in
+ * workspace.json. */
+bool disk_was_booted(const struct record *record, const json_t *document)
 {
-	return state == STATE_PREPARED &&
-	       !json_is_true(json_object_get(manifest->document, "booted"));
+	struct error ignored;
+	json_auto_t *runtime = store_read(&record->store, "runtime.json", &ignored);
+
+	return json_is_true(json_object_get(document, "booted")) ||
+	       json_is_true(json_object_get(runtime, "booted")) || json_object_get(runtime, "vmId");
+}
+
+bool disk_is_new(const struct record *record, const struct manifest *manifest)
+{
+	return !state_is_live(record->state) && !disk_was_booted(record, manifest->document);
 }
 
 static int put_manifest(const struct record *record, const struct request *request,
@@ -55,15 +66,6 @@ static int put_manifest(const struct record *record, const struct request *reque
 	    json_put_string(document, "preparedAt", now, err) < 0)
 		return -1;
 	return store_write(&record->store, "workspace.json", document, err);
-}
-
-/* runtime.json is written before each start and goes with each prepare. */
-static bool disk_was_booted(const struct record *record, const json_t *before)
-{
-	struct error ignored;
-	json_auto_t *runtime = store_read(&record->store, "runtime.json", &ignored);
-
-	return json_is_true(json_object_get(before, "booted")) || runtime;
 }
 
 /* One that was booted has what the guest wrote in it. Any other must be the image, which it is not

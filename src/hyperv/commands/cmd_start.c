@@ -35,7 +35,7 @@ struct start {
 static int admit_start(struct start *start, const struct manifest *manifest,
 		       struct response *response, struct error *err)
 {
-	const bool is_new = manifest_disk_is_new(manifest, start->record.state);
+	const bool is_new = disk_is_new(&start->record, manifest);
 
 	if (inputs_check_vhd(&start->inputs, &start->record.store, is_new, err) < 0)
 		return -1;
@@ -45,8 +45,10 @@ static int admit_start(struct start *start, const struct manifest *manifest,
 }
 
 /* What the keeper is to keep, beside workspace.json: a machine of a new name each time. */
-static int write_runtime(const struct start *start, struct error *err)
+static int write_runtime(const struct start *start, const struct manifest *manifest,
+			 struct error *err)
 {
+	const bool booted = disk_was_booted(&start->record, manifest->document);
 	const struct identity *identity = &start->request->identity;
 	json_auto_t *runtime = json_object();
 	char now[CLOCK_TEXT], id[GUID_TEXT];
@@ -60,6 +62,7 @@ static int write_runtime(const struct start *start, struct error *err)
 	clock_rfc3339(clock_real_ns(), now);
 	if (json_put(runtime, "format", json_integer(1), err) < 0 ||
 	    json_put_string(runtime, "systemId", id, err) < 0 ||
+	    json_put(runtime, "booted", json_boolean(booted), err) < 0 ||
 	    json_put_string(runtime, "requestID", identity->request_id, err) < 0 ||
 	    json_put(runtime, "identity", json_deep_copy(identity->json), err) < 0 ||
 	    json_put_string(runtime, "startedAt", now, err) < 0)
@@ -144,7 +147,8 @@ static int start_locked(struct start *start, struct response *response, struct e
 	    config_compare(&request->config, &manifest.config, err) < 0 ||
 	    ending_wait_over(record, err) < 0 || admit_start(start, &manifest, response, err) < 0 ||
 	    store_remove_file(&record->store, "result.json", err) < 0 ||
-	    write_runtime(start, err) < 0 || record_note(record, STATE_STARTING, NULL, err) < 0)
+	    write_runtime(start, &manifest, err) < 0 ||
+	    record_note(record, STATE_STARTING, NULL, err) < 0)
 		return -1;
 	return launch_keeper(start, err);
 }

@@ -18,8 +18,11 @@ struct manifest {
 };
 /* ERR_NOT_FOUND: nothing was prepared. */
 int manifest_load(const struct record *record, struct manifest *out, struct error *err);
-/* Nothing of a guest's is in the root's VHD yet: it is to be what it was made of. */
-bool manifest_disk_is_new(const struct manifest *manifest, enum state state);
+/* Nothing of a guest's is in the root's VHD yet: it is to be what it was made of. The state does not
+ * tell that, since stop and kill also change the state of what was never started. */
+bool disk_is_new(const struct record *record, const struct manifest *manifest);
+/* Whether a machine was started with the VHD since it was made. document: workspace.json, or NULL. */
+bool disk_was_booted(const struct record *record, const json_t *document);
 void manifest_drop(struct manifest *manifest); /* accepts a zeroed one */
 
 #endif

@@ -266,8 +266,12 @@ static int start_machine(struct keeper *keeper, const json_t *disks, struct erro
 	keeper->guest = guest_listen(&runtime_id, config, keeper->config.command != NULL,
 				     keeper->inbox, err);
 	if (!keeper->guest || channels_listen(keeper->channels, &runtime_id, err) < 0 ||
-	    hcs_system_start(keeper->system, err) < 0)
+	    hcs_system_start(keeper->system, err) < 0) {
+		/* No guest has had the disk (disk_was_booted()). */
+		json_object_del(keeper->runtime, "vmId");
+		keeper_write(keeper, "runtime.json", keeper->runtime);
 		return -1;
+	}
 	keeper->started = true;
 	keeper_await(keeper, AWAIT_READY, limit_get(LIMIT_BOOT_KVM_MS));
 	return 0;

@@ -128,7 +128,9 @@ int record_allows(const struct record *record, enum command command, struct erro
 				 "workspace %s is already %s; stop or kill it before %s", id,
 				 state_names[record->state], name);
 	default:
-		return error_set(err, ERR_CONFLICT, "workspace %s is %s, which does not allow %s",
+		return error_set(err, ERR_CONFLICT,
+				 "workspace %s is %s; wait until it has ended, or kill it, before "
+				 "%s",
 				 id, state_names[record->state], name);
 	}
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* check: the request against this host and these files. Records nothing, makes no directory. */
+/* check: the request against this host and these files. Writes nothing at all: no record, no
+ * directory, and nothing into the cache. */
 #include "base/cleanup.h"
 #include "channel/publish.h"
+#include "store/own_dirs.h"
 #include "supervisor/capabilities.h"
 #include "supervisor/commands/answer.h"
 #include "supervisor/commands/record.h"
@@ -40,9 +42,10 @@ static int verify_for_check(const struct record *record, const struct config *co
 	struct error why = {0};
 	int status = -1;
 
-	if (boot_files_open(config, record->call->backend, ROOTFS_CHECK, &files, err) < 0)
+	if (boot_files_open(config, record->call->backend, ROOTFS_CHECK, INITRD_FIND, &files, err) <
+	    0)
 		return -1;
-	if (rootfs_is_enforced(record->state))
+	if (rootfs_is_enforced(&record->ws, record->state))
 		boot_files_hash_rootfs(&files);
 	if (boot_files_require(&files, err) < 0 ||
 	    shares_check(config, record->call->backend, err) < 0 || cgroup_check(config, err) < 0 ||
@@ -54,7 +57,7 @@ static int verify_for_check(const struct record *record, const struct config *co
 		*err = why;
 		goto out;
 	}
-	if (manifest.document && !rootfs_is_enforced(record->state) &&
+	if (manifest.document && !rootfs_is_enforced(&record->ws, record->state) &&
 	    rootfs_digest_recall(&record->ws, &manifest, record->state, &files, err) < 0)
 		goto out;
 	response->verification = boot_files_verify(&files, config->image, manifest.artifacts, err);
@@ -85,6 +88,7 @@ int cmd_check(const struct call *call, struct response *response, struct error *
 	struct record record = RECORD_NONE;
 	int status;
 
+	own_dirs_look_only();
 	if (capabilities_check(call->backend, &call->request->config, err) < 0)
 		return -1;
 	status = check_request(call, &record, response, err);

@@ -12,7 +12,7 @@
 static int inspect_rootfs(const struct record *record, const struct manifest *manifest,
 			  struct boot_files *files, struct error *err)
 {
-	if (rootfs_is_enforced(record->state))
+	if (rootfs_is_enforced(&record->ws, record->state))
 		boot_files_hash_rootfs(files);
 	else if (record->call->options->full)
 		return rootfs_digest_renew(&record->ws, record->state, files, err);
@@ -40,7 +40,8 @@ static int describe_recorded(const struct record *record, const struct manifest 
 {
 	struct boot_files files;
 
-	if (boot_files_open(&manifest->config, record->call->backend, ROOTFS_LOOK, &files, err) < 0)
+	if (boot_files_open(&manifest->config, record->call->backend, ROOTFS_LOOK, INITRD_FIND,
+			    &files, err) < 0)
 		return -1;
 	if (inspect_rootfs(record, manifest, &files, err) == 0)
 		response->verification =

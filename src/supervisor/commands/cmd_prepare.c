@@ -159,7 +159,7 @@ int cmd_prepare(const struct call *call, struct response *response, struct error
 	int status;
 
 	if (capabilities_check(call->backend, config, err) < 0 ||
-	    boot_files_open(config, call->backend, ROOTFS_CHECK, &files, err) < 0)
+	    boot_files_open(config, call->backend, ROOTFS_CHECK, INITRD_MAKE, &files, err) < 0)
 		return -1;
 	record.call = call;
 	status = prepare_record(&record, &files, &bundles, response, err);

@@ -78,8 +78,8 @@ static int examine(struct start *start, const struct call *call, struct error *e
 	if (capabilities_check(call->backend, config, err) < 0 ||
 	    (config->macos.hardware_model && refuse_macos_reader(call, err) < 0) ||
 	    boot_files_open(config, call->backend,
-			    call->options->reader ? ROOTFS_LOOK : ROOTFS_BOOT, &start->files,
-			    err) < 0)
+			    call->options->reader ? ROOTFS_LOOK : ROOTFS_BOOT, INITRD_MAKE,
+			    &start->files, err) < 0)
 		return -1;
 	if (boot_files_require(&start->files, err) < 0 ||
 	    shares_check(config, start->record.call->backend, err) < 0 ||
@@ -112,12 +112,12 @@ static bool is_started_to_run(const struct start *start)
 	return !options->reader && !options->writer;
 }
 
-/* Compared before the first start; afterwards it is the guest's own. */
+/* The root is compared until a guest has got it; afterwards it is the guest's own. */
 static int start_see_rootfs(struct start *start, const struct manifest *manifest, struct error *err)
 {
 	if (!is_started_to_run(start))
 		return 0;
-	if (rootfs_is_enforced(start->record.state)) {
+	if (rootfs_is_enforced(&start->record.ws, start->record.state)) {
 		boot_files_hash_rootfs(&start->files);
 		return 0;
 	}
@@ -139,7 +139,7 @@ static int start_make_ready(struct start *start, struct error *err)
 {
 	if (record_load(&start->record, err) < 0)
 		return -1;
-	if (is_started_to_run(start) && rootfs_is_enforced(start->record.state))
+	if (is_started_to_run(start) && rootfs_is_enforced(&start->record.ws, start->record.state))
 		boot_files_hash_rootfs(&start->files);
 	if (prepares_first(start) && bundles_build(&start->record.call->request->config,
 						   &start->record.dir, &start->bundles, err) < 0)

@@ -145,7 +145,8 @@ int record_allows(const struct record *record, enum command command, struct erro
 		return error_set(err, ERR_CONFLICT,
 				 "%s is quarantined; halt, stop or kill it before %s", what, name);
 	default:
-		return error_set(err, ERR_CONFLICT, "%s is %s, which does not allow %s", what,
+		return error_set(err, ERR_CONFLICT,
+				 "%s is %s; wait until it has ended, or kill it, before %s", what,
 				 state_names[record->state], name);
 	}
 }

@@ -114,9 +114,12 @@ static void open_kernel(struct boot_files *files, enum architecture machine)
 
 	open_hashed(files, BOOT_KERNEL);
 	fd = files->file[BOOT_KERNEL].fd;
-	if (err->code == ERR_NONE && (architecture_check_kernel(fd, machine, err) < 0 ||
-				      (files->unpacked && check_unpacked(fd, machine, err) < 0)))
+	if (err->code == ERR_NONE && ((files->unpacked && check_unpacked(fd, machine, err) < 0) ||
+				      architecture_check_kernel(fd, machine, err) < 0)) {
 		error_prefix(err, "%s", files->file[BOOT_KERNEL].path);
+		if (err->reason == REASON_NOT_A_KERNEL)
+			error_reason(err, REASON_NOT_A_KERNEL, files->file[BOOT_KERNEL].path);
+	}
 }
 
 static void find_init(struct boot_files *files)
@@ -306,29 +309,58 @@ static int name_linux_files(struct boot_files *files, const struct config *confi
 		       : -1;
 }
 
-/* A kernel that has no initrd beside it gets that of the cache. Where none can be made, the reason
- * is kept with the file. */
-static void use_own_initrd(struct boot_files *files, const struct config *config)
+static void name_initrd(struct boot_files *files, char *initrd, char *init)
 {
-	struct error *why = &files->file[BOOT_INITRD].error;
-	char *initrd, *init;
-
-	if (!files->beside || files->file[BOOT_KERNEL].error.code != ERR_NONE ||
-	    access(files->file[BOOT_INITRD].path, F_OK) == 0 || errno != ENOENT)
-		return;
-	initrd = own_initrd(config->kernel_path, config->architecture, why);
-	if (!initrd)
-		return;
-	init = strdup(initrd);
-	if (!init) {
-		error_errno(why, ENOMEM, "%s", initrd);
-		free(initrd);
-		return;
-	}
 	free(files->file[BOOT_INITRD].path);
 	free(files->file[BOOT_INIT].path);
 	files->file[BOOT_INITRD].path = initrd;
 	files->file[BOOT_INIT].path = init;
+}
+
+static void make_own_initrd(struct boot_files *files, const struct config *config)
+{
+	struct error *why = &files->file[BOOT_INITRD].error;
+	autofree char *initrd = own_initrd(config->kernel_path, config->architecture, why);
+	char *init = initrd ? strdup(initrd) : NULL;
+
+	if (init)
+		name_initrd(files, steal_ptr(&initrd), init);
+	else if (initrd)
+		error_errno(why, ENOMEM, "%s", initrd);
+}
+
+/* What will be made is no file yet: only the init is told, which will be in it. */
+static void find_own_initrd(struct boot_files *files, const struct config *config)
+{
+	struct error *why = &files->file[BOOT_INITRD].error;
+	struct own_initrd own = {0};
+	char *init;
+
+	if (own_initrd_find(config->kernel_path, config->architecture, &own, why) < 0)
+		return;
+	init = own.path ? strdup(own.path) : steal_ptr(&own.init);
+	if (!init) {
+		error_errno(why, ENOMEM, "%s", own.path);
+	} else {
+		if (!own.path)
+			memcpy(files->file[BOOT_INIT].sha256, own.init_sha256, DIGEST_TEXT);
+		name_initrd(files, steal_ptr(&own.path), init);
+	}
+	own_initrd_free(&own);
+}
+
+/* A kernel that has no initrd beside it gets that of the cache. Where none can be made, the reason
+ * is kept with the file. */
+static void use_own_initrd(struct boot_files *files, const struct config *config,
+			   enum initrd_use use)
+{
+	if (!files->beside || files->file[BOOT_KERNEL].error.code != ERR_NONE ||
+	    access(files->file[BOOT_INITRD].path, F_OK) == 0 || errno != ENOENT)
+		return;
+	if (use == INITRD_MAKE)
+		make_own_initrd(files, config);
+	else
+		find_own_initrd(files, config);
 }
 
 static int name_macos_files(struct boot_files *files, const struct config *config)
@@ -343,11 +375,12 @@ static int name_macos_files(struct boot_files *files, const struct config *confi
 		       : -1;
 }
 
-static void open_linux_files(struct boot_files *files, const struct config *config)
+static void open_linux_files(struct boot_files *files, const struct config *config,
+			     enum initrd_use initrd)
 {
 	open_kernel(files, config->architecture);
-	use_own_initrd(files, config);
-	if (files->file[BOOT_INITRD].error.code == ERR_NONE)
+	use_own_initrd(files, config, initrd);
+	if (files->file[BOOT_INITRD].path && files->file[BOOT_INITRD].error.code == ERR_NONE)
 		open_hashed(files, BOOT_INITRD);
 	find_init(files);
 	if (files->file[BOOT_BASE].path)
@@ -364,7 +397,7 @@ static void open_macos_files(struct boot_files *files, enum rootfs_use use)
 }
 
 int boot_files_open(const struct config *config, const struct backend *backend, enum rootfs_use use,
-		    struct boot_files *out, struct error *err)
+		    enum initrd_use initrd, struct boot_files *out, struct error *err)
 {
 	bool macos = config->macos.hardware_model != NULL;
 	struct boot_files files = {0};
@@ -379,7 +412,7 @@ int boot_files_open(const struct config *config, const struct backend *backend, 
 	if (macos)
 		open_macos_files(&files, use);
 	else
-		open_linux_files(&files, config);
+		open_linux_files(&files, config, initrd);
 	if (!files.ram_root)
 		open_rootfs(&files, use);
 	*out = files;

@@ -54,11 +54,18 @@ enum rootfs_use {
 	ROOTFS_BOOT,  /* a VM gets it: the same, opened for writing */
 };
 
+/* A kernel that stands alone has an initrd made for it in the cache. */
+enum initrd_use {
+	INITRD_FIND, /* nothing is written: one that is not there yet has no path, and BOOT_INIT has
+		      * that of the microagent-init which it would be made of */
+	INITRD_MAKE,
+};
+
 /* Opens what the config names (of a packed kernel K, where the backend takes none, K.vmlinux) and
  * hashes all but the root file system. What is wrong with a file is kept with it and is no failure:
  * boot_files_require() makes it one. */
 int boot_files_open(const struct config *config, const struct backend *backend, enum rootfs_use use,
-		    struct boot_files *out, struct error *err);
+		    enum initrd_use initrd, struct boot_files *out, struct error *err);
 /*
  * Hashes the root file system too, unless it could not be opened, or was hashed and is as it was
  * then. Done before the lock, since it may take long, and again under it, where nobody writes: the
@@ -82,8 +89,8 @@ json_t *boot_files_record(const struct boot_files *files, struct error *err);
  */
 json_t *boot_files_verify(const struct boot_files *files, const json_t *image,
 			  const json_t *recorded, struct error *err);
-/* One more divergence in it, of what is no boot file: the block is not ok then. actual: "" where
- * there is none, for which error gives the reason. */
+/* Adds the divergence of what is no boot file to the block, which is not ok then. actual is not
+ * told beside an error, which says why there is no digest. */
 int verification_add_divergence(json_t *verification, const char *artifact, const char *expected,
 				const char *actual, const struct error *error, struct error *err);
 /* Makes the digest of the root file system in the block, which it had at that time (RFC 3339), the

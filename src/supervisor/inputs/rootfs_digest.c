@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "supervisor/inputs/rootfs_digest.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/platform/file.h"
 
-#define LAST_FILE "rootfs.json"
-
-bool rootfs_is_enforced(enum state state)
+/* While a start is under way a guest may get the disk at any moment. */
+bool rootfs_is_enforced(const struct workspace *ws, enum state state)
 {
-	return state == STATE_UNKNOWN || state == STATE_PREPARED;
+	return !state_is_live(state) && !workspace_was_started(ws);
 }
 
 static void set_last(struct boot_files *files, const char *sha256, const char *when)
@@ -74,7 +76,7 @@ int rootfs_digest_recall(const struct workspace *ws, const struct manifest *mani
 	files->rootfs_started = true;
 	if (is_at_rest(state) && recall_present(files))
 		return 0;
-	last = workspace_read(ws, LAST_FILE, &why);
+	last = workspace_read(ws, ROOTFS_RECORD, &why);
 	if (!last && why.code != ERR_NOT_FOUND) {
 		*err = why;
 		return -1;
@@ -82,7 +84,7 @@ int rootfs_digest_recall(const struct workspace *ws, const struct manifest *mani
 	if (!last)
 		recall_prepared(manifest, files);
 	else if (read_last(last, files, &why) < 0)
-		return workspace_damaged(ws, LAST_FILE, &why, err);
+		return workspace_damaged(ws, ROOTFS_RECORD, &why, err);
 	return 0;
 }
 
@@ -95,7 +97,7 @@ static int write_last(const struct workspace *ws, const char *sha256, const char
 	    json_put_string(last, "sha256", sha256, err) < 0 ||
 	    json_put_string(last, "observedAt", when, err) < 0)
 		return -1;
-	return workspace_write(ws, LAST_FILE, last, STORE_NO_SYNC, err);
+	return workspace_write(ws, ROOTFS_RECORD, last, STORE_NO_SYNC, err);
 }
 
 /* Nobody has written to the disk while it was hashed. */
@@ -127,12 +129,51 @@ int rootfs_digest_renew(const struct workspace *ws, enum state state, struct boo
 
 void rootfs_digest_keep(const struct workspace *ws, const struct boot_files *files)
 {
+	const char *when = files->rootfs_observed_at;
 	char now[CLOCK_TEXT];
 	struct error ignored;
 
-	if (files->rootfs_observed_at[0] || !files->file[BOOT_ROOTFS].sha256[0])
+	if (!files->file[BOOT_ROOTFS].sha256[0])
 		return;
-	clock_rfc3339(clock_real_ns(), now);
+	if (!*when) {
+		clock_rfc3339(clock_real_ns(), now);
+		when = now;
+	}
 	/* An older one stays the last where there is no room for it. */
-	(void)write_last(ws, files->file[BOOT_ROOTFS].sha256, now, &ignored);
+	(void)write_last(ws, files->file[BOOT_ROOTFS].sha256, when, &ignored);
+}
+
+int rootfs_hand_over(const struct workspace *ws, const struct manifest *manifest, int fd,
+		     struct first_start *out, struct error *err)
+{
+	const json_t *recorded = json_object_get(manifest->artifacts, "rootfs");
+	const char *sha256 = json_text(recorded, "sha256", NULL);
+	char now[CLOCK_TEXT];
+	struct stat st;
+
+	/* Nothing is recorded of a disk that a machine only reads for somebody. */
+	if (workspace_was_started(ws) || !digest_is_valid(sha256))
+		return 0;
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, errno, "config.rootfsPath");
+	clock_rfc3339(clock_real_ns(), now);
+	if (write_last(ws, sha256, now, err) < 0)
+		return -1;
+	*out = (struct first_start){.is_first = true, .modified = file_modified(&st)};
+	return 0;
+}
+
+void rootfs_take_back(const struct workspace *ws, int fd, struct first_start *first)
+{
+	struct timespec modified;
+	struct error ignored;
+	struct stat st;
+
+	if (!first->is_first || fstat(fd, &st) < 0)
+		return;
+	first->is_first = false;
+	modified = file_modified(&st);
+	if (modified.tv_sec == first->modified.tv_sec &&
+	    modified.tv_nsec == first->modified.tv_nsec)
+		(void)workspace_remove_file(ws, ROOTFS_RECORD, &ignored);
 }

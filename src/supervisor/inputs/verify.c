@@ -63,7 +63,9 @@ static int put_divergence(json_t *list, const char *artifact, const char *expect
 		return -1;
 	if (expected && json_put_string(entry, "expected", expected, err) < 0)
 		return -1;
-	if (json_put(entry, "actual", actual ? json_string(actual) : json_null(), err) < 0)
+	/* Beside an error a digest that is known can only be of an earlier time. */
+	if (json_put(entry, "actual", error->code || !*actual ? json_null() : json_string(actual),
+		     err) < 0)
 		return -1;
 	if (error->code && put_verified_text(entry, "error", error->msg, err) < 0)
 		return -1;
@@ -118,7 +120,7 @@ static int verify_boot_file(const struct boot_files *files, enum boot_file which
 	if (error->code && put_verified_text(artifact, "error", error->msg, err) < 0)
 		return -1;
 	if (error->code || (then && is_enforced(files, which) && strcmp(then, now) != 0))
-		return put_divergence(divergence, name, then, *now ? now : NULL, error, err);
+		return put_divergence(divergence, name, then, now, error, err);
 	return 0;
 }
 
@@ -157,8 +159,8 @@ json_t *boot_files_verify(const struct boot_files *files, const json_t *image,
 int verification_add_divergence(json_t *verification, const char *artifact, const char *expected,
 				const char *actual, const struct error *error, struct error *err)
 {
-	if (put_divergence(json_object_get(verification, "divergence"), artifact, expected,
-			   *actual ? actual : NULL, error, err) < 0)
+	if (put_divergence(json_object_get(verification, "divergence"), artifact, expected, actual,
+			   error, err) < 0)
 		return -1;
 	return json_put(verification, "ok", json_false(), err);
 }

@@ -170,8 +170,9 @@ static enum vm_use use_of(const struct ticket *ticket)
 }
 
 /* vsock.sock for the host's side and the sockets that the guest may dial, made before vsockd. */
-static int boot(struct live *live, const struct config *config, struct error *err)
+static int boot(struct live *live, const struct manifest *manifest, struct error *err)
 {
+	const struct config *config = &manifest->config;
 	autoclose int control = sock_listen_at(live->ws.fd, VSOCK_CONTROL_NAME, err);
 	autoclose int vsock = -1;
 	autofree char *label = workspace_path(&live->ws, NULL, err);
@@ -223,6 +224,9 @@ static int boot(struct live *live, const struct config *config, struct error *er
 	spec.boot_port = CONTROL_PORT;
 	if (live_control_begin(live, steal_fd(&control), config, err) < 0)
 		return -1;
+	if (!live->ram_root &&
+	    rootfs_hand_over(&live->ws, manifest, LIVE_ROOTFS, &live->first_start, err) < 0)
+		return -1;
 	events.data = live;
 	live->vm = live->backend->boot(live->loop, &spec, &events, err);
 	if (!live->vm)
@@ -257,7 +261,7 @@ static int begin_life(struct live *live, struct error *err)
 	if (status == 0)
 		status = live_console_begin(live, &manifest.config, err);
 	if (status == 0)
-		status = boot(live, &manifest.config, err);
+		status = boot(live, &manifest, err);
 	if (status == 0)
 		status = live_siblings_begin(live, err);
 	if (status == 0) {

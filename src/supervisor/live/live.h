@@ -45,6 +45,7 @@
 #include "store/term.h"
 #include "supervisor/handover/cgroup.h"
 #include "supervisor/handover/ticket.h"
+#include "supervisor/inputs/rootfs_digest.h"
 #include "supervisor/live/console.h"
 #include "supervisor/live/control_sock.h"
 #include "supervisor/live/control_stream.h"
@@ -161,12 +162,13 @@ struct live {
 	struct live_term term;
 	int64_t memory_mib; /* that the VM was booted with */
 	bool ram_root;	    /* LIVE_ROOTFS is an initramfs */
-	bool paused;	    /* the VM waits for room on the disk, or in its quota */
-	bool settling;	    /* the guest tells the rest, and is killed when it has */
-	bool over;	    /* the end was recorded and reported */
-	bool at_rest;	    /* the guest has ended in order, and its disk stays */
-	char boot_id[37];   /* that a restored guest was given; "": it has its own */
-	bool guest_ending;  /* the guest has said that it ends the machine in order */
+	struct first_start first_start;
+	bool paused;	   /* the VM waits for room on the disk, or in its quota */
+	bool settling;	   /* the guest tells the rest, and is killed when it has */
+	bool over;	   /* the end was recorded and reported */
+	bool at_rest;	   /* the guest has ended in order, and its disk stays */
+	char boot_id[37];  /* that a restored guest was given; "": it has its own */
+	bool guest_ending; /* the guest has said that it ends the machine in order */
 	struct live_time time;
 
 	struct loop_watch *boot_timer, *end_timer, *disk_timer, *lost_timer, *workload_timer;

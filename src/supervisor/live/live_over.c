@@ -107,6 +107,7 @@ void live_over(struct live *live, enum vm_end end, const char *vm_detail)
 		log_line(&live->log, "%llu bytes of the serial console found no room on the disk",
 			 (unsigned long long)live->serial.lost);
 	live_cgroup_end(live);
+	rootfs_take_back(&live->ws, LIVE_ROOTFS, &live->first_start);
 	live_quota_end(live);
 	if (leftover_remove_files(&live->ws, &err) < 0)
 		log_line(&live->log, "%s", err.msg);
