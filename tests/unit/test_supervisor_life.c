@@ -219,7 +219,7 @@ static void a_changed_kernel_is_refused(void **state)
 	json_auto_t *answer = NULL;
 
 	expect(life, "prepare", "prepared");
-	put(life->base, "kernel", "nernel", 6, 0600);
+	put(life->base, "kernel", elf_kernel, sizeof(elf_kernel) - 1, 0600);
 	answer = ask(life, "inspect");
 	assert_true(json_is_false(json_object_get(json_object_get(answer, "verification"), "ok")));
 	refused(life, "start", "conflict");

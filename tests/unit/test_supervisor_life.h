@@ -38,6 +38,15 @@
 
 #define HANG_NS (60 * NS_PER_S) /* nothing here takes a second; this only bounds a hang */
 
+/* What a file must begin with to be judged a kernel of this host: the header of an ELF image. */
+#ifdef __x86_64__
+#define ELF_MACHINE 62
+#else
+#define ELF_MACHINE 183
+#endif
+static const char elf_kernel[65] = {
+	0x7f, 'E', 'L', 'F', 2, 1, 1, [16] = 2, [18] = (char)ELF_MACHINE};
+
 struct life {
 	char base[64];	     /* temporary directory */
 	char state[1024];    /* the state directory in it */
@@ -265,7 +274,7 @@ static inline int life_make(void **state)
 	root[1024 + 4] = 64;
 	root[1024 + 56] = 0x53;
 	root[1024 + 57] = 0xEF;
-	put(life->base, "kernel", "kernel", 6, 0600);
+	put(life->base, "kernel", elf_kernel, sizeof(elf_kernel), 0600);
 	put(life->base, "kernel.initrd", "initrd", 6, 0600);
 	put(life->base, "root", root, sizeof(root), 0600);
 	put(life->base, "microagent-artifact", hasher, strlen(hasher), 0700);
