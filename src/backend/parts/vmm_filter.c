@@ -25,6 +25,13 @@ int vmm_filter_mode(const char *variable, bool *only_logs, struct error *err)
 	return 0;
 }
 
+static enum call_fate fate_of(const struct vmm_call *call, enum vmm_program program)
+{
+	if (call->fate != CALL_ALLOWED_TO_FIRECRACKER)
+		return call->fate;
+	return program == VMM_FIRECRACKER ? CALL_ALLOWED : CALL_REFUSED;
+}
+
 static uint32_t action_of(enum call_fate fate, bool only_logs)
 {
 	if (fate == CALL_ALLOWED)
@@ -35,10 +42,10 @@ static uint32_t action_of(enum call_fate fate, bool only_logs)
 }
 
 /* libseccomp refuses a row that says what is done anyway. */
-static int add_vmm_call(scmp_filter_ctx filter, const struct vmm_call *call, bool only_logs,
-			struct error *err)
+static int add_vmm_call(scmp_filter_ctx filter, const struct vmm_call *call,
+			enum vmm_program program, bool only_logs, struct error *err)
 {
-	uint32_t action = action_of(call->fate, only_logs);
+	uint32_t action = action_of(fate_of(call, program), only_logs);
 
 	if (action == action_of(CALL_REFUSED, only_logs))
 		return 0;
@@ -47,7 +54,7 @@ static int add_vmm_call(scmp_filter_ctx filter, const struct vmm_call *call, boo
 				    call->name, err);
 }
 
-int vmm_filter_open(bool only_logs, int *fd, struct error *err)
+int vmm_filter_open(enum vmm_program program, bool only_logs, int *fd, struct error *err)
 {
 	autofilter filter = seccomp_init(action_of(CALL_REFUSED, only_logs));
 
@@ -63,7 +70,7 @@ int vmm_filter_open(bool only_logs, int *fd, struct error *err)
 				 err) < 0)
 		return -1;
 	for (size_t i = 0; i < vmm_call_count; i++)
-		if (add_vmm_call(filter, &vmm_calls[i], only_logs, err) < 0)
+		if (add_vmm_call(filter, &vmm_calls[i], program, only_logs, err) < 0)
 			return -1;
 	return isolate_filter_export(filter, NAME, fd, err);
 }

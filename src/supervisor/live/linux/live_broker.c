@@ -10,12 +10,16 @@
  * well; they end with it, and so does the broker. When the broker ends the supervisor does too,
  * and with it all others: without the broker it could end nobody.
  */
+#include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/platform/passing.h"
 #include "base/platform/process.h"
 #include "channel/dial.h"
 #include "supervisor/live/channels.h"
@@ -131,6 +135,26 @@ static void note_broker(struct live *live)
 	live_runtime_write(live);
 }
 
+/* A VMM that was taken over must not hand sockets to a supervisor that was taken over: the supervisor
+ * may connect them to what the VMM has not in its reach. Only commands have something to hand to the
+ * supervisor, by control.sock. */
+static int refuse_passed(struct error *err)
+{
+	DIR *own = opendir("/proc/self/fd");
+	const struct dirent *entry;
+
+	if (!own)
+		return error_errno(err, errno, "/proc/self/fd");
+	while ((entry = readdir(own))) {
+		int fd = (int)strtol(entry->d_name, NULL, 10);
+
+		if (fd != LIVE_CONTROL)
+			passing_refuse(fd);
+	}
+	closedir(own);
+	return 0;
+}
+
 int live_broker_begin(struct live *live, struct error *err)
 {
 	static struct broker_row rows[ROWS_MAX];
@@ -142,7 +166,7 @@ int live_broker_begin(struct live *live, struct error *err)
 	vmm.pid = (pid_t)json_integer_value(json_object_get(live->runtime, "pid"));
 	spec.count = list_duties(live, &vmm, rows);
 	spec.nkeep = list_kept(live, keep);
-	if (broker_start(&spec, &live->broker, err) < 0)
+	if (refuse_passed(err) < 0 || broker_start(&spec, &live->broker, err) < 0)
 		return error_prefix(err, "broker");
 	note_broker(live);
 	return loop_add_proc(live->loop, &live->broker, on_broker_lost, live, err) ? 0 : -1;

@@ -21,6 +21,8 @@
 #include <fcntl.h>
 #include <linux/fiemap.h>
 #include <linux/fs.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <seccomp.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -59,6 +61,15 @@
 		}                                                                         \
 	}
 
+/* Not SO_PASSRIGHTS, by which a socket would take descriptors again (live_broker.c). */
+#define OPTION(at, name)                                               \
+	{                                                              \
+		{.arg = 1, .op = SCMP_CMP_EQ, .datum_a = (at)},        \
+		{                                                      \
+			.arg = 2, .op = SCMP_CMP_EQ, .datum_a = (name) \
+		}                                                      \
+	}
+
 static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(epoll_wait), .reason = "the loop waits"},
 	{.number = SCMP_SYS(epoll_pwait), .reason = "the same where the C library has only this"},
@@ -87,7 +98,15 @@ static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(shutdown), .reason = "one direction of a connection ends"},
 	{.number = SCMP_SYS(getsockname), .reason = "which port of the loopback is asked for"},
 	{.number = SCMP_SYS(getsockopt), .reason = "how connecting ended"},
-	{.number = SCMP_SYS(setsockopt), .reason = "connections without delay"},
+	{.number = SCMP_SYS(setsockopt),
+	 .reason = "connections without delay",
+	 .only = OPTION(IPPROTO_TCP, TCP_NODELAY)},
+	{.number = SCMP_SYS(setsockopt),
+	 .reason = "peers whose host has gone are noticed",
+	 .only = OPTION(SOL_SOCKET, SO_KEEPALIVE)},
+	{.number = SCMP_SYS(setsockopt),
+	 .reason = "connections that break off",
+	 .only = OPTION(SOL_SOCKET, SO_LINGER)},
 	{.number = SCMP_SYS(socket), .reason = "declared targets", .only = TCP(AF_INET)},
 	{.number = SCMP_SYS(socket), .reason = "the same by IPv6", .only = TCP(AF_INET6)},
 	{.number = SCMP_SYS(connect), .reason = "the same"},
