@@ -19,40 +19,26 @@
 		.number = (num), .name = #call, .fate = CALL_##is, .reason = (why) \
 	}
 /* clone() with these of those flags, of its first argument. */
-#define CLONE_ONLY(what, is, those, these, why)                                      \
-	{                                                                            \
-		.number = SCMP_SYS(clone), .name = "clone " what, .fate = CALL_##is, \
-		.reason = (why), .only = {                                           \
-			.op = SCMP_CMP_MASKED_EQ,                                    \
-			.datum_a = (those),                                          \
-			.datum_b = (these)                                           \
-		}                                                                    \
+#define CLONE_ONLY(what, is, those, these, why)                                            \
+	{                                                                                  \
+		.number = SCMP_SYS(clone), .name = "clone " what, .fate = CALL_##is,       \
+		.reason = (why), .only = {                                                 \
+			{.op = SCMP_CMP_MASKED_EQ, .datum_a = (those), .datum_b = (these)} \
+		}                                                                          \
 	}
 #define CLONE_KILLED(flag, why) CLONE_ONLY(#flag, KILLED, flag, flag, why)
-/* A socket that the program makes could be handed to the live supervisor, which would do with it what
- * the program cannot: connect it to a daemon of the host, or have a port of the host kept by it. So
- * socket() is ENOSYS, but for Firecracker, which makes the sockets of its own machine. The ends of a
- * pair of SOCK_STREAM are connected to each other for ever, and have no other address
- * (unix_stream_connect() and unix_stream_sendmsg() in net/unix/af_unix.c of Linux). */
-#define SOCKET_OF_FIRECRACKER(family, why)                                      \
-	{                                                                       \
-		.number = SCMP_SYS(socket), .name = "socket " #family,          \
-		.fate = CALL_ALLOWED_TO_FIRECRACKER, .reason = (why), .only = { \
-			.op = SCMP_CMP_MASKED_EQ,                               \
-			.datum_a = UINT64_MAX,                                  \
-			.datum_b = (family)                                     \
-		}                                                               \
-	}
+/*
+ * A socket that the program makes could be handed to the live supervisor, which would do with it what
+ * the program cannot: send to a daemon of the host, or have a port of the host kept by the broker. So
+ * socket() is ENOSYS, but for Firecracker, which makes the sockets of its own machine. These are of
+ * SOCK_STREAM: one that has not been connected sends nowhere, and the supervisor connects none. The
+ * ends of a pair of SOCK_STREAM are connected to each other for ever, and have no other address
+ * (unix_stream_connect() and unix_stream_sendmsg() in net/unix/af_unix.c of Linux).
+ */
 #define SOCK_TYPE 0xf /* what is no flag (SOCK_TYPE_MASK in include/linux/net.h of Linux) */
-#define PAIR_ALLOWED(type, why)                                                                    \
-	{                                                                                          \
-		.number = SCMP_SYS(socketpair), .name = "socketpair " #type, .fate = CALL_ALLOWED, \
-		.reason = (why), .only = {                                                         \
-			.arg = 1,                                                                  \
-			.op = SCMP_CMP_MASKED_EQ,                                                  \
-			.datum_a = SOCK_TYPE,                                                      \
-			.datum_b = (type)                                                          \
-		}                                                                                  \
+#define IS_STREAM                                                                                \
+	{                                                                                        \
+		.arg = 1, .op = SCMP_CMP_MASKED_EQ, .datum_a = SOCK_TYPE, .datum_b = SOCK_STREAM \
 	}
 #define NAMESPACES                                                                    \
 	(CLONE_NEWCGROUP | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID | \
@@ -354,7 +340,11 @@ const struct vmm_call vmm_calls[] = {
 	ALLOWED(sigaltstack, "the stacks of coroutines"),
 	ALLOWED(signalfd, "signals"),
 	ALLOWED(signalfd4, "signals"),
-	PAIR_ALLOWED(SOCK_STREAM, "the second channel of a vhost-user device"),
+	{.number = SCMP_SYS(socketpair),
+	 .name = "socketpair SOCK_STREAM",
+	 .fate = CALL_ALLOWED,
+	 .reason = "the second channel of a vhost-user device",
+	 .only = {IS_STREAM}},
 	ALLOWED(splice, "disks"),
 	ALLOWED(stat, "files"),
 	ALLOWED(statfs, "which page size a memory file has"),
@@ -393,7 +383,12 @@ const struct vmm_call vmm_calls[] = {
 	ALLOWED(writev, "all channels"),
 
 	/* What Firecracker alone may need. */
-	SOCKET_OF_FIRECRACKER(AF_UNIX, "its API, the machine's vsock"),
+	{.number = SCMP_SYS(socket),
+	 .name = "socket AF_UNIX SOCK_STREAM",
+	 .fate = CALL_ALLOWED_TO_FIRECRACKER,
+	 .reason = "its API, the machine's vsock",
+	 .only = {{.op = SCMP_CMP_MASKED_EQ, .datum_a = UINT64_MAX, .datum_b = AF_UNIX},
+		  IS_STREAM}},
 };
 
 const size_t vmm_call_count = ARRAY_SIZE(vmm_calls);

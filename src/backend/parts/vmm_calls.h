@@ -25,7 +25,8 @@ struct vmm_call {
 	enum call_fate fate;
 	const char *name;
 	const char *reason;
-	struct scmp_arg_cmp only; /* the calls that are meant; op 0: all of that name */
+	/* The calls that are meant: conditions on arguments, up to the first of op 0. */
+	struct scmp_arg_cmp only[2];
 };
 
 /* By fate, and by name in each. */

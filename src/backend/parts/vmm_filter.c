@@ -41,6 +41,15 @@ static uint32_t action_of(enum call_fate fate, bool only_logs)
 	return fate == CALL_KILLED ? SCMP_ACT_KILL_PROCESS : SCMP_ACT_ERRNO(ENOSYS);
 }
 
+static unsigned condition_count(const struct vmm_call *call)
+{
+	unsigned n = 0;
+
+	while (n < ARRAY_SIZE(call->only) && call->only[n].op)
+		n++;
+	return n;
+}
+
 /* libseccomp refuses a row that says what is done anyway. */
 static int add_vmm_call(scmp_filter_ctx filter, const struct vmm_call *call,
 			enum vmm_program program, bool only_logs, struct error *err)
@@ -50,7 +59,7 @@ static int add_vmm_call(scmp_filter_ctx filter, const struct vmm_call *call,
 	if (action == action_of(CALL_REFUSED, only_logs))
 		return 0;
 	return isolate_filter_check(seccomp_rule_add_array(filter, action, call->number,
-							   call->only.op ? 1 : 0, &call->only),
+							   condition_count(call), call->only),
 				    call->name, err);
 }
 
