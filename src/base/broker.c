@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "base/platform/descriptor.h"
+#include "base/platform/passing.h"
 #include "base/platform/process.h"
 
 #define DEPTH_MAX 64 /* of processes in each other */
@@ -93,6 +94,9 @@ static bool serve_next(int sock)
 	answer.error = (struct error){0};
 	answer.status = serve_question(&question, &in, &out, &answer.error);
 	memcpy(answer.bytes, out.bytes, out.len);
+	/* Who asks gets descriptors from us alone, and from no peer of a socket that it gets. */
+	for (size_t i = 0; i < out.nfds; i++)
+		passing_refuse(out.fds[i]);
 	n = fd_send_passing(sock, &answer, offsetof(struct answer, bytes) + out.len, out.fds,
 			    out.nfds, 0);
 	close_passed(&in);

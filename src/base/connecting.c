@@ -68,6 +68,62 @@ bool addresses_add_text(struct addresses *list, const char *text, uint16_t port)
 	return true;
 }
 
+/* --- one connection -------------------------------------------------------------------------- */
+
+/* Returns a non-blocking socket that is connected, or is going to be. */
+static int open_connection(const struct sockaddr_storage *address, struct error *err)
+{
+	autoclose int fd = descriptor_socket(address->ss_family, SOCK_STREAM, 0, true);
+
+	if (fd < 0 || (connect(fd, (const struct sockaddr *)address, address_length(address)) < 0 &&
+		       errno != EINPROGRESS))
+		return error_errno(err, errno, "connect");
+	return steal_fd(&fd);
+}
+
+static bool is_allowed(const struct connecting_ports *ports, const struct sockaddr_storage *address)
+{
+	uint16_t port;
+
+	if (address->ss_family == AF_INET)
+		port = ntohs(((const struct sockaddr_in *)address)->sin_port);
+	else if (address->ss_family == AF_INET6)
+		port = ntohs(((const struct sockaddr_in6 *)address)->sin6_port);
+	else
+		return false;
+	for (size_t i = 0; i < ports->count; i++)
+		if (ports->at[i] == port)
+			return true;
+	return false;
+}
+
+static int serve_connection(void *data, const struct broker_message *in, struct broker_message *out,
+			    struct error *err)
+{
+	struct sockaddr_storage address;
+
+	if (in->len != sizeof(address))
+		return error_set(err, ERR_INVALID, "that is no address");
+	memcpy(&address, in->bytes, sizeof(address));
+	if (!is_allowed(data, &address))
+		return error_set(err, ERR_DENIED, "that is no port to connect to");
+	out->fds[0] = open_connection(&address, err);
+	if (out->fds[0] < 0)
+		return -1;
+	out->nfds = 1;
+	return 0;
+}
+
+const struct broker_duty connecting_duty = {serve_connection};
+
+static int ask_for_connection(const struct sockaddr_storage *address, struct error *err)
+{
+	struct broker_message in = {.len = sizeof(*address)}, out;
+
+	memcpy(in.bytes, address, sizeof(*address));
+	return broker_ask(&connecting_duty, &in, &out, err) < 0 ? -1 : out.fds[0];
+}
+
 /* --- the attempt ----------------------------------------------------------------------------- */
 
 static void try_next(struct connecting *c);
@@ -130,18 +186,17 @@ static void on_slow(struct loop *loop, void *data)
 }
 
 static int begin_address(struct connecting *c, const struct sockaddr_storage *address,
-			 uint64_t deadline_ns)
+			 uint64_t deadline_ns, struct error *err)
 {
-	c->fd = descriptor_socket(address->ss_family, SOCK_STREAM, 0, true);
+	c->fd = broker_is_asked() ? ask_for_connection(address, err)
+				  : open_connection(address, err);
 	if (c->fd < 0)
 		return -1;
-	if (connect(c->fd, (const struct sockaddr *)address, address_length(address)) < 0 &&
-	    errno != EINPROGRESS)
+	c->watch = loop_add_fd(c->loop, c->fd, LOOP_OUT, on_connecting_ready, c, err);
+	if (!c->watch)
 		return -1;
-	c->watch = loop_add_fd(c->loop, c->fd, LOOP_OUT, on_connecting_ready, c, NULL);
-	c->timer = loop_add_timer(c->loop, deadline_ns, on_slow, c, NULL);
-	errno = ENOMEM;
-	return c->watch && c->timer ? 0 : -1;
+	c->timer = loop_add_timer(c->loop, deadline_ns, on_slow, c, err);
+	return c->timer ? 0 : -1;
 }
 
 static void try_next(struct connecting *c)
@@ -149,11 +204,12 @@ static void try_next(struct connecting *c)
 	while (c->next < c->list.count) {
 		uint64_t now = clock_mono_ns(), left = c->list.count - c->next;
 		uint64_t share = now < c->deadline_ns ? (c->deadline_ns - now) / left : 0;
+		struct error why = {0};
 
-		if (begin_address(c, &c->list.at[c->next++], now + share) == 0)
+		if (begin_address(c, &c->list.at[c->next++], now + share, &why) == 0)
 			return;
 		if (c->why.code == ERR_NONE)
-			error_errno(&c->why, errno, "connect");
+			c->why = why;
 		drop_socket(c);
 	}
 	if (c->why.code == ERR_NONE)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "base/broker.h"
 #include "base/error.h"
 #include "base/loop.h"
 
@@ -37,5 +38,14 @@ struct connecting *connecting_new(struct loop *loop, const struct addresses *lis
 				  uint64_t deadline_ns, reached_fn *done, void *data,
 				  struct error *err);
 void connecting_free(struct connecting *connecting); /* gives up; accepts NULL */
+
+/* The broker's part: each connection is begun by it where there is one. Its data says to which ports
+ * one may lead, whatever the address. */
+#define CONNECTING_PORTS_MAX 64u
+struct connecting_ports {
+	uint16_t at[CONNECTING_PORTS_MAX]; /* in host order */
+	size_t count;
+};
+extern const struct broker_duty connecting_duty;
 
 #endif

@@ -11,7 +11,7 @@ import pytest
 PTRACE_PEEKTEXT, PTRACE_SINGLESTEP, PTRACE_GETREGS, PTRACE_SETREGS, PTRACE_ATTACH, PTRACE_DETACH = 1, 9, 12, 13, 16, 17
 WALL = 0x40000000
 SYSCALL = 0x050F  # the instruction's bytes
-SOCKET, SENDTO, SENDMSG, FCNTL, FCHMOD = 41, 44, 46, 72, 91
+SOCKET, CONNECT, SENDTO, SENDMSG, SOCKETPAIR, SETSOCKOPT, FCNTL, FCHMOD, UNSHARE = 41, 42, 44, 46, 53, 54, 72, 91, 272
 
 
 class Registers(ctypes.Structure):
@@ -57,7 +57,7 @@ def system_call(pid, number, *args):
     was = attach()
     now = Registers.from_buffer_copy(was)
     now.rip, now.rax, now.orig_rax = was.rip - 2, number, 2 ** 64 - 1
-    now.rdi, now.rsi, now.rdx, now.r10 = (*args, 0, 0, 0, 0)[:4]
+    now.rdi, now.rsi, now.rdx, now.r10, now.r8, now.r9 = (*args, *[0] * 6)[:6]
     ended = False
     try:
         ptrace(PTRACE_SETREGS, None, ctypes.addressof(now))

@@ -5,6 +5,8 @@ the machine ends, or goes on without the directory, and nothing of it is left.""
 import errno
 import json
 import os
+import stat
+import struct
 import subprocess
 import tempfile
 from pathlib import Path
@@ -19,6 +21,10 @@ import virtiofsd
 from conftest import OWN, ROOT, wait_until
 
 OPENAT, SETRESUID, FCHMODAT = 257, 117, 268
+SETXATTR, FSETXATTR, REMOVEXATTR, FREMOVEXATTR = 188, 190, 197, 199
+CLONE_NEWUSER = 0x10000000
+CAP_SETFCAP = 31
+LEASE = 4  # VIRTIOFSD_FD_LEASE
 replace = test_half_start.mount_over
 DIED = "died before it was ready: QEMU ended by itself with code 1: "
 DEADLINE = "the boot deadline passed"
@@ -105,9 +111,37 @@ def refuses_devices_and_secrets(pid):
         assert inject.system_call(pid, OPENAT, 0, path, os.O_RDONLY) in (-errno.EACCES, -errno.ENOENT), name
 
 
+def refuses_namespaces(pid):
+    """In one of its own it would have all capabilities."""
+    assert inject.system_call(pid, inject.UNSHARE, CLONE_NEWUSER) == -errno.EPERM
+
+
+def refuses_mode_of_lease(pid):
+    lease = os.stat(f"/proc/{pid}/fd/{LEASE}")
+    assert stat.S_ISFIFO(lease.st_mode) and stat.S_IMODE(lease.st_mode) == 0o600
+    assert inject.system_call(pid, inject.FCHMOD, LEASE, 0o666) == -errno.EROFS
+
+
+def refuses_capabilities_of_files(pid, path, name):
+    """With a capability that names the share's uid 1000, the host's root, a file would be root's rights for whoever executes it."""
+    status = dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines() if ":\t" in line)
+    for kind in ("CapPrm", "CapEff", "CapBnd"):
+        assert not int(status[kind], 16) >> CAP_SETFCAP & 1, (kind, status[kind])
+    words = name, b"security.capability", struct.pack("<IIIIII", 0x03000001, 1 << 7, 0, 0, 0, 1000)
+    base = inject.put(pid, b"".join(word.ljust(64, b"\0") for word in words))
+    name, attribute, value = base, base + 64, base + 128
+    fd = inject.system_call(pid, OPENAT, -100, name, os.O_RDONLY)
+    assert fd >= 0 and os.path.samestat(os.stat(f"/proc/{pid}/fd/{fd}"), os.stat(path))
+    for call in ((SETXATTR, name, attribute, value, 24), (FSETXATTR, fd, attribute, value, 24),
+                 (REMOVEXATTR, name, attribute), (FREMOVEXATTR, fd, attribute)):
+        assert inject.system_call(pid, *call) == -errno.EPERM, call
+    assert "security.capability" not in os.listxattr(path)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="it is the host's root that needs no capability for it")
 def test_one_that_was_taken_over_has_nothing_of_the_hosts_root(host):
     (host.base / "work").mkdir(mode=0o700)
+    (host.base / "work" / "program").write_bytes(b"")
     host("create", "w", "--memory", 256, "--cpus", 1, "--network", "isolated", "--share", f"{host.base / 'work'}:/work", check=0)
     host("start", "w", check=0)
     facts = json.loads((host.state / "w" / "runtime.json").read_text())
@@ -115,6 +149,9 @@ def test_one_that_was_taken_over_has_nothing_of_the_hosts_root(host):
     server = int(Path(f"/proc/{outer}/task/{outer}/children").read_text().split()[0])
     refuses_settings(server)
     refuses_devices_and_secrets(server)
+    refuses_namespaces(server)
+    refuses_mode_of_lease(server)
+    refuses_capabilities_of_files(server, host.base / "work" / "program", b"/program")
     host("kill", "w", check=0)
     host("delete", "w", check=0)
 
@@ -127,6 +164,8 @@ def test_that_of_containers_has_nothing_of_the_hosts_root():
         server, = (pid for pid, line in strays.running(oci.base).items() if "/virtiofsd" in line.split()[0])
         refuses_settings(server)
         refuses_devices_and_secrets(server)
+        refuses_namespaces(server)
+        refuses_mode_of_lease(server)
         oci("delete", "--force", "c", check=0)
     finally:
         oci.close(True)

@@ -4,7 +4,9 @@ says to microagent-vsockd (tests/hostile/front_end.py), which refuses or goes on
 that is taken away under it may kill it."""
 
 import contextlib
+import errno
 import functools
+import json
 import os
 import random
 import shutil
@@ -18,6 +20,7 @@ from pathlib import Path
 
 import pytest
 
+import inject
 import strays
 from conftest import BIN, OWN, ROOT, SANITIZER, wait_until
 
@@ -26,6 +29,7 @@ from front_end import (AVAIL, DATA, DESC, GET_VRING_BASE, GUEST, INDIRECT, NEXT,
                        SET_VRING_ADDR, SET_VRING_CALL, SET_VRING_KICK, SET_VRING_NUM, SIZE, TX, USED, USER, WRITE, FrontEnd)
 
 REQUEST, RW = 1, 5
+SO_PASSRIGHTS = 83
 
 # --- in QEMU's place ------------------------------------------------------------------------------
 
@@ -62,9 +66,10 @@ def test_what_is_to_be_had_from_the_cell(host):
         "could not open the kernel for writing: EACCES", "could not change the kernel's mode: EROFS",
         "could not touch the kernel: EROFS",
         "holds device 103", "holds device 103",
-        "could not connect to the host's loopback: ECONNREFUSED", "could not connect anywhere: ENETUNREACH",
-        "could not connect to an abstract socket: ECONNREFUSED", "could not have a raw socket: EPERM",
-        "could not have a packet socket: ENOSYS", "sees 0 processes", "is user of its own", "has capabilities 000000000",
+        "could not have a socket of IPv4: ENOSYS", "could not have a socket of IPv6: ENOSYS",
+        "could not have a Unix socket: ENOSYS", "could not have a netlink socket: ENOSYS",
+        "could not have a packet socket: ENOSYS", "could not have a pair of datagrams: ENOSYS",
+        "could not have a pair of packets: ENOSYS", "sees 0 processes", "is user of its own", "has capabilities 000000000",
         "no new privileges: 1", "could not become root: ENOSYS"]
 
 
@@ -98,6 +103,55 @@ def test_its_calls_without_a_cell_and_only_logged(host, monkeypatch):
     host.env["MICROAGENT_QEMU_SECCOMP"] = "off"
     detail, report = start(host, "call-unknown")
     assert 'MICROAGENT_QEMU_SECCOMP can be "log", and is "off"' in detail and not any(report)
+
+
+def sockets_between(vmm, supervisor):
+    """Descriptors of the first that are ends of connections with the second."""
+    def own(pid):
+        return {int(link[8:-1]): fd for fd, link in strays.descriptors(pid).items() if link.startswith("socket:[")}
+
+    lines = map(str.split, subprocess.run(["ss", "-xanH"], capture_output=True, text=True, check=True).stdout.splitlines())
+    peers = {int(line[5]): int(line[7]) for line in lines}
+    ours, theirs = own(vmm), own(supervisor)
+    return [fd for inode, fd in ours.items() if peers.get(inode) in theirs]
+
+
+def test_it_hands_no_socket_to_the_supervisor(host):
+    """Of a machine with a guest. It can make none, and what it has it could send to a supervisor that was taken over, which may
+    connect it: by paths too, where the supervisor has rights that it has not."""
+    host("create", "w", "--memory", 256, "--cpus", 1, check=0)
+    host("start", "w", check=0)
+    facts = json.loads((host.state / "w" / "runtime.json").read_text())
+    qemu = facts["pid"]
+    for family in (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK):
+        assert inject.system_call(qemu, inject.SOCKET, family, socket.SOCK_DGRAM) == -errno.ENOSYS, family
+    ends = inject.put(qemu, bytes(8))
+    assert inject.system_call(qemu, inject.SOCKETPAIR, socket.AF_UNIX, socket.SOCK_DGRAM, 0, ends) == -errno.ENOSYS
+    ways = sockets_between(qemu, facts["supervisorPid"])
+    assert ways
+    if knows_passrights():
+        rights = struct.pack("<QiiiI", 20, socket.SOL_SOCKET, socket.SCM_RIGHTS, 0, 0)
+        size = struct.calcsize("<QIxxxxQQQQi4x")
+        vector, control = ends + size, ends + size + 16
+        inject.put(qemu, struct.pack("<QIxxxxQQQQi4x", 0, 0, vector, 1, control, len(rights), 0) + struct.pack("<QQ", control, 1) + rights)
+        for way in ways:
+            assert inject.system_call(qemu, inject.SENDMSG, way, ends, socket.MSG_DONTWAIT) == -errno.EPERM
+    else:
+        print("this kernel lets any socket be sent descriptors (before Linux 6.16): that they are refused is not tried")
+    assert host("exec", "w", "--", "echo", "well", check=0).stdout == "well\n"
+    host("kill", "w", check=0)
+    host("delete", "w", check=0)
+
+
+def knows_passrights():
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        try:
+            ours.setsockopt(socket.SOL_SOCKET, SO_PASSRIGHTS, 0)
+        except OSError as why:
+            assert why.errno == errno.ENOPROTOOPT
+            return False
+        return True
 
 
 @pytest.mark.parametrize("name, error", [

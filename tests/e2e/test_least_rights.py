@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -40,6 +41,7 @@ assert (os.geteuid() == 0 or libc.prctl(38, 1, None, 0, 0) == 0) and libc.prctl(
 os.execvp(sys.argv[1], sys.argv[1:])
 """
 MSG_FASTOPEN = 0x20000000
+SO_PASSRIGHTS = 83
 NO_LANDLOCK = without(444, errno.ENOSYS)
 
 # A host whose users may make no namespaces: of its own, with root's name and none of his rights.
@@ -95,15 +97,18 @@ def test_the_parser_of_guest_bytes_has_no_signals_sent(host):
 
 
 @pytest.mark.skipif(bool(os.environ.get("SANITIZE")), reason="the sanitizers' own system calls are no business of the list")
-@pytest.mark.parametrize("what", ("a connection by sendto()", "a connection by sendmsg()", "a mode for all"))
+@pytest.mark.parametrize("what", ("a connection by sendto()", "a connection by sendmsg()", "a mode for all", "descriptors of others", "a socket",
+                                  "a connection"))
 def test_what_the_parser_of_guest_bytes_is_ended_for(host, what):
-    """MSG_FASTOPEN connects a socket without a connect(), which is what Landlock judges."""
+    """MSG_FASTOPEN connects a socket without a connect(). A socket to be connected may come from a VMM."""
     host("create", "w", "--memory", 256, "--cpus", 1, check=0)
     host("start", "w", check=0)
     pid = json.loads((host.state / "w" / "runtime.json").read_text())["supervisorPid"]
     call = {"a connection by sendto()": (inject.SENDTO, 0, 0, 0, MSG_FASTOPEN),
             "a connection by sendmsg()": (inject.SENDMSG, 0, 0, MSG_FASTOPEN),
-            "a mode for all": (inject.FCHMOD, 0, 0o644)}[what]
+            "a mode for all": (inject.FCHMOD, 0, 0o644),
+            "descriptors of others": (inject.SETSOCKOPT, 0, socket.SOL_SOCKET, SO_PASSRIGHTS),
+            "a socket": (inject.SOCKET, socket.AF_INET, socket.SOCK_STREAM), "a connection": (inject.CONNECT, 0, 0, 0)}[what]
     assert inject.system_call(pid, *call) is None
     wait_until(lambda: not host.processes(), "every process to end")
     host("delete", "w", check=0)

@@ -9,21 +9,18 @@
  */
 #include <sys/socket.h>
 
-#include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 static char report[16384];
@@ -100,20 +97,27 @@ static void descriptors(void)
 
 static void network(void)
 {
-	struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(22)};
-	struct sockaddr_un abstract = {.sun_family = AF_UNIX, .sun_path = "\0hostile"};
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	static const struct {
+		const char *what;
+		int family, type;
+	} sockets[] = {
+		{"have a socket of IPv4", AF_INET, SOCK_STREAM},
+		{"have a socket of IPv6", AF_INET6, SOCK_STREAM},
+		{"have a Unix socket", AF_UNIX, SOCK_STREAM},
+		{"have a netlink socket", AF_NETLINK, SOCK_RAW},
+		{"have a packet socket", AF_PACKET, SOCK_RAW},
+	};
+	static const struct {
+		const char *what;
+		int type;
+	} pairs[] = {{"have a pair of datagrams", SOCK_DGRAM},
+		     {"have a pair of packets", SOCK_SEQPACKET}};
+	int ends[2];
 
-	inet_pton(AF_INET, "127.0.0.1", &v4.sin_addr);
-	could("connect to the host's loopback",
-	      fd < 0 ? -1 : connect(fd, (struct sockaddr *)&v4, sizeof(v4)));
-	inet_pton(AF_INET, "10.0.2.2", &v4.sin_addr);
-	could("connect anywhere", fd < 0 ? -1 : connect(fd, (struct sockaddr *)&v4, sizeof(v4)));
-	fd = socket(AF_UNIX, SOCK_STREAM, 0);
-	could("connect to an abstract socket", connect(fd, (struct sockaddr *)&abstract,
-						       offsetof(struct sockaddr_un, sun_path) + 8));
-	could("have a raw socket", socket(AF_INET, SOCK_RAW, IPPROTO_RAW));
-	could("have a packet socket", socket(AF_PACKET, SOCK_RAW, 0));
+	for (size_t i = 0; i < sizeof(sockets) / sizeof(*sockets); i++)
+		could(sockets[i].what, socket(sockets[i].family, sockets[i].type, 0));
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
+		could(pairs[i].what, socketpair(AF_UNIX, pairs[i].type, 0, ends));
 }
 
 /* Its own process is all that its numbers have. */

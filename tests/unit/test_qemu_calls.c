@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -35,12 +36,12 @@ static struct sock_fprog read_filter(int fd)
 	return program;
 }
 
-static struct sock_fprog compile(bool only_logs)
+static struct sock_fprog compile(enum vmm_program vmm, bool only_logs)
 {
 	struct error err;
 	int fd = -1;
 
-	assert_ok(vmm_filter_open(only_logs, &fd, &err));
+	assert_ok(vmm_filter_open(vmm, only_logs, &fd, &err));
 	assert_int_equal(lseek(fd, 0, SEEK_CUR), 0);
 	return read_filter(fd);
 }
@@ -94,6 +95,16 @@ static uint32_t verdict_of(const struct sock_fprog *program, int number, uint64_
 	return verdict(program, &data);
 }
 
+/* What is said of the calls that the row means. */
+static uint32_t verdict_of_row(const struct sock_fprog *program, const struct vmm_call *call)
+{
+	struct seccomp_data data = {.nr = call->number, .arch = seccomp_arch_native()};
+
+	for (size_t i = 0; i < ARRAY_SIZE(call->only) && call->only[i].op; i++)
+		data.args[call->only[i].arg] = call->only[i].datum_b;
+	return verdict(program, &data);
+}
+
 static void rows_are_in_order_and_have_reasons(void **state)
 {
 	(void)state;
@@ -108,7 +119,7 @@ static void rows_are_in_order_and_have_reasons(void **state)
 		/* One fate for a call, but for clone(), whose flags differ. */
 		for (size_t j = 0; j < i; j++)
 			if (vmm_calls[j].number == call->number && call->number >= 0)
-				assert_true(call->only.op && vmm_calls[j].only.op);
+				assert_true(call->only[0].op && vmm_calls[j].only[0].op);
 	}
 }
 
@@ -118,8 +129,9 @@ static void each_call_has_its_fate(void **state)
 		[CALL_KILLED] = SECCOMP_RET_KILL_PROCESS,
 		[CALL_REFUSED] = SECCOMP_RET_ERRNO | ENOSYS,
 		[CALL_ALLOWED] = SECCOMP_RET_ALLOW,
+		[CALL_ALLOWED_TO_FIRECRACKER] = SECCOMP_RET_ERRNO | ENOSYS,
 	};
-	struct sock_fprog program = compile(false), logs = compile(true);
+	struct sock_fprog program = compile(VMM_QEMU, false), logs = compile(VMM_QEMU, true);
 
 	(void)state;
 	for (size_t i = 0; i < vmm_call_count; i++) {
@@ -128,10 +140,10 @@ static void each_call_has_its_fate(void **state)
 
 		if (call->number < 0)
 			continue;
-		is = verdict_of(&program, call->number, call->only.datum_b);
+		is = verdict_of_row(&program, call);
 		if (is != fates[call->fate])
 			fail_msg("%s: %x", call->name, is);
-		assert_int_equal(verdict_of(&logs, call->number, call->only.datum_b),
+		assert_int_equal(verdict_of_row(&logs, call),
 				 call->fate == CALL_ALLOWED ? SECCOMP_RET_ALLOW : SECCOMP_RET_LOG);
 	}
 	for (int number = UNKNOWN - 100; number <= UNKNOWN; number++) {
@@ -147,9 +159,52 @@ static void each_call_has_its_fate(void **state)
 	free(logs.filter);
 }
 
+static uint32_t verdict_of_socket(const struct sock_fprog *program, int number, int family,
+				  int type)
+{
+	const struct seccomp_data data = {.nr = number,
+					  .arch = seccomp_arch_native(),
+					  .args = {(uint64_t)family, (uint64_t)type}};
+
+	return verdict(program, &data);
+}
+
+/* No socket is to be had that sends to a place of one's choice. */
+static void sockets_are_few(void **state)
+{
+	static const int families[] = {AF_INET, AF_INET6, AF_NETLINK, AF_PACKET, AF_VSOCK};
+	static const int types[] = {SOCK_DGRAM, SOCK_SEQPACKET, SOCK_RAW};
+	static const int stream = SOCK_STREAM | SOCK_CLOEXEC;
+	struct sock_fprog programs[] = {compile(VMM_QEMU, false), compile(VMM_FIRECRACKER, false)};
+	const uint32_t refused = SECCOMP_RET_ERRNO | ENOSYS;
+
+	(void)state;
+	assert_int_equal(verdict_of_socket(&programs[0], SYS_socket, AF_UNIX, stream), refused);
+	assert_int_equal(verdict_of_socket(&programs[1], SYS_socket, AF_UNIX, stream),
+			 SECCOMP_RET_ALLOW);
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
+		assert_int_equal(verdict_of_socket(&programs[i], SYS_socketpair, AF_UNIX, stream),
+				 SECCOMP_RET_ALLOW);
+		for (size_t j = 0; j < ARRAY_SIZE(families); j++)
+			assert_int_equal(
+				verdict_of_socket(&programs[i], SYS_socket, families[j], stream),
+				refused);
+		for (size_t j = 0; j < ARRAY_SIZE(types); j++) {
+			int type = types[j] | SOCK_NONBLOCK;
+
+			assert_int_equal(verdict_of_socket(&programs[i], SYS_socket, AF_UNIX, type),
+					 refused);
+			assert_int_equal(
+				verdict_of_socket(&programs[i], SYS_socketpair, AF_UNIX, type),
+				refused);
+		}
+		free(programs[i].filter);
+	}
+}
+
 static void other_architectures_end_it(void **state)
 {
-	struct sock_fprog program = compile(false), logs = compile(true);
+	struct sock_fprog program = compile(VMM_QEMU, false), logs = compile(VMM_QEMU, true);
 	struct seccomp_data i386 = {.nr = 20, .arch = AUDIT_ARCH_I386};
 
 	(void)state;
@@ -238,7 +293,7 @@ static void a_process_is_ended_or_refused(void **state)
 		{make_x32, true},
 #endif
 	};
-	struct sock_fprog program = compile(false);
+	struct sock_fprog program = compile(VMM_QEMU, false);
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -257,7 +312,7 @@ static int open_without_support(void)
 	struct error err = {0};
 	int fd;
 
-	return vmm_filter_open(false, &fd, &err) < 0 && err.code == ERR_UNAVAILABLE &&
+	return vmm_filter_open(VMM_QEMU, false, &fd, &err) < 0 && err.code == ERR_UNAVAILABLE &&
 			       strstr(err.msg, "this kernel has not the system call filter")
 		       ? 0
 		       : 1;
@@ -308,6 +363,7 @@ int main(void)
 		cmocka_unit_test(an_old_kernel_is_told),
 		cmocka_unit_test(rows_are_in_order_and_have_reasons),
 		cmocka_unit_test(each_call_has_its_fate),
+		cmocka_unit_test(sockets_are_few),
 		cmocka_unit_test(other_architectures_end_it),
 		cmocka_unit_test(a_process_is_ended_or_refused),
 		cmocka_unit_test(the_mode_is_a_word),

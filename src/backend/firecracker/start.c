@@ -126,7 +126,7 @@ static int open_vmm_filter(struct firecracker *fc, int *fd, struct error *err)
 	if (fc->vm.unfiltered && fc->vm.log)
 		log_line(fc->vm.log, "no system call is refused to Firecracker: what would be is "
 				     "in the kernel's log");
-	return vmm_filter_open(fc->vm.unfiltered, fd, err);
+	return vmm_filter_open(VMM_FIRECRACKER, fc->vm.unfiltered, fd, err);
 }
 
 /* The label is no argument of Firecracker's, which takes an id of letters and digits alone. */

@@ -50,7 +50,8 @@ static int try_cell(const char *bwrap, struct error *err)
 	autofree char *program = program_true(err);
 	autoclose int filter = -1;
 
-	if (!program || vmm_filter_open(false, &filter, err) < 0 || fd_pipe(ends, err) < 0)
+	if (!program || vmm_filter_open(VMM_QEMU, false, &filter, err) < 0 ||
+	    fd_pipe(ends, err) < 0)
 		return -1;
 	autoclose int from = ends[0];
 	autoclose int to = ends[1];

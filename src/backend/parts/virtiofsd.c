@@ -144,20 +144,21 @@ static void add_words(struct argv *argv, const char *const *words)
 }
 
 /* The cell is the sandbox; a chroot in it needs no right to mount. Files of two mounts of a tree of
- * containers may have the same number, and images have file capabilities. */
+ * containers may have the same number, and files of images have capabilities. Elsewhere the cell has
+ * not CAP_SETFCAP, and virtiofsd, which ends where it cannot have all of its own list, is told so. */
 static void add_words_of_c(const struct virtiofsd_service *service, struct argv *argv)
 {
 	static const char *const always[] = {"-f", "-o", "sandbox=chroot", "-o", "log_level=err",
 					     NULL};
 	static const char *const locks[] = {"-o", "posix_lock", "-o", "flock", NULL};
 	static const char *const containers[] = {"-o", "announce_submounts,xattr", NULL};
+	static const char *const others[] = {"-o", "modcaps=-setfcap", NULL};
 
 	add_words(argv, always);
 	add_source(argv, service->source);
 	argv_add(argv, "-o");
 	argv_addf(argv, "cache=%s", share_cache_names[service->terms.cache]);
-	if (service->containers)
-		add_words(argv, containers);
+	add_words(argv, service->containers ? containers : others);
 	if (service->terms.locks)
 		add_words(argv, locks);
 	if (service->terms.timeout_seconds) {
@@ -174,6 +175,7 @@ static void add_words_of_rust(const struct virtiofsd_service *service, struct ar
 	static const char *const always[] = {"--sandbox=chroot", "--log-level=error",
 					     "--inode-file-handles=never", NULL};
 	static const char *const containers[] = {"--announce-submounts", "--xattr", NULL};
+	static const char *const others[] = {"--no-announce-submounts", "--modcaps=-setfcap", NULL};
 	static const char *const caches[] = {[SHARE_CACHE_AUTO] = "auto",
 					     [SHARE_CACHE_ALWAYS] = "always",
 					     [SHARE_CACHE_NONE] = "never"};
@@ -182,10 +184,7 @@ static void add_words_of_rust(const struct virtiofsd_service *service, struct ar
 	argv_addf(argv, "--shared-dir=%s", service->source);
 	argv_addf(argv, "--cache=%s",
 		  caches[service->containers ? SHARE_CACHE_AUTO : service->terms.cache]);
-	if (service->containers)
-		add_words(argv, containers);
-	else
-		argv_add(argv, "--no-announce-submounts");
+	add_words(argv, service->containers ? containers : others);
 }
 
 void virtiofsd_arguments(const struct virtiofsd *program, const struct virtiofsd_service *service,

@@ -2,8 +2,8 @@
 /*
  * Shared directories: a virtiofsd each, in a cell, in a user namespace of its own (idmap.h). It can
  * see the one directory, read-only if so asked, and it has the rights over files that its few ids
- * give it and no others: what is ours, and what a guest's root made before. It can make no file
- * set-user-ID or set-group-ID (mode_filter.h).
+ * give it and no others: what is ours, and what a guest's root made before. It can give no file a
+ * set-user-ID or set-group-ID bit or a capability (share_filter.h).
  *
  * Its listening socket is made, connected to and unlinked here, so that there is never a name by
  * which anybody else could come first. A directory's place in the cell carries the workspace's
@@ -19,8 +19,8 @@
 #include "backend/parts/cell_args.h"
 #include "backend/parts/confinement.h"
 #include "backend/parts/idmap.h"
-#include "backend/parts/mode_filter.h"
 #include "backend/parts/programs.h"
+#include "backend/parts/share_filter.h"
 #include "backend/parts/virtiofsd.h"
 #include "backend/parts/vm.h"
 #include "base/broker.h"
@@ -42,11 +42,13 @@
 
 enum { VIRTIOFSD_FD_LISTEN = 3, VIRTIOFSD_FD_LEASE };
 
-/* Its work: it acts as the guest's users and changes owners, among the mapped ids. */
-static const char *const capabilities[] = {
-	"CAP_CHOWN",	  "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID",
-	"CAP_SETGID",	  "CAP_SETUID",	      "CAP_MKNOD",  "CAP_SETFCAP",
-	"CAP_SYS_CHROOT", "CAP_SETPCAP",      NULL};
+/* What virtiofsd needs to act as the guest's users and to change owners, among the mapped ids. */
+#define CAPABILITIES                                                                             \
+	"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_SETGID", "CAP_SETUID", \
+		"CAP_MKNOD", "CAP_SYS_CHROOT", "CAP_SETPCAP"
+static const char *const capabilities[] = {CAPABILITIES, NULL};
+/* Files of images have capabilities. */
+static const char *const capabilities_for_containers[] = {CAPABILITIES, "CAP_SETFCAP", NULL};
 
 int vm_open_share(int workspace_fd, struct vm_share_ends *ends, struct error *err)
 {
@@ -74,7 +76,7 @@ static int spawn_virtiofsd(const struct server *server, const struct cell_spec *
 	struct cell_spec cell = *base;
 	autoclose int preload = virtiofsd_preload_open(err), filter = -1, program = -1;
 
-	if (preload < 0 || (!server->share->containers && mode_filter_open(&filter, err) < 0))
+	if (preload < 0 || share_filter_open(server->share->containers, &filter, err) < 0)
 		return -1;
 	struct proc_fd fds[6] = {
 		{server->stderr_fd, 2},
@@ -88,7 +90,7 @@ static int spawn_virtiofsd(const struct server *server, const struct cell_spec *
 	cell.nfds = nfds;
 	cell.data = data;
 	cell.ndata = 1;
-	cell.filter = filter >= 0 ? filter : 0;
+	cell.filter = filter;
 	/* A copy: the user of the namespace could not open it by its name. */
 	if (!cell_is_reachable(base->program)) {
 		program = open(base->program, O_RDONLY | O_CLOEXEC);
@@ -100,8 +102,7 @@ static int spawn_virtiofsd(const struct server *server, const struct cell_spec *
 	const struct cell_numbers numbers = cell_numbers(&cell);
 	for (size_t i = 0; i < cell.ndata; i++)
 		fds[nfds++] = (struct proc_fd){data[i].fd, numbers.data + (int)i};
-	if (filter >= 0)
-		fds[nfds++] = (struct proc_fd){filter, numbers.filter};
+	fds[nfds++] = (struct proc_fd){filter, numbers.filter};
 	cell_arguments(&cell, &words);
 	const struct proc_spec spec = {
 		.argv = argv_finish(&words, err),
@@ -163,7 +164,8 @@ static int start_in_cell(const struct server *server, const char *bwrap,
 		.program = program->path,
 		.argv = argv_finish(&words, err),
 		.environment = preloading,
-		.capabilities = capabilities,
+		.capabilities =
+			server->share->containers ? capabilities_for_containers : capabilities,
 		.share = &seen,
 	};
 	return cell.argv ? spawn_virtiofsd(server, &cell, userns, out, err) : -1;

@@ -25,6 +25,13 @@ int vmm_filter_mode(const char *variable, bool *only_logs, struct error *err)
 	return 0;
 }
 
+static enum call_fate fate_of(const struct vmm_call *call, enum vmm_program program)
+{
+	if (call->fate != CALL_ALLOWED_TO_FIRECRACKER)
+		return call->fate;
+	return program == VMM_FIRECRACKER ? CALL_ALLOWED : CALL_REFUSED;
+}
+
 static uint32_t action_of(enum call_fate fate, bool only_logs)
 {
 	if (fate == CALL_ALLOWED)
@@ -34,20 +41,29 @@ static uint32_t action_of(enum call_fate fate, bool only_logs)
 	return fate == CALL_KILLED ? SCMP_ACT_KILL_PROCESS : SCMP_ACT_ERRNO(ENOSYS);
 }
 
-/* libseccomp refuses a row that says what is done anyway. */
-static int add_vmm_call(scmp_filter_ctx filter, const struct vmm_call *call, bool only_logs,
-			struct error *err)
+static unsigned condition_count(const struct vmm_call *call)
 {
-	uint32_t action = action_of(call->fate, only_logs);
+	unsigned n = 0;
+
+	while (n < ARRAY_SIZE(call->only) && call->only[n].op)
+		n++;
+	return n;
+}
+
+/* libseccomp refuses a row that says what is done anyway. */
+static int add_vmm_call(scmp_filter_ctx filter, const struct vmm_call *call,
+			enum vmm_program program, bool only_logs, struct error *err)
+{
+	uint32_t action = action_of(fate_of(call, program), only_logs);
 
 	if (action == action_of(CALL_REFUSED, only_logs))
 		return 0;
 	return isolate_filter_check(seccomp_rule_add_array(filter, action, call->number,
-							   call->only.op ? 1 : 0, &call->only),
+							   condition_count(call), call->only),
 				    call->name, err);
 }
 
-int vmm_filter_open(bool only_logs, int *fd, struct error *err)
+int vmm_filter_open(enum vmm_program program, bool only_logs, int *fd, struct error *err)
 {
 	autofilter filter = seccomp_init(action_of(CALL_REFUSED, only_logs));
 
@@ -63,7 +79,7 @@ int vmm_filter_open(bool only_logs, int *fd, struct error *err)
 				 err) < 0)
 		return -1;
 	for (size_t i = 0; i < vmm_call_count; i++)
-		if (add_vmm_call(filter, &vmm_calls[i], only_logs, err) < 0)
+		if (add_vmm_call(filter, &vmm_calls[i], program, only_logs, err) < 0)
 			return -1;
 	return isolate_filter_export(filter, NAME, fd, err);
 }

@@ -16,7 +16,9 @@
 /* Whether this variable of the environment says that nothing is to be refused; ERR_INVALID where it
  * says neither. */
 int vmm_filter_mode(const char *variable, bool *only_logs, struct error *err);
+enum vmm_program { VMM_QEMU, VMM_FIRECRACKER };
+
 /* The compiled filter as a file. The caller closes fd. */
-int vmm_filter_open(bool only_logs, int *fd, struct error *err);
+int vmm_filter_open(enum vmm_program program, bool only_logs, int *fd, struct error *err);
 
 #endif

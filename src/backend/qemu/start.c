@@ -181,7 +181,7 @@ static int open_filter(struct qemu *qemu, int *fd, struct error *err)
 	if (qemu->vm.unfiltered && qemu->vm.log)
 		log_line(qemu->vm.log, "no system call is refused to QEMU: what would be is in the "
 				       "kernel's log");
-	return vmm_filter_open(qemu->vm.unfiltered, fd, err);
+	return vmm_filter_open(VMM_QEMU, qemu->vm.unfiltered, fd, err);
 }
 
 /*

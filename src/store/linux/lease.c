@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,9 +27,9 @@
 #include "contract/kind.h"
 #include "store/internal.h"
 
-static int open_lease(const struct workspace *ws, int mode)
+static int open_lease(int dir, int mode)
 {
-	return openat(ws->fd, LEASE_NAME, mode | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	return openat(dir, LEASE_NAME, mode | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 }
 
 static bool is_fifo(int fd)
@@ -36,6 +37,23 @@ static bool is_fifo(int fd)
 	struct stat st;
 
 	return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
+/*
+ * The reading end that the processes of the workspace inherit. Whose user owns the FIFO could change
+ * its mode by that end, and needs no capability for it. fchmod() fails with EROFS on what was opened
+ * by a read-only mount, and reading does not. So root opens it by such a mount of the workspace's
+ * directory, which is in no directory itself. A user other than root may make no mount.
+ */
+static int open_life(const struct workspace *ws)
+{
+	struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
+	autoclose int tree =
+		open_tree(ws->fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+
+	if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
+		return open_lease(ws->fd, O_RDONLY);
+	return open_lease(tree, O_RDONLY);
 }
 
 /* Of an earlier version; nobody has it, or lives by it, any more. */
@@ -52,7 +70,7 @@ static int retire_lease(const struct workspace *ws, int fd, struct error *err)
 static int read_lease(const struct workspace *ws, struct error *err)
 {
 	for (;;) {
-		autoclose int fd = open_lease(ws, O_RDONLY);
+		autoclose int fd = open_lease(ws->fd, O_RDONLY);
 
 		if (fd < 0 && errno != ENOENT)
 			return lease_error(ws, errno, err);
@@ -69,7 +87,7 @@ static int read_lease(const struct workspace *ws, struct error *err)
 static int lock_lease(const struct workspace *ws, struct error *err)
 {
 	autoclose int reading = read_lease(ws, err);
-	autoclose int lock = reading < 0 ? -1 : open_lease(ws, O_WRONLY);
+	autoclose int lock = reading < 0 ? -1 : open_lease(ws->fd, O_WRONLY);
 	struct error ignored;
 
 	if (reading < 0)
@@ -91,7 +109,7 @@ int lease_take(const struct workspace *ws, struct lease *out, struct error *err)
 
 	if (lease.lock < 0)
 		return -1;
-	lease.life = open_lease(ws, O_RDONLY);
+	lease.life = open_life(ws);
 	if (lease.life < 0)
 		return lease_error(ws, errno, err);
 	*out = (struct lease){.life = steal_fd(&lease.life), .lock = steal_fd(&lease.lock)};
@@ -101,7 +119,7 @@ int lease_take(const struct workspace *ws, struct lease *out, struct error *err)
 /* One of an earlier version is there also where nothing lives by it. */
 int lease_look(const struct workspace *ws)
 {
-	autoclose int fd = ws->fd < 0 ? -1 : open_lease(ws, O_WRONLY);
+	autoclose int fd = ws->fd < 0 ? -1 : open_lease(ws->fd, O_WRONLY);
 
 	if (ws->fd < 0)
 		errno = ENOENT;

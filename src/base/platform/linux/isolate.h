@@ -11,7 +11,6 @@
 #include <seccomp.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/mman.h>
 #include <sys/types.h>
 
@@ -65,13 +64,11 @@ struct isolate_tree {
 struct isolate_reach {
 	const struct isolate_tree *trees;
 	size_t tree_count;
-	const uint16_t *ports; /* of TCP, to be connected to; where the kernel can refuse others */
-	size_t port_count;
 };
-/* No other file or directory can be opened, made or changed, no TCP port bound, no process
- * looked into but by what was opened before, which stays as it is. Links and the facts
- * of stat() are not covered, nor are sockets with a name: the system calls are to see to these.
- * After isolate_capabilities(). ERR_UNAVAILABLE where the kernel has no Landlock. */
+/* No other file or directory can be opened, made or changed, no TCP port bound or connected to (from
+ * Linux 6.7 on), and no process looked into but by what was opened before, which stays as it is. Links
+ * and the facts of stat() are not covered, nor are sockets with a name: the system calls are to see to
+ * these. After isolate_capabilities(). ERR_UNAVAILABLE where the kernel has no Landlock. */
 int isolate_landlock(const struct isolate_reach *reach, struct error *err);
 /* The version of the kernel's Landlock; -1 with the same error. */
 int isolate_landlock_version(struct error *err);

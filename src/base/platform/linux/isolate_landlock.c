@@ -43,7 +43,7 @@ enum { TCP_BIND = 1 << 0, TCP_CONNECT = 1 << 1 }; /* since version 4 */
  * kernel ends our children with us. */
 enum { SCOPE_ABSTRACT_SOCKETS = 1 << 0 };
 
-enum { RULE_TREE = 1, RULE_PORT };
+enum { RULE_TREE = 1 };
 
 struct ruleset {
 	uint64_t files, net, scoped; /* what is refused where no rule allows it */
@@ -53,10 +53,6 @@ struct tree_rule {
 	uint64_t allowed;
 	int32_t fd;
 } __attribute__((packed));
-
-struct port_rule {
-	uint64_t allowed, port;
-};
 
 /* All that the kernel knows of, up to what is known here. */
 static struct ruleset everything(long version)
@@ -93,15 +89,6 @@ static int allow_tree(int rules, const struct ruleset *all, const struct isolate
 	return 0;
 }
 
-static int allow_port(int rules, const struct ruleset *all, uint16_t port, struct error *err)
-{
-	const struct port_rule rule = {TCP_CONNECT, port};
-
-	if (all->net && syscall(SYS_landlock_add_rule, rules, RULE_PORT, &rule, 0) < 0)
-		return error_errno(err, errno, "Landlock");
-	return 0;
-}
-
 int isolate_landlock_version(struct error *err)
 {
 	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, VERSION_PLEASE);
@@ -126,9 +113,6 @@ int isolate_landlock(const struct isolate_reach *reach, struct error *err)
 		return error_errno(err, errno, "Landlock");
 	for (size_t i = 0; i < reach->tree_count; i++)
 		if (allow_tree(rules, &all, &reach->trees[i], err) < 0)
-			return -1;
-	for (size_t i = 0; i < reach->port_count; i++)
-		if (allow_port(rules, &all, reach->ports[i], err) < 0)
 			return -1;
 	if (syscall(SYS_landlock_restrict_self, rules, 0) < 0)
 		return error_errno(err, errno, "Landlock");

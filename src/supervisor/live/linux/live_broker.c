@@ -10,12 +10,17 @@
  * well; they end with it, and so does the broker. When the broker ends the supervisor does too,
  * and with it all others: without the broker it could end nobody.
  */
+#include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/connecting.h"
 #include "base/json.h"
+#include "base/platform/passing.h"
 #include "base/platform/process.h"
 #include "channel/dial.h"
 #include "supervisor/live/channels.h"
@@ -25,12 +30,13 @@
 #include "supervisor/live/watch_opens.h"
 #include "supervisor/live/watch_vmm.h"
 
-#define ROWS_MAX 14
+#define ROWS_MAX 15
 
 /* It loses its parent when the cell's monitor dies first. */
 static int vmm_pidfd = -1;
 
-static size_t list_duties(struct live *live, struct watch_vmm *vmm, struct broker_row *out)
+static size_t list_duties(struct live *live, struct watch_vmm *vmm,
+			  struct connecting_ports *targets, struct broker_row *out)
 {
 	const struct broker_row all[ROWS_MAX] = {
 		{&proc_kill_duty, &vmm_pidfd,
@@ -53,6 +59,9 @@ static size_t list_duties(struct live *live, struct watch_vmm *vmm, struct broke
 		 "of the host"},
 		{&target_duty, live->channels,
 		 "look up the name of a declared target, by a program of the host"},
+		{&connecting_duty, targets,
+		 "connect to a declared target: who may connect can connect any socket, also one that "
+		 "a VMM that was taken over has handed on"},
 		{&port_duty, NULL,
 		 "listen at a published port while its server in the guest does, and guard it from "
 		 "other users: who may listen gets a port of the kernel's choice for any socket"},
@@ -131,18 +140,40 @@ static void note_broker(struct live *live)
 	live_runtime_write(live);
 }
 
+/* A VMM that was taken over must not hand sockets to a supervisor that was taken over: the broker does
+ * for the supervisor's sockets what it does not do for the VMM's. Only commands have something to hand
+ * to the supervisor, by control.sock. */
+static int refuse_passed(struct error *err)
+{
+	DIR *own = opendir("/proc/self/fd");
+	const struct dirent *entry;
+
+	if (!own)
+		return error_errno(err, errno, "/proc/self/fd");
+	while ((entry = readdir(own))) {
+		int fd = (int)strtol(entry->d_name, NULL, 10);
+
+		if (fd != LIVE_CONTROL)
+			passing_refuse(fd);
+	}
+	closedir(own);
+	return 0;
+}
+
 int live_broker_begin(struct live *live, struct error *err)
 {
 	static struct broker_row rows[ROWS_MAX];
+	static struct connecting_ports targets;
 	static struct watch_vmm vmm;
 	int keep[4 + VM_BROKER_FDS];
 	struct broker_spec spec = {.rows = rows, .keep = keep, .begin = begin_broker, .data = live};
 
 	vmm.own_sockets = live->backend->binds_vsock;
 	vmm.pid = (pid_t)json_integer_value(json_object_get(live->runtime, "pid"));
-	spec.count = list_duties(live, &vmm, rows);
+	targets.count = channels_target_ports(live->channels, targets.at, CONNECTING_PORTS_MAX);
+	spec.count = list_duties(live, &vmm, &targets, rows);
 	spec.nkeep = list_kept(live, keep);
-	if (broker_start(&spec, &live->broker, err) < 0)
+	if (refuse_passed(err) < 0 || broker_start(&spec, &live->broker, err) < 0)
 		return error_prefix(err, "broker");
 	note_broker(live);
 	return loop_add_proc(live->loop, &live->broker, on_broker_lost, live, err) ? 0 : -1;

@@ -7,9 +7,9 @@
  *                 written, its own directory in /proc to be read, and no more of the host has a
  *                 name. Root without capabilities would still own /etc. Without Landlock a root of
  *                 its own with these three.
- *   network       Landlock: connections to the ports of the declared targets, none else; nothing
- *                 is bound. Without Landlock connections to any.
- *   system calls  the table below. No process, no signal, no program, no new kind of socket.
+ *   network       the system calls: no socket is made, bound or connected. Connections to declared
+ *                 targets the broker begins.
+ *   system calls  the table below. No process, no signal, no program, no socket.
  *
  * What it has open it keeps: its listeners, the VM's channels, disks (for their size and their
  * quota), what it watches the host by. What else it needs the broker does (live_broker.c).
@@ -21,6 +21,8 @@
 #include <fcntl.h>
 #include <linux/fiemap.h>
 #include <linux/fs.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <seccomp.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -33,22 +35,9 @@
 #include "supervisor/live/channels.h"
 #include "supervisor/live/live.h"
 
-#define PORTS_MAX 64
 #define OWN_PROCESS "/proc/self"
 #define OWN_THREAD "/proc/thread-self" /* by which base/platform names descriptors */
 #define PLACE_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)
-
-#define TCP(family)                                                 \
-	{                                                           \
-		{.arg = 0, .op = SCMP_CMP_EQ, .datum_a = (family)}, \
-			{.arg = 1,                                  \
-			 .op = SCMP_CMP_MASKED_EQ,                  \
-			 .datum_a = 0xf,                            \
-			 .datum_b = SOCK_STREAM},                   \
-		{                                                   \
-			.arg = 2, .op = SCMP_CMP_EQ, .datum_a = 0   \
-		}                                                   \
-	}
 
 /* By MSG_FASTOPEN a socket connects where it is sent to, and Landlock is not asked
  * (tcp_sendmsg_fastopen() of Linux calls no security_socket_connect()). flags: which argument. */
@@ -57,6 +46,15 @@
 		{                                                                         \
 			.arg = (flags), .op = SCMP_CMP_MASKED_EQ, .datum_a = MSG_FASTOPEN \
 		}                                                                         \
+	}
+
+/* Not SO_PASSRIGHTS, by which a socket would take descriptors again (live_broker.c). */
+#define OPTION(at, name)                                               \
+	{                                                              \
+		{.arg = 1, .op = SCMP_CMP_EQ, .datum_a = (at)},        \
+		{                                                      \
+			.arg = 2, .op = SCMP_CMP_EQ, .datum_a = (name) \
+		}                                                      \
 	}
 
 static const struct isolate_syscall allowed[] = {
@@ -87,10 +85,15 @@ static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(shutdown), .reason = "one direction of a connection ends"},
 	{.number = SCMP_SYS(getsockname), .reason = "which port of the loopback is asked for"},
 	{.number = SCMP_SYS(getsockopt), .reason = "how connecting ended"},
-	{.number = SCMP_SYS(setsockopt), .reason = "connections without delay"},
-	{.number = SCMP_SYS(socket), .reason = "declared targets", .only = TCP(AF_INET)},
-	{.number = SCMP_SYS(socket), .reason = "the same by IPv6", .only = TCP(AF_INET6)},
-	{.number = SCMP_SYS(connect), .reason = "the same"},
+	{.number = SCMP_SYS(setsockopt),
+	 .reason = "connections without delay",
+	 .only = OPTION(IPPROTO_TCP, TCP_NODELAY)},
+	{.number = SCMP_SYS(setsockopt),
+	 .reason = "peers whose host has gone are noticed",
+	 .only = OPTION(SOL_SOCKET, SO_KEEPALIVE)},
+	{.number = SCMP_SYS(setsockopt),
+	 .reason = "connections that break off",
+	 .only = OPTION(SOL_SOCKET, SO_LINGER)},
 	{.number = SCMP_SYS(pipe2), .reason = "the stderr of what the broker starts"},
 	{.number = SCMP_SYS(close), .reason = "connections and files end"},
 	ISOLATE_FCNTL,
@@ -190,7 +193,6 @@ static int confine_files(struct live *live, struct error *err)
 	autoclose int logs = logs_path ? open(logs_path, PLACE_FLAGS) : -1;
 	autoclose int own = open(OWN_PROCESS, PLACE_FLAGS);
 	autoclose int thread = open(OWN_THREAD, PLACE_FLAGS);
-	uint16_t ports[PORTS_MAX];
 	struct isolate_tree trees[] = {
 		{.path = workspace, .fd = live->ws.fd, .writable = true},
 		{.path = OWN_PROCESS, .fd = own},
@@ -200,8 +202,6 @@ static int confine_files(struct live *live, struct error *err)
 	const struct isolate_reach reach = {
 		.trees = trees,
 		.tree_count = ARRAY_SIZE(trees) - (logs < 0),
-		.ports = ports,
-		.port_count = channels_target_ports(live->channels, ports, PORTS_MAX),
 	};
 
 	if (!workspace)

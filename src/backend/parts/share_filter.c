@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include "backend/parts/share_filter.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/platform/linux/isolate_filter.h"
+
+#define NAME "a share"
+
+/* Calls that older headers have no name for: one number on every architecture. */
+#define FCHMODAT2 452	  /* Linux 6.6 */
+#define SETXATTRAT 463	  /* Linux 6.13 */
+#define REMOVEXATTRAT 466 /* the same */
+
+/* The call, and which of its arguments is a file's mode. */
+static const struct {
+	int number;
+	unsigned mode;
+} giving[] = {
+	{SCMP_SYS(chmod), 1},  {SCMP_SYS(fchmod), 1}, {SCMP_SYS(fchmodat), 2},
+	{FCHMODAT2, 2},	       {SCMP_SYS(open), 2},   {SCMP_SYS(creat), 1},
+	{SCMP_SYS(openat), 3}, {SCMP_SYS(mknod), 1},  {SCMP_SYS(mknodat), 2},
+};
+
+static const unsigned bits[] = {S_ISUID, S_ISGID};
+
+/* The calls that give a file a capability, or take one away: by an attribute. */
+static const int attributes[] = {
+	SCMP_SYS(setxattr),    SCMP_SYS(lsetxattr),    SCMP_SYS(fsetxattr),    SETXATTRAT,
+	SCMP_SYS(removexattr), SCMP_SYS(lremovexattr), SCMP_SYS(fremovexattr), REMOVEXATTRAT,
+};
+
+/* The calls whose file mode is behind a pointer, or that make calls by a ring. */
+static const int unseen_modes[] = {SCMP_SYS(openat2), SCMP_SYS(io_uring_setup)};
+
+/* The calls that make sockets, and the one that enters another namespace. */
+static const int needless[] = {SCMP_SYS(socket), SCMP_SYS(socketpair), SCMP_SYS(setns)};
+
+/* The calls that make namespaces: of both the flags are the first argument. */
+static const int separating[] = {SCMP_SYS(clone), SCMP_SYS(unshare)};
+static const unsigned namespaces[] = {CLONE_NEWCGROUP, CLONE_NEWIPC,  CLONE_NEWNET, CLONE_NEWNS,
+				      CLONE_NEWPID,    CLONE_NEWUSER, CLONE_NEWUTS};
+
+static int refuse_calls(scmp_filter_ctx filter, int errnum, const int *calls, size_t count,
+			struct error *err)
+{
+	for (size_t i = 0; i < count; i++)
+		if (isolate_filter_check(seccomp_rule_add_array(filter,
+								SCMP_ACT_ERRNO((unsigned)errnum),
+								calls[i], 0, NULL),
+					 NAME, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* clone3() has its flags behind a pointer; the C library goes back to clone(). */
+static int add_common_rules(scmp_filter_ctx filter, struct error *err)
+{
+	static const int clone3 = SCMP_SYS(clone3);
+
+	for (size_t i = 0; i < ARRAY_SIZE(separating); i++)
+		for (size_t j = 0; j < ARRAY_SIZE(namespaces); j++) {
+			const struct scmp_arg_cmp has = {0, SCMP_CMP_MASKED_EQ, namespaces[j],
+							 namespaces[j]};
+
+			if (isolate_filter_check(seccomp_rule_add_array(filter,
+									SCMP_ACT_ERRNO(EPERM),
+									separating[i], 1, &has),
+						 NAME, err) < 0)
+				return -1;
+		}
+	return refuse_calls(filter, ENOSYS, &clone3, 1, err) < 0
+		       ? -1
+		       : refuse_calls(filter, EPERM, needless, ARRAY_SIZE(needless), err);
+}
+
+static int add_mode_rules(scmp_filter_ctx filter, struct error *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(giving); i++)
+		for (size_t j = 0; j < ARRAY_SIZE(bits); j++) {
+			const struct scmp_arg_cmp has = {giving[i].mode, SCMP_CMP_MASKED_EQ,
+							 bits[j], bits[j]};
+
+			if (isolate_filter_check(seccomp_rule_add_array(filter,
+									SCMP_ACT_ERRNO(EPERM),
+									giving[i].number, 1, &has),
+						 NAME, err) < 0)
+				return -1;
+		}
+	return refuse_calls(filter, ENOSYS, unseen_modes, ARRAY_SIZE(unseen_modes), err);
+}
+
+int share_filter_open(bool containers, int *fd, struct error *err)
+{
+	/* Calls of another architecture's numbers end the thread: libseccomp's default. */
+	autofilter filter = seccomp_init(SCMP_ACT_ALLOW);
+
+	if (!filter)
+		return error_errno(err, ENOMEM, "system call filter of " NAME);
+	if (add_common_rules(filter, err) < 0)
+		return -1;
+	if (!containers &&
+	    (add_mode_rules(filter, err) < 0 ||
+	     refuse_calls(filter, EPERM, attributes, ARRAY_SIZE(attributes), err) < 0))
+		return -1;
+	return isolate_filter_export(filter, NAME, fd, err);
+}

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/platform/passing.h"
+
+void passing_refuse(int sock)
+{
+	(void)sock;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/platform/passing.h"
+
+#include <sys/socket.h>
+
+/* Linux 6.16; the number of all architectures that we have. Older headers have no name for it. */
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83
+#endif
+
+void passing_refuse(int sock)
+{
+	const int off = 0;
+
+	(void)setsockopt(sock, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off));
+}
