@@ -68,7 +68,9 @@ int publish_bind(const json_t *forward, struct error *err)
 			"cannot publish %s: the port is taken; stop what listens there (ss "
 			"-ltnp shows it; a workspace and its clone publish the same "
 			"ports, and a machine that publishes this port of IPv4 or of IPv6 "
-			"has both), or choose another port",
+			"has both) or is bound there without that (ss -anp --bound-inactive, "
+			"since Linux 6.8), wait a minute where a server has just ended, "
+			"or choose another port",
 			name);
 	if (errno == EACCES || errno == EPERM)
 		return error_set(err, ERR_DENIED,
@@ -85,7 +87,8 @@ int publish_unguarded(const char *name, struct error *err)
 	return error_set(err, ERR_UNAVAILABLE,
 			 "cannot publish %s: another program has that port of %s, which has to be "
 			 "free too, or other users could take over the port; stop that program (ss "
-			 "-tanp shows it), or choose another port",
+			 "-tanp shows it, --bound-inactive too where it does not listen), wait a "
+			 "minute where it has just ended, or choose another port",
 			 name, name[0] == '[' ? "IPv4" : "IPv6");
 }
 
