@@ -104,26 +104,27 @@ static int look_at_sockets(struct port_look *look, sa_family_t family)
 	return fd < 0 ? -1 : netlink_dump(fd, &request, look_at_socket, look, NULL);
 }
 
-static in_port_t port_of(const struct sockaddr_storage *address)
-{
-	return address->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)address)->sin6_port
-					      : ((const struct sockaddr_in *)address)->sin_port;
-}
-
 /* Tells whether a process of another user may have the port of fd, by whatever address. fd is bound
  * and does not listen. Kernels before Linux 6.8 do not list such sockets, nor fd: then it may be. */
 static bool others_may_have_port(int fd)
 {
-	struct sockaddr_storage held = {0};
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} held = {.v6 = {0}};
 	socklen_t len = sizeof(held);
 	struct stat st;
 
-	if (fstat(fd, &st) < 0 || getsockname(fd, (struct sockaddr *)&held, &len) < 0)
+	if (fstat(fd, &st) < 0 || getsockname(fd, &held.any, &len) < 0)
 		return true;
-	struct port_look look = {.port = port_of(&held), .own = (uint32_t)st.st_ino};
+	const bool v6 = held.any.sa_family == AF_INET6;
+	struct port_look look = {.port = v6 ? held.v6.sin6_port : held.v4.sin_port,
+				 .own = (uint32_t)st.st_ino};
+
+	/* A kernel without IPv6 has no list of its sockets. */
 	return look_at_sockets(&look, AF_INET) < 0 ||
-	       (look_at_sockets(&look, AF_INET6) < 0 && held.ss_family == AF_INET6) ||
-	       look.others || !look.lists_bound;
+	       (look_at_sockets(&look, AF_INET6) < 0 && v6) || look.others || !look.lists_bound;
 }
 
 /* --- how a port is held ------------------------------------------------------------------------ */
