@@ -105,13 +105,15 @@ static int seek_member(int fd, const char *name, uint64_t *size, struct error *e
 	return error_set(err, ERR_INVALID, "it is no Debian package: it has no %s", name);
 }
 
-static int open_member(struct tar_reading *tar, int fd, const char *name, struct error *err)
+static int open_member(struct tar_reading *tar, struct tar_bound *bound, int fd, const char *name,
+		       struct error *err)
 {
 	uint64_t size = 0;
 
+	*bound = tar_bound_of(limit_get(LIMIT_PACKAGE_BYTES), limit_get(LIMIT_PACKAGE_FILES));
 	if (seek_member(fd, name, &size, err) < 0)
 		return -1;
-	return tar_open(tar, fd, size, err) < 0 ? error_prefix(err, "%s", name) : 0;
+	return tar_open_bounded(tar, fd, size, bound, err) < 0 ? error_prefix(err, "%s", name) : 0;
 }
 
 /* --- its files ------------------------------------------------------------------------------- */
@@ -227,8 +229,10 @@ int deb_unpack_here(int fd, int dir, const char *const *names, struct error *err
 {
 	auto_tar struct tar_reading tar = {0};
 	struct unpacking_deb unpacking = {.tar = &tar, .dir = dir, .names = names};
+	struct tar_bound bound;
 
-	return open_member(&tar, fd, "data.tar", err) < 0 ? -1 : unpack_files(&unpacking, err);
+	return open_member(&tar, &bound, fd, "data.tar", err) < 0 ? -1
+								  : unpack_files(&unpacking, err);
 }
 
 /* --- by a reader ----------------------------------------------------------------------------- */
@@ -242,8 +246,9 @@ static int read_deb_control(void *data, struct buf *out, struct error *err)
 {
 	const struct reading_deb *r = data;
 	auto_tar struct tar_reading tar = {0};
+	struct tar_bound bound;
 
-	if (open_member(&tar, r->fd, "control.tar", err) < 0)
+	if (open_member(&tar, &bound, r->fd, "control.tar", err) < 0)
 		return -1;
 	return tar_take(&tar, "control", out, err) < 0 ? error_prefix(err, "control.tar") : 0;
 }

@@ -19,7 +19,6 @@
 /* A file ".wh.NAME" hides NAME of the layers below, this one all of them in its directory. */
 #define HIDE ".wh."
 #define HIDE_ALL ".wh..wh..opq"
-#define HEADER 512	     /* of an entry in an archive */
 #define BLOCK UINT64_C(4096) /* what a file takes at least */
 #define XATTR_BYTES 4096     /* of a file in all: ext4 keeps them in one block */
 #define XATTR_NAME_BYTES 255
@@ -176,26 +175,18 @@ static int take_of_layer(const struct taking *t, struct archive_entry *entry, co
 	mode_t type = archive_entry_filetype(entry);
 
 	slash = slash ? slash + 1 : name;
-	/* A header may leave nothing in the image, and has cost its time all the same. */
-	if (rootfs_take_unpacked(t->fs, HEADER, err) < 0)
-		return -1;
 	if (strncmp(slash, HIDE, strlen(HIDE)) == 0) {
-		/* Contents that go nowhere could be read for hours. */
 		if (archive_entry_size(entry) > 0)
 			return error_set(err, ERR_INVALID,
 					 "\"%.300s\" hides a name and has contents", name);
 		return hide(t->fs, name, slash, err);
 	}
-	/* What anything but a file has for contents is unpacked, and goes nowhere. */
-	if ((first || type != AE_IFREG) && archive_entry_size(entry) > 0 &&
-	    rootfs_take_unpacked(t->fs, (uint64_t)archive_entry_size(entry), err) < 0)
-		return -1;
 	if (first)
 		return rootfs_link(t->fs, name, first, err);
 	if (is_file_type(type) || type == AE_IFIFO)
 		return take_file(t, entry, name, err);
 	/* A device leaves nothing that would be counted, and has cost the time of a file. */
-	return rootfs_take_unpacked(t->fs, BLOCK, err) < 0 ? -1 : rootfs_hide(t->fs, name, err);
+	return tar_count(t->from->bound, BLOCK, err) < 0 ? -1 : rootfs_hide(t->fs, name, err);
 }
 
 /* Before it is unpacked: an archive of a few bytes can say that it holds any number. */
@@ -283,7 +274,7 @@ int layer_apply(struct rootfs *fs, int fd, uint64_t done, uint64_t total, char d
 	struct taking t = {.fs = fs, .from = &from, .done = done, .total = total};
 
 	rootfs_next_layer(fs);
-	if (layer_prepare(err) < 0 || tar_open_hashed(&from, fd, err) < 0 ||
+	if (layer_prepare(err) < 0 || tar_open_hashed(&from, fd, rootfs_unpacked(fs), err) < 0 ||
 	    take_archive(&t, err) < 0)
 		return -1;
 	return tar_digest(&from, rootfs_bytes_behind(fs), diff_id, err);
@@ -294,8 +285,9 @@ int layer_unpack(struct rootfs *fs, int fd, const char *name, const struct layer
 {
 	auto_tar struct tar_reading from = {0};
 	struct taking t = {.fs = fs, .from = &from, .alone = bounds};
+	struct tar_bound unpacked = tar_bound_of(bounds->bytes, bounds->count);
 
-	if (layer_prepare(err) < 0 || tar_open(&from, fd, UINT64_MAX, err) < 0 ||
+	if (layer_prepare(err) < 0 || tar_open_bounded(&from, fd, UINT64_MAX, &unpacked, err) < 0 ||
 	    take_archive(&t, err) < 0)
 		return error_prefix(err, "unpacking %s", name);
 	return 0;

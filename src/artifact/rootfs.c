@@ -108,6 +108,8 @@ static int remove_node(struct rootfs *fs, struct rootfs_node *node, struct error
 	return 0;
 }
 
+#define UNPACKED_TIMES 4 /* what an image may have on its disk */
+
 struct rootfs *rootfs_new(int data_dir, int64_t time, const struct rootfs_bounds *bounds,
 			  struct error *err)
 {
@@ -117,7 +119,14 @@ struct rootfs *rootfs_new(int data_dir, int64_t time, const struct rootfs_bounds
 		error_errno(err, ENOMEM, "image");
 		return NULL;
 	}
-	*fs = (struct rootfs){.data_dir = data_dir, .time = time, .bounds = *bounds};
+	*fs = (struct rootfs){
+		.data_dir = data_dir,
+		.time = time,
+		.bounds = *bounds,
+		.unpacked.most = bounds->bytes > UINT64_MAX / UNPACKED_TIMES
+					 ? UINT64_MAX
+					 : bounds->bytes * UNPACKED_TIMES,
+	};
 	fs->root.name = "";
 	fs->root.file = rootfs_file_new(S_IFDIR | 0755, err);
 	if (!fs->root.file) {

@@ -57,6 +57,7 @@ struct rootfs_bounds {
 extern const struct rootfs_bounds rootfs_unbounded;
 
 struct rootfs;
+struct tar_bound;
 /* data_dir stays the caller's, and empty but for our files; -1 where no data file is opened. time
  * is that of directories that no layer lists. NULL. */
 struct rootfs *rootfs_new(int data_dir, int64_t time, const struct rootfs_bounds *bounds,
@@ -68,8 +69,8 @@ void rootfs_cleanup(struct rootfs **fs);
 /* What comes from here on belongs to the next layer. */
 void rootfs_next_layer(struct rootfs *fs);
 
-/* Takes so many bytes of what may be unpacked for all layers together, also of what goes nowhere. */
-int rootfs_take_unpacked(struct rootfs *fs, uint64_t bytes, struct error *err);
+/* What all layers together may unpack to, also where it goes nowhere or is replaced. */
+struct tar_bound *rootfs_unpacked(struct rootfs *fs);
 /* What tar_digest() of the next layer goes on counting from. */
 uint64_t *rootfs_bytes_behind(struct rootfs *fs);
 /* Opens the data file of file, which is to be of that many bytes. ERR_INVALID when the contents

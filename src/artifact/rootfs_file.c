@@ -105,22 +105,9 @@ void rootfs_drop(struct rootfs *fs, struct rootfs_file *file)
 	free(file);
 }
 
-/* A file that a later one replaces is off the disk again, and has cost its time. */
-#define UNPACKED_TIMES 4 /* what an image may have on its disk */
-
-int rootfs_take_unpacked(struct rootfs *fs, uint64_t bytes, struct error *err)
+struct tar_bound *rootfs_unpacked(struct rootfs *fs)
 {
-	uint64_t most = fs->bounds.bytes > UINT64_MAX / UNPACKED_TIMES
-				? UINT64_MAX
-				: fs->bounds.bytes * UNPACKED_TIMES;
-
-	if (bytes > most - fs->unpacked)
-		return error_set(err, ERR_INVALID,
-				 "its files, with those that it replaces, are more than %" PRIu64
-				 " MiB",
-				 most >> 20);
-	fs->unpacked += bytes;
-	return 0;
+	return &fs->unpacked;
 }
 
 uint64_t *rootfs_bytes_behind(struct rootfs *fs)
@@ -138,8 +125,6 @@ int rootfs_open_data(struct rootfs *fs, struct rootfs_file *file, uint64_t bytes
 			  fs->bounds.bytes >> 20);
 		return error_reason(err, REASON_IMAGE_TOO_SMALL, "");
 	}
-	if (rootfs_take_unpacked(fs, bytes, err) < 0)
-		return -1;
 	file->data = ++fs->last_data;
 	file->bytes = bytes;
 	data_name(file, name);

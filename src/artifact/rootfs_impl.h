@@ -4,6 +4,7 @@
 #define ARTIFACT_ROOTFS_IMPL_H
 
 #include "artifact/rootfs.h"
+#include "artifact/tar.h"
 
 #define ROOTFS_NAME_MAX 255
 
@@ -23,9 +24,9 @@ struct rootfs {
 	unsigned layer;
 	int64_t time;
 	uint64_t last_data, bytes, count, text;
-	uint64_t unpacked; /* bytes of all files so far, of those that were replaced too */
-	uint64_t behind;   /* bytes behind the ends of the archives of the layers so far */
-	uint64_t followed; /* bytes of the targets of links that were followed so far */
+	struct tar_bound unpacked; /* what the layers so far have unpacked to */
+	uint64_t behind;	   /* bytes behind the ends of the archives of the layers so far */
+	uint64_t followed;	   /* bytes of the targets of links that were followed so far */
 	struct rootfs_bounds bounds;
 };
 

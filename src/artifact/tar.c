@@ -12,6 +12,9 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 
+#define HEADERS \
+	UINT64_C(4096) /* of an entry, with special ones and with what is behind its contents */
+
 void tar_close(struct tar_reading *tar)
 {
 	packed_free_archive(&tar->archive);
@@ -37,6 +40,10 @@ int tar_failed(const struct tar_reading *tar, struct error *err)
 {
 	int entry = archive_file_count(tar->archive);
 
+	if (tar->stopped.msg[0]) {
+		*err = tar->stopped;
+		return -1;
+	}
 	if (tar->from.errnum)
 		return error_errno(err, tar->from.errnum, "read");
 	if (lacks_memory(tar->archive) || lacks_memory(tar->unpacker))
@@ -72,9 +79,41 @@ int tar_open(struct tar_reading *tar, int fd, uint64_t left, struct error *err)
 	return packed_open(&tar->from, tar->archive) == ARCHIVE_OK ? 0 : tar_failed(tar, err);
 }
 
-/* --- hashed ---------------------------------------------------------------------------------- */
+/* --- bounded, and hashed --------------------------------------------------------------------- */
 
-/* The archive gets what was hashed, and nothing else. */
+struct tar_bound tar_bound_of(uint64_t bytes, uint64_t count)
+{
+	const uint64_t tail = limit_get(LIMIT_LAYER_TAIL_BYTES);
+	struct tar_bound bound = {.most = UINT64_MAX};
+
+	if (count < (UINT64_MAX - tail) / HEADERS && bytes < UINT64_MAX - tail - count * HEADERS)
+		bound.most = bytes + count * HEADERS + tail;
+	return bound;
+}
+
+int tar_count(struct tar_bound *bound, uint64_t bytes, struct error *err)
+{
+	if (bytes > bound->most - bound->unpacked)
+		return error_set(err, ERR_INVALID,
+				 "all that it unpacks to, with headers and with files that are "
+				 "replaced, is more than %" PRIu64 " MiB",
+				 bound->most >> 20);
+	bound->unpacked += bytes;
+	return 0;
+}
+
+static int take_block(struct tar_reading *tar, const void *block, size_t len)
+{
+	struct error *err = &tar->stopped;
+
+	if (artifact_check_signal(err) < 0 || tar_count(tar->bound, len, err) < 0)
+		return -1;
+	return tar->hash ? hash_add(tar->hash, block, len, err) : 0;
+}
+
+/* Gives the archive what was counted and hashed, and nothing else. libarchive reads any number of
+ * special headers of pax and GNU tar before archive_read_next_header() returns. So the count and
+ * the look at signals are here. */
 static la_ssize_t read_unpacked(struct archive *archive, void *data, const void **out)
 {
 	struct tar_reading *tar = data;
@@ -86,20 +125,18 @@ static la_ssize_t read_unpacked(struct archive *archive, void *data, const void 
 	tar->drained = got == ARCHIVE_EOF;
 	if (tar->drained)
 		return 0;
-	if (got == ARCHIVE_OK && hash_add(tar->hash, *out, len, NULL) == 0)
+	if (got == ARCHIVE_OK && take_block(tar, *out, len) == 0)
 		return (la_ssize_t)len;
 	archive_set_error(archive, got == ARCHIVE_OK ? EIO : archive_errno(tar->unpacker),
 			  "unpacking");
 	return ARCHIVE_FATAL;
 }
 
-int tar_open_hashed(struct tar_reading *tar, int fd, struct error *err)
+static int open_unpacked(struct tar_reading *tar, int fd, uint64_t left, struct error *err)
 {
 	int got;
 
-	*tar = (struct tar_reading){0};
-	if (packed_begin(&tar->from, fd, UINT64_MAX, err) < 0 || !(tar->archive = new_tar(err)) ||
-	    !(tar->hash = hash_new(err)))
+	if (packed_begin(&tar->from, fd, left, err) < 0 || !(tar->archive = new_tar(err)))
 		return -1;
 	got = packed_unpack(&tar->from, PACKINGS_OF_ARCHIVES, &tar->unpacker, err);
 	if (!tar->unpacker)
@@ -109,6 +146,19 @@ int tar_open_hashed(struct tar_reading *tar, int fd, struct error *err)
 		return tar_failed(tar, err);
 	got = archive_read_open2(tar->archive, tar, NULL, read_unpacked, NULL, NULL);
 	return got == ARCHIVE_OK ? 0 : tar_failed(tar, err);
+}
+
+int tar_open_bounded(struct tar_reading *tar, int fd, uint64_t left, struct tar_bound *bound,
+		     struct error *err)
+{
+	*tar = (struct tar_reading){.bound = bound};
+	return open_unpacked(tar, fd, left, err);
+}
+
+int tar_open_hashed(struct tar_reading *tar, int fd, struct tar_bound *bound, struct error *err)
+{
+	*tar = (struct tar_reading){.bound = bound, .hash = hash_new(err)};
+	return tar->hash ? open_unpacked(tar, fd, UINT64_MAX, err) : -1;
 }
 
 int tar_digest(struct tar_reading *tar, uint64_t *behind, char out[DIGEST_TEXT], struct error *err)
@@ -124,8 +174,6 @@ int tar_digest(struct tar_reading *tar, uint64_t *behind, char out[DIGEST_TEXT],
 					 "more than %" PRIu64
 					 " bytes are behind the ends of the layers up to this one",
 					 most);
-		if (artifact_check_signal(err) < 0)
-			return -1;
 	}
 	return n < 0 ? tar_failed(tar, err) : hash_end(tar->hash, out, err);
 }

@@ -6,20 +6,39 @@
 #include "artifact/hash.h"
 #include "artifact/packed.h"
 #include "base/buf.h"
+#include "base/error.h"
+
+/* A bound on the bytes that one archive, or several together, unpack to. All bytes count: contents,
+ * headers, and what is behind the end. So it bounds the time that archives take to be read. */
+struct tar_bound {
+	uint64_t most;
+	uint64_t unpacked; /* so far, at most `most` */
+};
+/* For an archive whose files may come to so many bytes, by so many entries: it has room for usual
+ * headers, and for LIMIT_LAYER_TAIL_BYTES behind its end. */
+struct tar_bound tar_bound_of(uint64_t bytes, uint64_t count);
+/* Counts bytes more, or fails with ERR_INVALID and counts nothing. */
+int tar_count(struct tar_bound *bound, uint64_t bytes, struct error *err);
 
 struct tar_reading {
 	struct archive *archive; /* for archive_read_next_header(3) and the like */
 	struct packed from;
-	/* Unpacks for the archive where the unpacked bytes are hashed; else NULL. */
-	struct archive *unpacker;
-	struct hash *hash;
-	bool drained; /* the unpacker has no more */
+	struct archive *unpacker; /* unpacks for the archive where there is a bound; else NULL */
+	struct tar_bound *bound;
+	struct hash *hash;    /* of the unpacked bytes; NULL: nobody wants it */
+	struct error stopped; /* why the unpacking was stopped; else zeroed */
+	bool drained;	      /* the unpacker has no more */
 };
 
-/* Opens the archive in the left bytes that fd has next; UINT64_MAX: all until its end. */
+/* Opens the archive in the left bytes that fd has next; UINT64_MAX: all until its end. Nothing
+ * bounds what it unpacks to. */
 int tar_open(struct tar_reading *tar, int fd, uint64_t left, struct error *err);
-/* The same of all bytes, which are hashed as they are unpacked. */
-int tar_open_hashed(struct tar_reading *tar, int fd, struct error *err);
+/* Opens the same, whose unpacked bytes count in bound, which has to outlive tar. Reading fails once
+ * they are too many, or after a signal. */
+int tar_open_bounded(struct tar_reading *tar, int fd, uint64_t left, struct tar_bound *bound,
+		     struct error *err);
+/* Opens the same of all bytes of fd, which are hashed as they are unpacked. */
+int tar_open_hashed(struct tar_reading *tar, int fd, struct tar_bound *bound, struct error *err);
 void tar_close(struct tar_reading *tar); /* accepts a zeroed one */
 #define auto_tar __attribute__((cleanup(tar_close)))
 

@@ -198,6 +198,7 @@
 	X(PUBLISHES, 64, "ports", "published by one guest")                                        \
 	X(LISTENING_MS, 10, "ms",                                                                  \
 	  "between two looks of a guest at who listens there, and two of its words that count")    \
+	X(PUBLISH_AGAIN_MS, 1000, "ms", "between two tries to listen at a published port")         \
 	X(LISTENING_LOOK_MS, 100, "ms", "the same looks where its kernel tells of no change")      \
 	X(PUBLISH_CONNECTIONS, 256, "connections",                                                 \
 	  "open at once to one published port; the next ones wait")                                \

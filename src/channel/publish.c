@@ -82,8 +82,10 @@ int publish_bind(const json_t *forward, struct error *err)
 	if (why == EADDRINUSE)
 		return error_set(err, ERR_UNAVAILABLE,
 				 "cannot publish %s: the port is taken; stop what listens there "
-				 "(ss -ltnp shows it, but not a machine of another user's whose "
-				 "server does not listen yet), or choose another port",
+				 "(ss -ltnp shows it) or is bound there, as another user's machine "
+				 "is before its server listens (ss -anp --bound-inactive, since "
+				 "Linux 6.8), wait a minute where a server has just ended, or "
+				 "choose another port",
 				 name);
 	if (why == EACCES || why == EPERM)
 		return error_set(err, ERR_DENIED,
@@ -100,7 +102,8 @@ int publish_unguarded(const char *name, struct error *err)
 	return error_set(err, ERR_UNAVAILABLE,
 			 "cannot publish %s: another program has that port of %s, which has to be "
 			 "free too, or other users could take over the port; stop that program (ss "
-			 "-tanp shows it), or choose another port",
+			 "-tanp shows it, --bound-inactive too where it does not listen), wait a "
+			 "minute where it has just ended, or choose another port",
 			 name, name[0] == '[' ? "IPv4" : "IPv6");
 }
 

@@ -107,6 +107,7 @@ def test_published_ports_of_one_guest(host):
     uploads_that_end_early(host, ports["v4"], servers[0])
     taken_port(host, ports["v4"])
     a_port_that_nobody_listens_at(host)
+    bound_port(host)
     http(host, ports["nobody"])
 
     host("kill", "w", check=0)
@@ -248,7 +249,37 @@ def uploads_that_end_early(host, port, server):
 
 
 OTHER_FAMILY = ("cannot publish %s: another program has that port of IPv6, which has to be free too, or other users could take over the port; "
-                "stop that program (ss -tanp shows it), or choose another port")
+                "stop that program (ss -tanp shows it, --bound-inactive too where it does not listen), wait a minute where it has just ended, or choose another port")
+
+
+@contextlib.contextmanager
+def bound_by_another_user(host, port):
+    """Not listening, and shared by SO_REUSEADDR until that user takes it back."""
+    os.seteuid(65534)
+    try:
+        other = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        other.bind((host, port))
+    finally:
+        os.seteuid(0)
+    with other:
+        yield
+
+
+def bound_port(host):
+    """Later that user could keep the port shut."""
+    if os.getuid() != 0:
+        print("not tried: only root can be another user")
+        return
+    port = free_port()
+    host("create", "second", *SMALL, "-p", f"{port}:1", check=0)
+    for address, said in (("127.0.0.1", f"cannot publish 127.0.0.1:{port}: the port is taken; "), ("::1", OTHER_FAMILY % f"127.0.0.1:{port}")):
+        with bound_by_another_user(address, port):
+            done = host("--json", "start", "second")
+        error = json.loads(done.stdout)
+        assert done.returncode == 75 and error["errorCode"] == "unavailable" and said in error["error"], done
+        assert host.json("status", "second")["event"]["state"] == "prepared"
+    host("delete", "second", check=0)
 
 
 HOLDER = 'workspace "w" of %s publishes 127.0.0.1:%s, and has that port of IPv4 and IPv6 also while nothing listens there yet; stop it, or choose another port'
@@ -351,11 +382,32 @@ def test_a_port_is_listened_on_while_its_server_listens(host):
     assert ask(live, b"e" + b"at once") == b"at once"
     end(server)
     await_no_server(live)
+    another_is_in_the_way(host, live)
     if BACKEND != "apple-vf":  # whose machines end with their agent
         without_an_agent(host, on_v4)
     host("kill", "w", check=0)
     assert is_free(on_v4) and is_free(live)
     host("delete", "w", check=0)
+
+
+def another_is_in_the_way(host, port):
+    """Of the same user, when the server begins to listen: once it is gone, the port is listened on."""
+    log = host.state / "w" / "supervisor.log"
+    with socket.socket() as other, socket.socket() as elsewhere:
+        for option in (socket.SO_REUSEADDR, socket.SO_REUSEPORT):
+            other.setsockopt(socket.SOL_SOCKET, option, 1)
+        other.bind(("127.0.0.1", port))
+        for option in (socket.SO_REUSEADDR, socket.SO_REUSEPORT):
+            other.setsockopt(socket.SOL_SOCKET, option, 0)
+        elsewhere.bind(("127.0.0.3", port))  # has the kernel look at every socket of the port again
+        server = serve(host, "w", "127.0.0.1", NOBODY)
+        failed = f"publish 127.0.0.1:{port}: cannot listen: Address already in use; it is tried again\n"
+        wait_until(lambda: failed in log.read_text(), "a try to listen that fails")
+        assert refuses(port)
+    await_server(port)
+    assert ask(port, b"e" + b"after all") == b"after all"
+    end(server)
+    await_no_server(port)
 
 
 def without_an_agent(host, port):

@@ -71,6 +71,22 @@ static inline void tar_put(struct buf *out, const struct tar_entry *e)
 	tar_append(out, zeros, (512 - e->len % 512) % 512);
 }
 
+/* One special header, of that type, with a comment of so many bytes. */
+static inline void tar_put_comment(struct buf *out, char type, size_t bytes)
+{
+	struct tar_entry entry = {.type = type, .name = "pax", .len = bytes, .size = bytes};
+	char *record = malloc(bytes + 1);
+
+	if (!record)
+		abort();
+	memset(record, 'A', bytes);
+	record[snprintf(record, bytes, "%zu comment", bytes)] = '=';
+	record[bytes - 1] = '\n';
+	entry.data = record;
+	tar_put(out, &entry);
+	free(record);
+}
+
 /* One record of a pax header; value may be any bytes. */
 static inline void tar_pax_record(struct buf *out, const char *key, const void *value, size_t len)
 {

@@ -242,6 +242,36 @@ static void how_much_it_unpacks_to_is_bounded(void **state)
 	refuses_bounds(state, LIMIT_PACKAGE_FILES, 1, "it holds more than 1 files");
 }
 
+/* libarchive reads special headers until another one comes, and tells of none. */
+static void special_headers_are_bounded(void **state)
+{
+	static const enum limit limits[] = {LIMIT_PACKAGE_BYTES, LIMIT_PACKAGE_FILES,
+					    LIMIT_LAYER_TAIL_BYTES};
+	static const uint64_t small[] = {4096, 2, 1 << 20};
+	uint64_t before[ARRAY_SIZE(limits)];
+	struct error err = {0};
+	struct package p;
+
+	begin(&p, state);
+	tar_put_comment(&p.data, 'g', 1 << 20);
+	tar_put_comment(&p.data, 'g', 1 << 20);
+	put(&p, '0', "lib/modules/a", "0123456789");
+	finish_with(&p, CONTROL);
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+		before[i] = limit_get(limits[i]);
+		limit_set(limits[i], small[i]);
+	}
+	assert_int_equal(unpack_into(&p, &err), -1);
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
+		limit_set(limits[i], before[i]);
+	assert_code(err, ERR_INVALID);
+	assert_non_null(strstr(err.msg, "all that it unpacks to, with headers and with files that "
+					"are replaced, is more than 1 MiB"));
+	assert_false(is_there(&p, "lib/modules/a"));
+	assert_ok(unpack_into(&p, &err));
+	end(&p);
+}
+
 static void refuses_control(void **state, const char *control, const char *said)
 {
 	auto_deb struct deb deb = {0};
@@ -345,6 +375,7 @@ int main(void)
 		scratch_test(no_link_is_made),
 		scratch_test(names_that_lead_elsewhere_are_refused),
 		scratch_test(how_much_it_unpacks_to_is_bounded),
+		scratch_test(special_headers_are_bounded),
 		scratch_test(names_that_are_none_are_refused),
 		scratch_test(one_that_is_cut_is_refused),
 		scratch_test(sizes_of_members_are_numbers),

@@ -351,6 +351,26 @@ static void what_is_behind_the_end_is_bounded(void **state)
 	unmake(&m);
 }
 
+/* libarchive reads special headers until another one comes, and tells of none. */
+static void special_headers_are_counted(void **state)
+{
+	struct making m;
+
+	make(&m, state);
+	put(&m, '5', "d", NULL);
+	for (int i = 0; i < 3; i++)
+		tar_put_comment(&m.tar, 'g', 1 << 20);
+	put(&m, '5', "e", NULL);
+	applies(&m); /* 3 MiB of 4 */
+	for (int i = 0; i < 2; i++)
+		tar_put_comment(&m.tar, 'x', 1 << 20);
+	put(&m, '5', "f", NULL);
+	refused(&m, "all that it unpacks to, with headers and with files that are replaced, is "
+		    "more than 4 MiB");
+	assert_null(rootfs_find(m.fs, "/f"));
+	unmake(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -368,6 +388,7 @@ int main(void)
 		layer_test(a_layer_is_hashed_to_its_last_byte),
 		layer_test(a_layer_is_hashed_as_it_is_unpacked),
 		layer_test(what_is_behind_the_end_is_bounded),
+		layer_test(special_headers_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 
 #include "artifact/layer.h"
+#include "base/limits.h"
+#include "tar_entries.h"
 
 static const struct layer_bounds any = {.bytes = UINT64_MAX, .count = UINT64_MAX};
 
@@ -173,6 +175,32 @@ static void an_archive_is_bounded_in_all(void **state)
 	end(&c);
 }
 
+static void special_headers_are_bounded(void **state)
+{
+	const struct layer_bounds bounds = {.bytes = 1 << 20, .count = 2};
+	const struct tar_entry last = {.type = '5', .name = "d", .mode = 0755};
+	autobuf struct buf tar = BUF_INIT(0);
+	struct error err = {0};
+	struct contents c;
+
+	begin(&c, state);
+	for (int i = 0; i < 3; i++)
+		tar_put_comment(&tar, 'g', 1 << 20);
+	tar_put(&tar, &last);
+	tar_end(&tar);
+	assert_ok(path_replace_file_at(c.s->fd, "t.tar", buf_bytes(&tar), tar.len, 0600,
+				       PATH_NO_SYNC, &err));
+	limit_set(LIMIT_LAYER_TAIL_BYTES, 1 << 20);
+	assert_int_equal(unpack(&c, &bounds, &err), -1);
+	limit_set(LIMIT_LAYER_TAIL_BYTES, 64 << 20);
+	assert_code(err, ERR_INVALID);
+	assert_non_null(strstr(err.msg, "all that it unpacks to, with headers and with files that "
+					"are replaced, is more than 2 MiB"));
+	assert_null(rootfs_find(c.fs, "/d"));
+	assert_ok(unpack(&c, &bounds, &err));
+	end(&c);
+}
+
 static void an_empty_file_is_no_archive(void **state)
 {
 	struct error err = {0};
@@ -195,6 +223,7 @@ int main(void)
 		scratch_test(entries_take_the_place_of_others),
 		scratch_test(a_link_to_nothing_is_refused),
 		scratch_test(an_archive_is_bounded_in_all),
+		scratch_test(special_headers_are_bounded),
 		scratch_test(an_empty_file_is_no_archive),
 	};
 

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 
 #include "base/platform/descriptor.h"
@@ -356,6 +357,15 @@ static int hold(int fd, const struct place *place)
 	return descriptor_bind_port(fd, (const struct sockaddr *)&place->address, place->len);
 }
 
+static void assert_is_taken(const struct place *place)
+{
+	autoclose int fd = socket_for(place);
+
+	errno = 0;
+	assert_int_equal(hold(fd, place), -1);
+	assert_int_equal(errno, EADDRINUSE);
+}
+
 static bool connects(const struct place *place)
 {
 	autoclose int fd = socket_for(place);
@@ -382,13 +392,26 @@ static void serve_one(int listener, const struct place *place)
 	assert_int_equal(read(client, &byte, 1), 0);
 }
 
-/* An earlier program has served at a port that is free now; that port. */
-static in_port_t port_of_an_earlier_program(struct place place)
+/* Linux 6.8 is the first that does (TCP_BOUND_INACTIVE). */
+static bool kernel_lists_bound_sockets(void)
+{
+	struct utsname name;
+	int major = 0, minor = 0;
+
+	assert_int_equal(uname(&name), 0);
+	assert_int_equal(sscanf(name.release, "%d.%d", &major, &minor), 2);
+	return major > 6 || (major == 6 && minor >= 8);
+}
+
+/* An earlier program has served at a port that is free now; that port. What it leaves there can be
+ * shared by SO_REUSEPORT where `shared`, as what a machine leaves. */
+static in_port_t port_of_an_earlier_one(struct place place, int shared)
 {
 	autoclose int fd = socket_for(&place);
 	int on = 1;
 
 	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)), 0);
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &shared, sizeof(shared)), 0);
 	assert_int_equal(try_to_bind(fd, &place), 0);
 	assert_int_equal(listen(fd, 1), 0);
 	assert_int_equal(getsockname(fd, (struct sockaddr *)&place.address, &place.len), 0);
@@ -396,6 +419,16 @@ static in_port_t port_of_an_earlier_program(struct place place)
 	return place.address.ss_family == AF_INET
 		       ? ((const struct sockaddr_in *)&place.address)->sin_port
 		       : ((const struct sockaddr_in6 *)&place.address)->sin6_port;
+}
+
+/* An older kernel cannot tell what any program leaves from what another user has bound. */
+static in_port_t port_of_an_earlier_program(struct place place)
+{
+	const bool any = kernel_lists_bound_sockets();
+
+	if (!any)
+		print_message("a kernel before Linux 6.8: an earlier machine instead\n");
+	return port_of_an_earlier_one(place, !any);
 }
 
 /* What another process counts. */
@@ -552,6 +585,72 @@ static void nobody_else_gets_a_port_by_another_address(void **state)
 	guard_against_nobody(v6_loopback(v6), v6);
 }
 
+/* A socket that another user has bound so that it keeps nobody from the port until he says so. */
+static int bind_as_nobody(const struct place *place, int for_both, int share)
+{
+	const int on = 1, v6only = !for_both;
+
+	assert_int_equal(seteuid(NOBODY), 0);
+	int fd = socket_for(place);
+	assert_int_equal(seteuid(0), 0);
+	setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &v6only, sizeof(v6only));
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &share, sizeof(share));
+	assert_int_equal(seteuid(NOBODY), 0);
+	assert_int_equal(try_to_bind(fd, place), 0);
+	assert_int_equal(seteuid(0), 0);
+	return fd;
+}
+
+/* Later he could keep the port from listening. */
+static void a_port_that_another_user_has_bound_is_taken(void **state)
+{
+	(void)state;
+	if (getuid() != 0) {
+		print_message("only root can be another user\n");
+		skip();
+	}
+	for (int shared = 0; shared < 2; shared++)
+		for (int v6 = 0; v6 < 2; v6++) {
+			struct place place = v6 ? v6_loopback(0) : v4_loopback(0);
+			const in_port_t port = port_of_an_earlier_one(place, shared);
+
+			place = v6 ? v6_loopback(port) : v4_loopback(port);
+			int theirs = bind_as_nobody(&place, 0, shared);
+			assert_is_taken(&place);
+			close(theirs);
+			autoclose int fd = socket_for(&place);
+			const int held = hold(fd, &place);
+			assert_int_equal(held, shared || kernel_lists_bound_sockets() ? 0 : -1);
+		}
+}
+
+/* In the moment before the guard is there. */
+static void a_port_that_another_user_has_bound_gets_no_guard(void **state)
+{
+	(void)state;
+	if (getuid() != 0) {
+		print_message("only root can be another user\n");
+		skip();
+	}
+	for (int way = 0; way < 3; way++) {
+		const in_port_t port = port_of_an_earlier_program(v4_loopback(0));
+		struct place v4 = v4_loopback(port), v6 = v6_loopback(port);
+		autoclose int fd = socket_for(&v4), guard = -1, first = -1, second = -1;
+
+		assert_int_equal(hold(fd, &v4), 0);
+		if (way > 0)
+			((struct sockaddr_in6 *)&v6.address)->sin6_addr = in6addr_any;
+		first = bind_as_nobody(&v6, 0, 1);
+		if (way == 2) /* which the kernel compares with the first one alone */
+			second = bind_as_nobody(&v6, 1, 1);
+		errno = 0;
+		assert_int_equal(descriptor_guard_port(fd, &guard), -1);
+		assert_int_equal(errno, EADDRINUSE);
+		assert_int_equal(guard, -1);
+	}
+}
+
 static void ports_of_one_user_share_their_guards(void **state)
 {
 	const in_port_t port = port_of_an_earlier_program(v4_loopback(0));
@@ -597,26 +696,19 @@ static void a_port_of_before_is_none(void **state)
 static void any_user_holds_a_port(void **state)
 {
 	const struct place place = v4_loopback(port_of_an_earlier_program(v4_loopback(0)));
-	autoclose int fd = socket_for(&place);
 	pid_t user = fork();
 	int status;
 
 	(void)state;
-	if (user == 0)
-		_exit((getuid() == 0 && (setgid(NOBODY) < 0 || setuid(NOBODY) < 0)) ||
-		      hold(fd, &place) < 0 || descriptor_listen(fd) < 0 ||
+	if (user == 0) {
+		if (getuid() == 0 && (setgid(NOBODY) < 0 || setuid(NOBODY) < 0))
+			_exit(1);
+		int fd = socket_for(&place);
+		_exit(hold(fd, &place) < 0 || descriptor_listen(fd) < 0 ||
 		      descriptor_hold_port(fd) < 0);
+	}
 	assert_int_equal(waitpid(user, &status, 0), user);
 	assert_int_equal(status, 0);
-}
-
-static void assert_is_taken(const struct place *place)
-{
-	autoclose int fd = socket_for(place);
-
-	errno = 0;
-	assert_int_equal(hold(fd, place), -1);
-	assert_int_equal(errno, EADDRINUSE);
 }
 
 static void a_port_is_held_once_and_refuses(void **state)
@@ -664,6 +756,8 @@ int main(void)
 		cmocka_unit_test(the_null_device_keeps_its_mode),
 		cmocka_unit_test(nobody_else_gets_a_port_that_is_held),
 		cmocka_unit_test(nobody_else_gets_a_port_by_another_address),
+		cmocka_unit_test(a_port_that_another_user_has_bound_is_taken),
+		cmocka_unit_test(a_port_that_another_user_has_bound_gets_no_guard),
 		cmocka_unit_test(ports_of_one_user_share_their_guards),
 		cmocka_unit_test(a_port_of_before_is_none),
 		cmocka_unit_test(any_user_holds_a_port),

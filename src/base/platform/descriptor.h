@@ -22,7 +22,9 @@ int descriptor_socket(int family, int type, int protocol, bool nonblock);
 int descriptor_accept(int listener, struct sockaddr_storage *peer, bool nonblock);
 /* Binds the new TCP socket fd to a port by its number, and holds that port as
  * descriptor_hold_port() does. What is left of earlier connections of the port does not keep it
- * from that. EADDRINUSE: somebody else has the port. */
+ * from that, unless the system cannot tell it from what another user has bound: Linux before 6.8
+ * tells no more than what has SO_REUSEPORT, as connections of such a socket have. EADDRINUSE:
+ * somebody else has the port, by a socket that listens or one that is bound alone. */
 int descriptor_bind_port(int fd, const struct sockaddr *address, socklen_t len);
 /* Ends the listening of a socket of descriptor_bind_port() without giving the port up: who connects
  * is refused, and no other user can bind the port or listen at it. Connections that were accepted
@@ -35,7 +37,7 @@ int descriptor_hold_port(int fd);
 bool descriptor_has_port(int fd);
 /* *guard becomes a socket that keeps other users from the same port in the other family of
  * addresses, by which they could come to the port of a socket of descriptor_bind_port() that does
- * not listen. -1: the system needs none. EADDRINUSE: somebody has that port. */
+ * not listen. -1: the system needs none. EADDRINUSE: somebody has that port, as above. */
 int descriptor_guard_port(int fd, int *guard);
 /* listen() of a socket that holds its port. */
 int descriptor_listen(int fd);

@@ -38,6 +38,7 @@ struct channel {
 	int port_fd;	     /* of a published port: the socket of the host's; else -1 */
 	bool guarded;	     /* a published port: there is a guard for it */
 	bool open;	     /* a published port: it is listened on */
+	bool failing;	     /* a published port: the last try to open or to shut it has failed */
 };
 
 struct channels {
@@ -51,6 +52,7 @@ struct channels {
 	bool ready;			    /* the guest is */
 	struct control_listening listening; /* as it has said last */
 	struct loop_watch *settling;	    /* before its next word counts */
+	struct loop_watch *trying_again;    /* what has failed */
 };
 
 /* --- how the far side is reached ------------------------------------------------------------- */
@@ -349,8 +351,14 @@ static int open_port(struct channel *c, struct error *err)
 {
 	if (have_port(c->port_fd, PORT_LISTENS, err) < 0)
 		return -1;
+	if (forward_open(c->forward, err) < 0) {
+		struct error ignored;
+
+		(void)have_port(c->port_fd, PORT_HELD, &ignored);
+		return -1;
+	}
 	c->open = true;
-	return forward_open(c->forward, err);
+	return 0;
 }
 
 /* Where the system cannot do that it stays open, and who connects is let go at once. */
@@ -372,22 +380,52 @@ static int follow_server(struct channel *c, struct error *err)
 	return wanted ? open_port(c, err) : shut_port(c, err);
 }
 
+/* Another program can be in the way for a while. False: it has failed. */
+static bool follow_and_log(struct channel *c)
+{
+	const bool was_open = c->open;
+	struct error err;
+
+	if (follow_server(c, &err) < 0) {
+		if (!c->failing)
+			log_limited(c->all->log, "%s: %s; it is tried again", c->name, err.msg);
+		c->failing = true;
+		return false;
+	}
+	c->failing = false;
+	if (c->open != was_open)
+		log_limited(c->all->log, "%s: port %u of the guest has %s server", c->name,
+			    c->guest_port, c->open ? "a" : "no");
+	return true;
+}
+
+static void on_try_again(struct loop *loop, void *data);
+
 static void follow_servers(struct channels *all)
 {
+	bool done = true;
 	struct channel *c;
 	struct error err;
 
 	list_each (c, &all->list, link) {
-		bool was_open = c->open;
-
-		if (c->port_fd < 0)
-			continue;
-		if (follow_server(c, &err) < 0)
-			on_failed(c, &err);
-		else if (c->open != was_open)
-			log_limited(all->log, "%s: port %u of the guest has %s server", c->name,
-				    c->guest_port, c->open ? "a" : "no");
+		if (c->port_fd >= 0 && !follow_and_log(c))
+			done = false;
 	}
+	if (done || all->trying_again)
+		return;
+	all->trying_again = loop_add_timer(all->loop, limit_deadline(LIMIT_PUBLISH_AGAIN_MS),
+					   on_try_again, all, &err);
+	if (!all->trying_again)
+		log_limited(all->log, "published ports: %s", err.msg);
+}
+
+static void on_try_again(struct loop *loop, void *data)
+{
+	struct channels *all = data;
+
+	(void)loop;
+	all->trying_again = NULL;
+	follow_servers(all);
 }
 
 static void on_settled(struct loop *loop, void *data)
@@ -640,6 +678,7 @@ int channels_sever(struct channels *channels, json_t *severed, struct error *err
 	channels->mediation = NULL;
 	channels->ready = false;
 	loop_remove(steal_ptr(&channels->settling));
+	loop_remove(steal_ptr(&channels->trying_again));
 	list_each (c, &channels->list, link) {
 		unsigned open = c->forward ? forward_count(c->forward) : 0;
 
@@ -660,6 +699,7 @@ void channels_free(struct channels *channels)
 	if (!channels)
 		return;
 	loop_remove(channels->settling);
+	loop_remove(channels->trying_again);
 	while ((c = list_first(&channels->list, struct channel, link)))
 		drop_channel(c);
 	free(channels->host_ports);

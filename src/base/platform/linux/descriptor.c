@@ -9,6 +9,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -22,7 +25,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/platform/linux/netlink.h"
 
 #define NULL_DEVICE "/dev/null"
 #define LINK_FRONT "/proc/self/fd/"
@@ -57,6 +62,95 @@ static int set_option(int fd, int option, int on)
 	return setsockopt(fd, SOL_SOCKET, option, &on, sizeof(on));
 }
 
+/* --- whether other users have a port ---------------------------------------------------------- */
+
+struct port_look {
+	in_port_t port; /* in network order */
+	uint32_t own;	/* the inode of our socket */
+	bool lists_bound, others;
+};
+
+/* A socket has an inode while a process has it: what is left of a connection has none. */
+static int look_at_socket(void *data, const struct netlink_reply *reply, struct error *err)
+{
+	struct port_look *look = data;
+	struct netlink_bytes attributes;
+	struct inet_diag_msg found;
+
+	(void)err;
+	if (!netlink_head(reply->body, &found, sizeof(found), &attributes) ||
+	    found.id.idiag_sport != look->port || !found.idiag_inode)
+		return 0;
+	if (found.idiag_inode == look->own)
+		look->lists_bound = true;
+	else if (found.idiag_uid != geteuid())
+		look->others = true;
+	return 0;
+}
+
+static int look_at_sockets(struct port_look *look, sa_family_t family)
+{
+	const struct inet_diag_req_v2 wanted = {
+		.sdiag_family = (uint8_t)family,
+		.sdiag_protocol = IPPROTO_TCP,
+		.idiag_states = UINT32_MAX,
+		.id = {.idiag_sport = look->port,
+		       .idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}},
+	};
+	autoclose int fd = netlink_open(NETLINK_SOCK_DIAG, NULL);
+	struct netlink_message request;
+
+	netlink_begin(&request, SOCK_DIAG_BY_FAMILY, 0, &wanted, sizeof(wanted));
+	return fd < 0 ? -1 : netlink_dump(fd, &request, look_at_socket, look, NULL);
+}
+
+/* Tells whether a process of another user may have the port of fd, by whatever address. fd is bound
+ * and does not listen. Kernels before Linux 6.8 do not list such sockets, nor fd: then it may be. */
+static bool others_may_have_port(int fd)
+{
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} held = {.v6 = {0}};
+	socklen_t len = sizeof(held);
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || getsockname(fd, &held.any, &len) < 0)
+		return true;
+	const bool v6 = held.any.sa_family == AF_INET6;
+	struct port_look look = {.port = v6 ? held.v6.sin6_port : held.v4.sin_port,
+				 .own = (uint32_t)st.st_ino};
+
+	/* A kernel without IPv6 has no list of its sockets. */
+	return look_at_sockets(&look, AF_INET) < 0 ||
+	       (look_at_sockets(&look, AF_INET6) < 0 && v6) || look.others || !look.lists_bound;
+}
+
+/* --- how a port is held ------------------------------------------------------------------------ */
+
+/*
+ * Ends the listening of fd, which has SO_REUSEPORT, and takes SO_REUSEADDR off it. EADDRINUSE:
+ * another user has a socket that is in the way. He can have bound it before, by SO_REUSEADDR. That
+ * keeps nobody from listening until he takes SO_REUSEADDR off it. So fd listens once without
+ * SO_REUSEADDR: every such socket is in the way of that, and what is left of the connections of
+ * machines is not, since that has SO_REUSEPORT. What is left of other programs' connections is in
+ * the way too, and nobody can change it any more. So the kernel is asked whose sockets there are.
+ */
+static int exclude_others(int fd)
+{
+	if (set_option(fd, SO_REUSEADDR, 0) < 0 || shutdown(fd, SHUT_RD) < 0)
+		return -1;
+	if (listen(fd, 0) == 0)
+		return shutdown(fd, SHUT_RD);
+	if (errno != EADDRINUSE)
+		return -1;
+	if (!others_may_have_port(fd))
+		return 0;
+	errno = EADDRINUSE;
+	return -1;
+}
+
 /*
  * How a port is held. shutdown() ends a listener and leaves it bound (inet_shutdown() and
  * tcp_set_state() of Linux). While a socket does not listen and has SO_REUSEADDR, everybody can
@@ -67,19 +161,16 @@ static int set_option(int fd, int option, int on)
  * are the same user.
  *
  * The first listen() makes sure that nobody else listens or holds the port: it finds a second
- * socket of the same user too, since it comes before SO_REUSEPORT. The second one has the kernel
- * remember that the port is shared by SO_REUSEPORT and by this user alone (tb->fastreuseport of
- * inet_csk_get_port()): from then on what other programs' connections have left does not keep the
- * socket from listening. Both fail where another user has used the moment before to listen. A
- * client that connects in between is reset.
+ * socket of the same user too, since it comes before SO_REUSEPORT. It fails where another user has
+ * used the moment before to listen. exclude_others() makes sure that nobody else is bound to the
+ * port. A client that connects in between is reset.
  */
 int descriptor_bind_port(int fd, const struct sockaddr *address, socklen_t len)
 {
 	if (set_option(fd, SO_REUSEADDR, 1) < 0 || bind(fd, address, len) < 0 ||
-	    listen(fd, 0) < 0 || set_option(fd, SO_REUSEPORT, 1) < 0 || shutdown(fd, SHUT_RD) < 0 ||
-	    listen(fd, 0) < 0)
+	    listen(fd, 0) < 0 || set_option(fd, SO_REUSEPORT, 1) < 0)
 		return -1;
-	return descriptor_hold_port(fd);
+	return exclude_others(fd);
 }
 
 /* shutdown() of a socket that does not listen fails and yet leaves a mark (sk_shutdown of
@@ -154,6 +245,15 @@ static socklen_t other_wildcard(const struct sockaddr_storage *of, struct sockad
 	return sizeof(*v6);
 }
 
+/* Closes a descriptor and leaves errno alone. */
+static void close_quietly(int fd)
+{
+	const int why = errno;
+
+	close(fd);
+	errno = why;
+}
+
 /* A socket that is bound to a port beside sockets of the same user, and beside what is left of
  * connections of anybody. */
 static int bind_beside(const struct sockaddr_storage *address, socklen_t len)
@@ -167,12 +267,17 @@ static int bind_beside(const struct sockaddr_storage *address, socklen_t len)
 	    set_option(fd, SO_REUSEADDR, 1) == 0 && set_option(fd, SO_REUSEPORT, 1) == 0 &&
 	    bind(fd, (const struct sockaddr *)address, len) == 0)
 		return fd;
-	const int why = errno;
-
 	if (fd >= 0)
-		close(fd);
-	errno = why;
+		close_quietly(fd);
 	return -1;
+}
+
+/* Makes that address of the port the one that the kernel remembers (sk_reuseport_match()). */
+static int remind_kernel(const struct sockaddr_storage *address, socklen_t len)
+{
+	int reminder = bind_beside(address, len);
+
+	return reminder < 0 ? -1 : close(reminder);
 }
 
 /*
@@ -181,8 +286,10 @@ static int bind_beside(const struct sockaddr_storage *address, socklen_t len)
  * So another user could bind the wildcard of the other family, which is in nobody's way, and then
  * [::] for both families, or for IPv6 any address. The guard has that wildcard. It shares it by
  * SO_REUSEPORT with sockets of the same user, which are other published ports and their guards.
- * It has SO_REUSEADDR until it is bound, since old connections of other programs may still be at
- * the port.
+ * It has SO_REUSEADDR until it has listened, since old connections of other programs may still be
+ * at the port. While the kernel remembers the guard's own address, it lets the guard listen without
+ * a look at other sockets. So the kernel is reminded of the published port's address before the
+ * guard excludes others.
  */
 int descriptor_guard_port(int fd, int *guard)
 {
@@ -191,22 +298,16 @@ int descriptor_guard_port(int fd, int *guard)
 
 	if (getsockname(fd, (struct sockaddr *)&held, &len) < 0)
 		return -1;
-	len = other_wildcard(&held, &wildcard);
-	int made = bind_beside(&wildcard, len);
+	const socklen_t wildcard_len = other_wildcard(&held, &wildcard);
+	int made = bind_beside(&wildcard, wildcard_len);
 	if (made < 0 && errno == EAFNOSUPPORT) {
 		*guard = -1; /* nobody can have it */
 		return 0;
 	}
 	if (made < 0)
 		return -1;
-	/* It listens for a moment: that fails where another user has bound the address before by
-	 * SO_REUSEADDR, and is now before this socket. */
-	if (listen(made, 0) < 0 || set_option(made, SO_REUSEADDR, 0) < 0 ||
-	    shutdown(made, SHUT_RD) < 0) {
-		const int why = errno;
-
-		close(made);
-		errno = why;
+	if (listen(made, 0) < 0 || remind_kernel(&held, len) < 0 || exclude_others(made) < 0) {
+		close_quietly(made);
 		return -1;
 	}
 	*guard = made;
@@ -227,10 +328,9 @@ static int listen_beside(int fd)
 		int reminder = bind_beside(&held, len);
 		if (reminder < 0)
 			return -1;
-		int status = listen(fd, SOMAXCONN), why = errno;
-		close(reminder);
-		errno = why;
-		if (status == 0 || why != EADDRINUSE)
+		int status = listen(fd, SOMAXCONN);
+		close_quietly(reminder);
+		if (status == 0 || errno != EADDRINUSE)
 			return status;
 	}
 	return -1;
