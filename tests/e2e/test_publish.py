@@ -378,7 +378,8 @@ def test_a_port_is_listened_on_while_its_server_listens(host):
     await_server(live)
     host("network", "unpublish", "w", str(live), check=0)
     assert is_free(live)
-    host("network", "publish", "w", f"{live}:{NOBODY}", check=0)  # it has its server already
+    host("network", "publish", "w", f"{live}:{NOBODY}", check=0)  # it has its server already, as the guest's next word tells
+    await_server(live)
     assert ask(live, b"e" + b"at once") == b"at once"
     end(server)
     await_no_server(live)
