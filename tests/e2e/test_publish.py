@@ -383,7 +383,7 @@ def test_a_port_is_listened_on_while_its_server_listens(host):
     end(server)
     await_no_server(live)
     another_is_in_the_way(host, live)
-    servers_that_come_and_go(host, on_v4)  # which fills the log of its second
+    servers_that_come_and_go(host, on_v4)
     if BACKEND != "apple-vf":  # whose machines end with their agent
         without_an_agent(host, on_v4)
     host("kill", "w", check=0)

@@ -387,8 +387,9 @@ static bool follow_and_log(struct channel *c)
 	struct error err;
 
 	if (follow_server(c, &err) < 0) {
+		/* Not limited: a guest cannot provoke it alone, and no other line tells it. */
 		if (!c->failing)
-			log_limited(c->all->log, "%s: %s; it is tried again", c->name, err.msg);
+			log_line(c->all->log, "%s: %s; it is tried again", c->name, err.msg);
 		c->failing = true;
 		return false;
 	}
