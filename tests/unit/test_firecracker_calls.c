@@ -84,8 +84,7 @@ static void expect_allowed(const char *const *names, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		const struct vmm_call *row = row_of(names[i]);
 
-		if (!row ||
-		    (row->fate != CALL_ALLOWED && row->fate != CALL_ALLOWED_TO_FIRECRACKER))
+		if (!row || (row->fate != CALL_ALLOWED && row->fate != CALL_ALLOWED_TO_FIRECRACKER))
 			fail_msg("%s is not allowed", names[i]);
 	}
 }
