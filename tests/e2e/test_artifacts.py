@@ -279,7 +279,7 @@ def test_clone_and_files_for_what_does_not_run(host):
         again = host("start", "w")  # nobody starts what is being read
         assert again.returncode == 1 and "process alive" in again.stderr, again.stderr
         # Which one, and what to do about it.
-        assert re.search(r"microagent-live \((\d+)\).*, or end it with `kill \1`", again.stderr), again.stderr
+        assert re.search(r"microagent-live \(\d+\).*, or end it with `kill \d+`", again.stderr), again.stderr
         if victim == "caller":
             reader.kill()
         else:

@@ -5,6 +5,8 @@ and a kernel that were changed."""
 import contextlib
 import os
 import signal
+import socket
+import struct
 import subprocess
 import tempfile
 from pathlib import Path
@@ -82,14 +84,21 @@ def test_connections(place, session):
 
 
 def test_a_vmm_that_was_taken_over(place, session):
-    """A socket that it was not given, once. Nothing else that it does is one: it has had a guest with a network."""
+    """Sockets that it was not given, once each: it can make pairs alone. Nothing else that it does is one: it has had a guest with a
+    network."""
     pid = supervisor(place, session)["pid"]
     assert not events(place, session, "vmm.unexpected")
-    fd = inject.system_call(pid, inject.SOCKET, 1, 1)
-    inode = int(os.readlink(f"/proc/{pid}/fd/{fd}").removeprefix("socket:[").removesuffix("]"))
-    wait_until(lambda: events(place, session, "vmm.unexpected"), "the socket to be told")
+    at = inject.put(pid, bytes(8))
+    assert inject.system_call(pid, inject.SOCKETPAIR, socket.AF_UNIX, socket.SOCK_STREAM, 0, at) == 0
+    with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+        memory.seek(at)
+        pair = struct.unpack("ii", memory.read(8))
+    inodes = {int(os.readlink(f"/proc/{pid}/fd/{fd}").removeprefix("socket:[").removesuffix("]")) for fd in pair}
+    wait_until(lambda: len(events(place, session, "vmm.unexpected")) == 2, "the sockets to be told")
     place("session", "exec", session, "--", "true", check=0)  # it goes on, and is looked at again
-    assert told(place, session, "vmm.unexpected") == [("CRITICAL", {"what": "socket", "inode": inode})]
+    seen = told(place, session, "vmm.unexpected")
+    assert {severity for severity, _ in seen} == {"CRITICAL"} and {what["what"] for _, what in seen} == {"socket"}
+    assert len(seen) == 2 and {what["inode"] for _, what in seen} == inodes
 
 
 @contextlib.contextmanager

@@ -105,7 +105,7 @@ def check_start(guest):
               **({"confinement": "seccomp"} if "confinement" in features else {})}
     for name, script in (("vmm", VMM), ("stays", STAYS)):
         guest("exec", "-i", "--user", "root", "vm", "--", "sh", "-c", f"cat > {PLACE}/{name} && chmod 755 {PLACE}/{name}", input=script, check=0)
-    sh(guest, f"cd {PLACE}; echo k > k; mkdir -m 700 s; mke2fs -q -t ext4 r 4M")
+    sh(guest, f"cd {PLACE}; head -c 4096 microagent-qemu-supervisor > k; mkdir -m 700 s; mke2fs -q -t ext4 r 4M")
     for change, limited in (({}, True), ({"cgroup": "inherit"}, False)):
         for command in ("prepare", "start"):
             done = ask(guest, command, {**config, **change})

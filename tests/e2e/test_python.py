@@ -37,7 +37,7 @@ def test_our_own_library_is_no_alarm(tools, place):
         seen = next(line["data"]["observed"] for line in lines if line["event"] == "audit.coverage")
         assert "file-opens" in seen or not print("no fanotify here")
         directory = place.state / "sessions" / f"{box.name}.bundle"
-        next(directory.glob("rootfs.*")).open("rb").close()
+        next(directory.glob("rootfs.[!j]*")).open("rb").close()
 
         def opened():
             return [line["data"]["file"] for line in (json.loads(line) for line in (directory / "audit.log").read_text().splitlines())
