@@ -228,6 +228,18 @@ def test_our_own_looks_are_no_alarm(place, session):
     assert not [line for line in opened if "python" not in line["data"].get("exe", "")], opened
 
 
+@pytest.mark.skipif(BACKEND == "apple-vf", reason="the supervisor on a stand-in does not lie beside the other programs")
+def test_a_record_that_is_replaced_as_it_is_read_is_no_alarm(place):
+    """Each record of a start takes the place of the one before, which a command may have opened."""
+    maker = place.popen("session", "create", "--base", "web", "--network", "isolated")
+    while maker.poll() is None:
+        place("session", "list", check=0)
+    name = maker.communicate()[0].decode().split()[0]
+    opened = events(place, name, "bundle.opened")
+    place("session", "destroy", name, check=0)
+    assert not opened, opened
+
+
 def test_a_guest_that_lies(place):
     """It can add lines, as its own; it can make none that are the host's word."""
     guest = Guest(place)

@@ -123,9 +123,12 @@ static void find_opener(const struct opener_question *question, struct opener *o
 	snprintf(out->exe, sizeof(out->exe), "%.*s", PATH_MAX - 1, answer.bytes + 1);
 }
 
-/* The last part of the path by which fd was opened. */
+/* The last part of the path by which fd was opened. The kernel says of a file that has lost its name
+ * since, as a record does that is replaced, that it is deleted. */
 static const char *name_file(int fd, char *out, size_t size)
 {
+	static const char deleted[] = " (deleted)";
+	const size_t suffix = sizeof(deleted) - 1;
 	char path[32];
 	const char *slash;
 	ssize_t n;
@@ -133,6 +136,8 @@ static const char *name_file(int fd, char *out, size_t size)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	n = readlink(path, out, size - 1);
 	out[n < 0 ? 0 : n] = '\0';
+	if (n > (ssize_t)suffix && strcmp(out + n - suffix, deleted) == 0)
+		out[n - (ssize_t)suffix] = '\0';
 	slash = strrchr(out, '/');
 	return slash ? slash + 1 : out;
 }
