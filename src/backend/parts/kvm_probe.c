@@ -8,7 +8,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -95,8 +94,8 @@ static bool denied_to_vm_user(struct kvm_facts *facts)
 		return false;
 	set_verdict(facts, KVM_DENIED,
 		    KVM_DEVICE " is root's alone, and a VM of root runs as a user of its own: "
-			       "%schgrp kvm " KVM_DEVICE " && chmod 660 " KVM_DEVICE,
-		    getgrnam("kvm") ? "" : "groupadd --system kvm && ");
+			       "groupadd -f -r kvm && chgrp kvm " KVM_DEVICE
+			       " && chmod 660 " KVM_DEVICE);
 	return true;
 }
 
