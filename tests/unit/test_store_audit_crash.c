@@ -227,7 +227,8 @@ static const struct {
 		    {AUDIT_REPLACED, a_link_there},
 		    {AUDIT_REPLACED, a_directory_there}};
 
-/* Whoever holds it open writes on without a name, and puts all of it back. */
+/* A writer has the log open while somebody removes it: the writer goes on, and puts the whole log
+ * back under its name. */
 static void a_log_is_put_back(void **state)
 {
 	struct fixture *f = *state;
@@ -291,7 +292,8 @@ static void a_log_cannot_be_put_back(void **state)
 }
 
 /* A session that has been started has had lines: who opens its log and finds none raises an alarm,
- * once. One that was cloned alone, and a sandbox, begin theirs. */
+ * once. A session that was only cloned, and a sandbox of microagent-oci, have no log yet and begin
+ * one. */
 static void a_log_whose_lines_are_gone(void **state)
 {
 	struct fixture *f = *state;

@@ -133,9 +133,10 @@ static bool others_may_have_port(int fd)
  * Ends the listening of fd, which has SO_REUSEPORT, and takes SO_REUSEADDR off it. EADDRINUSE:
  * another user has a socket that is in the way. He can have bound it before, by SO_REUSEADDR. That
  * keeps nobody from listening until he takes SO_REUSEADDR off it. So fd listens once without
- * SO_REUSEADDR: every such socket is in the way of that, and what is left of the connections of
- * machines is not, since that has SO_REUSEPORT. What is left of other programs' connections is in
- * the way too, and nobody can change it any more. So the kernel is asked whose sockets there are.
+ * SO_REUSEADDR: every such socket is in the way of that. Closed connections of machines are not,
+ * because they have SO_REUSEPORT. Closed connections of other programs (TIME_WAIT) are in the way
+ * too, and nobody can take them for a listener later. So the kernel is asked whose sockets there
+ * are.
  */
 static int exclude_others(int fd)
 {
