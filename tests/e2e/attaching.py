@@ -60,4 +60,4 @@ def check_passes(host, name, work):
     file.unlink()
     supervisor = json.loads((host.state / "sessions" / f"{name}.bundle" / "runtime.json").read_text())["supervisorPid"]
     # By its name a descriptor of the null device is a root too, that of a mount of its own.
-    assert not any(os.path.samefile(f"/proc/{supervisor}/fd/{number}", "/") for number in strays.descriptors(supervisor))
+    assert not any(strays.has_open(supervisor, number, "/") for number in strays.descriptors(supervisor))

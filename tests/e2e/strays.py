@@ -47,6 +47,13 @@ def descriptors(pid):
     return found
 
 
+def has_open(pid, number, path):
+    """Whether a descriptor of a process is this file. A descriptor that was closed in the meantime is not."""
+    with contextlib.suppress(FileNotFoundError):
+        return os.path.samefile(f"/proc/{pid}/fd/{number}", path)
+    return False
+
+
 def sockets(place):
     return [f"socket {top}/{name}" for top, _, names in os.walk(place) for name in names
             if stat.S_ISSOCK(os.lstat(os.path.join(top, name)).st_mode)]

@@ -15,6 +15,7 @@ from conftest import HANG_S, wait_until
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="containers of engines are root's")
 FOREVER = ("sleep", "1000")
+READ = "0"  # the number of read() on x86-64, as /proc/<pid>/syscall has it
 
 
 @pytest.fixture
@@ -219,15 +220,20 @@ def hold_run(oci, trap):
     return oci.popen("run", "--bundle", oci.bundle(*trap, hooks={"poststart": [hook]}), "c"), lambda: gate.write_text("\n")
 
 
+def reads_of_socket(pid):
+    """Whether the process waits in read() of a socket. An exec does so for its stand-in's report alone, which it
+    has told to go on by then."""
+    call, *arguments = Path(f"/proc/{pid}/syscall").read_text().split()
+    return call == READ and bundles.strays.descriptors(pid).get(int(arguments[0], 16), "").startswith("socket:")
+
+
 def hold_exec(oci, trap):
     """An exec that was stopped while its program began: (the exec, what lets it go on)."""
     oci.started(*FOREVER)
     (machine,) = qemu(oci)
     os.kill(machine, signal.SIGSTOP)
     child = oci.popen("exec", "c", *trap)
-    children = Path(f"/proc/{child.pid}/task/{child.pid}/children")
-    wait_until(lambda: any("stand-in" in Path(f"/proc/{pid}/cmdline").read_text() for pid in children.read_text().split()),
-               "a stand-in of the exec")
+    wait_until(lambda: reads_of_socket(child.pid), "the exec to wait for its stand-in's report")
     child.send_signal(signal.SIGSTOP)
     os.kill(machine, signal.SIGCONT)
     return child, lambda: child.send_signal(signal.SIGCONT)
