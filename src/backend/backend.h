@@ -252,6 +252,9 @@ struct backend {
 	 * and not usable is ERR_UNAVAILABLE with the reason. */
 	int (*accelerator)(const struct config *config, enum accelerator *out, char reason[256],
 			   struct error *err);
+	/* The guest has said that its agent serves the link: from now on agent.sock is in the
+	 * workspace. NULL: there is no link. */
+	int (*linked)(struct vm *vm, struct error *err);
 	/* Starts the VMM and companions; returns when they run, before the guest does anything
 	 * visible. What happens later comes by events, on the loop. */
 	struct vm *(*boot)(struct loop *loop, const struct vm_boot *boot,

@@ -18,6 +18,14 @@
 
 #define AGENT_PORT 2222	  /* in the guest: its agent, bound before any workload runs */
 #define CONTROL_PORT 1024 /* on the host: the control stream, accepted once a boot */
+/* On the host: the link, one connection a boot that PID 1 makes before any workload runs. Packets go
+ * over it (base/packet.h) where the VMM's vsock device does not hand on the end of one side. */
+#define LINK_PORT 1023
+/* In a workspace with a link: leads to the guest's agent and to its published ports alone, as
+ * vsock.sock leads to all ports, and hands on the end of one side. The other name it has before the
+ * agent has said that it serves the link. */
+#define AGENT_SOCK "agent.sock"
+#define AGENT_SOCK_EARLY AGENT_SOCK ".early"
 /* In the guest: a published TCP port P is this vsock port and P. */
 #define PUBLISH_PORT_FIRST 65536u
 

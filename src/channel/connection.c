@@ -5,8 +5,10 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
+#include "base/agent_wire.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "channel/dial.h"
 
 void connection_init(struct connection *connection)
 {
@@ -17,7 +19,7 @@ void connection_init(struct connection *connection)
 
 int connection_open(struct connection *connection, int dirfd, struct error *err)
 {
-	autoclose int fd = sock_connect_at(dirfd, "vsock.sock", err);
+	autoclose int fd = sock_connect_at(dirfd, dial_way(dirfd, AGENT_PORT), err);
 
 	connection_init(connection);
 	if (fd < 0 || calls_init_dial(&connection->calls, err) < 0)

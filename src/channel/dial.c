@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/agent_wire.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd.h"
@@ -72,6 +73,13 @@ static int dial_take_answer(int fd, uint32_t port, struct answer *answer, struct
 	return line > 0;
 }
 
+const char *dial_way(int dirfd, uint32_t port)
+{
+	bool is_linked = port == AGENT_PORT || port > PUBLISH_PORT_FIRST;
+
+	return is_linked && faccessat(dirfd, AGENT_SOCK, F_OK, 0) == 0 ? AGENT_SOCK : "vsock.sock";
+}
+
 /* --- by who waits ---------------------------------------------------------------------------- */
 
 /* The line whole, and behind it in the same write as much of `first` as is taken. */
@@ -118,7 +126,7 @@ static int dial_wait(int fd, uint32_t port, uint64_t deadline_ns, struct error *
 int dial_blocking(int dirfd, uint32_t port, struct buf *first, uint64_t deadline_ns,
 		  struct error *err)
 {
-	autoclose int fd = sock_connect_at(dirfd, "vsock.sock", err);
+	autoclose int fd = sock_connect_at(dirfd, dial_way(dirfd, port), err);
 
 	if (fd < 0) {
 		if (err && (err->errnum == ECONNREFUSED || err->errnum == EAGAIN))
@@ -207,26 +215,31 @@ static int dial_set_timer(struct dial *d, uint64_t deadline_ns, loop_timer_fn *f
 	return d->timer ? 0 : -1;
 }
 
-/* In the broker. data: the workspace's descriptor. */
+/* In the broker. data: the workspace's descriptor; what comes: the port. */
 static int serve_dial(void *data, const struct broker_message *in, struct broker_message *out,
 		      struct error *err)
 {
-	(void)in;
-	out->fds[0] = sock_connect_now_at(*(const int *)data, "vsock.sock", err);
+	int dirfd = *(const int *)data;
+	uint32_t port;
+
+	if (in->len != sizeof(port))
+		return error_set(err, ERR_INVALID, "no port of the guest");
+	memcpy(&port, in->bytes, sizeof(port));
+	out->fds[0] = sock_connect_now_at(dirfd, dial_way(dirfd, port), err);
 	out->nfds = out->fds[0] >= 0;
 	return out->nfds ? 0 : -1;
 }
 
 const struct broker_duty dial_duty = {serve_dial};
 
-static int connect_to_vsock(int dirfd, struct error *err)
+static int connect_to_guest(int dirfd, uint32_t port, struct error *err)
 {
-	static const struct broker_message nothing;
-	struct broker_message out;
+	struct broker_message in = {.len = sizeof(port)}, out;
 
 	if (!broker_is_asked())
-		return sock_connect_now_at(dirfd, "vsock.sock", err);
-	if (broker_ask(&dial_duty, &nothing, &out, err) < 0)
+		return sock_connect_now_at(dirfd, dial_way(dirfd, port), err);
+	memcpy(in.bytes, &port, sizeof(port));
+	if (broker_ask(&dial_duty, &in, &out, err) < 0)
 		return -1;
 	return out.nfds == 1 ? out.fds[0] : error_set(err, ERR_INTERNAL, "no connection came");
 }
@@ -236,7 +249,7 @@ static int dial_begin(struct dial *d, struct error *err)
 	uint64_t again = limit_deadline(LIMIT_ACCEPT_AGAIN_MS);
 	const struct buf *request = &d->request;
 
-	d->fd = connect_to_vsock(d->dirfd, err);
+	d->fd = connect_to_guest(d->dirfd, d->port, err);
 	if (d->fd < 0 && err->errnum == EAGAIN && again < d->deadline_ns)
 		return dial_set_timer(d, again, on_dial_begin, err);
 	if (d->fd < 0)

@@ -15,7 +15,11 @@
 #include "base/connecting.h"
 #include "base/error.h"
 
-/* A connected blocking stream to guest port, through <dirfd>/vsock.sock. What the guest is to hear
+/* The name in a workspace of the socket by which the guest's port is dialled: AGENT_SOCK where there
+ * is one and it leads to that port, else vsock.sock. */
+const char *dial_way(int dirfd, uint32_t port);
+
+/* A connected blocking stream to guest port, through <dirfd>/<dial_way()>. What the guest is to hear
  * first goes with the CONNECT, in one write, and is taken out of `first` (NULL: nothing) as far as
  * the socket took it; the guest gets it once it has accepted, and never where it refuses.
  * ERR_NOT_FOUND without the socket, ERR_UNAVAILABLE when nothing listens on it or the guest

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Connections that the guest may open to the host: declared listeners and the mediation channel.
- * Host port 1024 is the control stream's; whoever could be had to listen on it could speak as the
- * supervisor.
+ * Host ports 1024 and 1023 are the control stream's and the link's: whoever could be had to listen
+ * there could speak as the supervisor.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,10 +21,10 @@ static int decode_port(const json_t *object, const char *path, enum json_need ne
 {
 	if (json_get_int(object, path, "port", need, 1, PORT_MAX, port, err) < 0)
 		return -1;
-	if (*port == CONTROL_PORT)
+	if (*port == CONTROL_PORT || *port == LINK_PORT)
 		return error_set(err, ERR_INVALID,
 				 "%s.port must not be %d, which is microagent's own", path,
-				 CONTROL_PORT);
+				 (int)*port);
 	return 0;
 }
 

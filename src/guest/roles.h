@@ -31,6 +31,7 @@ enum agent_fd {
 	AGENT_FD_LISTEN = 3, /* vsock port 2222, or the virtio-serial port in its place */
 	AGENT_FD_INIT,	     /* to PID 1: single bytes, below */
 	AGENT_FD_PROGRAM,    /* this program, whatever the root file system holds */
+	AGENT_FD_LINK,	     /* the link to the host; closed where there is none */
 	AGENT_FD_COUNT
 };
 

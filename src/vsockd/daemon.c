@@ -37,6 +37,11 @@ static int watch_face(struct daemon *d, const struct daemon_face *face, struct e
 {
 	if (face->port_fd >= 0)
 		return watch_port(d, err);
+	if (face->port_listen >= 0)
+		return poll_add(d->epfd, face->port_listen, EPOLLIN,
+				(union poll_ref){.type = POLL_PORT_LISTEN}) < 0
+			       ? error_errno(err, errno, "watch for the port")
+			       : 0;
 	if (face->vhost_fd >= 0)
 		return watch_link(d, face->vhost_fd, err);
 	if (poll_add(d->epfd, d->vhost_listen, EPOLLIN,
@@ -52,6 +57,7 @@ int daemon_init(struct daemon *d, struct core_config *config, const struct daemo
 	if (d->epfd < 0)
 		return error_errno(err, errno, "epoll");
 	d->vhost_listen = face->vhost_listen;
+	d->port_listen = face->port_listen;
 	d->log = log;
 	d->busy_fd = -1;
 	d->idle_ms = (int)(limit_get(LIMIT_VSOCK_IDLE_MS) % INT_MAX);
@@ -102,20 +108,36 @@ static int on_vhost(struct daemon *d, union poll_ref ref, uint32_t events, struc
 	return d->connected ? read_vhost_link(d, err) : 0;
 }
 
-/* One front-end, once. */
-static int on_vhost_listen(struct daemon *d, union poll_ref ref, uint32_t events, struct error *err)
+/* One connection, once: the listener is closed behind it. 0: there is none yet. */
+static int accept_one(int *listener, int *out, struct error *err)
 {
 	/* cppcheck-suppress nullPointer ; accept4() allows it */
-	int fd = accept4(d->vhost_listen, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int fd = accept4(*listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-	(void)ref, (void)events;
 	if (fd < 0 && (errno == EAGAIN || errno == ECONNABORTED || errno == EINTR))
 		return 0;
 	if (fd < 0)
-		return error_errno(err, errno, "accept the front-end");
-	close(d->vhost_listen);
-	d->vhost_listen = -1;
-	return watch_link(d, fd, err);
+		return error_errno(err, errno, "accept the guest's end");
+	close(steal_fd(listener));
+	*out = fd;
+	return 1;
+}
+
+static int on_vhost_listen(struct daemon *d, union poll_ref ref, uint32_t events, struct error *err)
+{
+	int fd = -1, accepted = accept_one(&d->vhost_listen, &fd, err);
+
+	(void)ref, (void)events;
+	return accepted > 0 ? watch_link(d, fd, err) : accepted;
+}
+
+/* Before any workload of the guest runs its PID 1 connects: who comes later is refused. */
+static int on_port_listen(struct daemon *d, union poll_ref ref, uint32_t events, struct error *err)
+{
+	int accepted = accept_one(&d->port_listen, &d->port.fd, err);
+
+	(void)ref, (void)events;
+	return accepted > 0 ? watch_port(d, err) : accepted;
 }
 
 /* The rings are looked at after every round. The eventfd is never read: with edges its count does
@@ -150,9 +172,13 @@ static int on_stream(struct daemon *d, union poll_ref ref, uint32_t events, stru
 }
 
 static event_fn *const event_fns[] = {
-	[POLL_VHOST] = on_vhost,   [POLL_VHOST_LISTEN] = on_vhost_listen,
-	[POLL_KICK] = on_kick,	   [POLL_LISTEN] = on_listen,
-	[POLL_STREAM] = on_stream, [POLL_PORT] = on_port,
+	[POLL_VHOST] = on_vhost,
+	[POLL_VHOST_LISTEN] = on_vhost_listen,
+	[POLL_KICK] = on_kick,
+	[POLL_LISTEN] = on_listen,
+	[POLL_STREAM] = on_stream,
+	[POLL_PORT] = on_port,
+	[POLL_PORT_LISTEN] = on_port_listen,
 };
 static_assert(ARRAY_SIZE(event_fns) == POLL_TYPE_COUNT, "every type has its function");
 
@@ -222,6 +248,8 @@ static bool pump_face(struct daemon *d)
 {
 	bool more;
 
+	if (d->port_listen >= 0)
+		return false;
 	if (d->port.fd < 0)
 		return device_pump(&d->device);
 	more = port_pump(&d->port);

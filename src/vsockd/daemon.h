@@ -18,11 +18,13 @@ struct daemon_face {
 	int vhost_fd; /* the front-end's connection, or */
 	int vhost_listen;
 	int port_fd;
+	int port_listen; /* where the guest makes the connection that is the port */
 };
 
 struct daemon {
 	int epfd;
 	int vhost_listen; /* -1 once the front-end is there */
+	int port_listen;  /* -1 once the port is there */
 	bool connected;	  /* the link is */
 	bool link_again;  /* it may have more messages, of which no event will tell */
 	uint64_t end;	  /* ns; the front-end is gone and this is when we go too; 0: not yet */
@@ -35,7 +37,7 @@ struct daemon {
 	struct core core;
 	struct device device;
 	struct vhost_link link;
-	struct port port; /* the other face: fd -1 if there are rings */
+	struct port port; /* the other face: fd -1 if there are rings, or it is awaited */
 };
 
 /* config->epfd and config->log are filled in. */

@@ -25,7 +25,7 @@
 
 static const char capabilities[] =
 	"{\"type\":\"vsock\",\"features\":[],\"hostSocket\":\"hybrid\","
-	"\"options\":[\"vhost-fd\",\"port-fd\",\"vsock-fd\",\"guest-cid\",\"host-"
+	"\"options\":[\"vhost-fd\",\"port-fd\",\"link-fd\",\"vsock-fd\",\"guest-cid\",\"host-"
 	"port\",\"lease-fd\",\"busy-fd\",\"unconfined\"]}";
 
 #ifdef MICROAGENT_SANITIZE
@@ -44,7 +44,11 @@ struct opened {
 
 static int open_all(const struct options *o, struct opened *opened, struct error *err)
 {
-	*opened = (struct opened){{o->vhost_fd, -1, o->port_fd}, o->vsock_fd};
+	*opened = (struct opened){{.vhost_fd = o->vhost_fd,
+				   .vhost_listen = -1,
+				   .port_fd = o->port_fd,
+				   .port_listen = o->link_fd},
+				  o->vsock_fd};
 	if (o->vhost_socket &&
 	    (opened->face.vhost_listen = listener_open(o->vhost_socket, err)) < 0)
 		return error_prefix(err, "--vhost-socket");
@@ -54,6 +58,8 @@ static int open_all(const struct options *o, struct opened *opened, struct error
 		return error_prefix(err, "--vhost-fd %d", o->vhost_fd);
 	if (o->port_fd >= 0 && listener_check(o->port_fd, false, err) < 0)
 		return error_prefix(err, "--port-fd %d", o->port_fd);
+	if (o->link_fd >= 0 && listener_check(o->link_fd, true, err) < 0)
+		return error_prefix(err, "--link-fd %d", o->link_fd);
 	if (o->vsock_fd >= 0 && listener_check(o->vsock_fd, true, err) < 0)
 		return error_prefix(err, "--vsock-fd %d", o->vsock_fd);
 	return 0;
@@ -119,7 +125,7 @@ static int serve_vsockd(const struct options *o, struct error *err)
 	static struct log log;
 	struct opened opened;
 	struct core_config config;
-	int keep[] = {o->vhost_fd, o->port_fd, o->vsock_fd, o->lease_fd, o->busy_fd};
+	int keep[] = {o->vhost_fd, o->port_fd, o->link_fd, o->vsock_fd, o->lease_fd, o->busy_fd};
 
 	fd_close_others(keep, ARRAY_SIZE(keep));
 	if (open_all(o, &opened, err) < 0)

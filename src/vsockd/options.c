@@ -52,6 +52,9 @@ static const struct option_row rows[] = {
 	{"vhost-fd", "N", option_fd, AT(vhost_fd), "or: an inherited socket connected to it"},
 	{"port-fd", "N", option_fd, AT(port_fd),
 	 "or: one that QEMU joins to the virtio-serial port `microagent`, in place of a device"},
+	{"link-fd", "N", option_fd, AT(link_fd),
+	 "or: an inherited socket that listens, at which the guest's one connection has the place of "
+	 "such a port"},
 	{"vsock-socket", "PATH", option_text, AT(vsock_socket), "listen here for host clients"},
 	{"vsock-fd", "N", option_fd, AT(vsock_fd), "or: an inherited socket that listens already"},
 	{"guest-cid", "N", set_guest_cid, AT(guest_cid), "the guest's context id (3)"},
@@ -103,9 +106,9 @@ static int check_options(struct options *o, struct error *err)
 {
 	if (o->help || o->version || o->capabilities)
 		return 0;
-	if (!!o->vhost_socket + (o->vhost_fd >= 0) + (o->port_fd >= 0) != 1)
+	if (!!o->vhost_socket + (o->vhost_fd >= 0) + (o->port_fd >= 0) + (o->link_fd >= 0) != 1)
 		return error_set(err, ERR_INVALID,
-				 "give one of --vhost-socket, --vhost-fd and --port-fd");
+				 "give one of --vhost-socket, --vhost-fd, --port-fd and --link-fd");
 	if (!o->vsock_socket == (o->vsock_fd < 0))
 		return error_set(err, ERR_INVALID, "give one of --vsock-socket and --vsock-fd");
 	return fill_targets(o, err);
@@ -115,6 +118,7 @@ int options_parse(struct options *options, int argc, char **argv, struct error *
 {
 	struct options o = {.vhost_fd = -1,
 			    .port_fd = -1,
+			    .link_fd = -1,
 			    .vsock_fd = -1,
 			    .lease_fd = -1,
 			    .busy_fd = -1,
@@ -141,6 +145,10 @@ void options_free(struct options *options)
 		free(options->targets[i]);
 	free(options->targets);
 	free(options->ports);
-	*options = (struct options){
-		.vhost_fd = -1, .port_fd = -1, .vsock_fd = -1, .lease_fd = -1, .busy_fd = -1};
+	*options = (struct options){.vhost_fd = -1,
+				    .port_fd = -1,
+				    .link_fd = -1,
+				    .vsock_fd = -1,
+				    .lease_fd = -1,
+				    .busy_fd = -1};
 }

@@ -16,6 +16,7 @@ struct options {
 	const char *vhost_socket;	  /* NULL: vhost_fd */
 	int vhost_fd;			  /* -1: none */
 	int port_fd;			  /* -1: none */
+	int link_fd;			  /* -1: none */
 	const char *vsock_socket;
 	int vsock_fd;
 	int lease_fd;

@@ -15,6 +15,7 @@
 enum poll_type {
 	POLL_VHOST,	   /* the front-end's connection */
 	POLL_VHOST_LISTEN, /* the front-end is awaited here */
+	POLL_PORT_LISTEN,  /* the guest's one connection is awaited here */
 	POLL_KICK,	   /* index: the queue */
 	POLL_LISTEN,	   /* host clients */
 	POLL_STREAM,	   /* index: the stream */

@@ -171,7 +171,7 @@ static inline int bed_setup(void **state)
 	assert_int_equal(fd_nonblock(ends[1], true, &err), 0);
 	b->host = ends[0];
 	b->loop = loop_new(&err);
-	b->mux = mux_open(b->loop, ends[1], &err);
+	b->mux = mux_open(b->loop, ends[1], false, &err);
 	assert_non_null(b->mux);
 	b->listener = (struct mux_listener){.port = GUEST_PORT, .accept = on_accept, .data = b};
 	mux_listen(b->mux, &b->listener);

@@ -13,7 +13,7 @@
 
 #define APPEND                                                                         \
 	"console=ttyS0 quiet panic=-1 reboot=k i8042.noaux i8042.nomux i8042.dumbkbd " \
-	"microagent.poweroff=reset"
+	"microagent.poweroff=reset microagent.link"
 #define LOGS                                                              \
 	"PUT /logger {\"log_path\":\"/run/log\",\"level\":\"Warning\"}\n" \
 	"PUT /metrics {\"metrics_path\":\"/run/metrics\"}\n"              \

@@ -259,7 +259,7 @@ static void control_messages(void **state)
 {
 	struct captured output = {.truncated = {true, false}};
 	struct job_end end = {.exit_code = 127, .start_error = "no-such: not found in PATH"};
-	autofree char *hello = answer_hello("b", false, NULL), *ready = answer_ready(NULL);
+	autofree char *hello = answer_hello("b", false, false, NULL), *ready = answer_ready(NULL);
 	autofree char *result = NULL;
 
 	(void)state;

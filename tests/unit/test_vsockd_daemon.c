@@ -416,7 +416,7 @@ static pid_t start_daemon(int *link)
 
 		close(ends[1]);
 		log_init(&log, -1, 0);
-		if (daemon_init(&daemon, &config, &(struct daemon_face){ends[0], -1, -1}, &log,
+		if (daemon_init(&daemon, &config, &(struct daemon_face){ends[0], -1, -1, -1}, &log,
 				&err) < 0)
 			_exit(2);
 		_exit(daemon_run(&daemon, &err) < 0);

@@ -73,7 +73,7 @@ static void serve(int link, int listener, int clients, uint64_t close_ns)
 	struct error err;
 
 	log_init(&log, -1, 0);
-	if (daemon_init(&daemon, &config, &(struct daemon_face){link, listener, -1}, &log, &err) <
+	if (daemon_init(&daemon, &config, &(struct daemon_face){link, listener, -1, -1}, &log, &err) <
 	    0)
 		_exit(2);
 	_exit(daemon_run(&daemon, &err) < 0);

@@ -159,6 +159,7 @@ const struct backend backend_firecracker = {
 	.pause = fc_pause,
 	.balloon = fc_balloon,
 	.console = fc_console,
+	.linked = fc_linked,
 	.egress = vm_net_egress,
 	.sever = vm_sever,
 	.user = cell_id,

@@ -43,7 +43,8 @@ static int start_firecracker(struct firecracker *fc, const struct vm_boot *boot,
 	if (open_ends(fc, &ends, err) < 0 || fc_start(fc, boot, &ends, err) < 0 ||
 	    stderr_log_adopt(&fc->own_log, vm->loop, "firecracker", vm->log, steal_fd(&fc->log_fd),
 			     err) < 0 ||
-	    fc_metrics_open(fc, err) < 0 || vm_start_net_in_cell(vm, boot, FC_TAP, err) < 0)
+	    fc_metrics_open(fc, err) < 0 || fc_run_start_link(fc, boot, err) < 0 ||
+	    vm_start_net_in_cell(vm, boot, FC_TAP, err) < 0)
 		return -1;
 	fc->requests = requests_of(boot, vm->net.mac);
 	if (!fc->requests)

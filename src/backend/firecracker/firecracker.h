@@ -92,6 +92,10 @@ int fc_run_open(struct firecracker *fc, const struct vm_boot *boot, struct error
 int fc_run_connect(struct firecracker *fc, struct error *err);
 /* The guest's vsock, which it has bound by now, becomes <workspace>/vsock.sock. */
 int fc_run_place_vsock(const struct firecracker *fc, struct error *err);
+/* Starts vsockd behind the link, with a socket for clients that has no name yet. Before the broker. */
+int fc_run_start_link(struct firecracker *fc, const struct vm_boot *boot, struct error *err);
+/* The guest's agent serves the link: that socket becomes <workspace>/agent.sock. */
+int fc_linked(struct vm *vm, struct error *err);
 extern const struct broker_duty fc_socket_duty; /* its data: the vm */
 
 /* talk.c: what it is told by its API, and when. */

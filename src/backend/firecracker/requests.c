@@ -5,7 +5,8 @@
  * Kernel command line. Firecracker has no way to switch a machine off (its ACPI has no S5), and
  * ends where the guest resets its processor by the keyboard controller: reboot=k, and init is told
  * to do that instead (microagent.poweroff=reset). It gives drives serials of its own, so init goes
- * by their order (microagent.disks). It adds pci=off and the devices by itself.
+ * by their order (microagent.disks). It adds pci=off and the devices by itself. Its vsock device
+ * loses the end of one side, so the agent's streams go over a link (microagent.link; sockets.c).
  *
  * Drives. None is the "root device", which would put a root= on the command line that the initramfs
  * has no use for: they are /dev/vda and on in their order. "Writeback" has the guest's flushes
@@ -28,7 +29,7 @@
 
 #define APPEND                                                           \
 	"console=ttyS0 quiet panic=-1 reboot=k i8042.noaux i8042.nomux " \
-	"i8042.dumbkbd microagent.poweroff=reset"
+	"i8042.dumbkbd microagent.poweroff=reset microagent.link"
 
 void requests_disk_path(const char *serial, char out[32])
 {

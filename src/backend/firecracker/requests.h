@@ -14,6 +14,7 @@
 #define FC_RUN "/run"
 #define FC_API_NAME "api.sock"
 #define FC_VSOCK_NAME "vsock.sock"
+#define FC_LINK_NAME FC_VSOCK_NAME "_1023" /* LINK_PORT */
 #define FC_LOG_NAME "log"
 #define FC_METRICS_NAME "metrics"
 #define FC_TAP "tap0"

@@ -9,6 +9,14 @@
  * moves to where everybody looks for it. Both steps are the broker's: there is no Unix socket for a
  * live supervisor. What is named in a directory to which Firecracker writes is looked at by
  * descriptor first, since it could be a link to somebody else's socket.
+ *
+ * The link. Firecracker's vsock device does not hand on the end of one side: an end of the host's
+ * stream ends both directions, and the guest's is not told
+ * (https://github.com/firecracker-microvm/firecracker/blob/v1.15.1/src/vmm/src/devices/virtio/vsock/csm/connection.rs).
+ * So PID 1 of the guest makes one connection to the host's port LINK_PORT before any workload runs,
+ * over which go packets as through a virtio-serial port (vsockd/port.h). vsockd serves it to clients
+ * by <workspace>/agent.sock, which is there as soon as the guest's agent has said that it serves the
+ * link: what does not know the link is reached by vsock.sock alone.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,11 +28,12 @@
 #include <unistd.h>
 
 #include "backend/firecracker/firecracker.h"
+#include "base/agent_wire.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/path.h"
 
-enum { ASK_FOR_API = 'a', ASK_FOR_VSOCK = 'v' };
+enum { ASK_FOR_API = 'a', ASK_FOR_VSOCK = 'v', ASK_FOR_AGENT = 'g' };
 
 /* Ours, and of the cell's group. */
 static int make_run_dir(int workspace_fd, struct error *err)
@@ -138,6 +147,42 @@ static int place_vsock(const struct vm *vm, struct error *err)
 	return 0;
 }
 
+/* --- the link --------------------------------------------------------------------------------- */
+
+/* Firecracker, which is in the cell, connects to it. */
+static int listen_for_link(int workspace_fd, struct error *err)
+{
+	uid_t id = cell_id();
+	autoclose int run =
+		openat(workspace_fd, VM_RUN_DIR, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	autoclose int fd = run < 0 ? -1 : sock_listen_at(run, FC_LINK_NAME, err);
+
+	if (run < 0)
+		return error_errno(err, errno, VM_RUN_DIR);
+	if (fd >= 0 && id && fchownat(run, FC_LINK_NAME, id, id, AT_SYMLINK_NOFOLLOW) < 0)
+		return error_errno(err, errno, FC_LINK_NAME);
+	return steal_fd(&fd);
+}
+
+int fc_run_start_link(struct firecracker *fc, const struct vm_boot *boot, struct error *err)
+{
+	autoclose int guest = listen_for_link(boot->workspace_fd, err);
+	autoclose int clients =
+		guest < 0 ? -1 : sock_listen_at(boot->workspace_fd, AGENT_SOCK_EARLY, err);
+
+	if (clients < 0)
+		return -1;
+	return vm_start_vsockd(&fc->vm, boot, &(struct vsockd_ends){VSOCKD_LINK, guest, clients},
+			       err);
+}
+
+static int place_agent(const struct vm *vm, struct error *err)
+{
+	if (renameat(vm->workspace_fd, AGENT_SOCK_EARLY, vm->workspace_fd, AGENT_SOCK) < 0)
+		return error_errno(err, errno, AGENT_SOCK);
+	return 0;
+}
+
 /* In the broker. */
 static int serve_socket(void *data, const struct broker_message *in, struct broker_message *out,
 			struct error *err)
@@ -148,6 +193,8 @@ static int serve_socket(void *data, const struct broker_message *in, struct brok
 		return error_set(err, ERR_INVALID, "no socket of the VMM");
 	if (in->bytes[0] == ASK_FOR_VSOCK)
 		return place_vsock(vm, err);
+	if (in->bytes[0] == ASK_FOR_AGENT)
+		return place_agent(vm, err);
 	/* Which connection a quarantine spares is no choice of who asks. */
 	if (fc_of(vm)->connected)
 		return error_set(err, ERR_CONFLICT, "there is a connection to the API");
@@ -189,4 +236,11 @@ int fc_run_place_vsock(const struct firecracker *fc, struct error *err)
 
 	return broker_is_asked() ? ask_for_socket(ASK_FOR_VSOCK, &out, err)
 				 : place_vsock(&fc->vm, err);
+}
+
+int fc_linked(struct vm *vm, struct error *err)
+{
+	struct broker_message out = {0};
+
+	return broker_is_asked() ? ask_for_socket(ASK_FOR_AGENT, &out, err) : place_agent(vm, err);
 }

@@ -120,7 +120,16 @@ int vm_keep_accepted(struct vm *vm, int our_end, struct error *err);
 int vm_release(struct vm *vm, struct error *err);
 
 /* vm_vsockd.c */
-int vm_start_vsockd(struct vm *vm, const struct vm_boot *boot, int vsockd_end, struct error *err);
+enum vsockd_face { VSOCKD_VHOST, VSOCKD_PORT, VSOCKD_LINK };
+/* The descriptors stay the caller's. */
+struct vsockd_ends {
+	enum vsockd_face face;
+	int guest;   /* connected to the VMM; of a link: where the guest will connect */
+	int clients; /* where the host's clients connect */
+};
+/* Of a link the guest dials no port of the host. */
+int vm_start_vsockd(struct vm *vm, const struct vm_boot *boot, const struct vsockd_ends *ends,
+		    struct error *err);
 
 /* Of one shared directory: virtiofsd's listening socket, and the VMM's connection to it. */
 struct vm_share_ends {

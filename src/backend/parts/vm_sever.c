@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "backend/parts/vm_held.h"
+#include "base/agent_wire.h"
 #include "base/broker.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -53,11 +54,13 @@ static int take_run_dir(const struct vm *vm, struct error *err)
 /* Of the sockets on which the VMM listens, and the directory in which it could make new ones. */
 static int remove_names(const struct vm *vm, struct error *err)
 {
+	static const char *const names[] = {"vsock.sock", AGENT_SOCK, AGENT_SOCK_EARLY};
 	struct descendants below;
 	int status;
 
-	if (unlinkat(vm->workspace_fd, "vsock.sock", 0) < 0 && errno != ENOENT)
-		return error_errno(err, errno, "vsock.sock");
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (unlinkat(vm->workspace_fd, names[i], 0) < 0 && errno != ENOENT)
+			return error_errno(err, errno, "%s", names[i]);
 	if (vm_freeze(vm, &below, err) < 0)
 		return -1;
 	status = take_run_dir(vm, err);

@@ -49,9 +49,12 @@ static int add_host_ports(const struct vm_boot *boot, uid_t id, struct argv *arg
 	return 0;
 }
 
-static int build_vsockd_words(const struct vm *vm, const char *program, const struct vm_boot *boot,
-			      struct argv *argv, struct error *err)
+static int build_vsockd_words(enum vsockd_face face, const char *program,
+			      const struct vm_boot *boot, struct argv *argv, struct error *err)
 {
+	static const char *const faces[] = {[VSOCKD_VHOST] = "--vhost-fd",
+					    [VSOCKD_PORT] = "--port-fd",
+					    [VSOCKD_LINK] = "--link-fd"};
 	uid_t id = cell_id();
 
 	argv_add(argv, program);
@@ -59,7 +62,7 @@ static int build_vsockd_words(const struct vm *vm, const char *program, const st
 	argv_add(argv, MICROAGENT_VERSION);
 	argv_add(argv, "--label");
 	argv_add(argv, boot->label);
-	argv_add(argv, vm->port ? "--port-fd" : "--vhost-fd");
+	argv_add(argv, faces[face]);
 	argv_addf(argv, "%d", VSOCKD_FD_GUEST);
 	argv_add(argv, "--vsock-fd");
 	argv_addf(argv, "%d", VSOCKD_FD_VSOCK);
@@ -77,7 +80,7 @@ static int build_vsockd_words(const struct vm *vm, const char *program, const st
 		argv_add(argv, "--gid");
 		argv_addf(argv, "%u", (unsigned)id);
 	}
-	return add_host_ports(boot, id, argv, err);
+	return face == VSOCKD_LINK ? 0 : add_host_ports(boot, id, argv, err);
 }
 
 /* Each change counts, so an odd sum since the last one turns it over. */
@@ -102,19 +105,21 @@ static int watch_streams(struct vm *vm, struct error *err)
 	return vm->busy_watch ? 0 : -1;
 }
 
-int vm_start_vsockd(struct vm *vm, const struct vm_boot *boot, int vsockd_end, struct error *err)
+int vm_start_vsockd(struct vm *vm, const struct vm_boot *boot, const struct vsockd_ends *ends,
+		    struct error *err)
 {
 	autofree char *program = program_vsockd(err);
 	autoargv struct argv words = ARGV_INIT;
 	int watched = watch_streams(vm, err);
 	const struct proc_fd fds[] = {
-		{vsockd_end, VSOCKD_FD_GUEST},
-		{boot->vsock_listen_fd, VSOCKD_FD_VSOCK},
+		{ends->guest, VSOCKD_FD_GUEST},
+		{ends->clients, VSOCKD_FD_VSOCK},
 		{boot->lease_fd, VSOCKD_FD_LEASE},
 		{vm->busy_fd, VSOCKD_FD_BUSY},
 	};
 
-	if (watched < 0 || !program || build_vsockd_words(vm, program, boot, &words, err) < 0)
+	if (watched < 0 || !program ||
+	    build_vsockd_words(ends->face, program, boot, &words, err) < 0)
 		return -1;
 	const struct proc_spec spec = {
 		.argv = argv_finish(&words, err),

@@ -83,11 +83,15 @@ static int start_all(struct qemu *qemu, const struct vm_boot *boot, struct error
 {
 	__attribute__((cleanup(ends_close))) struct qemu_ends ends = ENDS_NONE;
 	struct vm *vm = &qemu->vm;
+	struct vsockd_ends vsock = {.face = vm->port ? VSOCKD_PORT : VSOCKD_VHOST,
+				    .clients = boot->vsock_listen_fd};
 
 	if (open_channels(qemu, &ends, err) < 0 || open_shares(boot, &ends, err) < 0 ||
 	    vm_net_open(vm, boot, &ends.net_qemu, &ends.net_gate, err) < 0 ||
-	    qemu_start(qemu, boot, &ends, err) < 0 ||
-	    vm_start_vsockd(vm, boot, ends.vsock_vsockd, err) < 0 ||
+	    qemu_start(qemu, boot, &ends, err) < 0)
+		return -1;
+	vsock.guest = ends.vsock_vsockd;
+	if (vm_start_vsockd(vm, boot, &vsock, err) < 0 ||
 	    vm_start_shares(vm, boot, ends.shares, err) < 0 ||
 	    vm_start_net(vm, boot, ends.net_gate, err) < 0)
 		return -1;

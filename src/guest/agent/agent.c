@@ -327,7 +327,7 @@ static void greet_host(struct agent *agent)
 	char boot_id[37] = "";
 
 	process_boot_id(boot_id, NULL);
-	agent_say(agent, answer_hello(boot_id, agent->back, NULL));
+	agent_say(agent, answer_hello(boot_id, agent->back, agent->server.mux != NULL, NULL));
 }
 
 int agent_control(struct agent *agent, int fd, struct error *err)

@@ -113,7 +113,7 @@ static void on_host_anew(void *data)
 
 static int serve_mux(struct dial *dial, int fd, struct error *err)
 {
-	dial->mux = mux_open(dial->agent->loop, fd, err);
+	dial->mux = mux_open(dial->agent->loop, fd, false, err);
 	if (!dial->mux)
 		return -1;
 	server_listen_carried(&dial->agent->server, dial->mux);
@@ -122,8 +122,24 @@ static int serve_mux(struct dial *dial, int fd, struct error *err)
 	return 0;
 }
 
+/* Beside the vsock port, by which a client of the host comes who does not know the link. */
+static int serve_link(struct agent *agent, struct error *err)
+{
+	struct mux *mux;
+
+	if (fcntl(AGENT_FD_LINK, F_GETFD) < 0)
+		return 0;
+	mux = mux_open(agent->loop, AGENT_FD_LINK, true, err);
+	if (!mux)
+		return -1;
+	server_listen_carried(&agent->server, mux);
+	return 0;
+}
+
 static int serve_vsock(struct dial *dial, int fd, struct error *err)
 {
+	if (serve_link(dial->agent, err) < 0)
+		return -1;
 	dial_host(dial);
 	return server_listen(&dial->agent->server, fd, err);
 }
@@ -190,10 +206,10 @@ static void give_memory_back(void)
 
 static int take_descriptors(struct error *err)
 {
-	const int keep[] = {AGENT_FD_LISTEN, AGENT_FD_INIT, AGENT_FD_PROGRAM};
+	const int keep[] = {AGENT_FD_LISTEN, AGENT_FD_INIT, AGENT_FD_PROGRAM, AGENT_FD_LINK};
 
 	for (size_t i = 0; i < ARRAY_SIZE(keep); i++)
-		if (fd_cloexec(keep[i], true, err) < 0)
+		if (fcntl(keep[i], F_GETFD) >= 0 && fd_cloexec(keep[i], true, err) < 0)
 			return -1;
 	fd_close_others(keep, ARRAY_SIZE(keep));
 	return fd_fill_standard(err);

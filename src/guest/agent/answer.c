@@ -168,7 +168,7 @@ static struct writer control_begin(const char *type, struct error *err)
 	return w;
 }
 
-char *answer_hello(const char *boot_id, bool restored, struct error *err)
+char *answer_hello(const char *boot_id, bool restored, bool linked, struct error *err)
 {
 	struct writer w = control_begin("hello", err);
 
@@ -177,6 +177,7 @@ char *answer_hello(const char *boot_id, bool restored, struct error *err)
 	writer_text(&w, "bootId", boot_id);
 	writer_number(&w, "generation", 0);
 	writer_if_true(&w, "restored", restored);
+	writer_if_true(&w, "linked", linked);
 	return writer_end(&w);
 }
 

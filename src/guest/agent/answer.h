@@ -45,8 +45,8 @@ char *answer_exit(uint64_t request, const char *id, const struct job_end *end, s
 char *answer_error(uint64_t request, const char *text, struct error *err); /* request 0: none */
 
 /* Control stream. */
-/* restored: the machine was saved, and waits to be made another. */
-char *answer_hello(const char *boot_id, bool restored, struct error *err);
+/* restored: the machine was saved, and waits to be made another. linked: the agent serves a mux. */
+char *answer_hello(const char *boot_id, bool restored, bool linked, struct error *err);
 char *answer_ready(struct error *err);
 /* The machine is being ended in order. */
 char *answer_ending(struct error *err);

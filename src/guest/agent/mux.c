@@ -257,6 +257,13 @@ static void look_for_new_host(struct mux *mux, size_t got)
 		mux->in_at = at;
 }
 
+/* A link that was cut stays so: the machine is ending, or in quarantine. */
+static void forget_link(struct mux *mux)
+{
+	if (mux->splits)
+		loop_remove(steal_ptr(&mux->watch));
+}
+
 /* The kernel gives one page at a time. */
 static size_t read_port(struct mux *mux)
 {
@@ -268,6 +275,8 @@ static size_t read_port(struct mux *mux)
 		mux->in_at = 0;
 	}
 	n = read(mux->fd, mux->in + mux->in_end, sizeof(mux->in) - mux->in_end);
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+		forget_link(mux);
 	if (n <= 0)
 		return 0;
 	mux->in_end += (size_t)n;
@@ -305,7 +314,7 @@ static void on_port_event(struct loop *loop, int fd, uint32_t events, void *data
 
 /* --- all of it ------------------------------------------------------------------------------- */
 
-struct mux *mux_open(struct loop *loop, int fd, struct error *err)
+struct mux *mux_open(struct loop *loop, int fd, bool splits, struct error *err)
 {
 	struct mux *mux = calloc(1, sizeof(*mux));
 
@@ -315,6 +324,7 @@ struct mux *mux_open(struct loop *loop, int fd, struct error *err)
 	}
 	mux->loop = loop;
 	mux->fd = fd;
+	mux->splits = splits;
 	mux->next_port = FIRST_PORT;
 	for (unsigned i = 0; i < MUX_BUCKETS; i++)
 		list_init(&mux->buckets[i]);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The guest's end of vsock packets over a virtio-serial port: streams to and from the host inside
- * the agent's own loop, where there is no vsock device. base/packet.h has what goes over the port,
- * vsockd/port.h is the other end.
+ * The guest's end of vsock packets over a virtio-serial port, or over one vsock connection: streams
+ * to and from the host inside the agent's own loop, where there is no vsock device or it does not
+ * hand on the end of one side. base/packet.h has what goes over the port, vsockd/port.h is the other
+ * end.
  *
  * A stream is a framed's (mux_carrier). Packets are put together in chunks, each of which the
  * kernel takes whole or not at all, so that what is killed within a write leaves no half of one.
@@ -52,6 +53,7 @@ struct mux {
 	bool wants_room; /* the port is full */
 	bool linked;	 /* the host has welcomed us: packets can be told from other bytes */
 	bool met;	 /* one has welcomed us before */
+	bool splits;	 /* as of mux_open() */
 	uint64_t number; /* of our HELLO */
 	uint64_t cid;
 	uint32_t next_port;
@@ -68,8 +70,10 @@ struct mux {
 	uint8_t in[MUX_INPUT];
 };
 
-/* fd: the port, non-blocking; taken over. NULL on failure. */
-struct mux *mux_open(struct loop *loop, int fd, struct error *err);
+/* fd: the port, non-blocking; taken over. splits: it is a socket, which may take a part of what is
+ * written, so that a process that was killed may have left the front of a packet. NULL on failure.
+ */
+struct mux *mux_open(struct loop *loop, int fd, bool splits, struct error *err);
 void mux_free(struct mux *mux); /* when no stream is left that somebody holds; accepts NULL */
 /* From now on tells when a host has welcomed us that is not the one of before, or knows nothing of
  * it: all streams of then are over. */

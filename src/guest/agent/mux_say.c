@@ -120,12 +120,21 @@ void mux_say(struct mux_stream *s, enum mux_want want)
 	mux_write(mux);
 }
 
+/* Completes a packet of which the host has the front alone, whatever it was, and is none itself: no
+ * packet is as long as its bytes would say. The host looks for a HELLO from then on. */
+static void fill_packet(struct mux *mux)
+{
+	memset(mux_reserve(mux, PACKET_WHOLE), 0xff, PACKET_WHOLE);
+}
+
 void mux_hello(struct mux *mux)
 {
 	struct packet p;
 
 	mux->linked = false;
 	mux->chunks = 0; /* no stream of theirs is left, and this must find room */
+	if (mux->splits)
+		fill_packet(mux);
 	if (getrandom(&mux->number, sizeof(mux->number), GRND_NONBLOCK) < 0)
 		mux->number = clock_mono_ns();
 	p = packet_link(LINK_HELLO, 0, mux->number);

@@ -46,6 +46,8 @@
 #include "guest/roles.h"
 
 #define OOM_SPARED "-999"
+#define LINK_WORD \
+	"microagent.link" /* on the kernel's command line: the host listens for the link */
 /* Restarts are counted within this time. */
 #define RESTART_WINDOW_NS (60 * NS_PER_S)
 /* What PID 1 allows the agent beyond the grace of its commands, and killed processes to be gone. */
@@ -59,6 +61,7 @@ struct power_key {
 struct pid1 {
 	struct loop *loop;
 	int program_fd, listen_fd, acpi_fd;
+	int link_fd;  /* -1: none */
 	int agent_fd; /* our end of the socketpair; -1 */
 	struct power_key keys[POWER_KEYS];
 	struct loop_watch *agent_watch;
@@ -90,6 +93,20 @@ static int open_way_to_host(struct error *err)
 	return kernel_line_says(PORT_WORD) ? port_open(err) : listen_for_host(err);
 }
 
+/* The host listens before the machine runs. Without the link the agent still has its vsock port. */
+static int dial_link(void)
+{
+	const struct sockaddr_vm addr = {
+		.svm_family = AF_VSOCK, .svm_cid = VMADDR_CID_HOST, .svm_port = LINK_PORT};
+	autoclose int fd = socket(AF_VSOCK, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0 && connect(fd, (const struct sockaddr *)&addr, sizeof(addr)) == 0 &&
+	    fd_nonblock(fd, true, NULL) == 0)
+		return steal_fd(&fd);
+	console_line("no link to the host: %s", strerror(errno));
+	return -1;
+}
+
 /* A guest without a network still has itself. */
 static void raise_loopback(void)
 {
@@ -105,14 +122,15 @@ static void raise_loopback(void)
 /* The child's descriptors, at their agreed numbers; the rest goes at exec. */
 static int place_descriptors(const int from[AGENT_FD_COUNT])
 {
+	int count = from[AGENT_FD_LINK] >= 0 ? AGENT_FD_COUNT : AGENT_FD_LINK;
 	int high[AGENT_FD_COUNT];
 
-	for (int i = AGENT_FD_LISTEN; i < AGENT_FD_COUNT; i++) {
+	for (int i = AGENT_FD_LISTEN; i < count; i++) {
 		high[i] = fcntl(from[i], F_DUPFD_CLOEXEC, 64);
 		if (high[i] < 0)
 			return -1;
 	}
-	for (int i = AGENT_FD_LISTEN; i < AGENT_FD_COUNT; i++)
+	for (int i = AGENT_FD_LISTEN; i < count; i++)
 		if (dup2(high[i], i) < 0)
 			return -1;
 	return 0;
@@ -177,6 +195,7 @@ static int start_agent(struct pid1 *p, struct error *err)
 			[AGENT_FD_LISTEN] = p->listen_fd,
 			[AGENT_FD_INIT] = theirs,
 			[AGENT_FD_PROGRAM] = p->program_fd,
+			[AGENT_FD_LINK] = p->link_fd,
 		};
 		become_agent(from);
 	}
@@ -327,6 +346,7 @@ int pid1_run(int program_fd, bool shell, struct error *err)
 	p.listen_fd = open_way_to_host(err);
 	if (p.listen_fd < 0)
 		return -1;
+	p.link_fd = kernel_line_says(LINK_WORD) ? dial_link() : -1;
 	p.loop = loop_new(err);
 	if (!p.loop || watch_signals(&p, err) < 0 || start_agent(&p, err) < 0)
 		return -1;

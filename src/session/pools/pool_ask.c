@@ -50,7 +50,7 @@ const char *pool_asking_silent(const struct pool_asking *asking, size_t i)
 
 static int send_question(const struct workspace *ws)
 {
-	autoclose int fd = sock_connect_now_at(ws->fd, "vsock.sock", NULL);
+	autoclose int fd = sock_connect_now_at(ws->fd, dial_way(ws->fd, AGENT_PORT), NULL);
 	autobuf struct buf text = BUF_INIT(256);
 
 	if (fd < 0 || dial_request(&text, AGENT_PORT, NULL) < 0 ||

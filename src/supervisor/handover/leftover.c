@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
+#include "base/agent_wire.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/json.h"
@@ -161,10 +162,11 @@ void leftover_end_cgroup(const struct workspace *ws, uint64_t deadline_ns)
 		end_cgroup(runtime, deadline_ns);
 }
 
-/* vsock.sock, vsock.sock_<P>, console.sock: what leads into the guest or comes from it */
+/* vsock.sock, vsock.sock_<P>, agent.sock, console.sock: what leads into the guest or comes from it */
 static bool is_channel(const char *name)
 {
-	return !strncmp(name, "vsock.sock", strlen("vsock.sock")) || !strcmp(name, "console.sock");
+	return !strncmp(name, "vsock.sock", strlen("vsock.sock")) ||
+	       !strncmp(name, AGENT_SOCK, strlen(AGENT_SOCK)) || !strcmp(name, "console.sock");
 }
 
 static bool is_our_socket(const char *name)

@@ -102,7 +102,8 @@ int control_read_hello(const json_t *message, struct control_hello *out, struct 
 	    json_get_string(message, "hello", "bootId", JSON_OPTIONAL, &hello.boot_id, err) < 0 ||
 	    json_get_int(message, "hello", "generation", JSON_OPTIONAL, 0, INT64_MAX,
 			 &hello.generation, err) < 0 ||
-	    json_get_bool(message, "hello", "restored", JSON_OPTIONAL, &hello.restored, err) < 0)
+	    json_get_bool(message, "hello", "restored", JSON_OPTIONAL, &hello.restored, err) < 0 ||
+	    json_get_bool(message, "hello", "linked", JSON_OPTIONAL, &hello.linked, err) < 0)
 		return -1;
 	if (strlen(hello.version) > 64 || strlen(hello.boot_id) > 64)
 		return error_set(err, ERR_INVALID, "hello: version or bootId is too long");

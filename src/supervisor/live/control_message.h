@@ -41,6 +41,7 @@ struct control_hello {
 	const char *boot_id;
 	int64_t generation;
 	bool restored; /* it was saved once, and is to be made another machine */
+	bool linked;   /* its agent serves the link too */
 };
 
 /* Which TCP ports have a server in the guest, by its word. */

@@ -21,8 +21,12 @@ static void on_guest_hello(void *data, const struct control_hello *hello)
 	const char *boot_id = live->boot_id[0] ? live->boot_id : hello->boot_id;
 	json_auto_t *guest = json_object();
 
+	struct error why;
+
 	live_mark(live, "hello");
 	log_line(&live->log, "guest %s says hello", hello->version);
+	if (hello->linked && live->backend->linked && live->backend->linked(live->vm, &why) < 0)
+		log_line(&live->log, "the link is not used: %s", why.msg);
 	if (json_put(guest, "version", json_string_lossy(hello->version, strlen(hello->version)),
 		     NULL) < 0 ||
 	    json_put(guest, "bootId", json_string_lossy(boot_id, strlen(boot_id)), NULL) < 0 ||

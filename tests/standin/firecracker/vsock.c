@@ -42,7 +42,7 @@ int standin_vsock(int vhost_fd, int listen_fd, unsigned guest_cid, const struct 
 	};
 
 	log_init(&log, STDERR_FILENO, 0);
-	if (daemon_init(&daemon, &config, &(struct daemon_face){vhost_fd, -1, -1}, &log, &err) <
+	if (daemon_init(&daemon, &config, &(struct daemon_face){vhost_fd, -1, -1, -1}, &log, &err) <
 		    0 ||
 	    daemon_run(&daemon, &err) < 0) {
 		fprintf(stderr, "vsock: %s\n", err.msg);

@@ -47,15 +47,15 @@ static size_t list_duties(struct live *live, struct watch_vmm *vmm,
 		 "quarantine: kill what is no cell, list the VMM's sockets and shut them down, for "
 		 "which one must be allowed to trace it"},
 		{live->backend->socket_duty, live->vm,
-		 "connect to the VMM's API, and put its vsock socket in its place: as for "
-		 "connecting to the guest"},
+		 "connect to the VMM's API, and put its vsock socket and the link's in their places: "
+		 "as for connecting to the guest"},
 		{live->backend->share_duty, live->vm,
 		 "start what serves a directory, for which the asking command has given a pass: "
 		 "it needs a user namespace and a cell"},
 		{!live->ticket.has_ram ? NULL : live->backend->proc_duty, live->vm,
 		 "take /proc from the VMM's cell before its guest runs: one must have made it"},
 		{&dial_duty, &live->ws.fd,
-		 "connect to the guest's vsock.sock: who may make Unix sockets reaches all daemons "
+		 "connect to the guest's vsock.sock or agent.sock: who may make Unix sockets reaches all daemons "
 		 "of the host"},
 		{&target_duty, live->channels,
 		 "look up the name of a declared target, by a program of the host"},
