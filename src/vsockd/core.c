@@ -169,23 +169,53 @@ void core_expire(struct core *core, uint64_t now)
 	}
 }
 
+static bool awaits_answer(const struct stream *s)
+{
+	return s->state == STREAM_REQUESTED && s->client;
+}
+
 /* The guest has not heard of host clients whose line has not come yet: they stay. */
-static void forget_guest(struct core *core)
+static void forget_guest(struct core *core, bool but_requests)
 {
 	for (unsigned i = 0; i < core->table.fresh; i++) {
 		struct stream *s = &core->table.streams[i];
 
-		if (s->named)
+		if (but_requests && awaits_answer(s)) {
+			s->want = 0;
+			s->known = false;
+			stream_unqueue(&core->table, s);
+		} else if (s->named) {
 			core_guest_ended(core, s);
+		}
 	}
 	core->refusals_count = 0;
 }
 
+static void request_again(struct core *core)
+{
+	for (unsigned i = 0; i < core->table.fresh; i++) {
+		struct stream *s = &core->table.streams[i];
+
+		if (!awaits_answer(s))
+			continue;
+		s->want = WANT_REQUEST;
+		core_settle(core, s);
+	}
+}
+
 void core_link(struct core *core, bool linked)
 {
-	if (!linked)
-		forget_guest(core);
+	if (linked)
+		request_again(core);
+	else
+		forget_guest(core, false);
 	core->linked = linked;
+}
+
+void core_lose_agent(struct core *core)
+{
+	forget_guest(core, true);
+	core->linked = false;
 }
 
 void core_stop_listening(struct core *core)

@@ -108,6 +108,10 @@ void core_expire(struct core *core, uint64_t now);
 /* A driver has come (true), or the device has been reset (false): the guest knows no stream any
  * more. What the guest had sent is still given to the host. */
 void core_link(struct core *core, bool linked);
+/* The guest's end of a port may have died, and another one will come, or not: all streams are over
+ * but those that await its answer, which are asked for again by core_link() or end at their
+ * deadline. */
+void core_lose_agent(struct core *core);
 /* No further host clients. */
 void core_stop_listening(struct core *core);
 /* Whether bytes of the guest are still waiting for a host's reader. */

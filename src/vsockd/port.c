@@ -50,7 +50,7 @@ static void go_astray(struct port *port, const struct packet *packet)
 	log_limited(port->log, "the guest sent what is no packet (%u bytes, type %u)", packet->len,
 		    packet->type);
 	port->astray = true;
-	core_link(port->core, false);
+	core_lose_agent(port->core);
 }
 
 /* Whoever begins anew knows no stream. */
@@ -59,7 +59,7 @@ static void begin_anew(struct port *port, const struct packet *packet)
 	port->number = packet_link_number(packet);
 	port->astray = false;
 	port->greets = true;
-	core_link(port->core, false);
+	core_lose_agent(port->core);
 	core_link(port->core, true);
 	port->in_at += PACKET_HEADER;
 }

@@ -16,7 +16,9 @@ import strays
 from conftest import BIN, wait_until
 from firecracker import firecracker
 from supervised import shown
+from test_mediation import free_port, install_guest_program
 from test_network import DHCP
+from test_publish import ask, await_server, serve
 
 
 @pytest.fixture
@@ -49,9 +51,9 @@ def test_a_life(fc):
     socket_of = fc.workspace / "vsock.sock"
     about = os.lstat(socket_of)
     assert stat.S_ISSOCK(about.st_mode) and stat.S_IMODE(about.st_mode) == 0o600 and about.st_uid == os.geteuid()
-    assert sorted(os.listdir(fc.workspace / "vmm")) == ["log", "metrics", "vsock.sock_1024"]
+    assert sorted(os.listdir(fc.workspace / "vmm")) == ["log", "metrics", "vsock.sock_1023", "vsock.sock_1024"]
     assert fc.do("halt")["event"]["detail"] == "the guest switched itself off when asked"
-    assert not (fc.workspace / "vmm").exists() and not socket_of.exists()
+    assert not [path for path in fc.workspace.iterdir() if path.is_socket() or path.name == "vmm"]
     fc.do("start", fc.host.config())
     assert fc.exec("cat", "/root/file") == "kept\n"
     assert fc.do("stop")["event"]["state"] == "stopped"
@@ -207,6 +209,56 @@ def test_a_disk_is_not_copied_to_where_it_has_no_room(fc):
         subprocess.run(["umount", fc.host.state], check=True)
 
 
+# --- the link, which hands on the end of one side -------------------------------------------------
+
+
+def answer_behind_the_end(path):
+    """What the agent answers to an envelope after its client has shut its sending side."""
+    with connect(path) as client:
+        client.sendall(b'{"op":"exec","payload":{"command":["sh","-c","sleep 0.2; echo done"]}}\n')
+        client.shutdown(socket.SHUT_WR)
+        with client.makefile("rb") as reader:
+            return reader.read()
+
+
+def test_the_end_of_one_side(fc):
+    """Firecracker itself loses it, and with it the answer; the link does not. What it cannot be for is said."""
+    port = free_port()
+    fc.start(network={"mode": "nat", "portForwards": [{"hostPort": port, "guestPort": 8080}]})
+    about = os.lstat(fc.workspace / "agent.sock")
+    assert stat.S_ISSOCK(about.st_mode) and stat.S_IMODE(about.st_mode) == 0o600 and about.st_uid == os.geteuid()
+    assert b"done" not in answer_behind_the_end(fc.workspace / "vsock.sock")
+    assert b"done" in answer_behind_the_end(fc.workspace / "agent.sock")
+    with connect(fc.workspace / "agent.sock", 5000) as other:  # no other port of the guest's
+        assert other.recv(64) == b""
+    install_guest_program(fc.host, "w")
+    server = serve(fc.host, "w", "127.0.0.1", 8080)
+    await_server(port)
+    assert ask(port, b"e" + b"to the loopback") == b"to the loopback"
+    server.kill()
+    server.communicate()
+
+
+def test_a_program_of_the_guest_does_not_get_the_link(fc):
+    """It is one connection, which PID 1 has made."""
+    fc.start()
+    install_guest_program(fc.host, "w")
+    assert fc.exec("sh", "-c", "/tmp/gc dial 1023 < /dev/null || true") == ""
+    assert fc.exec("echo", "word") == "word\n"
+
+
+def test_an_agent_that_dies_while_it_sends(fc):
+    """The next one begins the link anew, whatever part of a packet the last one has sent."""
+    fc.start()
+    for _ in range(5):
+        reader = fc.host.popen("exec", "--user", "root", "w", "--", "sh", "-c", "kill -9 $(pidof microagent) & yes")
+        while reader.stdout.read(65536):
+            pass
+        reader.communicate()
+        assert reader.returncode == 125
+        assert fc.exec("sh", "-c", "head -c 300000 /dev/zero | wc -c") == "300000\n"
+
+
 # --- quarantine -----------------------------------------------------------------------------------
 
 
@@ -217,13 +269,14 @@ REFUSED_KEY = "Firecracker refused PUT /actions: refused because a test wants it
 def cut(fc, mode):
     """What is severed, with a connection that somebody holds and one that waits; the machine goes on."""
     held, waiting = connect(fc.workspace / "vsock.sock"), connect(fc.workspace / "vsock.sock")
-    assert held.recv(64).startswith(b"OK ")
+    linked = connect(fc.workspace / "agent.sock")
+    assert held.recv(64).startswith(b"OK ") and linked.recv(64).startswith(b"OK ")
     severed = fc.do("quarantine")["event"]["severed"]
     assert {"vsock", *{"nat": ["passt"], "bridged": ["network"]}.get(mode, [])} <= set(severed)
     assert mode == "nat" or "passt" not in severed
-    assert held.recv(64) == b""
+    assert held.recv(64) == b"" and linked.recv(64) == b""
     assert waiting.recv(64)[:3] in (b"", b"OK ")
-    assert not (fc.workspace / "vsock.sock").exists() and not (fc.workspace / "vmm").exists()
+    assert not [name for name in ("vsock.sock", "agent.sock", "vmm") if (fc.workspace / name).exists()]
 
 
 def goes_on(fc):

@@ -10,7 +10,7 @@ import threading
 import pytest
 
 import schema_check
-from conftest import OWN, ROOT, wait_until
+from conftest import BACKEND, OWN, ROOT, wait_until
 from test_supervisor import request, sparse
 
 
@@ -89,6 +89,18 @@ def targets():
         target.close()
 
 
+def answered(host, port, data):
+    """Whether all comes back and, where the host hears that the guest sends no more, the target's word behind it."""
+    if BACKEND != "firecracker":
+        return dial(host, port, data) == data + b"bye"
+    child = host.popen("exec", "-i", "agent-1", "--", "/tmp/gc", "dial", port, stdin=subprocess.PIPE)
+    threading.Thread(target=lambda: (child.stdin.write(data), child.stdin.flush()), daemon=True).start()
+    came = child.stdout.read(len(data))
+    child.kill()
+    child.wait()
+    return came == data
+
+
 def dial(host, port, data, check=0):
     return host("exec", "-i", "agent-1", "--", "/tmp/gc", "dial", port, input=data, text=False, check=check).stdout
 
@@ -149,8 +161,8 @@ def check_readiness(signals, port):
 
 def check_channels(host, targets):
     payload = bytes(range(256)) * 4096
-    assert dial(host, 2048, payload) == payload + b"bye"
-    assert dial(host, 3000, b"by name") == b"by namebye"
+    assert answered(host, 2048, payload)
+    assert answered(host, 3000, b"by name")
     for refused in (3001, 3002, 3003):
         assert dial(host, refused, b"") == b"", refused  # a target that is down: closed
     for undeclared in (3005, 2222, 9900):
@@ -158,7 +170,7 @@ def check_channels(host, targets):
     # A target that does not read holds up its own connection and nothing else.
     stalled = host.popen("exec", "agent-1", "--", "sh", "-c", "/tmp/gc dial 3004 < /dev/zero")
     wait_until(lambda: targets["stalled"].count == 1, "the stalled connection")
-    assert dial(host, 2048, b"meanwhile") == b"meanwhilebye"
+    assert answered(host, 2048, b"meanwhile")
     stalled.kill()
     stalled.communicate()
 
@@ -173,10 +185,14 @@ def check_most(host, targets):
         one.stdin.flush()
         assert one.stdout.readline() == b"in\n"
     assert dial(host, 3000, b"") == b"" and targets["named"].count == before + MOST
-    assert dial(host, 2048, b"another") == b"anotherbye"
+    assert answered(host, 2048, b"another")
     for one in held:
-        assert one.communicate(b"out")[0] == b"outbye"
-    wait_until(lambda: dial(host, 3000, b"again") == b"againbye", "room for another")
+        if BACKEND == "firecracker":  # which does not tell the target of an end
+            one.kill()
+            one.communicate()
+        else:
+            assert one.communicate(b"out")[0] == b"outbye"
+    wait_until(lambda: answered(host, 3000, b"again"), "room for another")
 
 
 def check_remembered(host, targets):
@@ -221,10 +237,12 @@ LISTENER = {"port": 3000, "target": "127.0.0.1:1"}
     ({"mediation": mediation(1, failClosed=False)}, "config.mediation.failClosed"),
     ({"mediation": mediation(1, enabled=False)}, "config.mediation.enabled"),
     ({"mediation": mediation(1, port=1024)}, "config.mediation.port"),
+    ({"mediation": mediation(1, port=1023)}, "config.mediation.port"),
     ({"mediation": mediation(1, port=0)}, "config.mediation.port"),
     ({"mediation": mediation(1, port=2**30)}, "config.mediation.port"),
     ({"mediation": mediation(1, target="nowhere")}, "config.mediation.target"),
     ({"vsockListeners": [{**LISTENER, "port": 1024}]}, "config.vsockListeners[0].port"),
+    ({"vsockListeners": [{**LISTENER, "port": 1023}]}, "config.vsockListeners[0].port"),
     ({"vsockListeners": [LISTENER, LISTENER]}, "config.vsockListeners[1]"),
     ({"vsockListeners": [{**LISTENER, "target": "127.0.0.1:0"}]}, "config.vsockListeners[0].target"),
     ({"vsockListeners": [{**LISTENER, "port": 2048}], "mediation": mediation(2)}, "config.mediation.port"),
