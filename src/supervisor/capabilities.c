@@ -30,6 +30,7 @@ static int add_functions(const struct backend *backend, json_t *features, struct
 		{backend->pauses_on_full_disk, "pauseOnFullDisk"},
 		{backend->balloon != NULL, "balloon"},
 		{backend->save != NULL, "save"},
+		{backend->linked == NULL, "halfClose"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)

@@ -144,6 +144,7 @@ SEEN = {
     "console": "test_serial_console",
     "powerButton": "test_a_life",
     "balloon": "test_balloon",
+    "halfClose": "test_published_ports_of_one_guest",
 }
 
 

@@ -70,6 +70,32 @@ static void a_host_that_asks_in_the_middle_of_a_packet(void **state)
 	assert_int_equal(b->hosts, 1);
 }
 
+/* A socket may have taken the front of a packet alone: as many bytes as the longest one has come
+ * before the HELLO, and none of them begins one. */
+static void a_hello_over_a_socket_ends_what_was_cut(void **state)
+{
+	struct bed *b = *state;
+	uint8_t filler[PACKET_WHOLE];
+	struct error err;
+	struct mux *mux;
+	int ends[2];
+
+	assert_int_equal(fd_socketpair(ends, &err), 0);
+	assert_int_equal(fd_nonblock(ends[1], true, &err), 0);
+	mux = mux_open(b->loop, ends[1], true, &err);
+	assert_non_null(mux);
+	assert_int_equal(recv(ends[0], filler, sizeof(filler), MSG_WAITALL), (int)sizeof(filler));
+	for (size_t i = 0; i < sizeof(filler); i++)
+		assert_int_equal(filler[i], 0xff);
+	struct bed other = {.loop = b->loop, .host = ends[0]};
+	expect_hello(&other);
+	/* A link that was cut is not looked at any more: the loop would never rest. */
+	close(ends[0]);
+	rounds(b);
+	assert_null(mux->watch);
+	mux_free(mux);
+}
+
 /* --- bytes ----------------------------------------------------------------------------------- */
 
 static void bytes_go_both_ways(void **state)
@@ -284,6 +310,7 @@ int main(void)
 		bed_test(nothing_counts_before_the_welcome),
 		bed_test(a_host_that_asks_is_new),
 		bed_test(a_host_that_asks_in_the_middle_of_a_packet),
+		bed_test(a_hello_over_a_socket_ends_what_was_cut),
 		bed_test(bytes_go_both_ways),
 		bed_test(the_hosts_credit_is_kept),
 		bed_test(unread_bytes_are_kept_and_no_more),

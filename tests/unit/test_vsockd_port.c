@@ -203,6 +203,25 @@ static void a_hello_ends_what_was_before(void **state)
 	close(fd);
 }
 
+/* One agent has died with a client's request, and the next one is asked for it again. */
+static void a_request_without_an_answer_is_made_again(void **state)
+{
+	struct line *l = *state;
+	char got[32];
+	int fd;
+
+	hear_link(l, LINK_ASK, 0);
+	greet(l, 1);
+	fd = rig_client(l->rig, "CONNECT 5000\n");
+	hear_op(l, PACKET_REQUEST);
+	say_bytes(l, (const uint8_t[PACKET_HEADER]){[24] = 0xff, [27] = 0xff}, PACKET_HEADER);
+	hear_nothing(l);
+	greet(l, 2);
+	say_op(l, GUEST_PORT, hear_op(l, PACKET_REQUEST).src_port, PACKET_RESPONSE);
+	assert_true(host_read(fd, got, sizeof(got)) > 0);
+	close(fd);
+}
+
 /* --- what is no packet ----------------------------------------------------------------------- */
 
 static void expect_astray(struct line *l, const struct packet *wrong)
@@ -362,6 +381,7 @@ int main(void)
 		line_test(before_a_hello_nobody_is_there),
 		line_test(a_hello_is_found_wherever_it_stands),
 		line_test(a_hello_ends_what_was_before),
+		line_test(a_request_without_an_answer_is_made_again),
 		line_test(what_is_no_packet_ends_all),
 		line_test(packets_may_come_in_pieces),
 		line_test(the_guest_dials),
