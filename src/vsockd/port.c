@@ -126,8 +126,10 @@ static bool fill_input(struct port *port)
 	/* As in core_output.c: less than there was room for means that it is empty. */
 	if (got <= 0 || ((size_t)got < iov.iov_len && !port->hung_up))
 		port->readable = got < 0 && errno == EINTR;
-	if (got > 0)
+	if (got > 0) {
 		port->in_end += (uint32_t)got;
+		port->heard = true;
+	}
 	return got > 0;
 }
 

@@ -96,3 +96,28 @@ def test_a_user_with_and_without_the_right(user):
     assert (done.returncode, done.stdout) == (0, "1000\n"), done
     in_group(user, USER)
     assert user.json("host")["host"]["accelerator"] == "tcg"
+
+
+def test_the_firmware_has_a_deadline_of_its_own(host):
+    """SeaBIOS is emulated by a paravirtual KVM. What was seen of the guest decides which deadline counts, and is told."""
+    config = host.config(hotplug=True)  # on q35, whose kernel writes nothing on the console
+
+    def ask(command, config, **limits):
+        document = {"command": command, "config": config,
+                    "identity": {"requestID": "q", "runtimeID": "w", "role": "workload", "backend": "qemu"}}
+        return host.supervisor(document, env={f"MICROAGENT_TEST_LIMIT_{name}": "1" for name in limits})[:2]
+    assert ask("prepare", config)[0] == 0
+    late = "the boot deadline passed: the guest was not ready within 1 ms "
+    for limit, said in (("FIRMWARE_MS", late + "(kvm); the machine is still in its firmware, or nothing is seen of the guest's kernel yet"),
+                        ("BOOT_KVM_MS", late + "after its kernel had begun (kvm); the guest said nothing on its serial console")):
+        code, answer = ask("start", config, **{limit: 1})
+        assert code != 0 and (answer["errorCode"], answer["error"]) == ("timeout", said), answer
+        assert host.json("status", "w")["event"]["state"] == "failed"
+    begun = "the guest's kernel has begun: it drives the vsock device"
+    log = host.state / "w" / "supervisor.log"
+    assert log.read_text().count(begun) == 1
+    code, answer = ask("start", config)
+    assert code == 0 and answer["event"]["state"] == "running", answer
+    assert log.read_text().count(begun) == 2
+    host("kill", "w", check=0)
+    host("delete", "w", check=0)

@@ -145,6 +145,7 @@ static json_t *qemu_programs(void)
 const struct backend backend_qemu = {
 	.name = "qemu",
 	.pauses_on_full_disk = true,
+	.has_firmware = true,
 	.refusals = qemu_refusals,
 	.host = qemu_host,
 	.host_free = qemu_host_free,

@@ -21,6 +21,7 @@ static void on_guest_hello(void *data, const struct control_hello *hello)
 	const char *boot_id = live->boot_id[0] ? live->boot_id : hello->boot_id;
 	json_auto_t *guest = json_object();
 
+	live_kernel_began(live, "its agent has begun");
 	live_mark(live, "hello");
 	log_line(&live->log, "guest %s says hello", hello->version);
 	if (json_put(guest, "version", json_string_lossy(hello->version, strlen(hello->version)),
