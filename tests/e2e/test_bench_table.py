@@ -4,7 +4,6 @@ machine is booted, and nothing measured."""
 
 import importlib.util
 import json
-import re
 
 import pytest
 

@@ -19,7 +19,7 @@ struct world {
 	struct scratch *scratch;
 	pid_t pid;
 	int link;
-	int owner; /* eventfd that the daemon tells of streams and of the guest */
+	int owner;     /* eventfd that the daemon tells of streams and of the guest */
 	unsigned sent; /* packets of the driver */
 };
 
