@@ -17,7 +17,7 @@ void port_init(struct port *port, struct core *core, uint64_t guest_cid, int fd,
 	port->fd = fd;
 	port->guest_cid = guest_cid;
 	port->readable = port->writable = true;
-	port->hung_up = port->ended = port->greets = false;
+	port->heard = port->hung_up = port->ended = port->greets = false;
 	port->astray = port->asks = true;
 	port->in_at = port->in_end = 0;
 	port->unsent = (struct span){0};

@@ -343,6 +343,11 @@ def copy_disk(source, target):
     subprocess.run(["cp", "--sparse=always", source, target], check=True)
 
 
+def cache_dir(host):
+    """Where the host's commands have their cache."""
+    return Path(host.env.get("MICROAGENT_CACHE_DIR") or Path(host.env.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "microagent")
+
+
 _cache = {}
 
 
