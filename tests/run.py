@@ -56,8 +56,7 @@ DEBIAN13 = ("test_shares.py::test_shares", "test_shares.py::test_what_the_guest_
 KVM = ("test_kvm_linux.py", "test_kvm.py::test_a_machine_that_stands_still", "test_run.py::test_first_light", "test_run.py::test_vms_at_once",
        "test_lifecycle.py::test_life_of_a_workspace", "test_exec.py", "test_crash.py::test_kill_9_of_one_process",
        "test_crash.py::test_guest_ends_itself", "test_templates.py::test_what_is_recorded", "test_templates.py::test_a_session_is_restored",
-       "test_templates.py::test_siblings_share_nothing", "test_templates.py::test_a_member_of_a_pool_is_restored",
-       "test_saved_machines.py::test_a_machine_is_forked_while_it_runs", "test_fork.py::test_a_server_answers_from_parent_and_children",
+       "test_templates.py::test_siblings_share_nothing", "test_fork.py::test_a_server_answers_from_parent_and_children",
        "test_fork.py::test_a_command_in_each_child", "test_quarantine.py::test_every_channel_ends_and_the_machine_goes_on")
 TWO_WORKERS = ("-n", "2", "--dist", "loadfile")
 FOUR_WORKERS = ("-n", "4", "--dist", "loadfile")  # on two processors: two fifths of a test's time nothing of it runs
