@@ -440,7 +440,7 @@ soak: setup all unit standin standin-hyperv fuzz $(if $(if $(TESTS),$(filter e2e
 	BUILD=$(BUILD) /usr/bin/python3 tests/run.py --soak $(TESTS)
 
 bench: setup standin
-	BUILD=$(BUILD) /usr/bin/python3 tests/bench/run.py $(if $(STORE),--store) $(BENCH)
+	BUILD=$(BUILD) ACCEL=$(ACCEL) /usr/bin/python3 tests/bench/run.py $(if $(STORE),--store) $(BENCH)
 
 lint:
 	scripts/install-packages.sh lint windows

@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parent / "e2e"))
+import kvm_host
 import strays
 from boots import Boots
 
@@ -25,7 +26,7 @@ BUILD = (ROOT / os.environ.get("BUILD", "build")).resolve()
 FUZZ_SECONDS = {False: 10, True: 180}
 UNIT_TIMEOUT_S = 300
 HOSTILE = "test_hostile_*.py"  # of `make soak` with the sanitizers, by stage_sanitized()
-TEST_STAGES = ("unit", "fuzz", "e2e", "debian13")
+TEST_STAGES = ("unit", "fuzz", "e2e", "kvm", "debian13")
 # What is true of every backend, in files that have machines of QEMU: test_parity.py has some of it in `make test`.
 PARITY = {"firecracker": ("test_supervisor.py", "test_supervisor_details.py", "test_lifecycle.py", "test_run.py", "test_matrix.py",
                           "test_verification.py", "test_bad_state.py", "test_half_start.py", "test_exec.py", "test_exec_stdin.py",
@@ -50,6 +51,13 @@ DEBIAN13 = ("test_shares.py::test_shares", "test_shares.py::test_what_the_guest_
             "test_session_share.py::test_quarantine_in_the_middle_of_it", "test_share_races.py::test_both_create_one_name",
             "test_network.py::test_nat", "test_egress.py::test_names", "test_fork.py::test_a_command_in_each_child",
             "test_oci.py::test_volumes", "test_oci.py::test_each_state_and_command", "test_backends.py::test_doctor_says_what_was_never_run")
+# What differs by the accelerator: the verdict and the processor, a boot, commands, restored machines, forks, quarantine with its
+# proof, a machine that KVM gives up, who may use KVM.
+KVM = ("test_kvm_linux.py", "test_kvm.py::test_a_machine_that_stands_still", "test_run.py::test_first_light", "test_run.py::test_vms_at_once",
+       "test_lifecycle.py::test_life_of_a_workspace", "test_exec.py", "test_crash.py::test_kill_9_of_one_process",
+       "test_crash.py::test_guest_ends_itself", "test_templates.py::test_what_is_recorded", "test_templates.py::test_a_session_is_restored",
+       "test_templates.py::test_siblings_share_nothing", "test_fork.py::test_a_server_answers_from_parent_and_children",
+       "test_fork.py::test_a_command_in_each_child", "test_quarantine.py::test_every_channel_ends_and_the_machine_goes_on")
 TWO_WORKERS = ("-n", "2", "--dist", "loadfile")
 FOUR_WORKERS = ("-n", "4", "--dist", "loadfile")  # on two processors: two fifths of a test's time nothing of it runs
 
@@ -265,6 +273,24 @@ def stage_debian13(tally, soak):
     tally_e2e(tally, began, [ElementTree.parse(report).getroot().find("testsuite") if report.exists() else None], "debian13")
 
 
+def stage_kvm(tally):
+    """Machines whose Linux runs under KVM, where there is a KVM that runs one."""
+    began = time.monotonic()
+    try:
+        with kvm_host.prepared(BUILD / "bin", ["busybox*"]) as env:
+            words = [*TWO_WORKERS, "-m", "not soak", *(ROOT / "tests" / "e2e" / name for name in KVM)]
+            suites = [pytest(words, BUILD / "e2e-kvm.xml", {**os.environ, **env})]
+    except kvm_host.KernelRefused as why:
+        print(f"kvm: {why}", flush=True)
+        tally.stage("kvm", began, 0, 1)
+        return
+    except kvm_host.NoKvm as why:
+        print(f"kvm: skipped, since no Linux runs under KVM here: {why}", flush=True)
+        tally.stage("kvm", began, 0, 0, 1)
+        return
+    tally_e2e(tally, began, suites, "kvm")
+
+
 def boots_below(place):
     try:
         return Boots(place)
@@ -276,7 +302,8 @@ def build_slow_things():
     """The tuned kernel and the debian image are built once into the cache, both at once; the tests that name
     their fixtures come last then, and wait for the builder's lock: [(fixture, builder)]."""
     children = []
-    for need, words in (("debian_image", ["image", "build", "debian"]), ("tuned_kernel", ["kernel", "build"])):
+    needs = [("debian_image", ["image", "build", "debian"]), ("tuned_kernel", ["kernel", "build"])]
+    for need, words in needs[:1] if kvm_host.runs_named_kernel_alone() else needs:
         log = open(BUILD / f"background-{words[0]}.log", "wb")
         children.append((need, subprocess.Popen([BUILD / "bin" / "microagent", *words], stdin=subprocess.DEVNULL,
                                                 stdout=log, stderr=log)))
@@ -293,6 +320,19 @@ def main():
     if os.environ.get("SANITIZE") and "fuzz" in stages:
         print("fuzz: skipped with SANITIZE, since fuzz targets carry sanitizers always", flush=True)
         stages.remove("fuzz")
+    if os.environ.get("ACCEL") and {"e2e", "kvm"} <= set(stages):
+        stages.remove("kvm")  # is a part of the suite, for which the accelerator was chosen
+    with contextlib.ExitStack() as stack:
+        if os.environ.get("ACCEL") == "kvm":
+            try:
+                os.environ.update(stack.enter_context(kvm_host.prepared(BUILD / "bin", ["*"])))
+            except (kvm_host.NoKvm, kvm_host.KernelRefused) as why:
+                print(f"ACCEL=kvm: no Linux runs under KVM here: {why}", flush=True)
+                return 1
+        return run_stages(stages, files, soak)
+
+
+def run_stages(stages, files, soak):
     tally = Tally()
     background = build_slow_things() if {"e2e", "alone", "newer-qemu"} & set(stages) else []
     if "unit" in stages:
@@ -314,6 +354,8 @@ def main():
         stage_face(tally)
     if "newer-qemu" in stages:
         stage_newer_qemu(tally)
+    if "kvm" in stages:
+        stage_kvm(tally)
     if "debian13" in stages:
         stage_debian13(tally, soak)
     for _, child in background:

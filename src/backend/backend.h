@@ -44,6 +44,9 @@ struct vm_events {
 	/* The guest has opened a connection, or tried to: one line as the host saw it, bounded in
 	 * length and number. */
 	void (*connection)(void *data, const char *line);
+	/* The guest's kernel was seen to run, by another sign than a byte of its console; maybe
+	 * never. */
+	void (*kernel_began)(void *data);
 	/* The host has begun a stream to the guest, or has none any more. Of what came and went in
 	 * between the last is told. */
 	void (*streams)(void *data, bool any);
@@ -233,6 +236,8 @@ struct backend {
 	bool nat_by_dhcp;
 	/* A disk without room pauses the machine (disk_full); else the guest gets an I/O error. */
 	bool pauses_on_full_disk;
+	/* Its machines begin in a firmware, which takes a time of its own and shows nothing. */
+	bool has_firmware;
 	/* A guest that switches itself off looks like one that was reset: the guest's own word
 	 * tells which. */
 	bool powers_off_by_reset;

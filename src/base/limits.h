@@ -36,7 +36,8 @@
 	X(SERIAL_LOG_BYTES, 8388608, "bytes", "serial.log; the oldest half is dropped above it")   \
 	X(SUPERVISOR_LOG_BYTES, 4194304, "bytes", "supervisor.log")                                \
 	X(BOOT_TCG_MS, 60000, "ms", "start to guest ready under TCG")                              \
-	X(BOOT_KVM_MS, 20000, "ms", "start to guest ready under KVM")                              \
+	X(FIRMWARE_MS, 60000, "ms", "start to the first sign of the guest's kernel under KVM")     \
+	X(BOOT_KVM_MS, 20000, "ms", "that to guest ready under KVM")                               \
 	X(BOOT_MACOS_MS, 300000, "ms", "start to guest ready of a macOS guest")                    \
 	X(MACOS_GUESTS, 2, "guests", "of macOS that run at once: Apple's own limit")               \
 	X(HALT_MS, 15000, "ms", "clean power-off before the VM is killed")                         \

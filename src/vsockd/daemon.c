@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/vsockd_tells.h"
 
 #define EVENTS_PER_ROUND 64
 
@@ -233,15 +234,20 @@ void daemon_tell_busy(struct daemon *d, int fd)
 	d->busy_fd = fd;
 }
 
-/* What cannot be written is tried again in the next round. */
-static void tell_busy(struct daemon *d)
+/* True if it was told; what was not is tried again in the next round. */
+static bool tell(struct daemon *d, uint64_t what)
 {
-	static const uint64_t one = 1;
+	return d->busy_fd >= 0 && write(d->busy_fd, &what, sizeof(what)) == (ssize_t)sizeof(what);
+}
+
+static void tell_owner(struct daemon *d)
+{
 	bool busy = d->core.table.clients > 0;
 
-	if (d->busy_fd >= 0 && busy != d->busy &&
-	    write(d->busy_fd, &one, sizeof(one)) == (ssize_t)sizeof(one))
+	if (busy != d->busy && tell(d, VSOCKD_TELLS_STREAMS))
 		d->busy = busy;
+	if (!d->began && (d->device.running || d->port.heard))
+		d->began = tell(d, VSOCKD_TELLS_GUEST);
 }
 
 static bool pump_face(struct daemon *d)
@@ -274,7 +280,7 @@ int daemon_run(struct daemon *d, struct error *err)
 		if (core_deadline(&d->core) != UINT64_MAX)
 			core_expire(&d->core, clock_mono_ns());
 		more = pump_face(d);
-		tell_busy(d);
+		tell_owner(d);
 	}
 	return 0;
 }

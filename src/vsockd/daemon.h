@@ -32,6 +32,7 @@ struct daemon {
 	int idle_ms;
 	int busy_fd;  /* -1: nobody wants to know */
 	bool busy;    /* as it was told: the host has a stream */
+	bool began;   /* the guest was seen, and that was told */
 	bool trimmed; /* nothing has happened since guest memory was last let go */
 	struct log *log;
 	struct core core;
@@ -43,8 +44,7 @@ struct daemon {
 /* config->epfd and config->log are filled in. */
 int daemon_init(struct daemon *daemon, struct core_config *config, const struct daemon_face *face,
 		struct log *log, struct error *err);
-/* From now on an eventfd is told of each change between no stream of the host's and some: it has
- * been written to an odd number of times while there are some. */
+/* From now on an eventfd is told what vsockd_tells.h has. */
 void daemon_tell_busy(struct daemon *daemon, int fd);
 /* Until the guest's VMM has ended the connection, and what its guest sent has been delivered or
  * drain_ns have passed. */

@@ -17,7 +17,7 @@ void port_init(struct port *port, struct core *core, uint64_t guest_cid, int fd,
 	port->fd = fd;
 	port->guest_cid = guest_cid;
 	port->readable = port->writable = true;
-	port->hung_up = port->ended = port->greets = false;
+	port->heard = port->hung_up = port->ended = port->greets = false;
 	port->astray = port->asks = true;
 	port->in_at = port->in_end = 0;
 	port->unsent = (struct span){0};
@@ -126,8 +126,10 @@ static bool fill_input(struct port *port)
 	/* As in core_output.c: less than there was room for means that it is empty. */
 	if (got <= 0 || ((size_t)got < iov.iov_len && !port->hung_up))
 		port->readable = got < 0 && errno == EINTR;
-	if (got > 0)
+	if (got > 0) {
 		port->in_end += (uint32_t)got;
+		port->heard = true;
+	}
 	return got > 0;
 }
 

@@ -26,6 +26,7 @@ struct port {
 	bool readable; /* it may have bytes, or its end */
 	bool writable;
 	bool hung_up; /* read on to the end, no event will tell it */
+	bool heard;   /* bytes have come */
 	bool ended;
 	bool astray;	   /* nothing is taken for a packet until a HELLO */
 	bool asks, greets; /* ASK, or WELCOME, is the next thing to be said */

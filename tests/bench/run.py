@@ -2,20 +2,25 @@
 # SPDX-License-Identifier: MIT
 """The figures, as ratios measured in one run on one machine; every sample goes to build/bench.
 Usage: run.py [--store] [STAGE...]   without stages those of the table, `further` the rest; --store writes the table into
-docs/benchmarks.md and its ratios into tests/bench/ratios.json, by which later runs are judged.
+docs/benchmarks.md and its ratios into tests/bench/ratios.json, by which later runs are judged. Both have a part for each
+accelerator: ACCEL=kvm or tcg in the environment says which it is to be, and MICROAGENT_KVM_KERNEL is what it is for the tests.
 
 In the environment, to see whether all of it works: ROUNDS (20), COPY_MIB (16), BULK_MIB (64), SESSIONS (1000), BASE_GB (60),
 FILES (10000). What was measured with fewer is not stored."""
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parent.parent / "e2e"))
 import backend
 import binding
+import kvm_host
 import models
 import nat
 import restores
@@ -66,7 +71,7 @@ def store(facts, whole):
     if why:
         print(f"not stored: {why}")
         return 1
-    STORED.write_text(json.dumps(table.stored_form(table.rows, facts), indent=1) + "\n")
+    table.store_ratios(STORED, table.rows, facts)
     DOCUMENT.write_text(table.put_into(DOCUMENT.read_text(), table.rows, facts))
     print(f"stored: {STORED.relative_to(ROOT)}, {DOCUMENT.relative_to(ROOT)}")
     return 0
@@ -76,6 +81,22 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that stages end what they began
     words = [word for word in sys.argv[1:] if word != "--store"]
     wanted = wanted_stages(words)
+    with contextlib.ExitStack() as stack:
+        choose_accelerator(os.environ.get("ACCEL"), stack)
+        run(wanted)
+
+
+def choose_accelerator(wanted, stack):
+    if wanted == "tcg":
+        os.environ["MICROAGENT_TEST_KVM"] = "/nonexistent"
+    elif wanted == "kvm":
+        try:
+            os.environ.update(stack.enter_context(kvm_host.prepared(BIN, ["*"])))
+        except (kvm_host.NoKvm, kvm_host.KernelRefused) as why:
+            sys.exit(f"ACCEL=kvm: no Linux runs under KVM here: {why}")
+
+
+def run(wanted):
     whole = set(TABLE) <= set(wanted)
     OUT.mkdir(parents=True, exist_ok=True)
     began, load = time.monotonic(), os.getloadavg()

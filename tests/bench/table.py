@@ -14,6 +14,9 @@ MIN_SAMPLES = 20    # below that a median is no figure to be stored, or judged b
 ALLOWED_LOSS = 1.2  # of a ratio, against the stored one
 BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
 HEADS = ("operation", "ours", "beside it", "figure", "goal", "n")
+ACCELERATORS = ("tcg", "kvm")  # each has a column of the document, and ratios of its own
+COLUMNS = ("operation", "beside it", "goal", *ACCELERATORS)
+UNMEASURED = "-"
 
 
 class Row(NamedTuple):
@@ -83,22 +86,38 @@ def spread(samples, unit):
     return f"{number(statistics.median(samples))} {unit} ({number(low)}-{number(high)})"
 
 
-def cells(row):
+def goal_of(row):
+    return row.goal.replace("+", "") + (" more" if "+" in row.goal else "")
+
+
+def miss_of(row):
+    return f", **missed** by {100 * row.missed():.0f} %" if row.missed() else ""
+
+
+def figure_of(row):
     value, unit = row.figure()
-    goal = row.goal.replace("+", "")
-    if "+" in row.goal:
-        goal = f"{goal} more"
-    if row.missed():
-        goal += f", **missed** by {100 * row.missed():.0f} %"
     sign = "+" if "+" in row.goal and value >= 0 else ""
-    figure = f"{value:.2f}x" if unit == "x" else f"{sign}{number(value)} {unit}"
-    return (row.name, spread(row.ours, row.unit), f"{row.peer}: {spread(row.theirs, row.unit)}" if row.peer else "", figure,
-            goal, str(row.samples))
+    return f"{value:.2f}x" if unit == "x" else f"{sign}{number(value)} {unit}"
+
+
+def cells(row):
+    return (row.name, spread(row.ours, row.unit), f"{row.peer}: {spread(row.theirs, row.unit)}" if row.peer else "", figure_of(row),
+            goal_of(row) + miss_of(row), str(row.samples))
+
+
+def column_cell(row):
+    """Of one accelerator's column: ours beside the other; the figure."""
+    beside = f" beside {spread(row.theirs, row.unit)}" if row.peer else ""
+    return f"{spread(row.ours, row.unit)}{beside}; {figure_of(row)}{miss_of(row)}"
 
 
 def lines_of(table):
-    body = [HEADS, *map(cells, table)]
-    widths = [max(len(line[i]) for line in body) for i in range(len(HEADS))]
+    return laid_out([HEADS, *map(cells, table)])
+
+
+def laid_out(body):
+    """body: the heads and then the rows, as tuples of texts."""
+    widths = [max(len(line[i]) for line in body) for i in range(len(body[0]))]
     body.insert(1, tuple("-" * width for width in widths))
     return [f"| {' | '.join(cell.ljust(width) for cell, width in zip(line, widths))} |" for line in body]
 
@@ -133,10 +152,12 @@ def guard(table, path, facts, whole):
     if not path.exists():
         print(f"guard: nothing is stored in {path.name} yet")
         return 0
-    stored = json.loads(path.read_text())
-    differing = [key for key in ("accelerator", "kernel") if stored["facts"][key] != facts[key]]
-    if differing:
-        print(f"guard: not compared, the stored ratios are of another {' and '.join(differing)}")
+    stored = json.loads(path.read_text()).get(facts["accelerator"])
+    if not stored:
+        print(f"guard: nothing is stored in {path.name} of {facts['accelerator']} yet")
+        return 0
+    if stored["facts"]["kernel"] != facts["kernel"]:
+        print("guard: not compared, the stored ratios are of another kernel")
         return 0
     found = list(losses(table, stored))
     if whole:
@@ -168,18 +189,39 @@ def why_not_to_store(table, whole, settings):
     return f"less than {MIN_SAMPLES} samples of: {'; '.join(few)}" if few else ""
 
 
+def store_ratios(path, table, facts):
+    """In the place of those of the same accelerator."""
+    whole = json.loads(path.read_text()) if path.exists() else {}
+    path.write_text(json.dumps({**whole, facts["accelerator"]: stored_form(table, facts)}, indent=1) + "\n")
+
+
 def described(facts):
-    return (f"{facts['when']}: {facts['processors']} processors, {facts['accelerator']}, {facts['vmm']}, kernel "
-            f"{facts['kernel']}, load {facts['load'][0]:.1f} at the beginning; {facts['seconds'] / 60:.1f} minutes.")
+    told = "".join(f"; {name} was not measured, {why}" for name, why in sorted(skipped.items()))
+    return (f"{facts['when']}, {facts['processors']} processors, {facts['vmm']}, kernel {facts['kernel']}, "
+            f"load {facts['load'][0]:.1f} at the beginning; {facts['seconds'] / 60:.1f} minutes{told}.")
+
+
+def read_from(block):
+    """What the document has: (a description by accelerator, {(operation, beside it, goal): {accelerator: cell}})."""
+    told = dict(re.findall(r"^- \*\*(\w+)\*\*: (.*)$", block, re.M))
+    lines = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in block.splitlines() if line.startswith("| ")]
+    return told, {tuple(line[:3]): dict(zip(ACCELERATORS, line[3:])) for line in lines[2:]}
 
 
 def put_into(text, table, facts):
-    """The document with the table between its markers."""
+    """The document with the table between its markers: the column of this run's accelerator is new, the other one stays."""
     front, rest = text.split(BEGIN)
-    back = rest.split(END)[1]
-    told = [f"- {name}: {why}." for name, why in sorted(skipped.items())]
-    block = [described(facts), "", *lines_of(table), *(["", "Not measured:", *told] if told else [])]
-    return front + BEGIN + "\n" + "\n".join(block) + "\n" + END + back
+    block, back = rest.split(END)
+    told, was = read_from(block)
+    told[facts["accelerator"]] = described(facts)
+    new = {(row.name, row.peer, goal_of(row)): column_cell(row) for row in table}
+    body = [COLUMNS]
+    for key in [*new, *(key for key in was if key not in new)]:
+        columns = {**was.get(key, {}), facts["accelerator"]: new.get(key, UNMEASURED)}
+        if set(columns.values()) != {UNMEASURED}:
+            body.append((*key, *(columns.get(name, UNMEASURED) for name in ACCELERATORS)))
+    lines = [*(f"- **{name}**: {told.get(name, 'no whole run is stored yet.')}" for name in ACCELERATORS), "", *laid_out(body)]
+    return front + BEGIN + "\n" + "\n".join(lines) + "\n" + END + back
 
 
 def facts_of(kernel, accelerator, began, load):

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import kvm_host
 import schema_check
 import strays
 from machines import SharedMachine
@@ -83,11 +84,19 @@ LONGEST = ("test_parity", "test_firecracker_faults", "test_templates", "test_app
            "test_guest_bundle", "test_firecracker")
 
 
+# Their machines are emulated, whatever the tests' other ones are.
+EMULATED = ("test_smp", "test_applevf*", "test_hyperv*", "test_firecracker*", "test_standin_firecracker", "test_macos*", "test_parity")
+
+
 def pytest_collection_modifyitems(items):
     """In a run of the whole suite, which tests/run.py announces, the file that took longest in the last one comes
     first, so that no worker waits long for the others; what waits for a builder comes late, and what looks back at
     all tests last. In any other run that does not come at all."""
     items[:] = [item for item in items if TOLD or not item.get_closest_marker("whole_suite")]
+    if kvm_host.runs_named_kernel_alone():
+        for item in items:
+            if any(item.path.match(f"{name}.py") for name in EMULATED):
+                item.add_marker(pytest.mark.skip(reason="its machines are emulated, and MICROAGENT_KVM_KERNEL runs under KVM alone"))
     times = BUILD / "e2e-times.json"
     known = json.loads(times.read_text()) if times.exists() else {name: len(LONGEST) - place for place, name in enumerate(LONGEST)}
     took = known if TOLD else {}
@@ -119,7 +128,7 @@ def wait_until(condition, what, seconds=HANG_S):
     """Waits for something outside that offers no event to a test (a process list, a file)."""
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, f"still waiting for: {what}"
+        assert time.monotonic() < end, f"still waiting for: {what}{kvm_host.or_stalled()}"
         time.sleep(0.05)
 
 
@@ -206,7 +215,7 @@ class Host:
         except subprocess.TimeoutExpired:
             child.kill()
             out, err = child.communicate()
-            raise AssertionError(f"{words} hung\n{out[-2000:]}\n{err[-2000:]}")
+            raise AssertionError(f"{words} hung{kvm_host.or_stalled()}\n{out[-2000:]}\n{err[-2000:]}")
         if text:
             out, err = out.decode(errors="replace"), err.decode(errors="replace")
         done = subprocess.CompletedProcess(words, child.returncode, out, err)
@@ -332,6 +341,11 @@ class Host:
 def copy_disk(source, target):
     """A file that is nearly all holes, which shutil.copy() would write as zeros."""
     subprocess.run(["cp", "--sparse=always", source, target], check=True)
+
+
+def cache_dir(host):
+    """Where the host's commands have their cache."""
+    return Path(host.env.get("MICROAGENT_CACHE_DIR") or Path(host.env.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "microagent")
 
 
 _cache = {}
@@ -477,9 +491,22 @@ def debian_vm(shared_debian, request):
     yield from lent(shared_debian, request)
 
 
+def skip_without_own_kernels(name):
+    if kvm_host.runs_named_kernel_alone():
+        pytest.skip(f"takes {name} kernel, and the KVM here runs that of MICROAGENT_KVM_KERNEL alone")
+
+
+@pytest.fixture
+def two_processors():
+    """In the guest, where nothing is said of them."""
+    if kvm_host.runs_named_kernel_alone():
+        pytest.skip("takes two processors in the guest, and the kernel of MICROAGENT_KVM_KERNEL may have one")
+
+
 @pytest.fixture(scope="session")
 def tuned_kernel():
     """Waits for the builder that runs in the background (or builds)."""
+    skip_without_own_kernels("the tuned")
     done = subprocess.run([str(BIN / "microagent"), "--json", "kernel", "build"],
                           capture_output=True, text=True, check=False, timeout=3600)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -490,6 +517,7 @@ def tuned_kernel():
 
 @pytest.fixture(scope="session")
 def debian_kernel():
+    skip_without_own_kernels("Debian's")
     subprocess.run([str(BIN / "microagent"), "kernel", "install"], capture_output=True, check=True, timeout=600)
     listed = json.loads(subprocess.run([str(BIN / "microagent"), "--json", "kernel", "list"],
                                        capture_output=True, text=True, check=True).stdout)

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from conftest import copy_disk, default_kernel, image
+from conftest import cache_dir, copy_disk, default_kernel, image
 
 SMALL = ("--memory", 256, "--cpus", 1)
 
@@ -146,7 +146,7 @@ def test_links_in_the_home_of_another_user(host):
         done = subprocess.run([host.bin / "microagent", *map(str, words)], env=env, capture_output=True, text=True, check=False)
         assert done.returncode == 1 and refused in done.stderr, (words, done)
     # What notes the directories that were opened does without a place of its own.
-    cache = os.environ.get("MICROAGENT_CACHE_DIR") or os.path.expanduser("~/.cache/microagent")
+    cache = str(cache_dir(host))
     host("create", "w", *SMALL, check=0, env={"HOME": str(home), "XDG_STATE_HOME": "", "MICROAGENT_CACHE_DIR": cache})
     host("delete", "w", check=0)
     assert not list(roots.iterdir())

@@ -14,6 +14,7 @@ import zlib
 
 import pytest
 
+from conftest import cache_dir
 
 
 IDENTITY = {"requestID": "req-1", "runtimeID": "w", "role": "workload", "backend": "qemu"}
@@ -160,8 +161,7 @@ def test_hostile_archives(host, name, entries, text):
     assert text in answer["error"] and answer["errorCode"] == "invalid"
     assert not (host.state / "w").exists()
     assert not os.path.exists("/tmp/escaped") and not (host.base / "escaped").exists()
-    cache = os.environ.get("MICROAGENT_CACHE_DIR") or os.path.expanduser("~/.cache/microagent")
-    assert not os.path.exists(os.path.join(cache, "tmp", "bundle"))
+    assert not (cache_dir(host) / "tmp" / "bundle").exists()
 
 
 def many_holes(count):

@@ -89,9 +89,9 @@ def test_a_shell_on_the_console(host, console):
     host("delete", "w", check=0)
 
 
-def test_of_a_run_with_debians_kernel(host, console, debian_image):
+def test_of_a_run_with_debians_kernel(host, console, debian_image, debian_kernel):
     """The console of another kernel, bash, and a machine that ends with its command."""
-    child = host.popen("run", "--name", "w", "--image", debian_image, "--kernel", "debian", "--memory", 512, "--cpus", 1,
+    child = host.popen("run", "--name", "w", "--image", debian_image, "--kernel", debian_kernel["path"], "--memory", 512, "--cpus", 1,
                        "--console", "shell", "--", "sh", "-c", "echo begun; until [ -s /tmp/said ]; do sleep 0.1; done; cat /tmp/said")
     assert child.stdout.readline() == b"begun\n"
     it = console()

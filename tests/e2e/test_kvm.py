@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Machines under KVM, where /dev/kvm opens: a guest of the tests' own (tests/kvm_guest), which stays in ring 0 and so
 runs on a KVM, too, that emulates all else and boots no Linux. What is seen is that everything of ours around the guest is
-right (rights, cell, ioeventfd, irqfd, MSI-X, ends), never how fast it is. TCG runs the same guest, as a control.
-
-The device's own mode is left alone: root makes a node of his own for it, as a group of its own may use it."""
+right (rights, cell, ioeventfd, irqfd, MSI-X, ends), never how fast it is. TCG runs the same guest, as a control."""
 
 import contextlib
 import ctypes
-import grp
 import json
 import os
 import shutil
 import signal
 import socket
-import stat
 import subprocess
 import tempfile
 import threading
@@ -22,6 +18,7 @@ from pathlib import Path
 import pytest
 
 import conftest
+import kvm_host
 from conftest import OWN, ROOT, ended, wait_until
 
 SOURCES = ROOT / "tests" / "kvm_guest"
@@ -41,31 +38,13 @@ def kernel():
     return program
 
 
-def make_node(place):
-    """A node for KVM that a machine's user may open, or why there is none."""
-    if os.geteuid() != 0:
-        return Path("/dev/kvm") if os.access("/dev/kvm", os.R_OK | os.W_OK) else "/dev/kvm is not this user's to open"
-    if not Path("/dev/kvm").exists():
-        return "there is no /dev/kvm"
-    node = place / "kvm"
-    os.mknod(node, stat.S_IFCHR | 0o600, os.stat("/dev/kvm").st_rdev)
-    with contextlib.suppress(KeyError):
-        os.chown(node, 0, grp.getgrnam("kvm").gr_gid)
-    os.chmod(node, 0o660 if node.stat().st_gid else 0o666)
-    try:
-        os.close(os.open(node, os.O_RDWR))
-    except OSError as why:
-        return f"/dev/kvm does not open: {why.strerror}"
-    return node
-
-
 @pytest.fixture(scope="module")
 def kvm():
     """The node, or why there is none, and what the programs are to know of it; one look at it is for all tests, and
     what is remembered of it is no affair of the user's own cache."""
     place = Path(tempfile.mkdtemp(prefix="e-"))
     place.chmod(0o755)
-    node = make_node(place)
+    node = kvm_host.find_node(place)
     yield node, {"MICROAGENT_TEST_KVM": str(node), "MICROAGENT_TEST_CPU": CPU, "MICROAGENT_CACHE_DIR": str(place / "cache"),
                  "MICROAGENT_TEST_LIMIT_PROBE_LOOP_MS": "20000", "MICROAGENT_TEST_LIMIT_PROBE_MS": "60000",
                  "MICROAGENT_TEST_LIMIT_BOOT_KVM_MS": "60000"}

@@ -165,7 +165,8 @@ def test_no_root_needed(host):
         ["setpriv", "--reuid", "4242", "--regid", "4242", "--groups", "4242", str(programs / "microagent"),
          "run", "--memory", "256", "--cpus", "1", "--kernel", home / names[0], "--image", home / names[1],
          "--", "id", "-u"],
-        env={"PATH": os.environ["PATH"], "HOME": str(home), "TMPDIR": str(host.tmp)},
+        env={"PATH": os.environ["PATH"], "HOME": str(home), "TMPDIR": str(host.tmp),
+             **{name: value for name, value in os.environ.items() if name.startswith("MICROAGENT_TEST_")}},
         capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL, check=False)
     assert (done.returncode, done.stdout) == (0, "1000\n"), done.stderr
     assert not [p for p in (home / ".microagent").iterdir() if p.name not in (".locks", ".microagent-state")]

@@ -279,7 +279,7 @@ def test_limits(oci):
     oci("delete", "--force", "c", check=0)
 
 
-def test_a_limit_above_the_host(oci):
+def test_a_limit_above_the_host(oci, two_processors):
     """It is one that engines allow, and none here."""
     linux = {**bundles.config()["linux"], "resources": {"cpu": {"quota": 6400000, "period": 100000}}}
     oci.started(*FOREVER, linux=linux)

@@ -16,7 +16,7 @@ import schema_check
 import strays
 import virtiofsd
 from attaching import check_passes
-from conftest import BIN, default_kernel, ended, image, make_host, pid_lines, wait_until, with_base
+from conftest import BIN, cache_dir, default_kernel, ended, image, make_host, pid_lines, wait_until, with_base
 from modes import check_modes
 from mounts import check_mounts, inside, own_mount
 from test_audit import events, verdict
@@ -136,7 +136,7 @@ def check_refusals(host, name):
     """Nothing of what is refused leaves anything behind."""
     work = directory(host, "work")
     sh(host, name, "mkdir /tmp/ours; ln -s /etc /tmp/ours/link")
-    cache = Path(host.env.get("MICROAGENT_CACHE_DIR") or Path.home() / ".cache" / "microagent")
+    cache = cache_dir(host)
     for words, text in (
             ((cache / "images", "--ro"), f"is in the cache directory {cache}: share a directory elsewhere"),
             (("/usr/share",), "nothing of /usr/share is shared: copy what"),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import schema_check
 import virtiofsd
-from conftest import BIN, HANG_S, default_kernel, ended, wait_until
+from conftest import BIN, HANG_S, cache_dir, default_kernel, ended, wait_until
 from modes import check_modes
 from oci import Layout, busybox, layer
 from oci import file as oci_file
@@ -393,7 +393,7 @@ def test_keys_are_shared_only_aloud(host):
     ssh, docker, code_dir = home / ".ssh", home / ".docker" / "contexts", home / "code"
     for path in (ssh, docker, home / ".config" / "gh", code_dir, host.base / "gpg" / "private"):
         path.mkdir(parents=True)
-    env = {"HOME": str(home), "GNUPGHOME": str(host.base / "gpg"), "MICROAGENT_CACHE_DIR": str(Path.home() / ".cache" / "microagent")}
+    env = {"HOME": str(home), "GNUPGHOME": str(host.base / "gpg"), "MICROAGENT_CACHE_DIR": str(cache_dir(host))}
     cases = [
         ("a store", "invalid", f"{ssh} is the store of keys {ssh}, which is never shared", share(ssh, "/a")),
         ("below one", "invalid", f"{docker} is in the store of keys {home}/.docker, of which nothing", share(docker, "/a", "ro")),

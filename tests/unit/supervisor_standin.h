@@ -6,7 +6,9 @@
  *
  *   (none)     is ready and waits for power
  *   exit N     is ready, reports a result with exit code N, waits for power
- *   mute       never says anything
+ *   mute       never says anything but on the serial console
+ *   firmware   never says anything
+ *   late       the same as mute, but is in the firmware for a fifth of a second before
  *   panic      is ready, then resets
  *   garbage    is ready, then breaks the protocol
  *   twice      reports its result twice
@@ -174,6 +176,13 @@ static void guest_act(int fd, const json_t *command)
 		shutdown(fd, SHUT_RDWR);
 }
 
+static bool is_word(const json_t *command, const char *word)
+{
+	const char *first = json_string_value(json_array_get(command, 0));
+
+	return first && !strcmp(first, word);
+}
+
 static void guest_run(int workspace_fd, int listener, const json_t *command)
 {
 	const char *word = json_string_value(json_array_get(command, 0));
@@ -181,7 +190,7 @@ static void guest_run(int workspace_fd, int listener, const json_t *command)
 	pthread_t agent;
 	int fd;
 
-	if (word && !strcmp(word, "mute"))
+	if (is_word(command, "mute") || is_word(command, "late") || is_word(command, "firmware"))
 		for (;;)
 			pause();
 	fd = sock_connect_at(workspace_fd, "vsock.sock_1024", &err);
@@ -232,7 +241,7 @@ static int standin_accelerator(const struct config *config, enum accelerator *ou
 	if (config->accelerator == ACCELERATOR_KVM)
 		return error_set(err, ERR_UNAVAILABLE, "no KVM here");
 	snprintf(reason, 256, "there is no machine");
-	*out = ACCELERATOR_TCG;
+	*out = getenv("STANDIN_KVM") ? ACCELERATOR_KVM : ACCELERATOR_TCG;
 	return 0;
 }
 
@@ -288,7 +297,10 @@ static int fork_guest(struct vm *vm, const struct vm_boot *boot, int serial, str
 		_exit(1);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	(void)!write(serial, "standin: booting\n", 17);
+	if (is_word(boot->config->command, "late"))
+		usleep(200000);
+	if (!is_word(boot->config->command, "firmware"))
+		(void)!write(serial, "standin: booting\n", 17);
 	fd_close_others(keep, ARRAY_SIZE(keep));
 	guest_run(boot->workspace_fd, boot->vsock_listen_fd, boot->config->command);
 	_exit(0);
@@ -402,6 +414,7 @@ static const struct backend_refusal standin_refusals[] = {
 
 static const struct backend standin_backend = {
 	.name = "qemu",
+	.has_firmware = true,
 	.refusals = standin_refusals,
 	.host = standin_host,
 	.host_free = standin_host_free,

@@ -173,20 +173,51 @@ static void guests_that_end_in_their_own_way(void **state)
 	life_limit_over(AGENT_LOST_MS);
 }
 
-static void the_boot_deadline(void **state)
+static void expect_deadline(struct life *life, const char *command, const char *error)
 {
-	struct life *life = *state;
 	json_auto_t *answer = NULL;
 
-	life->command = "[\"mute\"]";
-	life_limit(BOOT_TCG_MS, 50);
+	life->command = command;
 	expect(life, "prepare", "prepared");
 	answer = ask(life, "start");
 	assert_string_equal(json_string_value(json_object_get(answer, "errorCode")), "timeout");
 	assert_string_equal(text_in(answer, "event", "state"), "failed");
-	assert_non_null(strstr(json_string_value(json_object_get(answer, "error")),
-			       "serial.log ends: standin: booting"));
+	assert_string_equal(json_string_value(json_object_get(answer, "error")), error);
 	expect(life, "inspect", "failed");
+	expect_nothing_left(life);
+}
+
+#define DEADLINE "the boot deadline passed: the guest was not ready within 50 ms "
+#define IN_FIRMWARE                                                                  \
+	"; the machine is still in its firmware, or nothing is seen of the guest's " \
+	"kernel yet"
+
+static void the_boot_deadline(void **state)
+{
+	life_limit(BOOT_TCG_MS, 50);
+	expect_deadline(*state, "[\"firmware\"]", DEADLINE "(tcg)" IN_FIRMWARE);
+}
+
+static void the_boot_deadline_of_a_kernel(void **state)
+{
+	life_limit(BOOT_TCG_MS, 50);
+	expect_deadline(*state, "[\"mute\"]", DEADLINE "(tcg); serial.log ends: standin: booting");
+}
+
+static void a_firmware_has_a_deadline_of_its_own_under_kvm(void **state)
+{
+	setenv("STANDIN_KVM", "1", 1);
+	life_limit(FIRMWARE_MS, 50);
+	expect_deadline(*state, "[\"firmware\"]", DEADLINE "(kvm)" IN_FIRMWARE);
+}
+
+static void the_boot_deadline_begins_with_the_kernel_under_kvm(void **state)
+{
+	setenv("STANDIN_KVM", "1", 1);
+	life_limit(BOOT_KVM_MS, 50);
+	expect_deadline(*state, "[\"late\"]",
+			DEADLINE
+			"after its kernel had begun (kvm); serial.log ends: standin: booting");
 }
 
 static void a_guest_that_does_not_switch_itself_off(void **state)
@@ -295,6 +326,9 @@ int main(int argc, char **argv)
 		life_test(a_shell_that_is_late_is_not_held_against_it),
 		life_test(guests_that_end_in_their_own_way),
 		life_test(the_boot_deadline),
+		life_test(the_boot_deadline_of_a_kernel),
+		life_test(a_firmware_has_a_deadline_of_its_own_under_kvm),
+		life_test(the_boot_deadline_begins_with_the_kernel_under_kvm),
 		life_test(a_guest_that_does_not_switch_itself_off),
 		life_test(a_changed_kernel_is_refused),
 		life_test(a_long_state_directory),

@@ -284,7 +284,10 @@ static inline int life_make(void **state)
 	setenv("MICROAGENT_CACHE_DIR", path, 1);
 	setenv("STANDIN", "1", 1);
 	unsetenv("STANDIN_NO_BOOT");
+	unsetenv("STANDIN_KVM");
 	life_limit_over(BOOT_TCG_MS);
+	life_limit_over(BOOT_KVM_MS);
+	life_limit_over(FIRMWARE_MS);
 	life_limit_over(HALT_MS);
 	*state = life;
 	return 0;

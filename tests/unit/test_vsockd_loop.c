@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "base/limits.h"
+#include "base/vsockd_tells.h"
 #include "vsockd/daemon.h"
 
 #define RINGS_KIB (BUFFER_AT(0) >> 10) /* at these it looks even now */
@@ -18,6 +19,7 @@ struct world {
 	struct scratch *scratch;
 	pid_t pid;
 	int link;
+	int owner;     /* eventfd that the daemon tells of streams and of the guest */
 	unsigned sent; /* packets of the driver */
 };
 
@@ -35,6 +37,7 @@ static int world_setup(void **state)
 		w->m.kick[i] = eventfd(0, EFD_CLOEXEC);
 		w->m.call[i] = eventfd(0, EFD_CLOEXEC);
 	}
+	w->owner = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	*state = w;
 	return 0;
 }
@@ -55,11 +58,12 @@ static int world_teardown(void **state)
 		close(w->m.call[i]);
 	}
 	close(w->m.memfd);
+	close(w->owner);
 	free(w);
 	return scratch_remove(&scratch);
 }
 
-static void serve(int link, int listener, int clients, uint64_t close_ns)
+static void serve(int link, int listener, int clients, uint64_t close_ns, int owner)
 {
 	static struct daemon daemon;
 	static struct log log;
@@ -76,6 +80,7 @@ static void serve(int link, int listener, int clients, uint64_t close_ns)
 	if (daemon_init(&daemon, &config, &(struct daemon_face){link, listener, -1, -1}, &log, &err) <
 	    0)
 		_exit(2);
+	daemon_tell_busy(&daemon, owner);
 	_exit(daemon_run(&daemon, &err) < 0);
 }
 
@@ -93,7 +98,7 @@ static void begin(struct world *w, bool by_listener, uint64_t close_ns)
 	w->pid = fork();
 	if (w->pid == 0) {
 		close(ends[1]);
-		serve(ends[0], listener, clients, close_ns);
+		serve(ends[0], listener, clients, close_ns, w->owner);
 	}
 	close(clients);
 	if (by_listener) {
@@ -325,6 +330,36 @@ static void a_front_end_that_comes_by_itself(void **state)
 	assert_int_equal(exit_code(w), 0);
 }
 
+static uint64_t told(struct world *w)
+{
+	uint64_t sum = 0;
+
+	wait_until_readable(w->owner);
+	assert_int_equal(read(w->owner, &sum, sizeof(sum)), sizeof(sum));
+	return sum;
+}
+
+/* That there is a device and a client of the host says nothing of the guest. */
+static void the_owner_hears_once_that_the_guest_drives_it(void **state)
+{
+	struct world *w = *state;
+	uint64_t nothing;
+	uint32_t port;
+	int fd;
+
+	begin(w, false, NS_PER_S);
+	ask(w);
+	assert_int_equal(read(w->owner, &nothing, sizeof(nothing)), -1);
+	start_machine(w);
+	assert_int_equal(told(w), VSOCKD_TELLS_GUEST);
+	fd = connect_client(w, &port);
+	assert_int_equal(told(w), VSOCKD_TELLS_STREAMS);
+	close(fd);
+	assert_int_equal(take_packet(w).op, PACKET_SHUTDOWN);
+	shutdown(w->link, SHUT_RDWR);
+	assert_int_equal(exit_code(w), 0);
+}
+
 /* More messages and packets than one round takes, of which no further event tells. */
 static void a_burst_is_worked_off(void **state)
 {
@@ -484,6 +519,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		world_test(bytes_go_by_kicks_and_interrupts),
 		world_test(a_front_end_that_comes_by_itself),
+		world_test(the_owner_hears_once_that_the_guest_drives_it),
 		world_test(a_burst_is_worked_off),
 		world_test(guest_memory_is_let_go_when_all_is_quiet),
 		world_test(a_deadline_that_has_passed_is_not_waited_for),

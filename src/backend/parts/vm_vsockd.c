@@ -16,6 +16,7 @@
 #include "backend/parts/vm.h"
 #include "base/argv.h"
 #include "base/cleanup.h"
+#include "base/vsockd_tells.h"
 
 enum { VSOCKD_FD_GUEST = 3, VSOCKD_FD_VSOCK, VSOCKD_FD_LEASE, VSOCKD_FD_BUSY };
 
@@ -83,16 +84,17 @@ static int build_vsockd_words(enum vsockd_face face, const char *program,
 	return face == VSOCKD_LINK ? 0 : add_host_ports(boot, id, argv, err);
 }
 
-/* Each change counts, so an odd sum since the last one turns it over. */
 static void on_busy(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct vm *vm = data;
-	uint64_t changes = 0;
+	uint64_t told = 0;
 
 	(void)loop, (void)events;
-	if (read(fd, &changes, sizeof(changes)) != (ssize_t)sizeof(changes))
+	if (read(fd, &told, sizeof(told)) != (ssize_t)sizeof(told))
 		return;
-	vm->busy ^= changes & 1;
+	if (told >= VSOCKD_TELLS_GUEST)
+		vm->events.kernel_began(vm->events.data);
+	vm->busy ^= (told & VSOCKD_TELLS_STREAMS) != 0;
 	vm->events.streams(vm->events.data, vm->busy);
 }
 

@@ -77,7 +77,7 @@ static const char *what_is_untested(const struct backend_host *host)
 	if (architecture_of_host() != ARCHITECTURE_AMD64)
 		return "no machine was ever run on a host of this architecture";
 	if (host->accelerator == ACCELERATOR_KVM)
-		return "Linux guests were run under KVM by hand alone, on a paravirtual one with a kernel that was built for it";
+		return "Linux guests were run under a paravirtual KVM alone, with a kernel that was built for it";
 	return host->tested_on
 		       ? NULL
 		       : "this host's system is none that it was tested on (Debian 12 and 13)";
@@ -145,6 +145,7 @@ static json_t *qemu_programs(void)
 const struct backend backend_qemu = {
 	.name = "qemu",
 	.pauses_on_full_disk = true,
+	.has_firmware = true,
 	.refusals = qemu_refusals,
 	.host = qemu_host,
 	.host_free = qemu_host_free,

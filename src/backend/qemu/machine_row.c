@@ -17,7 +17,8 @@
  * code (static keys) panics or hangs: QEMU drops the translations of what is written to and then
  * writes, and another thread that translates the same code in between keeps the breakpoint (INT3)
  * that the kernel had put there for the moment, for good. Seen with QEMU 7.2 and 10.0, and with
- * every kernel that has jump labels; docs/benchmarks.md has the figures, and what it costs.
+ * every kernel that has jump labels; docs/benchmarks-history.md has the figures, and what
+ * it costs.
  */
 #include "backend/qemu/machine_row.h"
 

@@ -87,7 +87,8 @@ static int await_follow(struct await *await, uint64_t deadline, struct error *er
 static uint64_t start_deadline(const struct await *await, enum accelerator accelerator)
 {
 	const struct config *config = &await->record->call->request->config;
-	uint64_t boot = ticket_boot_ms(accelerator, config->macos.hardware_model != NULL);
+	uint64_t boot = ticket_boot_ms(accelerator, config->macos.hardware_model != NULL) +
+			(accelerator == ACCELERATOR_KVM ? limit_get(LIMIT_FIRMWARE_MS) : 0);
 
 	if (is_run(await))
 		return UINT64_MAX;

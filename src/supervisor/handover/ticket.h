@@ -74,7 +74,8 @@ struct ticket {
 	json_t *document;
 };
 
-/* How long it may take from its start to the guest's word that it is ready. */
+/* How long it may take to the guest's word that it is ready: from its start, and under KVM from the
+ * first sign of its kernel, which has LIMIT_FIRMWARE_MS from the start. */
 uint64_t ticket_boot_ms(enum accelerator accelerator, bool macos);
 
 /* fds[from LIVE_STATE_DIR on] are ours, by their place in the child; -1: not given. disks are told

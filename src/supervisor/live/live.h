@@ -171,6 +171,7 @@ struct live {
 	bool guest_ending; /* the guest has said that it ends the machine in order */
 	struct live_time time;
 
+	bool awaits_kernel; /* the machine is in its firmware, as far as it is known */
 	struct loop_watch *boot_timer, *end_timer, *disk_timer, *lost_timer, *workload_timer;
 	struct loop_watch *save_timer; /* the guest's word is waited for */
 	struct loop_watch *siblings;   /* who asks for the template's memory */
@@ -235,6 +236,9 @@ extern const struct vm_events live_vm_events; /* data is set by the user of it *
 
 /* live_ask.c */
 int live_ask_begin(struct live *live, struct error *err);
+/* There is a sign of the guest's kernel, of whatever kind; what counts is the first one. Under KVM
+ * the boot deadline is counted from then on. */
+void live_kernel_began(struct live *live, const char *sign);
 control_sock_fn live_request;
 
 /* live_balloon.c: {"command":"balloon","memoryMiB":N} */

@@ -117,9 +117,25 @@ static void on_end_signal(struct loop *loop, int signal, void *data)
 	live_end(live, INTENT_SIGNAL, NULL);
 }
 
+/* A firmware has a deadline of its own under KVM alone: there it may be emulated, at a hundredth
+ * of the speed that the guest's kernel has (a paravirtual KVM). Under emulation all is as slow. */
+static bool has_firmware_deadline(const struct live *live)
+{
+	return live->backend->has_firmware && live->ticket.origin != VM_RESTORED &&
+	       live->ticket.accelerator == ACCELERATOR_KVM;
+}
+
+static uint64_t boot_ms(const struct live *live)
+{
+	return live->awaits_kernel && has_firmware_deadline(live)
+		       ? limit_get(LIMIT_FIRMWARE_MS)
+		       : ticket_boot_ms(live->ticket.accelerator, live->ticket.macos);
+}
+
 static void on_boot_timer(struct loop *loop, void *data)
 {
 	struct live *live = data;
+	bool from_kernel = !live->awaits_kernel && has_firmware_deadline(live);
 	char text[160];
 
 	(void)loop;
@@ -127,11 +143,33 @@ static void on_boot_timer(struct loop *loop, void *data)
 	if (live->outcome.intent != INTENT_NONE)
 		return;
 	snprintf(text, sizeof(text),
-		 "the boot deadline passed: the guest was not ready within %llu ms "
-		 "(%s)",
-		 (unsigned long long)ticket_boot_ms(live->ticket.accelerator, live->ticket.macos),
+		 "the boot deadline passed: the guest was not ready within %llu ms %s(%s)",
+		 (unsigned long long)boot_ms(live),
+		 from_kernel ? "after its kernel had begun " : "",
 		 accelerator_names[live->ticket.accelerator]);
 	live_fail(live, ERR_TIMEOUT, text);
+}
+
+static int begin_boot_timer(struct live *live, struct error *err)
+{
+	live->boot_timer = loop_add_timer(live->loop, clock_mono_ns() + boot_ms(live) * NS_PER_MS,
+					  on_boot_timer, live, err);
+	return live->boot_timer ? 0 : -1;
+}
+
+void live_kernel_began(struct live *live, const char *sign)
+{
+	struct error err;
+
+	if (!live->awaits_kernel)
+		return;
+	live->awaits_kernel = false;
+	log_line(&live->log, "the guest's kernel has begun: %s", sign);
+	if (!live->boot_timer || !has_firmware_deadline(live))
+		return;
+	loop_remove(steal_ptr(&live->boot_timer));
+	if (begin_boot_timer(live, &err) < 0)
+		live_fail(live, err.code, err.msg);
 }
 
 static int watch_lifelines(struct live *live, struct error *err)
@@ -155,13 +193,10 @@ static int watch_lifelines(struct live *live, struct error *err)
 
 int live_ask_begin(struct live *live, struct error *err)
 {
-	uint64_t boot = ticket_boot_ms(live->ticket.accelerator, live->ticket.macos);
-
+	live->awaits_kernel = live->backend->has_firmware && live->ticket.origin != VM_RESTORED;
 	if (!loop_add_signal(live->loop, SIGTERM, on_end_signal, live, err) ||
 	    !loop_add_signal(live->loop, SIGINT, on_end_signal, live, err) ||
 	    watch_lifelines(live, err) < 0)
 		return -1;
-	live->boot_timer = loop_add_timer(live->loop, clock_mono_ns() + boot * NS_PER_MS,
-					  on_boot_timer, live, err);
-	return live->boot_timer ? 0 : -1;
+	return begin_boot_timer(live, err);
 }

@@ -177,6 +177,11 @@ void live_fail_for(struct live *live, enum error_code code, enum error_reason re
 	serial_log_tail(&live->serial, tail, sizeof(tail));
 	if (*tail)
 		error_set(&cause, code, "%s; serial.log ends: %s", text, tail);
+	else if (live->awaits_kernel)
+		error_set(&cause, code,
+			  "%s; the machine is still in its firmware, or nothing is seen of the "
+			  "guest's kernel yet",
+			  text);
 	else
 		error_set(&cause, code, "%s; the guest said nothing on its serial console", text);
 	error_reason(&cause, reason, "");

@@ -20,9 +20,9 @@ static void on_guest_hello(void *data, const struct control_hello *hello)
 	struct live *live = data;
 	const char *boot_id = live->boot_id[0] ? live->boot_id : hello->boot_id;
 	json_auto_t *guest = json_object();
-
 	struct error why;
 
+	live_kernel_began(live, "its agent has begun");
 	live_mark(live, "hello");
 	log_line(&live->log, "guest %s says hello", hello->version);
 	if (hello->linked && live->backend->linked && live->backend->linked(live->vm, &why) < 0)

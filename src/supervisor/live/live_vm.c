@@ -16,6 +16,7 @@ static void on_vm_serial(void *data, const uint8_t *bytes, size_t len)
 {
 	struct live *live = data;
 
+	live_kernel_began(live, "it writes on the serial console");
 	serial_log_write(&live->serial, bytes, len);
 	last_words_add(&live->words, bytes, len);
 	console_output(live->console, bytes, len);
@@ -214,6 +215,11 @@ static void on_vm_connection(void *data, const char *line)
 	live_observe_connection(live, line);
 }
 
+static void on_vm_kernel_began(void *data)
+{
+	live_kernel_began(data, "it drives the vsock device");
+}
+
 static void on_vm_streams(void *data, bool any)
 {
 	live_term_streams(data, any);
@@ -243,6 +249,7 @@ const struct vm_events live_vm_events = {
 	.ended = on_vm_ended,
 	.companion_lost = on_companion_lost,
 	.connection = on_vm_connection,
+	.kernel_began = on_vm_kernel_began,
 	.streams = on_vm_streams,
 	.severed = live_severed,
 	.console_room = on_console_room,
