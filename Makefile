@@ -546,7 +546,7 @@ deb: packages
 	rm -rf $(BUILD)/deb
 	mkdir -p $(DEB_SOURCE)
 	tar -c --exclude-vcs --exclude=./build --exclude=./$(BUILD) --exclude=__pycache__ --exclude='.pytest_cache' . | tar -x -C $(DEB_SOURCE)
-	cd $(DEB_SOURCE) && env -u MAKEFLAGS -u MAKELEVEL PATH=/usr/sbin:/usr/bin:/sbin:/bin DEB_BUILD_OPTIONS="parallel=$$(nproc) noautodbgsym" dpkg-buildpackage -us -uc
+	cd $(DEB_SOURCE) && env -u MAKEFLAGS -u MAKELEVEL -u BUILD PATH=/usr/sbin:/usr/bin:/sbin:/bin DEB_BUILD_OPTIONS="parallel=$$(nproc) noautodbgsym" dpkg-buildpackage -us -uc
 	rm -rf $(DEB_SOURCE)
 	@ls $(BUILD)/deb/*.deb
 
