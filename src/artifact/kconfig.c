@@ -104,7 +104,8 @@ int kconfig_add_new_names(const char *fragment, struct buf *out, struct error *e
 	if (buf_printf(out, err, "%s", fragment) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(renamed); i++)
-		if (renamed[i].now && has_line(fragment, renamed[i].line, strlen(renamed[i].line)) &&
+		if (renamed[i].now &&
+		    has_line(fragment, renamed[i].line, strlen(renamed[i].line)) &&
 		    buf_printf(out, err, "%s\n", renamed[i].now) < 0)
 			return -1;
 	return 0;
