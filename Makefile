@@ -490,9 +490,11 @@ run: setup
 	$(BUILD)/bin/microagent run -- sh -c 'echo "hello from $$(uname -sr) as $$(id -un)"'
 
 DOCS := $(patsubst docs/%.scd,$(BUILD)/man/%,$(wildcard docs/*.scd))
+# A page with tables says so in its first line, as man(1) asks for it.
 $(BUILD)/man/%: docs/%.scd
 	@mkdir -p $(@D)
-	scdoc < $< > $@
+	scdoc < $< > $@.tmp
+	@{ ! grep -q '^\.TS' $@.tmp || printf '%s\n' "'\\\" t"; cat $@.tmp; } > $@ && rm $@.tmp
 man: $(DOCS)
 
 LIBDIR ?= $(PREFIX)/lib
