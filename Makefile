@@ -490,9 +490,11 @@ run: setup
 	$(BUILD)/bin/microagent run -- sh -c 'echo "hello from $$(uname -sr) as $$(id -un)"'
 
 DOCS := $(patsubst docs/%.scd,$(BUILD)/man/%,$(wildcard docs/*.scd))
+# A page with tables says so in its first line, as man(1) asks for it.
 $(BUILD)/man/%: docs/%.scd
 	@mkdir -p $(@D)
-	scdoc < $< > $@
+	scdoc < $< > $@.tmp
+	@{ ! grep -q '^\.TS' $@.tmp || printf '%s\n' "'\\\" t"; cat $@.tmp; } > $@ && rm $@.tmp
 man: $(DOCS)
 
 LIBDIR ?= $(PREFIX)/lib
@@ -546,7 +548,7 @@ deb: packages
 	rm -rf $(BUILD)/deb
 	mkdir -p $(DEB_SOURCE)
 	tar -c --exclude-vcs --exclude=./build --exclude=./$(BUILD) --exclude=__pycache__ --exclude='.pytest_cache' . | tar -x -C $(DEB_SOURCE)
-	cd $(DEB_SOURCE) && env -u MAKEFLAGS -u MAKELEVEL PATH=/usr/sbin:/usr/bin:/sbin:/bin DEB_BUILD_OPTIONS="parallel=$$(nproc) noautodbgsym" dpkg-buildpackage -us -uc
+	cd $(DEB_SOURCE) && env -u MAKEFLAGS -u MAKELEVEL -u BUILD PATH=/usr/sbin:/usr/bin:/sbin:/bin DEB_BUILD_OPTIONS="parallel=$$(nproc) noautodbgsym" dpkg-buildpackage -us -uc
 	rm -rf $(DEB_SOURCE)
 	@ls $(BUILD)/deb/*.deb
 

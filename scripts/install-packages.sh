@@ -17,7 +17,7 @@ test_set="$e2e_set clang-$llvm libclang-rt-$llvm-dev libcmocka-dev bc bison flex
 	libobjc-$objc-dev libgnustep-base-dev libblocksruntime-dev
 	python3-build python3-setuptools python3-wheel python3-pip-whl golang-go rustc"
 # What debian/control says that its packages are built with, and what reads their profile.
-deb_set="debhelper dh-apparmor dh-python dpkg-dev fakeroot scdoc pybuild-plugin-pyproject python3-all python3-setuptools python3-wheel apparmor"
+deb_set="build-essential debhelper dh-apparmor dh-python dpkg-dev fakeroot scdoc pybuild-plugin-pyproject python3-all python3-setuptools python3-wheel apparmor"
 bench_set="runc containerd openssh-client git"
 # The engines of containers that the tests of microagent-oci drive, each as a process of its own: no service of theirs runs.
 engines_set="containerd runc podman conmon docker.io $docker_client containernetworking-plugins umoci skopeo busybox-static iptables iproute2

@@ -127,10 +127,14 @@ int apt_find(const struct apt *apt, const char *package, struct deb *out, struct
 	const char *const argv[] = {"apt-cache", "show", "--no-all-versions", package, NULL};
 	autobuf struct buf text = BUF_INIT(ANSWER_BYTES);
 	struct deb deb = {.architecture = apt->architecture};
-	autofree char *bytes = NULL, *sha256 = NULL;
+	autofree char *found = NULL, *bytes = NULL, *sha256 = NULL;
 
 	if (run_apt(apt, argv, NULL, &text, err) < 0)
 		return no_apt(apt, package, err);
+	/* apt takes a name that it does not know for a pattern: "linux-source-6.1" finds 6.12. */
+	found = deb_field(buf_string(&text), "Package: ", NULL);
+	if (!found || strcmp(found, package) != 0)
+		return unknown_package(apt, package, err);
 	deb.version = deb_field(buf_string(&text), "Version: ", err);
 	bytes = deb_field(buf_string(&text), "Size: ", NULL);
 	deb.bytes = bytes ? strtoull(bytes, NULL, 10) : 0;

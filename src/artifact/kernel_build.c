@@ -35,7 +35,9 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 
-#define SOURCE_PACKAGE "linux-source-6.1"
+/* The package that depends on the source of this Debian's own kernel, which is called after it. */
+#define SOURCE_PACKAGE "linux-source"
+#define SOURCE_PREFIX SOURCE_PACKAGE "-"
 #define BUILD_BYTES (4ull << 30)
 #define CONFIG_BYTES (4u << 20)
 /* The source is that of every architecture. */
@@ -134,10 +136,11 @@ static int empty_build_dirs(struct build *b, struct error *err)
 	return open_build_dirs(b, err);
 }
 
-static int unpack_tree(const struct build *b, int root, struct error *err)
+/* path: that of the archive, below root. */
+static int unpack_tree(const struct build *b, int root, const char *path, struct error *err)
 {
 	const char *argv[] = {"tar", "-xJf", "-", "-C", TREE, "--no-same-owner", NULL};
-	autoclose int archive = below_open(root, "src/" SOURCE_PACKAGE ".tar.xz", err);
+	autoclose int archive = below_open(root, path, err);
 	const struct tool tar = {
 		.argv = argv, .stdin_fd = archive, .idle = true, .hold = b->place->lock};
 	struct stat st;
@@ -147,19 +150,22 @@ static int unpack_tree(const struct build *b, int root, struct error *err)
 	progress_stage("unpacking the kernel's source");
 	if (cell_run(&b->cell, &tar, err) < 0)
 		return -1;
-	if (fstatat(b->dir, SOURCE_PACKAGE, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
-		return error_set(err, ERR_INVALID, "%s holds no directory " SOURCE_PACKAGE,
-				 b->source->file);
+	if (fstatat(b->dir, b->source->package, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !S_ISDIR(st.st_mode))
+		return error_set(err, ERR_INVALID, "%s holds no directory %s", b->source->file,
+				 b->source->package);
 	return stamp(b, err);
 }
 
 static int unpack_package(struct build *b, struct error *err)
 {
-	static const char *const files[] = {"src/" SOURCE_PACKAGE ".tar.xz", NULL};
+	autobuf struct buf archive = BUF_INIT(0);
 	autoclose int root = place_subdir(b->place, "root", err);
 
-	if (root < 0 || open_build_dirs(b, err) < 0)
+	if (root < 0 || open_build_dirs(b, err) < 0 ||
+	    buf_printf(&archive, err, "src/%s.tar.xz", b->source->package) < 0)
 		return -1;
+	const char *const files[] = {buf_string(&archive), NULL};
 	if (is_unpacked(b))
 		return 0;
 	if (place_require_space(b->place, BUILD_BYTES, err) < 0 || empty_build_dirs(b, err) < 0)
@@ -168,20 +174,31 @@ static int unpack_package(struct build *b, struct error *err)
 		return -1;
 	if (deb_unpack(b->source, root, files, err) < 0)
 		return -1;
-	return unpack_tree(b, root, err);
+	return unpack_tree(b, root, buf_string(&archive), err);
+}
+
+/* Appends the path of a file of the source, below the tree. */
+static int put_source_path(const struct build *b, const char *file, struct buf *out,
+			   struct error *err)
+{
+	return buf_printf(out, err, "%s/%s", b->source->package, file);
 }
 
 /* The date of the source stands in for that of the build. */
 static int banner_date(const struct build *b, char out[64], struct error *err)
 {
-	autoclose int makefile = below_open(b->dir, SOURCE_PACKAGE "/Makefile", err);
+	autobuf struct buf path = BUF_INIT(0);
+	autoclose int makefile = -1;
 	struct stat st;
 	struct tm tm;
 
+	if (put_source_path(b, "Makefile", &path, err) < 0)
+		return -1;
+	makefile = below_open(b->dir, buf_string(&path), err);
 	if (makefile < 0)
 		return -1;
 	if (fstat(makefile, &st) < 0)
-		return error_errno(err, errno, SOURCE_PACKAGE "/Makefile");
+		return error_errno(err, errno, "%s", buf_string(&path));
 	strftime(out, 64, "KBUILD_BUILD_TIMESTAMP=%Y-%m-%d", gmtime_r(&st.st_mtime, &tm));
 	return 0;
 }
@@ -197,9 +214,9 @@ static void count_line(void *data, const char *line)
 /* Runs make in the tree; the arguments end with NULL. */
 static int run_make(struct build *b, const char *const *args, struct error *err)
 {
-	static const char tree[] = TREE "/" SOURCE_PACKAGE;
-	const char *argv[12] = {"make", "-C", tree, "LOCALVERSION=", b->flavour->arch};
+	autobuf struct buf tree = BUF_INIT(0);
 	autobuf struct buf cross = BUF_INIT(0);
+	const char *argv[12] = {"make", "-C", NULL, "LOCALVERSION=", b->flavour->arch};
 	size_t n = 5;
 	char date[64];
 	const char *env[] = {"LC_ALL=C",
@@ -216,8 +233,10 @@ static int run_make(struct build *b, const char *const *args, struct error *err)
 				  .data = b,
 				  .hold = b->place->lock};
 
-	if (banner_date(b, date, err) < 0)
+	if (banner_date(b, date, err) < 0 ||
+	    buf_printf(&tree, err, TREE "/%s", b->source->package) < 0)
 		return -1;
+	argv[2] = buf_string(&tree);
 	if (b->architecture != architecture_of_host()) {
 		if (buf_printf(&cross, err, "CROSS_COMPILE=%s", b->flavour->prefix) < 0)
 			return -1;
@@ -233,12 +252,15 @@ static int configure_kernel(struct build *b, struct error *err)
 {
 	static const char *const args[] = {"-s", "KCONFIG_ALLCONFIG=../tuned.config", "allnoconfig",
 					   NULL};
+	autobuf struct buf asked = BUF_INIT(CONFIG_BYTES);
 	autobuf struct buf config = BUF_INIT(CONFIG_BYTES);
+	autobuf struct buf path = BUF_INIT(0);
 
-	if (path_replace_file_at(b->dir, "tuned.config", b->flavour->config,
-				 strlen(b->flavour->config), 0644, PATH_NO_SYNC, err) < 0 ||
-	    run_make(b, args, err) < 0 ||
-	    below_read(b->dir, SOURCE_PACKAGE "/.config", &config, err) < 0)
+	if (kconfig_add_new_names(b->flavour->config, &asked, err) < 0 ||
+	    path_replace_file_at(b->dir, "tuned.config", buf_bytes(&asked), asked.len, 0644,
+				 PATH_NO_SYNC, err) < 0 ||
+	    run_make(b, args, err) < 0 || put_source_path(b, ".config", &path, err) < 0 ||
+	    below_read(b->dir, buf_string(&path), &config, err) < 0)
 		return -1;
 	return kconfig_verify(b->flavour->config, buf_string(&config), err);
 }
@@ -257,11 +279,12 @@ static int compile(struct build *b, struct error *err)
 
 #define STRIPPED "stripped"
 
-static int strip_kernel(const struct build *b, struct error *err)
+/* image: its path below the tree. */
+static int strip_kernel(const struct build *b, const char *image, struct error *err)
 {
 	autobuf struct buf from = BUF_INIT(0);
 
-	if (buf_printf(&from, err, TREE "/" SOURCE_PACKAGE "/%s", b->flavour->image) < 0)
+	if (buf_printf(&from, err, TREE "/%s", image) < 0)
 		return -1;
 	static const char to[] = TREE "/" STRIPPED;
 	const char *argv[] = {"strip", "-o", to, buf_string(&from), NULL};
@@ -274,9 +297,9 @@ static int take_kernel(const struct build *b, struct error *err)
 	autobuf struct buf image = BUF_INIT(0);
 	autoclose int fd = -1;
 
-	if (b->flavour->stripped && strip_kernel(b, err) < 0)
+	if (put_source_path(b, b->flavour->image, &image, err) < 0)
 		return -1;
-	if (buf_printf(&image, err, SOURCE_PACKAGE "/%s", b->flavour->image) < 0)
+	if (b->flavour->stripped && strip_kernel(b, buf_string(&image), err) < 0)
 		return -1;
 	fd = below_open(b->dir, b->flavour->stripped ? STRIPPED : buf_string(&image), err);
 	if (fd < 0)
@@ -287,15 +310,16 @@ static int take_kernel(const struct build *b, struct error *err)
 static int publish_kernel(const struct build *b, const char *name, const char *config_sha,
 			  const char *init, struct error *err)
 {
-	static const char file[] = SOURCE_PACKAGE "/include/config/kernel.release";
+	autobuf struct buf file = BUF_INIT(0);
 	autobuf struct buf release = BUF_INIT(256);
 
-	if (below_read(b->dir, file, &release, err) < 0)
+	if (put_source_path(b, "include/config/kernel.release", &file, err) < 0 ||
+	    below_read(b->dir, buf_string(&file), &release, err) < 0)
 		return -1;
 	if (release.len > 0 && buf_bytes(&release)[release.len - 1] == '\n')
 		release.len--;
 	if (!deb_is_plain_name(buf_string(&release)))
-		return error_set(err, ERR_INVALID, "%s names no release", file);
+		return error_set(err, ERR_INVALID, "%s names no release", buf_string(&file));
 	struct kernel_entry entry = {.name = name,
 				     .version = b->source->version,
 				     .kind = KERNEL_TUNED,
@@ -374,11 +398,11 @@ static int answer_built(const struct artifact_options *opts, enum architecture a
 static int find_source(const struct artifact_options *opts, struct deb *source, struct error *err)
 {
 	if (!opts->from)
-		return apt_find(&system_apt, SOURCE_PACKAGE, source, err);
+		return apt_find_dependency(&system_apt, SOURCE_PACKAGE, source, err);
 	if (deb_open(opts->from, source, err) < 0)
 		return -1;
-	if (strcmp(source->package, SOURCE_PACKAGE) != 0)
-		return error_set(err, ERR_INVALID, "%s is not the package " SOURCE_PACKAGE,
+	if (strncmp(source->package, SOURCE_PREFIX, strlen(SOURCE_PREFIX)) != 0)
+		return error_set(err, ERR_INVALID, "%s is no package " SOURCE_PREFIX "*",
 				 opts->from);
 	return 0;
 }

@@ -10,6 +10,7 @@
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/module.h>
 #include <linux/vm_sockets.h>
 #include <net/if.h>
 #include <netinet/tcp.h>
@@ -105,7 +106,8 @@ static void load_modules(void)
 	while (list && fgets(line, sizeof(line), list)) {
 		line[strcspn(line, "\n")] = '\0';
 		int fd = open(line, O_RDONLY);
-		if (fd >= 0 && syscall(SYS_finit_module, fd, "", 0) != 0)
+		int flags = strstr(line, ".ko.") ? MODULE_INIT_COMPRESSED_FILE : 0;
+		if (fd >= 0 && syscall(SYS_finit_module, fd, "", flags) != 0)
 			perror(line);
 		close(fd);
 	}

@@ -43,6 +43,7 @@ class Wine:
         self.env = {**hyperv_standin.wine_environment(**env), "MICROAGENT_TEST_LIMIT_BOOT_KVM_MS": str(HANG_S * 1000)}
 
     def __enter__(self):
+        hyperv_standin.skip_where_wine_dies()
         clean = {name: self.env[name] for name in ("HOME", "PATH", "TMPDIR", "WINEPREFIX", "WINEDEBUG", "WINEDLLOVERRIDES")}
         for words in ([SERVER, "-p"], [WINE, "cmd.exe", "/c", "exit"]):
             subprocess.run(words, env=clean, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)

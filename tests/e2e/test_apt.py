@@ -44,6 +44,18 @@ def test_archives_that_are_not_reached_are_told_as_such(host, cache):
     test_kernel_image.assert_nothing_half(cache)
 
 
+def test_a_name_is_no_pattern(host, cache):
+    """apt takes a name that it does not know for a pattern, by which "linux-source-6.1" is another package's too."""
+    tools = host.base / "tools"
+    tools.mkdir()
+    (tools / "apt-cache").write_text('#!/bin/sh\n[ "$1" = depends ] && echo "  Depends: linux-source-6.1" || printf "Package: %s\\nVersion: 6.12.1-1\\n" '
+                                     'linux-source-6.12\n')
+    (tools / "apt-cache").chmod(0o755)
+    answer = host.json("kernel", "build", check=1, env={"PATH": f"{tools}:{os.environ['PATH']}"})
+    assert (answer["errorReason"], answer["errorSubject"]) == ("no-package", "linux-source-6.1")
+    assert not list((cache / "tmp").iterdir())
+
+
 @foreign
 def test_a_package_that_no_archive_has_is_told(host, cache):
     tools = host.base / "tools"

@@ -42,6 +42,31 @@ static void what_is_lost_is_named(void **state)
 	assert_lost("CONFIG_A=y\nCONFIG_X=y\nCONFIG_Y=y", "2 of our settings");
 }
 
+/* Linux has renamed what protects from the processor's faults, and dropped what it always does. */
+static void newer_kernels_have_other_names(void **state)
+{
+	static const char fragment[] = "CONFIG_RETPOLINE=y\nCONFIG_BASE_FULL=y\n"
+				       "CONFIG_RANDOM_TRUST_CPU=y\n";
+	static const char old[] = "# Linux/x86 6.1.192 Kernel Configuration\n";
+	static const char newer[] = "#\n# Linux/x86 6.12.1 Kernel Configuration\n#\n";
+	static const char newer_set[] = "# Linux/arm64 6.12.1 Kernel Configuration\n"
+					"CONFIG_MITIGATION_RETPOLINE=y\n"
+					"# CONFIG_BASE_SMALL is not set\n";
+	autobuf struct buf asked = BUF_INIT(0);
+	struct error err = {0};
+
+	(void)state;
+	assert_int_equal(kconfig_add_new_names(fragment, &asked, &err), 0);
+	assert_string_equal(buf_string(&asked),
+			    "CONFIG_RETPOLINE=y\nCONFIG_BASE_FULL=y\nCONFIG_RANDOM_TRUST_CPU=y\n"
+			    "CONFIG_MITIGATION_RETPOLINE=y\n# CONFIG_BASE_SMALL is not set\n");
+	assert_int_equal(kconfig_verify(fragment, newer_set, &err), 0);
+	assert_int_equal(kconfig_verify(fragment, newer, &err), -1);
+	assert_non_null(strstr(err.msg, "1 of our settings: CONFIG_RETPOLINE=y"));
+	assert_int_equal(kconfig_verify(fragment, old, &err), -1);
+	assert_non_null(strstr(err.msg, "3 of our settings"));
+}
+
 static bool asks_for(const char *line)
 {
 	const char *at = strstr(recipe_tuned_config, line);
@@ -102,6 +127,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_there_is_honoured),
 		cmocka_unit_test(what_is_lost_is_named),
+		cmocka_unit_test(newer_kernels_have_other_names),
 		cmocka_unit_test(our_fragment_asks_for_what_guests_need),
 	};
 

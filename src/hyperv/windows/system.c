@@ -43,9 +43,10 @@ const char *system_getenv(const char *name)
 	return getenv(name);
 }
 
+/* The text is in memory of the calling thread: Windows' strerror() has a buffer for each. */
 const char *system_error_text(int errnum)
 {
-	return errnum > 0 && errnum < _sys_nerr ? _sys_errlist[errnum] : NULL;
+	return errnum > 0 && errnum < _sys_nerr ? strerror(errnum) : NULL;
 }
 
 enum architecture architecture_of_host(void)

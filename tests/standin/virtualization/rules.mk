@@ -7,8 +7,10 @@ VZ_BUILD := $(BUILD)/standin/virtualization
 VZ_LIB := $(VZ_BUILD)/libVirtualization.a
 
 VZ_DEFINES := -DGNUSTEP -DGNUSTEP_BASE_LIBRARY=1 -DGNU_RUNTIME=1 -D_NATIVE_OBJC_EXCEPTIONS
-# clang does not look where gcc has objc/objc.h; behind everything else, or gcc's stdint.h would come first.
-VZ_INCLUDES = -I$(VZ)/include -I$(VZ)/gnustep -isystem /usr/include/GNUstep -idirafter $(shell gcc -print-file-name=include)
+# GNUstep's headers are in a directory of the architecture on Debian 13, and were in one for all on Debian 12. clang does not
+# look where gcc has objc/objc.h: that is behind everything else, or gcc's stdint.h would come first.
+VZ_GNUSTEP = $(firstword $(wildcard /usr/include/$(shell gcc -print-multiarch)/GNUstep) /usr/include/GNUstep)
+VZ_INCLUDES = -I$(VZ)/include -I$(VZ)/gnustep -isystem $(VZ_GNUSTEP) -idirafter $(shell gcc -print-file-name=include)
 VZ_WARNINGS := -Wall -Wextra -Werror
 # For any client: these, CPPFLAGS, and its own.
 VZ_CFLAGS = -std=gnu17 -g -O1 $(VZ_WARNINGS) $(VZ_DEFINES) $(VZ_INCLUDES) -fobjc-runtime=gcc -fblocks -fexceptions \

@@ -12,8 +12,8 @@ Class NSClassFromString(NSString *name)
 {
 	static Class (*foundations)(NSString *);
 
-	if ([name hasPrefix:@"VZ"] && ![name isEqualToString:@"VZStandinObject"] &&
-	    !settings_flag(@"framework", YES))
+	if (are_classes_there && [name hasPrefix:@"VZ"] &&
+	    ![name isEqualToString:@"VZStandinObject"] && !settings_flag(@"framework", YES))
 		return Nil;
 	if (!foundations)
 		foundations = (Class(*)(NSString *))dlsym(RTLD_NEXT, "NSClassFromString");

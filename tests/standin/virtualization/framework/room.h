@@ -11,7 +11,8 @@
 
 #include "vsockd/core.h"
 
-enum { ROOM_PORTS = 64, ROOM_PORT_NONE = UINT32_MAX };
+#define ROOM_PORTS 64
+#define ROOM_PORT_NONE UINT32_MAX
 
 struct room_socket {
 	int listen;

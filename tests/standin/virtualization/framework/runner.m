@@ -175,8 +175,10 @@ static NSFileHandle *written_by_guest(VZSerialPortAttachment *attachment)
 			return NO;
 		[_plugs addObject:plug];
 	}
+	NSString *in_c = @"/usr/lib/qemu/virtiofsd", *in_rust = @"/usr/libexec/virtiofsd";
+	BOOL has_c = [[NSFileManager defaultManager] isExecutableFileAtPath:in_c];
 	[self option:@"--virtiofsd"
-		value:@"%@", settings_text(@"virtiofsd", @"/usr/lib/qemu/virtiofsd")];
+		value:@"%@", settings_text(@"virtiofsd", has_c ? in_c : in_rust)];
 	return YES;
 }
 

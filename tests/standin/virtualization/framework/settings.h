@@ -5,6 +5,8 @@
 
 #import <Foundation/Foundation.h>
 
+#include <stdbool.h>
+
 /* The value of a path of keys, "entitlements", "com.apple.vm.networking"; nil if there is none. The
  * file is read anew each time, so that a test can change it. One that cannot be read ends the
  * process. */
@@ -22,3 +24,7 @@ extern NSError *settings_fault_error(NSDictionary *fault, NSInteger code);
 
 /* A line of JSON to the file that the settings name as "record". */
 extern void settings_record(NSString *call, NSDictionary *details);
+
+/* Whether every class has its methods. GNUstep 1.31 asks for classes by name before, in an
+ * +initialize that shim.m's +load causes, and its strings answer nothing yet. */
+extern bool are_classes_there;

@@ -15,6 +15,8 @@
 #include <dlfcn.h>
 #include <string.h>
 
+#import "settings.h"
+
 /* struct objc_class of GCC's runtime 4, ABI 8 (libobjc/objc-private/module-abi-8.h): 13 words. */
 #define CLASS_WORDS 13
 #define ROOM 32
@@ -28,6 +30,8 @@ void *_NSConcreteMallocBlock[ROOM];
 
 extern void _Block_object_assign(void *to, const void *object, const int flags);
 extern void _Block_object_dispose(const void *object, const int flags);
+
+bool are_classes_there;
 
 @interface StandinBlock : NSObject
 @end
@@ -50,6 +54,7 @@ static BOOL is_on_heap(id block)
 	memcpy(_NSConcreteGlobalBlock, (void *)self, CLASS_WORDS * sizeof(void *));
 	memcpy(_NSConcreteMallocBlock, (void *)self, CLASS_WORDS * sizeof(void *));
 	NSDeallocateObject(any);
+	are_classes_there = true;
 }
 
 - (id)copyWithZone:(NSZone *)zone

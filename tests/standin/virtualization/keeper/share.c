@@ -102,8 +102,13 @@ static int start_virtiofsd(const struct share_ends *ends, const char *virtiofsd)
 	if (pid)
 		return pid < 0 ? -1 : 0;
 	snprintf(fd, sizeof(fd), "--fd=%d", ends->listen);
-	execl(virtiofsd, virtiofsd, "-f", fd, "-o", "source=" STAGE, "-o", "sandbox=chroot", "-o",
-	      "log_level=err", (char *)NULL);
+	/* The one in C is QEMU's (Debian 12); the one in Rust has words of its own. */
+	if (strstr(virtiofsd, "/qemu/"))
+		execl(virtiofsd, virtiofsd, "-f", fd, "-o", "source=" STAGE, "-o", "sandbox=chroot",
+		      "-o", "log_level=err", (char *)NULL);
+	else
+		execl(virtiofsd, virtiofsd, fd, "--shared-dir=" STAGE, "--sandbox=chroot",
+		      "--inode-file-handles=never", "--log-level=error", (char *)NULL);
 	_exit(127);
 }
 
