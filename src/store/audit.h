@@ -174,6 +174,7 @@ struct audit_report {
 	uint64_t bad_line;	/* the first, from 1; 0: none */
 	char why[256];		/* what is wrong with it */
 	uint64_t confirmed;	/* lines whose digest the security log has */
+	uint64_t unconfirmed;	/* the first line whose digest it does not have; 0: none */
 	uint64_t lost;		/* events that were not written down, as the logs say */
 	uint64_t set_back;	/* lines that are earlier than the line before: the clock was set */
 	char head[SHA256_TEXT]; /* digest of the last line; "" without one */

@@ -154,6 +154,23 @@ def test_an_altered_log(place):
     assert verdict(place, name)["verdict"] == "broken"
     log.write_bytes(whole)
     assert verdict(place, name)["verdict"] == "closed"
+    day = max((place.state / "logs").iterdir())  # what is missing of them is told, and by whose lines
+    kept = day.read_bytes()
+    own = [line for line in kept.splitlines(keepends=True) if name.encode() in line and b'"head"' in line]
+    assert "unconfirmedLine" not in verdict(place, name)
+    day.write_bytes(kept[:kept.index(own[-2])])
+    answer = verdict(place, name)
+    assert (answer["verdict"], answer["confirmed"], answer["unconfirmedLine"]) == ("closed", len(lines) - 2, len(lines) - 1)
+    said = f"line {len(lines) - 1} is the first without a digest in the security log: the security log was cut short, moved or removed"
+    assert said in place("audit", "verify", name).stdout
+    day.unlink()
+    answer = verdict(place, name)
+    assert (answer["confirmed"], answer["unconfirmedLine"]) == (0, 1)
+    day.parent.rmdir()
+    assert verdict(place, name)["unconfirmedLine"] == 1
+    day.parent.mkdir(0o700)
+    day.write_bytes(kept)
+    day.chmod(0o600)
     for day in (place.state / "logs").iterdir():  # without them the end can be cut off unnoticed, and they say so
         day.rename(day.with_suffix(".away"))
     log.write_bytes(b"".join(lines[:-1]))
