@@ -22,6 +22,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/broker.h"
 #include "base/error.h"
 #include "base/sha256.h"
 #include "store/store.h"
@@ -54,6 +55,20 @@ struct audit_event {
 
 /* --- writing --------------------------------------------------------------------------------- */
 
+/* What somebody else has done to a log since our last line. The last three are of today's security
+ * log: no name is left of it; another file, or none, has its name; it is shorter than it was. */
+enum audit_tampering {
+	AUDIT_UNTOUCHED,
+	AUDIT_REMOVED,	/* no file has its name */
+	AUDIT_REPLACED, /* another file has its name */
+	AUDIT_SHORTENED,
+	AUDIT_LENGTHENED,
+	AUDIT_SECURITY_REMOVED,
+	AUDIT_SECURITY_MOVED,
+	AUDIT_SECURITY_SHORTENED
+};
+extern const char *const audit_tampering_names[]; /* "untouched", ... */
+
 struct audit {
 	int fd;
 	int dirfd;  /* the workspace's own, which stays open for as long as the log does */
@@ -67,6 +82,9 @@ struct audit {
 	bool destroyed;	 /* a line says so: all that may follow is the closing one */
 	int security_fd; /* of the day that security_day names; -1: none yet */
 	char security_day[11];
+	off_t security_end; /* of our last line in that file */
+	bool security_away; /* its path has no such file, and none can be made there */
+	enum audit_tampering security_tampering; /* of that file, found and not yet told */
 	bool unsynced;	     /* lines were written that may not be on the disk yet */
 	uint64_t heads_lost; /* of lines of this log, that the security log had no room for */
 };
@@ -75,9 +93,6 @@ struct audit {
 		.fd = -1, .dirfd = -1, .security_fd = -1 \
 	}
 
-/* The directory of the security logs of a workspace that has an audit log, made if it is not
- * there; malloc'd. NULL: the workspace has no audit log, or the directory cannot be made. */
-char *audit_logs_path(const struct workspace *ws);
 /* The workspace is a session or a sandbox. */
 bool audit_is_kept(const struct workspace *ws);
 bool audit_is_of_sandbox(const struct workspace *ws); /* of one that has a log */
@@ -95,17 +110,7 @@ int audit_open(const struct workspace *ws, struct audit *out, struct error *err)
  */
 int audit_append(struct audit *audit, const struct audit_event *event, enum store_sync sync,
 		 struct error *err);
-/* What somebody else has done to the log since our last line. */
-enum audit_tampering {
-	AUDIT_UNTOUCHED,
-	AUDIT_REMOVED,	/* no file has its name */
-	AUDIT_REPLACED, /* another file has its name */
-	AUDIT_SHORTENED,
-	AUDIT_LENGTHENED,
-	AUDIT_SECURITY_REMOVED /* not the log, but the security log of today */
-};
-extern const char *const audit_tampering_names[]; /* "untouched", ... */
-enum audit_tampering audit_tampering(const struct audit *audit);
+enum audit_tampering audit_tampering(const struct audit *audit); /* of the audit log */
 /*
  * Gives the name of a log that was removed or replaced to a copy of it, to which later lines go.
  * What is in its place is removed. On failure lines still go to the file that is open: a later
@@ -122,6 +127,16 @@ int security_log_aside(struct audit *audit, const struct audit_event *event, str
 /* The same for a session of the state directory at state_path that has no audit log. */
 int security_log_note(const char *state_path, const char *session, const struct audit_event *event,
 		      struct error *err);
+/*
+ * Looks whether today's security log, once it was written to, is still the file at its path, and as
+ * long as it was. security_tampering says what was found. Later lines go to the file at the path,
+ * which is made where it is missing. Where that fails they go to the old file, and count as lines
+ * without a digest. Each line that is written begins with such a look.
+ */
+void security_log_look(struct audit *audit);
+/* The broker's part, by which one looks and opens the file where there is one. Its data: the path
+ * of the security logs. */
+extern const struct broker_duty security_log_duty;
 /* The kinds of session.orphaned that are the end of what has no log any more. */
 #define SECURITY_KIND_GONE "bundle-removed"
 #define SECURITY_KIND_LOST "process-without-bundle"
@@ -159,6 +174,7 @@ struct audit_report {
 	uint64_t bad_line;	/* the first, from 1; 0: none */
 	char why[256];		/* what is wrong with it */
 	uint64_t confirmed;	/* lines whose digest the security log has */
+	uint64_t unconfirmed;	/* the first line whose digest it does not have; 0: none */
 	uint64_t lost;		/* events that were not written down, as the logs say */
 	uint64_t set_back;	/* lines that are earlier than the line before: the clock was set */
 	char head[SHA256_TEXT]; /* digest of the last line; "" without one */

@@ -48,10 +48,7 @@ char *audit_line_text(const struct audit *audit, const struct audit_event *event
  * and the line says that it is late. */
 int audit_vouch_telemetry(const struct workspace *ws, struct audit *audit, struct error *err);
 
-/* security_log.c: somebody has removed today's file, to which lines were written. The next line
- * makes another one. */
-bool security_log_is_removed(const struct audit *audit);
-/* The digest of the line that was just written. */
+/* security_log.c: the digest of the line that was just written. */
 int security_log_write(struct audit *audit, const struct audit_event *event, uint64_t seq,
 		       enum store_sync sync, struct error *err);
 

@@ -17,10 +17,14 @@
 /* The copy, until it has the log's name. */
 #define COPY AUDIT_LOG ".copy"
 
-const char *const audit_tampering_names[] = {
-	[AUDIT_UNTOUCHED] = "untouched",   [AUDIT_REMOVED] = "removed",
-	[AUDIT_REPLACED] = "replaced",	   [AUDIT_SHORTENED] = "shortened",
-	[AUDIT_LENGTHENED] = "lengthened", [AUDIT_SECURITY_REMOVED] = "security-log-removed"};
+const char *const audit_tampering_names[] = {[AUDIT_UNTOUCHED] = "untouched",
+					     [AUDIT_REMOVED] = "removed",
+					     [AUDIT_REPLACED] = "replaced",
+					     [AUDIT_SHORTENED] = "shortened",
+					     [AUDIT_LENGTHENED] = "lengthened",
+					     [AUDIT_SECURITY_REMOVED] = "security-log-removed",
+					     [AUDIT_SECURITY_MOVED] = "security-log-moved",
+					     [AUDIT_SECURITY_SHORTENED] = "security-log-shortened"};
 
 enum audit_tampering audit_tampering(const struct audit *audit)
 {
@@ -35,7 +39,7 @@ enum audit_tampering audit_tampering(const struct audit *audit)
 	/* Below 0: a write of ours has failed half way. */
 	if (audit->end >= 0 && ours.st_size != audit->end)
 		return ours.st_size < audit->end ? AUDIT_SHORTENED : AUDIT_LENGTHENED;
-	return security_log_is_removed(audit) ? AUDIT_SECURITY_REMOVED : AUDIT_UNTOUCHED;
+	return AUDIT_UNTOUCHED;
 }
 
 int audit_clear_place(int dirfd, struct error *err)

@@ -170,8 +170,13 @@ static void compare_with_security_log(struct check *check, uint64_t number)
 {
 	const struct audit_heads *heads = check->heads;
 
-	if (!heads || number > heads->count || !heads->known[number - 1])
+	if (!heads)
 		return;
+	if (number > heads->count || !heads->known[number - 1]) {
+		if (!check->report.unconfirmed)
+			check->report.unconfirmed = number;
+		return;
+	}
 	if (heads->known[number - 1] == 2 ||
 	    memcmp(heads->digests[number - 1], check->before, AUDIT_DIGEST) != 0)
 		bad(check, AUDIT_BROKEN, number, "the security log has another line in its place");

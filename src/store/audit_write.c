@@ -214,14 +214,6 @@ char *audit_state_path(const struct workspace *ws, const char *name, struct erro
 	return path_join(*state ? state : "/", name, err);
 }
 
-char *audit_logs_path(const struct workspace *ws)
-{
-	autofree char *path = audit_is_kept(ws) ? audit_state_path(ws, SECURITY_DIR, NULL) : NULL;
-	autoclose int dir = path ? path_open_dir_at(AT_FDCWD, path, true, 0700, NULL) : -1;
-
-	return dir < 0 ? NULL : steal_ptr(&path);
-}
-
 void audit_name_session(const struct workspace *ws, char out[AUDIT_SESSION_ROOM])
 {
 	snprintf(out, AUDIT_SESSION_ROOM, "%.*s", (int)kind_name_length(ws->id), ws->id);

@@ -94,7 +94,8 @@ int cache_open(bool create, struct error *err)
 	fd = own_dir_open(dir, create, OWN_CACHE, NULL, err);
 	if (fd < 0)
 		return -1;
-	own_dir_note(fd, OWN_CACHE);
+	if (create || own_dir_is_marked(fd, OWN_CACHE))
+		own_dir_note(fd, OWN_CACHE);
 	return steal_fd(&fd);
 }
 

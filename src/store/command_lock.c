@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -60,6 +61,13 @@ int workspace_lock_opened(const struct workspace *ws, uint64_t deadline_ns, stru
 		workspace_lock_remove(ws->dir, ws->id);
 	kind_name(ws->id, what);
 	return error_set(err, ERR_NOT_FOUND, "%s has just been removed", what);
+}
+
+bool state_dir_has_locks(const struct state_dir *dir)
+{
+	struct stat st;
+
+	return fstatat(dir->fd, LOCKS_DIR, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
 void workspace_lock_remove(const struct state_dir *dir, const char *id)

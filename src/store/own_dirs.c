@@ -39,7 +39,7 @@ const char *own_dir_name(enum own_dir kind)
 /* --- markers --------------------------------------------------------------------------------- */
 
 /* Another user's marker says nothing, or anybody could keep us from sharing what is in /tmp. */
-static bool has_marker(int dirfd, enum own_dir kind)
+bool own_dir_is_marked(int dirfd, enum own_dir kind)
 {
 	struct stat st;
 
@@ -78,7 +78,7 @@ char *own_dir_above(int dirfd, enum own_dir *kind)
 		return NULL;
 	do {
 		for (size_t i = 0; i < OWN_DIR_COUNT; i++) {
-			if (!has_marker(at, (enum own_dir)i))
+			if (!own_dir_is_marked(at, (enum own_dir)i))
 				continue;
 			*kind = (enum own_dir)i;
 			return spot_path_of(at, NULL);

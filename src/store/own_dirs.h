@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * State directories and caches, known again wherever somebody names one of them: opening one leaves
- * a marker file in it and its path in a list of the user's. Both are there to keep a guest out of
- * them (share_dir.h), so what cannot be written is done without.
+ * State directories and caches, known again wherever somebody names one of them: who puts something
+ * into one leaves a marker file in it and its path in a list of the user's. Both are there to keep a
+ * guest out of them (share_dir.h), so what cannot be written is done without. A directory that was
+ * only looked at has neither: it may be any directory of the user's.
  */
 #ifndef STORE_OWN_DIRS_H
 #define STORE_OWN_DIRS_H
@@ -36,6 +37,7 @@ int own_dir_check(int fd, const char *path, enum own_dir kind, struct error *err
 
 /* dirfd was opened as one. In another one (the sessions' in the user's) it has no marker. */
 void own_dir_note(int dirfd, enum own_dir kind);
+bool own_dir_is_marked(int dirfd, enum own_dir kind);
 /* The marked one that dirfd (O_PATH will do) is or lies in, malloc'd; NULL: it is in none. */
 char *own_dir_above(int dirfd, enum own_dir *kind);
 

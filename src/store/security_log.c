@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/broker.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -25,47 +26,173 @@
 /* More lines than any log of LIMIT_AUDIT_BYTES has. */
 #define HEADS_MAX (1u << 22)
 
+/* Of "2026-11-27". */
+#define DAY_LENGTH 10
+
 static bool writes_day(const struct audit *audit, const char *day)
 {
-	return audit->security_fd >= 0 && strncmp(audit->security_day, day, 10) == 0;
+	return audit->security_fd >= 0 && strncmp(audit->security_day, day, DAY_LENGTH) == 0;
 }
 
-static bool is_unlinked(int fd)
+/* --- the file at the path ---------------------------------------------------------------------
+ * A live supervisor that has given up its rights asks its broker for both of these: it may not see
+ * the path, and may make no file there. */
+
+static bool begins_as_security_log(const char *name)
 {
+	static const char pattern[] = SECURITY_PATTERN;
+
+	/* A name that is too short ends in a byte that the pattern does not have there. */
+	for (size_t i = 0; i < sizeof(pattern) - 1; i++)
+		if (pattern[i] == '0' ? name[i] < '0' || name[i] > '9' : name[i] != pattern[i])
+			return false;
+	return true;
+}
+
+struct day_question {
+	char day[DAY_LENGTH + 1];
+	bool open;    /* else: is it still the file that was opened? */
+	dev_t device; /* of that file */
+	ino_t inode;
+};
+
+static int name_day(const struct day_question *question, char name[sizeof(SECURITY_PATTERN)],
+		    struct error *err)
+{
+	memcpy(name, SECURITY_PATTERN, sizeof(SECURITY_PATTERN));
+	memcpy(name + strlen(SECURITY_LOG), question->day, DAY_LENGTH);
+	return begins_as_security_log(name)
+		       ? 0
+		       : error_set(err, ERR_INVALID, "\"%.10s\" is no day", question->day);
+}
+
+/* Returns 1 where another file has the name of the day, or none has. */
+static int look_for_day(const char *logs, const struct day_question *question, struct error *err)
+{
+	char name[sizeof(SECURITY_PATTERN)];
+	struct stat named;
+
+	if (name_day(question, name, err) < 0)
+		return -1;
+	autofree char *path = path_join(logs, name, err);
+	if (!path)
+		return -1;
+	if (lstat(path, &named) == 0)
+		return named.st_dev != question->device || named.st_ino != question->inode;
+	return errno == ENOENT || errno == ENOTDIR ? 1 : error_errno(err, errno, "%s", path);
+}
+
+/* Makes the directory and the file where they are missing, and returns a descriptor. */
+static int open_day_at(const char *logs, const struct day_question *question, struct error *err)
+{
+	char name[sizeof(SECURITY_PATTERN)];
+	autoclose int dir = -1, fd = -1;
 	struct stat st;
 
-	return fstat(fd, &st) == 0 && st.st_nlink == 0;
+	if (name_day(question, name, err) < 0)
+		return -1;
+	dir = path_open_dir_at(AT_FDCWD, logs, true, 0700, err);
+	if (dir < 0 || trusted_dir_check_own(dir, logs, err) < 0)
+		return -1;
+	fd = openat(dir, name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK,
+		    0600);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_errno(err, errno, "%s/%s", logs, name);
+	return S_ISREG(st.st_mode)
+		       ? steal_fd(&fd)
+		       : error_set(err, ERR_CONFLICT, "%s/%s is not a file", logs, name);
 }
 
-/* One of an earlier day may have been moved to where such files are kept. */
-bool security_log_is_removed(const struct audit *audit)
+static int serve_day(void *data, const struct broker_message *in, struct broker_message *out,
+		     struct error *err)
 {
-	char now[CLOCK_TEXT];
+	const char *logs = data;
+	struct day_question question;
+	int answer;
 
-	clock_rfc3339(clock_real_ns(), now);
-	return writes_day(audit, now) && is_unlinked(audit->security_fd);
+	if (!logs || in->len != sizeof(question))
+		return error_set(err, ERR_DENIED, "this machine has no security log");
+	memcpy(&question, in->bytes, sizeof(question));
+	answer = question.open ? open_day_at(logs, &question, err)
+			       : look_for_day(logs, &question, err);
+	if (answer < 0)
+		return -1;
+	if (question.open)
+		out->fds[out->nfds++] = answer;
+	else
+		out->bytes[out->len++] = (char)answer;
+	return 0;
 }
 
+const struct broker_duty security_log_duty = {serve_day};
+
+/* Returns what open_day_at() or look_for_day() returns. */
+static int ask_for_day(const struct audit *audit, const struct day_question *question,
+		       struct error *err)
+{
+	struct broker_message in = {.len = sizeof(*question)}, out;
+
+	if (!broker_is_asked())
+		return question->open ? open_day_at(audit->logs, question, err)
+				      : look_for_day(audit->logs, question, err);
+	memcpy(in.bytes, question, sizeof(*question));
+	if (broker_ask(&security_log_duty, &in, &out, err) < 0)
+		return -1;
+	if (question->open ? out.nfds != 1 : out.len != 1)
+		return error_set(err, ERR_INTERNAL, "the broker's answer about the security log");
+	return question->open ? out.fds[0] : out.bytes[0];
+}
+
+/* --- what becomes of it meanwhile ------------------------------------------------------------- */
+
+static enum audit_tampering security_tampering(const struct audit *audit, const struct stat *st)
+{
+	struct day_question question = {.device = st->st_dev, .inode = st->st_ino};
+	struct error ignored;
+
+	memcpy(question.day, audit->security_day, DAY_LENGTH);
+	if (ask_for_day(audit, &question, &ignored) == 1)
+		return st->st_nlink == 0 ? AUDIT_SECURITY_REMOVED : AUDIT_SECURITY_MOVED;
+	return st->st_size < audit->security_end ? AUDIT_SECURITY_SHORTENED : AUDIT_UNTOUCHED;
+}
+
+/* On failure a file that is open stays open. */
 static int open_day(struct audit *audit, const char *day, struct error *err)
 {
-	char name[] = SECURITY_PATTERN;
-	autoclose int dir = -1;
+	struct day_question question = {.open = true};
 	int fd;
 
-	if (writes_day(audit, day) && !is_unlinked(audit->security_fd))
-		return 0;
-	memcpy(name + strlen("security-"), day, 10);
-	dir = path_open_dir_at(AT_FDCWD, audit->logs, true, 0700, err);
-	if (dir < 0 || trusted_dir_check_own(dir, audit->logs, err) < 0)
-		return -1;
-	fd = openat(dir, name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+	memcpy(question.day, day, DAY_LENGTH);
+	fd = ask_for_day(audit, &question, err);
 	if (fd < 0)
-		return error_errno(err, errno, "%s/%s", audit->logs, name);
+		return -1;
 	if (audit->security_fd >= 0)
 		close(audit->security_fd);
 	audit->security_fd = fd;
-	snprintf(audit->security_day, sizeof(audit->security_day), "%.10s", day);
+	audit->security_end = 0;
+	audit->security_away = false;
+	memcpy(audit->security_day, question.day, sizeof(question.day));
 	return 0;
+}
+
+void security_log_look(struct audit *audit)
+{
+	enum audit_tampering found;
+	char now[CLOCK_TEXT];
+	struct stat st;
+
+	/* A file of an earlier day may have been moved to where such files are kept. */
+	clock_rfc3339(clock_real_ns(), now);
+	if (!writes_day(audit, now) || fstat(audit->security_fd, &st) < 0)
+		return;
+	found = security_tampering(audit, &st);
+	if (found != AUDIT_UNTOUCHED && !audit->security_away)
+		audit->security_tampering = found;
+	if (found == AUDIT_SECURITY_SHORTENED)
+		audit->security_end = st.st_size;
+	audit->security_away = found == AUDIT_SECURITY_REMOVED || found == AUDIT_SECURITY_MOVED;
+	if (audit->security_away)
+		(void)open_day(audit, now, NULL);
 }
 
 /* From the line itself, so that both say the same. */
@@ -95,13 +222,20 @@ static int write_security_text(struct audit *audit, const struct audit_event *ev
 	ssize_t n;
 
 	clock_rfc3339(event->real_ns, now);
-	if (open_day(audit, now, err) < 0)
+	security_log_look(audit);
+	if (!writes_day(audit, now) && open_day(audit, now, err) < 0)
 		return -1;
 	text[len] = '\n'; /* in the place of the NUL, which is not written */
 	n = write(audit->security_fd, text, len + 1);
+	/* Other writers' lines may be before ours: O_APPEND has moved the offset behind them. */
+	audit->security_end = lseek(audit->security_fd, 0, SEEK_CUR);
 	if (n < 0 || (size_t)n != len + 1)
 		return error_errno(err, n < 0 ? errno : ENOSPC, "%s/security-%s.log", audit->logs,
 				   audit->security_day);
+	/* The line is in the old file at least. */
+	if (audit->security_away)
+		return error_set(err, ERR_UNAVAILABLE, "%s/security-%s.log is not there",
+				 audit->logs, audit->security_day);
 	return sync == STORE_SYNC && file_sync_data(audit->security_fd) < 0
 		       ? error_errno(err, errno, "%s/security-%s.log", audit->logs,
 				     audit->security_day)
@@ -275,16 +409,16 @@ static int take_security_session(void *data, const char *line, size_t len, struc
 	return json_put(data, session, json_boolean(over), err);
 }
 
+/* logrotate gives an older file the same name with ".1", ".2"... behind it. */
 static bool is_security_log(const char *name)
 {
-	static const char pattern[] = SECURITY_PATTERN;
+	const char *rest;
 
-	if (strlen(name) != sizeof(pattern) - 1)
+	if (!begins_as_security_log(name))
 		return false;
-	for (size_t i = 0; i < sizeof(pattern) - 1; i++)
-		if (pattern[i] == '0' ? name[i] < '0' || name[i] > '9' : name[i] != pattern[i])
-			return false;
-	return true;
+	rest = name + sizeof(SECURITY_PATTERN) - 1;
+	return *rest == '\0' ||
+	       (*rest == '.' && rest[1] && rest[1 + strspn(rest + 1, "0123456789")] == '\0');
 }
 
 static int read_day(int dir, const char *logs, const char *name, audit_line_fn *fn, void *data,

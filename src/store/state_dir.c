@@ -36,11 +36,18 @@ int state_dir_open_part(const char *path, bool create, const struct state_dir *w
 	return 0;
 }
 
+/* Something of ours is in it. */
+static bool is_in_use(const struct state_dir *dir)
+{
+	return own_dir_is_marked(dir->fd, OWN_STATE) || state_dir_has_locks(dir);
+}
+
 int state_dir_open(const char *path, bool create, struct state_dir *out, struct error *err)
 {
 	if (state_dir_open_part(path, create, NULL, out, err) < 0)
 		return -1;
-	own_dir_note(out->fd, OWN_STATE);
+	if (create || is_in_use(out))
+		own_dir_note(out->fd, OWN_STATE);
 	return 0;
 }
 

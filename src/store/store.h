@@ -22,6 +22,8 @@ struct state_dir {
 /*
  * Opens <path>, making it (0700) where create is set and it is missing. Refused: a directory of
  * another user, one that group or others can write, a non-directory. ERR_NOT_FOUND without create.
+ * With create, or where something of ours is in it already, guests are kept out of it from here on
+ * (own_dirs.h). Without, a directory of something else stays as it is.
  */
 int state_dir_open(const char *path, bool create, struct state_dir *out, struct error *err);
 /* The same for a directory in one, which guests are kept out of with that (own_dirs.h). */
@@ -51,6 +53,9 @@ struct workspace {
 int workspace_open(const struct state_dir *dir, const char *id, bool create, struct workspace *out,
 		   struct error *err);
 void workspace_close(struct workspace *ws);
+/* The directory is there, and is a workspace, if perhaps an unfinished one; else it may be one of
+ * something else. */
+bool workspace_is_recorded(const struct workspace *ws);
 char *workspace_path(const struct workspace *ws, const char *file, struct error *err);
 
 /*
@@ -63,6 +68,8 @@ int workspace_lock(const struct state_dir *dir, const char *id, uint64_t deadlin
 /* The same of a workspace that was opened without it: ERR_NOT_FOUND where that has been removed
  * since, and nothing of the lock is left then. */
 int workspace_lock_opened(const struct workspace *ws, uint64_t deadline_ns, struct error *err);
+/* Whether there is a directory of locks. Without one no workspace is locked or being made there. */
+bool state_dir_has_locks(const struct state_dir *dir);
 /* Removes the lock's file. Only by who holds the lock, and as the last thing before giving it back:
  * from here on somebody else may hold a new one. What fails leaves an empty file behind. */
 void workspace_lock_remove(const struct state_dir *dir, const char *id);

@@ -116,6 +116,11 @@ void workspace_close(struct workspace *ws)
 	*ws = (struct workspace){.fd = -1};
 }
 
+bool workspace_is_recorded(const struct workspace *ws)
+{
+	return ws->fd >= 0 && is_marked(ws->fd);
+}
+
 char *workspace_path(const struct workspace *ws, const char *file, struct error *err)
 {
 	autofree char *own = path_join(ws->dir->path, ws->id, err);

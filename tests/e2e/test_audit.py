@@ -15,6 +15,7 @@ import pytest
 
 import schema_check
 from conftest import make_host, wait_until
+from failing_calls import NO_LANDLOCK
 
 
 def create(host, *words, env=None):
@@ -153,6 +154,23 @@ def test_an_altered_log(place):
     assert verdict(place, name)["verdict"] == "broken"
     log.write_bytes(whole)
     assert verdict(place, name)["verdict"] == "closed"
+    day = max((place.state / "logs").iterdir())  # what is missing of them is told, and by whose lines
+    kept = day.read_bytes()
+    own = [line for line in kept.splitlines(keepends=True) if name.encode() in line and b'"head"' in line]
+    assert "unconfirmedLine" not in verdict(place, name)
+    day.write_bytes(kept[:kept.index(own[-2])])
+    answer = verdict(place, name)
+    assert (answer["verdict"], answer["confirmed"], answer["unconfirmedLine"]) == ("closed", len(lines) - 2, len(lines) - 1)
+    said = f"line {len(lines) - 1} is the first without a digest in the security log: the security log was cut short, moved or removed"
+    assert said in place("audit", "verify", name).stdout
+    day.unlink()
+    answer = verdict(place, name)
+    assert (answer["confirmed"], answer["unconfirmedLine"]) == (0, 1)
+    day.parent.rmdir()
+    assert verdict(place, name)["unconfirmedLine"] == 1
+    day.parent.mkdir(0o700)
+    day.write_bytes(kept)
+    day.chmod(0o600)
     for day in (place.state / "logs").iterdir():  # without them the end can be cut off unnoticed, and they say so
         day.rename(day.with_suffix(".away"))
     log.write_bytes(b"".join(lines[:-1]))
@@ -282,6 +300,94 @@ def test_a_log_that_is_taken_away_is_missed_at_once(place):
     today.unlink()
     wait_until(lambda: today.exists() and security_events(place, name, "audit.changed"), "the alarm")
     assert security_events(place, name, "audit.changed")[0]["data"] == {"how": "security-log-removed"}
+    destroy(place, name)
+
+
+def move_away(log):
+    log.rename(log.with_name(log.name + ".1"))
+
+
+def rotate(log):
+    """As logrotate does: the file gets another name, and a new one gets the file's name."""
+    move_away(log)
+    log.touch(0o600)
+
+
+def unlink_with_another_name(log):
+    log.with_name("kept").hardlink_to(log)
+    log.unlink()
+
+
+def put_fifo(log):
+    log.unlink()
+    os.mkfifo(log, 0o600)
+
+
+def move_directory(log):
+    log.parent.rename(log.parent.with_name("logs-moved"))
+
+
+def move_directory_and_make_another(log):
+    move_directory(log)
+    log.parent.mkdir(0o700)
+    log.touch(0o600)
+
+
+SECURITY_LOG_IS_TAKEN = (
+    (os.unlink, "removed"), (move_away, "moved"), (rotate, "moved"), (unlink_with_another_name, "moved"),
+    (lambda log: os.truncate(log, 10), "shortened"), (lambda log: shutil.rmtree(log.parent), "removed"), (move_directory, "moved"),
+    (move_directory_and_make_another, "moved"))
+
+
+@pytest.mark.parametrize("files", ["landlock", "root"])
+def test_a_security_log_that_is_taken_away(place, monkeypatch, files):
+    """Its supervisor notices by itself, begins another file at the path, and the alarm in it says what was done to the old one.
+    A supervisor with a root of its own cannot see the path, and is told all the same."""
+    if files == "root":
+        monkeypatch.setattr(place, "wrap", [*NO_LANDLOCK, *place.wrap])
+    name = create(place, env={"MICROAGENT_TEST_LIMIT_AUDIT_LOOK_MS": "50"})
+    if supervisor(place, name)["files"] != files:
+        destroy(place, name)
+        pytest.skip(f"this host has no {files}")
+    today = max((place.state / "logs").iterdir())
+
+    def told(event):
+        lines = today.read_bytes().splitlines(keepends=True) if today.is_file() else []
+        # What is left of a line that was cut short has no newline, and the next line follows it.
+        objects = [json.loads(line[line.rfind(b'{"ts"'):]) for line in lines if line.endswith(b"\n")]
+        return [o.get("data") for o in objects if (o["session"], o["event"]) == (name, event)]
+
+    for i, (do, how) in enumerate(SECURITY_LOG_IS_TAKEN):
+        do(today)
+        wait_until(lambda: {"how": f"security-log-{how}"} in told("audit.changed"), f"the alarm that it was {how}")
+        assert len(events(place, name, "audit.changed")) == i + 1
+        assert today.stat().st_mode & 0o777 == 0o600
+        for rest in (*today.parent.glob("*.1"), *today.parent.glob("kept"), place.state / "logs-moved"):
+            shutil.rmtree(rest, ignore_errors=True)
+            rest.unlink(missing_ok=True)
+    # A file that was moved gets nothing any more, also of what happens before anybody looks.
+    move_away(today)
+    moved = today.with_name(today.name + ".1")
+    size = moved.stat().st_size
+    os.kill(supervisor(place, name)["pid"], signal.SIGKILL)
+    wait_until(lambda: told("session.ended"), "the end")
+    assert told("vmm.crashed") and {"how": "security-log-moved"} in told("audit.changed") and moved.stat().st_size == size
+    destroy(place, name)
+    moved.unlink()
+
+
+def test_something_else_in_the_place_of_the_security_log(place):
+    """It is left alone, and the audit log says that its lines have no digests. When the place is free the log goes on."""
+    name = create(place, env={"MICROAGENT_TEST_LIMIT_AUDIT_LOOK_MS": "50"})
+    today = max((place.state / "logs").iterdir())
+    put_fifo(today)
+    wait_until(lambda: events(place, name, "audit.unconfirmed"), "the lines to be missed")
+    assert [line["data"] for line in events(place, name, "audit.changed")] == [{"how": "security-log-removed"}]
+    assert today.is_fifo()
+    today.unlink()
+    place("session", "exec", name, "--", "true", check=0)
+    wait_until(lambda: len(events(place, name, "audit.unconfirmed")) == 2, "the log to go on")
+    assert security_events(place, name, "audit.unconfirmed")
     destroy(place, name)
 
 

@@ -14,7 +14,8 @@ import pytest
 import virtiofsd
 from conftest import BACKEND, BIN, HANG_S
 from test_bundles import small_config
-from test_least_rights import NO_NAMESPACES, without
+from failing_calls import without
+from test_least_rights import NO_NAMESPACES
 from test_mediation import free_port, mediation
 from test_shares import share
 from test_supervisor import request, sparse

@@ -13,6 +13,7 @@ import schema_check
 from conftest import BUILD, HANG_S, default_kernel, wait_until
 from hyperv import SHIPPED, Supervisor, Wine, fault, is_empty, run_in_guest
 from hyperv_standin import windows_path
+from test_looking import check_supervisor, listing
 
 ADDRESS_KEYS = {"vmId", "agentServiceId"}
 
@@ -84,6 +85,18 @@ def test_lifecycle(vm, broker, place):
     assert "hvSocket" not in vm.ok("inspect") and not machines_of(broker)
     vm.ok("delete")
     assert is_empty(vm.state) and raw.stat().st_mtime_ns == before
+
+
+def test_looking_leaves_no_trace(vm):
+    """In the place of a state directory may be any directory, and a directory of something else may have the name."""
+    (vm.state / "src").mkdir(parents=True)
+    (vm.state / "src" / "main.c").write_text("int main(void) { return 0; }\n")
+    check_supervisor(vm.state, vm)
+    before = listing(vm.state / "src")
+    for command in ("delete", "prepare"):
+        assert vm.refused(command, "src") == ("conflict", f"{windows_path(vm.state / 'src')} is a directory of something else; "
+                                              "choose another name or another state directory")
+    assert listing(vm.state / "src") == before
 
 
 def spoil(vhd):

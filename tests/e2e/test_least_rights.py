@@ -8,7 +8,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,31 +17,14 @@ import strays
 import test_session_share
 from attaching import attach, given
 from conftest import wait_until
+from failing_calls import NO_LANDLOCK
 from test_audit import events, verdict
 from test_session_share import bundle, check_no_alarm, check_owners, create, directory, record, refused
 
 ours, ordinary = test_session_share.ours, test_session_share.ordinary
 
-
-def without(call, errnum):
-    """Words for a program that follows, in which a system call fails (a seccomp filter). Where root tests it takes nobody's
-    set-user-ID programs away."""
-    return [sys.executable, "-c", FILTER % (call, errnum)]
-
-
-FILTER = """
-import ctypes, os, struct, sys
-code = b"".join(struct.pack("<HBBI", *op) for op in ((0x20, 0, 0, 0), (0x15, 0, 1, %d), (6, 0, 0, 0x50000 | %d), (6, 0, 0, 0x7fff0000)))
-held = ctypes.create_string_buffer(code)
-program = struct.pack("<HxxxxxxQ", len(code) // 8, ctypes.addressof(held))
-libc = ctypes.CDLL(None, use_errno=True)
-libc.prctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_ulong]
-assert (os.geteuid() == 0 or libc.prctl(38, 1, None, 0, 0) == 0) and libc.prctl(22, 2, program, 0, 0) == 0, os.strerror(ctypes.get_errno())
-os.execvp(sys.argv[1], sys.argv[1:])
-"""
 MSG_FASTOPEN = 0x20000000
 SO_PASSRIGHTS = 83
-NO_LANDLOCK = without(444, errno.ENOSYS)
 
 # A host whose users may make no namespaces: of its own, with root's name and none of his rights.
 NO_NAMESPACES = ["unshare", "--user", "--map-root-user", "sh", "-c", "echo 0 > /proc/sys/user/max_user_namespaces && "
@@ -127,14 +109,14 @@ def roots_of(pid):
     return {line[4]: set(line[5].split(",")) for line in lines}
 
 
-def check_own_root(pid, *writable):
-    """In its root there are these directories, which it may write, and its own in /proc, and from no descriptor a way out."""
+def check_own_root(pid, writable):
+    """In its root there are this directory, which it may write, and its own in /proc, and from no descriptor a way out."""
     mounts, root = roots_of(pid), Path(f"/proc/{pid}/root")
     own = {"/", "/proc/self", "/proc/thread-self"}
-    assert set(mounts) == own | set(map(str, writable)), mounts
+    assert set(mounts) == own | {str(writable)}, mounts
     assert all({"nosuid", "nodev", "noexec", "ro" if place in own else "rw"} <= options
                for place, options in mounts.items()), mounts
-    assert set(os.listdir(root)) == {"proc", *(place.parts[1] for place in writable)}
+    assert set(os.listdir(root)) == {"proc", writable.parts[1]}
     with pytest.raises(OSError) as refused:
         (root / "etc").mkdir()
     assert refused.value.errno == errno.EROFS
@@ -148,7 +130,7 @@ def check_in_own_root(host, monkeypatch):
     name = create(host, env={"MICROAGENT_TEST_LIMIT_AUDIT_LOOK_MS": "5"})
     facts = record(host, name)
     assert facts["files"] == "root"
-    check_own_root(facts["supervisorPid"], bundle(host, name), host.state / "logs")
+    check_own_root(facts["supervisorPid"], bundle(host, name))
     assert host("session", "stream", name, "--", "sh", "-c", "echo out; exit 3", check=3).stdout == "out\n"
     work = directory(host, "work")
     if host.uid == 0 or os.getuid() == 0:  # no_new_privs, which newuidmap cannot do with, is not needed to filter
@@ -159,7 +141,7 @@ def check_in_own_root(host, monkeypatch):
         assert server["startTime"] > 0
         check_owners(host, name, work)
         check_no_alarm(host, name, *told, ("/etc/passwd/x",))
-    check_own_root(facts["supervisorPid"], bundle(host, name), host.state / "logs")
+    check_own_root(facts["supervisorPid"], bundle(host, name))
     disk = host.state / "bases" / "web-v1.bundle" / "disk.img"
     subprocess.run(["chattr", "-i", disk], check=False, stderr=subprocess.DEVNULL)
     before = disk.stat()

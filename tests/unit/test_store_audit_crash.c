@@ -322,8 +322,48 @@ static void a_log_whose_lines_are_gone(void **state)
 	assert_null(strstr(sandbox, "audit.changed"));
 }
 
-/* Lines whose file was removed go to another one. */
-static void a_security_log_is_removed(void **state)
+static void away(const char *path)
+{
+	char to[PATH_MAX];
+
+	snprintf(to, sizeof(to), "%s.kept", path);
+	assert_int_equal(rename(path, to), 0);
+}
+
+static void away_with_another_there(const char *path)
+{
+	away(path);
+	close(open(path, O_WRONLY | O_CREAT, 0600));
+}
+
+static void no_more(const char *path)
+{
+	assert_int_equal(unlink(path), 0);
+}
+
+static void short_of_all(const char *path)
+{
+	assert_int_equal(truncate(path, 0), 0);
+}
+
+static const struct {
+	enum audit_tampering is;
+	void (*take)(const char *path);
+} taken[] = {{AUDIT_SECURITY_REMOVED, no_more},
+	     {AUDIT_SECURITY_MOVED, away},
+	     {AUDIT_SECURITY_MOVED, away_with_another_there},
+	     {AUDIT_SECURITY_SHORTENED, short_of_all}};
+
+static enum audit_tampering take_tampering(struct audit *audit)
+{
+	enum audit_tampering found = audit->security_tampering;
+
+	audit->security_tampering = AUDIT_UNTOUCHED;
+	return found;
+}
+
+/* Somebody takes the security log away from its writer. The next line is in the file at the path. */
+static void a_security_log_is_taken(void **state)
 {
 	struct fixture *f = *state;
 	struct audit audit = AUDIT_NONE;
@@ -334,14 +374,39 @@ static void a_security_log_is_removed(void **state)
 	assert_int_equal(audit_open(&f->ws, &audit, NULL), 0);
 	assert_int_equal(audit_append(&audit, &said, STORE_SYNC, NULL), 0);
 	free(get_security_log(f, day, sizeof(day)));
-	assert_int_equal(unlink(at(f, day)), 0);
-	assert_int_equal(audit_tampering(&audit), AUDIT_SECURITY_REMOVED);
-	assert_int_equal(audit_append(&audit, &said, STORE_SYNC, NULL), 0);
-	assert_int_equal(audit_tampering(&audit), AUDIT_UNTOUCHED);
-	report = verify(f);
-	assert_int_equal(report.verdict, AUDIT_OPEN);
-	assert_int_equal(report.confirmed, 1);
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(taken); i++) {
+		security_log_look(&audit);
+		assert_int_equal(take_tampering(&audit), AUDIT_UNTOUCHED);
+		taken[i / 2].take(at(f, day));
+		if (i % 2 == 0)
+			security_log_look(&audit);
+		assert_int_equal(audit_append(&audit, &said, STORE_SYNC, NULL), 0);
+		assert_int_equal(take_tampering(&audit), taken[i / 2].is);
+		report = verify(f);
+		assert_int_equal(report.verdict, AUDIT_OPEN);
+		assert_int_equal(report.confirmed, 1);
+	}
 	audit_release(&audit);
+}
+
+/* What logrotate does not compress still has its word. */
+static void a_security_log_is_rotated(void **state)
+{
+	struct fixture *f = *state;
+	char day[96], one[112], packed[112];
+	struct audit_report report;
+
+	begin(f);
+	free(get_security_log(f, day, sizeof(day)));
+	snprintf(one, sizeof(one), "%s.1", day);
+	snprintf(packed, sizeof(packed), "%s.1.gz", day);
+	assert_int_equal(renameat(f->dir.fd, day, f->dir.fd, one), 0);
+	assert_int_equal(audit_note(&f->ws, &said, NULL), 0);
+	report = verify(f);
+	assert_int_equal(report.confirmed, 6);
+	assert_int_equal(renameat(f->dir.fd, one, f->dir.fd, packed), 0);
+	report = verify(f);
+	assert_int_equal(report.confirmed, 1);
 }
 
 /* A command that cannot write the log tells the security log of an alarm, and of nothing else. */
@@ -376,7 +441,8 @@ int main(void)
 		store_test(a_log_cannot_be_put_back),
 		store_test(an_alarm_without_a_log),
 		store_test(a_log_whose_lines_are_gone),
-		store_test(a_security_log_is_removed),
+		store_test(a_security_log_is_taken),
+		store_test(a_security_log_is_rotated),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -158,6 +158,10 @@ static void print_log_verdict(const json_t *answer)
 	}
 	printf("; %lld lines are whole, %lld of them confirmed by the security log\n",
 	       (long long)log_number(answer, "lines"), (long long)log_number(answer, "confirmed"));
+	if (log_number(answer, "unconfirmedLine") > 0)
+		printf("line %lld is the first without a digest in the security log: the security log "
+		       "was cut short, moved or removed, or could not be written\n",
+		       (long long)log_number(answer, "unconfirmedLine"));
 	if (log_number(answer, "lost") > 0)
 		printf("%lld events were not written down, as the log or the security log says\n",
 		       (long long)log_number(answer, "lost"));

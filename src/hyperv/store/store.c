@@ -34,11 +34,25 @@ void store_close(struct store *store)
 	*store = (struct store){0};
 }
 
-/* The directory of the lock's file is made in a state directory that is there, or is to be. */
+/* Any of these shows that the directory is a workspace, if perhaps an unfinished one. */
+static const char *const marks[] = {"workspace.json", "workspace.json.new", "event.json",
+				    "events.json",    "runtime.json",	    ROOT_VHD,
+				    ROOT_VHD ".new"};
+
+static bool is_marked(const struct store *store)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
+		autofree char *path = file_in(store->dir, marks[i], NULL);
+
+		if (path && file_exists(path))
+			return true;
+	}
+	return false;
+}
+
 int store_lock(struct store *store, bool create, struct error *err)
 {
 	autofree char *locks = strdup(store->lock_path);
-	autofree char *state_dir = NULL;
 	HANDLE lock;
 
 	if (store->lock)
@@ -46,11 +60,8 @@ int store_lock(struct store *store, bool create, struct error *err)
 	if (!locks)
 		return error_errno(err, ENOMEM, "memory");
 	*strrchr(locks, '\\') = '\0';
-	state_dir = strdup(locks);
-	if (!state_dir)
-		return error_errno(err, ENOMEM, "memory");
-	*strrchr(state_dir, '\\') = '\0';
-	if (!create && !file_exists(state_dir))
+	/* The state directory may be any directory of the user's, and gets no directory of locks. */
+	if (!create && !file_exists(locks) && !is_marked(store))
 		return 0;
 	if (file_make_dirs(locks, err) < 0)
 		return -1;
@@ -80,14 +91,26 @@ bool store_exists(const struct store *store)
 	return file_exists(store->dir);
 }
 
+/* In a directory of the user's own a workspace may be named like one of the user's folders. That
+ * folder is neither written into nor, above all, removed. */
+static int refuse_foreign(const struct store *store, struct error *err)
+{
+	if (!store_exists(store) || is_marked(store) || file_is_empty_dir(store->dir))
+		return 0;
+	return error_set(err, ERR_CONFLICT,
+			 "%s is a directory of something else; choose another name or another "
+			 "state directory",
+			 store->dir);
+}
+
 int store_create(const struct store *store, struct error *err)
 {
-	return file_make_dirs(store->dir, err);
+	return refuse_foreign(store, err) < 0 ? -1 : file_make_dirs(store->dir, err);
 }
 
 int store_remove(const struct store *store, struct error *err)
 {
-	return file_remove_tree(store->dir, err);
+	return refuse_foreign(store, err) < 0 ? -1 : file_remove_tree(store->dir, err);
 }
 
 char *store_path(const struct store *store, const char *name, struct error *err)

@@ -26,13 +26,14 @@ struct store {
 int store_open(const char *state_dir, const char *id, struct store *out, struct error *err);
 void store_close(struct store *store); /* accepts a zeroed one */
 
-/* Waits for who has it; LIMIT_COMMAND_LOCK_MS. Without a state directory there is nothing to lock,
- * and that is success, unless create is set. */
+/* Waits for who has it; LIMIT_COMMAND_LOCK_MS. Without a workspace and a directory of locks nothing is
+ * locked or made, and that is success, unless create is set. */
 int store_lock(struct store *store, bool create, struct error *err);
 /* The lock's file goes with the workspace. */
 void store_unlock(struct store *store);
 
 bool store_exists(const struct store *store); /* the workspace's directory */
+/* ERR_CONFLICT, of both, for a directory of something else that has the workspace's name. */
 int store_create(const struct store *store, struct error *err);
 int store_remove(const struct store *store, struct error *err);
 

@@ -214,6 +214,24 @@ int file_make_dirs(const char *path, struct error *err)
 	return 0;
 }
 
+bool file_is_empty_dir(const char *path)
+{
+	autofree char *all = file_in(path, "*", NULL);
+	autofree wchar_t *pattern = all ? text_wide_path(all, NULL) : NULL;
+	WIN32_FIND_DATAW entry;
+	HANDLE find = pattern ? FindFirstFileW(pattern, &entry) : INVALID_HANDLE_VALUE;
+	bool empty = true;
+
+	if (find == INVALID_HANDLE_VALUE)
+		return false;
+	do {
+		if (wcscmp(entry.cFileName, L".") != 0 && wcscmp(entry.cFileName, L"..") != 0)
+			empty = false;
+	} while (empty && FindNextFileW(find, &entry));
+	FindClose(find);
+	return empty;
+}
+
 static int remove_found(const char *path, const WIN32_FIND_DATAW *entry, struct error *err)
 {
 	autofree wchar_t *wide = text_wide_path(path, err);

@@ -31,6 +31,8 @@ int file_remove(const char *path, struct error *err);
 /* Makes it, and what it is in, for this user, administrators and the system alone; one that is
  * there stays as it is. */
 int file_make_dirs(const char *path, struct error *err);
+/* A directory that is there and has nothing in it. */
+bool file_is_empty_dir(const char *path);
 /* With all that is below it; nothing is followed. A missing one is success. */
 int file_remove_tree(const char *path, struct error *err);
 

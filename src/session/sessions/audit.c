@@ -124,10 +124,35 @@ static json_t *report_json(const struct found_log *found, const struct audit_rep
 		json_object_set_new(answer, "why",
 				    json_string_lossy(report->why, strlen(report->why)));
 	}
+	if (report->unconfirmed)
+		json_object_set_new(answer, "unconfirmedLine",
+				    json_integer((json_int_t)report->unconfirmed));
 	if (*report->head)
 		json_object_set_new(answer, "head", json_string(report->head));
 	json_object_set_new(answer, "telemetry", telemetry_json(telemetry));
 	return answer;
+}
+
+/* The log was read after the security log, and may have had lines meanwhile. The digest of the last
+ * line of an open log may be on its way. */
+static int look_for_late_digests(const struct microagent *agent, const char *name,
+				 struct audit_report *report, struct error *err)
+{
+	struct audit_heads heads = {0};
+	uint64_t line = report->unconfirmed;
+
+	if (!line)
+		return 0;
+	if (audit_heads_load(agent->state_path, name, &heads, err) < 0)
+		return -1;
+	while (line <= report->lines && line <= heads.count && heads.known[line - 1])
+		line++;
+	audit_heads_free(&heads);
+	report->unconfirmed =
+		line < report->lines || (line == report->lines && report->verdict != AUDIT_OPEN)
+			? line
+			: 0;
+	return 0;
 }
 
 /* Beside the log. One that is being destroyed has moved since the log was opened, and is not
@@ -203,7 +228,7 @@ json_t *microagent_audit_verify(struct microagent *agent, const char *word, stru
 				 ? -1
 				 : verify_telemetry(agent, &found, &telemetry, err);
 	audit_heads_free(&heads);
-	if (status < 0)
+	if (status < 0 || look_for_late_digests(agent, found.name, &report, err) < 0)
 		return NULL;
 	look_behind_last_digest(&report, &telemetry);
 	answer = report_json(&found, &report, &telemetry);

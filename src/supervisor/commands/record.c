@@ -32,6 +32,7 @@ int record_open(struct record *record, const struct call *call, bool create, str
 	struct error why = {0};
 
 	record->call = call;
+	record->creates = create;
 	if (state_dir_open(call->request->config.state_dir, create, &record->dir, &why) < 0) {
 		if (why.code == ERR_NOT_FOUND && !create)
 			return 0;
@@ -63,6 +64,13 @@ void record_close(struct record *record)
 	record->event = NULL;
 }
 
+/* The directory of locks is not made in a directory that may be any one of the user's. */
+static bool has_what_is_locked(const struct record *record)
+{
+	return record->creates || workspace_is_recorded(&record->ws) ||
+	       state_dir_has_locks(&record->dir);
+}
+
 int record_lock(struct record *record, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_COMMAND_LOCK_MS);
@@ -70,9 +78,12 @@ int record_lock(struct record *record, struct error *err)
 	if (record->dir.fd < 0)
 		return 0;
 	/* A second lock of one's own would wait for the first. */
-	if (record->lock < 0)
+	if (record->lock < 0 && has_what_is_locked(record)) {
 		record->lock = workspace_lock(&record->dir, runtime_id(record), deadline, err);
-	return record->lock < 0 ? -1 : reopen_workspace(record, false, err);
+		if (record->lock < 0)
+			return -1;
+	}
+	return reopen_workspace(record, false, err);
 }
 
 /* A machine is driven, and a lease judged, by the backend that has made it. */

@@ -20,6 +20,7 @@ struct record {
 	struct state_dir dir; /* fd -1: it does not exist */
 	struct workspace ws;  /* fd -1: it does not exist */
 	int lock;	      /* -1: not held */
+	bool creates;	      /* the command may make the workspace */
 	enum state state;
 	json_t *event; /* the latest, or NULL */
 };
@@ -34,7 +35,8 @@ int record_open(struct record *record, const struct call *call, bool create, str
 void record_close(struct record *record); /* accepts RECORD_NONE; gives the lock back */
 
 /* Takes the command lock unless it is held, opens the workspace anew (it may have gone or come) and
- * says nothing of its state. */
+ * says nothing of its state. Where there is neither a workspace nor any lock, and the command makes
+ * none, there is nothing to lock: the state directory stays as it is. */
 int record_lock(struct record *record, struct error *err);
 /* The lock's file goes if the workspace is not there (any more). */
 void record_unlock(struct record *record);

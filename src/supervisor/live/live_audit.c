@@ -280,24 +280,42 @@ static void put_log_back(struct live *live, bool first_try)
 	live_remark(live, text);
 }
 
-/* Each way in which the log was changed is told once, by an event behind those that wait. */
+/* Told by an event behind those that wait. */
+static void put_changed(struct live *live, enum audit_tampering how)
+{
+	json_t *item = item_json(AUDIT_CRITICAL, "audit", "audit.changed",
+				 json_pack("{s:s}", "how", audit_tampering_names[how]), true);
+
+	if (!item || json_array_append_new(live->audit->waiting, item) < 0)
+		live->audit->lost++;
+}
+
+/* Each way in which the log was changed is told once. */
 static void look_at_log(struct live *live)
 {
 	struct live_audit *audit = live->audit;
 	enum audit_tampering found = audit_tampering(&audit->log);
-	json_t *item;
 
 	if (found == audit->tampering)
 		return;
 	audit->tampering = found;
 	if (found == AUDIT_UNTOUCHED)
 		return;
-	item = item_json(AUDIT_CRITICAL, "audit", "audit.changed",
-			 json_pack("{s:s}", "how", audit_tampering_names[found]), true);
-	if (!item || json_array_append_new(audit->waiting, item) < 0)
-		audit->lost++;
+	put_changed(live, found);
 	if (is_taken_away(audit))
 		put_log_back(live, true);
+}
+
+/* What became of the security log is found by the lines that are written to it. */
+static bool take_security_tampering(struct live *live)
+{
+	enum audit_tampering found = live->audit->log.security_tampering;
+
+	live->audit->log.security_tampering = AUDIT_UNTOUCHED;
+	if (found == AUDIT_UNTOUCHED)
+		return false;
+	put_changed(live, found);
+	return true;
 }
 
 /* ---- waiting
@@ -327,11 +345,13 @@ static void flush_waiting(struct live *live)
 	struct error why = {0};
 
 	look_at_log(live);
-	if (write_waiting(live, &why) < 0) {
-		note_waiting_alarms(live);
-		say_without_room(live, &why);
-		return;
-	}
+	do {
+		if (write_waiting(live, &why) < 0) {
+			note_waiting_alarms(live);
+			say_without_room(live, &why);
+			return;
+		}
+	} while (take_security_tampering(live));
 	/* Another change of its size is told again. */
 	if (!is_taken_away(live->audit))
 		live->audit->tampering = AUDIT_UNTOUCHED;
@@ -382,11 +402,22 @@ static void put_waiting(struct live *live, json_t *item)
 void live_audit_look(struct live *live)
 {
 	struct live_audit *audit = live->audit;
+	uint64_t lost_heads = audit->log.heads_lost;
 
 	if (is_taken_away(audit))
 		put_log_back(live, false);
-	if (!audit->without_room)
-		flush_waiting(live);
+	security_log_look(&audit->log);
+	if (audit->without_room)
+		return;
+	flush_waiting(live);
+	/* A look that has written nothing says nothing of the security log. */
+	if (audit->log.heads_lost > lost_heads)
+		look_at_lost_heads(live, lost_heads);
+}
+
+const char *live_audit_logs(const struct live *live)
+{
+	return live->audit ? live->audit->log.logs : NULL;
 }
 
 void live_audit(struct live *live, enum audit_severity severity, const char *subsystem,
@@ -515,7 +546,7 @@ void live_audit_free(struct live *live)
 	note_unwritten(live);
 	loop_remove(audit->sync_timer);
 	loop_remove(audit->room_timer);
-	if (audit->unconfirmed)
+	if (audit->log.heads_lost > 0)
 		tell_lost_heads(live);
 	if (audit_sync(&audit->log, &err) < 0)
 		log_line(&live->log, "audit: %s", err.msg);

@@ -20,8 +20,11 @@ int live_audit_begin(struct live *live, struct error *err);
  * is. */
 void live_audit_free(struct live *live);
 
-/* Looks whether the log is still where it was, so that somebody who takes it away is found out also
- * where nothing happens. */
+/* The directory of the security logs; NULL where there is no audit log. */
+const char *live_audit_logs(const struct live *live);
+
+/* Looks whether the log and the security log are still where they were, so that somebody who takes
+ * them away is found out also where nothing happens. */
 void live_audit_look(struct live *live);
 
 /* data is stolen; NULL: none. Infos are on the disk within LIMIT_AUDIT_SYNC_MS, others at once. */

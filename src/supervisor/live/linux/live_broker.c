@@ -30,7 +30,7 @@
 #include "supervisor/live/watch_opens.h"
 #include "supervisor/live/watch_vmm.h"
 
-#define ROWS_MAX 15
+#define ROWS_MAX 16
 
 /* It loses its parent when the cell's monitor dies first. */
 static int vmm_pidfd = -1;
@@ -71,6 +71,9 @@ static size_t list_duties(struct live *live, struct watch_vmm *vmm,
 		 "look at the base under a session's layer: it lies in a directory of others"},
 		{&watch_opens_duty, NULL,
 		 "name the program that opened a file of the session: it is another user's"},
+		{live->audit ? &security_log_duty : NULL, (void *)(uintptr_t)live_audit_logs(live),
+		 "look at and open the security log of a day: it lies in a directory of others, and "
+		 "may be moved with it"},
 		{&cgroup_duty, &live->cgroup, "leave the cgroup, kill what is in it, remove it"},
 		{&live_remove_duty, live,
 		 "remove the workspace after `run --remove`, or a session that is over, with its "

@@ -3,10 +3,10 @@
  * What a live supervisor gives up before it reads the first byte of its guest, whoever runs it:
  *
  *   capabilities  all sets empty, also the bounding set; no_new_privs.
- *   files         Landlock: the workspace's directory and the logs of the audit are there to be
- *                 written, its own directory in /proc to be read, and no more of the host has a
- *                 name. Root without capabilities would still own /etc. Without Landlock a root of
- *                 its own with these three.
+ *   files         Landlock: the workspace's directory is there to be written, its own directory in
+ *                 /proc to be read, and no more of the host has a name. Root without capabilities
+ *                 would still own /etc. Without Landlock a root of its own with these two. The
+ *                 security logs are opened by the broker.
  *   network       the system calls: no socket is made, bound or connected. Connections to declared
  *                 targets the broker begins.
  *   system calls  the table below. No process, no signal, no program, no socket.
@@ -31,7 +31,6 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/platform/linux/isolate.h"
-#include "store/audit.h"
 #include "supervisor/live/channels.h"
 #include "supervisor/live/live.h"
 
@@ -101,9 +100,7 @@ static const struct isolate_syscall allowed[] = {
 	ISOLATE_FCNTL_ROW(F_SETLEASE, "that file is let go when the machine has read it"),
 	{.number = SCMP_SYS(dup3), .reason = "the next file of supervisor.log"},
 
-	{.number = SCMP_SYS(openat), .reason = "files of the workspace, the logs"},
-	{.number = SCMP_SYS(mkdirat), .reason = "the directory of the logs, were it not there"},
-	{.number = SCMP_SYS(mkdir), .reason = "the same"},
+	{.number = SCMP_SYS(openat), .reason = "files of the workspace"},
 	{.number = SCMP_SYS(renameat), .reason = "files are replaced whole"},
 	{.number = SCMP_SYS(renameat2), .reason = "the same where the C library has only this"},
 	{.number = SCMP_SYS(unlinkat), .reason = "sockets and room are removed"},
@@ -189,19 +186,16 @@ static int confine_to(struct live *live, const struct isolate_reach *reach, stru
 static int confine_files(struct live *live, struct error *err)
 {
 	autofree char *workspace = workspace_path(&live->ws, NULL, err);
-	autofree char *logs_path = audit_logs_path(&live->ws);
-	autoclose int logs = logs_path ? open(logs_path, PLACE_FLAGS) : -1;
 	autoclose int own = open(OWN_PROCESS, PLACE_FLAGS);
 	autoclose int thread = open(OWN_THREAD, PLACE_FLAGS);
 	struct isolate_tree trees[] = {
 		{.path = workspace, .fd = live->ws.fd, .writable = true},
 		{.path = OWN_PROCESS, .fd = own},
 		{.path = OWN_THREAD, .fd = thread},
-		{.path = logs_path, .fd = logs, .writable = true},
 	};
 	const struct isolate_reach reach = {
 		.trees = trees,
-		.tree_count = ARRAY_SIZE(trees) - (logs < 0),
+		.tree_count = ARRAY_SIZE(trees),
 	};
 
 	if (!workspace)
