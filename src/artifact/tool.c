@@ -162,7 +162,7 @@ static int pump_pipe(struct running *r, int *fd, struct error *err)
 			     : take_errors(r, chunk, (size_t)n, err);
 }
 
-/* What the tool has in its room, seen while it goes on. */
+/* What the tool has in its room, counted while it goes on. */
 struct use {
 	uint64_t bytes;
 	size_t files;
@@ -170,7 +170,7 @@ struct use {
 
 static int count_use(int dir, unsigned level, struct use *use, struct error *err);
 
-/* What is gone by now has no use. */
+/* What is gone by now, or has become another kind of file, takes no room. */
 static int count_entry(int dir, const char *name, unsigned level, struct use *use,
 		       struct error *err)
 {
@@ -190,7 +190,9 @@ static int count_entry(int dir, const char *name, unsigned level, struct use *us
 				 "it unpacks to directories that lie more than %d deep",
 				 ROOM_LEVELS);
 	autoclose int below = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return below < 0 ? 0 : count_use(below, level + 1, use, err);
+	if (below >= 0)
+		return count_use(below, level + 1, use, err);
+	return errno == EACCES ? error_errno(err, errno, "directories of a tool") : 0;
 }
 
 static int count_use(int dir, unsigned level, struct use *use, struct error *err)
