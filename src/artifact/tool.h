@@ -42,8 +42,8 @@ struct tool {
 	/* The tool is ended when it has more there, and writes no longer file anywhere. NULL: there is no
 	 * bound. */
 	const struct tool_room *room;
-	int hold;    /* a lock that the tool inherits as TOOL_HOLD_FD; 0: none */
-	int filter;  /* a file that the tool inherits as TOOL_FILTER_FD; 0: none */
+	int hold;   /* a lock that the tool inherits as TOOL_HOLD_FD; 0: none */
+	int filter; /* a file that the tool inherits as TOOL_FILTER_FD; 0: none */
 	const struct proc_stage *stage; /* files at names for it alone; NULL: none */
 	struct buf *out;		/* the tool's stdout; NULL: see line */
 	struct buf *errors;		/* the tool's stderr; NULL: kept for the message alone */
