@@ -277,8 +277,8 @@ static bool tell_platforms(const struct oci_source *source, const char *dir, str
 }
 
 /* skopeo removes what it could not write whole before anybody looks how much that was. A write is
- * refused because the file is too long, or because the disk is full: not where there is room for all
- * that skopeo may write. */
+ * refused because the file is too long, or because the disk is full. The disk is not full where it
+ * has room for all that skopeo may write. */
 static bool has_filled_room(const struct oci_source *source, const char *dir,
 			    const struct error *why)
 {

@@ -20,8 +20,8 @@ struct oci_source {
 	char *path;	 /* absolute; NULL for a registry */
 	char *name;	 /* skopeo's, in the directory of oci_source_prepare() */
 	bool unconfined; /* skopeo runs in no cell, since the user wants it so */
-	/* How many bytes skopeo may write to this host's disk, and how many an archive that is looked
-	 * into may unpack to. */
+	/* How many bytes skopeo may write to this host's disk, and how many an archive that is
+	 * looked into may unpack to. */
 	uint64_t room;
 	/* Of an image that is there for several, the one that is taken. */
 	enum architecture architecture;

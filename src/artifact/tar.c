@@ -147,8 +147,8 @@ int tar_open_bounded(struct tar_reading *tar, int fd, uint64_t left, struct tar_
 	return open_unpacked(tar, fd, left, err);
 }
 
-/* By the magic of its first header (tar(5) of libarchive). An archive of the oldest form has none, and
- * counts as one that may be compressed. */
+/* By the magic of its first header (tar(5) of libarchive). An archive of the oldest form has none,
+ * and counts as one that may be compressed. */
 static bool is_plain_tar(int fd)
 {
 	char header[512];

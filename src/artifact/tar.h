@@ -30,9 +30,9 @@ struct tar_reading {
 	bool drained;	      /* the unpacker has no more */
 };
 
-/* Opens the archive that fd is, from its beginning. A plain one is not counted, since it unpacks to
- * nothing that is not in it; its contents are passed over without being read. Of a compressed one the
- * unpacked bytes count in bound. */
+/* Opens the archive that fd is, from its beginning. A plain archive is not counted, since it
+ * unpacks to nothing that is not in it; its contents are passed over without being read. The
+ * unpacked bytes of a compressed archive count in bound. */
 int tar_open(struct tar_reading *tar, int fd, struct tar_bound *bound, struct error *err);
 /* Opens the archive in the left bytes that fd has next; UINT64_MAX: all until its end. Its unpacked
  * bytes count in bound, which has to outlive tar. Reading fails once they are too many, or after a

@@ -35,10 +35,10 @@
 #define TICK_MS 200
 /* An archive of an image has some files for each layer, which are in three directories. */
 #define ROOM_FILES 65536
+#define ROOM_LEVELS 16
 /* What a tool with a bound leaves of a disk: this part of it, and no more than so many bytes. */
 #define SPARE_PART 64
 #define SPARE_BYTES (UINT64_C(1) << 30)
-#define ROOM_LEVELS 16
 #define END_NS (30 * NS_PER_S) /* for a tool to clean up after SIGTERM, and then to be gone */
 
 /* Where Debian keeps what we call. */
@@ -374,9 +374,15 @@ static int leave_alone(struct error *err)
 /* Called in the child, which execve() follows. */
 static int confine_tool(struct error *err)
 {
-	const struct rlimit longest = {longest_file, longest_file};
+	struct rlimit most;
 
-	if (longest_file && setrlimit(RLIMIT_FSIZE, &longest) < 0)
+	if (getrlimit(RLIMIT_FSIZE, &most) < 0)
+		return error_errno(err, errno, "bound of files");
+	if (longest_file && longest_file < most.rlim_max) /* a user's own bound may be tighter */
+		most.rlim_max = longest_file;
+	if (most.rlim_cur > most.rlim_max)
+		most.rlim_cur = most.rlim_max;
+	if (setrlimit(RLIMIT_FSIZE, &most) < 0)
 		return error_errno(err, errno, "bound of files");
 	return company.dir ? leave_alone(err) : 0;
 }

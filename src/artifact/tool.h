@@ -39,8 +39,8 @@ struct tool {
 	const char *alone_with;
 	bool writes; /* it may change what is in that directory, and not only read it */
 	bool sealed; /* in namespaces of its own: there is nothing for it to clean up */
-	/* The tool is ended when it has more there, and writes no longer file anywhere. NULL: there is no
-	 * bound. */
+	/* The tool is ended when it has more there, and can make no file longer than that. NULL:
+	 * there is no bound. */
 	const struct tool_room *room;
 	int hold;   /* a lock that the tool inherits as TOOL_HOLD_FD; 0: none */
 	int filter; /* a file that the tool inherits as TOOL_FILTER_FD; 0: none */

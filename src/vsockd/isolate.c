@@ -12,8 +12,8 @@
  *   root         an empty read-only tmpfs, in which only the sockets of the listed ports are bound,
  *                each named by its port number. connect("1024") is what is left of the file system.
  *   capabilities all sets empty, also the bounding set; no_new_privs.
- *   TCP          Landlock, where the kernel has it for ports: no socket that comes from elsewhere is
- *                connected anew.
+ *   TCP          Landlock, where the kernel has it for ports: no socket that comes from elsewhere
+ *                is connected anew.
  *   system calls seccomp.c.
  *
  * A container or a distribution may refuse namespaces. Then this is the end; with --unconfined the

@@ -3,9 +3,10 @@
  * The system calls of the event loop, each with its reason. No brk and no anonymous mmap: nothing
  * is allocated after the start. No open, no process, no signal but the end.
  *
- * A live supervisor that was taken over as well may hand sockets to vsockd and take sockets from it.
- * So vsockd makes no datagram socket, which sends to any address without connect(). And it sends
- * nothing with MSG_FASTOPEN, by which a TCP socket connects although Landlock refuses connect().
+ * A live supervisor that was taken over as well may hand sockets to vsockd and take sockets from
+ * it. So vsockd makes no datagram socket, which sends to any address without connect(). And it
+ * sends nothing with MSG_FASTOPEN, by which a TCP socket connects although Landlock refuses
+ * connect().
  */
 #include <fcntl.h>
 #include <seccomp.h>

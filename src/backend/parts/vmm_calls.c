@@ -42,7 +42,8 @@
 	{                                                                                        \
 		.arg = 1, .op = SCMP_CMP_MASKED_EQ, .datum_a = SOCK_TYPE, .datum_b = SOCK_STREAM \
 	}
-/* A call that makes no file with set-user-ID or set-group-ID: mode says which argument is the mode. */
+/* A call that makes no file with set-user-ID or set-group-ID. mode says which argument is the mode.
+ */
 #define NOT_SET_ID(call, mode)                                                                    \
 	{                                                                                         \
 		.number = SCMP_SYS(call), .name = #call, .fate = CALL_ALLOWED, .reason = "files", \
@@ -402,8 +403,9 @@ const struct vmm_call vmm_calls[] = {
 	ALLOWED(writev, "all channels"),
 
 	/*
-	 * What Firecracker alone may need. QEMU gets its sockets ready: a TCP socket of the host's
-	 * network, which the live supervisor may hand to it, could be connected anew or listened at.
+	 * What Firecracker alone may need. QEMU gets its sockets ready. A TCP socket of the host's
+	 * network, which the live supervisor may hand to it, could else be connected anew or become
+	 * a listener.
 	 */
 	ALLOWED_TO_FIRECRACKER(bind, "its API, the machine's vsock"),
 	ALLOWED_TO_FIRECRACKER(connect, "a port of the host that the guest dials"),

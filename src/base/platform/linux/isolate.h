@@ -72,10 +72,10 @@ struct isolate_reach {
 int isolate_landlock(const struct isolate_reach *reach, struct error *err);
 /*
  * Sets no_new_privs, and has Landlock refuse to bind a TCP port and to connect to one (EACCES), for
- * this process and all programs that it executes. A program that is given a TCP socket can use it as
- * it is, and connect it nowhere else. connect() with AF_UNSPEC, listen() and MSG_FASTOPEN are not
- * covered: system call filters are to see to these. Before Linux 6.7, and where Landlock is switched
- * off, only no_new_privs is set. Async-signal-safe but for its error.
+ * this process and all programs that it executes. A program that is given a TCP socket can use it
+ * as it is, and connect it nowhere else. connect() with AF_UNSPEC, listen() and MSG_FASTOPEN are
+ * not covered: system call filters are to see to these. Before Linux 6.7, and where Landlock is
+ * switched off, only no_new_privs is set. Async-signal-safe but for its error.
  */
 int isolate_tcp(struct error *err);
 /* The version of the kernel's Landlock; -1 with the same error. */

@@ -125,8 +125,8 @@ int isolate_landlock(const struct isolate_reach *reach, struct error *err)
 	return enter_domain(rules, err);
 }
 
-/* A domain that has no rule for files leaves mounts alone (get_fs_domain() in security/landlock/fs.c
- * of Linux): bwrap can make its root in it. */
+/* A domain that handles no rights over files leaves mounts alone (security/landlock/fs.c of Linux,
+ * since 6.7): bwrap can make its root in it. */
 int isolate_tcp(struct error *err)
 {
 	const struct ruleset net = {.net = TCP_BIND | TCP_CONNECT};

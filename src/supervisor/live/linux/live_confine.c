@@ -48,8 +48,8 @@
 		}                                                      \
 	}
 
-/* With MSG_FASTOPEN a socket connects to where a message is sent, and Landlock is not asked
- * (tcp_sendmsg_fastopen() of Linux calls no security_socket_connect()). So that flag is forbidden. */
+/* With MSG_FASTOPEN a socket connects to where a message is sent, and Landlock is not asked:
+ * tcp_sendmsg_fastopen() of Linux calls no security_socket_connect(). So that flag is forbidden. */
 static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(epoll_wait), .reason = "the loop waits"},
 	{.number = SCMP_SYS(epoll_pwait), .reason = "the same where the C library has only this"},
