@@ -427,7 +427,7 @@ static int run_confined(const struct tool_cell *cell, const struct tool *tool, s
 	return -1;
 }
 
-int cell_run(const struct tool_cell *cell, const struct tool *tool, struct error *err)
+static int run_either_way(const struct tool_cell *cell, const struct tool *tool, struct error *err)
 {
 	struct error why = {0};
 
@@ -438,4 +438,21 @@ int cell_run(const struct tool_cell *cell, const struct tool *tool, struct error
 	if (cell->vouched && why.reason == REASON_NO_CELL)
 		return run_unconfined(cell, tool, err);
 	return error_copy(err, &why);
+}
+
+int cell_run(const struct tool_cell *cell, const struct tool *tool, struct error *err)
+{
+	struct tool bounded = *tool;
+
+	if (!cell->room)
+		return run_either_way(cell, tool, err);
+	autoclose int dir = path_open_dir(cell->dir, err);
+	autoclose int out = dir < 0 ? -1 : path_open_dir_at(dir, cell->out, false, 0, err);
+	autoclose int temporary =
+		out < 0 ? -1 : path_open_dir_at(dir, cell->temporary, false, 0, err);
+	if (temporary < 0)
+		return -1;
+	const struct tool_room room = {.bytes = cell->room, .dirs = {out, temporary}};
+	bounded.room = &room;
+	return run_either_way(cell, &bounded, err);
 }

@@ -24,6 +24,9 @@ struct tool_cell {
 	const char *dir;
 	const char *out;
 	const char *temporary;
+	/* How many bytes it may have in both; 0: any number. More is ERR_INVALID and
+	 * REASON_IMAGE_TOO_SMALL. */
+	uint64_t room;
 	bool unconfined; /* it runs in no cell, since the user wants it so */
 	bool vouched;	 /* nor where none can be made: apt has verified what it reads */
 };

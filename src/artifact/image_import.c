@@ -115,6 +115,15 @@ static uint64_t max_bytes(const struct import *import)
 	return import->size ? import->size : DEFAULT_MAX;
 }
 
+/* For the layers as they are stored, and for an archive's as skopeo unpacks it beside them. */
+static uint64_t fetch_room(const struct import *import)
+{
+	uint64_t unpacked = rootfs_most_unpacked(max_bytes(import));
+	uint64_t most = limit_get(LIMIT_IMAGE_FETCH_BYTES);
+
+	return unpacked > most / 2 ? most : 2 * unpacked;
+}
+
 static unsigned journal_for(uint64_t size)
 {
 	return size < FREE_BYTES ? JOURNAL_SMALL_MIB : JOURNAL_MIB;
@@ -447,7 +456,7 @@ int artifact_image_import(const struct artifact_options *opts, struct error *err
 	    !(name = cache_entry_name(opts->words[0], architecture, err)) ||
 	    take_size(opts->size, &import.size, err) < 0 ||
 	    buf_printf(&what, err, "image-%s", name) < 0 ||
-	    oci_source_find(opts->words[1], &import.source, err) < 0)
+	    oci_source_find(opts->words[1], fetch_room(&import), &import.source, err) < 0)
 		return -1;
 	import.name = name;
 	import.source.unconfined = opts->unconfined;

@@ -77,7 +77,7 @@ static int read_index(const struct oci_source *source, struct buf *out, struct e
 	const char *name = source->transport == DOCKER_ARCHIVE ? "manifest.json" : "index.json";
 
 	if (source->transport != OCI_LAYOUT)
-		return reader_take(source->path, name, out, err);
+		return reader_take(source->path, source->room, name, out, err);
 	autoclose int dir = path_open_dir(source->path, err);
 	return dir < 0 ? -1 : path_read_file_at(dir, name, out, err);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "artifact/cell.h"
@@ -15,6 +16,7 @@
 #include "artifact/progress.h"
 #include "artifact/reader.h"
 #include "artifact/tool.h"
+#include "base/argv.h"
 #include "base/cleanup.h"
 #include "base/path.h"
 
@@ -76,7 +78,7 @@ static int is_directory(const char *path, struct error *err)
 }
 
 /* What a file or directory holds, by what is in it. */
-static int look_in_path(const char *path, enum oci_transport *out, struct error *err)
+static int look_in_path(const char *path, uint64_t room, enum oci_transport *out, struct error *err)
 {
 	autofree char *layout = path_join(path, "oci-layout", err);
 	int got;
@@ -90,10 +92,10 @@ static int look_in_path(const char *path, enum oci_transport *out, struct error 
 			       : error_set(err, ERR_INVALID,
 					   "%s has no file oci-layout: it is no OCI layout", path);
 	*out = OCI_ARCHIVE;
-	got = reader_has(path, "oci-layout", err);
+	got = reader_has(path, room, "oci-layout", err);
 	if (got == 0) {
 		*out = DOCKER_ARCHIVE;
-		got = reader_has(path, "manifest.json", err);
+		got = reader_has(path, room, "manifest.json", err);
 	}
 	if (got < 0)
 		return error_prefix(err, "%s is no archive of an image", path);
@@ -208,15 +210,15 @@ static int find_oci_source(const char *text, struct oci_source *source, struct e
 	if (!path)
 		return error_errno(err, ENOMEM, "image");
 	if (is_directory(path, err) < 0 ||
-	    (named == ARRAY_SIZE(transports) && look_in_path(path, &found, err) < 0))
+	    (named == ARRAY_SIZE(transports) && look_in_path(path, source->room, &found, err) < 0))
 		return -1;
 	source->transport = named < ARRAY_SIZE(transports) ? (enum oci_transport)named : found;
 	return at_path(source, rest, len, err);
 }
 
-int oci_source_find(const char *text, struct oci_source *out, struct error *err)
+int oci_source_find(const char *text, uint64_t room, struct oci_source *out, struct error *err)
 {
-	struct oci_source source = {0};
+	struct oci_source source = {.room = room};
 
 	if (find_oci_source(text, &source, err) < 0) {
 		oci_source_free(&source);
@@ -246,9 +248,20 @@ static int run_skopeo(const struct oci_source *source, const char *dir, const st
 				       .unconfined = source->unconfined,
 				       .dir = dir,
 				       .out = OCI_FETCHED,
-				       .temporary = TEMPORARY};
+				       .temporary = TEMPORARY,
+				       .room = source->room};
+	autoargv struct argv words = ARGV_INIT;
+	struct tool there = *tool;
 
-	return cell_run(&cell, tool, err);
+	argv_add(&words, tool->argv[0]);
+	/* It unpacks archives in /var/tmp, whatever TMPDIR says: in a cell that is ours. */
+	if (source->unconfined) {
+		argv_add(&words, "--tmpdir");
+		argv_add(&words, TEMPORARY);
+	}
+	argv_add_list(&words, tool->argv + 1);
+	there.argv = argv_finish(&words, err);
+	return there.argv ? cell_run(&cell, &there, err) : -1;
 }
 
 /* What an index has in place of what is wanted. */
@@ -263,6 +276,19 @@ static bool tell_platforms(const struct oci_source *source, const char *dir, str
 	       oci_complain_of_platform(source, &index, err);
 }
 
+/* skopeo removes what it could not write whole before anybody looks how much that was. A write is
+ * refused because the file is too long, or because the disk is full. The disk is not full where it
+ * has room for all that skopeo may write. */
+static bool has_filled_room(const struct oci_source *source, const char *dir,
+			    const struct error *why)
+{
+	struct statvfs disk;
+
+	return (strstr(why->msg, "short write") || strstr(why->msg, "file too large") ||
+		strstr(why->msg, "file size limit exceeded")) &&
+	       statvfs(dir, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize >= source->room;
+}
+
 static int skopeo(const struct oci_source *source, const char *dir, const char *const *argv,
 		  struct buf *out, struct error *err)
 {
@@ -273,7 +299,11 @@ static int skopeo(const struct oci_source *source, const char *dir, const char *
 		return 0;
 	if (oci_lacks_platform(&why) && tell_platforms(source, dir, err))
 		return -1;
+	if (has_filled_room(source, dir, &why))
+		tool_room_exceeded(source->room, &why);
 	error_copy(err, &why);
+	if (why.reason == REASON_IMAGE_TOO_SMALL)
+		return error_prefix(err, "%s", source->ref);
 	return why.reason == REASON_NO_CELL ? -1 : oci_complain(source, err);
 }
 
@@ -324,7 +354,7 @@ int oci_source_check_manifest(const struct oci_source *source, const char *sha25
 			return -1;
 		there = access(file, F_OK) == 0;
 	} else if (source->transport == OCI_ARCHIVE) {
-		there = reader_has(source->path, name, err);
+		there = reader_has(source->path, source->room, name, err);
 	}
 	if (there < 0)
 		return error_prefix(err, "%s", source->ref);

@@ -20,15 +20,19 @@ struct oci_source {
 	char *path;	 /* absolute; NULL for a registry */
 	char *name;	 /* skopeo's, in the directory of oci_source_prepare() */
 	bool unconfined; /* skopeo runs in no cell, since the user wants it so */
+	/* How many bytes skopeo may write to this host's disk, and how many an archive that is
+	 * looked into may unpack to. */
+	uint64_t room;
 	/* Of an image that is there for several, the one that is taken. */
 	enum architecture architecture;
 };
 /*
  * text is such a reference; or a path, which may have ":TAG" behind it; or a registry's image
  * ("debian:12", "ghcr.io/owner/name@sha256:..."). What is there as a file is one. ERR_NOT_FOUND for
- * a path where nothing is, ERR_INVALID for a file or directory that holds no image.
+ * a path where nothing is, ERR_INVALID for a file or directory that holds no image. room: as of
+ * struct oci_source.
  */
-int oci_source_find(const char *text, struct oci_source *out, struct error *err);
+int oci_source_find(const char *text, uint64_t room, struct oci_source *out, struct error *err);
 void oci_source_free(struct oci_source *source); /* accepts a zeroed one */
 #define auto_source __attribute__((cleanup(oci_source_free)))
 

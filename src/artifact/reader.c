@@ -347,14 +347,16 @@ int reader_run(const struct reader_work *work, struct buf *out, struct error *er
 
 struct looking {
 	int fd;
+	uint64_t most;
 	const char *name;
 };
 
 static int look_in_archive(void *data, struct buf *out, struct error *err)
 {
 	const struct looking *l = data;
+	struct tar_bound bound = {.most = l->most};
 	auto_tar struct tar_reading tar = {0};
-	int there = tar_open(&tar, l->fd, UINT64_MAX, err) < 0 ? -1 : tar_has(&tar, l->name, err);
+	int there = tar_open(&tar, l->fd, &bound, err) < 0 ? -1 : tar_has(&tar, l->name, err);
 
 	return there > 0 ? buf_append(out, "", 1, err) : there;
 }
@@ -362,32 +364,37 @@ static int look_in_archive(void *data, struct buf *out, struct error *err)
 static int read_in_archive(void *data, struct buf *out, struct error *err)
 {
 	const struct looking *l = data;
+	struct tar_bound bound = {.most = l->most};
 	auto_tar struct tar_reading tar = {0};
 
-	return tar_open(&tar, l->fd, UINT64_MAX, err) < 0 ? -1 : tar_take(&tar, l->name, out, err);
+	return tar_open(&tar, l->fd, &bound, err) < 0 ? -1 : tar_take(&tar, l->name, out, err);
 }
 
-static int look_inside(const char *path, const char *name,
+static int look_inside(const char *path, struct looking *looking,
 		       int (*read)(void *data, struct buf *out, struct error *err), struct buf *out,
 		       struct error *err)
 {
 	autoclose int fd = path_open_file(path, err);
-	struct looking looking = {fd, name};
-	const struct reader_work work = {.read = read, .data = &looking, .from = fd, .dir = -1};
+	const struct reader_work work = {.read = read, .data = looking, .from = fd, .dir = -1};
 
 	if (fd < 0)
 		return -1;
+	looking->fd = fd;
 	return reader_run(&work, out, err);
 }
 
-int reader_has(const char *path, const char *name, struct error *err)
+int reader_has(const char *path, uint64_t most, const char *name, struct error *err)
 {
 	autobuf struct buf there = BUF_INIT(1);
+	struct looking looking = {.most = most, .name = name};
 
-	return look_inside(path, name, look_in_archive, &there, err) < 0 ? -1 : there.len > 0;
+	return look_inside(path, &looking, look_in_archive, &there, err) < 0 ? -1 : there.len > 0;
 }
 
-int reader_take(const char *path, const char *name, struct buf *out, struct error *err)
+int reader_take(const char *path, uint64_t most, const char *name, struct buf *out,
+		struct error *err)
 {
-	return look_inside(path, name, read_in_archive, out, err);
+	struct looking looking = {.most = most, .name = name};
+
+	return look_inside(path, &looking, read_in_archive, out, err);
 }

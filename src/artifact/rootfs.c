@@ -110,6 +110,11 @@ static int remove_node(struct rootfs *fs, struct rootfs_node *node, struct error
 
 #define UNPACKED_TIMES 4 /* what an image may have on its disk */
 
+uint64_t rootfs_most_unpacked(uint64_t bytes)
+{
+	return bytes > UINT64_MAX / UNPACKED_TIMES ? UINT64_MAX : bytes * UNPACKED_TIMES;
+}
+
 struct rootfs *rootfs_new(int data_dir, int64_t time, const struct rootfs_bounds *bounds,
 			  struct error *err)
 {
@@ -123,9 +128,7 @@ struct rootfs *rootfs_new(int data_dir, int64_t time, const struct rootfs_bounds
 		.data_dir = data_dir,
 		.time = time,
 		.bounds = *bounds,
-		.unpacked.most = bounds->bytes > UINT64_MAX / UNPACKED_TIMES
-					 ? UINT64_MAX
-					 : bounds->bytes * UNPACKED_TIMES,
+		.unpacked.most = rootfs_most_unpacked(bounds->bytes),
 	};
 	fs->root.name = "";
 	fs->root.file = rootfs_file_new(S_IFDIR | 0755, err);

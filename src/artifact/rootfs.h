@@ -69,6 +69,8 @@ void rootfs_cleanup(struct rootfs **fs);
 /* What comes from here on belongs to the next layer. */
 void rootfs_next_layer(struct rootfs *fs);
 
+/* What the layers of an image may unpack to whose files may have so many bytes. */
+uint64_t rootfs_most_unpacked(uint64_t bytes);
 /* What all layers together may unpack to, also where it goes nowhere or is replaced. */
 struct tar_bound *rootfs_unpacked(struct rootfs *fs);
 /* What tar_digest() of the next layer goes on counting from. */

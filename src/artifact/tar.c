@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 
+#define MAGIC_AT 257
 #define HEADERS \
 	UINT64_C(4096) /* of an entry, with special ones and with what is behind its contents */
 
@@ -68,15 +69,6 @@ static struct archive *new_tar(struct error *err)
 		return steal_ptr(&archive);
 	error_errno(err, ENOMEM, "unpacking");
 	return NULL;
-}
-
-int tar_open(struct tar_reading *tar, int fd, uint64_t left, struct error *err)
-{
-	*tar = (struct tar_reading){0};
-	if (packed_begin(&tar->from, fd, left, err) < 0 || !(tar->archive = new_tar(err)) ||
-	    packed_support(tar->archive, PACKINGS_OF_ARCHIVES, err) < 0)
-		return -1;
-	return packed_open(&tar->from, tar->archive) == ARCHIVE_OK ? 0 : tar_failed(tar, err);
 }
 
 /* --- bounded, and hashed --------------------------------------------------------------------- */
@@ -153,6 +145,27 @@ int tar_open_bounded(struct tar_reading *tar, int fd, uint64_t left, struct tar_
 {
 	*tar = (struct tar_reading){.bound = bound};
 	return open_unpacked(tar, fd, left, err);
+}
+
+/* By the magic of its first header (tar(5) of libarchive). An archive of the oldest form has none,
+ * and counts as one that may be compressed. */
+static bool is_plain_tar(int fd)
+{
+	char header[512];
+
+	return pread(fd, header, sizeof(header), 0) == (ssize_t)sizeof(header) &&
+	       memcmp(header + MAGIC_AT, "ustar", 5) == 0;
+}
+
+int tar_open(struct tar_reading *tar, int fd, struct tar_bound *bound, struct error *err)
+{
+	if (!is_plain_tar(fd))
+		return tar_open_bounded(tar, fd, UINT64_MAX, bound, err);
+	/* Without a filter of libarchive's: what is compressed may have the magic too. */
+	*tar = (struct tar_reading){0};
+	if (packed_begin(&tar->from, fd, UINT64_MAX, err) < 0 || !(tar->archive = new_tar(err)))
+		return -1;
+	return packed_open(&tar->from, tar->archive) == ARCHIVE_OK ? 0 : tar_failed(tar, err);
 }
 
 int tar_open_hashed(struct tar_reading *tar, int fd, struct tar_bound *bound, struct error *err)

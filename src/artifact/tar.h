@@ -30,11 +30,13 @@ struct tar_reading {
 	bool drained;	      /* the unpacker has no more */
 };
 
-/* Opens the archive in the left bytes that fd has next; UINT64_MAX: all until its end. Nothing
- * bounds what it unpacks to. */
-int tar_open(struct tar_reading *tar, int fd, uint64_t left, struct error *err);
-/* Opens the same, whose unpacked bytes count in bound, which has to outlive tar. Reading fails once
- * they are too many, or after a signal. */
+/* Opens the archive that fd is, from its beginning. A plain archive is not counted, since it
+ * unpacks to nothing that is not in it; its contents are passed over without being read. The
+ * unpacked bytes of a compressed archive count in bound. */
+int tar_open(struct tar_reading *tar, int fd, struct tar_bound *bound, struct error *err);
+/* Opens the archive in the left bytes that fd has next; UINT64_MAX: all until its end. Its unpacked
+ * bytes count in bound, which has to outlive tar. Reading fails once they are too many, or after a
+ * signal. */
 int tar_open_bounded(struct tar_reading *tar, int fd, uint64_t left, struct tar_bound *bound,
 		     struct error *err);
 /* Opens the same of all bytes of fd, which are hashed as they are unpacked. */

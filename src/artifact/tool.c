@@ -6,12 +6,17 @@
 #include "artifact/tool.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "artifact/artifact.h"
@@ -28,6 +33,12 @@
 #define LINE_BYTES 4096
 #define CHUNK 16384
 #define TICK_MS 200
+/* An archive of an image has some files for each layer, which are in three directories. */
+#define ROOM_FILES 65536
+#define ROOM_LEVELS 16
+/* What a tool with a bound leaves of a disk: this part of it, and no more than so many bytes. */
+#define SPARE_PART 64
+#define SPARE_BYTES (UINT64_C(1) << 30)
 #define END_NS (30 * NS_PER_S) /* for a tool to clean up after SIGTERM, and then to be gone */
 
 /* Where Debian keeps what we call. */
@@ -151,6 +162,92 @@ static int pump_pipe(struct running *r, int *fd, struct error *err)
 			     : take_errors(r, chunk, (size_t)n, err);
 }
 
+/* What the tool has in its room, counted while it goes on. */
+struct use {
+	uint64_t bytes;
+	size_t files;
+};
+
+static int count_use(int dir, unsigned level, struct use *use, struct error *err);
+
+/* What is gone by now, or has become another kind of file, takes no room. */
+static int count_entry(int dir, const char *name, unsigned level, struct use *use,
+		       struct error *err)
+{
+	struct stat st;
+	uint64_t stored;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	stored = (uint64_t)st.st_blocks * 512;
+	use->bytes += (uint64_t)st.st_size > stored ? (uint64_t)st.st_size : stored;
+	if (++use->files > ROOM_FILES)
+		return error_set(err, ERR_INVALID, "it unpacks to more than %d files", ROOM_FILES);
+	if (!S_ISDIR(st.st_mode))
+		return 0;
+	if (level == ROOM_LEVELS)
+		return error_set(err, ERR_INVALID,
+				 "it unpacks to directories that lie more than %d deep",
+				 ROOM_LEVELS);
+	autoclose int below = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (below >= 0)
+		return count_use(below, level + 1, use, err);
+	return errno == EACCES ? error_errno(err, errno, "directories of a tool") : 0;
+}
+
+static int count_use(int dir, unsigned level, struct use *use, struct error *err)
+{
+	int own = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	autodir DIR *d = own < 0 ? NULL : fdopendir(own);
+	const struct dirent *entry;
+
+	if (!d && own >= 0)
+		close(own);
+	if (!d)
+		return error_errno(err, errno, "directories of a tool");
+	while ((entry = readdir(d)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+		    count_entry(dir, entry->d_name, level, use, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* The host goes on needing its disk, while a tool that reads a hostile archive writes to it. */
+static int check_disk(int dir, struct error *err)
+{
+	struct statvfs disk;
+	uint64_t spare;
+
+	if (fstatvfs(dir, &disk) < 0)
+		return error_errno(err, errno, "room on the disk");
+	spare = (uint64_t)disk.f_blocks * disk.f_frsize / SPARE_PART;
+	if (spare > SPARE_BYTES)
+		spare = SPARE_BYTES;
+	return (uint64_t)disk.f_bavail * disk.f_frsize >= spare
+		       ? 0
+		       : error_set(err, ERR_IO,
+				   "no space left on this host's disk but the last %" PRIu64 " MiB",
+				   spare >> 20);
+}
+
+static int check_room(const struct tool_room *room, struct error *err)
+{
+	struct use use = {0};
+
+	for (size_t i = 0; room && i < ARRAY_SIZE(room->dirs); i++)
+		if (check_disk(room->dirs[i], err) < 0 ||
+		    count_use(room->dirs[i], 0, &use, err) < 0)
+			return -1;
+	return !room || use.bytes < room->bytes ? 0 : tool_room_exceeded(room->bytes, err);
+}
+
+int tool_room_exceeded(uint64_t bytes, struct error *err)
+{
+	error_set(err, ERR_INVALID, "it takes more than %" PRIu64 " MiB to be fetched and unpacked",
+		  bytes >> 20);
+	return error_reason(err, REASON_IMAGE_TOO_SMALL, "");
+}
+
 /* Until both pipes have ended; a tool whose child keeps one open is ended by its own exit. */
 static int follow_tool(struct running *r, struct error *err)
 {
@@ -160,7 +257,7 @@ static int follow_tool(struct running *r, struct error *err)
 				       {.fd = r->proc.pidfd, .events = POLLIN}};
 		int n = poll(fds, ARRAY_SIZE(fds), TICK_MS);
 
-		if (artifact_check_signal(err) < 0)
+		if (artifact_check_signal(err) < 0 || check_room(r->tool->room, err) < 0)
 			return -1;
 		if (n < 0 && errno != EINTR)
 			return error_errno(err, errno, "poll");
@@ -243,6 +340,9 @@ static struct {
 	const char *own; /* where its program is */
 } company;
 
+/* How long the files may be that the tool writes which is being started; 0: any length. */
+static rlim_t longest_file;
+
 static void add_tree(struct isolate_reach *reach, struct isolate_tree *trees, const char *path,
 		     bool writable)
 {
@@ -269,6 +369,22 @@ static int leave_alone(struct error *err)
 	return isolate_landlock(&reach, &why) == 0 || why.code == ERR_UNAVAILABLE
 		       ? 0
 		       : error_copy(err, &why);
+}
+
+/* Called in the child, which execve() follows. */
+static int confine_tool(struct error *err)
+{
+	struct rlimit most;
+
+	if (getrlimit(RLIMIT_FSIZE, &most) < 0)
+		return error_errno(err, errno, "bound of files");
+	if (longest_file && longest_file < most.rlim_max) /* a user's own bound may be tighter */
+		most.rlim_max = longest_file;
+	if (most.rlim_cur > most.rlim_max)
+		most.rlim_cur = most.rlim_max;
+	if (setrlimit(RLIMIT_FSIZE, &most) < 0)
+		return error_errno(err, errno, "bound of files");
+	return company.dir ? leave_alone(err) : 0;
 }
 
 static char *program_of_tool(const char *name)
@@ -322,9 +438,12 @@ static int start_tool(struct running *r, struct error *err)
 				 .die_with_parent = true,
 				 .new_session = true,
 				 .stage = r->tool->stage,
-				 .confine = r->tool->alone_with ? leave_alone : NULL,
+				 .confine = confine_tool,
 				 .filter = filter,
 				 .cwd = r->tool->cwd};
+	if (!r->tool->alone_with)
+		company.dir = NULL;
+	longest_file = r->tool->room ? r->tool->room->bytes : 0;
 	return proc_spawn(&spec, &r->proc, err);
 }
 
@@ -392,6 +511,9 @@ static int run_tool(struct running *r, struct error *err)
 		return -1;
 	if (r->line.len > 0 && r->tool->line)
 		r->tool->line(r->tool->data, buf_string(&r->line));
+	/* The kernel ends a tool whose file gets too long, before we look. */
+	if (check_room(r->tool->room, err) < 0)
+		return -1;
 	if (code != 0)
 		return error_set(err, ERR_IO, "%s failed (%d): %s", name_of_tool(r->tool), code,
 				 last_stderr(&r->last));

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -14,6 +15,12 @@
 enum { TOOL_HOLD_FD = 9, TOOL_FILTER_FD };
 
 struct proc_stage;
+
+/* How many bytes a tool may have in two directories together. */
+struct tool_room {
+	uint64_t bytes;
+	int dirs[2];
+};
 
 /* Called for each line of a tool's stdout, without its newline. */
 typedef void tool_line_fn(void *data, const char *line);
@@ -32,8 +39,11 @@ struct tool {
 	const char *alone_with;
 	bool writes; /* it may change what is in that directory, and not only read it */
 	bool sealed; /* in namespaces of its own: there is nothing for it to clean up */
-	int hold;    /* a lock that the tool inherits as TOOL_HOLD_FD; 0: none */
-	int filter;  /* a file that the tool inherits as TOOL_FILTER_FD; 0: none */
+	/* The tool is ended when it has more there, and can make no file longer than that. NULL:
+	 * there is no bound. */
+	const struct tool_room *room;
+	int hold;   /* a lock that the tool inherits as TOOL_HOLD_FD; 0: none */
+	int filter; /* a file that the tool inherits as TOOL_FILTER_FD; 0: none */
 	const struct proc_stage *stage; /* files at names for it alone; NULL: none */
 	struct buf *out;		/* the tool's stdout; NULL: see line */
 	struct buf *errors;		/* the tool's stderr; NULL: kept for the message alone */
@@ -44,9 +54,13 @@ struct tool {
 /*
  * Runs the tool to its end, drawing the progress line meanwhile. An exit code other than 0 is
  * ERR_IO with the last lines of its stderr; a tool that is not installed is ERR_NOT_FOUND with the
- * package that has it. A signal to us ends the tool and is ERR_UNAVAILABLE.
+ * package that has it. A signal to us ends the tool and is ERR_UNAVAILABLE. Too much in its room is
+ * ERR_INVALID and REASON_IMAGE_TOO_SMALL; a disk that would be full is ERR_IO.
  */
 int tool_run(const struct tool *tool, struct error *err);
+
+/* The error of a tool that has written as many bytes as it may. */
+int tool_room_exceeded(uint64_t bytes, struct error *err);
 
 /* Refuses with one message that names every missing tool of a NULL-terminated list, and the command
  * that installs them. */

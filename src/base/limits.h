@@ -103,6 +103,7 @@
 	X(BUNDLE_BYTES, 8589934592, "bytes", "what an archive of config.bundles unpacks to")       \
 	X(BUNDLE_FILES, 1000000, "files", "in an archive of config.bundles")                       \
 	X(ARCHIVE_MEMORY_MIB, 1024, "MiB", "what reads an archive of a bundle or an image")        \
+	X(IMAGE_FETCH_BYTES, 1099511627776, "bytes", "of an image as it is fetched or unpacked")   \
 	X(IMAGE_FILES, 2000000, "files", "in an image that is imported")                           \
 	X(IMAGE_TEXT_BYTES, 268435456, "bytes", "its paths, targets of links, and attributes")     \
 	X(LAYER_TAIL_BYTES, 67108864, "bytes", "behind the ends of the layers of an image")        \

@@ -12,6 +12,8 @@
  *   root         an empty read-only tmpfs, in which only the sockets of the listed ports are bound,
  *                each named by its port number. connect("1024") is what is left of the file system.
  *   capabilities all sets empty, also the bounding set; no_new_privs.
+ *   TCP          Landlock, where the kernel has it for ports: no socket that comes from elsewhere
+ *                is connected anew.
  *   system calls seccomp.c.
  *
  * A container or a distribution may refuse namespaces. Then this is the end; with --unconfined the
@@ -191,7 +193,7 @@ int isolate(const struct isolate_config *config, struct error *no_namespaces, st
 	isolate_keep_parent(&parent);
 	*no_namespaces = (struct error){.code = ERR_NONE};
 	if (isolate_core_dumps(err) < 0 || isolate_files(config, no_namespaces, err) < 0 ||
-	    isolate_capabilities(err) < 0)
+	    isolate_capabilities(err) < 0 || isolate_tcp(err) < 0)
 		return -1;
 	return isolate_restore_parent(&parent, err);
 }

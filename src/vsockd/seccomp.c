@@ -2,6 +2,11 @@
 /*
  * The system calls of the event loop, each with its reason. No brk and no anonymous mmap: nothing
  * is allocated after the start. No open, no process, no signal but the end.
+ *
+ * A live supervisor that was taken over as well may hand sockets to vsockd and take sockets from
+ * it. So vsockd makes no datagram socket, which sends to any address without connect(). And it
+ * sends nothing with MSG_FASTOPEN, by which a TCP socket connects although Landlock refuses
+ * connect().
  */
 #include <fcntl.h>
 #include <seccomp.h>
@@ -11,6 +16,8 @@
 #include "base/cleanup.h"
 #include "vsockd/isolate.h"
 
+#define SOCK_TYPE 0xf /* what is no flag (SOCK_TYPE_MASK in include/linux/net.h of Linux) */
+
 static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(epoll_wait), .reason = "the loop waits"},
 	{.number = SCMP_SYS(epoll_pwait), .reason = "the same where the C library has only this"},
@@ -18,10 +25,16 @@ static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(accept4), .reason = "host clients; the front-end"},
 	{.number = SCMP_SYS(socket),
 	 .reason = "the guest dials a listed port",
-	 .only = {{.arg = 0, .op = SCMP_CMP_EQ, .datum_a = AF_UNIX}}},
+	 .only = {{.arg = 0, .op = SCMP_CMP_EQ, .datum_a = AF_UNIX},
+		  {.arg = 1,
+		   .op = SCMP_CMP_MASKED_EQ,
+		   .datum_a = SOCK_TYPE,
+		   .datum_b = SOCK_STREAM}}},
 	{.number = SCMP_SYS(connect), .reason = "the same"},
 	{.number = SCMP_SYS(recvmsg), .reason = "bytes of the host; the front-end's messages"},
-	{.number = SCMP_SYS(sendmsg), .reason = "bytes of the guest; answers to the front-end"},
+	{.number = SCMP_SYS(sendmsg),
+	 .reason = "bytes of the guest; answers to the front-end",
+	 .only = {{.arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = MSG_FASTOPEN}}},
 	{.number = SCMP_SYS(shutdown), .reason = "one direction of a stream ends"},
 	{.number = SCMP_SYS(write),
 	 .reason = "eventfds: an interrupt, who is busy; a line on stderr"},

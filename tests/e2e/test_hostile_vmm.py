@@ -4,6 +4,7 @@ says to microagent-vsockd (tests/hostile/front_end.py), which refuses or goes on
 that is taken away under it may kill it."""
 
 import contextlib
+import ctypes
 import errno
 import functools
 import json
@@ -30,6 +31,7 @@ from front_end import (AVAIL, DATA, DESC, GET_VRING_BASE, GUEST, INDIRECT, NEXT,
 
 REQUEST, RW = 1, 5
 SO_PASSRIGHTS = 83
+MSG_FASTOPEN = 0x20000000
 
 # --- in QEMU's place ------------------------------------------------------------------------------
 
@@ -63,8 +65,8 @@ def test_what_is_to_be_had_from_the_cell(host):
     _, report = start(host, "look")
     assert report == [
         "could not make a file: EROFS", "could not make a directory: EROFS",
-        "could not open the kernel for writing: EACCES", "could not change the kernel's mode: EROFS",
-        "could not touch the kernel: EROFS",
+        "could not open the kernel for writing: EACCES", "could not change the kernel's mode: ENOSYS",
+        "could not touch the kernel: ENOSYS",
         "holds device 103", "holds device 103",
         "could not have a socket of IPv4: ENOSYS", "could not have a socket of IPv6: ENOSYS",
         "could not have a Unix socket: ENOSYS", "could not have a netlink socket: ENOSYS",
@@ -127,6 +129,14 @@ def test_it_hands_no_socket_to_the_supervisor(host):
         assert inject.system_call(qemu, inject.SOCKET, family, socket.SOCK_DGRAM) == -errno.ENOSYS, family
     ends = inject.put(qemu, bytes(8))
     assert inject.system_call(qemu, inject.SOCKETPAIR, socket.AF_UNIX, socket.SOCK_DGRAM, 0, ends) == -errno.ENOSYS
+    # Nor does it give another address or peer to one that the supervisor might hand to it, or another mode to its disk.
+    for call in ((inject.CONNECT, 0, ends, 16), (inject.BIND, 0, ends, 16), (inject.LISTEN, 0, 1),
+                 (inject.SENDTO, 0, ends, 1, MSG_FASTOPEN, ends, 16), (inject.SENDMSG, 0, ends, MSG_FASTOPEN)):
+        assert inject.system_call(qemu, *call) == -errno.ENOSYS, call
+    disk = host.state / "w" / "rootfs.ext4"
+    mode = disk.stat().st_mode
+    held = next(fd for fd, link in strays.descriptors(qemu).items() if link == str(disk))
+    assert inject.system_call(qemu, inject.FCHMOD, held, 0o6755) == -errno.ENOSYS and disk.stat().st_mode == mode
     ways = sockets_between(qemu, facts["supervisorPid"])
     assert ways
     if knows_passrights():
@@ -359,6 +369,45 @@ def test_a_client_while_the_rings_lie(back):
     with contextlib.suppress(ConnectionResetError):  # what was not read yet
         assert client.recv(64) == b""
     client.close()
+
+
+LANDLOCK = 444
+
+
+def test_vsockd_connects_a_socket_that_it_is_given_nowhere(back):
+    """A socket of the host's network, which a live supervisor that was taken over too could hand to it."""
+    if os.environ.get("SANITIZE"):
+        pytest.skip("the sanitizers' own system calls are no business of the list")
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.syscall(LANDLOCK, None, 0, 1) < 4:
+        pytest.skip("the Landlock of this kernel knows no ports (before Linux 6.7)")
+    back.front.plug()
+    listener, given = socket.create_server(("127.0.0.1", 0)), socket.socket()
+    with listener, given:
+        back.front.say(SET_VRING_CALL, u64(TX), [given.fileno()])
+        assert back.front.answers()
+        inode = f"socket:[{os.fstat(given.fileno()).st_ino}]"
+        held = next(fd for fd, link in strays.descriptors(back.daemon.pid).items() if link == inode)
+        address = struct.pack("<H", socket.AF_INET) + struct.pack(">H", listener.getsockname()[1]) + socket.inet_aton("127.0.0.1") + bytes(8)
+        at = inject.put(back.daemon.pid, address)
+        assert inject.system_call(back.daemon.pid, inject.CONNECT, held, at, 16) == -errno.EACCES
+        given.setblocking(True)  # which vsockd has changed
+        given.connect(listener.getsockname())
+    assert back.end()[0] in (0, 1)
+
+
+@pytest.mark.parametrize("what", ("a datagram socket", "a socket of packets", "a connection by sendmsg()"))
+def test_what_vsockd_is_ended_for(back, what):
+    """A datagram socket needs no connect() to send to a daemon of the host."""
+    if os.environ.get("SANITIZE"):
+        pytest.skip("the sanitizers' own system calls are no business of the list")
+    call = {"a datagram socket": (inject.SOCKET, socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC),
+            "a socket of packets": (inject.SOCKET, socket.AF_UNIX, socket.SOCK_SEQPACKET),
+            "a connection by sendmsg()": (inject.SENDMSG, 0, 0, MSG_FASTOPEN)}[what]
+    fd = inject.system_call(back.daemon.pid, inject.SOCKET, socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+    assert fd >= 0
+    assert inject.system_call(back.daemon.pid, *call) is None
+    back.end()  # inject has reaped it
 
 
 def random_round(front, dice):

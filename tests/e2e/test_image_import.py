@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`microagent image import`: images of the OCI and of Docker become disks, whole or not at all."""
 
+import bz2
 import gzip
 import json
 import os
@@ -267,6 +268,44 @@ def test_what_is_replaced_counts_too(host, cache):
 def refused_more(host, ref):
     """Before it is unpacked: it says that it is larger than the disk."""
     return host.json("image", "import", *SIZE, "more", ref, check=1)["error"]
+
+
+FETCH_BYTES = "MICROAGENT_TEST_LIMIT_IMAGE_FETCH_BYTES"
+
+
+def test_what_skopeo_writes_is_bounded(host, cache):
+    """It unpacks an archive on this host's disk before anybody looks into it. One long file, and several that are shorter."""
+    plain = oci.docker_archive(host.base / "d.tar", [layer(file("f", b"contents")), layer(file("zeros", bytes(16 << 20)))])
+    packed = plain.with_suffix(".tar.bz2")
+    packed.write_bytes(bz2.compress(plain.read_bytes()))
+    layout = Layout(host.base / "layout")
+    layout.image([layer(file("f", b"contents")), *(layer(file(f"{i}", os.urandom(3 << 20))) for i in range(3))])
+    host.env[FETCH_BYTES] = str(8 << 20)
+    more = "it takes more than 8 MiB to be fetched and unpacked"
+    for words in ((), ("--unconfined",)):
+        for ref in (f"docker-archive:{packed}", f"docker-archive:{plain}", f"oci:{layout.path}"):
+            assert refused(host, cache, ref, *SIZE, *words) == f"{ref}: {more}"
+    said = host("image", "import", *SIZE, "box", layout.path, check=1).stderr
+    assert more in said and "microagent: hint: --size MIB makes room for more\n" in said
+    assert refused(host, cache, packed).startswith(f"{packed} is no archive of an image: all that it unpacks to, ")
+    assert not [path for path in os.listdir("/var/tmp") if path.startswith(("docker-tar", "oci"))]
+    host.env[FETCH_BYTES] = str(64 << 20)
+    host("image", "import", *SIZE, "box", packed, check=0)
+    assert debugfs(cache, "cat /f") == "contents"
+
+
+def test_skopeo_is_ended_while_it_writes_too_much(host, cache):
+    """What it unpacks it removes at its end: it is looked at before."""
+    tools = host.base / "tools"
+    tools.mkdir()
+    real = shutil.which("skopeo")  # some bytes: there is no /dev/zero
+    (tools / "skopeo").write_text(f'#!/bin/sh\nfor i in 1 2 3 4 5 6 7 8 9; do head -c 1048576 {real} >"$TMPDIR/$i"; done\nexec sleep 600\n')
+    (tools / "skopeo").chmod(0o755)
+    host.env["PATH"] = f"{tools}:{os.environ['PATH']}"
+    host.env[FETCH_BYTES] = str(8 << 20)
+    layout = simple(host, file("f", b"x"))
+    for words in ((), ("--unconfined",)):
+        assert "it takes more than 8 MiB" in refused(host, cache, layout.path, *SIZE, *words)
 
 
 def test_it_is_the_same_disk_whoever_imports_it(host, cache):

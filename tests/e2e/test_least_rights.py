@@ -79,8 +79,8 @@ def test_the_parser_of_guest_bytes_has_no_signals_sent(host):
 
 
 @pytest.mark.skipif(bool(os.environ.get("SANITIZE")), reason="the sanitizers' own system calls are no business of the list")
-@pytest.mark.parametrize("what", ("a connection by sendto()", "a connection by sendmsg()", "a mode for all", "descriptors of others", "a socket",
-                                  "a connection"))
+@pytest.mark.parametrize("what", ("a connection by sendto()", "a connection by sendmsg()", "a datagram to an address", "a mode for all",
+                                  "descriptors of others", "a socket", "a connection"))
 def test_what_the_parser_of_guest_bytes_is_ended_for(host, what):
     """MSG_FASTOPEN connects a socket without a connect(). A socket to be connected may come from a VMM."""
     host("create", "w", "--memory", 256, "--cpus", 1, check=0)
@@ -88,6 +88,7 @@ def test_what_the_parser_of_guest_bytes_is_ended_for(host, what):
     pid = json.loads((host.state / "w" / "runtime.json").read_text())["supervisorPid"]
     call = {"a connection by sendto()": (inject.SENDTO, 0, 0, 0, MSG_FASTOPEN),
             "a connection by sendmsg()": (inject.SENDMSG, 0, 0, MSG_FASTOPEN),
+            "a datagram to an address": (inject.SENDTO, 0, 0, 0, 0, 4096, 16),
             "a mode for all": (inject.FCHMOD, 0, 0o644),
             "descriptors of others": (inject.SETSOCKOPT, 0, socket.SOL_SOCKET, SO_PASSRIGHTS),
             "a socket": (inject.SOCKET, socket.AF_INET, socket.SOCK_STREAM), "a connection": (inject.CONNECT, 0, 0, 0)}[what]

@@ -269,6 +269,8 @@ static void one_that_ends_without_a_word_is_an_error(void **state)
 
 /* --- archives -------------------------------------------------------------------------------- */
 
+#define MUCH (UINT64_C(1) << 30)
+
 static void put_archive(const struct scratch *s, const void *bytes, size_t len)
 {
 	struct error err = {0};
@@ -289,23 +291,62 @@ static void one_file_of_an_archive_is_found(void **state)
 	tar_put(&tar, &entry);
 	tar_end(&tar);
 	put_archive(s, buf_bytes(&tar), tar.len);
-	assert_int_equal(reader_has(path, "f", &err), 1);
-	assert_int_equal(reader_has(path, "g", &err), 0);
-	assert_ok(reader_take(path, "f", &got, &err));
+	assert_int_equal(reader_has(path, MUCH, "f", &err), 1);
+	assert_int_equal(reader_has(path, MUCH, "g", &err), 0);
+	assert_ok(reader_take(path, MUCH, "f", &got, &err));
 	assert_string_equal(buf_string(&got), "text");
-	assert_int_equal(reader_take(path, "f", &little, &err), -1);
-	assert_int_equal(reader_take(path, "g", &got, &err), -1);
+	assert_int_equal(reader_take(path, MUCH, "f", &little, &err), -1);
+	assert_int_equal(reader_take(path, MUCH, "g", &got, &err), -1);
 	assert_code(err, ERR_NOT_FOUND);
 	assert_string_equal(err.msg, "it has no g");
 	put_archive(s, buf_bytes(&tar), 514);
-	assert_int_equal(reader_take(path, "f", &got, &err), -1);
+	assert_int_equal(reader_take(path, MUCH, "f", &got, &err), -1);
 	assert_code(err, ERR_INVALID);
 	assert_string_equal(err.msg, "it ends too early, in or behind its entry 1");
 	put_archive(s, "no archive", 10);
-	assert_int_equal(reader_has(path, "f", &err), -1);
+	assert_int_equal(reader_has(path, MUCH, "f", &err), -1);
 	assert_code(err, ERR_INVALID);
 	assert_string_equal(err.msg, "it is no tar archive, neither plain nor compressed by gzip, "
 				     "bzip2, xz or zstd");
+}
+
+/* 4 MiB of zeros in a few bytes, of which only the headers are wanted. */
+static void a_compressed_archive_is_read_to_its_bound(void **state)
+{
+	static char zeros[4 << 20];
+	const struct scratch *s = *state;
+	autobuf struct buf tar = BUF_INIT(0), got = BUF_INIT(100);
+	const struct tar_entry entries[] = {
+		{.type = '0',
+		 .name = "z",
+		 .mode = 0644,
+		 .data = zeros,
+		 .len = sizeof(zeros),
+		 .size = sizeof(zeros)},
+		{.type = '0', .name = "f", .mode = 0644, .data = "text", .len = 4, .size = 4},
+	};
+	struct error err = {0};
+	char path[96], packed[96], command[256];
+
+	for (size_t i = 0; i < ARRAY_SIZE(entries); i++)
+		tar_put(&tar, &entries[i]);
+	tar_end(&tar);
+	put_archive(s, buf_bytes(&tar), tar.len);
+	snprintf(path, sizeof(path), "%s/a.tar", s->path);
+	snprintf(packed, sizeof(packed), "%s/a.tar.gz", s->path);
+	snprintf(command, sizeof(command), "gzip -k %s", path);
+	assert_int_equal(system(command), 0);
+	assert_int_equal(reader_has(packed, 5 << 20, "f", &err), 1);
+	assert_ok(reader_take(packed, 5 << 20, "f", &got, &err));
+	assert_string_equal(buf_string(&got), "text");
+	assert_int_equal(reader_has(packed, 3 << 20, "f", &err), -1);
+	assert_code(err, ERR_INVALID);
+	assert_string_equal(err.msg, "all that it unpacks to, with headers and with files that are "
+				     "replaced, is more than 3 MiB");
+	assert_int_equal(reader_take(packed, 3 << 20, "f", &got, &err), -1);
+	assert_code(err, ERR_INVALID);
+	/* A plain one is as large as its file. */
+	assert_int_equal(reader_has(path, 3 << 20, "f", &err), 1);
 }
 
 int main(void)
@@ -325,6 +366,8 @@ int main(void)
 						scratch_make, scratch_remove),
 		cmocka_unit_test_setup_teardown(one_file_of_an_archive_is_found, scratch_make,
 						scratch_remove),
+		cmocka_unit_test_setup_teardown(a_compressed_archive_is_read_to_its_bound,
+						scratch_make, scratch_remove),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

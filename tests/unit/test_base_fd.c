@@ -331,6 +331,28 @@ static void bad_socket_names(void **state)
 	assert_code(err, ERR_INVALID);
 }
 
+/* Who may write to a directory of ours shall not choose, by a link, to whom we connect. */
+static void no_link_to_a_socket_is_followed(void **state)
+{
+	const struct scratch *s = *state;
+	struct error err = {0};
+	autoclose int other = sock_listen_at(s->fd, "other", &err);
+
+	assert_true(other >= 0);
+	assert_int_equal(symlinkat("other", s->fd, "link"), 0);
+	assert_int_equal(sock_connect_at(s->fd, "link", &err), -1);
+	assert_int_equal(err.errnum, ELOOP);
+	assert_int_equal(sock_connect_now_at(s->fd, "link", &err), -1);
+	assert_int_equal(err.errnum, ELOOP);
+	assert_non_null(strstr(err.msg, "connect to socket link: "));
+	close(openat(s->fd, "file", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	assert_int_equal(sock_connect_now_at(s->fd, "file", &err), -1);
+	assert_int_equal(err.errnum, ECONNREFUSED);
+	assert_code(err, ERR_UNAVAILABLE);
+	autoclose int straight = sock_connect_now_at(s->fd, "other", &err);
+	assert_true(straight >= 0);
+}
+
 static void absent_and_dead_sockets(void **state)
 {
 	const struct scratch *s = *state;
@@ -434,6 +456,7 @@ int main(void)
 		WITH_SCRATCH(sockets_in_a_long_directory),
 		WITH_SCRATCH(socket_mode_is_0600_whatever_the_umask),
 		WITH_SCRATCH(bad_socket_names),
+		WITH_SCRATCH(no_link_to_a_socket_is_followed),
 		WITH_SCRATCH(absent_and_dead_sockets),
 		WITH_SCRATCH(many_clients_at_once_find_room),
 		WITH_SCRATCH(stuck_listener_times_out),

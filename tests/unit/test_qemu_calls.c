@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -23,6 +24,7 @@
 
 #define UNKNOWN 9999
 #define X32 0x40000000
+#define FCHMODAT2 452 /* Linux 6.6 */
 
 static struct sock_fprog read_filter(int fd)
 {
@@ -202,6 +204,87 @@ static void sockets_are_few(void **state)
 	}
 }
 
+/* The verdict of each of both filters on a call of that number with these arguments. */
+static void assert_verdicts(int number, const uint64_t args[4], uint32_t qemu, uint32_t firecracker)
+{
+	struct sock_fprog programs[] = {compile(VMM_QEMU, false), compile(VMM_FIRECRACKER, false)};
+	const uint32_t expected[] = {qemu, firecracker};
+
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
+		const struct seccomp_data data = {.nr = number,
+						  .arch = seccomp_arch_native(),
+						  .args = {args[0], args[1], args[2], args[3]}};
+		uint32_t is = verdict(&programs[i], &data);
+
+		if (is != expected[i])
+			fail_msg("call %d: %x of program %zu", number, is, i);
+		free(programs[i].filter);
+	}
+}
+
+/* A TCP socket that the live supervisor hands to it goes nowhere else. */
+static void sockets_are_connected_nowhere_else(void **state)
+{
+	static const int anew[] = {SYS_bind, SYS_connect, SYS_listen};
+	static const struct {
+		int number, flags;
+	} sending[] = {{SYS_sendto, 3}, {SYS_sendmsg, 2}, {SYS_sendmmsg, 3}};
+	const uint32_t refused = SECCOMP_RET_ERRNO | ENOSYS;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(anew); i++)
+		assert_verdicts(anew[i], (const uint64_t[4]){0}, refused, SECCOMP_RET_ALLOW);
+	for (size_t i = 0; i < ARRAY_SIZE(sending); i++) {
+		uint64_t args[4] = {0};
+
+		args[sending[i].flags] = MSG_NOSIGNAL | MSG_DONTWAIT;
+		assert_verdicts(sending[i].number, args, SECCOMP_RET_ALLOW, SECCOMP_RET_ALLOW);
+		args[sending[i].flags] |= MSG_FASTOPEN;
+		assert_verdicts(sending[i].number, args, refused, refused);
+	}
+}
+
+/* The disk of an ordinary user's machine is that user's file, and the guest writes what is in it. */
+static void no_file_becomes_a_set_user_id_program(void **state)
+{
+	static const int changing[] = {
+		SYS_fchmod,   SYS_fchmodat,  FCHMODAT2,	 SYS_fchown,
+		SYS_fchownat, SYS_utimensat, SYS_linkat, SYS_openat2,
+#ifdef __x86_64__
+		SYS_chmod,    SYS_chown,     SYS_lchown, SYS_utime,
+		SYS_utimes,   SYS_futimesat, SYS_link,
+#endif
+	};
+	static const struct {
+		int number, mode;
+	} making[] = {
+		{SYS_openat, 3},
+#ifdef __x86_64__
+		{SYS_open, 2},
+		{SYS_creat, 1},
+#endif
+	};
+	static const uint64_t bits[] = {S_ISUID, S_ISGID};
+	const uint32_t refused = SECCOMP_RET_ERRNO | ENOSYS;
+
+	(void)state;
+	/* A link names a file of others. The stand-in for Firecracker makes some. */
+	assert_verdicts(SYS_symlinkat, (const uint64_t[4]){0}, refused, SECCOMP_RET_ALLOW);
+	for (size_t i = 0; i < ARRAY_SIZE(changing); i++)
+		assert_verdicts(changing[i], (const uint64_t[4]){0, 0600, 0600, 0600}, refused,
+				refused);
+	for (size_t i = 0; i < ARRAY_SIZE(making); i++)
+		for (size_t j = 0; j < ARRAY_SIZE(bits); j++) {
+			uint64_t args[4] = {0};
+
+			args[making[i].mode] = 0666;
+			assert_verdicts(making[i].number, args, SECCOMP_RET_ALLOW,
+					SECCOMP_RET_ALLOW);
+			args[making[i].mode] |= bits[j];
+			assert_verdicts(making[i].number, args, refused, refused);
+		}
+}
+
 static void other_architectures_end_it(void **state)
 {
 	struct sock_fprog program = compile(VMM_QEMU, false), logs = compile(VMM_QEMU, true);
@@ -364,6 +447,8 @@ int main(void)
 		cmocka_unit_test(rows_are_in_order_and_have_reasons),
 		cmocka_unit_test(each_call_has_its_fate),
 		cmocka_unit_test(sockets_are_few),
+		cmocka_unit_test(sockets_are_connected_nowhere_else),
+		cmocka_unit_test(no_file_becomes_a_set_user_id_program),
 		cmocka_unit_test(other_architectures_end_it),
 		cmocka_unit_test(a_process_is_ended_or_refused),
 		cmocka_unit_test(the_mode_is_a_word),

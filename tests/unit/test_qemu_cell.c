@@ -6,8 +6,10 @@
 
 #include "backend/parts/cell.h"
 #include "backend/parts/cell_args.h"
+#include "backend/parts/confinement.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/platform/linux/isolate.h"
 
 static bool has_words(const struct argv *argv, const char *const *words)
 {
@@ -176,6 +178,50 @@ static void a_bare_program_runs(void **state)
 	cell_end(&cell);
 }
 
+/* What bash says that tries to connect to a port where nobody listens: the host's, or the cell's. */
+static void hear_of_connecting(const char *bwrap, char *said, size_t size)
+{
+	static const char *const words[] = {"/usr/bin/bash", "-c", ": <>/dev/tcp/127.0.0.1/1",
+					    NULL};
+	struct error err = {0};
+	struct cell cell = CELL_NONE;
+	int ends[2], code;
+
+	assert_ok(fd_pipe(ends, &err));
+	const struct proc_fd fds[] = {{ends[1], 2}};
+	const struct cell_spec spec = {
+		.bwrap = bwrap, .program = words[0], .argv = words, .fds = fds, .nfds = 1};
+	assert_ok(cell_spawn(&spec, &cell, &err));
+	assert_ok(cell_release(&cell, &err));
+	close(ends[1]);
+	assert_ok(proc_wait(&cell.monitor, UINT64_MAX, &code, &err));
+	assert_int_not_equal(code, 0);
+	ssize_t n = read(ends[0], said, size - 1);
+	said[n > 0 ? n : 0] = '\0';
+	close(ends[0]);
+	cell_end(&cell);
+}
+
+/* In its own network as in the host's, of which it might be handed a socket. */
+static void a_program_connects_to_no_port(void **state)
+{
+	const char *expected =
+		isolate_landlock_version(NULL) >= 4 ? "Permission denied" : "Connection refused";
+	struct error err = {0};
+	autofree char *bwrap = confinement_bwrap(&err);
+	char said[512];
+
+	(void)state;
+	hear_of_connecting(NULL, said, sizeof(said));
+	assert_non_null(strstr(said, expected));
+	if (!bwrap) {
+		print_message("no cell can be made here: %s\n", err.msg);
+		skip();
+	}
+	hear_of_connecting(bwrap, said, sizeof(said));
+	assert_non_null(strstr(said, expected));
+}
+
 static void an_end_kills_and_reaps(void **state)
 {
 	static const char *const words[] = {"/bin/cat", NULL};
@@ -242,6 +288,7 @@ int main(void)
 		cmocka_unit_test(ids_are_looked_up_in_the_map),
 		cmocka_unit_test(an_ordinary_user_keeps_its_id),
 		cmocka_unit_test(a_bare_program_runs),
+		cmocka_unit_test(a_program_connects_to_no_port),
 		cmocka_unit_test(an_end_kills_and_reaps),
 		cmocka_unit_test(a_bwrap_that_fails_is_an_error),
 		cmocka_unit_test(a_missing_program_is_told),

@@ -30,6 +30,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
+#include "base/platform/linux/isolate.h"
 #include "base/platform/linux/proc_stage.h"
 #include "base/platform/process.h"
 
@@ -145,6 +146,7 @@ static int spawn_cell(const struct cell_spec *spec, const char *const *argv,
 		.groups = &group,
 		.ngroups = device_group(spec->device, &group),
 		.cwd = "/",
+		.confine = isolate_tcp,
 		.filter = spec->bwrap ? 0 : spec->filter,
 	};
 

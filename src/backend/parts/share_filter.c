@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
@@ -36,8 +37,19 @@ static const int attributes[] = {
 /* The calls whose file mode is behind a pointer, or that make calls by a ring. */
 static const int unseen_modes[] = {SCMP_SYS(openat2), SCMP_SYS(io_uring_setup)};
 
-/* The calls that make sockets, and the one that enters another namespace. */
-static const int needless[] = {SCMP_SYS(socket), SCMP_SYS(socketpair), SCMP_SYS(setns)};
+/* The calls that make sockets, those that give a socket another address or peer, and the one that
+ * enters another namespace. */
+static const int needless[] = {
+	SCMP_SYS(socket),  SCMP_SYS(socketpair), SCMP_SYS(bind),
+	SCMP_SYS(connect), SCMP_SYS(listen),	 SCMP_SYS(setns),
+};
+
+/* The calls that connect a TCP socket with MSG_FASTOPEN, and which of their arguments has the
+ * flags. */
+static const struct {
+	int number;
+	unsigned flags;
+} sending[] = {{SCMP_SYS(sendto), 3}, {SCMP_SYS(sendmsg), 2}, {SCMP_SYS(sendmmsg), 3}};
 
 /* The calls that make namespaces: of both the flags are the first argument. */
 static const int separating[] = {SCMP_SYS(clone), SCMP_SYS(unshare)};
@@ -53,6 +65,20 @@ static int refuse_calls(scmp_filter_ctx filter, int errnum, const int *calls, si
 								calls[i], 0, NULL),
 					 NAME, err) < 0)
 			return -1;
+	return 0;
+}
+
+static int add_sending_rules(scmp_filter_ctx filter, struct error *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(sending); i++) {
+		const struct scmp_arg_cmp has = {sending[i].flags, SCMP_CMP_MASKED_EQ, MSG_FASTOPEN,
+						 MSG_FASTOPEN};
+
+		if (isolate_filter_check(seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM),
+								sending[i].number, 1, &has),
+					 NAME, err) < 0)
+			return -1;
+	}
 	return 0;
 }
 
@@ -72,7 +98,8 @@ static int add_common_rules(scmp_filter_ctx filter, struct error *err)
 						 NAME, err) < 0)
 				return -1;
 		}
-	return refuse_calls(filter, ENOSYS, &clone3, 1, err) < 0
+	return add_sending_rules(filter, err) < 0 ||
+			       refuse_calls(filter, ENOSYS, &clone3, 1, err) < 0
 		       ? -1
 		       : refuse_calls(filter, EPERM, needless, ARRAY_SIZE(needless), err);
 }

@@ -19,7 +19,8 @@
  * rules do not hold.
  *
  * In both no socket is made and no namespace. A socket could be handed on to the VMM and the live
- * supervisor, and in a new user namespace the program would have all capabilities.
+ * supervisor, and in a new user namespace the program would have all capabilities. No socket is
+ * bound or connected, be it by MSG_FASTOPEN: the program may be handed one of the host's network.
  */
 #ifndef BACKEND_PARTS_SHARE_FILTER_H
 #define BACKEND_PARTS_SHARE_FILTER_H

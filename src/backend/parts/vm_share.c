@@ -27,6 +27,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/json.h"
+#include "base/platform/linux/isolate.h"
 #include "store/share_pass.h"
 
 #define SOCKET_NAME "share.sock"
@@ -118,6 +119,7 @@ static int spawn_virtiofsd(const struct server *server, const struct cell_spec *
 		.bind_follows = server->share->containers,
 		.bind_read_only = server->share->read_only,
 		.cwd = "/",
+		.confine = isolate_tcp,
 	};
 	return spec.argv ? proc_spawn(&spec, out, err) : -1;
 }

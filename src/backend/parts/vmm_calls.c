@@ -3,6 +3,7 @@
 
 #include <sched.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 
@@ -13,6 +14,7 @@
 #define KILLED(call, why) CALL(KILLED, call, why)
 #define REFUSED(call, why) CALL(REFUSED, call, why)
 #define ALLOWED(call, why) CALL(ALLOWED, call, why)
+#define ALLOWED_TO_FIRECRACKER(call, why) CALL(ALLOWED_TO_FIRECRACKER, call, why)
 /* Calls that older headers have no name for: one number on every architecture. */
 #define NEWER(num, call, is, why)                                                  \
 	{                                                                          \
@@ -39,6 +41,27 @@
 #define IS_STREAM                                                                                \
 	{                                                                                        \
 		.arg = 1, .op = SCMP_CMP_MASKED_EQ, .datum_a = SOCK_TYPE, .datum_b = SOCK_STREAM \
+	}
+/* A call that makes no file with set-user-ID or set-group-ID. mode says which argument is the mode.
+ */
+#define NOT_SET_ID(call, mode)                                                                    \
+	{                                                                                         \
+		.number = SCMP_SYS(call), .name = #call, .fate = CALL_ALLOWED, .reason = "files", \
+		.only = {                                                                         \
+			{.arg = (mode), .op = SCMP_CMP_MASKED_EQ, .datum_a = S_ISUID | S_ISGID}   \
+		}                                                                                 \
+	}
+/*
+ * A call that sends on a socket as it is. By MSG_FASTOPEN a TCP socket connects to where a message
+ * is sent, and neither a filter of connect() nor Landlock sees that. flags says which argument has
+ * the flags.
+ */
+#define NOT_FAST_OPEN(call, flags, why)                                                         \
+	{                                                                                       \
+		.number = SCMP_SYS(call), .name = #call, .fate = CALL_ALLOWED, .reason = (why), \
+		.only = {                                                                       \
+			{.arg = (flags), .op = SCMP_CMP_MASKED_EQ, .datum_a = MSG_FASTOPEN}     \
+		}                                                                               \
 	}
 #define NAMESPACES                                                                    \
 	(CLONE_NEWCGROUP | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID | \
@@ -114,14 +137,27 @@ const struct vmm_call vmm_calls[] = {
 
 	/* What is answered by ENOSYS for a reason of its own, as is all that has no row. */
 	REFUSED(capset, "bwrap has left no capabilities, and QEMU asks for none"),
+	REFUSED(chmod, "a file keeps its mode: its owner may make it a set-user-ID program"),
+	REFUSED(chown, "a file keeps its owner"),
 	REFUSED(clone3,
 		"its flags are where no filter sees them; the C library goes back to clone"),
 	REFUSED(execveat, "execve is enough for bwrap"),
+	REFUSED(fchmod, "a file keeps its mode: its owner may make it a set-user-ID program"),
+	REFUSED(fchmodat, "a file keeps its mode: its owner may make it a set-user-ID program"),
+	NEWER(452, fchmodat2, REFUSED,
+	      "a file keeps its mode: its owner may make it a set-user-ID program"),
+	REFUSED(fchown, "a file keeps its owner"),
+	REFUSED(fchownat, "a file keeps its owner"),
+	REFUSED(futimesat, "a file keeps its times"),
 	REFUSED(io_uring_enter, "the loop goes back to epoll"),
 	REFUSED(io_uring_register, "would hold descriptors that no quarantine finds"),
 	REFUSED(io_uring_setup, "the loop goes back to epoll"),
+	REFUSED(lchown, "a file keeps its owner"),
+	REFUSED(link, "a link is followed by others, who have more rights"),
+	REFUSED(linkat, "a link is followed by others, who have more rights"),
 	REFUSED(memfd_secret,
 		"memory that nobody can look into; the guest's is shared with vsockd"),
+	REFUSED(openat2, "the mode of a new file is where no filter sees it"),
 	REFUSED(personality, "would take away that addresses are random"),
 	REFUSED(setfsgid, "on QEMU's own list: it stays who it is"),
 	REFUSED(setfsuid, "on QEMU's own list: it stays who it is"),
@@ -136,6 +172,9 @@ const struct vmm_call vmm_calls[] = {
 	REFUSED(setuid, "on QEMU's own list: it stays who it is"),
 	REFUSED(userfaultfd, "for migrations that are not made here; holds up the kernel in the "
 			     "middle of a copy"),
+	REFUSED(utime, "a file keeps its times"),
+	REFUSED(utimensat, "a file keeps its times"),
+	REFUSED(utimes, "a file keeps its times"),
 	REFUSED(vmsplice, "pages that change under the kernel's hands"),
 
 	/* What one may need, under KVM or TCG, with any of our devices. */
@@ -144,12 +183,9 @@ const struct vmm_call vmm_calls[] = {
 	ALLOWED(access, "files"),
 	ALLOWED(alarm, "timers"),
 	ALLOWED(arch_prctl, "the thread's own memory"),
-	ALLOWED(bind, "sockets"),
 	ALLOWED(brk, "memory"),
 	ALLOWED(capget, "what it may"),
 	ALLOWED(chdir, "files"),
-	ALLOWED(chmod, "files"),
-	ALLOWED(chown, "files"),
 	ALLOWED(clock_getres, "time"),
 	ALLOWED(clock_gettime, "time, where there is no vDSO"),
 	ALLOWED(clock_nanosleep, "time"),
@@ -159,9 +195,8 @@ const struct vmm_call vmm_calls[] = {
 		   CLONE_THREAD | CLONE_FILES, "threads"),
 	ALLOWED(close, "descriptors"),
 	ALLOWED(close_range, "descriptors"),
-	ALLOWED(connect, "sockets"),
 	ALLOWED(copy_file_range, "disks"),
-	ALLOWED(creat, "files"),
+	NOT_SET_ID(creat, 1),
 	ALLOWED(dup, "descriptors"),
 	ALLOWED(dup2, "descriptors"),
 	ALLOWED(dup3, "descriptors"),
@@ -181,11 +216,6 @@ const struct vmm_call vmm_calls[] = {
 	ALLOWED(fadvise64, "disks"),
 	ALLOWED(fallocate, "disks: room and holes"),
 	ALLOWED(fchdir, "files"),
-	ALLOWED(fchmod, "files"),
-	ALLOWED(fchmodat, "files"),
-	NEWER(452, fchmodat2, ALLOWED, "files"),
-	ALLOWED(fchown, "files"),
-	ALLOWED(fchownat, "files"),
 	ALLOWED(fcntl, "descriptors, locks of disks"),
 	ALLOWED(fdatasync, "disks"),
 	ALLOWED(fgetxattr, "files"),
@@ -242,11 +272,7 @@ const struct vmm_call vmm_calls[] = {
 	ALLOWED(io_submit, "disks: aio=native"),
 	ALLOWED(ioctl, "KVM, vhost, taps, disks"),
 	ALLOWED(kill, "its own processes; the cell has no others"),
-	ALLOWED(lchown, "files"),
 	ALLOWED(lgetxattr, "files"),
-	ALLOWED(link, "files"),
-	ALLOWED(linkat, "files"),
-	ALLOWED(listen, "sockets"),
 	ALLOWED(listxattr, "files"),
 	ALLOWED(llistxattr, "files"),
 	ALLOWED(lseek, "disks"),
@@ -272,9 +298,8 @@ const struct vmm_call vmm_calls[] = {
 	ALLOWED(munmap, "memory"),
 	ALLOWED(nanosleep, "time"),
 	ALLOWED(newfstatat, "files"),
-	ALLOWED(open, "files"),
-	ALLOWED(openat, "files"),
-	ALLOWED(openat2, "files"),
+	NOT_SET_ID(open, 2),
+	NOT_SET_ID(openat, 3),
 	ALLOWED(pause, "signals"),
 	ALLOWED(pipe, "between threads"),
 	ALLOWED(pipe2, "between threads"),
@@ -325,9 +350,9 @@ const struct vmm_call vmm_calls[] = {
 	ALLOWED(seccomp, "QEMU's own filter"),
 	ALLOWED(select, "the loop"),
 	ALLOWED(sendfile, "disks"),
-	ALLOWED(sendmmsg, "sockets"),
-	ALLOWED(sendmsg, "sockets; descriptors for vsockd and virtiofsd"),
-	ALLOWED(sendto, "sockets"),
+	NOT_FAST_OPEN(sendmmsg, 3, "sockets"),
+	NOT_FAST_OPEN(sendmsg, 2, "sockets; descriptors for vsockd and virtiofsd"),
+	NOT_FAST_OPEN(sendto, 3, "sockets"),
 	ALLOWED(set_mempolicy, "memory, where the host has several nodes"),
 	ALLOWED(set_mempolicy_home_node, "memory, where the host has several nodes"),
 	ALLOWED(set_robust_list, "locks of threads"),
@@ -349,8 +374,6 @@ const struct vmm_call vmm_calls[] = {
 	ALLOWED(stat, "files"),
 	ALLOWED(statfs, "which page size a memory file has"),
 	ALLOWED(statx, "files"),
-	ALLOWED(symlink, "files"),
-	ALLOWED(symlinkat, "files"),
 	ALLOWED(sync, "disks"),
 	ALLOWED(sync_file_range, "disks"),
 	ALLOWED(syncfs, "disks"),
@@ -373,22 +396,29 @@ const struct vmm_call vmm_calls[] = {
 	ALLOWED(uname, "which kernel this is"),
 	ALLOWED(unlink, "files"),
 	ALLOWED(unlinkat, "files"),
-	ALLOWED(utime, "files"),
-	ALLOWED(utimensat, "files"),
-	ALLOWED(utimes, "files"),
 	ALLOWED(vfork, "as clone: QEMU's own list kills for it"),
 	ALLOWED(wait4, "threads and processes that have ended"),
 	ALLOWED(waitid, "threads and processes that have ended"),
 	ALLOWED(write, "all channels"),
 	ALLOWED(writev, "all channels"),
 
-	/* What Firecracker alone may need. */
+	/*
+	 * What Firecracker alone may need. QEMU gets its sockets ready. A TCP socket of the host's
+	 * network, which the live supervisor may hand to it, could else be connected anew or become
+	 * a listener.
+	 */
+	ALLOWED_TO_FIRECRACKER(bind, "its API, the machine's vsock"),
+	ALLOWED_TO_FIRECRACKER(connect, "a port of the host that the guest dials"),
+	ALLOWED_TO_FIRECRACKER(listen, "its API, the machine's vsock"),
 	{.number = SCMP_SYS(socket),
 	 .name = "socket AF_UNIX SOCK_STREAM",
 	 .fate = CALL_ALLOWED_TO_FIRECRACKER,
 	 .reason = "its API, the machine's vsock",
 	 .only = {{.op = SCMP_CMP_MASKED_EQ, .datum_a = UINT64_MAX, .datum_b = AF_UNIX},
 		  IS_STREAM}},
+	ALLOWED_TO_FIRECRACKER(symlink,
+			       "a name in its directory: whoever reads there follows no link"),
+	ALLOWED_TO_FIRECRACKER(symlinkat, "the same"),
 };
 
 const size_t vmm_call_count = ARRAY_SIZE(vmm_calls);

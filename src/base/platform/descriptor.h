@@ -59,7 +59,8 @@ int descriptor_poll(struct pollfd *fds, size_t count, uint64_t deadline_ns);
 ssize_t descriptor_send_file(int to, int from, off_t *at, size_t len);
 
 /* bind() with mode 0600, and connect(), of a Unix socket dirfd/name, whatever the length of the
- * directory's path. ENAMETOOLONG: the name alone is longer than the system takes. */
+ * directory's path. ENAMETOOLONG: the name alone is longer than the system takes. connect() follows
+ * no symbolic link by that name (ELOOP). ECONNREFUSED: nobody listens, or it is no socket. */
 int descriptor_bind_at(int sock, int dirfd, const char *name);
 int descriptor_connect_at(int sock, int dirfd, const char *name);
 

@@ -281,7 +281,15 @@ int descriptor_bind_at(int sock, int dirfd, const char *name)
 	return -1;
 }
 
+/* macOS connects to no descriptor. The name may become a link between the look and the connection,
+ * but there no program with fewer rights than ours writes to the directory. */
 int descriptor_connect_at(int sock, int dirfd, const char *name)
 {
+	struct stat st;
+
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode)) {
+		errno = ELOOP;
+		return -1;
+	}
 	return call_in_directory(sock, dirfd, name, connect);
 }

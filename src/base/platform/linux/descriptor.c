@@ -451,11 +451,23 @@ int descriptor_bind_at(int sock, int dirfd, const char *name)
 	return bind(sock, (const struct sockaddr *)&addr, sizeof(addr));
 }
 
+/* The socket itself is opened: connect() would follow a link by that name. */
 int descriptor_connect_at(int sock, int dirfd, const char *name)
 {
-	struct sockaddr_un addr;
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	struct stat st;
 
-	if (address_at(dirfd, name, &addr) < 0)
+	if (strlen(name) >= sizeof(addr.sun_path)) {
+		errno = ENAMETOOLONG;
 		return -1;
+	}
+	autoclose int target = openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (target < 0 || fstat(target, &st) < 0)
+		return -1;
+	if (!S_ISSOCK(st.st_mode)) {
+		errno = S_ISLNK(st.st_mode) ? ELOOP : ECONNREFUSED;
+		return -1;
+	}
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "/proc/thread-self/fd/%d", target);
 	return connect(sock, (const struct sockaddr *)&addr, sizeof(addr));
 }

@@ -70,6 +70,14 @@ struct isolate_reach {
  * and the facts of stat() are not covered, nor are sockets with a name: the system calls are to see to
  * these. After isolate_capabilities(). ERR_UNAVAILABLE where the kernel has no Landlock. */
 int isolate_landlock(const struct isolate_reach *reach, struct error *err);
+/*
+ * Sets no_new_privs, and has Landlock refuse to bind a TCP port and to connect to one (EACCES), for
+ * this process and all programs that it executes. A program that is given a TCP socket can use it
+ * as it is, and connect it nowhere else. connect() with AF_UNSPEC, listen() and MSG_FASTOPEN are
+ * not covered: system call filters are to see to these. Before Linux 6.7, and where Landlock is
+ * switched off, only no_new_privs is set. Async-signal-safe but for its error.
+ */
+int isolate_tcp(struct error *err);
 /* The version of the kernel's Landlock; -1 with the same error. */
 int isolate_landlock_version(struct error *err);
 /*

@@ -19,6 +19,7 @@
 #endif
 
 #define VERSION_PLEASE 1u /* a flag of create_ruleset */
+#define VERSION_WITH_NET 4
 
 /* Rights over files, as the kernel numbers them. */
 enum {
@@ -38,7 +39,7 @@ enum {
 	(TO_READ | FILE_WRITE | DIR_REMOVE | FILE_REMOVE | MAKE_DIR | MAKE_FILE | MAKE_SOCKET | \
 	 TRUNCATE)
 
-enum { TCP_BIND = 1 << 0, TCP_CONNECT = 1 << 1 }; /* since version 4 */
+enum { TCP_BIND = 1 << 0, TCP_CONNECT = 1 << 1 }; /* since VERSION_WITH_NET */
 /* Since version 6. Signals could be kept in as well, but then those would be lost too by which the
  * kernel ends our children with us. */
 enum { SCOPE_ABSTRACT_SOCKETS = 1 << 0 };
@@ -63,7 +64,7 @@ static struct ruleset everything(long version)
 		all.files |= 1u << 13; /* to another directory */
 	if (version >= 3)
 		all.files |= TRUNCATE;
-	if (version >= 4)
+	if (version >= VERSION_WITH_NET)
 		all.net = TCP_BIND | TCP_CONNECT;
 	if (version >= 5)
 		all.files |= 1u << 15; /* ioctl of devices */
@@ -74,7 +75,7 @@ static struct ruleset everything(long version)
 
 static size_t ruleset_size(long version)
 {
-	return (version >= 6 ? 3 : version >= 4 ? 2 : 1) * sizeof(uint64_t);
+	return (version >= 6 ? 3 : version >= VERSION_WITH_NET ? 2 : 1) * sizeof(uint64_t);
 }
 
 static int allow_tree(int rules, const struct ruleset *all, const struct isolate_tree *tree,
@@ -85,6 +86,13 @@ static int allow_tree(int rules, const struct ruleset *all, const struct isolate
 	const struct tree_rule rule = {rights & all->files, tree->fd};
 
 	if (syscall(SYS_landlock_add_rule, rules, RULE_TREE, &rule, 0) < 0)
+		return error_errno(err, errno, "Landlock");
+	return 0;
+}
+
+static int enter_domain(int rules, struct error *err)
+{
+	if (syscall(SYS_landlock_restrict_self, rules, 0) < 0)
 		return error_errno(err, errno, "Landlock");
 	return 0;
 }
@@ -114,7 +122,21 @@ int isolate_landlock(const struct isolate_reach *reach, struct error *err)
 	for (size_t i = 0; i < reach->tree_count; i++)
 		if (allow_tree(rules, &all, &reach->trees[i], err) < 0)
 			return -1;
-	if (syscall(SYS_landlock_restrict_self, rules, 0) < 0)
-		return error_errno(err, errno, "Landlock");
-	return 0;
+	return enter_domain(rules, err);
+}
+
+/* A domain that handles no rights over files leaves mounts alone (security/landlock/fs.c of Linux,
+ * since 6.7): bwrap can make its root in it. */
+int isolate_tcp(struct error *err)
+{
+	const struct ruleset net = {.net = TCP_BIND | TCP_CONNECT};
+	int version = isolate_landlock_version(NULL);
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return error_errno(err, errno, "no_new_privs");
+	if (version < VERSION_WITH_NET)
+		return 0;
+	autoclose int rules =
+		(int)syscall(SYS_landlock_create_ruleset, &net, ruleset_size(VERSION_WITH_NET), 0);
+	return rules < 0 ? error_errno(err, errno, "Landlock") : enter_domain(rules, err);
 }

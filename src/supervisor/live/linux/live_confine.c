@@ -38,15 +38,6 @@
 #define OWN_THREAD "/proc/thread-self" /* by which base/platform names descriptors */
 #define PLACE_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)
 
-/* By MSG_FASTOPEN a socket connects where it is sent to, and Landlock is not asked
- * (tcp_sendmsg_fastopen() of Linux calls no security_socket_connect()). flags: which argument. */
-#define NOT_FAST_OPEN(flags)                                                              \
-	{                                                                                 \
-		{                                                                         \
-			.arg = (flags), .op = SCMP_CMP_MASKED_EQ, .datum_a = MSG_FASTOPEN \
-		}                                                                         \
-	}
-
 /* Not SO_PASSRIGHTS, by which a socket would take descriptors again (live_broker.c). */
 #define OPTION(at, name)                                               \
 	{                                                              \
@@ -56,6 +47,8 @@
 		}                                                      \
 	}
 
+/* With MSG_FASTOPEN a socket connects to where a message is sent, and Landlock is not asked:
+ * tcp_sendmsg_fastopen() of Linux calls no security_socket_connect(). So that flag is forbidden. */
 static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(epoll_wait), .reason = "the loop waits"},
 	{.number = SCMP_SYS(epoll_pwait), .reason = "the same where the C library has only this"},
@@ -76,10 +69,13 @@ static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(pwrite64), .reason = "room in a file, where it is taken by writing"},
 	{.number = SCMP_SYS(recvfrom), .reason = "sockets"},
 	{.number = SCMP_SYS(recvmsg), .reason = "the broker's descriptors"},
-	{.number = SCMP_SYS(sendto), .reason = "sockets", .only = NOT_FAST_OPEN(3)},
+	{.number = SCMP_SYS(sendto),
+	 .reason = "sockets that are connected: no address is given",
+	 .only = {{.arg = 3, .op = SCMP_CMP_MASKED_EQ, .datum_a = MSG_FASTOPEN},
+		  {.arg = 4, .op = SCMP_CMP_EQ, .datum_a = 0}}},
 	{.number = SCMP_SYS(sendmsg),
 	 .reason = "descriptors for the broker and the VMM",
-	 .only = NOT_FAST_OPEN(2)},
+	 .only = {{.arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = MSG_FASTOPEN}}},
 	{.number = SCMP_SYS(accept4), .reason = "clients of our listeners"},
 	{.number = SCMP_SYS(shutdown), .reason = "one direction of a connection ends"},
 	{.number = SCMP_SYS(getsockname), .reason = "which port of the loopback is asked for"},
