@@ -114,6 +114,7 @@ void proc_let_go(struct proc *p)
 	forget(p);
 }
 
+/* The start time of a process that is none of the machine's would help to have it taken for one. */
 static int serve_start_time(void *data, const struct broker_message *in, struct broker_message *out,
 			    struct error *err)
 {
@@ -122,6 +123,8 @@ static int serve_start_time(void *data, const struct broker_message *in, struct 
 
 	(void)data;
 	memcpy(&pid, in->bytes, in->len == sizeof(pid) ? sizeof(pid) : 0);
+	if (pid != getpid() && pid != broker_asker() && !broker_knows(pid))
+		return error_set(err, ERR_DENIED, "that is no process of this machine");
 	if (process_start_time(pid, &ticks, err) < 0)
 		return -1;
 	memcpy(out->bytes, &ticks, sizeof(ticks));

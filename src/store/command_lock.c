@@ -73,11 +73,14 @@ bool state_dir_has_locks(const struct state_dir *dir)
 void workspace_lock_remove(const struct state_dir *dir, const char *id)
 {
 	autoclose int locks = path_open_dir_at(dir->fd, LOCKS_DIR, false, 0700, NULL);
-	char pass[192];
+	static const char *const beside[] = {SHARE_PASS, LEASE_KEPT};
+	char name[192];
 
 	if (locks < 0)
 		return;
-	snprintf(pass, sizeof(pass), SHARE_PASS "%s", id);
-	(void)unlinkat(locks, pass, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(beside); i++) {
+		snprintf(name, sizeof(name), "%s%s", beside[i], id);
+		(void)unlinkat(locks, name, 0);
+	}
 	(void)unlinkat(locks, id, 0);
 }

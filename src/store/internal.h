@@ -3,19 +3,24 @@
 #ifndef STORE_INTERNAL_H
 #define STORE_INTERNAL_H
 
+#include <stdbool.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "store/store.h"
 
 #define LEASE_NAME "lease"
-/* In the state directory: a file for each workspace that a command works on, and the pass of one
- * that is given a directory. */
+/* In the state directory: a file for each workspace that a command works on, the pass of one that is
+ * given a directory, and on Linux a second name of the lease of one that lives or has lived. */
 #define LOCKS_DIR ".locks"
 #define SHARE_PASS ".share-"
+#define LEASE_KEPT ".lease-"
 
 /* To wait for the end of a lease. -1 with errno: ENOENT where nothing ever lived, ENXIO where
  * nothing does. */
 int lease_look(const struct workspace *ws);
+/* Whether a file is of the type of which leases are. */
+bool lease_has_its_type(const struct stat *file);
 /* ERR_CONFLICT, with the processes that have it as far as they are to be seen. */
 int lease_busy(const struct workspace *ws, int lease, struct error *err);
 int lease_error(const struct workspace *ws, int errnum, struct error *err);

@@ -23,13 +23,12 @@ struct holders {
 	pid_t first;
 };
 
-/* Who does not read only looks on, and its end ends nothing. */
+/* Who does not read only looks on, and its end ends nothing. data: the lease's struct stat. */
 static int is_that_lease(const struct process_file *file, void *data)
 {
-	const struct holders *holders = data;
+	const struct stat *lease = data;
 
-	return file->is_read && file->dev == holders->lease.st_dev &&
-	       file->ino == holders->lease.st_ino;
+	return file->is_read && file->dev == lease->st_dev && file->ino == lease->st_ino;
 }
 
 static int add_holder(pid_t pid, void *data)
@@ -38,7 +37,7 @@ static int add_holder(pid_t pid, void *data)
 	size_t used = strlen(holders->text);
 	char name[17];
 
-	if (pid == getpid() || !process_each_file(pid, LEASE_NAME, is_that_lease, holders))
+	if (pid == getpid() || !process_each_file(pid, LEASE_NAME, is_that_lease, &holders->lease))
 		return 0;
 	process_name(pid, name);
 	/* Who ends a guard has ended nothing. */
@@ -63,6 +62,14 @@ static void find_holders(int lease, struct holders *holders)
 	if (holders->count > NAMED_MAX)
 		snprintf(holders->text + used, sizeof(holders->text) - used, " and %d more",
 			 holders->count - NAMED_MAX);
+}
+
+bool lease_is_had_by(int watch, pid_t pid)
+{
+	struct stat lease;
+
+	return fstat(watch, &lease) == 0 && lease_has_its_type(&lease) &&
+	       process_each_file(pid, LEASE_NAME, is_that_lease, &lease);
 }
 
 int lease_error(const struct workspace *ws, int errnum, struct error *err)

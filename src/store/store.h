@@ -76,6 +76,8 @@ void workspace_lock_remove(const struct state_dir *dir, const char *id);
 
 /* The name of a process that has a lease until all others are gone, and is not told to people. */
 #define LEASE_GUARD "ma-guard"
+/* What stands in its title before the path of the workspace. */
+#define LEASE_GUARD_TITLE ": guard "
 
 /*
  * The lease <dir>/lease: a FIFO of which every process of the workspace inherits a reading end (on
@@ -100,6 +102,11 @@ int lease_wait_free(const struct workspace *ws, uint64_t deadline_ns, struct err
 /* To wait for the end of who holds it now, which the workspace may not outlast: a descriptor, -1
  * where nobody holds it. */
 int lease_watch(const struct workspace *ws);
+/* Whether the process has the lease that lease_watch() gave, as far as its open files are shown to us.
+ * A process without the lease cannot seem to have it, whoever can write to the workspace: on Linux no
+ * other FIFO is there, and nobody who runs in the workspace can make one. A process with the lease can
+ * close it. */
+bool lease_is_had_by(int watch, pid_t pid);
 /* As lease_wait_free(), of what lease_watch() gave. */
 int lease_wait_over(const struct workspace *ws, int watch, uint64_t deadline_ns, struct error *err);
 

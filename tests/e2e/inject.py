@@ -5,14 +5,19 @@ import ctypes
 import errno
 import os
 import platform
+import socket
+import struct
+import subprocess
 
 import pytest
+
+import strays
 
 PTRACE_PEEKTEXT, PTRACE_SINGLESTEP, PTRACE_GETREGS, PTRACE_SETREGS, PTRACE_ATTACH, PTRACE_DETACH = 1, 9, 12, 13, 16, 17
 WALL = 0x40000000
 SYSCALL = 0x050F  # the instruction's bytes
-SOCKET, CONNECT, SENDTO, SENDMSG, BIND, LISTEN, SOCKETPAIR, SETSOCKOPT, FCNTL = 41, 42, 44, 46, 49, 50, 53, 54, 72
-FCHMOD, UNSHARE = 91, 272
+WRITE, CLOSE, SOCKET, CONNECT, SENDTO, SENDMSG, BIND, LISTEN, SOCKETPAIR, SETSOCKOPT, FCNTL = 1, 3, 41, 42, 44, 46, 49, 50, 53, 54, 72
+FCHMOD, EXIT_GROUP, OPENAT, UNLINKAT, UNSHARE = 91, 231, 257, 263, 272
 
 
 class Registers(ctypes.Structure):
@@ -72,6 +77,31 @@ def system_call(pid, number, *args):
         if not ended:
             ptrace(PTRACE_DETACH)
     return ctypes.c_longlong(now.rax).value
+
+
+def open_file(pid, directory, path, flags=os.O_RDONLY):
+    """A process's descriptor of a file below one of its directories; or minus an error's number."""
+    return system_call(pid, OPENAT, directory, put(pid, os.fsencode(path) + b"\0"), flags, 0)
+
+
+def send_with(pid, sock, data, descriptor):
+    """A process sends data, and a descriptor of its own beside it."""
+    rights = struct.pack("<QiiiI", 20, socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptor, 0)
+    at = put(pid, b"")
+    vector, control, text = at + 56, at + 72, at + 72 + len(rights)
+    put(pid, struct.pack("<QIxxxxQQQQi4x", 0, 0, vector, 1, control, len(rights), 0) + struct.pack("<QQ", text, len(data)) + rights + data)
+    return system_call(pid, SENDMSG, sock, at, socket.MSG_NOSIGNAL)
+
+
+def sockets_between(one, other):
+    """Descriptors of one process by those of the other that they are connected with."""
+    def own(pid):
+        return {int(link[8:-1]): fd for fd, link in strays.descriptors(pid).items() if link.startswith("socket:[")}
+
+    lines = map(str.split, subprocess.run(["ss", "-xanH"], capture_output=True, text=True, check=True).stdout.splitlines())
+    peers = {int(line[5]): int(line[7]) for line in lines}
+    ours, theirs = own(one), own(other)
+    return {theirs[peers[inode]]: fd for inode, fd in ours.items() if peers.get(inode) in theirs}
 
 
 def refuses_mode_of_null(pid, mode=0o666):

@@ -107,17 +107,6 @@ def test_its_calls_without_a_cell_and_only_logged(host, monkeypatch):
     assert 'MICROAGENT_QEMU_SECCOMP can be "log", and is "off"' in detail and not any(report)
 
 
-def sockets_between(vmm, supervisor):
-    """Descriptors of the first that are ends of connections with the second."""
-    def own(pid):
-        return {int(link[8:-1]): fd for fd, link in strays.descriptors(pid).items() if link.startswith("socket:[")}
-
-    lines = map(str.split, subprocess.run(["ss", "-xanH"], capture_output=True, text=True, check=True).stdout.splitlines())
-    peers = {int(line[5]): int(line[7]) for line in lines}
-    ours, theirs = own(vmm), own(supervisor)
-    return [fd for inode, fd in ours.items() if peers.get(inode) in theirs]
-
-
 def test_it_hands_no_socket_to_the_supervisor(host):
     """Of a machine with a guest. It can make none, and what it has it could send to a supervisor that was taken over, which may
     connect it: by paths too, where the supervisor has rights that it has not."""
@@ -137,7 +126,7 @@ def test_it_hands_no_socket_to_the_supervisor(host):
     mode = disk.stat().st_mode
     held = next(fd for fd, link in strays.descriptors(qemu).items() if link == str(disk))
     assert inject.system_call(qemu, inject.FCHMOD, held, 0o6755) == -errno.ENOSYS and disk.stat().st_mode == mode
-    ways = sockets_between(qemu, facts["supervisorPid"])
+    ways = list(inject.sockets_between(qemu, facts["supervisorPid"]).values())
     assert ways
     if knows_passrights():
         rights = struct.pack("<QiiiI", 20, socket.SOL_SOCKET, socket.SCM_RIGHTS, 0, 0)

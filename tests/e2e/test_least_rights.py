@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Who reads what a guest writes has no rights, seen from outside."""
 
+import ctypes
 import errno
 import fcntl
 import json
@@ -31,6 +32,12 @@ NO_NAMESPACES = ["unshare", "--user", "--map-root-user", "sh", "-c", "echo 0 > /
                  'exec setpriv --bounding-set=-all --inh-caps=-all "$@"', "sh"]
 
 
+# By what a live supervisor is kept from this host's files.
+HAS_LANDLOCK = ctypes.CDLL(None).syscall(444, None, 0, 1) > 0
+OWN_FILES = "root-landlock" if HAS_LANDLOCK else "root"
+QMP = 3  # of QEMU
+
+
 def status(pid):
     return dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines() if ":\t" in line)
 
@@ -46,7 +53,8 @@ def test_the_parser_of_guest_bytes_has_no_rights(vm):
         assert int(parser["CapBnd"], 16) == 0
     # The sanitizers' own system calls are no business of the list.
     assert parser["NoNewPrivs"] == "1" and parser["Seccomp"] == ("0" if os.environ.get("SANITIZE") else "2")
-    assert facts["files"] == "landlock" or "landlock" not in Path("/sys/kernel/security/lsm").read_text()
+    assert facts["files"] == OWN_FILES
+    check_own_root(facts["supervisorPid"], vm.state / "vm")
     # The VMM has microagent's list of calls, and its own behind it.
     vmm = status(facts["pid"])
     assert vmm["NoNewPrivs"] == "1" and vmm.get("Seccomp_filters", "2") == "2" and int(vmm["CapEff"], 16) == 0
@@ -125,6 +133,37 @@ def check_own_root(pid, writable):
     assert len(above) >= 2 and all(set(there) == set(os.listdir(root)) for there in above), above
 
 
+def handed_directory(supervisor, qemu, directory):
+    """QEMU's descriptor of a directory that the supervisor has handed to it, by a command of its monitor."""
+    def open_directories():
+        return {fd for fd in strays.descriptors(qemu) if os.path.isdir(f"/proc/{qemu}/fd/{fd}")}
+
+    before = open_directories()
+    way = inject.sockets_between(supervisor, qemu)[QMP]
+    assert inject.send_with(supervisor, way, b'{"execute":"getfd","arguments":{"fdname":"x"}}\n', directory) > 0
+    wait_until(lambda: open_directories() - before, "QEMU to have the directory")
+    return (open_directories() - before).pop()
+
+
+@pytest.mark.skipif(bool(os.environ.get("SANITIZE")), reason="the sanitizers' own system calls are no business of the list")
+def test_a_directory_that_the_parser_hands_to_its_vmm_leads_nowhere(request):
+    """QEMU has no Landlock. By `..` of a directory of the host's mount namespace that of an ordinary user would have all that
+    the user has."""
+    host = request.getfixturevalue("ordinary" if os.getuid() == 0 else "ours")
+    name = create(host)
+    facts = record(host, name)
+    supervisor, qemu = facts["supervisorPid"], facts["pid"]
+    assert facts["files"] == OWN_FILES
+    check_own_root(supervisor, bundle(host, name), host.state / "logs")
+    own, = (fd for fd, link in strays.descriptors(supervisor).items() if link == str(bundle(host, name)))
+    directory, up = handed_directory(supervisor, qemu, own), "../" * 16
+    assert inject.open_file(qemu, directory, up + "etc/passwd") == -errno.ENOENT
+    assert inject.open_file(qemu, directory, up + "proc/self/fd/0") in (-errno.ELOOP, -errno.EACCES)
+    top = inject.open_file(qemu, directory, up, os.O_DIRECTORY)
+    assert set(os.listdir(f"/proc/{qemu}/fd/{top}")) == {"proc", host.state.parts[1]}
+    host("session", "destroy", name, check=0)
+
+
 def check_in_own_root(host, monkeypatch):
     """The supervisor has a root of its own, and does all that it does."""
     monkeypatch.setattr(host, "wrap", [*NO_LANDLOCK, *host.wrap])
@@ -170,8 +209,8 @@ def test_without_landlock(host):
         return next(check for check in host.json("doctor")["checks"] if check["name"] == "landlock")
 
     here = host.json("host")["host"]
-    assert here["files"] == "landlock" or here["filesReason"]
-    assert (finding()["status"] == "ok") == (here["files"] == "landlock")
+    assert here["files"] == "root-landlock" or here["filesReason"]
+    assert (finding()["status"] == "ok") == (here["files"] == "root-landlock")
     host("create", "w", "--memory", 256, "--cpus", 1, "--unconfined", check=0)
     host.wrap = NO_LANDLOCK
     there = host.json("host")["host"]
@@ -181,6 +220,17 @@ def test_without_landlock(host):
     assert told["detail"].startswith("readers of archives (supervisors are, by a root of their own) are not kept")
     if os.getuid() != 0:
         return  # an ordinary user cannot give up in a namespace of one's own what the rest takes
+    if HAS_LANDLOCK:
+        host.wrap = NO_NAMESPACES
+        there = host.json("host")["host"]
+        assert there["files"] == "landlock" and there["filesReason"].startswith("no root of its own: unshare: ")
+        told = finding()
+        assert told["status"] == "degraded" and "by Landlock alone, which does not bind a program" in told["detail"]
+        host("start", "w", check=0)
+        assert json.loads((host.state / "w" / "runtime.json").read_text())["files"] == "landlock"
+        assert ("Landlock alone keeps the supervisor from the host's files, and no program to which it hands a directory: "
+                "no root of its own: unshare: ") in (host.state / "w" / "supervisor.log").read_text()
+        host("kill", "w", check=0)
     host.wrap = [*NO_LANDLOCK, *NO_NAMESPACES]
     there, why = host.json("host")["host"], "this kernel has no Landlock: no root of its own: unshare: "
     assert there["files"] == "open" and there["filesReason"].startswith(why)

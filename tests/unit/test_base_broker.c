@@ -35,6 +35,7 @@ static struct proc start(void)
 	static const struct broker_row rows[] = {
 		{&echo, name, "a test"},
 		{&proc_kill_duty, &no_orphan, "a test"},
+		{&proc_start_time_duty, NULL, "a test"},
 	};
 	const struct broker_spec spec = {.rows = rows, .count = ARRAY_SIZE(rows)};
 	struct proc broker = PROC_NONE;
@@ -120,6 +121,33 @@ static void it_ends_our_own_alone(void **state)
 	broker_end(&broker);
 }
 
+/* It tells when a process of its own began, and of no other, since number and beginning together stand
+ * for a process in a record. */
+static void it_knows_its_own_alone(void **state)
+{
+	struct proc broker = start();
+	uint64_t ticks = 0, asker = 0;
+	struct error err = {0};
+	int child, status;
+	pid_t pid = sleeper(&child);
+
+	(void)state;
+	assert_int_equal(proc_start_time(getpid(), &asker, &err), 0);
+	assert_int_equal(proc_start_time(broker.pid, &ticks, &err), 0);
+	assert_int_equal(proc_start_time(pid, &ticks, &err), 0);
+	assert_true(asker > 0 && ticks >= asker);
+	assert_int_equal(proc_start_time(getppid(), &ticks, &err), -1);
+	assert_int_equal(err.code, ERR_DENIED);
+	assert_string_equal(err.msg, "that is no process of this machine");
+	assert_int_equal(proc_start_time(1, &ticks, &err), -1);
+	assert_int_equal(err.code, ERR_DENIED);
+	assert_int_equal(proc_start_time(0, &ticks, &err), -1);
+	assert_int_equal(proc_kill(&(struct proc){pid, child}, &err), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	close(child);
+	broker_end(&broker);
+}
+
 static void a_broker_that_dies_is_an_error(void **state)
 {
 	struct broker_message in = {.len = 1, .bytes = "x"}, out;
@@ -164,6 +192,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(asked_and_answered),
 		cmocka_unit_test(it_ends_our_own_alone),
+		cmocka_unit_test(it_knows_its_own_alone),
 		cmocka_unit_test(a_broker_that_dies_is_an_error),
 		cmocka_unit_test(it_dies_with_who_asks),
 	};

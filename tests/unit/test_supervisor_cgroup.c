@@ -3,8 +3,10 @@
 #include "test_base.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -48,21 +50,29 @@ static void a_limit_is_written_or_named(void **state)
 
 static void only_groups_of_ours_are_removed(void **state)
 {
-	static const char *const foreign[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/user.slice",
-					      "microagent.a.1", ""};
+	static const char *const foreign[] = {"/sys/fs/cgroup",
+					      "/sys/fs/cgroup/user.slice",
+					      "microagent.a.1",
+					      "",
+					      "/sys/fs/cgroup/microagent.b.1",
+					      "/sys/fs/cgroup/microagent.a.b.1",
+					      "/sys/fs/cgroup/microagent.a.",
+					      "/sys/fs/cgroup/microagent.a.1x",
+					      "/sys/fs/cgroup/microagent.a.1/x"};
+	const struct cgroup_owner a = {.id = "a"};
 	struct error err = {0};
 	char path[128];
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(foreign); i++) {
-		assert_int_equal(cgroup_remove(foreign[i], 0, &err), -1);
+		assert_int_equal(cgroup_remove(foreign[i], &a, 0, &err), -1);
 		assert_int_equal(err.code, ERR_INVALID);
 	}
 	/* A directory of that name that is no cgroup stays; one that is not there is no failure. */
 	snprintf(path, sizeof(path), "%s/microagent.a.1", dir_path);
-	assert_int_equal(cgroup_remove(path, 0, &err), 0);
+	assert_int_equal(cgroup_remove(path, &a, 0, &err), 0);
 	assert_int_equal(mkdir(path, 0700), 0);
-	assert_int_equal(cgroup_remove(path, 0, &err), -1);
+	assert_int_equal(cgroup_remove(path, &a, 0, &err), -1);
 	assert_int_equal(err.code, ERR_INVALID);
 	assert_int_equal(rmdir(path), 0);
 }
@@ -198,6 +208,46 @@ static void a_group_of_ours_is_made_and_left(void **state)
 	free(path);
 }
 
+static bool is_not_stranger(pid_t pid, void *stranger)
+{
+	return pid != *(pid_t *)stranger;
+}
+
+/* A record that was forged names a group in which others are, or other groups. */
+static void a_group_of_others_is_left(void **state)
+{
+	const struct config config = {0};
+	struct cgroup group = CGROUP_NONE;
+	struct error err = {0};
+	struct log log = {.fd = -1};
+	char below[PATH_MAX], said[64];
+	pid_t stranger;
+	int status;
+
+	(void)state;
+	assert_ok(cgroup_enter(&config, "vm", 256 << 20, &group, &log, &err));
+	stranger = fork();
+	if (stranger == 0)
+		for (;;)
+			pause();
+	const struct cgroup_owner vm = {"vm", is_not_stranger, &stranger};
+	assert_int_equal(cgroup_remove(group.path, &vm, 0, &err), -1);
+	assert_int_equal(err.code, ERR_DENIED);
+	snprintf(said, sizeof(said), " has process %d in it, which is not of", (int)stranger);
+	assert_non_null(strstr(err.msg, said));
+	assert_true(snprintf(below, sizeof(below), "%s/below", group.path) > 0);
+	assert_int_equal(mkdir(below, 0755), 0);
+	assert_int_equal(cgroup_remove(group.path, &vm, 0, &err), -1);
+	assert_int_equal(err.code, ERR_DENIED);
+	assert_non_null(strstr(err.msg, " has groups in it"));
+	assert_int_equal(rmdir(below), 0);
+	assert_int_equal(waitpid(stranger, &status, WNOHANG), 0);
+	/* Who was in it ends with it where it is known to be ours. */
+	assert_ok(cgroup_leave(&group, &err));
+	assert_int_equal(waitpid(stranger, &status, 0), stranger);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -206,7 +256,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_was_never_entered_is_left_and_freed),
 		cmocka_unit_test(the_nearest_that_can_limit_is_found),
 	};
-	const struct CMUnitTest real[] = {cmocka_unit_test(a_group_of_ours_is_made_and_left)};
+	const struct CMUnitTest real[] = {
+		cmocka_unit_test(a_group_of_ours_is_made_and_left),
+		cmocka_unit_test(a_group_of_others_is_left),
+	};
 
 	if (argc > 1) {
 		expected_place = argv[1];

@@ -71,15 +71,24 @@ static void check_confinement(const struct microagent *agent, const json_t *host
 		finding_remedy(out, remedy);
 }
 
-/* Where it is missing the live supervisor, which reads what a guest writes, has a root of its own;
- * what reads archives has none. */
+/* The live supervisor, which reads what a guest writes, has a root of its own as well; what reads
+ * archives has none. */
 static void check_landlock(const struct microagent *agent, const json_t *host, struct finding *out)
 {
 	const char *files = json_text(host, "files", "");
+	const char *why = json_text(host, "filesReason", "the supervisor does not say why");
 
 	(void)agent;
-	if (strcmp(files, "landlock") == 0) {
+	if (strcmp(files, "root-landlock") == 0) {
 		finding_detail(out, VERDICT_OK, "supervisors are kept from this host's files");
+		return;
+	}
+	if (strcmp(files, "landlock") == 0) {
+		finding_detail(
+			out, VERDICT_DEGRADED,
+			"supervisors are kept from this host's files by Landlock alone, which "
+			"does not bind a program to which one hands a directory: %s",
+			why);
 		return;
 	}
 	finding_detail(
@@ -87,7 +96,7 @@ static void check_landlock(const struct microagent *agent, const json_t *host, s
 		strcmp(files, "root") == 0
 			? "readers of archives (supervisors are, by a root of their own)"
 			: "supervisors, which read what guests write, and readers of archives",
-		json_text(host, "filesReason", "the supervisor does not say why"));
+		why);
 	if (strcmp(json_text(host, "confinement", ""), "platform") == 0)
 		return;
 	finding_remedy(out, "a kernel with CONFIG_SECURITY_LANDLOCK, and landlock in lsm= of its "

@@ -75,9 +75,10 @@ struct process_file {
 	ino_t ino;
 };
 /*
- * Calls fn with each open file of pid, as far as they are shown to us, whose path ends in "/name",
- * until fn does not return 0, which is then returned; else 0. Files of other names are not looked
- * at: asking one of a dead network disk could hang.
+ * Calls fn with each open file of pid, as far as they are shown to us, whose path ends in "/name" or
+ * did when the file still had that name (Linux alone tells), until fn does not return 0, which is then
+ * returned; else 0. Files of other names are not looked at: asking one of a dead network disk could
+ * hang.
  */
 typedef int process_file_fn(const struct process_file *file, void *data);
 int process_each_file(pid_t pid, const char *name, process_file_fn *fn, void *data);

@@ -25,6 +25,11 @@ static int open_lease_file(const struct workspace *ws, int mode)
 	return openat(ws->fd, LEASE_NAME, mode | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
+bool lease_has_its_type(const struct stat *file)
+{
+	return S_ISREG(file->st_mode);
+}
+
 int lease_take(const struct workspace *ws, struct lease *out, struct error *err)
 {
 	auto_lease struct lease lease = {.life = open_lease_file(ws, O_RDWR | O_CREAT), .lock = -1};

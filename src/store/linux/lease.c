@@ -10,6 +10,10 @@
  * could be unlocked by them. A writing end can be opened only while somebody reads, so a taker
  * reads for that moment itself; whoever took the lock waits such moments of others out.
  *
+ * The FIFO has a second name beside the workspace's lock, where nothing that runs in the workspace can
+ * remove it. A live supervisor that was taken over can remove the first name; its machine lives on, and
+ * is found by the second.
+ *
  * Up to version 0.1.0 the lease was a file with a flock that all of them inherited. One that is
  * found is looked at as it was then, and makes room for a FIFO when it is free.
  */
@@ -32,12 +36,51 @@ static int open_lease(int dir, int mode)
 	return openat(dir, LEASE_NAME, mode | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 }
 
+bool lease_has_its_type(const struct stat *file)
+{
+	return S_ISFIFO(file->st_mode);
+}
+
 static bool is_fifo(int fd)
 {
 	struct stat st;
 
-	return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
+	return fstat(fd, &st) == 0 && lease_has_its_type(&st);
 }
+
+/* --- the second name -------------------------------------------------------------------------- */
+
+/* Below the state directory. */
+static void name_kept(const struct workspace *ws, char out[192])
+{
+	snprintf(out, 192, LOCKS_DIR "/" LEASE_KEPT "%s", ws->id);
+}
+
+/* A writing end; -1 and errno. */
+static int look_at_kept(const struct workspace *ws)
+{
+	char kept[192];
+
+	name_kept(ws, kept);
+	return openat(ws->dir->fd, kept, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* Where the directory of locks is missing or on another file system, there is no second name. */
+static void keep_lease(const struct workspace *ws)
+{
+	struct stat lease, kept;
+	char name[192];
+
+	name_kept(ws, name);
+	if (fstatat(ws->fd, LEASE_NAME, &lease, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    fstatat(ws->dir->fd, name, &kept, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    lease.st_dev == kept.st_dev && lease.st_ino == kept.st_ino)
+		return;
+	(void)unlinkat(ws->dir->fd, name, 0);
+	(void)!linkat(ws->fd, LEASE_NAME, ws->dir->fd, name, 0);
+}
+
+/* --- the lease -------------------------------------------------------------------------------- */
 
 /*
  * The reading end that the processes of the workspace inherit. Whose user owns the FIFO could change
@@ -105,28 +148,51 @@ static int lock_lease(const struct workspace *ws, struct error *err)
 
 int lease_take(const struct workspace *ws, struct lease *out, struct error *err)
 {
-	auto_lease struct lease lease = {.life = -1, .lock = lock_lease(ws, err)};
+	auto_lease struct lease lease = LEASE_NONE;
+	autoclose int other = look_at_kept(ws);
 
+	/* The lock of the FIFO that has the second name is the lock of the first, or that FIFO has lost
+	 * its first name while somebody lives by it. */
+	if (other >= 0 && !fd_has_name(other, ws->fd, LEASE_NAME))
+		return lease_busy(ws, other, err);
+	lease.lock = lock_lease(ws, err);
 	if (lease.lock < 0)
 		return -1;
 	lease.life = open_life(ws);
 	if (lease.life < 0)
 		return lease_error(ws, errno, err);
+	keep_lease(ws);
 	*out = (struct lease){.life = steal_fd(&lease.life), .lock = steal_fd(&lease.lock)};
 	return 0;
 }
 
 /* One of an earlier version is there also where nothing lives by it. */
-int lease_look(const struct workspace *ws)
+static int look_at_first(const struct workspace *ws)
 {
-	autoclose int fd = ws->fd < 0 ? -1 : open_lease(ws->fd, O_WRONLY);
+	autoclose int fd = open_lease(ws->fd, O_WRONLY);
 
-	if (ws->fd < 0)
-		errno = ENOENT;
 	if (fd < 0 || is_fifo(fd) || flock(fd, LOCK_SH | LOCK_NB) < 0)
 		return steal_fd(&fd);
 	errno = ENXIO;
 	return -1;
+}
+
+int lease_look(const struct workspace *ws)
+{
+	int fd, why;
+
+	if (ws->fd < 0) {
+		errno = ENOENT;
+		return -1;
+	}
+	fd = look_at_first(ws);
+	if (fd >= 0 || (errno != ENOENT && errno != ENXIO))
+		return fd;
+	why = errno;
+	fd = look_at_kept(ws);
+	if (fd < 0)
+		errno = why;
+	return fd;
 }
 
 int lease_wait_over(const struct workspace *ws, int watch, uint64_t deadline_ns, struct error *err)

@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 
-/* By what a live supervisor is kept from the files of this host: "landlock", "root", or "open",
- * which is by nothing. why: set where it is not the first of these. */
+/* By what a live supervisor is kept from the files of this host: a name of isolate_files_name(). why:
+ * set where it is not both. */
 const char *host_files(struct error *why);
 
 #endif

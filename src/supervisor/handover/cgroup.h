@@ -50,9 +50,18 @@ int cgroup_leave(struct cgroup *cgroup, struct error *err);
 extern const struct broker_duty cgroup_duty; /* its data: the cgroup */
 void cgroup_free(struct cgroup *cgroup);
 
-/* Kills what is in a group of ours, waits for its end until the deadline, and removes it. One that
- * is not there is removed already; ERR_INVALID for what is no group of ours. */
-int cgroup_remove(const char *path, uint64_t deadline_ns, struct error *err);
+/* Whose a group must be that is removed: of the workspace `id` by its name, and each process in it by
+ * may_kill(). */
+struct cgroup_owner {
+	const char *id;
+	bool (*may_kill)(pid_t pid, void *data);
+	void *data;
+};
+/* Kills what is in a group of that owner, waits for its end until the deadline, and removes it. One that
+ * is not there is removed already; ERR_INVALID for what is no group of the workspace, ERR_DENIED where
+ * a process of others, or another group, is in it. */
+int cgroup_remove(const char *path, const struct cgroup_owner *owner, uint64_t deadline_ns,
+		  struct error *err);
 
 /* In the directory of a group: "<name>" takes the value. For cgroup_enter() and its test. */
 int cgroup_limit(int dir, const char *name, uint64_t value, struct error *err);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,7 +17,9 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/log.h"
 #include "base/platform/process.h"
+#include "base/print_safe.h"
 #include "base/proc.h"
 #include "supervisor/handover/cgroup.h"
 #include "supervisor/handover/exiting.h"
@@ -98,69 +101,224 @@ bool leftover_supervisor_is_gone(const struct workspace *ws)
 	return gone;
 }
 
-static void end_recorded(const json_t *pid, const json_t *start_time, uint64_t deadline_ns)
+/* --- whose a process is ----------------------------------------------------------------------- */
+
+#define DEPTH_MAX 64
+
+/*
+ * Whether a process is of the workspace: it has the lease, or descends from one that has it, as bwrap
+ * does, which closes what it inherits. watch: of lease_watch(). The record does not tell that: the live
+ * supervisor writes it, and one that was taken over can name any process of the host in it.
+ * The caller has the process in hand. A parent may end while it is looked at, and its number be
+ * another's, so it must still be the parent behind the look.
+ */
+static bool is_of_workspace(int watch, pid_t pid)
+{
+	pid_t child = 0;
+
+	for (int depth = 0; watch >= 0 && pid > 1 && depth < DEPTH_MAX; depth++) {
+		if (lease_is_had_by(watch, pid) && (!child || process_parent(child) == pid))
+			return true;
+		child = pid;
+		pid = process_parent(pid);
+	}
+	return false;
+}
+
+/* Waits until the deadline, and then kills the process. */
+static void end_held(const struct proc *held, uint64_t deadline_ns)
+{
+	struct error err;
+
+	if (fd_wait(held->pidfd, POLLIN, deadline_ns, &err) == 0)
+		return;
+	(void)proc_signal(held, SIGKILL, NULL);
+	(void)fd_wait(held->pidfd, POLLIN, limit_deadline(LIMIT_KILL_MS), &err);
+}
+
+/* One that is already exiting has given its lease back, and is only waited for. */
+static void end_recorded(const json_t *pid, const json_t *start_time, int watch,
+			 uint64_t deadline_ns)
 {
 	struct proc held = PROC_NONE;
 	struct error err;
 
 	if (!hold_recorded(pid, start_time, &held))
 		return;
-	if (fd_wait(held.pidfd, POLLIN, deadline_ns, &err) < 0) {
-		(void)proc_signal(&held, SIGKILL, NULL);
-		(void)fd_wait(held.pidfd, POLLIN, limit_deadline(LIMIT_KILL_MS), &err);
-	}
+	if (is_of_workspace(watch, held.pid))
+		end_held(&held, deadline_ns);
+	else if (process_is_exiting(held.pid))
+		(void)fd_wait(held.pidfd, POLLIN, deadline_ns, &err);
 	proc_let_go(&held);
+}
+
+/* --- the guard -------------------------------------------------------------------------------- */
+
+struct guard_search {
+	const struct workspace *ws;
+	int watch;
+	bool found;
+};
+
+/* "microagent-qemu-supervisor: guard <stateDir>/<id>": another workspace's guard may have the same
+ * lease, that of a machine which reads the disk of this one for a command. */
+static bool is_titled_guard(pid_t pid, const struct workspace *ws)
+{
+	autobuf struct buf title = BUF_INIT(4 * PATH_MAX);
+	const char *label = process_arguments(pid, &title) == 0 && buf_string(&title)
+				    ? strstr(buf_string(&title), LEASE_GUARD_TITLE)
+				    : NULL;
+	struct stat its, ours;
+
+	return label && stat(label + strlen(LEASE_GUARD_TITLE), &its) == 0 &&
+	       fstat(ws->fd, &ours) == 0 && its.st_dev == ours.st_dev && its.st_ino == ours.st_ino;
+}
+
+static bool is_guard_of(pid_t pid, const struct guard_search *search)
+{
+	char name[17];
+
+	process_name(pid, name);
+	return strcmp(name, LEASE_GUARD) == 0 && lease_is_had_by(search->watch, pid) &&
+	       is_titled_guard(pid, search->ws);
+}
+
+/* data: the parent, which is held. Whoever has its number has it as long as it has not ended. */
+static int kill_child_of(pid_t pid, void *data)
+{
+	const struct proc *parent = data;
+	struct proc held = PROC_NONE;
+	struct error err;
+
+	if (process_parent(pid) != parent->pid || proc_hold(pid, &held, NULL) < 0)
+		return 0;
+	/* Looked at again with both processes in hand. */
+	if (process_parent(pid) == parent->pid && fd_wait(parent->pidfd, POLLIN, 0, &err) < 0)
+		(void)proc_signal(&held, SIGKILL, NULL);
+	proc_let_go(&held);
+	return 0;
+}
+
+/* A process of the machine may call itself as a guard is called: that ends what this process has
+ * started, and the search goes on. */
+static int kill_by_one_guard(pid_t pid, void *data)
+{
+	struct guard_search *search = data;
+	struct proc guard = PROC_NONE;
+
+	if (!is_guard_of(pid, search) || proc_hold(pid, &guard, NULL) < 0)
+		return 0;
+	if (is_guard_of(pid, search)) {
+		search->found = true;
+		(void)process_each(kill_child_of, &guard, NULL);
+	}
+	proc_let_go(&guard);
+	return 0;
+}
+
+/*
+ * Kills the live supervisor by its guard, whatever the record says, and by that everything: the guard
+ * ends all others when the supervisor has ended. No process of the machine can change who its guard
+ * is, end it, or take its lease away. False where there is none.
+ */
+static bool kill_by_guard(const struct workspace *ws, int watch)
+{
+	struct guard_search search = {.ws = ws, .watch = watch};
+
+	if (watch >= 0)
+		(void)process_each(kill_by_one_guard, &search, NULL);
+	return search.found;
 }
 
 void leftover_kill_supervisor(const struct workspace *ws)
 {
 	json_auto_t *runtime = read_runtime(ws);
+	autoclose int watch = lease_watch(ws);
 
-	if (runtime && runtime_is_of(ws, runtime))
+	if (!kill_by_guard(ws, watch) && runtime && runtime_is_of(ws, runtime))
 		end_recorded(json_object_get(runtime, "supervisorPid"),
-			     json_object_get(runtime, "supervisorStartTime"), 0);
+			     json_object_get(runtime, "supervisorStartTime"), watch, 0);
 }
 
-/* What its supervisor could not remove; whatever is in it goes with it. */
-static void end_cgroup(const json_t *runtime, uint64_t deadline_ns)
+/* --- all of it -------------------------------------------------------------------------------- */
+
+static bool may_be_killed(pid_t pid, void *data)
+{
+	const int *watch = data;
+
+	return is_of_workspace(*watch, pid) || process_is_exiting(pid);
+}
+
+/* Standard error is for whoever runs the command, and the log for whoever asks later. */
+static void say_cgroup_is_left(const struct workspace *ws, const char *why)
+{
+	static const char said[] = "the cgroup of the machine is left";
+	autoclose int fd = openat(ws->fd, "supervisor.log",
+				  O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct log log;
+
+	fprintf(stderr, "%s: ", said);
+	print_safe(stderr, why);
+	fputc('\n', stderr);
+	log_init(&log, fd, 0);
+	log_line(&log, "%s: %s", said, why);
+}
+
+/* What its supervisor could not remove; the processes in it go with it. */
+static void end_cgroup(const struct workspace *ws, const json_t *runtime, int watch,
+		       uint64_t deadline_ns)
 {
 	const char *path = json_text(runtime, "cgroup", NULL);
-	struct error ignored;
+	const struct cgroup_owner owner = {.id = ws->id, .may_kill = may_be_killed, .data = &watch};
+	struct error err = {0};
 
-	if (path)
-		(void)cgroup_remove(path, deadline_ns, &ignored);
+	if (path && cgroup_remove(path, &owner, deadline_ns, &err) < 0)
+		say_cgroup_is_left(ws, err.msg);
 }
 
-void leftover_end_all(const struct workspace *ws, uint64_t deadline_ns)
+static void end_all_recorded(const json_t *runtime, int watch, uint64_t deadline_ns)
 {
-	json_auto_t *runtime = read_runtime(ws);
 	const json_t *companions = json_object_get(runtime, "companions");
 	const json_t *broker = json_object_get(runtime, "broker");
 
-	if (!runtime || !runtime_is_of(ws, runtime))
-		return;
 	end_recorded(json_object_get(runtime, "supervisorPid"),
-		     json_object_get(runtime, "supervisorStartTime"), deadline_ns);
-	end_recorded(json_object_get(broker, "pid"), json_object_get(broker, "startTime"),
+		     json_object_get(runtime, "supervisorStartTime"), watch, deadline_ns);
+	end_recorded(json_object_get(broker, "pid"), json_object_get(broker, "startTime"), watch,
 		     deadline_ns);
-	end_recorded(json_object_get(runtime, "pid"), json_object_get(runtime, "startTime"),
+	end_recorded(json_object_get(runtime, "pid"), json_object_get(runtime, "startTime"), watch,
 		     deadline_ns);
 	for (size_t i = 0; i < json_array_size(companions); i++) {
 		const json_t *companion = json_array_get(companions, i);
 
 		end_recorded(json_object_get(companion, "pid"),
-			     json_object_get(companion, "startTime"), deadline_ns);
+			     json_object_get(companion, "startTime"), watch, deadline_ns);
 	}
-	end_cgroup(runtime, deadline_ns);
+}
+
+void leftover_end_all(const struct workspace *ws, uint64_t deadline_ns)
+{
+	json_auto_t *runtime = read_runtime(ws);
+	autoclose int watch = lease_watch(ws);
+
+	if (!runtime || !runtime_is_of(ws, runtime))
+		return;
+	/* A record that says that the supervisor has ended while its guard is there is wrong, or will be
+	 * right in a moment. */
+	(void)kill_by_guard(ws, watch);
+	end_all_recorded(runtime, watch, deadline_ns);
+	end_cgroup(ws, runtime, watch, deadline_ns);
 }
 
 void leftover_end_cgroup(const struct workspace *ws, uint64_t deadline_ns)
 {
 	json_auto_t *runtime = read_runtime(ws);
+	autoclose int watch = lease_watch(ws);
 
 	if (runtime && runtime_is_of(ws, runtime))
-		end_cgroup(runtime, deadline_ns);
+		end_cgroup(ws, runtime, watch, deadline_ns);
 }
+
+/* --- files ------------------------------------------------------------------------------------ */
 
 /* vsock.sock, vsock.sock_<P>, agent.sock, console.sock: what leads into the guest or comes from it */
 static bool is_channel(const char *name)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes that runtime.json names, for the time after a live supervisor that could not clean up
- * itself. They are the workspace's when boot id and directory are the recorded ones, and a process
- * is only taken for the recorded one when its start time is the same, and only signalled through a
- * descriptor opened before that was checked.
+ * Processes of a workspace, for the time after a live supervisor that could not clean up itself, or
+ * that does not answer. runtime.json names them, and is written by that supervisor, who may have been
+ * taken over: so no process is signalled that does not have the workspace's lease or descends from one
+ * that has it. Each is signalled through a descriptor that was opened before that was looked at. The
+ * record is of this workspace when boot id and directory are the recorded ones.
  */
 #ifndef SUPERVISOR_LEFTOVER_H
 #define SUPERVISOR_LEFTOVER_H
@@ -19,11 +20,14 @@ bool leftover_of_another_boot(const struct workspace *ws);
 /* The recorded live supervisor has ended (or is just ending, which is waited for). False where
  * nothing is recorded yet: the lease alone knows. */
 bool leftover_supervisor_is_gone(const struct workspace *ws);
-/* SIGKILL to the live supervisor, with which everything of the workspace dies. */
+/* SIGKILL to the live supervisor, with which everything of the workspace dies. It is found by its guard,
+ * and where that is gone by the record. */
 void leftover_kill_supervisor(const struct workspace *ws);
-/* Waits for every recorded process to end, then kills what has not by the deadline (monotonic), and
- * removes the workspace's cgroup with whatever is in it. A runtime.json that cannot be read names
- * nobody. */
+/* For a workspace whose live supervisor is recorded to have ended. Waits for every recorded process of
+ * the workspace to end, then kills what has not by the deadline (monotonic), and removes the
+ * workspace's cgroup with the processes of the workspace in it; a group with others in it is left, and
+ * standard error says so. A supervisor that lives although it is recorded to have ended is killed at
+ * once. A runtime.json that cannot be read names nobody. */
 void leftover_end_all(const struct workspace *ws, uint64_t deadline_ns);
 /* The cgroup alone, where a live supervisor could not remove it. */
 void leftover_end_cgroup(const struct workspace *ws, uint64_t deadline_ns);

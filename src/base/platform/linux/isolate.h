@@ -81,16 +81,21 @@ int isolate_tcp(struct error *err);
 /* The version of the kernel's Landlock; -1 with the same error. */
 int isolate_landlock_version(struct error *err);
 /*
- * The same for files where there is no Landlock: a root of our own in which the trees are at their
- * paths, without the file systems that are mounted below them, and nothing else is. What was opened
- * before stays as it is, but for directories, from which `..` would lead out: each becomes the same
- * one in the new root, or the new root. No symbolic link is followed in a tree, so that no file
- * gets open for more than it is by /proc/self/fd. Before isolate_capabilities(). ERR_UNAVAILABLE
- * where it cannot be made, and nothing has changed.
+ * The same for files, and also for a program to which the process hands one of its directories: a
+ * root of our own in which the trees are at their paths, without the file systems that are mounted
+ * below them, and nothing else is. What was opened before stays as it is, but for directories, from
+ * which `..` would lead out: each becomes the same one in the new root, or the new root. No symbolic
+ * link is followed in a tree, so that no file gets open for more than it is by /proc/self/fd. Before
+ * isolate_capabilities() and isolate_landlock(). ERR_UNAVAILABLE where it cannot be made, and nothing
+ * has changed.
  */
 int isolate_trees(const struct isolate_reach *reach, struct error *err);
 /* Whether it can be made, in a child. */
 int isolate_trees_try(const struct isolate_reach *reach, struct error *err);
+
+/* The name of what keeps a process from the host's files: a root of its own, Landlock, both
+ * ("root-landlock"), or nothing ("open"). As it is in runtime.json and in the answer of `host`. */
+const char *isolate_files_name(bool root, bool landlock);
 
 /* A system call that stays allowed, with its reason. */
 struct isolate_syscall {

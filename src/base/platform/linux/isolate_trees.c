@@ -210,3 +210,10 @@ int isolate_trees(const struct isolate_reach *reach, struct error *err)
 {
 	return isolate_trees_try(reach, err) < 0 ? -1 : make_trees(reach, err);
 }
+
+const char *isolate_files_name(bool root, bool landlock)
+{
+	if (root)
+		return landlock ? "root-landlock" : "root";
+	return landlock ? "landlock" : "open";
+}

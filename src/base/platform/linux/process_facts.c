@@ -145,6 +145,15 @@ int process_each(process_fn *fn, void *data, struct error *err)
 
 /* --- open files ------------------------------------------------------------------------------- */
 
+/* Of a file that has lost its name since it was opened the kernel says so behind the name. */
+static bool is_named(const char *last, const char *name)
+{
+	size_t len = strlen(name);
+
+	return strncmp(last, name, len) == 0 &&
+	       (!last[len] || strcmp(last + len, " (deleted)") == 0);
+}
+
 /* false: it is another's, or not shown to us. */
 static bool look_at_file(int fds, const char *number, const char *name, char path[PATH_MAX],
 			 struct process_file *out)
@@ -155,7 +164,7 @@ static bool look_at_file(int fds, const char *number, const char *name, char pat
 
 	path[n > 0 ? n : 0] = '\0';
 	slash = strrchr(path, '/');
-	if (!slash || strcmp(slash + 1, name) != 0)
+	if (!slash || !is_named(slash + 1, name))
 		return false;
 	/* The link has the permissions that its descriptor was opened with. */
 	if (fstatat(fds, number, &link, AT_SYMLINK_NOFOLLOW) < 0 ||

@@ -13,14 +13,14 @@ const char *host_files(struct error *why)
 	const struct isolate_tree tree = {.path = "/proc/self", .fd = own};
 	const struct isolate_reach reach = {.trees = &tree, .tree_count = 1};
 	struct error no_landlock = {0}, no_root = {0};
+	const bool landlock = isolate_landlock_version(&no_landlock) > 0;
+	const bool root = isolate_trees_try(&reach, &no_root) == 0;
 
-	if (isolate_landlock_version(&no_landlock) > 0)
-		return "landlock";
-	if (isolate_trees_try(&reach, &no_root) == 0) {
+	if (!root)
+		*why = no_root;
+	if (!landlock && root)
 		*why = no_landlock;
-		return "root";
-	}
-	*why = no_root;
-	error_prefix(why, "%s", no_landlock.msg);
-	return "open";
+	else if (!landlock)
+		error_prefix(why, "%s", no_landlock.msg);
+	return isolate_files_name(root, landlock);
 }

@@ -19,6 +19,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/limits.h"
+#include "base/path.h"
 #include "supervisor/handover/cgroup_find.h"
 
 #define GROUP_PREFIX "microagent."
@@ -285,6 +286,101 @@ int cgroup_take(const struct cgroup *group, pid_t pid, struct error *err)
 		       : error_errno(err, errno, "%s takes no process %d", group->path, (int)pid);
 }
 
+/* --- the end of one -------------------------------------------------------------------------- */
+
+static bool is_group_empty(int events)
+{
+	char text[256];
+	ssize_t n = pread(events, text, sizeof(text) - 1, 0);
+
+	text[n > 0 ? n : 0] = '\0';
+	return strstr(text, "populated 0") != NULL;
+}
+
+/* Whether all in it may be killed. What lies below it is not of the workspace, which makes no group
+ * there. */
+static int check_processes(int dir, const char *path, const struct cgroup_owner *owner,
+			   struct error *err)
+{
+	autobuf struct buf stat = BUF_INIT(4096);
+	autoclose int fd = openat(dir, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+	autofile FILE *procs = fd >= 0 ? fdopen(fd, "r") : NULL;
+	char number[16];
+
+	if (!procs)
+		return error_errno(err, errno, "%s/cgroup.procs", path);
+	steal_fd(&fd); /* the stream's own now */
+	if (path_read_file_at(dir, "cgroup.stat", &stat, err) < 0)
+		return error_prefix(err, "%s", path);
+	if (!strstr(buf_string(&stat), "nr_descendants 0\n"))
+		return error_set(err, ERR_DENIED, "%s has groups in it", path);
+	while (fscanf(procs, "%15s", number) == 1) {
+		pid_t pid = (pid_t)strtol(number, NULL, 10);
+
+		if (!owner->may_kill(pid, owner->data))
+			return error_set(err, ERR_DENIED,
+					 "%s has process %d in it, which is not of the workspace",
+					 path, (int)pid);
+	}
+	return 0;
+}
+
+/* A change of cgroup.events is told as POLLPRI. owner: NULL where the group is known to be ours. */
+static int empty(int dir, const char *path, const struct cgroup_owner *owner, uint64_t deadline_ns,
+		 struct error *err)
+{
+	autoclose int events = openat(dir, "cgroup.events", O_RDONLY | O_CLOEXEC);
+
+	if (events < 0)
+		return error_errno(err, errno, "%s/cgroup.events", path);
+	if (is_group_empty(events))
+		return 0;
+	if (owner && check_processes(dir, path, owner, err) < 0)
+		return -1;
+	if (write_word(dir, "cgroup.kill", "1", err) < 0)
+		return error_prefix(err, "%s", path);
+	while (!is_group_empty(events))
+		if (fd_wait(events, POLLPRI, deadline_ns, err) < 0)
+			return error_prefix(err, "%s: processes in it did not end", path);
+	return 0;
+}
+
+static int remove_group(const char *path, const struct cgroup_owner *owner, uint64_t deadline_ns,
+			struct error *err)
+{
+	struct error why = {0};
+	autoclose int dir = open_group(path, &why);
+
+	if (dir < 0)
+		return why.code == ERR_NOT_FOUND ? 0 : error_copy(err, &why);
+	if (empty(dir, path, owner, deadline_ns, err) < 0)
+		return -1;
+	return rmdir(path) == 0 ? 0 : error_errno(err, errno, "%s", path);
+}
+
+/* As make_group() names it. */
+static bool is_group_of(const char *path, const char *id)
+{
+	const char *name = strrchr(path, '/');
+	char front[sizeof(GROUP_PREFIX) + 202];
+	int len = snprintf(front, sizeof(front), "/" GROUP_PREFIX "%.200s.", id);
+
+	if (!name || strncmp(name, front, (size_t)len) != 0)
+		return false;
+	return name[len] && name[len + (int)strspn(name + len, "0123456789")] == '\0';
+}
+
+int cgroup_remove(const char *path, const struct cgroup_owner *owner, uint64_t deadline_ns,
+		  struct error *err)
+{
+	if (!is_group_of(path, owner->id))
+		return error_set(err, ERR_INVALID, "%s is no cgroup of the workspace \"%s\"", path,
+				 owner->id);
+	return remove_group(path, owner, deadline_ns, err);
+}
+
+/* --- left by its own processes ---------------------------------------------------------------- */
+
 /* The broker, who does this for the supervisor, goes with it. */
 static bool move_both(int procs, pid_t supervisor)
 {
@@ -308,7 +404,7 @@ static int leave_group(const struct cgroup *group, pid_t supervisor, struct erro
 {
 	if (go_home(group, supervisor, err) < 0)
 		return -1;
-	return cgroup_remove(group->path, limit_deadline(LIMIT_VMM_END_MS), err);
+	return remove_group(group->path, NULL, limit_deadline(LIMIT_VMM_END_MS), err);
 }
 
 /* In the broker, which leaves it too. */
@@ -341,51 +437,4 @@ void cgroup_free(struct cgroup *group)
 	free(group->path);
 	cleanup_close(&group->home);
 	*group = (struct cgroup)CGROUP_NONE;
-}
-
-/* --- the end of one -------------------------------------------------------------------------- */
-
-static bool is_group_empty(int events)
-{
-	char text[256];
-	ssize_t n = pread(events, text, sizeof(text) - 1, 0);
-
-	text[n > 0 ? n : 0] = '\0';
-	return strstr(text, "populated 0") != NULL;
-}
-
-/* A change of cgroup.events is told as POLLPRI. */
-static int empty(int dir, const char *path, uint64_t deadline_ns, struct error *err)
-{
-	autoclose int events = openat(dir, "cgroup.events", O_RDONLY | O_CLOEXEC);
-
-	if (events < 0)
-		return error_errno(err, errno, "%s/cgroup.events", path);
-	if (is_group_empty(events))
-		return 0;
-	if (write_word(dir, "cgroup.kill", "1", err) < 0)
-		return error_prefix(err, "%s", path);
-	while (!is_group_empty(events))
-		if (fd_wait(events, POLLPRI, deadline_ns, err) < 0)
-			return error_prefix(err, "%s: processes in it did not end", path);
-	return 0;
-}
-
-int cgroup_remove(const char *path, uint64_t deadline_ns, struct error *err)
-{
-	const char *name = strrchr(path, '/');
-	struct error why = {0};
-
-	if (!name || strncmp(name + 1, GROUP_PREFIX, strlen(GROUP_PREFIX)) != 0)
-		return error_set(err, ERR_INVALID, "%s is no cgroup of a workspace", path);
-	autoclose int dir = open_group(path, &why);
-	if (dir < 0 && why.code == ERR_NOT_FOUND)
-		return 0;
-	if (dir < 0) {
-		*err = why;
-		return -1;
-	}
-	if (empty(dir, path, deadline_ns, err) < 0)
-		return -1;
-	return rmdir(path) == 0 ? 0 : error_errno(err, errno, "%s", path);
 }

@@ -42,7 +42,7 @@ static size_t list_duties(struct live *live, struct watch_vmm *vmm,
 		{&proc_kill_duty, &vmm_pidfd,
 		 "kill a process that descends from the supervisor: they run as other users"},
 		{&proc_start_time_duty, NULL,
-		 "read when a process began, which makes its number its own: /proc is closed"},
+		 "read when a process that descends from the supervisor began, which makes its number its own: /proc is closed"},
 		{live->backend->sever_duty, live->vm,
 		 "quarantine: kill what is no cell, list the VMM's sockets and shut them down, for "
 		 "which one must be allowed to trace it"},

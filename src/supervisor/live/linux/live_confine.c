@@ -3,10 +3,11 @@
  * What a live supervisor gives up before it reads the first byte of its guest, whoever runs it:
  *
  *   capabilities  all sets empty, also the bounding set; no_new_privs.
- *   files         Landlock: the workspace's directory is there to be written, its own directory in
- *                 /proc to be read, and no more of the host has a name. Root without capabilities
- *                 would still own /etc. Without Landlock a root of its own with these two. The
- *                 security logs are opened by the broker.
+ *   files         a root of its own, and Landlock in it: the workspace's directory is there to be
+ *                 written, its own directory in /proc to be read, and no more of the host has a
+ *                 name. Root without capabilities would still own /etc. The security logs are opened
+ *                 by the broker. Where no namespaces can be made there is Landlock alone, and where
+ *                 the kernel has no Landlock the root alone.
  *   network       the system calls: no socket is made, bound or connected. Connections to declared
  *                 targets the broker begins.
  *   system calls  the table below. No process, no signal, no program, no socket.
@@ -14,8 +15,8 @@
  * What it has open it keeps: its listeners, the VM's channels, disks (for their size and their
  * quota), what it watches the host by. What else it needs the broker does (live_broker.c).
  *
- * runtime.json says which of the two it is, or neither, which supervisor.log has the reasons for;
- * the other stages hold alone then.
+ * runtime.json says which of the two there are. When there is no root of its own, supervisor.log says
+ * why. Where there are neither, the other stages hold alone.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -160,21 +161,29 @@ static int keep_ending_children(const struct live *live, struct error *err)
 	return 0;
 }
 
-/* By Landlock, or where it is missing by a root of its own: runtime.json says which. */
+/*
+ * A root of the supervisor's own comes first, and Landlock on top of it. Landlock alone binds only the
+ * supervisor: a directory of the host's mount namespace, which the supervisor can hand to its VMM,
+ * leads the VMM out by `..`. runtime.json says which of the two there are.
+ */
 static int confine_to(struct live *live, const struct isolate_reach *reach, struct error *err)
 {
-	struct error no_landlock, no_root = {0};
-	bool landlock = isolate_landlock_version(&no_landlock) > 0;
-	const char *files = landlock ? "landlock" : "root";
+	struct error no_landlock = {0}, no_root = {0};
+	const bool root = isolate_trees(reach, &no_root) == 0;
+	const bool landlock = isolate_landlock_version(&no_landlock) > 0;
 
-	if (!landlock && isolate_trees(reach, &no_root) < 0) {
-		if (no_root.code != ERR_UNAVAILABLE)
-			return error_copy(err, &no_root);
-		files = "open";
+	if (!root && no_root.code != ERR_UNAVAILABLE)
+		return error_copy(err, &no_root);
+	if (!root && landlock)
+		log_line(&live->log,
+			 "Landlock alone keeps the supervisor from the host's files, and no "
+			 "program to which it hands a directory: %s",
+			 no_root.msg);
+	else if (!root)
 		log_line(&live->log, "the supervisor is not kept from the host's files: %s: %s",
 			 no_landlock.msg, no_root.msg);
-	}
-	json_object_set_new(live->runtime, "files", json_string(files));
+	json_object_set_new(live->runtime, "files",
+			    json_string(isolate_files_name(root, landlock)));
 	return isolate_capabilities(err) < 0 || (landlock && isolate_landlock(reach, err) < 0) ? -1
 											       : 0;
 }
