@@ -24,6 +24,7 @@
 #include "guest/roles.h"
 
 static int init_fd = AGENT_FD_INIT;
+static int link_fd = -1; /* none */
 
 struct dial {
 	struct agent *agent;
@@ -127,9 +128,9 @@ static int serve_link(struct agent *agent, struct error *err)
 {
 	struct mux *mux;
 
-	if (fcntl(AGENT_FD_LINK, F_GETFD) < 0)
+	if (link_fd < 0)
 		return 0;
-	mux = mux_open(agent->loop, AGENT_FD_LINK, true, err);
+	mux = mux_open(agent->loop, link_fd, true, err);
 	if (!mux)
 		return -1;
 	server_listen_carried(&agent->server, mux);
@@ -204,12 +205,15 @@ static void give_memory_back(void)
 	mallopt(M_MMAP_THRESHOLD, 131072);
 }
 
+/* The number of a link that there is not is free, and the next descriptor's. */
 static int take_descriptors(struct error *err)
 {
-	const int keep[] = {AGENT_FD_LISTEN, AGENT_FD_INIT, AGENT_FD_PROGRAM, AGENT_FD_LINK};
+	int keep[] = {AGENT_FD_LISTEN, AGENT_FD_INIT, AGENT_FD_PROGRAM, -1};
 
+	if (fcntl(AGENT_FD_LINK, F_GETFD) >= 0)
+		keep[3] = link_fd = AGENT_FD_LINK;
 	for (size_t i = 0; i < ARRAY_SIZE(keep); i++)
-		if (fcntl(keep[i], F_GETFD) >= 0 && fd_cloexec(keep[i], true, err) < 0)
+		if (keep[i] >= 0 && fd_cloexec(keep[i], true, err) < 0)
 			return -1;
 	fd_close_others(keep, ARRAY_SIZE(keep));
 	return fd_fill_standard(err);
