@@ -22,6 +22,17 @@ void session_shares_of_before(json_t *record)
 	json_object_del(record, "share");
 }
 
+/* The live supervisor can write the record, and the base's name becomes a part of paths: of the pool,
+ * of the base and of its template. */
+static int check_base(const json_t *record, struct error *err)
+{
+	const char *base = NULL;
+
+	if (json_get_string(record, "", "base", JSON_REQUIRED, &base, err) < 0)
+		return -1;
+	return base_version_check(base, err) < 0 ? error_prefix(err, "base") : 0;
+}
+
 json_t *session_record_read(const struct workspace *ws, struct error *err)
 {
 	json_auto_t *record = workspace_read(ws, SESSION_RECORD, err);
@@ -33,7 +44,7 @@ json_t *session_record_read(const struct workspace *ws, struct error *err)
 		return NULL;
 	session_shares_of_before(record);
 	if (json_get_string(record, "", "name", JSON_REQUIRED, &text, &why) == 0 &&
-	    json_get_string(record, "", "base", JSON_REQUIRED, &text, &why) == 0 &&
+	    check_base(record, &why) == 0 &&
 	    json_get_string(record, "", "clone", JSON_REQUIRED, &text, &why) == 0 &&
 	    json_get_string(record, "", "source", JSON_REQUIRED, &text, &why) == 0 &&
 	    json_get_string(record, "", "createdAt", JSON_REQUIRED, &text, &why) == 0 &&
