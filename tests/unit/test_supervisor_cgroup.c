@@ -48,21 +48,27 @@ static void a_limit_is_written_or_named(void **state)
 
 static void only_groups_of_ours_are_removed(void **state)
 {
-	static const char *const foreign[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/user.slice",
-					      "microagent.a.1", ""};
+	static const char *const foreign[] = {"/sys/fs/cgroup",
+					      "/sys/fs/cgroup/user.slice",
+					      "microagent.a.1",
+					      "",
+					      "/sys/fs/cgroup/microagent.b.1",
+					      "/sys/fs/cgroup/microagent.a.b.1",
+					      "/microagent.a.",
+					      "/sys/fs/cgroup/microagent.a.1x"};
 	struct error err = {0};
 	char path[128];
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(foreign); i++) {
-		assert_int_equal(cgroup_remove(foreign[i], 0, &err), -1);
+		assert_int_equal(cgroup_remove(foreign[i], "a", 0, &err), -1);
 		assert_int_equal(err.code, ERR_INVALID);
 	}
 	/* A directory of that name that is no cgroup stays; one that is not there is no failure. */
 	snprintf(path, sizeof(path), "%s/microagent.a.1", dir_path);
-	assert_int_equal(cgroup_remove(path, 0, &err), 0);
+	assert_int_equal(cgroup_remove(path, "a", 0, &err), 0);
 	assert_int_equal(mkdir(path, 0700), 0);
-	assert_int_equal(cgroup_remove(path, 0, &err), -1);
+	assert_int_equal(cgroup_remove(path, "a", 0, &err), -1);
 	assert_int_equal(err.code, ERR_INVALID);
 	assert_int_equal(rmdir(path), 0);
 }

@@ -50,9 +50,10 @@ int cgroup_leave(struct cgroup *cgroup, struct error *err);
 extern const struct broker_duty cgroup_duty; /* its data: the cgroup */
 void cgroup_free(struct cgroup *cgroup);
 
-/* Kills what is in a group of ours, waits for its end until the deadline, and removes it. One that
- * is not there is removed already; ERR_INVALID for what is no group of ours. */
-int cgroup_remove(const char *path, uint64_t deadline_ns, struct error *err);
+/* Kills what is in a group of the workspace `id`, waits for its end until the deadline, and removes
+ * the group. A group that is not there is removed already. ERR_INVALID for what is no group of that
+ * workspace: the path comes from runtime.json, which the live supervisor can write. */
+int cgroup_remove(const char *path, const char *id, uint64_t deadline_ns, struct error *err);
 
 /* In the directory of a group: "<name>" takes the value. For cgroup_enter() and its test. */
 int cgroup_limit(int dir, const char *name, uint64_t value, struct error *err);

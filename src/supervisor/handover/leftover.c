@@ -122,13 +122,13 @@ void leftover_kill_supervisor(const struct workspace *ws)
 }
 
 /* What its supervisor could not remove; whatever is in it goes with it. */
-static void end_cgroup(const json_t *runtime, uint64_t deadline_ns)
+static void end_cgroup(const struct workspace *ws, const json_t *runtime, uint64_t deadline_ns)
 {
 	const char *path = json_text(runtime, "cgroup", NULL);
 	struct error ignored;
 
 	if (path)
-		(void)cgroup_remove(path, deadline_ns, &ignored);
+		(void)cgroup_remove(path, ws->id, deadline_ns, &ignored);
 }
 
 void leftover_end_all(const struct workspace *ws, uint64_t deadline_ns)
@@ -151,7 +151,7 @@ void leftover_end_all(const struct workspace *ws, uint64_t deadline_ns)
 		end_recorded(json_object_get(companion, "pid"),
 			     json_object_get(companion, "startTime"), deadline_ns);
 	}
-	end_cgroup(runtime, deadline_ns);
+	end_cgroup(ws, runtime, deadline_ns);
 }
 
 void leftover_end_cgroup(const struct workspace *ws, uint64_t deadline_ns)
@@ -159,7 +159,7 @@ void leftover_end_cgroup(const struct workspace *ws, uint64_t deadline_ns)
 	json_auto_t *runtime = read_runtime(ws);
 
 	if (runtime && runtime_is_of(ws, runtime))
-		end_cgroup(runtime, deadline_ns);
+		end_cgroup(ws, runtime, deadline_ns);
 }
 
 /* vsock.sock, vsock.sock_<P>, agent.sock, console.sock: what leads into the guest or comes from it */

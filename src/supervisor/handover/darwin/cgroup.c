@@ -54,9 +54,9 @@ void cgroup_free(struct cgroup *group)
 	*group = (struct cgroup)CGROUP_NONE;
 }
 
-int cgroup_remove(const char *path, uint64_t deadline_ns, struct error *err)
+int cgroup_remove(const char *path, const char *id, uint64_t deadline_ns, struct error *err)
 {
-	(void)deadline_ns;
+	(void)id, (void)deadline_ns;
 	return error_set(err, ERR_UNSUPPORTED, "%s: " NO_CGROUPS, path);
 }
 

@@ -304,11 +304,54 @@ static int go_home(const struct cgroup *group, pid_t supervisor, struct error *e
 	return error_errno(err, errno, "%s cannot be left", group->path);
 }
 
+static bool is_group_empty(int events)
+{
+	char text[256];
+	ssize_t n = pread(events, text, sizeof(text) - 1, 0);
+
+	text[n > 0 ? n : 0] = '\0';
+	return strstr(text, "populated 0") != NULL;
+}
+
+/* A change of cgroup.events is told as POLLPRI. */
+static int empty(int dir, const char *path, uint64_t deadline_ns, struct error *err)
+{
+	autoclose int events = openat(dir, "cgroup.events", O_RDONLY | O_CLOEXEC);
+
+	if (events < 0)
+		return error_errno(err, errno, "%s/cgroup.events", path);
+	if (is_group_empty(events))
+		return 0;
+	if (write_word(dir, "cgroup.kill", "1", err) < 0)
+		return error_prefix(err, "%s", path);
+	while (!is_group_empty(events))
+		if (fd_wait(events, POLLPRI, deadline_ns, err) < 0)
+			return error_prefix(err, "%s: processes in it did not end", path);
+	return 0;
+}
+
+/* Kills what is in it, and removes it. */
+static int end_group(const char *path, uint64_t deadline_ns, struct error *err)
+{
+	struct error why = {0};
+	autoclose int dir = open_group(path, &why);
+
+	if (dir < 0 && why.code == ERR_NOT_FOUND)
+		return 0;
+	if (dir < 0) {
+		*err = why;
+		return -1;
+	}
+	if (empty(dir, path, deadline_ns, err) < 0)
+		return -1;
+	return rmdir(path) == 0 ? 0 : error_errno(err, errno, "%s", path);
+}
+
 static int leave_group(const struct cgroup *group, pid_t supervisor, struct error *err)
 {
 	if (go_home(group, supervisor, err) < 0)
 		return -1;
-	return cgroup_remove(group->path, limit_deadline(LIMIT_VMM_END_MS), err);
+	return end_group(group->path, limit_deadline(LIMIT_VMM_END_MS), err);
 }
 
 /* In the broker, which leaves it too. */
@@ -345,47 +388,22 @@ void cgroup_free(struct cgroup *group)
 
 /* --- the end of one -------------------------------------------------------------------------- */
 
-static bool is_group_empty(int events)
-{
-	char text[256];
-	ssize_t n = pread(events, text, sizeof(text) - 1, 0);
-
-	text[n > 0 ? n : 0] = '\0';
-	return strstr(text, "populated 0") != NULL;
-}
-
-/* A change of cgroup.events is told as POLLPRI. */
-static int empty(int dir, const char *path, uint64_t deadline_ns, struct error *err)
-{
-	autoclose int events = openat(dir, "cgroup.events", O_RDONLY | O_CLOEXEC);
-
-	if (events < 0)
-		return error_errno(err, errno, "%s/cgroup.events", path);
-	if (is_group_empty(events))
-		return 0;
-	if (write_word(dir, "cgroup.kill", "1", err) < 0)
-		return error_prefix(err, "%s", path);
-	while (!is_group_empty(events))
-		if (fd_wait(events, POLLPRI, deadline_ns, err) < 0)
-			return error_prefix(err, "%s: processes in it did not end", path);
-	return 0;
-}
-
-int cgroup_remove(const char *path, uint64_t deadline_ns, struct error *err)
+/* As make_group() calls it: the prefix, the workspace, and a number. */
+static bool is_group_of(const char *path, const char *id)
 {
 	const char *name = strrchr(path, '/');
-	struct error why = {0};
+	char begin[sizeof(GROUP_PREFIX) + 208];
+	int len = snprintf(begin, sizeof(begin), GROUP_PREFIX "%.200s.", id);
 
-	if (!name || strncmp(name + 1, GROUP_PREFIX, strlen(GROUP_PREFIX)) != 0)
-		return error_set(err, ERR_INVALID, "%s is no cgroup of a workspace", path);
-	autoclose int dir = open_group(path, &why);
-	if (dir < 0 && why.code == ERR_NOT_FOUND)
-		return 0;
-	if (dir < 0) {
-		*err = why;
-		return -1;
-	}
-	if (empty(dir, path, deadline_ns, err) < 0)
-		return -1;
-	return rmdir(path) == 0 ? 0 : error_errno(err, errno, "%s", path);
+	if (!name || strncmp(name + 1, begin, (size_t)len) != 0)
+		return false;
+	name += 1 + len;
+	return *name && name[strspn(name, "0123456789")] == '\0';
+}
+
+int cgroup_remove(const char *path, const char *id, uint64_t deadline_ns, struct error *err)
+{
+	if (!is_group_of(path, id))
+		return error_set(err, ERR_INVALID, "%s is no cgroup of workspace \"%s\"", path, id);
+	return end_group(path, deadline_ns, err);
 }
