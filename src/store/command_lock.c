@@ -20,32 +20,47 @@
 #include "contract/kind.h"
 #include "contract/runtime_id.h"
 #include "store/internal.h"
+#include "store/record_digest.h"
 
-int workspace_lock(const struct state_dir *dir, const char *id, uint64_t deadline_ns,
-		   struct error *err)
+/* file: of the workspace id, below .locks. */
+static int lock_file(const struct state_dir *dir, const char *file, const char *id,
+		     uint64_t deadline_ns, struct error *err)
 {
-	autoclose int locks = -1;
+	autoclose int locks = path_open_dir_at(dir->fd, LOCKS_DIR, true, 0700, err);
 	char what[KIND_NAME_ROOM];
 
-	if (runtime_id_check(id, "workspace name", err) < 0)
-		return -1;
 	kind_name(id, what);
-	locks = path_open_dir_at(dir->fd, LOCKS_DIR, true, 0700, err);
 	if (locks < 0)
 		return error_prefix(err, "%s/" LOCKS_DIR, dir->path);
 	for (;;) {
 		autoclose int fd =
-			openat(locks, id, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+			openat(locks, file, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
 		if (fd < 0)
-			return error_errno(err, errno, "%s/" LOCKS_DIR "/%s", dir->path, id);
+			return error_errno(err, errno, "%s/" LOCKS_DIR "/%s", dir->path, file);
 		if (flock_until(fd, LOCK_EX, deadline_ns, what, err) < 0)
 			return -1;
-		if (fd_has_name(fd, locks, id))
+		if (fd_has_name(fd, locks, file))
 			return steal_fd(&fd);
 		if (clock_mono_ns() >= deadline_ns)
 			return error_set(err, ERR_TIMEOUT, "%s is in use", what);
 	}
+}
+
+int workspace_lock(const struct state_dir *dir, const char *id, uint64_t deadline_ns,
+		   struct error *err)
+{
+	return runtime_id_check(id, "workspace name", err) < 0
+		       ? -1
+		       : lock_file(dir, id, id, deadline_ns, err);
+}
+
+int record_change_lock(const struct workspace *ws, uint64_t deadline_ns, struct error *err)
+{
+	char file[RECORD_DIGEST_ROOM];
+
+	snprintf(file, sizeof(file), CHANGE_LOCK "%.160s", ws->id);
+	return lock_file(ws->dir, file, ws->id, deadline_ns, err);
 }
 
 int workspace_lock_opened(const struct workspace *ws, uint64_t deadline_ns, struct error *err)
@@ -65,11 +80,14 @@ int workspace_lock_opened(const struct workspace *ws, uint64_t deadline_ns, stru
 void workspace_lock_remove(const struct state_dir *dir, const char *id)
 {
 	autoclose int locks = path_open_dir_at(dir->fd, LOCKS_DIR, false, 0700, NULL);
-	char pass[192];
+	char file[192];
 
 	if (locks < 0)
 		return;
-	snprintf(pass, sizeof(pass), SHARE_PASS "%s", id);
-	(void)unlinkat(locks, pass, 0);
+	record_digest_forget(dir, id);
+	snprintf(file, sizeof(file), SHARE_PASS "%s", id);
+	(void)unlinkat(locks, file, 0);
+	snprintf(file, sizeof(file), CHANGE_LOCK "%.160s", id);
+	(void)unlinkat(locks, file, 0);
 	(void)unlinkat(locks, id, 0);
 }
