@@ -60,7 +60,16 @@ int manifest_read(const struct workspace *ws, struct manifest *out, struct error
 
 int manifest_read_accepted(const struct workspace *ws, struct manifest *out, struct error *err)
 {
-	return read_manifest(ws, workspace_read_accepted, out, err);
+	struct manifest found = {0};
+	struct error why = {0};
+
+	if (read_manifest(ws, workspace_read_accepted, out, &why) == 0)
+		return 0;
+	/* What is damaged besides is said to be that, since nobody could accept it. */
+	if (why.reason == REASON_RECORD_CHANGED && manifest_read(ws, &found, err) < 0)
+		return -1;
+	manifest_free(&found);
+	return error_copy(err, &why);
 }
 
 void manifest_free(struct manifest *manifest)
