@@ -97,6 +97,7 @@ enum error_reason {
 	REASON_INITRD_DAMAGED,	  /* a part of it is missing; subject: its path */
 	REASON_SESSION_RESTORED,  /* it shares its memory with others of its template */
 	REASON_GUEST_USER_DENIED, /* the guest's user may not do that in the guest */
+	REASON_RECORD_CHANGED,	  /* not by a command; subject: the path of its digests */
 	ERROR_REASON_COUNT
 };
 

@@ -12,8 +12,10 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "channel/control.h"
+#include "channel/network_edit.h"
 #include "channel/publish.h"
 #include "contract/request.h"
+#include "store/record_digest.h"
 
 /* As the contract has it: with its host. */
 static json_t *canonical_forward(const char *word, struct error *err)
@@ -66,13 +68,48 @@ int microagent_check_network_change(enum microagent_network_change change, const
 	return what ? 0 : -1;
 }
 
+/* The longest that a change takes. */
+static uint64_t change_deadline(void)
+{
+	return clock_mono_ns() +
+	       (limit_get(LIMIT_CONTROL_REQUEST_MS) + limit_get(LIMIT_PUBLISH_MS)) * NS_PER_MS;
+}
+
+/* workspace.json as the live supervisor is to record it, a new reference; NULL without an error:
+ * it refuses the change, and says why. */
+static json_t *changed_record(const struct workspace *ws, const json_t *request, struct error *err)
+{
+	json_auto_t *record = workspace_read_accepted(ws, "workspace.json", err);
+	json_t *config = json_object_get(record, "config");
+	json_auto_t *edited = network_edited(json_object_get(config, "network"), request, NULL);
+	json_t *network = edited ? network_decode(edited, NULL) : NULL;
+
+	if (!network)
+		return NULL;
+	return json_put(config, "network", network, err) < 0 ? NULL : steal_ptr(&record);
+}
+
+/* The live supervisor writes the record, and may have been taken over: so what it may write is
+ * announced before it is asked. */
 static int ask_change(const struct open_workspace *existing, const json_t *request, int listener,
 		      json_t **answer, struct error *err)
 {
-	uint64_t wait = limit_get(LIMIT_CONTROL_REQUEST_MS) + limit_get(LIMIT_PUBLISH_MS);
+	const struct workspace *ws = &existing->ws;
+	autoclose int lock = record_change_lock(ws, change_deadline(), err);
+	struct error why = {0};
+	json_auto_t *changed = lock < 0 ? NULL : changed_record(ws, request, &why);
 
-	return control_ask_passing(existing->ws.fd, request, listener,
-				   clock_mono_ns() + wait * NS_PER_MS, answer, err);
+	if (lock < 0)
+		return -1;
+	if (why.code)
+		return error_copy(err, &why);
+	if ((changed && record_digest_announce(ws, "workspace.json", changed, err) < 0) ||
+	    control_ask_passing(ws->fd, request, listener, change_deadline(), answer, err) < 0)
+		return -1;
+	/* Where that cannot be written, the record of before is accepted as well until the start. */
+	if (changed)
+		(void)record_digest_settle(ws, "workspace.json", changed, NULL);
+	return 0;
 }
 
 /* That nobody is there comes before what is wrong with a port. */

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "contract/kind.h"
+#include "store/record_digest.h"
 
 void open_workspace_close(struct open_workspace *existing)
 {
@@ -49,7 +50,7 @@ int open_workspace_named(const struct microagent *agent, const char *name,
 
 json_t *open_workspace_config(const struct open_workspace *existing, struct error *err)
 {
-	json_auto_t *record = workspace_read(&existing->ws, "workspace.json", err);
+	json_auto_t *record = workspace_read_accepted(&existing->ws, "workspace.json", err);
 	json_t *config = NULL;
 
 	if (!record)

@@ -99,6 +99,7 @@ static const char *const reason_names[] = {
 	[REASON_INITRD_DAMAGED] = "initrd-damaged",
 	[REASON_SESSION_RESTORED] = "session-restored",
 	[REASON_GUEST_USER_DENIED] = "guest-user-denied",
+	[REASON_RECORD_CHANGED] = "record-changed",
 };
 static_assert(ARRAY_SIZE(reason_names) == ERROR_REASON_COUNT, "every reason has a name");
 

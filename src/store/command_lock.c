@@ -21,32 +21,47 @@
 #include "contract/kind.h"
 #include "contract/runtime_id.h"
 #include "store/internal.h"
+#include "store/record_digest.h"
 
-int workspace_lock(const struct state_dir *dir, const char *id, uint64_t deadline_ns,
-		   struct error *err)
+/* file: of the workspace id, below .locks. */
+static int lock_file(const struct state_dir *dir, const char *file, const char *id,
+		     uint64_t deadline_ns, struct error *err)
 {
-	autoclose int locks = -1;
+	autoclose int locks = path_open_dir_at(dir->fd, LOCKS_DIR, true, 0700, err);
 	char what[KIND_NAME_ROOM];
 
-	if (runtime_id_check(id, "workspace name", err) < 0)
-		return -1;
 	kind_name(id, what);
-	locks = path_open_dir_at(dir->fd, LOCKS_DIR, true, 0700, err);
 	if (locks < 0)
 		return error_prefix(err, "%s/" LOCKS_DIR, dir->path);
 	for (;;) {
 		autoclose int fd =
-			openat(locks, id, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+			openat(locks, file, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
 		if (fd < 0)
-			return error_errno(err, errno, "%s/" LOCKS_DIR "/%s", dir->path, id);
+			return error_errno(err, errno, "%s/" LOCKS_DIR "/%s", dir->path, file);
 		if (flock_until(fd, LOCK_EX, deadline_ns, what, err) < 0)
 			return -1;
-		if (fd_has_name(fd, locks, id))
+		if (fd_has_name(fd, locks, file))
 			return steal_fd(&fd);
 		if (clock_mono_ns() >= deadline_ns)
 			return error_set(err, ERR_TIMEOUT, "%s is in use", what);
 	}
+}
+
+int workspace_lock(const struct state_dir *dir, const char *id, uint64_t deadline_ns,
+		   struct error *err)
+{
+	return runtime_id_check(id, "workspace name", err) < 0
+		       ? -1
+		       : lock_file(dir, id, id, deadline_ns, err);
+}
+
+int record_change_lock(const struct workspace *ws, uint64_t deadline_ns, struct error *err)
+{
+	char file[RECORD_DIGEST_ROOM];
+
+	snprintf(file, sizeof(file), CHANGE_LOCK "%.160s", ws->id);
+	return lock_file(ws->dir, file, ws->id, deadline_ns, err);
 }
 
 int workspace_lock_opened(const struct workspace *ws, uint64_t deadline_ns, struct error *err)
@@ -63,23 +78,17 @@ int workspace_lock_opened(const struct workspace *ws, uint64_t deadline_ns, stru
 	return error_set(err, ERR_NOT_FOUND, "%s has just been removed", what);
 }
 
-bool state_dir_has_locks(const struct state_dir *dir)
-{
-	struct stat st;
-
-	return fstatat(dir->fd, LOCKS_DIR, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
-}
-
 void workspace_lock_remove(const struct state_dir *dir, const char *id)
 {
 	autoclose int locks = path_open_dir_at(dir->fd, LOCKS_DIR, false, 0700, NULL);
-	static const char *const beside[] = {SHARE_PASS, LEASE_KEPT};
+	static const char *const beside[] = {SHARE_PASS, LEASE_KEPT, CHANGE_LOCK};
 	char name[192];
 
 	if (locks < 0)
 		return;
+	record_digest_forget(dir, id);
 	for (size_t i = 0; i < ARRAY_SIZE(beside); i++) {
-		snprintf(name, sizeof(name), "%s%s", beside[i], id);
+		snprintf(name, sizeof(name), "%s%.160s", beside[i], id);
 		(void)unlinkat(locks, name, 0);
 	}
 	(void)unlinkat(locks, id, 0);

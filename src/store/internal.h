@@ -11,10 +11,18 @@
 
 #define LEASE_NAME "lease"
 /* In the state directory: a file for each workspace that a command works on, the pass of one that is
- * given a directory, and on Linux a second name of the lease of one that lives or has lived. */
+ * given a directory, on Linux a second name of the lease of one that lives or has lived, the digests
+ * of its records, and the lock of their changes. */
 #define LOCKS_DIR ".locks"
 #define SHARE_PASS ".share-"
 #define LEASE_KEPT ".lease-"
+#define RECORD_DIGEST ".record-"
+#define SESSION_DIGEST ".session-"
+#define CHANGE_LOCK ".change-"
+#define RECORD_DIGEST_ROOM 192
+
+/* The digests of a workspace's records go with it. */
+void record_digest_forget(const struct state_dir *dir, const char *id);
 
 /* To wait for the end of a lease. -1 with errno: ENOENT where nothing ever lived, ENXIO where
  * nothing does. */

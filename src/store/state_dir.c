@@ -36,6 +36,13 @@ int state_dir_open_part(const char *path, bool create, const struct state_dir *w
 	return 0;
 }
 
+bool state_dir_has_locks(const struct state_dir *dir)
+{
+	struct stat st;
+
+	return fstatat(dir->fd, LOCKS_DIR, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
 /* Something of ours is in it. */
 static bool is_in_use(const struct state_dir *dir)
 {

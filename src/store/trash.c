@@ -108,11 +108,15 @@ int trash_remove(const struct state_dir *dir, const char *id, struct error *err)
 	(void)flock(own, LOCK_EX | LOCK_NB);
 	switch (move_to_trash(dir, id, &trash, err)) {
 	case MOVE_DONE:
+		record_digest_forget(dir, id);
 		return remove_for_good(dir, trash, id, err);
 	case MOVE_NOT_THERE:
 		return 0;
 	case MOVE_STUCK:
-		return path_remove_tree_at(dir->fd, id, err);
+		if (path_remove_tree_at(dir->fd, id, err) < 0)
+			return -1;
+		record_digest_forget(dir, id);
+		return 0;
 	default:
 		return -1;
 	}

@@ -20,6 +20,7 @@ from attaching import attach, given
 from conftest import wait_until
 from failing_calls import NO_LANDLOCK
 from test_audit import events, verdict
+from test_mediation import free_port
 from test_session_share import bundle, check_no_alarm, check_owners, create, directory, record, refused
 
 ours, ordinary = test_session_share.ours, test_session_share.ordinary
@@ -241,3 +242,98 @@ def test_without_landlock(host):
     assert f"the supervisor is not kept from the host's files: {why}" in (host.state / "w" / "supervisor.log").read_text()
     host("kill", "w", check=0)
     host("delete", "w", check=0)
+
+
+CHANGED = "was changed by something else than a command since a command wrote it"
+
+
+def test_a_record_that_no_command_wrote_gives_a_machine_nothing(host):
+    """The live supervisor, which may be taken over, can write workspace.json, and the next start would give the guest what that
+    says. What a command recorded is known by a digest where the live supervisor cannot write."""
+    secret, directory, locks = host.base / "secret", host.state / "w", host.state / ".locks"
+    secret.mkdir(mode=0o700)
+    host("create", "w", "--memory", 256, "--cpus", 1, check=0)
+    path, digest = directory / "workspace.json", locks / ".record-w"
+    good = path.read_text()
+    changed = json.loads(good)
+    changed["config"]["shares"] = [{"tag": "s", "path": str(secret), "mountpoint": "/x", "mode": "rw"}]
+    path.write_text(json.dumps(changed))
+    before = {file.name: file.read_bytes() for file in directory.iterdir() if file.name.endswith(".json")}
+    for words in (("start", "w"), ("start", "--prepare", "w"), ("clone", "w", "twin")):
+        done = host(*words)
+        assert done.returncode == 1, (words, done)
+        assert f"{path} {CHANGED}" in done.stderr and f"remove {digest}, and it is accepted as it is" in done.stderr, (words, done.stderr)
+    # The supervisor compares too, whatever config it is given.
+    identity = {"requestID": "r", "runtimeID": "w", "role": "workload", "backend": "qemu"}
+    code, answer, _ = host.supervisor({"command": "start", "identity": identity, "config": changed["config"]})
+    assert code != 0 and f"{path} {CHANGED}" in answer["error"], answer
+    assert (answer["errorCode"], answer["errorReason"], answer["errorSubject"]) == ("conflict", "record-changed", str(digest)), answer
+    assert before == {file.name: file.read_bytes() for file in directory.iterdir() if file.name.endswith(".json")}
+    assert not (host.state / "twin").exists() and host.json("status", "w")["event"]["state"] == "prepared"
+    # A config that is given anew needs no word of the record.
+    assert host.supervisor({"command": "prepare", "identity": identity, "config": json.loads(good)["config"]})[0] == 0
+    assert "shares" not in json.loads(path.read_text())["config"] or not json.loads(path.read_text())["config"]["shares"]
+    # What a person has looked at is accepted, as is a record of an earlier version; the start accepts no other from then on.
+    path.write_text(json.dumps(changed))
+    digest.unlink()
+    host("start", "w", check=0)
+    assert len(digest.read_text().split()) == 1 and oct(digest.stat().st_mode & 0o777) == "0o600"
+    host("stop", "w", check=0)
+    path.write_text(good)
+    assert CHANGED in host("start", "w", check=1).stderr
+    host("delete", "w", check=0)
+    assert not [file.name for file in locks.iterdir() if file.name.endswith("-w")]
+
+
+def test_a_change_of_a_running_machine_is_a_commands(host):
+    """The live supervisor writes it down, and may write no other; also where the command that asked is killed."""
+    host("create", "w", "--memory", 256, "--cpus", 1, "--network", "nat", check=0)
+    host("start", "w", check=0)
+    path, digest = host.state / "w" / "workspace.json", host.state / ".locks" / ".record-w"
+
+    def ports():
+        return [forward["hostPort"] for forward in json.loads(path.read_text())["config"]["network"].get("portForwards", [])]
+
+    first, second = free_port(), free_port()
+    host("network", "publish", "w", f"{first}:80", check=0)
+    assert ports() == [first] and len(digest.read_text().split()) == 1
+    assert host("network", "publish", "w", f"{first}:81").returncode != 0 and ports() == [first]
+    # A command that is killed has announced a record, which is written or not.
+    supervisor = json.loads((host.state / "w" / "runtime.json").read_text())["supervisorPid"]
+    os.kill(supervisor, signal.SIGSTOP)
+    command = host.popen("network", "publish", "w", f"{second}:80")
+    wait_until(lambda: len(digest.read_text().split()) == 2, "the announcement")
+    command.kill()
+    command.wait()
+    os.kill(supervisor, signal.SIGCONT)
+    host("stop", "w", check=0)
+    assert ports() in ([first], [first, second])
+    host("start", "w", check=0)
+    assert len(digest.read_text().split()) == 1
+    host("network", "unpublish", "w", first, check=0)
+    written = json.loads(path.read_text())
+    written["config"]["network"]["portForwards"] = [{"host": "127.0.0.1", "hostPort": second, "guestPort": 22}]
+    path.write_text(json.dumps(written))
+    assert CHANGED in host("network", "publish", "w", f"{first}:80", check=1).stderr
+    host("stop", "w", check=0)
+    assert CHANGED in host("start", "w", check=1).stderr
+    host("delete", "w", check=0)
+
+
+def test_a_session_record_that_no_command_wrote(host):
+    """session.json says what directories a session is given again; its quota is the live supervisor's to record."""
+    host("base", "create", "web", check=0)
+    name = host.json("session", "create", "--network", "isolated", "--base", "web")["name"]
+    own, locks = host.state / "sessions" / f"{name}.bundle", host.state / "sessions" / ".locks"
+    path = own / "session.json"
+    host("session", "quota", name, 100000, check=0)
+    assert host("session", "exec", name, "--", "true").returncode == 0
+    good = path.read_text()
+    path.write_text(json.dumps({**json.loads(good), "shares": [{"path": "/root", "mountpoint": "/x", "mode": "rw"}]}))
+    said = host("session", "exec", name, "--", "true", check=125).stderr
+    assert f"{path} {CHANGED}" in said and f"remove {locks}/.session-{name}.bundle, and it is accepted" in said, said
+    entry, = host.json("session", "list")["sessions"]
+    assert f"{path} {CHANGED}" in entry["error"], entry
+    host("session", "destroy", name, check=0)
+    assert not own.exists() and not [file.name for file in locks.iterdir() if name in file.name]
+    host("base", "delete", "web-v1", check=0)

@@ -307,3 +307,41 @@ def test_a_quarantined_disk_at_rest_is_left_alone(host):
         host("halt", "w", check=0)
     host("clone", "w", "twin", check=0)
     host("delete", "w", "twin", check=0)
+
+
+def test_a_supervisor_that_lies_is_not_believed(host):
+    """It may be taken over, and say that all is cut: the command looks whether the companions have ended, and the machine goes
+    where they live."""
+    host("create", "w", "--memory", 256, "--network", "isolated", check=0)
+    host("start", "w", check=0)
+    facts, directory = runtime(host), host.state / "w"
+    companion = facts["companions"][0]
+    event = {**json.loads((directory / "event.json").read_text()), "state": "quarantined", "detail": "severed: everything"}
+    os.kill(facts["supervisorPid"], signal.SIGSTOP)
+    (directory / "control.sock").rename(directory / "control.before")
+    with socket.socket(socket.AF_UNIX) as liar:
+        here = os.getcwd()
+        os.chdir(directory)
+        liar.bind("control.sock")
+        os.chdir(here)
+        liar.listen()
+
+        def lie():
+            with liar.accept()[0] as peer:
+                peer.recv(65536)
+                (directory / "event.json").write_text(json.dumps(event))
+                peer.sendall(json.dumps({"ok": True, "event": event}).encode() + b"\n")
+                peer.recv(1)
+
+        thread = threading.Thread(target=lie)
+        thread.start()
+        done = host("quarantine", "w")
+        thread.join()
+    assert done.returncode == 1, done
+    assert (f"the live supervisor says that all is cut, and {companion['name']} (process {companion['pid']}) lives"
+            in done.stderr), done.stderr
+    wait_until(lambda: not held(host), "the end of the machine")
+    assert not any(is_alive(pid) for pid in (companion["pid"], facts["pid"], facts["supervisorPid"]))
+    assert host.json("status", "w")["event"]["state"] == "quarantined"
+    (directory / "control.before").unlink()
+    host("delete", "w", check=0)

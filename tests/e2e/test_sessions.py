@@ -164,6 +164,33 @@ def test_the_life_of_a_session(host, base):
     host("base", "delete", "web-v1", check=0)
 
 
+@pytest.mark.parametrize("command", ["destroy", "gc", "exec"])
+def test_a_record_names_no_directory_of_others(host, command):
+    """The live supervisor, which may be taken over, can write session.json; the base's name in it becomes a part of paths."""
+    host("create", "w", "--memory", 256, "--cpus", 1, check=0)
+    sessions, precious, pool = host.state / "sessions", host.base / "precious", host.state / "pool"
+    for directory in (sessions, precious, precious / "ready", pool):
+        directory.mkdir(mode=0o700)
+    (precious / "file").write_text("mine")
+    for i, base in enumerate((str(precious), "../../precious", "..", ".", "web-v1/../../../precious", "web", "web-v1.bundle")):
+        name = f"session-2026-05-10T14-22-00Z-{i:04x}"
+        own = sessions / f"{name}.bundle"
+        shutil.copytree(host.state / "w", own)
+        (own / "session.json").write_text(json.dumps({
+            "format": 1, "name": name, "source": "new", "clone": "overlay", "createdAt": "2026-05-10T14:22:00.000Z",
+            "base": base, "template": "0" * 64, **({"lifetimeSeconds": 60} if command == "gc" else {})}))
+        said, = host.json("session", "list")["sessions"]
+        assert f"{own}/session.json: base: " in said["error"], said
+        if command == "exec":
+            assert f"{own}/session.json: base: " in refused(host, "session", "exec", name, "--", "true", code=125)
+            shutil.rmtree(own)
+            continue
+        done = host("session", "destroy", name) if command == "destroy" else host("session", "gc")
+        assert done.returncode == 0 and not own.exists(), done
+        assert (precious / "file").read_text() == "mine" and (precious / "ready").exists() and pool.exists()
+    host("delete", "w", check=0)
+
+
 def test_versions_of_a_base(host, base):
     second = host.json("base", "create", "web", "--memory", 300, "--cpus", 2)
     assert (second["name"], second["memoryMiB"], second["cpuCount"]) == ("web-v2", 300, 2)

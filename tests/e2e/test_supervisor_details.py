@@ -56,7 +56,7 @@ def test_no_lock_file_outlives_its_workspace(host):
     assert ask(host, "start", config)[1]["errorCode"] == "conflict"
     assert locks(host) == []
     assert ask(host, "prepare", config)[0] == 0
-    assert locks(host) == ["w"]
+    assert locks(host) == [".record-w", "w"]
     assert ask(host, "delete")[0] == 0
     assert locks(host) == []
     host("run", "true", check=0)

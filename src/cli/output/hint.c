@@ -31,6 +31,8 @@ const struct hint hint_table[] = {
 	{REASON_WORKSPACE_DAMAGED, "session-", NULL,
 	 "`microagent session destroy {}` removes the session"},
 	{REASON_WORKSPACE_DAMAGED, NULL, NULL, "`microagent delete {}` removes the workspace"},
+	{REASON_RECORD_CHANGED, NULL, NULL,
+	 "look at the file; if it is as you want it, remove {}, and it is accepted as it is"},
 	{REASON_NOT_AS_PREPARED, NULL, NULL, "`microagent start --prepare {}` prepares it again"},
 	{REASON_GUEST_OLD, NULL, NULL,
 	 "`microagent start --prepare {}` boots it anew with the present one"},

@@ -42,6 +42,9 @@ struct base_name {
 };
 /* "web-v3" or "web"; ERR_INVALID. */
 int base_name_parse(const char *word, struct base_name *out, struct error *err);
+/* ERR_INVALID for what is not the whole name of one version: "web-v3". Such a name is a single
+ * component of a path, and neither "." nor "..". */
+int base_version_check(const char *word, struct error *err);
 /* "web-v3.bundle". */
 bool base_name_of_bundle(const char *file, struct base_name *out);
 

@@ -47,6 +47,18 @@ int base_name_parse(const char *word, struct base_name *out, struct error *err)
 			 word, BASE_NAME_MAX);
 }
 
+int base_version_check(const char *word, struct error *err)
+{
+	struct base_name name;
+
+	if (base_name_parse(word, &name, err) < 0)
+		return -1;
+	return name.version && strcmp(name.full, word) == 0
+		       ? 0
+		       : error_set(err, ERR_INVALID,
+				   "\"%.128s\" is not the name of one version of a base", word);
+}
+
 int microagent_base_check_name(const char *word, struct error *err)
 {
 	struct base_name name;

@@ -16,6 +16,7 @@
 #include "channel/hasher.h"
 #include "session/points/point.h"
 #include "store/audit.h"
+#include "store/record_digest.h"
 
 struct fork {
 	struct microagent *agent; /* of the state directory */
@@ -55,7 +56,7 @@ static int write_child_record(const struct fork *fork, struct microagent_session
 	    json_put_string(record, "createdAt", now, err) < 0 ||
 	    json_put_string(record, "source", SESSION_FORK, err) < 0 ||
 	    json_put_string(record, "parent", fork->parent->name, err) < 0 ||
-	    workspace_write(ws, SESSION_RECORD, record, STORE_NO_SYNC, err) < 0 ||
+	    workspace_write_accepted(ws, SESSION_RECORD, record, STORE_NO_SYNC, err) < 0 ||
 	    session_ends_note(ws->dir, &term, err) < 0)
 		return -1;
 	child->quota_bytes = json_integer_value(json_object_get(record, "quotaBytes"));

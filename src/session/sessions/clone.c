@@ -22,6 +22,7 @@
 #include "session/macos/macos.h"
 #include "session/sessions/session.h"
 #include "store/audit.h"
+#include "store/record_digest.h"
 
 /* ERR_UNSUPPORTED where the file system has no reflinks, or the two are on different ones. */
 static int reflink(int from, int dir, const char *name, struct error *err)
@@ -131,7 +132,7 @@ static int write_record(struct microagent_session *session, const struct base *b
 	    session_put_origin(origin, record, err) < 0 ||
 	    session_share_record(record, config, origin->template[0], err) < 0 ||
 	    term_put(term, record, err) < 0 ||
-	    workspace_write(ws, SESSION_RECORD, record, STORE_NO_SYNC, err) < 0)
+	    workspace_write_accepted(ws, SESSION_RECORD, record, STORE_NO_SYNC, err) < 0)
 		return -1;
 	session->record = steal_ptr(&record);
 	return 0;

@@ -189,7 +189,9 @@ int microagent_session_boot(struct microagent_session *session, struct error *er
 	int status;
 
 	pthread_mutex_lock(&session->life);
-	status = session_start(session, err);
+	status = session_record_settle(session, err);
+	if (status == 0)
+		status = session_start(session, err);
 	if (status == 0 && microagent_session_share_again(session, err) < 0) {
 		(void)microagent_kill(session->agent, session->id, NULL, NULL);
 		status = -1;

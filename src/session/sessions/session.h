@@ -137,7 +137,11 @@ const char *session_disk(const json_t *record);
 /* Earlier versions wrote "share", of one directory, into session.json and runtime.json: makes it
  * "shares". */
 void session_shares_of_before(json_t *record);
-/* A session's record in its directory; ERR_NOT_FOUND without one. */
+/* The record of an earlier version has no digest yet (store/record_digest.h), and is accepted as it
+ * is. From here on no other is. */
+int session_record_settle(const struct microagent_session *session, struct error *err);
+/* A session's record in its directory; ERR_NOT_FOUND without one. ERR_IO: it is damaged, or no
+ * command has recorded that. */
 json_t *session_record_read(const struct workspace *ws, struct error *err);
 
 /* --- clone.c --------------------------------------------------------------------------------- */

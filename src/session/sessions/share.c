@@ -15,6 +15,7 @@
 #include "channel/control.h"
 #include "contract/kind.h"
 #include "session/sessions/session.h"
+#include "store/record_digest.h"
 #include "store/share_pass.h"
 
 #define TAG "workspace" /* of the first; the next ones have a number */
@@ -320,7 +321,7 @@ static json_t *write_shares(const struct workspace *ws, json_t *told, struct err
 	if (!record || json_put(record, "shares", json_incref(told), err) < 0)
 		return NULL;
 	/* It was on the disk when the machine was started, and is again. */
-	if (workspace_write(ws, SESSION_RECORD, record, STORE_SYNC, err) < 0)
+	if (workspace_write_accepted(ws, SESSION_RECORD, record, STORE_SYNC, err) < 0)
 		return NULL;
 	return steal_ptr(&record);
 }

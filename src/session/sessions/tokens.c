@@ -11,19 +11,25 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
 
 /* --- the directory ---------------------------------------------------------------------------- */
 
+/* The pool's directory has the name of its base, which may come from a record that a live supervisor
+ * can write. So only what is a base's whole name becomes a part of the path. */
 static int open_pool(const char *state, const char *base, bool create, struct pool *out,
 		     struct error *err)
 {
 	autofree char *root = path_join(state, POOL_DIR, err);
-	autofree char *path = root ? path_join(root, base, err) : NULL;
+	autofree char *path = NULL;
 	struct pool pool = POOL_NONE;
 
+	if (!root || base_version_check(base, err) < 0)
+		return -1;
+	path = path_join(root, base, err);
 	if (!path || state_dir_open_part(path, create, NULL, &pool.dir, err) < 0)
 		return -1;
 	snprintf(pool.base, sizeof(pool.base), "%s", base);
@@ -123,6 +129,15 @@ void pool_forget_gone(const struct pool *pool)
 	}
 }
 
+/* By the descriptor of what it lies in, and only where it is what has the name there. */
+static void remove_pool(const struct pool *pool)
+{
+	autoclose int root = openat(pool->dir.fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (root >= 0 && fd_has_name(pool->dir.fd, root, pool->base))
+		(void)path_remove_tree_at(root, pool->base, NULL);
+}
+
 /* Once the last token is gone the rest is nobody's: lock, log, a record that was being written. */
 void pool_tidy(const struct pool *pool)
 {
@@ -134,7 +149,7 @@ void pool_tidy(const struct pool *pool)
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		if (unlinkat(pool->dir.fd, parts[i], AT_REMOVEDIR) < 0 && errno != ENOENT)
 			return;
-	(void)path_remove_tree_at(AT_FDCWD, pool->dir.path, NULL);
+	remove_pool(pool);
 }
 
 static void insert_sorted(json_t *list, const char *name)
@@ -171,10 +186,7 @@ static json_t *list_sorted(int dir, const char *name, bool (*fits)(const char *e
 
 static bool is_version(const char *word)
 {
-	struct base_name name;
-
-	return base_name_parse(word, &name, NULL) == 0 && name.version &&
-	       strcmp(name.full, word) == 0;
+	return base_version_check(word, NULL) == 0;
 }
 
 json_t *pool_bases(const char *state, struct error *err)

@@ -30,6 +30,8 @@ static int record_both(struct record *record, const json_t *artifacts, struct er
 		return -1;
 	}
 	old_files_drop_manifest(&record->ws);
+	/* Where that cannot be written, the record of before is accepted as well until the start. */
+	(void)manifest_settle(&record->ws, NULL);
 	return 0;
 }
 

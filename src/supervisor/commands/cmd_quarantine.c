@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * quarantine: the live supervisor is asked, and its acknowledgement waited for: it cuts, proves and
- * records. One that does not answer is killed, and the VM with it, since what is not proven to be
- * cut off must not go on. Without a VM the state is only recorded.
+ * records. It may have been taken over, so this command looks itself whether the companions that
+ * it knew before have ended. A live supervisor that does not answer, or says what is not so, is
+ * killed, and the VM with it, since what is not proven to be cut off must not go on. Without a VM
+ * the state is only recorded.
  */
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -27,8 +29,8 @@ static int ask_quarantine(const struct record *record, json_t **answer, struct e
 	return control_ask(record->ws.fd, request, deadline, answer, err);
 }
 
-/* It does not answer, and nothing can be proven of a machine whose keeper is stuck. Nobody is to
- * try that again: the machine is gone. */
+/* It does not answer, or says what is not so. Nothing can be proven of such a keeper's machine, which
+ * is killed, so that nobody is to try it again. */
 static void kill_unanswering(const struct record *record, struct error *why)
 {
 	why->code = ERR_IO;
@@ -60,13 +62,24 @@ static int conclude_failure(struct record *record, struct error *why, struct res
 	return -1;
 }
 
+static int ask_and_look(const struct record *record, json_t **answer, struct error *err)
+{
+	__attribute__((cleanup(leftover_let_go))) struct leftover_companions companions = {0};
+
+	return leftover_hold_companions(&record->ws, &companions, err) < 0 ||
+			       ask_quarantine(record, answer, err) < 0
+		       ? -1
+		       : leftover_await_companions(&companions, limit_deadline(LIMIT_SEVER_MS),
+						   err);
+}
+
 static int quarantine_live(struct record *record, struct response *response, struct error *err)
 {
 	json_auto_t *answer = NULL;
 	struct error why = {0};
 
 	record_unlock(record);
-	if (ask_quarantine(record, &answer, &why) == 0) {
+	if (ask_and_look(record, &answer, &why) == 0) {
 		response->event = json_incref(json_object_get(answer, "event"));
 		return response->event ? 0
 				       : error_set(err, ERR_INTERNAL,

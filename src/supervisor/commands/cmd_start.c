@@ -351,7 +351,7 @@ static int start_look(const struct start *start, struct manifest *manifest, stru
 	const struct record *record = &start->record;
 
 	if (record_allows(record, record->call->request->command, err) < 0 ||
-	    manifest_read(&record->ws, manifest, err) < 0 ||
+	    manifest_read_accepted(&record->ws, manifest, err) < 0 ||
 	    config_compare(&record->call->request->config, &manifest->config, err) < 0 ||
 	    old_files_check(&record->ws, err) < 0 ||
 	    require_space(record->ws.fd, "the state directory", err) < 0)
@@ -404,7 +404,8 @@ static int start_begin(struct start *start, struct response *response, struct er
 	if (told_is())
 		return told_say(err);
 	leftover_end_cgroup(&record->ws, limit_deadline(LIMIT_KILL_MS));
-	if (workspace_remove_file(&record->ws, "result.json", err) < 0 ||
+	if (manifest_settle(&record->ws, err) < 0 ||
+	    workspace_remove_file(&record->ws, "result.json", err) < 0 ||
 	    workspace_remove_file(&record->ws, "runtime.json", err) < 0 ||
 	    leftover_remove_files(&record->ws, err) < 0 || manifest_secure(&record->ws, err) < 0 ||
 	    record_note(record, STATE_STARTING, NULL, err) < 0)

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -77,6 +78,71 @@ static bool hold_recorded(const json_t *pid, const json_t *start_time, struct pr
 	}
 	*out = held;
 	return true;
+}
+
+/* The monitor of the VMM's cell is listed too, and goes on with the VMM, which is its child. */
+static bool is_cell_monitor(const json_t *runtime, const struct proc *companion)
+{
+	pid_t vmm = (pid_t)json_integer_value(json_object_get(runtime, "pid"));
+
+	return vmm > 1 && process_parent(vmm) == companion->pid;
+}
+
+int leftover_hold_companions(const struct workspace *ws, struct leftover_companions *out,
+			     struct error *err)
+{
+	json_auto_t *runtime = read_runtime(ws);
+	const json_t *companions = json_object_get(runtime, "companions"), *companion;
+	struct leftover_companions held = {0};
+	size_t i;
+
+	if (!runtime || !runtime_is_of(ws, runtime))
+		return 0;
+	held.at = calloc(json_array_size(companions) + 1, sizeof(*held.at));
+	if (!held.at)
+		return error_errno(err, ENOMEM, "companions");
+	json_array_foreach(companions, i, companion)
+	{
+		struct leftover_companion *next = &held.at[held.count];
+
+		if (!hold_recorded(json_object_get(companion, "pid"),
+				   json_object_get(companion, "startTime"), &next->proc))
+			continue;
+		if (is_cell_monitor(runtime, &next->proc)) {
+			proc_let_go(&next->proc);
+			continue;
+		}
+		snprintf(next->name, sizeof(next->name), "%.31s",
+			 json_text(companion, "name", "?"));
+		held.count++;
+	}
+	*out = held;
+	return 0;
+}
+
+void leftover_let_go(struct leftover_companions *companions)
+{
+	for (size_t i = 0; i < companions->count; i++)
+		proc_let_go(&companions->at[i].proc);
+	free(companions->at);
+	*companions = (struct leftover_companions){0};
+}
+
+int leftover_await_companions(const struct leftover_companions *companions, uint64_t deadline_ns,
+			      struct error *err)
+{
+	for (size_t i = 0; i < companions->count; i++) {
+		const struct leftover_companion *one = &companions->at[i];
+		struct error ignored;
+
+		if (fd_wait(one->proc.pidfd, POLLIN, deadline_ns, &ignored) < 0)
+			return error_set(
+				err, ERR_TIMEOUT,
+				"the live supervisor says that all is cut, and %s (process "
+				"%d) lives",
+				one->name, (int)one->proc.pid);
+	}
+	return 0;
 }
 
 bool leftover_supervisor_is_gone(const struct workspace *ws)

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/proc.h"
 #include "store/store.h"
 
 /* The recorded boot id is not the host's present one: the host was rebooted since. */
@@ -29,6 +30,23 @@ void leftover_kill_supervisor(const struct workspace *ws);
  * standard error says so. A supervisor that lives although it is recorded to have ended is killed at
  * once. A runtime.json that cannot be read names nobody. */
 void leftover_end_all(const struct workspace *ws, uint64_t deadline_ns);
+/*
+ * The companions that runtime.json names, but the monitor of the VMM's cell, held before the live supervisor is asked to cut them off:
+ * its own word is no proof that they have ended, and it can write runtime.json.
+ */
+struct leftover_companions {
+	size_t count;
+	struct leftover_companion {
+		char name[32];
+		struct proc proc;
+	} * at;
+};
+int leftover_hold_companions(const struct workspace *ws, struct leftover_companions *out,
+			     struct error *err);
+void leftover_let_go(struct leftover_companions *companions); /* accepts a zeroed one */
+/* Waits until the deadline (monotonic) for the end of each. ERR_TIMEOUT names one that lives. */
+int leftover_await_companions(const struct leftover_companions *companions, uint64_t deadline_ns,
+			      struct error *err);
 /* The cgroup alone, where a live supervisor could not remove it. */
 void leftover_end_cgroup(const struct workspace *ws, uint64_t deadline_ns);
 /* What is there only while a live supervisor is: the sockets, the VMM's directory of its own, and

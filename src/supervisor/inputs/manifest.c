@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "store/audit.h"
+#include "store/record_digest.h"
 
 #define MANIFEST_FORMAT 1
 
@@ -32,14 +33,17 @@ static int bind(json_t *document, struct manifest *out, struct error *err)
 	return 0;
 }
 
-int manifest_read(const struct workspace *ws, struct manifest *out, struct error *err)
+static int read_manifest(const struct workspace *ws,
+			 json_t *(*read)(const struct workspace *ws, const char *file,
+					 struct error *err),
+			 struct manifest *out, struct error *err)
 {
 	struct error why = {0};
 	json_t *document;
 
 	if (ws->fd < 0)
 		return error_set(err, ERR_NOT_FOUND, "the workspace does not exist");
-	document = workspace_read(ws, MANIFEST_FILE, err);
+	document = read(ws, MANIFEST_FILE, err);
 	if (!document)
 		return -1;
 	if (bind(document, out, &why) < 0) {
@@ -47,6 +51,25 @@ int manifest_read(const struct workspace *ws, struct manifest *out, struct error
 		return workspace_damaged(ws, MANIFEST_FILE, &why, err);
 	}
 	return 0;
+}
+
+int manifest_read(const struct workspace *ws, struct manifest *out, struct error *err)
+{
+	return read_manifest(ws, workspace_read, out, err);
+}
+
+int manifest_read_accepted(const struct workspace *ws, struct manifest *out, struct error *err)
+{
+	struct manifest found = {0};
+	struct error why = {0};
+
+	if (read_manifest(ws, workspace_read_accepted, out, &why) == 0)
+		return 0;
+	/* What is damaged besides is said to be that, since nobody could accept it. */
+	if (why.reason == REASON_RECORD_CHANGED && manifest_read(ws, &found, err) < 0)
+		return -1;
+	manifest_free(&found);
+	return error_copy(err, &why);
 }
 
 void manifest_free(struct manifest *manifest)
@@ -89,8 +112,17 @@ int manifest_write(const struct workspace *ws, const struct identity *identity,
 	    json_put(document, "createdAt", created_at(ws, now), err) < 0 ||
 	    json_put_string(document, "preparedAt", now, err) < 0)
 		return -1;
+	if (record_digest_announce(ws, MANIFEST_FILE, document, err) < 0)
+		return -1;
 	return workspace_write(ws, MANIFEST_FILE, document,
 			       is_secured_at_start(ws) ? STORE_NO_SYNC : STORE_SYNC, err);
+}
+
+int manifest_settle(const struct workspace *ws, struct error *err)
+{
+	json_auto_t *document = workspace_read_accepted(ws, MANIFEST_FILE, err);
+
+	return document ? record_digest_settle(ws, MANIFEST_FILE, document, err) : -1;
 }
 
 int manifest_secure(const struct workspace *ws, struct error *err)

@@ -240,7 +240,8 @@ static int begin_life(struct live *live, struct error *err)
 	struct manifest manifest = {0};
 	int status;
 
-	if (live_runtime_begin(live, err) < 0 || manifest_read(&live->ws, &manifest, err) < 0)
+	if (live_runtime_begin(live, err) < 0 ||
+	    manifest_read_accepted(&live->ws, &manifest, err) < 0)
 		return -1;
 	live_reserve(live);
 	live->memory_mib = manifest.config.memory_mib;

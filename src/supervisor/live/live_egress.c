@@ -24,69 +24,6 @@ static int each_rule_more(struct live *live, const json_t *of, const json_t *wit
 	return 0;
 }
 
-static json_t *egress_of(json_t *network, struct error *err)
-{
-	json_t *egress = json_object_get(network, "egress");
-
-	if (!egress)
-		error_set(err, ERR_CONFLICT,
-			  "its network has no list of names, and is given none while it runs: "
-			  "config.network.egress gives it one when it is made");
-	return egress;
-}
-
-static const char *list_of_rule(const char *rule)
-{
-	return strchr(rule, '/') ? "prefixes" : "names";
-}
-
-static int edit_allow(json_t *network, const json_t *request, struct error *err)
-{
-	json_t *egress = egress_of(network, err);
-	const char *rule = NULL;
-
-	if (!egress || json_get_string(request, "", "rule", JSON_REQUIRED, &rule, err) < 0)
-		return -1;
-	return json_array_append_new(network_list(egress, list_of_rule(rule)), json_string(rule)) <
-			       0
-		       ? error_errno(err, ENOMEM, "egress")
-		       : 0;
-}
-
-/* The rule itself; or any of its name, where no ports were given. */
-static bool is_rule_meant(const char *item, const char *rule)
-{
-	struct egress_rule listed, wanted;
-	struct prefix a, b;
-
-	if (strchr(rule, '/'))
-		return prefix_parse(item, &a) == 0 && prefix_parse(rule, &b) == 0 &&
-		       a.address == b.address && a.bits == b.bits;
-	if (egress_rule_parse(item, &listed, NULL) < 0 ||
-	    egress_rule_parse(rule, &wanted, NULL) < 0)
-		return false;
-	return strchr(rule, ':') ? egress_rule_same(&listed, &wanted)
-				 : strcmp(listed.name, wanted.name) == 0;
-}
-
-static int edit_deny(json_t *network, const json_t *request, struct error *err)
-{
-	json_t *egress = egress_of(network, err), *list;
-	const char *rule = NULL;
-	size_t count;
-
-	if (!egress || json_get_string(request, "", "rule", JSON_REQUIRED, &rule, err) < 0)
-		return -1;
-	list = json_object_get(egress, list_of_rule(rule));
-	count = json_array_size(list);
-	for (size_t i = count; i-- > 0;)
-		if (is_rule_meant(json_string_value(json_array_get(list, i)), rule))
-			json_array_remove(list, i);
-	if (json_array_size(list) < count)
-		return 0;
-	return error_set(err, ERR_NOT_FOUND, "\"%.280s\" is not on its list of names", rule);
-}
-
 static int open_rule(struct live *live, const json_t *rule, struct error *err)
 {
 	return live->backend->egress(live->vm, true, json_string_value(rule), err);
@@ -146,5 +83,5 @@ void live_egress_tell(struct live *live, const json_t *before, const json_t *aft
 	(void)each_rule_more(live, before, after, tell_denied, NULL);
 }
 
-const struct network_change change_allow = {"allow", edit_allow, apply_allow, undo_allow, false};
-const struct network_change change_deny = {"deny", edit_deny, apply_deny, NULL, false};
+const struct network_change change_allow = {"allow", apply_allow, undo_allow, false};
+const struct network_change change_deny = {"deny", apply_deny, NULL, false};

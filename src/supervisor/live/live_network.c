@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "channel/network_edit.h"
 #include "supervisor/inputs/manifest.h"
 #include "supervisor/live/live_audit.h"
 #include "supervisor/live/network_change.h"
@@ -42,15 +43,6 @@ int network_each_more(struct live *live, const json_t *of, const json_t *without
 			return -1;
 	}
 	return 0;
-}
-
-json_t *network_list(json_t *object, const char *key)
-{
-	json_t *list = json_object_get(object, key);
-
-	if (!list && json_object_set_new(object, key, json_array()) == 0)
-		list = json_object_get(object, key);
-	return list;
 }
 
 void network_tell(struct live *live, const char *event, json_t *data, const char *text)
@@ -186,19 +178,17 @@ static int check_changed(struct live *live, json_t *document, struct error *err)
 }
 
 /* document: workspace.json, which then has the changed network in its config. */
-static int edit_network(struct live *live, const struct network_change *of, const json_t *request,
-			json_t *document, json_t **before, json_t **after, struct error *err)
+static int edit_network(struct live *live, const json_t *request, json_t *document, json_t **before,
+			json_t **after, struct error *err)
 {
 	json_t *config = json_object_get(document, "config");
 	json_auto_t *old = json_deep_copy(json_object_get(config, "network"));
-	json_auto_t *edited = json_deep_copy(old);
-	json_auto_t *changed = NULL;
+	json_auto_t *edited = NULL, *changed = NULL;
 
-	if (!old || !edited)
+	if (!old)
 		return error_errno(err, ENOMEM, MANIFEST_FILE);
-	if (of->edit(edited, request, err) < 0)
-		return -1;
-	changed = network_decode(edited, err);
+	edited = network_edited(old, request, err);
+	changed = edited ? network_decode(edited, err) : NULL;
 	if (!changed || json_put(config, "network", json_incref(changed), err) < 0 ||
 	    check_changed(live, document, err) < 0)
 		return -1;
@@ -213,7 +203,7 @@ static int begin_change(struct live *live, const struct network_change *of, cons
 	json_auto_t *document = workspace_read(&live->ws, MANIFEST_FILE, err);
 	json_auto_t *before = NULL, *after = NULL;
 
-	if (!document || edit_network(live, of, request, document, &before, &after, err) < 0 ||
+	if (!document || edit_network(live, request, document, &before, &after, err) < 0 ||
 	    of->apply(live, before, after, client, err) < 0)
 		return -1;
 	live->change.of = of;
@@ -231,16 +221,15 @@ int live_network(struct live *live, const json_t *request, struct control_client
 	static const struct network_change *const changes[] = {&change_allow, &change_deny,
 							       &change_publish, &change_unpublish};
 	const struct network_change *of = NULL;
-	const char *name = NULL;
+	const char *name = network_change_name(request, err);
 
-	if (json_get_string(request, "", "change", JSON_REQUIRED, &name, err) < 0)
+	if (!name)
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(changes); i++)
 		if (strcmp(changes[i]->name, name) == 0)
 			of = changes[i];
 	if (!of)
-		return error_set(err, ERR_INVALID,
-				 "change must be allow, deny, publish or unpublish");
+		return error_set(err, ERR_INTERNAL, "no live supervisor makes the change %s", name);
 	if (may_change(live, err) < 0 || begin_change(live, of, request, client, err) < 0)
 		return -1;
 	if (!of->waits) {

@@ -11,48 +11,6 @@
 #include "supervisor/live/channels.h"
 #include "supervisor/live/network_change.h"
 
-/* One more than a start takes would be refused by each that comes. */
-static int edit_publish(json_t *network, const json_t *request, struct error *err)
-{
-	json_t *list = network_list(network, "portForwards"), *forward = NULL;
-
-	if (json_get_object(request, "", "forward", JSON_REQUIRED, &forward, err) < 0)
-		return -1;
-	if (json_array_size(list) >= limit_get(LIMIT_PUBLISHES))
-		return error_set(err, ERR_CONFLICT,
-				 "%zu ports of it are published, which is the most",
-				 json_array_size(list));
-	return json_array_append(list, forward) < 0 ? error_errno(err, ENOMEM, "portForwards") : 0;
-}
-
-static bool is_same_listener(const json_t *a, const json_t *b)
-{
-	static const char *const keys[] = {"host", "hostPort"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		if (!json_equal(json_object_get(a, keys[i]), json_object_get(b, keys[i])))
-			return false;
-	return true;
-}
-
-static int edit_unpublish(json_t *network, const json_t *request, struct error *err)
-{
-	json_t *list = json_object_get(network, "portForwards"), *forward = NULL;
-	char name[PUBLISH_NAME];
-
-	if (json_get_object(request, "", "forward", JSON_REQUIRED, &forward, err) < 0)
-		return -1;
-	for (size_t i = 0; i < json_array_size(list); i++)
-		if (is_same_listener(json_array_get(list, i), forward)) {
-			json_array_remove(list, i);
-			return 0;
-		}
-	if (!json_text(forward, "host", NULL))
-		return error_set(err, ERR_INVALID, "forward.host is required");
-	publish_name(forward, name);
-	return error_set(err, ERR_NOT_FOUND, "it publishes no port at %s", name);
-}
-
 static int check_port(int fd, struct error *err)
 {
 	struct error why = {0};
@@ -142,7 +100,5 @@ void live_publish_tell(struct live *live, const json_t *before, const json_t *af
 	(void)network_each_more(live, old, new, tell_unpublished, NULL);
 }
 
-const struct network_change change_publish = {"publish", edit_publish, apply_publish, undo_publish,
-					      true};
-const struct network_change change_unpublish = {"unpublish", edit_unpublish, apply_unpublish, NULL,
-						false};
+const struct network_change change_publish = {"publish", apply_publish, undo_publish, true};
+const struct network_change change_unpublish = {"unpublish", apply_unpublish, NULL, false};

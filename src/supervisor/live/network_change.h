@@ -11,12 +11,10 @@
 
 #include "supervisor/live/live.h"
 
-/* What is done to the lists of config.network, and to the machine. before and after are its
- * canonical form. */
+/* What is done to the machine when config.network is changed (channel/network_edit.h). before and
+ * after are its canonical form. */
 struct network_change {
 	const char *name;
-	/* network: a copy of the recorded one, to be changed. */
-	int (*edit)(json_t *network, const json_t *request, struct error *err);
 	int (*apply)(struct live *live, const json_t *before, const json_t *after,
 		     struct control_client *client, struct error *err);
 	/* What apply did cannot be recorded. NULL: it stays so. */
@@ -31,8 +29,6 @@ void live_publish_tell(struct live *live, const json_t *before, const json_t *af
 
 /* --- live_network.c --- */
 
-/* The list, which is made where it is not there. */
-json_t *network_list(json_t *object, const char *key);
 typedef int network_item_fn(struct live *live, const json_t *item, struct error *err);
 /* For each item of `of` that `without` lacks; both may be NULL. */
 int network_each_more(struct live *live, const json_t *of, const json_t *without,
