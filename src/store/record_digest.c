@@ -132,8 +132,11 @@ static int write_digests(const struct workspace *ws, const char *file,
 	name_digests(file, ws->id, name);
 	for (size_t i = 0; i < digests->count; i++)
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s\n", digests->at[i]);
-	if (path_replace_file_at(locks, name, text, len, 0600, PATH_NO_SYNC, err) < 0)
-		return error_prefix(err, "%s/" LOCKS_DIR "/%s", ws->dir->path, name);
+	/* In its place, by one write: a file beside it would be left by whoever is killed. Killed before
+	 * the cut it leaves an older digest behind the new ones. */
+	autoclose int fd = openat(locks, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0 || pwrite(fd, text, len, 0) != (ssize_t)len || ftruncate(fd, (off_t)len) < 0)
+		return error_errno(err, errno, "%s/" LOCKS_DIR "/%s", ws->dir->path, name);
 	return 0;
 }
 

@@ -106,17 +106,15 @@ int trash_remove(const struct state_dir *dir, const char *id, struct error *err)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s/%s", dir->path, id);
 	/* A sweep keeps off. */
 	(void)flock(own, LOCK_EX | LOCK_NB);
+	/* First: whoever finishes the removal of another knows the directory in the trash alone. */
+	record_digest_forget(dir, id);
 	switch (move_to_trash(dir, id, &trash, err)) {
 	case MOVE_DONE:
-		record_digest_forget(dir, id);
 		return remove_for_good(dir, trash, id, err);
 	case MOVE_NOT_THERE:
 		return 0;
 	case MOVE_STUCK:
-		if (path_remove_tree_at(dir->fd, id, err) < 0)
-			return -1;
-		record_digest_forget(dir, id);
-		return 0;
+		return path_remove_tree_at(dir->fd, id, err);
 	default:
 		return -1;
 	}

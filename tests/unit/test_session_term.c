@@ -29,6 +29,8 @@ static void turn_back(const struct rig *rig, const char *name, const char *file,
 	clock_rfc3339(clock_real_ns() - ns, text);
 	json_object_set_new(document, key, json_string(text));
 	put_json(path, document);
+	/* As whoever accepts a record that no command has written. */
+	(void)unlink(at(rig, "sessions/.locks/.session-%s.bundle", name));
 }
 
 static void assert_swept(const struct rig *rig, const char *name, const char *why)
