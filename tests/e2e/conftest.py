@@ -29,7 +29,10 @@ DEFAULT_BACKEND = "qemu"
 BACKEND = os.environ.get("BACKEND", DEFAULT_BACKEND)
 # The supervisor of Macs, on a stand-in that is a part of the program.
 APPLEVF = BUILD / "standin" / "bin" / "microagent-applevf-supervisor"
-BACKEND_ENV = {"firecracker": {"MICROAGENT_FIRECRACKER": str(ROOT / "tests" / "standin" / "firecracker" / "firecracker")},
+# Who has the real Firecracker names it: `make test BACKEND=firecracker ACCEL=kvm` runs with it then.
+REAL_FIRECRACKER = os.environ.get("MICROAGENT_TEST_FIRECRACKER")
+BACKEND_ENV = {"firecracker": {"MICROAGENT_FIRECRACKER": REAL_FIRECRACKER
+                               or str(ROOT / "tests" / "standin" / "firecracker" / "firecracker")},
                "apple-vf": {"MICROAGENT_APPLE_VF_SUPERVISOR": str(APPLEVF)}}
 # Whose tests these are: pytest-xdist runs several workers at once.
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "alone")

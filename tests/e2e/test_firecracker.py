@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What is Firecracker's own: its program found and refused, its files, its vsock, its console, its end, and quarantine
-(test_firecracker_faults.py: its API's faults). On a stand-in that checks what it is told and emulates: the real one has
-not been run."""
+(test_firecracker_faults.py: its API's faults). On a stand-in that checks what it is told and emulates."""
 
 import json
 import os

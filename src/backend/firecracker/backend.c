@@ -114,7 +114,7 @@ static int fc_host(struct backend_host *out, struct error *err)
 			 STAND_IN_REASON);
 	find_machines(&host, &missing);
 	host.untested =
-		"driven through a stand-in by its tests, and never run with the real program";
+		"driven through a stand-in by its tests; the real program was run by hand alone";
 	host_find_confinement(&host);
 	host_find_networks(&host);
 	*out = host;
