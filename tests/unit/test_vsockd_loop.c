@@ -77,8 +77,8 @@ static void serve(int link, int listener, int clients, uint64_t close_ns, int ow
 	struct error err;
 
 	log_init(&log, -1, 0);
-	if (daemon_init(&daemon, &config, &(struct daemon_face){link, listener, -1, -1}, &log, &err) <
-	    0)
+	if (daemon_init(&daemon, &config, &(struct daemon_face){link, listener, -1, -1}, &log,
+			&err) < 0)
 		_exit(2);
 	daemon_tell_busy(&daemon, owner);
 	_exit(daemon_run(&daemon, &err) < 0);

@@ -287,25 +287,29 @@ static void a_daemon_that_cannot_begin(void **state)
 	(void)state;
 	config.streams = 0;
 	assert_int_equal(
-		daemon_init(&daemon, &config, &(struct daemon_face){-1, file, -1, -1}, NULL, &err), -1);
+		daemon_init(&daemon, &config, &(struct daemon_face){-1, file, -1, -1}, NULL, &err),
+		-1);
 	assert_code(err, ERR_INVALID);
 	close(daemon.epfd);
 	/* What epoll does not watch: a file as host clients' listener, and in the front-end's
 	 * place. */
 	config = some_config(file);
 	assert_int_equal(
-		daemon_init(&daemon, &config, &(struct daemon_face){-1, -1, -1, -1}, NULL, &err), -1);
+		daemon_init(&daemon, &config, &(struct daemon_face){-1, -1, -1, -1}, NULL, &err),
+		-1);
 	assert_non_null(strstr(err.msg, "host clients"));
 	close(daemon.epfd);
 	config = some_config(-1);
 	assert_int_equal(
-		daemon_init(&daemon, &config, &(struct daemon_face){-1, file, -1, -1}, NULL, &err), -1);
+		daemon_init(&daemon, &config, &(struct daemon_face){-1, file, -1, -1}, NULL, &err),
+		-1);
 	assert_non_null(strstr(err.msg, "front-end"));
 	core_free(&daemon.core);
 	close(daemon.epfd);
 	config = some_config(-1);
 	assert_int_equal(
-		daemon_init(&daemon, &config, &(struct daemon_face){file, -1, -1, -1}, NULL, &err), -1);
+		daemon_init(&daemon, &config, &(struct daemon_face){file, -1, -1, -1}, NULL, &err),
+		-1);
 	assert_non_null(strstr(err.msg, "front-end"));
 	core_free(&daemon.core);
 	close(daemon.epfd);
