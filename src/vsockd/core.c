@@ -210,11 +210,13 @@ void core_link(struct core *core, bool linked)
 	else
 		forget_guest(core, false);
 	core->linked = linked;
+	core->awaits_agent = false;
 }
 
 void core_lose_agent(struct core *core)
 {
 	forget_guest(core, true);
+	core->awaits_agent |= core->linked;
 	core->linked = false;
 }
 

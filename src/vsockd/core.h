@@ -74,7 +74,8 @@ struct core {
 	unsigned refusals_size;
 	unsigned refusals_at;
 	unsigned refusals_count;
-	bool linked; /* a driver is there; without one nobody would answer a REQUEST */
+	bool linked;	   /* a driver is there; without one nobody would answer a REQUEST */
+	bool awaits_agent; /* a port's end has been lost, and another one may come */
 	uint32_t next_port;
 	uint64_t accept_again; /* ns; 0: the listener is being watched */
 	struct iovec iov[CORE_IOV];
@@ -110,7 +111,7 @@ void core_expire(struct core *core, uint64_t now);
 void core_link(struct core *core, bool linked);
 /* The guest's end of a port may have died, and another one will come, or not: all streams are over
  * but those that await its answer, which are asked for again by core_link() or end at their
- * deadline. */
+ * deadline. So are those that clients ask for meanwhile. */
 void core_lose_agent(struct core *core);
 /* No further host clients. */
 void core_stop_listening(struct core *core);

@@ -90,8 +90,8 @@ static void read_line(struct core *core, struct stream *s)
 	    ((got < 0 && errno == EAGAIN) || (got > 0 && (size_t)got < sizeof(line))))
 		return;
 	/* A line that is refused is read too: a close with unread bytes would be a reset. */
-	if (!newline || receive_connect_line(s, line, len, 0) < 0 || !core->linked ||
-	    !parse_connect_line(line, len, &port))
+	if (!newline || receive_connect_line(s, line, len, 0) < 0 ||
+	    !(core->linked || core->awaits_agent) || !parse_connect_line(line, len, &port))
 		stream_release(&core->table, s);
 	else
 		request_connection(core, s, port, (size_t)got > len || s->hung_up);

@@ -216,10 +216,15 @@ static void a_request_without_an_answer_is_made_again(void **state)
 	hear_op(l, PACKET_REQUEST);
 	say_bytes(l, (const uint8_t[PACKET_HEADER]){[24] = 0xff, [27] = 0xff}, PACKET_HEADER);
 	hear_nothing(l);
+	int later = rig_client(l->rig, "CONNECT 5000\n");
+	hear_op(l, PACKET_REQUEST); /* which nobody takes */
 	greet(l, 2);
 	say_op(l, GUEST_PORT, hear_op(l, PACKET_REQUEST).src_port, PACKET_RESPONSE);
+	say_op(l, GUEST_PORT, hear_op(l, PACKET_REQUEST).src_port, PACKET_RESPONSE);
 	assert_true(host_read(fd, got, sizeof(got)) > 0);
+	assert_true(host_read(later, got, sizeof(got)) > 0);
 	close(fd);
+	close(later);
 }
 
 /* --- what is no packet ----------------------------------------------------------------------- */
