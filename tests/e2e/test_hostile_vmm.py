@@ -393,6 +393,8 @@ def test_what_vsockd_is_ended_for(back, what):
     call = {"a datagram socket": (inject.SOCKET, socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC),
             "a socket of packets": (inject.SOCKET, socket.AF_UNIX, socket.SOCK_SEQPACKET),
             "a connection by sendmsg()": (inject.SENDMSG, 0, 0, MSG_FASTOPEN)}[what]
+    back.front.plug()
+    assert back.front.answers()  # so its list is in force
     fd = inject.system_call(back.daemon.pid, inject.SOCKET, socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
     assert fd >= 0
     assert inject.system_call(back.daemon.pid, *call) is None

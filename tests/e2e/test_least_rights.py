@@ -155,7 +155,7 @@ def test_a_directory_that_the_parser_hands_to_its_vmm_leads_nowhere(request):
     facts = record(host, name)
     supervisor, qemu = facts["supervisorPid"], facts["pid"]
     assert facts["files"] == OWN_FILES
-    check_own_root(supervisor, bundle(host, name), host.state / "logs")
+    check_own_root(supervisor, bundle(host, name))
     own, = (fd for fd, link in strays.descriptors(supervisor).items() if link == str(bundle(host, name)))
     directory, up = handed_directory(supervisor, qemu, own), "../" * 16
     assert inject.open_file(qemu, directory, up + "etc/passwd") == -errno.ENOENT
