@@ -5,9 +5,9 @@ import subprocess
 from pathlib import Path
 
 
-def inside(supervisor, *words):
-    """Where a machine's programs see files: in a mount namespace of their own."""
-    subprocess.run(["nsenter", "--mount", "--target", str(supervisor), *words], check=True)
+def inside(broker, *words):
+    """Where a machine's programs see files: in the mount namespace of its broker."""
+    subprocess.run(["nsenter", "--mount", "--target", str(broker), *words], check=True)
 
 
 def own_mount(uid, path):
@@ -19,17 +19,17 @@ def own_mount(uid, path):
             f"mount -t tmpfs -o mode=755,uid={uid},gid={uid} before {before} && echo before > {before}/marker")
 
 
-def check_mounts(say, supervisor, servers, path, at, writable):
+def check_mounts(say, broker, servers, path, at, writable):
     """say(line, user, code) is what a line in the guest says; the share of path is on at."""
     assert say(f"cat {at}/before/marker", "agent", 0) == "before\n"
     wrote = say(f"mount -o remount,rw {at} 2>&1; touch {at}/before/x 2>&1 && rm {at}/before/x && echo written", "root",
                 0 if writable else 1)
     assert ("written" in wrote) == writable, wrote
     (path / "later").mkdir()
-    inside(supervisor, "mount", "-t", "tmpfs", "later", path / "later")
-    inside(supervisor, "mkdir", "-m", "777", path / "later" / "of-the-host")
+    inside(broker, "mount", "-t", "tmpfs", "later", path / "later")
+    inside(broker, "mkdir", "-m", "777", path / "later" / "of-the-host")
     assert say(f"ls -A {at}/later", "agent", 0) == ""
-    inside(supervisor, "umount", path / "later")
+    inside(broker, "umount", path / "later")
     (path / "later").rmdir()
     for server in servers:
         mounts = [line.split(" - ")[0].split() for line in Path(f"/proc/{server}/mountinfo").read_text().splitlines()]

@@ -68,18 +68,18 @@ def ask(host, name, **request):
 
 
 def test_a_lifetime_that_cannot_be_recorded(web, tmp_path):
-    """No session is handed out without the end that it was to have: its record cannot be replaced while it is a mount point."""
+    """No session is handed out without the end that it was to have: its record cannot be replaced while it is immutable."""
     program = tmp_path / "supervisor"
     program.write_text(f"""#!/bin/sh
 request=$(cat)
-case "$request" in *'"start"'*) record=$(echo {web.state}/sessions/*.bundle/session.json); mount --bind $record $record;; esac
+case "$request" in *'"start"'*) record=$(echo {web.state}/sessions/*.bundle/session.json); chattr +i $record;; esac
 printf %s "$request" | {BIN / web.program} "$@"; code=$?
-[ -z "$record" ] || umount $record
+[ -z "$record" ] || chattr -i $record
 exit $code
 """)
     program.chmod(0o755)
     done = web("session", "create", "--base", "web", "--lifetime", "1h", "--network", "isolated", env={f"MICROAGENT_{BACKEND.upper().replace('-', '_')}_SUPERVISOR": str(program)})
-    assert done.returncode == 1 and "session.json: write session.json: rename: Device or resource busy" in done.stderr, done
+    assert done.returncode == 1 and "session.json: write session.json: rename: Operation not permitted" in done.stderr, done
     assert web.json("session", "list") == {"sessions": []} and not list((web.state / "sessions").glob("*.bundle"))
 
 

@@ -95,6 +95,11 @@ def record(host, name, file="runtime"):
     return document
 
 
+def broker(host, name):
+    """The process of the machine that sees files as the command did that started it."""
+    return record(host, name)["broker"]["pid"]
+
+
 def servers(host, name):
     """Pids of the virtiofsd itself."""
     return [int(Path(f"/proc/{c['pid']}/task/{c['pid']}/children").read_text().split()[0])
@@ -127,7 +132,7 @@ def refused(host, *words):
 
 def hide(host, name, program):
     """From the programs of one session, as if it were not installed. Returns what brings it back."""
-    inside = ["nsenter", "--mount", "--target", str(record(host, name)["supervisorPid"])]
+    inside = ["nsenter", "--mount", "--target", str(broker(host, name))]
     subprocess.run([*inside, "mount", "--bind", "/dev/null", program], check=True)
     return lambda: subprocess.run([*inside, "umount", program], check=True)
 
@@ -252,7 +257,7 @@ def check_no_alarm(host, name, given, refused_at):
 
 
 def look_at_mounts(host, name, path, at, writable):
-    check_mounts(lambda line, user, code: sh(host, name, line, user, code), record(host, name)["supervisorPid"],
+    check_mounts(lambda line, user, code: sh(host, name, line, user, code), broker(host, name),
                  servers(host, name), path, at, writable)
 
 
@@ -262,7 +267,7 @@ def check_given(host):
     check_refusals(host, name)
     work = directory(host, "work")
     if os.getuid() == 0:
-        inside(record(host, name)["supervisorPid"], "sh", "-c", own_mount(host.uid, work))
+        inside(broker(host, name), "sh", "-c", own_mount(host.uid, work))
     told = {"path": str(work), "mountpoint": "/workspace", "mode": "rw"}
     assert host.json("session", "share", name, work)["shares"] == [told] == listed(host, name)
     assert record(host, name)["shares"] == [{**told, "tag": "workspace"}] and len(servers(host, name)) == 1
@@ -273,7 +278,7 @@ def check_given(host):
     check_links(host, name, work)
     if os.getuid() == 0:
         look_at_mounts(host, name, work, "/workspace", True)
-        inside(record(host, name)["supervisorPid"], "umount", work / "before", work)
+        inside(broker(host, name), "umount", work / "before", work)
         (work / "before").rmdir()
     check_descriptor(host, name, work)
     check_no_alarm(host, name, told, ("/etc/passwd/x", "/tmp/ours/link/new"))
@@ -315,7 +320,7 @@ def test_an_ordinary_user_claims_with_a_directory(ordinary):
     wait_until(lambda: ordinary.json("pool", "status")["pools"] == [full], "the next member")
     token, = (ordinary.state / "pool" / "web-v1" / "ready").iterdir()
     ref = directory(ordinary, "ref")
-    inside(record(ordinary, token.name)["supervisorPid"], "sh", "-c", own_mount(ordinary.uid, ref))
+    inside(broker(ordinary, token.name), "sh", "-c", own_mount(ordinary.uid, ref))
     second = ordinary.json("session", "create", "--base", "web", "--network", "isolated", "--share", ref, "--share-ro")
     look_at_mounts(ordinary, second["name"], ref, "/workspace", False)
     ordinary("pool", "drain", check=0)
