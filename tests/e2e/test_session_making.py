@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`session create` that is broken off: by a signal, by the end of who would have read its answer, and by kill -9."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import strays
 from conftest import wait_until
 from test_session_crash import STAGES, bundles, spin_until
 
@@ -70,6 +72,11 @@ def test_one_that_was_left_unfinished_says_so(place):
     assert (listed["name"], listed["detail"]) == (name, "in the making")
     done = place("session", "exec", name, "--", "true")
     assert done.returncode == 125 and f"session {name} is being made by another command just now" in done.stderr
+    # What it had started goes on, and would destroy the session whose maker is gone.
+    while started := set(strays.running(place.state)) - {child.pid}:
+        for pid in started:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
     child.kill()
     child.communicate()
     why, step = "unfinished: its maker was killed", "`microagent session gc` removes it"
