@@ -353,7 +353,7 @@ def test_a_security_log_that_is_taken_away(place, monkeypatch, files):
 
     def told(event):
         lines = today.read_bytes().splitlines(keepends=True) if today.is_file() else []
-        # What is left of a line that was cut short has no newline, and the next line follows it.
+        # A line that was cut short has lost its newline, so the next line stands behind its front.
         objects = [json.loads(line[line.rfind(b'{"ts"'):]) for line in lines if line.endswith(b"\n")]
         return [o.get("data") for o in objects if (o["session"], o["event"]) == (name, event)]
 

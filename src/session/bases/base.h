@@ -42,8 +42,8 @@ struct base_name {
 };
 /* "web-v3" or "web"; ERR_INVALID. */
 int base_name_parse(const char *word, struct base_name *out, struct error *err);
-/* ERR_INVALID for what is not the whole name of one version: "web-v3". Such a name is a single
- * component of a path, and neither "." nor "..". */
+/* Checks that word names one version of a base, as "web-v3" does; else ERR_INVALID. A word that passes
+ * is a single component of a path, and neither "." nor "..", so it leads to no other directory. */
 int base_version_check(const char *word, struct error *err);
 /* "web-v3.bundle". */
 bool base_name_of_bundle(const char *file, struct base_name *out);

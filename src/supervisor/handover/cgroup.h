@@ -57,9 +57,10 @@ struct cgroup_owner {
 	bool (*may_kill)(pid_t pid, void *data);
 	void *data;
 };
-/* Kills what is in a group of that owner, waits for its end until the deadline, and removes it. One that
- * is not there is removed already; ERR_INVALID for what is no group of the workspace, ERR_DENIED where
- * a process of others, or another group, is in it. */
+/* Kills the processes in the group at path, waits for their end until the deadline, and removes the
+ * group. A group that is not there is no failure. ERR_INVALID: path does not name a group of the
+ * owner's workspace. ERR_DENIED: the group holds a process that may_kill() refuses, or a further
+ * group. */
 int cgroup_remove(const char *path, const struct cgroup_owner *owner, uint64_t deadline_ns,
 		  struct error *err);
 

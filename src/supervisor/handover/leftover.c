@@ -202,7 +202,8 @@ static void end_held(const struct proc *held, uint64_t deadline_ns)
 	(void)fd_wait(held->pidfd, POLLIN, limit_deadline(LIMIT_KILL_MS), &err);
 }
 
-/* One that is already exiting has given its lease back, and is only waited for. */
+/* Ends the process that the record names. A process that is exiting has closed its lease already, so
+ * it can no longer be told to be the workspace's: it is waited for and not killed. */
 static void end_recorded(const json_t *pid, const json_t *start_time, int watch,
 			 uint64_t deadline_ns)
 {
@@ -249,7 +250,8 @@ static bool is_guard_of(pid_t pid, const struct guard_search *search)
 	       is_titled_guard(pid, search->ws);
 }
 
-/* data: the parent, which is held. Whoever has its number has it as long as it has not ended. */
+/* Kills a process if its parent is the one in data, a struct proc with a pidfd: no other process gets
+ * the parent's number before the parent has ended. */
 static int kill_child_of(pid_t pid, void *data)
 {
 	const struct proc *parent = data;
