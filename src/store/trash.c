@@ -106,7 +106,8 @@ int trash_remove(const struct state_dir *dir, const char *id, struct error *err)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s/%s", dir->path, id);
 	/* A sweep keeps off. */
 	(void)flock(own, LOCK_EX | LOCK_NB);
-	/* First: whoever finishes the removal of another knows the directory in the trash alone. */
+	/* The digests go first: a command that finishes a removal which another command began sees
+	 * only the directory in the trash. */
 	record_digest_forget(dir, id);
 	switch (move_to_trash(dir, id, &trash, err)) {
 	case MOVE_DONE:
