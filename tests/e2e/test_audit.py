@@ -271,7 +271,8 @@ def test_a_log_that_is_taken_away(place, do, how):
     wait_until(lambda: json.loads((bundle(place, name) / "events.json").read_text())[-1]["state"] == "failed", "the end")
     destroy(place, name)
     trail = [line["event"] for line in lines_of(place, name)]
-    assert trail[:3] == ["audit.opened", "session.cloned", "session.booted"] and trail[-1] == "audit.closed"
+    ordered = [event for event in trail if event != "host.memory-pressure"]  # the host may have that at any time
+    assert ordered[:3] == ["audit.opened", "session.cloned", "session.booted"] and ordered[-1] == "audit.closed"
     assert {"vmm.crashed", "session.ended", "audit.changed"} <= set(trail)
     changed, = events(place, name, "audit.changed")
     assert (changed["severity"], changed["data"]) == ("CRITICAL", {"how": how})

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Pools: sessions that are kept ready, and are claimed by one rename."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -10,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import schema_check
 from conftest import default_kernel, pid_lines, wait_until
 from made import made
-from pools import LATER, NOT_NEW, NOW, create, create_refused, kill_filler, marks, pool_of, runtime, tokens, wait_full
+from pools import LATER, NOT_NEW, NOW, create, create_refused, filler, kill_filler, marks, pool_of, runtime, tokens, wait_full
 from test_pool_claims import kill_a_drain
 
 SIZE, CLAIMERS = 3, 8
@@ -63,6 +64,11 @@ def kill_the_filler_at_work(host):
     if os.geteuid() == 0:  # it can be raised again once it is ready: check_members
         policies = {pid: os.sched_getscheduler(pid) for pid in pid_lines(half_made)}
         assert policies and set(policies.values()) == {os.SCHED_IDLE}, policies
+    # What the filler had started goes on, and would destroy the session whose maker is gone before `gc` looks.
+    os.kill(filler(host), signal.SIGSTOP)
+    for pid in pid_lines(half_made):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
     kill_filler(host)
     done = host.json("session", "gc", env=LATER)
     assert {"name": half_made.removesuffix(".bundle"), "why": "its making broke off"} in done["removed"]
