@@ -88,7 +88,8 @@ LONGEST = ("test_parity", "test_firecracker_faults", "test_templates", "test_app
 
 
 # Their machines are emulated, whatever the tests' other ones are.
-EMULATED = ("test_smp", "test_applevf*", "test_hyperv*", "test_firecracker*", "test_standin_firecracker", "test_macos*", "test_parity")
+EMULATED = ("test_smp", "test_applevf*", "test_hyperv*", "test_standin_firecracker", "test_macos*", "test_parity",
+            *(() if REAL_FIRECRACKER else ("test_firecracker*",)))
 
 
 def pytest_collection_modifyitems(items):

@@ -86,11 +86,11 @@ class Api:
 
 
 class Running:
-    """The program with its socket in place, until the end of a with."""
+    """The program with its socket in place, until the end of a with: the stand-in, or another one that is named."""
 
-    def __init__(self, place, words=(), wrap=(), **values):
+    def __init__(self, place, words=(), wrap=(), program=None, **values):
         self.place, self.sock = place, place / "api.sock"
-        self.launcher = make_launcher(place, **values)
+        self.launcher = program or make_launcher(place, **values)
         self.output = open(place / "out", "wb")
         self.child = Child([*wrap, self.launcher, "--api-sock", self.sock, "--id", "test-1", *words], stdin=subprocess.DEVNULL,
                            stdout=self.output, stderr=self.output)

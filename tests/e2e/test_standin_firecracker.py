@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import strays
-from conftest import HANG_S, ROOT, default_kernel, wait_until
+from conftest import HANG_S, REAL_FIRECRACKER, ROOT, default_kernel, wait_until
 from firecracker_standin import Api, Running, calls, listen, make_launcher, read_until, set_values
 
 import facts  # of the stand-in
@@ -32,11 +32,12 @@ def place(host):
     yield host.base / "fc"
 
 
-@pytest.fixture(scope="module")
-def idle(tmp_path_factory):
-    """One that is configured by nobody, for refusals that leave nothing."""
-    with Running(tmp_path_factory.mktemp("fc")) as standin:
-        yield standin
+@pytest.fixture(scope="module", params=["stand-in", *(["real"] if REAL_FIRECRACKER else [])])
+def idle(tmp_path_factory, request):
+    """One that is configured by nobody, for refusals that leave nothing; the real one too, where MICROAGENT_TEST_FIRECRACKER names it:
+    what the stand-in refuses is worth as much as that."""
+    with Running(tmp_path_factory.mktemp("fc"), program=REAL_FIRECRACKER if request.param == "real" else None) as it:
+        yield it
 
 
 def elf_kernel(host):
@@ -171,8 +172,9 @@ def test_a_card_is_a_tap(host, place, tuned_kernel):
         api.put("/logger", {"log_path": str(place / "log"), "show_level": True})
         start(api)
         api.put("/actions", {"action_type": "FlushMetrics"})
-        assert json.loads((place / "metrics").read_text())
+        assert len((place / "metrics").read_text().splitlines()) == 2  # at the start, and now
         assert standin.child.wait() == 0
+        assert len([json.loads(line) for line in (place / "metrics").read_text().splitlines()]) == 3
         assert "06:00:00:00:00:07" in standin.text() and ":INFO] Vmm is stopping." in (place / "log").read_text()
 
 
@@ -207,12 +209,16 @@ def test_start_needs_a_kernel_that_it_takes(host, place):
         assert api.fault("PUT", "/actions", start_it) == "Start microvm error: Cannot start microvm without kernel configuration."
         assert api.fault("PUT", "/boot-source", {"kernel_image_path": "/none"}) == \
             "Boot source error: The kernel file cannot be opened: No such file or directory (os error 2)"
+        for name, content, why in (("empty", b"", "Unable to read elf header"), ("text", b"no kernel\n" * 100, "Invalid Elf magic number")):
+            (place / name).write_bytes(content)
+            api.put("/boot-source", {"kernel_image_path": str(place / name)})
+            assert api.fault("PUT", "/actions", start_it).endswith(f"failed to load ELF kernel image: Kernel Loader: {why}")
         image = place / "bzImage"
         image.write_bytes(bytes(0x202) + b"HdrS" + bytes(4096))
         assert api.fault("PUT", "/boot-source", {"kernel_image_path": str(image), "initrd_path": "/none"}).startswith(
             "Boot source error: The initrd file cannot be opened due to invalid path")
         api.put("/boot-source", {"kernel_image_path": str(image)})
-        assert "Invalid ELF magic number" in api.fault("PUT", "/actions", start_it)
+        assert "Invalid Elf magic number" in api.fault("PUT", "/actions", start_it)
         assert api("GET", "/")[1]["state"] == "Not started"
 
 
@@ -258,7 +264,7 @@ DRIVE = {"drive_id": "a", "path_on_host": "/dev/null", "is_root_device": False}
     ("/machine-config", {**MACHINE, "vcpu_count": 3, "smt": True}, "Machine config error: The number of vCPUs"),
     ("/machine-config", {**MACHINE, "mem_size_mib": 0}, "Machine config error: The memory size (MiB) is either 0"),
     ("/machine-config", b"{", PARSE + "EOF while parsing an object"),
-    ("/machine-config", b"[]", PARSE + "invalid type: sequence"),
+    ("/machine-config", b'"x"', PARSE + 'invalid type: string "x", expected struct Machine'),
     ("/machine-config", b'{"vcpu_count": 1, "vcpu_count": 2, "mem_size_mib": 1}', PARSE + "duplicate field `vcpu_count`"),
     ("/machine-config", None, "Empty PUT request."),
     ("/drives/b", DRIVE, "The id from the path does not match the id from the body!"),
@@ -277,18 +283,48 @@ DRIVE = {"drive_id": "a", "path_on_host": "/dev/null", "is_root_device": False}
     ("/vsock", {"guest_cid": 2**32, "uds_path": "/x"}, PARSE + "invalid value: integer `4294967296`, expected u32"),
     ("/vsock", {"guest_cid": 3, "uds_path": "/none/x"}, "Vsock config error: Cannot create backend for vsock device: Error binding to the host-side Unix socket: "),
     ("/balloon", {"amount_mib": 129, "deflate_on_oom": False}, "Balloon config error: Amount of pages requested is too large."),
-    ("/boot-source", {"kernel_image_path": "/dev/null", "boot_args": "x" * 2048}, "Boot source error: The kernel command line is invalid: "),
-    ("/logger", {"level": "Loud"}, PARSE + "unknown variant `Loud`"),
+    ("/boot-source", {"kernel_image_path": "/dev/null", "boot_args": "x" * 2048},
+     "Boot source error: The kernel command line is invalid: Invalid cmdline capacity provided."),
+    ("/machine-config", {**MACHINE, "smt": None}, PARSE + "invalid type: null, expected a boolean"),
+    ("/machine-config", {**MACHINE, "huge_pages": None}, PARSE + "expected value"),
+    ("/machine-config", {**MACHINE, "cpu_template": "V1N1"}, PARSE + "unknown variant `V1N1`, expected one of `C3`, `T2`, `T2S`, `None`, `T2CL`, `T2A`"),
+    ("/drives/a", {**DRIVE, "cache_type": None}, PARSE + "expected value"),
+    ("/drives/a", {**DRIVE, "path_on_host": "/proc/version", "is_read_only": True},
+     "Drive config error: Unable to create the virtio block device: Virtio backend error: Error manipulating the backing file: "
+     "Invalid argument (os error 22) /proc/version"),
+    ("/network-interfaces/a", {"iface_id": "a", "host_dev_name": "t", "guest_mac": "06-00-00-00-00-00"}, PARSE + "The provided MAC address is invalid."),
+    ("/balloon", {"amount_mib": 0, "deflate_on_oom": True, "stats_polling_interval_s": None}, PARSE + "invalid type: null, expected u16"),
+    ("/logger", {"level": "Loud"}, PARSE + "Invalid LevelFilter"),
     ("/logger", {"log_path": "/none/x"}, "Logger error: Failed to open target file: No such file or directory (os error 2)"),
     ("/metrics", {"metrics_path": "/none/x"}, "Metrics error: Cannot initialize the metrics system due to bad user input: "),
     ("/actions", {"action_type": "InstanceStop"}, PARSE + "unknown variant `InstanceStop`, expected one of `FlushMetrics`, `InstanceStart`, `SendCtrlAltDel`"),
-    ("/snapshot/create", {"mem_file_path": "/x", "snapshot_path": "/y"}, "not in the stand-in: PUT /snapshot/create"),
     ("/nothing", {}, "Invalid request method and/or path: PUT nothing."),
 ])
 def test_refuses(idle, path, body, fault):
     said = idle.api.fault("PUT", path, body)
     assert said.startswith(fault), said
     assert idle.api("GET", "/machine-config")[1] == facts.DEFAULT_MACHINE
+
+
+def test_what_is_not_in_it(place):
+    with Running(place) as standin:
+        assert standin.api.fault("PUT", "/snapshot/create", {"mem_file_path": "/x", "snapshot_path": "/y"}) == "not in the stand-in: PUT /snapshot/create"
+
+
+@pytest.mark.parametrize("body, fault", [
+    ({"vcpu_count": None}, "Empty PATCH request."), ({"smt": None}, "Empty PATCH request."), ({}, "Empty PATCH request."),
+    ({"vcpu_count": 0}, "Machine config error: The number of vCPUs must be greater than 0"),
+])
+def test_refuses_a_change(idle, body, fault):
+    assert idle.api.fault("PATCH", "/machine-config", body).startswith(fault)
+
+
+def test_nulls_are_written_out(idle):
+    """In the order of nobody; and what was told of logger and metrics is not."""
+    whole = idle.api("GET", "/vm/config")[1]
+    assert whole["boot-source"] == {"kernel_image_path": "", "initrd_path": None, "boot_args": None}
+    assert {key for key, value in whole.items() if value is None} >= {"logger", "metrics", "mmds-config", "memory-hotplug", "cpu-config"}
+    assert whole["pmem"] == [] and whole["machine-config"] == facts.DEFAULT_MACHINE
 
 
 def test_one_root_device(host, place):
@@ -307,6 +343,7 @@ def test_one_root_device(host, place):
 
 @pytest.mark.parametrize("raw, said", [
     (b"BREW / HTTP/1.1\r\n\r\n", "Invalid HTTP Method: Unsupported HTTP method."),
+    (b"DELETE /drives/a HTTP/1.1\r\n\r\n", "Invalid HTTP Method: Unsupported HTTP method."),
     (b"GET / HTTP/2\r\n\r\n", "Invalid HTTP Version: Unsupported HTTP version."),
     (b"GET /\r\n\r\n", "Invalid request."),
     (b"GET / HTTP/1.1\r\nnonsense\r\n\r\n", "Invalid header. Reason: Header is incorrectly formatted. Key: nonsense"),
@@ -327,7 +364,7 @@ def test_http_in_pieces_and_many(idle):
     api = Api(idle.sock)
     for byte in b"GET /version HTTP/1.1\r\n\r\n":
         api.socket.sendall(bytes([byte]))
-    assert api.receive() == (200, json.dumps({"firecracker_version": facts.VERSION}))
+    assert api.receive() == (200, json.dumps({"firecracker_version": facts.VERSION}, separators=(",", ":")))
     api.send("GET", "/")
     api.send("GET", "/version")
     assert [api.receive()[0], api.receive()[0]] == [200, 200]

@@ -7,6 +7,7 @@ import re
 
 import facts
 
+MAC = re.compile(r"([0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}")
 
 class Wrong(Exception):
     pass
@@ -45,15 +46,16 @@ def check_number(value, field, name, top):
         raise Wrong(f"invalid value: integer `{value}`, expected {name}")
 
 
-def check_word(value, field, any_case):
-    known = [word.lower() for word in field.words] if any_case else field.words
-    if (value.lower() if any_case else value) not in known:
-        raise Wrong(f"unknown variant `{value}`, expected {list_of(field.words)}")
+def check_word(value, words):
+    if value not in words:
+        raise Wrong(f"unknown variant `{value}`, expected {list_of(words)}")
 
 
-def check_field(object_name, name, field, value, version):
-    if value is None and not field.required:
+def check_field(object_name, name, field, value, version, partial):
+    if value is None and (partial or not field.required and (object_name, name) not in facts.NEVER_NULL):
         return
+    if value is None and field.words:
+        raise Wrong("expected value")
     if field.kind == "integer":
         top = facts.NARROWER.get((object_name, name), field.high or 2**64 - 1)
         check_number(value, field, {255: "u8", 65535: "u16", 2**32 - 1: "u32"}.get(top, "u64"), top)
@@ -64,17 +66,23 @@ def check_field(object_name, name, field, value, version):
             check_object(field.of, value, version)
     elif not isinstance(value, {"string": str, "boolean": bool}[field.kind]):
         raise Wrong(f"invalid type: {kind_of(value)}, expected {EXPECTED[field.kind]}")
+    elif name == "guest_mac" and not MAC.fullmatch(value):
+        raise Wrong("The provided MAC address is invalid.")
+    elif object_name == "Logger" and field.words:
+        if value.lower() not in facts.LEVELS:
+            raise Wrong("Invalid LevelFilter")
     elif field.words:
-        check_word(value, field, object_name == "Logger")
+        check_word(value, facts.WORDS_HERE.get((object_name, name), field.words))
         if value == "Transparent" and version < facts.TRANSPARENT_PAGES_SINCE:
             raise Wrong("unknown variant `Transparent`, expected `None` or `2M`")
 
 
 def check_object(name, value, version, partial=False):
+    """partial: no field is required, and null is none."""
     fields = {key: field for key, field in facts.OBJECTS[name].items() if facts.SINCE.get((name, key), version) <= version}
     for key, given in value.items():
         if key in fields:
-            check_field(name, key, fields[key], given, version)
+            check_field(name, key, fields[key], given, version, partial)
         elif name not in facts.OPEN:
             raise Wrong(f"unknown field `{key}`, expected {list_of(fields)}")
     for key, field in fields.items():
@@ -83,7 +91,7 @@ def check_object(name, value, version, partial=False):
 
 
 def parse_body(call, body, version):
-    """The object of a call's body. partial: no field is required."""
+    """The object of a call's body."""
     try:
         value = json.loads(body, object_pairs_hook=unique)
     except (ValueError, RecursionError) as not_json:

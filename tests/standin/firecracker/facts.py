@@ -15,6 +15,8 @@ BODY_LIMIT = 51200  # docs of --http-api-max-payload-size
 LINE_LIMIT = 1024  # micro_http: one line of a request
 CONNECTIONS = 10  # micro_http: beyond them it answers 503
 COMMAND_LINE_LIMIT = 2048  # of the kernel, x86-64
+ELF_HEADER = 64  # bytes
+LEVELS = {"off": 0, "error": 1, "warn": 2, "warning": 2, "info": 3, "debug": 4, "trace": 5}  # of a log, in any case of letters
 CPUS = 32  # [api] vcpu_count
 INTERRUPTS = 19  # src/vmm/src/arch/x86_64/layout.rs, GSI_LEGACY_NUM: each device has one to itself
 DEFAULT_MACHINE = {"vcpu_count": 1, "mem_size_mib": 128, "smt": False, "track_dirty_pages": False, "huge_pages": "None"}
@@ -80,7 +82,19 @@ OBJECTS = {  # by their names in [api]
 # Fields that are not there before a release.
 SINCE = {("NetworkInterface", "mtu"): MTU_SINCE}
 # Of these [api] does not say, and the server ignores, what it does not know (src/vmm/src/vmm_config: no deny_unknown_fields).
-OPEN = {"Metrics", "TokenBucket", "Vm"}
+OPEN = {"Metrics", "TokenBucket"}
+# What may be left out, and may not be null: of the server's own types these are no Option (seen with 1.15.1). A PATCH takes null.
+NEVER_NULL = {("Balloon", "stats_polling_interval_s"), ("Balloon", "free_page_hinting"), ("Balloon", "free_page_reporting"),
+              ("Drive", "cache_type"), ("MachineConfiguration", "huge_pages"), ("MachineConfiguration", "smt"),
+              ("MachineConfiguration", "track_dirty_pages")}
+# The words that the server of x86-64 knows, in its own order, where [api] has those of arm64 too (seen with 1.15.1).
+WORDS_HERE = {("MachineConfiguration", "cpu_template"): ("C3", "T2", "T2S", "None", "T2CL", "T2A")}
+# What GET /vm/config says where nothing was given: nulls are written out.
+EMPTY = {"Drive": {"partuuid": None, "rate_limiter": None, "socket": None, "path_on_host": None, "cache_type": "Unsafe", "io_engine": "Sync",
+                   "is_read_only": False},
+         "BootSource": {"kernel_image_path": "", "initrd_path": None, "boot_args": None}, "EntropyDevice": {"rate_limiter": None},
+         "NetworkInterface": {"guest_mac": None, "rx_rate_limiter": None, "tx_rate_limiter": None},
+         "RateLimiter": {"bandwidth": None, "ops": None}, "TokenBucket": {"one_time_burst": None}}
 # What the server's own types bound beyond [api]: (object, field) -> highest number.
 NARROWER = {("MachineConfiguration", "vcpu_count"): 255, ("Balloon", "amount_mib"): 2**32 - 1,
             ("BalloonUpdate", "amount_mib"): 2**32 - 1, ("Balloon", "stats_polling_interval_s"): 65535,

@@ -20,7 +20,6 @@ from machine import Gone
 from vmm import Refused, Vmm
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-LEVELS = {"off": 0, "error": 1, "warn": 2, "warning": 2, "info": 3, "debug": 4, "trace": 5}
 RESOURCE_ID = re.compile(r"\w+")
 # What a signal's handler ends the process with (src/vmm/src/lib.rs).
 SIGNALS = {signal.SIGHUP: 156, signal.SIGXCPU: 154, signal.SIGXFSZ: 151, signal.SIGBUS: 149, signal.SIGSYS: 148}
@@ -30,7 +29,7 @@ class Log:
     """On stdout, beside the guest's serial port, until it is told a file (docs/logger.md)."""
 
     def __init__(self, ident):
-        self.fd, self.ident, self.level, self.show_level = 1, ident, LEVELS["info"], False
+        self.fd, self.ident, self.level, self.show_level = 1, ident, facts.LEVELS["info"], False
 
     def open(self, fd):
         if self.fd != 1:
@@ -39,10 +38,10 @@ class Log:
 
     def set_level(self, word):
         if word is not None:
-            self.level = LEVELS[word.lower()]
+            self.level = facts.LEVELS[word.lower()]
 
     def line(self, text, level="Info", thread="main"):
-        if LEVELS[level.lower()] > self.level:
+        if facts.LEVELS[level.lower()] > self.level:
             return
         now = time.time_ns()
         when = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(now // 10**9)) + f".{now % 10**9:09}"
@@ -100,8 +99,8 @@ class Server:
     def understand(self, request):
         """(row, body); Refused with what is wrong about it as a request."""
         method, path, body = request.method, request.path, request.body
-        if body and method in ("GET", "DELETE"):
-            raise Refused("GET request cannot have a body." if method == "GET" else "Empty Delete request.")
+        if body and method == "GET":
+            raise Refused("GET request cannot have a body.")
         if is_absent(method, path):
             raise Refused(f"not in the stand-in: {method} {path}")
         if not body and method in ("PUT", "PATCH"):
@@ -159,8 +158,8 @@ class Server:
         self.log_outcome(status, found)
         if wrong == "die":
             control.die(fault)
-        old = status < 300 and isinstance(shown, dict) and ("vsock_id" in shown or "cpu_template" in shown)
-        self.respond(client, http_wire.answer(status, None if found is None else json.dumps(found).encode(), old), fault)
+        old = status < 300 and isinstance(shown, dict) and any(shown.get(name) is not None for name in ("vsock_id", "cpu_template"))
+        self.respond(client, http_wire.answer(status, None if found is None else json.dumps(found, separators=(",", ":")).encode(), old), fault)
         self.idle_since = time.monotonic_ns()
         if status == 204 and shown == {"action_type": "InstanceStart"} and (boot := self.settings.get("faults", {}).get("boot")):
             self.death = time.monotonic() + boot.get("seconds", 0)
@@ -286,7 +285,7 @@ def check_options(given):
         os.write(2, f"thread 'main' panicked: Invalid instance ID: {given['id']}\n".encode())
         os.abort()
     level = given.get("level")
-    if level is not None and level.lower() not in LEVELS:
+    if level is not None and level.lower() not in facts.LEVELS:
         raise Failed(f"Invalid value for logger level: {level}.Possible values: [Error, Warning, Info, Debug]",
                      f'InvalidLogLevel(LevelFilterFromStrError("{level}"))', facts.EXIT_BAD_LEVEL)
 

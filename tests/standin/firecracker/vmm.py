@@ -3,7 +3,6 @@
 (src/vmm/src/rpc_interface.rs, src/vmm/src/vmm_config). A refusal is Refused with the text of the fault message."""
 
 import os
-import re
 import socket
 
 import facts
@@ -15,7 +14,6 @@ from taps import os_error
 NOT_BEFORE = "The requested operation is not supported before starting the microVM."
 NOT_AFTER = "The requested operation is not supported after starting the microVM."
 NO_PCI = "PCI is not enabled"
-MAC = re.compile(r"([0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}")
 
 
 class Refused(Exception):
@@ -27,6 +25,13 @@ def open_path(path, flags, prefix, suffix=""):
         return os.open(path, flags | os.O_CLOEXEC)
     except OSError as why:
         raise Refused(f"{prefix}{os_error(why)}{suffix}") from None
+
+
+def whole(name, given):
+    """An object as GET /vm/config has it: what was left out is there too."""
+    fields = facts.OBJECTS[name]
+    return {**facts.EMPTY.get(name, {}),
+            **{key: whole(fields[key].of, value) if value is not None and fields[key].of else value for key, value in given.items()}}
 
 
 class Vmm:
@@ -54,12 +59,11 @@ class Vmm:
         return {"id": self.ident, "state": self.state, "vmm_version": self.version, "app_name": "Firecracker"}
 
     def full_config(self):
-        """Only what is there; the keys of [api] FullVmConfiguration."""
-        found = {"balloon": self.balloon, "drives": [drive for drive, _ in self.drives], "boot-source": self.boot or {},
-                 "cpu-config": None, "logger": self.logger, "machine-config": self.machine, "metrics": self.metrics,
-                 "mmds-config": None, "network-interfaces": [card for card, _ in self.cards], "vsock": self.vsock,
-                 "entropy": self.entropy}
-        return found
+        """The keys of [api] FullVmConfiguration. Logger and metrics are null even where they are set."""
+        return {"balloon": self.balloon, "drives": [whole("Drive", drive) for drive, _ in self.drives],
+                "boot-source": whole("BootSource", self.boot or {}), "cpu-config": None, "logger": None, "machine-config": self.machine,
+                "metrics": None, "mmds-config": None, "network-interfaces": [whole("NetworkInterface", card) for card, _ in self.cards],
+                "vsock": self.vsock, "entropy": self.entropy and whole("EntropyDevice", self.entropy), "pmem": [], "memory-hotplug": None}
 
     def get(self, path):
         if path == "/":
@@ -106,10 +110,8 @@ class Vmm:
                 os.close(open_path(body["initrd_path"], os.O_RDONLY, "Boot source error: The initrd file cannot be opened due "
                                                                      "to invalid path or invalid permissions. "))
             words = body.get("boot_args") or ""
-            if len(words.encode()) >= facts.COMMAND_LINE_LIMIT or not words.isascii() or "\0" in words:
-                raise Refused("Boot source error: The kernel command line is invalid: "
-                              + ("String contains a non-printable ASCII character" if len(words) < facts.COMMAND_LINE_LIMIT
-                                 else "Inserting string would make command line too long"))
+            if len(words.encode()) >= facts.COMMAND_LINE_LIMIT:
+                raise Refused("Boot source error: The kernel command line is invalid: Invalid cmdline capacity provided.")
         except Refused:
             os.close(kernel)
             raise
@@ -127,18 +129,22 @@ class Vmm:
             raise Refused("not in the stand-in: a drive of a vhost-user socket")
         if body.get("path_on_host") is None:
             raise Refused(create + "Invalid block config.")
-        drive = {"cache_type": "Unsafe", "io_engine": "Sync", **body, "is_read_only": bool(body.get("is_read_only"))}
+        given = {key: value for key, value in body.items() if value is not None}
+        drive = {"cache_type": "Unsafe", "io_engine": "Sync", "is_read_only": False, **given}
         path = body["path_on_host"]
-        fd = open_path(path, os.O_RDONLY if drive["is_read_only"] else os.O_RDWR,
-                       create + "Virtio backend error: Error manipulating the backing file: ", f" {path}")
+        wrong = create + "Virtio backend error: Error manipulating the backing file: "
+        fd = open_path(path, os.O_RDONLY if drive["is_read_only"] else os.O_RDWR, wrong, f" {path}")
+        try:
+            os.lseek(fd, 0, os.SEEK_END)  # as Firecracker learns the size, which a file of /proc has not
+        except OSError as why:
+            os.close(fd)
+            raise Refused(f"{wrong}{os_error(why)} {path}") from None
         if place is not None:
             os.close(self.drives.pop(place)[1])
         self.drives.insert(0 if root else len(self.drives) if place is None else place, (drive, fd))
 
     def put_card(self, body):
         mac = body.get("guest_mac")
-        if mac is not None and not MAC.fullmatch(mac):
-            raise Refused(f"An error occurred when deserializing the json body of a request: {mac}.")
         others = [(card, fd) for card, fd in self.cards if card["iface_id"] != body["iface_id"]]
         if mac is not None and any((card.get("guest_mac") or "").lower() == mac.lower() for card, _ in others):
             raise Refused(f"Network config error: The MAC address is already in use: {mac.lower()}")
@@ -154,13 +160,11 @@ class Vmm:
 
     def put_vsock(self, body):
         bind = "Vsock config error: Cannot create backend for vsock device: Error binding to the host-side Unix socket: "
-        if self.listener:
-            self.listener.close()
-            os.unlink(self.vsock["uds_path"])
-            self.vsock = self.listener = None
-        if body["guest_cid"] < 3:
-            raise Refused("the stand-in's own: guest_cid is below 3")  # the API says so; Firecracker leaves it to the guest
         try:
+            if self.listener:
+                self.listener.close()
+                path, self.vsock, self.listener = self.vsock["uds_path"], None, None
+                os.unlink(path)
             self.listener = vsock.listen(body["uds_path"])
         except OSError as why:
             raise Refused(bind + (os_error(why) if why.errno else "path must be shorter than SUN_LEN")) from None
@@ -199,8 +203,10 @@ class Vmm:
             return
         if self.numbers >= facts.BZIMAGE_SINCE:
             why = "failed to load bzImage kernel image: Invalid bzImage binary"
+        elif len(os.pread(self.kernel_fd, facts.ELF_HEADER, 0)) < facts.ELF_HEADER:
+            why = "failed to load ELF kernel image: Kernel Loader: Unable to read elf header"
         else:
-            why = "failed to load ELF kernel image: Invalid ELF magic number"
+            why = "failed to load ELF kernel image: Kernel Loader: Invalid Elf magic number"
         raise Refused("Start microvm error: System configuration error: Cannot load kernel due to invalid memory configuration "
                       f"or invalid kernel image: Kernel Loader: {why}")
 
@@ -240,6 +246,7 @@ class Vmm:
             self.throttle(number, drive.get("rate_limiter"))
         self.guest.resume()
         self.state = "Running"
+        self.tell_metrics()
         if self.balloon and self.balloon["amount_mib"]:
             self.inflate(self.balloon["amount_mib"])
 
@@ -247,6 +254,7 @@ class Vmm:
         """A guest that resets ends the process; one that powers off is not heard of again."""
         if event["event"] == "SHUTDOWN" and event["data"]["reason"] == "guest-reset":
             self.log.line("Vmm is stopping.")
+            self.tell_metrics()
             self.ended = facts.EXIT_OK
 
     # --- after the start -------------------------------------------------------------------------------------------------
@@ -261,8 +269,10 @@ class Vmm:
                           "found Please verify the request arguments.")
         if body.get("path_on_host") is not None:
             raise Refused("not in the stand-in: another file for a drive of a running machine")
-        if body.get("rate_limiter"):
-            self.throttle(number, body["rate_limiter"])
+        if not body.get("rate_limiter"):  # nothing that a drive with a file has
+            raise Refused("Drive config error: Unable to patch the block device: Block: Running method expected different backend. "
+                          "Please verify the request arguments.")
+        self.throttle(number, body["rate_limiter"])
 
     def patch_card(self, body):
         if not any(card["iface_id"] == body["iface_id"] for card, _ in self.cards):
@@ -289,7 +299,7 @@ class Vmm:
         if not self.balloon:
             raise Refused("Balloon update error: Failed perform action on device: Device not found")
         if body["amount_mib"] > self.machine["mem_size_mib"]:
-            raise Refused(f"Balloon update error: Balloon: Requested memory should be less than {self.machine['mem_size_mib']}MiB")
+            raise Refused(f"Balloon update error: Balloon: Requested memory should be less than {self.machine['mem_size_mib'] + 1}MiB")
         self.inflate(body["amount_mib"])
         self.balloon["amount_mib"] = body["amount_mib"]
 
@@ -319,8 +329,16 @@ class Vmm:
         elif action == "SendCtrlAltDel":
             keys = [{"type": "qcode", "data": key} for key in ("ctrl", "alt", "delete")]
             self.guest.call("send-key", keys=keys)
-        elif self.metrics:
-            os.write(self.metrics_fd, b'{"utc_timestamp_ms":0,"stand_in":true}\n')
+        else:
+            self.tell_metrics()
+
+    def tell_metrics(self):
+        """A line: when it is asked for, at the start, and at the end that the guest has brought about."""
+        if self.metrics:
+            try:
+                os.write(self.metrics_fd, b'{"utc_timestamp_ms":0,"stand_in":true}\n')
+            except OSError as why:  # as Firecracker: a line that cannot be written is lost
+                self.log.line(f"Failed to log metrics: {why}", "Error")
 
     # --- all calls -------------------------------------------------------------------------------------------------------
 
