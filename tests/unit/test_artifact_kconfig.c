@@ -80,7 +80,7 @@ static void our_fragment_asks_for_what_guests_need(void **state)
 	static const char *const lines[] = {"# CONFIG_MODULES is not set",
 					    "CONFIG_PVH=y",
 					    "CONFIG_VIRTIO_MMIO=y",
-					    "CONFIG_VIRTIO_MMIO_CMDLINE_DEVICES=y",
+					    "# CONFIG_VIRTIO_MMIO_CMDLINE_DEVICES is not set",
 					    "CONFIG_VIRTIO_PCI=y",
 					    "CONFIG_VIRTIO_BLK=y",
 					    "CONFIG_VIRTIO_NET=y",
