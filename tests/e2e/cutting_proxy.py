@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Stands between vsock.sock and those who dial it, and breaks connections at chosen places."""
+"""Stands between the socket of the agent and its clients, and breaks connections at chosen places."""
 
 import selectors
 import socket

@@ -185,6 +185,8 @@ def test_what_the_host_has_not(host):
         assert answer["error"] == "config.network.portForwards[0].host must be an address of this host, and 192.0.2.1 is none"
     kernel = host.base / "lonely"
     kernel.write_bytes(bytes(0x202) + b"HdrS" + bytes(1024))  # as a bzImage begins
+    with open("/bin/true", "rb") as program:  # what is unpacked, of which Firecracker looks at the head
+        (host.base / "lonely.vmlinux").write_bytes(program.read(64))
     modules = host.base / "lonely.modules"
     modules.touch()
     code, answer = ask(host, "check", host.config(kernelPath=str(kernel)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Takes the place of a workspace's vsock.sock."""
+"""Takes the place of the socket by which clients reach the agent of a workspace's guest."""
 
 import os
 import socket
@@ -9,11 +9,12 @@ from conftest import HANG_S
 
 
 class VsockStandIn:
-    """Used as a context manager: inside, <directory>/vsock.sock is ours and the real one is at
+    """Used as a context manager: inside, <directory>/agent.sock, or vsock.sock where there is none, is ours and the real one is at
     self.real. Each connection is handled in a thread of its own; count of them."""
 
     def __init__(self, directory):
-        self.path, self.real = directory / "vsock.sock", directory / "vsock.sock-behind"
+        self.path = next(path for path in (directory / "agent.sock", directory / "vsock.sock") if path.exists())
+        self.real = self.path.with_name(f"{self.path.name}-behind")
         self.count, self.threads = 0, []
 
     def plan(self, number):
