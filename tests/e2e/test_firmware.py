@@ -12,12 +12,12 @@ from test_supervisor import request
 
 pytestmark = pytest.mark.skipif(BACKEND != "qemu", reason="the machines of the other backends have no such firmware")
 QEMU = Path("/usr/bin/qemu-system-x86_64")
-DISKS = 15  # with a card the most that a machine can have beside its root (MACHINE_EXTRAS_MAX is 16)
+DISKS = 16  # the most that a machine can have beside its root (MACHINE_EXTRAS_MAX)
 
 
 def firmware_of(host, name):
     """What QEMU was told of it."""
-    line = next(line for pid, line in host.processes().items() if "-machine" in line and f"{host.state}/{name} " in line)
+    line = next(line for line in host.processes().values() if "-machine" in line and f"{host.state}/{name} " in line)
     return line.split("-bios ")[1].split()[0] if "-bios " in line else None
 
 
