@@ -228,7 +228,7 @@ def sockets_of(pid):
     return sum(os.readlink(fd).startswith("socket:") for fd in Path("/proc", str(pid), "fd").iterdir())
 
 
-@on("kvm-microvm", "tcg-microvm", "tcg-q35")
+@on("kvm-microvm", "kvm-q35", "tcg-microvm", "tcg-q35")
 def test_a_machine_that_stands_still(host, machine):
     """An instruction that this KVM does not have (a KVM that has it goes on, as TCG does), and the guest's own
     sleep: the event says at once what it was."""
@@ -249,7 +249,7 @@ def test_a_machine_that_stands_still(host, machine):
     ask(host, "delete", sparse(host))
 
 
-@on("kvm-microvm", "tcg-microvm", "tcg-q35")
+@on("kvm-microvm", "kvm-q35", "tcg-microvm", "tcg-q35")
 def test_a_guest_that_never_gets_ready(host, machine):
     """Its power button is pressed while start waits for it, and what is killed while it boots is over at once."""
     for verb, detail in (("halt", "the guest switched itself off when asked"), ("kill", "killed")):

@@ -99,7 +99,7 @@ def test_a_user_with_and_without_the_right(user):
 
 
 def test_the_firmware_has_a_deadline_of_its_own(host):
-    """SeaBIOS is emulated by a paravirtual KVM. What was seen of the guest decides which deadline counts, and is told."""
+    """A paravirtual KVM emulates the firmware. What was seen of the guest decides which deadline counts, and is told."""
     config = host.config(hotplug=True)  # on q35, whose kernel writes nothing on the console
 
     def ask(command, config, **limits):

@@ -9,6 +9,7 @@ static const struct machine plain = {
 	.accelerator = ACCELERATOR_TCG,
 	.purpose = PURPOSE_PLAIN,
 	.binary = "/usr/bin/qemu-system-x86_64",
+	.qboot = true,
 	.label = "/state/vm",
 	.kernel = "/kernel",
 	.initrd = "/initrd",
@@ -81,7 +82,7 @@ static const struct {
 	 ARCHITECTURE_AMD64},
 	{ACCELERATOR_TCG, PURPOSE_PLUGGABLE,
 	 START "-machine\nq35,memory-backend=ram\n-accel\n" TCG "\n-cpu\nmax,-erms,-fsrm\n" MEMORY
-	       "-device\npcie-root-port,id=spare,chassis=1,slot=1\n" DEVICES(
+	       "-bios\nqboot.rom\n" SPARE DEVICES(
 		       "pci") "console=ttyS0 quiet panic=-1 reboot=t tsc=reliable no_timer_check "
 			      "init_on_alloc=1 "
 			      "tsc_early_khz=2445428\n",
@@ -94,8 +95,7 @@ static const struct {
 	 ARCHITECTURE_AMD64},
 	{ACCELERATOR_KVM, PURPOSE_PLUGGABLE,
 	 START "-machine\nq35,memory-backend=ram\n-accel\nkvm\n-cpu\nhost,-vmx,-svm\n" MEMORY
-	       "-device\npcie-root-port,id=spare,chassis=1,slot=1\n" DEVICES(
-		       "pci") "console=ttyS0 quiet panic=-1 reboot=t\n",
+	       "-bios\nqboot.rom\n" SPARE DEVICES("pci") "console=ttyS0 quiet panic=-1 reboot=t\n",
 	 ARCHITECTURE_AMD64},
 	{ACCELERATOR_TCG, PURPOSE_PLAIN,
 	 START_ARM64 "-machine\nvirt,gic-version=3,memory-backend=ram\n-accel\n" TCG
@@ -159,6 +159,19 @@ static void own_firmware(void **state)
 	m.data[0] = "/opt/q/share/qemu";
 	autofree char *words = built(&m);
 	assert_non_null(strstr(words, "-L\n/opt/q/share/qemu\n-machine\n"));
+}
+
+static void test_without_qboot(void **state)
+{
+	struct machine m = plain;
+
+	(void)state;
+	m.qboot = false;
+	for (int purpose = 0; purpose < PURPOSE_COUNT; purpose++) {
+		m.purpose = (enum purpose)purpose;
+		autofree char *words = built(&m);
+		assert_null(strstr(words, "-bios"));
+	}
 }
 
 /* Behind the root, in the order given; one that is read-only is so in every place. */
@@ -418,7 +431,9 @@ static void test_saved_machine(void **state)
 	assert_non_null(strstr(saved, " microagent.port\n"));
 	assert_non_null(strstr(saved, "-S\n"));
 	assert_null(strstr(saved, "vhost-user"));
+	/* qboot stops at what the generation's device asks of a firmware. */
 	assert_non_null(strstr(saved, "-device\nvmgenid,guid=auto\n"));
+	assert_null(strstr(saved, "-bios"));
 	assert_null(strstr(saved, "balloon"));
 	m.ram = RAM_PRIVATE;
 	m.restored = true;
@@ -427,6 +442,7 @@ static void test_saved_machine(void **state)
 	assert_non_null(strstr(restored, "-incoming\ndefer\n"));
 	assert_null(strstr(restored, "-kernel"));
 	assert_null(strstr(restored, "-append"));
+	assert_null(strstr(restored, "-bios"));
 	assert_null(strstr(restored, "balloon"));
 }
 
@@ -436,6 +452,7 @@ int main(void)
 		cmocka_unit_test(every_row_is_pinned),
 		cmocka_unit_test(a_machine_without_a_row_is_refused),
 		cmocka_unit_test(own_firmware),
+		cmocka_unit_test(test_without_qboot),
 		cmocka_unit_test(further_disks_are_pinned),
 		cmocka_unit_test(a_root_in_memory_is_no_disk),
 		cmocka_unit_test(a_shell_is_for_init),

@@ -7,6 +7,10 @@
  * too, sealed, and each keeps its own copies of the pages that it writes to. For that no balloon
  * may be there: what a guest gives back would be punched out of the memory of all of them.
  *
+ * Firmware. A machine that can be saved has SeaBIOS. The firmware has to tell QEMU where in memory
+ * it put the generation's number: by WRITE_POINTER, a command of QEMU's table loader
+ * (hw/acpi/bios-linker-loader.c), at which qboot stops for good.
+ *
  * Streams. A vhost-user device, or where the machine can be saved, which no vhost-user device can,
  * a virtio-serial port with the same packets in it.
  *
@@ -87,6 +91,15 @@ static void add_identity(struct argv *argv, const struct machine *m)
 	}
 }
 
+/* Without qboot QEMU takes its own choice. */
+static void add_firmware(struct argv *argv, const struct machine *m, const struct machine_row *row)
+{
+	if (!m->qboot || !row->qboot || m->saved)
+		return;
+	argv_add(argv, "-bios");
+	argv_add(argv, MACHINE_QBOOT);
+}
+
 static void add_machine(struct argv *argv, const struct machine *m, const struct machine_row *row)
 {
 	argv_add(argv, "-machine");
@@ -108,6 +121,7 @@ static void add_machine(struct argv *argv, const struct machine *m, const struct
 			  "memory-backend-file,id=ram,size=%lldM,mem-path=/proc/self/fd/%d,"
 			  "share=%s",
 			  (long long)m->memory_mib, QEMU_FD_RAM, m->ram == RAM_FILE ? "on" : "off");
+	add_firmware(argv, m, row);
 	if (row->extra)
 		argv_add_list(argv, row->extra);
 	if (m->saved) {

@@ -77,6 +77,7 @@ struct machine {
 	const char *cpu; /* NULL: what belongs to the accelerator */
 	const char *binary;
 	const char *data[2];	     /* directories of its firmware, where it would take others' */
+	bool qboot;		     /* MACHINE_QBOOT is among its firmware */
 	const char *label;	     /* shown in ps */
 	const char *kernel, *initrd; /* as QEMU sees them */
 	enum machine_card card;
@@ -121,6 +122,7 @@ struct machine {
 /* Of a share's device, the most there can be: a request is of as many pages as its queue has room
  * for, up to 256 (virtio_fs_get_tree, fs/fuse/virtio_fs.c). QEMU's own 128 hold half a MiB. */
 #define SHARE_QUEUE 1024
+#define MACHINE_QBOOT "qboot.rom"
 #define MACHINE_SPARE "spare" /* the port of PURPOSE_PLUGGABLE that device_add can use */
 
 /* Appends the command line, argv[0] first. ERR_UNSUPPORTED for a machine without a row. */

@@ -6,10 +6,14 @@
  * and there are 24 slots for them instead of 8. ACPI in its hardware-reduced form means that the
  * guest does not trust the PIT, so under TCG it cannot calibrate its time-stamp counter and hangs
  * unless tsc_early_khz says the frequency; under KVM kvm-clock says it. virtio-mmio must be modern,
- * or vhost-user devices refuse to work. qboot is named, since what is called bios-microvm.bin is
- * qboot in one distribution's release and SeaBIOS, which takes longer, in the next.
+ * or vhost-user devices refuse to work.
  * For arm64 it is virt without firmware, described by a device tree, with devices on PCI whatever
  * it is for: virtio-mmio is no faster there, and its disks would be found in the reverse order.
+ *
+ * Firmware. qboot enters the kernel and looks for nothing else; SeaBIOS, which is QEMU's choice for
+ * q35, looks for disks and runs option ROMs first. So qboot is named on microvm as well: the file
+ * bios-microvm.bin is qboot in one release of a distribution and SeaBIOS in the next. qboot gives
+ * no addresses to PCI devices and no bus numbers to ports; the kernel does that.
  *
  * Translation cache of TCG: 22 MiB are used after a boot; 64 cost nothing, the default is 1 GiB.
  *
@@ -25,8 +29,7 @@
 #include <assert.h>
 #include <stddef.h>
 
-static const char *const microvm_words[] = {"-bios", "qboot.rom", "-global",
-					    "virtio-mmio.force-legacy=false", NULL};
+static const char *const microvm_words[] = {"-global", "virtio-mmio.force-legacy=false", NULL};
 static const char spare_device[] = "pcie-root-port,id=" MACHINE_SPARE ",chassis=1,slot=1";
 static const char *const spare_port[] = {"-device", spare_device, NULL};
 
@@ -75,6 +78,7 @@ static const struct machine_row machine_table[ARCHITECTURE_COUNT][2][PURPOSE_COU
 							.accel = "kvm",
 							.cpu = CPU_KVM_AMD64,
 							.bus = "device",
+							.qboot = true,
 							.extra = microvm_words,
 							.append = append_kvm,
 						},
@@ -84,6 +88,7 @@ static const struct machine_row machine_table[ARCHITECTURE_COUNT][2][PURPOSE_COU
 							.accel = "kvm",
 							.cpu = CPU_KVM_AMD64,
 							.bus = "pci",
+							.qboot = true,
 							.extra = spare_port,
 							.append = append_kvm,
 						},
@@ -97,6 +102,7 @@ static const struct machine_row machine_table[ARCHITECTURE_COUNT][2][PURPOSE_COU
 							.accel = ACCEL_TCG,
 							.cpu = CPU_TCG,
 							.bus = "device",
+							.qboot = true,
 							.extra = microvm_words,
 							.append = append_tcg,
 						},
@@ -106,6 +112,7 @@ static const struct machine_row machine_table[ARCHITECTURE_COUNT][2][PURPOSE_COU
 							.accel = ACCEL_TCG,
 							.cpu = CPU_TCG,
 							.bus = "pci",
+							.qboot = true,
 							.extra = spare_port,
 							.append = append_tcg,
 						},

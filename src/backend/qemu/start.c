@@ -34,6 +34,7 @@ enum { PROGRAM_DATA = 3 };
 struct programs {
 	char *qemu, *bwrap; /* bwrap NULL: no cell, as the config says */
 	char *data[PROGRAM_DATA];
+	bool qboot;    /* is in one of them */
 	bool own_data; /* beside a QEMU that is not the distribution's, and may not look there */
 };
 
@@ -43,6 +44,18 @@ static void programs_free(struct programs *p)
 	free(p->bwrap);
 	for (size_t i = 0; i < PROGRAM_DATA; i++)
 		free(p->data[i]);
+}
+
+static bool has_qboot(const struct programs *p)
+{
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < PROGRAM_DATA; i++) {
+		snprintf(path, sizeof(path), "%s/" MACHINE_QBOOT, p->data[i]);
+		if (access(path, R_OK) == 0)
+			return true;
+	}
+	return false;
 }
 
 /* Below the directory that its bin is in. One that has nothing there is taken for a copy of the
@@ -64,6 +77,7 @@ static int find_data(struct programs *p, struct error *err)
 			p->data[i] = NULL;
 			return error_errno(err, ENOMEM, "QEMU's data");
 		}
+	p->qboot = has_qboot(p);
 	return 0;
 }
 
@@ -135,6 +149,7 @@ static int build_qemu_words(const struct qemu *qemu, const struct vm_boot *boot,
 		.binary = programs->qemu,
 		.data = {programs->own_data ? programs->data[0] : NULL,
 			 programs->own_data ? programs->data[1] : NULL},
+		.qboot = programs->qboot,
 		.label = boot->label,
 		.kernel = programs->bwrap ? KERNEL_IN_CELL : kernel,
 		.initrd = programs->bwrap ? INITRD_IN_CELL : initrd,
