@@ -124,8 +124,9 @@ static int decode_hostname(struct config_decode *d, struct error *err)
 		return 0;
 	if (!is_hostname(name))
 		return error_set(err, ERR_INVALID,
-				 "config.hostname must be letters, digits, \"-\" and \".\", at "
-				 "most %d bytes, and is \"%.100s\"",
+				 "config.hostname must be letters, digits, \"-\" and \".\", begin "
+				 "and end with a letter or a digit, be at most %d bytes long and "
+				 "have no two dots side by side, and is \"%.100s\"",
 				 HOSTNAME_BYTES, name);
 	return json_put_string(d->out, "hostname", name, err);
 }

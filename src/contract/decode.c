@@ -189,6 +189,20 @@ static bool is_kernels_own(const char *mountpoint)
 	return false;
 }
 
+/* The kernel's NAME_MAX, which other systems give another number. */
+#define NAME_BYTES 255
+
+static bool has_long_component(const char *path)
+{
+	for (size_t len; *path; path += len) {
+		path += strspn(path, "/");
+		len = strcspn(path, "/");
+		if (len > NAME_BYTES)
+			return true;
+	}
+	return false;
+}
+
 int decode_mountpoint(struct config_decode *d, const json_t *item, const char *path, json_t *out,
 		      struct error *err)
 {
@@ -206,6 +220,11 @@ int decode_mountpoint(struct config_decode *d, const json_t *item, const char *p
 			"%s.mountpoint is \"%.100s\", and /proc, /sys and /dev are the guest "
 			"kernel's own",
 			path, mountpoint);
+	if (d->strict && has_long_component(mountpoint))
+		return error_set(err, ERR_INVALID,
+				 "%s.mountpoint has a name of more than %d bytes in it, which no "
+				 "file system of the guest can have",
+				 path, NAME_BYTES);
 	if (decode_unique(d->mountpoints, mountpoint, path, "mountpoint", err) < 0)
 		return -1;
 	return json_put_string(out, "mountpoint", mountpoint, err);

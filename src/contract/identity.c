@@ -28,8 +28,8 @@ int runtime_id_check(const char *id, const char *what, struct error *err)
 {
 	if (!path_is_safe_basename(id))
 		return error_set(err, ERR_INVALID,
-				 "%s must be a plain name of at most 128 bytes without a slash, "
-				 "and is \"%.200s\"",
+				 "%s must be a plain name of at most 128 bytes, without slash and "
+				 "backslash and not \".\" or \"..\", and is \"%.200s\"",
 				 what, id);
 	if (runtime_id_taken(id))
 		return error_set(err, ERR_INVALID,
@@ -59,8 +59,8 @@ int identity_decode(json_t *json, const char *backend, struct identity *out, str
 		return error_set(err, ERR_INVALID, "identity must be an object");
 	if (json_only_keys(json, "identity", identity_keys, err) < 0 ||
 	    request_id_decode(json, &identity, err) < 0 ||
-	    json_get_string(json, "identity", "runtimeID", JSON_REQUIRED, &identity.runtime_id,
-			    err) < 0 ||
+	    decode_text(json, "identity", "runtimeID", JSON_REQUIRED, &identity.runtime_id, err) <
+		    0 ||
 	    runtime_id_check(identity.runtime_id, "identity.runtimeID", err) < 0 ||
 	    decode_choice(json, "identity", "role", JSON_REQUIRED, role_names,
 			  ARRAY_SIZE(role_names), &role, err) < 0 ||

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/path.h"
 #include "contract/decode.h"
 #include "contract/kind.h"
 
@@ -52,16 +53,53 @@ static int decode_state_dir(const json_t *json, struct config *out, struct error
 	return 0;
 }
 
+/* A path that is recorded has to lead to its file from every directory. */
+static int make_absolute(json_t *object, const char *key, struct error *err)
+{
+	const char *given = json_text(object, key, "");
+	autofree char *absolute = NULL;
+
+	if (!*given || path_is_absolute(given))
+		return 0;
+	absolute = path_absolute(given, err);
+	if (!absolute)
+		return error_prefix(err, "config: %s %s", key, given);
+	return json_put_string(object, key, absolute, err);
+}
+
+/* What names a file of the host in a normalised config. stateDir and the shares are absolute. */
+static int make_host_paths_absolute(json_t *config, struct error *err)
+{
+	static const char *const keys[] = {"kernelPath", "initrdPath", "rootfsPath", "rootfsBase"};
+	static const char *const macos_keys[] = {"hardwareModelPath", "auxiliaryStoragePath",
+						 "machineIdentifierPath"};
+	static const char *const lists[] = {"disks", "bundles"};
+	json_t *item;
+	size_t i, k;
+
+	for (i = 0; i < ARRAY_SIZE(keys); i++)
+		if (make_absolute(config, keys[i], err) < 0)
+			return -1;
+	for (i = 0; i < ARRAY_SIZE(macos_keys); i++)
+		if (make_absolute(json_object_get(config, "macos"), macos_keys[i], err) < 0)
+			return -1;
+	for (k = 0; k < ARRAY_SIZE(lists); k++)
+		json_array_foreach(json_object_get(config, lists[k]), i,
+				   item) if (make_absolute(item, "path", err) < 0) return -1;
+	return 0;
+}
+
 static int decode_config(const json_t *json, enum command_input input,
 			 const struct host_bounds *bounds, struct config *out, struct error *err)
 {
-	json_t *normalised = NULL;
+	json_auto_t *normalised = NULL;
 
 	if (input == INPUT_STATE_DIR)
 		return decode_state_dir(json, out, err);
-	if (config_normalise(json, true, bounds, &normalised, err) < 0)
+	if (config_normalise(json, true, bounds, &normalised, err) < 0 ||
+	    make_host_paths_absolute(normalised, err) < 0)
 		return -1;
-	config_bind(normalised, out);
+	config_bind(steal_ptr(&normalised), out);
 	return 0;
 }
 

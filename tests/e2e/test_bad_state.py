@@ -101,6 +101,18 @@ def test_damaged_files_are_named_and_kept(host, how):
     assert host.supervisor(request("delete", sparse(host)))[0] == 0
 
 
+def test_a_record_that_is_gone_is_missed(host):
+    """By whoever looks too: what it held can be compared with nothing."""
+    config, directory = life(host)
+    (directory / "workspace.json").unlink()
+    before = snapshot(directory)
+    for command, body in (("check", config), ("inspect", sparse(host)), ("start", config)):
+        code, answer, _ = host.supervisor(request(command, body))
+        assert code == 1 and answer["error"] == f"{directory}/workspace.json does not exist", answer
+        assert answer["errorReason"] == "workspace-damaged" and snapshot(directory) == before, answer
+    assert host.supervisor(request("delete", sparse(host)))[0] == 0
+
+
 def test_unknown_fields_in_state_files_are_ignored(host):
     """A later version may have written them."""
     config, directory = life(host)

@@ -201,6 +201,8 @@ def altered(place, tmp_path, **changes):
                                              ("format", "another version of microagent"),
                                              ("tscKhz", "another frequency of the host's time-stamp counter")])
 def test_what_a_template_depends_on(place, fact, words):
+    if fact == "tscKhz" and fact not in place.record["facts"]:
+        pytest.skip("under KVM the clock is the guest's own, and the processor is a fact")
     other = 1 if fact in ("format", "tscKhz") else "0" * 64
     facts = {**place.record["facts"], fact: other + (fact == "format") if isinstance(other, int) else other}
     with tempfile.TemporaryDirectory(dir=place.host.base) as tmp:

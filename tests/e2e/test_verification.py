@@ -196,6 +196,25 @@ def test_an_unreadable_file_is_a_divergence(host):
     assert ask(host, "delete")[0] == 0
 
 
+def test_relative_paths_lead_to_their_files_from_everywhere(host):
+    """They are those of the directory that prepare was asked in, whichever directory it is looked at from."""
+    own_kernel(host)
+    small_disk(host)
+    extra = host.base / "data.ext4"
+    subprocess.run(["mke2fs", "-q", "-t", "ext4", extra, "1M"], check=True)
+    config = host.config(kernelPath="kernel", rootfsPath="small.ext4",
+                         disks=[{"name": "data", "path": "./data.ext4", "mountpoint": "/data", "mode": "ro"}])
+    request = json.dumps({"command": "prepare", "identity": {**IDENTITY, "backend": host.backend}, "config": config}).encode()
+    done = subprocess.run([BIN / host.program], input=request, env=host.env, cwd=host.base, capture_output=True, check=False)
+    assert done.returncode == 0, done.stdout
+    recorded = json.loads((host.state / "w" / "workspace.json").read_text())["config"]
+    assert (recorded["kernelPath"], recorded["rootfsPath"]) == (str(host.base / "kernel"), str(host.base / "small.ext4"))
+    assert recorded["disks"][0]["path"] == str(extra)
+    code, answer = ask(host, "inspect")
+    assert code == 0 and answer["verification"]["ok"] and not diverging(answer), answer
+    assert ask(host, "delete")[0] == 0
+
+
 def test_an_upgraded_init_is_said_until_the_next_prepare(host):
     kernel = own_kernel(host)
     config = host.config(kernelPath=str(kernel), rootfsPath=str(small_disk(host)))

@@ -192,14 +192,14 @@ static void canonical_lists(void **state)
 	(void)state;
 	assert_normalised(
 		LEAST
-		",\"disks\":[{\"mode\":\"rw\",\"mountpoint\":\"//d/\",\"path\":\"p\","
+		",\"disks\":[{\"mode\":\"rw\",\"mountpoint\":\"//d/\",\"path\":\"/p\","
 		"\"name\":\"d\"}],\"shares\":[{\"mode\":\"ro\",\"path\":\"/h//x/\",\"tag\":\"t\","
 		"\"mountpoint\":\"/m\"}],\"mediation\":{\"target\":\"h:1\",\"port\":7,"
 		"\"enabled\":true},\"network\":{\"allow\":[\"10.0.0.1\",\"10.0.0.0/8\"],"
 		"\"portForwards\":[{\"guestPort\":80,\"hostPort\":8080}]}",
 		"{\"kernelPath\":\"/k\",\"rootfsPath\":\"/r\",\"stateDir\":\"/"
 		"s\",\"memoryMiB\":512,"
-		"\"disks\":[{\"name\":\"d\",\"path\":\"p\",\"mountpoint\":\"/d\","
+		"\"disks\":[{\"name\":\"d\",\"path\":\"/p\",\"mountpoint\":\"/d\","
 		"\"mode\":\"rw\"}],\"network\":{\"mode\":\"nat\",\"portForwards\":[{\"protocol\":"
 		"\"tcp\",\"host\":\"127.0.0.1\",\"hostPort\":8080,\"guestPort\":80}],\"allow\":["
 		"\"10.0.0.1/32\",\"10.0.0.0/"
@@ -366,9 +366,9 @@ static void a_newer_record_is_read(void **state)
 {
 	struct config recorded = from_record(
 		"{" LEAST ",\"later\":1,\"network\":{\"mode\":\"nat\",\"later\":{}},\"disks\":[{"
-		"\"name\":\"n\",\"path\":\"p\",\"mountpoint\":\"/"
+		"\"name\":\"n\",\"path\":\"/p\",\"mountpoint\":\"/"
 		"m\",\"mode\":\"ro\",\"later\":[]}]}");
-	struct request request = decode(LEAST ",\"disks\":[{\"name\":\"n\",\"path\":\"p\","
+	struct request request = decode(LEAST ",\"disks\":[{\"name\":\"n\",\"path\":\"/p\","
 					      "\"mountpoint\":\"/m\",\"mode\":\"ro\"}]");
 	struct error err = {0};
 

@@ -53,7 +53,9 @@ static int verify_for_check(const struct record *record, const struct config *co
 	    disks_open(config, files.file[BOOT_ROOTFS].fd, DISK_CHECK, &disks, err) < 0 ||
 	    bundles_check(config, err) < 0)
 		goto out;
-	if (manifest_read(&record->ws, &manifest, &why) < 0 && why.code != ERR_NOT_FOUND) {
+	/* Only what has a state has a record. */
+	if (manifest_read(&record->ws, &manifest, &why) < 0 &&
+	    (why.code != ERR_NOT_FOUND || record->state != STATE_UNKNOWN)) {
 		*err = why;
 		goto out;
 	}

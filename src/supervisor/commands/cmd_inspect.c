@@ -57,8 +57,7 @@ static int describe_recorded(const struct record *record, const struct manifest 
 static int inspect(struct record *record, struct response *response, struct error *err)
 {
 	struct manifest manifest = {0};
-	struct error why = {0};
-	int status = 0;
+	int status = -1;
 
 	if (settle_if_stale(record, err) < 0)
 		return -1;
@@ -67,12 +66,8 @@ static int inspect(struct record *record, struct response *response, struct erro
 		return -1;
 	if (record->state == STATE_UNKNOWN)
 		return 0;
-	if (manifest_read(&record->ws, &manifest, &why) == 0) {
+	if (manifest_read(&record->ws, &manifest, err) == 0)
 		status = describe_recorded(record, &manifest, response, err);
-	} else if (why.code != ERR_NOT_FOUND) {
-		*err = why;
-		status = -1;
-	}
 	manifest_free(&manifest);
 	return status;
 }
