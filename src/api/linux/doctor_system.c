@@ -9,6 +9,26 @@
 #include "base/json.h"
 #include "base/platform/linux/subids.h"
 #include "base/platform/linux/userns.h"
+#include "store/cache.h"
+
+/* Names a kernel of the cache that is built for this host's paravirtual KVM, or says how to get
+ * one. */
+static void propose_pvm_kernel(struct finding *out)
+{
+	struct cache_kernels list = {0};
+	char remedy[sizeof(out->remedy)] =
+		"microagent kernel install --from FILE, a kernel that is "
+		"built for kvm_pvm; then --kernel with its name";
+
+	if (cache_kernels(&list, NULL) == 0) {
+		for (size_t i = list.count; i-- > 0;)
+			if (list.items[i].for_pvm)
+				snprintf(remedy, sizeof(remedy),
+					 "--kernel %s, which is built for it", list.items[i].name);
+		cache_kernels_free(&list);
+	}
+	finding_remedy(out, remedy);
+}
 
 static void check_accelerator(const struct microagent *agent, const json_t *host,
 			      struct finding *out)
@@ -38,7 +58,9 @@ static void check_accelerator(const struct microagent *agent, const json_t *host
 	else
 		finding_detail(out, VERDICT_DEGRADED, "%s: %s; emulation is no security boundary",
 			       name, reason);
-	if (access("/dev/kvm", F_OK) < 0)
+	if (strcmp(json_text(host, "kvmKernels", ""), "pvm") == 0)
+		propose_pvm_kernel(out);
+	else if (access("/dev/kvm", F_OK) < 0)
 		finding_remedy(out,
 			       "switch virtualisation on in the firmware (on a virtual machine: "
 			       "nested virtualisation), then sudo modprobe kvm");
