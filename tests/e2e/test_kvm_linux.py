@@ -83,7 +83,8 @@ def test_a_paravirtual_kvm_is_judged_with_the_kernel(host, both_kernels, patient
 
 def test_doctor_says_how_to_get_a_kernel_for_a_paravirtual_kvm(host, both_kernels):
     (Path(host.env["MICROAGENT_CACHE_DIR"]) / "kernels" / "ours.json").unlink()
-    assert accelerator_row(host, NO_IMAGE)["remedy"] == "microagent kernel install --from FILE, a kernel that is built for kvm_pvm; then --kernel with its name"
+    row = accelerator_row(host, NO_IMAGE)
+    assert (row["status"], row["reason"], row["remedy"]) == ("degraded", "no-pvm-kernel", "microagent kernel install --from FILE")
     # Where the node is not this user's to open no kernel is: that comes first.
     denied = kvm_host.make_node(host.base / "kvm", 0o600, 0)
     assert isinstance(denied, Path), denied

@@ -11,23 +11,24 @@
 #include "base/platform/linux/userns.h"
 #include "store/cache.h"
 
-/* Names a kernel of the cache that is built for this host's paravirtual KVM, or says how to get
- * one. */
+/* Names a kernel of the cache that is built for this host's paravirtual KVM, if there is one. */
 static void propose_pvm_kernel(struct finding *out)
 {
 	struct cache_kernels list = {0};
-	char remedy[sizeof(out->remedy)] =
-		"microagent kernel install --from FILE, a kernel that is "
-		"built for kvm_pvm; then --kernel with its name";
+	char remedy[sizeof(out->remedy)];
 
-	if (cache_kernels(&list, NULL) == 0) {
-		for (size_t i = list.count; i-- > 0;)
-			if (list.items[i].for_pvm)
-				snprintf(remedy, sizeof(remedy),
-					 "--kernel %s, which is built for it", list.items[i].name);
-		cache_kernels_free(&list);
+	out->reason = REASON_NO_PVM_KERNEL;
+	if (cache_kernels(&list, NULL) < 0)
+		return;
+	for (size_t i = 0; i < list.count && out->reason != REASON_NONE; i++) {
+		if (!list.items[i].for_pvm)
+			continue;
+		snprintf(remedy, sizeof(remedy), "--kernel %s, which is built for it",
+			 list.items[i].name);
+		finding_remedy(out, remedy);
+		out->reason = REASON_NONE;
 	}
-	finding_remedy(out, remedy);
+	cache_kernels_free(&list);
 }
 
 static void check_accelerator(const struct microagent *agent, const json_t *host,
