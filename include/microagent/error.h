@@ -98,6 +98,7 @@ enum error_reason {
 	REASON_SESSION_RESTORED,  /* it shares its memory with others of its template */
 	REASON_GUEST_USER_DENIED, /* the guest's user may not do that in the guest */
 	REASON_RECORD_CHANGED,	  /* not by a command; subject: the path of its digests */
+	REASON_NO_PVM_KERNEL,	  /* the cache has none that this host's paravirtual KVM runs */
 	ERROR_REASON_COUNT
 };
 

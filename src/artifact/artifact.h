@@ -20,6 +20,7 @@ struct artifact_options {
 	bool upgrade;	     /* look for a newer version although there is one */
 	bool rebuild;	     /* build although there is one */
 	bool plan;	     /* kernel-install: what would be fetched, and no more */
+	bool for_pvm;	     /* kernel-install: the kernel is built for a PVM (pvm.h) */
 	bool unconfined;     /* skopeo, or what works on a package, in no cell */
 	const char *fd;	     /* sha256: the descriptor to read */
 	const char *out;     /* initrd: the file to write; default: one of the cache */

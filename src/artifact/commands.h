@@ -7,7 +7,7 @@
 struct artifact_command {
 	const char *name, *args, *help;
 	artifact_fn *fn;
-	const char *options[8]; /* besides --json */
+	const char *options[9]; /* besides --json */
 };
 
 /* What there is on this system (linux/commands.c, darwin/commands.c), until one without a name. */

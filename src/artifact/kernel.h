@@ -21,6 +21,7 @@ struct kernel_entry {
 	bool modules;		    /* MODULES_FILE is there */
 	const char *config_sha256;  /* of the configuration it was built from; NULL: unknown */
 	const char *package_sha256; /* of the package that it, or its source, was in; NULL: none */
+	bool for_pvm;		    /* the user says that it is built for a PVM (pvm.h) */
 	const char *release;	    /* what `uname -r` says in it; NULL: unknown */
 	enum architecture architecture;
 };

@@ -14,6 +14,7 @@
 #include "artifact/below.h"
 #include "artifact/digest.h"
 #include "artifact/initrd.h"
+#include "artifact/pvm.h"
 #include "artifact/vmlinux.h"
 #include "base/cleanup.h"
 #include "base/json.h"
@@ -141,6 +142,23 @@ static int publish_files(const struct place *place, const struct kernel_entry *e
 	return place_record(place, entry->name, record, err);
 }
 
+/* Records that the kernel of the entry is built for a PVM where the user says so or its code does.
+ * Only kernels for amd64 are. */
+static int put_for_pvm(const struct place *place, const struct kernel_entry *entry, json_t *record,
+		       struct error *err)
+{
+	bool unpacked = faccessat(place->scratch_fd, VMLINUX_FILE, F_OK, 0) == 0;
+	autofree char *path = place_scratch(place, unpacked ? VMLINUX_FILE : KERNEL_FILE, err);
+	bool for_pvm = entry->for_pvm;
+
+	if (!path)
+		return -1;
+	if (!for_pvm && entry->architecture == ARCHITECTURE_AMD64 &&
+	    pvm_find_code(path, &for_pvm, err) < 0)
+		return -1;
+	return for_pvm ? json_put(record, "forPvm", json_true(), err) : 0;
+}
+
 int kernel_publish(const struct place *place, const struct kernel_entry *entry, const char *init,
 		   struct error *err)
 {
@@ -150,11 +168,17 @@ int kernel_publish(const struct place *place, const struct kernel_entry *entry, 
 
 	if (!kernel)
 		return -1;
+	if (entry->for_pvm && entry->architecture != ARCHITECTURE_AMD64)
+		return error_set(err, ERR_INVALID,
+				 "it is for %s, and a paravirtual KVM (--for-pvm) runs kernels for "
+				 "amd64 alone",
+				 architecture_name(entry->architecture));
 	if (initrd_make(place, init, entry->architecture, entry->modules ? modules : NULL, err) < 0)
 		return -1;
 	record = new_kernel_record(place, entry, err);
 	if (!record || put_initrd(place, record, init, err) < 0 ||
-	    (vmlinux_is_packed(kernel) && make_vmlinux(place, kernel, record, err) < 0))
+	    (vmlinux_is_packed(kernel) && make_vmlinux(place, kernel, record, err) < 0) ||
+	    put_for_pvm(place, entry, record, err) < 0)
 		return -1;
 	return publish_files(place, entry, record, err);
 }
@@ -409,8 +433,12 @@ int kernel_answer(const struct artifact_options *opts, const char *name, const c
 	    json_put_string(answer, "path", kernel.path, err) == 0 &&
 	    json_put_string(answer, "architecture", architecture_name(kernel.architecture), err) ==
 		    0 &&
-	    json_put_string(answer, "sha256", kernel.sha256, err) == 0)
-		result = artifact_answer(opts, answer, err, "%s %s", kernel.name, what);
+	    json_put_string(answer, "sha256", kernel.sha256, err) == 0 &&
+	    (!kernel.for_pvm || json_put(answer, "forPvm", json_true(), err) == 0))
+		result = artifact_answer(opts, answer, err, "%s %s%s", kernel.name, what,
+					 kernel.for_pvm ? "; it is built for a paravirtual KVM "
+							  "(kvm_pvm)"
+							: "");
 	cache_kernel_free(&kernel);
 	return result;
 }

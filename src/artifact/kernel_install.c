@@ -120,14 +120,15 @@ static char *debian_name(const struct deb *deb, struct error *err)
 }
 
 /* What is taken out of an unpacked package becomes the entry. */
-static int take_package(const struct place *place, const struct deb *deb, bool unconfined,
-			const char *name, const char *init, struct error *err)
+static int take_package(const struct artifact_options *opts, const struct place *place,
+			const struct deb *deb, const char *name, const char *init,
+			struct error *err)
 {
 	static const char *const files[] = {"boot/vmlinuz-", "lib/modules/", NULL};
 	const struct tool_cell cell = {.dir = place->scratch,
 				       .out = "root",
 				       .temporary = "tmp",
-				       .unconfined = unconfined,
+				       .unconfined = opts->unconfined,
 				       .vouched = deb->vouched};
 	autoclose int root = place_subdir(place, cell.out, err);
 	autoclose int temporary = root < 0 ? -1 : place_subdir(place, cell.temporary, err);
@@ -145,6 +146,7 @@ static int take_package(const struct place *place, const struct deb *deb, bool u
 				     .kind = KERNEL_DEBIAN,
 				     .modules = true,
 				     .package_sha256 = deb->sha256,
+				     .for_pvm = opts->for_pvm,
 				     .release = release,
 				     .architecture = own};
 	return kernel_publish(place, &entry, init, err);
@@ -161,13 +163,14 @@ static int install_package(const struct artifact_options *opts, const struct pla
 		return -1;
 	/* Another run may have installed it while we waited. */
 	there = kernel_installed(name, deb->architecture);
-	if (there && kernel_is_of(name, deb->architecture, deb->sha256) && !opts->rebuild)
+	if (there && kernel_is_of(name, deb->architecture, deb->sha256) && !opts->rebuild &&
+	    !opts->for_pvm)
 		return kernel_refresh_all(init, deb->architecture, NULL, err);
 	if (place_require_space(place, UNPACK_BYTES, err) < 0)
 		return -1;
 	if (!deb->file && apt_fetch(apt, deb, place->scratch, err) < 0)
 		return -1;
-	return take_package(place, deb, opts->unconfined, name, init, err);
+	return take_package(opts, place, deb, name, init, err);
 }
 
 /* Answers by what is there after the installation. */
@@ -260,8 +263,11 @@ static int install_file(const struct artifact_options *opts, enum architecture a
 	    place_open(CACHE_KERNELS, "kernel-custom", &place, err) < 0 ||
 	    copy_kernel(&place, fd, err) < 0)
 		return -1;
-	struct kernel_entry entry = {
-		.name = name, .version = "", .kind = KERNEL_CUSTOM, .architecture = own};
+	struct kernel_entry entry = {.name = name,
+				     .version = "",
+				     .kind = KERNEL_CUSTOM,
+				     .for_pvm = opts->for_pvm,
+				     .architecture = own};
 	if (kernel_publish(&place, &entry, init, err) < 0)
 		return error_prefix(err, "kernel %s", name);
 	return kernel_answer(opts, name, "is installed", err);
@@ -290,6 +296,8 @@ int artifact_kernel_install(const struct artifact_options *opts, struct error *e
 
 	if (opts->plan)
 		return plan_debian(opts, err);
+	if (opts->for_pvm && !opts->from)
+		return error_set(err, ERR_INVALID, "--for-pvm goes with --from");
 	if (artifact_architecture(opts, opts->from ? ARCHITECTURE_COUNT : architecture_of_host(),
 				  &asked, err) < 0)
 		return -1;

@@ -23,6 +23,8 @@ static const struct option_row rows[] = {
 	 "look for a newer version although there is one"},
 	{"rebuild", NULL, option_given, AT(rebuild), "make it again although it is there"},
 	{"plan", NULL, option_given, AT(plan), "say what would be fetched, and do nothing"},
+	{"for-pvm", NULL, option_given, AT(for_pvm),
+	 "the kernel from FILE is built for a paravirtual KVM (kvm_pvm)"},
 	{"unconfined", NULL, option_given, AT(unconfined),
 	 "run what reads an image, or a package of yours, in no cell"},
 	{"fd", "N", option_text, AT(fd), "hash this descriptor, or write to it"},

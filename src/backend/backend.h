@@ -173,7 +173,8 @@ struct backend_host {
 	const char *confinement; /* the best to be had: "cell"; "seccomp", which a config has to
 				  * ask for; other systems' backends say "platform" */
 	char confinement_reason[256];
-	bool kvm_available;	       /* only if the probe passed */
+	bool kvm_available;	       /* KVM is usable with the default kernel of the cache */
+	const char *kvm_kernels;       /* with which kernels: "all", "pvm", "none"; NULL: no KVM */
 	bool virtualization_supported; /* by the platform, where that is not KVM's business */
 	bool vsock_available;
 	bool nat_available, bridged_available;

@@ -100,6 +100,7 @@ static const char *const reason_names[] = {
 	[REASON_SESSION_RESTORED] = "session-restored",
 	[REASON_GUEST_USER_DENIED] = "guest-user-denied",
 	[REASON_RECORD_CHANGED] = "record-changed",
+	[REASON_NO_PVM_KERNEL] = "no-pvm-kernel",
 };
 static_assert(ARRAY_SIZE(reason_names) == ERROR_REASON_COUNT, "every reason has a name");
 

@@ -202,6 +202,7 @@ static int fill_kernel(struct cache_kernel *k, const char *dir, const char *name
 	k->kind = kernel_kind_from_name(kind);
 	k->architecture = recorded_architecture(record);
 	k->cached = true;
+	k->for_pvm = json_is_true(json_object_get(record, "forPvm"));
 	copy_digest(k->sha256, sha);
 	copy_digest(k->initrd_sha256, initrd);
 	copy_digest(k->init_sha256, init);

@@ -60,7 +60,8 @@ struct cache_kernel {
 	enum kernel_kind kind;
 	/* Of a path of the user's, what the file says; ARCHITECTURE_COUNT where it says none. */
 	enum architecture architecture;
-	bool cached; /* false: a path of the user's */
+	bool cached;  /* false: a path of the user's */
+	bool for_pvm; /* recorded as built for a paravirtual KVM (kvm_pvm) */
 };
 struct cache_kernels {
 	struct cache_kernel *items; /* the default first */
@@ -143,6 +144,10 @@ int cache_kernel_find(const char *text, enum architecture machine, struct cache_
 		      struct error *err);
 int cache_image_find(const char *text, enum architecture machine, struct cache_image *out,
 		     struct error *err);
+/* Whether the file is a kernel of the cache, packed or unpacked, that is recorded as built for a
+ * paravirtual KVM. False as well where nothing can be read: nothing is known of the kernel then. */
+bool cache_kernel_is_for_pvm(const char *path);
+
 /* ERR_INVALID for what an imported image, or a kernel of the user's, cannot be called.
  * ARCHITECTURE_COUNT: for any machine, as where the kernel's file has not been asked yet. */
 int cache_image_check_name(const char *name, enum architecture architecture, struct error *err);

@@ -285,6 +285,29 @@ int cache_kernel_find(const char *text, enum architecture machine, struct cache_
 	return 0;
 }
 
+static bool is_file(const char *path, const struct stat *file)
+{
+	struct stat st;
+
+	return path && stat(path, &st) == 0 && st.st_dev == file->st_dev &&
+	       st.st_ino == file->st_ino;
+}
+
+bool cache_kernel_is_for_pvm(const char *path)
+{
+	struct cache_kernels list = {0};
+	struct stat st;
+	bool found = false;
+
+	if (stat(path, &st) < 0 || cache_kernels(&list, NULL) < 0)
+		return false;
+	for (size_t i = 0; i < list.count && !found; i++)
+		found = list.items[i].for_pvm &&
+			(is_file(list.items[i].path, &st) || is_file(list.items[i].vmlinux, &st));
+	cache_kernels_free(&list);
+	return found;
+}
+
 int cache_image_find(const char *text, enum architecture machine, struct cache_image *out,
 		     struct error *err)
 {

@@ -15,9 +15,14 @@ from pathlib import Path
 
 NUMBER = os.makedev(10, 232)  # MISC_MAJOR and KVM_MINOR of Linux
 PARAVIRTUAL = Path("/sys/module/kvm_pvm")
-# A KVM that emulates whatever is not the named kernel is slow in the probe's loop and in the firmware.
-PATIENCE = {"MICROAGENT_TEST_LIMIT_PROBE_LOOP_MS": "60000", "MICROAGENT_TEST_LIMIT_PROBE_MS": "90000",
-            "MICROAGENT_TEST_LIMIT_BOOT_KVM_MS": "60000"}
+# A KVM that emulates whatever is not the named kernel is slow in the firmware, ...
+BOOT_PATIENCE = {"MICROAGENT_TEST_LIMIT_BOOT_KVM_MS": "60000"}
+# ... and in the probe's loop, which does not count for that kernel. With these the loop ends.
+LOOP_PATIENCE = {"MICROAGENT_TEST_LIMIT_PROBE_LOOP_MS": "60000", "MICROAGENT_TEST_LIMIT_PROBE_MS": "90000"}
+# The variable is what says that the kernel is built for it.
+INSTALL = ["kernel", "install", *(["--for-pvm"] if PARAVIRTUAL.exists() else [])]
+# Where the stage's tests find a kernel that is not built for it.
+OWN_CACHE = "MICROAGENT_TEST_OWN_CACHE"
 
 
 class NoKvm(Exception):
@@ -78,13 +83,14 @@ def make_node(node, mode, group=None):
 
 
 def make_cache(place, programs, images):
-    """A cache of the named kernel, of what the user's own has for arm64, and of the images that are named by patterns."""
+    """A cache of the named kernel, of what the user's own has for arm64, and of the images that are named by patterns.
+    Returns the user's own."""
     listed = subprocess.run([programs / "microagent", "--json", "image", "list"], capture_output=True, check=True)
     own = Path(json.loads(listed.stdout)["images"][0]["path"]).parent.parent
     cache = place / "microagent"
     env = {**os.environ, "XDG_CACHE_HOME": str(place), "MICROAGENT_CACHE_DIR": ""}
-    done = subprocess.run([programs / "microagent", "kernel", "install", "--from", named_kernel(), "--name", "kvm"], env=env,
-                          capture_output=True, text=True, check=False)
+    words = [*INSTALL, "--from", named_kernel(), "--name", "kvm"]
+    done = subprocess.run([programs / "microagent", *words], env=env, capture_output=True, text=True, check=False)
     if done.returncode:
         raise KernelRefused(f"MICROAGENT_KVM_KERNEL={named_kernel()}: {done.stderr.strip()}")
     (cache / "images").mkdir(mode=0o700, exist_ok=True)
@@ -92,6 +98,7 @@ def make_cache(place, programs, images):
         files = sorted(file for pattern in patterns for file in (own / part).glob(pattern))
         if files:
             subprocess.run(["cp", "-p", "--sparse=always", "--reflink=auto", *files, cache / part], check=True)
+    return own
 
 
 @contextlib.contextmanager
@@ -110,8 +117,8 @@ def prepared(programs, images):
                 raise NoKvm(node)
             env["MICROAGENT_TEST_KVM"] = str(node)
         if named_kernel():
-            make_cache(place / "cache", programs, images)
-            env.update({key: value for key, value in PATIENCE.items() if key not in os.environ})
+            env[OWN_CACHE] = str(make_cache(place / "cache", programs, images))
+            env.update({key: value for key, value in BOOT_PATIENCE.items() if key not in os.environ})
             env.update({"XDG_CACHE_HOME": str(place / "cache"), "MICROAGENT_CACHE_DIR": ""})
         told = subprocess.run([programs / "microagent-qemu-supervisor"], input=b'{"command":"host"}', env={**os.environ, **env},
                               capture_output=True, check=True)

@@ -2,6 +2,7 @@
 """The cache of kernels and images: `microagent kernel`, `microagent image`, and what they leave in it."""
 
 import fcntl
+import gzip
 import hashlib
 import json
 import os
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+import hostile_debs
 import schema_check
 from conftest import BIN, wait_until
 
@@ -342,6 +344,67 @@ def test_the_unpacked_kernel_is_verified(host, cache):
     record.write_text(json.dumps({k: v for k, v in before.items() if k != "vmlinuxSha256"}))
     assert host.json("kernel", "refresh") == {"refreshed": 1}
     assert json.loads(record.read_text()) == before
+
+
+# The code by which a guest of a paravirtual KVM asks which one it is (src/artifact/pvm.c).
+PVM_CODE = bytes.fromhex("0f013c2550564dff0fa2")
+AMD64 = pytest.mark.skipif(hostile_debs.ARCHITECTURE != "amd64", reason="a paravirtual KVM runs kernels for amd64 alone")
+
+
+def is_for_pvm(host, cache, name):
+    """What the record, the list and the schema of both say of the kernel."""
+    recorded = json.loads((cache / "kernels" / f"{name}.json").read_text()).get("forPvm", False)
+    listed = next(kernel for kernel in host.json("kernel", "list")["kernels"] if kernel["name"] == name)
+    check_records(cache)
+    assert listed["forPvm"] is recorded
+    return recorded
+
+
+@AMD64
+@pytest.mark.parametrize("form", ["bzImage", "package"])
+def test_a_kernel_for_a_paravirtual_kvm_is_recognised(host, cache, form):
+    """By its code, which in a packed kernel is seen when it is unpacked. Another kernel of that name is another."""
+    def install(code, *words):
+        image = hostile_debs.bzimage(gzip.compress(b"\x7fELF" + bytes(5000) + code + bytes(300)))
+        path = host.base / ("kernel.deb" if form == "package" else "bzImage")
+        if form == "package":
+            hostile_debs.deb(path, hostile_debs.boot(image), hostile_debs.builtin())
+        else:
+            path.write_bytes(image)
+            words += ("--name", "mine")
+        return host.json("kernel", "install", "--from", path, *words)
+    answer = install(PVM_CODE)
+    name = answer["name"]
+    assert answer["forPvm"] is True and is_for_pvm(host, cache, name)
+    answer = install(PVM_CODE[:-1])
+    assert "forPvm" not in answer and not is_for_pvm(host, cache, name)
+    # Who knows better says so: also of a package that is installed already.
+    answer = install(PVM_CODE[:-1], "--for-pvm")
+    assert answer["forPvm"] is True and is_for_pvm(host, cache, name)
+    # A later build of microagent keeps the word.
+    (cache / "kernels" / f"{name}.initrd").unlink()
+    assert host.json("kernel", "refresh") == {"refreshed": 1}
+    assert is_for_pvm(host, cache, name)
+    assert_nothing_half(cache)
+
+
+@AMD64
+def test_for_which_kvm_a_kernel_is_said_to_be_built(host, cache):
+    custom_kernel(host, cache)
+    assert not is_for_pvm(host, cache, "mine")
+    path = cache / "kernels" / "mine"
+    said = host("kernel", "install", "--from", path, "--name", "told", "--for-pvm", check=0).stdout
+    assert said == "told is installed; it is built for a paravirtual KVM (kvm_pvm)\n"
+    assert is_for_pvm(host, cache, "told") and not is_for_pvm(host, cache, "mine")
+    done = host("kernel", "install", "--for-pvm", check=2)
+    assert "--for-pvm goes with --from" in done.stderr
+    arm64 = host.base / "Image"
+    arm64.write_bytes(bytes(0x38) + b"ARM\x64" + bytes(4096))
+    answer = host.json("kernel", "install", "--from", arm64, "--name", "other", "--for-pvm", check=1)
+    assert (answer["errorCode"], answer["error"]) == (
+        "invalid", "kernel other-arm64: it is for arm64, and a paravirtual KVM (--for-pvm) runs kernels for amd64 alone")
+    assert [kernel["name"] for kernel in host.json("kernel", "list")["kernels"]] == ["mine", "told"]
+    assert_nothing_half(cache)
 
 
 def test_the_initrd_follows_init(host, cache):

@@ -16,15 +16,114 @@ from conftest import BIN, copy_disk, default_kernel, image, make_host
 pytestmark = pytest.mark.skipif(os.environ.get("ACCEL") != "kvm", reason="the stage kvm has these, where Linux runs under KVM")
 SMALL = ("--memory", "256", "--cpus", "1")
 USER, GROUP = 4242, 4243
+PVM = "the KVM of this host is a paravirtual one (kvm_pvm), "
+SUITED = PVM + "and the kernel is built for it"
+UNSUITED = PVM + "which runs at speed only kernels that are built for it; the kernel is not known to be one"
+NO_IMAGE = 1  # doctor's exit code
+
+
+def accelerator_row(host, code=0):
+    """Of doctor, which ends with the code."""
+    return next(row for row in host.json("doctor", check=code)["checks"] if row["name"] == "accelerator")
 
 
 def test_the_verdict(host):
     """KVM is chosen when nothing is said of it, and everything that tells of the host says so."""
     facts = host.json("host")["host"]
     assert facts["kvmAvailable"] and facts["virtualizationSupported"] and facts["accelerator"] == "kvm"
-    assert facts["acceleratorReason"].startswith("KVM runs 64-bit code at speed: ")
-    row = next(row for row in host.json("doctor")["checks"] if row["name"] == "accelerator")
+    reason, kernels = (SUITED, "pvm") if kvm_host.PARAVIRTUAL.exists() else ("KVM runs 64-bit code at speed: ", "all")
+    assert facts["acceleratorReason"].startswith(reason) and facts["kvmKernels"] == kernels
+    row = accelerator_row(host)
     assert (row["status"], row["detail"]) == ("ok", f"kvm: {facts['acceleratorReason']}")
+
+
+@pytest.fixture
+def both_kernels(host):
+    """A cache with the kernel of the stage as "ours", recognised by what it is, and a stock one as "a-stock", the default."""
+    if not kvm_host.PARAVIRTUAL.exists() or not kvm_host.named_kernel():
+        pytest.skip("the KVM here is no paravirtual one")
+    stock = min(Path(os.environ[kvm_host.OWN_CACHE], "kernels").glob("tuned-*[0-9].json"), default=None)
+    if not stock:
+        pytest.skip("there is no tuned kernel in the user's own cache")
+    default_kernel(host)  # of the stage, which other tests are to find as well
+    disk = image(host, "busybox")["path"]
+    host.env["MICROAGENT_CACHE_DIR"] = str(host.base / "cache")
+    for name, path in (("ours", kvm_host.named_kernel()), ("a-stock", stock.with_suffix(""))):
+        answer = host.json("kernel", "install", "--from", path, "--name", name)
+        assert answer.get("forPvm", False) is (name == "ours")
+    return (*SMALL, "--image", disk)
+
+
+@pytest.mark.parametrize("patient", [False, True], ids=["a slow loop", "a fast loop"])
+def test_a_paravirtual_kvm_is_judged_with_the_kernel(host, both_kernels, patient):
+    """auto takes KVM with a kernel that is built for it and emulates any other, whatever became of the probe's loop; and
+    what is remembered of the loop is the same for both. A stock kernel would be "usable" by the loop on another kvm_pvm."""
+    if patient:
+        host.env.update(kvm_host.LOOP_PATIENCE)
+    cache = Path(host.env["MICROAGENT_CACHE_DIR"])
+    kept = set()
+    for kernel, accelerator, reason in (("ours", "kvm", SUITED), ("a-stock", "tcg", UNSUITED), ("ours", "kvm", SUITED)):
+        done = host("create", "w", *both_kernels, "--kernel", kernel, check=0)
+        assert ("the machine is emulated (tcg)" in done.stderr) == (accelerator == "tcg"), done
+        host("start", "w", check=0)
+        runtime = json.loads((host.state / "w" / "runtime.json").read_text())
+        assert (runtime["accelerator"], runtime["acceleratorReason"]) == (accelerator, reason)
+        assert f" accelerator {accelerator}: {reason}\n" in (host.state / "w" / "supervisor.log").read_text()
+        host("stop", "w", check=0)
+        host("delete", "w", check=0)
+        kept.add((cache / "host.json").read_text())
+    assert {json.loads(text)["kvmVerdict"] for text in kept} == {"usable" if patient else "slow"}
+    # The host's own answer is for the default kernel, and says for which ones KVM is used.
+    facts = host.json("host")["host"]
+    assert (facts["accelerator"], facts["acceleratorReason"], facts["kvmAvailable"], facts["kvmKernels"]) == ("tcg", UNSUITED, False, "pvm")
+    assert accelerator_row(host, NO_IMAGE) == {
+        "name": "accelerator", "status": "degraded", "remedy": "--kernel ours, which is built for it",
+        "detail": f"tcg: {UNSUITED}; emulation is no security boundary"}
+
+
+def test_doctor_says_how_to_get_a_kernel_for_a_paravirtual_kvm(host, both_kernels):
+    (Path(host.env["MICROAGENT_CACHE_DIR"]) / "kernels" / "ours.json").unlink()
+    row = accelerator_row(host, NO_IMAGE)
+    assert (row["status"], row["reason"], row["remedy"]) == ("degraded", "no-pvm-kernel", "microagent kernel install --from FILE")
+    # Where the node is not this user's to open no kernel is: that comes first.
+    denied = kvm_host.make_node(host.base / "kvm", 0o600, 0)
+    assert isinstance(denied, Path), denied
+    assert host.json("host", env={"MICROAGENT_TEST_KVM": str(denied)})["host"]["kvmKernels"] == "none"
+
+
+def test_kvm_by_name_with_a_kernel_that_nothing_is_known_of(host, both_kernels):
+    """It is the user's to judge where 64-bit code runs at speed, and the log has the reason for who looks there. Where it is
+    emulated it is refused, as ever."""
+    words = ("run", *both_kernels, "--kernel", "a-stock", "--accelerator", "kvm", "--", "true")
+    refused = host(*words)
+    assert refused.returncode == 125 and f"accelerator kvm: {UNSUITED}" in refused.stderr, refused
+    assert not host.machines()
+    host.env.update(kvm_host.LOOP_PATIENCE)
+    host("create", "w", *words[1:-2], check=0)
+    late = host("start", "w", env={"MICROAGENT_TEST_LIMIT_FIRMWARE_MS": "1"})
+    assert late.returncode != 0 and "the boot deadline passed: " in late.stderr, late
+    assert f" accelerator kvm: {UNSUITED}\n" in (host.state / "w" / "supervisor.log").read_text()
+    host("delete", "w", check=0)
+
+
+def test_a_supervisor_judges_by_the_kernel_of_the_request(host, both_kernels):
+    """Without the library and its words: by what the cache of the supervisor's user says of the file."""
+    kernels = {kernel["name"]: kernel["path"] for kernel in host.json("kernel", "list")["kernels"]}
+    elsewhere = host.base / "elsewhere"
+    copy_disk(kernels["ours"], elsewhere)
+    link = host.base / "link"
+    link.symlink_to(kernels["ours"])
+    for path, accelerator in ((kernels["ours"], "kvm"), (link, "kvm"), (kernels["a-stock"], "tcg"), (elsewhere, "tcg")):
+        config = host.config(kernelPath=str(path), initrdPath=kernels["ours"] + ".initrd", cpuCount=None)
+        document = {"command": "start", "config": config,
+                    "identity": {"requestID": "q", "runtimeID": "w", "role": "workload", "backend": "qemu"}}
+        code, answer, said = host.supervisor({**document, "command": "prepare"})
+        assert code == 0, answer
+        code, answer, said = host.supervisor(document, env={"MICROAGENT_TEST_LIMIT_FIRMWARE_MS": "1", "MICROAGENT_TEST_LIMIT_BOOT_TCG_MS": "1"})
+        assert (code != 0, answer["errorCode"]) == (True, "timeout"), answer
+        assert f"({accelerator})" in answer["error"], (path, answer)
+        assert (f"(TCG), which is slow and no security boundary: {UNSUITED}" in said) == (accelerator == "tcg"), said
+        host("delete", "w", check=0)
 
 
 def cpu_words(host):
@@ -60,12 +159,11 @@ def user():
     it.bin = it.base / "bin"
     subprocess.run(["cp", "-r", BIN, it.bin], check=True)
     kernel, disk = default_kernel(it), image(it, "busybox")
-    for path in (kernel["path"], kernel["initrd"]):
-        subprocess.run(["cp", path, it.base / ("kernel" + path.removeprefix(kernel["path"]))], check=True)
     copy_disk(disk["path"], it.base / "disk")
+    it.env.update({"XDG_CACHE_HOME": str(it.base / "cache"), "MICROAGENT_CACHE_DIR": ""})
+    it(*kvm_host.INSTALL, "--from", kernel["path"], "--name", "kvm", check=0)
     subprocess.run(["chown", "-R", f"{USER}:{USER}", it.base], check=True)
-    it.env["XDG_CACHE_HOME"] = str(it.base / "cache")
-    it.words = ("run", *SMALL, "--kernel", it.base / "kernel", "--image", it.base / "disk")
+    it.words = ("run", *SMALL, "--kernel", "kvm", "--image", it.base / "disk")
     yield it
     it.assert_clean()
     it.sweep()

@@ -440,6 +440,41 @@ static void one_that_others_can_write_is_refused(void **state)
 	assert_int_equal(seteuid(0), 0);
 }
 
+/* The path of a file of the cache. */
+static const char *in_cache(const struct scratch *s, const char *file, char out[512])
+{
+	snprintf(out, 512, "%s/%s", s->path, file);
+	return out;
+}
+
+static void a_kernel_for_a_pvm_is_told_by_its_record(void **state)
+{
+	const struct scratch *s = *state;
+	char path[512], link[512];
+
+	put_kernel(s, "plain", "custom", "");
+	put_kernel(s, "mine", "custom", "");
+	put(s, "kernels/mine.json",
+	    "{\"kind\":\"custom\",\"sha256\":\"" SHA_A "\",\"forPvm\":true}");
+	put(s, "kernels/mine.vmlinux", "unpacked");
+	put(s, "kernels/mine.initrd", "initrd");
+	put(s, "elsewhere", "kernel");
+	assert_true(cache_kernel_is_for_pvm(in_cache(s, "kernels/mine", path)));
+	assert_true(cache_kernel_is_for_pvm(in_cache(s, "kernels/mine.vmlinux", path)));
+	assert_false(cache_kernel_is_for_pvm(in_cache(s, "kernels/mine.initrd", path)));
+	assert_false(cache_kernel_is_for_pvm(in_cache(s, "kernels/plain", path)));
+	assert_false(cache_kernel_is_for_pvm(in_cache(s, "elsewhere", path)));
+	assert_false(cache_kernel_is_for_pvm(in_cache(s, "nothing", path)));
+	/* By whatever name: the same file. */
+	assert_int_equal(symlink(in_cache(s, "kernels/mine", path), in_cache(s, "link", link)), 0);
+	assert_true(cache_kernel_is_for_pvm(link));
+	/* Another value than true is no such record, and one that cannot be read tells nothing. */
+	put(s, "kernels/mine.json", "{\"kind\":\"custom\",\"sha256\":\"" SHA_A "\",\"forPvm\":1}");
+	assert_false(cache_kernel_is_for_pvm(path));
+	put(s, "kernels/mine.json", "{");
+	assert_false(cache_kernel_is_for_pvm(path));
+}
+
 #define cache_test(fn) cmocka_unit_test_setup_teardown(fn, make, drop)
 
 int main(void)
@@ -454,6 +489,7 @@ int main(void)
 		cache_test(a_kernel_is_found_by_name_kind_and_path),
 		cache_test(a_file_beside_us_needs_no_slash),
 		cache_test(what_is_missing_is_named),
+		cache_test(a_kernel_for_a_pvm_is_told_by_its_record),
 		cache_test(a_bad_record_is_named),
 		cache_test(a_digest_that_is_none_is_not_recorded),
 		cache_test(one_that_others_can_write_is_refused),

@@ -160,7 +160,7 @@ static void the_choice_follows_the_facts(void **state)
 
 	(void)state;
 	for (int v = 0; v < KVM_VERDICT_COUNT; v++) {
-		bool usable = v == KVM_USABLE;
+		bool usable = v == KVM_USABLE, forced = v == KVM_UNSUITED;
 
 		facts.kvm = (enum kvm_verdict)v;
 		assert_ok(accelerator_choose(ACCELERATOR_AUTO, &facts, &out, reason, &err));
@@ -169,9 +169,12 @@ static void the_choice_follows_the_facts(void **state)
 		assert_ok(accelerator_choose(ACCELERATOR_TCG, &facts, &out, reason, &err));
 		assert_int_equal(out, ACCELERATOR_TCG);
 		assert_int_equal(accelerator_choose(ACCELERATOR_KVM, &facts, &out, reason, &err),
-				 usable ? 0 : -1);
-		if (usable)
+				 usable || forced ? 0 : -1);
+		if (usable || forced) {
+			assert_int_equal(out, ACCELERATOR_KVM);
+			assert_string_equal(reason, "because");
 			continue;
+		}
 		assert_code(err, ERR_UNAVAILABLE);
 		assert_string_equal(err.msg, "accelerator kvm: because");
 	}
@@ -204,6 +207,43 @@ static void a_foreign_machine_is_emulated(void **state)
 	assert_string_equal(err.msg, words);
 }
 
+/* The whole table: what the loop did, whether the KVM is a PVM, and what the kernel is built for. */
+static void the_verdict_is_of_the_kernel(void **state)
+{
+	static const char ours[] = "and the kernel is built for it",
+			  other[] = "the kernel is not known to be one";
+	static const struct {
+		enum kvm_verdict loop;
+		bool pvm, for_pvm;
+		enum kvm_verdict verdict;
+		enum kvm_kernels kernels;
+		const char *reason;
+	} rows[] = {
+		{KVM_USABLE, false, false, KVM_USABLE, KVM_KERNELS_ALL, "because"},
+		{KVM_SLOW, false, false, KVM_SLOW, KVM_KERNELS_NONE, "because"},
+		{KVM_BROKEN, false, false, KVM_BROKEN, KVM_KERNELS_NONE, "because"},
+		{KVM_USABLE, true, false, KVM_UNSUITED, KVM_KERNELS_PVM, other},
+		{KVM_SLOW, true, false, KVM_SLOW, KVM_KERNELS_PVM, other},
+		{KVM_USABLE, true, true, KVM_USABLE, KVM_KERNELS_PVM, ours},
+		{KVM_SLOW, true, true, KVM_USABLE, KVM_KERNELS_PVM, ours},
+		{KVM_BROKEN, true, true, KVM_BROKEN, KVM_KERNELS_NONE, "because"},
+		{KVM_HUNG, true, true, KVM_HUNG, KVM_KERNELS_NONE, "because"},
+		{KVM_MISSING, true, true, KVM_MISSING, KVM_KERNELS_NONE, "because"},
+		{KVM_DENIED, true, true, KVM_DENIED, KVM_KERNELS_NONE, "because"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct kvm_facts facts = {.kvm = rows[i].loop, .reason = "because", .untaken = 1};
+
+		kvm_judge_kernel(&facts, rows[i].pvm, rows[i].for_pvm);
+		if (facts.kvm != rows[i].verdict || facts.kernels != rows[i].kernels ||
+		    facts.untaken != 1 || !strstr(facts.reason, rows[i].reason))
+			fail_msg("row %zu: %d, %d, %s", i, (int)facts.kvm, (int)facts.kernels,
+				 facts.reason);
+	}
+}
+
 /* Whatever this host is, there is a verdict with its reason. A hang is not remembered, so that a
  * busy host may answer two times with two words. */
 static void a_probe_has_a_reason(void **state)
@@ -212,7 +252,7 @@ static void a_probe_has_a_reason(void **state)
 	struct error err = {0};
 
 	(void)state;
-	assert_ok(kvm_probe(&facts, &err));
+	assert_ok(kvm_probe(NULL, &facts, &err));
 	assert_int_not_equal(facts.kvm, KVM_UNKNOWN);
 	assert_true(*facts.reason);
 }
@@ -222,7 +262,7 @@ static void assert_probed(enum kvm_verdict verdict, const char *words)
 	struct kvm_facts facts;
 	struct error err = {0};
 
-	assert_ok(kvm_probe(&facts, &err));
+	assert_ok(kvm_probe(NULL, &facts, &err));
 	if (facts.kvm != verdict || !strstr(facts.reason, words))
 		fail_msg("%d: %s", (int)facts.kvm, facts.reason);
 }
@@ -284,6 +324,7 @@ int main(void)
 		WITH(no_cache_is_no_failure),
 		WITH(things_are_told_apart),
 		cmocka_unit_test(the_choice_follows_the_facts),
+		cmocka_unit_test(the_verdict_is_of_the_kernel),
 		cmocka_unit_test(a_foreign_machine_is_emulated),
 		WITH(a_probe_has_a_reason),
 		WITH(a_probe_is_repeated_from_memory),

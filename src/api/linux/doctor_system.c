@@ -9,6 +9,27 @@
 #include "base/json.h"
 #include "base/platform/linux/subids.h"
 #include "base/platform/linux/userns.h"
+#include "store/cache.h"
+
+/* Names a kernel of the cache that is built for this host's paravirtual KVM, if there is one. */
+static void propose_pvm_kernel(struct finding *out)
+{
+	struct cache_kernels list = {0};
+	char remedy[sizeof(out->remedy)];
+
+	out->reason = REASON_NO_PVM_KERNEL;
+	if (cache_kernels(&list, NULL) < 0)
+		return;
+	for (size_t i = 0; i < list.count && out->reason != REASON_NONE; i++) {
+		if (!list.items[i].for_pvm)
+			continue;
+		snprintf(remedy, sizeof(remedy), "--kernel %s, which is built for it",
+			 list.items[i].name);
+		finding_remedy(out, remedy);
+		out->reason = REASON_NONE;
+	}
+	cache_kernels_free(&list);
+}
 
 static void check_accelerator(const struct microagent *agent, const json_t *host,
 			      struct finding *out)
@@ -38,7 +59,9 @@ static void check_accelerator(const struct microagent *agent, const json_t *host
 	else
 		finding_detail(out, VERDICT_DEGRADED, "%s: %s; emulation is no security boundary",
 			       name, reason);
-	if (access("/dev/kvm", F_OK) < 0)
+	if (strcmp(json_text(host, "kvmKernels", ""), "pvm") == 0)
+		propose_pvm_kernel(out);
+	else if (access("/dev/kvm", F_OK) < 0)
 		finding_remedy(out,
 			       "switch virtualisation on in the firmware (on a virtual machine: "
 			       "nested virtualisation), then sudo modprobe kvm");

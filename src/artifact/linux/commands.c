@@ -17,7 +17,7 @@ const struct artifact_command artifact_commands[] = {
 	 "",
 	 "install Debian's cloud kernel, or a file, into the cache",
 	 artifact_kernel_install,
-	 {"from", "name", "init", "upgrade", "rebuild", "plan", "arch", "unconfined"}},
+	 {"from", "name", "init", "upgrade", "rebuild", "plan", "arch", "unconfined", "for-pvm"}},
 	{"kernel-build",
 	 "",
 	 "build the tuned kernel into the cache",

@@ -27,13 +27,14 @@ static void fc_host_free(struct backend_host *host)
 
 #define KVM_ALONE "Firecracker runs machines under KVM alone: "
 
-static int need_kvm(struct error *err)
+static int need_kvm(const struct config *config, char reason[256], struct error *err)
 {
 	struct kvm_facts facts = {0};
 
-	if (kvm_probe(&facts, err) < 0)
+	if (kvm_probe(config->kernel_path, &facts, err) < 0)
 		return -1;
-	if (facts.kvm == KVM_USABLE)
+	snprintf(reason, 256, "%s", facts.reason);
+	if (kvm_can_serve(&facts, config->accelerator))
 		return 0;
 	error_set(err, ERR_UNAVAILABLE, KVM_ALONE "%.150s", facts.reason);
 	return error_reason(err, REASON_NO_KVM, "firecracker");
@@ -50,9 +51,10 @@ static int fc_accelerator(const struct config *config, enum accelerator *out, ch
 		return -1;
 	if (version.stand_in && config->accelerator == ACCELERATOR_KVM)
 		return error_set(err, ERR_UNAVAILABLE, "accelerator kvm: " STAND_IN_REASON);
-	if (!version.stand_in && need_kvm(err) < 0)
+	if (version.stand_in)
+		snprintf(reason, 256, "%s", STAND_IN_REASON);
+	else if (need_kvm(config, reason, err) < 0)
 		return -1;
-	snprintf(reason, 256, "%s", version.stand_in ? STAND_IN_REASON : "KVM is usable");
 	*out = version.stand_in ? ACCELERATOR_TCG : ACCELERATOR_KVM;
 	return 0;
 }
@@ -74,9 +76,10 @@ static int find_firecracker(struct backend_host *host, struct error *err)
 }
 
 /* The host's own, where there is a program that runs them, and what that needs. */
-static void find_machines(struct backend_host *host, const struct error *missing)
+static void find_machines(struct backend_host *host, enum kvm_kernels kernels,
+			  const struct error *missing)
 {
-	bool usable = host->kvm_available || host->accelerator == ACCELERATOR_TCG;
+	bool usable = kernels != KVM_KERNELS_NONE || host->accelerator == ACCELERATOR_TCG;
 	char no_kvm[256];
 
 	snprintf(no_kvm, sizeof(no_kvm), KVM_ALONE "%.150s", host->accelerator_reason);
@@ -99,9 +102,8 @@ static int fc_host(struct backend_host *out, struct error *err)
 	struct kvm_facts facts = {0};
 	struct error missing = {0};
 
-	if (kvm_probe(&facts, err) < 0)
+	if (host_find_kvm(&host, &facts, err) < 0)
 		return -1;
-	host.kvm_available = facts.kvm == KVM_USABLE;
 	snprintf(host.accelerator_reason, sizeof(host.accelerator_reason), "%s", facts.reason);
 	/* Who asks wants to know what is there now, which behind a script's name may be another. */
 	fc_check_forget();
@@ -112,7 +114,7 @@ static int fc_host(struct backend_host *out, struct error *err)
 	else if (host.accelerator == ACCELERATOR_TCG)
 		snprintf(host.accelerator_reason, sizeof(host.accelerator_reason), "%s",
 			 STAND_IN_REASON);
-	find_machines(&host, &missing);
+	find_machines(&host, facts.kernels, &missing);
 	host.untested =
 		"driven through a stand-in by its tests; the real program was run by hand alone";
 	host_find_confinement(&host);

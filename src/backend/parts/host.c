@@ -12,6 +12,7 @@
 #include "backend/parts/tap.h"
 #include "backend/parts/virtiofsd.h"
 #include "base/cleanup.h"
+#include "store/cache.h"
 
 /* No cell, no start; unless that is what was asked for. */
 int host_check_cell(const struct config *config, struct error *err)
@@ -72,6 +73,20 @@ int host_check_network(const struct config *config, struct error *err)
 	case NETWORK_ISOLATED:
 		break;
 	}
+	return 0;
+}
+
+int host_find_kvm(struct backend_host *host, struct kvm_facts *facts, struct error *err)
+{
+	struct cache_kernel kernel = {0};
+	bool found = cache_kernel_find(NULL, architecture_of_host(), &kernel, NULL) == 0;
+	int result = kvm_probe(found ? kernel.path : NULL, facts, err);
+
+	cache_kernel_free(&kernel);
+	if (result < 0)
+		return -1;
+	host->kvm_available = facts->kvm == KVM_USABLE;
+	host->kvm_kernels = kvm_kernels_names[facts->kernels];
 	return 0;
 }
 

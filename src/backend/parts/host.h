@@ -4,12 +4,16 @@
 #define BACKEND_PARTS_HOST_H
 
 #include "backend/backend.h"
+#include "backend/parts/kvm_probe.h"
 
 /* Each refuses what the config asks for and this host lacks, naming the field. */
 int host_check_cell(const struct config *config, struct error *err);
 int host_check_shares(const struct config *config, struct error *err);
 int host_check_network(const struct config *config, struct error *err);
 
+/* Fills *facts for a machine that boots the default kernel of the cache, and the fields of *host
+ * that tell of KVM. */
+int host_find_kvm(struct backend_host *host, struct kvm_facts *facts, struct error *err);
 /* The fields of *host that tell of it. */
 void host_find_confinement(struct backend_host *host);
 void host_find_networks(struct backend_host *host);

@@ -26,7 +26,9 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/limits.h"
+#include "store/cache.h"
 
+#define PVM_MODULE "/sys/module/kvm_pvm"
 #define KVM_DEVICE "/dev/kvm"
 
 /* A test may name a node of its own for the device, whose rights are then its own affair. */
@@ -39,10 +41,16 @@ const char *kvm_device(void)
 
 /* Words for what may be remembered; NULL: never. */
 static const char *const verdict_names[] = {
-	[KVM_UNKNOWN] = NULL, [KVM_USABLE] = "usable", [KVM_MISSING] = NULL, [KVM_DENIED] = NULL,
-	[KVM_SLOW] = "slow",  [KVM_BROKEN] = "broken", [KVM_HUNG] = NULL,
+	[KVM_UNKNOWN] = NULL, [KVM_USABLE] = "usable", [KVM_MISSING] = NULL,	[KVM_DENIED] = NULL,
+	[KVM_SLOW] = "slow",  [KVM_UNSUITED] = NULL,   [KVM_BROKEN] = "broken", [KVM_HUNG] = NULL,
 };
 static_assert(ARRAY_SIZE(verdict_names) == KVM_VERDICT_COUNT, "every verdict has a row");
+
+const char *const kvm_kernels_names[KVM_KERNELS_COUNT] = {
+	[KVM_KERNELS_NONE] = "none",
+	[KVM_KERNELS_ALL] = "all",
+	[KVM_KERNELS_PVM] = "pvm",
+};
 
 static void set_verdict(struct kvm_facts *facts, enum kvm_verdict verdict, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -54,14 +62,6 @@ static void set_verdict(struct kvm_facts *facts, enum kvm_verdict verdict, const
 	va_start(ap, fmt);
 	vsnprintf(facts->reason, sizeof(facts->reason), fmt, ap);
 	va_end(ap);
-}
-
-/* A paravirtual KVM names itself; its own guest kernels would run at speed. */
-static const char *slow_hint(void)
-{
-	if (access("/sys/module/kvm_pvm", F_OK) == 0)
-		return " (it is the paravirtual kvm_pvm, for guest kernels built for it)";
-	return "";
 }
 
 static void judge_kvm(struct kvm_facts *facts, const struct kvm_loop_result *result,
@@ -76,8 +76,33 @@ static void judge_kvm(struct kvm_facts *facts, const struct kvm_loop_result *res
 		set_verdict(facts, KVM_SLOW,
 			    KVM_DEVICE
 			    " opens, but 64-bit code runs emulated: %d iterations did not end "
-			    "within %" PRIu64 " ms%s",
-			    KVM_LOOP_ITERATIONS, limit_ns / NS_PER_MS, slow_hint());
+			    "within %" PRIu64 " ms",
+			    KVM_LOOP_ITERATIONS, limit_ns / NS_PER_MS);
+}
+
+#define PVM_WORDS "the KVM of this host is a paravirtual one (kvm_pvm)"
+
+void kvm_judge_kernel(struct kvm_facts *facts, bool pvm, bool for_pvm)
+{
+	bool began = facts->kvm == KVM_USABLE || facts->kvm == KVM_SLOW;
+
+	if (!pvm || !began) {
+		facts->kernels = facts->kvm == KVM_USABLE ? KVM_KERNELS_ALL : KVM_KERNELS_NONE;
+		return;
+	}
+	facts->kernels = KVM_KERNELS_PVM;
+	if (for_pvm)
+		set_verdict(facts, KVM_USABLE, PVM_WORDS ", and the kernel is built for it");
+	else
+		set_verdict(facts, facts->kvm == KVM_SLOW ? KVM_SLOW : KVM_UNSUITED,
+			    PVM_WORDS ", which runs at speed only kernels that are built for it; "
+				      "the kernel is not known to be one");
+}
+
+bool kvm_can_serve(const struct kvm_facts *facts, enum accelerator wanted)
+{
+	return facts->kvm == KVM_USABLE ||
+	       (facts->kvm == KVM_UNSUITED && wanted == ACCELERATOR_KVM);
 }
 
 /*
@@ -195,7 +220,10 @@ static void apply_rights(struct kvm_facts *facts)
 	struct kvm_facts now = {0};
 	autoclose int kvm = open_kvm(&now);
 
-	if (kvm < 0 || (facts->kvm == KVM_USABLE && denied_to_vm_user(&now)))
+	if (kvm >= 0 && !denied_to_vm_user(&now))
+		return;
+	facts->kernels = KVM_KERNELS_NONE;
+	if (kvm < 0 || facts->kvm == KVM_USABLE || facts->kvm == KVM_UNSUITED)
 		set_verdict(facts, now.kvm, "%s", now.reason);
 }
 
@@ -231,11 +259,12 @@ static void name_trial(char out[HOST_THING_TEXT])
 		 limit_get(LIMIT_PROBE_LOOP_MS));
 }
 
-int kvm_probe(struct kvm_facts *out, struct error *err)
+int kvm_probe(const char *kernel, struct kvm_facts *out, struct error *err)
 {
 	char node[HOST_THING_TEXT];
 	struct host_facts host;
 	struct kvm_facts facts = {0};
+	bool pvm = access(PVM_MODULE, F_OK) == 0;
 
 	name_trial(node);
 	host_facts_load(&host);
@@ -245,6 +274,7 @@ int kvm_probe(struct kvm_facts *out, struct error *err)
 			return -1;
 		remember_kvm(&host, node, &facts);
 	}
+	kvm_judge_kernel(&facts, pvm, pvm && kernel && cache_kernel_is_for_pvm(kernel));
 	apply_rights(&facts);
 	*out = facts;
 	return 0;

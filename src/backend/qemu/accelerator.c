@@ -53,7 +53,8 @@ const char *accelerator_cpu(enum architecture machine, enum accelerator accelera
 
 	if (named || accelerator != ACCELERATOR_KVM || machine != ARCHITECTURE_AMD64)
 		return named;
-	if (kvm_probe(&facts, &ignored) < 0 || !(facts.untaken & KVM_UNTAKEN_ARCH_CAPABILITIES))
+	if (kvm_probe(NULL, &facts, &ignored) < 0 ||
+	    !(facts.untaken & KVM_UNTAKEN_ARCH_CAPABILITIES))
 		return NULL;
 	return CPU_KVM_AMD64 ",-arch-capabilities";
 }
@@ -61,7 +62,7 @@ const char *accelerator_cpu(enum architecture machine, enum accelerator accelera
 int accelerator_choose(enum accelerator wanted, const struct kvm_facts *facts,
 		       enum accelerator *out, char reason[256], struct error *err)
 {
-	bool usable = facts->kvm == KVM_USABLE;
+	bool usable = kvm_can_serve(facts, wanted);
 
 	if (wanted == ACCELERATOR_KVM && !usable) {
 		error_set(err, ERR_UNAVAILABLE, "accelerator kvm: %s", facts->reason);

@@ -9,7 +9,8 @@
 #include "base/error.h"
 #include "contract/request.h"
 
-/* wanted resolved by what the facts say; auto never fails, kvm does (ERR_UNAVAILABLE). */
+/* Resolves wanted by the facts. ACCELERATOR_AUTO never fails. ACCELERATOR_KVM is ERR_UNAVAILABLE
+ * where kvm_can_serve() says no. */
 int accelerator_choose(enum accelerator wanted, const struct kvm_facts *facts,
 		       enum accelerator *out, char reason[256], struct error *err);
 /* The same for a machine of another architecture than the host's, which can only be emulated. */

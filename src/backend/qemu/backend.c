@@ -30,7 +30,7 @@ static int qemu_accelerator(const struct config *config, enum accelerator *out, 
 	if (config->architecture != architecture_of_host())
 		return accelerator_foreign(wanted, config->architecture, out, reason, err);
 	/* Asked for by name, TCG needs no look at KVM. */
-	if (wanted != ACCELERATOR_TCG && kvm_probe(&facts, err) < 0)
+	if (wanted != ACCELERATOR_TCG && kvm_probe(config->kernel_path, &facts, err) < 0)
 		return -1;
 	return accelerator_choose(wanted, &facts, out, reason, err);
 }
@@ -104,11 +104,10 @@ static int qemu_host(struct backend_host *out, struct error *err)
 	struct error missing;
 	autofree char *vsockd = program_vsockd(&missing);
 
-	if (kvm_probe(&facts, err) < 0 ||
+	if (host_find_kvm(&host, &facts, err) < 0 ||
 	    accelerator_choose(ACCELERATOR_AUTO, &facts, &host.accelerator, host.accelerator_reason,
 			       err) < 0)
 		return -1;
-	host.kvm_available = facts.kvm == KVM_USABLE;
 	host.vsock_available = vsockd != NULL;
 	host.tested_on = find_release();
 	host.untested = what_is_untested(&host);

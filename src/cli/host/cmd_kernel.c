@@ -10,7 +10,7 @@
 
 struct kernel_values {
 	const char *from, *name, *arch;
-	bool upgrade, rebuild, unconfined;
+	bool upgrade, rebuild, for_pvm, unconfined;
 };
 
 /* The first of each architecture is what its machines have where nothing is named. */
@@ -35,7 +35,8 @@ static json_t *describe_kernel(const struct cache_kernel *kernel, bool is_defaul
 	    json_put(entry, "default", json_boolean(is_default), err) < 0 ||
 	    json_put_string(entry, "architecture", architecture_name(kernel->architecture), err) <
 		    0 ||
-	    json_put_string(entry, "kind", kernel_kind_name(kernel->kind), err) < 0)
+	    json_put_string(entry, "kind", kernel_kind_name(kernel->kind), err) < 0 ||
+	    json_put(entry, "forPvm", json_boolean(kernel->for_pvm), err) < 0)
 		return NULL;
 	if (kernel->version && *kernel->version &&
 	    json_put_string(entry, "version", kernel->version, err) < 0)
@@ -189,6 +190,8 @@ static int become_kernel_command(struct cli *cli, const char *command,
 		words[n++] = "--upgrade";
 	if (v->rebuild)
 		words[n++] = "--rebuild";
+	if (v->for_pvm)
+		words[n++] = "--for-pvm";
 	if (v->unconfined) {
 		guest_warn(cli, "what works on the package runs in no cell, as you: what its bytes "
 				"can do to it, they can do to you");
@@ -208,6 +211,8 @@ static int run_install(struct cli *cli, const void *values, const struct cli_wor
 	(void)args;
 	if (v->name && !v->from)
 		return cli_usage(cli, err, "--name goes with --from");
+	if (v->for_pvm && !v->from)
+		return cli_usage(cli, err, "--for-pvm goes with --from");
 	if (guest_check_arch(cli, v->arch, err) < 0)
 		return -1;
 	if (v->name && cache_kernel_check_name(v->name, guest_arch_wanted(v->arch), &why) < 0)
@@ -262,6 +267,10 @@ static const struct cli_option install_options[] = {
 	 .offset = OPTION(name),
 	 .value = "NEW",
 	 .help = "what a kernel file is to be called in the cache"},
+	{.name = "for-pvm",
+	 .kind = CLI_OPTION_FLAG,
+	 .offset = OPTION(for_pvm),
+	 .help = "FILE is built for a paravirtual KVM (kvm_pvm), where that is not seen"},
 	{.name = "upgrade",
 	 .kind = CLI_OPTION_FLAG,
 	 .offset = OPTION(upgrade),

@@ -127,6 +127,8 @@ const struct hint hint_table[] = {
 	{REASON_IMAGE_DAMAGED, NULL, NULL,
 	 "build or import it again, or `microagent image remove {}`"},
 	{REASON_IMAGE_TOO_SMALL, NULL, NULL, "--size MIB makes room for more"},
+	{REASON_NO_PVM_KERNEL, NULL, NULL,
+	 "`microagent kernel install --from FILE` takes in a kernel that is built for kvm_pvm"},
 	{REASON_NO_KVM, "firecracker", NULL,
 	 "`microagent doctor --backend {}` says more; --backend qemu emulates"},
 	{REASON_NO_KVM, NULL, "accelerator",

@@ -5,19 +5,35 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "cli/options/guest.h"
+#include "store/cache.h"
+
+/* What "auto" comes to with the kernel; NULL where the host does not say. The host's own answer is
+ * for the default kernel. */
+static const char *auto_accelerator(const json_t *host, const char *kernel)
+{
+	struct cache_kernel found = {0};
+	bool for_pvm;
+
+	if (strcmp(json_text(host, "kvmKernels", ""), "pvm") != 0 ||
+	    cache_kernel_find(kernel, architecture_of_host(), &found, NULL) < 0)
+		return json_text(host, "accelerator", NULL);
+	for_pvm = found.for_pvm;
+	cache_kernel_free(&found);
+	return for_pvm ? "kvm" : "tcg";
+}
 
 /* What it will run on, as far as that can be said before it runs. */
-static void warn_accelerator(const struct cli *cli, struct microagent *agent, const char *wanted,
-			     const char *arch)
+static void warn_accelerator(const struct cli *cli, struct microagent *agent,
+			     const struct guest_values *values)
 {
 	json_auto_t *response = NULL;
-	const char *name = wanted;
+	const char *name = values->accelerator;
 
-	if (arch && architecture_from_word(arch) != architecture_of_host())
+	if (values->arch && architecture_from_word(values->arch) != architecture_of_host())
 		name = "tcg";
-	else if ((!wanted || strcmp(wanted, "auto") == 0) &&
+	else if ((!name || strcmp(name, "auto") == 0) &&
 		 microagent_host(agent, &response, NULL) == 0)
-		name = json_text(json_object_get(response, "host"), "accelerator", NULL);
+		name = auto_accelerator(json_object_get(response, "host"), values->kernel);
 	if (name)
 		guest_warn_accelerator(cli, name);
 }
@@ -36,7 +52,7 @@ static int create_workspace_in(struct cli *cli, struct microagent *agent,
 		return -1;
 	if (!values->initrd)
 		guest_warn_init(cli, values->kernel, values->arch);
-	warn_accelerator(cli, agent, values->accelerator, values->arch);
+	warn_accelerator(cli, agent, values);
 	if (cli->json)
 		return cli_print_json(response, err);
 	printf("%s: prepared; `%s start %s` boots it\n", name, cli_itself(cli, itself), name);

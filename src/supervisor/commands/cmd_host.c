@@ -50,6 +50,7 @@ static int put_facts(json_t *object, const struct backend_host *host, struct err
 			  err) < 0 ||
 	    put_host_text(object, "accelerator", accelerator_names[host->accelerator], err) < 0 ||
 	    put_host_text(object, "acceleratorReason", host->accelerator_reason, err) < 0 ||
+	    put_host_text(object, "kvmKernels", host->kvm_kernels, err) < 0 ||
 	    put_host_text(object, "confinement", host->confinement, err) < 0)
 		return -1;
 	if (*host->confinement_reason &&

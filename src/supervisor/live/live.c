@@ -377,6 +377,9 @@ int live_main(const struct backend *backend, char *argv0, const char *label)
 	if (status == 0) {
 		log_line(&live.log, "start of %s, request %s", own_label ? own_label : "?",
 			 json_text(live.ticket.identity, "requestID", NULL));
+		log_line(&live.log, "accelerator %s: %s",
+			 accelerator_names[live.ticket.accelerator],
+			 live.ticket.accelerator_reason);
 		status = run_life(&live, &err);
 	}
 	if (status < 0)

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#include "artifact/pvm.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+
+#define CODE_MAX 16
+#define BLOCK_BYTES ((size_t)256 << 10)
+
+/* How a guest's kernel begins to speak to its PVM, as machine code. */
+static const struct {
+	size_t len;
+	unsigned char bytes[CODE_MAX];
+} codes[] = {
+	/* invlpg 0xffffffffff4d5650; cpuid: PVM_SYNTHETIC_CPUID in
+	 * arch/x86/include/uapi/asm/pvm_para.h of https://github.com/virt-pvm/linux. Its guests ask
+	 * by that which KVM they run on (CONFIG_PVM_GUEST). */
+	{10, {0x0f, 0x01, 0x3c, 0x25, 0x50, 0x56, 0x4d, 0xff, 0x0f, 0xa2}},
+	/* mov $0x4b564d10, %ecx; wrmsr: the register by which a guest of the private make of
+	 * kvm_pvm that this program is tested under (docs/tested.md) leaves the emulation. Linux's
+	 * asm/kvm_para.h gives that number to nothing. */
+	{7, {0xb9, 0x10, 0x4d, 0x56, 0x4b, 0x0f, 0x30}},
+};
+
+static bool has_code(const unsigned char *bytes, size_t len)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
+		if (memmem(bytes, len, codes[i].bytes, codes[i].len))
+			return true;
+	return false;
+}
+
+int pvm_find_code(const char *kernel, bool *out, struct error *err)
+{
+	autoclose int fd = path_open_file(kernel, err);
+	autofree unsigned char *block = malloc(BLOCK_BYTES);
+	size_t kept = 0; /* the end of what was read before, where a code may begin */
+	bool found = false;
+
+	if (fd < 0)
+		return -1;
+	if (!block)
+		return error_errno(err, ENOMEM, "%s", kernel);
+	while (!found) {
+		ssize_t n = read(fd, block + kept, BLOCK_BYTES - kept);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return error_errno(err, errno, "%s", kernel);
+		if (n == 0)
+			break;
+		size_t len = kept + (size_t)n;
+
+		found = has_code(block, len);
+		kept = len < CODE_MAX - 1 ? len : CODE_MAX - 1;
+		memmove(block, block + len - kept, kept);
+	}
+	*out = found;
+	return 0;
+}
