@@ -410,6 +410,15 @@ def test_a_root_in_memory(host):
     host.supervisor(request("delete", sparse(host)))
 
 
+def test_a_packed_root_in_memory(host, tuned_kernel):
+    """Ours is put behind it unpacked, so the kernel has to know both."""
+    root = make_ram_root(host.base / "root.cpio", made="packed\n")
+    subprocess.run(["gzip", root], check=True)
+    done = host("run", "--kernel", tuned_kernel["name"], "--initrd", f"{root}.gz", "--no-disk", "--memory", 256, "--cpus", 1, "--", "cat", "/made",
+                check=0)
+    assert done.stdout == "packed\n"
+
+
 def test_a_root_in_memory_by_options(host):
     root = make_ram_root(host.base / "root.cpio", made="elsewhere\n")
     done = host("run", "--initrd", root, "--no-disk", "--memory", 256, "--cpus", 1, "--", "cat", "/made", check=0)
