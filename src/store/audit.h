@@ -134,9 +134,14 @@ int security_log_note(const char *state_path, const char *session, const struct 
  * without a digest. Each line that is written begins with such a look.
  */
 void security_log_look(struct audit *audit);
-/* The broker's part, by which one looks and opens the file where there is one. Its data: the path
- * of the security logs. */
+/* Makes what was written to the security log last until after a loss of power. */
+int security_log_sync(struct audit *audit, struct error *err);
+/* The broker's part, by which the three above write where there is a broker: it appends the lines
+ * itself, and hands out no descriptor. Its data: a struct audit of the broker's own, of which the
+ * session and what is said of the security log are used. It appends no line of another session, and
+ * none of the events that only commands write. */
 extern const struct broker_duty security_log_duty;
+#define SECURITY_ORPHANED "session.orphaned"
 /* The kinds of session.orphaned that are the end of what has no log any more. */
 #define SECURITY_KIND_GONE "bundle-removed"
 #define SECURITY_KIND_LOST "process-without-bundle"

@@ -320,8 +320,8 @@ int audit_sync(struct audit *audit, struct error *err)
 		return 0;
 	if (audit->fd >= 0 && file_sync_data(audit->fd) < 0)
 		return error_errno(err, errno, AUDIT_LOG);
-	if (audit->security_fd >= 0 && file_sync_data(audit->security_fd) < 0)
-		return error_errno(err, errno, "security log");
+	if (security_log_sync(audit, err) < 0)
+		return -1;
 	audit->unsynced = false;
 	return 0;
 }

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import schema_check
+import strays
 from conftest import make_host, wait_until
 from failing_calls import NO_LANDLOCK
 
@@ -375,6 +376,17 @@ def test_a_security_log_that_is_taken_away(place, monkeypatch, files):
     assert told("vmm.crashed") and {"how": "security-log-moved"} in told("audit.changed") and moved.stat().st_size == size
     destroy(place, name)
     moved.unlink()
+
+
+def test_a_supervisor_has_no_security_log_open(place):
+    """It has the lines of all sessions, and its files of other days: the broker appends what it is asked to, and hands out nothing."""
+    name = create(place)
+    wait_until(lambda: security_events(place, name, "audit.coverage"), "a line of the running machine")
+    facts = supervisor(place, name)
+    logs = str(place.state / "logs")
+    assert not [link for link in strays.descriptors(facts["supervisorPid"]).values() if link.startswith(logs)]
+    assert [link for link in strays.descriptors(facts["broker"]["pid"]).values() if link.startswith(logs)]
+    destroy(place, name)
 
 
 def test_something_else_in_the_place_of_the_security_log(place):

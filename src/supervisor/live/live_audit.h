@@ -20,8 +20,8 @@ int live_audit_begin(struct live *live, struct error *err);
  * is. */
 void live_audit_free(struct live *live);
 
-/* The directory of the security logs; NULL where there is no audit log. */
-const char *live_audit_logs(const struct live *live);
+/* The log, whose security log the broker writes from its start on; NULL where there is none. */
+struct audit *live_audit_log(const struct live *live);
 
 /* Looks whether the log and the security log are still where they were, so that somebody who takes
  * them away is found out also where nothing happens. */

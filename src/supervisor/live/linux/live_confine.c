@@ -5,8 +5,8 @@
  *   capabilities  all sets empty, also the bounding set; no_new_privs.
  *   files         a root of its own, and Landlock in it: the workspace's directory is there to be
  *                 written, its own directory in /proc to be read, and no more of the host has a
- *                 name. Root without capabilities would still own /etc. The security logs are opened
- *                 by the broker. Where no namespaces can be made there is Landlock alone, and where
+ *                 name. Root without capabilities would still own /etc. The broker appends to the
+ *                 security log. Where no namespaces can be made there is Landlock alone, and where
  *                 the kernel has no Landlock the root alone.
  *   network       the system calls: no socket is made, bound or connected. Connections to declared
  *                 targets the broker begins.
