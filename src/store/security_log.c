@@ -508,7 +508,8 @@ static int read_day(int dir, const char *logs, const char *name, audit_line_fn *
 
 	if (fd < 0)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s/%s", logs, name);
-	return audit_each_line(fd, fn, data, err);
+	/* No supervisor has it open, and the lines of a day are as many as its sessions write. */
+	return audit_each_line(fd, INT64_MAX, fn, data, err);
 }
 
 static int each_security_line(const char *state_path, audit_line_fn *fn, void *data,

@@ -650,6 +650,41 @@ def test_what_the_host_sees(place):
     destroy(place, name)
 
 
+SPARSE = 300 << 30  # bytes, of which none takes room
+
+
+def test_files_that_are_sparse(place):
+    """Whoever has taken over a supervisor lengthens a file without an end. No command reads that, and each says what it is."""
+    long_log, long_told = create(place), create(place)
+    for name, file in ((long_log, "audit.log"), (long_told, "telemetry.jsonl")):
+        facts = supervisor(place, name)
+        (bundle(place, name) / file).touch()
+        os.truncate(bundle(place, name) / file, SPARSE)
+        os.kill(facts["supervisorPid"], signal.SIGKILL)
+    wait_until(lambda: [entry["state"] for entry in place.json("session", "list")["sessions"]
+                        if entry["name"] in (long_log, long_told)] == ["failed", "failed"], "the list to say that both have ended")
+    place("session", "gc", check=0)
+    assert [line["severity"] for line in security_events(place, long_log, "supervisor.lost")] == ["CRITICAL"]
+    answer = verdict(place, long_log)
+    assert (answer["verdict"], answer["badLine"], answer["telemetry"]["verdict"] in ("none", "whole")) == ("broken", 1, True)
+    assert f"the file has {SPARSE} bytes" in answer["why"] and "somebody else has lengthened it" in answer["why"]
+    answer = json.loads(place("--json", "audit", "verify", long_told, check=1).stdout)
+    schema_check.validate("cli-audit-verify", answer)
+    assert not answer["ok"] and answer["telemetry"]["verdict"] == "altered" and answer["telemetry"]["bytes"] == SPARSE
+    assert f"is longer ({SPARSE} bytes) than microagent writes it" in place("audit", "verify", long_told, check=1).stdout
+    shown = place("audit", "show", long_log, check=1)
+    assert f"{bundle(place, long_log)}/audit.log: the file has {SPARSE} bytes" in shown.stderr and not shown.stdout
+    told = place("audit", "telemetry", long_told, check=1)
+    assert f"telemetry.jsonl of session {long_told}: the file has {SPARSE} bytes" in told.stderr and not told.stdout
+    started = place("start", long_log)
+    assert started.returncode and f"the file has {SPARSE} bytes" in started.stderr
+    for name in (long_log, long_told):
+        destroy(place, name)
+        assert not bundle(place, name).exists()
+        place("audit", "verify", name, check=1)
+    assert [line["data"] for line in security_events(place, long_log, "audit.changed")] == [{"how": "lengthened"}]
+
+
 def fill_up(directory):
     with open(directory / "fill", "wb", buffering=0) as fill, pytest.raises(OSError):
         while True:

@@ -136,7 +136,11 @@ static void print_telemetry(const json_t *telemetry)
 	long long bytes = log_number(telemetry, "bytes");
 	long long confirmed = log_number(telemetry, "confirmedBytes");
 
-	if (strcmp(verdict, "altered") == 0 || strcmp(verdict, "missing") == 0)
+	if (strcmp(verdict, "altered") == 0 && !json_object_get(telemetry, "line"))
+		printf("telemetry.jsonl is altered: it is no file, or is longer (%lld bytes) than "
+		       "microagent writes it\n",
+		       bytes);
+	else if (strcmp(verdict, "altered") == 0 || strcmp(verdict, "missing") == 0)
 		printf("telemetry.jsonl is %s: it is not what line %lld has the digest of\n",
 		       verdict, (long long)log_number(telemetry, "line"));
 	else if (bytes > confirmed)

@@ -92,7 +92,9 @@ int microagent_audit_read(struct microagent *agent, const char *word,
 
 	if (find_log(agent, word, &found, err) < 0)
 		return -1;
-	return audit_each_line(found.fd, fn, data, err);
+	if (audit_each_line(found.fd, audit_most_bytes(), fn, data, err) < 0)
+		return error_prefix(err, "%s", found.path);
+	return 0;
 }
 
 static json_t *telemetry_json(const struct audit_telemetry *telemetry)
