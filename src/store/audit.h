@@ -193,8 +193,11 @@ struct audit_heads {
 	size_t count, room;
 	uint64_t lost;	      /* events of which only their number was written, and only there */
 	bool archive_removed; /* on purpose */
+	/* What is called as a security log and is none, or cannot be opened: [{"path","why"}]. */
+	json_t *passed_over;
 };
-/* state_path: of the state directory, not of sessions/. Without security logs it is empty. */
+/* state_path: of the state directory, not of sessions/. Without security logs it is empty. What is no
+ * security log is passed over, and the others are read. */
 int audit_heads_load(const char *state_path, const char *session, struct audit_heads *out,
 		     struct error *err);
 void audit_heads_free(struct audit_heads *heads); /* accepts a zeroed one */
@@ -225,8 +228,8 @@ int audit_verify_telemetry(int log, int fd, struct audit_telemetry *out, struct 
 /* line: len bytes with its newline, or without where it is cut short. -1 ends the reading. */
 typedef int audit_line_fn(void *data, const char *line, size_t len, struct error *err);
 /* Lines longer than LIMIT_AUDIT_LINE_BYTES are handed over in parts of that size. */
-/* Nothing of a file that has more than so many bytes is read: ERR_IO. A sparse file costs nobody
- * anything to make, and costs a day to read. */
+/* Nothing of a file that has more than so many bytes is read: ERR_IO. A sparse file takes
+ * no room, and hours to read. */
 int audit_each_line(int fd, off_t most, audit_line_fn *fn, void *data, struct error *err);
 /* The most bytes that a whole audit.log, or telemetry.jsonl, can have by its writer's own bounds. */
 off_t audit_most_bytes(void);

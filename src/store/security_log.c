@@ -501,19 +501,56 @@ static bool is_security_log(const char *name)
 	       (*rest == '.' && rest[1] && rest[1 + strspn(rest + 1, "0123456789")] == '\0');
 }
 
-static int read_day(int dir, const char *logs, const char *name, audit_line_fn *fn, void *data,
-		    struct error *err)
+static int note_passed_over(json_t *passed_over, const char *logs, const char *name,
+			    const char *why, struct error *err)
 {
-	autoclose int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	autofree char *path = path_join(logs, name, err);
 
+	if (!path)
+		return -1;
+	if (!passed_over ||
+	    json_array_append_new(passed_over, json_pack("{s:o, s:s}", "path",
+							 json_string_lossy(path, strlen(path)),
+							 "why", why)) == 0)
+		return 0;
+	return error_errno(err, ENOMEM, "%s", path);
+}
+
+/* NULL: it is a regular file, or there is nothing. A device is not opened. */
+static const char *what_is_no_log(int dir, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISREG(st.st_mode))
+		return NULL;
+	return S_ISDIR(st.st_mode)    ? "it is a directory"
+	       : S_ISLNK(st.st_mode)  ? "it is a symbolic link"
+	       : S_ISFIFO(st.st_mode) ? "it is a FIFO"
+				      : "it is no regular file";
+}
+
+/* One that is of no use keeps no other from being read. */
+static int read_day(int dir, const char *logs, const char *name, audit_line_fn *fn, void *data,
+		    json_t *passed_over, struct error *err)
+{
+	const char *why = what_is_no_log(dir, name);
+
+	if (why)
+		return note_passed_over(passed_over, logs, name, why, err);
+	autoclose int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 && (errno == EACCES || errno == EPERM))
+		return note_passed_over(passed_over, logs, name, "it may not be read", err);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s/%s", logs, name);
 	/* No supervisor has it open, and the lines of a day are as many as its sessions write. */
-	return audit_each_line(fd, INT64_MAX, fn, data, err);
+	if (audit_each_line(fd, INT64_MAX, fn, data, err) < 0)
+		return error_prefix(err, "%s/%s", logs, name);
+	return 0;
 }
 
+/* passed_over: gets what is no log; NULL: nobody asks. */
 static int each_security_line(const char *state_path, audit_line_fn *fn, void *data,
-			      struct error *err)
+			      json_t *passed_over, struct error *err)
 {
 	autofree char *logs = path_join(state_path, SECURITY_DIR, err);
 	const struct dirent *entry;
@@ -526,17 +563,19 @@ static int each_security_line(const char *state_path, audit_line_fn *fn, void *d
 		return error_errno(err, errno, "%s", logs);
 	while (dir && status == 0 && (entry = readdir(dir)))
 		if (is_security_log(entry->d_name))
-			status = read_day(dirfd(dir), logs, entry->d_name, fn, data, err);
+			status = read_day(dirfd(dir), logs, entry->d_name, fn, data, passed_over,
+					  err);
 	return status;
 }
 
 int audit_heads_load(const char *state_path, const char *session, struct audit_heads *out,
 		     struct error *err)
 {
-	struct audit_heads heads = {0};
+	struct audit_heads heads = {.passed_over = json_array()};
 	struct search search = {session, &heads};
 
-	if (each_security_line(state_path, take_security_line, &search, err) < 0) {
+	if (each_security_line(state_path, take_security_line, &search, heads.passed_over, err) <
+	    0) {
 		audit_heads_free(&heads);
 		return -1;
 	}
@@ -546,12 +585,13 @@ int audit_heads_load(const char *state_path, const char *session, struct audit_h
 
 int security_log_sessions(const char *state_path, json_t *out, struct error *err)
 {
-	return each_security_line(state_path, take_security_session, out, err);
+	return each_security_line(state_path, take_security_session, out, NULL, err);
 }
 
 void audit_heads_free(struct audit_heads *heads)
 {
 	free(heads->digests);
 	free(heads->known);
+	json_decref(heads->passed_over);
 	*heads = (struct audit_heads){0};
 }

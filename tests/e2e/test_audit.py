@@ -325,6 +325,11 @@ def put_fifo(log):
     os.mkfifo(log, 0o600)
 
 
+def put_dangling_link(log):
+    log.unlink()
+    log.symlink_to("nowhere")
+
+
 def move_directory(log):
     log.parent.rename(log.parent.with_name("logs-moved"))
 
@@ -648,6 +653,41 @@ def test_what_the_host_sees(place):
         wait_until(lambda: events(place, name, "base.changed"), "the base's change to be told")
         assert events(place, name, "base.changed")[0]["severity"] == "CRITICAL"
     destroy(place, name)
+
+
+def test_stray_entries_beside_the_security_logs(place):
+    """Each is named and passed over, and the session is judged by the others."""
+    name = create(place)
+    destroy(place, name)
+    logs = place.state / "logs"
+    strays_there = {f"{max(logs.iterdir())}.7": (os.mkdir, "it is a directory"), f"{logs}/security-2001-01-01.log": (os.mkfifo, "it is a FIFO"),
+                    f"{max(logs.iterdir())}.8": (lambda path: os.symlink("nowhere", path), "it is a symbolic link")}
+    for path, (make, _) in strays_there.items():
+        make(path)
+    try:
+        answer = verdict(place, name)
+        assert answer["verdict"] == "closed" and answer["confirmed"] == answer["lines"]
+        assert {entry["path"]: entry["why"] for entry in answer["passedOver"]} == {path: why for path, (_, why) in strays_there.items()}
+        said = place("audit", "verify", name, check=0).stdout
+        assert all(f"{path} is called as a security log and was passed over: {why}: move it out of there" in said
+                   for path, (_, why) in strays_there.items()), said
+        place("session", "gc", check=0)
+    finally:
+        for path, (make, _) in strays_there.items():
+            (os.rmdir if make is os.mkdir else os.unlink)(path)
+    assert "passedOver" not in verdict(place, name)
+
+
+@pytest.mark.parametrize("put, what", ((put_directory, "a directory"), (put_dangling_link, "a symbolic link"),
+                                       (put_fifo, "no regular file")))
+def test_an_archived_log_that_is_no_file(place, put, what):
+    name = create(place)
+    destroy(place, name)
+    log = archive(place, name) / "audit.log"
+    put(log)
+    for words in (("verify", name), ("show", name)):
+        done = place("audit", *words, check=1)
+        assert f"{log} is {what}, and no audit log: move it away" in done.stderr and not done.stdout
 
 
 SPARSE = 300 << 30  # bytes, of which none takes room

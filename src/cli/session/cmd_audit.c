@@ -151,6 +151,20 @@ static void print_telemetry(const json_t *telemetry)
 		printf("telemetry.jsonl is whole\n");
 }
 
+static void print_passed_over(const json_t *passed_over)
+{
+	const json_t *entry;
+	size_t i;
+
+	json_array_foreach(passed_over, i, entry)
+	{
+		cli_print_safe(stdout, json_text(entry, "path", "?"));
+		printf(" is called as a security log and was passed over: %s: move it out of "
+		       "there, or make it readable\n",
+		       json_text(entry, "why", "?"));
+	}
+}
+
 static void print_log_verdict(const json_t *answer)
 {
 	const char *verdict = json_text(answer, "verdict", "?");
@@ -173,6 +187,7 @@ static void print_log_verdict(const json_t *answer)
 		printf("the host's clock was set back %lld times\n",
 		       (long long)log_number(answer, "clockSetBack"));
 	print_telemetry(json_object_get(answer, "telemetry"));
+	print_passed_over(json_object_get(answer, "passedOver"));
 }
 
 struct verify_values {
