@@ -47,6 +47,8 @@ void live_audit_network(struct live *live, enum audit_severity severity, const c
 void live_observe_begin(struct live *live, const struct config *config);
 void live_observe_free(struct live *live);
 struct watch_base *live_observe_base(struct live *live); /* NULL: nothing is observed */
+struct watch_opens *
+live_observe_opens(const struct live *live); /* NULL: as above, or it cannot be */
 /* Around the adding of the devices of so many shares: the sockets that the VMM gets by them are as
  * they should be. */
 void live_observe_plugging(struct live *live, size_t count);

@@ -69,8 +69,8 @@ static size_t list_duties(struct live *live, struct watch_vmm *vmm,
 		 "list the VMM's sockets and children: as for the quarantine"},
 		{&watch_base_duty, live_observe_base(live),
 		 "look at the base under a session's layer: it lies in a directory of others"},
-		{&watch_opens_duty, NULL,
-		 "name the program that opened a file of the session: it is another user's"},
+		{live_observe_opens(live) ? &watch_opens_duty : NULL, live_observe_opens(live),
+		 "read who opened a file of the session, and name the program: it is another user's"},
 		{live->audit ? &security_log_duty : NULL, live_audit_log(live),
 		 "append a line of this session to the security log of today: it has the lines of all "
 		 "sessions, and lies in a directory of others"},
@@ -114,7 +114,7 @@ static void on_broker_lost(struct loop *loop, int code, void *data)
 	_exit(1);
 }
 
-static size_t list_kept(const struct live *live, int keep[5 + VM_BROKER_FDS])
+static size_t list_kept(const struct live *live, int keep[6 + VM_BROKER_FDS])
 {
 	const struct audit *audit = live_audit_log(live);
 	const int always[] = {live->dir.fd, live->ws.fd, LIVE_LEASE};
@@ -126,6 +126,8 @@ static size_t list_kept(const struct live *live, int keep[5 + VM_BROKER_FDS])
 		keep[n++] = live->cgroup.home;
 	if (audit && audit->security_fd >= 0)
 		keep[n++] = audit->security_fd;
+	if (live_observe_opens(live))
+		keep[n++] = watch_opens_fd(live_observe_opens(live));
 	if (!live->backend->broker_fds)
 		return n;
 	size_t own = live->backend->broker_fds(live->vm, keep + n);
@@ -171,7 +173,7 @@ int live_broker_begin(struct live *live, struct error *err)
 	static struct broker_row rows[ROWS_MAX];
 	static struct connecting_ports targets;
 	static struct watch_vmm vmm;
-	int keep[5 + VM_BROKER_FDS];
+	int keep[6 + VM_BROKER_FDS];
 	struct broker_spec spec = {.rows = rows, .keep = keep, .begin = begin_broker, .data = live};
 	struct audit *audit = live_audit_log(live);
 

@@ -62,7 +62,7 @@ static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(gettimeofday), .reason = "the same"},
 	{.number = SCMP_SYS(waitid), .reason = "children that have ended"},
 
-	{.number = SCMP_SYS(read), .reason = "channels, signals, files, what opened which"},
+	{.number = SCMP_SYS(read), .reason = "channels, signals, files"},
 	{.number = SCMP_SYS(write), .reason = "channels, files, logs"},
 	{.number = SCMP_SYS(readv), .reason = "the same in pieces"},
 	{.number = SCMP_SYS(writev), .reason = "the same"},
@@ -117,7 +117,7 @@ static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(getdents64), .reason = "the workspace's sockets"},
 	{.number = SCMP_SYS(faccessat), .reason = "whether a file is there"},
 	{.number = SCMP_SYS(faccessat2), .reason = "the same"},
-	{.number = SCMP_SYS(readlink), .reason = "which file was opened"},
+	{.number = SCMP_SYS(readlink), .reason = "how an open file is called"},
 	{.number = SCMP_SYS(readlinkat), .reason = "the same"},
 	{.number = SCMP_SYS(ioctl),
 	 .reason = "how much of a disk is its own",
