@@ -21,7 +21,8 @@
 #include "base/fd.h"
 #include "base/proc.h"
 
-#define BROKER_BYTES 8192
+/* A line of the security log is the longest that is asked. */
+#define BROKER_BYTES (65 * 1024)
 
 struct broker_message {
 	size_t len, nfds;

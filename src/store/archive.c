@@ -25,14 +25,37 @@ static const char *const kept[] = {AUDIT_LOG, AUDIT_TELEMETRY, "events.json", "s
 /* ---- the last words
  * ------------------------------------------------------------------------------ */
 
+static bool has_too_long_log(const struct workspace *ws)
+{
+	autoclose int fd =
+		openat(ws->fd, AUDIT_LOG, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	return fd >= 0 && audit_is_too_long(fd);
+}
+
+/* It is evidence of whoever has lengthened it, and nobody reads so much to find its end. */
+static int tell_too_long(const struct workspace *ws, struct error *err)
+{
+	json_auto_t *data = json_pack("{s:s}", "how", audit_tampering_names[AUDIT_LENGTHENED]);
+	const struct audit_event event = {AUDIT_CRITICAL, AUDIT_SUBSYSTEM, AUDIT_EVENT_CHANGED,
+					  data, 0};
+
+	if (!data)
+		return error_errno(err, ENOMEM, AUDIT_LOG);
+	return audit_note_aside(ws, &event, err);
+}
+
 static int close_log(const struct workspace *ws, struct error *err)
 {
 	static const struct audit_event event = {.subsystem = "session",
 						 .event = AUDIT_EVENT_DESTROYED};
 	auto_audit struct audit audit = AUDIT_NONE;
 
+	if (has_too_long_log(ws))
+		return tell_too_long(ws, err);
 	if (audit_clear_place(ws->fd, err) < 0 || audit_open(ws, &audit, err) < 0)
 		return -1;
+	audit.last_words = true;
 	/* Said already by a call that was killed before it could close it. */
 	if (!audit.closed && !audit.destroyed &&
 	    (audit_vouch_telemetry(ws, &audit, err) < 0 ||
@@ -103,12 +126,18 @@ static int open_archives(const struct workspace *ws, struct error *err)
 	return steal_fd(&archives);
 }
 
+/* Of two that are longer than a log can be the length alone is compared. */
 static bool same_bytes(int a, int b)
 {
 	char one[4096], other[sizeof(one)];
+	struct stat of_one, of_other;
 	off_t at = 0;
 	ssize_t n;
 
+	if (fstat(a, &of_one) < 0 || fstat(b, &of_other) < 0 || of_one.st_size != of_other.st_size)
+		return false;
+	if (audit_is_too_long(a))
+		return true;
 	do {
 		n = pread(a, one, sizeof(one), at);
 		if (n < 0 || pread(b, other, sizeof(other), at) != n ||

@@ -79,6 +79,7 @@ struct audit {
 	uint64_t used[AUDIT_PARTS]; /* bytes, earlier writers' too */
 	uint8_t head[AUDIT_DIGEST];
 	bool closed;
+	bool last_words; /* are written: also to a log that is full */
 	bool destroyed;	 /* a line says so: all that may follow is the closing one */
 	int security_fd; /* of the day that security_day names; -1: none yet */
 	char security_day[11];
@@ -100,7 +101,7 @@ bool audit_is_of_sandbox(const struct workspace *ws); /* of one that has a log *
  * Opens the log to go on with it, or begins it. A session that has been started has had one: if it
  * is gone, the new one has a CRITICAL `audit.changed` behind its first line. Behind a line that a
  * crash cut short the log goes on with `audit.torn`, which has that line's digest, so that
- * audit_verify() can tell a crash from a forgery.
+ * audit_verify() can tell a crash from a forgery. ERR_IO: the file is longer than a log can be.
  */
 int audit_open(const struct workspace *ws, struct audit *out, struct error *err);
 /*
@@ -134,9 +135,14 @@ int security_log_note(const char *state_path, const char *session, const struct 
  * without a digest. Each line that is written begins with such a look.
  */
 void security_log_look(struct audit *audit);
-/* The broker's part, by which one looks and opens the file where there is one. Its data: the path
- * of the security logs. */
+/* Makes what was written to the security log last until after a loss of power. */
+int security_log_sync(struct audit *audit, struct error *err);
+/* The broker's part, by which the three above write where there is a broker: it appends the lines
+ * itself, and hands out no descriptor. Its data: a struct audit of the broker's own, of which the
+ * session and what is said of the security log are used. It appends no line of another session, and
+ * none of the events that only commands write. */
 extern const struct broker_duty security_log_duty;
+#define SECURITY_ORPHANED "session.orphaned"
 /* The kinds of session.orphaned that are the end of what has no log any more. */
 #define SECURITY_KIND_GONE "bundle-removed"
 #define SECURITY_KIND_LOST "process-without-bundle"
@@ -187,14 +193,17 @@ struct audit_heads {
 	size_t count, room;
 	uint64_t lost;	      /* events of which only their number was written, and only there */
 	bool archive_removed; /* on purpose */
+	/* What is called as a security log and is none, or cannot be opened: [{"path","why"}]. */
+	json_t *passed_over;
 };
-/* state_path: of the state directory, not of sessions/. Without security logs it is empty. */
+/* state_path: of the state directory, not of sessions/. Without security logs it is empty. What is no
+ * security log is passed over, and the others are read. */
 int audit_heads_load(const char *state_path, const char *session, struct audit_heads *out,
 		     struct error *err);
 void audit_heads_free(struct audit_heads *heads); /* accepts a zeroed one */
 
-/* Reads the whole log from fd (a regular file). That it is bad is an answer: -1 means that it
- * cannot be read. heads may be NULL. */
+/* Reads the whole log from fd (a regular file). That it is bad, or longer than a log can be, is an
+ * answer: -1 means that it cannot be read. heads may be NULL. */
 int audit_verify(int fd, const char *session, const struct audit_heads *heads,
 		 struct audit_report *out, struct error *err);
 
@@ -219,7 +228,12 @@ int audit_verify_telemetry(int log, int fd, struct audit_telemetry *out, struct 
 /* line: len bytes with its newline, or without where it is cut short. -1 ends the reading. */
 typedef int audit_line_fn(void *data, const char *line, size_t len, struct error *err);
 /* Lines longer than LIMIT_AUDIT_LINE_BYTES are handed over in parts of that size. */
-int audit_each_line(int fd, audit_line_fn *fn, void *data, struct error *err);
+/* Nothing of a file that has more than so many bytes is read: ERR_IO. A sparse file takes
+ * no room, and hours to read. */
+int audit_each_line(int fd, off_t most, audit_line_fn *fn, void *data, struct error *err);
+/* The most bytes that a whole audit.log, or telemetry.jsonl, can have by its writer's own bounds. */
+off_t audit_most_bytes(void);
+off_t audit_telemetry_most_bytes(void);
 
 /* --- after the session ----------------------------------------------------------------------- */
 
@@ -232,6 +246,8 @@ int audit_each_line(int fd, audit_line_fn *fn, void *data, struct error *err);
  * makes <state>/archive/<session>/ of it, telemetry.jsonl, events.json and session.json, which the
  * session's directory keeps. What an earlier call was killed at is gone on with. ERR_CONFLICT:
  * there is an archive of that name with another log. Nothing for a workspace that is no session.
+ * A file that is longer than a log can be is not closed: it is kept as it is, and the security log
+ * has an `audit.changed`.
  */
 int audit_archive(const struct workspace *ws, struct error *err);
 

@@ -29,6 +29,9 @@ char *audit_state_path(const struct workspace *ws, const char *name, struct erro
 /* audit_place.c: removes what has the log's name in the directory and is no regular file. */
 int audit_clear_place(int dirfd, struct error *err);
 
+/* The regular file is longer than an audit log can be. */
+bool audit_is_too_long(int fd);
+
 enum audit_part audit_line_part(const char *text, size_t len);
 
 /* Borrowed from the object. */
@@ -43,6 +46,10 @@ int audit_line_read(const json_t *object, struct audit_line *out, struct error *
 char *audit_line_text(const struct audit *audit, const struct audit_event *event,
 		      const uint8_t prev[AUDIT_DIGEST], uint64_t seq, size_t *len,
 		      struct error *err);
+
+/* Notes an event of the workspace in the security log alone. */
+int audit_note_aside(const struct workspace *ws, const struct audit_event *event,
+		     struct error *err);
 
 /* audit_telemetry.c: before the log is closed. What was told since the last digest has one then,
  * and the line says that it is late. */

@@ -25,8 +25,22 @@ const char *const audit_verdict_names[] = {[AUDIT_OPEN] = "open",
 
 /* --- lines ----------------------------------------------------------------------------------- */
 
+/* A writer refuses lines at the limit, but for the last words and the one that reaches the limit. */
+#define LINES_ABOVE_LIMIT 16
+
+off_t audit_most_bytes(void)
+{
+	return (off_t)(limit_get(LIMIT_AUDIT_FILE_BYTES) +
+		       LINES_ABOVE_LIMIT * limit_get(LIMIT_AUDIT_LINE_BYTES));
+}
+
+off_t audit_telemetry_most_bytes(void)
+{
+	return (off_t)limit_get(LIMIT_TELEMETRY_BYTES);
+}
+
 /* How much there is, asked between two writes of who writes it. */
-static int whole_size(int fd, off_t *out, struct error *err)
+static int whole_size(int fd, off_t most, off_t *out, struct error *err)
 {
 	struct stat st;
 	int status;
@@ -38,8 +52,21 @@ static int whole_size(int fd, off_t *out, struct error *err)
 		return error_errno(err, errno, "log");
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, ERR_INVALID, "not a regular file");
+	if (st.st_size > most)
+		return error_set(
+			err, ERR_IO,
+			"the file has %lld bytes, and microagent writes no more than %lld: "
+			"somebody else has lengthened it",
+			(long long)st.st_size, (long long)most);
 	*out = st.st_size;
 	return 0;
+}
+
+bool audit_is_too_long(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > audit_most_bytes();
 }
 
 /* The next line in buf, or what there is of a long one. */
@@ -68,12 +95,12 @@ static int hand_over_line(struct buf *buf, bool at_end, audit_line_fn *fn, void 
 	return 0;
 }
 
-int audit_each_line(int fd, audit_line_fn *fn, void *data, struct error *err)
+int audit_each_line(int fd, off_t most, audit_line_fn *fn, void *data, struct error *err)
 {
 	autobuf struct buf buf = BUF_INIT(limit_get(LIMIT_AUDIT_LINE_BYTES) + 2 * (size_t)CHUNK);
 	off_t size = 0, at = 0;
 
-	if (whole_size(fd, &size, err) < 0)
+	if (whole_size(fd, most, &size, err) < 0)
 		return -1;
 	while (at < size) {
 		size_t want = size - at < (off_t)CHUNK ? (size_t)(size - at) : CHUNK;
@@ -269,9 +296,14 @@ int audit_verify(int fd, const char *session, const struct audit_heads *heads,
 		 struct audit_report *out, struct error *err)
 {
 	struct check check = {.session = session, .heads = heads};
+	struct error why = {0};
 
-	if (audit_each_line(fd, check_line, &check, err) < 0)
-		return -1;
+	if (audit_each_line(fd, audit_most_bytes(), check_line, &check, &why) < 0) {
+		if (!audit_is_too_long(fd))
+			return error_copy(err, &why);
+		snprintf(check.suspicion, sizeof(check.suspicion), "%.199s", why.msg);
+		bad(&check, AUDIT_BROKEN, 1, check.suspicion);
+	}
 	if (check.suspect)
 		bad(&check, AUDIT_BROKEN, check.report.lines, check.suspicion);
 	if (check.report.lines == 0 && check.report.verdict == AUDIT_OPEN)

@@ -106,13 +106,16 @@ static json_t *digest_of_file(int fd, struct error *err)
 			 "sha256", hex, "records", (json_int_t)records);
 }
 
-/* -1: there is no file. */
+/* -1: there is no file, or one that is longer than the guest's word can be, which gets no digest. */
 static int open_telemetry(const struct workspace *ws, struct stat *st)
 {
 	autoclose int fd =
 		openat(ws->fd, AUDIT_TELEMETRY, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
-	return fd >= 0 && fstat(fd, st) == 0 && S_ISREG(st->st_mode) ? steal_fd(&fd) : -1;
+	return fd >= 0 && fstat(fd, st) == 0 && S_ISREG(st->st_mode) &&
+			       st->st_size <= audit_telemetry_most_bytes()
+		       ? steal_fd(&fd)
+		       : -1;
 }
 
 /* On the disk before its digest is, or a loss of power would look like a forgery. */
@@ -146,7 +149,7 @@ int audit_vouch_telemetry(const struct workspace *ws, struct audit *audit, struc
 
 	if (fd < 0)
 		return 0;
-	if (audit_each_line(audit->fd, take_telemetry_line, &marks, err) < 0) {
+	if (audit_each_line(audit->fd, audit_most_bytes(), take_telemetry_line, &marks, err) < 0) {
 		free(marks.items);
 		return -1;
 	}
@@ -214,7 +217,9 @@ static int compare_all(const struct marks *marks, int fd, struct audit_telemetry
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, errno, AUDIT_TELEMETRY);
 	sha256_init(&reading.sha);
-	out->verdict = S_ISREG(st.st_mode) ? AUDIT_TELEMETRY_WHOLE : AUDIT_TELEMETRY_ALTERED;
+	out->verdict = S_ISREG(st.st_mode) && st.st_size <= audit_telemetry_most_bytes()
+			       ? AUDIT_TELEMETRY_WHOLE
+			       : AUDIT_TELEMETRY_ALTERED;
 	for (size_t i = 0; i < marks->count && out->verdict == AUDIT_TELEMETRY_WHOLE; i++) {
 		int status = compare_counts(&reading, &marks->items[i], err);
 
@@ -248,7 +253,11 @@ int audit_verify_telemetry(int log, int fd, struct audit_telemetry *out, struct 
 {
 	struct audit_telemetry found = {0};
 	struct marks marks = {0};
-	int status = audit_each_line(log, take_telemetry_line, &marks, err);
+	int status = 0;
+
+	/* A log that cannot be read has no digest of the file. */
+	if (!audit_is_too_long(log))
+		status = audit_each_line(log, audit_most_bytes(), take_telemetry_line, &marks, err);
 
 	if (status == 0)
 		status = judge_telemetry(&marks, fd, &found, err);

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "base/path.h"
 #include "base/platform/sync.h"
 #include "base/platform/system.h"
@@ -91,7 +92,7 @@ static int find_tail(int fd, struct tail *out, struct error *err)
 {
 	struct tail_scan scan = {0};
 
-	if (audit_each_line(fd, scan_part, &scan, err) < 0)
+	if (audit_each_line(fd, audit_most_bytes(), scan_part, &scan, err) < 0)
 		return -1;
 	if (scan.len > 0) {
 		sha256_update(&scan.sha, "\n", 1);
@@ -308,6 +309,8 @@ int audit_append(struct audit *audit, const struct audit_event *event, enum stor
 		return -1;
 	if (audit->closed || (audit->destroyed && strcmp(event->event, AUDIT_EVENT_CLOSED) != 0))
 		return error_set(err, ERR_CONFLICT, AUDIT_LOG " of %s is closed", audit->session);
+	if (!audit->last_words && audit->end >= (off_t)limit_get(LIMIT_AUDIT_FILE_BYTES))
+		return error_set(err, ERR_UNAVAILABLE, AUDIT_LOG " of %s is full", audit->session);
 	if (!at.real_ns)
 		at.real_ns = clock_real_ns(); /* once, for both logs */
 	text = audit_line_text(audit, &at, audit->head, audit->lines + 1, &len, err);
@@ -320,8 +323,8 @@ int audit_sync(struct audit *audit, struct error *err)
 		return 0;
 	if (audit->fd >= 0 && file_sync_data(audit->fd) < 0)
 		return error_errno(err, errno, AUDIT_LOG);
-	if (audit->security_fd >= 0 && file_sync_data(audit->security_fd) < 0)
-		return error_errno(err, errno, "security log");
+	if (security_log_sync(audit, err) < 0)
+		return -1;
 	audit->unsynced = false;
 	return 0;
 }
@@ -335,6 +338,7 @@ int audit_finish(struct audit *audit, struct error *err)
 		return -1;
 	if (audit->closed)
 		return 0;
+	audit->last_words = true;
 	data = json_pack("{s:I}", "count", (json_int_t)audit->lines + 1);
 	event.data = data;
 	if (!data)
@@ -345,14 +349,13 @@ int audit_finish(struct audit *audit, struct error *err)
 	return 0;
 }
 
-static void note_aside(const struct workspace *ws, const struct audit_event *event)
+int audit_note_aside(const struct workspace *ws, const struct audit_event *event, struct error *err)
 {
 	auto_audit struct audit aside = AUDIT_NONE;
 
 	audit_name_session(ws, aside.session);
-	aside.logs = audit_state_path(ws, SECURITY_DIR, NULL);
-	if (aside.logs)
-		(void)security_log_aside(&aside, event, NULL);
+	aside.logs = audit_state_path(ws, SECURITY_DIR, err);
+	return aside.logs ? security_log_aside(&aside, event, err) : -1;
 }
 
 int audit_note(const struct workspace *ws, const struct audit_event *event, struct error *err)
@@ -363,6 +366,6 @@ int audit_note(const struct workspace *ws, const struct audit_event *event, stru
 	    (audit_open(ws, &audit, err) == 0 && audit_append(&audit, event, STORE_SYNC, err) == 0))
 		return 0;
 	if (event->severity == AUDIT_CRITICAL)
-		note_aside(ws, event);
+		(void)audit_note_aside(ws, event, NULL);
 	return -1;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * <state>/logs/security-YYYY-MM-DD.log: the digests of all sessions' audit lines, a file for each
- * day (UTC). Many processes write to it: a line is one write to a descriptor opened with O_APPEND.
- * What is worth a warning is there with its data, of the rest only what it was.
+ * day (UTC) on which they were written. Many processes write to it: a line is one write to a
+ * descriptor opened with O_APPEND. A warning or an alarm is there with its data, any other event
+ * without.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -35,8 +36,8 @@ static bool writes_day(const struct audit *audit, const char *day)
 }
 
 /* --- the file at the path ---------------------------------------------------------------------
- * A live supervisor that has given up its rights asks its broker for both of these: it may not see
- * the path, and may make no file there. */
+ * Of a live supervisor that has given up its rights the broker does all of this, with a copy of
+ * struct audit of its own: the supervisor may not see the path, and gets no descriptor. */
 
 static bool begins_as_security_log(const char *name)
 {
@@ -49,48 +50,35 @@ static bool begins_as_security_log(const char *name)
 	return true;
 }
 
-struct day_question {
-	char day[DAY_LENGTH + 1];
-	bool open;    /* else: is it still the file that was opened? */
-	dev_t device; /* of that file */
-	ino_t inode;
-};
-
-static int name_day(const struct day_question *question, char name[sizeof(SECURITY_PATTERN)],
-		    struct error *err)
+static void name_day(const char *day, char name[sizeof(SECURITY_PATTERN)])
 {
 	memcpy(name, SECURITY_PATTERN, sizeof(SECURITY_PATTERN));
-	memcpy(name + strlen(SECURITY_LOG), question->day, DAY_LENGTH);
-	return begins_as_security_log(name)
-		       ? 0
-		       : error_set(err, ERR_INVALID, "\"%.10s\" is no day", question->day);
+	memcpy(name + strlen(SECURITY_LOG), day, DAY_LENGTH);
 }
 
-/* Returns 1 where another file has the name of the day, or none has. */
-static int look_for_day(const char *logs, const struct day_question *question, struct error *err)
+/* Another file than the open one has the name of its day, or none has. */
+static bool is_away(const struct audit *audit, const struct stat *opened)
 {
 	char name[sizeof(SECURITY_PATTERN)];
 	struct stat named;
 
-	if (name_day(question, name, err) < 0)
-		return -1;
-	autofree char *path = path_join(logs, name, err);
+	name_day(audit->security_day, name);
+	autofree char *path = path_join(audit->logs, name, NULL);
 	if (!path)
-		return -1;
+		return false;
 	if (lstat(path, &named) == 0)
-		return named.st_dev != question->device || named.st_ino != question->inode;
-	return errno == ENOENT || errno == ENOTDIR ? 1 : error_errno(err, errno, "%s", path);
+		return named.st_dev != opened->st_dev || named.st_ino != opened->st_ino;
+	return errno == ENOENT || errno == ENOTDIR;
 }
 
 /* Makes the directory and the file where they are missing, and returns a descriptor. */
-static int open_day_at(const char *logs, const struct day_question *question, struct error *err)
+static int open_day_at(const char *logs, const char *day, struct error *err)
 {
 	char name[sizeof(SECURITY_PATTERN)];
 	autoclose int dir = -1, fd = -1;
 	struct stat st;
 
-	if (name_day(question, name, err) < 0)
-		return -1;
+	name_day(day, name);
 	dir = path_open_dir_at(AT_FDCWD, logs, true, 0700, err);
 	if (dir < 0 || trusted_dir_check_own(dir, logs, err) < 0)
 		return -1;
@@ -103,79 +91,29 @@ static int open_day_at(const char *logs, const struct day_question *question, st
 		       : error_set(err, ERR_CONFLICT, "%s/%s is not a file", logs, name);
 }
 
-static int serve_day(void *data, const struct broker_message *in, struct broker_message *out,
-		     struct error *err)
+/* On failure a file that is open stays open. */
+static int open_day(struct audit *audit, const char *day, struct error *err)
 {
-	const char *logs = data;
-	struct day_question question;
-	int answer;
+	int fd = open_day_at(audit->logs, day, err);
 
-	if (!logs || in->len != sizeof(question))
-		return error_set(err, ERR_DENIED, "this machine has no security log");
-	memcpy(&question, in->bytes, sizeof(question));
-	answer = question.open ? open_day_at(logs, &question, err)
-			       : look_for_day(logs, &question, err);
-	if (answer < 0)
+	if (fd < 0)
 		return -1;
-	if (question.open)
-		out->fds[out->nfds++] = answer;
-	else
-		out->bytes[out->len++] = (char)answer;
+	cleanup_close(&audit->security_fd);
+	audit->security_fd = fd;
+	audit->security_end = 0;
+	audit->security_away = false;
+	snprintf(audit->security_day, sizeof(audit->security_day), "%.*s", DAY_LENGTH, day);
 	return 0;
 }
 
-const struct broker_duty security_log_duty = {serve_day};
-
-/* Returns what open_day_at() or look_for_day() returns. */
-static int ask_for_day(const struct audit *audit, const struct day_question *question,
-		       struct error *err)
-{
-	struct broker_message in = {.len = sizeof(*question)}, out;
-
-	if (!broker_is_asked())
-		return question->open ? open_day_at(audit->logs, question, err)
-				      : look_for_day(audit->logs, question, err);
-	memcpy(in.bytes, question, sizeof(*question));
-	if (broker_ask(&security_log_duty, &in, &out, err) < 0)
-		return -1;
-	if (question->open ? out.nfds != 1 : out.len != 1)
-		return error_set(err, ERR_INTERNAL, "the broker's answer about the security log");
-	return question->open ? out.fds[0] : out.bytes[0];
-}
-
-/* --- what becomes of it meanwhile ------------------------------------------------------------- */
-
 static enum audit_tampering security_tampering(const struct audit *audit, const struct stat *st)
 {
-	struct day_question question = {.device = st->st_dev, .inode = st->st_ino};
-	struct error ignored;
-
-	memcpy(question.day, audit->security_day, DAY_LENGTH);
-	if (ask_for_day(audit, &question, &ignored) == 1)
+	if (is_away(audit, st))
 		return st->st_nlink == 0 ? AUDIT_SECURITY_REMOVED : AUDIT_SECURITY_MOVED;
 	return st->st_size < audit->security_end ? AUDIT_SECURITY_SHORTENED : AUDIT_UNTOUCHED;
 }
 
-/* On failure a file that is open stays open. */
-static int open_day(struct audit *audit, const char *day, struct error *err)
-{
-	struct day_question question = {.open = true};
-	int fd;
-
-	memcpy(question.day, day, DAY_LENGTH);
-	fd = ask_for_day(audit, &question, err);
-	if (fd < 0)
-		return -1;
-	if (audit->security_fd >= 0)
-		close(audit->security_fd);
-	audit->security_fd = fd;
-	audit->security_end = 0;
-	audit->security_away = false;
-	memcpy(audit->security_day, question.day, sizeof(question.day));
-	return 0;
-}
-
-void security_log_look(struct audit *audit)
+static void look_at_day(struct audit *audit)
 {
 	enum audit_tampering found;
 	char now[CLOCK_TEXT];
@@ -194,6 +132,181 @@ void security_log_look(struct audit *audit)
 	if (audit->security_away)
 		(void)open_day(audit, now, NULL);
 }
+
+static int sync_day(const struct audit *audit, struct error *err)
+{
+	if (audit->security_fd < 0 || file_sync_data(audit->security_fd) == 0)
+		return 0;
+	return error_errno(err, errno, "%s/security-%s.log", audit->logs, audit->security_day);
+}
+
+/* Ends the text with a newline instead of its NUL, and writes it to the file of today, also where
+ * the line is of an event that had to wait since yesterday. */
+static int append_text(struct audit *audit, char *text, enum store_sync sync, struct error *err)
+{
+	size_t len = strlen(text);
+	char now[CLOCK_TEXT];
+	ssize_t n;
+
+	clock_rfc3339(clock_real_ns(), now);
+	look_at_day(audit);
+	if (!writes_day(audit, now) && open_day(audit, now, err) < 0)
+		return -1;
+	text[len] = '\n';
+	n = write(audit->security_fd, text, len + 1);
+	/* Other writers' lines may be before ours: O_APPEND has moved the offset behind them. */
+	audit->security_end = lseek(audit->security_fd, 0, SEEK_CUR);
+	if (n < 0 || (size_t)n != len + 1)
+		return error_errno(err, n < 0 ? errno : ENOSPC, "%s/security-%s.log", audit->logs,
+				   audit->security_day);
+	/* The line is in the old file at least. */
+	if (audit->security_away)
+		return error_set(err, ERR_UNAVAILABLE, "%s/security-%s.log is not there",
+				 audit->logs, audit->security_day);
+	return sync == STORE_SYNC ? sync_day(audit, err) : 0;
+}
+
+/* --- by the broker ---------------------------------------------------------------------------- */
+
+enum security_step { SECURITY_LOOK, SECURITY_APPEND, SECURITY_SYNC };
+
+struct security_question {
+	enum security_step step;
+	enum store_sync sync; /* of SECURITY_APPEND, whose text is behind the question */
+};
+
+struct security_answer {
+	enum audit_tampering found;
+	int status;	    /* of the step */
+	struct error error; /* where the status is -1 */
+};
+
+/* text: only of SECURITY_APPEND. */
+static int do_step(struct audit *audit, const struct security_question *question, char *text,
+		   struct error *err)
+{
+	switch (question->step) {
+	case SECURITY_LOOK:
+		look_at_day(audit);
+		return 0;
+	case SECURITY_APPEND:
+		return append_text(audit, text, question->sync, err);
+	case SECURITY_SYNC:
+		return sync_day(audit, err);
+	}
+	return error_set(err, ERR_INVALID, "there is no such step of the security log");
+}
+
+/* These events end a session, or say that its log is missing with good reason. Only commands, and
+ * the broker itself, write them. */
+static bool is_for_commands(const char *event)
+{
+	static const char *const events[] = {AUDIT_EVENT_CLOSED, AUDIT_EVENT_DESTROYED,
+					     SECURITY_ARCHIVE_REMOVED, SECURITY_ORPHANED};
+
+	for (size_t i = 0; i < ARRAY_SIZE(events); i++)
+		if (strcmp(event, events[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Reads what is to be appended, and writes it anew: malloc'd. So it is one line, and says of itself
+ * what was checked here. */
+static char *checked_line(const struct audit *audit, const char *text, size_t len,
+			  struct error *err)
+{
+	json_auto_t *object = json_load_strict(text, len, err);
+	const char *session = NULL, *event = NULL;
+
+	if (!object || json_get_string(object, "", "session", JSON_REQUIRED, &session, err) < 0 ||
+	    json_get_string(object, "", "event", JSON_REQUIRED, &event, err) < 0)
+		return NULL;
+	if (strcmp(session, audit->session) == 0 && !is_for_commands(event))
+		return json_line(object, err);
+	error_set(err, ERR_DENIED, "no line of %s for the security log: \"%.64s\" of \"%.128s\"",
+		  audit->session, event, session);
+	return NULL;
+}
+
+static int serve_step(void *data, const struct broker_message *in, struct broker_message *out,
+		      struct error *err)
+{
+	struct audit *audit = data;
+	struct security_question question;
+	struct security_answer answer = {0};
+	autofree char *text = NULL;
+
+	if (in->len < sizeof(question))
+		return error_set(err, ERR_INVALID, "nothing is asked of the security log");
+	memcpy(&question, in->bytes, sizeof(question));
+	if (question.step == SECURITY_APPEND) {
+		text = checked_line(audit, in->bytes + sizeof(question), in->len - sizeof(question),
+				    err);
+		if (!text)
+			return -1;
+	}
+	answer.status = do_step(audit, &question, text, &answer.error);
+	answer.found = audit->security_tampering;
+	audit->security_tampering = AUDIT_UNTOUCHED;
+	memcpy(out->bytes, &answer, sizeof(answer));
+	out->len = sizeof(answer);
+	return 0;
+}
+
+const struct broker_duty security_log_duty = {serve_step};
+
+static int ask_step(struct audit *audit, const struct security_question *question, const char *text,
+		    struct error *err)
+{
+	size_t len = text ? strlen(text) : 0;
+	struct broker_message in = {.len = sizeof(*question) + len}, out;
+	struct security_answer answer;
+
+	if (in.len > BROKER_BYTES)
+		return error_set(err, ERR_INVALID, "the line is too long for the security log");
+	memcpy(in.bytes, question, sizeof(*question));
+	if (text)
+		memcpy(in.bytes + sizeof(*question), text, len);
+	if (broker_ask(&security_log_duty, &in, &out, err) < 0)
+		return -1;
+	if (out.len != sizeof(answer))
+		return error_set(err, ERR_INTERNAL, "the broker's answer about the security log");
+	memcpy(&answer, out.bytes, sizeof(answer));
+	if (answer.found != AUDIT_UNTOUCHED)
+		audit->security_tampering = answer.found;
+	return answer.status < 0 ? error_copy(err, &answer.error) : 0;
+}
+
+static int take_step(struct audit *audit, const struct security_question *question, char *text,
+		     struct error *err)
+{
+	return broker_is_asked() ? ask_step(audit, question, text, err)
+				 : do_step(audit, question, text, err);
+}
+
+void security_log_look(struct audit *audit)
+{
+	static const struct security_question look = {.step = SECURITY_LOOK};
+	struct error ignored;
+
+	(void)take_step(audit, &look, NULL, &ignored);
+}
+
+int security_log_sync(struct audit *audit, struct error *err)
+{
+	static const struct security_question sync = {.step = SECURITY_SYNC};
+
+	return take_step(audit, &sync, NULL, err);
+}
+
+static int append_line(struct audit *audit, char *text, enum store_sync sync, struct error *err)
+{
+	const struct security_question append = {.step = SECURITY_APPEND, .sync = sync};
+
+	return take_step(audit, &append, text, err);
+}
+
+/* --- with an audit log ------------------------------------------------------------------------ */
 
 /* From the line itself, so that both say the same. */
 static char *security_text(const struct audit *audit, const struct audit_event *event, uint64_t seq,
@@ -214,44 +327,15 @@ static char *security_text(const struct audit *audit, const struct audit_event *
 	return json_line(object, err);
 }
 
-static int write_security_text(struct audit *audit, const struct audit_event *event, char *text,
-			       enum store_sync sync, struct error *err)
-{
-	size_t len = strlen(text);
-	char now[CLOCK_TEXT];
-	ssize_t n;
-
-	clock_rfc3339(event->real_ns, now);
-	security_log_look(audit);
-	if (!writes_day(audit, now) && open_day(audit, now, err) < 0)
-		return -1;
-	text[len] = '\n'; /* in the place of the NUL, which is not written */
-	n = write(audit->security_fd, text, len + 1);
-	/* Other writers' lines may be before ours: O_APPEND has moved the offset behind them. */
-	audit->security_end = lseek(audit->security_fd, 0, SEEK_CUR);
-	if (n < 0 || (size_t)n != len + 1)
-		return error_errno(err, n < 0 ? errno : ENOSPC, "%s/security-%s.log", audit->logs,
-				   audit->security_day);
-	/* The line is in the old file at least. */
-	if (audit->security_away)
-		return error_set(err, ERR_UNAVAILABLE, "%s/security-%s.log is not there",
-				 audit->logs, audit->security_day);
-	return sync == STORE_SYNC && file_sync_data(audit->security_fd) < 0
-		       ? error_errno(err, errno, "%s/security-%s.log", audit->logs,
-				     audit->security_day)
-		       : 0;
-}
-
 int security_log_write(struct audit *audit, const struct audit_event *event, uint64_t seq,
 		       enum store_sync sync, struct error *err)
 {
 	autofree char *text = security_text(audit, event, seq, err);
 
-	return text ? write_security_text(audit, event, text, sync, err) : -1;
+	return text ? append_line(audit, text, sync, err) : -1;
 }
 
-/* ---- without an audit log
- * ------------------------------------------------------------------------ */
+/* --- without an audit log --------------------------------------------------------------------- */
 
 static char *note_text(const struct audit *log, const struct audit_event *event, struct error *err)
 {
@@ -269,13 +353,9 @@ static char *note_text(const struct audit *log, const struct audit_event *event,
 
 int security_log_aside(struct audit *audit, const struct audit_event *event, struct error *err)
 {
-	struct audit_event at = *event;
-	autofree char *text = NULL;
+	autofree char *text = note_text(audit, event, err);
 
-	if (!at.real_ns)
-		at.real_ns = clock_real_ns();
-	text = note_text(audit, &at, err);
-	return text ? write_security_text(audit, &at, text, STORE_SYNC, err) : -1;
+	return text ? append_line(audit, text, STORE_SYNC, err) : -1;
 }
 
 int security_log_note(const char *state_path, const char *session, const struct audit_event *event,
@@ -421,18 +501,56 @@ static bool is_security_log(const char *name)
 	       (*rest == '.' && rest[1] && rest[1 + strspn(rest + 1, "0123456789")] == '\0');
 }
 
-static int read_day(int dir, const char *logs, const char *name, audit_line_fn *fn, void *data,
-		    struct error *err)
+static int note_passed_over(json_t *passed_over, const char *logs, const char *name,
+			    const char *why, struct error *err)
 {
-	autoclose int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	autofree char *path = path_join(logs, name, err);
 
-	if (fd < 0)
-		return errno == ENOENT ? 0 : error_errno(err, errno, "%s/%s", logs, name);
-	return audit_each_line(fd, fn, data, err);
+	if (!path)
+		return -1;
+	if (!passed_over ||
+	    json_array_append_new(passed_over, json_pack("{s:o, s:s}", "path",
+							 json_string_lossy(path, strlen(path)),
+							 "why", why)) == 0)
+		return 0;
+	return error_errno(err, ENOMEM, "%s", path);
 }
 
+/* NULL: it is a regular file, or there is nothing. A device is not opened. */
+static const char *what_is_no_log(int dir, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISREG(st.st_mode))
+		return NULL;
+	return S_ISDIR(st.st_mode)    ? "it is a directory"
+	       : S_ISLNK(st.st_mode)  ? "it is a symbolic link"
+	       : S_ISFIFO(st.st_mode) ? "it is a FIFO"
+				      : "it is no regular file";
+}
+
+/* One that is of no use keeps no other from being read. */
+static int read_day(int dir, const char *logs, const char *name, audit_line_fn *fn, void *data,
+		    json_t *passed_over, struct error *err)
+{
+	const char *why = what_is_no_log(dir, name);
+
+	if (why)
+		return note_passed_over(passed_over, logs, name, why, err);
+	autoclose int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 && (errno == EACCES || errno == EPERM))
+		return note_passed_over(passed_over, logs, name, "it may not be read", err);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : error_errno(err, errno, "%s/%s", logs, name);
+	/* No supervisor has it open, and the lines of a day are as many as its sessions write. */
+	if (audit_each_line(fd, INT64_MAX, fn, data, err) < 0)
+		return error_prefix(err, "%s/%s", logs, name);
+	return 0;
+}
+
+/* passed_over: gets what is no log; NULL: nobody asks. */
 static int each_security_line(const char *state_path, audit_line_fn *fn, void *data,
-			      struct error *err)
+			      json_t *passed_over, struct error *err)
 {
 	autofree char *logs = path_join(state_path, SECURITY_DIR, err);
 	const struct dirent *entry;
@@ -445,17 +563,19 @@ static int each_security_line(const char *state_path, audit_line_fn *fn, void *d
 		return error_errno(err, errno, "%s", logs);
 	while (dir && status == 0 && (entry = readdir(dir)))
 		if (is_security_log(entry->d_name))
-			status = read_day(dirfd(dir), logs, entry->d_name, fn, data, err);
+			status = read_day(dirfd(dir), logs, entry->d_name, fn, data, passed_over,
+					  err);
 	return status;
 }
 
 int audit_heads_load(const char *state_path, const char *session, struct audit_heads *out,
 		     struct error *err)
 {
-	struct audit_heads heads = {0};
+	struct audit_heads heads = {.passed_over = json_array()};
 	struct search search = {session, &heads};
 
-	if (each_security_line(state_path, take_security_line, &search, err) < 0) {
+	if (each_security_line(state_path, take_security_line, &search, heads.passed_over, err) <
+	    0) {
 		audit_heads_free(&heads);
 		return -1;
 	}
@@ -465,12 +585,13 @@ int audit_heads_load(const char *state_path, const char *session, struct audit_h
 
 int security_log_sessions(const char *state_path, json_t *out, struct error *err)
 {
-	return each_security_line(state_path, take_security_session, out, err);
+	return each_security_line(state_path, take_security_session, out, NULL, err);
 }
 
 void audit_heads_free(struct audit_heads *heads)
 {
 	free(heads->digests);
 	free(heads->known);
+	json_decref(heads->passed_over);
 	*heads = (struct audit_heads){0};
 }

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import schema_check
+import strays
 from conftest import make_host, wait_until
 from failing_calls import NO_LANDLOCK
 
@@ -324,6 +325,11 @@ def put_fifo(log):
     os.mkfifo(log, 0o600)
 
 
+def put_dangling_link(log):
+    log.unlink()
+    log.symlink_to("nowhere")
+
+
 def move_directory(log):
     log.parent.rename(log.parent.with_name("logs-moved"))
 
@@ -375,6 +381,17 @@ def test_a_security_log_that_is_taken_away(place, monkeypatch, files):
     assert told("vmm.crashed") and {"how": "security-log-moved"} in told("audit.changed") and moved.stat().st_size == size
     destroy(place, name)
     moved.unlink()
+
+
+def test_a_supervisor_has_no_security_log_open(place):
+    """It has the lines of all sessions, and its files of other days: the broker appends what it is asked to, and hands out nothing."""
+    name = create(place)
+    wait_until(lambda: security_events(place, name, "audit.coverage"), "a line of the running machine")
+    facts = supervisor(place, name)
+    logs = str(place.state / "logs")
+    assert not [link for link in strays.descriptors(facts["supervisorPid"]).values() if link.startswith(logs)]
+    assert [link for link in strays.descriptors(facts["broker"]["pid"]).values() if link.startswith(logs)]
+    destroy(place, name)
 
 
 def test_something_else_in_the_place_of_the_security_log(place):
@@ -636,6 +653,76 @@ def test_what_the_host_sees(place):
         wait_until(lambda: events(place, name, "base.changed"), "the base's change to be told")
         assert events(place, name, "base.changed")[0]["severity"] == "CRITICAL"
     destroy(place, name)
+
+
+def test_stray_entries_beside_the_security_logs(place):
+    """Each is named and passed over, and the session is judged by the others."""
+    name = create(place)
+    destroy(place, name)
+    logs = place.state / "logs"
+    strays_there = {f"{max(logs.iterdir())}.7": (os.mkdir, "it is a directory"), f"{logs}/security-2001-01-01.log": (os.mkfifo, "it is a FIFO"),
+                    f"{max(logs.iterdir())}.8": (lambda path: os.symlink("nowhere", path), "it is a symbolic link")}
+    for path, (make, _) in strays_there.items():
+        make(path)
+    try:
+        answer = verdict(place, name)
+        assert answer["verdict"] == "closed" and answer["confirmed"] == answer["lines"]
+        assert {entry["path"]: entry["why"] for entry in answer["passedOver"]} == {path: why for path, (_, why) in strays_there.items()}
+        said = place("audit", "verify", name, check=0).stdout
+        assert all(f"{path} is called as a security log and was passed over: {why}: move it out of there" in said
+                   for path, (_, why) in strays_there.items()), said
+        place("session", "gc", check=0)
+    finally:
+        for path, (make, _) in strays_there.items():
+            (os.rmdir if make is os.mkdir else os.unlink)(path)
+    assert "passedOver" not in verdict(place, name)
+
+
+@pytest.mark.parametrize("put, what", ((put_directory, "a directory"), (put_dangling_link, "a symbolic link"),
+                                       (put_fifo, "no regular file")))
+def test_an_archived_log_that_is_no_file(place, put, what):
+    name = create(place)
+    destroy(place, name)
+    log = archive(place, name) / "audit.log"
+    put(log)
+    for words in (("verify", name), ("show", name)):
+        done = place("audit", *words, check=1)
+        assert f"{log} is {what}, and no audit log: move it away" in done.stderr and not done.stdout
+
+
+SPARSE = 300 << 30  # bytes, of which none takes room
+
+
+def test_files_that_are_sparse(place):
+    """Whoever has taken over a supervisor lengthens a file without an end. No command reads that, and each says what it is."""
+    long_log, long_told = create(place), create(place)
+    for name, file in ((long_log, "audit.log"), (long_told, "telemetry.jsonl")):
+        facts = supervisor(place, name)
+        (bundle(place, name) / file).touch()
+        os.truncate(bundle(place, name) / file, SPARSE)
+        os.kill(facts["supervisorPid"], signal.SIGKILL)
+    wait_until(lambda: [entry["state"] for entry in place.json("session", "list")["sessions"]
+                        if entry["name"] in (long_log, long_told)] == ["failed", "failed"], "the list to say that both have ended")
+    place("session", "gc", check=0)
+    assert [line["severity"] for line in security_events(place, long_log, "supervisor.lost")] == ["CRITICAL"]
+    answer = verdict(place, long_log)
+    assert (answer["verdict"], answer["badLine"], answer["telemetry"]["verdict"] in ("none", "whole")) == ("broken", 1, True)
+    assert f"the file has {SPARSE} bytes" in answer["why"] and "somebody else has lengthened it" in answer["why"]
+    answer = json.loads(place("--json", "audit", "verify", long_told, check=1).stdout)
+    schema_check.validate("cli-audit-verify", answer)
+    assert not answer["ok"] and answer["telemetry"]["verdict"] == "altered" and answer["telemetry"]["bytes"] == SPARSE
+    assert f"is longer ({SPARSE} bytes) than microagent writes it" in place("audit", "verify", long_told, check=1).stdout
+    shown = place("audit", "show", long_log, check=1)
+    assert f"{bundle(place, long_log)}/audit.log: the file has {SPARSE} bytes" in shown.stderr and not shown.stdout
+    told = place("audit", "telemetry", long_told, check=1)
+    assert f"telemetry.jsonl of session {long_told}: the file has {SPARSE} bytes" in told.stderr and not told.stdout
+    started = place("start", long_log)
+    assert started.returncode and f"the file has {SPARSE} bytes" in started.stderr
+    for name in (long_log, long_told):
+        destroy(place, name)
+        assert not bundle(place, name).exists()
+        place("audit", "verify", name, check=1)
+    assert [line["data"] for line in security_events(place, long_log, "audit.changed")] == [{"how": "lengthened"}]
 
 
 def fill_up(directory):

@@ -3,6 +3,7 @@
 #include "test_store_audit.h"
 
 #include "base/json.h"
+#include "base/limits.h"
 
 static void a_whole_log(void **state)
 {
@@ -176,6 +177,35 @@ static void the_clock_is_set_back(void **state)
 	assert_int_equal(report.verdict, AUDIT_OPEN);
 	assert_int_equal(report.set_back, 1);
 	assert_int_equal(report.confirmed, report.lines);
+}
+
+/* A log ends where it would be too long to be read, but for its last words. */
+static void a_full_log(void **state)
+{
+	struct fixture *f = *state;
+	struct audit audit = AUDIT_NONE;
+	struct audit_report report;
+	struct error err = {0};
+	uint64_t most = limit_get(LIMIT_AUDIT_FILE_BYTES);
+
+	begin(f);
+	assert_int_equal(audit_open(&f->ws, &audit, &err), 0);
+	limit_set(LIMIT_AUDIT_FILE_BYTES, (uint64_t)audit.end + 1);
+	assert_int_equal(audit_append(&audit, &said, STORE_SYNC, &err), 0);
+	assert_int_equal(audit_append(&audit, &said, STORE_SYNC, &err), -1);
+	assert_string_equal(err.msg, "audit.log of agent-1 is full");
+	assert_int_equal(audit_finish(&audit, &err), 0);
+	audit_release(&audit);
+	report = verify(f);
+	assert_int_equal(report.verdict, AUDIT_CLOSED);
+	assert_int_equal(report.lines, 7);
+	/* One byte too many, of which nothing is read. */
+	assert_int_equal(truncate(at(f, LOG), audit_most_bytes() + 1), 0);
+	report = verify(f);
+	expect_bad(&report, AUDIT_BROKEN, 1, "somebody else has lengthened it");
+	assert_int_equal(audit_open(&f->ws, &audit, &err), -1);
+	assert_non_null(strstr(err.msg, "/agent-1: audit.log: the file has "));
+	limit_set(LIMIT_AUDIT_FILE_BYTES, most);
 }
 
 static void a_long_line_loses_its_data(void **state)
@@ -354,6 +384,7 @@ int main(void)
 		store_test(behind_the_end),
 		store_test(foreign_lines),
 		store_test(the_clock_is_set_back),
+		store_test(a_full_log),
 		store_test(a_long_line_loses_its_data),
 		store_test(telemetry),
 		store_test(archived),

@@ -409,6 +409,89 @@ static void a_security_log_is_rotated(void **state)
 	assert_int_equal(report.confirmed, 1);
 }
 
+/* A question to the broker, as src/store/security_log.c puts it. */
+struct security_question {
+	int step; /* 0: look, 1: append, 2: sync */
+	int sync;
+	char text[256];
+};
+
+static int ask_as_supervisor(struct audit *audit, const void *question, size_t len,
+			     struct broker_message *out, struct error *err)
+{
+	static struct broker_message in;
+
+	memcpy(in.bytes, question, len);
+	in.bytes[len] = '\0';
+	in.len = len;
+	out->len = out->nfds = 0;
+	return security_log_duty.fn(audit, &in, out, err);
+}
+
+static int append_as_supervisor(struct audit *audit, const char *text, struct error *err)
+{
+	static struct broker_message out;
+	struct security_question question = {.step = 1};
+	int status;
+
+	snprintf(question.text, sizeof(question.text), "%s", text);
+	status = ask_as_supervisor(audit, &question,
+				   offsetof(struct security_question, text) + strlen(text), &out,
+				   err);
+	assert_int_equal(out.nfds, 0);
+	return status;
+}
+
+/* A supervisor that was taken over has one line of its own session appended, to the file of today,
+ * and no descriptor. */
+static void a_broker_appends_own_lines(void **state)
+{
+	static const char *const refused[] = {
+		"",
+		"x",
+		"[]",
+		"{}",
+		"{\"ts\":\"\",\"event\":\"test.own\"}",
+		"{\"ts\":\"\",\"event\":\"test.own\",\"session\":\"agent-2\"}",
+		"{\"ts\":\"\",\"event\":\"test.own\",\"session\":\"agent-1\"}\n{}",
+		"{\"ts\":\"\",\"event\":\"test.own\",\"session\":\"agent-2\",\"session\":\"agent-1\"}",
+		"{\"ts\":\"\",\"event\":\"archive.removed\",\"session\":\"agent-1\"}",
+		"{\"ts\":\"\",\"event\":\"audit.closed\",\"session\":\"agent-1\"}",
+		"{\"ts\":\"\",\"event\":\"session.destroyed\",\"session\":\"agent-1\"}",
+		"{\"ts\":\"\",\"event\":\"session.orphaned\",\"session\":\"agent-1\"}",
+	};
+	/* What the broker was asked for before it wrote itself, with a byte for "open" behind it. */
+	static const char earlier_day[32] = "2026-11-26\0\1";
+	static struct broker_message out;
+	struct fixture *f = *state;
+	struct audit audit = AUDIT_NONE;
+	struct error err = {0};
+	char day[96], other[96];
+
+	begin(f);
+	snprintf(audit.session, sizeof(audit.session), "agent-1");
+	audit.logs = strdup(at(f, "../logs"));
+	autofree char *before = get_security_log(f, day, sizeof(day));
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
+		assert_int_equal(append_as_supervisor(&audit, refused[i], &err), -1);
+	assert_non_null(strstr(err.msg, "no line of agent-1 for the security log"));
+	(void)ask_as_supervisor(&audit, earlier_day, sizeof(earlier_day), &out, &err);
+	assert_int_equal(out.nfds, 0);
+	autofree char *after = get_security_log(f, other, sizeof(other));
+	assert_string_equal(other, day);
+	assert_string_equal(after, before);
+	assert_int_equal(append_as_supervisor(&audit,
+					      "{\"ts\": \"\", \"event\":\"test.own\",\r"
+					      "\"session\":\"agent-1\"}",
+					      &err),
+			 0);
+	autofree char *appended = get_security_log(f, other, sizeof(other));
+	assert_string_equal(other, day);
+	assert_string_equal(appended + strlen(before),
+			    "{\"ts\":\"\",\"event\":\"test.own\",\"session\":\"agent-1\"}\n");
+	audit_release(&audit);
+}
+
 /* A command that cannot write the log tells the security log of an alarm, and of nothing else. */
 static void an_alarm_without_a_log(void **state)
 {
@@ -443,6 +526,7 @@ int main(void)
 		store_test(a_log_whose_lines_are_gone),
 		store_test(a_security_log_is_taken),
 		store_test(a_security_log_is_rotated),
+		store_test(a_broker_appends_own_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

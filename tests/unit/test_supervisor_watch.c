@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "supervisor/live/watch_base.h"
+#include "supervisor/live/watch_opens.h"
 #include "supervisor/live/watch_vmm.h"
 
 /* A process that does what it is told by a byte, and says when it has. */
@@ -196,6 +197,84 @@ static void a_base_that_changes(void **state)
 	close(fd);
 }
 
+/* Opens a file in a process of its own, which then waits to be killed. */
+static pid_t open_elsewhere(const char *path)
+{
+	int ends[2];
+	pid_t pid;
+	char byte;
+
+	assert_int_equal(pipe(ends), 0);
+	pid = fork();
+	if (pid == 0) {
+		byte = open(path, O_RDONLY | O_CLOEXEC) < 0 ? 'n' : 'y';
+		(void)!write(ends[1], &byte, 1);
+		pause();
+		_exit(0);
+	}
+	assert_int_equal(read(ends[0], &byte, 1), 1);
+	assert_int_equal(byte, 'y');
+	close(ends[0]);
+	close(ends[1]);
+	return pid;
+}
+
+static void none_is_told(void *data, json_t *what)
+{
+	(void)data;
+	json_decref(what);
+}
+
+/* The broker tells of a process that opened a file of the session, once, and of none that it is asked
+ * for. */
+static void a_broker_names_openers_alone(void **state)
+{
+	static struct broker_message in, out;
+	const struct {
+		pid_t pid;
+		int library;
+	} asked = {getppid(), 1};
+	char path[] = "/tmp/microagent-opens-XXXXXX", file[64], exe[4096] = "";
+	struct error err = {0};
+	struct loop *loop = loop_new(&err);
+	struct watch_opens *watch;
+	pid_t pid;
+
+	(void)state;
+	assert_non_null(mkdtemp(path));
+	snprintf(file, sizeof(file), "%s/rootfs.ext4", path);
+	autoclose int made = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	autoclose int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	watch = watch_opens_new(loop, dir, none_is_told, NULL, &err);
+	if (!watch && err.code == ERR_DENIED) {
+		print_message("fanotify is refused here: %s\n", err.msg);
+		skip();
+	}
+	assert_non_null(watch);
+	memcpy(in.bytes, &asked, sizeof(asked));
+	in.len = sizeof(asked);
+	assert_int_equal(watch_opens_duty.fn(watch, &in, &out, &err), -1);
+	assert_string_equal(err.msg, "the openers of this machine's files are told, and no others");
+	in.len = out.len = 0;
+	assert_int_equal(watch_opens_duty.fn(watch, &in, &out, &err), 0);
+	assert_int_equal(out.len, 0);
+	pid = open_elsewhere(file);
+	assert_int_equal(watch_opens_duty.fn(watch, &in, &out, &err), 0);
+	assert_true(readlink("/proc/self/exe", exe, sizeof(exe) - 1) > 0);
+	assert_int_equal(memcmp(out.bytes, &pid, sizeof(pid)), 0);
+	assert_non_null(memmem(out.bytes, out.len, "rootfs.ext4", sizeof("rootfs.ext4")));
+	assert_non_null(memmem(out.bytes, out.len, exe, strlen(exe) + 1));
+	out.len = 0;
+	assert_int_equal(watch_opens_duty.fn(watch, &in, &out, &err), 0);
+	assert_int_equal(out.len, 0);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	watch_opens_free(watch);
+	loop_free(loop);
+	unlink(file);
+	rmdir(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -203,6 +282,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_it_gets_by_a_device, begin, finish),
 		cmocka_unit_test_setup_teardown(one_that_is_gone, begin, finish),
 		cmocka_unit_test(a_base_that_changes),
+		cmocka_unit_test(a_broker_names_openers_alone),
 	};
 
 	return cmocka_run_group_tests_name("supervisor watch", tests, NULL, NULL);

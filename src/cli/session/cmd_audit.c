@@ -136,7 +136,11 @@ static void print_telemetry(const json_t *telemetry)
 	long long bytes = log_number(telemetry, "bytes");
 	long long confirmed = log_number(telemetry, "confirmedBytes");
 
-	if (strcmp(verdict, "altered") == 0 || strcmp(verdict, "missing") == 0)
+	if (strcmp(verdict, "altered") == 0 && !json_object_get(telemetry, "line"))
+		printf("telemetry.jsonl is altered: it is no file, or is longer (%lld bytes) than "
+		       "microagent writes it\n",
+		       bytes);
+	else if (strcmp(verdict, "altered") == 0 || strcmp(verdict, "missing") == 0)
 		printf("telemetry.jsonl is %s: it is not what line %lld has the digest of\n",
 		       verdict, (long long)log_number(telemetry, "line"));
 	else if (bytes > confirmed)
@@ -145,6 +149,20 @@ static void print_telemetry(const json_t *telemetry)
 		       bytes - confirmed);
 	else if (bytes > 0)
 		printf("telemetry.jsonl is whole\n");
+}
+
+static void print_passed_over(const json_t *passed_over)
+{
+	const json_t *entry;
+	size_t i;
+
+	json_array_foreach(passed_over, i, entry)
+	{
+		cli_print_safe(stdout, json_text(entry, "path", "?"));
+		printf(" is called as a security log and was passed over: %s: move it out of "
+		       "there, or make it readable\n",
+		       json_text(entry, "why", "?"));
+	}
 }
 
 static void print_log_verdict(const json_t *answer)
@@ -169,6 +187,7 @@ static void print_log_verdict(const json_t *answer)
 		printf("the host's clock was set back %lld times\n",
 		       (long long)log_number(answer, "clockSetBack"));
 	print_telemetry(json_object_get(answer, "telemetry"));
+	print_passed_over(json_object_get(answer, "passedOver"));
 }
 
 struct verify_values {

@@ -53,11 +53,22 @@ static int open_at(const struct microagent *agent, const char *where, struct fou
 		   struct error *err)
 {
 	autofree char *path = log_path(agent, where, found->name, err);
-	int fd = path ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+	struct stat st;
 
+	if (!path)
+		return -1;
+	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return error_set(err, ERR_CONFLICT,
+				 "%s is %s, and no audit log: move it away, and put the log in its "
+				 "place if you have it",
+				 path,
+				 S_ISDIR(st.st_mode)   ? "a directory"
+				 : S_ISLNK(st.st_mode) ? "a symbolic link"
+						       : "no regular file");
+	autoclose int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
-		return path ? error_errno(err, errno, "%s", path) : -1;
-	found->fd = fd;
+		return error_errno(err, errno, "%s", path);
+	found->fd = steal_fd(&fd);
 	found->where = where;
 	found->path = steal_ptr(&path);
 	return 0;
@@ -92,7 +103,9 @@ int microagent_audit_read(struct microagent *agent, const char *word,
 
 	if (find_log(agent, word, &found, err) < 0)
 		return -1;
-	return audit_each_line(found.fd, fn, data, err);
+	if (audit_each_line(found.fd, audit_most_bytes(), fn, data, err) < 0)
+		return error_prefix(err, "%s", found.path);
+	return 0;
 }
 
 static json_t *telemetry_json(const struct audit_telemetry *telemetry)
@@ -207,6 +220,7 @@ json_t *microagent_audit_verify(struct microagent *agent, const char *word, stru
 	struct audit_heads heads = {0};
 	struct audit_report report = {0};
 	struct audit_telemetry telemetry = {0};
+	json_auto_t *passed_over = NULL;
 	struct error why = {0};
 	json_t *answer = NULL;
 	int status;
@@ -227,13 +241,18 @@ json_t *microagent_audit_verify(struct microagent *agent, const char *word, stru
 		status = audit_verify(found.fd, found.name, &heads, &report, err) < 0
 				 ? -1
 				 : verify_telemetry(agent, &found, &telemetry, err);
+	passed_over = json_incref(heads.passed_over);
 	audit_heads_free(&heads);
 	if (status < 0 || look_for_late_digests(agent, found.name, &report, err) < 0)
 		return NULL;
 	look_behind_last_digest(&report, &telemetry);
 	answer = report_json(&found, &report, &telemetry);
-	if (!answer)
+	if (!answer || (json_array_size(passed_over) > 0 &&
+			json_object_set(answer, "passedOver", passed_over) < 0)) {
+		json_decref(answer);
 		error_errno(err, ENOMEM, "audit");
+		return NULL;
+	}
 	return answer;
 }
 

@@ -56,7 +56,7 @@ void orphan_tell(const struct microagent *agent, const char *name, enum orphan_k
 	json_auto_t *data =
 		json_pack("{s:s, s:s, s:o}", "kind", kind_names[kind], "action",
 			  action_names[action], "why", json_string_lossy(why, strlen(why)));
-	const struct audit_event event = {AUDIT_WARNING, "session", "session.orphaned", data, 0};
+	const struct audit_event event = {AUDIT_WARNING, "session", SECURITY_ORPHANED, data, 0};
 
 	/* A disk without room keeps nothing from being removed. */
 	if (data && !note_in_bundle(agent, name, &event))

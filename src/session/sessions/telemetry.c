@@ -69,6 +69,9 @@ int microagent_audit_telemetry(struct microagent *agent, const char *word,
 	if (session_audited_parse(word, name, err) < 0 ||
 	    session_telemetry_open(agent, name, &fd, err) < 0)
 		return -1;
-	return fd >= 0 ? audit_each_line(fd, fn, data, err)
-		       : explain_nothing_told(agent, name, err);
+	if (fd < 0)
+		return explain_nothing_told(agent, name, err);
+	if (audit_each_line(fd, audit_telemetry_most_bytes(), fn, data, err) < 0)
+		return error_prefix(err, AUDIT_TELEMETRY " of session %s", name);
+	return 0;
 }

@@ -415,9 +415,9 @@ void live_audit_look(struct live *live)
 		look_at_lost_heads(live, lost_heads);
 }
 
-const char *live_audit_logs(const struct live *live)
+struct audit *live_audit_log(const struct live *live)
 {
-	return live->audit ? live->audit->log.logs : NULL;
+	return live->audit ? &live->audit->log : NULL;
 }
 
 void live_audit(struct live *live, enum audit_severity severity, const char *subsystem,

@@ -20,8 +20,8 @@ int live_audit_begin(struct live *live, struct error *err);
  * is. */
 void live_audit_free(struct live *live);
 
-/* The directory of the security logs; NULL where there is no audit log. */
-const char *live_audit_logs(const struct live *live);
+/* The log, whose security log the broker writes from its start on; NULL where there is none. */
+struct audit *live_audit_log(const struct live *live);
 
 /* Looks whether the log and the security log are still where they were, so that somebody who takes
  * them away is found out also where nothing happens. */
@@ -47,6 +47,8 @@ void live_audit_network(struct live *live, enum audit_severity severity, const c
 void live_observe_begin(struct live *live, const struct config *config);
 void live_observe_free(struct live *live);
 struct watch_base *live_observe_base(struct live *live); /* NULL: nothing is observed */
+struct watch_opens *
+live_observe_opens(const struct live *live); /* NULL: as above, or it cannot be */
 /* Around the adding of the devices of so many shares: the sockets that the VMM gets by them are as
  * they should be. */
 void live_observe_plugging(struct live *live, size_t count);

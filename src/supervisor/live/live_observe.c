@@ -143,6 +143,11 @@ static void begin_watches(struct live *live, const struct config *config)
 				  on_observe_look, live, &why);
 }
 
+struct watch_opens *live_observe_opens(const struct live *live)
+{
+	return live->observe ? live->observe->opens : NULL;
+}
+
 struct watch_base *live_observe_base(struct live *live)
 {
 	return live->observe ? &live->observe->base : NULL;

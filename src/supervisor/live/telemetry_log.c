@@ -94,6 +94,10 @@ static int begin_telemetry_file(struct telemetry_log *log, struct error *err)
 		return error_errno(err, errno, TELEMETRY_LOG);
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, ERR_IO, TELEMETRY_LOG " is no file");
+	if (st.st_size > audit_telemetry_most_bytes())
+		return error_set(err, ERR_IO,
+				 TELEMETRY_LOG " has %lld bytes: somebody else has lengthened it",
+				 (long long)st.st_size);
 	if (hash_what_is_there(log, fd, err) < 0)
 		return -1;
 	log->fd = steal_fd(&fd);

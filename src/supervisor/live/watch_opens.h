@@ -15,9 +15,11 @@ typedef void watch_opens_fn(void *data, json_t *what);
 
 struct watch_opens;
 
-/* The broker's part: what a process that opened a file runs, which only the right to look into it
- * tells. Its data is unused. */
+/* The broker's part: it reads the kernel's events itself, and tells who opened which file and what
+ * that process runs, which only the right to look into it tells. Of no other process it tells
+ * anything. Its data: the watch, whose descriptor the broker keeps. */
 extern const struct broker_duty watch_opens_duty;
+int watch_opens_fd(const struct watch_opens *watch);
 /* dir: borrowed during the call. ERR_DENIED without the right. */
 struct watch_opens *watch_opens_new(struct loop *loop, int dir, watch_opens_fn *fn, void *data,
 				    struct error *err);

@@ -69,11 +69,11 @@ static size_t list_duties(struct live *live, struct watch_vmm *vmm,
 		 "list the VMM's sockets and children: as for the quarantine"},
 		{&watch_base_duty, live_observe_base(live),
 		 "look at the base under a session's layer: it lies in a directory of others"},
-		{&watch_opens_duty, NULL,
-		 "name the program that opened a file of the session: it is another user's"},
-		{live->audit ? &security_log_duty : NULL, (void *)(uintptr_t)live_audit_logs(live),
-		 "look at and open the security log of a day: it lies in a directory of others, and "
-		 "may be moved with it"},
+		{live_observe_opens(live) ? &watch_opens_duty : NULL, live_observe_opens(live),
+		 "read who opened a file of the session, and name the program: it is another user's"},
+		{live->audit ? &security_log_duty : NULL, live_audit_log(live),
+		 "append a line of this session to the security log of today: it has the lines of all "
+		 "sessions, and lies in a directory of others"},
 		{&cgroup_duty, &live->cgroup, "leave the cgroup, kill what is in it, remove it"},
 		{&live_remove_duty, live,
 		 "remove the workspace after `run --remove`, or a session that is over, with its "
@@ -114,8 +114,9 @@ static void on_broker_lost(struct loop *loop, int code, void *data)
 	_exit(1);
 }
 
-static size_t list_kept(const struct live *live, int keep[4 + VM_BROKER_FDS])
+static size_t list_kept(const struct live *live, int keep[6 + VM_BROKER_FDS])
 {
+	const struct audit *audit = live_audit_log(live);
 	const int always[] = {live->dir.fd, live->ws.fd, LIVE_LEASE};
 	size_t n = 0;
 
@@ -123,6 +124,10 @@ static size_t list_kept(const struct live *live, int keep[4 + VM_BROKER_FDS])
 		keep[n++] = always[i];
 	if (live->cgroup.home >= 0)
 		keep[n++] = live->cgroup.home;
+	if (audit && audit->security_fd >= 0)
+		keep[n++] = audit->security_fd;
+	if (live_observe_opens(live))
+		keep[n++] = watch_opens_fd(live_observe_opens(live));
 	if (!live->backend->broker_fds)
 		return n;
 	size_t own = live->backend->broker_fds(live->vm, keep + n);
@@ -168,8 +173,9 @@ int live_broker_begin(struct live *live, struct error *err)
 	static struct broker_row rows[ROWS_MAX];
 	static struct connecting_ports targets;
 	static struct watch_vmm vmm;
-	int keep[4 + VM_BROKER_FDS];
+	int keep[6 + VM_BROKER_FDS];
 	struct broker_spec spec = {.rows = rows, .keep = keep, .begin = begin_broker, .data = live};
+	struct audit *audit = live_audit_log(live);
 
 	vmm.own_sockets = live->backend->binds_vsock;
 	vmm.pid = (pid_t)json_integer_value(json_object_get(live->runtime, "pid"));
@@ -178,6 +184,8 @@ int live_broker_begin(struct live *live, struct error *err)
 	spec.nkeep = list_kept(live, keep);
 	if (refuse_passed(err) < 0 || broker_start(&spec, &live->broker, err) < 0)
 		return error_prefix(err, "broker");
+	if (audit && audit->security_fd >= 0)
+		close(steal_fd(&audit->security_fd));
 	note_broker(live);
 	return loop_add_proc(live->loop, &live->broker, on_broker_lost, live, err) ? 0 : -1;
 }

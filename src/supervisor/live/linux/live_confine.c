@@ -5,8 +5,8 @@
  *   capabilities  all sets empty, also the bounding set; no_new_privs.
  *   files         a root of its own, and Landlock in it: the workspace's directory is there to be
  *                 written, its own directory in /proc to be read, and no more of the host has a
- *                 name. Root without capabilities would still own /etc. The security logs are opened
- *                 by the broker. Where no namespaces can be made there is Landlock alone, and where
+ *                 name. Root without capabilities would still own /etc. The broker appends to the
+ *                 security log. Where no namespaces can be made there is Landlock alone, and where
  *                 the kernel has no Landlock the root alone.
  *   network       the system calls: no socket is made, bound or connected. Connections to declared
  *                 targets the broker begins.
@@ -62,7 +62,7 @@ static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(gettimeofday), .reason = "the same"},
 	{.number = SCMP_SYS(waitid), .reason = "children that have ended"},
 
-	{.number = SCMP_SYS(read), .reason = "channels, signals, files, what opened which"},
+	{.number = SCMP_SYS(read), .reason = "channels, signals, files"},
 	{.number = SCMP_SYS(write), .reason = "channels, files, logs"},
 	{.number = SCMP_SYS(readv), .reason = "the same in pieces"},
 	{.number = SCMP_SYS(writev), .reason = "the same"},
@@ -117,7 +117,7 @@ static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(getdents64), .reason = "the workspace's sockets"},
 	{.number = SCMP_SYS(faccessat), .reason = "whether a file is there"},
 	{.number = SCMP_SYS(faccessat2), .reason = "the same"},
-	{.number = SCMP_SYS(readlink), .reason = "which file was opened"},
+	{.number = SCMP_SYS(readlink), .reason = "how an open file is called"},
 	{.number = SCMP_SYS(readlinkat), .reason = "the same"},
 	{.number = SCMP_SYS(ioctl),
 	 .reason = "how much of a disk is its own",

@@ -47,17 +47,17 @@ static bool is_news(struct watch_opens *watch, const char *exe, const char *file
 	return true;
 }
 
-/* Who has opened a file. */
-struct opener {
-	char exe[PATH_MAX]; /* "" where it cannot be read: the process has ended */
-	bool has_library;   /* libmicroagent is a part of it, where that was asked */
+/* One open of a file, and who did it. */
+struct opening {
+	pid_t pid;
+	char file[NAME_MAX + 1]; /* the last part of its path */
+	char exe[PATH_MAX];	 /* "" where it cannot be read: the process has ended */
+	bool has_library; /* libmicroagent is a part of it; of a record alone, as it costs reading all
+			     of its maps */
 };
 
-/* What is asked about it. */
-struct opener_question {
-	pid_t pid;
-	int library; /* not 0: also whether it has the library, for which all of its maps are read */
-};
+/* So many are an answer of the broker. */
+#define OPENINGS_MAX (BROKER_BYTES / sizeof(struct opening))
 
 /* Is in the path of the mapping of our library, whatever the version. */
 #define LIBRARY "/libmicroagent.so"
@@ -78,76 +78,23 @@ static bool has_library(pid_t pid)
 	return false;
 }
 
-static void read_opener(const struct opener_question *question, struct opener *out)
-{
-	char path[32];
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)question->pid);
-	n = readlink(path, out->exe, sizeof(out->exe) - 1);
-	out->exe[n < 0 ? 0 : n] = '\0';
-	out->has_library = question->library && has_library(question->pid);
-}
-
-static int serve_opener(void *data, const struct broker_message *in, struct broker_message *out,
-			struct error *err)
-{
-	struct opener_question question;
-	struct opener opener;
-
-	(void)data;
-	if (in->len != sizeof(question))
-		return error_set(err, ERR_INVALID, "no process is named");
-	memcpy(&question, in->bytes, sizeof(question));
-	read_opener(&question, &opener);
-	out->bytes[0] = opener.has_library ? 'l' : '-';
-	snprintf(out->bytes + 1, sizeof(out->bytes) - 1, "%s", opener.exe);
-	out->len = strlen(out->bytes);
-	return 0;
-}
-
-const struct broker_duty watch_opens_duty = {serve_opener};
-
-static void find_opener(const struct opener_question *question, struct opener *out)
-{
-	struct broker_message in = {.len = sizeof(*question)}, answer = {0};
-
-	if (!broker_is_asked()) {
-		read_opener(question, out);
-		return;
-	}
-	memcpy(in.bytes, question, sizeof(*question));
-	if (broker_ask(&watch_opens_duty, &in, &answer, NULL) < 0 || !answer.len)
-		memcpy(answer.bytes, "-", sizeof("-"));
-	out->has_library = answer.bytes[0] == 'l';
-	snprintf(out->exe, sizeof(out->exe), "%.*s", PATH_MAX - 1, answer.bytes + 1);
-}
-
 /* The last part of the path by which fd was opened. The kernel says of a file that has lost its name
  * since, as a record does that is replaced, that it is deleted. */
-static const char *name_file(int fd, char *out, size_t size)
+static void name_file(int fd, char out[NAME_MAX + 1])
 {
 	static const char deleted[] = " (deleted)";
 	const size_t suffix = sizeof(deleted) - 1;
-	char path[32];
+	char link[32], path[PATH_MAX];
 	const char *slash;
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	n = readlink(path, out, size - 1);
-	out[n < 0 ? 0 : n] = '\0';
-	if (n > (ssize_t)suffix && strcmp(out + n - suffix, deleted) == 0)
-		out[n - (ssize_t)suffix] = '\0';
-	slash = strrchr(out, '/');
-	return slash ? slash + 1 : out;
-}
-
-static bool is_own_process(const struct watch_opens *watch, const char *exe)
-{
-	size_t len = strlen(watch->own);
-
-	return strncmp(exe, watch->own, len) == 0 &&
-	       strncmp(exe + len, "/microagent", strlen("/microagent")) == 0;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	path[n < 0 ? 0 : n] = '\0';
+	if (n > (ssize_t)suffix && strcmp(path + n - suffix, deleted) == 0)
+		path[n - (ssize_t)suffix] = '\0';
+	slash = strrchr(path, '/');
+	snprintf(out, NAME_MAX + 1, "%.*s", NAME_MAX, slash ? slash + 1 : path);
 }
 
 /* What our own commands read, and are done with before they can be looked at; and what our library
@@ -164,31 +111,103 @@ static bool is_record(const char *file)
 	return dot && strcmp(dot, ".json") == 0;
 }
 
-static bool is_ours(const struct watch_opens *watch, const struct opener *opener, const char *file)
+static void read_opening(const struct fanotify_event_metadata *event, struct opening *out)
 {
-	if (*opener->exe && is_own_process(watch, opener->exe))
-		return true;
-	return (!*opener->exe || opener->has_library) && is_record(file);
+	char path[32];
+	ssize_t n;
+
+	memset(out, 0, sizeof(*out));
+	out->pid = event->pid;
+	name_file(event->fd, out->file);
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)event->pid);
+	n = readlink(path, out->exe, sizeof(out->exe) - 1);
+	out->exe[n < 0 ? 0 : n] = '\0';
+	out->has_library = is_record(out->file) && has_library(event->pid);
 }
 
-static void take_open(struct watch_opens *watch, const struct fanotify_event_metadata *event)
+/* What the kernel tells next, without what we and who asks us have opened. Returns how many. */
+static size_t read_openings(int fd, struct opening out[OPENINGS_MAX])
 {
-	struct opener opener;
-	char path[PATH_MAX];
-	const char *file;
+	struct fanotify_event_metadata buffer[OPENINGS_MAX];
+	struct fanotify_event_metadata *event = buffer; /* the macros want it so */
+	ssize_t left = read(fd, buffer, sizeof(buffer));
+	size_t count = 0;
+
+	for (; FAN_EVENT_OK(event, left); event = FAN_EVENT_NEXT(event, left)) {
+		if (event->fd < 0)
+			continue;
+		if (event->pid != getpid() && event->pid != broker_asker())
+			read_opening(event, &out[count++]);
+		close(event->fd);
+	}
+	return count;
+}
+
+/* --- by the broker ---------------------------------------------------------------------------- */
+
+static int serve_openings(void *data, const struct broker_message *in, struct broker_message *out,
+			  struct error *err)
+{
+	static struct opening openings[OPENINGS_MAX];
+	const struct watch_opens *watch = data;
+
+	if (!watch || in->len)
+		return error_set(err, ERR_DENIED,
+				 "the openers of this machine's files are told, and no others");
+	out->len = read_openings(watch->fd, openings) * sizeof(openings[0]);
+	memcpy(out->bytes, openings, out->len);
+	return 0;
+}
+
+const struct broker_duty watch_opens_duty = {serve_openings};
+
+int watch_opens_fd(const struct watch_opens *watch)
+{
+	return watch->fd;
+}
+
+static size_t take_openings(const struct watch_opens *watch, struct opening out[OPENINGS_MAX])
+{
+	static const struct broker_message nothing;
+	static struct broker_message answer;
+	struct error ignored;
+
+	if (!broker_is_asked())
+		return read_openings(watch->fd, out);
+	if (broker_ask(&watch_opens_duty, &nothing, &answer, &ignored) < 0)
+		return 0;
+	memcpy(out, answer.bytes, answer.len);
+	return answer.len / sizeof(*out);
+}
+
+/* --- what is told ------------------------------------------------------------------------------ */
+
+static bool is_own_process(const struct watch_opens *watch, const char *exe)
+{
+	size_t len = strlen(watch->own);
+
+	return strncmp(exe, watch->own, len) == 0 &&
+	       strncmp(exe + len, "/microagent", strlen("/microagent")) == 0;
+}
+
+static bool is_ours(const struct watch_opens *watch, const struct opening *opening)
+{
+	if (*opening->exe && is_own_process(watch, opening->exe))
+		return true;
+	return (!*opening->exe || opening->has_library) && is_record(opening->file);
+}
+
+static void tell_opening(struct watch_opens *watch, const struct opening *opening)
+{
+	const char *file = opening->file, *exe = opening->exe;
 	json_t *what;
 
-	if (event->pid == getpid())
-		return;
-	file = name_file(event->fd, path, sizeof(path));
-	const struct opener_question question = {event->pid, is_record(file)};
-	find_opener(&question, &opener);
-	if (is_ours(watch, &opener, file) || !is_news(watch, opener.exe, file))
+	if (is_ours(watch, opening) || !is_news(watch, exe, file))
 		return;
 	what = json_pack("{s:o, s:I}", "file", json_string_lossy(file, strlen(file)), "pid",
-			 (json_int_t)event->pid);
-	if (*opener.exe)
-		json_object_set_new(what, "exe", json_string_lossy(opener.exe, strlen(opener.exe)));
+			 (json_int_t)opening->pid);
+	if (*exe)
+		json_object_set_new(what, "exe", json_string_lossy(exe, strlen(exe)));
 	if (watch->told_count == TOLD_MAX)
 		json_object_set_new(what, "moreAreNotTold", json_true());
 	watch->fn(watch->data, what);
@@ -196,19 +215,15 @@ static void take_open(struct watch_opens *watch, const struct fanotify_event_met
 
 static void on_events(struct loop *loop, int fd, uint32_t events, void *data)
 {
+	static struct opening openings[OPENINGS_MAX];
 	struct watch_opens *watch = data;
-	struct fanotify_event_metadata buffer[64];
-	struct fanotify_event_metadata *event = buffer; /* the macros want it so */
-	ssize_t left = read(fd, buffer, sizeof(buffer));
+	size_t count = take_openings(watch, openings);
 
 	(void)loop;
+	(void)fd;
 	(void)events;
-	for (; FAN_EVENT_OK(event, left); event = FAN_EVENT_NEXT(event, left)) {
-		if (event->fd < 0)
-			continue;
-		take_open(watch, event);
-		close(event->fd);
-	}
+	for (size_t i = 0; i < count; i++)
+		tell_opening(watch, &openings[i]);
 }
 
 struct watch_opens *watch_opens_new(struct loop *loop, int dir, watch_opens_fn *fn, void *data,
