@@ -21,7 +21,7 @@
 	X(AUDIT_LINE_BYTES, 65536, "bytes", "longest line of an audit log")                        \
 	X(AUDIT_BYTES, 67108864, "bytes",                                                          \
 	  "audit.log; a guest's word may use half of it, its connections a quarter")               \
-	X(AUDIT_FILE_BYTES, 268435456, "bytes", "audit.log as a whole; a longer one is not read")   \
+	X(AUDIT_FILE_BYTES, 268435456, "bytes", "audit.log as a whole; a longer one is not read")  \
 	X(AUDIT_GUEST_LINES, 128, "lines/s", "of an audit log that are a guest's word")            \
 	X(AUDIT_NET_LINES, 128, "lines/s", "of an audit log on a guest's connections")             \
 	X(AUDIT_SYNC_MS, 1000, "ms", "lines of an audit log that a loss of power may take")        \

@@ -196,8 +196,8 @@ struct audit_heads {
 	/* What is called as a security log and is none, or cannot be opened: [{"path","why"}]. */
 	json_t *passed_over;
 };
-/* state_path: of the state directory, not of sessions/. Without security logs it is empty. What is no
- * security log is passed over, and the others are read. */
+/* state_path: of the state directory, not of sessions/. Without security logs it is empty. What
+ * is no security log is passed over, and the others are read. */
 int audit_heads_load(const char *state_path, const char *session, struct audit_heads *out,
 		     struct error *err);
 void audit_heads_free(struct audit_heads *heads); /* accepts a zeroed one */
@@ -231,7 +231,7 @@ typedef int audit_line_fn(void *data, const char *line, size_t len, struct error
 /* Nothing of a file that has more than so many bytes is read: ERR_IO. A sparse file takes
  * no room, and hours to read. */
 int audit_each_line(int fd, off_t most, audit_line_fn *fn, void *data, struct error *err);
-/* The most bytes that a whole audit.log, or telemetry.jsonl, can have by its writer's own bounds. */
+/* The most bytes that an audit.log, or a telemetry.jsonl, has by its writer's own bounds. */
 off_t audit_most_bytes(void);
 off_t audit_telemetry_most_bytes(void);
 

@@ -25,7 +25,7 @@ const char *const audit_verdict_names[] = {[AUDIT_OPEN] = "open",
 
 /* --- lines ----------------------------------------------------------------------------------- */
 
-/* A writer refuses lines at the limit, but for the last words and the one that reaches the limit. */
+/* A writer refuses lines at the limit, but for the last words and the line that reaches it. */
 #define LINES_ABOVE_LIMIT 16
 
 off_t audit_most_bytes(void)

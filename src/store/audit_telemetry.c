@@ -106,7 +106,7 @@ static json_t *digest_of_file(int fd, struct error *err)
 			 "sha256", hex, "records", (json_int_t)records);
 }
 
-/* -1: there is no file, or one that is longer than the guest's word can be, which gets no digest. */
+/* -1: there is no file, or one that is longer than microagent writes, which gets no digest. */
 static int open_telemetry(const struct workspace *ws, struct stat *st)
 {
 	autoclose int fd =

@@ -78,8 +78,8 @@ static bool has_library(pid_t pid)
 	return false;
 }
 
-/* The last part of the path by which fd was opened. The kernel says of a file that has lost its name
- * since, as a record does that is replaced, that it is deleted. */
+/* The last part of the path by which fd was opened. The kernel says of a file that has lost its
+ * name since, as a record does that is replaced, that it is deleted. */
 static void name_file(int fd, char out[NAME_MAX + 1])
 {
 	static const char deleted[] = " (deleted)";
