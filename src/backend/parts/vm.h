@@ -86,12 +86,13 @@ struct vm {
 	bool pluggable;	 /* it has a spare port */
 	bool port;	 /* the guest's streams go over a virtio-serial port */
 	bool monitor_gone, program_gone;
-	bool spoke;	 /* the VMM has been ready */
-	bool killing;	 /* vm_kill() was called */
-	bool severing;	 /* vm_sever() was called */
-	bool overdue;	 /* said how it ends long ago, and has not */
-	bool end_told;	 /* the VMM said how it ends: */
-	enum vm_end end; /* ... this way */
+	bool spoke;	   /* the VMM has been ready */
+	bool killing;	   /* vm_kill() was called */
+	bool severing;	   /* vm_sever() was called */
+	bool proc_removed; /* in the broker: it has been asked to take /proc from the cell */
+	bool overdue;	   /* said how it ends long ago, and has not */
+	bool end_told;	   /* the VMM said how it ends: */
+	enum vm_end end;   /* ... this way */
 	char detail[256];
 	struct stderr_log vmm_stderr;
 	/* Ends what should be ending by itself and is not. */

@@ -68,11 +68,24 @@ static int remove_names(const struct vm *vm, struct error *err)
 	return status;
 }
 
+/* Our parent's number is its own until we are ended with it. */
+static int add_all_below(struct descendants *all, pid_t supervisor, struct error *err)
+{
+	struct proc held;
+	int status;
+
+	if (proc_hold(supervisor, &held, err) < 0)
+		return -1;
+	status = descendants_add(all, &held, err);
+	proc_let_go(&held);
+	return status;
+}
+
 /* Kills what the companions have started. Once a companion is dead its children can no longer be
  * found. The broker takes no word for who they are: all that the supervisor has, but the cell. */
 static int cut(struct vm *vm, struct error *err)
 {
-	pid_t supervisor = broker_asker();
+	const pid_t supervisor = broker_asker();
 
 	vm->severing = true;
 	if (vm->kind->binds_sockets && remove_names(vm, err) < 0)
@@ -80,11 +93,11 @@ static int cut(struct vm *vm, struct error *err)
 	if (supervisor) {
 		vm->severed.spared[0] = vm->monitor_pid;
 		vm->severed.spared[1] = getpid();
-		if (descendants_add(&vm->severed, supervisor, err) < 0)
+		if (add_all_below(&vm->severed, supervisor, err) < 0)
 			return -1;
 	}
 	for (const struct companion *c = vm->companions.first; c && !supervisor; c = c->next)
-		if (!c->gone && descendants_add(&vm->severed, c->proc.pid, err) < 0)
+		if (!c->gone && descendants_add(&vm->severed, &c->proc, err) < 0)
 			return -1;
 	descendants_kill(&vm->severed);
 	return 0;

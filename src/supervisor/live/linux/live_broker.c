@@ -172,10 +172,11 @@ int live_broker_begin(struct live *live, struct error *err)
 	struct broker_spec spec = {.rows = rows, .keep = keep, .begin = begin_broker, .data = live};
 
 	vmm.own_sockets = live->backend->binds_vsock;
-	vmm.pid = (pid_t)json_integer_value(json_object_get(live->runtime, "pid"));
 	targets.count = channels_target_ports(live->channels, targets.at, CONNECTING_PORTS_MAX);
 	spec.count = list_duties(live, &vmm, &targets, rows);
 	spec.nkeep = list_kept(live, keep);
+	vmm.vmm.pid = (pid_t)json_integer_value(json_object_get(live->runtime, "pid"));
+	vmm.vmm.pidfd = vmm_pidfd;
 	if (refuse_passed(err) < 0 || broker_start(&spec, &live->broker, err) < 0)
 		return error_prefix(err, "broker");
 	note_broker(live);

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""What the broker refuses to a live supervisor that was taken over."""
+
+import contextlib
+import os
+import signal
+import sys
+
+import pytest
+
+from broker import Broker, run_as
+from conftest import BACKEND, wait_until
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="the broker's socket is taken by pidfd_getfd() of root's")
+PLAIN = ("socket", "proc", "security log")  # rows that a machine of `create` has not
+
+# Who has the VMM's number now, with a child. Both write and read a socket pair until it breaks.
+OWNER = """
+import os, socket, sys
+ours, theirs = socket.socketpair()
+child = os.fork() == 0
+with open(sys.argv[1] + "/" + ("child" if child else "owner"), "w") as told: told.write(str(os.getpid()))
+mine, other = (ours, theirs) if child else (theirs, ours)
+other.close()
+mine.send(b"x")
+while mine.recv(1): mine.send(b"x")
+"""
+
+
+@contextlib.contextmanager
+def broker_of(directory, without=PLAIN):
+    broker = Broker(directory, without)
+    try:
+        yield broker
+    finally:
+        broker.close()
+
+
+@pytest.fixture
+def started(host):
+    host("create", "w", "--memory", 256, "--cpus", 1, check=0)
+    host("start", "w", check=0)
+    yield host
+    wait_until(lambda: not host.processes(), "every process to end")
+    host("delete", "w", check=0)
+
+
+@pytest.mark.skipif(BACKEND != "qemu", reason="the rows are those of a machine of QEMU's")
+def test_who_has_the_number_of_a_vmm_that_has_ended(started, tmp_path):
+    """The supervisor kills the VMM and waits until somebody else has its number: nobody looks into that process, stops
+    it, or shuts its sockets down."""
+    with broker_of(started.state / "w") as broker:
+        broker.kill_vmm()
+        owner = run_as(broker.vmm, sys.executable, "-c", OWNER, tmp_path)
+        try:
+            for name in ("owner", "child"):
+                wait_until(lambda name=name: (tmp_path / name).exists() and (tmp_path / name).read_text(), f"the {name}")
+            for row, data in (("vmm", b"\0" * 8), ("sever", b"\1"), ("sever", b"\0"), ("sever", b"\1")):
+                status, said, _ = broker.ask(row, data)
+                if data == b"\0":  # the companions are ended
+                    assert status == 0, said
+                else:
+                    assert status == -1 and f"process {broker.vmm} has ended" in said, (row, said)
+            assert os.waitpid(owner, os.WNOHANG) == (0, 0), "a socket of who has the number now was shut"
+        finally:
+            os.kill(owner, signal.SIGKILL)
+            os.waitpid(owner, 0)
