@@ -2,12 +2,15 @@
 """What the broker refuses to a live supervisor that was taken over."""
 
 import contextlib
+import json
 import os
 import signal
 import sys
+from pathlib import Path
 
 import pytest
 
+import strays
 from broker import Broker, run_as
 from conftest import BACKEND, wait_until
 
@@ -65,3 +68,38 @@ def test_who_has_the_number_of_a_vmm_that_has_ended(started, tmp_path):
         finally:
             os.kill(owner, signal.SIGKILL)
             os.waitpid(owner, 0)
+
+
+@pytest.fixture
+def group():
+    """A cgroup of version 2 in which a machine may have one of its own."""
+    mounted = [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines() if " - cgroup2 " in line]
+    if not mounted:
+        pytest.skip("no cgroups of version 2 are mounted here")
+    path = Path(mounted[0], f"microagent-test-{os.getpid()}")
+    try:
+        path.mkdir()
+    except OSError as error:
+        pytest.skip(f"no cgroup is to be had here: {error}")
+    yield path
+    path.rmdir()
+
+
+def test_the_cgroup_that_a_machine_came_from_is_the_brokers(group, host):
+    """Whoever has its cgroup.procs open, as root opened it, moves any process of the host there."""
+    identity = {"requestID": "r", "runtimeID": "w", "role": "workload", "backend": BACKEND}
+    config = host.config(cgroup=str(group), cgroupLimits="optional")
+    for command in ("prepare", "start"):
+        code, answer, _ = host.supervisor({"command": command, "identity": identity, "config": config})
+        assert code == 0, answer
+    facts = json.loads((host.state / "w" / "runtime.json").read_text())
+    assert facts["cgroup"].startswith(str(group))
+
+    def open_groups(pid):
+        return [link for link in strays.descriptors(pid).values() if "cgroup" in link]
+
+    assert open_groups(facts["supervisorPid"]) == []
+    assert [Path(link).name for link in open_groups(facts["broker"]["pid"])] == ["cgroup.procs"]
+    host("stop", "w", check=0)  # it goes back there by its broker
+    assert not list(group.glob("microagent.*"))
+    host("delete", "w", check=0)

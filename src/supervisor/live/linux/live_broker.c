@@ -179,6 +179,9 @@ int live_broker_begin(struct live *live, struct error *err)
 	vmm.vmm.pidfd = vmm_pidfd;
 	if (refuse_passed(err) < 0 || broker_start(&spec, &live->broker, err) < 0)
 		return error_prefix(err, "broker");
+	/* The broker's alone from now on: the kernel asks who opened it whether a process may be
+	 * moved by it, which was root where root runs machines. */
+	cleanup_close(&live->cgroup.home);
 	note_broker(live);
 	return loop_add_proc(live->loop, &live->broker, on_broker_lost, live, err) ? 0 : -1;
 }
