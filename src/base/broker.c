@@ -31,6 +31,7 @@ struct answer {
 static struct {
 	int sock;    /* who asks: to the broker; -1: there is none */
 	pid_t asker; /* the broker: whom it serves */
+	bool ways_are_cut;
 	const struct broker_row *rows;
 	size_t count;
 } own = {.sock = -1};
@@ -43,6 +44,16 @@ bool broker_is_asked(void)
 pid_t broker_asker(void)
 {
 	return own.asker;
+}
+
+void broker_cut_ways(void)
+{
+	own.ways_are_cut = true;
+}
+
+int broker_check_ways(struct error *err)
+{
+	return own.ways_are_cut ? error_set(err, ERR_CONFLICT, "the machine is cut off") : 0;
 }
 
 bool broker_knows(pid_t pid)

@@ -66,6 +66,10 @@ int broker_ask(const struct broker_duty *duty, const struct broker_message *in,
 
 /* In the broker: who asks; 0 in any other process. */
 pid_t broker_asker(void);
+/* In the broker, when the machine is cut off: no duty opens a way out of it from now on. */
+void broker_cut_ways(void);
+/* In a duty that opens a way: -1 with ERR_CONFLICT once the ways are cut. */
+int broker_check_ways(struct error *err);
 /* In the broker: does the process descend from who asks, and is it neither that nor we? */
 bool broker_knows(pid_t pid);
 

@@ -5,6 +5,8 @@ import contextlib
 import json
 import os
 import signal
+import socket
+import struct
 import sys
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import pytest
 import strays
 from broker import Broker, run_as
 from conftest import BACKEND, wait_until
+from test_mediation import mediation
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="the broker's socket is taken by pidfd_getfd() of root's")
 PLAIN = ("socket", "proc", "security log")  # rows that a machine of `create` has not
@@ -28,6 +31,14 @@ other.close()
 mine.send(b"x")
 while mine.recv(1): mine.send(b"x")
 """
+
+
+def start(host, **changes):
+    identity = {"requestID": "r", "runtimeID": "w", "role": "workload", "backend": BACKEND}
+    config = host.config(**changes)
+    for command in ("prepare", "start"):
+        code, answer, _ = host.supervisor({"command": command, "identity": identity, "config": config})
+        assert code == 0, answer
 
 
 @contextlib.contextmanager
@@ -87,11 +98,7 @@ def group():
 
 def test_the_cgroup_that_a_machine_came_from_is_the_brokers(group, host):
     """Whoever has its cgroup.procs open, as root opened it, moves any process of the host there."""
-    identity = {"requestID": "r", "runtimeID": "w", "role": "workload", "backend": BACKEND}
-    config = host.config(cgroup=str(group), cgroupLimits="optional")
-    for command in ("prepare", "start"):
-        code, answer, _ = host.supervisor({"command": command, "identity": identity, "config": config})
-        assert code == 0, answer
+    start(host, cgroup=str(group), cgroupLimits="optional")
     facts = json.loads((host.state / "w" / "runtime.json").read_text())
     assert facts["cgroup"].startswith(str(group))
 
@@ -102,4 +109,30 @@ def test_the_cgroup_that_a_machine_came_from_is_the_brokers(group, host):
     assert [Path(link).name for link in open_groups(facts["broker"]["pid"])] == ["cgroup.procs"]
     host("stop", "w", check=0)  # it goes back there by its broker
     assert not list(group.glob("microagent.*"))
+    host("delete", "w", check=0)
+
+
+def test_no_way_out_after_a_quarantine(host):
+    """What the quarantine has proven stays so: the broker connects to nothing, looks nothing up, and lets nothing listen."""
+    with socket.create_server(("127.0.0.1", 0)) as target, socket.socket() as port:
+        port.bind(("127.0.0.1", 0))
+        place = target.getsockname()[1]
+        address = struct.pack("<HH4s", socket.AF_INET, socket.htons(place), socket.inet_aton("127.0.0.1")).ljust(128, b"\0")
+        ways = (("dial", struct.pack("<I", 2222), []), ("target", f"127.0.0.1:{place}".encode(), []), ("connecting", address, []),
+                ("port", b"l", [port.fileno()]))
+        start(host, mediation=mediation(place))
+        for refused in (False, True):
+            if refused:
+                host("quarantine", "w", check=0)
+            with broker_of(host.state / "w") as broker:
+                for row, data, given in ways:
+                    status, said, passed = broker.ask(row, data, given)
+                    for descriptor in passed:
+                        os.close(descriptor)
+                    assert status == (-1 if refused else 0), (row, said)
+                    assert not refused or (passed == [] and "the machine is cut off" in said), (row, said, passed)
+            assert port.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) == (0 if refused else 1)
+            if not refused:
+                port.shutdown(socket.SHUT_RDWR)
+    host("kill", "w", check=0)
     host("delete", "w", check=0)

@@ -88,6 +88,7 @@ static int cut(struct vm *vm, struct error *err)
 	const pid_t supervisor = broker_asker();
 
 	vm->severing = true;
+	broker_cut_ways();
 	if (vm->kind->binds_sockets && remove_names(vm, err) < 0)
 		return -1;
 	if (supervisor) {
