@@ -136,3 +136,50 @@ def test_no_way_out_after_a_quarantine(host):
                 port.shutdown(socket.SHUT_RDWR)
     host("kill", "w", check=0)
     host("delete", "w", check=0)
+
+
+@pytest.fixture
+def run(host):
+    """`microagent run`, whose workspace goes with the machine: its process and the workspace."""
+    child = host.popen("run", "--name", "w", "--memory", 256, "--cpus", 1, "--", "sh", "-c", "echo ready; sleep 1000",
+                       env={"MICROAGENT_TEST_LIMIT_KILL_MS": "2000"})
+    assert child.stdout.readline() == b"ready\n"
+    yield child, host.state / "w"
+    child.kill()
+    child.communicate()
+    wait_until(lambda: not host.processes(), "every process to end")
+
+
+def has_ended(pid):
+    """Its parent may stand still, and does not reap it then."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0] in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+@pytest.mark.skipif(BACKEND != "qemu", reason="the rows are those of a machine of QEMU's")
+def test_no_workspace_goes_before_its_machine(run):
+    """By a supervisor that asks while its machine runs, and then does not end."""
+    _, workspace = run
+    broker = Broker(workspace, PLAIN)
+    try:
+        status, said, _ = broker.ask("remove")
+        living = [process for process in (broker.vmm, *(c["pid"] for c in broker.facts["companions"])) if not has_ended(process)]
+        assert status == 0 and living == [] and not workspace.exists(), (said, living)
+        wait_until(lambda: has_ended(broker.supervisor) and has_ended(broker.pid), "the supervisor to be killed, and its broker")
+    finally:
+        broker.socket.close()
+
+
+@pytest.mark.skipif(BACKEND != "qemu", reason="the rows are those of a machine of QEMU's")
+def test_what_is_in_quarantine_is_kept(run, host):
+    _, workspace = run
+    host("quarantine", "w", check=0)
+    with broker_of(workspace) as broker:
+        status, said, _ = broker.ask("remove")
+        assert status == -1 and "the workspace is not removed: it was quarantined, and is kept" in said
+        assert not has_ended(broker.vmm)
+    assert host.json("status", "w")["event"]["state"] == "quarantined"
+    host("kill", "w", check=0)
+    host("delete", "w", check=0)

@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "backend/parts/vm_held.h"
@@ -131,11 +132,50 @@ static int serve_sever(void *data, const struct broker_message *in, struct broke
 	count = count_left(vm, &left);
 	if (count < 0)
 		return error_copy(err, &left);
+	if (count == 0)
+		vm->quarantined = true;
 	out->len = count ? (size_t)snprintf(out->bytes, BROKER_BYTES, "%s", left.msg) : 0;
 	return 0;
 }
 
 const struct broker_duty vm_sever_duty = {serve_sever};
+
+/* --- the end of all --------------------------------------------------------------------------- */
+
+/* Whether nothing lives any more; what does is killed. One that is killed may have started another
+ * before. */
+static bool kill_all_below(const struct vm *vm, pid_t supervisor, struct error *err)
+{
+	struct descendants all = {.spared = {getpid()}};
+	int status = add_all_below(&all, supervisor, err);
+	const bool none = status == 0 && all.count == 0 && !vm_is_alive(vm);
+
+	cell_kill(&vm->cell); /* the guard's child where its monitor was killed before */
+	descendants_kill(&all);
+	descendants_close(&all);
+	return none;
+}
+
+int vm_end_all(struct vm *vm, struct error *err)
+{
+	static const struct timespec moment = {.tv_nsec = (long)NS_PER_MS};
+	const uint64_t deadline = limit_deadline(LIMIT_KILL_MS);
+	struct error why = {0};
+
+	if (vm->quarantined)
+		return error_set(err, ERR_CONFLICT, "it was quarantined, and is kept");
+	broker_cut_ways();
+	while (!kill_all_below(vm, broker_asker(), &why)) {
+		if (why.code)
+			return error_copy(err, &why);
+		if (clock_mono_ns() > deadline)
+			return error_set(err, ERR_TIMEOUT, "processes of it did not end");
+		nanosleep(&moment, NULL);
+	}
+	return 0;
+}
+
+/* --- by the broker ---------------------------------------------------------------------------- */
 
 /* Of the VMM, to take copies of its sockets; and what a virtiofsd is started with. */
 size_t vm_broker_fds(const struct vm *vm, int fds[VM_BROKER_FDS])
