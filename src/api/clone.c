@@ -9,18 +9,17 @@
 #include "api/api.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "store/disk_file.h"
 
 /* Copies the file that object[key] names into the new directory and has it name the copy. */
 static int copy_disk(struct creation *made, json_t *object, const char *key, const char *file,
 		     struct error *err)
 {
 	const char *path = json_text(object, key, "");
-	autoclose int from = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	autoclose int from = disk_file_open(path, O_RDONLY, err);
 	autofree char *copy = workspace_path(&made->ws, file, err);
 
-	if (from < 0)
-		return error_errno(err, errno, "%s", path);
-	if (!copy)
+	if (from < 0 || !copy)
 		return -1;
 	if (clone_with_digest(from, made->ws.fd, file, NULL, err) < 0)
 		return error_prefix(err, "%s/%s", made->dir.path, made->name);

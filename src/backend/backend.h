@@ -327,6 +327,10 @@ struct backend {
 	 * descriptors of vm that they need, the VMM's pidfd first; returns how many. */
 	const struct broker_duty *share_duty, *sever_duty, *socket_duty, *proc_duty;
 	size_t (*broker_fds)(const struct vm *vm, int fds[VM_BROKER_FDS]);
+	/* In the broker, before the workspace is removed: kills what lives of the machine yet, and
+	 * waits for LIMIT_KILL_MS at most. ERR_CONFLICT for a machine that was quarantined, which is
+	 * kept; ERR_TIMEOUT. */
+	int (*end_all)(struct vm *vm, struct error *err);
 	const struct backend_macos *macos; /* NULL: its guests are Linux alone */
 	void (*free)(struct vm *vm);	   /* kills and reaps what is left; accepts NULL */
 };

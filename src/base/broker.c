@@ -2,6 +2,7 @@
 #include "base/broker.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/platform/descriptor.h"
 #include "base/platform/passing.h"
@@ -31,6 +33,8 @@ struct answer {
 static struct {
 	int sock;    /* who asks: to the broker; -1: there is none */
 	pid_t asker; /* the broker: whom it serves */
+	bool ways_are_cut;
+	uint64_t deadline_ns; /* when who asks is killed; 0: never */
 	const struct broker_row *rows;
 	size_t count;
 } own = {.sock = -1};
@@ -43,6 +47,21 @@ bool broker_is_asked(void)
 pid_t broker_asker(void)
 {
 	return own.asker;
+}
+
+void broker_cut_ways(void)
+{
+	own.ways_are_cut = true;
+}
+
+int broker_check_ways(struct error *err)
+{
+	return own.ways_are_cut ? error_set(err, ERR_CONFLICT, "the machine is cut off") : 0;
+}
+
+void broker_end_asker(uint64_t deadline_ns)
+{
+	own.deadline_ns = deadline_ns;
 }
 
 bool broker_knows(pid_t pid)
@@ -75,6 +94,16 @@ static int serve_question(const struct question *question, const struct broker_m
 	return row->duty->fn(row->data, in, out, err);
 }
 
+/* Waits for the next question. The number is our parent's as long as we live: its end is ours. */
+static void await_question(int sock)
+{
+	struct pollfd asked = {.fd = sock, .events = POLLIN};
+
+	if (own.deadline_ns && (clock_mono_ns() >= own.deadline_ns ||
+				descriptor_poll(&asked, 1, own.deadline_ns) == 0))
+		kill(own.asker, SIGKILL);
+}
+
 /* False once nobody asks any more. */
 static bool serve_next(int sock)
 {
@@ -83,6 +112,7 @@ static bool serve_next(int sock)
 	static struct broker_message in, out;
 	ssize_t n;
 
+	await_question(sock);
 	in.nfds = FD_PASS_MAX;
 	n = fd_receive_passed(sock, &question, sizeof(question), in.fds, &in.nfds, 0);
 	if (n < (ssize_t)offsetof(struct question, bytes))

@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 #include "base/fd.h"
@@ -67,6 +68,13 @@ int broker_ask(const struct broker_duty *duty, const struct broker_message *in,
 
 /* In the broker: who asks; 0 in any other process. */
 pid_t broker_asker(void);
+/* In the broker, when the machine is cut off: no duty opens a way out of it from now on. */
+void broker_cut_ways(void);
+/* In a duty that opens a way: -1 with ERR_CONFLICT once the ways are cut. */
+int broker_check_ways(struct error *err);
+/* In a duty after which nothing is left to be done: who asks is killed at the deadline (monotonic),
+ * unless it has ended by then. */
+void broker_end_asker(uint64_t deadline_ns);
 /* In the broker: does the process descend from who asks, and is it neither that nor we? */
 bool broker_knows(pid_t pid);
 

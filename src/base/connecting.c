@@ -107,6 +107,8 @@ static int serve_connection(void *data, const struct broker_message *in, struct 
 	memcpy(&address, in->bytes, sizeof(address));
 	if (!is_allowed(data, &address))
 		return error_set(err, ERR_DENIED, "that is no port to connect to");
+	if (broker_check_ways(err) < 0)
+		return -1;
 	out->fds[0] = open_connection(&address, err);
 	if (out->fds[0] < 0)
 		return -1;

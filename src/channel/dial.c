@@ -225,6 +225,8 @@ static int serve_dial(void *data, const struct broker_message *in, struct broker
 	if (in->len != sizeof(port))
 		return error_set(err, ERR_INVALID, "no port of the guest");
 	memcpy(&port, in->bytes, sizeof(port));
+	if (broker_check_ways(err) < 0)
+		return -1;
 	out->fds[0] = sock_connect_now_at(dirfd, dial_way(dirfd, port), err);
 	out->nfds = out->fds[0] >= 0;
 	return out->nfds ? 0 : -1;

@@ -23,7 +23,7 @@ import pytest
 
 import inject
 import strays
-from conftest import BIN, OWN, ROOT, SANITIZER, wait_until
+from conftest import BACKEND, BIN, OWN, ROOT, SANITIZER, wait_until
 
 sys.path.append(str(ROOT / "tests" / "hostile"))
 from front_end import (AVAIL, DATA, DESC, GET_VRING_BASE, GUEST, INDIRECT, NEXT, NUM, RING, RX, SET_FEATURES, SET_MEM_TABLE,  # noqa: E402
@@ -161,6 +161,38 @@ def test_a_monitor_that_lies(host, name, error):
     limits = {"BOOT_TCG_MS": 1500} if "deadline" in error else {}
     detail, _ = start(host, f"qmp-{name}", **limits)
     assert error in detail and detail.isprintable(), detail
+
+
+@pytest.mark.parametrize("which", ("root", "disk"))
+def test_a_link_in_the_place_of_a_disk(host, which):
+    """Without Landlock Firecracker and its supervisor, both taken over, could put a link to another workspace's disk there."""
+    other, own = host.state / "other" / "rootfs.ext4", host.state / "w" / "rootfs.ext4"
+    host("create", "other", "--memory", 256, "--cpus", 1, check=0)
+    host("create", "w", "--memory", 256, "--cpus", 1, check=0)
+    if which == "disk":
+        own = host.state / "w" / "data.img"
+        shutil.copyfile(other, own)
+        record = json.loads((host.state / "w" / "workspace.json").read_text())["config"]
+        record["disks"] = [{"path": str(own), "mountpoint": "/data", "name": "data", "mode": "rw"}]
+        identity = {"requestID": "r", "runtimeID": "w", "role": "workload", "backend": BACKEND}
+        code, answer, _ = host.supervisor({"command": "prepare", "identity": identity, "config": record})
+        assert code == 0, answer
+    before, kept = other.stat(), own.with_suffix(".kept")
+    own.rename(kept)
+    own.symlink_to(other)
+    names = {file.name for file in own.parent.iterdir()} | {".locks", "lease"}
+    path = "/data" if which == "disk" else "/etc"
+    for words in (("start", "w"), ("clone", "w", "twin"), ("ls", f"w:{path}")):
+        done = host(*words)
+        assert done.returncode == 1 and f"{own} is a link: a disk in a directory of microagent's is none" in done.stderr, (words, done)
+    assert not (host.state / "twin").exists() and {file.name for file in own.parent.iterdir()} <= names
+    assert (other.stat().st_mtime_ns, other.stat().st_size) == (before.st_mtime_ns, before.st_size)
+    own.unlink()
+    kept.rename(own)
+    host("start", "w", check=0)
+    host("kill", "w", check=0)
+    host("delete", "w", check=0)
+    host("delete", "other", check=0)
 
 
 # --- in front of vsockd ---------------------------------------------------------------------------

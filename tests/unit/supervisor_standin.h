@@ -401,6 +401,13 @@ static void standin_free(struct vm *vm)
 	free(vm);
 }
 
+/* In the broker. Its one process ends with the supervisor. */
+static int standin_end_all(struct vm *vm, struct error *err)
+{
+	(void)vm, (void)err;
+	return 0;
+}
+
 static bool standin_asks_shell(const struct config *config, char path[REFUSAL_PATH])
 {
 	(void)path;
@@ -426,6 +433,7 @@ static const struct backend standin_backend = {
 	.kill = standin_kill,
 	.resume = standin_resume,
 	.sever = standin_sever,
+	.end_all = standin_end_all,
 	.free = standin_free,
 };
 

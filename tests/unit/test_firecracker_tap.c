@@ -120,10 +120,12 @@ static int exchange(void)
 	char byte;
 	int sync, status = 0;
 	pid_t pid = start_vmm(&sync);
-	bool ready = read(sync, &byte, 1) == 1;
+	struct proc vmm;
+	bool ready = read(sync, &byte, 1) == 1 && proc_hold(pid, &vmm, &err) == 0;
 
-	if (ready && cell_tap_make(pid, NAME, &tap, &err) < 0) {
+	if (ready && cell_tap_make(&vmm, NAME, &tap, &err) < 0) {
 		fprintf(stderr, "%s\n", err.msg);
+		proc_let_go(&vmm);
 		close(sync);
 		waitpid(pid, NULL, 0);
 		return err.errnum == ENOENT || err.errnum == EACCES ? SKIPPED : 10;
@@ -131,6 +133,8 @@ static int exchange(void)
 	if (ready && !swap_frames(tap.packet_fd, sync))
 		fprintf(stderr, "no frame of the VMM\n");
 	close(sync);
+	if (ready)
+		proc_let_go(&vmm);
 	close(tap.packet_fd);
 	close(tap.control_fd);
 	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 11;
@@ -183,11 +187,12 @@ static void as_an_ordinary_user(void **state)
 
 static void there_is_no_such_process(void **state)
 {
+	const struct proc none = {.pid = 1 << 22, .pidfd = -1};
 	struct cell_tap tap = {-1, -1};
 	struct error err = {0};
 
 	(void)state;
-	assert_int_equal(cell_tap_make(1 << 22, NAME, &tap, &err), -1);
+	assert_int_equal(cell_tap_make(&none, NAME, &tap, &err), -1);
 	assert_non_null(strstr(err.msg, "network: the cell"));
 	assert_int_equal(tap.packet_fd, -1);
 }

@@ -2,13 +2,20 @@
 /* What companions have started, and when it is over. */
 #include "test_base.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "backend/parts/cell_proc.h"
 #include "backend/parts/descendants.h"
+#include "backend/parts/vm_held.h"
 
 /* A process that does work, once it says so. */
 static pid_t start(void (*work)(void *data), void *data)
@@ -54,6 +61,18 @@ static bool get_gone(const struct descendants *all)
 	return descendants_gone(all);
 }
 
+/* What descends from this process. */
+static int add_own(struct descendants *all)
+{
+	struct proc own;
+	int status = proc_hold(getpid(), &own, NULL);
+
+	if (status == 0)
+		status = descendants_add(all, &own, NULL);
+	proc_let_go(&own);
+	return status;
+}
+
 static void nothing(void *data)
 {
 	(void)data;
@@ -65,7 +84,7 @@ static void killed_ones_are_gone(void **state)
 	pid_t pid = start(nothing, NULL);
 
 	(void)state;
-	assert_int_equal(descendants_add(&all, getpid(), NULL), 0);
+	assert_int_equal(add_own(&all), 0);
 	assert_int_equal(all.count, 1);
 	assert_int_equal(all.pids[0], pid);
 	assert_false(descendants_gone(&all));
@@ -141,7 +160,7 @@ static void one_without_its_first_thread_is_there(void **state)
 	close(told[1]);
 	while (state_of(pid) != 'Z')
 		usleep(1000);
-	assert_int_equal(descendants_add(&all, getpid(), NULL), 0);
+	assert_int_equal(add_own(&all), 0);
 	assert_int_equal(all.count, 1);
 	assert_false(descendants_gone(&all));
 	descendants_kill(&all);
@@ -193,7 +212,7 @@ static void a_late_end_is_not_waited_for(void **state)
 	}
 	assert_true(make_device(s->path));
 	pid = start(write_to_device, (void *)(uintptr_t)s->path);
-	assert_int_equal(descendants_add(&all, getpid(), NULL), 0);
+	assert_int_equal(add_own(&all), 0);
 	assert_true(run(s->path, "fsfreeze -f m"));
 	descendants_kill(&all);
 	bool late = get_gone(&all) && !is_readable(all.fds[0]);
@@ -205,6 +224,146 @@ static void a_late_end_is_not_waited_for(void **state)
 	assert_true(late);
 }
 
+/* --- a number that has a new owner ------------------------------------------------------------ */
+
+/* What we hold of a process that has ended, and who has its number now; with a child and mounts of
+ * its own. */
+struct reused {
+	struct proc held;
+	pid_t owner;
+};
+
+/* fork() with a number; 0 in the child. -1 and errno: EPERM where we may not ask for one. */
+static pid_t fork_as(pid_t number)
+{
+	struct clone_args args = {
+		.exit_signal = SIGCHLD,
+		.set_tid = (uintptr_t)&number,
+		.set_tid_size = 1,
+	};
+	long pid;
+
+	do /* somebody else may have it for a moment */
+		pid = syscall(SYS_clone3, &args, sizeof(args));
+	while (pid < 0 && errno == EEXIST);
+	return (pid_t)pid;
+}
+
+static void be_owner(int told)
+{
+	setpgid(0, 0);
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		_exit(1);
+	if (fork() > 0 && write(told, "x", 1) != 1)
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+static int begin_reused(void **state)
+{
+	static struct reused reused;
+	const pid_t first = start(nothing, NULL);
+	int told[2];
+	char byte;
+
+	*state = NULL;
+	if (proc_hold(first, &reused.held, NULL) < 0 || kill(first, SIGKILL) < 0)
+		return -1;
+	reap(first);
+	if (pipe(told) < 0)
+		return -1;
+	reused.owner = fork_as(first);
+	if (reused.owner == 0)
+		be_owner(told[1]);
+	close(told[1]);
+	if (reused.owner < 0)
+		return errno == EPERM ? 0 : -1;
+	*state = &reused;
+	if (read(told[0], &byte, 1) != 1)
+		return -1;
+	close(told[0]);
+	return 0;
+}
+
+static int end_reused(void **state)
+{
+	struct reused *reused = *state;
+
+	if (!reused)
+		return 0;
+	kill(-reused->owner, SIGKILL);
+	reap(reused->owner);
+	proc_let_go(&reused->held);
+	return 0;
+}
+
+static const struct reused *need_reused(void *state)
+{
+	if (!state) {
+		print_message("skipped: we may not choose the number of a process here\n");
+		skip();
+	}
+	return state;
+}
+
+static void its_children_are_not_taken(void **state)
+{
+	const struct reused *reused = need_reused(*state);
+	struct descendants all = {0};
+	struct proc owner;
+
+	assert_int_equal(descendants_add(&all, &reused->held, NULL), 0);
+	assert_int_equal(all.count, 0);
+	/* There is one, by whom the number means. */
+	assert_int_equal(proc_hold(reused->owner, &owner, NULL), 0);
+	assert_int_equal(descendants_add(&all, &owner, NULL), 0);
+	assert_int_equal(all.count, 1);
+	proc_let_go(&owner);
+	descendants_close(&all);
+}
+
+static void its_memory_is_not_waited_for(void **state)
+{
+	const struct reused *reused = need_reused(*state);
+	const struct descendants all = {
+		.fds = {reused->held.pidfd}, .pids = {reused->held.pid}, .count = 1};
+
+	assert_true(descendants_gone(&all));
+}
+
+static void its_mounts_stay(void **state)
+{
+	const struct reused *reused = need_reused(*state);
+	char path[64];
+	struct error err = {0};
+
+	assert_int_equal(cell_proc_remove(&reused->held, &err), -1);
+	assert_int_equal(err.code, ERR_NOT_FOUND);
+	snprintf(path, sizeof(path), "/proc/%d/root/proc/self", (int)reused->owner);
+	assert_int_equal(faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW), 0);
+}
+
+/* The whole look of a quarantine. */
+static void it_is_not_stopped(void **state)
+{
+	static const struct vmm_kind kind = {.name = "VMM"};
+	const struct reused *reused = need_reused(*state);
+	struct vm vm = {
+		.kind = &kind,
+		.cell = {.pid = reused->held.pid, .pidfd = reused->held.pidfd},
+		.severing = true,
+	};
+	struct descendants below;
+	struct error err = {0};
+
+	assert_int_equal(vm_freeze(&vm, &below, &err), -1);
+	assert_int_equal(err.code, ERR_NOT_FOUND);
+	assert_int_equal(below.count, 0);
+	assert_int_equal(vm_held(&vm, &err), -1);
+	assert_int_equal(err.code, ERR_NOT_FOUND);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -212,6 +371,12 @@ int main(void)
 		cmocka_unit_test(one_without_its_first_thread_is_there),
 		cmocka_unit_test_setup_teardown(a_late_end_is_not_waited_for, scratch_make,
 						scratch_remove),
+		cmocka_unit_test_setup_teardown(its_children_are_not_taken, begin_reused,
+						end_reused),
+		cmocka_unit_test_setup_teardown(its_memory_is_not_waited_for, begin_reused,
+						end_reused),
+		cmocka_unit_test_setup_teardown(its_mounts_stay, begin_reused, end_reused),
+		cmocka_unit_test_setup_teardown(it_is_not_stopped, begin_reused, end_reused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

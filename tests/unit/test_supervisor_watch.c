@@ -20,7 +20,7 @@
 
 /* A process that does what it is told by a byte, and says when it has. */
 struct puppet {
-	pid_t pid;
+	struct proc proc;
 	int fd;
 };
 
@@ -48,27 +48,28 @@ static int begin(void **state)
 
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0)
 		return -1;
-	puppet.pid = fork();
-	if (puppet.pid == 0) {
+	puppet.proc.pid = fork();
+	if (puppet.proc.pid == 0) {
 		setpgid(0, 0);
 		close(ends[0]);
 		obey(ends[1]);
 	}
-	setpgid(puppet.pid, puppet.pid);
+	setpgid(puppet.proc.pid, puppet.proc.pid);
 	close(ends[1]);
 	puppet.fd = ends[0];
 	*state = &puppet;
-	return puppet.pid < 0 ? -1 : 0;
+	return puppet.proc.pid < 0 ? -1 : proc_adopt(&puppet.proc, NULL);
 }
 
 static int finish(void **state)
 {
 	struct puppet *puppet = *state;
 
-	kill(-puppet->pid, SIGKILL);
-	while (waitpid(puppet->pid, NULL, 0) < 0)
+	kill(-puppet->proc.pid, SIGKILL);
+	while (waitpid(puppet->proc.pid, NULL, 0) < 0)
 		if (errno != EINTR)
 			break;
+	proc_let_go(&puppet->proc);
 	close(puppet->fd);
 	return 0;
 }
@@ -110,7 +111,7 @@ static void what_a_vmm_should_not_have(void **state)
 
 	order(puppet, 's'); /* it has them when it is trusted */
 	order(puppet, 'f');
-	assert_int_equal(watch_vmm_expect(&watch, puppet->pid, &err), 0);
+	assert_int_equal(watch_vmm_expect(&watch, &puppet->proc, &err), 0);
 	expect_news(&watch, "");
 	order(puppet, 's');
 	order(puppet, 'f');
@@ -128,7 +129,7 @@ static void what_it_gets_by_a_device(void **state)
 	struct watch_vmm watch = {0};
 	struct error err = {0};
 
-	assert_int_equal(watch_vmm_expect(&watch, puppet->pid, &err), 0);
+	assert_int_equal(watch_vmm_expect(&watch, &puppet->proc, &err), 0);
 	watch.allowed = 2;
 	order(puppet, 's');
 	order(puppet, 'f');
@@ -152,12 +153,13 @@ static void one_that_is_gone(void **state)
 	struct error err = {0};
 	json_auto_t *found = NULL;
 
-	assert_int_equal(watch_vmm_expect(&watch, puppet->pid, &err), 0);
-	kill(-puppet->pid, SIGKILL);
-	assert_int_equal(waitpid(puppet->pid, NULL, 0), puppet->pid);
+	assert_int_equal(watch_vmm_expect(&watch, &puppet->proc, &err), 0);
+	kill(-puppet->proc.pid, SIGKILL);
+	assert_int_equal(waitpid(puppet->proc.pid, NULL, 0), puppet->proc.pid);
 	found = watch_vmm_look(&watch, &err);
 	assert_null(found);
-	assert_non_null(strstr(err.msg, "/proc/"));
+	assert_int_equal(err.code, ERR_NOT_FOUND);
+	assert_non_null(strstr(err.msg, "has ended"));
 }
 
 static void a_base_that_changes(void **state)

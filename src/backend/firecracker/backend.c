@@ -168,5 +168,6 @@ const struct backend backend_firecracker = {
 	.sever_duty = &vm_sever_duty,
 	.socket_duty = &fc_socket_duty,
 	.broker_fds = vm_broker_fds,
+	.end_all = vm_end_all,
 	.free = fc_free,
 };

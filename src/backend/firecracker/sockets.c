@@ -189,8 +189,10 @@ static int serve_socket(void *data, const struct broker_message *in, struct brok
 {
 	struct vm *vm = data;
 
-	if (in->len != 1 || vm->severing)
+	if (in->len != 1)
 		return error_set(err, ERR_INVALID, "no socket of the VMM");
+	if (broker_check_ways(err) < 0)
+		return -1;
 	if (in->bytes[0] == ASK_FOR_VSOCK)
 		return place_vsock(vm, err);
 	if (in->bytes[0] == ASK_FOR_AGENT)

@@ -13,7 +13,6 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -23,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/limits.h"
+#include "base/platform/linux/process_directory.h"
 
 int cell_enter_owner(int ns)
 {
@@ -55,14 +55,15 @@ static int hear_removed(int heard, struct error *err)
 	return errnum ? error_errno(err, errnum, "the cell's /proc cannot be removed") : 0;
 }
 
-int cell_proc_remove(pid_t program, struct error *err)
+int cell_proc_remove(const struct proc *program, struct error *err)
 {
-	char path[32];
 	int ends[2], rc;
 	pid_t pid;
+	autoclose int own = process_directory(program->pid, program->pidfd, err);
 
-	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)program);
-	autoclose int mounts = open(path, O_RDONLY | O_CLOEXEC);
+	if (own < 0)
+		return -1;
+	autoclose int mounts = openat(own, "ns/mnt", O_RDONLY | O_CLOEXEC);
 	if (mounts < 0)
 		return error_errno(err, errno, "the cell's /proc");
 	if (fd_pipe(ends, err) < 0)

@@ -31,6 +31,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/limits.h"
+#include "base/platform/linux/process_directory.h"
 
 #define TUN "/dev/net/tun"
 #define NO_IPV6 "/proc/sys/net/ipv6/conf/default/disable_ipv6"
@@ -199,15 +200,17 @@ static int hear_tap(int heard, struct cell_tap *out, struct error *err)
 	return error_errno(err, r.errnum, "network: %s", step_text[r.step]);
 }
 
-int cell_tap_make(pid_t program, const char *name, struct cell_tap *out, struct error *err)
+int cell_tap_make(const struct proc *program, const char *name, struct cell_tap *out,
+		  struct error *err)
 {
 	uid_t id = cell_id(), owner = id ? id : geteuid();
-	char path[32];
 	int ends[2];
 	pid_t pid;
+	autoclose int own = process_directory(program->pid, program->pidfd, err);
 
-	snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)program);
-	autoclose int net = open(path, O_RDONLY | O_CLOEXEC);
+	if (own < 0)
+		return error_prefix(err, "network: the cell");
+	autoclose int net = openat(own, "ns/net", O_RDONLY | O_CLOEXEC);
 	if (net < 0)
 		return error_errno(err, errno, "network: the cell");
 	if (fd_socketpair(ends, err) < 0)

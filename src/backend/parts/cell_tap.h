@@ -7,9 +7,8 @@
 #ifndef BACKEND_PARTS_CELL_TAP_H
 #define BACKEND_PARTS_CELL_TAP_H
 
-#include <sys/types.h>
-
 #include "base/error.h"
+#include "base/proc.h"
 
 struct cell_tap {
 	int packet_fd;
@@ -18,7 +17,8 @@ struct cell_tap {
 
 /* program: in the cell, and not let go yet. The interface is its user's to open, and is there until
  * the namespace has gone. ERR_UNAVAILABLE where this host has no /dev/net/tun. */
-int cell_tap_make(pid_t program, const char *name, struct cell_tap *out, struct error *err);
+int cell_tap_make(const struct proc *program, const char *name, struct cell_tap *out,
+		  struct error *err);
 /* Whether cells can have one, as far as can be seen without trying. */
 int cell_tap_check(struct error *err);
 

@@ -11,18 +11,20 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/platform/linux/process_directory.h"
+#include "base/platform/process.h"
 #include "base/proc.h"
 
 #define CHILDREN_TEXT 8192
 
 /* The children of one thread, as "12 34 "; an ended thread has none. */
-static int read_children(pid_t pid, const char *thread, char text[CHILDREN_TEXT], struct error *err)
+static int read_children(int tasks, const char *thread, char text[CHILDREN_TEXT], struct error *err)
 {
 	char path[64];
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%.20s/children", (int)pid, thread);
-	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "%.20s/children", thread);
+	autoclose int fd = openat(tasks, path, O_RDONLY | O_CLOEXEC);
 	n = fd >= 0 ? read(fd, text, CHILDREN_TEXT - 1) : -1;
 	if (n < 0 && errno != ENOENT && errno != ESRCH)
 		return error_errno(err, errno, "%s", path);
@@ -32,7 +34,29 @@ static int read_children(pid_t pid, const char *thread, char text[CHILDREN_TEXT]
 	return 0;
 }
 
-static int add_one(struct descendants *all, pid_t pid, struct error *err)
+static bool has_ended(int pidfd)
+{
+	struct pollfd p = {.fd = pidfd, .events = POLLIN};
+
+	return poll(&p, 1, 0) == 1;
+}
+
+/* One that was listed may have ended before it was opened, and its number have a new owner, who does
+ * not descend from there. One whose parent has ended is the child of a process above. */
+static bool is_below(const struct proc *process, pid_t top)
+{
+	pid_t above = process->pid;
+
+	for (int depth = 0; above > 1 && above != top && depth < DESCENDANTS_MAX; depth++)
+		above = process_parent(above);
+	return above == top && !has_ended(process->pidfd);
+}
+
+static int add_below(struct descendants *all, const struct proc *from, pid_t top,
+		     struct error *err);
+
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as processes are, and bounded by their number */
+static int add_one(struct descendants *all, pid_t pid, pid_t top, struct error *err)
 {
 	int fd;
 
@@ -44,56 +68,64 @@ static int add_one(struct descendants *all, pid_t pid, struct error *err)
 	fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (fd < 0 && errno != ESRCH)
 		return error_errno(err, errno, "process %d", (int)pid);
-	if (fd >= 0) {
-		all->pids[all->count] = pid;
-		all->fds[all->count++] = fd;
+	const struct proc process = {pid, fd};
+	if (fd < 0 || !is_below(&process, top)) {
+		if (fd >= 0)
+			close(fd);
+		return 0;
 	}
-	return descendants_add(all, pid, err);
+	all->pids[all->count] = pid;
+	all->fds[all->count++] = fd;
+	return add_below(all, &process, top, err);
 }
 
-static int add_children(struct descendants *all, const char *text, struct error *err)
+/* NOLINTNEXTLINE(misc-no-recursion): as above */
+static int add_children(struct descendants *all, const char *text, pid_t top, struct error *err)
 {
 	for (char *end;; text = end) {
 		long pid = strtol(text, &end, 10);
 
 		if (end == text)
 			return 0;
-		if (pid > 1 && add_one(all, (pid_t)pid, err) < 0)
+		if (pid > 1 && add_one(all, (pid_t)pid, top, err) < 0)
 			return -1;
 	}
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as processes are, and bounded by their number */
-int descendants_add(struct descendants *all, pid_t pid, struct error *err)
+/* NOLINTNEXTLINE(misc-no-recursion): as above */
+static int add_below(struct descendants *all, const struct proc *from, pid_t top, struct error *err)
 {
-	char path[32], text[CHILDREN_TEXT];
+	char text[CHILDREN_TEXT];
 	struct dirent *entry;
+	struct error why = {0};
+	autoclose int own = process_directory(from->pid, from->pidfd, &why);
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	autodir DIR *dir = opendir(path);
+	if (own < 0)
+		return why.code == ERR_NOT_FOUND ? 0 : error_copy(err, &why);
+	autodir DIR *dir = process_list(own, "task");
 	if (!dir)
-		return errno == ENOENT ? 0 : error_errno(err, errno, "%s", path);
+		return errno == ENOENT || errno == ESRCH
+			       ? 0
+			       : error_errno(err, errno, "threads of process %d", (int)from->pid);
 	while ((entry = readdir(dir))) {
 		if (*entry->d_name == '.')
 			continue;
-		if (read_children(pid, entry->d_name, text, err) < 0 ||
-		    add_children(all, text, err) < 0)
+		if (read_children(dirfd(dir), entry->d_name, text, err) < 0 ||
+		    add_children(all, text, top, err) < 0)
 			return -1;
 	}
 	return 0;
+}
+
+int descendants_add(struct descendants *all, const struct proc *from, struct error *err)
+{
+	return add_below(all, from, from->pid, err);
 }
 
 void descendants_kill(const struct descendants *all)
 {
 	for (size_t i = 0; i < all->count; i++)
 		(void)proc_kill(&(struct proc){all->pids[i], all->fds[i]}, NULL);
-}
-
-static bool has_ended(int pidfd)
-{
-	struct pollfd p = {.fd = pidfd, .events = POLLIN};
-
-	return poll(&p, 1, 0) == 1;
 }
 
 /* Of a thread; "0 0 0 ..." without any. */
@@ -111,15 +143,13 @@ static bool has_memory(int tasks, const char *thread)
 	return strtoull(text, NULL, 10) > 0;
 }
 
-/* That cannot be listed, it may have. */
-static bool runs_on(pid_t pid)
+/* A process whose threads cannot be listed may have memory. */
+static bool runs_on(int process)
 {
-	char path[32];
 	struct dirent *entry;
 	bool runs = false;
+	autodir DIR *dir = process_list(process, "task");
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	autodir DIR *dir = opendir(path);
 	errno = 0;
 	while (dir && !runs && (entry = readdir(dir))) {
 		runs = *entry->d_name != '.' && has_memory(dirfd(dir), entry->d_name);
@@ -128,12 +158,21 @@ static bool runs_on(pid_t pid)
 	return runs || !dir || errno;
 }
 
-/* No thread is born to a process that is being killed, so one look at each is enough; and the pid
- * is its own as long as the pidfd says that it has not ended. */
+static bool is_gone(const struct proc *process)
+{
+	struct error why = {0};
+	autoclose int own = process_directory(process->pid, process->pidfd, &why);
+
+	if (own < 0)
+		return why.code == ERR_NOT_FOUND;
+	return !runs_on(own) || has_ended(process->pidfd);
+}
+
+/* No thread is born to a process that is being killed, so one look at each is enough. */
 bool descendants_gone(const struct descendants *all)
 {
 	for (size_t i = 0; i < all->count; i++)
-		if (!has_ended(all->fds[i]) && runs_on(all->pids[i]) && !has_ended(all->fds[i]))
+		if (!is_gone(&(struct proc){all->pids[i], all->fds[i]}))
 			return false;
 	return true;
 }

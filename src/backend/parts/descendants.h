@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "base/proc.h"
 
 #define DESCENDANTS_MAX 256 /* of all companions of a VM */
 
@@ -26,8 +27,8 @@ struct descendants {
 	pid_t spared[2]; /* these, and what descends from them, are none */
 };
 
-/* Adds all that descend from pid, a process of ours that is not reaped yet. */
-int descendants_add(struct descendants *all, pid_t pid, struct error *err);
+/* Adds all processes that descend from that one. A process that has ended has none. */
+int descendants_add(struct descendants *all, const struct proc *from, struct error *err);
 void descendants_kill(const struct descendants *all);
 /* Each has ended, or has no memory any more. */
 bool descendants_gone(const struct descendants *all);

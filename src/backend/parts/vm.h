@@ -86,12 +86,14 @@ struct vm {
 	bool pluggable;	 /* it has a spare port */
 	bool port;	 /* the guest's streams go over a virtio-serial port */
 	bool monitor_gone, program_gone;
-	bool spoke;	 /* the VMM has been ready */
-	bool killing;	 /* vm_kill() was called */
-	bool severing;	 /* vm_sever() was called */
-	bool overdue;	 /* said how it ends long ago, and has not */
-	bool end_told;	 /* the VMM said how it ends: */
-	enum vm_end end; /* ... this way */
+	bool spoke;	   /* the VMM has been ready */
+	bool killing;	   /* vm_kill() was called */
+	bool severing;	   /* vm_sever() was called */
+	bool quarantined;  /* in the broker: nothing was left when it was asked */
+	bool proc_removed; /* in the broker: it has been asked to take /proc from the cell */
+	bool overdue;	   /* said how it ends long ago, and has not */
+	bool end_told;	   /* the VMM said how it ends: */
+	enum vm_end end;   /* ... this way */
 	char detail[256];
 	struct stderr_log vmm_stderr;
 	/* Ends what should be ending by itself and is not. */
@@ -167,6 +169,7 @@ void vm_net_close(struct vm *vm);
 
 /* vm_sever.c */
 int vm_sever(struct vm *vm, struct error *err);
+int vm_end_all(struct vm *vm, struct error *err);
 size_t vm_broker_fds(const struct vm *vm, int fds[VM_BROKER_FDS]);
 extern const struct broker_duty vm_sever_duty; /* its data: the vm */
 

@@ -17,6 +17,7 @@
 #include "backend/parts/vm.h"
 #include "base/cleanup.h"
 #include "base/limits.h"
+#include "base/platform/linux/process_directory.h"
 
 bool vm_is_alive(const struct vm *vm)
 {
@@ -197,10 +198,12 @@ void vm_on_companion(void *data, struct companion *companion)
  * When memory runs out the VMM goes before us, who can tell why. Not earlier: before its exec() the
  * process is not an ordinary user's to change. Best effort.
  */
-static void raise_oom_score(pid_t pid)
+static void raise_oom_score(const struct cell *cell)
 {
-	char path[64], text[32];
+	char text[32];
 	long own = 0;
+	struct error ignored;
+	autoclose int process = process_directory(cell->pid, cell->pidfd, &ignored);
 	autoclose int ours = open("/proc/self/oom_score_adj", O_RDONLY | O_CLOEXEC);
 	ssize_t n = ours < 0 ? -1 : read(ours, text, sizeof(text) - 1);
 
@@ -208,9 +211,9 @@ static void raise_oom_score(pid_t pid)
 		text[n] = '\0';
 		own = strtol(text, NULL, 10);
 	}
-	snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", (int)pid);
 	snprintf(text, sizeof(text), "%ld", own + 200 > 1000 ? 1000 : own + 200);
-	autoclose int fd = open(path, O_WRONLY | O_CLOEXEC);
+	autoclose int fd =
+		process < 0 ? -1 : openat(process, "oom_score_adj", O_WRONLY | O_CLOEXEC);
 	if (fd >= 0)
 		(void)!write(fd, text, strlen(text));
 }
@@ -218,8 +221,7 @@ static void raise_oom_score(pid_t pid)
 void vm_speaks(struct vm *vm)
 {
 	vm->spoke = true;
-	if (vm_is_alive(vm))
-		raise_oom_score(vm->cell.pid);
+	raise_oom_score(&vm->cell);
 }
 
 int vm_watch(struct vm *vm, struct error *err)

@@ -33,6 +33,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/limits.h"
+#include "base/platform/linux/process_directory.h"
 
 #define QUEUE_MAX 8192 /* more than wait at any listener, or in any socket */
 /* https://www.kernel.org/doc/html/latest/admin-guide/devices.html */
@@ -58,14 +59,12 @@ static bool stands_still(int tasks, const char *thread)
 	return state && state[1] && strchr("TtZXx", state[2]);
 }
 
-static bool all_stand_still(pid_t pid)
+static bool all_stand_still(int process)
 {
-	char path[32];
 	struct dirent *entry;
 	bool still = true;
+	autodir DIR *dir = process_list(process, "task");
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	autodir DIR *dir = opendir(path);
 	errno = 0;
 	while (dir && still && (entry = readdir(dir))) {
 		still = *entry->d_name == '.' || stands_still(dirfd(dir), entry->d_name);
@@ -74,16 +73,29 @@ static bool all_stand_still(pid_t pid)
 	return dir && still && !errno;
 }
 
-/* 0; or -1, and it goes on. */
-static int stop_process(const struct vm *vm, pid_t pid, int pidfd, struct error *err)
+static bool has_ended(int pidfd)
+{
+	struct pollfd ended = {.fd = pidfd, .events = POLLIN};
+
+	return poll(&ended, 1, 0) == 1;
+}
+
+/* 0; or -1, and it goes on. ERR_NOT_FOUND: it has ended. */
+static int stop_process(const struct vm *vm, const struct proc *process, struct error *err)
 {
 	static const struct timespec moment = {.tv_nsec = (long)NS_PER_MS / 10};
 	uint64_t deadline = limit_deadline(LIMIT_SEVER_STOP_MS);
-	struct pollfd ended = {.fd = pidfd, .events = POLLIN};
+	const int pidfd = process->pidfd;
+	autoclose int own = process_directory(process->pid, pidfd, err);
 
+	if (own < 0)
+		return -1;
 	if (pidfd_send_signal(pidfd, SIGSTOP, NULL, 0) < 0 && errno != ESRCH)
 		return error_errno(err, errno, "%s cannot be stopped", vm->kind->name);
-	while (!all_stand_still(pid) && poll(&ended, 1, 0) == 0) {
+	while (!all_stand_still(own)) {
+		if (has_ended(pidfd))
+			return error_set(err, ERR_NOT_FOUND, "process %d has ended",
+					 (int)process->pid);
 		if (clock_mono_ns() > deadline) {
 			(void)pidfd_send_signal(pidfd, SIGCONT, NULL, 0);
 			return error_set(err, ERR_TIMEOUT, "a thread of %s does not stand still",
@@ -98,13 +110,19 @@ static int stop_process(const struct vm *vm, pid_t pid, int pidfd, struct error 
  * another before it was stopped. */
 static int stop_processes(const struct vm *vm, struct descendants *below, struct error *err)
 {
+	const struct proc vmm = {vm->cell.pid, vm->cell.pidfd};
 	struct descendants again = {0};
-	int status = descendants_add(below, vm->cell.pid, err);
+	int status = descendants_add(below, &vmm, err);
 
-	for (size_t i = 0; i < below->count && status == 0; i++)
-		status = stop_process(vm, below->pids[i], below->fds[i], err);
+	for (size_t i = 0; i < below->count && status == 0; i++) {
+		struct error why = {0};
+
+		if (stop_process(vm, &(struct proc){below->pids[i], below->fds[i]}, &why) < 0 &&
+		    why.code != ERR_NOT_FOUND)
+			status = error_copy(err, &why);
+	}
 	if (status == 0)
-		status = descendants_add(&again, vm->cell.pid, err);
+		status = descendants_add(&again, &vmm, err);
 	if (status == 0 && again.count > below->count)
 		status = error_set(err, ERR_TIMEOUT, "%s starts processes", vm->kind->name);
 	descendants_close(&again);
@@ -114,7 +132,7 @@ static int stop_processes(const struct vm *vm, struct descendants *below, struct
 int vm_freeze(const struct vm *vm, struct descendants *below, struct error *err)
 {
 	*below = (struct descendants){0};
-	if (stop_process(vm, vm->cell.pid, vm->cell.pidfd, err) < 0)
+	if (stop_process(vm, &(struct proc){vm->cell.pid, vm->cell.pidfd}, err) < 0)
 		return -1;
 	if (stop_processes(vm, below, err) == 0)
 		return 0;
@@ -301,15 +319,16 @@ static bool is_foreign_socket(const struct holder *h, const char *name, struct e
  */
 static int count_held(struct holder *h, struct error *err)
 {
-	char path[32];
 	struct error why = {0};
 	struct dirent *entry;
 	int count = 0;
+	autoclose int own = process_directory(h->pid, h->pidfd, err);
 
-	snprintf(path, sizeof(path), "/proc/%d/fd", (int)h->pid);
-	autodir DIR *dir = opendir(path);
+	if (own < 0)
+		return -1;
+	autodir DIR *dir = process_list(own, "fd");
 	if (!dir)
-		return error_errno(err, errno, "%s", path);
+		return error_errno(err, errno, "descriptors of process %d", (int)h->pid);
 	h->fds = dirfd(dir);
 	errno = 0;
 	while (!why.code && (entry = readdir(dir))) {
@@ -318,22 +337,20 @@ static int count_held(struct holder *h, struct error *err)
 		errno = 0;
 	}
 	if (!why.code && errno)
-		error_errno(&why, errno, "%s", path);
+		error_errno(&why, errno, "descriptors of process %d", (int)h->pid);
 	return why.code ? error_copy(err, &why) : count;
 }
 
 /* One that ends while it is looked at holds nothing. */
 static int count_held_below(const struct vm *vm, const struct descendants *below, struct error *err)
 {
-	struct pollfd ended = {.events = POLLIN};
 	int count = 0;
 
 	for (size_t i = 0; i < below->count; i++) {
 		struct holder h = {.vm = vm, .pid = below->pids[i], .pidfd = below->fds[i]};
 		int one = count_held(&h, err);
 
-		ended.fd = h.pidfd;
-		if (one < 0 && poll(&ended, 1, 0) != 1)
+		if (one < 0 && !has_ended(h.pidfd))
 			return -1;
 		count += one < 0 ? 0 : one;
 	}

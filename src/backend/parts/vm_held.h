@@ -6,7 +6,8 @@
 #include "backend/parts/vm.h"
 
 /* Stops the VMM and what it has started, which is below: it makes, takes and moves nothing until
- * vm_thaw(). ERR_TIMEOUT: it has not stood still within LIMIT_SEVER_STOP_MS, and goes on. */
+ * vm_thaw(). ERR_TIMEOUT: it has not stood still within LIMIT_SEVER_STOP_MS, and goes on.
+ * ERR_NOT_FOUND: the VMM has ended. */
 int vm_freeze(const struct vm *vm, struct descendants *below, struct error *err);
 void vm_thaw(const struct vm *vm, struct descendants *below);
 

@@ -425,7 +425,8 @@ int vm_start_net_in_cell(struct vm *vm, const struct vm_boot *boot, const char *
 
 	if (vm->net.mode == NETWORK_ISOLATED)
 		return 0;
-	if (cell_await(&vm->cell, err) < 0 || cell_tap_make(vm->cell.pid, tap, &made, err) < 0)
+	if (cell_await(&vm->cell, err) < 0 ||
+	    cell_tap_make(&(struct proc){vm->cell.pid, vm->cell.pidfd}, tap, &made, err) < 0)
 		return -1;
 	autoclose int packets = made.packet_fd;
 	vm->net.control_fd = made.control_fd;

@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "backend/parts/vm_held.h"
@@ -68,23 +69,37 @@ static int remove_names(const struct vm *vm, struct error *err)
 	return status;
 }
 
+/* Our parent's number is its own until we are ended with it. */
+static int add_all_below(struct descendants *all, pid_t supervisor, struct error *err)
+{
+	struct proc held;
+	int status;
+
+	if (proc_hold(supervisor, &held, err) < 0)
+		return -1;
+	status = descendants_add(all, &held, err);
+	proc_let_go(&held);
+	return status;
+}
+
 /* Kills what the companions have started. Once a companion is dead its children can no longer be
  * found. The broker takes no word for who they are: all that the supervisor has, but the cell. */
 static int cut(struct vm *vm, struct error *err)
 {
-	pid_t supervisor = broker_asker();
+	const pid_t supervisor = broker_asker();
 
 	vm->severing = true;
+	broker_cut_ways();
 	if (vm->kind->binds_sockets && remove_names(vm, err) < 0)
 		return -1;
 	if (supervisor) {
 		vm->severed.spared[0] = vm->monitor_pid;
 		vm->severed.spared[1] = getpid();
-		if (descendants_add(&vm->severed, supervisor, err) < 0)
+		if (add_all_below(&vm->severed, supervisor, err) < 0)
 			return -1;
 	}
 	for (const struct companion *c = vm->companions.first; c && !supervisor; c = c->next)
-		if (!c->gone && descendants_add(&vm->severed, c->proc.pid, err) < 0)
+		if (!c->gone && descendants_add(&vm->severed, &c->proc, err) < 0)
 			return -1;
 	descendants_kill(&vm->severed);
 	return 0;
@@ -117,11 +132,50 @@ static int serve_sever(void *data, const struct broker_message *in, struct broke
 	count = count_left(vm, &left);
 	if (count < 0)
 		return error_copy(err, &left);
+	if (count == 0)
+		vm->quarantined = true;
 	out->len = count ? (size_t)snprintf(out->bytes, BROKER_BYTES, "%s", left.msg) : 0;
 	return 0;
 }
 
 const struct broker_duty vm_sever_duty = {serve_sever};
+
+/* --- the end of all --------------------------------------------------------------------------- */
+
+/* Whether nothing lives any more; what does is killed. One that is killed may have started another
+ * before. */
+static bool kill_all_below(const struct vm *vm, pid_t supervisor, struct error *err)
+{
+	struct descendants all = {.spared = {getpid()}};
+	int status = add_all_below(&all, supervisor, err);
+	const bool none = status == 0 && all.count == 0 && !vm_is_alive(vm);
+
+	cell_kill(&vm->cell); /* the guard's child where its monitor was killed before */
+	descendants_kill(&all);
+	descendants_close(&all);
+	return none;
+}
+
+int vm_end_all(struct vm *vm, struct error *err)
+{
+	static const struct timespec moment = {.tv_nsec = (long)NS_PER_MS};
+	const uint64_t deadline = limit_deadline(LIMIT_KILL_MS);
+	struct error why = {0};
+
+	if (vm->quarantined)
+		return error_set(err, ERR_CONFLICT, "it was quarantined, and is kept");
+	broker_cut_ways();
+	while (!kill_all_below(vm, broker_asker(), &why)) {
+		if (why.code)
+			return error_copy(err, &why);
+		if (clock_mono_ns() > deadline)
+			return error_set(err, ERR_TIMEOUT, "processes of it did not end");
+		nanosleep(&moment, NULL);
+	}
+	return 0;
+}
+
+/* --- by the broker ---------------------------------------------------------------------------- */
 
 /* Of the VMM, to take copies of its sockets; and what a virtiofsd is started with. */
 size_t vm_broker_fds(const struct vm *vm, int fds[VM_BROKER_FDS])

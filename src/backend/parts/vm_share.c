@@ -227,9 +227,9 @@ static int serve_share(void *data, const struct broker_message *in, struct broke
 	struct proc proc = PROC_NONE;
 	size_t number = 0;
 
-	if (!vm->pluggable || vm->severing)
+	if (!vm->pluggable)
 		return error_set(err, ERR_CONFLICT, "the machine takes no directory");
-	if (read_asked(in, &share.read_only, &number, err) < 0)
+	if (broker_check_ways(err) < 0 || read_asked(in, &share.read_only, &number, err) < 0)
 		return -1;
 	autoclose int dir = open_given(vm, number, share.read_only, &share.terms, err);
 	if (dir < 0)

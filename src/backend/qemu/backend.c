@@ -171,5 +171,6 @@ const struct backend backend_qemu = {
 	.sever_duty = &vm_sever_duty,
 	.proc_duty = &vm_proc_duty,
 	.broker_fds = vm_broker_fds,
+	.end_all = vm_end_all,
 	.free = qemu_free,
 };

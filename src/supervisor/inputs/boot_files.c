@@ -14,6 +14,7 @@
 #include "base/limits.h"
 #include "base/platform/file.h"
 #include "channel/own_initrd.h"
+#include "store/disk_file.h"
 #include "store/layer.h"
 #include "store/taken.h"
 #include "supervisor/inputs/ram_root.h"
@@ -63,13 +64,15 @@ static bool is_beside(const char *kernel, const char *initrd)
 	return strncmp(initrd, kernel, len) == 0 && strcmp(initrd + len, ".initrd") == 0;
 }
 
-/* Not blocking: a FIFO in a file's place must not hold us up. */
-static int open_regular(const char *path, int flags, struct error *err)
+/* given: a descriptor of the file at path, or -1 where it could not be opened. */
+static int check_regular(int given, const char *path, struct error *err)
 {
-	autoclose int fd = open(path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	autoclose int fd = given;
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%s", path);
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, ERR_INVALID, "%s is not a regular file", path);
@@ -78,13 +81,28 @@ static int open_regular(const char *path, int flags, struct error *err)
 	return steal_fd(&fd);
 }
 
+/* Not blocking: a FIFO in a file's place must not hold us up. */
+static int open_regular(const char *path, struct error *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+	return fd < 0 ? error_errno(err, errno, "%s", path) : check_regular(fd, path, err);
+}
+
+static int open_disk(const char *path, enum rootfs_use use, struct error *err)
+{
+	int flags = use == ROOTFS_BOOT ? O_RDWR : O_RDONLY;
+
+	return check_regular(disk_file_open(path, flags, err), path, err);
+}
+
 /* What no guest writes to. Kernel and initrd nobody writes to from before they are hashed until the
  * VMM has read them (vm_has_read()); where that cannot be had, nothing of it is said here. */
 static void open_hashed(struct boot_files *files, enum boot_file which)
 {
 	struct error *err = &files->file[which].error;
 
-	files->file[which].fd = open_regular(files->file[which].path, O_RDONLY, err);
+	files->file[which].fd = open_regular(files->file[which].path, err);
 	if (files->file[which].fd < 0)
 		return;
 	if (which == BOOT_KERNEL || which == BOOT_INITRD)
@@ -253,7 +271,7 @@ static void open_rootfs(struct boot_files *files, enum rootfs_use use)
 {
 	struct error *err = &files->file[BOOT_ROOTFS].error;
 	const char *path = files->file[BOOT_ROOTFS].path;
-	int fd = open_regular(path, use == ROOTFS_BOOT ? O_RDWR : O_RDONLY, err);
+	int fd = open_disk(path, use, err);
 
 	if (fd < 0 && use == ROOTFS_BOOT && (err->errnum == EACCES || err->errnum == EROFS))
 		refuse_read_only_root(path, err);
@@ -271,7 +289,7 @@ static void open_auxiliary(struct boot_files *files, enum rootfs_use use)
 {
 	struct error *err = &files->file[BOOT_AUXILIARY].error;
 	const char *path = files->file[BOOT_AUXILIARY].path;
-	int fd = open_regular(path, use == ROOTFS_BOOT ? O_RDWR : O_RDONLY, err);
+	int fd = open_disk(path, use, err);
 
 	files->file[BOOT_AUXILIARY].fd = fd;
 	if (fd >= 0 && digest_of(fd, DIGEST_FILE, files->file[BOOT_AUXILIARY].sha256, err) < 0)

@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "store/disk_file.h"
 #include "store/taken.h"
 #include "supervisor/inputs/rootfs.h"
 
@@ -62,17 +63,17 @@ static int refuse_read_only_disk(const char *path, const struct stat *st, struct
 			 "%s is read-only: attach it with mode \"ro\", or make it writable", path);
 }
 
-/* Not blocking: a FIFO in a file's place must not hold us up. */
 static int open_disk_file(const char *path, bool read_only, enum disk_use use, struct error *err)
 {
 	bool write = !read_only && use == DISK_BOOT;
-	autoclose int fd =
-		open(path, (write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	autoclose int fd = disk_file_open(path, write ? O_RDWR : O_RDONLY, err);
 	struct stat st;
 
-	if (fd < 0 && errno == ENOENT)
+	if (fd < 0 && err && err->errnum == ENOENT)
 		return error_set(err, ERR_NOT_FOUND, "%s does not exist", path);
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%s", path);
 	if (S_ISDIR(st.st_mode))
 		return error_set(err, ERR_INVALID,

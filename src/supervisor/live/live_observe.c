@@ -30,7 +30,7 @@ struct live_observe {
 	struct watch_opens *opens;
 	struct watch_pressure *pressure;
 	struct watch_base base;
-	struct watch_vmm vmm; /* pid 0: not yet, or no longer */
+	struct watch_vmm vmm; /* its pid 0: not yet, or no longer */
 	struct telemetry_log telemetry;
 	struct loop_watch *look_timer, *digest_timer;
 	json_t *observed, *unobserved; /* until they are told */
@@ -96,11 +96,11 @@ static void look_at_vmm(struct live *live)
 	struct error why = {0};
 	size_t i;
 
-	if (vmm->pid == 0)
+	if (vmm->vmm.pid == 0)
 		return;
 	found = watch_vmm_look(vmm, &why);
 	if (!found) {
-		vmm->pid = 0;
+		vmm->vmm = (struct proc)PROC_NONE;
 		live_audit(live, AUDIT_WARNING, "vmm", "vmm.unobserved",
 			   json_pack("{s:s}", "why", why.msg));
 		return;
@@ -226,8 +226,9 @@ void live_observe_ready(struct live *live)
 	if (!live->observe)
 		return;
 	live->observe->vmm.own_sockets = live->backend->binds_vsock;
-	watched = !live->backend->in_process &&
-		  watch_vmm_expect(&live->observe->vmm, vmm_pid(live), &why) == 0;
+	watched =
+		!live->backend->in_process &&
+		watch_vmm_expect(&live->observe->vmm, &(struct proc){vmm_pid(live), -1}, &why) == 0;
 	if (live->observe->observed)
 		can_see_vmm(live, watched, &why);
 	live_audit(live, AUDIT_INFO, "session", "session.booted",

@@ -61,6 +61,11 @@ static int serve_remove(void *data, const struct broker_message *in, struct brok
 	if (!live->ticket.remove &&
 	    (term_read(&live->ws, &live->term.term, err) < 0 || !term_is_over(&live->term.term)))
 		return error_set(err, ERR_DENIED, "the workspace is to stay");
+	/* Nobody else's word is taken for the machine's end. */
+	if (live->backend->end_all(live->vm, err) < 0)
+		return error_prefix(err, "the workspace is not removed");
+	/* No command finds the supervisor once its workspace has gone. */
+	broker_end_asker(limit_deadline(LIMIT_KILL_MS));
 	return remove_own_workspace(live, err);
 }
 

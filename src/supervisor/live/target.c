@@ -181,7 +181,8 @@ int target_serve(const struct target *target, struct broker_message *out, struct
 {
 	struct proc lookup = PROC_NONE;
 
-	if (start_getent(target->host, true, &lookup, &out->fds[1], err) < 0)
+	if (broker_check_ways(err) < 0 ||
+	    start_getent(target->host, true, &lookup, &out->fds[1], err) < 0)
 		return -1;
 	out->fds[0] = lookup.pidfd;
 	out->nfds = 2;

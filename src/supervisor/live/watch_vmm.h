@@ -14,12 +14,13 @@
 
 #include "base/broker.h"
 #include "base/error.h"
+#include "base/proc.h"
 
 #define WATCH_VMM_SOCKETS 256
 #define WATCH_VMM_CHILDREN 32
 
 struct watch_vmm {
-	pid_t pid; /* the caller's to know that it is still the VMM's */
+	struct proc vmm; /* its pidfd is the caller's, and -1 where the broker looks */
 	/* Its vsock device is its own: a socket is new with each connection to the guest, and says
 	 * nothing. Children alone are looked at. */
 	bool own_sockets;
@@ -31,10 +32,10 @@ struct watch_vmm {
 };
 
 /* The broker's part, by which the other two go where there is one: only who may look into the VMM
- * sees what it has. Its data: a struct watch_vmm whose pid is the VMM's. */
+ * sees what it has. Its data: a struct watch_vmm of the VMM. */
 extern const struct broker_duty watch_vmm_duty;
 /* What the process has now is as it should be. */
-int watch_vmm_expect(struct watch_vmm *watch, pid_t pid, struct error *err);
+int watch_vmm_expect(struct watch_vmm *watch, const struct proc *vmm, struct error *err);
 /* What is new since: an array, empty or with {"what":"child","pid","exe"?} and
  * {"what":"socket","inode"}, each told once. NULL: it cannot be known. */
 json_t *watch_vmm_look(struct watch_vmm *watch, struct error *err);

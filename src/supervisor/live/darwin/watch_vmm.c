@@ -8,9 +8,9 @@ static int cannot_watch(struct error *err)
 	return error_set(err, ERR_UNSUPPORTED, "macOS shows nobody what a machine's process has");
 }
 
-int watch_vmm_expect(struct watch_vmm *watch, pid_t pid, struct error *err)
+int watch_vmm_expect(struct watch_vmm *watch, const struct proc *vmm, struct error *err)
 {
-	(void)watch, (void)pid;
+	(void)watch, (void)vmm;
 	return cannot_watch(err);
 }
 

@@ -178,14 +178,18 @@ int live_broker_begin(struct live *live, struct error *err)
 	struct audit *audit = live_audit_log(live);
 
 	vmm.own_sockets = live->backend->binds_vsock;
-	vmm.pid = (pid_t)json_integer_value(json_object_get(live->runtime, "pid"));
 	targets.count = channels_target_ports(live->channels, targets.at, CONNECTING_PORTS_MAX);
 	spec.count = list_duties(live, &vmm, &targets, rows);
 	spec.nkeep = list_kept(live, keep);
+	vmm.vmm.pid = (pid_t)json_integer_value(json_object_get(live->runtime, "pid"));
+	vmm.vmm.pidfd = vmm_pidfd;
 	if (refuse_passed(err) < 0 || broker_start(&spec, &live->broker, err) < 0)
 		return error_prefix(err, "broker");
 	if (audit && audit->security_fd >= 0)
 		close(steal_fd(&audit->security_fd));
+	/* The broker's alone from now on: the kernel asks who opened it whether a process may be
+	 * moved by it, which was root where root runs machines. */
+	cleanup_close(&live->cgroup.home);
 	note_broker(live);
 	return loop_add_proc(live->loop, &live->broker, on_broker_lost, live, err) ? 0 : -1;
 }

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/platform/linux/process_directory.h"
 
 #define CHILDREN_TEXT 4096
 
@@ -59,15 +60,13 @@ static unsigned long long inode_of_fd(int dir, const char *name)
 }
 
 /* found: NULL to take all of them as known. */
-static int look_at_sockets(struct watch_vmm *watch, json_t *found, struct error *err)
+static int look_at_sockets(struct watch_vmm *watch, int process, json_t *found, struct error *err)
 {
 	const struct dirent *entry;
-	char path[32];
+	autodir DIR *dir = process_list(process, "fd");
 
-	snprintf(path, sizeof(path), "/proc/%d/fd", (int)watch->pid);
-	autodir DIR *dir = opendir(path);
 	if (!dir)
-		return error_errno(err, errno, "%s", path);
+		return error_errno(err, errno, "/proc/%d/fd", (int)watch->vmm.pid);
 	while ((entry = readdir(dir))) {
 		unsigned long long inode = inode_of_fd(dirfd(dir), entry->d_name);
 
@@ -96,15 +95,15 @@ static json_t *child_json(pid_t pid)
 }
 
 /* The children of one thread; a thread that has ended has none. */
-static int look_at_thread(struct watch_vmm *watch, const char *thread, json_t *found,
+static int look_at_thread(struct watch_vmm *watch, int tasks, const char *thread, json_t *found,
 			  struct error *err)
 {
 	char path[64], text[CHILDREN_TEXT], *end;
 	autoclose int fd = -1;
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%.20s/children", (int)watch->pid, thread);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "%.20s/children", thread);
+	fd = openat(tasks, path, O_RDONLY | O_CLOEXEC);
 	n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
 	if (n < 0)
 		return errno == ENOENT || errno == ESRCH ? 0 : error_errno(err, errno, "%s", path);
@@ -119,17 +118,16 @@ static int look_at_thread(struct watch_vmm *watch, const char *thread, json_t *f
 	}
 }
 
-static int look_at_children(struct watch_vmm *watch, json_t *found, struct error *err)
+static int look_at_children(struct watch_vmm *watch, int process, json_t *found, struct error *err)
 {
 	const struct dirent *entry;
-	char path[32];
+	autodir DIR *dir = process_list(process, "task");
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)watch->pid);
-	autodir DIR *dir = opendir(path);
 	if (!dir)
-		return error_errno(err, errno, "%s", path);
+		return error_errno(err, errno, "/proc/%d/task", (int)watch->vmm.pid);
 	while ((entry = readdir(dir)))
-		if (*entry->d_name != '.' && look_at_thread(watch, entry->d_name, found, err) < 0)
+		if (*entry->d_name != '.' &&
+		    look_at_thread(watch, dirfd(dir), entry->d_name, found, err) < 0)
 			return -1;
 	return 0;
 }
@@ -168,7 +166,7 @@ static int serve_vmm(void *data, const struct broker_message *in, struct broker_
 		return error_set(err, ERR_INVALID, "no question");
 	memcpy(&question, in->bytes, sizeof(question));
 	if (question.expect)
-		return watch_vmm_expect(watch, watch->pid, err);
+		return watch_vmm_expect(watch, &watch->vmm, err);
 	watch->allowed = question.allowed;
 	found = watch_vmm_look(watch, err);
 	if (found)
@@ -204,9 +202,9 @@ static json_t *ask_what_is_new(struct watch_vmm *watch, struct error *err)
 
 /* --- by whoever has the right ---------------------------------------------------------------- */
 
-int watch_vmm_expect(struct watch_vmm *watch, pid_t pid, struct error *err)
+int watch_vmm_expect(struct watch_vmm *watch, const struct proc *vmm, struct error *err)
 {
-	struct watch_vmm now = {.pid = pid, .own_sockets = watch->own_sockets};
+	struct watch_vmm now = {.vmm = *vmm, .own_sockets = watch->own_sockets};
 
 	if (broker_is_asked()) {
 		if (ask_vmm(true, 0, NULL, err) < 0)
@@ -214,7 +212,9 @@ int watch_vmm_expect(struct watch_vmm *watch, pid_t pid, struct error *err)
 		*watch = now;
 		return 0;
 	}
-	if (look_at_sockets(&now, NULL, err) < 0 || look_at_children(&now, NULL, err) < 0)
+	autoclose int process = process_directory(vmm->pid, vmm->pidfd, err);
+	if (process < 0 || look_at_sockets(&now, process, NULL, err) < 0 ||
+	    look_at_children(&now, process, NULL, err) < 0)
 		return -1;
 	*watch = now;
 	return 0;
@@ -226,9 +226,12 @@ json_t *watch_vmm_look(struct watch_vmm *watch, struct error *err)
 
 	if (broker_is_asked())
 		return ask_what_is_new(watch, err);
+	autoclose int process = process_directory(watch->vmm.pid, watch->vmm.pidfd, err);
+	if (process < 0)
+		return NULL;
 	found = json_array();
-	if ((!watch->own_sockets && look_at_sockets(watch, found, err) < 0) ||
-	    look_at_children(watch, found, err) < 0)
+	if ((!watch->own_sockets && look_at_sockets(watch, process, found, err) < 0) ||
+	    look_at_children(watch, process, found, err) < 0)
 		return NULL;
 	return steal_ptr(&found);
 }

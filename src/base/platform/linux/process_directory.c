@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/platform/linux/process_directory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+
+int process_directory(pid_t pid, int pidfd, struct error *err)
+{
+	struct pollfd ended = {.fd = pidfd, .events = POLLIN};
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	autoclose int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0 && errno != ENOENT)
+		return error_errno(err, errno, "%s", path);
+	/* While the process has not ended the number is its own: the descriptor was there first. */
+	if (dir < 0 || pidfd < 0 || poll(&ended, 1, 0) != 0)
+		return error_set(err, ERR_NOT_FOUND, "process %d has ended", (int)pid);
+	return steal_fd(&dir);
+}
+
+DIR *process_list(int directory, const char *name)
+{
+	autoclose int fd = openat(directory, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+
+	if (list)
+		steal_fd(&fd); /* the list's own now */
+	return list;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* The directory of a process in /proc, by which the process is looked into. */
+#ifndef BASE_PLATFORM_LINUX_PROCESS_DIRECTORY_H
+#define BASE_PLATFORM_LINUX_PROCESS_DIRECTORY_H
+
+#include <dirent.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+/*
+ * Opens /proc/PID of the process that pidfd stands for; pid is its number. The number may belong to
+ * another process as soon as this one was reaped. The directory never does: once the process was
+ * reaped, each name in its directory fails with ESRCH or ENOENT (proc(5)). So whoever looks into a
+ * process takes all names below this one descriptor.
+ *
+ * -1 with err: ERR_NOT_FOUND when the process has ended.
+ */
+int process_directory(pid_t pid, int pidfd, struct error *err);
+/* Opens a directory in it, as "task" or "fd", to be listed. NULL and errno, as above. */
+DIR *process_list(int directory, const char *name);
+
+#endif

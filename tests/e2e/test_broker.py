@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: MIT
+"""What the broker refuses to a live supervisor that was taken over."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import struct
+import sys
+from pathlib import Path
+
+import pytest
+
+import strays
+from broker import Broker, run_as
+from conftest import BACKEND, wait_until
+from test_mediation import mediation
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="the broker's socket is taken by pidfd_getfd() of root's")
+PLAIN = ("socket", "proc", "security log")  # rows that a machine of `create` has not
+
+# Who has the VMM's number now, with a child. Both write and read a socket pair until it breaks.
+OWNER = """
+import os, socket, sys
+ours, theirs = socket.socketpair()
+child = os.fork() == 0
+with open(sys.argv[1] + "/" + ("child" if child else "owner"), "w") as told: told.write(str(os.getpid()))
+mine, other = (ours, theirs) if child else (theirs, ours)
+other.close()
+mine.send(b"x")
+while mine.recv(1): mine.send(b"x")
+"""
+
+
+def start(host, **changes):
+    identity = {"requestID": "r", "runtimeID": "w", "role": "workload", "backend": BACKEND}
+    config = host.config(**changes)
+    for command in ("prepare", "start"):
+        code, answer, _ = host.supervisor({"command": command, "identity": identity, "config": config})
+        assert code == 0, answer
+
+
+@contextlib.contextmanager
+def broker_of(directory, without=PLAIN):
+    broker = Broker(directory, without)
+    try:
+        yield broker
+    finally:
+        broker.close()
+
+
+@pytest.fixture
+def started(host):
+    host("create", "w", "--memory", 256, "--cpus", 1, check=0)
+    host("start", "w", check=0)
+    yield host
+    wait_until(lambda: not host.processes(), "every process to end")
+    host("delete", "w", check=0)
+
+
+@pytest.mark.skipif(BACKEND != "qemu", reason="the rows are those of a machine of QEMU's")
+def test_who_has_the_number_of_a_vmm_that_has_ended(started, tmp_path):
+    """The supervisor kills the VMM and waits until somebody else has its number: nobody looks into that process, stops
+    it, or shuts its sockets down."""
+    with broker_of(started.state / "w") as broker:
+        broker.kill_vmm()
+        owner = run_as(broker.vmm, sys.executable, "-c", OWNER, tmp_path)
+        try:
+            for name in ("owner", "child"):
+                wait_until(lambda name=name: (tmp_path / name).exists() and (tmp_path / name).read_text(), f"the {name}")
+            for row, data in (("vmm", b"\0" * 8), ("sever", b"\1"), ("sever", b"\0"), ("sever", b"\1")):
+                status, said, _ = broker.ask(row, data)
+                if data == b"\0":  # the companions are ended
+                    assert status == 0, said
+                else:
+                    assert status == -1 and f"process {broker.vmm} has ended" in said, (row, said)
+            assert os.waitpid(owner, os.WNOHANG) == (0, 0), "a socket of who has the number now was shut"
+        finally:
+            os.kill(owner, signal.SIGKILL)
+            os.waitpid(owner, 0)
+
+
+@pytest.fixture
+def group():
+    """A cgroup of version 2 in which a machine may have one of its own."""
+    mounted = [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines() if " - cgroup2 " in line]
+    if not mounted:
+        pytest.skip("no cgroups of version 2 are mounted here")
+    path = Path(mounted[0], f"microagent-test-{os.getpid()}")
+    try:
+        path.mkdir()
+    except OSError as error:
+        pytest.skip(f"no cgroup is to be had here: {error}")
+    yield path
+    path.rmdir()
+
+
+def test_the_cgroup_that_a_machine_came_from_is_the_brokers(group, host):
+    """Whoever has its cgroup.procs open, as root opened it, moves any process of the host there."""
+    start(host, cgroup=str(group), cgroupLimits="optional")
+    facts = json.loads((host.state / "w" / "runtime.json").read_text())
+    assert facts["cgroup"].startswith(str(group))
+
+    def open_groups(pid):
+        return [link for link in strays.descriptors(pid).values() if "cgroup" in link]
+
+    assert open_groups(facts["supervisorPid"]) == []
+    assert [Path(link).name for link in open_groups(facts["broker"]["pid"])] == ["cgroup.procs"]
+    host("stop", "w", check=0)  # it goes back there by its broker
+    assert not list(group.glob("microagent.*"))
+    host("delete", "w", check=0)
+
+
+def test_no_way_out_after_a_quarantine(host):
+    """What the quarantine has proven stays so: the broker connects to nothing, looks nothing up, and lets nothing listen."""
+    with socket.create_server(("127.0.0.1", 0)) as target, socket.socket() as port:
+        port.bind(("127.0.0.1", 0))
+        place = target.getsockname()[1]
+        address = struct.pack("<HH4s", socket.AF_INET, socket.htons(place), socket.inet_aton("127.0.0.1")).ljust(128, b"\0")
+        ways = (("dial", struct.pack("<I", 2222), []), ("target", f"127.0.0.1:{place}".encode(), []), ("connecting", address, []),
+                ("port", b"l", [port.fileno()]))
+        start(host, mediation=mediation(place))
+        for refused in (False, True):
+            if refused:
+                host("quarantine", "w", check=0)
+            with broker_of(host.state / "w") as broker:
+                for row, data, given in ways:
+                    status, said, passed = broker.ask(row, data, given)
+                    for descriptor in passed:
+                        os.close(descriptor)
+                    assert status == (-1 if refused else 0), (row, said)
+                    assert not refused or (passed == [] and "the machine is cut off" in said), (row, said, passed)
+            assert port.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) == (0 if refused else 1)
+            if not refused:
+                port.shutdown(socket.SHUT_RDWR)
+    host("kill", "w", check=0)
+    host("delete", "w", check=0)
+
+
+@pytest.fixture
+def run(host):
+    """`microagent run`, whose workspace goes with the machine: its process and the workspace."""
+    child = host.popen("run", "--name", "w", "--memory", 256, "--cpus", 1, "--", "sh", "-c", "echo ready; sleep 1000",
+                       env={"MICROAGENT_TEST_LIMIT_KILL_MS": "2000"})
+    assert child.stdout.readline() == b"ready\n"
+    yield child, host.state / "w"
+    child.kill()
+    child.communicate()
+    wait_until(lambda: not host.processes(), "every process to end")
+
+
+def has_ended(pid):
+    """Its parent may stand still, and does not reap it then."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0] in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+@pytest.mark.skipif(BACKEND != "qemu", reason="the rows are those of a machine of QEMU's")
+def test_no_workspace_goes_before_its_machine(run):
+    """By a supervisor that asks while its machine runs, and then does not end."""
+    _, workspace = run
+    broker = Broker(workspace, PLAIN)
+    try:
+        status, said, _ = broker.ask("remove")
+        living = [process for process in (broker.vmm, *(c["pid"] for c in broker.facts["companions"])) if not has_ended(process)]
+        assert status == 0 and living == [] and not workspace.exists(), (said, living)
+        wait_until(lambda: has_ended(broker.supervisor) and has_ended(broker.pid), "the supervisor to be killed, and its broker")
+    finally:
+        broker.socket.close()
+
+
+@pytest.mark.skipif(BACKEND != "qemu", reason="the rows are those of a machine of QEMU's")
+def test_what_is_in_quarantine_is_kept(run, host):
+    _, workspace = run
+    host("quarantine", "w", check=0)
+    with broker_of(workspace) as broker:
+        status, said, _ = broker.ask("remove")
+        assert status == -1 and "the workspace is not removed: it was quarantined, and is kept" in said
+        assert not has_ended(broker.vmm)
+    assert host.json("status", "w")["event"]["state"] == "quarantined"
+    host("kill", "w", check=0)
+    host("delete", "w", check=0)
