@@ -80,8 +80,9 @@ def test_lifecycle(vm, broker, place):
     again = vm.ok("start")
     assert run_in_guest(broker, again["hvSocket"], "cat", "/root/kept") == (0, "42\n")
     assert vm.ok("kill")["event"]["detail"] == "killed"
+    assert vm.ok("stop")["event"]["detail"] == "unclean: killed"  # which is not forgotten
     assert vm.events() == ["prepared", "starting", "running", "stopping", "stopped", "starting", "running", "stopping", "halted",
-                           "starting", "running", "stopped"]
+                           "starting", "running", "stopped", "stopped"]
     assert "hvSocket" not in vm.ok("inspect") and not machines_of(broker)
     vm.ok("delete")
     assert is_empty(vm.state) and raw.stat().st_mtime_ns == before

@@ -197,8 +197,9 @@ def test_states_with_a_machine(host):
         out, err = child.communicate(timeout=120)
         assert child.returncode == 0, (out, err)
         assert json.loads(out)["ok"] is True
-    # Whoever recorded last: all three were legal, and nothing lives.
-    assert ws.state() in ("stopped", "halted")
+        assert json.loads(out)["event"] == ws.recorded()[-1], "the end is the kill's, whoever else waited for it"
+    assert [e["state"] for e in ws.recorded()[-3:]] == ["running", "stopping", "stopped"]
+    assert ws.recorded()[-1]["detail"] == "killed"
     assert not host.processes()
     # Quarantined, with the machine alive.
     assert ws.ask("start")[0] == 0
