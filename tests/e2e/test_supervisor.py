@@ -261,6 +261,32 @@ def test_an_end_is_told_behind_the_next_start(host):
     assert host.supervisor(request("delete", sparse(host)))[0] == 0
 
 
+def test_a_run_that_others_end(host):
+    """Whose command has no result, it has not succeeded; one that is halted in order brings the result with it; and where there is
+    no command, to be ended by others is the end that run waits for."""
+    event = host.state / "agent-1" / "event.json"
+
+    def run_and_end(word, **changes):
+        child = begin(host, "run", host.config(**changes), requestID="r")
+        wait_until(lambda: event.exists() and json.loads(event.read_text())["state"] == "running", "the machine")
+        code, ended, _ = host.supervisor(request(word, sparse(host), requestID="o"))
+        assert code == 0, ended
+        code, answer = answer_of(child)
+        assert answer["event"] == ended["event"] and answer["ok"] == (code == 0)
+        return code, answer
+
+    code, answer = run_and_end("kill", command=["sleep", "1000"])
+    assert (code, answer["errorCode"], answer["error"]) == (1, "conflict", "workspace agent-1 ended before its command had: killed")
+    assert "result" not in answer and answer["event"]["state"] == "stopped"
+    code, answer = run_and_end("halt", command=["sleep", "1000"])
+    assert (code, answer["event"]["state"], answer["result"]["signal"]) == (0, "halted", signal.SIGTERM), answer
+    assert host.supervisor(request("delete", sparse(host)))[0] == 0
+    code, answer = run_and_end("kill")
+    assert (code, answer["event"]["state"], answer["event"]["detail"]) == (0, "stopped", "killed")
+    assert "result" not in answer and not host.processes()
+    assert host.supervisor(request("delete", sparse(host)))[0] == 0
+
+
 def test_a_failure_is_told_behind_it(host):
     """That a machine broke is repeated by what is recorded behind its end."""
     config = host.config(command=["false"])
