@@ -48,8 +48,8 @@ def refusal(state, command, place):
     if state == "unknown":
         return ("conflict", f"workspace w is not prepared in {place}: the command prepare comes first") \
             if command in ("start", "console") else ("not-found", f"there is no workspace w in {place}")
-    if command == "delete" and state != "quarantined":
-        return "conflict", "workspace w is running; stop or kill it before delete"
+    if command == "delete" and state in ("starting", "running"):
+        return "conflict", f"workspace w is {state}; stop or kill it before delete"
     if command == "console":
         return "conflict", f"workspace w is {state}; there is a console while it is running"
     if command == "quarantine" and state == "quarantined":

@@ -33,6 +33,28 @@ def test_where_commands_lead():
                 assert cell == (after(command, state) if state in (*AT_REST, "quarantined", "unknown") or command != "halt" else "halted"), (command, state)
 
 
+def test_what_delete_answers(host):
+    """As the page has it: `stopped` from any state, and nothing is there behind it."""
+    assert "says `stopped` (nothing of the workspace runs) whatever the state was, also where there was no workspace" in TEXT
+    for before in ((), ("prepare",), ("prepare", "quarantine"), ("prepare", "quarantine", "halt")):
+        for command in before:
+            assert host.supervisor(request(command, host.config() if command == "prepare" else sparse(host)))[0] == 0
+        for command, state in (("delete", "stopped"), ("inspect", "unknown")):
+            code, answer, _ = host.supervisor(request(command, sparse(host)))
+            assert (code, answer["event"]["state"]) == (0, state), (before, command)
+        assert not (host.state / "agent-1").exists()
+
+
+def test_which_refusals_have_an_event(host):
+    """docs/protocol.md: a request that is refused for itself has none of the workspace's events, and one that is refused for a file has."""
+    made = host.supervisor(request("prepare", host.config()))[1]["event"]
+    _, answer, _ = host.supervisor(request("start", host.config(memoryMiB=1)))
+    assert answer["errorCode"] == "invalid" and "event" not in answer
+    _, answer, _ = host.supervisor(request("check", host.config(kernelPath=str(host.base / "nothing"))))
+    assert answer["errorCode"] == "not-found" and answer["event"] == made
+    assert host.supervisor(request("delete", sparse(host)))[0] == 0
+
+
 def test_whose_id_an_answer_carries(host):
     """The last table of the page, row by row."""
     listed = [row[0] for row in rows("request")[1:]]
