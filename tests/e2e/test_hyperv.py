@@ -80,11 +80,24 @@ def test_lifecycle(vm, broker, place):
     again = vm.ok("start")
     assert run_in_guest(broker, again["hvSocket"], "cat", "/root/kept") == (0, "42\n")
     assert vm.ok("kill")["event"]["detail"] == "killed"
+    assert vm.ok("stop")["event"]["detail"] == "unclean: killed"  # which is not forgotten
     assert vm.events() == ["prepared", "starting", "running", "stopping", "stopped", "starting", "running", "stopping", "halted",
-                           "starting", "running", "stopped"]
+                           "starting", "running", "stopped", "stopped"]
     assert "hvSocket" not in vm.ok("inspect") and not machines_of(broker)
     vm.ok("delete")
     assert is_empty(vm.state) and raw.stat().st_mtime_ns == before
+
+
+def test_a_run_that_is_killed(vm):
+    """Its command has no result, so that it has not succeeded."""
+    request = vm.request("run", command=["sleep", "1000"])
+    child = vm.begin(request)
+    wait_until(lambda: vm.file("event.json").exists() and vm.events()[-1] == "running", "the guest of run")
+    killed = vm.ok("kill")["event"]
+    code, answer = vm.end(child, request)
+    assert (code, answer["errorCode"], answer["error"]) == (1, "conflict", "workspace agent-1 ended before its command had: killed")
+    assert answer["event"] == killed and "result" not in answer
+    vm.ok("delete")
 
 
 def test_looking_leaves_no_trace(vm):

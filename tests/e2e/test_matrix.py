@@ -48,8 +48,8 @@ def refusal(state, command, place):
     if state == "unknown":
         return ("conflict", f"workspace w is not prepared in {place}: the command prepare comes first") \
             if command in ("start", "console") else ("not-found", f"there is no workspace w in {place}")
-    if command == "delete" and state != "quarantined":
-        return "conflict", "workspace w is running; stop or kill it before delete"
+    if command == "delete" and state in ("starting", "running"):
+        return "conflict", f"workspace w is {state}; stop or kill it before delete"
     if command == "console":
         return "conflict", f"workspace w is {state}; there is a console while it is running"
     if command == "quarantine" and state == "quarantined":
@@ -197,8 +197,9 @@ def test_states_with_a_machine(host):
         out, err = child.communicate(timeout=120)
         assert child.returncode == 0, (out, err)
         assert json.loads(out)["ok"] is True
-    # Whoever recorded last: all three were legal, and nothing lives.
-    assert ws.state() in ("stopped", "halted")
+        assert json.loads(out)["event"] == ws.recorded()[-1], "the end is the kill's, whoever else waited for it"
+    assert [e["state"] for e in ws.recorded()[-3:]] == ["running", "stopping", "stopped"]
+    assert ws.recorded()[-1]["detail"] == "killed"
     assert not host.processes()
     # Quarantined, with the machine alive.
     assert ws.ask("start")[0] == 0

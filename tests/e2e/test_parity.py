@@ -35,8 +35,8 @@ from pools import LATER, create, tokens, wait_full
 SUITE = {
     test_lifecycle: ["test_a_workload_runs_at_start_and_ends_the_workspace", "test_life_of_a_workspace"],
     test_run: ["test_kill_9_of_run_ends_the_guest"],
-    test_supervisor: ["test_a_changed_config_is_a_conflict_that_names_the_field", "test_remove_answers_when_nothing_is_left",
-                      "test_start_answers_and_lets_go_of_its_streams", "test_whole_life"],
+    test_supervisor: ["test_a_changed_config_is_a_conflict_that_names_the_field", "test_an_end_is_told_as_it_was", "test_a_run_that_others_end",
+                      "test_remove_answers_when_nothing_is_left", "test_start_answers_and_lets_go_of_its_streams", "test_whole_life"],
     test_verification: ["test_every_digest_is_recorded_and_enforced_before_the_first_start"],
     test_exec: ["test_many_at_once", "test_streams_stay_apart", "test_timeout_kills_the_whole_tree"],
     test_mediation: ["targets", "test_channels_of_one_guest"],

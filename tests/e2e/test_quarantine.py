@@ -253,10 +253,12 @@ def test_every_channel_ends_and_the_machine_goes_on(host, world):
     wait_until(lambda: not host.processes(), "everything to end with the live supervisor")
     code, answer = ask(host, "inspect")
     assert (code, answer["event"]["state"]) == (0, "quarantined")
-    assert "ended without a word" in answer["event"]["detail"]
+    cut = "unclean: the live supervisor ended without a word while the workspace was quarantined"
+    assert answer["event"]["detail"] == cut
     assert [p.name for p in directory.iterdir() if p.is_socket()] == []
     assert ask(host, "start", config)[1]["errorCode"] == "conflict"
-    assert ask(host, "kill")[1]["event"]["state"] == "stopped"
+    code, answer = ask(host, "halt")
+    assert (code, answer["event"]["state"], answer["event"]["detail"]) == (0, "halted", cut)
     assert ask(host, "delete")[0] == 0
 
 

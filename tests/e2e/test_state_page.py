@@ -7,7 +7,7 @@ import signal
 
 from conftest import ROOT, wait_until
 from test_matrix import AT_REST, LEGAL, after
-from test_supervisor import request, sparse
+from test_supervisor import answer_of, begin, events_of, request, sparse
 
 TEXT = (ROOT / "docs/state-and-identity.md").read_text()
 
@@ -33,10 +33,32 @@ def test_where_commands_lead():
                 assert cell == (after(command, state) if state in (*AT_REST, "quarantined", "unknown") or command != "halt" else "halted"), (command, state)
 
 
+def test_what_delete_answers(host):
+    """As the page has it: `stopped` from any state, and nothing is there behind it."""
+    assert "says `stopped` (nothing of the workspace runs) whatever the state was, also where there was no workspace" in TEXT
+    for before in ((), ("prepare",), ("prepare", "quarantine"), ("prepare", "quarantine", "halt")):
+        for command in before:
+            assert host.supervisor(request(command, host.config() if command == "prepare" else sparse(host)))[0] == 0
+        for command, state in (("delete", "stopped"), ("inspect", "unknown")):
+            code, answer, _ = host.supervisor(request(command, sparse(host)))
+            assert (code, answer["event"]["state"]) == (0, state), (before, command)
+        assert not (host.state / "agent-1").exists()
+
+
+def test_which_refusals_have_an_event(host):
+    """docs/protocol.md: a request that is refused for itself has none of the workspace's events, and one that is refused for a file has."""
+    made = host.supervisor(request("prepare", host.config()))[1]["event"]
+    _, answer, _ = host.supervisor(request("start", host.config(memoryMiB=1)))
+    assert answer["errorCode"] == "invalid" and "event" not in answer
+    _, answer, _ = host.supervisor(request("check", host.config(kernelPath=str(host.base / "nothing"))))
+    assert answer["errorCode"] == "not-found" and answer["event"] == made
+    assert host.supervisor(request("delete", sparse(host)))[0] == 0
+
+
 def test_whose_id_an_answer_carries(host):
     """The last table of the page, row by row."""
     listed = [row[0] for row in rows("request")[1:]]
-    assert len(listed) == 8, listed
+    assert len(listed) == 9, listed
     count = 0
 
     def ask(command, expected=None, config=None, ok=True, state=None):
@@ -85,3 +107,22 @@ def test_whose_id_an_answer_carries(host):
     wait_until(lambda: not os.path.exists(f"/proc/{live}"), "its end")
     ask("inspect", state="failed")
     ask("delete")
+
+
+def test_whose_end_several_answer_with(host):
+    """The row of the table about a machine that several commands end. Its guest takes a few seconds over its own end."""
+    config = host.config(command=["sh", "-c", "trap '' TERM; while :; do sleep 1; done"])
+    assert host.supervisor(request("prepare", config))[0] == 0
+    log = host.state / "agent-1" / "supervisor.log"
+    for commands, stands in ((("halt", "halt"), 0), (("halt", "stop"), 1), (("stop", "stop"), 0), (("stop", "kill"), 1)):
+        assert host.supervisor(request("start", config))[0] == 0
+        asked = log.read_text().count("by control.sock")
+        children = []
+        for number, command in enumerate(commands):
+            children.append(begin(host, command, requestID=f"{command}-{number}"))
+            wait_until(lambda: log.read_text().count("by control.sock") == asked + len(children), "its word")
+        answers = [answer_of(child) for child in children]
+        assert [code for code, _ in answers] == [0, 0], answers
+        assert answers[0][1]["event"] == answers[1][1]["event"] == events_of(host)[-1], commands
+        assert events_of(host)[-1]["identity"]["requestID"] == f"{commands[stands]}-{stands}", commands
+    assert host.supervisor(request("delete", sparse(host)))[0] == 0

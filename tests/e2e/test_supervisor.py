@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The supervisor as an integrator calls it: one JSON request in, one JSON answer out."""
 
+import fcntl
 import json
 import os
 import signal
@@ -184,6 +185,118 @@ def test_run_told_to_end_while_its_machine_runs(host):
     told = json.loads(event.read_text())
     assert (told["state"], told["detail"]) == ("stopped", "killed: run was told to end by SIGTERM")
     assert answer["event"] == told or answer["event"]["detail"] == told["detail"]
+    assert host.supervisor(request("delete", sparse(host)))[0] == 0
+
+
+def begin(host, command, config=None, **identity):
+    """The request, by a process of its own."""
+    child = host.popen(program=host.program, stdin=subprocess.PIPE)
+    child.stdin.write(host.own(request(command, config or sparse(host), **identity)))
+    child.stdin.close()
+    child.stdin = None
+    return child
+
+
+def answer_of(child):
+    answer = json.loads(child.communicate(timeout=120)[0])
+    return child.returncode, answer
+
+
+def events_of(host):
+    return json.loads((host.state / "agent-1" / "events.json").read_text())
+
+
+def told(events):
+    return [(e["identity"]["requestID"], e["state"], e.get("detail")) for e in events]
+
+
+def test_an_end_is_told_as_it_was(host):
+    """Of a machine that one command halts and another kills: that it was killed is what both answer, and what stays recorded
+    until the next start, in a quarantine and behind it too."""
+    # The guest's command does not hear that it should end, so that the guest takes a few seconds over it.
+    config = host.config(command=["sh", "-c", "trap '' TERM; while :; do sleep 1; done"])
+    host.supervisor(request("prepare", config))
+    for _ in range(2):
+        code, answer, _ = host.supervisor(request("start", config, requestID="s"))
+        assert code == 0, answer
+        halter = begin(host, "halt", requestID="h")
+        wait_until(lambda: events_of(host)[-1]["state"] == "stopping", "the halt to begin")
+        code, killed, _ = host.supervisor(request("kill", sparse(host), requestID="k"))
+        assert code == 0, killed
+        code, halted = answer_of(halter)
+        assert (code, halted["event"]) == (0, killed["event"])
+        assert told(events_of(host)[-2:]) == [("h", "stopping", None), ("k", "stopped", "killed")]
+        # halt of what was killed changes nothing, but out of a quarantine.
+        for command, state, detail in (("halt", "stopped", "no machine was running, and the workspace stays as it was: killed"),
+                                       ("quarantine", "quarantined", "no machine was running; unclean: killed"),
+                                       ("halt", "halted", "unclean: killed"), ("stop", "stopped", "unclean: killed"),
+                                       ("quarantine", "quarantined", "no machine was running; unclean: killed"),
+                                       ("kill", "stopped", "unclean: killed")):
+            code, answer, _ = host.supervisor(request(command, sparse(host)))
+            assert (code, answer["event"]["state"], answer["event"]["detail"]) == (0, state, detail), command
+        assert not host.processes()
+    assert host.supervisor(request("delete", sparse(host)))[0] == 0
+
+
+def test_an_end_is_told_behind_the_next_start(host):
+    """To a halt that hears of the end when another machine runs already: how the one that it was about ended."""
+    config = host.config(command=["sh", "-c", "trap '' TERM; while :; do sleep 1; done"])
+    for command in ("prepare", "start"):
+        code, answer, _ = host.supervisor(request(command, config))
+        assert code == 0, answer
+    halter = begin(host, "halt", requestID="h")
+    wait_until(lambda: events_of(host)[-1]["state"] == "stopping", "the halt to begin")
+    with open(host.state / ".locks" / "agent-1", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # it has asked, and waits
+        os.kill(halter.pid, signal.SIGSTOP)
+    code, killed, _ = host.supervisor(request("kill", sparse(host), requestID="k"))
+    assert code == 0, killed
+    code, answer, _ = host.supervisor(request("start", config, requestID="s"))
+    assert (code, answer["event"]["state"]) == (0, "running"), answer
+    os.kill(halter.pid, signal.SIGCONT)
+    code, halted = answer_of(halter)
+    assert (code, halted["event"]) == (0, killed["event"])
+    assert told(events_of(host)[-1:]) == [("s", "running", None)]
+    assert host.supervisor(request("kill", sparse(host)))[0] == 0
+    assert host.supervisor(request("delete", sparse(host)))[0] == 0
+
+
+def test_a_run_that_others_end(host):
+    """Whose command has no result, it has not succeeded; one that is halted in order brings the result with it; and where there is
+    no command, to be ended by others is the end that run waits for."""
+    event = host.state / "agent-1" / "event.json"
+
+    def run_and_end(word, **changes):
+        child = begin(host, "run", host.config(**changes), requestID="r")
+        wait_until(lambda: event.exists() and json.loads(event.read_text())["state"] == "running", "the machine")
+        code, ended, _ = host.supervisor(request(word, sparse(host), requestID="o"))
+        assert code == 0, ended
+        code, answer = answer_of(child)
+        assert answer["event"] == ended["event"] and answer["ok"] == (code == 0)
+        return code, answer
+
+    code, answer = run_and_end("kill", command=["sleep", "1000"])
+    assert (code, answer["errorCode"], answer["error"]) == (1, "conflict", "workspace agent-1 ended before its command had: killed")
+    assert "result" not in answer and answer["event"]["state"] == "stopped"
+    code, answer = run_and_end("halt", command=["sleep", "1000"])
+    assert (code, answer["event"]["state"], answer["result"]["signal"]) == (0, "halted", signal.SIGTERM), answer
+    assert host.supervisor(request("delete", sparse(host)))[0] == 0
+    code, answer = run_and_end("kill")
+    assert (code, answer["event"]["state"], answer["event"]["detail"]) == (0, "stopped", "killed")
+    assert "result" not in answer and not host.processes()
+    assert host.supervisor(request("delete", sparse(host)))[0] == 0
+
+
+def test_a_failure_is_told_behind_it(host):
+    """That a machine broke is repeated by what is recorded behind its end."""
+    config = host.config(command=["false"])
+    code, answer, _ = host.supervisor(request("run", config))
+    assert (code, answer["event"]["state"]) == (0, "failed"), answer
+    for command, state, detail in (("quarantine", "quarantined", "no machine was running; failed: the command ended with exit code 1"),
+                                   ("halt", "halted", "failed: the command ended with exit code 1"),
+                                   ("stop", "stopped", "failed: the command ended with exit code 1")):
+        code, answer, _ = host.supervisor(request(command, sparse(host)))
+        assert (code, answer["event"]["state"], answer["event"]["detail"]) == (0, state, detail), command
     assert host.supervisor(request("delete", sparse(host)))[0] == 0
 
 

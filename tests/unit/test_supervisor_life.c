@@ -242,6 +242,13 @@ static void a_guest_that_does_not_switch_itself_off(void **state)
 	assert_string_equal(text_in(answer, "event", "state"), "stopped");
 	assert_non_null(strstr(text_in(answer, "event", "detail"), "unclean"));
 	expect_states(life, "prepared starting running stopping halted stopped ");
+	/* A quarantine does not make an orderly end of it. */
+	expect(life, "quarantine", "quarantined");
+	answer = ask(life, "halt");
+	assert_string_equal(text_in(answer, "event", "state"), "halted");
+	assert_string_equal(text_in(answer, "event", "detail"),
+			    "unclean: the guest did not switch itself off in time");
+	json_decref(answer);
 }
 
 static void a_changed_kernel_is_refused(void **state)

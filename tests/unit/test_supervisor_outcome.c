@@ -118,12 +118,71 @@ static void every_end(void **state)
 	}
 }
 
+static void an_end_in_quarantine_tells_whether_it_was_in_order(void **state)
+{
+	static const struct {
+		enum vm_end end;
+		const char *detail;
+	} ends[] = {
+		{VM_END_POWERED_OFF,
+		 "the machine ended in quarantine: the guest switched itself off"},
+		{VM_END_CRASHED, UNCLEAN "the machine ended in quarantine: the virtual machine "
+					 "monitor died: why"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		const struct outcome outcome = {.ready = true, .quarantined = true};
+		struct error failure;
+		char detail[256];
+
+		assert_int_equal(outcome_state(&outcome, ends[i].end, "why", detail, sizeof(detail),
+					       &failure),
+				 STATE_QUARANTINED);
+		assert_string_equal(detail, ends[i].detail);
+		assert_int_equal(failure.code, ERR_NONE);
+	}
+}
+
+static void what_later_events_repeat(void **state)
+{
+	static const struct {
+		enum state state;
+		const char *detail, *carried;
+	} events[] = {
+		{STATE_PREPARED, "", ""},
+		{STATE_STOPPED, "the guest switched itself off", ""},
+		{STATE_HALTED, "the guest switched itself off when asked", ""},
+		{STATE_QUARANTINED, "no machine was running", ""},
+		{STATE_QUARANTINED,
+		 "the machine ended in quarantine: the guest switched itself off", ""},
+		{STATE_HALTED, "unclean: why", "unclean: why"},
+		{STATE_QUARANTINED, "no machine was running; unclean: why", "unclean: why"},
+		{STATE_STOPPED, "the command ended with exit code 0; unclean: why", "unclean: why"},
+		{STATE_STOPPED, "killed", "unclean: killed"},
+		{STATE_STOPPED, "killed: why", "unclean: killed: why"},
+		{STATE_FAILED, "why", "failed: why"},
+		{STATE_STOPPED, "failed: why", "failed: why"},
+		{STATE_QUARANTINED, "no machine was running; failed: why", "failed: why"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
+		char carried[64] = "before";
+
+		outcome_carry(events[i].state, events[i].detail, carried, sizeof(carried));
+		assert_string_equal(carried, events[i].carried);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_force_stands),
 		cmocka_unit_test(a_done_workload_keeps_its_outcome),
 		cmocka_unit_test(every_end),
+		cmocka_unit_test(an_end_in_quarantine_tells_whether_it_was_in_order),
+		cmocka_unit_test(what_later_events_repeat),
 	};
 
 	return cmocka_run_group_tests_name("supervisor outcome", tests, NULL, NULL);

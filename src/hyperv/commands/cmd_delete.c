@@ -10,9 +10,11 @@ static int delete_locked(struct record *record, struct response *response, struc
 	if (!store_exists(&record->store))
 		return 0;
 	if (state_is_live(record->state))
-		return error_set(err, ERR_CONFLICT,
-				 "workspace %s is running; stop or kill it before delete",
-				 record->id);
+		return error_set(err, ERR_CONFLICT, "workspace %s is %s; %s before delete",
+				 record->id, state_names[record->state],
+				 record->state == STATE_STOPPING
+					 ? "wait until it has ended, or kill it,"
+					 : "stop or kill it");
 	if (ending_wait_over(record, err) < 0 || store_remove(&record->store, err) < 0)
 		return -1;
 	(void)response;

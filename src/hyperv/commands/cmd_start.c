@@ -172,6 +172,20 @@ static int await_ready(const struct start *start, struct error *err)
 			 start->record.id);
 }
 
+/* The caller of run waits for a command's result: where somebody has killed the machine before, there
+ * is none, and no success to tell. */
+static int require_result(const struct start *start, const struct response *response,
+			  struct error *err)
+{
+	const struct request *request = start->request;
+
+	if (request->command != COMMAND_RUN || !request->config.command || response->result)
+		return 0;
+	return error_set(err, ERR_CONFLICT, "workspace %s ended before its command had: %s",
+			 start->record.id,
+			 json_text(response->event, "detail", "why is not recorded"));
+}
+
 /* What is recorded by now, and what it looks like. status: of the machine so far. */
 static int answer_start(struct start *start, int status, struct response *response,
 			struct error *err)
@@ -188,6 +202,8 @@ static int answer_start(struct start *start, int status, struct response *respon
 	store_unlock(&now.store);
 	if (status == 0 && response->event)
 		status = answer_live(&now, &start->request->config, &told, response, err);
+	if (status == 0)
+		status = require_result(start, response, err);
 	record_end(&now);
 	return status;
 }

@@ -98,27 +98,49 @@ static int keep_as_it_is(struct record *record, struct error *err)
 	return 0;
 }
 
-/* Under the lock again: the keeper has recorded the end, or it is done here. ended: the machine;
- * NULL: there was none. */
+/* What is recorded already is all that the command could record. halt leaves every state of rest,
+ * and so does not turn a machine that was killed into one that was halted. */
+static bool is_recorded_already(const struct record *record, enum state wanted, bool had_machine)
+{
+	if (state_is_live(record->state))
+		return false;
+	return wanted == STATE_HALTED || (had_machine && record->state == wanted);
+}
+
+static int note_end(struct record *record, enum state wanted, bool had_machine, bool forced,
+		    struct error *err)
+{
+	char carried[1024];
+	const char *detail = NULL;
+
+	outcome_carry(record->state, json_text(record->event, "detail", ""), carried,
+		      sizeof(carried));
+	if (forced)
+		detail = UNCLEAN "the live supervisor did not answer and was killed";
+	else if (*carried)
+		detail = carried;
+	else if (had_machine)
+		detail = "the machine had ended already";
+	return record_note(record, wanted, detail, err);
+}
+
+/* Under the lock again: the keeper, or another command, has recorded the end, or it is done here.
+ * ended: the machine; NULL: there was none. */
 static int conclude_keeper_end(struct record *record, enum state wanted, const char *ended,
 			       bool forced, struct error *err)
 {
 	const bool had_machine = ended != NULL;
-	const char *detail = NULL;
 
 	if (!store_exists(&record->store) || record_load(record, err) < 0)
 		return store_exists(&record->store) ? -1 : 0;
 	if (had_machine && check_same_machine(record, ended, err) < 0)
 		return -1;
-	if (record->state == wanted && had_machine && !forced)
-		return 0;
-	if (wanted == STATE_HALTED && !had_machine)
-		return keep_as_it_is(record, err);
-	if (forced)
-		detail = UNCLEAN "the live supervisor did not answer and was killed";
-	else if (had_machine)
-		detail = "the machine had ended already";
-	return record_note(record, wanted, detail, err);
+	/* A keeper that this command has killed could not say how it ended. */
+	if (!forced && record_settle(record, err) < 0)
+		return -1;
+	if (!is_recorded_already(record, wanted, had_machine))
+		return note_end(record, wanted, had_machine, forced, err);
+	return had_machine ? 0 : keep_as_it_is(record, err);
 }
 
 static int stop_kept_workspace(struct record *record, enum command command, struct error *err)

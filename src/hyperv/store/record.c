@@ -55,8 +55,7 @@ char *record_system_id(const struct record *record)
 	return id ? strdup(id) : NULL;
 }
 
-/* The machine has gone with its keeper, which held the only handle of it. */
-static int settle_record(struct record *record, struct error *err)
+int record_settle(struct record *record, struct error *err)
 {
 	autofree char *id = state_is_live(record->state) ? record_system_id(record) : NULL;
 	char detail[128];
@@ -91,7 +90,7 @@ int record_begin(struct record *record, const struct request *request, bool crea
 			request->identity.json, err) < 0)
 		return -1;
 	if (store_lock(&begun.store, create, err) < 0 || record_load(&begun, err) < 0 ||
-	    settle_record(&begun, err) < 0) {
+	    record_settle(&begun, err) < 0) {
 		record_end(&begun);
 		return -1;
 	}

@@ -22,6 +22,9 @@ int record_begin(struct record *record, const struct request *request, bool crea
 int record_open(struct record *record, const char *state_dir, const char *id,
 		const json_t *identity, struct error *err);
 int record_load(struct record *record, struct error *err);
+/* Under the lock, loaded: records `failed` where a machine should live and its keeper has ended,
+ * for the machine has ended with it. */
+int record_settle(struct record *record, struct error *err);
 void record_end(struct record *record); /* accepts one that was not begun, if zeroed */
 
 /* The HCS name of the machine that was started last, malloc'd; NULL: none was. Something of the

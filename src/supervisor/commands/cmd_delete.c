@@ -8,6 +8,23 @@
 #include "supervisor/commands/settle.h"
 #include "supervisor/handover/leftover.h"
 
+static int refuse_alive(const struct record *record, struct error *err)
+{
+	/* What lives where the record is of a state of rest is a machine that reads the disk. */
+	const char *state = state_is_live(record->state) ? state_names[record->state]
+							 : state_names[STATE_RUNNING];
+	const char *first = "stop or kill it";
+
+	if (record->state == STATE_QUARANTINED) {
+		state = state_names[STATE_QUARANTINED];
+		first = "halt, stop or kill it";
+	} else if (record->state == STATE_STOPPING) {
+		first = "wait until it has ended, or kill it,";
+	}
+	return kind_error(record->call->request->identity.runtime_id, ERR_CONFLICT, err,
+			  "is %s; %s before delete", state, first);
+}
+
 static int archive_and_remove(struct record *record, struct error *err)
 {
 	struct error ignored;
@@ -17,11 +34,7 @@ static int archive_and_remove(struct record *record, struct error *err)
 	/* The lease decides; a state that cannot be read is no reason to keep the workspace. */
 	(void)record_load(record, &ignored);
 	if (settle_finds_life(record))
-		return kind_error(record->call->request->identity.runtime_id, ERR_CONFLICT, err,
-				  "is %s before delete",
-				  record->state == STATE_QUARANTINED
-					  ? "quarantined; halt, stop or kill it"
-					  : "running; stop or kill it");
+		return refuse_alive(record, err);
 	leftover_end_all(&record->ws, limit_deadline(LIMIT_KILL_MS));
 	if (workspace_refuse_mounts(&record->ws, err) < 0 || audit_archive(&record->ws, err) < 0)
 		return -1;
@@ -33,6 +46,7 @@ static int delete_workspace(struct record *record, struct response *response, st
 	if (record_lock(record, err) < 0 || archive_and_remove(record, err) < 0)
 		return -1;
 	record_unlock(record);
+	/* Of what is gone, whatever state it was in: nothing of it runs. */
 	response->event = record_unrecorded(record, STATE_STOPPED, NULL, err);
 	return response->event ? 0 : -1;
 }

@@ -6,6 +6,8 @@
  * killed, and the VM with it, since what is not proven to be cut off must not go on. Without a VM
  * the state is only recorded.
  */
+#include <stdio.h>
+
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -91,6 +93,17 @@ static int quarantine_live(struct record *record, struct response *response, str
 	return -1;
 }
 
+/* There is no machine. What is told of the end of the last one goes on being told. */
+static int quarantine_at_rest(struct record *record, struct error *err)
+{
+	char carried[1024], detail[sizeof(carried) + sizeof(NO_MACHINE) + 2];
+
+	outcome_carry(record->state, json_text(record->event, "detail", ""), carried,
+		      sizeof(carried));
+	snprintf(detail, sizeof(detail), NO_MACHINE "%s%s", *carried ? "; " : "", carried);
+	return record_note(record, STATE_QUARANTINED, detail, err);
+}
+
 static int quarantine(struct record *record, struct response *response, struct error *err)
 {
 	if (record_lock(record, err) < 0 || settle(record, err) < 0 ||
@@ -100,7 +113,7 @@ static int quarantine(struct record *record, struct response *response, struct e
 		return quarantine_live(record, response, err);
 	if (settle_finds_life(record))
 		return kind_error(record->ws.id, ERR_CONFLICT, err, "has not quite ended yet");
-	if (record_note(record, STATE_QUARANTINED, "no machine was running", err) < 0)
+	if (quarantine_at_rest(record, err) < 0)
 		return -1;
 	response->event = record_event(record, err);
 	return response->event ? 0 : -1;

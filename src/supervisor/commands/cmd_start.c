@@ -19,6 +19,7 @@
 #include "base/platform/descriptor.h"
 #include "channel/hasher.h"
 #include "channel/publish.h"
+#include "contract/kind.h"
 #include "store/audit.h"
 #include "store/macos_guests.h"
 #include "supervisor/capabilities.h"
@@ -451,6 +452,20 @@ static int hand_over_rootfs(const struct start *start, struct response *response
 	return verification_hand_over_rootfs(response->verification, now, err);
 }
 
+/* The caller of run waits for a command's result. Where somebody has killed the machine before, there
+ * is none, and no success to tell. */
+static int require_result(const struct start *start, const struct response *response,
+			  struct error *err)
+{
+	const struct request *request = start->record.call->request;
+
+	if (request->command != COMMAND_RUN || !request->config.command || response->result)
+		return 0;
+	return kind_error(request->identity.runtime_id, ERR_CONFLICT, err,
+			  "ended before its command had: %s",
+			  json_text(response->event, "detail", "why is not recorded"));
+}
+
 static int start_and_wait(struct start *start, const struct call *call, struct response *response,
 			  struct error *err)
 {
@@ -480,7 +495,7 @@ static int start_and_wait(struct start *start, const struct call *call, struct r
 		return -1;
 	if (await_live(record, start->report, start->accelerator, response, err) < 0)
 		return -1;
-	return told_is() ? told_say(err) : 0;
+	return told_is() ? told_say(err) : require_result(start, response, err);
 }
 
 int cmd_start(const struct call *call, struct response *response, struct error *err)

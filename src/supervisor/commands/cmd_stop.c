@@ -6,11 +6,13 @@
  * everything of the workspace dies with it. Without a VM stop and kill only record the wanted
  * state, and halt keeps what is recorded, but for a quarantine, which it ends.
  */
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "supervisor/commands/settle.h"
@@ -43,17 +45,23 @@ static enum asked ask_end(const struct record *record, enum command command, str
 	return err->code == ERR_NOT_FOUND || err->code == ERR_UNAVAILABLE ? ASKED : ASKED_IN_VAIN;
 }
 
-/* Without the lock. Waits for the end of a VM that was asked to end; ends it by force when it does
- * not. forced says so. */
-static int await_end(const struct record *record, enum command command, bool *forced,
-		     struct error *err)
+/* Without the lock. Waits for the end of a VM that was asked to end, and ends it by force when it
+ * does not, which forced tells. Somebody may start another one as soon as it has ended: that one is
+ * neither waited for nor ended. held: the live supervisor that was asked. */
+static int await_end(const struct record *record, enum command command,
+		     const struct leftover_supervisor *held, bool *forced, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_KILL_MS);
+	struct error ignored;
 
 	/* The live supervisor's own deadlines come first. */
 	if (command != COMMAND_KILL)
 		deadline += limit_get(LIMIT_HALT_MS) * NS_PER_MS;
-	if (lease_wait_free(&record->ws, deadline, NULL) == 0)
+	if (held->proc.pid && fd_wait(held->proc.pidfd, POLLIN, deadline, &ignored) == 0)
+		deadline = limit_deadline(LIMIT_KILL_MS);
+	if (leftover_has_another_supervisor(&record->ws, held) ||
+	    lease_wait_free(&record->ws, deadline, NULL) == 0 ||
+	    leftover_has_another_supervisor(&record->ws, held))
 		return 0;
 	*forced = true;
 	leftover_kill_supervisor(&record->ws);
@@ -68,14 +76,6 @@ static const char *end_detail(bool forced, bool had_vm)
 	return had_vm ? "the machine had ended already" : NULL;
 }
 
-/* That somebody was cut off is not lost behind what is recorded after it. */
-static const char *kept_detail(const struct record *record)
-{
-	const char *detail = json_text(record->event, "detail", "");
-
-	return strncmp(detail, UNCLEAN, strlen(UNCLEAN)) == 0 ? detail : NULL;
-}
-
 /* Nothing ran, and what is recorded of the workspace is what halt wants it to be, or tells more. */
 static int answer_as_it_is(const struct record *record, struct response *response,
 			   struct error *err)
@@ -88,7 +88,45 @@ static int answer_as_it_is(const struct record *record, struct response *respons
 	return json_put(response->event, "detail", json_string_lossy(said, strlen(said)), err);
 }
 
-/* Under the lock again: the live supervisor recorded the end, or it is done here. */
+/* The end that was waited for, where somebody has started the workspace again since; NULL where no
+ * event tells of one. */
+static json_t *end_before_the_latest_start(const struct record *record)
+{
+	struct error ignored;
+	json_auto_t *events = workspace_read(&record->ws, "events.json", &ignored);
+
+	for (size_t i = json_array_size(events); i > 0; i--) {
+		json_t *event = json_array_get(events, i - 1);
+		enum state state = state_from_name(json_text(event, "state", NULL));
+
+		if (state == STATE_HALTED || state == STATE_STOPPED || state == STATE_FAILED)
+			return json_incref(event);
+	}
+	return NULL;
+}
+
+/* What is recorded already is all that the command could record. halt leaves every state of rest
+ * but the quarantine, and so does not turn a machine that was killed into one that was halted. */
+static bool is_recorded_already(const struct record *record, enum state wanted, bool had_vm)
+{
+	if (state_is_live(record->state) || record->state == STATE_QUARANTINED)
+		return false;
+	return wanted == STATE_HALTED || (had_vm && record->state == wanted);
+}
+
+static int note_end(struct record *record, enum state wanted, bool had_vm, bool forced,
+		    struct error *err)
+{
+	char carried[1024];
+
+	outcome_carry(record->state, json_text(record->event, "detail", ""), carried,
+		      sizeof(carried));
+	return record_note(record, wanted,
+			   !forced && *carried ? carried : end_detail(forced, had_vm), err);
+}
+
+/* Under the lock again. The live supervisor, or another command, has recorded the end, or this one
+ * does. */
 static int conclude_end(struct record *record, enum state wanted, bool had_vm, bool forced,
 			struct response *response, struct error *err)
 {
@@ -96,47 +134,56 @@ static int conclude_end(struct record *record, enum state wanted, bool had_vm, b
 		return -1;
 	/* run --remove has taken it away, or somebody has started it again meanwhile. */
 	if (record->ws.fd < 0 || lease_is_held(&record->ws)) {
-		response->event = record_unrecorded(record, wanted, NULL, err);
+		response->event = end_before_the_latest_start(record);
+		if (!response->event)
+			response->event = record_unrecorded(record, wanted, NULL, err);
 		return response->event ? 0 : -1;
 	}
 	leftover_end_all(&record->ws, limit_deadline(LIMIT_KILL_MS));
-	if (record_load(record, err) < 0 || leftover_remove_files(&record->ws, err) < 0)
+	/* A live supervisor that this command has killed could not say how it ended. */
+	if ((forced ? record_load(record, err) : settle(record, err)) < 0 ||
+	    leftover_remove_files(&record->ws, err) < 0)
 		return -1;
-	if (!had_vm && wanted == STATE_HALTED && record->state != STATE_QUARANTINED)
-		return answer_as_it_is(record, response, err);
-	if (record->state != wanted || !had_vm || forced) {
-		autofree char *kept =
-			forced || !kept_detail(record) ? NULL : strdup(kept_detail(record));
-
-		if (record_note(record, wanted, kept ? kept : end_detail(forced, had_vm), err) < 0)
+	if (!is_recorded_already(record, wanted, had_vm)) {
+		if (note_end(record, wanted, had_vm, forced, err) < 0)
 			return -1;
+	} else if (!had_vm) {
+		return answer_as_it_is(record, response, err);
 	}
 	response->event = record_event(record, err);
 	return response->event ? 0 : -1;
 }
 
-static int stop_workspace(struct record *record, enum command command, struct response *response,
-			  struct error *err)
+static int end_and_conclude(struct record *record, enum command command, struct response *response,
+			    struct error *err)
 {
+	__attribute__((cleanup(leftover_let_go_supervisor))) struct leftover_supervisor held;
 	struct error why = {0};
 	bool forced = false;
 	enum asked asked;
 
-	if (record_lock(record, err) < 0 || settle(record, err) < 0 ||
-	    record_allows(record, command, err) < 0)
-		return -1;
+	leftover_hold_supervisor(&record->ws, &held);
 	asked = ask_end(record, command, &why);
 	if (asked == ASKED_NOBODY)
 		return conclude_end(record, wanted_state(command), false, false, response, err);
-	record_unlock(record);
 	if (asked == ASKED_IN_VAIN) {
 		fprintf(stderr, "the live supervisor is killed: %s\n", why.msg);
 		forced = true;
 		leftover_kill_supervisor(&record->ws);
 	}
-	if (await_end(record, command, &forced, err) < 0)
+	record_unlock(record);
+	if (await_end(record, command, &held, &forced, err) < 0)
 		return error_prefix(err, "processes of the workspace are still alive");
 	return conclude_end(record, wanted_state(command), true, forced, response, err);
+}
+
+static int stop_workspace(struct record *record, enum command command, struct response *response,
+			  struct error *err)
+{
+	if (record_lock(record, err) < 0 || settle(record, err) < 0 ||
+	    record_allows(record, command, err) < 0)
+		return -1;
+	return end_and_conclude(record, command, response, err);
 }
 
 int cmd_stop(const struct call *call, struct response *response, struct error *err)

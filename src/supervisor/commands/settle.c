@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "store/audit.h"
 #include "supervisor/handover/leftover.h"
+#include "supervisor/live/outcome.h"
 
 /* Quarantined with nothing alive is fine, unless its live supervisor did not come to clean up. */
 static bool may_be_stale(const struct record *record)
@@ -54,7 +55,7 @@ int settle(struct record *record, struct error *err)
 
 int settle_for(struct record *record, const char *reason, struct error *err)
 {
-	const char *was;
+	const char *was, *cut;
 	char detail[1024];
 
 	if (record_load(record, err) < 0)
@@ -62,15 +63,17 @@ int settle_for(struct record *record, const char *reason, struct error *err)
 	if (!is_stale(record))
 		return 0;
 	was = state_names[record->state];
+	/* `failed` says by itself that the machine did not end in order. */
+	cut = record->state == STATE_QUARANTINED ? UNCLEAN : "";
 	if (reason)
-		snprintf(detail, sizeof(detail), "%s", reason);
+		snprintf(detail, sizeof(detail), "%s%s", cut, reason);
 	else if (leftover_of_another_boot(&record->ws))
-		snprintf(detail, sizeof(detail), "the host was rebooted while the workspace was %s",
-			 was);
+		snprintf(detail, sizeof(detail),
+			 "%sthe host was rebooted while the workspace was %s", cut, was);
 	else
 		snprintf(detail, sizeof(detail),
-			 "the live supervisor ended without a word while the workspace was %s",
-			 was);
+			 "%sthe live supervisor ended without a word while the workspace was %s",
+			 cut, was);
 	leftover_end_all(&record->ws, limit_deadline(LIMIT_KILL_MS));
 	if (lease_wait_free(&record->ws, limit_deadline(LIMIT_KILL_MS), err) < 0 ||
 	    leftover_remove_files(&record->ws, err) < 0)

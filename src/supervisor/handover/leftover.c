@@ -145,6 +145,33 @@ int leftover_await_companions(const struct leftover_companions *companions, uint
 	return 0;
 }
 
+void leftover_hold_supervisor(const struct workspace *ws, struct leftover_supervisor *out)
+{
+	json_auto_t *runtime = read_runtime(ws);
+	const json_t *start_time = json_object_get(runtime, "supervisorStartTime");
+
+	*out = (struct leftover_supervisor){.proc = PROC_NONE};
+	if (runtime && runtime_is_of(ws, runtime) &&
+	    hold_recorded(json_object_get(runtime, "supervisorPid"), start_time, &out->proc))
+		out->start_time = (uint64_t)json_integer_value(start_time);
+}
+
+void leftover_let_go_supervisor(struct leftover_supervisor *held)
+{
+	proc_let_go(&held->proc);
+}
+
+bool leftover_has_another_supervisor(const struct workspace *ws,
+				     const struct leftover_supervisor *held)
+{
+	json_auto_t *runtime = read_runtime(ws);
+	json_int_t pid = json_integer_value(json_object_get(runtime, "supervisorPid"));
+	json_int_t start_time = json_integer_value(json_object_get(runtime, "supervisorStartTime"));
+
+	return held->proc.pid && runtime &&
+	       (pid != held->proc.pid || (uint64_t)start_time != held->start_time);
+}
+
 bool leftover_supervisor_is_gone(const struct workspace *ws)
 {
 	json_auto_t *runtime = read_runtime(ws);

@@ -21,6 +21,17 @@ bool leftover_of_another_boot(const struct workspace *ws);
 /* The recorded live supervisor has ended (or is just ending, which is waited for). False where
  * nothing is recorded yet: the lease alone knows. */
 bool leftover_supervisor_is_gone(const struct workspace *ws);
+/* The live supervisor that runtime.json names, held so that nobody takes the next one for it: when it
+ * has ended, lease and record may be those of another. */
+struct leftover_supervisor {
+	struct proc proc; /* PROC_NONE: runtime.json names none that lives */
+	uint64_t start_time;
+};
+void leftover_hold_supervisor(const struct workspace *ws, struct leftover_supervisor *out);
+void leftover_let_go_supervisor(struct leftover_supervisor *held); /* accepts a zeroed one */
+/* Whether runtime.json names another live supervisor than the one that was held. */
+bool leftover_has_another_supervisor(const struct workspace *ws,
+				     const struct leftover_supervisor *held);
 /* SIGKILL to the live supervisor, with which everything of the workspace dies. It is found by its guard,
  * and where that is gone by the record. */
 void leftover_kill_supervisor(const struct workspace *ws);

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 
@@ -119,7 +120,8 @@ static enum state state_of_quarantined_end(const struct outcome *outcome, enum v
 	/* Its result, had there been one, could not have come. */
 	plain.has_result = plain.workload = false;
 	outcome_state(&plain, end, end_detail, how, sizeof(how), failure);
-	snprintf(detail, detail_size, "the machine ended in quarantine: %s", how);
+	snprintf(detail, detail_size, "%sthe machine ended in quarantine: %s",
+		 end == VM_END_POWERED_OFF && !outcome->forced_why ? "" : UNCLEAN, how);
 	*failure = (struct error){0};
 	return STATE_QUARANTINED;
 }
@@ -133,10 +135,10 @@ enum state outcome_state(const struct outcome *outcome, enum vm_end end, const c
 			 char *detail, size_t detail_size, struct error *failure)
 {
 	static const char *const forced[INTENT_COUNT] = {
-		[INTENT_KILL] = "killed",
-		[INTENT_CALLER_GONE] = "killed: the caller of run went away",
-		[INTENT_RUN_TOLD] = "killed: " RUN_TOLD,
-		[INTENT_SIGNAL] = "killed: the live supervisor was told to end",
+		[INTENT_KILL] = KILLED,
+		[INTENT_CALLER_GONE] = KILLED ": the caller of run went away",
+		[INTENT_RUN_TOLD] = KILLED ": " RUN_TOLD,
+		[INTENT_SIGNAL] = KILLED ": the live supervisor was told to end",
 	};
 	static_assert(ARRAY_SIZE(forced) == INTENT_COUNT, "a place for every intent");
 
@@ -160,4 +162,28 @@ enum state outcome_state(const struct outcome *outcome, enum vm_end end, const c
 		snprintf(detail, detail_size, "%s", forced[outcome->intent]);
 		return STATE_STOPPED;
 	}
+}
+
+static bool begins_with(const char *text, const char *beginning)
+{
+	return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
+void outcome_carry(enum state state, const char *detail, char *out, size_t size)
+{
+	const char *told =
+		begins_with(detail, NO_MACHINE "; ") ? detail + strlen(NO_MACHINE "; ") : detail;
+	/* A command that had ended with 0 stands before it. */
+	const char *unclean = strstr(told, UNCLEAN);
+
+	if (unclean)
+		snprintf(out, size, "%s", unclean);
+	else if (begins_with(told, FAILED_BEFORE))
+		snprintf(out, size, "%s", told);
+	else if (state == STATE_FAILED)
+		snprintf(out, size, FAILED_BEFORE "%s", told);
+	else if (begins_with(told, KILLED))
+		snprintf(out, size, UNCLEAN "%s", told);
+	else
+		snprintf(out, size, "%s", "");
 }

@@ -33,10 +33,15 @@ bool intent_is_forced(enum intent intent);
 /* The intent that stands when `next` comes while `present` is under way. */
 enum intent intent_after(enum intent present, enum intent next);
 
+/* How the detail of a quarantine begins in which there was no machine. */
+#define NO_MACHINE "no machine was running"
 /* How the detail of an event begins: of an end that was not the guest's own, and of the answer to
  * halt where there was nothing to halt. */
 #define UNCLEAN "unclean: "
-#define NOTHING_RAN "no machine was running, and the workspace stays as it was"
+#define NOTHING_RAN NO_MACHINE ", and the workspace stays as it was"
+/* How the detail begins of an event that follows a failure, and of an end by force. */
+#define FAILED_BEFORE "failed: "
+#define KILLED "killed"
 /* What run answers, and its event says, where SIGTERM told it to end. */
 #define RUN_TOLD "run was told to end by SIGTERM"
 /* Of a VM that was killed since it could not be proven to be cut off. */
@@ -63,5 +68,10 @@ struct outcome {
  * *failure with a code; failure->code stays ERR_NONE otherwise. */
 enum state outcome_state(const struct outcome *outcome, enum vm_end end, const char *end_detail,
 			 char *detail, size_t detail_size, struct error *failure);
+
+/* Writes to out what the events after an end repeat of it: that it was unclean, or a failure. A
+ * later state must not make an orderly end of it. state, detail: of the latest event. "" where the
+ * end was in order. */
+void outcome_carry(enum state state, const char *detail, char *out, size_t size);
 
 #endif
