@@ -37,7 +37,8 @@ static int add_holder(pid_t pid, void *data)
 	size_t used = strlen(holders->text);
 	char name[17];
 
-	if (pid == getpid() || !process_each_file(pid, LEASE_NAME, is_that_lease, &holders->lease))
+	if (pid == getpid() ||
+	    !process_each_file(pid, lease_shown_name, is_that_lease, &holders->lease))
 		return 0;
 	process_name(pid, name);
 	/* Who ends a guard has ended nothing. */
@@ -69,7 +70,7 @@ bool lease_is_had_by(int watch, pid_t pid)
 	struct stat lease;
 
 	return fstat(watch, &lease) == 0 && lease_has_its_type(&lease) &&
-	       process_each_file(pid, LEASE_NAME, is_that_lease, &lease);
+	       process_each_file(pid, lease_shown_name, is_that_lease, &lease);
 }
 
 int lease_error(const struct workspace *ws, int errnum, struct error *err)
