@@ -92,7 +92,16 @@ static const struct isolate_syscall allowed[] = {
 	 .only = OPTION(SOL_SOCKET, SO_LINGER)},
 	{.number = SCMP_SYS(pipe2), .reason = "the stderr of what the broker starts"},
 	{.number = SCMP_SYS(close), .reason = "connections and files end"},
-	ISOLATE_FCNTL,
+	ISOLATE_FCNTL_FACTS,
+	/* By O_ASYNC the kernel sends signals (isolate.h). An open description that others share, as that
+	 * of the siblings' listener, could be made blocking. */
+	{.number = SCMP_SYS(fcntl),
+	 .reason = "not blocking",
+	 .only = {{.arg = 1, .op = SCMP_CMP_EQ, .datum_a = F_SETFL},
+		  {.arg = 2,
+		   .op = SCMP_CMP_MASKED_EQ,
+		   .datum_a = O_ASYNC | O_NONBLOCK,
+		   .datum_b = O_NONBLOCK}}},
 	ISOLATE_FCNTL_ROW(F_GETLEASE, "whether the kernel's file was kept from being written"),
 	ISOLATE_FCNTL_ROW(F_SETLEASE, "that file is let go when the machine has read it"),
 	{.number = SCMP_SYS(dup3), .reason = "the next file of supervisor.log"},
