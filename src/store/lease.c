@@ -73,6 +73,23 @@ bool lease_is_had_by(int watch, pid_t pid)
 	       process_each_file(pid, lease_shown_name, is_that_lease, &lease);
 }
 
+#define DEPTH_MAX 64
+
+/* A parent may end while it is looked at, and its number be another's, so it must still be the parent
+ * behind the look. */
+bool lease_covers(int watch, pid_t pid)
+{
+	pid_t child = 0;
+
+	for (int depth = 0; watch >= 0 && pid > 1 && depth < DEPTH_MAX; depth++) {
+		if (lease_is_had_by(watch, pid) && (!child || process_parent(child) == pid))
+			return true;
+		child = pid;
+		pid = process_parent(pid);
+	}
+	return false;
+}
+
 int lease_error(const struct workspace *ws, int errnum, struct error *err)
 {
 	return error_errno(err, errnum, "%s/%s/" LEASE_NAME, ws->dir->path, ws->id);
