@@ -75,7 +75,7 @@ static int copy_to_archive(const struct workspace *ws, int to, const char *name,
 
 	if (from < 0 || path_clone_file_at(from, to, name, 0600, NULL, err) < 0)
 		return from < 0 ? error_errno(err, errno, "%s", name) : -1;
-	copied = openat(to, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	copied = openat(to, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	return copied >= 0 && file_sync(copied) == 0 ? 0 : error_errno(err, errno, "%s", name);
 }
 
@@ -151,8 +151,10 @@ static bool same_bytes(int a, int b)
 /* The log, or a copy of it. That the bundle has none means that it was taken out. */
 static bool is_archive_file(const struct workspace *ws, int archive)
 {
-	autoclose int here = openat(ws->fd, AUDIT_LOG, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	autoclose int there = openat(archive, AUDIT_LOG, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	autoclose int here =
+		openat(ws->fd, AUDIT_LOG, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	autoclose int there =
+		openat(archive, AUDIT_LOG, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
 	return there >= 0 && (here < 0 || same_bytes(here, there));
 }

@@ -29,6 +29,8 @@ void record_digest_forget(const struct state_dir *dir, const char *id);
 int lease_look(const struct workspace *ws);
 /* Whether a file is of the type of which leases are. */
 bool lease_has_its_type(const struct stat *file);
+/* The name by which a process's lease is found among its open files. NULL: whatever its name is. */
+extern const char *const lease_shown_name;
 /* ERR_CONFLICT, with the processes that have it as far as they are to be seen. */
 int lease_busy(const struct workspace *ws, int lease, struct error *err);
 int lease_error(const struct workspace *ws, int errnum, struct error *err);

@@ -37,7 +37,8 @@ static int add_holder(pid_t pid, void *data)
 	size_t used = strlen(holders->text);
 	char name[17];
 
-	if (pid == getpid() || !process_each_file(pid, LEASE_NAME, is_that_lease, &holders->lease))
+	if (pid == getpid() ||
+	    !process_each_file(pid, lease_shown_name, is_that_lease, &holders->lease))
 		return 0;
 	process_name(pid, name);
 	/* Who ends a guard has ended nothing. */
@@ -69,7 +70,24 @@ bool lease_is_had_by(int watch, pid_t pid)
 	struct stat lease;
 
 	return fstat(watch, &lease) == 0 && lease_has_its_type(&lease) &&
-	       process_each_file(pid, LEASE_NAME, is_that_lease, &lease);
+	       process_each_file(pid, lease_shown_name, is_that_lease, &lease);
+}
+
+#define DEPTH_MAX 64
+
+/* A parent may end while it is looked at, and its number be another's, so it must still be the parent
+ * behind the look. */
+bool lease_covers(int watch, pid_t pid)
+{
+	pid_t child = 0;
+
+	for (int depth = 0; watch >= 0 && pid > 1 && depth < DEPTH_MAX; depth++) {
+		if (lease_is_had_by(watch, pid) && (!child || process_parent(child) == pid))
+			return true;
+		child = pid;
+		pid = process_parent(pid);
+	}
+	return false;
 }
 
 int lease_error(const struct workspace *ws, int errnum, struct error *err)

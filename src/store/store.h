@@ -107,6 +107,11 @@ int lease_watch(const struct workspace *ws);
  * other FIFO is there, and nobody who runs in the workspace can make one. A process with the lease can
  * close it. */
 bool lease_is_had_by(int watch, pid_t pid);
+/* Whether a process is of the workspace: it has the lease, or descends from one that has it, as bwrap
+ * does, which closes what it inherits. runtime.json does not tell that: the live supervisor writes it,
+ * and one that was taken over can name any process of the host in it. The caller has the process in
+ * hand. */
+bool lease_covers(int watch, pid_t pid);
 /* As lease_wait_free(), of what lease_watch() gave. */
 int lease_wait_over(const struct workspace *ws, int watch, uint64_t deadline_ns, struct error *err);
 

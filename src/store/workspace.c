@@ -215,7 +215,7 @@ int workspace_write(const struct workspace *ws, const char *file, const json_t *
 
 int workspace_sync(const struct workspace *ws, const char *file, struct error *err)
 {
-	autoclose int fd = openat(ws->fd, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	autoclose int fd = openat(ws->fd, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
 	if (fd >= 0 && file_sync(fd) == 0 && file_sync(ws->fd) == 0)
 		return 0;

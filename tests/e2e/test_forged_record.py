@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""runtime.json as a live supervisor that was taken over may have written it: commands signal nobody else for it, and find the
-machine without it."""
+"""runtime.json and the lease as a live supervisor that was taken over may have left them: commands signal nobody else for it,
+and find the machine without it."""
 
+import fcntl
 import json
 import os
 import signal
 import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 
-from conftest import BACKEND, wait_until
+import inject
+import strays
+from conftest import BACKEND, make_host, wait_until
+from test_session_share import ORDINARY, as_ordinary
 
 NOBODY = 4194303  # the highest number that a process may have here, which none has
 START_TIME = 21  # of the fields of /proc/PID/stat, from 0; the name of `sleep` has no blanks
@@ -35,8 +41,21 @@ def stranger():
     assert alive, "a process of nobody's machine was ended"
 
 
-def started(host):
-    host("create", "w", "--memory", 256, "--cpus", 1, check=0)
+@pytest.fixture(scope="module")
+def user():
+    """A host whose commands are an ordinary user's."""
+    if os.getuid() != 0:
+        pytest.skip("already an ordinary user: the other tests prove it")
+    it = make_host(Path(tempfile.mkdtemp(prefix="e-")))
+    as_ordinary(it)
+    yield it
+    it.assert_clean()
+    it.sweep()
+    subprocess.run(["rm", "-rf", it.base], check=True)
+
+
+def started(host, *words):
+    host("create", "w", "--memory", 256, "--cpus", 1, *words, check=0)
     host("start", "w", check=0)
     record = host.state / "w" / "runtime.json"
     return record, json.loads(record.read_text())
@@ -81,20 +100,127 @@ def test_it_names_another_in_the_place_of_its_supervisor(host, stranger):
     host("delete", "w", check=0)
 
 
-@pytest.mark.skipif(BACKEND == "apple-vf", reason="a supervisor of Macs has no guard")
-@pytest.mark.parametrize("has_lease", (True, False), ids=("with its lease", "without its lease"))
-@pytest.mark.parametrize("command", ("kill", "status", "delete"))
-def test_it_names_nobody(host, command, has_lease):
-    """The supervisor has taken all numbers out, answers nobody, and may have removed the name of its lease."""
+QUICK = {"MICROAGENT_TEST_LIMIT_CONTROL_REQUEST_MS": "500", "MICROAGENT_TEST_LIMIT_SEVER_MS": "500"}
+HAS_GUARD = pytest.mark.skipif(BACKEND == "apple-vf", reason="a supervisor of Macs has no guard")
+
+
+def locked(lease):
+    lease.unlink()
+    file = os.open(lease, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    fcntl.flock(file, fcntl.LOCK_EX)
+    return file
+
+
+def kept_from_others(lease):
+    """Who opens it is told to come again (EAGAIN)."""
+    file = locked(lease)
+    fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+    signal.signal(signal.SIGIO, signal.SIG_IGN)
+    return file
+
+
+def moved(lease):
+    lease.rename(lease.with_name("x"))
+
+
+def directory(lease):
+    lease.unlink()
+    (lease / "in" / "it").mkdir(parents=True)
+
+
+def link(lease):
+    lease.unlink()
+    lease.symlink_to("/dev/null")
+
+
+# What stands at the first name of the lease when the command comes. What is returned is open meanwhile.
+FIRST_NAMES = {
+    "its lease": lambda lease: None,
+    "nothing": lambda lease: lease.unlink(),
+    "its lease elsewhere": moved,
+    "a locked file": locked,
+    "a file with a lease of the kernel": kept_from_others,
+    "a directory": directory,
+    "a link": link,
+    "a lease without rights": lambda lease: lease.chmod(0),
+}
+
+
+def check_ended_by(host, command, change):
+    """Its supervisor does not answer, and has changed its lease. It has also taken all numbers out, but for quarantine, which
+    would take the machine for one that ended before."""
     record, facts = started(host)
-    forge(record, facts, {"pid": NOBODY, "startTime": 1})
+    if command != "quarantine":
+        forge(record, facts, {"pid": NOBODY, "startTime": 1})
     os.kill(facts["supervisorPid"], signal.SIGSTOP)
-    if not has_lease:
-        (host.state / "w" / "lease").unlink()
-    host(command, "w", check=0)
+    file = change(host.state / "w" / "lease")
+    done = host(command, "w", env=QUICK)
+    if command == "quarantine":
+        assert done.returncode != 0 and "quarantine failed and the machine was killed: " in done.stderr, done
+    else:
+        assert done.returncode == 0, done
     check_gone(host, facts)
-    if command == "status":
+    if command in ("status", "quarantine"):
         assert host.json("status", "w")["event"]["state"] == "failed"
+    return file
+
+
+@HAS_GUARD
+@pytest.mark.parametrize(("command", "first"), [
+    *(("kill", first) for first in FIRST_NAMES),
+    *((command, first) for command in ("status", "delete", "quarantine") for first in ("its lease", "nothing", "a locked file"))])
+def test_it_names_nobody(host, command, first):
+    """And something else may be in the place of its lease."""
+    file = check_ended_by(host, command, FIRST_NAMES[first])
     if command != "delete":
         host("delete", "w", check=0)
     assert not list((host.state / ".locks").iterdir())
+    if file is not None:
+        os.close(file)
+
+
+@HAS_GUARD
+@pytest.mark.parametrize("command", ("kill", "status", "delete", "quarantine"))
+def test_a_users_lease_without_rights(user, command):
+    """Both names are of the same file."""
+    check_ended_by(user, command, FIRST_NAMES["a lease without rights"])
+    if command != "delete":
+        user("delete", "w", check=0)
+
+
+@HAS_GUARD
+def test_a_companion_of_a_user_takes_the_rights_of_the_lease(user):
+    """A virtiofsd that was taken over can change the mode of what it has inherited; the workspace stays to be used."""
+    work = user.base / "work"
+    work.mkdir()
+    os.chown(work, ORDINARY, ORDINARY)
+    _, facts = started(user, "--network", "isolated", "--share", f"{work}:/work")
+    outer, = (c["pid"] for c in facts["companions"] if c["name"].startswith("virtiofsd"))
+    server = int(Path(f"/proc/{outer}/task/{outer}/children").read_text(encoding="ascii").split()[0])
+    lease, = (fd for fd, path in strays.descriptors(server).items() if path.endswith("/lease"))
+    assert inject.system_call(server, inject.FCHMOD, lease, 0) == 0
+    assert user.json("status", "w")["event"]["state"] == "running"
+    assert "running" in user("delete", "w", check=1).stderr
+    assert inject.system_call(server, inject.FCHMOD, lease, 0) == 0
+    user("kill", "w", check=0)
+    check_gone(user, facts)
+    user("start", "w", check=0)
+    user("kill", "w", check=0)
+    user("delete", "w", check=0)
+
+
+@HAS_GUARD
+def test_quarantine_does_not_call_killed_what_lives(host, stranger):
+    """Somebody has killed the guard, by which a command finds a supervisor that names another in its own place."""
+    record, facts = started(host)
+    forge(record, facts, stranger.named)
+    os.kill(facts["supervisorPid"], signal.SIGSTOP)
+    with open(f"/proc/{facts['supervisorPid']}/stat", encoding="ascii") as stat:
+        guard = int(stat.read().rsplit(")", 1)[1].split()[1])
+    os.kill(guard, signal.SIGKILL)
+    said = host("quarantine", "w", env={**QUICK, "MICROAGENT_TEST_LIMIT_KILL_MS": "500"}, check=1).stderr
+    assert "quarantine failed, and processes of the workspace are still alive" in said and "was killed" not in said, said
+    assert os.path.exists(f"/proc/{facts['supervisorPid']}")
+    os.kill(facts["supervisorPid"], signal.SIGKILL)
+    wait_until(lambda: not host.processes(), "every process to end")
+    host("delete", "w", check=0)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+import inject
 import schema_check
 import strays
 from conftest import copy_disk, image, make_host, wait_until
@@ -26,6 +27,7 @@ from test_messages import conversations, frames
 MIB = 1 << 20
 SEALS = 0x1 | 0x2 | 0x4 | 0x8  # F_SEAL_SEAL, SHRINK, GROW, WRITE
 F_GET_SEALS = 1034
+SHUTDOWN = 48  # the number of the system call for x86-64
 
 
 def ask(host, command, config=None, name="w", args=()):
@@ -184,6 +186,57 @@ def test_a_sibling_cannot_give_another_memory(place):
             os.close(fd)
         assert os.waitpid(pid, 0)[1] == 0
     os.close(false)
+
+
+def given_by_a_false_sibling(place, second):
+    """The supervisor's descriptors of a machine to which the true memory was given, and something beside it."""
+    socket_of = place.dir / "siblings.sock"
+    with place.machine() as one, socket.socket(socket.AF_UNIX) as server:
+        memory, beside = memory_of(place.host, one), second(place.host.state / one)
+        socket_of.unlink()
+        server.bind(str(socket_of))
+        server.listen()
+        pid = os.fork()
+        if pid == 0:
+            socket.send_fds(server.accept()[0], [b"x"], [memory, beside])
+            os._exit(0)
+        with place.machine() as other:
+            assert os.waitpid(pid, 0)[1] == 0
+            assert runtime(place.host, other)["boot"] == {"how": "restored"}
+            assert socket_of.stat().st_ino != os.fstat(server.fileno()).st_ino
+            theirs = memory_of(place.host, other)
+            assert os.fstat(theirs).st_ino != os.fstat(memory).st_ino
+            pid = runtime(place.host, other)["supervisorPid"]
+            found = [os.stat(f"/proc/{pid}/fd/{fd}") for fd in strays.descriptors(pid)]
+            assert not [it for it in found if os.path.samestat(it, os.fstat(beside))]
+        for fd in (memory, beside, theirs):
+            os.close(fd)
+
+
+@pytest.mark.parametrize("second", (
+    lambda workspace: os.open(workspace / "lease", os.O_RDONLY | os.O_NONBLOCK),
+    lambda workspace: os.open(workspace / "workspace.json", os.O_RDONLY),
+    lambda workspace: os.open(workspace, os.O_RDONLY),
+    lambda workspace: os.pidfd_open(os.getpid()),
+    lambda workspace: socket.create_server(("127.0.0.1", 0)).detach()), ids=("its lease", "a file", "a directory", "a process", "a listener"))
+def test_a_sibling_can_give_nothing_beside_the_memory(place, second):
+    """With its lease the machine would be one of that sibling's workspace, and be ended with it; on something that is always
+    ready its supervisor would never wait again."""
+    given_by_a_false_sibling(place, second)
+
+
+def test_a_sibling_that_shuts_their_socket(place):
+    """The next machine has a memory of its own."""
+    with place.machine() as one:
+        ours = runtime(place.host, one)["supervisorPid"]
+        link = f"socket:[{(place.dir / 'siblings').read_text().strip().rpartition(':')[2]}]"
+        listener, = (int(fd) for fd, path in strays.descriptors(ours).items() if path == link)
+        assert inject.system_call(ours, SHUTDOWN, listener, socket.SHUT_RD) == 0
+        with place.machine() as other:
+            first, second = memory_of(place.host, one), memory_of(place.host, other)
+            assert os.fstat(first).st_ino != os.fstat(second).st_ino
+            os.close(first)
+            os.close(second)
 
 
 def altered(place, tmp_path, **changes):

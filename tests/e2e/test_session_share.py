@@ -47,13 +47,9 @@ def own_cache(it):
     it.env["MICROAGENT_CACHE_DIR"] = str(it.base / "cache")
 
 
-@pytest.fixture(scope="module")
-def ordinary():
-    """As a user with subordinate ids, of whom only the programs' mount namespace knows. As with everybody who logs in, the
-    user's own group is a supplementary group too: the virtiofsd in C tries to give such groups up."""
-    if os.getuid() != 0:
-        pytest.skip("already an ordinary user: the other tests prove it")
-    it = make_host(Path(tempfile.mkdtemp(prefix="e-")))
+def as_ordinary(it):
+    """Makes its commands those of a user with subordinate ids, of whom only the programs' mount namespace knows. As with
+    everybody who logs in, the user's own group is a supplementary group too: the virtiofsd in C tries to give such groups up."""
     own_cache(it)
     it.uid, it.bin = ORDINARY, it.base / "bin"
     shutil.copytree(BIN, it.bin)
@@ -67,6 +63,14 @@ def ordinary():
              (("passwd", "passwd"), ("subid", "subuid"), ("subid", "subgid"))]
     it.wrap = ["unshare", "--mount", "sh", "-c", " && ".join(binds) + " && exec setpriv --reuid "
                f'{ORDINARY} --regid {ORDINARY} --groups {ORDINARY} "$@"', "sh"]
+
+
+@pytest.fixture(scope="module")
+def ordinary():
+    if os.getuid() != 0:
+        pytest.skip("already an ordinary user: the other tests prove it")
+    it = make_host(Path(tempfile.mkdtemp(prefix="e-")))
+    as_ordinary(it)
     yield from with_base(it)
 
 

@@ -256,7 +256,134 @@ static void absent_workspace(void **state)
 	workspace_close(&ws);
 }
 
-/* On a lease that cannot be looked at nothing may be deleted. */
+/* --- what a supervisor that was taken over does to its lease ---------------------------------- */
+
+static void put_nothing(const struct fixture *f)
+{
+	(void)f;
+}
+
+static void put_locked_file(const struct fixture *f)
+{
+	int fd = open(at(f, "agent-1/lease"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0); /* closed with the process */
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+}
+
+static void put_directory(const struct fixture *f)
+{
+	assert_int_equal(mkdir(at(f, "agent-1/lease"), 0700), 0);
+	assert_int_equal(mkdir(at(f, "agent-1/lease/in"), 0), 0);
+}
+
+static void put_link(const struct fixture *f)
+{
+	assert_int_equal(symlink("/dev/null", at(f, "agent-1/lease")), 0);
+}
+
+static void put_another_fifo(const struct fixture *f)
+{
+	assert_int_equal(mkfifo(at(f, "agent-1/lease"), 0600), 0);
+}
+
+static void (*const first_names[])(const struct fixture *f) = {
+	put_nothing, put_locked_file, put_directory, put_link, put_another_fifo};
+
+static bool is_same_file(const struct fixture *f)
+{
+	struct stat first, second;
+
+	return stat(at(f, "agent-1/lease"), &first) == 0 &&
+	       stat(at(f, ".locks/.lease-agent-1"), &second) == 0 &&
+	       first.st_ino == second.st_ino && S_ISFIFO(first.st_mode);
+}
+
+static void make_locks(const struct fixture *f)
+{
+	assert_int_equal(mkdir(at(f, ".locks"), 0700), 0);
+}
+
+/* Who has the lease is known by it, whatever the name is that /proc shows. */
+static void held_by_its_second_name_alone(void **state)
+{
+	const struct fixture *f = *state;
+	struct error err = {0};
+
+	make_locks(f);
+	for (size_t i = 0; i < ARRAY_SIZE(first_names); i++) {
+		struct lease lease = taken(f);
+		autoclose int watch = -1;
+
+		assert_true(is_same_file(f));
+		assert_int_equal(renameat(f->ws.fd, "lease", f->ws.fd, "x"), 0);
+		first_names[i](f);
+		refused(f);
+		watch = lease_watch(&f->ws);
+		assert_true(watch >= 0);
+		assert_true(lease_is_had_by(watch, getpid()));
+		lease_drop(&lease);
+		assert_false(lease_is_held(&f->ws));
+		assert_false(lease_is_had_by(watch, getpid()));
+		assert_int_equal(lease_wait_free(&f->ws, 0, &err), 0);
+		lease = taken(f);
+		assert_true(is_same_file(f));
+		refused(f);
+		lease_drop(&lease);
+		assert_int_equal(unlink(at(f, "agent-1/x")), 0);
+	}
+}
+
+static mode_t mode_of_lease(const struct fixture *f)
+{
+	struct stat st;
+
+	return fstatat(f->ws.fd, "lease", &st, 0) == 0 ? st.st_mode : 0;
+}
+
+static void check_without_rights(const struct fixture *f)
+{
+	struct lease lease = taken(f);
+
+	assert_int_equal(fchmod(lease.life, 0), 0);
+	assert_int_equal(openat(f->ws.fd, "lease", O_WRONLY | O_NONBLOCK | O_CLOEXEC), -1);
+	assert_int_equal(errno, EACCES);
+	refused(f);
+	assert_int_equal(mode_of_lease(f), S_IFIFO | 0600);
+	assert_int_equal(fchmod(lease.life, 0), 0);
+	lease_drop(&lease);
+	assert_false(lease_is_held(&f->ws));
+	assert_int_equal(fchmodat(f->ws.fd, "lease", 0, 0), 0);
+	lease = taken(f);
+	lease_drop(&lease);
+}
+
+/* With a second name and without, of an ordinary user's workspace: root needs no rights to a file. */
+static void held_without_rights_to_it(void **state)
+{
+	const struct fixture *f = *state;
+	const bool root = geteuid() == 0;
+
+	if (root) {
+		assert_int_equal(fchown(f->dir.fd, 4242, (gid_t)-1), 0);
+		assert_int_equal(fchown(f->ws.fd, 4242, (gid_t)-1), 0);
+		assert_int_equal(seteuid(4242), 0);
+	}
+	check_without_rights(f);
+	if (root)
+		assert_int_equal(seteuid(0), 0);
+	make_locks(f);
+	if (root) {
+		assert_int_equal(chown(at(f, ".locks"), 4242, (gid_t)-1), 0);
+		assert_int_equal(seteuid(4242), 0);
+	}
+	check_without_rights(f);
+	if (root)
+		assert_int_equal(seteuid(0), 0);
+	assert_true(is_same_file(f));
+}
+
+/* Where there is no second name, on a lease that cannot be looked at nothing may be deleted. */
 static void a_strange_lease_counts_as_held(void **state)
 {
 	const struct fixture *f = *state;
@@ -283,6 +410,8 @@ int main(void)
 		store_test(taking_outlasts_a_look),
 		store_test(a_lease_of_an_earlier_version),
 		store_test(absent_workspace),
+		store_test(held_by_its_second_name_alone),
+		store_test(held_without_rights_to_it),
 		store_test(a_strange_lease_counts_as_held),
 	};
 

@@ -385,6 +385,19 @@ static void a_full_disk_keeps_the_old_state(void **state)
 	assert_int_equal(rmdir(at(f, "agent-1")), 0);
 }
 
+/* As a live supervisor that was taken over can have it: nobody opens its other end, ever. */
+static void a_pipe_in_the_place_of_a_file(void **state)
+{
+	const struct fixture *f = *state;
+	struct error err = {0};
+
+	assert_int_equal(mkfifoat(f->ws.fd, "audit.log", 0600), 0);
+	alarm(60); /* instead of a test that hangs */
+	assert_int_equal(workspace_sync(&f->ws, "audit.log", &err), -1);
+	alarm(0);
+	assert_non_null(strstr(err.msg, "agent-1/audit.log"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -399,6 +412,7 @@ int main(void)
 		store_test(a_removal_without_a_place_for_it),
 		store_test(a_lock_of_what_was_removed),
 		store_test(removing_a_file),
+		store_test(a_pipe_in_the_place_of_a_file),
 		store_test(paths),
 		store_test(every_state_is_recorded),
 		store_test(state_of_an_absent_workspace),

@@ -33,6 +33,8 @@ int file_open_place_within(int dirfd, const char *path, enum file_reach reach);
 ssize_t file_path(int fd, char *out, size_t size);
 /* The same file opened anew, with an offset of its own. -1 and errno. */
 int file_reopen(int fd, int flags);
+/* Changes the mode of what fd stands for, which O_PATH may have opened. Linux alone. -1 and errno. */
+int file_change_mode(int fd, mode_t mode);
 /* Gives dirfd/name, a directory and no link, its mode, although it may not be opened. same_disk:
  * only on the file system that dirfd is on. -1 and errno; EACCES: it is not ours to change. */
 int file_unlock_dir(int dirfd, const char *name, mode_t mode, bool same_disk);

@@ -78,7 +78,8 @@ struct process_file {
  * Calls fn with each open file of pid, as far as they are shown to us, whose path ends in "/name" or
  * did when the file still had that name (Linux alone tells), until fn does not return 0, which is then
  * returned; else 0. Files of other names are not looked at: asking one of a dead network disk could
- * hang.
+ * hang. name may be NULL on Linux: then each file is looked at that has a name, and only what the
+ * system knows of it without asking a network.
  */
 typedef int process_file_fn(const struct process_file *file, void *data);
 int process_each_file(pid_t pid, const char *name, process_file_fn *fn, void *data);

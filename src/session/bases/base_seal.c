@@ -74,7 +74,7 @@ static json_t *init_record(const char *initrd, struct error *err)
 int base_seal_file(int dir, const char *name, struct stat *st, char digest[DIGEST_TEXT],
 		   struct error *err)
 {
-	autoclose int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	autoclose int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
 	if (fd < 0 || fchmod(fd, 0444) < 0 || file_sync(fd) < 0 || fstat(fd, st) < 0)
 		return error_errno(err, errno, "%s", name);
@@ -272,7 +272,8 @@ static void set_immutable(int dir, bool on)
 					    MACOS_IDENTIFIER, BASE_IPSW};
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		autoclose int fd = openat(dir, files[i], O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+		autoclose int fd =
+			openat(dir, files[i], O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
 		if (fd >= 0)
 			file_set_immutable(fd, on);
@@ -287,7 +288,7 @@ void base_clear_immutable(int dir)
 /* No one but us has had what was sealed, so its digest holds although the file is young. */
 void base_remember_sealed(int dir, const char *file, const char *digest)
 {
-	autoclose int fd = openat(dir, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	autoclose int fd = openat(dir, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct digest_key found;
 
 	if (fd >= 0 && digest && digest_key(fd, DIGEST_FILE, &found, NULL) == 0)

@@ -54,7 +54,7 @@ static int copy_to_stage(const char *path, int dir, const char *name, mode_t mod
 	if (path_clone_file_at(from, dir, name, mode ? mode : (st.st_mode & 0777) | 0600, NULL,
 			       err) < 0)
 		return error_prefix(err, "%s", path);
-	copy = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	copy = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	return copy < 0 ? error_errno(err, errno, "%s", path) : steal_fd(&copy);
 }
 

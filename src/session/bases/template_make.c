@@ -46,7 +46,8 @@ static int64_t warm_number(const struct base *base, const char *key)
 
 static int copy_empty_layer(const struct warming *w, struct error *err)
 {
-	autoclose int from = openat(w->base->fd, BASE_LAYER, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	autoclose int from =
+		openat(w->base->fd, BASE_LAYER, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
 	if (from < 0)
 		return error_errno(err, errno, "%s/" BASE_LAYER, w->base->path);

@@ -109,12 +109,21 @@ static int hash_point_file(int fd, char digest[DIGEST_TEXT], struct error *err)
 static json_t *describe_file(const struct point *point, const char *name, bool hashed, bool kept,
 			     struct error *err)
 {
-	autoclose int fd = openat(point->fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	autoclose int fd = openat(point->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	json_auto_t *file = NULL;
 	char digest[DIGEST_TEXT];
 	struct stat st;
 
-	if (fd < 0 || fchmod(fd, 0400) < 0 || (kept && file_sync(fd) < 0) || fstat(fd, &st) < 0) {
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		error_errno(err, errno, "%s/%s", point->path, name);
+		return NULL;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		error_set(err, ERR_IO, "%s/%s: the live supervisor has saved no file", point->path,
+			  name);
+		return NULL;
+	}
+	if (fchmod(fd, 0400) < 0 || (kept && file_sync(fd) < 0) || fstat(fd, &st) < 0) {
 		error_errno(err, errno, "%s/%s", point->path, name);
 		return NULL;
 	}
@@ -218,7 +227,8 @@ int point_verify(const struct point *point, struct error *err)
 
 int point_copy_disk(const struct point *point, int dir, const char *name, struct error *err)
 {
-	autoclose int from = openat(point->fd, POINT_DISK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	autoclose int from =
+		openat(point->fd, POINT_DISK, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
 	if (from < 0)
 		return error_errno(err, errno, "%s/" POINT_DISK, point->path);

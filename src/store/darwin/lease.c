@@ -25,6 +25,8 @@ static int open_lease_file(const struct workspace *ws, int mode)
 	return openat(ws->fd, LEASE_NAME, mode | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
+const char *const lease_shown_name = LEASE_NAME;
+
 bool lease_has_its_type(const struct stat *file)
 {
 	return S_ISREG(file->st_mode);

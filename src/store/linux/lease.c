@@ -11,8 +11,12 @@
  * reads for that moment itself; whoever took the lock waits such moments of others out.
  *
  * The FIFO has a second name beside the workspace's lock, where nothing that runs in the workspace can
- * remove it. A live supervisor that was taken over can remove the first name; its machine lives on, and
- * is found by the second.
+ * reach it. A live supervisor that was taken over can remove the first name, or put anything in its
+ * place. So where there is a second name the first is never asked, and whoever takes the lease puts
+ * the first name right by the second.
+ *
+ * Every process of the workspace has the FIFO open, and one of an ordinary user's workspace can take
+ * all rights from it by fchmod(). Whoever looks gives them back.
  *
  * Up to version 0.1.0 the lease was a file with a flock that all of them inherited. One that is
  * found is looked at as it was then, and makes room for a FIFO when it is free.
@@ -28,13 +32,14 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/limits.h"
+#include "base/path.h"
+#include "base/platform/file.h"
 #include "contract/kind.h"
 #include "store/internal.h"
 
-static int open_lease(int dir, int mode)
-{
-	return openat(dir, LEASE_NAME, mode | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-}
+#define LEASE_MODE 0600
+
+const char *const lease_shown_name = NULL;
 
 bool lease_has_its_type(const struct stat *file)
 {
@@ -46,6 +51,40 @@ static bool is_fifo(int fd)
 	struct stat st;
 
 	return fstat(fd, &st) == 0 && lease_has_its_type(&st);
+}
+
+/* --- its rights -------------------------------------------------------------------------------- */
+
+/* A process that takes the rights again and again cannot win so often in a row. */
+#define RIGHTS_TRIES 1000
+
+/* Sets the mode of a FIFO back; what is no FIFO keeps its own. -1 with errno. */
+static int give_rights_back(int dir, const char *name)
+{
+	autoclose int fifo = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fifo < 0)
+		return -1;
+	if (is_fifo(fifo) && file_change_mode(fifo, LEASE_MODE) == 0)
+		return 0;
+	errno = EACCES;
+	return -1;
+}
+
+static int open_with_rights(int dir, const char *name, int mode)
+{
+	for (int i = 0;; i++) {
+		int fd = openat(dir, name, mode | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+
+		if (fd >= 0 || errno != EACCES || i == RIGHTS_TRIES ||
+		    give_rights_back(dir, name) < 0)
+			return fd;
+	}
+}
+
+static int open_lease(int dir, int mode)
+{
+	return open_with_rights(dir, LEASE_NAME, mode);
 }
 
 /* --- the second name -------------------------------------------------------------------------- */
@@ -62,22 +101,47 @@ static int look_at_kept(const struct workspace *ws)
 	char kept[192];
 
 	name_kept(ws, kept);
-	return openat(ws->dir->fd, kept, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	return open_with_rights(ws->dir->fd, kept, O_WRONLY);
 }
 
 /* Where the directory of locks is missing or on another file system, there is no second name. */
 static void keep_lease(const struct workspace *ws)
 {
-	struct stat lease, kept;
-	char name[192];
+	char kept[192];
 
-	name_kept(ws, name);
-	if (fstatat(ws->fd, LEASE_NAME, &lease, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    fstatat(ws->dir->fd, name, &kept, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    lease.st_dev == kept.st_dev && lease.st_ino == kept.st_ino)
-		return;
-	(void)unlinkat(ws->dir->fd, name, 0);
-	(void)!linkat(ws->fd, LEASE_NAME, ws->dir->fd, name, 0);
+	name_kept(ws, kept);
+	(void)!linkat(ws->fd, LEASE_NAME, ws->dir->fd, kept, 0);
+}
+
+/* Whatever has the first name gives way to the FIFO of the second, by which nobody lives. A workspace
+ * that was moved to another file system gets a new FIFO. */
+static int replace_first(const struct workspace *ws, const char *kept, struct error *err)
+{
+	if (path_remove_tree_at(ws->fd, LEASE_NAME, err) < 0)
+		return error_prefix(err, "%s/%s", ws->dir->path, ws->id);
+	if (linkat(ws->dir->fd, kept, ws->fd, LEASE_NAME, 0) < 0 && errno != EEXIST &&
+	    unlinkat(ws->dir->fd, kept, 0) < 0 && errno != ENOENT)
+		return lease_error(ws, errno, err);
+	return 0;
+}
+
+/* Where there is a second name, the first is one of the same FIFO afterwards. ERR_CONFLICT where it is
+ * not, and somebody lives by the second. */
+static int put_first_right(const struct workspace *ws, struct error *err)
+{
+	autoclose int fifo = -1, alive = -1;
+	char kept[192];
+
+	name_kept(ws, kept);
+	fifo = openat(ws->dir->fd, kept, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fifo < 0)
+		return errno == ENOENT ? 0 : lease_error(ws, errno, err);
+	if (fd_has_name(fifo, ws->fd, LEASE_NAME))
+		return 0;
+	alive = look_at_kept(ws);
+	if (alive >= 0)
+		return lease_busy(ws, alive, err);
+	return errno == ENXIO ? replace_first(ws, kept, err) : lease_error(ws, errno, err);
 }
 
 /* --- the lease -------------------------------------------------------------------------------- */
@@ -121,7 +185,7 @@ static int read_lease(const struct workspace *ws, struct error *err)
 			return steal_fd(&fd);
 		if (fd >= 0 && retire_lease(ws, fd, err) < 0)
 			return -1;
-		if (mkfifoat(ws->fd, LEASE_NAME, 0600) < 0 && errno != EEXIST)
+		if (mkfifoat(ws->fd, LEASE_NAME, LEASE_MODE) < 0 && errno != EEXIST)
 			return lease_error(ws, errno, err);
 	}
 }
@@ -149,19 +213,16 @@ static int lock_lease(const struct workspace *ws, struct error *err)
 int lease_take(const struct workspace *ws, struct lease *out, struct error *err)
 {
 	auto_lease struct lease lease = LEASE_NONE;
-	autoclose int other = look_at_kept(ws);
 
-	/* The lock of the FIFO that has the second name is the lock of the first, or that FIFO has lost
-	 * its first name while somebody lives by it. */
-	if (other >= 0 && !fd_has_name(other, ws->fd, LEASE_NAME))
-		return lease_busy(ws, other, err);
+	if (put_first_right(ws, err) < 0)
+		return -1;
 	lease.lock = lock_lease(ws, err);
 	if (lease.lock < 0)
 		return -1;
+	keep_lease(ws);
 	lease.life = open_life(ws);
 	if (lease.life < 0)
 		return lease_error(ws, errno, err);
-	keep_lease(ws);
 	*out = (struct lease){.life = steal_fd(&lease.life), .lock = steal_fd(&lease.lock)};
 	return 0;
 }
@@ -179,20 +240,14 @@ static int look_at_first(const struct workspace *ws)
 
 int lease_look(const struct workspace *ws)
 {
-	int fd, why;
+	int fd;
 
 	if (ws->fd < 0) {
 		errno = ENOENT;
 		return -1;
 	}
-	fd = look_at_first(ws);
-	if (fd >= 0 || (errno != ENOENT && errno != ENXIO))
-		return fd;
-	why = errno;
 	fd = look_at_kept(ws);
-	if (fd < 0)
-		errno = why;
-	return fd;
+	return fd < 0 && errno == ENOENT ? look_at_first(ws) : fd;
 }
 
 int lease_wait_over(const struct workspace *ws, int watch, uint64_t deadline_ns, struct error *err)

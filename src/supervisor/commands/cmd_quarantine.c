@@ -31,32 +31,37 @@ static int ask_quarantine(const struct record *record, json_t **answer, struct e
 	return control_ask(record->ws.fd, request, deadline, answer, err);
 }
 
-/* It does not answer, or says what is not so. Nothing can be proven of such a keeper's machine, which
- * is killed, so that nobody is to try it again. */
-static void kill_unanswering(const struct record *record, struct error *why)
+/* Says in why what has become of a machine that could not be proven to be cut off. ended: every
+ * process of the workspace has ended. */
+static void explain_failure(const struct record *record, bool stuck, bool ended, struct error *why)
 {
-	why->code = ERR_IO;
-	error_prefix(why, QUARANTINE_FAILED);
-	leftover_kill_supervisor(&record->ws);
+	if (stuck) {
+		/* Nobody is to try it again. */
+		why->code = ERR_IO;
+		error_prefix(why, ended ? QUARANTINE_FAILED : QUARANTINE_FAILED_ALIVE);
+	} else if (why->code == ERR_NOT_FOUND || why->code == ERR_UNAVAILABLE) {
+		kind_error(record->ws.id, ERR_CONFLICT, why,
+			   "ended before the quarantine was complete");
+	}
 }
 
-/* The live supervisor has refused, or is gone, or does not answer: then it is killed. why becomes
- * what is answered, beside the event of what became of the workspace. */
+/* The live supervisor has refused, has ended, does not answer, or says what is not so. In the last two
+ * cases nothing can be proven of its machine, and it is killed. why becomes what is answered, beside
+ * the event of what became of the workspace. */
 static int conclude_failure(struct record *record, struct error *why, struct response *response)
 {
 	struct error err = {0};
 	const bool stuck = why->code == ERR_TIMEOUT;
+	bool ended;
 
-	if (stuck)
-		kill_unanswering(record, why);
 	/* Refused because of how the workspace is: nothing was begun. */
 	if (why->code == ERR_CONFLICT || why->code == ERR_UNSUPPORTED)
 		return -1;
-	if (why->code == ERR_NOT_FOUND || why->code == ERR_UNAVAILABLE)
-		kind_error(record->ws.id, ERR_CONFLICT, why,
-			   "ended before the quarantine was complete");
-	if (lease_wait_free(&record->ws, limit_deadline(LIMIT_KILL_MS), &err) < 0 ||
-	    record_lock(record, &err) < 0)
+	if (stuck)
+		leftover_kill_supervisor(&record->ws);
+	ended = lease_wait_free(&record->ws, limit_deadline(LIMIT_KILL_MS), &err) == 0;
+	explain_failure(record, stuck, ended, why);
+	if (!ended || record_lock(record, &err) < 0)
 		return -1;
 	if (settle_for(record, stuck ? why->msg : NULL, &err) == 0 && record->event)
 		response->event = json_incref(record->event);

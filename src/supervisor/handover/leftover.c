@@ -194,29 +194,7 @@ bool leftover_supervisor_is_gone(const struct workspace *ws)
 	return gone;
 }
 
-/* --- whose a process is ----------------------------------------------------------------------- */
-
-#define DEPTH_MAX 64
-
-/*
- * Whether a process is of the workspace: it has the lease, or descends from one that has it, as bwrap
- * does, which closes what it inherits. watch: of lease_watch(). The record does not tell that: the live
- * supervisor writes it, and one that was taken over can name any process of the host in it.
- * The caller has the process in hand. A parent may end while it is looked at, and its number be
- * another's, so it must still be the parent behind the look.
- */
-static bool is_of_workspace(int watch, pid_t pid)
-{
-	pid_t child = 0;
-
-	for (int depth = 0; watch >= 0 && pid > 1 && depth < DEPTH_MAX; depth++) {
-		if (lease_is_had_by(watch, pid) && (!child || process_parent(child) == pid))
-			return true;
-		child = pid;
-		pid = process_parent(pid);
-	}
-	return false;
-}
+/* --- one process ------------------------------------------------------------------------------ */
 
 /* Waits until the deadline, and then kills the process. */
 static void end_held(const struct proc *held, uint64_t deadline_ns)
@@ -239,7 +217,7 @@ static void end_recorded(const json_t *pid, const json_t *start_time, int watch,
 
 	if (!hold_recorded(pid, start_time, &held))
 		return;
-	if (is_of_workspace(watch, held.pid))
+	if (lease_covers(watch, held.pid))
 		end_held(&held, deadline_ns);
 	else if (process_is_exiting(held.pid))
 		(void)fd_wait(held.pidfd, POLLIN, deadline_ns, &err);
@@ -341,7 +319,7 @@ static bool may_be_killed(pid_t pid, void *data)
 {
 	const int *watch = data;
 
-	return is_of_workspace(*watch, pid) || process_is_exiting(pid);
+	return lease_covers(*watch, pid) || process_is_exiting(pid);
 }
 
 /* Standard error is for whoever runs the command, and the log for whoever asks later. */

@@ -6,7 +6,8 @@
  * last that ends takes them along, and the socket's name answers nobody.
  *
  * A live supervisor may have been taken over by its guest: so what it gives is only taken if it is
- * the very memory that a command has filled, which no live supervisor can write down.
+ * the very memory that a command has filled, and the very socket that it has opened, which no live
+ * supervisor can write down.
  */
 #ifndef SUPERVISOR_TEMPLATE_SIBLINGS_H
 #define SUPERVISOR_TEMPLATE_SIBLINGS_H
@@ -20,7 +21,8 @@ struct template_memory {
 
 /* dir: the template's; file: its verified memory on the disk. */
 int template_memory_share(int dir, int file, struct template_memory *out, struct error *err);
-/* The other side: to one who has come. Nothing where he has gone. */
-void template_memory_give(int siblings_fd, int ram_fd);
+/* Gives both to one who has come, and nothing to one who has gone again. -1: nobody can come
+ * any more. */
+int template_memory_give(int siblings_fd, int ram_fd);
 
 #endif

@@ -8,8 +8,11 @@
 
 static void on_sibling(struct loop *loop, int fd, uint32_t events, void *data)
 {
-	(void)loop, (void)events, (void)data;
-	template_memory_give(fd, LIVE_RAM);
+	struct live *live = data;
+
+	(void)loop, (void)events;
+	if (template_memory_give(fd, LIVE_RAM) < 0)
+		live_siblings_end(live);
 }
 
 int live_siblings_begin(struct live *live, struct error *err)

@@ -46,6 +46,9 @@ enum intent intent_after(enum intent present, enum intent next);
 #define RUN_TOLD "run was told to end by SIGTERM"
 /* Of a VM that was killed since it could not be proven to be cut off. */
 #define QUARANTINE_FAILED "quarantine failed and the machine was killed"
+/* Of a VM that could not be killed either. */
+#define QUARANTINE_FAILED_ALIVE \
+	"quarantine failed, and processes of the workspace are still alive although they were to be killed"
 
 struct outcome {
 	enum intent intent;

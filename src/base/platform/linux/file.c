@@ -83,21 +83,26 @@ int file_reopen(int fd, int flags)
 	return open(self, flags);
 }
 
-/* By a descriptor that stands for its name: chmod() would follow a link that has taken its place,
- * and fchmod() takes no such descriptor. */
+int file_change_mode(int fd, mode_t mode)
+{
+	char self[32];
+
+	name_of_fd(fd, self);
+	return chmod(self, mode);
+}
+
+/* By a descriptor that stands for its name: chmod() would follow a link that has taken its place. */
 int file_unlock_dir(int dirfd, const char *name, mode_t mode, bool same_disk)
 {
 	const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 	autoclose int place = same_disk ? file_open_within(dirfd, name, flags, FILE_ON_DISK)
 					: openat(dirfd, name, flags);
-	char self[32];
 
 	if (place < 0 && same_disk && (errno == ENOSYS || errno == EPERM))
 		place = openat(dirfd, name, flags);
 	if (place < 0)
 		return -1;
-	name_of_fd(place, self);
-	if (chmod(self, mode) == 0)
+	if (file_change_mode(place, mode) == 0)
 		return 0;
 	errno = EACCES;
 	return -1;

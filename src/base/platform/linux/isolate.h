@@ -123,17 +123,19 @@ struct isolate_syscall {
 			{.arg = 1, .op = SCMP_CMP_EQ, .datum_a = (command)}, \
 		}                                                            \
 	}
-#define ISOLATE_FCNTL                                                              \
-	ISOLATE_FCNTL_ROW(F_DUPFD, "a descriptor at another number"),              \
-		ISOLATE_FCNTL_ROW(F_DUPFD_CLOEXEC, "the same"),                    \
-		ISOLATE_FCNTL_ROW(F_GETFD, "whether it is closed on exec"),        \
-		ISOLATE_FCNTL_ROW(F_SETFD, "close-on-exec"),                       \
-		ISOLATE_FCNTL_ROW(F_GETFL, "whether a descriptor can be written"), \
-	{                                                                          \
-		.number = SCMP_SYS(fcntl), .reason = "blocking or not", .only = {  \
-			{.arg = 1, .op = SCMP_CMP_EQ, .datum_a = F_SETFL},         \
-			{.arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = O_ASYNC},  \
-		}                                                                  \
+#define ISOLATE_FCNTL_FACTS                                                 \
+	ISOLATE_FCNTL_ROW(F_DUPFD, "a descriptor at another number"),       \
+		ISOLATE_FCNTL_ROW(F_DUPFD_CLOEXEC, "the same"),             \
+		ISOLATE_FCNTL_ROW(F_GETFD, "whether it is closed on exec"), \
+		ISOLATE_FCNTL_ROW(F_SETFD, "close-on-exec"),                \
+		ISOLATE_FCNTL_ROW(F_GETFL, "whether a descriptor can be written")
+#define ISOLATE_FCNTL                                                             \
+	ISOLATE_FCNTL_FACTS,                                                      \
+	{                                                                         \
+		.number = SCMP_SYS(fcntl), .reason = "blocking or not", .only = { \
+			{.arg = 1, .op = SCMP_CMP_EQ, .datum_a = F_SETFL},        \
+			{.arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = O_ASYNC}, \
+		}                                                                 \
 	}
 /* How many conditions on arguments the row has. */
 unsigned isolate_condition_count(const struct isolate_syscall *row);

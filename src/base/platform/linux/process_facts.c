@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -160,17 +161,21 @@ static bool look_at_file(int fds, const char *number, const char *name, char pat
 {
 	ssize_t n = readlinkat(fds, number, path, PATH_MAX - 1);
 	const char *slash;
-	struct stat link, st;
+	struct statx file;
+	struct stat link;
 
 	path[n > 0 ? n : 0] = '\0';
 	slash = strrchr(path, '/');
-	if (!slash || !is_named(slash + 1, name))
+	if (!slash || (name && !is_named(slash + 1, name)))
 		return false;
 	/* The link has the permissions that its descriptor was opened with. */
 	if (fstatat(fds, number, &link, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    fstatat(fds, number, &st, 0) < 0)
+	    statx(fds, number, AT_STATX_DONT_SYNC, STATX_INO, &file) < 0)
 		return false;
-	*out = (struct process_file){path, link.st_mode & S_IRUSR, st.st_dev, st.st_ino};
+	*out = (struct process_file){.path = path,
+				     .is_read = link.st_mode & S_IRUSR,
+				     .dev = makedev(file.stx_dev_major, file.stx_dev_minor),
+				     .ino = file.stx_ino};
 	return true;
 }
 

@@ -7,19 +7,16 @@
  * the pool use next to no processor, whatever their priority.
  */
 #include <dirent.h>
-#include <fcntl.h>
 #include <linux/ioprio.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/json.h"
-#include "base/path.h"
+#include "base/platform/process.h"
 #include "session/pools/pool.h"
 
 static int set_policy(pid_t thread, int policy)
@@ -75,41 +72,19 @@ static void raise_threads(pid_t pid)
 	}
 }
 
-/* Field 4 of its stat, behind the name in brackets; 0: it has ended. */
-static pid_t parent_process(pid_t pid)
+static int raise_process(pid_t pid, void *data)
 {
-	autobuf struct buf stat = BUF_INIT(4096);
-	const char *field;
-	char path[32];
+	const int *watch = data;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	if (path_read_file_at(AT_FDCWD, path, &stat, NULL) < 0)
-		return 0;
-	field = strrchr(buf_string(&stat), ')');
-	return field && strlen(field) > 4 ? (pid_t)strtol(field + 4, NULL, 10) : 0;
-}
-
-#define DEPTH_MAX 16
-
-static bool is_descendant(pid_t pid, pid_t top)
-{
-	for (int i = 0; i < DEPTH_MAX && pid > 1; i++, pid = parent_process(pid))
-		if (pid == top)
-			return true;
-	return false;
+	if (lease_covers(*watch, pid))
+		raise_threads(pid);
+	return 0;
 }
 
 void pool_raise(const struct workspace *ws)
 {
-	json_auto_t *runtime = workspace_read(ws, "runtime.json", NULL);
-	pid_t top = (pid_t)json_integer_value(json_object_get(runtime, "supervisorPid"));
-	autodir DIR *processes = top > 1 ? opendir("/proc") : NULL;
-	const struct dirent *entry;
+	autoclose int watch = lease_watch(ws);
 
-	while (processes && (entry = readdir(processes))) {
-		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-
-		if (pid > 1 && is_descendant(pid, top))
-			raise_threads(pid);
-	}
+	if (watch >= 0)
+		(void)process_each(raise_process, &watch, NULL);
 }

@@ -11,6 +11,7 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -23,30 +24,53 @@
 
 #define SOCKET_NAME "siblings.sock"
 #define HELD_NAME "siblings"
-#define HELD_BYTES 64
+#define HELD_BYTES 128
 
-/* --- which memory it is ---------------------------------------------------------------------- */
+/* --- which memory and which listener they are ------------------------------------------------- */
 
-static int name_memory(int ram, char out[HELD_BYTES], struct error *err)
+static int name_memory(const struct template_memory *memory, char out[HELD_BYTES],
+		       struct error *err)
 {
-	struct stat st;
+	struct stat ram, siblings;
 
-	if (fstat(ram, &st) < 0)
+	if (fstat(memory->ram_fd, &ram) < 0 || fstat(memory->siblings_fd, &siblings) < 0)
 		return error_errno(err, errno, "the guest's memory");
-	snprintf(out, HELD_BYTES, "%ju:%ju:%jd\n", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino,
-		 (intmax_t)st.st_size);
+	snprintf(out, HELD_BYTES, "%ju:%ju:%jd %ju:%ju\n", (uintmax_t)ram.st_dev,
+		 (uintmax_t)ram.st_ino, (intmax_t)ram.st_size, (uintmax_t)siblings.st_dev,
+		 (uintmax_t)siblings.st_ino);
 	return 0;
 }
 
-static bool is_filled_one(int dir, int ram)
+static bool is_sealed(int ram)
 {
 	static const int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
+
+	return (fcntl(ram, F_GET_SEALS) & seals) == seals;
+}
+
+static bool has_option(int sock, int option, int wanted)
+{
+	socklen_t len = sizeof(int);
+	int value;
+
+	return getsockopt(sock, SOL_SOCKET, option, &value, &len) == 0 && value == wanted;
+}
+
+static bool is_unix_listener(int sock)
+{
+	return has_option(sock, SO_DOMAIN, AF_UNIX) && has_option(sock, SO_ACCEPTCONN, 1);
+}
+
+/* Whether both are what a command has made: a sibling that was taken over could give anything else,
+ * as its lease, by which whoever has it counts as one of its workspace. */
+static bool is_filled_one(int dir, const struct template_memory *memory)
+{
 	autobuf struct buf held = BUF_INIT(HELD_BYTES);
 	char name[HELD_BYTES];
 
 	return path_read_file_at(dir, HELD_NAME, &held, NULL) == 0 &&
-	       name_memory(ram, name, NULL) == 0 && strcmp(buf_string(&held), name) == 0 &&
-	       (fcntl(ram, F_GET_SEALS) & seals) == seals;
+	       name_memory(memory, name, NULL) == 0 && strcmp(buf_string(&held), name) == 0 &&
+	       is_sealed(memory->ram_fd) && is_unix_listener(memory->siblings_fd);
 }
 
 /* --- from a sibling -------------------------------------------------------------------------- */
@@ -61,8 +85,10 @@ static int receive_memory(int dir, struct template_memory *out)
 	if (sock < 0 || fd_wait(sock, POLLIN, limit_deadline(LIMIT_SIBLING_MS), NULL) < 0 ||
 	    fd_receive_passed(sock, &byte, 1, fds, &count, MSG_DONTWAIT) != 1)
 		return -1;
-	if (count == 2 && is_filled_one(dir, fds[0])) {
-		*out = (struct template_memory){fds[0], fds[1]};
+	const struct template_memory given = {fds[0], fds[1]};
+
+	if (count == 2 && is_filled_one(dir, &given)) {
+		*out = given;
 		return 0;
 	}
 	for (size_t i = 0; i < count; i++)
@@ -70,33 +96,60 @@ static int receive_memory(int dir, struct template_memory *out)
 	return -1;
 }
 
-void template_memory_give(int siblings_fd, int ram_fd)
+int template_memory_give(int siblings_fd, int ram_fd)
 {
-	autoclose int peer = sock_accept(siblings_fd, NULL);
+	struct error err = {0};
+	autoclose int peer = sock_accept(siblings_fd, &err);
 	const int fds[] = {ram_fd, siblings_fd};
 
 	if (peer >= 0)
 		(void)fd_send_passing(peer, "", 1, fds, ARRAY_SIZE(fds),
 				      MSG_NOSIGNAL | MSG_DONTWAIT);
+	return peer >= 0 || err.code == ERR_UNAVAILABLE ? 0 : -1;
 }
 
 /* --- the first ------------------------------------------------------------------------------- */
+
+/* All siblings share the listener's open description. Should one of them make it blocking, the others
+ * wait for this long where nobody has come. */
+static int bound_accept(int sock, struct error *err)
+{
+	const struct timeval bound = {.tv_usec = limit_get(LIMIT_SIBLING_MS) % 1000 * 1000,
+				      .tv_sec = limit_get(LIMIT_SIBLING_MS) / 1000};
+
+	if (setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &bound, sizeof(bound)) < 0)
+		return error_errno(err, errno, SOCKET_NAME);
+	return 0;
+}
+
+static int note_memory(int dir, const struct template_memory *memory, struct error *err)
+{
+	char name[HELD_BYTES];
+
+	return name_memory(memory, name, err) < 0
+		       ? -1
+		       : path_replace_file_at(dir, HELD_NAME, name, strlen(name), 0400,
+					      PATH_NO_SYNC, err);
+}
 
 static int fill(int dir, int file, struct template_memory *out, struct error *err)
 {
 	autoclose int ram = template_memory_load(file, true, err);
 	autoclose int siblings = -1;
-	char name[HELD_BYTES];
 
-	if (ram < 0 || name_memory(ram, name, err) < 0)
+	if (ram < 0)
 		return -1;
 	if (unlinkat(dir, SOCKET_NAME, 0) < 0 && errno != ENOENT)
 		return error_errno(err, errno, SOCKET_NAME);
-	if (path_replace_file_at(dir, HELD_NAME, name, strlen(name), 0400, PATH_NO_SYNC, err) < 0)
-		return -1;
 	siblings = sock_listen_at(dir, SOCKET_NAME, err);
 	if (siblings < 0)
 		return -1;
+	const struct template_memory filled = {ram, siblings};
+
+	if (bound_accept(siblings, err) < 0 || note_memory(dir, &filled, err) < 0) {
+		(void)unlinkat(dir, SOCKET_NAME, 0);
+		return -1;
+	}
 	*out = (struct template_memory){steal_fd(&ram), steal_fd(&siblings)};
 	return 0;
 }
