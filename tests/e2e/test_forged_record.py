@@ -14,7 +14,7 @@ import pytest
 
 import inject
 import strays
-from conftest import BACKEND, make_host, wait_until
+from conftest import BACKEND, held, make_host, wait_until
 from test_session_share import ORDINARY, as_ordinary
 
 NOBODY = 4194303  # the highest number that a process may have here, which none has
@@ -222,5 +222,5 @@ def test_quarantine_does_not_call_killed_what_lives(host, stranger):
     assert "quarantine failed, and processes of the workspace are still alive" in said and "was killed" not in said, said
     assert os.path.exists(f"/proc/{facts['supervisorPid']}")
     os.kill(facts["supervisorPid"], signal.SIGKILL)
-    wait_until(lambda: not host.processes(), "every process to end")
+    wait_until(lambda: not held(host), "every process to end")
     host("delete", "w", check=0)
