@@ -53,9 +53,6 @@ int request_get_argv(json_t *from, const char *path, const char *key, struct req
 					 "%s%s%s[%zu] must be a string without NUL", path,
 					 *path ? "." : "", key, i);
 	}
-	if (!*argv[0])
-		return error_set(err, ERR_INVALID, "%s%s%s[0] must not be empty", path,
-				 *path ? "." : "", key);
 	out->argv = steal_ptr(&argv);
 	return 0;
 }

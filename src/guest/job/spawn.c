@@ -506,7 +506,8 @@ int spawn_explain(const struct spawn_failure *failure, const char *program, cons
 				  "the loader that it names",
 				  program);
 		else if (missing && !strchr(program, '/'))
-			error_set(err, ERR_NOT_FOUND, "%.300s: not found in PATH", program);
+			error_set(err, ERR_NOT_FOUND, "%.300s: not found in PATH",
+				  *program ? program : "\"\"");
 		else
 			error_errno(err, failure->errnum, "cannot execute %.300s", program);
 		return missing ? 127 : 126;
