@@ -215,6 +215,52 @@ def test_relative_paths_lead_to_their_files_from_everywhere(host):
     assert ask(host, "delete")[0] == 0
 
 
+@contextlib.contextmanager
+def asked_in_the_middle_of_a_digest(host, command, config):
+    """A start or run that stands still while it takes the digest of its root, until the end of a with: [its answer] afterwards."""
+    request = json.dumps({"command": command, "identity": {**IDENTITY, "requestID": "slow", "backend": host.backend}, "config": config}).encode()
+    answers = []
+    with subprocess.Popen([BIN / host.program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=host.env) as asking:
+        asking.stdin.write(request)
+        asking.stdin.close()
+        children = Path(f"/proc/{asking.pid}/task/{asking.pid}/children")
+
+        def hashing():
+            for pid in children.read_text().split():
+                with contextlib.suppress(OSError):
+                    if "sha256" in Path(f"/proc/{pid}/cmdline").read_text():
+                        return int(pid)
+            return None
+
+        wait_until(hashing, "the digest to be taken")
+        pid = hashing()
+        os.kill(pid, signal.SIGSTOP)
+        yield answers
+        os.kill(pid, signal.SIGCONT)
+        answers.append(json.loads(asking.stdout.read()))
+
+
+@pytest.mark.parametrize("command", ["start", "run"])
+def test_a_start_that_is_overtaken_while_it_looks(host, command):
+    """Who has killed a workspace, or removed it, finds no machine of an earlier request afterwards."""
+    disk = host.base / "large.ext4"
+    subprocess.run(["mke2fs", "-q", "-t", "ext4", disk, "512M"], check=True)
+    config = host.config(rootfsPath=str(disk))
+    for last in ("kill", "delete"):
+        assert ask(host, "prepare", config)[0] == 0
+        os.utime(disk)  # nobody remembers its digest
+        with asked_in_the_middle_of_a_digest(host, command, config) as answers:
+            for also in ("kill", "delete")[:1 + (last == "delete")]:
+                assert ask(host, also)[0] == 0
+        word = {"kill": "stopped", "delete": "deleted"}[last]
+        assert (answers[0]["ok"], answers[0]["errorCode"]) == (False, "conflict"), answers
+        assert answers[0]["error"] == f"workspace w was {word} by another command while its files were looked at", answers
+        if last == "kill":
+            assert ask(host, "inspect")[1]["event"]["state"] == "stopped"
+        assert (host.state / "w").exists() == (last == "kill")
+    assert not host.processes()
+
+
 def test_an_upgraded_init_is_said_until_the_next_prepare(host):
     kernel = own_kernel(host)
     config = host.config(kernelPath=str(kernel), rootfsPath=str(small_disk(host)))

@@ -49,6 +49,8 @@ struct start {
 	enum accelerator accelerator;
 	char reason[256];
 	json_t *marks, *links;
+	json_t *found; /* the latest event, or NULL, before the files were looked at */
+	enum state found_state;
 	int report;   /* reading end of the live supervisor's report */
 	int lifeline; /* run: writing end; the VM ends with this process */
 	int line_end; /* run: the other one, until the live supervisor has it */
@@ -140,6 +142,8 @@ static int start_make_ready(struct start *start, struct error *err)
 {
 	if (record_load(&start->record, err) < 0)
 		return -1;
+	start->found_state = start->record.state;
+	start->found = json_incref(start->record.event);
 	if (is_started_to_run(start) && rootfs_is_enforced(&start->record.ws, start->record.state))
 		boot_files_hash_rootfs(&start->files);
 	if (prepares_first(start) && bundles_build(&start->record.call->request->config,
@@ -345,6 +349,28 @@ static int start_prepare(struct start *start, struct error *err)
 	return record_load(&start->record, err);
 }
 
+static bool is_at_rest(enum state state)
+{
+	return state == STATE_PREPARED || state == STATE_HALTED || state == STATE_STOPPED ||
+	       state == STATE_FAILED;
+}
+
+/* While the files were looked at no machine was there that could end by itself. So an end that was
+ * recorded meanwhile, or a workspace that is gone, is another command's doing: who asked for that
+ * must not find a machine that runs. */
+static int start_require_not_overtaken(const struct start *start, struct error *err)
+{
+	const struct record *record = &start->record;
+	const char *done = record->state == STATE_UNKNOWN   ? "deleted"
+			   : record->state == STATE_STOPPED ? "stopped"
+							    : NULL;
+
+	if (!is_at_rest(start->found_state) || !done || json_equal(start->found, record->event))
+		return 0;
+	return kind_error(record->call->request->identity.runtime_id, ERR_CONFLICT, err,
+			  "was %s by another command while its files were looked at", done);
+}
+
 /* What was recorded can be read, is what is asked for, and there is room: nothing is written
  * before. */
 static int start_look(const struct start *start, struct manifest *manifest, struct error *err)
@@ -386,6 +412,8 @@ static int start_begin(struct start *start, struct response *response, struct er
 	bool first;
 
 	if (settle(record, err) < 0)
+		return -1;
+	if (start_require_not_overtaken(start, err) < 0)
 		return -1;
 	first = prepares_first(start);
 	/* The disks are locked before they are recorded, and the lease is had before they are
@@ -527,6 +555,7 @@ int cmd_start(const struct call *call, struct response *response, struct error *
 	bundles_close(&start.bundles);
 	template_close(&start.template);
 	record_close(&start.record);
+	json_decref(start.found);
 	json_decref(start.marks);
 	json_decref(start.links);
 	return status;
