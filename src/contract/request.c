@@ -67,15 +67,16 @@ static int make_absolute(json_t *object, const char *key, struct error *err)
 	return json_put_string(object, key, absolute, err);
 }
 
-/* What names a file of the host in a normalised config. stateDir and the shares are absolute. */
+/* What names a file of the host in a normalised config. stateDir and the shares are absolute. A
+ * bundle is built into a disk of the workspace, and its path is answered as it was given (seed 003).
+ */
 static int make_host_paths_absolute(json_t *config, struct error *err)
 {
 	static const char *const keys[] = {"kernelPath", "initrdPath", "rootfsPath", "rootfsBase"};
 	static const char *const macos_keys[] = {"hardwareModelPath", "auxiliaryStoragePath",
 						 "machineIdentifierPath"};
-	static const char *const lists[] = {"disks", "bundles"};
-	json_t *item;
-	size_t i, k;
+	json_t *disk;
+	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(keys); i++)
 		if (make_absolute(config, keys[i], err) < 0)
@@ -83,9 +84,11 @@ static int make_host_paths_absolute(json_t *config, struct error *err)
 	for (i = 0; i < ARRAY_SIZE(macos_keys); i++)
 		if (make_absolute(json_object_get(config, "macos"), macos_keys[i], err) < 0)
 			return -1;
-	for (k = 0; k < ARRAY_SIZE(lists); k++)
-		json_array_foreach(json_object_get(config, lists[k]), i,
-				   item) if (make_absolute(item, "path", err) < 0) return -1;
+	json_array_foreach(json_object_get(config, "disks"), i, disk)
+	{
+		if (make_absolute(disk, "path", err) < 0)
+			return -1;
+	}
 	return 0;
 }
 

@@ -18,7 +18,7 @@ PIDFD_GETFD, CLONE3 = 438, 435
 # The rows of list_duties() in src/supervisor/live/linux/live_broker.c, in their order.
 ROWS = ("kill", "start time", "sever", "socket", "share", "proc", "dial", "target", "connecting", "port", "vmm", "base", "opens",
         "security log", "cgroup", "remove")
-MESSAGE = 8192
+MESSAGE = 65 * 1024  # BROKER_BYTES
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -49,7 +49,7 @@ class Broker:
         """0 or -1, the bytes of the answer or the words of the error, and the descriptors that came."""
         question = struct.pack("<I", self.rows.index(row)) + data
         socket.send_fds(self.socket, [question], descriptors)
-        answer, passed, _, _ = socket.recv_fds(self.socket, 65536, 8)
+        answer, passed, _, _ = socket.recv_fds(self.socket, 2 * MESSAGE, 8)
         status, = struct.unpack_from("<i", answer)
         if status == 0:
             return status, answer[-MESSAGE:] if len(answer) > MESSAGE else answer, passed

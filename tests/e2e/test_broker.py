@@ -18,7 +18,7 @@ from conftest import BACKEND, wait_until
 from test_mediation import mediation
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="the broker's socket is taken by pidfd_getfd() of root's")
-PLAIN = ("socket", "proc", "security log")  # rows that a machine of `create` has not
+PLAIN = ("socket", "proc", "opens", "security log")  # rows that a machine of `create` has not
 
 # Who has the VMM's number now, with a child. Both write and read a socket pair until it breaks.
 OWNER = """

@@ -227,7 +227,7 @@ def test_another_boot_of_the_host(host):
                     continue
                 events = host.json("events", "w")["events"]
                 assert events[2]["state"] == ("quarantined" if quarantined else "failed"), events
-                assert events[2]["detail"] == f"the host was rebooted while the workspace was {state}"
+                assert events[2]["detail"] == f"{'unclean: ' * quarantined}the host was rebooted while the workspace was {state}"
                 assert [e["state"] for e in events[3:]] == (
                     ["starting", "failed"] if verb == "start" and not quarantined else [])
                 assert not [p.name for p in (host.state / "w").iterdir() if p.is_socket()]
