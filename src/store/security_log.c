@@ -529,7 +529,7 @@ static const char *what_is_no_log(int dir, const char *name)
 				      : "it is no regular file";
 }
 
-/* One that is of no use keeps no other from being read. */
+/* A name that is no readable log is added to passed_over, and the other logs are read all the same. */
 static int read_day(int dir, const char *logs, const char *name, audit_line_fn *fn, void *data,
 		    json_t *passed_over, struct error *err)
 {

@@ -20,7 +20,7 @@ static void nobody_has_come(void **state)
 	assert_int_equal(template_memory_give(listener, listener), 0);
 }
 
-/* Whoever watched such a descriptor would be told again and again that it is ready. */
+/* The event loop would find such a descriptor ready again and again, if it watched it. */
 static void nobody_can_come(void **state)
 {
 	struct error err = {0};

@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -34,22 +33,15 @@ static int read_children(int tasks, const char *thread, char text[CHILDREN_TEXT]
 	return 0;
 }
 
-static bool has_ended(int pidfd)
-{
-	struct pollfd p = {.fd = pidfd, .events = POLLIN};
-
-	return poll(&p, 1, 0) == 1;
-}
-
-/* One that was listed may have ended before it was opened, and its number have a new owner, who does
- * not descend from there. One whose parent has ended is the child of a process above. */
+/* A listed process may end before it is opened, and another process may get its number: that one does
+ * not descend from top. A process whose parent has ended is the child of a process above it. */
 static bool is_below(const struct proc *process, pid_t top)
 {
 	pid_t above = process->pid;
 
 	for (int depth = 0; above > 1 && above != top && depth < DESCENDANTS_MAX; depth++)
 		above = process_parent(above);
-	return above == top && !has_ended(process->pidfd);
+	return above == top && !process_has_ended(process->pidfd);
 }
 
 static int add_below(struct descendants *all, const struct proc *from, pid_t top,
@@ -165,7 +157,7 @@ static bool is_gone(const struct proc *process)
 
 	if (own < 0)
 		return why.code == ERR_NOT_FOUND;
-	return !runs_on(own) || has_ended(process->pidfd);
+	return !runs_on(own) || process_has_ended(process->pidfd);
 }
 
 /* No thread is born to a process that is being killed, so one look at each is enough. */

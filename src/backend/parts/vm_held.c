@@ -73,13 +73,6 @@ static bool all_stand_still(int process)
 	return dir && still && !errno;
 }
 
-static bool has_ended(int pidfd)
-{
-	struct pollfd ended = {.fd = pidfd, .events = POLLIN};
-
-	return poll(&ended, 1, 0) == 1;
-}
-
 /* 0; or -1, and it goes on. ERR_NOT_FOUND: it has ended. */
 static int stop_process(const struct vm *vm, const struct proc *process, struct error *err)
 {
@@ -93,7 +86,7 @@ static int stop_process(const struct vm *vm, const struct proc *process, struct 
 	if (pidfd_send_signal(pidfd, SIGSTOP, NULL, 0) < 0 && errno != ESRCH)
 		return error_errno(err, errno, "%s cannot be stopped", vm->kind->name);
 	while (!all_stand_still(own)) {
-		if (has_ended(pidfd))
+		if (process_has_ended(pidfd))
 			return error_set(err, ERR_NOT_FOUND, "process %d has ended",
 					 (int)process->pid);
 		if (clock_mono_ns() > deadline) {
@@ -350,7 +343,7 @@ static int count_held_below(const struct vm *vm, const struct descendants *below
 		struct holder h = {.vm = vm, .pid = below->pids[i], .pidfd = below->fds[i]};
 		int one = count_held(&h, err);
 
-		if (one < 0 && !has_ended(h.pidfd))
+		if (one < 0 && !process_has_ended(h.pidfd))
 			return -1;
 		count += one < 0 ? 0 : one;
 	}

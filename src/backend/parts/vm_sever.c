@@ -142,8 +142,8 @@ const struct broker_duty vm_sever_duty = {serve_sever};
 
 /* --- the end of all --------------------------------------------------------------------------- */
 
-/* Whether nothing lives any more; what does is killed. One that is killed may have started another
- * before. */
+/* Kills what lives below the supervisor, and returns whether it found nothing alive. The caller calls
+ * again until then, since a process may start another one before it is killed. */
 static bool kill_all_below(const struct vm *vm, pid_t supervisor, struct error *err)
 {
 	struct descendants all = {.spared = {getpid()}};

@@ -16,7 +16,7 @@
  * the first name right by the second.
  *
  * Every process of the workspace has the FIFO open, and one of an ordinary user's workspace can take
- * all rights from it by fchmod(). Whoever looks gives them back.
+ * all rights from it by fchmod(). A command that looks at the lease gives the rights back.
  *
  * Up to version 0.1.0 the lease was a file with a flock that all of them inherited. One that is
  * found is looked at as it was then, and makes room for a FIFO when it is free.

@@ -98,7 +98,8 @@ static int quarantine_live(struct record *record, struct response *response, str
 	return -1;
 }
 
-/* There is no machine. What is told of the end of the last one goes on being told. */
+/* Records the quarantine of a workspace without a machine. The event repeats how the last machine
+ * ended. */
 static int quarantine_at_rest(struct record *record, struct error *err)
 {
 	char carried[1024], detail[sizeof(carried) + sizeof(NO_MACHINE) + 2];

@@ -8,9 +8,15 @@
 
 #include "base/cleanup.h"
 
-int process_directory(pid_t pid, int pidfd, struct error *err)
+bool process_has_ended(int pidfd)
 {
 	struct pollfd ended = {.fd = pidfd, .events = POLLIN};
+
+	return poll(&ended, 1, 0) == 1;
+}
+
+int process_directory(pid_t pid, int pidfd, struct error *err)
+{
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
@@ -18,7 +24,7 @@ int process_directory(pid_t pid, int pidfd, struct error *err)
 	if (dir < 0 && errno != ENOENT)
 		return error_errno(err, errno, "%s", path);
 	/* While the process has not ended the number is its own: the descriptor was there first. */
-	if (dir < 0 || pidfd < 0 || poll(&ended, 1, 0) != 0)
+	if (dir < 0 || pidfd < 0 || process_has_ended(pidfd))
 		return error_set(err, ERR_NOT_FOUND, "process %d has ended", (int)pid);
 	return steal_fd(&dir);
 }

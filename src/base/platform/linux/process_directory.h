@@ -4,6 +4,7 @@
 #define BASE_PLATFORM_LINUX_PROCESS_DIRECTORY_H
 
 #include <dirent.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -17,6 +18,8 @@
  * -1 with err: ERR_NOT_FOUND when the process has ended.
  */
 int process_directory(pid_t pid, int pidfd, struct error *err);
+/* Whether the process that the pidfd stands for has ended, reaped or not. */
+bool process_has_ended(int pidfd);
 /* Opens a directory in it, as "task" or "fd", to be listed. NULL and errno, as above. */
 DIR *process_list(int directory, const char *name);
 
