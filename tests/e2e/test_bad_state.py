@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""State files that are damaged, and a disk that has no room for them. No VM is booted."""
+"""State files that are damaged, and a disk that has no room for them. One test boots a machine."""
 
 import json
 import os
@@ -111,6 +111,32 @@ def test_a_record_that_is_gone_is_missed(host):
         assert code == 1 and answer["error"] == f"{directory}/workspace.json does not exist", answer
         assert answer["errorReason"] == "workspace-damaged" and snapshot(directory) == before, answer
     assert host.supervisor(request("delete", sparse(host)))[0] == 0
+
+
+@pytest.mark.parametrize("how, command, state", [("empty", "kill", "stopped"), ("gone", "stop", "stopped"),
+                                                 ("empty", "quarantine", "quarantined"), ("a directory", "halt", None)])
+def test_a_machine_is_ended_whatever_became_of_its_event(host, how, command, state):
+    """The lease tells that it lives. What ends it, or cuts it off, does not depend on what is recorded."""
+    config = host.config()
+    for first in ("prepare", "start"):
+        assert host.supervisor(request(first, config))[0] == 0
+    event = host.state / "agent-1" / "event.json"
+    damage(event, "empty" if how == "gone" else how)
+    if how == "gone":
+        event.unlink()
+    code, answer, _ = host.supervisor(request("delete", sparse(host)))
+    assert code == 1 and answer["error"] == "workspace agent-1 is running; stop or kill it before delete", answer
+    code, answer, _ = host.supervisor(request(command, sparse(host)))
+    if state:
+        assert code == 0 and answer["event"]["state"] == state, answer
+        assert json.loads(event.read_text())["state"] == state
+    else:  # its end cannot be recorded there
+        assert code == 1 and answer["error"] == f"{event}: event.json is not a regular file", answer
+    if command == "quarantine":
+        assert host.supervisor(request("kill", sparse(host)))[0] == 0
+    assert not host.processes()
+    assert host.supervisor(request("delete", sparse(host)))[0] == 0
+    assert not event.parent.exists()
 
 
 def test_unknown_fields_in_state_files_are_ignored(host):

@@ -46,7 +46,7 @@ BLOCKS = {"host": ({"host", "kernel"}, set()), "check": ({"event", "verification
 def refusal(state, command, place):
     """(errorCode, error) of a command that the state does not allow."""
     if state == "unknown":
-        return ("conflict", f"workspace w is not prepared in {place}: the command prepare comes first") \
+        return ("not-found", f"workspace w is not prepared in {place}: the command prepare comes first") \
             if command in ("start", "console") else ("not-found", f"there is no workspace w in {place}")
     if command == "delete" and state in ("starting", "running"):
         return "conflict", f"workspace w is {state}; stop or kill it before delete"

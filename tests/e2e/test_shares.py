@@ -14,7 +14,7 @@ from conftest import BIN, HANG_S, cache_dir, default_kernel, ended, wait_until
 from modes import check_modes
 from oci import Layout, busybox, layer
 from oci import file as oci_file
-from test_devices import sh
+from test_devices import disk, make_disk, sh
 from test_supervisor import request, sparse
 
 NOBODY_ELSE = 4242
@@ -127,6 +127,22 @@ def test_shares(host):
     host("delete", "agent-1", check=0)
     for name in ("by-root", "still-root"):
         (work / name).unlink()
+
+
+def test_a_mountpoint_below_another(host):
+    """It is seen, in whichever order they stand: what is mounted last hides what is below its place."""
+    inner, outer = host.base / "inner", host.base / "outer"
+    for path in (inner, outer):
+        path.mkdir(mode=0o700)
+        (path / "name").write_text(path.name)
+    image = make_disk(host.base / "data.img", name="disk")
+    config = host.config(shares=[share(inner, "/work/b/inner"), share(outer, "/work")], disks=[disk(image, "/work/b", "rw")])
+    for command in ("prepare", "start"):
+        code, answer, _ = host.supervisor(request(command, config))
+        assert code == 0, answer
+    assert sh(host, "agent-1", "cat /work/name /work/b/name /work/b/inner/name", "agent") == "outerdiskinner"
+    assert host.supervisor(request("kill", sparse(host)))[0] == 0
+    host("delete", "agent-1", check=0)
 
 
 def test_a_user_of_the_guest_does_not_choose_where_it_is_mounted(host):

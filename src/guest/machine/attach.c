@@ -173,29 +173,64 @@ static int mount_share(json_t *item, struct mounted *mounted, struct error *err)
 
 typedef int mount_fn(json_t *item, struct mounted *mounted, struct error *err);
 
-static int each(json_t *config, const char *key, mount_fn *fn, struct mounted *mounted,
-		struct error *err)
+struct wanted {
+	json_t *item;
+	mount_fn *mount;
+	size_t length; /* of the mountpoint, in bytes */
+	size_t at;     /* its place in the config */
+};
+
+/* A mountpoint that is below another one is the longer of the two, and would be hidden if it were
+ * mounted first. The others keep the order of the config. */
+static int compare_wanted(const void *left, const void *right)
 {
-	json_t *list = NULL, *item;
+	const struct wanted *a = left, *b = right;
+
+	if (a->length != b->length)
+		return a->length < b->length ? -1 : 1;
+	return a->at < b->at ? -1 : 1;
+}
+
+static void list_wanted(json_t *items, mount_fn *mount, struct wanted *list, size_t *count)
+{
+	json_t *item;
 	size_t i;
 
-	if (json_get_array(config, "", key, JSON_OPTIONAL, &list, err) < 0)
-		return -1;
-	json_array_foreach(list, i, item)
+	json_array_foreach(items, i, item)
 	{
-		if (fn(item, mounted, err) < 0)
-			return -1;
+		list[*count] = (struct wanted){item, mount,
+					       strlen(json_text(item, "mountpoint", "")), *count};
+		++*count;
 	}
+}
+
+static int mount_in_order(json_t *disks, json_t *shares, struct mounted *mounted, struct error *err)
+{
+	autofree struct wanted *list =
+		calloc(json_array_size(disks) + json_array_size(shares) + 1, sizeof(*list));
+	size_t count = 0;
+
+	if (!list)
+		return error_errno(err, ENOMEM, "mounts");
+	list_wanted(disks, mount_disk, list, &count);
+	list_wanted(shares, mount_share, list, &count);
+	qsort(list, count, sizeof(*list), compare_wanted);
+	for (size_t i = 0; i < count; i++)
+		if (list[i].mount(list[i].item, mounted, err) < 0)
+			return -1;
 	return 0;
 }
 
 int attach_all(json_t *config, struct error *err)
 {
 	struct mounted mounted = {0};
-	int status = each(config, "disks", mount_disk, &mounted, err);
+	json_t *disks = NULL, *shares = NULL;
+	int status;
 
-	if (status == 0)
-		status = each(config, "shares", mount_share, &mounted, err);
+	if (json_get_array(config, "", "disks", JSON_OPTIONAL, &disks, err) < 0 ||
+	    json_get_array(config, "", "shares", JSON_OPTIONAL, &shares, err) < 0)
+		return -1;
+	status = mount_in_order(disks, shares, &mounted, err);
 	if (status < 0)
 		take_back(&mounted);
 	forget_mounted(&mounted);

@@ -117,7 +117,7 @@ int record_allows(const struct record *record, enum command command, struct erro
 		if (command == COMMAND_HALT || command == COMMAND_STOP || command == COMMAND_KILL)
 			return error_set(err, ERR_NOT_FOUND, "there is no workspace %s in %s", id,
 					 place);
-		return error_set(err, ERR_CONFLICT,
+		return error_set(err, ERR_NOT_FOUND,
 				 "workspace %s is not prepared in %s: the command prepare comes "
 				 "first",
 				 id, place);

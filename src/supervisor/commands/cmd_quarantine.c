@@ -112,7 +112,7 @@ static int quarantine_at_rest(struct record *record, struct error *err)
 
 static int quarantine(struct record *record, struct response *response, struct error *err)
 {
-	if (record_lock(record, err) < 0 || settle(record, err) < 0 ||
+	if (record_lock(record, err) < 0 || settle_to_end(record, err) < 0 ||
 	    record_allows(record, COMMAND_QUARANTINE, err) < 0)
 		return -1;
 	if (record->state == STATE_RUNNING)

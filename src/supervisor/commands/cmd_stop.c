@@ -180,7 +180,7 @@ static int end_and_conclude(struct record *record, enum command command, struct 
 static int stop_workspace(struct record *record, enum command command, struct response *response,
 			  struct error *err)
 {
-	if (record_lock(record, err) < 0 || settle(record, err) < 0 ||
+	if (record_lock(record, err) < 0 || settle_to_end(record, err) < 0 ||
 	    record_allows(record, command, err) < 0)
 		return -1;
 	return end_and_conclude(record, command, response, err);

@@ -139,7 +139,7 @@ int record_allows(const struct record *record, enum command command, struct erro
 		if (command == COMMAND_QUARANTINE || command == COMMAND_HALT ||
 		    command == COMMAND_STOP || command == COMMAND_KILL)
 			return error_set(err, ERR_NOT_FOUND, "there is no %s in %s", what, place);
-		return error_set(err, ERR_CONFLICT,
+		return error_set(err, ERR_NOT_FOUND,
 				 "%s is not prepared in %s: the command prepare comes "
 				 "first",
 				 what, place);

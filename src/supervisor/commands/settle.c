@@ -84,6 +84,23 @@ int settle_for(struct record *record, const char *reason, struct error *err)
 			   detail, err);
 }
 
+int settle_to_end(struct record *record, struct error *err)
+{
+	struct error why = {0};
+	int status = settle(record, &why);
+
+	if (status == 0 && record->state != STATE_UNKNOWN)
+		return 0;
+	if ((status == 0 || why.reason == REASON_WORKSPACE_DAMAGED) && record->ws.fd >= 0 &&
+	    lease_is_held(&record->ws) && !leftover_supervisor_is_gone(&record->ws)) {
+		record->state = STATE_RUNNING;
+		return 0;
+	}
+	if (status < 0)
+		*err = why;
+	return status;
+}
+
 int settle_if_stale(struct record *record, struct error *err)
 {
 	int status;

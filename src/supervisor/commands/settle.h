@@ -17,7 +17,10 @@
 int settle(struct record *record, struct error *err);
 /* The same where the caller knows why (else NULL). */
 int settle_for(struct record *record, const char *reason, struct error *err);
-/* The same without the command lock, which is taken only for a record that is stale. */
+/* The same for a command that ends a machine or cuts it off, which must not depend on event.json. A
+ * machine that lives while that file is damaged or gone counts as `running`, without an event. */
+int settle_to_end(struct record *record, struct error *err);
+/* The same as settle() without the command lock, which is taken only for a record that is stale. */
 int settle_if_stale(struct record *record, struct error *err);
 /* The lease is held by somebody who goes on. The last moments of a VM that has ended, or whose
  * supervisor was killed, are waited out. */
