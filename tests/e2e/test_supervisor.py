@@ -66,7 +66,7 @@ def test_start_answers_and_lets_go_of_its_streams(host):
     """A caller that captures stdout of start sees its end at once (subprocess waits for that)."""
     config = host.config()
     code, answer, _ = host.supervisor(request("start", config))
-    assert code == 1 and answer["errorCode"] == "conflict"  # nothing was prepared
+    assert code == 1 and answer["errorCode"] == "not-found"  # nothing was prepared
     host.supervisor(request("prepare", config))
     code, answer, _ = host.supervisor(request("start", config), timeout=120)
     assert (code, answer["event"]["state"]) == (0, "running"), answer
