@@ -101,6 +101,18 @@ def test_damaged_files_are_named_and_kept(host, how):
     assert host.supervisor(request("delete", sparse(host)))[0] == 0
 
 
+def test_a_serial_log_without_end_is_not_printed(host):
+    """Nothing but a supervisor that was taken over makes one: the log is halved above 8 MiB."""
+    _, directory = life(host)
+    with open(directory / "serial.log", "wb") as log:
+        log.truncate(1 << 40)
+    for words in ((), ("--follow",)):
+        done = host("logs", *words, "agent-1")
+        assert done.returncode == 1 and done.stdout == "", done
+        assert "serial.log has 1099511627776 bytes, and microagent keeps at most 16777216" in done.stderr, done.stderr
+    assert host.supervisor(request("delete", sparse(host)))[0] == 0
+
+
 def test_a_record_that_is_gone_is_missed(host):
     """By whoever looks too: what it held can be compared with nothing."""
     config, directory = life(host)

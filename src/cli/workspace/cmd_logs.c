@@ -47,6 +47,19 @@ static ssize_t put_log(struct logs *logs, const char *text, size_t len, bool at_
 	return fflush(stdout) == 0 ? (ssize_t)done : error_errno(err, errno, "stdout");
 }
 
+/* A live supervisor that was taken over may leave a sparse file that takes days to be printed. */
+static int require_usual_size(off_t size, struct error *err)
+{
+	const uint64_t most = 2 * limit_get(LIMIT_SERIAL_LOG_BYTES);
+
+	if (size < 0 || (uint64_t)size <= most)
+		return 0;
+	return error_set(err, ERR_INVALID,
+			 "serial.log has %lld bytes, and microagent keeps at most %llu: it is not "
+			 "printed",
+			 (long long)size, (unsigned long long)most);
+}
+
 /* Everything from logs->at to the end. last: nothing comes any more. 1: our reader has gone. */
 static int print_new_bytes(struct logs *logs, bool last, struct error *err)
 {
@@ -54,9 +67,13 @@ static int print_new_bytes(struct logs *logs, bool last, struct error *err)
 	ssize_t n, done = 1;
 	struct stat st;
 
-	/* The oldest half is dropped now and then; where we were is not to be found again. */
-	if (fstat(logs->fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size < logs->at)
-		logs->at = st.st_size;
+	if (fstat(logs->fd, &st) == 0 && S_ISREG(st.st_mode)) {
+		if (require_usual_size(st.st_size, err) < 0)
+			return -1;
+		/* The oldest half is dropped now and then; where we were is not to be found again. */
+		if (st.st_size < logs->at)
+			logs->at = st.st_size;
+	}
 	while (done > 0 && (n = pread(logs->fd, text, sizeof(text), logs->at)) > 0) {
 		struct error why = {0};
 		bool at_end = last && (size_t)n < sizeof(text);
