@@ -283,7 +283,7 @@ def test_each_command_in_each_state(vm, broker, state):
             expect_legal(vm, broker, command, state)
         else:
             code, text = vm.refused(command)
-            assert code == ("not-found" if state == "unknown" and command in ("halt", "stop", "kill") else "conflict"), text
+            assert code == ("not-found" if state == "unknown" and command in ("halt", "stop", "kill", "start") else "conflict"), text
             assert "agent-1" in text
             assert vm.ok("inspect")["event"]["state"] == state
         for missing in UNSUPPORTED:
