@@ -44,4 +44,7 @@ char *home_dir(void);
 /* What the user's entry says alone. */
 char *home_of_account(void);
 
+/* Whether there are digests of the workspace's records, which only commands write. */
+bool state_dir_has_digests(const struct state_dir *dir, const char *id);
+
 #endif

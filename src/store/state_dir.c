@@ -58,6 +58,24 @@ int state_dir_open(const char *path, bool create, struct state_dir *out, struct 
 	return 0;
 }
 
+int state_dir_check_place(const char *path, struct error *err)
+{
+	autofree char *place = path_absolute(path, err);
+	char *slash;
+
+	if (!place)
+		return -1;
+	/* The nearest directory that is there, in which the next one would be made. */
+	while (faccessat(AT_FDCWD, place, F_OK, AT_EACCESS) < 0 && errno == ENOENT &&
+	       (slash = strrchr(place, '/')) && slash != place)
+		*slash = '\0';
+	if (faccessat(AT_FDCWD, place, F_OK, AT_EACCESS) < 0 && errno == ENOENT)
+		return 0;
+	if (faccessat(AT_FDCWD, place, W_OK | X_OK, AT_EACCESS) == 0)
+		return 0;
+	return error_errno(err, errno, "state directory: %s: write into %s", path, place);
+}
+
 void state_dir_close(struct state_dir *dir)
 {
 	if (dir->path && dir->fd >= 0)
@@ -109,14 +127,25 @@ char *state_dir_default(const char *option, struct error *err)
 	return home_state_dir(err);
 }
 
-static bool is_workspace(int dirfd, const char *name)
+bool state_dir_has_digests(const struct state_dir *dir, const char *id)
+{
+	char name[RECORD_DIGEST_ROOM];
+	struct stat st;
+
+	snprintf(name, sizeof(name), LOCKS_DIR "/" RECORD_DIGEST "%.160s", id);
+	return fstatat(dir->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* A directory that its live supervisor has taken the rights from is one too. */
+static bool is_workspace(const struct state_dir *dir, const char *name)
 {
 	static const char *const records[] = {"workspace.json", "event.json"};
-	autoclose int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	autoclose int fd = openat(dir->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 
 	for (size_t i = 0; fd >= 0 && i < ARRAY_SIZE(records); i++)
-		if (!fstatat(fd, records[i], &st, AT_SYMLINK_NOFOLLOW))
+		if (!fstatat(fd, records[i], &st, AT_SYMLINK_NOFOLLOW) ||
+		    (errno == EACCES && state_dir_has_digests(dir, name)))
 			return true;
 	return false;
 }
@@ -154,7 +183,7 @@ json_t *state_dir_list(const struct state_dir *dir, struct error *err)
 	}
 	while ((errno = 0, entry = readdir(entries))) {
 		if (!path_is_safe_basename(entry->d_name) || runtime_id_taken(entry->d_name) ||
-		    !is_workspace(dir->fd, entry->d_name))
+		    !is_workspace(dir, entry->d_name))
 			continue;
 		insert_name(names, entry->d_name);
 	}

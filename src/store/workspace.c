@@ -68,6 +68,17 @@ static int refuse_foreign(int fd, const char *path, struct error *err)
 			 path);
 }
 
+/* A live supervisor that was taken over may take rights from the directory that it works in, which
+ * would keep an ordinary user's commands from ending it. */
+static void give_rights_back(const struct state_dir *dir, const char *id, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) == 0 && (st.st_mode & S_IRWXU) != S_IRWXU && st.st_uid == geteuid() &&
+	    state_dir_has_digests(dir, id))
+		(void)fchmod(fd, S_IRWXU);
+}
+
 static int open_directory(const struct state_dir *dir, const char *id, const char *path,
 			  bool create, struct error *err)
 {
@@ -78,6 +89,7 @@ static int open_directory(const struct state_dir *dir, const char *id, const cha
 	fd = openat(dir->fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return error_errno(err, errno, "%s", path);
+	give_rights_back(dir, id, fd);
 	if (trusted_dir_check_own(fd, path, err) < 0 ||
 	    (create && refuse_foreign(fd, path, err) < 0))
 		return -1;

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""State files that are damaged, and a disk that has no room for them. One test boots a machine."""
+"""State files that are damaged or forged, and a disk that has no room for them."""
 
 import json
 import os
 import shutil
+import signal
 import subprocess
 
 import pytest
@@ -125,19 +126,44 @@ def test_a_record_that_is_gone_is_missed(host):
     assert host.supervisor(request("delete", sparse(host)))[0] == 0
 
 
-@pytest.mark.parametrize("how, command, state", [("empty", "kill", "stopped"), ("gone", "stop", "stopped"),
-                                                 ("empty", "quarantine", "quarantined"), ("a directory", "halt", None)])
+def rewrite(path, **changes):
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def forge(directory, how):
+    """What a live supervisor that was taken over may make of its two records."""
+    event, runtime = directory / "event.json", directory / "runtime.json"
+    if how == "of another backend":
+        rewrite(event, identity={**IDENTITY, "backend": "bogus"})
+    elif how == "of another boot":
+        rewrite(runtime, bootId="0" * 36)
+    elif how == "of another directory":
+        rewrite(runtime, directory={"device": 1, "inode": 1})
+        damage(event, "empty")
+    elif how == "of a dead supervisor":
+        rewrite(runtime, supervisorPid=os.getpid(), supervisorStartTime=1)
+        event.unlink()
+    elif how == "gone":
+        event.unlink()
+    else:
+        damage(event, how)
+
+
+@pytest.mark.parametrize("how, command, state", [
+    ("empty", "kill", "stopped"), ("gone", "stop", "stopped"), ("empty", "quarantine", "quarantined"), ("a directory", "halt", None),
+    ("of another backend", "kill", "stopped"), ("of another boot", "stop", "stopped"), ("of another boot", "kill", "stopped"),
+    ("of another directory", "kill", "stopped"), ("of another backend", "quarantine", "quarantined")])
 def test_a_machine_is_ended_whatever_became_of_its_event(host, how, command, state):
     """The lease tells that it lives. What ends it, or cuts it off, does not depend on what is recorded."""
     config = host.config()
     for first in ("prepare", "start"):
         assert host.supervisor(request(first, config))[0] == 0
     event = host.state / "agent-1" / "event.json"
-    damage(event, "empty" if how == "gone" else how)
-    if how == "gone":
-        event.unlink()
+    forge(event.parent, how)
     code, answer, _ = host.supervisor(request("delete", sparse(host)))
     assert code == 1 and answer["error"] == "workspace agent-1 is running; stop or kill it before delete", answer
+    code, answer, _ = host.supervisor(request("prepare", config))
+    assert code == 1 and answer["errorCode"] in ("conflict", "io"), answer
     code, answer, _ = host.supervisor(request(command, sparse(host)))
     if state:
         assert code == 0 and answer["event"]["state"] == state, answer
@@ -149,6 +175,20 @@ def test_a_machine_is_ended_whatever_became_of_its_event(host, how, command, sta
     assert not host.processes()
     assert host.supervisor(request("delete", sparse(host)))[0] == 0
     assert not event.parent.exists()
+
+
+@pytest.mark.parametrize("how", ["of another backend", "of another boot", "of another directory", "of a dead supervisor"])
+def test_a_stopped_supervisor_is_ended_whatever_it_wrote(host, how):
+    """It answers nobody, so that it is killed by its guard. Its own record may stay as it is."""
+    config = host.config()
+    for first in ("prepare", "start"):
+        assert host.supervisor(request(first, config))[0] == 0
+    directory = host.state / "agent-1"
+    os.kill(json.loads((directory / "runtime.json").read_text())["supervisorPid"], signal.SIGSTOP)
+    forge(directory, how)
+    host.supervisor(request("kill", sparse(host)), env={"MICROAGENT_TEST_LIMIT_CONTROL_REQUEST_MS": "500"})
+    assert not host.processes()
+    assert host.supervisor(request("delete", sparse(host)))[0] == 0
 
 
 def test_unknown_fields_in_state_files_are_ignored(host):

@@ -224,3 +224,15 @@ def test_quarantine_does_not_call_killed_what_lives(host, stranger):
     os.kill(facts["supervisorPid"], signal.SIGKILL)
     wait_until(lambda: not held(host), "every process to end")
     host("delete", "w", check=0)
+
+
+@pytest.mark.parametrize("name", ["", "event.json"])
+def test_rights_that_it_has_taken(user, name):
+    """From its directory, or from its record, so that an ordinary user may not read them: the machine is seen, and is ended."""
+    _, facts = started(user, "--network", "isolated")
+    os.kill(facts["supervisorPid"], signal.SIGSTOP)
+    (user.state / "w" / name).chmod(0o400 if not name else 0)
+    assert [row["name"] for row in user.json("list")["workspaces"]] == ["w"]
+    user("kill", "w", env=QUICK)
+    check_gone(user, facts)
+    user("delete", "w", check=0)

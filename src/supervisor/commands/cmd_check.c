@@ -77,7 +77,8 @@ static int check_request(const struct call *call, struct record *record, struct 
 {
 	const struct config *config = &call->request->config;
 
-	if (record_open(record, call, false, err) < 0 || record_load(record, err) < 0 ||
+	if (state_dir_check_place(config->state_dir, err) < 0 ||
+	    record_open(record, call, false, err) < 0 || record_load(record, err) < 0 ||
 	    verify_for_check(record, config, response, err) < 0 ||
 	    answer_declared(config, response, err) < 0)
 		return -1;

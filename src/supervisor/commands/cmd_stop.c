@@ -52,16 +52,14 @@ static int await_end(const struct record *record, enum command command,
 		     const struct leftover_supervisor *held, bool *forced, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_KILL_MS);
-	struct error ignored;
 
 	/* The live supervisor's own deadlines come first. */
 	if (command != COMMAND_KILL)
 		deadline += limit_get(LIMIT_HALT_MS) * NS_PER_MS;
-	if (held->proc.pid && fd_wait(held->proc.pidfd, POLLIN, deadline, &ignored) == 0)
-		deadline = limit_deadline(LIMIT_KILL_MS);
-	if (leftover_has_another_supervisor(&record->ws, held) ||
-	    lease_wait_free(&record->ws, deadline, NULL) == 0 ||
-	    leftover_has_another_supervisor(&record->ws, held))
+	if (leftover_await_supervisor(held, deadline) &&
+	    (leftover_has_another_supervisor(&record->ws, held) ||
+	     lease_wait_free(&record->ws, limit_deadline(LIMIT_KILL_MS), NULL) == 0 ||
+	     leftover_has_another_supervisor(&record->ws, held)))
 		return 0;
 	*forced = true;
 	leftover_kill_supervisor(&record->ws);

@@ -2,10 +2,14 @@
 #include "supervisor/commands/settle.h"
 
 #include <stdio.h>
+#include <string.h>
 
+#include "base/cleanup.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "store/audit.h"
 #include "supervisor/handover/leftover.h"
+#include "supervisor/inputs/manifest.h"
 #include "supervisor/live/outcome.h"
 
 /* Quarantined with nothing alive is fine, unless its live supervisor did not come to clean up. */
@@ -60,6 +64,8 @@ int settle_for(struct record *record, const char *reason, struct error *err)
 
 	if (record_load(record, err) < 0)
 		return -1;
+	if (record->state == STATE_UNKNOWN && record->ws.fd >= 0 && lease_is_held(&record->ws))
+		record->state = STATE_RUNNING;
 	if (!is_stale(record))
 		return 0;
 	was = state_names[record->state];
@@ -84,21 +90,32 @@ int settle_for(struct record *record, const char *reason, struct error *err)
 			   detail, err);
 }
 
+/* Whether the workspace was made by another backend, by the record that a live supervisor cannot
+ * change unnoticed. */
+static bool is_of_another_backend(const struct record *record)
+{
+	__attribute__((cleanup(manifest_free))) struct manifest manifest = {0};
+	const char *own = record->call->backend->name;
+	struct error ignored;
+
+	return manifest_read_accepted(&record->ws, &manifest, &ignored) == 0 &&
+	       strcmp(json_text(json_object_get(manifest.document, "identity"), "backend", own),
+		      own) != 0;
+}
+
 int settle_to_end(struct record *record, struct error *err)
 {
 	struct error why = {0};
-	int status = settle(record, &why);
 
-	if (status == 0 && record->state != STATE_UNKNOWN)
+	if (settle(record, &why) == 0)
 		return 0;
-	if ((status == 0 || why.reason == REASON_WORKSPACE_DAMAGED) && record->ws.fd >= 0 &&
-	    lease_is_held(&record->ws) && !leftover_supervisor_is_gone(&record->ws)) {
-		record->state = STATE_RUNNING;
-		return 0;
-	}
-	if (status < 0)
+	if (record->ws.fd < 0 || !lease_is_held(&record->ws) ||
+	    (why.code == ERR_CONFLICT && is_of_another_backend(record))) {
 		*err = why;
-	return status;
+		return -1;
+	}
+	record->state = STATE_RUNNING;
+	return 0;
 }
 
 int settle_if_stale(struct record *record, struct error *err)

@@ -13,12 +13,14 @@
 #include "supervisor/commands/record.h"
 
 /* Loads the record and, where it is stale, ends what is left, removes the sockets and records
- * `failed`, or `quarantined` once more. Under the command lock. */
+ * `failed`, or `quarantined` once more. A machine that lives without an event.json, which somebody has
+ * removed, counts as `running`, without an event. Under the command lock. */
 int settle(struct record *record, struct error *err);
 /* The same where the caller knows why (else NULL). */
 int settle_for(struct record *record, const char *reason, struct error *err);
-/* The same for a command that ends a machine or cuts it off, which must not depend on event.json. A
- * machine that lives while that file is damaged or gone counts as `running`, without an event. */
+/* The same for a command that ends a machine or cuts it off, and does not believe the records of a live
+ * supervisor that may have been taken over. A machine that lives counts as `running` too while its event
+ * cannot be read. ERR_CONFLICT for another backend's. */
 int settle_to_end(struct record *record, struct error *err);
 /* The same as settle() without the command lock, which is taken only for a record that is stale. */
 int settle_if_stale(struct record *record, struct error *err);

@@ -145,55 +145,6 @@ int leftover_await_companions(const struct leftover_companions *companions, uint
 	return 0;
 }
 
-void leftover_hold_supervisor(const struct workspace *ws, struct leftover_supervisor *out)
-{
-	json_auto_t *runtime = read_runtime(ws);
-	const json_t *start_time = json_object_get(runtime, "supervisorStartTime");
-
-	*out = (struct leftover_supervisor){.proc = PROC_NONE};
-	if (runtime && runtime_is_of(ws, runtime) &&
-	    hold_recorded(json_object_get(runtime, "supervisorPid"), start_time, &out->proc))
-		out->start_time = (uint64_t)json_integer_value(start_time);
-}
-
-void leftover_let_go_supervisor(struct leftover_supervisor *held)
-{
-	proc_let_go(&held->proc);
-}
-
-bool leftover_has_another_supervisor(const struct workspace *ws,
-				     const struct leftover_supervisor *held)
-{
-	json_auto_t *runtime = read_runtime(ws);
-	json_int_t pid = json_integer_value(json_object_get(runtime, "supervisorPid"));
-	json_int_t start_time = json_integer_value(json_object_get(runtime, "supervisorStartTime"));
-
-	return held->proc.pid && runtime &&
-	       (pid != held->proc.pid || (uint64_t)start_time != held->start_time);
-}
-
-bool leftover_supervisor_is_gone(const struct workspace *ws)
-{
-	json_auto_t *runtime = read_runtime(ws);
-	const json_t *pid = json_object_get(runtime, "supervisorPid");
-	uint64_t deadline = limit_deadline(LIMIT_KILL_MS);
-	struct proc supervisor = PROC_NONE;
-	struct error err;
-	bool gone;
-
-	if (!pid)
-		return false;
-	if (!runtime_is_of(ws, runtime))
-		return true;
-	if (!hold_recorded(pid, json_object_get(runtime, "supervisorStartTime"), &supervisor))
-		return true;
-	if (!process_is_exiting(supervisor.pid))
-		deadline = 0;
-	gone = fd_wait(supervisor.pidfd, POLLIN, deadline, &err) == 0;
-	proc_let_go(&supervisor);
-	return gone;
-}
-
 /* --- one process ------------------------------------------------------------------------------ */
 
 /* Waits until the deadline, and then kills the process. */
@@ -303,6 +254,157 @@ static bool kill_by_guard(const struct workspace *ws, int watch)
 	return search.found;
 }
 
+/* --- the live supervisor ---------------------------------------------------------------------- */
+
+static void let_go_list(struct proc_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		proc_let_go(&list->at[i]);
+	free(list->at);
+	*list = (struct proc_list){0};
+}
+
+static bool is_in_list(const struct proc_list *list, pid_t pid)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (list->at[i].pid == pid)
+			return true;
+	return false;
+}
+
+/* Takes the process over, which is let go where there is no memory for it. */
+static void add_to_list(struct proc_list *list, struct proc *held)
+{
+	struct proc *grown = reallocarray(list->at, list->count + 1, sizeof(*grown));
+
+	if (!grown) {
+		proc_let_go(held);
+		return;
+	}
+	list->at = grown;
+	grown[list->count++] = *held;
+}
+
+struct guards_wanted {
+	struct guard_search search;
+	struct proc_list *guards;
+};
+
+static int hold_one_guard(pid_t pid, void *data)
+{
+	const struct guards_wanted *wanted = data;
+	struct proc guard = PROC_NONE;
+
+	if (!is_guard_of(pid, &wanted->search) || proc_hold(pid, &guard, NULL) < 0)
+		return 0;
+	if (is_guard_of(pid, &wanted->search))
+		add_to_list(wanted->guards, &guard);
+	else
+		proc_let_go(&guard);
+	return 0;
+}
+
+static void hold_guards(const struct workspace *ws, struct proc_list *out)
+{
+	autoclose int watch = lease_watch(ws);
+	struct guards_wanted wanted = {.search = {.ws = ws, .watch = watch}, .guards = out};
+
+	if (watch >= 0)
+		(void)process_each(hold_one_guard, &wanted, NULL);
+}
+
+static int hold_one_child(pid_t pid, void *data)
+{
+	struct leftover_supervisor *out = data;
+	struct proc child = PROC_NONE;
+
+	if (!is_in_list(&out->guards, process_parent(pid)) || proc_hold(pid, &child, NULL) < 0)
+		return 0;
+	if (is_in_list(&out->guards, process_parent(pid)))
+		add_to_list(&out->children, &child);
+	else
+		proc_let_go(&child);
+	return 0;
+}
+
+void leftover_hold_supervisor(const struct workspace *ws, struct leftover_supervisor *out)
+{
+	json_auto_t *runtime = read_runtime(ws);
+	const json_t *start_time = json_object_get(runtime, "supervisorStartTime");
+
+	*out = (struct leftover_supervisor){.proc = PROC_NONE};
+	hold_guards(ws, &out->guards);
+	if (out->guards.count > 0)
+		(void)process_each(hold_one_child, out, NULL);
+	else if (runtime && runtime_is_of(ws, runtime) &&
+		 hold_recorded(json_object_get(runtime, "supervisorPid"), start_time, &out->proc))
+		out->start_time = (uint64_t)json_integer_value(start_time);
+}
+
+void leftover_let_go_supervisor(struct leftover_supervisor *held)
+{
+	let_go_list(&held->guards);
+	let_go_list(&held->children);
+	proc_let_go(&held->proc);
+}
+
+bool leftover_await_supervisor(const struct leftover_supervisor *held, uint64_t deadline_ns)
+{
+	struct error ignored;
+
+	for (size_t i = 0; i < held->children.count; i++)
+		if (fd_wait(held->children.at[i].pidfd, POLLIN, deadline_ns, &ignored) < 0)
+			return false;
+	return !held->proc.pid || fd_wait(held->proc.pidfd, POLLIN, deadline_ns, &ignored) == 0;
+}
+
+static bool has_guard_beside(const struct workspace *ws, const struct proc_list *known)
+{
+	__attribute__((cleanup(let_go_list))) struct proc_list now = {0};
+
+	hold_guards(ws, &now);
+	for (size_t i = 0; i < now.count; i++)
+		if (!is_in_list(known, now.at[i].pid))
+			return true;
+	return false;
+}
+
+bool leftover_has_another_supervisor(const struct workspace *ws,
+				     const struct leftover_supervisor *held)
+{
+	json_auto_t *runtime = held->proc.pid ? read_runtime(ws) : NULL;
+	json_int_t pid = json_integer_value(json_object_get(runtime, "supervisorPid"));
+	json_int_t start_time = json_integer_value(json_object_get(runtime, "supervisorStartTime"));
+
+	if (!held->proc.pid)
+		return has_guard_beside(ws, &held->guards);
+	return runtime && (pid != held->proc.pid || (uint64_t)start_time != held->start_time);
+}
+
+bool leftover_supervisor_is_gone(const struct workspace *ws)
+{
+	json_auto_t *runtime = read_runtime(ws);
+	const json_t *pid = json_object_get(runtime, "supervisorPid");
+	const struct proc_list nobody = {0};
+	uint64_t deadline = limit_deadline(LIMIT_KILL_MS);
+	struct proc supervisor = PROC_NONE;
+	struct error err;
+	bool gone;
+
+	if (!pid)
+		return false;
+	/* The live supervisor can write what it likes into the record, and cannot be without its guard. */
+	if (!runtime_is_of(ws, runtime))
+		return !has_guard_beside(ws, &nobody);
+	if (!hold_recorded(pid, json_object_get(runtime, "supervisorStartTime"), &supervisor))
+		return true;
+	if (!process_is_exiting(supervisor.pid))
+		deadline = 0;
+	gone = fd_wait(supervisor.pidfd, POLLIN, deadline, &err) == 0;
+	proc_let_go(&supervisor);
+	return gone;
+}
+
 void leftover_kill_supervisor(const struct workspace *ws)
 {
 	json_auto_t *runtime = read_runtime(ws);
@@ -373,11 +475,11 @@ void leftover_end_all(const struct workspace *ws, uint64_t deadline_ns)
 	json_auto_t *runtime = read_runtime(ws);
 	autoclose int watch = lease_watch(ws);
 
-	if (!runtime || !runtime_is_of(ws, runtime))
-		return;
 	/* A record that says that the supervisor has ended while its guard is there is wrong, or will be
 	 * right in a moment. */
 	(void)kill_by_guard(ws, watch);
+	if (!runtime || !runtime_is_of(ws, runtime))
+		return;
 	end_all_recorded(runtime, watch, deadline_ns);
 	end_cgroup(ws, runtime, watch, deadline_ns);
 }

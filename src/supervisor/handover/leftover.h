@@ -19,27 +19,39 @@
 /* The recorded boot id is not the host's present one: the host was rebooted since. */
 bool leftover_of_another_boot(const struct workspace *ws);
 /* The recorded live supervisor has ended (or is just ending, which is waited for). False where
- * nothing is recorded yet: the lease alone knows. */
+ * nothing is recorded yet: the lease alone knows. A record of another workspace or boot counts only where
+ * there is no guard. */
 bool leftover_supervisor_is_gone(const struct workspace *ws);
-/* The live supervisor that runtime.json names, held so that nobody takes the next one for it: when it
- * has ended, lease and record may be those of another. */
+struct proc_list {
+	struct proc *at; /* malloc'd */
+	size_t count;
+};
+/* The live supervisor, held so that nobody takes the next one for it: when it has ended, lease and record
+ * may be those of another. It is the child of its guard, which it can neither end nor choose. A process
+ * of the machine may call itself a guard, so all guards are held, and all children of theirs. Where there
+ * is no guard, as on macOS, the live supervisor is the process that runtime.json names. */
 struct leftover_supervisor {
-	struct proc proc; /* PROC_NONE: runtime.json names none that lives */
+	struct proc_list guards, children;
+	struct proc
+		proc; /* PROC_NONE where there is a guard, and where runtime.json names none that lives */
 	uint64_t start_time;
 };
 void leftover_hold_supervisor(const struct workspace *ws, struct leftover_supervisor *out);
 void leftover_let_go_supervisor(struct leftover_supervisor *held); /* accepts a zeroed one */
-/* Whether runtime.json names another live supervisor than the one that was held. */
+/* Waits until the deadline (monotonic) for the end of what is held. True if it has ended, or nobody is
+ * held. */
+bool leftover_await_supervisor(const struct leftover_supervisor *held, uint64_t deadline_ns);
+/* Whether there is another live supervisor than the one that was held. */
 bool leftover_has_another_supervisor(const struct workspace *ws,
 				     const struct leftover_supervisor *held);
 /* SIGKILL to the live supervisor, with which everything of the workspace dies. It is found by its guard,
  * and where that is gone by the record. */
 void leftover_kill_supervisor(const struct workspace *ws);
-/* For a workspace whose live supervisor is recorded to have ended. Waits for every recorded process of
- * the workspace to end, then kills what has not by the deadline (monotonic), and removes the
+/* For a workspace whose live supervisor is recorded to have ended. Kills one that lives all the same, by
+ * its guard. Waits for every recorded process of the workspace to end, then kills what has not by the deadline (monotonic), and removes the
  * workspace's cgroup with the processes of the workspace in it; a group with others in it is left, and
- * standard error says so. A supervisor that lives although it is recorded to have ended is killed at
- * once. A runtime.json that cannot be read names nobody. */
+ * standard error says so. A runtime.json that cannot be read, or is of another workspace or boot, names
+ * nobody. */
 void leftover_end_all(const struct workspace *ws, uint64_t deadline_ns);
 /*
  * The companions that runtime.json names, but the monitor of the VMM's cell, held before the live supervisor is asked to cut them off:
