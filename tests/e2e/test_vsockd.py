@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import BIN, ROOT, default_kernel, make_host, pid_lines, wait_until
+from conftest import BIN, ROOT, default_kernel, make_host, pid_lines, skip_without_own_kernels, wait_until
 
 ECHO, SINK, SOURCE, HOLD = 7000, 7001, 7002, 7003
 
@@ -83,6 +83,7 @@ class Device:
 
 @pytest.fixture(scope="module")
 def device():
+    skip_without_own_kernels("an emulated")
     base = Path(tempfile.mkdtemp(prefix="e-"))
     host = make_host(base / "host")
     it = Device(base, default_kernel(host))
