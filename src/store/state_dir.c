@@ -66,11 +66,9 @@ int state_dir_check_place(const char *path, struct error *err)
 	if (!place)
 		return -1;
 	/* The nearest directory that is there, in which the next one would be made. */
-	while (faccessat(AT_FDCWD, place, F_OK, AT_EACCESS) < 0 && errno == ENOENT &&
-	       (slash = strrchr(place, '/')) && slash != place)
-		*slash = '\0';
-	if (faccessat(AT_FDCWD, place, F_OK, AT_EACCESS) < 0 && errno == ENOENT)
-		return 0;
+	while (faccessat(AT_FDCWD, place, F_OK, AT_EACCESS) < 0 && errno == ENOENT && place[1] &&
+	       (slash = strrchr(place, '/')))
+		slash[slash == place] = '\0';
 	if (faccessat(AT_FDCWD, place, W_OK | X_OK, AT_EACCESS) == 0)
 		return 0;
 	return error_errno(err, errno, "state directory: %s: write into %s", path, place);

@@ -16,6 +16,7 @@ import inject
 import strays
 from conftest import BACKEND, held, make_host, wait_until
 from test_session_share import ORDINARY, as_ordinary
+from test_supervisor import request
 
 NOBODY = 4194303  # the highest number that a process may have here, which none has
 START_TIME = 21  # of the fields of /proc/PID/stat, from 0; the name of `sleep` has no blanks
@@ -224,6 +225,16 @@ def test_quarantine_does_not_call_killed_what_lives(host, stranger):
     os.kill(facts["supervisorPid"], signal.SIGKILL)
     wait_until(lambda: not held(host), "every process to end")
     host("delete", "w", check=0)
+
+
+def test_a_state_directory_that_cannot_be_made(user):
+    """`check` refuses it as `prepare` does, and makes nothing."""
+    config = {**user.config(), "stateDir": "/root-only/x", "kernelPath": user.json("kernel", "list")["kernels"][0]["path"]}
+    os.chown(config["rootfsPath"], ORDINARY, ORDINARY)
+    for command in ("check", "prepare"):
+        code, answer, _ = user.supervisor(request(command, config))
+        assert code == 1 and answer["errorCode"] == "denied", (command, answer)
+        assert answer["error"].startswith("state directory: /root-only/x: ") and "Permission denied" in answer["error"], answer
 
 
 @pytest.mark.parametrize("name", ["", "event.json"])

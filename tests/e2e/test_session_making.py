@@ -2,6 +2,7 @@
 """`session create` that is broken off: by a signal, by the end of who would have read its answer, and by kill -9."""
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -32,6 +33,16 @@ def test_a_signal_ends_what_was_being_made(place, stage, number, code):
     child.send_signal(number)
     out, err = child.communicate(timeout=60)
     assert (child.returncode, out) == (code, b"") and b"no session was made: cancelled" in err, err
+    assert_nothing(place)
+
+
+def test_a_cancelled_making_in_json(place):
+    """The error is the document on stdout, as the manual says of --json."""
+    child = place.popen("--json", *CREATE)
+    spin_until(lambda: STAGES["booting"](place), child)
+    child.send_signal(signal.SIGINT)
+    out, _ = child.communicate(timeout=60)
+    assert child.returncode == 130 and json.loads(out) == {"ok": False, "error": "cancelled", "errorCode": "unavailable"}, out
     assert_nothing(place)
 
 

@@ -126,7 +126,10 @@ int session_end_by_signal(const struct cli *cli, struct signals *signals, int co
 			  const struct error *err)
 {
 	if (code < 0 && (signals->last || signals_next(signals) > 0)) {
-		cli_warn_error(cli, "no session was made: ", err);
+		if (cli->json)
+			cli_print_error(cli, err, stdout);
+		else
+			cli_warn_error(cli, "no session was made: ", err);
 		code = 128 + signals_that_came(signals);
 	}
 	signals_close(signals);
