@@ -12,7 +12,7 @@ static void whole_life(void **state)
 
 	expect(life, "check", "unknown");
 	expect(life, "inspect", "unknown");
-	refused(life, "start", "conflict");
+	refused(life, "start", "not-found");
 	refused(life, "stop", "not-found");
 	expect(life, "delete", "stopped");
 	expect(life, "prepare", "prepared");
