@@ -94,17 +94,19 @@ static int serve_question(const struct question *question, const struct broker_m
 	return row->duty->fn(row->data, in, out, err);
 }
 
-/* Waits for the next question. The number is our parent's as long as we live: its end is ours. */
-static void await_question(int sock)
+/* Waits for the end of who asks, which is ours too (process_end_with()), and takes no question
+ * meanwhile: by questions it could keep us from the deadline. The number is our parent's as long as
+ * we live. */
+static void end_asker(int sock)
 {
-	struct pollfd asked = {.fd = sock, .events = POLLIN};
-
-	if (own.deadline_ns && (clock_mono_ns() >= own.deadline_ns ||
-				descriptor_poll(&asked, 1, own.deadline_ns) == 0))
-		kill(own.asker, SIGKILL);
+	(void)shutdown(sock, SHUT_RDWR);
+	while (clock_mono_ns() < own.deadline_ns)
+		(void)descriptor_poll(NULL, 0, own.deadline_ns);
+	kill(own.asker, SIGKILL);
 }
 
-/* False once nobody asks any more. */
+/* False once nobody asks any more, or nobody is to. An answer always has room where each is taken
+ * before the next question: who lets them pile up is not waited for. */
 static bool serve_next(int sock)
 {
 	static struct question question;
@@ -112,7 +114,6 @@ static bool serve_next(int sock)
 	static struct broker_message in, out;
 	ssize_t n;
 
-	await_question(sock);
 	in.nfds = FD_PASS_MAX;
 	n = fd_receive_passed(sock, &question, sizeof(question), in.fds, &in.nfds, 0);
 	if (n < (ssize_t)offsetof(struct question, bytes))
@@ -128,10 +129,10 @@ static bool serve_next(int sock)
 	for (size_t i = 0; i < out.nfds; i++)
 		passing_refuse(out.fds[i]);
 	n = fd_send_passing(sock, &answer, offsetof(struct answer, bytes) + out.len, out.fds,
-			    out.nfds, 0);
+			    out.nfds, MSG_DONTWAIT);
 	close_passed(&in);
 	close_passed(&out);
-	return n >= 0;
+	return n >= 0 && !own.deadline_ns;
 }
 
 static void be_broker(const struct broker_spec *spec, int sock, pid_t asker)
@@ -157,6 +158,8 @@ static void be_broker(const struct broker_spec *spec, int sock, pid_t asker)
 		spec->begin(spec->data);
 	while (serve_next(sock))
 		;
+	if (own.deadline_ns)
+		end_asker(sock);
 	_exit(0);
 }
 
@@ -186,14 +189,27 @@ int broker_start(const struct broker_spec *spec, struct proc *out, struct error 
 	return 0;
 }
 
+/* Tells whether the broker has ended, or waits for our end in its end_asker(). */
+static bool is_shut(int sock)
+{
+	char byte;
+
+	return recv(sock, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 void broker_end(struct proc *broker)
 {
+	uint64_t deadline = limit_deadline(LIMIT_KILL_MS);
 	int code;
 
-	if (own.sock >= 0)
+	if (own.sock >= 0) {
+		/* Two that wait for each other would do so until one is killed. */
+		if (is_shut(own.sock))
+			deadline = 0;
 		close(steal_fd(&own.sock));
-	if (broker->pid && proc_wait(broker, limit_deadline(LIMIT_KILL_MS), &code, NULL) < 0)
-		*broker = (struct proc)PROC_NONE;
+	}
+	if (broker->pid && proc_wait(broker, deadline, &code, NULL) < 0)
+		proc_let_go(broker);
 }
 
 static int find_duty(const struct broker_duty *duty, uint32_t *row, struct error *err)

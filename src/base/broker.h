@@ -56,7 +56,8 @@ struct broker_spec {
 
 /* Forks it. From now on the modules of this process ask. */
 int broker_start(const struct broker_spec *spec, struct proc *out, struct error *err);
-/* The broker ends by itself, and is reaped. Accepts PROC_NONE. */
+/* The broker ends by itself, and is reaped; after broker_end_asker() it ends with us. Accepts
+ * PROC_NONE. */
 void broker_end(struct proc *broker);
 
 /* Is there one to be asked? */
@@ -72,8 +73,8 @@ pid_t broker_asker(void);
 void broker_cut_ways(void);
 /* In a duty that opens a way: -1 with ERR_CONFLICT once the ways are cut. */
 int broker_check_ways(struct error *err);
-/* In a duty after which nothing is left to be done: who asks is killed at the deadline (monotonic),
- * unless it has ended by then. */
+/* In a duty after which nothing is left to be done: no other question is taken, and who asks is
+ * killed at the deadline (monotonic), unless it has ended by then. */
 void broker_end_asker(uint64_t deadline_ns);
 /* In the broker: does the process descend from who asks, and is it neither that nor we? */
 bool broker_knows(pid_t pid);

@@ -227,10 +227,13 @@ int audit_verify_telemetry(int log, int fd, struct audit_telemetry *out, struct 
 
 /* line: len bytes with its newline, or without where it is cut short. -1 ends the reading. */
 typedef int audit_line_fn(void *data, const char *line, size_t len, struct error *err);
-/* Lines longer than LIMIT_AUDIT_LINE_BYTES are handed over in parts of that size. */
+/* Lines longer than LIMIT_AUDIT_LINE_BYTES are handed over in parts of that size. Whoever parses
+ * one has to know a part from a line: it has no newline, or is behind one that had none. */
 /* Nothing of a file that has more than so many bytes is read: ERR_IO. A sparse file takes
  * no room, and hours to read. */
 int audit_each_line(int fd, off_t most, audit_line_fn *fn, void *data, struct error *err);
+/* Passes over such long lines, with all of their parts. */
+int audit_each_whole_line(int fd, off_t most, audit_line_fn *fn, void *data, struct error *err);
 /* The most bytes that an audit.log, or a telemetry.jsonl, has by its writer's own bounds. */
 off_t audit_most_bytes(void);
 off_t audit_telemetry_most_bytes(void);

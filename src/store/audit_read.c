@@ -2,6 +2,7 @@
 /* Reading an audit log, and telling what is true of it. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "store/audit_line.h"
@@ -39,15 +41,32 @@ off_t audit_telemetry_most_bytes(void)
 	return (off_t)limit_get(LIMIT_TELEMETRY_BYTES);
 }
 
+#define LOOK_MS 1
+
+/* Returns false where somebody keeps the lock beyond the deadline: that is no writer of ours. Looks
+ * again and again, since a live supervisor reads what others have put behind its last line, and may
+ * not start the process by which flock_until() waits. */
+static bool lock_between_writes(int fd)
+{
+	uint64_t deadline = limit_deadline(LIMIT_AUDIT_LOCK_MS);
+
+	while (flock(fd, LOCK_SH | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK || clock_is_virtual() || clock_mono_ns() >= deadline)
+			return false;
+		(void)poll(NULL, 0, LOOK_MS);
+	}
+	return true;
+}
+
 /* How much there is, asked between two writes of who writes it. */
 static int whole_size(int fd, off_t most, off_t *out, struct error *err)
 {
+	bool locked = lock_between_writes(fd);
 	struct stat st;
-	int status;
+	int status = fstat(fd, &st);
 
-	(void)flock(fd, LOCK_SH);
-	status = fstat(fd, &st);
-	(void)flock(fd, LOCK_UN);
+	if (locked)
+		(void)flock(fd, LOCK_UN);
 	if (status < 0)
 		return error_errno(err, errno, "log");
 	if (!S_ISREG(st.st_mode))
@@ -119,6 +138,29 @@ int audit_each_line(int fd, off_t most, audit_line_fn *fn, void *data, struct er
 			return -1;
 	}
 	return hand_over_line(&buf, true, fn, data, err);
+}
+
+struct whole_lines {
+	audit_line_fn *fn;
+	void *data;
+	bool within; /* a long line, of which a part has been read */
+};
+
+static int take_whole_line(void *data, const char *text, size_t len, struct error *err)
+{
+	struct whole_lines *lines = data;
+	bool ends = text[len - 1] == '\n';
+	bool is_part = lines->within || (!ends && len >= limit_get(LIMIT_AUDIT_LINE_BYTES));
+
+	lines->within = is_part && !ends;
+	return is_part ? 0 : lines->fn(lines->data, text, len, err);
+}
+
+int audit_each_whole_line(int fd, off_t most, audit_line_fn *fn, void *data, struct error *err)
+{
+	struct whole_lines lines = {.fn = fn, .data = data};
+
+	return audit_each_line(fd, most, take_whole_line, &lines, err);
 }
 
 /* --- the chain ------------------------------------------------------------------------------- */

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "base/path.h"
 #include "base/platform/sync.h"
 #include "store/audit_line.h"
@@ -26,6 +27,10 @@
 
 /* More lines than any log of LIMIT_AUDIT_BYTES has. */
 #define HEADS_MAX (1u << 22)
+
+/* How each line begins, and nothing else in it. Readers look for it behind a line that was cut
+ * short. */
+#define LINE_BEGINS "{\"ts\":"
 
 /* Of "2026-11-27". */
 #define DAY_LENGTH 10
@@ -210,6 +215,19 @@ static bool is_for_commands(const char *event)
 	return false;
 }
 
+/* Says whether readers can take it for one line alone. They pass over a line that is longer than
+ * one can be. A text of JSON cannot have what begins a line, since its quotation marks have a
+ * backslash before them. An object within the line can, and behind a line that was cut short it
+ * could pass for one of any session. */
+static bool is_one_line(const char *text)
+{
+	size_t len = strlen(text);
+
+	return len + 1 <= limit_get(LIMIT_AUDIT_LINE_BYTES) &&
+	       strncmp(text, LINE_BEGINS, strlen(LINE_BEGINS)) == 0 &&
+	       !strstr(text + 1, LINE_BEGINS);
+}
+
 /* Reads what is to be appended, and writes it anew: malloc'd. So it is one line, and says of itself
  * what was checked here. */
 static char *checked_line(const struct audit *audit, const char *text, size_t len,
@@ -217,12 +235,16 @@ static char *checked_line(const struct audit *audit, const char *text, size_t le
 {
 	json_auto_t *object = json_load_strict(text, len, err);
 	const char *session = NULL, *event = NULL;
+	autofree char *line = NULL;
 
 	if (!object || json_get_string(object, "", "session", JSON_REQUIRED, &session, err) < 0 ||
 	    json_get_string(object, "", "event", JSON_REQUIRED, &event, err) < 0)
 		return NULL;
-	if (strcmp(session, audit->session) == 0 && !is_for_commands(event))
-		return json_line(object, err);
+	line = json_line(object, err);
+	if (!line)
+		return NULL;
+	if (strcmp(session, audit->session) == 0 && !is_for_commands(event) && is_one_line(line))
+		return steal_ptr(&line);
 	error_set(err, ERR_DENIED, "no line of %s for the security log: \"%.64s\" of \"%.128s\"",
 		  audit->session, event, session);
 	return NULL;
@@ -416,11 +438,10 @@ static int add_security_line(struct audit_heads *heads, uint64_t seq,
  * not of ours. */
 static json_t *security_object(const char *line, size_t len, const char **session)
 {
-	static const char begins[] = "{\"ts\":";
 	const char *found = line, *next = line;
 	json_auto_t *object = NULL;
 
-	while ((next = memmem(next, len - (size_t)(next - line), begins, sizeof(begins) - 1)))
+	while ((next = memmem(next, len - (size_t)(next - line), LINE_BEGINS, strlen(LINE_BEGINS))))
 		found = next++;
 	object = json_load_strict(found, len - (size_t)(found - line), NULL);
 	if (!json_is_object(object) ||
@@ -543,7 +564,7 @@ static int read_day(int dir, const char *logs, const char *name, audit_line_fn *
 	if (fd < 0)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s/%s", logs, name);
 	/* No supervisor has it open, and the lines of a day are as many as its sessions write. */
-	if (audit_each_line(fd, INT64_MAX, fn, data, err) < 0)
+	if (audit_each_whole_line(fd, INT64_MAX, fn, data, err) < 0)
 		return error_prefix(err, "%s/%s", logs, name);
 	return 0;
 }

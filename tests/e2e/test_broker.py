@@ -172,6 +172,38 @@ def test_no_workspace_goes_before_its_machine(run):
         broker.socket.close()
 
 
+def break_the_protocol(broker):
+    broker.socket.send(b"x")
+
+
+def ask_without_end(broker):
+    """No answer is taken. Whether the broker goes on taking questions, or takes none from the first on, is seen by how this ends."""
+    with contextlib.suppress(TimeoutError, BrokenPipeError):
+        while True:
+            broker.socket.send(struct.pack("<I", len(broker.rows)))
+
+
+@pytest.mark.skipif(BACKEND != "qemu", reason="the rows are those of a machine of QEMU's")
+@pytest.mark.parametrize("behind", (break_the_protocol, ask_without_end))
+def test_no_supervisor_outlives_its_workspace(run, behind):
+    """By what it has in the broker's queue behind the request to remove it."""
+    _, workspace = run
+    broker = Broker(workspace, PLAIN)
+    processes = [os.pidfd_open(pid) for pid in (broker.supervisor, broker.pid)]
+    try:
+        broker.socket.settimeout(3)
+        broker.socket.send(struct.pack("<I", broker.rows.index("remove")))
+        behind(broker)
+        wait_until(lambda: has_ended(broker.supervisor) and has_ended(broker.pid), "the supervisor to be killed, and its broker")
+        assert not workspace.exists()
+    finally:
+        broker.socket.close()
+        for process in processes:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(process, signal.SIGKILL)
+            os.close(process)
+
+
 @pytest.mark.skipif(BACKEND != "qemu", reason="the rows are those of a machine of QEMU's")
 def test_what_is_in_quarantine_is_kept(run, host):
     _, workspace = run

@@ -4,6 +4,7 @@ other. test_templates.py has bases and sessions."""
 
 import array
 import contextlib
+import errno
 import fcntl
 import hashlib
 import json
@@ -237,6 +238,28 @@ def test_a_sibling_that_shuts_their_socket(place):
             assert os.fstat(first).st_ino != os.fstat(second).st_ino
             os.close(first)
             os.close(second)
+
+
+@pytest.mark.parametrize("mode", (0o400, 0o111), ids=oct)
+def test_a_sibling_that_takes_rights_from_their_memory(place, mode):
+    """The next machine runs all the same: since Linux 6.3 a seal refuses the modes that a supervisor's system calls may give,
+    and memory whose mode is another one is given to nobody."""
+    with place.machine() as one:
+        first, ours = memory_of(place.host, one), runtime(place.host, one)["supervisorPid"]
+        made = os.fstat(first).st_mode
+        if mode == 0o400:
+            held, = (fd for fd, path in strays.descriptors(ours).items() if path.startswith("/memfd:guest"))
+            assert inject.system_call(ours, inject.FCHMOD, held, mode) in (0, -errno.EPERM)
+        else:
+            os.fchmod(first, mode & made)
+        changed = os.fstat(first).st_mode != made
+        assert changed or mode == 0o400
+        with place.machine() as other:
+            assert runtime(place.host, other)["boot"] == {"how": "restored"}
+            second = memory_of(place.host, other)
+            assert (os.fstat(first).st_ino != os.fstat(second).st_ino) == changed
+            os.close(second)
+        os.close(first)
 
 
 def altered(place, tmp_path, **changes):

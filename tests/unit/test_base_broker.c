@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "base/broker.h"
@@ -27,7 +28,15 @@ static int serve_echo(void *data, const struct broker_message *in, struct broker
 	return 0;
 }
 
-static const struct broker_duty echo = {serve_echo}, unlisted = {serve_echo};
+static int serve_last(void *data, const struct broker_message *in, struct broker_message *out,
+		      struct error *err)
+{
+	(void)data, (void)in, (void)out, (void)err;
+	broker_end_asker(clock_mono_ns() + 300 * NS_PER_MS);
+	return 0;
+}
+
+static const struct broker_duty echo = {serve_echo}, unlisted = {serve_echo}, last = {serve_last};
 
 static struct proc start(void)
 {
@@ -187,6 +196,150 @@ static void it_dies_with_who_asks(void **state)
 	close(ends[0]);
 }
 
+/* --- who asks has been taken over ------------------------------------------------------------ */
+
+/* By row. */
+static const uint32_t ask_echo = 0, ask_last = 1;
+
+/* The socket by which the modules of this process ask. */
+static int find_socket(void)
+{
+	socklen_t len = sizeof(int);
+	int type;
+
+	for (int fd = 3; fd < 64; fd++)
+		if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_SEQPACKET)
+			return fd;
+	_exit(1);
+}
+
+/* What it sends takes no account of answers. */
+typedef void misuse_fn(int sock);
+
+/* A process that asks in that way and then does not end. *ended is closed by the broker's end, once the
+ * process has ended too or has closed its own. */
+static pid_t asker_of(misuse_fn *misuse, int *ended)
+{
+	static char name[] = "broker";
+	static const struct broker_row rows[] = {{&echo, name, "a test"}, {&last, NULL, "a test"}};
+	struct error err = {0};
+	int ends[2];
+	pid_t pid;
+
+	assert_int_equal(fd_pipe(ends, &err), 0);
+	pid = fork();
+	if (pid == 0) {
+		const struct broker_spec spec = {
+			.rows = rows, .count = ARRAY_SIZE(rows), .keep = &ends[1], .nkeep = 1};
+		struct proc broker = PROC_NONE;
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (broker_start(&spec, &broker, &err) < 0)
+			_exit(1);
+		close(ends[1]);
+		misuse(find_socket());
+		for (;;)
+			pause();
+	}
+	close(ends[1]);
+	*ended = ends[0];
+	return pid;
+}
+
+static void require_killed(misuse_fn *misuse)
+{
+	struct error err = {0};
+	struct proc asker = PROC_NONE;
+	int ended, code = 0;
+
+	asker.pid = asker_of(misuse, &ended);
+	assert_int_equal(proc_adopt(&asker, &err), 0);
+	if (proc_wait(&asker, limit_deadline(LIMIT_KILL_MS), &code, &err) < 0)
+		proc_end(&asker);
+	assert_int_equal(code, 128 + SIGKILL);
+	assert_int_equal(fd_wait(ended, POLLIN, limit_deadline(LIMIT_KILL_MS), &err), 0);
+	close(ended);
+}
+
+static void ask_no_more(int sock)
+{
+	(void)send(sock, &ask_last, sizeof(ask_last), MSG_NOSIGNAL);
+}
+
+static void break_the_protocol(int sock)
+{
+	ask_no_more(sock);
+	(void)send(sock, "x", 1, MSG_NOSIGNAL);
+}
+
+static void ask_without_end(int sock)
+{
+	while (send(sock, &ask_echo, sizeof(ask_echo), MSG_NOSIGNAL) > 0)
+		;
+}
+
+static void ask_without_end_behind_the_last(int sock)
+{
+	ask_no_more(sock);
+	ask_without_end(sock);
+}
+
+static void shut_it(int sock)
+{
+	ask_no_more(sock);
+	(void)shutdown(sock, SHUT_RDWR);
+}
+
+static void nothing_keeps_it_from_the_last_duty(void **state)
+{
+	(void)state;
+	require_killed(ask_no_more);
+	require_killed(break_the_protocol);
+	require_killed(ask_without_end_behind_the_last);
+	require_killed(shut_it);
+}
+
+static void it_waits_for_nobody_who_takes_no_answers(void **state)
+{
+	struct error err = {0};
+	int ended, is;
+	pid_t pid = asker_of(ask_without_end, &ended);
+
+	(void)state;
+	is = fd_wait(ended, POLLIN, limit_deadline(LIMIT_KILL_MS), &err);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(ended);
+	assert_int_equal(is, 0);
+}
+
+/* It would wait for us, and we for it. */
+static void nobody_waits_for_it_after_the_last_duty(void **state)
+{
+	const struct broker_message nothing = {0};
+	struct error err = {0};
+	pid_t pid = fork();
+	int status;
+
+	(void)state;
+	if (pid == 0) {
+		const struct broker_row rows[] = {{&last, NULL, "a test"}};
+		const struct broker_spec spec = {.rows = rows, .count = 1};
+		struct proc broker = PROC_NONE;
+
+		if (broker_start(&spec, &broker, &err) < 0 ||
+		    broker_ask(&last, &nothing, NULL, &err) < 0)
+			_exit(1);
+		if (broker_ask(&last, &nothing, NULL, &err) == 0) /* it takes no other question */
+			_exit(2);
+		broker_end(&broker);
+		_exit(broker_is_asked() || broker.pid ? 3 : 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -195,6 +348,9 @@ int main(void)
 		cmocka_unit_test(it_knows_its_own_alone),
 		cmocka_unit_test(a_broker_that_dies_is_an_error),
 		cmocka_unit_test(it_dies_with_who_asks),
+		cmocka_unit_test(nothing_keeps_it_from_the_last_duty),
+		cmocka_unit_test(it_waits_for_nobody_who_takes_no_answers),
+		cmocka_unit_test(nobody_waits_for_it_after_the_last_duty),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,8 +3,11 @@
 #include "test_store_audit.h"
 
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+
+#include "base/limits.h"
 
 /* The one of today, and its name below f. */
 static char *get_security_log(struct fixture *f, char *name, size_t size)
@@ -413,7 +416,6 @@ static void a_security_log_is_rotated(void **state)
 struct security_question {
 	int step; /* 0: look, 1: append, 2: sync */
 	int sync;
-	char text[256];
 };
 
 static int ask_as_supervisor(struct audit *audit, const void *question, size_t len,
@@ -431,13 +433,15 @@ static int ask_as_supervisor(struct audit *audit, const void *question, size_t l
 static int append_as_supervisor(struct audit *audit, const char *text, struct error *err)
 {
 	static struct broker_message out;
-	struct security_question question = {.step = 1};
+	const struct security_question question = {.step = 1};
+	size_t len = sizeof(question) + strlen(text);
+	autofree char *bytes = malloc(len);
 	int status;
 
-	snprintf(question.text, sizeof(question.text), "%s", text);
-	status = ask_as_supervisor(audit, &question,
-				   offsetof(struct security_question, text) + strlen(text), &out,
-				   err);
+	assert_non_null(bytes);
+	memcpy(bytes, &question, sizeof(question));
+	memcpy(bytes + sizeof(question), text, strlen(text));
+	status = ask_as_supervisor(audit, bytes, len, &out, err);
 	assert_int_equal(out.nfds, 0);
 	return status;
 }
@@ -459,6 +463,10 @@ static void a_broker_appends_own_lines(void **state)
 		"{\"ts\":\"\",\"event\":\"audit.closed\",\"session\":\"agent-1\"}",
 		"{\"ts\":\"\",\"event\":\"session.destroyed\",\"session\":\"agent-1\"}",
 		"{\"ts\":\"\",\"event\":\"session.orphaned\",\"session\":\"agent-1\"}",
+		"{\"event\":\"test.own\",\"session\":\"agent-1\"}",
+		"{\"event\":\"test.own\",\"session\":\"agent-1\",\"ts\":\"\"}",
+		"{\"ts\":\"\",\"event\":\"test.own\",\"session\":\"agent-1\",\"data\":[{ \"ts\" :\"\","
+		"\"event\":\"archive.removed\",\"session\":\"agent-2\"}]}",
 	};
 	/* What the broker was asked for before it wrote itself, with a byte for "open" behind it. */
 	static const char earlier_day[32] = "2026-11-26\0\1";
@@ -490,6 +498,131 @@ static void a_broker_appends_own_lines(void **state)
 	assert_string_equal(appended + strlen(before),
 			    "{\"ts\":\"\",\"event\":\"test.own\",\"session\":\"agent-1\"}\n");
 	audit_release(&audit);
+}
+
+/* Ends in so many letters that it has `len` bytes. */
+static char *padded_line(const char *begin, const char *end, size_t len)
+{
+	size_t front = strlen(begin), back = strlen(end);
+	char *text = malloc(len + 1);
+
+	assert_true(text && front + back <= len);
+	memset(text, 'p', len);
+	memcpy(text, begin, front);
+	memcpy(text + len - back, end, back + 1);
+	return text;
+}
+
+/* Is no longer than readers take for one: of a longer one they would see parts. */
+static void a_broker_appends_no_line_that_is_too_long(void **state)
+{
+	static const char begin_of_own[] =
+		"{\"ts\":\"\\\"ts\\\":\",\"event\":\"test.own\",\"session\":\"agent-1\",\"data\":\"";
+	const size_t most = limit_get(LIMIT_AUDIT_LINE_BYTES) - 1; /* and its newline */
+	struct fixture *f = *state;
+	struct audit audit = AUDIT_NONE;
+	struct error err = {0};
+	char day[96];
+
+	begin(f);
+	snprintf(audit.session, sizeof(audit.session), "agent-1");
+	audit.logs = strdup(at(f, "../logs"));
+	autofree char *longest = padded_line(begin_of_own, "\"}", most);
+	autofree char *longer = padded_line(begin_of_own, "\"}", most + 1);
+	assert_int_equal(append_as_supervisor(&audit, longer, &err), -1);
+	assert_int_equal(err.code, ERR_DENIED);
+	assert_int_equal(append_as_supervisor(&audit, longest, &err), 0);
+	autofree char *log = get_security_log(f, day, sizeof(day));
+	assert_int_equal(strcspn(log + begin_of_last_line(log), "\n"), most);
+	audit_release(&audit);
+}
+
+/* Another session's line that is too long has parts that look like lines of this one: each ends with
+ * one, at a different part. None is read, and what is behind it is. */
+static void parts_of_a_line_that_is_too_long(void **state)
+{
+	static const char forged[] =
+		"{\"ts\":\"\",\"event\":\"archive.removed\",\"session\":\"agent-1\",\"seq\":2,\"head\":"
+		"\"ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff\"}";
+	static const char foreign[] =
+		"{\"ts\":\"\",\"event\":\"x\",\"session\":\"agent-2\",\"data\":[\"";
+	const size_t part = limit_get(LIMIT_AUDIT_LINE_BYTES);
+	struct fixture *f = *state;
+	struct audit_report report;
+	char day[96];
+
+	begin(f);
+	for (size_t parts = 1; parts <= 3; parts++) {
+		for (int ends = 0; ends < 2; ends++) {
+			autofree char *text = padded_line(foreign, forged, parts * part);
+			struct audit_heads heads = {0};
+			struct error err = {0};
+
+			free(get_security_log(f, day, sizeof(day)));
+			{
+				autofile FILE *file = fopen(at(f, day), "a");
+				assert_true(fprintf(file, "%s%s\n", text, ends ? "" : "\"]}") > 0);
+			}
+			assert_int_equal(audit_heads_load(f->path, "agent-1", &heads, &err), 0);
+			assert_false(heads.archive_removed);
+			audit_heads_free(&heads);
+			assert_int_equal(audit_note(&f->ws, &said, NULL), 0);
+			report = verify(f);
+			assert_string_equal(report.why, "");
+			assert_int_equal(report.verdict, AUDIT_OPEN);
+			assert_int_equal(report.confirmed, 5 + 2 * parts - 1 + (size_t)ends);
+		}
+	}
+}
+
+/* Somebody locks the log and never lets it go: whoever reads or writes it goes on without the lock. */
+static void a_log_that_stays_locked(void **state)
+{
+	struct fixture *f = *state;
+	struct error err = {0};
+
+	begin(f);
+	autoclose int other = open(at(f, LOG), O_RDONLY | O_CLOEXEC);
+	assert_int_equal(flock(other, LOCK_EX), 0);
+	limit_set(LIMIT_AUDIT_LOCK_MS, 20);
+	alarm(60);
+	assert_int_equal(verify(f).verdict, AUDIT_OPEN);
+	assert_int_equal(audit_note(&f->ws, &said, &err), 0);
+	assert_int_equal(verify(f).confirmed, 6);
+	alarm(0);
+	limit_reset(LIMIT_AUDIT_LOCK_MS);
+}
+
+/* A reader waits for a writer who lets it go in time. */
+static void a_log_that_is_locked_for_a_moment(void **state)
+{
+	struct fixture *f = *state;
+	struct audit_report report;
+	int ready[2], status;
+	char byte;
+	pid_t pid;
+
+	begin(f);
+	assert_int_equal(fd_pipe(ready, NULL), 0);
+	limit_set(LIMIT_AUDIT_LOCK_MS, 60000);
+	pid = fork();
+	if (pid == 0) {
+		int fd = open(at(f, LOG), O_WRONLY | O_APPEND | O_CLOEXEC);
+		bool done = flock(fd, LOCK_EX) == 0 && write(fd, "half a ", 7) == 7 &&
+			    write(ready[1], "x", 1) == 1;
+
+		usleep(50000);
+		_exit(done && write(fd, "line\n", 5) == 5 ? 0 : 1);
+	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	/* Half a line would be a torn one. */
+	report = verify(f);
+	expect_bad(&report, AUDIT_BROKEN, 6, "no line");
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	close(ready[0]);
+	close(ready[1]);
+	limit_reset(LIMIT_AUDIT_LOCK_MS);
 }
 
 /* A command that cannot write the log tells the security log of an alarm, and of nothing else. */
@@ -527,6 +660,10 @@ int main(void)
 		store_test(a_security_log_is_taken),
 		store_test(a_security_log_is_rotated),
 		store_test(a_broker_appends_own_lines),
+		store_test(a_broker_appends_no_line_that_is_too_long),
+		store_test(parts_of_a_line_that_is_too_long),
+		store_test(a_log_that_stays_locked),
+		store_test(a_log_that_is_locked_for_a_moment),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

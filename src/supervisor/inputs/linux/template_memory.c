@@ -15,6 +15,11 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 
+/* Linux 6.3; older headers have no name for it. */
+#ifndef F_SEAL_EXEC
+#define F_SEAL_EXEC 0x20
+#endif
+
 int template_memory_new(uint64_t bytes, struct error *err)
 {
 	autoclose int fd = memfd_create("guest", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -61,9 +66,20 @@ static int copy_extents(int from, int to, uint64_t *copied, struct error *err)
 	}
 }
 
-int template_memory_load(int file, bool sealed, struct error *err)
+/* With the last of the seals the rights to execute stay as they are, so that nobody can take all
+ * rights from the memory between a command's look at them and a VMM's opening. Older kernels do not
+ * know it. */
+static int seal(int fd, struct error *err)
 {
 	const int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
+
+	if (fcntl(fd, F_ADD_SEALS, seals | F_SEAL_EXEC) == 0 || fcntl(fd, F_ADD_SEALS, seals) == 0)
+		return 0;
+	return error_errno(err, errno, "the guest's memory");
+}
+
+int template_memory_load(int file, bool sealed, struct error *err)
+{
 	autoclose int fd = -1;
 	uint64_t copied = 0;
 	struct stat st;
@@ -73,8 +89,8 @@ int template_memory_load(int file, bool sealed, struct error *err)
 	fd = template_memory_new((uint64_t)st.st_size, err);
 	if (fd < 0 || copy_extents(file, fd, &copied, err) < 0)
 		return -1;
-	if (sealed && fcntl(fd, F_ADD_SEALS, seals) < 0)
-		return error_errno(err, errno, "the guest's memory");
+	if (sealed && seal(fd, err) < 0)
+		return -1;
 	return steal_fd(&fd);
 }
 

@@ -28,6 +28,8 @@
 
 /* --- which memory and which listener they are ------------------------------------------------- */
 
+/* The mode is part of it: a VMM opens the memory by a name, and cannot where somebody has taken the
+ * rights from it. */
 static int name_memory(const struct template_memory *memory, char out[HELD_BYTES],
 		       struct error *err)
 {
@@ -35,9 +37,9 @@ static int name_memory(const struct template_memory *memory, char out[HELD_BYTES
 
 	if (fstat(memory->ram_fd, &ram) < 0 || fstat(memory->siblings_fd, &siblings) < 0)
 		return error_errno(err, errno, "the guest's memory");
-	snprintf(out, HELD_BYTES, "%ju:%ju:%jd %ju:%ju\n", (uintmax_t)ram.st_dev,
-		 (uintmax_t)ram.st_ino, (intmax_t)ram.st_size, (uintmax_t)siblings.st_dev,
-		 (uintmax_t)siblings.st_ino);
+	snprintf(out, HELD_BYTES, "%ju:%ju:%jd:%jo %ju:%ju\n", (uintmax_t)ram.st_dev,
+		 (uintmax_t)ram.st_ino, (intmax_t)ram.st_size, (uintmax_t)ram.st_mode,
+		 (uintmax_t)siblings.st_dev, (uintmax_t)siblings.st_ino);
 	return 0;
 }
 
