@@ -275,7 +275,7 @@ static bool is_in_list(const struct proc_list *list, pid_t pid)
 /* Takes the process over, which is let go where there is no memory for it. */
 static void add_to_list(struct proc_list *list, struct proc *held)
 {
-	struct proc *grown = reallocarray(list->at, list->count + 1, sizeof(*grown));
+	struct proc *grown = realloc(list->at, (list->count + 1) * sizeof(*grown));
 
 	if (!grown) {
 		proc_let_go(held);
