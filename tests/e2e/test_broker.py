@@ -177,7 +177,7 @@ def break_the_protocol(broker):
 
 
 def ask_without_end(broker):
-    """No answer is taken. Whether the broker goes on taking questions, or takes none from the first on, is seen by how this ends."""
+    """No answer is taken. The broker either takes no question, or stops where its answers find no room."""
     with contextlib.suppress(TimeoutError, BrokenPipeError):
         while True:
             broker.socket.send(struct.pack("<I", len(broker.rows)))

@@ -216,8 +216,8 @@ static int find_socket(void)
 /* What it sends takes no account of answers. */
 typedef void misuse_fn(int sock);
 
-/* A process that asks in that way and then does not end. *ended is closed by the broker's end, once the
- * process has ended too or has closed its own. */
+/* A process that asks in that way and then does not end. *ended is readable once the broker has
+ * ended: nobody else has the other end. */
 static pid_t asker_of(misuse_fn *misuse, int *ended)
 {
 	static char name[] = "broker";

@@ -66,8 +66,8 @@ static ino_t share_again(const struct scratch *s, int file)
 	return st.st_ino;
 }
 
-/* A live supervisor may give a file the modes 0600 and 0400, and the memory is root's or of its user:
- * the next VMM could not open it. */
+/* A live supervisor may give a file the modes 0600 and 0400, and a VMM opens the memory as another
+ * user, or for writing. */
 static void rights_are_taken_from_it(void **state)
 {
 	const struct scratch *s = *state;
