@@ -264,7 +264,7 @@ class Host:
     def supervisor(self, request, env=None, raw=None, timeout=HANG_S, args=()):
         """One request to the supervisor of this host's backend, which is named in it: (exit code, answer, stderr)."""
         data = raw if raw is not None else self.own(request)
-        done = subprocess.run([*self.wrap, str(BIN / self.program), *args], input=data,
+        done = subprocess.run([*self.wrap, str(self.bin / self.program), *args], input=data,
                               capture_output=True, env={**self.env, **(env or {})}, timeout=timeout,
                               check=False)
         assert done.stdout.endswith(b"\n") and done.stdout.count(b"\n}") <= 1, done.stdout
