@@ -23,7 +23,7 @@
 #include "base/proc.h"
 
 /* A line of the security log is the longest that is asked. */
-#define BROKER_BYTES (65 * 1024)
+#define BROKER_BYTES ((size_t)65 * 1024)
 
 struct broker_message {
 	size_t len, nfds;

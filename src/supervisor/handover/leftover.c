@@ -187,7 +187,7 @@ struct guard_search {
  * lease, that of a machine which reads the disk of this one for a command. */
 static bool is_titled_guard(pid_t pid, const struct workspace *ws)
 {
-	autobuf struct buf title = BUF_INIT(4 * PATH_MAX);
+	autobuf struct buf title = BUF_INIT((size_t)4 * PATH_MAX);
 	const char *label = process_arguments(pid, &title) == 0 && buf_string(&title)
 				    ? strstr(buf_string(&title), LEASE_GUARD_TITLE)
 				    : NULL;
