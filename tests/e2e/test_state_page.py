@@ -7,7 +7,7 @@ import signal
 
 from conftest import ROOT, wait_until
 from test_matrix import AT_REST, LEGAL, after
-from test_supervisor import answer_of, begin, events_of, request, sparse
+from test_supervisor import DEAF, answer_of, await_deaf, begin, events_of, request, sparse
 
 TEXT = (ROOT / "docs/state-and-identity.md").read_text()
 
@@ -111,11 +111,13 @@ def test_whose_id_an_answer_carries(host):
 
 def test_whose_end_several_answer_with(host):
     """The row of the table about a machine that several commands end. Its guest takes a few seconds over its own end."""
-    config = host.config(command=["sh", "-c", "trap '' TERM; while :; do sleep 1; done"])
+    config = host.config(**DEAF)
     assert host.supervisor(request("prepare", config))[0] == 0
     log = host.state / "agent-1" / "supervisor.log"
-    for commands, stands in ((("halt", "halt"), 0), (("halt", "stop"), 1), (("stop", "stop"), 0), (("stop", "kill"), 1)):
+    cases = ((("halt", "halt"), 0), (("halt", "stop"), 1), (("stop", "stop"), 0), (("stop", "kill"), 1))
+    for times, (commands, stands) in enumerate(cases, 1):
         assert host.supervisor(request("start", config))[0] == 0
+        await_deaf(host, times)
         asked = log.read_text().count("by control.sock")
         children = []
         for number, command in enumerate(commands):

@@ -210,15 +210,23 @@ def told(events):
     return [(e["identity"]["requestID"], e["state"], e.get("detail")) for e in events]
 
 
+# Its guest takes a few seconds to end: the command does not hear that it should, once it has said so on the console.
+DEAF = {"user": "root", "command": ["sh", "-c", "trap '' TERM; echo deaf >/dev/console; while :; do sleep 1; done"]}
+
+
+def await_deaf(host, times=1):
+    wait_until(lambda: (host.state / "agent-1" / "serial.log").read_bytes().count(b"deaf") >= times, "the command to be deaf")
+
+
 def test_an_end_is_told_as_it_was(host):
     """Of a machine that one command halts and another kills: that it was killed is what both answer, and what stays recorded
     until the next start, in a quarantine and behind it too."""
-    # The guest's command does not hear that it should end, so that the guest takes a few seconds over it.
-    config = host.config(command=["sh", "-c", "trap '' TERM; while :; do sleep 1; done"])
+    config = host.config(**DEAF)
     host.supervisor(request("prepare", config))
-    for _ in range(2):
+    for times in (1, 2):
         code, answer, _ = host.supervisor(request("start", config, requestID="s"))
         assert code == 0, answer
+        await_deaf(host, times)
         halter = begin(host, "halt", requestID="h")
         wait_until(lambda: events_of(host)[-1]["state"] == "stopping", "the halt to begin")
         code, killed, _ = host.supervisor(request("kill", sparse(host), requestID="k"))
@@ -240,10 +248,11 @@ def test_an_end_is_told_as_it_was(host):
 
 def test_an_end_is_told_behind_the_next_start(host):
     """To a halt that hears of the end when another machine runs already: how the one that it was about ended."""
-    config = host.config(command=["sh", "-c", "trap '' TERM; while :; do sleep 1; done"])
+    config = host.config(**DEAF)
     for command in ("prepare", "start"):
         code, answer, _ = host.supervisor(request(command, config))
         assert code == 0, answer
+    await_deaf(host)
     halter = begin(host, "halt", requestID="h")
     wait_until(lambda: events_of(host)[-1]["state"] == "stopping", "the halt to begin")
     with open(host.state / ".locks" / "agent-1", encoding="ascii") as lock:
