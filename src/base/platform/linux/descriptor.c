@@ -242,6 +242,8 @@ static socklen_t other_wildcard(const struct sockaddr_storage *of, struct sockad
 	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)out;
 
 	v6->sin6_family = AF_INET6;
+	/* The analyser does not know that the kernel fills an address by getsockname(). */
+	/* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign) */
 	v6->sin6_port = ((const struct sockaddr_in *)of)->sin_port;
 	return sizeof(*v6);
 }
