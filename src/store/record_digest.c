@@ -93,7 +93,7 @@ static bool take_line(const char **text, char out[SHA256_TEXT])
 static int read_digests(const struct workspace *ws, const char *file, struct digests *out,
 			struct error *err)
 {
-	autobuf struct buf text = BUF_INIT(DIGESTS_MAX * SHA256_TEXT);
+	autobuf struct buf text = BUF_INIT((size_t)DIGESTS_MAX * SHA256_TEXT);
 	autoclose int locks = path_open_dir_at(ws->dir->fd, LOCKS_DIR, false, 0700, NULL);
 	struct digests digests = {0};
 	char name[RECORD_DIGEST_ROOM];
