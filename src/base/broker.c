@@ -94,9 +94,10 @@ static int serve_question(const struct question *question, const struct broker_m
 	return row->duty->fn(row->data, in, out, err);
 }
 
-/* Waits for the end of who asks, which is ours too (process_end_with()), and takes no question
- * meanwhile: by questions it could keep us from the deadline. The number is our parent's as long as
- * we live. */
+/* Kills the supervisor at the deadline, unless it ends before: its end is the broker's too
+ * (process_end_with()), so this returns only to a supervisor that lives on. No question is taken
+ * meanwhile, since questions could keep the broker from the deadline. The number is the supervisor's
+ * for as long as the broker, its child, lives. */
 static void end_asker(int sock)
 {
 	(void)shutdown(sock, SHUT_RDWR);
@@ -105,8 +106,9 @@ static void end_asker(int sock)
 	kill(own.asker, SIGKILL);
 }
 
-/* False once nobody asks any more, or nobody is to. An answer always has room where each is taken
- * before the next question: who lets them pile up is not waited for. */
+/* Takes a question and answers it. Returns false once nobody asks any more, or no further question is to be
+ * taken. A supervisor in order takes each answer before it asks again, so that there is room for the
+ * next answer: one that lets its answers pile up is not waited for. */
 static bool serve_next(int sock)
 {
 	static struct question question;
@@ -189,7 +191,7 @@ int broker_start(const struct broker_spec *spec, struct proc *out, struct error 
 	return 0;
 }
 
-/* Tells whether the broker has ended, or waits for our end in its end_asker(). */
+/* Whether the broker has ended, or has shut its end and waits in end_asker() for this process to end. */
 static bool is_shut(int sock)
 {
 	char byte;
@@ -203,7 +205,7 @@ void broker_end(struct proc *broker)
 	int code;
 
 	if (own.sock >= 0) {
-		/* Two that wait for each other would do so until one is killed. */
+		/* A broker that waits for the end of this process must not be waited for. */
 		if (is_shut(own.sock))
 			deadline = 0;
 		close(steal_fd(&own.sock));

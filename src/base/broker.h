@@ -56,8 +56,8 @@ struct broker_spec {
 
 /* Forks it. From now on the modules of this process ask. */
 int broker_start(const struct broker_spec *spec, struct proc *out, struct error *err);
-/* The broker ends by itself, and is reaped; after broker_end_asker() it ends with us. Accepts
- * PROC_NONE. */
+/* Closes the socket, at which the broker ends, and reaps it. After broker_end_asker() the broker ends only
+ * when this process does, and is not waited for. Accepts PROC_NONE. */
 void broker_end(struct proc *broker);
 
 /* Is there one to be asked? */

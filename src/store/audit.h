@@ -227,12 +227,12 @@ int audit_verify_telemetry(int log, int fd, struct audit_telemetry *out, struct 
 
 /* line: len bytes with its newline, or without where it is cut short. -1 ends the reading. */
 typedef int audit_line_fn(void *data, const char *line, size_t len, struct error *err);
-/* Lines longer than LIMIT_AUDIT_LINE_BYTES are handed over in parts of that size. Whoever parses
- * one has to know a part from a line: it has no newline, or is behind one that had none. */
-/* Nothing of a file that has more than so many bytes is read: ERR_IO. A sparse file takes
- * no room, and hours to read. */
+/* Calls fn with each line of the file. A line that is longer than LIMIT_AUDIT_LINE_BYTES comes in parts of
+ * that size, and only the last part ends with a newline. A file of more than `most` bytes is not read at
+ * all (ERR_IO), since a sparse file takes no room and hours to read. */
 int audit_each_line(int fd, off_t most, audit_line_fn *fn, void *data, struct error *err);
-/* Passes over such long lines, with all of their parts. */
+/* The same without the lines that are longer than LIMIT_AUDIT_LINE_BYTES: for a reader that parses what it
+ * is given, and must not take a part for a line. */
 int audit_each_whole_line(int fd, off_t most, audit_line_fn *fn, void *data, struct error *err);
 /* The most bytes that an audit.log, or a telemetry.jsonl, has by its writer's own bounds. */
 off_t audit_most_bytes(void);

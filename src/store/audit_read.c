@@ -43,9 +43,9 @@ off_t audit_telemetry_most_bytes(void)
 
 #define LOOK_MS 1
 
-/* Returns false where somebody keeps the lock beyond the deadline: that is no writer of ours. Looks
- * again and again, since a live supervisor reads what others have put behind its last line, and may
- * not start the process by which flock_until() waits. */
+/* Takes the lock that a writer has while it writes. Returns false at the deadline: what holds the lock for
+ * so long is no writer in order. Tries every LOOK_MS, since flock_until() waits by a process of its
+ * own, which a live supervisor, that reads its log too, may not start. */
 static bool lock_between_writes(int fd)
 {
 	uint64_t deadline = limit_deadline(LIMIT_AUDIT_LOCK_MS);

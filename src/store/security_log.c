@@ -28,8 +28,8 @@
 /* More lines than any log of LIMIT_AUDIT_BYTES has. */
 #define HEADS_MAX (1u << 22)
 
-/* How each line begins, and nothing else in it. Readers look for it behind a line that was cut
- * short. */
+/* The beginning of each line, which nothing else in a line has. Readers look for it behind a line that was
+ * cut short. */
 #define LINE_BEGINS "{\"ts\":"
 
 /* Of "2026-11-27". */
@@ -215,10 +215,10 @@ static bool is_for_commands(const char *event)
 	return false;
 }
 
-/* Says whether readers can take it for one line alone. They pass over a line that is longer than
- * one can be. A text of JSON cannot have what begins a line, since its quotation marks have a
- * backslash before them. An object within the line can, and behind a line that was cut short it
- * could pass for one of any session. */
+/* Whether readers can take the text for one line alone. A longer line than readers take comes to them in
+ * parts. And behind a line that was cut short they look for LINE_BEGINS, so an object within the text
+ * that began like that could pass for a line of any session. (A string within it cannot: its quotation
+ * marks have backslashes before them.) */
 static bool is_one_line(const char *text)
 {
 	size_t len = strlen(text);

@@ -26,8 +26,8 @@ struct state_dir {
  * (own_dirs.h). Without, a directory of something else stays as it is.
  */
 int state_dir_open(const char *path, bool create, struct state_dir *out, struct error *err);
-/* Returns -1 with ERR_DENIED unless this process may write into <path>, or into the nearest directory above
- * it that is there. Writes nothing. */
+/* Returns 0 if this process has the rights to write into <path>, or into the nearest directory above it that
+ * is there; else -1, with ERR_DENIED where rights are missing. Writes nothing. */
 int state_dir_check_place(const char *path, struct error *err);
 /* The same as state_dir_open() for a directory in one, which guests are kept out of with that (own_dirs.h). */
 /* within: that one, if it is open; NULL. */

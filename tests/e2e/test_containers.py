@@ -56,7 +56,7 @@ class Container(growth.Agent):
 
 
     def cancel(self):
-        """Ends it, and waits until nothing of it is left, so that its name can be given to the next one."""
+        """Ends the container or command, and waits until nothing of it is left, so that its name can be given to the next one."""
         self.send({"event": "cancel", "request": 1})
         _, end = self.finish()
         self.close()

@@ -235,6 +235,7 @@ def test_a_state_directory_that_cannot_be_made(user):
         code, answer, _ = user.supervisor(request(command, config))
         assert code == 1 and answer["errorCode"] == "denied", (command, answer)
         assert answer["error"].startswith("state directory: /root-only/x: ") and "Permission denied" in answer["error"], answer
+    assert not os.path.exists("/root-only")
 
 
 @pytest.mark.parametrize("name", ["", "event.json"])

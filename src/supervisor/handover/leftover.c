@@ -175,86 +175,7 @@ static void end_recorded(const json_t *pid, const json_t *start_time, int watch,
 	proc_let_go(&held);
 }
 
-/* --- the guard -------------------------------------------------------------------------------- */
-
-struct guard_search {
-	const struct workspace *ws;
-	int watch;
-	bool found;
-};
-
-/* "microagent-qemu-supervisor: guard <stateDir>/<id>": another workspace's guard may have the same
- * lease, that of a machine which reads the disk of this one for a command. */
-static bool is_titled_guard(pid_t pid, const struct workspace *ws)
-{
-	autobuf struct buf title = BUF_INIT((size_t)4 * PATH_MAX);
-	const char *label = process_arguments(pid, &title) == 0 && buf_string(&title)
-				    ? strstr(buf_string(&title), LEASE_GUARD_TITLE)
-				    : NULL;
-	struct stat its, ours;
-
-	return label && stat(label + strlen(LEASE_GUARD_TITLE), &its) == 0 &&
-	       fstat(ws->fd, &ours) == 0 && its.st_dev == ours.st_dev && its.st_ino == ours.st_ino;
-}
-
-static bool is_guard_of(pid_t pid, const struct guard_search *search)
-{
-	char name[17];
-
-	process_name(pid, name);
-	return strcmp(name, LEASE_GUARD) == 0 && lease_is_had_by(search->watch, pid) &&
-	       is_titled_guard(pid, search->ws);
-}
-
-/* Kills a process if its parent is the one in data, a struct proc with a pidfd: no other process gets
- * the parent's number before the parent has ended. */
-static int kill_child_of(pid_t pid, void *data)
-{
-	const struct proc *parent = data;
-	struct proc held = PROC_NONE;
-	struct error err;
-
-	if (process_parent(pid) != parent->pid || proc_hold(pid, &held, NULL) < 0)
-		return 0;
-	/* Looked at again with both processes in hand. */
-	if (process_parent(pid) == parent->pid && fd_wait(parent->pidfd, POLLIN, 0, &err) < 0)
-		(void)proc_signal(&held, SIGKILL, NULL);
-	proc_let_go(&held);
-	return 0;
-}
-
-/* A process of the machine may call itself as a guard is called: that ends what this process has
- * started, and the search goes on. */
-static int kill_by_one_guard(pid_t pid, void *data)
-{
-	struct guard_search *search = data;
-	struct proc guard = PROC_NONE;
-
-	if (!is_guard_of(pid, search) || proc_hold(pid, &guard, NULL) < 0)
-		return 0;
-	if (is_guard_of(pid, search)) {
-		search->found = true;
-		(void)process_each(kill_child_of, &guard, NULL);
-	}
-	proc_let_go(&guard);
-	return 0;
-}
-
-/*
- * Kills the live supervisor by its guard, whatever the record says, and by that everything: the guard
- * ends all others when the supervisor has ended. No process of the machine can change who its guard
- * is, end it, or take its lease away. False where there is none.
- */
-static bool kill_by_guard(const struct workspace *ws, int watch)
-{
-	struct guard_search search = {.ws = ws, .watch = watch};
-
-	if (watch >= 0)
-		(void)process_each(kill_by_one_guard, &search, NULL);
-	return search.found;
-}
-
-/* --- the live supervisor ---------------------------------------------------------------------- */
+/* --- lists of processes ----------------------------------------------------------------------- */
 
 static void let_go_list(struct proc_list *list)
 {
@@ -285,20 +206,47 @@ static void add_to_list(struct proc_list *list, struct proc *held)
 	grown[list->count++] = *held;
 }
 
-struct guards_wanted {
-	struct guard_search search;
-	struct proc_list *guards;
+/* --- the guard -------------------------------------------------------------------------------- */
+
+struct guard_search {
+	const struct workspace *ws;
+	int watch;
+	struct proc_list *found;
 };
+
+/* "microagent-qemu-supervisor: guard <stateDir>/<id>": another workspace's guard may have the same
+ * lease, that of a machine which reads the disk of this one for a command. */
+static bool is_titled_guard(pid_t pid, const struct workspace *ws)
+{
+	autobuf struct buf title = BUF_INIT((size_t)4 * PATH_MAX);
+	const char *label = process_arguments(pid, &title) == 0 && buf_string(&title)
+				    ? strstr(buf_string(&title), LEASE_GUARD_TITLE)
+				    : NULL;
+	struct stat its, ours;
+
+	return label && stat(label + strlen(LEASE_GUARD_TITLE), &its) == 0 &&
+	       fstat(ws->fd, &ours) == 0 && its.st_dev == ours.st_dev && its.st_ino == ours.st_ino;
+}
+
+static bool is_guard_of(pid_t pid, const struct guard_search *search)
+{
+	char name[17];
+
+	process_name(pid, name);
+	return strcmp(name, LEASE_GUARD) == 0 && lease_is_had_by(search->watch, pid) &&
+	       is_titled_guard(pid, search->ws);
+}
 
 static int hold_one_guard(pid_t pid, void *data)
 {
-	const struct guards_wanted *wanted = data;
+	const struct guard_search *search = data;
 	struct proc guard = PROC_NONE;
 
-	if (!is_guard_of(pid, &wanted->search) || proc_hold(pid, &guard, NULL) < 0)
+	if (!is_guard_of(pid, search) || proc_hold(pid, &guard, NULL) < 0)
 		return 0;
-	if (is_guard_of(pid, &wanted->search))
-		add_to_list(wanted->guards, &guard);
+	/* Looked at again with the process in hand. */
+	if (is_guard_of(pid, search))
+		add_to_list(search->found, &guard);
 	else
 		proc_let_go(&guard);
 	return 0;
@@ -307,10 +255,26 @@ static int hold_one_guard(pid_t pid, void *data)
 static void hold_guards(const struct workspace *ws, struct proc_list *out)
 {
 	autoclose int watch = lease_watch(ws);
-	struct guards_wanted wanted = {.search = {.ws = ws, .watch = watch}, .guards = out};
+	struct guard_search search = {.ws = ws, .watch = watch, .found = out};
 
 	if (watch >= 0)
-		(void)process_each(hold_one_guard, &wanted, NULL);
+		(void)process_each(hold_one_guard, &search, NULL);
+}
+
+/* --- the live supervisor ---------------------------------------------------------------------- */
+
+/* Whether the process is a child of one in the list that lives: nobody else has the number of a process
+ * that lives. */
+static bool is_child_of(pid_t pid, const struct proc_list *parents)
+{
+	const pid_t parent = process_parent(pid);
+	struct error ignored;
+
+	for (size_t i = 0; i < parents->count; i++)
+		if (parents->at[i].pid == parent &&
+		    fd_wait(parents->at[i].pidfd, POLLIN, 0, &ignored) < 0)
+			return true;
+	return false;
 }
 
 static int hold_one_child(pid_t pid, void *data)
@@ -318,13 +282,37 @@ static int hold_one_child(pid_t pid, void *data)
 	struct leftover_supervisor *out = data;
 	struct proc child = PROC_NONE;
 
-	if (!is_in_list(&out->guards, process_parent(pid)) || proc_hold(pid, &child, NULL) < 0)
+	if (!is_child_of(pid, &out->guards) || proc_hold(pid, &child, NULL) < 0)
 		return 0;
-	if (is_in_list(&out->guards, process_parent(pid)))
+	if (is_child_of(pid, &out->guards))
 		add_to_list(&out->children, &child);
 	else
 		proc_let_go(&child);
 	return 0;
+}
+
+static void hold_guards_and_children(const struct workspace *ws, struct leftover_supervisor *out)
+{
+	hold_guards(ws, &out->guards);
+	if (out->guards.count > 0)
+		(void)process_each(hold_one_child, out, NULL);
+}
+
+/*
+ * Kills the live supervisor by its guard, whatever the record says, and by that everything: the guard
+ * ends all others when the supervisor has ended. No process of the machine can change who its guard
+ * is, end it, or take its lease away. One that calls itself as a guard is called loses what it has
+ * started, and nothing else. Returns false where there is no guard.
+ */
+static bool kill_by_guard(const struct workspace *ws)
+{
+	__attribute__((cleanup(leftover_let_go_supervisor))) struct leftover_supervisor held = {
+		.proc = PROC_NONE};
+
+	hold_guards_and_children(ws, &held);
+	for (size_t i = 0; i < held.children.count; i++)
+		(void)proc_signal(&held.children.at[i], SIGKILL, NULL);
+	return held.guards.count > 0;
 }
 
 void leftover_hold_supervisor(const struct workspace *ws, struct leftover_supervisor *out)
@@ -333,11 +321,9 @@ void leftover_hold_supervisor(const struct workspace *ws, struct leftover_superv
 	const json_t *start_time = json_object_get(runtime, "supervisorStartTime");
 
 	*out = (struct leftover_supervisor){.proc = PROC_NONE};
-	hold_guards(ws, &out->guards);
-	if (out->guards.count > 0)
-		(void)process_each(hold_one_child, out, NULL);
-	else if (runtime && runtime_is_of(ws, runtime) &&
-		 hold_recorded(json_object_get(runtime, "supervisorPid"), start_time, &out->proc))
+	hold_guards_and_children(ws, out);
+	if (out->guards.count == 0 && runtime && runtime_is_of(ws, runtime) &&
+	    hold_recorded(json_object_get(runtime, "supervisorPid"), start_time, &out->proc))
 		out->start_time = (uint64_t)json_integer_value(start_time);
 }
 
@@ -410,7 +396,7 @@ void leftover_kill_supervisor(const struct workspace *ws)
 	json_auto_t *runtime = read_runtime(ws);
 	autoclose int watch = lease_watch(ws);
 
-	if (!kill_by_guard(ws, watch) && runtime && runtime_is_of(ws, runtime))
+	if (!kill_by_guard(ws) && runtime && runtime_is_of(ws, runtime))
 		end_recorded(json_object_get(runtime, "supervisorPid"),
 			     json_object_get(runtime, "supervisorStartTime"), watch, 0);
 }
@@ -477,7 +463,7 @@ void leftover_end_all(const struct workspace *ws, uint64_t deadline_ns)
 
 	/* A record that says that the supervisor has ended while its guard is there is wrong, or will be
 	 * right in a moment. */
-	(void)kill_by_guard(ws, watch);
+	(void)kill_by_guard(ws);
 	if (!runtime || !runtime_is_of(ws, runtime))
 		return;
 	end_all_recorded(runtime, watch, deadline_ns);

@@ -32,8 +32,8 @@ struct proc_list {
  * is no guard, as on macOS, the live supervisor is the process that runtime.json names. */
 struct leftover_supervisor {
 	struct proc_list guards, children;
-	struct proc
-		proc; /* PROC_NONE where there is a guard, and where runtime.json names none that lives */
+	/* PROC_NONE where there is a guard, and where runtime.json names none that lives. */
+	struct proc proc;
 	uint64_t start_time;
 };
 void leftover_hold_supervisor(const struct workspace *ws, struct leftover_supervisor *out);

@@ -66,9 +66,9 @@ static int copy_extents(int from, int to, uint64_t *copied, struct error *err)
 	}
 }
 
-/* With the last of the seals the rights to execute stay as they are, so that nobody can take all
- * rights from the memory between a command's look at them and a VMM's opening. Older kernels do not
- * know it. */
+/* F_SEAL_EXEC fixes the rights to execute, and with them every mode that a live supervisor's system calls
+ * may give: so it cannot take the rights from the memory between a command's look at them and a VMM's
+ * opening. Kernels before 6.3 do not know that seal, and get the others. */
 static int seal(int fd, struct error *err)
 {
 	const int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;

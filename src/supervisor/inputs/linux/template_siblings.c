@@ -28,8 +28,8 @@
 
 /* --- which memory and which listener they are ------------------------------------------------- */
 
-/* The mode is part of it: a VMM opens the memory by a name, and cannot where somebody has taken the
- * rights from it. */
+/* Writes what the memory and the listener are known by. The mode belongs to it: a VMM opens the memory by
+ * a name, and cannot where somebody has taken the rights from it. */
 static int name_memory(const struct template_memory *memory, char out[HELD_BYTES],
 		       struct error *err)
 {
