@@ -11,7 +11,7 @@ import pytest
 
 import growth
 import schema_check
-from conftest import ROOT
+from conftest import ROOT, wait_until
 
 NOSUID, NODEV, NOEXEC, BIND, REC, RDONLY = 2, 4, 8, 4096, 16384, 1
 PROC = {"destination": "/proc", "type": "proc", "source": "proc"}
@@ -281,6 +281,10 @@ def control(vm, *words):
     return vm("exec", "-u", "root", "vm", "--", "microagent-container", *words)
 
 
+def commands_of(vm, container):
+    return [process["command"] for process in json.loads(control(vm, "ps", container).stdout)["processes"]]
+
+
 def test_limits_freezing_and_figures(made):
     limits = {"memory.max": str(64 << 20), "pids.max": "20", "cpu.max": "50000 100000"}
     it = Container(made.state / "vm").begin(["sh", "-c", "cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/pids.max; sleep 1002; true"], plan(id="limited", cgroup=limits))
@@ -292,14 +296,15 @@ def test_limits_freezing_and_figures(made):
     while said.count(b"\n") < 2:
         said += it.frame()[9:]
     assert said == b"67108864\n20\n"
+    # The shell starts sleep after cat has ended, which is later than the output of cat.
+    wait_until(lambda: commands_of(made, "limited")[1:] == ["sleep 1002"], "the shell has started sleep")
     assert control(made, "freeze", "limited").returncode == 0
     figures = json.loads(control(made, "stats", "limited").stdout)
     assert figures["cgroup.freeze"] == "1\n" and figures["pids.current"] == "2\n" and int(figures["memory.current"]) > 0
     assert control(made, "thaw", "limited").returncode == 0
     assert control(made, "update", "limited", "pids.max=33").returncode == 0
     assert json.loads(control(made, "stats", "limited").stdout)["pids.max"] == "33\n"
-    listed = json.loads(control(made, "ps", "limited").stdout)["processes"]
-    assert [p["command"] for p in listed][1:] == ["sleep 1002"]
+    assert commands_of(made, "limited")[1:] == ["sleep 1002"]
     assert control(made, "signal", "limited", "9").returncode == 0
     assert it.finish()[1]["exitCode"] == 137
     it.close()
