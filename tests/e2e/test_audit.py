@@ -655,6 +655,32 @@ def test_what_the_host_sees(place):
     destroy(place, name)
 
 
+@pytest.mark.parametrize("severed", [False, True], ids=["running", "quarantined"])
+def test_our_own_commands_are_no_strangers(place, severed):
+    """A command ends right behind its look at the disk, and the supervisor has to know it before."""
+    name = create(place)
+    if "file-opens" not in events(place, name, "audit.coverage")[0]["data"]["observed"]:
+        destroy(place, name)
+        pytest.skip("no fanotify here")
+    if severed:
+        place("quarantine", name)
+    manifest = json.loads((bundle(place, name) / "workspace.json").read_text())
+    for _ in range(10):
+        place("status", name)
+        place("inspect", name)
+        assert place("start", name).returncode == 1
+        for command, code in (("check", 0), ("prepare", 1)):
+            config = {**manifest["config"], "stateDir": str(place.state / "sessions")}
+            told, answer, _ = place.supervisor({"command": command, "identity": manifest["identity"], "config": config})
+            assert told == code, answer
+    disk = next(bundle(place, name).glob("rootfs.[!j]*"))
+    with disk.open("rb"):
+        wait_until(lambda: len(events(place, name, "bundle.opened")) == 2, "our own opens to be told")
+    told = [(line["data"]["file"], line["data"]["pid"]) for line in events(place, name, "bundle.opened")]
+    assert told == [("workspace.json", os.getpid()), (disk.name, os.getpid())]
+    destroy(place, name)
+
+
 def test_stray_entries_beside_the_security_logs(place):
     """Each is named and passed over, and the session is judged by the others."""
     name = create(place)

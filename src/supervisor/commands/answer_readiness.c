@@ -22,7 +22,7 @@ static json_t *not_live(const struct record *record, const char *error)
 	return readiness_signal(false, NULL, detail, error);
 }
 
-/* Of the live supervisor: what it observes. NULL with the reason. */
+/* Asks the live supervisor what it observes. NULL with the reason. */
 static json_t *ask_live(const struct record *record, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_CONTROL_REQUEST_MS);
@@ -33,6 +33,14 @@ static json_t *ask_live(const struct record *record, struct error *err)
 	    control_ask(record->ws.fd, request, deadline, &answer, err) < 0)
 		return NULL;
 	return json_incref(json_object_get(answer, "readiness"));
+}
+
+void await_look(const struct record *record)
+{
+	struct error ignored;
+
+	if (state_is_live(record->state) || record->state == STATE_QUARANTINED)
+		json_decref(ask_live(record, &ignored));
 }
 
 static json_t *result_ready(const struct record *record)
@@ -80,6 +88,8 @@ json_t *readiness_json(const struct record *record, const struct config *config,
 
 	if (live)
 		signals = ask_live(record, &why);
+	else
+		await_look(record);
 	if (!readiness ||
 	    json_put(readiness, "guestReady",
 		     live ? observed_signal(signals, "guestReady", &why) : not_live(record, NULL),

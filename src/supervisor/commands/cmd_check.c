@@ -95,6 +95,7 @@ int cmd_check(const struct call *call, struct response *response, struct error *
 	if (capabilities_check(call->backend, &call->request->config, err) < 0)
 		return -1;
 	status = check_request(call, &record, response, err);
+	await_look(&record);
 	record_close(&record);
 	return status;
 }

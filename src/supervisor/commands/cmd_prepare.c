@@ -166,6 +166,8 @@ int cmd_prepare(const struct call *call, struct response *response, struct error
 	record.call = call;
 	status = prepare_record(&record, &files, &bundles, response, err);
 	bundles_close(&bundles);
+	record_unlock(&record);
+	await_look(&record);
 	record_close(&record);
 	boot_files_close(&files);
 	return status;

@@ -513,6 +513,8 @@ static int start_and_wait(struct start *start, const struct call *call, struct r
 	if (status < 0) {
 		if (start->failed)
 			response->event = json_incref(record->event);
+		else
+			await_look(record);
 		return -1;
 	}
 	boot_files_close(&start->files);

@@ -334,7 +334,8 @@ void live_quarantine_over(struct live *live);
 
 /* live_channels.c */
 int live_channels_begin(struct live *live, const struct config *config, struct error *err);
-/* The request "readiness" of control.sock: the answer is deferred. */
+/* The request "readiness" of control.sock. The answer is deferred; that of a severed machine is not,
+ * and has no signals. */
 int live_readiness(struct live *live, const json_t *request, struct control_client *client,
 		   struct error *err);
 /* Closes published ports, mediation and listeners with their connections, for good, and appends a

@@ -23,6 +23,8 @@ int live_readiness(struct live *live, const json_t *request, struct control_clie
 	const char *ready_at = json_text(live->runtime, "readyAt", NULL);
 
 	(void)request;
+	if (live->severed)
+		return 0;
 	return readiness_ask(live->readiness, ready_at, channels_mediation(live->channels), client,
 			     err);
 }
