@@ -175,10 +175,11 @@ static NSFileHandle *written_by_guest(VZSerialPortAttachment *attachment)
 			return NO;
 		[_plugs addObject:plug];
 	}
+	/* Where the one in Rust is, as in Debian 13, the other name is a link to it. */
 	NSString *in_c = @"/usr/lib/qemu/virtiofsd", *in_rust = @"/usr/libexec/virtiofsd";
-	BOOL has_c = [[NSFileManager defaultManager] isExecutableFileAtPath:in_c];
+	BOOL has_rust = [[NSFileManager defaultManager] isExecutableFileAtPath:in_rust];
 	[self option:@"--virtiofsd"
-		value:@"%@", settings_text(@"virtiofsd", has_c ? in_c : in_rust)];
+		value:@"%@", settings_text(@"virtiofsd", has_rust ? in_rust : in_c)];
 	return YES;
 }
 
