@@ -264,7 +264,7 @@ endif
 MINGW := x86_64-w64-mingw32-
 JANSSON := build/sources/jansson-2.14
 PURE := $(filter-out src/contract/host_bounds.c,$(wildcard src/contract/*.c)) \
-	$(patsubst %,src/base/%.c,architecture base64 buf clock_text cpio_search egress_rule error frame json json_text limits path_name prefix print_safe utf8 utf8_reader) \
+	$(patsubst %,src/base/%.c,architecture base64 buf clock_text cpio_search egress_rule error frame json json_text limits nearest path_name prefix print_safe utf8 utf8_reader) \
 	$(patsubst %,src/supervisor/%.c,refusals live/control_message live/outcome live/result)
 HYPERV := $(wildcard src/hyperv/*.c src/hyperv/*/*.c)
 WINDOWS_OBJECTS := $(patsubst src/%.c,$(BUILD)/windows/obj/%.o,$(PURE) $(HYPERV))

@@ -3,10 +3,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/nearest.h"
 #include "base/utf8.h"
 
 #define SHOWN_KEY 64 /* bytes of a foreign key that a message shows */
@@ -65,53 +65,6 @@ json_t *json_string_lossy(const void *data, size_t len)
 	return json_stringn((const char *)buf_bytes(&out), out.len);
 }
 
-static size_t least_of(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
-/*
- * Edit distance with exchanges of neighbours counting one, for names of at most SHOWN_KEY bytes;
- * longer ones are far from everything.
- */
-static size_t edit_distance(const char *a, const char *b)
-{
-	size_t m = strlen(a), n = strlen(b);
-	size_t rows[3][SHOWN_KEY + 1]; /* row i is rows[i % 3]: this one and the two before */
-
-	if (m > SHOWN_KEY || n > SHOWN_KEY)
-		return SIZE_MAX;
-	for (size_t j = 0; j <= n; j++)
-		rows[0][j] = j;
-	for (size_t i = 1; i <= m; i++) {
-		size_t *now = rows[i % 3], *before = rows[(i + 2) % 3];
-		now[0] = i;
-		for (size_t j = 1; j <= n; j++) {
-			now[j] = least_of(least_of(now[j - 1], before[j]) + 1,
-					  before[j - 1] + (a[i - 1] != b[j - 1]));
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-				now[j] = least_of(now[j], rows[(i + 1) % 3][j - 2] + 1);
-		}
-	}
-	return rows[m % 3][n];
-}
-
-/* Close: other case, or at most two edits and fewer than half of the known name. */
-static const char *nearest(const char *key, const char *const *keys)
-{
-	const char *best = NULL;
-	size_t best_distance = 3;
-
-	for (; *keys; keys++) {
-		size_t d = strcasecmp(key, *keys) == 0 ? 0 : edit_distance(key, *keys);
-		if (d < best_distance && d * 2 < strlen(*keys)) {
-			best = *keys;
-			best_distance = d;
-		}
-	}
-	return best;
-}
-
 static bool is_known_member(const char *key, const char *const *keys)
 {
 	for (; *keys; keys++)
@@ -144,7 +97,7 @@ int json_only_keys(const json_t *value, const char *path, const char *const *key
 		const char *key = json_object_iter_key(it);
 		if (is_known_member(key, keys))
 			continue;
-		const char *near = nearest(key, keys);
+		const char *near = nearest_name(key, keys);
 		shown_key(key, shown);
 		error_set(err, ERR_INVALID, "%s%s%s is not a known field%s%s%s", path,
 			  *path ? "." : "", shown, near ? "; did you mean " : "", near ? near : "",

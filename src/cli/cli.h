@@ -150,9 +150,9 @@ void cli_values_free(const struct cli_command *command, void *values);
 int cli_parse_global(struct cli *cli, const char *const *words, size_t count, size_t *used,
 		     struct error *err);
 
-/* The entry of names (NULL-terminated) that word was probably meant to be: an edit distance of at
- * most 2 and less than half of either's letters, or the only one that shares the first 3 letters;
- * NULL when none is near. */
+/* Finds the entry of names (NULL-terminated) that word was probably meant to be: the nearest one
+ * (base/nearest.h), else the only one that shares the first 3 letters. Returns NULL when there is
+ * none. */
 const char *cli_nearest(const char *word, const char *const *names);
 
 /* Help of one command or of a group of commands (`kernel`) to out. parent is "kernel" for `kernel

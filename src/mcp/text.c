@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/min.h"
 #include "base/utf8.h"
 
 #define UNIT_ROOM 16
@@ -172,24 +173,19 @@ static size_t find_end(struct utf8_reader *reader, const uint8_t *p, size_t len,
 	return at;
 }
 
-static size_t shorter_of(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 static int put_cut(const struct text_parts *parts, size_t limit, const char *where, struct buf *out,
 		   struct error *err)
 {
 	const uint8_t *end = is_all(parts) ? parts->head : parts->tail;
 	size_t end_len = is_all(parts) ? parts->head_len : parts->tail_len;
-	size_t near = shorter_of(end_len, limit), from, taken;
+	size_t near = min_size(end_len, limit), from, taken;
 	struct utf8_reader reader = {0};
 
 	/* Escaped it has no fewer bytes, so what is further away cannot fit. */
 	end += end_len - near;
 	from = find_end(&reader, end, near, limit - limit * 2 / 5);
-	if (put_beginning(parts->head, shorter_of(parts->head_len, limit), limit * 2 / 5, out,
-			  &taken, err) < 0 ||
+	if (put_beginning(parts->head, min_size(parts->head_len, limit), limit * 2 / 5, out, &taken,
+			  err) < 0 ||
 	    buf_printf(out, err, "\n[... %llu bytes are cut out here%s%s ...]\n",
 		       (unsigned long long)(parts->total - taken - (near - from)),
 		       where ? ": " : "", where ? where : "") < 0)

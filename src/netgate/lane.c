@@ -5,20 +5,16 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/min.h"
 #include "netgate/packet.h"
 
 /* Reads of one lane before the other has its turn. */
 #define ROUNDS 8
 
-static size_t minimum(uint64_t a, size_t b)
-{
-	return a < b ? (size_t)a : b;
-}
-
 /* Drops the rest of a frame that is too long to be held. */
 static void lane_skip(struct lane *l)
 {
-	size_t n = minimum(l->skip, l->end - l->parsed);
+	size_t n = (size_t)min_u64(l->skip, l->end - l->parsed);
 
 	l->skip -= n;
 	l->parsed += n;
@@ -99,7 +95,7 @@ static int receive_packets(struct lane *l)
 		for (int i = 0; i < LANE_LENGTH; i++)
 			l->buf[l->end++] = length_byte((size_t)n, i);
 		l->end += (size_t)n;
-		l->credit -= minimum(l->credit, (size_t)n);
+		l->credit -= min_u64(l->credit, (uint64_t)n);
 	}
 	if (l->end == before)
 		return (int)n;
@@ -112,7 +108,7 @@ static int lane_receive(struct lane *l)
 {
 	if (l->from_packets)
 		return receive_packets(l);
-	size_t room = minimum(l->credit, sizeof(l->buf) - l->end);
+	size_t room = (size_t)min_u64(l->credit, sizeof(l->buf) - l->end);
 	ssize_t n = recv(l->from, l->buf + l->end, room, MSG_DONTWAIT);
 
 	if (n > 0) {

@@ -4,10 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-static size_t smaller_size(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
+#include "base/min.h"
 
 /* Drops len <= iov[0].iov_len bytes. */
 static void skip_in_first(struct span *span, size_t len)
@@ -26,7 +23,7 @@ static void skip_in_first(struct span *span, size_t len)
 void span_skip(struct span *span, size_t len)
 {
 	while (len && span->n) {
-		size_t part = smaller_size(len, span->iov->iov_len);
+		size_t part = min_size(len, span->iov->iov_len);
 
 		skip_in_first(span, part);
 		len -= part;
@@ -41,7 +38,7 @@ void span_limit(struct span *span, size_t len)
 	if (span->bytes <= len)
 		return;
 	for (i = 0; i < span->n && before < len; i++) {
-		span->iov[i].iov_len = smaller_size(span->iov[i].iov_len, len - before);
+		span->iov[i].iov_len = min_size(span->iov[i].iov_len, len - before);
 		before += span->iov[i].iov_len;
 	}
 	span->n = i;
@@ -61,7 +58,7 @@ size_t span_pieces(const struct span *span, size_t skip, size_t limit, struct io
 			skip -= v->iov_len;
 			continue;
 		}
-		part = smaller_size(v->iov_len - skip, limit - named);
+		part = min_size(v->iov_len - skip, limit - named);
 		out[(*n)++] =
 			(struct iovec){.iov_base = (uint8_t *)v->iov_base + skip, .iov_len = part};
 		named += part;
@@ -75,7 +72,7 @@ size_t span_read(struct span *span, void *data, size_t len)
 	size_t done = 0;
 
 	while (done < len && span->n) {
-		size_t part = smaller_size(len - done, span->iov->iov_len);
+		size_t part = min_size(len - done, span->iov->iov_len);
 
 		memcpy((uint8_t *)data + done, span->iov->iov_base, part);
 		skip_in_first(span, part);
@@ -89,7 +86,7 @@ size_t span_write(struct span *span, const void *data, size_t len)
 	size_t done = 0;
 
 	while (done < len && span->n) {
-		size_t part = smaller_size(len - done, span->iov->iov_len);
+		size_t part = min_size(len - done, span->iov->iov_len);
 
 		memcpy(span->iov->iov_base, (const uint8_t *)data + done, part);
 		skip_in_first(span, part);

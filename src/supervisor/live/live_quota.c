@@ -47,21 +47,12 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/min.h"
 #include "contract/kind.h"
 #include "store/layer.h"
 #include "store/quota.h"
 #include "supervisor/live/live.h"
 #include "supervisor/live/live_audit.h"
-
-static uint64_t greater(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-static uint64_t lesser(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 static bool is_layer(const struct live *live)
 {
@@ -168,7 +159,7 @@ static int look_later(struct live *live, bool whole, uint64_t took_ns, struct er
 
 	if (whole && live->quota.bytes >= live->quota.disk)
 		return 0;
-	return look_after(live, live->quota.answering ? 0 : greater(pause, 19 * took_ns), err);
+	return look_after(live, live->quota.answering ? 0 : max_u64(pause, 19 * took_ns), err);
 }
 
 /* Its quota was raised while it was being paused. */
@@ -255,11 +246,11 @@ static int make_long(struct live *live, uint64_t length, uint64_t room, struct e
 	if (fstat(LIVE_ROOTFS, &st) < 0)
 		return error_errno(err, errno, "layer");
 	if ((uint64_t)st.st_size < length && ftruncate(LIVE_ROOTFS, (off_t)length) < 0) {
-		length = greater(room, (uint64_t)st.st_size);
+		length = max_u64(room, (uint64_t)st.st_size);
 		if (ftruncate(LIVE_ROOTFS, (off_t)length) < 0)
 			return error_errno(err, errno, "layer");
 	}
-	live->quota.length = greater(length, (uint64_t)st.st_size);
+	live->quota.length = max_u64(length, (uint64_t)st.st_size);
 	return 0;
 }
 
@@ -269,8 +260,8 @@ static int begin_layer(struct live *live, struct error *err)
 
 	if (layer_end(LIVE_ROOTFS, &end, err) < 0)
 		return -1;
-	live->quota.room = greater(live->quota.bytes, end);
-	return make_long(live, greater(layer_most(live->quota.disk), live->quota.room),
+	live->quota.room = max_u64(live->quota.bytes, end);
+	return make_long(live, max_u64(layer_most(live->quota.disk), live->quota.room),
 			 live->quota.room, err);
 }
 
@@ -307,7 +298,7 @@ void live_quota_end(struct live *live)
 		return;
 	if (layer_end(LIVE_ROOTFS, &end, &err) < 0)
 		log_line(&live->log, "%s", err.msg);
-	else if (ftruncate(LIVE_ROOTFS, (off_t)greater(end, layer_least(live->quota.disk))) < 0)
+	else if (ftruncate(LIVE_ROOTFS, (off_t)max_u64(end, layer_least(live->quota.disk))) < 0)
 		log_line(&live->log, "layer: %s", strerror(errno));
 }
 
@@ -359,7 +350,7 @@ static void on_room(void *data, const struct error *why)
 	/* What has had no answer may be done yet: the layer is never given less room than that. */
 	live->quota.bytes = bytes;
 	if (live->quota.length)
-		live->quota.room = greater(live->quota.room, lesser(bytes, live->quota.length));
+		live->quota.room = max_u64(live->quota.room, min_u64(bytes, live->quota.length));
 	live_audit_step(live, "session", "session.quota-set",
 			json_pack("{s:I, s:I}", "quotaBytes", (json_int_t)bytes, "before",
 				  (json_int_t)before));
@@ -402,7 +393,7 @@ int live_quota(struct live *live, const json_t *request, struct control_client *
 	    quota_write(&live->ws, (uint64_t)bytes, err) < 0)
 		return -1;
 	live->quota.wanted = (uint64_t)bytes;
-	room = greater(live->quota.room, lesser((uint64_t)bytes, live->quota.length));
+	room = max_u64(live->quota.room, min_u64((uint64_t)bytes, live->quota.length));
 	if (is_layer(live) && live->backend->layer_room(live->vm, room, on_room, live, err) < 0) {
 		(void)quota_write(&live->ws, live->quota.bytes, NULL);
 		return -1;
