@@ -65,6 +65,8 @@ def test_what_runs_is_told(traced):
         cat /workspace/small > /dev/null
         wget -q -O /dev/null http://127.0.0.1:81/
         echo x 2>/dev/null > /etc/hostname
+        echo x 2>/dev/null > /etc/new
+        cd /etc; echo x 2>/dev/null > newer
         exec env true last""")
     wait_until(lambda: any(r["argv"] == ["true", "last"] for r in records(traced, name, "exec")), "the last exec")
     wait_until(lambda: records(traced, name, "write"), "the large file")
@@ -76,6 +78,8 @@ def test_what_runs_is_told(traced):
     assert opens["/workspace/small"]["flags"] == ["write", "create", "truncate"]
     assert "/workspace/big" in opens and "/dev/null" not in opens
     assert opens["/etc/hostname"]["errno"] == 13  # a refusal is worth telling
+    refused = [r["errno"] for r in records(traced, name, "open") if r["path"] == "/etc/"]
+    assert refused == [13, 13], "the kernel names the directory alone"
     written, = records(traced, name, "write")
     assert (written["path"], written["bytes"]) == ("/workspace/big", 17 * 65536)
     connect, = records(traced, name, "connect")

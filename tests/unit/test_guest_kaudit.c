@@ -185,6 +185,41 @@ static void opens_and_their_paths(void **state)
 	}
 }
 
+static void new_files_that_a_directory_refuses(void **state)
+{
+	static const struct {
+		const char *directory, *parent, *expected;
+	} cases[] = {{"ffffff9c", "\"/etc/\"", "/etc/"},
+		     {"ffffff9c", "\"/work\"", "/work/"},
+		     {"ffffff9c", "\"sub/\"", "/work/sub/"},
+		     {"3", "\"/work\"", "./"},
+		     {"3", "\"sub/\"", "sub/"},
+		     {"3", "\"/\"", "/"}};
+	struct told *told = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char text[128];
+
+		snprintf(text, sizeof(text),
+			 STAMP(20) "exit=-13 a0=%s a2=241 pid=7 exe=\"/bin/sh\" key=\"openat\"",
+			 cases[i].directory);
+		take(told, AUDIT_SYSCALL, text);
+		take(told, AUDIT_CWD, STAMP(20) "cwd=\"/work\"");
+		snprintf(text, sizeof(text), STAMP(20) "item=0 name=%s inode=2 nametype=PARENT",
+			 cases[i].parent);
+		take(told, AUDIT_PATH, text);
+		take(told, AUDIT_EOE, STAMP(20));
+		assert_string_equal(text_of(told, i, "path"), cases[i].expected);
+		assert_int_equal(number_of(told, i, "errno"), 13);
+	}
+	/* The file's own record was dropped on the way. */
+	take(told, AUDIT_SYSCALL, CALL(21, "openat", ""));
+	take(told, AUDIT_PATH, STAMP(21) "item=0 name=\"/work\" inode=2 nametype=PARENT");
+	take(told, AUDIT_EOE, STAMP(21));
+	assert_int_equal(json_array_size(told->records), ARRAY_SIZE(cases));
+	assert_int_equal(told->events.lost, 1);
+}
+
 static void opens_of_other_kinds(void **state)
 {
 	struct told *told = *state;
@@ -383,6 +418,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(long_arguments_are_cut, start, end),
 		cmocka_unit_test_setup_teardown(a_gap_in_the_arguments, start, end),
 		cmocka_unit_test_setup_teardown(opens_and_their_paths, start, end),
+		cmocka_unit_test_setup_teardown(new_files_that_a_directory_refuses, start, end),
 		cmocka_unit_test_setup_teardown(opens_of_other_kinds, start, end),
 		cmocka_unit_test_setup_teardown(connects, start, end),
 		cmocka_unit_test_setup_teardown(events_come_mixed, start, end),

@@ -211,9 +211,13 @@ static void take_path(struct kaudit_event *event, struct kaudit_span fields)
 		else if (kaudit_is(key, "name"))
 			name = value;
 	}
-	if (parent || name.len == 0 || kaudit_is(name, "(null)"))
+	if (name.len == 0 || kaudit_is(name, "(null)") || (parent && event->has_path))
 		return;
 	put_event_path(&event->path, name, &event->truncated);
+	if (parent) {
+		event->has_parent = true;
+		return;
+	}
 	event->has_path = true;
 	event->mode = event->inode = event->major = event->minor = 0;
 	while (kaudit_field(&all, &key, &value)) {
@@ -253,6 +257,27 @@ static void take_sockaddr(struct kaudit_event *event, struct kaudit_span fields)
 
 /* --- events ---------------------------------------------------------------------------------- */
 
+static bool has_open_directory(const struct kaudit_event *event)
+{
+	return event->openat && (int32_t)(uint32_t)event->dirfd != AT_FDCWD;
+}
+
+/* Where a directory refuses a new file, the kernel names the directory alone. It gets a slash at
+ * its end. For a name without a slash the kernel names the working directory, also where the name
+ * is relative to an open directory, whose path nobody knows then. */
+static void name_refusing_directory(struct kaudit_event *event)
+{
+	struct buf *path = &event->path;
+
+	if (has_open_directory(event) && path->len == event->cwd.len &&
+	    memcmp(buf_bytes(path), buf_bytes(&event->cwd), path->len) == 0) {
+		buf_consume(path, path->len);
+		(void)buf_append(path, "./", 2, NULL);
+	} else if (path->len == 0 || buf_bytes(path)[path->len - 1] != '/') {
+		(void)buf_append(path, "/", 1, NULL);
+	}
+}
+
 /* A name relative to the working directory gets it in front; one relative to a directory that was
  * given by descriptor stays as it is. */
 static void resolve(struct kaudit_event *event)
@@ -260,8 +285,7 @@ static void resolve(struct kaudit_event *event)
 	bool relative = event->path.len == 0 || buf_bytes(&event->path)[0] != '/';
 	autobuf struct buf whole = BUF_INIT(KAUDIT_PATH_BYTES + 1);
 
-	if (!relative || event->cwd.len == 0 ||
-	    (event->openat && (int32_t)(uint32_t)event->dirfd != AT_FDCWD))
+	if (!relative || event->cwd.len == 0 || has_open_directory(event))
 		return;
 	if (buf_append(&whole, buf_bytes(&event->cwd), event->cwd.len, NULL) < 0 ||
 	    (event->cwd.len > 1 && buf_append(&whole, "/", 1, NULL) < 0) ||
@@ -277,7 +301,7 @@ static bool is_whole(const struct kaudit_event *event)
 	if (event->kind == KAUDIT_EXEC)
 		return event->words > 0;
 	if (event->kind == KAUDIT_OPEN)
-		return event->has_path;
+		return event->has_path || (event->has_parent && event->exit < 0);
 	return event->address_len > 0;
 }
 
@@ -292,6 +316,8 @@ static void release_event(struct kaudit_event *event)
 
 static void finish_event(struct kaudit_events *events, struct kaudit_event *event)
 {
+	if (event->kind == KAUDIT_OPEN && !event->has_path && event->has_parent)
+		name_refusing_directory(event);
 	if (event->kind == KAUDIT_OPEN)
 		resolve(event);
 	if (event->kind == KAUDIT_EXEC && event->words < event->argc)

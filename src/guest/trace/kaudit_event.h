@@ -49,8 +49,8 @@ struct kaudit_event {
 	/* OPEN */
 	bool creat, openat;
 	uint64_t flags, dirfd;
-	struct buf cwd, path; /* path: as named until the event is whole */
-	bool has_path;
+	struct buf cwd, path;	   /* path: as named until the event is whole */
+	bool has_path, has_parent; /* has_parent: path is the directory, until the file is named */
 	uint64_t mode, inode, major, minor; /* mode 0: there is no such file */
 	/* CONNECT */
 	uint8_t address[28]; /* struct sockaddr_in or sockaddr_in6 */
