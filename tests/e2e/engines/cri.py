@@ -5,6 +5,7 @@ made by Debian's CNI plugins, in the network namespace that containerd has for i
 import contextlib
 import itertools
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -13,6 +14,9 @@ from engines import image
 from engines.containerd import Containerd
 from engines.place import RUNTIME
 from engines.websocket import ExecStream, PortStream
+
+# Read when gRPC is imported. With it, gRPC waits in each fork() of this process for threads of its own, and with Python 3.13 for ever.
+os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "false"
 
 CREATED, RUNNING, EXITED = range(3)
 READY, NOT_READY = range(2)
