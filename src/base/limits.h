@@ -17,6 +17,7 @@
 	X(RESULT_BYTES, 16777216, "bytes", "longest result document of a guest")                   \
 	X(RESULT_STREAM_BYTES, 1048576, "bytes", "stdout and stderr kept in result.json, each")    \
 	X(STATE_FILE_BYTES, 33554432, "bytes", "longest state file that is read")                  \
+	X(RUNTIME_BYTES, 1048576, "bytes", "longest runtime.json that is read")                    \
 	X(EVENTS_KEPT, 1024, "events", "entries of events.json; older ones are dropped")           \
 	X(AUDIT_LINE_BYTES, 65536, "bytes", "longest line of an audit log")                        \
 	X(AUDIT_BYTES, 67108864, "bytes",                                                          \

@@ -185,9 +185,16 @@ static int read_failed(const struct workspace *ws, const char *file, const struc
 	return file_error(ws, file, err);
 }
 
+/* The live supervisor writes runtime.json for as long as its machine lives, and may have been taken
+ * over; every command reads it. */
+static enum limit limit_of(const char *file)
+{
+	return strcmp(file, "runtime.json") == 0 ? LIMIT_RUNTIME_BYTES : LIMIT_STATE_FILE_BYTES;
+}
+
 json_t *workspace_read(const struct workspace *ws, const char *file, struct error *err)
 {
-	autobuf struct buf text = BUF_INIT(limit_get(LIMIT_STATE_FILE_BYTES));
+	autobuf struct buf text = BUF_INIT(limit_get(limit_of(file)));
 	json_auto_t *value = NULL;
 	struct error why = {0};
 

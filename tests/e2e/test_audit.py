@@ -10,6 +10,7 @@ import socket
 import struct
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pytest
 
@@ -757,8 +758,9 @@ def fill_up(directory):
             fill.write(b"\0" * 4096)
 
 
-def test_a_disk_without_room(host):
-    """The machine goes on; what cannot be written waits, and is written when there is room."""
+@contextmanager
+def small_disk(host):
+    """A host whose state directory is on a disk of 64 MiB, with a base."""
     host("base", "create", "web", check=0)
     small = host.base / "small"
     small.mkdir()
@@ -768,6 +770,19 @@ def test_a_disk_without_room(host):
         (small / "bases").symlink_to(host.state / "bases")
         place.state = small
         place.env["MICROAGENT_STATE_DIR"] = str(small)
+        yield place
+    finally:
+        place.sweep()
+        wait_until(lambda: not place.processes(), "the end of all processes")
+        subprocess.run(["umount", small], check=True)
+        shutil.rmtree(host.base / "place", ignore_errors=True)
+        host("base", "delete", "web-v1", check=0)
+
+
+def test_a_disk_without_room(host):
+    """The machine goes on; what cannot be written waits, and is written when there is room."""
+    with small_disk(host) as place:
+        small = place.state
         name = create(place, env={"MICROAGENT_TEST_LIMIT_AUDIT_WAITING": "3", "MICROAGENT_TEST_LIMIT_DISK_CHECK_MS": "100"})
         fill_up(small)
         for _ in range(5):
@@ -783,9 +798,25 @@ def test_a_disk_without_room(host):
         fill_up(small)  # a destroy finds room for the last words all the same
         destroy(place, name)
         assert verdict(place, name)["verdict"] == "closed"
-    finally:
-        place.sweep()
-        wait_until(lambda: not place.processes(), "the end of all processes")
-        subprocess.run(["umount", small], check=True)
-        shutil.rmtree(host.base / "place", ignore_errors=True)
-    host("base", "delete", "web-v1", check=0)
+
+
+def state_of(host, name):
+    return json.loads((bundle(host, name) / "event.json").read_text())["state"]
+
+
+def test_a_quarantine_on_a_disk_without_room(host):
+    """It is recorded in the room that is kept for such words. Without that room it is no success, and is recorded when there is room."""
+    with small_disk(host) as place:
+        kept, lost = (create(place, env={"MICROAGENT_TEST_LIMIT_DISK_CHECK_MS": "100"}) for _ in range(2))
+        (bundle(place, lost) / "reserve").unlink()
+        fill_up(place.state)
+        said = place("quarantine", lost, check=1).stderr
+        assert "the machine is cut off, and that is not recorded: " in said and "No space left" in said, said
+        assert state_of(place, lost) == "running"
+        place("quarantine", kept, check=0)
+        assert state_of(place, kept) == "quarantined"
+        (place.state / "fill").unlink()
+        wait_until(lambda: state_of(place, lost) == "quarantined", "the record")
+        for name in (kept, lost):
+            assert "quarantined" in place("session", "exec", name, "--", "true").stderr
+            destroy(place, name)

@@ -6,8 +6,11 @@ import fcntl
 import json
 import os
 import signal
+import socket
 import subprocess
 import tempfile
+import threading
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -224,6 +227,69 @@ def test_quarantine_does_not_call_killed_what_lives(host, stranger):
     assert os.path.exists(f"/proc/{facts['supervisorPid']}")
     os.kill(facts["supervisorPid"], signal.SIGKILL)
     wait_until(lambda: not held(host), "every process to end")
+    host("delete", "w", check=0)
+
+
+@contextmanager
+def in_place_of_its_ear(path, answer):
+    """Answers whoever asks the live supervisor, once."""
+    path.unlink()
+    with socket.socket(socket.AF_UNIX) as ear:
+        ear.bind(str(path))
+        ear.listen()
+
+        def say():
+            asked, _ = ear.accept()
+            with asked:
+                asked.recv(65536)
+                asked.sendall(json.dumps(answer).encode() + b"\n")
+
+        liar = threading.Thread(target=say)
+        liar.start()
+        yield
+        liar.join()
+
+
+LIES = {
+    "it was killed": {"ok": False, "errorCode": "io", "error": "quarantine failed and the machine was killed: it is not so"},
+    "it has ended": {"ok": False, "errorCode": "conflict", "error": "w ended before the quarantine was complete"},
+    "it cannot": {"ok": False, "errorCode": "unsupported", "error": "quarantine is not supported"},
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_quarantine_believes_no_answer(host, lie):
+    """The machine goes on whatever its supervisor says: it is killed."""
+    _, facts = started(host)
+    with in_place_of_its_ear(host.state / "w" / "control.sock", LIES[lie]):
+        said = host("quarantine", "w", env={"MICROAGENT_TEST_LIMIT_KILL_MS": "2000"}, check=1).stderr
+    assert f"quarantine failed and the machine was killed: its machine went on, and this was the answer: {LIES[lie]['error']}" in said, said
+    check_gone(host, facts)
+    assert host.json("status", "w")["event"]["state"] == "failed"
+    host("delete", "w", check=0)
+
+
+def test_quarantine_without_an_ear(host):
+    _, facts = started(host)
+    (host.state / "w" / "control.sock").unlink()
+    said = host("quarantine", "w", env={"MICROAGENT_TEST_LIMIT_KILL_MS": "2000"}, check=1).stderr
+    assert "quarantine failed and the machine was killed: its machine went on" in said, said
+    check_gone(host, facts)
+    host("delete", "w", check=0)
+
+
+def test_a_record_of_more_companions_than_there_are(host, stranger):
+    """It costs no command its descriptors; nobody of them is ended. One that is too long is not read at all."""
+    record, facts = started(host)
+    record.write_text(json.dumps(dict(facts, companions=[stranger.named] * 25000)))
+    said = host("quarantine", "w", check=1).stderr
+    assert "quarantine failed and the machine was killed: runtime.json names 25000 companions" in said, said
+    check_gone(host, facts)
+    host("start", "w", check=0)
+    facts = json.loads(record.read_text())
+    record.write_text(json.dumps(dict(facts, companions=[stranger.named] * 100000)))
+    host("kill", "w", check=0)
+    check_gone(host, facts)
     host("delete", "w", check=0)
 
 

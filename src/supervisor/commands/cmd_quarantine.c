@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * quarantine: the live supervisor is asked, and its acknowledgement waited for: it cuts, proves and
- * records. It may have been taken over, so this command looks itself whether the companions that
- * it knew before have ended. A live supervisor that does not answer, or says what is not so, is
- * killed, and the VM with it, since what is not proven to be cut off must not go on. Without a VM
- * the state is only recorded.
+ * records. It may have been taken over, so this command believes nothing that it can look at
+ * itself: whether the companions that it knew before have ended, whether the quarantine is
+ * recorded, and, after any other answer, whether the machine has ended. A live supervisor that does
+ * not answer, or whose machine goes on although it answered something else, is killed, and the VM
+ * with it, since what is not proven to be cut off must not go on. Without a VM the state is only
+ * recorded.
  */
 #include <stdio.h>
 
@@ -31,41 +33,79 @@ static int ask_quarantine(const struct record *record, json_t **answer, struct e
 	return control_ask(record->ws.fd, request, deadline, answer, err);
 }
 
-/* Says in why what has become of a machine that could not be proven to be cut off. ended: every
- * process of the workspace has ended. */
-static void explain_failure(const struct record *record, bool stuck, bool ended, struct error *why)
+/* Says in why what has become of a machine that was not cut off. was_killed: by this command.
+ * ended: every process of the workspace has ended. */
+static void explain_failure(const struct record *record, bool was_killed, bool ended,
+			    struct error *why)
 {
-	if (stuck) {
+	if (was_killed) {
 		/* Nobody is to try it again. */
 		why->code = ERR_IO;
 		error_prefix(why, ended ? QUARANTINE_FAILED : QUARANTINE_FAILED_ALIVE);
-	} else if (why->code == ERR_NOT_FOUND || why->code == ERR_UNAVAILABLE) {
+	} else if (why->code == ERR_NOT_FOUND || why->code == ERR_UNAVAILABLE ||
+		   why->code == ERR_CONFLICT) {
 		kind_error(record->ws.id, ERR_CONFLICT, why,
 			   "ended before the quarantine was complete");
 	}
 }
 
-/* The live supervisor has refused, has ended, does not answer, or says what is not so. In the last two
- * cases nothing can be proven of its machine, and it is killed. why becomes what is answered, beside
- * the event of what became of the workspace. */
-static int conclude_failure(struct record *record, struct error *why, struct response *response)
+/* Another command has put the machine into quarantine meanwhile. */
+static bool is_quarantined(struct record *record)
 {
-	struct error err = {0};
-	const bool stuck = why->code == ERR_TIMEOUT;
-	bool ended;
+	struct error ignored;
+	bool is;
 
-	/* Refused because of how the workspace is: nothing was begun. */
-	if (why->code == ERR_CONFLICT || why->code == ERR_UNSUPPORTED)
-		return -1;
-	if (stuck)
+	if (record_lock(record, &ignored) < 0)
+		return false;
+	is = record_load(record, &ignored) == 0 && record->state == STATE_QUARANTINED;
+	record_unlock(record);
+	return is;
+}
+
+/* The machine was not cut off: why has the error, or what the live supervisor said. Waits for the end
+ * of the machine, and brings it about where it does not come. why becomes what is answered, beside
+ * the event of what became of the workspace. */
+static void conclude_failure(struct record *record, struct error *why, struct response *response)
+{
+	struct error err = {0}, said = *why;
+	bool kill = why->code == ERR_TIMEOUT, ended = false;
+
+	if (!kill) {
+		ended = lease_wait_free(&record->ws, limit_deadline(LIMIT_KILL_MS), &err) == 0;
+		if (!ended && why->code == ERR_CONFLICT && is_quarantined(record)) {
+			(void)record_allows(record, COMMAND_QUARANTINE, why);
+			return;
+		}
+		kill = !ended;
+		if (kill)
+			error_set(why, ERR_IO, "its machine went on, and this was the answer: %s",
+				  said.msg);
+	}
+	if (kill) {
 		leftover_kill_supervisor(&record->ws);
-	ended = lease_wait_free(&record->ws, limit_deadline(LIMIT_KILL_MS), &err) == 0;
-	explain_failure(record, stuck, ended, why);
+		ended = lease_wait_free(&record->ws, limit_deadline(LIMIT_KILL_MS), &err) == 0;
+	}
+	explain_failure(record, kill, ended, why);
 	if (!ended || record_lock(record, &err) < 0)
-		return -1;
-	if (settle_for(record, stuck ? why->msg : NULL, &err) == 0 && record->event)
+		return;
+	if (settle_for(record, kill ? why->msg : NULL, &err) == 0 && record->event)
 		response->event = json_incref(record->event);
 	record_unlock(record);
+}
+
+/* The live supervisor says that the machine is cut off, and has recorded it. Where it has not, for want
+ * of room or of good will, this command records it. A machine that another command has ended
+ * meanwhile stays as that has recorded it. */
+static int require_recorded(struct record *record, const json_t *said, struct error *err)
+{
+	if (record_lock(record, err) < 0 || record_load(record, err) < 0)
+		return -1;
+	if (record->state == STATE_QUARANTINED ||
+	    (!state_is_live(record->state) && !lease_is_held(&record->ws)))
+		return 0;
+	if (record_note(record, STATE_QUARANTINED, json_text(said, "detail", ""), err) == 0)
+		return 0;
+	error_prefix(err, "the machine is cut off, and that is not recorded");
 	return -1;
 }
 
@@ -82,19 +122,28 @@ static int ask_and_look(const struct record *record, json_t **answer, struct err
 
 static int quarantine_live(struct record *record, struct response *response, struct error *err)
 {
+	const struct backend *backend = record->call->backend;
 	json_auto_t *answer = NULL;
 	struct error why = {0};
 
+	if (!backend->sever)
+		return error_set(err, ERR_UNSUPPORTED, "quarantine is not supported by backend %s",
+				 backend->name);
 	record_unlock(record);
 	if (ask_and_look(record, &answer, &why) == 0) {
-		response->event = json_incref(json_object_get(answer, "event"));
-		return response->event ? 0
-				       : error_set(err, ERR_INTERNAL,
-						   "the live supervisor answered without an event");
+		json_t *event = json_object_get(answer, "event");
+
+		if (require_recorded(record, event, err) < 0)
+			return -1;
+		if (record->state == STATE_QUARANTINED)
+			event = record->event;
+		response->event = json_incref(event);
+		return event ? 0
+			     : error_set(err, ERR_INTERNAL,
+					 "the live supervisor answered without an event");
 	}
 	conclude_failure(record, &why, response);
-	if (err)
-		*err = why;
+	*err = why;
 	return -1;
 }
 

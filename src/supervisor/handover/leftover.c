@@ -25,6 +25,9 @@
 #include "supervisor/handover/cgroup.h"
 #include "supervisor/handover/exiting.h"
 
+/* More than any machine has. */
+#define COMPANIONS_MAX 256
+
 static json_t *read_runtime(const struct workspace *ws)
 {
 	struct error err;
@@ -60,24 +63,37 @@ static bool runtime_is_of(const struct workspace *ws, const json_t *runtime)
 	       (json_int_t)st.st_dev == device && (json_int_t)st.st_ino == inode;
 }
 
-/* false: it is no more. */
-static bool hold_recorded(const json_t *pid, const json_t *start_time, struct proc *out)
+/* Returns 1 with the process that the record names, 0 if it has ended, -1 if it cannot be held. */
+static int try_to_hold_recorded(const json_t *pid, const json_t *start_time, struct proc *out,
+				struct error *err)
 {
 	struct proc held = PROC_NONE;
+	struct error why = {0};
 	uint64_t ticks;
 
 	if (!json_is_integer(pid) || !json_is_integer(start_time) || json_integer_value(pid) <= 1 ||
-	    json_integer_value(pid) > INT32_MAX ||
-	    proc_hold((pid_t)json_integer_value(pid), &held, NULL) < 0)
-		return false;
+	    json_integer_value(pid) > INT32_MAX)
+		return 0;
+	if (proc_hold((pid_t)json_integer_value(pid), &held, &why) < 0) {
+		if (why.code == ERR_NOT_FOUND)
+			return 0;
+		if (err)
+			*err = why;
+		return -1;
+	}
 	/* Checked with the process in hand: it goes on being this one. */
 	if (proc_start_time(held.pid, &ticks, NULL) < 0 ||
 	    ticks != (uint64_t)json_integer_value(start_time)) {
 		proc_let_go(&held);
-		return false;
+		return 0;
 	}
 	*out = held;
-	return true;
+	return 1;
+}
+
+static bool hold_recorded(const json_t *pid, const json_t *start_time, struct proc *out)
+{
+	return try_to_hold_recorded(pid, start_time, out, NULL) > 0;
 }
 
 /* The monitor of the VMM's cell is listed too, and goes on with the VMM, which is its child. */
@@ -98,15 +114,24 @@ int leftover_hold_companions(const struct workspace *ws, struct leftover_compani
 
 	if (!runtime || !runtime_is_of(ws, runtime))
 		return 0;
+	if (json_array_size(companions) > COMPANIONS_MAX)
+		return error_set(err, ERR_TIMEOUT, "runtime.json names %zu companions",
+				 json_array_size(companions));
 	held.at = calloc(json_array_size(companions) + 1, sizeof(*held.at));
 	if (!held.at)
 		return error_errno(err, ENOMEM, "companions");
 	json_array_foreach(companions, i, companion)
 	{
 		struct leftover_companion *next = &held.at[held.count];
+		int found = try_to_hold_recorded(json_object_get(companion, "pid"),
+						 json_object_get(companion, "startTime"),
+						 &next->proc, err);
 
-		if (!hold_recorded(json_object_get(companion, "pid"),
-				   json_object_get(companion, "startTime"), &next->proc))
+		if (found < 0) {
+			leftover_let_go(&held);
+			return -1;
+		}
+		if (found == 0)
 			continue;
 		if (is_cell_monitor(runtime, &next->proc)) {
 			proc_let_go(&next->proc);
@@ -448,7 +473,7 @@ static void end_all_recorded(const json_t *runtime, int watch, uint64_t deadline
 		     deadline_ns);
 	end_recorded(json_object_get(runtime, "pid"), json_object_get(runtime, "startTime"), watch,
 		     deadline_ns);
-	for (size_t i = 0; i < json_array_size(companions); i++) {
+	for (size_t i = 0; i < json_array_size(companions) && i < COMPANIONS_MAX; i++) {
 		const json_t *companion = json_array_get(companions, i);
 
 		end_recorded(json_object_get(companion, "pid"),

@@ -64,6 +64,7 @@ struct leftover_companions {
 		struct proc proc;
 	} * at;
 };
+/* ERR_TIMEOUT where the record names more than a machine can have. */
 int leftover_hold_companions(const struct workspace *ws, struct leftover_companions *out,
 			     struct error *err);
 void leftover_let_go(struct leftover_companions *companions); /* accepts a zeroed one */

@@ -149,6 +149,8 @@ void live_severed(void *data, const json_t *names, const struct error *why)
 		json_array_append(live->severed, json_array_get(names, i));
 	live->outcome.quarantined = true;
 	describe_severed(live, detail, sizeof(detail));
+	/* The guest may have filled the disk, and this must not be lost by that. */
+	live_reserve_some_back(live);
 	live_record(live, STATE_QUARANTINED, detail);
 	live_audit(live, AUDIT_WARNING, "session", "session.quarantined",
 		   json_pack("{s:O}", "severed", live->severed));
