@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -26,6 +27,7 @@ struct question {
 struct answer {
 	int32_t status;
 	struct error error;
+	bool is_ending; /* who asks is killed at a deadline */
 	char bytes[BROKER_BYTES];
 };
 
@@ -33,11 +35,13 @@ struct answer {
 static struct {
 	int sock;    /* who asks: to the broker; -1: there is none */
 	pid_t asker; /* the broker: whom it serves */
-	bool ways_are_cut;
+	int asker_fd;
+	bool ways_are_cut, takes_no_more;
 	uint64_t deadline_ns; /* when who asks is killed; 0: never */
+	bool is_ending;	      /* who asks: the broker has said that there is such a deadline */
 	const struct broker_row *rows;
 	size_t count;
-} own = {.sock = -1};
+} own = {.sock = -1, .asker_fd = -1};
 
 bool broker_is_asked(void)
 {
@@ -59,9 +63,41 @@ int broker_check_ways(struct error *err)
 	return own.ways_are_cut ? error_set(err, ERR_CONFLICT, "the machine is cut off") : 0;
 }
 
+/* Of a signal: whatever the broker is doing. */
+static void kill_asker(int signal)
+{
+	int saved = errno;
+
+	(void)signal;
+	(void)process_signal(own.asker, own.asker_fd, SIGKILL);
+	errno = saved;
+}
+
 void broker_end_asker(uint64_t deadline_ns)
 {
+	const struct sigaction action = {.sa_handler = kill_asker, .sa_flags = SA_RESTART};
+	uint64_t now = clock_mono_ns(), left_ms;
+	struct itimerval once;
+	sigset_t alarm;
+
+	if (own.deadline_ns && own.deadline_ns <= deadline_ns)
+		return;
 	own.deadline_ns = deadline_ns;
+	left_ms = deadline_ns > now ? (deadline_ns - now) / NS_PER_MS : 0;
+	/* One more microsecond, since none at all would be no timer. */
+	once = (struct itimerval){
+		.it_value = {.tv_sec = (time_t)(left_ms / 1000),
+			     .tv_usec = (suseconds_t)(left_ms % 1000 * 1000 + 1)}};
+	sigemptyset(&alarm);
+	sigaddset(&alarm, SIGALRM);
+	if (sigaction(SIGALRM, &action, NULL) < 0 || sigprocmask(SIG_UNBLOCK, &alarm, NULL) < 0 ||
+	    setitimer(ITIMER_REAL, &once, NULL) < 0)
+		kill_asker(SIGALRM);
+}
+
+void broker_take_no_more(void)
+{
+	own.takes_no_more = true;
 }
 
 bool broker_knows(pid_t pid)
@@ -94,16 +130,12 @@ static int serve_question(const struct question *question, const struct broker_m
 	return row->duty->fn(row->data, in, out, err);
 }
 
-/* Kills the supervisor at the deadline, unless it ends before: its end is the broker's too
- * (process_end_with()), so this returns only to a supervisor that lives on. No question is taken
- * meanwhile, since questions could keep the broker from the deadline. The number is the supervisor's
- * for as long as the broker, its child, lives. */
-static void end_asker(int sock)
+/* Waits for the end of who asks, which the deadline brings: who is to be killed must not live on
+ * because the broker has ended before. Its end is the broker's too (process_end_with()). */
+static void await_asker(int sock)
 {
 	(void)shutdown(sock, SHUT_RDWR);
-	while (clock_mono_ns() < own.deadline_ns)
-		(void)descriptor_poll(NULL, 0, own.deadline_ns);
-	kill(own.asker, SIGKILL);
+	(void)fd_wait(own.asker_fd, POLLIN, UINT64_MAX, NULL);
 }
 
 /* Takes a question and answers it. Returns false once nobody asks any more, or no further question is to be
@@ -126,6 +158,7 @@ static bool serve_next(int sock)
 	out.len = out.nfds = 0;
 	answer.error = (struct error){0};
 	answer.status = serve_question(&question, &in, &out, &answer.error);
+	answer.is_ending = own.deadline_ns != 0;
 	memcpy(answer.bytes, out.bytes, out.len);
 	/* Who asks gets descriptors from us alone, and from no peer of a socket that it gets. */
 	for (size_t i = 0; i < out.nfds; i++)
@@ -134,7 +167,7 @@ static bool serve_next(int sock)
 			    out.nfds, MSG_DONTWAIT);
 	close_passed(&in);
 	close_passed(&out);
-	return n >= 0 && !own.deadline_ns;
+	return n >= 0 && !own.takes_no_more;
 }
 
 static void be_broker(const struct broker_spec *spec, int sock, pid_t asker)
@@ -156,12 +189,15 @@ static void be_broker(const struct broker_spec *spec, int sock, pid_t asker)
 	}
 	keep[n++] = sock;
 	fd_close_others(keep, n);
+	own.asker_fd = process_open(asker);
+	if (own.asker_fd < 0)
+		_exit(1);
 	if (spec->begin)
 		spec->begin(spec->data);
 	while (serve_next(sock))
 		;
 	if (own.deadline_ns)
-		end_asker(sock);
+		await_asker(sock);
 	_exit(0);
 }
 
@@ -185,31 +221,21 @@ int broker_start(const struct broker_spec *spec, struct proc *out, struct error 
 	if (proc_adopt(&proc, err) < 0)
 		return -1;
 	own.sock = steal_fd(&ours);
+	own.is_ending = false;
 	own.rows = spec->rows;
 	own.count = spec->count;
 	*out = proc;
 	return 0;
 }
 
-/* Whether the broker has ended, or has shut its end and waits in end_asker() for this process to end. */
-static bool is_shut(int sock)
-{
-	char byte;
-
-	return recv(sock, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
-}
-
 void broker_end(struct proc *broker)
 {
-	uint64_t deadline = limit_deadline(LIMIT_KILL_MS);
+	/* A broker that waits for the end of this process must not be waited for. */
+	uint64_t deadline = own.is_ending ? 0 : limit_deadline(LIMIT_KILL_MS);
 	int code;
 
-	if (own.sock >= 0) {
-		/* A broker that waits for the end of this process must not be waited for. */
-		if (is_shut(own.sock))
-			deadline = 0;
+	if (own.sock >= 0)
 		close(steal_fd(&own.sock));
-	}
 	if (broker->pid && proc_wait(broker, deadline, &code, NULL) < 0)
 		proc_let_go(broker);
 }
@@ -236,6 +262,7 @@ static int receive_reply(struct broker_message *out, struct error *err)
 	out->len = (size_t)n - offsetof(struct answer, bytes);
 	memcpy(out->bytes, answer.bytes, out->len);
 	out->bytes[out->len] = '\0';
+	own.is_ending = answer.is_ending;
 	if (answer.status == 0)
 		return 0;
 	close_passed(out);

@@ -73,9 +73,12 @@ pid_t broker_asker(void);
 void broker_cut_ways(void);
 /* In a duty that opens a way: -1 with ERR_CONFLICT once the ways are cut. */
 int broker_check_ways(struct error *err);
-/* In a duty after which nothing is left to be done: no other question is taken, and who asks is
- * killed at the deadline (monotonic), unless it has ended by then. */
+/* In a duty of the end of who asks: it is killed at the deadline (monotonic), unless it has ended by
+ * then, whatever the broker does meanwhile, and the broker ends with it. Of two deadlines the
+ * earlier one holds. */
 void broker_end_asker(uint64_t deadline_ns);
+/* In a duty after which nothing is left to be done: no other question is taken. */
+void broker_take_no_more(void);
 /* In the broker: does the process descend from who asks, and is it neither that nor we? */
 bool broker_knows(pid_t pid);
 

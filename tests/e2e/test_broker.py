@@ -2,6 +2,7 @@
 """What the broker refuses to a live supervisor that was taken over."""
 
 import contextlib
+import fcntl
 import json
 import os
 import signal
@@ -14,7 +15,7 @@ import pytest
 
 import strays
 from broker import Broker, run_as
-from conftest import BACKEND, wait_until
+from conftest import BACKEND, HANG_S, wait_until
 from test_mediation import mediation
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="the broker's socket is taken by pidfd_getfd() of root's")
@@ -33,11 +34,14 @@ while mine.recv(1): mine.send(b"x")
 """
 
 
-def start(host, **changes):
+QUICK = {"MICROAGENT_TEST_LIMIT_KILL_MS": "2000"}
+
+
+def start(host, env=None, **changes):
     identity = {"requestID": "r", "runtimeID": "w", "role": "workload", "backend": BACKEND}
     config = host.config(**changes)
     for command in ("prepare", "start"):
-        code, answer, _ = host.supervisor({"command": command, "identity": identity, "config": config})
+        code, answer, _ = host.supervisor({"command": command, "identity": identity, "config": config}, env)
         assert code == 0, answer
 
 
@@ -142,7 +146,7 @@ def test_no_way_out_after_a_quarantine(host):
 def run(host):
     """`microagent run`, whose workspace goes with the machine: its process and the workspace."""
     child = host.popen("run", "--name", "w", "--memory", 256, "--cpus", 1, "--", "sh", "-c", "echo ready; sleep 1000",
-                       env={"MICROAGENT_TEST_LIMIT_KILL_MS": "2000"})
+                       env={**QUICK, "MICROAGENT_TEST_LIMIT_CONTROL_REQUEST_MS": str(HANG_S * 10 * 1000)})
     assert child.stdout.readline() == b"ready\n"
     yield child, host.state / "w"
     child.kill()
@@ -202,6 +206,21 @@ def test_no_supervisor_outlives_its_workspace(run, behind):
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(process, signal.SIGKILL)
             os.close(process)
+
+
+@pytest.mark.skipif(BACKEND != "qemu", reason="the rows are those of a machine of QEMU's")
+def test_no_supervisor_lives_on_while_its_workspace_is_removed(run):
+    """However long that takes: here for as long as somebody has the command lock."""
+    _, workspace = run
+    broker = Broker(workspace, PLAIN)
+    try:
+        with open(workspace.parent / ".locks" / "w", "ab") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            broker.socket.send(struct.pack("<I", broker.rows.index("remove")))
+            wait_until(lambda: has_ended(broker.supervisor) and has_ended(broker.pid), "the supervisor to be killed, and its broker")
+            assert workspace.exists()
+    finally:
+        broker.socket.close()
 
 
 @pytest.mark.skipif(BACKEND != "qemu", reason="the rows are those of a machine of QEMU's")

@@ -28,15 +28,38 @@ static int serve_echo(void *data, const struct broker_message *in, struct broker
 	return 0;
 }
 
-static int serve_last(void *data, const struct broker_message *in, struct broker_message *out,
-		      struct error *err)
+/* What is left to who asks. */
+static uint64_t soon_ms = 300, late_ms = 3600000;
+
+static int serve_end(void *data, const struct broker_message *in, struct broker_message *out,
+		     struct error *err)
 {
-	(void)data, (void)in, (void)out, (void)err;
-	broker_end_asker(clock_mono_ns() + 300 * NS_PER_MS);
+	(void)in, (void)out, (void)err;
+	broker_end_asker(clock_mono_ns() + *(const uint64_t *)data * NS_PER_MS);
 	return 0;
 }
 
-static const struct broker_duty echo = {serve_echo}, unlisted = {serve_echo}, last = {serve_last};
+static int serve_last(void *data, const struct broker_message *in, struct broker_message *out,
+		      struct error *err)
+{
+	broker_take_no_more();
+	return serve_end(data, in, out, err);
+}
+
+/* It has done what it is to do when who asks has ended. */
+static int serve_long(void *data, const struct broker_message *in, struct broker_message *out,
+		      struct error *err)
+{
+	struct proc asker = PROC_NONE;
+
+	(void)serve_last(data, in, out, err);
+	if (proc_hold(broker_asker(), &asker, err) < 0)
+		return -1;
+	return fd_wait(asker.pidfd, POLLIN, UINT64_MAX, err);
+}
+
+static const struct broker_duty echo = {serve_echo}, unlisted = {serve_echo}, last = {serve_last},
+				ending = {serve_end}, lasting = {serve_long};
 
 static struct proc start(void)
 {
@@ -199,7 +222,7 @@ static void it_dies_with_who_asks(void **state)
 /* --- who asks has been taken over ------------------------------------------------------------ */
 
 /* By row. */
-static const uint32_t ask_echo = 0, ask_last = 1;
+static const uint32_t ask_echo = 0, ask_last = 1, ask_long = 2, ask_end_soon = 3, ask_end_late = 4;
 
 /* The socket by which the modules of this process ask. */
 static int find_socket(void)
@@ -221,7 +244,11 @@ typedef void misuse_fn(int sock);
 static pid_t asker_of(misuse_fn *misuse, int *ended)
 {
 	static char name[] = "broker";
-	static const struct broker_row rows[] = {{&echo, name, "a test"}, {&last, NULL, "a test"}};
+	static const struct broker_row rows[] = {
+		{&echo, name, "a test"},	{&last, &soon_ms, "a test"},
+		{&lasting, &soon_ms, "a test"}, {&ending, &soon_ms, "a test"},
+		{&ending, &late_ms, "a test"},
+	};
 	struct error err = {0};
 	int ends[2];
 	pid_t pid;
@@ -299,6 +326,56 @@ static void nothing_keeps_it_from_the_last_duty(void **state)
 	require_killed(shut_it);
 }
 
+static void ask_what_takes_long(int sock)
+{
+	(void)send(sock, &ask_long, sizeof(ask_long), MSG_NOSIGNAL);
+}
+
+static void a_duty_that_takes_long_is_no_delay(void **state)
+{
+	(void)state;
+	require_killed(ask_what_takes_long);
+}
+
+static void end_and_go_on(int sock)
+{
+	(void)send(sock, &ask_end_soon, sizeof(ask_end_soon), MSG_NOSIGNAL);
+}
+
+static void end_and_shut_it(int sock)
+{
+	end_and_go_on(sock);
+	(void)shutdown(sock, SHUT_RDWR);
+}
+
+static void end_and_ask_without_end(int sock)
+{
+	end_and_go_on(sock);
+	ask_without_end(sock);
+}
+
+static void end_and_ask_for_a_later_one(int sock)
+{
+	end_and_go_on(sock);
+	(void)send(sock, &ask_end_late, sizeof(ask_end_late), MSG_NOSIGNAL);
+}
+
+static void end_late_and_ask_for_an_earlier_one(int sock)
+{
+	(void)send(sock, &ask_end_late, sizeof(ask_end_late), MSG_NOSIGNAL);
+	end_and_go_on(sock);
+}
+
+static void nothing_keeps_it_from_the_end_of_who_asks(void **state)
+{
+	(void)state;
+	require_killed(end_and_go_on);
+	require_killed(end_and_shut_it);
+	require_killed(end_and_ask_without_end);
+	require_killed(end_and_ask_for_a_later_one);
+	require_killed(end_late_and_ask_for_an_earlier_one);
+}
+
 static void it_waits_for_nobody_who_takes_no_answers(void **state)
 {
 	struct error err = {0};
@@ -323,7 +400,7 @@ static void nobody_waits_for_it_after_the_last_duty(void **state)
 
 	(void)state;
 	if (pid == 0) {
-		const struct broker_row rows[] = {{&last, NULL, "a test"}};
+		const struct broker_row rows[] = {{&last, &soon_ms, "a test"}};
 		const struct broker_spec spec = {.rows = rows, .count = 1};
 		struct proc broker = PROC_NONE;
 
@@ -332,6 +409,36 @@ static void nobody_waits_for_it_after_the_last_duty(void **state)
 			_exit(1);
 		if (broker_ask(&last, &nothing, NULL, &err) == 0) /* it takes no other question */
 			_exit(2);
+		broker_end(&broker);
+		_exit(broker_is_asked() || broker.pid ? 3 : 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* As above; and until then it is asked. */
+static void nobody_waits_for_it_once_it_awaits_our_end(void **state)
+{
+	static char name[] = "broker";
+	const struct broker_message nothing = {0}, in = {.len = 1, .bytes = "x"};
+	struct error err = {0};
+	pid_t pid = fork();
+	int status;
+
+	(void)state;
+	if (pid == 0) {
+		const struct broker_row rows[] = {{&ending, &late_ms, "a test"},
+						  {&echo, name, "a test"}};
+		const struct broker_spec spec = {.rows = rows, .count = ARRAY_SIZE(rows)};
+		struct proc broker = PROC_NONE;
+
+		if (broker_start(&spec, &broker, &err) < 0 ||
+		    broker_ask(&ending, &nothing, NULL, &err) < 0)
+			_exit(1);
+		if (broker_ask(&echo, &in, NULL, &err) < 0)
+			_exit(2);
+		limit_set(LIMIT_KILL_MS, UINT32_MAX); /* who waited would wait for ever */
 		broker_end(&broker);
 		_exit(broker_is_asked() || broker.pid ? 3 : 0);
 	}
@@ -349,8 +456,11 @@ int main(void)
 		cmocka_unit_test(a_broker_that_dies_is_an_error),
 		cmocka_unit_test(it_dies_with_who_asks),
 		cmocka_unit_test(nothing_keeps_it_from_the_last_duty),
+		cmocka_unit_test(a_duty_that_takes_long_is_no_delay),
+		cmocka_unit_test(nothing_keeps_it_from_the_end_of_who_asks),
 		cmocka_unit_test(it_waits_for_nobody_who_takes_no_answers),
 		cmocka_unit_test(nobody_waits_for_it_after_the_last_duty),
+		cmocka_unit_test(nobody_waits_for_it_once_it_awaits_our_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

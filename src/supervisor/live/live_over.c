@@ -64,8 +64,10 @@ static int serve_remove(void *data, const struct broker_message *in, struct brok
 	/* Nobody else's word is taken for the machine's end. */
 	if (live->backend->end_all(live->vm, err) < 0)
 		return error_prefix(err, "the workspace is not removed");
-	/* No command finds the supervisor once its workspace has gone. */
+	/* No command finds the supervisor once its workspace has gone. It is to report the end yet, so
+	 * it is not killed at once; what it has put into the workspace may take long to remove. */
 	broker_end_asker(limit_deadline(LIMIT_KILL_MS));
+	broker_take_no_more();
 	return remove_own_workspace(live, err);
 }
 
