@@ -116,6 +116,24 @@ def test_the_cgroup_that_a_machine_came_from_is_the_brokers(group, host):
     host("delete", "w", check=0)
 
 
+def test_nobody_lives_on_without_limits(group, host):
+    """By a supervisor that has itself moved out of its cgroup while its machine runs, and then does not end. What the end of
+    a machine takes is done for it until then."""
+    start(host, QUICK, cgroup=str(group), cgroupLimits="optional")
+    broker = Broker(host.state / "w", PLAIN)
+    try:
+        assert Path(broker.facts["cgroup"]).exists()
+        status, said, _ = broker.ask("cgroup")
+        assert status == 0 and not Path(broker.facts["cgroup"]).exists(), said
+        assert has_ended(broker.vmm)
+        status, said, _ = broker.ask("remove")
+        assert status == -1 and "the workspace is to stay" in said
+        wait_until(lambda: has_ended(broker.supervisor) and has_ended(broker.pid), "the supervisor to be killed, and its broker")
+    finally:
+        broker.socket.close()
+    host("delete", "w", check=0)
+
+
 def test_no_way_out_after_a_quarantine(host):
     """What the quarantine has proven stays so: the broker connects to nothing, looks nothing up, and lets nothing listen."""
     with socket.create_server(("127.0.0.1", 0)) as target, socket.socket() as port:

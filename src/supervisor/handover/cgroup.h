@@ -45,7 +45,7 @@ int cgroup_enter(const struct config *config, const char *id, uint64_t memory_by
 /* Takes another process in, which goes with the group. Nothing where there is none. */
 int cgroup_take(const struct cgroup *cgroup, pid_t pid, struct error *err);
 /* Out of it again, with which it is removed. Fails while it cannot be left, as where the group that
- * we came from is no more. */
+ * we came from is no more. A process that has a broker do it is to end within LIMIT_KILL_MS. */
 int cgroup_leave(struct cgroup *cgroup, struct error *err);
 extern const struct broker_duty cgroup_duty; /* its data: the cgroup */
 void cgroup_free(struct cgroup *cgroup);

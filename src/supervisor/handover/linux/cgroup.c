@@ -414,7 +414,11 @@ static int serve_leave(void *data, const struct broker_message *in, struct broke
 	const struct cgroup *group = data;
 
 	(void)in, (void)out;
-	return group->path ? leave_group(group, broker_asker(), err) : 0;
+	if (!group->path)
+		return 0;
+	/* It may ask at any time, and nothing limits it from now on: it has time for its end alone. */
+	broker_end_asker(limit_deadline(LIMIT_KILL_MS));
+	return leave_group(group, broker_asker(), err);
 }
 
 const struct broker_duty cgroup_duty = {serve_leave};

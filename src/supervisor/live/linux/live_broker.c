@@ -74,7 +74,9 @@ static size_t list_duties(struct live *live, struct watch_vmm *vmm,
 		{live->audit ? &security_log_duty : NULL, live_audit_log(live),
 		 "append a line of this session to the security log of today: it has the lines of all "
 		 "sessions, and lies in a directory of others"},
-		{&cgroup_duty, &live->cgroup, "leave the cgroup, kill what is in it, remove it"},
+		{&cgroup_duty, &live->cgroup,
+		 "leave the cgroup, kill what is in it, remove it, when the machine is over: the supervisor is "
+		 "killed if it does not end soon"},
 		{&live_remove_duty, live,
 		 "remove the workspace after `run --remove`, or a session that is over, with its "
 		 "log's "
