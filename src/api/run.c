@@ -15,6 +15,7 @@
 
 #include "api/stream.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -160,12 +161,22 @@ static void wait_lost(struct run *run)
 	fd_wait(run->supervisor.answer, POLLIN, deadline, NULL);
 }
 
+/* Later than those of a supervisor whose command has ended, for the case that it is stuck: the signal
+ * that is to end all of it may have gone to the command. */
+static uint64_t finish_deadline(const struct run *run)
+{
+	return limit_deadline(LIMIT_KILL_MS) +
+	       (limit_get(LIMIT_SETTLE_MS) + (run->options->keep ? limit_get(LIMIT_HALT_MS) : 0)) *
+		       NS_PER_MS;
+}
+
 /* Waits until the machine has ended and everything is put away. */
 static int run_finish(struct run *run, struct error *err)
 {
 	const struct supervisor_wait wait = {.fn = run->agent->wait_fn,
 					     .data = run->agent->wait_data,
-					     .cancel = run_cancel_fd(run)};
+					     .cancel = run_cancel_fd(run),
+					     .deadline_ns = finish_deadline(run)};
 	json_auto_t *answer = NULL;
 	struct error why = {0};
 	int code;

@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/min.h"
 #include "base/path.h"
 #include "base/platform/descriptor.h"
 #include "channel/lifeline.h"
@@ -77,7 +78,7 @@ static int request_fd(const json_t *request, struct error *err)
 #define WAIT_MS 200
 
 /* Waits for the first byte (or the end) of fd, or the end of the supervisor. 1: it is there; 0:
- * wait->cancel came first. */
+ * wait->cancel or the deadline came first. */
 static int wait_answer(int fd, const struct proc *proc, const struct supervisor_wait *wait,
 		       struct error *err)
 {
@@ -85,18 +86,20 @@ static int wait_answer(int fd, const struct proc *proc, const struct supervisor_
 
 	if (!wait)
 		wait = &none;
+	const uint64_t deadline = wait->deadline_ns ? wait->deadline_ns : UINT64_MAX;
 	for (;;) {
+		uint64_t tick = wait->fn ? clock_mono_ns() + WAIT_MS * NS_PER_MS : UINT64_MAX;
 		struct pollfd slots[3] = {{.fd = fd, .events = POLLIN},
 					  {.fd = proc->pidfd, .events = POLLIN},
 					  {.fd = wait->cancel, .events = POLLIN}};
-		int got = descriptor_poll(slots, ARRAY_SIZE(slots),
-					  wait->fn ? clock_mono_ns() + WAIT_MS * NS_PER_MS
-						   : UINT64_MAX);
+		int got = descriptor_poll(slots, ARRAY_SIZE(slots), min_u64(tick, deadline));
 
 		if (got < 0 && errno != EINTR)
 			return error_errno(err, errno, "poll");
 		if (got > 0)
 			return slots[0].revents || slots[1].revents ? 1 : 0;
+		if (got == 0 && clock_mono_ns() >= deadline)
+			return 0;
 		if (wait->fn)
 			wait->fn(wait->data);
 	}
@@ -341,6 +344,7 @@ json_t *supervisor_run_finish(struct supervisor_run *run, const struct superviso
 	while ((got = wait_answer(run->answer, &run->proc, &rest, err)) == 0) {
 		supervisor_run_cut(run);
 		rest.cancel = -1;
+		rest.deadline_ns = 0;
 	}
 	if (got < 0)
 		return NULL;

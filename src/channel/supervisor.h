@@ -27,6 +27,7 @@ struct supervisor_wait {
 	/* Readable: a call is given up, its supervisor killed, ERR_UNAVAILABLE; finish: the
 	 * lifeline is cut. -1: none. */
 	int cancel;
+	uint64_t deadline_ns; /* finish: the lifeline is cut then (monotonic). 0: none */
 	bool apart; /* call: Ctrl-C on our terminal is for us alone, who then give the call up */
 	bool bound; /* call: the supervisor ends with the calling thread, however that comes about
 		     */

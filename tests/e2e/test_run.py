@@ -2,6 +2,7 @@
 """`microagent run`: streams, exit codes, signals, and nothing left behind (the host fixture)."""
 
 import hashlib
+import json
 import os
 import signal
 import subprocess
@@ -91,6 +92,47 @@ def test_kill_9_of_run_ends_the_guest(host):
     child.communicate()
     wait_until(lambda: not pid_lines(str(host.state)), "the workspace's processes to end")
     wait_until(lambda: not (host.state / "it").exists(), "the workspace to be removed")
+
+
+SOON = {"MICROAGENT_TEST_LIMIT_KILL_MS": "3000", "MICROAGENT_TEST_LIMIT_HALT_MS": "3000"}
+
+
+def stuck(host, *options, command=LOOP):
+    """A run whose live supervisor does not answer."""
+    child = host.popen("run", *SMALL, *options, "--name", "it", "--", *command, env=SOON)
+    assert child.stdout.readline() == b"ready\n"
+    os.kill(json.loads((host.state / "it" / "runtime.json").read_text())["supervisorPid"], signal.SIGSTOP)
+    return child
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_guest_of_a_stuck_supervisor(host, number):
+    child = stuck(host)
+    child.send_signal(number)
+    child.communicate(timeout=60)
+    assert child.returncode == 128 + number
+    assert not pid_lines(str(host.state)) and not (host.state / "it").exists()
+
+
+def test_kill_9_of_run_ends_the_guest_of_a_stuck_supervisor(host):
+    child = stuck(host)
+    child.kill()
+    child.communicate()
+    wait_until(lambda: not pid_lines(str(host.state)), "the workspace's processes to end")
+    wait_until(lambda: not (host.state / "it").exists(), "the workspace to be removed")
+
+
+def test_what_a_stuck_supervisor_kept_can_start_again(host):
+    child = stuck(host, "--keep")
+    child.send_signal(signal.SIGTERM)
+    child.communicate(timeout=60)
+    assert child.returncode == 128 + signal.SIGTERM
+    event = host.json("status", "it")["event"]
+    assert (event["state"], event["detail"]) == ("failed", "the live supervisor did not answer and was killed")
+    assert not pid_lines(str(host.state))
+    host("start", "it", check=0)
+    host("kill", "it", check=0)
+    host("delete", "it", check=0)
 
 
 def test_a_closed_stdout_ends_the_run(host):

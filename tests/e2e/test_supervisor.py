@@ -188,6 +188,25 @@ def test_run_told_to_end_while_its_machine_runs(host):
     assert host.supervisor(request("delete", sparse(host)))[0] == 0
 
 
+@pytest.mark.skipif(BACKEND == "apple-vf", reason="the machine is in the supervisor's own process")
+def test_run_told_to_end_while_its_live_supervisor_is_stuck(host):
+    """It ends all of it by force, and says so."""
+    child = host.popen(program=host.program, stdin=subprocess.PIPE, env={"MICROAGENT_TEST_LIMIT_KILL_MS": "3000"})
+    child.stdin.write(host.own(request("run", host.config(command=["sleep", "1000"]))))
+    child.stdin.close()
+    child.stdin = None
+    event = host.state / "agent-1" / "event.json"
+    wait_until(lambda: event.exists() and json.loads(event.read_text())["state"] == "running", "the machine")
+    os.kill(json.loads((host.state / "agent-1" / "runtime.json").read_text())["supervisorPid"], signal.SIGSTOP)
+    child.terminate()
+    answer = json.loads(child.communicate(timeout=60)[0])
+    why = "the live supervisor did not answer and was killed"
+    assert (child.returncode, answer["errorCode"], answer["error"]) == (1, "io", why)
+    assert (answer["event"]["state"], answer["event"]["detail"]) == ("failed", why)
+    assert json.loads(event.read_text()) == answer["event"] and not host.processes()
+    assert host.supervisor(request("delete", sparse(host)))[0] == 0
+
+
 def begin(host, command, config=None, **identity):
     """The request, by a process of its own."""
     child = host.popen(program=host.program, stdin=subprocess.PIPE)

@@ -12,8 +12,10 @@
 #include "contract/kind.h"
 #include "supervisor/commands/answer.h"
 #include "supervisor/commands/settle.h"
+#include "supervisor/handover/leftover.h"
 #include "supervisor/handover/report.h"
 #include "supervisor/handover/ticket.h"
+#include "supervisor/live/outcome.h"
 
 #define REPORT_LINE_MAX (64u << 20) /* a result of two streams, every byte of them escaped */
 
@@ -23,6 +25,8 @@ struct await {
 	json_t *event;	/* the latest that was reported */
 	json_t *result; /* of the final line: after --remove there is no file to read it from */
 	bool ready, final, quarantined;
+	bool cut;	      /* run: who it lives by has ended, or it was told to end */
+	bool killed;	      /* and the live supervisor, which did not end */
 	int lease;	      /* after --remove there is no file to look at it by */
 	struct error failure; /* of the final line */
 };
@@ -66,23 +70,6 @@ static void take_report(struct await *await, const json_t *line)
 	await->quarantined = event_state(event) == STATE_QUARANTINED;
 }
 
-/* start is content with a ready guest; what failed, and run in any case, is followed to the end, so
- * that nothing is left when the answer comes. 1: ended or ready; -1: deadline. */
-static int await_follow(struct await *await, uint64_t deadline, struct error *err)
-{
-	for (;;) {
-		json_auto_t *line = NULL;
-		int got = report_next(&await->reader, deadline, &line, err);
-
-		if (got <= 0)
-			return got;
-		take_report(await, line);
-		/* Out of quarantine the end is told to whoever asks for it, not here. */
-		if ((await->ready && !is_run(await)) || await->quarantined)
-			return 0;
-	}
-}
-
 /* Later than every deadline of the live supervisor itself, for the case that it is stuck. */
 static uint64_t start_deadline(const struct await *await, enum accelerator accelerator)
 {
@@ -96,6 +83,70 @@ static uint64_t start_deadline(const struct await *await, enum accelerator accel
 	       (boot + 2 * limit_get(LIMIT_KILL_MS) + limit_get(LIMIT_HALT_MS)) * NS_PER_MS;
 }
 
+/* Later than those of a live supervisor that was told to end now. */
+static uint64_t end_deadline(void)
+{
+	return limit_deadline(LIMIT_KILL_MS) + limit_get(LIMIT_SETTLE_MS) * NS_PER_MS;
+}
+
+/* Under the command lock nobody starts another machine in place of this one, which lives as long as its
+ * report goes on. A quarantined one is kept, whatever its run was told. */
+static int kill_live(struct await *await, struct error *err)
+{
+	struct record *record = await->record;
+	int status;
+
+	if (record_lock(record, err) < 0)
+		return -1;
+	status = record_load(record, err);
+	if (status == 0 && record->state != STATE_QUARANTINED) {
+		leftover_kill_supervisor(&record->ws);
+		await->killed = true;
+	}
+	record_unlock(record);
+	return status;
+}
+
+/* Returns whether the wait goes on: the live supervisor was to end, has not by its own deadlines, and
+ * was killed. */
+static bool is_killed_in_time(struct await *await, struct error *why)
+{
+	return why->code == ERR_TIMEOUT && await->cut && !await->killed &&
+	       kill_live(await, why) == 0 && await->killed;
+}
+
+/*
+ * start is content with a ready guest; what failed, and run in any case, is followed to the end, so
+ * that nothing is left when the answer comes. Whoever run lives by may end while the live supervisor
+ * does not answer: then it is killed, with which its report ends.
+ */
+static int await_follow(struct await *await, uint64_t deadline, struct error *err)
+{
+	for (;;) {
+		json_auto_t *line = NULL;
+		struct error why = {0};
+
+		switch (report_next(&await->reader, deadline, &line, &why)) {
+		case REPORT_NONE:
+			if (!is_killed_in_time(await, &why))
+				return error_copy(err, &why);
+			deadline = limit_deadline(LIMIT_KILL_MS);
+			break;
+		case REPORT_ENDED:
+			return 0;
+		case REPORT_CUT:
+			await->cut = true;
+			deadline = end_deadline();
+			break;
+		case REPORT_LINE:
+			take_report(await, line);
+			/* Out of quarantine the end is told to whoever asks for it, not here. */
+			if ((await->ready && !is_run(await)) || await->quarantined)
+				return 0;
+		}
+	}
+}
+
 /* The live supervisor died without its final line: what it could not do is done here. */
 static int mend(struct await *await, struct error *err)
 {
@@ -106,14 +157,15 @@ static int mend(struct await *await, struct error *err)
 	if (lease_wait_free(&record->ws, limit_deadline(LIMIT_KILL_MS), err) < 0 ||
 	    record_lock(record, err) < 0)
 		return -1;
-	status = settle(record, err);
+	status = settle_for(record, await->killed ? LIVE_KILLED : NULL, err);
 	if (status == 0) {
 		json_decref(await->event);
 		await->event = json_incref(record->event);
 		if (await->event)
 			pass_on(await, await->event);
 		if (record->state == STATE_FAILED)
-			error_set(&await->failure, ERR_IO, "the live supervisor died");
+			error_set(&await->failure, ERR_IO, "%s",
+				  await->killed ? LIVE_KILLED : "the live supervisor died");
 	}
 	if (record->call->options->remove && record->ws.fd >= 0)
 		(void)workspace_remove(&record->ws, &ignored);
@@ -184,12 +236,16 @@ static int wait_and_conclude(struct await *await, enum accelerator accelerator,
 	return await_conclude(await, response, err);
 }
 
-int await_live(struct record *record, int report, enum accelerator accelerator,
+int await_live(struct record *record, int report, int told, enum accelerator accelerator,
 	       struct response *response, struct error *err)
 {
+	const bool run = record->call->request->command == COMMAND_RUN;
 	struct await await = {
 		.record = record,
-		.reader = {.fd = report, .in = BUF_INIT(REPORT_LINE_MAX)},
+		.reader = {.fd = report,
+			   .lifelines = {run ? told : -1,
+					 run ? record->call->options->lifeline_fd : -1},
+			   .in = BUF_INIT(REPORT_LINE_MAX)},
 		.event = json_incref(record->event),
 		.lease = lease_watch(&record->ws),
 	};

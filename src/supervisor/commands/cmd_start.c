@@ -53,7 +53,7 @@ struct start {
 	enum state found_state;
 	int report;   /* reading end of the live supervisor's report */
 	int lifeline; /* run: writing end; the VM ends with this process */
-	int line_end; /* run: the other one, until the live supervisor has it */
+	int line_end; /* run: the other one, which the live supervisor gets too */
 	bool made;    /* run: the workspace was prepared by this command */
 	bool failed;  /* and recorded as such */
 };
@@ -302,7 +302,6 @@ static int launch_with(struct start *start, const struct lease *lease, int contr
 	start_mark(start, "launched");
 	status = spawn_live(start, fds, err);
 	close(report[1]);
-	told_close(&start->line_end);
 	return status;
 }
 
@@ -523,7 +522,8 @@ static int start_and_wait(struct start *start, const struct call *call, struct r
 	warn_of_no_cell(&call->request->config);
 	if (answer_declared(&call->request->config, response, err) < 0)
 		return -1;
-	if (await_live(record, start->report, start->accelerator, response, err) < 0)
+	if (await_live(record, start->report, start->line_end, start->accelerator, response, err) <
+	    0)
 		return -1;
 	return told_is() ? told_say(err) : require_result(start, response, err);
 }

@@ -70,7 +70,7 @@ static int await_end(const struct record *record, enum command command,
 static const char *end_detail(bool forced, bool had_vm)
 {
 	if (forced)
-		return UNCLEAN "the live supervisor did not answer and was killed";
+		return UNCLEAN LIVE_KILLED;
 	return had_vm ? "the machine had ended already" : NULL;
 }
 

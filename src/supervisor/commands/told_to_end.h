@@ -8,7 +8,7 @@
 #include "base/error.h"
 
 /* From now on. lifeline: the writing end of what the machine lives by, which is closed in its
- * place; line_end: the other one, until the live supervisor has it. */
+ * place; line_end: the other one, which the live supervisor gets too. */
 int told_begin(int *lifeline, int *line_end, struct error *err);
 bool told_is(void);
 int told_say(struct error *err); /* -1 */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/platform/descriptor.h"
 
 #define READ_CHUNK 65536u
 
@@ -83,26 +85,63 @@ static int take_report_line(struct buf *in, json_t **line, struct error *err)
 	return 1;
 }
 
-int report_next(struct report_reader *reader, uint64_t deadline_ns, json_t **line,
-		struct error *err)
+static bool take_cut(struct report_reader *reader, const struct pollfd lifelines[REPORT_LIFELINES])
+{
+	bool cut = false;
+
+	for (size_t i = 0; i < REPORT_LIFELINES; i++)
+		cut = cut || lifelines[i].revents;
+	for (size_t i = 0; cut && i < REPORT_LIFELINES; i++)
+		reader->lifelines[i] = -1;
+	return cut;
+}
+
+/* Waits for more bytes, or their end. What is said on a lifeline is not for us: it has ended when its
+ * other side has hung up, which poll() tells unasked. */
+static enum report_got wait_for_more(struct report_reader *reader, uint64_t deadline_ns,
+				     struct error *err)
+{
+	struct pollfd slots[1 + REPORT_LIFELINES] = {{.fd = reader->fd, .events = POLLIN}};
+	int got;
+
+	for (size_t i = 0; i < REPORT_LIFELINES; i++)
+		slots[1 + i] = (struct pollfd){.fd = reader->lifelines[i]};
+	do
+		got = descriptor_poll(slots, ARRAY_SIZE(slots), deadline_ns);
+	while (got < 0 && errno == EINTR);
+	if (got == 0)
+		error_set(err, ERR_TIMEOUT, "the deadline passed");
+	else if (got < 0)
+		error_errno(err, errno, "poll");
+	if (got <= 0)
+		return REPORT_NONE;
+	return !slots[0].revents && take_cut(reader, &slots[1]) ? REPORT_CUT : REPORT_LINE;
+}
+
+enum report_got report_next(struct report_reader *reader, uint64_t deadline_ns, json_t **line,
+			    struct error *err)
 {
 	for (;;) {
-		int got = take_report_line(&reader->in, line, err);
+		int taken = take_report_line(&reader->in, line, err);
+		enum report_got got;
 		uint8_t *room;
 		ssize_t n;
 
-		if (got != 0)
+		if (taken != 0)
+			return taken < 0 ? REPORT_NONE : REPORT_LINE;
+		got = wait_for_more(reader, deadline_ns, err);
+		if (got != REPORT_LINE)
 			return got;
-		if (fd_wait(reader->fd, POLLIN, deadline_ns, err) < 0)
-			return -1;
 		room = buf_reserve(&reader->in, READ_CHUNK, err);
 		if (!room)
-			return -1;
+			return REPORT_NONE;
 		n = read(reader->fd, room, READ_CHUNK);
 		if (n == 0)
-			return 0;
-		if (n < 0 && errno != EINTR && errno != EAGAIN)
-			return error_errno(err, errno, "the live supervisor's report");
+			return REPORT_ENDED;
+		if (n < 0 && errno != EINTR && errno != EAGAIN) {
+			error_errno(err, errno, "the live supervisor's report");
+			return REPORT_NONE;
+		}
 		if (n > 0)
 			buf_commit(&reader->in, (size_t)n);
 	}

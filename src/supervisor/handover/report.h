@@ -22,14 +22,22 @@ json_t *report_event(const json_t *event);
 /* error->code ERR_NONE: none. event, result may be NULL. */
 json_t *report_final(const json_t *event, const json_t *result, const struct error *error);
 
+#define REPORT_LIFELINES 2
 struct report_reader {
 	int fd;
+	/* Pipes or sockets whose end is waited for too; -1: none. All become -1 when one has ended. */
+	int lifelines[REPORT_LIFELINES];
 	struct buf in;
 };
-/* 1: *line is the next one (new reference); 0: the live supervisor has ended; -1: ERR_TIMEOUT at
- * the deadline (monotonic, UINT64_MAX for none), or a broken line. */
-int report_next(struct report_reader *reader, uint64_t deadline_ns, json_t **line,
-		struct error *err);
+enum report_got {
+	REPORT_NONE = -1, /* ERR_TIMEOUT at the deadline, or a broken line */
+	REPORT_ENDED,	  /* the live supervisor has */
+	REPORT_LINE,	  /* *line is the next one (new reference) */
+	REPORT_CUT	  /* a lifeline has ended, and the report goes on */
+};
+/* deadline_ns: monotonic, UINT64_MAX for none. */
+enum report_got report_next(struct report_reader *reader, uint64_t deadline_ns, json_t **line,
+			    struct error *err);
 /* The error of a final line; ERR_NONE when it has none. */
 void report_error(const json_t *line, struct error *out);
 

@@ -44,6 +44,8 @@ enum intent intent_after(enum intent present, enum intent next);
 #define KILLED "killed"
 /* What run answers, and its event says, where SIGTERM told it to end. */
 #define RUN_TOLD "run was told to end by SIGTERM"
+/* Of a live supervisor that a command has killed. */
+#define LIVE_KILLED "the live supervisor did not answer and was killed"
 /* Of a VM that was killed since it could not be proven to be cut off. */
 #define QUARANTINE_FAILED "quarantine failed and the machine was killed"
 /* Of a VM that could not be killed either. */
