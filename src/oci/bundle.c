@@ -10,21 +10,27 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "oci/config/fields.h"
 
 #define CONFIG_MAX (16u << 20)
 
+static int open_standard_input(struct error *err)
+{
+	int file = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+
+	return file >= 0 ? file : error_errno(err, errno, "standard input");
+}
+
 json_t *bundle_document(const char *path, struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(CONFIG_MAX);
-	autoclose int file = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-						    : open(path, O_RDONLY | O_CLOEXEC);
+	autoclose int file =
+		strcmp(path, "-") == 0 ? open_standard_input(err) : path_open_file(path, err);
 	json_t *document;
 
-	if (file < 0) {
-		error_errno(err, errno, "%.300s", path);
+	if (file < 0)
 		return NULL;
-	}
 	document = fd_read_to_end(file, &text, err) < 0 ? NULL
 							: oci_load(buf_bytes(&text), text.len, err);
 	if (!document)

@@ -437,6 +437,9 @@ def test_a_bundle_that_is_none(oci):
     bundle = oci.bundle(*FOREVER)
     (bundle / "config.json").write_text("{")
     assert oci("create", "-b", bundle, "c").returncode == 1 and "config.json" in oci.last_error()
+    (bundle / "config.json").unlink()
+    os.mkfifo(bundle / "config.json")  # nobody writes to it
+    assert oci("create", "-b", bundle, "c").returncode == 1 and "config.json is not a regular file" in oci.last_error()
     bundle = oci.bundle(*FOREVER, root={"path": "nothing"})
     assert oci("create", "-b", bundle, "c").returncode == 1 and "root.path" in oci.last_error()
 
