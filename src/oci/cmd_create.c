@@ -65,7 +65,7 @@ static int start_container(struct record *record, struct error *err)
 		return -1;
 	int hooked = hooks_run(&config, OCI_POSTSTART, state, err);
 	if (hooked < 0)
-		(void)kill_standin(record, record_pid(record), NULL);
+		(void)kill_standin(record, NULL);
 	oci_config_free(&config);
 	return hooked;
 }

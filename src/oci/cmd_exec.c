@@ -149,12 +149,16 @@ static json_t *process_of(const struct record *record, char **args, const struct
 /* Whoever looks at the command's own process finds it where the container's is. */
 static int open_container_network(const struct record *record, struct error *err)
 {
+	const pid_t pid = record_pid(record);
 	char path[48];
-	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)record_pid(record));
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd >= 0 ? fd : error_set(err, ERR_CONFLICT, "container not running");
+	snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)pid);
+	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	/* Looked at again: the number may have become another's before the file was opened. */
+	if (fd < 0 || record_pid(record) != pid)
+		return error_set(err, ERR_CONFLICT, "container not running");
+	return steal_fd(&fd);
 }
 
 static int start_command(const struct record *record, const struct oci_process *process,

@@ -48,13 +48,13 @@ static int signal_number(const char *word)
 	return 0;
 }
 
-int kill_standin(const struct record *record, pid_t pid, struct error *err)
+int kill_standin(const struct record *record, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_CANCEL_MS);
 	struct proc proc = PROC_NONE;
 	struct error ignored;
 
-	if (proc_hold(pid, &proc, err) < 0)
+	if (record_hold(record, &proc, err) < 0)
 		return -1;
 	if (standin_ask(record->dir, STANDIN_KILL, &ignored) < 0 ||
 	    fd_wait(proc.pidfd, POLLIN, deadline, &ignored) < 0)
@@ -66,7 +66,6 @@ int kill_standin(const struct record *record, pid_t pid, struct error *err)
 static int send_signal(const struct record *record, int number, bool all, struct error *err)
 {
 	enum oci_status status = record_status(record);
-	pid_t pid = record_pid(record);
 	struct proc proc = PROC_NONE;
 	char text[16];
 
@@ -74,13 +73,13 @@ static int send_signal(const struct record *record, int number, bool all, struct
 		/* Who ends all of a container is content with the end. */
 		return all ? 0 : error_set(err, ERR_CONFLICT, "container not running");
 	if (number == SIGKILL)
-		return kill_standin(record, pid, err);
+		return kill_standin(record, err);
 	if (all) {
 		snprintf(text, sizeof(text), "%d", number);
 		const char *const words[] = {"signal", record_text(record, "guest"), text, NULL};
 		return guest_control(record, words, NULL, err);
 	}
-	if (proc_hold(pid, &proc, err) < 0)
+	if (record_hold(record, &proc, err) < 0)
 		return error_set(err, ERR_CONFLICT, "container not running");
 	int got = proc_signal(&proc, number, err);
 	proc_let_go(&proc);
@@ -105,23 +104,23 @@ int cmd_kill(const struct oci *oci, char **words, struct error *err)
 
 /* --- delete ---------------------------------------------------------------------------------- */
 
-static void kill_process(pid_t pid)
+static void kill_keeper(const struct record *record)
 {
 	struct proc proc = PROC_NONE;
 
-	if (!pid || proc_hold(pid, &proc, NULL) < 0)
+	if (record_hold_keeper(record, &proc, NULL) < 0)
 		return;
 	(void)proc_signal(&proc, SIGKILL, NULL);
 	proc_let_go(&proc);
 }
 
-static int end_standin(pid_t pid, struct error *err)
+static int end_standin(const struct record *record, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_KILL_MS);
 	struct proc proc = PROC_NONE;
 	int status;
 
-	if (!pid || proc_hold(pid, &proc, NULL) < 0)
+	if (record_hold(record, &proc, NULL) < 0)
 		return 0;
 	(void)proc_signal(&proc, SIGKILL, NULL);
 	status = fd_wait(proc.pidfd, POLLIN, deadline, err);
@@ -144,12 +143,12 @@ static int end_kept_machine(const struct record *record, bool now, struct error 
 	if (!name || state_dir_open(machines, false, &dir, NULL) < 0)
 		return 0;
 	if (now)
-		kill_process(record_keeper(record));
+		kill_keeper(record);
 	status = workspace_open(&dir, name, false, &ws, err);
 	if (status == 0) {
 		status = lease_wait_free(&ws, limit_deadline(LIMIT_KILL_MS), NULL);
 		if (status < 0) {
-			kill_process(record_keeper(record));
+			kill_keeper(record);
 			status = lease_wait_free(&ws, limit_deadline(LIMIT_KILL_MS), err);
 		}
 		workspace_close(&ws);
@@ -217,14 +216,13 @@ int dispose_container(struct record *record, struct error *err)
 
 static int delete_container(struct record *record, bool force, struct error *err)
 {
-	pid_t pid = record_pid(record);
 	enum oci_status status = record_status(record);
 
-	if (pid && !force && status != OCI_CREATED)
+	if (record_pid(record) && !force && status != OCI_CREATED)
 		return error_set(err, ERR_CONFLICT,
 				 "cannot delete container %.64s that is not stopped: %s",
 				 record->id, oci_status_names[status]);
-	if (end_standin(pid, err) < 0 ||
+	if (end_standin(record, err) < 0 ||
 	    (force && json_is_true(json_object_get(record->state, "owns")) &&
 	     end_kept_machine(record, true, err) < 0))
 		return -1;

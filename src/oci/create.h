@@ -24,9 +24,9 @@ struct record;
 int remove_container(struct record *record, struct error *err);
 /* The same, and the poststop hooks then: of one whose hooks have been run, all of them or not. */
 int dispose_container(struct record *record, struct error *err);
-/* SIGKILL for the container whose stand-in pid is. In order if it can be had: what the container
+/* SIGKILL for the container. In order if it can be had: what the container
  * has said until then is not lost. */
-int kill_standin(const struct record *record, pid_t pid, struct error *err);
+int kill_standin(const struct record *record, struct error *err);
 /* {"ociVersion","id","status","pid","bundle",...}, as state prints it and hooks are told. */
 json_t *container_state(const struct record *record);
 

@@ -289,6 +289,35 @@ pid_t record_keeper(const struct record *record)
 	return recorded_process(record, "keeperPid", "keeperStartTime");
 }
 
+/* Looks at who it is with the process in hand: it goes on being this one. */
+static int hold_recorded(const struct record *record, const char *key, const char *time,
+			 struct proc *out, struct error *err)
+{
+	pid_t pid = (pid_t)json_integer_value(json_object_get(record->state, key));
+	struct proc held = PROC_NONE;
+
+	if (pid <= 0)
+		return error_set(err, ERR_NOT_FOUND, "there is no process");
+	if (proc_hold(pid, &held, err) < 0)
+		return -1;
+	if (recorded_process(record, key, time) != pid) {
+		proc_let_go(&held);
+		return error_set(err, ERR_NOT_FOUND, "process %d has ended", (int)pid);
+	}
+	*out = held;
+	return 0;
+}
+
+int record_hold(const struct record *record, struct proc *out, struct error *err)
+{
+	return hold_recorded(record, "pid", "startTime", out, err);
+}
+
+int record_hold_keeper(const struct record *record, struct proc *out, struct error *err)
+{
+	return hold_recorded(record, "keeperPid", "keeperStartTime", out, err);
+}
+
 enum oci_status record_status(const struct record *record)
 {
 	if (!record->state)

@@ -23,6 +23,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "base/proc.h"
 #include "oci/oci.h"
 
 /* As a state directory with sessions is laid out. */
@@ -68,6 +69,10 @@ enum oci_status record_status(const struct record *record);
 pid_t record_pid(const struct record *record);
 /* Of its keeper, likewise. */
 pid_t record_keeper(const struct record *record);
+/* Either of them in hand, until proc_let_go(): its number may be another's by the time that it is
+ * signalled. ERR_NOT_FOUND: it has ended. */
+int record_hold(const struct record *record, struct proc *out, struct error *err);
+int record_hold_keeper(const struct record *record, struct proc *out, struct error *err);
 /* The path of a file of it, malloc'd. */
 char *record_path(const struct record *record, const char *file, struct error *err);
 bool record_has(const struct record *record, const char *file);

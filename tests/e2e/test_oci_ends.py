@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """microagent-oci where something ends at the wrong moment, or goes further than it may."""
 
+import contextlib
+import ctypes
 import json
 import os
 import signal
@@ -407,3 +409,43 @@ def test_a_pod_whose_first_is_deleted_first(oci):
     oci("delete", "--force", "pod", check=0)
     oci.await_status("stopped", "one")
     oci("delete", "one", check=0)
+
+
+def as_process(number, *words):
+    """A process that has this number, which nobody has."""
+    pids = (ctypes.c_int * 1)(number)
+    args = (ctypes.c_uint64 * 11)(0, 0, 0, 0, signal.SIGCHLD, 0, 0, 0, ctypes.addressof(pids), 1, 0)
+    pid = ctypes.CDLL(None, use_errno=True).syscall(435, args, ctypes.sizeof(args))  # clone3()
+    if pid == 0:
+        try:
+            os.execvp(words[0], words)
+        finally:
+            os._exit(127)
+    assert pid == number, os.strerror(ctypes.get_errno())
+    return pid
+
+
+@pytest.mark.parametrize("words", [("kill", "c", "TERM"), ("kill", "c", "KILL"), ("delete", "--force", "c")])
+@pytest.mark.parametrize("look", [2, 4])
+def test_a_number_that_has_become_anothers(oci, words, look):
+    """Whenever the stand-in ends and its number is given away while a command looks at who it is: the other one lives on."""
+    oci.started(*FOREVER)
+    pid = json.loads((oci.root / "c/state.json").read_text())["pid"]
+    told = oci.base / "told"
+    oci.wrap = ["strace", "-f", "-o", str(told), "-P", f"/proc/{pid}/stat", "-e", "trace=openat", "-e", f"inject=openat:signal=STOP:when={look}"]
+    command = oci.popen(*words, stderr=subprocess.DEVNULL)
+    oci.wrap = []
+    wait_until(lambda: told.exists() and "stopped by SIGSTOP" in told.read_text(), "the look")
+    stopped = int(next(line for line in told.read_text().splitlines() if "stopped by SIGSTOP" in line).split()[0])
+    os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not os.path.exists(f"/proc/{pid}"), "the end of the stand-in")
+    other = as_process(pid, *FOREVER)
+    try:
+        os.kill(stopped, signal.SIGCONT)
+        command.wait(timeout=HANG_S)
+        assert os.waitpid(other, os.WNOHANG) == (0, 0)
+    finally:
+        os.kill(other, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(other, 0)
+    oci("delete", "--force", "c", check=0 if words[0] == "kill" else None)
