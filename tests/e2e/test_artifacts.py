@@ -94,7 +94,7 @@ def prepared(host):
     disk = host.base / "data.img"
     subprocess.run(["mke2fs", "-q", "-t", "ext4", disk, "16M"], check=True)
     outputs = [{"name": "report", "path": "/workspace/report.json"}, {"name": "tree", "path": "/workspace/out"},
-               {"name": "result", "path": "/data/sub/result"}, {"name": "link", "path": "/workspace/link"},
+               {"name": "result", "path": "/data/sub/result"}, {"name": "none", "path": "/data/none"}, {"name": "link", "path": "/workspace/link"},
                {"name": "pipe", "path": "/workspace/out/pipe"}, *({"name": name, "path": path} for name, path in LED.items())]
     config = host.config(outputs=outputs, disks=[{"name": "data", "path": str(disk), "mountpoint": "/data", "mode": "rw"}])
     assert ask(host, "prepare", config)[0] == 0
@@ -208,6 +208,7 @@ def test_outputs_at_rest(host):
     assert (target / "tree" / "deep" / "file").read_text() == "inner\n"  # whoever it is owned by
     assert (target / "tree" / "deep" / "file").stat().st_mode & 0o7777 == 0o750
     assert not (target / "tree" / "abs").is_symlink() and "left out: abs: " in done.stderr
+    assert "microagent: /data/none, on its disk: " in refused(host, "artifacts", "get", "w", "none", target / "none")
     host("artifacts", "get", "w", "result", target / "result", check=0)
     assert (target / "result").read_text() == "on the disk\n"
     host("artifacts", "get", "w", "link", target / "passwd", check=0)
@@ -270,7 +271,10 @@ def test_clone_and_files_for_what_does_not_run(host):
     host("kill", "twin", check=0)
     host("delete", "twin", check=0)
 
-    # Whoever waits for it is killed: the machine ends, and nothing of it stays.
+    # Whoever waits for it is killed: the machine ends, and nothing of it stays. What is read is more than all buffers between hold, so
+    # that it is not over while its reader stands.
+    (host.base / "f").write_bytes(os.urandom(32 << 20))
+    host("cp", host.base / "f", "w:/workspace/f", check=0)
     for victim in ("caller", "supervisor"):
         reader = host.popen("cp", "w:/workspace", host.base / "never")
         event = host.state / "w" / "reader" / "event.json"
