@@ -487,7 +487,10 @@ static const char *output_path(const json_t *config, const char *artifact)
 static int read_output(const struct reading *r, const struct transfer *transfer, const char *within,
 		       struct error *err)
 {
-	return transfer_output(transfer, within, r->path, r->target, err);
+	if (transfer_output(transfer, within, r->path, r->target, err) == 0)
+		return 0;
+	/* The error names the file as the disk has it, which nobody has declared. */
+	return strcmp(within, r->path) == 0 ? -1 : error_prefix(err, "%s, on its disk", r->path);
 }
 
 static int get_output(struct microagent *agent, const struct subject *s, const char *artifact,

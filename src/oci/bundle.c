@@ -15,27 +15,37 @@
 
 #define CONFIG_MAX (16u << 20)
 
-static int open_standard_input(struct error *err)
+static json_t *read_document(int file, const char *path, struct error *err)
 {
-	int file = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	autobuf struct buf text = BUF_INIT(CONFIG_MAX);
+	json_t *document = fd_read_to_end(file, &text, err) < 0
+				   ? NULL
+				   : oci_load(buf_bytes(&text), text.len, err);
 
-	return file >= 0 ? file : error_errno(err, errno, "standard input");
+	if (!document)
+		error_prefix(err, "%.300s", path);
+	return document;
 }
 
 json_t *bundle_document(const char *path, struct error *err)
 {
-	autobuf struct buf text = BUF_INIT(CONFIG_MAX);
-	autoclose int file =
-		strcmp(path, "-") == 0 ? open_standard_input(err) : path_open_file(path, err);
-	json_t *document;
+	autoclose int file = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+						    : open(path, O_RDONLY | O_CLOEXEC);
 
-	if (file < 0)
+	if (file < 0) {
+		error_errno(err, errno, "%.300s", path);
 		return NULL;
-	document = fd_read_to_end(file, &text, err) < 0 ? NULL
-							: oci_load(buf_bytes(&text), text.len, err);
-	if (!document)
-		error_prefix(err, "%.300s", path);
-	return document;
+	}
+	return read_document(file, path, err);
+}
+
+/* Who makes a bundle may be nobody's friend: a FIFO in place of its config.json would hold the command
+ * up for ever. */
+static json_t *read_config(const char *path, struct error *err)
+{
+	autoclose int file = path_open_file(path, err);
+
+	return file < 0 ? NULL : read_document(file, path, err);
 }
 
 static void log_note(void *arg, bool warning, const char *text)
@@ -56,7 +66,7 @@ int bundle_read(const struct oci *oci, const char *bundle, json_t **document,
 
 	if ((size_t)snprintf(path, sizeof(path), "%s/config.json", bundle) >= sizeof(path))
 		return error_errno(err, ENAMETOOLONG, "%.300s", bundle);
-	json_auto_t *loaded = bundle_document(path, err);
+	json_auto_t *loaded = read_config(path, err);
 	if (!loaded)
 		return -1;
 	if (oci_fields_check(loaded, &notes, err) < 0 ||

@@ -10,7 +10,7 @@
  * it cannot be had; what is ignored is told in the log. */
 int bundle_read(const struct oci *oci, const char *bundle, json_t **document,
 		struct oci_config *config, struct error *err);
-/* A document of an engine's by its path, which is a regular file's; "-": stdin. */
+/* Reads a document that the caller names by its path, which may be a pipe's; "-": stdin. */
 json_t *bundle_document(const char *path, struct error *err);
 /* For the decoders: into the log. */
 struct oci_notes bundle_notes(const struct oci *oci);

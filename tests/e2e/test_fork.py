@@ -220,9 +220,11 @@ def test_what_cannot_be_forked(web):
     refused(web, cold, "was booted")
     web("stop", cold, check=0)
     refused(web, cold, "is stopped, and only")
+    web("start", cold, check=0)
     name = create(web)
-    web("quarantine", name, check=0)
-    refused(web, name, f"microagent: session {name} is quarantined: what it has become is not to be had twice\n")
+    for severed in (cold, name):
+        web("quarantine", severed, check=0)
+        refused(web, severed, f"microagent: session {severed} is quarantined: what it has become is not to be had twice\n")
     assert f"session {name} is quarantined; halt, stop or kill it" in web("balloon", name, 100, check=1).stderr
     web("kill", name, check=0)
     refused(web, name, "only a machine that runs")

@@ -25,6 +25,16 @@
 
 /* --- asked for ------------------------------------------------------------------------------- */
 
+static bool is_quarantined(const struct workspace *ws)
+{
+	enum state state = STATE_UNKNOWN;
+	json_t *event = NULL;
+	bool is = workspace_state(ws, &state, &event, NULL) == 0 && state == STATE_QUARANTINED;
+
+	json_decref(event);
+	return is;
+}
+
 /* Nobody is there. */
 static int refuse_down(const struct microagent_session *session, const struct workspace *ws,
 		       struct error *err)
@@ -55,7 +65,7 @@ static int explain_refusal(const struct microagent_session *session, const struc
 
 	if (why->errnum == ENOENT || why->errnum == ECONNREFUSED)
 		return refuse_down(session, ws, err);
-	if (why->code != ERR_CONFLICT || !runtime ||
+	if (why->code != ERR_CONFLICT || !runtime || is_quarantined(ws) ||
 	    strcmp(json_text(boot, "how", ""), "restored") == 0) {
 		kind_prefix(session->id, why);
 		return error_copy(err, why);

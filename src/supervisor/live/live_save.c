@@ -266,6 +266,8 @@ int live_fork(struct live *live, const json_t *request, struct control_client *c
 	      struct error *err)
 {
 	(void)request;
+	if (require_running(live, err) < 0)
+		return -1;
 	if (live->ticket.origin != VM_RESTORED)
 		return kind_error(live->ws.id, ERR_CONFLICT, err,
 				  "was booted: only a machine that was restored from a "
@@ -273,7 +275,7 @@ int live_fork(struct live *live, const json_t *request, struct control_client *c
 	if (live->share.given)
 		return kind_error(live->ws.id, ERR_CONFLICT, err,
 				  "has a directory of the host, which cannot be saved");
-	return require_running(live, err) < 0 ? -1 : ask_to_rest(live, true, client, err);
+	return ask_to_rest(live, true, client, err);
 }
 
 /* Who makes something of what was saved has it written down before, and there is one who writes. */
