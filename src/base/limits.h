@@ -27,7 +27,7 @@
 	X(AUDIT_NET_LINES, 128, "lines/s", "of an audit log on a guest's connections")             \
 	X(AUDIT_SYNC_MS, 1000, "ms", "lines of an audit log that a loss of power may take")        \
 	X(AUDIT_WAITING, 256, "events", "that wait for room for the audit log")                    \
-	X(AUDIT_LOCK_MS, 1000, "ms", "that a reader waits for an audit log that is locked")     \
+	X(AUDIT_LOCK_MS, 1000, "ms", "that a reader waits for an audit log that is locked")        \
 	X(AUDIT_LOOK_MS, 5000, "ms", "between two looks at what a VMM has, and at its audit log")  \
 	X(AUDIT_EXECS, 64, "execs/s", "of a guest that are reported one by one")                   \
 	X(DIRECTORY_LOOK_MS, 5000, "ms", "between two looks at whether a VM's directory is there") \

@@ -676,9 +676,9 @@ def test_our_own_commands_are_no_strangers(place, severed):
             assert told == code, answer
     disk = next(bundle(place, name).glob("rootfs.[!j]*"))
     with disk.open("rb"):
-        wait_until(lambda: len(events(place, name, "bundle.opened")) == 2, "our own opens to be told")
-    told = [(line["data"]["file"], line["data"]["pid"]) for line in events(place, name, "bundle.opened")]
-    assert told == [("workspace.json", os.getpid()), (disk.name, os.getpid())]
+        wait_until(lambda: disk.name in [line["data"]["file"] for line in events(place, name, "bundle.opened")], "our own open to be told")
+    # That of the manifest is told unless a test has loaded our library into this process.
+    assert {line["data"]["pid"] for line in events(place, name, "bundle.opened")} == {os.getpid()}
     destroy(place, name)
 
 
