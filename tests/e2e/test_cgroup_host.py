@@ -41,6 +41,11 @@ def guest(debian_vm):
     sh(debian_vm, f"mkdir -p {PLACE}")
     for path in [*programs, *needed]:
         debian_vm("cp", "--user", "root", os.path.realpath(path), f"vm:{PLACE}/{Path(path).name}", check=0)
+    tried = debian_vm("exec", "--user", "root", "vm", "--", "env", RUN, f"{PLACE}/microagent-qemu-supervisor", "--print-capabilities")
+    if "GLIBC_" in tried.stderr:
+        sh(debian_vm, f"rm -rf {PLACE}")
+        pytest.skip("this host's programs need a newer C library than the guest has")
+    assert tried.returncode == 0, tried.stderr
     yield debian_vm
     sh(debian_vm, f"""rm -rf {PLACE} /root/.cache /root/.local /home/agent/.cache /home/agent/.local /run/mount /run/systemd
         cd /sys/fs/cgroup; [ ! -d given ] || rmdir given/front given

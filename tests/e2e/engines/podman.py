@@ -34,6 +34,8 @@ class Podman(Place):
         super().__init__()
         for name, text in (("containers.conf", CONFIG), ("storage.conf", STORAGE)):
             (self.base / name).write_text(text.format(base=self.base))
+        # Podman 5 says a word of its own about such a host in each command's standard error.
+        self.env["PODMAN_IGNORE_CGROUPSV1_WARNING"] = "1"
         self.env |= {"CONTAINERS_CONF": str(self.base / "containers.conf"), "CONTAINERS_STORAGE_CONF": str(self.base / "storage.conf")}
         self.runtime = self.wrapper()
 
