@@ -231,8 +231,8 @@ def test_quarantine_does_not_call_killed_what_lives(host, stranger):
 
 
 @contextmanager
-def in_place_of_its_ear(path, answer):
-    """Answers whoever asks the live supervisor, once."""
+def in_place_of_its_ear(path, answer, state=None):
+    """Answers whoever asks the live supervisor, once. The event says before that the workspace is in the state, if one is given."""
     path.unlink()
     with socket.socket(socket.AF_UNIX) as ear:
         ear.bind(str(path))
@@ -241,7 +241,10 @@ def in_place_of_its_ear(path, answer):
         def say():
             asked, _ = ear.accept()
             with asked:
-                asked.recv(65536)
+                asked.makefile("rb").readline()
+                event = json.loads((path.parent / "event.json").read_text())
+                if state:
+                    (path.parent / "event.json").write_text(json.dumps(dict(event, state=state)))
                 asked.sendall(json.dumps(answer).encode() + b"\n")
 
         liar = threading.Thread(target=say)
@@ -266,6 +269,24 @@ def test_quarantine_believes_no_answer(host, lie):
     assert f"quarantine failed and the machine was killed: its machine went on, and this was the answer: {LIES[lie]['error']}" in said, said
     check_gone(host, facts)
     assert host.json("status", "w")["event"]["state"] == "failed"
+    host("delete", "w", check=0)
+
+
+def test_quarantine_beside_another_command(host):
+    """Another quarantine that comes first is no reason to wait for an end; an end that has begun meanwhile is not written over."""
+    record, facts = started(host)
+    forever = {"MICROAGENT_TEST_LIMIT_KILL_MS": "1000000000"}
+    with in_place_of_its_ear(host.state / "w" / "control.sock", LIES["it has ended"], state="quarantined"):
+        assert "workspace w is already quarantined" in host("quarantine", "w", env=forever, check=1).stderr
+    event = json.loads((host.state / "w" / "event.json").read_text())
+    (host.state / "w" / "event.json").write_text(json.dumps(dict(event, state="running")))
+    record.write_text(json.dumps(dict(facts, companions=[])))
+    said = {"ok": True, "event": dict(event, state="quarantined")}
+    with in_place_of_its_ear(host.state / "w" / "control.sock", said, state="stopping"):
+        host("quarantine", "w", check=0)
+    assert json.loads((host.state / "w" / "event.json").read_text())["state"] == "stopping"
+    host("kill", "w", check=0)
+    check_gone(host, facts)
     host("delete", "w", check=0)
 
 

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/min.h"
 #include "contract/kind.h"
 #include "supervisor/commands/settle.h"
 #include "supervisor/handover/leftover.h"
@@ -62,17 +63,39 @@ static bool is_quarantined(struct record *record)
 	return is;
 }
 
+#define LOOK_NS (50 * NS_PER_MS)
+
+/* Waits for the end of the machine. Where the live supervisor has refused, that may be because another
+ * command is putting the machine into quarantine: then its record is waited for as well, of which
+ * nothing else tells. Returns true when the machine has ended. */
+static bool await_end(struct record *record, bool was_refused, bool *quarantined)
+{
+	const uint64_t deadline = limit_deadline(LIMIT_KILL_MS);
+	struct error ignored;
+	uint64_t until;
+
+	do {
+		*quarantined = was_refused && is_quarantined(record);
+		if (*quarantined)
+			return false;
+		until = was_refused ? min_u64(clock_mono_ns() + LOOK_NS, deadline) : deadline;
+		if (lease_wait_free(&record->ws, until, &ignored) == 0)
+			return true;
+	} while (clock_mono_ns() < deadline);
+	return false;
+}
+
 /* The machine was not cut off: why has the error, or what the live supervisor said. Waits for the end
  * of the machine, and brings it about where it does not come. why becomes what is answered, beside
  * the event of what became of the workspace. */
 static void conclude_failure(struct record *record, struct error *why, struct response *response)
 {
 	struct error err = {0}, said = *why;
-	bool kill = why->code == ERR_TIMEOUT, ended = false;
+	bool kill = why->code == ERR_TIMEOUT, ended = false, quarantined;
 
 	if (!kill) {
-		ended = lease_wait_free(&record->ws, limit_deadline(LIMIT_KILL_MS), &err) == 0;
-		if (!ended && why->code == ERR_CONFLICT && is_quarantined(record)) {
+		ended = await_end(record, why->code == ERR_CONFLICT, &quarantined);
+		if (quarantined) {
 			(void)record_allows(record, COMMAND_QUARANTINE, why);
 			return;
 		}
@@ -93,15 +116,14 @@ static void conclude_failure(struct record *record, struct error *why, struct re
 	record_unlock(record);
 }
 
-/* The live supervisor says that the machine is cut off, and has recorded it. Where it has not, for want
- * of room or of good will, this command records it. A machine that another command has ended
- * meanwhile stays as that has recorded it. */
+/* The live supervisor says that the machine is cut off, and has recorded it. Where the record is still
+ * that of before, for want of room or of good will, this command writes it. A machine that another
+ * command ends meanwhile stays as that has recorded it. */
 static int require_recorded(struct record *record, const json_t *said, struct error *err)
 {
 	if (record_lock(record, err) < 0 || record_load(record, err) < 0)
 		return -1;
-	if (record->state == STATE_QUARANTINED ||
-	    (!state_is_live(record->state) && !lease_is_held(&record->ws)))
+	if (record->state != STATE_RUNNING)
 		return 0;
 	if (record_note(record, STATE_QUARANTINED, json_text(said, "detail", ""), err) == 0)
 		return 0;
