@@ -6,11 +6,12 @@ import os
 import socket
 import subprocess
 import threading
+from pathlib import Path
 
 import pytest
 
 import strays
-from conftest import make_host
+from conftest import make_host, wait_until
 
 
 @contextlib.contextmanager
@@ -26,7 +27,15 @@ def process_by_environment(it):
         yield "process "
 
 
+def begun(child):
+    """Popen() returns when exec() has closed the descriptors, and the kernel shows the new words a moment later."""
+    wait_until(lambda: Path(f"/proc/{child.pid}/cmdline").read_bytes(), "the words of the process")
+    return child
+
+
 def ended(child):
+    begun(child)
+
     def close():
         child.kill()
         child.communicate()
@@ -97,7 +106,7 @@ def test_a_stray_is_found_by_its_own_test_alone(host, stray, tmp_path):
 
 def test_a_process_that_ends_in_time_is_no_stray(host):
     """It ends while it is looked for: when the first look has found it."""
-    with host.popen("600", program="/bin/sleep") as child:
+    with begun(host.popen("600", program="/bin/sleep")) as child:
         assert child.pid in strays.running(host.base)
         threading.Timer(0.3, child.kill).start()
         host.assert_clean()
