@@ -11,6 +11,8 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "supervisor/live/live.h"
+#include "supervisor/live/live_audit.h"
+#include "supervisor/live/watch_opens.h"
 
 static int ask_power(struct live *live, const json_t *request, struct control_client *client,
 		     struct error *err)
@@ -74,6 +76,8 @@ json_t *live_request(void *data, const json_t *request, struct control_client *c
 {
 	struct error err = {0};
 
+	/* Who asks may end as soon as it has its answer: whose process it is has to be known before. */
+	watch_opens_look(live_observe_opens(data));
 	if (act_on_request(data, request, client, &err) < 0)
 		return control_sock_refusal(&err);
 	return json_pack("{s:b}", "ok", 1);

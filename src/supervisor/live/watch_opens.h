@@ -23,6 +23,8 @@ int watch_opens_fd(const struct watch_opens *watch);
 /* dir: borrowed during the call. ERR_DENIED without the right. */
 struct watch_opens *watch_opens_new(struct loop *loop, int dir, watch_opens_fn *fn, void *data,
 				    struct error *err);
+/* Tells what has been opened up to now, which the loop may come to later. Accepts NULL. */
+void watch_opens_look(struct watch_opens *watch);
 void watch_opens_free(struct watch_opens *watch); /* accepts NULL */
 
 #endif

@@ -15,6 +15,7 @@
 #include "base/path.h"
 
 #define TOLD_MAX 64
+#define LOOKS_MAX 8 /* who opens files without end must not keep the loop from all else */
 
 struct watch_opens {
 	struct loop_watch *watch;
@@ -213,17 +214,30 @@ static void tell_opening(struct watch_opens *watch, const struct opening *openin
 	watch->fn(watch->data, what);
 }
 
-static void on_events(struct loop *loop, int fd, uint32_t events, void *data)
+/* Returns how many there were. */
+static size_t tell_openings(struct watch_opens *watch)
 {
 	static struct opening openings[OPENINGS_MAX];
-	struct watch_opens *watch = data;
 	size_t count = take_openings(watch, openings);
 
+	for (size_t i = 0; i < count; i++)
+		tell_opening(watch, &openings[i]);
+	return count;
+}
+
+static void on_events(struct loop *loop, int fd, uint32_t events, void *data)
+{
 	(void)loop;
 	(void)fd;
 	(void)events;
-	for (size_t i = 0; i < count; i++)
-		tell_opening(watch, &openings[i]);
+	(void)tell_openings(data);
+}
+
+void watch_opens_look(struct watch_opens *watch)
+{
+	for (size_t i = 0; watch && i < LOOKS_MAX; i++)
+		if (tell_openings(watch) == 0)
+			return;
 }
 
 struct watch_opens *watch_opens_new(struct loop *loop, int dir, watch_opens_fn *fn, void *data,
