@@ -63,7 +63,7 @@ int broker_check_ways(struct error *err)
 	return own.ways_are_cut ? error_set(err, ERR_CONFLICT, "the machine is cut off") : 0;
 }
 
-/* Of a signal: whatever the broker is doing. */
+/* Handles SIGALRM, which comes whatever the broker is doing. */
 static void kill_asker(int signal)
 {
 	int saved = errno;

@@ -39,8 +39,8 @@ json_t *bundle_document(const char *path, struct error *err)
 	return read_document(file, path, err);
 }
 
-/* Who makes a bundle may be nobody's friend: a FIFO in place of its config.json would hold the command
- * up for ever. */
+/* Refuses what is no regular file: a bundle may come from a stranger, and a FIFO in place of its
+ * config.json would hold the command up for ever. */
 static json_t *read_config(const char *path, struct error *err)
 {
 	autoclose int file = path_open_file(path, err);

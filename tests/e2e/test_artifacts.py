@@ -271,8 +271,8 @@ def test_clone_and_files_for_what_does_not_run(host):
     host("kill", "twin", check=0)
     host("delete", "twin", check=0)
 
-    # Whoever waits for it is killed: the machine ends, and nothing of it stays. What is read is more than all buffers between hold, so
-    # that it is not over while its reader stands.
+    # The reader's caller, or its supervisor, is killed: the machine ends, and nothing of it stays. The file is larger than all buffers on
+    # the way, so that the copy cannot end while its caller is stopped.
     (host.base / "f").write_bytes(os.urandom(32 << 20))
     host("cp", host.base / "f", "w:/workspace/f", check=0)
     for victim in ("caller", "supervisor"):

@@ -677,7 +677,7 @@ def test_our_own_commands_are_no_strangers(place, severed):
     disk = next(bundle(place, name).glob("rootfs.[!j]*"))
     with disk.open("rb"):
         wait_until(lambda: disk.name in [line["data"]["file"] for line in events(place, name, "bundle.opened")], "our own open to be told")
-    # That of the manifest is told unless a test has loaded our library into this process.
+    # Our open of the manifest is told as well, unless another test has loaded libmicroagent into this process.
     assert {line["data"]["pid"] for line in events(place, name, "bundle.opened")} == {os.getpid()}
     destroy(place, name)
 

@@ -25,7 +25,7 @@ struct await {
 	json_t *event;	/* the latest that was reported */
 	json_t *result; /* of the final line: after --remove there is no file to read it from */
 	bool ready, final, quarantined;
-	bool cut;	      /* run: who it lives by has ended, or it was told to end */
+	bool cut;	      /* run: its caller has ended, or it was told to end */
 	bool killed;	      /* and the live supervisor, which did not end */
 	int lease;	      /* after --remove there is no file to look at it by */
 	struct error failure; /* of the final line */
@@ -117,8 +117,8 @@ static bool is_killed_in_time(struct await *await, struct error *why)
 
 /*
  * start is content with a ready guest; what failed, and run in any case, is followed to the end, so
- * that nothing is left when the answer comes. Whoever run lives by may end while the live supervisor
- * does not answer: then it is killed, with which its report ends.
+ * that nothing is left when the answer comes. The caller of run may end, or run may be told to end, while
+ * the live supervisor is stuck: then this command kills the live supervisor, whose report ends by that.
  */
 static int await_follow(struct await *await, uint64_t deadline, struct error *err)
 {

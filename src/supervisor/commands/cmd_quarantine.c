@@ -116,14 +116,17 @@ static void conclude_failure(struct record *record, struct error *why, struct re
 	record_unlock(record);
 }
 
-/* The live supervisor says that the machine is cut off, and has recorded it. Where the record is still
- * that of before, for want of room or of good will, this command writes it. A machine that another
- * command ends meanwhile stays as that has recorded it. */
+/* The live supervisor says that the machine is cut off and that this is recorded. This command writes the
+ * event itself where it is missing, cannot be read, or still says running, since the disk was full or the
+ * supervisor was taken over. An end that another command has recorded meanwhile is not written over. */
 static int require_recorded(struct record *record, const json_t *said, struct error *err)
 {
-	if (record_lock(record, err) < 0 || record_load(record, err) < 0)
+	struct error ignored;
+
+	if (record_lock(record, err) < 0)
 		return -1;
-	if (record->state != STATE_RUNNING)
+	if (record_load(record, &ignored) == 0 && record->state != STATE_RUNNING &&
+	    record->state != STATE_UNKNOWN)
 		return 0;
 	if (record_note(record, STATE_QUARANTINED, json_text(said, "detail", ""), err) == 0)
 		return 0;
