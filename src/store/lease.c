@@ -10,6 +10,17 @@
 #include "base/platform/process.h"
 #include "store/internal.h"
 
+int lease_guard_role(const struct workspace *ws, char out[LEASE_GUARD_ROLE], struct error *err)
+{
+	struct stat st;
+
+	if (fstat(ws->fd, &st) < 0)
+		return error_errno(err, errno, "the workspace's directory");
+	snprintf(out, LEASE_GUARD_ROLE, "guard %llx:%llx", (unsigned long long)st.st_dev,
+		 (unsigned long long)st.st_ino);
+	return 0;
+}
+
 /* --- who has one: for a message to a person, and nothing is decided by it ------------------ */
 
 #define NAMED_MAX 3

@@ -79,8 +79,12 @@ void workspace_lock_remove(const struct state_dir *dir, const char *id);
 
 /* The name of a process that has a lease until all others are gone, and is not told to people. */
 #define LEASE_GUARD "ma-guard"
-/* What stands in its title before the path of the workspace. */
-#define LEASE_GUARD_TITLE ": guard "
+/* Room for "guard <device>:<inode>", two hexadecimal numbers, and the final NUL. */
+#define LEASE_GUARD_ROLE 48
+/* Writes the words that stand in the title of a workspace's guard before the workspace's path. They name
+ * the workspace's directory by its numbers, so that nobody has to follow a path which another process
+ * wrote into its own title. Returns -1 if the directory cannot be looked at. */
+int lease_guard_role(const struct workspace *ws, char out[LEASE_GUARD_ROLE], struct error *err);
 
 /*
  * The lease <dir>/lease: a FIFO of which every process of the workspace inherits a reading end (on

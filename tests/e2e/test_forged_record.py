@@ -230,9 +230,33 @@ def test_quarantine_does_not_call_killed_what_lives(host, stranger):
     host("delete", "w", check=0)
 
 
+@HAS_GUARD
+def test_the_path_in_a_title_is_not_looked_at(host):
+    """A process of the machine calls itself a guard: no command follows the path that its title names."""
+    _, facts = started(host)
+    (host.base / "ma-guard").symlink_to("/bin/sleep")
+    named, trace = host.base / "named" / "w", host.base / "trace"
+    lease = os.open(host.state / "w" / "lease", os.O_RDONLY | os.O_NONBLOCK)
+    with subprocess.Popen([f"microagent-qemu-supervisor: guard {named}", "600"], executable=host.base / "ma-guard", stdin=lease) as impostor:
+        os.close(lease)
+        wait_until(lambda: Path(f"/proc/{impostor.pid}/comm").read_text() == "ma-guard\n", "the impostor to be itself")
+        os.kill(facts["supervisorPid"], signal.SIGSTOP)
+        host.wrap = ["strace", "-f", "-s", "4096", "-o", trace, "-e", "trace=%file,read"]
+        killing = host.popen("kill", "w", env=QUICK)
+        wait_until(lambda: not os.path.exists(f"/proc/{facts['supervisorPid']}"), "the supervisor to be killed")
+        impostor.kill()
+        assert killing.wait() == 0, killing.stderr.read()
+        host.wrap = []
+    looked = [line for line in trace.read_text(errors="replace").splitlines() if str(named) in line]
+    assert looked and not [line for line in looked if "read(" not in line], looked
+    check_gone(host, facts)
+    host("delete", "w", check=0)
+
+
 @contextmanager
-def in_place_of_its_ear(path, answer, state=None):
-    """Answers whoever asks the live supervisor, once. The event says before that the workspace is in the state, if one is given."""
+def in_place_of_its_ear(path, answer, state=None, remove=False):
+    """Answers whoever asks the live supervisor, once. The event says before that the workspace is in the state, if one is given,
+    or is removed."""
     path.unlink()
     with socket.socket(socket.AF_UNIX) as ear:
         ear.bind(str(path))
@@ -245,6 +269,8 @@ def in_place_of_its_ear(path, answer, state=None):
                 event = json.loads((path.parent / "event.json").read_text())
                 if state:
                     (path.parent / "event.json").write_text(json.dumps(dict(event, state=state)))
+                if remove:
+                    (path.parent / "event.json").unlink()
                 asked.sendall(json.dumps(answer).encode() + b"\n")
 
         liar = threading.Thread(target=say)
@@ -285,6 +311,21 @@ def test_quarantine_beside_another_command(host):
     with in_place_of_its_ear(host.state / "w" / "control.sock", said, state="stopping"):
         host("quarantine", "w", check=0)
     assert json.loads((host.state / "w" / "event.json").read_text())["state"] == "stopping"
+    host("kill", "w", check=0)
+    check_gone(host, facts)
+    host("delete", "w", check=0)
+
+
+def test_quarantine_records_what_its_supervisor_removed(host):
+    """The machine is cut off, and its event goes behind the answer: the command writes another."""
+    record, facts = started(host)
+    event = json.loads((host.state / "w" / "event.json").read_text())
+    record.write_text(json.dumps(dict(facts, companions=[])))
+    said = {"ok": True, "event": dict(event, state="quarantined")}
+    with in_place_of_its_ear(host.state / "w" / "control.sock", said, remove=True):
+        host("quarantine", "w", check=0)
+    assert json.loads((host.state / "w" / "event.json").read_text())["state"] == "quarantined"
+    assert host.json("status", "w")["event"]["state"] == "quarantined"
     host("kill", "w", check=0)
     check_gone(host, facts)
     host("delete", "w", check=0)

@@ -239,18 +239,18 @@ struct guard_search {
 	struct proc_list *found;
 };
 
-/* "microagent-qemu-supervisor: guard <stateDir>/<id>": another workspace's guard may have the same
- * lease, that of a machine which reads the disk of this one for a command. */
+/* Another workspace's guard can have the same lease: that of a machine which reads the disk of this
+ * workspace for a command. */
 static bool is_titled_guard(pid_t pid, const struct workspace *ws)
 {
 	autobuf struct buf title = BUF_INIT((size_t)4 * PATH_MAX);
-	const char *label = process_arguments(pid, &title) == 0 && buf_string(&title)
-				    ? strstr(buf_string(&title), LEASE_GUARD_TITLE)
-				    : NULL;
-	struct stat its, ours;
+	char role[LEASE_GUARD_ROLE], label[LEASE_GUARD_ROLE + 3];
+	struct error ignored;
 
-	return label && stat(label + strlen(LEASE_GUARD_TITLE), &its) == 0 &&
-	       fstat(ws->fd, &ours) == 0 && its.st_dev == ours.st_dev && its.st_ino == ours.st_ino;
+	if (lease_guard_role(ws, role, &ignored) < 0 || process_arguments(pid, &title) < 0)
+		return false;
+	snprintf(label, sizeof(label), ": %s ", role);
+	return buf_string(&title) && strstr(buf_string(&title), label);
 }
 
 static bool is_guard_of(pid_t pid, const struct guard_search *search)

@@ -119,9 +119,13 @@ static void be_guard(const struct live *live, pid_t supervisor)
 	/* With no lock on it, which goes with the supervisor's own descriptor. */
 	int root = file_reopen(LIVE_ROOTFS, O_RDONLY | O_CLOEXEC);
 	const int keep[] = {LIVE_LEASE, root};
+	const struct workspace ws = {.fd = LIVE_WORKSPACE};
+	char role[LEASE_GUARD_ROLE] = "guard";
+	struct error ignored;
 	int status;
 
-	live_set_title(live, "guard");
+	(void)lease_guard_role(&ws, role, &ignored);
+	live_set_title(live, role);
 	process_set_name(LEASE_GUARD);
 	fd_close_others(keep, root < 0 ? 1 : 2);
 	status = wait_for_supervisor(supervisor);
