@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
+#include "base/platform/file.h"
 #include "contract/kind.h"
 #include "store/layer.h"
 #include "supervisor/inputs/template.h"
@@ -49,11 +51,34 @@ static void drop_saved(const struct live *live)
 	}
 }
 
-static void refuse_save(struct live *live, const struct error *why)
-{
-	json_auto_t *answer = control_sock_refusal(why);
+/* A byte count that every saved state has more than. */
+#define LEAST_STATE_BYTES ((off_t)1 << 20)
 
-	log_line(&live->log, "save: %s", why->msg);
+static bool is_disk_full(const struct live *live)
+{
+	autoclose int fd = file_open_nameless(live->ws.fd, O_RDWR);
+	int code = fd < 0 ? errno : file_allocate(fd, LEAST_STATE_BYTES);
+
+	return code == ENOSPC || code == EDQUOT;
+}
+
+/* QEMU 10 says "Input/output error" for a write that found no room, and QEMU 7.2 says the reason. */
+static void name_full_disk(const struct live *live, struct error *why)
+{
+	const char *reason = strerror(ENOSPC);
+
+	if (why->code == ERR_IO && !strstr(why->msg, reason) && is_disk_full(live))
+		error_set(why, ERR_IO, "%.400s: %s", why->msg, reason);
+}
+
+static void refuse_save(struct live *live, const struct error *error)
+{
+	json_auto_t *answer = NULL;
+	struct error why = *error;
+
+	name_full_disk(live, &why);
+	answer = control_sock_refusal(&why);
+	log_line(&live->log, "save: %s", why.msg);
 	drop_saved(live);
 	live->saving = live->forking = false;
 	loop_remove(steal_ptr(&live->save_timer));
