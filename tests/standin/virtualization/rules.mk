@@ -19,11 +19,11 @@ VZ_CFLAGS = -std=gnu17 -g -O1 $(VZ_WARNINGS) $(VZ_DEFINES) $(VZ_INCLUDES) -fobjc
 VZ_LIBS = $(VZ_LIB) -lBlocksRuntime -lgnustep-base -lobjc -ldl -pthread
 
 VZ_OBJECTS := $(patsubst $(VZ)/framework/%,$(VZ_BUILD)/framework/%.o,$(wildcard $(VZ)/framework/*.m $(VZ)/framework/*.c))
-$(VZ_BUILD)/framework/%.m.o: $(VZ)/framework/%.m | $(FIRST)
+$(VZ_BUILD)/framework/%.m.o: $(VZ)/framework/%.m $(BUILD)/flags | $(FIRST)
 	@mkdir -p $(@D)
 	$(call say,OBJC )$(CLANG) $(CPPFLAGS) $(VZ_CFLAGS) -fPIE -DVZ_STANDIN_IMPLEMENTATION \
 		-DSTANDIN_KEEPER='"$(abspath $(VZ_BUILD))/vz-keeper"' -MMD -MP -c -o $@ $<
-$(VZ_BUILD)/framework/%.c.o: $(VZ)/framework/%.c | $(FIRST)
+$(VZ_BUILD)/framework/%.c.o: $(VZ)/framework/%.c $(BUILD)/flags | $(FIRST)
 	@mkdir -p $(@D)
 	$(call say,CC   )$(CC) $(CPPFLAGS) $(BASE_CFLAGS) -O2 -fPIE -MMD -MP -c -o $@ $<
 
@@ -35,7 +35,7 @@ $(VZ_LIB): $(VZ_BUILD)/Virtualization.o
 	$(call say,AR   )$(AR) qcsD $@ $^
 
 VZ_KEEPER := $(patsubst $(VZ)/keeper/%.c,$(VZ_BUILD)/keeper/%.o,$(wildcard $(VZ)/keeper/*.c))
-$(VZ_BUILD)/keeper/%.o: $(VZ)/keeper/%.c | $(FIRST)
+$(VZ_BUILD)/keeper/%.o: $(VZ)/keeper/%.c $(BUILD)/flags | $(FIRST)
 	@mkdir -p $(@D)
 	$(call say,CC   )$(CC) $(CPPFLAGS) $(BASE_CFLAGS) -O2 -fPIC -MMD -MP -c -o $@ $<
 # With the vsock device that the stand-in for Firecracker has.

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+# Unit programs, stand-ins, fuzz targets, and the commands that run tests and checks.
+
+ALL_LIBS := $(foreach f,$(filter-out guest guest-macos vsockd netgate,$(FOLDERS)),$(call lib,$(f)))
+LINK_ALL := -Wl,--start-group $(ALL_LIBS) -Wl,--end-group -ljansson -larchive -lcrypto -lext2fs -lmd -lseccomp
+# guest, vsockd and netgate are programs of their own, whose names may be those of other programs' parts; their
+# tests link with them and base alone.
+UNIT := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
+
+define lone_test
+$(BUILD)/unit/test_$(subst -,_,$(1))_%: tests/unit/test_$(subst -,_,$(1))_%.c $(BUILD)/flags $(call lib,$(1)) $(call lib,base)
+	@mkdir -p $$(@D)
+	$$(call say,TEST )$$(CC) $$(CPPFLAGS) -Itests/unit $$(HOST_CFLAGS) -MMD -MP $$(HOST_LDFLAGS) -o $$@ $$< \
+		$(call lib,$(1)) $(call lib,base) -ljansson -lseccomp -lcmocka
+endef
+$(foreach f,guest guest-macos vsockd netgate,$(eval $(call lone_test,$(f))))
+
+$(BUILD)/unit/%: tests/unit/%.c $(BUILD)/flags $(ALL_LIBS)
+	@mkdir -p $(@D)
+	$(call say,TEST )$(CC) $(CPPFLAGS) -Itests/unit $(HOST_CFLAGS) -MMD -MP $(HOST_LDFLAGS) -o $@ $< $(LINK_ALL) -lcmocka
+
+unit: $(UNIT)
+
+# The stand-in for Firecracker has the vsock device in its own process, a Python's, where no sanitizer's runtime is.
+STANDIN_SOURCES := tests/standin/firecracker/vsock.c src/backend/qemu/tsc.c \
+	$(filter-out src/base/platform/linux/isolate%.c %/sha256.c src/vsockd/isolate.c src/vsockd/seccomp.c src/vsockd/options.c,$(call sources,vsockd) $(call sources,base))
+$(BUILD)/standin/%.o: %.c $(BUILD)/flags | $(FIRST)
+	@mkdir -p $(@D)
+	$(call say,CC   )$(CC) $(CPPFLAGS) $(BASE_CFLAGS) -O2 -fPIC -MMD -MP -c -o $@ $<
+$(BUILD)/standin/libvsock.so: $(patsubst %.c,$(BUILD)/standin/%.o,$(STANDIN_SOURCES))
+	@mkdir -p $(@D)
+	$(call say,LD   )$(CC) -shared -Wl,-z,defs -Wl,--as-needed -o $@ $^ -ljansson
+
+# The agent of macOS guests, for a guest of Linux that stands in for one.
+$(BUILD)/standin/microagent-macos-agent: $(patsubst src/%.c,$(BUILD)/guest/%.o,$(filter src/base/%,$(GUEST_SOURCES)) \
+		$(call sources,guest-macos) src/guest-macos/main.c)
+	@mkdir -p $(@D)
+	$(call say,LD   )$(CC) $(GUEST_LDFLAGS) -Wl,--no-warnings -s -o $@ $^ -ljansson
+
+standin: $(BUILD)/standin/microagent-macos-agent
+standin: $(BUILD)/standin/libvsock.so
+include tests/standin/virtualization/rules.mk
+
+# The supervisor of Macs, on the stand-in for the framework: its Objective-C is compiled by clang for GNUstep's run time.
+STANDIN_APPLEVF := $(BUILD)/standin/bin/microagent-applevf-supervisor
+APPLEVF_SOURCES := $(wildcard src/backend/applevf/*.m)
+APPLEVF_LIBS := $(foreach l,supervisor backend-applevf backend-parts channel store contract base,$(call lib,$(l)))
+$(BUILD)/standin/obj/%.o: src/%.m $(BUILD)/flags | $(FIRST)
+	@mkdir -p $(@D)
+	$(call say,OBJC )$(CLANG) $(CPPFLAGS) $(VZ_CFLAGS) $(OBJC_WARNINGS) -fPIE -MMD -MP -c -o $@ $<
+$(STANDIN_APPLEVF): $(BUILD)/obj/supervisor/main-applevf.o $(APPLEVF_SOURCES:src/%.m=$(BUILD)/standin/obj/%.o) \
+		$(APPLEVF_LIBS) $(VZ_LIB)
+	@mkdir -p $(@D)
+	$(call say,LD   )$(CLANG) -pie -o $@ $(filter %.o,$^) $(APPLEVF_LIBS) $(VZ_LIBS) -ljansson -lmd -lseccomp
+	@ln -sf $(abspath $(BUILD)/bin)/microagent-artifact $(@D)/ # which it looks for beside itself
+standin: $(STANDIN_APPLEVF)
+
+# The stand-in for Hyper-V: computecore.dll and, to be linked into a client, hvsocket_loopback.o, which takes the place of
+# Winsock's imports: the supervisor that is tested is made of the objects of the shipped one and of that. hcs-worker and
+# hcs-probe are the stand-in's own.
+STANDIN_WINDOWS := $(BUILD)/windows/standin
+HYPERV_DLL := $(patsubst %,$(STANDIN_WINDOWS)/%.o,operations systems host service delivery handles text)
+$(STANDIN_WINDOWS)/%.o: tests/standin/hyperv/%.c $(BUILD)/flags | $(FIRST)
+	@mkdir -p $(@D)
+	$(call say,WIN  )$(MINGW)gcc $(WINDOWS_CFLAGS) -MMD -MP -c -o $@ $<
+$(STANDIN_WINDOWS)/computecore.dll: $(HYPERV_DLL) tests/standin/hyperv/computecore.def
+	$(call say,WIN  )$(MINGW)gcc -shared -static -o $@ $^ -lws2_32
+$(STANDIN_WINDOWS)/hcs-worker.exe: $(STANDIN_WINDOWS)/worker.o
+	$(call say,WIN  )$(MINGW)gcc -static -o $@ $^ -lws2_32
+$(STANDIN_WINDOWS)/hcs-probe.exe: $(STANDIN_WINDOWS)/probe.o $(STANDIN_WINDOWS)/hvsocket_loopback.o
+	$(call say,WIN  )$(MINGW)gcc -static -o $@ $^ -lcomputecore -lws2_32
+$(STANDIN_WINDOWS)/microagent-hyperv-supervisor.exe: $(WINDOWS_OBJECTS) $(STANDIN_WINDOWS)/hvsocket_loopback.o \
+		$(BUILD)/windows/libjansson.a
+	$(call say,LD   )$(MINGW)gcc -o $@ $^ $(WINDOWS_LIBS)
+
+standin-hyperv: $(BUILD)/standin/libvsock.so $(BUILD)/windows/microagent-hyperv-supervisor.exe \
+		$(addprefix $(STANDIN_WINDOWS)/,computecore.dll hcs-worker.exe hcs-probe.exe microagent-hyperv-supervisor.exe)
+
+# Fuzz targets and all they link are built by clang with coverage, apart from everything else.
+FUZZ_BUILD := $(BUILD)/fuzz
+FUZZ := $(patsubst tests/fuzz/%.c,$(FUZZ_BUILD)/bin/%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_CFLAGS := -std=gnu17 -g -O1 -fsanitize=fuzzer-no-link,address,undefined \
+	       -fno-sanitize-recover=undefined -DMICROAGENT_FUZZ=1 -DMICROAGENT_SANITIZE=1
+fuzz_objects = $(patsubst src/%.c,$(FUZZ_BUILD)/obj/%.o,$(foreach f,$(1),$(call sources,$(f))))
+
+$(FUZZ_BUILD)/obj/%.o: src/%.c $(BUILD)/flags | $(FIRST)
+	@mkdir -p $(@D)
+	$(call say,FUZZ )$(CLANG) $(CPPFLAGS) $(FUZZ_CFLAGS) -MMD -MP -c -o $@ $<
+$(FUZZ_BUILD)/obj/embedded/%.o: $(BUILD)/embedded/%.c $(BUILD)/flags | $(FIRST)
+	@mkdir -p $(@D)
+	$(call say,FUZZ )$(CLANG) $(CPPFLAGS) $(FUZZ_CFLAGS) -c -o $@ $<
+$(FUZZ_BUILD)/libhost.a: $(call fuzz_objects,$(filter-out guest guest-macos,$(FOLDERS))) $(EMBEDDED:%=$(FUZZ_BUILD)/obj/embedded/%.o)
+$(FUZZ_BUILD)/libguest.a: $(call fuzz_objects,guest base)
+$(FUZZ_BUILD)/libguest-macos.a: $(call fuzz_objects,guest-macos base)
+$(FUZZ_BUILD)/lib%.a:
+	@rm -f $@
+	$(call say,AR   )$(AR) $(AR_FLAGS) $@ $^
+fuzz_link = $(call say,FUZZ )$(CLANG) $(CPPFLAGS) $(FUZZ_CFLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< \
+	$(FUZZ_BUILD)/lib$(1).a -ljansson -larchive -lcrypto -lext2fs -lmd -lseccomp
+$(FUZZ_BUILD)/bin/fuzz_agent_%: tests/fuzz/fuzz_agent_%.c $(FUZZ_BUILD)/libguest.a
+	@mkdir -p $(@D)
+	$(call fuzz_link,guest)
+$(FUZZ_BUILD)/bin/fuzz_macos_%: tests/fuzz/fuzz_macos_%.c $(FUZZ_BUILD)/libguest-macos.a
+	@mkdir -p $(@D)
+	$(call fuzz_link,guest-macos)
+$(FUZZ_BUILD)/bin/%: tests/fuzz/%.c $(FUZZ_BUILD)/libhost.a
+	@mkdir -p $(@D)
+	$(call fuzz_link,host)
+fuzz: $(FUZZ)
+
+# These files are carried inside the object.
+$(BUILD)/obj/artifact/recipes.o $(FUZZ_BUILD)/obj/artifact/recipes.o: images/kernel/tuned.config images/kernel/tuned-arm64.config \
+	images/debian/packages
+
+test: setup all unit standin standin-hyperv $(if $(SANITIZE),,fuzz)
+	BUILD=$(BUILD) SANITIZE=$(SANITIZE) ACCEL=$(ACCEL) /usr/bin/python3 tests/run.py $(TESTS)
+
+soak: setup all unit standin standin-hyperv fuzz $(if $(if $(TESTS),$(filter e2e %test_arm64_unit.py,$(TESTS)),all),arm64)
+	$(if $(if $(TESTS),$(filter sanitized,$(TESTS)),all),+$(MAKE) SANITIZE=1 BUILD=$(BUILD)/sanitize all)
+	BUILD=$(BUILD) /usr/bin/python3 tests/run.py --soak $(TESTS)
+
+bench: setup standin
+	BUILD=$(BUILD) ACCEL=$(ACCEL) /usr/bin/python3 tests/bench/run.py $(if $(STORE),--store) $(BENCH)
+
+lint:
+	scripts/install-packages.sh lint windows
+	scripts/lint.sh
+
+darwin-check:
+	scripts/install-packages.sh darwin
+	scripts/darwin-check.sh
