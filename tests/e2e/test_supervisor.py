@@ -265,6 +265,25 @@ def test_an_end_is_told_as_it_was(host):
     assert host.supervisor(request("delete", sparse(host)))[0] == 0
 
 
+@pytest.mark.parametrize(("first", "second", "state"), [("stop", "halt", "halted"), ("halt", "stop", "stopped"), ("stop", "stop", "stopped")])
+def test_two_commands_record_one_end(host, first, second, state):
+    """Both answer with it. The second one stands, but for one that is alike."""
+    config = host.config(**DEAF)
+    for command in ("prepare", "start"):
+        code, answer, _ = host.supervisor(request(command, config))
+        assert code == 0, answer
+    await_deaf(host)
+    earlier = begin(host, first, requestID="1")
+    wait_until(lambda: events_of(host)[-1]["state"] == "stopping", "the end to begin")
+    later = begin(host, second, requestID="2")
+    (code, answer), (other_code, other) = answer_of(later), answer_of(earlier)
+    assert (code, other_code) == (0, 0) and answer["event"] == other["event"], (answer, other)
+    assert told(events_of(host)[-2:]) == [("1", "stopping", None),
+                                          ("1" if first == second else "2", state, "the guest switched itself off when asked")]
+    assert answer["event"] == events_of(host)[-1] and not host.processes()
+    assert host.supervisor(request("delete", sparse(host)))[0] == 0
+
+
 def test_an_end_is_told_behind_the_next_start(host):
     """To a halt that hears of the end when another machine runs already: how the one that it was about ended."""
     config = host.config(**DEAF)

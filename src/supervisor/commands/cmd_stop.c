@@ -103,13 +103,16 @@ static json_t *end_before_the_latest_start(const struct record *record)
 	return NULL;
 }
 
-/* What is recorded already is all that the command could record. halt leaves every state of rest
- * but the quarantine, and so does not turn a machine that was killed into one that was halted. */
-static bool is_recorded_already(const struct record *record, enum state wanted, bool had_vm)
+/* Tells whether nothing is left that the command could record. halt leaves every state of rest but the
+ * quarantine, and so does not turn a machine that was killed into one that was halted. Nor does stop
+ * record a second end of a machine that a halt beside it has ended. */
+static bool is_recorded_already(const struct record *record, enum state wanted, bool had_vm,
+				bool forced)
 {
 	if (state_is_live(record->state) || record->state == STATE_QUARANTINED)
 		return false;
-	return wanted == STATE_HALTED || (had_vm && record->state == wanted);
+	return wanted == STATE_HALTED ||
+	       (had_vm && (record->state == wanted || (record->state == STATE_HALTED && !forced)));
 }
 
 static int note_end(struct record *record, enum state wanted, bool had_vm, bool forced,
@@ -142,7 +145,7 @@ static int conclude_end(struct record *record, enum state wanted, bool had_vm, b
 	if ((forced ? record_load(record, err) : settle(record, err)) < 0 ||
 	    leftover_remove_files(&record->ws, err) < 0)
 		return -1;
-	if (!is_recorded_already(record, wanted, had_vm)) {
+	if (!is_recorded_already(record, wanted, had_vm, forced)) {
 		if (note_end(record, wanted, had_vm, forced, err) < 0)
 			return -1;
 	} else if (!had_vm) {
