@@ -53,6 +53,9 @@ struct vm_events {
 	/* What sever() began has come to its end. names: array of what was severed, borrowed; why:
 	 * NULL, or why it is not proven, and then the VM must not go on. */
 	void (*severed)(void *data, const json_t *names, const struct error *why);
+	/* In the broker, when it has found the VM cut off: the owner looks at what it holds itself,
+	 * and proves it to others. As vm_held(): 0, or 1 (not yet, and err says why), or -1. */
+	int (*cut_off)(void *data, struct error *err);
 	/* The VM takes bytes for its serial console again. */
 	void (*console_room)(void *data);
 	void *data;

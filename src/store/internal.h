@@ -12,13 +12,15 @@
 #define LEASE_NAME "lease"
 /* In the state directory: a file for each workspace that a command works on, the pass of one that is
  * given a directory, on Linux a second name of the lease of one that lives or has lived, the digests
- * of its records, and the lock of their changes. */
+ * of its records, the lock of their changes, and the proof that its machine is cut off. */
 #define LOCKS_DIR ".locks"
 #define SHARE_PASS ".share-"
 #define LEASE_KEPT ".lease-"
 #define RECORD_DIGEST ".record-"
 #define SESSION_DIGEST ".session-"
 #define CHANGE_LOCK ".change-"
+#define CUT_PROOF ".cut-"
+#define CUT_PROOF_ROOM 192
 #define RECORD_DIGEST_ROOM 192
 
 /* The digests of a workspace's records go with it. */

@@ -122,6 +122,15 @@ bool lease_covers(int watch, pid_t pid);
 /* As lease_wait_free(), of what lease_watch() gave. */
 int lease_wait_over(const struct workspace *ws, int watch, uint64_t deadline_ns, struct error *err);
 
+/* --- cut_proof.c: what proves that the machine of a workspace is cut off, as quarantine wants it --- */
+
+/* Opens the file of the proof, which is made where it is missing. Only a live supervisor's broker keeps
+ * the descriptor. */
+int cut_proof_open(const struct workspace *ws, struct error *err);
+/* Gives the proof, which holds until the last copy of the descriptor is closed. */
+int cut_proof_give(int fd, struct error *err);
+bool cut_proof_is_given(const struct workspace *ws);
+
 /* JSON documents of a workspace: "workspace.json", "event.json", "runtime.json", "result.json"...
  * NULL with ERR_NOT_FOUND when absent; a bad file is ERR_IO that names it with its full path. */
 json_t *workspace_read(const struct workspace *ws, const char *file, struct error *err);

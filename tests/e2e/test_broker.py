@@ -16,7 +16,8 @@ import pytest
 import strays
 from broker import Broker, run_as
 from conftest import BACKEND, HANG_S, wait_until
-from test_mediation import mediation
+from test_mediation import free_port, mediation
+from test_publish import await_server, connect
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="the broker's socket is taken by pidfd_getfd() of root's")
 PLAIN = ("socket", "proc", "opens", "security log")  # rows that a machine of `create` has not
@@ -73,10 +74,14 @@ def test_who_has_the_number_of_a_vmm_that_has_ended(started, tmp_path):
         try:
             for name in ("owner", "child"):
                 wait_until(lambda name=name: (tmp_path / name).exists() and (tmp_path / name).read_text(), f"the {name}")
+            cut = False
             for row, data in (("vmm", b"\0" * 8), ("sever", b"\1"), ("sever", b"\0"), ("sever", b"\1")):
                 status, said, _ = broker.ask(row, data)
+                cut = cut or data == b"\0"
                 if data == b"\0":  # the companions are ended
                     assert status == 0, said
+                elif (row, cut) == ("sever", False):
+                    assert status == -1 and "nothing was cut" in said, said
                 else:
                     assert status == -1 and f"process {broker.vmm} has ended" in said, (row, said)
             assert os.waitpid(owner, os.WNOHANG) == (0, 0), "a socket of who has the number now was shut"
@@ -157,6 +162,41 @@ def test_no_way_out_after_a_quarantine(host):
             if not refused:
                 port.shutdown(socket.SHUT_RDWR)
     host("kill", "w", check=0)
+    host("delete", "w", check=0)
+
+
+def is_proven(host):
+    """As a command asks whether a machine is cut off."""
+    with open(host.state / ".locks" / ".cut-w", "rb") as proof:
+        try:
+            fcntl.flock(proof, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def test_no_proof_while_the_supervisor_holds_a_connection(host):
+    """Its broker has cut the machine off, and the supervisor keeps the connection of a published port."""
+    port = free_port()
+    host("create", "w", "--memory", 256, "--cpus", 1, "--network", "nat", "-p", f"{port}:8080", check=0)
+    host("start", "w", check=0)
+    server = host.popen("exec", "w", "--", "nc", "-ll", "-p", "8080", "-e", "cat")
+    await_server(port)
+    with connect(port) as client, broker_of(host.state / "w") as broker:
+        assert "nothing was cut" in broker.ask("sever", b"\1")[1]
+        assert broker.ask("sever", b"\0")[0] == 0 and not is_proven(host)
+
+        def left():
+            status, said, _ = broker.ask("sever", b"\1")
+            assert status == 0 and said, said
+            return said.decode()
+
+        wait_until(lambda: "the live supervisor still holds " in left(), "the machine alone to be cut off")
+        assert not is_proven(host)
+        client.close()
+    host("kill", "w", check=0)
+    server.communicate()
+    assert not host.processes()
     host("delete", "w", check=0)
 
 

@@ -254,29 +254,36 @@ def test_the_path_in_a_title_is_not_looked_at(host):
 
 
 @contextmanager
-def in_place_of_its_ear(path, answer, state=None, remove=False):
-    """Answers whoever asks the live supervisor, once. The event says before that the workspace is in the state, if one is given,
-    or is removed."""
-    path.unlink()
+def in_place_of_its_ear(path, answer=None, state=None, remove=False, first=False):
+    """Answers whoever asks the live supervisor, once; without an answer of its own it hands on what the supervisor says, which is
+    asked also if it comes first. The event says before that the workspace is in the state, if one is given, or is removed."""
+    real = path.with_name("ear")
+    path.rename(real)
     with socket.socket(socket.AF_UNIX) as ear:
         ear.bind(str(path))
         ear.listen()
 
         def say():
             asked, _ = ear.accept()
-            with asked:
-                asked.makefile("rb").readline()
+            with asked, socket.socket(socket.AF_UNIX) as ask:
+                question = asked.makefile("rb").readline()
+                said = b""
+                if first or answer is None:
+                    ask.connect(str(real))
+                    ask.sendall(question)
+                    said = ask.makefile("rb").readline()
                 event = json.loads((path.parent / "event.json").read_text())
                 if state:
                     (path.parent / "event.json").write_text(json.dumps(dict(event, state=state)))
                 if remove:
                     (path.parent / "event.json").unlink()
-                asked.sendall(json.dumps(answer).encode() + b"\n")
+                asked.sendall(said if answer is None else json.dumps(answer).encode() + b"\n")
 
         liar = threading.Thread(target=say)
         liar.start()
         yield
         liar.join()
+    real.rename(path)
 
 
 LIES = {
@@ -298,17 +305,21 @@ def test_quarantine_believes_no_answer(host, lie):
     host("delete", "w", check=0)
 
 
-def test_quarantine_beside_another_command(host):
-    """Another quarantine that comes first is no reason to wait for an end; an end that has begun meanwhile is not written over."""
-    record, facts = started(host)
+def test_quarantine_beside_another_one(host):
+    """That comes first: it is no reason to wait for an end."""
+    _, facts = started(host)
     forever = {"MICROAGENT_TEST_LIMIT_KILL_MS": "1000000000"}
-    with in_place_of_its_ear(host.state / "w" / "control.sock", LIES["it has ended"], state="quarantined"):
+    with in_place_of_its_ear(host.state / "w" / "control.sock", LIES["it has ended"], first=True):
         assert "workspace w is already quarantined" in host("quarantine", "w", env=forever, check=1).stderr
-    event = json.loads((host.state / "w" / "event.json").read_text())
-    (host.state / "w" / "event.json").write_text(json.dumps(dict(event, state="running")))
-    record.write_text(json.dumps(dict(facts, companions=[])))
-    said = {"ok": True, "event": dict(event, state="quarantined")}
-    with in_place_of_its_ear(host.state / "w" / "control.sock", said, state="stopping"):
+    host("kill", "w", check=0)
+    check_gone(host, facts)
+    host("delete", "w", check=0)
+
+
+def test_quarantine_beside_an_end(host):
+    """An end that has begun meanwhile is not written over."""
+    _, facts = started(host)
+    with in_place_of_its_ear(host.state / "w" / "control.sock", state="stopping"):
         host("quarantine", "w", check=0)
     assert json.loads((host.state / "w" / "event.json").read_text())["state"] == "stopping"
     host("kill", "w", check=0)
@@ -316,16 +327,52 @@ def test_quarantine_beside_another_command(host):
     host("delete", "w", check=0)
 
 
-def test_quarantine_records_what_its_supervisor_removed(host):
-    """The machine is cut off, and its event goes behind the answer: the command writes another."""
-    record, facts = started(host)
-    event = json.loads((host.state / "w" / "event.json").read_text())
-    record.write_text(json.dumps(dict(facts, companions=[])))
-    said = {"ok": True, "event": dict(event, state="quarantined")}
-    with in_place_of_its_ear(host.state / "w" / "control.sock", said, remove=True):
+@pytest.mark.parametrize("lie", ["removed", "running", "halted"])
+def test_quarantine_records_what_its_supervisor_does_not(host, lie):
+    """The machine is cut off, and its event goes behind the answer, or says something else: the command writes another."""
+    _, facts = started(host)
+    what = {"remove": True} if lie == "removed" else {"state": lie}
+    with in_place_of_its_ear(host.state / "w" / "control.sock", **what):
         host("quarantine", "w", check=0)
     assert json.loads((host.state / "w" / "event.json").read_text())["state"] == "quarantined"
     assert host.json("status", "w")["event"]["state"] == "quarantined"
+    host("kill", "w", check=0)
+    check_gone(host, facts)
+    host("delete", "w", check=0)
+
+
+@HAS_GUARD
+@pytest.mark.parametrize("answer", [True, "conflict"])
+def test_quarantine_is_proven_by_the_broker(host, answer):
+    """The supervisor has ended the companions, records a quarantine and says so, or that there is one already; its broker has cut
+    nothing. The machine is killed."""
+    _, facts = started(host)
+    event = json.loads((host.state / "w" / "event.json").read_text())
+    os.kill(facts["supervisorPid"], signal.SIGSTOP)
+    for companion in facts["companions"]:
+        if companion["name"] != "bwrap":
+            os.kill(companion["pid"], signal.SIGKILL)
+    said = {"ok": True, "event": dict(event, state="quarantined")} if answer is True else \
+        {"ok": False, "errorCode": answer, "error": "workspace w is in quarantine or on the way"}
+    with in_place_of_its_ear(host.state / "w" / "control.sock", said, state="quarantined"):
+        told = host("quarantine", "w", env={"MICROAGENT_TEST_LIMIT_KILL_MS": "2000"}, check=1).stderr
+    why = "nothing proves it" if answer is True else "its machine went on"
+    assert "quarantine failed and the machine was killed: " in told and why in told, told
+    check_gone(host, facts)
+    host("delete", "w", check=0)
+
+
+@HAS_GUARD
+@pytest.mark.parametrize("state", ["quarantined", "halted", "stopped", "failed"])
+def test_quarantine_of_a_machine_that_is_said_to_need_none(host, state):
+    """The supervisor has recorded that its machine is in quarantine, or has ended, while it runs."""
+    _, facts = started(host)
+    place = host.state / "w" / "event.json"
+    place.write_text(json.dumps(dict(json.loads(place.read_text()), state=state)))
+    said = host.json("quarantine", "w")
+    assert said["event"]["state"] == "quarantined" and "severed: " in said["event"]["detail"], said
+    assert "workspace w is already quarantined" in host("quarantine", "w", check=1).stderr
+    assert os.path.exists(f"/proc/{facts['pid']}")
     host("kill", "w", check=0)
     check_gone(host, facts)
     host("delete", "w", check=0)

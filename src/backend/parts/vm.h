@@ -89,6 +89,7 @@ struct vm {
 	bool spoke;	   /* the VMM has been ready */
 	bool killing;	   /* vm_kill() was called */
 	bool severing;	   /* vm_sever() was called */
+	bool cut;	   /* what is killed for a quarantine was killed */
 	bool quarantined;  /* in the broker: nothing was left when it was asked */
 	bool proc_removed; /* in the broker: it has been asked to take /proc from the cell */
 	bool overdue;	   /* said how it ends long ago, and has not */

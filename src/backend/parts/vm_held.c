@@ -34,6 +34,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/platform/linux/process_directory.h"
+#include "base/platform/linux/process_stop.h"
 
 #define QUEUE_MAX 8192 /* more than wait at any listener, or in any socket */
 /* https://www.kernel.org/doc/html/latest/admin-guide/devices.html */
@@ -41,63 +42,6 @@
 #define TUN_MINOR 200
 
 /* --- standing still --------------------------------------------------------------------------- */
-
-/* "12 (name) T 1 ...": of what is stopped, traced, or has ended. */
-static bool stands_still(int tasks, const char *thread)
-{
-	char path[32], text[128];
-	const char *state;
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "%.20s/stat", thread);
-	autoclose int fd = openat(tasks, path, O_RDONLY | O_CLOEXEC);
-	n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
-	if (n < 0)
-		return errno == ENOENT || errno == ESRCH;
-	text[n] = '\0';
-	state = strrchr(text, ')');
-	return state && state[1] && strchr("TtZXx", state[2]);
-}
-
-static bool all_stand_still(int process)
-{
-	struct dirent *entry;
-	bool still = true;
-	autodir DIR *dir = process_list(process, "task");
-
-	errno = 0;
-	while (dir && still && (entry = readdir(dir))) {
-		still = *entry->d_name == '.' || stands_still(dirfd(dir), entry->d_name);
-		errno = 0;
-	}
-	return dir && still && !errno;
-}
-
-/* 0; or -1, and it goes on. ERR_NOT_FOUND: it has ended. */
-static int stop_process(const struct vm *vm, const struct proc *process, struct error *err)
-{
-	static const struct timespec moment = {.tv_nsec = (long)NS_PER_MS / 10};
-	uint64_t deadline = limit_deadline(LIMIT_SEVER_STOP_MS);
-	const int pidfd = process->pidfd;
-	autoclose int own = process_directory(process->pid, pidfd, err);
-
-	if (own < 0)
-		return -1;
-	if (pidfd_send_signal(pidfd, SIGSTOP, NULL, 0) < 0 && errno != ESRCH)
-		return error_errno(err, errno, "%s cannot be stopped", vm->kind->name);
-	while (!all_stand_still(own)) {
-		if (process_has_ended(pidfd))
-			return error_set(err, ERR_NOT_FOUND, "process %d has ended",
-					 (int)process->pid);
-		if (clock_mono_ns() > deadline) {
-			(void)pidfd_send_signal(pidfd, SIGCONT, NULL, 0);
-			return error_set(err, ERR_TIMEOUT, "a thread of %s does not stand still",
-					 vm->kind->name);
-		}
-		nanosleep(&moment, NULL);
-	}
-	return 0;
-}
 
 /* Those that it has started, of which there are none in a VMM that works. One may have started
  * another before it was stopped. */
@@ -110,7 +54,8 @@ static int stop_processes(const struct vm *vm, struct descendants *below, struct
 	for (size_t i = 0; i < below->count && status == 0; i++) {
 		struct error why = {0};
 
-		if (stop_process(vm, &(struct proc){below->pids[i], below->fds[i]}, &why) < 0 &&
+		if (process_stop(&(struct proc){below->pids[i], below->fds[i]}, vm->kind->name,
+				 &why) < 0 &&
 		    why.code != ERR_NOT_FOUND)
 			status = error_copy(err, &why);
 	}
@@ -125,7 +70,7 @@ static int stop_processes(const struct vm *vm, struct descendants *below, struct
 int vm_freeze(const struct vm *vm, struct descendants *below, struct error *err)
 {
 	*below = (struct descendants){0};
-	if (stop_process(vm, &(struct proc){vm->cell.pid, vm->cell.pidfd}, err) < 0)
+	if (process_stop(&(struct proc){vm->cell.pid, vm->cell.pidfd}, vm->kind->name, err) < 0)
 		return -1;
 	if (stop_processes(vm, below, err) == 0)
 		return 0;

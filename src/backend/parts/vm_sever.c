@@ -93,6 +93,7 @@ static int cut(struct vm *vm, struct error *err)
 	if (vm->kind->binds_sockets && remove_names(vm, err) < 0)
 		return -1;
 	if (supervisor) {
+		descendants_close(&vm->severed);
 		vm->severed.spared[0] = vm->monitor_pid;
 		vm->severed.spared[1] = getpid();
 		if (add_all_below(&vm->severed, supervisor, err) < 0)
@@ -102,6 +103,7 @@ static int cut(struct vm *vm, struct error *err)
 		if (!c->gone && descendants_add(&vm->severed, &c->proc, err) < 0)
 			return -1;
 	descendants_kill(&vm->severed);
+	vm->cut = true;
 	return 0;
 }
 
@@ -113,6 +115,32 @@ static int count_left(const struct vm *vm, struct error *err)
 		return 1;
 	}
 	return vm_held(vm, err);
+}
+
+/* Kills what the supervisor has started since the machine was cut off. Returns whether it found
+ * something alive; -1 where that cannot be known. */
+static int kill_started_since(const struct vm *vm, struct error *err)
+{
+	struct descendants now = {.spared = {vm->monitor_pid, getpid()}};
+	int status = add_all_below(&now, broker_asker(), err);
+	const bool any = status == 0 && !descendants_gone(&now);
+
+	descendants_kill(&now);
+	descendants_close(&now);
+	return status < 0 ? -1 : any;
+}
+
+/* As count_left(), in the broker, with what the supervisor has and holds. */
+static int count_left_of_both(const struct vm *vm, struct error *err)
+{
+	int left = vm->cut ? count_left(vm, err) : error_set(err, ERR_INVALID, "nothing was cut");
+
+	if (left == 0 && broker_asker()) {
+		left = kill_started_since(vm, err);
+		if (left > 0)
+			error_set(err, ERR_TIMEOUT, "the live supervisor has started a process");
+	}
+	return left == 0 && vm->events.cut_off ? vm->events.cut_off(vm->events.data, err) : left;
 }
 
 enum { ASK_TO_CUT, ASK_WHAT_IS_LEFT };
@@ -128,8 +156,8 @@ static int serve_sever(void *data, const struct broker_message *in, struct broke
 	if (in->len != 1)
 		return error_set(err, ERR_INVALID, "no step of a quarantine");
 	if (in->bytes[0] == ASK_TO_CUT)
-		return vm->severing ? 0 : cut(vm, err);
-	count = count_left(vm, &left);
+		return vm->cut ? 0 : cut(vm, err);
+	count = count_left_of_both(vm, &left);
 	if (count < 0)
 		return error_copy(err, &left);
 	if (count == 0)

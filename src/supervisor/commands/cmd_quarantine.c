@@ -3,8 +3,8 @@
  * quarantine: the live supervisor is asked, and its acknowledgement waited for: it cuts, proves and
  * records. It may have been taken over, so this command believes nothing that it can look at
  * itself: whether the companions that it knew before have ended, whether the quarantine is
- * recorded, and, after any other answer, whether the machine has ended. A live supervisor that does
- * not answer, or whose machine goes on although it answered something else, is killed, and the VM
+ * recorded, whether the broker has proven the cut (store/cut_proof.c), and, after any other answer,
+ * whether the machine has ended. A live supervisor that does not answer, or whose machine goes on although it answered something else, is killed, and the VM
  * with it, since what is not proven to be cut off must not go on. Without a VM the state is only
  * recorded.
  */
@@ -50,6 +50,12 @@ static void explain_failure(const struct record *record, bool was_killed, bool e
 	}
 }
 
+/* Returns whether the machine is known to be cut off. A supervisor without a broker is believed. */
+static bool is_proven(const struct record *record)
+{
+	return !record->call->backend->sever_duty || cut_proof_is_given(&record->ws);
+}
+
 /* Another command has put the machine into quarantine meanwhile. */
 static bool is_quarantined(struct record *record)
 {
@@ -58,7 +64,8 @@ static bool is_quarantined(struct record *record)
 
 	if (record_lock(record, &ignored) < 0)
 		return false;
-	is = record_load(record, &ignored) == 0 && record->state == STATE_QUARANTINED;
+	is = record_load(record, &ignored) == 0 && record->state == STATE_QUARANTINED &&
+	     is_proven(record);
 	record_unlock(record);
 	return is;
 }
@@ -116,17 +123,27 @@ static void conclude_failure(struct record *record, struct error *why, struct re
 	record_unlock(record);
 }
 
-/* The live supervisor says that the machine is cut off and that this is recorded. This command writes the
- * event itself where it is missing, cannot be read, or still says running, since the disk was full or the
- * supervisor was taken over. An end that another command has recorded meanwhile is not written over. */
-static int require_recorded(struct record *record, const json_t *said, struct error *err)
+/* Returns whether the record tells of the quarantine, or of an end that has begun or has come since. A
+ * record of an end is wrong while the machine lives. */
+static bool is_recorded(struct record *record)
 {
 	struct error ignored;
 
+	if (record_load(record, &ignored) < 0 || record->state == STATE_RUNNING ||
+	    record->state == STATE_UNKNOWN)
+		return false;
+	return record->state == STATE_QUARANTINED || state_is_live(record->state) ||
+	       !settle_finds_life(record);
+}
+
+/* The live supervisor says that the machine is cut off and that this is recorded. This command writes the
+ * event itself where it is missing, cannot be read, or says something else, since the disk was full or
+ * the supervisor was taken over. */
+static int require_recorded(struct record *record, const json_t *said, struct error *err)
+{
 	if (record_lock(record, err) < 0)
 		return -1;
-	if (record_load(record, &ignored) == 0 && record->state != STATE_RUNNING &&
-	    record->state != STATE_UNKNOWN)
+	if (is_recorded(record))
 		return 0;
 	if (record_note(record, STATE_QUARANTINED, json_text(said, "detail", ""), err) == 0)
 		return 0;
@@ -138,11 +155,15 @@ static int ask_and_look(const struct record *record, json_t **answer, struct err
 {
 	__attribute__((cleanup(leftover_let_go))) struct leftover_companions companions = {0};
 
-	return leftover_hold_companions(&record->ws, &companions, err) < 0 ||
-			       ask_quarantine(record, answer, err) < 0
-		       ? -1
-		       : leftover_await_companions(&companions, limit_deadline(LIMIT_SEVER_MS),
-						   err);
+	if (leftover_hold_companions(&record->ws, &companions, err) < 0 ||
+	    ask_quarantine(record, answer, err) < 0 ||
+	    leftover_await_companions(&companions, limit_deadline(LIMIT_SEVER_MS), err) < 0)
+		return -1;
+	return is_proven(record)
+		       ? 0
+		       : error_set(
+				 err, ERR_TIMEOUT,
+				 "the live supervisor says that all is cut, and nothing proves it");
 }
 
 static int quarantine_live(struct record *record, struct response *response, struct error *err)
@@ -184,10 +205,30 @@ static int quarantine_at_rest(struct record *record, struct error *err)
 	return record_note(record, STATE_QUARANTINED, detail, err);
 }
 
+/* Returns whether a live supervisor has recorded what is not so: a quarantine that is not proven, or an
+ * end while its machine goes on. */
+static bool is_lie(const struct record *record)
+{
+	struct leftover_supervisor held;
+	bool has_supervisor;
+
+	if (record->state == STATE_QUARANTINED)
+		return lease_is_held(&record->ws) && !is_proven(record);
+	if (state_is_live(record->state) || !settle_finds_life(record))
+		return false;
+	leftover_hold_supervisor(&record->ws, &held);
+	has_supervisor = held.guards.count > 0;
+	leftover_let_go_supervisor(&held);
+	return has_supervisor;
+}
+
 static int quarantine(struct record *record, struct response *response, struct error *err)
 {
-	if (record_lock(record, err) < 0 || settle_to_end(record, err) < 0 ||
-	    record_allows(record, COMMAND_QUARANTINE, err) < 0)
+	if (record_lock(record, err) < 0 || settle_to_end(record, err) < 0)
+		return -1;
+	if (is_lie(record))
+		return quarantine_live(record, response, err);
+	if (record_allows(record, COMMAND_QUARANTINE, err) < 0)
 		return -1;
 	if (record->state == STATE_RUNNING)
 		return quarantine_live(record, response, err);

@@ -356,6 +356,7 @@ int live_main(const struct backend *backend, char *argv0, const char *label)
 			    .state = STATE_STARTING,
 			    .serial.fd = -1,
 			    .cgroup = CGROUP_NONE,
+			    .proof_fd = -1,
 			    .broker = PROC_NONE,
 			    .log.fd = -1};
 	autofree char *own_label = strdup(label);

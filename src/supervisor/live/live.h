@@ -136,7 +136,8 @@ struct live {
 	struct serial_log serial;
 	struct last_words words;
 	struct cgroup cgroup;
-	pid_t guard; /* our parent, while it lives */
+	int proof_fd; /* in the broker: cut_proof_open() */
+	pid_t guard;  /* our parent, while it lives */
 	struct proc broker;
 	struct console *console;
 	struct channels *channels;
@@ -364,6 +365,8 @@ void live_done(struct live *live);
 
 /* linux/live_broker.c: forks it. The last thing before the first byte of the guest is read. */
 int live_broker_begin(struct live *live, struct error *err);
+/* linux/live_cut.c: as vm_events' cut_off, in the broker. */
+int live_cut_off(void *data, struct error *err);
 /* linux/live_confine.c: gives up what the broker keeps. */
 int live_confine(struct live *live, struct error *err);
 

@@ -116,10 +116,10 @@ static void on_broker_lost(struct loop *loop, int code, void *data)
 	_exit(1);
 }
 
-static size_t list_kept(const struct live *live, int keep[6 + VM_BROKER_FDS])
+static size_t list_kept(const struct live *live, int keep[7 + VM_BROKER_FDS])
 {
 	const struct audit *audit = live_audit_log(live);
-	const int always[] = {live->dir.fd, live->ws.fd, LIVE_LEASE};
+	const int always[] = {live->dir.fd, live->ws.fd, LIVE_LEASE, live->proof_fd};
 	size_t n = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(always); i++)
@@ -175,10 +175,13 @@ int live_broker_begin(struct live *live, struct error *err)
 	static struct broker_row rows[ROWS_MAX];
 	static struct connecting_ports targets;
 	static struct watch_vmm vmm;
-	int keep[6 + VM_BROKER_FDS];
+	int keep[7 + VM_BROKER_FDS];
 	struct broker_spec spec = {.rows = rows, .keep = keep, .begin = begin_broker, .data = live};
 	struct audit *audit = live_audit_log(live);
 
+	live->proof_fd = cut_proof_open(&live->ws, err);
+	if (live->proof_fd < 0)
+		return -1;
 	vmm.own_sockets = live->backend->binds_vsock;
 	targets.count = channels_target_ports(live->channels, targets.at, CONNECTING_PORTS_MAX);
 	spec.count = list_duties(live, &vmm, &targets, rows);
@@ -187,6 +190,8 @@ int live_broker_begin(struct live *live, struct error *err)
 	vmm.vmm.pidfd = vmm_pidfd;
 	if (refuse_passed(err) < 0 || broker_start(&spec, &live->broker, err) < 0)
 		return error_prefix(err, "broker");
+	/* A copy of the descriptor could give the proof. */
+	cleanup_close(&live->proof_fd);
 	if (audit && audit->security_fd >= 0)
 		close(steal_fd(&audit->security_fd));
 	/* The broker's alone from now on: the kernel asks who opened it whether a process may be

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The proof that a machine is cut off. What a live supervisor records may be a lie, once it was taken
+ * over. So its broker, which has looked at what the machine and the supervisor hold, locks a file
+ * beside the workspace's command lock, where nothing that runs in the workspace can reach it. The
+ * lock (flock) ends with the broker, so the proof is never one of an earlier machine.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "store/internal.h"
+
+static void name_proof(const struct workspace *ws, char out[CUT_PROOF_ROOM])
+{
+	snprintf(out, CUT_PROOF_ROOM, CUT_PROOF "%.160s", ws->id);
+}
+
+int cut_proof_open(const struct workspace *ws, struct error *err)
+{
+	autoclose int locks = path_open_dir_at(ws->dir->fd, LOCKS_DIR, true, 0700, err);
+	char name[CUT_PROOF_ROOM];
+	int fd;
+
+	if (locks < 0)
+		return error_prefix(err, "%s/" LOCKS_DIR, ws->dir->path);
+	name_proof(ws, name);
+	fd = openat(locks, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return fd < 0 ? error_errno(err, errno, "%s/" LOCKS_DIR "/%s", ws->dir->path, name) : fd;
+}
+
+int cut_proof_give(int fd, struct error *err)
+{
+	/* A command that looks holds it for a moment. */
+	while (flock(fd, LOCK_EX) < 0)
+		if (errno != EINTR)
+			return error_errno(err, errno, "the proof that the machine is cut off");
+	return 0;
+}
+
+bool cut_proof_is_given(const struct workspace *ws)
+{
+	autoclose int locks = path_open_dir_at(ws->dir->fd, LOCKS_DIR, false, 0700, NULL);
+	char name[CUT_PROOF_ROOM];
+
+	if (locks < 0)
+		return false;
+	name_proof(ws, name);
+	autoclose int fd = openat(locks, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+}
