@@ -21,6 +21,7 @@ struct microagent {
 	bool unconfined;   /* as microagent_unconfined() says */
 	const int *handed; /* as of struct supervisor_wait */
 	size_t nhanded;
+	bool keep_quarantined; /* kill and delete are refused of what is in quarantine */
 	bool apart; /* what it is asked is not ended by Ctrl-C, which is for who uses cancel */
 };
 

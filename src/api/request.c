@@ -131,6 +131,7 @@ int request_call_with(const struct microagent *agent, const char *const *options
 	};
 	json_auto_t *request = request_new(agent, command, name, config, err);
 	json_auto_t *answer = NULL;
+	const char *const keeping[] = {"--keep-quarantined", NULL};
 	autofree char *path = NULL;
 	int code;
 
@@ -139,6 +140,10 @@ int request_call_with(const struct microagent *agent, const char *const *options
 	path = request_supervisor(agent, request, err);
 	if (!path)
 		return -1;
+	/* No caller gives one of these commands an option of its own. */
+	if (agent->keep_quarantined &&
+	    (strcmp(command, "kill") == 0 || strcmp(command, "delete") == 0))
+		options = keeping;
 	answer = supervisor_call(path, options, request, &wait, &code, err);
 	if (!answer || supervisor_error(answer, err) < 0)
 		return -1;

@@ -35,6 +35,7 @@ int kind_prefix(const char *id, struct error *err);
 /* Why nothing can be done in it, or this cannot. */
 enum kind_words {
 	KIND_QUARANTINED,
+	KIND_KEPT,	  /* in quarantine: it is not ended by what nobody asked for */
 	KIND_NOT_RUNNING, /* detail: its state */
 	KIND_ENDED,	  /* its machine, and nobody has recorded that yet */
 	KIND_PAUSED,	  /* detail: why, as its event has it */

@@ -76,6 +76,8 @@ static const struct option_row rows[] = {
 	{"cell-number", "N", take_cell_number, AT(cell_number),
 	 "start: a number that no other machine of this host has, in place of the supervisor's "
 	 "pid"},
+	{"keep-quarantined", NULL, option_given, AT(keep_quarantined),
+	 "kill, delete: fail where the workspace is in quarantine"},
 	{"full", NULL, option_given, AT(full),
 	 "inspect: take a new digest of the root file system"},
 	{"help", NULL, option_given, AT(help), "show this text"},

@@ -24,6 +24,7 @@ struct options {
 	int links_fd, taps_fd; /* start: what cards there are, and the first of their taps; -1 */
 	int loopback_fd;       /* start: the listener of a loopback; -1: none */
 	int64_t cell_number;   /* start: of who calls from a pid namespace of its own; 0: none */
+	bool keep_quarantined; /* kill and delete refuse what is in quarantine */
 	bool full;	       /* inspect hashes the root file system anew */
 	bool help, version;
 	const char *live; /* <stateDir>/<runtimeID>: this process is the live supervisor of it */

@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "base/path.h"
 #include "base/platform/sync.h"
+#include "contract/kind.h"
 #include "session/points/point.h"
 #include "store/audit.h"
 
@@ -87,6 +88,18 @@ static int snapshot_in(struct microagent_session *session, const struct workspac
 
 /* --- gone back to ---------------------------------------------------------------------------- */
 
+static int refuse_quarantined(const struct workspace *ws, struct error *err)
+{
+	enum state state = STATE_UNKNOWN;
+	json_t *event = NULL;
+	int status = workspace_state(ws, &state, &event, err);
+
+	json_decref(event);
+	if (status < 0 || state != STATE_QUARANTINED)
+		return status;
+	return kind_say(KIND_KEPT, ws->id, NULL, ERR_CONFLICT, err);
+}
+
 /* From a copy of the snapshot's, which is made while the machine runs: where there is no room for
  * it nothing has happened. */
 static int replace_disk(const struct workspace *ws, const struct point *copy, const char *name,
@@ -98,26 +111,13 @@ static int replace_disk(const struct workspace *ws, const struct point *copy, co
 		return -1;
 	if (lease_is_held(ws))
 		return error_set(err, ERR_CONFLICT, "it was started again meanwhile");
-	if (point_note_at_rest(ws, "restored", name, NULL, err) < 0)
+	/* Or it was put into quarantine meanwhile. */
+	if (refuse_quarantined(ws, err) < 0 ||
+	    point_note_at_rest(ws, "restored", name, NULL, err) < 0)
 		return -1;
 	if (renameat(copy->fd, POINT_DISK, ws->fd, SESSION_LAYER) < 0 || file_sync(ws->fd) < 0)
 		return error_errno(err, errno, SESSION_LAYER);
 	return 0;
-}
-
-static int refuse_quarantined(const struct microagent_session *session, const struct workspace *ws,
-			      struct error *err)
-{
-	enum state state = STATE_UNKNOWN;
-	json_t *event = NULL;
-	int status = workspace_state(ws, &state, &event, err);
-
-	json_decref(event);
-	if (status < 0 || state != STATE_QUARANTINED)
-		return status;
-	error_set(err, ERR_CONFLICT, "session %s is quarantined, and stays as it is",
-		  session->name);
-	return error_reason(err, REASON_SESSION_QUARANTINED, session->name);
 }
 
 static int refuse_other_base(const struct microagent_session *session, const char *path,
@@ -203,8 +203,7 @@ static int restore_in(struct microagent_session *session, const struct workspace
 	auto_point struct point point = POINT_NONE;
 	json_auto_t *made = NULL, *boot = NULL;
 
-	if (point_open(ws, name, POINT_WHOLE, &point, err) < 0 ||
-	    refuse_quarantined(session, ws, err) < 0)
+	if (point_open(ws, name, POINT_WHOLE, &point, err) < 0 || refuse_quarantined(ws, err) < 0)
 		return -1;
 	made = tell_point(name, point.record, err);
 	if (!made || go_back(session, ws, &point, &boot, err) < 0 ||

@@ -46,17 +46,24 @@ static int destroy_member(struct microagent_session *session, struct error *err)
 	return -1;
 }
 
+/* A member in quarantine stays as it is, and leaves its pool. */
+static bool is_kept(const struct error *why)
+{
+	return why->reason == REASON_SESSION_QUARANTINED;
+}
+
 int pool_discard(const struct microagent *agent, const struct pool *pool, const char *name,
 		 struct error *err)
 {
 	auto_session struct microagent_session *session = session_handle(agent, name, err);
 	int status = session ? pool_end(pool, name, err) : -1;
+	struct error why = {0};
 
 	if (status <= 0)
 		return status;
-	status = orphan_remove(agent, session, ORPHAN_NO_PROCESS, POOL_MEMBER_ENDED, err);
-	if (status != 0)
-		return status < 0 ? -1 : 0;
+	status = orphan_remove(agent, session, ORPHAN_NO_PROCESS, POOL_MEMBER_ENDED, &why);
+	if (status != 0 && !is_kept(&why))
+		return status < 0 ? error_copy(err, &why) : 0;
 	pool_forget(pool, name);
 	return 1;
 }
@@ -65,9 +72,12 @@ int pool_finish_one(const struct microagent *agent, const struct pool *pool, con
 		    struct error *err)
 {
 	auto_session struct microagent_session *session = session_handle(agent, name, err);
+	struct error why = {0};
 
-	if (!session || destroy_member(session, err) < 0)
+	if (!session)
 		return -1;
+	if (destroy_member(session, &why) < 0 && !is_kept(&why))
+		return error_copy(err, &why);
 	pool_forget(pool, name);
 	return 0;
 }

@@ -62,7 +62,7 @@ static int verify_gone(const struct microagent_session *session, struct error *e
 #define REMOVE_ATTEMPTS 4
 
 /* A start that its caller did not live to see may begin between the end of the machine and the
- * removal, which is then refused. */
+ * removal, which is then refused. What is in quarantine only microagent_session_destroy_named() ends. */
 static int remove_now(struct microagent_session *session, struct error *err)
 {
 	struct error why = {0};
@@ -72,6 +72,8 @@ static int remove_now(struct microagent_session *session, struct error *err)
 
 		/* One that has not been recorded yet cannot be killed, and can be deleted. */
 		(void)microagent_kill(session->agent, session->id, NULL, &ended);
+		if (ended.reason == REASON_SESSION_QUARANTINED)
+			return error_copy(err, &ended);
 		if (microagent_delete(session->agent, session->id, NULL, &why) == 0)
 			return verify_gone(session, err);
 		if (ended.code && ended.code != ERR_NOT_FOUND)
@@ -235,5 +237,6 @@ int microagent_session_destroy_named(struct microagent *agent, const char *word,
 	if (session_read_record(session, &why) < 0 && why.code != ERR_IO &&
 	    (why.code != ERR_NOT_FOUND || !broke_off(session)))
 		return error_copy(err, &why);
+	session->agent->keep_quarantined = false;
 	return microagent_session_destroy(session, err);
 }

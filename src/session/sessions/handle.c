@@ -89,8 +89,11 @@ static struct microagent_session *session_new(const struct microagent *agent, st
 	session->lifeline = session->mark = -1;
 	pthread_mutex_init(&session->life, NULL);
 	session->agent = sessions_agent(agent, err);
-	if (session->agent)
+	if (session->agent) {
+		/* Until a person asks for its end by its name. */
+		session->agent->keep_quarantined = true;
 		return session;
+	}
 	microagent_session_close(session);
 	return NULL;
 }

@@ -70,7 +70,11 @@ int orphan_remove(const struct microagent *agent, struct microagent_session *ses
 	int status;
 
 	/* What still lives of it writes the log, and ends first. */
-	(void)microagent_kill(session->agent, session->id, NULL, NULL);
+	if (microagent_kill(session->agent, session->id, NULL, &failed) < 0 &&
+	    failed.reason == REASON_SESSION_QUARANTINED) {
+		orphan_tell(agent, session->name, kind, ORPHAN_LEFT, failed.msg);
+		return error_copy(err, &failed);
+	}
 	orphan_tell(agent, session->name, kind, ORPHAN_REMOVED, why);
 	status = session_remove(session, &failed);
 	if (status >= 0)

@@ -33,6 +33,8 @@ static int archive_and_remove(struct record *record, struct error *err)
 		return record->ws.id ? workspace_remove(&record->ws, err) : 0;
 	/* The lease decides; a state that cannot be read is no reason to keep the workspace. */
 	(void)record_load(record, &ignored);
+	if (settle_refuse_quarantined(record, err) < 0)
+		return -1;
 	if (settle_finds_life(record))
 		return refuse_alive(record, err);
 	leftover_end_all(&record->ws, limit_deadline(LIMIT_KILL_MS));

@@ -50,12 +50,6 @@ static void explain_failure(const struct record *record, bool was_killed, bool e
 	}
 }
 
-/* Returns whether the machine is known to be cut off. A supervisor without a broker is believed. */
-static bool is_proven(const struct record *record)
-{
-	return !record->call->backend->sever_duty || cut_proof_is_given(&record->ws);
-}
-
 /* Another command has put the machine into quarantine meanwhile. */
 static bool is_quarantined(struct record *record)
 {
@@ -65,7 +59,7 @@ static bool is_quarantined(struct record *record)
 	if (record_lock(record, &ignored) < 0)
 		return false;
 	is = record_load(record, &ignored) == 0 && record->state == STATE_QUARANTINED &&
-	     is_proven(record);
+	     settle_proves_cut(record);
 	record_unlock(record);
 	return is;
 }
@@ -159,7 +153,7 @@ static int ask_and_look(const struct record *record, json_t **answer, struct err
 	    ask_quarantine(record, answer, err) < 0 ||
 	    leftover_await_companions(&companions, limit_deadline(LIMIT_SEVER_MS), err) < 0)
 		return -1;
-	return is_proven(record)
+	return settle_proves_cut(record)
 		       ? 0
 		       : error_set(
 				 err, ERR_TIMEOUT,
@@ -213,7 +207,7 @@ static bool is_lie(const struct record *record)
 	bool has_supervisor;
 
 	if (record->state == STATE_QUARANTINED)
-		return lease_is_held(&record->ws) && !is_proven(record);
+		return lease_is_held(&record->ws) && !settle_proves_cut(record);
 	if (state_is_live(record->state) || !settle_finds_life(record))
 		return false;
 	leftover_hold_supervisor(&record->ws, &held);

@@ -182,7 +182,7 @@ static int stop_workspace(struct record *record, enum command command, struct re
 			  struct error *err)
 {
 	if (record_lock(record, err) < 0 || settle_to_end(record, err) < 0 ||
-	    record_allows(record, command, err) < 0)
+	    settle_refuse_quarantined(record, err) < 0 || record_allows(record, command, err) < 0)
 		return -1;
 	return end_and_conclude(record, command, response, err);
 }

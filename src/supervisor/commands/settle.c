@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "contract/kind.h"
 #include "store/audit.h"
 #include "supervisor/handover/leftover.h"
 #include "supervisor/inputs/manifest.h"
@@ -132,4 +133,17 @@ int settle_if_stale(struct record *record, struct error *err)
 	status = settle(record, err);
 	record_unlock(record);
 	return status;
+}
+
+bool settle_proves_cut(const struct record *record)
+{
+	return !record->call->backend->sever_duty || cut_proof_is_given(&record->ws);
+}
+
+int settle_refuse_quarantined(const struct record *record, struct error *err)
+{
+	if (!record->call->options->keep_quarantined || record->state != STATE_QUARANTINED ||
+	    (lease_is_held(&record->ws) && !settle_proves_cut(record)))
+		return 0;
+	return kind_say(KIND_KEPT, record->ws.id, NULL, ERR_CONFLICT, err);
 }

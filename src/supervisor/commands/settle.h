@@ -22,6 +22,12 @@ int settle_for(struct record *record, const char *reason, struct error *err);
  * supervisor that may have been taken over. A machine that lives counts as `running` too while its event
  * cannot be read. ERR_CONFLICT for another backend's. */
 int settle_to_end(struct record *record, struct error *err);
+/* Returns whether the machine is known to be cut off, whatever is recorded (store/cut_proof.c). The live
+ * supervisor of a backend without a broker is believed. */
+bool settle_proves_cut(const struct record *record);
+/* For kill and delete with --keep-quarantined: ERR_CONFLICT where the workspace is in quarantine. A machine
+ * that lives and is not known to be cut off is in none. */
+int settle_refuse_quarantined(const struct record *record, struct error *err);
 /* The same as settle() without the command lock, which is taken only for a record that is stale. */
 int settle_if_stale(struct record *record, struct error *err);
 /* The lease is held by somebody who goes on. The last moments of a VM that has ended, or whose

@@ -7,11 +7,14 @@
  *
  * Who may look at a process by ptrace(2) differs between hosts, and an ordinary user's broker is no
  * parent of the supervisor. So no copy of a descriptor is taken: the links in /proc/PID/fd have the
- * number of each socket, and /proc/net/unix lists the sockets that lead to this host's processes.
- * A socket that is not listed there is one of another family, as a connection by TCP is.
+ * number of each socket, and /proc/net lists the sockets of this network by their numbers. A
+ * connection by TCP, a listener and a bound UDP socket lead out, and so does a connection to the
+ * console. The supervisor can make no other socket: its system calls leave it none (live_confine.c),
+ * and its broker opens no way any more.
  *
- * What stays: control.sock, its connections, and the pairs by which the supervisor, its broker, its
- * caller and the VMM talk. None of them has another name.
+ * What stays: control.sock, its connections, the pairs by which the supervisor, its broker, its
+ * caller and the VMM talk, and what it made before the first byte of the guest: a netlink socket, and
+ * a socket of the cell's own network, by which a tap is taken down.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -71,48 +74,80 @@ static int list_sockets(const struct proc *supervisor, struct sockets *out, stru
 	return errno ? error_errno(err, errno, "descriptors of the live supervisor") : 0;
 }
 
-/* Takes a socket out of the list, of which /proc/net/unix says that it leads nowhere but to this host's
- * processes. A connection to the console keeps the name of its listener. */
-static void strike_out(struct sockets *sockets, const char *line)
+static bool has_socket(const struct sockets *sockets, unsigned long long inode)
 {
-	unsigned long long inode = 0;
+	for (size_t i = 0; i < sockets->count; i++)
+		if (sockets->inodes[i] == inode)
+			return true;
+	return false;
+}
+
+/* A line of /proc/net/tcp or udp, or the title above them. */
+static bool is_internet_way(const char *line, const struct sockets *sockets)
+{
+	unsigned long long inode;
+
+	return sscanf(line, "%*s %*s %*s %*s %*s %*s %*s %*s %*s %llu", &inode) == 1 &&
+	       has_socket(sockets, inode);
+}
+
+/* A line of /proc/net/unix. A connection to the console keeps the name of its listener. */
+static bool is_console_way(const char *line, const struct sockets *sockets)
+{
+	unsigned long long inode;
 	int end = 0;
 	const char *name;
 
-	if (sscanf(line, "%*s %*s %*s %*s %*s %*s %llu%n", &inode, &end) != 1)
-		return;
+	if (sscanf(line, "%*s %*s %*s %*s %*s %*s %llu%n", &inode, &end) != 1 ||
+	    !has_socket(sockets, inode))
+		return false;
 	name = strrchr(line + end, '/');
-	if (name && strncmp(name + 1, CONSOLE_SOCK_NAME, sizeof(CONSOLE_SOCK_NAME) - 1) == 0)
-		return;
-	for (size_t i = 0; i < sockets->count; i++)
-		if (sockets->inodes[i] == inode)
-			sockets->inodes[i--] = sockets->inodes[--sockets->count];
+	return name && strncmp(name + 1, CONSOLE_SOCK_NAME, sizeof(CONSOLE_SOCK_NAME) - 1) == 0;
 }
 
-static int strike_out_unix(struct sockets *sockets, struct error *err)
+static int count_lines(const char *path, bool (*is_way)(const char *, const struct sockets *),
+		       const struct sockets *sockets, struct error *err)
 {
-	FILE *list = fopen("/proc/self/net/unix", "re");
+	FILE *list = fopen(path, "re");
 	autofree char *line = NULL;
 	size_t room = 0;
+	int count = 0;
 	bool failed;
 
+	/* A kernel without IPv6 has no list of it. */
 	if (!list)
-		return error_errno(err, errno, "/proc/self/net/unix");
+		return errno == ENOENT ? 0 : error_errno(err, errno, "%s", path);
 	while (getline(&line, &room, list) > 0)
-		strike_out(sockets, line);
+		count += is_way(line, sockets);
 	failed = ferror(list);
 	fclose(list);
-	return failed ? error_set(err, ERR_IO, "/proc/self/net/unix cannot be read") : 0;
+	return failed ? error_set(err, ERR_IO, "%s cannot be read", path) : count;
 }
 
 /* Returns how many sockets of a stopped supervisor lead out, or -1. */
 static int count_ways_out(const struct proc *supervisor, struct error *err)
 {
+	static const struct {
+		const char *path;
+		bool (*is_way)(const char *line, const struct sockets *sockets);
+	} lists[] = {{"/proc/self/net/tcp", is_internet_way},
+		     {"/proc/self/net/tcp6", is_internet_way},
+		     {"/proc/self/net/udp", is_internet_way},
+		     {"/proc/self/net/udp6", is_internet_way},
+		     {"/proc/self/net/unix", is_console_way}};
 	struct sockets sockets = {.count = 0};
+	int all = 0;
 
-	if (list_sockets(supervisor, &sockets, err) < 0 || strike_out_unix(&sockets, err) < 0)
+	if (list_sockets(supervisor, &sockets, err) < 0)
 		return -1;
-	return (int)sockets.count;
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		int count = count_lines(lists[i].path, lists[i].is_way, &sockets, err);
+
+		if (count < 0)
+			return -1;
+		all += count;
+	}
+	return all;
 }
 
 int live_cut_off(void *data, struct error *err)
