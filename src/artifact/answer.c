@@ -54,14 +54,32 @@ char *artifact_init_path(const struct artifact_options *opts, enum architecture 
 	return steal_ptr(&path);
 }
 
-int artifact_fd(const struct artifact_options *opts, struct error *err)
+static int descriptor_of(const char *option, const char *value, struct error *err)
 {
 	char *end;
-	long fd = strtol(opts->fd, &end, 10);
+	long fd = strtol(value, &end, 10);
 
-	if (*end || end == opts->fd || fd < 0 || fd > 65535)
-		return error_set(err, ERR_INVALID, "--fd %s is no descriptor", opts->fd);
+	if (*end || end == value || fd < 0 || fd > 65535)
+		return error_set(err, ERR_INVALID, "%s %s is no descriptor", option, value);
 	return (int)fd;
+}
+
+int artifact_fd(const struct artifact_options *opts, struct error *err)
+{
+	return descriptor_of("--fd", opts->fd, err);
+}
+
+int artifact_open_from(const struct artifact_options *opts, struct error *err)
+{
+	int fd;
+
+	if (!opts->from_fd)
+		return path_open_file(opts->from, err);
+	fd = descriptor_of("--from-fd", opts->from_fd, err);
+	/* Whoever has hashed it has read it to its end. */
+	if (fd >= 0 && lseek(fd, 0, SEEK_SET) < 0)
+		return error_errno(err, errno, "%s", opts->from);
+	return fd;
 }
 
 int artifact_answer(const struct artifact_options *opts, const json_t *object, struct error *err,

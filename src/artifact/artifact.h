@@ -23,6 +23,7 @@ struct artifact_options {
 	bool for_pvm;	     /* kernel-install: the kernel is built for a PVM (pvm.h) */
 	bool unconfined;     /* skopeo, or what works on a package, in no cell */
 	const char *fd;	     /* sha256: the descriptor to read */
+	const char *from_fd; /* bundle-build: the descriptor of `from` */
 	const char *out;     /* initrd: the file to write; default: one of the cache */
 	const char *init;    /* microagent-init; default: beside the executable */
 	const char *modules; /* initrd: a segment; kernel-install: a directory lib/modules/V */
@@ -52,6 +53,8 @@ char *artifact_init_path(const struct artifact_options *opts, enum architecture 
 			 struct error *err);
 /* The descriptor that --fd names; -1. */
 int artifact_fd(const struct artifact_options *opts, struct error *err);
+/* The descriptor that --from-fd names, to be read from its beginning, or `from`, opened; -1. */
+int artifact_open_from(const struct artifact_options *opts, struct error *err);
 /* Prints the answer: text, or under --json the object (borrowed). */
 int artifact_answer(const struct artifact_options *opts, const json_t *object, struct error *err,
 		    const char *fmt, ...) __attribute__((format(printf, 4, 5)));

@@ -118,7 +118,7 @@ int artifact_bundle_build(const struct artifact_options *opts, struct error *err
 	to = artifact_fd(opts, err);
 	if (to < 0)
 		return -1;
-	archive = path_open_file(opts->from, err);
+	archive = artifact_open_from(opts, err);
 	if (archive < 0)
 		return -1;
 	bundle.archive = archive;

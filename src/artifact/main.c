@@ -28,6 +28,7 @@ static const struct option_row rows[] = {
 	{"unconfined", NULL, option_given, AT(unconfined),
 	 "run what reads an image, or a package of yours, in no cell"},
 	{"fd", "N", option_text, AT(fd), "hash this descriptor, or write to it"},
+	{"from-fd", "N", option_text, AT(from_fd), "the archive that --from names, opened"},
 	{"out", "FILE", option_text, AT(out), "written by initrd"},
 	{"init", "FILE", option_text, AT(init), "microagent-init (default: beside this program)"},
 	{"modules", "FILE", option_text, AT(modules), "a segment of modules for initrd"},

@@ -32,7 +32,7 @@ const struct artifact_command artifact_commands[] = {
 	 "",
 	 "make a file system of a tar archive",
 	 artifact_bundle_build,
-	 {"from", "fd"}},
+	 {"from", "from-fd", "fd"}},
 	{"image-build",
 	 "busybox|debian",
 	 "make an image of that kind",
