@@ -21,6 +21,7 @@
 #include "channel/hasher.h"
 #include "channel/words.h"
 #include "contract/provenance.h"
+#include "store/own_links.h"
 #include "store/taken.h"
 
 #define ROOTFS "rootfs.ext4"
@@ -176,14 +177,16 @@ static int make_marked(const char *name, struct creation *made, struct error *er
 int image_open(const struct cache_image *image, struct error *err)
 {
 	const char *path = image->path;
-	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	struct error why = {0};
+	autoclose int fd = own_links_file(path, O_RDONLY, NULL, &why);
 
-	if (fd < 0 && errno == ENOENT && image->cached) {
+	if (fd < 0 && why.errnum == ENOENT && image->cached) {
 		error_set(err, ERR_NOT_FOUND, "image %s: its file %s is gone", image->name, path);
 		return error_reason(err, REASON_IMAGE_GONE, image->name);
 	}
 	if (fd < 0)
-		return error_errno(err, errno, "image %s", path);
+		return why.errnum ? error_errno(err, why.errnum, "image %s", path)
+				  : error_copy(err, &why);
 	/* It may be the disk of a workspace that runs. */
 	if (ext4_check(fd, path, err) < 0 || file_take(fd, path, true, err) < 0)
 		return -1;

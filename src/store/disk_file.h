@@ -3,7 +3,7 @@
  * The file of a disk, opened by its path. A directory of ours is written to by what may be taken
  * over, a live supervisor or a virtual machine monitor: on a kernel without Landlock one could put
  * a link to the disk of another workspace in the place of its own. So no link is followed there.
- * Elsewhere a link is its user's own, and is.
+ * Elsewhere a link that is its user's own is (own_links.h).
  */
 #ifndef STORE_DISK_FILE_H
 #define STORE_DISK_FILE_H

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/platform/file.h"
+#include "store/own_links.h"
 #include "store/share_rules.h"
 
 static int check_rights(const char *path, const struct spot *spot, bool read_only,
@@ -38,9 +39,10 @@ static int check_rights(const char *path, const struct spot *spot, bool read_onl
 static int open_share_dir(const struct share_wish *wish, struct error *err)
 {
 	const char *path = wish->path;
+	struct error why = {0};
 	autoclose int fd = wish->direct ? file_open_place_within(AT_FDCWD, path, FILE_BY_NO_LINK)
-					: file_open_place(AT_FDCWD, path, O_NOFOLLOW);
-	int errnum = errno;
+					: own_links_dir(path, &why);
+	int errnum = wish->direct ? errno : why.errnum;
 	struct stat st = {0};
 
 	if (fd < 0 && errnum == ELOOP && wish->direct)
@@ -51,6 +53,8 @@ static int open_share_dir(const struct share_wish *wish, struct error *err)
 			path);
 	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink > 0)
 		return steal_fd(&fd);
+	if (fd < 0 && why.code != ERR_NONE && errnum == 0)
+		return error_copy(err, &why);
 	if (fd < 0 && errnum == ENOENT)
 		return error_set(err, ERR_NOT_FOUND, "%s does not exist: `mkdir` makes it", path);
 	if (fd < 0 && (lstat(path, &st) < 0 || S_ISDIR(st.st_mode)))

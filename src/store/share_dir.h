@@ -16,7 +16,8 @@
  * their file systems, so that neither a link nor a bind mount leads around a rule. Nor may one of
  * them be mounted below.
  *
- * Nothing of another user: nobody else's id means anything in a share.
+ * Nothing of another user: nobody else's id means anything in a share. Nor has another user a say
+ * in which directory it is, by a link on the way to it (own_links.h).
  *
  * What was looked at is what is used: the answer is a descriptor, and no name is resolved again.
  */

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import strays
-from conftest import BACKEND, HANG_S, ended, wait_until
+from conftest import BACKEND, HANG_S, default_kernel, ended, wait_until
+from exchanged import EVIL, Exchanged, owned
 from test_supervisor import request, sparse
 
 MOST_DISKS = {"qemu": 16, "firecracker": 12, "apple-vf": 16}[BACKEND]
@@ -342,6 +343,76 @@ def test_disks(host):
     check_led_astray(host, config)
     host("delete", "agent-1", check=0)
     assert mid.exists()
+
+
+def test_another_user_leads_a_disk_nowhere_else(host):
+    """Between create and start, by a link or by a name more of a file in the place of the one that was meant."""
+    it = Exchanged(host.base)
+    for where, text in ((it.way, "given"), (it.victim, "secret")):
+        make_disk(where / "data.img", which=text).chmod(0o600)
+    image, secret = it.way / "data.img", (it.victim / "data.img").read_bytes()
+    host("create", "w", "--memory", 256, "--cpus", 1, "--disk", f"data={image}:/mnt/d:rw", check=0)
+    why = it.lead_to_victim()
+    for words in (("start", "w"), ("start", "--prepare", "w"), ("create", "v", "--disk", f"data={image}:/mnt/d:ro")):
+        done = host(*words)
+        assert done.returncode == 1 and f"{image}: {why}" in done.stderr, done
+    assert not host.processes() and not (host.state / "v").exists()
+    it.put_back()
+
+    # The link may be the last name, too, where it is followed if it is one's own.
+    image.rename(it.way / "kept")
+    image.symlink_to(it.victim / "data.img")
+    owned(image)
+    done = host("start", "w")
+    assert done.returncode == 1 and f"{image} is a link of user {EVIL}'s, who could have it lead elsewhere" in done.stderr, done
+    image.unlink()
+    os.link(it.victim / "data.img", image)
+    done = host("start", "w")
+    assert done.returncode == 1 and f"{image} has another name, and this one is below {it.home}, which belongs to user {EVIL}, who could" in done.stderr, done
+    assert not host.processes() and (it.victim / "data.img").read_bytes() == secret
+    image.unlink()
+    (it.way / "kept").rename(image)
+
+    host("start", "w", check=0)
+    assert sh(host, "w", "cat /mnt/d/which") == "given"
+    host("kill", "w", check=0)
+    host("delete", "w", check=0)
+
+
+def test_another_user_leads_nothing_that_boots_elsewhere(host):
+    """Nor the root disk, the kernel and what is beside it, nor a bundle's archive."""
+    it = Exchanged(host.base)
+    shutil.copy(host.disk(), it.way / "root.ext4")
+    shutil.copy(host.disk(), it.victim / "root.ext4")
+    kernel = default_kernel(host)["path"]
+    for file in (kernel, kernel + ".initrd"):
+        for where in (it.way, it.victim):
+            shutil.copy(file, where / Path(file).name)
+    for where in (it.way, it.victim):
+        subprocess.run(["tar", "-cf", where / "b.tar", "-C", host.base, "root.ext4"], check=True)
+    changes = [{"rootfsPath": f"{it.way}/root.ext4"}, {"kernelPath": f"{it.way}/{Path(kernel).name}"},
+               {"initrdPath": f"{it.way}/{Path(kernel).name}.initrd"},
+               {"bundles": [{"name": "b", "path": f"{it.way}/b.tar", "mountpoint": "/b"}]}]
+    for change in changes:
+        code, answer, _ = host.supervisor(request("check", host.config(**change)))
+        assert code == 0, answer
+    why = it.lead_to_victim()
+    for change in changes:
+        for command in ("check", "prepare", "run"):
+            code, answer, _ = host.supervisor(request(command, host.config(**change)))
+            assert code == 1 and answer["errorCode"] == "denied" and why in answer["error"], (change, command, answer)
+            assert not (host.state / "agent-1").exists(), change
+
+
+def test_links_to_a_disk_of_ones_own(host):
+    """Those of the caller are followed, the last name too; a file with several names is as good as any in a place of one's own."""
+    real = make_disk(host.base / "real.ext4", which="real")
+    (host.base / "link.ext4").symlink_to("real.ext4")
+    (host.base / "to").symlink_to(host.base)
+    os.link(real, host.base / "again.ext4")
+    for path in (real, host.base / "link.ext4", host.base / "to" / "link.ext4", host.base / "again.ext4"):
+        code, answer, _ = host.supervisor(request("check", host.config(disks=[disk(path, "/d", "rw", "d")])))
+        assert code == 0, (path, answer)
 
 
 def test_a_disk_without_a_file_system(host):

@@ -11,6 +11,7 @@ import pytest
 import schema_check
 import virtiofsd
 from conftest import BIN, HANG_S, cache_dir, default_kernel, ended, wait_until
+from exchanged import EVIL, Exchanged, owned
 from modes import check_modes
 from oci import Layout, busybox, layer
 from oci import file as oci_file
@@ -468,3 +469,74 @@ def test_a_base_with_a_user_of_its_own(host):
     assert {"warning": warning} in [json.loads(line) for line in made.stderr.splitlines()]
     host("session", "destroy", json.loads(made.stdout)["name"], check=0)
     host("base", "delete", "bob-v1", check=0)
+
+
+def test_another_user_leads_a_share_nowhere_else(host):
+    """Between create and start he exchanges a directory on the way for a link; then for one that is root's own, but in his directory."""
+    it = Exchanged(host.base)
+    for where, text in ((it.way, "given"), (it.victim, "secret")):
+        (where / "log").mkdir()
+        (where / "log" / "file").write_text(text)
+    host("create", "w", "--memory", 256, "--cpus", 1, "--share", f"{it.way}/log:/mnt/l", check=0)
+    why = it.lead_to_victim()
+    for words in (("start", "w"), ("start", "--prepare", "w"), ("create", "v", "--share", f"{it.way}/log:/mnt/l")):
+        done = host(*words)
+        assert done.returncode == 1 and f"{it.way}/log: {why}" in done.stderr, done
+    os.chown(it.way, 0, 0, follow_symlinks=False)
+    done = host("start", "w")
+    assert f"{it.way}/log: {it.way} is a link in {it.home}, which belongs to user {EVIL}, who could have it lead elsewhere: name" in done.stderr, done
+    assert done.returncode == 1 and not host.processes() and not (host.state / "v").exists()
+    assert [path.name for path in (it.victim / "log").iterdir()] == ["file"]
+
+    it.put_back()
+    host("start", "w", check=0)
+    assert sh(host, "w", "cat /mnt/l/file") == "given"
+    host("kill", "w", check=0)
+    host("delete", "w", check=0)
+
+
+def linked_ways(base):
+    """What leads to a shared directory by links, and what is said: "" where they are followed."""
+    real, mine, sticky, open_dir, group, theirs = (base / name for name in ("real", "mine", "sticky", "open", "group", "theirs"))
+    for path in (real / "deep", mine, sticky, open_dir, group, theirs / "own"):
+        path.mkdir(parents=True)
+    for path, mode in ((sticky, 0o1777), (open_dir, 0o777), (group, 0o770)):
+        path.chmod(mode)
+    for path in (mine, sticky, open_dir, group, theirs, theirs / "own"):
+        (path / "link").symlink_to(real)
+    (mine / "relative").symlink_to("../real")
+    (mine / "twice").symlink_to(mine / "relative")
+    (mine / "loop").symlink_to("loop")
+    found = [(mine / "link", ""), (mine / "relative", ""), (mine / "twice", ""), (sticky / "link", ""), (group / "link", ""),
+             (mine / "loop", "Too many levels of symbolic links"),
+             (open_dir / "link", f"{open_dir}/link is a link in {open_dir}, which other users can write to: name what it leads to, or "
+                                 f"mend it with: chmod go-w {open_dir}")]
+    if os.getuid() == 0:
+        owned(theirs)
+        (sticky / "theirs").symlink_to(real)
+        owned(sticky / "theirs")
+        group_of_others = base / "devs"
+        group_of_others.mkdir()
+        (group_of_others / "link").symlink_to(real)
+        os.chown(group_of_others, 0, EVIL)
+        group_of_others.chmod(0o775)
+        found += [
+            (group_of_others / "link", f"{group_of_others}/link is a link in {group_of_others}, which other users can write to"),
+            (sticky / "theirs", f"{sticky}/theirs is a link of user {EVIL}'s, who could have it lead elsewhere"),
+            (theirs / "link", f"{theirs}/link is a link in {theirs}, which belongs to user {EVIL}, who could have it lead elsewhere"),
+            # A file system of his says of whom its files are.
+            (theirs / "own" / "link", f"{theirs}/own/link is a link below {theirs}, which belongs to user {EVIL}"),
+        ]
+    return found
+
+
+def test_links_of_ones_own_are_followed(host):
+    """Those of root and of whoever calls, where nobody else could exchange them."""
+    for way, why in linked_ways(host.base):
+        config = host.config(shares=[share(way / "deep", "/a")])
+        code, answer, _ = host.supervisor(request("check", config))
+        if not why:
+            assert code == 0, (way, answer)
+        else:
+            assert code == 1 and f"config.shares[0].path: {way}/deep: {why}" in answer["error"], (way, answer)
+            check_refused(host, [(str(way), answer["errorCode"], why, share(way / "deep", "/a"))])

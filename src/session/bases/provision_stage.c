@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "channel/hasher.h"
+#include "store/own_links.h"
 
 void provision_stage_free(struct provision_stage *stage)
 {
@@ -28,9 +29,11 @@ static const char *staged_name(const char *path)
 
 static int open_to_stage(const char *path, struct stat *st, struct error *err)
 {
-	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	autoclose int fd = own_links_file(path, O_RDONLY, NULL, err);
 
-	if (fd < 0 || fstat(fd, st) < 0)
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, st) < 0)
 		return error_errno(err, errno, "%s", path);
 	if (S_ISDIR(st->st_mode))
 		return error_set(err, ERR_INVALID,

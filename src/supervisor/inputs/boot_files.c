@@ -16,6 +16,7 @@
 #include "channel/own_initrd.h"
 #include "store/disk_file.h"
 #include "store/layer.h"
+#include "store/own_links.h"
 #include "store/taken.h"
 #include "supervisor/inputs/ram_root.h"
 #include "supervisor/inputs/rootfs.h"
@@ -81,12 +82,9 @@ static int check_regular(int given, const char *path, struct error *err)
 	return steal_fd(&fd);
 }
 
-/* Not blocking: a FIFO in a file's place must not hold us up. */
 static int open_regular(const char *path, struct error *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-
-	return fd < 0 ? error_errno(err, errno, "%s", path) : check_regular(fd, path, err);
+	return check_regular(own_links_file(path, O_RDONLY, NULL, err), path, err);
 }
 
 static int open_disk(const char *path, enum rootfs_use use, struct error *err)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -14,14 +15,15 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "base/path.h"
 #include "base/platform/file.h"
 #include "base/proc.h"
 #include "channel/hasher.h"
+#include "store/own_links.h"
 
 #define PREFIX "bundle-"
 #define SUFFIX ".ext4"
 #define CHILD_FILE_FD 3
+#define CHILD_ARCHIVE_FD 4
 #define ANSWER_BYTES 65536
 
 void bundle_file_name(const json_t *bundle, char out[BUNDLE_FILE_NAME])
@@ -38,6 +40,21 @@ void bundles_close(struct bundle_list *list)
 	*list = (struct bundle_list)BUNDLE_LIST_INIT;
 }
 
+static int open_archive(const json_t *bundle, struct error *err)
+{
+	const char *path = json_text(bundle, "path", NULL);
+	autoclose int fd = own_links_file(path, O_RDONLY, NULL, err);
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, errno, "%s", path);
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, ERR_INVALID, "%s is not a regular file", path);
+	return steal_fd(&fd);
+}
+
 /* --- building -------------------------------------------------------------------------------- */
 
 int bundles_check(const struct config *config, struct error *err)
@@ -47,7 +64,7 @@ int bundles_check(const struct config *config, struct error *err)
 
 	json_array_foreach(config->bundles, i, bundle)
 	{
-		autoclose int fd = path_open_file(json_text(bundle, "path", NULL), err);
+		autoclose int fd = open_archive(bundle, err);
 
 		if (fd < 0)
 			return error_prefix(err, "config.bundles[%zu].path", i);
@@ -67,12 +84,13 @@ static int take_error(const struct buf *answer, int code, struct error *err)
 	return json_get_error(document, NULL, err);
 }
 
-static int run_builder(const char *path, int to, struct error *err)
+/* path: for what it says of the archive. */
+static int run_builder(const char *path, int archive, int to, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_BUNDLE_MS);
 	autofree char *program = hasher_program(err);
-	const char *const argv[] = {program, "bundle-build", "--json", "--from",
-				    path,    "--fd",	     "3",      NULL};
+	const char *const argv[] = {program, "bundle-build", "--json", "--from", path, "--from-fd",
+				    "4",     "--fd",	     "3",      NULL};
 	autoclose int said = fd_memfd("answer", "", 0, err);
 	autobuf struct buf answer = BUF_INIT(ANSWER_BYTES);
 	struct proc child = PROC_NONE;
@@ -80,7 +98,8 @@ static int run_builder(const char *path, int to, struct error *err)
 
 	if (!program || said < 0)
 		return -1;
-	const struct proc_fd fds[] = {{said, STDOUT_FILENO}, {to, CHILD_FILE_FD}};
+	const struct proc_fd fds[] = {
+		{said, STDOUT_FILENO}, {to, CHILD_FILE_FD}, {archive, CHILD_ARCHIVE_FD}};
 	const struct proc_spec spec = {
 		.argv = argv, .fds = fds, .nfds = ARRAY_SIZE(fds), .die_with_parent = true};
 
@@ -95,17 +114,18 @@ static int run_builder(const char *path, int to, struct error *err)
 	return take_error(&answer, code, err);
 }
 
-/* The digest is of what was unpacked: the builder opens the path anew, and finds the same file. */
-static int unpack_bundle(const char *path, struct bundle *bundle, struct error *err)
+/* The digest is of what was unpacked: the builder is given the file that was hashed. */
+static int unpack_bundle(const json_t *json, struct bundle *bundle, struct error *err)
 {
-	autoclose int archive = path_open_file(path, err);
+	const char *path = json_text(json, "path", NULL);
+	autoclose int archive = open_archive(json, err);
 	struct digest_key before, after;
 
 	if (archive < 0 || digest_key(archive, DIGEST_FILE, &before, err) < 0)
 		return -1;
 	if (digest_of(archive, DIGEST_FILE, bundle->archive, err) < 0)
 		return error_prefix(err, "%s", path);
-	if (run_builder(path, bundle->fd, err) < 0 ||
+	if (run_builder(path, archive, bundle->fd, err) < 0 ||
 	    digest_key(archive, DIGEST_FILE, &after, err) < 0)
 		return -1;
 	if (!digest_key_equal(&before, &after))
@@ -121,7 +141,7 @@ static int build_one(const json_t *json, const struct state_dir *dir, struct bun
 
 	if (bundle.fd < 0)
 		return error_errno(err, errno, "%s", dir->path);
-	if (unpack_bundle(json_text(json, "path", NULL), &bundle, err) < 0) {
+	if (unpack_bundle(json, &bundle, err) < 0) {
 		close(bundle.fd);
 		return -1;
 	}

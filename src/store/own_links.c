@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/own_links.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "base/platform/file.h"
+#include "store/spot.h"
+#include "store/walk.h"
+
+/* The first directory on the way that another user may change. */
+struct stranger {
+	char *dir;     /* NULL: there was none */
+	bool owns;     /* it is his; else others can write to it */
+	unsigned user; /* whose it is */
+};
+
+struct way {
+	struct walk walk;
+	const char *path;
+	struct stranger stranger;
+};
+
+/* A group of one's own name is what most systems give to each user. */
+static bool others_can_write(const struct stat *st)
+{
+	if (st->st_mode & S_ISVTX)
+		return false;
+	return st->st_mode & S_IWOTH || (st->st_mode & S_IWGRP && st->st_gid != getegid());
+}
+
+static int look_for_stranger(struct way *way, struct error *err)
+{
+	struct stranger *stranger = &way->stranger;
+	struct stat st;
+
+	if (stranger->dir)
+		return 0;
+	if (fstat(way->walk.at, &st) < 0)
+		return error_errno(err, errno, "%s", way->path);
+	if (walk_is_trusted(&st) && !others_can_write(&st))
+		return 0;
+	stranger->dir = spot_path_of(way->walk.at, err);
+	stranger->owns = !walk_is_trusted(&st);
+	stranger->user = (unsigned)st.st_uid;
+	return stranger->dir ? 0 : -1;
+}
+
+/* what: the name that is in dir, and "is a link" or the like; he_could: what of it is his to say. */
+static int refuse_by_stranger(const struct way *way, const char *what, const char *dir,
+			      const char *he_could, const char *next, struct error *err)
+{
+	const struct stranger *stranger = &way->stranger;
+	const char *where = strcmp(stranger->dir, dir) == 0 ? "in" : "below";
+
+	if (stranger->owns)
+		return error_set(err, ERR_DENIED, "%s %s %s, which belongs to user %u, %s: %s",
+				 what, where, stranger->dir, stranger->user, he_could, next);
+	return error_set(err, ERR_DENIED,
+			 "%s %s %s, which other users can write to: %s, or mend it with: chmod "
+			 "go-w %s",
+			 what, where, stranger->dir, next, stranger->dir);
+}
+
+static int refuse_link(const struct way *way, const char *name, const struct stat *st,
+		       struct error *err)
+{
+	static const char he_could[] = "who could have it lead elsewhere",
+			  next[] = "name what it leads to";
+	autofree char *dir = spot_path_of(way->walk.at, err);
+	autofree char *link = dir ? path_join(dir, name, err) : NULL;
+	autofree char *what = NULL;
+
+	if (!link)
+		return -1;
+	if (!walk_is_trusted(st)) {
+		error_set(err, ERR_DENIED, "%s is a link of user %u's, %s: %s", link,
+			  (unsigned)st->st_uid, he_could, next);
+	} else {
+		if (asprintf(&what, "%s is a link", link) < 0)
+			return error_errno(err, ENOMEM, "%s", link);
+		refuse_by_stranger(way, what, dir, he_could, next, err);
+	}
+	return strcmp(link, way->path) == 0 ? -1 : error_prefix(err, "%s", way->path);
+}
+
+/* 1: it is a link, and the names to go are those that it leads to; 0: it is none; -1. */
+static int follow_own(struct way *way, const char *name, own_links_rule *rule, struct error *err)
+{
+	struct error why = {0};
+	struct stat st;
+
+	if (fstatat(way->walk.at, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISLNK(st.st_mode))
+		return 0;
+	if (rule && rule(way->walk.at, way->path, err) < 0)
+		return -1;
+	if (way->stranger.dir || !walk_is_trusted(&st))
+		return refuse_link(way, name, &st, err);
+	if (walk_follow(&way->walk, name, &why) == 0)
+		return 1;
+	return error_errno(err, why.errnum, "%s", way->path);
+}
+
+/* Into the directory of that name; last: it may be no link. */
+static int step(struct way *way, const char *name, bool last, struct error *err)
+{
+	int place = file_open_place(way->walk.at, name, O_NOFOLLOW);
+	int why = errno, link;
+
+	if (place >= 0) {
+		walk_stand_at(&way->walk, place);
+		return 0;
+	}
+	link = last ? 0 : follow_own(way, name, NULL, err);
+	return link == 0 ? error_errno(err, why, "%s", way->path) : link < 0 ? -1 : 0;
+}
+
+/* Takes the next name, malloc'd, that is to be looked up in a directory which was looked at. */
+static char *next_name(struct way *way, struct error *err)
+{
+	char *name;
+
+	if (look_for_stranger(way, err) < 0)
+		return NULL;
+	name = walk_next_name(&way->walk);
+	if (!name)
+		error_errno(err, ENOMEM, "%s", way->path);
+	return name;
+}
+
+/* A relative path is one from where we are, and whose that is nobody asks. */
+static int way_begin(struct way *way, struct error *err)
+{
+	autoclose int here = *way->path == '/' ? -1 : file_open_place(AT_FDCWD, ".", 0);
+
+	if (here < 0 && *way->path != '/')
+		return error_errno(err, errno, "%s", way->path);
+	return walk_begin(&way->walk, here, way->path, err);
+}
+
+static void way_end(struct way *way)
+{
+	walk_end(&way->walk);
+	free(way->stranger.dir);
+}
+#define auto_way __attribute__((cleanup(way_end)))
+
+int own_links_dir(const char *path, struct error *err)
+{
+	auto_way struct way way = {.walk.at = -1, .path = path};
+
+	if (way_begin(&way, err) < 0)
+		return -1;
+	while (!walk_is_over(&way.walk)) {
+		autofree char *name = next_name(&way, err);
+
+		if (!name || step(&way, name, walk_is_over(&way.walk), err) < 0)
+			return -1;
+	}
+	return steal_fd(&way.walk.at);
+}
+
+/* --- files ----------------------------------------------------------------------------------- */
+
+/* A name of a file in a directory of his another user may have made, where the system lets him. */
+static int check_names(const struct way *way, int fd, struct error *err)
+{
+	const struct stranger *stranger = &way->stranger;
+	autofree char *dir = NULL, *what = NULL;
+	struct stat st;
+
+	if (!stranger->dir)
+		return 0;
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, errno, "%s", way->path);
+	if (!S_ISREG(st.st_mode) || st.st_nlink < 2 ||
+	    (stranger->owns && stranger->user == (unsigned)st.st_uid))
+		return 0;
+	dir = spot_path_of(way->walk.at, err);
+	if (!dir)
+		return -1;
+	if (asprintf(&what, "%s has another name, and this one is", way->path) < 0)
+		return error_errno(err, ENOMEM, "%s", way->path);
+	return refuse_by_stranger(way, what, dir, "who could have made it",
+				  "copy it to a directory of your own", err);
+}
+
+/* The file of that name, which is the last one; or, by a link, names to go are there again: -1 and
+ * no error. */
+static int open_last(struct way *way, const char *name, int flags, own_links_rule *rule,
+		     bool *again, struct error *err)
+{
+	autoclose int fd =
+		openat(way->walk.at, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	int why = errno, link;
+
+	*again = false;
+	if (fd >= 0)
+		return check_names(way, fd, err) < 0 ? -1 : steal_fd(&fd);
+	link = follow_own(way, name, rule, err);
+	*again = link > 0;
+	return link == 0 ? error_errno(err, why, "%s", way->path) : -1;
+}
+
+int own_links_file(const char *path, int flags, own_links_rule *rule, struct error *err)
+{
+	auto_way struct way way = {.walk.at = -1, .path = path};
+	bool again = true;
+	int fd = -1;
+
+	if (way_begin(&way, err) < 0)
+		return -1;
+	while (again && !walk_is_over(&way.walk)) {
+		autofree char *name = next_name(&way, err);
+
+		if (!name)
+			return -1;
+		if (walk_is_over(&way.walk))
+			fd = open_last(&way, name, flags, rule, &again, err);
+		else if (step(&way, name, false, err) < 0)
+			return -1;
+	}
+	/* All names are gone and none was of a file: "/", or a link to it. */
+	return again ? error_errno(err, EISDIR, "%s", path) : fd;
+}
