@@ -8,6 +8,8 @@
 
 #include "base/cleanup.h"
 
+#define OPTIONS "ro, rw, cache=auto|always|none, timeout=SECONDS and locks"
+
 static char *cut_share_tail(char *text)
 {
 	char *colon = strrchr(text, ':');
@@ -50,18 +52,25 @@ static int take_share_option(char *option, struct share_word *out)
 	return strcmp(option, "timeout") == 0 ? take_timeout(value, out) : -1;
 }
 
-/* Which value one may have the config knows. */
-static int take_share_options(char *options, struct share_word *out)
+/* Which value one may have the config knows. word: of which the options are the end. */
+static int take_share_options(const char *word, char *options, struct share_word *out,
+			      struct error *err)
 {
 	char *option;
 
-	while ((option = strsep(&options, ",")))
+	while ((option = strsep(&options, ","))) {
+		const char *said = word + (option - out->text); /* with its value */
+
 		if (take_share_option(option, out) < 0)
-			return -1;
+			return error_set(
+				err, ERR_INVALID,
+				"%.200s: \"%.*s\" is no option of a share, which are " OPTIONS,
+				word, (int)strcspn(said, ","), said);
+	}
 	return 0;
 }
 
-static int cut_share_word(struct share_word *out)
+static int cut_share_word(const char *word, struct share_word *out, struct error *err)
 {
 	char *mountpoint = cut_share_tail(out->text);
 	char *options = NULL;
@@ -72,8 +81,12 @@ static int cut_share_word(struct share_word *out)
 	}
 	out->dir = out->text;
 	out->mountpoint = mountpoint;
-	return !mountpoint || !*out->text || *mountpoint != '/' ? -1
-								: take_share_options(options, out);
+	if (!mountpoint || !*out->text || *mountpoint != '/')
+		return error_set(err, ERR_INVALID,
+				 "\"%.200s\" is not DIR:/MOUNTPOINT or DIR:/MOUNTPOINT:OPTIONS, "
+				 "which are " OPTIONS,
+				 word);
+	return take_share_options(word, options, out, err);
 }
 
 int share_word_parse(const char *word, struct share_word *out, struct error *err)
@@ -82,12 +95,8 @@ int share_word_parse(const char *word, struct share_word *out, struct error *err
 
 	if (!cut.text)
 		return error_errno(err, ENOMEM, "share");
-	if (cut_share_word(&cut) < 0)
-		return error_set(
-			err, ERR_INVALID,
-			"\"%.200s\" is not DIR:/MOUNTPOINT or DIR:/MOUNTPOINT:OPTIONS, "
-			"which are ro, rw, cache=auto|always|none, timeout=SECONDS and locks",
-			word);
+	if (cut_share_word(word, &cut, err) < 0)
+		return -1;
 	*out = cut;
 	cut.text = NULL;
 	return 0;

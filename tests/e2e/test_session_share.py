@@ -154,6 +154,7 @@ def check_refusals(host, name):
             ((host.state / "bases",), f"is in the state directory {host.state}: share a directory elsewhere"),
             ((host.base,), f"holds the state directory {host.state}"),
             ((host.base / "none",), "does not exist: `mkdir` makes it"),
+            ((host.base / "none:ro",), f"{host.base}/none:ro does not exist: `mkdir` makes it"),
             ((work, "--at", "here"), "--at must be an absolute path"),
             ((work, "--at", "/"), "--at must not be"),
             ((work, "--at", "/etc/passwd/x"), "the guest cannot mount it: "),
@@ -163,6 +164,9 @@ def check_refusals(host, name):
         said = refused(host, name, *words)
         assert f"session {name}: " in said and text in said, (words, said)
     assert host("session", "share", name, "/etc").returncode == 2 and host("session", "share", name, host.base / "none").returncode == 1
+    for options, wrong in (("bad", "bad"), ("ro,foo", "foo"), ("timeout=soon,ro", "timeout=soon")):
+        done = host("session", "share", name, f"{work}:/one:{options}")
+        assert f'{work}:/one:{options}: "{wrong}" is no option of a share, which are ro, rw, cache=' in done.stderr and done.returncode == 2, done
     check_passes(host, name, work)
     if os.getuid() == 0:
         # Root writes the map itself and needs no newuidmap.
@@ -417,10 +421,16 @@ def test_from_the_start(ours):
     for words, text in (
             (("--share", "/var"), "--share /var: nothing of /var is shared"),
             (("--share", ours.base / "none"), f"--share {ours.base}/none: {ours.base}/none does not exist: `mkdir` makes it"),
+            (("--share", f"{ref}:/one:bad"), f'{ref}:/one:bad: "bad" is no option of a share, which are'),
+            (("--share", f"{ref}:/one", "--share", f"{ref}:/two:ro,foo"), f'{ref}:/two:ro,foo: "foo" is no option of a share, which are'),
     ):
         done = ours("session", "create", "--base", "web", "--network", "isolated", *words)
         assert done.returncode in (1, 2) and text in done.stderr, done.stderr
     assert ours.json("session", "list") == {"sessions": []}
+    # As long as no directory has that very name.
+    odd = ours.base / "ref:" / "one:bad"
+    odd.mkdir(parents=True)
+    assert "--share and --no-share exclude" in ours("session", "create", "--base", "web", "--share", odd, "--no-share", check=2).stderr
     for words in (("--share", ref, "--no-share"), ("--share-ro",), ("--share-anyway",), ("--share-at", "/x"), ("--share-cache", "always"),
                   ("--share-timeout", 9), ("--share", ref, "--share-cache", "never")):
         assert ours("session", "create", "--base", "web", *words).returncode == 2

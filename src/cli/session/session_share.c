@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
@@ -23,6 +24,17 @@ struct share_values {
 static bool has_place(const char *word)
 {
 	return microagent_check_share(word, NULL) == 0;
+}
+
+/* What seems to have a place, and is no DIR of that very name either, has a mistake behind it. */
+static int check_place(struct cli *cli, const char *word, struct error *err)
+{
+	struct error why = {0};
+	struct stat st;
+
+	if (!strstr(word, ":/") || microagent_check_share(word, &why) == 0 || lstat(word, &st) == 0)
+		return 0;
+	return cli_usage(cli, err, "%s", why.msg);
 }
 
 static int copy_words(const struct cli_words *given, char **words, struct error *err)
@@ -62,6 +74,9 @@ int session_dirs_take(struct cli *cli, const struct cli_words *given, struct ses
 {
 	auto_dirs struct session_dirs dirs = {0};
 
+	for (size_t i = 0; i < given->count; i++)
+		if (check_place(cli, given->items[i], err) < 0)
+			return -1;
 	if (check_places(cli, given, err) < 0)
 		return -1;
 	if (given->count == 1 && !has_place(given->items[0])) {
