@@ -376,10 +376,11 @@ int microagent_session_snapshot_delete(struct microagent_session *session, const
  * microagent_session_close(). One that is gone already is success. If this process is killed
  * meanwhile, the next session that is made, microagent_session_gc() or another call for this one
  * goes on with it. ERR_CONFLICT: somebody else destroys it just now, or has just claimed it from
- * its pool. */
+ * its pool; or it is in quarantine (REASON_SESSION_QUARANTINED), and stays as it is. */
 int microagent_session_destroy(struct microagent_session *session, struct error *err);
-/* The same by its name, also of what a killed call has left of it. ERR_NOT_FOUND; ERR_CONFLICT also
- * for a directory that is no session. */
+/* The same by its name, also of what a killed call has left of it, and of a session in quarantine:
+ * whoever names it wants it gone. ERR_NOT_FOUND; ERR_CONFLICT also for a directory that is no
+ * session. */
 int microagent_session_destroy_named(struct microagent *agent, const char *word, struct error *err);
 /* Forgets the handle; the session goes on. Accepts NULL. No other call may be at work on it. */
 void microagent_session_close(struct microagent_session *session);

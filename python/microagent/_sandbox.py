@@ -207,7 +207,7 @@ class Sandbox:
 
     def destroy(self) -> None:
         """Ends what runs in it, and its machine, removes all of it and closes the handle. Its audit log stays. Once more is
-        success. ConflictError: somebody else destroys it just now."""
+        success. ConflictError: somebody else destroys it just now, or it is in quarantine, and stays as it is."""
         self._end(True)
 
     def close(self) -> None:

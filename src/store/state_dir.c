@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include "base/cleanup.h"
+#include "base/limits.h"
 #include "base/path.h"
 #include "contract/runtime_id.h"
 #include "store/internal.h"
@@ -190,4 +192,18 @@ json_t *state_dir_list(const struct state_dir *dir, struct error *err)
 		return NULL;
 	}
 	return steal_ptr(&names);
+}
+
+int state_require_room(int fd, const char *what, struct error *err)
+{
+	struct statvfs fs;
+	uint64_t least = limit_get(LIMIT_STATE_FREE_BYTES);
+
+	if (fstatvfs(fd, &fs) < 0 || (uint64_t)fs.f_bavail * fs.f_frsize >= least)
+		return 0;
+	return error_set(err, ERR_UNAVAILABLE,
+			 "no space left where %s is: %llu bytes are free and %llu are needed; make "
+			 "room and try again",
+			 what, (unsigned long long)fs.f_bavail * fs.f_frsize,
+			 (unsigned long long)least);
 }

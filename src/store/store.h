@@ -77,6 +77,10 @@ bool state_dir_has_locks(const struct state_dir *dir);
  * from here on somebody else may hold a new one. What fails leaves an empty file behind. */
 void workspace_lock_remove(const struct state_dir *dir, const char *id);
 
+/* Fails where the file system of fd has not the room that a machine needs to be started
+ * (LIMIT_STATE_FREE_BYTES). what: what lies there, for the error. */
+int state_require_room(int fd, const char *what, struct error *err);
+
 /* The name of a process that has a lease until all others are gone, and is not told to people. */
 #define LEASE_GUARD "ma-guard"
 /* Room for "guard <device>:<inode>", two hexadecimal numbers, and the final NUL. */

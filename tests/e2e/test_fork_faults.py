@@ -85,6 +85,20 @@ def test_no_room_to_go_back(narrow):
     assert run(narrow, name, "cat /home/agent/file") == "first\n"
 
 
+def test_too_little_room_to_start_what_was_gone_back_to(narrow):
+    """There is room for a copy of the snapshot's disk, and none for a machine to be started beside it: nothing has happened."""
+    name = create(narrow)
+    run(narrow, name, "echo first > /home/agent/file; sync")
+    narrow("session", "snapshot", name, "first", check=0)
+    run(narrow, name, "echo second > /home/agent/file; sync")
+    said = narrow("session", "restore", name, "first", check=75, env={"MICROAGENT_TEST_LIMIT_STATE_FREE_BYTES": str(1 << 40)}).stderr
+    assert "no space left where the session is: " in said and "make room and try again" in said, said
+    assert [p for p in points(narrow, name) if "/." in p or p.startswith(".")] == []
+    assert run(narrow, name, "cat /home/agent/file") == "second\n"
+    narrow("session", "restore", name, "first", check=0)
+    assert run(narrow, name, "cat /home/agent/file") == "first\n"
+
+
 def test_a_paused_one(web):
     name = create(web, "--disk-quota", "64")
     writer = web.popen("session", "exec", "--user", "root", name, "--", "sh", "-c", "head -c 100000000 /dev/zero > /big; sync")

@@ -183,7 +183,8 @@ static int go_back(struct microagent_session *session, const struct workspace *w
 	if (point_verify(point, err) < 0 || point_begin(ws, &copy, err) < 0)
 		return -1;
 	if (point_copy_disk(point, copy.fd, POINT_DISK, err) < 0 ||
-	    check_boot(session, &copy, &renewed, err) < 0)
+	    check_boot(session, &copy, &renewed, err) < 0 ||
+	    state_require_room(ws->fd, "the session", err) < 0)
 		return error_prefix(err, "session %s, snapshot \"%s\"", session->name, point->name);
 	if (microagent_kill(session->agent, session->id, NULL, err) < 0 ||
 	    replace_disk(ws, &copy, point->name, err) < 0 ||

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -91,20 +90,6 @@ static int examine(struct start *start, const struct call *call, struct error *e
 		    0)
 		return -1;
 	return call->backend->accelerator(config, &start->accelerator, start->reason, err);
-}
-
-static int require_space(int fd, const char *what, struct error *err)
-{
-	struct statvfs fs;
-	uint64_t least = limit_get(LIMIT_STATE_FREE_BYTES);
-
-	if (fstatvfs(fd, &fs) < 0 || (uint64_t)fs.f_bavail * fs.f_frsize >= least)
-		return 0;
-	return error_set(err, ERR_UNAVAILABLE,
-			 "no space left where %s is: %llu bytes are free and %llu are needed; make "
-			 "room and try again",
-			 what, (unsigned long long)fs.f_bavail * fs.f_frsize,
-			 (unsigned long long)least);
 }
 
 /* What only looks at a disk does not ask what it should be. */
@@ -380,11 +365,11 @@ static int start_look(const struct start *start, struct manifest *manifest, stru
 	    manifest_read_accepted(&record->ws, manifest, err) < 0 ||
 	    config_compare(&record->call->request->config, &manifest->config, err) < 0 ||
 	    old_files_check(&record->ws, err) < 0 ||
-	    require_space(record->ws.fd, "the state directory", err) < 0)
+	    state_require_room(record->ws.fd, "the state directory", err) < 0)
 		return -1;
-	return start->files.ram_root
-		       ? 0
-		       : require_space(start->files.file[BOOT_ROOTFS].fd, "config.rootfsPath", err);
+	return start->files.ram_root ? 0
+				     : state_require_room(start->files.file[BOOT_ROOTFS].fd,
+							  "config.rootfsPath", err);
 }
 
 /* The files are those that were recorded, and nobody else's from here on. */

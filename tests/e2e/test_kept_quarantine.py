@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""A session in quarantine is evidence. Only `session destroy` with its name, `delete`, and what takes it out of quarantine
+end it: no pool, no end of a run or of an MCP server, no restore, no sweep."""
+
+import os
+import signal
+
+import pytest
+
+from conftest import BACKEND, wait_until
+from mcp_client import Server
+from pools import LATER
+from test_fork import bundle, create, points, run
+
+needs_templates = pytest.mark.skipif(BACKEND != "qemu", reason="no other backend saves machines")
+KEPT = "is quarantined, and stays as it is"
+
+
+def check_kept(host, name, file="/home/agent/evidence"):
+    """Its machine lives, and its disk is the one that it had: read when it is out of quarantine."""
+    found, = [s for s in host.json("session", "list")["sessions"] if s["name"] == name]
+    assert found["state"] == "quarantined", found
+    host("session", "gc", check=0)
+    host("kill", name, check=0)
+    host("start", name, check=0)
+    assert run(host, name, f"cat {file}") == "evidence\n"
+    host("session", "destroy", name, check=0)
+
+
+def leave_evidence(host, name):
+    run(host, name, "echo evidence > /home/agent/evidence; sync", user="root")
+
+
+def stopped_in(trace):
+    return trace.exists() and "stopped by SIGSTOP" in trace.read_text(errors="replace")
+
+
+@needs_templates
+def test_restore_beside_a_quarantine(web, tmp_path):
+    """It stands still before it asks for the machine's end, which is the second that it asks of a supervisor, and goes on behind the
+    quarantine."""
+    name = create(web)
+    run(web, name, "echo first > /home/agent/file; sync")
+    web("session", "snapshot", name, "first", check=0)
+    leave_evidence(web, name)
+    trace = tmp_path / "trace"
+    web.wrap = ["strace", "-D", "-o", trace, "-e", "trace=clone,clone3,vfork", "-e", "inject=clone,clone3,vfork:signal=STOP:when=2"]
+    restoring = web.popen("session", "restore", name, "first")
+    web.wrap = []
+    wait_until(lambda: stopped_in(trace) or restoring.poll() is not None, "the restore to stand still")
+    web("quarantine", name, check=0)
+    os.kill(restoring.pid, signal.SIGCONT)
+    out, err = restoring.communicate()
+    assert restoring.returncode == 1 and KEPT in err.decode(), (out, err)
+    assert [p for p in points(web, name) if p.startswith(".")] == []
+    check_kept(web, name)
+
+
+def test_a_member_of_a_pool(place):
+    place("base", "create", "pooled", check=0)
+    place("pool", "set", "--base", "pooled", "--size", "1", "--network", "isolated", check=0)
+    wait_until(lambda: place.json("pool", "status")["pools"][0]["ready"] == 1, "the member")
+    member, = os.listdir(place.state / "pool" / "pooled-v1" / "ready")
+    place("quarantine", member, check=0)
+    made = place.json("session", "create", "--base", "pooled", "--network", "isolated", env=LATER)["name"]
+    assert made != member
+    place("pool", "drain", "--base", "pooled", check=0)
+    found, = [s for s in place.json("session", "list")["sessions"] if s["name"] == member]
+    assert found["state"] == "quarantined" and not found.get("pooled"), found
+    for name in (member, made):
+        place("session", "destroy", name, check=0)
+    place("base", "delete", "pooled-v1", check=0)
+
+
+def test_a_run_of_a_base(web):
+    child = web.popen("run", "--base", "web", "--network", "isolated", "--", "sh", "-c", "echo evidence > /home/agent/evidence; sync; echo there; sleep 1000")
+    assert child.stdout.readline() == b"there\n"
+    name, = [s["name"] for s in web.json("session", "list")["sessions"]]
+    web("quarantine", name, check=0)
+    out, err = child.communicate()
+    assert child.returncode != 0 and f"session {name} {KEPT}" in err.decode() and f"`microagent session destroy {name}`" in err.decode(), (out, err)
+    check_kept(web, name)
+
+
+def test_an_mcp_server_and_its_model(web):
+    """The tool refuses it, and so does the end of the server."""
+    with Server(web, "--base", "web") as server:
+        name = server.got("session_create")["session"]
+        leave_evidence(web, name)
+        web("quarantine", name, check=0)
+        assert KEPT in server.fails("session_destroy", session=name)
+    check_kept(web, name)
