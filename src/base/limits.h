@@ -128,6 +128,7 @@
 	X(LOST_MS, 1000, "ms",                                                                     \
 	  "word of a run's machine after its connection broke, before the kill")                   \
 	X(AGENT_ANSWER_MS, 60000, "ms", "the guest agent's word that a command has begun")         \
+	X(STANDIN_MS, 90000, "ms", "microagent-oci: a stand-in's or a keeper's answer")            \
 	X(UNREAD_MS, 2000, "ms",                                                                   \
 	  "a reader's taking of output of a command that is to end, before the rest is dropped")   \
 	X(EXEC_LATE_MS, 15000, "ms", "its word that a command has ended, after its timeout")       \

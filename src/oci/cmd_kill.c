@@ -79,6 +79,8 @@ static int send_signal(const struct record *record, int number, bool all, struct
 		const char *const words[] = {"signal", record_text(record, "guest"), text, NULL};
 		return guest_control(record, words, NULL, err);
 	}
+	if (!standin_hands_on(number))
+		return standin_ask_signal(record->dir, number, err);
 	if (record_hold(record, &proc, err) < 0)
 		return error_set(err, ERR_CONFLICT, "container not running");
 	int got = proc_signal(&proc, number, err);

@@ -80,19 +80,25 @@ int keeper_main(void);
 
 /* --- standin_control.c: control.sock --------------------------------------------------------- */
 
-#define STANDIN_SOCKET "control.sock" /* START, KILL */
+#define STANDIN_SOCKET "control.sock" /* START, KILL, SIGNAL */
 #define KEEPER_SOCKET "machine.sock"  /* QUARANTINE, ASK */
 enum standin_word {
 	STANDIN_START = 's',
 	STANDIN_KILL = 'k',
 	STANDIN_QUARANTINE = 'q',
-	STANDIN_ASK = '?'
+	STANDIN_ASK = '?',
+	STANDIN_SIGNAL = 0x80 /* and a signal's number */
 };
 /* dir: of the record. START: returns when the program runs, or says why it does not. QUARANTINE:
  * when the machine is cut off, which is proven, or gone. ASK: whether it is so. Commands about the
  * machine are its keeper's, since what is recorded of it is in the numbers of that pid namespace.
- */
+ * ERR_TIMEOUT: who should answer stands still. */
 int standin_ask(int dir, enum standin_word word, struct error *err);
+/* Sends the container's first process a signal that a stand-in cannot hand on. */
+int standin_ask_signal(int dir, int number, struct error *err);
+/* Whether a stand-in that is sent the signal hands it on. It cannot catch STOP, and catches nothing
+ * by which the kernel tells a process of its own faults, or of its terminal. */
+bool standin_hands_on(int number);
 /* The same from within that directory, for who may have no /proc, which standin_ask() goes by. */
 int standin_ask_here(enum standin_word word, struct error *err);
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control.sock and machine.sock: one connection for one word of one byte. KILL is answered by
- * nothing, the others by a line, {"ok":true} or an error, when it is known what became of it.
+ * control.sock and machine.sock: one connection for one word of one byte. KILL and SIGNAL are
+ * answered by nothing, the others by a line, {"ok":true} or an error, when it is known what became
+ * of it.
  */
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "oci/standin.h"
 
 #define ANSWER_MAX 4096u
@@ -26,6 +29,35 @@ static const char *socket_of(enum standin_word word)
 	return keeper ? KEEPER_SOCKET : STANDIN_SOCKET;
 }
 
+bool standin_hands_on(int number)
+{
+	static const int kept[] = {SIGKILL, SIGSTOP, SIGPIPE, SIGSEGV, SIGBUS,	SIGFPE,
+				   SIGILL,  SIGABRT, SIGTRAP, SIGSYS,  SIGTTOU, SIGTTIN};
+
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+		if (kept[i] == number)
+			return false;
+	return true;
+}
+
+static int read_answer(int sock, enum standin_word word, struct buf *text, struct error *err)
+{
+	uint64_t deadline = limit_deadline(LIMIT_STANDIN_MS);
+	bool keeper = word == STANDIN_QUARANTINE || word == STANDIN_ASK;
+	int got = 1;
+
+	while (got > 0 && fd_wait(sock, POLLIN, deadline, err) == 0)
+		got = fd_read_some(sock, text, err);
+	if (got > 0 && err->code == ERR_TIMEOUT)
+		return error_set(err, ERR_TIMEOUT,
+				 "the container's %s has not answered within %llu ms: where a "
+				 "signal has stopped that process of the host, CONT to it lets it "
+				 "go on, and delete --force ends the container",
+				 keeper ? "machine" : "stand-in",
+				 (unsigned long long)limit_get(LIMIT_STANDIN_MS));
+	return got == 0 ? 0 : -1;
+}
+
 static int ask_standin(int sock, enum standin_word word, struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(ANSWER_MAX);
@@ -33,9 +65,9 @@ static int ask_standin(int sock, enum standin_word word, struct error *err)
 
 	if (fd_write_all(sock, &byte, 1, err) < 0)
 		return -1;
-	if (word == STANDIN_KILL)
+	if (word == STANDIN_KILL || word > STANDIN_SIGNAL)
 		return 0;
-	if (fd_read_to_end(sock, &text, err) < 0)
+	if (read_answer(sock, word, &text, err) < 0)
 		return -1;
 	if (text.len == 0)
 		return error_set(err, ERR_CONFLICT, "container not running");
@@ -52,6 +84,11 @@ int standin_ask(int dir, enum standin_word word, struct error *err)
 	autoclose int sock = sock_connect_at(dir, socket_of(word), err);
 
 	return sock < 0 ? -1 : ask_standin(sock, word, err);
+}
+
+int standin_ask_signal(int dir, int number, struct error *err)
+{
+	return standin_ask(dir, (enum standin_word)(STANDIN_SIGNAL + number), err);
 }
 
 int standin_ask_here(enum standin_word word, struct error *err)

@@ -158,38 +158,39 @@ static int await_item(struct self *self, bool also_wake, struct call_item *item,
 
 /* --- control.sock and signals ---------------------------------------------------------------- */
 
-static void take_word(struct self *self, bool *killed)
+/* A signal for the container, 0, or MICROAGENT_SIGNAL_END. */
+static int take_word(struct self *self)
 {
 	int client = sock_accept(self->listener, NULL);
-	char word = 0;
+	unsigned char word = 0;
 
 	if (client < 0)
-		return;
+		return 0;
 	/* Who connects is root, as we are, and sends it at once. */
 	if (recv(client, &word, 1, 0) != 1)
 		word = 0;
-	if (word == STANDIN_KILL)
-		*killed = true;
 	if (word == STANDIN_START && self->starter < 0 && !self->began)
 		self->starter = client;
 	else
 		close(client);
+	if (word == STANDIN_KILL)
+		return MICROAGENT_SIGNAL_END;
+	return word > STANDIN_SIGNAL ? word - STANDIN_SIGNAL : 0;
 }
 
-/* A signal for the container, 0, or MICROAGENT_SIGNAL_END. */
+/* The same, of those that this process is sent too. */
 static int next_signal(void *data)
 {
 	struct self *self = data;
 	struct signalfd_siginfo info;
 	struct pollfd slots[2] = {{.fd = self->signal_fd, .events = POLLIN},
 				  {.fd = self->listener, .events = POLLIN}};
-	bool killed = false;
+	int asked;
 
 	(void)poll(slots, ARRAY_SIZE(slots), 0);
-	if (slots[1].revents)
-		take_word(self, &killed);
-	if (killed)
-		return MICROAGENT_SIGNAL_END;
+	asked = slots[1].revents ? take_word(self) : 0;
+	if (asked)
+		return asked;
 	if (!slots[0].revents || read(self->signal_fd, &info, sizeof(info)) != sizeof(info))
 		return 0;
 	return (int)info.ssi_signo;
@@ -206,13 +207,12 @@ static int wake_by(int wake, int fd, struct error *err)
 /* All that can be caught is for the container, but for what is about ourselves. */
 static int open_signals(struct self *self, struct error *err)
 {
-	static const int not_handed_on[] = {SIGPIPE, SIGSEGV, SIGBUS, SIGFPE,  SIGILL,
-					    SIGABRT, SIGTRAP, SIGSYS, SIGTTOU, SIGTTIN};
 	sigset_t all, winch;
 
 	sigfillset(&all);
-	for (size_t i = 0; i < ARRAY_SIZE(not_handed_on); i++)
-		sigdelset(&all, not_handed_on[i]);
+	for (int number = 1; number < SIGRTMIN; number++)
+		if (!standin_hands_on(number))
+			sigdelset(&all, number);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGTTOU, SIG_IGN);
 	signal(SIGTTIN, SIG_IGN);

@@ -221,6 +221,34 @@ def test_signals(oci):
     oci("delete", "c", check=0)
 
 
+def test_a_signal_that_cannot_be_caught(oci):
+    """STOP stops the container's process, and not the one that stands for it on the host, which hands on what comes later."""
+    def process():
+        listed = oci.in_the_guest("ps", "-o", "stat,args").stdout.splitlines()
+        return next((line.split()[0] for line in listed if line.endswith("while :; do sleep 0.1; done")), "")
+    out = oci.base / "out"
+    with open(out, "wb") as file:
+        pid = oci.create("sh", "-c", "trap 'echo term; exit 3' TERM; trap 'echo segv' SEGV; echo ready; while :; do sleep 0.1; done", out=file)
+    oci("kill", "c", "STOP", check=0)
+    oci("kill", "c", "CONT", check=0)
+    oci("start", "c", check=0)
+    wait_until(lambda: out.read_text() == "ready\n", "the traps")
+    oci("kill", "c", "STOP", check=0)
+    wait_until(lambda: process().startswith("T"), "the stop")
+    assert Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[0] == "S"
+    oci("kill", "c", "CONT", check=0)
+    wait_until(lambda: process().startswith("S"), "the process to go on")
+    oci("kill", "c", "SEGV", check=0)  # it would have ended the stand-in
+    wait_until(lambda: out.read_text() == "ready\nsegv\n", "the other signal")
+    oci("kill", "c", "STOP", check=0)
+    wait_until(lambda: process().startswith("T"), "the second stop")
+    oci("kill", "c", "TERM", check=0)
+    oci("kill", "c", "CONT", check=0)
+    oci.await_status("stopped")
+    assert out.read_text() == "ready\nsegv\nterm\n"
+    oci("delete", "c", check=0)
+
+
 def test_a_raw_kill_leaves_nothing(oci):
     pid = oci.started(*FOREVER)
     os.kill(pid, signal.SIGKILL)

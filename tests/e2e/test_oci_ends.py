@@ -159,6 +159,22 @@ def test_a_guest_that_does_not_answer(oci):
     oci("delete", "c", check=0)
 
 
+def test_a_standin_that_does_not_answer(oci):
+    """One that somebody has stopped on the host: who asks is told so, and what becomes of the container is as it was."""
+    pid = oci.create(*FOREVER)
+    os.kill(pid, signal.SIGSTOP)
+    oci.env["MICROAGENT_TEST_LIMIT_STANDIN_MS"] = "500"
+    assert oci("start", "c").returncode == 1
+    assert oci.last_error() == (
+        "the container's stand-in has not answered within 500 ms: where a signal has stopped that process of the host, CONT to it lets "
+        "it go on, and delete --force ends the container")
+    assert oci.status() == "created"
+    os.kill(pid, signal.SIGCONT)  # what it was asked for is done
+    oci.await_status("running")
+    os.kill(pid, signal.SIGSTOP)
+    oci("delete", "--force", "c", check=0)
+
+
 def test_what_a_process_calls_itself(oci):
     """A person reads it; and in the log of an error, too."""
     oci.started("sh", "-c", "while :; do sleep 1; done", "\x1b[2Jowned\x9b")
