@@ -165,13 +165,18 @@ static const int always[] = {
 	SCMP_SYS(uname),
 };
 
-/* What a program outside of a cell calls besides. */
-static const struct isolate_syscall alone[] = {
-	CLONE(NAMESPACES | CLONE_THREAD, CLONE_THREAD, "threads"),
+/* The fcntl() of both. By F_SETLEASE others of the host would wait for a tool when they open a file
+ * that it reads. */
+static const struct isolate_syscall descriptors[] = {
 	ISOLATE_FCNTL,
 	ISOLATE_FCNTL_ROW(F_GETLK, "locks of files"),
 	ISOLATE_FCNTL_ROW(F_SETLK, "locks of files"),
 	ISOLATE_FCNTL_ROW(F_SETLKW, "locks of files"),
+};
+
+/* What a program outside of a cell calls besides. */
+static const struct isolate_syscall alone[] = {
+	CLONE(NAMESPACES | CLONE_THREAD, CLONE_THREAD, "threads"),
 	ONLY(ioctl, 1, BLKGETSIZE64, "whether a file system is on a device, and how large"),
 	ONLY(ioctl, 1, BLKSSZGET, "the same"),
 	ONLY(ioctl, 1, BLKPBSZGET, "the same"),
@@ -217,7 +222,6 @@ static const int cell[] = {
 	FCHMODAT2,
 	SCMP_SYS(fchown),
 	SCMP_SYS(fchownat),
-	SCMP_SYS(fcntl),
 	SCMP_SYS(fgetxattr),
 	SCMP_SYS(flistxattr),
 	SCMP_SYS(fremovexattr),
@@ -297,6 +301,13 @@ static const int cell[] = {
 
 static const struct isolate_syscall cell_only[] = {
 	CLONE(NAMESPACES, 0, "processes and threads"),
+	ISOLATE_FCNTL_ROW(F_ADD_SEALS, "memory files"),
+	ISOLATE_FCNTL_ROW(F_GET_SEALS, "the same"),
+	ISOLATE_FCNTL_ROW(F_GETPIPE_SZ, "pipes"),
+	ISOLATE_FCNTL_ROW(F_SETPIPE_SZ, "the same"),
+	ISOLATE_FCNTL_ROW(F_OFD_GETLK, "locks of files"),
+	ISOLATE_FCNTL_ROW(F_OFD_SETLK, "the same"),
+	ISOLATE_FCNTL_ROW(F_OFD_SETLKW, "the same"),
 	ONLY(socket, 0, AF_UNIX, "between its processes"),
 	ONLY(socketpair, 0, AF_UNIX, "the same"),
 };
@@ -331,7 +342,8 @@ static int allow_some_calls(scmp_filter_ctx filter, const struct isolate_syscall
 
 static int allow_calls_of(enum tool_calls which, scmp_filter_ctx filter, struct error *err)
 {
-	if (allow_calls(filter, always, ARRAY_SIZE(always), err) < 0)
+	if (allow_calls(filter, always, ARRAY_SIZE(always), err) < 0 ||
+	    allow_some_calls(filter, descriptors, ARRAY_SIZE(descriptors), err) < 0)
 		return -1;
 	if (which == TOOL_CALLS_ALONE)
 		return allow_some_calls(filter, alone, ARRAY_SIZE(alone), err);

@@ -3,6 +3,7 @@
 the machine ends, or goes on without the directory, and nothing of it is left."""
 
 import errno
+import fcntl
 import json
 import os
 import stat
@@ -122,6 +123,20 @@ def refuses_mode_of_lease(pid):
     assert inject.system_call(pid, inject.FCHMOD, LEASE, 0o666) == -errno.EROFS
 
 
+def holds_up_nobody(pid, path):
+    """Whoever of the host opens a file would wait for the one that has a lease of it; here for its owner, the share's uid
+    1000, who needs no capability for one."""
+    path.write_bytes(b"of the host")
+    assert inject.system_call(pid, SETRESUID, -1, 1000, -1) == 0
+    fd = inject.open_file(pid, -100, "/" + path.name, os.O_RDWR)
+    assert fd >= 0 and os.path.samestat(os.stat(f"/proc/{pid}/fd/{fd}"), path.stat())
+    for command, value in ((fcntl.F_SETLEASE, fcntl.F_WRLCK), (fcntl.F_SETLEASE + (1 << 32), fcntl.F_WRLCK), (fcntl.F_NOTIFY, fcntl.DN_CREATE),
+                           (fcntl.F_SETOWN, pid), (fcntl.F_SETSIG, 9), (fcntl.F_SETFL, os.O_ASYNC)):
+        assert inject.system_call(pid, inject.FCNTL, fd, command, value) == -errno.EPERM, command
+    assert inject.system_call(pid, inject.CLOSE, fd) == 0 and inject.system_call(pid, SETRESUID, -1, 0, -1) == 0
+    assert path.read_bytes() == b"of the host"
+
+
 def refuses_capabilities_of_files(pid, path, name):
     """With a capability that names the share's uid 1000, the host's root, a file would be root's rights for whoever executes it."""
     status = dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines() if ":\t" in line)
@@ -152,6 +167,7 @@ def test_one_that_was_taken_over_has_nothing_of_the_hosts_root(host):
     refuses_namespaces(server)
     refuses_mode_of_lease(server)
     refuses_capabilities_of_files(server, host.base / "work" / "program", b"/program")
+    holds_up_nobody(server, host.base / "work" / "leased")
     host("kill", "w", check=0)
     host("delete", "w", check=0)
 

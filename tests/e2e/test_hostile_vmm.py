@@ -6,6 +6,7 @@ that is taken away under it may kill it."""
 import contextlib
 import ctypes
 import errno
+import fcntl
 import functools
 import json
 import os
@@ -126,6 +127,8 @@ def test_it_hands_no_socket_to_the_supervisor(host):
     mode = disk.stat().st_mode
     held = next(fd for fd, link in strays.descriptors(qemu).items() if link == str(disk))
     assert inject.system_call(qemu, inject.FCHMOD, held, 0o6755) == -errno.ENOSYS and disk.stat().st_mode == mode
+    # Nor does it have others wait for it who open the disk.
+    assert inject.system_call(qemu, inject.FCNTL, held, fcntl.F_SETLEASE, fcntl.F_WRLCK) == -errno.ENOSYS
     ways = list(inject.sockets_between(qemu, facts["supervisorPid"]).values())
     assert ways
     if knows_passrights():

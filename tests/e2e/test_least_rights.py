@@ -89,7 +89,7 @@ def test_the_parser_of_guest_bytes_has_no_signals_sent(host):
 
 @pytest.mark.skipif(bool(os.environ.get("SANITIZE")), reason="the sanitizers' own system calls are no business of the list")
 @pytest.mark.parametrize("what", ("a connection by sendto()", "a connection by sendmsg()", "a datagram to an address", "a mode for all", "no mode", "a wait",
-                                  "descriptors of others", "a socket", "a connection"))
+                                  "a lease", "descriptors of others", "a socket", "a connection"))
 def test_what_the_parser_of_guest_bytes_is_ended_for(host, what):
     """MSG_FASTOPEN connects a socket without a connect(). A socket to be connected may come from a VMM."""
     host("create", "w", "--memory", 256, "--cpus", 1, check=0)
@@ -99,7 +99,7 @@ def test_what_the_parser_of_guest_bytes_is_ended_for(host, what):
             "a connection by sendmsg()": (inject.SENDMSG, 0, 0, MSG_FASTOPEN),
             "a datagram to an address": (inject.SENDTO, 0, 0, 0, 0, 4096, 16),
             "a mode for all": (inject.FCHMOD, 0, 0o644), "no mode": (inject.FCHMOD, 0, 0),
-            "a wait": (inject.FCNTL, 0, fcntl.F_SETFL, os.O_RDWR),
+            "a wait": (inject.FCNTL, 0, fcntl.F_SETFL, os.O_RDWR), "a lease": (inject.FCNTL, 0, fcntl.F_SETLEASE, fcntl.F_RDLCK),
             "descriptors of others": (inject.SETSOCKOPT, 0, socket.SOL_SOCKET, SO_PASSRIGHTS),
             "a socket": (inject.SOCKET, socket.AF_INET, socket.SOCK_STREAM), "a connection": (inject.CONNECT, 0, 0, 0)}[what]
     assert inject.system_call(pid, *call) is None

@@ -80,7 +80,8 @@ static bool is_refused(int answer)
 	return answer < 0 && errno == ENOSYS;
 }
 
-/* 0: under the filter of a lone tool no fcntl() sends a signal, and all others can be called. */
+/* 0: under the filter no fcntl() sends a signal or holds up who opens a file, and all others can be
+ * called. */
 static int try_fcntl(int filter)
 {
 	struct sock_filter code[4096];
@@ -100,25 +101,31 @@ static int try_fcntl(int filter)
 	return is_refused(fcntl(filter, F_SETOWN, getppid())) &&
 			       is_refused(fcntl(filter, F_SETOWN_EX, &owner)) &&
 			       is_refused(fcntl(filter, F_SETSIG, SIGKILL)) &&
+			       is_refused(fcntl(filter, F_SETLEASE, F_RDLCK)) &&
+			       is_refused(fcntl(filter, F_NOTIFY, DN_CREATE)) &&
 			       is_refused(fcntl(filter, F_SETFL, O_NONBLOCK | O_ASYNC))
 		       ? 0
 		       : 3;
 }
 
-static void one_alone_has_no_signals_sent(void **state)
+static void none_has_signals_sent_or_holds_up_another(void **state)
 {
+	static const enum tool_calls which[] = {TOOL_CALLS_ALONE, TOOL_CALLS_CELL,
+						TOOL_CALLS_NETWORK};
 	struct error err = {0};
 	int filter = -1, status;
 	pid_t child;
 
 	(void)state;
-	assert_ok(tool_calls_filter(TOOL_CALLS_ALONE, &filter, &err));
-	child = fork();
-	if (child == 0)
-		_exit(try_fcntl(filter));
-	close(filter);
-	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_int_equal(status, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(which); i++) {
+		assert_ok(tool_calls_filter(which[i], &filter, &err));
+		child = fork();
+		if (child == 0)
+			_exit(try_fcntl(filter));
+		close(filter);
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_int_equal(status, 0);
+	}
 }
 
 static void count_lines(void *data, const char *line)
@@ -349,7 +356,7 @@ int main(void)
 		cmocka_unit_test(stdout_is_taken),
 		cmocka_unit_test_setup_teardown(one_that_only_reads_changes_nothing, scratch_make,
 						scratch_remove),
-		cmocka_unit_test(one_alone_has_no_signals_sent),
+		cmocka_unit_test(none_has_signals_sent_or_holds_up_another),
 		cmocka_unit_test(lines_are_given_one_by_one),
 		cmocka_unit_test(environment_directory_and_stdin_are_set),
 		cmocka_unit_test(failures_speak_in_the_tools_words),

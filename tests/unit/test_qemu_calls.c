@@ -6,6 +6,7 @@
 #include "test_base.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -103,7 +104,9 @@ static uint32_t verdict_of_row(const struct sock_fprog *program, const struct vm
 	struct seccomp_data data = {.nr = call->number, .arch = seccomp_arch_native()};
 
 	for (size_t i = 0; i < ARRAY_SIZE(call->only) && call->only[i].op; i++)
-		data.args[call->only[i].arg] = call->only[i].datum_b;
+		data.args[call->only[i].arg] = call->only[i].op == SCMP_CMP_EQ
+						       ? call->only[i].datum_a
+						       : call->only[i].datum_b;
 	return verdict(program, &data);
 }
 
@@ -118,7 +121,7 @@ static void rows_are_in_order_and_have_reasons(void **state)
 			assert_true(strcmp(before->name, call->name) < 0);
 		else if (i > 0)
 			assert_true(before->fate < call->fate);
-		/* One fate for a call, but for clone(), whose flags differ. */
+		/* One fate for a call, but where its arguments differ: of clone() and fcntl(). */
 		for (size_t j = 0; j < i; j++)
 			if (vmm_calls[j].number == call->number && call->number >= 0)
 				assert_true(call->only[0].op && vmm_calls[j].only[0].op);
@@ -220,6 +223,25 @@ static void assert_verdicts(int number, const uint64_t args[4], uint32_t qemu, u
 			fail_msg("call %d: %x of program %zu", number, is, i);
 		free(programs[i].filter);
 	}
+}
+
+/* Who opens its files does not wait for it, and nobody is sent a signal. */
+static void nobody_is_held_up(void **state)
+{
+	static const uint64_t commands[] = {F_SETLEASE, F_NOTIFY, F_SETOWN, F_SETOWN_EX, F_SETSIG};
+	const uint32_t refused = SECCOMP_RET_ERRNO | ENOSYS;
+	const uint64_t asynchronous[4] = {0, F_SETFL, O_ASYNC | O_NONBLOCK};
+	const uint64_t unblocked[4] = {0, F_SETFL, O_NONBLOCK};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		const uint64_t plain[4] = {0, commands[i]}, wide[4] = {0, commands[i] | 1ull << 32};
+
+		assert_verdicts(SYS_fcntl, plain, refused, refused);
+		assert_verdicts(SYS_fcntl, wide, refused, refused);
+	}
+	assert_verdicts(SYS_fcntl, asynchronous, refused, refused);
+	assert_verdicts(SYS_fcntl, unblocked, SECCOMP_RET_ALLOW, SECCOMP_RET_ALLOW);
 }
 
 /* A TCP socket that the live supervisor hands to it goes nowhere else. */
@@ -448,6 +470,7 @@ int main(void)
 		cmocka_unit_test(each_call_has_its_fate),
 		cmocka_unit_test(sockets_are_few),
 		cmocka_unit_test(sockets_are_connected_nowhere_else),
+		cmocka_unit_test(nobody_is_held_up),
 		cmocka_unit_test(no_file_becomes_a_set_user_id_program),
 		cmocka_unit_test(other_architectures_end_it),
 		cmocka_unit_test(a_process_is_ended_or_refused),

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -22,6 +23,7 @@
 
 #define SETXATTRAT 463
 #define REMOVEXATTRAT 466
+#define F_LINUX_SETDELEG (F_SETLEASE + 16)
 #define NAME "user.name"
 
 static const char *file; /* of the test */
@@ -72,6 +74,37 @@ static int make_no_socket_and_no_namespace(void)
 			       is_refused(setns(-1, 0), EPERM) && unshare(CLONE_FS) == 0 &&
 			       pthread_create(&thread, NULL, do_nothing, NULL) == 0 &&
 			       pthread_join(thread, NULL) == 0
+		       ? 0
+		       : 1;
+}
+
+/* A command of fcntl() beyond 32 bits, which the kernel cuts off. */
+static bool is_no_command(unsigned long command, long argument, int errnum)
+{
+	return is_refused(syscall(SYS_fcntl, -1, command, argument), errnum) &&
+	       is_refused(syscall(SYS_fcntl, -1, command | 1ul << 32, argument), errnum);
+}
+
+/* No lease of a file, and no signal by the kernel; -1 is what is said of a descriptor that is none. */
+static int hold_up_nobody(void)
+{
+	int on = 1;
+
+	return is_no_command(F_SETLEASE, F_WRLCK, EPERM) &&
+			       is_no_command(F_SETLEASE, F_UNLCK, EPERM) &&
+			       is_no_command(F_LINUX_SETDELEG, 0, EPERM) &&
+			       is_no_command(F_NOTIFY, DN_CREATE, EPERM) &&
+			       is_no_command(F_SETOWN, getppid(), EPERM) &&
+			       is_no_command(F_SETOWN_EX, 0, EPERM) &&
+			       is_no_command(F_SETSIG, SIGKILL, EPERM) &&
+			       is_no_command(F_SETFL, O_ASYNC | O_NONBLOCK, EPERM) &&
+			       is_no_command(F_SETFL, O_NONBLOCK, EBADF) &&
+			       is_no_command(F_SETLK, 0, EBADF) &&
+			       is_no_command(F_DUPFD_CLOEXEC, 3, EBADF) &&
+			       is_refused(ioctl(-1, FIOASYNC, &on), EPERM) &&
+			       is_refused(ioctl(-1, FIOSETOWN, &on), EPERM) &&
+			       is_refused(ioctl(-1, SIOCSPGRP, &on), EPERM) &&
+			       is_refused(ioctl(-1, FIONBIO, &on), EBADF)
 		       ? 0
 		       : 1;
 }
@@ -142,6 +175,13 @@ static void no_socket_and_no_namespace(void **state)
 	assert_does(true, make_no_socket_and_no_namespace);
 }
 
+static void nobody_is_held_up(void **state)
+{
+	(void)state;
+	assert_does(false, hold_up_nobody);
+	assert_does(true, hold_up_nobody);
+}
+
 static void rights_of_files_are_of_containers_alone(void **state)
 {
 	const struct scratch *scratch = *state;
@@ -161,6 +201,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_socket_and_no_namespace),
+		cmocka_unit_test(nobody_is_held_up),
 		cmocka_unit_test_setup_teardown(rights_of_files_are_of_containers_alone,
 						scratch_make, scratch_remove),
 	};

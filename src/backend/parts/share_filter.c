@@ -2,7 +2,10 @@
 #include "backend/parts/share_filter.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -56,6 +59,22 @@ static const int separating[] = {SCMP_SYS(clone), SCMP_SYS(unshare)};
 static const unsigned namespaces[] = {CLONE_NEWCGROUP, CLONE_NEWIPC,  CLONE_NEWNET, CLONE_NEWNS,
 				      CLONE_NEWPID,    CLONE_NEWUSER, CLONE_NEWUTS};
 
+/* The commands by which whoever opens a file waits for the process that has a lease of it, up to 45 s
+ * each time, and by which the kernel sends signals (ISOLATE_FCNTL_ROW has more of that). virtiofsd,
+ * in C and in Rust, copies descriptors, makes them blocking or not, and locks files. */
+#define SETDELEG (F_SETLEASE + 16) /* Linux 6.19: a lease of a directory */
+static const struct {
+	int number;
+	unsigned command;
+	uint64_t flags; /* of the argument behind it, one of them; 0: whatever that is */
+} held_back[] = {
+	{SCMP_SYS(fcntl), F_SETLEASE, 0},    {SCMP_SYS(fcntl), SETDELEG, 0},
+	{SCMP_SYS(fcntl), F_NOTIFY, 0},	     {SCMP_SYS(fcntl), F_SETOWN, 0},
+	{SCMP_SYS(fcntl), F_SETOWN_EX, 0},   {SCMP_SYS(fcntl), F_SETSIG, 0},
+	{SCMP_SYS(fcntl), F_SETFL, O_ASYNC}, {SCMP_SYS(ioctl), FIOASYNC, 0},
+	{SCMP_SYS(ioctl), FIOSETOWN, 0},     {SCMP_SYS(ioctl), SIOCSPGRP, 0},
+};
+
 static int refuse_calls(scmp_filter_ctx filter, int errnum, const int *calls, size_t count,
 			struct error *err)
 {
@@ -82,6 +101,24 @@ static int add_sending_rules(scmp_filter_ctx filter, struct error *err)
 	return 0;
 }
 
+/* The kernel looks at 32 bits of a command, and so does the filter: with others beside them it would
+ * be the same command. */
+static int add_command_rules(scmp_filter_ctx filter, struct error *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(held_back); i++) {
+		const struct scmp_arg_cmp has[] = {
+			{1, SCMP_CMP_MASKED_EQ, UINT32_MAX, held_back[i].command},
+			{2, SCMP_CMP_MASKED_EQ, held_back[i].flags, held_back[i].flags}};
+
+		if (isolate_filter_check(seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM),
+								held_back[i].number,
+								held_back[i].flags ? 2 : 1, has),
+					 NAME, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* clone3() has its flags behind a pointer; the C library goes back to clone(). */
 static int add_common_rules(scmp_filter_ctx filter, struct error *err)
 {
@@ -98,7 +135,7 @@ static int add_common_rules(scmp_filter_ctx filter, struct error *err)
 						 NAME, err) < 0)
 				return -1;
 		}
-	return add_sending_rules(filter, err) < 0 ||
+	return add_sending_rules(filter, err) < 0 || add_command_rules(filter, err) < 0 ||
 			       refuse_calls(filter, ENOSYS, &clone3, 1, err) < 0
 		       ? -1
 		       : refuse_calls(filter, EPERM, needless, ARRAY_SIZE(needless), err);

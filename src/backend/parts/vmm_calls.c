@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "backend/parts/vmm_calls.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -50,6 +51,17 @@
 		.only = {                                                                         \
 			{.arg = (mode), .op = SCMP_CMP_MASKED_EQ, .datum_a = S_ISUID | S_ISGID}   \
 		}                                                                                 \
+	}
+/*
+ * Commands of fcntl(). By F_SETLEASE others of the host would wait for the VMM when they open a file
+ * that is its own; by F_SETOWN, F_SETSIG, O_ASYNC and F_NOTIFY the kernel sends signals.
+ */
+#define FCNTL_ROW(command, why)                                                             \
+	{                                                                                   \
+		.number = SCMP_SYS(fcntl), .name = "fcntl " #command, .fate = CALL_ALLOWED, \
+		.reason = (why), .only = {                                                  \
+			{.arg = 1, .op = SCMP_CMP_EQ, .datum_a = (command)},                \
+		}                                                                           \
 	}
 /*
  * A call that sends on a socket as it is. By MSG_FASTOPEN a TCP socket connects to where a message
@@ -216,7 +228,25 @@ const struct vmm_call vmm_calls[] = {
 	ALLOWED(fadvise64, "disks"),
 	ALLOWED(fallocate, "disks: room and holes"),
 	ALLOWED(fchdir, "files"),
-	ALLOWED(fcntl, "descriptors, locks of disks"),
+	FCNTL_ROW(F_ADD_SEALS, "memory files"),
+	FCNTL_ROW(F_DUPFD, "descriptors"),
+	FCNTL_ROW(F_DUPFD_CLOEXEC, "descriptors"),
+	FCNTL_ROW(F_GETFD, "descriptors"),
+	FCNTL_ROW(F_GETFL, "descriptors"),
+	FCNTL_ROW(F_GETLK, "locks of disks"),
+	FCNTL_ROW(F_GET_SEALS, "memory files"),
+	FCNTL_ROW(F_OFD_GETLK, "locks of disks"),
+	FCNTL_ROW(F_OFD_SETLK, "locks of disks"),
+	FCNTL_ROW(F_OFD_SETLKW, "locks of disks"),
+	FCNTL_ROW(F_SETFD, "descriptors"),
+	{.number = SCMP_SYS(fcntl),
+	 .name = "fcntl F_SETFL",
+	 .fate = CALL_ALLOWED,
+	 .reason = "blocking or not",
+	 .only = {{.arg = 1, .op = SCMP_CMP_EQ, .datum_a = F_SETFL},
+		  {.arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = O_ASYNC}}},
+	FCNTL_ROW(F_SETLK, "locks of disks"),
+	FCNTL_ROW(F_SETLKW, "locks of disks"),
 	ALLOWED(fdatasync, "disks"),
 	ALLOWED(fgetxattr, "files"),
 	ALLOWED(flistxattr, "files"),

@@ -103,7 +103,10 @@ static const struct isolate_syscall allowed[] = {
 		   .datum_a = O_ASYNC | O_NONBLOCK,
 		   .datum_b = O_NONBLOCK}}},
 	ISOLATE_FCNTL_ROW(F_GETLEASE, "whether the kernel's file was kept from being written"),
-	ISOLATE_FCNTL_ROW(F_SETLEASE, "that file is let go when the machine has read it"),
+	{.number = SCMP_SYS(fcntl),
+	 .reason = "that file is let go when the machine has read it",
+	 .only = {{.arg = 1, .op = SCMP_CMP_EQ, .datum_a = F_SETLEASE},
+		  {.arg = 2, .op = SCMP_CMP_EQ, .datum_a = F_UNLCK}}},
 	{.number = SCMP_SYS(dup3), .reason = "the next file of supervisor.log"},
 
 	{.number = SCMP_SYS(openat), .reason = "files of the workspace"},
