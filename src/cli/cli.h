@@ -197,8 +197,10 @@ int cli_dispatch(struct cli *cli, const char *const *words, size_t count, bool *
 
 #define CLI_ITSELF 512
 /* What a person is told to type begins so: "microagent", with the --state-dir that was given, as a
- * shell takes it; without that of sessions, whose own commands want the one above. cli may be NULL:
- * "microagent" alone. Returns out. */
+ * shell takes it; without that of sessions, whose own commands want the one above. NULL: of the cli
+ * that was named by cli_speaks(). Returns out. Messages have "`microagent ", which becomes the same
+ * where they are printed. */
+void cli_speaks(const struct cli *cli);
 const char *cli_itself(const struct cli *cli, char out[CLI_ITSELF]);
 /* One line of JSON on stdout. The reference is borrowed. */
 int cli_print_json(const json_t *value, struct error *err);

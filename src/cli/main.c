@@ -68,6 +68,7 @@ int main(int argc, char **argv)
 	signal(SIGXFSZ, SIG_IGN); /* of ulimit -f: EFBIG is to be told */
 	if (fill_standard(&cli, &err) < 0)
 		return CLI_EXIT_FAILED;
+	cli_speaks(&cli);
 	code = cli_dispatch(&cli, (const char *const *)argv + (argc > 0),
 			    argc > 0 ? (size_t)argc - 1 : 0, &guest_exit, &err);
 	if (code < 0) {

@@ -68,7 +68,18 @@ def test_what_is_to_be_typed_next_has_the_state_directory(host, name, shown):
     assert f"`{itself} start w`" in said, said
     said = host("--state-dir", directory, "create", "w", *SMALL, check=1).stderr
     assert f"`{itself} " in said and "`microagent " not in said.replace(f"`{itself} ", ""), said
+    # In a message itself, and in a warning.
+    assert f"`{itself} status w`" in host("--state-dir", directory, "result", "w", check=1).stderr
+    assert f"`{itself} status w`" in json.loads(host("--state-dir", directory, "--json", "result", "w", check=1).stdout)["error"]
     host("--state-dir", directory, "delete", "w", check=0)
+    for words, then in ((("list",), "create NAME"), (("session", "list"), "session create --base NAME"), (("base", "list"), "base create NAME"),
+                        (("pool", "status"), "pool set --base NAME --size N"), (("audit", "list"), "session create")):
+        said = host("--state-dir", directory, *words, check=0).stderr
+        assert f"`{itself} {then}`" in said, said
+    for words, then in ((("session", "create"), "base list"), (("pool", "set"), "base list"), (("pool", "set", "--base", "b"), "pool drain"),
+                        (("connect", "w"), "connect w --send LINE"), (("cp", "a:/x", "b:/y"), "cp a:/x DIR"), (("nothing",), "--help")):
+        said = host("--state-dir", directory, *words, check=2).stderr
+        assert f"`{itself} {then}`" in said, said
 
 
 def test_a_limit_of_file_sizes_is_told(host):

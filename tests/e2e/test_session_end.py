@@ -164,9 +164,13 @@ def test_one_of_a_pool_whose_supervisor_was_killed(web):
 
 
 def test_what_no_end_is(host):
-    for words in (("--lifetime", "0"), ("--lifetime", "-1"), ("--lifetime", "2w"), ("--idle", "x"), ("--idle", "1h30m"), ("--idle", "")):
+    for words in (("--lifetime", "-1"), ("--lifetime", "2w"), ("--idle", "x"), ("--idle", "1h30m"), ("--idle", "")):
         done = host("session", "create", "--base", "web", *words)
         assert done.returncode == 2 and f"{words[0]} must be a number of seconds" in done.stderr, done
+    for words in (("--lifetime", "0"), ("--lifetime", "36526d"), ("--lifetime", "4294967295"), ("--idle", "99998d")):
+        done = host("session", "create", "--base", "web", *words)
+        assert done.returncode == 2, done
+        assert done.stderr.startswith(f'microagent: {words[0]} must be from 1s to 36525d, a hundred years, and is "{words[1]}"\n'), done
     assert not host.state.exists()
 
 

@@ -261,6 +261,7 @@ static int set_up(struct cli *cli, const struct setup_values *v, const struct si
 {
 	struct step steps[2];
 	json_auto_t *before = look(cli, err), *after = NULL;
+	char itself[CLI_ITSELF];
 	bool ok;
 
 	if (!before)
@@ -279,7 +280,7 @@ static int set_up(struct cli *cli, const struct setup_values *v, const struct si
 		return -1;
 	ok = json_is_true(json_object_get(after, "ok"));
 	if (ok && !cli->json)
-		puts("`microagent run -- true` tries it");
+		printf("`%s run -- true` tries it\n", cli_itself(cli, itself));
 	return ok ? CLI_EXIT_OK : CLI_EXIT_FAILED;
 }
 

@@ -8,6 +8,7 @@
 #include "base/prefix.h"
 #include "channel/guest_init.h"
 #include "cli/options/guest.h"
+#include "cli/output/hint.h"
 
 /* A prefix that is shorter is wide. */
 #define WIDE_BITS 16
@@ -16,7 +17,7 @@ void guest_warn(const struct cli *cli, const char *fmt, ...)
 {
 	json_auto_t *warning = json_object();
 	autofree char *line = NULL;
-	char text[512];
+	char text[512], said[sizeof(text) + CLI_ITSELF];
 	va_list args;
 
 	va_start(args, fmt);
@@ -26,7 +27,8 @@ void guest_warn(const struct cli *cli, const char *fmt, ...)
 		cli_warn("%s", text);
 		return;
 	}
-	json_put(warning, "warning", json_string_lossy(text, strlen(text)), NULL);
+	hint_name_commands(text, said, sizeof(said));
+	json_put(warning, "warning", json_string_lossy(said, strlen(said)), NULL);
 	line = json_line(warning, NULL);
 	fprintf(stderr, "%s\n", line ? line : "{}");
 }

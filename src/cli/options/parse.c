@@ -200,6 +200,7 @@ static int set_size(struct parser *p, const struct cli_option *option, const cha
 	return 0;
 }
 
+/* A number that is too large for strtoimax() is the largest there is, which is too much too. */
 static int set_duration(struct parser *p, const struct cli_option *option, const char *text,
 			int64_t *out, struct error *err)
 {
@@ -210,12 +211,15 @@ static int set_duration(struct parser *p, const struct cli_option *option, const
 	intmax_t value;
 	int64_t each;
 
-	errno = 0;
 	value = strtoimax(text, &end, 10);
 	unit = *end ? strchr(units, *end) : units;
 	each = unit ? seconds[unit - units] : 1;
-	if (end == text || !unit || (*end && end[1]) || errno || *text < '0' || *text > '9' ||
-	    value < 1 || value > DURATION_MAX / each)
+	if (end != text && unit && !(*end && end[1]) && *text >= '0' && *text <= '9' &&
+	    (value < 1 || value > DURATION_MAX / each))
+		return cli_usage(p->cli, err,
+				 "--%s must be from 1s to %jdd, a hundred years, and is \"%s\"",
+				 option->name, (intmax_t)(DURATION_MAX / seconds[3]), text);
+	if (end == text || !unit || (*end && end[1]) || *text < '0' || *text > '9')
 		return cli_usage(p->cli, err,
 				 "--%s must be a number of seconds, or one of s, m, h or d behind "
 				 "it, and is \"%s\"",

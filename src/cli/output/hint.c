@@ -156,30 +156,52 @@ static bool is_about(const struct hint *hint, const char *subject)
 			     : !*subject;
 }
 
+struct meaning {
+	const char *word, *meaning;
+};
+
 /* What does not fit is cut, as with every message. */
-static void fill_hint_in(const struct cli *cli, const char *text, const char *subject,
-			 char out[HINT_ROOM])
+static void fill_in(const char *text, const struct meaning *words, size_t count, char *out,
+		    size_t room)
 {
-	char command[1 + CLI_ITSELF] = "`";
-	const struct {
-		const char *word, *meaning;
-	} words[] = {{"{}", *subject ? subject : "NAME"}, {"`microagent", command}};
 	size_t used = 0, i;
 
-	cli_itself(cli, command + 1);
-	while (*text && used + 1 < HINT_ROOM) {
-		for (i = 0; i < ARRAY_SIZE(words); i++)
+	while (*text && used + 1 < room) {
+		for (i = 0; i < count; i++)
 			if (strncmp(text, words[i].word, strlen(words[i].word)) == 0)
 				break;
-		if (i == ARRAY_SIZE(words)) {
+		if (i == count) {
 			out[used++] = *text++;
 			continue;
 		}
-		snprintf(out + used, HINT_ROOM - used, "%s", words[i].meaning);
+		snprintf(out + used, room - used, "%s", words[i].meaning);
 		used += strlen(out + used);
 		text += strlen(words[i].word);
 	}
 	out[used] = '\0';
+}
+
+void hint_name_commands(const char *text, char *out, size_t room)
+{
+	char command[2 + CLI_ITSELF] = "`";
+	/* One that has it stays as it is. */
+	const struct meaning words[] = {{"`microagent --state-dir ", "`microagent --state-dir "},
+					{"`microagent ", command}};
+
+	cli_itself(NULL, command + 1);
+	strcat(command, " ");
+	fill_in(text, words, ARRAY_SIZE(words), out, room);
+}
+
+static void fill_hint_in(const struct cli *cli, const char *text, const char *subject,
+			 char out[HINT_ROOM])
+{
+	char command[1 + CLI_ITSELF] = "`";
+	const struct meaning words[] = {{"{}", *subject ? subject : "NAME"},
+					{"`microagent", command}};
+
+	cli_itself(cli, command + 1);
+	fill_in(text, words, ARRAY_SIZE(words), out, HINT_ROOM);
 }
 
 void hint_find(const struct cli *cli, enum error_reason reason, const char *subject,

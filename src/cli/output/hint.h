@@ -24,6 +24,9 @@ extern const size_t hint_count;
 void hint_find(const struct cli *cli, enum error_reason reason, const char *subject,
 	       char out[HINT_ROOM]);
 
+/* A message with each "`microagent" in it as cli_itself() has it. What does not fit is cut. */
+void hint_name_commands(const char *text, char *out, size_t room);
+
 /* The "detail" of an entry in an answer of the library, with the hint for its "reason" behind it.
  * name: the key of the subject. "" without any detail. */
 void hint_add_to_detail(const json_t *entry, const char *name, const char *detail,

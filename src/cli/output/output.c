@@ -45,11 +45,19 @@ static bool is_of_sessions(const char *dir)
 	return strcmp(slash ? slash + 1 : dir, "sessions") == 0;
 }
 
+static const struct cli *speaker; /* NULL: none yet */
+
+void cli_speaks(const struct cli *cli)
+{
+	speaker = cli;
+}
+
 const char *cli_itself(const struct cli *cli, char out[CLI_ITSELF])
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 				    "/._-+:,@%";
-	const char *dir = cli ? cli->state_dir_option : NULL;
+	const struct cli *who = cli ? cli : speaker;
+	const char *dir = who ? who->state_dir_option : NULL;
 	const char *quote = dir && dir[strspn(dir, plain)] ? "'" : "";
 
 	if (!dir || is_of_sessions(dir))
@@ -160,27 +168,30 @@ static void print_line(FILE *out, const char *kind, const char *text)
 
 void cli_print_error(const struct cli *cli, const struct error *err, FILE *out)
 {
+	struct error said = *err;
 	char hint[HINT_ROOM];
 
 	hint_find(cli, err->reason, err->subject, hint);
+	hint_name_commands(err->msg, said.msg, sizeof(said.msg));
 	if (cli->json) {
-		print_error_json(err, hint, out);
+		print_error_json(&said, hint, out);
 		return;
 	}
-	print_line(out, "", err->msg);
+	print_line(out, "", said.msg);
 	if (*hint)
 		print_line(out, "hint: ", hint);
 }
 
 void cli_warn(const char *fmt, ...)
 {
-	char text[1024];
+	char text[1024], said[sizeof(text) + CLI_ITSELF];
 	va_list args;
 
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	print_line(stderr, "warning: ", text);
+	hint_name_commands(text, said, sizeof(said));
+	print_line(stderr, "warning: ", said);
 }
 
 void cli_warn_error(const struct cli *cli, const char *before, const struct error *err)

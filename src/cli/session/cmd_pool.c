@@ -56,6 +56,7 @@ static int run_set(struct cli *cli, const void *values, const struct cli_words *
 						  .memory_mib = v->memory,
 						  .cpus = v->cpus,
 						  .network = v->network};
+	char itself[CLI_ITSELF], said[CLI_ITSELF + 64];
 	struct microagent *agent;
 
 	(void)args;
@@ -69,8 +70,9 @@ static int run_set(struct cli *cli, const void *values, const struct cli_words *
 	agent = guest_open(cli, NULL, err);
 	if (!agent)
 		return -1;
-	return done(cli, agent, microagent_pool_set(agent, &spec, err), v->base,
-		    "kept ready from now on; `microagent pool status` shows how far it is", err);
+	snprintf(said, sizeof(said), "kept ready from now on; `%s pool status` shows how far it is",
+		 cli_itself(cli, itself));
+	return done(cli, agent, microagent_pool_set(agent, &spec, err), v->base, said, err);
 }
 
 /* --- status
