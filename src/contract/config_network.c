@@ -227,6 +227,18 @@ static int decode_allow(const struct config_decode *d, const json_t *network,
 	return 0;
 }
 
+/* A backend without this mode says so in its own words. */
+static int require_interface(const struct config_decode *d, enum network_mode mode,
+			     const json_t *out, struct error *err)
+{
+	if (!d->strict || is_isolated_only(d) || mode != NETWORK_BRIDGED ||
+	    json_object_get(out, "interface"))
+		return 0;
+	return error_set(err, ERR_INVALID,
+			 PATH ".interface: mode \"bridged\" needs the name of a bridge, or with "
+			      "apple-vf of an interface");
+}
+
 int decode_network(struct config_decode *d, struct error *err)
 {
 	static const char *const keys[] = {"mode",  "interface", "portForwards",
@@ -251,7 +263,8 @@ int decode_network(struct config_decode *d, struct error *err)
 	if (network && (decode_interface(network, (enum network_mode)mode, out, err) < 0 ||
 			decode_forwards(d, network, (enum network_mode)mode, out, err) < 0 ||
 			decode_allow(d, network, (enum network_mode)mode, out, err) < 0 ||
-			decode_egress(d, network, (enum network_mode)mode, out, err) < 0))
+			decode_egress(d, network, (enum network_mode)mode, out, err) < 0 ||
+			require_interface(d, (enum network_mode)mode, out, err) < 0))
 		return -1;
 	return json_put(d->out, "network", json_incref(out), err);
 }

@@ -139,6 +139,19 @@ def test_refused_configs_touch_nothing(host, changes, word):
     assert not [p for p in host.state.iterdir() if p.name not in (".locks", ".microagent-state")]
 
 
+def test_a_network_that_is_refused_for_itself_has_no_event(host):
+    """Of a workspace that is there, too, and whichever field of the network is wrong."""
+    config = host.config(network={"mode": "isolated"})
+    assert host.supervisor(request("prepare", config))[0] == 0
+    for network in ({"mode": "bridged"}, {"mode": "nat", "interface": "br0"}):
+        for command in ("check", "prepare", "start", "run"):
+            code, answer, _ = host.supervisor(request(command, {**config, "network": network}))
+            assert code == 1 and answer["errorCode"] == "invalid" and "config.network.interface" in answer["error"], (command, answer)
+            assert "event" not in answer, (command, answer)
+    assert events_of(host)[-1]["state"] == "prepared"
+    assert host.supervisor(request("delete", sparse(host)))[0] == 0
+
+
 @pytest.mark.parametrize("name", ["a/b", "..", ".", "", "a\x00b", "sessions", "x" * 300])
 def test_refused_names(host, name):
     code, answer, _ = host.supervisor(request("inspect", sparse(host), runtimeID=name))

@@ -42,6 +42,7 @@ static int check_network(const struct config *config, const struct vz_host *host
 {
 	if (config->network_mode != NETWORK_BRIDGED)
 		return 0;
+	/* A request has one; a record is what the live supervisor may have made of it. */
 	if (!config->network_interface)
 		return error_set(
 			err, ERR_INVALID,

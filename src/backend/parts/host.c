@@ -64,6 +64,7 @@ int host_check_network(const struct config *config, struct error *err)
 	case NETWORK_NAT:
 		return check_nat(err);
 	case NETWORK_BRIDGED:
+		/* A request has one; a record is what the live supervisor may have made of it. */
 		if (!config->network_interface)
 			return error_set(
 				err, ERR_INVALID,
