@@ -183,13 +183,12 @@ static void fill_in(const char *text, const struct meaning *words, size_t count,
 
 void hint_name_commands(const char *text, char *out, size_t room)
 {
-	char command[2 + CLI_ITSELF] = "`";
+	char itself[CLI_ITSELF], command[CLI_ITSELF + 3];
 	/* One that has it stays as it is. */
 	const struct meaning words[] = {{"`microagent --state-dir ", "`microagent --state-dir "},
 					{"`microagent ", command}};
 
-	cli_itself(NULL, command + 1);
-	strcat(command, " ");
+	snprintf(command, sizeof(command), "`%s ", cli_itself(NULL, itself));
 	fill_in(text, words, ARRAY_SIZE(words), out, room);
 }
 
