@@ -85,7 +85,7 @@ static bool is_no_command(unsigned long command, long argument, int errnum)
 	       is_refused(syscall(SYS_fcntl, -1, command | 1ul << 32, argument), errnum);
 }
 
-/* No lease of a file, and no signal by the kernel; -1 is what is said of a descriptor that is none. */
+/* No lease of a file, and no signal by the kernel. EBADF, as of no descriptor: it is not refused. */
 static int hold_up_nobody(void)
 {
 	int on = 1;

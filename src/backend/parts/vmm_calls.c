@@ -53,8 +53,8 @@
 		}                                                                                 \
 	}
 /*
- * Commands of fcntl(). By F_SETLEASE others of the host would wait for the VMM when they open a file
- * that is its own; by F_SETOWN, F_SETSIG, O_ASYNC and F_NOTIFY the kernel sends signals.
+ * Commands of fcntl(). By F_SETLEASE others of the host would wait for the VMM when they open a
+ * file that is its own; by F_SETOWN, F_SETSIG, O_ASYNC and F_NOTIFY the kernel sends signals.
  */
 #define FCNTL_ROW(command, why)                                                             \
 	{                                                                                   \
