@@ -10,7 +10,7 @@ import pytest
 from conftest import BACKEND, wait_until
 from mcp_client import Server
 from pools import LATER
-from test_fork import bundle, create, points, run
+from test_fork import create, points, run
 
 needs_templates = pytest.mark.skipif(BACKEND != "qemu", reason="no other backend saves machines")
 KEPT = "is quarantined, and stays as it is"
