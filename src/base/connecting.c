@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/platform/descriptor.h"
+#include "base/ways.h"
 
 struct connecting {
 	struct loop *loop;
@@ -109,10 +110,11 @@ static int serve_connection(void *data, const struct broker_message *in, struct 
 		return error_set(err, ERR_DENIED, "that is no port to connect to");
 	if (broker_check_ways(err) < 0)
 		return -1;
-	out->fds[0] = open_connection(&address, err);
-	if (out->fds[0] < 0)
+	autoclose int fd = open_connection(&address, err);
+
+	if (fd < 0 || ways_note_connection(fd, err) < 0)
 		return -1;
-	out->nfds = 1;
+	out->fds[out->nfds++] = steal_fd(&fd);
 	return 0;
 }
 

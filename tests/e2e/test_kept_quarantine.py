@@ -62,9 +62,16 @@ def test_a_member_of_a_pool(place):
     wait_until(lambda: place.json("pool", "status")["pools"][0]["ready"] == 1, "the member")
     member, = os.listdir(place.state / "pool" / "pooled-v1" / "ready")
     place("quarantine", member, check=0)
+    listed, = [line for line in place("session", "list", check=0).stdout.splitlines() if member in line]
+    assert "severed: " in listed and "in the making" not in listed, listed
+    assert place.json("session", "gc")["removed"] == []
+    security = [line for log in (place.state / "audit").glob("security*") for line in log.read_text().splitlines()]
+    assert not [line for line in security if "orphaned" in line and member in line], security
     made = place.json("session", "create", "--base", "pooled", "--network", "isolated", env=LATER)["name"]
     assert made != member
     place("pool", "drain", "--base", "pooled", check=0)
+    # A member that was in the making when the pool was drained goes a moment later.
+    wait_until(lambda: {s["name"] for s in place.json("session", "list")["sessions"]} == {member, made}, "the pool to be gone")
     found, = [s for s in place.json("session", "list")["sessions"] if s["name"] == member]
     assert found["state"] == "quarantined" and not found.get("pooled"), found
     for name in (member, made):
@@ -72,8 +79,11 @@ def test_a_member_of_a_pool(place):
     place("base", "delete", "pooled-v1", check=0)
 
 
-def test_a_run_of_a_base(web):
-    child = web.popen("run", "--base", "web", "--network", "isolated", "--", "sh", "-c", "echo evidence > /home/agent/evidence; sync; echo there; sleep 1000")
+@pytest.mark.parametrize("network", ("isolated", "nat"))
+def test_a_run_of_a_base(web, network):
+    """It hears that its machine is being cut off before that is proven, and asks for the end at once."""
+    child = web.popen("run", "--base", "web", "--network", network, "--", "sh", "-c",
+                      "echo evidence > /home/agent/evidence; sync; echo there; sleep 1000")
     assert child.stdout.readline() == b"there\n"
     name, = [s["name"] for s in web.json("session", "list")["sessions"]]
     web("quarantine", name, check=0)
@@ -89,4 +99,21 @@ def test_an_mcp_server_and_its_model(web):
         leave_evidence(web, name)
         web("quarantine", name, check=0)
         assert KEPT in server.fails("session_destroy", session=name)
+    check_kept(web, name)
+
+
+def test_a_kill_while_it_is_cut_off(web):
+    """As a library sends it when its connection to the guest ends: the quarantine is waited for, and kept."""
+    name = create(web)
+    leave_evidence(web, name)
+    child = web.popen("session", "exec", name, "--", "sleep", "1000")
+    record = {"command": "kill", "identity": {"requestID": "k", "runtimeID": f"{name}.bundle", "role": "workload", "backend": BACKEND},
+              "config": {"stateDir": str(web.state / "sessions")}}
+    wait_until(lambda: "sleep" in run(web, name, "ps"), "the command")
+    quarantine = web.popen("quarantine", name)
+    child.wait()  # its connection has ended
+    code, answer, _ = web.supervisor(record, args=["--keep-quarantined"])
+    assert code == 1 and KEPT in answer["error"] and answer["errorReason"] == "session-quarantined", answer
+    out, err = quarantine.communicate()
+    assert quarantine.returncode == 0, (out, err)
     check_kept(web, name)

@@ -116,11 +116,11 @@ static void nobody_there(void **state)
 	int count = 0;
 
 	assert_int_equal(
-		control_sock_power(stage->scratch->fd, "kill", "req-1", clock_mono_ns(), &err), -1);
+		control_sock_power(stage->scratch->fd, "kill", "req-1", false, clock_mono_ns(), &err), -1);
 	assert_code(err, ERR_NOT_FOUND);
 	control_sock_free(open_sock(stage, &count));
 	assert_int_equal(
-		control_sock_power(stage->scratch->fd, "kill", "req-1", clock_mono_ns(), &err), -1);
+		control_sock_power(stage->scratch->fd, "kill", "req-1", false, clock_mono_ns(), &err), -1);
 	assert_code(err, ERR_UNAVAILABLE);
 }
 

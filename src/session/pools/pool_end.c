@@ -62,10 +62,12 @@ int pool_discard(const struct microagent *agent, const struct pool *pool, const 
 	if (status <= 0)
 		return status;
 	status = orphan_remove(agent, session, ORPHAN_NO_PROCESS, POOL_MEMBER_ENDED, &why);
-	if (status != 0 && !is_kept(&why))
-		return status < 0 ? error_copy(err, &why) : 0;
+	if (status > 0)
+		return 0;
+	if (status < 0 && !is_kept(&why))
+		return error_copy(err, &why);
 	pool_forget(pool, name);
-	return 1;
+	return status == 0;
 }
 
 int pool_finish_one(const struct microagent *agent, const struct pool *pool, const char *name,

@@ -71,10 +71,8 @@ int orphan_remove(const struct microagent *agent, struct microagent_session *ses
 
 	/* What still lives of it writes the log, and ends first. */
 	if (microagent_kill(session->agent, session->id, NULL, &failed) < 0 &&
-	    failed.reason == REASON_SESSION_QUARANTINED) {
-		orphan_tell(agent, session->name, kind, ORPHAN_LEFT, failed.msg);
+	    failed.reason == REASON_SESSION_QUARANTINED)
 		return error_copy(err, &failed);
-	}
 	orphan_tell(agent, session->name, kind, ORPHAN_REMOVED, why);
 	status = session_remove(session, &failed);
 	if (status >= 0)

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -39,7 +40,8 @@ static enum asked ask_end(const struct record *record, enum command command, str
 	if (!settle_finds_life(record))
 		return ASKED_NOBODY;
 	if (control_sock_power(record->ws.fd, command_table[command].name,
-			       record->call->request->identity.request_id, deadline, err) == 0)
+			       record->call->request->identity.request_id,
+			       record->call->options->keep_quarantined, deadline, err) == 0)
 		return ASKED;
 	/* Its socket goes shortly before its lease does. */
 	return err->code == ERR_NOT_FOUND || err->code == ERR_UNAVAILABLE ? ASKED : ASKED_IN_VAIN;
@@ -155,6 +157,31 @@ static int conclude_end(struct record *record, enum state wanted, bool had_vm, b
 	return response->event ? 0 : -1;
 }
 
+#define LOOK_NS (5 * (long)NS_PER_MS)
+
+/* The live supervisor refuses to end a machine that it is putting into quarantine. Without the lock.
+ * Returns whether the quarantine is proven; a machine that ends instead, or is not cut off in time, is to
+ * be ended by this command. */
+static bool await_quarantine(const struct record *record)
+{
+	static const struct timespec moment = {.tv_nsec = LOOK_NS};
+	const uint64_t deadline =
+		limit_deadline(LIMIT_SEVER_MS) + limit_get(LIMIT_CONTROL_REQUEST_MS) * NS_PER_MS;
+
+	while (clock_mono_ns() < deadline && lease_is_held(&record->ws)) {
+		if (settle_proves_cut(record))
+			return true;
+		nanosleep(&moment, NULL);
+	}
+	return false;
+}
+
+static bool is_kept(const struct error *why)
+{
+	return why->reason == REASON_SESSION_QUARANTINED ||
+	       why->reason == REASON_WORKSPACE_QUARANTINED;
+}
+
 static int end_and_conclude(struct record *record, enum command command, struct response *response,
 			    struct error *err)
 {
@@ -167,6 +194,15 @@ static int end_and_conclude(struct record *record, enum command command, struct 
 	asked = ask_end(record, command, &why);
 	if (asked == ASKED_NOBODY)
 		return conclude_end(record, wanted_state(command), false, false, response, err);
+	if (asked == ASKED_IN_VAIN && record->call->options->keep_quarantined && is_kept(&why)) {
+		record_unlock(record);
+		if (await_quarantine(record))
+			return error_copy(err, &why);
+		if (record_lock(record, err) < 0)
+			return -1;
+		if (!lease_is_held(&record->ws))
+			asked = ASKED;
+	}
 	if (asked == ASKED_IN_VAIN) {
 		fprintf(stderr, "the live supervisor is killed: %s\n", why.msg);
 		forced = true;

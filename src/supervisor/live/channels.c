@@ -15,6 +15,7 @@
 #include "base/limits.h"
 #include "base/list.h"
 #include "base/platform/descriptor.h"
+#include "base/ways.h"
 #include "channel/dial.h"
 #include "channel/publish.h"
 #include "supervisor/live/control_message.h"
@@ -216,7 +217,8 @@ static int serve_port(void *data, const struct broker_message *in, struct broker
 	(void)out;
 	if (in->nfds != 1 || in->len != 1)
 		return error_set(err, ERR_DENIED, "which port is to listen?");
-	if (in->bytes[0] == PORT_LISTENS && broker_check_ways(err) < 0)
+	if (in->bytes[0] == PORT_LISTENS &&
+	    (broker_check_ways(err) < 0 || ways_note_listener(in->fds[0], err) < 0))
 		return -1;
 	return set_port(in->fds[0], in->bytes[0], err);
 }

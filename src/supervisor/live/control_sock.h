@@ -45,8 +45,9 @@ void control_sock_keep(struct control_client *client, control_sock_gone_fn *fn, 
 json_t *control_sock_refusal(const struct error *error);
 
 /* control_power.c: asks the live supervisor for the end of its VM, by control_ask(). request_id:
- * who asks, which the events of that end carry. */
-int control_sock_power(int workspace_fd, const char *action, const char *request_id,
+ * who asks, which the events of that end carry. keep: a machine that is in quarantine, or on the way
+ * there, is not to be ended: ERR_CONFLICT with the reason of a quarantine. */
+int control_sock_power(int workspace_fd, const char *action, const char *request_id, bool keep,
 		       uint64_t deadline_ns, struct error *err);
 
 #endif

@@ -365,7 +365,9 @@ void live_done(struct live *live);
 
 /* linux/live_broker.c: forks it. The last thing before the first byte of the guest is read. */
 int live_broker_begin(struct live *live, struct error *err);
-/* linux/live_cut.c: as vm_events' cut_off, in the broker. */
+/* linux/live_cut.c, in the broker: live_cut_begin() first of all, and live_cut_off() as vm_events'
+ * cut_off. */
+void live_cut_begin(void);
 int live_cut_off(void *data, struct error *err);
 /* linux/live_confine.c: gives up what the broker keeps. */
 int live_confine(struct live *live, struct error *err);

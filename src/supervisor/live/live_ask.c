@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "contract/kind.h"
 #include "supervisor/live/live.h"
 #include "supervisor/live/live_audit.h"
 #include "supervisor/live/watch_opens.h"
@@ -22,10 +23,14 @@ static int ask_power(struct live *live, const json_t *request, struct control_cl
 		enum intent intent;
 	} actions[] = {{"halt", INTENT_HALT}, {"stop", INTENT_STOP}, {"kill", INTENT_KILL}};
 	const char *action = NULL;
+	bool keep = false;
 
 	(void)client;
-	if (json_get_string(request, "", "action", JSON_REQUIRED, &action, err) < 0)
+	if (json_get_string(request, "", "action", JSON_REQUIRED, &action, err) < 0 ||
+	    json_get_bool(request, "", "keepQuarantined", JSON_OPTIONAL, &keep, err) < 0)
 		return -1;
+	if (keep && live->severed)
+		return kind_say(KIND_KEPT, live->ws.id, NULL, ERR_CONFLICT, err);
 	for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
 		if (strcmp(actions[i].action, action) != 0)
 			continue;

@@ -96,6 +96,7 @@ static void begin_broker(void *data)
 
 	live_set_title(live, "broker");
 	process_set_name("microagent-keep");
+	live_cut_begin();
 }
 
 /* Nobody is left who could end the VM: our own end does. */

@@ -2,28 +2,30 @@
 /*
  * The last step of a quarantine's proof, in the broker. The machine itself is cut off then. The live
  * supervisor carries streams of the guest to declared targets and from published ports, and one that
- * was taken over does not close its ends. So the broker stops the supervisor, looks at each socket
- * among its descriptors, and gives the proof only where none leads out.
+ * was taken over does not close its ends. It can also hide them: in another process, or unread in a
+ * socket.
  *
+ * So the broker does not ask who holds a connection. It remembers each that it has opened, and each
+ * listener (base/ways.h), and looks for them in /proc/net/tcp, where the kernel lists every socket by
+ * its inode as long as it is open. The supervisor can make no other way: its system calls leave it no
+ * socket of its own (live_confine.c), and its broker opens none any more.
+ *
+ * A connection to the console comes by a listener of the supervisor's own, and leads to this host's
+ * processes. It is looked for among the descriptors of the supervisor, which stands still meanwhile.
  * Who may look at a process by ptrace(2) differs between hosts, and an ordinary user's broker is no
  * parent of the supervisor. So no copy of a descriptor is taken: the links in /proc/PID/fd have the
- * number of each socket, and /proc/net lists the sockets of this network by their numbers. A
- * connection by TCP, a listener and a bound UDP socket lead out, and so does a connection to the
- * console. The supervisor can make no other socket: its system calls leave it none (live_confine.c),
- * and its broker opens no way any more.
- *
- * What stays: control.sock, its connections, the pairs by which the supervisor, its broker, its
- * caller and the VMM talk, and what it made before the first byte of the guest: a netlink socket, and
- * a socket of the cell's own network, by which a tap is taken down.
+ * inode of each socket, and /proc/net/unix its name.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/broker.h"
@@ -31,6 +33,7 @@
 #include "base/platform/linux/process_directory.h"
 #include "base/platform/linux/process_stop.h"
 #include "base/proc.h"
+#include "base/ways.h"
 #include "supervisor/live/console.h"
 #include "supervisor/live/live.h"
 
@@ -82,31 +85,12 @@ static bool has_socket(const struct sockets *sockets, unsigned long long inode)
 	return false;
 }
 
-/* A line of /proc/net/tcp or udp, or the title above them. */
-static bool is_internet_way(const char *line, const struct sockets *sockets)
-{
-	unsigned long long inode;
+/* --- the sockets of this network ---------------------------------------------------------------- */
 
-	return sscanf(line, "%*s %*s %*s %*s %*s %*s %*s %*s %*s %llu", &inode) == 1 &&
-	       has_socket(sockets, inode);
-}
+typedef bool line_fn(const char *line, void *data);
 
-/* A line of /proc/net/unix. A connection to the console keeps the name of its listener. */
-static bool is_console_way(const char *line, const struct sockets *sockets)
-{
-	unsigned long long inode;
-	int end = 0;
-	const char *name;
-
-	if (sscanf(line, "%*s %*s %*s %*s %*s %*s %llu%n", &inode, &end) != 1 ||
-	    !has_socket(sockets, inode))
-		return false;
-	name = strrchr(line + end, '/');
-	return name && strncmp(name + 1, CONSOLE_SOCK_NAME, sizeof(CONSOLE_SOCK_NAME) - 1) == 0;
-}
-
-static int count_lines(const char *path, bool (*is_way)(const char *, const struct sockets *),
-		       const struct sockets *sockets, struct error *err)
+/* Returns how many lines of the list fn takes for one of what is looked for, or -1. */
+static int count_lines(const char *path, line_fn *fn, void *data, struct error *err)
 {
 	FILE *list = fopen(path, "re");
 	autofree char *line = NULL;
@@ -118,36 +102,137 @@ static int count_lines(const char *path, bool (*is_way)(const char *, const stru
 	if (!list)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s", path);
 	while (getline(&line, &room, list) > 0)
-		count += is_way(line, sockets);
+		count += fn(line, data);
 	failed = ferror(list);
 	fclose(list);
 	return failed ? error_set(err, ERR_IO, "%s cannot be read", path) : count;
 }
 
-/* Returns how many sockets of a stopped supervisor lead out, or -1. */
+static int count_internet_lines(line_fn *fn, void *data, struct error *err)
+{
+	int v4 = count_lines("/proc/self/net/tcp", fn, data, err);
+	int v6 = v4 < 0 ? -1 : count_lines("/proc/self/net/tcp6", fn, data, err);
+
+	return v6 < 0 ? -1 : v4 + v6;
+}
+
+/* Reads a line of /proc/net/tcp or tcp6: "0: 0100007F:1F90 00000000:0000 0A ... INODE". An address is
+ * of words of 32 bits, each a number of this machine's byte order. Returns false for the title above
+ * the lines, and for a connection that no process has any more. */
+static bool read_internet_line(const char *line, struct sockaddr_storage *local,
+			       unsigned long long *inode)
+{
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)local;
+	struct sockaddr_in *v4 = (struct sockaddr_in *)local;
+	char address[33];
+	unsigned words[4], port;
+
+	if (sscanf(line, "%*s %32[0-9A-F]:%4X %*s %*s %*s %*s %*s %*s %*s %llu", address, &port,
+		   inode) != 3 ||
+	    *inode == 0)
+		return false;
+	*local = (struct sockaddr_storage){0};
+	if (strlen(address) == 8 && sscanf(address, "%8X", &words[0]) == 1) {
+		local->ss_family = AF_INET;
+		v4->sin_addr.s_addr = words[0];
+		v4->sin_port = htons((uint16_t)port);
+		return true;
+	}
+	if (strlen(address) != 32 ||
+	    sscanf(address, "%8X%8X%8X%8X", &words[0], &words[1], &words[2], &words[3]) != 4)
+		return false;
+	/* A socket for both families has an IPv4 address in it. */
+	if (words[0] == 0 && words[1] == 0 && words[2] == htonl(0xffff)) {
+		local->ss_family = AF_INET;
+		v4->sin_addr.s_addr = words[3];
+		v4->sin_port = htons((uint16_t)port);
+		return true;
+	}
+	local->ss_family = AF_INET6;
+	memcpy(&v6->sin6_addr, words, sizeof(words));
+	v6->sin6_port = htons((uint16_t)port);
+	return true;
+}
+
+static bool is_listed_way(const char *line, void *data)
+{
+	const struct sockets *supervisors = data;
+	struct sockaddr_storage local;
+	unsigned long long inode;
+
+	return read_internet_line(line, &local, &inode) &&
+	       (ways_has(inode) || ways_has_listener_at(&local) || has_socket(supervisors, inode));
+}
+
+/* A line of /proc/net/unix. A connection to the console keeps the name of its listener. */
+static bool is_console_way(const char *line, void *data)
+{
+	const struct sockets *supervisors = data;
+	unsigned long long inode;
+	int end = 0;
+	const char *name;
+
+	if (sscanf(line, "%*s %*s %*s %*s %*s %*s %llu%n", &inode, &end) != 1 ||
+	    !has_socket(supervisors, inode))
+		return false;
+	name = strrchr(line + end, '/');
+	return name && strncmp(name + 1, CONSOLE_SOCK_NAME, sizeof(CONSOLE_SOCK_NAME) - 1) == 0;
+}
+
+/* --- forgetting what is closed ------------------------------------------------------------------ */
+
+struct open_ways {
+	unsigned long long *inodes;
+	size_t count, open; /* the open ones stand first */
+};
+
+static bool note_open(const char *line, void *data)
+{
+	struct open_ways *ways = data;
+	struct sockaddr_storage local;
+	unsigned long long inode, other;
+
+	if (!read_internet_line(line, &local, &inode))
+		return false;
+	for (size_t i = ways->open; i < ways->count; i++) {
+		if (ways->inodes[i] != inode)
+			continue;
+		other = ways->inodes[ways->open];
+		ways->inodes[ways->open++] = inode;
+		ways->inodes[i] = other;
+		return true;
+	}
+	return false;
+}
+
+/* Where the lists cannot be read all are taken for open. */
+static size_t keep_open(unsigned long long *inodes, size_t count)
+{
+	struct open_ways ways = {.inodes = inodes, .count = count};
+	struct error ignored;
+
+	return count_internet_lines(note_open, &ways, &ignored) < 0 ? count : ways.open;
+}
+
+void live_cut_begin(void)
+{
+	ways_forget_by(keep_open);
+}
+
+/* --- the look ----------------------------------------------------------------------------------- */
+
+/* Returns how many sockets lead out, of a supervisor that stands still, or -1. */
 static int count_ways_out(const struct proc *supervisor, struct error *err)
 {
-	static const struct {
-		const char *path;
-		bool (*is_way)(const char *line, const struct sockets *sockets);
-	} lists[] = {{"/proc/self/net/tcp", is_internet_way},
-		     {"/proc/self/net/tcp6", is_internet_way},
-		     {"/proc/self/net/udp", is_internet_way},
-		     {"/proc/self/net/udp6", is_internet_way},
-		     {"/proc/self/net/unix", is_console_way}};
 	struct sockets sockets = {.count = 0};
-	int all = 0;
+	int internet, consoles;
 
 	if (list_sockets(supervisor, &sockets, err) < 0)
 		return -1;
-	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-		int count = count_lines(lists[i].path, lists[i].is_way, &sockets, err);
-
-		if (count < 0)
-			return -1;
-		all += count;
-	}
-	return all;
+	internet = count_internet_lines(is_listed_way, &sockets, err);
+	consoles = internet < 0 ? -1
+				: count_lines("/proc/self/net/unix", is_console_way, &sockets, err);
+	return consoles < 0 ? -1 : internet + consoles;
 }
 
 int live_cut_off(void *data, struct error *err)
@@ -174,7 +259,8 @@ int live_cut_off(void *data, struct error *err)
 		(void)pidfd_send_signal(supervisor.pidfd, SIGCONT, NULL, 0);
 	proc_let_go(&supervisor);
 	if (ways > 0) {
-		error_set(err, ERR_TIMEOUT, "the live supervisor still holds %d connections", ways);
+		error_set(err, ERR_TIMEOUT,
+			  "%d connections that the live supervisor had are still open", ways);
 		return 1;
 	}
 	return ways < 0 ? -1 : cut_proof_give(live->proof_fd, err);

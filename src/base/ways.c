@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/ways.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define LISTENERS_MAX 1024
+#define FIRST_ROOM 1024
+
+/* Of the process as a whole, like the broker. */
+static struct {
+	unsigned long long *inodes;
+	size_t count, room;
+	struct sockaddr_storage listeners[LISTENERS_MAX];
+	size_t listener_count;
+	ways_open_fn *open_fn;
+} own;
+
+void ways_forget_by(ways_open_fn *fn)
+{
+	own.open_fn = fn;
+}
+
+/* Closed ones are forgotten first; the room grows where half of it would still be in use. */
+static int make_room(struct error *err)
+{
+	unsigned long long *grown;
+	size_t room;
+
+	if (own.count == own.room && own.open_fn)
+		own.count = own.open_fn(own.inodes, own.count);
+	if (own.count < own.room / 2)
+		return 0;
+	room = own.room ? 2 * own.room : FIRST_ROOM;
+	grown = realloc(own.inodes, room * sizeof(*grown));
+	if (!grown)
+		return error_errno(err, ENOMEM, "ways out");
+	own.inodes = grown;
+	own.room = room;
+	return 0;
+}
+
+int ways_note_connection(int fd, struct error *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, errno, "a way out");
+	if (own.count == own.room && make_room(err) < 0)
+		return -1;
+	own.inodes[own.count++] = (unsigned long long)st.st_ino;
+	return 0;
+}
+
+bool ways_has(unsigned long long inode)
+{
+	for (size_t i = 0; i < own.count; i++)
+		if (own.inodes[i] == inode)
+			return true;
+	return false;
+}
+
+/* --- listeners -------------------------------------------------------------------------------- */
+
+static in_port_t port_of(const struct sockaddr_storage *address)
+{
+	return address->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)address)->sin6_port
+					      : ((const struct sockaddr_in *)address)->sin_port;
+}
+
+static bool is_wildcard(const struct sockaddr_storage *address)
+{
+	if (address->ss_family == AF_INET6)
+		return IN6_IS_ADDR_UNSPECIFIED(&((const struct sockaddr_in6 *)address)->sin6_addr);
+	return ((const struct sockaddr_in *)address)->sin_addr.s_addr == INADDR_ANY;
+}
+
+static bool is_same_address(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+	if (a->ss_family != b->ss_family)
+		return false;
+	if (a->ss_family == AF_INET6)
+		return memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr,
+			      &((const struct sockaddr_in6 *)b)->sin6_addr,
+			      sizeof(struct in6_addr)) == 0;
+	return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+	       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
+}
+
+bool ways_has_listener_at(const struct sockaddr_storage *local)
+{
+	for (size_t i = 0; i < own.listener_count; i++) {
+		const struct sockaddr_storage *one = &own.listeners[i];
+
+		if (port_of(one) == port_of(local) &&
+		    (is_wildcard(one) || is_same_address(one, local)))
+			return true;
+	}
+	return false;
+}
+
+int ways_note_listener(int fd, struct error *err)
+{
+	struct sockaddr_storage address = {0};
+	socklen_t len = sizeof(address);
+
+	if (getsockname(fd, (struct sockaddr *)&address, &len) < 0)
+		return error_errno(err, errno, "a listener");
+	for (size_t i = 0; i < own.listener_count; i++)
+		if (port_of(&own.listeners[i]) == port_of(&address) &&
+		    is_same_address(&own.listeners[i], &address))
+			return ways_note_connection(fd, err);
+	if (own.listener_count == LISTENERS_MAX)
+		return error_set(err, ERR_CONFLICT, "more than %d ports were published",
+				 LISTENERS_MAX);
+	own.listeners[own.listener_count++] = address;
+	return ways_note_connection(fd, err);
+}

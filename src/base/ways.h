@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * In a broker: the ways out of its machine that it has opened. Whoever holds such a socket, and also
+ * while it waits in another socket to be taken (SCM_RIGHTS), the kernel lists it by its inode. So a
+ * broker that remembers the inodes can tell whether a way is open, without looking for its holder.
+ */
+#ifndef BASE_WAYS_H
+#define BASE_WAYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/socket.h>
+
+#include "base/error.h"
+
+/* Remembers a connection, or a listener with the address at which it accepts. */
+int ways_note_connection(int fd, struct error *err);
+int ways_note_listener(int fd, struct error *err);
+
+/* Whether the socket with that inode is one that was remembered. */
+bool ways_has(unsigned long long inode);
+/* Whether a listener that was remembered accepts at the address; one at the wildcard address accepts
+ * at every address with its port. */
+bool ways_has_listener_at(const struct sockaddr_storage *local);
+
+/* fn leaves those of the inodes that are open in their order at the beginning of the array, and returns
+ * how many those are. It is asked when there are many. */
+typedef size_t ways_open_fn(unsigned long long *inodes, size_t count);
+void ways_forget_by(ways_open_fn *fn);
+
+#endif
