@@ -200,6 +200,34 @@ def test_no_proof_while_the_supervisor_holds_a_connection(host):
     host("delete", "w", check=0)
 
 
+def test_no_proof_while_a_connection_is_hidden(host):
+    """A connection to a declared target that its broker has opened: another process has it, as it would wait unread in a socket."""
+    with socket.create_server(("127.0.0.1", 0)) as target:
+        place = target.getsockname()[1]
+        address = struct.pack("<HH4s", socket.AF_INET, socket.htons(place), socket.inet_aton("127.0.0.1")).ljust(128, b"\0")
+        start(host, mediation=mediation(place))
+        with broker_of(host.state / "w") as broker:
+            status, _, passed = broker.ask("connecting", address)
+            assert status == 0 and len(passed) == 1
+            assert broker.ask("sever", b"\0")[0] == 0
+
+            def open_ways():
+                """None while something of the machine itself is left."""
+                status, said, _ = broker.ask("sever", b"\1")
+                assert status == 0, said
+                words = said.replace(b"\0", b"").decode()
+                return int(words.split()[0]) if "connections that the live supervisor had are still open" in words else None if words else 0
+
+            wait_until(open_ways, "the machine alone to be cut off")
+            count = open_ways()  # the supervisor stands still, and may have one of its own
+            assert not is_proven(host)
+            os.close(passed[0])
+            wait_until(lambda: open_ways() == count - 1, "it to be closed")
+            assert is_proven(host) == (count == 1)
+    host("kill", "w", check=0)
+    host("delete", "w", check=0)
+
+
 @pytest.fixture
 def run(host):
     """`microagent run`, whose workspace goes with the machine: its process and the workspace."""

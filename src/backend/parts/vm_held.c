@@ -78,6 +78,21 @@ int vm_freeze(const struct vm *vm, struct descendants *below, struct error *err)
 	return -1;
 }
 
+int vm_count_switches(const struct vm *vm, const struct descendants *below, uint64_t *out,
+		      struct error *err)
+{
+	uint64_t sum = 0;
+
+	if (process_count_switches(&(struct proc){vm->cell.pid, vm->cell.pidfd}, &sum, err) < 0)
+		return -1;
+	for (size_t i = 0; i < below->count; i++)
+		if (process_count_switches(&(struct proc){below->pids[i], below->fds[i]}, &sum,
+					   err) < 0)
+			return -1;
+	*out = sum;
+	return 0;
+}
+
 void vm_thaw(const struct vm *vm, struct descendants *below)
 {
 	for (size_t i = 0; i < below->count; i++)
@@ -295,23 +310,44 @@ static int count_held_below(const struct vm *vm, const struct descendants *below
 	return count;
 }
 
-int vm_held(const struct vm *vm, struct error *err)
+/* Counts what the stopped VMM and what it has started hold. ERR_TIMEOUT: one of them has run meanwhile. */
+static int count_held_of_all(const struct vm *vm, const struct descendants *below,
+			     struct error *err)
 {
 	struct holder itself = {.vm = vm, .pid = vm->cell.pid, .pidfd = vm->cell.pidfd};
+	uint64_t before, behind;
+	int own, others;
+
+	if (vm_count_switches(vm, below, &before, err) < 0)
+		return -1;
+	own = count_held(&itself, err);
+	others = own < 0 ? -1 : count_held_below(vm, below, err);
+	if (others < 0 || vm_count_switches(vm, below, &behind, err) < 0)
+		return -1;
+	if (behind != before)
+		return error_set(err, ERR_TIMEOUT, "%s runs while it is looked at", vm->kind->name);
+	return own + others;
+}
+
+int vm_held(const struct vm *vm, struct error *err)
+{
 	struct descendants below;
 	struct error why = {0};
-	int own, others;
+	int count;
 
 	if (vm_freeze(vm, &below, &why) < 0) {
 		error_copy(err, &why);
 		return why.code == ERR_TIMEOUT ? 1 : -1;
 	}
-	own = count_held(&itself, err);
-	others = own < 0 ? -1 : count_held_below(vm, &below, err);
+	count = count_held_of_all(vm, &below, &why);
 	vm_thaw(vm, &below);
-	if (others < 0 || own + others == 0)
-		return others < 0 ? -1 : 0;
+	if (count == 0)
+		return 0;
+	if (count < 0) {
+		error_copy(err, &why);
+		return why.code == ERR_TIMEOUT ? 1 : -1;
+	}
 	error_set(err, ERR_TIMEOUT, "%s still holds %d sockets beside its monitor and its consoles",
-		  vm->kind->name, own + others);
+		  vm->kind->name, count);
 	return 1;
 }

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
 #include <time.h>
@@ -78,4 +79,48 @@ bool process_is_stopped(const struct proc *process)
 	autoclose int own = process_directory(process->pid, process->pidfd, &ignored);
 
 	return own >= 0 && all_stand_still(own);
+}
+
+/* Of a thread's status: "voluntary_ctxt_switches:\t12" and the same of those that it did not want. */
+static int add_switches(int tasks, const char *thread, uint64_t *out, struct error *err)
+{
+	static const char wanted[] = "\nvoluntary_ctxt_switches:",
+			  forced[] = "\nnonvoluntary_ctxt_switches:";
+	const char *first, *second;
+	char path[32], text[8192];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%.20s/status", thread);
+	autoclose int fd = openat(tasks, path, O_RDONLY | O_CLOEXEC);
+	n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+	if (n < 0)
+		return error_set(err, ERR_TIMEOUT, "a thread has ended meanwhile");
+	text[n] = '\0';
+	first = strstr(text, wanted);
+	second = strstr(text, forced);
+	if (!first || !second)
+		return error_set(err, ERR_IO,
+				 "the kernel does not tell the context switches of a thread");
+	*out += strtoull(first + sizeof(wanted) - 1, NULL, 10) +
+		strtoull(second + sizeof(forced) - 1, NULL, 10);
+	return 0;
+}
+
+int process_count_switches(const struct proc *process, uint64_t *out, struct error *err)
+{
+	autoclose int own = process_directory(process->pid, process->pidfd, err);
+	autodir DIR *dir = own < 0 ? NULL : process_list(own, "task");
+	const struct dirent *entry;
+	uint64_t sum = 0;
+
+	if (own < 0)
+		return -1;
+	if (!dir || !all_stand_still(own))
+		return error_set(err, ERR_TIMEOUT, "process %d does not stand still",
+				 (int)process->pid);
+	while ((entry = readdir(dir)))
+		if (*entry->d_name != '.' && add_switches(dirfd(dir), entry->d_name, &sum, err) < 0)
+			return -1;
+	*out += sum;
+	return 0;
 }
