@@ -27,12 +27,17 @@ struct way {
 	struct stranger stranger;
 };
 
-/* A group of one's own name is what most systems give to each user. */
-static bool others_can_write(const struct stat *st)
+/* Most systems give each user a group with the user's own number, in which nobody else is. A group with
+ * another number may be everybody's, and with an access control list the bits of the group are those of
+ * whoever is in the list. */
+static bool others_can_write(int dir, const struct stat *st)
 {
+	const bool is_own_group = st->st_gid == getegid() && st->st_gid == geteuid();
+
 	if (st->st_mode & S_ISVTX)
 		return false;
-	return st->st_mode & S_IWOTH || (st->st_mode & S_IWGRP && st->st_gid != getegid());
+	return st->st_mode & S_IWOTH ||
+	       (st->st_mode & S_IWGRP && (!is_own_group || file_has_acl(dir)));
 }
 
 static int look_for_stranger(struct way *way, struct error *err)
@@ -44,7 +49,7 @@ static int look_for_stranger(struct way *way, struct error *err)
 		return 0;
 	if (fstat(way->walk.at, &st) < 0)
 		return error_errno(err, errno, "%s", way->path);
-	if (walk_is_trusted(&st) && !others_can_write(&st))
+	if (walk_is_trusted(&st) && !others_can_write(way->walk.at, &st))
 		return 0;
 	stranger->dir = spot_path_of(way->walk.at, err);
 	stranger->owns = !walk_is_trusted(&st);

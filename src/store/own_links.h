@@ -5,8 +5,8 @@
  * What is named may lie in another user's directory, or in one that several write to. Whoever may
  * write there can put a link in the place of what was meant, also long after a path was recorded.
  * So a link is followed only if it is the caller's or root's, and lies in a directory that nobody
- * else may change: that too is one of theirs, and others, but for the caller's own group, do not
- * write there unless it is sticky. Below a directory that somebody else may change none is
+ * else may change: that too is one of theirs, and others do not write there unless it is sticky. A
+ * group with the caller's own number may, where no access control list lets others do so. Below a directory that somebody else may change none is
  * followed. What he can still put there are directories and files that he may move there himself.
  */
 #ifndef STORE_OWN_LINKS_H

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Directories of the host in the guest: who may do what, as whom, and what happens when it breaks."""
 
+import errno
 import json
 import os
 import shutil
 import signal
+import struct
 from pathlib import Path
 
 import pytest
@@ -496,6 +498,21 @@ def test_another_user_leads_a_share_nowhere_else(host):
     host("delete", "w", check=0)
 
 
+def let_write(place, target):
+    """A directory of ours in which an access control list lets somebody else write (acl(5)): its mode is 0775, of our own group.
+    False where the file system has no such lists."""
+    place.mkdir()
+    (place / "link").symlink_to(target)
+    entries = ((1, 7, -1), (2, 7, EVIL), (4, 5, -1), (0x10, 7, -1), (0x20, 5, -1))  # the owner, EVIL, the group, the mask, others
+    try:
+        os.setxattr(place, "system.posix_acl_access", struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *entry) for entry in entries))
+    except OSError as error:
+        if error.errno != errno.ENOTSUP:
+            raise
+        return False
+    return True
+
+
 def linked_ways(base):
     """What leads to a shared directory by links, and what is said: "" where they are followed."""
     real, mine, sticky, open_dir, group, theirs = (base / name for name in ("real", "mine", "sticky", "open", "group", "theirs"))
@@ -508,7 +525,7 @@ def linked_ways(base):
     (mine / "relative").symlink_to("../real")
     (mine / "twice").symlink_to(mine / "relative")
     (mine / "loop").symlink_to("loop")
-    found = [(mine / "link", ""), (mine / "relative", ""), (mine / "twice", ""), (sticky / "link", ""), (group / "link", ""),
+    found = [(mine / "link", ""), (mine / "relative", ""), (mine / "twice", ""), (sticky / "link", ""), (group / "link", "" if os.getgid() == os.getuid() else f"{group}/link is a link in {group}, which other users can write to"),
              (mine / "loop", "Too many levels of symbolic links"),
              (open_dir / "link", f"{open_dir}/link is a link in {open_dir}, which other users can write to: name what it leads to, or "
                                  f"mend it with: chmod go-w {open_dir}")]
@@ -521,6 +538,8 @@ def linked_ways(base):
         (group_of_others / "link").symlink_to(real)
         os.chown(group_of_others, 0, EVIL)
         group_of_others.chmod(0o775)
+        if let_write(listed := base / "listed", real):
+            found.append((listed / "link", f"{listed}/link is a link in {listed}, which other users can write to"))
         found += [
             (group_of_others / "link", f"{group_of_others}/link is a link in {group_of_others}, which other users can write to"),
             (sticky / "theirs", f"{sticky}/theirs is a link of user {EVIL}'s, who could have it lead elsewhere"),

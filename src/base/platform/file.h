@@ -35,6 +35,9 @@ ssize_t file_path(int fd, char *out, size_t size);
 int file_reopen(int fd, int flags);
 /* Changes the mode of what fd stands for, which O_PATH may have opened. Linux alone. -1 and errno. */
 int file_change_mode(int fd, mode_t mode);
+/* Whether an access control list says who may use what fd stands for, beside its mode, whose bits of the
+ * group are the most that the list gives then (acl(5)). False on macOS, where a list changes no bit. */
+bool file_has_acl(int fd);
 /* Gives dirfd/name, a directory and no link, its mode, although it may not be opened. same_disk:
  * only on the file system that dirfd is on. -1 and errno; EACCES: it is not ours to change. */
 int file_unlock_dir(int dirfd, const char *name, mode_t mode, bool same_disk);

@@ -12,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -89,6 +90,14 @@ int file_change_mode(int fd, mode_t mode)
 
 	name_of_fd(fd, self);
 	return chmod(self, mode);
+}
+
+bool file_has_acl(int fd)
+{
+	char self[32];
+
+	name_of_fd(fd, self);
+	return getxattr(self, "system.posix_acl_access", NULL, 0) > 0;
 }
 
 /* By a descriptor that stands for its name: chmod() would follow a link that has taken its place. */
