@@ -112,6 +112,21 @@ def test_one_in_quarantine_stays(web):
     web("session", "destroy", name, check=0)
 
 
+def test_one_whose_supervisor_stands_still(web):
+    """It does not end its session, which the next sweep does a minute later."""
+    name = create(web, "--lifetime", "1h")["name"]
+    place = web.state / "sessions" / f"{name}.bundle"
+    pid = json.loads((place / "runtime.json").read_text())["supervisorPid"]
+    os.kill(pid, signal.SIGSTOP)
+    made = json.loads((place / "session.json").read_text())
+    (place / "session.json").write_text(json.dumps({**made, "endsAt": made["createdAt"]}))
+    env = {"MICROAGENT_TEST_LIMIT_CONTROL_REQUEST_MS": "500"}
+    assert web.json("session", "gc", env=env)["removed"] == [] and place.exists()
+    answer = web.json("session", "gc", env={**env, "MICROAGENT_TEST_LIMIT_SESSION_ENDS_MS": "1"})
+    assert answer["removed"] == [{"name": name, "why": "its lifetime of 1h is over"}], answer
+    assert not place.exists() and not os.path.exists(f"/proc/{pid}") and not web.processes()
+
+
 def test_nobody_uses_it(web):
     """While a command runs it is used; one that a client will come back to runs without a stream."""
     session = create(web)

@@ -22,6 +22,14 @@ static int64_t look_again(const struct term *term)
 	return term->idle_s || term->ends_ns < soon ? soon : term->ends_ns;
 }
 
+/* Its live supervisor destroys it at its end. One that has not by the next look of a sweep does not. */
+static bool is_long_over(const struct term *term)
+{
+	const int64_t late = (int64_t)limit_get(LIMIT_SESSION_ENDS_MS) * (int64_t)NS_PER_MS;
+
+	return term->ends_ns && clock_real_ns() >= term->ends_ns + late;
+}
+
 bool session_over_by(const struct state_dir *dir, const char *id, char why[TERM_TEXT],
 		     int64_t *next)
 {
@@ -34,7 +42,8 @@ bool session_over_by(const struct state_dir *dir, const char *id, char why[TERM_
 		return false;
 	if (ws.fd >= 0 && term_read(&ws, &term, NULL) == 0 && term_is_given(&term)) {
 		again = look_again(&term);
-		if (unfinished_of(dir, id) == UNFINISHED_NOT && !lease_is_held(&ws))
+		if (unfinished_of(dir, id) == UNFINISHED_NOT &&
+		    (!lease_is_held(&ws) || is_long_over(&term)))
 			over = term_is_over_for(&ws, &term);
 	}
 	workspace_close(&ws);
