@@ -123,7 +123,7 @@ static json_t *mediation_json(struct error *err)
 		{"requiredMode",
 		 "required must come with failClosed: true, and is refused without"},
 		{"breakMode",
-		 "While the target is not reached, connections are refused and mediation is not "
+		 "While the target is not reached, connections are closed and mediation is not "
 		 "ready: take it as closed"},
 		{NULL, NULL},
 	};

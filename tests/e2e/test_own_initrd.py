@@ -55,6 +55,10 @@ def test_the_request_of_the_seed_boots(alone):
     code, answer = alone.ask("inspect")
     assert code == 0 and answer["verification"]["ok"], answer
     assert made.stat().st_ino == before.st_ino  # made once
+    gone = alone.kernel.rename(alone.base / "gone")
+    code, answer = alone.ask("inspect")
+    assert code == 0 and [entry["artifact"] for entry in answer["verification"]["divergence"]] == ["kernel"], answer
+    gone.rename(alone.kernel)
     shutil.rmtree(alone.cache)  # a cache may be emptied
     code, answer = alone.ask("inspect")
     assert code == 0 and answer["verification"]["ok"] and answer["verification"]["init"] == told_of_init(recorded=True), answer

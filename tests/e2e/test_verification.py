@@ -17,6 +17,7 @@ import schema_check
 import strays
 from conftest import BACKEND, BIN, DEFAULT_BACKEND, default_kernel, image, wait_until
 from digests import sha256
+from test_supervisor import request
 
 F_OFD_SETLK = 37
 IDENTITY = {"requestID": "req-1", "runtimeID": "w", "role": "workload", "backend": "qemu"}
@@ -465,6 +466,24 @@ def test_a_disk_at_rest_has_its_digest_taken(host):
     assert running["lastSHA256"] == now and running["observedAt"] == json.loads((host.state / "w" / "rootfs.json").read_text())["observedAt"]
     host("kill", "w", check=0)
     host("delete", "w", check=0)
+
+
+@pytest.mark.skipif(BACKEND == "apple-vf", reason="a Mac has no guard, which is who takes it")
+def test_a_command_that_has_failed_leaves_a_disk_at_rest(host):
+    """The guest has ended in order all the same."""
+    config = host.config(command=["sh", "-c", "echo written > /workspace/f; exit 7"])
+    for command in ("prepare", "run"):
+        code, answer, _ = host.supervisor(request(command, config), env=SETTLED_AT_ONCE)
+        assert code == 0, answer
+    assert (answer["event"]["state"], answer["result"]["exitCode"]) == ("failed", 7), answer
+
+    def rootfs():
+        return host.supervisor(request("inspect", {"stateDir": config["stateDir"]}))[1]["verification"]["rootfs"]
+
+    wait_until(lambda: "sha256" in rootfs(), "the digest of the disk")
+    assert rootfs()["sha256"] == sha256(Path(config["rootfsPath"])) != rootfs()["recordedSHA256"]
+    wait_until(lambda: not hashers(host), "the guard to end")
+    assert host.supervisor(request("delete", {"stateDir": config["stateDir"]}))[0] == 0
 
 
 @pytest.mark.skipif(BACKEND == "apple-vf", reason="a Mac has no guard, which is who takes it")

@@ -366,11 +366,15 @@ static void find_own_initrd(struct boot_files *files, const struct config *confi
 }
 
 /* A kernel that has no initrd beside it gets that of the cache. Where none can be made, the reason
- * is kept with the file. */
+ * is kept with the file. None is made for a kernel that is refused, and one that is missing has the initrd
+ * that it had. */
 static void use_own_initrd(struct boot_files *files, const struct config *config,
 			   enum initrd_use use)
 {
-	if (!files->beside || files->file[BOOT_KERNEL].error.code != ERR_NONE ||
+	const struct error *kernel = &files->file[BOOT_KERNEL].error;
+
+	if (!files->beside ||
+	    (kernel->code != ERR_NONE && (use == INITRD_MAKE || kernel->errnum != ENOENT)) ||
 	    access(files->file[BOOT_INITRD].path, F_OK) == 0 || errno != ENOENT)
 		return;
 	if (use == INITRD_MAKE)
