@@ -58,10 +58,14 @@ def test_its_shim(ctr):
 
 
 def test_conmon(podman):
-    """podman calls no delete then, of whatever runtime: the machine has ended, and its files are for who looks after the host."""
+    """podman calls no delete then, of whatever runtime: the machine has ended, and its files are for who looks after the host. podman 5
+    does not know the exit code without conmon, and says so once before it removes the container."""
     name = podman.detached("/bin/sh", "-c", WAITING)
     os.kill(int(podman.inspect(name)["State"]["ConmonPid"]), signal.SIGKILL)
-    podman("rm", "--force", "--time", "0", name, check=0)
+    removed = podman("rm", "--force", "--time", "0", name)
+    if removed.returncode == 125 and "conmon exited prematurely, exit code could not be retrieved" in removed.stderr:
+        removed = podman("rm", "--force", "--time", "0", name)
+    assert removed.returncode == 0, removed
     assert not machines(podman) and not podman("ps", "--all", "--quiet", check=0).stdout
     podman.run(podman.runtime, "delete", "--force", name, check=0)
 
