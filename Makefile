@@ -165,8 +165,8 @@ clean:
 
 # They come with the objects: else make would link one of what main-%.o gives for main-qemu.d.o.
 %.d: ;
-# Not of another system's own root (scripts/in-debian.sh).
--include $(shell find $(BUILD) -name debian13 -prune -o -name '*.d' -type f -print 2>/dev/null)
+# Not of another system's own root (scripts/in-debian.sh), nor of a cache with images in the making, where invoke-rc.d is.
+-include $(shell find $(BUILD) \( -name debian13 -o -path $(BUILD)/cache \) -prune -o -name '*.d' -type f -print 2>/dev/null)
 
 .PHONY: all deb guest-bundle guest-bundle-place objects list-objects setup packages darwin-check sysroot arm64 arm64-init windows run unit fuzz test soak bench lint man install uninstall clean standin standin-hyperv
 .DELETE_ON_ERROR:
