@@ -115,12 +115,14 @@ static void nobody_there(void **state)
 	struct error err = {0};
 	int count = 0;
 
-	assert_int_equal(
-		control_sock_power(stage->scratch->fd, "kill", "req-1", false, clock_mono_ns(), &err), -1);
+	assert_int_equal(control_sock_power(stage->scratch->fd, "kill", "req-1", false,
+					    clock_mono_ns(), &err),
+			 -1);
 	assert_code(err, ERR_NOT_FOUND);
 	control_sock_free(open_sock(stage, &count));
-	assert_int_equal(
-		control_sock_power(stage->scratch->fd, "kill", "req-1", false, clock_mono_ns(), &err), -1);
+	assert_int_equal(control_sock_power(stage->scratch->fd, "kill", "req-1", false,
+					    clock_mono_ns(), &err),
+			 -1);
 	assert_code(err, ERR_UNAVAILABLE);
 }
 

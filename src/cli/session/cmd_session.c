@@ -11,7 +11,6 @@
 #include "cli/terminal/signals.h"
 #include "cli/workspace/connect.h"
 #include "cli/workspace/exec.h"
-#include "contract/state.h"
 #include "microagent_session.h"
 
 struct session_values {
@@ -220,7 +219,7 @@ static void session_detail(const json_t *session, char out[HINT_ROOM])
 
 	/* A member in quarantine is told of as any other session. */
 	if (json_is_true(json_object_get(session, "pooled")) &&
-	    strcmp(json_text(session, "state", ""), state_names[STATE_QUARANTINED]) != 0)
+	    strcmp(json_text(session, "state", ""), "quarantined") != 0)
 		snprintf(out, HINT_ROOM, "%s",
 			 detail ? "in the making, for the pool" : "waits in the pool");
 	else
