@@ -221,7 +221,8 @@ def test_colours_are_for_terminals(place, session):
 @pytest.mark.skipif(BACKEND == "apple-vf", reason="the supervisor on a stand-in does not lie beside the other programs")
 def test_our_own_looks_are_no_alarm(place, session):
     """Our commands read the session's files and are gone before anybody can see whose opens these were."""
-    wait_until(lambda: place("audit", "telemetry", session).returncode == 0, "the guest to tell something")
+    place("session", "exec", session, "--", "true", check=0)
+    wait_until(lambda: place("audit", "telemetry", session).returncode == 0, "the guest to tell of it")
     with ThreadPoolExecutor(4) as many:
         list(many.map(lambda n: place("audit", ("verify", "telemetry", "show")[n % 3], session, check=0), range(24)))
         list(many.map(lambda words: place(*words, check=0), 4 * [("session", "list"), ("session", "gc"), ("audit", "list")]))
