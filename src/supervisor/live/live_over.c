@@ -100,8 +100,10 @@ void live_over(struct live *live, enum vm_end end, const char *vm_detail)
 	if (live->over)
 		return;
 	state = decide(live, end, vm_detail, detail, sizeof(detail), &failure);
-	/* Also behind a command that has failed, of which the state tells. */
-	live->at_rest = end == VM_END_POWERED_OFF && keeps_its_root(live);
+	/* A failed command says nothing of the disk. Where anything else has failed the word of the VMM, that
+	 * the guest switched itself off, is not believed. */
+	live->at_rest = end == VM_END_POWERED_OFF &&
+			(state != STATE_FAILED || live->outcome.has_result) && keeps_its_root(live);
 	live->over = true;
 	/* Nobody is left waiting for an answer, perhaps with the command lock in hand. */
 	live_quarantine_over(live);
