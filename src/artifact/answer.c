@@ -76,7 +76,7 @@ int artifact_open_from(const struct artifact_options *opts, struct error *err)
 	if (!opts->from_fd)
 		return path_open_file(opts->from, err);
 	fd = descriptor_of("--from-fd", opts->from_fd, err);
-	/* Whoever has hashed it has read it to its end. */
+	/* The caller has read the file to its end, to hash it. */
 	if (fd >= 0 && lseek(fd, 0, SEEK_SET) < 0)
 		return error_errno(err, errno, "%s", opts->from);
 	return fd;

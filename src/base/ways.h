@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * In a broker: the ways out of its machine that it has opened. Whoever holds such a socket, and also
- * while it waits in another socket to be taken (SCM_RIGHTS), the kernel lists it by its inode. So a
- * broker that remembers the inodes can tell whether a way is open, without looking for its holder.
+ * The connections and listeners that a broker has opened for its machine, by their inodes. The kernel
+ * lists each open socket by its inode, whichever process holds the socket, and also while the socket
+ * waits in another one to be received (SCM_RIGHTS). So the broker can tell whether one of them is open
+ * without looking for its holder.
  */
 #ifndef BASE_WAYS_H
 #define BASE_WAYS_H

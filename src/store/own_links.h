@@ -2,12 +2,13 @@
 /*
  * Paths that people name, opened so that no other user has a say in where they lead.
  *
- * What is named may lie in another user's directory, or in one that several write to. Whoever may
- * write there can put a link in the place of what was meant, also long after a path was recorded.
- * So a link is followed only if it is the caller's or root's, and lies in a directory that nobody
- * else may change: that too is one of theirs, and others do not write there unless it is sticky. A
- * group with the caller's own number may, where no access control list lets others do so. Below a directory that somebody else may change none is
- * followed. What he can still put there are directories and files that he may move there himself.
+ * A path can lead through a directory in which another user may write. That user can put a link in the
+ * place of what the path named, also long after the path was recorded. So a link is followed only
+ * if it belongs to the caller or to root, and lies in a directory that nobody else may change. Such a
+ * directory belongs to the caller or to root, and other users cannot write there, or it is sticky. A
+ * group with the caller's own number may write there, unless the directory has an access control
+ * list. Below a directory that another user may change no link is followed. There that user can
+ * still put directories and files that he may move there himself.
  */
 #ifndef STORE_OWN_LINKS_H
 #define STORE_OWN_LINKS_H

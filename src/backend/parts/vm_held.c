@@ -78,8 +78,11 @@ int vm_freeze(const struct vm *vm, struct descendants *below, struct error *err)
 	return -1;
 }
 
-int vm_count_switches(const struct vm *vm, const struct descendants *below, uint64_t *out,
-		      struct error *err)
+/* Counts how often the stopped VMM, and what it has started, have run until now. A VMM that was taken over
+ * can wake itself by a timer, so a look proves something only where the counts before and behind it are
+ * equal. ERR_TIMEOUT: a process runs. */
+static int count_switches(const struct vm *vm, const struct descendants *below, uint64_t *out,
+			  struct error *err)
 {
 	uint64_t sum = 0;
 
@@ -318,11 +321,11 @@ static int count_held_of_all(const struct vm *vm, const struct descendants *belo
 	uint64_t before, behind;
 	int own, others;
 
-	if (vm_count_switches(vm, below, &before, err) < 0)
+	if (count_switches(vm, below, &before, err) < 0)
 		return -1;
 	own = count_held(&itself, err);
 	others = own < 0 ? -1 : count_held_below(vm, below, err);
-	if (others < 0 || vm_count_switches(vm, below, &behind, err) < 0)
+	if (others < 0 || count_switches(vm, below, &behind, err) < 0)
 		return -1;
 	if (behind != before)
 		return error_set(err, ERR_TIMEOUT, "%s runs while it is looked at", vm->kind->name);

@@ -22,7 +22,8 @@ static int64_t look_again(const struct term *term)
 	return term->idle_s || term->ends_ns < soon ? soon : term->ends_ns;
 }
 
-/* Its live supervisor destroys it at its end. One that has not by the next look of a sweep does not. */
+/* Returns whether the lifetime has been over for a minute. The live supervisor destroys its session at the
+ * end of the lifetime; where the session is still there by now, the supervisor does not do so. */
 static bool is_long_over(const struct term *term)
 {
 	const int64_t late = (int64_t)limit_get(LIMIT_SESSION_ENDS_MS) * (int64_t)NS_PER_MS;
