@@ -90,16 +90,28 @@ static bool is_same_address(const struct sockaddr_storage *a, const struct socka
 	       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
 }
 
+static bool accepts_at(const struct sockaddr_storage *listener,
+		       const struct sockaddr_storage *local)
+{
+	return port_of(listener) == port_of(local) &&
+	       (is_wildcard(listener) || is_same_address(listener, local));
+}
+
 bool ways_has_listener_at(const struct sockaddr_storage *local)
 {
-	for (size_t i = 0; i < own.listener_count; i++) {
-		const struct sockaddr_storage *one = &own.listeners[i];
-
-		if (port_of(one) == port_of(local) &&
-		    (is_wildcard(one) || is_same_address(one, local)))
+	for (size_t i = 0; i < own.listener_count; i++)
+		if (accepts_at(&own.listeners[i], local))
 			return true;
-	}
 	return false;
+}
+
+void ways_forget_listener_at(const struct sockaddr_storage *local)
+{
+	for (size_t i = 0; i < own.listener_count;)
+		if (accepts_at(&own.listeners[i], local))
+			own.listeners[i] = own.listeners[--own.listener_count];
+		else
+			i++;
 }
 
 int ways_note_listener(int fd, struct error *err)

@@ -24,6 +24,9 @@ bool ways_has(unsigned long long inode);
  * at every address with its port. */
 bool ways_has_listener_at(const struct sockaddr_storage *local);
 
+/* Forgets the listeners that accept at the address: another program of the host has the port now. */
+void ways_forget_listener_at(const struct sockaddr_storage *local);
+
 /* fn leaves those of the inodes that are open in their order at the beginning of the array, and returns
  * how many those are. It is asked when there are many. */
 typedef size_t ways_open_fn(unsigned long long *inodes, size_t count);

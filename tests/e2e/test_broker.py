@@ -200,6 +200,22 @@ def test_no_proof_while_the_supervisor_holds_a_connection(host):
     host("delete", "w", check=0)
 
 
+def test_a_port_that_is_another_programs_now(host):
+    """It was published, and a server of the host has it since: its connections are none of the machine's."""
+    port = free_port()
+    host("create", "w", "--memory", 256, "--cpus", 1, "--network", "nat", "-p", f"{port}:8080", check=0)
+    host("start", "w", check=0)
+    server = host.popen("exec", "w", "--", "nc", "-ll", "-p", "8080", "-e", "cat")
+    await_server(port)
+    host("network", "unpublish", "w", str(port), check=0)
+    with socket.create_server(("127.0.0.1", port)) as other, connect(port), other.accept()[0]:
+        host("quarantine", "w", check=0)
+        assert is_proven(host)
+    host("kill", "w", check=0)
+    server.communicate()
+    host("delete", "w", check=0)
+
+
 def test_no_proof_while_a_connection_is_hidden(host):
     """A connection to a declared target that its broker has opened: another process has it, as it would wait unread in a socket."""
     with socket.create_server(("127.0.0.1", 0)) as target:

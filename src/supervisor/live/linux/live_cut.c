@@ -154,6 +154,23 @@ static bool read_internet_line(const char *line, struct sockaddr_storage *local,
 	return true;
 }
 
+#define LISTENING 0x0a /* TCP_LISTEN, as /proc/net/tcp has it */
+
+/* A port that is published no longer can be another program's, whose connections are none of this machine.
+ * Neither the machine nor its supervisor can make a listener that the broker does not know. */
+static bool forget_port_of_others(const char *line, void *data)
+{
+	struct sockaddr_storage local;
+	unsigned long long inode;
+	unsigned state;
+
+	(void)data;
+	if (sscanf(line, "%*s %*s %*s %2X", &state) == 1 && state == LISTENING &&
+	    read_internet_line(line, &local, &inode) && !ways_has(inode))
+		ways_forget_listener_at(&local);
+	return false;
+}
+
 static bool is_listed_way(const char *line, void *data)
 {
 	const struct sockets *supervisors = data;
@@ -228,6 +245,8 @@ static int count_ways_out(const struct proc *supervisor, struct error *err)
 	int internet, consoles;
 
 	if (list_sockets(supervisor, &sockets, err) < 0)
+		return -1;
+	if (count_internet_lines(forget_port_of_others, NULL, err) < 0)
 		return -1;
 	internet = count_internet_lines(is_listed_way, &sockets, err);
 	consoles = internet < 0 ? -1
