@@ -19,35 +19,19 @@ static int put_int(json_t *out, const char *key, int64_t value, struct error *er
 	return json_put(out, key, json_integer(value), err);
 }
 
-static int decode_machine_path(struct config_decode *d, const char *key, enum json_need need,
-			       struct error *err)
-{
-	const char *path = NULL;
-
-	if (decode_text(d->in, "config", key, need, &path, err) < 0)
-		return -1;
-	return path ? json_put_string(d->out, key, path, err) : 0;
-}
-
-/* A guest whose RAM disk is its root needs no other. */
-static int decode_linux_paths(struct config_decode *d, struct error *err)
-{
-	bool ram_disk = *json_text(d->in, "initrdPath", "");
-
-	if (decode_machine_path(d, "kernelPath", JSON_REQUIRED, err) < 0 ||
-	    decode_machine_path(d, "rootfsPath", ram_disk ? JSON_OPTIONAL : JSON_REQUIRED, err) < 0)
-		return -1;
-	return decode_machine_path(d, "rootfsBase", JSON_OPTIONAL, err);
-}
-
-/* It boots what is on its disk, by a firmware whose memory is the auxiliary storage. */
-static int decode_macos_paths(struct config_decode *d, const json_t *macos, struct error *err)
+/* A macOS guest boots what is on its disk, by a firmware whose memory is the auxiliary storage. */
+int decode_macos(struct config_decode *d, struct error *err)
 {
 	static const char *const keys[] = {"hardwareModelPath", "auxiliaryStoragePath",
 					   "machineIdentifierPath", NULL};
 	static const char *const linux_keys[] = {"kernelPath", "initrdPath", "rootfsBase"};
 	json_auto_t *out = json_object();
+	json_t *macos = NULL;
 
+	if (json_get_object(d->in, "config", "macos", JSON_OPTIONAL, &macos, err) < 0)
+		return -1;
+	if (!macos)
+		return 0;
 	if (d->strict && json_only_keys(macos, "config.macos", keys, err) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(linux_keys); i++)
@@ -63,26 +47,49 @@ static int decode_macos_paths(struct config_decode *d, const json_t *macos, stru
 		    json_put_string(out, keys[i], path, err) < 0)
 			return -1;
 	}
-	if (json_put(d->out, "macos", json_incref(out), err) < 0)
-		return -1;
-	return decode_machine_path(d, "rootfsPath", JSON_REQUIRED, err);
+	return json_put(d->out, "macos", json_incref(out), err);
 }
 
-int decode_required_paths(struct config_decode *d, struct error *err)
+static int decode_machine_path(struct config_decode *d, const char *key, enum json_need need,
+			       struct error *err)
 {
-	autofree char *state_dir = NULL;
-	json_t *macos = NULL;
+	const char *path = NULL;
 
-	if (json_get_object(d->in, "config", "macos", JSON_OPTIONAL, &macos, err) < 0 ||
-	    (macos ? decode_macos_paths(d, macos, err) : decode_linux_paths(d, err)) < 0)
+	if (decode_text(d->in, "config", key, need, &path, err) < 0)
+		return -1;
+	return path ? json_put_string(d->out, key, path, err) : 0;
+}
+
+int decode_kernel_path(struct config_decode *d, struct error *err)
+{
+	return json_object_get(d->out, "macos")
+		       ? 0
+		       : decode_machine_path(d, "kernelPath", JSON_REQUIRED, err);
+}
+
+/* A Linux guest whose RAM disk is its root needs no other. */
+int decode_rootfs_path(struct config_decode *d, struct error *err)
+{
+	bool ram_disk = !json_object_get(d->out, "macos") && *json_text(d->in, "initrdPath", "");
+
+	return decode_machine_path(d, "rootfsPath", ram_disk ? JSON_OPTIONAL : JSON_REQUIRED, err);
+}
+
+int decode_rootfs_base(struct config_decode *d, struct error *err)
+{
+	if (decode_machine_path(d, "rootfsBase", JSON_OPTIONAL, err) < 0)
 		return -1;
 	if (json_object_get(d->out, "rootfsBase") && !json_object_get(d->out, "rootfsPath"))
 		return error_set(err, ERR_INVALID,
 				 "config.rootfsBase needs config.rootfsPath, the layer over it");
-	state_dir = decode_absolute_of_host(d->in, "config", "stateDir", err);
-	if (!state_dir)
-		return -1;
-	return json_put_string(d->out, "stateDir", state_dir, err);
+	return 0;
+}
+
+int decode_state_dir(struct config_decode *d, struct error *err)
+{
+	autofree char *state_dir = decode_absolute_of_host(d->in, "config", "stateDir", err);
+
+	return state_dir ? json_put_string(d->out, "stateDir", state_dir, err) : -1;
 }
 
 /* most is what the host has; 0 where it has no say. */
@@ -130,13 +137,16 @@ int config_check_cpus(int64_t cpus, const struct host_bounds *bounds, struct err
 	return check_machine_size("cpuCount", "", cpus, 1, bounds ? bounds->cpus : 0, err);
 }
 
-int decode_sizes(struct config_decode *d, struct error *err)
+int decode_memory(struct config_decode *d, struct error *err)
 {
-	int64_t least = (int64_t)limit_get(LIMIT_WORKSPACE_MEMORY_MIN_MIB);
+	return decode_size(d, "memoryMiB", " MiB", DEFAULT_MEMORY_MIB,
+			   (int64_t)limit_get(LIMIT_WORKSPACE_MEMORY_MIN_MIB),
+			   d->bounds ? d->bounds->memory_mib : 0, err);
+}
 
-	if (decode_size(d, "memoryMiB", " MiB", DEFAULT_MEMORY_MIB, least,
-			d->bounds ? d->bounds->memory_mib : 0, err) < 0)
-		return -1;
+/* A request may leave the number open, and a record has one. */
+int decode_cpus(struct config_decode *d, struct error *err)
+{
 	if (d->strict && !json_object_get(d->in, "cpuCount"))
 		return 0;
 	return decode_size(d, "cpuCount", "", DEFAULT_CPUS, 1, d->bounds ? d->bounds->cpus : 0,
@@ -154,12 +164,14 @@ int config_settle_cpus(const struct config *config, enum accelerator accelerator
 }
 
 /* Every kernel file K has K.initrd beside it. */
-static int decode_initrd(struct config_decode *d, struct error *err)
+int decode_initrd(struct config_decode *d, struct error *err)
 {
 	const char *kernel = json_text(d->out, "kernelPath", NULL);
 	const char *given = NULL;
 	autofree char *beside = NULL;
 
+	if (!kernel)
+		return 0;
 	if (decode_text(d->in, "config", "initrdPath", JSON_OPTIONAL, &given, err) < 0)
 		return -1;
 	if (given)
@@ -172,7 +184,7 @@ static int decode_initrd(struct config_decode *d, struct error *err)
 }
 
 /* The canonical form has it where it is not the host's own. */
-static int decode_architecture(struct config_decode *d, struct error *err)
+int decode_architecture(struct config_decode *d, struct error *err)
 {
 	const char *names[ARCHITECTURE_COUNT];
 	size_t found = architecture_of_host();
@@ -187,30 +199,7 @@ static int decode_architecture(struct config_decode *d, struct error *err)
 		       : json_put_string(d->out, "architecture", names[found], err);
 }
 
-static int decode_accelerator(struct config_decode *d, struct error *err)
-{
-	size_t index = ACCELERATOR_AUTO;
-
-	if (decode_choice(d->in, "config", "accelerator", JSON_OPTIONAL, accelerator_names,
-			  ACCELERATOR_TCG + 1, &index, err) < 0)
-		return -1;
-	return json_put_string(d->out, "accelerator", accelerator_names[index], err);
-}
-
-/* The canonical form has it where it is not the default alone. */
-static int decode_confinement(struct config_decode *d, struct error *err)
-{
-	size_t index = CONFINEMENT_CELL;
-
-	if (decode_choice(d->in, "config", "confinement", JSON_OPTIONAL, confinement_names,
-			  ARRAY_SIZE(confinement_names), &index, err) < 0)
-		return -1;
-	return index == CONFINEMENT_CELL
-		       ? 0
-		       : json_put_string(d->out, "confinement", confinement_names[index], err);
-}
-
-static int decode_cgroup(struct config_decode *d, struct error *err)
+int decode_cgroup(struct config_decode *d, struct error *err)
 {
 	const char *given = NULL;
 	autofree char *path = NULL;
@@ -235,7 +224,7 @@ static int decode_cgroup(struct config_decode *d, struct error *err)
 
 /* Limits are required of a group that the request names, and taken where they are to be had in one
  * that is looked for. The canonical form has the word where it says something else than that. */
-static int decode_cgroup_limits(struct config_decode *d, struct error *err)
+int decode_cgroup_limits(struct config_decode *d, struct error *err)
 {
 	static const char *const words[] = {"optional", "required"};
 	const char *group = json_text(d->out, "cgroup", "");
@@ -256,7 +245,7 @@ static int decode_cgroup_limits(struct config_decode *d, struct error *err)
 	return json_put_string(d->out, "cgroupLimits", words[index], err);
 }
 
-static int decode_limits(struct config_decode *d, struct error *err)
+int decode_limits(struct config_decode *d, struct error *err)
 {
 	static const char *const keys[] = {"diskBytesPerSecond", "diskOpsPerSecond",
 					   "netBytesPerSecond", NULL};
@@ -283,16 +272,7 @@ static int decode_limits(struct config_decode *d, struct error *err)
 	return json_object_size(out) ? json_put(d->out, "limits", json_incref(out), err) : 0;
 }
 
-static int decode_hotplug(struct config_decode *d, struct error *err)
-{
-	bool hotplug = false;
-
-	if (json_get_bool(d->in, "config", "hotplug", JSON_OPTIONAL, &hotplug, err) < 0)
-		return -1;
-	return hotplug ? json_put(d->out, "hotplug", json_true(), err) : 0;
-}
-
-static int decode_console(struct config_decode *d, struct error *err)
+int decode_console(struct config_decode *d, struct error *err)
 {
 	static const char *const shell = "shell";
 	size_t found = 1;
@@ -300,16 +280,6 @@ static int decode_console(struct config_decode *d, struct error *err)
 	if (decode_choice(d->in, "config", "console", JSON_OPTIONAL, &shell, 1, &found, err) < 0)
 		return -1;
 	return found == 0 ? json_put_string(d->out, "console", shell, err) : 0;
-}
-
-int decode_machine(struct config_decode *d, struct error *err)
-{
-	if ((json_object_get(d->out, "kernelPath") && decode_initrd(d, err) < 0) ||
-	    decode_architecture(d, err) < 0 || decode_accelerator(d, err) < 0 ||
-	    decode_hotplug(d, err) < 0 || decode_confinement(d, err) < 0 ||
-	    decode_console(d, err) < 0 || decode_limits(d, err) < 0)
-		return -1;
-	return decode_cgroup(d, err) < 0 ? -1 : decode_cgroup_limits(d, err);
 }
 
 int decode_image(struct config_decode *d, struct error *err)

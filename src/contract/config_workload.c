@@ -12,8 +12,6 @@
 #define HOSTNAME_BYTES 64
 #define USER_BYTES 256
 #define CWD_BYTES 4096 /* PATH_MAX */
-/* Ten years: what the guest's agent takes. */
-#define TIMEOUT_SECONDS_MAX (INT64_C(10) * 366 * 24 * 3600)
 
 static bool is_plain_string(const json_t *value)
 {
@@ -22,7 +20,7 @@ static bool is_plain_string(const json_t *value)
 }
 
 /* Arguments may be empty and may hold any byte but NUL; the program's name may not be empty. */
-static int decode_command(struct config_decode *d, struct error *err)
+int decode_command(struct config_decode *d, struct error *err)
 {
 	json_t *command = NULL;
 
@@ -56,7 +54,7 @@ static int check_variable(const char *name, const json_t *value, struct error *e
 	return 0;
 }
 
-static int decode_env(struct config_decode *d, struct error *err)
+int decode_env(struct config_decode *d, struct error *err)
 {
 	json_t *env = NULL, *value;
 	const char *name;
@@ -69,36 +67,24 @@ static int decode_env(struct config_decode *d, struct error *err)
 	return json_put(d->out, "env", json_copy(env), err);
 }
 
-static int decode_user(struct config_decode *d, struct error *err)
+int check_user(const char *user, struct error *err)
 {
-	const char *user = NULL;
-
-	if (decode_text(d->in, "config", "user", JSON_OPTIONAL, &user, err) < 0)
-		return -1;
-	if (!user)
-		return 0;
-	if (strlen(user) >= USER_BYTES || strpbrk(user, ":/ "))
-		return error_set(err, ERR_INVALID,
-				 "config.user must be the name or number of a user of the guest, "
-				 "and is \"%.64s\"",
+	return strlen(user) < USER_BYTES && !strpbrk(user, ":/ ")
+		       ? 0
+		       : error_set(
+				 err, ERR_INVALID,
+				 "config.user must be the name or number of a user of the guest, and is \"%.64s\"",
 				 user);
-	return json_put_string(d->out, "user", user, err);
 }
 
-static int decode_cwd(struct config_decode *d, struct error *err)
+int check_cwd(const char *cwd, struct error *err)
 {
-	const char *cwd = NULL;
-
-	if (decode_text(d->in, "config", "cwd", JSON_OPTIONAL, &cwd, err) < 0)
-		return -1;
-	if (!cwd)
-		return 0;
-	if (cwd[0] != '/' || strlen(cwd) >= CWD_BYTES)
-		return error_set(err, ERR_INVALID,
-				 "config.cwd must be an absolute path of the guest, and is "
-				 "\"%.200s\"",
+	return cwd[0] == '/' && strlen(cwd) < CWD_BYTES
+		       ? 0
+		       : error_set(
+				 err, ERR_INVALID,
+				 "config.cwd must be an absolute path of the guest, and is \"%.200s\"",
 				 cwd);
-	return json_put_string(d->out, "cwd", cwd, err);
 }
 
 static bool is_hostname(const char *name)
@@ -114,32 +100,12 @@ static bool is_hostname(const char *name)
 	return strstr(name, "..") == NULL;
 }
 
-static int decode_hostname(struct config_decode *d, struct error *err)
+int check_hostname(const char *name, struct error *err)
 {
-	const char *name = NULL;
-
-	if (decode_text(d->in, "config", "hostname", JSON_OPTIONAL, &name, err) < 0)
-		return -1;
-	if (!name)
-		return 0;
-	if (!is_hostname(name))
-		return error_set(err, ERR_INVALID,
-				 "config.hostname must be letters, digits, \"-\" and \".\", begin "
-				 "and end with a letter or a digit, be at most %d bytes long and "
-				 "have no two dots side by side, and is \"%.100s\"",
+	return is_hostname(name)
+		       ? 0
+		       : error_set(
+				 err, ERR_INVALID,
+				 "config.hostname must be letters, digits, \"-\" and \".\", begin and end with a letter or a digit, be at most %d bytes long and have no two dots side by side, and is \"%.100s\"",
 				 HOSTNAME_BYTES, name);
-	return json_put_string(d->out, "hostname", name, err);
-}
-
-int decode_workload(struct config_decode *d, struct error *err)
-{
-	int64_t timeout = 0;
-
-	if (decode_command(d, err) < 0 || decode_env(d, err) < 0 || decode_user(d, err) < 0 ||
-	    decode_cwd(d, err) < 0 || decode_hostname(d, err) < 0)
-		return -1;
-	if (json_get_int(d->in, "config", "timeoutSeconds", JSON_OPTIONAL, 0, TIMEOUT_SECONDS_MAX,
-			 &timeout, err) < 0)
-		return -1;
-	return json_put(d->out, "timeoutSeconds", json_integer(timeout), err);
 }

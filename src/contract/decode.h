@@ -27,27 +27,38 @@ struct config_decode {
 	json_t *mountpoints;		  /* mountpoint: JSON path of the entry that has it */
 };
 
-/* The sections, called in the order in which their errors win. */
-int decode_required_paths(struct config_decode *d, struct error *err);
-int decode_sizes(struct config_decode *d, struct error *err);
+/* One field each, as its row of config_fields says. */
+int decode_macos(struct config_decode *d, struct error *err);
+int decode_kernel_path(struct config_decode *d, struct error *err);
+int decode_rootfs_path(struct config_decode *d, struct error *err);
+int decode_rootfs_base(struct config_decode *d, struct error *err);
+int decode_state_dir(struct config_decode *d, struct error *err);
+int decode_memory(struct config_decode *d, struct error *err);
+int decode_cpus(struct config_decode *d, struct error *err);
 int decode_disks(struct config_decode *d, struct error *err);
 int decode_vsock_listeners(struct config_decode *d, struct error *err);
 int decode_network(struct config_decode *d, struct error *err);
 int decode_mediation(struct config_decode *d, struct error *err);
-int decode_machine(struct config_decode *d, struct error *err);
-int decode_workload(struct config_decode *d, struct error *err);
+int decode_initrd(struct config_decode *d, struct error *err);
+int decode_architecture(struct config_decode *d, struct error *err);
+int decode_console(struct config_decode *d, struct error *err);
+int decode_limits(struct config_decode *d, struct error *err);
+int decode_cgroup(struct config_decode *d, struct error *err);
+int decode_cgroup_limits(struct config_decode *d, struct error *err);
+int decode_command(struct config_decode *d, struct error *err);
+int decode_env(struct config_decode *d, struct error *err);
 int decode_shares(struct config_decode *d, struct error *err);
 int decode_bundles(struct config_decode *d, struct error *err);
 int decode_outputs(struct config_decode *d, struct error *err);
 int decode_image(struct config_decode *d, struct error *err);
+/* Whether a text is what config.user, cwd and hostname can be; ERR_INVALID. */
+int check_user(const char *user, struct error *err);
+int check_cwd(const char *cwd, struct error *err);
+int check_hostname(const char *name, struct error *err);
 
 /* Decodes in (an object) whole; on success *out is the canonical document. */
 int config_normalise(const json_t *in, bool strict, const struct host_bounds *bounds, json_t **out,
 		     struct error *err);
-/* Fills out from a canonical document, whose reference becomes out's. */
-void config_bind(json_t *normalised, struct config *out);
-/* ERR_INVALID for a field of a config that does not exist. */
-int config_known_keys(const json_t *in, struct error *err);
 
 /* Reads and checks the identity; out borrows from it. */
 int identity_decode(json_t *json, const char *backend, struct identity *out, struct error *err);

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/path.h"
+#include "contract/config_fields.h"
 #include "contract/decode.h"
 #include "contract/kind.h"
 
@@ -36,7 +37,7 @@ static int decode_command_name(const json_t *document, enum command *out, struct
 
 /* Where stateDir suffices, further fields of a config may be there but are not looked into: a kill
  * must not fail for a detail that it has no use for. Their names are still checked. */
-static int decode_state_dir(const json_t *json, struct config *out, struct error *err)
+static int decode_state_dir_alone(const json_t *json, struct config *out, struct error *err)
 {
 	json_auto_t *normalised = json_object();
 	autofree char *state_dir = NULL;
@@ -72,14 +73,13 @@ static int make_absolute(json_t *object, const char *key, struct error *err)
  */
 static int make_host_paths_absolute(json_t *config, struct error *err)
 {
-	static const char *const keys[] = {"kernelPath", "initrdPath", "rootfsPath", "rootfsBase"};
 	static const char *const macos_keys[] = {"hardwareModelPath", "auxiliaryStoragePath",
 						 "machineIdentifierPath"};
 	json_t *disk;
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(keys); i++)
-		if (make_absolute(config, keys[i], err) < 0)
+	for (const struct config_field *field = config_fields; field->key; field++)
+		if (field->host_file && make_absolute(config, field->key, err) < 0)
 			return -1;
 	for (i = 0; i < ARRAY_SIZE(macos_keys); i++)
 		if (make_absolute(json_object_get(config, "macos"), macos_keys[i], err) < 0)
@@ -98,7 +98,7 @@ static int decode_config(const json_t *json, enum command_input input,
 	json_auto_t *normalised = NULL;
 
 	if (input == INPUT_STATE_DIR)
-		return decode_state_dir(json, out, err);
+		return decode_state_dir_alone(json, out, err);
 	if (config_normalise(json, true, bounds, &normalised, err) < 0 ||
 	    make_host_paths_absolute(normalised, err) < 0)
 		return -1;

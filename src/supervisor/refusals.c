@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
-#include "contract/request.h"
+#include "contract/config_fields.h"
 
 /* @: what makes a path of this host's of it (path_drive). */
 #define LEAST "\"rootfsPath\":\"/r\",\"stateDir\":\"@/s\""
@@ -32,42 +32,21 @@ static const struct asking network_askings[] = {
 	{"bridged", LINUX "\"network\":{\"mode\":\"bridged\",\"interface\":\"br0\"}"},
 };
 
+/* What is no field of its own in config_fields, or asks for more than that field. */
 static const struct asking feature_askings[] = {
-	{"initrdPath", ISOLATED ",\"initrdPath\":\"/i\""},
-	{"rootfsBase", ISOLATED ",\"rootfsBase\":\"/b\""},
 	/* Each backend has this mode; it is no matter that a request to most may not join the two. */
-	{"network.portForwards", LINUX "\"network\":{\"mode\":\"isolated\","
-				       "\"portForwards\":[{\"hostPort\":1,\"guestPort\":1}]}"},
+	{"network.portForwards", LINUX
+	 "\"network\":{\"mode\":\"isolated\",\"portForwards\":[{\"hostPort\":1,\"guestPort\":1}]}"},
 	{"network.allow", LINUX "\"network\":{\"mode\":\"nat\",\"allow\":[\"10.0.0.0/8\"]}"},
 	{"network.egress", LINUX "\"network\":{\"mode\":\"nat\",\"egress\":{}}"},
-	{"disks", ISOLATED ",\"disks\":[{\"name\":\"d\",\"path\":\"/d\",\"mountpoint\":\"/d\","
-			   "\"mode\":\"ro\"}]"},
-	{"shares", ISOLATED ",\"shares\":[{\"tag\":\"t\",\"path\":\"@/d\",\"mountpoint\":\"/d\","
-			    "\"mode\":\"ro\"}]"},
-	{"shares[].cache",
-	 ISOLATED ",\"shares\":[{\"tag\":\"t\",\"path\":\"@/d\",\"mountpoint\":\"/d\","
-		  "\"mode\":\"ro\",\"cache\":\"always\"}]"},
-	{"shares[].locks",
-	 ISOLATED ",\"shares\":[{\"tag\":\"t\",\"path\":\"@/d\",\"mountpoint\":\"/d\","
-		  "\"mode\":\"ro\",\"locks\":true}]"},
-	{"bundles",
-	 ISOLATED ",\"bundles\":[{\"name\":\"b\",\"path\":\"/b\",\"mountpoint\":\"/b\"}]"},
-	{"outputs", ISOLATED ",\"outputs\":[{\"name\":\"o\",\"path\":\"/o\"}]"},
-	{"mediation", ISOLATED ",\"mediation\":{\"enabled\":true,\"required\":true,\"port\":2048,"
-			       "\"target\":\"127.0.0.1:1\",\"failClosed\":true}"},
-	{"vsockListeners",
-	 ISOLATED ",\"vsockListeners\":[{\"port\":2048,\"target\":\"127.0.0.1:1\"}]"},
-	{"cgroup", ISOLATED ",\"cgroup\":\"inherit\""},
-	{"cgroupLimits", ISOLATED ",\"cgroupLimits\":\"required\""},
-	{"limits", LINUX "\"network\":{\"mode\":\"nat\"},\"limits\":{\"diskBytesPerSecond\":1,"
-			 "\"diskOpsPerSecond\":1,\"netBytesPerSecond\":1}"},
-	{"hotplug", ISOLATED ",\"hotplug\":true"},
-	{"confinement", ISOLATED ",\"confinement\":\"seccomp\""},
-	{"console", ISOLATED ",\"console\":\"shell\""},
-	{"architecture", ISOLATED ",\"architecture\":\"arm64\""},
-	{"macos",
-	 NO_NETWORK ",\"macos\":{\"hardwareModelPath\":\"/h\",\"auxiliaryStoragePath\":\"/a\","
-		    "\"machineIdentifierPath\":\"/m\"}"},
+	{"shares[].cache", ISOLATED
+	 ",\"shares\":[{\"tag\":\"t\",\"path\":\"@/d\",\"mountpoint\":\"/d\",\"mode\":\"ro\",\"cache\":\"always\"}]"},
+	{"shares[].locks", ISOLATED
+	 ",\"shares\":[{\"tag\":\"t\",\"path\":\"@/d\",\"mountpoint\":\"/d\",\"mode\":\"ro\",\"locks\":true}]"},
+	{"limits", LINUX
+	 "\"network\":{\"mode\":\"nat\"},\"limits\":{\"diskBytesPerSecond\":1,\"diskOpsPerSecond\":1,\"netBytesPerSecond\":1}"},
+	{"macos", NO_NETWORK
+	 ",\"macos\":{\"hardwareModelPath\":\"/h\",\"auxiliaryStoragePath\":\"/a\",\"machineIdentifierPath\":\"/m\"}"},
 };
 
 int refusals_check(const struct backend_refusal *refusals, const struct config *config,
@@ -112,21 +91,48 @@ static int is_field_honoured(const struct backend_refusal *refusals, const char 
 	return honoured;
 }
 
-static json_t *honoured_names(const struct backend_refusal *refusals, const struct asking *askings,
-			      size_t count, struct error *err)
+static int add_honoured(const struct backend_refusal *refusals, const char *name,
+			const char *fields, json_t *names, struct error *err)
+{
+	int honoured = is_field_honoured(refusals, fields, err);
+
+	if (honoured > 0 && json_array_append_new(names, json_string(name)) < 0)
+		return error_errno(err, ENOMEM, "capabilities");
+	return honoured < 0 ? -1 : 0;
+}
+
+static json_t *honoured_networks(const struct backend_refusal *refusals, struct error *err)
 {
 	json_auto_t *names = json_array();
 
-	for (size_t i = 0; i < count; i++) {
-		int honoured = is_field_honoured(refusals, askings[i].fields, err);
-
-		if (honoured < 0)
+	for (size_t i = 0; i < ARRAY_SIZE(network_askings); i++)
+		if (add_honoured(refusals, network_askings[i].name, network_askings[i].fields,
+				 names, err) < 0)
 			return NULL;
-		if (honoured && json_array_append_new(names, json_string(askings[i].name)) < 0) {
+	return steal_ptr(&names);
+}
+
+static json_t *honoured_features(const struct backend_refusal *refusals, struct error *err)
+{
+	json_auto_t *names = json_array();
+
+	for (const struct config_field *field = config_fields; field->key; field++) {
+		autofree char *fields = NULL;
+
+		if (!field->sample)
+			continue;
+		if (asprintf(&fields, ISOLATED ",\"%s\":%s", field->key, field->sample) < 0) {
+			fields = NULL;
 			error_errno(err, ENOMEM, "capabilities");
 			return NULL;
 		}
+		if (add_honoured(refusals, field->key, fields, names, err) < 0)
+			return NULL;
 	}
+	for (size_t i = 0; i < ARRAY_SIZE(feature_askings); i++)
+		if (add_honoured(refusals, feature_askings[i].name, feature_askings[i].fields,
+				 names, err) < 0)
+			return NULL;
 	return steal_ptr(&names);
 }
 
@@ -166,10 +172,8 @@ json_t *refusals_capabilities(const char *name, const struct backend_refusal *re
 {
 	json_auto_t *document = json_object();
 	json_auto_t *commands = command_names(built, err);
-	json_auto_t *networks =
-		honoured_names(refusals, network_askings, ARRAY_SIZE(network_askings), err);
-	json_auto_t *features =
-		honoured_names(refusals, feature_askings, ARRAY_SIZE(feature_askings), err);
+	json_auto_t *networks = honoured_networks(refusals, err);
+	json_auto_t *features = honoured_features(refusals, err);
 	json_auto_t *list = refusals_json(refusals, err);
 
 	if (!commands || !networks || !features || !list ||

@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "channel/hasher.h"
+#include "contract/config_fields.h"
 #include "supervisor/inputs/template_memory.h"
 #include "supervisor/inputs/template_siblings.h"
 
@@ -79,40 +80,11 @@ static json_t *facts_of(const struct backend *backend, const struct config *conf
 
 /* --- one to be saved ------------------------------------------------------------------------- */
 
-/* What a template has no part of, and so no machine that is to become one. */
-static const char *what_is_not_saved(const struct config *config, bool restored)
-{
-	const struct {
-		bool given;
-		const char *what;
-	} rows[] = {
-		{!config->hotplug, "a machine without a spare port (config.hotplug)"},
-		{config->network_mode != NETWORK_ISOLATED &&
-			 (!restored || config->network_mode != NETWORK_NAT),
-		 "a network card"},
-		{json_array_size(config->shares) > 0, "a shared directory"},
-		{json_array_size(config->disks) > 0, "a second disk"},
-		{json_array_size(config->bundles) > 0, "a bundle"},
-		{json_array_size(config->port_forwards) > 0, "a published port"},
-		{json_array_size(config->vsock_listeners) > 0, "a listener of the host's"},
-		{config->mediation != NULL, "mediation"},
-		{config->command != NULL, "a command of its own"},
-		{config->console_shell, "a shell on its console"},
-		{config->limits.disk_bytes || config->limits.disk_ops, "a rate of its disks"},
-		{!config->rootfs_base, "a disk that is no layer"},
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (rows[i].given)
-			return rows[i].what;
-	return NULL;
-}
-
 int template_begin(const struct backend *backend, const struct config *config,
 		   enum accelerator accelerator, const struct boot_files *files,
 		   struct template *out, struct error *err)
 {
-	const char *obstacle = what_is_not_saved(config, false);
+	const char *obstacle = config_saving_obstacle(config->normalised, false);
 	struct template template = TEMPLATE_NONE;
 
 	if (obstacle)
@@ -288,7 +260,7 @@ static int open_template(const char *directory, bool own, const struct backend *
 			 struct boot_files *files, struct template *template, struct error *err)
 {
 	autoclose int dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	const char *obstacle = what_is_not_saved(config, true);
+	const char *obstacle = config_saving_obstacle(config->normalised, true);
 	json_auto_t *record = NULL;
 
 	if (obstacle)
