@@ -215,7 +215,7 @@ static int spawn_live(struct start *start, const int fds[LIVE_FD_END], struct er
 	json_auto_t *disks = disks_json(&start->disks, err);
 	json_auto_t *how = describe_origin(start);
 	struct proc child = PROC_NONE;
-	const struct ticket ticket = {
+	struct ticket ticket = {
 		.state_dir = start->record.dir.path,
 		.id = start->record.ws.id,
 		.identity = call->request->identity.json,
@@ -225,17 +225,9 @@ static int spawn_live(struct start *start, const int fds[LIVE_FD_END], struct er
 		.remove = call->options->remove,
 		.reader = call->options->reader,
 		.writer = call->options->writer,
-		.layered = start->files.file[BOOT_BASE].fd >= 0,
-		.macos = start->files.file[BOOT_MODEL].fd >= 0,
-		.foreground = call->request->command == COMMAND_RUN,
-		.has_lifeline = call->options->lifeline_fd >= 0,
 		.origin = start->template.origin,
-		.has_ram = start->template.ram_fd >= 0,
 		.card_mac = start->template.has_card ? start->template.card_mac : NULL,
-		.has_containers = call->options->containers_fd >= 0,
-		.has_loopback = call->options->loopback_fd >= 0,
 		.cell_number = call->options->cell_number,
-		.has_siblings = start->template.siblings_fd >= 0,
 		.boot = how,
 		.facts = start->template.facts,
 		.marks = start->marks,

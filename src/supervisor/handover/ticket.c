@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "supervisor/handover/ticket.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,45 +30,79 @@ size_t ticket_link_count(const json_t *links)
 	return json_array_size(json_object_get(links, "interfaces"));
 }
 
+enum row_kind { ROW_TEXT, ROW_FLAG, ROW_NUMBER, ROW_ENUM, ROW_OBJECT, ROW_ARRAY };
+
+/* One member of struct ticket, and its key in the document. */
+static const struct ticket_row {
+	const char *key;
+	enum row_kind kind;
+	size_t offset;
+	enum json_need need; /* of a text or of JSON; what is NULL is left out */
+	int64_t most;	     /* of a number or an enum, which is 0 or more */
+} rows[] = {
+#define MEMBER(name) offsetof(struct ticket, name)
+	{"stateDir", ROW_TEXT, MEMBER(state_dir), JSON_REQUIRED, 0},
+	{"id", ROW_TEXT, MEMBER(id), JSON_REQUIRED, 0},
+	{"identity", ROW_OBJECT, MEMBER(identity), JSON_REQUIRED, 0},
+	{"accelerator", ROW_ENUM, MEMBER(accelerator), JSON_REQUIRED, ACCELERATOR_COUNT - 1},
+	{"acceleratorReason", ROW_TEXT, MEMBER(accelerator_reason), JSON_REQUIRED, 0},
+	{"attach", ROW_FLAG, MEMBER(attach), JSON_REQUIRED, 0},
+	{"remove", ROW_FLAG, MEMBER(remove), JSON_REQUIRED, 0},
+	{"reader", ROW_FLAG, MEMBER(reader), JSON_REQUIRED, 0},
+	{"writer", ROW_FLAG, MEMBER(writer), JSON_REQUIRED, 0},
+	{"origin", ROW_ENUM, MEMBER(origin), JSON_REQUIRED, VM_RESTORED},
+	{"handed", ROW_NUMBER, MEMBER(handed), JSON_REQUIRED, INT32_MAX},
+	{"cellNumber", ROW_NUMBER, MEMBER(cell_number), JSON_REQUIRED, INT32_MAX},
+	{"cardMac", ROW_TEXT, MEMBER(card_mac), JSON_OPTIONAL, 0},
+	{"boot", ROW_OBJECT, MEMBER(boot), JSON_OPTIONAL, 0},
+	{"facts", ROW_OBJECT, MEMBER(facts), JSON_OPTIONAL, 0},
+	{"marks", ROW_OBJECT, MEMBER(marks), JSON_REQUIRED, 0},
+	{"links", ROW_OBJECT, MEMBER(links), JSON_OPTIONAL, 0},
+	{"disks", ROW_ARRAY, MEMBER(disks), JSON_REQUIRED, 0},
+#undef MEMBER
+};
+static_assert(LIVE_FD_END <= 31, "a bit of ticket.handed for each descriptor");
+
+bool ticket_has(const struct ticket *ticket, enum live_fd fd)
+{
+	return ticket->handed & INT64_C(1) << fd;
+}
+
+static json_t *value_of(const struct ticket *ticket, const struct ticket_row *row)
+{
+	const void *member = (const char *)ticket + row->offset;
+	const char *text;
+
+	switch (row->kind) {
+	case ROW_TEXT:
+		text = *(const char *const *)member;
+		return text ? json_string_lossy(text, strlen(text)) : NULL;
+	case ROW_FLAG:
+		return json_boolean(*(const bool *)member);
+	case ROW_NUMBER:
+		return json_integer(*(const int64_t *)member);
+	case ROW_ENUM:
+		return json_integer(*(const unsigned *)member);
+	case ROW_OBJECT:
+	case ROW_ARRAY:
+		break;
+	}
+	return json_deep_copy(*(const json_t *const *)member);
+}
+
 static json_t *encode(const struct ticket *ticket, struct error *err)
 {
 	json_auto_t *document = json_object();
-	const struct {
-		const char *key;
-		bool value;
-	} flags[] = {{"attach", ticket->attach},
-		     {"remove", ticket->remove},
-		     {"reader", ticket->reader},
-		     {"writer", ticket->writer},
-		     {"layered", ticket->layered},
-		     {"foreground", ticket->foreground},
-		     {"hasLifeline", ticket->has_lifeline},
-		     {"macos", ticket->macos},
-		     {"hasRAM", ticket->has_ram},
-		     {"hasSiblings", ticket->has_siblings},
-		     {"hasContainers", ticket->has_containers},
-		     {"hasLoopback", ticket->has_loopback}};
 
-	if (!document || json_put_string(document, "version", MICROAGENT_VERSION, err) < 0 ||
-	    json_put_string(document, "stateDir", ticket->state_dir, err) < 0 ||
-	    json_put_string(document, "id", ticket->id, err) < 0 ||
-	    json_put(document, "identity", json_deep_copy(ticket->identity), err) < 0 ||
-	    json_put_string(document, "accelerator", accelerator_names[ticket->accelerator], err) <
-		    0 ||
-	    json_put_string(document, "acceleratorReason", ticket->accelerator_reason, err) < 0 ||
-	    (ticket->card_mac && json_put_string(document, "cardMac", ticket->card_mac, err) < 0) ||
-	    json_put(document, "origin", json_integer(ticket->origin), err) < 0 ||
-	    json_put(document, "cellNumber", json_integer(ticket->cell_number), err) < 0 ||
-	    (ticket->boot && json_put(document, "boot", json_deep_copy(ticket->boot), err) < 0) ||
-	    (ticket->facts &&
-	     json_put(document, "facts", json_deep_copy(ticket->facts), err) < 0) ||
-	    json_put(document, "marks", json_deep_copy(ticket->marks), err) < 0 ||
-	    json_put(document, "disks", json_deep_copy(ticket->disks), err) < 0 ||
-	    (ticket->links && json_put(document, "links", json_deep_copy(ticket->links), err) < 0))
+	if (json_put_string(document, "version", MICROAGENT_VERSION, err) < 0)
 		return NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
-		if (json_put(document, flags[i].key, json_boolean(flags[i].value), err) < 0)
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		json_t *value = value_of(ticket, &rows[i]);
+
+		if ((value || rows[i].need == JSON_REQUIRED) &&
+		    json_put(document, rows[i].key, value, err) < 0)
 			return NULL;
+	}
 	return steal_ptr(&document);
 }
 
@@ -79,11 +114,10 @@ static int document_fd(const struct ticket *ticket, struct error *err)
 	return text ? fd_memfd("ticket", text, strlen(text), err) : -1;
 }
 
-int ticket_spawn(const struct ticket *ticket, const int fds[LIVE_FD_END],
-		 const struct disk_list *disks, int taps, int log_fd, struct proc *out,
-		 struct error *err)
+int ticket_spawn(struct ticket *ticket, const int fds[LIVE_FD_END], const struct disk_list *disks,
+		 int taps, int log_fd, struct proc *out, struct error *err)
 {
-	autoclose int document = document_fd(ticket, err);
+	autoclose int document = -1;
 	autofree char *label = NULL;
 	char program[PATH_MAX];
 	const char *argv[] = {program, NULL, NULL};
@@ -92,8 +126,15 @@ int ticket_spawn(const struct ticket *ticket, const int fds[LIVE_FD_END],
 		calloc(LIVE_FD_END + 1 + disks->count + ntaps, sizeof(*passed));
 	size_t n = 0;
 
-	if (document < 0 || !passed)
-		return document < 0 ? -1 : error_set(err, ERR_IO, "out of memory");
+	if (!passed)
+		return error_set(err, ERR_IO, "out of memory");
+	ticket->handed = 0;
+	for (int i = LIVE_TICKET + 1; i < LIVE_FD_END; i++)
+		if (fds[i] >= 0)
+			ticket->handed |= INT64_C(1) << i;
+	document = document_fd(ticket, err);
+	if (document < 0)
+		return -1;
 	if (ticket_program(program) < 0)
 		return error_errno(err, errno, "the supervisor's own program");
 	passed[n++] = (struct proc_fd){log_fd, STDERR_FILENO};
@@ -102,7 +143,7 @@ int ticket_spawn(const struct ticket *ticket, const int fds[LIVE_FD_END],
 		return error_set(err, ERR_IO, "out of memory");
 	argv[1] = label;
 	for (int i = LIVE_TICKET + 1; i < LIVE_FD_END; i++)
-		if (fds[i] >= 0)
+		if (ticket_has(ticket, (enum live_fd)i))
 			passed[n++] = (struct proc_fd){fds[i], i};
 	for (size_t i = 0; i < disks->count; i++)
 		passed[n++] = (struct proc_fd){disks->items[i].fd, LIVE_DISKS + (int)i};
@@ -133,92 +174,50 @@ static int check_ticket_version(const json_t *document, struct error *err)
 	return option_caller(NULL, version, err);
 }
 
-static int decode_ticket(json_t *document, struct ticket *out, struct error *err)
+static int read_row(json_t *document, const struct ticket_row *row, struct ticket *ticket,
+		    struct error *err)
 {
-	struct ticket ticket = {.document = document};
-	const char *accelerator = NULL;
-	json_t *identity = NULL, *marks = NULL, *disks = NULL, *how = NULL, *facts = NULL,
-	       *links = NULL;
-	int64_t origin = VM_COLD;
+	void *member = (char *)ticket + row->offset;
+	int64_t number = 0;
+	json_t *json = NULL;
 
-	if (check_ticket_version(document, err) < 0 ||
-	    json_get_string(document, "", "stateDir", JSON_REQUIRED, &ticket.state_dir, err) < 0 ||
-	    json_get_string(document, "", "id", JSON_REQUIRED, &ticket.id, err) < 0 ||
-	    json_get_object(document, "", "identity", JSON_REQUIRED, &identity, err) < 0 ||
-	    json_get_object(document, "", "marks", JSON_REQUIRED, &marks, err) < 0 ||
-	    json_get_object(document, "", "boot", JSON_OPTIONAL, &how, err) < 0 ||
-	    json_get_object(document, "", "facts", JSON_OPTIONAL, &facts, err) < 0 ||
-	    json_get_object(document, "", "links", JSON_OPTIONAL, &links, err) < 0 ||
-	    json_get_int(document, "", "origin", JSON_REQUIRED, VM_COLD, VM_RESTORED, &origin,
-			 err) < 0 ||
-	    json_get_array(document, "", "disks", JSON_REQUIRED, &disks, err) < 0 ||
-	    json_get_string(document, "", "accelerator", JSON_REQUIRED, &accelerator, err) < 0 ||
-	    json_get_string(document, "", "acceleratorReason", JSON_REQUIRED,
-			    &ticket.accelerator_reason, err) < 0 ||
-	    json_get_bool(document, "", "attach", JSON_REQUIRED, &ticket.attach, err) < 0 ||
-	    json_get_bool(document, "", "remove", JSON_REQUIRED, &ticket.remove, err) < 0 ||
-	    json_get_bool(document, "", "reader", JSON_REQUIRED, &ticket.reader, err) < 0 ||
-	    json_get_bool(document, "", "writer", JSON_REQUIRED, &ticket.writer, err) < 0 ||
-	    json_get_bool(document, "", "layered", JSON_REQUIRED, &ticket.layered, err) < 0 ||
-	    json_get_bool(document, "", "hasContainers", JSON_REQUIRED, &ticket.has_containers,
-			  err) < 0 ||
-	    json_get_bool(document, "", "hasLoopback", JSON_REQUIRED, &ticket.has_loopback, err) <
-		    0 ||
-	    json_get_int(document, "", "cellNumber", JSON_REQUIRED, 0, INT32_MAX,
-			 &ticket.cell_number, err) < 0 ||
-	    json_get_string(document, "", "cardMac", JSON_OPTIONAL, &ticket.card_mac, err) < 0 ||
-	    json_get_bool(document, "", "hasSiblings", JSON_REQUIRED, &ticket.has_siblings, err) <
-		    0 ||
-	    json_get_bool(document, "", "hasRAM", JSON_REQUIRED, &ticket.has_ram, err) < 0 ||
-	    json_get_bool(document, "", "macos", JSON_REQUIRED, &ticket.macos, err) < 0 ||
-	    json_get_bool(document, "", "foreground", JSON_REQUIRED, &ticket.foreground, err) < 0 ||
-	    json_get_bool(document, "", "hasLifeline", JSON_REQUIRED, &ticket.has_lifeline, err) <
-		    0)
+	switch (row->kind) {
+	case ROW_TEXT:
+		return json_get_string(document, "", row->key, row->need, (const char **)member,
+				       err);
+	case ROW_FLAG:
+		return json_get_bool(document, "", row->key, row->need, (bool *)member, err);
+	case ROW_NUMBER:
+		return json_get_int(document, "", row->key, row->need, 0, row->most,
+				    (int64_t *)member, err);
+	case ROW_ENUM:
+		if (json_get_int(document, "", row->key, row->need, 0, row->most, &number, err) < 0)
+			return -1;
+		*(unsigned *)member = (unsigned)number;
+		return 0;
+	case ROW_OBJECT:
+	case ROW_ARRAY:
+		break;
+	}
+	if ((row->kind == ROW_ARRAY
+		     ? json_get_array(document, "", row->key, row->need, &json, err)
+		     : json_get_object(document, "", row->key, row->need, &json, err)) < 0)
 		return -1;
-	ticket.identity = identity;
-	ticket.marks = marks;
-	ticket.boot = how;
-	ticket.facts = facts;
-	ticket.links = links;
-	ticket.origin = (enum vm_origin)origin;
-	ticket.disks = disks;
-	ticket.accelerator = ACCELERATOR_TCG;
-	for (int i = 0; i < ACCELERATOR_COUNT; i++)
-		if (strcmp(accelerator, accelerator_names[i]) == 0)
-			ticket.accelerator = (enum accelerator)i;
-	*out = ticket;
+	*(const json_t **)member = json;
 	return 0;
 }
 
-static bool is_handed_over(const struct ticket *ticket, int fd)
+static int decode_ticket(json_t *document, struct ticket *out, struct error *err)
 {
-	switch (fd) {
-	case LIVE_KERNEL:
-	case LIVE_INITRD:
-		return !ticket->macos;
-	case LIVE_MODEL:
-	case LIVE_IDENTIFIER:
-	case LIVE_AUXILIARY:
-		return ticket->macos;
-	case LIVE_BASE:
-		return ticket->layered;
-	case LIVE_RAM:
-		return ticket->has_ram;
-	case LIVE_STATE:
-		return ticket->origin == VM_RESTORED;
-	case LIVE_SIBLINGS:
-		return ticket->has_siblings;
-	case LIVE_CONTAINERS:
-		return ticket->has_containers;
-	case LIVE_LOOPBACK:
-		return ticket->has_loopback;
-	case LIVE_COMMAND:
-		return ticket->foreground;
-	case LIVE_CALLER:
-		return ticket->has_lifeline;
-	default:
-		return true;
-	}
+	struct ticket ticket = {.document = document};
+
+	if (check_ticket_version(document, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (read_row(document, &rows[i], &ticket, err) < 0)
+			return -1;
+	*out = ticket;
+	return 0;
 }
 
 static int keep_from_children(const struct ticket *ticket, struct error *err)
@@ -227,18 +226,18 @@ static int keep_from_children(const struct ticket *ticket, struct error *err)
 		  (int)(json_array_size(ticket->disks) + ticket_link_count(ticket->links));
 
 	for (int fd = LIVE_TICKET + 1; fd < end; fd++)
-		if (is_handed_over(ticket, fd) && fd_cloexec(fd, true, err) < 0)
+		if (ticket_has(ticket, (enum live_fd)fd) && fd_cloexec(fd, true, err) < 0)
 			return -1;
 	return 0;
 }
 
 void ticket_close_boot_files(const struct ticket *ticket)
 {
-	static const int fds[] = {LIVE_KERNEL,	   LIVE_INITRD,	   LIVE_BASE, LIVE_MODEL,
-				  LIVE_IDENTIFIER, LIVE_AUXILIARY, LIVE_STATE};
+	static const enum live_fd fds[] = {LIVE_KERNEL,	    LIVE_INITRD,    LIVE_BASE, LIVE_MODEL,
+					   LIVE_IDENTIFIER, LIVE_AUXILIARY, LIVE_STATE};
 
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-		if (is_handed_over(ticket, fds[i]))
+		if (ticket_has(ticket, fds[i]))
 			close(fds[i]);
 	for (size_t i = 0; i < ticket_link_count(ticket->links); i++)
 		close(LIVE_DISKS + (int)(json_array_size(ticket->disks) + i));

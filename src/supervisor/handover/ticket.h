@@ -46,23 +46,17 @@ enum live_fd {
 	LIVE_DISKS = LIVE_FD_END /* and on, in the order of the ticket's disks */
 };
 
+/* Texts and JSON are borrowed from document in a ticket that was received. */
 struct ticket {
-	const char *state_dir, *id; /* borrowed from document */
-	const json_t *identity;	    /* of the request */
+	const char *state_dir, *id;
+	const json_t *identity; /* of the request */
 	enum accelerator accelerator;
 	const char *accelerator_reason;
 	bool attach, remove;
-	bool reader, writer;   /* enum vm_use */
-	bool layered;	       /* LIVE_BASE is there */
-	bool macos;	       /* LIVE_MODEL and the two behind it are there */
-	bool foreground;       /* LIVE_COMMAND is there */
-	bool has_lifeline;     /* LIVE_CALLER is there */
-	enum vm_origin origin; /* VM_RESTORED: LIVE_STATE is there */
-	bool has_ram;	       /* LIVE_RAM is there */
-	bool has_containers;   /* LIVE_CONTAINERS is there */
-	bool has_loopback;     /* LIVE_LOOPBACK is there */
-	int64_t cell_number;   /* 0: none but our pid */
-	bool has_siblings;     /* LIVE_SIBLINGS is there: the memory is sealed */
+	bool reader, writer; /* enum vm_use */
+	enum vm_origin origin;
+	int64_t handed;	     /* a bit for each descriptor below LIVE_FD_END that is there */
+	int64_t cell_number; /* 0: none but our pid */
 	/* VM_RESTORED with a network card in the state: its address, or ""; else NULL. */
 	const char *card_mac;
 	const json_t *boot; /* of runtime.json: how it is booted, if that was a question; or NULL */
@@ -74,17 +68,17 @@ struct ticket {
 	json_t *document;
 };
 
+bool ticket_has(const struct ticket *ticket, enum live_fd fd);
+
 /* How long it may take to the guest's word that it is ready: from its start, and under KVM from the
  * first sign of its kernel, which has LIMIT_FIRMWARE_MS from the start. */
 uint64_t ticket_boot_ms(enum accelerator accelerator, bool macos);
 
-/* fds[from LIVE_STATE_DIR on] are ours, by their place in the child; -1: not given. disks are told
- * of by ticket->disks. Starts
- * the live supervisor of <state_dir>/<id> in a session of its own. */
-/* taps: the first of those of ticket->links, in a row. */
-int ticket_spawn(const struct ticket *ticket, const int fds[LIVE_FD_END],
-		 const struct disk_list *disks, int taps, int log_fd, struct proc *out,
-		 struct error *err);
+/* Starts the live supervisor of <state_dir>/<id> in a session of its own. fds[from LIVE_STATE_DIR
+ * on] are ours, by their place in the child; -1: not given. ticket->handed is made of them. disks
+ * are those that ticket->disks tells of. taps is the first of those of ticket->links, in a row. */
+int ticket_spawn(struct ticket *ticket, const int fds[LIVE_FD_END], const struct disk_list *disks,
+		 int taps, int log_fd, struct proc *out, struct error *err);
 /* The program that runs now, to be run anew; -1 and errno. linux/ticket_program.c,
  * darwin/ticket_program.c */
 int ticket_program(char out[PATH_MAX]);

@@ -119,7 +119,7 @@ static int shared_open(const struct live *live, const struct config *config, str
 	out->count = count;
 	for (size_t i = 0; i < count; i++)
 		out->fds[i] = -1;
-	if (!live->ticket.has_containers)
+	if (!ticket_has(&live->ticket, LIVE_CONTAINERS))
 		return shares_open(config, live->backend, out->fds, err);
 	/* The one share there is: by no rule, and by no name. */
 	out->fds[0] = fcntl(LIVE_CONTAINERS, F_DUPFD_CLOEXEC, LIVE_FD_END);
@@ -129,7 +129,7 @@ static int shared_open(const struct live *live, const struct config *config, str
 /* What microagent-oci asks for is in no config that anybody else could write. */
 static int add_containers(const struct live *live, struct config *config, struct error *err)
 {
-	if (!live->ticket.has_containers)
+	if (!ticket_has(&live->ticket, LIVE_CONTAINERS))
 		return 0;
 	if (json_array_size(config->shares) > 0)
 		return error_set(err, ERR_INVALID, "a machine for containers has no other share");
@@ -163,6 +163,12 @@ static int join_ram_root(struct live *live, const struct config *config, struct 
 	return joined;
 }
 
+/* A descriptor that the command may have handed over; -1: it has not. */
+static int given_fd(const struct live *live, enum live_fd fd)
+{
+	return ticket_has(&live->ticket, fd) ? (int)fd : -1;
+}
+
 static enum vm_use use_of(const struct ticket *ticket)
 {
 	if (ticket->reader)
@@ -186,12 +192,12 @@ static int boot(struct live *live, const struct manifest *manifest, struct error
 		.config = config,
 		.label = label,
 		.accelerator = live->ticket.accelerator,
-		.kernel_fd = live->ticket.macos ? -1 : LIVE_KERNEL,
-		.initrd_fd = live->ticket.macos ? -1 : LIVE_INITRD,
-		.macos = live->ticket.macos ? &macos_files : NULL,
+		.kernel_fd = given_fd(live, LIVE_KERNEL),
+		.initrd_fd = given_fd(live, LIVE_INITRD),
+		.macos = ticket_has(&live->ticket, LIVE_MODEL) ? &macos_files : NULL,
 		.use = use_of(&live->ticket),
 		.rootfs_fd = LIVE_ROOTFS,
-		.base_fd = live->ticket.layered ? LIVE_BASE : -1,
+		.base_fd = given_fd(live, LIVE_BASE),
 		.disks = disks,
 		.disk_count = json_array_size(live->ticket.disks),
 		.workspace_fd = live->ws.fd,
@@ -201,10 +207,10 @@ static int boot(struct live *live, const struct manifest *manifest, struct error
 		.link_count = list_links(live, links),
 		.vsock_listen_fd = -1,
 		.origin = live->ticket.origin,
-		.ram_fd = live->ticket.has_ram ? LIVE_RAM : -1,
+		.ram_fd = given_fd(live, LIVE_RAM),
 		.card_saved = live->ticket.card_mac,
-		.ram_sealed = live->ticket.has_siblings,
-		.state_fd = live->ticket.origin == VM_RESTORED ? LIVE_STATE : -1,
+		.ram_sealed = ticket_has(&live->ticket, LIVE_SIBLINGS),
+		.state_fd = given_fd(live, LIVE_STATE),
 		.log = &live->log,
 	};
 

@@ -105,7 +105,7 @@ static void on_lifeline(struct loop *loop, int fd, uint32_t events, void *data)
 
 	(void)loop;
 	(void)events;
-	if (n > 0 && live->ticket.foreground && !told)
+	if (n > 0 && ticket_has(&live->ticket, LIVE_COMMAND) && !told)
 		return; /* what is said on it means nothing */
 	drop_lifelines(live);
 	if (n > 0 && !told)
@@ -138,7 +138,8 @@ static uint64_t boot_ms(const struct live *live)
 {
 	return live->awaits_kernel && has_firmware_deadline(live)
 		       ? limit_get(LIMIT_FIRMWARE_MS)
-		       : ticket_boot_ms(live->ticket.accelerator, live->ticket.macos);
+		       : ticket_boot_ms(live->ticket.accelerator,
+					ticket_has(&live->ticket, LIVE_MODEL));
 }
 
 static void on_boot_timer(struct loop *loop, void *data)
@@ -186,8 +187,8 @@ static int watch_lifelines(struct live *live, struct error *err)
 	const struct {
 		int fd;
 		bool given;
-	} lines[] = {{LIVE_COMMAND, live->ticket.foreground},
-		     {LIVE_CALLER, live->ticket.has_lifeline}};
+	} lines[] = {{LIVE_COMMAND, ticket_has(&live->ticket, LIVE_COMMAND)},
+		     {LIVE_CALLER, ticket_has(&live->ticket, LIVE_CALLER)}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		if (!lines[i].given)

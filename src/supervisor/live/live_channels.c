@@ -8,7 +8,7 @@
 
 int live_channels_begin(struct live *live, const struct config *config, struct error *err)
 {
-	int loopback = live->ticket.has_loopback ? LIVE_LOOPBACK : -1;
+	int loopback = ticket_has(&live->ticket, LIVE_LOOPBACK) ? LIVE_LOOPBACK : -1;
 
 	live->channels = channels_new(live->loop, live->ws.fd, config, loopback, &live->log, err);
 	if (!live->channels)

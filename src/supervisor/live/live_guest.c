@@ -269,7 +269,7 @@ static int publish_any(const struct live *live, json_t *message, struct error *e
 {
 	json_t *publishes = json_object_get(message, "publishes");
 
-	if (!live->ticket.has_loopback ||
+	if (!ticket_has(&live->ticket, LIVE_LOOPBACK) ||
 	    json_array_append_new(publishes, json_pack("{s:i}", "guestPort", 0)) == 0)
 		return 0;
 	return error_set(err, ERR_IO, "out of memory");

@@ -56,7 +56,7 @@
 
 static bool is_layer(const struct live *live)
 {
-	return live->ticket.layered;
+	return ticket_has(&live->ticket, LIVE_BASE);
 }
 
 /* A layer shares nothing. Of another disk: as it was counted last. 0 where it is unknown. */

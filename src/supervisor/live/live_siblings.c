@@ -17,7 +17,7 @@ static void on_sibling(struct loop *loop, int fd, uint32_t events, void *data)
 
 int live_siblings_begin(struct live *live, struct error *err)
 {
-	if (!live->ticket.has_siblings)
+	if (!ticket_has(&live->ticket, LIVE_SIBLINGS))
 		return 0;
 	live->siblings = loop_add_fd(live->loop, LIVE_SIBLINGS, LOOP_IN, on_sibling, live, err);
 	return live->siblings ? 0 : -1;

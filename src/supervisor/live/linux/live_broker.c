@@ -52,7 +52,7 @@ static size_t list_duties(struct live *live, struct watch_vmm *vmm,
 		{live->backend->share_duty, live->vm,
 		 "start what serves a directory, for which the asking command has given a pass: "
 		 "it needs a user namespace and a cell"},
-		{!live->ticket.has_ram ? NULL : live->backend->proc_duty, live->vm,
+		{!ticket_has(&live->ticket, LIVE_RAM) ? NULL : live->backend->proc_duty, live->vm,
 		 "take /proc from the VMM's cell before its guest runs: one must have made it"},
 		{&dial_duty, &live->ws.fd,
 		 "connect to the guest's vsock.sock or agent.sock: who may make Unix sockets reaches all daemons "
