@@ -281,8 +281,8 @@ static void smaller_matrix(void **state)
 	json_auto_t *said = refusals_capabilities(HYPERV_BACKEND, hyperv_refusals, built, &err);
 	assert_non_null(said);
 	json_auto_t *networks = json_pack("[s]", "isolated");
-	json_auto_t *features = json_pack("[s, s, s, s, s]", "initrdPath", "network.portForwards",
-					  "disks", "mediation", "vsockListeners");
+	json_auto_t *features = json_pack("[s, s, s, s, s]", "disks", "vsockListeners", "mediation",
+					  "initrdPath", "network.portForwards");
 	json_auto_t *commands =
 		json_pack("[s, s, s, s, s, s, s, s, s, s]", "host", "check", "prepare", "run",
 			  "start", "inspect", "halt", "stop", "kill", "delete");
