@@ -6,14 +6,15 @@
 int microagent_console_open(struct microagent *agent, const char *name, struct error *err)
 {
 	struct open_workspace existing = {0};
+	const char *const options[] = {"--recorded", NULL};
 	json_t *config;
 	int fd = -1;
 
 	if (open_workspace_named(agent, name, &existing, err) < 0)
 		return -1;
-	config = open_workspace_config(&existing, err);
+	config = request_state_config(agent, err);
 	/* Dialled by the directory and not by the answer's path, which may be too long for that. */
-	if (config && request_call(agent, "console", name, config, NULL, err) == 0)
+	if (config && request_call_with(agent, options, "console", name, config, NULL, err) == 0)
 		fd = sock_connect_at(existing.ws.fd, "console.sock", err);
 	open_workspace_close(&existing);
 	return fd;

@@ -7,6 +7,9 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 
+/* What a caller adds to a start: sessions and containers have most. */
+#define OPTIONS_MOST 8
+
 int microagent_create(struct microagent *agent, const char *name,
 		      const struct microagent_spec *spec, json_t **response, struct error *err)
 {
@@ -27,21 +30,25 @@ int microagent_create(struct microagent *agent, const char *name,
 	return result;
 }
 
-/* A command that takes the full config, with the recorded one. */
+/* A command on a workspace with the config that was recorded for it. */
 static int as_recorded(struct microagent *agent, const char *const *options, const char *command,
 		       const char *name, json_t **response, struct error *err)
 {
+	const char *all[OPTIONS_MOST + 2] = {"--recorded"};
 	struct open_workspace existing = {0};
-	json_auto_t *config = NULL;
+	json_t *config;
 
+	for (size_t i = 0; options && options[i] && i < OPTIONS_MOST; i++)
+		all[i + 1] = options[i];
 	if (open_workspace_named(agent, name, &existing, err) < 0)
 		return -1;
-	config = open_workspace_config(&existing, err);
 	open_workspace_close(&existing);
-	if (!config || request_confine(agent, config, config, err) < 0)
+	config = request_state_config(agent, err);
+	if (!config || request_confine(agent, config, NULL, err) < 0) {
+		json_decref(config);
 		return -1;
-	if (request_call_with(agent, options, command, name, steal_ptr(&config), response, err) ==
-	    0)
+	}
+	if (request_call_with(agent, all, command, name, config, response, err) == 0)
 		return 0;
 	return explain_missing_file(name, err);
 }

@@ -5,6 +5,7 @@
  */
 #include "contract/request.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,17 +37,26 @@ static int decode_command_name(const json_t *document, enum command *out, struct
 }
 
 /* Where stateDir suffices, further fields of a config may be there but are not looked into: a kill
- * must not fail for a detail that it has no use for. Their names are still checked. */
-static int decode_state_dir_alone(const json_t *json, struct config *out, struct error *err)
+ * must not fail for a detail that it has no use for. Their names are still checked. A command on the
+ * recorded config also reads what each request says anew. */
+static int decode_without_machine(const json_t *json, bool recorded, struct config *out,
+				  struct error *err)
 {
 	json_auto_t *normalised = json_object();
-	autofree char *state_dir = NULL;
+	struct config_decode d = {.in = json, .out = normalised, .strict = true};
 
+	if (!normalised)
+		return error_errno(err, ENOMEM, "config");
 	if (config_known_keys(json, err) < 0)
 		return -1;
-	state_dir = decode_absolute_of_host(json, "config", "stateDir", err);
-	if (!state_dir || json_put_string(normalised, "stateDir", state_dir, err) < 0)
-		return -1;
+	if (!recorded) {
+		if (decode_state_dir(&d, err) < 0)
+			return -1;
+	} else {
+		for (const struct config_field *field = config_fields; field->key; field++)
+			if (field->said_anew && config_field_decode(field, &d, err) < 0)
+				return -1;
+	}
 	*out = (struct config){
 		.state_dir = json_text(normalised, "stateDir", NULL),
 		.normalised = steal_ptr(&normalised),
@@ -92,13 +102,13 @@ static int make_host_paths_absolute(json_t *config, struct error *err)
 	return 0;
 }
 
-static int decode_config(const json_t *json, enum command_input input,
+static int decode_config(const json_t *json, enum command_input input, bool recorded,
 			 const struct host_bounds *bounds, struct config *out, struct error *err)
 {
 	json_auto_t *normalised = NULL;
 
-	if (input == INPUT_STATE_DIR)
-		return decode_state_dir_alone(json, out, err);
+	if (input == INPUT_STATE_DIR || recorded)
+		return decode_without_machine(json, recorded, out, err);
 	if (config_normalise(json, true, bounds, &normalised, err) < 0 ||
 	    make_host_paths_absolute(normalised, err) < 0)
 		return -1;
@@ -117,8 +127,8 @@ static int refuse_console_of_session(const struct request *request, struct error
 }
 
 /* Fills all of out but its document. */
-static int decode_document(json_t *document, const char *backend, const struct host_bounds *bounds,
-			   struct request *out, struct error *err)
+static int decode_document(json_t *document, const char *backend, bool recorded,
+			   const struct host_bounds *bounds, struct request *out, struct error *err)
 {
 	static const char *const keys[] = {"command", "identity", "config", NULL};
 	json_t *identity = NULL, *config = NULL;
@@ -140,7 +150,7 @@ static int decode_document(json_t *document, const char *backend, const struct h
 		return -1;
 	if (input == INPUT_NONE)
 		return 0;
-	return decode_config(config, input, bounds, &out->config, err) < 0
+	return decode_config(config, input, recorded, bounds, &out->config, err) < 0
 		       ? -1
 		       : refuse_console_of_session(out, err);
 }
@@ -165,19 +175,34 @@ static json_t *load_document(const void *data, size_t len, struct error *err)
 	return document;
 }
 
-int request_decode(const void *data, size_t len, const char *backend,
+int request_decode(const void *data, size_t len, const char *backend, bool recorded,
 		   const struct host_bounds *bounds, struct request *out, struct error *err)
 {
 	json_auto_t *document = load_document(data, len, err);
 	struct request request = {0};
 
-	if (!document || decode_document(document, backend, bounds, &request, err) < 0) {
+	if (!document || decode_document(document, backend, recorded, bounds, &request, err) < 0) {
 		config_free(&request.config);
 		return -1;
 	}
 	request.document = steal_ptr(&document);
 	*out = request;
 	return 0;
+}
+
+int request_take_recorded(struct request *request, const struct config *recorded,
+			  const struct host_bounds *bounds, struct error *err)
+{
+	json_auto_t *whole = json_copy(recorded->normalised);
+
+	if (config_check_memory(recorded->memory_mib, bounds, err) < 0 ||
+	    config_check_cpus(recorded->cpu_count, bounds, err) < 0)
+		return -1;
+	if (!whole || json_object_update(whole, request->config.normalised) < 0)
+		return error_errno(err, ENOMEM, "config");
+	config_free(&request->config);
+	config_bind(steal_ptr(&whole), &request->config);
+	return refuse_console_of_session(request, err);
 }
 
 void request_free(struct request *request)

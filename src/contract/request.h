@@ -132,10 +132,11 @@ int config_check_cpus(int64_t cpus, const struct host_bounds *bounds, struct err
 
 /*
  * Decodes one request (len bytes). backend is the executable's own name: another identity.backend
- * is refused. bounds may be NULL: then only the contract limits the guest. On failure out is
- * untouched. The first error wins, in this order: document, command, identity, config.
+ * is refused. recorded: the config is the one that the workspace has, and the request's own only says
+ * what each request says anew. bounds may be NULL: then only the contract limits the guest. On
+ * failure out is untouched. The first error wins, in this order: document, command, identity, config.
  */
-int request_decode(const void *data, size_t len, const char *backend,
+int request_decode(const void *data, size_t len, const char *backend, bool recorded,
 		   const struct host_bounds *bounds, struct request *out, struct error *err);
 void request_free(struct request *request); /* accepts a zeroed one */
 
@@ -144,6 +145,10 @@ void request_free(struct request *request); /* accepts a zeroed one */
  */
 int config_from_record(json_t *json, struct config *out, struct error *err);
 void config_free(struct config *config);
+/* Makes a recorded config the request's: what the request says anew replaces what is recorded. The
+ * request's config was decoded with recorded. ERR_INVALID where this host has no room for it. */
+int request_take_recorded(struct request *request, const struct config *recorded,
+			  const struct host_bounds *bounds, struct error *err);
 /* config.network as a request has it, checked alone: the canonical one, a new reference. */
 json_t *network_decode(const json_t *network, struct error *err);
 /* Whether a guest may be given the addresses; what names them in errors. Private ones are another

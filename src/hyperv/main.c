@@ -64,8 +64,8 @@ static int read_hyperv_request(struct request *out, struct error *err)
 	bounds.isolated_only = true;
 	if (read_whole_stdin(&document, err) < 0)
 		return -1;
-	return request_decode(buf_bytes(&document), document.len, HYPERV_BACKEND, &bounds, out,
-			      err);
+	return request_decode(buf_bytes(&document), document.len, HYPERV_BACKEND, false, &bounds,
+			      out, err);
 }
 
 static int run_hyperv_command(const struct request *request, struct response *response,

@@ -76,6 +76,9 @@ static const struct option_row rows[] = {
 	{"cell-number", "N", take_cell_number, AT(cell_number),
 	 "start: a number that no other machine of this host has, in place of the supervisor's "
 	 "pid"},
+	{"recorded", NULL, option_given, AT(recorded),
+	 "prepare, start, console: take the config that was recorded; that of the request says "
+	 "stateDir, and confinement where it is to be another"},
 	{"keep-quarantined", NULL, option_given, AT(keep_quarantined),
 	 "kill, delete: fail where the workspace is in quarantine"},
 	{"full", NULL, option_given, AT(full),

@@ -25,6 +25,7 @@ struct options {
 	int loopback_fd;       /* start: the listener of a loopback; -1: none */
 	int64_t cell_number;   /* start: of who calls from a pid namespace of its own; 0: none */
 	bool keep_quarantined; /* kill and delete refuse what is in quarantine */
+	bool recorded;	       /* prepare, start, console: the config is the recorded one */
 	bool full;	       /* inspect hashes the root file system anew */
 	bool help, version;
 	const char *live; /* <stateDir>/<runtimeID>: this process is the live supervisor of it */

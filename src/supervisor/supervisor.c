@@ -21,6 +21,7 @@
 #include "contract/kind.h"
 #include "supervisor/capabilities.h"
 #include "supervisor/commands/record.h"
+#include "supervisor/inputs/manifest.h"
 #include "supervisor/live/live.h"
 #include "supervisor/macos_job.h"
 
@@ -41,16 +42,17 @@ static command_fn *const command_functions[COMMAND_COUNT] = {
 static_assert(ARRAY_SIZE(command_functions) == COMMAND_COUNT, "a place for every command");
 
 /* A document above the limit is refused without being read to its end. */
-static int read_request(const struct backend *backend, struct request *out, struct error *err)
+static int read_request(const struct backend *backend, bool recorded,
+			const struct host_bounds *bounds, struct request *out, struct error *err)
 {
-	const struct host_bounds bounds = host_bounds();
 	autobuf struct buf document = BUF_INIT(limit_get(LIMIT_REQUEST_BYTES));
 
 	if (fd_read_to_end(STDIN_FILENO, &document, err) < 0)
 		return error_prefix(err, "request");
 	if (document.len == 0)
 		return error_set(err, ERR_INVALID, "the request is empty");
-	return request_decode(buf_bytes(&document), document.len, backend->name, &bounds, out, err);
+	return request_decode(buf_bytes(&document), document.len, backend->name, recorded, bounds,
+			      out, err);
 }
 
 static int refuse_options(const struct options *options, enum command command, struct error *err)
@@ -62,6 +64,12 @@ static int refuse_options(const struct options *options, enum command command, s
 				 "--lifeline-fd is for the commands run and start alone, and this "
 				 "is %s",
 				 command_table[command].name);
+	if (options->recorded && command != COMMAND_PREPARE && command != COMMAND_START &&
+	    command != COMMAND_CONSOLE)
+		return error_set(
+			err, ERR_INVALID,
+			"--recorded is for the commands prepare, start and console alone, and this is %s",
+			command_table[command].name);
 	if (command == COMMAND_RUN)
 		return 0;
 	const struct {
@@ -83,11 +91,31 @@ static int refuse_options(const struct options *options, enum command command, s
 	return 0;
 }
 
-static int dispatch_command(const struct call *call, struct response *response, struct error *err)
+/* What was recorded is decoded as a record: one that an older version wrote still starts. */
+static int take_recorded(const struct call *call, const struct host_bounds *bounds,
+			 struct request *request, struct error *err)
 {
-	enum command command = call->request->command;
+	__attribute__((cleanup(manifest_free))) struct manifest manifest = {0};
+	struct record record = RECORD_NONE;
+	int status = record_open(&record, call, false, err);
 
-	if (refuse_options(call->options, command, err) < 0)
+	if (status == 0 && record.ws.fd < 0) {
+		status = error_set(err, ERR_NOT_FOUND, "the workspace does not exist");
+		error_reason(err, REASON_NO_WORKSPACE, "");
+	}
+	if (status == 0)
+		status = manifest_read_accepted(&record.ws, &manifest, err);
+	record_close(&record);
+	return status < 0 ? -1 : request_take_recorded(request, &manifest.config, bounds, err);
+}
+
+static int dispatch_command(const struct call *call, const struct host_bounds *bounds,
+			    struct request *request, struct response *response, struct error *err)
+{
+	enum command command = request->command;
+
+	if (refuse_options(call->options, command, err) < 0 ||
+	    (call->options->recorded && take_recorded(call, bounds, request, err) < 0))
 		return -1;
 	return command_functions[command](call, response, err);
 }
@@ -161,6 +189,7 @@ static void name_subject(struct error *err, const char *id)
 
 static int serve_request(const struct backend *backend, const struct options *options)
 {
+	const struct host_bounds bounds = host_bounds();
 	struct request request = {0};
 	struct response response = {.backend = backend->name};
 	struct call call = {backend, options, &request, clock_mono_ns()};
@@ -169,11 +198,11 @@ static int serve_request(const struct backend *backend, const struct options *op
 
 	/* Before there is a VM that the lifeline could end, it is the hashing that takes long. */
 	digest_cancel_by(options->lifeline_fd);
-	status = read_request(backend, &request, &err);
+	status = read_request(backend, options->recorded, &bounds, &request, &err);
 	if (status == 0)
 		status = architecture_check_host(&err);
 	if (status == 0)
-		status = dispatch_command(&call, &response, &err);
+		status = dispatch_command(&call, &bounds, &request, &response, &err);
 	if (status < 0)
 		name_subject(&err, request.identity.runtime_id);
 	if (status < 0 && !response.event && request.identity.runtime_id)

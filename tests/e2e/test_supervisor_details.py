@@ -167,6 +167,35 @@ def test_an_option_of_run_is_named(host, args):
     assert answer["error"] == f"{args[0]} is for the command run alone, and this is host"
 
 
+def recorded(host, command):
+    request = {"command": command, "identity": IDENTITY, "config": {"stateDir": str(host.state)}}
+    done = subprocess.run([BIN / host.program, "--recorded"], input=json.dumps(request), capture_output=True, text=True, env=host.env,
+                          timeout=HANG_S, check=False)
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_the_recorded_config(host):
+    """Is taken for a start that asks for it, and is read as a record: one of an older version has fields that nobody knows."""
+    code, answer = recorded(host, "kill")
+    assert (code, answer["errorCode"]) == (1, "invalid"), answer
+    assert answer["error"] == "--recorded is for the commands prepare, start and console alone, and this is kill"
+    code, answer = recorded(host, "start")
+    assert (code, answer["errorCode"], answer["error"]) == (1, "not-found", "the workspace does not exist"), answer
+    assert not (host.state / "w").exists()
+    config = host.config(command=["true"])
+    assert ask(host, "prepare", config)[0] == 0
+    path = host.state / "w" / "workspace.json"
+    record = json.loads(path.read_text())
+    record["config"]["ofAnOlderVersion"] = True
+    path.write_text(json.dumps(record))
+    code, answer = recorded(host, "start")
+    assert (code, answer["errorCode"]) == (1, "conflict"), answer
+    (host.state / ".locks" / ".record-w").unlink()
+    code, answer = recorded(host, "start")
+    assert code == 0 and answer["event"]["state"] == "running", answer
+    assert ask(host, "kill")[0] == 0 and ask(host, "delete")[0] == 0
+
+
 @pytest.mark.parametrize("field", ["kernelPath", "rootfsPath"])
 def test_a_workspace_that_never_was_is_not_to_be_deleted(host, field):
     """What is missing is said, and no more."""

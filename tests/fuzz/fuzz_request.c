@@ -34,7 +34,8 @@ static void check_again(const struct request *request, const struct host_bounds 
 	HOLDS(text);
 	if (strlen(text) > 1048576)
 		return; /* defaults have made it longer than a request may be */
-	HOLDS(!request_decode(text, strlen(text), request->identity.backend, bounds, &again, &err));
+	HOLDS(!request_decode(text, strlen(text), request->identity.backend, false, bounds, &again,
+			      &err));
 	HOLDS(json_equal(again.config.normalised, request->config.normalised));
 	request_free(&again);
 }
@@ -55,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct request request = {0};
 	struct error err = {0};
 
-	if (request_decode(data, size, "qemu", &bounds, &request, &err) < 0) {
+	if (request_decode(data, size, "qemu", false, &bounds, &request, &err) < 0) {
 		HOLDS(err.code == ERR_INVALID && *err.msg);
 		HOLDS(!request.document && !request.config.normalised);
 		return 0;

@@ -27,7 +27,7 @@ static struct request decode_for(const char *config, const struct host_bounds *h
 		 "{\"command\":\"prepare\",\"identity\":{\"requestID\":\"q\",\"runtimeID\":\"a\","
 		 "\"role\":\"workload\",\"backend\":\"qemu\"},\"config\":{%s}}",
 		 config);
-	if (request_decode(text, strlen(text), "qemu", host, &request, &err) < 0)
+	if (request_decode(text, strlen(text), "qemu", false, host, &request, &err) < 0)
 		fail_msg("%s: %s", config, err.msg);
 	return request;
 }
@@ -291,7 +291,8 @@ static void state_dir_alone(void **state)
 	struct error err = {0};
 
 	(void)state;
-	assert_int_equal(request_decode(text, strlen(text), "qemu", &bounds, &request, &err), 0);
+	assert_int_equal(request_decode(text, strlen(text), "qemu", false, &bounds, &request, &err),
+			 0);
 	assert_int_equal(request.command, COMMAND_STOP);
 	assert_string_equal(request.config.state_dir, "/s");
 	assert_null(request.config.kernel_path);

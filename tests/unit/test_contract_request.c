@@ -46,7 +46,7 @@ static int drop_data(void **state)
 
 static int decode_text(const void *text, size_t len, struct request *out, struct error *err)
 {
-	return request_decode(text, len, "qemu", &bounds, out, err);
+	return request_decode(text, len, "qemu", false, &bounds, out, err);
 }
 
 static int decode(const json_t *document, struct request *out, struct error *err)
@@ -525,6 +525,41 @@ static void many_entries(void **state)
 	assert_refused(document, "config.vsockListeners[20000] has the port \"2000000\"", "many");
 }
 
+/* A record of an older version has fields that nobody knows any more, and this host its own bounds. */
+static void a_recorded_config(void **state)
+{
+	static const char text[] =
+		"{\"command\":\"start\",\"identity\":{\"requestID\":\"r\",\"runtimeID\":\"a\","
+		"\"role\":\"workload\",\"backend\":\"qemu\"},\"config\":{\"stateDir\":\"/new\","
+		"\"confinement\":\"seccomp\",\"memoryMiB\":77}}";
+	struct request request = {0};
+	struct config recorded = {0}, large = {0};
+	struct error err = {0};
+
+	(void)state;
+	json_auto_t *old = json_pack("{s:s, s:s, s:s, s:i, s:i, s:b}", "kernelPath", "/k",
+				     "rootfsPath", "/r", "stateDir", "/old", "memoryMiB", 300,
+				     "cpuCount", 3, "ofAnOlderVersion", 1);
+	json_auto_t *much = json_copy(old);
+	json_object_set_new(much, "memoryMiB", json_integer(100000));
+	assert_int_equal(config_from_record(old, &recorded, &err), 0);
+	assert_int_equal(config_from_record(much, &large, &err), 0);
+	assert_int_equal(request_decode(text, strlen(text), "qemu", true, &bounds, &request, &err),
+			 0);
+	assert_null(request.config.kernel_path);
+	assert_int_equal(request_take_recorded(&request, &large, &bounds, &err), -1);
+	assert_non_null(strstr(err.msg, "this host has room for"));
+	assert_int_equal(request_take_recorded(&request, &recorded, &bounds, &err), 0);
+	assert_string_equal(request.config.state_dir, "/new");
+	assert_int_equal(request.config.confinement, CONFINEMENT_SECCOMP);
+	assert_string_equal(request.config.kernel_path, "/k");
+	assert_int_equal(request.config.memory_mib, 300);
+	assert_int_equal(request.config.cpu_count, 3);
+	config_free(&recorded);
+	config_free(&large);
+	request_free(&request);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -543,6 +578,7 @@ int main(void)
 		cmocka_unit_test(as_long_as_allowed),
 		cmocka_unit_test(too_deep),
 		cmocka_unit_test(many_entries),
+		cmocka_unit_test(a_recorded_config),
 	};
 
 	return cmocka_run_group_tests(tests, load_data, drop_data);
