@@ -192,6 +192,23 @@ int json_get_bool(const json_t *obj, const char *path, const char *key, enum jso
 	return 0;
 }
 
+/* "512.0" is an integer by JSON Schema, and some encoders write one so. Beyond 2^53 a double is not
+ * the number that was written. */
+static bool read_whole_number(const json_t *value, int64_t *out)
+{
+	const double most = 9007199254740992.0;
+	double real = json_real_value(value);
+
+	if (json_is_integer(value)) {
+		*out = json_integer_value(value);
+		return true;
+	}
+	if (!json_is_real(value) || real < -most || real > most || (double)(int64_t)real != real)
+		return false;
+	*out = (int64_t)real;
+	return true;
+}
+
 int json_get_int(const json_t *obj, const char *path, const char *key, enum json_need need,
 		 int64_t min, int64_t max, int64_t *out, struct error *err)
 {
@@ -201,9 +218,8 @@ int json_get_int(const json_t *obj, const char *path, const char *key, enum json
 
 	if (found <= 0)
 		return found;
-	if (!json_is_integer(value))
+	if (!read_whole_number(value, &n))
 		return field_error(err, path, key, "must be an integer");
-	n = json_integer_value(value);
 	if ((n < min || n > max) && max == INT64_MAX)
 		return field_error(err, path, key, "must be at least %lld", (long long)min);
 	if ((n < min || n > max) && min == INT64_MIN)

@@ -75,7 +75,7 @@ static bool is_configured(const json_t *given, const struct mediation *m)
 
 static bool is_zero_port(const json_t *number)
 {
-	return json_is_integer(number) && json_integer_value(number) == 0;
+	return json_is_number(number) && json_number_value(number) == 0;
 }
 
 static int decode_flags(const json_t *given, struct mediation *m, struct error *err)

@@ -63,14 +63,18 @@ int state_dir_open(const char *path, bool create, struct state_dir *out, struct 
 int state_dir_check_place(const char *path, struct error *err)
 {
 	autofree char *place = path_absolute(path, err);
+	struct stat st;
 	char *slash;
 
 	if (!place)
 		return -1;
 	/* The nearest directory that is there, in which the next one would be made. */
+	errno = 0;
 	while (faccessat(AT_FDCWD, place, F_OK, AT_EACCESS) < 0 && errno == ENOENT && place[1] &&
 	       (slash = strrchr(place, '/')))
 		slash[slash == place] = '\0';
+	if (errno == ENOTDIR || (stat(place, &st) == 0 && !S_ISDIR(st.st_mode)))
+		return error_set(err, ERR_INVALID, "state directory %s: not a directory", path);
 	if (faccessat(AT_FDCWD, place, W_OK | X_OK, AT_EACCESS) == 0)
 		return 0;
 	return error_errno(err, errno, "state directory: %s: write into %s", path, place);

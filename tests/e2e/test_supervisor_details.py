@@ -167,6 +167,18 @@ def test_an_option_of_run_is_named(host, args):
     assert answer["error"] == f"{args[0]} is for the command run alone, and this is host"
 
 
+@pytest.mark.parametrize("below", ["", "sub", "sub/sub"])
+@pytest.mark.parametrize("mode", [0o600, 0o700])
+def test_a_file_in_the_place_of_the_state_directory(host, tmp_path, below, mode):
+    """Is the same to check as to prepare, whatever its mode."""
+    place = tmp_path / "plain"
+    place.touch(mode)
+    config = {**host.config(command=["true"]), "stateDir": str(place / below)}
+    answers = [ask(host, command, config) for command in ("check", "prepare")]
+    assert [(code, answer["errorCode"]) for code, answer in answers] == [(1, "invalid")] * 2, answers
+    assert [answer["error"] for _, answer in answers] == [f"state directory {place / below}: not a directory"] * 2
+
+
 def recorded(host, command):
     request = {"command": command, "identity": IDENTITY, "config": {"stateDir": str(host.state)}}
     done = subprocess.run([BIN / host.program, "--recorded"], input=json.dumps(request), capture_output=True, text=True, env=host.env,
