@@ -199,7 +199,8 @@ int microagent_session_clone_base(struct microagent *agent,
  * microagent_session_destroy(). */
 int microagent_session_boot(struct microagent_session *session, struct error *err);
 /* The last part of that alone, of one that was started by microagent_start(): the directory that is
- * given to a machine when it runs, if the session has one. */
+ * given to a machine when it runs, if the session has one. A machine that cannot be given it is
+ * ended, unless it is in quarantine. */
 int microagent_session_share_again(struct microagent_session *session, struct error *err);
 /* Both, or one that is ready: where a pool of the base is kept (microagent_pool_set()) and what
  * spec asks for is what its sessions have, one of them is claimed; share is given to it then. On

@@ -173,19 +173,25 @@ int own_links_dir(const char *path, struct error *err)
 
 /* --- files ----------------------------------------------------------------------------------- */
 
-/* A name of a file in a directory of his another user may have made, where the system lets him. */
+/* Refuses a second name of a file where another user may have made the name, if the system lets a user
+ * do that with files of others (fs.protected_hardlinks). In /tmp a user can put such a name in the place
+ * of a file of the user's own. */
 static int check_names(const struct way *way, int fd, struct error *err)
 {
 	const struct stranger *stranger = &way->stranger;
 	autofree char *dir = NULL, *what = NULL;
-	struct stat st;
+	struct stat st, within;
 
-	if (!stranger->dir)
-		return 0;
-	if (fstat(fd, &st) < 0)
+	if (fstat(fd, &st) < 0 || fstat(way->walk.at, &within) < 0)
 		return error_errno(err, errno, "%s", way->path);
-	if (!S_ISREG(st.st_mode) || st.st_nlink < 2 ||
-	    (stranger->owns && stranger->user == (unsigned)st.st_uid))
+	if (!S_ISREG(st.st_mode) || st.st_nlink < 2)
+		return 0;
+	if (!stranger->dir && within.st_mode & S_ISVTX && within.st_mode & (S_IWGRP | S_IWOTH))
+		return error_set(
+			err, ERR_DENIED,
+			"%s has another name, and this one is in a directory in which any user can make one: copy it to a directory of your own",
+			way->path);
+	if (!stranger->dir || (stranger->owns && stranger->user == (unsigned)st.st_uid))
 		return 0;
 	dir = spot_path_of(way->walk.at, err);
 	if (!dir)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import strays
-from broker import Broker, run_as
+from broker import Broker, copy_of, run_as
 from conftest import BACKEND, HANG_S, wait_until
 from test_mediation import free_port, mediation
 from test_publish import await_server, connect
@@ -240,6 +240,39 @@ def test_no_proof_while_a_connection_is_hidden(host):
             os.close(passed[0])
             wait_until(lambda: open_ways() == count - 1, "it to be closed")
             assert is_proven(host) == (count == 1)
+    host("kill", "w", check=0)
+    host("delete", "w", check=0)
+
+
+def test_no_proof_while_a_console_is_hidden(host):
+    """A connection to the console that the supervisor has no more: it can wait unread in the VMM's monitor socket."""
+    start(host, console="shell")
+    workspace = host.state / "w"
+    supervisor = json.loads((workspace / "runtime.json").read_text())["supervisorPid"]
+
+    def sockets():
+        return {fd for fd, to in strays.descriptors(supervisor).items() if to.startswith("socket:[")}
+
+    before = sockets()
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(workspace / "console.sock"))
+        wait_until(lambda: len(sockets() - before) == 1, "the console to be taken")
+        hidden = copy_of(supervisor, *(sockets() - before))
+    wait_until(lambda: sockets() <= before, "the supervisor to close it")
+    with broker_of(workspace) as broker:
+        assert broker.ask("sever", b"\0")[0] == 0
+
+        def open_ways():
+            status, said, _ = broker.ask("sever", b"\1")
+            assert status == 0, said
+            words = said.replace(b"\0", b"").decode()
+            return int(words.split()[0]) if "connections that the live supervisor had are still open" in words else None if words else 0
+
+        wait_until(open_ways, "the machine alone to be cut off")
+        count = open_ways()  # with the listener of the supervisor, which stands still
+        assert count >= 2 and not is_proven(host)
+        os.close(hidden)
+        wait_until(lambda: open_ways() == count - 1, "it to be closed")
     host("kill", "w", check=0)
     host("delete", "w", check=0)
 

@@ -370,6 +370,14 @@ def test_another_user_leads_a_disk_nowhere_else(host):
     done = host("start", "w")
     assert done.returncode == 1 and f"{image} has another name, and this one is below {it.home}, which belongs to user {EVIL}, who could" in done.stderr, done
     assert not host.processes() and (it.victim / "data.img").read_bytes() == secret
+    # In a directory like /tmp too, where a user puts it in the place of a file of the user's own.
+    open_place = host.base / "open"
+    open_place.mkdir()
+    open_place.chmod(0o1777)
+    os.link(it.victim / "data.img", open_place / "data.img")
+    done = host("create", "v", "--disk", f"data={open_place / 'data.img'}:/mnt/d:ro")
+    assert done.returncode == 1 and "data.img has another name, and this one is in a directory in which any user can make one" in done.stderr, done
+    (open_place / "data.img").unlink()
     image.unlink()
     (it.way / "kept").rename(image)
 

@@ -218,7 +218,7 @@ static void getters_name_what_is_wrong(void **state)
 {
 	static const char *const right[] = {"string", "true or false", "integer", "object",
 					    "array"};
-	static const char *const values[] = {"\"x\"", "true", "5", "{}", "[]", "null", "5.0"};
+	static const char *const values[] = {"\"x\"", "true", "5", "{}", "[]", "null", "5.5"};
 	json_auto_t *empty = load("{}");
 	json_auto_t *list = load("[]");
 	struct error err;

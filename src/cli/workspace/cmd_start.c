@@ -44,11 +44,8 @@ static int start_in(struct cli *cli, struct microagent *agent, const char *id, c
 		return -1;
 	if (microagent_start(agent, id, &response, err) < 0)
 		return -1;
-	/* Without its directory, what a command writes there would be lost. */
-	if (strcmp(id, name) != 0 && give_share(cli, progress, name, err) < 0) {
-		(void)microagent_kill(agent, id, NULL, NULL);
+	if (strcmp(id, name) != 0 && give_share(cli, progress, name, err) < 0)
 		return -1;
-	}
 	progress_end(progress);
 	if (guest_is_unconfined(response))
 		guest_warn_unconfined(cli);

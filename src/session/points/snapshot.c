@@ -192,10 +192,7 @@ static int go_back(struct microagent_session *session, const struct workspace *w
 		return -1;
 	if (point_boot(session, point, boot, err) < 0)
 		return -1;
-	if (microagent_session_share_again(session, err) == 0)
-		return 0;
-	(void)microagent_kill(session->agent, session->id, NULL, NULL);
-	return -1;
+	return microagent_session_share_again(session, err);
 }
 
 static int restore_in(struct microagent_session *session, const struct workspace *ws,

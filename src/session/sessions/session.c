@@ -192,10 +192,8 @@ int microagent_session_boot(struct microagent_session *session, struct error *er
 	status = session_record_settle(session, err);
 	if (status == 0)
 		status = session_start(session, err);
-	if (status == 0 && microagent_session_share_again(session, err) < 0) {
-		(void)microagent_kill(session->agent, session->id, NULL, NULL);
-		status = -1;
-	}
+	if (status == 0)
+		status = microagent_session_share_again(session, err);
 	if (status == 0) {
 		session->boot_ms = ms_since(began);
 		session_made(session);

@@ -369,5 +369,9 @@ int microagent_session_share_again(struct microagent_session *session, struct er
 		if (json_put_string(share, "tag", tag_of(i).text, err) < 0)
 			return -1;
 	}
-	return share_in(session, shares, NULL, err);
+	if (share_in(session, shares, NULL, err) == 0)
+		return 0;
+	/* What a command writes there would be lost. A quarantine that came first is kept. */
+	(void)microagent_kill(session->agent, session->id, NULL, NULL);
+	return -1;
 }

@@ -442,6 +442,24 @@ static int address_at(int dirfd, const char *name, struct sockaddr_un *addr)
 	return -1;
 }
 
+/* A socket and its connections have the name by which the socket was bound, and /proc/net/unix lists
+ * that: with the number of this process in it, it tells whose they are. Another /proc than that of our
+ * own process numbers may have another process there. */
+static void name_by_process(int dirfd, const char *name, struct sockaddr_un *addr)
+{
+	struct sockaddr_un named = {.sun_family = AF_UNIX};
+	char directory[32];
+	struct stat ours, theirs;
+	int n = snprintf(named.sun_path, sizeof(named.sun_path), "/proc/%d/fd/%d/%s", (int)getpid(),
+			 dirfd, name);
+
+	snprintf(directory, sizeof(directory), "/proc/%d/fd/%d", (int)getpid(), dirfd);
+	if (n >= 0 && (size_t)n < sizeof(named.sun_path) && fstat(dirfd, &ours) == 0 &&
+	    stat(directory, &theirs) == 0 && ours.st_dev == theirs.st_dev &&
+	    ours.st_ino == theirs.st_ino)
+		*addr = named;
+}
+
 int descriptor_bind_at(int sock, int dirfd, const char *name)
 {
 	struct sockaddr_un addr;
@@ -450,6 +468,7 @@ int descriptor_bind_at(int sock, int dirfd, const char *name)
 	 * in which others could connect, and the umask of the process is left alone. */
 	if (address_at(dirfd, name, &addr) < 0 || fchmod(sock, S_IRUSR | S_IWUSR) < 0)
 		return -1;
+	name_by_process(dirfd, name, &addr);
 	return bind(sock, (const struct sockaddr *)&addr, sizeof(addr));
 }
 

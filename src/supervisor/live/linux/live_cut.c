@@ -11,8 +11,10 @@
  * socket of its own (live_confine.c), and its broker opens none any more.
  *
  * A connection to the console comes by a listener of the supervisor's own, and leads to this host's
- * processes. It is looked for among the descriptors of the supervisor, which stands still meanwhile.
- * Who may look at a process by ptrace(2) differs between hosts, and an ordinary user's broker is no
+ * processes. The listener is bound by a name with the supervisor's number in it, which each connection
+ * keeps, so that /proc/net/unix tells of those that are hidden too: a connection can wait unread in the
+ * VMM's own monitor socket. Where the name could not have the number (descriptor_bind_at()), they are
+ * looked for among the descriptors of the supervisor, which stands still meanwhile. Who may look at a process by ptrace(2) differs between hosts, and an ordinary user's broker is no
  * parent of the supervisor. So no copy of a descriptor is taken: the links in /proc/PID/fd have the
  * inode of each socket, and /proc/net/unix its name.
  */
@@ -181,19 +183,21 @@ static bool is_listed_way(const char *line, void *data)
 	       (ways_has(inode) || ways_has_listener_at(&local) || has_socket(supervisors, inode));
 }
 
-/* A line of /proc/net/unix. A connection to the console keeps the name of its listener. */
+/* A line of /proc/net/unix, whose inode is 0 until somebody has accepted the connection. */
 static bool is_console_way(const char *line, void *data)
 {
 	const struct sockets *supervisors = data;
 	unsigned long long inode;
-	int end = 0;
+	int end = 0, process = 0;
 	const char *name;
 
-	if (sscanf(line, "%*s %*s %*s %*s %*s %*s %llu%n", &inode, &end) != 1 ||
-	    !has_socket(supervisors, inode))
+	if (sscanf(line, "%*s %*s %*s %*s %*s %*s %llu%n", &inode, &end) != 1)
 		return false;
 	name = strrchr(line + end, '/');
-	return name && strncmp(name + 1, CONSOLE_SOCK_NAME, sizeof(CONSOLE_SOCK_NAME) - 1) == 0;
+	if (!name || strncmp(name + 1, CONSOLE_SOCK_NAME, sizeof(CONSOLE_SOCK_NAME) - 1) != 0)
+		return false;
+	return has_socket(supervisors, inode) ||
+	       (sscanf(line + end, " /proc/%d/fd/", &process) == 1 && process == broker_asker());
 }
 
 /* --- forgetting what is closed ------------------------------------------------------------------ */
@@ -222,13 +226,19 @@ static bool note_open(const char *line, void *data)
 	return false;
 }
 
-/* Where the lists cannot be read all are taken for open. */
+/* A read of the list begins at a number of entries of a bucket, so that an entry is passed over where
+ * another one before it was closed since the last read. What three lists lack is closed. Where the lists
+ * cannot be read all are taken for open. */
+#define LISTS_READ 3
 static size_t keep_open(unsigned long long *inodes, size_t count)
 {
 	struct open_ways ways = {.inodes = inodes, .count = count};
 	struct error ignored;
 
-	return count_internet_lines(note_open, &ways, &ignored) < 0 ? count : ways.open;
+	for (int i = 0; i < LISTS_READ && ways.open < ways.count; i++)
+		if (count_internet_lines(note_open, &ways, &ignored) < 0)
+			return count;
+	return ways.open;
 }
 
 void live_cut_begin(void)
