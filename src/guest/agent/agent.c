@@ -113,19 +113,6 @@ static void on_traceable(void *data)
 	be_ready(agent);
 }
 
-/* A tracer that is there goes on, and says anew what it traces. */
-static void set_telemetry(struct agent *agent)
-{
-	if (!agent->config.telemetry) {
-		telemetry_free(&agent->telemetry);
-		agent->telemetry = (struct telemetry){0};
-		agent->server.context.traced = false;
-	} else if (!agent->telemetry.loop) {
-		telemetry_begin(&agent->telemetry, agent->loop, &agent->control,
-				agent->machine->trace, on_traceable, agent);
-	}
-}
-
 /* more: than what the config has. */
 static int apply_config(struct agent *agent, bool more, struct error *err)
 {
@@ -141,7 +128,15 @@ static int apply_config(struct agent *agent, bool more, struct error *err)
 	watched_ports_add(&agent->ports, config->publishes);
 	json_decref(agent->server.context.env);
 	agent->server.context.env = json_incref(config->env);
-	set_telemetry(agent);
+	/* A tracer that is there goes on, and says anew what it traces. */
+	if (!config->telemetry) {
+		telemetry_free(&agent->telemetry);
+		agent->telemetry = (struct telemetry){0};
+		agent->server.context.traced = false;
+	} else if (!agent->telemetry.loop) {
+		telemetry_begin(&agent->telemetry, agent->loop, &agent->control,
+				agent->machine->trace, on_traceable, agent);
+	}
 	if (json_array_size(config->shares) > 0)
 		agent->server.context.may_block = true;
 	if (!more && json_array_size(config->disks) == 0 && json_array_size(config->shares) == 0 &&
@@ -214,25 +209,20 @@ static void take_mount(struct agent *agent, json_t *doc)
 
 /* --- a port that is published later ---------------------------------------------------------- */
 
-static int publish_later(struct agent *agent, json_t *doc, struct error *err)
-{
-	json_t *publishes = NULL;
-
-	if (json_get_array(doc, "", "publishes", JSON_REQUIRED, &publishes, err) < 0 ||
-	    agent->machine->publish(agent->loop, agent->server.mux, publishes,
-				    agent->server.context.program_fd, err) < 0)
-		return -1;
-	watched_ports_add(&agent->ports, publishes);
-	watched_ports_tell(&agent->ports);
-	return 0;
-}
-
 static void take_publish(struct agent *agent, json_t *doc)
 {
+	json_t *publishes = NULL;
 	struct error err;
-	bool is_published = publish_later(agent, doc, &err) == 0;
 
-	agent_say(agent, answer_published(is_published ? NULL : err.msg, NULL));
+	if (json_get_array(doc, "", "publishes", JSON_REQUIRED, &publishes, &err) < 0 ||
+	    agent->machine->publish(agent->loop, agent->server.mux, publishes,
+				    agent->server.context.program_fd, &err) < 0) {
+		agent_say(agent, answer_published(err.msg, NULL));
+		return;
+	}
+	watched_ports_add(&agent->ports, publishes);
+	watched_ports_tell(&agent->ports);
+	agent_say(agent, answer_published(NULL, NULL));
 }
 
 /* The way to it stays, since nobody comes by it any more. */
@@ -386,27 +376,6 @@ void agent_stop(struct agent *agent)
 	set_deadline(agent, limit_get(LIMIT_POWER_GRACE_MS) * NS_PER_MS);
 }
 
-/* The tracer's last words, of which it is not known whether there are any. */
-static bool tracer_is_told(struct agent *agent)
-{
-	if (telemetry_is_over(&agent->telemetry))
-		return true;
-	agent->told_late = true;
-	telemetry_finish(&agent->telemetry);
-	return false;
-}
-
-/* Whether the last word to the host has arrived: when it closes in answer to our end. */
-static bool is_heard(struct agent *agent)
-{
-	if (!agent->told_late || !framed_is_open(&agent->control))
-		return true;
-	if (agent->control.out.len > 0)
-		return false;
-	framed_end_sending(&agent->control);
-	return agent->control.ended;
-}
-
 void agent_settle(struct agent *agent)
 {
 	server_sweep(&agent->server);
@@ -417,8 +386,23 @@ void agent_settle(struct agent *agent)
 		set_deadline(agent, FAREWELL_NS);
 	}
 	workload_release(&agent->server.workload);
-	if (conns_are_quiet(&agent->server.conns) && tracer_is_told(agent) && is_heard(agent))
-		agent->done = true;
+	if (!conns_are_quiet(&agent->server.conns))
+		return;
+	/* Nobody knows whether the tracer has last words. */
+	if (!telemetry_is_over(&agent->telemetry)) {
+		agent->told_late = true;
+		telemetry_finish(&agent->telemetry);
+		return;
+	}
+	/* The last word to the host has arrived when the host closes in answer to our end. */
+	if (agent->told_late && framed_is_open(&agent->control)) {
+		if (agent->control.out.len > 0)
+			return;
+		framed_end_sending(&agent->control);
+		if (!agent->control.ended)
+			return;
+	}
+	agent->done = true;
 }
 
 void agent_free(struct agent *agent)

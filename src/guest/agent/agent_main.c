@@ -123,33 +123,19 @@ static int serve_mux(struct dial *dial, int fd, struct error *err)
 	return 0;
 }
 
-/* Beside the vsock port, by which a client of the host comes who does not know the link. */
-static int serve_link(struct agent *agent, struct error *err)
-{
-	struct mux *mux;
-
-	if (link_fd < 0)
-		return 0;
-	mux = mux_open(agent->loop, link_fd, true, err);
-	if (!mux)
-		return -1;
-	server_listen_carried(&agent->server, mux);
-	return 0;
-}
-
+/* Serves the vsock port. By it comes a client of the host who does not know the link, which is
+ * served beside it. */
 static int serve_vsock(struct dial *dial, int fd, struct error *err)
 {
-	if (serve_link(dial->agent, err) < 0)
-		return -1;
+	if (link_fd >= 0) {
+		struct mux *mux = mux_open(dial->agent->loop, link_fd, true, err);
+
+		if (!mux)
+			return -1;
+		server_listen_carried(&dial->agent->server, mux);
+	}
 	dial_host(dial);
 	return server_listen(&dial->agent->server, fd, err);
-}
-
-static bool stands_for_port(int fd)
-{
-	struct stat st;
-
-	return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode);
 }
 
 /* --- PID 1 ----------------------------------------------------------------------------------- */
@@ -184,27 +170,6 @@ static void set_signals(void)
 	sigprocmask(SIG_SETMASK, &blocked, NULL);
 }
 
-/*
- * The agent does not interrupt the command whose pipe it reads: on a busy processor it gets its
- * turn when the command waits or its time slice is over, and takes in one go what has been written
- * until then. On an idle one nothing changes.
- */
-static void let_writers_finish(void)
-{
-	struct sched_param none = {0};
-
-	if (sched_setscheduler(0, SCHED_BATCH, &none) < 0)
-		console_line("the agent stays at the ordinary scheduling policy: %s",
-			     strerror(errno));
-}
-
-/* A line or a file of megabytes is memory of its own, given back when it is done with; by itself
- * malloc would learn from it to keep as much for ever. */
-static void give_memory_back(void)
-{
-	mallopt(M_MMAP_THRESHOLD, 131072);
-}
-
 /* The number of a link that there is not is free, and the next descriptor's. */
 static int take_descriptors(struct error *err)
 {
@@ -223,12 +188,14 @@ static int serve_host(struct agent *agent, struct loop *loop, struct error *err)
 {
 	const char *etc = getenv(READER_ENVIRONMENT) ? READER_ROOT "/etc" : "/etc";
 	struct dial dial = {.agent = agent, .fd = -1};
+	struct stat st;
+	bool is_port = fstat(AGENT_FD_LISTEN, &st) == 0 && S_ISCHR(st.st_mode);
 
 	if (agent_init(agent, loop, &machine_real, &init_fd, etc, "/sys/fs/cgroup",
 		       AGENT_FD_PROGRAM, err) < 0)
 		return -1;
-	if ((stands_for_port(AGENT_FD_LISTEN) ? serve_mux : serve_vsock)(&dial, AGENT_FD_LISTEN,
-									 err) < 0 ||
+	if ((is_port ? serve_mux(&dial, AGENT_FD_LISTEN, err)
+		     : serve_vsock(&dial, AGENT_FD_LISTEN, err)) < 0 ||
 	    !loop_add_fd(loop, AGENT_FD_INIT, LOOP_IN, on_init_byte, agent, err))
 		return -1;
 	while (!agent->done) {
@@ -241,6 +208,7 @@ static int serve_host(struct agent *agent, struct loop *loop, struct error *err)
 
 int role_agent(int argc, char **argv)
 {
+	const struct sched_param none = {0};
 	struct error err = {0};
 	struct agent agent;
 	struct loop *loop;
@@ -253,8 +221,17 @@ int role_agent(int argc, char **argv)
 	prctl(PR_SET_DUMPABLE, 0);
 	set_signals();
 	fd_raise_limit(65536);
-	let_writers_finish();
-	give_memory_back();
+	/*
+	 * The agent does not interrupt the command whose pipe it reads: on a busy processor it gets
+	 * its turn when the command waits or its time slice is over, and takes in one go what has
+	 * been written until then. On an idle one nothing changes.
+	 */
+	if (sched_setscheduler(0, SCHED_BATCH, &none) < 0)
+		console_line("the agent stays at the ordinary scheduling policy: %s",
+			     strerror(errno));
+	/* A line or a file of megabytes is memory of its own, given back when it is done with; by
+	 * itself malloc would learn from it to keep as much for ever. */
+	mallopt(M_MMAP_THRESHOLD, 131072);
 	loop = take_descriptors(&err) == 0 ? loop_new(&err) : NULL;
 	if (loop && serve_host(&agent, loop, &err) == 0)
 		return 0;

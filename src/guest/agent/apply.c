@@ -36,15 +36,6 @@ static void on_text(struct loop *loop, int fd, uint32_t events, void *data)
 	apply->done(apply->data, apply->text.len ? buf_string(&apply->text) : NULL);
 }
 
-static void run_apply(int (*work)(json_t *, struct error *), json_t *arg, int pipe)
-{
-	struct error err = {0};
-
-	if (work(arg, &err) < 0)
-		fd_write_all(pipe, err.msg, strlen(err.msg), NULL);
-	_exit(0);
-}
-
 struct apply *apply_start(struct loop *loop, int (*work)(json_t *arg, struct error *err),
 			  json_t *arg, void (*done)(void *data, const char *error), void *data,
 			  struct error *err)
@@ -63,8 +54,13 @@ struct apply *apply_start(struct loop *loop, int (*work)(json_t *arg, struct err
 				.text = BUF_INIT(4096)};
 	apply->watch = loop_add_fd(loop, apply->pipe, LOOP_IN, on_text, apply, err);
 	pid_t pid = apply->watch ? fork() : -1;
-	if (pid == 0)
-		run_apply(work, arg, ends[1]);
+	if (pid == 0) {
+		struct error why = {0};
+
+		if (work(arg, &why) < 0)
+			fd_write_all(ends[1], why.msg, strlen(why.msg), NULL);
+		_exit(0);
+	}
 	close(ends[1]);
 	if (pid < 0) {
 		error_errno(err, errno, "cannot start a process");

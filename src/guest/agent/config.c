@@ -47,32 +47,15 @@ int config_message_kind(json_t *doc, enum host_message *kind, int64_t *realtime_
 	return json_get_int(doc, "", "realtimeNs", JSON_OPTIONAL, 0, INT64_MAX, realtime_ns, err);
 }
 
-static int decode_workload(json_t *doc, struct guest_config *out, struct error *err)
-{
-	out->has_command = json_object_get(doc, "command") != NULL;
-	return out->has_command ? request_decode_workload(doc, &out->workload, err) : 0;
-}
-
 static bool is_id(const char *text, size_t len, const char *of)
 {
 	return strlen(text) == len && strspn(text, of) == len;
 }
 
-static int decode_entropy(const char *text, uint8_t out[RENEW_ENTROPY], struct error *err)
-{
-	autobuf struct buf bytes = {0};
-
-	if (base64_decode(text, strlen(text), &bytes, err) < 0)
-		return error_prefix(err, "renew.entropy");
-	if (bytes.len != RENEW_ENTROPY)
-		return error_set(err, ERR_INVALID, "renew.entropy: not %d bytes", RENEW_ENTROPY);
-	memcpy(out, buf_bytes(&bytes), RENEW_ENTROPY);
-	return 0;
-}
-
 static int decode_renew(json_t *doc, struct guest_config *out, struct error *err)
 {
 	struct config_renew *renew = &out->renew;
+	autobuf struct buf bytes = {0};
 	const char *entropy = NULL;
 	json_t *object = NULL;
 
@@ -89,7 +72,12 @@ static int decode_renew(json_t *doc, struct guest_config *out, struct error *err
 	if (!is_id(renew->boot_id, 36, "0123456789abcdef-") ||
 	    !is_id(renew->machine_id, 32, "0123456789abcdef"))
 		return error_set(err, ERR_INVALID, "renew: no such ids");
-	return decode_entropy(entropy, renew->entropy, err);
+	if (base64_decode(entropy, strlen(entropy), &bytes, err) < 0)
+		return error_prefix(err, "renew.entropy");
+	if (bytes.len != RENEW_ENTROPY)
+		return error_set(err, ERR_INVALID, "renew.entropy: not %d bytes", RENEW_ENTROPY);
+	memcpy(renew->entropy, buf_bytes(&bytes), RENEW_ENTROPY);
+	return 0;
 }
 
 int config_decode(json_t *doc, struct guest_config *out, struct error *err)
@@ -113,7 +101,10 @@ int config_decode(json_t *doc, struct guest_config *out, struct error *err)
 	config.keep = (size_t)keep;
 	if (environ_check(config.env, "env", err) < 0)
 		return -1;
-	if (decode_renew(doc, &config, err) < 0 || decode_workload(doc, &config, err) < 0)
+	if (decode_renew(doc, &config, err) < 0)
+		return -1;
+	config.has_command = json_object_get(doc, "command") != NULL;
+	if (config.has_command && request_decode_workload(doc, &config.workload, err) < 0)
 		return -1;
 	config.doc = json_incref(doc);
 	*out = config;
