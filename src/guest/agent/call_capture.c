@@ -37,25 +37,19 @@ void capture_drop(struct call *call)
 
 /* --- output ---------------------------------------------------------------------------------- */
 
-static size_t capture_room(const struct capture *capture, enum job_stream stream)
-{
-	const struct buf *bytes = capture->output.bytes;
-	size_t together = capture->most_together - bytes[JOB_STDOUT].len - bytes[JOB_STDERR].len;
-	size_t most = capture->most[stream];
-
-	most = bytes[stream].len < most ? most - bytes[stream].len : 0;
-	return most < together ? most : together;
-}
-
 /* Small at first: most commands say little, and there may be many of them. */
 static uint8_t *capture_space(void *data, enum job_stream stream, size_t *room)
 {
 	struct capture *capture = data;
+	const struct buf *both = capture->output.bytes;
 	struct buf *bytes = &capture->output.bytes[stream];
-	size_t most = capture_room(capture, stream);
+	size_t together = capture->most_together - both[JOB_STDOUT].len - both[JOB_STDERR].len;
+	size_t most = bytes->len < capture->most[stream] ? capture->most[stream] - bytes->len : 0;
 	size_t wanted = bytes->len < SPACE_FIRST ? SPACE_FIRST : bytes->len;
 	uint8_t *space;
 
+	if (most > together)
+		most = together;
 	if (wanted > SPACE_MOST)
 		wanted = SPACE_MOST;
 	*room = wanted < most ? wanted : most;

@@ -69,19 +69,6 @@ void conn_set_form(struct conn *conn, const struct conn_form *form)
 	conn->wire.most = (size_t)limit_get(form->most);
 }
 
-/* The commands read the end of what the client sent. */
-static void end_input(struct conn *conn)
-{
-	struct call *call;
-
-	list_each (call, &conn->calls, link) {
-		if (call->kind->input_ended)
-			call->kind->input_ended(call);
-		if (conn->dead)
-			return; /* without memory for its word it has ended, and its calls */
-	}
-}
-
 /* Whether a client that sends no more has yet to be told something. */
 static bool has_untold_calls(const struct conn *conn)
 {
@@ -127,11 +114,19 @@ static void conn_settle(struct conn *conn)
 	const struct conn_form *form = conn->form;
 	struct framed *wire = &conn->wire;
 	bool answered = conn->asked && !conn->streaming && wire->in.len == 0 && !form->repeats;
+	struct call *call;
 
-	if (wire->ended && !conn->waiting)
-		end_input(conn);
-	if (conn->dead)
-		return;
+	/* The commands read the end of what the client sent. */
+	if (wire->ended && !conn->waiting) {
+		list_each (call, &conn->calls, link) {
+			if (call->kind->input_ended)
+				call->kind->input_ended(call);
+			/* Without memory for a call's word the connection has ended, and its calls.
+			 */
+			if (conn->dead)
+				return;
+		}
+	}
 	if (wire->ended ? !has_untold_calls(conn) : answered && conn->ncalls == 0)
 		conn->closing = true;
 	if (conn->closing && wire->out.len == 0) {

@@ -23,18 +23,6 @@ static void envelope_error(struct conn *conn, struct error *err)
 	conn_refuse(conn, answer_envelope_error(err->msg, NULL));
 }
 
-static int start_request(struct conn *conn, struct request *request, struct error *err)
-{
-	char text[128] = "unknown op: ";
-
-	conn_asked(conn);
-	if (starters[request->kind])
-		return starters[request->kind](conn, request, err);
-	strncat(text, request->op, 64);
-	conn_say(conn, answer_envelope_error(text, NULL));
-	return 0;
-}
-
 /* The first value has been dealt with. */
 static void drop_value(struct conn *conn, size_t len)
 {
@@ -57,6 +45,7 @@ static bool is_late_event(const struct conn *conn, size_t len)
 
 static bool take_request(struct conn *conn, size_t len)
 {
+	char unknown[128] = "unknown op: ";
 	struct request request = {0};
 	struct error err = {0};
 	int got;
@@ -67,8 +56,15 @@ static bool take_request(struct conn *conn, size_t len)
 	}
 	got = request_decode_envelope(buf_bytes(&conn->wire.in), len, &request, &err);
 	drop_value(conn, len);
-	if (got == 0)
-		got = start_request(conn, &request, &err);
+	if (got == 0) {
+		conn_asked(conn);
+		if (starters[request.kind]) {
+			got = starters[request.kind](conn, &request, &err);
+		} else {
+			strncat(unknown, request.op, 64);
+			conn_say(conn, answer_envelope_error(unknown, NULL));
+		}
+	}
 	request_free(&request);
 	if (got < 0)
 		envelope_error(conn, &err);
@@ -95,18 +91,6 @@ static bool take_terminal_event(struct conn *conn, struct call *call, size_t len
 	return true;
 }
 
-static void too_long(struct conn *conn)
-{
-	struct error err = {0};
-
-	error_set(&err, ERR_INVALID, "longer than %llu bytes",
-		  (unsigned long long)limit_get(LIMIT_ENVELOPE_BYTES));
-	if (call_pty_open(conn))
-		conn_refuse(conn, pty_event_breach(err.msg, NULL));
-	else
-		envelope_error(conn, &err);
-}
-
 /* Whether another line can be worked on now. */
 static bool may_take_envelope(const struct conn *conn)
 {
@@ -119,6 +103,8 @@ static bool take_envelope(struct conn *conn)
 {
 	struct buf *in = &conn->wire.in;
 	struct call *terminal = call_pty_open(conn);
+	uint64_t most = limit_get(LIMIT_ENVELOPE_BYTES);
+	struct error err = {0};
 	size_t len;
 
 	if (!may_take_envelope(conn))
@@ -127,9 +113,12 @@ static bool take_envelope(struct conn *conn)
 	while (in->len > 0 && conn->scan.at == 0 && isspace(*buf_bytes(in)))
 		buf_consume(in, 1);
 	len = envelope_scan(&conn->scan, buf_bytes(in), in->len);
-	if (len > limit_get(LIMIT_ENVELOPE_BYTES) ||
-	    (len == 0 && in->len > limit_get(LIMIT_ENVELOPE_BYTES))) {
-		too_long(conn);
+	if (len > most || (len == 0 && in->len > most)) {
+		error_set(&err, ERR_INVALID, "longer than %llu bytes", (unsigned long long)most);
+		if (terminal)
+			conn_refuse(conn, pty_event_breach(err.msg, NULL));
+		else
+			envelope_error(conn, &err);
 		return false;
 	}
 	if (len == 0 && conn->wire.ended)

@@ -69,23 +69,6 @@ static int hand_connection_over(struct conn *conn, const struct request *request
 	return 0;
 }
 
-static int start_exec(struct conn *conn, struct request *request, struct error *err)
-{
-	if (request->hand_over)
-		return hand_connection_over(conn, request, err);
-	if (!request->stream)
-		return capture_frame(conn, request, err);
-	return request->grace_ms > 0 ? resumable_start(conn->all->resumables, conn, request, err)
-				     : call_stream(conn, request, err);
-}
-
-static int attach_client(struct conn *conn, const struct request *request, struct error *err)
-{
-	if (strcmp(request->exec, EXEC_WORKLOAD) == 0)
-		return workload_attach(conn->all->workload, conn, request, err);
-	return resumable_attach(conn->all->resumables, conn, request, err);
-}
-
 static int begin_request(struct conn *conn, struct request *request, struct error *err)
 {
 	conn_asked(conn);
@@ -97,16 +80,16 @@ static int begin_request(struct conn *conn, struct request *request, struct erro
 				 (unsigned long long)limit_get(LIMIT_AGENT_REQUESTS));
 	if (request->kind == REQUEST_ATTACH || request->stream)
 		conn->streaming = true;
-	return request->kind == REQUEST_ATTACH ? attach_client(conn, request, err)
-					       : start_exec(conn, request, err);
-}
-
-/* An event about a request that is over crossed its exit on the way: no error. */
-static int take_frame_event(struct conn *conn, const struct request *request, struct error *err)
-{
-	struct call *call = find_call(conn, request->number);
-
-	return call ? call->kind->event(call, request, err) : 0;
+	if (request->kind == REQUEST_ATTACH && strcmp(request->exec, EXEC_WORKLOAD) == 0)
+		return workload_attach(conn->all->workload, conn, request, err);
+	if (request->kind == REQUEST_ATTACH)
+		return resumable_attach(conn->all->resumables, conn, request, err);
+	if (request->hand_over)
+		return hand_connection_over(conn, request, err);
+	if (!request->stream)
+		return capture_frame(conn, request, err);
+	return request->grace_ms > 0 ? resumable_start(conn->all->resumables, conn, request, err)
+				     : call_stream(conn, request, err);
 }
 
 static int take_json_frame(struct turn *turn, const uint8_t *payload, size_t len, struct error *err)
@@ -117,37 +100,36 @@ static int take_json_frame(struct turn *turn, const uint8_t *payload, size_t len
 	if (got < 0)
 		return -1;
 	turn->number = request.number;
-	if (request.kind == REQUEST_EXEC || request.kind == REQUEST_ATTACH)
+	if (request.kind == REQUEST_EXEC || request.kind == REQUEST_ATTACH) {
 		got = begin_request(turn->conn, &request, err);
-	else
-		got = take_frame_event(turn->conn, &request, err);
+	} else {
+		/* An event about a request that is over crossed its exit on the way: no error. */
+		struct call *call = find_call(turn->conn, request.number);
+
+		got = call ? call->kind->event(call, &request, err) : 0;
+	}
 	request_free(&request);
 	return got < 0 ? -1 : 1;
 }
 
 /* --- frames ---------------------------------------------------------------------------------- */
 
-static int take_stdin(struct conn *conn, const uint8_t *payload, size_t len, struct error *err)
-{
-	struct call *call = find_call(conn, be64_get(payload + 1));
-
-	if (call)
-		return call_take_stdin(call, payload + AGENT_DATA_HEADER, len - AGENT_DATA_HEADER,
-				       err);
-	conn->stdin_taken = 0; /* of one that has ended meanwhile */
-	return 1;
-}
-
 static int take_frame(void *data, const uint8_t *payload, size_t len, struct error *err)
 {
 	struct turn *turn = data;
+	struct call *call;
 
 	turn->number = 0;
 	if (payload[0] == '{')
 		return take_json_frame(turn, payload, len, err);
-	if (payload[0] == AGENT_FRAME_STDIN && len >= AGENT_DATA_HEADER)
-		return take_stdin(turn->conn, payload, len, err);
-	return error_set(err, ERR_INVALID, "a frame that is neither JSON nor stdin");
+	if (payload[0] != AGENT_FRAME_STDIN || len < AGENT_DATA_HEADER)
+		return error_set(err, ERR_INVALID, "a frame that is neither JSON nor stdin");
+	call = find_call(turn->conn, be64_get(payload + 1));
+	if (call)
+		return call_take_stdin(call, payload + AGENT_DATA_HEADER, len - AGENT_DATA_HEADER,
+				       err);
+	turn->conn->stdin_taken = 0; /* of one that has ended meanwhile */
+	return 1;
 }
 
 static bool take_frames(struct conn *conn)

@@ -14,33 +14,10 @@ void pty_event_free(struct pty_event *event)
 	buf_free(&event->data);
 }
 
-static int decode_stdin(const json_t *doc, struct pty_event *out, struct error *err)
-{
-	const char *text = "";
-
-	out->data.limit = FRAME_MAX;
-	if (json_get_string(doc, "", "data", JSON_OPTIONAL, &text, err) < 0)
-		return -1;
-	if (base64_decode(text, strlen(text), &out->data, err) < 0)
-		return error_prefix(err, "data");
-	return 0;
-}
-
-static int decode_pty_resize(const json_t *doc, struct pty_event *out, struct error *err)
-{
-	int64_t rows = 0, columns = 0;
-
-	if (json_get_int(doc, "", "rows", JSON_OPTIONAL, 0, PTY_SIZE_MAX, &rows, err) < 0 ||
-	    json_get_int(doc, "", "cols", JSON_OPTIONAL, 0, PTY_SIZE_MAX, &columns, err) < 0)
-		return -1;
-	out->rows = (uint16_t)rows;
-	out->columns = (uint16_t)columns;
-	return 0;
-}
-
 static int decode_pty_event(const json_t *doc, struct pty_event *out, struct error *err)
 {
-	const char *event = NULL;
+	const char *event = NULL, *text = "";
+	int64_t rows = 0, columns = 0;
 
 	if (!json_is_object(doc))
 		return error_set(err, ERR_INVALID, "an event must be an object");
@@ -52,12 +29,22 @@ static int decode_pty_event(const json_t *doc, struct pty_event *out, struct err
 		return -1;
 	if (strcmp(event, "stdin") == 0) {
 		out->kind = PTY_EVENT_STDIN;
-		return decode_stdin(doc, out, err);
+		out->data.limit = FRAME_MAX;
+		if (json_get_string(doc, "", "data", JSON_OPTIONAL, &text, err) < 0)
+			return -1;
+		if (base64_decode(text, strlen(text), &out->data, err) < 0)
+			return error_prefix(err, "data");
+		return 0;
 	}
+	if (strcmp(event, "resize") != 0)
+		return error_set(err, ERR_INVALID, "unknown event: %.64s", event);
 	out->kind = PTY_EVENT_RESIZE;
-	if (strcmp(event, "resize") == 0)
-		return decode_pty_resize(doc, out, err);
-	return error_set(err, ERR_INVALID, "unknown event: %.64s", event);
+	if (json_get_int(doc, "", "rows", JSON_OPTIONAL, 0, PTY_SIZE_MAX, &rows, err) < 0 ||
+	    json_get_int(doc, "", "cols", JSON_OPTIONAL, 0, PTY_SIZE_MAX, &columns, err) < 0)
+		return -1;
+	out->rows = (uint16_t)rows;
+	out->columns = (uint16_t)columns;
+	return 0;
 }
 
 int pty_event_decode(const void *text, size_t len, struct pty_event *out, struct error *err)
