@@ -19,22 +19,6 @@
 
 /* --- packets of the host --------------------------------------------------------------------- */
 
-static void stream_over(struct mux_stream *s)
-{
-	s->over = true;
-	s->say = 0;
-	mux_tell(s);
-}
-
-static void keep_front(struct mux_stream *s)
-{
-	if (s->front_len && buf_append(&s->in, s->front, s->front_len, NULL) < 0) {
-		s->over = true;
-		mux_say(s, SAY_RST);
-	}
-	s->front_len = 0;
-}
-
 static void take_payload(struct mux_stream *s, const uint8_t *payload, size_t len)
 {
 	struct mux *mux = s->mux;
@@ -49,18 +33,13 @@ static void take_payload(struct mux_stream *s, const uint8_t *payload, size_t le
 		mux_tell(s);
 	/* Who was told may have closed it. */
 	s = mux_find(mux, host_port, guest_port);
-	if (s)
-		keep_front(s);
-}
-
-static void take_shutdown(struct mux_stream *s, uint32_t flags)
-{
-	s->peer_shut |= flags & SHUT_BOTH;
-	if (s->peer_shut == SHUT_BOTH) {
+	if (!s)
+		return;
+	if (s->front_len && buf_append(&s->in, s->front, s->front_len, NULL) < 0) {
 		s->over = true;
 		mux_say(s, SAY_RST);
 	}
-	mux_tell(s);
+	s->front_len = 0;
 }
 
 static void note_credit(struct mux_stream *s, const struct packet *p)
@@ -88,10 +67,17 @@ static void take_known(struct mux_stream *s, const struct packet *p, const uint8
 		mux_tell(s);
 		break;
 	case PACKET_RST:
-		stream_over(s);
+		s->over = true;
+		s->say = 0;
+		mux_tell(s);
 		break;
 	case PACKET_SHUTDOWN:
-		take_shutdown(s, p->flags);
+		s->peer_shut |= p->flags & SHUT_BOTH;
+		if (s->peer_shut == SHUT_BOTH) {
+			s->over = true;
+			mux_say(s, SAY_RST);
+		}
+		mux_tell(s);
 		break;
 	case PACKET_RW:
 		take_payload(s, payload, p->len);
@@ -234,53 +220,34 @@ static void on_host_back(struct loop *loop, void *data)
 	watch_mux(mux, NULL);
 }
 
-/* Without a host it would be reported for ever. */
-static void host_is_away(struct mux *mux)
-{
-	loop_remove(steal_ptr(&mux->watch));
-	mux->back =
-		loop_add_timer(mux->loop, clock_mono_ns() + HOST_AWAY_NS, on_host_back, mux, NULL);
-}
-
-/* ASK is the first that a host's end says, and begins what the kernel gives at once. A machine that
- * was saved may have come back with the front of a packet, the rest of which stayed with the host
- * of then: what stands here next is not its payload. */
-static void look_for_new_host(struct mux *mux, size_t got)
-{
-	size_t at = mux->in_end - got;
-	struct packet p;
-
-	if (!mux->linked || got < PACKET_HEADER || !packet_may_be_link(mux->in + at))
-		return;
-	packet_decode(mux->in + at, &p);
-	if (packet_is_link(&p, LINK_ASK))
-		mux->in_at = at;
-}
-
-/* A link that was cut stays so: the machine is ending, or in quarantine. */
-static void forget_link(struct mux *mux)
-{
-	if (mux->splits)
-		loop_remove(steal_ptr(&mux->watch));
-}
-
 /* The kernel gives one page at a time. */
 static size_t read_port(struct mux *mux)
 {
+	size_t at;
 	ssize_t n;
+	struct packet p;
 
 	if (mux->in_at > 0) {
 		memmove(mux->in, mux->in + mux->in_at, mux->in_end - mux->in_at);
 		mux->in_end -= mux->in_at;
 		mux->in_at = 0;
 	}
-	n = read(mux->fd, mux->in + mux->in_end, sizeof(mux->in) - mux->in_end);
-	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-		forget_link(mux);
+	at = mux->in_end;
+	n = read(mux->fd, mux->in + at, sizeof(mux->in) - at);
+	/* A link that was cut stays so: the machine is ending, or in quarantine. */
+	if (mux->splits && (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)))
+		loop_remove(steal_ptr(&mux->watch));
 	if (n <= 0)
 		return 0;
 	mux->in_end += (size_t)n;
-	look_for_new_host(mux, (size_t)n);
+	/* ASK is the first that a host's end says, and begins what the kernel gives at once. A
+	 * machine that was saved may have come back with the front of a packet, the rest of which
+	 * stayed with the host of then: what stands at `at` is not the payload of that packet. */
+	if (mux->linked && n >= PACKET_HEADER && packet_may_be_link(mux->in + at)) {
+		packet_decode(mux->in + at, &p);
+		if (packet_is_link(&p, LINK_ASK))
+			mux->in_at = at;
+	}
 	return (size_t)n;
 }
 
@@ -292,7 +259,10 @@ static void on_port_event(struct loop *loop, int fd, uint32_t events, void *data
 	(void)loop;
 	(void)fd;
 	if (events & LOOP_HUP && !(events & LOOP_IN)) {
-		host_is_away(mux);
+		/* Without a host the event would be reported for ever. */
+		loop_remove(steal_ptr(&mux->watch));
+		mux->back = loop_add_timer(mux->loop, clock_mono_ns() + HOST_AWAY_NS, on_host_back,
+					   mux, NULL);
 		return;
 	}
 	if (events & LOOP_OUT) {

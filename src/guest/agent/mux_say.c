@@ -7,18 +7,11 @@
 #include "base/clock.h"
 #include "guest/agent/mux_parts.h"
 
-static void watch_for_room(struct mux *mux)
-{
-	bool wants = mux->chunks > 0;
-
-	if (mux->watch && wants != mux->wants_room &&
-	    loop_set_events(mux->watch, LOOP_IN | (wants ? LOOP_OUT : 0), NULL) == 0)
-		mux->wants_room = wants;
-}
-
 /* A port that is full takes nothing of a chunk. */
 void mux_write(struct mux *mux)
 {
+	bool wants;
+
 	while (mux->chunks > 0) {
 		struct mux_chunk *c = &mux->chunk[mux->first_chunk];
 		ssize_t n = write(mux->fd, c->bytes, c->len);
@@ -32,7 +25,10 @@ void mux_write(struct mux *mux)
 		mux->first_chunk = (mux->first_chunk + 1) % MUX_CHUNKS;
 		mux->chunks--;
 	}
-	watch_for_room(mux);
+	wants = mux->chunks > 0;
+	if (mux->watch && wants != mux->wants_room &&
+	    loop_set_events(mux->watch, LOOP_IN | (wants ? LOOP_OUT : 0), NULL) == 0)
+		mux->wants_room = wants;
 }
 
 /* Room for one packet of len bytes, in the last chunk or a new one; NULL: there is none now. */
@@ -120,21 +116,17 @@ void mux_say(struct mux_stream *s, enum mux_want want)
 	mux_write(mux);
 }
 
-/* Completes a packet of which the host has the front alone, whatever it was, and is none itself: no
- * packet is as long as its bytes would say. The host looks for a HELLO from then on. */
-static void fill_packet(struct mux *mux)
-{
-	memset(mux_reserve(mux, PACKET_WHOLE), 0xff, PACKET_WHOLE);
-}
-
 void mux_hello(struct mux *mux)
 {
 	struct packet p;
 
 	mux->linked = false;
 	mux->chunks = 0; /* no stream of theirs is left, and this must find room */
+	/* The filling completes a packet of which the host has the front alone, whatever it was. It
+	 * is no packet itself: none is as long as these bytes would say. The host looks for a HELLO
+	 * from then on. */
 	if (mux->splits)
-		fill_packet(mux);
+		memset(mux_reserve(mux, PACKET_WHOLE), 0xff, PACKET_WHOLE);
 	if (getrandom(&mux->number, sizeof(mux->number), GRND_NONBLOCK) < 0)
 		mux->number = clock_mono_ns();
 	p = packet_link(LINK_HELLO, 0, mux->number);

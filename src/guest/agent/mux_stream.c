@@ -60,28 +60,34 @@ bool mux_takes_bytes(const struct mux_stream *s)
 	return s->open && s->mux->chunks < MUX_CHUNKS && mux_credit(s) > 0;
 }
 
-static uint32_t ready_events(const struct mux_stream *s)
-{
-	bool ended = s->over || s->peer_shut & SHUT_SEND;
-
-	return (s->in.len || s->front_len || ended ? LOOP_IN : 0) | (ended ? LOOP_RDHUP : 0) |
-	       (s->over ? LOOP_HUP | LOOP_OUT : 0) | (mux_takes_bytes(s) ? LOOP_OUT : 0);
-}
-
 static uint32_t wanted_events(const struct mux_stream *s)
 {
-	return s->events ? ready_events(s) & (s->events | LOOP_HUP) : 0;
+	bool ended = s->over || s->peer_shut & SHUT_SEND;
+	uint32_t ready = (s->in.len || s->front_len || ended ? LOOP_IN : 0) |
+			 (ended ? LOOP_RDHUP : 0) | (s->over ? LOOP_HUP | LOOP_OUT : 0) |
+			 (mux_takes_bytes(s) ? LOOP_OUT : 0);
+
+	return s->events ? ready & (s->events | LOOP_HUP) : 0;
 }
 
-static void tell_due(struct mux *mux);
-
+/* Those that become due meanwhile have their turn in the next round. */
 static void on_mux_again(struct loop *loop, void *data)
 {
 	struct mux *mux = data;
+	struct list now;
+	struct mux_stream *s;
 
 	(void)loop;
 	mux->again = NULL;
-	tell_due(mux);
+	list_init(&now);
+	while ((s = list_first(&mux->due, struct mux_stream, due))) {
+		list_remove(&s->due);
+		list_add(&now, &s->due);
+	}
+	while ((s = list_first(&now, struct mux_stream, due))) {
+		list_remove(&s->due);
+		mux_tell(s);
+	}
 	mux_write(mux);
 }
 
@@ -108,22 +114,6 @@ void mux_tell(struct mux_stream *s)
 	if (mux->telling && !(s->events & LOOP_EDGE) && wanted_events(s))
 		mux_tell_later(s);
 	mux->telling = NULL;
-}
-
-static void tell_due(struct mux *mux)
-{
-	struct list now;
-	struct mux_stream *s;
-
-	list_init(&now);
-	while ((s = list_first(&mux->due, struct mux_stream, due))) {
-		list_remove(&s->due);
-		list_add(&now, &s->due);
-	}
-	while ((s = list_first(&now, struct mux_stream, due))) {
-		list_remove(&s->due);
-		mux_tell(s);
-	}
 }
 
 /* The port has room again. */
