@@ -117,20 +117,6 @@ static int get_terminal(json_t *from, struct request *out, struct error *err)
 	return pty ? get_size(pty, "pty", JSON_OPTIONAL, out, err) : 0;
 }
 
-static int get_stdin_bytes(json_t *from, struct request *out, struct error *err)
-{
-	const char *text = NULL;
-
-	if (json_get_string(from, "", "stdin", JSON_OPTIONAL, &text, err) < 0)
-		return -1;
-	if (!text || !*text)
-		return 0;
-	out->stdin_open = true;
-	if (base64_decode(text, strlen(text), &out->stdin_bytes, err) < 0)
-		return error_prefix(err, "stdin");
-	return 0;
-}
-
 /* --- the frame form -------------------------------------------------------------------------- */
 
 static int get_exec(struct request *out, enum json_need need, struct error *err)
@@ -171,21 +157,11 @@ static int get_window(struct request *out, struct error *err)
 	return json_get_bool(out->doc, "", "stdinWindow", JSON_OPTIONAL, &out->stdin_window, err);
 }
 
-/* What it says of the process is all there is: no environment and no user of ours. */
-static int get_contained(struct request *out, struct error *err)
-{
-	if (contained_decode(out->doc, &out->contained, err) < 0)
-		return -1;
-	if (out->contained && (out->hand_over || out->grace_ms > 0))
-		return error_set(err, ERR_INVALID,
-				 "a command in a container is neither resumed nor handed over");
-	return 0;
-}
-
 static int decode_exec_details(struct request *out, struct error *err)
 {
 	json_t *doc = out->doc;
 	uint64_t otherwise = out->stream ? 0 : limit_get(LIMIT_EXEC_FRAME_MS);
+	const char *text = NULL;
 
 	if (request_get_argv(doc, "", "cmd", out, err) < 0 ||
 	    request_get_environment(doc, "", out, err) < 0 ||
@@ -194,14 +170,26 @@ static int decode_exec_details(struct request *out, struct error *err)
 	    request_get_optional_string(doc, "", "user", &out->user, err) < 0 ||
 	    request_get_timeout(doc, "", "timeoutSeconds", otherwise, out, err) < 0)
 		return -1;
-	if (!out->stream)
-		return get_stdin_bytes(doc, out, err);
+	if (!out->stream) {
+		if (json_get_string(doc, "", "stdin", JSON_OPTIONAL, &text, err) < 0)
+			return -1;
+		if (!text || !*text)
+			return 0;
+		out->stdin_open = true;
+		if (base64_decode(text, strlen(text), &out->stdin_bytes, err) < 0)
+			return error_prefix(err, "stdin");
+		return 0;
+	}
 	if (json_get_bool(doc, "", "stdin", JSON_OPTIONAL, &out->stdin_open, err) < 0 ||
 	    get_window(out, err) < 0 ||
 	    json_get_bool(doc, "", "handOver", JSON_OPTIONAL, &out->hand_over, err) < 0 ||
-	    get_resumption(out, err) < 0)
+	    get_resumption(out, err) < 0 || get_terminal(doc, out, err) < 0 ||
+	    contained_decode(doc, &out->contained, err) < 0)
 		return -1;
-	return get_terminal(doc, out, err) < 0 ? -1 : get_contained(out, err);
+	if (out->contained && (out->hand_over || out->grace_ms > 0))
+		return error_set(err, ERR_INVALID,
+				 "a command in a container is neither resumed nor handed over");
+	return 0;
 }
 
 static int get_number(struct request *out, struct error *err)
@@ -211,24 +199,6 @@ static int get_number(struct request *out, struct error *err)
 	if (json_get_int(out->doc, "", "request", JSON_REQUIRED, 1, INT64_MAX, &number, err) < 0)
 		return -1;
 	out->number = (uint64_t)number;
-	return 0;
-}
-
-static int decode_frame_exec(struct request *out, struct error *err)
-{
-	struct error problem = {0};
-
-	out->kind = REQUEST_EXEC;
-	if (json_get_string(out->doc, "", "id", JSON_REQUIRED, &out->id, err) < 0)
-		return -1;
-	if (strlen(out->id) > REQUEST_ID_MAX)
-		return error_set(err, ERR_INVALID, "id is longer than %d bytes", REQUEST_ID_MAX);
-	if (json_get_bool(out->doc, "", "stream", JSON_OPTIONAL, &out->stream, err) < 0)
-		return -1;
-	if (out->stream && get_number(out, err) < 0)
-		return -1;
-	if (decode_exec_details(out, &problem) < 0)
-		snprintf(out->problem, sizeof(out->problem), "%.390s", problem.msg);
 	return 0;
 }
 
@@ -301,10 +271,24 @@ static int decode_event(const char *name, struct request *out, struct error *err
 static int decode_frame(struct request *out, struct error *err)
 {
 	const char *event = NULL;
+	struct error problem = {0};
 
 	if (json_get_string(out->doc, "", "event", JSON_OPTIONAL, &event, err) < 0)
 		return -1;
-	return event ? decode_event(event, out, err) : decode_frame_exec(out, err);
+	if (event)
+		return decode_event(event, out, err);
+	out->kind = REQUEST_EXEC;
+	if (json_get_string(out->doc, "", "id", JSON_REQUIRED, &out->id, err) < 0)
+		return -1;
+	if (strlen(out->id) > REQUEST_ID_MAX)
+		return error_set(err, ERR_INVALID, "id is longer than %d bytes", REQUEST_ID_MAX);
+	if (json_get_bool(out->doc, "", "stream", JSON_OPTIONAL, &out->stream, err) < 0)
+		return -1;
+	if (out->stream && get_number(out, err) < 0)
+		return -1;
+	if (decode_exec_details(out, &problem) < 0)
+		snprintf(out->problem, sizeof(out->problem), "%.390s", problem.msg);
+	return 0;
 }
 
 /* --- both ------------------------------------------------------------------------------------ */
@@ -341,23 +325,15 @@ int request_decode_frame(const void *text, size_t len, struct request *out, stru
 	return decode_request(text, len, decode_frame, out, err);
 }
 
-static int decode_workload_details(struct request *out, struct error *err)
-{
-	json_t *doc = out->doc;
-
-	/* The environment is every command's of this guest and comes from the config itself. */
-	if (request_get_argv(doc, "", "command", out, err) < 0 ||
-	    request_get_optional_string(doc, "", "cwd", &out->cwd, err) < 0 ||
-	    request_get_optional_string(doc, "", "user", &out->user, err) < 0)
-		return -1;
-	return request_get_timeout(doc, "", "timeoutSeconds", 0, out, err);
-}
-
 int request_decode_workload(json_t *config, struct request *out, struct error *err)
 {
 	struct request request = {.kind = REQUEST_EXEC, .doc = json_incref(config)};
 
-	if (decode_workload_details(&request, err) < 0) {
+	/* The environment is every command's of this guest and comes from the config itself. */
+	if (request_get_argv(config, "", "command", &request, err) < 0 ||
+	    request_get_optional_string(config, "", "cwd", &request.cwd, err) < 0 ||
+	    request_get_optional_string(config, "", "user", &request.user, err) < 0 ||
+	    request_get_timeout(config, "", "timeoutSeconds", 0, &request, err) < 0) {
 		request_free(&request);
 		return -1;
 	}

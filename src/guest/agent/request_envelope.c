@@ -62,9 +62,10 @@ static int decode_write(json_t *payload, struct request *out, struct error *err)
 	return 0;
 }
 
-/* A size of 0 is what a client says that knows none. */
-static int get_terminal_size(json_t *payload, struct request *out, struct error *err)
+static int decode_pty(json_t *payload, struct request *out, struct error *err)
 {
+	const json_t *command = json_object_get(payload, "command");
+	bool shell = !command || (json_is_array(command) && json_array_size(command) == 0);
 	int64_t rows = 0, columns = 0;
 
 	if (json_get_int(payload, "payload", "rows", JSON_OPTIONAL, 0, PTY_SIZE_MAX, &rows, err) <
@@ -72,30 +73,18 @@ static int get_terminal_size(json_t *payload, struct request *out, struct error 
 	    json_get_int(payload, "payload", "cols", JSON_OPTIONAL, 0, PTY_SIZE_MAX, &columns,
 			 err) < 0)
 		return -1;
+	/* A size of 0 is what a client says that knows none. */
 	out->terminal = true;
 	out->rows = (uint16_t)(rows ? rows : PTY_ROWS);
 	out->columns = (uint16_t)(columns ? columns : PTY_COLUMNS);
-	return 0;
-}
-
-static int get_default_shell(struct request *out, struct error *err)
-{
-	out->argv = calloc(2, sizeof(*out->argv));
-	if (!out->argv)
-		return error_errno(err, ENOMEM, "command");
-	out->argv[0] = ROLE_SHELL;
-	return 0;
-}
-
-static int decode_pty(json_t *payload, struct request *out, struct error *err)
-{
-	const json_t *command = json_object_get(payload, "command");
-	bool shell = !command || (json_is_array(command) && json_array_size(command) == 0);
-
-	if (get_terminal_size(payload, out, err) < 0 ||
-	    (shell ? get_default_shell(out, err)
-		   : request_get_argv(payload, "payload", "command", out, err)) < 0)
+	if (shell) {
+		out->argv = calloc(2, sizeof(*out->argv));
+		if (!out->argv)
+			return error_errno(err, ENOMEM, "command");
+		out->argv[0] = ROLE_SHELL;
+	} else if (request_get_argv(payload, "payload", "command", out, err) < 0) {
 		return -1;
+	}
 	return get_surroundings(payload, 0, out, err);
 }
 
@@ -112,18 +101,10 @@ static const struct op_row {
 	{"pty", REQUEST_PTY, decode_pty},
 };
 
-static int decode_payload(const struct op_row *row, struct request *out, struct error *err)
-{
-	json_t *payload = NULL;
-
-	if (json_get_object(out->doc, "", "payload", JSON_REQUIRED, &payload, err) < 0)
-		return -1;
-	return row->payload(payload, out, err);
-}
-
 int request_decode_op(struct request *out, struct error *err)
 {
 	struct error problem = {0};
+	json_t *payload = NULL;
 
 	if (json_get_string(out->doc, "", "op", JSON_REQUIRED, &out->op, err) < 0)
 		return -1;
@@ -132,7 +113,9 @@ int request_decode_op(struct request *out, struct error *err)
 		if (strcmp(out->op, op_table[i].name) != 0)
 			continue;
 		out->kind = op_table[i].kind;
-		if (decode_payload(&op_table[i], out, &problem) < 0)
+		if (json_get_object(out->doc, "", "payload", JSON_REQUIRED, &payload, &problem) <
+			    0 ||
+		    op_table[i].payload(payload, out, &problem) < 0)
 			snprintf(out->problem, sizeof(out->problem), "%.390s", problem.msg);
 	}
 	return 0;
