@@ -239,23 +239,6 @@ static int may_start(const struct resumables *all, const struct request *request
 	return 0;
 }
 
-static struct resumable *resumable_begin(struct resumables *all, const struct request *request,
-					 struct error *err)
-{
-	struct resumable *r;
-
-	if (may_start(all, request, err) < 0)
-		return NULL;
-	r = resumable_new(all, request, err);
-	if (!r)
-		return NULL;
-	r->job = exec_start(all->context, request, &resumable_owner, r, err);
-	if (r->job)
-		return r;
-	end_resumable(r);
-	return NULL;
-}
-
 static void on_client_late(struct loop *loop, void *data)
 {
 	struct resumable *r = data;
@@ -313,20 +296,6 @@ static void displace(struct resumable *r)
 	conn_say(conn, answer_detached(number, &why, NULL));
 }
 
-static int resumable_ack(struct resumable *r, const uint64_t offsets[JOB_STREAMS],
-			 struct error *err)
-{
-	for (int i = 0; i < JOB_STREAMS; i++)
-		if (offsets[i] > r->sent[i])
-			return error_set(err, ERR_INVALID,
-					 "output was acknowledged before it was sent");
-	for (int i = 0; i < JOB_STREAMS; i++)
-		ring_forget(&r->ring[i], offsets[i]);
-	if (r->job)
-		job_resume(r->job);
-	return 0;
-}
-
 static struct resumable *resumable_of(struct call *call)
 {
 	return ((struct resumable_call *)call)->resumable;
@@ -337,12 +306,21 @@ static int resumable_event(struct call *call, const struct request *request, str
 {
 	struct resumable *r = resumable_of(call);
 
-	if (request->kind == REQUEST_ACK)
-		return resumable_ack(r, request->offsets, err);
-	if (request->kind != REQUEST_RELEASE)
+	if (request->kind == REQUEST_RELEASE) {
+		end_resumable(r);
+		call_forget(call);
+		return 0;
+	}
+	if (request->kind != REQUEST_ACK)
 		return call_event(call, request, err);
-	end_resumable(r);
-	call_forget(call);
+	for (int i = 0; i < JOB_STREAMS; i++)
+		if (request->offsets[i] > r->sent[i])
+			return error_set(err, ERR_INVALID,
+					 "output was acknowledged before it was sent");
+	for (int i = 0; i < JOB_STREAMS; i++)
+		ring_forget(&r->ring[i], request->offsets[i]);
+	if (r->job)
+		job_resume(r->job);
 	return 0;
 }
 
@@ -380,12 +358,17 @@ int resumable_start(struct resumables *all, struct conn *conn, const struct requ
 	struct call *call = call_new(conn, &resumable_kind, request->id ? request->id : "",
 				     request->number, err);
 	struct error why = {0};
-	struct resumable *r;
+	struct resumable *r = NULL;
 
 	if (!call)
 		return -1;
-	r = resumable_begin(all, request, &why);
-	if (!r) {
+	if (may_start(all, request, &why) == 0)
+		r = resumable_new(all, request, &why);
+	if (r)
+		r->job = exec_start(all->context, request, &resumable_owner, r, &why);
+	if (!r || !r->job) {
+		if (r)
+			end_resumable(r);
 		call_unstarted(call, why.msg);
 		return 0;
 	}
@@ -395,25 +378,16 @@ int resumable_start(struct resumables *all, struct conn *conn, const struct requ
 	return 0;
 }
 
-/* The one that the request names, if it can be had from there on. */
-static struct resumable *find_attachable(const struct resumables *all,
-					 const struct request *request, struct error *err)
-{
-	struct resumable *r = find_resumable(all, request->exec);
-
-	if (!r)
-		error_set(err, ERR_NOT_FOUND, "there is no exec \"%s\"", request->exec);
-	return r && check_offsets(r, request, err) == 0 ? r : NULL;
-}
-
 int resumable_attach(struct resumables *all, struct conn *conn, const struct request *request,
 		     struct error *err)
 {
 	struct error why = {0};
-	struct resumable *r = find_attachable(all, request, &why);
+	struct resumable *r = find_resumable(all, request->exec);
 	struct call *call;
 
-	if (!r) {
+	if (!r)
+		error_set(&why, ERR_NOT_FOUND, "there is no exec \"%s\"", request->exec);
+	if (!r || check_offsets(r, request, &why) < 0) {
 		conn_say(conn, answer_detached(request->number, &why, NULL));
 		return 0;
 	}

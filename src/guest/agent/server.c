@@ -129,18 +129,6 @@ void server_stop_listening(struct server *server)
 	loop_remove(steal_ptr(&server->listen_watch));
 }
 
-/* What hundreds of commands took lies below some small thing that came later, and free() gives the
- * kernel only what lies above all others. */
-static void server_trim(struct server *server)
-{
-	if (server->most_jobs < server->context.jobs.count)
-		server->most_jobs = server->context.jobs.count;
-	if (server->most_jobs < MANY_JOBS || server->context.jobs.count > 0)
-		return;
-	server->most_jobs = 0;
-	malloc_trim(0);
-}
-
 void server_sweep(struct server *server)
 {
 	bool ended = !list_is_empty(&server->conns.dead) ||
@@ -149,8 +137,16 @@ void server_sweep(struct server *server)
 	conns_sweep(&server->conns);
 	resumables_sweep(&server->resumables);
 	job_table_sweep(&server->context.jobs);
-	server_trim(server);
-	/* Not before that: waiting connections would make the loop spin. */
+	/* What hundreds of commands took lies below some small thing that came later, and free()
+	 * gives the kernel only what lies above all others. */
+	if (server->most_jobs < server->context.jobs.count)
+		server->most_jobs = server->context.jobs.count;
+	if (server->most_jobs >= MANY_JOBS && server->context.jobs.count == 0) {
+		server->most_jobs = 0;
+		malloc_trim(0);
+	}
+	/* Nothing is accepted before something has ended: waiting connections would make the loop
+	 * spin. */
 	if (ended && server->full && server->listen_watch) {
 		server->full = false;
 		loop_set_events(server->listen_watch, LOOP_IN, NULL);

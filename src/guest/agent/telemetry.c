@@ -59,13 +59,6 @@ static void tracing_failed(struct telemetry *t, const char *why)
 	tell_settled(t);
 }
 
-static bool status_works(const char *text, size_t len)
-{
-	json_auto_t *status = json_load_strict(text, len, NULL);
-
-	return json_is_true(json_object_get(status, "exec"));
-}
-
 /* The tracer drops what we do not take. */
 static void take_when_wanted(struct telemetry *t)
 {
@@ -90,12 +83,15 @@ static void on_tracer_message(struct loop *loop, int fd, uint32_t events, void *
 		return;
 	}
 	text[n] = '\0';
-	if (!t->status)
-		take_status(t, strdup(text), status_works(text, (size_t)n));
-	else if (t->settled && strcmp(text, t->status) == 0)
+	if (!t->status) {
+		json_auto_t *status = json_load_strict(text, (size_t)n, NULL);
+
+		take_status(t, strdup(text), json_is_true(json_object_get(status, "exec")));
+	} else if (t->settled && strcmp(text, t->status) == 0) {
 		tell_settled(t); /* said once more, behind all the rest */
-	else
+	} else {
 		send_text(t, text);
+	}
 	take_when_wanted(t);
 }
 

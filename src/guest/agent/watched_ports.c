@@ -28,24 +28,13 @@ static bool is_told(const struct watched_ports *w, const struct port_set *ports)
 	return !ports || memcmp(ports, &w->told, sizeof(*ports)) == 0;
 }
 
-static void tell(struct watched_ports *w, const struct port_set *ports)
-{
-	autofree char *text = answer_listening(ports, NULL);
-
-	if (!text || framed_send(w->control, text, NULL) < 0)
-		return;
-	w->has_told = true;
-	w->told_known = ports;
-	if (ports)
-		w->told = *ports;
-}
-
 /* False: the host has not read what it was told before, and is to be told this later. */
 static bool look(struct watched_ports *w)
 {
 	struct port_set ports;
 	struct error err;
 	bool known = w->machine->listening(&ports, &err) == 0;
+	autofree char *text = NULL;
 
 	if (known)
 		port_set_keep(&ports, &w->wanted);
@@ -54,7 +43,13 @@ static bool look(struct watched_ports *w)
 		return true;
 	if (framed_is_full(w->control))
 		return false;
-	tell(w, known ? &ports : NULL);
+	text = answer_listening(known ? &ports : NULL, NULL);
+	if (!text || framed_send(w->control, text, NULL) < 0)
+		return true;
+	w->has_told = true;
+	w->told_known = known;
+	if (known)
+		w->told = ports;
 	return true;
 }
 
@@ -87,10 +82,14 @@ static void on_listening_event(struct loop *loop, int fd, uint32_t events, void 
 	look_at(w, soonest(w));
 }
 
-static void watch_events(struct watched_ports *w)
+static void on_look_due(struct loop *loop, void *data)
 {
+	struct watched_ports *w = data;
 	struct error err;
+	bool again;
 
+	(void)loop;
+	w->timer = NULL;
 	if (!w->asked) {
 		w->asked = true;
 		w->events = w->machine->listening_events(&err);
@@ -98,16 +97,6 @@ static void watch_events(struct watched_ports *w)
 	if (w->events && !w->event_watch)
 		w->event_watch = loop_add_fd(w->loop, listening_events_fd(w->events), LOOP_IN,
 					     on_listening_event, w, NULL);
-}
-
-static void on_look_due(struct loop *loop, void *data)
-{
-	struct watched_ports *w = data;
-	bool again;
-
-	(void)loop;
-	w->timer = NULL;
-	watch_events(w);
 	again = !look(w) || !w->event_watch || w->fresh;
 	w->fresh = false;
 	if (again)

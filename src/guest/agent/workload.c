@@ -69,8 +69,10 @@ static uint8_t *on_workload_space(void *data, enum job_stream stream, size_t *ro
 }
 
 /* The first bytes are kept, whoever reads. */
-static void keep_first(struct workload *w, enum job_stream stream, const uint8_t *bytes, size_t len)
+static void on_workload_output(void *data, enum job_stream stream, size_t len)
 {
+	struct workload *w = data;
+	const uint8_t *bytes = w->client ? call_stream_reserve(w->client, len) : nowhere;
 	struct buf *kept = &w->kept.bytes[stream];
 	size_t room = w->keep - kept->len;
 
@@ -78,13 +80,6 @@ static void keep_first(struct workload *w, enum job_stream stream, const uint8_t
 		w->kept.truncated[stream] = true;
 	if (buf_append(kept, bytes, len < room ? len : room, NULL) < 0)
 		w->kept.truncated[stream] = true;
-}
-
-static void on_workload_output(void *data, enum job_stream stream, size_t len)
-{
-	struct workload *w = data;
-
-	keep_first(w, stream, w->client ? call_stream_reserve(w->client, len) : nowhere, len);
 	if (w->client)
 		call_stream_owner.output(w->client, stream, len);
 }
