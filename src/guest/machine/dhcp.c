@@ -106,22 +106,6 @@ static void read_option(uint8_t option, const uint8_t *value, size_t len, struct
 	}
 }
 
-static int read_options(const uint8_t *at, const uint8_t *end, struct dhcp_answer *out,
-			struct error *err)
-{
-	while (at < end && *at != OPTION_END) {
-		if (*at == OPTION_PAD) {
-			at++;
-			continue;
-		}
-		if (end - at < 2 || end - at - 2 < at[1])
-			return error_set(err, ERR_INVALID, "a DHCP option reaches past the end");
-		read_option(at[0], at + 2, at[1], out);
-		at += 2 + at[1];
-	}
-	return 0;
-}
-
 /* A mask is ones and then zeros. */
 static bool is_mask(struct in_addr mask)
 {
@@ -133,6 +117,7 @@ static bool is_mask(struct in_addr mask)
 int dhcp_read(const uint8_t *bytes, size_t len, uint32_t transaction, const uint8_t mac[6],
 	      struct dhcp_answer *out, struct error *err)
 {
+	const uint8_t *at, *end = bytes + len;
 	struct dhcp_answer answer = {0};
 
 	if (len < HEADER || bytes[0] != 2 || bytes[1] != 1 || bytes[2] != 6 ||
@@ -140,8 +125,17 @@ int dhcp_read(const uint8_t *bytes, size_t len, uint32_t transaction, const uint
 	    memcmp(bytes + 236, cookie, 4) != 0)
 		return error_set(err, ERR_INVALID, "no answer to our DHCP request");
 	memcpy(&answer.network.address, bytes + 16, 4);
-	if (read_options(bytes + HEADER, bytes + len, &answer, err) < 0)
-		return -1;
+	at = bytes + HEADER;
+	while (at < end && *at != OPTION_END) {
+		if (*at == OPTION_PAD) {
+			at++;
+			continue;
+		}
+		if (end - at < 2 || end - at - 2 < at[1])
+			return error_set(err, ERR_INVALID, "a DHCP option reaches past the end");
+		read_option(at[0], at + 2, at[1], &answer);
+		at += 2 + at[1];
+	}
 	if (answer.kind != DHCP_OFFER && answer.kind != DHCP_ACK && answer.kind != DHCP_NAK)
 		return error_set(err, ERR_INVALID, "an unknown kind of DHCP answer");
 	if (answer.kind != DHCP_NAK &&
@@ -207,13 +201,6 @@ static int dhcp_hear(struct exchange *x, uint64_t until, struct dhcp_answer *out
 	return 0;
 }
 
-static uint64_t next_try(const struct exchange *x)
-{
-	uint64_t next = limit_deadline(LIMIT_GUEST_DHCP_TRY_MS);
-
-	return next < x->deadline ? next : x->deadline;
-}
-
 /* One of the two steps, said again until it is answered. */
 static int dhcp_step(struct exchange *x, enum dhcp_kind kind, const struct dhcp_answer *offer,
 		     struct dhcp_answer *out, struct error *err)
@@ -221,8 +208,10 @@ static int dhcp_step(struct exchange *x, enum dhcp_kind kind, const struct dhcp_
 	enum dhcp_kind wanted = kind == DHCP_DISCOVER ? DHCP_OFFER : DHCP_ACK;
 
 	while (clock_mono_ns() < x->deadline) {
-		uint64_t until = next_try(x);
+		uint64_t until = limit_deadline(LIMIT_GUEST_DHCP_TRY_MS);
 
+		if (until > x->deadline)
+			until = x->deadline;
 		dhcp_say(x, kind, offer);
 		while (dhcp_hear(x, until, out)) {
 			if (out->kind == wanted)

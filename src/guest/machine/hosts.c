@@ -101,13 +101,6 @@ int hosts_complete(const char *text, size_t len, const char *name, struct buf *o
 	return out->len != len || memcmp(buf_bytes(out), text, len) != 0;
 }
 
-static int write_hosts(int fd, const struct buf *text, struct error *err)
-{
-	if (lseek(fd, 0, SEEK_SET) < 0 || ftruncate(fd, (off_t)text->len) < 0)
-		return error_errno(err, errno, "%s", HOSTS_FILE);
-	return fd_write_all(fd, buf_bytes(text), text->len, err);
-}
-
 int hosts_keep(const char *path, const char *name, struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(HOSTS_BYTES), whole = BUF_INIT(HOSTS_BYTES + 1024);
@@ -126,5 +119,9 @@ int hosts_keep(const char *path, const char *name, struct error *err)
 	if (fd_read_to_end(fd, &text, err) < 0)
 		return error_prefix(err, "%s", path);
 	changed = hosts_complete((const char *)buf_bytes(&text), text.len, name, &whole, err);
-	return changed > 0 ? write_hosts(fd, &whole, err) : changed;
+	if (changed <= 0)
+		return changed;
+	if (lseek(fd, 0, SEEK_SET) < 0 || ftruncate(fd, (off_t)whole.len) < 0)
+		return error_errno(err, errno, "%s", HOSTS_FILE);
+	return fd_write_all(fd, buf_bytes(&whole), whole.len, err);
 }

@@ -145,24 +145,6 @@ static int up(int fd, const char *name, struct error *err)
 	return card_request(fd, SIOCSIFFLAGS, &r, name, err);
 }
 
-static int set_addresses(int fd, const char *name, const struct network *n, struct error *err)
-{
-	struct ifreq r = {0};
-
-	if (n->mtu) {
-		r.ifr_mtu = (int)n->mtu;
-		if (card_request(fd, SIOCSIFMTU, &r, name, err) < 0)
-			return -1;
-	}
-	set_sockaddr(&r.ifr_addr, n->address);
-	if (card_request(fd, SIOCSIFADDR, &r, name, err) < 0)
-		return -1;
-	set_sockaddr(&r.ifr_netmask, n->netmask);
-	if (card_request(fd, SIOCSIFNETMASK, &r, name, err) < 0)
-		return -1;
-	return up(fd, name, err);
-}
-
 /* Before us, as "ip=dhcp" on the kernel's command line asks for: all but the names, which are no
  * affair of the kernel's, is done then. */
 static bool is_kernels(int fd, const char *name, struct network *out)
@@ -176,42 +158,23 @@ static bool is_kernels(int fd, const char *name, struct network *out)
 	       pnp_read(buf_string(&text), out);
 }
 
-static int set_gateway(int fd, const struct network *n, struct error *err)
-{
-	struct rtentry route = {.rt_flags = RTF_UP | RTF_GATEWAY};
-	const struct in_addr any = {0};
-
-	if (!n->gateway.s_addr)
-		return 0;
-	set_sockaddr(&route.rt_dst, any);
-	set_sockaddr(&route.rt_genmask, any);
-	set_sockaddr(&route.rt_gateway, n->gateway);
-	if (ioctl(fd, SIOCADDRT, &route) < 0 && errno != EEXIST)
-		return error_errno(err, errno, "default route");
-	return 0;
-}
-
 /* --- resolv.conf ----------------------------------------------------------------------------- */
-
-static int write_own(const struct network *n, struct error *err)
-{
-	char text[NETWORK_DOMAIN + 32 + NETWORK_DNS_MAX * 32];
-	size_t len = network_resolv_conf(n, text, sizeof(text));
-
-	if (mkdir(OWN_DIR, 0755) < 0 && errno != EEXIST)
-		return error_errno(err, errno, OWN_DIR);
-	return path_replace_file_at(AT_FDCWD, OWN_RESOLV_CONF, text, len, 0644, PATH_NO_SYNC, err);
-}
 
 /*
  * Ours lies over the image's, which stays as it was. A link that leads nowhere is replaced: images
  * made for systemd-resolved have one. What cannot be done is said on the console and no reason to
  * end the boot.
  */
-static void cover_resolv_conf(void)
+static int put_resolv_conf(const struct network *n, struct error *err)
 {
+	char text[NETWORK_DOMAIN + 32 + NETWORK_DNS_MAX * 32];
+	size_t len = network_resolv_conf(n, text, sizeof(text));
 	struct stat st;
 
+	if (mkdir(OWN_DIR, 0755) < 0 && errno != EEXIST)
+		return error_errno(err, errno, OWN_DIR);
+	if (path_replace_file_at(AT_FDCWD, OWN_RESOLV_CONF, text, len, 0644, PATH_NO_SYNC, err) < 0)
+		return -1;
 	if (stat(RESOLV_CONF, &st) < 0) {
 		unlink(RESOLV_CONF);
 		int made = open(RESOLV_CONF, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
@@ -220,13 +183,6 @@ static void cover_resolv_conf(void)
 	}
 	if (mount(OWN_RESOLV_CONF, RESOLV_CONF, NULL, MS_BIND, NULL) < 0)
 		console_line("names cannot be resolved: %s: %s", RESOLV_CONF, strerror(errno));
-}
-
-static int put_resolv_conf(const struct network *n, struct error *err)
-{
-	if (write_own(n, err) < 0)
-		return -1;
-	cover_resolv_conf();
 	return 0;
 }
 
@@ -234,8 +190,28 @@ static int put_resolv_conf(const struct network *n, struct error *err)
 
 static int set_all(int fd, const char *name, const struct network *n, struct error *err)
 {
-	if (set_addresses(fd, name, n, err) < 0 || set_gateway(fd, n, err) < 0)
+	struct rtentry route = {.rt_flags = RTF_UP | RTF_GATEWAY};
+	const struct in_addr any = {0};
+	struct ifreq r = {0};
+
+	if (n->mtu) {
+		r.ifr_mtu = (int)n->mtu;
+		if (card_request(fd, SIOCSIFMTU, &r, name, err) < 0)
+			return -1;
+	}
+	set_sockaddr(&r.ifr_addr, n->address);
+	if (card_request(fd, SIOCSIFADDR, &r, name, err) < 0)
 		return -1;
+	set_sockaddr(&r.ifr_netmask, n->netmask);
+	if (card_request(fd, SIOCSIFNETMASK, &r, name, err) < 0 || up(fd, name, err) < 0)
+		return -1;
+	if (n->gateway.s_addr) {
+		set_sockaddr(&route.rt_dst, any);
+		set_sockaddr(&route.rt_genmask, any);
+		set_sockaddr(&route.rt_gateway, n->gateway);
+		if (ioctl(fd, SIOCADDRT, &route) < 0 && errno != EEXIST)
+			return error_errno(err, errno, "default route");
+	}
 	return put_resolv_conf(n, err);
 }
 
@@ -273,22 +249,11 @@ static int await_card(char name[IFNAMSIZ], struct error *err)
 	return 0;
 }
 
-static int bring_up(const struct network *wanted, struct error *err)
-{
-	autoclose int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	char name[IFNAMSIZ];
-
-	if (fd < 0)
-		return error_errno(err, errno, "network");
-	if ((wanted->plugged ? await_card : find_card)(name, err) < 0)
-		return -1;
-	return wanted->dhcp ? set_by_dhcp(fd, name, err) : set_all(fd, name, wanted, err);
-}
-
 int network_apply(json_t *config, struct error *err)
 {
 	json_t *object = NULL;
 	struct network network;
+	char name[IFNAMSIZ];
 
 	if (json_get_object(config, "", "network", JSON_OPTIONAL, &object, err) < 0)
 		return -1;
@@ -298,5 +263,10 @@ int network_apply(json_t *config, struct error *err)
 		return network_fixed_apply(object, err);
 	if (network_decode(object, &network, err) < 0)
 		return -1;
-	return bring_up(&network, err);
+	autoclose int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return error_errno(err, errno, "network");
+	if ((network.plugged ? await_card : find_card)(name, err) < 0)
+		return -1;
+	return network.dhcp ? set_by_dhcp(fd, name, err) : set_all(fd, name, &network, err);
 }

@@ -162,41 +162,30 @@ static int raise_card(const struct fixed_card *card, struct error *err)
 
 /* --- addresses ------------------------------------------------------------------------------- */
 
-static bool is_link_local4(const struct ip *ip)
-{
-	return ip->family == AF_INET && ip->bytes[0] == 169 && ip->bytes[1] == 254;
-}
-
-static void put_broadcast(struct netlink_message *message, const struct ip *ip, unsigned bits)
-{
-	uint32_t address;
-
-	if (ip->family != AF_INET || bits > 30)
-		return;
-	memcpy(&address, ip->bytes, sizeof(address));
-	netlink_put_u32(message, IFA_BROADCAST, address | htonl(UINT32_MAX >> bits));
-}
-
 static int add_card_address(const struct fixed_card *card, json_t *item, const char *path,
 			    struct error *err)
 {
 	const char *text = json_string_value(item);
 	struct netlink_message message;
+	uint32_t address;
 	unsigned bits;
 	struct ip ip;
 
 	if (!text || !ip_parse_prefix(text, &ip, &bits))
 		return error_set(err, ERR_INVALID, "%s is no address with its prefix's length",
 				 path);
+	bool link_local4 = ip.family == AF_INET && ip.bytes[0] == 169 && ip.bytes[1] == 254;
 	const struct ifaddrmsg head = {.ifa_family = ip.family,
 				       .ifa_prefixlen = (uint8_t)bits,
-				       .ifa_scope = is_link_local4(&ip) ? RT_SCOPE_LINK
-									: RT_SCOPE_UNIVERSE,
+				       .ifa_scope = link_local4 ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE,
 				       .ifa_index = card->index};
 	netlink_begin(&message, RTM_NEWADDR, NLM_F_CREATE | NLM_F_REPLACE, &head, sizeof(head));
 	netlink_put(&message, IFA_LOCAL, ip.bytes, ip_length(ip.family));
 	netlink_put(&message, IFA_ADDRESS, ip.bytes, ip_length(ip.family));
-	put_broadcast(&message, &ip, bits);
+	if (ip.family == AF_INET && bits <= 30) {
+		memcpy(&address, ip.bytes, sizeof(address));
+		netlink_put_u32(&message, IFA_BROADCAST, address | htonl(UINT32_MAX >> bits));
+	}
 	netlink_put_u32(&message, IFA_FLAGS,
 			IFA_F_NOPREFIXROUTE | (ip.family == AF_INET6 ? IFA_F_NODAD : 0));
 	return netlink_request(card->fd, &message, err) < 0 ? error_prefix(err, "%s", path) : 0;
@@ -237,22 +226,6 @@ static int decode_fixed_route(json_t *object, const char *path, struct fixed_rou
 	return 0;
 }
 
-static void put_gateway(struct netlink_message *message, const struct fixed_route *route)
-{
-	struct {
-		uint16_t family;
-		uint8_t bytes[IP_BYTES];
-	} via = {.family = route->via.family};
-	size_t len = ip_length(route->via.family);
-
-	if (route->via.family == route->to.family) {
-		netlink_put(message, RTA_GATEWAY, route->via.bytes, len);
-	} else if (len) {
-		memcpy(via.bytes, route->via.bytes, len);
-		netlink_put(message, RTA_VIA, &via, sizeof(via.family) + len);
-	}
-}
-
 static void make_route_message(struct netlink_message *message, const struct fixed_card *card,
 			       const struct fixed_route *route)
 {
@@ -263,12 +236,21 @@ static void make_route_message(struct netlink_message *message, const struct fix
 				   .rtm_scope = route->link ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE,
 				   .rtm_type = RTN_UNICAST,
 				   .rtm_flags = route->onlink ? RTNH_F_ONLINK : 0};
-	size_t len = ip_length(route->to.family);
+	struct {
+		uint16_t family;
+		uint8_t bytes[IP_BYTES];
+	} via = {.family = route->via.family};
+	size_t len = ip_length(route->to.family), via_len = ip_length(route->via.family);
 
 	netlink_begin(message, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, &head, sizeof(head));
 	if (route->bits)
 		netlink_put(message, RTA_DST, route->to.bytes, len);
-	put_gateway(message, route);
+	if (route->via.family == route->to.family) {
+		netlink_put(message, RTA_GATEWAY, route->via.bytes, via_len);
+	} else if (via_len) {
+		memcpy(via.bytes, route->via.bytes, via_len);
+		netlink_put(message, RTA_VIA, &via, sizeof(via.family) + via_len);
+	}
 	if (route->source.family)
 		netlink_put(message, RTA_PREFSRC, route->source.bytes, len);
 	if (route->metric)
@@ -354,16 +336,6 @@ static int add_each(const struct fixed_card *card, const char *key, add_fn *add,
 	return 0;
 }
 
-static int set_card(const struct fixed_card *card, struct error *err)
-{
-	if (raise_card(card, err) < 0 || add_each(card, "addresses", add_card_address, err) < 0 ||
-	    add_each(card, "routes", add_direct_route, err) < 0)
-		return -1;
-	if (add_each(card, "routes", add_gateway_route, err) < 0)
-		return -1;
-	return add_each(card, "neighbours", add_card_neighbour, err);
-}
-
 int network_fixed_apply(json_t *network, struct error *err)
 {
 	struct fixed_card cards[NETWORK_FIXED_MAX];
@@ -385,7 +357,11 @@ int network_fixed_apply(json_t *network, struct error *err)
 			return -1;
 	}
 	for (size_t i = 0; i < count; i++)
-		if (set_card(&cards[i], err) < 0)
+		if (raise_card(&cards[i], err) < 0 ||
+		    add_each(&cards[i], "addresses", add_card_address, err) < 0 ||
+		    add_each(&cards[i], "routes", add_direct_route, err) < 0 ||
+		    add_each(&cards[i], "routes", add_gateway_route, err) < 0 ||
+		    add_each(&cards[i], "neighbours", add_card_neighbour, err) < 0)
 			return -1;
 	return 0;
 }

@@ -23,22 +23,10 @@ static size_t pnp_value(const char *line, size_t len, const char *word, char *ou
 	return len - front;
 }
 
-static void read_pnp_line(const char *line, size_t len, struct network *n)
-{
-	char value[NETWORK_DOMAIN];
-	size_t got = pnp_value(line, len, "domain ", value, sizeof(value));
-
-	if (got > 0 && strspn(value, DOMAIN_LETTERS) == got)
-		memcpy(n->domain, value, got + 1);
-	got = pnp_value(line, len, "nameserver ", value, sizeof(value));
-	if (got > 0 && n->ndns < NETWORK_DNS_MAX &&
-	    inet_pton(AF_INET, value, &n->dns[n->ndns]) == 1)
-		n->ndns++;
-}
-
 bool pnp_read(const char *text, struct network *out)
 {
 	struct network n = *out;
+	char value[NETWORK_DOMAIN];
 
 	if (strncmp(text, ASKED, strlen(ASKED)) != 0)
 		return false;
@@ -46,8 +34,14 @@ bool pnp_read(const char *text, struct network *out)
 	n.domain[0] = '\0';
 	while (*text) {
 		size_t len = strcspn(text, "\n");
+		size_t got = pnp_value(text, len, "domain ", value, sizeof(value));
 
-		read_pnp_line(text, len, &n);
+		if (got > 0 && strspn(value, DOMAIN_LETTERS) == got)
+			memcpy(n.domain, value, got + 1);
+		got = pnp_value(text, len, "nameserver ", value, sizeof(value));
+		if (got > 0 && n.ndns < NETWORK_DNS_MAX &&
+		    inet_pton(AF_INET, value, &n.dns[n.ndns]) == 1)
+			n.ndns++;
 		text += len + (text[len] == '\n');
 	}
 	*out = n;
