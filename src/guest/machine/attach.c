@@ -67,13 +67,6 @@ static void take_back(const struct mounted *mounted)
 	}
 }
 
-static void forget_mounted(struct mounted *mounted)
-{
-	for (size_t i = 0; i < mounted->count; i++)
-		free(mounted->paths[i]);
-	free(mounted->paths);
-}
-
 static int note_mounted(struct mounted *mounted, struct place *place, struct error *err)
 {
 	char **grown = reallocarray(mounted->paths, mounted->count + 1, sizeof(*grown));
@@ -204,35 +197,29 @@ static void list_wanted(json_t *items, mount_fn *mount, struct wanted *list, siz
 	}
 }
 
-static int mount_in_order(json_t *disks, json_t *shares, struct mounted *mounted, struct error *err)
+int attach_all(json_t *config, struct error *err)
 {
-	autofree struct wanted *list =
-		calloc(json_array_size(disks) + json_array_size(shares) + 1, sizeof(*list));
+	struct mounted mounted = {0};
+	autofree struct wanted *list = NULL;
+	json_t *disks = NULL, *shares = NULL;
 	size_t count = 0;
+	int status = 0;
 
+	if (json_get_array(config, "", "disks", JSON_OPTIONAL, &disks, err) < 0 ||
+	    json_get_array(config, "", "shares", JSON_OPTIONAL, &shares, err) < 0)
+		return -1;
+	list = calloc(json_array_size(disks) + json_array_size(shares) + 1, sizeof(*list));
 	if (!list)
 		return error_errno(err, ENOMEM, "mounts");
 	list_wanted(disks, mount_disk, list, &count);
 	list_wanted(shares, mount_share, list, &count);
 	qsort(list, count, sizeof(*list), compare_wanted);
-	for (size_t i = 0; i < count; i++)
-		if (list[i].mount(list[i].item, mounted, err) < 0)
-			return -1;
-	return 0;
-}
-
-int attach_all(json_t *config, struct error *err)
-{
-	struct mounted mounted = {0};
-	json_t *disks = NULL, *shares = NULL;
-	int status;
-
-	if (json_get_array(config, "", "disks", JSON_OPTIONAL, &disks, err) < 0 ||
-	    json_get_array(config, "", "shares", JSON_OPTIONAL, &shares, err) < 0)
-		return -1;
-	status = mount_in_order(disks, shares, &mounted, err);
+	for (size_t i = 0; i < count && status == 0; i++)
+		status = list[i].mount(list[i].item, &mounted, err);
 	if (status < 0)
 		take_back(&mounted);
-	forget_mounted(&mounted);
+	for (size_t i = 0; i < mounted.count; i++)
+		free(mounted.paths[i]);
+	free(mounted.paths);
 	return status < 0 ? -1 : network_apply(config, err);
 }

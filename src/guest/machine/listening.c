@@ -54,10 +54,10 @@ static int ask_kernel(struct port_set *set, struct error *err)
 {
 	autoclose int netlink = netlink_open(NETLINK_SOCK_DIAG, err);
 
-	return netlink < 0 || add_family(set, netlink, AF_INET, err) < 0 ||
-			       add_family(set, netlink, AF_INET6, err) < 0
-		       ? -1
-		       : 0;
+	if (netlink < 0 || add_family(set, netlink, AF_INET, err) < 0 ||
+	    add_family(set, netlink, AF_INET6, err) < 0)
+		return -1;
+	return 0;
 }
 
 /* --- by /proc -------------------------------------------------------------------------------- */
@@ -89,16 +89,6 @@ static int add_table(struct port_set *set, const char *path)
 	return ferror(table) ? -1 : 0;
 }
 
-static int read_tables(struct port_set *set, struct error *err)
-{
-	if (add_table(set, "/proc/net/tcp") < 0)
-		return error_errno(err, errno, "/proc/net/tcp");
-	/* A kernel may have no IPv6. */
-	if (add_table(set, "/proc/net/tcp6") < 0 && errno != ENOENT)
-		return error_errno(err, errno, "/proc/net/tcp6");
-	return 0;
-}
-
 int listening_ports(struct port_set *out, struct error *err)
 {
 	/* Each question about what it lacks would have the kernel look for a module. */
@@ -111,8 +101,11 @@ int listening_ports(struct port_set *out, struct error *err)
 		return 0;
 	}
 	lacks_diag = lacks_diag || why.errnum == ENOENT;
-	if (read_tables(&read, err) < 0)
-		return -1;
+	if (add_table(&read, "/proc/net/tcp") < 0)
+		return error_errno(err, errno, "/proc/net/tcp");
+	/* A kernel may have no IPv6. */
+	if (add_table(&read, "/proc/net/tcp6") < 0 && errno != ENOENT)
+		return error_errno(err, errno, "/proc/net/tcp6");
 	*out = read;
 	return 0;
 }

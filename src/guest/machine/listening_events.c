@@ -89,69 +89,47 @@ static int bpf(int command, union bpf_attr *attr)
 	return (int)syscall(SYS_bpf, command, attr, sizeof(*attr));
 }
 
-/* The kernel looks at all of it, so that all is zeroed first: {0} is of one member. */
-#define BPF_ATTR(attr)       \
-	union bpf_attr attr; \
-	memset(&(attr), 0, sizeof(attr))
-
-static int make_ring(size_t bytes)
-{
-	BPF_ATTR(attr);
-	attr.map_type = BPF_MAP_TYPE_RINGBUF;
-	attr.max_entries = (uint32_t)bytes;
-	return bpf(BPF_MAP_CREATE, &attr);
-}
-
-static int load_program(int ring)
+/* The step that fails is told by *step. The kernel looks at all of an attribute, so that all of it
+ * is zeroed before each step: {0} is of one member. */
+static int open_events(struct listening_events *e, const char **step)
 {
 	struct bpf_insn program[PROGRAM_LENGTH];
+	union bpf_attr attr;
+	void *map;
 
+	*step = "a ring";
+	memset(&attr, 0, sizeof(attr));
+	attr.map_type = BPF_MAP_TYPE_RINGBUF;
+	attr.max_entries = (uint32_t)e->page;
+	e->ring = bpf(BPF_MAP_CREATE, &attr);
+	if (e->ring < 0)
+		return -1;
+	map = mmap(NULL, e->page, PROT_READ | PROT_WRITE, MAP_SHARED, e->ring, 0);
+	if (map == MAP_FAILED)
+		return -1;
+	e->read = map;
+	map = mmap(NULL, e->page, PROT_READ, MAP_SHARED, e->ring, (off_t)e->page);
+	if (map == MAP_FAILED)
+		return -1;
+	e->written = map;
+
+	*step = "a program at a tracepoint";
 	memcpy(program, steps, sizeof(program));
-	program[MAP_STEP].imm = ring;
-	BPF_ATTR(attr);
+	program[MAP_STEP].imm = e->ring;
+	memset(&attr, 0, sizeof(attr));
 	attr.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT;
 	attr.insns = address_of(program);
 	attr.insn_cnt = PROGRAM_LENGTH;
 	attr.license = address_of("MIT");
-	return bpf(BPF_PROG_LOAD, &attr);
-}
-
-static int open_tracepoint(int program)
-{
-	BPF_ATTR(attr);
-	attr.raw_tracepoint.name = address_of("inet_sock_set_state");
-	attr.raw_tracepoint.prog_fd = (uint32_t)program;
-	return bpf(BPF_RAW_TRACEPOINT_OPEN, &attr);
-}
-
-static int map_positions(struct listening_events *e)
-{
-	void *read = mmap(NULL, e->page, PROT_READ | PROT_WRITE, MAP_SHARED, e->ring, 0);
-	void *written;
-
-	if (read == MAP_FAILED)
-		return -1;
-	e->read = read;
-	written = mmap(NULL, e->page, PROT_READ, MAP_SHARED, e->ring, (off_t)e->page);
-	if (written == MAP_FAILED)
-		return -1;
-	e->written = written;
-	return 0;
-}
-
-/* The step that fails is told by *step. */
-static int open_events(struct listening_events *e, const char **step)
-{
-	*step = "a ring";
-	e->ring = make_ring(e->page);
-	if (e->ring < 0 || map_positions(e) < 0)
-		return -1;
-	*step = "a program at a tracepoint";
-	e->program = load_program(e->ring);
+	e->program = bpf(BPF_PROG_LOAD, &attr);
 	if (e->program < 0)
 		return -1;
+
 	*step = "the tracepoint inet_sock_set_state";
-	e->link = open_tracepoint(e->program);
+	memset(&attr, 0, sizeof(attr));
+	attr.raw_tracepoint.name = address_of("inet_sock_set_state");
+	attr.raw_tracepoint.prog_fd = (uint32_t)e->program;
+	e->link = bpf(BPF_RAW_TRACEPOINT_OPEN, &attr);
 	return e->link;
 }
 

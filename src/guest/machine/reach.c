@@ -44,18 +44,13 @@ static void list_others(struct addresses *list, uint16_t port)
 		list->at[list->count++] = all.at[i];
 }
 
-static void settle_attempt(struct attempt *a, int fd, const struct error *why)
+/* Says how the attempt has ended, also where the other addresses have been tried. */
+static void settle_attempt(void *data, int fd, const struct error *why)
 {
-	reached_fn *done = a->done;
-	void *data = a->data;
+	struct attempt a = *(struct attempt *)data;
 
-	free(a);
-	done(data, fd, why);
-}
-
-static void on_other(void *data, int fd, const struct error *why)
-{
-	settle_attempt(data, fd, why);
+	free(data);
+	a.done(a.data, fd, why);
 }
 
 static void on_loopback(void *data, int fd, const struct error *why)
@@ -67,8 +62,8 @@ static void on_loopback(void *data, int fd, const struct error *why)
 	a->connecting = NULL;
 	if (fd < 0) {
 		list_others(&list, a->port->number);
-		a->connecting =
-			connecting_new(a->port->loop, &list, a->deadline_ns, on_other, a, &err);
+		a->connecting = connecting_new(a->port->loop, &list, a->deadline_ns, settle_attempt,
+					       a, &err);
 	}
 	if (!a->connecting)
 		settle_attempt(a, fd, why);

@@ -26,8 +26,10 @@ static void stop_reading(struct told *t)
 	loop_remove(steal_ptr(&t->timer));
 }
 
-static void settle_told(struct told *t, int fd, const struct error *why)
+/* Says how it has ended, also where the port has been reached. */
+static void settle_told(void *told, int fd, const struct error *why)
 {
+	struct told *t = told;
 	reached_fn *done = t->done;
 	void *data = t->data;
 
@@ -36,29 +38,12 @@ static void settle_told(struct told *t, int fd, const struct error *why)
 	done(data, fd, why);
 }
 
-static void on_told_port_reached(void *data, int fd, const struct error *why)
-{
-	settle_told(data, fd, why);
-}
-
-static void on_port_told(struct told *t)
-{
-	struct error err = {0};
-	in_port_t number;
-
-	memcpy(&number, t->bytes, sizeof(number));
-	t->port.number = ntohs(number);
-	stop_reading(t);
-	t->attempt = reach_port(&t->port, on_told_port_reached, t, &err);
-	if (!t->attempt)
-		settle_told(t, -1, &err);
-}
-
 static void on_port_bytes(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct told *t = data;
 	ssize_t n = recv(fd, t->bytes + t->len, sizeof(t->bytes) - t->len, MSG_DONTWAIT);
 	struct error err = {0};
+	in_port_t number;
 
 	(void)loop;
 	(void)events;
@@ -70,8 +55,14 @@ static void on_port_bytes(struct loop *loop, int fd, uint32_t events, void *data
 		return;
 	}
 	t->len += (size_t)n;
-	if (t->len == sizeof(t->bytes))
-		on_port_told(t);
+	if (t->len < sizeof(t->bytes))
+		return;
+	memcpy(&number, t->bytes, sizeof(number));
+	t->port.number = ntohs(number);
+	stop_reading(t);
+	t->attempt = reach_port(&t->port, settle_told, t, &err);
+	if (!t->attempt)
+		settle_told(t, -1, &err);
 }
 
 static void on_port_late(struct loop *loop, void *data)

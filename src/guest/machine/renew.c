@@ -78,20 +78,6 @@ static int renew_boot_id(const char *id, struct error *err)
 	return 0;
 }
 
-/* As long as it is the machine that booted it says what the kernel says. */
-static int prepare_boot_id(struct error *err)
-{
-	autoclose int covered = open_covered_boot_id();
-	char id[37], line[BOOT_ID_BYTES + 1];
-
-	if (covered >= 0)
-		return 0;
-	if (process_boot_id(id, err) < 0)
-		return -1;
-	snprintf(line, sizeof(line), "%s\n", id);
-	return cover_boot_id(line, err);
-}
-
 /* --- files ----------------------------------------------------------------------------------- */
 
 static bool is_not_there(int errnum)
@@ -252,8 +238,18 @@ int renew_machine(const struct config_renew *renew, bool *more, struct error *er
 int renew_prepare(struct error *err)
 {
 	autoclose int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char id[37], line[BOOT_ID_BYTES + 1];
 
 	if (root < 0)
 		return error_errno(err, errno, "/");
-	return prepare_boot_id(err) < 0 ? -1 : renew_drop_seeds(root, err);
+	/* As long as this is the machine that booted the file says what the kernel says. */
+	autoclose int covered = open_covered_boot_id();
+	if (covered < 0) {
+		if (process_boot_id(id, err) < 0)
+			return -1;
+		snprintf(line, sizeof(line), "%s\n", id);
+		if (cover_boot_id(line, err) < 0)
+			return -1;
+	}
+	return renew_drop_seeds(root, err);
 }
