@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
+ * /init of the initramfs becomes PID 1 of the root file system.
+ *
  * PID 1 does what must not fail: it reaps, holds the agent's listening socket, starts the agent
  * again when it dies, and ends the machine in order. It parses no JSON and reads nothing that comes
  * from the host or from the workload but single bytes and netlink messages of the kernel's.
@@ -9,8 +11,6 @@
  * to its commands (it ends them after LIMIT_POWER_GRACE_MS), says the last words to the host and
  * exits. What is left a second later is killed.
  */
-#include "guest/init/pid1.h"
-
 #include <sys/socket.h> /* first: vm_sockets.h needs it and does not say so */
 
 #include <linux/vm_sockets.h>
@@ -39,12 +39,14 @@
 #include "guest/console.h"
 #include "guest/init/acpi.h"
 #include "guest/init/console_shell.h"
+#include "guest/init/initramfs.h"
 #include "guest/init/kernel_line.h"
 #include "guest/init/port.h"
 #include "guest/init/power.h"
 #include "guest/init/power_key.h"
 #include "guest/roles.h"
 
+#define OOM_FILE "/proc/self/oom_score_adj"
 #define OOM_SPARED "-999"
 #define LINK_WORD \
 	"microagent.link" /* on the kernel's command line: the host listens for the link */
@@ -60,7 +62,7 @@ struct power_key {
 
 struct pid1 {
 	struct loop *loop;
-	int program_fd, listen_fd, acpi_fd;
+	int program_fd, listen_fd;
 	int link_fd;  /* -1: none */
 	int agent_fd; /* our end of the socketpair; -1 */
 	struct power_key keys[POWER_KEYS];
@@ -84,13 +86,6 @@ static int listen_for_host(struct error *err)
 	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 || listen(fd, SOMAXCONN) < 0)
 		return error_errno(err, errno, "cannot listen on vsock port %d", AGENT_PORT);
 	return steal_fd(&fd);
-}
-
-/* Where there is no vsock device the host is behind a virtio-serial port, which is held as the
- * socket is: one process at a time may open it. */
-static int open_way_to_host(struct error *err)
-{
-	return kernel_line_says(PORT_WORD) ? port_open(err) : listen_for_host(err);
 }
 
 /* The host listens before the machine runs. Without the link the agent still has its vsock port. */
@@ -119,40 +114,27 @@ static void raise_loopback(void)
 
 /* --- the agent ------------------------------------------------------------------------------- */
 
-/* The child's descriptors, at their agreed numbers; the rest goes at exec. */
-static int place_descriptors(const int from[AGENT_FD_COUNT])
-{
-	int count = from[AGENT_FD_LINK] >= 0 ? AGENT_FD_COUNT : AGENT_FD_LINK;
-	int high[AGENT_FD_COUNT];
-
-	for (int i = AGENT_FD_LISTEN; i < count; i++) {
-		high[i] = fcntl(from[i], F_DUPFD_CLOEXEC, 64);
-		if (high[i] < 0)
-			return -1;
-	}
-	for (int i = AGENT_FD_LISTEN; i < count; i++)
-		if (dup2(high[i], i) < 0)
-			return -1;
-	return 0;
-}
-
-static void write_to_file(const char *path, const char *text)
-{
-	autoclose int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	if (fd >= 0 && write(fd, text, strlen(text)) < 0)
-		console_line("%s: %s", path, strerror(errno));
-}
-
 static void become_agent(const int from[AGENT_FD_COUNT])
 {
+	int count = from[AGENT_FD_LINK] >= 0 ? AGENT_FD_COUNT : AGENT_FD_LINK;
 	char *argv[] = {(char[]){ROLE_AGENT}, NULL};
+	int high[AGENT_FD_COUNT], oom_fd;
 	sigset_t none;
 
 	setsid();
-	write_to_file("/proc/self/oom_score_adj", OOM_SPARED);
-	if (place_descriptors(from) < 0)
-		_exit(125);
+	oom_fd = open(OOM_FILE, O_WRONLY | O_CLOEXEC);
+	if (oom_fd >= 0 && write(oom_fd, OOM_SPARED, strlen(OOM_SPARED)) < 0)
+		console_line("%s: %s", OOM_FILE, strerror(errno));
+	cleanup_close(&oom_fd);
+	/* The descriptors come to their agreed numbers; the rest goes at exec. */
+	for (int i = AGENT_FD_LISTEN; i < count; i++) {
+		high[i] = fcntl(from[i], F_DUPFD_CLOEXEC, 64);
+		if (high[i] < 0)
+			_exit(125);
+	}
+	for (int i = AGENT_FD_LISTEN; i < count; i++)
+		if (dup2(high[i], i) < 0)
+			_exit(125);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	syscall(SYS_execveat, AGENT_FD_PROGRAM, "", argv, environ, AT_EMPTY_PATH);
@@ -307,54 +289,61 @@ static void on_power_key(struct loop *loop, int fd, uint32_t events, void *data)
 		loop_remove(steal_ptr(&key->watch));
 }
 
-static int watch_signals(struct pid1 *p, struct error *err)
+/* The life of PID 1 in the root file system. Returns only when it cannot begin; ends the machine.
+ * shell: it keeps one on the console. */
+static int pid1_run(int program_fd, bool shell, struct error *err)
 {
 	const int power[] = {SIGUSR1, SIGUSR2, SIGPWR, SIGRTMIN + 4, SIGINT};
-
-	if (!loop_add_signal(p->loop, SIGCHLD, on_child_ended, p, err))
-		return -1;
-	for (size_t i = 0; i < ARRAY_SIZE(power); i++)
-		if (!loop_add_signal(p->loop, power[i], on_power_signal, p, err))
-			return -1;
-	reboot(RB_DISABLE_CAD); /* by that signal, and not at once */
-	return 0;
-}
-
-/* After the agent has been started: nothing of this is needed to serve. A machine has the one or
- * the other. */
-static void watch_button(struct pid1 *p)
-{
-	int fds[POWER_KEYS];
-	size_t count = power_keys_open("/dev/input", fds);
-
-	p->acpi_fd = acpi_open(NULL);
-	if (p->acpi_fd >= 0)
-		loop_add_fd(p->loop, p->acpi_fd, LOOP_IN, on_acpi, p, NULL);
-	for (size_t i = 0; i < count; i++) {
-		p->keys[i].pid1 = p;
-		p->keys[i].watch =
-			loop_add_fd(p->loop, fds[i], LOOP_IN, on_power_key, &p->keys[i], NULL);
-	}
-}
-
-int pid1_run(int program_fd, bool shell, struct error *err)
-{
 	struct rlimit files = {1024, 524288};
-	struct pid1 p = {.program_fd = program_fd, .acpi_fd = -1, .agent_fd = -1};
+	struct pid1 p = {.program_fd = program_fd, .agent_fd = -1};
+	int acpi_fd, key_fds[POWER_KEYS];
+	size_t keys;
 
 	setrlimit(RLIMIT_NOFILE, &files);
-	p.listen_fd = open_way_to_host(err);
+	/* Where there is no vsock device the host is behind a virtio-serial port, which is held as
+	 * the socket is: one process at a time may open it. */
+	p.listen_fd = kernel_line_says(PORT_WORD) ? port_open(err) : listen_for_host(err);
 	if (p.listen_fd < 0)
 		return -1;
 	p.link_fd = kernel_line_says(LINK_WORD) ? dial_link() : -1;
 	p.loop = loop_new(err);
-	if (!p.loop || watch_signals(&p, err) < 0 || start_agent(&p, err) < 0)
+	if (!p.loop || !loop_add_signal(p.loop, SIGCHLD, on_child_ended, &p, err))
 		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(power); i++)
+		if (!loop_add_signal(p.loop, power[i], on_power_signal, &p, err))
+			return -1;
+	reboot(RB_DISABLE_CAD); /* Ctrl-Alt-Del is a SIGINT then, and not the end at once */
+	if (start_agent(&p, err) < 0)
+		return -1;
+
+	/* Nothing of the rest is needed to serve. */
 	p.console = (struct console_shell){.loop = p.loop, .program_fd = program_fd};
 	if (shell)
 		console_shell_start(&p.console);
 	raise_loopback();
-	watch_button(&p);
+	/* A machine has keyboards with a power key, or ACPI. */
+	keys = power_keys_open("/dev/input", key_fds);
+	acpi_fd = acpi_open(NULL);
+	if (acpi_fd >= 0)
+		loop_add_fd(p.loop, acpi_fd, LOOP_IN, on_acpi, &p, NULL);
+	for (size_t i = 0; i < keys; i++) {
+		p.keys[i].pid1 = &p;
+		p.keys[i].watch =
+			loop_add_fd(p.loop, key_fds[i], LOOP_IN, on_power_key, &p.keys[i], NULL);
+	}
 	reap_children(&p);
 	return loop_run(p.loop, err);
+}
+
+/* As a reader it stays in the initramfs, which is then the root for good. */
+int role_init(int argc, char **argv)
+{
+	const char *word = argc == 2 ? argv[1] : "";
+	bool reader = strcmp(word, READER_WORD) == 0;
+	struct error err = {0};
+	int program_fd = -1;
+
+	if ((reader ? initramfs_stay : initramfs_leave)(&program_fd, &err) == 0)
+		pid1_run(program_fd, strcmp(word, CONSOLE_WORD) == 0, &err);
+	power_fail(err.msg);
 }
