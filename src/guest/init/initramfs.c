@@ -11,12 +11,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/module.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/architecture.h"
@@ -25,7 +27,6 @@
 #include "guest/console.h"
 #include "guest/init/blockdev.h"
 #include "guest/init/kernel_line.h"
-#include "guest/init/modules.h"
 #include "guest/init/mounts.h"
 #include "guest/roles.h"
 
@@ -38,40 +39,56 @@
  * all block groups, whose every megabyte a session would have of its own. */
 #define NO_PREFETCH "no_prefetch_block_bitmaps"
 
-static int mount_ext4(const char *path, const char *where, unsigned long flags, const char *options)
-{
-	char quiet[64];
-
-	snprintf(quiet, sizeof(quiet), "%s,%s", options, NO_PREFETCH);
-	if (mount(path, where, "ext4", flags, quiet) == 0)
-		return 0;
-	return errno == EINVAL ? mount(path, where, "ext4", flags, options) : -1;
-}
+#ifndef MODULE_INIT_COMPRESSED_FILE
+#define MODULE_INIT_COMPRESSED_FILE 4
+#endif
 
 static int mount_root_disk(const char *where, unsigned long flags, const char *options,
 			   struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_ROOT_DISK_MS);
-	char name[BLOCKDEV_NAME], path[BLOCKDEV_NAME + 8];
+	char name[BLOCKDEV_NAME], path[BLOCKDEV_NAME + 8], quiet[64];
+	int got;
 
 	if (blockdev_find("/sys", ROOT_SERIAL, deadline, name, err) < 0)
 		return -1;
 	snprintf(path, sizeof(path), "/dev/%s", name);
 	mkdir(where, 0755);
-	if (mount_ext4(path, where, flags, options) < 0)
+	snprintf(quiet, sizeof(quiet), "%s,%s", options, NO_PREFETCH);
+	got = mount(path, where, "ext4", flags, quiet);
+	if (got < 0 && errno == EINVAL)
+		got = mount(path, where, "ext4", flags, options);
+	if (got < 0)
 		return error_errno(err, errno,
 				   "cannot mount the root disk %s (serial \"%s\") as ext4", path,
 				   ROOT_SERIAL);
 	return 0;
 }
 
-static int switch_root(struct error *err)
+/* Loads the modules whose paths the list names, a line each, in that order, and removes each from
+ * the initramfs's memory. No list, a file that is not there and a module that is built in are all
+ * fine; another failure is said on the console, and what needs the module will fail by itself. */
+static void load_modules(void)
 {
-	mounts_early_end();
-	if (chdir(NEW_ROOT) < 0 || mount(".", "/", NULL, MS_MOVE, NULL) < 0 || chroot(".") < 0 ||
-	    chdir("/") < 0)
-		return error_errno(err, errno, "cannot switch to the root file system");
-	return 0;
+	autofile FILE *file = fopen(MODULES_LIST, "re");
+	autofree char *line = NULL;
+	size_t size = 0;
+
+	while (file && getline(&line, &size, file) > 0) {
+		line[strcspn(line, "\r\n")] = '\0';
+		if (!line[0] || line[0] == '#')
+			continue;
+		size_t len = strlen(line);
+		bool plain = len > 3 && strcmp(line + len - 3, ".ko") == 0;
+		autoclose int fd = open(line, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		if (syscall(SYS_finit_module, fd, "", plain ? 0 : MODULE_INIT_COMPRESSED_FILE) <
+			    0 &&
+		    errno != EEXIST)
+			console_line("module %s: %s", line, strerror(errno));
+		unlink(line);
+	}
 }
 
 /* The modules, each named by a line of the list, are in the kernel now. */
@@ -86,13 +103,6 @@ static void drop_modules(void)
 		unlink(line);
 	}
 	unlink(MODULES_LIST);
-}
-
-/* A file system that was made larger has inode tables that nobody has written yet, which ext4 else
- * zeroes in the background: that would count against the quota of a disk that stands idle. */
-static int leave_for_disk(struct error *err)
-{
-	return mount_root_disk(NEW_ROOT, 0, "noinit_itable", err) < 0 ? -1 : switch_root(err);
 }
 
 /* An image that was given by its path is judged by nobody before: the host reads no file system. Of
@@ -149,7 +159,7 @@ static int enter_disk(int *self, struct error *err)
 	*self = open_program(err);
 	if (*self < 0)
 		return -1;
-	modules_load(MODULES_LIST);
+	load_modules();
 	return mounts_console(err);
 }
 
@@ -162,8 +172,16 @@ int initramfs_leave(int *program_fd, struct error *err)
 	if (kernel_line_says(RAM_ROOT)) {
 		drop_modules();
 		mounts_early_end();
-	} else if (leave_for_disk(err) < 0) {
-		return -1;
+	} else {
+		/* A file system that was made larger has inode tables that nobody has written yet,
+		 * which ext4 else zeroes in the background: that would count against the quota of a
+		 * disk that stands idle. */
+		if (mount_root_disk(NEW_ROOT, 0, "noinit_itable", err) < 0)
+			return -1;
+		mounts_early_end();
+		if (chdir(NEW_ROOT) < 0 || mount(".", "/", NULL, MS_MOVE, NULL) < 0 ||
+		    chroot(".") < 0 || chdir("/") < 0)
+			return error_errno(err, errno, "cannot switch to the root file system");
 	}
 	if (check_root_programs(err) < 0)
 		return -1;
