@@ -69,11 +69,6 @@ static bool open_message(const void *message, size_t len, uint16_t *type, struct
 	return true;
 }
 
-static bool text_is(const struct attr *a, const char *text)
-{
-	return a->len == strlen(text) + 1 && memcmp(a->data, text, a->len) == 0;
-}
-
 static bool read_group(struct attrs group, uint32_t *number)
 {
 	bool named = false;
@@ -82,7 +77,8 @@ static bool read_group(struct attrs group, uint32_t *number)
 	*number = 0;
 	while (next_attr(&group, &a)) {
 		if (a.type == CTRL_ATTR_MCAST_GRP_NAME)
-			named = text_is(&a, ACPI_GROUP);
+			named = a.len == sizeof(ACPI_GROUP) &&
+				memcmp(a.data, ACPI_GROUP, a.len) == 0;
 		else if (a.type == CTRL_ATTR_MCAST_GRP_ID && a.len == sizeof(*number))
 			memcpy(number, a.data, sizeof(*number));
 	}

@@ -28,24 +28,6 @@ static bool serial_is(int block, const char *name, const char *serial)
 	return strcmp(text, serial) == 0;
 }
 
-static bool find_by_serial(const char *sys, const char *serial, char name[BLOCKDEV_NAME])
-{
-	char path[256];
-	struct dirent *entry;
-
-	snprintf(path, sizeof(path), "%s/block", sys);
-	autodir DIR *dir = opendir(path);
-	while (dir && (entry = readdir(dir))) {
-		if (entry->d_name[0] == '.' || strlen(entry->d_name) >= BLOCKDEV_NAME)
-			continue;
-		if (serial_is(dirfd(dir), entry->d_name, serial)) {
-			memcpy(name, entry->d_name, strlen(entry->d_name) + 1);
-			return true;
-		}
-	}
-	return false;
-}
-
 /*
  * A VMM whose disks have serials of its own (Firecracker), or none (Hyper-V), has their names on
  * the kernel's command line in the order in which it has them.
@@ -107,8 +89,22 @@ bool blockdev_at(const char *sys, int place, char name[BLOCKDEV_NAME])
 static bool find_disk(const char *sys, const char *serial, char name[BLOCKDEV_NAME])
 {
 	int place = place_on_line(serial);
+	char path[256];
+	struct dirent *entry;
 
-	return place < 0 ? find_by_serial(sys, serial, name) : blockdev_at(sys, place, name);
+	if (place >= 0)
+		return blockdev_at(sys, place, name);
+	snprintf(path, sizeof(path), "%s/block", sys);
+	autodir DIR *dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.' || strlen(entry->d_name) >= BLOCKDEV_NAME)
+			continue;
+		if (serial_is(dirfd(dir), entry->d_name, serial)) {
+			memcpy(name, entry->d_name, strlen(entry->d_name) + 1);
+			return true;
+		}
+	}
+	return false;
 }
 
 int blockdev_find(const char *sys, const char *serial, uint64_t deadline_ns,

@@ -39,35 +39,29 @@ static int open_kernels_console(struct error *err)
 	return fd >= 0 ? fd : error_errno(err, errno, "%s", path);
 }
 
-/* As a line is read and echoed, whatever the last one to use it has left. */
-static void set_line_modes(int terminal)
-{
-	struct termios modes;
-
-	if (tcgetattr(terminal, &modes) < 0)
-		return;
-	modes.c_iflag = ICRNL | IXON | IUTF8;
-	modes.c_oflag = OPOST | ONLCR;
-	modes.c_lflag = ISIG | ICANON | IEXTEN | ECHO | ECHOE | ECHOK | ECHOCTL | ECHOKE;
-	modes.c_cc[VINTR] = 'C' - '@';
-	modes.c_cc[VQUIT] = '\\' - '@';
-	modes.c_cc[VEOF] = 'D' - '@';
-	modes.c_cc[VSUSP] = 'Z' - '@';
-	modes.c_cc[VKILL] = 'U' - '@';
-	modes.c_cc[VERASE] = 0x7f;
-	tcsetattr(terminal, TCSANOW, &modes);
-}
-
-/* It is its session's own; taken away from what else may have it. */
+/* Makes the console its session's own, and takes it away from what else may have it. */
 static int take_kernels_console(struct error *err)
 {
 	autoclose int terminal = open_kernels_console(err);
+	struct termios modes;
 
 	if (terminal < 0)
 		return -1;
 	if (setsid() < 0 || ioctl(terminal, TIOCSCTTY, 1) < 0)
 		return error_errno(err, errno, "the console cannot be a terminal");
-	set_line_modes(terminal);
+	/* Lines are read and echoed, whatever the last one to use the console has left. */
+	if (tcgetattr(terminal, &modes) == 0) {
+		modes.c_iflag = ICRNL | IXON | IUTF8;
+		modes.c_oflag = OPOST | ONLCR;
+		modes.c_lflag = ISIG | ICANON | IEXTEN | ECHO | ECHOE | ECHOK | ECHOCTL | ECHOKE;
+		modes.c_cc[VINTR] = 'C' - '@';
+		modes.c_cc[VQUIT] = '\\' - '@';
+		modes.c_cc[VEOF] = 'D' - '@';
+		modes.c_cc[VSUSP] = 'Z' - '@';
+		modes.c_cc[VKILL] = 'U' - '@';
+		modes.c_cc[VERASE] = 0x7f;
+		tcsetattr(terminal, TCSANOW, &modes);
+	}
 	for (int i = 0; i < 3; i++)
 		if (dup2(terminal, i) < 0)
 			return error_errno(err, errno, "dup2");

@@ -73,23 +73,15 @@ void mounts_early_end(void)
 			umount2(mount_table[i].target, MNT_DETACH);
 }
 
-/* What programs expect in /dev beside what devtmpfs makes. */
-static void make_links(void)
+void mounts_root(void)
 {
+	/* What programs expect in /dev beside what devtmpfs makes. */
 	static const char *const links[][2] = {
 		{"/proc/self/fd", "/dev/fd"},
 		{"/proc/self/fd/0", "/dev/stdin"},
 		{"/proc/self/fd/1", "/dev/stdout"},
 		{"/proc/self/fd/2", "/dev/stderr"},
 	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(links); i++)
-		if (symlink(links[i][0], links[i][1]) < 0 && errno != EEXIST)
-			console_line("cannot make %s: %s", links[i][1], strerror(errno));
-}
-
-void mounts_root(void)
-{
 	struct stat st;
 
 	for (size_t i = 0; i < ARRAY_SIZE(mount_table); i++) {
@@ -99,7 +91,9 @@ void mounts_root(void)
 			console_line("cannot mount %s on %s: %s", row->type, row->target,
 				     strerror(errno));
 	}
-	make_links();
+	for (size_t i = 0; i < ARRAY_SIZE(links); i++)
+		if (symlink(links[i][0], links[i][1]) < 0 && errno != EEXIST)
+			console_line("cannot make %s: %s", links[i][1], strerror(errno));
 	/* /tmp is the image's, on its disk; an image without one gets memory if it takes no
 	 * directory */
 	if (stat("/tmp", &st) < 0 && mkdir("/tmp", 01777) == 0)
@@ -194,16 +188,6 @@ void mounts_end(void)
 	free_paths(paths, all);
 }
 
-static int write_one_back(const char *path, struct error *err)
-{
-	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-
-	/* One that was mounted over is reached by no name, and written to by nobody. */
-	if (fd >= 0 && syncfs(fd) < 0)
-		return error_errno(err, errno, "cannot write %s back", path);
-	return 0;
-}
-
 int mounts_write_back(struct error *err)
 {
 	autofile FILE *file = fopen("/proc/self/mountinfo", "re");
@@ -214,8 +198,14 @@ int mounts_write_back(struct error *err)
 	if (!file)
 		return error_errno(err, errno, "/proc/self/mountinfo");
 	count = list_paths(file, &paths);
-	for (size_t i = count; i > 0 && got == 0; i--)
-		got = write_one_back(paths[i - 1], err);
+	for (size_t i = count; i > 0 && got == 0; i--) {
+		const char *path = paths[i - 1];
+		autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+		/* One that was mounted over is reached by no name, and written to by nobody. */
+		if (fd >= 0 && syncfs(fd) < 0)
+			got = error_errno(err, errno, "cannot write %s back", path);
+	}
 	free_paths(paths, count);
 	return got;
 }

@@ -22,19 +22,14 @@ int uevent_open(struct error *err)
 	return steal_fd(&fd);
 }
 
-/* Drops what is queued: any event is a reason to look again. */
-static void drain_uevents(int fd)
+int uevent_wait(int fd, uint64_t deadline_ns, struct error *err)
 {
 	char event[4096];
 
-	while (recv(fd, event, sizeof(event), 0) > 0 || errno == ENOBUFS)
-		;
-}
-
-int uevent_wait(int fd, uint64_t deadline_ns, struct error *err)
-{
 	if (fd_wait(fd, POLLIN, deadline_ns, err) < 0)
 		return -1;
-	drain_uevents(fd);
+	/* Drops what is queued: any event is a reason to look again. */
+	while (recv(fd, event, sizeof(event), 0) > 0 || errno == ENOBUFS)
+		;
 	return 0;
 }
