@@ -175,19 +175,6 @@ static void keep_for_later(struct cgroup_tree *tree, uint64_t number)
 	tree->left[tree->nleft++] = number;
 }
 
-static void sweep_left_behind(struct cgroup_tree *tree)
-{
-	for (size_t i = 0; i < SWEEP && i < tree->nleft; i++) {
-		size_t at = tree->left_turn++ % tree->nleft;
-
-		if (unlinkat(tree->dirfd, cgroup_name(tree->left[at]).text, AT_REMOVEDIR) == 0 ||
-		    errno == ENOENT)
-			tree->left[at] = tree->left[--tree->nleft];
-		if (tree->nleft == 0)
-			return;
-	}
-}
-
 static bool cgroup_is_empty(const struct cgroup *cgroup)
 {
 	char text[128];
@@ -203,8 +190,13 @@ void cgroup_release(struct cgroup_tree *tree, struct cgroup *cgroup)
 {
 	if (!cgroup->name)
 		return;
-	if (tree->nleft > 0)
-		sweep_left_behind(tree);
+	for (size_t i = 0; i < SWEEP && i < tree->nleft; i++) {
+		size_t at = tree->left_turn++ % tree->nleft;
+
+		if (unlinkat(tree->dirfd, cgroup_name(tree->left[at]).text, AT_REMOVEDIR) == 0 ||
+		    errno == ENOENT)
+			tree->left[at] = tree->left[--tree->nleft];
+	}
 	if (!cgroup->killed && tree->nspares < CGROUP_SPARES && cgroup_is_empty(cgroup)) {
 		tree->spares[tree->nspares++] = *cgroup;
 		*cgroup = (struct cgroup)CGROUP_NONE;

@@ -183,44 +183,36 @@ static void record_failure(struct job *job, const struct spawn_failure *failure)
 	snprintf(job->end.start_error, sizeof(job->end.start_error), "%.500s", why.msg);
 }
 
-/* It is in its container. */
-static void job_enter(struct job *job, int master)
-{
-	if (job->terminal) {
-		job->out[JOB_STDOUT].fd = master;
-		job->stdin_fd = fcntl(master, F_DUPFD_CLOEXEC, 3);
-	}
-	if (job->released)
-		return;
-	job->state = JOB_HELD;
-	if (job->owner && job->owner->held)
-		job->owner->held(job->data);
-}
-
-/* The program runs, or failure says why it does not. */
-static void job_begin(struct job *job, const struct spawn_failure *failure)
-{
-	loop_remove(steal_ptr(&job->status_watch));
-	close(steal_fd(&job->status_fd));
-	job->state = JOB_RUNNING;
-	if (failure)
-		record_failure(job, failure);
-	else if (job->released && job->owner && job->owner->started)
-		job->owner->started(job->data, job->session);
-	if (job_io_start(job, NULL) < 0)
-		job_kill(job);
-}
-
 /* The status pipe has spoken. */
 static void job_hear(struct job *job)
 {
 	struct spawn_failure word;
 	int master, got = spawn_hear(job->status_fd, &word, &master);
 
-	if (got > 0 && word.step == SPAWN_ENTERED)
-		job_enter(job, master);
-	else if (got != 0)
-		job_begin(job, got > 0 ? &word : NULL);
+	if (got == 0)
+		return;
+	if (got > 0 && word.step == SPAWN_ENTERED) {
+		if (job->terminal) {
+			job->out[JOB_STDOUT].fd = master;
+			job->stdin_fd = fcntl(master, F_DUPFD_CLOEXEC, 3);
+		}
+		if (job->released)
+			return;
+		job->state = JOB_HELD;
+		if (job->owner && job->owner->held)
+			job->owner->held(job->data);
+		return;
+	}
+	/* The program runs, or the word says why it does not. */
+	loop_remove(steal_ptr(&job->status_watch));
+	close(steal_fd(&job->status_fd));
+	job->state = JOB_RUNNING;
+	if (got > 0)
+		record_failure(job, &word);
+	else if (job->released && job->owner && job->owner->started)
+		job->owner->started(job->data, job->session);
+	if (job_io_start(job, NULL) < 0)
+		job_kill(job);
 }
 
 static void on_status(struct loop *loop, int fd, uint32_t events, void *data)
@@ -273,6 +265,33 @@ void job_abandon(struct job *job)
 	job->owner = NULL;
 	job_kill(job);
 	job_resume(job);
+}
+
+static void on_hang_up_late(struct loop *loop, void *data)
+{
+	struct job *job = data;
+
+	(void)loop;
+	job->timeout = NULL;
+	job_kill(job);
+}
+
+void job_hang_up(struct job *job)
+{
+	uint64_t until = limit_deadline(LIMIT_HANG_UP_MS);
+
+	/* Before the program runs there is nobody at the terminal who could take the hint. */
+	if (!job->terminal || !job_is_running(job)) {
+		job_abandon(job);
+		return;
+	}
+	job->owner = NULL;
+	/* The kernel sends SIGHUP to the session's leader and to the group in the foreground. */
+	job_io_close(job);
+	loop_remove(job->timeout);
+	job->timeout = loop_add_timer(job->table->loop, until, on_hang_up_late, job, NULL);
+	if (!job->timeout)
+		job_kill(job);
 }
 
 void job_signal(struct job *job, int signal)
@@ -383,16 +402,6 @@ static struct job *job_new(struct job_table *table, const struct job_spec *spec,
 	return job;
 }
 
-static void job_take_cgroup(struct job *job, const struct job_spec *spec)
-{
-	if (spec->cgroup) {
-		job->cgroup = *spec->cgroup;
-		return;
-	}
-	job->cgroups = spec->cgroups ? spec->cgroups : &job->table->cgroups;
-	cgroup_take(job->cgroups, &job->cgroup);
-}
-
 struct job *job_start(struct job_table *table, const struct job_spec *spec,
 		      const struct job_owner *owner, void *data, struct error *err)
 {
@@ -405,7 +414,12 @@ struct job *job_start(struct job_table *table, const struct job_spec *spec,
 		return NULL;
 	got = job_io_open(job, spec, &ends, err);
 	if (got == 0) {
-		job_take_cgroup(job, spec);
+		if (spec->cgroup) {
+			job->cgroup = *spec->cgroup;
+		} else {
+			job->cgroups = spec->cgroups ? spec->cgroups : &table->cgroups;
+			cgroup_take(job->cgroups, &job->cgroup);
+		}
 		got = job_spawn(job, spec, &ends, err);
 		forked = got == 0;
 	}

@@ -30,26 +30,23 @@ static int take_pipe(int ours_index, int *ours, int *theirs, struct error *err)
 	return fd_nonblock(*ours, true, err);
 }
 
-static int open_terminal(struct job *job, const struct job_spec *spec, struct child_ends *ends,
-			 struct error *err)
+int job_io_open(struct job *job, const struct job_spec *spec, struct child_ends *ends,
+		struct error *err)
 {
 	struct pty pty;
 
-	if (pty_open(PTY_MULTIPLEXER, spec->rows, spec->columns,
-		     spec->user ? spec->user->uid : geteuid(), &pty, err) < 0)
-		return -1;
-	job->out[JOB_STDOUT].fd = pty.master;
-	ends->own[0] = pty.terminal;
-	for (int i = 0; i < 3; i++)
-		ends->fds[i] = pty.terminal;
-	/* Two numbers, since the loop watches each for one thing. */
-	job->stdin_fd = fcntl(pty.master, F_DUPFD_CLOEXEC, 3);
-	return job->stdin_fd < 0 ? error_errno(err, errno, "terminal") : 0;
-}
-
-static int open_pipes(struct job *job, const struct job_spec *spec, struct child_ends *ends,
-		      struct error *err)
-{
+	if (spec->terminal && !spec->inside) {
+		if (pty_open(PTY_MULTIPLEXER, spec->rows, spec->columns,
+			     spec->user ? spec->user->uid : geteuid(), &pty, err) < 0)
+			return -1;
+		job->out[JOB_STDOUT].fd = pty.master;
+		ends->own[0] = pty.terminal;
+		for (int i = 0; i < 3; i++)
+			ends->fds[i] = pty.terminal;
+		/* Two numbers, since the loop watches each for one thing. */
+		job->stdin_fd = fcntl(pty.master, F_DUPFD_CLOEXEC, 3);
+		return job->stdin_fd < 0 ? error_errno(err, errno, "terminal") : 0;
+	}
 	ends->fds[0] = ends->fds[1] = ends->fds[2] = job->table->null_fd;
 	if (spec->terminal)
 		return 0; /* the container's own, when there is one */
@@ -70,13 +67,6 @@ static int open_pipes(struct job *job, const struct job_spec *spec, struct child
 	return 0;
 }
 
-int job_io_open(struct job *job, const struct job_spec *spec, struct child_ends *ends,
-		struct error *err)
-{
-	return spec->terminal && !spec->inside ? open_terminal(job, spec, ends, err)
-					       : open_pipes(job, spec, ends, err);
-}
-
 /* stdin's is closed, or its reader's end would not be noticed; a terminal is in the first place. */
 void job_io_hold(struct job *job, struct child_ends *ends)
 {
@@ -86,38 +76,19 @@ void job_io_hold(struct job *job, struct child_ends *ends)
 	job->held[1] = ends->own[2];
 }
 
-static void close_pipe(struct job_pipe *pipe)
-{
-	loop_remove(pipe->watch);
-	close(pipe->fd);
-	*pipe = (struct job_pipe){.fd = -1};
-}
-
-static uint8_t *owner_space(struct job *job, enum job_stream stream, size_t *room)
-{
-	static uint8_t nowhere[65536];
-
-	if (job->owner)
-		return job->owner->space(job->data, stream, room);
-	*room = sizeof(nowhere);
-	return nowhere;
-}
-
-static void pause_pipe(struct job_pipe *pipe)
-{
-	pipe->paused = true;
-	loop_set_events(pipe->watch, 0, NULL);
-}
-
 /* One read. false: nothing more for now. */
 static bool read_once(struct job *job, enum job_stream stream)
 {
+	static uint8_t nowhere[65536];
 	struct job_pipe *pipe = &job->out[stream];
-	size_t room = 0;
-	uint8_t *space = owner_space(job, stream, &room);
+	size_t room = sizeof(nowhere);
+	uint8_t *space = nowhere;
 
+	if (job->owner)
+		space = job->owner->space(job->data, stream, &room);
 	if (!space) {
-		pause_pipe(pipe);
+		pipe->paused = true;
+		loop_set_events(pipe->watch, 0, NULL);
 		return false;
 	}
 	ssize_t n = read(pipe->fd, space, room);
@@ -134,8 +105,10 @@ static bool read_once(struct job *job, enum job_stream stream)
 		pipe->owed = 0;
 		return false;
 	}
-
-	close_pipe(pipe); /* the end; EIO is a terminal's */
+	/* The end; EIO is a terminal's. */
+	loop_remove(pipe->watch);
+	close(pipe->fd);
+	*pipe = (struct job_pipe){.fd = -1};
 	return false;
 }
 
@@ -257,16 +230,6 @@ static void on_job_stdin_room(struct loop *loop, int fd, uint32_t events, void *
 		job->owner->stdin_room(job->data);
 }
 
-static void wait_for_stdin_room(struct job *job)
-{
-	if (job->stdin_watch)
-		return;
-	job->stdin_watch = loop_add_fd(job->table->loop, job->stdin_fd, LOOP_OUT, on_job_stdin_room,
-				       job, NULL);
-	if (!job->stdin_watch)
-		close_stdin(job);
-}
-
 size_t job_write_stdin(struct job *job, const void *bytes, size_t len)
 {
 	size_t done = 0;
@@ -277,9 +240,13 @@ size_t job_write_stdin(struct job *job, const void *bytes, size_t len)
 		if (n >= 0) {
 			done += (size_t)n;
 		} else if (errno == EAGAIN) {
-			wait_for_stdin_room(job);
-			if (job->stdin_fd >= 0)
+			if (!job->stdin_watch)
+				job->stdin_watch =
+					loop_add_fd(job->table->loop, job->stdin_fd, LOOP_OUT,
+						    on_job_stdin_room, job, NULL);
+			if (job->stdin_watch)
 				return done;
+			close_stdin(job);
 		} else if (errno != EINTR) {
 			close_stdin(job);
 		}
