@@ -29,12 +29,6 @@ int environ_check(json_t *env, const char *path, struct error *err)
 	return 0;
 }
 
-/* The image may have put bytes into passwd that are no UTF-8: they are passed on as they are. */
-static int put_raw(json_t *object, const char *key, const char *value)
-{
-	return json_object_set_new(object, key, json_stringn_nocheck(value, strlen(value)));
-}
-
 static json_t *merge(const struct user *user, bool terminal, json_t *config, json_t *request)
 {
 	const char *const defaults[][2] = {
@@ -44,9 +38,15 @@ static json_t *merge(const struct user *user, bool terminal, json_t *config, jso
 	size_t n = ARRAY_SIZE(defaults) - (terminal ? 0 : 1);
 	json_auto_t *merged = json_object();
 
-	for (size_t i = 0; i < n; i++)
-		if (put_raw(merged, defaults[i][0], defaults[i][1]) < 0)
+	/* The image may have put bytes into passwd that are no UTF-8: they are passed on as they
+	 * are. */
+	for (size_t i = 0; i < n; i++) {
+		const char *value = defaults[i][1];
+
+		if (json_object_set_new(merged, defaults[i][0],
+					json_stringn_nocheck(value, strlen(value))) < 0)
 			return NULL;
+	}
 	if (config && json_object_update(merged, config) < 0)
 		return NULL;
 	if (request && json_object_update(merged, request) < 0)

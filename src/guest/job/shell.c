@@ -10,15 +10,6 @@
 #include "base/cleanup.h"
 #include "guest/roles.h"
 
-/* As in spawn.c, but only now: the shell is traced, and not this program that becomes it. */
-static void trace_shell(void)
-{
-	autoclose int fd = open("/proc/self/loginuid", O_WRONLY | O_CLOEXEC);
-
-	if (fd >= 0)
-		dprintf(fd, "%u", geteuid());
-}
-
 static void become_shell(const char *path)
 {
 	const char *const argv[] = {path, "-i", "-l", NULL};
@@ -28,9 +19,14 @@ static void become_shell(const char *path)
 
 int role_shell(int argc, char **argv)
 {
+	autoclose int fd = open("/proc/self/loginuid", O_WRONLY | O_CLOEXEC);
+
 	(void)argc;
 	(void)argv;
-	trace_shell();
+	/* A login uid as in spawn.c, but only now: the shell is traced, and not this program that
+	 * becomes it. */
+	if (fd >= 0)
+		dprintf(fd, "%u", geteuid());
 	become_shell("/bin/bash");
 	if (errno == ENOENT || errno == ENOTDIR)
 		become_shell("/bin/sh");

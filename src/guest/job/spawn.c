@@ -27,37 +27,6 @@
 /* What login sessions get elsewhere; the agent itself runs with more. */
 #define COMMAND_FDS_SOFT 1024
 
-/* The agent is spared by the OOM killer; what it runs is not. */
-static void be_killable(void)
-{
-	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return;
-	if (write(fd, "0", 1) < 0) {
-		/* not ours to change, as in a test that is not root */
-	}
-	close(fd);
-}
-
-static void reset_limits(void)
-{
-	struct rlimit nofile;
-
-	if (getrlimit(RLIMIT_NOFILE, &nofile) == 0 && nofile.rlim_cur > COMMAND_FDS_SOFT) {
-		nofile.rlim_cur = COMMAND_FDS_SOFT;
-		setrlimit(RLIMIT_NOFILE, &nofile);
-	}
-}
-
-/* The agent's own policy is not for what it runs. */
-static void be_scheduled_as_usual(void)
-{
-	struct sched_param none = {0};
-
-	sched_setscheduler(0, SCHED_OTHER, &none);
-}
-
 static int lead_terminal(int fd)
 {
 	for (int i = 0; i < 3; i++)
@@ -92,7 +61,10 @@ static void close_other_descriptors(const struct child *child, const int *more, 
 static int enter_session(const struct child *child)
 {
 	const struct spawn_spec *spec = child->spec;
+	const struct sched_param usual = {0};
+	struct rlimit nofile;
 	sigset_t none;
+	int oom_fd;
 
 	if (setsid() < 0)
 		return -1;
@@ -101,9 +73,18 @@ static int enter_session(const struct child *child)
 			return -1;
 	if (spec->terminal && !spec->inside && ioctl(0, TIOCSCTTY, 0) < 0)
 		return -1;
-	be_killable();
-	be_scheduled_as_usual();
-	reset_limits();
+	/* The agent is spared by the OOM killer; what it runs is not. The value is not ours to
+	 * change in a test that is not root. */
+	oom_fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (oom_fd >= 0)
+		(void)!write(oom_fd, "0", 1);
+	cleanup_close(&oom_fd);
+	/* The agent's own policy is not for what it runs. */
+	sched_setscheduler(0, SCHED_OTHER, &usual);
+	if (getrlimit(RLIMIT_NOFILE, &nofile) == 0 && nofile.rlim_cur > COMMAND_FDS_SOFT) {
+		nofile.rlim_cur = COMMAND_FDS_SOFT;
+		setrlimit(RLIMIT_NOFILE, &nofile);
+	}
 	if (spec->inside)
 		close_other_descriptors(child, spec->inside->descriptors,
 					spec->inside->ndescriptors);
@@ -125,11 +106,6 @@ static void take_login_uid(const struct user *user)
 		return; /* it has one already, as in a test */
 }
 
-static int become_user(const struct user *user)
-{
-	return !user || (geteuid() != 0 && user->uid == geteuid()) ? 0 : user_become(user);
-}
-
 int spawn_enter_directory(const char *path)
 {
 	char name[PATH_MAX];
@@ -147,15 +123,6 @@ int spawn_enter_directory(const char *path)
 		errnum = errno;
 	errno = errnum;
 	return -1;
-}
-
-static int enter_command_directory(const struct spawn_spec *spec)
-{
-	if (spec->cwd)
-		return spawn_enter_directory(spec->cwd);
-	if (spec->user && spawn_enter_directory(spec->user->home) == 0)
-		return 0;
-	return chdir("/");
 }
 
 /* What execve() means by ENOENT for a file that is there: what its first line (#!) names, or the
@@ -235,22 +202,12 @@ static int look_for_program(const struct spawn_spec *spec)
 	return remembered;
 }
 
-/* Says that it is in its container, and hands over the terminal. */
-static int tell_entered(const struct child *child, int master)
-{
-	struct spawn_failure word = {.step = SPAWN_ENTERED};
-	char go;
-
-	if (fd_send_passing(child->status_fd, &word, sizeof(word), &master, master >= 0, 0) < 0)
-		return -1;
-	/* The end of that is the end of who wanted it. */
-	return !child->spec->inside->hold || read(child->status_fd, &go, 1) == 1 ? 0 : -1;
-}
-
 static int enter_inside(struct child *child, struct error *err)
 {
 	const struct spawn_inside *inside = child->spec->inside;
+	const struct spawn_failure word = {.step = SPAWN_ENTERED};
 	struct pty pty = {-1, -1};
+	char go;
 
 	if (inside->enter(inside->data, err) < 0)
 		return -1;
@@ -263,7 +220,14 @@ static int enter_inside(struct child *child, struct error *err)
 	if (errno)
 		return -1;
 	child->failure.step = SPAWN_INSIDE;
-	return tell_entered(child, pty.master) < 0 ? error_errno(err, errno, "held") : 0;
+	/* Says that it is in its container, and hands over the terminal. */
+	if (fd_send_passing(child->status_fd, &word, sizeof(word), &pty.master, pty.master >= 0,
+			    0) < 0)
+		return error_errno(err, errno, "held");
+	/* The end of the socket is the end of who wanted the container. */
+	if (inside->hold && read(child->status_fd, &go, 1) != 1)
+		return error_errno(err, errno, "held");
+	return 0;
 }
 
 /* What is between the session and the program. */
@@ -292,18 +256,23 @@ static int become_contained(struct child *child)
 static int become_command(struct child *child)
 {
 	const struct spawn_spec *spec = child->spec;
+	const struct user *user = spec->user;
 	struct spawn_failure *failure = &child->failure;
 
 	failure->step = SPAWN_RLIMIT;
 	if (spec->rlimits && rlimits_apply(spec->rlimits, &failure->resource) < 0)
 		return -1;
 	if (spec->traced)
-		take_login_uid(spec->user);
+		take_login_uid(user);
 	failure->step = SPAWN_USER;
-	if (become_user(spec->user) < 0)
+	if (user && (geteuid() == 0 || user->uid != geteuid()) && user_become(user) < 0)
 		return -1;
 	failure->step = SPAWN_CWD;
-	return enter_command_directory(spec);
+	if (spec->cwd)
+		return spawn_enter_directory(spec->cwd);
+	if (user && spawn_enter_directory(user->home) == 0)
+		return 0;
+	return chdir("/");
 }
 
 static void run_spawned(void *data)
@@ -326,22 +295,6 @@ fail:
 	if (child->status_fd >= 0 && write(child->status_fd, failure, sizeof(*failure)) < 0)
 		_exit(125);
 	_exit(127);
-}
-
-/* The signals of the terminal and of others must not be handled by the child on our memory; we
- * handle none, so there is nothing to block. */
-static int start_by_vfork(const struct spawn_spec *spec, struct proc *out,
-			  struct spawn_failure *failure, struct error *err)
-{
-	struct child child = {.spec = spec, .status_fd = -1};
-	int pidfd = -1;
-	pid_t pid = clone_vfork(spec->cgroup_fd, &pidfd, run_spawned, &child);
-
-	if (pid < 0)
-		return error_errno(err, -pid, "cannot start a process");
-	*out = (struct proc){.pid = pid, .pidfd = pidfd};
-	*failure = child.failure;
-	return 0;
 }
 
 /* The process between the agent and a child in the pid namespace of a container. */
@@ -433,16 +386,23 @@ static int start_by_fork(const struct spawn_spec *spec, struct proc *out, int *s
 int spawn_start(const struct spawn_spec *spec, struct proc *out, int *status_fd,
 		struct spawn_failure *failure, struct error *err)
 {
-	struct error why = {0};
+	struct child child = {.spec = spec, .status_fd = -1};
+	int pidfd = -1;
+	pid_t pid;
 
 	*status_fd = -1;
-	bool fork = spec->may_block || spec->inside;
-
-	if (!fork && start_by_vfork(spec, out, failure, &why) == 0)
-		return 0;
-	if (!fork && why.errnum != ENOSYS)
-		return error_set(err, why.code, "%.500s", why.msg);
-	return start_by_fork(spec, out, status_fd, err);
+	if (spec->may_block || spec->inside)
+		return start_by_fork(spec, out, status_fd, err);
+	/* The signals of the terminal and of others must not be handled by the child on our memory;
+	 * we handle none, so there is nothing to block. */
+	pid = clone_vfork(spec->cgroup_fd, &pidfd, run_spawned, &child);
+	if (pid == -ENOSYS)
+		return start_by_fork(spec, out, status_fd, err);
+	if (pid < 0)
+		return error_errno(err, -pid, "cannot start a process");
+	*out = (struct proc){.pid = pid, .pidfd = pidfd};
+	*failure = child.failure;
+	return 0;
 }
 
 int spawn_hear(int status_fd, struct spawn_failure *out, int *master)

@@ -9,33 +9,18 @@
 
 static const char *const files[USER_FILES] = {"passwd", "group", "microagent/user"};
 
-static void stat_databases(const char *etc, struct stat stamps[USER_FILES])
-{
-	char path[USER_PATH_MAX];
-
-	memset(stamps, 0, USER_FILES * sizeof(*stamps));
-	for (size_t i = 0; i < USER_FILES; i++)
-		if ((size_t)snprintf(path, sizeof(path), "%s/%s", etc, files[i]) >= sizeof(path) ||
-		    stat(path, &stamps[i]) < 0)
-			stamps[i] = (struct stat){0};
-}
-
 static bool same_timespec(const struct timespec *a, const struct timespec *b)
 {
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-static bool same_file(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_nlink == b->st_nlink &&
-	       a->st_size == b->st_size && same_timespec(&a->st_mtim, &b->st_mtim) &&
-	       same_timespec(&a->st_ctim, &b->st_ctim);
-}
-
 static bool same_files(const struct stat a[USER_FILES], const struct stat b[USER_FILES])
 {
 	for (size_t i = 0; i < USER_FILES; i++)
-		if (!same_file(&a[i], &b[i]))
+		if (a[i].st_dev != b[i].st_dev || a[i].st_ino != b[i].st_ino ||
+		    a[i].st_nlink != b[i].st_nlink || a[i].st_size != b[i].st_size ||
+		    !same_timespec(&a[i].st_mtim, &b[i].st_mtim) ||
+		    !same_timespec(&a[i].st_ctim, &b[i].st_ctim))
 			return false;
 	return true;
 }
@@ -61,11 +46,15 @@ static bool settled(const struct stat stamps[USER_FILES])
 int user_cache_resolve(struct user_cache *cache, const char *etc, const char *spec,
 		       struct user *out, struct error *err)
 {
-	struct stat stamps[USER_FILES];
+	struct stat stamps[USER_FILES] = {0};
+	char path[USER_PATH_MAX];
 
 	if (spec)
 		return user_resolve(etc, spec, out, err);
-	stat_databases(etc, stamps);
+	for (size_t i = 0; i < USER_FILES; i++)
+		if ((size_t)snprintf(path, sizeof(path), "%s/%s", etc, files[i]) >= sizeof(path) ||
+		    stat(path, &stamps[i]) < 0)
+			stamps[i] = (struct stat){0};
 	if (!cache->filled || !same_files(cache->stamps, stamps)) {
 		cache->filled = false;
 		if (user_resolve(etc, NULL, &cache->user, err) < 0)

@@ -136,21 +136,6 @@ static void collect_groups(char *group, struct user *out)
 	}
 }
 
-static bool find_group(char *group, const char *name, gid_t *out)
-{
-	char *fields[FIELDS_MAX], *line;
-	uint32_t gid;
-
-	while ((line = cut_line(&group))) {
-		split_fields(line, fields);
-		if (strcmp(fields[0], name) == 0 && parse_id(fields[2], &gid)) {
-			*out = gid;
-			return true;
-		}
-	}
-	return false;
-}
-
 static int resolve_user(const char *etc, const char *name, struct user *out, struct error *err)
 {
 	autofree char *text = read_database(etc, "passwd");
@@ -175,14 +160,20 @@ static int resolve_user(const char *etc, const char *name, struct user *out, str
 static int resolve_group(const char *etc, const char *name, gid_t *out, struct error *err)
 {
 	autofree char *text = read_database(etc, "group");
+	char *fields[FIELDS_MAX], *rest = text, *line;
 	uint32_t gid;
 
 	if (parse_id(name, &gid)) {
 		*out = gid;
 		return 0;
 	}
-	if (text && find_group(text, name, out))
-		return 0;
+	while ((line = cut_line(&rest))) {
+		split_fields(line, fields);
+		if (strcmp(fields[0], name) == 0 && parse_id(fields[2], &gid)) {
+			*out = gid;
+			return 0;
+		}
+	}
 	return error_set(err, ERR_NOT_FOUND, "group \"%s\" is not in the guest's %s/group", name,
 			 etc);
 }
@@ -214,15 +205,6 @@ static int resolve_spec(const char *etc, const char *spec, struct user *out, str
 	return 0;
 }
 
-/* The user that the image was recorded with, unless that is root or cannot be had. */
-static bool resolve_recorded(const char *etc, struct user *out)
-{
-	autofree char *text = read_database(etc, "microagent/user");
-	char *rest = text, *line = cut_line(&rest);
-
-	return line && *line && resolve_spec(etc, line, out, NULL) == 0 && out->uid != 0;
-}
-
 int user_resolve(const char *etc, const char *spec, struct user *out, struct error *err)
 {
 	struct user found;
@@ -230,7 +212,10 @@ int user_resolve(const char *etc, const char *spec, struct user *out, struct err
 
 	if (spec)
 		return resolve_spec(etc, spec, out, err);
-	if (resolve_recorded(etc, &found)) {
+	/* The user that the image was recorded with, unless that is root or cannot be had. */
+	autofree char *text = read_database(etc, "microagent/user");
+	char *rest = text, *line = cut_line(&rest);
+	if (line && *line && resolve_spec(etc, line, &found, NULL) == 0 && found.uid != 0) {
 		*out = found;
 		return 0;
 	}
