@@ -22,19 +22,8 @@
 
 /* --- files of /etc --------------------------------------------------------------------------- */
 
-/* Its mode and owner stay; one that is missing is made. */
-static int replace_database(int etc, const char *file, const struct stat *before, const char *text,
-			    struct error *err)
-{
-	if (path_replace_file_at(etc, file, text, strlen(text), before->st_mode & 07777, PATH_SYNC,
-				 err) < 0)
-		return -1;
-	if (fchownat(etc, file, before->st_uid, before->st_gid, AT_SYMLINK_NOFOLLOW) < 0)
-		return error_errno(err, errno, "/etc/%s", file);
-	return 0;
-}
-
-/* otherwise: the text of a file that is missing; NULL: it stays so. */
+/* The file's mode and owner stay. otherwise: the text of a file that is missing; NULL: it stays so.
+ */
 static int add_account_line(int etc, const char *file, const struct account_line *line,
 			    const char *otherwise, struct error *err)
 {
@@ -55,20 +44,20 @@ static int add_account_line(int etc, const char *file, const struct account_line
 	edited = account_lines_add(buf_string(&text), line, err);
 	if (!edited)
 		return error_prefix(err, "/etc/%s", file);
-	return strcmp(edited, buf_string(&text)) == 0
-		       ? 0
-		       : replace_database(etc, file, &st, edited, err);
-}
-
-static const char *pick_shell(int root)
-{
-	struct stat st;
-
-	return fstatat(root, "bin/bash", &st, 0) == 0 ? "/bin/bash" : "/bin/sh";
+	if (strcmp(edited, buf_string(&text)) == 0)
+		return 0;
+	if (path_replace_file_at(etc, file, edited, strlen(edited), st.st_mode & 07777, PATH_SYNC,
+				 err) < 0)
+		return -1;
+	if (fchownat(etc, file, st.st_uid, st.st_gid, AT_SYMLINK_NOFOLLOW) < 0)
+		return error_errno(err, errno, "/etc/%s", file);
+	return 0;
 }
 
 static int add_lines(int root, int etc, struct error *err)
 {
+	struct stat st;
+	bool has_bash = fstatat(root, "bin/bash", &st, 0) == 0;
 	char passwd[128];
 	const struct account_line lines[] = {
 		{USER_DEFAULT_NAME, passwd, USER_DEFAULT_UID},
@@ -76,7 +65,8 @@ static int add_lines(int root, int etc, struct error *err)
 		{USER_DEFAULT_NAME, "agent:*:18262:0:99999:7:::", ACCOUNT_NO_ID},
 	};
 
-	snprintf(passwd, sizeof(passwd), "agent:x:1000:1000:agent:/" HOME ":%s", pick_shell(root));
+	snprintf(passwd, sizeof(passwd), "agent:x:1000:1000:agent:/" HOME ":%s",
+		 has_bash ? "/bin/bash" : "/bin/sh");
 	if (add_account_line(etc, "passwd", &lines[0], "root:x:0:0:root:/root:/bin/sh\n", err) <
 		    0 ||
 	    add_account_line(etc, "group", &lines[1], "root:x:0:\n", err) < 0)
@@ -98,26 +88,10 @@ static int own_directory(int root, const char *path, mode_t mode, uid_t owner, s
 	return 0;
 }
 
-static int make_home(int root, const char *home, struct error *err)
-{
-	autofree char *parent = strdup(home);
-	char *slash = parent ? strrchr(parent, '/') : NULL;
-
-	if (!parent)
-		return error_errno(err, ENOMEM, "/%s", home);
-	if (slash) {
-		autoclose int fd = -1;
-
-		*slash = '\0';
-		fd = path_open_dir_at(root, parent, true, 0755, err);
-		if (fd < 0)
-			return -1;
-	}
-	return own_directory(root, home, 0755, USER_DEFAULT_UID, err);
-}
-
 static int make_directories(int root, const char *etc_path, struct error *err)
 {
+	const char *home;
+	char *slash;
 	struct user user;
 
 	if (user_resolve(etc_path, USER_DEFAULT_NAME, &user, err) < 0)
@@ -126,7 +100,18 @@ static int make_directories(int root, const char *etc_path, struct error *err)
 		return error_set(err, ERR_CONFLICT,
 				 "the home of the image's user " USER_DEFAULT_NAME " is %.200s",
 				 user.home);
-	if (make_home(root, user.home + 1, err) < 0 ||
+	home = user.home + 1;
+	autofree char *parent = strdup(home);
+	if (!parent)
+		return error_errno(err, ENOMEM, "/%s", home);
+	slash = strrchr(parent, '/');
+	if (slash) {
+		*slash = '\0';
+		autoclose int fd = path_open_dir_at(root, parent, true, 0755, err);
+		if (fd < 0)
+			return -1;
+	}
+	if (own_directory(root, home, 0755, USER_DEFAULT_UID, err) < 0 ||
 	    own_directory(root, "workspace", 0755, USER_DEFAULT_UID, err) < 0)
 		return -1;
 	return own_directory(root, "tmp", 01777, 0, err);

@@ -88,16 +88,6 @@ static int visit(const char *path, const struct stat *st, int type, struct FTW *
 	return FTW_STOP;
 }
 
-/* /var/tmp is everybody's by custom; programs that use it find /tmp there. One that is not empty
- * stays and is confined like anything else. */
-static void lead_var_tmp(void)
-{
-	autofree char *path = path_join(walk.root, "var/tmp", NULL);
-
-	if (path && rmdir(path) == 0 && symlink("/tmp", path) == 0)
-		list_confined(path);
-}
-
 static int set_open(size_t i, const char *path, struct error *err)
 {
 	bool slash = walk.root[strlen(walk.root) - 1] == '/';
@@ -117,7 +107,11 @@ int account_confine(char **words, struct error *err)
 	    set_open(0, "/workspace", err) < 0 || set_open(1, "/tmp", err) < 0 ||
 	    set_open(2, walk.user.home, err) < 0)
 		return -1;
-	lead_var_tmp();
+	/* /var/tmp is everybody's by custom; programs that use it find /tmp there. One that is not
+	 * empty stays and is confined like anything else. */
+	autofree char *var_tmp = path_join(walk.root, "var/tmp", NULL);
+	if (var_tmp && rmdir(var_tmp) == 0 && symlink("/tmp", var_tmp) == 0)
+		list_confined(var_tmp);
 	if (nftw(walk.root, visit, OPEN_DIRECTORIES, FTW_PHYS | FTW_MOUNT | FTW_ACTIONRETVAL) < 0)
 		walk.errnum = errno;
 	if (walk.errnum)

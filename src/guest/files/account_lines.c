@@ -37,21 +37,11 @@ static bool field_is(const char *line, size_t end, unsigned n, const char *text)
 	return len == strlen(text) && memcmp(at, text, len) == 0;
 }
 
-static char *insert_line(const char *text, size_t at, const char *line, struct error *err)
-{
-	autobuf struct buf out = BUF_INIT(0);
-	bool open_line = at > 0 && text[at - 1] != '\n';
-
-	if (buf_append(&out, text, at, err) < 0 ||
-	    buf_printf(&out, err, "%s%s\n%s", open_line ? "\n" : "", line, text + at) < 0)
-		return NULL;
-	return buf_steal_string(&out, err);
-}
-
 char *account_lines_add(const char *text, const struct account_line *line, struct error *err)
 {
+	autobuf struct buf out = BUF_INIT(0);
 	size_t place = strlen(text), next;
-	bool placed = false;
+	bool placed = false, in_line;
 	char id[16] = "";
 
 	if (line->id != ACCOUNT_NO_ID)
@@ -74,5 +64,9 @@ char *account_lines_add(const char *text, const struct account_line *line, struc
 			placed = true;
 		}
 	}
-	return insert_line(text, place, line->line, err);
+	in_line = place > 0 && text[place - 1] != '\n';
+	if (buf_append(&out, text, place, err) < 0 ||
+	    buf_printf(&out, err, "%s%s\n%s", in_line ? "\n" : "", line->line, text + place) < 0)
+		return NULL;
+	return buf_steal_string(&out, err);
 }

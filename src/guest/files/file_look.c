@@ -23,13 +23,6 @@ struct names {
 	bool more; /* than were wanted */
 };
 
-static void names_free(struct names *names)
-{
-	for (size_t i = 0; i < names->count; i++)
-		free(names->items[i]);
-	free(names->items);
-}
-
 static int names_add(struct names *names, const char *name, struct error *err)
 {
 	if (names->count == names->room) {
@@ -110,7 +103,9 @@ static int list_directory(const char *path, size_t most, struct error *err)
 	got = read_names(dir, path, most, &names, err);
 	if (got == 0)
 		got = tell_names(dirfd(dir), &names, err);
-	names_free(&names);
+	for (size_t i = 0; i < names.count; i++)
+		free(names.items[i]);
+	free(names.items);
 	return got;
 }
 

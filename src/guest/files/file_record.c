@@ -9,12 +9,6 @@
 #define NAME_LENGTH 2
 #define NUMBERS (8 + 4 + 8)
 
-static void be16_put(uint8_t *to, size_t number)
-{
-	to[0] = (uint8_t)(number >> 8);
-	to[1] = (uint8_t)number;
-}
-
 int file_record_put(struct buf *to, const char *name, const struct stat *st, struct error *err)
 {
 	size_t len = strlen(name);
@@ -22,7 +16,8 @@ int file_record_put(struct buf *to, const char *name, const struct stat *st, str
 
 	if (len == 0 || len > UINT16_MAX)
 		return error_set(err, ERR_INVALID, "a name of %zu bytes", len);
-	be16_put(head, len);
+	head[0] = (uint8_t)(len >> 8);
+	head[1] = (uint8_t)len;
 	be64_put(head + 2, (uint64_t)st->st_size);
 	be32_put(head + 10, st->st_mode);
 	be64_put(head + 14, (uint64_t)st->st_mtim.tv_sec);

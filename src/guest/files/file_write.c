@@ -36,10 +36,14 @@ static int make_parents(const char *path, struct error *err)
 	return 0;
 }
 
-static int open_written(const char *path, struct error *err)
+static int write_from_stdin(const char *path, unsigned long long size, struct error *err)
 {
+	unsigned long long done = 0;
+	uint8_t chunk[65536];
 	struct stat st;
 
+	if (make_parents(path, err) < 0)
+		return -1;
 	/* Non-blocking: opening a FIFO must not wait for its other side. What is no file must not
 	 * be changed, so nothing is cut off before that is known. */
 	autoclose int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
@@ -51,19 +55,6 @@ static int open_written(const char *path, struct error *err)
 		return error_set(err, ERR_INVALID, "%.300s: not a regular file", path);
 	if (ftruncate(fd, 0) < 0)
 		return error_errno(err, errno, "%.300s", path);
-	return steal_fd(&fd);
-}
-
-static int write_from_stdin(const char *path, unsigned long long size, struct error *err)
-{
-	unsigned long long done = 0;
-	uint8_t chunk[65536];
-
-	if (make_parents(path, err) < 0)
-		return -1;
-	autoclose int fd = open_written(path, err);
-	if (fd < 0)
-		return -1;
 	for (;;) {
 		ssize_t n = read(STDIN_FILENO, chunk, sizeof(chunk));
 

@@ -27,14 +27,6 @@
 /* What the keeper says. */
 enum { KEEPER_FROZEN = 'f', KEEPER_THAWED = 't', KEEPER_LATE = 'l', KEEPER_FAILED = 'e' };
 
-static void leave_cgroup(void)
-{
-	autoclose int fd = open("/sys/fs/cgroup/cgroup.procs", O_WRONLY | O_CLOEXEC);
-
-	if (fd >= 0 && write(fd, "0", 1) < 0)
-		return; /* then the deadline of the session has to do */
-}
-
 static void say_byte(int fd, char what)
 {
 	while (write(fd, &what, 1) < 0 && errno == EINTR)
@@ -45,9 +37,15 @@ static void keep_frozen(int fs, int told, int tell)
 {
 	uint64_t deadline;
 	bool late;
+	int cgroup;
 
 	setsid();
-	leave_cgroup();
+	/* Where the keeper cannot leave the command's cgroup, the deadline of the session has to do.
+	 */
+	cgroup = open("/sys/fs/cgroup/cgroup.procs", O_WRONLY | O_CLOEXEC);
+	if (cgroup >= 0)
+		(void)!write(cgroup, "0", 1);
+	cleanup_close(&cgroup);
 	mlockall(MCL_CURRENT);
 	deadline = limit_deadline(LIMIT_FREEZE_MS);
 	if (ioctl(fs, FIFREEZE, 0) < 0) {
@@ -98,22 +96,13 @@ static int start_keeper(int fs, int *tell, int *told, struct error *err)
 	return 0;
 }
 
-static void wait_for_end(void)
-{
-	char byte;
-	ssize_t n;
-
-	do
-		n = read(STDIN_FILENO, &byte, 1);
-	while (n > 0 || (n < 0 && errno == EINTR));
-}
-
 int freeze_until_told(char **words, struct error *err)
 {
 	autoclose int fs = open(words[0], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	autoclose int told = -1;
 	int tell = -1;
-	char what;
+	char what, byte;
+	ssize_t n;
 
 	if (fs < 0 || syncfs(fs) < 0)
 		return error_errno(err, errno, "%s", words[0]);
@@ -125,7 +114,9 @@ int freeze_until_told(char **words, struct error *err)
 		return error_set(err, ERR_IO, "the file system of %s cannot be frozen", words[0]);
 	}
 	(void)fd_write_all(STDOUT_FILENO, "frozen\n", 7, NULL);
-	wait_for_end();
+	do
+		n = read(STDIN_FILENO, &byte, 1);
+	while (n > 0 || (n < 0 && errno == EINTR));
 	close(tell);
 	if (hear_byte(told) == KEEPER_THAWED)
 		return 0;

@@ -97,19 +97,13 @@ static int open_path(int root, const char *path, uint64_t flags, struct error *e
 	return fd < 0 ? error_errno(err, errno, "%.300s", path) : fd;
 }
 
-static const char *shown_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 static int put_one(int root, const char *path, uint64_t flags, struct error *err)
 {
 	autobuf struct buf out = BUF_INIT(0);
 	autoclose int fd = open_path(root, path, O_PATH | flags, err);
+	const char *slash = strrchr(path, '/'), *shown = slash && slash[1] ? slash + 1 : path;
 
-	if (fd < 0 || put_named(&out, fd, "", shown_name(path), err) < 0)
+	if (fd < 0 || put_named(&out, fd, "", shown, err) < 0)
 		return -1;
 	return flush_listing(&out, 1, err);
 }

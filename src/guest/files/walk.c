@@ -37,20 +37,6 @@ static int begin_at_root(struct walk *walk, struct error *err)
 	return 0;
 }
 
-/* Moves the next component of the rest to name. 1: there was one; 0: the walk is at its end. */
-static int take_component(struct walk *walk, char name[NAME_MAX + 1], struct error *err)
-{
-	const char *from = walk->rest + strspn(walk->rest, "/");
-	size_t len = strcspn(from, "/");
-
-	if (len > NAME_MAX)
-		return too_long(walk, err);
-	memcpy(name, from, len);
-	name[len] = '\0';
-	memmove(walk->rest, from + len, strlen(from + len) + 1);
-	return len > 0;
-}
-
 static int put_before_rest(struct walk *walk, const char *path, struct error *err)
 {
 	char whole[2 * PATH_MAX];
@@ -60,17 +46,6 @@ static int put_before_rest(struct walk *walk, const char *path, struct error *er
 		return too_long(walk, err);
 	memcpy(walk->rest, whole, (size_t)len + 1);
 	return 0;
-}
-
-/* Goes the known way to the directory above once more, from the root, out of which ".." would lead.
- * What has become a link on that way meanwhile is judged as any other. */
-static int go_up(struct walk *walk, struct error *err)
-{
-	char *last = strrchr(walk->at.path, '/');
-
-	if (last)
-		*last = '\0';
-	return put_before_rest(walk, walk->at.path, err) < 0 ? -1 : begin_at_root(walk, err);
 }
 
 static int follow_link(struct walk *walk, int link, const char *name, const struct stat *st,
@@ -93,56 +68,59 @@ static int follow_link(struct walk *walk, int link, const char *name, const stru
 	return target[0] == '/' ? begin_at_root(walk, err) : 0;
 }
 
-static int open_component(const struct walk *walk, const char *name, struct error *err)
-{
-	int fd = openat(walk->at.fd, name, PLACE);
-
-	if (fd < 0 && errno == ENOENT && walk->rule->make &&
-	    (mkdirat(walk->at.fd, name, 0755) == 0 || errno == EEXIST))
-		fd = openat(walk->at.fd, name, PLACE);
-	return fd < 0 ? error_errno(err, errno, "%.300s/%.100s", walk->at.path, name) : fd;
-}
-
-static int enter(struct walk *walk, int *fd, const char *name, struct error *err)
-{
-	size_t len = strlen(walk->at.path);
-
-	if (len + 1 + strlen(name) >= sizeof(walk->at.path))
-		return too_long(walk, err);
-	snprintf(walk->at.path + len, sizeof(walk->at.path) - len, "/%s", name);
-	cleanup_close(&walk->at.fd);
-	walk->at.fd = steal_fd(fd);
-	return 0;
-}
-
 static int go_on(struct walk *walk, const char *name, struct error *err)
 {
+	char *last = strrchr(walk->at.path, '/');
+	size_t len = strlen(walk->at.path);
 	struct stat st;
 
 	if (strcmp(name, ".") == 0)
 		return 0;
-	if (strcmp(name, "..") == 0)
-		return go_up(walk, err);
-	autoclose int fd = open_component(walk, name, err);
-	if (fd < 0)
-		return -1;
-	if (fstat(fd, &st) < 0)
+	if (strcmp(name, "..") == 0) {
+		/* Goes the known way to the directory above once more, from the root, out of which
+		 * ".." would lead. What has become a link on that way meanwhile is judged as any
+		 * other. */
+		if (last)
+			*last = '\0';
+		return put_before_rest(walk, walk->at.path, err) < 0 ? -1
+								     : begin_at_root(walk, err);
+	}
+	autoclose int fd = openat(walk->at.fd, name, PLACE);
+	if (fd < 0 && errno == ENOENT && walk->rule->make &&
+	    (mkdirat(walk->at.fd, name, 0755) == 0 || errno == EEXIST))
+		fd = openat(walk->at.fd, name, PLACE);
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%.300s/%.100s", walk->at.path, name);
-	return S_ISLNK(st.st_mode) ? follow_link(walk, fd, name, &st, err)
-				   : enter(walk, &fd, name, err);
+	if (S_ISLNK(st.st_mode))
+		return follow_link(walk, fd, name, &st, err);
+	if (len + 1 + strlen(name) >= sizeof(walk->at.path))
+		return too_long(walk, err);
+	snprintf(walk->at.path + len, sizeof(walk->at.path) - len, "/%s", name);
+	cleanup_close(&walk->at.fd);
+	walk->at.fd = steal_fd(&fd);
+	return 0;
 }
 
 static int walk_all(struct walk *walk, const char *path, struct error *err)
 {
 	char name[NAME_MAX + 1];
-	int more;
 
 	if (begin_at_root(walk, err) < 0 || put_before_rest(walk, path, err) < 0)
 		return -1;
-	while ((more = take_component(walk, name, err)) > 0)
+	for (;;) {
+		const char *from = walk->rest + strspn(walk->rest, "/");
+		size_t len = strcspn(from, "/");
+
+		if (len == 0)
+			return 0;
+		if (len > NAME_MAX)
+			return too_long(walk, err);
+		memcpy(name, from, len);
+		name[len] = '\0';
+		memmove(walk->rest, from + len, strlen(from + len) + 1);
 		if (go_on(walk, name, err) < 0)
 			return -1;
-	return more;
+	}
 }
 
 int walk_path(int root, const char *path, const struct walk_rule *rule, struct walked *out,
