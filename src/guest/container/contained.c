@@ -118,27 +118,10 @@ static int get_capabilities(json_t *from, struct contained_process *out, struct 
 	return 0;
 }
 
-static int get_seccomp(json_t *from, struct contained_process *out, struct error *err)
-{
-	const char *text = NULL;
-	int64_t flags = 0;
-
-	if (json_get_string(from, "process", "seccomp", JSON_OPTIONAL, &text, err) < 0 ||
-	    json_get_int(from, "process", "seccompFlags", JSON_OPTIONAL, 0, INT32_MAX, &flags,
-			 err) < 0)
-		return -1;
-	out->seccomp_flags = (uint32_t)flags;
-	out->seccomp.limit = SECCOMP_BYTES_MAX;
-	if (text && base64_decode(text, strlen(text), &out->seccomp, err) < 0)
-		return error_prefix(err, "process.seccomp");
-	if (out->seccomp.len % 8 != 0)
-		return error_set(err, ERR_INVALID, "process.seccomp is no filter");
-	return 0;
-}
-
 static int get_process(json_t *request, struct contained_process *out, struct error *err)
 {
-	int64_t mask = FIRST_UMASK, score = 0, domain = -1;
+	int64_t mask = FIRST_UMASK, score = 0, domain = -1, flags = 0;
+	const char *filter = NULL;
 	json_t *process = NULL;
 
 	if (json_get_object(request, "", "process", JSON_REQUIRED, &process, err) < 0 ||
@@ -151,16 +134,24 @@ static int get_process(json_t *request, struct contained_process *out, struct er
 	    json_get_bool(process, "process", "noNewPrivileges", JSON_OPTIONAL,
 			  &out->no_new_privileges, err) < 0 ||
 	    json_get_int(process, "process", "oomScoreAdj", JSON_OPTIONAL, -1000, 1000, &score,
-			 err) < 0)
-		return -1;
-	if (json_get_int(process, "process", "personality", JSON_OPTIONAL, 0, INT32_MAX, &domain,
+			 err) < 0 ||
+	    json_get_int(process, "process", "personality", JSON_OPTIONAL, 0, INT32_MAX, &domain,
+			 err) < 0 ||
+	    json_get_string(process, "process", "seccomp", JSON_OPTIONAL, &filter, err) < 0 ||
+	    json_get_int(process, "process", "seccompFlags", JSON_OPTIONAL, 0, INT32_MAX, &flags,
 			 err) < 0)
 		return -1;
 	out->personality = (int)domain;
 	out->umask = (int)mask;
 	out->has_oom_score_adj = json_object_get(process, "oomScoreAdj");
 	out->oom_score_adj = (int)score;
-	return get_seccomp(process, out, err);
+	out->seccomp_flags = (uint32_t)flags;
+	out->seccomp.limit = SECCOMP_BYTES_MAX;
+	if (filter && base64_decode(filter, strlen(filter), &out->seccomp, err) < 0)
+		return error_prefix(err, "process.seccomp");
+	if (out->seccomp.len % 8 != 0)
+		return error_set(err, ERR_INVALID, "process.seccomp is no filter");
+	return 0;
 }
 
 /* --- the container --------------------------------------------------------------------------- */
@@ -350,23 +341,11 @@ static int get_plan(json_t *from, struct contained *out, struct error *err)
 	return get_table(from, "cgroup", &plan->cgroup, err);
 }
 
-static int decode(json_t *request, json_t *container, struct contained *out, struct error *err)
-{
-	if (json_is_object(container)) {
-		if (get_plan(container, out, err) < 0)
-			return -1;
-	} else if (json_get_string(request, "", "container", JSON_REQUIRED, &out->id, err) < 0) {
-		return -1;
-	}
-	if (check_contained_id(out->id, "container.id", err) < 0)
-		return -1;
-	return get_process(request, &out->process, err);
-}
-
 int contained_decode(json_t *request, struct contained **out, struct error *err)
 {
 	json_t *container = json_object_get(request, "container");
 	struct contained *contained;
+	int got;
 
 	*out = NULL;
 	if (!container)
@@ -374,7 +353,12 @@ int contained_decode(json_t *request, struct contained **out, struct error *err)
 	contained = calloc(1, sizeof(*contained));
 	if (!contained)
 		return error_errno(err, ENOMEM, "container");
-	if (decode(request, container, contained, err) < 0) {
+	if (json_is_object(container))
+		got = get_plan(container, contained, err);
+	else
+		got = json_get_string(request, "", "container", JSON_REQUIRED, &contained->id, err);
+	if (got < 0 || check_contained_id(contained->id, "container.id", err) < 0 ||
+	    get_process(request, &contained->process, err) < 0) {
 		contained_free(contained);
 		return -1;
 	}

@@ -112,25 +112,17 @@ struct entry {
 	int init;		    /* of a container that is there; -1 */
 };
 
-static int join_others(const struct entry *entry, struct error *err)
-{
-	const struct contained_join *joins = entry->contained->plan.joins;
-
-	for (int i = 0; i < CONTAINED_JOINS && joins[i].id; i++)
-		if (joins[i].flag != CLONE_NEWPID && setns(entry->joins[i], joins[i].flag) < 0)
-			return error_errno(err, errno, "namespace of container %s", joins[i].id);
-	return 0;
-}
-
 static int make_container(void *data, struct error *err)
 {
 	const struct entry *entry = data;
 	const struct contained_plan *plan = &entry->contained->plan;
+	const struct contained_join *joins = plan->joins;
 	int others = plan->namespaces & ~(CLONE_NEWPID | CLONE_NEWNS);
 
+	for (int i = 0; i < CONTAINED_JOINS && joins[i].id; i++)
+		if (joins[i].flag != CLONE_NEWPID && setns(entry->joins[i], joins[i].flag) < 0)
+			return error_errno(err, errno, "namespace of container %s", joins[i].id);
 	/* Not with the child: the root of a cgroup namespace is where its maker is. */
-	if (join_others(entry, err) < 0)
-		return -1;
 	if (unshare(others) < 0)
 		return error_errno(err, errno, "namespaces of the container");
 	return setup_container(plan, err);
@@ -150,7 +142,8 @@ static int open_contained_terminal(void *data, struct pty *out, struct error *er
 	const struct entry *entry = data;
 	uint16_t rows = entry->spec->rows, columns = entry->spec->columns;
 
-	if (devices_pty(rows, columns, entry->contained->process.uid, out, err) < 0)
+	/* Of the container's own devpts. */
+	if (pty_open("/dev/pts/ptmx", rows, columns, entry->contained->process.uid, out, err) < 0)
 		return -1;
 	return entry->contained->make ? devices_console(out->terminal, err) : 0;
 }
@@ -187,23 +180,6 @@ static int become_contained_program(void *data, struct error *err)
 
 /* --- jobs ------------------------------------------------------------------------------------ */
 
-static int find_joins(const struct containers *all, const struct contained *contained,
-		      struct entry *entry, struct spawn_inside *inside, struct error *err)
-{
-	const struct contained_join *joins = contained->plan.joins;
-
-	for (int i = 0; i < CONTAINED_JOINS && joins[i].id; i++) {
-		const struct container *c = find_container(all, joins[i].id);
-
-		if (!c || c->init < 0)
-			return error_set(err, ERR_NOT_FOUND, "no container %s", joins[i].id);
-		entry->joins[i] = c->init;
-		if (joins[i].flag == CLONE_NEWPID)
-			inside->pid_namespace = c->init;
-	}
-	return 0;
-}
-
 static struct job *start_first(struct containers *all, const struct contained *contained,
 			       const struct job_spec *spec, const struct job_owner *owner,
 			       void *data, struct error *err)
@@ -220,12 +196,22 @@ static struct job *start_first(struct containers *all, const struct contained *c
 		.become = become_contained_program,
 		.data = &entry,
 	};
+	const struct contained_join *joins = contained->plan.joins;
 	struct job_spec whole = *spec;
 	struct container *c;
 	struct job *job;
 
-	if (find_joins(all, contained, &entry, &inside, err) < 0)
-		return NULL;
+	for (int i = 0; i < CONTAINED_JOINS && joins[i].id; i++) {
+		const struct container *other = find_container(all, joins[i].id);
+
+		if (!other || other->init < 0) {
+			error_set(err, ERR_NOT_FOUND, "no container %s", joins[i].id);
+			return NULL;
+		}
+		entry.joins[i] = other->init;
+		if (joins[i].flag == CLONE_NEWPID)
+			inside.pid_namespace = other->init;
+	}
 	c = container_new(all, contained, err);
 	if (!c)
 		return NULL;

@@ -41,16 +41,11 @@ static const struct device_rule defaults[] = {
  * place. It is shut to a container that is not allowed all devices. */
 static const struct device_rule no_console = {false, BPF_DEVCG_DEV_CHAR, 5, 1, ACCESS_OPEN};
 
-static bool is_for_all_devices(const struct device_rule *rule)
-{
-	return rule->allow && !rule->kind && rule->major == DEVICE_ANY &&
-	       rule->minor == DEVICE_ANY && (rule->accesses & ACCESS_OPEN) == ACCESS_OPEN;
-}
-
 static bool has_all_devices(const struct device_rule *rules, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
-		if (is_for_all_devices(&rules[i]))
+	for (const struct device_rule *rule = rules; rule < rules + count; rule++)
+		if (rule->allow && !rule->kind && rule->major == DEVICE_ANY &&
+		    rule->minor == DEVICE_ANY && (rule->accesses & ACCESS_OPEN) == ACCESS_OPEN)
 			return true;
 	return false;
 }

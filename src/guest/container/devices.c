@@ -39,20 +39,6 @@ static int bind_device(int dev, const char *name, struct error *err)
 	return mount(from, to, NULL, MS_BIND, NULL) == 0 ? 0 : error_errno(err, errno, "%s", from);
 }
 
-static int make_device(int dev, size_t i, struct error *err)
-{
-	dev_t number = makedev(devices[i].major, devices[i].minor);
-
-	if (mknodat(dev, devices[i].name, S_IFCHR | 0666, number) < 0) {
-		if (errno == EEXIST)
-			return 0;
-		return bind_device(dev, devices[i].name, err);
-	}
-	return fchmodat(dev, devices[i].name, 0666, 0) == 0
-		       ? 0
-		       : error_errno(err, errno, "/dev/%s", devices[i].name);
-}
-
 int devices_make(int root, struct error *err)
 {
 	autoclose int place = place_make(root, "/dev", false, err);
@@ -60,19 +46,22 @@ int devices_make(int root, struct error *err)
 
 	if (dev < 0)
 		return place < 0 ? -1 : error_errno(err, errno, "/dev");
-	for (size_t i = 0; i < ARRAY_SIZE(devices); i++)
-		if (make_device(dev, i, err) < 0)
+	for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
+		dev_t number = makedev(devices[i].major, devices[i].minor);
+		const char *name = devices[i].name;
+
+		if (mknodat(dev, name, S_IFCHR | 0666, number) == 0) {
+			if (fchmodat(dev, name, 0666, 0) < 0)
+				return error_errno(err, errno, "/dev/%s", name);
+		} else if (errno != EEXIST && bind_device(dev, name, err) < 0) {
 			return -1;
+		}
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(links); i++)
 		if (symlinkat(links[i][0], dev, links[i][1]) < 0 && errno != EEXIST &&
 		    errno != EROFS)
 			return error_errno(err, errno, "/dev/%s", links[i][1]);
 	return 0;
-}
-
-int devices_pty(uint16_t rows, uint16_t columns, uint32_t owner, struct pty *out, struct error *err)
-{
-	return pty_open("/dev/pts/ptmx", rows, columns, owner, out, err);
 }
 
 int devices_console(int terminal, struct error *err)

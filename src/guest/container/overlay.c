@@ -33,27 +33,18 @@ static uint64_t upper_bytes(const struct contained_plan *plan)
 	return bytes / 2 > BYTES_LEAST ? bytes / 2 : BYTES_LEAST;
 }
 
-/* The merged root is told of by its upper directory. */
-static int make_upper(int lower)
-{
-	struct stat st;
-
-	return fstat(lower, &st) == 0 && mkdir("work", 0700) == 0 && mkdir("upper", 0700) == 0 &&
-			       chown("upper", st.st_uid, st.st_gid) == 0 &&
-			       chmod("upper", st.st_mode & 07777) == 0
-		       ? 0
-		       : -1;
-}
-
 int overlay_lay(const struct contained_plan *plan, int lower, struct error *err)
 {
 	uint64_t bytes = upper_bytes(plan);
 	char name[PLACE_NAME], data[128];
+	struct stat st;
 
 	snprintf(data, sizeof(data), "mode=0700,size=%" PRIu64 ",nr_inodes=%" PRIu64, bytes,
 		 bytes / BYTES_OF_INODE);
+	/* The merged root is told of by its upper directory. */
 	if (mount("tmpfs", plan->root, "tmpfs", 0, data) < 0 || chdir(plan->root) < 0 ||
-	    make_upper(lower) < 0)
+	    fstat(lower, &st) < 0 || mkdir("work", 0700) < 0 || mkdir("upper", 0700) < 0 ||
+	    chown("upper", st.st_uid, st.st_gid) < 0 || chmod("upper", st.st_mode & 07777) < 0)
 		return error_errno(err, errno, "memory for the root of the container");
 	/* By names that need no escapes; that of the descriptor is not hidden by the tmpfs. A
 	 * directory of the host's is renamed, as it is without us. */

@@ -44,29 +44,6 @@ static int set_oom_score(int score, struct error *err)
 	return 0;
 }
 
-static int bound_capabilities(uint64_t kept, struct error *err)
-{
-	for (unsigned long i = 0; i < CAPABILITIES; i++) {
-		if (kept & UINT64_C(1) << i)
-			continue;
-		if (prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0 && errno != EINVAL)
-			return error_errno(err, errno, "bounding set");
-	}
-	return 0;
-}
-
-static int set_ids(const struct contained_process *process, struct error *err)
-{
-	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 ||
-	    setgroups(process->ngroups, process->groups) < 0 ||
-	    setresgid(process->gid, process->gid, process->gid) < 0 ||
-	    setresuid(process->uid, process->uid, process->uid) < 0 ||
-	    prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0) < 0)
-		return error_errno(err, errno, "cannot become user %u:%u", process->uid,
-				   process->gid);
-	return 0;
-}
-
 static int set_capabilities(const uint64_t sets[CAPABILITY_SETS], struct error *err)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -103,33 +80,38 @@ static int load_filter(const struct contained_process *process, struct error *er
 	return 0;
 }
 
-/* As runc does for a container's first process, whose image may lack it. */
-static int make_directory(const char *cwd, struct error *err)
-{
-	if (spawn_enter_directory(cwd) == 0)
-		return 0;
-	return errno == ENOENT ? path_make_dirs(cwd, 0755, err)
-			       : spawn_explain_directory(cwd, errno, err);
-}
-
 int rights_take(const struct contained_process *process, const char *cwd, bool first,
 		struct error *err)
-
 {
+	uint64_t bounding = process->capabilities[CAPABILITY_BOUNDING];
+	uint32_t uid = process->uid, gid = process->gid;
 	const char *directory = cwd ? cwd : "/";
 	bool entered;
 
 	if (process->personality >= 0 && personality((unsigned long)process->personality) < 0)
 		return error_errno(err, errno, "personality");
 	umask((mode_t)process->umask);
-	if ((process->has_oom_score_adj && set_oom_score(process->oom_score_adj, err) < 0) ||
-	    (first && make_directory(directory, err) < 0))
+	if (process->has_oom_score_adj && set_oom_score(process->oom_score_adj, err) < 0)
 		return -1;
+	/* The directory is made as runc does it for a container's first process, whose image may
+	 * lack it. */
+	if (first && spawn_enter_directory(directory) < 0) {
+		if (errno != ENOENT)
+			return spawn_explain_directory(directory, errno, err);
+		if (path_make_dirs(directory, 0755, err) < 0)
+			return -1;
+	}
 	entered = spawn_enter_directory(directory) == 0;
-	if (bound_capabilities(process->capabilities[CAPABILITY_BOUNDING], err) < 0 ||
-	    (!process->no_new_privileges && load_filter(process, err) < 0) ||
-	    set_ids(process, err) < 0)
+	for (unsigned long i = 0; i < CAPABILITIES; i++)
+		if (!(bounding & UINT64_C(1) << i) && prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0 &&
+		    errno != EINVAL)
+			return error_errno(err, errno, "bounding set");
+	if (!process->no_new_privileges && load_filter(process, err) < 0)
 		return -1;
+	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 ||
+	    setgroups(process->ngroups, process->groups) < 0 || setresgid(gid, gid, gid) < 0 ||
+	    setresuid(uid, uid, uid) < 0 || prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0) < 0)
+		return error_errno(err, errno, "cannot become user %u:%u", uid, gid);
 	if (spawn_enter_directory(directory) < 0 && !(entered && errno == EACCES))
 		return spawn_explain_directory(directory, errno, err);
 	if (set_capabilities(process->capabilities, err) < 0)

@@ -31,19 +31,6 @@
 /* What a mount cannot be told in the same call as the bind. */
 #define NO_BIND_FLAGS (MS_BIND | MS_REC | MS_REMOUNT)
 
-static int remount_bound(int root, const char *path, unsigned long flags, struct error *err)
-{
-	autoclose int place = place_open(root, path, err);
-	char name[PLACE_NAME];
-
-	if (place < 0)
-		return -1;
-	place_name(place, name);
-	if (mount(NULL, name, NULL, MS_REMOUNT | MS_BIND | flags, NULL) < 0)
-		return error_errno(err, errno, "cannot remount %.300s", path);
-	return 0;
-}
-
 static int set_propagation(int root, const struct contained_mount *m, struct error *err)
 {
 	autoclose int place = m->propagation ? place_open(root, m->destination, err) : -1;
@@ -61,6 +48,7 @@ static int set_propagation(int root, const struct contained_mount *m, struct err
 
 static int mount_bound(int root, const struct contained_mount *m, struct error *err)
 {
+	unsigned long flags = m->flags & ~(unsigned long)NO_BIND_FLAGS;
 	struct stat st;
 	char name[PLACE_NAME];
 
@@ -73,10 +61,15 @@ static int mount_bound(int root, const struct contained_mount *m, struct error *
 	place_name(place, name);
 	if (mount(m->source, name, NULL, MS_BIND | (m->flags & MS_REC), NULL) < 0)
 		return error_errno(err, errno, "cannot mount %.300s", m->destination);
-	return m->flags & ~(unsigned long)NO_BIND_FLAGS
-		       ? remount_bound(root, m->destination,
-				       m->flags & ~(unsigned long)NO_BIND_FLAGS, err)
-		       : 0;
+	if (!flags)
+		return 0;
+	autoclose int mounted = place_open(root, m->destination, err);
+	if (mounted < 0)
+		return -1;
+	place_name(mounted, name);
+	if (mount(NULL, name, NULL, MS_REMOUNT | MS_BIND | flags, NULL) < 0)
+		return error_errno(err, errno, "cannot remount %.300s", m->destination);
+	return 0;
 }
 
 static int mount_plan(int root, const struct contained_mount *m, struct error *err)
@@ -120,17 +113,10 @@ static int open_root(const struct contained_plan *plan, struct error *err)
 	return overlay_lay(plan, root, err) < 0 ? -1 : open_uppermost(path, err);
 }
 
-/* Nothing is left to be found below what lies over it. */
-static void leave_guest_mounts(void)
-{
-	static const char *const places[] = {"/proc", "/sys", "/dev", "/run"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
-		(void)umount2(places[i], MNT_DETACH);
-}
-
 static int change_root(int root, struct error *err)
 {
+	static const char *const guests[] = {"/proc", "/sys", "/dev", "/run"};
+
 	if (fchdir(root) < 0)
 		return error_errno(err, errno, "root of the container");
 	if (syscall(SYS_pivot_root, ".", ".") == 0) {
@@ -140,7 +126,9 @@ static int change_root(int root, struct error *err)
 	} else {
 		if (errno != EINVAL || mount(".", "/", NULL, MS_MOVE, NULL) < 0)
 			return error_errno(err, errno, "root of the container");
-		leave_guest_mounts();
+		/* Nothing is left to be found below what lies over it. */
+		for (size_t i = 0; i < ARRAY_SIZE(guests); i++)
+			(void)umount2(guests[i], MNT_DETACH);
 		if (chroot(".") < 0)
 			return error_errno(err, errno, "root of the container");
 	}
@@ -149,39 +137,24 @@ static int change_root(int root, struct error *err)
 
 /* --- from within ----------------------------------------------------------------------------- */
 
-static int set_sysctl(const char *key, const char *value, struct error *err)
-{
-	char path[512] = "/proc/sys/";
-	size_t at = strlen(path);
-
-	snprintf(path + at, sizeof(path) - at, "%s", key);
-	for (char *c = path + at; *c; c++)
-		*c = *c == '.' ? '/' : *c;
-	autoclose int fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0 || write(fd, value, strlen(value)) < 0)
-		return error_errno(err, errno, "sysctl %.200s", key);
-	return 0;
-}
-
 static int set_sysctls(json_t *sysctl, struct error *err)
 {
+	static const char front[] = "/proc/sys/";
 	const char *key;
-	json_t *value;
+	json_t *item;
 
-	json_object_foreach(sysctl, key, value)
+	json_object_foreach(sysctl, key, item)
 	{
-		if (set_sysctl(key, json_string_value(value), err) < 0)
-			return -1;
-	}
-	return 0;
-}
+		const char *value = json_string_value(item);
+		char path[512];
 
-static int set_names(const struct contained_plan *plan, struct error *err)
-{
-	if (plan->hostname && sethostname(plan->hostname, strlen(plan->hostname)) < 0)
-		return error_errno(err, errno, "hostname");
-	if (plan->domainname && setdomainname(plan->domainname, strlen(plan->domainname)) < 0)
-		return error_errno(err, errno, "domainname");
+		snprintf(path, sizeof(path), "%s%s", front, key);
+		for (char *c = path + strlen(front); *c; c++)
+			*c = *c == '.' ? '/' : *c;
+		autoclose int fd = open(path, O_WRONLY | O_CLOEXEC);
+		if (fd < 0 || write(fd, value, strlen(value)) < 0)
+			return error_errno(err, errno, "sysctl %.200s", key);
+	}
 	return 0;
 }
 
@@ -202,15 +175,6 @@ static unsigned long flags_of(const char *path)
 		if (fs.f_flag & map[i].has)
 			flags |= map[i].flag;
 	return flags;
-}
-
-static int be_read_only(const char *path, struct error *err)
-{
-	if (mount(path, path, NULL, MS_BIND | MS_REC, NULL) < 0)
-		return errno == ENOENT ? 0 : error_errno(err, errno, "%.300s", path);
-	if (mount(NULL, path, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | flags_of(path), NULL) < 0)
-		return error_errno(err, errno, "cannot make %.300s read-only", path);
-	return 0;
 }
 
 /* By what is looked at: a root may bring a link as its /dev/null, that leads nowhere, or to what it
@@ -249,9 +213,16 @@ static int mask(const char *path, struct error *err)
 
 static int close_down(const struct contained_plan *plan, struct error *err)
 {
-	for (const char **path = plan->read_only_paths; *path; path++)
-		if (be_read_only(*path, err) < 0)
-			return -1;
+	for (const char **path = plan->read_only_paths; *path; path++) {
+		if (mount(*path, *path, NULL, MS_BIND | MS_REC, NULL) < 0) {
+			if (errno == ENOENT)
+				continue;
+			return error_errno(err, errno, "%.300s", *path);
+		}
+		if (mount(NULL, *path, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | flags_of(*path),
+			  NULL) < 0)
+			return error_errno(err, errno, "cannot make %.300s read-only", *path);
+	}
 	for (const char **path = plan->masked; *path; path++)
 		if (mask(*path, err) < 0)
 			return -1;
@@ -271,7 +242,11 @@ int setup_container(const struct contained_plan *plan, struct error *err)
 		if (mount_plan(root, &plan->mounts[i], err) < 0)
 			return -1;
 	if (devices_make(root, err) < 0 || change_root(root, err) < 0 ||
-	    set_sysctls(plan->sysctl, err) < 0 || set_names(plan, err) < 0)
+	    set_sysctls(plan->sysctl, err) < 0)
 		return -1;
+	if (plan->hostname && sethostname(plan->hostname, strlen(plan->hostname)) < 0)
+		return error_errno(err, errno, "hostname");
+	if (plan->domainname && setdomainname(plan->domainname, strlen(plan->domainname)) < 0)
+		return error_errno(err, errno, "domainname");
 	return close_down(plan, err);
 }

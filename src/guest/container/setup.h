@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "guest/container/contained.h"
-#include "guest/job/pty.h"
 
 /* After it "/" is the container's root, and nothing of the guest's is to be seen but what was
  * mounted. For what a pty of the container's still needs: devices_console(). */
@@ -18,10 +17,8 @@ int overlay_lay(const struct contained_plan *plan, int lower, struct error *err)
 /* devices.c: what programs expect in /dev beside what the plan mounts. root: a descriptor; the
  * guest's own /dev is still to be seen. */
 int devices_make(int root, struct error *err);
-/* A terminal of the container's own devpts. */
-int devices_pty(uint16_t rows, uint16_t columns, uint32_t owner, struct pty *out,
-		struct error *err);
-/* That terminal is its /dev/console, where it has a /dev of its own. */
+/* The terminal, of the container's own devpts, becomes its /dev/console, where it has a /dev of its
+ * own. */
 int devices_console(int terminal, struct error *err);
 
 #endif
