@@ -14,23 +14,19 @@
 
 /* --- pieces ---------------------------------------------------------------------------------- */
 
-static void put_decoded(struct buf *out, struct kaudit_span value, bool *truncated)
+static void put_event_path(struct buf *out, struct kaudit_span value, bool *truncated)
 {
 	uint8_t bytes[VALUE_MAX];
 	long n = kaudit_decode(value, bytes, sizeof(bytes));
-	size_t room = KAUDIT_PATH_BYTES - out->len;
 
+	buf_consume(out, out->len);
 	if (n < 0)
 		return;
-	if ((size_t)n > room)
+	if (n > KAUDIT_PATH_BYTES) {
+		n = KAUDIT_PATH_BYTES;
 		*truncated = true;
-	buf_append(out, bytes, (size_t)n < room ? (size_t)n : room, NULL);
-}
-
-static void put_event_path(struct buf *out, struct kaudit_span value, bool *truncated)
-{
-	buf_consume(out, out->len);
-	put_decoded(out, value, truncated);
+	}
+	buf_append(out, bytes, (size_t)n, NULL);
 }
 
 static void read_number(struct kaudit_span value, int base, uint64_t *out)
@@ -123,17 +119,6 @@ static size_t cost_of(uint8_t byte)
 	return byte == '"' || byte == '\\' ? 2 : 1;
 }
 
-static void put_word_bytes(struct kaudit_event *event, const uint8_t *bytes, size_t len)
-{
-	size_t n = 0, cost = event->argv_cost;
-
-	while (n < len && cost + cost_of(bytes[n]) <= KAUDIT_ARGV_BYTES)
-		cost += cost_of(bytes[n++]);
-	event->argv_cost = cost;
-	if (buf_append(&event->argv, bytes, n, NULL) < 0 || n < len)
-		event->truncated = true;
-}
-
 /* A piece that does not follow on what came before it: records are missing. */
 static bool follows(const struct kaudit_event *event, uint64_t word, uint64_t piece)
 {
@@ -147,6 +132,7 @@ static void put_word(struct kaudit_event *event, uint64_t word, uint64_t piece,
 {
 	uint8_t bytes[VALUE_MAX];
 	long n = kaudit_decode(value, bytes, sizeof(bytes));
+	size_t kept = 0;
 
 	if (n < 0 || !follows(event, word, piece)) {
 		event->truncated = true;
@@ -161,7 +147,10 @@ static void put_word(struct kaudit_event *event, uint64_t word, uint64_t piece,
 		}
 		event->words++;
 	}
-	put_word_bytes(event, bytes, (size_t)n);
+	while (kept < (size_t)n && event->argv_cost + cost_of(bytes[kept]) <= KAUDIT_ARGV_BYTES)
+		event->argv_cost += cost_of(bytes[kept++]);
+	if (buf_append(&event->argv, bytes, kept, NULL) < 0 || kept < (size_t)n)
+		event->truncated = true;
 }
 
 static void take_execve(struct kaudit_event *event, struct kaudit_span fields)
@@ -253,6 +242,24 @@ static void take_sockaddr(struct kaudit_event *event, struct kaudit_span fields)
 			(size_t)n < sizeof(event->address) ? (size_t)n : sizeof(event->address);
 		memcpy(event->address, bytes, event->address_len);
 	}
+}
+
+/* --- those that never come ------------------------------------------------------------------- */
+
+/* Once for each event that comes, in any order. */
+static void saw_serial(struct kaudit_serials *serials, uint64_t serial)
+{
+	if (!serials->begun) {
+		*serials = (struct kaudit_serials){.begun = true,
+						   .settled = serial > 0 ? serial - 1 : 0};
+		serials->mark = serials->highest = serials->settled;
+	}
+	if (serial > serials->mark)
+		serials->seen_later++;
+	else if (serial > serials->settled)
+		serials->seen++;
+	if (serial > serials->highest)
+		serials->highest = serial;
 }
 
 /* --- events ---------------------------------------------------------------------------------- */
@@ -352,21 +359,6 @@ static struct kaudit_event *place_for_event(struct kaudit_events *events)
 	return oldest;
 }
 
-static void open_event(struct kaudit_events *events, const struct kaudit_stamp *stamp,
-		       struct kaudit_span fields)
-{
-	struct kaudit_event *event = find_event(events, stamp->serial);
-
-	kaudit_serials_saw(&events->serials, stamp->serial);
-	if (event)
-		finish_event(events, event);
-	event = place_for_event(events);
-	*event = (struct kaudit_event){
-		.used = true, .serial = stamp->serial, .real_ms = stamp->real_ms};
-	if (!take_syscall(event, fields))
-		release_event(event); /* of no rule of ours */
-}
-
 void kaudit_events_take(struct kaudit_events *events, unsigned type, const char *text, size_t len)
 {
 	static const struct {
@@ -383,11 +375,18 @@ void kaudit_events_take(struct kaudit_events *events, unsigned type, const char 
 
 	if (!kaudit_header((struct kaudit_span){text, len}, &stamp, &fields))
 		return;
+	event = find_event(events, stamp.serial);
 	if (type == AUDIT_SYSCALL) {
-		open_event(events, &stamp, fields);
+		saw_serial(&events->serials, stamp.serial);
+		if (event)
+			finish_event(events, event);
+		event = place_for_event(events);
+		*event = (struct kaudit_event){
+			.used = true, .serial = stamp.serial, .real_ms = stamp.real_ms};
+		if (!take_syscall(event, fields))
+			release_event(event); /* of no rule of ours */
 		return;
 	}
-	event = find_event(events, stamp.serial);
 	if (event && type == AUDIT_EOE)
 		finish_event(events, event);
 	for (size_t i = 0; event && i < ARRAY_SIZE(parts); i++)
@@ -395,9 +394,18 @@ void kaudit_events_take(struct kaudit_events *events, unsigned type, const char 
 			parts[i].take(event, fields);
 }
 
+/* Those that were expected at the last question have not come until now. */
 void kaudit_events_settle(struct kaudit_events *events)
 {
-	events->lost += kaudit_serials_missing(&events->serials);
+	struct kaudit_serials *serials = &events->serials;
+	uint64_t expected = serials->mark - serials->settled;
+
+	if (expected > serials->seen)
+		events->lost += expected - serials->seen;
+	serials->settled = serials->mark;
+	serials->mark = serials->highest;
+	serials->seen = serials->seen_later;
+	serials->seen_later = 0;
 }
 
 void kaudit_events_flush(struct kaudit_events *events)

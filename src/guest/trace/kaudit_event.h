@@ -12,7 +12,6 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "guest/trace/kaudit_serials.h"
 
 /* The keys of our rules (kaudit_link.c), by which the kernel marks the events; all but the first
  * two name a way in which open's flags are given. */
@@ -47,7 +46,7 @@ struct kaudit_event {
 	size_t argv_cost;
 	bool truncated; /* words or their ends are missing */
 	/* OPEN */
-	bool creat, openat;
+	bool openat;
 	uint64_t flags, dirfd;
 	struct buf cwd, path;	   /* path: as named until the event is whole */
 	bool has_path, has_parent; /* has_parent: path is the directory, until the file is named */
@@ -55,6 +54,19 @@ struct kaudit_event {
 	/* CONNECT */
 	uint8_t address[28]; /* struct sockaddr_in or sockaddr_in6 */
 	size_t address_len;
+};
+
+/*
+ * Events that the kernel made and that never came. It numbers them, and what it drops between the
+ * making and us it does not always count: without `audit=1` on its command line a record that found
+ * our socket full twice is gone without a word. Zeroed: none seen yet.
+ */
+struct kaudit_serials {
+	bool begun;
+	uint64_t settled; /* up to here it is known which have come */
+	uint64_t mark;	  /* the highest at the last question */
+	uint64_t highest;
+	uint64_t seen, seen_later; /* up to the mark and above it */
 };
 
 struct kaudit_events {
@@ -68,7 +80,8 @@ struct kaudit_events {
 
 /* A record: type is its netlink message type. What is no record of ours is passed over. */
 void kaudit_events_take(struct kaudit_events *events, unsigned type, const char *text, size_t len);
-/* Counts what has not come; a second or so after the last time. */
+/* Counts what was expected the last time and has not come until now. One processor's events overtake
+ * another's, so a second or so has to lie between two times. */
 void kaudit_events_settle(struct kaudit_events *events);
 /* Hands on what waits for its end. */
 void kaudit_events_flush(struct kaudit_events *events);

@@ -45,11 +45,6 @@ static void add_field(struct rule *rule, uint32_t field, uint32_t op, uint32_t v
 	rule->data.values[i] = value;
 }
 
-static void add_call(struct rule *rule, unsigned number)
-{
-	rule->data.mask[AUDIT_WORD(number)] |= AUDIT_BIT(number);
-}
-
 static struct rule exit_rule(uint32_t arch, const unsigned *calls, size_t count)
 {
 	struct rule rule = {.data = {.flags = AUDIT_FILTER_EXIT, .action = AUDIT_ALWAYS}};
@@ -57,7 +52,7 @@ static struct rule exit_rule(uint32_t arch, const unsigned *calls, size_t count)
 	add_field(&rule, AUDIT_ARCH, AUDIT_EQUAL, arch);
 	add_field(&rule, AUDIT_LOGINUID_SET, AUDIT_EQUAL, 1);
 	for (size_t i = 0; i < count; i++)
-		add_call(&rule, calls[i]);
+		rule.data.mask[AUDIT_WORD(calls[i])] |= AUDIT_BIT(calls[i]);
 	return rule;
 }
 
@@ -111,36 +106,6 @@ static const struct {
 	unsigned call;
 	uint32_t flags;
 } fast_opens[] = {{SYS_sendto, AUDIT_ARG3}, {SYS_sendmsg, AUDIT_ARG2}};
-
-static struct rule trace_rule(const struct trace *trace)
-{
-	struct rule rule = exit_rule(trace->arch, trace->calls, trace->count);
-
-	if (trace->field)
-		add_field(&rule, trace->field, AUDIT_EQUAL, trace->value);
-	set_key(&rule, trace->key);
-	return rule;
-}
-
-static struct rule fast_open_rule(unsigned call, uint32_t flags)
-{
-	struct rule rule = exit_rule(NATIVE, &call, 1);
-
-	add_field(&rule, flags, AUDIT_BIT_MASK, MSG_FASTOPEN);
-	set_key(&rule, KAUDIT_KEY_CONNECT);
-	return rule;
-}
-
-/* Records of these types are not made at all: what we do not read, we do not pay for. */
-static struct rule exclude_rule(uint32_t first, uint32_t last)
-{
-	struct rule rule = {.data = {.flags = AUDIT_FILTER_EXCLUDE, .action = AUDIT_NEVER}};
-
-	add_field(&rule, AUDIT_MSGTYPE, AUDIT_GREATER_THAN_OR_EQUAL, first);
-	add_field(&rule, AUDIT_MSGTYPE, AUDIT_LESS_THAN_OR_EQUAL, last);
-	memset(rule.data.mask, 0xff, sizeof(rule.data.mask));
-	return rule;
-}
 
 /* --- requests -------------------------------------------------------------------------------- */
 
@@ -203,6 +168,7 @@ static int put_rule(struct kaudit_link *link, const struct rule *rule, const cha
 
 static int put_rules(struct kaudit_link *link, struct error *err)
 {
+	/* Records of these types are not made at all: what we do not read, we do not pay for. */
 	static const struct {
 		uint32_t first, last;
 	} unread[] = {{0, AUDIT_SYSCALL - 1},
@@ -211,20 +177,29 @@ static int put_rules(struct kaudit_link *link, struct error *err)
 		      {AUDIT_OPENAT2 + 1, UINT32_MAX}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(unread); i++) {
-		struct rule rule = exclude_rule(unread[i].first, unread[i].last);
+		struct rule rule = {.data = {.flags = AUDIT_FILTER_EXCLUDE, .action = AUDIT_NEVER}};
 
+		add_field(&rule, AUDIT_MSGTYPE, AUDIT_GREATER_THAN_OR_EQUAL, unread[i].first);
+		add_field(&rule, AUDIT_MSGTYPE, AUDIT_LESS_THAN_OR_EQUAL, unread[i].last);
+		memset(rule.data.mask, 0xff, sizeof(rule.data.mask));
 		if (put_rule(link, &rule, "unread records", err) < 0)
 			return -1;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(traces); i++) {
-		struct rule rule = trace_rule(&traces[i]);
+		const struct trace *trace = &traces[i];
+		struct rule rule = exit_rule(trace->arch, trace->calls, trace->count);
 
-		if (put_rule(link, &rule, traces[i].key, err) < 0)
+		if (trace->field)
+			add_field(&rule, trace->field, AUDIT_EQUAL, trace->value);
+		set_key(&rule, trace->key);
+		if (put_rule(link, &rule, trace->key, err) < 0)
 			return -1;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(fast_opens); i++) {
-		struct rule rule = fast_open_rule(fast_opens[i].call, fast_opens[i].flags);
+		struct rule rule = exit_rule(NATIVE, &fast_opens[i].call, 1);
 
+		add_field(&rule, fast_opens[i].flags, AUDIT_BIT_MASK, MSG_FASTOPEN);
+		set_key(&rule, KAUDIT_KEY_CONNECT);
 		if (put_rule(link, &rule, "fast open", err) < 0)
 			return -1;
 	}
@@ -313,18 +288,6 @@ void kaudit_link_ask(struct kaudit_link *link)
 	(void)post(link, AUDIT_GET, 0, NULL, 0); /* asked again at the next time */
 }
 
-static void take_kaudit_status(struct kaudit_link *link, const char *text, size_t len)
-{
-	const struct audit_status ours = {.mask = AUDIT_STATUS_PID, .pid = (uint32_t)getpid()};
-	struct audit_status status = {0};
-
-	memcpy(&status, text, len < sizeof(status) ? len : sizeof(status));
-	link->lost += status.lost - link->seen_lost;
-	link->seen_lost = status.lost;
-	if (status.pid != ours.pid)
-		(void)post(link, AUDIT_SET, 0, &ours, sizeof(ours));
-}
-
 /* One link is a process: see tracer.c. */
 static char messages[FETCHED][MESSAGE_MAX] __attribute__((aligned(NLMSG_ALIGNTO)));
 static struct mmsghdr fetched[FETCHED];
@@ -378,10 +341,18 @@ static bool kaudit_receive(struct kaudit_link *link, unsigned *type, const char 
 
 bool kaudit_link_next(struct kaudit_link *link, unsigned *type, const char **text, size_t *len)
 {
+	const struct audit_status ours = {.mask = AUDIT_STATUS_PID, .pid = (uint32_t)getpid()};
+
 	while (link->fd >= 0 && kaudit_receive(link, type, text, len)) {
+		struct audit_status status = {0};
+
 		if (*type != AUDIT_GET)
 			return true;
-		take_kaudit_status(link, *text, *len);
+		memcpy(&status, *text, *len < sizeof(status) ? *len : sizeof(status));
+		link->lost += status.lost - link->seen_lost;
+		link->seen_lost = status.lost;
+		if (status.pid != ours.pid)
+			(void)post(link, AUDIT_SET, 0, &ours, sizeof(ours));
 	}
 	return false;
 }

@@ -222,17 +222,6 @@ static void say_status(struct tracer *t)
 		t->over = true;
 }
 
-/* Nothing is left to be done at some later time, which may be that of a machine that came back. */
-static void drop_timers(struct tracer *t)
-{
-	loop_remove(steal_ptr(&t->tell));
-	loop_remove(steal_ptr(&t->ask));
-	if (t->fetch) {
-		loop_remove(steal_ptr(&t->fetch));
-		listen_again(t);
-	}
-}
-
 /* A byte: tell all that is there, and say behind it once more what is traced. Else its end. */
 static void on_agent(struct loop *loop, int fd, uint32_t events, void *data)
 {
@@ -248,35 +237,20 @@ static void on_agent(struct loop *loop, int fd, uint32_t events, void *data)
 	if (t->over)
 		return;
 	tell_the_rest(t);
-	drop_timers(t);
+	/* Nothing is left to be done at some later time, which may be that of a machine that came
+	 * back. */
+	loop_remove(steal_ptr(&t->tell));
+	loop_remove(steal_ptr(&t->ask));
+	if (t->fetch) {
+		loop_remove(steal_ptr(&t->fetch));
+		listen_again(t);
+	}
 	say_status(t);
 }
 
 /* --- the process ----------------------------------------------------------------------------- */
 
-static void begin_status(struct tracer *t, bool syscalls, bool writes, const char *detail)
-{
-	t->status = telemetry_status(syscalls, writes, detail);
-	say_status(t);
-}
-
-static bool open_sources(struct tracer *t)
-{
-	struct error err = {0};
-	bool writes;
-
-	t->events.done = on_traced_event;
-	t->events.data = t;
-	if (kaudit_link_open(&t->link, &err) < 0) {
-		begin_status(t, false, false, err.msg);
-		return false;
-	}
-	writes = written_files_begin(&t->files, &err) == 0;
-	begin_status(t, true, writes, err.msg);
-	return !t->over;
-}
-
-static int watch_sources(struct tracer *t, struct error *err)
+static int tracer_follow(struct tracer *t, struct error *err)
 {
 	t->loop = loop_new(err);
 	if (!t->loop || !loop_add_fd(t->loop, t->out, LOOP_IN, on_agent, t, err))
@@ -291,13 +265,6 @@ static int watch_sources(struct tracer *t, struct error *err)
 	if (t->files.mounts >= 0 &&
 	    !loop_add_fd(t->loop, t->files.mounts, LOOP_PRI, on_mounts, t, err))
 		return -1;
-	return 0;
-}
-
-static int tracer_follow(struct tracer *t, struct error *err)
-{
-	if (watch_sources(t, err) < 0)
-		return -1;
 	while (!t->over)
 		if (loop_once(t->loop, -1, err) < 0)
 			return -1;
@@ -306,14 +273,22 @@ static int tracer_follow(struct tracer *t, struct error *err)
 
 void tracer_run(int out)
 {
+	struct tracer *t = &tracer;
 	struct error err = {0};
+	bool syscalls, writes;
 
 	prctl(PR_SET_NAME, "agent-tracer");
 	fd_close_others(&out, 1);
-	tracer.out = out;
-	if (!open_sources(&tracer))
+	t->out = out;
+	t->events.done = on_traced_event;
+	t->events.data = t;
+	syscalls = kaudit_link_open(&t->link, &err) == 0;
+	writes = syscalls && written_files_begin(&t->files, &err) == 0;
+	t->status = telemetry_status(syscalls, writes, err.msg);
+	say_status(t);
+	if (!syscalls || t->over)
 		return;
-	if (tracer_follow(&tracer, &err) < 0)
+	if (tracer_follow(t, &err) < 0)
 		console_line("telemetry: %s", err.msg);
-	tell_the_rest(&tracer);
+	tell_the_rest(t);
 }
