@@ -57,35 +57,29 @@ static void list_confined(const char *path)
 	putchar('\n');
 }
 
-static int confine(const char *path, const struct stat *st)
+static int visit(const char *path, const struct stat *st, int type, struct FTW *at)
 {
 	mode_t mode = st->st_mode & 07777, kept = mode & ~(mode_t)S_IWOTH;
 	bool owned = st->st_uid == walk.user.uid;
 
-	if (is_of_his_groups(st->st_gid))
-		kept &= ~(mode_t)S_IWGRP;
-	if (!owned && kept == mode)
-		return 0;
-	list_confined(path);
-	/* A program that ran as him must not run as root now. */
-	if (owned && S_ISREG(st->st_mode))
-		kept &= ~(mode_t)(S_ISUID | S_ISGID);
-	if ((owned && lchown(path, 0, (gid_t)-1) < 0) || chmod(path, kept) < 0)
-		return -1;
-	return 0;
-}
-
-static int visit(const char *path, const struct stat *st, int type, struct FTW *at)
-{
 	(void)at;
 	if (type == FTW_SL || type == FTW_SLN || type == FTW_NS)
 		return FTW_CONTINUE;
 	if (is_his(path))
 		return type == FTW_D ? FTW_SKIP_SUBTREE : FTW_CONTINUE;
-	if (confine(path, st) == 0)
+	if (is_of_his_groups(st->st_gid))
+		kept &= ~(mode_t)S_IWGRP;
+	if (!owned && kept == mode)
 		return FTW_CONTINUE;
-	walk.errnum = errno;
-	return FTW_STOP;
+	list_confined(path);
+	/* A program that ran as him must not run as root now. */
+	if (owned && S_ISREG(st->st_mode))
+		kept &= ~(mode_t)(S_ISUID | S_ISGID);
+	if ((owned && lchown(path, 0, (gid_t)-1) < 0) || chmod(path, kept) < 0) {
+		walk.errnum = errno;
+		return FTW_STOP;
+	}
+	return FTW_CONTINUE;
 }
 
 static int set_open(size_t i, const char *path, struct error *err)

@@ -23,24 +23,6 @@ struct names {
 	bool more; /* than were wanted */
 };
 
-static int names_add(struct names *names, const char *name, struct error *err)
-{
-	if (names->count == names->room) {
-		size_t room = names->room ? names->room * 2 : 64;
-		char **grown = reallocarray(names->items, room, sizeof(*grown));
-
-		if (!grown)
-			return error_errno(err, ENOMEM, "directory");
-		names->items = grown;
-		names->room = room;
-	}
-	names->items[names->count] = strdup(name);
-	if (!names->items[names->count])
-		return error_errno(err, ENOMEM, "directory");
-	names->count++;
-	return 0;
-}
-
 static int read_names(DIR *dir, const char *path, size_t most, struct names *names,
 		      struct error *err)
 {
@@ -53,8 +35,19 @@ static int read_names(DIR *dir, const char *path, size_t most, struct names *nam
 			names->more = true;
 			return 0;
 		}
-		if (names_add(names, entry->d_name, err) < 0)
-			return -1;
+		if (names->count == names->room) {
+			size_t room = names->room ? names->room * 2 : 64;
+			char **grown = reallocarray(names->items, room, sizeof(*grown));
+
+			if (!grown)
+				return error_errno(err, ENOMEM, "directory");
+			names->items = grown;
+			names->room = room;
+		}
+		names->items[names->count] = strdup(entry->d_name);
+		if (!names->items[names->count])
+			return error_errno(err, ENOMEM, "directory");
+		names->count++;
 	}
 	return errno ? error_errno(err, errno, "%.300s", path) : 0;
 }

@@ -124,18 +124,6 @@ static bool is_member(char *members, const char *name)
 	return false;
 }
 
-static void collect_groups(char *group, struct user *out)
-{
-	char *fields[FIELDS_MAX], *line;
-	uint32_t gid;
-
-	while ((line = cut_line(&group)) && out->ngroups < USER_GROUPS_MAX) {
-		split_fields(line, fields);
-		if (parse_id(fields[2], &gid) && gid != out->gid && is_member(fields[3], out->name))
-			out->groups[out->ngroups++] = gid;
-	}
-}
-
 static int resolve_user(const char *etc, const char *name, struct user *out, struct error *err)
 {
 	autofree char *text = read_database(etc, "passwd");
@@ -197,9 +185,15 @@ static int resolve_spec(const char *etc, const char *spec, struct user *out, str
 			return -1;
 	} else {
 		autofree char *text = read_database(etc, "group");
+		char *fields[FIELDS_MAX], *rest = text, *line;
+		uint32_t gid;
 
-		if (text)
-			collect_groups(text, &found);
+		while ((line = cut_line(&rest)) && found.ngroups < USER_GROUPS_MAX) {
+			split_fields(line, fields);
+			if (parse_id(fields[2], &gid) && gid != found.gid &&
+			    is_member(fields[3], found.name))
+				found.groups[found.ngroups++] = gid;
+		}
 	}
 	*out = found;
 	return 0;
