@@ -33,26 +33,23 @@ static bool has_too_long_log(const struct workspace *ws)
 	return fd >= 0 && audit_is_too_long(fd);
 }
 
-/* It is evidence of whoever has lengthened it, and nobody reads so much to find its end. */
-static int tell_too_long(const struct workspace *ws, struct error *err)
-{
-	json_auto_t *data = json_pack("{s:s}", "how", audit_tampering_names[AUDIT_LENGTHENED]);
-	const struct audit_event event = {AUDIT_CRITICAL, AUDIT_SUBSYSTEM, AUDIT_EVENT_CHANGED,
-					  data, 0};
-
-	if (!data)
-		return error_errno(err, ENOMEM, AUDIT_LOG);
-	return audit_note_aside(ws, &event, err);
-}
-
 static int close_log(const struct workspace *ws, struct error *err)
 {
 	static const struct audit_event event = {.subsystem = "session",
 						 .event = AUDIT_EVENT_DESTROYED};
 	auto_audit struct audit audit = AUDIT_NONE;
 
-	if (has_too_long_log(ws))
-		return tell_too_long(ws, err);
+	/* A log that is too long is evidence of whoever has lengthened it, and nobody reads so much to
+	 * find its end. */
+	if (has_too_long_log(ws)) {
+		json_auto_t *data =
+			json_pack("{s:s}", "how", audit_tampering_names[AUDIT_LENGTHENED]);
+		const struct audit_event changed = {AUDIT_CRITICAL, AUDIT_SUBSYSTEM,
+						    AUDIT_EVENT_CHANGED, data, 0};
+
+		return data ? audit_note_aside(ws, &changed, err)
+			    : error_errno(err, ENOMEM, AUDIT_LOG);
+	}
 	if (audit_clear_place(ws->fd, err) < 0 || audit_open(ws, &audit, err) < 0)
 		return -1;
 	audit.last_words = true;
@@ -79,14 +76,6 @@ static int copy_to_archive(const struct workspace *ws, int to, const char *name,
 	return copied >= 0 && file_sync(copied) == 0 ? 0 : error_errno(err, errno, "%s", name);
 }
 
-/* The archive is whole when it has its name, also after a loss of power. */
-static int sync_file(const struct workspace *ws, const char *name, struct error *err)
-{
-	autoclose int fd = openat(ws->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-
-	return fd >= 0 && file_sync(fd) == 0 ? 0 : error_errno(err, errno, "%s", name);
-}
-
 /* What is no file of ours (somebody has put a link there) is not kept. */
 static int keep_in_archive(const struct workspace *ws, int to, const char *name, struct error *err)
 {
@@ -96,8 +85,10 @@ static int keep_in_archive(const struct workspace *ws, int to, const char *name,
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s", name);
 	if (!S_ISREG(st.st_mode))
 		return 0;
-	if (sync_file(ws, name, err) < 0)
-		return -1;
+	/* The archive is whole when it has its name, also after a loss of power. */
+	autoclose int fd = openat(ws->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 || file_sync(fd) < 0)
+		return error_errno(err, errno, "%s", name);
 	if (linkat(ws->fd, name, to, name, 0) == 0)
 		return 0;
 	if (errno == EXDEV || errno == EPERM || errno == EMLINK || errno == EOPNOTSUPP)
@@ -105,26 +96,8 @@ static int keep_in_archive(const struct workspace *ws, int to, const char *name,
 	return error_errno(err, errno, "%s", name);
 }
 
-static int fill_archive(const struct workspace *ws, int to, struct error *err)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
-		if (keep_in_archive(ws, to, kept[i], err) < 0)
-			return -1;
-	return file_sync(to) < 0 ? error_errno(err, errno, ARCHIVE_DIR) : 0;
-}
-
 /* ---- the archive
  * --------------------------------------------------------------------------------- */
-
-static int open_archives(const struct workspace *ws, struct error *err)
-{
-	autofree char *path = audit_state_path(ws, ARCHIVE_DIR, err);
-	autoclose int archives = path ? path_open_dir_at(AT_FDCWD, path, true, 0700, err) : -1;
-
-	if (archives < 0 || trusted_dir_check_own(archives, path, err) < 0)
-		return -1;
-	return steal_fd(&archives);
-}
 
 /* Of two that are longer than a log can be the length alone is compared. */
 static bool same_bytes(int a, int b)
@@ -148,17 +121,6 @@ static bool same_bytes(int a, int b)
 	return true;
 }
 
-/* The log, or a copy of it. That the bundle has none means that it was taken out. */
-static bool is_archive_file(const struct workspace *ws, int archive)
-{
-	autoclose int here =
-		openat(ws->fd, AUDIT_LOG, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	autoclose int there =
-		openat(archive, AUDIT_LOG, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-
-	return there >= 0 && (here < 0 || same_bytes(here, there));
-}
-
 /* 1: an earlier call was killed after the archive had got its name. */
 static int has_archive(const struct workspace *ws, int archives, const char *session,
 		       struct error *err)
@@ -168,7 +130,13 @@ static int has_archive(const struct workspace *ws, int archives, const char *ses
 
 	if (archive < 0)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s", session);
-	if (is_archive_file(ws, archive))
+	/* The archive has the log, or a copy of it. That the bundle has none means that it was taken
+	 * out. */
+	autoclose int here =
+		openat(ws->fd, AUDIT_LOG, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	autoclose int there =
+		openat(archive, AUDIT_LOG, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (there >= 0 && (here < 0 || same_bytes(here, there)))
 		return 1;
 	return error_set(err, ERR_CONFLICT,
 			 "there is an archive of another %s: move it out of " ARCHIVE_DIR " first",
@@ -185,8 +153,13 @@ static int make_archive(const struct workspace *ws, int archives, const char *se
 	if (path_remove_tree_at(archives, making, err) < 0)
 		return -1;
 	to = path_open_dir_at(archives, making, true, 0700, err);
-	if (to < 0 || fill_archive(ws, to, err) < 0)
+	if (to < 0)
 		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+		if (keep_in_archive(ws, to, kept[i], err) < 0)
+			return -1;
+	if (file_sync(to) < 0)
+		return error_errno(err, errno, ARCHIVE_DIR);
 	if (renameat(archives, making, archives, session) < 0 || file_sync(archives) < 0)
 		return error_errno(err, errno, "%s", session);
 	return 0;
@@ -194,15 +167,18 @@ static int make_archive(const struct workspace *ws, int archives, const char *se
 
 static int archive(const struct workspace *ws, struct error *err)
 {
-	autoclose int archives = open_archives(ws, err);
+	autofree char *path = audit_state_path(ws, ARCHIVE_DIR, err);
+	autoclose int archives = path ? path_open_dir_at(AT_FDCWD, path, true, 0700, err) : -1;
 	char session[AUDIT_SESSION_ROOM];
 	int there;
 
+	if (archives < 0 || trusted_dir_check_own(archives, path, err) < 0)
+		return -1;
 	audit_name_session(ws, session);
 	/* Without the log a new one would be a forgery of it. */
-	if (archives < 0 || (faccessat(ws->fd, AUDIT_LOG, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
-			     has_archive(ws, archives, session, NULL) == 1))
-		return archives < 0 ? -1 : 0;
+	if (faccessat(ws->fd, AUDIT_LOG, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
+	    has_archive(ws, archives, session, NULL) == 1)
+		return 0;
 	if (close_log(ws, err) < 0)
 		return -1;
 	there = has_archive(ws, archives, session, err);

@@ -64,9 +64,9 @@ char *cache_dir(struct error *err)
 	} else if (home) {
 		path = path_join(home, ".cache/microagent", err);
 	} else {
-		error_set(err, ERR_NOT_FOUND,
-			  "no place for the cache: neither MICROAGENT_CACHE_DIR nor XDG_CACHE_HOME "
-			  "is set, and there is no home directory");
+		error_set(
+			err, ERR_NOT_FOUND,
+			"no place for the cache: neither MICROAGENT_CACHE_DIR nor XDG_CACHE_HOME is set, and there is no home directory");
 		return NULL;
 	}
 	return path ? path_absolute(path, err) : NULL;
@@ -392,18 +392,6 @@ static bool record_name(const char *file, char name[129])
 typedef int entry_fn(void *list, const char *dir, const char *name, const json_t *record,
 		     struct error *err);
 
-/* The file is wrong, and not what the caller asked for. */
-static int bad_record(enum cache_part part, const char *dir, const char *name,
-		      const struct error *why, struct error *err)
-{
-	error_set(err, why->code == ERR_INVALID ? ERR_IO : why->code, "%s/%s.json: %s", dir, name,
-		  why->msg);
-	if (why->errnum) /* the system could not read it, and it may be whole */
-		return -1;
-	return error_reason(
-		err, part == CACHE_KERNELS ? REASON_KERNEL_DAMAGED : REASON_IMAGE_DAMAGED, name);
-}
-
 /* Calls fn for every record of a part of the cache. */
 static int each_record(enum cache_part part, entry_fn *fn, void *list, struct error *err)
 {
@@ -429,8 +417,16 @@ static int each_record(enum cache_part part, entry_fn *fn, void *list, struct er
 		/* An entry that is being replaced just now has no record. */
 		if (!record && why.code == ERR_NOT_FOUND)
 			continue;
-		if (!record || fn(list, path, name, record, &why) < 0)
-			return bad_record(part, path, name, &why, err);
+		if (record && fn(list, path, name, record, &why) == 0)
+			continue;
+		/* The file is wrong, and not what the caller asked for. */
+		error_set(err, why.code == ERR_INVALID ? ERR_IO : why.code, "%s/%s.json: %s", path,
+			  name, why.msg);
+		if (why.errnum) /* the system could not read it, and it may be whole */
+			return -1;
+		return error_reason(
+			err, part == CACHE_KERNELS ? REASON_KERNEL_DAMAGED : REASON_IMAGE_DAMAGED,
+			name);
 	}
 	return 0;
 }

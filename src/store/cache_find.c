@@ -37,19 +37,6 @@ static int copy_found(char **out, const char *text, struct error *err)
 	return *out ? 0 : error_errno(err, ENOMEM, "%s", text);
 }
 
-/* "<path>.initrd" where there is such a file, else NULL. */
-static int find_initrd(char **out, const char *path, struct error *err)
-{
-	autofree char *initrd = NULL;
-
-	if (asprintf(&initrd, "%s.initrd", path) < 0) {
-		initrd = NULL;
-		return error_errno(err, ENOMEM, "%s", path);
-	}
-	*out = is_regular_path(initrd) ? steal_ptr(&initrd) : NULL;
-	return 0;
-}
-
 /* Absolute, and certainly a regular file. */
 static char *user_path(const char *text, const char *what, struct error *err)
 {
@@ -76,22 +63,14 @@ static const char *found_basename(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static enum architecture kernel_says(const char *path)
-{
-	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	enum architecture says = ARCHITECTURE_COUNT;
-	bool is_kernel;
-
-	if (fd >= 0)
-		(void)architecture_read_kernel(fd, &is_kernel, &says, NULL);
-	return says;
-}
-
 static int kernel_at_path(struct cache_kernels *list, const char *text, struct cache_kernel *out,
 			  struct error *err)
 {
 	autofree char *path = user_path(text, "kernel", err);
 	struct cache_kernel kernel = {.kind = KERNEL_CUSTOM, .architecture = ARCHITECTURE_COUNT};
+	autofree char *initrd = NULL;
+	autoclose int fd = -1;
+	bool is_kernel;
 
 	if (!path)
 		return -1;
@@ -100,12 +79,17 @@ static int kernel_at_path(struct cache_kernels *list, const char *text, struct c
 			take_found_kernel(list, i, out);
 			return 0;
 		}
-	if (find_initrd(&kernel.initrd, path, err) < 0 ||
-	    copy_found(&kernel.name, found_basename(path), err) < 0) {
-		cache_kernel_free(&kernel);
-		return -1;
+	if (asprintf(&initrd, "%s.initrd", path) < 0) {
+		initrd = NULL;
+		return error_errno(err, ENOMEM, "%s", path);
 	}
-	kernel.architecture = kernel_says(path);
+	if (copy_found(&kernel.name, found_basename(path), err) < 0)
+		return -1;
+	if (is_regular_path(initrd))
+		kernel.initrd = steal_ptr(&initrd);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd >= 0)
+		(void)architecture_read_kernel(fd, &is_kernel, &kernel.architecture, NULL);
 	kernel.path = steal_ptr(&path);
 	*out = kernel;
 	return 0;
@@ -163,17 +147,6 @@ static int name_fits(const char *entry, enum architecture has, const char *name,
 	return suits(has, machine) ? 3 : 1;
 }
 
-/* Or the first (newest) of the kind of that name; 0: neither. */
-static int kernel_fits(const struct cache_kernel *kernel, const char *name,
-		       enum architecture machine)
-{
-	int fits = name ? name_fits(kernel->name, kernel->architecture, name, machine) : 0;
-
-	if (fits || !suits(kernel->architecture, machine))
-		return fits;
-	return !name || strcmp(kernel_kind_name(kernel->kind), name) == 0 ? 2 : 0;
-}
-
 /* The first of those that fit best; count when none does. */
 static size_t kernel_index(const struct cache_kernels *list, const char *name,
 			   enum architecture machine)
@@ -182,8 +155,13 @@ static size_t kernel_index(const struct cache_kernels *list, const char *name,
 	int most = 0;
 
 	for (size_t i = 0; i < list->count; i++) {
-		int fits = kernel_fits(&list->items[i], name, machine);
+		const struct cache_kernel *kernel = &list->items[i];
+		int fits = name ? name_fits(kernel->name, kernel->architecture, name, machine) : 0;
 
+		/* Or the first (newest) of the kind of that name. */
+		if (!fits && suits(kernel->architecture, machine) &&
+		    (!name || strcmp(kernel_kind_name(kernel->kind), name) == 0))
+			fits = 2;
 		if (fits > most) {
 			most = fits;
 			best = i;
@@ -211,48 +189,22 @@ static size_t image_index(const struct cache_images *list, const char *name,
 	return best;
 }
 
-/* "", or " for arm64" where that is not the host's own. */
-static void for_machine(enum architecture machine, char out[32])
+/* what: "kernel". The subject is the name that the missing one would have; of another architecture's
+ * default, that architecture. */
+static int refuse_missing(const char *what, enum cache_part part, enum error_reason reason,
+			  const char *name, enum architecture machine, struct error *err)
 {
 	bool foreign = machine != ARCHITECTURE_COUNT && machine != architecture_of_host();
-
-	snprintf(out, 32, "%s%s", foreign ? " for " : "",
-		 foreign ? architecture_name(machine) : "");
-}
-
-/* The subject is the name that it would have; of another architecture's default, that. */
-static int missing(struct error *err, enum error_reason reason, const char *name,
-		   enum architecture machine, bool foreign)
-{
-	autofree char *whole = name ? cache_entry_name(name, machine, NULL) : NULL;
-
-	return error_reason(err, reason, whole ? whole : foreign ? architecture_name(machine) : "");
-}
-
-static int no_kernel(const char *name, enum architecture machine, struct error *err)
-{
-	autofree char *dir = cache_subdir(CACHE_KERNELS, err);
-	char whose[32];
+	const char *other = foreign ? architecture_name(machine) : "";
+	autofree char *dir = cache_subdir(part, err);
+	autofree char *whole = NULL;
 
 	if (!dir)
 		return -1;
-	for_machine(machine, whose);
-	error_set(err, ERR_NOT_FOUND, "there is no kernel%s%s%s in %s", name ? " " : "",
-		  name ? name : "", whose, dir);
-	return missing(err, REASON_NO_KERNEL, name, machine, *whose);
-}
-
-static int no_image(const char *name, enum architecture machine, struct error *err)
-{
-	autofree char *dir = cache_subdir(CACHE_IMAGES, err);
-	char whose[32];
-
-	if (!dir)
-		return -1;
-	for_machine(machine, whose);
-	error_set(err, ERR_NOT_FOUND, "there is no image%s%s%s in %s", name ? " " : "",
-		  name ? name : "", whose, dir);
-	return missing(err, REASON_NO_IMAGE, name, machine, *whose);
+	error_set(err, ERR_NOT_FOUND, "there is no %s%s%s%s%s in %s", what, name ? " " : "",
+		  name ? name : "", foreign ? " for " : "", other, dir);
+	whole = name ? cache_entry_name(name, machine, NULL) : NULL;
+	return error_reason(err, reason, whole ? whole : other);
 }
 
 int cache_kernel_find(const char *text, enum architecture machine, struct cache_kernel *out,
@@ -273,7 +225,8 @@ int cache_kernel_find(const char *text, enum architecture machine, struct cache_
 	else if (text && (strchr(text, '/') || is_regular_path(text)))
 		result = kernel_at_path(&list, text, &found, err);
 	else
-		result = no_kernel(text, machine, err);
+		result = refuse_missing("kernel", CACHE_KERNELS, REASON_NO_KERNEL, text, machine,
+					err);
 	cache_kernels_free(&list);
 	if (result < 0)
 		return -1;
@@ -326,7 +279,7 @@ int cache_image_find(const char *text, enum architecture machine, struct cache_i
 	else if (text && (strchr(text, '/') || is_regular_path(text)))
 		result = image_at_path(&list, text, &found, err);
 	else
-		result = no_image(text, machine, err);
+		result = refuse_missing("image", CACHE_IMAGES, REASON_NO_IMAGE, text, machine, err);
 	cache_images_free(&list);
 	if (result < 0)
 		return -1;

@@ -33,22 +33,17 @@ int cache_withdraw(const struct cache_writing *w, const char *name, struct error
 	return 0;
 }
 
-static int settle_file(const struct cache_writing *w, const char *file, struct error *err)
-{
-	autoclose int fd = openat(w->scratch_fd, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (fd < 0 || fchmod(fd, 0444) < 0 || file_sync(fd) < 0)
-		return error_errno(err, errno, "%s/%s", w->scratch, file);
-	return 0;
-}
-
 int cache_publish(const struct cache_writing *w, const char *file, const char *name,
 		  const char *suffix, struct error *err)
 {
 	autofree char *target = with_suffix(name, suffix, err);
+	autoclose int fd = -1;
 
-	if (!target || settle_file(w, file, err) < 0)
+	if (!target)
 		return -1;
+	fd = openat(w->scratch_fd, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fchmod(fd, 0444) < 0 || file_sync(fd) < 0)
+		return error_errno(err, errno, "%s/%s", w->scratch, file);
 	if (renameat(w->scratch_fd, file, w->dir_fd, target) < 0)
 		return error_errno(err, errno, "%s/%s", w->dir, target);
 	return 0;
