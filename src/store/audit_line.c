@@ -95,27 +95,22 @@ enum audit_part audit_line_part(const char *text, size_t len)
 								: AUDIT_PART_HOST;
 }
 
-static json_t *line_json(const struct audit *audit, const struct audit_event *event,
-			 const uint8_t prev[AUDIT_DIGEST], uint64_t seq, json_t *data)
-{
-	char now[CLOCK_TEXT], hex[2 * AUDIT_DIGEST + 1];
-
-	sha256_hex(prev, hex);
-	clock_rfc3339(event->real_ns ? event->real_ns : clock_real_ns(), now);
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:o, s:s}", "ts", now, "severity",
-			 severity_names[event->severity], "subsystem", event->subsystem, "event",
-			 event->event, "session", audit->session, "seq", (json_int_t)seq, "data",
-			 data, "prev", hex);
-}
-
 char *audit_line_text(const struct audit *audit, const struct audit_event *event,
 		      const uint8_t prev[AUDIT_DIGEST], uint64_t seq, size_t *len,
 		      struct error *err)
 {
 	json_t *data = event->data ? json_incref((json_t *)(uintptr_t)event->data) : json_object();
-	json_auto_t *line = line_json(audit, event, prev, seq, data);
-	autofree char *text = line ? json_line(line, err) : NULL;
+	char now[CLOCK_TEXT], hex[2 * AUDIT_DIGEST + 1];
 	size_t used;
+
+	sha256_hex(prev, hex);
+	clock_rfc3339(event->real_ns ? event->real_ns : clock_real_ns(), now);
+	json_auto_t *line =
+		json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:o, s:s}", "ts", now, "severity",
+			  severity_names[event->severity], "subsystem", event->subsystem, "event",
+			  event->event, "session", audit->session, "seq", (json_int_t)seq, "data",
+			  data, "prev", hex);
+	autofree char *text = line ? json_line(line, err) : NULL;
 
 	if (!line)
 		error_errno(err, ENOMEM, AUDIT_LOG);

@@ -74,8 +74,7 @@ static int whole_size(int fd, off_t most, off_t *out, struct error *err)
 	if (st.st_size > most)
 		return error_set(
 			err, ERR_IO,
-			"the file has %lld bytes, and microagent writes no more than %lld: "
-			"somebody else has lengthened it",
+			"the file has %lld bytes, and microagent writes no more than %lld: somebody else has lengthened it",
 			(long long)st.st_size, (long long)most);
 	*out = st.st_size;
 	return 0;
@@ -253,32 +252,6 @@ static void compare_with_security_log(struct check *check, uint64_t number)
 		check->report.confirmed++;
 }
 
-static void count_facts(struct check *check, const struct audit_line *line)
-{
-	const json_t *lost = json_object_get(line->data, "lost");
-
-	if (is_event(line, AUDIT_EVENT_GAP) && json_is_integer(lost) &&
-	    json_integer_value(lost) > 0)
-		check->report.lost += (uint64_t)json_integer_value(lost);
-	if (*check->ts && strcmp(line->ts, check->ts) < 0)
-		check->report.set_back++;
-	snprintf(check->ts, sizeof(check->ts), "%s", line->ts);
-}
-
-/* The line before is settled by this one: cut short by a crash that the writer noticed, or not. */
-static bool settle_suspect(struct check *check, const struct audit_line *line, uint64_t number,
-			   const char *why)
-{
-	bool acknowledged = line && !*why && is_event(line, AUDIT_EVENT_TORN);
-
-	if (acknowledged)
-		bad(check, AUDIT_TORN, number - 1, "it was cut short by a crash");
-	else if (check->suspect)
-		bad(check, AUDIT_BROKEN, number - 1, check->suspicion);
-	check->suspect = false;
-	return !check->over;
-}
-
 static int check_line(void *data, const char *text, size_t len, struct error *err)
 {
 	struct check *check = data;
@@ -302,7 +275,14 @@ static int check_line(void *data, const char *text, size_t len, struct error *er
 		judge_line(check, &line, number, why, sizeof(why));
 	else
 		snprintf(why, sizeof(why), "it is no line of an audit log: %.150s", problem.msg);
-	if (!settle_suspect(check, read ? &line : NULL, number, why))
+	/* The line before is settled by this one: cut short by a crash that the writer noticed, or
+	 * not. */
+	if (read && !*why && is_event(&line, AUDIT_EVENT_TORN))
+		bad(check, AUDIT_TORN, number - 1, "it was cut short by a crash");
+	else if (check->suspect)
+		bad(check, AUDIT_BROKEN, number - 1, check->suspicion);
+	check->suspect = false;
+	if (check->over)
 		return 0;
 	if (text[len - 1] != '\n')
 		return bad(check, AUDIT_TORN, number, "it is cut short");
@@ -312,26 +292,18 @@ static int check_line(void *data, const char *text, size_t len, struct error *er
 	check->report.lines = number;
 	compare_with_security_log(check, number);
 	if (read && !check->suspect && !check->over) {
-		count_facts(check, &line);
+		const json_t *lost = json_object_get(line.data, "lost");
+
+		if (is_event(&line, AUDIT_EVENT_GAP) && json_is_integer(lost) &&
+		    json_integer_value(lost) > 0)
+			check->report.lost += (uint64_t)json_integer_value(lost);
+		if (*check->ts && strcmp(line.ts, check->ts) < 0)
+			check->report.set_back++;
+		snprintf(check->ts, sizeof(check->ts), "%s", line.ts);
 		if (is_event(&line, AUDIT_EVENT_CLOSED) && check->report.verdict == AUDIT_OPEN)
 			check->report.verdict = AUDIT_CLOSED;
 	}
 	return 0;
-}
-
-/* Lines that the security log has and the log has not: its end was cut off. */
-static void look_behind_the_end(struct check *check)
-{
-	const struct audit_heads *heads = check->heads;
-	char why[200];
-
-	for (size_t i = check->report.lines; heads && i < heads->count; i++) {
-		if (!heads->known[i])
-			continue;
-		snprintf(why, sizeof(why), "it is missing: the security log has its digest");
-		bad(check, AUDIT_BROKEN, i + 1, why);
-		return;
-	}
 }
 
 int audit_verify(int fd, const char *session, const struct audit_heads *heads,
@@ -350,8 +322,11 @@ int audit_verify(int fd, const char *session, const struct audit_heads *heads,
 		bad(&check, AUDIT_BROKEN, check.report.lines, check.suspicion);
 	if (check.report.lines == 0 && check.report.verdict == AUDIT_OPEN)
 		bad(&check, AUDIT_BROKEN, 1, "it is missing: the log is empty");
-	if (!check.over)
-		look_behind_the_end(&check);
+	/* The security log has lines that the log has not: the end of the log was cut off. */
+	for (size_t i = check.report.lines; heads && i < heads->count && !check.over; i++)
+		if (heads->known[i])
+			bad(&check, AUDIT_BROKEN, i + 1,
+			    "it is missing: the security log has its digest");
 	if (heads)
 		check.report.lost += heads->lost;
 	if (check.report.lines > 0)

@@ -37,21 +37,6 @@ struct marks {
 	bool within; /* a long line, of which a part has been read */
 };
 
-static int add_telemetry(struct marks *marks, const struct mark *mark, struct error *err)
-{
-	if (marks->count == marks->room) {
-		size_t room = marks->room ? 2 * marks->room : 16;
-		struct mark *grown = array_resize(marks->items, room, sizeof(*grown));
-
-		if (!grown)
-			return error_errno(err, ENOMEM, AUDIT_LOG);
-		marks->items = grown;
-		marks->room = room;
-	}
-	marks->items[marks->count++] = *mark;
-	return 0;
-}
-
 /* What is no such line is passed over: whether the log is whole is said by audit_verify(). */
 static int take_telemetry_line(void *data, const char *text, size_t len, struct error *err)
 {
@@ -75,7 +60,17 @@ static int take_telemetry_line(void *data, const char *text, size_t len, struct 
 		return 0;
 	mark.line = marks->line;
 	mark.bytes = (uint64_t)bytes;
-	return add_telemetry(marks, &mark, err);
+	if (marks->count == marks->room) {
+		size_t room = marks->room ? 2 * marks->room : 16;
+		struct mark *grown = array_resize(marks->items, room, sizeof(*grown));
+
+		if (!grown)
+			return error_errno(err, ENOMEM, AUDIT_LOG);
+		marks->items = grown;
+		marks->room = room;
+	}
+	marks->items[marks->count++] = mark;
+	return 0;
 }
 
 /* ---- of one whose supervisor was killed
@@ -194,20 +189,6 @@ static int read_to(struct reading *reading, uint64_t end, struct error *err)
 	return 0;
 }
 
-/* 1: it is not what the mark says. A file that has become shorter has been altered. */
-static int compare_counts(struct reading *reading, const struct mark *mark, struct error *err)
-{
-	uint8_t digest[AUDIT_DIGEST];
-	struct sha256 sha;
-	int status = mark->bytes < reading->at ? 1 : read_to(reading, mark->bytes, err);
-
-	if (status != 0)
-		return status;
-	sha = reading->sha;
-	sha256_final(&sha, digest);
-	return memcmp(digest, mark->digest, sizeof(digest)) != 0;
-}
-
 static int compare_all(const struct marks *marks, int fd, struct audit_telemetry *out,
 		       struct error *err)
 {
@@ -221,31 +202,27 @@ static int compare_all(const struct marks *marks, int fd, struct audit_telemetry
 			       ? AUDIT_TELEMETRY_WHOLE
 			       : AUDIT_TELEMETRY_ALTERED;
 	for (size_t i = 0; i < marks->count && out->verdict == AUDIT_TELEMETRY_WHOLE; i++) {
-		int status = compare_counts(&reading, &marks->items[i], err);
+		const struct mark *mark = &marks->items[i];
+		/* A file that has become shorter has been altered. */
+		int status = mark->bytes < reading.at ? 1 : read_to(&reading, mark->bytes, err);
+		uint8_t digest[AUDIT_DIGEST];
+		struct sha256 sha;
 
+		if (status == 0) {
+			sha = reading.sha;
+			sha256_final(&sha, digest);
+			status = memcmp(digest, mark->digest, sizeof(digest)) != 0;
+		}
 		if (status < 0)
 			return -1;
 		if (status > 0) {
 			out->verdict = AUDIT_TELEMETRY_ALTERED;
-			out->line = marks->items[i].line;
+			out->line = mark->line;
 		} else {
 			out->confirmed = reading.at;
 		}
 	}
 	out->bytes = (uint64_t)st.st_size;
-	return 0;
-}
-
-static int judge_telemetry(const struct marks *marks, int fd, struct audit_telemetry *out,
-			   struct error *err)
-{
-	if (fd >= 0)
-		return compare_all(marks, fd, out, err);
-	/* All that was told may have been dropped: then there was never a file. */
-	for (size_t i = 0; i < marks->count && !out->line; i++)
-		if (marks->items[i].bytes > 0)
-			out->line = marks->items[i].line;
-	out->verdict = out->line ? AUDIT_TELEMETRY_MISSING : AUDIT_TELEMETRY_NONE;
 	return 0;
 }
 
@@ -258,9 +235,15 @@ int audit_verify_telemetry(int log, int fd, struct audit_telemetry *out, struct 
 	/* A log that cannot be read has no digest of the file. */
 	if (!audit_is_too_long(log))
 		status = audit_each_line(log, audit_most_bytes(), take_telemetry_line, &marks, err);
-
-	if (status == 0)
-		status = judge_telemetry(&marks, fd, &found, err);
+	if (status == 0 && fd >= 0) {
+		status = compare_all(&marks, fd, &found, err);
+	} else if (status == 0) {
+		/* All that was told may have been dropped: then there was never a file. */
+		for (size_t i = 0; i < marks.count && !found.line; i++)
+			if (marks.items[i].bytes > 0)
+				found.line = marks.items[i].line;
+		found.verdict = found.line ? AUDIT_TELEMETRY_MISSING : AUDIT_TELEMETRY_NONE;
+	}
 	free(marks.items);
 	if (status == 0)
 		*out = found;

@@ -40,18 +40,13 @@ bool audit_is_of_sandbox(const struct workspace *ws)
 
 struct tail {
 	uint64_t lines;		    /* that end with a newline */
-	bool torn;		    /* bytes without one are behind them */
-	uint8_t last[AUDIT_DIGEST]; /* of the last line, or of the torn one with a newline behind it
-				     */
+	uint8_t last[AUDIT_DIGEST]; /* of the last line */
 	bool closed, destroyed;
 	uint64_t used[AUDIT_PARTS];
-};
-
-/* One line, read piece by piece: its digest, and whether it is one of the last words. */
-struct tail_scan {
-	struct tail tail;
+	/* The line that is being read, piece by piece: its digest, and whether it is one of the last
+	 * words. At the end of the file it is one without a newline. */
 	struct sha256 sha;
-	size_t len; /* of the line that is being read */
+	size_t len;
 	enum audit_part part;
 	bool closing, destroying;
 };
@@ -66,72 +61,29 @@ static bool says(const char *part, size_t len, const char *event)
 
 static int scan_part(void *data, const char *part, size_t len, struct error *err)
 {
-	struct tail_scan *scan = data;
+	struct tail *tail = data;
 
 	(void)err;
-	if (scan->len == 0) {
-		sha256_init(&scan->sha);
-		scan->part = audit_line_part(part, len);
+	if (tail->len == 0) {
+		sha256_init(&tail->sha);
+		tail->part = audit_line_part(part, len);
 	}
-	scan->tail.used[scan->part] += len;
-	scan->closing = scan->len == 0 && says(part, len, AUDIT_EVENT_CLOSED);
-	scan->destroying = scan->len == 0 && says(part, len, AUDIT_EVENT_DESTROYED);
-	sha256_update(&scan->sha, part, len);
-	scan->len += len;
+	tail->used[tail->part] += len;
+	tail->closing = tail->len == 0 && says(part, len, AUDIT_EVENT_CLOSED);
+	tail->destroying = tail->len == 0 && says(part, len, AUDIT_EVENT_DESTROYED);
+	sha256_update(&tail->sha, part, len);
+	tail->len += len;
 	if (part[len - 1] != '\n')
 		return 0;
-	scan->tail.closed = scan->closing;
-	scan->tail.destroyed |= scan->destroying;
-	sha256_final(&scan->sha, scan->tail.last);
-	scan->tail.lines++;
-	scan->len = 0;
-	return 0;
-}
-
-static int find_tail(int fd, struct tail *out, struct error *err)
-{
-	struct tail_scan scan = {0};
-
-	if (audit_each_line(fd, audit_most_bytes(), scan_part, &scan, err) < 0)
-		return -1;
-	if (scan.len > 0) {
-		sha256_update(&scan.sha, "\n", 1);
-		sha256_final(&scan.sha, scan.tail.last);
-		scan.tail.torn = true;
-		scan.tail.closed = false;
-	}
-	*out = scan.tail;
+	tail->closed = tail->closing;
+	tail->destroyed |= tail->destroying;
+	sha256_final(&tail->sha, tail->last);
+	tail->lines++;
+	tail->len = 0;
 	return 0;
 }
 
 /* --- one write ------------------------------------------------------------------------------- */
-
-/* A reader that asks for the size just now gets it between two lines. One that has stopped is not
- * waited for. */
-static ssize_t write_at_once(int fd, const char *text, size_t len)
-{
-	bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
-	ssize_t n = write(fd, text, len);
-	int errnum = errno;
-
-	if (locked)
-		flock(fd, LOCK_UN);
-	errno = errnum;
-	return n;
-}
-
-static int write_audit_line(struct audit *audit, const char *text, size_t len, struct error *err)
-{
-	ssize_t n = write_at_once(audit->fd, text, len);
-	int errnum = n < 0 ? errno : ENOSPC;
-
-	if (n == (ssize_t)len)
-		return 0;
-	/* A part of it would be a torn line, for which there was no crash. */
-	if (n > 0 && ftruncate(audit->fd, audit->end) < 0)
-		audit->end = -1;
-	return error_errno(err, errnum, AUDIT_LOG);
-}
 
 /* text is the line, with a newline in front where it ends a torn one. One that is to be synced is
  * on the disk before its digest is: the digest of a line that a loss of power took would make a
@@ -142,9 +94,23 @@ static int put_audit(struct audit *audit, const char *text, size_t len,
 {
 	size_t lead = text[0] == '\n';
 	struct error ignored;
+	bool locked;
+	int errnum;
+	ssize_t n;
 
-	if (write_audit_line(audit, text, len, err) < 0)
-		return -1;
+	/* A reader that asks for the size just now gets it between two lines. A reader that has
+	 * stopped is not waited for. */
+	locked = flock(audit->fd, LOCK_EX | LOCK_NB) == 0;
+	n = write(audit->fd, text, len);
+	errnum = n < 0 ? errno : ENOSPC;
+	if (locked)
+		flock(audit->fd, LOCK_UN);
+	if (n != (ssize_t)len) {
+		/* A part of it would be a torn line, for which there was no crash. */
+		if (n > 0 && ftruncate(audit->fd, audit->end) < 0)
+			audit->end = -1;
+		return error_errno(err, errnum, AUDIT_LOG);
+	}
 	audit->end += (off_t)len;
 	audit->used[audit_line_part(text, len)] += len;
 	audit->lines++;
@@ -225,25 +191,26 @@ static int take_up_chain(struct audit *audit, struct error *err)
 {
 	struct tail tail = {0};
 	struct stat st;
+	bool torn;
 
-	if (fstat(audit->fd, &st) < 0 || find_tail(audit->fd, &tail, err) < 0)
+	if (fstat(audit->fd, &st) < 0 ||
+	    audit_each_line(audit->fd, audit_most_bytes(), scan_part, &tail, err) < 0)
 		return error_prefix(err, AUDIT_LOG);
+	torn = tail.len > 0;
+	if (torn) {
+		/* Its digest is that with a newline behind it. */
+		sha256_update(&tail.sha, "\n", 1);
+		sha256_final(&tail.sha, tail.last);
+	}
 	audit->end = st.st_size;
-	audit->lines = tail.lines + tail.torn;
-	audit->closed = tail.closed;
+	audit->lines = tail.lines + torn;
+	audit->closed = tail.closed && !torn;
 	audit->destroyed = tail.destroyed;
 	memcpy(audit->used, tail.used, sizeof(audit->used));
 	memcpy(audit->head, tail.last, sizeof(audit->head));
 	if (audit->lines == 0)
 		return begin_chain(audit, err);
-	return tail.torn ? go_on_behind_torn(audit, err) : 0;
-}
-
-/* A session's log is begun before its first start, which makes the supervisor's own log; that of a
- * sandbox is begun by it. */
-static bool should_have_lines(const struct workspace *ws)
-{
-	return has_record(ws, SESSION_RECORD) && has_record(ws, SUPERVISOR_LOG);
+	return torn ? go_on_behind_torn(audit, err) : 0;
 }
 
 /* For a log that has its first line alone. */
@@ -270,8 +237,11 @@ int audit_open(const struct workspace *ws, struct audit *out, struct error *err)
 			  O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
 	if (audit.fd < 0)
 		return error_errno(err, errno, "%s/%s/" AUDIT_LOG, ws->dir->path, ws->id);
-	if (take_up_chain(&audit, err) < 0 || (audit.lines == 1 && should_have_lines(ws) &&
-					       tell_that_lines_are_gone(&audit, err) < 0))
+	/* A session's log is begun before its first start, which makes the supervisor's own log; that
+	 * of a sandbox is begun by it. */
+	if (take_up_chain(&audit, err) < 0 ||
+	    (audit.lines == 1 && has_record(ws, SESSION_RECORD) && has_record(ws, SUPERVISOR_LOG) &&
+	     tell_that_lines_are_gone(&audit, err) < 0))
 		return error_prefix(err, "%s/%s", ws->dir->path, ws->id);
 	*out = audit;
 	audit = (struct audit)AUDIT_NONE;
