@@ -63,19 +63,6 @@ static int add_holder(pid_t pid, void *data)
 	return 0;
 }
 
-static void find_holders(int lease, struct holders *holders)
-{
-	size_t used;
-
-	if (fstat(lease, &holders->lease) < 0)
-		return;
-	(void)process_each(add_holder, holders, NULL);
-	used = strlen(holders->text);
-	if (holders->count > NAMED_MAX)
-		snprintf(holders->text + used, sizeof(holders->text) - used, " and %d more",
-			 holders->count - NAMED_MAX);
-}
-
 bool lease_is_had_by(int watch, pid_t pid)
 {
 	struct stat lease;
@@ -110,14 +97,20 @@ int lease_error(const struct workspace *ws, int errnum, struct error *err)
 int lease_busy(const struct workspace *ws, int lease, struct error *err)
 {
 	struct holders holders = {0};
+	size_t used;
 
-	find_holders(lease, &holders);
+	if (fstat(lease, &holders.lease) == 0)
+		(void)process_each(add_holder, &holders, NULL);
 	if (!holders.first)
 		return error_set(err, ERR_CONFLICT, "workspace \"%s\" has a process alive", ws->id);
-	return error_set(err, ERR_CONFLICT,
-			 "workspace \"%s\" has a process alive: %s; let it finish, or end it with "
-			 "`kill %d`",
-			 ws->id, holders.text, (int)holders.first);
+	used = strlen(holders.text);
+	if (holders.count > NAMED_MAX)
+		snprintf(holders.text + used, sizeof(holders.text) - used, " and %d more",
+			 holders.count - NAMED_MAX);
+	return error_set(
+		err, ERR_CONFLICT,
+		"workspace \"%s\" has a process alive: %s; let it finish, or end it with `kill %d`",
+		ws->id, holders.text, (int)holders.first);
 }
 
 void lease_drop(struct lease *lease)

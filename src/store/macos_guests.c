@@ -29,14 +29,6 @@ static bool runs_macos(const struct state_dir *dir, const char *id)
 	return json_object_get(json_object_get(manifest, "config"), "macos") != NULL;
 }
 
-static int refuse_third(struct buf *names, struct error *err)
-{
-	return error_set(err, ERR_UNAVAILABLE,
-			 "%llu macOS guests run already (%s), and Apple allows no more of them on "
-			 "a Mac at once",
-			 (unsigned long long)limit_get(LIMIT_MACOS_GUESTS), buf_string(names));
-}
-
 int macos_guests_check_room(const struct state_dir *dir, const char *except, struct error *err)
 {
 	json_auto_t *list = state_dir_list(dir, err);
@@ -58,5 +50,10 @@ int macos_guests_check_room(const struct state_dir *dir, const char *except, str
 			return -1;
 		count++;
 	}
-	return count < limit_get(LIMIT_MACOS_GUESTS) ? 0 : refuse_third(&names, err);
+	if (count < limit_get(LIMIT_MACOS_GUESTS))
+		return 0;
+	return error_set(
+		err, ERR_UNAVAILABLE,
+		"%llu macOS guests run already (%s), and Apple allows no more of them on a Mac at once",
+		(unsigned long long)limit_get(LIMIT_MACOS_GUESTS), buf_string(&names));
 }

@@ -23,41 +23,25 @@ static int try_lock(int fd, int operation, const char *what, struct error *err)
 	return errno == EWOULDBLOCK ? 0 : error_errno(err, errno, "lock %s", what);
 }
 
-/* Becomes readable when the lock is given back. */
-static int watch_lock(int fd, const char *what, struct error *err)
+int flock_until(int fd, int operation, uint64_t deadline_ns, const char *what, struct error *err)
 {
-	autoclose int queue = any_fd_open();
-	struct kevent change;
+	const struct timespec now = {0};
+	autoclose int queue = -1;
+	struct kevent change, event;
+	int got = try_lock(fd, operation, what, err);
 
+	if (got != 0)
+		return got > 0 ? 0 : -1;
+	queue = any_fd_open();
 	EV_SET(&change, (uintptr_t)fd, EVFILT_VNODE, EV_ADD | EV_CLEAR, NOTE_FUNLOCK, 0, NULL);
 	if (queue < 0 || kevent(queue, &change, 1, NULL, 0, NULL) < 0)
 		return error_errno(err, errno, "lock %s: wait for it", what);
-	return steal_fd(&queue);
-}
-
-static void take_lock_events(int queue)
-{
-	const struct timespec now = {0};
-	struct kevent event;
-
-	while (kevent(queue, NULL, 0, &event, 1, &now) > 0)
-		;
-}
-
-int flock_until(int fd, int operation, uint64_t deadline_ns, const char *what, struct error *err)
-{
-	autoclose int queue = -1;
-	int got = try_lock(fd, operation, what, err);
-
-	if (got == 0)
-		queue = watch_lock(fd, what, err);
-	if (got != 0 || queue < 0)
-		return got > 0 ? 0 : -1;
 	/* Once more behind the watch: what was given back before it is not told. */
 	while ((got = try_lock(fd, operation, what, err)) == 0) {
 		if (fd_wait(queue, POLLIN, deadline_ns, err) < 0)
 			return error_prefix(err, "%s is in use", what);
-		take_lock_events(queue);
+		while (kevent(queue, NULL, 0, &event, 1, &now) > 0)
+			;
 	}
 	return got > 0 ? 0 : -1;
 }

@@ -35,44 +35,29 @@ static void wait_for_flock(int fd, int operation, pid_t parent)
 	_exit(result < 0 ? errno : 0);
 }
 
-/* A pidfd; the low byte of the flags, the exit signal, is 0. */
-static int start_helper(int fd, int operation, struct error *err)
-{
-	pid_t parent = getpid();
-	int pidfd = -1;
-	long pid = syscall(SYS_clone, CLONE_PIDFD, NULL, &pidfd, NULL, 0);
-
-	if (pid == 0)
-		wait_for_flock(fd, operation, parent);
-	if (pid < 0)
-		return error_errno(err, errno, "start a process that waits for a lock");
-	return pidfd;
-}
-
-static void end_helper(int pidfd)
-{
-	siginfo_t info;
-
-	syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
-	while (waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED | __WALL) < 0 && errno == EINTR)
-		;
-	close(pidfd);
-}
-
 int flock_until(int fd, int operation, uint64_t deadline_ns, const char *what, struct error *err)
 {
 	struct error wait_error = {0};
-	int pidfd, waited;
+	pid_t parent = getpid();
+	siginfo_t info;
+	int pidfd = -1, waited;
+	long pid;
 
 	if (flock(fd, operation | LOCK_NB) == 0)
 		return 0;
 	if (errno != EWOULDBLOCK)
 		return error_errno(err, errno, "lock %s", what);
-	pidfd = start_helper(fd, operation, err);
-	if (pidfd < 0)
-		return -1;
+	/* The low byte of the flags, the exit signal, is 0. */
+	pid = syscall(SYS_clone, CLONE_PIDFD, NULL, &pidfd, NULL, 0);
+	if (pid == 0)
+		wait_for_flock(fd, operation, parent);
+	if (pid < 0)
+		return error_errno(err, errno, "start a process that waits for a lock");
 	waited = fd_wait(pidfd, POLLIN, deadline_ns, &wait_error);
-	end_helper(pidfd);
+	syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+	while (waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED | __WALL) < 0 && errno == EINTR)
+		;
+	close(pidfd);
 	/* Ours already if the helper got it, also in the moment before it was killed. */
 	if (flock(fd, operation | LOCK_NB) == 0)
 		return 0;

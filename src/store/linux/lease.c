@@ -104,27 +104,6 @@ static int look_at_kept(const struct workspace *ws)
 	return open_with_rights(ws->dir->fd, kept, O_WRONLY);
 }
 
-/* Where the directory of locks is missing or on another file system, there is no second name. */
-static void keep_lease(const struct workspace *ws)
-{
-	char kept[192];
-
-	name_kept(ws, kept);
-	(void)!linkat(ws->fd, LEASE_NAME, ws->dir->fd, kept, 0);
-}
-
-/* Whatever has the first name gives way to the FIFO of the second, by which nobody lives. A workspace
- * that was moved to another file system gets a new FIFO. */
-static int replace_first(const struct workspace *ws, const char *kept, struct error *err)
-{
-	if (path_remove_tree_at(ws->fd, LEASE_NAME, err) < 0)
-		return error_prefix(err, "%s/%s", ws->dir->path, ws->id);
-	if (linkat(ws->dir->fd, kept, ws->fd, LEASE_NAME, 0) < 0 && errno != EEXIST &&
-	    unlinkat(ws->dir->fd, kept, 0) < 0 && errno != ENOENT)
-		return lease_error(ws, errno, err);
-	return 0;
-}
-
 /* Where there is a second name, the first is one of the same FIFO afterwards. ERR_CONFLICT where it is
  * not, and somebody lives by the second. */
 static int put_first_right(const struct workspace *ws, struct error *err)
@@ -141,7 +120,16 @@ static int put_first_right(const struct workspace *ws, struct error *err)
 	alive = look_at_kept(ws);
 	if (alive >= 0)
 		return lease_busy(ws, alive, err);
-	return errno == ENXIO ? replace_first(ws, kept, err) : lease_error(ws, errno, err);
+	if (errno != ENXIO)
+		return lease_error(ws, errno, err);
+	/* Whatever has the first name gives way to the FIFO of the second, by which nobody lives. A
+	 * workspace that was moved to another file system gets a new FIFO. */
+	if (path_remove_tree_at(ws->fd, LEASE_NAME, err) < 0)
+		return error_prefix(err, "%s/%s", ws->dir->path, ws->id);
+	if (linkat(ws->dir->fd, kept, ws->fd, LEASE_NAME, 0) < 0 && errno != EEXIST &&
+	    unlinkat(ws->dir->fd, kept, 0) < 0 && errno != ENOENT)
+		return lease_error(ws, errno, err);
+	return 0;
 }
 
 /* --- the lease -------------------------------------------------------------------------------- */
@@ -213,29 +201,22 @@ static int lock_lease(const struct workspace *ws, struct error *err)
 int lease_take(const struct workspace *ws, struct lease *out, struct error *err)
 {
 	auto_lease struct lease lease = LEASE_NONE;
+	char kept[192];
 
 	if (put_first_right(ws, err) < 0)
 		return -1;
 	lease.lock = lock_lease(ws, err);
 	if (lease.lock < 0)
 		return -1;
-	keep_lease(ws);
+	/* Where the directory of locks is missing or on another file system, there is no second name.
+	 */
+	name_kept(ws, kept);
+	(void)!linkat(ws->fd, LEASE_NAME, ws->dir->fd, kept, 0);
 	lease.life = open_life(ws);
 	if (lease.life < 0)
 		return lease_error(ws, errno, err);
 	*out = (struct lease){.life = steal_fd(&lease.life), .lock = steal_fd(&lease.lock)};
 	return 0;
-}
-
-/* One of an earlier version is there also where nothing lives by it. */
-static int look_at_first(const struct workspace *ws)
-{
-	autoclose int fd = open_lease(ws->fd, O_WRONLY);
-
-	if (fd < 0 || is_fifo(fd) || flock(fd, LOCK_SH | LOCK_NB) < 0)
-		return steal_fd(&fd);
-	errno = ENXIO;
-	return -1;
 }
 
 int lease_look(const struct workspace *ws)
@@ -247,7 +228,14 @@ int lease_look(const struct workspace *ws)
 		return -1;
 	}
 	fd = look_at_kept(ws);
-	return fd < 0 && errno == ENOENT ? look_at_first(ws) : fd;
+	if (fd >= 0 || errno != ENOENT)
+		return fd;
+	/* A lease of an earlier version is there also where nothing lives by it. */
+	autoclose int first = open_lease(ws->fd, O_WRONLY);
+	if (first < 0 || is_fifo(first) || flock(first, LOCK_SH | LOCK_NB) < 0)
+		return steal_fd(&first);
+	errno = ENXIO;
+	return -1;
 }
 
 int lease_wait_over(const struct workspace *ws, int watch, uint64_t deadline_ns, struct error *err)
