@@ -36,25 +36,21 @@ static int64_t ns_of(struct timespec t)
 	return (int64_t)t.tv_sec * (int64_t)NS_PER_S + t.tv_nsec;
 }
 
-static bool is_settled(const struct stat *st)
-{
-	int64_t mtime = ns_of(file_modified(st)), ctime = ns_of(file_changed(st));
-	int64_t age = clock_real_ns() - (ctime > mtime ? ctime : mtime);
-
-	return age > (int64_t)(limit_get(LIMIT_DIGEST_SETTLED_MS) * NS_PER_MS);
-}
-
 int digest_key(int fd, enum digest_part part, struct digest_key *out, struct error *err)
 {
+	int64_t mtime, ctime, age;
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, errno, "cannot be examined");
+	mtime = ns_of(file_modified(&st));
+	ctime = ns_of(file_changed(&st));
+	age = clock_real_ns() - (ctime > mtime ? ctime : mtime);
 	snprintf(out->text, sizeof(out->text),
 		 "%s%" PRIu64 ":%" PRIu64 ":%" PRId64 ":%" PRId64 ":%" PRId64,
 		 part == DIGEST_INIT ? INIT_PREFIX : "", (uint64_t)st.st_dev, (uint64_t)st.st_ino,
-		 (int64_t)st.st_size, ns_of(file_modified(&st)), ns_of(file_changed(&st)));
-	out->settled = is_settled(&st);
+		 (int64_t)st.st_size, mtime, ctime);
+	out->settled = age > (int64_t)(limit_get(LIMIT_DIGEST_SETTLED_MS) * NS_PER_MS);
 	return 0;
 }
 
@@ -165,17 +161,6 @@ static bool has_it_counted(const char *key)
 /* ---- the entries
  * --------------------------------------------------------------------------------- */
 
-/* Seen from the entry's times, once in a while. */
-static void note_use(int fd)
-{
-	struct stat st;
-
-	if (own_dirs_are_looked_at_only())
-		return;
-	if (fstat(fd, &st) == 0 && clock_real_ns() - ns_of(file_modified(&st)) > (int64_t)NS_PER_S)
-		(void)futimens(fd, NULL);
-}
-
 static bool find_entry(const char *key, char out[DIGEST_TEXT])
 {
 	autoclose int entries = open_entries(false);
@@ -183,10 +168,14 @@ static bool find_entry(const char *key, char out[DIGEST_TEXT])
 		entries >= 0 ? openat(entries, key, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
 			     : -1;
 	char text[DIGEST_TEXT] = "";
+	struct stat st;
 
 	if (fd < 0 || read(fd, text, DIGEST_TEXT - 1) != DIGEST_TEXT - 1 || !digest_is_valid(text))
 		return false;
-	note_use(fd);
+	/* The use is seen from the entry's times, once in a while. */
+	if (!own_dirs_are_looked_at_only() && fstat(fd, &st) == 0 &&
+	    clock_real_ns() - ns_of(file_modified(&st)) > (int64_t)NS_PER_S)
+		(void)futimens(fd, NULL);
 	memcpy(out, text, DIGEST_TEXT);
 	return true;
 }

@@ -48,18 +48,6 @@ int workspace_state(const struct workspace *ws, enum state *state, json_t **even
 	return 0;
 }
 
-static json_t *read_events(const struct workspace *ws, struct error *err)
-{
-	struct error why = {0};
-	json_t *events = workspace_read(ws, "events.json", &why);
-
-	if (!events && why.code == ERR_NOT_FOUND)
-		events = json_array();
-	else if (!events && err)
-		error_copy(err, &why);
-	return events;
-}
-
 /* Being cut off from the world must survive a loss of power; other states follow from the lease. */
 static enum store_sync sync_of(const json_t *event)
 {
@@ -70,11 +58,14 @@ static enum store_sync sync_of(const json_t *event)
 
 int workspace_record_event(const struct workspace *ws, const json_t *event, struct error *err)
 {
-	json_auto_t *events = read_events(ws, err);
+	struct error why = {0};
+	json_auto_t *events = workspace_read(ws, "events.json", &why);
 	size_t keep = limit_get(LIMIT_EVENTS_KEPT);
 
+	if (!events && why.code != ERR_NOT_FOUND)
+		return error_copy(err, &why);
 	if (!events)
-		return -1;
+		events = json_array();
 	if (json_array_append_new(events, json_deep_copy(event)) < 0)
 		return error_errno(err, ENOMEM, "record an event");
 	while (json_array_size(events) > keep)

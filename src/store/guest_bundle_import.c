@@ -236,40 +236,15 @@ static int publish_parts(const struct cache_writing *w, const struct bundle_entr
 			return error_errno(err, errno, "remove %s", buf_string(&file));
 		}
 	}
-	return 0;
-}
-
-/* An older entry's modules are not this one's, and would be put into the next initrd. */
-static int drop_old_modules(const struct cache_writing *w, const struct bundle_entry *e,
-			    struct error *err)
-{
-	autobuf struct buf file = BUF_INIT(0);
-
 	if (e->part != CACHE_KERNELS)
 		return 0;
-	if (buf_printf(&file, err, "%s.modules", e->name) < 0)
+	/* An older entry's modules are not this one's, and would be put into the next initrd. */
+	autobuf struct buf modules = BUF_INIT(0);
+	if (buf_printf(&modules, err, "%s.modules", e->name) < 0)
 		return -1;
-	if (unlinkat(w->dir_fd, buf_string(&file), 0) < 0 && errno != ENOENT)
-		return error_errno(err, errno, "remove %s", buf_string(&file));
+	if (unlinkat(w->dir_fd, buf_string(&modules), 0) < 0 && errno != ENOENT)
+		return error_errno(err, errno, "remove %s", buf_string(&modules));
 	return 0;
-}
-
-/* Drops what only the bundle's maker says of an entry. With the digests of what it was made of, the
- * entry would be taken for the same as an image or a kernel that this host imports or builds later.
- * The source would be shown as if this host had fetched the image from there. */
-static json_t *without_origin(const json_t *record, struct error *err)
-{
-	static const char *const keys[] = {"recipeSha256", "packageSha256", "configSha256",
-					   "source"};
-	json_auto_t *copy = json_copy((json_t *)(uintptr_t)record);
-
-	if (!copy) {
-		error_errno(err, ENOMEM, "record");
-		return NULL;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		json_object_del(copy, keys[i]);
-	return json_incref(copy);
 }
 
 /* Says of an entry which other one its name had before. A record that cannot be read has nothing to
@@ -286,17 +261,27 @@ static int tell_replaced(int dir, const struct bundle_entry *e, json_t *told, st
 
 static int publish_entry(const struct taking *t, const struct bundle_entry *e, struct error *err)
 {
+	/* What only the bundle's maker says of an entry. With the digests of what it was made of, the
+	 * entry would be taken for the same as an image or a kernel that this host imports or builds
+	 * later. The source would be shown as if this host had fetched the image from there. */
+	static const char *const origin[] = {"recipeSha256", "packageSha256", "configSha256",
+					     "source"};
 	autoclose int dir = path_open_dir_at(t->cache_fd, bundle_parts[e->part], true, 0700, err);
 	autoclose int scratch =
 		dir < 0 ? -1
 			: path_open_dir_at(t->scratch_fd, bundle_parts[e->part], false, 0, err);
 	const struct cache_writing w = {bundle_parts[e->part], SCRATCH, dir, scratch};
-	json_auto_t *told = NULL, *record = without_origin(e->record, err);
+	json_auto_t *told = NULL, *record = json_copy(e->record);
 
-	if (scratch < 0 || !record || !(told = bundle_tell(e->part, e->name, e->record, err)) ||
+	if (scratch < 0)
+		return -1;
+	if (!record)
+		return error_errno(err, ENOMEM, "record");
+	for (size_t i = 0; i < ARRAY_SIZE(origin); i++)
+		json_object_del(record, origin[i]);
+	if (!(told = bundle_tell(e->part, e->name, e->record, err)) ||
 	    tell_replaced(dir, e, told, err) < 0 || cache_withdraw(&w, e->name, err) < 0 ||
-	    publish_parts(&w, e, err) < 0 || drop_old_modules(&w, e, err) < 0 ||
-	    cache_record(&w, e->name, record, err) < 0)
+	    publish_parts(&w, e, err) < 0 || cache_record(&w, e->name, record, err) < 0)
 		return -1;
 	return json_array_append(t->told, told) < 0 ? error_errno(err, ENOMEM, "answer") : 0;
 }
@@ -327,23 +312,6 @@ static int each_entry(const struct taking *t, json_t *entries, entry_fn *fn, siz
 			return -1;
 	}
 	return 0;
-}
-
-static int take_entries(const struct taking *t, json_t *manifest, struct error *err)
-{
-	json_t *entries = NULL;
-	const char *others = NULL;
-	size_t count = 0;
-
-	if (json_get_array(manifest, "", "entries", JSON_REQUIRED, &entries, err) < 0)
-		return error_prefix(err, "%s/" BUNDLE_MANIFEST, t->dir);
-	if (each_entry(t, entries, take_files, &count, &others, err) < 0)
-		return -1;
-	if (!count)
-		return error_set(err, ERR_UNSUPPORTED, "%s has nothing for %s%s%s", t->dir,
-				 architecture_name(t->wanted), others ? ": it is for " : "",
-				 others ? others : "");
-	return each_entry(t, entries, publish_entry, &count, &others, err);
 }
 
 static int take_lock(int cache, const struct guest_bundle_watch *watch, struct error *err)
@@ -390,8 +358,21 @@ static int take_bundle(struct taking *t, const char *sha256, char sha[SHA256_TEX
 		       struct error *err)
 {
 	json_auto_t *manifest = load_manifest(t, sha256, sha, err);
+	json_t *entries = NULL;
+	const char *others = NULL;
+	size_t count = 0;
 
-	return manifest ? take_entries(t, manifest, err) : error_prefix(err, "%s", t->dir);
+	if (!manifest)
+		return error_prefix(err, "%s", t->dir);
+	if (json_get_array(manifest, "", "entries", JSON_REQUIRED, &entries, err) < 0)
+		return error_prefix(err, "%s/" BUNDLE_MANIFEST, t->dir);
+	if (each_entry(t, entries, take_files, &count, &others, err) < 0)
+		return -1;
+	if (!count)
+		return error_set(err, ERR_UNSUPPORTED, "%s has nothing for %s%s%s", t->dir,
+				 architecture_name(t->wanted), others ? ": it is for " : "",
+				 others ? others : "");
+	return each_entry(t, entries, publish_entry, &count, &others, err);
 }
 
 static void close_taking(struct taking *t)

@@ -45,22 +45,7 @@ enum {
 /* Set while a VMM writes; it repairs by itself what a killed one left. */
 #define INCOMPATIBLE_DIRTY UINT64_C(1)
 
-static void make_header(uint8_t out[HEADER], uint64_t size, uint64_t l1_entries)
-{
-	memset(out, 0, HEADER);
-	be32_put(out + AT_MAGIC, MAGIC);
-	be32_put(out + AT_VERSION, VERSION);
-	be32_put(out + AT_CLUSTER_BITS, CLUSTER_BITS);
-	be64_put(out + AT_SIZE, size);
-	be32_put(out + AT_L1_ENTRIES, (uint32_t)l1_entries);
-	be64_put(out + AT_L1_TABLE, L1_TABLE * CLUSTER);
-	be64_put(out + AT_REFCOUNT_TABLE, REFCOUNT_TABLE * CLUSTER);
-	be32_put(out + AT_REFCOUNT_CLUSTERS, 1);
-	be32_put(out + AT_REFCOUNT_ORDER, 4); /* 2^4 bits a count */
-	be32_put(out + AT_HEADER_LENGTH, HEADER);
-}
-
-static int write_header_at(int fd, const void *data, size_t len, uint64_t at, struct error *err)
+static int write_at(int fd, const void *data, size_t len, uint64_t at, struct error *err)
 {
 	ssize_t n = pwrite(fd, data, len, (off_t)at);
 
@@ -71,20 +56,6 @@ static int write_header_at(int fd, const void *data, size_t len, uint64_t at, st
 static uint64_t in_sectors(uint64_t size)
 {
 	return (size + 511) & ~UINT64_C(511);
-}
-
-static int write_tables(int fd, uint64_t clusters, struct error *err)
-{
-	static const uint8_t one[2] = {0, 1};
-	uint8_t block[8];
-
-	be64_put(block, REFCOUNT_BLOCK * CLUSTER);
-	if (write_header_at(fd, block, sizeof(block), REFCOUNT_TABLE * CLUSTER, err) < 0)
-		return -1;
-	for (uint64_t i = 0; i < clusters; i++)
-		if (write_header_at(fd, one, 2, REFCOUNT_BLOCK * CLUSTER + 2 * i, err) < 0)
-			return -1;
-	return 0;
 }
 
 static uint64_t l1_entries_of(uint64_t size)
@@ -112,11 +83,6 @@ uint64_t layer_most(uint64_t size)
 	return 2 * (least_clusters(size) + clusters + clusters / CLUSTERS_MAX + 1) * CLUSTER;
 }
 
-static bool has_data_from(int fd, off_t at)
-{
-	return lseek(fd, at, SEEK_DATA) >= 0 || errno != ENXIO;
-}
-
 int layer_end(int fd, uint64_t *out, struct error *err)
 {
 	off_t low = 0, high = lseek(fd, 0, SEEK_END);
@@ -128,7 +94,7 @@ int layer_end(int fd, uint64_t *out, struct error *err)
 	while (low < high) {
 		off_t middle = low + (high - low) / 2;
 
-		if (has_data_from(fd, middle * (off_t)CLUSTER))
+		if (lseek(fd, middle * (off_t)CLUSTER, SEEK_DATA) >= 0 || errno != ENXIO)
 			low = middle + 1;
 		else
 			high = middle;
@@ -139,19 +105,33 @@ int layer_end(int fd, uint64_t *out, struct error *err)
 
 int layer_write(int fd, uint64_t size, struct error *err)
 {
-	uint64_t l1_entries = l1_entries_of(size);
+	static const uint8_t one[2] = {0, 1};
 	uint64_t clusters = least_clusters(size);
-	uint8_t header[HEADER];
+	uint8_t header[HEADER] = {0}, block[8];
 
 	if (size == 0 || clusters > CLUSTERS_MAX)
 		return error_set(err, ERR_UNSUPPORTED, "no layer for a disk of %llu bytes",
 				 (unsigned long long)size);
-	make_header(header, in_sectors(size), l1_entries);
+	be32_put(header + AT_MAGIC, MAGIC);
+	be32_put(header + AT_VERSION, VERSION);
+	be32_put(header + AT_CLUSTER_BITS, CLUSTER_BITS);
+	be64_put(header + AT_SIZE, in_sectors(size));
+	be32_put(header + AT_L1_ENTRIES, (uint32_t)l1_entries_of(size));
+	be64_put(header + AT_L1_TABLE, L1_TABLE * CLUSTER);
+	be64_put(header + AT_REFCOUNT_TABLE, REFCOUNT_TABLE * CLUSTER);
+	be32_put(header + AT_REFCOUNT_CLUSTERS, 1);
+	be32_put(header + AT_REFCOUNT_ORDER, 4); /* 2^4 bits a count */
+	be32_put(header + AT_HEADER_LENGTH, HEADER);
 	if (ftruncate(fd, (off_t)(clusters * CLUSTER)) < 0)
 		return error_errno(err, errno, "layer");
-	if (write_header_at(fd, header, sizeof(header), 0, err) < 0)
+	be64_put(block, REFCOUNT_BLOCK * CLUSTER);
+	if (write_at(fd, header, sizeof(header), 0, err) < 0 ||
+	    write_at(fd, block, sizeof(block), REFCOUNT_TABLE * CLUSTER, err) < 0)
 		return -1;
-	return write_tables(fd, clusters, err);
+	for (uint64_t i = 0; i < clusters; i++)
+		if (write_at(fd, one, 2, REFCOUNT_BLOCK * CLUSTER + 2 * i, err) < 0)
+			return -1;
+	return 0;
 }
 
 static bool names_nothing(const uint8_t header[HEADER])
@@ -174,9 +154,9 @@ int layer_check(int fd, uint64_t size, struct error *err)
 	    be32_get(header + AT_CLUSTER_BITS) != CLUSTER_BITS)
 		return error_set(err, ERR_INVALID, "no qcow2 layer as microagent makes them");
 	if (!names_nothing(header))
-		return error_set(err, ERR_INVALID,
-				 "a qcow2 image with a file below it, a snapshot or a feature that "
-				 "no layer of microagent's has");
+		return error_set(
+			err, ERR_INVALID,
+			"a qcow2 image with a file below it, a snapshot or a feature that no layer of microagent's has");
 	if (be64_get(header + AT_SIZE) != in_sectors(size))
 		return error_set(err, ERR_INVALID,
 				 "a layer over a disk of %llu bytes, and the base has %llu",

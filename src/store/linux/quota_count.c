@@ -34,18 +34,6 @@ static int add_shared_quota(int fd, struct fiemap *map, uint64_t *at, uint64_t *
 	return map->fm_mapped_extents > 0;
 }
 
-static int count_shared(int fd, struct quota_count *count, uint64_t calls, struct error *err)
-{
-	autofree struct fiemap *map = malloc(sizeof(*map) + EXTENTS * sizeof(struct fiemap_extent));
-	int more = 1;
-
-	if (!map)
-		return error_errno(err, ENOMEM, "extents");
-	for (uint64_t i = 0; i < calls && more > 0; i++)
-		more = add_shared_quota(fd, map, &count->at, &count->shared, err);
-	return more;
-}
-
 /*
  * Blocks that were written and are not on the disk yet count as allocated, and the extent that they
  * will replace still counts as shared: nothing waits for the disk here, and nothing is missed.
@@ -53,15 +41,19 @@ static int count_shared(int fd, struct quota_count *count, uint64_t calls, struc
 int quota_count(int fd, struct quota_count *count, uint64_t calls, uint64_t *bytes,
 		struct error *err)
 {
+	autofree struct fiemap *map = malloc(sizeof(*map) + EXTENTS * sizeof(struct fiemap_extent));
 	uint64_t shared, allocated;
 	struct error why = {0};
 	struct stat st;
-	int more;
+	int more = 1;
 
+	if (!map)
+		return error_errno(err, ENOMEM, "extents");
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, errno, "disk");
 	allocated = (uint64_t)st.st_blocks * 512;
-	more = count_shared(fd, count, calls, &why);
+	for (uint64_t i = 0; i < calls && more > 0; i++)
+		more = add_shared_quota(fd, map, &count->at, &count->shared, &why);
 	if (more > 0)
 		return 0;
 	shared = count->shared;
