@@ -44,17 +44,6 @@ static bool writes_day(const struct audit *audit, const char *day)
  * Of a live supervisor that has given up its rights the broker does all of this, with a copy of
  * struct audit of its own: the supervisor may not see the path, and gets no descriptor. */
 
-static bool begins_as_security_log(const char *name)
-{
-	static const char pattern[] = SECURITY_PATTERN;
-
-	/* A name that is too short ends in a byte that the pattern does not have there. */
-	for (size_t i = 0; i < sizeof(pattern) - 1; i++)
-		if (pattern[i] == '0' ? name[i] < '0' || name[i] > '9' : name[i] != pattern[i])
-			return false;
-	return true;
-}
-
 static void name_day(const char *day, char name[sizeof(SECURITY_PATTERN)])
 {
 	memcpy(name, SECURITY_PATTERN, sizeof(SECURITY_PATTERN));
@@ -76,46 +65,29 @@ static bool is_away(const struct audit *audit, const struct stat *opened)
 	return errno == ENOENT || errno == ENOTDIR;
 }
 
-/* Makes the directory and the file where they are missing, and returns a descriptor. */
-static int open_day_at(const char *logs, const char *day, struct error *err)
+/* Makes the directory and the file where they are missing. On failure a file that is open stays open. */
+static int open_day(struct audit *audit, const char *day, struct error *err)
 {
 	char name[sizeof(SECURITY_PATTERN)];
 	autoclose int dir = -1, fd = -1;
 	struct stat st;
 
 	name_day(day, name);
-	dir = path_open_dir_at(AT_FDCWD, logs, true, 0700, err);
-	if (dir < 0 || trusted_dir_check_own(dir, logs, err) < 0)
+	dir = path_open_dir_at(AT_FDCWD, audit->logs, true, 0700, err);
+	if (dir < 0 || trusted_dir_check_own(dir, audit->logs, err) < 0)
 		return -1;
 	fd = openat(dir, name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK,
 		    0600);
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return error_errno(err, errno, "%s/%s", logs, name);
-	return S_ISREG(st.st_mode)
-		       ? steal_fd(&fd)
-		       : error_set(err, ERR_CONFLICT, "%s/%s is not a file", logs, name);
-}
-
-/* On failure a file that is open stays open. */
-static int open_day(struct audit *audit, const char *day, struct error *err)
-{
-	int fd = open_day_at(audit->logs, day, err);
-
-	if (fd < 0)
-		return -1;
+		return error_errno(err, errno, "%s/%s", audit->logs, name);
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, ERR_CONFLICT, "%s/%s is not a file", audit->logs, name);
 	cleanup_close(&audit->security_fd);
-	audit->security_fd = fd;
+	audit->security_fd = steal_fd(&fd);
 	audit->security_end = 0;
 	audit->security_away = false;
 	snprintf(audit->security_day, sizeof(audit->security_day), "%.*s", DAY_LENGTH, day);
 	return 0;
-}
-
-static enum audit_tampering security_tampering(const struct audit *audit, const struct stat *st)
-{
-	if (is_away(audit, st))
-		return st->st_nlink == 0 ? AUDIT_SECURITY_REMOVED : AUDIT_SECURITY_MOVED;
-	return st->st_size < audit->security_end ? AUDIT_SECURITY_SHORTENED : AUDIT_UNTOUCHED;
 }
 
 static void look_at_day(struct audit *audit)
@@ -128,7 +100,11 @@ static void look_at_day(struct audit *audit)
 	clock_rfc3339(clock_real_ns(), now);
 	if (!writes_day(audit, now) || fstat(audit->security_fd, &st) < 0)
 		return;
-	found = security_tampering(audit, &st);
+	if (is_away(audit, &st))
+		found = st.st_nlink == 0 ? AUDIT_SECURITY_REMOVED : AUDIT_SECURITY_MOVED;
+	else
+		found = st.st_size < audit->security_end ? AUDIT_SECURITY_SHORTENED
+							 : AUDIT_UNTOUCHED;
 	if (found != AUDIT_UNTOUCHED && !audit->security_away)
 		audit->security_tampering = found;
 	if (found == AUDIT_SECURITY_SHORTENED)
@@ -330,53 +306,42 @@ static int append_line(struct audit *audit, char *text, enum store_sync sync, st
 
 /* --- with an audit log ------------------------------------------------------------------------ */
 
-/* From the line itself, so that both say the same. */
-static char *security_text(const struct audit *audit, const struct audit_event *event, uint64_t seq,
-			   struct error *err)
+int security_log_write(struct audit *audit, const struct audit_event *event, uint64_t seq,
+		       enum store_sync sync, struct error *err)
 {
 	size_t len = 0;
+	/* From the line itself, so that both say the same. */
 	autofree char *line = audit_line_text(audit, event, audit->head, seq, &len, err);
 	json_auto_t *object = line ? json_load_strict(line, len, err) : NULL;
 	json_t *head = object ? json_incref(json_object_get(object, "prev")) : NULL;
+	autofree char *text = NULL;
 
 	if (!object)
-		return NULL;
+		return -1;
 	json_object_del(object, "prev");
 	if (event->severity == AUDIT_INFO)
 		json_object_del(object, "data");
 	if (json_put(object, "head", head, err) < 0)
-		return NULL;
-	return json_line(object, err);
-}
-
-int security_log_write(struct audit *audit, const struct audit_event *event, uint64_t seq,
-		       enum store_sync sync, struct error *err)
-{
-	autofree char *text = security_text(audit, event, seq, err);
-
+		return -1;
+	text = json_line(object, err);
 	return text ? append_line(audit, text, sync, err) : -1;
 }
 
 /* --- without an audit log --------------------------------------------------------------------- */
 
-static char *note_text(const struct audit *log, const struct audit_event *event, struct error *err)
+int security_log_aside(struct audit *audit, const struct audit_event *event, struct error *err)
 {
 	static const uint8_t none[AUDIT_DIGEST];
 	size_t len = 0;
-	autofree char *line = audit_line_text(log, event, none, 0, &len, err);
+	autofree char *line = audit_line_text(audit, event, none, 0, &len, err);
 	json_auto_t *object = line ? json_load_strict(line, len, err) : NULL;
+	autofree char *text = NULL;
 
 	if (!object)
-		return NULL;
+		return -1;
 	json_object_del(object, "seq");
 	json_object_del(object, "prev");
-	return json_line(object, err);
-}
-
-int security_log_aside(struct audit *audit, const struct audit_event *event, struct error *err)
-{
-	autofree char *text = note_text(audit, event, err);
-
+	text = json_line(object, err);
 	return text ? append_line(audit, text, STORE_SYNC, err) : -1;
 }
 
@@ -416,24 +381,6 @@ static int grow_security_log(struct audit_heads *heads, size_t count, struct err
 	return 0;
 }
 
-static int add_security_line(struct audit_heads *heads, uint64_t seq,
-			     const uint8_t digest[AUDIT_DIGEST], struct error *err)
-{
-	size_t i = (size_t)seq - 1;
-
-	if (seq < 1 || seq > HEADS_MAX)
-		return 0;
-	if (grow_security_log(heads, (size_t)seq, err) < 0)
-		return -1;
-	if (!heads->known[i]) {
-		memcpy(heads->digests[i], digest, AUDIT_DIGEST);
-		heads->known[i] = 1;
-	} else if (memcmp(heads->digests[i], digest, AUDIT_DIGEST) != 0) {
-		heads->known[i] = 2;
-	}
-	return 0;
-}
-
 /* Behind a line that a full disk cut short, the next one begins without a newline. NULL for what is
  * not of ours. */
 static json_t *security_object(const char *line, size_t len, const char **session)
@@ -455,39 +402,45 @@ struct search {
 	struct audit_heads *heads;
 };
 
-/* What the audit log could not have. */
-static void take_aside(struct audit_heads *heads, const json_t *object)
+static int take_security_line(void *data, const char *line, size_t len, struct error *err)
 {
-	const char *event = json_text(object, "event", "");
-	json_int_t lost =
-		json_integer_value(json_object_get(json_object_get(object, "data"), "lost"));
+	const struct search *search = data;
+	struct audit_heads *heads = search->heads;
+	const char *session = NULL, *head = NULL, *event;
+	uint8_t digest[AUDIT_DIGEST];
+	json_auto_t *object = NULL;
+	json_int_t lost;
+	int64_t seq = 0;
+	size_t i;
 
+	/* What is not of ours is passed over: it can confirm nothing. */
+	if (!memmem(line, len, search->session, strlen(search->session)))
+		return 0;
+	object = security_object(line, len, &session);
+	if (!object || strcmp(session, search->session) != 0)
+		return 0;
+	/* What the audit log could not have. */
+	event = json_text(object, "event", "");
+	lost = json_integer_value(json_object_get(json_object_get(object, "data"), "lost"));
 	if (strcmp(event, SECURITY_ARCHIVE_REMOVED) == 0)
 		heads->archive_removed = true;
 	else if (strcmp(event, AUDIT_EVENT_GAP) == 0 && !json_object_get(object, "head") &&
 		 lost > 0)
 		heads->lost += (uint64_t)lost;
-}
-
-static int take_security_line(void *data, const char *line, size_t len, struct error *err)
-{
-	const struct search *search = data;
-	const char *session = NULL, *head = NULL;
-	uint8_t digest[AUDIT_DIGEST];
-	json_auto_t *object = NULL;
-	int64_t seq = 0;
-
-	if (!memmem(line, len, search->session, strlen(search->session)))
+	if (json_get_string(object, "", "head", JSON_REQUIRED, &head, NULL) < 0 ||
+	    json_get_int(object, "", "seq", JSON_REQUIRED, 1, HEADS_MAX, &seq, NULL) < 0 ||
+	    !audit_unhex(head, digest))
 		return 0;
-	object = security_object(line, len, &session);
-	if (object && strcmp(session, search->session) == 0)
-		take_aside(search->heads, object);
-	/* What is not of ours is passed over: it can confirm nothing. */
-	if (!object || json_get_string(object, "", "head", JSON_REQUIRED, &head, NULL) < 0 ||
-	    json_get_int(object, "", "seq", JSON_REQUIRED, 1, INT64_MAX, &seq, NULL) < 0 ||
-	    strcmp(session, search->session) != 0 || !audit_unhex(head, digest))
-		return 0;
-	return add_security_line(search->heads, (uint64_t)seq, digest, err);
+	if (grow_security_log(heads, (size_t)seq, err) < 0)
+		return -1;
+	i = (size_t)seq - 1;
+	if (!heads->known[i]) {
+		memcpy(heads->digests[i], digest, AUDIT_DIGEST);
+		heads->known[i] = 1;
+	} else if (memcmp(heads->digests[i], digest, AUDIT_DIGEST) != 0) {
+		heads->known[i] = 2;
+	}
+	return 0;
 }
 
 static int take_security_session(void *data, const char *line, size_t len, struct error *err)
@@ -513,11 +466,13 @@ static int take_security_session(void *data, const char *line, size_t len, struc
 /* logrotate gives an older file the same name with ".1", ".2"... behind it. */
 static bool is_security_log(const char *name)
 {
-	const char *rest;
+	static const char pattern[] = SECURITY_PATTERN;
+	const char *rest = name + sizeof(pattern) - 1;
 
-	if (!begins_as_security_log(name))
-		return false;
-	rest = name + sizeof(SECURITY_PATTERN) - 1;
+	/* A name that is too short ends in a byte that the pattern does not have there. */
+	for (size_t i = 0; i < sizeof(pattern) - 1; i++)
+		if (pattern[i] == '0' ? name[i] < '0' || name[i] > '9' : name[i] != pattern[i])
+			return false;
 	return *rest == '\0' ||
 	       (*rest == '.' && rest[1] && rest[1 + strspn(rest + 1, "0123456789")] == '\0');
 }
