@@ -47,44 +47,29 @@ bool own_dir_is_marked(int dirfd, enum own_dir kind)
 	       S_ISREG(st.st_mode) && (st.st_uid == geteuid() || st.st_uid == 0);
 }
 
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
-/* 1: at is the directory above now, and *st what it is; 0: it is the top; -1: it cannot be looked
- * at. */
-static int go_up(int *at, struct stat *st)
-{
-	struct stat there;
-	autoclose int above = file_open_place(*at, "..", 0);
-
-	if (above < 0 || fstat(above, &there) < 0)
-		return -1;
-	if (is_same(st, &there))
-		return 0;
-	close(*at);
-	*at = steal_fd(&above);
-	*st = there;
-	return 1;
-}
-
 char *own_dir_above(int dirfd, enum own_dir *kind)
 {
 	autoclose int at = file_open_place(dirfd, ".", 0);
-	struct stat st;
+	struct stat st, there;
 
 	if (at < 0 || fstat(at, &st) < 0)
 		return NULL;
-	do {
+	for (;;) {
 		for (size_t i = 0; i < OWN_DIR_COUNT; i++) {
 			if (!own_dir_is_marked(at, (enum own_dir)i))
 				continue;
 			*kind = (enum own_dir)i;
 			return spot_path_of(at, NULL);
 		}
-	} while (go_up(&at, &st) > 0);
-	return NULL;
+		autoclose int above = file_open_place(at, "..", 0);
+		/* The directory above the top is the top itself. */
+		if (above < 0 || fstat(above, &there) < 0 ||
+		    (st.st_dev == there.st_dev && st.st_ino == there.st_ino))
+			return NULL;
+		close(at);
+		at = steal_fd(&above);
+		st = there;
+	}
 }
 
 /* The marker has the path, so that a directory that was moved is noted anew. */
@@ -195,21 +180,6 @@ void own_dir_note(int dirfd, enum own_dir kind)
 
 /* --- all of them ----------------------------------------------------------------------------- */
 
-static int each_listed(const char *place, own_dir_fn *fn, void *data, struct error *err)
-{
-	autobuf struct buf text = BUF_INIT(LIST_BYTES);
-	autoclose int dir = open_list_dir(place, false);
-	const char *path;
-	size_t at = 0;
-
-	if (dir < 0 || path_read_file_at(dir, LIST_NAME, &text, NULL) < 0)
-		return 0;
-	while ((path = next_path(&text, &at)))
-		if (fn(data, path, "directory of microagent", err) < 0)
-			return -1;
-	return 0;
-}
-
 int own_dir_each(own_dir_fn *fn, void *data, struct error *err)
 {
 	autofree char *home = home_dir(), *list = list_dir();
@@ -222,6 +192,10 @@ int own_dir_each(own_dir_fn *fn, void *data, struct error *err)
 		{cache_dir(NULL), OWN_CACHE},
 		{home ? path_join(home, ".cache/microagent", NULL) : NULL, OWN_CACHE},
 	};
+	autobuf struct buf text = BUF_INIT(LIST_BYTES);
+	autoclose int dir = -1;
+	const char *path;
+	size_t at = 0;
 	int status = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
@@ -231,8 +205,15 @@ int own_dir_each(own_dir_fn *fn, void *data, struct error *err)
 	}
 	if (status < 0 || !list)
 		return status;
-	status = fn(data, list, "list of directories", err);
-	return status < 0 ? -1 : each_listed(list, fn, data, err);
+	if (fn(data, list, "list of directories", err) < 0)
+		return -1;
+	dir = open_list_dir(list, false);
+	if (dir < 0 || path_read_file_at(dir, LIST_NAME, &text, NULL) < 0)
+		return 0;
+	while ((path = next_path(&text, &at)))
+		if (fn(data, path, "directory of microagent", err) < 0)
+			return -1;
+	return 0;
 }
 
 /* --- opening --------------------------------------------------------------------------------- */

@@ -40,23 +40,6 @@ static bool others_can_write(int dir, const struct stat *st)
 	       (st->st_mode & S_IWGRP && (!is_own_group || file_has_acl(dir)));
 }
 
-static int look_for_stranger(struct way *way, struct error *err)
-{
-	struct stranger *stranger = &way->stranger;
-	struct stat st;
-
-	if (stranger->dir)
-		return 0;
-	if (fstat(way->walk.at, &st) < 0)
-		return error_errno(err, errno, "%s", way->path);
-	if (walk_is_trusted(&st) && !others_can_write(way->walk.at, &st))
-		return 0;
-	stranger->dir = spot_path_of(way->walk.at, err);
-	stranger->owns = !walk_is_trusted(&st);
-	stranger->user = (unsigned)st.st_uid;
-	return stranger->dir ? 0 : -1;
-}
-
 /* what: the name that is in dir, and "is a link" or the like; he_could: what of it is his to say. */
 static int refuse_by_stranger(const struct way *way, const char *what, const char *dir,
 			      const char *he_could, const char *next, struct error *err)
@@ -67,10 +50,10 @@ static int refuse_by_stranger(const struct way *way, const char *what, const cha
 	if (stranger->owns)
 		return error_set(err, ERR_DENIED, "%s %s %s, which belongs to user %u, %s: %s",
 				 what, where, stranger->dir, stranger->user, he_could, next);
-	return error_set(err, ERR_DENIED,
-			 "%s %s %s, which other users can write to: %s, or mend it with: chmod "
-			 "go-w %s",
-			 what, where, stranger->dir, next, stranger->dir);
+	return error_set(
+		err, ERR_DENIED,
+		"%s %s %s, which other users can write to: %s, or mend it with: chmod go-w %s",
+		what, where, stranger->dir, next, stranger->dir);
 }
 
 static int refuse_link(const struct way *way, const char *name, const struct stat *st,
@@ -129,10 +112,23 @@ static int step(struct way *way, const char *name, bool last, struct error *err)
 /* Takes the next name, malloc'd, that is to be looked up in a directory which was looked at. */
 static char *next_name(struct way *way, struct error *err)
 {
+	struct stranger *stranger = &way->stranger;
+	struct stat st;
 	char *name;
 
-	if (look_for_stranger(way, err) < 0)
-		return NULL;
+	if (!stranger->dir) {
+		if (fstat(way->walk.at, &st) < 0) {
+			error_errno(err, errno, "%s", way->path);
+			return NULL;
+		}
+		if (!walk_is_trusted(&st) || others_can_write(way->walk.at, &st)) {
+			stranger->dir = spot_path_of(way->walk.at, err);
+			stranger->owns = !walk_is_trusted(&st);
+			stranger->user = (unsigned)st.st_uid;
+			if (!stranger->dir)
+				return NULL;
+		}
+	}
 	name = walk_next_name(&way->walk);
 	if (!name)
 		error_errno(err, ENOMEM, "%s", way->path);

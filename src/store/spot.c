@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "base/platform/file.h"
 
 void spot_close(struct spot *spot)
@@ -16,13 +17,6 @@ void spot_close(struct spot *spot)
 	free(spot->path);
 	free(spot->inner);
 	*spot = (struct spot)SPOT_NONE;
-}
-
-static bool is_within(const char *inner, const char *outer)
-{
-	size_t len = strcmp(outer, "/") == 0 ? 0 : strlen(outer);
-
-	return strncmp(inner, outer, len) == 0 && (inner[len] == '/' || inner[len] == '\0');
 }
 
 char *spot_path_of(int fd, struct error *err)
@@ -78,7 +72,7 @@ bool spot_holds(const struct spot *outer, const struct spot *inner)
 	bool same_file_system = outer->device == inner->device;
 	autofree char *path = strdup(inner->path);
 
-	if (same_file_system && is_within(inner->inner, outer->inner))
+	if (same_file_system && path_is_below(inner->inner, outer->inner))
 		return true;
 	/* From the inner one upwards, over all mounts. */
 	for (char *end = path ? path + strlen(path) : NULL; end; end = strrchr(path, '/')) {
@@ -111,9 +105,10 @@ static bool is_spot_mounted(const struct mount_row *row, const struct spot *rule
 {
 	if (row->device != rule->device)
 		return false;
-	if (is_within(rule->inner, row->root))
+	if (path_is_below(rule->inner, row->root))
 		return true;
-	return (reach == REACH_BELOW || reach == REACH_ROUND) && is_within(row->root, rule->inner);
+	return (reach == REACH_BELOW || reach == REACH_ROUND) &&
+	       path_is_below(row->root, rule->inner);
 }
 
 const struct mount_row *spot_next_below(const struct spot *spot, const struct mountinfo *mounts,
@@ -122,7 +117,7 @@ const struct mount_row *spot_next_below(const struct spot *spot, const struct mo
 	while (*at < mounts->count) {
 		const struct mount_row *row = &mounts->rows[(*at)++];
 
-		if (is_within(row->point, spot->path) && strcmp(row->point, spot->path) != 0)
+		if (path_is_below(row->point, spot->path) && strcmp(row->point, spot->path) != 0)
 			return row;
 	}
 	return NULL;

@@ -59,48 +59,34 @@ static int check_above(int fd, struct error *err)
 				    : refuse_owner(&st, path, "", err);
 }
 
-static int check_link(int dirfd, const char *name, const struct stat *st, struct error *err)
-{
-	autofree char *dir = NULL, *path = NULL;
-
-	if (walk_is_trusted(st))
-		return 0;
-	dir = spot_path_of(dirfd, err);
-	path = dir ? path_join(dir, name, err) : NULL;
-	return path ? refuse_owner(st, path, " is a link that", err) : -1;
-}
-
-static int make_and_step(struct walk *walk, const char *name, struct error *err)
-{
-	int place;
-
-	if (mkdirat(walk->at, name, S_IRWXU) < 0 && errno != EEXIST)
-		return error_errno(err, errno, "make directory %s", name);
-	place = file_open_place(walk->at, name, O_NOFOLLOW);
-	if (place < 0)
-		return error_errno(err, errno, "%s", name);
-	walk_stand_at(walk, place);
-	return 0;
-}
-
 static int walk_on(struct walk *walk, const char *name, bool create, struct error *err)
 {
+	autofree char *dir = NULL, *path = NULL;
 	struct stat st;
 	int place, why;
 
 	if (check_above(walk->at, err) < 0)
 		return -1;
 	place = file_open_place(walk->at, name, O_NOFOLLOW);
+	why = errno;
+	if (place < 0 && why == ENOENT && create) {
+		if (mkdirat(walk->at, name, S_IRWXU) < 0 && errno != EEXIST)
+			return error_errno(err, errno, "make directory %s", name);
+		place = file_open_place(walk->at, name, O_NOFOLLOW);
+		if (place < 0)
+			return error_errno(err, errno, "%s", name);
+	}
 	if (place >= 0) {
 		walk_stand_at(walk, place);
 		return 0;
 	}
-	why = errno;
-	if (why == ENOENT && create)
-		return make_and_step(walk, name, err);
 	if (fstatat(walk->at, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISLNK(st.st_mode))
 		return error_errno(err, why, "%s", name);
-	return check_link(walk->at, name, &st, err) < 0 ? -1 : walk_follow(walk, name, err);
+	if (walk_is_trusted(&st))
+		return walk_follow(walk, name, err);
+	dir = spot_path_of(walk->at, err);
+	path = dir ? path_join(dir, name, err) : NULL;
+	return path ? refuse_owner(&st, path, " is a link that", err) : -1;
 }
 
 int trusted_dir_open(int from, const char *path, bool create, struct error *err)

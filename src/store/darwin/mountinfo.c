@@ -12,6 +12,7 @@
 #include <sys/mount.h>
 
 #include "base/cleanup.h"
+#include "base/path.h"
 
 static int fill_mount_row(const struct statfs *fs, struct mount_row *row, struct error *err)
 {
@@ -75,15 +76,10 @@ const struct mount_row *mountinfo_of(const struct mountinfo *mounts, int fd, str
 	return NULL;
 }
 
-static bool is_below(const char *path, const char *point, size_t len)
-{
-	return strncmp(path, point, len) == 0 && (path[len] == '/' || path[len] == '\0');
-}
-
 char *mountinfo_inner(const struct mount_row *row, const char *path, struct error *err)
 {
 	size_t len = strcmp(row->point, "/") == 0 ? 0 : strlen(row->point);
-	const char *inner = is_below(path, row->point, len) ? path + len : path;
+	const char *inner = path_is_below(path, row->point) ? path + len : path;
 	char *copy = strdup(*inner ? inner : "/");
 
 	if (!copy)

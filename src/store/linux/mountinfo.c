@@ -122,26 +122,23 @@ int mountinfo_read(struct mountinfo *out, struct error *err)
 	return mountinfo_parse(copy, out, err);
 }
 
-static int mount_id(int fd, unsigned *id, struct error *err)
+const struct mount_row *mountinfo_of(const struct mountinfo *mounts, int fd, struct error *err)
 {
 	char path[48], line[128];
+	bool found = false;
+	unsigned id = 0;
 
 	snprintf(path, sizeof(path), "/proc/thread-self/fdinfo/%d", fd);
 	autofile FILE *file = fopen(path, "re");
-	while (file && fgets(line, sizeof(line), file))
-		if (strncmp(line, MNT_ID, strlen(MNT_ID)) == 0) {
-			*id = (unsigned)strtoul(line + strlen(MNT_ID), NULL, 10);
-			return 0;
-		}
-	return error_set(err, ERR_IO, "%s does not tell the mount", path);
-}
-
-const struct mount_row *mountinfo_of(const struct mountinfo *mounts, int fd, struct error *err)
-{
-	unsigned id = 0;
-
-	if (mount_id(fd, &id, err) < 0)
+	while (file && !found && fgets(line, sizeof(line), file)) {
+		found = strncmp(line, MNT_ID, strlen(MNT_ID)) == 0;
+		if (found)
+			id = (unsigned)strtoul(line + strlen(MNT_ID), NULL, 10);
+	}
+	if (!found) {
+		error_set(err, ERR_IO, "%s does not tell the mount", path);
 		return NULL;
+	}
 	for (size_t i = 0; i < mounts->count; i++)
 		if (mounts->rows[i].id == id)
 			return &mounts->rows[i];
