@@ -15,10 +15,10 @@ static int check_rights(const char *path, const struct spot *spot, bool read_onl
 			struct error *err)
 {
 	if (spot->st.st_uid != geteuid())
-		return error_set(err, ERR_DENIED,
-				 "%s is not yours (owner uid %u): copy what the task needs into a "
-				 "directory of yours and share that",
-				 path, (unsigned)spot->st.st_uid);
+		return error_set(
+			err, ERR_DENIED,
+			"%s is not yours (owner uid %u): copy what the task needs into a directory of yours and share that",
+			path, (unsigned)spot->st.st_uid);
 	if (faccessat(spot->fd, ".", R_OK | X_OK, 0) < 0)
 		return error_errno(err, errno, "%s", path);
 	if (!read_only && !(spot->st.st_mode & S_IWUSR))

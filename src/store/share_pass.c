@@ -43,23 +43,6 @@ static json_t *pass_row(const struct share_pass_row *row, struct error *err)
 	return pass;
 }
 
-static char *pass_text(const struct share_pass_row *rows, size_t count, struct error *err)
-{
-	json_auto_t *pass = json_array();
-
-	for (size_t i = 0; i < count; i++) {
-		json_t *row = pass_row(&rows[i], err);
-
-		if (!row)
-			return NULL;
-		if (json_array_append_new(pass, row) < 0) {
-			error_errno(err, ENOMEM, "pass");
-			return NULL;
-		}
-	}
-	return json_line(pass, err);
-}
-
 /* An empty one is none. It is there until the workspace goes, with its lock. */
 static int open_pass(const struct workspace *ws, struct error *err)
 {
@@ -82,9 +65,20 @@ static int open_pass(const struct workspace *ws, struct error *err)
 int share_pass_give(const struct workspace *ws, const struct share_pass_row *rows, size_t count,
 		    struct error *err)
 {
-	autofree char *text = pass_text(rows, count, err);
-	autopass int pass = text ? open_pass(ws, err) : -1;
+	json_auto_t *whole = json_array();
+	autofree char *text = NULL;
+	autopass int pass = -1;
 
+	for (size_t i = 0; i < count; i++) {
+		json_t *row = pass_row(&rows[i], err);
+
+		if (!row)
+			return -1;
+		if (json_array_append_new(whole, row) < 0)
+			return error_errno(err, ENOMEM, "pass");
+	}
+	text = json_line(whole, err);
+	pass = text ? open_pass(ws, err) : -1;
 	if (pass < 0)
 		return -1;
 	if (ftruncate(pass, 0) < 0)

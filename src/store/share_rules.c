@@ -41,17 +41,6 @@ static const struct {
 	{".local/share/keyrings", NULL},
 };
 
-/* The rule is about the very path that the caller has typed. */
-static int refuse_by_name(const char *path, bool with_contents, struct error *err)
-{
-	if (!with_contents)
-		return error_set(err, ERR_INVALID, "%s is never shared: " SHARE_NEXT_STEP, path);
-	return error_set(err, ERR_INVALID,
-			 "nothing of %s is shared: copy what the task needs into a directory of "
-			 "yours and share that",
-			 path);
-}
-
 static int refuse(const struct judge *judge, const struct share_rule *rule, const struct spot *of,
 		  struct error *err)
 {
@@ -59,8 +48,14 @@ static int refuse(const struct judge *judge, const struct share_rule *rule, cons
 	bool is_itself = spot_is(judge->spot, of);
 	bool alone = rule->reach == REACH_ITSELF || (rule->reach == REACH_ROUND && is_itself);
 
+	/* The rule is about the very path that the caller has typed. */
 	if (is_itself && strcmp(path, rule->what) == 0)
-		return refuse_by_name(path, !alone, err);
+		return alone ? error_set(err, ERR_INVALID, "%s is never shared: " SHARE_NEXT_STEP,
+					 path)
+			     : error_set(
+				       err, ERR_INVALID,
+				       "nothing of %s is shared: copy what the task needs into a directory of yours and share that",
+				       path);
 	if (alone)
 		return error_set(err, ERR_INVALID,
 				 "%s is %s, which is never shared: " SHARE_NEXT_STEP, path,
@@ -68,8 +63,7 @@ static int refuse(const struct judge *judge, const struct share_rule *rule, cons
 	if (is_itself || spot_holds(of, judge->spot))
 		return error_set(
 			err, ERR_INVALID,
-			"%s is in %s, of which nothing is shared: copy what the task needs "
-			"into a directory of yours and share that",
+			"%s is in %s, of which nothing is shared: copy what the task needs into a directory of yours and share that",
 			path, rule->what);
 	return error_set(err, ERR_INVALID, "%s holds %s: " SHARE_NEXT_STEP, path, rule->what);
 }

@@ -45,17 +45,12 @@ bool state_dir_has_locks(const struct state_dir *dir)
 	return fstatat(dir->fd, LOCKS_DIR, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Something of ours is in it. */
-static bool is_in_use(const struct state_dir *dir)
-{
-	return own_dir_is_marked(dir->fd, OWN_STATE) || state_dir_has_locks(dir);
-}
-
 int state_dir_open(const char *path, bool create, struct state_dir *out, struct error *err)
 {
 	if (state_dir_open_part(path, create, NULL, out, err) < 0)
 		return -1;
-	if (create || is_in_use(out))
+	/* Something of ours is in it. */
+	if (create || own_dir_is_marked(out->fd, OWN_STATE) || state_dir_has_locks(out))
 		own_dir_note(out->fd, OWN_STATE);
 	return 0;
 }
@@ -106,19 +101,10 @@ char *home_dir(void)
 	return home && *home == '/' ? strdup(home) : home_of_account();
 }
 
-static char *home_state_dir(struct error *err)
-{
-	autofree char *home = home_dir();
-
-	if (home)
-		return path_join(home, ".microagent", err);
-	error_set(err, ERR_NOT_FOUND, "no home directory for the state; set MICROAGENT_STATE_DIR");
-	return NULL;
-}
-
 char *state_dir_default(const char *option, struct error *err)
 {
 	const char *path = option;
+	autofree char *home = NULL;
 
 	if (!path)
 		path = getenv("MICROAGENT_STATE_DIR");
@@ -128,7 +114,11 @@ char *state_dir_default(const char *option, struct error *err)
 		error_set(err, ERR_INVALID, "the state directory must not be an empty name");
 		return NULL;
 	}
-	return home_state_dir(err);
+	home = home_dir();
+	if (home)
+		return path_join(home, ".microagent", err);
+	error_set(err, ERR_NOT_FOUND, "no home directory for the state; set MICROAGENT_STATE_DIR");
+	return NULL;
 }
 
 bool state_dir_has_digests(const struct state_dir *dir, const char *id)

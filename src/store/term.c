@@ -94,25 +94,18 @@ bool term_is_over(const struct term *term)
 	return term->ends_ns && clock_real_ns() >= term->ends_ns;
 }
 
-/* When it was made; -1: that is not known. */
-static int64_t made_ns(const struct workspace *ws)
-{
-	json_auto_t *record = workspace_read(ws, SESSION_RECORD, NULL);
-
-	return clock_of_rfc3339(json_text(record, "createdAt", ""));
-}
-
 bool term_is_over_for(const struct workspace *ws, struct term *term)
 {
-	json_auto_t *event = NULL;
+	json_auto_t *event = NULL, *record = NULL;
+	int64_t made, last; /* -1: that is not known */
 	enum state state;
 
 	if (!term_is_given(term) || workspace_state(ws, &state, &event, NULL) < 0 ||
 	    state == STATE_QUARANTINED)
 		return false;
-	const int64_t made = made_ns(ws),
-		      last = clock_of_rfc3339(json_text(event, "observedAt", ""));
-
+	record = workspace_read(ws, SESSION_RECORD, NULL);
+	made = clock_of_rfc3339(json_text(record, "createdAt", ""));
+	last = clock_of_rfc3339(json_text(event, "observedAt", ""));
 	if (!term->ends_ns && term->lifetime_s && made >= 0)
 		term->ends_ns = made + term->lifetime_s * (int64_t)NS_PER_S;
 	if (term_is_over(term))

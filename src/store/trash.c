@@ -61,46 +61,9 @@ static int remove_for_good(const struct state_dir *dir, int trash, const char *i
  * more. */
 #define ATTEMPTS 1000
 
-enum move {
-	MOVE_FAILED = -1,
-	MOVE_DONE,
-	MOVE_NOT_THERE, /* somebody else has removed it */
-	MOVE_STUCK	/* it cannot be: no room for a directory, a mount point */
-};
-
-/* MOVE_DONE: *place is a descriptor of the trash. */
-static enum move move_to_trash(const struct state_dir *dir, const char *id, int *place,
-			       struct error *err)
-{
-	for (int i = 0; i < ATTEMPTS; i++) {
-		autoclose int trash = make_trash(dir);
-		struct stat st;
-
-		if (trash < 0 && errno != ENOENT)
-			return MOVE_STUCK;
-		if (trash >= 0 && renameat(dir->fd, id, trash, id) == 0) {
-			*place = steal_fd(&trash);
-			return MOVE_DONE;
-		}
-		/* An earlier removal of that name was killed. */
-		if (errno == EEXIST || errno == ENOTEMPTY) {
-			if (path_remove_tree_at(trash, id, err) < 0) {
-				error_prefix(err, "%s/" TRASH, dir->path);
-				return MOVE_FAILED;
-			}
-		} else if (errno != ENOENT) {
-			return MOVE_STUCK;
-		} else if (fstatat(dir->fd, id, &st, AT_SYMLINK_NOFOLLOW) < 0) {
-			return errno == ENOENT ? MOVE_NOT_THERE : MOVE_STUCK;
-		}
-		/* Else another removal emptied the trash, and removed its directory. */
-	}
-	return MOVE_STUCK;
-}
-
 int trash_remove(const struct state_dir *dir, const char *id, struct error *err)
 {
-	autoclose int own = openat(dir->fd, id, DIR_FLAGS), trash = -1;
+	autoclose int own = openat(dir->fd, id, DIR_FLAGS);
 
 	if (own < 0)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s/%s", dir->path, id);
@@ -109,16 +72,29 @@ int trash_remove(const struct state_dir *dir, const char *id, struct error *err)
 	/* The digests go first: a command that finishes a removal which another command began sees
 	 * only the directory in the trash. */
 	record_digest_forget(dir, id);
-	switch (move_to_trash(dir, id, &trash, err)) {
-	case MOVE_DONE:
-		return remove_for_good(dir, trash, id, err);
-	case MOVE_NOT_THERE:
-		return 0;
-	case MOVE_STUCK:
-		return path_remove_tree_at(dir->fd, id, err);
-	default:
-		return -1;
+	for (int i = 0; i < ATTEMPTS; i++) {
+		autoclose int trash = make_trash(dir);
+		struct stat st;
+
+		if (trash < 0 && errno != ENOENT)
+			break;
+		if (trash >= 0 && renameat(dir->fd, id, trash, id) == 0)
+			return remove_for_good(dir, trash, id, err);
+		/* An earlier removal of that name was killed. */
+		if (errno == EEXIST || errno == ENOTEMPTY) {
+			if (path_remove_tree_at(trash, id, err) < 0)
+				return error_prefix(err, "%s/" TRASH, dir->path);
+		} else if (errno != ENOENT) {
+			break;
+		} else if (fstatat(dir->fd, id, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+			if (errno == ENOENT)
+				return 0; /* somebody else has removed it */
+			break;
+		}
+		/* Else another removal emptied the trash, and removed its directory. */
 	}
+	/* It cannot be moved: no room for a directory, a mount point. */
+	return path_remove_tree_at(dir->fd, id, err);
 }
 
 /* 1: somebody else is removing it just now, or has done it. */

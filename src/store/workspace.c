@@ -62,34 +62,28 @@ static int refuse_foreign(int fd, const char *path, struct error *err)
 {
 	if (is_marked(fd) || is_empty_workspace(fd))
 		return 0;
-	return error_set(err, ERR_CONFLICT,
-			 "%s is a directory of something else; choose another name or another "
-			 "state directory",
-			 path);
-}
-
-/* A live supervisor that was taken over may take rights from the directory that it works in, which
- * would keep an ordinary user's commands from ending it. */
-static void give_rights_back(const struct state_dir *dir, const char *id, int fd)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) == 0 && (st.st_mode & S_IRWXU) != S_IRWXU && st.st_uid == geteuid() &&
-	    state_dir_has_digests(dir, id))
-		(void)fchmod(fd, S_IRWXU);
+	return error_set(
+		err, ERR_CONFLICT,
+		"%s is a directory of something else; choose another name or another state directory",
+		path);
 }
 
 static int open_directory(const struct state_dir *dir, const char *id, const char *path,
 			  bool create, struct error *err)
 {
 	autoclose int fd = -1;
+	struct stat st;
 
 	if (create && mkdirat(dir->fd, id, 0700) < 0 && errno != EEXIST)
 		return error_errno(err, errno, "%s", path);
 	fd = openat(dir->fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return error_errno(err, errno, "%s", path);
-	give_rights_back(dir, id, fd);
+	/* A live supervisor that was taken over may take rights from the directory that it works in,
+	 * which would keep an ordinary user's commands from ending it. */
+	if (fstat(fd, &st) == 0 && (st.st_mode & S_IRWXU) != S_IRWXU && st.st_uid == geteuid() &&
+	    state_dir_has_digests(dir, id))
+		(void)fchmod(fd, S_IRWXU);
 	if (trusted_dir_check_own(fd, path, err) < 0 ||
 	    (create && refuse_foreign(fd, path, err) < 0))
 		return -1;
@@ -110,9 +104,8 @@ int workspace_open(const struct state_dir *dir, const char *id, bool create, str
 	if (!path)
 		return -1;
 	fd = open_directory(dir, id, path, create, &why);
-	if (fd < 0 && (create || why.errnum != ENOENT)) {
+	if (fd < 0 && (create || why.errnum != ENOENT))
 		return error_copy(err, &why);
-	}
 	name = strdup(id);
 	if (!name)
 		return error_errno(err, ENOMEM, "%s", path);
@@ -131,6 +124,21 @@ void workspace_close(struct workspace *ws)
 bool workspace_is_recorded(const struct workspace *ws)
 {
 	return ws->fd >= 0 && is_marked(ws->fd);
+}
+
+/* Earlier versions wrote ROOTFS_RECORD at the second start alone. Of the first one their
+ * runtime.json has the guest's word. */
+bool workspace_was_started(const struct workspace *ws)
+{
+	json_auto_t *runtime = NULL;
+	struct stat st;
+
+	if (ws->fd < 0)
+		return false;
+	if (fstatat(ws->fd, ROOTFS_RECORD, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return true;
+	runtime = workspace_read(ws, "runtime.json", NULL);
+	return json_object_get(runtime, "guest") != NULL;
 }
 
 char *workspace_path(const struct workspace *ws, const char *file, struct error *err)
@@ -180,21 +188,17 @@ static int read_failed(const struct workspace *ws, const char *file, const struc
 	}
 	if (why->errnum == 0) /* no file of ours: a link, a directory, far too long */
 		return workspace_damaged(ws, file, why, err);
-	if (err)
-		error_copy(err, why);
+	error_copy(err, why);
 	return file_error(ws, file, err);
-}
-
-/* The live supervisor writes runtime.json for as long as its machine lives, and may have been taken
- * over; every command reads it. */
-static enum limit limit_of(const char *file)
-{
-	return strcmp(file, "runtime.json") == 0 ? LIMIT_RUNTIME_BYTES : LIMIT_STATE_FILE_BYTES;
 }
 
 json_t *workspace_read(const struct workspace *ws, const char *file, struct error *err)
 {
-	autobuf struct buf text = BUF_INIT(limit_get(limit_of(file)));
+	/* The live supervisor writes runtime.json for as long as its machine lives, and may have been
+	 * taken over; every command reads it. */
+	const enum limit most =
+		strcmp(file, "runtime.json") == 0 ? LIMIT_RUNTIME_BYTES : LIMIT_STATE_FILE_BYTES;
+	autobuf struct buf text = BUF_INIT(limit_get(most));
 	json_auto_t *value = NULL;
 	struct error why = {0};
 
@@ -250,13 +254,6 @@ int workspace_remove_file(const struct workspace *ws, const char *file, struct e
 	return file_error(ws, file, err);
 }
 
-static bool is_inside(const char *point, const char *path)
-{
-	size_t len = strlen(path);
-
-	return strncmp(point, path, len) == 0 && (point[len] == '/' || point[len] == '\0');
-}
-
 int workspace_refuse_mounts(const struct workspace *ws, struct error *err)
 {
 	struct mountinfo mounts = {0};
@@ -268,11 +265,11 @@ int workspace_refuse_mounts(const struct workspace *ws, struct error *err)
 	    mountinfo_read(&mounts, NULL) < 0)
 		return 0;
 	for (size_t i = 0; status == 0 && i < mounts.count; i++)
-		if (is_inside(mounts.rows[i].point, path))
-			status = error_set(err, ERR_CONFLICT,
-					   "%s is a mount point: unmount it first; nothing was "
-					   "removed",
-					   mounts.rows[i].point);
+		if (path_is_below(mounts.rows[i].point, path))
+			status = error_set(
+				err, ERR_CONFLICT,
+				"%s is a mount point: unmount it first; nothing was removed",
+				mounts.rows[i].point);
 	mountinfo_free(&mounts);
 	return status;
 }
