@@ -1,14 +1,58 @@
 /* SPDX-License-Identifier: MIT */
-/* The set of watches; loop_round.c calls them. */
+/*
+ * Every watch is in exactly one list of the loop: timers by deadline, the others in any order. A
+ * removed watch leaves its list at once and is marked dead, but its memory stays until the round is
+ * over, since the round's array of events, or an iteration, may still point to it.
+ */
+#include "base/loop.h"
+
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/loop_watch.h"
+#include "base/platform/poller.h"
 #include "base/platform/waitable.h"
+
+enum loop_kind { KIND_FD, KIND_TIMER, KIND_SIGNAL, KIND_PROC };
+
+struct loop_watch {
+	struct loop *loop;
+	struct loop_watch *next, **link; /* *link is this watch while it lives */
+	struct loop_watch *next_dead;
+	enum loop_kind kind;
+	bool dead;
+	bool polled;	   /* in the poller's set */
+	bool always_ready; /* a regular file: the poller refuses it, since it never blocks */
+	int fd;		   /* the caller's, the process', or one of our own for the signal */
+	uint32_t events;
+	uint64_t deadline;
+	uint64_t interval; /* 0: fires once */
+	uint64_t round;	   /* a timer set during a round does not fire in it */
+	struct proc *proc;
+	union {
+		loop_fd_fn *fd;
+		loop_timer_fn *timer;
+		loop_signal_fn *signal;
+		loop_proc_fn *proc;
+	} fn;
+	void *data;
+};
+
+struct loop {
+	struct poller *poller;
+	struct loop_watch *watches, *timers, *dead;
+	unsigned always_ready; /* watches of that kind */
+	uint64_t round;
+	int depth; /* of loop_once() calls */
+	bool stop;
+};
+
+/* --- the set ---------------------------------------------------------------------------------- */
 
 static void insert_watch(struct loop_watch **link, struct loop_watch *w)
 {
@@ -19,7 +63,7 @@ static void insert_watch(struct loop_watch **link, struct loop_watch *w)
 	*link = w;
 }
 
-void loop_insert_timer(struct loop_watch *w)
+static void insert_timer(struct loop_watch *w)
 {
 	struct loop_watch **link = &w->loop->timers;
 
@@ -29,15 +73,16 @@ void loop_insert_timer(struct loop_watch *w)
 	insert_watch(link, w);
 }
 
-/* w->next stays as it was, so that an iteration that stands on w can go on. */
-void loop_take_out(struct loop_watch *w)
+/* Leaves w->next as it was, so that an iteration that stands on w can go on. */
+static void take_out(struct loop_watch *w)
 {
 	*w->link = w->next;
 	if (w->next)
 		w->next->link = w->link;
 }
 
-void loop_bury(struct loop *loop)
+/* Frees the dead; only between rounds. */
+static void bury_dead(struct loop *loop)
 {
 	while (loop->dead) {
 		struct loop_watch *w = loop->dead;
@@ -71,7 +116,7 @@ void loop_free(struct loop *loop)
 		loop_remove(loop->watches);
 	while (loop->timers)
 		loop_remove(loop->timers);
-	loop_bury(loop);
+	bury_dead(loop);
 	poller_free(loop->poller);
 	free(loop);
 }
@@ -138,7 +183,7 @@ struct loop_watch *loop_add_timer(struct loop *loop, uint64_t deadline_ns, loop_
 		return NULL;
 	w->fn.timer = fn;
 	w->deadline = deadline_ns;
-	loop_insert_timer(w);
+	insert_timer(w);
 	return w;
 }
 
@@ -201,11 +246,119 @@ void loop_remove(struct loop_watch *w)
 		poller_set(w->loop->poller, w->fd, w->events, 0, NULL);
 	if (w->kind == KIND_SIGNAL)
 		close(w->fd);
-	loop_take_out(w);
+	take_out(w);
 	w->loop->always_ready -= w->always_ready;
 	w->dead = true;
 	w->next_dead = w->loop->dead;
 	w->loop->dead = w;
 	if (w->loop->depth == 0)
-		loop_bury(w->loop);
+		bury_dead(w->loop);
+}
+
+/* --- a round ---------------------------------------------------------------------------------- */
+
+static int call_watch(struct loop_watch *w, uint32_t events)
+{
+	struct loop *loop = w->loop;
+	int signal, code = 255;
+
+	if (w->dead)
+		return 0;
+	if (w->kind == KIND_SIGNAL) {
+		signal = signal_fd_take(w->fd);
+		if (!signal)
+			return 0; /* another watch of the same signal took it */
+		w->fn.signal(loop, signal, w->data);
+		return 1;
+	}
+	if (w->kind == KIND_PROC) {
+		loop_remove(w); /* before proc_wait() closes the descriptor */
+		if (proc_wait(w->proc, UINT64_MAX, &code, NULL) < 0)
+			proc_end(w->proc); /* somebody else reaped it: the code is lost */
+		w->fn.proc(loop, code, w->data);
+		return 1;
+	}
+	/* What was asked for may have changed since poller_wait(). */
+	events &= w->events | LOOP_ERR | LOOP_HUP;
+	if (!events || !w->events)
+		return 0;
+	w->fn.fd(loop, w->fd, events, w->data);
+	return 1;
+}
+
+static bool has_always_ready(const struct loop *loop)
+{
+	const struct loop_watch *w = loop->always_ready ? loop->watches : NULL;
+
+	while (w && !(w->always_ready && (w->events & (LOOP_IN | LOOP_OUT))))
+		w = w->next;
+	return w;
+}
+
+static int call_due_timers(struct loop *loop)
+{
+	struct loop_watch *w = loop->timers;
+	uint64_t now = w ? clock_mono_ns() : 0;
+	int called = 0;
+
+	while (w && w->deadline <= now) {
+		if (w->round == loop->round) { /* set in this very round */
+			w = w->next;
+			continue;
+		}
+		if (w->interval) {
+			take_out(w);
+			/* Missed ones are not made up for. */
+			w->deadline += w->interval;
+			if (w->deadline <= now)
+				w->deadline = now + w->interval;
+			insert_timer(w);
+		} else {
+			loop_remove(w);
+		}
+		w->fn.timer(loop, w->data);
+		called++;
+		w = loop->timers; /* the callback may have changed anything */
+	}
+	return called;
+}
+
+/* Waits, then calls descriptors, signals and processes, then the due timers. */
+int loop_once(struct loop *loop, int timeout_ms, struct error *err)
+{
+	struct poller_event events[POLLER_EVENTS];
+	uint64_t deadline = loop->timers ? loop->timers->deadline : UINT64_MAX;
+	int n, called = 0;
+
+	if (clock_is_virtual() || has_always_ready(loop) ||
+	    (loop->timers && loop->timers->deadline <= clock_mono_ns()))
+		timeout_ms = 0;
+	n = poller_wait(loop->poller, events, timeout_ms, deadline);
+	if (n < 0 && errno != EINTR)
+		return error_errno(err, errno, "event loop");
+	loop->depth++;
+	loop->round++;
+	for (int i = 0; i < n; i++)
+		called += call_watch(events[i].data, events[i].events);
+	for (struct loop_watch *w = loop->always_ready ? loop->watches : NULL; w; w = w->next)
+		if (w->always_ready)
+			called += call_watch(w, w->events & (LOOP_IN | LOOP_OUT));
+	called += call_due_timers(loop);
+	if (--loop->depth == 0)
+		bury_dead(loop);
+	return called;
+}
+
+int loop_run(struct loop *loop, struct error *err)
+{
+	while (!loop->stop)
+		if (loop_once(loop, -1, err) < 0)
+			return -1;
+	loop->stop = false;
+	return 0;
+}
+
+void loop_stop(struct loop *loop)
+{
+	loop->stop = true;
 }

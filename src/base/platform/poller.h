@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the loop waits with: a set of descriptors and one deadline. For loop.c and loop_round.c
- * alone; events are those of loop.h.
+ * What the loop waits with: a set of descriptors and one deadline. For loop.c alone; events are those
+ * of loop.h.
  */
 #ifndef BASE_PLATFORM_POLLER_H
 #define BASE_PLATFORM_POLLER_H
