@@ -119,32 +119,10 @@ static int write_data(struct receiver *r, int to, uint64_t length, struct error 
 	return 0;
 }
 
-static int end_file(struct receiver *r, int to, uint64_t at, bool holes, uint64_t length,
-		    struct error *err)
-{
-	uint64_t digest = 0;
-
-	if (tree_get_digest(&r->in, &digest, err) < 0)
-		return -1;
-	if (length != at)
-		return tree_damaged(err);
-	if (digest != tree_digest_end(r->digest))
-		return error_set(err, ERR_IO, "%.300s: its digest is not what was sent", shown(r));
-	return holes && ftruncate(to, (off_t)at) < 0 ? receive_failed(r, err) : 0;
-}
-
-/* The reason is in the entry that follows. */
-static int broken_off(struct receiver *r, struct error *err)
-{
-	if (tree_get_entry(&r->in, &r->entry, err) < 0)
-		return -1;
-	return r->entry.type == TREE_ERROR ? tree_error_of(&r->entry, err) : tree_damaged(err);
-}
-
 static int receive_data(struct receiver *r, int to, struct error *err)
 {
 	struct tree_chunk chunk;
-	uint64_t at = 0;
+	uint64_t at = 0, digest = 0;
 	bool holes = false;
 
 	tree_digest_begin(r->digest);
@@ -152,10 +130,8 @@ static int receive_data(struct receiver *r, int to, struct error *err)
 	for (;;) {
 		if (tree_get_chunk(&r->in, r->digest, &chunk, err) < 0)
 			return -1;
-		if (chunk.kind == TREE_BREAK)
-			return broken_off(r, err);
-		if (chunk.kind == TREE_FILE_END)
-			return end_file(r, to, at, holes, chunk.length, err);
+		if (chunk.kind == TREE_BREAK || chunk.kind == TREE_FILE_END)
+			break;
 		if (chunk.length > INT64_MAX - at)
 			return tree_damaged(err);
 		if (tree_count(r->line, &r->counted, chunk.length, err) < 0)
@@ -167,6 +143,20 @@ static int receive_data(struct receiver *r, int to, struct error *err)
 			return receive_failed(r, err);
 		holes = holes || chunk.kind == TREE_HOLE;
 	}
+	if (chunk.kind == TREE_BREAK) {
+		/* The reason is in the entry that follows. */
+		if (tree_get_entry(&r->in, &r->entry, err) < 0)
+			return -1;
+		return r->entry.type == TREE_ERROR ? tree_error_of(&r->entry, err)
+						   : tree_damaged(err);
+	}
+	if (tree_get_digest(&r->in, &digest, err) < 0)
+		return -1;
+	if (chunk.length != at)
+		return tree_damaged(err);
+	if (digest != tree_digest_end(r->digest))
+		return error_set(err, ERR_IO, "%.300s: its digest is not what was sent", shown(r));
+	return holes && ftruncate(to, (off_t)at) < 0 ? receive_failed(r, err) : 0;
 }
 
 static void fill_times(struct timespec times[2], const struct tree_entry *entry)
@@ -198,14 +188,6 @@ static int fill_file(struct receiver *r, int fd, struct error *err)
 }
 
 /* --- entries of a tree ----------------------------------------------------------------------- */
-
-static int make_file(struct receiver *r, int dir, const char *name, struct error *err)
-{
-	autoclose int fd =
-		openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-
-	return fd < 0 ? receive_failed(r, err) : fill_file(r, fd, err);
-}
 
 static int make_link(struct receiver *r, int dir, const char *name, struct error *err)
 {
@@ -253,8 +235,12 @@ static int make_entry(struct receiver *r, struct error *err)
 	dir = open_entry_parent(r, r->entry.path, &name, err);
 	if (dir < 0)
 		return -1;
-	if (r->entry.type == TREE_FILE)
-		return make_file(r, dir, name, err);
+	if (r->entry.type == TREE_FILE) {
+		autoclose int fd = openat(
+			dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+		return fd < 0 ? receive_failed(r, err) : fill_file(r, fd, err);
+	}
 	if (r->entry.type == TREE_LINK)
 		return make_link(r, dir, name, err);
 	if (r->entry.type == TREE_HARD_LINK)
@@ -395,33 +381,38 @@ static int make_root(struct receiver *r, int (*make)(const struct receiver *r), 
 	return receive_failed(r, err);
 }
 
-/* Without a name where the file system can: then nothing is left if we are killed. Its lock holds
- * for the temporary name that it gets at the end. */
-static int open_root_file(struct receiver *r, struct error *err)
-{
-	r->file = file_open_nameless(r->target->dir, O_WRONLY);
-	if (r->file >= 0) {
-		(void)flock(r->file, LOCK_EX | LOCK_NB);
-		return name_temporary(r, err);
-	}
-	if (make_root(r, make_root_file, &r->file, err) < 0)
-		return -1;
-	r->file_named = true;
-	return 0;
-}
-
 static int receive_root_file(struct receiver *r, struct error *err)
 {
 	if (r->target->dir < 0)
 		return receive_data(r, r->target->file, err);
-	return open_root_file(r, err) < 0 ? -1 : fill_file(r, r->file, err);
+	/* Without a name where the file system can: then nothing is left if we are killed. Its lock
+	 * holds for the temporary name that it gets at the end. */
+	r->file = file_open_nameless(r->target->dir, O_WRONLY);
+	if (r->file >= 0) {
+		(void)flock(r->file, LOCK_EX | LOCK_NB);
+		if (name_temporary(r, err) < 0)
+			return -1;
+	} else {
+		if (make_root(r, make_root_file, &r->file, err) < 0)
+			return -1;
+		r->file_named = true;
+	}
+	return fill_file(r, r->file, err);
 }
 
-static int receive_root_dir(struct receiver *r, struct error *err)
+static int receive_root(struct receiver *r, struct error *err)
 {
 	const struct tree_target *target = r->target;
 	struct stat st;
 
+	if (tree_get_entry(&r->in, &r->entry, err) < 0)
+		return -1;
+	if (r->entry.type == TREE_ERROR)
+		return tree_error_of(&r->entry, err);
+	if (r->entry.path[0] || (r->entry.type != TREE_FILE && r->entry.type != TREE_DIR))
+		return tree_damaged(err);
+	if (r->entry.type == TREE_FILE)
+		return receive_root_file(r, err);
 	if (target->dir < 0)
 		return error_set(err, ERR_INVALID, "%.300s: no file, but a directory", shown(r));
 	if (fstatat(target->dir, target->name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
@@ -430,21 +421,6 @@ static int receive_root_dir(struct receiver *r, struct error *err)
 	}
 	r->open = 1;
 	return make_root(r, make_root_dir, &r->root, err);
-}
-
-static int receive_root(struct receiver *r, struct error *err)
-{
-	if (tree_get_entry(&r->in, &r->entry, err) < 0)
-		return -1;
-	if (r->entry.type == TREE_ERROR)
-		return tree_error_of(&r->entry, err);
-	if (r->entry.path[0])
-		return tree_damaged(err);
-	if (r->entry.type == TREE_FILE)
-		return receive_root_file(r, err);
-	if (r->entry.type == TREE_DIR)
-		return receive_root_dir(r, err);
-	return tree_damaged(err);
 }
 
 static int receive_rest(struct receiver *r, struct error *err)
@@ -476,16 +452,6 @@ static int receive_rest(struct receiver *r, struct error *err)
 	}
 }
 
-static int give_name(struct receiver *r, struct error *err)
-{
-	if (r->file < 0 || r->file_named)
-		return 0;
-	if (file_give_name(r->file, r->target->dir, r->temporary) < 0)
-		return receive_failed(r, err);
-	r->file_named = true;
-	return 0;
-}
-
 /* A file may take the place of another, a directory of nothing. */
 static int put_in_place(struct receiver *r, struct error *err)
 {
@@ -494,8 +460,11 @@ static int put_in_place(struct receiver *r, struct error *err)
 	r->entry.path[0] = '\0';
 	if (dir < 0)
 		return 0;
-	if (give_name(r, err) < 0)
-		return -1;
+	if (r->file >= 0 && !r->file_named) {
+		if (file_give_name(r->file, dir, r->temporary) < 0)
+			return receive_failed(r, err);
+		r->file_named = true;
+	}
 	got = r->root >= 0 ? file_rename_new(dir, r->temporary, dir, r->target->name)
 			   : renameat(dir, r->temporary, dir, r->target->name);
 	if (got < 0 && (errno == EINVAL || errno == ENOTSUP)) /* a file system without that */
@@ -503,36 +472,12 @@ static int put_in_place(struct receiver *r, struct error *err)
 	return got < 0 ? receive_failed(r, err) : 0;
 }
 
-static void remove_rest(const struct receiver *r)
-{
-	if (r->root >= 0)
-		(void)path_remove_tree_at(r->target->dir, r->temporary, NULL);
-	if (r->file_named)
-		(void)unlinkat(r->target->dir, r->temporary, 0);
-}
-
-static int receive_whole_tree(struct receiver *r, struct error *err)
-{
-	struct error why = {0};
-	int status = -1;
-
-	remove_left(r);
-	if (receive_root(r, &why) == 0 && receive_rest(r, &why) == 0)
-		status = put_in_place(r, &why);
-	if (status < 0)
-		remove_rest(r);
-	cleanup_close(&r->root);
-	cleanup_close(&r->file);
-	if (status < 0 && err)
-		*err = why;
-	return status;
-}
-
 int tree_receive(const struct tree_line *from, const struct tree_target *target,
 		 const char *links_within, struct error *err)
 {
 	autofree struct receiver *r = calloc(1, sizeof(*r));
-	int status;
+	struct error why = {0};
+	int status = -1;
 
 	if (!r)
 		return error_errno(err, ENOMEM, "files");
@@ -544,9 +489,19 @@ int tree_receive(const struct tree_line *from, const struct tree_target *target,
 	r->in.cancel = from->cancel;
 	r->in.silence_ms = from->silence_ms;
 	r->digest = tree_digest_new();
-	status = r->digest ? receive_whole_tree(r, err) : error_errno(err, ENOMEM, "files");
+	if (!r->digest)
+		return error_errno(err, ENOMEM, "files");
+	remove_left(r);
+	if (receive_root(r, &why) == 0 && receive_rest(r, &why) == 0)
+		status = put_in_place(r, &why);
+	if (status < 0 && r->root >= 0)
+		(void)path_remove_tree_at(target->dir, r->temporary, NULL);
+	if (status < 0 && r->file_named)
+		(void)unlinkat(target->dir, r->temporary, 0);
+	cleanup_close(&r->root);
+	cleanup_close(&r->file);
 	tree_digest_free(r->digest);
-	return status;
+	return status < 0 ? error_copy(err, &why) : 0;
 }
 
 /* --- the answer ------------------------------------------------------------------------------ */

@@ -129,20 +129,6 @@ static int send_hole(struct sender *s, int fd, uint64_t *at, uint64_t size, uint
 	return 1;
 }
 
-static int send_sparse(struct sender *s, int fd, uint64_t *at, uint64_t size, struct error *err)
-{
-	while (*at < size) {
-		uint64_t end = size;
-		int more = send_hole(s, fd, at, size, &end, err);
-
-		if (more > 0)
-			more = send_data(s, fd, at, end, err);
-		if (more <= 0)
-			return more;
-	}
-	return 0;
-}
-
 /* What is appended while it is read is not waited for. A file of /proc says that it is empty, and
  * is read to its end. */
 static int send_contents(struct sender *s, int fd, const struct stat *st, struct error *err)
@@ -150,12 +136,19 @@ static int send_contents(struct sender *s, int fd, const struct stat *st, struct
 	uint64_t size = st->st_size > 0 ? (uint64_t)st->st_size : INT64_MAX, at = 0;
 	bool sparse = st->st_size > 0 && (uint64_t)st->st_blocks * 512 < (uint64_t)st->st_size &&
 		      lseek(fd, 0, SEEK_DATA) != (off_t)-1;
-	int status;
+	int more = 1;
 
 	if (st->st_size > 0 && !sparse && st->st_blocks == 0 && lseek(fd, 0, SEEK_HOLE) == 0)
 		sparse = true; /* nothing but a hole */
-	status = sparse ? send_sparse(s, fd, &at, size, err) : send_data(s, fd, &at, size, err);
-	return status < 0 ? -1 : tree_put_file_end(&s->out, at, s->digest, err);
+	while (more > 0 && at < size) {
+		uint64_t end = size;
+
+		if (sparse)
+			more = send_hole(s, fd, &at, size, &end, err);
+		if (more > 0)
+			more = send_data(s, fd, &at, end, err);
+	}
+	return more < 0 ? -1 : tree_put_file_end(&s->out, at, s->digest, err);
 }
 
 static int send_file(struct sender *s, int fd, const struct stat *st, struct error *err)
@@ -237,51 +230,38 @@ static int send_entry(struct sender *s, int dir, const char *name, int depth, st
 	return status;
 }
 
-static int send_entries(struct sender *s, DIR *dir, int depth, struct error *err)
-{
-	const struct dirent *entry;
-
-	for (errno = 0; (entry = readdir(dir)); errno = 0) {
-		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
-			continue;
-		if (send_entry(s, dirfd(dir), entry->d_name, depth + 1, err) < 0)
-			return -1;
-	}
-	return errno ? error_errno(err, errno, "%.300s", s->entry.path) : 0;
-}
-
 /* Takes over fd. */
 static int send_dir(struct sender *s, int fd, const struct stat *st, int depth, struct error *err)
 {
 	autodir DIR *dir = fdopendir(fd);
+	const struct dirent *entry;
 
 	if (!dir) {
 		error_errno(err, errno, "%.300s", s->entry.path);
 		close(fd);
 		return -1;
 	}
-	if (put_bytes(s, TREE_DIR, st, "", err) < 0 || send_entries(s, dir, depth, err) < 0)
+	if (put_bytes(s, TREE_DIR, st, "", err) < 0)
 		return -1;
+	for (errno = 0; (entry = readdir(dir)); errno = 0) {
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+			continue;
+		if (send_entry(s, dirfd(dir), entry->d_name, depth + 1, err) < 0)
+			return -1;
+	}
+	if (errno)
+		return error_errno(err, errno, "%.300s", s->entry.path);
 	return put_bytes(s, TREE_DIR_END, st, "", err);
-}
-
-static int open_sent_root(int root_fd, const char *path, bool confined, struct error *err)
-{
-	int fd = confined ? file_open_within(root_fd, path, OPEN_FLAGS, FILE_IN_ROOT)
-			  : openat(root_fd, path, OPEN_FLAGS);
-
-	return fd < 0 ? error_errno(err, errno, "%.300s", path) : fd;
 }
 
 static int send_root(struct sender *s, int root_fd, const char *path, bool confined,
 		     struct error *err)
 {
-	autoclose int fd = open_sent_root(root_fd, path, confined, err);
+	autoclose int fd = confined ? file_open_within(root_fd, path, OPEN_FLAGS, FILE_IN_ROOT)
+				    : openat(root_fd, path, OPEN_FLAGS);
 	struct stat st;
 
-	if (fd < 0)
-		return -1;
-	if (fstat(fd, &st) < 0)
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%.300s", path);
 	s->device = st.st_dev;
 	if (S_ISREG(st.st_mode))
@@ -321,27 +301,11 @@ static int hear_receiver(struct sender *s, struct error *err)
 	return s->entry.type == TREE_END && !s->out.spoken ? 0 : tree_damaged(err);
 }
 
-static int send_all(struct sender *s, int root_fd, const char *path, bool confined,
-		    struct error *err)
-{
-	struct error why = {0};
-	int status = send_root(s, root_fd, path, confined, &why);
-
-	if (status == 0)
-		status = put_tree_end(s, NULL, &why);
-	else if (!s->out.spoken)
-		(void)put_tree_end(s, &why, NULL);
-	if (s->line->answers && (status == 0 || s->out.spoken))
-		status = hear_receiver(s, &why);
-	if (status < 0 && err)
-		*err = why;
-	return status;
-}
-
 int tree_send(int root_fd, const char *path, bool confined, const struct tree_line *to,
 	      struct error *err)
 {
 	autofree struct sender *s = calloc(1, sizeof(*s));
+	struct error why = {0};
 	int status = -1;
 
 	if (!s)
@@ -353,11 +317,18 @@ int tree_send(int root_fd, const char *path, bool confined, const struct tree_li
 	s->out.duplex = to->answers;
 	s->digest = tree_digest_new();
 	s->links = tree_links_new();
-	if (s->digest && s->links)
-		status = send_all(s, root_fd, path, confined, err);
-	else
-		error_errno(err, ENOMEM, "files");
+	if (!s->digest || !s->links) {
+		error_errno(&why, ENOMEM, "files");
+	} else {
+		status = send_root(s, root_fd, path, confined, &why);
+		if (status == 0)
+			status = put_tree_end(s, NULL, &why);
+		else if (!s->out.spoken)
+			(void)put_tree_end(s, &why, NULL);
+		if (to->answers && (status == 0 || s->out.spoken))
+			status = hear_receiver(s, &why);
+	}
 	tree_links_free(s->links);
 	tree_digest_free(s->digest);
-	return status;
+	return status < 0 ? error_copy(err, &why) : 0;
 }

@@ -57,33 +57,28 @@ static int open_parent_of(int root_fd, const char *path, bool confined, const ch
 	return fd < 0 ? error_errno(err, errno, "%.300s", parent) : fd;
 }
 
-/* In a directory that has no name any more nothing can be made. */
-static int refuse_removed(int dir, const char *path, struct error *err)
-{
-	struct stat st;
-
-	if (fstat(dir, &st) < 0)
-		return error_errno(err, errno, "%.300s", path);
-	return st.st_nlink
-		       ? 0
-		       : error_set(err, ERR_NOT_FOUND, "the directory %.300s was removed", path);
-}
-
 int tree_target_open(int root_fd, const char *path, bool confined, const char *name_within,
 		     struct tree_target *out, struct error *err)
 {
-	struct tree_target target = {.dir = open_target_dir(root_fd, path, confined)};
+	autoclose int dir = open_target_dir(root_fd, path, confined);
 	const char *name = name_within;
+	struct tree_target target;
+	struct stat st;
 
-	if (target.dir < 0)
-		target.dir = open_parent_of(root_fd, path, confined, &name, err);
-	if (target.dir < 0)
+	if (dir < 0)
+		dir = open_parent_of(root_fd, path, confined, &name, err);
+	if (dir < 0)
 		return -1;
-	if (refuse_removed(target.dir, path, err) < 0 || set_target_name(&target, name, err) < 0) {
-		close(target.dir);
+	/* In a directory that has no name any more nothing can be made. */
+	if (fstat(dir, &st) < 0)
+		return error_errno(err, errno, "%.300s", path);
+	if (!st.st_nlink)
+		return error_set(err, ERR_NOT_FOUND, "the directory %.300s was removed", path);
+	target = (struct tree_target){.dir = dir};
+	if (set_target_name(&target, name, err) < 0)
 		return -1;
-	}
 	*out = target;
+	(void)steal_fd(&dir);
 	return 0;
 }
 

@@ -65,47 +65,34 @@ static int spoken(struct tree_writer *w, struct error *err)
 	return error_set(err, ERR_IO, "the other side has ended the copy");
 }
 
-/* A socket that has somebody to listen to, or something else to end it, is never blocked in. */
-static bool waits_to_write(const struct tree_writer *w)
-{
-	return w->duplex || w->cancel >= 0 || w->silence_ms > 0;
-}
-
-static ssize_t write_wire(struct tree_writer *w, const uint8_t *bytes, size_t len)
-{
-	if (waits_to_write(w))
-		return send(w->fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
-	return write(w->fd, bytes, len);
-}
-
-/* A vsock wants each packet in one piece of memory, which a kernel may not have: then less at once.
- */
-static bool smaller_of(size_t *most)
-{
-	if ((errno != ENOMEM && errno != ENOBUFS) || *most <= SPACE_LEAST)
-		return false;
-	*most /= 2;
-	return true;
-}
-
 static int write_all(struct tree_writer *w, struct error *err)
 {
+	/* A socket that has somebody to listen to, or something else to end it, is never blocked in. */
+	const bool waits = w->duplex || w->cancel >= 0 || w->silence_ms > 0;
 	size_t sent = 0, most = sizeof(w->bytes);
 
 	while (sent < w->len) {
-		int early = waits_to_write(w) ? wait_line(w->fd, w->cancel, w->silence_ms, POLLOUT,
-							  w->duplex, err)
-					      : 0;
+		size_t len = w->len - sent < most ? w->len - sent : most;
+		int early =
+			waits ? wait_line(w->fd, w->cancel, w->silence_ms, POLLOUT, w->duplex, err)
+			      : 0;
 		ssize_t n;
 
 		if (early != 0)
 			return early < 0 ? -1 : spoken(w, err);
-		n = write_wire(w, w->bytes + sent, w->len - sent < most ? w->len - sent : most);
-		if (n < 0 && errno != EINTR && errno != EAGAIN && !smaller_of(&most))
+		n = waits ? send(w->fd, w->bytes + sent, len, MSG_NOSIGNAL | MSG_DONTWAIT)
+			  : write(w->fd, w->bytes + sent, len);
+		if (n >= 0) {
+			sent += (size_t)n;
+		} else if ((errno == ENOMEM || errno == ENOBUFS) && most > SPACE_LEAST) {
+			/* A vsock wants each packet in one piece of memory, which a kernel may not
+			 * have: then less at once. */
+			most /= 2;
+		} else if (errno != EINTR && errno != EAGAIN) {
 			return w->duplex && (errno == EPIPE || errno == ECONNRESET)
 				       ? spoken(w, err)
 				       : error_errno(err, errno, "the stream of files");
-		sent += n > 0 ? (size_t)n : 0;
+		}
 	}
 	return 0;
 }
