@@ -151,18 +151,6 @@ static uint32_t events_of(const struct kevent *e)
 	return events;
 }
 
-static int merge_event(struct poller_event *events, int count, const struct kevent *e)
-{
-	int i = 0;
-
-	while (i < count && events[i].data != e->udata)
-		i++;
-	if (i == count)
-		events[count++] = (struct poller_event){.data = e->udata};
-	events[i].events |= events_of(e);
-	return count;
-}
-
 static const struct timespec *time_to_wait(int timeout_ms, uint64_t deadline_ns,
 					   struct timespec *out)
 {
@@ -188,7 +176,14 @@ int poller_wait(struct poller *p, struct poller_event events[POLLER_EVENTS], int
 
 	n = kevent(p->kqueue, NULL, 0, got, POLLER_EVENTS,
 		   time_to_wait(timeout_ms, deadline_ns, &wait));
-	for (int i = 0; i < n; i++)
-		count = merge_event(events, count, &got[i]);
+	for (int i = 0; i < n; i++) {
+		int at = 0;
+
+		while (at < count && events[at].data != got[i].udata)
+			at++;
+		if (at == count)
+			events[count++] = (struct poller_event){.data = got[i].udata};
+		events[at].events |= events_of(&got[i]);
+	}
 	return n < 0 ? -1 : count;
 }

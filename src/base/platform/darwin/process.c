@@ -23,14 +23,6 @@
 #include "base/cleanup.h"
 #include "base/platform/system.h"
 
-static int watch_end(int queue, pid_t pid)
-{
-	struct kevent change;
-
-	EV_SET(&change, pid, EVFILT_PROC, EV_ADD, NOTE_EXIT, 0, NULL);
-	return kevent(queue, &change, 1, NULL, 0, NULL);
-}
-
 /* Of a child that has ended and is not reaped no end is told any more: readable at once. */
 static int tell_at_once(int queue)
 {
@@ -46,11 +38,13 @@ static int tell_at_once(int queue)
 int process_open(pid_t pid)
 {
 	autoclose int queue = kqueue();
+	struct kevent change;
 	siginfo_t info;
 
 	if (queue < 0 || fcntl(queue, F_SETFD, FD_CLOEXEC) < 0)
 		return -1;
-	if (watch_end(queue, pid) == 0)
+	EV_SET(&change, pid, EVFILT_PROC, EV_ADD, NOTE_EXIT, 0, NULL);
+	if (kevent(queue, &change, 1, NULL, 0, NULL) == 0)
 		return steal_fd(&queue);
 	if (errno != ESRCH)
 		return -1;

@@ -275,14 +275,6 @@ static int bind_beside(const struct sockaddr_storage *address, socklen_t len)
 	return -1;
 }
 
-/* Makes that address of the port the one that the kernel remembers (sk_reuseport_match()). */
-static int remind_kernel(const struct sockaddr_storage *address, socklen_t len)
-{
-	int reminder = bind_beside(address, len);
-
-	return reminder < 0 ? -1 : close(reminder);
-}
-
 /*
  * Linux remembers of a port by which address a socket with SO_REUSEPORT was bound last, and
  * compares the next such socket of the same user with that address alone (sk_reuseport_match()).
@@ -309,12 +301,16 @@ int descriptor_guard_port(int fd, int *guard)
 	}
 	if (made < 0)
 		return -1;
-	if (listen(made, 0) < 0 || remind_kernel(&held, len) < 0 || exclude_others(made) < 0) {
-		close_quietly(made);
-		return -1;
+	if (listen(made, 0) == 0) {
+		int reminder = bind_beside(&held, len);
+
+		if (reminder >= 0 && close(reminder) == 0 && exclude_others(made) == 0) {
+			*guard = made;
+			return 0;
+		}
 	}
-	*guard = made;
-	return 0;
+	close_quietly(made);
+	return -1;
 }
 
 /* Another user who binds the port at another address makes the kernel forget that this user shares
@@ -374,26 +370,18 @@ static void write_link_of(int fd, char out[LINK_NAME])
  * device does not. So it is opened by a read-only mount of the file alone, which is in no
  * directory. A user other than root may make no mount, and could not change the mode.
  */
-static int open_null_by_read_only_mount(void)
+int descriptor_null(void)
 {
 	struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
 	char link[LINK_NAME] = "";
 	int null = -1, tree = open_tree(AT_FDCWD, NULL_DEVICE, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 
-	if (tree < 0)
-		return -1;
-	if (mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) == 0) {
+	if (tree >= 0 && mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) == 0) {
 		write_link_of(tree, link);
 		null = open(link, O_RDWR | O_CLOEXEC);
 	}
-	close(tree);
-	return null;
-}
-
-int descriptor_null(void)
-{
-	int null = open_null_by_read_only_mount();
-
+	if (tree >= 0)
+		close(tree);
 	return null < 0 ? open(NULL_DEVICE, O_RDWR | O_CLOEXEC) : null;
 }
 
@@ -429,19 +417,6 @@ ssize_t descriptor_send_file(int to, int from, off_t *at, size_t len)
 	return sendfile(to, from, at, len);
 }
 
-static int address_at(int dirfd, const char *name, struct sockaddr_un *addr)
-{
-	int n;
-
-	*addr = (struct sockaddr_un){.sun_family = AF_UNIX};
-	n = snprintf(addr->sun_path, sizeof(addr->sun_path), "/proc/thread-self/fd/%d/%s", dirfd,
-		     name);
-	if (n >= 0 && (size_t)n < sizeof(addr->sun_path))
-		return 0;
-	errno = ENAMETOOLONG;
-	return -1;
-}
-
 /* A socket and its connections have the name by which the socket was bound, and /proc/net/unix lists
  * that: with the number of this process in it, it tells whose they are. Another /proc than that of our
  * own process numbers may have another process there. */
@@ -462,11 +437,17 @@ static void name_by_process(int dirfd, const char *name, struct sockaddr_un *add
 
 int descriptor_bind_at(int sock, int dirfd, const char *name)
 {
-	struct sockaddr_un addr;
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	int n = snprintf(addr.sun_path, sizeof(addr.sun_path), "/proc/thread-self/fd/%d/%s", dirfd,
+			 name);
 
+	if (n < 0 || (size_t)n >= sizeof(addr.sun_path)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
 	/* bind() creates the file with the mode of the socket itself: set here there is no moment
 	 * in which others could connect, and the umask of the process is left alone. */
-	if (address_at(dirfd, name, &addr) < 0 || fchmod(sock, S_IRUSR | S_IWUSR) < 0)
+	if (fchmod(sock, S_IRUSR | S_IWUSR) < 0)
 		return -1;
 	name_by_process(dirfd, name, &addr);
 	return bind(sock, (const struct sockaddr *)&addr, sizeof(addr));

@@ -61,10 +61,16 @@ static int write_proc(const char *path, const char *text, struct error *err)
 	return 0;
 }
 
-static int map_own_ids(uid_t uid, gid_t gid, struct error *err)
+static int leave_namespaces(int which, bool with_user, struct error *err)
 {
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
 	char map[64];
 
+	if (unshare(which | (with_user ? CLONE_NEWUSER : 0)) < 0)
+		return error_errno(err, errno, "unshare");
+	if (!with_user)
+		return 0;
 	if (write_proc("/proc/self/setgroups", "deny", err) < 0)
 		return -1;
 	snprintf(map, sizeof(map), "%u %u 1", (unsigned)uid, (unsigned)uid);
@@ -72,16 +78,6 @@ static int map_own_ids(uid_t uid, gid_t gid, struct error *err)
 		return -1;
 	snprintf(map, sizeof(map), "%u %u 1", (unsigned)gid, (unsigned)gid);
 	return write_proc("/proc/self/gid_map", map, err);
-}
-
-static int leave_namespaces(int which, bool with_user, struct error *err)
-{
-	uid_t uid = geteuid();
-	gid_t gid = getegid();
-
-	if (unshare(which | (with_user ? CLONE_NEWUSER : 0)) < 0)
-		return error_errno(err, errno, "unshare");
-	return with_user ? map_own_ids(uid, gid, err) : 0;
 }
 
 int isolate_namespaces(bool with_user, struct error *err)

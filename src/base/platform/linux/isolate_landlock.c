@@ -55,39 +55,9 @@ struct tree_rule {
 	int32_t fd;
 } __attribute__((packed));
 
-/* All that the kernel knows of, up to what is known here. */
-static struct ruleset everything(long version)
-{
-	struct ruleset all = {.files = (1u << 13) - 1};
-
-	if (version >= 2)
-		all.files |= 1u << 13; /* to another directory */
-	if (version >= 3)
-		all.files |= TRUNCATE;
-	if (version >= VERSION_WITH_NET)
-		all.net = TCP_BIND | TCP_CONNECT;
-	if (version >= 5)
-		all.files |= 1u << 15; /* ioctl of devices */
-	if (version >= 6)
-		all.scoped = SCOPE_ABSTRACT_SOCKETS;
-	return all;
-}
-
 static size_t ruleset_size(long version)
 {
 	return (version >= 6 ? 3 : version >= VERSION_WITH_NET ? 2 : 1) * sizeof(uint64_t);
-}
-
-static int allow_tree(int rules, const struct ruleset *all, const struct isolate_tree *tree,
-		      struct error *err)
-{
-	const uint64_t rights =
-		(tree->writable ? TO_WRITE : TO_READ) | (tree->executable ? FILE_EXECUTE : 0);
-	const struct tree_rule rule = {rights & all->files, tree->fd};
-
-	if (syscall(SYS_landlock_add_rule, rules, RULE_TREE, &rule, 0) < 0)
-		return error_errno(err, errno, "Landlock");
-	return 0;
 }
 
 static int enter_domain(int rules, struct error *err)
@@ -111,17 +81,34 @@ int isolate_landlock_version(struct error *err)
 int isolate_landlock(const struct isolate_reach *reach, struct error *err)
 {
 	int version = isolate_landlock_version(err);
-	struct ruleset all = everything(version);
+	/* All that the kernel knows of, up to what is known here. */
+	struct ruleset all = {.files = (1u << 13) - 1};
 
 	if (version < 0)
 		return -1;
+	if (version >= 2)
+		all.files |= 1u << 13; /* to another directory */
+	if (version >= 3)
+		all.files |= TRUNCATE;
+	if (version >= VERSION_WITH_NET)
+		all.net = TCP_BIND | TCP_CONNECT;
+	if (version >= 5)
+		all.files |= 1u << 15; /* ioctl of devices */
+	if (version >= 6)
+		all.scoped = SCOPE_ABSTRACT_SOCKETS;
 	autoclose int rules =
 		(int)syscall(SYS_landlock_create_ruleset, &all, ruleset_size(version), 0);
 	if (rules < 0)
 		return error_errno(err, errno, "Landlock");
-	for (size_t i = 0; i < reach->tree_count; i++)
-		if (allow_tree(rules, &all, &reach->trees[i], err) < 0)
-			return -1;
+	for (size_t i = 0; i < reach->tree_count; i++) {
+		const struct isolate_tree *tree = &reach->trees[i];
+		const uint64_t rights = (tree->writable ? TO_WRITE : TO_READ) |
+					(tree->executable ? FILE_EXECUTE : 0);
+		const struct tree_rule rule = {rights & all.files, tree->fd};
+
+		if (syscall(SYS_landlock_add_rule, rules, RULE_TREE, &rule, 0) < 0)
+			return error_errno(err, errno, "Landlock");
+	}
 	return enter_domain(rules, err);
 }
 

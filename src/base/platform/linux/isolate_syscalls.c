@@ -20,18 +20,6 @@ int isolate_syscalls(const struct isolate_syscall *allowed, size_t count, struct
 	return 0;
 }
 #else
-static int add_syscall_row(scmp_filter_ctx filter, const struct isolate_syscall *row,
-			   struct error *err)
-{
-	int rc = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, row->number,
-					isolate_condition_count(row), row->only);
-
-	/* -EDOM: this architecture has no such call. */
-	if (rc < 0 && rc != -EDOM)
-		return error_errno(err, -rc, "seccomp rule (%s)", row->reason);
-	return 0;
-}
-
 int isolate_syscalls(const struct isolate_syscall *allowed, size_t count, struct error *err)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
@@ -39,9 +27,13 @@ int isolate_syscalls(const struct isolate_syscall *allowed, size_t count, struct
 
 	if (!filter)
 		return error_errno(err, ENOMEM, "system call filter");
-	for (size_t i = 0; i < count; i++)
-		if (add_syscall_row(filter, &allowed[i], err) < 0)
-			return -1;
+	for (size_t i = 0; i < count; i++) {
+		rc = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, allowed[i].number,
+					    isolate_condition_count(&allowed[i]), allowed[i].only);
+		/* -EDOM: this architecture has no such call. */
+		if (rc < 0 && rc != -EDOM)
+			return error_errno(err, -rc, "seccomp rule (%s)", allowed[i].reason);
+	}
 	rc = seccomp_load(filter);
 	if (rc < 0)
 		return error_errno(err, -rc, "load the system call filter");

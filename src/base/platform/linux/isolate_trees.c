@@ -126,38 +126,28 @@ static int enter_new_root(const struct isolate_reach *reach, struct error *err)
 
 /* --- directories that are open --------------------------------------------------------------- */
 
-static const char *new_path_of(int fd, const struct isolate_reach *reach)
-{
-	for (size_t i = 0; i < reach->tree_count; i++)
-		if (is_one_file(reach->trees[i].fd, fd))
-			return reach->trees[i].path;
-	return "/";
-}
-
-static int replace_directory(int fd, const struct isolate_reach *reach, struct error *err)
-{
-	const char *path = new_path_of(fd, reach);
-	int flags = fcntl(fd, F_GETFL), own = fcntl(fd, F_GETFD);
-	autoclose int next = open(path, O_DIRECTORY | O_CLOEXEC | (flags & O_PATH));
-
-	if (next < 0 || dup3(next, fd, own & FD_CLOEXEC ? O_CLOEXEC : 0) < 0)
-		return error_errno(err, errno, "%s anew", path);
-	return 0;
-}
-
 static int replace_directories(DIR *fds, const struct isolate_reach *reach, struct error *err)
 {
 	const struct dirent *entry;
 	struct stat st;
 
 	while ((entry = readdir(fds))) {
-		int fd = (int)strtol(entry->d_name, NULL, 10);
+		int fd = (int)strtol(entry->d_name, NULL, 10), flags, own;
+		const char *path = NULL;
 
 		if (*entry->d_name == '.' || fd == dirfd(fds) || fstat(fd, &st) < 0 ||
 		    !S_ISDIR(st.st_mode))
 			continue;
-		if (replace_directory(fd, reach, err) < 0)
-			return -1;
+		for (size_t i = 0; i < reach->tree_count && !path; i++)
+			if (is_one_file(reach->trees[i].fd, fd))
+				path = reach->trees[i].path;
+		if (!path)
+			path = "/";
+		flags = fcntl(fd, F_GETFL);
+		own = fcntl(fd, F_GETFD);
+		autoclose int next = open(path, O_DIRECTORY | O_CLOEXEC | (flags & O_PATH));
+		if (next < 0 || dup3(next, fd, own & FD_CLOEXEC ? O_CLOEXEC : 0) < 0)
+			return error_errno(err, errno, "%s anew", path);
 	}
 	return 0;
 }
@@ -173,16 +163,6 @@ static int make_trees(const struct isolate_reach *reach, struct error *err)
 	return enter_new_root(reach, err) < 0 ? -1 : replace_directories(fds, reach, err);
 }
 
-static void try_trees(const struct isolate_reach *reach, int to) __attribute__((noreturn));
-static void try_trees(const struct isolate_reach *reach, int to)
-{
-	struct error why = {0};
-
-	(void)make_trees(reach, &why);
-	(void)!write(to, &why, sizeof(why));
-	_exit(0);
-}
-
 int isolate_trees_try(const struct isolate_reach *reach, struct error *err)
 {
 	struct error why = {0};
@@ -194,8 +174,11 @@ int isolate_trees_try(const struct isolate_reach *reach, struct error *err)
 	autoclose int to = ends[1];
 	pid_t pid = fork();
 
-	if (pid == 0)
-		try_trees(reach, to);
+	if (pid == 0) {
+		(void)make_trees(reach, &why);
+		(void)!write(to, &why, sizeof(why));
+		_exit(0);
+	}
 	close(steal_fd(&to));
 	if (pid < 0 || fd_read_exact(from, &why, sizeof(why), NULL) < 0)
 		error_set(&why, ERR_IO, "it cannot be tried");

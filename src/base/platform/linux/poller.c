@@ -78,28 +78,23 @@ static int arm_loop_timer(struct poller *p, uint64_t deadline)
 	return 0;
 }
 
-static void timer_rang(struct poller *p)
-{
-	uint64_t times;
-
-	(void)!read(p->timer, &times, sizeof(times));
-	p->armed = 0;
-}
-
 int poller_wait(struct poller *p, struct poller_event events[POLLER_EVENTS], int timeout_ms,
 		uint64_t deadline_ns)
 {
 	struct epoll_event got[POLLER_EVENTS];
 	int n, count = 0;
+	uint64_t times;
 
 	if (timeout_ms && deadline_ns != UINT64_MAX && arm_loop_timer(p, deadline_ns) < 0)
 		return -1;
 	n = epoll_wait(p->epoll, got, POLLER_EVENTS, timeout_ms);
 	for (int i = 0; i < n; i++) {
-		if (!got[i].data.ptr)
-			timer_rang(p);
-		else
+		if (!got[i].data.ptr) {
+			(void)!read(p->timer, &times, sizeof(times));
+			p->armed = 0;
+		} else {
 			events[count++] = (struct poller_event){got[i].data.ptr, got[i].events};
+		}
 	}
 	return n < 0 ? -1 : count;
 }

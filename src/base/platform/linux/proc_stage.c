@@ -37,14 +37,6 @@ static int write_owner(pid_t pid, const void *data, struct error *err)
 	return userns_write_map(pid, "gid_map", lines, err);
 }
 
-/* A user namespace that maps the file's owner to the other one, and nobody else. */
-static int owner_namespace(const struct stat *st, uid_t owner, struct error *err)
-{
-	const struct renaming renaming = {st, owner};
-
-	return userns_held(write_owner, &renaming, "the owner of a file", err);
-}
-
 /* --- in the parent ---------------------------------------------------------------------------- */
 
 /* Anybody may do with it what is to be done. */
@@ -84,7 +76,10 @@ int proc_stage_add(struct proc_stage *stage, int fd, bool read_only, uid_t owner
 		return error_set(err, ERR_INVALID, "a machine takes at most %d files",
 				 PROC_STAGE_MAX);
 	if (owner && !S_ISDIR(st.st_mode) && !is_open_to_all(&st, read_only)) {
-		item.userns_fd = owner_namespace(&st, owner, err);
+		/* A user namespace that maps the file's owner to the other one, and nobody else. */
+		const struct renaming renaming = {&st, owner};
+
+		item.userns_fd = userns_held(write_owner, &renaming, "the owner of a file", err);
 		if (item.userns_fd < 0)
 			return -1;
 	}
@@ -159,14 +154,6 @@ static int clone_mount(const struct proc_stage_item *item)
 	return steal_fd(&fd);
 }
 
-static int make_item(const struct proc_stage_item *item, const char *name)
-{
-	if (item->directory)
-		return mkdir(name, 0700);
-	autoclose int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	return fd < 0 ? -1 : 0;
-}
-
 /* The digits by hand: printf is not for here. */
 static void place_name(size_t n, char out[PROC_STAGE_NAME])
 {
@@ -199,8 +186,15 @@ static int show_item(const struct proc_stage_item *item, size_t n)
 	}
 	if (attr.attr_set && mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
 		return -1;
-	if (make_item(item, name) < 0)
-		return -1;
+	if (item->directory) {
+		if (mkdir(name, 0700) < 0)
+			return -1;
+	} else {
+		autoclose int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+		if (fd < 0)
+			return -1;
+	}
 	return move_mount(tree, "", AT_FDCWD, name, MOVE_MOUNT_F_EMPTY_PATH);
 }
 

@@ -43,24 +43,20 @@ int userns_write_map(pid_t pid, const char *file, const char *lines, struct erro
 	return 0;
 }
 
-static int open_held(pid_t pid, userns_mapper *map, const void *data, struct error *err)
-{
-	char path[64];
-
-	if (map(pid, data, err) < 0)
-		return -1;
-	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? error_errno(err, errno, "user namespace") : fd;
-}
-
 int userns_held(userns_mapper *map, const void *data, const char *what, struct error *err)
 {
 	pid_t pid = hold_namespace();
+	char path[64];
+	int fd = -1;
 
 	if (pid < 0)
 		return error_errno(err, errno, "%s: user namespace", what);
-	int fd = open_held(pid, map, data, err);
+	if (map(pid, data, err) == 0) {
+		snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			error_errno(err, errno, "user namespace");
+	}
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	return fd < 0 ? error_prefix(err, "%s", what) : fd;
