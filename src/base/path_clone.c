@@ -77,18 +77,6 @@ static int clone_by_copy(int from, int to, off_t size, struct error *err)
 	return 0;
 }
 
-/* Blocks that are there and hold no data are counted too, which is too much and no harm. */
-static int require_room(const struct stat *from, int to, uint64_t spare, struct error *err)
-{
-	uint64_t needed = (uint64_t)from->st_blocks * 512 + spare;
-	struct statvfs fs;
-
-	if (fstatvfs(to, &fs) < 0 || (uint64_t)fs.f_bavail * fs.f_frsize >= needed)
-		return 0;
-	return error_set(err, ERR_UNAVAILABLE, "no room: %llu bytes are free and %llu are needed",
-			 (unsigned long long)fs.f_bavail * fs.f_frsize, (unsigned long long)needed);
-}
-
 static int stat_source(int from, struct stat *st, struct error *err)
 {
 	if (fstat(from, st) < 0)
@@ -103,10 +91,15 @@ static int copy_data(int from, const struct stat *st, int to, const uint64_t *sp
 		     struct error *err)
 {
 	off_t position = lseek(from, 0, SEEK_CUR);
+	/* Blocks that are there and hold no data are counted too, which is too much and no harm. */
+	uint64_t needed = (uint64_t)st->st_blocks * 512 + (spare ? *spare : 0);
+	struct statvfs fs;
 	int rc;
 
-	if (spare && require_room(st, to, *spare, err) < 0)
-		return -1;
+	if (spare && fstatvfs(to, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < needed)
+		return error_set(
+			err, ERR_UNAVAILABLE, "no room: %llu bytes are free and %llu are needed",
+			(unsigned long long)fs.f_bavail * fs.f_frsize, (unsigned long long)needed);
 	if (ftruncate(to, st->st_size) < 0)
 		return error_errno(err, errno, "size");
 	rc = clone_by_copy(from, to, st->st_size, err);

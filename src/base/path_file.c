@@ -52,84 +52,56 @@ int path_read_file_at(int dirfd, const char *name, struct buf *out, struct error
 	return 0;
 }
 
-struct replacement {
-	int dir;	  /* the directory of the file: O_RDONLY, so that it can be synced */
-	const char *name; /* in it */
-	char temp[32];
-};
-
-/* name may have a directory part: the temporary file belongs beside the target. */
-static int open_file_parent(int dirfd, const char *name, struct replacement *r, struct error *err)
-{
-	const char *slash = strrchr(name, '/');
-	char parent[PATH_MAX] = ".";
-	int n = slash ? snprintf(parent, sizeof(parent), "%.*s", (int)(slash - name + 1), name) : 0;
-
-	if (n < 0 || (size_t)n >= sizeof(parent))
-		return error_errno(err, ENAMETOOLONG, "%s", name);
-	r->name = slash ? slash + 1 : name;
-	r->dir = openat(dirfd, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (r->dir < 0)
-		return error_errno(err, errno, "directory of %s", name);
-	return 0;
-}
-
-static int create_temp(struct replacement *r, struct error *err)
-{
-	uint64_t random;
-	int fd;
-
-	do {
-		if (random_bytes(&random, sizeof(random), err) < 0)
-			return -1;
-		snprintf(r->temp, sizeof(r->temp), ".tmp-%016llx", (unsigned long long)random);
-		fd = openat(r->dir, r->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-			    S_IRUSR | S_IWUSR);
-	} while (fd < 0 && errno == EEXIST);
-	if (fd < 0)
-		return error_errno(err, errno, "temporary file");
-	return fd;
-}
-
-/* fchmod() comes last and needs no rights on the data, so mode may even be 0400. */
-static int fill_temp(int fd, const void *data, size_t len, mode_t mode, enum path_sync sync,
-		     struct error *err)
-{
-	if (fd_write_all(fd, data, len, err) < 0)
-		return -1;
-	if (fchmod(fd, mode) < 0)
-		return error_errno(err, errno, "mode");
-	if (sync == PATH_SYNC && file_sync(fd) < 0)
-		return error_errno(err, errno, "sync");
-	return 0;
-}
-
-static int move_into_place(struct replacement *r, int *fd, struct error *err)
-{
-	/* Network file systems report a full disk no earlier than here. */
-	if (close(steal_fd(fd)) < 0)
-		return error_errno(err, errno, "close");
-	if (renameat(r->dir, r->temp, r->dir, r->name) < 0)
-		return error_errno(err, errno, "rename");
-	return 0;
-}
-
 int path_replace_file_at(int dirfd, const char *name, const void *data, size_t len, mode_t mode,
 			 enum path_sync sync, struct error *err)
 {
-	struct replacement r = {.dir = -1};
+	const char *slash = strrchr(name, '/');
+	char parent[PATH_MAX] = ".", temp[32];
+	int n = slash ? snprintf(parent, sizeof(parent), "%.*s", (int)(slash - name + 1), name) : 0;
+	autoclose int dir = -1, fd = -1;
+	uint64_t random;
 
-	if (open_file_parent(dirfd, name, &r, err) < 0)
-		return -1;
-	autoclose int dir = r.dir;
-	autoclose int fd = create_temp(&r, err);
-	if (fd < 0)
+	if (n < 0 || (size_t)n >= sizeof(parent))
+		return error_errno(err, ENAMETOOLONG, "%s", name);
+	/* The temporary file belongs beside the target. O_RDONLY, so that the directory can be
+	 * synced. */
+	dir = openat(dirfd, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return error_errno(err, errno, "directory of %s", name);
+	do {
+		if (random_bytes(&random, sizeof(random), err) < 0)
+			return error_prefix(err, "write %s", name);
+		snprintf(temp, sizeof(temp), ".tmp-%016llx", (unsigned long long)random);
+		fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+	} while (fd < 0 && errno == EEXIST);
+	if (fd < 0) {
+		error_errno(err, errno, "temporary file");
 		return error_prefix(err, "write %s", name);
-	if (fill_temp(fd, data, len, mode, sync, err) < 0 || move_into_place(&r, &fd, err) < 0) {
-		unlinkat(dir, r.temp, 0);
-		return error_prefix(err, "write %s", name);
+	}
+	if (fd_write_all(fd, data, len, err) < 0)
+		goto failed;
+	/* fchmod() comes last and needs no rights on the data, so mode may even be 0400. */
+	if (fchmod(fd, mode) < 0) {
+		error_errno(err, errno, "mode");
+		goto failed;
+	}
+	if (sync == PATH_SYNC && file_sync(fd) < 0) {
+		error_errno(err, errno, "sync");
+		goto failed;
+	}
+	/* Network file systems report a full disk no earlier than here. */
+	if (close(steal_fd(&fd)) < 0) {
+		error_errno(err, errno, "close");
+		goto failed;
+	}
+	if (renameat(dir, temp, dir, slash ? slash + 1 : name) < 0) {
+		error_errno(err, errno, "rename");
+		goto failed;
 	}
 	if (sync == PATH_SYNC && file_sync(dir) < 0)
 		return error_errno(err, errno, "sync directory of %s", name);
 	return 0;
+failed:
+	unlinkat(dir, temp, 0);
+	return error_prefix(err, "write %s", name);
 }

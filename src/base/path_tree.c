@@ -57,21 +57,15 @@ static int open_inside(const struct removal *r, int dir, const char *name)
 	return fd;
 }
 
-/* A directory of ours that forbids us to list it gets its rights back. */
-static int open_locked(const struct removal *r, int dir, const char *name)
-{
-	return file_unlock_dir(dir, name, S_IRWXU, r->top >= 0) < 0 ? -1
-								    : open_inside(r, dir, name);
-}
-
 /* The directory, ready to be emptied. -1 with errno; EXDEV when it is another file system. */
 static int open_to_empty(const struct removal *r, int dir, const char *name)
 {
 	autoclose int fd = open_inside(r, dir, name);
 	struct stat st;
 
-	if (fd < 0 && errno == EACCES)
-		fd = open_locked(r, dir, name);
+	/* A directory of ours that forbids us to list it gets its rights back. */
+	if (fd < 0 && errno == EACCES && file_unlock_dir(dir, name, S_IRWXU, r->top >= 0) == 0)
+		fd = open_inside(r, dir, name);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -1;
 	if (st.st_dev != r->dev) {
@@ -86,28 +80,23 @@ static int open_to_empty(const struct removal *r, int dir, const char *name)
 
 static void empty_dir(struct removal *r, int fd, int level);
 
-static void move_to_top(struct removal *r, int dir, const char *name)
+static void remove_dir(struct removal *r, int dir, const char *name, int level)
 {
 	char moved[32];
 	uint64_t random;
 
-	if (random_bytes(&random, sizeof(random), NULL) < 0) {
-		tree_failed(r, errno, name);
-		return;
-	}
-	snprintf(moved, sizeof(moved), ".gone-%016llx", (unsigned long long)random);
-	if (renameat(dir, name, r->top, moved) < 0)
-		tree_failed(r, errno, name);
-	else
-		r->again = true;
-}
-
-static void remove_dir(struct removal *r, int dir, const char *name, int level)
-{
 	if (unlinkat(dir, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
 		return;
 	if (level >= MAX_LEVEL) {
-		move_to_top(r, dir, name);
+		if (random_bytes(&random, sizeof(random), NULL) < 0) {
+			tree_failed(r, errno, name);
+			return;
+		}
+		snprintf(moved, sizeof(moved), ".gone-%016llx", (unsigned long long)random);
+		if (renameat(dir, name, r->top, moved) < 0)
+			tree_failed(r, errno, name);
+		else
+			r->again = true;
 		return;
 	}
 	int fd = open_to_empty(r, dir, name);
@@ -154,19 +143,6 @@ static void empty_dir(struct removal *r, int fd, int level)
 		tree_failed(r, errno, "directory");
 }
 
-/* Each pass takes MAX_LEVEL levels off every branch, so the passes end. */
-static void empty_top(struct removal *r)
-{
-	do {
-		int fd = openat(r->top, ".", DIR_FLAGS);
-		r->again = false;
-		if (fd < 0)
-			tree_failed(r, errno, ".");
-		else
-			empty_dir(r, fd, 0);
-	} while (r->again && !r->failed);
-}
-
 int path_remove_tree_at(int dirfd, const char *name, struct error *err)
 {
 	struct removal r = {.top = -1, .err = err};
@@ -184,7 +160,16 @@ int path_remove_tree_at(int dirfd, const char *name, struct error *err)
 	if (top < 0)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "remove %s", name);
 	r.top = top;
-	empty_top(&r);
+	/* Each pass takes MAX_LEVEL levels off every branch, so the passes end. */
+	do {
+		int fd = openat(top, ".", DIR_FLAGS);
+
+		r.again = false;
+		if (fd < 0)
+			tree_failed(&r, errno, ".");
+		else
+			empty_dir(&r, fd, 0);
+	} while (r.again && !r.failed);
 	if (r.failed)
 		return error_prefix(err, "%s", name);
 	if (unlinkat(dirfd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
