@@ -7,21 +7,6 @@
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-static void encode_group(const uint8_t *in, size_t n, char *out)
-{
-	uint32_t v =
-		(uint32_t)in[0] << 16 | (n > 1 ? (uint32_t)in[1] << 8 : 0) | (n > 2 ? in[2] : 0);
-
-	out[0] = alphabet[v >> 18];
-	out[1] = alphabet[v >> 12 & 63];
-	out[2] = '=';
-	out[3] = '=';
-	if (n > 1)
-		out[2] = alphabet[v >> 6 & 63];
-	if (n > 2)
-		out[3] = alphabet[v & 63];
-}
-
 char *base64_encode(const void *data, size_t len, struct error *err)
 {
 	const uint8_t *in = data;
@@ -32,8 +17,16 @@ char *base64_encode(const void *data, size_t len, struct error *err)
 		error_errno(err, ENOMEM, "base64 of %zu bytes", len);
 		return NULL;
 	}
-	for (size_t i = 0; i < len; i += 3, out += 4)
-		encode_group(in + i, len - i < 3 ? len - i : 3, out);
+	for (size_t i = 0; i < len; i += 3, out += 4) {
+		size_t left = len - i;
+		uint32_t v = (uint32_t)in[i] << 16 | (left > 1 ? (uint32_t)in[i + 1] << 8 : 0) |
+			     (left > 2 ? in[i + 2] : 0);
+
+		out[0] = alphabet[v >> 18];
+		out[1] = alphabet[v >> 12 & 63];
+		out[2] = left > 1 ? alphabet[v >> 6 & 63] : '=';
+		out[3] = left > 2 ? alphabet[v & 63] : '=';
+	}
 	*out = '\0';
 	return text;
 }

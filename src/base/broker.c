@@ -119,25 +119,6 @@ static void close_passed(struct broker_message *message)
 	message->nfds = 0;
 }
 
-static int serve_question(const struct question *question, const struct broker_message *in,
-			  struct broker_message *out, struct error *err)
-{
-	const struct broker_row *row;
-
-	if (question->row >= own.count)
-		return error_set(err, ERR_INVALID, "there is no such duty");
-	row = &own.rows[question->row];
-	return row->duty->fn(row->data, in, out, err);
-}
-
-/* Waits for the end of who asks, which the deadline brings: who is to be killed must not live on
- * because the broker has ended before. Its end is the broker's too (process_end_with()). */
-static void await_asker(int sock)
-{
-	(void)shutdown(sock, SHUT_RDWR);
-	(void)fd_wait(own.asker_fd, POLLIN, UINT64_MAX, NULL);
-}
-
 /* Takes a question and answers it. Returns false once nobody asks any more, or no further question is to be
  * taken. A supervisor in order takes each answer before it asks again, so that there is room for the
  * next answer: one that lets its answers pile up is not waited for. */
@@ -146,6 +127,7 @@ static bool serve_next(int sock)
 	static struct question question;
 	static struct answer answer;
 	static struct broker_message in, out;
+	const struct broker_row *row;
 	ssize_t n;
 
 	in.nfds = FD_PASS_MAX;
@@ -157,7 +139,9 @@ static bool serve_next(int sock)
 	in.bytes[in.len] = '\0';
 	out.len = out.nfds = 0;
 	answer.error = (struct error){0};
-	answer.status = serve_question(&question, &in, &out, &answer.error);
+	row = question.row < own.count ? &own.rows[question.row] : NULL;
+	answer.status = row ? row->duty->fn(row->data, &in, &out, &answer.error)
+			    : error_set(&answer.error, ERR_INVALID, "there is no such duty");
 	answer.is_ending = own.deadline_ns != 0;
 	memcpy(answer.bytes, out.bytes, out.len);
 	/* Who asks gets descriptors from us alone, and from no peer of a socket that it gets. */
@@ -196,8 +180,13 @@ static void be_broker(const struct broker_spec *spec, int sock, pid_t asker)
 		spec->begin(spec->data);
 	while (serve_next(sock))
 		;
-	if (own.deadline_ns)
-		await_asker(sock);
+	if (own.deadline_ns) {
+		/* Waits for the end of who asks, which the deadline brings: who is to be killed must
+		 * not live on because the broker has ended before. Its end is the broker's too
+		 * (process_end_with()). */
+		(void)shutdown(sock, SHUT_RDWR);
+		(void)fd_wait(own.asker_fd, POLLIN, UINT64_MAX, NULL);
+	}
 	_exit(0);
 }
 
@@ -240,16 +229,6 @@ void broker_end(struct proc *broker)
 		proc_let_go(broker);
 }
 
-static int find_duty(const struct broker_duty *duty, uint32_t *row, struct error *err)
-{
-	for (size_t i = 0; i < own.count; i++)
-		if (own.rows[i].duty == duty) {
-			*row = (uint32_t)i;
-			return 0;
-		}
-	return error_set(err, ERR_INTERNAL, "the broker has no such duty");
-}
-
 static int receive_reply(struct broker_message *out, struct error *err)
 {
 	static struct answer answer;
@@ -274,10 +253,14 @@ int broker_ask(const struct broker_duty *duty, const struct broker_message *in,
 {
 	static struct question question;
 	static struct broker_message nothing;
+	uint32_t row = 0;
 	int status;
 
-	if (find_duty(duty, &question.row, err) < 0)
-		return -1;
+	while (row < own.count && own.rows[row].duty != duty)
+		row++;
+	if (row == own.count)
+		return error_set(err, ERR_INTERNAL, "the broker has no such duty");
+	question.row = row;
 	memcpy(question.bytes, in->bytes, in->len);
 	if (fd_send_passing(own.sock, &question, offsetof(struct question, bytes) + in->len,
 			    in->fds, in->nfds, 0) < 0)

@@ -97,18 +97,6 @@ static uint64_t pad(uint64_t at)
 	return (at + 3) & ~(uint64_t)3;
 }
 
-static int check_contents(const struct archive *in, uint64_t data, uint64_t size, struct error *err)
-{
-	char last;
-
-	if (size == 0)
-		return 0;
-	int64_t n = in->read(in->file, data + size - 1, &last, 1, err);
-	if (n < 0)
-		return -1;
-	return n == 1 ? 0 : ends_too_early(err);
-}
-
 int cpio_search(cpio_read_fn *read, void *file, const char *name, uint64_t *at, uint64_t *size,
 		struct error *err)
 {
@@ -120,9 +108,13 @@ int cpio_search(cpio_read_fn *read, void *file, const char *name, uint64_t *at, 
 
 	while ((got = read_entry(&in, here, &entry, err)) > 0) {
 		uint64_t data = pad(here + HEADER + entry.name_size);
+		int64_t n = 1;
+		char last;
 
-		if (check_contents(&in, data, entry.size, err) < 0)
-			return -1;
+		if (entry.size > 0)
+			n = read(file, data + entry.size - 1, &last, 1, err);
+		if (n != 1)
+			return n < 0 ? -1 : ends_too_early(err);
 		if ((entry.mode & MODE_KIND) == MODE_FILE && strcmp(entry.name, name) == 0) {
 			found_at = data;
 			found_size = entry.size;

@@ -50,11 +50,6 @@ static bool fold_labels(char *name, const char **last)
 	}
 }
 
-static bool is_address(const char *last)
-{
-	return strspn(last, "0123456789") == strlen(last);
-}
-
 static int take_name(const char *text, size_t len, struct egress_rule *rule, struct error *err)
 {
 	const char *last = NULL;
@@ -84,7 +79,7 @@ static int take_name(const char *text, size_t len, struct egress_rule *rule, str
 				 "'%s' is no name of a host: labels of letters, digits, - and _, "
 				 "with dots between them, and *. at most in front",
 				 text);
-	if (is_address(last))
+	if (strspn(last, "0123456789") == strlen(last))
 		return error_set(err, ERR_INVALID, "'%s' is an address, and no name of a host",
 				 text);
 	return 0;

@@ -97,34 +97,29 @@ static void on_send_failure(struct loop *loop, void *data)
 	framed_lose(f, "sending failed");
 }
 
-/* Owners are called from the loop alone, so a failed send is told in the next round. Who hears the
- * peer out learns of it from reading, behind what the peer still said. */
-static void fail_later(struct framed *f)
-{
-	buf_consume(&f->out, f->out.len);
-	if (!f->failure && !f->owner->hears_out)
-		f->failure = loop_add_timer(f->loop, clock_mono_ns(), on_send_failure, f, NULL);
-}
-
-static bool framed_send_some(struct framed *f)
-{
-	ssize_t n = carried_send(f, buf_bytes(&f->out), f->out.len);
-
-	if (n >= 0)
-		buf_consume(&f->out, (size_t)n);
-	else if (errno != EAGAIN && errno != EINTR)
-		fail_later(f);
-	return n >= 0 || errno == EINTR;
-}
-
 void framed_flush(struct framed *f)
 {
 	size_t limit = (size_t)limit_get(LIMIT_AGENT_QUEUE_BYTES);
 
 	if (!framed_is_open(f) || f->out.len == 0)
 		return;
-	while (f->out.len > 0 && framed_send_some(f))
-		;
+	while (f->out.len > 0) {
+		ssize_t n = carried_send(f, buf_bytes(&f->out), f->out.len);
+
+		if (n >= 0) {
+			buf_consume(&f->out, (size_t)n);
+		} else if (errno == EAGAIN) {
+			break;
+		} else if (errno != EINTR) {
+			/* Owners are called from the loop alone, so a failed send is told in the
+			 * next round. Who hears the peer out learns of it from reading, behind what
+			 * the peer still said. */
+			buf_consume(&f->out, f->out.len);
+			if (!f->failure && !f->owner->hears_out)
+				f->failure = loop_add_timer(f->loop, clock_mono_ns(),
+							    on_send_failure, f, NULL);
+		}
+	}
 	if (f->out.len == 0 && f->out.cap > KEPT_BYTES)
 		buf_free(&f->out);
 	if (f->out.len > limit)

@@ -36,23 +36,17 @@ static uint64_t parse_or(const char *text, uint64_t otherwise)
  * same. */
 static _Atomic uint64_t known[LIMIT_COUNT];
 
-static uint64_t read_environment(enum limit which)
-{
-	const struct limit_row *row = &limit_table[which];
-	char name[96];
-
-	/* system_getenv(): nobody shortens a limit of a program that has more rights than he. */
-	snprintf(name, sizeof(name), "MICROAGENT_TEST_LIMIT_%s", row->name);
-	return parse_or(system_getenv(name), row->value);
-}
-
 uint64_t limit_get(enum limit which)
 {
 	uint64_t value = atomic_load_explicit(&known[which], memory_order_relaxed);
+	const struct limit_row *row = &limit_table[which];
+	char name[96];
 
 	if (value)
 		return value - 1;
-	value = read_environment(which);
+	/* system_getenv(): nobody shortens a limit of a program that has more rights than he. */
+	snprintf(name, sizeof(name), "MICROAGENT_TEST_LIMIT_%s", row->name);
+	value = parse_or(system_getenv(name), row->value);
 	limit_set(which, value);
 	return value;
 }

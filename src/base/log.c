@@ -35,24 +35,6 @@ void log_keep_last(struct log *log, int dir, const char *name)
 	log->name = name;
 }
 
-static void put_log_text(struct log *log, const char *text)
-{
-	char line[CLOCK_TEXT + LINE_BYTES + 1];
-	char when[CLOCK_TEXT];
-	ssize_t done;
-	int n;
-
-	clock_rfc3339(clock_real_ns(), when);
-	n = snprintf(line, sizeof(line), "%s %s\n", when, text);
-	if (n < 0 || (size_t)n >= sizeof(line))
-		return;
-	do
-		done = write(log->fd, line, (size_t)n);
-	while (done < 0 && errno == EINTR);
-	if (done > 0)
-		log->written += (uint64_t)done;
-}
-
 /* The file becomes <name>.1, and a new one takes its place at the same descriptor. */
 static bool begin_next_file(struct log *log)
 {
@@ -74,38 +56,46 @@ static bool begin_next_file(struct log *log)
 	return descriptor_replace(next, log->fd, fcntl(log->fd, F_GETFD) & FD_CLOEXEC) >= 0;
 }
 
-static void put_below_cap(struct log *log, const char *text)
+static void put_log_text(struct log *log, const char *text)
 {
-	/* Where nothing can be kept it begins anew: it never goes dumb. */
+	char line[CLOCK_TEXT + LINE_BYTES + 1];
+	char when[CLOCK_TEXT];
+	ssize_t done;
+	int n;
+
+	/* Where nothing can be kept the file begins anew: the log never goes dumb. */
 	if (log->cap && log->written + CLOCK_TEXT + strlen(text) + 1 > log->cap) {
 		if (!begin_next_file(log) && ftruncate(log->fd, 0) < 0)
 			return;
 		log->written = 0;
 	}
-	put_log_text(log, text);
-}
-
-static void log_suppressed(struct log *log)
-{
-	char text[64];
-
-	snprintf(text, sizeof(text), "%u lines were dropped, too many in a second",
-		 log->suppressed);
-	log->suppressed = 0;
-	put_below_cap(log, text);
+	clock_rfc3339(clock_real_ns(), when);
+	n = snprintf(line, sizeof(line), "%s %s\n", when, text);
+	if (n < 0 || (size_t)n >= sizeof(line))
+		return;
+	do
+		done = write(log->fd, line, (size_t)n);
+	while (done < 0 && errno == EINTR);
+	if (done > 0)
+		log->written += (uint64_t)done;
 }
 
 /* Moves the one-second window on when it is over. */
 static void advance_window(struct log *log)
 {
 	uint64_t now = clock_mono_ns();
+	char text[64];
 
 	if (log->window_ns && now - log->window_ns < NS_PER_S)
 		return;
 	log->window_ns = now ? now : 1;
 	log->in_window = 0;
-	if (log->suppressed)
-		log_suppressed(log);
+	if (!log->suppressed)
+		return;
+	snprintf(text, sizeof(text), "%u lines were dropped, too many in a second",
+		 log->suppressed);
+	log->suppressed = 0;
+	put_log_text(log, text);
 }
 
 static void log_args(struct log *log, const char *fmt, va_list args)
@@ -117,7 +107,7 @@ static void log_args(struct log *log, const char *fmt, va_list args)
 	if (vsnprintf(text, sizeof(text), fmt, args) < 0)
 		return;
 	make_safe(text);
-	put_below_cap(log, text);
+	put_log_text(log, text);
 }
 
 void log_line(struct log *log, const char *fmt, ...)

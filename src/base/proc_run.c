@@ -30,18 +30,6 @@ static void close_source(struct run *r, int which)
 	r->sources[which].fd = -1;
 }
 
-static int take_child_output(struct run *r, int which, const char *data, size_t n,
-			     struct error *err)
-{
-	if (which == FROM_STDOUT)
-		return buf_append(r->out, data, n, err);
-	if (buf_append(&r->last, data, n, err) < 0)
-		return -1;
-	if (r->last.len > STDERR_KEPT)
-		buf_consume(&r->last, r->last.len - STDERR_KEPT);
-	return 0;
-}
-
 /* One read. 1: there may be more at once; 0: nothing now, or the end; -1. */
 static int pump_child(struct run *r, int which, struct error *err)
 {
@@ -61,31 +49,11 @@ static int pump_child(struct run *r, int which, struct error *err)
 		close_source(r, which);
 		return 0;
 	}
-	return take_child_output(r, which, chunk, (size_t)n, err) < 0 ? -1 : 1;
-}
-
-/* Waits for any source. */
-static int wait_for_news(struct run *r, uint64_t deadline_ns, struct error *err)
-{
-	int n = descriptor_poll(r->sources, SOURCES, deadline_ns);
-
-	if (n < 0 && errno != EINTR)
-		return error_errno(err, errno, "poll");
-	if (n == 0)
-		return error_set(err, ERR_TIMEOUT, "the deadline passed");
-	for (int i = 0; n < 0 && i < SOURCES; i++)
-		r->sources[i].revents = 0;
-	return 0;
-}
-
-/* Up to `most` reads of a source. */
-static int drain_pipe(struct run *r, int which, int most, struct error *err)
-{
-	int more = 1;
-
-	while (more > 0 && most-- > 0)
-		more = pump_child(r, which, err);
-	return more;
+	if (buf_append(which == FROM_STDOUT ? r->out : &r->last, chunk, (size_t)n, err) < 0)
+		return -1;
+	if (which == FROM_STDERR && r->last.len > STDERR_KEPT)
+		buf_consume(&r->last, r->last.len - STDERR_KEPT);
+	return 1;
 }
 
 /*
@@ -97,12 +65,22 @@ static int collect_output(struct run *r, uint64_t deadline_ns, struct error *err
 	bool ended = false;
 
 	while (!ended) {
-		if (wait_for_news(r, deadline_ns, err) < 0)
-			return -1;
+		int n = descriptor_poll(r->sources, SOURCES, deadline_ns);
+
+		if (n < 0 && errno != EINTR)
+			return error_errno(err, errno, "poll");
+		if (n == 0)
+			return error_set(err, ERR_TIMEOUT, "the deadline passed");
+		for (int i = 0; n < 0 && i < SOURCES; i++)
+			r->sources[i].revents = 0;
 		ended = r->sources[FROM_PIDFD].revents != 0;
 		for (int i = FROM_STDOUT; i <= FROM_STDERR; i++) {
-			int most = ended ? 65536 / CHUNK + 1 : r->sources[i].revents != 0;
-			if (drain_pipe(r, i, most, err) < 0)
+			int reads = ended ? 65536 / CHUNK + 1 : r->sources[i].revents != 0;
+			int more = 1;
+
+			while (more > 0 && reads-- > 0)
+				more = pump_child(r, i, err);
+			if (more < 0)
 				return -1;
 		}
 	}
@@ -145,19 +123,6 @@ static const char *one_line(struct buf *b)
 	return buf_string(b);
 }
 
-static int run_to_end(struct run *r, uint64_t deadline_ns, struct error *err)
-{
-	int code;
-
-	if (collect_output(r, deadline_ns, err) < 0 ||
-	    proc_wait(&r->proc, UINT64_MAX, &code, err) < 0)
-		return -1;
-	if (code == 0)
-		return 0;
-	const char *said = one_line(&r->last);
-	return error_set(err, ERR_IO, "exit code %d%s%s", code, *said ? ": " : "", said);
-}
-
 int proc_run_in(int userns_fd, const char *const *argv, struct buf *out, uint64_t deadline_ns,
 		struct error *err)
 {
@@ -166,13 +131,24 @@ int proc_run_in(int userns_fd, const char *const *argv, struct buf *out, uint64_
 			.last = BUF_INIT(STDERR_KEPT + CHUNK),
 			.userns_fd = userns_fd};
 	size_t before = out ? out->len : 0;
-	int rc;
+	const char *said;
+	int rc, code;
 
 	for (int i = 0; i < SOURCES; i++)
 		r.sources[i] = (struct pollfd){.fd = -1, .events = POLLIN};
 	rc = start_child(&r, argv, err);
-	if (rc == 0 && (rc = run_to_end(&r, deadline_ns, err)) < 0)
-		error_prefix(err, "%s", argv[0]);
+	if (rc == 0) {
+		rc = collect_output(&r, deadline_ns, err);
+		if (rc == 0)
+			rc = proc_wait(&r.proc, UINT64_MAX, &code, err);
+		if (rc == 0 && code != 0) {
+			said = one_line(&r.last);
+			rc = error_set(err, ERR_IO, "exit code %d%s%s", code, *said ? ": " : "",
+				       said);
+		}
+		if (rc < 0)
+			error_prefix(err, "%s", argv[0]);
+	}
 	proc_end(&r.proc);
 	close_source(&r, FROM_STDOUT);
 	close_source(&r, FROM_STDERR);

@@ -106,18 +106,6 @@ static int place_fds(struct child *c)
 	return 0;
 }
 
-/* What we ignore or block is no business of the new program. */
-static void reset_signals(void)
-{
-	struct sigaction plain = {.sa_handler = SIG_DFL};
-	sigset_t none;
-
-	for (int i = 1; i < NSIG; i++)
-		sigaction(i, &plain, NULL); /* refused for SIGKILL, SIGSTOP */
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 /* argv and envp are const for our callers; exec() takes them otherwise but changes nothing. */
 static char *const *exec_vector(const char *const *v)
 {
@@ -128,11 +116,17 @@ static void become_program(struct child *c) __attribute__((noreturn));
 static void become_program(struct child *c)
 {
 	const struct proc_spec *spec = c->spec;
+	struct sigaction plain = {.sa_handler = SIG_DFL};
 	enum spawn_step entering;
 	struct report r = {0};
 	struct error why = {0};
+	sigset_t none;
 
-	reset_signals();
+	/* What we ignore or block is no business of the new program. */
+	for (int i = 1; i < NSIG; i++)
+		sigaction(i, &plain, NULL); /* refused for SIGKILL, SIGSTOP */
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (spawn_enter(spec, &entering, &r.item) < 0) {
 		r.step = (enum step)entering;
 		goto failed;

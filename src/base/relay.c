@@ -195,15 +195,6 @@ static void await_slow_reader(struct relay *relay)
 					   on_gone_timer, relay, &ignored);
 }
 
-/* It hears nothing more; what it has said last may be taken yet, and if nobody does its own end
- * would never be told. */
-static void peer_is_gone(struct relay *relay, int i)
-{
-	relay_lose(relay, &relay->ways[!i]);
-	relay->sides[i].gone = true;
-	await_slow_reader(relay);
-}
-
 static void on_side(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct side *side = data;
@@ -217,9 +208,14 @@ static void on_side(struct loop *loop, int fd, uint32_t events, void *data)
 	if ((events & (LOOP_IN | LOOP_HUP | LOOP_ERR)) && !relay->ways[i].ended &&
 	    relay->ways[i].len == 0)
 		relay_take(relay, i);
+	/* It hears nothing more; what it has said last may be taken yet, and if nobody does its own
+	 * end would never be told. */
 	if ((events & (LOOP_HUP | LOOP_ERR)) && relay->ways[i].len > 0 && side->hurried &&
-	    !side->gone)
-		peer_is_gone(relay, i);
+	    !side->gone) {
+		relay_lose(relay, &relay->ways[!i]);
+		side->gone = true;
+		await_slow_reader(relay);
+	}
 	/* It has said its last and takes nothing either. */
 	if ((events & (LOOP_HUP | LOOP_ERR)) && relay->ways[i].ended)
 		relay_lose(relay, &relay->ways[!i]);
@@ -227,21 +223,11 @@ static void on_side(struct loop *loop, int fd, uint32_t events, void *data)
 		relay->ended(relay->data);
 }
 
-/* Small messages go at once, and a peer whose host has gone is noticed. Nothing of it is meant for
- * sockets that are not TCP, which refuse it. */
-static void tune(int fd)
-{
-	int on = 1;
-
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
-}
-
 struct relay *relay_new(struct loop *loop, int a, int b, relay_ended_fn *ended, void *data,
 			struct error *err)
 {
 	struct relay *relay = calloc(1, sizeof(*relay));
-	const int fds[] = {a, b};
+	const int fds[] = {a, b}, on = 1;
 
 	if (!relay) {
 		close(a);
@@ -254,7 +240,10 @@ struct relay *relay_new(struct loop *loop, int a, int b, relay_ended_fn *ended, 
 	relay->loop = loop;
 	for (int i = 0; i < 2; i++) {
 		relay->sides[i] = (struct side){.relay = relay, .fd = fds[i]};
-		tune(fds[i]);
+		/* Small messages go at once, and a peer whose host has gone is noticed. Sockets that
+		 * are not TCP refuse both options, which are not meant for them. */
+		setsockopt(fds[i], IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+		setsockopt(fds[i], SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 	}
 	for (int i = 0; i < 2; i++) {
 		relay->sides[i].watch =
