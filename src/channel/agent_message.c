@@ -39,62 +39,54 @@ static int put_size(json_t *object, const struct microagent_terminal *terminal, 
 	return json_put(object, "cols", json_integer(columns), err);
 }
 
-/* What is run; put_exec_how() says in which surroundings. */
-static int put_exec_what(json_t *request, const struct microagent_exec *exec, struct error *err)
-{
-	json_t *words, *env;
-
-	if (!exec->command || !exec->command[0])
-		return error_set(err, ERR_INVALID, "no command given");
-	words = words_json(exec->command, err);
-	if (!words || json_put(request, "cmd", words, err) < 0)
-		return -1;
-	env = words_env_json(exec->env, err);
-	return env ? json_put(request, "env", env, err) : -1;
-}
-
-static int put_exec_how(json_t *request, const struct microagent_exec *exec, enum agent_input input,
-			const char *id, struct error *err)
-{
-	if (json_put_optional(request, "cwd", exec->cwd, err) < 0 ||
-	    json_put_optional(request, "user", exec->user, err) < 0)
-		return -1;
-	if (exec->timeout_seconds > 0 &&
-	    json_put(request, "timeoutSeconds", json_integer(exec->timeout_seconds), err) < 0)
-		return -1;
-	if (id && (json_put_string(request, "exec", id, err) < 0 ||
-		   json_put(request, "resume", json_integer(exec->resume_seconds), err) < 0))
-		return -1;
-	if (exec->rlimits && json_put(request, "rlimits", json_incref(exec->rlimits), err) < 0)
-		return -1;
-	if (exec->terminal) {
-		json_auto_t *pty = json_object();
-
-		if (put_size(pty, exec->terminal, err) < 0 ||
-		    json_put(request, "pty", steal_ptr(&pty), err) < 0)
-			return -1;
-	}
-	if (input == AGENT_INPUT_WHOLE)
-		return json_put(request, "handOver", json_true(), err);
-	if (json_put(request, "stdin", json_boolean(input == AGENT_INPUT_STDIN), err) < 0)
-		return -1;
-	return json_put(request, "stdinWindow", json_true(), err);
-}
-
 int agent_message_exec(struct buf *out, uint64_t request, const struct microagent_exec *exec,
 		       enum agent_input input, const char *id, const json_t *contained,
 		       struct error *err)
 {
 	json_auto_t *message = json_object();
+	json_t *words, *env;
 	char number[24];
 
 	snprintf(number, sizeof(number), "%llu", (unsigned long long)request);
 	if (json_put_string(message, "id", number, err) < 0 ||
 	    json_put(message, "request", json_integer((json_int_t)request), err) < 0 ||
-	    json_put(message, "stream", json_true(), err) < 0 ||
-	    put_exec_what(message, exec, err) < 0 ||
-	    put_exec_how(message, exec, input, id, err) < 0)
+	    json_put(message, "stream", json_true(), err) < 0)
 		return -1;
+	/* What is run. */
+	if (!exec->command || !exec->command[0])
+		return error_set(err, ERR_INVALID, "no command given");
+	words = words_json(exec->command, err);
+	if (!words || json_put(message, "cmd", words, err) < 0)
+		return -1;
+	env = words_env_json(exec->env, err);
+	if (!env || json_put(message, "env", env, err) < 0)
+		return -1;
+	/* In which surroundings. */
+	if (json_put_optional(message, "cwd", exec->cwd, err) < 0 ||
+	    json_put_optional(message, "user", exec->user, err) < 0)
+		return -1;
+	if (exec->timeout_seconds > 0 &&
+	    json_put(message, "timeoutSeconds", json_integer(exec->timeout_seconds), err) < 0)
+		return -1;
+	if (id && (json_put_string(message, "exec", id, err) < 0 ||
+		   json_put(message, "resume", json_integer(exec->resume_seconds), err) < 0))
+		return -1;
+	if (exec->rlimits && json_put(message, "rlimits", json_incref(exec->rlimits), err) < 0)
+		return -1;
+	if (exec->terminal) {
+		json_auto_t *pty = json_object();
+
+		if (put_size(pty, exec->terminal, err) < 0 ||
+		    json_put(message, "pty", steal_ptr(&pty), err) < 0)
+			return -1;
+	}
+	if (input == AGENT_INPUT_WHOLE) {
+		if (json_put(message, "handOver", json_true(), err) < 0)
+			return -1;
+	} else if (json_put(message, "stdin", json_boolean(input == AGENT_INPUT_STDIN), err) < 0 ||
+		   json_put(message, "stdinWindow", json_true(), err) < 0) {
+		return -1;
+	}
 	if (contained && json_object_update(message, (json_t *)(uintptr_t)contained) < 0)
 		return error_errno(err, ENOMEM, "container");
 	return agent_message_queue(out, message, err);
@@ -159,18 +151,6 @@ int agent_message_stdin(struct buf *out, uint64_t request, const void *bytes, si
 	if (buf_append(out, header, sizeof(header), err) < 0)
 		return -1;
 	return buf_append(out, bytes, len, err);
-}
-
-static int read_data(const uint8_t *payload, size_t len, struct agent_message *out,
-		     struct error *err)
-{
-	if (len < AGENT_DATA_HEADER || payload[0] == AGENT_FRAME_STDIN)
-		return error_set(err, ERR_IO, "the guest sent a data frame that is none");
-	out->request = be64_get(payload + 1);
-	out->kind = payload[0] == AGENT_FRAME_STDOUT ? AGENT_MESSAGE_STDOUT : AGENT_MESSAGE_STDERR;
-	out->bytes = payload + AGENT_DATA_HEADER;
-	out->len = len - AGENT_DATA_HEADER;
-	return 1;
 }
 
 static int read_exit(const json_t *event, struct agent_message *out, struct error *err)
@@ -280,20 +260,9 @@ static int read_agent_event(const json_t *event, struct agent_message *out, stru
 	return 0;
 }
 
-static int read_json(const uint8_t *payload, size_t len, struct agent_message *out,
-		     struct error *err)
-{
-	json_auto_t *event = json_load_strict(payload, len, err);
-
-	if (event && read_agent_event(event, out, err) == 0)
-		return 1;
-	if (err)
-		err->code = ERR_IO;
-	return error_prefix(err, "bad message from the guest agent");
-}
-
 int agent_message_peek(const struct buf *in, struct agent_message *out, struct error *err)
 {
+	json_auto_t *event = NULL;
 	const uint8_t *payload;
 	size_t len;
 	int got = frame_peek(in, agent_message_limit(), &payload, &len, err);
@@ -306,7 +275,20 @@ int agent_message_peek(const struct buf *in, struct agent_message *out, struct e
 	if (got == 0)
 		return 0;
 	*out = (struct agent_message){.taken = FRAME_HEADER + len};
-	if (payload[0] >= AGENT_FRAME_STDIN && payload[0] <= AGENT_FRAME_STDERR)
-		return read_data(payload, len, out, err);
-	return read_json(payload, len, out, err);
+	if (payload[0] >= AGENT_FRAME_STDIN && payload[0] <= AGENT_FRAME_STDERR) {
+		if (len < AGENT_DATA_HEADER || payload[0] == AGENT_FRAME_STDIN)
+			return error_set(err, ERR_IO, "the guest sent a data frame that is none");
+		out->request = be64_get(payload + 1);
+		out->kind = payload[0] == AGENT_FRAME_STDOUT ? AGENT_MESSAGE_STDOUT
+							     : AGENT_MESSAGE_STDERR;
+		out->bytes = payload + AGENT_DATA_HEADER;
+		out->len = len - AGENT_DATA_HEADER;
+		return 1;
+	}
+	event = json_load_strict(payload, len, err);
+	if (event && read_agent_event(event, out, err) == 0)
+		return 1;
+	if (err)
+		err->code = ERR_IO;
+	return error_prefix(err, "bad message from the guest agent");
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/frame.h"
+#include "base/limits.h"
 #include "channel/dial.h"
 
 /* A queue of stdin that keeps the connection busy and no more. */
@@ -106,9 +107,13 @@ int calls_begin_workload(struct calls *calls, struct agent_call *call, struct er
 size_t calls_stdin_room(const struct calls *calls, const struct agent_call *call)
 {
 	const struct stdin_window_sender *window = &calls->slots[call->number % CALLS_MAX].window;
-	size_t room = calls->resumption.on ? resumption_room(&calls->resumption)
-					   : stdin_window_room(window);
+	uint64_t most = limit_get(LIMIT_STDIN_WINDOW_BYTES), flying = window->sent - window->taken;
+	size_t room = flying < most ? (size_t)(most - flying) : 0;
 
+	if (calls->resumption.on)
+		room = resumption_room(&calls->resumption);
+	else if (window->none)
+		room = SIZE_MAX;
 	if (calls->out.len >= STDIN_QUEUE && (window->none || window->sent > window->taken))
 		return 0;
 	return room < AGENT_STDIN_CHUNK ? room : AGENT_STDIN_CHUNK;
@@ -203,18 +208,6 @@ uint64_t calls_stdin_taken(const struct calls *calls, const struct agent_call *c
 
 /* --- what the guest says --------------------------------------------------------------------- */
 
-/* The answer to the dial; what follows its line is the agent's. */
-static int take_dial(struct calls *calls, struct error *err)
-{
-	int len = dial_answer(buf_bytes(&calls->in), calls->in.len, err);
-
-	if (len <= 0)
-		return len;
-	buf_consume(&calls->in, (size_t)len);
-	calls->reached = true;
-	return 1;
-}
-
 int agent_call_keep(const struct call_item *item, struct error *err)
 {
 	struct agent_call *call = item->call;
@@ -228,18 +221,6 @@ int agent_call_keep(const struct call_item *item, struct error *err)
 	return room ? buf_append(kept, item->bytes, room, err) : 0;
 }
 
-/* The caller is done with the last item. */
-static int settle_item(struct calls *calls, struct error *err)
-{
-	size_t len = calls->output_len;
-
-	buf_consume(&calls->in, calls->taken);
-	calls->taken = calls->output_len = 0;
-	if (len == 0 || !calls->resumption.on)
-		return 0;
-	return resumption_took(&calls->resumption, calls->output, len, &calls->out, err);
-}
-
 /* Each of these: 1, *item is to be given to its call; 0, nothing for the caller; -1, an error. */
 
 static int output_item(struct calls *calls, const struct calls_slot *slot,
@@ -247,10 +228,10 @@ static int output_item(struct calls *calls, const struct calls_slot *slot,
 		       struct error *err)
 {
 	if (!slot->started)
-		return error_set(err, ERR_IO,
-				 "the guest sent output of a request it was not asked: request "
-				 "%llu has not started",
-				 (unsigned long long)message->request);
+		return error_set(
+			err, ERR_IO,
+			"the guest sent output of a request it was not asked: request %llu has not started",
+			(unsigned long long)message->request);
 	item->kind = CALL_OUTPUT;
 	item->output =
 		message->kind == AGENT_MESSAGE_STDOUT ? MICROAGENT_STDOUT : MICROAGENT_STDERR;
@@ -265,8 +246,17 @@ static int output_item(struct calls *calls, const struct calls_slot *slot,
 static int take_stdin_offset(struct calls *calls, struct calls_slot *slot,
 			     const struct agent_message *message, struct error *err)
 {
-	if (stdin_window_take(&slot->window, message, err) < 0)
-		return -1;
+	struct stdin_window_sender *window = &slot->window;
+
+	if (!message->tells_stdin)
+		window->none = true;
+	else if (message->stdin_offset < window->taken || message->stdin_offset > window->sent)
+		return error_set(
+			err, ERR_IO,
+			"bad message from the guest agent: it cannot have taken %llu bytes of stdin",
+			(unsigned long long)message->stdin_offset);
+	else
+		window->taken = message->stdin_offset;
 	if (calls->resumption.on)
 		resumption_forget(&calls->resumption, slot->window.sent - slot->window.taken);
 	return 0;
@@ -275,9 +265,9 @@ static int take_stdin_offset(struct calls *calls, struct calls_slot *slot,
 static int created_item(const struct calls_slot *slot, struct call_item *item, struct error *err)
 {
 	if (slot->started || !slot->call || !slot->call->contained)
-		return error_set(err, ERR_IO,
-				 "bad message from the guest agent: a container that was not asked "
-				 "for");
+		return error_set(
+			err, ERR_IO,
+			"bad message from the guest agent: a container that was not asked for");
 	item->kind = CALL_CREATED;
 	return 1;
 }
@@ -318,29 +308,6 @@ static int take_let_go(struct calls *calls, const struct calls_slot *slot,
 			 message->why.msg);
 }
 
-static int exit_item(struct calls *calls, struct calls_slot *slot,
-		     const struct agent_message *message, struct call_item *item)
-{
-	if (slot->call) {
-		slot->call->exit = message->exit;
-		slot->call->ended = true;
-	}
-	*slot = (struct calls_slot){0};
-	calls->count--;
-	item->kind = CALL_EXITED;
-	return 1;
-}
-
-static int refuse_number(const struct agent_message *message, struct error *err)
-{
-	return error_set(err, ERR_IO,
-			 message->bytes ? "the guest sent output of a request it was not asked: "
-					  "request %llu, which was not made or has ended"
-					: "bad message from the guest agent: it is about request "
-					  "%llu, which was not made or has ended",
-			 (unsigned long long)message->request);
-}
-
 static int hear_message(struct calls *calls, const struct agent_message *message,
 			struct call_item *item, struct error *err)
 {
@@ -349,7 +316,12 @@ static int hear_message(struct calls *calls, const struct agent_message *message
 	if (message->kind == AGENT_MESSAGE_OTHER)
 		return 0;
 	if (!message->request || slot->number != message->request)
-		return refuse_number(message, err);
+		return error_set(
+			err, ERR_IO,
+			message->bytes
+				? "the guest sent output of a request it was not asked: request %llu, which was not made or has ended"
+				: "bad message from the guest agent: it is about request %llu, which was not made or has ended",
+			(unsigned long long)message->request);
 	*item = (struct call_item){.call = slot->call};
 	switch (message->kind) {
 	case AGENT_MESSAGE_CREATED:
@@ -359,7 +331,14 @@ static int hear_message(struct calls *calls, const struct agent_message *message
 	case AGENT_MESSAGE_ACK:
 		return take_stdin_offset(calls, slot, message, err);
 	case AGENT_MESSAGE_EXIT:
-		return exit_item(calls, slot, message, item);
+		if (slot->call) {
+			slot->call->exit = message->exit;
+			slot->call->ended = true;
+		}
+		*slot = (struct calls_slot){0};
+		calls->count--;
+		item->kind = CALL_EXITED;
+		return 1;
 	case AGENT_MESSAGE_DETACHED:
 		return take_let_go(calls, slot, message, err);
 	default:
@@ -370,15 +349,25 @@ static int hear_message(struct calls *calls, const struct agent_message *message
 int calls_next(struct calls *calls, struct call_item *item, struct error *err)
 {
 	struct agent_message message;
+	size_t settled;
 	int got;
 
 	for (;;) {
-		if (settle_item(calls, err) < 0)
+		/* The caller is done with the last item. */
+		settled = calls->output_len;
+		buf_consume(&calls->in, calls->taken);
+		calls->taken = calls->output_len = 0;
+		if (settled > 0 && calls->resumption.on &&
+		    resumption_took(&calls->resumption, calls->output, settled, &calls->out, err) <
+			    0)
 			return -1;
 		if (!calls->reached) {
-			got = take_dial(calls, err);
+			/* The answer to the dial; what follows its line is the agent's. */
+			got = dial_answer(buf_bytes(&calls->in), calls->in.len, err);
 			if (got <= 0)
 				return got;
+			buf_consume(&calls->in, (size_t)got);
+			calls->reached = true;
 		}
 		got = agent_message_peek(&calls->in, &message, err);
 		if (got <= 0)

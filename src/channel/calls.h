@@ -15,7 +15,6 @@
 
 #include "channel/agent_message.h"
 #include "channel/resumption.h"
-#include "channel/stdin_window.h"
 
 /* At once on a connection, at most: the agent's own bound (LIMIT_AGENT_REQUESTS). */
 #define CALLS_MAX ((size_t)256)
@@ -37,6 +36,18 @@ struct agent_call {
 };
 /* Frees what is kept. Accepts a zeroed one. */
 void agent_call_free(struct agent_call *call);
+
+/*
+ * How much stdin may be on its way to a command: the sender's end of the guest's
+ * guest/agent/stdin_window.h. The agent tells how far the command has come; no more than
+ * LIMIT_STDIN_WINDOW_BYTES beyond that are sent, so that the agent never stops reading the
+ * connection and what is behind the stdin (a cancel, another request) gets there.
+ */
+struct stdin_window_sender {
+	uint64_t sent;	/* bytes */
+	uint64_t taken; /* of these the command has */
+	bool none;	/* an agent of another version, which does not tell */
+};
 
 struct calls_slot {
 	uint64_t number; /* 0: free */

@@ -71,24 +71,20 @@ void resumption_forget(struct resumption *r, uint64_t flying)
 	buf_consume(&r->kept, r->kept.len - (size_t)flying);
 }
 
-static int send_again(const struct resumption *r, struct buf *out, struct error *err)
+int resumption_start(struct resumption *r, struct buf *out, struct error *err)
 {
+	bool again = r->attaching;
 	size_t len;
 
+	r->attaching = false;
+	if (!again)
+		return 0;
 	for (size_t at = 0; at < r->kept.len; at += len) {
 		len = r->kept.len - at < AGENT_STDIN_CHUNK ? r->kept.len - at : AGENT_STDIN_CHUNK;
 		if (agent_message_stdin(out, r->number, buf_bytes(&r->kept) + at, len, err) < 0)
 			return -1;
 	}
 	return r->stdin_closed ? agent_message_event(out, r->number, "stdin-close", err) : 0;
-}
-
-int resumption_start(struct resumption *r, struct buf *out, struct error *err)
-{
-	bool again = r->attaching;
-
-	r->attaching = false;
-	return again ? send_again(r, out, err) : 0;
 }
 
 int resumption_ask_again(struct resumption *r, struct buf *out, struct error *err)
