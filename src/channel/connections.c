@@ -93,14 +93,6 @@ static struct pooled *pool_take(struct connections *connections, struct error *e
 	return pooled;
 }
 
-static void pool_give_back(struct connections *connections, struct pooled *pooled)
-{
-	pthread_mutex_lock(&connections->lock);
-	pooled->users--;
-	drop_if_finished(pooled);
-	pthread_mutex_unlock(&connections->lock);
-}
-
 /* --- of its own ------------------------------------------------------------------------------ */
 
 static struct shared_connection *take_own(struct connections *connections, struct error *err)
@@ -149,6 +141,9 @@ int connections_run(struct connections *connections, const struct shared_request
 	if (!pooled)
 		return -1;
 	status = shared_connection_run(pooled->connection, request, out, err);
-	pool_give_back(connections, pooled);
+	pthread_mutex_lock(&connections->lock);
+	pooled->users--;
+	drop_if_finished(pooled);
+	pthread_mutex_unlock(&connections->lock);
 	return status;
 }

@@ -88,16 +88,12 @@ static int pump_stop(struct pump *p, enum microagent_end why, struct error *err)
 	return calls_cancel(p->calls, p->call, err);
 }
 
-static bool asks_to_end(int signal)
-{
-	return signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
-}
-
 static int pass_signal(struct pump *p, struct error *err)
 {
 	int signal = p->streams->signals->next(p->streams->signals->data);
+	bool asks_to_end = signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
 
-	if (signal == MICROAGENT_SIGNAL_END || (asks_to_end(signal) && pump_is_paused(p)))
+	if (signal == MICROAGENT_SIGNAL_END || (asks_to_end && pump_is_paused(p)))
 		return pump_stop(p, MICROAGENT_CANCELLED, err);
 	p->asked = p->asked || signal == SIGINT || signal == SIGTERM;
 	return signal > 0 ? calls_signal(p->calls, p->call, signal, err) : 0;
@@ -132,14 +128,6 @@ static int write_item(struct pump *p, struct error *err)
 	return 0;
 }
 
-/* Drops what the reader has not taken, and what still comes, so that the exit is heard of. */
-static void drop_output(struct pump *p)
-{
-	p->unread = true;
-	p->has_item = false;
-	p->lost[MICROAGENT_STDOUT] = p->lost[MICROAGENT_STDERR] = true;
-}
-
 /* When a reader that takes nothing is waited for no longer. A reader has all the time it wants
  * until the command is to end: by its timeout, by a cancel, or by a signal that asks for the end
  * (a program with readers of its own may have other uses for such a signal). */
@@ -167,17 +155,11 @@ static int give_up_reader(struct pump *p, struct error *err)
 
 	if (now < reader_by_ns(p))
 		return 0;
-	drop_output(p);
+	/* Drops what the reader has not taken, and what still comes, so that the exit is heard of. */
+	p->unread = true;
+	p->has_item = false;
+	p->lost[MICROAGENT_STDOUT] = p->lost[MICROAGENT_STDERR] = true;
 	return now < p->expires_ns ? pump_stop(p, MICROAGENT_CANCELLED, err) : 0;
-}
-
-/* The longer it takes, the less often it is tried. A cancel is no reason not to: the command has to
- * be told. */
-static void wait_to_dial(const struct pump *p)
-{
-	struct pollfd cancel = {.fd = p->cancelled ? -1 : p->streams->cancel, .events = POLLIN};
-
-	poll(&cancel, 1, (int)(p->dialled * limit_get(LIMIT_REDIAL_MS)));
 }
 
 /* The connection is gone. Makes another for a command that may go on without one. */
@@ -189,7 +171,12 @@ static int reconnect(struct pump *p, struct error *err)
 	error_set(&why, ERR_UNAVAILABLE, "the connection to the guest was lost");
 	while (p->guest->dial && calls_can_resume(p->calls) && fd < 0 &&
 	       why.code == ERR_UNAVAILABLE && p->dialled < limit_get(LIMIT_REDIALS)) {
-		wait_to_dial(p);
+		/* The longer it takes, the less often it is tried. A cancel is no reason not to: the
+		 * command has to be told. */
+		struct pollfd cancel = {.fd = p->cancelled ? -1 : p->streams->cancel,
+					.events = POLLIN};
+
+		poll(&cancel, 1, (int)(p->dialled * limit_get(LIMIT_REDIAL_MS)));
 		p->dialled++;
 		fd = p->guest->dial(p->guest->data, &why);
 	}
@@ -200,45 +187,35 @@ static int reconnect(struct pump *p, struct error *err)
 	return p->terminal && p->call->started ? calls_resize(p->calls, p->call, err) : 0;
 }
 
-/* A connection that carried nothing but stdin has got somewhere too. */
-static void note_stdin_progress(struct pump *p)
-{
-	uint64_t stdin_taken = calls_stdin_taken(p->calls, p->call);
-
-	if (stdin_taken > p->stdin_taken)
-		p->dialled = 0;
-	p->stdin_taken = stdin_taken;
-}
-
-static void take_item(struct pump *p)
-{
-	p->dialled = 0;
-	if (p->item.kind == CALL_EXITED) {
-		p->done = true;
-		if (!p->cancelled)
-			p->end = MICROAGENT_EXITED;
-	} else if (p->item.len > 0 && p->streams->sink) {
-		p->streams->sink->take(p->streams->sink->data, p->item.output == MICROAGENT_STDERR,
-				       p->item.bytes, p->item.len);
-	} else if (p->item.len > 0 && !p->lost[p->item.output]) {
-		p->has_item = true;
-		p->written = 0;
-		p->taken_ns = clock_mono_ns();
-	}
-}
-
 /* Takes items until one has output to be written, or there are no more. */
 static int pump_take_items(struct pump *p, struct error *err)
 {
 	while (!p->has_item && !p->done) {
 		int got = calls_next(p->calls, &p->item, err);
+		uint64_t stdin_taken = calls_stdin_taken(p->calls, p->call);
 
-		note_stdin_progress(p);
+		/* A connection that carried nothing but stdin has got somewhere too. */
+		if (stdin_taken > p->stdin_taken)
+			p->dialled = 0;
+		p->stdin_taken = stdin_taken;
 		if (got == 0 && p->connection->ended)
 			return reconnect(p, err);
 		if (got <= 0)
 			return got;
-		take_item(p);
+		p->dialled = 0;
+		if (p->item.kind == CALL_EXITED) {
+			p->done = true;
+			if (!p->cancelled)
+				p->end = MICROAGENT_EXITED;
+		} else if (p->item.len > 0 && p->streams->sink) {
+			p->streams->sink->take(p->streams->sink->data,
+					       p->item.output == MICROAGENT_STDERR, p->item.bytes,
+					       p->item.len);
+		} else if (p->item.len > 0 && !p->lost[p->item.output]) {
+			p->has_item = true;
+			p->written = 0;
+			p->taken_ns = clock_mono_ns();
+		}
 	}
 	return 0;
 }
@@ -323,35 +300,6 @@ static void set_overdue(struct pump *p, uint64_t now)
 		p->overdue_ns = UINT64_MAX;
 }
 
-static int refuse_overdue(const struct pump *p, struct error *err)
-{
-	if (!p->was_started)
-		return error_set(err, ERR_TIMEOUT,
-				 "the guest agent has not answered within %llu ms",
-				 (unsigned long long)p->patience_ms);
-	return error_set(err, ERR_TIMEOUT,
-			 "the guest agent has not told the end of the command, whose timeout of "
-			 "%lld s has passed",
-			 (long long)timeout_ms(p) / 1000);
-}
-
-static int wait_ms(uint64_t until_ns, uint64_t now)
-{
-	uint64_t left = until_ns > now ? (until_ns - now) / NS_PER_MS + 1 : 0;
-
-	return left < INT_MAX ? (int)left : INT_MAX;
-}
-
-/* What came before the watch is looked for once. */
-static void begin_watch(struct pump *p, uint64_t now)
-{
-	if (!p->guest->watch_pauses || now < p->watch_ns)
-		return;
-	p->watch_ns = UINT64_MAX;
-	p->pause_fd = p->guest->watch_pauses(p->guest->data);
-	(void)pump_is_paused(p);
-}
-
 /* Waits until something can be done, at most until a deadline. */
 static int wait_slots(struct pump *p, struct pollfd slots[SLOT_COUNT], struct error *err)
 {
@@ -359,19 +307,35 @@ static int wait_slots(struct pump *p, struct pollfd slots[SLOT_COUNT], struct er
 	int most_ms = -1;
 
 	set_overdue(p, now);
-	begin_watch(p, now);
+	if (p->guest->watch_pauses && now >= p->watch_ns) {
+		p->watch_ns = UINT64_MAX;
+		p->pause_fd = p->guest->watch_pauses(p->guest->data);
+		/* What came before the watch is looked for once. */
+		(void)pump_is_paused(p);
+	}
 	if (p->watch_ns < until)
 		until = p->watch_ns;
 	if (!p->has_item && p->overdue_ns < until)
 		until = p->overdue_ns;
 	if (reader_by_ns(p) < until)
 		until = reader_by_ns(p);
-	if (!p->has_item && now >= p->overdue_ns && !p->cancelled)
-		return refuse_overdue(p, err);
+	if (!p->has_item && now >= p->overdue_ns && !p->cancelled) {
+		if (!p->was_started)
+			return error_set(err, ERR_TIMEOUT,
+					 "the guest agent has not answered within %llu ms",
+					 (unsigned long long)p->patience_ms);
+		return error_set(
+			err, ERR_TIMEOUT,
+			"the guest agent has not told the end of the command, whose timeout of %lld s has passed",
+			(long long)timeout_ms(p) / 1000);
+	}
 	/* Closing the connection, which the caller does next, ends it too. */
 	p->done = now >= p->deadline_ns;
-	if (until != UINT64_MAX)
-		most_ms = wait_ms(until, now);
+	if (until != UINT64_MAX) {
+		uint64_t left = until > now ? (until - now) / NS_PER_MS + 1 : 0;
+
+		most_ms = left < INT_MAX ? (int)left : INT_MAX;
+	}
 	set_slots(p, slots);
 	if (poll(slots, SLOT_COUNT, most_ms) < 0) {
 		if (errno != EINTR)
@@ -421,14 +385,6 @@ static int pump_round(struct pump *p, struct error *err)
 	return slots[SLOT_IN].revents && p->in_open ? read_stdin(p, err) : 0;
 }
 
-/* A command that could go on without us must not. If this does not arrive, its grace time ends it.
- */
-static void say_goodbye(struct pump *p)
-{
-	if (calls_release(p->calls, NULL) == 0)
-		connection_send(p->connection, NULL);
-}
-
 int pump_run(struct connection *connection, struct agent_call *call,
 	     const struct microagent_streams *streams, const struct pump_guest *guest,
 	     struct microagent_outcome *outcome, struct error *err)
@@ -450,7 +406,10 @@ int pump_run(struct connection *connection, struct agent_call *call,
 
 	while (result == 0 && !p.done)
 		result = pump_round(&p, err);
-	say_goodbye(&p);
+	/* A command that could go on without us must not. If this does not arrive, its grace time ends
+	 * it. */
+	if (calls_release(p.calls, NULL) == 0)
+		connection_send(p.connection, NULL);
 	if (result < 0)
 		return -1;
 	*outcome = call->exit;

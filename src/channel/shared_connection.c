@@ -83,37 +83,22 @@ static void shared_break(struct shared_connection *shared, const struct error *w
 
 /* --- the connection -------------------------------------------------------------------------- */
 
-static void shared_send(struct shared_connection *shared)
-{
-	struct error why;
-
-	if (!shared->broken && connection_send(&shared->connection, &why) < 0)
-		shared_break(shared, &why);
-}
-
-static int give_output(struct waiter *w, const struct call_item *item, struct error *err)
-{
-	const struct microagent_callbacks *callbacks = w->request->callbacks;
-
-	if (w->refused || item->len == 0)
-		return 0;
-	if (!callbacks)
-		return agent_call_keep(item, err);
-	w->refused = callbacks->output(callbacks->data, item->output, item->bytes, item->len) != 0;
-	return 0;
-}
-
 static int give_item(const struct call_item *item, struct error *err)
 {
 	struct waiter *w = (struct waiter *)item->call;
 	const struct microagent_callbacks *callbacks = w->request->callbacks;
 
-	if (item->kind == CALL_OUTPUT)
-		return give_output(w, item, err);
-	if (item->kind == CALL_EXITED)
+	if (item->kind == CALL_EXITED) {
 		wake_raise(w->wake);
-	else if (callbacks && callbacks->started)
-		callbacks->started(callbacks->data);
+	} else if (item->kind != CALL_OUTPUT) {
+		if (callbacks && callbacks->started)
+			callbacks->started(callbacks->data);
+	} else if (!w->refused && item->len > 0) {
+		if (!callbacks)
+			return agent_call_keep(item, err);
+		w->refused = callbacks->output(callbacks->data, item->output, item->bytes,
+					       item->len) != 0;
+	}
 	return 0;
 }
 
@@ -127,10 +112,11 @@ static int shared_take_items(struct shared_connection *shared, struct error *err
 		if (give_item(&item, err) < 0)
 			return -1;
 	if (got == 0 && shared->connection.ended)
-		return error_set(err, ERR_UNAVAILABLE,
-				 calls->reached ? "the connection to the guest was lost"
-						: "cannot reach the guest: it refuses connections "
-						  "to its agent");
+		return error_set(
+			err, ERR_UNAVAILABLE,
+			calls->reached
+				? "the connection to the guest was lost"
+				: "cannot reach the guest: it refuses connections to its agent");
 	return got;
 }
 
@@ -145,18 +131,13 @@ static void shared_receive(struct shared_connection *shared)
 
 /* --- one request ----------------------------------------------------------------------------- */
 
-static bool has_stdin(const struct waiter *w)
-{
-	return w->request->in && !w->in_closed && !w->stopping && !w->call.ended;
-}
-
 /* The next of its stdin, as much as the agent and the queue take. */
 static int queue_stdin(struct shared_connection *shared, struct waiter *w, struct error *err)
 {
 	const struct shared_request *request = w->request;
 	const uint8_t *in = request->in;
 
-	if (!has_stdin(w))
+	if (!in || w->in_closed || w->stopping || w->call.ended)
 		return 0;
 	while (w->in_sent < request->in_len) {
 		size_t left = request->in_len - w->in_sent;
@@ -173,31 +154,28 @@ static int queue_stdin(struct shared_connection *shared, struct waiter *w, struc
 	return calls_stdin_close(&shared->connection.calls, &w->call, err);
 }
 
-/* The next of everybody's. Whoever reads hears that a command has taken some, and queues the more
- * for its waiter, who sleeps on. */
-static bool queue_all_stdin(struct shared_connection *shared)
-{
-	size_t before = shared->connection.calls.out.len;
-	struct error why = {0};
-	struct waiter *w;
-
-	list_each (w, &shared->waiters, link)
-		if (!shared->broken && queue_stdin(shared, w, &why) < 0)
-			shared_break(shared, &why);
-	return shared->connection.calls.out.len > before;
-}
-
 /* Sends until the connection takes no more, or there is no more: what is left in the queue is what
  * the leader's poll() waits for, which may be asleep without knowing of it. */
 static void push_queued(struct shared_connection *shared, const struct waiter *w)
 {
+	struct buf *out = &shared->connection.calls.out;
+	struct error why = {0};
+	struct waiter *each;
+	size_t before;
 	bool more;
 
 	do {
-		more = queue_all_stdin(shared);
-		shared_send(shared);
-	} while (more && shared->connection.calls.out.len == 0 && !shared->broken);
-	if (shared->connection.calls.out.len > 0 && shared->leader && shared->leader != w)
+		/* Whoever reads hears that a command has taken some of its stdin, and queues the more
+		 * for its waiter, who sleeps on. */
+		before = out->len;
+		list_each (each, &shared->waiters, link)
+			if (!shared->broken && queue_stdin(shared, each, &why) < 0)
+				shared_break(shared, &why);
+		more = out->len > before;
+		if (!shared->broken && connection_send(&shared->connection, &why) < 0)
+			shared_break(shared, &why);
+	} while (more && out->len == 0 && !shared->broken);
+	if (out->len > 0 && shared->leader && shared->leader != w)
 		wake_raise(shared->leader->wake);
 }
 
@@ -255,32 +233,25 @@ static int time_left_ms(const struct shared_connection *shared, const struct wai
 
 enum shared_slot { SLOT_WAKE, SLOT_CANCEL, SLOT_GUEST, SLOT_COUNT };
 
-/* Waits without the lock; the leader waits for the connection too. */
-static void shared_wait(struct shared_connection *shared, const struct waiter *w,
-			struct pollfd slots[SLOT_COUNT])
+static void wait_round(struct shared_connection *shared, struct waiter *w)
 {
 	short events = shared->connection.calls.out.len > 0 ? POLLIN | POLLOUT : POLLIN;
 	int timeout_ms = time_left_ms(shared, w);
+	struct pollfd slots[SLOT_COUNT];
 
+	if (!shared->leader)
+		shared->leader = w;
 	slots[SLOT_WAKE] = (struct pollfd){.fd = w->wake, .events = POLLIN};
 	slots[SLOT_CANCEL] =
 		(struct pollfd){.fd = w->stopping ? -1 : w->request->cancel, .events = POLLIN};
 	slots[SLOT_GUEST] = (struct pollfd){.fd = shared->leader == w ? shared->connection.fd : -1,
 					    .events = events};
+	/* Waits without the lock; the leader waits for the connection too. */
 	pthread_mutex_unlock(&shared->lock);
 	if (poll(slots, SLOT_COUNT, timeout_ms) < 0)
 		for (int i = 0; i < SLOT_COUNT; i++)
 			slots[i].revents = 0;
 	pthread_mutex_lock(&shared->lock);
-}
-
-static void wait_round(struct shared_connection *shared, struct waiter *w)
-{
-	struct pollfd slots[SLOT_COUNT];
-
-	if (!shared->leader)
-		shared->leader = w;
-	shared_wait(shared, w, slots);
 	if (slots[SLOT_WAKE].revents)
 		wake_clear(w->wake);
 	if (slots[SLOT_CANCEL].revents)
