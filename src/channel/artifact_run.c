@@ -15,29 +15,15 @@
 #define ANSWER_BYTES (1u << 20)
 #define TICK_MS 200
 
-/* 1: something of the answer, 0: its end. */
-static int take_artifact_answer(int from, struct buf *answer, struct error *err)
-{
-	uint8_t *room = buf_reserve(answer, 4096, err);
-	ssize_t n = room ? read(from, room, 4096) : -1;
-
-	if (!room)
-		return -1;
-	if (n < 0)
-		return error_errno(err, errno, "microagent-artifact");
-	buf_commit(answer, (size_t)n);
-	return n > 0;
-}
-
 /* Its answer, until it has closed stdout. */
 static int hear_artifact(const struct artifact_wait *wait, const struct proc *child, int from,
 			 struct buf *answer, struct error *err)
 {
 	struct pollfd slots[2] = {{.fd = from, .events = POLLIN},
 				  {.fd = wait->cancel > 0 ? wait->cancel : -1, .events = POLLIN}};
-	int more = 1;
+	bool ended = false;
 
-	while (more > 0) {
+	while (!ended) {
 		int got = poll(slots, ARRAY_SIZE(slots), wait->tick ? TICK_MS : -1);
 
 		if (got < 0 && errno != EINTR)
@@ -48,12 +34,19 @@ static int hear_artifact(const struct artifact_wait *wait, const struct proc *ch
 			slots[1].fd = -1; /* it leaves nothing, and says so by ending */
 			(void)proc_signal(child, SIGTERM, NULL);
 		}
-		if (got > 0 && slots[0].revents)
-			more = take_artifact_answer(from, answer, err);
+		if (got > 0 && slots[0].revents) {
+			uint8_t *room = buf_reserve(answer, 4096, err);
+			ssize_t n = room ? read(from, room, 4096) : -1;
+
+			if (n < 0)
+				return room ? error_errno(err, errno, "microagent-artifact") : -1;
+			buf_commit(answer, (size_t)n);
+			ended = n == 0;
+		}
 	}
-	if (more == 0 && wait->cancel > 0 && slots[1].fd < 0)
+	if (wait->cancel > 0 && slots[1].fd < 0)
 		return error_set(err, ERR_UNAVAILABLE, "cancelled");
-	return more;
+	return 0;
 }
 
 static int judge_artifact(const struct buf *bytes, int code, json_t **answer, struct error *err)
@@ -70,13 +63,19 @@ static int judge_artifact(const struct buf *bytes, int code, json_t **answer, st
 	return 0;
 }
 
-static int run_in_pipe(const char *const *argv, const struct artifact_wait *wait, json_t **answer,
-		       struct error *err)
+int artifact_run(const char *const *words, const struct artifact_wait *wait, json_t **answer,
+		 struct error *err)
 {
+	autofree char *program = hasher_program(err);
+	const char *argv[ARTIFACT_RUN_WORDS + 3] = {program, words[0], "--json"};
 	autobuf struct buf bytes = BUF_INIT(ANSWER_BYTES);
 	struct proc child = PROC_NONE;
 	int ends[2], code = 0, status;
 
+	if (!program)
+		return -1;
+	for (size_t i = 1; i < ARTIFACT_RUN_WORDS && words[i]; i++)
+		argv[2 + i] = words[i];
 	if (fd_pipe(ends, err) < 0)
 		return -1;
 	autoclose int from = ends[0], to = ends[1];
@@ -96,17 +95,4 @@ static int run_in_pipe(const char *const *argv, const struct artifact_wait *wait
 		status = proc_wait(&child, UINT64_MAX, &code, err);
 	proc_end(&child);
 	return status == 0 ? judge_artifact(&bytes, code, answer, err) : -1;
-}
-
-int artifact_run(const char *const *words, const struct artifact_wait *wait, json_t **answer,
-		 struct error *err)
-{
-	autofree char *program = hasher_program(err);
-	const char *argv[ARTIFACT_RUN_WORDS + 3] = {program, words[0], "--json"};
-
-	if (!program)
-		return -1;
-	for (size_t i = 1; i < ARTIFACT_RUN_WORDS && words[i]; i++)
-		argv[2 + i] = words[i];
-	return run_in_pipe(argv, wait, answer, err);
 }

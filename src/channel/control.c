@@ -16,30 +16,25 @@
 #define ANSWER_MAX 65536u
 #define READ_CHUNK 4096u
 
-static int wait_control_answer(int fd, uint64_t deadline_ns, int cancel, struct error *err)
-{
-	struct pollfd slots[] = {{.fd = fd, .events = POLLIN}, {.fd = cancel, .events = POLLIN}};
-	int n;
-
-	do
-		n = descriptor_poll(slots, ARRAY_SIZE(slots), deadline_ns);
-	while (n < 0 && errno == EINTR);
-	if (n < 0)
-		return error_errno(err, errno, CONTROL_SOCK_NAME);
-	if (n == 0)
-		return error_set(err, ERR_TIMEOUT, "the deadline passed");
-	return slots[1].revents ? error_set(err, ERR_UNAVAILABLE, "cancelled") : 0;
-}
-
 static int control_receive_line(int fd, struct buf *in, uint64_t deadline_ns, int cancel,
 				struct error *err)
 {
 	while (!memchr(buf_bytes(in), '\n', in->len)) {
+		struct pollfd slots[] = {{.fd = fd, .events = POLLIN},
+					 {.fd = cancel, .events = POLLIN}};
 		uint8_t *room;
 		ssize_t n;
+		int got;
 
-		if (wait_control_answer(fd, deadline_ns, cancel, err) < 0)
-			return -1;
+		do
+			got = descriptor_poll(slots, ARRAY_SIZE(slots), deadline_ns);
+		while (got < 0 && errno == EINTR);
+		if (got < 0)
+			return error_errno(err, errno, CONTROL_SOCK_NAME);
+		if (got == 0)
+			return error_set(err, ERR_TIMEOUT, "the deadline passed");
+		if (slots[1].revents)
+			return error_set(err, ERR_UNAVAILABLE, "cancelled");
 		room = buf_reserve(in, READ_CHUNK, err);
 		if (!room)
 			return -1;
@@ -55,35 +50,6 @@ static int control_receive_line(int fd, struct buf *in, uint64_t deadline_ns, in
 	return 0;
 }
 
-static int read_answer(const struct buf *in, json_t **out, struct error *err)
-{
-	const uint8_t *end = memchr(buf_bytes(in), '\n', in->len);
-	json_auto_t *answer = json_load_strict(buf_bytes(in), (size_t)(end - buf_bytes(in)), err);
-
-	if (!answer)
-		return error_prefix(err, CONTROL_SOCK_NAME);
-	if (json_is_true(json_object_get(answer, "ok"))) {
-		if (out)
-			*out = steal_ptr(&answer);
-		return 0;
-	}
-	return json_get_error(answer, "the live supervisor refused", err);
-}
-
-/* pass: a descriptor that goes with its end; -1: none. */
-static int control_send_line(int fd, const json_t *request, int pass, struct error *err)
-{
-	autofree char *text = json_line(request, err);
-
-	if (!text || fd_write_all(fd, text, strlen(text), err) < 0)
-		return -1;
-	if (pass < 0)
-		return fd_write_all(fd, "\n", 1, err);
-	return fd_send_passing(fd, "\n", 1, &pass, 1, 0) < 0
-		       ? error_errno(err, errno, CONTROL_SOCK_NAME)
-		       : 0;
-}
-
 static int connect_control(int workspace_fd, struct error *err)
 {
 	int fd = sock_connect_at(workspace_fd, CONTROL_SOCK_NAME, err);
@@ -93,15 +59,32 @@ static int connect_control(int workspace_fd, struct error *err)
 	return fd;
 }
 
+/* pass: a descriptor that goes with the request's end; -1: none. */
 static int ask_over(int fd, const json_t *request, int pass, uint64_t deadline_ns, int cancel,
-		    json_t **answer, struct error *err)
+		    json_t **out, struct error *err)
 {
+	autofree char *text = json_line(request, err);
 	autobuf struct buf in = BUF_INIT(ANSWER_MAX);
+	json_auto_t *answer = NULL;
+	const uint8_t *end;
 
-	if (control_send_line(fd, request, pass, err) < 0 ||
-	    control_receive_line(fd, &in, deadline_ns, cancel, err) < 0)
+	if (!text || fd_write_all(fd, text, strlen(text), err) < 0)
 		return -1;
-	return read_answer(&in, answer, err);
+	if (pass < 0 && fd_write_all(fd, "\n", 1, err) < 0)
+		return -1;
+	if (pass >= 0 && fd_send_passing(fd, "\n", 1, &pass, 1, 0) < 0)
+		return error_errno(err, errno, CONTROL_SOCK_NAME);
+	if (control_receive_line(fd, &in, deadline_ns, cancel, err) < 0)
+		return -1;
+	end = memchr(buf_bytes(&in), '\n', in.len);
+	answer = json_load_strict(buf_bytes(&in), (size_t)(end - buf_bytes(&in)), err);
+	if (!answer)
+		return error_prefix(err, CONTROL_SOCK_NAME);
+	if (!json_is_true(json_object_get(answer, "ok")))
+		return json_get_error(answer, "the live supervisor refused", err);
+	if (out)
+		*out = steal_ptr(&answer);
+	return 0;
 }
 
 int control_ask(int workspace_fd, const json_t *request, uint64_t deadline_ns, json_t **answer,

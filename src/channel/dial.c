@@ -35,12 +35,6 @@ int dial_answer(const void *bytes, size_t len, struct error *err)
 	return (int)line;
 }
 
-static int dial_refused(uint32_t port, struct error *err)
-{
-	return error_set(err, ERR_UNAVAILABLE, "the guest refuses connections to its port %u",
-			 port);
-}
-
 struct answer {
 	char bytes[ANSWER_MAX];
 	size_t len; /* of what has come of the line so far */
@@ -58,7 +52,8 @@ static int dial_take_answer(int fd, uint32_t port, struct answer *answer, struct
 		return 0;
 	/* Whoever closes with our bytes unread resets. */
 	if (n == 0 || (n < 0 && errno == ECONNRESET))
-		return dial_refused(port, err);
+		return error_set(err, ERR_UNAVAILABLE,
+				 "the guest refuses connections to its port %u", port);
 	if (n < 0)
 		return error_errno(err, errno, "vsock.sock");
 	line = dial_answer(answer->bytes, answer->len + (size_t)n, err);

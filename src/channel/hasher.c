@@ -49,13 +49,15 @@ void digest_cancel_also_by(int fd)
 	cancel_fds[1] = fd;
 }
 
-/* A large file takes minutes, and one on a file system that hangs for ever. */
-static int hasher_wait(int from, uint64_t deadline, struct error *err)
+/* Reads the child's answer to its end and reaps it. */
+static int hasher_collect(struct proc *child, int from, struct buf *answer, struct error *err)
 {
+	/* A large file takes minutes, and one on a file system that hangs for ever. */
+	uint64_t deadline = limit_deadline(LIMIT_DIGEST_MS);
 	struct pollfd slots[] = {{.fd = from, .events = POLLIN},
 				 {.fd = cancel_fds[0], .events = POLLIN},
 				 {.fd = cancel_fds[1], .events = POLLIN}};
-	int got;
+	int code = 0, got;
 
 	do
 		got = descriptor_poll(slots, ARRAY_SIZE(slots), deadline);
@@ -65,17 +67,9 @@ static int hasher_wait(int from, uint64_t deadline, struct error *err)
 	if (got == 0)
 		return error_set(err, ERR_TIMEOUT, "it was not hashed within %llu ms",
 				 (unsigned long long)limit_get(LIMIT_DIGEST_MS));
-	return slots[0].revents ? 0 : error_set(err, ERR_UNAVAILABLE, "cancelled");
-}
-
-/* Reads the child's answer to its end and reaps it. */
-static int hasher_collect(struct proc *child, int from, struct buf *answer, struct error *err)
-{
-	uint64_t deadline = limit_deadline(LIMIT_DIGEST_MS);
-	int code = 0;
-
-	if (hasher_wait(from, deadline, err) < 0 || fd_read_to_end(from, answer, err) < 0 ||
-	    proc_wait(child, deadline, &code, err) < 0)
+	if (!slots[0].revents)
+		return error_set(err, ERR_UNAVAILABLE, "cancelled");
+	if (fd_read_to_end(from, answer, err) < 0 || proc_wait(child, deadline, &code, err) < 0)
 		return -1;
 	if (code != 0)
 		return error_set(err, ERR_IO, "microagent-artifact could not hash it (code %d)",
@@ -110,13 +104,21 @@ static int run_hasher(int fd, enum digest_part part, struct buf *answer, struct 
 	return status;
 }
 
-/* The digest, then a line's end or the name of what was hashed. */
-static int read_digest(const struct buf *answer, enum digest_part part, char out[DIGEST_TEXT],
-		       struct error *err)
+/* The descriptor goes to the virtual machine afterwards and must not have moved: the hasher gets an
+ * open of its own of the same file. */
+static int compute(int fd, enum digest_part part, char out[DIGEST_TEXT], struct error *err)
 {
+	autobuf struct buf answer = BUF_INIT(4096);
 	char digest[DIGEST_TEXT] = "";
+	autoclose int own = -1;
 
-	memcpy(digest, buf_bytes(answer), answer->len < 64 ? answer->len : 64);
+	own = file_reopen(fd, O_RDONLY | O_CLOEXEC);
+	if (own < 0)
+		return error_errno(err, errno, "cannot be read");
+	if (run_hasher(own, part, &answer, err) < 0)
+		return -1;
+	/* The digest, then a line's end or the name of what was hashed. */
+	memcpy(digest, buf_bytes(&answer), answer.len < 64 ? answer.len : 64);
 	if (part == DIGEST_INIT && strcmp(digest, "!\n") == 0) {
 		error_set(err, ERR_IO, "a part of it is missing at its end");
 		return error_reason(err, REASON_INITRD_DAMAGED, "");
@@ -127,21 +129,6 @@ static int read_digest(const struct buf *answer, enum digest_part part, char out
 		return error_set(err, ERR_IO, "microagent-artifact gave no digest");
 	memcpy(out, digest, DIGEST_TEXT);
 	return 0;
-}
-
-/* The descriptor goes to the virtual machine afterwards and must not have moved: the hasher gets an
- * open of its own of the same file. */
-static int compute(int fd, enum digest_part part, char out[DIGEST_TEXT], struct error *err)
-{
-	autobuf struct buf answer = BUF_INIT(4096);
-	autoclose int own = -1;
-
-	own = file_reopen(fd, O_RDONLY | O_CLOEXEC);
-	if (own < 0)
-		return error_errno(err, errno, "cannot be read");
-	if (run_hasher(own, part, &answer, err) < 0)
-		return -1;
-	return read_digest(&answer, part, out, err);
 }
 
 int digest_of(int fd, enum digest_part part, char out[DIGEST_TEXT], struct error *err)

@@ -42,29 +42,23 @@ static void watch_forks(void)
 	pthread_atfork(before_fork, in_parent, in_child);
 }
 
-/* Under the lock. */
-static int make_room(struct error *err)
-{
-	size_t room = held.room ? 2 * held.room : 16;
-	int *fds;
-
-	if (held.count < held.room)
-		return 0;
-	fds = realloc(held.fds, room * sizeof(*fds));
-	if (!fds)
-		return error_errno(err, ENOMEM, "lifeline");
-	held.fds = fds;
-	held.room = room;
-	return 0;
-}
-
 int lifeline_adopt(int fd, struct error *err)
 {
-	int status;
+	int status = 0;
 
 	pthread_once(&once, watch_forks);
 	pthread_mutex_lock(&held.lock);
-	status = make_room(err);
+	if (held.count == held.room) {
+		size_t room = held.room ? 2 * held.room : 16;
+		int *fds = realloc(held.fds, room * sizeof(*fds));
+
+		if (fds) {
+			held.fds = fds;
+			held.room = room;
+		} else {
+			status = error_errno(err, ENOMEM, "lifeline");
+		}
+	}
 	if (status == 0)
 		held.fds[held.count++] = fd;
 	pthread_mutex_unlock(&held.lock);

@@ -23,57 +23,37 @@ static bool has_modules(const char *kernel)
 	return !path || access(path, F_OK) == 0;
 }
 
-static char *make_in_cache(const char *init, const char *digest, enum architecture architecture,
-			   struct error *err)
-{
-	const char *const words[] = {
-		"initrd", "--init", init, "--arch", architecture_name(architecture), NULL};
-	const struct artifact_wait wait = {0};
-
-	return artifact_run(words, &wait, NULL, err) < 0 ? NULL : cache_initrd_find(digest, err);
-}
-
-static int check_init(int fd, const char *path, enum architecture architecture, struct error *err)
+static int look(struct own_initrd *own, enum architecture architecture, struct error *err)
 {
 	unsigned char head[KERNEL_HEAD];
-	ssize_t n = pread(fd, head, sizeof(head), 0);
+	struct error why = {0};
+	autoclose int fd = -1;
+	ssize_t n;
 
-	if (n < 0)
-		return error_errno(err, errno, "%s", path);
-	if (architecture_of_program(head, (size_t)n) == architecture)
-		return 0;
-	return error_set(err, ERR_INVALID, "%s is no program for %s", path,
-			 architecture_name(architecture));
-}
-
-static int look_into_init(struct own_initrd *own, enum architecture architecture, struct error *err)
-{
-	autoclose int fd = open(own->init, O_RDONLY | O_CLOEXEC);
-
+	own->init = program_find(cache_init_program(architecture), err);
+	if (!own->init)
+		return -1;
+	fd = open(own->init, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return error_errno(err, errno, "%s", own->init);
 	if (digest_of(fd, DIGEST_FILE, own->init_sha256, err) < 0)
 		return error_prefix(err, "%s", own->init);
-	return check_init(fd, own->init, architecture, err);
-}
-
-static int look(struct own_initrd *own, enum architecture architecture, struct error *err)
-{
-	struct error why = {0};
-
-	own->init = program_find(cache_init_program(architecture), err);
-	if (!own->init || look_into_init(own, architecture, err) < 0)
-		return -1;
+	n = pread(fd, head, sizeof(head), 0);
+	if (n < 0)
+		return error_errno(err, errno, "%s", own->init);
+	if (architecture_of_program(head, (size_t)n) != architecture)
+		return error_set(err, ERR_INVALID, "%s is no program for %s", own->init,
+				 architecture_name(architecture));
 	own->path = cache_initrd_find(own->init_sha256, &why);
 	return own->path || why.code == ERR_NOT_FOUND ? 0 : error_copy(err, &why);
 }
 
 static int explain(const char *kernel, struct error *why, struct error *err)
 {
-	error_prefix(why,
-		     "%s has no initrd beside it, which carries the guest's init, and none can be "
-		     "made for it",
-		     kernel);
+	error_prefix(
+		why,
+		"%s has no initrd beside it, which carries the guest's init, and none can be made for it",
+		kernel);
 	why->errnum = 0; /* what is missing is not a file of the caller's */
 	if (why->code == ERR_NOT_FOUND)
 		error_reason(why, REASON_NO_INITRD, kernel);
@@ -92,7 +72,14 @@ static int find(const char *kernel, enum architecture architecture, bool make,
 	else
 		status = look(&own, architecture, err);
 	if (status == 0 && make && !own.path) {
-		own.path = make_in_cache(own.init, own.init_sha256, architecture, err);
+		const char *const words[] = {
+			"initrd", "--init", own.init, "--arch", architecture_name(architecture),
+			NULL};
+		const struct artifact_wait wait = {0};
+
+		status = artifact_run(words, &wait, NULL, err);
+		if (status == 0)
+			own.path = cache_initrd_find(own.init_sha256, err);
 		status = own.path ? 0 : -1;
 	}
 	if (status == 0)

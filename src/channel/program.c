@@ -12,14 +12,6 @@
 #include "base/path.h"
 #include "base/platform/process.h"
 
-/* The part of path that names its directory; malloc'd. */
-static char *directory_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : NULL;
-}
-
 /* The directory of the shared library. NULL in programs that carry this code themselves: theirs has
  * been looked at. */
 static char *library_dir(void)
@@ -28,6 +20,7 @@ static char *library_dir(void)
 	autofree char *library = NULL, *executable = NULL;
 	char own[PATH_MAX];
 	Dl_info info = {0};
+	const char *slash;
 
 	if (dladdr(&here, &info) == 0 || !info.dli_fname || info.dli_fname[0] != '/')
 		return NULL;
@@ -35,7 +28,8 @@ static char *library_dir(void)
 	executable = process_own_program(own) < 0 ? NULL : realpath(own, NULL);
 	if (!library || !executable || strcmp(library, executable) == 0)
 		return NULL;
-	return directory_of(library);
+	slash = strrchr(library, '/');
+	return slash ? strndup(library, slash == library ? 1 : (size_t)(slash - library)) : NULL;
 }
 
 static char *program_in_path(const char *program, struct error *err)
@@ -65,27 +59,20 @@ static char *in_dir(const char *dir, const char *program)
 	return path && access(path, X_OK) == 0 ? steal_ptr(&path) : NULL;
 }
 
-/* In <prefix>/bin, of <prefix>/lib/libmicroagent.so.0 or <prefix>/lib/<architecture>/. */
-static char *in_bin_of_library(const char *program)
-{
-	static const char *const bins[] = {"../bin", "../../bin"};
-	autofree char *dir = library_dir();
-	char *path = NULL;
-
-	for (size_t i = 0; dir && !path && i < ARRAY_SIZE(bins); i++) {
-		autofree char *bin = path_join(dir, bins[i], NULL);
-
-		path = in_dir(bin, program);
-	}
-	return path;
-}
-
 char *program_find(const char *program, struct error *err)
 {
+	/* Of <prefix>/lib/libmicroagent.so.0 or <prefix>/lib/<architecture>/, to <prefix>/bin. */
+	static const char *const bins[] = {"../bin", "../../bin"};
 	autofree char *beside = path_of_executable_dir(NULL);
+	autofree char *library = NULL;
 	char *path = in_dir(beside, program);
 
 	if (!path)
-		path = in_bin_of_library(program);
+		library = library_dir();
+	for (size_t i = 0; library && !path && i < ARRAY_SIZE(bins); i++) {
+		autofree char *bin = path_join(library, bins[i], NULL);
+
+		path = in_dir(bin, program);
+	}
 	return path ? path : program_in_path(program, err);
 }

@@ -135,21 +135,6 @@ static int read_to_its_end(int fd, const struct proc *proc, struct buf *text, st
 
 #define NOTES_SHOWN 400
 
-/* It ended and said nothing on stdout: the end of its stderr is all there is to tell. */
-static void no_answer(int notes, int code, struct error *err)
-{
-	char text[NOTES_SHOWN + 1];
-	off_t size = lseek(notes, 0, SEEK_END);
-	off_t from = size > NOTES_SHOWN ? size - NOTES_SHOWN : 0;
-	ssize_t n = pread(notes, text, NOTES_SHOWN, from);
-
-	while (n > 0 && text[n - 1] == '\n')
-		n--;
-	text[n > 0 ? n : 0] = '\0';
-	error_set(err, ERR_IO, "the supervisor ended with exit code %d and no answer%s%s", code,
-		  text[0] ? ": " : "", text);
-}
-
 /* Reads the answer to its end and reaps the process. */
 static json_t *supervisor_take_answer(int fd, int notes, struct proc *proc, int *exit_code,
 				      struct error *err)
@@ -165,7 +150,17 @@ static json_t *supervisor_take_answer(int fd, int notes, struct proc *proc, int 
 	if (proc_wait(proc, UINT64_MAX, &code, err) < 0)
 		return NULL;
 	if (text.len == 0) {
-		no_answer(notes, code, err);
+		/* It ended and said nothing on stdout: the end of its stderr is all there is to tell. */
+		char said[NOTES_SHOWN + 1];
+		off_t size = lseek(notes, 0, SEEK_END);
+		off_t from = size > NOTES_SHOWN ? size - NOTES_SHOWN : 0;
+		ssize_t n = pread(notes, said, NOTES_SHOWN, from);
+
+		while (n > 0 && said[n - 1] == '\n')
+			n--;
+		said[n > 0 ? n : 0] = '\0';
+		error_set(err, ERR_IO, "the supervisor ended with exit code %d and no answer%s%s",
+			  code, said[0] ? ": " : "", said);
 		return NULL;
 	}
 	answer = json_load_strict(buf_bytes(&text), text.len, err);

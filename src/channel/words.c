@@ -39,24 +39,17 @@ int words_env_check(const char *word, struct error *err)
 	return 0;
 }
 
-static int put_pair(json_t *object, const char *word, struct error *err)
-{
-	const char *equals = strchr(word, '=');
-	autobuf struct buf key = BUF_INIT(0);
-
-	if (words_env_check(word, err) < 0)
-		return -1;
-	if (buf_append(&key, word, (size_t)(equals - word), err) < 0)
-		return -1;
-	return json_put_string(object, buf_string(&key), equals + 1, err);
-}
-
 json_t *words_env_json(const char *const *env, struct error *err)
 {
 	json_auto_t *object = json_object();
 
 	for (; env && *env; env++) {
-		if (put_pair(object, *env, err) < 0)
+		const char *equals = strchr(*env, '=');
+		autobuf struct buf key = BUF_INIT(0);
+
+		if (words_env_check(*env, err) < 0 ||
+		    buf_append(&key, *env, (size_t)(equals - *env), err) < 0 ||
+		    json_put_string(object, buf_string(&key), equals + 1, err) < 0)
 			return NULL;
 	}
 	return steal_ptr(&object);
