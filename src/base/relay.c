@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fd.h"
 #include "base/limits.h"
 
 #define PAGE_BYTES 4096u

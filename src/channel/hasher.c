@@ -13,7 +13,6 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/limits.h"
-#include "base/path.h"
 #include "base/platform/descriptor.h"
 #include "base/platform/file.h"
 #include "base/proc.h"
