@@ -20,6 +20,7 @@
 static const char features[] =
 	"none,has_journal,ext_attr,resize_inode,dir_index,filetype,extent,64bit,flex_bg,"
 	"sparse_super,large_file,huge_file,dir_nlink,extra_isize,metadata_csum";
+
 static int create_file(const char *file, uint64_t size, struct error *err)
 {
 	autoclose int fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
@@ -104,20 +105,6 @@ int ext4_make_empty(const struct ext4_spec *spec, const char *file, struct error
 	return -1;
 }
 
-/* The library sets times where a file has none of its own. How much has been written depends on the
- * cache; at 0 it is not counted. */
-static int fill_file_system(struct ext4_writer *writer, const struct ext4_spec *spec,
-			    struct error *err)
-{
-	errcode_t code = ext2fs_read_bitmaps(writer->fs);
-
-	if (code != 0)
-		return ext4_failed(code, "", err);
-	writer->fs->now = spec->time;
-	writer->fs->super->s_kbytes_written = 0;
-	return ext4_fill(writer, err);
-}
-
 int ext4_write(const struct ext4_spec *spec, struct rootfs *rootfs, const char *file,
 	       struct error *err)
 {
@@ -133,7 +120,12 @@ int ext4_write(const struct ext4_spec *spec, struct rootfs *rootfs, const char *
 			    &writer.fs);
 	if (code != 0)
 		return ext4_failed(code, file, err);
-	if (fill_file_system(&writer, spec, err) < 0) {
+	code = ext2fs_read_bitmaps(writer.fs);
+	/* The library sets times where a file has none of its own. How much has been written depends
+	 * on the cache; at 0 it is not counted. */
+	writer.fs->now = spec->time;
+	writer.fs->super->s_kbytes_written = 0;
+	if (ext4_failed(code, "", err) < 0 || ext4_fill(&writer, err) < 0) {
 		ext2fs_free(writer.fs);
 		return -1;
 	}

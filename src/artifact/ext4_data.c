@@ -215,18 +215,6 @@ static int copy_data_file(struct ext4_blocks *b, const struct rootfs_file *file,
 	return 0;
 }
 
-static int put_text_contents(struct ext4_blocks *b, const char *text, size_t len, struct error *err)
-{
-	for (size_t at = 0; at < len; at += EXT4_CHUNK) {
-		size_t n = len - at < EXT4_CHUNK ? len - at : EXT4_CHUNK;
-
-		memcpy(b->writer->chunk, text + at, n);
-		if (put_chunk(b, at / b->writer->fs->blocksize, n, err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
 int ext4_write_contents(struct ext4_writer *writer, struct rootfs_file *file, ext2_ino_t number,
 			struct ext2_inode *inode, struct error *err)
 {
@@ -244,8 +232,13 @@ int ext4_write_contents(struct ext4_writer *writer, struct rootfs_file *file, ex
 	}
 	if (ext4_blocks_begin(&b, writer, number, inode, err) < 0)
 		return -1;
-	if (file->text && put_text_contents(&b, file->text, text, err) < 0)
-		return -1;
+	for (size_t at = 0; at < text; at += EXT4_CHUNK) {
+		size_t n = text - at < EXT4_CHUNK ? text - at : EXT4_CHUNK;
+
+		memcpy(writer->chunk, file->text + at, n);
+		if (put_chunk(&b, at / writer->fs->blocksize, n, err) < 0)
+			return -1;
+	}
 	if ((file->data || file->from) && copy_data_file(&b, file, err) < 0)
 		return -1;
 	return ext4_blocks_end(&b, err);

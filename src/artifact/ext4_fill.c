@@ -80,16 +80,11 @@ static int take_inode(struct ext4_writer *w, struct rootfs_node *node, struct er
 	return 0;
 }
 
-static __u32 extra_of(const struct rootfs_file *file)
-{
-	const int64_t beyond = (file->time - (int32_t)file->time) >> 32;
-
-	return (__u32)(beyond & 3) | file->nsec << NSEC_SHIFT;
-}
-
 static void describe_inode(const struct rootfs_file *file, struct ext2_inode_large *inode)
 {
-	const __u32 time = (__u32)file->time, extra = extra_of(file);
+	const __u32 time = (__u32)file->time;
+	const int64_t beyond = (file->time - (int32_t)file->time) >> 32;
+	const __u32 extra = (__u32)(beyond & 3) | file->nsec << NSEC_SHIFT;
 
 	*inode = (struct ext2_inode_large){
 		.i_mode = (__u16)file->mode,
@@ -110,13 +105,15 @@ static void describe_inode(const struct rootfs_file *file, struct ext2_inode_lar
 	inode->osd2.linux2.l_i_gid_high = (__u16)(file->gid >> 16);
 }
 
-static int write_xattrs(struct ext4_writer *w, const struct rootfs_file *file, struct error *err)
+static int write_inode(struct ext4_writer *w, const struct rootfs_file *file,
+		       struct ext2_inode_large *inode, struct error *err)
 {
 	struct ext2_xattr_handle *handle = NULL;
-	errcode_t code;
+	errcode_t code = ext2fs_write_inode_full(w->fs, file->inode, (struct ext2_inode *)inode,
+						 sizeof(*inode));
 
-	if (file->xattr_count == 0)
-		return 0;
+	if (code != 0 || file->xattr_count == 0)
+		return ext4_failed(code, "", err);
 	code = ext2fs_xattrs_open(w->fs, file->inode, &handle);
 	for (size_t i = 0; i < file->xattr_count && code == 0; i++)
 		code = ext2fs_xattr_set(handle, file->xattrs[i].name, file->xattrs[i].value,
@@ -126,42 +123,7 @@ static int write_xattrs(struct ext4_writer *w, const struct rootfs_file *file, s
 	return ext4_failed(code, "extended attributes", err);
 }
 
-static int write_inode(struct ext4_writer *w, const struct rootfs_file *file,
-		       struct ext2_inode_large *inode, struct error *err)
-{
-	errcode_t code = ext2fs_write_inode_full(w->fs, file->inode, (struct ext2_inode *)inode,
-						 sizeof(*inode));
-
-	return code != 0 ? ext4_failed(code, "", err) : write_xattrs(w, file, err);
-}
-
-static int write_file_inode(struct ext4_writer *w, struct rootfs_node *node, struct error *err)
-{
-	struct rootfs_file *file = node->file;
-	struct ext2_inode_large inode;
-
-	if (file->inode)
-		return 0; /* a further name */
-	if (take_inode(w, node, err) < 0)
-		return -1;
-	describe_inode(file, &inode);
-	if (!S_ISFIFO(file->mode) &&
-	    ext4_write_contents(w, file, file->inode, (struct ext2_inode *)&inode, err) < 0)
-		return -1;
-	/* Its place on the disk is the image's from here on. */
-	rootfs_remove_data(w->rootfs, file);
-	return write_inode(w, file, &inode, err);
-}
-
 /* --- directories ----------------------------------------------------------------------------- */
-
-static int dir_entry_type(mode_t mode)
-{
-	return S_ISDIR(mode)	? EXT2_FT_DIR
-	       : S_ISLNK(mode)	? EXT2_FT_SYMLINK
-	       : S_ISFIFO(mode) ? EXT2_FT_FIFO
-				: EXT2_FT_REG_FILE;
-}
 
 /* The last name of a block takes what is left of it, but for the checksum. */
 static int end_block(struct visit *v)
@@ -203,24 +165,13 @@ static int add_dir_entry(struct visit *v, const char *name, ext2_ino_t inode, in
 
 static int add_child(struct visit *v, struct rootfs_node *child)
 {
-	return add_dir_entry(v, child->name, child->file->inode, dir_entry_type(child->file->mode));
-}
+	const mode_t mode = child->file->mode;
 
-static int add_dir_entries(struct visit *v)
-{
-	const struct rootfs_node *dir = v->dir;
-	const uint32_t own = dir->file->inode;
-
-	if (add_dir_entry(v, ".", own, EXT2_FT_DIR) < 0 ||
-	    add_dir_entry(v, "..", dir->parent ? dir->parent->file->inode : own, EXT2_FT_DIR) < 0 ||
-	    visit_children(v) < 0)
-		return -1;
-	if (!dir->parent && !v->writer->has_lost_found) {
-		v->dirs++;
-		if (add_dir_entry(v, LOST_FOUND, LOST_FOUND_INODE, EXT2_FT_DIR) < 0)
-			return -1;
-	}
-	return end_block(v);
+	return add_dir_entry(v, child->name, child->file->inode,
+			     S_ISDIR(mode)    ? EXT2_FT_DIR
+			     : S_ISLNK(mode)  ? EXT2_FT_SYMLINK
+			     : S_ISFIFO(mode) ? EXT2_FT_FIFO
+					      : EXT2_FT_REG_FILE);
 }
 
 static int write_names(struct ext4_writer *w, struct rootfs_node *dir, unsigned dirs,
@@ -228,6 +179,7 @@ static int write_names(struct ext4_writer *w, struct rootfs_node *dir, unsigned 
 {
 	struct ext2_inode_large inode;
 	struct ext2_inode *small = (struct ext2_inode *)&inode;
+	const ext2_ino_t own = dir->file->inode;
 	auto_blocks struct ext4_blocks blocks = {0};
 	struct visit v = {.writer = w,
 			  .dir = dir,
@@ -238,8 +190,18 @@ static int write_names(struct ext4_writer *w, struct rootfs_node *dir, unsigned 
 			  .block = w->chunk};
 
 	describe_inode(dir->file, &inode);
-	if (ext4_blocks_begin(&blocks, w, dir->file->inode, small, err) < 0 ||
-	    add_dir_entries(&v) < 0 || ext4_blocks_end(&blocks, err) < 0)
+	if (ext4_blocks_begin(&blocks, w, own, small, err) < 0 ||
+	    add_dir_entry(&v, ".", own, EXT2_FT_DIR) < 0 ||
+	    add_dir_entry(&v, "..", dir->parent ? dir->parent->file->inode : own, EXT2_FT_DIR) <
+		    0 ||
+	    visit_children(&v) < 0)
+		return -1;
+	if (!dir->parent && !w->has_lost_found) {
+		v.dirs++;
+		if (add_dir_entry(&v, LOST_FOUND, LOST_FOUND_INODE, EXT2_FT_DIR) < 0)
+			return -1;
+	}
+	if (end_block(&v) < 0 || ext4_blocks_end(&blocks, err) < 0)
 		return -1;
 	/* "." of its own and ".." of each below it; 1 says that there are too many to count. */
 	inode.i_links_count = v.dirs + 2 > NAMES_MAX ? 1 : (__u16)(v.dirs + 2);
@@ -262,14 +224,27 @@ static int write_dir(struct ext4_writer *w, struct rootfs_node *dir, struct erro
 static int write_node(struct visit *v, struct rootfs_node *node)
 {
 	struct ext4_writer *w = v->writer;
+	struct rootfs_file *file = node->file;
+	struct ext2_inode_large inode;
 
 	if (artifact_check_signal(v->err) < 0)
 		return -1;
 	progress_count(++w->done, w->rootfs->count);
-	if (!S_ISDIR(node->file->mode))
-		return write_file_inode(w, node, v->err);
-	v->dirs++;
-	return write_dir(w, node, v->err);
+	if (S_ISDIR(file->mode)) {
+		v->dirs++;
+		return write_dir(w, node, v->err);
+	}
+	if (file->inode)
+		return 0; /* a further name */
+	if (take_inode(w, node, v->err) < 0)
+		return -1;
+	describe_inode(file, &inode);
+	if (!S_ISFIFO(file->mode) &&
+	    ext4_write_contents(w, file, file->inode, (struct ext2_inode *)&inode, v->err) < 0)
+		return -1;
+	/* Its place on the disk is the image's from here on. */
+	rootfs_remove_data(w->rootfs, file);
+	return write_inode(w, file, &inode, v->err);
 }
 
 /* mke2fs has given these directories blocks, for what it knows of. */
