@@ -27,17 +27,6 @@ int artifact_architecture(const struct artifact_options *opts, enum architecture
 	return 0;
 }
 
-/* It is there where somebody has made it: what machines of this host's own need is made always. */
-static int tell_no_init(const char *path, enum architecture architecture, struct error *err)
-{
-	if (architecture == architecture_of_host())
-		return error_errno(err, errno, "%s: build it with `make`", path);
-	return error_set(err, ERR_UNAVAILABLE,
-			 "%s is missing, which machines of %s boot: `make %s-init` in the sources "
-			 "makes it, with the package gcc-aarch64-linux-gnu",
-			 path, architecture_name(architecture), architecture_name(architecture));
-}
-
 char *artifact_init_path(const struct artifact_options *opts, enum architecture architecture,
 			 struct error *err)
 {
@@ -47,11 +36,18 @@ char *artifact_init_path(const struct artifact_options *opts, enum architecture 
 	if (opts->init)
 		return path_absolute(opts->init, err);
 	path = dir ? path_join(dir, cache_init_program(architecture), err) : NULL;
-	if (path && access(path, R_OK) < 0) {
-		tell_no_init(path, architecture, err);
-		return NULL;
-	}
-	return steal_ptr(&path);
+	if (!path || access(path, R_OK) == 0)
+		return steal_ptr(&path);
+	/* What machines of this host's own need is made always; the other one is there where somebody
+	 * has made it. */
+	if (architecture == architecture_of_host())
+		error_errno(err, errno, "%s: build it with `make`", path);
+	else
+		error_set(err, ERR_UNAVAILABLE,
+			  "%s is missing, which machines of %s boot: `make %s-init` in the sources "
+			  "makes it, with the package gcc-aarch64-linux-gnu",
+			  path, architecture_name(architecture), architecture_name(architecture));
+	return NULL;
 }
 
 static int descriptor_of(const char *option, const char *value, struct error *err)

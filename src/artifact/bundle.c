@@ -86,30 +86,16 @@ static int make_bundle_disk(void *data, const void *asked, size_t len, struct er
 	return ext4_make_empty(&b->ext4, file, err);
 }
 
-static int build_bundle(struct bundle *b, int to, struct error *err)
-{
-	const struct reader_work work = {.read = unpack_into_bundle,
-					 .serve = make_bundle_disk,
-					 .data = b,
-					 .from = b->archive,
-					 .dir = b->place->scratch_fd};
-	autofree char *file = place_scratch(b->place, BUNDLE_FILE, err);
-	autoclose int made = -1;
-
-	if (!file || reader_run(&work, NULL, err) < 0 || ext4_fsck(&b->ext4, file, err) < 0)
-		return -1;
-	made = openat(b->place->scratch_fd, BUNDLE_FILE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	if (made < 0)
-		return error_errno(err, errno, "%s", file);
-	return path_clone_data(made, to, NULL, err);
-}
-
 int artifact_bundle_build(const struct artifact_options *opts, struct error *err)
 {
 	auto_place struct place place = {0};
 	json_auto_t *answer = json_object();
-	struct bundle bundle = {.place = &place, .from = opts->from};
-	autoclose int archive = -1;
+	struct bundle bundle = {
+		.place = &place,
+		.from = opts->from,
+		.ext4 = {.label = "bundle", .uuid = uuid, .journal_mib = 4, .time = FIXED_TIME}};
+	autoclose int archive = -1, made = -1;
+	autofree char *file = NULL;
 	int to;
 
 	if (!opts->from || !opts->fd)
@@ -122,10 +108,20 @@ int artifact_bundle_build(const struct artifact_options *opts, struct error *err
 	if (archive < 0)
 		return -1;
 	bundle.archive = archive;
-	bundle.ext4 = (struct ext4_spec){
-		.label = "bundle", .uuid = uuid, .journal_mib = 4, .time = FIXED_TIME};
-	if (place_open(CACHE_IMAGES, "bundle", &place, err) < 0 ||
-	    build_bundle(&bundle, to, err) < 0)
+	if (place_open(CACHE_IMAGES, "bundle", &place, err) < 0)
+		return -1;
+	const struct reader_work work = {.read = unpack_into_bundle,
+					 .serve = make_bundle_disk,
+					 .data = &bundle,
+					 .from = archive,
+					 .dir = place.scratch_fd};
+	file = place_scratch(&place, BUNDLE_FILE, err);
+	if (!file || reader_run(&work, NULL, err) < 0 || ext4_fsck(&bundle.ext4, file, err) < 0)
+		return -1;
+	made = openat(place.scratch_fd, BUNDLE_FILE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (made < 0)
+		return error_errno(err, errno, "%s", file);
+	if (path_clone_data(made, to, NULL, err) < 0)
 		return -1;
 	return artifact_answer(opts, answer, err, "the bundle is built");
 }

@@ -200,43 +200,10 @@ static void show_staged(struct argv *argv, const char *option, size_t item)
 	argv_add(argv, name);
 }
 
-static void show_work(struct argv *argv, const struct tool_cell *cell)
-{
-	show_staged(argv, "--bind", STAGED_OUT);
-	argv_addf(argv, WORK "/%s", cell->out);
-	show_staged(argv, "--bind", STAGED_TEMPORARY);
-	argv_add(argv, TEMPORARY);
-	/* Programs throw away what they do not want. bwrap keeps it read-only, and so a tool that
-	 * root runs cannot change the mode of the host's device (proc_stage_add()). */
-	show_staged(argv, "--dev-bind", STAGED_NULL);
-	argv_add(argv, NULL_DEVICE);
-	if (cell->link && cell->source) {
-		argv_add(argv, "--symlink");
-		argv_add(argv, cell->source);
-		argv_addf(argv, WORK "/%s", cell->link);
-	}
-}
-
 /* In a container root may be without it. */
 static bool may_make_namespaces(void)
 {
 	return geteuid() == 0 && prctl(PR_CAPBSET_READ, CAP_SYS_ADMIN, 0, 0, 0) == 1;
-}
-
-static void add_rights(struct argv *argv, const struct tool_cell *cell)
-{
-	const bool root = may_make_namespaces();
-
-	argv_add_list(argv, always);
-	if (!root)
-		argv_add(argv, "--unshare-user");
-	if (cell->network)
-		return;
-	argv_add(argv, "--unshare-net");
-	if (root && cell->settings) {
-		argv_add(argv, "--cap-add");
-		argv_add(argv, "CAP_DAC_OVERRIDE");
-	}
 }
 
 /* What is shown already cannot be mounted a second time where it is a link. */
@@ -254,8 +221,18 @@ static bool is_of_system(const char *program)
 static void cell_words(struct argv *argv, const struct tool_cell *cell, const struct tool *tool,
 		       const char *bwrap, const char *program)
 {
+	const bool root = may_make_namespaces();
+
 	argv_add(argv, bwrap);
-	add_rights(argv, cell);
+	argv_add_list(argv, always);
+	if (!root)
+		argv_add(argv, "--unshare-user");
+	if (!cell->network)
+		argv_add(argv, "--unshare-net");
+	if (!cell->network && root && cell->settings) {
+		argv_add(argv, "--cap-add");
+		argv_add(argv, "CAP_DAC_OVERRIDE");
+	}
 	/* The first process of the cell, which is bwrap's own, keeps the lock. The tool does not get
 	 * it, since it could unlock it. */
 	if (tool->hold > 0) {
@@ -273,7 +250,19 @@ static void cell_words(struct argv *argv, const struct tool_cell *cell, const st
 		show_settings(argv, cell->network);
 	if (cell->network)
 		show_paths(argv, network_files, ARRAY_SIZE(network_files));
-	show_work(argv, cell);
+	show_staged(argv, "--bind", STAGED_OUT);
+	argv_addf(argv, WORK "/%s", cell->out);
+	show_staged(argv, "--bind", STAGED_TEMPORARY);
+	argv_add(argv, TEMPORARY);
+	/* Programs throw away what they do not want. bwrap keeps it read-only, and so a tool that
+	 * root runs cannot change the mode of the host's device (proc_stage_add()). */
+	show_staged(argv, "--dev-bind", STAGED_NULL);
+	argv_add(argv, NULL_DEVICE);
+	if (cell->link && cell->source) {
+		argv_add(argv, "--symlink");
+		argv_add(argv, cell->source);
+		argv_addf(argv, WORK "/%s", cell->link);
+	}
 	argv_add(argv, "--remount-ro");
 	argv_add(argv, "/");
 	argv_add(argv, "--chdir");
@@ -303,21 +292,6 @@ static void add_variables(struct argv *out, const struct tool *tool, const char 
 		if (value && !has_variable(tool, names[i]))
 			argv_addf(out, "%s=%s", names[i], value);
 	}
-}
-
-/* The caller's secrets are none of a tool's business. */
-static const char *const *cell_environment(const struct tool_cell *cell, const struct tool *tool,
-					   struct argv *out, struct error *err)
-{
-	argv_add(out, "TMPDIR=" TEMPORARY);
-	if (tool->env)
-		argv_add_list(out, tool->env);
-	add_variables(out, tool, variables, ARRAY_SIZE(variables));
-	if (cell->settings)
-		add_variables(out, tool, settings_variables, ARRAY_SIZE(settings_variables));
-	if (cell->settings && cell->network)
-		add_variables(out, tool, network_variables, ARRAY_SIZE(network_variables));
-	return argv_finish(out, err);
 }
 
 static int stage_directory(struct proc_stage *stage, int dir, const char *name, struct error *err)
@@ -350,7 +324,7 @@ static int run_in_cell(const struct tool_cell *cell, const char *bwrap, const st
 {
 	__attribute__((cleanup(proc_stage_free))) struct proc_stage stage = {0};
 	autofree char *program = tool_find(tool->argv[0]);
-	autoargv struct argv words = ARGV_INIT, variables_there = ARGV_INIT;
+	autoargv struct argv words = ARGV_INIT, env = ARGV_INIT;
 	autoclose int filter = -1;
 	struct tool there = *tool;
 
@@ -362,11 +336,20 @@ static int run_in_cell(const struct tool_cell *cell, const char *bwrap, const st
 		return -1;
 	cell_words(&words, cell, tool, bwrap, program);
 	argv_add_list(&words, tool->argv + 1);
+	/* The caller's secrets are none of a tool's business. */
+	argv_add(&env, "TMPDIR=" TEMPORARY);
+	if (tool->env)
+		argv_add_list(&env, tool->env);
+	add_variables(&env, tool, variables, ARRAY_SIZE(variables));
+	if (cell->settings)
+		add_variables(&env, tool, settings_variables, ARRAY_SIZE(settings_variables));
+	if (cell->settings && cell->network)
+		add_variables(&env, tool, network_variables, ARRAY_SIZE(network_variables));
 	there.stage = &stage;
 	there.filter = filter;
 	there.name = tool->name ? tool->name : tool->argv[0];
 	there.argv = argv_finish(&words, err);
-	there.env = cell_environment(cell, tool, &variables_there, err);
+	there.env = argv_finish(&env, err);
 	there.lone_env = true;
 	there.sealed = true;
 	return there.argv && there.env ? tool_run(&there, err) : -1;
@@ -386,11 +369,6 @@ static int run_unconfined(const struct tool_cell *cell, const struct tool *tool,
 	return bare.env ? tool_run(&bare, err) : -1;
 }
 
-static bool is_refusal_of_namespaces(int errnum)
-{
-	return errnum == EPERM || errnum == EACCES || errnum == ENOSPC || errnum == EUSERS;
-}
-
 /* Whether it is the cell that cannot be had; then err says so. The namespaces of the stage come
  * first, and bwrap makes its own in them. */
 static bool is_without_cell(const struct tool_cell *cell, const char *bwrap, struct error *err)
@@ -402,7 +380,8 @@ static bool is_without_cell(const struct tool_cell *cell, const char *bwrap, str
 
 	if (run_in_cell(cell, bwrap, &tool, &why) == 0)
 		return false;
-	if (is_refusal_of_namespaces(why.errnum))
+	if (why.errnum == EPERM || why.errnum == EACCES || why.errnum == ENOSPC ||
+	    why.errnum == EUSERS)
 		userns_missing(&why, err);
 	else if (why.code == ERR_IO)
 		userns_refused(buf_string(&said), err);
@@ -411,30 +390,21 @@ static bool is_without_cell(const struct tool_cell *cell, const char *bwrap, str
 	return true;
 }
 
-static int run_confined(const struct tool_cell *cell, const struct tool *tool, struct error *err)
-{
-	autofree char *bwrap = tool_find("bwrap");
-
-	if (!bwrap) {
-		error_set(err, ERR_UNAVAILABLE,
-			  "bwrap is not installed: apt-get install bubblewrap");
-		return error_reason(err, REASON_NO_CELL, "");
-	}
-	if (run_in_cell(cell, bwrap, tool, err) == 0)
-		return 0;
-	if (artifact_check_signal(NULL) == 0 && is_without_cell(cell, bwrap, err))
-		return error_reason(err, REASON_NO_CELL, "");
-	return -1;
-}
-
 static int run_either_way(const struct tool_cell *cell, const struct tool *tool, struct error *err)
 {
+	autofree char *bwrap = NULL;
 	struct error why = {0};
 
 	if (cell->unconfined)
 		return run_unconfined(cell, tool, err);
-	if (run_confined(cell, tool, &why) == 0)
+	bwrap = tool_find("bwrap");
+	if (bwrap && run_in_cell(cell, bwrap, tool, &why) == 0)
 		return 0;
+	if (!bwrap)
+		error_set(&why, ERR_UNAVAILABLE,
+			  "bwrap is not installed: apt-get install bubblewrap");
+	if (!bwrap || (artifact_check_signal(NULL) == 0 && is_without_cell(cell, bwrap, &why)))
+		error_reason(&why, REASON_NO_CELL, "");
 	if (cell->vouched && why.reason == REASON_NO_CELL)
 		return run_unconfined(cell, tool, err);
 	return error_copy(err, &why);

@@ -55,8 +55,8 @@ struct cpio *cpio_open(int fd, struct error *err)
 	return cpio;
 }
 
-static int header_with(struct cpio *cpio, const char *name, mode_t mode, int64_t size,
-		       const char *target, struct error *err)
+static int header(struct cpio *cpio, const char *name, mode_t mode, int64_t size,
+		  const char *target, struct error *err)
 {
 	auto_entry struct archive_entry *entry = archive_entry_new();
 
@@ -75,19 +75,14 @@ static int header_with(struct cpio *cpio, const char *name, mode_t mode, int64_t
 	return 0;
 }
 
-static int header(struct cpio *cpio, const char *name, mode_t mode, int64_t size, struct error *err)
-{
-	return header_with(cpio, name, mode, size, NULL, err);
-}
-
 int cpio_link(struct cpio *cpio, const char *name, const char *target, struct error *err)
 {
-	return header_with(cpio, name, S_IFLNK | 0777, 0, target, err);
+	return header(cpio, name, S_IFLNK | 0777, 0, target, err);
 }
 
 int cpio_dir(struct cpio *cpio, const char *name, mode_t mode, struct error *err)
 {
-	return header(cpio, name, S_IFDIR | mode, 0, err);
+	return header(cpio, name, S_IFDIR | mode, 0, NULL, err);
 }
 
 static int body(struct cpio *cpio, const char *name, const void *data, size_t len,
@@ -101,7 +96,7 @@ static int body(struct cpio *cpio, const char *name, const void *data, size_t le
 int cpio_bytes(struct cpio *cpio, const char *name, mode_t mode, const void *data, size_t len,
 	       struct error *err)
 {
-	if (header(cpio, name, S_IFREG | mode, (int64_t)len, err) < 0)
+	if (header(cpio, name, S_IFREG | mode, (int64_t)len, NULL, err) < 0)
 		return -1;
 	return body(cpio, name, data, len, err);
 }
@@ -118,7 +113,7 @@ int cpio_file(struct cpio *cpio, const char *name, mode_t mode, int fd, struct e
 		return error_errno(err, errno, "%s", name);
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, ERR_INVALID, "%s is not a regular file", name);
-	if (header(cpio, name, S_IFREG | mode, st.st_size, err) < 0)
+	if (header(cpio, name, S_IFREG | mode, st.st_size, NULL, err) < 0)
 		return -1;
 	for (left = st.st_size; left > 0;) {
 		ssize_t n = read(fd, block, left < BLOCK ? (size_t)left : BLOCK);

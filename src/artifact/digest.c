@@ -81,47 +81,39 @@ static int hash_from(struct hash *hash, int fd, off_t at, uint64_t left, bool re
 	return 0;
 }
 
-/* The descriptor's offset is its owner's, who may be another process. */
-static int hash_bytes(struct hash *hash, int fd, off_t at, uint64_t left, bool regular,
-		      unsigned char *block, struct error *err)
+/* Makes the digest of left bytes of a regular file from at on, or of all of a stream. The
+ * descriptor's offset is its owner's, who may be another process. */
+static int digest_of(int fd, off_t at, uint64_t left, bool regular, char out[DIGEST_TEXT],
+		     struct error *err)
 {
-	off_t before = regular ? lseek(fd, 0, SEEK_CUR) : -1;
-	int result = hash_from(hash, fd, at, left, regular, block, err);
+	autofree unsigned char *block = malloc(BLOCK);
+	auto_hash struct hash *hash = hash_new(err);
+	off_t before;
+	int result;
 
+	if (!hash)
+		return -1;
+	if (!block)
+		return error_errno(err, ENOMEM, "digest");
+	before = regular ? lseek(fd, 0, SEEK_CUR) : -1;
+	result = hash_from(hash, fd, at, left, regular, block, err);
 	if (before >= 0)
 		lseek(fd, before, SEEK_SET);
-	return result;
+	return result < 0 ? -1 : hash_end(hash, out, err);
 }
 
 int digest_range(int fd, uint64_t at, uint64_t size, char out[DIGEST_TEXT], struct error *err)
 {
-	autofree unsigned char *block = malloc(BLOCK);
-	auto_hash struct hash *hash = hash_new(err);
-
-	if (!hash)
-		return -1;
-	if (!block)
-		return error_errno(err, ENOMEM, "digest");
-	if (hash_bytes(hash, fd, (off_t)at, size, true, block, err) < 0)
-		return -1;
-	return hash_end(hash, out, err);
+	return digest_of(fd, (off_t)at, size, true, out, err);
 }
 
 int digest_fd(int fd, char out[DIGEST_TEXT], struct error *err)
 {
-	autofree unsigned char *block = malloc(BLOCK);
-	auto_hash struct hash *hash = hash_new(err);
 	struct stat st;
 
-	if (!hash)
-		return -1;
-	if (!block)
-		return error_errno(err, ENOMEM, "digest");
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, errno, "descriptor %d", fd);
-	if (hash_bytes(hash, fd, 0, UINT64_MAX, S_ISREG(st.st_mode), block, err) < 0)
-		return -1;
-	return hash_end(hash, out, err);
+	return digest_of(fd, 0, UINT64_MAX, S_ISREG(st.st_mode), out, err);
 }
 
 int digest_file(const char *path, char out[DIGEST_TEXT], struct error *err)
