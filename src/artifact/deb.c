@@ -4,7 +4,6 @@
 #include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -122,7 +121,7 @@ struct unpacking_deb {
 	struct tar_reading *tar;
 	int dir;
 	const char *const *names;
-	uint64_t bytes, count; /* of what was taken so far */
+	struct tar_files files;
 };
 
 /* The name below the root or below /usr. */
@@ -160,44 +159,22 @@ static bool stays_below(const char *path)
 	}
 }
 
-static int admit_file(struct unpacking_deb *u, int64_t size, struct error *err)
-{
-	const uint64_t most = limit_get(LIMIT_PACKAGE_BYTES),
-		       files = limit_get(LIMIT_PACKAGE_FILES);
-
-	if (size < 0)
-		return error_set(err, ERR_INVALID, "a file of negative size");
-	if ((uint64_t)size > most || u->bytes + (uint64_t)size > most)
-		return error_set(err, ERR_INVALID, "it unpacks to more than %" PRIu64 " bytes",
-				 most);
-	if (++u->count > files)
-		return error_set(err, ERR_INVALID, "it holds more than %" PRIu64 " files", files);
-	u->bytes += ((uint64_t)size + 4095) & ~UINT64_C(4095);
-	return 0;
-}
-
-static int make_parents_of(int dir, const char *path, struct error *err)
-{
-	char parent[PATH_BYTES];
-
-	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
-		snprintf(parent, sizeof(parent), "%.*s", (int)(slash - path), path);
-		if (mkdirat(dir, parent, 0755) < 0 && errno != EEXIST)
-			return error_errno(err, errno, "unpacking");
-	}
-	return 0;
-}
-
 static int unpack_file(struct unpacking_deb *u, struct archive_entry *entry, const char *path,
 		       struct error *err)
 {
 	const int64_t size = archive_entry_size(entry);
+	char parent[PATH_BYTES];
 	autoclose int fd = -1;
 
 	if (strlen(path) >= PATH_BYTES || !stays_below(path))
 		return error_set(err, ERR_INVALID, "a path that leads elsewhere");
-	if (admit_file(u, size, err) < 0 || make_parents_of(u->dir, path, err) < 0)
+	if (tar_admit(&u->files, size, err) < 0)
 		return -1;
+	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+		snprintf(parent, sizeof(parent), "%.*s", (int)(slash - path), path);
+		if (mkdirat(u->dir, parent, 0755) < 0 && errno != EEXIST)
+			return error_errno(err, errno, "unpacking");
+	}
 	fd = openat(u->dir, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0 && (errno == EEXIST || errno == ENOTDIR))
 		return error_set(err, ERR_INVALID, "another file is in its place");
@@ -206,33 +183,31 @@ static int unpack_file(struct unpacking_deb *u, struct archive_entry *entry, con
 	return tar_copy_data(u->tar, fd, size, err);
 }
 
-static int unpack_files(struct unpacking_deb *u, struct error *err)
+int deb_unpack_here(int fd, int dir, const char *const *names, struct error *err)
 {
-	struct archive *archive = u->tar->archive;
+	auto_tar struct tar_reading tar = {0};
+	struct unpacking_deb u = {.tar = &tar,
+				  .dir = dir,
+				  .names = names,
+				  .files = {.most_bytes = limit_get(LIMIT_PACKAGE_BYTES),
+					    .most_count = limit_get(LIMIT_PACKAGE_FILES)}};
 	struct archive_entry *entry;
+	struct tar_bound bound;
 	int got;
 
-	while ((got = archive_read_next_header(archive, &entry)) == ARCHIVE_OK ||
+	if (open_member(&tar, &bound, fd, "data.tar", err) < 0)
+		return -1;
+	while ((got = archive_read_next_header(tar.archive, &entry)) == ARCHIVE_OK ||
 	       got == ARCHIVE_WARN) {
 		const char *name = archive_entry_pathname(entry);
 		const char *path = name ? plain_path(name) : "";
 
 		if (artifact_check_signal(err) < 0)
 			return -1;
-		if (is_wanted(u, entry, path) && unpack_file(u, entry, path, err) < 0)
+		if (is_wanted(&u, entry, path) && unpack_file(&u, entry, path, err) < 0)
 			return error_prefix(err, "\"%.300s\"", name);
 	}
-	return got == ARCHIVE_EOF ? 0 : tar_failed(u->tar, err);
-}
-
-int deb_unpack_here(int fd, int dir, const char *const *names, struct error *err)
-{
-	auto_tar struct tar_reading tar = {0};
-	struct unpacking_deb unpacking = {.tar = &tar, .dir = dir, .names = names};
-	struct tar_bound bound;
-
-	return open_member(&tar, &bound, fd, "data.tar", err) < 0 ? -1
-								  : unpack_files(&unpacking, err);
+	return got == ARCHIVE_EOF ? 0 : tar_failed(&tar, err);
 }
 
 /* --- by a reader ----------------------------------------------------------------------------- */
@@ -261,31 +236,24 @@ static int unpack_deb_files(void *data, struct buf *out, struct error *err)
 	return deb_unpack_here(r->fd, r->dir, r->names, err);
 }
 
-static int parse_control(const char *text, struct deb *deb, struct error *err)
-{
-	autofree char *architecture = NULL;
-
-	deb->package = deb_field(text, "Package: ", err);
-	deb->version = deb->package ? deb_field(text, "Version: ", err) : NULL;
-	architecture = deb->version ? deb_field(text, "Architecture: ", err) : NULL;
-	if (!architecture)
-		return -1;
-	if (!deb_is_plain_name(deb->package) || !deb_is_plain_name(deb->version))
-		return error_set(err, ERR_INVALID, "its name or its version is none");
-	deb->architecture = architecture_from_name(architecture);
-	return 0;
-}
-
 static int read_deb(int fd, const char *file, struct deb *deb, struct error *err)
 {
 	autobuf struct buf control = BUF_INIT(CONTROL_BYTES);
 	struct reading_deb reading = {.fd = fd};
 	const struct reader_work work = {
 		.read = read_deb_control, .data = &reading, .from = fd, .dir = -1};
+	autofree char *architecture = NULL;
 
-	if (digest_fd(fd, deb->sha256, err) < 0 || reader_run(&work, &control, err) < 0 ||
-	    parse_control(buf_string(&control), deb, err) < 0)
+	if (digest_fd(fd, deb->sha256, err) < 0 || reader_run(&work, &control, err) < 0)
 		return -1;
+	deb->package = deb_field(buf_string(&control), "Package: ", err);
+	deb->version = deb->package ? deb_field(buf_string(&control), "Version: ", err) : NULL;
+	architecture = deb->version ? deb_field(buf_string(&control), "Architecture: ", err) : NULL;
+	if (!architecture)
+		return -1;
+	if (!deb_is_plain_name(deb->package) || !deb_is_plain_name(deb->version))
+		return error_set(err, ERR_INVALID, "its name or its version is none");
+	deb->architecture = architecture_from_name(architecture);
 	deb->file = path_absolute(file, err);
 	return deb->file ? 0 : -1;
 }

@@ -29,9 +29,8 @@
 struct taking {
 	struct rootfs *fs;
 	struct tar_reading *from;
-	const struct layer_bounds *alone; /* NULL: it is a layer */
-	uint64_t bytes, count;		  /* so far, of one that stands alone */
-	uint64_t done, total;		  /* for the progress; total 0: unknown */
+	struct tar_files *alone; /* of one that stands alone; NULL: it is a layer */
+	uint64_t done, total;	 /* for the progress; total 0: unknown */
 };
 
 static int take_entry_data(const struct taking *t, struct archive_entry *entry,
@@ -58,24 +57,6 @@ static bool is_kept_xattr(const char *name)
 	       strcmp(name, "system.posix_acl_default") == 0;
 }
 
-static int add_xattr(struct rootfs_file *file, const char *name, const void *value, size_t len,
-		     struct error *err)
-{
-	struct rootfs_xattr *more =
-		reallocarray(file->xattrs, file->xattr_count + 1, sizeof(*file->xattrs));
-
-	if (!more)
-		return error_errno(err, ENOMEM, "image");
-	file->xattrs = more;
-	more += file->xattr_count;
-	*more = (struct rootfs_xattr){.name = strdup(name), .value = malloc(len + 1), .len = len};
-	file->xattr_count++;
-	if (!more->name || !more->value)
-		return error_errno(err, ENOMEM, "image");
-	memcpy(more->value, value, len);
-	return 0;
-}
-
 static int take_xattrs(struct archive_entry *entry, struct rootfs_file *file, struct error *err)
 {
 	size_t len, all = 0;
@@ -94,8 +75,17 @@ static int take_xattrs(struct archive_entry *entry, struct rootfs_file *file, st
 		if (all > XATTR_BYTES)
 			return error_set(err, ERR_INVALID,
 					 "more than %d bytes of extended attributes", XATTR_BYTES);
-		if (add_xattr(file, name, len ? value : "", len, err) < 0)
-			return -1;
+		struct rootfs_xattr *more =
+			reallocarray(file->xattrs, file->xattr_count + 1, sizeof(*file->xattrs));
+		if (!more)
+			return error_errno(err, ENOMEM, "image");
+		file->xattrs = more;
+		more += file->xattr_count++;
+		*more = (struct rootfs_xattr){
+			.name = strdup(name), .value = malloc(len + 1), .len = len};
+		if (!more->name || !more->value)
+			return error_errno(err, ENOMEM, "image");
+		memcpy(more->value, len ? value : "", len);
 	}
 	return 0;
 }
@@ -189,29 +179,12 @@ static int take_of_layer(const struct taking *t, struct archive_entry *entry, co
 	return tar_count(t->from->bound, BLOCK, err) < 0 ? -1 : rootfs_hide(t->fs, name, err);
 }
 
-/* Before it is unpacked: an archive of a few bytes can say that it holds any number. */
-static int admit_entry(struct taking *t, struct archive_entry *entry, struct error *err)
-{
-	la_int64_t size = archive_entry_size(entry);
-
-	if (size < 0)
-		return error_set(err, ERR_INVALID, "a file of negative size");
-	if ((uint64_t)size > t->alone->bytes || t->bytes + (uint64_t)size > t->alone->bytes)
-		return error_set(err, ERR_INVALID, "it unpacks to more than %" PRIu64 " bytes",
-				 t->alone->bytes);
-	if (++t->count > t->alone->count)
-		return error_set(err, ERR_INVALID, "it holds more than %" PRIu64 " files",
-				 t->alone->count);
-	t->bytes += ((uint64_t)size + BLOCK - 1) / BLOCK * BLOCK;
-	return 0;
-}
-
-static int take_alone(struct taking *t, struct archive_entry *entry, const char *name,
+static int take_alone(const struct taking *t, struct archive_entry *entry, const char *name,
 		      struct error *err)
 {
 	const char *first = archive_entry_hardlink(entry);
 
-	if (admit_entry(t, entry, err) < 0)
+	if (tar_admit(t->alone, archive_entry_size(entry), err) < 0)
 		return -1;
 	if (!first && !is_file_type(archive_entry_filetype(entry)))
 		return 0;
@@ -221,7 +194,7 @@ static int take_alone(struct taking *t, struct archive_entry *entry, const char 
 	return first ? rootfs_link(t->fs, name, first, err) : take_file(t, entry, name, err);
 }
 
-static int take_all(struct taking *t, struct error *err)
+static int take_all(const struct taking *t, struct error *err)
 {
 	struct archive_entry *entry;
 	int got;
@@ -256,7 +229,7 @@ int layer_prepare(struct error *err)
 	return utf8 ? 0 : error_errno(err, errno, "locale C.UTF-8");
 }
 
-static int take_archive(struct taking *t, struct error *err)
+static int take_archive(const struct taking *t, struct error *err)
 {
 	locale_t before = uselocale(utf8);
 	int result = take_all(t, err);
@@ -271,7 +244,7 @@ int layer_apply(struct rootfs *fs, int fd, uint64_t done, uint64_t total, char d
 		struct error *err)
 {
 	auto_tar struct tar_reading from = {0};
-	struct taking t = {.fs = fs, .from = &from, .done = done, .total = total};
+	const struct taking t = {.fs = fs, .from = &from, .done = done, .total = total};
 
 	rootfs_next_layer(fs);
 	if (layer_prepare(err) < 0 || tar_open_hashed(&from, fd, rootfs_unpacked(fs), err) < 0 ||
@@ -284,7 +257,8 @@ int layer_unpack(struct rootfs *fs, int fd, const char *name, const struct layer
 		 struct error *err)
 {
 	auto_tar struct tar_reading from = {0};
-	struct taking t = {.fs = fs, .from = &from, .alone = bounds};
+	struct tar_files alone = {.most_bytes = bounds->bytes, .most_count = bounds->count};
+	const struct taking t = {.fs = fs, .from = &from, .alone = &alone};
 	struct tar_bound unpacked = tar_bound_of(bounds->bytes, bounds->count);
 
 	if (layer_prepare(err) < 0 || tar_open_bounded(&from, fd, UINT64_MAX, &unpacked, err) < 0 ||

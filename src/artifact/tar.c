@@ -15,6 +15,7 @@
 #define MAGIC_AT 257
 #define HEADERS \
 	UINT64_C(4096) /* of an entry, with special ones and with what is behind its contents */
+#define BLOCK UINT64_C(4096) /* what a file takes at least */
 
 void tar_close(struct tar_reading *tar)
 {
@@ -94,21 +95,13 @@ int tar_count(struct tar_bound *bound, uint64_t bytes, struct error *err)
 	return 0;
 }
 
-static int take_block(struct tar_reading *tar, const void *block, size_t len)
-{
-	struct error *err = &tar->stopped;
-
-	if (artifact_check_signal(err) < 0 || tar_count(tar->bound, len, err) < 0)
-		return -1;
-	return tar->hash ? hash_add(tar->hash, block, len, err) : 0;
-}
-
 /* Gives the archive what was counted and hashed, and nothing else. libarchive reads any number of
  * special headers of pax and GNU tar before archive_read_next_header() returns. So the count and
  * the look at signals are here. */
 static la_ssize_t read_unpacked(struct archive *archive, void *data, const void **out)
 {
 	struct tar_reading *tar = data;
+	struct error *err = &tar->stopped;
 	size_t len = 0;
 	la_int64_t at;
 	int got =
@@ -117,7 +110,9 @@ static la_ssize_t read_unpacked(struct archive *archive, void *data, const void 
 	tar->drained = got == ARCHIVE_EOF;
 	if (tar->drained)
 		return 0;
-	if (got == ARCHIVE_OK && take_block(tar, *out, len) == 0)
+	if (got == ARCHIVE_OK && artifact_check_signal(err) == 0 &&
+	    tar_count(tar->bound, len, err) == 0 &&
+	    (!tar->hash || hash_add(tar->hash, *out, len, err) == 0))
 		return (la_ssize_t)len;
 	archive_set_error(archive, got == ARCHIVE_OK ? EIO : archive_errno(tar->unpacker),
 			  "unpacking");
@@ -192,6 +187,20 @@ int tar_digest(struct tar_reading *tar, uint64_t *behind, char out[DIGEST_TEXT],
 }
 
 /* --- entries --------------------------------------------------------------------------------- */
+
+int tar_admit(struct tar_files *files, int64_t size, struct error *err)
+{
+	if (size < 0)
+		return error_set(err, ERR_INVALID, "a file of negative size");
+	if ((uint64_t)size > files->most_bytes || files->bytes + (uint64_t)size > files->most_bytes)
+		return error_set(err, ERR_INVALID, "it unpacks to more than %" PRIu64 " bytes",
+				 files->most_bytes);
+	if (++files->count > files->most_count)
+		return error_set(err, ERR_INVALID, "it holds more than %" PRIu64 " files",
+				 files->most_count);
+	files->bytes += ((uint64_t)size + BLOCK - 1) / BLOCK * BLOCK;
+	return 0;
+}
 
 uint64_t tar_bytes_read(const struct tar_reading *tar)
 {

@@ -49,6 +49,15 @@ void tar_close(struct tar_reading *tar); /* accepts a zeroed one */
  * which grows by those of this one, also on failure, up to LIMIT_LAYER_TAIL_BYTES. */
 int tar_digest(struct tar_reading *tar, uint64_t *behind, char out[DIGEST_TEXT], struct error *err);
 
+/* The files that are taken of an archive, and what they may come to. */
+struct tar_files {
+	uint64_t most_bytes, most_count;
+	uint64_t bytes, count; /* so far, in whole blocks */
+};
+/* Counts a file of that size before it is unpacked: an archive of a few bytes can say that it holds
+ * any number. ERR_INVALID where it is one too many. */
+int tar_admit(struct tar_files *files, int64_t size, struct error *err);
+
 /* How many bytes were read, as they are stored. */
 uint64_t tar_bytes_read(const struct tar_reading *tar);
 /* Writes the contents of the entry that was read last, which has that size. */
