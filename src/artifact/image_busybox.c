@@ -27,6 +27,7 @@
 #define PROGRAM_BYTES (16u << 20)
 #define UNPACK_BYTES (16ull << 20)
 #define PACKAGE "busybox-static"
+#define BUSYBOX "/bin/busybox" /* in the image */
 
 static const struct image_spec busybox_spec = {
 	.name = "busybox",
@@ -170,57 +171,16 @@ static int add_to_image(struct contents *c, const char *path, mode_t mode, uid_t
 		       : rootfs_add(c->fs, path, mode, owner, text, err);
 }
 
-static int add_program(struct contents *c, const char *path, const char *from, struct error *err)
-{
-	char digest[DIGEST_TEXT];
-
-	if (digest_file(from, digest, err) < 0 ||
-	    add_recipe_line(c, path, S_IFREG | 0755, 0, c->package ? c->package : digest, err) < 0)
-		return -1;
-	return rootfs_add_copy(c->fs, path, 0755, from, err);
-}
-
-/* "usr/bin/env": a name of the program, in a directory of ours. */
-static int add_applet(struct contents *c, const char *name, struct error *err)
-{
-	autofree char *path = NULL, *dir = NULL;
-	char *slash;
-
-	if (asprintf(&path, "/%s", name) < 0 || !(dir = strdup(path)))
-		return error_errno(err, ENOMEM, "image");
-	slash = strrchr(dir, '/');
-	/* Nothing belongs into the root: that is linuxrc. */
-	if (slash == dir)
-		return 0;
-	*slash = '\0';
-	if (rootfs_find(c->fs, path) || !rootfs_find(c->fs, dir))
-		return 0;
-	return add_to_image(c, path, S_IFLNK | 0777, 0, "/bin/busybox", err);
-}
-
-static int add_applets(struct contents *c, const char *busybox, struct error *err)
-{
-	const char *const argv[] = {busybox, "--list-full", NULL};
-	autobuf struct buf list = BUF_INIT(LIST_BYTES);
-	const struct tool tool = {.argv = argv, .out = &list};
-	autofree char *text = NULL;
-	char *rest = NULL;
-
-	if (tool_run(&tool, err) < 0)
-		return -1;
-	text = buf_steal_string(&list, err);
-	if (!text)
-		return -1;
-	for (char *name = strtok_r(text, "\n", &rest); name; name = strtok_r(NULL, "\n", &rest))
-		if (add_applet(c, name, err) < 0)
-			return -1;
-	return 0;
-}
-
 /* program: what is put in; host: the busybox that is run here for its names. */
 static int describe_busybox(struct contents *c, const char *program, const char *host,
 			    struct error *err)
 {
+	const char *const argv[] = {host, "--list-full", NULL};
+	autobuf struct buf list = BUF_INIT(LIST_BYTES);
+	const struct tool tool = {.argv = argv, .out = &list};
+	autofree char *names = NULL;
+	char digest[DIGEST_TEXT], *rest = NULL;
+
 	c->fs = rootfs_new(-1, busybox_spec.ext4.time, &rootfs_unbounded, err);
 	if (!c->fs)
 		return -1;
@@ -233,9 +193,32 @@ static int describe_busybox(struct contents *c, const char *program, const char 
 		    0)
 			return -1;
 	if (add_to_image(c, "/var/run", S_IFLNK | 0777, 0, "/run", err) < 0 ||
-	    add_program(c, "/bin/busybox", program, err) < 0)
+	    digest_file(program, digest, err) < 0 ||
+	    add_recipe_line(c, BUSYBOX, S_IFREG | 0755, 0, c->package ? c->package : digest, err) <
+		    0 ||
+	    rootfs_add_copy(c->fs, BUSYBOX, 0755, program, err) < 0 || tool_run(&tool, err) < 0)
 		return -1;
-	return add_applets(c, host, err);
+	names = buf_steal_string(&list, err);
+	if (!names)
+		return -1;
+	/* "usr/bin/env": a name of the program. It becomes a link where the directory is ours and
+	 * nothing else has that name. */
+	for (char *name = strtok_r(names, "\n", &rest); name; name = strtok_r(NULL, "\n", &rest)) {
+		autofree char *path = NULL, *dir = NULL;
+		char *slash;
+
+		if (asprintf(&path, "/%s", name) < 0 || !(dir = strdup(path)))
+			return error_errno(err, ENOMEM, "image");
+		slash = strrchr(dir, '/');
+		/* Nothing belongs into the root: that is linuxrc. */
+		if (slash == dir)
+			continue;
+		*slash = '\0';
+		if (!rootfs_find(c->fs, path) && rootfs_find(c->fs, dir) &&
+		    add_to_image(c, path, S_IFLNK | 0777, 0, BUSYBOX, err) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 /* A change of the file system's own settings is a change of the recipe too. */
@@ -286,52 +269,34 @@ static int publish_busybox(const struct place *place, const char *name,
 	return image_publish(place, &spec, c->fs, recipe, err);
 }
 
-/* The program of Debian's package for another architecture, below the scratch directory. */
-static char *fetch_busybox(const struct place *place, enum architecture architecture,
-			   struct error *err)
-{
-	static const char *const wanted[] = {"bin/busybox", NULL};
-	autoclose int root = place_subdir(place, "root", err);
-	autofree char *program = root < 0 ? NULL : place_scratch(place, "root/bin/busybox", err);
-	auto_apt struct apt apt = {0};
-	auto_deb struct deb deb = {0};
-
-	if (!program || place_require_space(place, UNPACK_BYTES, err) < 0 ||
-	    apt_open(architecture, place->scratch, &apt, err) < 0 ||
-	    apt_find(&apt, PACKAGE, &deb, err) < 0 ||
-	    apt_fetch(&apt, &deb, place->scratch, err) < 0 ||
-	    deb_unpack(&deb, root, wanted, err) < 0 ||
-	    elf_require_static(program, architecture, err) < 0)
-		return NULL;
-	return steal_ptr(&program);
-}
-
+/* Makes the image of the program of Debian's package for another architecture. */
 static int make_foreign(const char *name, enum architecture architecture, const char *package,
 			const char *host, struct error *err)
 {
+	static const char *const wanted[] = {"bin/busybox", NULL};
 	auto_contents struct contents contents = CONTENTS_NONE;
 	auto_place struct place place = {0};
+	auto_apt struct apt apt = {0};
+	auto_deb struct deb deb = {0};
 	autofree char *program = NULL;
+	autoclose int root = -1;
 
 	contents.package = package;
-	if (place_open(CACHE_IMAGES, "image-busybox", &place, err) < 0 ||
-	    !(program = fetch_busybox(&place, architecture, err)))
+	if (place_open(CACHE_IMAGES, "image-busybox", &place, err) < 0)
+		return -1;
+	root = place_subdir(&place, "root", err);
+	program = root < 0 ? NULL : place_scratch(&place, "root/bin/busybox", err);
+	if (!program || place_require_space(&place, UNPACK_BYTES, err) < 0 ||
+	    apt_open(architecture, place.scratch, &apt, err) < 0 ||
+	    apt_find(&apt, PACKAGE, &deb, err) < 0 ||
+	    apt_fetch(&apt, &deb, place.scratch, err) < 0 ||
+	    deb_unpack(&deb, root, wanted, err) < 0 ||
+	    elf_require_static(program, architecture, err) < 0)
 		return -1;
 	progress_stage("building the busybox image");
 	if (describe_busybox(&contents, program, host, err) < 0)
 		return -1;
 	return publish_busybox(&place, name, architecture, program, &contents, err);
-}
-
-static int make_own(const char *name, enum architecture architecture, const char *host,
-		    struct contents *contents, struct error *err)
-{
-	auto_place struct place place = {0};
-
-	progress_stage("building the busybox image");
-	if (place_open(CACHE_IMAGES, "image-busybox", &place, err) < 0)
-		return -1;
-	return publish_busybox(&place, name, architecture, host, contents, err);
 }
 
 /* What another architecture's package holds is not looked for each time: its entry stands for any
@@ -352,8 +317,16 @@ int image_build_busybox(const struct artifact_options *opts, enum architecture a
 		return -1;
 	if (!opts->rebuild && image_is_built(name, architecture, recipe))
 		return image_answer(opts, name, "is built", err);
-	if ((foreign ? make_foreign(name, architecture, package, host, err)
-		     : make_own(name, architecture, host, &contents, err)) < 0)
-		return -1;
+	if (foreign) {
+		if (make_foreign(name, architecture, package, host, err) < 0)
+			return -1;
+	} else {
+		auto_place struct place place = {0};
+
+		progress_stage("building the busybox image");
+		if (place_open(CACHE_IMAGES, "image-busybox", &place, err) < 0 ||
+		    publish_busybox(&place, name, architecture, host, &contents, err) < 0)
+			return -1;
+	}
 	return image_answer(opts, name, "is built", err);
 }

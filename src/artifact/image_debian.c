@@ -93,48 +93,6 @@ static int add_argument(struct arguments *a, struct error *err, const char *fmt,
 	return 0;
 }
 
-/* The recipe's package list, comma-separated. */
-static int package_list(struct buf *out, struct error *err)
-{
-	for (const char *line = recipe_debian_packages; *line;) {
-		size_t n = strcspn(line, "\n");
-		if (n > 0 && line[0] != '#' &&
-		    buf_printf(out, err, "%s%.*s", out->len ? "," : "", (int)n, line) < 0)
-			return -1;
-		line += n + (line[n] == '\n');
-	}
-	return 0;
-}
-
-/* "URI|release|component" of one of Debian's own archives for our suite. */
-static bool is_source(const char *line)
-{
-	return strncmp(line, "Debian|" SUITE, sizeof("Debian|" SUITE) - 1) == 0;
-}
-
-static int add_sources(struct arguments *a, char *text, struct error *err)
-{
-	char *rest = NULL, *fields;
-
-	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-		const char *codename, *uri, *release, *component;
-
-		if (!is_source(line))
-			continue;
-		fields = NULL;
-		strtok_r(line, "|", &fields);
-		codename = strtok_r(NULL, "|", &fields);
-		uri = strtok_r(NULL, "|", &fields);
-		release = strtok_r(NULL, "|", &fields);
-		component = strtok_r(NULL, "|", &fields);
-		if (!codename || !component)
-			continue;
-		if (add_argument(a, err, "deb %s %s %s", uri, release, component) < 0)
-			return -1;
-	}
-	return 0;
-}
-
 /* Where apt has no archive of the suite (another release, no lists yet) mmdebstrap's default is
  * taken. */
 static int add_mirrors(struct arguments *a, struct error *err)
@@ -146,14 +104,34 @@ static int add_mirrors(struct arguments *a, struct error *err)
 				    "Created-By: Packages",
 				    NULL};
 	static const char *const env[] = {"LC_ALL=C", NULL};
+	static const char ours[] = "Debian|" SUITE; /* one of Debian's own archives */
 	autobuf struct buf list = BUF_INIT(SOURCES_BYTES);
 	const struct tool tool = {.argv = argv, .env = env, .out = &list};
 	autofree char *text = NULL;
+	char *rest = NULL;
 
 	if (tool_run(&tool, err) < 0)
 		return -1;
 	text = buf_steal_string(&list, err);
-	return text ? add_sources(a, text, err) : -1;
+	if (!text)
+		return -1;
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		const char *codename, *uri, *release, *component;
+		char *fields = NULL;
+
+		if (strncmp(line, ours, strlen(ours)) != 0)
+			continue;
+		strtok_r(line, "|", &fields);
+		codename = strtok_r(NULL, "|", &fields);
+		uri = strtok_r(NULL, "|", &fields);
+		release = strtok_r(NULL, "|", &fields);
+		component = strtok_r(NULL, "|", &fields);
+		if (!codename || !component)
+			continue;
+		if (add_argument(a, err, "deb %s %s %s", uri, release, component) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 static int command_line(struct arguments *a, const char *tar, struct error *err)
@@ -171,8 +149,15 @@ static int command_line(struct arguments *a, const char *tar, struct error *err)
 	a->argv[a->count++] = "--variant=minbase";
 	a->argv[a->count++] = "--aptopt=Acquire::Languages \"none\"";
 	a->argv[a->count++] = "--aptopt=APT::Install-Recommends \"false\"";
-	if (package_list(&packages, err) < 0 ||
-	    add_argument(a, err, "--include=%s", buf_string(&packages)) < 0)
+	/* The recipe's list of packages, separated by commas. */
+	for (const char *line = recipe_debian_packages; *line;) {
+		size_t n = strcspn(line, "\n");
+		if (n > 0 && line[0] != '#' &&
+		    buf_printf(&packages, err, "%s%.*s", packages.len ? "," : "", (int)n, line) < 0)
+			return -1;
+		line += n + (line[n] == '\n');
+	}
+	if (add_argument(a, err, "--include=%s", buf_string(&packages)) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(excluded); i++)
 		if (add_argument(a, err, "--dpkgopt=%s", excluded[i]) < 0)
@@ -202,12 +187,19 @@ static int debian_recipe(char out[DIGEST_TEXT], struct error *err)
 	return digest_bytes(buf_bytes(&text), text.len, out, err);
 }
 
-/* An ordinary user needs further user numbers, for the owners of the image's files. */
-static int require_sub_ids(struct error *err)
+static int require_debian_tools(struct error *err)
 {
+	static const char *const for_root[] = {"mmdebstrap", "apt-get", NULL};
+	static const char *const for_user[] = {"mmdebstrap", "apt-get", "newuidmap", NULL};
+	const bool root = geteuid() == 0;
 	struct passwd entry, *user = NULL;
 	char texts[4096];
 
+	if (tool_require("image build debian", root ? for_root : for_user, err) < 0)
+		return -1;
+	if (root)
+		return 0;
+	/* An ordinary user needs further user numbers, for the owners of the image's files. */
 	if (getpwuid_r(geteuid(), &entry, texts, sizeof(texts), &user) != 0 || !user)
 		return error_set(err, ERR_NOT_FOUND, "user %u has no name in /etc/passwd",
 				 geteuid());
@@ -219,40 +211,15 @@ static int require_sub_ids(struct error *err)
 			 user->pw_name, user->pw_name);
 }
 
-static int require_debian_tools(struct error *err)
-{
-	static const char *const root[] = {"mmdebstrap", "apt-get", NULL};
-	static const char *const user[] = {"mmdebstrap", "apt-get", "newuidmap", NULL};
-
-	if (tool_require("image build debian", geteuid() == 0 ? root : user, err) < 0)
-		return -1;
-	return geteuid() == 0 ? 0 : require_sub_ids(err);
-}
-
-/*
- * Root's working directory is ours, so that the next run finds and removes what a killed one left.
- * A user's must be one that the users of his range can enter: the system's.
- */
-static int debootstrap(const struct place *place, const char *tar, struct error *err)
-{
-	auto_arguments struct arguments arguments = {0};
-	autobuf struct buf tmp = BUF_INIT(0);
-	const char *env[] = {"LC_ALL=C", "DEBIAN_FRONTEND=noninteractive", NULL, NULL};
-	const struct tool tool = {.argv = arguments.argv, .env = env, .sealed = geteuid() == 0};
-
-	if (command_line(&arguments, tar, err) < 0 ||
-	    buf_printf(&tmp, err, "TMPDIR=%s", place->scratch) < 0)
-		return -1;
-	if (geteuid() == 0)
-		env[2] = buf_string(&tmp);
-	progress_stage("installing Debian's packages into the image");
-	return tool_run(&tool, err);
-}
-
 static int build_debian(const struct place *place, const char *name, const char *recipe,
 			struct error *err)
 {
 	static const struct layer_bounds any = {.bytes = UINT64_MAX, .count = UINT64_MAX};
+	auto_arguments struct arguments arguments = {0};
+	autobuf struct buf tmp = BUF_INIT(0);
+	const char *env[] = {"LC_ALL=C", "DEBIAN_FRONTEND=noninteractive", NULL, NULL};
+	const struct tool mmdebstrap = {
+		.argv = arguments.argv, .env = env, .sealed = geteuid() == 0};
 	autofree char *tar = place_scratch(place, TAR_FILE, err);
 	autoclose int data = place_subdir(place, "data", err);
 	autoclose int archive = -1;
@@ -260,7 +227,15 @@ static int build_debian(const struct place *place, const char *name, const char 
 	struct image_spec spec = debian_spec;
 
 	if (!tar || data < 0 || place_require_space(place, BUILD_BYTES, err) < 0 ||
-	    debootstrap(place, tar, err) < 0)
+	    command_line(&arguments, tar, err) < 0 ||
+	    buf_printf(&tmp, err, "TMPDIR=%s", place->scratch) < 0)
+		return -1;
+	/* Root's working directory is ours, so that the next run finds and removes what a killed one
+	 * left. A user's must be one that the users of his range can enter: the system's. */
+	if (geteuid() == 0)
+		env[2] = buf_string(&tmp);
+	progress_stage("installing Debian's packages into the image");
+	if (tool_run(&mmdebstrap, err) < 0)
 		return -1;
 	fs = rootfs_new(data, debian_spec.ext4.time, &rootfs_unbounded, err);
 	progress_stage("unpacking the image's files");
