@@ -96,15 +96,6 @@ static uint64_t inodes_for(uint64_t size, uint64_t files)
 	return needed > usual ? needed : usual;
 }
 
-/* Contents and what the file system needs besides them. */
-static uint64_t needed_bytes(const struct rootfs *fs, uint64_t size, unsigned journal_mib)
-{
-	uint64_t inodes = inodes_for(size, rootfs_count(fs));
-
-	return rootfs_bytes(fs) + rootfs_bytes(fs) / 64 + inodes * INODE_BYTES + journal_mib * MIB +
-	       size / 256 + 4 * MIB;
-}
-
 /* What a reader asks a disk for. */
 struct shape {
 	uint64_t size, inodes;
@@ -132,33 +123,24 @@ static unsigned journal_for(uint64_t size)
 static int choose_shape(const struct import *import, const struct rootfs *fs, struct shape *out,
 			struct error *err)
 {
-	uint64_t size = import->size, needed;
+	uint64_t size = import->size, inodes, needed;
 
 	if (!size) {
 		size = (rootfs_bytes(fs) + FREE_BYTES + MIB - 1) & ~(MIB - 1);
 		size = size > DEFAULT_MAX ? DEFAULT_MAX : size;
 	}
-	needed = needed_bytes(fs, size, journal_for(size));
+	inodes = inodes_for(size, rootfs_count(fs));
+	/* Contents and what the file system needs besides them. */
+	needed = rootfs_bytes(fs) + rootfs_bytes(fs) / 64 + inodes * INODE_BYTES +
+		 journal_for(size) * MIB + size / 256 + 4 * MIB;
 	if (needed > size) {
 		error_set(err, ERR_INVALID,
 			  "it needs a disk of %" PRIu64 " MiB and would get one of %" PRIu64,
 			  (needed + needed / 16) / MIB + 1, size / MIB);
 		return error_reason(err, REASON_IMAGE_TOO_SMALL, "");
 	}
-	*out = (struct shape){size, inodes_for(size, rootfs_count(fs))};
+	*out = (struct shape){size, inodes};
 	return 0;
-}
-
-/* The image's user is where the guest's agent looks for it. */
-static int put_user(struct rootfs *fs, const char *user, struct error *err)
-{
-	autobuf struct buf line = BUF_INIT(0);
-
-	if (!user)
-		return rootfs_hide(fs, "/etc/microagent/user", err);
-	if (buf_printf(&line, err, "%s\n", user) < 0)
-		return -1;
-	return rootfs_add(fs, "/etc/microagent/user", S_IFREG | 0644, 0, buf_string(&line), err);
 }
 
 /* The same layer may come again: each step of a builder that changes nothing is one. */
@@ -196,7 +178,10 @@ static int apply_layer(const struct oci_image *image, size_t i, struct rootfs *f
 
 static int apply_layers(const struct oci_image *image, struct rootfs *fs, struct error *err)
 {
+	static const char user_file[] = "/etc/microagent/user"; /* where the guest's agent looks */
 	const char *cwd = json_text(image->run, "cwd", NULL);
+	const char *user = json_text(image->run, "user", NULL);
+	autobuf struct buf line = BUF_INIT(0);
 	uint64_t done = 0;
 
 	progress_stage("unpacking the layers");
@@ -209,32 +194,28 @@ static int apply_layers(const struct oci_image *image, struct rootfs *fs, struct
 	rootfs_next_layer(fs);
 	if (cwd && rootfs_make_dir(fs, cwd, err) < 0)
 		return -1;
-	return put_user(fs, json_text(image->run, "user", NULL), err);
+	if (!user)
+		return rootfs_hide(fs, user_file, err);
+	if (buf_printf(&line, err, "%s\n", user) < 0)
+		return -1;
+	return rootfs_add(fs, user_file, S_IFREG | 0644, 0, buf_string(&line), err);
 }
 
 /* --- the record ------------------------------------------------------------------------------ */
-
-static json_t *new_source(const char *ref, const char *sha256, struct error *err)
-{
-	json_auto_t *source = json_object();
-	char digest[DIGEST_TEXT + 8];
-
-	snprintf(digest, sizeof(digest), "sha256:%s", sha256);
-	if (json_put_string(source, "ref", ref, err) < 0 ||
-	    json_put_string(source, "digest", digest, err) < 0)
-		return NULL;
-	return json_incref(source);
-}
 
 /* What the record says beyond that of an image of ours. */
 static json_t *new_extra(const struct import *import, const struct oci_image *image,
 			 struct error *err)
 {
 	json_auto_t *extra = json_deep_copy(image->run);
-	json_t *source = new_source(import->source.ref, image->sha256, err);
+	json_auto_t *source = json_object();
+	char digest[DIGEST_TEXT + 8];
 	autofree char *text = NULL;
 
-	if (!extra || !source || json_put(extra, "source", source, err) < 0)
+	snprintf(digest, sizeof(digest), "sha256:%s", image->sha256);
+	if (!extra || json_put_string(source, "ref", import->source.ref, err) < 0 ||
+	    json_put_string(source, "digest", digest, err) < 0 ||
+	    json_put(extra, "source", json_incref(source), err) < 0)
 		return NULL;
 	text = json_line(extra, err);
 	if (text && strlen(text) > RECORD_BYTES) {
@@ -243,12 +224,6 @@ static json_t *new_extra(const struct import *import, const struct oci_image *im
 		return NULL;
 	}
 	return text ? json_incref(extra) : NULL;
-}
-
-static void uuid_of(const char *sha256, char out[37])
-{
-	snprintf(out, 37, "%.8s-%.4s-4%.3s-8%.3s-%.12s", sha256, sha256 + 8, sha256 + 13,
-		 sha256 + 17, sha256 + 20);
 }
 
 /* --- unpacking, by a reader ------------------------------------------------------------------ */
@@ -302,18 +277,6 @@ static int make_disk(void *data, const void *asked, size_t len, struct error *er
 	return ext4_make_empty(&u->ext4, file, err);
 }
 
-static int fill_disk(struct unpacking *u, struct error *err)
-{
-	const struct reader_work work = {.read = unpack_import,
-					 .serve = make_disk,
-					 .data = u,
-					 .from = -1,
-					 .dir = u->import->place.scratch_fd};
-	autofree char *file = place_scratch(&u->import->place, IMAGE_FILE, err);
-
-	return file && reader_run(&work, NULL, err) == 0 ? ext4_fsck(&u->ext4, file, err) : -1;
-}
-
 static int unpack_and_publish(const struct import *import, const struct oci_image *image,
 			      struct error *err)
 {
@@ -323,12 +286,20 @@ static int unpack_and_publish(const struct import *import, const struct oci_imag
 				  .extra = extra,
 				  .architecture = import->source.architecture};
 	struct unpacking unpacking = {.import = import, .image = image};
+	const struct reader_work work = {.read = unpack_import,
+					 .serve = make_disk,
+					 .data = &unpacking,
+					 .from = -1,
+					 .dir = import->place.scratch_fd};
+	autofree char *file = place_scratch(&import->place, IMAGE_FILE, err);
+	const char *sha256 = image->config_sha256;
 	char uuid[37], recipe[DIGEST_TEXT];
 
-	uuid_of(image->config_sha256, uuid);
+	snprintf(uuid, sizeof(uuid), "%.8s-%.4s-4%.3s-8%.3s-%.12s", sha256, sha256 + 8, sha256 + 13,
+		 sha256 + 17, sha256 + 20);
 	unpacking.ext4 = (struct ext4_spec){.label = "root", .uuid = uuid, .time = FIXED_TIME};
-	if (!extra || import_recipe(import, image->sha256, recipe, err) < 0 ||
-	    fill_disk(&unpacking, err) < 0)
+	if (!extra || import_recipe(import, image->sha256, recipe, err) < 0 || !file ||
+	    reader_run(&work, NULL, err) < 0 || ext4_fsck(&unpacking.ext4, file, err) < 0)
 		return -1;
 	spec.ext4 = unpacking.ext4;
 	return image_enter(&import->place, &spec, recipe, err);
@@ -392,22 +363,6 @@ static int link_twin(const struct import *import, const struct oci_manifests *na
 	return 0;
 }
 
-static int import_over(const struct artifact_options *opts, const struct import *import,
-		       const struct oci_manifests *named, struct error *err)
-{
-	struct cache_image before = {0};
-	int result;
-
-	(void)cache_image_find(import->name, ARCHITECTURE_COUNT, &before, NULL);
-	result = opts->rebuild ? 0 : link_twin(import, named, err);
-	if (result == 0)
-		result = fetch_and_unpack(import, named, err);
-	if (result >= 0)
-		result = answer_import(opts, import, &before, err);
-	cache_image_free(&before);
-	return result;
-}
-
 /* 1: one of the manifests is what the entry was made of; -1: an error. */
 static int is_imported(const struct import *import, const struct oci_manifests *named,
 		       struct error *err)
@@ -427,16 +382,25 @@ static int import_new(const struct artifact_options *opts, const struct import *
 		      struct error *err)
 {
 	struct oci_manifests named = {0};
-	int there;
+	struct cache_image before = {0};
+	int result;
 
 	if (oci_source_prepare(&import->source, import->place.scratch_fd, err) < 0 ||
 	    oci_source_look(&import->source, import->place.scratch, &named, err) < 0)
 		return -1;
-	there = opts->rebuild ? 0 : is_imported(import, &named, err);
-	if (there < 0)
+	result = opts->rebuild ? 0 : is_imported(import, &named, err);
+	if (result < 0)
 		return -1;
-	return there ? image_answer(opts, import->name, "is there already", err)
-		     : import_over(opts, import, &named, err);
+	if (result > 0)
+		return image_answer(opts, import->name, "is there already", err);
+	(void)cache_image_find(import->name, ARCHITECTURE_COUNT, &before, NULL);
+	result = opts->rebuild ? 0 : link_twin(import, &named, err);
+	if (result == 0)
+		result = fetch_and_unpack(import, &named, err);
+	if (result >= 0)
+		result = answer_import(opts, import, &before, err);
+	cache_image_free(&before);
+	return result;
 }
 
 int artifact_image_import(const struct artifact_options *opts, struct error *err)

@@ -11,8 +11,6 @@
 #include "base/json.h"
 #include "base/path.h"
 
-#define RECORD_BYTES 65536
-
 /* The name of an entry that was made from that recipe for the architecture; NULL: there is none.
  * The record's architecture was not always that of the image's configuration. */
 static char *find_twin(const struct image_spec *spec, const char *recipe_sha256, struct error *err)
@@ -38,16 +36,6 @@ bool image_has_twin(const struct image_spec *spec, const char *recipe_sha256)
 	return name != NULL;
 }
 
-static json_t *read_twin_record(const struct place *place, const char *twin, struct error *err)
-{
-	autobuf struct buf file = BUF_INIT(0), text = BUF_INIT(RECORD_BYTES);
-
-	if (buf_printf(&file, err, "%s.json", twin) < 0 ||
-	    path_read_file_at(place->dir_fd, buf_string(&file), &text, err) < 0)
-		return NULL;
-	return json_load_strict(buf_bytes(&text), text.len, err);
-}
-
 static int link_file(const struct place *place, const char *twin, struct error *err)
 {
 	autobuf struct buf file = BUF_INIT(0);
@@ -59,39 +47,26 @@ static int link_file(const struct place *place, const char *twin, struct error *
 	return 0;
 }
 
-static int change_record(json_t *record, const char *name, const char *ref, struct error *err)
-{
-	json_t *source = NULL;
-
-	if (json_put_string(record, "name", name, err) < 0 ||
-	    json_get_object(record, "", "source", JSON_REQUIRED, &source, err) < 0)
-		return -1;
-	return json_put_string(source, "ref", ref, err);
-}
-
-/* What stood in the list may have been replaced since. */
-static bool is_still_twin(const json_t *record, const struct image_spec *spec,
-			  const char *recipe_sha256)
-{
-	return strcmp(json_text(record, "recipeSha256", ""), recipe_sha256) == 0 &&
-	       strcmp(json_text(record, "architecture", "amd64"),
-		      architecture_name(spec->architecture)) == 0;
-}
-
 int image_link_twin(const struct place *place, const struct image_spec *spec,
 		    const char *recipe_sha256, const char *ref, struct error *err)
 {
 	autofree char *twin = find_twin(spec, recipe_sha256, err);
 	const char *name = spec->name;
-	json_auto_t *record = twin ? read_twin_record(place, twin, err) : NULL, *again = NULL;
+	json_t *source = NULL;
+	json_auto_t *record = twin ? place_read_record(place, twin, err) : NULL, *again = NULL;
 
 	if (!record || link_file(place, twin, err) < 0 ||
-	    !(again = read_twin_record(place, twin, err)))
+	    !(again = place_read_record(place, twin, err)))
 		return error_prefix(err, "image %s", twin ? twin : name);
-	/* Somebody has just made that name anew. */
-	if (!is_still_twin(record, spec, recipe_sha256) || !json_equal(record, again))
+	/* Somebody has just made that name anew, or had done so since it stood in the list. */
+	if (strcmp(json_text(record, "recipeSha256", ""), recipe_sha256) != 0 ||
+	    strcmp(json_text(record, "architecture", "amd64"),
+		   architecture_name(spec->architecture)) != 0 ||
+	    !json_equal(record, again))
 		return error_set(err, ERR_UNAVAILABLE, "image %s is being replaced", twin);
-	if (change_record(record, name, ref, err) < 0 || place_withdraw(place, name, err) < 0 ||
+	if (json_put_string(record, "name", name, err) < 0 ||
+	    json_get_object(record, "", "source", JSON_REQUIRED, &source, err) < 0 ||
+	    json_put_string(source, "ref", ref, err) < 0 || place_withdraw(place, name, err) < 0 ||
 	    place_publish(place, IMAGE_FILE, name, ".ext4", err) < 0)
 		return -1;
 	return place_record(place, name, record, err);

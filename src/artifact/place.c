@@ -14,10 +14,12 @@
 #include "artifact/artifact.h"
 #include "artifact/progress.h"
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/path.h"
 #include "store/cache_write.h"
 
 #define TICK_US 250000
+#define RECORD_BYTES 65536
 
 static void on_tick(int number)
 {
@@ -68,25 +70,10 @@ int place_exclusive(const struct place *place, const char *name, struct error *e
 					   : steal_fd(&fd);
 }
 
-static int make_scratch(struct place *place, struct error *err)
-{
-	autofree char *tmp = path_join(place->cache, "tmp", err);
-
-	if (!tmp)
-		return -1;
-	place->tmp_fd = path_open_dir(tmp, err);
-	if (place->tmp_fd < 0)
-		return -1;
-	place->scratch = path_join(tmp, place->what, err);
-	if (!place->scratch || path_remove_tree_at(place->tmp_fd, place->what, err) < 0)
-		return -1;
-	place->scratch_fd = path_open_dir_at(place->tmp_fd, place->what, true, 0700, err);
-	return place->scratch_fd < 0 ? -1 : 0;
-}
-
 static int open_parts(struct place *place, enum cache_part part, struct error *err)
 {
 	autoclose int cache = cache_open(true, err);
+	autofree char *tmp = NULL;
 
 	place->cache = cache < 0 ? NULL : cache_dir(err);
 	place->dir = place->cache ? cache_subdir(part, err) : NULL;
@@ -98,7 +85,17 @@ static int open_parts(struct place *place, enum cache_part part, struct error *e
 	place->lock = place_exclusive(place, place->what, err);
 	if (place->lock < 0)
 		return -1;
-	return make_scratch(place, err);
+	tmp = path_join(place->cache, "tmp", err);
+	if (!tmp)
+		return -1;
+	place->tmp_fd = path_open_dir(tmp, err);
+	if (place->tmp_fd < 0)
+		return -1;
+	place->scratch = path_join(tmp, place->what, err);
+	if (!place->scratch || path_remove_tree_at(place->tmp_fd, place->what, err) < 0)
+		return -1;
+	place->scratch_fd = path_open_dir_at(place->tmp_fd, place->what, true, 0700, err);
+	return place->scratch_fd < 0 ? -1 : 0;
 }
 
 int place_open(enum cache_part part, const char *what, struct place *out, struct error *err)
@@ -188,4 +185,14 @@ int place_record(const struct place *place, const char *name, const json_t *reco
 	const struct cache_writing w = writing(place);
 
 	return cache_record(&w, name, record, err);
+}
+
+json_t *place_read_record(const struct place *place, const char *name, struct error *err)
+{
+	autobuf struct buf file = BUF_INIT(0), text = BUF_INIT(RECORD_BYTES);
+
+	if (buf_printf(&file, err, "%s.json", name) < 0 ||
+	    path_read_file_at(place->dir_fd, buf_string(&file), &text, err) < 0)
+		return NULL;
+	return json_load_strict(buf_bytes(&text), text.len, err);
 }

@@ -45,5 +45,7 @@ int place_publish(const struct place *place, const char *file, const char *name,
 		  struct error *err);
 int place_record(const struct place *place, const char *name, const json_t *record,
 		 struct error *err);
+/* Reads the record of an entry of that name; NULL. */
+json_t *place_read_record(const struct place *place, const char *name, struct error *err);
 
 #endif
