@@ -44,6 +44,7 @@
 static const struct apt system_apt = {.architecture = ARCHITECTURE_COUNT};
 #define TREE "tree"
 #define TEMPORARY "tmp"
+#define STRIPPED "stripped"
 #define STAMP "unpacked" /* beside the tree, where no program of the source can write */
 /* Lines that make prints for this configuration; only the percentage depends on it. */
 #define BUILD_LINES 2100
@@ -106,16 +107,6 @@ static void clean_environment(void)
 		unsetenv(names[i]);
 }
 
-static bool is_unpacked(const struct build *b)
-{
-	return faccessat(b->own, STAMP, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-static int stamp(const struct build *b, struct error *err)
-{
-	return path_replace_file_at(b->own, STAMP, "", 0, 0644, PATH_NO_SYNC, err);
-}
-
 static int open_build_dirs(struct build *b, struct error *err)
 {
 	b->own = path_open_dir_at(b->builds, b->name, true, 0700, err);
@@ -125,15 +116,6 @@ static int open_build_dirs(struct build *b, struct error *err)
 	autoclose int temporary =
 		b->dir < 0 ? -1 : path_open_dir_at(b->own, TEMPORARY, true, 0700, err);
 	return temporary < 0 ? -1 : 0;
-}
-
-static int empty_build_dirs(struct build *b, struct error *err)
-{
-	cleanup_close(&b->dir);
-	cleanup_close(&b->own);
-	if (path_remove_tree_at(b->builds, b->name, err) < 0)
-		return -1;
-	return open_build_dirs(b, err);
 }
 
 /* path: that of the archive, below root. */
@@ -154,7 +136,7 @@ static int unpack_tree(const struct build *b, int root, const char *path, struct
 	    !S_ISDIR(st.st_mode))
 		return error_set(err, ERR_INVALID, "%s holds no directory %s", b->source->file,
 				 b->source->package);
-	return stamp(b, err);
+	return path_replace_file_at(b->own, STAMP, "", 0, 0644, PATH_NO_SYNC, err);
 }
 
 static int unpack_package(struct build *b, struct error *err)
@@ -166,9 +148,13 @@ static int unpack_package(struct build *b, struct error *err)
 	    buf_printf(&archive, err, "src/%s.tar.xz", b->source->package) < 0)
 		return -1;
 	const char *const files[] = {buf_string(&archive), NULL};
-	if (is_unpacked(b))
+	if (faccessat(b->own, STAMP, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return 0;
-	if (place_require_space(b->place, BUILD_BYTES, err) < 0 || empty_build_dirs(b, err) < 0)
+	if (place_require_space(b->place, BUILD_BYTES, err) < 0)
+		return -1;
+	cleanup_close(&b->dir);
+	cleanup_close(&b->own);
+	if (path_remove_tree_at(b->builds, b->name, err) < 0 || open_build_dirs(b, err) < 0)
 		return -1;
 	if (!b->source->file && apt_fetch(&system_apt, b->source, b->place->scratch, err) < 0)
 		return -1;
@@ -277,30 +263,22 @@ static int compile(struct build *b, struct error *err)
 	return run_make(b, args, err);
 }
 
-#define STRIPPED "stripped"
-
-/* image: its path below the tree. */
-static int strip_kernel(const struct build *b, const char *image, struct error *err)
-{
-	autobuf struct buf from = BUF_INIT(0);
-
-	if (buf_printf(&from, err, TREE "/%s", image) < 0)
-		return -1;
-	static const char to[] = TREE "/" STRIPPED;
-	const char *argv[] = {"strip", "-o", to, buf_string(&from), NULL};
-	const struct tool strip = {.argv = argv};
-	return cell_run(&b->cell, &strip, err);
-}
-
 static int take_kernel(const struct build *b, struct error *err)
 {
-	autobuf struct buf image = BUF_INIT(0);
+	static const char to[] = TREE "/" STRIPPED;
+	autobuf struct buf image = BUF_INIT(0), from = BUF_INIT(0);
 	autoclose int fd = -1;
 
-	if (put_source_path(b, b->flavour->image, &image, err) < 0)
+	if (put_source_path(b, b->flavour->image, &image, err) < 0 ||
+	    buf_printf(&from, err, TREE "/%s", buf_string(&image)) < 0)
 		return -1;
-	if (b->flavour->stripped && strip_kernel(b, buf_string(&image), err) < 0)
-		return -1;
+	if (b->flavour->stripped) {
+		const char *argv[] = {"strip", "-o", to, buf_string(&from), NULL};
+		const struct tool strip = {.argv = argv};
+
+		if (cell_run(&b->cell, &strip, err) < 0)
+			return -1;
+	}
 	fd = below_open(b->dir, b->flavour->stripped ? STRIPPED : buf_string(&image), err);
 	if (fd < 0)
 		return -1;

@@ -183,20 +183,6 @@ int kernel_publish(const struct place *place, const struct kernel_entry *entry, 
 	return publish_files(place, entry, record, err);
 }
 
-static json_t *read_kernel_record(const struct place *place, const char *name, struct error *err)
-{
-	autobuf struct buf file = BUF_INIT(0), text = BUF_INIT(65536);
-	json_t *record = NULL;
-
-	if (buf_printf(&file, err, "%s.json", name) < 0)
-		return NULL;
-	if (path_read_file_at(place->dir_fd, buf_string(&file), &text, err) == 0)
-		record = json_load_strict(buf_bytes(&text), text.len, err);
-	if (!record)
-		error_prefix(err, "%s/%s", place->dir, buf_string(&file));
-	return record;
-}
-
 static bool lacks_vmlinux(const struct cache_kernel *kernel)
 {
 	return (!kernel->vmlinux || !*kernel->vmlinux_sha256) && vmlinux_is_packed(kernel->path);
@@ -205,14 +191,18 @@ static bool lacks_vmlinux(const struct cache_kernel *kernel)
 static int refresh(const struct place *place, const struct cache_kernel *kernel, const char *init,
 		   struct error *err)
 {
-	json_auto_t *record = read_kernel_record(place, kernel->name, err);
-	int made = record && lacks_vmlinux(kernel) ? make_vmlinux(place, kernel->path, record, err)
-						   : 0;
+	json_auto_t *record = place_read_record(place, kernel->name, err);
 
-	if (made < 0 ||
-	    (made && place_publish(place, VMLINUX_FILE, kernel->name, ".vmlinux", err) < 0))
-		return -1;
-	if (!record || initrd_make(place, init, kernel->architecture, kernel->modules, err) < 0 ||
+	if (!record)
+		return error_prefix(err, "%s/%s.json", place->dir, kernel->name);
+	if (lacks_vmlinux(kernel)) {
+		int made = make_vmlinux(place, kernel->path, record, err);
+
+		if (made < 0 ||
+		    (made && place_publish(place, VMLINUX_FILE, kernel->name, ".vmlinux", err) < 0))
+			return -1;
+	}
+	if (initrd_make(place, init, kernel->architecture, kernel->modules, err) < 0 ||
 	    put_initrd(place, record, init, err) < 0 ||
 	    place_publish(place, INITRD_FILE, kernel->name, ".initrd", err) < 0)
 		return -1;
@@ -240,14 +230,6 @@ static bool is_fresh(const struct cache_kernel *kernel, const struct own_init *i
 	return kernel->architecture != init->architecture ||
 	       (strcmp(kernel->init_sha256, init->sha256) == 0 && has_recorded_initrd(kernel) &&
 		!lacks_vmlinux(kernel));
-}
-
-static bool all_fresh(const struct cache_kernels *list, const struct own_init *init)
-{
-	for (size_t i = 0; i < list->count; i++)
-		if (!is_fresh(&list->items[i], init))
-			return false;
-	return true;
 }
 
 /* The list is read again: what was stale may have been refreshed while we waited for the lock. */
@@ -278,11 +260,12 @@ int kernel_refresh_all(const char *init, enum architecture architecture, size_t 
 	struct own_init own = {.path = init, .architecture = architecture};
 	struct cache_kernels list = {0};
 	size_t done = 0;
-	bool fresh;
+	bool fresh = true;
 
 	if (digest_file(init, own.sha256, err) < 0 || cache_kernels(&list, err) < 0)
 		return -1;
-	fresh = all_fresh(&list, &own);
+	for (size_t i = 0; i < list.count && fresh; i++)
+		fresh = is_fresh(&list.items[i], &own);
 	cache_kernels_free(&list);
 	if (!fresh && refresh_stale(&own, &done, err) < 0)
 		return -1;
@@ -309,17 +292,6 @@ struct refreshed {
 	struct error why; /* it is not */
 };
 
-static int leave_kernels_of(const struct cache_kernels *list, enum architecture architecture,
-			    struct refreshed *done, struct error *err)
-{
-	for (size_t i = 0; i < list->count; i++)
-		if (list->items[i].architecture == architecture &&
-		    buf_printf(&done->left, err, "%s%s", done->left.len ? ", " : "",
-			       list->items[i].name) < 0)
-			return -1;
-	return 0;
-}
-
 static int refresh_kernels_of(const struct artifact_options *opts, const struct cache_kernels *list,
 			      enum architecture architecture, struct refreshed *done,
 			      struct error *err)
@@ -331,7 +303,12 @@ static int refresh_kernels_of(const struct artifact_options *opts, const struct 
 	if (!init) {
 		if (done->why.code == ERR_NONE)
 			done->why = why;
-		return leave_kernels_of(list, architecture, done, err);
+		for (size_t i = 0; i < list->count; i++)
+			if (list->items[i].architecture == architecture &&
+			    buf_printf(&done->left, err, "%s%s", done->left.len ? ", " : "",
+				       list->items[i].name) < 0)
+				return -1;
+		return 0;
 	}
 	if (opts->init && architecture_of_init(init) != architecture)
 		return 0;

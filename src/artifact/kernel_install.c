@@ -53,11 +53,6 @@ static int check_kernel(int fd, const char *path, enum architecture architecture
 	return 0;
 }
 
-static int copy_kernel(const struct place *place, int fd, struct error *err)
-{
-	return path_clone_file_at(fd, place->scratch_fd, KERNEL_FILE, 0644, NULL, err);
-}
-
 /* The version in boot/vmlinuz-<version> of an unpacked package. */
 static char *unpacked_release(int root, struct error *err)
 {
@@ -84,32 +79,6 @@ static char *unpacked_release(int root, struct error *err)
 	return NULL;
 }
 
-static int take_kernel_file(const struct place *place, int root, const char *release,
-			    enum architecture architecture, enum architecture *own,
-			    struct error *err)
-{
-	autobuf struct buf name = BUF_INIT(0);
-	autoclose int fd = -1;
-
-	if (buf_printf(&name, err, "boot/vmlinuz-%s", release) < 0)
-		return -1;
-	fd = below_open(root, buf_string(&name), err);
-	if (fd < 0 || check_kernel(fd, buf_string(&name), architecture, own, err) < 0)
-		return -1;
-	return copy_kernel(place, fd, err);
-}
-
-static int write_modules(const struct place *place, const struct tool_cell *cell, int root,
-			 const char *release, enum architecture architecture, struct error *err)
-{
-	autoclose int fd = openat(place->scratch_fd, MODULES_FILE,
-				  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-
-	if (fd < 0)
-		return error_errno(err, errno, "%s/" MODULES_FILE, place->scratch);
-	return modules_segment(cell, root, release, architecture, fd, err);
-}
-
 static char *debian_name(const struct deb *deb, struct error *err)
 {
 	autobuf struct buf name = BUF_INIT(0);
@@ -132,14 +101,25 @@ static int take_package(const struct artifact_options *opts, const struct place 
 				       .vouched = deb->vouched};
 	autoclose int root = place_subdir(place, cell.out, err);
 	autoclose int temporary = root < 0 ? -1 : place_subdir(place, cell.temporary, err);
+	autobuf struct buf kernel = BUF_INIT(0);
+	autoclose int from = -1, modules = -1;
 	autofree char *release = NULL;
 	enum architecture own;
 
 	if (temporary < 0 || deb_unpack(deb, root, files, err) < 0)
 		return -1;
 	release = unpacked_release(root, err);
-	if (!release || take_kernel_file(place, root, release, deb->architecture, &own, err) < 0 ||
-	    write_modules(place, &cell, root, release, own, err) < 0)
+	if (!release || buf_printf(&kernel, err, "boot/vmlinuz-%s", release) < 0)
+		return -1;
+	from = below_open(root, buf_string(&kernel), err);
+	if (from < 0 || check_kernel(from, buf_string(&kernel), deb->architecture, &own, err) < 0 ||
+	    path_clone_file_at(from, place->scratch_fd, KERNEL_FILE, 0644, NULL, err) < 0)
+		return -1;
+	modules = openat(place->scratch_fd, MODULES_FILE,
+			 O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (modules < 0)
+		return error_errno(err, errno, "%s/" MODULES_FILE, place->scratch);
+	if (modules_segment(&cell, root, release, own, modules, err) < 0)
 		return -1;
 	struct kernel_entry entry = {.name = name,
 				     .version = deb->version,
@@ -189,33 +169,28 @@ static int install_deb(const struct artifact_options *opts, const struct place *
 			     err);
 }
 
-static int fetch_debian(const struct artifact_options *opts, enum architecture architecture,
-			struct error *err)
-{
-	auto_place struct place place = {0};
-	auto_apt struct apt apt = {0};
-	auto_deb struct deb deb = {0};
-
-	if (place_open(CACHE_KERNELS, "kernel-debian", &place, err) < 0 ||
-	    apt_open(architecture, place.scratch, &apt, err) < 0 ||
-	    apt_find_dependency(&apt, cloud_packages[architecture], &deb, err) < 0)
-		return -1;
-	return install_deb(opts, &place, &apt, &deb, err);
-}
-
 static int install_debian(const struct artifact_options *opts, enum architecture architecture,
 			  struct error *err)
 {
 	autofree char *init = artifact_init_path(opts, architecture, err);
 	autofree char *there = opts->upgrade ? NULL : kernel_installed("debian", architecture);
+	auto_place struct place place = {0};
+	auto_apt struct apt apt = {0};
+	auto_deb struct deb deb = {0};
 
 	if (!init)
 		return -1;
-	if (!there || opts->rebuild)
-		return fetch_debian(opts, architecture, err);
-	if (kernel_refresh_all(init, architecture, NULL, err) < 0)
+	if (there && !opts->rebuild) {
+		if (kernel_refresh_all(init, architecture, NULL, err) < 0)
+			return -1;
+		return kernel_answer(opts, there, "is installed (--upgrade looks for a newer one)",
+				     err);
+	}
+	if (place_open(CACHE_KERNELS, "kernel-debian", &place, err) < 0 ||
+	    apt_open(architecture, place.scratch, &apt, err) < 0 ||
+	    apt_find_dependency(&apt, cloud_packages[architecture], &deb, err) < 0)
 		return -1;
-	return kernel_answer(opts, there, "is installed (--upgrade looks for a newer one)", err);
+	return install_deb(opts, &place, &apt, &deb, err);
 }
 
 static int install_given_deb(const struct artifact_options *opts, enum architecture asked,
@@ -261,7 +236,7 @@ static int install_file(const struct artifact_options *opts, enum architecture a
 	    !(init = artifact_init_path(opts, own, err)) ||
 	    !(name = cache_entry_name(given, own, err)) ||
 	    place_open(CACHE_KERNELS, "kernel-custom", &place, err) < 0 ||
-	    copy_kernel(&place, fd, err) < 0)
+	    path_clone_file_at(fd, place.scratch_fd, KERNEL_FILE, 0644, NULL, err) < 0)
 		return -1;
 	struct kernel_entry entry = {.name = name,
 				     .version = "",

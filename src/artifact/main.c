@@ -50,14 +50,6 @@ static int print_help(void)
 	return fflush(stdout) == 0 ? 0 : EXIT_OURS;
 }
 
-static const struct artifact_command *find_command(const char *name)
-{
-	for (const struct artifact_command *c = artifact_commands; c->name; c++)
-		if (strcmp(c->name, name) == 0)
-			return c;
-	return NULL;
-}
-
 static bool takes(const struct artifact_command *command, const char *option)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(command->options) && command->options[i]; i++)
@@ -132,11 +124,6 @@ static void print_error(const struct artifact_command *command, const struct art
 	}
 }
 
-static int artifact_exit_code(const struct error *why)
-{
-	return why->code == ERR_UNAVAILABLE || why->code == ERR_TIMEOUT ? EXIT_RETRY : EXIT_OURS;
-}
-
 int main(int argc, char **argv)
 {
 	struct artifact_options opts = {0};
@@ -147,8 +134,10 @@ int main(int argc, char **argv)
 		return argc < 2 ? print_help() | EXIT_USAGE : print_help();
 	if (strcmp(argv[1], "--version") == 0)
 		return puts("microagent-artifact " MICROAGENT_VERSION) < 0;
-	command = find_command(argv[1]);
-	if (!command) {
+	command = artifact_commands;
+	while (command->name && strcmp(command->name, argv[1]) != 0)
+		command++;
+	if (!command->name) {
 		fprintf(stderr, "microagent-artifact: no command %s, see --help\n", argv[1]);
 		return EXIT_USAGE;
 	}
@@ -164,5 +153,5 @@ int main(int argc, char **argv)
 	}
 	print_error(command, &opts, &err);
 	artifact_end_by_signal();
-	return artifact_exit_code(&err);
+	return err.code == ERR_UNAVAILABLE || err.code == ERR_TIMEOUT ? EXIT_RETRY : EXIT_OURS;
 }

@@ -71,20 +71,13 @@ static const char *find_line(const char *text, const char *name, char end)
 	return NULL;
 }
 
-static bool has_path(const struct module_list *list, const char *path, size_t len)
-{
-	for (size_t i = 0; i < list->count; i++)
-		if (strlen(list->paths[i]) == len && memcmp(list->paths[i], path, len) == 0)
-			return true;
-	return false;
-}
-
 static int add_path(struct module_list *list, const char *path, size_t len, struct error *err)
 {
 	char **paths;
 
-	if (has_path(list, path, len))
-		return 0;
+	for (size_t i = 0; i < list->count; i++)
+		if (strlen(list->paths[i]) == len && memcmp(list->paths[i], path, len) == 0)
+			return 0;
 	paths = reallocarray(list->paths, list->count + 1, sizeof(*paths));
 	if (!paths)
 		return error_errno(err, ENOMEM, "list of modules");
