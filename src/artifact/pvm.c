@@ -26,14 +26,6 @@ static const struct {
 	{7, {0xb9, 0x10, 0x4d, 0x56, 0x4b, 0x0f, 0x30}},
 };
 
-static bool has_code(const unsigned char *bytes, size_t len)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
-		if (memmem(bytes, len, codes[i].bytes, codes[i].len))
-			return true;
-	return false;
-}
-
 int pvm_find_code(const char *kernel, bool *out, struct error *err)
 {
 	autoclose int fd = path_open_file(kernel, err);
@@ -56,7 +48,8 @@ int pvm_find_code(const char *kernel, bool *out, struct error *err)
 			break;
 		size_t len = kept + (size_t)n;
 
-		found = has_code(block, len);
+		for (size_t i = 0; i < ARRAY_SIZE(codes) && !found; i++)
+			found = memmem(block, len, codes[i].bytes, codes[i].len) != NULL;
 		kept = len < CODE_MAX - 1 ? len : CODE_MAX - 1;
 		memmove(block, block + len - kept, kept);
 	}

@@ -150,27 +150,6 @@ int reader_ask(const void *asked, size_t len, struct error *err)
 	return n == 1 ? 0 : error_set(err, ERR_UNAVAILABLE, "interrupted");
 }
 
-static int confine_reader_files(int dir, struct error *err)
-{
-	const struct isolate_tree tree = {.fd = dir, .writable = true};
-	const struct isolate_reach reach = {.trees = &tree, .tree_count = dir >= 0};
-	struct error why = {0};
-
-	if (isolate_landlock(&reach, &why) == 0 || why.code == ERR_UNAVAILABLE)
-		return 0;
-	return error_copy(err, &why);
-}
-
-/* What is written to a terminal is the progress line, on stderr. */
-static int leave_terminal(struct error *err)
-{
-	autoclose int none = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	if (none < 0 || dup2(none, STDIN_FILENO) < 0 || dup2(none, STDOUT_FILENO) < 0)
-		return error_errno(err, errno, "/dev/null");
-	return 0;
-}
-
 /* What there is already is the parent's, and the sanitizers'. */
 static int bound_reader_memory(struct error *err)
 {
@@ -193,7 +172,11 @@ static int bound_reader_memory(struct error *err)
 
 static int confine_reader(const struct reader_work *work, pid_t parent, struct error *err)
 {
+	const struct isolate_tree tree = {.fd = work->dir, .writable = true};
+	const struct isolate_reach reach = {.trees = &tree, .tree_count = work->dir >= 0};
 	int keep[3] = {reader_socket};
+	autoclose int none = -1;
+	struct error why = {0};
 	size_t n = 1;
 
 	if (work->from >= 0)
@@ -203,10 +186,18 @@ static int confine_reader(const struct reader_work *work, pid_t parent, struct e
 	fd_close_others(keep, n);
 	if (work->dir >= 0 && fchdir(work->dir) < 0)
 		return error_errno(err, errno, "working directory");
-	if (layer_prepare(err) < 0 || leave_terminal(err) < 0 || isolate_core_dumps(err) < 0 ||
-	    bound_reader_memory(err) < 0 || isolate_capabilities(err) < 0 ||
-	    confine_reader_files(work->dir, err) < 0)
+	if (layer_prepare(err) < 0)
 		return -1;
+	/* What is written to a terminal is the progress line, on stderr. */
+	none = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (none < 0 || dup2(none, STDIN_FILENO) < 0 || dup2(none, STDOUT_FILENO) < 0)
+		return error_errno(err, errno, "/dev/null");
+	close(steal_fd(&none));
+	if (isolate_core_dumps(err) < 0 || bound_reader_memory(err) < 0 ||
+	    isolate_capabilities(err) < 0)
+		return -1;
+	if (isolate_landlock(&reach, &why) < 0 && why.code != ERR_UNAVAILABLE)
+		return error_copy(err, &why);
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
 		return error_set(err, ERR_CONFLICT, "the parent has ended");
 	return isolate_syscalls(allowed, ARRAY_SIZE(allowed), err);
@@ -250,18 +241,6 @@ static int take_failure(const struct note *note, size_t len, struct error *err)
 	return told.reason == REASON_IMAGE_TOO_SMALL ? error_reason(err, told.reason, "") : -1;
 }
 
-static int serve_reader(const struct reader_work *work, int sock, const struct note *note,
-			size_t len, struct error *err)
-{
-	if (!work->serve || len > READER_ASKED_MAX)
-		return error_set(err, ERR_INTERNAL, "the reader of archives makes no sense");
-	if (work->serve(work->data, note->bytes, len, err) < 0)
-		return -1;
-	if (send(sock, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-		return error_errno(err, errno, "the reader of archives");
-	return 0;
-}
-
 /* One that is ended by a forbidden system call was taken over, or has met what nobody thought of.
  */
 static int reader_is_gone(struct proc *child, struct error *err)
@@ -294,8 +273,16 @@ static int take_note(const struct reader_work *work, int sock, struct proc *chil
 		return 0;
 	if (note.kind == PART && out)
 		return buf_append(out, note.bytes, len, err) < 0 ? -1 : 1;
-	if (note.kind == ASKED)
-		return serve_reader(work, sock, &note, len, err) < 0 ? -1 : 1;
+	if (note.kind == ASKED) {
+		if (!work->serve || len > READER_ASKED_MAX)
+			return error_set(err, ERR_INTERNAL,
+					 "the reader of archives makes no sense");
+		if (work->serve(work->data, note.bytes, len, err) < 0)
+			return -1;
+		if (send(sock, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+			return error_errno(err, errno, "the reader of archives");
+		return 1;
+	}
 	return take_failure(&note, note.kind == FAILED ? len : 0, err);
 }
 

@@ -100,14 +100,6 @@ static int prune(struct rootfs *fs, struct rootfs_node *dir, unsigned below, str
 	return result;
 }
 
-static int remove_node(struct rootfs *fs, struct rootfs_node *node, struct error *err)
-{
-	if (prune(fs, node, UINT32_MAX, err) < 0)
-		return -1;
-	free_node(fs, node);
-	return 0;
-}
-
 #define UNPACKED_TIMES 4 /* what an image may have on its disk */
 
 uint64_t rootfs_most_unpacked(uint64_t bytes)
@@ -335,17 +327,6 @@ static int find_in_rootfs(struct rootfs *fs, const char *path, bool create,
 	return parent ? walk_to_dir(fs, &fs->root, parent, false, &how, dir, err) : -1;
 }
 
-static int replace_file(struct rootfs *fs, struct rootfs_node *node, struct rootfs_file *file,
-			struct error *err)
-{
-	if (rootfs_count_file(fs, file, err) < 0)
-		return -1;
-	rootfs_drop(fs, node->file);
-	node->file = file;
-	node->layer = fs->layer;
-	return 0;
-}
-
 static int put_node(struct rootfs *fs, const char *path, struct rootfs_file *file,
 		    struct error *err)
 {
@@ -357,10 +338,19 @@ static int put_node(struct rootfs *fs, const char *path, struct rootfs_file *fil
 	there = *name ? child(dir, name) : &fs->root;
 	if (!*name && !S_ISDIR(file->mode))
 		return error_set(err, ERR_INVALID, "the root is no directory");
-	if (there && S_ISDIR(there->file->mode) && S_ISDIR(file->mode))
-		return replace_file(fs, there, file, err);
-	if (there && remove_node(fs, there, err) < 0)
-		return -1;
+	if (there && S_ISDIR(there->file->mode) && S_ISDIR(file->mode)) {
+		if (rootfs_count_file(fs, file, err) < 0)
+			return -1;
+		rootfs_drop(fs, there->file);
+		there->file = file;
+		there->layer = fs->layer;
+		return 0;
+	}
+	if (there) {
+		if (prune(fs, there, UINT32_MAX, err) < 0)
+			return -1;
+		free_node(fs, there);
+	}
 	return rootfs_add_node(fs, dir, name, file, err) ? 0 : -1;
 }
 
@@ -371,6 +361,49 @@ int rootfs_put(struct rootfs *fs, const char *path, struct rootfs_file *file, st
 	rootfs_drop(fs, file);
 	return error_prefix(err, "\"%.300s\"", path);
 }
+
+/* --- without an archive ---------------------------------------------------------------------- */
+
+int rootfs_add(struct rootfs *fs, const char *path, mode_t mode, uid_t owner, const char *text,
+	       struct error *err)
+{
+	struct rootfs_file *file = rootfs_file_new(mode, err);
+
+	if (!file)
+		return -1;
+	file->uid = owner;
+	file->gid = owner;
+	file->time = fs->time;
+	if (text && !(file->text = strdup(text))) {
+		rootfs_drop(fs, file);
+		return error_errno(err, ENOMEM, "image");
+	}
+	file->bytes = text && S_ISREG(mode) ? strlen(text) : 0;
+	return rootfs_put(fs, path, file, err);
+}
+
+int rootfs_add_copy(struct rootfs *fs, const char *path, mode_t mode, const char *from,
+		    struct error *err)
+{
+	struct rootfs_file *file;
+	struct stat st;
+
+	if (stat(from, &st) < 0)
+		return error_errno(err, errno, "%s", from);
+	file = rootfs_file_new(S_IFREG | mode, err);
+	if (!file)
+		return -1;
+	file->time = fs->time;
+	file->bytes = (uint64_t)st.st_size;
+	file->from = strdup(from);
+	if (!file->from) {
+		rootfs_drop(fs, file);
+		return error_errno(err, ENOMEM, "image");
+	}
+	return rootfs_put(fs, path, file, err);
+}
+
+/* --- by a layer ------------------------------------------------------------------------------ */
 
 int rootfs_make_dir(struct rootfs *fs, const char *path, struct error *err)
 {

@@ -22,15 +22,6 @@ static uint64_t blocks_of(const struct rootfs_file *file)
 	return S_ISDIR(file->mode) ? BLOCK : (file->bytes + BLOCK - 1) & ~(BLOCK - 1);
 }
 
-static uint64_t file_memory(const struct rootfs_file *file)
-{
-	uint64_t bytes = file->text ? strlen(file->text) : 0;
-
-	for (size_t i = 0; i < file->xattr_count; i++)
-		bytes += strlen(file->xattrs[i].name) + file->xattrs[i].len;
-	return bytes;
-}
-
 /* A layer of a few MiB can be a million names of 4000 bytes. */
 int rootfs_take_text(struct rootfs *fs, uint64_t bytes, struct error *err)
 {
@@ -45,10 +36,12 @@ int rootfs_take_text(struct rootfs *fs, uint64_t bytes, struct error *err)
 
 int rootfs_count_file(struct rootfs *fs, struct rootfs_file *file, struct error *err)
 {
-	uint64_t memory = file_memory(file);
+	uint64_t memory = file->text ? strlen(file->text) : 0;
 
 	if (file->counted)
 		return 0;
+	for (size_t i = 0; i < file->xattr_count; i++)
+		memory += strlen(file->xattrs[i].name) + file->xattrs[i].len;
 	if (rootfs_take_text(fs, memory, err) < 0)
 		return -1;
 	file->counted = true;

@@ -129,24 +129,6 @@ static int take_tool_lines(struct running *r, const char *data, size_t n, struct
 	return 0;
 }
 
-static int take_tool_output(struct running *r, const char *data, size_t n, struct error *err)
-{
-	if (r->tool->out)
-		return buf_append(r->tool->out, data, n, err);
-	return r->tool->line ? take_tool_lines(r, data, n, err) : 0;
-}
-
-static int take_errors(struct running *r, const char *data, size_t n, struct error *err)
-{
-	if (buf_append(&r->last, data, n, err) < 0)
-		return -1;
-	if (r->tool->errors && buf_append(r->tool->errors, data, n, err) < 0)
-		return -1;
-	if (r->last.len > STDERR_KEPT)
-		buf_consume(&r->last, r->last.len - STDERR_KEPT);
-	return 0;
-}
-
 static int pump_pipe(struct running *r, int *fd, struct error *err)
 {
 	char chunk[CHUNK];
@@ -158,8 +140,18 @@ static int pump_pipe(struct running *r, int *fd, struct error *err)
 		close(steal_fd(fd));
 		return 0;
 	}
-	return fd == &r->out ? take_tool_output(r, chunk, (size_t)n, err)
-			     : take_errors(r, chunk, (size_t)n, err);
+	if (fd == &r->out) {
+		if (r->tool->out)
+			return buf_append(r->tool->out, chunk, (size_t)n, err);
+		return r->tool->line ? take_tool_lines(r, chunk, (size_t)n, err) : 0;
+	}
+	if (buf_append(&r->last, chunk, (size_t)n, err) < 0)
+		return -1;
+	if (r->tool->errors && buf_append(r->tool->errors, chunk, (size_t)n, err) < 0)
+		return -1;
+	if (r->last.len > STDERR_KEPT)
+		buf_consume(&r->last, r->last.len - STDERR_KEPT);
+	return 0;
 }
 
 /* What the tool has in its room, counted while it goes on. */
@@ -353,13 +345,25 @@ static void add_tree(struct isolate_reach *reach, struct isolate_tree *trees, co
 			.fd = fd, .writable = writable, .executable = !writable};
 }
 
-/* For what looks at bytes that others have made. Called in the child, which execve() follows. */
-static int leave_alone(struct error *err)
+/* Called in the child, which execve() follows. */
+static int confine_tool(struct error *err)
 {
 	struct isolate_tree trees[ARRAY_SIZE(system_dirs) + 2];
 	struct isolate_reach reach = {.trees = trees};
 	struct error why = {0};
+	struct rlimit most;
 
+	if (getrlimit(RLIMIT_FSIZE, &most) < 0)
+		return error_errno(err, errno, "bound of files");
+	if (longest_file && longest_file < most.rlim_max) /* a user's own bound may be tighter */
+		most.rlim_max = longest_file;
+	if (most.rlim_cur > most.rlim_max)
+		most.rlim_cur = most.rlim_max;
+	if (setrlimit(RLIMIT_FSIZE, &most) < 0)
+		return error_errno(err, errno, "bound of files");
+	if (!company.dir)
+		return 0;
+	/* The tool looks at bytes that others have made. */
 	for (size_t i = 0; i < ARRAY_SIZE(system_dirs); i++)
 		add_tree(&reach, trees, system_dirs[i], false);
 	add_tree(&reach, trees, company.own, false);
@@ -371,51 +375,32 @@ static int leave_alone(struct error *err)
 		       : error_copy(err, &why);
 }
 
-/* Called in the child, which execve() follows. */
-static int confine_tool(struct error *err)
-{
-	struct rlimit most;
-
-	if (getrlimit(RLIMIT_FSIZE, &most) < 0)
-		return error_errno(err, errno, "bound of files");
-	if (longest_file && longest_file < most.rlim_max) /* a user's own bound may be tighter */
-		most.rlim_max = longest_file;
-	if (most.rlim_cur > most.rlim_max)
-		most.rlim_cur = most.rlim_max;
-	if (setrlimit(RLIMIT_FSIZE, &most) < 0)
-		return error_errno(err, errno, "bound of files");
-	return company.dir ? leave_alone(err) : 0;
-}
-
-static char *program_of_tool(const char *name)
-{
-	return strchr(name, '/') ? strdup(name) : tool_find(name);
-}
-
-/* program: the path of the tool's own, which is cut behind its directory and outlives the start. */
-static int prepare_company(const struct tool *tool, char *program, int *filter, struct error *err)
-{
-	char *slash = program ? strrchr(program, '/') : NULL;
-
-	if (!slash)
-		return error_set(err, ERR_NOT_FOUND, "%s is not in PATH", tool->argv[0]);
-	*slash = '\0';
-	company.dir = tool->alone_with;
-	company.writes = tool->writes;
-	company.own = *program ? program : "/";
-	return tool_calls_filter(TOOL_CALLS_ALONE, filter, err);
-}
-
 static int start_tool(struct running *r, struct error *err)
 {
 	autofree const char **env = environment(r->tool, err);
 	autofree const char **argv = env ? tool_arguments(r->tool, err) : NULL;
-	autofree char *program = r->tool->alone_with ? program_of_tool(r->tool->argv[0]) : NULL;
+	autofree char *program = NULL; /* cut behind its directory */
 	autoclose int filter = -1;
 	int out[2], errors[2];
 
-	if (!argv || (r->tool->alone_with && prepare_company(r->tool, program, &filter, err) < 0) ||
-	    fd_pipe(out, err) < 0)
+	if (!argv)
+		return -1;
+	company.dir = r->tool->alone_with;
+	if (company.dir) {
+		const char *name = r->tool->argv[0];
+		char *slash;
+
+		program = strchr(name, '/') ? strdup(name) : tool_find(name);
+		slash = program ? strrchr(program, '/') : NULL;
+		if (!slash)
+			return error_set(err, ERR_NOT_FOUND, "%s is not in PATH", name);
+		*slash = '\0';
+		company.writes = r->tool->writes;
+		company.own = *program ? program : "/";
+		if (tool_calls_filter(TOOL_CALLS_ALONE, &filter, err) < 0)
+			return -1;
+	}
+	if (fd_pipe(out, err) < 0)
 		return -1;
 	r->out = out[0];
 	autoclose int out_write = out[1];
@@ -441,8 +426,6 @@ static int start_tool(struct running *r, struct error *err)
 				 .confine = confine_tool,
 				 .filter = filter,
 				 .cwd = r->tool->cwd};
-	if (!r->tool->alone_with)
-		company.dir = NULL;
 	longest_file = r->tool->room ? r->tool->room->bytes : 0;
 	return proc_spawn(&spec, &r->proc, err);
 }

@@ -340,21 +340,6 @@ static int allow_some_calls(scmp_filter_ctx filter, const struct isolate_syscall
 	return 0;
 }
 
-static int allow_calls_of(enum tool_calls which, scmp_filter_ctx filter, struct error *err)
-{
-	if (allow_calls(filter, always, ARRAY_SIZE(always), err) < 0 ||
-	    allow_some_calls(filter, descriptors, ARRAY_SIZE(descriptors), err) < 0)
-		return -1;
-	if (which == TOOL_CALLS_ALONE)
-		return allow_some_calls(filter, alone, ARRAY_SIZE(alone), err);
-	if (allow_calls(filter, cell, ARRAY_SIZE(cell), err) < 0 ||
-	    allow_some_calls(filter, cell_only, ARRAY_SIZE(cell_only), err) < 0)
-		return -1;
-	return which == TOOL_CALLS_NETWORK
-		       ? allow_some_calls(filter, network_only, ARRAY_SIZE(network_only), err)
-		       : 0;
-}
-
 int tool_calls_filter(enum tool_calls which, int *fd, struct error *err)
 {
 	autofilter filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
@@ -364,7 +349,18 @@ int tool_calls_filter(enum tool_calls which, int *fd, struct error *err)
 	if (isolate_filter_check(
 		    seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS), NAME,
 		    err) < 0 ||
-	    allow_calls_of(which, filter, err) < 0)
+	    allow_calls(filter, always, ARRAY_SIZE(always), err) < 0 ||
+	    allow_some_calls(filter, descriptors, ARRAY_SIZE(descriptors), err) < 0)
+		return -1;
+	if (which == TOOL_CALLS_ALONE) {
+		if (allow_some_calls(filter, alone, ARRAY_SIZE(alone), err) < 0)
+			return -1;
+	} else if (allow_calls(filter, cell, ARRAY_SIZE(cell), err) < 0 ||
+		   allow_some_calls(filter, cell_only, ARRAY_SIZE(cell_only), err) < 0) {
+		return -1;
+	}
+	if (which == TOOL_CALLS_NETWORK &&
+	    allow_some_calls(filter, network_only, ARRAY_SIZE(network_only), err) < 0)
 		return -1;
 	return isolate_filter_export(filter, NAME, fd, err);
 }

@@ -97,29 +97,6 @@ static int write_kernel(struct archive *archive, int out, struct error *err)
 	return total ? 0 : error_set(err, ERR_INVALID, "nothing is packed in it");
 }
 
-static int unpack_kernel(int kernel, int out, struct error *err)
-{
-	auto_archive struct archive *archive = NULL;
-	struct packed packed = {0};
-	struct payload payload;
-	int result = -1;
-
-	if (find_payload(kernel, &payload) < 0)
-		return error_set(err, ERR_INVALID, "it is no bzImage");
-	if (lseek(kernel, payload.at, SEEK_SET) < 0)
-		return error_errno(err, errno, "read");
-	if (packed_begin(&packed, kernel, payload.size, err) == 0) {
-		int got = packed_unpack(&packed, PACKINGS, &archive, err);
-
-		if (got == ARCHIVE_OK)
-			result = write_kernel(archive, out, err);
-		else if (archive)
-			tell_packing(archive, err);
-	}
-	packed_end(&packed);
-	return result;
-}
-
 /* --- by a reader ----------------------------------------------------------------------------- */
 
 struct unpacking_kernel {
@@ -132,11 +109,28 @@ static int unpack_kernel_file(void *data, struct buf *out, struct error *err)
 	const struct unpacking_kernel *u = data;
 	autoclose int to =
 		open(u->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	auto_archive struct archive *archive = NULL;
+	struct packed packed = {0};
+	struct payload payload;
+	int result = -1;
 
 	(void)out;
 	if (to < 0)
 		return error_errno(err, errno, "%s", u->name);
-	return unpack_kernel(u->kernel, to, err);
+	if (find_payload(u->kernel, &payload) < 0)
+		return error_set(err, ERR_INVALID, "it is no bzImage");
+	if (lseek(u->kernel, payload.at, SEEK_SET) < 0)
+		return error_errno(err, errno, "read");
+	if (packed_begin(&packed, u->kernel, payload.size, err) == 0) {
+		int got = packed_unpack(&packed, PACKINGS, &archive, err);
+
+		if (got == ARCHIVE_OK)
+			result = write_kernel(archive, to, err);
+		else if (archive)
+			tell_packing(archive, err);
+	}
+	packed_end(&packed);
+	return result;
 }
 
 int vmlinux_unpack(const char *kernel, int dir, const char *name, struct error *err)
