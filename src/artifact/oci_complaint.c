@@ -72,43 +72,33 @@ static int list_docker(struct listed *l, const json_t *images, struct error *err
 	return 0;
 }
 
-static int read_index(const struct oci_source *source, struct buf *out, struct error *err)
-{
-	const char *name = source->transport == DOCKER_ARCHIVE ? "manifest.json" : "index.json";
-
-	if (source->transport != OCI_LAYOUT)
-		return reader_take(source->path, source->room, name, out, err);
-	autoclose int dir = path_open_dir(source->path, err);
-	return dir < 0 ? -1 : path_read_file_at(dir, name, out, err);
-}
-
 static int list_images(const struct oci_source *source, struct listed *l, struct error *err)
 {
+	const bool docker = source->transport == DOCKER_ARCHIVE;
+	const char *name = docker ? "manifest.json" : "index.json";
 	autobuf struct buf text = BUF_INIT(INDEX_BYTES);
 	json_auto_t *index = NULL;
 
-	if (read_index(source, &text, err) < 0)
+	if (source->transport == OCI_LAYOUT) {
+		autoclose int dir = path_open_dir(source->path, err);
+
+		if (dir < 0 || path_read_file_at(dir, name, &text, err) < 0)
+			return -1;
+	} else if (reader_take(source->path, source->room, name, &text, err) < 0) {
 		return -1;
+	}
 	index = json_load_strict(buf_bytes(&text), text.len, err);
 	if (!index)
 		return -1;
-	return source->transport == DOCKER_ARCHIVE ? list_docker(l, index, err)
-						   : list_oci(l, index, err);
-}
-
-/* Behind the path; "" when none was named. */
-static const char *tag_of(const struct oci_source *source)
-{
-	const char *at = strstr(source->ref, source->path);
-	const char *tag = at ? at + strlen(source->path) : "";
-
-	return *tag == ':' ? tag + 1 : tag;
+	return docker ? list_docker(l, index, err) : list_oci(l, index, err);
 }
 
 /* Whether the choice among the images is what was wrong; then err says so. */
 static bool complain_of_choice(const struct oci_source *source, struct error *err)
 {
-	struct listed l = {.text = BUF_INIT(0), .asked = tag_of(source)};
+	const char *at = strstr(source->ref, source->path);
+	const char *tag = at ? at + strlen(source->path) : ""; /* behind the path; "": none */
+	struct listed l = {.text = BUF_INIT(0), .asked = *tag == ':' ? tag + 1 : tag};
 	struct error unread;
 	bool wrong = list_images(source, &l, &unread) == 0 &&
 		     (*l.asked ? !l.found && l.tags > 0 && *l.asked != '@' : l.images > 1);
@@ -133,31 +123,25 @@ static bool complain_of_choice(const struct oci_source *source, struct error *er
 
 #define PLATFORM_ROOM 96
 
-/* "linux/arm64/v8"; false for what is no platform, as "unknown/unknown" of an attestation. */
-static bool describe_platform(const json_t *platform, char out[PLATFORM_ROOM])
-{
-	const char *os = json_text(platform, "os", ""),
-		   *variant = json_text(platform, "variant", "");
-	const char *architecture = json_text(platform, "architecture", "");
-
-	snprintf(out, PLATFORM_ROOM, "%.24s/%.24s%s%.24s", os, architecture, *variant ? "/" : "",
-		 variant);
-	return *os && *architecture && strcmp(architecture, "unknown") != 0;
-}
-
 struct platforms {
 	char listed[LISTED_MAX][PLATFORM_ROOM];
 	size_t count;
 	bool more;
 };
 
-/* One that comes again, as for each version of Windows, is listed once. */
+/* Adds it as "linux/arm64/v8", unless it is no platform, as "unknown/unknown" of an attestation. One
+ * that comes again, as for each version of Windows, is listed once. */
 static void add_platform(struct platforms *p, const json_t *platform)
 {
+	const char *os = json_text(platform, "os", "");
+	const char *architecture = json_text(platform, "architecture", "");
+	const char *variant = json_text(platform, "variant", "");
 	char text[PLATFORM_ROOM];
 
-	if (!describe_platform(platform, text))
+	if (!*os || !*architecture || strcmp(architecture, "unknown") == 0)
 		return;
+	snprintf(text, sizeof(text), "%.24s/%.24s%s%.24s", os, architecture, *variant ? "/" : "",
+		 variant);
 	for (size_t i = 0; i < p->count; i++)
 		if (strcmp(p->listed[i], text) == 0)
 			return;
@@ -199,33 +183,32 @@ bool oci_complain_of_platform(const struct oci_source *source, const struct buf 
 
 /* --- its words ------------------------------------------------------------------------------- */
 
-/* Of `time="..." level=fatal msg="..."`, at the value of msg: the text without its quotes; NULL. */
-static char *unquote(const char *value)
-{
-	char *out = strdup(value), *to = out;
-	bool quoted = *value == '"';
-
-	if (!out)
-		return NULL;
-	for (value += quoted; *value && *value != (quoted ? '"' : ' '); value++) {
-		bool escaped = quoted && value[0] == '\\' && value[1];
-
-		value += escaped;
-		/* What was escaped as a letter is a newline or the like. */
-		*to++ = escaped && isalpha((unsigned char)*value) ? ' ' : *value;
-	}
-	*to = '\0';
-	return out;
-}
-
+/* The last msg of `time="..." level=fatal msg="..."`, without its quotes. NULL: there is none. */
 static char *fatal_message(const char *text)
 {
 	static const char mark[] = "level=fatal msg=";
 	const char *at = strstr(text, mark), *next;
+	char *out, *to;
+	bool quoted;
 
 	while (at && (next = strstr(at + 1, mark)))
 		at = next;
-	return at ? unquote(at + strlen(mark)) : NULL;
+	if (!at)
+		return NULL;
+	at += strlen(mark);
+	quoted = *at == '"';
+	to = out = strdup(at);
+	if (!out)
+		return NULL;
+	for (at += quoted; *at && *at != (quoted ? '"' : ' '); at++) {
+		bool escaped = quoted && at[0] == '\\' && at[1];
+
+		at += escaped;
+		/* What was escaped as a letter is a newline or the like. */
+		*to++ = escaped && isalpha((unsigned char)*at) ? ' ' : *at;
+	}
+	*to = '\0';
+	return out;
 }
 
 /* The name by which skopeo was called is nobody else's. */

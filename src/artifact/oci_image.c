@@ -305,22 +305,18 @@ static int take_diff_ids(const json_t *config, struct oci_image *image, struct e
 	return 0;
 }
 
-/* One that is an index too means to others something else than to us (CVE-2021-41190). */
-static int check_manifest_kind(const json_t *manifest, struct error *err)
-{
-	if (json_object_get(manifest, "manifests"))
-		return error_set(err, ERR_INVALID, "it has \"manifests\" beside layers");
-	return check_media_type(manifest, "", manifest_types, err);
-}
-
 static int take_manifest(int dir, const json_t *manifest, struct oci_image *image,
 			 json_t **config_descriptor, struct error *err)
 {
 	json_t *layers = NULL;
 
 	if (json_get_object(manifest, "", "config", JSON_REQUIRED, config_descriptor, err) < 0 ||
-	    json_get_array(manifest, "", "layers", JSON_REQUIRED, &layers, err) < 0 ||
-	    check_manifest_kind(manifest, err) < 0 ||
+	    json_get_array(manifest, "", "layers", JSON_REQUIRED, &layers, err) < 0)
+		return -1;
+	/* One that is an index too means to others something else than to us (CVE-2021-41190). */
+	if (json_object_get(manifest, "manifests"))
+		return error_set(err, ERR_INVALID, "it has \"manifests\" beside layers");
+	if (check_media_type(manifest, "", manifest_types, err) < 0 ||
 	    take_descriptor(*config_descriptor, "config", config_types, image->config_sha256, err) <
 		    0)
 		return -1;

@@ -30,27 +30,14 @@ static int add_manifest(struct oci_manifests *list, const char *digest, struct e
 	return 0;
 }
 
-static int add_manifests(struct oci_manifests *list, const json_t *entries,
-			 enum architecture architecture, struct error *err)
-{
-	const json_t *entry;
-	size_t i;
-
-	json_array_foreach(entries, i, entry)
-	{
-		if (is_for(entry, architecture) &&
-		    add_manifest(list, json_text(entry, "digest", ""), err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
 int oci_manifests_read(const struct buf *text, enum architecture architecture,
 		       struct oci_manifests *out, struct error *err)
 {
 	json_auto_t *document = json_load_strict(buf_bytes(text), text->len, err);
 	const json_t *entries = json_object_get(document, "manifests");
 	struct oci_manifests list = {0};
+	const json_t *entry;
+	size_t i;
 
 	if (!document)
 		return error_prefix(err, "manifest");
@@ -58,8 +45,12 @@ int oci_manifests_read(const struct buf *text, enum architecture architecture,
 		list.count = 1;
 		if (digest_bytes(buf_bytes(text), text->len, list.sha256[0], err) < 0)
 			return -1;
-	} else if (add_manifests(&list, entries, architecture, err) < 0) {
-		return -1;
+	}
+	json_array_foreach(entries, i, entry)
+	{
+		if (is_for(entry, architecture) &&
+		    add_manifest(&list, json_text(entry, "digest", ""), err) < 0)
+			return -1;
 	}
 	*out = list;
 	return 0;

@@ -39,17 +39,6 @@ void oci_source_free(struct oci_source *source)
 	*source = (struct oci_source){0};
 }
 
-/* The index of the transport that text begins with; the number of them when none. */
-static size_t transport_of(const char *text)
-{
-	size_t i = 0;
-
-	while (i < ARRAY_SIZE(transports) &&
-	       strncmp(text, transports[i], strlen(transports[i])) != 0)
-		i++;
-	return i;
-}
-
 /* The length of the path in "PATH[:TAG]": up to the first ':' before which something is there. */
 static size_t path_length(const char *text)
 {
@@ -123,22 +112,6 @@ static int put_source_text(char **out, struct error *err, const char *fmt, ...)
 	return error_errno(err, ENOMEM, "image");
 }
 
-/* text: "PATH[:TAG]", len bytes of which are the path. */
-static int at_path(struct oci_source *source, const char *text, size_t len, struct error *err)
-{
-	autofree char *path = strndup(text, len);
-
-	if (!path)
-		return error_errno(err, ENOMEM, "image");
-	source->path = path_absolute(path, err);
-	if (!source->path ||
-	    put_source_text(&source->ref, err, "%s%s%s", transports[source->transport],
-			    source->path, text + len) < 0)
-		return -1;
-	return put_source_text(&source->name, err, "%s" LINK "%s", transports[source->transport],
-			       text + len);
-}
-
 /* A file that was mistyped is asked of no registry. */
 static bool is_called_archive(const char *name)
 {
@@ -165,20 +138,6 @@ static bool is_of_other_transport(const char *name)
 	       !isalnum((unsigned char)colon[1]) && colon[1] != '_';
 }
 
-/* name: without a transport before it. */
-static int check_registry_name(const char *name, struct error *err)
-{
-	if (is_called_archive(name))
-		return error_set(err, ERR_NOT_FOUND, "%s is not there", name);
-	if (is_of_other_transport(name))
-		return error_set(err, ERR_INVALID,
-				 "%s: images are imported from a path, from one after \"oci:\", "
-				 "\"oci-archive:\" or \"docker-archive:\", and from a registry "
-				 "(\"docker://\")",
-				 name);
-	return 0;
-}
-
 static int in_registry(struct oci_source *source, const char *name, struct error *err)
 {
 	/* A path that is not there, or an option. */
@@ -195,25 +154,41 @@ static int in_registry(struct oci_source *source, const char *name, struct error
 
 static int find_oci_source(const char *text, struct oci_source *source, struct error *err)
 {
-	size_t named = transport_of(text), len;
-	const char *rest = text + (named < ARRAY_SIZE(transports) ? strlen(transports[named]) : 0);
 	enum oci_transport found = OCI_LAYOUT;
+	autofree char *path = NULL;
+	const char *rest, *transport;
+	size_t named = 0, len;
 
+	while (named < ARRAY_SIZE(transports) &&
+	       strncmp(text, transports[named], strlen(transports[named])) != 0)
+		named++;
+	rest = text + (named < ARRAY_SIZE(transports) ? strlen(transports[named]) : 0);
 	if (named == DOCKER_REGISTRY)
 		return in_registry(source, rest, err);
 	len = path_length(rest);
-	if (len == 0 && named < ARRAY_SIZE(transports))
+	if (len == 0 && (named < ARRAY_SIZE(transports) || is_called_archive(rest)))
 		return error_set(err, ERR_NOT_FOUND, "%s is not there", rest);
+	if (len == 0 && is_of_other_transport(rest))
+		return error_set(err, ERR_INVALID,
+				 "%s: images are imported from a path, from one after \"oci:\", "
+				 "\"oci-archive:\" or \"docker-archive:\", and from a registry "
+				 "(\"docker://\")",
+				 rest);
 	if (len == 0)
-		return check_registry_name(rest, err) < 0 ? -1 : in_registry(source, rest, err);
-	autofree char *path = strndup(rest, len);
+		return in_registry(source, rest, err);
+	path = strndup(rest, len);
 	if (!path)
 		return error_errno(err, ENOMEM, "image");
 	if (is_directory(path, err) < 0 ||
 	    (named == ARRAY_SIZE(transports) && look_in_path(path, source->room, &found, err) < 0))
 		return -1;
 	source->transport = named < ARRAY_SIZE(transports) ? (enum oci_transport)named : found;
-	return at_path(source, rest, len, err);
+	transport = transports[source->transport];
+	source->path = path_absolute(path, err);
+	if (!source->path ||
+	    put_source_text(&source->ref, err, "%s%s%s", transport, source->path, rest + len) < 0)
+		return -1;
+	return put_source_text(&source->name, err, "%s" LINK "%s", transport, rest + len);
 }
 
 int oci_source_find(const char *text, uint64_t room, struct oci_source *out, struct error *err)

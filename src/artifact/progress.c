@@ -54,23 +54,12 @@ static int terminal_room(void)
 	return size.ws_col - 1;
 }
 
-static void show(const char *share, unsigned seconds)
-{
-	char behind[64], text[sizeof(line.text)];
-	int n = snprintf(behind, sizeof(behind), "%s (%u:%02u)", share, seconds / 60, seconds % 60);
-
-	snprintf(text, sizeof(text), "%.*s", n < terminal_room() ? terminal_room() - n : 0,
-		 line.text);
-	fputs("\r\033[K", stderr);
-	print_safe(stderr, text); /* it may have a name of the user's in it */
-	fputs(behind, stderr);
-	fflush(stderr);
-}
-
 void progress_draw(void)
 {
-	uint64_t now = clock_mono_ns(), seconds = (now - line.since) / NS_PER_S;
-	char share[32] = "";
+	uint64_t now = clock_mono_ns();
+	unsigned seconds = (unsigned)((now - line.since) / NS_PER_S);
+	char share[32] = "", behind[64], text[sizeof(line.text)];
+	int n, room;
 
 	if (!line.text[0] || !isatty(STDERR_FILENO) || now - line.drawn < REDRAW_NS)
 		return;
@@ -80,7 +69,13 @@ void progress_draw(void)
 	if (line.total)
 		snprintf(share, sizeof(share), " %zu %%",
 			 line.done >= line.total ? (size_t)99 : line.done * 100 / line.total);
-	show(share, (unsigned)seconds);
+	n = snprintf(behind, sizeof(behind), "%s (%u:%02u)", share, seconds / 60, seconds % 60);
+	room = terminal_room();
+	snprintf(text, sizeof(text), "%.*s", n < room ? room - n : 0, line.text);
+	fputs("\r\033[K", stderr);
+	print_safe(stderr, text); /* it may have a name of the user's in it */
+	fputs(behind, stderr);
+	fflush(stderr);
 	line.drawn = now;
 	line.shown = true;
 }

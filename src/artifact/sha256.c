@@ -29,16 +29,6 @@ static int answer_digests(const struct artifact_options *opts, json_t *list, con
 	return json_put_string(entry, "sha256", digest, err);
 }
 
-static int hash_fd(const struct artifact_options *opts, json_t *list, struct error *err)
-{
-	char digest[DIGEST_TEXT];
-	int fd = artifact_fd(opts, err);
-
-	if (fd < 0 || digest_fd(fd, digest, err) < 0)
-		return -1;
-	return answer_digests(opts, list, digest, NULL, err);
-}
-
 /* "-" for an initrd in which no init is to be seen: somebody else's, or a compressed one. "!" for
  * an initrd of which a part is missing. */
 static int hash_init(int fd, char out[DIGEST_TEXT], struct error *err)
@@ -82,8 +72,13 @@ int artifact_sha256(const struct artifact_options *opts, struct error *err)
 
 	if (!opts->fd && opts->word_count == 0)
 		return error_set(err, ERR_INVALID, "sha256 needs a FILE or --fd N");
-	if (opts->fd && hash_fd(opts, list, err) < 0)
-		return -1;
+	if (opts->fd) {
+		int fd = artifact_fd(opts, err);
+
+		if (fd < 0 || digest_fd(fd, digest, err) < 0 ||
+		    answer_digests(opts, list, digest, NULL, err) < 0)
+			return -1;
+	}
 	for (size_t i = 0; i < opts->word_count; i++)
 		if (digest_file(opts->words[i], digest, err) < 0 ||
 		    answer_digests(opts, list, digest, opts->words[i], err) < 0)
