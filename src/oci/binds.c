@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -84,13 +83,6 @@ int binds_add(const char *share, const char *guest, const char *name, int source
 	return 0;
 }
 
-/* Never what is in it: where the unmounting failed, that is the engine's. */
-static void remove_bind_place(int dir, const char *name)
-{
-	if (unlinkat(dir, name, AT_REMOVEDIR) < 0 && errno == ENOTDIR)
-		(void)unlinkat(dir, name, 0);
-}
-
 void binds_remove(const char *share, const char *guest)
 {
 	char place[PATH_MAX], mounted[PATH_MAX];
@@ -105,7 +97,9 @@ void binds_remove(const char *share, const char *guest)
 			    sizeof(mounted))
 			continue;
 		(void)umount2(mounted, MNT_DETACH | UMOUNT_NOFOLLOW);
-		remove_bind_place(dirfd(dir), entry->d_name);
+		/* Never what is in it: where the unmounting failed, that is the engine's. */
+		if (unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR) < 0 && errno == ENOTDIR)
+			(void)unlinkat(dirfd(dir), entry->d_name, 0);
 	}
 	(void)rmdir(place);
 }

@@ -39,15 +39,6 @@ json_t *bundle_document(const char *path, struct error *err)
 	return read_document(file, path, err);
 }
 
-/* Refuses what is no regular file: a bundle may come from a stranger, and a FIFO in place of its
- * config.json would hold the command up for ever. */
-static json_t *read_config(const char *path, struct error *err)
-{
-	autoclose int file = path_open_file(path, err);
-
-	return file < 0 ? NULL : read_document(file, path, err);
-}
-
 static void log_note(void *arg, bool warning, const char *text)
 {
 	oci_log(arg, warning ? "warning" : "debug", "%s", text);
@@ -66,7 +57,10 @@ int bundle_read(const struct oci *oci, const char *bundle, json_t **document,
 
 	if ((size_t)snprintf(path, sizeof(path), "%s/config.json", bundle) >= sizeof(path))
 		return error_errno(err, ENAMETOOLONG, "%.300s", bundle);
-	json_auto_t *loaded = read_config(path, err);
+	/* Refuses what is no regular file: a bundle may come from a stranger, and a FIFO in place of
+	 * its config.json would hold the command up for ever. */
+	autoclose int file = path_open_file(path, err);
+	json_auto_t *loaded = file < 0 ? NULL : read_document(file, path, err);
 	if (!loaded)
 		return -1;
 	if (oci_fields_check(loaded, &notes, err) < 0 ||

@@ -100,14 +100,6 @@ static json_t *member_of(json_t *object, const char *key, json_t *otherwise)
 	return json_object_get(object, key);
 }
 
-static void add_capabilities(json_t *capabilities, const char *set, const struct flag_texts *names)
-{
-	json_t *list = member_of(capabilities, set, json_array());
-
-	for (size_t i = 0; i < names->count; i++)
-		json_array_append_new(list, json_string(names->text[i]));
-}
-
 /* The container's own process, with what the command line says instead. */
 static json_t *process_of(const struct record *record, char **args, const struct wish *wish,
 			  struct error *err)
@@ -140,9 +132,13 @@ static json_t *process_of(const struct record *record, char **args, const struct
 	/* What it does not say (the group, further groups, umask) is the container's. */
 	if (user)
 		json_object_update_new(member_of(process, "user", json_object()), user);
-	for (size_t set = 0; set < ARRAY_SIZE(sets) && wish->capabilities.count; set++)
-		add_capabilities(member_of(process, "capabilities", json_object()), sets[set],
-				 &wish->capabilities);
+	for (size_t set = 0; set < ARRAY_SIZE(sets) && wish->capabilities.count; set++) {
+		json_t *capabilities = member_of(process, "capabilities", json_object());
+		json_t *list = member_of(capabilities, sets[set], json_array());
+
+		for (size_t i = 0; i < wish->capabilities.count; i++)
+			json_array_append_new(list, json_string(wish->capabilities.text[i]));
+	}
 	return json_incref(process);
 }
 

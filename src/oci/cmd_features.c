@@ -12,35 +12,23 @@
 #define TABLE_MAX 65536u
 
 /* features.md of the runtime specification. */
-static json_t *known_options(void)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; oci_mount_option(i); i++)
-		json_array_append_new(list, json_string(oci_mount_option(i)));
-	return list;
-}
-
-static json_t *known_capabilities(void)
-{
-	json_t *list = json_array();
-
-	for (unsigned i = 0; oci_capability_name(i); i++)
-		json_array_append_new(list, json_string(oci_capability_name(i)));
-	return list;
-}
-
 static json_t *features(void)
 {
+	json_t *options = json_array(), *capabilities = json_array();
+
+	for (size_t i = 0; oci_mount_option(i); i++)
+		json_array_append_new(options, json_string(oci_mount_option(i)));
+	for (unsigned i = 0; oci_capability_name(i); i++)
+		json_array_append_new(capabilities, json_string(oci_capability_name(i)));
 	return json_pack(
 		"{s:s, s:s, s:[s,s,s,s], s:o, s:{s:[s,s,s,s,s,s], s:o, s:{s:b,s:b,s:b,s:b,s:b}, "
 		"s:{s:b}, s:{s:b}, s:{s:b}, s:{s:{s:b}}}, s:{s:s}, s:[s]}",
 		"ociVersionMin", "1.0.0", "ociVersionMax", OCI_SPEC, "hooks", "prestart",
-		"createRuntime", "poststart", "poststop", "mountOptions", known_options(), "linux",
+		"createRuntime", "poststart", "poststop", "mountOptions", options, "linux",
 		"namespaces", "cgroup", "ipc", "mount", "network", "pid", "uts", "capabilities",
-		known_capabilities(), "cgroup", "v1", 1, "v2", 1, "systemd", 0, "systemdUser", 0,
-		"rdma", 0, "seccomp", "enabled", 1, "apparmor", "enabled", 0, "selinux", "enabled",
-		0, "mountExtensions", "idmap", "enabled", 0, "annotations", "io.microagent.version",
+		capabilities, "cgroup", "v1", 1, "v2", 1, "systemd", 0, "systemdUser", 0, "rdma", 0,
+		"seccomp", "enabled", 1, "apparmor", "enabled", 0, "selinux", "enabled", 0,
+		"mountExtensions", "idmap", "enabled", 0, "annotations", "io.microagent.version",
 		MICROAGENT_VERSION, "potentiallyUnsafeConfigAnnotations", "io.microagent.");
 }
 

@@ -196,7 +196,6 @@ int remove_container(struct record *record, struct error *err)
 			return -1;
 		binds_close(share);
 	}
-
 	group_leave(json_object_get(state, "cgroups"));
 	return record_remove(record, err);
 }
@@ -216,21 +215,6 @@ int dispose_container(struct record *record, struct error *err)
 	return 0;
 }
 
-static int delete_container(struct record *record, bool force, struct error *err)
-{
-	enum oci_status status = record_status(record);
-
-	if (record_pid(record) && !force && status != OCI_CREATED)
-		return error_set(err, ERR_CONFLICT,
-				 "cannot delete container %.64s that is not stopped: %s",
-				 record->id, oci_status_names[status]);
-	if (end_standin(record, err) < 0 ||
-	    (force && json_is_true(json_object_get(record->state, "owns")) &&
-	     end_kept_machine(record, true, err) < 0))
-		return -1;
-	return dispose_container(record, err);
-}
-
 int cmd_delete(const struct oci *oci, char **words, struct error *err)
 {
 	autorecord struct record record = RECORD_NONE;
@@ -242,7 +226,16 @@ int cmd_delete(const struct oci *oci, char **words, struct error *err)
 		return -1;
 	if (record_open(oci, *words, &record, &why) < 0 || record_lock(&record, &why) < 0)
 		return force && why.code == ERR_NOT_FOUND ? 0 : error_copy(err, &why);
-	return delete_container(&record, force, err);
+	enum oci_status status = record_status(&record);
+	if (record_pid(&record) && !force && status != OCI_CREATED)
+		return error_set(err, ERR_CONFLICT,
+				 "cannot delete container %.64s that is not stopped: %s", record.id,
+				 oci_status_names[status]);
+	if (end_standin(&record, err) < 0 ||
+	    (force && json_is_true(json_object_get(record.state, "owns")) &&
+	     end_kept_machine(&record, true, err) < 0))
+		return -1;
+	return dispose_container(&record, err);
 }
 
 int cmd_quarantine(const struct oci *oci, char **words, struct error *err)

@@ -57,14 +57,6 @@ int cmd_state(const struct oci *oci, char **words, struct error *err)
 	return print_pretty(state, err);
 }
 
-static void print_state_row(const json_t *state)
-{
-	printf("%-20s %-8lld %-8s %-40s %-25s %s\n", json_text(state, "id", ""),
-	       (long long)json_integer_value(json_object_get(state, "pid")),
-	       json_text(state, "status", ""), json_text(state, "bundle", ""),
-	       json_text(state, "created", ""), json_text(state, "owner", ""));
-}
-
 int cmd_list(const struct oci *oci, char **words, struct error *err)
 {
 	const char *format = "table";
@@ -99,7 +91,10 @@ int cmd_list(const struct oci *oci, char **words, struct error *err)
 		else if (json)
 			json_array_append(states, state);
 		else
-			print_state_row(state);
+			printf("%-20s %-8lld %-8s %-40s %-25s %s\n", json_text(state, "id", ""),
+			       (long long)json_integer_value(json_object_get(state, "pid")),
+			       json_text(state, "status", ""), json_text(state, "bundle", ""),
+			       json_text(state, "created", ""), json_text(state, "owner", ""));
 	}
 	return json && !quiet ? print_pretty(states, err) : 0;
 }

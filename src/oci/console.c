@@ -17,28 +17,19 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 
-static int dial_console(const char *path, struct error *err)
+int console_open(const char *socket_path, uint16_t rows, uint16_t columns, struct error *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	autoclose int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	if (strlen(path) >= sizeof(address.sun_path))
-		return error_errno(err, ENAMETOOLONG, "--console-socket %.200s", path);
-	memcpy(address.sun_path, path, strlen(path));
-	if (sock < 0 || connect(sock, (struct sockaddr *)&address, sizeof(address)) < 0)
-		return error_errno(err, errno, "--console-socket %.200s", path);
-	return steal_fd(&sock);
-}
-
-int console_open(const char *socket, uint16_t rows, uint16_t columns, struct error *err)
-{
 	struct winsize size = {.ws_row = rows, .ws_col = columns};
+	autoclose int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	char name[64] = "";
 	struct termios raw;
 
-	autoclose int sock = dial_console(socket, err);
-	if (sock < 0)
-		return -1;
+	if (strlen(socket_path) >= sizeof(address.sun_path))
+		return error_errno(err, ENAMETOOLONG, "--console-socket %.200s", socket_path);
+	memcpy(address.sun_path, socket_path, strlen(socket_path));
+	if (sock < 0 || connect(sock, (struct sockaddr *)&address, sizeof(address)) < 0)
+		return error_errno(err, errno, "--console-socket %.200s", socket_path);
 	autoclose int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (master < 0 || unlockpt(master) < 0 || ptsname_r(master, name, sizeof(name)) != 0)
 		return error_errno(err, errno, "terminal");
@@ -51,6 +42,6 @@ int console_open(const char *socket, uint16_t rows, uint16_t columns, struct err
 	    (rows && columns && ioctl(master, TIOCSWINSZ, &size) < 0))
 		return error_errno(err, errno, "terminal");
 	if (fd_send_passing(sock, name, strlen(name), &master, 1, 0) < 0)
-		return error_errno(err, errno, "--console-socket %.200s", socket);
+		return error_errno(err, errno, "--console-socket %.200s", socket_path);
 	return steal_fd(&terminal);
 }

@@ -8,6 +8,6 @@
 
 /* A terminal of the host, raw, whose master goes to who listens at `socket` (an engine), with its
  * name beside it. Returns the other side. */
-int console_open(const char *socket, uint16_t rows, uint16_t columns, struct error *err);
+int console_open(const char *socket_path, uint16_t rows, uint16_t columns, struct error *err);
 
 #endif

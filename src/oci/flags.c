@@ -20,24 +20,10 @@ static const struct flag *find_flag(const struct flag *flags, size_t count, cons
 	return NULL;
 }
 
-static int take_flag_number(const struct flag *flag, const char *value, struct error *err)
-{
-	uint64_t number = 0;
-
-	if (command_line_number(value, 0, INT64_MAX, &number, err) < 0)
-		return error_prefix(err, "--%s", flag->name);
-	if (flag->kind == FLAG_NUMBER)
-		*(int64_t *)flag->at = (int64_t)number;
-	else if (number > 0)
-		return error_set(err, ERR_UNSUPPORTED,
-				 "--%s: descriptors of the host cannot be had in a virtual machine",
-				 flag->name);
-	return 0;
-}
-
 static int take_flag_text(const struct flag *flag, const char *value, struct error *err)
 {
 	struct flag_texts *texts = flag->at;
+	uint64_t number = 0;
 
 	switch (flag->kind) {
 	case FLAG_TEXT:
@@ -51,21 +37,19 @@ static int take_flag_text(const struct flag *flag, const char *value, struct err
 		return 0;
 	case FLAG_NUMBER:
 	case FLAG_PRESERVED:
-		return take_flag_number(flag, value, err);
+		if (command_line_number(value, 0, INT64_MAX, &number, err) < 0)
+			return error_prefix(err, "--%s", flag->name);
+		if (flag->kind == FLAG_NUMBER)
+			*(int64_t *)flag->at = (int64_t)number;
+		else if (number > 0)
+			return error_set(err, ERR_UNSUPPORTED,
+					 "--%s: descriptors of the host cannot be had in a virtual "
+					 "machine",
+					 flag->name);
+		return 0;
 	default:
 		return 0;
 	}
-}
-
-static int take_given(const struct flag *flag, const char *value, struct error *err)
-{
-	bool is = !value || strcmp(value, "true") == 0 || strcmp(value, "1") == 0;
-
-	if (!is && strcmp(value, "false") != 0 && strcmp(value, "0") != 0)
-		return error_set(err, ERR_INVALID, "--%s is true or false", flag->name);
-	if (flag->kind == FLAG_GIVEN)
-		*(bool *)flag->at = is;
-	return 0;
 }
 
 /* One option at **words. */
@@ -79,8 +63,15 @@ static int take_one_flag(const struct flag *flags, size_t count, char ***words, 
 	if (!flag)
 		return error_set(err, ERR_INVALID, "flag provided but not defined: %.64s", word);
 	++*words;
-	if (flag->kind == FLAG_GIVEN || flag->kind == FLAG_IGNORED)
-		return take_given(flag, value, err);
+	if (flag->kind == FLAG_GIVEN || flag->kind == FLAG_IGNORED) {
+		bool is = !value || strcmp(value, "true") == 0 || strcmp(value, "1") == 0;
+
+		if (!is && strcmp(value, "false") != 0 && strcmp(value, "0") != 0)
+			return error_set(err, ERR_INVALID, "--%s is true or false", flag->name);
+		if (flag->kind == FLAG_GIVEN)
+			*(bool *)flag->at = is;
+		return 0;
+	}
 	if (!value) {
 		value = **words;
 		if (!value)
@@ -113,33 +104,31 @@ int flags_parse(const struct flag *flags, size_t count, char ***words, struct er
 	return take_flags(flags, count, words, &ended, err);
 }
 
-static int check_word_count(const struct oci_command *command, size_t count, struct error *err)
-{
-	if (count >= command->least && count <= command->most)
-		return 0;
-	if (command->least == command->most)
-		return error_set(err, ERR_INVALID, "\"%s\" requires exactly %zu argument(s)",
-				 command->name, command->least);
-	if (count < command->least)
-		return error_set(err, ERR_INVALID, "\"%s\" requires a minimum of %zu argument(s)",
-				 command->name, command->least);
-	return error_set(err, ERR_INVALID, "\"%s\" requires a maximum of %zu argument(s)",
-			 command->name, command->most);
-}
-
 int flags_parse_command(const struct oci *oci, const struct flag *flags, size_t count, char **words,
 			struct error *err)
 {
+	const struct oci_command *command = oci->command;
 	char **from = words, **to = words;
 	bool ended = false;
+	size_t left;
 
 	do {
 		if (!ended && take_flags(flags, count, &from, &ended, err) < 0)
 			return -1;
-		ended = ended || oci->command->most == OCI_WORDS_ANY;
+		ended = ended || command->most == OCI_WORDS_ANY;
 		if (*from)
 			*to++ = *from++;
 	} while (*from);
 	*to = NULL;
-	return check_word_count(oci->command, (size_t)(to - words), err);
+	left = (size_t)(to - words);
+	if (left >= command->least && left <= command->most)
+		return 0;
+	if (command->least == command->most)
+		return error_set(err, ERR_INVALID, "\"%s\" requires exactly %zu argument(s)",
+				 command->name, command->least);
+	if (left < command->least)
+		return error_set(err, ERR_INVALID, "\"%s\" requires a minimum of %zu argument(s)",
+				 command->name, command->least);
+	return error_set(err, ERR_INVALID, "\"%s\" requires a maximum of %zu argument(s)",
+			 command->name, command->most);
 }

@@ -160,16 +160,6 @@ int group_enter(const char *path, pid_t pid, struct error *err)
 	return each_hierarchy(path, enter_hierarchy, &pid, err);
 }
 
-static void await_process_end(pid_t pid, uint64_t deadline)
-{
-	struct proc proc = PROC_NONE;
-
-	if (proc_hold(pid, &proc, NULL) < 0)
-		return;
-	(void)fd_wait(proc.pidfd, POLLIN, deadline, NULL);
-	proc_let_go(&proc);
-}
-
 /* A process that ends closes its files, and its machine's lease among them, before it is taken out
  * of its cgroup. False: there is none; of one that waits for its pid namespace's last, and of one
  * whose threads alone are still to be taken out, the kernel lists nothing. */
@@ -183,8 +173,13 @@ static bool await_listed(const char *group, uint64_t deadline)
 		return false;
 	autofile FILE *file = fopen(path, "re");
 	while (file && fscanf(file, "%15s", number) == 1) {
-		await_process_end((pid_t)strtol(number, NULL, 10), deadline);
+		struct proc proc = PROC_NONE;
+
 		any = true;
+		if (proc_hold((pid_t)strtol(number, NULL, 10), &proc, NULL) < 0)
+			continue;
+		(void)fd_wait(proc.pidfd, POLLIN, deadline, NULL);
+		proc_let_go(&proc);
 	}
 	return any;
 }
@@ -197,24 +192,18 @@ static bool has_groups(const char *group)
 	return stat(group, &st) < 0 || st.st_nlink > 2;
 }
 
-/* Not of every hierarchy is its emptiness told. */
-static void remove_group(const char *path, uint64_t deadline)
-{
-	const struct timespec moment = {.tv_nsec = 1000000};
-
-	while (rmdir(path) < 0 && errno == EBUSY && !has_groups(path) && clock_mono_ns() < deadline)
-		if (!await_listed(path, deadline))
-			nanosleep(&moment, NULL);
-}
-
 void group_leave(const json_t *made)
 {
+	const struct timespec moment = {.tv_nsec = 1000000};
 	uint64_t deadline = limit_deadline(LIMIT_KILL_MS);
 
 	for (size_t i = json_array_size(made); i > 0; i--) {
 		const char *path = json_string_value(json_array_get(made, i - 1));
 
-		if (path)
-			remove_group(path, deadline);
+		/* Not of every hierarchy is its emptiness told. */
+		while (path && rmdir(path) < 0 && errno == EBUSY && !has_groups(path) &&
+		       clock_mono_ns() < deadline)
+			if (!await_listed(path, deadline))
+				nanosleep(&moment, NULL);
 	}
 }

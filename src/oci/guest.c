@@ -12,17 +12,6 @@
 #define WORDS_MAX 64
 #define PATIENCE_MS 20000
 
-static int take_result(const struct microagent_result *result, json_t **out, struct error *err)
-{
-	if (result->exit_code != 0)
-		return error_set(err, ERR_IO, "%.*s", (int)strcspn(result->stderr_bytes, "\n"),
-				 result->stderr_bytes);
-	if (!out)
-		return 0;
-	*out = json_load_strict(result->stdout_bytes, result->stdout_len, err);
-	return *out ? 0 : -1;
-}
-
 int guest_control(const struct record *record, const char *const *words, json_t **out,
 		  struct error *err)
 {
@@ -42,7 +31,12 @@ int guest_control(const struct record *record, const char *const *words, json_t 
 	agent = machines ? microagent_open(machines, err) : NULL;
 	guest = agent ? guest_handle_open(agent, record_text(record, "machine"), err) : NULL;
 	if (guest && microagent_guest_run(guest, &exec, &limits, &result, err) == 0) {
-		status = take_result(&result, out, err);
+		if (result.exit_code != 0)
+			error_set(err, ERR_IO, "%.*s", (int)strcspn(result.stderr_bytes, "\n"),
+				  result.stderr_bytes);
+		else if (!out || (*out = json_load_strict(result.stdout_bytes, result.stdout_len,
+							  err)) != NULL)
+			status = 0;
 		microagent_result_free(&result);
 	}
 	microagent_guest_close(guest);

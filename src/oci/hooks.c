@@ -16,34 +16,6 @@
 
 #define NOTES_SHOWN 300
 
-static int tell_failure(int notes, const char *path, int code, struct error *err)
-{
-	char text[NOTES_SHOWN + 1] = "";
-	ssize_t n = pread(notes, text, NOTES_SHOWN, 0);
-
-	while (n > 0 && text[n - 1] == '\n')
-		n--;
-	text[n > 0 ? n : 0] = '\0';
-	return error_set(err, ERR_IO, "hook %.300s ended with exit code %d%s%s", path, code,
-			 *text ? ": " : "", text);
-}
-
-/* What we ignore or hold back is no affair of a hook's: a shell cannot undo the first. */
-static int make_hook_attributes(posix_spawnattr_t *attributes)
-{
-	sigset_t none, ours;
-	int why = posix_spawnattr_init(attributes);
-
-	if (why)
-		return why;
-	sigemptyset(&none);
-	sigemptyset(&ours);
-	sigaddset(&ours, SIGPIPE);
-	(void)posix_spawnattr_setsigmask(attributes, &none);
-	(void)posix_spawnattr_setsigdefault(attributes, &ours);
-	return posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-}
-
 /* By posix_spawn(): what is executed is path, whatever args[0] calls it (dockerd's own hook goes by
  * that). Our descriptors are all close-on-exec. */
 static int spawn_hook(const struct oci_hook *hook, int in, int notes, struct proc *out,
@@ -55,9 +27,19 @@ static int spawn_hook(const struct oci_hook *hook, int in, int notes, struct pro
 	const char *const *env = hook->env ? hook->env : nothing;
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
+	sigset_t none, ours;
 	pid_t pid = 0;
-	int why = make_hook_attributes(&attributes);
+	int why = posix_spawnattr_init(&attributes);
 
+	if (why)
+		return error_errno(err, why, "hook %.300s", hook->path);
+	/* What we ignore or hold back is no affair of a hook's: a shell cannot undo the first. */
+	sigemptyset(&none);
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGPIPE);
+	(void)posix_spawnattr_setsigmask(&attributes, &none);
+	(void)posix_spawnattr_setsigdefault(&attributes, &ours);
+	why = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	if (why)
 		return error_errno(err, why, "hook %.300s", hook->path);
 	why = posix_spawn_file_actions_init(&actions);
@@ -82,6 +64,7 @@ static int run_hook(const struct oci_hook *hook, const char *state, struct error
 	autoclose int in = fd_memfd("state", state, strlen(state), err);
 	autoclose int notes = fd_memfd("notes", "", 0, err);
 	struct proc proc = PROC_NONE;
+	char said[NOTES_SHOWN + 1] = "";
 	int code = 0;
 
 	if (in < 0 || notes < 0 || spawn_hook(hook, in, notes, &proc, err) < 0)
@@ -90,7 +73,14 @@ static int run_hook(const struct oci_hook *hook, const char *state, struct error
 	proc_end(&proc);
 	if (status < 0)
 		return error_prefix(err, "hook %.300s", hook->path);
-	return code == 0 ? 0 : tell_failure(notes, hook->path, code, err);
+	if (code == 0)
+		return 0;
+	ssize_t n = pread(notes, said, NOTES_SHOWN, 0);
+	while (n > 0 && said[n - 1] == '\n')
+		n--;
+	said[n > 0 ? n : 0] = '\0';
+	return error_set(err, ERR_IO, "hook %.300s ended with exit code %d%s%s", hook->path, code,
+			 *said ? ": " : "", said);
 }
 
 int hooks_run(const struct oci_config *config, enum oci_hook_kind kind, const json_t *state,

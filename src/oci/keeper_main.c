@@ -59,16 +59,6 @@ static int take_links(struct keeper *k, struct containers_links *links, struct e
 	return 0;
 }
 
-/* Without it there is all else: a kernel may be too old, or a host have no BPF for us. */
-static void take_loopback(struct keeper *k, struct containers_links *links)
-{
-	struct error why = {0};
-
-	if (netns_loopback_open(&k->loopback, &why) < 0)
-		oci_log(&k->handed.oci, "warning", "port-forward is missing: %s", why.msg);
-	links->loopback = k->loopback.listener;
-}
-
 static int boot_machine(struct keeper *k, struct error *err)
 {
 	const json_t *boot = json_object_get(k->handed.ticket, "boot");
@@ -80,11 +70,15 @@ static int boot_machine(struct keeper *k, struct error *err)
 	};
 	struct containers_links links = {.loopback = -1};
 	char accelerator[8] = "";
+	struct error why = {0};
 
 	autoclose int share = open(json_text(boot, "share", ""), O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (share < 0)
 		return error_errno(err, errno, "directory of the containers");
-	take_loopback(k, &links);
+	/* Without it there is all else: a kernel may be too old, or a host have no BPF for us. */
+	if (netns_loopback_open(&k->loopback, &why) < 0)
+		oci_log(&k->handed.oci, "warning", "port-forward is missing: %s", why.msg);
+	links.loopback = k->loopback.listener;
 	if (take_links(k, &links, err) < 0 ||
 	    containers_create(k->agent, k->machine, &spec, json_text(boot, "seed", ""),
 			      json_object_get(boot, "sandbox"), err) < 0 ||
@@ -137,19 +131,10 @@ static void take_client(struct keeper *k)
 	handed_answer(client, why.code ? &why : NULL);
 }
 
-/* What we have adopted: the live supervisor is nobody's child. */
-static void reap_adopted(const struct keeper *k)
+static void keep(struct keeper *k)
 {
 	struct signalfd_siginfo info;
 
-	while (read(k->children, &info, sizeof(info)) > 0)
-		;
-	while (waitpid(-1, NULL, WNOHANG) > 0)
-		;
-}
-
-static void keep(struct keeper *k)
-{
 	for (;;) {
 		struct pollfd slots[3] = {
 			{.fd = k->quarantined ? -1 : k->handed.with, .events = POLLIN},
@@ -162,8 +147,13 @@ static void keep(struct keeper *k)
 			return;
 		if (slots[1].revents)
 			take_client(k);
-		if (slots[2].revents)
-			reap_adopted(k);
+		if (!slots[2].revents)
+			continue;
+		/* What we have adopted: the live supervisor is nobody's child. */
+		while (read(k->children, &info, sizeof(info)) > 0)
+			;
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
 	}
 }
 

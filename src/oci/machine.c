@@ -106,20 +106,8 @@ static int64_t wanted_cpus(const struct oci_config *config)
 	return cpus > CPUS_MOST ? CPUS_MOST : cpus;
 }
 
-/* By its name in the cache alone: who writes annotations names no file of the host. */
-static int check_annotated_kernel(const char *name, struct error *err)
-{
-	return name && strchr(name, '/') ? error_set(err, ERR_INVALID,
-						     "annotations." OCI_KERNEL_ANNOTATION
-						     ": %.200s is a path, and must be the name "
-						     "of a kernel",
-						     name)
-					 : 0;
-}
-
 json_t *machine_boot(const struct oci *oci, const char *id, const struct oci_config *config,
 		     const char *share, struct error *err)
-
 {
 	int64_t memory = wanted_memory(config), cpus = wanted_cpus(config);
 	const char *kernel = oci_config_annotation(config, OCI_KERNEL_ANNOTATION);
@@ -127,9 +115,16 @@ json_t *machine_boot(const struct oci *oci, const char *id, const struct oci_con
 	char seed[4096];
 
 	if (get_annotated(config, OCI_MEMORY_ANNOTATION, MEMORY_LEAST, &memory, err) < 0 ||
-	    get_annotated(config, OCI_CPUS_ANNOTATION, 1, &cpus, err) < 0 ||
-	    check_annotated_kernel(kernel, err) < 0)
+	    get_annotated(config, OCI_CPUS_ANNOTATION, 1, &cpus, err) < 0)
 		return NULL;
+	/* By its name in the cache alone: who writes annotations names no file of the host. */
+	if (kernel && strchr(kernel, '/')) {
+		error_set(err, ERR_INVALID,
+			  "annotations." OCI_KERNEL_ANNOTATION
+			  ": %.200s is a path, and must be the name of a kernel",
+			  kernel);
+		return NULL;
+	}
 	snprintf(seed, sizeof(seed), "%s/.empty.cpio", oci->root);
 	if (json_put(boot, "memoryMiB", json_integer(memory), err) < 0 ||
 	    json_put(boot, "cpus", json_integer(cpus), err) < 0 ||
@@ -137,7 +132,6 @@ json_t *machine_boot(const struct oci *oci, const char *id, const struct oci_con
 	    json_put_string(boot, "seed", seed, err) < 0 ||
 	    json_put(boot, "sandbox", json_pack("{s:s, s:s}", "id", id, "root", oci->root), err) <
 		    0 ||
-
 	    json_put_string(boot, "share", share, err) < 0)
 		return NULL;
 	return json_incref(boot);

@@ -36,13 +36,6 @@ static const struct oci_command commands[] = {
 	 1, 1},
 };
 
-static int print_version(void)
-{
-	printf(OCI_PROGRAM " version " MICROAGENT_VERSION "\ncommit: " MICROAGENT_VERSION
-			   "\nspec: " OCI_SPEC "\n");
-	return 0;
-}
-
 static int print_usage(void)
 {
 	printf("usage: " OCI_PROGRAM " [GLOBAL OPTION]... COMMAND [OPTION]... [ID] [WORD]...\n\n"
@@ -119,8 +112,11 @@ static int run_parsed(struct oci *oci, char **words, struct error *err)
 
 	if (flags_parse(flags, ARRAY_SIZE(flags), &words, err) < 0)
 		return -1;
-	if (version)
-		return print_version();
+	if (version) {
+		printf(OCI_PROGRAM " version " MICROAGENT_VERSION "\ncommit: " MICROAGENT_VERSION
+				   "\nspec: " OCI_SPEC "\n");
+		return 0;
+	}
 	if (help || !*words)
 		return print_usage();
 	if (oci->log_format && strcmp(oci->log_format, "text") != 0 &&
