@@ -154,15 +154,6 @@ static int write_state(struct create *c, struct error *err)
 	return record_write(&c->record, state, err);
 }
 
-static int put_args(json_t *object, const char *key, const char *const *words, struct error *err)
-{
-	json_auto_t *list = json_array();
-
-	for (; *words; words++)
-		json_array_append_new(list, json_string(*words));
-	return json_put(object, key, json_incref(list), err);
-}
-
 json_t *standin_ticket(const struct oci *oci, const char *id, const char *machine,
 		       const struct oci_process *process, json_t *contained, struct error *err)
 {
@@ -176,7 +167,7 @@ json_t *standin_ticket(const struct oci *oci, const char *id, const char *machin
 	    json_put(ticket, "debug", json_boolean(oci->debug), err) < 0 ||
 	    json_put_string(ticket, "machines", machines, err) < 0 ||
 	    json_put_string(ticket, "machine", machine, err) < 0 ||
-	    put_args(ticket, "args", process->args, err) < 0 ||
+	    put_words(ticket, "args", process->args, err) < 0 ||
 	    json_put_string(ticket, "cwd", process->cwd, err) < 0 ||
 	    json_put(ticket, "terminal", json_boolean(process->terminal), err) < 0 ||
 	    (process->rlimits &&
@@ -226,39 +217,29 @@ static int write_ticket(struct create *c, struct error *err)
 
 /* --- the stand-in ---------------------------------------------------------------------------- */
 
-/* By a path too, as Docker says it: what is sent to the host's links would be the guest's. */
-static int refuse_own_network(int network, const char *path, struct error *err)
-{
-	struct stat named, own;
-
-	if (fstat(network, &named) < 0 || stat("/proc/self/ns/net", &own) < 0)
-		return error_errno(err, errno, "linux.namespaces: %.200s", path);
-	if (named.st_dev != own.st_dev || named.st_ino != own.st_ino)
-		return 0;
-	return error_set(err, ERR_UNSUPPORTED,
-			 "linux.namespaces: network %.200s is not supported: a machine cannot have "
-			 "the host's network; run the container without the host's network "
-			 "namespace",
-			 path);
-}
-
 /* Before any namespace is entered: its /proc may be another then. */
 static int open_network(const struct create *c, struct standin_spec *spec, struct error *err)
 {
 	const struct oci_namespace *network =
 		oci_config_namespace(&c->config, OCI_NAMESPACE_NETWORK);
+	struct stat named, own;
 
 	spec->network = -1;
 	spec->own_network = network && !network->path;
 	if (!network || !network->path)
 		return 0;
-	spec->network = open(network->path, O_RDONLY | O_CLOEXEC);
-	if (spec->network < 0)
+	autoclose int fd = open(network->path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &named) < 0 || stat("/proc/self/ns/net", &own) < 0)
 		return error_errno(err, errno, "linux.namespaces: %.200s", network->path);
-	if (refuse_own_network(spec->network, network->path, err) == 0)
-		return 0;
-	cleanup_close(&spec->network);
-	return -1;
+	/* By a path too, as Docker says it: what is sent to the host's links would be the guest's. */
+	if (named.st_dev == own.st_dev && named.st_ino == own.st_ino)
+		return error_set(err, ERR_UNSUPPORTED,
+				 "linux.namespaces: network %.200s is not supported: a machine "
+				 "cannot have the host's network; run the container without the "
+				 "host's network namespace",
+				 network->path);
+	spec->network = steal_fd(&fd);
+	return 0;
 }
 
 static int start_standin(struct create *c, struct error *err)
@@ -313,59 +294,40 @@ static int start_machine_keeper(struct create *c, struct error *err)
 	return status;
 }
 
-static int run_hooks(struct create *c, struct error *err)
-{
-	json_auto_t *state = container_state(&c->record);
-
-	c->hooked = true;
-	if (state)
-		json_object_set_new(state, "status", json_string("creating"));
-	return hooks_run(&c->config, OCI_PRESTART, state, err) < 0
-		       ? -1
-		       : hooks_run(&c->config, OCI_CREATE_RUNTIME, state, err);
-}
-
-/* The record has them before they are there. */
-static int record_with_groups(struct create *c, struct error *err)
-{
-	const char *path = c->config.cgroups_path;
-
-	if (path && *path && group_missing(path, c->groups, err) < 0)
-		return -1;
-	return write_state(c, err) < 0 ? -1 : group_make(c->groups, err);
-}
-
-static int enter_host_group(struct create *c, struct error *err)
-{
-	const char *path = c->config.cgroups_path;
-
-	if (!path || !*path)
-		return 0;
-	if (c->keeper.pid && group_enter(path, c->keeper.pid, err) < 0)
-		return -1;
-	return group_enter(path, c->standin.pid, err);
-}
-
-static int await_machine(struct create *c, struct error *err)
-{
-	if (!c->keeper.pid)
-		return 0;
-	return standin_go(&c->keeper, c->standin.pidfd, err) < 0 ? -1
-								 : standin_hear(&c->keeper, err);
-}
-
 static int make_steps(struct create *c, struct error *err)
 {
+	const char *group = c->config.cgroups_path;
+	json_auto_t *state = NULL;
 	bool owns;
 
-	if (find_machine(c, err) < 0 || record_with_groups(c, err) < 0)
+	if (group && !*group)
+		group = NULL;
+	if (find_machine(c, err) < 0)
+		return -1;
+	/* The record has the groups before they are there. */
+	if ((group && group_missing(group, c->groups, err) < 0) || write_state(c, err) < 0 ||
+	    group_make(c->groups, err) < 0)
 		return -1;
 	owns = c->sandbox.dir < 0;
 	if ((owns && binds_open(c->share, err) < 0) || write_ticket(c, err) < 0 ||
 	    (owns && start_machine_keeper(c, err) < 0) || start_standin(c, err) < 0)
 		return -1;
-	if (enter_host_group(c, err) < 0 || write_state(c, err) < 0 || run_hooks(c, err) < 0 ||
-	    await_machine(c, err) < 0 || trail_created(&c->record, &c->config, err) < 0 ||
+	if (group && ((c->keeper.pid && group_enter(group, c->keeper.pid, err) < 0) ||
+		      group_enter(group, c->standin.pid, err) < 0))
+		return -1;
+	if (write_state(c, err) < 0)
+		return -1;
+	state = container_state(&c->record);
+	c->hooked = true;
+	if (state)
+		json_object_set_new(state, "status", json_string("creating"));
+	if (hooks_run(&c->config, OCI_PRESTART, state, err) < 0 ||
+	    hooks_run(&c->config, OCI_CREATE_RUNTIME, state, err) < 0)
+		return -1;
+	if (c->keeper.pid && (standin_go(&c->keeper, c->standin.pidfd, err) < 0 ||
+			      standin_hear(&c->keeper, err) < 0))
+		return -1;
+	if (trail_created(&c->record, &c->config, err) < 0 ||
 	    standin_go(&c->standin, -1, err) < 0 || standin_hear(&c->standin, err) < 0)
 		return -1;
 	return write_pid_file(c->options->pid_file, c->standin.pid, err);

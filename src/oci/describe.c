@@ -26,6 +26,15 @@
 #define GUEST_SHM "/dev/shm"
 #define FILTER_BYTES 32768
 
+int put_words(json_t *object, const char *key, const char *const *words, struct error *err)
+{
+	json_auto_t *list = json_array();
+
+	for (; words && *words; words++)
+		json_array_append_new(list, json_string(*words));
+	return json_put(object, key, json_incref(list), err);
+}
+
 /* --- the process ----------------------------------------------------------------------------- */
 
 static int put_filter(json_t *process, const json_t *seccomp, struct error *err)
@@ -43,30 +52,24 @@ static int put_filter(json_t *process, const json_t *seccomp, struct error *err)
 	return json_put(process, "seccompFlags", json_integer(flags), err);
 }
 
-static int put_capabilities(json_t *process, const struct oci_process *from, struct error *err)
-{
-	static const char *const sets[OCI_CAPABILITY_SETS] = {
-		"bounding", "effective", "inheritable", "permitted", "ambient"};
-	json_auto_t *capabilities = json_object();
-
-	for (int i = 0; i < OCI_CAPABILITY_SETS; i++)
-		if (json_put(capabilities, sets[i], json_integer((json_int_t)from->capabilities[i]),
-			     err) < 0)
-			return -1;
-	return json_put(process, "capabilities", json_incref(capabilities), err);
-}
-
 static json_t *describe_process(const struct oci_process *from, const json_t *seccomp,
 				struct error *err)
 {
+	static const char *const sets[OCI_CAPABILITY_SETS] = {
+		"bounding", "effective", "inheritable", "permitted", "ambient"};
 	json_auto_t *process = json_object();
 	json_auto_t *env = json_array();
 	json_auto_t *groups = json_array();
+	json_auto_t *capabilities = json_object();
 
 	for (const char **word = from->env; word && *word; word++)
 		json_array_append_new(env, json_string(*word));
 	for (size_t i = 0; i < from->ngroups; i++)
 		json_array_append_new(groups, json_integer(from->groups[i]));
+	for (int i = 0; i < OCI_CAPABILITY_SETS; i++)
+		if (json_put(capabilities, sets[i], json_integer((json_int_t)from->capabilities[i]),
+			     err) < 0)
+			return NULL;
 	if (json_put(process, "env", json_incref(env), err) < 0 ||
 	    json_put(process, "uid", json_integer(from->uid), err) < 0 ||
 	    json_put(process, "gid", json_integer(from->gid), err) < 0 ||
@@ -75,7 +78,8 @@ static json_t *describe_process(const struct oci_process *from, const json_t *se
 	    json_put(process, "noNewPrivileges", json_boolean(from->no_new_privileges), err) < 0 ||
 	    (from->has_oom_score_adj &&
 	     json_put(process, "oomScoreAdj", json_integer(from->oom_score_adj), err) < 0) ||
-	    put_capabilities(process, from, err) < 0 || put_filter(process, seccomp, err) < 0)
+	    json_put(process, "capabilities", json_incref(capabilities), err) < 0 ||
+	    put_filter(process, seccomp, err) < 0)
 		return NULL;
 	return json_incref(process);
 }
@@ -351,17 +355,11 @@ static int put_namespaces(json_t *container, const struct describe *d, struct er
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
-static bool stays_in_machine(const struct oci_config *config)
-{
-	const char *word = oci_config_annotation(config, OCI_ROOTFS_ANNOTATION);
-
-	return word && strcmp(word, "overlay") == 0;
-}
-
 static int put_container_root(json_t *container, const struct describe *d, struct error *err)
 {
 	autofree char *source = absolute_in(d->bundle, d->config->root_path, err);
-	bool overlay = stays_in_machine(d->config);
+	const char *kept = oci_config_annotation(d->config, OCI_ROOTFS_ANNOTATION);
+	bool overlay = kept && strcmp(kept, "overlay") == 0;
 	char place[PATH_MAX];
 
 	if (!source)
@@ -395,16 +393,6 @@ static int put_names(json_t *container, const struct oci_config *config, struct 
 		       : 0;
 }
 
-static int put_paths(json_t *container, const char *key, const char *const *words,
-		     struct error *err)
-{
-	json_auto_t *list = json_array();
-
-	for (; words && *words; words++)
-		json_array_append_new(list, json_string(*words));
-	return json_put(container, key, json_incref(list), err);
-}
-
 json_t *describe_container(const struct describe *d, struct error *err)
 {
 	const struct oci_config *config = d->config;
@@ -418,8 +406,8 @@ json_t *describe_container(const struct describe *d, struct error *err)
 	    put_device_rules(container, config, err) < 0 ||
 	    put_container_root(container, d, err) < 0 || put_names(container, config, err) < 0 ||
 	    put_namespaces(container, d, err) < 0 || put_mounts(container, d, err) < 0 ||
-	    put_paths(container, "maskedPaths", config->masked_paths, err) < 0 ||
-	    put_paths(container, "readonlyPaths", config->readonly_paths, err) < 0 ||
+	    put_words(container, "maskedPaths", config->masked_paths, err) < 0 ||
+	    put_words(container, "readonlyPaths", config->readonly_paths, err) < 0 ||
 	    (config->sysctl &&
 	     json_put(container, "sysctl", json_deep_copy(config->sysctl), err) < 0))
 		return NULL;

@@ -28,4 +28,7 @@ json_t *describe_command(const struct oci_process *process, const json_t *seccom
 /* Limits as files of cgroup v2: {"memory.max":"1048576",...}. */
 json_t *describe_limits(const struct oci_resources *resources, struct error *err);
 
+/* Puts a list of strings; NULL is an empty one. */
+int put_words(json_t *object, const char *key, const char *const *words, struct error *err);
+
 #endif
