@@ -109,61 +109,51 @@ static uint64_t address_of(const void *bytes)
 /* One for both families, where there are both. It is on lo alone, and by no address of its own:
  * only so it may be given what is for either. What lingers of its connections keeps nobody from
  * their ports when it is gone. */
-static int set_up_on_lo(int fd, sa_family_t family)
-{
-	int on = 1, off = 0;
-
-	if (family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) < 0)
-		return -1;
-	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0)
-		return -1;
-	return setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, "lo", sizeof("lo"));
-}
-
 static int listen_on_lo(sa_family_t family)
 {
 	struct sockaddr_storage any = {.ss_family = family};
 	socklen_t len =
 		family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
 	autoclose int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int on = 1, off = 0;
 
-	if (fd < 0 || set_up_on_lo(fd, family) < 0 || bind(fd, (struct sockaddr *)&any, len) < 0 ||
-	    listen(fd, SOMAXCONN) < 0)
+	if (fd < 0)
+		return -1;
+	if (family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) < 0)
+		return -1;
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, "lo", sizeof("lo")) < 0 ||
+	    bind(fd, (struct sockaddr *)&any, len) < 0 || listen(fd, SOMAXCONN) < 0)
 		return -1;
 	return steal_fd(&fd);
 }
 
-static int make_map(void)
+/* The step that fails is told by *step. The link holds the program, and that the map. */
+static int link_listener(int listener, const char **step)
 {
+	struct bpf_insn program[PROGRAM_LENGTH];
+	const uint32_t key = 0;
+	const uint64_t value = (uint64_t)listener;
 	union bpf_attr attr;
 
+	*step = "a map of sockets";
 	clear_attr(&attr);
 	attr.map_type = BPF_MAP_TYPE_SOCKMAP;
-	attr.key_size = sizeof(uint32_t);
-	attr.value_size = sizeof(uint64_t);
+	attr.key_size = sizeof(key);
+	attr.value_size = sizeof(value);
 	attr.max_entries = 1;
-	return bpf(BPF_MAP_CREATE, &attr);
-}
-
-/* It is there until it is closed, by whoever has it last. */
-static int put_into_map(int map, int socket)
-{
-	const uint32_t key = 0;
-	const uint64_t value = (uint64_t)socket;
-	union bpf_attr attr;
-
+	autoclose int map = bpf(BPF_MAP_CREATE, &attr);
+	if (map < 0)
+		return -1;
+	/* The listener is in it until it is closed, by whoever has it last. */
 	clear_attr(&attr);
 	attr.map_fd = (uint32_t)map;
 	attr.key = address_of(&key);
 	attr.value = address_of(&value);
-	return bpf(BPF_MAP_UPDATE_ELEM, &attr);
-}
+	if (bpf(BPF_MAP_UPDATE_ELEM, &attr) < 0)
+		return -1;
 
-static int load_program(int map)
-{
-	struct bpf_insn program[PROGRAM_LENGTH];
-	union bpf_attr attr;
-
+	*step = "a program that looks up sockets";
 	memcpy(program, steps, sizeof(program));
 	program[MAP].imm = map;
 	clear_attr(&attr);
@@ -172,34 +162,19 @@ static int load_program(int map)
 	attr.insns = address_of(program);
 	attr.insn_cnt = PROGRAM_LENGTH;
 	attr.license = address_of("MIT");
-	return bpf(BPF_PROG_LOAD, &attr);
-}
+	autoclose int loaded = bpf(BPF_PROG_LOAD, &attr);
+	if (loaded < 0)
+		return -1;
 
-static int link_program(int program, int netns)
-{
-	union bpf_attr attr;
-
+	*step = "that program in the network namespace";
+	autoclose int netns = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	if (netns < 0)
+		return -1;
 	clear_attr(&attr);
-	attr.link_create.prog_fd = (uint32_t)program;
+	attr.link_create.prog_fd = (uint32_t)loaded;
 	attr.link_create.target_fd = (uint32_t)netns;
 	attr.link_create.attach_type = BPF_SK_LOOKUP;
 	return bpf(BPF_LINK_CREATE, &attr);
-}
-
-/* The step that fails is told by *step. The link holds the program, and that the map. */
-static int link_listener(int listener, const char **step)
-{
-	*step = "a map of sockets";
-	autoclose int map = make_map();
-	if (map < 0 || put_into_map(map, listener) < 0)
-		return -1;
-	*step = "a program that looks up sockets";
-	autoclose int program = load_program(map);
-	if (program < 0)
-		return -1;
-	*step = "that program in the network namespace";
-	autoclose int netns = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-	return netns < 0 ? -1 : link_program(program, netns);
 }
 
 int netns_loopback_open(struct netns_loopback *out, struct error *err)

@@ -29,21 +29,12 @@ static int refuse_count(const char *link, int most, const char *what, struct err
 
 /* --- links ----------------------------------------------------------------------------------- */
 
-/* The name is cut off where the kernel's end is missing. */
-static void copy_name(struct netlink_bytes name, char out[IFNAMSIZ])
-{
-	size_t len = strnlen((const char *)name.data, name.len);
-
-	len = len < IFNAMSIZ ? len : IFNAMSIZ - 1;
-	memcpy(out, name.data, len);
-	out[len] = '\0';
-}
-
 static int take_netns_link(struct netns *netns, struct netlink_bytes body, struct error *err)
 {
 	struct netlink_bytes attributes, name, mac;
 	struct netns_link *link;
 	struct ifinfomsg head;
+	size_t len;
 
 	if (!netlink_head(body, &head, sizeof(head), &attributes) || !(head.ifi_flags & IFF_UP) ||
 	    head.ifi_flags & IFF_LOOPBACK || head.ifi_index <= 0 ||
@@ -53,7 +44,11 @@ static int take_netns_link(struct netns *netns, struct netlink_bytes body, struc
 		return refuse_count("the namespace", NETNS_LINKS_MAX, "links that are up", err);
 	link = &netns->links[netns->nlinks++];
 	link->index = (unsigned)head.ifi_index;
-	copy_name(name, link->name);
+	/* The name is cut off where the kernel's end is missing. */
+	len = strnlen((const char *)name.data, name.len);
+	len = len < IFNAMSIZ ? len : IFNAMSIZ - 1;
+	memcpy(link->name, name.data, len);
+	link->name[len] = '\0';
 	(void)netlink_u32(attributes, IFLA_MTU, &link->mtu);
 	link->ethernet = head.ifi_type == ARPHRD_ETHER &&
 			 netlink_attribute(attributes, IFLA_ADDRESS, &mac) && mac.len == NETNS_MAC;

@@ -31,22 +31,6 @@ static int put_nonzero(json_t *object, const char *key, uint32_t value, struct e
 	return value ? json_put(object, key, json_integer(value), err) : 0;
 }
 
-static int put_route(json_t *object, const struct netns_route *route, struct error *err)
-{
-	char to[IP_TEXT];
-
-	ip_format_prefix(&route->to, route->bits, to);
-	if (json_put_string(object, "to", to, err) < 0 ||
-	    put_ip(object, "via", &route->via, err) < 0 ||
-	    put_ip(object, "source", &route->source, err) < 0 ||
-	    (route->scope == RT_SCOPE_LINK && json_put_string(object, "scope", "link", err) < 0) ||
-	    (route->onlink && json_put(object, "onlink", json_true(), err) < 0))
-		return -1;
-	if (put_nonzero(object, "metric", route->metric, err) < 0)
-		return -1;
-	return put_nonzero(object, "mtu", route->mtu, err);
-}
-
 /* A new element of the list; borrowed. */
 static json_t *add_object(json_t *list, struct error *err)
 {
@@ -73,9 +57,19 @@ static int put_addresses(json_t *list, const struct netns_link *link, struct err
 static int put_routes(json_t *list, const struct netns_link *link, struct error *err)
 {
 	for (size_t i = 0; i < link->nroutes; i++) {
+		const struct netns_route *route = &link->routes[i];
 		json_t *object = add_object(list, err);
+		char to[IP_TEXT];
 
-		if (!object || put_route(object, &link->routes[i], err) < 0)
+		ip_format_prefix(&route->to, route->bits, to);
+		if (!object || json_put_string(object, "to", to, err) < 0 ||
+		    put_ip(object, "via", &route->via, err) < 0 ||
+		    put_ip(object, "source", &route->source, err) < 0 ||
+		    (route->scope == RT_SCOPE_LINK &&
+		     json_put_string(object, "scope", "link", err) < 0) ||
+		    (route->onlink && json_put(object, "onlink", json_true(), err) < 0) ||
+		    put_nonzero(object, "metric", route->metric, err) < 0 ||
+		    put_nonzero(object, "mtu", route->mtu, err) < 0)
 			return -1;
 	}
 	return 0;

@@ -24,21 +24,6 @@
 
 /* --- the tap --------------------------------------------------------------------------------- */
 
-static int open_netns_tap(struct netns_tap *tap, bool vnet_hdr, struct error *err)
-{
-	struct ifreq request = {0};
-	autoclose int fd = open(TUN, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-
-	if (fd < 0)
-		return error_errno(err, errno, "network: " TUN);
-	memcpy(request.ifr_name, tap->name, IFNAMSIZ);
-	request.ifr_flags = (short)(IFF_TAP | IFF_NO_PI | (vnet_hdr ? IFF_VNET_HDR : 0));
-	if (ioctl(fd, TUNSETIFF, &request) < 0)
-		return error_errno(err, errno, "network: %s: the tap %s", tap->link, tap->name);
-	tap->fd = steal_fd(&fd);
-	return 0;
-}
-
 static void begin_link_change(struct netlink_message *message, unsigned index, unsigned flags)
 {
 	const struct ifinfomsg head = {
@@ -65,23 +50,6 @@ static int silence_tap(int fd, unsigned index, struct error *err)
 	    why.errnum == EOPNOTSUPP)
 		return 0;
 	return error_copy(err, &why);
-}
-
-static int set_tap_mtu(int fd, unsigned index, uint32_t mtu, struct error *err)
-{
-	struct netlink_message message;
-
-	begin_link_change(&message, index, 0);
-	netlink_put_u32(&message, IFLA_MTU, mtu);
-	return netlink_request(fd, &message, err);
-}
-
-static int raise_netns_tap(int fd, unsigned index, struct error *err)
-{
-	struct netlink_message message;
-
-	begin_link_change(&message, index, IFF_UP);
-	return netlink_request(fd, &message, err);
 }
 
 /* --- the redirect ---------------------------------------------------------------------------- */
@@ -186,25 +154,12 @@ static int add_link_qdisc(int fd, unsigned index, struct error *err)
 	return remove_qdisc(fd, index, err) < 0 ? -1 : add_qdisc(fd, index, err);
 }
 
-static void put_mirred(struct netlink_message *message, unsigned target)
-{
-	const struct tc_mirred redirect = {
-		.action = TC_ACT_STOLEN, .eaction = TCA_EGRESS_REDIR, .ifindex = target};
-	size_t actions = netlink_nest(message, TCA_U32_ACT);
-	size_t first = netlink_nest(message, 1); /* its place in the order of actions */
-
-	netlink_put_string(message, TCA_ACT_KIND, "mirred");
-	size_t options = netlink_nest(message, TCA_ACT_OPTIONS | NLA_F_NESTED);
-	netlink_put(message, TCA_MIRRED_PARMS, &redirect, sizeof(redirect));
-	netlink_nest_end(message, options);
-	netlink_nest_end(message, first);
-	netlink_nest_end(message, actions);
-}
-
 /* No keys: it matches whatever comes. One that asks for nothing (tc's `match u32 0 0`) would look
  * at four bytes all the same and let a frame that is shorter go to the namespace's kernel. */
 static int add_redirect(int fd, unsigned from, unsigned to, struct error *err)
 {
+	const struct tc_mirred redirect = {
+		.action = TC_ACT_STOLEN, .eaction = TCA_EGRESS_REDIR, .ifindex = to};
 	const struct tc_u32_sel all = {.flags = TC_U32_TERMINAL};
 	const struct tcmsg head = {.tcm_ifindex = (int)from,
 				   .tcm_parent = TC_H_MAKE(TC_H_INGRESS, 0),
@@ -215,7 +170,14 @@ static int add_redirect(int fd, unsigned from, unsigned to, struct error *err)
 	netlink_put_string(&message, TCA_KIND, "u32");
 	size_t options = netlink_nest(&message, TCA_OPTIONS);
 	netlink_put(&message, TCA_U32_SEL, &all, sizeof(all));
-	put_mirred(&message, to);
+	size_t actions = netlink_nest(&message, TCA_U32_ACT);
+	size_t first = netlink_nest(&message, 1); /* its place in the order of actions */
+	netlink_put_string(&message, TCA_ACT_KIND, "mirred");
+	size_t parameters = netlink_nest(&message, TCA_ACT_OPTIONS | NLA_F_NESTED);
+	netlink_put(&message, TCA_MIRRED_PARMS, &redirect, sizeof(redirect));
+	netlink_nest_end(&message, parameters);
+	netlink_nest_end(&message, first);
+	netlink_nest_end(&message, actions);
 	netlink_nest_end(&message, options);
 	return netlink_request(fd, &message, err);
 }
@@ -228,12 +190,15 @@ static int join_tap(int fd, const struct netns_tap *tap, const struct netns_link
 		    const char **step, struct error *err)
 {
 	unsigned index = if_nametoindex(tap->name);
+	struct netlink_message message;
 
 	*step = "the tap, to be silent";
 	if (silence_tap(fd, index, err) < 0)
 		return -1;
 	*step = "the tap's MTU";
-	if (set_tap_mtu(fd, index, link->mtu, err) < 0)
+	begin_link_change(&message, index, 0);
+	netlink_put_u32(&message, IFLA_MTU, link->mtu);
+	if (netlink_request(fd, &message, err) < 0)
 		return -1;
 	*step = "the tap's ingress qdisc";
 	if (add_qdisc(fd, index, err) < 0)
@@ -242,7 +207,8 @@ static int join_tap(int fd, const struct netns_tap *tap, const struct netns_link
 	if (add_redirect(fd, index, link->index, err) < 0)
 		return -1;
 	*step = "the tap, to be up";
-	if (raise_netns_tap(fd, index, err) < 0)
+	begin_link_change(&message, index, IFF_UP);
+	if (netlink_request(fd, &message, err) < 0)
 		return -1;
 	*step = "the link's ingress qdisc";
 	if (add_link_qdisc(fd, link->index, err) < 0)
@@ -258,18 +224,24 @@ static int make_netns_tap(int fd, unsigned number, const struct netns_link *link
 			  struct netns_tap *out, struct error *err)
 {
 	struct netns_tap tap = {.fd = -1};
+	struct ifreq request = {0};
 	const char *step = NULL;
 	struct error why = {0};
 
 	snprintf(tap.name, IFNAMSIZ, "ma%u", number);
 	memcpy(tap.link, link->name, IFNAMSIZ);
-	if (open_netns_tap(&tap, vnet_hdr, err) < 0)
-		return -1;
+	autoclose int made = open(TUN, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	if (made < 0)
+		return error_errno(err, errno, "network: " TUN);
+	memcpy(request.ifr_name, tap.name, IFNAMSIZ);
+	request.ifr_flags = (short)(IFF_TAP | IFF_NO_PI | (vnet_hdr ? IFF_VNET_HDR : 0));
+	if (ioctl(made, TUNSETIFF, &request) < 0)
+		return error_errno(err, errno, "network: %s: the tap %s", tap.link, tap.name);
 	if (join_tap(fd, &tap, link, &step, &why) < 0) {
-		close(tap.fd);
 		error_copy(err, &why);
 		return error_prefix(err, "network: %s: %s", link->name, step);
 	}
+	tap.fd = steal_fd(&made);
 	*out = tap;
 	return 0;
 }
