@@ -7,20 +7,6 @@
 #include "base/json.h"
 #include "oci/config/read.h"
 
-static int decode_root(const json_t *document, struct oci_config *out, struct error *err)
-{
-	json_t *root = NULL;
-
-	if (json_get_string(document, "", "ociVersion", JSON_REQUIRED, &out->version, err) < 0 ||
-	    json_get_object(document, "", "root", JSON_REQUIRED, &root, err) < 0 ||
-	    json_get_string(root, "root", "path", JSON_REQUIRED, &out->root_path, err) < 0 ||
-	    json_get_bool(root, "root", "readonly", JSON_OPTIONAL, &out->root_readonly, err) < 0)
-		return -1;
-	if (!*out->root_path)
-		return error_set(err, ERR_INVALID, "root.path must not be empty");
-	return 0;
-}
-
 /* An engine that has nothing to say writes "" as well. */
 static int get_name(const json_t *document, const char *key, const char **out, struct error *err)
 {
@@ -39,10 +25,16 @@ static int get_name(const json_t *document, const char *key, const char **out, s
 static int decode_sections(const json_t *document, const struct oci_notes *notes,
 			   struct oci_config *out, struct error *err)
 {
-	json_t *process = NULL;
+	json_t *root = NULL, *process = NULL;
 
-	if (decode_root(document, out, err) < 0 ||
-	    get_name(document, "hostname", &out->hostname, err) < 0 ||
+	if (json_get_string(document, "", "ociVersion", JSON_REQUIRED, &out->version, err) < 0 ||
+	    json_get_object(document, "", "root", JSON_REQUIRED, &root, err) < 0 ||
+	    json_get_string(root, "root", "path", JSON_REQUIRED, &out->root_path, err) < 0 ||
+	    json_get_bool(root, "root", "readonly", JSON_OPTIONAL, &out->root_readonly, err) < 0)
+		return -1;
+	if (!*out->root_path)
+		return error_set(err, ERR_INVALID, "root.path must not be empty");
+	if (get_name(document, "hostname", &out->hostname, err) < 0 ||
 	    get_name(document, "domainname", &out->domainname, err) < 0 ||
 	    json_get_object(document, "", "process", JSON_REQUIRED, &process, err) < 0 ||
 	    oci_process_decode(process, "process", notes, &out->process, err) < 0 ||

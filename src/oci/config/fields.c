@@ -171,11 +171,6 @@ static const char *const verdicts[] = {
 	[OCI_IGNORED] = "ignored",
 };
 
-const char *oci_verdict_name(enum oci_verdict verdict)
-{
-	return verdicts[verdict];
-}
-
 const struct oci_field *oci_field_at(size_t index)
 {
 	return index < ARRAY_SIZE(fields) ? &fields[index] : NULL;

@@ -28,9 +28,6 @@ enum oci_verdict {
 	OCI_IGNORED,
 };
 
-/* "honoured", "guest", "refused", "ignored". */
-const char *oci_verdict_name(enum oci_verdict verdict);
-
 struct oci_field {
 	/* "mounts[].source", its list's items meant too; with ".*" all that is below */
 	const char *path;

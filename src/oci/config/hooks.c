@@ -16,20 +16,6 @@ const char *const oci_hook_names[OCI_HOOK_KINDS] = {
 	[OCI_POSTSTOP] = "poststop",
 };
 
-static int decode_hook(const json_t *item, const char *path, struct oci_hook *out,
-		       struct error *err)
-{
-	int64_t timeout = 0;
-
-	if (oci_get_absolute(item, path, "path", &out->path, err) < 0 ||
-	    oci_get_strings(item, path, "args", &out->args, err) < 0 ||
-	    oci_get_strings(item, path, "env", &out->env, err) < 0 ||
-	    json_get_int(item, path, "timeout", JSON_OPTIONAL, 1, INT_MAX, &timeout, err) < 0)
-		return -1;
-	out->timeout = (unsigned)timeout;
-	return 0;
-}
-
 static int decode_kind(const json_t *hooks, const char *kind, struct oci_hooks *out,
 		       struct error *err)
 {
@@ -46,11 +32,18 @@ static int decode_kind(const json_t *hooks, const char *kind, struct oci_hooks *
 		return error_errno(err, ENOMEM, "hooks");
 	json_array_foreach(list, i, item)
 	{
+		struct oci_hook *hook = &out->items[out->count++];
+		int64_t timeout = 0;
 		char where[OCI_PATH];
 
 		oci_path_item(where, "hooks", kind, i);
-		if (decode_hook(item, where, &out->items[out->count++], err) < 0)
+		if (oci_get_absolute(item, where, "path", &hook->path, err) < 0 ||
+		    oci_get_strings(item, where, "args", &hook->args, err) < 0 ||
+		    oci_get_strings(item, where, "env", &hook->env, err) < 0 ||
+		    json_get_int(item, where, "timeout", JSON_OPTIONAL, 1, INT_MAX, &timeout, err) <
+			    0)
 			return -1;
+		hook->timeout = (unsigned)timeout;
 	}
 	return 0;
 }

@@ -105,23 +105,10 @@ static int decode_personality(const json_t *system, struct oci_config *out, stru
 	return 0;
 }
 
-static int decode_objects(const json_t *system, struct oci_config *out, struct error *err)
-{
-	json_t *resources = NULL, *seccomp = NULL;
-
-	if (json_get_object(system, "linux", "resources", JSON_OPTIONAL, &resources, err) < 0 ||
-	    json_get_object(system, "linux", "seccomp", JSON_OPTIONAL, &seccomp, err) < 0 ||
-	    oci_resources_decode(resources, "linux.resources", &out->resources, err) < 0 ||
-	    oci_device_rules_decode(resources, out, err) < 0)
-		return -1;
-	out->seccomp = seccomp;
-	return 0;
-}
-
 int oci_linux_decode(const json_t *document, struct oci_config *out, struct error *err)
 {
 	json_auto_t *nothing = json_object();
-	json_t *system = nothing;
+	json_t *system = nothing, *resources = NULL, *seccomp = NULL;
 
 	out->personality = -1;
 	if (json_get_object(document, "", "linux", JSON_OPTIONAL, &system, err) < 0 ||
@@ -135,7 +122,12 @@ int oci_linux_decode(const json_t *document, struct oci_config *out, struct erro
 	    json_get_string(system, "linux", "cgroupsPath", JSON_OPTIONAL, &out->cgroups_path,
 			    err) < 0 ||
 	    json_get_string(system, "linux", "rootfsPropagation", JSON_OPTIONAL,
-			    &out->rootfs_propagation, err) < 0)
+			    &out->rootfs_propagation, err) < 0 ||
+	    json_get_object(system, "linux", "resources", JSON_OPTIONAL, &resources, err) < 0 ||
+	    json_get_object(system, "linux", "seccomp", JSON_OPTIONAL, &seccomp, err) < 0 ||
+	    oci_resources_decode(resources, "linux.resources", &out->resources, err) < 0 ||
+	    oci_device_rules_decode(resources, out, err) < 0)
 		return -1;
-	return decode_objects(system, out, err);
+	out->seccomp = seccomp;
+	return 0;
 }

@@ -34,66 +34,43 @@ static bool is_empty(const json_t *value)
 	return !json_is_true(value) && !json_is_real(value) && json_integer_value(value) == 0;
 }
 
-static int judge_field(const struct oci_field *field, const struct place *place,
-		       const json_t *value, const struct oci_notes *notes, struct error *err)
-{
-	if (is_empty(value))
-		return 0;
-	if (field->verdict == OCI_REFUSED)
-		return error_set(err, ERR_UNSUPPORTED, "%s is not supported: %s; %s", place->path,
-				 field->text, field->next);
-	if (field->verdict == OCI_IGNORED)
-		oci_note(notes, field->warned, "%s is ignored: %s", place->path, field->text);
-	return 0;
-}
-
-static int walk_field(const struct place *place, const json_t *value, const struct oci_notes *notes,
-		      struct error *err);
-
-/* A key with what separates keys in it is nobody's, but could read like a path of ours. A path that
- * is cut is nobody's either. */
-static int walk_member(const struct place *place, const char *key, const json_t *value,
-		       const struct oci_notes *notes, struct error *err)
-{
-	const char *dot = *place->path ? "." : "";
-	struct place below;
-
-	if (strpbrk(key, ".[]*") ||
-	    snprintf(below.path, OCI_PATH, "%s%s%s", place->path, dot, key) >= OCI_PATH ||
-	    snprintf(below.field, OCI_PATH, "%s%s%s", place->field, dot, key) >= OCI_PATH)
-		return 0;
-	return walk_field(&below, value, notes, err);
-}
-
-static int walk_item(const struct place *place, size_t i, const json_t *value,
-		     const struct oci_notes *notes, struct error *err)
-{
-	struct place below;
-
-	if (snprintf(below.path, OCI_PATH, "%s[%zu]", place->path, i) >= OCI_PATH ||
-	    snprintf(below.field, OCI_PATH, "%s[]", place->field) >= OCI_PATH)
-		return 0;
-	return walk_field(&below, value, notes, err);
-}
-
 static int walk_field(const struct place *place, const json_t *value, const struct oci_notes *notes,
 		      struct error *err)
 {
 	const struct oci_field *field = oci_field_find(place->field);
-	const char *key;
+	const char *key, *dot = *place->path ? "." : "";
+	struct place below;
 	json_t *item;
 	size_t i;
 
-	if (field)
-		return judge_field(field, place, value, notes, err);
+	if (field) {
+		if (is_empty(value))
+			return 0;
+		if (field->verdict == OCI_REFUSED)
+			return error_set(err, ERR_UNSUPPORTED, "%s is not supported: %s; %s",
+					 place->path, field->text, field->next);
+		if (field->verdict == OCI_IGNORED)
+			oci_note(notes, field->warned, "%s is ignored: %s", place->path,
+				 field->text);
+		return 0;
+	}
 	json_object_foreach((json_t *)(uintptr_t)value, key, item)
 	{
-		if (walk_member(place, key, item, notes, err) < 0)
+		/* A key with what separates keys in it is nobody's, but could read like a path of
+		 * ours. A path that is cut is nobody's either. */
+		if (strpbrk(key, ".[]*") ||
+		    snprintf(below.path, OCI_PATH, "%s%s%s", place->path, dot, key) >= OCI_PATH ||
+		    snprintf(below.field, OCI_PATH, "%s%s%s", place->field, dot, key) >= OCI_PATH)
+			continue;
+		if (walk_field(&below, item, notes, err) < 0)
 			return -1;
 	}
 	json_array_foreach(value, i, item)
 	{
-		if (walk_item(place, i, item, notes, err) < 0)
+		if (snprintf(below.path, OCI_PATH, "%s[%zu]", place->path, i) >= OCI_PATH ||
+		    snprintf(below.field, OCI_PATH, "%s[]", place->field) >= OCI_PATH)
+			continue;
+		if (walk_field(&below, item, notes, err) < 0)
 			return -1;
 	}
 	return 0;
