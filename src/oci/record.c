@@ -113,27 +113,19 @@ int record_make(const struct oci *oci, const char *id, struct record *out, struc
 	return 0;
 }
 
-static json_t *read_state(int dir, const char *id, struct error *err)
-{
-	autobuf struct buf text = BUF_INIT(STATE_BYTES);
-
-	if (path_read_file_at(dir, STATE, &text, err) < 0) {
-		error_prefix(err, "container %s", id);
-		return NULL;
-	}
-	return json_load_nul(buf_bytes(&text), text.len, err);
-}
-
 /* One that is still made has none yet, nor has one whose maker was killed. */
 static int refresh_state(struct record *record, struct error *err)
 {
+	autobuf struct buf text = BUF_INIT(STATE_BYTES);
 	struct stat st;
 
 	json_decref(record->state);
 	record->state = NULL;
 	if (fstatat(record->dir, STATE, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
-	record->state = read_state(record->dir, record->id, err);
+	if (path_read_file_at(record->dir, STATE, &text, err) < 0)
+		return error_prefix(err, "container %s", record->id);
+	record->state = json_load_nul(buf_bytes(&text), text.len, err);
 	return record->state ? 0 : -1;
 }
 
@@ -162,7 +154,6 @@ int record_open(const struct oci *oci, const char *id, struct record *out, struc
 				 id, path);
 	}
 	if (!record.id || refresh_state(&record, err) < 0) {
-
 		record_close(&record);
 		return -1;
 	}
@@ -345,25 +336,19 @@ char *record_share(const struct oci *oci, const char *machine, struct error *err
 	return path;
 }
 
-static void hash_words(const char *a, const char *b, char out[SHA256_TEXT])
-{
-	uint8_t digest[SHA256_BYTES];
-	struct sha256 sha;
-
-	sha256_init(&sha);
-	sha256_update(&sha, a, strlen(a) + 1);
-	sha256_update(&sha, b, strlen(b));
-	sha256_final(&sha, digest);
-	sha256_hex(digest, out);
-}
-
 /* Digits that no other container has, none of this id before either. */
 static void hash_now(const struct oci *oci, const char *id, int64_t now, char out[SHA256_TEXT])
 {
 	char unique[RECORD_ID_MAX + 32];
+	uint8_t digest[SHA256_BYTES];
+	struct sha256 sha;
 
 	snprintf(unique, sizeof(unique), "%s %lld", id, (long long)now);
-	hash_words(oci->root, unique, out);
+	sha256_init(&sha);
+	sha256_update(&sha, oci->root, strlen(oci->root) + 1);
+	sha256_update(&sha, unique, strlen(unique));
+	sha256_final(&sha, digest);
+	sha256_hex(digest, out);
 }
 
 int record_machine_name(const struct oci *oci, const char *id, char out[MACHINE_NAME],
@@ -427,7 +412,6 @@ json_t *record_list(const struct oci *oci, struct error *err)
 			json_array_append_new(list, json_string(ids[i]));
 		free(ids[i]);
 	}
-
 	free(ids);
 	return json_incref(list);
 }

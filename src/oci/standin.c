@@ -37,16 +37,6 @@ struct child {
 	int in_place; /* closed when it is where others expect it */
 };
 
-/* A new network has a loopback that is down. */
-static void raise_own_loopback(void)
-{
-	autoclose int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
-
-	if (fd >= 0)
-		(void)ioctl(fd, SIOCSIFFLAGS, &request);
-}
-
 /* What is mounted on the host later is seen here, and nothing the other way round. */
 static int enter_surroundings(const struct standin_spec *spec)
 {
@@ -54,8 +44,14 @@ static int enter_surroundings(const struct standin_spec *spec)
 		return -1;
 	if (spec->within >= 0 && setns(spec->within, CLONE_NEWNET) < 0)
 		return -1;
-	if (spec->own_network)
-		raise_own_loopback();
+	if (spec->own_network) {
+		/* A new network has a loopback that is down. */
+		autoclose int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+		struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
+
+		if (fd >= 0)
+			(void)ioctl(fd, SIOCSIFFLAGS, &request);
+	}
 	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0 ||
 	    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
 		return -1;
@@ -172,20 +168,11 @@ static pid_t clone_within(const struct standin_spec *spec, int *pidfd)
 	return pid;
 }
 
-/* Until the child has entered its namespaces, or has ended: its network is asked for by its pid, by
- * hooks, by a pod's next container and by its own stand-in. */
-static void await_place(int told)
-{
-	char none;
-
-	while (read(told, &none, 1) < 0 && errno == EINTR)
-		;
-}
-
 int standin_start(const struct standin_spec *spec, struct standin *out, struct error *err)
 {
 	struct child child = {.spec = spec};
 	int ends[2], place[2], pidfd = -1;
+	char none;
 	pid_t pid;
 
 	autofree char *text = json_line(spec->ticket, err);
@@ -207,7 +194,10 @@ int standin_start(const struct standin_spec *spec, struct standin *out, struct e
 	if (pid < 0)
 		return error_errno(err, errno, "namespaces of the container's process");
 	close(steal_fd(&in_place));
-	await_place(told);
+	/* Until the child has entered its namespaces, or has ended: its network is asked for by its
+	 * pid, by hooks, by a pod's next container and by its own stand-in. */
+	while (read(told, &none, 1) < 0 && errno == EINTR)
+		;
 	*out = (struct standin){.pid = pid, .pidfd = pidfd, .channel = steal_fd(&ours)};
 	return 0;
 }

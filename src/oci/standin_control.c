@@ -22,11 +22,14 @@
 
 #define ANSWER_MAX 4096u
 
+static bool is_for_keeper(enum standin_word word)
+{
+	return word == STANDIN_QUARANTINE || word == STANDIN_ASK;
+}
+
 static const char *socket_of(enum standin_word word)
 {
-	bool keeper = word == STANDIN_QUARANTINE || word == STANDIN_ASK;
-
-	return keeper ? KEEPER_SOCKET : STANDIN_SOCKET;
+	return is_for_keeper(word) ? KEEPER_SOCKET : STANDIN_SOCKET;
 }
 
 bool standin_hands_on(int number)
@@ -43,7 +46,6 @@ bool standin_hands_on(int number)
 static int read_answer(int sock, enum standin_word word, struct buf *text, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_STANDIN_MS);
-	bool keeper = word == STANDIN_QUARANTINE || word == STANDIN_ASK;
 	int got = 1;
 
 	while (got > 0 && fd_wait(sock, POLLIN, deadline, err) == 0)
@@ -53,7 +55,7 @@ static int read_answer(int sock, enum standin_word word, struct buf *text, struc
 				 "the container's %s has not answered within %llu ms: where a "
 				 "signal has stopped that process of the host, CONT to it lets it "
 				 "go on, and delete --force ends the container",
-				 keeper ? "machine" : "stand-in",
+				 is_for_keeper(word) ? "machine" : "stand-in",
 				 (unsigned long long)limit_get(LIMIT_STANDIN_MS));
 	return got == 0 ? 0 : -1;
 }

@@ -121,12 +121,6 @@ static int next_item(struct self *self, struct call_item *item, struct error *er
 	return connection_receive(c, err) < 0 ? -1 : calls_next(&c->calls, item, err);
 }
 
-static int refuse_silent(struct error *err)
-{
-	return error_set(err, ERR_TIMEOUT, "the guest agent has not answered within %llu ms",
-			 (unsigned long long)limit_get(LIMIT_AGENT_ANSWER_MS));
-}
-
 /* Until there is an item, or (1 and no call) something at wake. A guest that was asked has a time
  * to answer in: a create that waited for ever would hold the lock that a delete waits for. */
 static int await_item(struct self *self, bool also_wake, struct call_item *item, struct error *err)
@@ -150,7 +144,9 @@ static int await_item(struct self *self, bool also_wake, struct call_item *item,
 		if (ready < 0 && errno != EINTR)
 			return error_errno(err, errno, "poll");
 		if (ready == 0)
-			return refuse_silent(err);
+			return error_set(err, ERR_TIMEOUT,
+					 "the guest agent has not answered within %llu ms",
+					 (unsigned long long)limit_get(LIMIT_AGENT_ANSWER_MS));
 		if (slots[1].revents)
 			return 1;
 	}
@@ -245,29 +241,24 @@ static int open_control_socket(struct self *self, struct error *err)
 
 /* --- its life -------------------------------------------------------------------------------- */
 
-/* Its directory alone: what the library would look at besides is looked at by who made it. */
-static int reach_machine(struct self *self, struct error *err)
-{
-	const json_t *ticket = self->handed.ticket;
-	autofree char *path =
-		path_join(json_text(ticket, "machines", ""), json_text(ticket, "machine", ""), err);
-
-	if (!path)
-		return -1;
-	self->machine = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return self->machine >= 0 ? 0 : error_errno(err, errno, "%s", path);
-}
-
 /* All up to a container that waits, or a command that runs. */
 static int make(struct self *self, struct error *err)
 {
 	enum call_item_kind wanted = json_is_true(json_object_get(self->handed.ticket, "first"))
 					     ? CALL_CREATED
 					     : CALL_STARTED;
+	const json_t *ticket = self->handed.ticket;
 	struct call_item item;
 
-	if (reach_machine(self, err) < 0 || begin_contained(self, err) < 0 ||
-	    await_item(self, false, &item, err) < 0)
+	/* Its directory alone: what the library would look at besides is looked at by who made it. */
+	autofree char *path =
+		path_join(json_text(ticket, "machines", ""), json_text(ticket, "machine", ""), err);
+	if (!path)
+		return -1;
+	self->machine = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (self->machine < 0)
+		return error_errno(err, errno, "%s", path);
+	if (begin_contained(self, err) < 0 || await_item(self, false, &item, err) < 0)
 		return -1;
 	if (item.kind != wanted)
 		return explain_unstarted(self, err);
@@ -278,7 +269,6 @@ static int make(struct self *self, struct error *err)
 static int let_go(struct self *self, struct error *err)
 {
 	struct call_item item;
-
 	int started = openat(self->record, "started", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
 	if (started < 0)
@@ -332,20 +322,10 @@ static bool is_quarantined(const struct self *self)
 	return is;
 }
 
-static int stay_quarantined(struct self *self)
-{
-	struct pollfd wake = {.fd = self->wake, .events = POLLIN};
-
-	self->began = true; /* whoever wants to start it is not kept waiting */
-	while (next_signal(self) != MICROAGENT_SIGNAL_END)
-		(void)poll(&wake, 1, -1);
-	return LOST;
-}
-
 static int attend_container(struct self *self, struct error *err)
 {
 	static const struct pump_guest guest = {.has_readers_of_its_own = true};
-
+	struct pollfd wake = {.fd = self->wake, .events = POLLIN};
 	struct microagent_outcome outcome = {0};
 	int got = hold(self, err);
 
@@ -358,9 +338,14 @@ static int attend_container(struct self *self, struct error *err)
 	if (got == 0)
 		got = pump_run(&self->connection, &self->call, &self->streams, &guest, &outcome,
 			       err);
-	if (got < 0)
-		return is_quarantined(self) ? stay_quarantined(self) : -1;
-	return self->call.ended ? outcome.exit_code : LOST;
+	if (got >= 0)
+		return self->call.ended ? outcome.exit_code : LOST;
+	if (!is_quarantined(self))
+		return -1;
+	self->began = true; /* whoever wants to start it is not kept waiting */
+	while (next_signal(self) != MICROAGENT_SIGNAL_END)
+		(void)poll(&wake, 1, -1);
+	return LOST;
 }
 
 static int read_words(struct self *self, struct error *err)
@@ -391,14 +376,6 @@ static int enter_rootfs(const struct self *self, struct error *err)
 	return 0;
 }
 
-static int begin(struct self *self, struct error *err)
-{
-	if (read_words(self, err) < 0 || open_signals(self, err) < 0 ||
-	    open_control_socket(self, err) < 0 || make(self, err) < 0)
-		return -1;
-	return enter_rootfs(self, err);
-}
-
 int standin_main(void)
 {
 	struct self self = {.record = -1, .holder = -1, .listener = -1, .starter = -1};
@@ -411,7 +388,9 @@ int standin_main(void)
 		return 1;
 	oci_log_keep(&self.handed.oci);
 	handed_await(&self.handed);
-	if (begin(&self, &err) < 0) {
+	if (read_words(&self, &err) < 0 || open_signals(&self, &err) < 0 ||
+	    open_control_socket(&self, &err) < 0 || make(&self, &err) < 0 ||
+	    enter_rootfs(&self, &err) < 0) {
 		handed_report(&err);
 		return 1;
 	}

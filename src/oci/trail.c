@@ -42,31 +42,24 @@ static int tell_machine(const struct record *record, const char *what, const jso
 	return status;
 }
 
-static json_t *volumes_of(const struct oci_config *config)
-{
-	json_auto_t *list = json_array();
-
-	for (size_t i = 0; i < config->nmounts; i++) {
-		const struct oci_mount *mount = &config->mounts[i];
-
-		if (mount->is_bind && !mount->is_shm)
-			json_array_append_new(list,
-					      json_pack("{s:s, s:s, s:b}", "source", mount->source,
-							"destination", mount->destination,
-							"readOnly", mount->read_only));
-	}
-	return json_incref(list);
-}
-
 int trail_created(const struct record *record, const struct oci_config *config, struct error *err)
 {
-	json_auto_t *args = json_array();
+	json_auto_t *args = json_array(), *volumes = json_array();
 	json_auto_t *more = NULL;
 
 	for (size_t i = 0; config->process.args[i]; i++)
 		json_array_append_new(args, json_string(config->process.args[i]));
-	more = json_pack("{s:s, s:O, s:o}", "rootfs", record_text(record, "rootfs"), "args", args,
-			 "volumes", volumes_of(config));
+	for (size_t i = 0; i < config->nmounts; i++) {
+		const struct oci_mount *mount = &config->mounts[i];
+
+		if (mount->is_bind && !mount->is_shm)
+			json_array_append_new(volumes,
+					      json_pack("{s:s, s:s, s:b}", "source", mount->source,
+							"destination", mount->destination,
+							"readOnly", mount->read_only));
+	}
+	more = json_pack("{s:s, s:O, s:O}", "rootfs", record_text(record, "rootfs"), "args", args,
+			 "volumes", volumes);
 	if (!more)
 		return error_errno(err, ENOMEM, "audit");
 	return tell_machine(record, "created", more, err) < 0 ? error_prefix(err, "audit log") : 0;
