@@ -11,22 +11,18 @@
 #define PORT_QUIC 443
 #define CALL_MAX 128 /* with all options that TCP has room for, and some padding */
 
-static enum telling refusal(const struct gate *g)
-{
-	return g->egress.dry ? TELL_WOULD_REFUSE : TELL_REFUSED;
-}
-
 static bool refuse_opening(struct gate *g, const uint8_t *frame, size_t len,
 			   const struct flow_key *key)
 {
-	bool is_new;
+	bool is_new, dry = g->egress.dry;
 
 	flows_note(&g->flows, key, true, g->now, &is_new);
 	if (is_new)
-		tell_connection(&g->teller, key, NULL, refusal(g), g->now);
-	if (!g->egress.dry)
+		tell_connection(&g->teller, key, NULL, dry ? TELL_WOULD_REFUSE : TELL_REFUSED,
+				g->now);
+	if (!dry)
 		gate_answer_refused(g, frame, len);
-	return g->egress.dry;
+	return dry;
 }
 
 /* --- lines on connections -------------------------------------------------------------------- */
@@ -51,18 +47,6 @@ void by_name_tell_opened(struct gate *g, struct flow *flow)
 {
 	if (flow->line != LINE_TOLD)
 		tell_flow(g, flow, g->egress.names.rules[flow->rule].name, LINE_TOLD);
-}
-
-/* A connection of the same ports before it may still wait for its words, and has its line first. */
-static void tell_new_flow(struct gate *g, struct flow *flow)
-{
-	bool hears = flow->protocol == IPPROTO_TCP && by_name_hears(g, flow->port);
-
-	if (flow->line == LINE_WAITS)
-		tell_flow(g, flow, NO_WORDS, LINE_SILENT);
-	flows_set_line(&g->flows, flow, LINE_WAITS, g->now);
-	if (!hears)
-		by_name_tell_opened(g, flow);
 }
 
 void by_name_tell_silent(struct gate *g, uint64_t silence_ns)
@@ -96,8 +80,15 @@ static struct flow *open_flow(struct gate *g, const struct flow_key *key)
 		return NULL;
 	flow = flows_note(&g->flows, key, false, g->now, &is_new);
 	flow->rule = (uint8_t)rule;
-	if (is_new)
-		tell_new_flow(g, flow);
+	if (!is_new)
+		return flow;
+	/* A connection of the same ports before it may still wait for its words, and has its line
+	 * first. */
+	if (flow->line == LINE_WAITS)
+		tell_flow(g, flow, NO_WORDS, LINE_SILENT);
+	flows_set_line(&g->flows, flow, LINE_WAITS, g->now);
+	if (flow->protocol != IPPROTO_TCP || !by_name_hears(g, flow->port))
+		by_name_tell_opened(g, flow);
 	return flow;
 }
 
@@ -252,34 +243,30 @@ bool by_name_inbound(struct gate *g, const uint8_t *frame, size_t len)
 
 /* --- changes --------------------------------------------------------------------------------- */
 
-static void change_rule(struct gate *g, bool allow, const struct egress_rule *rule)
-{
-	int number;
-
-	if (allow) {
-		names_add(&g->egress.names, rule);
-		return;
-	}
-	number = names_remove(&g->egress.names, rule);
-	if (number < 0)
-		return;
-	pins_drop(&g->egress.pins, (uint8_t)number);
-	flows_shut(&g->flows, (uint8_t)number);
-}
-
 void by_name_change(struct gate *g, bool allow, const char *text)
 {
 	struct egress_rule rule;
 	struct prefix prefix;
+	int number;
 
 	if (!g->screen.by_name)
 		return;
-	if (prefix_parse(text, &prefix) < 0) {
-		if (egress_rule_parse(text, &rule, NULL) == 0)
-			change_rule(g, allow, &rule);
-	} else if (allow) {
-		prefixes_add_egress(&g->screen.prefixes, prefix);
-	} else {
-		prefixes_remove_egress(&g->screen.prefixes, prefix);
+	if (prefix_parse(text, &prefix) == 0) {
+		if (allow)
+			prefixes_add_egress(&g->screen.prefixes, prefix);
+		else
+			prefixes_remove_egress(&g->screen.prefixes, prefix);
+		return;
 	}
+	if (egress_rule_parse(text, &rule, NULL) < 0)
+		return;
+	if (allow) {
+		names_add(&g->egress.names, &rule);
+		return;
+	}
+	number = names_remove(&g->egress.names, &rule);
+	if (number < 0)
+		return;
+	pins_drop(&g->egress.pins, (uint8_t)number);
+	flows_shut(&g->flows, (uint8_t)number);
 }

@@ -28,25 +28,18 @@
  */
 #define LOWEST_PORT 0x8000
 
-static uint64_t hash_name(uint64_t seed, const struct host_name *name)
-{
-	uint64_t h = seed;
-
-	for (size_t i = 0; i < name->len; i++)
-		h = mix_bits(h ^ (uint64_t)(unsigned char)name->text[i]);
-	return h;
-}
-
 /* A name and type once, until it was not asked for a while. */
 static void tell_once(struct gate *g, const struct dns_question *q, enum telling telling)
 {
-	uint64_t h = hash_name(g->flows.seed, &q->name);
+	uint64_t h = g->flows.seed;
+	bool is_new;
+
+	for (size_t i = 0; i < q->name.len; i++)
+		h = mix_bits(h ^ (uint64_t)(unsigned char)q->name.text[i]);
 	const struct flow_key key = {.protocol = PROTOCOL_OF_QUESTIONS,
 				     .address = (uint32_t)h,
 				     .guest_port = (uint16_t)(h >> 32),
 				     .port = q->type};
-	bool is_new;
-
 	flows_note(&g->flows, &key, telling != TELL_PASSED, g->now, &is_new);
 	if (is_new)
 		tell_question(&g->teller, q, telling, g->now);
@@ -83,37 +76,21 @@ static bool may_ask(struct gate *g)
 	return true;
 }
 
-static struct asker asker_of(const struct segment *s, const struct dns_question *q)
-{
-	struct asker asker = {.id = q->id, .port = s->from_port};
-
-	memcpy(asker.name, s->payload.at + DNS_HEADER, dns_name_bytes(q));
-	return asker;
-}
-
-/* Gives the question a number and a port that nobody can know. */
-static bool draw_number(struct asked_question *asked)
-{
-	uint16_t drawn[2];
-
-	if (getrandom(drawn, sizeof(drawn), 0) != (ssize_t)sizeof(drawn))
-		return false;
-	asked->question.id = drawn[0];
-	asked->port = LOWEST_PORT | drawn[1];
-	return true;
-}
-
 /* Lets a question of our own leave in the place of the guest's. */
 static void ask_resolver(struct gate *g, uint8_t *frame, struct asked_question *asked)
 {
 	uint8_t message[DNS_QUERY_MAX], out[COMPOSE_DATAGRAM + DNS_QUERY_MAX];
 	struct bytes made = {message, 0};
+	uint16_t drawn[2];
 
 	if (asked_join(&g->egress.asked, &asked->question, &asked->asker, g->now) || !may_ask(g))
 		return;
 	tell_once(g, &asked->question, TELL_PASSED);
-	if (g->passt < 0 || !draw_number(asked))
+	/* Nobody can know the number and the port. */
+	if (g->passt < 0 || getrandom(drawn, sizeof(drawn), 0) != (ssize_t)sizeof(drawn))
 		return;
+	asked->question.id = drawn[0];
+	asked->port = LOWEST_PORT | drawn[1];
 	asked_note(&g->egress.asked, asked);
 	asked_move(&g->egress.asked, asked);
 	made.len = dns_make_query(message, &asked->question);
@@ -142,7 +119,9 @@ bool by_name_question(struct gate *g, uint8_t *frame, size_t len)
 			answer_guest(g, frame, s.payload, q, DNS_OK);
 		return dry;
 	}
-	asked.asker = asker_of(&s, q);
+	asked.asker.id = q->id;
+	asked.asker.port = s.from_port;
+	memcpy(asked.asker.name, s.payload.at + DNS_HEADER, dns_name_bytes(q));
 	if (!dry) {
 		ask_resolver(g, frame, &asked);
 		return false;
@@ -178,47 +157,15 @@ static void pin_addresses(struct gate *g, const struct dns_question *q, const st
 				 pinned_until(g->now, a->addresses[i].ttl));
 }
 
-/* What everybody is told who has asked: the resolver's words, or that the resolver has failed. */
-struct reply {
-	size_t len;
-	uint8_t message[DNS_ANSWER_MAX];
-};
-
-static void make_reply(struct reply *reply, struct bytes message, const struct dns_question *q,
-		       bool sound, const struct dns_answer *a)
-{
-	/* TCP, by which the whole of it could be asked, is shut. */
-	if (!sound || (a->truncated && !a->count)) {
-		reply->len = dns_make_answer(reply->message, message, q, DNS_SERVER_FAILED);
-		return;
-	}
-	reply->len = message.len;
-	memcpy(reply->message, message.at, message.len);
-	put16(reply->message + 2, u16(message, 2) & ~(unsigned)DNS_TRUNCATED);
-	dns_cap_ttls(reply->message, reply->len, q, (uint32_t)limit_get(LIMIT_NETGATE_PIN_MOST_S));
-}
-
-/* Sends the reply in the asker's own words: with its number, its port, and its letters of the name.
- * `like` has the headers of the answer's frame. */
-static void reply_to(struct gate *g, const struct asked_question *asked, struct reply *reply,
-		     uint8_t like[COMPOSE_DATAGRAM])
-{
-	uint8_t out[COMPOSE_DATAGRAM + DNS_ANSWER_MAX];
-	const struct bytes message = {reply->message, reply->len};
-
-	put16(reply->message, asked->asker.id);
-	memcpy(reply->message + DNS_HEADER, asked->asker.name, dns_name_bytes(&asked->question));
-	put16(like + FRAME_TO_PORT, asked->asker.port);
-	lane_insert(&g->in, out, compose_datagram(out, like, ONWARD, message));
-}
-
 bool by_name_answer(struct gate *g, const uint8_t *frame, const struct segment *s)
 {
 	const struct asked_question *taken[ASKED_MAX];
 	size_t count = asked_take(&g->egress.asked, s->to_port, s->payload, g->now, taken);
-	uint8_t like[COMPOSE_DATAGRAM];
+	uint8_t like[COMPOSE_DATAGRAM], message[DNS_ANSWER_MAX];
+	uint8_t out[COMPOSE_DATAGRAM + DNS_ANSWER_MAX];
+	struct bytes reply = {message, s->payload.len};
+	const struct dns_question *q;
 	struct dns_answer a;
-	struct reply reply;
 	bool sound, dry = g->egress.dry;
 
 	if (!count) {
@@ -226,15 +173,31 @@ bool by_name_answer(struct gate *g, const uint8_t *frame, const struct segment *
 			asked_count_wrong(&g->egress.asked, s->to_port, g->now);
 		return dry;
 	}
-	sound = dns_read_answer(s->payload, &taken[0]->question, &a);
+	q = &taken[0]->question;
+	sound = dns_read_answer(s->payload, q, &a);
 	if (sound)
-		pin_addresses(g, &taken[0]->question, &a);
+		pin_addresses(g, q, &a);
 	if (dry)
 		return true;
-	make_reply(&reply, s->payload, &taken[0]->question, sound, &a);
+	/* Everybody who has asked is told the resolver's words, or that the resolver has failed. TCP,
+	 * by which the whole of a truncated answer could be asked, is shut. */
+	if (!sound || (a.truncated && !a.count)) {
+		reply.len = dns_make_answer(message, s->payload, q, DNS_SERVER_FAILED);
+	} else {
+		memcpy(message, s->payload.at, s->payload.len);
+		put16(message + 2, u16(s->payload, 2) & ~(unsigned)DNS_TRUNCATED);
+		dns_cap_ttls(message, reply.len, q, (uint32_t)limit_get(LIMIT_NETGATE_PIN_MOST_S));
+	}
 	/* The first reply takes the place of the frame in its lane. */
 	memcpy(like, frame, sizeof(like));
-	for (size_t i = 0; i < count; i++)
-		reply_to(g, taken[i], &reply, like);
+	/* Each asker's reply has its number, its port, and its letters of the name. */
+	for (size_t i = 0; i < count; i++) {
+		const struct asker *asker = &taken[i]->asker;
+
+		put16(message, asker->id);
+		memcpy(message + DNS_HEADER, asker->name, dns_name_bytes(&taken[i]->question));
+		put16(like + FRAME_TO_PORT, asker->port);
+		lane_insert(&g->in, out, compose_datagram(out, like, ONWARD, reply));
+	}
 	return false;
 }

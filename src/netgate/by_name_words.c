@@ -91,21 +91,6 @@ static bool judge_words(struct gate *g, struct flow *flow, const struct flow_key
 	return false;
 }
 
-/* The guest's last piece, which nobody has acknowledged, stands for all of them: those before it
- * were acknowledged here. */
-static bool say_again(struct gate *g, const struct flow *flow, const struct held_opening *held,
-		      const uint8_t *frame, const struct segment *segment)
-{
-	size_t offset = segment->sequence - flow->start;
-
-	if (!opening_agrees(held, offset, segment->payload))
-		return false;
-	if (offset == 0 || offset >= held->len)
-		return true;
-	let_through(g, held, flow->start, frame);
-	return false;
-}
-
 bool by_name_words(struct gate *g, struct flow *flow, const struct flow_key *key,
 		   const uint8_t *frame, const struct segment *segment)
 {
@@ -118,8 +103,16 @@ bool by_name_words(struct gate *g, struct flow *flow, const struct flow_key *key
 	flow->said = flow->start;
 	if (g->egress.dry && (held->judged || offset != held->len))
 		return true;
-	if (held->judged)
-		return say_again(g, flow, held, frame, segment);
+	if (held->judged) {
+		if (!opening_agrees(held, offset, segment->payload))
+			return false;
+		if (offset == 0 || offset >= held->len)
+			return true;
+		/* The guest's last piece, which nobody has acknowledged, stands for all of them:
+		 * those before it were acknowledged here. */
+		let_through(g, held, flow->start, frame);
+		return false;
+	}
 	/* Out of order, or again: TCP sends it once more if need be. */
 	if (offset != held->len) {
 		acknowledge_kept(g, flow, held, frame, segment);

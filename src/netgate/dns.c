@@ -10,14 +10,6 @@ enum {
 	DNS_POINTER = 0xc0,
 };
 
-/* Where a pointer at `at` leads; 0: nowhere that is before `before`. */
-static size_t pointed_at(struct bytes b, size_t at, size_t before)
-{
-	size_t to = u16(b, at) & 0x3fff;
-
-	return b.len - at >= 2 && to >= DNS_HEADER && to < before ? to : 0;
-}
-
 size_t dns_read_name(struct bytes message, size_t start, struct host_name *name)
 {
 	size_t at = start, before = start, taken = 0;
@@ -27,10 +19,13 @@ size_t dns_read_name(struct bytes message, size_t start, struct host_name *name)
 		size_t len = message.at[at];
 
 		if ((len & DNS_POINTER) == DNS_POINTER) {
-			taken = taken ? taken : at + 2 - start;
-			before = at = pointed_at(message, at, before);
-			if (!at)
+			size_t to = u16(message, at) & 0x3fff;
+
+			/* A pointer leads back, each further than the one before it. */
+			if (message.len - at < 2 || to < DNS_HEADER || to >= before)
 				return 0;
+			taken = taken ? taken : at + 2 - start;
+			before = at = to;
 			continue;
 		}
 		if (!len)

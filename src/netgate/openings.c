@@ -31,15 +31,6 @@ void openings_release(struct openings *o, struct flow *flow)
 	flow->slot = 0;
 }
 
-/* Of words that were judged the other end may have a part, to which no others may be joined; and
- * what was kept the guest does not send again. */
-static void make_room(struct openings *o, const struct held_opening *held)
-{
-	if (held->len)
-		held->flow->state = FLOW_SHUT;
-	openings_release(o, held->flow);
-}
-
 struct held_opening *openings_of(struct openings *o, struct flow *flow, uint64_t now)
 {
 	size_t i = flow->slot ? flow->slot - 1u : slot_to_take(o, now);
@@ -50,8 +41,13 @@ struct held_opening *openings_of(struct openings *o, struct flow *flow, uint64_t
 	held = &o->of[i];
 	if (flow->slot)
 		return held;
-	if (is_held(o, i))
-		make_room(o, held);
+	if (is_held(o, i)) {
+		/* Of words that were judged the other end may have a part, to which no others may be
+		 * joined; and what was kept the guest does not send again. */
+		if (held->len)
+			held->flow->state = FLOW_SHUT;
+		openings_release(o, held->flow);
+	}
 	o->used += !held->flow;
 	held->flow = flow;
 	held->since = now;
