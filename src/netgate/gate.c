@@ -136,21 +136,6 @@ void gate_init(struct gate *g, int vm, int passt, int supervisor, uint64_t bytes
 	g->out_rate.per_second = g->in_rate.per_second = bytes_per_second;
 }
 
-/* Behind the kind; what is longer than any rule is cut, and none then. */
-static const char *text_of_message(uint8_t *message, size_t len)
-{
-	message[len < MESSAGE_BYTES ? len : MESSAGE_BYTES - 1] = '\0';
-	return (const char *)message + 1;
-}
-
-static void heed_supervisor(struct gate *g, uint8_t *message, size_t len)
-{
-	if (message[0] == MESSAGE_HOST)
-		prefixes_take_host(&g->screen.prefixes, message + 1, len - 1);
-	else if (message[0] == MESSAGE_ALLOW || message[0] == MESSAGE_DENY)
-		by_name_change(g, message[0] == MESSAGE_ALLOW, text_of_message(message, len));
-}
-
 /* All that it has said, before another frame is judged. When the supervisor has gone we go with it,
  * by the parent-death signal. */
 static void hear_supervisor(struct gate *g)
@@ -158,8 +143,18 @@ static void hear_supervisor(struct gate *g)
 	static uint8_t message[MESSAGE_BYTES];
 	ssize_t n;
 
-	while ((n = recv(g->supervisor, message, sizeof(message), MSG_DONTWAIT)) > 0)
-		heed_supervisor(g, message, (size_t)n);
+	while ((n = recv(g->supervisor, message, sizeof(message), MSG_DONTWAIT)) > 0) {
+		const uint8_t kind = message[0];
+		size_t len = (size_t)n;
+
+		if (kind == MESSAGE_HOST)
+			prefixes_take_host(&g->screen.prefixes, message + 1, len - 1);
+		if (kind != MESSAGE_ALLOW && kind != MESSAGE_DENY)
+			continue;
+		/* What is longer than any rule is cut, and none then. */
+		message[len < MESSAGE_BYTES ? len : MESSAGE_BYTES - 1] = '\0';
+		by_name_change(g, kind == MESSAGE_ALLOW, (const char *)message + 1);
+	}
 	if (n == 0 || (errno != EAGAIN && errno != EINTR))
 		g->supervisor = -1;
 }
@@ -204,27 +199,21 @@ static bool is_fed(enum lane_state state, struct bucket *rate)
 	return bucket_wait(rate) == 0;
 }
 
-/* Each side is waited for as its lanes want; a lane that cannot write does not read, nor does one
- * without credit. */
-static void set_polled(const struct gate *g, enum lane_state out, enum lane_state in,
-		       struct pollfd polled[SIDES])
-{
-	polled[VM] = (struct pollfd){.fd = g->vm};
-	polled[PASST] = (struct pollfd){.fd = g->passt};
-	polled[SUPERVISOR] = (struct pollfd){.fd = g->supervisor, .events = POLLIN};
-	polled[VM].events |= out == LANE_IDLE ? POLLIN : 0;
-	polled[PASST].events |= out == LANE_BLOCKED ? POLLOUT : 0;
-	polled[PASST].events |= in == LANE_IDLE ? POLLIN : 0;
-	polled[VM].events |= in == LANE_BLOCKED ? POLLOUT : 0;
-}
-
 int gate_run(struct gate *g, struct error *err)
 {
 	enum lane_state out = LANE_IDLE, in = LANE_IDLE;
-	struct pollfd polled[SIDES];
 
 	while (out != LANE_ENDED && in != LANE_ENDED) {
-		set_polled(g, out, in, polled);
+		/* Each side is waited for as its lanes want; a lane that cannot write does not read,
+		 * nor does one without credit. */
+		struct pollfd polled[SIDES] = {
+			[VM] = {.fd = g->vm},
+			[PASST] = {.fd = g->passt},
+			[SUPERVISOR] = {.fd = g->supervisor, .events = POLLIN}};
+		polled[VM].events |= out == LANE_IDLE ? POLLIN : 0;
+		polled[PASST].events |= out == LANE_BLOCKED ? POLLOUT : 0;
+		polled[PASST].events |= in == LANE_IDLE ? POLLIN : 0;
+		polled[VM].events |= in == LANE_BLOCKED ? POLLOUT : 0;
 		if (poll(polled, SIDES, gate_wait_ms(g, out, in)) < 0 && errno != EINTR)
 			return error_errno(err, errno, "poll");
 		g->now = clock_mono_ns();

@@ -11,31 +11,18 @@
 /* Reads of one lane before the other has its turn. */
 #define ROUNDS 8
 
-/* Drops the rest of a frame that is too long to be held. */
-static void lane_skip(struct lane *l)
-{
-	size_t n = (size_t)min_u64(l->skip, l->end - l->parsed);
-
-	l->skip -= n;
-	l->parsed += n;
-}
-
 static uint32_t length_at(const uint8_t *p)
 {
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-static void lane_keep(struct lane *l, size_t len)
-{
-	if (l->ready != l->parsed)
-		memmove(l->buf + l->ready, l->buf + l->parsed, len);
-	l->ready += len;
-}
-
 void lane_parse(struct lane *l)
 {
 	for (;;) {
-		lane_skip(l);
+		/* The rest of a frame that is too long to be held is dropped. */
+		size_t skipped = (size_t)min_u64(l->skip, l->end - l->parsed);
+		l->skip -= skipped;
+		l->parsed += skipped;
 		if (l->end - l->parsed < LANE_LENGTH)
 			return;
 		size_t len = length_at(l->buf + l->parsed);
@@ -45,9 +32,13 @@ void lane_parse(struct lane *l)
 		}
 		if (l->end - l->parsed - LANE_LENGTH < len)
 			return;
-		if (!l->pass || l->pass(l->data, l->buf + l->parsed + LANE_LENGTH, len))
-			lane_keep(l, LANE_LENGTH + len);
-		l->parsed += LANE_LENGTH + len;
+		const size_t whole = LANE_LENGTH + len;
+		if (!l->pass || l->pass(l->data, l->buf + l->parsed + LANE_LENGTH, len)) {
+			if (l->ready != l->parsed)
+				memmove(l->buf + l->ready, l->buf + l->parsed, whole);
+			l->ready += whole;
+		}
+		l->parsed += whole;
 	}
 }
 

@@ -72,10 +72,18 @@ static int take_sockets(const struct settings *s, struct error *err)
 	return 0;
 }
 
-static int serve_netgate(const struct settings *s, struct error *err)
+static int run_netgate(const struct settings *s, struct error *err)
 {
 	struct error no_namespaces;
 
+	if (s->help) {
+		settings_help();
+		return 0;
+	}
+	if (s->version) {
+		puts(PROGRAM " " MICROAGENT_VERSION);
+		return 0;
+	}
 	if (take_sockets(s, err) < 0)
 		return -1;
 	if (getrandom(&gate.flows.seed, sizeof(gate.flows.seed), 0) < 0)
@@ -88,17 +96,6 @@ static int serve_netgate(const struct settings *s, struct error *err)
 	if (no_namespaces.code != ERR_NONE)
 		fprintf(stderr, PROGRAM ": %s; confined by seccomp alone\n", no_namespaces.msg);
 	return s->bridge_fd >= 0 ? relay_run(s->vm_fd, s->bridge_fd, err) : gate_run(&gate, err);
-}
-
-static int run_netgate(const struct settings *s, struct error *err)
-{
-	if (s->help)
-		settings_help();
-	else if (s->version)
-		puts(PROGRAM " " MICROAGENT_VERSION);
-	else
-		return serve_netgate(s, err);
-	return 0;
 }
 
 int main(int argc, char **argv)

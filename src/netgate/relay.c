@@ -15,20 +15,16 @@ enum { CARD, BRIDGE, SIDES };
 
 static uint8_t held[PACKET_HEADER + PACKET_FRAME_MAX];
 
-/* An interface that is down says so once to who reads, and may come up again. */
-static bool is_passing(int errnum)
-{
-	return errnum == EAGAIN || errnum == EINTR || errnum == ENETDOWN || errnum == EINVAL;
-}
-
 /* False: the interface has gone. */
 static bool relay_frames(int from, int to)
 {
 	for (int i = 0; i < ROUNDS; i++) {
 		ssize_t n = read(from, held, sizeof(held));
 
+		/* An interface that is down says so once to who reads, and may come up again. */
 		if (n <= 0)
-			return n < 0 && is_passing(errno);
+			return n < 0 && (errno == EAGAIN || errno == EINTR || errno == ENETDOWN ||
+					 errno == EINVAL);
 		(void)!write(to, held, (size_t)n);
 	}
 	return true;

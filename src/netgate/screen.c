@@ -31,48 +31,33 @@ static enum verdict screen_arp(const struct screen *s, struct bytes arp)
 
 /* --- what IPv4 carries ----------------------------------------------------------------------- */
 
-static bool read_tcp(struct bytes tcp, struct flow_key *key)
-{
-	size_t header = (size_t)(u8(tcp, 12) >> 4) * 4;
-
-	if (tcp.len < TCP_HEADER || header < TCP_HEADER || header > tcp.len)
-		return false;
-	key->guest_port = (uint16_t)u16(tcp, 0);
-	key->port = (uint16_t)u16(tcp, 2);
-	key->sequence = u32(tcp, 4);
-	key->opening = (u8(tcp, 13) & (TCP_SYN | TCP_ACK)) == TCP_SYN;
-	key->ending = u8(tcp, 13) & (TCP_FIN | TCP_RST);
-	return true;
-}
-
-static bool read_udp(struct bytes udp, struct flow_key *key)
-{
-	if (udp.len < UDP_HEADER || u16(udp, 4) < UDP_HEADER || u16(udp, 4) > udp.len)
-		return false;
-	key->guest_port = (uint16_t)u16(udp, 0);
-	key->port = (uint16_t)u16(udp, 2);
-	key->opening = true;
-	return true;
-}
-
-static bool read_icmp(struct bytes icmp, struct flow_key *key)
-{
-	if (icmp.len < ICMP_HEADER || u8(icmp, 0) != ICMP_ECHO_REQUEST || u8(icmp, 1) != 0)
-		return false;
-	key->guest_port = (uint16_t)u16(icmp, 4);
-	key->opening = true;
-	return true;
-}
-
 static bool read_transport(uint8_t protocol, struct bytes body, struct flow_key *key)
 {
+	size_t header = (size_t)(u8(body, 12) >> 4) * 4;
+
 	switch (protocol) {
 	case IPPROTO_TCP:
-		return read_tcp(body, key);
+		if (body.len < TCP_HEADER || header < TCP_HEADER || header > body.len)
+			return false;
+		key->guest_port = (uint16_t)u16(body, 0);
+		key->port = (uint16_t)u16(body, 2);
+		key->sequence = u32(body, 4);
+		key->opening = (u8(body, 13) & (TCP_SYN | TCP_ACK)) == TCP_SYN;
+		key->ending = u8(body, 13) & (TCP_FIN | TCP_RST);
+		return true;
 	case IPPROTO_UDP:
-		return read_udp(body, key);
+		if (body.len < UDP_HEADER || u16(body, 4) < UDP_HEADER || u16(body, 4) > body.len)
+			return false;
+		key->guest_port = (uint16_t)u16(body, 0);
+		key->port = (uint16_t)u16(body, 2);
+		key->opening = true;
+		return true;
 	case IPPROTO_ICMP:
-		return read_icmp(body, key);
+		if (body.len < ICMP_HEADER || u8(body, 0) != ICMP_ECHO_REQUEST || u8(body, 1) != 0)
+			return false;
+		key->guest_port = (uint16_t)u16(body, 4);
+		key->opening = true;
+		return true;
 	default:
 		return false;
 	}
@@ -108,19 +93,6 @@ static bool is_dns(const struct screen *s, struct bytes udp, const struct flow_k
 	return udp.len == u16(udp, 4) && dns_read_query(behind(udp, UDP_HEADER), &question);
 }
 
-static enum verdict judge_destination(const struct screen *s, uint32_t address)
-{
-	switch (prefixes_reach(&s->prefixes, address)) {
-	case REACH_NONE:
-		return VERDICT_REFUSE;
-	case REACH_ALLOWED:
-		return VERDICT_PASS;
-	default:
-		return s->by_name && !prefixes_in_egress(&s->prefixes, address) ? VERDICT_PUBLIC
-										: VERDICT_PASS;
-	}
-}
-
 static enum verdict screen_ipv4(const struct screen *s, struct bytes ip, struct flow_key *key)
 {
 	if (!is_sound_ipv4(s, ip))
@@ -137,7 +109,16 @@ static enum verdict screen_ipv4(const struct screen *s, struct bytes ip, struct 
 		return s->by_name ? VERDICT_QUESTION : VERDICT_PASS;
 	if (is_dns_by_tcp(s, key))
 		return VERDICT_RESOLVER;
-	return judge_destination(s, key->address);
+	switch (prefixes_reach(&s->prefixes, key->address)) {
+	case REACH_NONE:
+		return VERDICT_REFUSE;
+	case REACH_ALLOWED:
+		return VERDICT_PASS;
+	default:
+		return s->by_name && !prefixes_in_egress(&s->prefixes, key->address)
+			       ? VERDICT_PUBLIC
+			       : VERDICT_PASS;
+	}
 }
 
 enum verdict screen_frame(const struct screen *s, const uint8_t *frame, size_t len,

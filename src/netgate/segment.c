@@ -3,29 +3,6 @@
 
 #include <netinet/in.h>
 
-static bool read_tcp_segment(struct bytes tcp, struct segment *s)
-{
-	size_t header = (size_t)(u8(tcp, 12) >> 4) * 4;
-
-	if (header < TCP_HEADER || header > tcp.len)
-		return false;
-	s->sequence = u32(tcp, 4);
-	s->acknowledged = u32(tcp, 8);
-	s->flags = u8(tcp, 13);
-	s->payload = behind(tcp, header);
-	return true;
-}
-
-static bool read_datagram(struct bytes udp, struct segment *s)
-{
-	size_t len = u16(udp, 4);
-
-	if (len < UDP_HEADER || len > udp.len)
-		return false;
-	s->payload = behind((struct bytes){udp.at, len}, UDP_HEADER);
-	return true;
-}
-
 bool segment_read(const uint8_t *frame, size_t len, struct segment *s)
 {
 	const struct bytes whole = {frame, len};
@@ -42,9 +19,22 @@ bool segment_read(const uint8_t *frame, size_t len, struct segment *s)
 			      .to = u32(ip, 16),
 			      .from_port = (uint16_t)u16(body, 0),
 			      .to_port = (uint16_t)u16(body, 2)};
-	if (s->protocol == IPPROTO_TCP)
-		return read_tcp_segment(body, s);
-	return s->protocol == IPPROTO_UDP && read_datagram(body, s);
+	if (s->protocol == IPPROTO_TCP) {
+		size_t header = (size_t)(u8(body, 12) >> 4) * 4;
+
+		if (header < TCP_HEADER || header > body.len)
+			return false;
+		s->sequence = u32(body, 4);
+		s->acknowledged = u32(body, 8);
+		s->flags = u8(body, 13);
+		s->payload = behind(body, header);
+		return true;
+	}
+	size_t datagram = u16(body, 4);
+	if (s->protocol != IPPROTO_UDP || datagram < UDP_HEADER || datagram > body.len)
+		return false;
+	s->payload = behind((struct bytes){body.at, datagram}, UDP_HEADER);
+	return true;
 }
 
 struct flow_key segment_flow(const struct segment *s)

@@ -179,39 +179,30 @@ void settings_help(void)
 	command_line_help(rows, ARRAY_SIZE(rows));
 }
 
-/* What would have to be filtered there is not to be asked for. */
-static int check_bridge_settings(const struct settings *s, struct error *err)
+int settings_parse(struct settings *s, int argc, char **argv, struct error *err)
 {
-	if (s->vm_fd < 0)
+	static const uint8_t none[6];
+
+	if (command_line_parse(rows, ARRAY_SIZE(rows), argc, argv, s, NULL, err) < 0)
+		return -1;
+	if (s->help || s->version)
+		return 0;
+	if (s->bridge_fd >= 0 && s->vm_fd < 0)
 		return error_set(err, ERR_INVALID, "--bridge-fd needs --vm-fd; see --help");
-	if (s->passt_fd >= 0 || s->supervisor_fd >= 0 || s->bytes_per_second || s->screen->guest ||
-	    s->screen->prefixes.nallow || s->screen->by_name)
+	/* What would have to be filtered there is not to be asked for. */
+	if (s->bridge_fd >= 0 &&
+	    (s->passt_fd >= 0 || s->supervisor_fd >= 0 || s->bytes_per_second || s->screen->guest ||
+	     s->screen->prefixes.nallow || s->screen->by_name))
 		return error_set(err, ERR_INVALID,
 				 "--bridge-fd filters nothing: --passt-fd, --supervisor-fd, "
 				 "--guest-address, --allow, --egress and --bytes-per-second are "
 				 "not for it");
-	return 0;
-}
-
-static int check_settings(const struct settings *s, struct error *err)
-{
-	static const uint8_t none[6];
-
-	if (s->help || s->version)
-		return 0;
 	if (s->bridge_fd >= 0)
-		return check_bridge_settings(s, err);
+		return 0;
 	if (s->vm_fd < 0 || s->supervisor_fd < 0 || !s->screen->guest ||
 	    memcmp(s->screen->guest_mac, none, sizeof(none)) == 0)
 		return error_set(err, ERR_INVALID,
 				 "--vm-fd, --supervisor-fd, --guest-address and --guest-mac are "
 				 "needed; see --help");
 	return 0;
-}
-
-int settings_parse(struct settings *s, int argc, char **argv, struct error *err)
-{
-	if (command_line_parse(rows, ARRAY_SIZE(rows), argc, argv, s, NULL, err) < 0)
-		return -1;
-	return check_settings(s, err);
 }

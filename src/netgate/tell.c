@@ -94,26 +94,20 @@ void tell_connection(struct teller *t, const struct flow_key *key, const char *n
 	tell_opening(t, what, key, name, telling, now);
 }
 
-static void print_type(char out[16], unsigned type)
+void tell_question(struct teller *t, const struct dns_question *q, enum telling telling,
+		   uint64_t now)
 {
 	static const struct {
 		unsigned type;
 		const char *name;
 	} known[] = {{DNS_A, "A"}, {DNS_AAAA, "AAAA"}, {12, "PTR"},  {15, "MX"},
 		     {16, "TXT"},  {33, "SRV"},	       {65, "HTTPS"}};
-
-	snprintf(out, 16, "TYPE%u", type);
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-		if (known[i].type == type)
-			snprintf(out, 16, "%s", known[i].name);
-}
-
-void tell_question(struct teller *t, const struct dns_question *q, enum telling telling,
-		   uint64_t now)
-{
 	char line[TELL_LINE], type[16];
 
-	print_type(type, q->type);
+	snprintf(type, sizeof(type), "TYPE%u", q->type);
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (known[i].type == q->type)
+			snprintf(type, sizeof(type), "%s", known[i].name);
 	tell_text(t, line,
 		  snprintf(line, sizeof(line), "dns %s %s%s", q->name.len ? q->name.text : "?",
 			   type, verdicts[telling]),
