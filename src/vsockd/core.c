@@ -11,28 +11,22 @@
 #include "base/clock.h"
 #include "vsockd/core_parts.h"
 
-static int map_refusals(struct core *core, struct error *err)
-{
-	unsigned size = CORE_REFUSALS + core->config.streams;
-	void *p = mmap(NULL, size * sizeof(struct refusal), PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	if (p == MAP_FAILED)
-		return error_errno(err, errno, "memory for refusals");
-	core->refusals = p;
-	core->refusals_size = size;
-	return 0;
-}
-
 int core_init(struct core *core, const struct core_config *config, struct error *err)
 {
+	void *refusals;
+
 	*core = (struct core){.config = *config, .next_port = CORE_PORT_FIRST};
 	if (stream_table_init(&core->table, config->streams, config->stream_bytes, err) < 0)
 		return -1;
-	if (map_refusals(core, err) < 0) {
+	core->refusals_size = CORE_REFUSALS + config->streams;
+	refusals = mmap(NULL, core->refusals_size * sizeof(struct refusal), PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (refusals == MAP_FAILED) {
+		error_errno(err, errno, "memory for refusals");
 		core_free(core);
 		return -1;
 	}
+	core->refusals = refusals;
 	if (config->listen_fd >= 0 && poll_add(config->epfd, config->listen_fd, EPOLLIN,
 					       (union poll_ref){.type = POLL_LISTEN}) < 0) {
 		core_free(core);
@@ -68,7 +62,7 @@ void core_refuse(struct core *core, const struct refusal *refusal)
 	core->refusals_count++;
 }
 
-static void refuse_stream(struct core *core, const struct stream *s)
+void core_abort(struct core *core, struct stream *s)
 {
 	const struct refusal r = {.src_cid = PACKET_HOST_CID,
 				  .dst_cid = core->config.guest_cid,
@@ -76,13 +70,8 @@ static void refuse_stream(struct core *core, const struct stream *s)
 				  .dst_port = s->guest_port,
 				  .type = PACKET_STREAM};
 
-	core_refuse(core, &r);
-}
-
-void core_abort(struct core *core, struct stream *s)
-{
 	if (s->known && s->named)
-		refuse_stream(core, s);
+		core_refuse(core, &r);
 	stream_release(&core->table, s);
 }
 
@@ -191,9 +180,11 @@ static void forget_guest(struct core *core, bool but_requests)
 	core->refusals_count = 0;
 }
 
-static void request_again(struct core *core)
+void core_link(struct core *core, bool linked)
 {
-	for (unsigned i = 0; i < core->table.fresh; i++) {
+	if (!linked)
+		forget_guest(core, false);
+	for (unsigned i = 0; linked && i < core->table.fresh; i++) {
 		struct stream *s = &core->table.streams[i];
 
 		if (!awaits_answer(s))
@@ -201,14 +192,6 @@ static void request_again(struct core *core)
 		s->want = WANT_REQUEST;
 		core_settle(core, s);
 	}
-}
-
-void core_link(struct core *core, bool linked)
-{
-	if (linked)
-		request_again(core);
-	else
-		forget_guest(core, false);
 	core->linked = linked;
 	core->awaits_agent = false;
 }

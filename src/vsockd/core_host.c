@@ -55,19 +55,6 @@ static uint32_t allocate_port(struct core *core, uint32_t guest_port)
 	return port;
 }
 
-/* more: the socket may hold bytes behind the line already, and no event will tell of them. */
-static void request_connection(struct core *core, struct stream *s, uint32_t guest_port, bool more)
-{
-	stream_name(&core->table, s, allocate_port(core, guest_port), guest_port);
-	s->state = STREAM_REQUESTED;
-	s->client = true;
-	core->table.clients++;
-	s->want = WANT_REQUEST;
-	s->readable = more;
-	stream_set_timer(&core->table, s, TIMER_ANSWER, clock_mono_ns() + core->config.answer_ns);
-	core_settle(core, s);
-}
-
 /* Peeked at first, so that what stands behind the newline stays in the socket as payload. */
 static ssize_t receive_connect_line(const struct stream *s, char *line, size_t len, int flags)
 {
@@ -91,10 +78,19 @@ static void read_line(struct core *core, struct stream *s)
 		return;
 	/* A line that is refused is read too: a close with unread bytes would be a reset. */
 	if (!newline || receive_connect_line(s, line, len, 0) < 0 ||
-	    !(core->linked || core->awaits_agent) || !parse_connect_line(line, len, &port))
+	    !(core->linked || core->awaits_agent) || !parse_connect_line(line, len, &port)) {
 		stream_release(&core->table, s);
-	else
-		request_connection(core, s, port, (size_t)got > len || s->hung_up);
+		return;
+	}
+	stream_name(&core->table, s, allocate_port(core, port), port);
+	s->state = STREAM_REQUESTED;
+	s->client = true;
+	core->table.clients++;
+	s->want = WANT_REQUEST;
+	/* The socket may hold bytes behind the line already, and no event will tell of them. */
+	s->readable = (size_t)got > len || s->hung_up;
+	stream_set_timer(&core->table, s, TIMER_ANSWER, clock_mono_ns() + core->config.answer_ns);
+	core_settle(core, s);
 }
 
 void host_answer(struct core *core, struct stream *s)
@@ -134,15 +130,6 @@ static void admit_host_client(struct core *core, int fd)
 				 clock_mono_ns() + core->config.line_ns);
 }
 
-/* Out of descriptors or memory: the listener would call without end, so it is left alone a while.
- */
-static void pause_accepting(struct core *core)
-{
-	log_limited(core->config.log, "accept: %s", strerror(errno));
-	poll_remove(core->config.epfd, core->config.listen_fd);
-	core->accept_again = clock_mono_ns() + NS_PER_S;
-}
-
 void core_listen_event(struct core *core)
 {
 	for (int i = 0; i < ACCEPTS_PER_EVENT; i++) {
@@ -154,7 +141,11 @@ void core_listen_event(struct core *core)
 		else if (errno == EAGAIN)
 			return;
 		else if (errno != EINTR && errno != ECONNABORTED) {
-			pause_accepting(core);
+			/* Out of descriptors or memory: the listener would call without end, so it is
+			 * left alone a while. */
+			log_limited(core->config.log, "accept: %s", strerror(errno));
+			poll_remove(core->config.epfd, core->config.listen_fd);
+			core->accept_again = clock_mono_ns() + NS_PER_S;
 			return;
 		}
 	}
@@ -236,18 +227,6 @@ static unsigned buffer_pieces(const struct core *core, const struct stream *s, u
 	return first < len ? 2 : 1;
 }
 
-static void keep_payload(struct core *core, struct stream *s, struct span *payload)
-{
-	uint32_t len = (uint32_t)payload->bytes;
-	struct iovec iov[2];
-
-	buffer_pieces(core, s, s->rx_cnt, len, iov);
-	span_read(payload, iov[0].iov_base, iov[0].iov_len);
-	span_read(payload, iov[1].iov_base, iov[1].iov_len);
-	s->rx_cnt += len;
-	s->touched = true;
-}
-
 void host_send(struct core *core, struct stream *s, struct span *payload)
 {
 	if (!stream_buffered(s) && !s->host_gone && payload->bytes) {
@@ -261,7 +240,14 @@ void host_send(struct core *core, struct stream *s, struct span *payload)
 		s->rx_cnt += (uint32_t)payload->bytes;
 		drop_buffered(s);
 	} else if (payload->bytes) {
-		keep_payload(core, s, payload);
+		uint32_t len = (uint32_t)payload->bytes;
+		struct iovec iov[2];
+
+		buffer_pieces(core, s, s->rx_cnt, len, iov);
+		span_read(payload, iov[0].iov_base, iov[0].iov_len);
+		span_read(payload, iov[1].iov_base, iov[1].iov_len);
+		s->rx_cnt += len;
+		s->touched = true;
 	}
 	watch_room(core, s);
 	consider_credit(core, s);

@@ -22,14 +22,6 @@ static void refuse_packet(struct core *core, const struct packet *p)
 		core_refuse(core, &r);
 }
 
-static const struct host_port *find_port(const struct core *core, uint32_t port)
-{
-	for (unsigned i = 0; i < core->config.nports; i++)
-		if (core->config.ports[i].port == port)
-			return &core->config.ports[i];
-	return NULL;
-}
-
 /*
  * What the guest says about its buffer. Packets of two threads of the guest may have overtaken each
  * other, so an old count is not an offence; but a count of more than we have sent is nonsense and
@@ -46,9 +38,12 @@ static void take_credit(struct stream *s, const struct packet *p)
 
 static bool open_from_guest(struct core *core, const struct packet *p)
 {
-	const struct host_port *port = find_port(core, p->dst_port);
+	const struct host_port *port = NULL;
 	struct stream *s;
 
+	for (unsigned i = 0; i < core->config.nports && !port; i++)
+		if (core->config.ports[i].port == p->dst_port)
+			port = &core->config.ports[i];
 	if (!port) {
 		log_limited(core->config.log, "the guest dialled host port %u, which is not listed",
 			    p->dst_port);
@@ -176,31 +171,12 @@ static op_fn *const ops[] = {
 };
 static_assert(ARRAY_SIZE(ops) == PACKET_OP_COUNT, "every operation has its function");
 
-static void input_known(struct core *core, struct stream *s, const struct packet *p,
-			struct span *payload)
-{
-	uint16_t generation = s->generation;
-	op_fn *op = p->op < PACKET_OP_COUNT ? ops[p->op] : op_illegal;
-	/* Only RW has a payload, and no more of it than there is in memory. */
-	bool sound = p->len <= (p->op == PACKET_RW ? payload->bytes : 0) || p->op == PACKET_RST;
-
-	take_credit(s, p);
-	span_limit(payload, p->len);
-	if (!sound || !op(core, s, p, payload))
-		core_abort(core, s);
-	if (s->generation == generation)
-		core_settle(core, s);
-}
-
-static void input_unknown(struct core *core, const struct packet *p)
-{
-	if (p->op != PACKET_REQUEST || p->len || !open_from_guest(core, p))
-		refuse_packet(core, p);
-}
-
 void core_input(struct core *core, const struct packet *p, struct span *payload)
 {
+	op_fn *op = p->op < PACKET_OP_COUNT ? ops[p->op] : op_illegal;
+	uint16_t generation;
 	struct stream *s;
+	bool sound;
 
 	if (p->src_cid != core->config.guest_cid || p->dst_cid != PACKET_HOST_CID ||
 	    p->type != PACKET_STREAM) {
@@ -212,8 +188,18 @@ void core_input(struct core *core, const struct packet *p, struct span *payload)
 		return;
 	}
 	s = stream_find(&core->table, p->dst_port, p->src_port);
-	if (s)
-		input_known(core, s, p, payload);
-	else
-		input_unknown(core, p);
+	if (!s) {
+		if (p->op != PACKET_REQUEST || p->len || !open_from_guest(core, p))
+			refuse_packet(core, p);
+		return;
+	}
+	generation = s->generation;
+	/* Only RW has a payload, and no more of it than there is in memory. */
+	sound = p->len <= (p->op == PACKET_RW ? payload->bytes : 0) || p->op == PACKET_RST;
+	take_credit(s, p);
+	span_limit(payload, p->len);
+	if (!sound || !op(core, s, p, payload))
+		core_abort(core, s);
+	if (s->generation == generation)
+		core_settle(core, s);
 }

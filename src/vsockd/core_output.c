@@ -22,11 +22,6 @@ static bool has_data(const struct stream *s)
 	       !(s->guest_shut & SHUT_RECEIVE);
 }
 
-static bool must_ask(const struct stream *s)
-{
-	return has_data(s) && !output_credit(s) && !s->asked;
-}
-
 /* The directions of which the guest is to hear that they have ended; 0: it knows. */
 static unsigned shut_due(const struct stream *s)
 {
@@ -158,7 +153,7 @@ static unsigned output_stream(struct core *core, struct stream *s, struct span *
 	}
 	if (s->want & WANT_CREDIT)
 		return put_control(core, s, slots, lengths, PACKET_CREDIT_UPDATE, 0);
-	if (must_ask(s)) {
+	if (has_data(s) && !output_credit(s) && !s->asked) {
 		s->asked = true;
 		return put_control(core, s, slots, lengths, PACKET_CREDIT_REQUEST, 0);
 	}

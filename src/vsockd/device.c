@@ -117,24 +117,13 @@ void device_started(struct device *device)
 
 /* --- the guest's packets --------------------------------------------------------------------- */
 
-static void input_chain(struct device *device, struct ring_chain *chain)
-{
-	uint8_t raw[PACKET_HEADER];
-	struct packet packet;
-
-	if (span_read(&chain->span, raw, sizeof(raw)) < sizeof(raw)) {
-		log_limited(device->log, "the guest sent a packet shorter than its header");
-		return;
-	}
-	packet_decode(raw, &packet);
-	core_input(device->core, &packet, &chain->span);
-}
-
 /* Returns how many packets were used up, at most `most`. */
 static unsigned take_inputs(struct device *device, unsigned most)
 {
 	struct ring *ring = &device->rings[QUEUE_TX];
+	uint8_t raw[PACKET_HEADER];
 	struct ring_chain chain;
+	struct packet packet;
 	unsigned n;
 
 	for (n = 0; n < most && core_accepts(device->core); n++) {
@@ -143,10 +132,14 @@ static unsigned take_inputs(struct device *device, unsigned most)
 
 		if (r == RING_EMPTY)
 			break;
-		if (r == RING_CHAIN)
-			input_chain(device, &chain);
-		else
+		if (r != RING_CHAIN) {
 			log_limited(device->log, "the guest sent a malformed descriptor chain");
+		} else if (span_read(&chain.span, raw, sizeof(raw)) < sizeof(raw)) {
+			log_limited(device->log, "the guest sent a packet shorter than its header");
+		} else {
+			packet_decode(raw, &packet);
+			core_input(device->core, &packet, &chain.span);
+		}
 		ring_give(ring, chain.head, 0);
 	}
 	if (n && ring_publish(ring))
@@ -182,19 +175,6 @@ struct batch {
 	uint32_t lengths[CORE_SLOTS];
 };
 
-/* Only the oldest chain can be given back. A later one is put back into the ring, where it becomes
- * the oldest one in its turn. */
-static void reject_slot(struct device *device, struct ring *ring, const struct batch *batch,
-			uint16_t head)
-{
-	if (batch->n) {
-		ring_rewind(ring, 1);
-		return;
-	}
-	log_limited(device->log, "the guest offered a receive buffer in which nothing fits");
-	ring_give(ring, head, 0);
-}
-
 static void take_slots(struct device *device, struct ring *ring, unsigned wanted,
 		       struct batch *batch)
 {
@@ -209,7 +189,15 @@ static void take_slots(struct device *device, struct ring *ring, unsigned wanted
 		if (r == RING_EMPTY)
 			return;
 		if (r == RING_BAD || chain.span.bytes <= PACKET_HEADER) {
-			reject_slot(device, ring, batch, chain.head);
+			/* Only the oldest chain can be given back. A later one is put back into the
+			 * ring, where it becomes the oldest one in its turn. */
+			if (batch->n) {
+				ring_rewind(ring, 1);
+				return;
+			}
+			log_limited(device->log,
+				    "the guest offered a receive buffer in which nothing fits");
+			ring_give(ring, chain.head, 0);
 			return;
 		}
 		niov += chain.span.n;
@@ -253,15 +241,6 @@ static bool pump_outputs(struct device *device)
 
 /* --- both ------------------------------------------------------------------------------------ */
 
-static void notice_broken(struct device *device)
-{
-	for (unsigned i = 0; i < QUEUE_COUNT; i++)
-		if (device->rings[i].broken && !device->told_broken) {
-			log_limited(device->log, "queue %u is broken: its indices cannot be", i);
-			device->told_broken = true;
-		}
-}
-
 bool device_pump(struct device *device)
 {
 	bool more = false, blocked = false;
@@ -272,7 +251,11 @@ bool device_pump(struct device *device)
 	}
 	if (ring_works(&device->rings[QUEUE_RX]))
 		more |= pump_outputs(device);
-	notice_broken(device);
+	for (unsigned i = 0; i < QUEUE_COUNT && !device->told_broken; i++)
+		if (device->rings[i].broken) {
+			log_limited(device->log, "queue %u is broken: its indices cannot be", i);
+			device->told_broken = true;
+		}
 	return more || (blocked && core_accepts(device->core));
 }
 

@@ -45,65 +45,46 @@ static uint32_t bytes_there(const struct port *port)
 	return port->in_end - port->in_at;
 }
 
-static void go_astray(struct port *port, const struct packet *packet)
-{
-	log_limited(port->log, "the guest sent what is no packet (%u bytes, type %u)", packet->len,
-		    packet->type);
-	port->astray = true;
-	core_lose_agent(port->core);
-}
-
-/* Whoever begins anew knows no stream. */
-static void begin_anew(struct port *port, const struct packet *packet)
-{
-	port->number = packet_link_number(packet);
-	port->astray = false;
-	port->greets = true;
-	core_lose_agent(port->core);
-	core_link(port->core, true);
-	port->in_at += PACKET_HEADER;
-}
-
-static void take_whole(struct port *port, const struct packet *packet)
-{
-	struct iovec iov = {.iov_base = port->in + port->in_at + PACKET_HEADER,
-			    .iov_len = packet->len};
-	struct span payload = {.iov = &iov, .n = packet->len ? 1 : 0, .bytes = packet->len};
-
-	core_input(port->core, packet, &payload);
-	port->in_at += PACKET_HEADER + packet->len;
-}
-
-/* To where a packet of the link's may begin, by its type alone: a guest may send noise for long. */
-static void skip_noise(struct port *port)
-{
-	while (bytes_there(port) >= PACKET_HEADER && !packet_may_be_link(port->in + port->in_at))
-		port->in_at++;
-}
-
 /* The next packet, or a byte that is none. False: it is not there whole. */
 static bool take_port_packet(struct port *port)
 {
 	struct packet packet;
 
-	if (port->astray)
-		skip_noise(port);
+	/* To where a packet of the link's may begin, by its type alone: a guest may send noise for
+	 * long. */
+	while (port->astray && bytes_there(port) >= PACKET_HEADER &&
+	       !packet_may_be_link(port->in + port->in_at))
+		port->in_at++;
 	if (bytes_there(port) < PACKET_HEADER)
 		return false;
 	packet_decode(port->in + port->in_at, &packet);
 	if (packet_is_link(&packet, LINK_HELLO)) {
-		begin_anew(port, &packet);
+		/* Whoever begins anew knows no stream. */
+		port->number = packet_link_number(&packet);
+		port->astray = false;
+		port->greets = true;
+		core_lose_agent(port->core);
+		core_link(port->core, true);
+		port->in_at += PACKET_HEADER;
 		return true;
 	}
-	if (!port->astray && (packet.len > PACKET_PAYLOAD || packet.type == PACKET_LINK))
-		go_astray(port, &packet);
+	if (!port->astray && (packet.len > PACKET_PAYLOAD || packet.type == PACKET_LINK)) {
+		log_limited(port->log, "the guest sent what is no packet (%u bytes, type %u)",
+			    packet.len, packet.type);
+		port->astray = true;
+		core_lose_agent(port->core);
+	}
 	if (port->astray) {
 		port->in_at++;
 		return true;
 	}
 	if (bytes_there(port) < PACKET_HEADER + packet.len)
 		return false;
-	take_whole(port, &packet);
+	struct iovec iov = {.iov_base = port->in + port->in_at + PACKET_HEADER,
+			    .iov_len = packet.len};
+	struct span payload = {.iov = &iov, .n = packet.len ? 1 : 0, .bytes = packet.len};
+	core_input(port->core, &packet, &payload);
+	port->in_at += PACKET_HEADER + packet.len;
 	return true;
 }
 

@@ -27,15 +27,6 @@ static uint64_t buffers_bytes(const struct stream_table *t)
 	return (uint64_t)t->capacity * t->buffer_bytes;
 }
 
-static unsigned bucket_count(unsigned capacity)
-{
-	unsigned n = 16;
-
-	while (n < capacity)
-		n *= 2;
-	return n;
-}
-
 int stream_table_init(struct stream_table *t, unsigned capacity, uint32_t buffer_bytes,
 		      struct error *err)
 {
@@ -43,7 +34,7 @@ int stream_table_init(struct stream_table *t, unsigned capacity, uint32_t buffer
 				     .buffer_bytes = buffer_bytes,
 				     .free_head = STREAM_NONE,
 				     .ready = {STREAM_NONE, STREAM_NONE}};
-	size_t buckets;
+	size_t buckets = 16;
 
 	if (!capacity || capacity > STREAM_TABLE_MAX)
 		return error_set(err, ERR_INVALID, "%u streams; 1 to %d are possible", capacity,
@@ -51,7 +42,8 @@ int stream_table_init(struct stream_table *t, unsigned capacity, uint32_t buffer
 	if (!buffer_bytes || (buffer_bytes & (buffer_bytes - 1)))
 		return error_set(err, ERR_INVALID, "a stream's %u bytes are no power of two",
 				 buffer_bytes);
-	buckets = bucket_count(capacity);
+	while (buckets < capacity)
+		buckets *= 2;
 	fresh.bucket_mask = (unsigned)buckets - 1;
 	for (unsigned i = 0; i < TIMER_COUNT; i++)
 		fresh.timers[i] = (struct list){STREAM_NONE, STREAM_NONE};
