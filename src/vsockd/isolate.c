@@ -54,28 +54,6 @@ static int detach_socket(const char *path, struct error *err)
 	return steal_fd(&fd);
 }
 
-static int attach_socket(int tree, struct host_port *port, struct error *err)
-{
-	char name[PORT_NAME];
-	int fd;
-
-	snprintf(name, sizeof(name), "%u", port->port);
-	fd = open(name, O_CREAT | O_EXCL | O_RDONLY | O_CLOEXEC, 0400);
-	if (fd < 0)
-		return error_errno(err, errno, "place for the socket of port %s", name);
-	close(fd);
-	if (move_mount(tree, "", AT_FDCWD, name, MOVE_MOUNT_F_EMPTY_PATH) < 0)
-		return error_errno(err, errno, "mount the socket of port %s", name);
-	memcpy(port->path, name, sizeof(name));
-	return 0;
-}
-
-static void forget_paths(const struct isolate_config *c)
-{
-	for (unsigned i = 0; i < c->nports; i++)
-		*c->ports[i].path = '\0';
-}
-
 struct root {
 	const struct isolate_config *config;
 	const int *trees;
@@ -86,9 +64,21 @@ static int fill_root(void *data, struct error *err)
 	const struct root *root = data;
 	const struct isolate_config *c = root->config;
 
-	for (unsigned i = 0; i < c->nports; i++)
-		if (root->trees[i] >= 0 && attach_socket(root->trees[i], &c->ports[i], err) < 0)
-			return -1;
+	for (unsigned i = 0; i < c->nports; i++) {
+		char name[PORT_NAME];
+		int fd;
+
+		if (root->trees[i] < 0)
+			continue;
+		snprintf(name, sizeof(name), "%u", c->ports[i].port);
+		fd = open(name, O_CREAT | O_EXCL | O_RDONLY | O_CLOEXEC, 0400);
+		if (fd < 0)
+			return error_errno(err, errno, "place for the socket of port %s", name);
+		close(fd);
+		if (move_mount(root->trees[i], "", AT_FDCWD, name, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+			return error_errno(err, errno, "mount the socket of port %s", name);
+		memcpy(c->ports[i].path, name, sizeof(name));
+	}
 	return 0;
 }
 
@@ -106,53 +96,14 @@ static int enter_root(const struct isolate_config *c, struct error *err)
 	for (unsigned i = 0; i < c->nports; i++)
 		if (trees[i] >= 0)
 			close(trees[i]);
-	if (rc < 0)
-		forget_paths(c);
+	for (unsigned i = 0; i < c->nports && rc < 0; i++)
+		*c->ports[i].path = '\0';
 	return rc;
-}
-
-/* --- without namespaces ----------------------------------------------------------------------- */
-
-/*
- * A descriptor of each socket, taken before the change of identity: the directory is its owner's
- * alone, and the user that we become may reach the socket but not its name. It also knows no limit
- * of length. -1: there is no socket.
- */
-static void hold_sockets(const struct isolate_config *c, int *held)
-{
-	for (unsigned i = 0; i < c->nports; i++)
-		held[i] = open(c->targets[i], O_PATH | O_NOFOLLOW | O_CLOEXEC);
-}
-
-static void name_sockets(const struct isolate_config *c, int *held)
-{
-	for (unsigned i = 0; i < c->nports; i++) {
-		if (held[i] < 0)
-			continue;
-		snprintf(c->ports[i].path, sizeof(c->ports[i].path), "/proc/self/fd/%d", held[i]);
-		held[i] = -1; /* stays open */
-	}
-}
-
-static void release_sockets(const struct isolate_config *c, const int *held)
-{
-	for (unsigned i = 0; i < c->nports; i++)
-		if (held[i] >= 0)
-			close(held[i]);
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-/* As root the namespaces come before the rights go: the sockets' directory is its owner's alone. */
-static int isolate_as_root(const struct isolate_config *c, struct error *err)
-{
-	if (geteuid() != 0)
-		return error_set(err, ERR_DENIED, "not root");
-	if (isolate_namespaces(false, err) < 0)
-		return -1;
-	return enter_root(c, err);
-}
-
+/* held: a descriptor of each socket, by which it is reached where there are no namespaces. */
 static int isolate_as_user(const struct isolate_config *c, int *held, struct error *no_namespaces,
 			   struct error *err)
 {
@@ -165,7 +116,12 @@ static int isolate_as_user(const struct isolate_config *c, int *held, struct err
 	userns_missing(&why, no_namespaces);
 	if (!c->unconfined)
 		return error_copy(err, no_namespaces);
-	name_sockets(c, held);
+	for (unsigned i = 0; i < c->nports; i++) {
+		if (held[i] < 0)
+			continue;
+		snprintf(c->ports[i].path, sizeof(c->ports[i].path), "/proc/self/fd/%d", held[i]);
+		held[i] = -1; /* stays open */
+	}
 	return 0;
 }
 
@@ -175,14 +131,21 @@ static int isolate_files(const struct isolate_config *c, struct error *no_namesp
 	autofree int *held = NULL;
 	int rc;
 
-	if (isolate_as_root(c, NULL) == 0)
+	/* As root the namespaces come before the rights go: the sockets' directory is its owner's
+	 * alone. */
+	if (geteuid() == 0 && isolate_namespaces(false, NULL) == 0 && enter_root(c, NULL) == 0)
 		return isolate_become(&c->identity, err);
 	held = calloc(c->nports + 1, sizeof(*held));
 	if (!held)
 		return error_errno(err, errno, "memory");
-	hold_sockets(c, held);
+	/* Taken before the change of identity: the user that we become may reach the socket but not
+	 * its name. A descriptor also knows no limit of length. -1: there is no socket. */
+	for (unsigned i = 0; i < c->nports; i++)
+		held[i] = open(c->targets[i], O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	rc = isolate_as_user(c, held, no_namespaces, err);
-	release_sockets(c, held);
+	for (unsigned i = 0; i < c->nports; i++)
+		if (held[i] >= 0)
+			close(held[i]);
 	return rc;
 }
 

@@ -29,28 +29,13 @@ static bool is_dead_socket(int dirfd, const char *name)
 	return fd < 0 && why.errnum == ECONNREFUSED;
 }
 
-static int listen_at(int dirfd, const char *name, struct error *err)
-{
-	struct error why = {0};
-	int fd = sock_listen_at(dirfd, name, &why);
-
-	if (fd < 0 && why.errnum == EADDRINUSE && is_dead_socket(dirfd, name) &&
-	    unlinkat(dirfd, name, 0) == 0)
-		fd = sock_listen_at(dirfd, name, &why);
-	if (fd < 0 && why.errnum == EADDRINUSE)
-		return error_set(err, ERR_CONFLICT,
-				 "%s exists, and either somebody listens there or it is no socket",
-				 name);
-	if (fd < 0)
-		return error_set(err, why.code, "%s", why.msg);
-	return fd;
-}
-
 int listener_open(const char *path, struct error *err)
 {
 	autofree char *absolute = path_absolute(path, err);
 	autoclose int dirfd = -1;
+	struct error why = {0};
 	char *slash;
+	int fd;
 
 	if (!absolute)
 		return -1;
@@ -59,7 +44,17 @@ int listener_open(const char *path, struct error *err)
 	dirfd = open(*absolute ? absolute : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dirfd < 0)
 		return error_errno(err, errno, "directory %s", absolute);
-	return listen_at(dirfd, slash + 1, err);
+	fd = sock_listen_at(dirfd, slash + 1, &why);
+	if (fd < 0 && why.errnum == EADDRINUSE && is_dead_socket(dirfd, slash + 1) &&
+	    unlinkat(dirfd, slash + 1, 0) == 0)
+		fd = sock_listen_at(dirfd, slash + 1, &why);
+	if (fd < 0 && why.errnum == EADDRINUSE)
+		return error_set(err, ERR_CONFLICT,
+				 "%s exists, and either somebody listens there or it is no socket",
+				 slash + 1);
+	if (fd < 0)
+		return error_set(err, why.code, "%s", why.msg);
+	return fd;
 }
 
 int listener_check(int fd, bool listens, struct error *err)

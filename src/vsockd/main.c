@@ -81,21 +81,6 @@ static unsigned allow_streams(void)
 	return (unsigned)streams;
 }
 
-static struct core_config core_config_of(const struct options *o, const struct opened *opened)
-{
-	return (struct core_config){
-		.guest_cid = o->guest_cid,
-		.streams = allow_streams(),
-		.stream_bytes = (uint32_t)limit_get(LIMIT_VSOCK_STREAM_BYTES),
-		.line_ns = limit_get(LIMIT_VSOCK_LINE_MS) * NS_PER_MS,
-		.answer_ns = limit_get(LIMIT_VSOCK_ANSWER_MS) * NS_PER_MS,
-		.close_ns = limit_get(LIMIT_VSOCK_CLOSE_MS) * NS_PER_MS,
-		.ports = o->ports,
-		.nports = o->nports,
-		.listen_fd = opened->vsock_listen,
-	};
-}
-
 static int give_up_rights(const struct options *o, struct error *err)
 {
 	struct isolate_config c = {.identity = o->identity,
@@ -119,37 +104,40 @@ static int give_up_rights(const struct options *o, struct error *err)
 	return isolate_to_loop(err);
 }
 
-static int serve_vsockd(const struct options *o, struct error *err)
+static int run_vsockd(const struct options *o, struct error *err)
 {
 	static struct daemon daemon;
 	static struct log log;
 	struct opened opened;
-	struct core_config config;
 	int keep[] = {o->vhost_fd, o->port_fd, o->link_fd, o->vsock_fd, o->lease_fd, o->busy_fd};
 
+	if (o->help || o->version || o->capabilities) {
+		if (o->help)
+			options_help();
+		else
+			puts(o->version ? PROGRAM " " MICROAGENT_VERSION : capabilities);
+		return 0;
+	}
 	fd_close_others(keep, ARRAY_SIZE(keep));
 	if (open_all(o, &opened, err) < 0)
 		return -1;
 	log_init(&log, STDERR_FILENO, 0);
-	config = core_config_of(o, &opened);
+	struct core_config config = {
+		.guest_cid = o->guest_cid,
+		.streams = allow_streams(),
+		.stream_bytes = (uint32_t)limit_get(LIMIT_VSOCK_STREAM_BYTES),
+		.line_ns = limit_get(LIMIT_VSOCK_LINE_MS) * NS_PER_MS,
+		.answer_ns = limit_get(LIMIT_VSOCK_ANSWER_MS) * NS_PER_MS,
+		.close_ns = limit_get(LIMIT_VSOCK_CLOSE_MS) * NS_PER_MS,
+		.ports = o->ports,
+		.nports = o->nports,
+		.listen_fd = opened.vsock_listen,
+	};
 	if (daemon_init(&daemon, &config, &opened.face, &log, err) < 0 ||
 	    give_up_rights(o, err) < 0)
 		return -1;
 	daemon_tell_busy(&daemon, o->busy_fd);
 	return daemon_run(&daemon, err);
-}
-
-static int run_vsockd(const struct options *o, struct error *err)
-{
-	if (o->help)
-		options_help();
-	else if (o->version)
-		puts(PROGRAM " " MICROAGENT_VERSION);
-	else if (o->capabilities)
-		puts(capabilities);
-	else
-		return serve_vsockd(o, err);
-	return 0;
 }
 
 int main(int argc, char **argv)

@@ -83,29 +83,6 @@ static int read_message(struct vhost_link *link, struct error *err)
 	return fill_message(link, VHOST_HEADER + link->message.size);
 }
 
-static int send_reply(const struct vhost_link *link, const struct vhost_reply *reply,
-		      struct error *err)
-{
-	struct vhost_reply copy = *reply;
-	struct iovec iov = {.iov_base = copy.bytes, .iov_len = copy.size};
-	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
-
-	/* Answers are short and awaited one by one: a socket that does not take one is no
-	 * front-end. */
-	if (reply->size && sendmsg(link->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) != reply->size)
-		return error_errno(err, errno, "answer the front-end");
-	return 0;
-}
-
-/* Descriptors of a message that never became whole. */
-static void drop_message(struct vhost_link *link)
-{
-	for (unsigned i = 0; i < link->message.nfds; i++)
-		close(link->message.fds[i]);
-	link->message.nfds = 0;
-	link->got = 0;
-}
-
 int vhost_link_read(struct vhost_link *link, struct device *device, struct error *err)
 {
 	struct vhost_reply reply;
@@ -116,16 +93,25 @@ int vhost_link_read(struct vhost_link *link, struct device *device, struct error
 		if (rc < 0 && errno == EAGAIN)
 			return 1;
 		if (rc <= 0) {
-			drop_message(link);
+			/* Descriptors of a message that never became whole. */
+			for (unsigned k = 0; k < link->message.nfds; k++)
+				close(link->message.fds[k]);
+			link->message.nfds = 0;
+			link->got = 0;
 			/* A front-end that was killed is an end like any other. */
 			if (rc == 0 || errno == ECONNRESET)
 				return 0;
 			return errno ? error_errno(err, errno, "read from the front-end") : -1;
 		}
 		link->got = 0;
-		if (vhost_user_handle(device, &link->message, &reply, err) < 0 ||
-		    send_reply(link, &reply, err) < 0)
+		if (vhost_user_handle(device, &link->message, &reply, err) < 0)
 			return -1;
+		struct iovec iov = {.iov_base = reply.bytes, .iov_len = reply.size};
+		const struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
+		/* Answers are short and awaited one by one: a socket that does not take one is no
+		 * front-end. */
+		if (reply.size && sendmsg(link->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) != reply.size)
+			return error_errno(err, errno, "answer the front-end");
 	}
 	return 2;
 }

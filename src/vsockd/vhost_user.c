@@ -147,17 +147,6 @@ static int reset(struct device *device, struct vhost_message *m, struct vhost_re
 	return 0;
 }
 
-/* The rings' addresses are looked up again; one that runs must be there in the new table too. */
-static int remap_rings(struct device *device, struct error *err)
-{
-	for (unsigned i = 0; i < QUEUE_COUNT; i++)
-		ring_unmap(&device->rings[i]);
-	for (unsigned i = 0; i < QUEUE_COUNT; i++)
-		if (device->rings[i].kicked && device_map_ring(device, i, err) < 0)
-			return -1;
-	return 0;
-}
-
 static int set_mem_table(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
 			 struct error *err)
 {
@@ -172,7 +161,13 @@ static int set_mem_table(struct device *device, struct vhost_message *m, struct 
 	memcpy(regions, m->payload + 8, n * sizeof(regions[0]));
 	if (memory_set(&device->memory, regions, m->fds, n, err) < 0)
 		return -1;
-	return remap_rings(device, err);
+	/* The rings' addresses are looked up again; one that runs must be there in the new table too. */
+	for (unsigned i = 0; i < QUEUE_COUNT; i++)
+		ring_unmap(&device->rings[i]);
+	for (unsigned i = 0; i < QUEUE_COUNT; i++)
+		if (device->rings[i].kicked && device_map_ring(device, i, err) < 0)
+			return -1;
+	return 0;
 }
 
 static int set_vring_num(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
@@ -386,39 +381,22 @@ static uint32_t message_queue(const struct request_row *row, const struct vhost_
 	return row->queue == QUEUE_IN_32 ? get32(m, 0) : (uint32_t)get64(m, 0) & VRING_INDEX;
 }
 
-static int check_queue(const struct device *device, const struct request_row *row, uint32_t index,
-		       struct error *err)
-{
-	if (index >= QUEUES_MENTIONED)
-		return error_set(err, ERR_INVALID, "there is no queue %u", index);
-	if (row->stopped && index != QUEUE_EVENT && device->rings[index].kicked)
-		return error_set(err, ERR_CONFLICT, "queue %u is running", index);
-	return 0;
-}
-
 /* Size, queue and descriptors are as the row says. */
 static int check_message(const struct device *device, const struct request_row *row,
 			 const struct vhost_message *m, struct error *err)
 {
+	uint32_t queue;
+
 	if (m->size < row->min || m->size > row->max)
 		return error_set(err, ERR_INVALID, "%u bytes of payload", m->size);
-	if (row->queue && check_queue(device, row, message_queue(row, m), err) < 0)
-		return -1;
+	queue = row->queue ? message_queue(row, m) : QUEUE_EVENT;
+	if (queue >= QUEUES_MENTIONED)
+		return error_set(err, ERR_INVALID, "there is no queue %u", queue);
+	if (row->stopped && queue != QUEUE_EVENT && device->rings[queue].kicked)
+		return error_set(err, ERR_CONFLICT, "queue %u is running", queue);
 	if (row->fd_for_queue && m->nfds != (get64(m, 0) & VRING_NO_FD ? 0 : 1))
 		return error_set(err, ERR_INVALID, "%u descriptors", m->nfds);
 	return 0;
-}
-
-static int act_on_row(struct device *device, const struct request_row *row, struct vhost_message *m,
-		      struct vhost_reply *reply, struct error *err)
-{
-	if (!row->fn) {
-		reply64(reply, m, row->answer);
-		return 0;
-	}
-	if (row->queue && message_queue(row, m) == QUEUE_EVENT && !row->replies)
-		return 0;
-	return row->fn(device, m, reply, err);
 }
 
 static int dispatch_message(struct device *device, struct vhost_message *m,
@@ -431,17 +409,16 @@ static int dispatch_message(struct device *device, struct vhost_message *m,
 	if (!row->name)
 		return error_set(err, ERR_UNSUPPORTED, "vhost-user message %u is not known",
 				 m->request);
-	if (check_message(device, row, m, err) < 0 || act_on_row(device, row, m, reply, err) < 0)
+	if (check_message(device, row, m, err) < 0)
 		return error_prefix(err, "vhost-user %s", row->name);
-	return 0;
-}
-
-static void close_message_fds(struct vhost_message *m)
-{
-	for (unsigned i = 0; i < m->nfds; i++)
-		if (m->fds[i] >= 0)
-			close(m->fds[i]);
-	m->nfds = 0;
+	if (!row->fn) {
+		reply64(reply, m, row->answer);
+		return 0;
+	}
+	if (row->queue && message_queue(row, m) == QUEUE_EVENT && !row->replies)
+		return 0;
+	return row->fn(device, m, reply, err) < 0 ? error_prefix(err, "vhost-user %s", row->name)
+						  : 0;
 }
 
 int vhost_user_handle(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
@@ -453,7 +430,10 @@ int vhost_user_handle(struct device *device, struct vhost_message *m, struct vho
 
 	reply->size = 0;
 	rc = dispatch_message(device, m, reply, &replies, &wrong);
-	close_message_fds(m);
+	for (unsigned i = 0; i < m->nfds; i++)
+		if (m->fds[i] >= 0)
+			close(m->fds[i]);
+	m->nfds = 0;
 	if (!replies && m->flags & FLAG_NEED_REPLY &&
 	    device->protocol_features & PROTOCOL_REPLY_ACK) {
 		if (rc < 0)
