@@ -19,10 +19,10 @@ int artifact_architecture(const struct artifact_options *opts, enum architecture
 	enum architecture given = opts->arch ? architecture_from_word(opts->arch) : otherwise;
 
 	if (opts->arch && given == ARCHITECTURE_COUNT)
-		return error_set(err, ERR_INVALID,
-				 "--arch must be amd64 (or x86_64) or arm64 (or aarch64), and is "
-				 "\"%.40s\"",
-				 opts->arch);
+		return error_set(
+			err, ERR_INVALID,
+			"--arch must be amd64 (or x86_64) or arm64 (or aarch64), and is \"%.40s\"",
+			opts->arch);
 	*out = given;
 	return 0;
 }
@@ -43,10 +43,10 @@ char *artifact_init_path(const struct artifact_options *opts, enum architecture 
 	if (architecture == architecture_of_host())
 		error_errno(err, errno, "%s: build it with `make`", path);
 	else
-		error_set(err, ERR_UNAVAILABLE,
-			  "%s is missing, which machines of %s boot: `make %s-init` in the sources "
-			  "makes it, with the package gcc-aarch64-linux-gnu",
-			  path, architecture_name(architecture), architecture_name(architecture));
+		error_set(
+			err, ERR_UNAVAILABLE,
+			"%s is missing, which machines of %s boot: `make %s-init` in the sources makes it, with the package gcc-aarch64-linux-gnu",
+			path, architecture_name(architecture), architecture_name(architecture));
 	return NULL;
 }
 

@@ -192,9 +192,9 @@ int apt_fetch(const struct apt *apt, struct deb *deb, const char *dir, struct er
 	progress_stage("fetching %s %s", deb->package, deb->version);
 	if (run_apt(apt, argv, dir, NULL, err) < 0) {
 		error_prefix(err, "fetching %s%s", deb->package,
-			     apt->config ? ""
-					 : " (a newer version may be out: `apt-get update` as "
-					   "root)");
+			     apt->config
+				     ? ""
+				     : " (a newer version may be out: `apt-get update` as root)");
 		return err && err->code == ERR_IO
 			       ? error_reason(err, REASON_NO_PACKAGE, deb->package)
 			       : -1;

@@ -291,8 +291,7 @@ static int copy_package(const struct deb *deb, int dir, struct error *err)
 	if (strcmp(found, deb->sha256) != 0)
 		return error_set(
 			err, ERR_CONFLICT,
-			"%s: it is not the package any more that it was: its SHA-256 is %s "
-			"and was %s",
+			"%s: it is not the package any more that it was: its SHA-256 is %s and was %s",
 			deb->file, found, deb->sha256);
 	return steal_fd(&copy);
 }

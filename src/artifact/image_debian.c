@@ -205,10 +205,11 @@ static int require_debian_tools(struct error *err)
 				 geteuid());
 	if (subids_own("/etc/subuid") && subids_own("/etc/subgid"))
 		return 0;
-	return error_set(err, ERR_DENIED,
-			 "user %s has no range in /etc/subuid and /etc/subgid: as root run "
-			 "`usermod " SUBIDS_TEXT " %s`, or build as root",
-			 user->pw_name, user->pw_name);
+	return error_set(
+		err, ERR_DENIED,
+		"user %s has no range in /etc/subuid and /etc/subgid: as root run `usermod " SUBIDS_TEXT
+		" %s`, or build as root",
+		user->pw_name, user->pw_name);
 }
 
 static int build_debian(const struct place *place, const char *name, const char *recipe,
@@ -262,10 +263,10 @@ int image_build_debian(const struct artifact_options *opts, enum architecture ar
 	if (!name)
 		return -1;
 	if (architecture != architecture_of_host())
-		return error_set(err, ERR_UNSUPPORTED,
-				 "packages for %s run programs for %s as they are installed, which "
-				 "this host cannot: import Debian's image from a registry instead",
-				 architecture_name(architecture), architecture_name(architecture));
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"packages for %s run programs for %s as they are installed, which this host cannot: import Debian's image from a registry instead",
+			architecture_name(architecture), architecture_name(architecture));
 	if (debian_recipe(recipe, err) < 0)
 		return -1;
 	if (!opts->rebuild && image_is_built(name, architecture, recipe))

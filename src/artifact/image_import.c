@@ -166,10 +166,10 @@ static int apply_layer(const struct oci_image *image, size_t i, struct rootfs *f
 	if (layer_apply(fs, fd, done, image->bytes, diff_id, err) < 0)
 		return -1;
 	if (strcmp(diff_id, layer->diff_id) != 0)
-		return error_set(err, ERR_INVALID,
-				 "its contents are not those that the configuration names: they "
-				 "have the digest sha256:%s, and not sha256:%s",
-				 diff_id, layer->diff_id);
+		return error_set(
+			err, ERR_INVALID,
+			"its contents are not those that the configuration names: they have the digest sha256:%s, and not sha256:%s",
+			diff_id, layer->diff_id);
 	/* Its bytes are needed for those that follow. */
 	if (!comes_again(image, i) && unlink(name) < 0)
 		return error_errno(err, errno, "%s", name);

@@ -169,10 +169,10 @@ int kernel_publish(const struct place *place, const struct kernel_entry *entry, 
 	if (!kernel)
 		return -1;
 	if (entry->for_pvm && entry->architecture != ARCHITECTURE_AMD64)
-		return error_set(err, ERR_INVALID,
-				 "it is for %s, and a paravirtual KVM (--for-pvm) runs kernels for "
-				 "amd64 alone",
-				 architecture_name(entry->architecture));
+		return error_set(
+			err, ERR_INVALID,
+			"it is for %s, and a paravirtual KVM (--for-pvm) runs kernels for amd64 alone",
+			architecture_name(entry->architecture));
 	if (initrd_make(place, init, entry->architecture, entry->modules ? modules : NULL, err) < 0)
 		return -1;
 	record = new_kernel_record(place, entry, err);

@@ -91,8 +91,7 @@ static int look_in_path(const char *path, uint64_t room, enum oci_transport *out
 	return got ? 0
 		   : error_set(
 			     err, ERR_INVALID,
-			     "%s has neither oci-layout nor manifest.json in it: it is no archive "
-			     "of an image",
+			     "%s has neither oci-layout nor manifest.json in it: it is no archive of an image",
 			     path);
 }
 
@@ -142,10 +141,10 @@ static int in_registry(struct oci_source *source, const char *name, struct error
 {
 	/* A path that is not there, or an option. */
 	if (!*name || strchr("/.~-", *name))
-		return error_set(err, ERR_NOT_FOUND,
-				 "%s is not there; the image of a registry is named as in "
-				 "\"docker.io/library/debian:12\"",
-				 *name ? name : "a file without a name");
+		return error_set(
+			err, ERR_NOT_FOUND,
+			"%s is not there; the image of a registry is named as in \"docker.io/library/debian:12\"",
+			*name ? name : "a file without a name");
 	source->transport = DOCKER_REGISTRY;
 	if (put_source_text(&source->ref, err, "docker://%s", name) < 0)
 		return -1;
@@ -169,11 +168,10 @@ static int find_oci_source(const char *text, struct oci_source *source, struct e
 	if (len == 0 && (named < ARRAY_SIZE(transports) || is_called_archive(rest)))
 		return error_set(err, ERR_NOT_FOUND, "%s is not there", rest);
 	if (len == 0 && is_of_other_transport(rest))
-		return error_set(err, ERR_INVALID,
-				 "%s: images are imported from a path, from one after \"oci:\", "
-				 "\"oci-archive:\" or \"docker-archive:\", and from a registry "
-				 "(\"docker://\")",
-				 rest);
+		return error_set(
+			err, ERR_INVALID,
+			"%s: images are imported from a path, from one after \"oci:\", \"oci-archive:\" or \"docker-archive:\", and from a registry (\"docker://\")",
+			rest);
 	if (len == 0)
 		return in_registry(source, rest, err);
 	path = strndup(rest, len);

@@ -152,11 +152,11 @@ int place_require_space(const struct place *place, uint64_t bytes, struct error 
 	free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
 	if (free_bytes >= bytes)
 		return 0;
-	return error_set(err, ERR_IO,
-			 "this needs %llu MiB in %s and %llu are free: make room, or name another "
-			 "place by MICROAGENT_CACHE_DIR",
-			 (unsigned long long)(bytes >> 20), place->cache,
-			 (unsigned long long)(free_bytes >> 20));
+	return error_set(
+		err, ERR_IO,
+		"this needs %llu MiB in %s and %llu are free: make room, or name another place by MICROAGENT_CACHE_DIR",
+		(unsigned long long)(bytes >> 20), place->cache,
+		(unsigned long long)(free_bytes >> 20));
 }
 
 static struct cache_writing writing(const struct place *place)

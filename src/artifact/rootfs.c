@@ -231,10 +231,11 @@ static int follow_link(struct rootfs *fs, const char *target, struct walk *how, 
 		return error_set(err, ERR_INVALID, "too many links to directories");
 	fs->followed += strlen(target);
 	return fs->followed > FOLLOWED_MAX
-		       ? error_set(err, ERR_INVALID,
-				   "the links to directories on the way of its files have targets "
-				   "of more than %" PRIu64 " bytes in all",
-				   FOLLOWED_MAX)
+		       ? error_set(
+				 err, ERR_INVALID,
+				 "the links to directories on the way of its files have targets of more than %" PRIu64
+				 " bytes in all",
+				 FOLLOWED_MAX)
 		       : 0;
 }
 

@@ -53,8 +53,7 @@ int tar_failed(const struct tar_reading *tar, struct error *err)
 	if (entry == 0)
 		return error_set(
 			err, ERR_INVALID,
-			"it is no tar archive, neither plain nor compressed by gzip, bzip2, "
-			"xz or zstd");
+			"it is no tar archive, neither plain nor compressed by gzip, bzip2, xz or zstd");
 	return error_set(err, ERR_INVALID,
 			 tar->from.ended ? "it ends too early, in or behind its entry %d"
 					 : "it is damaged in or behind its entry %d",
@@ -87,10 +86,11 @@ struct tar_bound tar_bound_of(uint64_t bytes, uint64_t count)
 int tar_count(struct tar_bound *bound, uint64_t bytes, struct error *err)
 {
 	if (bytes > bound->most - bound->unpacked)
-		return error_set(err, ERR_INVALID,
-				 "all that it unpacks to, with headers and with files that are "
-				 "replaced, is more than %" PRIu64 " MiB",
-				 bound->most >> 20);
+		return error_set(
+			err, ERR_INVALID,
+			"all that it unpacks to, with headers and with files that are replaced, is more than %" PRIu64
+			" MiB",
+			bound->most >> 20);
 	bound->unpacked += bytes;
 	return 0;
 }

@@ -193,16 +193,15 @@ int settings_parse(struct settings *s, int argc, char **argv, struct error *err)
 	if (s->bridge_fd >= 0 &&
 	    (s->passt_fd >= 0 || s->supervisor_fd >= 0 || s->bytes_per_second || s->screen->guest ||
 	     s->screen->prefixes.nallow || s->screen->by_name))
-		return error_set(err, ERR_INVALID,
-				 "--bridge-fd filters nothing: --passt-fd, --supervisor-fd, "
-				 "--guest-address, --allow, --egress and --bytes-per-second are "
-				 "not for it");
+		return error_set(
+			err, ERR_INVALID,
+			"--bridge-fd filters nothing: --passt-fd, --supervisor-fd, --guest-address, --allow, --egress and --bytes-per-second are not for it");
 	if (s->bridge_fd >= 0)
 		return 0;
 	if (s->vm_fd < 0 || s->supervisor_fd < 0 || !s->screen->guest ||
 	    memcmp(s->screen->guest_mac, none, sizeof(none)) == 0)
-		return error_set(err, ERR_INVALID,
-				 "--vm-fd, --supervisor-fd, --guest-address and --guest-mac are "
-				 "needed; see --help");
+		return error_set(
+			err, ERR_INVALID,
+			"--vm-fd, --supervisor-fd, --guest-address and --guest-mac are needed; see --help");
 	return 0;
 }

@@ -182,8 +182,7 @@ static int start_command(const struct record *record, const struct oci_process *
 	if (process->terminal && !wish->console_socket)
 		return error_set(
 			err, ERR_INVALID,
-			"a terminal's other side is for the --console-socket of an engine: "
-			"give one, or leave --tty out");
+			"a terminal's other side is for the --console-socket of an engine: give one, or leave --tty out");
 	if (process->terminal) {
 		console = console_open(wish->console_socket, (uint16_t)process->rows,
 				       (uint16_t)process->columns, err);

@@ -138,15 +138,15 @@ static int check_against_machine(const struct record *record, const struct oci_r
 	memory = json_integer_value(json_object_get(boot, "memoryMiB"));
 	cpus = json_integer_value(json_object_get(boot, "cpus"));
 	if (r->memory_limit > 0 && memory && r->memory_limit > memory << 20)
-		return error_set(err, ERR_UNSUPPORTED,
-				 "a limit of %lld bytes is more than the machine has, which is "
-				 "%lld MiB and does not grow: make the container anew",
-				 (long long)r->memory_limit, (long long)memory);
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"a limit of %lld bytes is more than the machine has, which is %lld MiB and does not grow: make the container anew",
+			(long long)r->memory_limit, (long long)memory);
 	if (r->cpu_quota > 0 && cpus && (r->cpu_quota - 1) / period >= cpus)
-		return error_set(err, ERR_UNSUPPORTED,
-				 "a quota of %lld of %lld is more than the machine has, which is "
-				 "%lld processors: make the container anew",
-				 (long long)r->cpu_quota, (long long)period, (long long)cpus);
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"a quota of %lld of %lld is more than the machine has, which is %lld processors: make the container anew",
+			(long long)r->cpu_quota, (long long)period, (long long)cpus);
 	return 0;
 }
 

@@ -70,9 +70,7 @@ static int find_machine(struct create *c, struct error *err)
 			return error_prefix(err, "the pod's sandbox");
 		if (!record_pid(&c->sandbox))
 			return error_set(err, ERR_CONFLICT,
-					 "the pod's sandbox %.64s: container "
-					 "not running",
-					 sandbox);
+					 "the pod's sandbox %.64s: container not running", sandbox);
 		snprintf(c->machine, sizeof(c->machine), "%s",
 			 json_text(c->sandbox.state, "machine", ""));
 	} else if (record_machine_name(c->oci, c->record.id, c->machine, err) < 0) {
@@ -233,11 +231,10 @@ static int open_network(const struct create *c, struct standin_spec *spec, struc
 		return error_errno(err, errno, "linux.namespaces: %.200s", network->path);
 	/* By a path too, as Docker says it: what is sent to the host's links would be the guest's. */
 	if (named.st_dev == own.st_dev && named.st_ino == own.st_ino)
-		return error_set(err, ERR_UNSUPPORTED,
-				 "linux.namespaces: network %.200s is not supported: a machine "
-				 "cannot have the host's network; run the container without the "
-				 "host's network namespace",
-				 network->path);
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"linux.namespaces: network %.200s is not supported: a machine cannot have the host's network; run the container without the host's network namespace",
+			network->path);
 	spec->network = steal_fd(&fd);
 	return 0;
 }
@@ -256,9 +253,9 @@ static int start_standin(struct create *c, struct error *err)
 	autoclose int console = -1;
 
 	if (process->terminal && !c->options->console_socket)
-		return error_set(err, ERR_INVALID,
-				 "process.terminal: a terminal's other side is for the "
-				 "--console-socket of an engine: give one, or set it to false");
+		return error_set(
+			err, ERR_INVALID,
+			"process.terminal: a terminal's other side is for the --console-socket of an engine: give one, or set it to false");
 	if (process->terminal) {
 		console = console_open(c->options->console_socket, (uint16_t)process->rows,
 				       (uint16_t)process->columns, err);

@@ -243,10 +243,10 @@ static int refuse_kernels_own(int fd, size_t number, struct error *err)
 		is = is || st.st_dev == dev.st_dev;
 	if (!is)
 		return 0;
-	return error_set(err, ERR_UNSUPPORTED,
-			 "mounts[%zu].source is not supported: it leads to what is the host "
-			 "kernel's, and a machine has its own; leave the mount out",
-			 number);
+	return error_set(
+		err, ERR_UNSUPPORTED,
+		"mounts[%zu].source is not supported: it leads to what is the host kernel's, and a machine has its own; leave the mount out",
+		number);
 }
 
 /* Opened once: what is looked at is what is mounted. */
@@ -337,10 +337,10 @@ static int put_namespaces(json_t *container, const struct describe *d, struct er
 		if (!n && d->sandbox)
 			continue;
 		if (n && n->path && !is_of_sandbox(d, name, n->path))
-			return error_set(err, ERR_UNSUPPORTED,
-					 "linux.namespaces: %s of %.200s, which is no container of "
-					 "this machine: those of one pod can share it",
-					 name, n->path);
+			return error_set(
+				err, ERR_UNSUPPORTED,
+				"linux.namespaces: %s of %.200s, which is no container of this machine: those of one pod can share it",
+				name, n->path);
 		if (n && n->path) {
 			if (json_put_string(join, name, d->sandbox, err) < 0)
 				return -1;

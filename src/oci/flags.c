@@ -42,10 +42,10 @@ static int take_flag_text(const struct flag *flag, const char *value, struct err
 		if (flag->kind == FLAG_NUMBER)
 			*(int64_t *)flag->at = (int64_t)number;
 		else if (number > 0)
-			return error_set(err, ERR_UNSUPPORTED,
-					 "--%s: descriptors of the host cannot be had in a virtual "
-					 "machine",
-					 flag->name);
+			return error_set(
+				err, ERR_UNSUPPORTED,
+				"--%s: descriptors of the host cannot be had in a virtual machine",
+				flag->name);
 		return 0;
 	default:
 		return 0;

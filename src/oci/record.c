@@ -148,10 +148,10 @@ int record_open(const struct oci *oci, const char *id, struct record *out, struc
 		error_errno(err, ENOMEM, "%s", path);
 	if (record.id && has_directory(record.dir)) {
 		record_close(&record);
-		return error_set(err, ERR_NOT_FOUND,
-				 "container does not exist: %s is a directory of others; give an "
-				 "engine's namespace as --root %s",
-				 id, path);
+		return error_set(
+			err, ERR_NOT_FOUND,
+			"container does not exist: %s is a directory of others; give an engine's namespace as --root %s",
+			id, path);
 	}
 	if (!record.id || refresh_state(&record, err) < 0) {
 		record_close(&record);

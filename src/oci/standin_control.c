@@ -51,12 +51,11 @@ static int read_answer(int sock, enum standin_word word, struct buf *text, struc
 	while (got > 0 && fd_wait(sock, POLLIN, deadline, err) == 0)
 		got = fd_read_some(sock, text, err);
 	if (got > 0 && err->code == ERR_TIMEOUT)
-		return error_set(err, ERR_TIMEOUT,
-				 "the container's %s has not answered within %llu ms: where a "
-				 "signal has stopped that process of the host, CONT to it lets it "
-				 "go on, and delete --force ends the container",
-				 is_for_keeper(word) ? "machine" : "stand-in",
-				 (unsigned long long)limit_get(LIMIT_STANDIN_MS));
+		return error_set(
+			err, ERR_TIMEOUT,
+			"the container's %s has not answered within %llu ms: where a signal has stopped that process of the host, CONT to it lets it go on, and delete --force ends the container",
+			is_for_keeper(word) ? "machine" : "stand-in",
+			(unsigned long long)limit_get(LIMIT_STANDIN_MS));
 	return got == 0 ? 0 : -1;
 }
 

@@ -103,10 +103,10 @@ static void note_unknown_annotations(const json_t *annotations, const struct oci
 			i++;
 		if (strncmp(name, OCI_ANNOTATIONS, strlen(OCI_ANNOTATIONS)) == 0 &&
 		    i == ARRAY_SIZE(known))
-			oci_note(notes, true,
-				 "annotations.%.128s is ignored: there is no such annotation; "
-				 "microagent-oci(8) lists those that there are",
-				 name);
+			oci_note(
+				notes, true,
+				"annotations.%.128s is ignored: there is no such annotation; microagent-oci(8) lists those that there are",
+				name);
 	}
 }
 
@@ -123,10 +123,10 @@ static void note_copy_up(const json_t *mounts, const struct oci_notes *notes)
 			const char *text = json_string_value(option);
 
 			if (text && oci_mount_option_kind(text) == OCI_OPTION_COPY_UP)
-				oci_note(notes, true,
-					 "mounts[%zu].options[%zu] tmpcopyup is ignored: the tmpfs "
-					 "begins empty",
-					 i, j);
+				oci_note(
+					notes, true,
+					"mounts[%zu].options[%zu] tmpcopyup is ignored: the tmpfs begins empty",
+					i, j);
 		}
 	}
 }

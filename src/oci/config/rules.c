@@ -26,10 +26,10 @@ static int check_version(const json_t *document, struct error *err)
 		return 0;
 	if (version[0] == '1' && version[1] == '.' && version[2] >= '0' && version[2] <= '9')
 		return 0;
-	return error_set(err, ERR_UNSUPPORTED,
-			 "ociVersion %s is not supported: this program knows 1.0.0 and later of 1; "
-			 "use an engine that writes those",
-			 version);
+	return error_set(
+		err, ERR_UNSUPPORTED,
+		"ociVersion %s is not supported: this program knows 1.0.0 and later of 1; use an engine that writes those",
+		version);
 }
 
 /* --- mounts ------------------------------------------------------------------------------------
@@ -62,35 +62,33 @@ static int check_rootfs(const json_t *document, struct error *err)
 
 	if (strcmp(word, "virtiofs") == 0 || strcmp(word, "overlay") == 0)
 		return 0;
-	return error_set(err, ERR_UNSUPPORTED,
-			 "annotations." OCI_ROOTFS_ANNOTATION " %.64s is not supported: what a "
-			 "container writes goes to the host, or stays in its machine; use virtiofs "
-			 "for the first, overlay for the second",
-			 word);
+	return error_set(
+		err, ERR_UNSUPPORTED,
+		"annotations." OCI_ROOTFS_ANNOTATION
+		" %.64s is not supported: what a container writes goes to the host, or stays in its machine; use virtiofs for the first, overlay for the second",
+		word);
 }
 
 static int check_option(const char *option, bool crosses, const char *path, struct error *err)
 {
 	switch (oci_mount_option_kind(option)) {
 	case OCI_OPTION_SHARED:
-		return !crosses ? 0
-				: error_set(
-					  err, ERR_UNSUPPORTED,
-					  "%s: %s is not supported: what is mounted later does not "
-					  "cross "
-					  "the border of a machine; use rprivate, or pass the "
-					  "annotation " OCI_PROPAGATION_ANNOTATION "=ignore",
-					  path, option);
+		return !crosses
+			       ? 0
+			       : error_set(
+					 err, ERR_UNSUPPORTED,
+					 "%s: %s is not supported: what is mounted later does not cross the border of a machine; use rprivate, or pass the annotation " OCI_PROPAGATION_ANNOTATION
+					 "=ignore",
+					 path, option);
 	case OCI_OPTION_RECURSIVE:
-		return error_set(err, ERR_UNSUPPORTED,
-				 "%s: %s is not supported: a machine sees a tree of mounts as one; "
-				 "use the option of the mount itself",
-				 path, option);
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"%s: %s is not supported: a machine sees a tree of mounts as one; use the option of the mount itself",
+			path, option);
 	case OCI_OPTION_IDMAP:
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"%s: %s is not supported: a machine has no mounts with mapped ids; "
-			"give the volume the ids that the container wants",
+			"%s: %s is not supported: a machine has no mounts with mapped ids; give the volume the ids that the container wants",
 			path, option);
 	default:
 		return 0;
@@ -120,10 +118,10 @@ static int check_mount_type(const char *type, const char *path, struct error *er
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		if (strcmp(known[i], type) == 0)
 			return 0;
-	return error_set(err, ERR_UNSUPPORTED,
-			 "%s.type %s is not supported: what the host could mount is not in the "
-			 "machine; mount it on the host and bind it",
-			 path, type);
+	return error_set(
+		err, ERR_UNSUPPORTED,
+		"%s.type %s is not supported: what the host could mount is not in the machine; mount it on the host and bind it",
+		path, type);
 }
 
 static int check_bound(const json_t *mount, const char *path, struct error *err)
@@ -140,8 +138,7 @@ static int check_bound(const json_t *mount, const char *path, struct error *err)
 		if (path_is_below(source, shut[i]))
 			return error_set(
 				err, ERR_UNSUPPORTED,
-				"%s.source %s is not supported: %s of the host means nothing "
-				"in a machine, which has its own; leave the mount out",
+				"%s.source %s is not supported: %s of the host means nothing in a machine, which has its own; leave the mount out",
 				path, source, shut[i]);
 	return 0;
 }
@@ -180,14 +177,12 @@ int oci_mount_source_check(const struct oci_mount *mount, size_t index, mode_t m
 	if (S_ISSOCK(mode))
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"mounts[%zu].source %s is not supported: it is a socket, to which no "
-			"process of a machine can connect; let the program listen on the "
-			"network",
+			"mounts[%zu].source %s is not supported: it is a socket, to which no process of a machine can connect; let the program listen on the network",
 			index, mount->source);
-	return error_set(err, ERR_UNSUPPORTED,
-			 "mounts[%zu].source %s is not supported: it is %s of the host, which a "
-			 "machine does not have; bind a directory or a file",
-			 index, mount->source, S_ISFIFO(mode) ? "a pipe" : "a device");
+	return error_set(
+		err, ERR_UNSUPPORTED,
+		"mounts[%zu].source %s is not supported: it is %s of the host, which a machine does not have; bind a directory or a file",
+		index, mount->source, S_ISFIFO(mode) ? "a pipe" : "a device");
 }
 
 /* --- namespaces --------------------------------------------------------------------------------
@@ -216,23 +211,19 @@ static int check_namespaces(const json_t *document, struct error *err)
 
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
 		if (!has_namespace(document, wanted[i].type, &index))
-			return error_set(err, ERR_UNSUPPORTED,
-					 "linux.namespaces without %s is not supported: a machine "
-					 "cannot have %s; run the container without the host's %s "
-					 "namespace",
-					 wanted[i].type, wanted[i].what, wanted[i].type);
+			return error_set(
+				err, ERR_UNSUPPORTED,
+				"linux.namespaces without %s is not supported: a machine cannot have %s; run the container without the host's %s namespace",
+				wanted[i].type, wanted[i].what, wanted[i].type);
 	if (has_namespace(document, "time", &index))
-		return error_set(err, ERR_UNSUPPORTED,
-				 "linux.namespaces[%zu].type time is not supported: the guest's "
-				 "containers have no time namespaces; run the container without a "
-				 "time namespace",
-				 index);
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"linux.namespaces[%zu].type time is not supported: the guest's containers have no time namespaces; run the container without a time namespace",
+			index);
 	if (has_namespace(document, "user", &index))
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"linux.namespaces[%zu].type user is not supported: the guest's "
-			"containers have no user namespaces; the machine is what holds them; "
-			"run the container without a user namespace",
+			"linux.namespaces[%zu].type user is not supported: the guest's containers have no user namespaces; the machine is what holds them; run the container without a user namespace",
 			index);
 	return 0;
 }
@@ -250,11 +241,10 @@ static int check_namespace_paths(const json_t *document, struct error *err)
 
 		if (json_object_get(item, "path") &&
 		    (strcmp(type, "mount") == 0 || strcmp(type, "cgroup") == 0))
-			return error_set(err, ERR_UNSUPPORTED,
-					 "linux.namespaces[%zu].path of type %s is not supported: "
-					 "each container has one of its own in the machine; leave "
-					 "the path out",
-					 i, type);
+			return error_set(
+				err, ERR_UNSUPPORTED,
+				"linux.namespaces[%zu].path of type %s is not supported: each container has one of its own in the machine; leave the path out",
+				i, type);
 	}
 	return 0;
 }
@@ -294,9 +284,7 @@ static int check_devices(const json_t *document, struct error *err)
 		if (!is_default_device(device))
 			return error_set(
 				err, ERR_UNSUPPORTED,
-				"linux.devices[%zu] %s is not supported: a machine has no "
-				"devices of the host; run the container without it, and not "
-				"as privileged",
+				"linux.devices[%zu] %s is not supported: a machine has no devices of the host; run the container without it, and not as privileged",
 				i, json_text(device, "path", "?"));
 	}
 	return 0;
@@ -316,10 +304,10 @@ static int check_seccomp(const json_t *document, struct error *err)
 		asks = strcmp(json_text(rule, "action", ""), "SCMP_ACT_NOTIFY") == 0;
 		snprintf(where, sizeof(where), "linux.seccomp.syscalls[%zu].action", i);
 	}
-	return asks ? error_set(err, ERR_UNSUPPORTED,
-				"%s SCMP_ACT_NOTIFY is not supported: system calls of a machine "
-				"cannot be answered by the host; use a profile without it",
-				where)
+	return asks ? error_set(
+			      err, ERR_UNSUPPORTED,
+			      "%s SCMP_ACT_NOTIFY is not supported: system calls of a machine cannot be answered by the host; use a profile without it",
+			      where)
 		    : 0;
 }
 
