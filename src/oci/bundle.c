@@ -66,6 +66,10 @@ int bundle_read(const struct oci *oci, const char *bundle, json_t **document,
 	if (oci_fields_check(loaded, &notes, err) < 0 ||
 	    oci_config_decode(loaded, &notes, config, err) < 0)
 		return error_prefix(err, "%.300s", path);
+	if (oci_config_check(config, &notes, err) < 0) {
+		oci_config_free(config);
+		return error_prefix(err, "%.300s", path);
+	}
 	*document = json_incref(loaded);
 	return 0;
 }

@@ -91,6 +91,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	check_config(&config);
+	if (oci_config_check(&config, &notes, &err) < 0)
+		HOLDS(err.code == ERR_UNSUPPORTED && *err.msg);
 	if (config.seccomp)
 		check_seccomp(config.seccomp);
 	oci_config_free(&config);

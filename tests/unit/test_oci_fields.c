@@ -27,13 +27,27 @@ static void note(void *arg, bool warning, const char *text)
 
 static const struct oci_notes notes = {.tell = note};
 
+/* As of a bundle. */
+static int judge(const json_t *document, const struct oci_notes *told, struct error *err)
+{
+	struct oci_config config = {0};
+	int status;
+
+	if (oci_fields_check(document, told, err) < 0 ||
+	    oci_config_decode(document, told, &config, err) < 0)
+		return -1;
+	status = oci_config_check(&config, told, err);
+	oci_config_free(&config);
+	return status;
+}
+
 static void assert_accepted(const char *more)
 {
 	json_auto_t *document = oci_document(more);
 	struct error err = {0};
 
 	noted[0] = '\0';
-	if (oci_fields_check(document, &notes, &err) < 0)
+	if (judge(document, &notes, &err) < 0)
 		fail_msg("%s: %s", more, err.msg);
 }
 
@@ -42,7 +56,7 @@ static void assert_refused(const char *more, const char *text)
 	json_auto_t *document = oci_document(more);
 	struct error err = {0};
 
-	assert_int_equal(oci_fields_check(document, NULL, &err), -1);
+	assert_int_equal(judge(document, NULL, &err), -1);
 	assert_string_equal(err.msg, text);
 	assert_int_equal(err.code, ERR_UNSUPPORTED);
 }
@@ -316,8 +330,7 @@ static void mounts_of_the_host(void **state)
 		{"/dev/sda", "/dev/sda", "/dev"}, {"/srv/../dev/../../proc/1", "/proc/1", "/proc"},
 		{"/sys", "/sys", "/sys"},
 	};
-	static const char *const open[] = {"/devices", "/srv/dev", "dev", "proc/x",
-					   "/",	       "/dev/..",  ""};
+	static const char *const open[] = {"/devices", "/srv/dev", "dev", "proc/x", "/", "/dev/.."};
 	char more[256], text[512];
 
 	(void)state;

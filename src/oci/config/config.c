@@ -60,13 +60,16 @@ int oci_config_decode(const json_t *document, const struct oci_notes *notes, str
 void oci_config_free(struct oci_config *config)
 {
 	oci_process_free(&config->process);
-	for (size_t i = 0; i < config->nmounts; i++)
+	for (size_t i = 0; i < config->nmounts; i++) {
 		free(config->mounts[i].data);
+		free(config->mounts[i].options);
+	}
 	free(config->mounts);
 	free(config->namespaces);
 	free(config->masked_paths);
 	free(config->readonly_paths);
 	free(config->device_rules);
+	free(config->devices);
 	oci_hooks_free(config);
 	*config = (struct oci_config){0};
 }

@@ -81,12 +81,12 @@ struct oci_mount {
 	 * makes a tmpfs of its own there. */
 	bool is_shm;
 	bool read_only;	     /* also MS_RDONLY of flags */
-	bool copy_up;	     /* tmpcopyup, which is ignored: the tmpfs begins empty */
 	unsigned long flags; /* MS_*, of those that mount(2) sets; no MS_BIND, MS_REC */
 	/* MS_PRIVATE or MS_UNBINDABLE, where nothing is bound also MS_SHARED or MS_SLAVE; with
 	 * MS_REC or not; else 0 */
 	unsigned long propagation;
-	char *data; /* the other options, "a,b=c"; owned; "" for none */
+	char *data;	      /* the other options, "a,b=c"; owned; "" for none */
+	const char **options; /* all of them as they are written; NULL-terminated, owned */
 };
 /* The options with a meaning here, in the order of their names; NULL behind the last. */
 const char *oci_mount_option(size_t index);
@@ -125,6 +125,11 @@ struct oci_device_rule {
 	char type;	      /* 'a', 'b' or 'c' */
 	int64_t major, minor; /* -1: any */
 	const char *access;   /* of the letters r, w and m */
+};
+/* A device that the container is to have. */
+struct oci_device {
+	const char *path, *type; /* type: "" where not said */
+	int64_t major, minor;	 /* 0 where not said */
 };
 /* The object at path ("linux.resources", or "" where a file holds it alone: `update`). */
 int oci_resources_decode(const json_t *resources, const char *path, struct oci_resources *out,
@@ -165,6 +170,8 @@ struct oci_config {
 	struct oci_resources resources;
 	struct oci_device_rule *device_rules; /* owned; a later rule goes before an earlier one */
 	size_t ndevice_rules;
+	struct oci_device *devices; /* owned */
+	size_t ndevices;
 	const char *cgroups_path; /* NULL: not said */
 	const json_t *seccomp;	  /* for seccomp.h; NULL: none */
 	struct oci_hooks hooks[OCI_HOOK_KINDS];

@@ -44,14 +44,18 @@ const struct oci_field *oci_field_find(const char *path);
 
 /*
  * ERR_UNSUPPORTED, with the JSON path, the reason and the next step, for the first field of the
- * config that is refused or has a value that is, and is not empty (null, 0, false, "", and lists
- * and objects of such). What is ignored is noted. Unknown fields are neither: the specification
- * wants them ignored. Fit for a document of any shape that oci_load() made.
+ * config that is refused and is not empty (null, 0, false, "", and lists and objects of such), and
+ * for a version that is not known. What is ignored is noted. Unknown fields are neither: the
+ * specification wants them ignored. Fit for a document of any shape that oci_load() made.
  */
 int oci_fields_check(const json_t *document, const struct oci_notes *notes, struct error *err);
 /* The same of one that stands alone: a process ("process") or resources ("linux.resources"). */
 int oci_fields_check_below(const json_t *value, const char *path, const struct oci_notes *notes,
 			   struct error *err);
+/* ERR_UNSUPPORTED likewise for the first value that is refused although its field is not. Judges what
+ * oci_config_decode() has made of the document. */
+int oci_config_check(const struct oci_config *config, const struct oci_notes *notes,
+		     struct error *err);
 /* What only a look at the file tells: mode is that of the source of mounts[index], as fstat() has
  * it. ERR_UNSUPPORTED for a device and for a socket. */
 int oci_mount_source_check(const struct oci_mount *mount, size_t index, mode_t mode,

@@ -67,6 +67,35 @@ static int decode_namespaces(const json_t *system, struct oci_config *out, struc
 	return 0;
 }
 
+static int decode_devices(const json_t *system, struct oci_config *out, struct error *err)
+{
+	json_t *list = NULL;
+	const json_t *item;
+	size_t i;
+
+	if (json_get_array(system, "linux", "devices", JSON_OPTIONAL, &list, err) < 0)
+		return -1;
+	out->devices = calloc(json_array_size(list) + 1, sizeof(*out->devices));
+	if (!out->devices)
+		return error_errno(err, ENOMEM, "devices");
+	json_array_foreach(list, i, item)
+	{
+		struct oci_device *device = &out->devices[out->ndevices++];
+		char where[OCI_PATH];
+
+		oci_path_item(where, "linux", "devices", i);
+		*device = (struct oci_device){.path = "", .type = ""};
+		if (json_get_string(item, where, "path", JSON_REQUIRED, &device->path, err) < 0 ||
+		    json_get_string(item, where, "type", JSON_OPTIONAL, &device->type, err) < 0 ||
+		    json_get_int(item, where, "major", JSON_OPTIONAL, INT64_MIN, INT64_MAX,
+				 &device->major, err) < 0 ||
+		    json_get_int(item, where, "minor", JSON_OPTIONAL, INT64_MIN, INT64_MAX,
+				 &device->minor, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* They become paths below /proc/sys in the guest, where a dot is a slash. */
 static int check_sysctl(const json_t *sysctl, struct error *err)
 {
@@ -114,7 +143,7 @@ int oci_linux_decode(const json_t *document, struct oci_config *out, struct erro
 	if (json_get_object(document, "", "linux", JSON_OPTIONAL, &system, err) < 0 ||
 	    oci_resources_decode(NULL, "", &out->resources, err) < 0)
 		return -1;
-	if (decode_namespaces(system, out, err) < 0 ||
+	if (decode_namespaces(system, out, err) < 0 || decode_devices(system, out, err) < 0 ||
 	    oci_get_absolutes(system, "linux", "maskedPaths", &out->masked_paths, err) < 0 ||
 	    oci_get_absolutes(system, "linux", "readonlyPaths", &out->readonly_paths, err) < 0 ||
 	    oci_get_map(system, "linux", "sysctl", &out->sysctl, err) < 0 ||

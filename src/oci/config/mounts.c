@@ -110,8 +110,6 @@ static void apply_known_option(const char *option, struct oci_mount *out)
 		if (options[i].kind == OCI_OPTION_PROPAGATION ||
 		    options[i].kind == OCI_OPTION_SHARED)
 			out->propagation = options[i].flags;
-		else if (options[i].kind == OCI_OPTION_COPY_UP)
-			out->copy_up = true;
 		else if (options[i].kind == OCI_OPTION_BIND)
 			out->is_bind = true;
 		if (options[i].kind == OCI_OPTION_BIND)
@@ -123,19 +121,20 @@ static void apply_known_option(const char *option, struct oci_mount *out)
 	}
 }
 
-/* What is not had here (other_options) was refused, or a person wants it passed over. */
+/* What is not had here (other_options) is refused by oci_config_check(). */
 static int decode_options(const json_t *mount, const char *path, struct oci_mount *out,
 			  struct error *err)
 {
 	autobuf struct buf data = BUF_INIT(0);
-	autofree const char **texts = NULL;
 
-	if (oci_get_strings(mount, path, "options", &texts, err) < 0)
+	if (oci_get_strings(mount, path, "options", &out->options, err) < 0)
 		return -1;
-	for (size_t i = 0; texts[i]; i++) {
-		if (oci_mount_option_kind(texts[i]) != OCI_OPTION_DATA)
-			apply_known_option(texts[i], out);
-		else if (buf_printf(&data, err, "%s%s", data.len ? "," : "", texts[i]) < 0)
+	for (size_t i = 0; out->options[i]; i++) {
+		const char *option = out->options[i];
+
+		if (oci_mount_option_kind(option) != OCI_OPTION_DATA)
+			apply_known_option(option, out);
+		else if (buf_printf(&data, err, "%s%s", data.len ? "," : "", option) < 0)
 			return -1;
 	}
 	out->read_only = out->flags & MS_RDONLY;
