@@ -38,8 +38,8 @@ char *artifact_init_path(const struct artifact_options *opts, enum architecture 
 	path = dir ? path_join(dir, cache_init_program(architecture), err) : NULL;
 	if (!path || access(path, R_OK) == 0)
 		return steal_ptr(&path);
-	/* What machines of this host's own need is made always; the other one is there where somebody
-	 * has made it. */
+	/* `make` always makes the init for this host's machines, and that of another architecture
+	 * where somebody asks for it. */
 	if (architecture == architecture_of_host())
 		error_errno(err, errno, "%s: build it with `make`", path);
 	else

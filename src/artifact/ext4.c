@@ -121,8 +121,8 @@ int ext4_write(const struct ext4_spec *spec, struct rootfs *rootfs, const char *
 	if (code != 0)
 		return ext4_failed(code, file, err);
 	code = ext2fs_read_bitmaps(writer.fs);
-	/* The library sets times where a file has none of its own. How much has been written depends
-	 * on the cache; at 0 it is not counted. */
+	/* The library sets times where a file has none of its own. How much has been written
+	 * depends on the cache; at 0 it is not counted. */
 	writer.fs->now = spec->time;
 	writer.fs->super->s_kbytes_written = 0;
 	if (ext4_failed(code, "", err) < 0 || ext4_fill(&writer, err) < 0) {

@@ -231,8 +231,8 @@ static int build_debian(const struct place *place, const char *name, const char 
 	    command_line(&arguments, tar, err) < 0 ||
 	    buf_printf(&tmp, err, "TMPDIR=%s", place->scratch) < 0)
 		return -1;
-	/* Root's working directory is ours, so that the next run finds and removes what a killed one
-	 * left. A user's must be one that the users of his range can enter: the system's. */
+	/* Root's working directory is ours, so that the next run finds and removes what a killed
+	 * one left. A user's must be one that the users of his range can enter: the system's. */
 	if (geteuid() == 0)
 		env[2] = buf_string(&tmp);
 	progress_stage("installing Debian's packages into the image");

@@ -179,8 +179,8 @@ bool by_name_answer(struct gate *g, const uint8_t *frame, const struct segment *
 		pin_addresses(g, q, &a);
 	if (dry)
 		return true;
-	/* Everybody who has asked is told the resolver's words, or that the resolver has failed. TCP,
-	 * by which the whole of a truncated answer could be asked, is shut. */
+	/* Everybody who has asked is told the resolver's words, or that the resolver has failed.
+	 * TCP, by which the whole of a truncated answer could be asked, is shut. */
 	if (!sound || (a.truncated && !a.count)) {
 		reply.len = dns_make_answer(message, s->payload, q, DNS_SERVER_FAILED);
 	} else {

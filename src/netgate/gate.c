@@ -204,8 +204,8 @@ int gate_run(struct gate *g, struct error *err)
 	enum lane_state out = LANE_IDLE, in = LANE_IDLE;
 
 	while (out != LANE_ENDED && in != LANE_ENDED) {
-		/* Each side is waited for as its lanes want; a lane that cannot write does not read,
-		 * nor does one without credit. */
+		/* Each side is waited for as its lanes want; a lane that cannot write does not
+		 * read, nor does one without credit. */
 		struct pollfd polled[SIDES] = {
 			[VM] = {.fd = g->vm},
 			[PASST] = {.fd = g->passt},

@@ -42,8 +42,8 @@ struct held_opening *openings_of(struct openings *o, struct flow *flow, uint64_t
 	if (flow->slot)
 		return held;
 	if (is_held(o, i)) {
-		/* Of words that were judged the other end may have a part, to which no others may be
-		 * joined; and what was kept the guest does not send again. */
+		/* Of words that were judged the other end may have a part, to which no others may
+		 * be joined; and what was kept the guest does not send again. */
 		if (held->len)
 			held->flow->state = FLOW_SHUT;
 		openings_release(o, held->flow);

@@ -229,7 +229,8 @@ static int open_network(const struct create *c, struct standin_spec *spec, struc
 	autoclose int fd = open(network->path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &named) < 0 || stat("/proc/self/ns/net", &own) < 0)
 		return error_errno(err, errno, "linux.namespaces: %.200s", network->path);
-	/* By a path too, as Docker says it: what is sent to the host's links would be the guest's. */
+	/* A path may name the host's own network, as Docker's does. What is sent to the host's
+	 * links would be the guest's then. */
 	if (named.st_dev == own.st_dev && named.st_ino == own.st_ino)
 		return error_set(
 			err, ERR_UNSUPPORTED,
@@ -301,7 +302,7 @@ static int make_steps(struct create *c, struct error *err)
 		group = NULL;
 	if (find_machine(c, err) < 0)
 		return -1;
-	/* The record has the groups before they are there. */
+	/* Records the groups before they are there. */
 	if ((group && group_missing(group, c->groups, err) < 0) || write_state(c, err) < 0 ||
 	    group_make(c->groups, err) < 0)
 		return -1;

@@ -250,7 +250,8 @@ static int make(struct self *self, struct error *err)
 	const json_t *ticket = self->handed.ticket;
 	struct call_item item;
 
-	/* Its directory alone: what the library would look at besides is looked at by who made it. */
+	/* Opens the machine's directory alone: whoever made the machine has looked at what the
+	 * library would look at besides. */
 	autofree char *path =
 		path_join(json_text(ticket, "machines", ""), json_text(ticket, "machine", ""), err);
 	if (!path)

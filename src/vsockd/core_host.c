@@ -141,8 +141,8 @@ void core_listen_event(struct core *core)
 		else if (errno == EAGAIN)
 			return;
 		else if (errno != EINTR && errno != ECONNABORTED) {
-			/* Out of descriptors or memory: the listener would call without end, so it is
-			 * left alone a while. */
+			/* Out of descriptors or memory: the listener would call without end, so it
+			 * is left alone a while. */
 			log_limited(core->config.log, "accept: %s", strerror(errno));
 			poll_remove(core->config.epfd, core->config.listen_fd);
 			core->accept_again = clock_mono_ns() + NS_PER_S;

@@ -161,7 +161,7 @@ static int set_mem_table(struct device *device, struct vhost_message *m, struct 
 	memcpy(regions, m->payload + 8, n * sizeof(regions[0]));
 	if (memory_set(&device->memory, regions, m->fds, n, err) < 0)
 		return -1;
-	/* The rings' addresses are looked up again; one that runs must be there in the new table too. */
+	/* Looks up the rings' addresses again. A ring that runs must be in the new table too. */
 	for (unsigned i = 0; i < QUEUE_COUNT; i++)
 		ring_unmap(&device->rings[i]);
 	for (unsigned i = 0; i < QUEUE_COUNT; i++)

@@ -52,8 +52,8 @@ int oci_fields_check(const json_t *document, const struct oci_notes *notes, stru
 /* The same of one that stands alone: a process ("process") or resources ("linux.resources"). */
 int oci_fields_check_below(const json_t *value, const char *path, const struct oci_notes *notes,
 			   struct error *err);
-/* ERR_UNSUPPORTED likewise for the first value that is refused although its field is not. Judges what
- * oci_config_decode() has made of the document. */
+/* ERR_UNSUPPORTED likewise for the first value that is refused although its field is not. Judges
+ * what oci_config_decode() has made of the document. */
 int oci_config_check(const struct oci_config *config, const struct oci_notes *notes,
 		     struct error *err);
 /* What only a look at the file tells: mode is that of the source of mounts[index], as fstat() has
