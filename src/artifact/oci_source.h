@@ -34,7 +34,6 @@ struct oci_source {
  */
 int oci_source_find(const char *text, uint64_t room, struct oci_source *out, struct error *err);
 void oci_source_free(struct oci_source *source); /* accepts a zeroed one */
-#define auto_source __attribute__((cleanup(oci_source_free)))
 
 /* Makes what skopeo needs in dir: a name of the source that it can parse, and the directories that
  * it writes to. */

@@ -131,17 +131,6 @@ static __thread struct {
 	ino_t ino;
 } retry;
 
-static void note_look_up(int fd)
-{
-	struct stat st;
-
-	if (!retry.pending || fd < 0 || fstat(fd, &st) < 0)
-		return;
-	retry.has_looked = true;
-	retry.dev = st.st_dev;
-	retry.ino = st.st_ino;
-}
-
 /* Opens a file that virtiofsd knows, which is the one that the guest knows by its name. */
 static int open_known(int dirfd, const char *path, int flags)
 {
@@ -191,6 +180,7 @@ static int create(int dirfd, const char *path, int flags, mode_t mode)
 
 static int open_at(int dirfd, const char *path, int flags, mode_t mode)
 {
+	struct stat st;
 	int fd;
 
 	find_next();
@@ -201,7 +191,11 @@ static int open_at(int dirfd, const char *path, int flags, mode_t mode)
 	if (flags & O_PATH) {
 		fd = take_created(dirfd, path);
 		fd = fd >= 0 ? fd : next_openat(dirfd, path, flags, mode);
-		note_look_up(fd);
+		if (retry.pending && fd >= 0 && fstat(fd, &st) == 0) {
+			retry.has_looked = true;
+			retry.dev = st.st_dev;
+			retry.ino = st.st_ino;
+		}
 		return fd;
 	}
 	return is_known_file(path) ? open_known(dirfd, path, flags)
