@@ -3,7 +3,6 @@
 
 #include <archive_entry.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
