@@ -17,9 +17,10 @@
 # make SANITIZE=1 ...   the same with ASan and UBSan, in build/sanitize
 # make darwin-check   compile and link for macOS what a Mac runs of it, here; `make` on a Mac builds that
 #
-# Non-recursive: every folder of src/ becomes one archive lib<folder>.a (its main.c left out), every
+# Non-recursive: every folder of src/ and ports/ becomes one archive lib<folder>.a (its main.c left out), every
 # program links its main.o with the archives of the layers below it. This file says what is built and with which flags;
-# the rules are in mk/: programs, ports (other architectures, Windows), tests, setup and install.
+# the rules are in mk/: programs, cross (the other architecture), tests, setup and install. What is for another system as
+# a whole is in ports/, each with rules of its own in its build.mk.
 
 VERSION := 0.1.0
 # As many jobs as there are processors, unless the command line says how many. A make below this one takes its jobs from it.
@@ -48,7 +49,7 @@ WERROR ?= -Werror
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wcast-qual \
 	    $(WERROR)
 OBJC_WARNINGS := -Wall -Wextra -Wshadow -Wformat=2 $(WERROR) -Werror=objc-method-access -Werror=objc-property-implementation
-CPPFLAGS += -Isrc -Iinclude -D_GNU_SOURCE -DMICROAGENT_VERSION='"$(VERSION)"'
+CPPFLAGS += -Isrc -Iports -Iinclude -D_GNU_SOURCE -DMICROAGENT_VERSION='"$(VERSION)"'
 , := ,
 SANITIZERS := $(if $(SANITIZE),-fsanitize=address$(,)undefined)
 OPT := $(if $(SANITIZE),-O1 -fno-omit-frame-pointer $(SANITIZERS) \
@@ -92,12 +93,19 @@ ARTIFACT_LIBS := -ljansson -larchive -lcrypto -lext2fs -lseccomp
 SUPERVISOR_LIBS := $(HOST_LIBS) -lseccomp
 endif
 lib = $(BUILD)/lib/lib$(subst /,-,$(1)).a
+# What is for another system as a whole: its tests and its stand-in are beside its sources, and are no part of it.
+PORTS := $(patsubst ports/%/,%,$(wildcard ports/*/))
+PORTS_TESTS := $(foreach p,$(PORTS),$(foreach d,tests standin,ports/$(p)/$(d) ports/$(p)/$(d)/%))
+room = $(if $(filter $(PORTS),$(firstword $(subst /, ,$(1)))),ports,src)/$(1)
 # A room with its wings. What is of one system alone is in a folder that is called after it, wherever that is.
-wings = $(filter-out $(addprefix %/,$(OTHER_PLATFORMS)),$(patsubst %/,%,$(wildcard src/$(1)/ src/$(1)/*/ src/$(1)/*/*/ src/$(1)/*/*/*/)))
+wings = $(filter-out $(addprefix %/,$(OTHER_PLATFORMS)) $(PORTS_TESTS),$(patsubst %/,%,$(wildcard $(addprefix $(call room,$(1)),/ /*/ /*/*/ /*/*/*/))))
 # Objective-C is for a Mac's frameworks. Of a folder that has ONLY_<folder> there are those files alone.
 LANGUAGES := c $(if $(filter darwin,$(PLATFORM)),m)
 sources = $(or $(ONLY_$(1)),$(filter-out %/main.c,$(wildcard $(foreach l,$(LANGUAGES),$(addsuffix /*.$(l),$(call wings,$(1)))))))
-objects = $(patsubst src/%,$(BUILD)/obj/%.o,$(basename $(1)))
+# A file of src/ or ports/ by its name in there, and what is compiled of it below a directory.
+inside = $(patsubst ports/%,%,$(patsubst src/%,%,$(1)))
+objects_in = $(patsubst %,$(1)/%.o,$(basename $(call inside,$(2))))
+objects = $(call objects_in,$(BUILD)/obj,$(1))
 # What a program carries as C: files of schema/, what each backend does, and the library that is loaded into virtiofsd.
 EMBEDDED := schemas backends $(if $(filter linux,$(PLATFORM)),virtiofsd_preload)
 EMBEDDED_mcp := embedded/schemas.o
@@ -138,7 +146,7 @@ all: $(BINARIES) $(LIBRARIES)
 NEEDS_PACKAGES := $(filter setup run test soak bench arm64 arm64-init windows standin-hyperv,$(MAKECMDGOALS))
 FIRST := $(if $(NEEDS_PACKAGES),packages)
 
-include mk/programs.mk mk/ports.mk mk/tests.mk mk/setup.mk mk/install.mk
+include mk/programs.mk mk/ports.mk mk/tests.mk $(wildcard ports/*/build.mk) mk/setup.mk mk/install.mk
 
 # All that decides what an object becomes, beside its sources. Each object depends on the file, which is written when
 # this text is another one: with other flags or another compiler everything is compiled again.
@@ -153,9 +161,9 @@ $(BUILD)/flags:
 	@printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' >$@
 
 # How each file is compiled, for editors: clangd finds it in build/. It is written when a file is added or a flag changes.
-compiled = $(foreach f,$(FOLDERS),$(wildcard $(addsuffix /*.c,$(call wings,$(f))))) $(wildcard tests/unit/test_*.c)
+compiled = $(foreach f,$(FOLDERS),$(wildcard $(addsuffix /*.c,$(call wings,$(f))))) $(UNIT_SOURCES)
 COMMAND = $(CC) $(CPPFLAGS) -Itests/unit $(BASE_CFLAGS) $(OPT) $(CFLAGS)
-$(BUILD)/compile_commands.json: $(BUILD)/flags $(foreach f,$(FOLDERS),$(call wings,$(f))) tests/unit
+$(BUILD)/compile_commands.json: $(BUILD)/flags $(foreach f,$(FOLDERS),$(call wings,$(f))) $(UNIT_PLACES)
 	@printf '%s\n' $(sort $(compiled)) | sed -e 's|.*|{"directory": "$(CURDIR)", "file": "&", "command": "$(subst ','\'',$(subst ",\\",$(COMMAND))) -c &"}|' \
 		-e '1s/^/[/; $$!s/$$/,/; $$s/$$/]/' >$@
 all: $(BUILD)/compile_commands.json

@@ -3,9 +3,15 @@
 
 # --- objects and archives ------------------------------------------------------------------------
 
-$(BUILD)/obj/%.o: src/%.c $(BUILD)/flags | $(FIRST)
-	@mkdir -p $(@D)
-	$(call say,CC   )$(CC) $(CPPFLAGS) $(HOST_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+define compiled_below
+$(BUILD)/obj/%.o: $(1)/%.c $(BUILD)/flags | $(FIRST)
+	@mkdir -p $$(@D)
+	$$(call say,CC   )$$(CC) $$(CPPFLAGS) $$(HOST_CFLAGS) $$(CFLAGS) -MMD -MP -c -o $$@ $$<
+$(BUILD)/guest/%.o: $(1)/%.c $(BUILD)/flags | $(FIRST)
+	@mkdir -p $$(@D)
+	$$(call say,CC   )$$(CC) $$(CPPFLAGS) $$(GUEST_CFLAGS) -MMD -MP -c -o $$@ $$<
+endef
+$(foreach place,ports src,$(eval $(call compiled_below,$(place))))
 
 # Reference counts by hand, as the stand-in's run time has no others.
 $(BUILD)/obj/%.o: src/%.m $(BUILD)/flags
@@ -49,10 +55,6 @@ $(BUILD)/embedded/virtiofsd_preload.c: $(BUILD)/embedded/virtiofsd_preload.so
 $(BUILD)/obj/embedded/%.o: $(BUILD)/embedded/%.c $(BUILD)/flags | $(FIRST)
 	@mkdir -p $(@D)
 	$(call say,CC   )$(CC) $(CPPFLAGS) $(HOST_CFLAGS) $(CFLAGS) -c -o $@ $<
-
-$(BUILD)/guest/%.o: src/%.c $(BUILD)/flags | $(FIRST)
-	@mkdir -p $(@D)
-	$(call say,CC   )$(CC) $(CPPFLAGS) $(GUEST_CFLAGS) -MMD -MP -c -o $@ $<
 
 # --- programs ------------------------------------------------------------------------------------
 

@@ -5,19 +5,24 @@ ALL_LIBS := $(foreach f,$(filter-out guest guest-macos vsockd netgate,$(FOLDERS)
 LINK_ALL := -Wl,--start-group $(ALL_LIBS) -Wl,--end-group -ljansson -larchive -lcrypto -lext2fs -lmd -lseccomp
 # guest, vsockd and netgate are programs of their own, whose names may be those of other programs' parts; their
 # tests link with them and base alone.
-UNIT := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
+UNIT_PLACES := $(wildcard ports/*/tests/unit) tests/unit
+UNIT_SOURCES := $(wildcard $(UNIT_PLACES:%=%/test_*.c))
+UNIT := $(patsubst %.c,$(BUILD)/unit/%,$(notdir $(UNIT_SOURCES)))
 
 define lone_test
-$(BUILD)/unit/test_$(subst -,_,$(1))_%: tests/unit/test_$(subst -,_,$(1))_%.c $(BUILD)/flags $(call lib,$(1)) $(call lib,base)
+$(BUILD)/unit/test_$(subst -,_,$(1))_%: $(or $(2),tests/unit)/test_$(subst -,_,$(1))_%.c $(BUILD)/flags $(call lib,$(1)) $(call lib,base)
 	@mkdir -p $$(@D)
 	$$(call say,TEST )$$(CC) $$(CPPFLAGS) -Itests/unit $$(HOST_CFLAGS) -MMD -MP $$(HOST_LDFLAGS) -o $$@ $$< \
 		$(call lib,$(1)) $(call lib,base) -ljansson -lseccomp -lcmocka
 endef
 $(foreach f,guest guest-macos vsockd netgate,$(eval $(call lone_test,$(f))))
 
-$(BUILD)/unit/%: tests/unit/%.c $(BUILD)/flags $(ALL_LIBS)
-	@mkdir -p $(@D)
-	$(call say,TEST )$(CC) $(CPPFLAGS) -Itests/unit $(HOST_CFLAGS) -MMD -MP $(HOST_LDFLAGS) -o $@ $< $(LINK_ALL) -lcmocka
+define test_below
+$(BUILD)/unit/%: $(1)/%.c $(BUILD)/flags $(ALL_LIBS)
+	@mkdir -p $$(@D)
+	$$(call say,TEST )$$(CC) $$(CPPFLAGS) -Itests/unit $$(HOST_CFLAGS) -MMD -MP $$(HOST_LDFLAGS) -o $$@ $$< $$(LINK_ALL) -lcmocka
+endef
+$(foreach place,$(UNIT_PLACES),$(eval $(call test_below,$(place))))
 
 unit: $(UNIT)
 
@@ -78,14 +83,17 @@ standin-hyperv: $(BUILD)/standin/libvsock.so $(BUILD)/windows/microagent-hyperv-
 
 # Fuzz targets and all they link are built by clang with coverage, apart from everything else.
 FUZZ_BUILD := $(BUILD)/fuzz
-FUZZ := $(patsubst tests/fuzz/%.c,$(FUZZ_BUILD)/bin/%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ := $(patsubst %.c,$(FUZZ_BUILD)/bin/%,$(notdir $(wildcard tests/fuzz/fuzz_*.c ports/*/tests/fuzz/fuzz_*.c)))
 FUZZ_CFLAGS := -std=gnu17 -g -O1 -fsanitize=fuzzer-no-link,address,undefined \
 	       -fno-sanitize-recover=undefined -DMICROAGENT_FUZZ=1 -DMICROAGENT_SANITIZE=1
-fuzz_objects = $(patsubst src/%.c,$(FUZZ_BUILD)/obj/%.o,$(foreach f,$(1),$(call sources,$(f))))
+fuzz_objects = $(call objects_in,$(FUZZ_BUILD)/obj,$(foreach f,$(1),$(call sources,$(f))))
 
-$(FUZZ_BUILD)/obj/%.o: src/%.c $(BUILD)/flags | $(FIRST)
-	@mkdir -p $(@D)
-	$(call say,FUZZ )$(CLANG) $(CPPFLAGS) $(FUZZ_CFLAGS) -MMD -MP -c -o $@ $<
+define fuzzed_below
+$(FUZZ_BUILD)/obj/%.o: $(1)/%.c $(BUILD)/flags | $(FIRST)
+	@mkdir -p $$(@D)
+	$$(call say,FUZZ )$$(CLANG) $$(CPPFLAGS) $$(FUZZ_CFLAGS) -MMD -MP -c -o $$@ $$<
+endef
+$(foreach place,ports src,$(eval $(call fuzzed_below,$(place))))
 $(FUZZ_BUILD)/obj/embedded/%.o: $(BUILD)/embedded/%.c $(BUILD)/flags | $(FIRST)
 	@mkdir -p $(@D)
 	$(call say,FUZZ )$(CLANG) $(CPPFLAGS) $(FUZZ_CFLAGS) -c -o $@ $<
@@ -95,7 +103,7 @@ $(FUZZ_BUILD)/libguest-macos.a: $(call fuzz_objects,guest-macos base)
 $(FUZZ_BUILD)/lib%.a:
 	@rm -f $@
 	$(call say,AR   )$(AR) $(AR_FLAGS) $@ $^
-fuzz_link = $(call say,FUZZ )$(CLANG) $(CPPFLAGS) $(FUZZ_CFLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< \
+fuzz_link = $(call say,FUZZ )$(CLANG) $(CPPFLAGS) -Itests/fuzz $(FUZZ_CFLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< \
 	$(FUZZ_BUILD)/lib$(1).a -ljansson -larchive -lcrypto -lext2fs -lmd -lseccomp
 $(FUZZ_BUILD)/bin/fuzz_agent_%: tests/fuzz/fuzz_agent_%.c $(FUZZ_BUILD)/libguest.a
 	@mkdir -p $(@D)
