@@ -13,7 +13,7 @@
 #                 that machines of arm64 boot, beside this system's own
 # make windows    microagent-hyperv-supervisor.exe with a cross compiler, in build/windows
 # make soak bench long tests, and the figures; make soak TESTS=alone   one stage: unit, fuzz, e2e (two workers), alone,
-#                 sanitized, newer-qemu
+#                 ports, sanitized, newer-qemu
 # make SANITIZE=1 ...   the same with ASan and UBSan, in build/sanitize
 # make darwin-check   compile and link for macOS what a Mac runs of it, here; `make` on a Mac builds that
 #
@@ -146,7 +146,11 @@ all: $(BINARIES) $(LIBRARIES)
 NEEDS_PACKAGES := $(filter setup run test soak bench arm64 arm64-init windows standin-hyperv,$(MAKECMDGOALS))
 FIRST := $(if $(NEEDS_PACKAGES),packages)
 
-include mk/programs.mk mk/ports.mk mk/tests.mk $(wildcard ports/*/build.mk) mk/setup.mk mk/install.mk
+# moved_here: where files of ports/ were once. The dependencies of an older build say so: what was made of them is made again.
+moved_here = $(foreach place,$(1),$(eval $(place)%: moved ;))
+moved:
+
+include mk/programs.mk mk/cross.mk mk/tests.mk $(wildcard ports/*/build.mk) mk/setup.mk mk/install.mk
 
 # All that decides what an object becomes, beside its sources. Each object depends on the file, which is written when
 # this text is another one: with other flags or another compiler everything is compiled again.
@@ -176,6 +180,6 @@ clean:
 # Not of another system's own root (scripts/in-debian.sh), nor of a cache with images in the making, where invoke-rc.d is.
 -include $(shell find $(BUILD) \( -name debian13 -o -path $(BUILD)/cache \) -prune -o -name '*.d' -type f -print 2>/dev/null)
 
-.PHONY: all deb guest-bundle guest-bundle-place objects list-objects setup packages darwin-check sysroot arm64 arm64-init windows run unit fuzz test soak bench lint man install uninstall clean standin standin-hyperv
+.PHONY: all moved deb guest-bundle guest-bundle-place objects list-objects setup packages darwin-check sysroot arm64 arm64-init windows run unit fuzz test soak bench lint man install uninstall clean standin standin-hyperv
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -60,27 +60,6 @@ $(STANDIN_APPLEVF): $(BUILD)/obj/supervisor/main-applevf.o $(APPLEVF_SOURCES:src
 	@ln -sf $(abspath $(BUILD)/bin)/microagent-artifact $(@D)/ # which it looks for beside itself
 standin: $(STANDIN_APPLEVF)
 
-# The stand-in for Hyper-V: computecore.dll and, to be linked into a client, hvsocket_loopback.o, which takes the place of
-# Winsock's imports: the supervisor that is tested is made of the objects of the shipped one and of that. hcs-worker and
-# hcs-probe are the stand-in's own.
-STANDIN_WINDOWS := $(BUILD)/windows/standin
-HYPERV_DLL := $(patsubst %,$(STANDIN_WINDOWS)/%.o,operations systems host service delivery handles text)
-$(STANDIN_WINDOWS)/%.o: tests/standin/hyperv/%.c $(BUILD)/flags | $(FIRST)
-	@mkdir -p $(@D)
-	$(call say,WIN  )$(MINGW)gcc $(WINDOWS_CFLAGS) -MMD -MP -c -o $@ $<
-$(STANDIN_WINDOWS)/computecore.dll: $(HYPERV_DLL) tests/standin/hyperv/computecore.def
-	$(call say,WIN  )$(MINGW)gcc -shared -static -o $@ $^ -lws2_32
-$(STANDIN_WINDOWS)/hcs-worker.exe: $(STANDIN_WINDOWS)/worker.o
-	$(call say,WIN  )$(MINGW)gcc -static -o $@ $^ -lws2_32
-$(STANDIN_WINDOWS)/hcs-probe.exe: $(STANDIN_WINDOWS)/probe.o $(STANDIN_WINDOWS)/hvsocket_loopback.o
-	$(call say,WIN  )$(MINGW)gcc -static -o $@ $^ -lcomputecore -lws2_32
-$(STANDIN_WINDOWS)/microagent-hyperv-supervisor.exe: $(WINDOWS_OBJECTS) $(STANDIN_WINDOWS)/hvsocket_loopback.o \
-		$(BUILD)/windows/libjansson.a
-	$(call say,LD   )$(MINGW)gcc -o $@ $^ $(WINDOWS_LIBS)
-
-standin-hyperv: $(BUILD)/standin/libvsock.so $(BUILD)/windows/microagent-hyperv-supervisor.exe \
-		$(addprefix $(STANDIN_WINDOWS)/,computecore.dll hcs-worker.exe hcs-probe.exe microagent-hyperv-supervisor.exe)
-
 # Fuzz targets and all they link are built by clang with coverage, apart from everything else.
 FUZZ_BUILD := $(BUILD)/fuzz
 FUZZ := $(patsubst %.c,$(FUZZ_BUILD)/bin/%,$(notdir $(wildcard tests/fuzz/fuzz_*.c ports/*/tests/fuzz/fuzz_*.c)))

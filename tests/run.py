@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """Runs the test stages, prints the time of each as it ends and all of them at the end, and closes with one line:
-`N passed, N failed, N skipped`. With words after it, only the stages or e2e files named."""
+`N passed, N failed, N skipped`. With words after it, only the stages or the files of tests/e2e and ports/ named."""
 
 import contextlib
 import json
@@ -26,7 +26,7 @@ BUILD = (ROOT / os.environ.get("BUILD", "build")).resolve()
 FUZZ_SECONDS = {False: 10, True: 180}
 UNIT_TIMEOUT_S = 300
 HOSTILE = "test_hostile_*.py"  # of `make soak` with the sanitizers, by stage_sanitized()
-TEST_STAGES = ("unit", "fuzz", "e2e", "kvm", "debian13")
+TEST_STAGES = ("unit", "fuzz", "e2e", "ports", "kvm", "debian13")
 # What is true of every backend, in files that have machines of QEMU: test_parity.py has some of it in `make test`.
 PARITY = {"firecracker": ("test_supervisor.py", "test_supervisor_details.py", "test_lifecycle.py", "test_run.py", "test_matrix.py",
                           "test_verification.py", "test_bad_state.py", "test_half_start.py", "test_exec.py", "test_exec_stdin.py",
@@ -44,7 +44,7 @@ PARITY = {"firecracker": ("test_supervisor.py", "test_supervisor_details.py", "t
 FACE = ("test_exec.py", "test_exec_stdin.py", "test_exec_resume.py", "test_exec_options.py", "test_exec_terminal.py", "test_envelope.py",
         "test_files.py", "test_agent_limits.py", "test_agent_task.py", "test_publish.py", "test_quarantine.py", "test_sessions.py",
         "test_session_share.py", "test_telemetry.py", "test_audit_execs.py", "test_seed_client.py")
-SOAK_STAGES = ("unit", "fuzz", "e2e", "alone", "sanitized", "parity", "face", "newer-qemu", "debian13")  # there e2e is what goes beside others, alone what does not
+SOAK_STAGES = ("unit", "fuzz", "e2e", "alone", "ports", "sanitized", "parity", "face", "newer-qemu", "debian13")  # there e2e is what goes beside others, alone what does not
 # What newer programs of the host serve in another way (docs/tested.md). `make soak` has the whole suite there.
 DEBIAN13 = ("test_shares.py::test_shares", "test_shares.py::test_what_the_guest_keeps",
             "test_session_share.py::test_an_ordinary_user_claims_with_a_directory", "test_session_share.py::test_from_the_start",
@@ -58,6 +58,9 @@ KVM = ("test_kvm_linux.py", "test_kvm.py::test_a_machine_that_stands_still", "te
        "test_crash.py::test_guest_ends_itself", "test_templates.py::test_what_is_recorded", "test_templates.py::test_a_session_is_restored",
        "test_templates.py::test_siblings_share_nothing", "test_fork.py::test_a_server_answers_from_parent_and_children",
        "test_fork.py::test_a_command_in_each_child", "test_quarantine.py::test_every_channel_ends_and_the_machine_goes_on")
+# What `make test` has of ports/, where `make soak` has all: a machine of each port is made, runs a command, is refused something and ends.
+PORTS = ("hyperv/tests/test_hyperv.py::test_lifecycle", "hyperv/tests/test_hyperv.py::test_refused_by_hcs",
+         "hyperv/tests/test_hyperv.py::test_no_hyperv")
 TWO_WORKERS = ("-n", "2", "--dist", "loadfile")
 FOUR_WORKERS = ("-n", "4", "--dist", "loadfile")  # on two processors: two fifths of a test's time nothing of it runs
 
@@ -110,11 +113,11 @@ def stage_unit(tally):
 def run_fuzz(program, seconds):
     corpus = BUILD / "fuzz" / "corpus" / program.name
     corpus.mkdir(parents=True, exist_ok=True)
-    seeds = ROOT / "tests" / "fuzz" / "seeds" / program.name.removeprefix("fuzz_")
+    name = program.name.removeprefix("fuzz_")
+    seeds = [place for place in (ROOT / "tests/fuzz/seeds" / name, *ROOT.glob(f"ports/*/tests/fuzz/seeds/{name}")) if place.is_dir()]
     done = subprocess.run(
         [program, f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=2048",
-         f"-artifact_prefix={BUILD}/fuzz/{program.name}-", corpus]
-        + ([seeds] if seeds.is_dir() else []),
+         f"-artifact_prefix={BUILD}/fuzz/{program.name}-", corpus, *seeds],
         capture_output=True, text=True, errors="replace", check=False)
     if done.returncode != 0:
         print(f"--- {program.name} (exit {done.returncode})\n{done.stderr[-6000:]}", flush=True)
@@ -140,6 +143,12 @@ def pytest(words, report, env):
     return ElementTree.parse(report).getroot().find("testsuite") if report.exists() else None
 
 
+def pytest_of_ports(words, report, env):
+    """The same for tests of ports/, with the settings and the conftest.py of tests/e2e. That one's fixtures are everybody's, since
+    it is outside of the root of these tests."""
+    return pytest(["-c", ROOT / "tests/e2e/pytest.ini", f"--rootdir={ROOT / 'ports'}", "-p", "conftest", *words], report, env)
+
+
 def end_strays(place):
     """What goes on without its tests, as after an interrupt, in the form of one more test."""
     found = strays.running(place)
@@ -153,7 +162,7 @@ def end_strays(place):
 
 
 def tally_e2e(tally, began, suites, name="e2e"):
-    """All runs in one report; one that has written none is a failure."""
+    """All runs in one report, which is called after the stage; one that has written none is a failure."""
     total = failed = skipped = 0
     merged = ElementTree.Element("testsuites")
     for suite in suites:
@@ -164,7 +173,7 @@ def tally_e2e(tally, began, suites, name="e2e"):
         total += int(suite.get("tests"))
         failed += int(suite.get("failures")) + int(suite.get("errors"))
         skipped += int(suite.get("skipped"))
-    ElementTree.ElementTree(merged).write(BUILD / "e2e.xml")
+    ElementTree.ElementTree(merged).write(BUILD / f"{name.split()[0]}.xml")
     tally.stage(name, began, max(0, total - failed - skipped), failed, skipped)
     return merged
 
@@ -178,9 +187,18 @@ def remember_times(report):
 
 
 def stage_files(tally, soak, files):
-    began = time.monotonic()
-    words = ["-m", "soak" if soak else "not soak", *files]
-    tally_e2e(tally, began, [pytest(words, BUILD / "e2e-alone.xml", dict(os.environ))])
+    began, env, suites = time.monotonic(), dict(os.environ), []
+    ports = [file for file in files if Path(file).is_relative_to(ROOT / "ports")]
+    if rest := [file for file in files if file not in ports]:
+        suites.append(pytest(["-m", "soak" if soak else "not soak", *rest], BUILD / "e2e-alone.xml", env))
+    if ports:
+        suites.append(pytest_of_ports([*(() if soak else ("-m", "not soak")), *ports], BUILD / "ports-alone.xml", env))
+    tally_e2e(tally, began, suites)
+
+
+def late(background):
+    """For the environment of tests: what is built meanwhile."""
+    return {"MICROAGENT_TEST_LATE": " ".join(need for need, child in background if child.poll() is None)}
 
 
 def stage_e2e(tally, background, name="e2e", soak=False, parts=("e2e", "alone")):
@@ -192,8 +210,7 @@ def stage_e2e(tally, background, name="e2e", soak=False, parts=("e2e", "alone"))
     with tempfile.TemporaryDirectory(prefix="ma-", ignore_cleanup_errors=True) as own, tempfile.TemporaryDirectory() as told:
         os.chmod(own, 0o755)
         boots = boots_below(own)
-        env = {**os.environ, "TMPDIR": own, "MICROAGENT_TEST_WHOLE_SUITE": told,
-               "MICROAGENT_TEST_LATE": " ".join(need for need, child in background if child.poll() is None)}
+        env = {**os.environ, "TMPDIR": own, "MICROAGENT_TEST_WHOLE_SUITE": told, **late(background)}
         try:
             suites = [pytest([*(workers if part == "e2e" else ()), "-m", f"{which[0]} and {marks[part]}", *which[1:], "."],
                              BUILD / f"e2e-{part}.xml", env) for part in parts]
@@ -206,6 +223,20 @@ def stage_e2e(tally, background, name="e2e", soak=False, parts=("e2e", "alone"))
         print(f"machines booted: {boots.count()}" if boots else "machines booted: not counted, which takes root")
         for notes in sorted(Path(told).glob("*.notes")):
             print(notes.read_text(), end="", flush=True)
+
+
+def stage_ports(tally, background, soak):
+    """What is for other systems, on stand-ins."""
+    began = time.monotonic()
+    words = [*TWO_WORKERS, *sorted(ROOT.glob("ports/*/tests"))] if soak else \
+        [*FOUR_WORKERS, "-m", "not soak", *(ROOT / "ports" / name for name in PORTS)]
+    with tempfile.TemporaryDirectory(prefix="ma-", ignore_cleanup_errors=True) as own:
+        os.chmod(own, 0o755)
+        try:
+            suites = [pytest_of_ports(words, BUILD / "ports-all.xml", {**os.environ, "TMPDIR": own, **late(background)})]
+        finally:
+            left = end_strays(own)
+        tally_e2e(tally, began, [*suites, left], "ports")
 
 
 def stage_sanitized(tally):
@@ -246,7 +277,7 @@ def stage_newer_qemu(tally):
 
 def stage_debian13(tally, soak):
     """In a Debian 13 of its own: what the README says first, and a part of the suite. In `make soak` it is `make test` there, for the
-    whole end-to-end suite."""
+    whole end-to-end suite, and for ports."""
     began = time.monotonic()
     if os.geteuid() != 0:
         print("debian13: skipped, since only root enters another system's root", flush=True)
@@ -265,13 +296,14 @@ def stage_debian13(tally, soak):
         print(f"debian13: `make run` has failed there\n{(BUILD / 'debian13.log').read_text(errors='replace')[-4000:]}", flush=True)
         tally.stage("debian13", began, 0, 1)
         return
-    report = place / "build" / ("e2e.xml" if soak else "e2e-debian13.xml")
-    report.unlink(missing_ok=True)
-    words = ["make", f"BUILD={place / 'build'}", "test", "TESTS=e2e"] if soak else \
+    reports = [place / "build" / name for name in (("e2e.xml", "ports.xml") if soak else ("e2e-debian13.xml",))]
+    for report in reports:
+        report.unlink(missing_ok=True)
+    words = ["make", f"BUILD={place / 'build'}", "test", "TESTS=e2e ports"] if soak else \
         ["sh", "-euc", 'export BUILD="$1"; cd tests/e2e; shift; exec /usr/bin/python3 -m pytest "$@"', "sh", place / "build",
-         "-q", "-rs", "-p", "no:cacheprovider", f"--junitxml={report}", "-m", "not soak", *TWO_WORKERS, *DEBIAN13]
+         "-q", "-rs", "-p", "no:cacheprovider", f"--junitxml={reports[0]}", "-m", "not soak", *TWO_WORKERS, *DEBIAN13]
     done = subprocess.run([*inside, *words], cwd=ROOT, stdin=subprocess.DEVNULL, check=False)
-    suites = list(ElementTree.parse(report).getroot().iter("testsuite")) if report.exists() else []
+    suites = [suite for report in reports if report.exists() for suite in ElementTree.parse(report).getroot().iter("testsuite")]
     # What failed without a test's name, such as the build of a program, is one failure.
     if done.returncode and not any(int(suite.get(kind)) for suite in suites for kind in ("failures", "errors")):
         suites.append(None)
@@ -340,7 +372,7 @@ def main():
 
 def run_stages(stages, files, soak):
     tally = Tally()
-    background = build_slow_things() if {"e2e", "alone", "newer-qemu"} & set(stages) else []
+    background = build_slow_things() if {"e2e", "alone", "newer-qemu", *(["ports"] if soak else [])} & set(stages) else []
     if "unit" in stages:
         stage_unit(tally)
     if "fuzz" in stages:
@@ -352,6 +384,8 @@ def run_stages(stages, files, soak):
             stage_e2e(tally, background, part, soak, [part])
     elif "e2e" in stages:
         stage_e2e(tally, background)
+    if "ports" in stages:
+        stage_ports(tally, background, soak)
     if "sanitized" in stages:
         stage_sanitized(tally)
     if "parity" in stages:

@@ -8,9 +8,10 @@ import subprocess
 import sys
 import tempfile
 
-import hyperv
 import schema_check
 from conftest import APPLEVF, BIN, ROOT
+
+import hyperv  # of ports/, where conftest has it looked for
 
 STORED = ROOT / "src" / "api" / "backends.json"
 LISTS = ("commands", "networks", "features", "refusals")

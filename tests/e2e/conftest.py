@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -22,6 +23,8 @@ from machines import SharedMachine
 
 pytest_plugins = ["engines.fixtures", "python_package"]
 ROOT = Path(__file__).resolve().parent.parent.parent
+# What tests of ports/ drive their stand-ins with, for the tests here that compare those with the rest.
+sys.path += map(str, sorted(ROOT.glob("ports/*/tests")))
 BUILD = (ROOT / os.environ.get("BUILD", "build")).resolve()
 BIN = BUILD / "bin"
 # The backend of the tests' machines: `make soak TESTS=parity` runs what it means to all of them with another one.

@@ -210,11 +210,17 @@ NAMING_DOCUMENTS = ["CONTRIBUTING.md", "README.md", *sorted(
 def test_files_that_are_named_are_there(name):
     """`job_io.c`, `guest/job/job_io.c` or `watch_*.c`: a document that names what has moved misleads."""
     absent = [word for word in re.findall(r"`([\w/*]+\.[ch])`", (ROOT / name).read_text())
-              if not list((ROOT / "src").glob(f"**/{word}")) and not list(ROOT.glob(word))]
+              if not any(list(ROOT.glob(place + word)) for place in ("", "src/**/", "ports/**/"))]
     assert not absent
 
 
 # --- messages: the library and its companions name facts, the command line alone names its commands ----
+
+
+def sources(pattern):
+    """The files that programs are made of, of this system and of others."""
+    found = [path.relative_to(ROOT) for top in ("src", "ports") for path in sorted((ROOT / top).glob(f"*/**/{pattern}"))]
+    return [ROOT / path for path in found if not {"tests", "standin"} & set(path.parts)]
 
 
 def literals(path):
@@ -240,7 +246,7 @@ def test_no_message_of_the_library_names_a_command():
     commands, pairs = words_of_the_command_line()
     assert {"run", "create", "session", "kernel", "doctor"} <= set(commands) and {"session create", "kernel install"} <= set(pairs)
     named = re.compile(rf"\bmicroagent (?:--[a-z-]+ \S+ )?(?:{'|'.join(commands)})\b|`(?:{'|'.join(pairs)})\b")
-    files = [path for path in sorted((ROOT / "src").glob("*/**/*.[ch]")) if path.relative_to(ROOT / "src").parts[0] != "cli"]
+    files = [path for path in sources("*.[ch]") if path.relative_to(ROOT).parts[1] != "cli"]
     texts = [(path, text) for path in files for text in literals(path)]
     assert len(files) > 300 and len(texts) > 3000
     assert [(str(path), text) for path, text in texts if named.search(text)] == []
@@ -253,7 +259,7 @@ def test_every_reason_is_given_somewhere():
     """A hint whose reason nothing gives could never be seen (that each has a hint: tests/unit/test_cli_hint.c)."""
     reasons = re.findall(r"^\t(REASON_\w+)", (ROOT / "include/microagent/error.h").read_text(), re.M)
     assert len(reasons) > 40 and reasons[0] == "REASON_NONE"
-    code = "".join(path.read_text() for path in (ROOT / "src").glob("*/**/*.c")
+    code = "".join(path.read_text() for path in sources("*.c")
                    if path.name != "error.c" and "cli" not in path.relative_to(ROOT).parts)
     assert [reason for reason in reasons if not re.search(rf"\b{reason}\b", code)] == []
     assert DEFS["errorReason"]["enum"] == [r.removeprefix("REASON_").lower().replace("_", "-") for r in reasons[1:]]
@@ -276,9 +282,9 @@ def test_tests_that_are_named_are_there(name, last, least):
         # A cell is a list of tests and nothing else, so that none is passed over.
         assert TEST.sub("", row[-1]).replace("(soak)", "").strip(", ") == "" or row[-1].startswith("no test"), row
         for file, test in TEST.findall(row[-1]):
-            place, begin = ("e2e", "def") if file.endswith(".py") else ("unit", "static void")
-            path = ROOT / "tests" / place / file
-            assert path.exists() and re.search(rf"^{begin} {test}\(", path.read_text(), re.M), (file, test, row)
+            places, begin = (("e2e", "*/tests"), "def") if file.endswith(".py") else (("unit", "*/tests/unit"), "static void")
+            paths = [*ROOT.glob(f"tests/{places[0]}/{file}"), *ROOT.glob(f"ports/{places[1]}/{file}")]
+            assert len(paths) == 1 and re.search(rf"^{begin} {test}\(", paths[0].read_text(), re.M), (file, test, row)
 
 
 def test_what_the_founding_documents_promise_is_judged_by_a_word_that_is_explained():

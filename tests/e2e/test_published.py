@@ -99,7 +99,7 @@ def test_codes_of_windows():
     assert "00000000" + FACTS["VSOCK_TEMPLATE"] == constants["HV_GUID_VSOCK_TEMPLATE"]
     library = re.findall(r"#define (HCS_E_\w+) HCS_E_TEXT\((0x\w+)\)", (HYPERV / "handles.h").read_text())
     assert library and [(name, low) for name, low in library if 0x80370000 | int(low, 16) != codes.get(name)] == []
-    machine = ROOT / "src" / "hyperv" / "machine"
+    machine = ROOT / "ports" / "hyperv" / "machine"
     named = re.findall(r"#define HCS_(\w+) UINT32_C\((0x\w+)\)", (machine / "hresult.h").read_text())
     assert named and [(name, code) for name, code in named if int(code, 16) != codes.get("HCS_E_" + name)] == []
     rows = re.findall(r"^\t\{(0x\w+), ERR_", (machine / "hresult.c").read_text(), re.M)
@@ -125,7 +125,7 @@ def test_functions_of_windows(tmp_path):
             re.findall(r'link!\("([\w.]+)" "system" fn (\w+)\((.*?)\)(?: -> ([^;]+))?\);', text)}
     library, exports = (HYPERV / "computecore.def").read_text().split("EXPORTS")
     assert library.split() == ["LIBRARY", "computecore.dll"]
-    called = re.findall(r"X\((Hcs\w+)\)", (ROOT / "src/hyperv/hcs/api.h").read_text())
+    called = re.findall(r"X\((Hcs\w+)\)", (ROOT / "ports/hyperv/hcs/api.h").read_text())
     assert called and set(called) <= set(exports.split())
     lines = ["#include <winsock2.h>", "#include <windows.h>", "#include <computecore.h>", "#include <hvsocket.h>"]
     for name in exports.split():
@@ -133,7 +133,7 @@ def test_functions_of_windows(tmp_path):
         assert home == "computecore.dll"
         types = [c_type(argument.split(" : ")[1]) for argument in arguments.split(", ")]
         lines.append(f"{c_type(result) if result else 'void'} WINAPI {name}({', '.join(types)});")
-    sources = "\n".join(path.read_text() for place in (HYPERV, ROOT / "src" / "hyperv") for path in sorted(place.rglob("*.c")))
+    sources = "\n".join(path.read_text() for path in sorted((ROOT / "ports" / "hyperv").rglob("*.c")))
     constants = windows_constants(module, "System/Hypervisor")
     used = {word for word in re.findall(r"\w+", sources) if isinstance(constants.get(word), int)}
     assert {"HcsEventSystemExited", "HV_PROTOCOL_RAW", "HVSOCKET_CONNECT_TIMEOUT"} <= used
@@ -197,6 +197,6 @@ def test_documents_of_hcs():
             elif not is_of_type(kind.split()[1], real[field]):
                 wrong.append((name, field, kind, real[field]))
     assert wrong == [] and missing == NOT_IN_HCSSHIM
-    document = (ROOT / "src/hyperv/machine/document.c").read_text()
+    document = (ROOT / "ports/hyperv/machine/document.c").read_text()
     keys = set(re.findall(r'"([A-Z]\w+)"', document)) - {"VirtualDisk"}
     assert len(keys) > 20 and keys <= {field for fields in structs.values() for field in fields}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The stand-in for Hyper-V's Host Compute Service (tests/standin/hyperv) for a test: its broker, programs of Windows' under
+"""The stand-in for Hyper-V's Host Compute Service (ports/hyperv/standin) for a test: its broker, programs of Windows' under
 Wine that meet it, and what they are given: paths, virtual disks, documents."""
 
 import contextlib
@@ -17,14 +17,14 @@ import pytest
 
 from conftest import BUILD, HANG_S, ROOT, Child, default_kernel
 
-STANDIN = ROOT / "tests" / "standin" / "hyperv"
+STANDIN = ROOT / "ports" / "hyperv" / "standin"
 WINDOWS = BUILD / "windows" / "standin"
 WINE = "/usr/lib/wine/wine64"
 OVERRIDES = "mscoree=;mshtml=;winemenubuilder.exe=d"  # programs that Wine would start for itself
 SECTOR = 512
 ADMINISTRATORS = "D:P(A;;FA;;;SY)(A;;FA;;;BA)"
 
-# HRESULTs, kinds of events, errors of Winsock's: tests/standin/hyperv/facts.py has where they are published.
+# HRESULTs, kinds of events, errors of Winsock's: ports/hyperv/standin/facts.py has where they are published.
 INVALID_STATE, INVALID_JSON, NOT_FOUND, EXISTS, STOPPED = 0x80370105, 0x8037010D, 0x8037010E, 0x8037010F, 0x80370110
 NOT_STARTED, ALREADY_STARTED, PENDING, TIMEOUT, CALLBACK_SET = 0x80370115, 0x80370116, 0x80370117, 0x80370118, 0x80370119
 DISCONNECT, UNAVAILABLE, TERMINATED_DURING_START = 0x8037011E, 0x80370114, 0x80370100
