@@ -89,8 +89,6 @@ $(eval $(call program,microagent-vsockd,vsockd,vsockd base,-lseccomp))
 ifneq ($(PLATFORM),darwin)
 $(eval $(call program,microagent-oci,oci,oci oci-config api channel store contract base,$(HOST_LIBS) -Wl$(,)-Bstatic -lseccomp -Wl$(,)-Bdynamic))
 endif
-# For macOS guests. On Linux it is made for tests alone (standin).
-$(eval $(call program,microagent-macos-agent,guest-macos,guest-macos base,$(HOST_LIBS)))
 $(eval $(call program,microagent-netgate,netgate,netgate base,-lseccomp))
 $(eval $(call program,microagent-artifact,artifact,artifact store contract base,$(ARTIFACT_LIBS)))
 

@@ -15,7 +15,7 @@ $(BUILD)/unit/test_$(subst -,_,$(1))_%: $(or $(2),tests/unit)/test_$(subst -,_,$
 	$$(call say,TEST )$$(CC) $$(CPPFLAGS) -Itests/unit $$(HOST_CFLAGS) -MMD -MP $$(HOST_LDFLAGS) -o $$@ $$< \
 		$(call lib,$(1)) $(call lib,base) -ljansson -lseccomp -lcmocka
 endef
-$(foreach f,guest guest-macos vsockd netgate,$(eval $(call lone_test,$(f))))
+$(foreach f,guest vsockd netgate,$(eval $(call lone_test,$(f))))
 
 define test_below
 $(BUILD)/unit/%: $(1)/%.c $(BUILD)/flags $(ALL_LIBS)
@@ -36,13 +36,6 @@ $(BUILD)/standin/libvsock.so: $(patsubst %.c,$(BUILD)/standin/%.o,$(STANDIN_SOUR
 	@mkdir -p $(@D)
 	$(call say,LD   )$(CC) -shared -Wl,-z,defs -Wl,--as-needed -o $@ $^ -ljansson
 
-# The agent of macOS guests, for a guest of Linux that stands in for one.
-$(BUILD)/standin/microagent-macos-agent: $(patsubst src/%.c,$(BUILD)/guest/%.o,$(filter src/base/%,$(GUEST_SOURCES)) \
-		$(call sources,guest-macos) src/guest-macos/main.c)
-	@mkdir -p $(@D)
-	$(call say,LD   )$(CC) $(GUEST_LDFLAGS) -Wl,--no-warnings -s -o $@ $^ -ljansson
-
-standin: $(BUILD)/standin/microagent-macos-agent
 standin: $(BUILD)/standin/libvsock.so
 include tests/standin/virtualization/rules.mk
 
@@ -78,7 +71,6 @@ $(FUZZ_BUILD)/obj/embedded/%.o: $(BUILD)/embedded/%.c $(BUILD)/flags | $(FIRST)
 	$(call say,FUZZ )$(CLANG) $(CPPFLAGS) $(FUZZ_CFLAGS) -c -o $@ $<
 $(FUZZ_BUILD)/libhost.a: $(call fuzz_objects,$(filter-out guest guest-macos,$(FOLDERS))) $(EMBEDDED:%=$(FUZZ_BUILD)/obj/embedded/%.o)
 $(FUZZ_BUILD)/libguest.a: $(call fuzz_objects,guest base)
-$(FUZZ_BUILD)/libguest-macos.a: $(call fuzz_objects,guest-macos base)
 $(FUZZ_BUILD)/lib%.a:
 	@rm -f $@
 	$(call say,AR   )$(AR) $(AR_FLAGS) $@ $^
@@ -87,9 +79,6 @@ fuzz_link = $(call say,FUZZ )$(CLANG) $(CPPFLAGS) -Itests/fuzz $(FUZZ_CFLAGS) -f
 $(FUZZ_BUILD)/bin/fuzz_agent_%: tests/fuzz/fuzz_agent_%.c $(FUZZ_BUILD)/libguest.a
 	@mkdir -p $(@D)
 	$(call fuzz_link,guest)
-$(FUZZ_BUILD)/bin/fuzz_macos_%: tests/fuzz/fuzz_macos_%.c $(FUZZ_BUILD)/libguest-macos.a
-	@mkdir -p $(@D)
-	$(call fuzz_link,guest-macos)
 $(FUZZ_BUILD)/bin/%: tests/fuzz/%.c $(FUZZ_BUILD)/libhost.a
 	@mkdir -p $(@D)
 	$(call fuzz_link,host)

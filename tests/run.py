@@ -60,7 +60,8 @@ KVM = ("test_kvm_linux.py", "test_kvm.py::test_a_machine_that_stands_still", "te
        "test_fork.py::test_a_command_in_each_child", "test_quarantine.py::test_every_channel_ends_and_the_machine_goes_on")
 # What `make test` has of ports/, where `make soak` has all: a machine of each port is made, runs a command, is refused something and ends.
 PORTS = ("hyperv/tests/test_hyperv.py::test_lifecycle", "hyperv/tests/test_hyperv.py::test_refused_by_hcs",
-         "hyperv/tests/test_hyperv.py::test_no_hyperv")
+         "hyperv/tests/test_hyperv.py::test_no_hyperv",
+         "guest-macos/tests/test_macos_agent.py", "guest-macos/tests/test_macos_agent_vsock.py")
 TWO_WORKERS = ("-n", "2", "--dist", "loadfile")
 FOUR_WORKERS = ("-n", "4", "--dist", "loadfile")  # on two processors: two fifths of a test's time nothing of it runs
 
