@@ -75,7 +75,7 @@ GUEST_LDFLAGS := -static -no-pie -Wl,--gc-sections
 # A Mac has the system's own VMM and no program that is Linux through and through. Of the artifact's files it has those that
 # hash: what is booted there is made on Linux. Of the backends' parts it has what is pure.
 ifeq ($(PLATFORM),darwin)
-FOLDERS := base contract store channel backend/parts backend/applevf supervisor artifact guest-macos api session mcp cli
+FOLDERS := base contract store channel backend/parts applevf supervisor artifact guest-macos api session mcp cli
 BACKENDS := applevf
 OTHER_PROGRAMS := microagent-artifact microagent-macos-agent
 ONLY_backend/parts := src/backend/parts/bounds.c
@@ -85,7 +85,7 @@ ARTIFACT_LIBS := $(HOST_LIBS)
 # The framework weakly, so that a program can say that it is missing.
 SUPERVISOR_LIBS := -framework Foundation -weak_framework Virtualization -framework Security $(HOST_LIBS)
 else
-FOLDERS := base contract store channel backend/parts backend/qemu backend/firecracker backend/applevf supervisor hyperv/machine vsockd netgate \
+FOLDERS := base contract store channel backend/parts backend/qemu backend/firecracker applevf supervisor hyperv/machine vsockd netgate \
 	   artifact guest guest-macos api session mcp cli oci/config oci
 BACKENDS := qemu firecracker
 OTHER_PROGRAMS := microagent-vsockd microagent-netgate microagent-artifact microagent-init microagent-oci

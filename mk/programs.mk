@@ -13,11 +13,6 @@ $(BUILD)/guest/%.o: $(1)/%.c $(BUILD)/flags | $(FIRST)
 endef
 $(foreach place,ports src,$(eval $(call compiled_below,$(place))))
 
-# Reference counts by hand, as the stand-in's run time has no others.
-$(BUILD)/obj/%.o: src/%.m $(BUILD)/flags
-	@mkdir -p $(@D)
-	$(call say,OBJC )$(CC) $(CPPFLAGS) $(OPT) -std=gnu17 -g $(OBJC_WARNINGS) -fblocks -fvisibility=hidden -MMD -MP -c -o $@ $<
-
 define archive
 $(call lib,$(1)): $(call objects,$(call sources,$(1))) $(addprefix $(BUILD)/obj/,$(EMBEDDED_$(1)))
 	@mkdir -p $$(@D)
@@ -66,19 +61,14 @@ $(BUILD)/bin/$(1): $(BUILD)/obj/$(2)/main.o $(foreach l,$(3),$(call lib,$(l)))
 endef
 $(eval $(call program,microagent,cli,cli mcp session api channel store contract base,$(HOST_LIBS)))
 
-# On a Mac a program may make machines only if it is signed for that, which anybody may do (ad hoc).
-ifeq ($(PLATFORM),darwin)
-CODESIGN ?= codesign
-SIGN = $(CODESIGN) --force --sign - --entitlements src/backend/applevf/entitlements.plist $@
-endif
-
 # A supervisor for each backend: the same objects, and a main.o that names its struct.
+backend_folder = $(if $(filter $(PORTS),$(1)),$(1),backend/$(1))
 $(BUILD)/obj/supervisor/main-%.o: src/supervisor/main.c $(BUILD)/flags | $(FIRST)
 	@mkdir -p $(@D)
 	$(call say,CC   )$(CC) $(CPPFLAGS) -DBACKEND=$* $(HOST_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 define supervisor
 $(BUILD)/bin/microagent-$(1)-supervisor: $(BUILD)/obj/supervisor/main-$(1).o \
-		$(foreach l,supervisor backend-$(1) backend-parts channel store contract base,$(call lib,$(l)))
+		$(foreach l,supervisor $(call backend_folder,$(1)) backend-parts channel store contract base,$(call lib,$(l)))
 	@mkdir -p $$(@D)
 	$$(call say,LD   )$$(CC) $$(HOST_LDFLAGS) -o $$@ $$^ $$(SUPERVISOR_LIBS)
 	$$(SIGN)

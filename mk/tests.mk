@@ -37,21 +37,6 @@ $(BUILD)/standin/libvsock.so: $(patsubst %.c,$(BUILD)/standin/%.o,$(STANDIN_SOUR
 	$(call say,LD   )$(CC) -shared -Wl,-z,defs -Wl,--as-needed -o $@ $^ -ljansson
 
 standin: $(BUILD)/standin/libvsock.so
-include tests/standin/virtualization/rules.mk
-
-# The supervisor of Macs, on the stand-in for the framework: its Objective-C is compiled by clang for GNUstep's run time.
-STANDIN_APPLEVF := $(BUILD)/standin/bin/microagent-applevf-supervisor
-APPLEVF_SOURCES := $(wildcard src/backend/applevf/*.m)
-APPLEVF_LIBS := $(foreach l,supervisor backend-applevf backend-parts channel store contract base,$(call lib,$(l)))
-$(BUILD)/standin/obj/%.o: src/%.m $(BUILD)/flags | $(FIRST)
-	@mkdir -p $(@D)
-	$(call say,OBJC )$(CLANG) $(CPPFLAGS) $(VZ_CFLAGS) $(OBJC_WARNINGS) -fPIE -MMD -MP -c -o $@ $<
-$(STANDIN_APPLEVF): $(BUILD)/obj/supervisor/main-applevf.o $(APPLEVF_SOURCES:src/%.m=$(BUILD)/standin/obj/%.o) \
-		$(APPLEVF_LIBS) $(VZ_LIB)
-	@mkdir -p $(@D)
-	$(call say,LD   )$(CLANG) -pie -o $@ $(filter %.o,$^) $(APPLEVF_LIBS) $(VZ_LIBS) -ljansson -lmd -lseccomp
-	@ln -sf $(abspath $(BUILD)/bin)/microagent-artifact $(@D)/ # which it looks for beside itself
-standin: $(STANDIN_APPLEVF)
 
 # Fuzz targets and all they link are built by clang with coverage, apart from everything else.
 FUZZ_BUILD := $(BUILD)/fuzz

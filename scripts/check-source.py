@@ -19,6 +19,7 @@ NEEDS = {
     "backend": {"base", "contract"},
     "api": {"base", "contract", "store", "channel"},
     # What is for other systems; the rooms know of none of it.
+    "applevf": {"base", "contract", "store", "backend/backend.h", "backend/refusal.h", "backend/vm_end.h", "backend/parts"},
     "hyperv": {"base", "contract", "backend/refusal.h", "supervisor"},
     "session": {"base", "contract", "store", "channel", "api"},
     "oci": {"base", "contract", "store", "channel", "api", "oci/config", "oci/net"},

@@ -6,7 +6,7 @@
 #   darwin-check.sh FOLDER...    the objects of these alone; symbols of other folders may be missing
 #
 # Objective-C goes the same way by the Makefile's rules for it. Apple's frameworks are no open source: their headers are
-# those of the stand-in (tests/standin/virtualization; Foundation's for this alone are in its folder darwin), and what they
+# those of the stand-in (ports/applevf/standin; Foundation's for this alone are in its folder darwin), and what they
 # export of what we use is listed, and reviewed, in scripts/darwin-frameworks.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -15,7 +15,7 @@ cd "$(dirname "$0")/.."
 
 sources=$PWD/build/sources/darwin
 frameworks=$PWD/build/darwin/frameworks
-standin=$PWD/tests/standin/virtualization
+standin=$PWD/ports/applevf/standin
 deployment=13 # the macOS that is asked for at least
 
 # A framework that exports what is listed, for the linker.

@@ -51,12 +51,12 @@ tidy() {
 # What is retained and not released, or twice, in the Objective-C that a Mac runs. After the check for darwin, which
 # fetches the headers.
 retain_counts() {
-	local standin="tests/standin/virtualization"
+	local standin="ports/applevf/standin"
 	# shellcheck disable=SC2046  # a list on purpose
 	"clang-$llvm" --analyze -Xclang -analyzer-werror -Xclang -analyzer-output=text -target arm64-apple-macos13 -nostdlibinc \
 		-isystem build/sources/darwin/include/apple -isystem build/sources/darwin/include/other \
 		-isystem "$standin/darwin" -isystem "$standin/include" -Isrc -Iports -Iinclude -D_GNU_SOURCE -std=gnu17 -fblocks \
-		$(git ls-files -- 'src/*.m')
+		$(git ls-files -- 'ports/*.m' "${ours[@]}")
 }
 
 # By both compilers; the one that links is the Makefile's.

@@ -61,6 +61,9 @@ KVM = ("test_kvm_linux.py", "test_kvm.py::test_a_machine_that_stands_still", "te
 # What `make test` has of ports/, where `make soak` has all: a machine of each port is made, runs a command, is refused something and ends.
 PORTS = ("hyperv/tests/test_hyperv.py::test_lifecycle", "hyperv/tests/test_hyperv.py::test_refused_by_hcs",
          "hyperv/tests/test_hyperv.py::test_no_hyperv",
+         "applevf/tests/test_applevf.py::test_a_life", "applevf/tests/test_applevf.py::test_the_published_requests",
+         "applevf/tests/test_applevf.py::test_quarantine", "applevf/tests/test_applevf.py::test_refusals",
+         "applevf/tests/test_applevf_macos.py::test_a_base_is_what_was_installed",
          "guest-macos/tests/test_macos_agent.py", "guest-macos/tests/test_macos_agent_vsock.py")
 TWO_WORKERS = ("-n", "2", "--dist", "loadfile")
 FOUR_WORKERS = ("-n", "4", "--dist", "loadfile")  # on two processors: two fifths of a test's time nothing of it runs

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A machine of Virtualization.framework as the loop has it. The framework keeps it in this process
+ * and on a queue of its own (vz.h); here are its console, its connections, and whoever waits for an
+ * answer. There is no process of its own, so nothing is started, confined or killed: macOS runs
+ * what the guest's devices need in services of its own, and they end with us.
+ */
+#ifndef BACKEND_APPLEVF_APPLEVF_H
+#define BACKEND_APPLEVF_APPLEVF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "applevf/plan.h"
+#include "applevf/post.h"
+#include "applevf/vz.h"
+#include "backend/backend.h"
+#include "base/list.h"
+#include "base/log.h"
+
+/* Connections between the guest and the sockets of the workspace. */
+struct streams {
+	int listen_fd; /* vsock.sock; -1: no more */
+	struct loop_watch *watch;
+	struct loop_watch *again; /* until it is listened to once more */
+	struct list list;
+	unsigned count;	   /* of the list */
+	unsigned to_guest; /* of them those that the host has begun, and are joined */
+	uint64_t last_id;
+	uint32_t boot_port;
+	uint64_t boot_id; /* of the connection to it; 0: there was none yet */
+};
+
+/* The serial console: our ends of two pipes. */
+struct serial {
+	int in, out;				 /* to the guest, from it; -1: closed */
+	struct loop_watch *in_watch, *out_watch; /* NULL: nothing goes there any more */
+};
+
+struct vm {
+	struct loop *loop;
+	struct vm_events events;
+	struct log *log;
+	char *label; /* <stateDir>/<runtimeID> */
+	int workspace_fd;
+	int64_t memory_mib;
+	enum network_mode network;
+	bool pluggable, plugged; /* a device waits for a directory; it has one */
+
+	struct post *post;
+	struct vz *vz;
+	struct streams streams;
+	struct serial serial;
+
+	bool killing;
+	bool broken;  /* it is stopped because it cannot go on: end and detail say why */
+	bool closing; /* it is being freed */
+	bool severing;
+	unsigned severed_streams; /* that there were */
+	bool ending;		  /* the machine has ended: */
+	enum vm_end end;	  /* ... this way */
+	char detail[1024];
+	struct loop_watch *end_timer; /* until it is told */
+	struct loop_watch *sever_timer;
+
+	/* Whoever waits; NULL: nobody. */
+	struct {
+		vm_done_fn *fn;
+		void *data;
+	} pausing;
+	struct {
+		vm_balloon_fn *fn;
+		void *data;
+	} balloon;
+	struct {
+		vm_share_fn *fn;
+		void *data;
+	} sharing;
+};
+
+/* boot.c */
+struct vm *applevf_boot(struct loop *loop, const struct vm_boot *boot,
+			const struct vm_events *events, struct error *err);
+void applevf_free(struct vm *vm); /* accepts NULL */
+json_t *applevf_describe(const struct vm *vm);
+
+/* machine.c: what is said to it, and what it says. */
+letter_fn applevf_on_letter; /* data is the vm */
+int applevf_power_button(struct vm *vm, struct error *err);
+void applevf_kill(struct vm *vm); /* accepts NULL */
+int applevf_resume(struct vm *vm, struct error *err);
+int applevf_pause(struct vm *vm, vm_done_fn *fn, void *data, struct error *err);
+int applevf_balloon(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data, struct error *err);
+/* The last connection has ended. */
+void applevf_quiet(struct vm *vm);
+/* The guest was reset, and has booted anew. */
+void applevf_was_reset(struct vm *vm);
+
+/* share.c */
+#define APPLEVF_NO_CACHING                                                                      \
+	"Virtualization.framework serves shared directories itself, and takes no word on what " \
+	"the guest may keep of them"
+#define APPLEVF_NO_LOCKS                                                                        \
+	"Virtualization.framework serves shared directories itself, and keeps no locks of the " \
+	"guest's"
+int applevf_share_attach(struct vm *vm, const struct vm_share *shares, size_t count,
+			 vm_share_fn *fn, void *data, struct error *err);
+int applevf_share_detach(struct vm *vm, vm_share_fn *fn, void *data, struct error *err);
+void applevf_shared(struct vm *vm, const struct letter *letter);
+
+/* sever.c */
+int applevf_sever(struct vm *vm, struct error *err);
+void applevf_severed(struct vm *vm, const struct letter *letter);
+
+/* serial.c */
+int serial_open(struct vm *vm, struct plan *plan, struct error *err);
+void serial_drain(struct vm *vm);
+/* The guest gets nothing more. */
+void serial_close_input(struct vm *vm);
+void serial_close(struct vm *vm);
+size_t applevf_console(struct vm *vm, const uint8_t *bytes, size_t len);
+
+/* streams.c */
+int streams_open(struct vm *vm, int listen_fd, struct error *err);
+void streams_connected(struct vm *vm, const struct letter *letter);
+void streams_accepted(struct vm *vm, const struct letter *letter);
+/* Nobody can begin one any more. */
+void streams_stop(struct vm *vm);
+void streams_close(struct vm *vm);
+
+/* check.c */
+int applevf_check(const struct config *config, struct error *err);
+/* What is missing on this host for any machine; 0: nothing. */
+int applevf_check_host(const struct vz_host *host, struct error *err);
+/* The same for a bridge. */
+int applevf_check_bridge(const struct vz_host *host, struct error *err);
+extern const struct backend_refusal applevf_refusals[];
+extern const struct backend_macos applevf_macos;
+
+/* host.c */
+int applevf_host(struct backend_host *out, struct error *err);
+void applevf_host_free(struct backend_host *host);
+int applevf_accelerator(const struct config *config, enum accelerator *out, char reason[256],
+			struct error *err);
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/* What a config may ask of a machine of Virtualization.framework: on this host, and on any. */
+#include <stdio.h>
+#include <string.h>
+
+#include "applevf/applevf.h"
+#include "applevf/vz_macos.h"
+#include "backend/parts/bounds.h"
+#include "base/architecture.h"
+
+int applevf_check_host(const struct vz_host *host, struct error *err)
+{
+	if (!host->framework)
+		return error_set(
+			err, ERR_UNAVAILABLE,
+			"Virtualization.framework is missing: this is no macOS 13 or newer");
+	if (!host->supported)
+		return error_set(err, ERR_UNAVAILABLE,
+				 "Virtualization.framework runs no machines on this Mac "
+				 "(VZVirtualMachine.isSupported is false)");
+	if (!host->entitled)
+		return error_set(err, ERR_DENIED,
+				 "this program is not signed with the entitlement "
+				 "com.apple.security.virtualization, which anybody may sign with: "
+				 "`make` does, by codesign");
+	return 0;
+}
+
+int applevf_check_bridge(const struct vz_host *host, struct error *err)
+{
+	if (host->entitled_to_bridge)
+		return 0;
+	return error_set(
+		err, ERR_DENIED,
+		"mode \"bridged\" needs the entitlement com.apple.vm.networking, which this "
+		"program is not signed with: Apple gives it to developers of virtualization "
+		"software on request, nobody can sign it for himself, and root does not "
+		"change that; take mode \"nat\"");
+}
+
+static int check_network(const struct config *config, const struct vz_host *host, struct error *err)
+{
+	if (config->network_mode != NETWORK_BRIDGED)
+		return 0;
+	/* A request has one; a record is what the live supervisor may have made of it. */
+	if (!config->network_interface)
+		return error_set(
+			err, ERR_INVALID,
+			"config.network.interface: mode \"bridged\" needs the identifier or "
+			"the name of an interface");
+	if (applevf_check_bridge(host, err) < 0)
+		return error_prefix(err, "config.network.mode");
+	return vz_check_interface(config->network_interface, err);
+}
+
+static int check_memory(const struct config *config, const struct vz_host *host, struct error *err)
+{
+	uint64_t bytes = (uint64_t)config->memory_mib << 20;
+
+	if (bytes >= host->memory_min && bytes <= host->memory_max)
+		return 0;
+	return error_set(err, ERR_INVALID,
+			 "config.memoryMiB: Virtualization.framework gives a machine %llu to %llu "
+			 "MiB here, and these are %lld",
+			 (unsigned long long)(host->memory_min >> 20),
+			 (unsigned long long)(host->memory_max >> 20),
+			 (long long)config->memory_mib);
+}
+
+/* 0: left open. */
+static int check_cpus(const struct config *config, const struct vz_host *host, struct error *err)
+{
+	uint64_t cpus = (uint64_t)config->cpu_count;
+
+	if (cpus == 0 || (cpus >= host->cpus_min && cpus <= host->cpus_max))
+		return 0;
+	return error_set(err, ERR_INVALID,
+			 "config.cpuCount: Virtualization.framework gives a machine %llu to %llu "
+			 "here, and these are %llu",
+			 (unsigned long long)host->cpus_min, (unsigned long long)host->cpus_max,
+			 (unsigned long long)cpus);
+}
+
+/* Its own word, on what of it is there. */
+static int ask_framework(const struct config *config, const struct vz_host *host, struct error *err)
+{
+	__attribute__((cleanup(plan_free))) struct plan plan = PLAN_NONE;
+
+	if (plan_of_config(config, &plan, err) < 0)
+		return -1;
+	if (plan.cpus == 0)
+		plan.cpus = (int64_t)host->cpus_min;
+	return vz_check(&plan, err);
+}
+
+int applevf_check(const struct config *config, struct error *err)
+{
+	struct vz_host host;
+
+	vz_host(&host);
+	if (applevf_check_host(&host, err) < 0 || bounds_check(config, err) < 0 ||
+	    check_memory(config, &host, err) < 0 || check_cpus(config, &host, err) < 0 ||
+	    check_network(config, &host, err) < 0)
+		return -1;
+	if (config->macos.hardware_model && vz_macos_check(err) < 0)
+		return error_prefix(err, "config.macos");
+	return ask_framework(config, &host, err);
+}
+
+/* --- what no machine of it can have ----------------------------------------------------------- */
+
+static bool vf_asks_cgroup(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return c->cgroup != NULL;
+}
+
+static bool vf_asks_cgroup_limits(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return c->cgroup_limits_required;
+}
+
+static bool asks_other_architecture(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return c->architecture != architecture_of_host();
+}
+
+static bool vf_asks_accelerator(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return c->accelerator != ACCELERATOR_AUTO;
+}
+
+static bool vf_asks_confinement(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return c->confinement == CONFINEMENT_SECCOMP;
+}
+
+static bool asks_base(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return c->rootfs_base != NULL;
+}
+
+static bool asks_allowed(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return c->network_allow != NULL;
+}
+
+static bool asks_disk_byte_rate(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return c->limits.disk_bytes != 0;
+}
+
+static bool asks_disk_op_rate(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return c->limits.disk_ops != 0;
+}
+
+static bool asks_net_rate(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return c->limits.net_bytes != 0;
+}
+
+static bool asks_locks(const struct config *c, char path[REFUSAL_PATH])
+{
+	const json_t *share;
+	size_t i;
+
+	json_array_foreach(c->shares, i, share)
+	{
+		if (!share_terms(share).locks)
+			continue;
+		snprintf(path, REFUSAL_PATH, "shares[%zu].locks", i);
+		return true;
+	}
+	return false;
+}
+
+static bool asks_caching(const struct config *c, char path[REFUSAL_PATH])
+{
+	const json_t *share;
+	size_t i;
+
+	json_array_foreach(c->shares, i, share)
+	{
+		struct share_terms terms = share_terms(share);
+
+		if (terms.cache == SHARE_CACHE_AUTO && !terms.timeout_seconds)
+			continue;
+		snprintf(path, REFUSAL_PATH, "shares[%zu].%s", i,
+			 terms.timeout_seconds ? "timeoutSeconds" : "cache");
+		return true;
+	}
+	return false;
+}
+
+/* --- what no macOS guest can have ------------------------------------------------------------- */
+
+static bool is_macos(const struct config *c)
+{
+	return c->macos.hardware_model != NULL;
+}
+
+static bool asks_macos_command(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return is_macos(c) && c->command;
+}
+
+static bool asks_macos_disks(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return is_macos(c) && json_array_size(c->disks) > 0;
+}
+
+static bool asks_egress(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return c->network_egress != NULL;
+}
+
+static bool asks_macos_bundles(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return is_macos(c) && json_array_size(c->bundles) > 0;
+}
+
+static bool asks_macos_console(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return is_macos(c) && c->console_shell;
+}
+
+static bool asks_macos_forwards(const struct config *c, char path[REFUSAL_PATH])
+{
+	(void)path;
+	return is_macos(c) && json_array_size(c->port_forwards) > 0;
+}
+
+#define NO_EXT4 "a macOS guest (config.macos) does not know ext4, the file system of these disks"
+#define MACOS_AGENT "the agent of a macOS guest (config.macos) "
+
+#define NO_DISK_RATE "Virtualization.framework has no rates for disks"
+
+const struct backend_refusal applevf_refusals[] = {
+	{"architecture",
+	 "Virtualization.framework runs machines of the Mac's own architecture alone",
+	 asks_other_architecture},
+	{"accelerator",
+	 "Virtualization.framework is the one accelerator of a Mac: there is no KVM, and it "
+	 "emulates no processor",
+	 vf_asks_accelerator},
+	{"confinement",
+	 "the machine is in its supervisor's own process, which macOS alone confines: there are no "
+	 "cells and no lists of system calls",
+	 vf_asks_confinement},
+	{"rootfsBase", "Virtualization.framework's disks are raw: it reads no layers", asks_base},
+	{"cgroup", "macOS has no cgroups", vf_asks_cgroup},
+	{"cgroupLimits", "macOS has no cgroups", vf_asks_cgroup_limits},
+	{"network.allow",
+	 "what goes through Virtualization.framework's NAT is not seen by microagent, and no "
+	 "prefix "
+	 "can be let through or kept out",
+	 asks_allowed},
+	{"network.egress",
+	 "what goes through Virtualization.framework's NAT is not seen by microagent, and no name "
+	 "can be let through or kept out",
+	 asks_egress},
+	{"limits.diskBytesPerSecond", NO_DISK_RATE, asks_disk_byte_rate},
+	{"limits.diskOpsPerSecond", NO_DISK_RATE, asks_disk_op_rate},
+	{"limits.netBytesPerSecond", "Virtualization.framework has no rates for networks",
+	 asks_net_rate},
+	/* Who asks for locks has a cache of nothing by that. */
+	{"shares[].locks", APPLEVF_NO_LOCKS, asks_locks},
+	{"shares[].cache", APPLEVF_NO_CACHING, asks_caching},
+	{"command", MACOS_AGENT "runs what it is asked to, and nothing by itself",
+	 asks_macos_command},
+	{"disks", NO_EXT4, asks_macos_disks},
+	{"bundles", NO_EXT4, asks_macos_bundles},
+	{"console", MACOS_AGENT "keeps no shell on its console", asks_macos_console},
+	{"network.portForwards", MACOS_AGENT "publishes no ports", asks_macos_forwards},
+	{0},
+};

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Quarantine. Our own ends go first, then the framework is told, in one go on its queue: cards
+ * without attachment, shares without directory, no listener, connections closed. It looks at each
+ * after the step, and what it finds left, or does not answer in time, is no quarantine (vz.m).
+ */
+#include "applevf/applevf.h"
+#include "base/cleanup.h"
+#include "base/limits.h"
+
+static void on_sever_timer(struct loop *loop, void *data)
+{
+	struct vm *vm = data;
+	struct error why;
+
+	(void)loop;
+	vm->sever_timer = NULL;
+	error_set(&why, ERR_TIMEOUT, "Virtualization.framework has not answered within %llu ms",
+		  (unsigned long long)limit_get(LIMIT_SEVER_MS));
+	vm->events.severed(vm->events.data, NULL, &why);
+}
+
+int applevf_sever(struct vm *vm, struct error *err)
+{
+	if (vm->severing || vm->ending)
+		return error_set(err, ERR_CONFLICT, "the machine is in quarantine or has ended");
+	vm->sever_timer =
+		loop_add_timer(vm->loop, limit_deadline(LIMIT_SEVER_MS), on_sever_timer, vm, err);
+	if (!vm->sever_timer)
+		return -1;
+	vm->severing = true;
+	vm->severed_streams = vm->streams.count;
+	streams_close(vm);
+	serial_close_input(vm);
+	vz_sever(vm->vz);
+	return 0;
+}
+
+void applevf_severed(struct vm *vm, const struct letter *letter)
+{
+	json_t *names = letter->names;
+	bool waited = vm->sever_timer != NULL;
+
+	loop_remove(steal_ptr(&vm->sever_timer));
+	json_array_append_new(names,
+			      json_sprintf("vsock connections (%u closed)", vm->severed_streams));
+	json_array_append_new(names, json_string("serial input"));
+	if (waited)
+		vm->events.severed(vm->events.data, names,
+				   letter->why.code == ERR_NONE ? NULL : &letter->why);
+	json_decref(names);
+}

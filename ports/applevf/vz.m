@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+/* A machine's life, from the framework's object to its end. */
+#include "applevf/vz_machine.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/limits.h"
+
+/* --- letters ---------------------------------------------------------------------------------- */
+
+static void tell_word(MicroagentMachine *self, enum letter_kind kind, const char *what,
+		      NSError *error)
+{
+	struct letter letter = {.kind = kind, .fd = -1};
+
+	if (error)
+		vz_tell_error(&letter.why, what, error);
+	(void)post_send(self->post, &letter);
+}
+
+/* The end of the machine is told once, by whoever hears of it first. */
+static void tell_end_once(MicroagentMachine *self, enum letter_kind kind, const char *what,
+			  NSError *error)
+{
+	if (self->ended)
+		return;
+	self->ended = YES;
+	tell_word(self, kind, what, error);
+}
+
+/* Gives the queue work, and sees to it that an exception, by which the framework tells of what it
+ * does not allow, is an error of the machine and not the end of everything. */
+void machine_do(MicroagentMachine *self, void (^work)(void))
+{
+	dispatch_async(self->queue, ^{
+	  @autoreleasepool {
+		  @try {
+			  work();
+		  } @catch (NSException *exception) {
+			  struct letter letter = {.kind = LETTER_CRASHED, .fd = -1};
+
+			  vz_tell_exception(&letter.why, "the machine", exception);
+			  (void)post_send(self->post, &letter);
+		  }
+	  }
+	});
+}
+
+/* --- what the framework tells ----------------------------------------------------------------- */
+
+static void stop_now(MicroagentMachine *self);
+
+/* What could not be stopped on its way is stopped now. */
+static void has_turned(MicroagentMachine *self)
+{
+	self->turning--;
+	if (self->stop_wanted)
+		stop_now(self);
+}
+
+static void on_started(MicroagentMachine *self, NSError *error)
+{
+	if (error)
+		tell_end_once(self, LETTER_CRASHED, "the machine could not be started", error);
+	else
+		tell_word(self, LETTER_STARTED, "", nil);
+	has_turned(self);
+}
+
+static void on_turned(MicroagentMachine *self, enum letter_kind kind, const char *what,
+		      NSError *error)
+{
+	tell_word(self, kind, what, error);
+	has_turned(self);
+}
+
+/* An error that comes with the end of the machine is none: it was to end. */
+static void on_stopped(MicroagentMachine *self, NSError *error)
+{
+	if (!error || [self->machine state] == VZVirtualMachineStateStopped ||
+	    [self->machine state] == VZVirtualMachineStateError)
+		tell_end_once(self, LETTER_STOPPED, "", nil);
+	else
+		tell_word(self, LETTER_STOPPED, "the machine could not be stopped", error);
+	has_turned(self);
+}
+
+/* developer.apple.com/documentation/virtualization/vzvirtualmachine/stop(completionhandler:): of
+ * one that runs or is paused. */
+static void stop_now(MicroagentMachine *self)
+{
+	VZVirtualMachineState state = [self->machine state];
+
+	self->stop_wanted = self->turning > 0;
+	if (self->stop_wanted || self->ended)
+		return;
+	if (state == VZVirtualMachineStateStopped || state == VZVirtualMachineStateError) {
+		tell_end_once(self, LETTER_STOPPED, "", nil);
+		return;
+	}
+	self->turning++;
+	[self->machine stopWithCompletionHandler:^(NSError *error) {
+	  on_stopped(self, error);
+	}];
+}
+
+@implementation MicroagentMachine
+
+- (void)guestDidStopVirtualMachine:(VZVirtualMachine *)virtualMachine
+{
+	(void)virtualMachine;
+	tell_end_once(self, LETTER_GUEST_STOPPED, "", nil);
+}
+
+- (void)virtualMachine:(VZVirtualMachine *)virtualMachine didStopWithError:(NSError *)error
+{
+	(void)virtualMachine;
+	tell_end_once(self, LETTER_CRASHED, "the machine has stopped", error);
+}
+
+- (void)virtualMachine:(VZVirtualMachine *)virtualMachine
+			     networkDevice:(VZNetworkDevice *)networkDevice
+	attachmentWasDisconnectedWithError:(NSError *)error
+{
+	(void)virtualMachine;
+	(void)networkDevice;
+	tell_word(self, LETTER_NETWORK_LOST, "the network card was disconnected", error);
+}
+
+- (BOOL)listener:(VZVirtioSocketListener *)ours
+	shouldAcceptNewConnection:(VZVirtioSocketConnection *)connection
+		 fromSocketDevice:(VZVirtioSocketDevice *)device
+{
+	(void)ours;
+	(void)device;
+	return machine_accept(self, connection);
+}
+
+- (void)dealloc
+{
+	[machine release];
+	[listener release];
+	[connections release];
+	if (queue)
+		dispatch_release(queue);
+	cleanup_close(&serial_in);
+	cleanup_close(&serial_out);
+	free(ports);
+	post_free(post);
+	[super dealloc];
+}
+
+@end
+
+/* --- the loop's side -------------------------------------------------------------------------- */
+
+static int copy_ports(MicroagentMachine *self, const struct plan *plan)
+{
+	self->ports = calloc(plan->port_count + 1, sizeof(*self->ports));
+	if (!self->ports)
+		return -1;
+	for (size_t i = 0; i < plan->port_count; i++)
+		self->ports[i] = plan->ports[i];
+	self->port_count = plan->port_count;
+	return 0;
+}
+
+/* On the queue, as all that is said to it. */
+static void make_machine(MicroagentMachine *self, VZVirtualMachineConfiguration *configuration)
+{
+	self->machine = [[VZVirtualMachine alloc] initWithConfiguration:configuration
+								  queue:self->queue];
+	[self->machine setDelegate:self];
+	[self->listener setDelegate:self];
+}
+
+static int fill_machine(MicroagentMachine *self, const struct plan *plan, struct error *err)
+{
+	VZVirtualMachineConfiguration *configuration = vz_configuration(plan, err);
+	__block struct error why = {0};
+
+	if (!configuration)
+		return -1;
+	dispatch_sync(self->queue, ^{
+	  @autoreleasepool {
+		  @try {
+			  make_machine(self, configuration);
+		  } @catch (NSException *exception) {
+			  vz_tell_exception(&why, "the machine", exception);
+		  }
+	  }
+	});
+	[configuration release];
+	return why.code == ERR_NONE ? 0 : error_copy(err, &why);
+}
+
+static MicroagentMachine *new_machine(void)
+{
+	@autoreleasepool {
+		MicroagentMachine *self = [[MicroagentMachine alloc] init];
+
+		self->serial_in = self->serial_out = -1;
+		self->queue = dispatch_queue_create("microagent.machine", DISPATCH_QUEUE_SERIAL);
+		self->listener = [[VZVirtioSocketListener alloc] init];
+		self->connections = [[NSMutableArray alloc] init];
+		return self;
+	}
+}
+
+struct vz *vz_new(struct plan *plan, struct post *post, struct error *err)
+{
+	MicroagentMachine *self = new_machine();
+
+	if (copy_ports(self, plan) < 0)
+		error_errno(err, ENOMEM, "machine");
+	else if (fill_machine(self, plan, err) == 0) {
+		self->post = post;
+		self->serial_in = steal_fd(&plan->serial_in);
+		self->serial_out = steal_fd(&plan->serial_out);
+		return (struct vz *)self;
+	}
+	[self release];
+	return NULL;
+}
+
+void vz_start(struct vz *vz)
+{
+	MicroagentMachine *self = machine_of(vz);
+
+	machine_do(self, ^{
+	  self->turning++;
+	  machine_listen(self);
+	  [self->machine startWithCompletionHandler:^(NSError *error) {
+	    on_started(self, error);
+	  }];
+	});
+}
+
+void vz_pause(struct vz *vz)
+{
+	MicroagentMachine *self = machine_of(vz);
+
+	machine_do(self, ^{
+	  self->turning++;
+	  [self->machine pauseWithCompletionHandler:^(NSError *error) {
+	    on_turned(self, LETTER_PAUSED, "the machine could not be paused", error);
+	  }];
+	});
+}
+
+void vz_resume(struct vz *vz)
+{
+	MicroagentMachine *self = machine_of(vz);
+
+	machine_do(self, ^{
+	  self->turning++;
+	  [self->machine resumeWithCompletionHandler:^(NSError *error) {
+	    on_turned(self, LETTER_RESUMED, "the machine could not be resumed", error);
+	  }];
+	});
+}
+
+void vz_stop(struct vz *vz)
+{
+	MicroagentMachine *self = machine_of(vz);
+
+	machine_do(self, ^{
+	  stop_now(self);
+	});
+}
+
+void vz_press_power(struct vz *vz)
+{
+	MicroagentMachine *self = machine_of(vz);
+
+	machine_do(self, ^{
+	  NSError *error = nil;
+	  BOOL asked = [self->machine requestStopWithError:&error];
+	  struct letter letter = {.kind = LETTER_POWER, .fd = -1};
+
+	  if (!asked)
+		  vz_tell_error(&letter.why, "the guest cannot be asked to switch itself off",
+				error);
+	  (void)post_send(self->post, &letter);
+	});
+}
+
+/* What is out of its bounds the framework brings into them, and says nothing. */
+void vz_set_memory(struct vz *vz, int64_t mib)
+{
+	MicroagentMachine *self = machine_of(vz);
+	uint64_t bytes = (uint64_t)mib << 20;
+
+	machine_do(self, ^{
+	  VZVirtioTraditionalMemoryBalloonDevice *balloon =
+		  (VZVirtioTraditionalMemoryBalloonDevice *)[[self->machine memoryBalloonDevices]
+			  firstObject];
+	  struct letter letter = {.kind = LETTER_BALLOON, .fd = -1};
+
+	  [balloon setTargetVirtualMachineMemorySize:bytes];
+	  if ([balloon targetVirtualMachineMemorySize] != bytes)
+		  error_set(&letter.why, ERR_INVALID,
+			    "Virtualization.framework has made %llu MiB of the %lld",
+			    (unsigned long long)([balloon targetVirtualMachineMemorySize] >> 20),
+			    (long long)mib);
+	  (void)post_send(self->post, &letter);
+	});
+}
+
+/* The bytes are the loop's, and gone before the queue comes to it. */
+void vz_share(struct vz *vz, const char *path, bool read_only)
+{
+	MicroagentMachine *self = machine_of(vz);
+
+	@autoreleasepool {
+		VZSingleDirectoryShare *share = path ? vz_directory(path, read_only) : nil;
+
+		machine_do(self, ^{
+		  VZVirtioFileSystemDevice *device =
+			  (VZVirtioFileSystemDevice *)[[self->machine directorySharingDevices]
+				  firstObject];
+		  struct letter letter = {.kind = share ? LETTER_SHARED : LETTER_UNSHARED,
+					  .fd = -1};
+
+		  if (!self->severed)
+			  [device setShare:share];
+		  if (!device || [device share] != share)
+			  error_set(&letter.why, ERR_CONFLICT,
+				    "the machine's device for a directory does not take it");
+		  (void)post_send(self->post, &letter);
+		});
+	}
+}
+
+/* --- its end ---------------------------------------------------------------------------------- */
+
+/* Its delegate is nobody's any more, whatever comes yet. */
+static void let_go(MicroagentMachine *self)
+{
+	[self->machine setDelegate:nil];
+	[self->listener setDelegate:nil];
+	machine_listen_no_more(self);
+	machine_forget_connections(self);
+}
+
+static void stop_for_good(MicroagentMachine *self, dispatch_semaphore_t done)
+{
+	let_go(self);
+	if (![self->machine canStop]) {
+		dispatch_semaphore_signal(done);
+		return;
+	}
+	[self->machine stopWithCompletionHandler:^(NSError *error) {
+	  (void)error;
+	  dispatch_semaphore_signal(done);
+	}];
+}
+
+void vz_free(struct vz *vz)
+{
+	MicroagentMachine *self = machine_of(vz);
+	int64_t wait = (int64_t)(limit_get(LIMIT_VMM_END_MS) * NS_PER_MS);
+	dispatch_semaphore_t done;
+
+	if (!vz)
+		return;
+	done = dispatch_semaphore_create(0);
+	machine_do(self, ^{
+	  stop_for_good(self, done);
+	});
+	(void)dispatch_semaphore_wait(done, dispatch_time(DISPATCH_TIME_NOW, wait));
+	dispatch_release(done);
+	[self release];
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* Quarantine, on the machine's queue. */
+#include "applevf/vz_machine.h"
+
+/* Each step is looked at after it was taken. A network attachment that is set to nil is gone when
+ * the property says so (.../vznetworkdevice/attachment). NULL: it is gone. */
+static const char *cut_cards(MicroagentMachine *self)
+{
+	for (VZNetworkDevice *each in [self->machine networkDevices]) {
+		[each setAttachment:nil];
+		if ([each attachment])
+			return "a network card that keeps its attachment";
+	}
+	return NULL;
+}
+
+static const char *cut_shares(MicroagentMachine *self)
+{
+	for (VZDirectorySharingDevice *each in [self->machine directorySharingDevices]) {
+		VZVirtioFileSystemDevice *device = (VZVirtioFileSystemDevice *)each;
+
+		[device setShare:nil];
+		if ([device share])
+			return "a shared directory that is kept";
+	}
+	return NULL;
+}
+
+/* The loop has ended those that it knew. They stay in the list until it is done with all. */
+static const char *cut_connections(MicroagentMachine *self)
+{
+	for (VZVirtioSocketConnection *each in self->connections) {
+		[each close];
+		if ([each fileDescriptor] >= 0)
+			return "a connection of the guest's that stays open";
+	}
+	return NULL;
+}
+
+static void put_name(json_t *names, NSUInteger count, const char *one, const char *many)
+{
+	if (count > 0)
+		json_array_append_new(names,
+				      json_sprintf("%s (%lu %s)", one, (unsigned long)count, many));
+}
+
+/* What there was of each, and is no more. */
+static const char *sever_all(MicroagentMachine *self, json_t *names)
+{
+	NSUInteger cards = [[self->machine networkDevices] count];
+	NSUInteger shares = [[self->machine directorySharingDevices] count];
+	VZVirtualMachineState state = [self->machine state];
+	const char *left = cut_cards(self);
+
+	put_name(names, cards, "network", "detached");
+	if (!left)
+		left = cut_shares(self);
+	put_name(names, shares, "shares", "taken away");
+	machine_listen_no_more(self);
+	put_name(names, self->port_count, "vsock listeners", "removed");
+	if (!left)
+		left = cut_connections(self);
+	if (!left && state != VZVirtualMachineStateRunning && state != VZVirtualMachineStatePaused)
+		left = "a machine that does not run any more";
+	return left;
+}
+
+void vz_sever(struct vz *vz)
+{
+	MicroagentMachine *self = machine_of(vz);
+
+	machine_do(self, ^{
+	  struct letter letter = {.kind = LETTER_SEVERED, .fd = -1, .names = json_array()};
+	  const char *left;
+
+	  self->severed = YES;
+	  left = sever_all(self, letter.names);
+	  if (left)
+		  error_set(&letter.why, ERR_IO, "there is %s", left);
+	  if (!post_send(self->post, &letter))
+		  json_decref(letter.names);
+	});
+}
