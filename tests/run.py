@@ -339,12 +339,15 @@ def boots_below(place):
         return None
 
 
-def build_slow_things():
-    """The tuned kernel and the debian image are built once into the cache, both at once; the tests that name
-    their fixtures come last then, and wait for the builder's lock: [(fixture, builder)]."""
+def build_slow_things(stages):
+    """The tuned kernel and the debian image, which ports need not, are built once into the cache, both at once; the tests that
+    name their fixtures come last then, and wait for the builder's lock: [(fixture, builder)]."""
     children = []
+    suite = {"e2e", "alone", "newer-qemu"} & set(stages)
+    if not suite and "ports" not in stages:
+        return children
     needs = [("debian_image", ["image", "build", "debian"]), ("tuned_kernel", ["kernel", "build"])]
-    for need, words in needs[:1] if kvm_host.runs_named_kernel_alone() else needs:
+    for need, words in needs[0 if suite else 1:1 if kvm_host.runs_named_kernel_alone() else None]:
         log = open(BUILD / f"background-{words[0]}.log", "wb")
         children.append((need, subprocess.Popen([BUILD / "bin" / "microagent", *words], stdin=subprocess.DEVNULL,
                                                 stdout=log, stderr=log)))
@@ -376,7 +379,7 @@ def main():
 
 def run_stages(stages, files, soak):
     tally = Tally()
-    background = build_slow_things() if {"e2e", "alone", "newer-qemu", *(["ports"] if soak else [])} & set(stages) else []
+    background = build_slow_things(stages)
     if "unit" in stages:
         stage_unit(tally)
     if "fuzz" in stages:
