@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What is used of libmicroagent, in the words of its headers (<microagent_session.h> includes all of them). This text is
-the one place where the binding says how a struct is laid out and what a function takes: _library.py makes ctypes of it,
-and a test gives it to a C compiler beside the headers. Of a struct all fields are here, in their order; what is
-NULL, 0 or false by default need not be used by anybody."""
-
+# Made by scripts/python-table.py of libmicroagent's headers: change those, and run it.
+"""What is used of libmicroagent, in the words of its headers. _library.py makes ctypes of it. Of a struct all fields are
+here, in their order; what is NULL, 0 or false by default need not be used by anybody."""
 STRUCTS = {
     "error": """
         enum error_code code;
@@ -184,10 +182,18 @@ STRUCTS = {
     """,
 }
 
-ENUMERATORS = {"MICROAGENT_STDOUT": 0, "MICROAGENT_STDERR": 1, "MICROAGENT_LINES": 0, "MICROAGENT_CHUNKS": 1,
-               "MICROAGENT_EXITED": 0, "MICROAGENT_CANCELLED": 1,
-               "MICROAGENT_NETWORK_ALLOW": 0, "MICROAGENT_NETWORK_DENY": 1, "MICROAGENT_NETWORK_PUBLISH": 2,
-               "MICROAGENT_NETWORK_UNPUBLISH": 3}
+ENUMERATORS = {
+    "MICROAGENT_STDOUT": 0,
+    "MICROAGENT_STDERR": 1,
+    "MICROAGENT_LINES": 0,
+    "MICROAGENT_CHUNKS": 1,
+    "MICROAGENT_EXITED": 0,
+    "MICROAGENT_CANCELLED": 1,
+    "MICROAGENT_NETWORK_ALLOW": 0,
+    "MICROAGENT_NETWORK_DENY": 1,
+    "MICROAGENT_NETWORK_PUBLISH": 2,
+    "MICROAGENT_NETWORK_UNPUBLISH": 3,
+}
 
 # A function that can fail ends in `struct error *err`, and says so by -1 or NULL.
 FUNCTIONS = """
@@ -229,10 +235,10 @@ FUNCTIONS = """
         enum microagent_pieces pieces, const struct microagent_callbacks *callbacks,
         const struct microagent_run_limits *limits, struct microagent_result *out, struct error *err);
     struct microagent_guest *microagent_session_guest(struct microagent_session *session, struct error *err);
-    int microagent_session_give_share(struct microagent_session *session,
-        const struct microagent_session_share *share, json_t **told, struct error *err);
-    int microagent_session_give_shares(struct microagent_session *session,
-        const struct microagent_session_spec *spec, json_t **told, struct error *err);
+    int microagent_session_give_share(struct microagent_session *session, const struct microagent_session_share *share,
+        json_t **told, struct error *err);
+    int microagent_session_give_shares(struct microagent_session *session, const struct microagent_session_spec *spec,
+        json_t **told, struct error *err);
     int microagent_session_change_network(struct microagent_session *session, enum microagent_network_change change,
         const char *word, json_t **network, struct error *err);
     int microagent_session_fork(struct microagent_session *session, const struct microagent_fork_spec *spec,
@@ -242,8 +248,7 @@ FUNCTIONS = """
     int microagent_session_restore(struct microagent_session *session, const char *name, json_t **told,
         struct error *err);
     json_t *microagent_session_snapshots(struct microagent_session *session, struct error *err);
-    int microagent_session_snapshot_delete(struct microagent_session *session, const char *name,
-        struct error *err);
+    int microagent_session_snapshot_delete(struct microagent_session *session, const char *name, struct error *err);
     int microagent_session_destroy(struct microagent_session *session, struct error *err);
     void microagent_session_close(struct microagent_session *session);
     const char *microagent_session_name(const struct microagent_session *session);
