@@ -36,7 +36,7 @@ static int work(struct microagent_session *session, const char *line, struct err
 int main(int argc, char **argv)
 {
 	const struct microagent_session_spec spec = {.base = argc > 1 ? argv[1] : NULL,
-						     .network = "isolated"};
+						     .machine.network = "isolated"};
 	struct microagent_session *session = NULL;
 	struct error err = {0}, gone = {0};
 	struct microagent *agent = argc > 2 ? microagent_open(NULL, &err) : NULL;

@@ -105,7 +105,7 @@ struct microagent_rates {
 };
 
 /* What of the internet nat may reach, by name; anything in it at all, and nothing else is open but
- * microagent_spec.allow. */
+ * microagent_machine.allow. */
 struct microagent_egress {
 	/* As microagent_check_egress() has them, NULL-terminated; NULL: not asked for. A list of
 	 * none is asked for, and opens nothing. */
@@ -124,51 +124,65 @@ int microagent_check_egress(const char *word, struct error *err);
 /* Whether word can be one of microagent_egress.from; a file is not looked at. */
 int microagent_check_egress_list(const char *word, struct error *err);
 
+/*
+ * A machine: its hardware, its network, its ways to the host, and how fast they may be. Whatever
+ * makes machines has one as `machine`. Zero and NULL are the defaults, and lists end with NULL.
+ * ERR_INVALID, naming the field, where one is set that the kind does not have: only workspaces have
+ * architecture and disks, but for the architecture of a base; of a base there are also accelerator,
+ * network, network_interface, allow, egress, memory_mib and cpus, of a template accelerator, of a
+ * pool network, memory_mib and cpus.
+ */
+struct microagent_machine {
+	/* "amd64" or "arm64"; NULL: the host's. Kernel and image are to be of it; another one than
+	 * the host's is emulated. A session has its base's. */
+	const char *architecture;
+	const char *accelerator;	 /* "auto" (NULL), "kvm" or "tcg" */
+	int64_t memory_mib;		 /* MiB; 0: 512, of a session the base's */
+	int64_t cpus;			 /* 0: 2, of a session the base's */
+	const char *network;		 /* "nat" (NULL), "isolated" or "bridged" */
+	const char *network_interface;	 /* the bridge of "bridged" */
+	const char *const *allow;	 /* IPv4 prefixes that nat opens */
+	struct microagent_egress egress; /* of nat alone */
+	/* TCP ports of the guest that the host listens for: words as microagent_check_publish() has
+	 * them. HOST is an address of this host, 127.0.0.1 by default. */
+	const char *const *publish;
+	/* Ports of the host that the guest may connect to by vsock, as microagent_check_listener()
+	 * has them: the mediation channel, and further ones. */
+	const char *mediation;
+	bool mediation_optional; /* the machine may do without it */
+	const char *const *vsock;
+	/* Further disks and shared directories, as microagent_check_disk() and _share() have them.
+	 * More than 8 directories only a session can have that is booted for them. */
+	const char *const *disks, *const *shares;
+	bool share_anyway; /* directories: also a store of keys, or the home directory */
+	/* Directories that are git worktrees: also the directory that all worktrees of the
+	 * repository have in common, with its hooks and configuration, at the path to which .git
+	 * leads in the guest. ERR_INVALID for a .git that is not as `git worktree add` makes it,
+	 * that leads to no repository which leads back, or to one that holds another share or lies
+	 * in one. */
+	bool share_git;
+	struct microagent_rates rates;
+};
+
 /* What a workspace is made of. Zero and NULL are the defaults, so start from {0}. Strings are
  * borrowed for the call. */
 struct microagent_spec {
-	const char *image;	  /* name in the cache, or a path with a '/' to a raw ext4 file */
-	const char *kernel;	  /* the same for a kernel */
-	const char *initrd;	  /* path; NULL: the one beside the kernel */
-	bool no_disk;		  /* no image: the root is what initrd holds, in memory, and lost
-				   * at the end of each run */
-	const char *architecture; /* "amd64" or "arm64"; NULL: the host's. Kernel and image are to
-				   * be of it; another one than the host's is emulated */
-	const char *accelerator;  /* "auto" (NULL), "kvm" or "tcg" */
-	const char *network;	  /* "nat" (NULL), "isolated" or "bridged" */
-	const char *network_interface; /* the bridge of "bridged" */
-	const char *const *allow; /* IPv4 prefixes that nat opens, NULL-terminated; NULL: none */
-	struct microagent_egress egress; /* of nat alone */
-	int64_t memory_mib;		 /* MiB; 0: 512 */
-	int64_t cpus;			 /* 0: 2 */
-	const char *const *env;		 /* "KEY=VALUE" of the command, NULL-terminated; the image's
-					  * own variables are there too */
-	const char *user;		 /* of the command; NULL: the image's, else uid 1000 */
+	struct microagent_machine machine;
+	const char *image;	    /* name in the cache, or a path with a '/' to a raw ext4 file */
+	const char *kernel;	    /* the same for a kernel */
+	const char *initrd;	    /* path; NULL: the one beside the kernel */
+	bool no_disk;		    /* no image: the root is what initrd holds, in memory, and lost
+				 * at the end of each run */
+	const char *const *env;	    /* "KEY=VALUE" of the command, NULL-terminated; the image's
+				 * own variables are there too */
+	const char *user;	    /* of the command; NULL: the image's, else uid 1000 */
 	const char *const *command; /* argv, NULL-terminated; NULL: the image's entrypoint with its
 				     * arguments, and without one no workload */
 	int64_t timeout_seconds;    /* of the command; 0: none */
-	/* TCP ports of the guest that the host listens for: words as microagent_check_publish() has
-	 * them, NULL-terminated; NULL: none. HOST is an address of this host, 127.0.0.1 by default.
-	 */
-	const char *const *publish;
-	/* Ports of the host that the guest may connect to by vsock, as microagent_check_listener()
-	 * has them: the mediation channel, and further ones, NULL-terminated. */
-	const char *mediation;
-	bool mediation_optional; /* the workspace may do without it */
-	const char *const *vsock;
-	/* Further disks and shared directories, as microagent_check_disk() and _share() have them,
-	 * NULL-terminated; NULL: none. */
-	const char *const *disks, *const *shares;
 	/* Archives that the guest has unpacked and read-only, and what microagent_artifact_get()
-	 * may fetch, as microagent_check_bundle() and _output() have them; NULL: none. */
+	 * may fetch, as microagent_check_bundle() and _output() have them, NULL-terminated; NULL:
+	 * none. */
 	const char *const *bundles, *const *outputs;
-	bool share_anyway; /* shares: also a store of keys, or the home directory */
-	/* shares that are git worktrees: also the directory that all worktrees of the repository
-	 * have in common, with its hooks and configuration, at the path to which .git leads in the
-	 * guest. ERR_INVALID for a .git that is not as `git worktree add` makes it, that leads to no
-	 * repository which leads back, or to one that holds another share or lies in one. */
-	bool share_git;
-	struct microagent_rates rates;
 	const char *console; /* "shell": one of root's on the serial console; NULL: none */
 };
 
@@ -241,7 +255,7 @@ enum microagent_network_change {
  * Connections over what was opened end with it. *network (may be NULL) is what it is then:
  * {"mode","allow"?,"egress"?,"portForwards"?}, a new reference. ERR_INVALID for a word that is none
  * and for what its config could not have; ERR_CONFLICT: it is not running, quarantined, or has no
- * list of names (microagent_spec.egress); ERR_NOT_FOUND: that is not listed or published;
+ * list of names (microagent_machine.egress); ERR_NOT_FOUND: that is not listed or published;
  * ERR_UNAVAILABLE: the host's port is taken; ERR_TIMEOUT: its guest's agent does not answer, as
  * that of an older version. On failure nothing is opened. */
 int microagent_change_network(struct microagent *agent, const char *name,

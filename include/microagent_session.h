@@ -58,8 +58,10 @@ struct microagent_base_spec {
 	 * boot; NULL: microagent-put-macos-agent. */
 	const char *put_agent;
 	const char *kernel; /* as image; NULL: the default */
-	int64_t memory_mib; /* what its sessions get by default; 0: 256, of macOS what it needs */
-	int64_t cpus;	    /* 0: 1, of macOS what it needs */
+	/* That on which it is provisioned; architecture is that of all that is made of the base. Its
+	 * sessions get memory_mib (0: 256) and cpus (0: 1) by default; of macOS 0 is what it needs.
+	 */
+	struct microagent_machine machine;
 
 	/* With oci or one of the next three the base is provisioned, else it is the image as it is:
 	 * a machine is booted on its disk, whose file system grows to the disk's size; the user
@@ -71,14 +73,6 @@ struct microagent_base_spec {
 				   * NULL-terminated; NULL: none */
 	int64_t size_mib;	  /* of the disk; 0: the image's and 1 GiB, but at most 4 GiB; of
 				   * oci: its contents' and 1 GiB, at most 4 GiB */
-
-	/* Of the base and all that is made of it; as of struct microagent_spec. */
-	const char *architecture;
-
-	/* Of that machine; as of struct microagent_spec. */
-	const char *accelerator, *network, *network_interface;
-	const char *const *allow;
-	struct microagent_egress egress;
 	int cancel; /* when readable it ends, ERR_UNAVAILABLE, and no base is made; 0: never */
 	/* The machine is up, on "kvm" or "tcg". NULL: not told. */
 	void (*booted)(void *data, const char *accelerator);
@@ -102,7 +96,7 @@ struct microagent_warm_spec {
 	 * microagent_session_run() runs it, words up to NULL; NULL-terminated. One that fails ends
 	 * it. NULL: none. */
 	const char *const *const *run;
-	const char *accelerator; /* as of struct microagent_spec */
+	struct microagent_machine machine; /* the base's but for accelerator */
 	int cancel; /* when readable it ends, ERR_UNAVAILABLE, and no template is made; 0: never */
 	/* As of struct microagent_base_spec. */
 	void (*booted)(void *data, const char *accelerator);
@@ -140,33 +134,19 @@ int microagent_base_delete(struct microagent *agent, const char *word, struct er
 
 /* Zero and NULL are the defaults, so start from {0}. Strings are borrowed for the call. */
 struct microagent_session_spec {
-	const char *base;	 /* required */
-	int64_t memory_mib;	 /* 0: the base's, else 256 */
-	int64_t cpus;		 /* 0: the base's, else 1 */
-	const char *accelerator; /* as of struct microagent_spec, like the following */
-	const char *network, *network_interface;
-	const char *const *allow, *const *publish;
-	struct microagent_egress egress;
-	const char *mediation;
-	bool mediation_optional;
-	const char *const *vsock;
+	const char *base; /* required */
+	struct microagent_machine machine;
 	const char
 		*share; /* as of microagent_session_share_workspace(), from the start; NULL: none */
 	const char *share_at; /* NULL: /workspace, in macOS /Users/Shared/workspace */
 	bool share_read_only;
-	bool share_anyway;	 /* also a store of keys, or the home directory */
 	const char *share_cache; /* as of struct microagent_session_share, like the next */
 	int64_t share_timeout_seconds;
-	/* Further directories, or all of them, as microagent_check_share() has each; NULL-terminated,
-	 * or NULL. More than 8 in all only a machine can have that is booted for them. */
-	const char *const *shares;
-	bool share_git; /* as of struct microagent_spec, of all of them */
-	bool no_share;	/* none later either: a machine without a spare port, which boots faster */
+	bool no_share; /* none later either: a machine without a spare port, which boots faster */
 	bool cold; /* booted also where it could be restored (microagent_base_warm()), and not taken
 		    * from a pool */
 	int64_t disk_quota_mib; /* as of microagent_session_set_quota(); 0: the size of the base's
 				 * disk, and at most 16 GiB */
-	struct microagent_rates rates;
 	/* When it is destroyed by itself: so many seconds after it was made, running or not; and
 	 * after so many in which no command ran in it and nobody had a connection to it. 0: not.
 	 * One that is quarantined by then stays. */
@@ -291,8 +271,9 @@ struct microagent_session_share {
 int microagent_session_give_share(struct microagent_session *session,
 				  const struct microagent_session_share *share, json_t **told,
 				  struct error *err);
-/* The same with all that the spec names: share and what belongs to it, shares, share_git; up to 8,
- * all or none. *told (may be NULL) is an array, in this order and with what git adds behind them. */
+/* The same with all that the spec names: share and what belongs to it, shares, share_anyway and
+ * share_git of its machine; up to 8, all or none. *told (may be NULL) is an array, in this order
+ * and with what git adds behind them. */
 int microagent_session_give_shares(struct microagent_session *session,
 				   const struct microagent_session_spec *spec, json_t **told,
 				   struct error *err);
@@ -419,11 +400,9 @@ json_t *microagent_archive_remove_older(struct microagent *agent, int64_t second
 
 /* Start from {0}. */
 struct microagent_pool_spec {
-	const char *base;    /* required; NAME is the newest version, and stays that one */
-	int64_t size;	     /* sessions that are kept ready; at least 1 */
-	int64_t memory_mib;  /* of each; 0: the base's */
-	int64_t cpus;	     /* 0: the base's */
-	const char *network; /* "nat" or "isolated"; NULL: nat */
+	const char *base; /* required; NAME is the newest version, and stays that one */
+	int64_t size;	  /* sessions that are kept ready; at least 1 */
+	struct microagent_machine machine; /* each of them; its network is nat or isolated */
 };
 
 /*

@@ -14,7 +14,7 @@ HEADERS = ["microagent/error.h", "microagent/exec.h", "microagent.h", "microagen
 
 STRUCTS = """
     error microagent_exec microagent_sink microagent_streams microagent_outcome microagent_callbacks microagent_result
-    microagent_rates microagent_egress microagent_spec microagent_run_options microagent_run_limits microagent_copy
+    microagent_rates microagent_egress microagent_machine microagent_spec microagent_run_options microagent_run_limits microagent_copy
     microagent_session_spec microagent_session_share microagent_fork_spec microagent_pool_spec
 """.split()
 

@@ -204,12 +204,15 @@ def given(kind: Any, value: Any, name: str, keep: List[Any]) -> Any:
 
 
 def filled(struct: str, values: Mapping[str, Any]) -> Any:
-    """A struct of the table by the names of its fields; None is the default. Other names are left alone, so that a
-    function may give all its parameters."""
+    """A struct of the table by the names of its fields, and of those of its machine; None is the default. Other names are
+    left alone, so that a function may give all its parameters."""
     made = structs[struct]()
     made.keep = []
     for name, kind in made._fields_:
-        if values.get(name) is not None:
+        if name == "machine":
+            made.keep.append(filled(kind.__name__, values))
+            made.machine = made.keep[-1]
+        elif values.get(name) is not None:
             setattr(made, name, given(kind, values[name], name, made.keep))
     return made
 

@@ -75,34 +75,37 @@ STRUCTS = {
         bool sni_off;
         bool dry_run;
     """,
-    "microagent_spec": """
-        const char *image;
-        const char *kernel;
-        const char *initrd;
-        bool no_disk;
+    "microagent_machine": """
         const char *architecture;
         const char *accelerator;
+        int64_t memory_mib;
+        int64_t cpus;
         const char *network;
         const char *network_interface;
         const char *const *allow;
         struct microagent_egress egress;
-        int64_t memory_mib;
-        int64_t cpus;
-        const char *const *env;
-        const char *user;
-        const char *const *command;
-        int64_t timeout_seconds;
         const char *const *publish;
         const char *mediation;
         bool mediation_optional;
         const char *const *vsock;
         const char *const *disks;
         const char *const *shares;
-        const char *const *bundles;
-        const char *const *outputs;
         bool share_anyway;
         bool share_git;
         struct microagent_rates rates;
+    """,
+    "microagent_spec": """
+        struct microagent_machine machine;
+        const char *image;
+        const char *kernel;
+        const char *initrd;
+        bool no_disk;
+        const char *const *env;
+        const char *user;
+        const char *const *command;
+        int64_t timeout_seconds;
+        const char *const *bundles;
+        const char *const *outputs;
         const char *console;
     """,
     "microagent_run_options": """
@@ -131,29 +134,15 @@ STRUCTS = {
     """,
     "microagent_session_spec": """
         const char *base;
-        int64_t memory_mib;
-        int64_t cpus;
-        const char *accelerator;
-        const char *network;
-        const char *network_interface;
-        const char *const *allow;
-        const char *const *publish;
-        struct microagent_egress egress;
-        const char *mediation;
-        bool mediation_optional;
-        const char *const *vsock;
+        struct microagent_machine machine;
         const char *share;
         const char *share_at;
         bool share_read_only;
-        bool share_anyway;
         const char *share_cache;
         int64_t share_timeout_seconds;
-        const char *const *shares;
-        bool share_git;
         bool no_share;
         bool cold;
         int64_t disk_quota_mib;
-        struct microagent_rates rates;
         int64_t lifetime_seconds;
         int64_t idle_seconds;
         bool owned;
@@ -176,9 +165,7 @@ STRUCTS = {
     "microagent_pool_spec": """
         const char *base;
         int64_t size;
-        int64_t memory_mib;
-        int64_t cpus;
-        const char *network;
+        struct microagent_machine machine;
     """,
 }
 

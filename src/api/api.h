@@ -101,7 +101,7 @@ json_t *creation_config(const struct microagent *agent, const struct creation *m
 /* One of portForwards by its word. */
 json_t *channels_forward(const char *word, struct error *err);
 /* Adds portForwards to the config's network, mediation and vsockListeners. */
-int channels_put(json_t *config, const struct microagent_spec *spec, struct error *err);
+int channels_put(json_t *config, const struct microagent_machine *machine, struct error *err);
 /* attach.c. */
 /* Words into an array target[key], each by convert, which is told its place; no words, no array. */
 typedef json_t *word_json_fn(const char *word, size_t index, struct error *err);

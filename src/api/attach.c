@@ -197,10 +197,10 @@ int words_put(json_t *target, const char *key, const char *const *words, word_js
 
 int attach_put(json_t *config, const struct microagent_spec *spec, struct error *err)
 {
-	if (words_put(config, "disks", spec->disks, disk_json, err) < 0 ||
-	    words_put(config, "shares", spec->shares, share_json, err) < 0 ||
-	    (spec->share_anyway && put_anyway(config, err) < 0) ||
-	    (spec->share_git && json_object_get(config, "shares") &&
+	if (words_put(config, "disks", spec->machine.disks, disk_json, err) < 0 ||
+	    words_put(config, "shares", spec->machine.shares, share_json, err) < 0 ||
+	    (spec->machine.share_anyway && put_anyway(config, err) < 0) ||
+	    (spec->machine.share_git && json_object_get(config, "shares") &&
 	     share_git_add(json_object_get(config, "shares"), err) < 0) ||
 	    words_put(config, "bundles", spec->bundles, bundle_json, err) < 0)
 		return -1;

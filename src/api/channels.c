@@ -108,26 +108,27 @@ int microagent_check_listener(const char *word, struct error *err)
 	return value ? 0 : -1;
 }
 
-static int put_mediation(json_t *config, const struct microagent_spec *spec, struct error *err)
+static int put_mediation(json_t *config, const struct microagent_machine *machine,
+			 struct error *err)
 {
 	json_auto_t *mediation = NULL;
 
-	if (!spec->mediation)
+	if (!machine->mediation)
 		return 0;
-	mediation = listener_json(spec->mediation, 0, err);
+	mediation = listener_json(machine->mediation, 0, err);
 	if (!mediation || json_put(mediation, "enabled", json_true(), err) < 0 ||
-	    json_put(mediation, "required", json_boolean(!spec->mediation_optional), err) < 0 ||
+	    json_put(mediation, "required", json_boolean(!machine->mediation_optional), err) < 0 ||
 	    json_put(mediation, "failClosed", json_true(), err) < 0)
 		return -1;
 	return json_put(config, "mediation", json_incref(mediation), err);
 }
 
-int channels_put(json_t *config, const struct microagent_spec *spec, struct error *err)
+int channels_put(json_t *config, const struct microagent_machine *machine, struct error *err)
 {
 	json_t *network = json_object_get(config, "network");
 
-	if (words_put(network, "portForwards", spec->publish, publish_json, err) < 0 ||
-	    words_put(config, "vsockListeners", spec->vsock, listener_json, err) < 0)
+	if (words_put(network, "portForwards", machine->publish, publish_json, err) < 0 ||
+	    words_put(config, "vsockListeners", machine->vsock, listener_json, err) < 0)
 		return -1;
-	return put_mediation(config, spec, err);
+	return put_mediation(config, machine, err);
 }

@@ -90,7 +90,7 @@ static int select_parts(const struct microagent_spec *spec, struct creation *mad
 {
 	enum architecture machine = ARCHITECTURE_COUNT;
 
-	if (spec_architecture(spec->architecture, &machine, err) < 0 ||
+	if (spec_architecture(spec->machine.architecture, &machine, err) < 0 ||
 	    cache_kernel_find(spec->kernel, machine, &made->kernel, err) < 0 ||
 	    (!spec->no_disk && cache_image_find(spec->image, machine, &made->image, err) < 0))
 		return -1;
@@ -345,22 +345,23 @@ static int put_image(json_t *config, const struct creation *made, struct error *
 	return provenance ? json_put(config, "image", provenance, err) : -1;
 }
 
-static int put_network(json_t *config, const struct microagent_spec *spec, struct error *err)
+static int put_network(json_t *config, const struct microagent_machine *machine, struct error *err)
 {
 	json_auto_t *network = json_object();
 	json_t *allow;
 
 	if (!network)
 		return error_errno(err, ENOMEM, "network");
-	if (json_put_string(network, "mode", spec->network ? spec->network : "nat", err) < 0 ||
-	    json_put_optional(network, "interface", spec->network_interface, err) < 0)
+	if (json_put_string(network, "mode", machine->network ? machine->network : "nat", err) <
+		    0 ||
+	    json_put_optional(network, "interface", machine->network_interface, err) < 0)
 		return -1;
-	if (spec->allow && spec->allow[0]) {
-		allow = words_json(spec->allow, err);
+	if (machine->allow && machine->allow[0]) {
+		allow = words_json(machine->allow, err);
 		if (!allow || json_put(network, "allow", allow, err) < 0)
 			return -1;
 	}
-	if (egress_put(network, &spec->egress, err) < 0)
+	if (egress_put(network, &machine->egress, err) < 0)
 		return -1;
 	return json_put(config, "network", steal_ptr(&network), err);
 }
@@ -379,15 +380,27 @@ static int put_rates(json_t *config, const struct microagent_rates *rates, struc
 }
 
 /* Where it is not the host's own: every supervisor knows that one. */
-static int put_architecture(json_t *config, const struct microagent_spec *spec, struct error *err)
+static int put_architecture(json_t *config, const struct microagent_machine *asked,
+			    struct error *err)
 {
 	enum architecture machine = ARCHITECTURE_COUNT;
 
-	if (spec_architecture(spec->architecture, &machine, err) < 0)
+	if (spec_architecture(asked->architecture, &machine, err) < 0)
 		return -1;
 	return machine == architecture_of_host()
 		       ? 0
 		       : json_put_string(config, "architecture", architecture_name(machine), err);
+}
+
+static int put_machine(json_t *config, const struct microagent_machine *machine, struct error *err)
+{
+	if (put_architecture(config, machine, err) < 0 ||
+	    json_put_optional(config, "accelerator", machine->accelerator, err) < 0 ||
+	    put_number(config, "memoryMiB", machine->memory_mib, err) < 0 ||
+	    put_number(config, "cpuCount", machine->cpus, err) < 0 ||
+	    put_rates(config, &machine->rates, err) < 0 || put_network(config, machine, err) < 0)
+		return -1;
+	return channels_put(config, machine, err);
 }
 
 json_t *creation_config(const struct microagent *agent, const struct creation *made,
@@ -402,15 +415,11 @@ json_t *creation_config(const struct microagent *agent, const struct creation *m
 	    json_put_optional(config, "initrdPath", initrd, err) < 0 ||
 	    json_put_optional(config, "rootfsPath", made->rootfs, err) < 0 ||
 	    json_put_optional(config, "stateDir", agent->state_path, err) < 0 ||
-	    put_architecture(config, spec, err) < 0 ||
-	    json_put_optional(config, "accelerator", spec->accelerator, err) < 0 ||
+	    put_machine(config, &spec->machine, err) < 0 ||
 	    request_confine(agent, config, NULL, err) < 0 ||
 	    json_put_optional(config, "console", spec->console, err) < 0 ||
-	    put_number(config, "memoryMiB", spec->memory_mib, err) < 0 ||
-	    put_number(config, "cpuCount", spec->cpus, err) < 0 ||
-	    put_rates(config, &spec->rates, err) < 0 || put_network(config, spec, err) < 0 ||
-	    channels_put(config, spec, err) < 0 || attach_put(config, spec, err) < 0 ||
-	    put_image(config, made, err) < 0 || put_workload(config, made, spec, err) < 0)
+	    attach_put(config, spec, err) < 0 || put_image(config, made, err) < 0 ||
+	    put_workload(config, made, spec, err) < 0)
 		return NULL;
 	return steal_ptr(&config);
 }

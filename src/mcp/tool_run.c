@@ -79,14 +79,14 @@ static struct microagent_spec machine_spec(const struct mcp_call *call, const ch
 	const char *image = call_text(call, "image"), *network = call_network(call);
 
 	return (struct microagent_spec){
+		.machine.network = network,
+		.machine.allow = call_allow(call, network),
+		.machine.egress = call_egress(call, network),
+		.machine.memory_mib = options->memory_mib,
+		.machine.cpus = options->cpus,
 		.image = image		   ? image
 			 : options->images ? options->images[0]
 					   : NULL,
-		.network = network,
-		.allow = call_allow(call, network),
-		.egress = call_egress(call, network),
-		.memory_mib = options->memory_mib,
-		.cpus = options->cpus,
 		.command = words,
 		.timeout_seconds = command_seconds(call),
 	};

@@ -62,12 +62,12 @@ static struct microagent_session_spec session_of(const struct mcp_call *call)
 	const char *base = call_text(call, "base"), *network = call_network(call);
 
 	return (struct microagent_session_spec){
+		.machine.network = network,
+		.machine.allow = call_allow(call, network),
+		.machine.egress = call_egress(call, network),
+		.machine.memory_mib = call_number(call, "memoryMiB", 0),
+		.machine.cpus = call_number(call, "cpus", 0),
 		.base = base ? base : options->bases[0],
-		.network = network,
-		.allow = call_allow(call, network),
-		.egress = call_egress(call, network),
-		.memory_mib = call_number(call, "memoryMiB", 0),
-		.cpus = call_number(call, "cpus", 0),
 		.owned = !options->keep,
 		.cancel = microagent_cancel_fd(call->cancel),
 	};

@@ -64,9 +64,9 @@ static int boot_machine(struct keeper *k, struct error *err)
 	const json_t *boot = json_object_get(k->handed.ticket, "boot");
 	const struct microagent_spec spec = {
 		.kernel = json_text(boot, "kernel", NULL),
-		.network = "isolated",
-		.memory_mib = json_integer_value(json_object_get(boot, "memoryMiB")),
-		.cpus = json_integer_value(json_object_get(boot, "cpus")),
+		.machine.network = "isolated",
+		.machine.memory_mib = json_integer_value(json_object_get(boot, "memoryMiB")),
+		.machine.cpus = json_integer_value(json_object_get(boot, "cpus")),
 	};
 	struct containers_links links = {.loopback = -1};
 	char accelerator[8] = "";

@@ -80,13 +80,14 @@ def test_structs_of_ctypes_lie_as_those_of_c(tmp_path):
 
 
 def test_options_are_fields():
-    """What a function takes by the name of a field is a field, and all of the two specs can be said but for what has another
-    form in Python, or none yet."""
+    """What a function takes by the name of a field is a field, and all of the two specs and their machine can be said but for
+    what has another form in Python, or none yet, and what a session does not have."""
     import inspect
-    for function, struct, otherwise in ((microagent.Sandbox.__init__, "microagent_session_spec", {"cancel", "owned"}),
+    for function, struct, otherwise in ((microagent.Sandbox.__init__, "microagent_session_spec", {"cancel", "owned", "architecture", "disks"}),
                                         (microagent.run, "microagent_spec", {"outputs", "console"})):
         parameters = set(inspect.signature(function).parameters)
-        assert {name for name, _ in _library.structs[struct]._fields_} - parameters == otherwise
+        fields = {name for one in (struct, "microagent_machine") for name, _ in _library.structs[one]._fields_}
+        assert fields - parameters == otherwise | {"machine"}
 
 
 # --- the package ------------------------------------------------------------------------------------------------------

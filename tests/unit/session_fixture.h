@@ -192,7 +192,7 @@ static inline int make_base_of(const struct rig *rig, const char *name, int64_t 
 {
 	char kernel[128], image[128];
 	const struct microagent_base_spec spec = {
-		.image = image, .kernel = kernel, .memory_mib = mib};
+		.image = image, .kernel = kernel, .machine.memory_mib = mib};
 	json_t *base = NULL;
 
 	snprintf(kernel, sizeof(kernel), "%s/vmlinux", rig->root);
@@ -208,7 +208,7 @@ static inline int make_base(const struct rig *rig, const char *name, struct erro
 	return make_base_of(rig, name, 0, err);
 }
 
-static const struct microagent_session_spec plain = {.base = "web", .network = "isolated"};
+static const struct microagent_session_spec plain = {.base = "web", .machine.network = "isolated"};
 
 /* A session that was made and never booted; its name until the next call. */
 static inline const char *clone_one(const struct rig *rig)

@@ -66,7 +66,7 @@ static inline void make_template(const struct rig *rig)
 }
 
 static const struct microagent_session_spec roomy = {
-	.base = "web", .network = "isolated", .disk_quota_mib = 64};
+	.base = "web", .machine.network = "isolated", .disk_quota_mib = 64};
 
 /* One that runs, restored. */
 static inline struct microagent_session *make_restored(const struct rig *rig)

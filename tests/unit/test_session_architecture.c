@@ -35,7 +35,8 @@ static void make_base_for(const struct rig *rig, enum architecture architecture)
 	const struct files files = files_for(rig, architecture);
 	const struct microagent_base_spec spec = {.image = files.image,
 						  .kernel = files.kernel,
-						  .architecture = architecture_name(architecture)};
+						  .machine.architecture =
+							  architecture_name(architecture)};
 	json_auto_t *base = NULL;
 
 	assert_ok(microagent_base_create(rig->agent, "web", &spec, &base, &err));
@@ -83,8 +84,8 @@ static void a_clone_is_of_its_workspace_s(void **state)
 	const struct files files = files_for(rig, other());
 	const struct microagent_spec spec = {.image = files.image,
 					     .kernel = files.kernel,
-					     .network = "isolated",
-					     .architecture = architecture_name(other())};
+					     .machine.network = "isolated",
+					     .machine.architecture = architecture_name(other())};
 	json_auto_t *made = NULL, *cloned = NULL;
 
 	assert_ok(microagent_create(rig->agent, "one", &spec, &made, &err));
@@ -108,7 +109,8 @@ static void a_kernel_of_another_makes_no_base(void **state)
 	const struct files files = files_for(rig, architecture_of_host());
 	const struct microagent_base_spec spec = {.image = files.image,
 						  .kernel = files.kernel,
-						  .architecture = architecture_name(other())};
+						  .machine.architecture =
+							  architecture_name(other())};
 	json_t *base = NULL;
 
 	assert_fails(microagent_base_create(rig->agent, "web", &spec, &base, &err), ERR_UNSUPPORTED,

@@ -134,11 +134,11 @@ static void what_no_base_is_made_of(void **state)
 	assert_fails(microagent_base_create(rig->agent, "x", &spec, &base, &err), ERR_INVALID,
 		     "size of a disk");
 	spec.size_mib = 0;
-	spec.memory_mib = 1;
+	spec.machine.memory_mib = 1;
 	assert_fails(microagent_base_create(rig->agent, "x", &spec, &base, &err), ERR_INVALID,
 		     "memoryMiB");
-	spec.memory_mib = 0;
-	spec.cpus = 100000;
+	spec.machine.memory_mib = 0;
+	spec.machine.cpus = 100000;
 	assert_fails(microagent_base_create(rig->agent, "x", &spec, &base, &err), ERR_INVALID,
 		     "cpuCount");
 	assert_null(base);

@@ -146,9 +146,9 @@ static void two_claimers_of_one_member(void **state)
 static void what_is_asked_for_must_fit(void **state)
 {
 	const struct microagent_session_spec others[] = {
-		{.base = "web", .network = "isolated", .memory_mib = 300},
-		{.base = "web", .network = "isolated", .cpus = 2},
-		{.base = "web", .network = "isolated", .no_share = true},
+		{.base = "web", .machine = {.network = "isolated", .memory_mib = 300}},
+		{.base = "web", .machine = {.network = "isolated", .cpus = 2}},
+		{.base = "web", .machine.network = "isolated", .no_share = true},
 	};
 	struct rig *rig = *state;
 	const char *name;
@@ -158,7 +158,7 @@ static void what_is_asked_for_must_fit(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
 		auto_session struct microagent_session *session = NULL;
 
-		if (others[i].cpus > sysconf(_SC_NPROCESSORS_ONLN))
+		if (others[i].machine.cpus > sysconf(_SC_NPROCESSORS_ONLN))
 			continue;
 		session = create(rig, &others[i]);
 		assert_string_equal(source_of(session), SESSION_NEW);
@@ -173,12 +173,13 @@ static void what_no_member_has_is_made(void **state)
 				 *const vsock[] = {"1:/tmp/x", NULL};
 	const struct microagent_session_spec others[] = {
 		{.base = "web"},
-		{.base = "web", .network = "isolated", .publish = some},
-		{.base = "web", .network = "isolated", .allow = hosts},
-		{.base = "web", .network = "isolated", .vsock = vsock},
-		{.base = "web", .network = "isolated", .mediation = "http://127.0.0.1:1"},
-		{.base = "web", .network = "isolated", .network_interface = "eth9"},
-		{.base = "web", .network = "isolated", .accelerator = "kvm"},
+		{.base = "web", .machine = {.network = "isolated", .publish = some}},
+		{.base = "web", .machine = {.network = "isolated", .allow = hosts}},
+		{.base = "web", .machine = {.network = "isolated", .vsock = vsock}},
+		{.base = "web",
+		 .machine = {.network = "isolated", .mediation = "http://127.0.0.1:1"}},
+		{.base = "web", .machine = {.network = "isolated", .network_interface = "eth9"}},
+		{.base = "web", .machine = {.network = "isolated", .accelerator = "kvm"}},
 	};
 	struct rig *rig = *state;
 	const char *name;
@@ -257,7 +258,7 @@ static void a_member_of_another_kind_is_passed_over(void **state)
 
 	assert_ok(pool_open(rig->state, "web-v1", &pool, &err));
 	assert_ok(pool_write(&pool, &record, &err));
-	larger.memory_mib = 300;
+	larger.machine.memory_mib = 300;
 	session = create(rig, &larger);
 	assert_string_equal(source_of(session), SESSION_NEW);
 	assert_waits(rig, name);

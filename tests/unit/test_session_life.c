@@ -49,7 +49,7 @@ static void a_clone_that_cannot_be_leaves_nothing(void **state)
 	assert_fails(microagent_session_clone_base(rig->agent, &spec, &session, &err), ERR_INVALID,
 		     "quota");
 	spec = plain;
-	spec.network = "nat"; /* the stand-in has none: refused by prepare */
+	spec.machine.network = "nat"; /* the stand-in has none: refused by prepare */
 	assert_fails(microagent_session_clone_base(rig->agent, &spec, &session, &err),
 		     ERR_UNSUPPORTED, "network");
 	spec.base = NULL;
@@ -385,15 +385,15 @@ static void the_share_of_a_config(void **state)
 	assert_string_equal(json_text(share, "cache", ""), "always");
 	assert_int_equal(json_integer_value(json_object_get(share, "timeoutSeconds")), 60);
 	/* Several, each with a tag of its own. */
-	spec.shares = (const char *const[]){"/srv/more:/more:ro", "/srv/most:/most", NULL};
-	spec.share_anyway = true;
+	spec.machine.shares = (const char *const[]){"/srv/more:/more:ro", "/srv/most:/most", NULL};
+	spec.machine.share_anyway = true;
 	assert_ok(session_share_put(config, &spec, true, &err));
 	assert_int_equal(json_array_size(json_object_get(config, "shares")), 3);
 	share = json_array_get(json_object_get(config, "shares"), 2);
 	assert_string_equal(json_text(share, "tag", ""), "workspace-3");
 	assert_string_equal(json_text(share, "path", ""), "/srv/most");
 	assert_true(json_is_true(json_object_get(share, "anyway")));
-	spec.shares = (const char *const[]){"/srv/more", NULL};
+	spec.machine.shares = (const char *const[]){"/srv/more", NULL};
 	assert_fails(session_share_put(config, &spec, true, &err), ERR_INVALID,
 		     "is not DIR:/MOUNTPOINT");
 	/* One that is restored gets them when it runs. */

@@ -220,7 +220,7 @@ static void a_pool_that_could_never_be_full(void **state)
 static int set(const struct rig *rig, int64_t size, struct error *err)
 {
 	const struct microagent_pool_spec spec = {
-		.base = "web", .size = size, .network = "isolated"};
+		.base = "web", .size = size, .machine.network = "isolated"};
 
 	limit_set(LIMIT_POOL_FREE_MIB, 1);
 	return microagent_pool_set(rig->agent, &spec, err);
@@ -257,7 +257,7 @@ static void what_no_pool_is(void **state)
 	spec.size = (int64_t)INT32_MAX + 1;
 	assert_fails(microagent_pool_set(rig->agent, &spec, &err), ERR_INVALID, "at least one");
 	spec.size = 1;
-	spec.network = "bridge";
+	spec.machine.network = "bridge";
 	assert_fails(microagent_pool_set(rig->agent, &spec, &err), ERR_INVALID, "\"bridge\"");
 	assert_false(is_there(at(rig, "pool")));
 }

@@ -9,7 +9,7 @@
 
 static const struct microagent_warm_spec as_it_is = {0};
 static const struct microagent_session_spec roomy = {
-	.base = "web", .network = "isolated", .disk_quota_mib = 64};
+	.base = "web", .machine.network = "isolated", .disk_quota_mib = 64};
 
 /* Its memory is hashed whenever it was saved. */
 static int make_small(void **state)
@@ -109,19 +109,19 @@ static void what_does_not_fit_is_booted(void **state)
 	spec.cold = true;
 	assert_cold(rig, &spec, "it was asked to be booted");
 	spec = roomy;
-	spec.memory_mib = 300;
+	spec.machine.memory_mib = 300;
 	assert_cold(rig, &spec, "it has 300 MiB of memory, and the template 64");
 	spec = roomy;
-	spec.cpus = 2;
+	spec.machine.cpus = 2;
 	assert_cold(rig, &spec, "it has 2 processors, and the template 1");
 	spec = roomy;
 	spec.no_share = true;
 	assert_cold(rig, &spec, "no spare port");
 	spec = roomy;
-	spec.vsock = words;
+	spec.machine.vsock = words;
 	assert_cold(rig, &spec, "vsock ports");
 	spec = roomy;
-	spec.rates.disk_bytes = 1 << 20;
+	spec.machine.rates.disk_bytes = 1 << 20;
 	assert_cold(rig, &spec, "its rates are limited");
 	/* The base's disk is small, and so is a quota that is not given. */
 	assert_cold(rig, &plain, "its disk has no room for the template's");

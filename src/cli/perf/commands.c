@@ -150,7 +150,7 @@ static int measure_claim(struct perf_place *place, struct perf_report *report, s
 int perf_claim(struct perf_place *place, struct perf_report *report, struct error *err)
 {
 	const struct microagent_pool_spec spec = {
-		.base = place->base, .size = 1, .network = place->network};
+		.base = place->base, .size = 1, .machine.network = place->network};
 
 	if (microagent_pool_set(place->agent, &spec, err) < 0)
 		return -1;

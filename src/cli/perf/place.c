@@ -230,7 +230,7 @@ int perf_go_on(struct perf_place *place, struct error *err)
 int perf_session_make(struct perf_place *place, struct perf_session *out, struct error *err)
 {
 	const struct microagent_session_spec spec = {.base = place->base,
-						     .network = place->network,
+						     .machine.network = place->network,
 						     .cold = place->cold,
 						     .cancel = place->signals.fd};
 

@@ -57,7 +57,7 @@ static int run_base_warm(struct cli *cli, const void *values, const struct cli_w
 		return -1;
 	}
 	struct microagent_warm_spec spec = {
-		.accelerator = v->accelerator,
+		.machine.accelerator = v->accelerator,
 		.cancel = signals.fd,
 		.booted = base_on_booted,
 		.said = base_on_line,

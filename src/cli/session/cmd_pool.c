@@ -53,9 +53,9 @@ static int run_set(struct cli *cli, const void *values, const struct cli_words *
 	const struct pool_values *v = values;
 	const struct microagent_pool_spec spec = {.base = v->base,
 						  .size = v->size,
-						  .memory_mib = v->memory,
-						  .cpus = v->cpus,
-						  .network = v->network};
+						  .machine.memory_mib = v->memory,
+						  .machine.cpus = v->cpus,
+						  .machine.network = v->network};
 	char itself[CLI_ITSELF], said[CLI_ITSELF + 64];
 	struct microagent *agent;
 

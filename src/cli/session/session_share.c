@@ -175,11 +175,11 @@ static int share_with(struct cli *cli, struct microagent *agent, const struct sh
 		.share = dirs->plain,
 		.share_at = v->at,
 		.share_read_only = v->read_only,
-		.share_anyway = v->anyway,
+		.machine.share_anyway = v->anyway,
 		.share_cache = v->cache,
 		.share_timeout_seconds = v->timeout,
-		.shares = (const char *const *)dirs->words,
-		.share_git = v->git,
+		.machine.shares = (const char *const *)dirs->words,
+		.machine.share_git = v->git,
 	};
 	struct microagent_session *session = NULL;
 	json_auto_t *shares = NULL;

@@ -112,6 +112,24 @@ const char *base_architecture(const struct base *base)
 	return json_text(base->metadata, "architecture", architecture_name(ARCHITECTURE_AMD64));
 }
 
+static int64_t base_number(const struct base *base, const char *key)
+{
+	return json_integer_value(json_object_get(base->metadata, key));
+}
+
+struct microagent_machine base_machine(const struct base *base,
+				       const struct microagent_machine *asked)
+{
+	struct microagent_machine machine = *asked;
+
+	machine.architecture = base_is_macos(base) ? NULL : base_architecture(base);
+	if (!machine.memory_mib)
+		machine.memory_mib = base_number(base, "memoryMiB");
+	if (!machine.cpus)
+		machine.cpus = base_number(base, "cpuCount");
+	return machine;
+}
+
 json_t *base_provenance(const struct base *base, struct error *err)
 {
 	const json_t *source = json_object_get(base->metadata, "source");

@@ -97,6 +97,10 @@ bool base_is_macos(const struct base *base);
 /* "amd64" or "arm64": of all that is made of it. One that was sealed before there were several is
  * for amd64. */
 const char *base_architecture(const struct base *base);
+/* The machine of what is made of the base: what is asked for, with the base's word where the base has
+ * one, which is its architecture, and memory and processors that are not asked for. */
+struct microagent_machine base_machine(const struct base *base,
+				       const struct microagent_machine *asked);
 /* The names of the image that the base was made of (contract/provenance.h), a new reference; an
  * empty object where it was made of a file that no digest is recorded of. */
 json_t *base_provenance(const struct base *base, struct error *err);

@@ -158,7 +158,7 @@ static int find_parts(struct making *m, struct error *err)
 {
 	const struct microagent_base_spec *spec = m->spec;
 
-	if (spec_architecture(spec->architecture, &m->architecture, err) < 0)
+	if (spec_architecture(spec->machine.architecture, &m->architecture, err) < 0)
 		return -1;
 
 	if (spec->oci && spec->image)
@@ -277,9 +277,10 @@ static int check_sizes(const struct microagent_base_spec *spec, struct error *er
 		return error_set(err, ERR_INVALID,
 				 "the size of a disk must be between 1 and %lld MiB, and is %lld",
 				 (long long)(INT64_MAX >> 20), (long long)spec->size_mib);
-	if (spec->memory_mib && config_check_memory(spec->memory_mib, &bounds, err) < 0)
+	if (spec->machine.memory_mib &&
+	    config_check_memory(spec->machine.memory_mib, &bounds, err) < 0)
 		return -1;
-	return spec->cpus ? config_check_cpus(spec->cpus, &bounds, err) : 0;
+	return spec->machine.cpus ? config_check_cpus(spec->machine.cpus, &bounds, err) : 0;
 }
 
 int microagent_base_create(struct microagent *agent, const char *word,

@@ -191,11 +191,12 @@ static json_t *describe_base(const struct making *m, struct error *err)
 	    json_put(metadata, "source", m->macos ? macos_source(m, err) : source_record(m, err),
 		     err) < 0 ||
 	    json_put(metadata, "memoryMiB",
-		     json_integer(size_for_sessions(m, spec->memory_mib, "memoryMiB",
+		     json_integer(size_for_sessions(m, spec->machine.memory_mib, "memoryMiB",
 						    BASE_DEFAULT_MEMORY_MIB)),
 		     err) < 0 ||
 	    json_put(metadata, "cpuCount",
-		     json_integer(size_for_sessions(m, spec->cpus, "cpuCount", BASE_DEFAULT_CPUS)),
+		     json_integer(size_for_sessions(m, spec->machine.cpus, "cpuCount",
+						    BASE_DEFAULT_CPUS)),
 		     err) < 0)
 		return NULL;
 	if (m->macos && json_put(metadata, "macos", json_incref(m->macos), err) < 0)

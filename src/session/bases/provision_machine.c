@@ -37,28 +37,19 @@ static int64_t memory_mib(const struct provisioning *p)
 	least += staged;
 	if (p->making->macos)
 		least = json_integer_value(json_object_get(p->making->macos, "memoryMiB"));
-	return p->spec->memory_mib > least ? p->spec->memory_mib : least;
+	return p->spec->machine.memory_mib > least ? p->spec->machine.memory_mib : least;
 }
 
 static int64_t cpus(const struct provisioning *p)
 {
-	return p->spec->cpus || !p->making->macos
-		       ? p->spec->cpus
+	return p->spec->machine.cpus || !p->making->macos
+		       ? p->spec->machine.cpus
 		       : json_integer_value(json_object_get(p->making->macos, "cpuCount"));
 }
 
 static json_t *machine_config(const struct provisioning *p, struct error *err)
 {
-	const struct microagent_spec spec = {
-		.architecture = p->spec->architecture,
-		.accelerator = p->spec->accelerator,
-		.network = p->spec->network,
-		.network_interface = p->spec->network_interface,
-		.allow = p->spec->allow,
-		.egress = p->spec->egress,
-		.memory_mib = memory_mib(p),
-		.cpus = cpus(p),
-	};
+	struct microagent_spec spec = {.machine = p->spec->machine};
 	autofree char *disk = path_join(p->path, BASE_DISK, err);
 	struct creation made = CREATION_NONE;
 	json_auto_t *config = NULL;
@@ -67,6 +58,8 @@ static json_t *machine_config(const struct provisioning *p, struct error *err)
 		return NULL;
 	made.kernel.path = p->making->kernel.path;
 	made.rootfs = disk;
+	spec.machine.memory_mib = memory_mib(p);
+	spec.machine.cpus = cpus(p);
 	made.image.env = p->making->image.env; /* of every command; its entrypoint is not run */
 	config = creation_config(p->agent, &made, &spec, err);
 	if (!config || (p->making->macos && macos_put_config(p->path, config, err) < 0))

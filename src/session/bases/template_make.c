@@ -39,11 +39,6 @@
 
 /* --- the machine ----------------------------------------------------------------------------- */
 
-static int64_t warm_number(const struct base *base, const char *key)
-{
-	return json_integer_value(json_object_get(base->metadata, key));
-}
-
 static int copy_empty_layer(const struct warming *w, struct error *err)
 {
 	autoclose int from =
@@ -55,16 +50,18 @@ static int copy_empty_layer(const struct warming *w, struct error *err)
 }
 
 /* As that of a session that is restored from it. */
+static struct microagent_machine saved_machine(const struct warming *w)
+{
+	const struct microagent_machine asked = {.accelerator = w->spec->machine.accelerator,
+						 .network = "isolated"};
+
+	return base_machine(w->base, &asked);
+}
+
 static json_t *saved_config(const struct warming *w, const struct base_file files[BASE_FILES],
 			    char *disk, struct error *err)
 {
-	const struct microagent_spec spec = {
-		.architecture = base_architecture(w->base),
-		.accelerator = w->spec->accelerator,
-		.network = "isolated",
-		.memory_mib = warm_number(w->base, "memoryMiB"),
-		.cpus = warm_number(w->base, "cpuCount"),
-	};
+	const struct microagent_spec spec = {.machine = saved_machine(w)};
 	struct creation made = CREATION_NONE;
 	json_auto_t *config = NULL;
 
@@ -295,6 +292,7 @@ static int put_run(const struct warming *w, json_t *record, struct error *err)
 
 static json_t *describe_template(const struct warming *w, struct error *err)
 {
+	const struct microagent_machine machine = saved_machine(w);
 	json_auto_t *record = json_object();
 	char now[CLOCK_TEXT];
 
@@ -302,9 +300,8 @@ static json_t *describe_template(const struct warming *w, struct error *err)
 	if (json_put(record, "format", json_integer(TEMPLATE_FORMAT), err) < 0 ||
 	    json_put_string(record, "createdAt", now, err) < 0 || put_run(w, record, err) < 0 ||
 	    json_put(record, "facts", json_incref(json_object_get(w->saved, "facts")), err) < 0 ||
-	    json_put(record, "memoryMiB", json_integer(warm_number(w->base, "memoryMiB")), err) <
-		    0 ||
-	    json_put(record, "cpuCount", json_integer(warm_number(w->base, "cpuCount")), err) < 0 ||
+	    json_put(record, "memoryMiB", json_integer(machine.memory_mib), err) < 0 ||
+	    json_put(record, "cpuCount", json_integer(machine.cpus), err) < 0 ||
 	    put_parts(w, record, err) < 0)
 		return NULL;
 	return steal_ptr(&record);

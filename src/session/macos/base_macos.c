@@ -96,9 +96,9 @@ int macos_base_check(const struct making *m, struct error *err)
 	} others[] = {{"image", spec->image != NULL},
 		      {"oci", spec->oci != NULL},
 		      {"kernel", spec->kernel != NULL},
-		      {"architecture", spec->architecture != NULL},
+		      {"architecture", spec->machine.architecture != NULL},
 		      {"stage", spec->stage && spec->stage[0]},
-		      {"accelerator", spec->accelerator != NULL}};
+		      {"accelerator", spec->machine.accelerator != NULL}};
 	char name[IPSW_NAME_MAX + 1];
 
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
@@ -220,9 +220,10 @@ static json_t *install_job(const struct making *m, struct error *err)
 	    json_put_string(job, "restoreImage", image, err) < 0 ||
 	    json_put_string(job, "directory", directory, err) < 0 ||
 	    json_put(job, "diskBytes", json_integer((json_int_t)mib << 20), err) < 0 ||
-	    (spec->memory_mib &&
-	     json_put(job, "memoryMiB", json_integer(spec->memory_mib), err) < 0) ||
-	    (spec->cpus && json_put(job, "cpuCount", json_integer(spec->cpus), err) < 0))
+	    (spec->machine.memory_mib &&
+	     json_put(job, "memoryMiB", json_integer(spec->machine.memory_mib), err) < 0) ||
+	    (spec->machine.cpus &&
+	     json_put(job, "cpuCount", json_integer(spec->machine.cpus), err) < 0))
 		return NULL;
 	return steal_ptr(&job);
 }

@@ -31,20 +31,23 @@ static bool fits(const struct microagent *agent, const struct base *base,
 		 const struct microagent_session_spec *spec, const struct pool_record *record)
 {
 	const struct contract_backend *backend = agent->backend;
-	const char *network = spec->network ? spec->network : "nat";
+	const struct microagent_machine machine = base_machine(base, &spec->machine);
+	const char *network = machine.network ? machine.network : "nat";
 
 	if (spec->cold || strcmp(backend->name, record->backend) != 0 ||
 	    (backend->plugs && spec->no_share) ||
 	    (session_has_share(spec) && !session_can_be_given(agent, spec)) ||
-	    spec->network_interface || has_words(spec->allow) || egress_is_asked(&spec->egress) ||
-	    has_words(spec->publish) || spec->mediation || has_words(spec->vsock) ||
-	    spec->rates.disk_bytes || spec->rates.disk_ops || spec->rates.net_bytes ||
-	    (spec->accelerator && strcmp(spec->accelerator, "auto") != 0))
+	    spec->machine.network_interface || has_words(spec->machine.allow) ||
+	    egress_is_asked(&spec->machine.egress) || has_words(spec->machine.publish) ||
+	    spec->machine.mediation || has_words(spec->machine.vsock) ||
+	    spec->machine.rates.disk_bytes || spec->machine.rates.disk_ops ||
+	    spec->machine.rates.net_bytes ||
+	    (spec->machine.accelerator && strcmp(spec->machine.accelerator, "auto") != 0))
 		return false;
 	if (spec->disk_quota_mib && !has_more(base, spec))
 		return false;
-	return session_memory(base, spec) == record->memory_mib &&
-	       session_cpus(base, spec) == record->cpus && strcmp(network, record->network) == 0;
+	return machine.memory_mib == record->memory_mib && machine.cpus == record->cpus &&
+	       strcmp(network, record->network) == 0;
 }
 
 /* A lease that is known to be free says enough, whatever its event is like. */

@@ -195,10 +195,12 @@ static int add_member(const struct filler *f, struct microagent_session *session
 
 static int make_member(struct filler *f, const struct pool_record *record, struct error *err)
 {
-	const struct microagent_session_spec spec = {.base = f->pool.base,
-						     .memory_mib = record->memory_mib,
-						     .cpus = record->cpus,
-						     .network = record->network};
+	const struct microagent_session_spec spec = {
+		.base = f->pool.base,
+		.machine.memory_mib = record->memory_mib,
+		.machine.cpus = record->cpus,
+		.machine.network = record->network,
+	};
 	auto_session struct microagent_session *session = NULL;
 	auto_base struct base base = BASE_NONE;
 	int status;

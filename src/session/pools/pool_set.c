@@ -39,9 +39,8 @@ static int make_record(const struct base *base, const char *backend,
 		       const struct microagent_pool_spec *spec, struct pool_record *out,
 		       struct error *err)
 {
-	const struct microagent_session_spec session = {.memory_mib = spec->memory_mib,
-							.cpus = spec->cpus};
-	const char *network = spec->network ? spec->network : "nat";
+	const struct microagent_machine machine = base_machine(base, &spec->machine);
+	const char *network = machine.network ? machine.network : "nat";
 
 	if (spec->size < 1 || spec->size > INT32_MAX) {
 		error_set(err, ERR_INVALID, "a pool has at least one session");
@@ -51,9 +50,8 @@ static int make_record(const struct base *base, const char *backend,
 		return error_set(err, ERR_INVALID,
 				 "network \"%.32s\": the sessions of a pool have nat or isolated",
 				 network);
-	*out = (struct pool_record){.size = spec->size,
-				    .memory_mib = session_memory(base, &session),
-				    .cpus = session_cpus(base, &session)};
+	*out = (struct pool_record){
+		.size = spec->size, .memory_mib = machine.memory_mib, .cpus = machine.cpus};
 	strncpy(out->network, network, sizeof(out->network) - 1);
 	strncpy(out->backend, backend, sizeof(out->backend) - 1);
 	return 0;

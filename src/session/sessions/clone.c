@@ -161,21 +161,6 @@ int session_audit_begin(const struct microagent_session *session, const struct b
 
 /* --- the workspace --------------------------------------------------------------------------- */
 
-static int64_t base_number(const struct base *base, const char *key)
-{
-	return json_integer_value(json_object_get(base->metadata, key));
-}
-
-int64_t session_memory(const struct base *base, const struct microagent_session_spec *spec)
-{
-	return spec->memory_mib ? spec->memory_mib : base_number(base, "memoryMiB");
-}
-
-int64_t session_cpus(const struct base *base, const struct microagent_session_spec *spec)
-{
-	return spec->cpus ? spec->cpus : base_number(base, "cpuCount");
-}
-
 static int put_macos_files(const struct creation *made, json_t *config, struct error *err)
 {
 	autofree char *directory = workspace_path(&made->ws, NULL, err);
@@ -192,21 +177,10 @@ static json_t *make_session_config(const struct microagent_session *session,
 	bool macos = base_is_macos(base);
 	/* Its agent is not told of directories that come later. */
 	bool hotplug = session->agent->backend->plugs && !macos;
-	const struct microagent_spec whole = {
-		.architecture = macos ? NULL : base_architecture(base),
-		.accelerator = spec->accelerator,
-		.network = spec->network,
-		.network_interface = spec->network_interface,
-		.allow = spec->allow,
-		.egress = spec->egress,
-		.memory_mib = session_memory(base, spec),
-		.cpus = session_cpus(base, spec),
-		.publish = spec->publish,
-		.mediation = spec->mediation,
-		.mediation_optional = spec->mediation_optional,
-		.vsock = spec->vsock,
-		.rates = spec->rates,
-	};
+	struct microagent_spec whole = {.machine = base_machine(base, &spec->machine)};
+
+	/* They have tags of their own: session_share_put() adds them. */
+	whole.machine.shares = NULL;
 	json_auto_t *config = creation_config(session->agent, made, &whole, err);
 	json_auto_t *image = base_provenance(base, err);
 	struct microagent_session_spec shared = *spec;
@@ -271,6 +245,7 @@ static int fill_bundle(struct microagent_session *session, const struct base *ba
 {
 	const struct term term = {.lifetime_s = spec->lifetime_seconds,
 				  .idle_s = spec->idle_seconds};
+	const struct microagent_machine machine = base_machine(base, &spec->machine);
 	json_auto_t *whole = NULL;
 	const char *method = NULL, *layer_over = NULL;
 	struct origin origin = {0};
@@ -278,9 +253,8 @@ static int fill_bundle(struct microagent_session *session, const struct base *ba
 	int status;
 
 	if (session_quota_of(base, spec, &quota, err) < 0 ||
-	    macos_check_session(session->agent, base, session_memory(base, spec),
-				session_cpus(base, spec), err) < 0 ||
-	    macos_check_publish(base, spec->publish, err) < 0)
+	    macos_check_session(session->agent, base, machine.memory_mib, machine.cpus, err) < 0 ||
+	    macos_check_publish(base, machine.publish, err) < 0)
 		return -1;
 	session->quota_bytes = quota;
 	status = base_is_macos(base) ? clone_macos(session, base, made, &method, err)

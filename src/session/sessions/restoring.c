@@ -27,14 +27,16 @@ static const char *asked_beyond(const struct microagent *agent,
 		const char *what;
 	} rows[] = {
 		{spec->cold, "it was asked to be booted"},
-		{spec->network && !strcmp(spec->network, "bridged"), "it is on a bridge"},
+		{spec->machine.network && !strcmp(spec->machine.network, "bridged"),
+		 "it is on a bridge"},
 		{spec->no_share, "it has no spare port for a directory"},
 		{session_has_share(spec) && !session_can_be_given(agent, spec),
 		 "it has more directories than a machine that runs can be given"},
-		{has_any(spec->publish), "it publishes ports"},
-		{spec->mediation != NULL, "it has a mediator"},
-		{has_any(spec->vsock), "it has vsock ports of the host's"},
-		{spec->rates.disk_bytes || spec->rates.disk_ops || spec->rates.net_bytes,
+		{has_any(spec->machine.publish), "it publishes ports"},
+		{spec->machine.mediation != NULL, "it has a mediator"},
+		{has_any(spec->machine.vsock), "it has vsock ports of the host's"},
+		{spec->machine.rates.disk_bytes || spec->machine.rates.disk_ops ||
+			 spec->machine.rates.net_bytes,
 		 "its rates are limited"},
 	};
 
@@ -48,6 +50,7 @@ static int check_fits(const struct microagent_session *session, const struct bas
 		      const struct microagent_session_spec *spec, const struct base_template *of,
 		      struct error *err)
 {
+	const struct microagent_machine machine = base_machine(base, &spec->machine);
 	const char *beyond = asked_beyond(session->agent, spec);
 	int64_t memory = json_integer_value(json_object_get(of->record, "memoryMiB"));
 	int64_t cpus = json_integer_value(json_object_get(of->record, "cpuCount"));
@@ -58,13 +61,13 @@ static int check_fits(const struct microagent_session *session, const struct bas
 	if (!session->agent->backend->templates)
 		return error_set(err, ERR_CONFLICT, "backend %s restores no machines",
 				 session->agent->backend->name);
-	if (session_memory(base, spec) != memory)
+	if (machine.memory_mib != memory)
 		return error_set(err, ERR_CONFLICT,
 				 "it has %lld MiB of memory, and the template %lld",
-				 (long long)session_memory(base, spec), (long long)memory);
-	if (session_cpus(base, spec) != cpus)
+				 (long long)machine.memory_mib, (long long)memory);
+	if (machine.cpus != cpus)
 		return error_set(err, ERR_CONFLICT, "it has %lld processors, and the template %lld",
-				 (long long)session_cpus(base, spec), (long long)cpus);
+				 (long long)machine.cpus, (long long)cpus);
 	if (session->quota_bytes <= json_integer_value(json_object_get(disk, "bytes")))
 		return error_set(err, ERR_CONFLICT, "its disk has no room for the template's");
 	return 0;

@@ -152,9 +152,6 @@ json_t *session_record_read(const struct workspace *ws, struct error *err);
 int session_clone(struct microagent_session *session, const struct base *base,
 		  const struct microagent_session_spec *spec, const char *source,
 		  struct creation *made, json_t **config, struct error *err);
-/* What of a spec a base has an answer to. */
-int64_t session_memory(const struct base *base, const struct microagent_session_spec *spec);
-int64_t session_cpus(const struct base *base, const struct microagent_session_spec *spec);
 
 /* Begins the audit log of a session that has been prepared and is not yet known to anybody else. */
 int session_audit_begin(const struct microagent_session *session, const struct base *base,

@@ -81,7 +81,7 @@ static struct microagent_session_share spec_share(const struct microagent_sessio
 		.dir = spec->share,
 		.at = spec->share_at,
 		.read_only = spec->share_read_only,
-		.anyway = spec->share_anyway,
+		.anyway = spec->machine.share_anyway,
 		.cache = spec->share_cache,
 		.timeout_seconds = spec->share_timeout_seconds,
 	};
@@ -100,7 +100,7 @@ static int append_word(json_t *shares, const char *word, bool anyway, struct err
 
 bool session_has_share(const struct microagent_session_spec *spec)
 {
-	return spec->share || (spec->shares && spec->shares[0]);
+	return spec->share || (spec->machine.shares && spec->machine.shares[0]);
 }
 
 json_t *session_shares(const struct microagent_session_spec *spec, struct error *err)
@@ -110,10 +110,12 @@ json_t *session_shares(const struct microagent_session_spec *spec, struct error 
 
 	if (!shares)
 		return NULL;
-	for (size_t i = 0; spec->shares && spec->shares[i]; i++)
-		if (append_word(shares, spec->shares[i], spec->share_anyway, err) < 0)
+	for (size_t i = 0; spec->machine.shares && spec->machine.shares[i]; i++)
+		if (append_word(shares, spec->machine.shares[i], spec->machine.share_anyway, err) <
+		    0)
 			return NULL;
-	return spec->share_git && share_git_add(shares, err) < 0 ? NULL : json_incref(shares);
+	return spec->machine.share_git && share_git_add(shares, err) < 0 ? NULL
+									 : json_incref(shares);
 }
 
 bool session_can_be_given(const struct microagent *agent,
@@ -135,7 +137,7 @@ int session_share_put(json_t *config, const struct microagent_session_spec *spec
 	if (spec->no_share)
 		return error_set(err, ERR_INVALID,
 				 "a session that is to have no shared directory cannot have %s",
-				 spec->share ? spec->share : spec->shares[0]);
+				 spec->share ? spec->share : spec->machine.shares[0]);
 	shares = session_shares(spec, err);
 	return shares ? json_put(config, "shares", shares, err) : -1;
 }

@@ -12,7 +12,7 @@ int main(int argc, char **argv)
 
 	for (int i = 0; agent && i < atoi(argv[3]); i++) {
 		const struct microagent_session_spec spec = {.base = argv[2],
-							     .network = "isolated"};
+							     .machine.network = "isolated"};
 		struct microagent_session *session;
 
 		if (microagent_session_clone_base(agent, &spec, &session, &err) < 0) {

@@ -37,7 +37,7 @@ int clock_gettime(clockid_t id, struct timespec *time)
 int main(int argc, char **argv)
 {
 	const struct microagent_session_spec spec = {.base = argc > 1 ? argv[1] : NULL,
-						     .network = "isolated"};
+						     .machine.network = "isolated"};
 	struct error err = {0};
 	struct microagent *agent = microagent_open(NULL, &err);
 	struct microagent_session *sessions[2] = {0};

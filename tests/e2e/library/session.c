@@ -115,7 +115,7 @@ static void refuse_sizes(struct microagent *agent)
 int main(int argc, char **argv)
 {
 	const struct microagent_session_spec spec = {.base = argc > 1 ? argv[1] : NULL,
-						     .network = "isolated"};
+						     .machine.network = "isolated"};
 	struct error err = {0};
 	struct microagent *agent = microagent_open(NULL, &err);
 	struct microagent_result result;
