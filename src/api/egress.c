@@ -49,7 +49,7 @@ int microagent_check_egress_list(const char *word, struct error *err)
 			 word);
 }
 
-bool egress_is_asked(const struct microagent_egress *egress)
+static bool egress_is_asked(const struct microagent_egress *egress)
 {
 	return egress->names || egress->from || egress->dry_run || egress->sni_off;
 }

@@ -13,6 +13,5 @@ const char *const *egress_list(const char *name);
 
 /* Adds egress to the config's network where anything of it is asked for. */
 int egress_put(json_t *network, const struct microagent_egress *egress, struct error *err);
-bool egress_is_asked(const struct microagent_egress *egress);
 
 #endif

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/machine.h"
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "channel/hasher.h"
@@ -296,7 +297,7 @@ int microagent_base_create(struct microagent *agent, const char *word,
 		return error_set(err, ERR_INVALID,
 				 "\"%s\": the version is given by microagent; name it %s", word,
 				 m.base.name);
-	if (check_sizes(spec, err) < 0)
+	if (machine_check(&spec->machine, MACHINE_BASE, err) < 0 || check_sizes(spec, err) < 0)
 		return -1;
 	m.agent = agent;
 	m.spec = spec;

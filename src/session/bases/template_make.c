@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "api/foreground.h"
+#include "api/machine.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -436,7 +437,8 @@ int microagent_base_warm(struct microagent *agent, const char *word,
 	auto_base struct base of = BASE_NONE;
 	int status = -1;
 
-	if (base_open(agent, word, BASE_SHARED, &of, err) == 0 &&
+	if (machine_check(&spec->machine, MACHINE_TEMPLATE, err) == 0 &&
+	    base_open(agent, word, BASE_SHARED, &of, err) == 0 &&
 	    check_warmable(agent, &of, err) == 0)
 		status = warm_base(agent, &of, spec, err);
 	digest_cancel_by(before);

@@ -3,16 +3,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/egress.h"
+#include "api/machine.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "session/pools/pool.h"
-
-static bool has_words(const char *const *words)
-{
-	return words && words[0];
-}
 
 /* Than its members, which have the default: a quota can be raised while they run, and not lowered.
  */
@@ -25,7 +20,19 @@ static bool has_more(const struct base *base, const struct microagent_session_sp
 	       session_quota_of(base, &plain, &theirs, NULL) == 0 && wanted >= theirs;
 }
 
-/* Members have what every session has, and the pool's memory, processors and network; and a
+/* Whether members have all that is asked for, but for directories, which they can be given. */
+static bool has_all(const struct microagent_machine *asked)
+{
+	struct microagent_machine machine = *asked;
+
+	machine.shares = NULL;
+	machine.share_anyway = machine.share_git = false;
+	if (machine.accelerator && strcmp(machine.accelerator, "auto") == 0)
+		machine.accelerator = NULL;
+	return machine_check(&machine, MACHINE_POOL, NULL) == 0;
+}
+
+/* Members have what every session has, and the pool's memory, processors and network; and
  * directories can be given to them, where the backend has a spare port for that. */
 static bool fits(const struct microagent *agent, const struct base *base,
 		 const struct microagent_session_spec *spec, const struct pool_record *record)
@@ -37,12 +44,7 @@ static bool fits(const struct microagent *agent, const struct base *base,
 	if (spec->cold || strcmp(backend->name, record->backend) != 0 ||
 	    (backend->plugs && spec->no_share) ||
 	    (session_has_share(spec) && !session_can_be_given(agent, spec)) ||
-	    spec->machine.network_interface || has_words(spec->machine.allow) ||
-	    egress_is_asked(&spec->machine.egress) || has_words(spec->machine.publish) ||
-	    spec->machine.mediation || has_words(spec->machine.vsock) ||
-	    spec->machine.rates.disk_bytes || spec->machine.rates.disk_ops ||
-	    spec->machine.rates.net_bytes ||
-	    (spec->machine.accelerator && strcmp(spec->machine.accelerator, "auto") != 0))
+	    !has_all(&spec->machine))
 		return false;
 	if (spec->disk_quota_mib && !has_more(base, spec))
 		return false;

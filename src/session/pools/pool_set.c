@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/machine.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "session/macos/macos.h"
@@ -96,7 +97,8 @@ int microagent_pool_set(struct microagent *agent, const struct microagent_pool_s
 
 	if (!spec->base)
 		return error_set(err, ERR_INVALID, "a pool needs a base");
-	if (base_open(agent, spec->base, BASE_SHARED, &base, err) < 0 ||
+	if (machine_check(&spec->machine, MACHINE_POOL, err) < 0 ||
+	    base_open(agent, spec->base, BASE_SHARED, &base, err) < 0 ||
 	    make_record(&base, agent->backend->name, spec, &record, err) < 0 ||
 	    macos_check_session(agent, &base, record.memory_mib, record.cpus, err) < 0 ||
 	    macos_check_pool(&base, record.size, err) < 0 ||

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/machine.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/path.h"
@@ -149,7 +150,8 @@ int session_make_with(struct microagent *agent, const struct microagent_session_
 	auto_base struct base base = BASE_NONE;
 	int status = -1;
 
-	if (term_check(spec->lifetime_seconds, spec->idle_seconds, err) == 0 &&
+	if (machine_check(&spec->machine, MACHINE_SESSION, err) == 0 &&
+	    term_check(spec->lifetime_seconds, spec->idle_seconds, err) == 0 &&
 	    open_base_of(agent, spec, &base, err) == 0)
 		status = fn(agent, &base, spec, out, err);
 	if (status == 0 && session_waits_owned(*out))
