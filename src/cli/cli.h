@@ -103,6 +103,9 @@ struct cli_command {
 	/* Options that other commands have too, listed before those: fields of a struct with which
 	 * the values begin. NULL: none. */
 	const struct cli_option *shared;
+	/* Which rows of the options of a machine it has (cli/options/machine.h), listed after all
+	 * others. 0: none. */
+	unsigned machine;
 	size_t values_size;
 	size_t min_args, max_args; /* SIZE_MAX: any number */
 	/* true: after plain_args words, or "--", every word belongs to a command of the guest and
@@ -161,7 +164,7 @@ void cli_print_help(FILE *out, const char *parent, const struct cli_command *com
 /* Help of the program: every command by group. */
 void cli_print_overview(FILE *out);
 
-/* The options of a command one after the other: shared ones, then its own; NULL at the end. command
+/* The options of a command one after the other: shared ones, its own, a machine's; NULL at the end. command
  * may be NULL. */
 const struct cli_option *cli_option_at(const struct cli_command *command, size_t index);
 /* The one with a name of len letters, or with that letter; or NULL. */

@@ -239,6 +239,8 @@ def test_options_that_are_empty_or_no_such_word(host):
         assert fails(host, 2, "exec", "--rlimit", word, "w", "--", "true") == said.format(word)
     for option, word in (("--mediation", "1=x"), ("--vsock", "x"), ("--publish", "x")):
         assert fails(host, 2, "session", "create", "--base", "web", option, word).startswith(f'microagent: {option}: "{word}" is not ')
+    for words in (("run", "--mediation-optional", "--", "true"), ("session", "create", "--base", "web", "--mediation-optional")):
+        assert fails(host, 2, *words) == "microagent: --mediation-optional goes with --mediation\n"
 
 
 @pytest.mark.parametrize("words,text", [

@@ -191,6 +191,14 @@ def test_a_record_names_no_directory_of_others(host, command):
     host("delete", "w", check=0)
 
 
+def test_a_mediator_that_a_session_may_do_without(host, base):
+    name = create(host, "--base", "web", "--mediation", "2048=127.0.0.1:9", "--mediation-optional")["name"]
+    assert host.json("status", name)["mediation"] == {"enabled": True, "required": False, "port": 2048, "target": "127.0.0.1:9",
+                                                      "failClosed": True}
+    host("session", "destroy", name, check=0)
+    host("base", "delete", "web-v1", check=0)
+
+
 def test_versions_of_a_base(host, base):
     second = host.json("base", "create", "web", "--memory", 300, "--cpus", 2)
     assert (second["name"], second["memoryMiB"], second["cpuCount"]) == ("web-v2", 300, 2)

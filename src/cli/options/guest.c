@@ -18,63 +18,20 @@ const struct cli_option guest_options[] = {
 	 "name in the cache, or path of a raw ext4 file (default: busybox)", 0, 0},
 	{"kernel", 0, CLI_OPTION_STRING, offsetof(struct guest_values, kernel), "KERNEL",
 	 "name in the cache, or path (default: the tuned one, else Debian's)", 0, 0},
-	GUEST_ARCH(struct guest_values,
-		   "amd64 or arm64 (default: this host's; another one is emulated)"),
 	{"initrd", 0, CLI_OPTION_STRING, offsetof(struct guest_values, initrd), "FILE",
 	 "instead of the one beside the kernel", 0, 0},
 	{"no-disk", 0, CLI_OPTION_FLAG, offsetof(struct guest_values, no_disk), NULL,
 	 "no image: the root is in memory, unpacked from --initrd at each start", 0, 0},
-	GUEST_BACKEND(struct guest_values),
-	{"accelerator", 0, CLI_OPTION_STRING, offsetof(struct guest_values, accelerator),
-	 "auto|kvm|tcg", "how it is run (default: auto)", 0, 0},
-	GUEST_UNCONFINED(struct guest_values),
 	{"console", 0, CLI_OPTION_STRING, offsetof(struct guest_values, console), "shell",
 	 "keep a shell of root's on the serial console, for `microagent connect --serial`", 0, 0},
 	{"profile", 0, CLI_OPTION_STRING, offsetof(struct guest_values, profile), "PROFILE",
 	 "memory and processors by name; `microagent profiles` lists them", 0, 0},
-	{"memory", 0, CLI_OPTION_INT, offsetof(struct guest_values, memory), "MIB",
-	 "memory in MiB (default: 512)", 1, INT32_MAX},
-	{"cpus", 0, CLI_OPTION_INT, offsetof(struct guest_values, cpus), "N",
-	 "processors (default: 2, and 1 where the guest is emulated)", 1, INT32_MAX},
-	{"disk-rate", 0, CLI_OPTION_SIZE, offsetof(struct guest_values, rates.disk_bytes), "SIZE",
-	 "what its disks may read and write in a second together, like 20M", 0, 0},
-	{"disk-ops", 0, CLI_OPTION_INT, offsetof(struct guest_values, rates.disk_ops), "N",
-	 "how often they may in a second", 1, INT64_C(1000000000000)},
-	{"net-rate", 0, CLI_OPTION_SIZE, offsetof(struct guest_values, rates.net_bytes), "SIZE",
-	 "what its network may carry in a second, each way", 0, 0},
-	{"network", 0, CLI_OPTION_STRING, offsetof(struct guest_values, network),
-	 "nat|isolated|bridged",
-	 "what it reaches (default: nat: the internet, nothing of this host)", 0, 0},
-	{"network-interface", 0, CLI_OPTION_STRING,
-	 offsetof(struct guest_values, network_interface), "BRIDGE",
-	 "the host's bridge, for --network bridged", 0, 0},
-	{"allow", 0, CLI_OPTION_LIST, offsetof(struct guest_values, allow), "PREFIX",
-	 "let nat reach these addresses too, like 192.168.1.0/24; may be given again", 0, 0},
-	GUEST_EGRESS(struct guest_values),
 	{"env", 'e', CLI_OPTION_LIST, offsetof(struct guest_values, env), "KEY=VALUE",
 	 "variable of the command, KEY alone: your own; may be given again", 0, 0},
 	{"env-file", 0, CLI_OPTION_LIST, offsetof(struct guest_values, env_files), "FILE",
 	 "file of such lines, or KEY for the caller's own; --env comes before it", 0, 0},
 	{"user", 'u', CLI_OPTION_GUEST, offsetof(struct guest_values, user), "USER",
 	 "who runs the command (default: the image's user, else uid 1000)", 0, 0},
-	{"publish", 'p', CLI_OPTION_LIST, offsetof(struct guest_values, publish),
-	 "[HOST:]PORT:PORT", "port of this host (127.0.0.1) that leads to a TCP port of the guest",
-	 0, 0},
-	{"mediation", 0, CLI_OPTION_STRING, offsetof(struct guest_values, mediation),
-	 "PORT=HOST:PORT", "vsock port by which the guest reaches the mediator at HOST:PORT", 0, 0},
-	{"mediation-optional", 0, CLI_OPTION_FLAG,
-	 offsetof(struct guest_values, mediation_optional), NULL,
-	 "the workspace may do without the mediator", 0, 0},
-	{"vsock", 0, CLI_OPTION_LIST, offsetof(struct guest_values, vsock), "PORT=HOST:PORT",
-	 "further vsock port that leads the guest to HOST:PORT", 0, 0},
-	{"disk", 0, CLI_OPTION_LIST, offsetof(struct guest_values, disks), "NAME=PATH:/DIR:ro|rw",
-	 "further disk, a raw ext4 image, mounted on DIR", 0, 0},
-	{"share", 0, CLI_OPTION_LIST, offsetof(struct guest_values, shares), "PATH:/DIR[:OPTIONS]",
-	 "directory of this host, mounted on DIR; ro, cache=POLICY, timeout=SECONDS, locks", 0, 0},
-	{"share-anyway", 0, CLI_OPTION_FLAG, offsetof(struct guest_values, share_anyway), NULL,
-	 "also a store of keys, or the home directory", 0, 0},
-	{"share-git", 0, CLI_OPTION_FLAG, offsetof(struct guest_values, share_git), NULL,
-	 GUEST_SHARE_GIT, 0, 0},
 	{"bundle", 0, CLI_OPTION_LIST, offsetof(struct guest_values, bundles), "NAME=TAR:/DIR",
 	 "tar archive, whose contents are on DIR, read-only", 0, 0},
 	{"output", 0, CLI_OPTION_LIST, offsetof(struct guest_values, outputs), "NAME=/PATH",
@@ -91,24 +48,7 @@ struct microagent_spec guest_spec(const struct guest_values *values, const struc
 	const struct profile *profile = values->profile ? profile_find(values->profile) : NULL;
 	const struct profile *size = profile ? profile : &none;
 
-	return (struct microagent_spec){
-		.machine.architecture = guest_arch(values->arch),
-		.machine.accelerator = values->accelerator,
-		.machine.network = values->network,
-		.machine.network_interface = values->network_interface,
-		.machine.allow = values->allow.items,
-		.machine.egress = guest_egress(&values->egress),
-		.machine.memory_mib = values->memory ? values->memory : size->memory_mib,
-		.machine.cpus = values->cpus ? values->cpus : size->cpus,
-		.machine.publish = values->publish.items,
-		.machine.mediation = values->mediation,
-		.machine.mediation_optional = values->mediation_optional,
-		.machine.vsock = values->vsock.items,
-		.machine.disks = values->disks.items,
-		.machine.shares = values->shares.items,
-		.machine.share_anyway = values->share_anyway,
-		.machine.share_git = values->share_git,
-		.machine.rates = values->rates,
+	struct microagent_spec spec = {
 		.image = values->image,
 		.kernel = values->kernel,
 		.initrd = values->initrd,
@@ -120,7 +60,14 @@ struct microagent_spec guest_spec(const struct guest_values *values, const struc
 		.timeout_seconds = values->timeout,
 		.bundles = values->bundles.items,
 		.outputs = values->outputs.items,
+		.machine = machine_asked(&values->machine),
 	};
+
+	if (!spec.machine.memory_mib)
+		spec.machine.memory_mib = size->memory_mib;
+	if (!spec.machine.cpus)
+		spec.machine.cpus = size->cpus;
+	return spec;
 }
 
 int guest_check_name(struct cli *cli, const char *name, struct error *err)
@@ -219,18 +166,6 @@ int guest_take_env(struct cli *cli, const struct cli_words *env, struct error *e
 	return guest_check_words(cli, "--env", env, microagent_check_env, err);
 }
 
-int guest_check_channels(struct cli *cli, const char *mediation, const struct cli_words *publish,
-			 const struct cli_words *vsock, struct error *err)
-{
-	struct error why = {0};
-
-	if (mediation && microagent_check_listener(mediation, &why) < 0)
-		return cli_usage(cli, err, "--mediation: %s", why.msg);
-	if (guest_check_words(cli, "--publish", publish, microagent_check_publish, err) < 0)
-		return -1;
-	return guest_check_words(cli, "--vsock", vsock, microagent_check_listener, err);
-}
-
 static int check_profile(struct cli *cli, const char *given, struct error *err)
 {
 	if (!given || profile_find(given))
@@ -242,21 +177,17 @@ static int check_profile(struct cli *cli, const char *given, struct error *err)
 
 static int check_attached(struct cli *cli, const struct guest_values *values, struct error *err)
 {
-	if (guest_check_words(cli, "--disk", &values->disks, microagent_check_disk, err) < 0 ||
-	    guest_check_words(cli, "--share", &values->shares, microagent_check_share, err) < 0 ||
+	if (guest_check_words(cli, "--disk", &values->machine.disks, microagent_check_disk, err) <
+		    0 ||
+	    guest_check_words(cli, "--share", &values->machine.shares, microagent_check_share,
+			      err) < 0 ||
 	    guest_check_words(cli, "--bundle", &values->bundles, microagent_check_bundle, err) < 0)
 		return -1;
-	if ((values->share_anyway || values->share_git) && !values->shares.count)
+	if ((values->machine.share_anyway || values->machine.share_git) &&
+	    !values->machine.shares.count)
 		return cli_usage(cli, err, "%s belongs to --share",
-				 values->share_anyway ? "--share-anyway" : "--share-git");
+				 values->machine.share_anyway ? "--share-anyway" : "--share-git");
 	return guest_check_words(cli, "--output", &values->outputs, microagent_check_output, err);
-}
-
-static int check_mediation(struct cli *cli, const struct guest_values *values, struct error *err)
-{
-	if (values->mediation_optional && !values->mediation)
-		return cli_usage(cli, err, "--mediation-optional goes with --mediation");
-	return 0;
 }
 
 static int check_root(struct cli *cli, const struct guest_values *values, struct error *err)
@@ -276,21 +207,14 @@ int guest_check(struct cli *cli, const struct guest_values *values, const char *
 		struct env_list *env, struct error *err)
 {
 	if (guest_check_name(cli, name, err) < 0 || check_root(cli, values, err) < 0 ||
-	    guest_take_backend(cli, values->backend, err) < 0 ||
-	    guest_check_arch(cli, values->arch, err) < 0 ||
-	    guest_check_egress(cli, &values->egress, err) < 0 ||
-	    guest_check_channels(cli, values->mediation, &values->publish, &values->vsock, err) <
-		    0 ||
-	    check_mediation(cli, values, err) < 0 || check_attached(cli, values, err) < 0 ||
-	    check_profile(cli, values->profile, err) < 0 ||
+	    machine_check_values(cli, &values->machine, err) < 0 ||
+	    check_attached(cli, values, err) < 0 || check_profile(cli, values->profile, err) < 0 ||
 	    guest_take_env(cli, &values->env, err) < 0 ||
 	    env_list_fill(cli, &values->env_files, &values->env, env, err) < 0)
 		return -1;
-	guest_warn_allow(cli, values->network, &values->allow);
-	if (values->share_anyway)
-		guest_warn_shared_anyway(cli);
-	for (size_t i = 0; !values->share_git && i < values->shares.count; i++)
-		guest_hint_git(cli, values->shares.items[i], NULL, &values->shares);
+	machine_warn(cli, &values->machine);
+	for (size_t i = 0; !values->machine.share_git && i < values->machine.shares.count; i++)
+		guest_hint_git(cli, values->machine.shares.items[i], NULL, &values->machine.shares);
 	return 0;
 }
 

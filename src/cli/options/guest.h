@@ -6,77 +6,20 @@
 
 #include "base/architecture.h"
 #include "cli/options/env_file.h"
+#include "cli/options/machine.h"
 #include "microagent.h"
 
-/* What nat may reach by name, of every command that makes machines with a network: `egress` of its
- * values. */
-struct guest_egress {
-	struct cli_words names, from;
-	const char *sni;
-	bool dry_run;
-};
-#define GUEST_EGRESS(type)                                                                  \
-	{"egress",                                                                          \
-	 0,                                                                                 \
-	 CLI_OPTION_LIST,                                                                   \
-	 offsetof(type, egress.names),                                                      \
-	 "HOST[:PORT,...]",                                                                 \
-	 "the one host that nat may reach, or *.HOST for all below it; may be given again", \
-	 0,                                                                                 \
-	 0},                                                                                \
-		{"egress-from",                                                             \
-		 0,                                                                         \
-		 CLI_OPTION_LIST,                                                           \
-		 offsetof(type, egress.from),                                               \
-		 "npm|pypi|debian|github|FILE",                                             \
-		 "what such a list has; may be given again",                                \
-		 0,                                                                         \
-		 0},                                                                        \
-		{"egress-sni",                                                              \
-		 0,                                                                         \
-		 CLI_OPTION_STRING,                                                         \
-		 offsetof(type, egress.sni),                                                \
-		 "required|off",                                                            \
-		 "whether TLS must say the name that it is for (default: required)",        \
-		 0,                                                                         \
-		 0},                                                                        \
-	{                                                                                   \
-		"egress-dry-run", 0, CLI_OPTION_FLAG, offsetof(type, egress.dry_run), NULL, \
-			"refuse nothing by that, and tell what would be", 0, 0              \
-	}
 struct microagent_egress guest_egress(const struct guest_egress *given);
 int guest_check_egress(struct cli *cli, const struct guest_egress *given, struct error *err);
 
 /* What `run` and `create` take: the beginning of their values. */
 struct guest_values {
-	const char *image, *kernel, *initrd, *arch, *backend, *accelerator, *user, *profile,
-		*console;
-	int64_t memory, cpus, timeout;
-	const char *network, *network_interface;
-	struct guest_egress egress;
-	struct cli_words env, env_files, allow, publish, vsock, disks, shares, bundles, outputs;
-	const char *mediation;
-	bool mediation_optional;
-	bool no_disk, share_anyway, share_git;
-	bool unconfined;
-	struct microagent_rates rates;
+	struct machine_values machine;
+	const char *image, *kernel, *initrd, *user, *profile, *console;
+	int64_t timeout;
+	struct cli_words env, env_files, bundles, outputs;
+	bool no_disk;
 };
-/* Of every command that makes machines, or looks at what can be made. */
-#define GUEST_BACKEND(type)                                                          \
-	{                                                                            \
-		"backend", 0, CLI_OPTION_STRING, offsetof(type, backend), "BACKEND", \
-			"qemu (the default) or firecracker; on a Mac apple-vf", 0, 0 \
-	}
-#define GUEST_ARCH(type, text)                                                         \
-	{                                                                              \
-		"arch", 0, CLI_OPTION_STRING, offsetof(type, arch), "ARCH", text, 0, 0 \
-	}
-/* Of every command that makes or starts a machine. */
-#define GUEST_UNCONFINED(type)                                                      \
-	{                                                                           \
-		"unconfined", 0, CLI_OPTION_FLAG, offsetof(type, unconfined), NULL, \
-			"run QEMU in no cell, where this host can make none", 0, 0  \
-	}
 extern const struct cli_option
 	guest_options[]; /* cli_command.shared of a command that has them first */
 
@@ -103,9 +46,6 @@ int guest_check_path(struct cli *cli, const char *path, struct error *err);
 /* Each word that an option was given. */
 int guest_check_words(struct cli *cli, const char *option, const struct cli_words *words,
 		      int (*check)(const char *word, struct error *err), struct error *err);
-/* What --mediation, which may be NULL, --publish and --vsock were given. */
-int guest_check_channels(struct cli *cli, const char *mediation, const struct cli_words *publish,
-			 const struct cli_words *vsock, struct error *err);
 /* A name alone becomes the caller's own variable of that name. */
 int guest_take_env(struct cli *cli, const struct cli_words *env, struct error *err);
 /* Reads the files with variables too. */
@@ -117,8 +57,6 @@ void guest_warn(const struct cli *cli, const char *fmt, ...) __attribute__((form
 
 /* The warning that is due where --allow opens much at once. */
 void guest_warn_allow(const struct cli *cli, const char *network, const struct cli_words *allow);
-#define GUEST_SHARE_GIT \
-	"what is a git worktree with what its repository has in common: hooks, config, all branches"
 /* The hint that is due where a directory is a git worktree, and git would not work in the guest. at:
  * as of microagent_git_outside(). given: all the words of --share, which may have what is lacking. */
 void guest_hint_git(const struct cli *cli, const char *word, const char *at,

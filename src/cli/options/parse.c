@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/utf8.h"
-#include "cli/cli.h"
+#include "cli/options/machine.h"
 
 static const struct cli_option global_options[] = {
 	{"json", 0, CLI_OPTION_FLAG, offsetof(struct cli, json), NULL,
@@ -38,6 +38,9 @@ const struct cli_option *cli_option_at(const struct cli_command *command, size_t
 		for (const struct cli_option *row = tables[i]; row && row->name; row++)
 			if (index-- == 0)
 				return row;
+	for (const struct machine_option *row = machine_options; command && row->option.name; row++)
+		if (row->commands & command->machine && index-- == 0)
+			return &row->option;
 	return NULL;
 }
 
@@ -62,7 +65,7 @@ const struct cli_option *cli_option_letter(const struct cli_command *command, ch
 	return option;
 }
 
-#define SUGGESTIONS_MAX 48
+#define SUGGESTIONS_MAX 64
 
 static size_t add_names(const struct cli_command *command, const char **names, size_t count)
 {

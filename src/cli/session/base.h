@@ -8,12 +8,11 @@
 #include "microagent_session.h"
 
 struct base_values {
-	const char *image, *oci, *kernel, *ipsw, *put_agent;
-	int64_t memory, cpus, size;
-	const char *script, *arch, *backend, *accelerator, *network, *network_interface;
-	struct guest_egress egress;
-	struct cli_words stage, allow, run;
-	bool unconfined, warm;
+	struct machine_values machine;
+	const char *image, *oci, *kernel, *ipsw, *put_agent, *script;
+	int64_t size;
+	struct cli_words stage, run;
+	bool warm;
 };
 
 extern const struct cli_command base_create, base_warm;

@@ -92,11 +92,11 @@ static bool is_booted(const struct base_values *v)
 
 static const char *egress_option(const struct base_values *v)
 {
-	return v->egress.names.count  ? "--egress"
-	       : v->egress.from.count ? "--egress-from"
-	       : v->egress.sni	      ? "--egress-sni"
-	       : v->egress.dry_run    ? "--egress-dry-run"
-				      : NULL;
+	return v->machine.egress.names.count  ? "--egress"
+	       : v->machine.egress.from.count ? "--egress-from"
+	       : v->machine.egress.sni	      ? "--egress-sni"
+	       : v->machine.egress.dry_run    ? "--egress-dry-run"
+					      : NULL;
 }
 
 /* Of what is said of a Linux guest and of the machine that provisions it. */
@@ -108,20 +108,20 @@ static int check_macos_values(struct cli *cli, const struct base_values *v, stru
 	} others[] = {{"--image", v->image != NULL},
 		      {"--from-oci", v->oci != NULL},
 		      {"--kernel", v->kernel != NULL},
-		      {"--arch", v->arch != NULL},
+		      {"--arch", v->machine.arch != NULL},
 		      {"--stage", v->stage.count > 0},
-		      {"--allow", v->allow.count > 0},
+		      {"--allow", v->machine.allow.count > 0},
 		      {egress_option(v), egress_option(v) != NULL},
-		      {"--accelerator", v->accelerator != NULL},
+		      {"--accelerator", v->machine.accelerator != NULL},
 		      {"--warm", v->warm},
-		      {"--unconfined", v->unconfined}};
+		      {"--unconfined", v->machine.unconfined}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (others[i].given)
 			return cli_usage(cli, err,
 					 "--from-ipsw makes a base of macOS: leave out %s",
 					 others[i].name);
-	return guest_take_backend(cli, v->backend, err);
+	return guest_take_backend(cli, v->machine.backend, err);
 }
 
 /* The network is the provisioning machine's. */
@@ -133,27 +133,27 @@ static int check_values(struct cli *cli, const struct base_values *v, struct err
 		return cli_usage(cli, err, "--put-agent belongs to --from-ipsw");
 	if (v->run.count && !v->warm)
 		return cli_usage(cli, err, "--run belongs to --warm");
-	if (((v->network || v->network_interface || v->allow.count || egress_option(v)) &&
+	if (((v->machine.network || v->machine.network_interface || v->machine.allow.count ||
+	      egress_option(v)) &&
 	     !is_provisioned(v)) ||
-	    ((v->accelerator || v->backend || v->unconfined) && !is_booted(v)))
+	    ((v->machine.accelerator || v->machine.backend || v->machine.unconfined) &&
+	     !is_booted(v)))
 		return cli_usage(cli, err,
 				 "nothing is booted without --provision, --stage, --size or "
 				 "--from-oci: leave "
 				 "out %s",
-				 v->network		? "--network"
-				 : v->network_interface ? "--network-interface"
-				 : v->allow.count	? "--allow"
-				 : egress_option(v)	? egress_option(v)
-				 : v->accelerator	? "--accelerator"
-				 : v->backend		? "--backend"
-							: "--unconfined");
-	if (guest_take_backend(cli, v->backend, err) < 0 ||
-	    guest_check_arch(cli, v->arch, err) < 0 ||
-	    guest_check_egress(cli, &v->egress, err) < 0 ||
+				 v->machine.network		? "--network"
+				 : v->machine.network_interface ? "--network-interface"
+				 : v->machine.allow.count	? "--allow"
+				 : egress_option(v)		? egress_option(v)
+				 : v->machine.accelerator	? "--accelerator"
+				 : v->machine.backend		? "--backend"
+								: "--unconfined");
+	if (machine_check_values(cli, &v->machine, err) < 0 ||
 	    guest_check_given(cli, "--image", v->image, err) < 0 ||
 	    guest_check_given(cli, "--kernel", v->kernel, err) < 0)
 		return -1;
-	guest_warn_allow(cli, v->network, &v->allow);
+	machine_warn(cli, &v->machine);
 	return 0;
 }
 
@@ -176,14 +176,7 @@ static int run_base_create(struct cli *cli, const void *values, const struct cli
 		return -1;
 	}
 	const struct microagent_base_spec spec = {
-		.machine.memory_mib = v->memory,
-		.machine.cpus = v->cpus,
-		.machine.architecture = guest_arch(v->arch),
-		.machine.accelerator = v->accelerator,
-		.machine.network = v->network,
-		.machine.network_interface = v->network_interface,
-		.machine.allow = v->allow.items,
-		.machine.egress = guest_egress(&v->egress),
+		.machine = machine_asked(&v->machine),
 		.image = v->image,
 		.oci = v->oci,
 		.ipsw = v->ipsw,
@@ -199,10 +192,10 @@ static int run_base_create(struct cli *cli, const void *values, const struct cli
 		.data = &creating,
 	};
 
-	if (v->unconfined)
+	if (v->machine.unconfined)
 		guest_unconfined(cli, agent);
 	if (!v->ipsw)
-		guest_warn_init(cli, v->kernel, v->arch);
+		guest_warn_init(cli, v->kernel, v->machine.arch);
 	progress_start(&progress, "making the base");
 	code = create_base_in(cli, agent, v, &spec, args->items[0], err);
 	microagent_close(agent);
@@ -221,11 +214,6 @@ static const struct cli_option create_options[] = {
 	 "puts the agent on the disk of macOS (default: microagent-put-macos-agent)", 0, 0},
 	{"kernel", 0, CLI_OPTION_STRING, offsetof(struct base_values, kernel), "KERNEL",
 	 "name in the cache, or path (default: the tuned one, else Debian's)", 0, 0},
-	GUEST_ARCH(struct base_values, "amd64 or arm64 (default: this host's)"),
-	{"memory", 0, CLI_OPTION_INT, offsetof(struct base_values, memory), "MIB",
-	 "memory of its sessions (default: 256; of macOS what it needs)", 1, INT32_MAX},
-	{"cpus", 0, CLI_OPTION_INT, offsetof(struct base_values, cpus), "N",
-	 "processors of its sessions (default: 1; of macOS what it needs)", 1, INT32_MAX},
 	{"provision", 0, CLI_OPTION_STRING, offsetof(struct base_values, script), "SCRIPT",
 	 "run it as root in a machine that has the base's disk", 0, 0},
 	{"stage", 0, CLI_OPTION_LIST, offsetof(struct base_values, stage), "FILE",
@@ -233,17 +221,6 @@ static const struct cli_option create_options[] = {
 	{"size", 0, CLI_OPTION_INT, offsetof(struct base_values, size), "MIB",
 	 "size of the disk (default: the image's and 1024, but at most 4096; of macOS 65536)", 1,
 	 INT32_MAX},
-	{"network", 0, CLI_OPTION_STRING, offsetof(struct base_values, network),
-	 "nat|isolated|bridged", "while SCRIPT runs (default: nat)", 0, 0},
-	{"network-interface", 0, CLI_OPTION_STRING, offsetof(struct base_values, network_interface),
-	 "BRIDGE", "the bridge of bridged", 0, 0},
-	{"allow", 0, CLI_OPTION_LIST, offsetof(struct base_values, allow), "PREFIX",
-	 "open an IPv4 prefix that nat keeps the machine from", 0, 0},
-	GUEST_EGRESS(struct base_values),
-	{"accelerator", 0, CLI_OPTION_STRING, offsetof(struct base_values, accelerator),
-	 "auto|kvm|tcg", "how it is run (default: auto)", 0, 0},
-	GUEST_BACKEND(struct base_values),
-	GUEST_UNCONFINED(struct base_values),
 	{"warm", 0, CLI_OPTION_FLAG, offsetof(struct base_values, warm), NULL,
 	 "make its template too, as `base warm` does", 0, 0},
 	{"run", 0, CLI_OPTION_LIST, offsetof(struct base_values, run), "LINE",
@@ -270,6 +247,7 @@ const struct cli_command base_create = {
 		"sh -e "
 		"then.\n",
 	.options = create_options,
+	.machine = MACHINE_OPTIONS_OF_BASE,
 	.values_size = sizeof(struct base_values),
 	.min_args = 1,
 	.max_args = 1,

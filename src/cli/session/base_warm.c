@@ -57,14 +57,14 @@ static int run_base_warm(struct cli *cli, const void *values, const struct cli_w
 		return -1;
 	}
 	struct microagent_warm_spec spec = {
-		.machine.accelerator = v->accelerator,
+		.machine = machine_asked(&v->machine),
 		.cancel = signals.fd,
 		.booted = base_on_booted,
 		.said = base_on_line,
 		.data = &creating,
 	};
 
-	if (v->unconfined)
+	if (v->machine.unconfined)
 		guest_unconfined(cli, agent);
 	progress_start(&progress, "looking at the base");
 	code = base_warm_in(agent, args->items[0], &v->run, &spec, &base, err);
@@ -78,9 +78,6 @@ static int run_base_warm(struct cli *cli, const void *values, const struct cli_w
 static const struct cli_option warm_options[] = {
 	{"run", 0, CLI_OPTION_LIST, offsetof(struct base_values, run), "LINE",
 	 "run it by the guest's shell before the machine is saved; may be given again", 0, 0},
-	{"accelerator", 0, CLI_OPTION_STRING, offsetof(struct base_values, accelerator),
-	 "auto|kvm|tcg", "how it is run (default: auto)", 0, 0},
-	GUEST_UNCONFINED(struct base_values),
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
@@ -97,6 +94,7 @@ const struct cli_command base_warm = {
 		"else is asked for that it does not have. `base show` tells of it, `base cool` "
 		"drops it.\n",
 	.options = warm_options,
+	.machine = MACHINE_OPTIONS_OF_WARM,
 	.values_size = sizeof(struct base_values),
 	.min_args = 1,
 	.max_args = 1,

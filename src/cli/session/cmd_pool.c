@@ -14,8 +14,9 @@
 #include "microagent_session.h"
 
 struct pool_values {
-	const char *base, *network, *backend;
-	int64_t size, memory, cpus, lock_fd;
+	struct machine_values machine;
+	const char *base;
+	int64_t size, lock_fd;
 };
 
 static int require_base(struct cli *cli, const struct pool_values *v, struct error *err)
@@ -51,16 +52,13 @@ static int run_set(struct cli *cli, const void *values, const struct cli_words *
 		   struct error *err)
 {
 	const struct pool_values *v = values;
-	const struct microagent_pool_spec spec = {.base = v->base,
-						  .size = v->size,
-						  .machine.memory_mib = v->memory,
-						  .machine.cpus = v->cpus,
-						  .machine.network = v->network};
+	const struct microagent_pool_spec spec = {
+		.base = v->base, .size = v->size, .machine = machine_asked(&v->machine)};
 	char itself[CLI_ITSELF], said[CLI_ITSELF + 64];
 	struct microagent *agent;
 
 	(void)args;
-	if (require_base(cli, v, err) < 0 || guest_take_backend(cli, v->backend, err) < 0)
+	if (require_base(cli, v, err) < 0 || machine_check_values(cli, &v->machine, err) < 0)
 		return -1;
 	if (!v->size)
 		return cli_usage(
@@ -199,13 +197,6 @@ static int run_fill(struct cli *cli, const void *values, const struct cli_words 
 static const struct cli_option set_options[] = {
 	BASE_OPTION("BASE", "whose sessions: NAME is the newest version, NAME-vN that one"),
 	{"size", 0, CLI_OPTION_INT, OPTION(size), "N", "how many are kept ready", 0, INT32_MAX},
-	{"memory", 0, CLI_OPTION_INT, OPTION(memory), "MIB",
-	 "memory of each in MiB (default: the base's)", 1, INT32_MAX},
-	{"cpus", 0, CLI_OPTION_INT, OPTION(cpus), "N", "processors of each (default: the base's)",
-	 1, INT32_MAX},
-	{"network", 0, CLI_OPTION_STRING, OPTION(network), "nat|isolated",
-	 "what they reach (default: nat)", 0, 0},
-	GUEST_BACKEND(struct pool_values),
 	LAST_OPTION,
 };
 
@@ -228,6 +219,7 @@ static const struct cli_command pool_set = {
 	.help = "`microagent session create` then takes one of them where it asks for the same\n"
 		"base, memory, processors, network and backend. They are made in the background.\n",
 	.options = set_options,
+	.machine = MACHINE_OPTIONS_OF_POOL,
 	.values_size = sizeof(struct pool_values),
 	.run = run_set,
 };

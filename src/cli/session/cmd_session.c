@@ -14,14 +14,12 @@
 #include "microagent_session.h"
 
 struct session_values {
-	const char *base, *backend, *accelerator, *network, *network_interface, *mediation;
-	int64_t memory, cpus, disk_quota;
-	struct guest_egress egress;
-	struct cli_words allow, publish, vsock, share;
+	struct machine_values machine;
+	const char *base;
+	int64_t disk_quota;
 	const char *share_at, *share_cache;
 	int64_t share_timeout;
-	bool share_read_only, share_anyway, share_git, no_share, cold, unconfined;
-	struct microagent_rates rates;
+	bool share_read_only, no_share, cold;
 	int64_t lifetime, idle;
 };
 
@@ -83,21 +81,8 @@ static int create_session_in(struct cli *cli, struct microagent *agent,
 			     const struct session_values *v, const struct session_dirs *dirs,
 			     struct signals *signals, struct error *err)
 {
-	const struct microagent_session_spec spec = {
-		.machine.memory_mib = v->memory,
-		.machine.cpus = v->cpus,
-		.machine.accelerator = v->accelerator,
-		.machine.network = v->network,
-		.machine.network_interface = v->network_interface,
-		.machine.allow = v->allow.items,
-		.machine.egress = guest_egress(&v->egress),
-		.machine.publish = v->publish.items,
-		.machine.mediation = v->mediation,
-		.machine.vsock = v->vsock.items,
-		.machine.share_anyway = v->share_anyway,
-		.machine.shares = (const char *const *)dirs->words,
-		.machine.share_git = v->share_git,
-		.machine.rates = v->rates,
+	struct microagent_session_spec spec = {
+		.machine = machine_asked(&v->machine),
 		.base = v->base,
 		.share = dirs->plain,
 		.share_at = v->share_at,
@@ -114,6 +99,7 @@ static int create_session_in(struct cli *cli, struct microagent *agent,
 	struct microagent_session *session = NULL;
 	int code;
 
+	spec.machine.shares = (const char *const *)dirs->words;
 	if (microagent_session_create(agent, &spec, &session, err) < 0)
 		return -1;
 	code = hand_out(cli, agent, session, signals, err);
@@ -141,11 +127,12 @@ static int take_share_words(struct cli *cli, const struct session_values *v,
 {
 	bool of_plain = v->share_at || v->share_read_only || v->share_cache || v->share_timeout;
 
-	if (session_dirs_take(cli, &v->share, out, err) < 0)
+	if (session_dirs_take(cli, &v->machine.shares, out, err) < 0)
 		return -1;
-	if (v->share.count && v->no_share)
+	if (v->machine.shares.count && v->no_share)
 		return cli_usage(cli, err, "--share and --no-share exclude each other");
-	if (!v->share.count && (of_plain || v->share_anyway || v->share_git))
+	if (!v->machine.shares.count &&
+	    (of_plain || v->machine.share_anyway || v->machine.share_git))
 		return cli_usage(cli, err,
 				 "--share-at, --share-ro, --share-cache, --share-timeout, "
 				 "--share-anyway and --share-git belong to --share DIR");
@@ -172,16 +159,11 @@ static int run_session_create(struct cli *cli, const void *values, const struct 
 		return cli_usage(cli, err,
 				 "--base NAME says what the session is a clone of; `microagent "
 				 "base list` shows what there is");
-	if (guest_check_base(cli, v->base, err) < 0 ||
-	    guest_take_backend(cli, v->backend, err) < 0 ||
-	    take_share_words(cli, v, &dirs, err) < 0 ||
-	    guest_check_egress(cli, &v->egress, err) < 0 ||
-	    guest_check_channels(cli, v->mediation, &v->publish, &v->vsock, err) < 0)
+	if (guest_check_base(cli, v->base, err) < 0 || take_share_words(cli, v, &dirs, err) < 0 ||
+	    machine_check_values(cli, &v->machine, err) < 0)
 		return -1;
-	guest_warn_allow(cli, v->network, &v->allow);
-	if (v->share_anyway)
-		guest_warn_shared_anyway(cli);
-	if (!v->share_git)
+	machine_warn(cli, &v->machine);
+	if (!v->machine.share_git)
 		session_dirs_hint_git(cli, &dirs, v->share_at);
 	agent = guest_open(cli, &progress, err);
 	/* A machine is to be ended, and its disk removed, before we are. */
@@ -189,7 +171,7 @@ static int run_session_create(struct cli *cli, const void *values, const struct 
 		microagent_close(agent);
 		return -1;
 	}
-	if (v->unconfined)
+	if (v->machine.unconfined)
 		guest_unconfined(cli, agent);
 	progress_start(&progress, "booting the session");
 	code = create_session_in(cli, agent, v, &dirs, &signals, err);
@@ -300,48 +282,16 @@ static int run_shell(struct cli *cli, const void *values, const struct cli_words
 static const struct cli_option create_options[] = {
 	{"base", 0, CLI_OPTION_STRING, OPTION(base), "BASE",
 	 "what it is a clone of: NAME is the newest version, NAME-vN that one", 0, 0},
-	{"memory", 0, CLI_OPTION_INT, OPTION(memory), "MIB", "memory in MiB (default: the base's)",
-	 1, INT32_MAX},
-	{"cpus", 0, CLI_OPTION_INT, OPTION(cpus), "N", "processors (default: the base's)", 1,
-	 INT32_MAX},
 	{"disk-quota", 0, CLI_OPTION_INT, OPTION(disk_quota), "MIB",
 	 "how much its disk may grow on this host (default: as large as the base's)", 1, INT32_MAX},
-	{"disk-rate", 0, CLI_OPTION_SIZE, OPTION(rates.disk_bytes), "SIZE",
-	 "what its disks may read and write in a second together, like 20M", 0, 0},
-	{"disk-ops", 0, CLI_OPTION_INT, OPTION(rates.disk_ops), "N",
-	 "how often they may in a second", 1, INT64_C(1000000000000)},
-	{"net-rate", 0, CLI_OPTION_SIZE, OPTION(rates.net_bytes), "SIZE",
-	 "what its network may carry in a second, each way", 0, 0},
 	{"lifetime", 0, CLI_OPTION_DURATION, OPTION(lifetime), "TIME",
 	 "destroy it so long after it was made, like 90s, 30m, 2h or 30d", 0, 0},
 	{"idle", 0, CLI_OPTION_DURATION, OPTION(idle), "TIME",
 	 "destroy it when nobody has used it for so long", 0, 0},
-	{"accelerator", 0, CLI_OPTION_STRING, OPTION(accelerator), "auto|kvm|tcg",
-	 "how it is run (default: auto)", 0, 0},
-	GUEST_BACKEND(struct session_values),
-	GUEST_UNCONFINED(struct session_values),
-	{"network", 0, CLI_OPTION_STRING, OPTION(network), "nat|isolated|bridged",
-	 "what it reaches (default: nat: the internet, nothing of this host)", 0, 0},
-	{"network-interface", 0, CLI_OPTION_STRING, OPTION(network_interface), "BRIDGE",
-	 "the host's bridge, for --network bridged", 0, 0},
-	{"allow", 0, CLI_OPTION_LIST, OPTION(allow), "PREFIX",
-	 "let nat reach these addresses too, like 192.168.1.0/24; may be given again", 0, 0},
-	GUEST_EGRESS(struct session_values),
-	{"publish", 'p', CLI_OPTION_LIST, OPTION(publish), "[HOST:]HOSTPORT:GUESTPORT",
-	 "TCP port of the guest that the host listens for; may be given again", 0, 0},
-	{"mediation", 0, CLI_OPTION_STRING, OPTION(mediation), "PORT=HOST:PORT",
-	 "vsock port that leads to the mediator", 0, 0},
-	{"vsock", 0, CLI_OPTION_LIST, OPTION(vsock), "PORT=HOST:PORT",
-	 "further vsock port of the host; may be given again", 0, 0},
-	{"share", 0, CLI_OPTION_LIST, OPTION(share), "DIR[:/PLACE[:OPTIONS]]",
-	 "directory of this host that it has, on /workspace or PLACE; may be given again", 0, 0},
 	{"share-at", 0, CLI_OPTION_STRING, OPTION(share_at), "PATH",
 	 "where the only one is in the session (default: /workspace)", 0, 0},
 	{"share-ro", 0, CLI_OPTION_FLAG, OPTION(share_read_only), NULL,
 	 "the session cannot write to it", 0, 0},
-	{"share-anyway", 0, CLI_OPTION_FLAG, OPTION(share_anyway), NULL,
-	 "also a store of keys, or the home directory", 0, 0},
-	{"share-git", 0, CLI_OPTION_FLAG, OPTION(share_git), NULL, GUEST_SHARE_GIT, 0, 0},
 	{"share-cache", 0, CLI_OPTION_STRING, OPTION(share_cache), "auto|always|none",
 	 "what it keeps of that (default: auto)", 0, 0},
 	{"share-timeout", 0, CLI_OPTION_INT, OPTION(share_timeout), "SECONDS",
@@ -357,6 +307,7 @@ static const struct cli_command session_create = {
 	.name = "create",
 	.summary = "a new session, ready for its first command; prints its name",
 	.options = create_options,
+	.machine = MACHINE_OPTIONS_OF_SESSION,
 	.values_size = sizeof(struct session_values),
 	.run = run_session_create,
 };

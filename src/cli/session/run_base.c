@@ -38,11 +38,11 @@ int run_base_check(struct cli *cli, const struct run_base *how, const struct gue
 	} alien[] = {
 		{values->image, "--image"},
 		{values->kernel, "--kernel"},
-		{values->arch, "--arch"},
+		{values->machine.arch, "--arch"},
 		{values->initrd, "--initrd"},
 		{values->no_disk, "--no-disk"},
 		{values->console, "--console"},
-		{values->disks.count, "--disk"},
+		{values->machine.disks.count, "--disk"},
 		{values->bundles.count, "--bundle"},
 		{values->outputs.count, "--output"},
 	};
@@ -154,7 +154,7 @@ int run_base_run(struct cli *cli, const struct run_base *how, const struct guest
 
 	if (!agent)
 		return -1;
-	if (values->unconfined)
+	if (values->machine.unconfined)
 		guest_unconfined(cli, agent);
 	progress_start(&progress, "making a session");
 	code = make_for_run(cli, agent, how, values, env, &session, err);

@@ -232,7 +232,7 @@ static const struct cli_option options[] = {
 	{"ro", 0, CLI_OPTION_FLAG, offsetof(struct share_values, read_only), NULL,
 	 "the session cannot write to it", 0, 0},
 	{"share-anyway", 0, CLI_OPTION_FLAG, offsetof(struct share_values, anyway), NULL,
-	 "also a store of keys, or the home directory", 0, 0},
+	 GUEST_SHARE_ANYWAY, 0, 0},
 	{"share-git", 0, CLI_OPTION_FLAG, offsetof(struct share_values, git), NULL, GUEST_SHARE_GIT,
 	 0, 0},
 	{"at", 0, CLI_OPTION_STRING, offsetof(struct share_values, at), "PATH",

@@ -27,9 +27,10 @@ static void warn_accelerator(const struct cli *cli, struct microagent *agent,
 			     const struct guest_values *values)
 {
 	json_auto_t *response = NULL;
-	const char *name = values->accelerator;
+	const char *name = values->machine.accelerator;
 
-	if (values->arch && architecture_from_word(values->arch) != architecture_of_host())
+	if (values->machine.arch &&
+	    architecture_from_word(values->machine.arch) != architecture_of_host())
 		name = "tcg";
 	else if ((!name || strcmp(name, "auto") == 0) &&
 		 microagent_host(agent, &response, NULL) == 0)
@@ -51,7 +52,7 @@ static int create_workspace_in(struct cli *cli, struct microagent *agent,
 	if (microagent_create(agent, name, &spec, &response, err) < 0)
 		return -1;
 	if (!values->initrd)
-		guest_warn_init(cli, values->kernel, values->arch);
+		guest_warn_init(cli, values->kernel, values->machine.arch);
 	warn_accelerator(cli, agent, values);
 	if (cli->json)
 		return cli_print_json(response, err);
@@ -74,7 +75,7 @@ static int run_create(struct cli *cli, const void *values, const struct cli_word
 	agent = guest_open(cli, &progress, err);
 	if (!agent)
 		return -1;
-	if (v->unconfined)
+	if (v->machine.unconfined)
 		guest_unconfined(cli, agent);
 	progress_start(&progress, "preparing");
 	code = create_workspace_in(cli, agent, values, &env, args, err);
@@ -94,6 +95,7 @@ const struct cli_command cli_create = {
 		"`microagent exec`.\n",
 	.group = CLI_GROUP_LIFECYCLE,
 	.options = guest_options,
+	.machine = MACHINE_OPTIONS_OF_RUN,
 	.values_size = sizeof(struct guest_values),
 	.min_args = 1,
 	.max_args = SIZE_MAX,

@@ -47,7 +47,7 @@ static void on_started(void *data, const char *name, const char *accelerator)
 	snprintf(start->name, sizeof(start->name), "%s", name);
 	progress_end(start->progress);
 	if (!start->values->initrd)
-		guest_warn_init(start->cli, start->values->kernel, start->values->arch);
+		guest_warn_init(start->cli, start->values->kernel, start->values->machine.arch);
 	guest_warn_accelerator(start->cli, accelerator);
 }
 
@@ -129,7 +129,7 @@ static int run_run(struct cli *cli, const void *values, const struct cli_words *
 	agent = guest_open(cli, &progress, err);
 	if (!agent)
 		return -1;
-	if (v->guest.unconfined)
+	if (v->guest.machine.unconfined)
 		guest_unconfined(cli, agent);
 	progress_start(&progress, "booting a machine");
 	spec = guest_spec(&v->guest, &env, args->count ? args->items : NULL);
@@ -156,6 +156,7 @@ const struct cli_command cli_run = {
 	.group = CLI_GROUP_RUN,
 	.options = run_options,
 	.shared = guest_options,
+	.machine = MACHINE_OPTIONS_OF_RUN,
 	.values_size = sizeof(struct run_values),
 	.max_args = SIZE_MAX,
 	.takes_command = true,

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/options/machine.h"
+
+#include "cli/options/guest.h"
+
+#define RUN MACHINE_OPTIONS_OF_RUN
+#define SESSION MACHINE_OPTIONS_OF_SESSION
+#define BASE MACHINE_OPTIONS_OF_BASE
+#define WARM MACHINE_OPTIONS_OF_WARM
+#define POOL MACHINE_OPTIONS_OF_POOL
+#define AT(field) offsetof(struct machine_values, field)
+#define V struct machine_values
+
+/* One that is there more than once has another default or grammar for each. */
+const struct machine_option machine_options[] = {
+	{GUEST_ARCH(V, "amd64 or arm64 (default: this host's; another one is emulated)"),
+	 RUN | BASE},
+	{GUEST_BACKEND(V), RUN | SESSION | BASE | POOL},
+	{{"accelerator", 0, CLI_OPTION_STRING, AT(accelerator), "auto|kvm|tcg",
+	  "how it is run (default: auto)", 0, 0},
+	 RUN | SESSION | BASE | WARM},
+	{GUEST_UNCONFINED(V), RUN | SESSION | BASE | WARM},
+	{{"memory", 0, CLI_OPTION_INT, AT(memory), "MIB", "memory in MiB (default: 512)", 1,
+	  INT32_MAX},
+	 RUN},
+	{{"memory", 0, CLI_OPTION_INT, AT(memory), "MIB", "memory in MiB (default: the base's)", 1,
+	  INT32_MAX},
+	 SESSION | POOL},
+	{{"memory", 0, CLI_OPTION_INT, AT(memory), "MIB",
+	  "memory of its sessions (default: 256; of macOS what it needs)", 1, INT32_MAX},
+	 BASE},
+	{{"cpus", 0, CLI_OPTION_INT, AT(cpus), "N",
+	  "processors (default: 2, and 1 where the guest is emulated)", 1, INT32_MAX},
+	 RUN},
+	{{"cpus", 0, CLI_OPTION_INT, AT(cpus), "N", "processors (default: the base's)", 1,
+	  INT32_MAX},
+	 SESSION | POOL},
+	{{"cpus", 0, CLI_OPTION_INT, AT(cpus), "N",
+	  "processors of its sessions (default: 1; of macOS what it needs)", 1, INT32_MAX},
+	 BASE},
+	{{"disk-rate", 0, CLI_OPTION_SIZE, AT(rates.disk_bytes), "SIZE",
+	  "what its disks may read and write in a second together, like 20M", 0, 0},
+	 RUN | SESSION},
+	{{"disk-ops", 0, CLI_OPTION_INT, AT(rates.disk_ops), "N", "how often they may in a second",
+	  1, INT64_C(1000000000000)},
+	 RUN | SESSION},
+	{{"net-rate", 0, CLI_OPTION_SIZE, AT(rates.net_bytes), "SIZE",
+	  "what its network may carry in a second, each way", 0, 0},
+	 RUN | SESSION},
+	{{"network", 0, CLI_OPTION_STRING, AT(network), "nat|isolated|bridged",
+	  "what it reaches (default: nat: the internet, nothing of this host)", 0, 0},
+	 RUN | SESSION | BASE},
+	{{"network", 0, CLI_OPTION_STRING, AT(network), "nat|isolated",
+	  "what each reaches (default: nat)", 0, 0},
+	 POOL},
+	{{"network-interface", 0, CLI_OPTION_STRING, AT(network_interface), "BRIDGE",
+	  "the host's bridge, for --network bridged", 0, 0},
+	 RUN | SESSION | BASE},
+	{{"allow", 0, CLI_OPTION_LIST, AT(allow), "PREFIX",
+	  "let nat reach these addresses too, like 192.168.1.0/24; may be given again", 0, 0},
+	 RUN | SESSION | BASE},
+	{EGRESS_NAMES(V), RUN | SESSION | BASE},
+	{EGRESS_FROM(V), RUN | SESSION | BASE},
+	{EGRESS_SNI(V), RUN | SESSION | BASE},
+	{EGRESS_DRY_RUN(V), RUN | SESSION | BASE},
+	{{"publish", 'p', CLI_OPTION_LIST, AT(publish), "[HOST:]PORT:PORT",
+	  "port of this host (127.0.0.1) that leads to a TCP port of the guest", 0, 0},
+	 RUN | SESSION},
+	{{"mediation", 0, CLI_OPTION_STRING, AT(mediation), "PORT=HOST:PORT",
+	  "vsock port by which the guest reaches the mediator at HOST:PORT", 0, 0},
+	 RUN | SESSION},
+	{{"mediation-optional", 0, CLI_OPTION_FLAG, AT(mediation_optional), NULL,
+	  "the machine may do without the mediator", 0, 0},
+	 RUN | SESSION},
+	{{"vsock", 0, CLI_OPTION_LIST, AT(vsock), "PORT=HOST:PORT",
+	  "further vsock port that leads the guest to HOST:PORT", 0, 0},
+	 RUN | SESSION},
+	{{"disk", 0, CLI_OPTION_LIST, AT(disks), "NAME=PATH:/DIR:ro|rw",
+	  "further disk, a raw ext4 image, mounted on DIR", 0, 0},
+	 RUN},
+	{{"share", 0, CLI_OPTION_LIST, AT(shares), "PATH:/DIR[:OPTIONS]",
+	  "directory of this host, mounted on DIR; ro, cache=POLICY, timeout=SECONDS, locks", 0, 0},
+	 RUN},
+	{{"share", 0, CLI_OPTION_LIST, AT(shares), "DIR[:/PLACE[:OPTIONS]]",
+	  "directory of this host that it has, on /workspace or PLACE; may be given again", 0, 0},
+	 SESSION},
+	{{"share-anyway", 0, CLI_OPTION_FLAG, AT(share_anyway), NULL, GUEST_SHARE_ANYWAY, 0, 0},
+	 RUN | SESSION},
+	{{"share-git", 0, CLI_OPTION_FLAG, AT(share_git), NULL, GUEST_SHARE_GIT, 0, 0},
+	 RUN | SESSION},
+	{{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0}, 0},
+};
+
+struct microagent_machine machine_asked(const struct machine_values *values)
+{
+	return (struct microagent_machine){
+		.architecture = guest_arch(values->arch),
+		.accelerator = values->accelerator,
+		.memory_mib = values->memory,
+		.cpus = values->cpus,
+		.network = values->network,
+		.network_interface = values->network_interface,
+		.allow = values->allow.items,
+		.egress = guest_egress(&values->egress),
+		.publish = values->publish.items,
+		.mediation = values->mediation,
+		.mediation_optional = values->mediation_optional,
+		.vsock = values->vsock.items,
+		.disks = values->disks.items,
+		.shares = values->shares.items,
+		.share_anyway = values->share_anyway,
+		.share_git = values->share_git,
+		.rates = values->rates,
+	};
+}
+
+static int check_channels(struct cli *cli, const struct machine_values *values, struct error *err)
+{
+	struct error why = {0};
+
+	if (values->mediation && microagent_check_listener(values->mediation, &why) < 0)
+		return cli_usage(cli, err, "--mediation: %s", why.msg);
+	if (guest_check_words(cli, "--publish", &values->publish, microagent_check_publish, err) <
+		    0 ||
+	    guest_check_words(cli, "--vsock", &values->vsock, microagent_check_listener, err) < 0)
+		return -1;
+	if (values->mediation_optional && !values->mediation)
+		return cli_usage(cli, err, "--mediation-optional goes with --mediation");
+	return 0;
+}
+
+int machine_check_values(struct cli *cli, const struct machine_values *values, struct error *err)
+{
+	if (guest_take_backend(cli, values->backend, err) < 0 ||
+	    guest_check_arch(cli, values->arch, err) < 0 ||
+	    guest_check_egress(cli, &values->egress, err) < 0)
+		return -1;
+	return check_channels(cli, values, err);
+}
+
+void machine_warn(const struct cli *cli, const struct machine_values *values)
+{
+	guest_warn_allow(cli, values->network, &values->allow);
+	if (values->share_anyway)
+		guest_warn_shared_anyway(cli);
+}

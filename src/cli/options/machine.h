@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* The options that say what a machine is: one table for all commands that make machines. */
+#ifndef CLI_MACHINE_H
+#define CLI_MACHINE_H
+
+#include "cli/cli.h"
+#include "microagent.h"
+
+/* What nat may reach by name. */
+struct guest_egress {
+	struct cli_words names, from;
+	const char *sni;
+	bool dry_run;
+};
+
+/* The values of a command with cli_command.machine begin with one. */
+struct machine_values {
+	const char *arch, *backend, *accelerator;
+	int64_t memory, cpus;
+	const char *network, *network_interface;
+	struct guest_egress egress;
+	struct cli_words allow, publish, vsock, disks, shares;
+	const char *mediation;
+	bool mediation_optional, share_anyway, share_git, unconfined;
+	struct microagent_rates rates;
+};
+
+/* Commands, as bits of cli_command.machine. */
+enum {
+	MACHINE_OPTIONS_OF_RUN = 1, /* and of create */
+	MACHINE_OPTIONS_OF_SESSION = 2,
+	MACHINE_OPTIONS_OF_BASE = 4,
+	MACHINE_OPTIONS_OF_WARM = 8,
+	MACHINE_OPTIONS_OF_POOL = 16
+};
+struct machine_option {
+	struct cli_option option; /* a NULL name ends the table */
+	unsigned commands;
+};
+extern const struct machine_option machine_options[];
+
+/* Borrows everything. */
+struct microagent_machine machine_asked(const struct machine_values *values);
+/* What is wrong with the words alone, and so the caller's error; but for those of --disk and
+ * --share. */
+int machine_check_values(struct cli *cli, const struct machine_values *values, struct error *err);
+/* The warnings that are due where --allow opens much, and where a directory is shared against a
+ * rule. */
+void machine_warn(const struct cli *cli, const struct machine_values *values);
+
+/* Of every command that makes machines with a network: `egress` of its values. */
+#define EGRESS_NAMES(type)                                                                           \
+	{                                                                                            \
+		"egress", 0, CLI_OPTION_LIST, offsetof(type, egress.names), "HOST[:PORT,...]",       \
+			"the one host that nat may reach, or *.HOST for all below it; may be given " \
+			"again",                                                                     \
+			0, 0                                                                         \
+	}
+#define EGRESS_FROM(type)                                                                          \
+	{                                                                                          \
+		"egress-from", 0, CLI_OPTION_LIST, offsetof(type, egress.from),                    \
+			"npm|pypi|debian|github|FILE", "what such a list has; may be given again", \
+			0, 0                                                                       \
+	}
+#define EGRESS_SNI(type)                                                                         \
+	{                                                                                        \
+		"egress-sni", 0, CLI_OPTION_STRING, offsetof(type, egress.sni), "required|off",  \
+			"whether TLS must say the name that it is for (default: required)", 0, 0 \
+	}
+#define EGRESS_DRY_RUN(type)                                                                \
+	{                                                                                   \
+		"egress-dry-run", 0, CLI_OPTION_FLAG, offsetof(type, egress.dry_run), NULL, \
+			"refuse nothing by that, and tell what would be", 0, 0              \
+	}
+#define GUEST_EGRESS(type) \
+	EGRESS_NAMES(type), EGRESS_FROM(type), EGRESS_SNI(type), EGRESS_DRY_RUN(type)
+/* Of every command that makes machines, or looks at what can be made. */
+#define GUEST_BACKEND(type)                                                          \
+	{                                                                            \
+		"backend", 0, CLI_OPTION_STRING, offsetof(type, backend), "BACKEND", \
+			"qemu (the default) or firecracker; on a Mac apple-vf", 0, 0 \
+	}
+#define GUEST_ARCH(type, text)                                                         \
+	{                                                                              \
+		"arch", 0, CLI_OPTION_STRING, offsetof(type, arch), "ARCH", text, 0, 0 \
+	}
+/* Of every command that makes or starts a machine. */
+#define GUEST_UNCONFINED(type)                                                      \
+	{                                                                           \
+		"unconfined", 0, CLI_OPTION_FLAG, offsetof(type, unconfined), NULL, \
+			"run QEMU in no cell, where this host can make none", 0, 0  \
+	}
+#define GUEST_SHARE_ANYWAY "also a store of keys, or the home directory"
+#define GUEST_SHARE_GIT \
+	"what is a git worktree with what its repository has in common: hooks, config, all branches"
+
+#endif
