@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a live supervisor that was taken over asks of its broker: the supervisor stands still, and a copy of its socket is used."""
 
+import contextlib
 import ctypes
 import json
 import os
@@ -9,12 +10,14 @@ import signal
 import socket
 import struct
 import time
+from pathlib import Path
 
 import pytest
 
 import inject
 
 PIDFD_GETFD, CLONE3 = 438, 435
+RECVMSG = "47"  # in which the broker waits
 # The rows of list_duties() in src/supervisor/live/linux/live_broker.c, in their order.
 ROWS = ("kill", "start time", "sever", "socket", "share", "proc", "dial", "target", "connecting", "port", "vmm", "base", "opens",
         "security log", "cgroup", "remove")
@@ -43,7 +46,26 @@ class Broker:
         os.kill(self.supervisor, signal.SIGSTOP)
         way, = inject.sockets_between(self.supervisor, self.pid).values()
         self.socket = socket.socket(fileno=copy_of(self.supervisor, way))
+        self.take_last_answer()
         self.socket.settimeout(60)
+
+    def take_last_answer(self):
+        """The supervisor may have asked something just before it stood still: the broker waits for the next question when
+        the answer is there."""
+        end = time.monotonic() + 60
+        while not (self.state(self.supervisor) == "T" and self.state(self.pid) == "S" and
+                   Path(f"/proc/{self.pid}/syscall").read_text(encoding="ascii").split()[0] == RECVMSG):
+            assert time.monotonic() < end, "the broker does not come to rest"
+            time.sleep(0.01)
+        with contextlib.suppress(BlockingIOError):
+            _, passed, _, _ = self.socket.recvmsg(2 * MESSAGE, socket.CMSG_SPACE(8 * 4), socket.MSG_DONTWAIT)  # recv_fds() takes no flags
+            for _, _, numbers in passed:
+                for descriptor, in struct.iter_unpack("i", numbers[:len(numbers) // 4 * 4]):
+                    os.close(descriptor)
+
+    @staticmethod
+    def state(pid):
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rsplit(")", 1)[1].split()[0]
 
     def ask(self, row, data=b"", descriptors=()):
         """0 or -1, the bytes of the answer or the words of the error, and the descriptors that came."""
