@@ -7,9 +7,6 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 
-/* What a caller adds to a start: sessions and containers have most. */
-#define OPTIONS_MOST 8
-
 int microagent_create(struct microagent *agent, const char *name,
 		      const struct microagent_spec *spec, json_t **response, struct error *err)
 {
@@ -34,12 +31,16 @@ int microagent_create(struct microagent *agent, const char *name,
 static int as_recorded(struct microagent *agent, const char *const *options, const char *command,
 		       const char *name, json_t **response, struct error *err)
 {
-	const char *all[OPTIONS_MOST + 2] = {"--recorded"};
+	const char *all[SUPERVISOR_OPTIONS_MAX + 1] = {"--recorded"};
 	struct open_workspace existing = {0};
 	json_t *config;
 
-	for (size_t i = 0; options && options[i] && i < OPTIONS_MOST; i++)
+	for (size_t i = 0; options && options[i]; i++) {
+		if (i + 1 == SUPERVISOR_OPTIONS_MAX)
+			return error_set(err, ERR_INTERNAL, "more than %d options of a supervisor",
+					 SUPERVISOR_OPTIONS_MAX);
 		all[i + 1] = options[i];
+	}
 	if (open_workspace_named(agent, name, &existing, err) < 0)
 		return -1;
 	open_workspace_close(&existing);

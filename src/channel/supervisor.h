@@ -37,7 +37,7 @@ struct supervisor_wait {
 
 #define SUPERVISOR_HANDED 3
 #define SUPERVISOR_HANDED_MAX 12
-#define SUPERVISOR_OPTIONS_MAX 5
+#define SUPERVISOR_OPTIONS_MAX 6
 
 /* Runs it with the request (and at most SUPERVISOR_OPTIONS_MAX options, up to NULL; NULL: none) and
  * waits for the answer. Returns the response document (also one with ok:false, exit_code says 1 or
