@@ -62,28 +62,23 @@ static void start_mark(struct start *start, const char *name)
 	json_object_set_new(start->marks, name, json_integer((json_int_t)clock_mono_ns()));
 }
 
-/* What only looks at a disk is a Linux. */
-static int refuse_macos_reader(const struct call *call, struct error *err)
-{
-	if (!call->options->reader && !call->options->writer)
-		return 0;
-	return error_set(err, ERR_UNSUPPORTED,
-			 "the machine that reads the disks of others is a Linux, which does not "
-			 "know a macOS guest's file system");
-}
-
 /* Before anything is touched: the config on this host, the files, the accelerator. */
 static int examine(struct start *start, const struct call *call, struct error *err)
 {
 	const struct config *config = &call->request->config;
 
-	if (capabilities_check(call->backend, config, err) < 0 ||
-	    (config->macos.hardware_model && refuse_macos_reader(call, err) < 0) ||
-	    boot_files_open(config, call->backend,
-			    call->options->reader ? ROOTFS_LOOK : ROOTFS_BOOT, INITRD_MAKE,
-			    &start->files, err) < 0)
+	if (capabilities_check(call->backend, config, err) < 0)
 		return -1;
-	if (boot_files_require(&start->files, err) < 0 ||
+	/* What only looks at a disk is a Linux. */
+	if (config->macos.hardware_model && (call->options->reader || call->options->writer))
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"the machine that reads the disks of others is a Linux, which does not "
+			"know a macOS guest's file system");
+	if (boot_files_open(config, call->backend,
+			    call->options->reader ? ROOTFS_LOOK : ROOTFS_BOOT, INITRD_MAKE,
+			    &start->files, err) < 0 ||
+	    boot_files_require(&start->files, err) < 0 ||
 	    shares_check(config, start->record.call->backend, err) < 0 ||
 	    cgroup_check(config, err) < 0 || publish_check(config->port_forwards, err) < 0 ||
 	    disks_open(config, start->files.file[BOOT_ROOTFS].fd, DISK_BOOT, &start->disks, err) <
@@ -98,22 +93,6 @@ static bool is_started_to_run(const struct start *start)
 	const struct options *options = start->record.call->options;
 
 	return !options->reader && !options->writer;
-}
-
-/* The root is compared until a guest has got it; afterwards it is the guest's own. */
-static int start_see_rootfs(struct start *start, const struct manifest *manifest, struct error *err)
-{
-	if (!is_started_to_run(start))
-		return 0;
-	if (rootfs_is_enforced(&start->record.ws, start->record.state)) {
-		boot_files_hash_rootfs(&start->files);
-		return 0;
-	}
-	if (rootfs_digest_recall(&start->record.ws, manifest, start->record.state, &start->files,
-				 err) < 0)
-		return -1;
-	rootfs_digest_keep(&start->record.ws, &start->files);
-	return 0;
 }
 
 static bool prepares_first(const struct start *start)
@@ -136,20 +115,6 @@ static int start_make_ready(struct start *start, struct error *err)
 		return -1;
 	start_mark(start, "verified");
 	return 0;
-}
-
-/* The disks are opened once: what is compared here is what the VM gets. */
-static int verify_and_attach_bundles(struct start *start, const struct manifest *manifest,
-				     json_t *verification, struct error *err)
-{
-	const struct config *config = &start->record.call->request->config;
-
-	bundles_close(&start->bundles); /* those that were built just now have their names */
-	if (bundles_open(config, &start->record.ws, &start->bundles, err) < 0 ||
-	    bundles_verify(config, &start->bundles, &start->record.ws, manifest->artifacts,
-			   verification, err) < 0)
-		return -1;
-	return bundles_attach(config, &start->bundles, &start->disks, err);
 }
 
 /* The files are the recorded ones; that of a session they are not is for its audit log. The lease
@@ -178,23 +143,31 @@ static int start_admit(struct start *start, const struct manifest *manifest,
 		       struct response *response, struct error *err)
 {
 	const struct config *config = &start->record.call->request->config;
+	const struct workspace *ws = &start->record.ws;
+	enum state state = start->record.state;
 
-	if (start_see_rootfs(start, manifest, err) < 0)
-		return -1;
+	/* The root is compared until a guest has got it; afterwards it is the guest's own. */
+	if (is_started_to_run(start)) {
+		if (rootfs_is_enforced(ws, state)) {
+			boot_files_hash_rootfs(&start->files);
+		} else {
+			if (rootfs_digest_recall(ws, manifest, state, &start->files, err) < 0)
+				return -1;
+			rootfs_digest_keep(ws, &start->files);
+		}
+	}
 	response->verification =
 		boot_files_verify(&start->files, config->image, manifest->artifacts, err);
-	if (!response->verification ||
-	    verify_and_attach_bundles(start, manifest, response->verification, err) < 0)
+	if (!response->verification)
+		return -1;
+	/* The disks are opened once: what is compared here is what the VM gets. */
+	bundles_close(&start->bundles); /* those that were built just now have their names */
+	if (bundles_open(config, ws, &start->bundles, err) < 0 ||
+	    bundles_verify(config, &start->bundles, ws, manifest->artifacts, response->verification,
+			   err) < 0 ||
+	    bundles_attach(config, &start->bundles, &start->disks, err) < 0)
 		return -1;
 	return require_unchanged(start, response->verification, err);
-}
-
-static int open_supervisor_log(const struct record *record, struct error *err)
-{
-	int fd = openat(record->ws.fd, "supervisor.log",
-			O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-
-	return fd >= 0 ? fd : error_errno(err, errno, "supervisor.log");
 }
 
 /* NULL: nobody asked for anything but a boot. */
@@ -211,9 +184,10 @@ static json_t *describe_origin(const struct start *start)
 static int spawn_live(struct start *start, const int fds[LIVE_FD_END], struct error *err)
 {
 	const struct call *call = start->record.call;
-	autoclose int log = open_supervisor_log(&start->record, err);
-	json_auto_t *disks = disks_json(&start->disks, err);
-	json_auto_t *how = describe_origin(start);
+	autoclose int log =
+		openat(start->record.ws.fd, "supervisor.log",
+		       O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+	json_auto_t *disks = NULL, *how = NULL;
 	struct proc child = PROC_NONE;
 	struct ticket ticket = {
 		.state_dir = start->record.dir.path,
@@ -228,14 +202,16 @@ static int spawn_live(struct start *start, const int fds[LIVE_FD_END], struct er
 		.origin = start->template.origin,
 		.card_mac = start->template.has_card ? start->template.card_mac : NULL,
 		.cell_number = call->options->cell_number,
-		.boot = how,
 		.facts = start->template.facts,
 		.marks = start->marks,
-		.disks = disks,
 		.links = start->links,
 	};
 
-	if (log < 0 || !disks ||
+	if (log < 0)
+		return error_errno(err, errno, "supervisor.log");
+	ticket.disks = disks = disks_json(&start->disks, err);
+	ticket.boot = how = describe_origin(start);
+	if (!disks ||
 	    ticket_spawn(&ticket, fds, &start->disks, call->options->taps_fd, log, &child, err) < 0)
 		return -1;
 	/* It goes its own way: what it does is told by its report, not by its exit. */
@@ -297,14 +273,6 @@ static int launch(struct start *start, const struct lease *lease, struct error *
 	return -1;
 }
 
-/* Nobody of this workspace lives, from here on. What ended just now is given its last moment;
- * lease_take() has the word about the rest. */
-static int start_take_lease(const struct record *record, struct lease *out, struct error *err)
-{
-	(void)settle_finds_life(record);
-	return lease_take(&record->ws, out, err);
-}
-
 /* Nobody else has its disks either, from here on: what is compared is what is booted. */
 static int start_take_files(struct start *start, struct error *err)
 {
@@ -313,22 +281,6 @@ static int start_take_files(struct start *start, struct error *err)
 	return boot_files_take(&start->files, call->options->reader, err) < 0
 		       ? -1
 		       : disks_take(&call->request->config, &start->disks, err);
-}
-
-static int start_prepare(struct start *start, struct error *err)
-{
-	start->made = true;
-	if (is_started_to_run(start))
-		boot_files_hash_rootfs(&start->files);
-	if (prepare_workspace(&start->record, &start->files, &start->bundles, err) < 0)
-		return -1;
-	return record_load(&start->record, err);
-}
-
-static bool is_at_rest(enum state state)
-{
-	return state == STATE_PREPARED || state == STATE_HALTED || state == STATE_STOPPED ||
-	       state == STATE_FAILED;
 }
 
 /* While the files were looked at no machine was there that could end by itself. So an end that was
@@ -340,8 +292,11 @@ static int start_require_not_overtaken(const struct start *start, struct error *
 	const char *done = record->state == STATE_UNKNOWN   ? "deleted"
 			   : record->state == STATE_STOPPED ? "stopped"
 							    : NULL;
+	bool was_at_rest =
+		start->found_state == STATE_PREPARED || start->found_state == STATE_HALTED ||
+		start->found_state == STATE_STOPPED || start->found_state == STATE_FAILED;
 
-	if (!is_at_rest(start->found_state) || !done || json_equal(start->found, record->event))
+	if (!was_at_rest || !done || json_equal(start->found, record->event))
 		return 0;
 	return kind_error(record->call->request->identity.runtime_id, ERR_CONFLICT, err,
 			  "was %s by another command while its files were looked at", done);
@@ -364,47 +319,53 @@ static int start_look(const struct start *start, struct manifest *manifest, stru
 							  "config.rootfsPath", err);
 }
 
-/* The files are those that were recorded, and nobody else's from here on. */
-static int start_find_origin(struct start *start, struct error *err)
-{
-	const struct call *call = start->record.call;
-	const struct config *config = &call->request->config;
-
-	if (call->options->save)
-		return template_begin(call->backend, config, start->accelerator, &start->files,
-				      &start->template, err);
-	if (call->options->template)
-		template_open(call->options->template, call->options->own_memory, call->backend,
-			      config, start->accelerator, &start->files, &start->template);
-	return 0;
-}
-
 /* Under the lock: everything up to a running live supervisor. */
 static int start_begin(struct start *start, struct response *response, struct error *err)
 {
 	__attribute__((cleanup(manifest_free))) struct manifest manifest = {0};
 	struct record *record = &start->record;
+	const struct options *options = record->call->options;
+	const struct config *config = &record->call->request->config;
 	auto_lease struct lease lease = LEASE_NONE;
 	bool first;
 
-	if (settle(record, err) < 0)
-		return -1;
-	if (start_require_not_overtaken(start, err) < 0)
+	if (settle(record, err) < 0 || start_require_not_overtaken(start, err) < 0)
 		return -1;
 	first = prepares_first(start);
 	/* The disks are locked before they are recorded, and the lease is had before they are
 	 * locked. */
-	if (first && (start_take_files(start, err) < 0 || start_prepare(start, err) < 0))
-		return -1;
+	if (first) {
+		if (start_take_files(start, err) < 0)
+			return -1;
+		start->made = true;
+		if (is_started_to_run(start))
+			boot_files_hash_rootfs(&start->files);
+		if (prepare_workspace(record, &start->files, &start->bundles, err) < 0 ||
+		    record_load(record, err) < 0)
+			return -1;
+	}
 	if (start_look(start, &manifest, err) < 0 ||
 	    (manifest.config.macos.hardware_model &&
-	     macos_guests_check_room(&record->dir, record->ws.id, err) < 0) ||
-	    start_take_lease(record, &lease, err) < 0 ||
-	    (!first && start_take_files(start, err) < 0) ||
-	    start_admit(start, &manifest, response, err) < 0 || start_find_origin(start, err) < 0)
+	     macos_guests_check_room(&record->dir, record->ws.id, err) < 0))
 		return -1;
+	/* Nobody of this workspace lives, from here on. What ended just now is given its last moment;
+	 * lease_take() has the word about the rest. */
+	(void)settle_finds_life(record);
+	if (lease_take(&record->ws, &lease, err) < 0 ||
+	    (!first && start_take_files(start, err) < 0) ||
+	    start_admit(start, &manifest, response, err) < 0)
+		return -1;
+	/* The files are those that were recorded, and nobody else's from here on. */
+	if (options->save) {
+		if (template_begin(record->call->backend, config, start->accelerator, &start->files,
+				   &start->template, err) < 0)
+			return -1;
+	} else if (options->template) {
+		template_open(options->template, options->own_memory, record->call->backend, config,
+			      start->accelerator, &start->files, &start->template);
+	}
 	/* Nobody of ours is left who could hold the host's ports. */
-	if (publish_require_free(record->call->request->config.port_forwards, err) < 0)
+	if (publish_require_free(config->port_forwards, err) < 0)
 		return -1;
 	if (told_is())
 		return told_say(err);
@@ -416,33 +377,6 @@ static int start_begin(struct start *start, struct response *response, struct er
 	    record_note(record, STATE_STARTING, NULL, err) < 0)
 		return -1;
 	return launch(start, &lease, err);
-}
-
-/* run --remove, or one told to end, that did not get as far as a live supervisor: what it made goes
- * again. */
-static void unmake(struct start *start)
-{
-	struct error ignored;
-
-	if (start->made && (start->record.call->options->remove || told_is()) &&
-	    start->record.ws.fd >= 0)
-		(void)workspace_remove(&start->record.ws, &ignored);
-}
-
-static void warn_of_emulation(const struct start *start)
-{
-	if (start->accelerator == ACCELERATOR_TCG)
-		fprintf(stderr,
-			"warning: the guest is emulated (TCG), which is slow and no security "
-			"boundary: %s\n",
-			start->reason);
-}
-
-static void warn_of_no_cell(const struct config *config)
-{
-	if (config->confinement != CONFINEMENT_CELL)
-		fprintf(stderr,
-			"warning: the VMM runs in no cell, under its seccomp filter alone\n");
 }
 
 /* What was compared is the guest's now. An initramfs is copied to memory, and stays what it is. */
@@ -474,6 +408,7 @@ static int start_and_wait(struct start *start, const struct call *call, struct r
 			  struct error *err)
 {
 	struct record *record = &start->record;
+	struct error ignored;
 	int status, run = call->request->command == COMMAND_RUN;
 
 	if (links_read(call->options, &start->links, err) < 0 || examine(start, call, err) < 0 ||
@@ -481,10 +416,13 @@ static int start_and_wait(struct start *start, const struct call *call, struct r
 	    record_lock(record, err) < 0)
 		return -1;
 	status = start_begin(start, response, err);
-	if (status < 0)
-		unmake(start);
-	else
+	if (status == 0) {
 		status = hand_over_rootfs(start, response, err);
+	} else if (start->made && (call->options->remove || told_is()) && record->ws.fd >= 0) {
+		/* run --remove, or one told to end, that did not get as far as a live supervisor: what
+		 * it made goes again. */
+		(void)workspace_remove(&record->ws, &ignored);
+	}
 	record_unlock(record);
 	if (status < 0) {
 		if (start->failed)
@@ -495,8 +433,14 @@ static int start_and_wait(struct start *start, const struct call *call, struct r
 	}
 	boot_files_close(&start->files);
 	disks_close(&start->disks);
-	warn_of_emulation(start);
-	warn_of_no_cell(&call->request->config);
+	if (start->accelerator == ACCELERATOR_TCG)
+		fprintf(stderr,
+			"warning: the guest is emulated (TCG), which is slow and no security "
+			"boundary: %s\n",
+			start->reason);
+	if (call->request->config.confinement != CONFINEMENT_CELL)
+		fprintf(stderr,
+			"warning: the VMM runs in no cell, under its seccomp filter alone\n");
 	if (answer_declared(&call->request->config, response, err) < 0)
 		return -1;
 	if (await_live(record, start->report, start->line_end, start->accelerator, response, err) <
