@@ -29,25 +29,6 @@ static json_t *entries_of(const json_t *declared, const char *kind, const char *
 	return steal_ptr(&list);
 }
 
-static int answer_artifacts(const struct config *config, struct response *response,
-			    struct error *err)
-{
-	json_auto_t *artifacts = json_object();
-
-	if (json_array_size(config->bundles) == 0 && json_array_size(config->outputs) == 0)
-		return 0;
-	if (json_array_size(config->bundles) > 0 &&
-	    json_put(artifacts, "ingress", entries_of(config->bundles, "bundle", "ro", err), err) <
-		    0)
-		return -1;
-	if (json_array_size(config->outputs) > 0 &&
-	    json_put(artifacts, "egress", entries_of(config->outputs, "output", NULL, err), err) <
-		    0)
-		return -1;
-	response->artifacts = steal_ptr(&artifacts);
-	return 0;
-}
-
 /* Those that were asked for against a rule (store/share_dir.h). */
 static json_t *shares_anyway(const struct config *config)
 {
@@ -66,13 +47,25 @@ static json_t *shares_anyway(const struct config *config)
 int answer_declared(const struct config *config, struct response *response, struct error *err)
 {
 	const json_t *network = json_object_get(config->normalised, "network");
+	json_auto_t *artifacts = json_object();
 
 	response->shared_anyway = shares_anyway(config);
 	if (config->mediation)
 		response->mediation = json_deep_copy(config->mediation);
 	if (network)
 		response->network = json_deep_copy(network);
-	return answer_artifacts(config, response, err);
+	if (json_array_size(config->bundles) == 0 && json_array_size(config->outputs) == 0)
+		return 0;
+	if (json_array_size(config->bundles) > 0 &&
+	    json_put(artifacts, "ingress", entries_of(config->bundles, "bundle", "ro", err), err) <
+		    0)
+		return -1;
+	if (json_array_size(config->outputs) > 0 &&
+	    json_put(artifacts, "egress", entries_of(config->outputs, "output", NULL, err), err) <
+		    0)
+		return -1;
+	response->artifacts = steal_ptr(&artifacts);
+	return 0;
 }
 
 /* Tells how the machine runs, or ran last, where that is in no cell or without limits that its

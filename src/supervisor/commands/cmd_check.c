@@ -15,29 +15,13 @@
 #include "supervisor/inputs/rootfs_digest.h"
 #include "supervisor/inputs/shares.h"
 
-/* The disks that prepare made of the bundles of this config, if it did. */
-static int verify_bundles(const struct record *record, const struct config *config,
-			  const struct manifest *manifest, json_t *verification, struct error *err)
-{
-	struct bundle_list bundles = BUNDLE_LIST_INIT;
-	int status;
-
-	if (!manifest->document)
-		return 0;
-	if (bundles_open(config, &record->ws, &bundles, err) < 0)
-		return -1;
-	status = bundles_verify(config, &bundles, &record->ws, manifest->artifacts, verification,
-				err);
-	bundles_close(&bundles);
-	return status;
-}
-
 /* Against the recorded digests where the workspace is prepared. */
 static int verify_for_check(const struct record *record, const struct config *config,
 			    struct response *response, struct error *err)
 {
 	struct boot_files files;
 	struct disk_list disks = DISK_LIST_INIT;
+	struct bundle_list bundles = BUNDLE_LIST_INIT;
 	struct manifest manifest = {0};
 	struct error why = {0};
 	int status = -1;
@@ -63,8 +47,16 @@ static int verify_for_check(const struct record *record, const struct config *co
 	    rootfs_digest_recall(&record->ws, &manifest, record->state, &files, err) < 0)
 		goto out;
 	response->verification = boot_files_verify(&files, config->image, manifest.artifacts, err);
-	if (response->verification)
-		status = verify_bundles(record, config, &manifest, response->verification, err);
+	if (!response->verification)
+		goto out;
+	/* The disks that prepare made of the bundles of this config, if it did. */
+	if (!manifest.document) {
+		status = 0;
+	} else if (bundles_open(config, &record->ws, &bundles, err) == 0) {
+		status = bundles_verify(config, &bundles, &record->ws, manifest.artifacts,
+					response->verification, err);
+		bundles_close(&bundles);
+	}
 out:
 	disks_close(&disks);
 	manifest_free(&manifest);

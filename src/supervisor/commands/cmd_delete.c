@@ -43,16 +43,6 @@ static int archive_and_remove(struct record *record, struct error *err)
 	return workspace_remove(&record->ws, err);
 }
 
-static int delete_workspace(struct record *record, struct response *response, struct error *err)
-{
-	if (record_lock(record, err) < 0 || archive_and_remove(record, err) < 0)
-		return -1;
-	record_unlock(record);
-	/* Of what is gone, whatever state it was in: nothing of it runs. */
-	response->event = record_unrecorded(record, STATE_STOPPED, NULL, err);
-	return response->event ? 0 : -1;
-}
-
 int cmd_delete(const struct call *call, struct response *response, struct error *err)
 {
 	struct record record = RECORD_NONE;
@@ -60,7 +50,15 @@ int cmd_delete(const struct call *call, struct response *response, struct error 
 
 	status = record_open(&record, call, false, err);
 	if (status == 0)
-		status = delete_workspace(&record, response, err);
+		status = record_lock(&record, err);
+	if (status == 0)
+		status = archive_and_remove(&record, err);
+	if (status == 0) {
+		record_unlock(&record);
+		/* Of what is gone, whatever state it was in: nothing of it runs. */
+		response->event = record_unrecorded(&record, STATE_STOPPED, NULL, err);
+		status = response->event ? 0 : -1;
+	}
 	record_close(&record);
 	return status;
 }

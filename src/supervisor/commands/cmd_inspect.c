@@ -21,24 +21,12 @@ static int inspect_rootfs(const struct record *record, const struct manifest *ma
 	return 0;
 }
 
-static int see_bundles(const struct record *record, const struct manifest *manifest,
-		       json_t *verification, struct error *err)
-{
-	struct bundle_list bundles = BUNDLE_LIST_INIT;
-	int status;
-
-	if (bundles_open(&manifest->config, &record->ws, &bundles, err) < 0)
-		return -1;
-	status = bundles_verify(&manifest->config, &bundles, &record->ws, manifest->artifacts,
-				verification, err);
-	bundles_close(&bundles);
-	return status;
-}
-
 static int describe_recorded(const struct record *record, const struct manifest *manifest,
 			     struct response *response, struct error *err)
 {
+	struct bundle_list bundles = BUNDLE_LIST_INIT;
 	struct boot_files files;
+	int status;
 
 	if (boot_files_open(&manifest->config, record->call->backend, ROOTFS_LOOK, INITRD_FIND,
 			    &files, err) < 0)
@@ -48,8 +36,12 @@ static int describe_recorded(const struct record *record, const struct manifest 
 			boot_files_verify(&files, manifest->config.image, manifest->artifacts, err);
 	boot_files_close(&files);
 	if (!response->verification ||
-	    see_bundles(record, manifest, response->verification, err) < 0 ||
-	    answer_declared(&manifest->config, response, err) < 0)
+	    bundles_open(&manifest->config, &record->ws, &bundles, err) < 0)
+		return -1;
+	status = bundles_verify(&manifest->config, &bundles, &record->ws, manifest->artifacts,
+				response->verification, err);
+	bundles_close(&bundles);
+	if (status < 0 || answer_declared(&manifest->config, response, err) < 0)
 		return -1;
 	return answer_live(record, &manifest->config, response, err);
 }

@@ -16,25 +16,6 @@
 #include "supervisor/inputs/manifest.h"
 #include "supervisor/inputs/shares.h"
 
-/* Manifest and event, or neither: without room for both the old ones remain. */
-static int record_both(struct record *record, const json_t *artifacts, struct error *err)
-{
-	const struct request *request = record->call->request;
-	bool kept = false;
-
-	if (old_files_keep_manifest(&record->ws, &kept, err) < 0)
-		return -1;
-	if (manifest_write(&record->ws, &request->identity, &request->config, artifacts, err) < 0 ||
-	    record_note(record, STATE_PREPARED, NULL, err) < 0) {
-		old_files_restore_manifest(&record->ws, kept);
-		return -1;
-	}
-	old_files_drop_manifest(&record->ws);
-	/* Where that cannot be written, the record of before is accepted as well until the start. */
-	(void)manifest_settle(&record->ws, NULL);
-	return 0;
-}
-
 /* A number that was left open is settled once, or the same request would be another one when the
  * host gains or loses its KVM. */
 static int settle_cpus(const struct call *call, struct error *err)
@@ -52,74 +33,33 @@ static int settle_cpus(const struct call *call, struct error *err)
 int prepare_workspace(struct record *record, const struct boot_files *files,
 		      const struct bundle_list *bundles, struct error *err)
 {
-	bool made = record->ws.fd < 0;
+	const struct request *request = record->call->request;
+	bool made = record->ws.fd < 0, kept = false;
 	json_auto_t *artifacts = boot_files_record(files, err);
 	struct error ignored;
 
 	if (!artifacts || settle_cpus(record->call, err) < 0 ||
-	    bundles_record(&record->call->request->config, bundles, artifacts, err) < 0 ||
+	    bundles_record(&request->config, bundles, artifacts, err) < 0 ||
 	    old_files_check(&record->ws, err) < 0 || record_create(record, err) < 0)
 		return -1;
-	if (record_both(record, artifacts, err) == 0 &&
-	    bundles_place(&record->call->request->config, bundles, &record->ws, err) == 0)
+	/* Manifest and event, or neither: without room for both the old ones remain. */
+	if (old_files_keep_manifest(&record->ws, &kept, err) < 0)
+		goto undo;
+	if (manifest_write(&record->ws, &request->identity, &request->config, artifacts, err) < 0 ||
+	    record_note(record, STATE_PREPARED, NULL, err) < 0) {
+		old_files_restore_manifest(&record->ws, kept);
+		goto undo;
+	}
+	old_files_drop_manifest(&record->ws);
+	/* Where that cannot be written, the record of before is accepted as well until the start. */
+	(void)manifest_settle(&record->ws, NULL);
+	if (bundles_place(&request->config, bundles, &record->ws, err) == 0)
 		return old_files_remove(&record->ws, err);
+undo:
 	/* A directory that this command made and could not fill (no room) goes again. */
 	if (made)
 		(void)workspace_remove(&record->ws, &ignored);
 	return -1;
-}
-
-static int verify_prepared(const struct record *record, const struct boot_files *files,
-			   const struct bundle_list *bundles, struct response *response,
-			   struct error *err)
-{
-	const struct config *config = &record->call->request->config;
-	json_auto_t *recorded = boot_files_record(files, err);
-
-	if (!recorded || bundles_record(config, bundles, recorded, err) < 0)
-		return -1;
-	response->verification = boot_files_verify(files, config->image, recorded, err);
-	if (!response->verification)
-		return -1;
-	return bundles_verify(config, bundles, &record->ws, recorded, response->verification, err);
-}
-
-/* That a VM could have them; nothing of them is recorded but their paths. */
-static int look_at_disks(const struct config *config, const struct boot_files *files,
-			 struct error *err)
-{
-	struct disk_list disks = DISK_LIST_INIT;
-
-	if (disks_open(config, files->file[BOOT_ROOTFS].fd, DISK_CHECK, &disks, err) < 0)
-		return -1;
-	disks_close(&disks);
-	return bundles_check(config, err);
-}
-
-/* Under the lock: nobody of this workspace writes to its root any more, and nobody else may, while
- * what is recorded of it is taken. */
-static int require_still(struct boot_files *files, struct error *err)
-{
-	if (boot_files_take(files, true, err) < 0)
-		return -1;
-	boot_files_hash_rootfs(files);
-	return boot_files_require(files, err);
-}
-
-/* What may take long, before the lock. */
-static int require_inputs(struct record *record, struct boot_files *files,
-			  struct bundle_list *bundles, struct error *err)
-{
-	const struct config *config = &record->call->request->config;
-
-	boot_files_hash_rootfs(files);
-	if (boot_files_require(files, err) < 0 ||
-	    shares_check(config, record->call->backend, err) < 0 || cgroup_check(config, err) < 0 ||
-	    publish_check(config->port_forwards, err) < 0 ||
-	    look_at_disks(config, files, err) < 0 ||
-	    record_open(record, record->call, true, err) < 0)
-		return -1;
-	return bundles_build(config, &record->dir, bundles, err);
 }
 
 /* Under the lock: a workspace that was deleted since its disk was opened stays deleted. It must not
@@ -138,15 +78,46 @@ static int check_not_deleted(const struct boot_files *files, struct error *err)
 static int prepare_record(struct record *record, struct boot_files *files,
 			  struct bundle_list *bundles, struct response *response, struct error *err)
 {
-	if (require_inputs(record, files, bundles, err) < 0 || record_lock(record, err) < 0 ||
-	    check_not_deleted(files, err) < 0 || settle(record, err) < 0 ||
-	    record_allows(record, COMMAND_PREPARE, err) < 0 || require_still(files, err) < 0 ||
+	const struct config *config = &record->call->request->config;
+	struct disk_list disks = DISK_LIST_INIT;
+	json_auto_t *recorded = NULL;
+
+	/* What may take long, before the lock. */
+	boot_files_hash_rootfs(files);
+	if (boot_files_require(files, err) < 0 ||
+	    shares_check(config, record->call->backend, err) < 0 || cgroup_check(config, err) < 0 ||
+	    publish_check(config->port_forwards, err) < 0)
+		return -1;
+	/* That a VM could have the disks; nothing of them is recorded but their paths. */
+	if (disks_open(config, files->file[BOOT_ROOTFS].fd, DISK_CHECK, &disks, err) < 0)
+		return -1;
+	disks_close(&disks);
+	if (bundles_check(config, err) < 0 || record_open(record, record->call, true, err) < 0 ||
+	    bundles_build(config, &record->dir, bundles, err) < 0)
+		return -1;
+
+	if (record_lock(record, err) < 0 || check_not_deleted(files, err) < 0 ||
+	    settle(record, err) < 0 || record_allows(record, COMMAND_PREPARE, err) < 0)
+		return -1;
+	/* Nobody of this workspace writes to its root any more, and nobody else may, while what is
+	 * recorded of it is taken. */
+	if (boot_files_take(files, true, err) < 0)
+		return -1;
+	boot_files_hash_rootfs(files);
+	if (boot_files_require(files, err) < 0 ||
 	    prepare_workspace(record, files, bundles, err) < 0)
 		return -1;
 	file_give_back(files->file[BOOT_ROOTFS].fd);
 	record_unlock(record);
-	if (verify_prepared(record, files, bundles, response, err) < 0 ||
-	    answer_declared(&record->call->request->config, response, err) < 0)
+
+	recorded = boot_files_record(files, err);
+	if (!recorded || bundles_record(config, bundles, recorded, err) < 0)
+		return -1;
+	response->verification = boot_files_verify(files, config->image, recorded, err);
+	if (!response->verification ||
+	    bundles_verify(config, bundles, &record->ws, recorded, response->verification, err) <
+		    0 ||
+	    answer_declared(config, response, err) < 0)
 		return -1;
 	response->event = record_event(record, err);
 	return response->event ? 0 : -1;
