@@ -83,12 +83,6 @@ static uint64_t start_deadline(const struct await *await, enum accelerator accel
 	       (boot + 2 * limit_get(LIMIT_KILL_MS) + limit_get(LIMIT_HALT_MS)) * NS_PER_MS;
 }
 
-/* Later than those of a live supervisor that was told to end now. */
-static uint64_t end_deadline(void)
-{
-	return limit_deadline(LIMIT_KILL_MS) + limit_get(LIMIT_SETTLE_MS) * NS_PER_MS;
-}
-
 /* Under the command lock nobody starts another machine in place of this one, which lives as long as its
  * report goes on. A quarantined one is kept, whatever its run was told. */
 static int kill_live(struct await *await, struct error *err)
@@ -107,14 +101,6 @@ static int kill_live(struct await *await, struct error *err)
 	return status;
 }
 
-/* Returns whether the wait goes on: the live supervisor was to end, has not by its own deadlines, and
- * was killed. */
-static bool is_killed_in_time(struct await *await, struct error *why)
-{
-	return why->code == ERR_TIMEOUT && await->cut && !await->killed &&
-	       kill_live(await, why) == 0 && await->killed;
-}
-
 /*
  * start is content with a ready guest; what failed, and run in any case, is followed to the end, so
  * that nothing is left when the answer comes. The caller of run may end, or run may be told to end, while
@@ -128,7 +114,9 @@ static int await_follow(struct await *await, uint64_t deadline, struct error *er
 
 		switch (report_next(&await->reader, deadline, &line, &why)) {
 		case REPORT_NONE:
-			if (!is_killed_in_time(await, &why))
+			/* The live supervisor was to end, and has not by its own deadlines. */
+			if (why.code != ERR_TIMEOUT || !await->cut || await->killed ||
+			    kill_live(await, &why) < 0 || !await->killed)
 				return error_copy(err, &why);
 			deadline = limit_deadline(LIMIT_KILL_MS);
 			break;
@@ -136,7 +124,9 @@ static int await_follow(struct await *await, uint64_t deadline, struct error *er
 			return 0;
 		case REPORT_CUT:
 			await->cut = true;
-			deadline = end_deadline();
+			/* Later than those of a live supervisor that was told to end now. */
+			deadline = limit_deadline(LIMIT_KILL_MS) +
+				   limit_get(LIMIT_SETTLE_MS) * NS_PER_MS;
 			break;
 		case REPORT_LINE:
 			take_report(await, line);
@@ -173,51 +163,40 @@ static int mend(struct await *await, struct error *err)
 	return status;
 }
 
-/* Without an error of its own: a start that somebody else ended. */
-static void await_explain(const struct await *await, struct error *err)
-{
-	const char *detail = json_text(await->event, "detail", NULL);
-
-	if (await->failure.code)
-		*err = await->failure;
-	else if (await->quarantined)
-		kind_error(await->record->call->request->identity.runtime_id, ERR_CONFLICT, err,
-			   "was quarantined: its machine goes on without any channel; "
-			   "halt, stop or kill it");
-	else
-		kind_error(await->record->call->request->identity.runtime_id, ERR_CONFLICT, err,
-			   "ended before it was ready%s%s", detail ? ": " : "",
-			   detail ? detail : "");
-}
-
-/* The result that came with the report: after --remove no file tells of it. */
-static void answer_reported(struct await *await, struct response *response)
-{
-	const char *at = json_text(await->result, "completedAt", NULL);
-
-	json_decref(response->result);
-	response->result = steal_ptr(&await->result);
-	json_object_del(response->result, "format");
-	json_object_set_new(response->readiness, "resultReady",
-			    readiness_signal(true, at, "the guest's result is there", NULL));
-}
-
 static int await_conclude(struct await *await, struct response *response, struct error *err)
 {
 	struct record *record = await->record;
 
 	response->event = steal_ptr(&await->event);
 	if (await->failure.code || await->quarantined || (!await->ready && !await->result)) {
-		await->event = json_incref(response->event);
-		await_explain(await, err);
-		return -1;
+		/* Without an error of its own: a start that somebody else ended. */
+		const char *id = record->call->request->identity.runtime_id;
+		const char *detail = json_text(response->event, "detail", NULL);
+
+		if (await->failure.code)
+			return error_copy(err, &await->failure);
+		if (await->quarantined)
+			return kind_error(id, ERR_CONFLICT, err,
+					  "was quarantined: its machine goes on without any "
+					  "channel; halt, stop or kill it");
+		return kind_error(id, ERR_CONFLICT, err, "ended before it was ready%s%s",
+				  detail ? ": " : "", detail ? detail : "");
 	}
 	/* Readiness is that of the state answered, not of one that came since. */
 	record->state = event_state(response->event);
 	if (answer_live(record, &record->call->request->config, response, err) < 0)
 		return -1;
-	if (await->result)
-		answer_reported(await, response);
+	if (await->result) {
+		/* The result that came with the report: after --remove no file tells of it. */
+		const char *at = json_text(await->result, "completedAt", NULL);
+
+		json_decref(response->result);
+		response->result = steal_ptr(&await->result);
+		json_object_del(response->result, "format");
+		json_object_set_new(
+			response->readiness, "resultReady",
+			readiness_signal(true, at, "the guest's result is there", NULL));
+	}
 	return 0;
 }
 

@@ -21,35 +21,6 @@
 #include "supervisor/live/control_sock.h"
 #include "supervisor/live/outcome.h"
 
-static int ask_quarantine(const struct record *record, json_t **answer, struct error *err)
-{
-	uint64_t deadline =
-		limit_deadline(LIMIT_SEVER_MS) + limit_get(LIMIT_CONTROL_REQUEST_MS) * NS_PER_MS;
-	json_auto_t *request = json_object();
-
-	if (json_put_string(request, "command", "quarantine", err) < 0 ||
-	    json_put_string(request, "requestID", record->call->request->identity.request_id, err) <
-		    0)
-		return -1;
-	return control_ask(record->ws.fd, request, deadline, answer, err);
-}
-
-/* Says in why what has become of a machine that was not cut off. was_killed: by this command.
- * ended: every process of the workspace has ended. */
-static void explain_failure(const struct record *record, bool was_killed, bool ended,
-			    struct error *why)
-{
-	if (was_killed) {
-		/* Nobody is to try it again. */
-		why->code = ERR_IO;
-		error_prefix(why, ended ? QUARANTINE_FAILED : QUARANTINE_FAILED_ALIVE);
-	} else if (why->code == ERR_NOT_FOUND || why->code == ERR_UNAVAILABLE ||
-		   why->code == ERR_CONFLICT) {
-		kind_error(record->ws.id, ERR_CONFLICT, why,
-			   "ended before the quarantine was complete");
-	}
-}
-
 /* Another command has put the machine into quarantine meanwhile. */
 static bool is_quarantined(struct record *record)
 {
@@ -109,7 +80,15 @@ static void conclude_failure(struct record *record, struct error *why, struct re
 		leftover_kill_supervisor(&record->ws);
 		ended = lease_wait_free(&record->ws, limit_deadline(LIMIT_KILL_MS), &err) == 0;
 	}
-	explain_failure(record, kill, ended, why);
+	if (kill) {
+		/* Nobody is to try it again. */
+		why->code = ERR_IO;
+		error_prefix(why, ended ? QUARANTINE_FAILED : QUARANTINE_FAILED_ALIVE);
+	} else if (why->code == ERR_NOT_FOUND || why->code == ERR_UNAVAILABLE ||
+		   why->code == ERR_CONFLICT) {
+		kind_error(record->ws.id, ERR_CONFLICT, why,
+			   "ended before the quarantine was complete");
+	}
 	if (!ended || record_lock(record, &err) < 0)
 		return;
 	if (settle_for(record, kill ? why->msg : NULL, &err) == 0 && record->event)
@@ -130,27 +109,19 @@ static bool is_recorded(struct record *record)
 	       !settle_finds_life(record);
 }
 
-/* The live supervisor says that the machine is cut off and that this is recorded. This command writes the
- * event itself where it is missing, cannot be read, or says something else, since the disk was full or
- * the supervisor was taken over. */
-static int require_recorded(struct record *record, const json_t *said, struct error *err)
-{
-	if (record_lock(record, err) < 0)
-		return -1;
-	if (is_recorded(record))
-		return 0;
-	if (record_note(record, STATE_QUARANTINED, json_text(said, "detail", ""), err) == 0)
-		return 0;
-	error_prefix(err, "the machine is cut off, and that is not recorded");
-	return -1;
-}
-
 static int ask_and_look(const struct record *record, json_t **answer, struct error *err)
 {
 	__attribute__((cleanup(leftover_let_go))) struct leftover_companions companions = {0};
+	json_auto_t *request = json_object();
+	uint64_t deadline;
 
-	if (leftover_hold_companions(&record->ws, &companions, err) < 0 ||
-	    ask_quarantine(record, answer, err) < 0 ||
+	if (leftover_hold_companions(&record->ws, &companions, err) < 0)
+		return -1;
+	deadline = limit_deadline(LIMIT_SEVER_MS) + limit_get(LIMIT_CONTROL_REQUEST_MS) * NS_PER_MS;
+	if (json_put_string(request, "command", "quarantine", err) < 0 ||
+	    json_put_string(request, "requestID", record->call->request->identity.request_id, err) <
+		    0 ||
+	    control_ask(record->ws.fd, request, deadline, answer, err) < 0 ||
 	    leftover_await_companions(&companions, limit_deadline(LIMIT_SEVER_MS), err) < 0)
 		return -1;
 	return settle_proves_cut(record)
@@ -173,8 +144,15 @@ static int quarantine_live(struct record *record, struct response *response, str
 	if (ask_and_look(record, &answer, &why) == 0) {
 		json_t *event = json_object_get(answer, "event");
 
-		if (require_recorded(record, event, err) < 0)
+		/* The live supervisor says that the machine is cut off and that this is recorded. This
+		 * command writes the event itself where it is missing, cannot be read, or says something
+		 * else, since the disk was full or the supervisor was taken over. */
+		if (record_lock(record, err) < 0)
 			return -1;
+		if (!is_recorded(record) &&
+		    record_note(record, STATE_QUARANTINED, json_text(event, "detail", ""), err) < 0)
+			return error_prefix(err,
+					    "the machine is cut off, and that is not recorded");
 		if (record->state == STATE_QUARANTINED)
 			event = record->event;
 		response->event = json_incref(event);
@@ -185,18 +163,6 @@ static int quarantine_live(struct record *record, struct response *response, str
 	conclude_failure(record, &why, response);
 	*err = why;
 	return -1;
-}
-
-/* Records the quarantine of a workspace without a machine. The event repeats how the last machine
- * ended. */
-static int quarantine_at_rest(struct record *record, struct error *err)
-{
-	char carried[1024], detail[sizeof(carried) + sizeof(NO_MACHINE) + 2];
-
-	outcome_carry(record->state, json_text(record->event, "detail", ""), carried,
-		      sizeof(carried));
-	snprintf(detail, sizeof(detail), NO_MACHINE "%s%s", *carried ? "; " : "", carried);
-	return record_note(record, STATE_QUARANTINED, detail, err);
 }
 
 /* Returns whether a live supervisor has recorded what is not so: a quarantine that is not proven, or an
@@ -218,6 +184,8 @@ static bool is_lie(const struct record *record)
 
 static int quarantine(struct record *record, struct response *response, struct error *err)
 {
+	char carried[1024], detail[sizeof(carried) + sizeof(NO_MACHINE) + 2];
+
 	if (record_lock(record, err) < 0 || settle_to_end(record, err) < 0)
 		return -1;
 	if (is_lie(record))
@@ -228,7 +196,11 @@ static int quarantine(struct record *record, struct response *response, struct e
 		return quarantine_live(record, response, err);
 	if (settle_finds_life(record))
 		return kind_error(record->ws.id, ERR_CONFLICT, err, "has not quite ended yet");
-	if (quarantine_at_rest(record, err) < 0)
+	/* The event repeats how the last machine ended. */
+	outcome_carry(record->state, json_text(record->event, "detail", ""), carried,
+		      sizeof(carried));
+	snprintf(detail, sizeof(detail), NO_MACHINE "%s%s", *carried ? "; " : "", carried);
+	if (record_note(record, STATE_QUARANTINED, detail, err) < 0)
 		return -1;
 	response->event = record_event(record, err);
 	return response->event ? 0 : -1;

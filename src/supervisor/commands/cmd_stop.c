@@ -68,14 +68,6 @@ static int await_end(const struct record *record, enum command command,
 	return lease_wait_free(&record->ws, limit_deadline(LIMIT_KILL_MS), err);
 }
 
-/* What is said when the live supervisor could not record the end itself. */
-static const char *end_detail(bool forced, bool had_vm)
-{
-	if (forced)
-		return UNCLEAN LIVE_KILLED;
-	return had_vm ? "the machine had ended already" : NULL;
-}
-
 /* Nothing ran, and what is recorded of the workspace is what halt wants it to be, or tells more. */
 static int answer_as_it_is(const struct record *record, struct response *response,
 			   struct error *err)
@@ -117,22 +109,14 @@ static bool is_recorded_already(const struct record *record, enum state wanted, 
 	       (had_vm && (record->state == wanted || (record->state == STATE_HALTED && !forced)));
 }
 
-static int note_end(struct record *record, enum state wanted, bool had_vm, bool forced,
-		    struct error *err)
-{
-	char carried[1024];
-
-	outcome_carry(record->state, json_text(record->event, "detail", ""), carried,
-		      sizeof(carried));
-	return record_note(record, wanted,
-			   !forced && *carried ? carried : end_detail(forced, had_vm), err);
-}
-
 /* Under the lock again. The live supervisor, or another command, has recorded the end, or this one
  * does. */
 static int conclude_end(struct record *record, enum state wanted, bool had_vm, bool forced,
 			struct response *response, struct error *err)
 {
+	const char *detail = NULL;
+	char carried[1024];
+
 	if (record_lock(record, err) < 0)
 		return -1;
 	/* run --remove has taken it away, or somebody has started it again meanwhile. */
@@ -148,7 +132,16 @@ static int conclude_end(struct record *record, enum state wanted, bool had_vm, b
 	    leftover_remove_files(&record->ws, err) < 0)
 		return -1;
 	if (!is_recorded_already(record, wanted, had_vm, forced)) {
-		if (note_end(record, wanted, had_vm, forced, err) < 0)
+		outcome_carry(record->state, json_text(record->event, "detail", ""), carried,
+			      sizeof(carried));
+		/* What is said when the live supervisor could not record the end itself. */
+		if (forced)
+			detail = UNCLEAN LIVE_KILLED;
+		else if (*carried)
+			detail = carried;
+		else if (had_vm)
+			detail = "the machine had ended already";
+		if (record_note(record, wanted, detail, err) < 0)
 			return -1;
 	} else if (!had_vm) {
 		return answer_as_it_is(record, response, err);
@@ -176,25 +169,21 @@ static bool await_quarantine(const struct record *record)
 	return false;
 }
 
-static bool is_kept(const struct error *why)
-{
-	return why->reason == REASON_SESSION_QUARANTINED ||
-	       why->reason == REASON_WORKSPACE_QUARANTINED;
-}
-
 static int end_and_conclude(struct record *record, enum command command, struct response *response,
 			    struct error *err)
 {
 	__attribute__((cleanup(leftover_let_go_supervisor))) struct leftover_supervisor held;
 	struct error why = {0};
-	bool forced = false;
+	bool forced = false, is_kept;
 	enum asked asked;
 
 	leftover_hold_supervisor(&record->ws, &held);
 	asked = ask_end(record, command, &why);
 	if (asked == ASKED_NOBODY)
 		return conclude_end(record, wanted_state(command), false, false, response, err);
-	if (asked == ASKED_IN_VAIN && record->call->options->keep_quarantined && is_kept(&why)) {
+	is_kept = why.reason == REASON_SESSION_QUARANTINED ||
+		  why.reason == REASON_WORKSPACE_QUARANTINED;
+	if (asked == ASKED_IN_VAIN && record->call->options->keep_quarantined && is_kept) {
 		record_unlock(record);
 		if (await_quarantine(record))
 			return error_copy(err, &why);
@@ -214,23 +203,16 @@ static int end_and_conclude(struct record *record, enum command command, struct 
 	return conclude_end(record, wanted_state(command), true, forced, response, err);
 }
 
-static int stop_workspace(struct record *record, enum command command, struct response *response,
-			  struct error *err)
-{
-	if (record_lock(record, err) < 0 || settle_to_end(record, err) < 0 ||
-	    settle_refuse_quarantined(record, err) < 0 || record_allows(record, command, err) < 0)
-		return -1;
-	return end_and_conclude(record, command, response, err);
-}
-
 int cmd_stop(const struct call *call, struct response *response, struct error *err)
 {
+	enum command command = call->request->command;
 	struct record record = RECORD_NONE;
-	int status;
+	int status = -1;
 
-	status = record_open(&record, call, false, err);
-	if (status == 0)
-		status = stop_workspace(&record, call->request->command, response, err);
+	if (record_open(&record, call, false, err) == 0 && record_lock(&record, err) == 0 &&
+	    settle_to_end(&record, err) == 0 && settle_refuse_quarantined(&record, err) == 0 &&
+	    record_allows(&record, command, err) == 0)
+		status = end_and_conclude(&record, command, response, err);
 	record_close(&record);
 	return status;
 }
