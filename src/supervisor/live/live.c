@@ -6,10 +6,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/agent_wire.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -20,6 +22,7 @@
 #include "supervisor/inputs/manifest.h"
 #include "supervisor/inputs/ram_root.h"
 #include "supervisor/inputs/shares.h"
+#include "supervisor/inputs/template_siblings.h"
 #include "supervisor/live/channels.h"
 #include "supervisor/live/live_audit.h"
 #include "supervisor/live/readiness.h"
@@ -148,32 +151,21 @@ static const struct vm_macos macos_files = {.hardware_model_fd = LIVE_MODEL,
 					    .machine_identifier_fd = LIVE_IDENTIFIER,
 					    .auxiliary_fd = LIVE_AUXILIARY};
 
-/* A root in memory is an initramfs: the config's with ours behind it. -1: it is none, or err. */
-static int join_ram_root(struct live *live, const struct config *config, struct vm_boot *spec,
-			 struct error *err)
+static int begin_channels(struct live *live, const struct config *config, struct error *err)
 {
-	int joined;
+	int loopback = ticket_has(&live->ticket, LIVE_LOOPBACK) ? LIVE_LOOPBACK : -1;
 
-	live->ram_root = !config->rootfs_path;
-	if (!live->ram_root)
+	live->channels = channels_new(live->loop, live->ws.fd, config, loopback, &live->log, err);
+	if (!live->channels)
 		return -1;
-	joined = ram_root_join(LIVE_ROOTFS, LIVE_INITRD, err);
-	spec->initrd_fd = joined;
-	spec->rootfs_fd = -1;
-	return joined;
+	live->readiness = readiness_new(live->loop, live->ws.fd, err);
+	return live->readiness ? 0 : -1;
 }
 
 /* A descriptor that the command may have handed over; -1: it has not. */
 static int given_fd(const struct live *live, enum live_fd fd)
 {
 	return ticket_has(&live->ticket, fd) ? (int)fd : -1;
-}
-
-static enum vm_use use_of(const struct ticket *ticket)
-{
-	if (ticket->reader)
-		return VM_READ;
-	return ticket->writer ? VM_WRITE : VM_RUN;
 }
 
 /* vsock.sock for the host's side and the sockets that the guest may dial, made before vsockd. */
@@ -195,7 +187,9 @@ static int boot(struct live *live, const struct manifest *manifest, struct error
 		.kernel_fd = given_fd(live, LIVE_KERNEL),
 		.initrd_fd = given_fd(live, LIVE_INITRD),
 		.macos = ticket_has(&live->ticket, LIVE_MODEL) ? &macos_files : NULL,
-		.use = use_of(&live->ticket),
+		.use = live->ticket.reader   ? VM_READ
+		       : live->ticket.writer ? VM_WRITE
+					     : VM_RUN,
 		.rootfs_fd = LIVE_ROOTFS,
 		.base_fd = given_fd(live, LIVE_BASE),
 		.disks = disks,
@@ -214,18 +208,25 @@ static int boot(struct live *live, const struct manifest *manifest, struct error
 		.log = &live->log,
 	};
 
-	joined = join_ram_root(live, config, &spec, err);
-	if (live->ram_root && joined < 0)
+	/* A root in memory is an initramfs: the config's with ours behind it. */
+	live->ram_root = !config->rootfs_path;
+	if (live->ram_root) {
+		joined = ram_root_join(LIVE_ROOTFS, LIVE_INITRD, err);
+		if (joined < 0)
+			return -1;
+		spec.initrd_fd = joined;
+		spec.rootfs_fd = -1;
+	} else if (live_quota_begin(live, err) < 0) {
 		return -1;
-	if ((!live->ram_root && live_quota_begin(live, err) < 0) ||
-	    shared_open(live, config, &shared, err) < 0)
+	}
+	if (shared_open(live, config, &shared, err) < 0)
 		return -1;
 	spec.layer_room = live->quota.room;
 	spec.share_fds = shared.fds;
 	if (!live->backend->binds_vsock)
 		spec.vsock_listen_fd = vsock = sock_listen_at(live->ws.fd, VSOCK_NAME, err);
 	if (control < 0 || (vsock < 0 && !live->backend->binds_vsock) || !label || !disks ||
-	    live_channels_begin(live, config, err) < 0)
+	    begin_channels(live, config, err) < 0)
 		return -1;
 	spec.host_ports = channels_host_ports(live->channels, &spec.host_port_count);
 	spec.boot_port = CONTROL_PORT;
@@ -240,6 +241,50 @@ static int boot(struct live *live, const struct manifest *manifest, struct error
 		return -1;
 	ticket_close_boot_files(&live->ticket);
 	return 0;
+}
+
+/* A machine that was restored gives its memory, as it was, to those that are restored after it. */
+void live_siblings_end(struct live *live)
+{
+	if (!live->siblings)
+		return;
+	loop_remove(steal_ptr(&live->siblings));
+	close(LIVE_SIBLINGS);
+}
+
+static void on_sibling(struct loop *loop, int fd, uint32_t events, void *data)
+{
+	struct live *live = data;
+
+	(void)loop, (void)events;
+	if (template_memory_give(fd, LIVE_RAM) < 0)
+		live_siblings_end(live);
+}
+
+static int begin_siblings(struct live *live, struct error *err)
+{
+	if (!ticket_has(&live->ticket, LIVE_SIBLINGS))
+		return 0;
+	live->siblings = loop_add_fd(live->loop, LIVE_SIBLINGS, LOOP_IN, on_sibling, live, err);
+	return live->siblings ? 0 : -1;
+}
+
+/*
+ * Looks whether the workspace's directory is still there. Who removes it by hand while its machine runs
+ * (rm -r) takes away everything by which a command could find that machine and end it, so it ends
+ * with its directory. The open descriptor tells: a directory without a name has no links.
+ */
+static void on_directory_look(struct loop *loop, void *data)
+{
+	struct live *live = data;
+	struct stat st;
+
+	(void)loop;
+	if (fstat(live->ws.fd, &st) < 0 || st.st_nlink > 0)
+		return;
+	loop_remove(live->directory_timer);
+	live->directory_timer = NULL;
+	live_fail(live, ERR_IO, "the workspace's directory was removed while the machine ran");
 }
 
 static int begin_life(struct live *live, struct error *err)
@@ -271,7 +316,7 @@ static int begin_life(struct live *live, struct error *err)
 	if (status == 0)
 		status = boot(live, &manifest, err);
 	if (status == 0)
-		status = live_siblings_begin(live, err);
+		status = begin_siblings(live, err);
 	if (status == 0) {
 		live_mark(live, "vmm");
 		live_runtime_describe(live);
@@ -280,17 +325,10 @@ static int begin_life(struct live *live, struct error *err)
 	manifest_free(&manifest);
 	if (status < 0)
 		return -1;
-	return live_directory_begin(live, err) < 0 ? -1 : live_time_begin(live, err);
-}
-
-/* Without the loop: the failure is recorded like any end. */
-static void fail_without_loop(struct live *live, const struct error *cause)
-{
-	live->outcome.intent = INTENT_FAILED;
-	live->outcome.cause = *cause;
-	live->backend->free(live->vm);
-	live->vm = NULL;
-	live_over(live, VM_END_KILLED, NULL);
+	live->directory_timer =
+		loop_add_interval(live->loop, limit_get(LIMIT_DIRECTORY_LOOK_MS) * NS_PER_MS,
+				  on_directory_look, live, err);
+	return live->directory_timer ? live_time_begin(live, err) : -1;
 }
 
 static void close_all(struct live *live)
@@ -351,7 +389,12 @@ static int run_life(struct live *live, struct error *err)
 			return 0;
 		}
 	}
-	fail_without_loop(live, err);
+	/* Without the loop: the failure is recorded like any end. */
+	live->outcome.intent = INTENT_FAILED;
+	live->outcome.cause = *err;
+	live->backend->free(live->vm);
+	live->vm = NULL;
+	live_over(live, VM_END_KILLED, NULL);
 	return -1;
 }
 

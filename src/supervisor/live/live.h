@@ -16,12 +16,9 @@
  *   live_term.c    the end that a session was given
  *   live_balloon.c     how much memory the guest may have
  *   live_quarantine.c  every channel cut, and the VM goes on
- *   live_channels.c  published ports, mediation, listeners; readiness
  *   live_audit.c, live_observe.c   the audit log of a session, and what goes into it
  *   live_cgroup.c  the cgroup of its own
- *   live_directory.c  the end of a machine whose directory is gone
- *   live_end.c     how it is ended
- *   live_over.c    what the end meant
+ *   live_end.c     how it is ended, and what the end meant
  *   linux/live_guard.c    its parent, which ends what it leaves behind
  *   linux/live_broker.c   who keeps its rights, and for what
  *   linux/live_confine.c  how it gives them up
@@ -187,6 +184,9 @@ struct live {
  * lies, which then shows it. Returns the exit code: 0, 1, or LIVE_EXIT_AT_REST. */
 int live_main(const struct backend *backend, char *argv0, const char *label);
 
+/* Gives no more siblings the memory that the machine was restored with. Accepts what was not begun. */
+void live_siblings_end(struct live *live);
+
 /* What ps shows of this process. */
 void live_set_title(const struct live *live, const char *role);
 
@@ -259,10 +259,6 @@ void live_quiesced(struct live *live, const char *why); /* the guest's word */
 /* Whoever waits for it waits in vain. how: what became of the machine. */
 void live_save_cut(struct live *live, const char *how);
 
-/* live_siblings.c */
-int live_siblings_begin(struct live *live, struct error *err);
-void live_siblings_end(struct live *live); /* accepts what was not begun */
-
 /* live_quota.c */
 /* The quota of session.json, before the boot. Nothing for a workspace that is no session. */
 int live_quota_begin(struct live *live, struct error *err);
@@ -303,9 +299,6 @@ int live_term_hold(struct live *live, const json_t *request, struct control_clie
 /* A lifeline of the session has ended: it is destroyed, also if it is not ready yet. */
 void live_term_orphan(struct live *live);
 
-/* live_directory.c */
-int live_directory_begin(struct live *live, struct error *err);
-
 /* live_share.c: {"command":"share-attach","shares":[{...}]} */
 int live_share(struct live *live, const json_t *request, struct control_client *client,
 	       struct error *err);
@@ -332,16 +325,6 @@ int live_quarantine(struct live *live, const json_t *request, struct control_cli
 void live_severed(void *data, const json_t *names, const struct error *why); /* a VM's event */
 /* What the end of the VM means for a quarantine that is under way. */
 void live_quarantine_over(struct live *live);
-
-/* live_channels.c */
-int live_channels_begin(struct live *live, const struct config *config, struct error *err);
-/* The request "readiness" of control.sock. The answer is deferred; that of a severed machine is not,
- * and has no signals. */
-int live_readiness(struct live *live, const json_t *request, struct control_client *client,
-		   struct error *err);
-/* Closes published ports, mediation and listeners with their connections, for good, and appends a
- * text about each to the array `severed`. Nothing when there are none. */
-int live_channels_sever(struct live *live, json_t *severed, struct error *err);
 
 /* live_cgroup.c: everything of the workspace is in it, this process until the end. */
 int live_cgroup_begin(struct live *live, const struct config *config, struct error *err);
@@ -372,7 +355,7 @@ int live_cut_off(void *data, struct error *err);
 /* linux/live_confine.c: gives up what the broker keeps. */
 int live_confine(struct live *live, struct error *err);
 
-/* live_over.c */
+/* live_end.c */
 #define LIVE_STUCK "processes of the VM did not end after a kill"
 extern const struct broker_duty live_remove_duty; /* its data: the live */
 /* Records how it ended, tells the waiting command, removes what must go, stops the loop.

@@ -11,9 +11,24 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "contract/kind.h"
+#include "supervisor/live/channels.h"
 #include "supervisor/live/live.h"
 #include "supervisor/live/live_audit.h"
+#include "supervisor/live/readiness.h"
 #include "supervisor/live/watch_opens.h"
+
+/* The answer is deferred; that of a severed machine is not, and has no signals. */
+static int ask_readiness(struct live *live, const json_t *request, struct control_client *client,
+			 struct error *err)
+{
+	const char *ready_at = json_text(live->runtime, "readyAt", NULL);
+
+	(void)request;
+	if (live->severed)
+		return 0;
+	return readiness_ask(live->readiness, ready_at, channels_mediation(live->channels), client,
+			     err);
+}
 
 static int ask_power(struct live *live, const json_t *request, struct control_client *client,
 		     struct error *err)
@@ -54,7 +69,7 @@ static int act_on_request(struct live *live, const json_t *request, struct contr
 			  struct error *err);
 	} requests[] = {{"power", ask_power},
 			{"quarantine", live_quarantine},
-			{"readiness", live_readiness},
+			{"readiness", ask_readiness},
 			{"balloon", live_balloon},
 			{"share-attach", live_share},
 			{"network", live_network},

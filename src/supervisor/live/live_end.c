@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How a live supervisor's VM is brought to its end. Whoever wants it to end says so by live_end();
- * what stands of several wishes is intent_after()'s business. What the end meant is told by
- * live_over.c.
+ * what stands of several wishes is intent_after()'s business. live_over() is called when it is all
+ * over: the VM has ended, or will not although it was killed, or never began. It is the one place
+ * where the outcome is decided, recorded and reported.
  *
  * A guest tells of what happens in it with a delay of up to 120 ms (guest/trace/tracer.c), and what
  * a command does last is what an audit is read for. So the guest of a session tells the rest before
  * its VM is killed. The time for that is bounded, and where the rest does not come, the log says so.
  */
+#include <stdio.h>
+#include <string.h>
 
+#include "base/cleanup.h"
 #include "base/limits.h"
+#include "supervisor/handover/leftover.h"
+#include "supervisor/handover/report.h"
 #include "supervisor/live/live.h"
 #include "supervisor/live/live_audit.h"
+#include "supervisor/live/readiness.h"
 
 /* Forced, and still not over: the VMM or a companion is stuck. Our death is theirs too. */
 static void on_kill_timer(struct loop *loop, void *data)
@@ -51,19 +58,14 @@ static void on_settle_timer(struct loop *loop, void *data)
 	kill_now(live);
 }
 
-/* A quarantine has cut the way to the guest, which the log tells by itself. */
-static bool has_more_to_tell(const struct live *live)
-{
-	return live->audit && live->outcome.ready && !live->severed;
-}
-
 static void kill_vm(struct live *live)
 {
 	struct error why = {0};
 
 	if (live->settling)
 		return;
-	if (!has_more_to_tell(live)) {
+	/* A quarantine has cut the way to the guest, which the log tells by itself. */
+	if (!live->audit || !live->outcome.ready || live->severed) {
 		kill_now(live);
 		return;
 	}
@@ -104,14 +106,6 @@ static void on_halt_timer(struct loop *loop, void *data)
 	kill_vm(live);
 }
 
-/* Nothing is waited for: a machine of Firecracker's on arm64 in quarantine, say. */
-static void cannot_press(struct live *live, const struct error *why)
-{
-	log_line(&live->log, "power button: %s", why->msg);
-	live->outcome.forced_why = "the guest could not be asked to switch itself off";
-	kill_vm(live);
-}
-
 /* The agent is asked; without one the power button is pressed. */
 static void ask_guest_to_power_off(struct live *live)
 {
@@ -123,10 +117,14 @@ static void ask_guest_to_power_off(struct live *live)
 		return;
 	}
 	set_end_timer(live, LIMIT_HALT_MS, on_halt_timer);
-	if (control_stream_is_ready(live->control))
+	if (control_stream_is_ready(live->control)) {
 		control_stream_power_off(live->control);
-	else if (live->backend->power_button && live->backend->power_button(live->vm, &err) < 0)
-		cannot_press(live, &err);
+	} else if (live->backend->power_button && live->backend->power_button(live->vm, &err) < 0) {
+		/* Nothing is waited for: a machine of Firecracker's on arm64 in quarantine, say. */
+		log_line(&live->log, "power button: %s", err.msg);
+		live->outcome.forced_why = "the guest could not be asked to switch itself off";
+		kill_vm(live);
+	}
 }
 
 static bool is_ending(const struct live *live)
@@ -186,4 +184,111 @@ void live_fail_for(struct live *live, enum error_code code, enum error_reason re
 		error_set(&cause, code, "%s; the guest said nothing on its serial console", text);
 	error_reason(&cause, reason, "");
 	live_end(live, INTENT_FAILED, &cause);
+}
+
+/* --- what the end meant ---------------------------------------------------------------------- */
+
+/* Under the command lock, so that nobody prepares the directory anew while it goes. */
+static int remove_own_workspace(struct live *live, struct error *err)
+{
+	uint64_t deadline = limit_deadline(LIMIT_CONTROL_REQUEST_MS);
+	autoclose int lock = workspace_lock(&live->dir, live->ws.id, deadline, err);
+
+	if (lock < 0)
+		return -1;
+	if (audit_is_kept(&live->ws) &&
+	    (workspace_refuse_mounts(&live->ws, err) < 0 || audit_archive(&live->ws, err) < 0))
+		return -1;
+	if (workspace_remove(&live->ws, err) < 0)
+		return -1;
+	workspace_lock_remove(&live->dir, live->ws.id);
+	return 0;
+}
+
+static int serve_remove(void *data, const struct broker_message *in, struct broker_message *out,
+			struct error *err)
+{
+	struct live *live = data;
+
+	(void)in, (void)out;
+	/* Of a session it knows what its record says: what it is given may have come later. */
+	if (!live->ticket.remove &&
+	    (term_read(&live->ws, &live->term.term, err) < 0 || !term_is_over(&live->term.term)))
+		return error_set(err, ERR_DENIED, "the workspace is to stay");
+	/* Nobody else's word is taken for the machine's end. */
+	if (live->backend->end_all(live->vm, err) < 0)
+		return error_prefix(err, "the workspace is not removed");
+	/* No command finds the supervisor once its workspace has gone. It is to report the end yet, so
+	 * it is not killed at once; what it has put into the workspace may take long to remove. */
+	broker_end_asker(limit_deadline(LIMIT_KILL_MS));
+	broker_take_no_more();
+	return remove_own_workspace(live, err);
+}
+
+const struct broker_duty live_remove_duty = {serve_remove};
+
+void live_over(struct live *live, enum vm_end end, const char *vm_detail)
+{
+	static const struct broker_message nothing;
+	char detail[1024] = "", tail[640];
+	bool keeps_root;
+	struct error failure = {0}, err = {0};
+	json_auto_t *line = NULL;
+	enum state state;
+
+	if (live->over)
+		return;
+	state = outcome_state(&live->outcome, end, vm_detail, detail, sizeof(detail), &failure);
+	/* A VM that broke gets the serial log's last lines behind what is said of it. */
+	if (failure.code != ERR_NONE && live->outcome.intent != INTENT_FAILED) {
+		serial_log_tail(&live->serial, tail, sizeof(tail));
+		if (*tail) {
+			size_t used = strlen(failure.msg);
+
+			snprintf(failure.msg + used, sizeof(failure.msg) - used,
+				 "; serial.log ends: %s", tail);
+			snprintf(detail, sizeof(detail), "%s", failure.msg);
+		}
+	}
+	/* Otherwise the root is removed with the workspace, another's to be looked at, or in memory. */
+	keeps_root = !live->ticket.remove && !live->term.over && !live->ticket.reader &&
+		     !live->ticket.writer && !live->ram_root;
+	/* A failed command says nothing of the disk. Where anything else has failed the word of the VMM, that
+	 * the guest switched itself off, is not believed. */
+	live->at_rest = end == VM_END_POWERED_OFF &&
+			(state != STATE_FAILED || live->outcome.has_result) && keeps_root;
+	live->over = true;
+	/* Nobody is left waiting for an answer, perhaps with the command lock in hand. */
+	live_quarantine_over(live);
+	live_share_cut(live, "ended");
+	live_network_cut(live, "ended");
+	live_save_cut(live, "ended");
+	readiness_forget(live->readiness);
+	control_sock_free(live->requests);
+	live->requests = NULL;
+	if (live->serial.lost > 0)
+		log_line(&live->log, "%llu bytes of the serial console found no room on the disk",
+			 (unsigned long long)live->serial.lost);
+	live_cgroup_end(live);
+	rootfs_take_back(&live->ws, LIVE_ROOTFS, &live->first_start);
+	live_quota_end(live);
+	if (leftover_remove_files(&live->ws, &err) < 0)
+		log_line(&live->log, "%s", err.msg);
+	live_mark(live, "ended");
+	live_runtime_write(live);
+	live_observe_end(live, end, state, detail);
+	live_observe_free(live);
+	live_audit_free(live);
+	live_record(live, state, detail);
+	if (!live_record_pending(live))
+		log_line(&live->log, "the last events found no room on the disk");
+	/* What was quarantined is kept, whatever its run was told before. */
+	if ((live->ticket.remove || live->term.over) && !live->outcome.quarantined) {
+		if (broker_is_asked() ? broker_ask(&live_remove_duty, &nothing, NULL, &err) < 0
+				      : remove_own_workspace(live, &err) < 0)
+			log_line(&live->log, "%s", err.msg);
+	}
+	line = report_final(live->last_event, live->ticket.remove ? live->result : NULL, &failure);
+	report_send(LIVE_REPORT, line);
+	loop_stop(live->loop);
 }

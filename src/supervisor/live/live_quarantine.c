@@ -17,8 +17,10 @@
 #include "base/json.h"
 #include "contract/kind.h"
 #include "supervisor/handover/leftover.h"
+#include "supervisor/live/channels.h"
 #include "supervisor/live/live.h"
 #include "supervisor/live/live_audit.h"
+#include "supervisor/live/readiness.h"
 
 static void note_severed(struct live *live, const char *name)
 {
@@ -52,7 +54,9 @@ static int close_channels(struct live *live, struct error *err)
 	live_siblings_end(live);
 	note_severed(live, "control");
 	control_stream_free(steal_ptr(&live->control));
-	return live_channels_sever(live, live->severed, err);
+	/* Clients that wait for an answer about a channel have it before the channel goes. */
+	readiness_sever(live->readiness);
+	return channels_sever(live->channels, live->severed, err);
 }
 
 static int may_begin(const struct live *live, struct error *err)
