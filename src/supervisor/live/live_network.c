@@ -60,17 +60,6 @@ static void live_tell(struct live *live, const json_t *before, const json_t *aft
 	live_publish_tell(live, before, after);
 }
 
-static int record_network(struct live *live, json_t *document, json_t *network, struct error *err)
-{
-	json_t *config = json_object_get(document, "config");
-
-	return json_put(config, "network", json_incref(network), err) < 0 ||
-			       workspace_write(&live->ws, MANIFEST_FILE, document, STORE_SYNC,
-					       err) < 0
-		       ? -1
-		       : 0;
-}
-
 static void answer_change(struct live *live, const struct error *why)
 {
 	struct control_client *client = steal_ptr(&live->change.client);
@@ -90,9 +79,12 @@ static void answer_change(struct live *live, const struct error *why)
 static void finish_change(struct live *live)
 {
 	const struct network_change *of = live->change.of;
+	json_t *config = json_object_get(live->change.document, "config");
 	struct error why = {0};
 
-	if (record_network(live, live->change.document, live->change.after, &why) < 0) {
+	if (json_put(config, "network", json_incref(live->change.after), &why) < 0 ||
+	    workspace_write(&live->ws, MANIFEST_FILE, live->change.document, STORE_SYNC, &why) <
+		    0) {
 		if (of->undo)
 			of->undo(live, live->change.before, live->change.after);
 		else
@@ -164,47 +156,30 @@ static int may_change(const struct live *live, struct error *err)
 	return 0;
 }
 
-/* What no machine of the backend can have is refused as for a request. */
-static int check_changed(struct live *live, json_t *document, struct error *err)
-{
-	struct config config = {0};
-	int status;
-
-	if (config_from_record(json_object_get(document, "config"), &config, err) < 0)
-		return -1;
-	status = refusals_check(live->backend->refusals, &config, err);
-	config_free(&config);
-	return status;
-}
-
-/* document: workspace.json, which then has the changed network in its config. */
-static int edit_network(struct live *live, const json_t *request, json_t *document, json_t **before,
-			json_t **after, struct error *err)
-{
-	json_t *config = json_object_get(document, "config");
-	json_auto_t *old = json_deep_copy(json_object_get(config, "network"));
-	json_auto_t *edited = NULL, *changed = NULL;
-
-	if (!old)
-		return error_errno(err, ENOMEM, MANIFEST_FILE);
-	edited = network_edited(old, request, err);
-	changed = edited ? network_decode(edited, err) : NULL;
-	if (!changed || json_put(config, "network", json_incref(changed), err) < 0 ||
-	    check_changed(live, document, err) < 0)
-		return -1;
-	*before = steal_ptr(&old);
-	*after = steal_ptr(&changed);
-	return 0;
-}
-
 static int begin_change(struct live *live, const struct network_change *of, const json_t *request,
 			struct control_client *client, struct error *err)
 {
 	json_auto_t *document = workspace_read(&live->ws, MANIFEST_FILE, err);
-	json_auto_t *before = NULL, *after = NULL;
+	json_auto_t *before = NULL, *edited = NULL, *after = NULL;
+	struct config changed = {0};
+	json_t *config;
+	int status;
 
-	if (!document || edit_network(live, request, document, &before, &after, err) < 0 ||
-	    of->apply(live, before, after, client, err) < 0)
+	if (!document)
+		return -1;
+	config = json_object_get(document, "config");
+	before = json_deep_copy(json_object_get(config, "network"));
+	if (!before)
+		return error_errno(err, ENOMEM, MANIFEST_FILE);
+	edited = network_edited(before, request, err);
+	after = edited ? network_decode(edited, err) : NULL;
+	if (!after || json_put(config, "network", json_incref(after), err) < 0 ||
+	    config_from_record(config, &changed, err) < 0)
+		return -1;
+	/* What no machine of the backend can have is refused as for a request. */
+	status = refusals_check(live->backend->refusals, &changed, err);
+	config_free(&changed);
+	if (status < 0 || of->apply(live, before, after, client, err) < 0)
 		return -1;
 	live->change.of = of;
 	live->change.client = client;

@@ -11,18 +11,6 @@
 #include "supervisor/live/channels.h"
 #include "supervisor/live/network_change.h"
 
-static int check_port(int fd, struct error *err)
-{
-	struct error why = {0};
-
-	if (fd < 0)
-		return error_set(err, ERR_INVALID, "no socket came with the request");
-	if (channels_hold(fd, &why) < 0 && why.errnum != ENOTSUP)
-		return error_set(err, ERR_INVALID, "what came with the request holds no port: %s",
-				 why.msg);
-	return 0;
-}
-
 static int close_port(struct live *live, const json_t *forward, struct error *err)
 {
 	(void)err;
@@ -43,9 +31,14 @@ static int apply_publish(struct live *live, const json_t *before, const json_t *
 	const json_t *list = json_object_get(after, "portForwards");
 	const json_t *forward = json_array_get(list, json_array_size(list) - 1);
 	autoclose int port = control_sock_passed(client);
+	struct error why = {0};
 
-	if (check_port(port, err) < 0 ||
-	    channels_publish(live->channels, forward, steal_fd(&port), err) < 0)
+	if (port < 0)
+		return error_set(err, ERR_INVALID, "no socket came with the request");
+	if (channels_hold(port, &why) < 0 && why.errnum != ENOTSUP)
+		return error_set(err, ERR_INVALID, "what came with the request holds no port: %s",
+				 why.msg);
+	if (channels_publish(live->channels, forward, steal_fd(&port), err) < 0)
 		return -1;
 	if (control_stream_publish(live->control, forward, err) == 0)
 		return 0;

@@ -77,19 +77,6 @@ static void on_term_timer(struct loop *loop, void *data)
 	live_term_look(live);
 }
 
-/* On the monotonic clock, when there is something to look at next; UINT64_MAX: never. */
-static uint64_t next_look(const struct live *live)
-{
-	const struct term *term = &live->term.term;
-	uint64_t next = UINT64_MAX;
-
-	if (term->ends_ns)
-		next = clock_mono_ns() + (uint64_t)(term->ends_ns - clock_real_ns());
-	if (term->idle_s && !is_used(live) && idle_until(live) < next)
-		next = idle_until(live);
-	return next;
-}
-
 void live_term_orphan(struct live *live)
 {
 	char why[TERM_TEXT];
@@ -111,17 +98,22 @@ void live_term_orphan(struct live *live)
 
 void live_term_look(struct live *live)
 {
+	const struct term *term = &live->term.term;
+	uint64_t next = UINT64_MAX;
 	struct error err = {0};
-	uint64_t next;
 
 	loop_remove(steal_ptr(&live->term.timer));
 	if (!may_be_over(live))
 		return;
-	if (term_is_over(&live->term.term) || has_idled(live)) {
+	if (term_is_over(term) || has_idled(live)) {
 		expire_session(live);
 		return;
 	}
-	next = next_look(live);
+	/* On the monotonic clock, when there is something to look at next; UINT64_MAX: never. */
+	if (term->ends_ns)
+		next = clock_mono_ns() + (uint64_t)(term->ends_ns - clock_real_ns());
+	if (term->idle_s && !is_used(live) && idle_until(live) < next)
+		next = idle_until(live);
 	if (next == UINT64_MAX)
 		return;
 	live->term.timer = loop_add_timer(live->loop, next, on_term_timer, live, &err);

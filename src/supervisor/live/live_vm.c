@@ -174,22 +174,10 @@ static void on_disk_full(void *data, const char *serial, const char *reason)
 	look_for_room_later(live);
 }
 
-/* Its own last word tells more than the guest's, which knows nothing of it. */
-static void fail_by_companion(struct live *live, const char *text, bool spoke, bool refused)
-{
-	struct error cause = {0};
-
-	if (!spoke) {
-		live_fail(live, ERR_IO, text);
-		return;
-	}
-	error_set(&cause, refused ? ERR_UNAVAILABLE : ERR_IO, "%s", text);
-	live_end(live, INTENT_FAILED, &cause);
-}
-
 static void on_companion_lost(void *data, const char *name, int code, const char *said, bool fatal)
 {
 	struct live *live = data;
+	struct error cause = {0};
 	char how[32], text[320];
 
 	snprintf(how, sizeof(how), code > 128 ? "died by signal %d" : "ended with code %d",
@@ -202,8 +190,15 @@ static void on_companion_lost(void *data, const char *name, int code, const char
 	if (live->over)
 		return;
 	live_observe_companion(live, text);
-	if (fatal)
-		fail_by_companion(live, text, *said != '\0', code == EX_TEMPFAIL);
+	if (!fatal)
+		return;
+	/* Its own last word tells more than the guest's, which knows nothing of it. */
+	if (*said == '\0') {
+		live_fail(live, ERR_IO, text);
+		return;
+	}
+	error_set(&cause, code == EX_TEMPFAIL ? ERR_UNAVAILABLE : ERR_IO, "%s", text);
+	live_end(live, INTENT_FAILED, &cause);
 }
 
 /* Where the guest's connections go is what a person looks for afterwards. */
