@@ -224,34 +224,19 @@ static int ask_for_reports(const struct live *live, json_t *config, struct error
 	return traced ? json_put(config, "telemetry", json_true(), err) : 0;
 }
 
-/* In place of the address that a guest has in mode nat elsewhere. */
-static int leave_address_to_host(const struct live *live, const struct config *config,
-				 json_t *message, struct error *err)
-{
-	if (!live->backend->nat_by_dhcp || config->network_mode != NETWORK_NAT)
-		return 0;
-	return json_put(message, "network", json_pack("{s:b}", "dhcp", 1), err);
-}
-
-/* It comes when the guest runs again; or it was saved with all that the guest knows of it. */
-static int tell_card(const struct live *live, json_t *message, struct error *err)
+static int tell_origin(struct live *live, json_t *message, struct error *err)
 {
 	json_t *network = json_object_get(message, "network");
 
-	if (network && live->ticket.card_mac)
-		json_object_del(message, "network");
-	else if (network)
-		return json_put(network, "plugged", json_true(), err);
-	return 0;
-}
-
-static int tell_origin(struct live *live, json_t *message, struct error *err)
-{
 	switch (live->ticket.origin) {
 	case VM_TEMPLATE:
 		return control_put_template(message, err);
 	case VM_RESTORED:
-		if (tell_card(live, message, err) < 0)
+		/* The card comes when the guest runs again; or it was saved with all that the guest
+		 * knows of it. */
+		if (network && live->ticket.card_mac)
+			json_object_del(message, "network");
+		else if (network && json_put(network, "plugged", json_true(), err) < 0)
 			return -1;
 		if (control_put_renew(message, err) < 0)
 			return -1;
@@ -264,18 +249,7 @@ static int tell_origin(struct live *live, json_t *message, struct error *err)
 	}
 }
 
-/* The guest listens for connections that say their port, as for published ones. */
-static int publish_any(const struct live *live, json_t *message, struct error *err)
-{
-	json_t *publishes = json_object_get(message, "publishes");
-
-	if (!ticket_has(&live->ticket, LIVE_LOOPBACK) ||
-	    json_array_append_new(publishes, json_pack("{s:i}", "guestPort", 0)) == 0)
-		return 0;
-	return error_set(err, ERR_IO, "out of memory");
-}
-
-int live_control_begin(struct live *live, int listen_fd, const struct config *config,
+int live_control_begin(struct live *live, int given_fd, const struct config *config,
 		       struct error *err)
 {
 	const struct control_stream_events events = {.hello = on_guest_hello,
@@ -290,20 +264,30 @@ int live_control_begin(struct live *live, int listen_fd, const struct config *co
 						     .ending = on_guest_ending,
 						     .lost = on_control_over,
 						     .data = live};
+	autoclose int listen_fd = given_fd;
+	json_t *publishes;
 	json_auto_t *message = control_config(config, live->ticket.id, live->ticket.attach, err);
 
 	if (!message || json_put(message, "disks", json_deep_copy(live->ticket.disks), err) < 0 ||
-	    ask_for_reports(live, message, err) < 0 || publish_any(live, message, err) < 0 ||
-	    (live->ticket.links &&
-	     json_put(message, "network", json_deep_copy(live->ticket.links), err) < 0) ||
-	    leave_address_to_host(live, config, message, err) < 0 ||
-	    tell_origin(live, message, err) < 0) {
-		close(listen_fd);
+	    ask_for_reports(live, message, err) < 0)
 		return -1;
-	}
+	/* The guest listens for connections that say their port, as for published ones. */
+	publishes = json_object_get(message, "publishes");
+	if (ticket_has(&live->ticket, LIVE_LOOPBACK) &&
+	    json_array_append_new(publishes, json_pack("{s:i}", "guestPort", 0)) < 0)
+		return error_set(err, ERR_IO, "out of memory");
+	if (live->ticket.links &&
+	    json_put(message, "network", json_deep_copy(live->ticket.links), err) < 0)
+		return -1;
+	/* In place of the address that a guest has in mode nat elsewhere. */
+	if (live->backend->nat_by_dhcp && config->network_mode == NETWORK_NAT &&
+	    json_put(message, "network", json_pack("{s:b}", "dhcp", 1), err) < 0)
+		return -1;
+	if (tell_origin(live, message, err) < 0)
+		return -1;
 	live->outcome.workload = config->command != NULL;
 	live->outcome.timeout_seconds = config->timeout_seconds;
-	live->control = control_stream_new(live->loop, listen_fd, message, live->outcome.workload,
-					   &events, &live->log, err);
+	live->control = control_stream_new(live->loop, steal_fd(&listen_fd), message,
+					   live->outcome.workload, &events, &live->log, err);
 	return live->control ? 0 : -1;
 }

@@ -162,55 +162,28 @@ static int look_later(struct live *live, bool whole, uint64_t took_ns, struct er
 	return look_after(live, live->quota.answering ? 0 : max_u64(pause, 19 * took_ns), err);
 }
 
-/* Its quota was raised while it was being paused. */
-static void go_on_raised(struct live *live)
-{
-	struct error err;
-
-	live_paused(live);
-	if (live_resume(live, &err) < 0)
-		live_fail(live, err.code, err.msg);
-}
-
 /* Where that failed, the next look tries again. A machine that was paused for want of room
  * meanwhile stays paused for that. */
 static void on_quota_paused(void *data, const struct error *why)
 {
 	struct live *live = data;
-
-	live->quota.pausing = false;
-	if (why)
-		log_limited(&live->log, "quota: %s", why->msg);
-	else if (live->paused || live->over)
-		return;
-	else if (grown(live) >= live->quota.bytes)
-		live_quota_reached(live);
-	else
-		go_on_raised(live);
-}
-
-static void look_at_growth(struct live *live)
-{
 	struct error err;
 
-	if (live->paused || live->quota.pausing || live->over || grown(live) < live->quota.bytes)
+	live->quota.pausing = false;
+	if (why) {
+		log_limited(&live->log, "quota: %s", why->msg);
 		return;
-	if (live->backend->pause(live->vm, on_quota_paused, live, &err) < 0)
-		log_limited(&live->log, "quota: %s", err.msg);
-	else
-		live->quota.pausing = true;
-}
-
-/* A machine does not go on beside a quota that it cannot be held to. */
-static void fail_uncounted(struct live *live, const struct error *why)
-{
-	char text[512];
-
-	if (live->quota.answering)
-		answer_quota(live, why);
-	snprintf(text, sizeof(text),
-		 "its disk's growth cannot be counted, nor held to its quota: %.300s", why->msg);
-	live_fail(live, ERR_IO, text);
+	}
+	if (live->paused || live->over)
+		return;
+	if (grown(live) >= live->quota.bytes) {
+		live_quota_reached(live);
+		return;
+	}
+	/* Its quota was raised while it was being paused. */
+	live_paused(live);
+	if (live_resume(live, &err) < 0)
+		live_fail(live, err.code, err.msg);
 }
 
 static void on_quota_look(struct loop *loop, void *data)
@@ -218,19 +191,31 @@ static void on_quota_look(struct loop *loop, void *data)
 	struct live *live = data;
 	uint64_t began = clock_mono_ns();
 	struct error err = {0};
+	char text[512];
 	int whole = quota_count(LIVE_ROOTFS, &live->quota.count,
 				limit_get(LIMIT_DISK_QUOTA_LOOK_CALLS), &live->quota.grown, &err);
 
 	(void)loop;
 	live->quota.timer = NULL;
 	if (whole < 0) {
-		fail_uncounted(live, &err);
+		/* A machine does not go on beside a quota that it cannot be held to. */
+		if (live->quota.answering)
+			answer_quota(live, &err);
+		snprintf(text, sizeof(text),
+			 "its disk's growth cannot be counted, nor held to its quota: %.300s",
+			 err.msg);
+		live_fail(live, ERR_IO, text);
 		return;
 	}
 	if (whole && live->quota.answering)
 		answer_quota(live, NULL);
-	if (whole > 0)
-		look_at_growth(live);
+	if (whole > 0 && !live->paused && !live->quota.pausing && !live->over &&
+	    grown(live) >= live->quota.bytes) {
+		if (live->backend->pause(live->vm, on_quota_paused, live, &err) < 0)
+			log_limited(&live->log, "quota: %s", err.msg);
+		else
+			live->quota.pausing = true;
+	}
 	if (look_later(live, whole != 0, clock_mono_ns() - began, &err) < 0)
 		live_fail(live, ERR_INTERNAL, err.msg);
 }

@@ -62,21 +62,16 @@ static bool is_disk_full(const struct live *live)
 	return code == ENOSPC || code == EDQUOT;
 }
 
-/* QEMU 10 says "Input/output error" for a write that found no room, and QEMU 7.2 says the reason. */
-static void name_full_disk(const struct live *live, struct error *why)
-{
-	const char *reason = strerror(ENOSPC);
-
-	if (why->code == ERR_IO && !strstr(why->msg, reason) && is_disk_full(live))
-		error_set(why, ERR_IO, "%.400s: %s", why->msg, reason);
-}
-
 static void refuse_save(struct live *live, const struct error *error)
 {
+	const char *reason = strerror(ENOSPC);
 	json_auto_t *answer = NULL;
 	struct error why = *error;
 
-	name_full_disk(live, &why);
+	/* QEMU 10 says "Input/output error" for a write that found no room, and QEMU 7.2 says the
+	 * reason. */
+	if (why.code == ERR_IO && !strstr(why.msg, reason) && is_disk_full(live))
+		error_set(&why, ERR_IO, "%.400s: %s", error->msg, reason);
 	answer = control_sock_refusal(&why);
 	log_line(&live->log, "save: %s", why.msg);
 	drop_saved(live);
@@ -177,24 +172,17 @@ static void on_saved(void *data, uint64_t stopped_ns, const struct error *why)
 		refuse_save(live, why ? why : &err);
 }
 
-/* It goes on, whatever came of it, unless its end was asked for meanwhile. */
-static void go_on_forked(struct live *live, uint64_t stopped_ns)
-{
-	struct error err = {0};
-
-	if (live_resume_saved(live, stopped_ns, &err) < 0)
-		live_fail(live, err.code, err.msg);
-}
-
 static void on_forked(void *data, uint64_t stopped_ns, const struct error *why)
 {
 	struct live *live = data;
-	struct error err = {0};
+	struct error err = {0}, resume = {0};
 	json_auto_t *saved = why ? NULL : keep_disk(live, &err);
 	json_auto_t *answer = NULL;
 	double pause_ms;
 
-	go_on_forked(live, stopped_ns);
+	/* It goes on, whatever came of it, unless its end was asked for meanwhile. */
+	if (live_resume_saved(live, stopped_ns, &resume) < 0)
+		live_fail(live, resume.code, resume.msg);
 	pause_ms = (double)(clock_mono_ns() - stopped_ns) / (double)NS_PER_MS;
 	if (saved && json_put(saved, "pauseMs", json_real(pause_ms), &err) == 0)
 		answer = json_pack("{s:b, s:O}", "ok", 1, "fork", saved);
@@ -205,17 +193,6 @@ static void on_forked(void *data, uint64_t stopped_ns, const struct error *why)
 	log_line(&live->log, "saved; it stood still for %.1f ms", pause_ms);
 	live->saving = live->forking = false;
 	answer_save(live, answer);
-}
-
-static int begin_save(struct live *live, struct error *err)
-{
-	bool forking = live->forking;
-	autoclose int state =
-		make_saved_file(live, forking ? TEMPLATE_FORK_STATE : TEMPLATE_SAVED_STATE, err);
-
-	return state < 0 ? -1
-			 : live->backend->save(live->vm, state, forking ? on_forked : on_saved,
-					       live, err);
 }
 
 static void on_quiesce_timer(struct loop *loop, void *data)
@@ -231,6 +208,8 @@ static void on_quiesce_timer(struct loop *loop, void *data)
 
 void live_quiesced(struct live *live, const char *why)
 {
+	bool forking = live->forking;
+	autoclose int state = -1;
 	struct error err;
 
 	if (!live->save_timer)
@@ -238,7 +217,11 @@ void live_quiesced(struct live *live, const char *why)
 	loop_remove(steal_ptr(&live->save_timer));
 	if (why)
 		error_set(&err, ERR_IO, "the guest does not come to rest: %.200s", why);
-	if (why || begin_save(live, &err) < 0)
+	else
+		state = make_saved_file(live, forking ? TEMPLATE_FORK_STATE : TEMPLATE_SAVED_STATE,
+					&err);
+	if (state < 0 ||
+	    live->backend->save(live->vm, state, forking ? on_forked : on_saved, live, &err) < 0)
 		refuse_save(live, &err);
 }
 
