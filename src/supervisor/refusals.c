@@ -76,29 +76,20 @@ static json_t *least_config(const char *fields, struct error *err)
 	return json_load_strict(buf_bytes(&text), text.len, err);
 }
 
-/* 1: honoured, 0: not. */
-static int is_field_honoured(const struct backend_refusal *refusals, const char *fields,
-			     struct error *err)
-{
-	struct config config = {0};
-	json_auto_t *given = least_config(fields, err);
-
-	if (!given || config_from_record(given, &config, err) < 0)
-		return -1;
-	bool honoured = refusals_check(refusals, &config, NULL) == 0;
-
-	config_free(&config);
-	return honoured;
-}
-
 static int add_honoured(const struct backend_refusal *refusals, const char *name,
 			const char *fields, json_t *names, struct error *err)
 {
-	int honoured = is_field_honoured(refusals, fields, err);
+	struct config config = {0};
+	json_auto_t *given = least_config(fields, err);
+	bool honoured;
 
-	if (honoured > 0 && json_array_append_new(names, json_string(name)) < 0)
+	if (!given || config_from_record(given, &config, err) < 0)
+		return -1;
+	honoured = refusals_check(refusals, &config, NULL) == 0;
+	config_free(&config);
+	if (honoured && json_array_append_new(names, json_string(name)) < 0)
 		return error_errno(err, ENOMEM, "capabilities");
-	return honoured < 0 ? -1 : 0;
+	return 0;
 }
 
 static json_t *honoured_networks(const struct backend_refusal *refusals, struct error *err)

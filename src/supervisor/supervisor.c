@@ -41,20 +41,6 @@ static command_fn *const command_functions[COMMAND_COUNT] = {
 };
 static_assert(ARRAY_SIZE(command_functions) == COMMAND_COUNT, "a place for every command");
 
-/* A document above the limit is refused without being read to its end. */
-static int read_request(const struct backend *backend, bool recorded,
-			const struct host_bounds *bounds, struct request *out, struct error *err)
-{
-	autobuf struct buf document = BUF_INIT(limit_get(LIMIT_REQUEST_BYTES));
-
-	if (fd_read_to_end(STDIN_FILENO, &document, err) < 0)
-		return error_prefix(err, "request");
-	if (document.len == 0)
-		return error_set(err, ERR_INVALID, "the request is empty");
-	return request_decode(buf_bytes(&document), document.len, backend->name, recorded, bounds,
-			      out, err);
-}
-
 static int refuse_options(const struct options *options, enum command command, struct error *err)
 {
 	if (options->full && command != COMMAND_INSPECT)
@@ -107,17 +93,6 @@ static int take_recorded(const struct call *call, const struct host_bounds *boun
 		status = manifest_read_accepted(&record.ws, &manifest, err);
 	record_close(&record);
 	return status < 0 ? -1 : request_take_recorded(request, &manifest.config, bounds, err);
-}
-
-static int dispatch_command(const struct call *call, const struct host_bounds *bounds,
-			    struct request *request, struct response *response, struct error *err)
-{
-	enum command command = request->command;
-
-	if (refuse_options(call->options, command, err) < 0 ||
-	    (call->options->recorded && take_recorded(call, bounds, request, err) < 0))
-		return -1;
-	return command_functions[command](call, response, err);
 }
 
 static const char *program_of(const struct backend *backend)
@@ -194,15 +169,28 @@ static int serve_request(const struct backend *backend, const struct options *op
 	struct response response = {.backend = backend->name};
 	struct call call = {backend, options, &request, clock_mono_ns()};
 	struct error err = {0};
+	struct buf document = BUF_INIT(limit_get(LIMIT_REQUEST_BYTES));
 	int status, code;
 
 	/* Before there is a VM that the lifeline could end, it is the hashing that takes long. */
 	digest_cancel_by(options->lifeline_fd);
-	status = read_request(backend, options->recorded, &bounds, &request, &err);
+	/* A document above the limit is refused without being read to its end. */
+	if (fd_read_to_end(STDIN_FILENO, &document, &err) < 0)
+		status = error_prefix(&err, "request");
+	else if (document.len == 0)
+		status = error_set(&err, ERR_INVALID, "the request is empty");
+	else
+		status = request_decode(buf_bytes(&document), document.len, backend->name,
+					options->recorded, &bounds, &request, &err);
+	buf_free(&document);
 	if (status == 0)
 		status = architecture_check_host(&err);
 	if (status == 0)
-		status = dispatch_command(&call, &bounds, &request, &response, &err);
+		status = refuse_options(options, request.command, &err);
+	if (status == 0 && options->recorded)
+		status = take_recorded(&call, &bounds, &request, &err);
+	if (status == 0)
+		status = command_functions[request.command](&call, &response, &err);
 	if (status < 0)
 		name_subject(&err, request.identity.runtime_id);
 	if (status < 0 && !response.event && request.identity.runtime_id)
@@ -229,25 +217,12 @@ static int show_capabilities(const struct backend *backend)
 	return 1;
 }
 
-static int show_help(const struct backend *backend)
-{
-	options_help(program_of(backend));
-	return fflush(stdout) == 0 ? 0 : 1;
-}
-
-/* What was done and could not be told would be done again. The live supervisor has no answer. */
-static bool has_no_stdout(void)
-{
-	int flags = fcntl(STDOUT_FILENO, F_GETFL);
-
-	return flags < 0 || (flags & O_ACCMODE) == O_RDONLY;
-}
-
 int supervisor_main(const struct backend *backend, int argc, char **argv)
 {
 	struct options options;
 	struct error err = {0};
-	bool mute = has_no_stdout();
+	int flags = fcntl(STDOUT_FILENO, F_GETFL);
+	bool mute = flags < 0 || (flags & O_ACCMODE) == O_RDONLY;
 
 	/* Everything we make is the user's alone, and a reader that went away is an error to be
 	 * told, not a death. */
@@ -261,6 +236,7 @@ int supervisor_main(const struct backend *backend, int argc, char **argv)
 	}
 	if (options.live)
 		return live_main(backend, argv[0], options.live);
+	/* What was done and could not be told would be done again. The live supervisor has no answer. */
 	if (mute) {
 		fprintf(stderr,
 			"%s: stdout is closed or not to be written to, and the answer goes there; "
@@ -272,8 +248,10 @@ int supervisor_main(const struct backend *backend, int argc, char **argv)
 		return show_capabilities(backend);
 	if (options.macos)
 		return macos_job_main(backend);
-	if (options.help)
-		return show_help(backend);
+	if (options.help) {
+		options_help(program_of(backend));
+		return fflush(stdout) == 0 ? 0 : 1;
+	}
 	if (options.version)
 		return puts("microagent " MICROAGENT_VERSION) >= 0 && fflush(stdout) == 0 ? 0 : 1;
 	return serve_request(backend, &options);

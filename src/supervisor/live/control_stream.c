@@ -90,32 +90,6 @@ static int on_hello(struct control_stream *stream, const json_t *message, struct
 	return control_post(stream, steal_ptr(&stream->config), err);
 }
 
-static int on_ready(struct control_stream *stream, struct error *err)
-{
-	if (stream->phase != PHASE_CONFIGURED)
-		return error_set(err, ERR_INVALID, "a ready out of turn");
-	stream->phase = PHASE_READY;
-	stream->events.ready(stream->events.data);
-	return 0;
-}
-
-static int on_result(struct control_stream *stream, const json_t *message, struct error *err)
-{
-	if (stream->phase != PHASE_READY || !stream->workload)
-		return error_set(err, ERR_INVALID, "a result out of turn");
-	stream->phase = PHASE_DONE;
-	return stream->events.result(stream->events.data, message, err);
-}
-
-static int on_said(struct control_stream *stream, enum control_type type, const json_t *message,
-		   struct error *err)
-{
-	if (!control_stream_is_ready(stream))
-		return error_set(err, ERR_INVALID, "a report out of turn");
-	return stream->events.said ? stream->events.said(stream->events.data, type, message, err)
-				   : 0;
-}
-
 /* What the guest says to a question, of which one at a time is on its way: why not, or nothing. */
 static int on_answer(struct control_stream *stream, bool *due, const json_t *message,
 		     void (*tell)(void *data, const char *why), const char *name, struct error *err)
@@ -144,15 +118,6 @@ static int on_listening(struct control_stream *stream, const json_t *message, st
 	return 0;
 }
 
-static int on_ending(struct control_stream *stream, struct error *err)
-{
-	if (stream->phase == PHASE_HELLO)
-		return error_set(err, ERR_INVALID, "an ending out of turn");
-	if (stream->events.ending)
-		stream->events.ending(stream->events.data);
-	return 0;
-}
-
 static int take_message(struct control_stream *stream, const uint8_t *payload, size_t len,
 			struct error *err)
 {
@@ -165,15 +130,26 @@ static int take_message(struct control_stream *stream, const uint8_t *payload, s
 	case CONTROL_HELLO:
 		return on_hello(stream, message, err);
 	case CONTROL_READY:
-		return on_ready(stream, err);
+		if (stream->phase != PHASE_CONFIGURED)
+			return error_set(err, ERR_INVALID, "a ready out of turn");
+		stream->phase = PHASE_READY;
+		stream->events.ready(stream->events.data);
+		return 0;
 	case CONTROL_RESULT:
-		return on_result(stream, message, err);
+		if (stream->phase != PHASE_READY || !stream->workload)
+			return error_set(err, ERR_INVALID, "a result out of turn");
+		stream->phase = PHASE_DONE;
+		return stream->events.result(stream->events.data, message, err);
 	case CONTROL_EXEC_STARTED:
 	case CONTROL_EXEC_FINISHED:
 	case CONTROL_EXEC_LOST:
 	case CONTROL_TELEMETRY:
 	case CONTROL_TELEMETRY_STATUS:
-		return on_said(stream, type, message, err);
+		if (!control_stream_is_ready(stream))
+			return error_set(err, ERR_INVALID, "a report out of turn");
+		return stream->events.said
+			       ? stream->events.said(stream->events.data, type, message, err)
+			       : 0;
 	case CONTROL_MOUNTED:
 		return on_answer(stream, &stream->mounting, message, stream->events.mounted,
 				 "mounted", err);
@@ -189,7 +165,11 @@ static int take_message(struct control_stream *stream, const uint8_t *payload, s
 		return on_answer(stream, &stream->settling, message, stream->events.settled,
 				 "settled", err);
 	case CONTROL_ENDING:
-		return on_ending(stream, err);
+		if (stream->phase == PHASE_HELLO)
+			return error_set(err, ERR_INVALID, "an ending out of turn");
+		if (stream->events.ending)
+			stream->events.ending(stream->events.data);
+		return 0;
 	case CONTROL_UNKNOWN:
 		log_limited(stream->log, "control stream: a message of an unknown type");
 		break;

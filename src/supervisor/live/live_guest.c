@@ -93,20 +93,11 @@ static void on_guest_ready(void *data)
 	memory_give_back();
 }
 
-static void take_outcome(struct outcome *outcome, const json_t *result, int exit_code)
-{
-	const char *why = json_text(result, "startError", NULL);
-
-	outcome->has_result = true;
-	outcome->exit_code = exit_code;
-	outcome->timed_out = json_is_true(json_object_get(result, "timedOut"));
-	snprintf(outcome->start_error, sizeof(outcome->start_error), "%s", why ? why : "");
-}
-
 static int on_guest_result(void *data, const json_t *message, struct error *err)
 {
 	struct live *live = data;
 	autofree char *path = workspace_path(&live->ws, "result.json", err);
+	const char *start_error;
 	int exit_code = 0;
 	json_t *result;
 
@@ -118,7 +109,11 @@ static int on_guest_result(void *data, const json_t *message, struct error *err)
 		return -1;
 	live_mark(live, "result");
 	log_line(&live->log, "the command ended with exit code %d", exit_code);
-	take_outcome(&live->outcome, result, exit_code);
+	start_error = json_text(result, "startError", "");
+	live->outcome.has_result = true;
+	live->outcome.exit_code = exit_code;
+	live->outcome.timed_out = json_is_true(json_object_get(result, "timedOut"));
+	snprintf(live->outcome.start_error, sizeof(live->outcome.start_error), "%s", start_error);
 	live_keep_result(live, result);
 	live_done(live);
 	memory_give_back();

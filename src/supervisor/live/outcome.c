@@ -95,18 +95,6 @@ static enum state state_of_own_end(const struct outcome *outcome, enum vm_end en
 	return STATE_FAILED;
 }
 
-/* Asked to halt or stop: a guest that did not do it itself was cut off, which is told. */
-static void describe_graceful_end(const struct outcome *outcome, enum vm_end end, char *detail,
-				  size_t detail_size)
-{
-	if (end == VM_END_POWERED_OFF && !outcome->forced_why)
-		snprintf(detail, detail_size, "the guest switched itself off when asked");
-	else if (outcome->forced_why)
-		snprintf(detail, detail_size, UNCLEAN "%s", outcome->forced_why);
-	else
-		snprintf(detail, detail_size, UNCLEAN "the guest did not end in order");
-}
-
 /* Who is in quarantine leaves it by halt, stop or kill alone: any other end is noted, and the
  * workspace stays quarantined. */
 static enum state state_of_quarantined_end(const struct outcome *outcome, enum vm_end end,
@@ -126,11 +114,6 @@ static enum state state_of_quarantined_end(const struct outcome *outcome, enum v
 	return STATE_QUARANTINED;
 }
 
-static bool is_released(enum intent intent)
-{
-	return intent == INTENT_HALT || intent == INTENT_STOP || intent == INTENT_KILL;
-}
-
 enum state outcome_state(const struct outcome *outcome, enum vm_end end, const char *end_detail,
 			 char *detail, size_t detail_size, struct error *failure)
 {
@@ -143,7 +126,8 @@ enum state outcome_state(const struct outcome *outcome, enum vm_end end, const c
 	static_assert(ARRAY_SIZE(forced) == INTENT_COUNT, "a place for every intent");
 
 	*failure = (struct error){0};
-	if (outcome->quarantined && !is_released(outcome->intent))
+	if (outcome->quarantined && outcome->intent != INTENT_HALT &&
+	    outcome->intent != INTENT_STOP && outcome->intent != INTENT_KILL)
 		return state_of_quarantined_end(outcome, end, end_detail, detail, detail_size,
 						failure);
 	switch (outcome->intent) {
@@ -152,7 +136,13 @@ enum state outcome_state(const struct outcome *outcome, enum vm_end end, const c
 		return state_of_own_end(outcome, end, end_detail, detail, detail_size, failure);
 	case INTENT_HALT:
 	case INTENT_STOP:
-		describe_graceful_end(outcome, end, detail, detail_size);
+		/* A guest that did not do it itself was cut off, which is told. */
+		if (end == VM_END_POWERED_OFF && !outcome->forced_why)
+			snprintf(detail, detail_size, "the guest switched itself off when asked");
+		else if (outcome->forced_why)
+			snprintf(detail, detail_size, UNCLEAN "%s", outcome->forced_why);
+		else
+			snprintf(detail, detail_size, UNCLEAN "the guest did not end in order");
 		return outcome->intent == INTENT_HALT ? STATE_HALTED : STATE_STOPPED;
 	case INTENT_FAILED:
 		*failure = outcome->cause;
