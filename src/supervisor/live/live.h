@@ -11,7 +11,7 @@
  *   live_vm.c      the VM: serial console, full disk, its end
  *   live_ask.c     what is wanted of it: requests, lifelines, signals, the boot deadline
  *   live_share.c   a shared directory for a guest that runs
- *   live_network.c its network, changed while it runs (network_change.h)
+ *   live_network.c its network, changed while it runs
  *   live_quota.c   how much a session's disk may grow
  *   live_term.c    the end that a session was given
  *   live_balloon.c     how much memory the guest may have

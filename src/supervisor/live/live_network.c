@@ -7,16 +7,32 @@
  * shut stays shut.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "channel/network_edit.h"
+#include "channel/publish.h"
 #include "supervisor/inputs/manifest.h"
+#include "supervisor/live/channels.h"
+#include "supervisor/live/live.h"
 #include "supervisor/live/live_audit.h"
-#include "supervisor/live/network_change.h"
 #include "supervisor/refusals.h"
+
+/* What is done to the machine when config.network is changed (channel/network_edit.h). before and
+ * after are its canonical form. */
+struct network_change {
+	const char *name;
+	int (*apply)(struct live *live, const json_t *before, const json_t *after,
+		     struct control_client *client, struct error *err);
+	/* What apply did cannot be recorded. NULL: it stays so. */
+	void (*undo)(struct live *live, const json_t *before, const json_t *after);
+	bool waits; /* the guest has the last word: live_published() */
+};
+
+typedef int network_item_fn(struct live *live, const json_t *item, struct error *err);
 
 static bool list_has_item(const json_t *list, const json_t *item)
 {
@@ -31,8 +47,9 @@ static bool list_has_item(const json_t *list, const json_t *item)
 	return false;
 }
 
-int network_each_more(struct live *live, const json_t *of, const json_t *without,
-		      network_item_fn *fn, struct error *err)
+/* Calls fn for each item of `of` that `without` lacks; both may be NULL. */
+static int each_more(struct live *live, const json_t *of, const json_t *without,
+		     network_item_fn *fn, struct error *err)
 {
 	const json_t *item;
 	size_t i;
@@ -45,7 +62,8 @@ int network_each_more(struct live *live, const json_t *of, const json_t *without
 	return 0;
 }
 
-void network_tell(struct live *live, const char *event, json_t *data, const char *text)
+/* Tells an event of the workspace, or a line of the audit log of a session. data is stolen. */
+static void tell_change(struct live *live, const char *event, json_t *data, const char *text)
 {
 	if (live->audit)
 		log_line(&live->log, "%s", text);
@@ -54,10 +72,177 @@ void network_tell(struct live *live, const char *event, json_t *data, const char
 	live_audit_step(live, "network", event, data);
 }
 
-static void live_tell(struct live *live, const json_t *before, const json_t *after)
+/* --- what egress opens by name -------------------------------------------------------------------- */
+
+static const char *const egress_lists[] = {"names", "prefixes"};
+
+static int each_rule_more(struct live *live, const json_t *of, const json_t *without,
+			  network_item_fn *fn, struct error *err)
 {
-	live_egress_tell(live, before, after);
-	live_publish_tell(live, before, after);
+	for (size_t i = 0; i < ARRAY_SIZE(egress_lists); i++)
+		if (each_more(live, json_object_get(json_object_get(of, "egress"), egress_lists[i]),
+			      json_object_get(json_object_get(without, "egress"), egress_lists[i]),
+			      fn, err) < 0)
+			return -1;
+	return 0;
+}
+
+static int open_rule(struct live *live, const json_t *rule, struct error *err)
+{
+	return live->backend->egress(live->vm, true, json_string_value(rule), err);
+}
+
+static int shut_rule(struct live *live, const json_t *rule, struct error *err)
+{
+	return live->backend->egress(live->vm, false, json_string_value(rule), err);
+}
+
+static int apply_allow(struct live *live, const json_t *before, const json_t *after,
+		       struct control_client *client, struct error *err)
+{
+	(void)client;
+	return each_rule_more(live, after, before, open_rule, err);
+}
+
+static int apply_deny(struct live *live, const json_t *before, const json_t *after,
+		      struct control_client *client, struct error *err)
+{
+	(void)client;
+	return each_rule_more(live, before, after, shut_rule, err);
+}
+
+static void undo_allow(struct live *live, const json_t *before, const json_t *after)
+{
+	struct error ignored;
+
+	(void)each_rule_more(live, after, before, shut_rule, &ignored);
+}
+
+static int tell_allowed(struct live *live, const json_t *rule, struct error *err)
+{
+	const char *name = json_string_value(rule);
+	char text[400];
+
+	(void)err;
+	snprintf(text, sizeof(text), "network: %.320s is allowed", name);
+	tell_change(live, "net.allowed", json_pack("{s:s}", "rule", name), text);
+	return 0;
+}
+
+static int tell_denied(struct live *live, const json_t *rule, struct error *err)
+{
+	const char *name = json_string_value(rule);
+	char text[400];
+
+	(void)err;
+	snprintf(text, sizeof(text), "network: %.320s is no longer allowed", name);
+	tell_change(live, "net.denied", json_pack("{s:s}", "rule", name), text);
+	return 0;
+}
+
+static void tell_egress(struct live *live, const json_t *before, const json_t *after)
+{
+	(void)each_rule_more(live, after, before, tell_allowed, NULL);
+	(void)each_rule_more(live, before, after, tell_denied, NULL);
+}
+
+static const struct network_change change_allow = {"allow", apply_allow, undo_allow, false};
+static const struct network_change change_deny = {"deny", apply_deny, NULL, false};
+
+/* --- published ports ------------------------------------------------------------------------------ */
+
+static int close_port(struct live *live, const json_t *forward, struct error *err)
+{
+	(void)err;
+	if (channels_unpublish(live->channels, forward))
+		control_stream_unpublish(live->control, forward);
+	return 0;
+}
+
+static void undo_publish(struct live *live, const json_t *before, const json_t *after)
+{
+	(void)each_more(live, json_object_get(after, "portForwards"),
+			json_object_get(before, "portForwards"), close_port, NULL);
+}
+
+static int apply_publish(struct live *live, const json_t *before, const json_t *after,
+			 struct control_client *client, struct error *err)
+{
+	const json_t *list = json_object_get(after, "portForwards");
+	const json_t *forward = json_array_get(list, json_array_size(list) - 1);
+	autoclose int port = control_sock_passed(client);
+	struct error why = {0};
+
+	if (port < 0)
+		return error_set(err, ERR_INVALID, "no socket came with the request");
+	if (channels_hold(port, &why) < 0 && why.errnum != ENOTSUP)
+		return error_set(err, ERR_INVALID, "what came with the request holds no port: %s",
+				 why.msg);
+	if (channels_publish(live->channels, forward, steal_fd(&port), err) < 0)
+		return -1;
+	if (control_stream_publish(live->control, forward, err) == 0)
+		return 0;
+	undo_publish(live, before, after);
+	return -1;
+}
+
+static int apply_unpublish(struct live *live, const json_t *before, const json_t *after,
+			   struct control_client *client, struct error *err)
+{
+	(void)client;
+	return each_more(live, json_object_get(before, "portForwards"),
+			 json_object_get(after, "portForwards"), close_port, err);
+}
+
+static json_t *port_told(const json_t *forward)
+{
+	return json_pack("{s:O, s:O, s:O}", "host", json_object_get(forward, "host"), "hostPort",
+			 json_object_get(forward, "hostPort"), "guestPort",
+			 json_object_get(forward, "guestPort"));
+}
+
+static int tell_published(struct live *live, const json_t *forward, struct error *err)
+{
+	char name[PUBLISH_NAME], text[160];
+
+	(void)err;
+	publish_name(forward, name);
+	snprintf(text, sizeof(text), "network: %s leads to port %d", name,
+		 (int)json_integer_value(json_object_get(forward, "guestPort")));
+	tell_change(live, "net.published", port_told(forward), text);
+	return 0;
+}
+
+static int tell_unpublished(struct live *live, const json_t *forward, struct error *err)
+{
+	char name[PUBLISH_NAME], text[160];
+
+	(void)err;
+	publish_name(forward, name);
+	snprintf(text, sizeof(text), "network: %s is published no more", name);
+	tell_change(live, "net.unpublished", port_told(forward), text);
+	return 0;
+}
+
+static void tell_ports(struct live *live, const json_t *before, const json_t *after)
+{
+	const json_t *old = json_object_get(before, "portForwards");
+	const json_t *new = json_object_get(after, "portForwards");
+
+	(void)each_more(live, new, old, tell_published, NULL);
+	(void)each_more(live, old, new, tell_unpublished, NULL);
+}
+
+static const struct network_change change_publish = {"publish", apply_publish, undo_publish, true};
+static const struct network_change change_unpublish = {"unpublish", apply_unpublish, NULL, false};
+
+/* --- the change ----------------------------------------------------------------------------------- */
+
+/* Tells events of all that is different. */
+static void tell_changes(struct live *live, const json_t *before, const json_t *after)
+{
+	tell_egress(live, before, after);
+	tell_ports(live, before, after);
 }
 
 static void answer_change(struct live *live, const struct error *why)
@@ -88,13 +273,13 @@ static void finish_change(struct live *live)
 		if (of->undo)
 			of->undo(live, live->change.before, live->change.after);
 		else
-			live_tell(live, live->change.before, live->change.after);
+			tell_changes(live, live->change.before, live->change.after);
 		error_prefix(&why, of->undo ? "it cannot be recorded"
 					    : "it is done, and the next start will not know of it");
 		answer_change(live, &why);
 		return;
 	}
-	live_tell(live, live->change.before, live->change.after);
+	tell_changes(live, live->change.before, live->change.after);
 	answer_change(live, NULL);
 }
 
