@@ -62,40 +62,26 @@ static int reflink_disk(const struct base *base, int dir, struct error *err)
 	return 0;
 }
 
-/* So has this one the layer's: to hash it would be most of the time that a clone takes. */
-static int copy_layer(const struct base *base, int dir, struct error *err)
-{
-	autoclose int from = openat(base->fd, BASE_LAYER, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (from < 0)
-		return error_errno(err, errno, "%s/" BASE_LAYER, base->path);
-	return clone_with_digest(from, dir, SESSION_LAYER, NULL, err);
-}
-
-/* For a VMM that knows nothing of layers. */
-static int copy_whole(const struct base *base, int dir, struct error *err)
-{
-	autoclose int from = openat(base->fd, BASE_DISK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (from < 0)
-		return error_errno(err, errno, "%s/" BASE_DISK, base->path);
-	return clone_with_digest(from, dir, SESSION_RAW, NULL, err);
-}
-
 /* *method: "reflink", "overlay" or "copy". */
 static int clone_base_disk(const struct base *base, bool layers, int dir, const char **method,
 			   struct error *err)
 {
+	const char *copied = layers ? BASE_LAYER : BASE_DISK;
+	autoclose int from = -1;
 	struct error why = {0};
 
 	*method = "reflink";
 	if (reflink_disk(base, dir, &why) == 0)
 		return 0;
-	if (why.code != ERR_UNSUPPORTED) {
+	if (why.code != ERR_UNSUPPORTED)
 		return error_copy(err, &why);
-	}
+	/* The copy of a layer has the layer's digest: to hash it would be most of the time that a
+	 * clone takes. A VMM that knows nothing of layers has a copy of the whole disk. */
 	*method = layers ? "overlay" : "copy";
-	return layers ? copy_layer(base, dir, err) : copy_whole(base, dir, err);
+	from = openat(base->fd, copied, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (from < 0)
+		return error_errno(err, errno, "%s/%s", base->path, copied);
+	return clone_with_digest(from, dir, layers ? SESSION_LAYER : SESSION_RAW, NULL, err);
 }
 
 /* --- the record ------------------------------------------------------------------------------ */
@@ -197,14 +183,6 @@ static json_t *make_session_config(const struct microagent_session *session,
 	return steal_ptr(&config);
 }
 
-/* The kernel that the base was sealed with. */
-static int take_base_kernel(const struct base_file files[BASE_FILES], struct creation *made,
-			    struct error *err)
-{
-	made->kernel.path = strdup(files[BASE_FILE_KERNEL].path);
-	return made->kernel.path ? 0 : error_errno(err, ENOMEM, "session");
-}
-
 /* What the machine boots: its disk, and a kernel or what a macOS guest has in the place of one.
  * *layer_over: the disk below, borrowed from files; NULL: none. */
 static int clone_linux(const struct microagent_session *session, const struct base *base,
@@ -225,7 +203,11 @@ static int clone_linux(const struct microagent_session *session, const struct ba
 	*layer_over = layered ? files[BASE_FILE_DISK].path : NULL;
 	made->rootfs = workspace_path(&made->ws, layered ? SESSION_LAYER : SESSION_RAW, err);
 	made->image.env = json_incref(json_object_get(base->metadata, "env"));
-	return made->rootfs ? take_base_kernel(files, made, err) : -1;
+	if (!made->rootfs)
+		return -1;
+	/* The kernel that the base was sealed with. */
+	made->kernel.path = strdup(files[BASE_FILE_KERNEL].path);
+	return made->kernel.path ? 0 : error_errno(err, ENOMEM, "session");
 }
 
 static int clone_macos(const struct microagent_session *session, const struct base *base,
