@@ -86,17 +86,6 @@ static int bundle_has(const struct state_dir *dir, const char *id, const char *f
 	return error_errno(err, errno, "%s/%s/%s", dir->path, id, file);
 }
 
-static void disown(const struct state_dir *dir, const char *id)
-{
-	struct workspace ws;
-
-	if (workspace_open(dir, id, false, &ws, NULL) < 0)
-		return;
-	if (ws.fd >= 0)
-		unfinished_disown(&ws);
-	workspace_close(&ws);
-}
-
 /* --- in the making ---------------------------------------------------------------------------- */
 
 /* Before its record: a directory and perhaps a disk, or what somebody else has put there. */
@@ -152,10 +141,15 @@ static int keep_ready(const struct sweep *sweep, const struct state_dir *dir, co
 		      const char *name, struct error *err)
 {
 	int mark = bundle_has(dir, id, WORKSPACE_MAKING, err);
+	struct workspace ws;
 
 	if (mark <= 0)
 		return mark;
-	disown(dir, id);
+	if (workspace_open(dir, id, false, &ws, NULL) == 0) {
+		if (ws.fd >= 0)
+			unfinished_disown(&ws);
+		workspace_close(&ws);
+	}
 	orphan_tell(sweep->agent, name, ORPHAN_HALF_MADE, ORPHAN_ADOPTED,
 		    "whoever put it into the pool, or claimed it, was killed: it is in the pool");
 	return 0;
@@ -210,17 +204,6 @@ static void tell_removed(const char *id, const struct error *why, void *data)
 
 /* --- all of them ------------------------------------------------------------------------------ */
 
-static int sweep_session(const struct sweep *sweep, const struct state_dir *dir, const char *id,
-			 const char *name, struct error *err)
-{
-	int ready = is_ready(sweep->agent, name, err);
-
-	if (ready < 0)
-		return -1;
-	return ready ? keep_ready(sweep, dir, id, name, err)
-		     : remove_made(sweep, dir, id, name, err);
-}
-
 /* What cannot be removed now is tried again by the next one. */
 static int sweep_one(const struct state_dir *dir, const char *id, void *data)
 {
@@ -229,12 +212,16 @@ static int sweep_one(const struct state_dir *dir, const char *id, void *data)
 	struct error why = {0};
 	int status;
 
-	if (session_ending_id(id, ending) && session_name_of_id(ending, name))
+	if (session_ending_id(id, ending) && session_name_of_id(ending, name)) {
 		status = end_marked(sweep, dir, id, name, &why);
-	else if (session_name_of_id(id, name))
-		status = sweep_session(sweep, dir, id, name, &why);
-	else
+	} else if (session_name_of_id(id, name)) {
+		status = is_ready(sweep->agent, name, &why);
+		if (status >= 0)
+			status = status ? keep_ready(sweep, dir, id, name, &why)
+					: remove_made(sweep, dir, id, name, &why);
+	} else {
 		return unfinished_remove(dir, id);
+	}
 	if (status < 0)
 		note_swept(sweep->left, name, why.msg);
 	return status;
@@ -255,37 +242,30 @@ static void sweep_over(const struct sweep *sweep, const char *name, const char *
 			   status < 0 ? failed.msg : why);
 }
 
-/* {name: why}. Whose live supervisor was killed before their end, or does not run. */
-static json_t *find_over(const struct state_dir *dir, int64_t *next)
-{
-	json_auto_t *ids = state_dir_list(dir, NULL);
-	json_t *found = json_object();
-	char why[TERM_TEXT], name[SESSION_NAME_ROOM];
-	const json_t *id;
-	size_t i;
-
-	json_array_foreach(ids, i, id)
-	{
-		if (session_name_of_id(json_string_value(id), name) &&
-		    session_over_by(dir, json_string_value(id), why, next))
-			json_object_set_new(found, name, json_string(why));
-	}
-	return found;
-}
-
 /* Only where one may be over; whoever wants to know has all of them looked at. */
 static void sweep_all_over(const struct sweep *sweep, const struct state_dir *dir)
 {
-	json_auto_t *found = NULL;
+	json_auto_t *ids = NULL, *found = NULL; /* found: {name: why} */
+	char text[TERM_TEXT], parsed[SESSION_NAME_ROOM];
 	int64_t next = INT64_MAX;
 	const char *name;
-	json_t *why;
+	json_t *id, *why;
+	size_t i;
 	int ends;
 
 	if (!sweep->removed && session_ends_later(dir))
 		return;
 	ends = session_ends_begin(dir);
-	found = find_over(dir, &next);
+	ids = state_dir_list(dir, NULL);
+	found = json_object();
+	/* The live supervisor of such a session was killed before the session's end, or does not
+	 * run. */
+	json_array_foreach(ids, i, id)
+	{
+		if (session_name_of_id(json_string_value(id), parsed) &&
+		    session_over_by(dir, json_string_value(id), text, &next))
+			json_object_set_new(found, parsed, json_string(text));
+	}
 	session_ends_done(ends, next);
 	json_object_foreach(found, name, why)
 	{
