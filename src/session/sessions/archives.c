@@ -125,22 +125,13 @@ static void say_age(int64_t seconds, char out[64])
 		 seconds / units[i].seconds == 1 ? "" : "s");
 }
 
-static int open_archive_dir(const struct microagent *agent, DIR **out, struct error *err)
-{
-	autofree char *path = path_join(agent->state_path, ARCHIVE_DIR, err);
-
-	*out = path ? opendir(path) : NULL;
-	return *out || (path && errno == ENOENT) ? 0
-	       : path				 ? error_errno(err, errno, "%s", path)
-						 : -1;
-}
-
 json_t *microagent_archive_remove_older(struct microagent *agent, int64_t seconds,
 					struct error *err)
 {
 	json_auto_t *removed = json_array(), *left = json_array();
 	struct removal removal = {.agent = agent, .removed = removed, .left = left};
 	autodir DIR *entries = NULL;
+	autofree char *path = NULL;
 
 	if (seconds < 1) {
 		error_set(err, ERR_INVALID, "an age is at least a second");
@@ -148,8 +139,14 @@ json_t *microagent_archive_remove_older(struct microagent *agent, int64_t second
 	}
 	removal.before = (time_t)(clock_real_ns() / (int64_t)NS_PER_S - seconds);
 	say_age(seconds, removal.why);
-	if (open_archive_dir(agent, &entries, err) < 0)
+	path = path_join(agent->state_path, ARCHIVE_DIR, err);
+	if (!path)
 		return NULL;
+	entries = opendir(path);
+	if (!entries && errno != ENOENT) {
+		error_errno(err, errno, "%s", path);
+		return NULL;
+	}
 	removal.archives = entries ? dirfd(entries) : -1;
 	if (entries && remove_each(&removal, entries, err) < 0)
 		return NULL;

@@ -108,17 +108,6 @@ int microagent_audit_read(struct microagent *agent, const char *word,
 	return 0;
 }
 
-static json_t *telemetry_json(const struct audit_telemetry *telemetry)
-{
-	json_t *object = json_pack(
-		"{s:s, s:I, s:I}", "verdict", audit_telemetry_names[telemetry->verdict], "bytes",
-		(json_int_t)telemetry->bytes, "confirmedBytes", (json_int_t)telemetry->confirmed);
-
-	if (telemetry->line)
-		json_object_set_new(object, "line", json_integer((json_int_t)telemetry->line));
-	return object;
-}
-
 static json_t *report_json(const struct found_log *found, const struct audit_report *report,
 			   const struct audit_telemetry *telemetry)
 {
@@ -131,6 +120,7 @@ static json_t *report_json(const struct found_log *found, const struct audit_rep
 			  audit_verdict_names[report->verdict], "lines", (json_int_t)report->lines,
 			  "confirmed", (json_int_t)report->confirmed, "lost",
 			  (json_int_t)report->lost, "clockSetBack", (json_int_t)report->set_back);
+	json_t *told;
 
 	if (report->bad_line) {
 		json_object_set_new(answer, "badLine", json_integer((json_int_t)report->bad_line));
@@ -142,7 +132,12 @@ static json_t *report_json(const struct found_log *found, const struct audit_rep
 				    json_integer((json_int_t)report->unconfirmed));
 	if (*report->head)
 		json_object_set_new(answer, "head", json_string(report->head));
-	json_object_set_new(answer, "telemetry", telemetry_json(telemetry));
+	told = json_pack("{s:s, s:I, s:I}", "verdict", audit_telemetry_names[telemetry->verdict],
+			 "bytes", (json_int_t)telemetry->bytes, "confirmedBytes",
+			 (json_int_t)telemetry->confirmed);
+	if (telemetry->line)
+		json_object_set_new(told, "line", json_integer((json_int_t)telemetry->line));
+	json_object_set_new(answer, "telemetry", told);
 	return answer;
 }
 

@@ -153,24 +153,21 @@ void session_made(struct microagent_session *session)
 
 /* --- found ----------------------------------------------------------------------------------- */
 
-static int no_such_session(const struct microagent_session *session, struct error *err)
-{
-	autofree char *state = state_of_sessions(session->agent, err);
-
-	if (!state)
-		return -1;
-	error_set(err, ERR_NOT_FOUND, "there is no session %s in %s", session->name, state);
-	return error_reason(err, REASON_NO_SESSION, session->name);
-}
-
 static int open_session(const struct microagent_session *session, struct open_workspace *out,
 			struct error *err)
 {
+	autofree char *state = NULL;
 	struct error why = {0};
 
 	if (open_workspace_named(session->agent, session->id, out, &why) == 0)
 		return 0;
-	return why.code == ERR_NOT_FOUND ? no_such_session(session, err) : error_copy(err, &why);
+	if (why.code != ERR_NOT_FOUND)
+		return error_copy(err, &why);
+	state = state_of_sessions(session->agent, err);
+	if (!state)
+		return -1;
+	error_set(err, ERR_NOT_FOUND, "there is no session %s in %s", session->name, state);
+	return error_reason(err, REASON_NO_SESSION, session->name);
 }
 
 static int read_record_in(struct microagent_session *session, const struct workspace *ws,

@@ -100,20 +100,13 @@ static int ask_quota(const struct open_workspace *existing, int64_t bytes, json_
 			   err);
 }
 
-static int note_set(const struct workspace *ws, int64_t bytes, uint64_t before, struct error *err)
-{
-	json_auto_t *data = json_pack("{s:I, s:I}", "quotaBytes", (json_int_t)bytes, "before",
-				      (json_int_t)before);
-	const struct audit_event event = {AUDIT_INFO, "session", "session.quota-set", data, 0};
-
-	return data ? audit_note(ws, &event, err) : error_errno(err, ENOMEM, "quota");
-}
-
 /* Where nothing lives and nothing can begin to. */
 static int record_quota(const struct workspace *ws, int64_t bytes, json_t **answer,
 			struct error *err)
 {
 	json_auto_t *session = session_record_read(ws, err);
+	struct audit_event event = {AUDIT_INFO, "session", "session.quota-set", NULL, 0};
+	json_auto_t *data = NULL;
 	struct quota before;
 	uint64_t grown = 0;
 
@@ -122,7 +115,13 @@ static int record_quota(const struct workspace *ws, int64_t bytes, json_t **answ
 	if (find_grown(ws, session, &grown) && (uint64_t)bytes < grown)
 		return error_set(err, ERR_CONFLICT, "its disk has grown to %llu MiB already",
 				 (unsigned long long)(grown + MIB - 1) / MIB);
-	if (quota_write(ws, (uint64_t)bytes, err) < 0 || note_set(ws, bytes, before.bytes, err) < 0)
+	if (quota_write(ws, (uint64_t)bytes, err) < 0)
+		return -1;
+	event.data = data = json_pack("{s:I, s:I}", "quotaBytes", (json_int_t)bytes, "before",
+				      (json_int_t)before.bytes);
+	if (!data)
+		return error_errno(err, ENOMEM, "quota");
+	if (audit_note(ws, &event, err) < 0)
 		return -1;
 	*answer = json_pack("{s:b, s:{s:I, s:I}}", "ok", 1, "disk", "quotaBytes", (json_int_t)bytes,
 			    "grownBytes", (json_int_t)grown);
