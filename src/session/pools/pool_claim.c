@@ -213,16 +213,6 @@ static int claim_any(const struct microagent *agent, const struct pool *pool,
 	return status;
 }
 
-/* What is refused costs no member. */
-static int check_claim(const struct microagent *agent, const struct base *base,
-		       const struct microagent_session_spec *spec, const struct pool *pool,
-		       struct error *err)
-{
-	if (base_check(base, err) < 0)
-		return -1;
-	return session_has_share(spec) ? pool_check_share(agent, pool, spec, err) : 0;
-}
-
 /* What members have not, or not as much of. The member is ours, and nobody else knows of it. */
 static int furnish(struct microagent_session *session, const struct microagent_session_spec *spec,
 		   struct error *err)
@@ -255,7 +245,9 @@ static int pool_claim(const struct microagent *agent, const struct base *base,
 	pool_touch(&pool);
 	if (agent->unconfined || !fits(agent, base, spec, &record))
 		return 0;
-	if (check_claim(agent, base, spec, &pool, err) < 0)
+	/* What is refused costs no member. */
+	if (base_check(base, err) < 0 ||
+	    (session_has_share(spec) && pool_check_share(agent, &pool, spec, err) < 0))
 		return -1;
 	status = claim_any(agent, &pool, &record, &session, err);
 	if (status == 1) {
@@ -272,26 +264,15 @@ static int pool_claim(const struct microagent *agent, const struct base *base,
 
 /* --- created ---------------------------------------------------------------------------------- */
 
-static int claim_or_make(struct microagent *agent, const struct base *base,
-			 const struct microagent_session_spec *spec,
-			 struct microagent_session **out, struct error *err)
-{
-	int claimed = pool_claim(agent, base, spec, out, err);
-
-	if (claimed < 0)
-		return -1;
-	if (claimed == 1)
-		return 0;
-	return session_make_booted(agent, base, spec, SESSION_NEW, out, err);
-}
-
 static int make_owned(struct microagent *agent, const struct base *base,
 		      const struct microagent_session_spec *spec, struct microagent_session **out,
 		      struct error *err)
 {
 	auto_session struct microagent_session *session = NULL;
+	int claimed = pool_claim(agent, base, spec, &session, err);
 
-	if (claim_or_make(agent, base, spec, &session, err) < 0)
+	if (claimed < 0 || (claimed == 0 &&
+			    session_make_booted(agent, base, spec, SESSION_NEW, &session, err) < 0))
 		return -1;
 	session->owned = spec->owned;
 	*out = steal_ptr(&session);

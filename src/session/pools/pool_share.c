@@ -10,28 +10,20 @@
 #include "base/json.h"
 #include "session/pools/pool.h"
 
-/* NULL: it is gone. */
-static json_t *config_of(const struct microagent_session *member)
-{
-	struct open_workspace existing = {0};
-	json_t *config;
-
-	if (open_workspace_named(member->agent, member->id, &existing, NULL) < 0)
-		return NULL;
-	config = open_workspace_config(&existing, NULL);
-	open_workspace_close(&existing);
-	return config;
-}
-
 /* What else there is to say is about a member that somebody else has claimed and destroyed
  * meanwhile. */
 static int check_with(const struct microagent_session *member,
 		      const struct microagent_session_spec *spec, struct error *err)
 {
 	static const char about[] = "config.shares";
-	json_auto_t *config = config_of(member);
+	struct open_workspace existing = {0};
+	json_auto_t *config = NULL;
 	struct error why = {0};
 
+	if (open_workspace_named(member->agent, member->id, &existing, NULL) < 0)
+		return 0;
+	config = open_workspace_config(&existing, NULL);
+	open_workspace_close(&existing);
 	if (!config)
 		return 0;
 	json_object_del(config, "hotplug");
