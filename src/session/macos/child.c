@@ -61,27 +61,10 @@ static int hear_some(struct running *r, struct error *err)
 	return n > 0;
 }
 
-static void child_tick(const struct running *r)
-{
-	const struct microagent *agent = r->making->agent;
-
-	if (agent->wait_fn)
-		agent->wait_fn(agent->wait_data);
-	if (r->child->tick)
-		r->child->tick(r->child->data);
-}
-
-/* And what a script has started, which would keep the pipe open: it is our child yet, and the
- * leader of its group, so nobody else has that number. At a terminal the group is ours, whose
- * others are not to be ended by us; Ctrl-C ends all of it. */
-static void tell_to_end(const struct running *r)
-{
-	(void)kill(r->at_terminal ? r->proc.pid : -r->proc.pid, SIGTERM);
-}
-
 static int hear_to_end(struct running *r, struct error *err)
 {
 	int cancel = r->making->spec->cancel > 0 ? r->making->spec->cancel : -1, more = 1;
+	const struct microagent *agent = r->making->agent;
 
 	while (more > 0) {
 		struct pollfd slots[] = {
@@ -93,10 +76,17 @@ static int hear_to_end(struct running *r, struct error *err)
 
 		if (got < 0 && errno != EINTR)
 			return error_errno(err, errno, "poll");
-		child_tick(r);
+		if (agent->wait_fn)
+			agent->wait_fn(agent->wait_data);
+		if (r->child->tick)
+			r->child->tick(r->child->data);
 		if (got > 0 && slots[1].revents) {
 			r->cancelled = true;
-			tell_to_end(r);
+			/* What a script has started would keep the pipe open, and is told too: the
+			 * script is our child yet, and the leader of its group, so nobody else has
+			 * that number. At a terminal the group is ours, whose others are not to be
+			 * ended by us; Ctrl-C ends all of it. */
+			(void)kill(r->at_terminal ? r->proc.pid : -r->proc.pid, SIGTERM);
 		}
 		if (got > 0 && slots[0].revents)
 			more = hear_some(r, err);

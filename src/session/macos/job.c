@@ -31,14 +31,6 @@ static void on_job_line(void *data, const char *text)
 	}
 }
 
-static int judge_job(const struct hearing *h, int code, struct error *err)
-{
-	if (h->answer)
-		return supervisor_error(h->answer, err);
-	return error_set(err, ERR_IO, "the supervisor ended with exit code %d and no answer%s%s",
-			 code, h->words[0] ? ": " : "", h->words);
-}
-
 int macos_job_run(const struct making *m, const json_t *job,
 		  void (*event)(void *data, const json_t *event), void *data, struct error *err)
 {
@@ -53,8 +45,12 @@ int macos_job_run(const struct making *m, const json_t *job,
 	if (!line)
 		return -1;
 	status = macos_child_run(m, &child, &code, err);
-	if (status == 0)
-		status = judge_job(&hearing, code, err);
+	if (status == 0 && hearing.answer)
+		status = supervisor_error(hearing.answer, err);
+	else if (status == 0)
+		status = error_set(err, ERR_IO,
+				   "the supervisor ended with exit code %d and no answer%s%s", code,
+				   hearing.words[0] ? ": " : "", hearing.words);
 	json_decref(hearing.answer);
 	return status;
 }
