@@ -198,44 +198,25 @@ static int make_children(struct fork *fork, struct error *err)
 	return error_copy(err, &why);
 }
 
-/* What the machine is made of is as it was recorded. */
-static int look_at_parent(struct fork *fork, const struct open_workspace *existing,
-			  struct error *err)
-{
-	fork->record = session_record_read(&existing->ws, err);
-	fork->config = fork->record ? open_workspace_config(existing, err) : NULL;
-	if (!fork->config)
-		return -1;
-	if (base_open(fork->agent, json_text(fork->record, "base", ""), BASE_SHARED, &fork->base,
-		      err) < 0)
-		return -1;
-	sessions_sweep(fork->agent, NULL, NULL);
-	return 0;
-}
-
 static int fork_in(struct fork *fork, const struct open_workspace *existing, json_t **told,
 		   struct error *err)
 {
 	json_auto_t *saved = NULL;
 
 	fork->ws = &existing->ws;
-	if (look_at_parent(fork, existing, err) < 0 ||
-	    point_begin(&existing->ws, &fork->point, err) < 0 ||
+	fork->record = session_record_read(&existing->ws, err);
+	/* What the machine is made of is as it was recorded. */
+	fork->config = fork->record ? open_workspace_config(existing, err) : NULL;
+	if (!fork->config || base_open(fork->agent, json_text(fork->record, "base", ""),
+				       BASE_SHARED, &fork->base, err) < 0)
+		return -1;
+	sessions_sweep(fork->agent, NULL, NULL);
+	if (point_begin(&existing->ws, &fork->point, err) < 0 ||
 	    point_save(&fork->point, fork->parent, &existing->ws, false, &saved, err) < 0 ||
 	    make_children(fork, err) < 0)
 		return -1;
 	*told = steal_ptr(&saved);
 	return 0;
-}
-
-static void fork_free(struct fork *fork)
-{
-	point_close(&fork->point);
-	base_close(&fork->base);
-	json_decref(fork->record);
-	json_decref(fork->config);
-	microagent_close(fork->agent);
-	free(fork->children);
 }
 
 static int check_children(int64_t count, struct error *err)
@@ -275,7 +256,12 @@ int microagent_session_fork(struct microagent_session *session,
 		if (told)
 			*told = steal_ptr(&saved);
 	}
-	fork_free(&fork);
+	point_close(&fork.point);
+	base_close(&fork.base);
+	json_decref(fork.record);
+	json_decref(fork.config);
+	microagent_close(fork.agent);
+	free(fork.children);
 	digest_cancel_by(before);
 	return status;
 }

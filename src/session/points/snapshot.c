@@ -120,15 +120,6 @@ static int replace_disk(const struct workspace *ws, const struct point *copy, co
 	return 0;
 }
 
-static int refuse_other_base(const struct microagent_session *session, const char *path,
-			     struct error *err)
-{
-	error_set(err, ERR_CONFLICT,
-		  "the base's disk %s is not the one that the session was made of", path);
-	return error_reason(err, REASON_BASE_DAMAGED,
-			    json_text(session->record, "base", session->name));
-}
-
 /* The session's config with another disk. */
 static json_t *config_with_disk(const struct microagent_session *session, const char *disk,
 				struct error *err)
@@ -165,10 +156,13 @@ static int check_boot(const struct microagent_session *session, const struct poi
 	divergence = json_object_get(verification, "divergence");
 	json_array_foreach(divergence, i, entry)
 	{
-		if (strcmp(json_text(entry, "artifact", ""), "base") == 0)
-			return refuse_other_base(
-				session,
-				json_text(json_object_get(verification, "base"), "path", ""), err);
+		if (strcmp(json_text(entry, "artifact", ""), "base") != 0)
+			continue;
+		error_set(err, ERR_CONFLICT,
+			  "the base's disk %s is not the one that the session was made of",
+			  json_text(json_object_get(verification, "base"), "path", ""));
+		return error_reason(err, REASON_BASE_DAMAGED,
+				    json_text(session->record, "base", session->name));
 	}
 	*renewed = json_array_size(divergence) > 0;
 	return 0;
