@@ -101,24 +101,6 @@ static json_t *text_content(const struct buf *text)
 			 text->len);
 }
 
-static json_t *failed_result(const struct error *why)
-{
-	autobuf struct buf text = BUF_INIT(0);
-
-	buf_printf(&text, NULL, "error (%s): ", error_code_name(why->code));
-	text_escape(why->msg, strlen(why->msg), &text, NULL);
-	return json_pack("{s:o, s:b}", "content", text_content(&text), "isError", 1);
-}
-
-static json_t *whole_result(struct mcp_answer *answer)
-{
-	json_t *content = text_content(&answer->text);
-
-	if (answer->links)
-		json_array_extend(content, answer->links);
-	return json_pack("{s:o, s:O}", "content", content, "structuredContent", answer->structured);
-}
-
 static const json_t *input_schema(const struct mcp_call *call)
 {
 	const json_t *tool;
@@ -130,24 +112,30 @@ static const json_t *input_schema(const struct mcp_call *call)
 	return NULL;
 }
 
-static int check_arguments(const struct mcp_call *call, struct error *err)
-{
-	json_auto_t *none = json_object();
-
-	return schema_check(input_schema(call), call->arguments ? call->arguments : none, "", err);
-}
-
 json_t *tool_answer(struct mcp_call *call)
 {
 	struct mcp_answer answer = {.text = BUF_INIT(0)};
+	json_auto_t *none = json_object();
 	struct error why = {0};
 	json_t *result;
 
-	if (check_arguments(call, &why) == 0 && call->tool->run(call, &answer, &why) == 0 &&
-	    text_escape_all(answer.structured, &why) == 0)
-		result = whole_result(&answer);
-	else
-		result = failed_result(&why);
+	if (schema_check(input_schema(call), call->arguments ? call->arguments : none, "", &why) ==
+		    0 &&
+	    call->tool->run(call, &answer, &why) == 0 &&
+	    text_escape_all(answer.structured, &why) == 0) {
+		json_t *content = text_content(&answer.text);
+
+		if (answer.links)
+			json_array_extend(content, answer.links);
+		result = json_pack("{s:o, s:O}", "content", content, "structuredContent",
+				   answer.structured);
+	} else {
+		autobuf struct buf text = BUF_INIT(0);
+
+		buf_printf(&text, NULL, "error (%s): ", error_code_name(why.code));
+		text_escape(why.msg, strlen(why.msg), &text, NULL);
+		result = json_pack("{s:o, s:b}", "content", text_content(&text), "isError", 1);
+	}
 	mcp_answer_free(&answer);
 	return result;
 }
@@ -173,30 +161,11 @@ static json_t *resource_link(const char *uri, const struct captured_stream *stre
 			 "BYTES behind it reads a part.");
 }
 
-static int keep_stream(const struct told_stream *told, const char *uri, struct error *err)
-{
-	struct mcp_answer *answer = told->answer;
-
-	if (!answer->links)
-		answer->links = json_array();
-	if (told->call->server->takes_links &&
-	    json_array_append_new(answer->links, resource_link(uri, told->stream)) < 0)
-		return error_errno(err, ENOMEM, "answer");
-	return kept_add(&told->call->server->kept, told->session, uri, told->stream, err);
-}
-
-static char *stream_as_base64(struct told_stream *told, const struct text_parts *parts,
-			      size_t limit, struct error *err)
-{
-	size_t most = limit / 4 * 3, len = parts->head_len < most ? parts->head_len : most;
-
-	told->cut = parts->total > len;
-	return base64_encode(parts->head, len, err);
-}
-
 static int put_told_stream(struct told_stream *told, json_t *structured, struct error *err)
 {
-	size_t limit = (size_t)told->call->server->options->result_bytes;
+	struct mcp_server *server = told->call->server;
+	struct mcp_answer *answer = told->answer;
+	size_t limit = (size_t)server->options->result_bytes;
 	char uri[KEPT_URI_ROOM], key[32];
 	autobuf struct buf text = BUF_INIT(0);
 	autofree char *base64 = NULL;
@@ -208,8 +177,14 @@ static int put_told_stream(struct told_stream *told, json_t *structured, struct 
 	is_text = text_is_utf8(&parts);
 	if (is_text && text_cut(&parts, limit, uri, &text, &told->cut, err) < 0)
 		return -1;
-	if (!is_text && !(base64 = stream_as_base64(told, &parts, limit, err)))
-		return -1;
+	if (!is_text) {
+		size_t most = limit / 4 * 3, len = parts.head_len < most ? parts.head_len : most;
+
+		told->cut = parts.total > len;
+		base64 = base64_encode(parts.head, len, err);
+		if (!base64)
+			return -1;
+	}
 	snprintf(key, sizeof(key), "%sEncoding", told->name);
 	if (json_put_string(structured, key, is_text ? "utf-8" : "base64", err) < 0)
 		return -1;
@@ -217,25 +192,20 @@ static int put_told_stream(struct told_stream *told, json_t *structured, struct 
 	if (json_put(structured, key, json_integer((json_int_t)parts.total), err) < 0 ||
 	    json_put_string(structured, told->name, is_text ? buf_string(&text) : base64, err) < 0)
 		return -1;
-	if (parts.total > 0 && (buf_printf(&told->answer->text, err, "--- %s, %llu bytes%s ---\n",
-					   told->name, (unsigned long long)parts.total,
-					   is_text ? "" : ", base64 since it is no UTF-8") < 0 ||
-				buf_printf(&told->answer->text, err, "%s\n",
-					   is_text ? buf_string(&text) : base64) < 0))
+	if (parts.total > 0 &&
+	    (buf_printf(&answer->text, err, "--- %s, %llu bytes%s ---\n", told->name,
+			(unsigned long long)parts.total,
+			is_text ? "" : ", base64 since it is no UTF-8") < 0 ||
+	     buf_printf(&answer->text, err, "%s\n", is_text ? buf_string(&text) : base64) < 0))
 		return -1;
-	return told->cut ? keep_stream(told, uri, err) : 0;
-}
-
-static int say_end(struct mcp_answer *answer, const struct command_end *end, bool said_something,
-		   struct error *err)
-{
-	if (*end->start_error &&
-	    answer_say(answer, err, "It never ran: %s\n", end->start_error) < 0)
-		return -1;
-	return answer_say(answer, err, "exit code %d%s, after %lld ms%s\n%s", end->exit_code,
-			  end->timed_out ? " (timed out)" : "", (long long)end->elapsed_ms,
-			  said_something ? "" : "; it said nothing",
-			  said_something ? ANSWER_UNTRUSTED "\n" : "");
+	if (!told->cut)
+		return 0;
+	if (!answer->links)
+		answer->links = json_array();
+	if (server->takes_links &&
+	    json_array_append_new(answer->links, resource_link(uri, told->stream)) < 0)
+		return error_errno(err, ENOMEM, "answer");
+	return kept_add(&server->kept, told->session, uri, told->stream, err);
 }
 
 static int put_command_end(json_t *structured, const struct command_end *end, struct error *err)
@@ -259,13 +229,20 @@ int answer_command(struct mcp_call *call, struct mcp_answer *answer, struct mcp_
 	struct told_stream told = {
 		.call = call, .answer = answer, .session = session, .number = number};
 	json_t *structured = json_object();
-	bool cut = false;
+	bool cut = false, said_something = mcp_capture_total(capture) > 0;
 
 	if (capture->out_of_memory)
 		return error_errno(err, ENOMEM, "output");
 	if (answer_structured(answer, structured, err) < 0 ||
-	    put_command_end(structured, end, err) < 0 ||
-	    say_end(answer, end, mcp_capture_total(capture) > 0, err) < 0)
+	    put_command_end(structured, end, err) < 0)
+		return -1;
+	if (*end->start_error &&
+	    answer_say(answer, err, "It never ran: %s\n", end->start_error) < 0)
+		return -1;
+	if (answer_say(answer, err, "exit code %d%s, after %lld ms%s\n%s", end->exit_code,
+		       end->timed_out ? " (timed out)" : "", (long long)end->elapsed_ms,
+		       said_something ? "" : "; it said nothing",
+		       said_something ? ANSWER_UNTRUSTED "\n" : "") < 0)
 		return -1;
 	for (size_t i = 0; i < 2; i++) {
 		told.stream = &capture->streams[i];

@@ -73,21 +73,6 @@ static void end_call(struct mcp_calls *calls, struct mcp_call *call, json_t *res
 	mcp_call_free(call);
 }
 
-/* Under the lock. NULL: none waits, and the thread ends. */
-static struct mcp_call *next_waiting(struct mcp_calls *calls)
-{
-	struct mcp_call *call = list_first(&calls->waiting, struct mcp_call, link);
-
-	if (call) {
-		list_remove(&call->link);
-		list_add(&calls->running, &call->link);
-	} else {
-		calls->threads--;
-		wake_raise(calls->ended);
-	}
-	return call;
-}
-
 static void *call_thread(void *data)
 {
 	struct mcp_call *call = data;
@@ -96,7 +81,14 @@ static void *call_thread(void *data)
 	while (call) {
 		end_call(calls, call, tool_answer(call));
 		pthread_mutex_lock(&calls->lock);
-		call = next_waiting(calls);
+		call = list_first(&calls->waiting, struct mcp_call, link);
+		if (call) {
+			list_remove(&call->link);
+			list_add(&calls->running, &call->link);
+		} else {
+			calls->threads--;
+			wake_raise(calls->ended);
+		}
 		pthread_mutex_unlock(&calls->lock);
 	}
 	return NULL;
@@ -142,40 +134,26 @@ static int enter_call(struct mcp_calls *calls, struct mcp_call *call, struct err
 	return status;
 }
 
-/* The thread that it was entered for could not be had. */
-static void leave_call(struct mcp_calls *calls, struct mcp_call *call)
-{
-	pthread_mutex_lock(&calls->lock);
-	take_out(calls, call);
-	calls->threads--;
-	pthread_mutex_unlock(&calls->lock);
-}
-
-static int start_thread(struct mcp_call *call)
+int call_begin(struct mcp_calls *calls, struct mcp_call *call, struct error *err)
 {
 	pthread_attr_t detached;
 	pthread_t thread;
-	int failed;
-
-	pthread_attr_init(&detached);
-	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-	failed = pthread_create(&thread, &detached, call_thread, call);
-	pthread_attr_destroy(&detached);
-	return failed;
-}
-
-int call_begin(struct mcp_calls *calls, struct mcp_call *call, struct error *err)
-{
 	int entered, failed;
 
 	call->cancel = microagent_cancel_new(err);
 	entered = call->cancel ? enter_call(calls, call, err) : -1;
 	if (entered <= 0)
 		return entered;
-	failed = start_thread(call);
+	pthread_attr_init(&detached);
+	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+	failed = pthread_create(&thread, &detached, call_thread, call);
+	pthread_attr_destroy(&detached);
 	if (failed == 0)
 		return 0;
-	leave_call(calls, call);
+	pthread_mutex_lock(&calls->lock);
+	take_out(calls, call);
+	calls->threads--;
+	pthread_mutex_unlock(&calls->lock);
 	return error_errno(err, failed, "thread");
 }
 
@@ -193,24 +171,18 @@ static void drop_call(struct mcp_calls *calls, struct mcp_call *call, bool has_t
 	machines_give_up(&call->server->sessions, &call->room);
 }
 
-static bool is_waiting(const struct mcp_calls *calls, const struct mcp_call *call)
-{
-	const struct mcp_call *other;
-
-	list_each (other, &calls->waiting, link)
-		if (other == call)
-			return true;
-	return false;
-}
-
 void mcp_calls_cancel(struct mcp_calls *calls, const json_t *id)
 {
+	const struct mcp_call *waiting;
+	bool has_thread = true;
 	struct mcp_call *call;
 
 	pthread_mutex_lock(&calls->lock);
 	call = call_with_id(calls, id);
+	list_each (waiting, &calls->waiting, link)
+		has_thread = has_thread && waiting != call;
 	if (call)
-		drop_call(calls, call, !is_waiting(calls, call));
+		drop_call(calls, call, has_thread);
 	pthread_mutex_unlock(&calls->lock);
 }
 

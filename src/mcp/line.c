@@ -33,18 +33,6 @@ int line_feed(struct line_decoder *decoder, const void *bytes, size_t len, struc
 	return buf_append(&decoder->bytes, bytes, len, err);
 }
 
-static enum line_got skip_line(struct line_decoder *decoder, const char *newline)
-{
-	if (newline) {
-		decoder->taken = (size_t)(newline + 1 - (const char *)buf_bytes(&decoder->bytes));
-	} else {
-		decoder->skipping = true;
-		decoder->taken = decoder->bytes.len;
-	}
-	decoder->looked = 0;
-	return LINE_TOO_LONG;
-}
-
 enum line_got line_next(struct line_decoder *decoder, const char **line, size_t *len)
 {
 	size_t most = (size_t)limit_get(LIMIT_MCP_LINE_BYTES);
@@ -55,8 +43,12 @@ enum line_got line_next(struct line_decoder *decoder, const char **line, size_t 
 		return LINE_NONE;
 	start = (const char *)buf_bytes(&decoder->bytes);
 	newline = memchr(start + decoder->looked, '\n', decoder->bytes.len - decoder->looked);
-	if ((newline ? (size_t)(newline - start) : decoder->bytes.len) > most)
-		return skip_line(decoder, newline);
+	if ((newline ? (size_t)(newline - start) : decoder->bytes.len) > most) {
+		decoder->skipping = !newline;
+		decoder->taken = newline ? (size_t)(newline + 1 - start) : decoder->bytes.len;
+		decoder->looked = 0;
+		return LINE_TOO_LONG;
+	}
 	decoder->looked = newline ? 0 : decoder->bytes.len;
 	if (!newline)
 		return LINE_NONE;

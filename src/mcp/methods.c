@@ -41,14 +41,7 @@ static json_t *server_info(void)
 			 "microagent virtual machines", "version", microagent_version());
 }
 
-/* Every result of the modern era says that it is one, and whose. */
-static void add_modern(json_t *result)
-{
-	json_object_set_new(result, "resultType", json_string("complete"));
-	json_object_set_new(result, "_meta", json_pack("{s:o}", META "serverInfo", server_info()));
-}
-
-/* And how long it may be kept, where it can be. */
+/* Adds how long the client may keep the result, in the era that knows of it. */
 static json_t *cacheable(const struct mcp_server *server, json_t *result, int64_t ttl_ms)
 {
 	if (server->era == ERA_MODERN) {
@@ -60,8 +53,12 @@ static json_t *cacheable(const struct mcp_server *server, json_t *result, int64_
 
 void server_answer(struct mcp_server *server, const json_t *id, json_t *result)
 {
-	if (result && server->era == ERA_MODERN)
-		add_modern(result);
+	/* Every result of the modern era says that it is one, and whose. */
+	if (result && server->era == ERA_MODERN) {
+		json_object_set_new(result, "resultType", json_string("complete"));
+		json_object_set_new(result, "_meta",
+				    json_pack("{s:o}", META "serverInfo", server_info()));
+	}
 	out_send(&server->out,
 		 result ? rpc_result(id, result)
 			: rpc_error(id, RPC_INTERNAL, "there is no memory for the answer", NULL));
@@ -183,28 +180,11 @@ static void list_tools(struct asked *asked)
 					TOOLS_TTL_MS));
 }
 
-static struct mcp_call *call_of(struct asked *asked, const struct mcp_tool *tool)
-{
-	const json_t *progress = json_object_get(asked->request.meta, "progressToken");
-	struct mcp_call *call = calloc(1, sizeof(*call));
-
-	if (!call)
-		return NULL;
-	*call = (struct mcp_call){
-		.server = asked->server,
-		.tool = tool,
-		.id = asked->request.id,
-		.arguments = json_object_get(asked->request.params, "arguments"),
-		.progress = json_is_string(progress) || json_is_integer(progress) ? progress : NULL,
-	};
-	call->message = steal_ptr(&asked->message);
-	return call;
-}
-
 static void call_tool(struct asked *asked)
 {
 	const json_t *params = asked->request.params;
 	const json_t *arguments = json_object_get(params, "arguments");
+	const json_t *progress = json_object_get(asked->request.meta, "progressToken");
 	const char *name = json_text(params, "name", "");
 	const struct mcp_tool *tool = tool_find(asked->server->tools, name);
 	struct error why = {0};
@@ -218,10 +198,20 @@ static void call_tool(struct asked *asked)
 		refuse_request(asked, RPC_INVALID_PARAMS, "params.arguments must be an object");
 		return;
 	}
-	call = call_of(asked, tool);
+	call = calloc(1, sizeof(*call));
 	if (!call) {
 		server_answer(asked->server, asked->request.id, NULL);
-	} else if (call_begin(&asked->server->calls, call, &why) < 0) {
+		return;
+	}
+	*call = (struct mcp_call){
+		.server = asked->server,
+		.tool = tool,
+		.id = asked->request.id,
+		.arguments = arguments,
+		.progress = json_is_string(progress) || json_is_integer(progress) ? progress : NULL,
+		.message = steal_ptr(&asked->message),
+	};
+	if (call_begin(&asked->server->calls, call, &why) < 0) {
 		refuse_request(asked, why.code == ERR_INVALID ? RPC_INVALID_REQUEST : RPC_BUSY,
 			       why.msg);
 		mcp_call_free(call);
@@ -328,32 +318,20 @@ static void answer_request(struct asked *asked)
 		refuse_request(asked, RPC_METHOD_NOT_FOUND, "there is no such method");
 }
 
-static void route_message(struct asked *asked)
-{
-	const struct method *method;
-
-	if (!asked->request.method)
-		return;
-	if (asked->request.id) {
-		answer_request(asked);
-		return;
-	}
-	method = method_of(asked);
-	if (method)
-		method->take(asked);
-}
-
 /* message is stolen. */
 static void take_one(struct mcp_server *server, json_t *message)
 {
 	struct asked asked = {.server = server, .message = message};
+	const struct method *method;
 	enum rpc_code code = RPC_INTERNAL;
 	struct error why = {0};
 
 	if (rpc_decode(message, &asked.request, &code, &why) < 0)
 		refuse_request(&asked, code, why.msg);
-	else
-		route_message(&asked);
+	else if (asked.request.method && asked.request.id)
+		answer_request(&asked);
+	else if (asked.request.method && (method = method_of(&asked)))
+		method->take(&asked);
 	json_decref(asked.message);
 }
 

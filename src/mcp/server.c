@@ -18,25 +18,6 @@
 
 #define READ_BYTES 65536
 
-static bool is_blank_line(const char *line, size_t len)
-{
-	return strspn(line, " \t\r\n") >= len;
-}
-
-static void take_lines(struct mcp_server *server, struct line_decoder *lines)
-{
-	enum line_got got;
-	const char *line;
-	size_t len;
-
-	while ((got = line_next(lines, &line, &len)) != LINE_NONE) {
-		if (got == LINE_TOO_LONG)
-			server_refuse_long(server);
-		else if (!is_blank_line(line, len))
-			server_take(server, line, len);
-	}
-}
-
 /* 1: something can be read; 0: it is over. */
 static int wait_for_words(const struct mcp_server *server)
 {
@@ -56,6 +37,9 @@ static void serve_lines(struct mcp_server *server)
 	struct line_decoder lines = {.skipping = false};
 	char bytes[READ_BYTES];
 	struct error err = {0};
+	enum line_got got;
+	const char *line;
+	size_t len;
 
 	while (wait_for_words(server)) {
 		ssize_t n = read(server->out.in, bytes, sizeof(bytes));
@@ -64,7 +48,12 @@ static void serve_lines(struct mcp_server *server)
 			continue;
 		if (n <= 0 || line_feed(&lines, bytes, (size_t)n, &err) < 0)
 			break;
-		take_lines(server, &lines);
+		while ((got = line_next(&lines, &line, &len)) != LINE_NONE) {
+			if (got == LINE_TOO_LONG)
+				server_refuse_long(server);
+			else if (strspn(line, " \t\r\n") < len) /* a blank one is no message */
+				server_take(server, line, len);
+		}
 	}
 	line_decoder_free(&lines);
 }
@@ -88,35 +77,25 @@ static int check_reach(const struct mcp_options *options, struct error *err)
 	return decoded ? 0 : -1;
 }
 
-static int open_files(struct mcp_server *server, struct error *err)
+static int open_server(struct mcp_server *server, struct error *err)
 {
 	const struct share_wish wish = {.path = server->options->files,
 					.state_dir = server->options->state_dir,
 					.anyway = server->options->files_anyway};
 
-	if (!wish.path)
-		return 0;
-	server->files = share_dir_open_ours(&wish, err);
-	return server->files < 0 ? error_prefix(err, "--files") : 0;
-}
-
-static void close_server(struct mcp_server *server)
-{
-	mcp_calls_free(&server->calls);
-	mcp_kept_free(&server->kept);
-	mcp_sessions_free(&server->sessions);
-	json_decref(server->tools);
-	cleanup_close(&server->files);
-	out_free(&server->out);
-}
-
-static int open_server(struct mcp_server *server, struct error *err)
-{
 	if (check_reach(server->options, err) < 0)
 		return -1;
 	server->tools = tools_offered(server->options, err);
-	if (!server->tools || open_files(server, err) < 0 ||
-	    mcp_calls_init(&server->calls, err) < 0)
+	if (!server->tools)
+		goto failed;
+	if (wish.path) {
+		server->files = share_dir_open_ours(&wish, err);
+		if (server->files < 0) {
+			error_prefix(err, "--files");
+			goto failed;
+		}
+	}
+	if (mcp_calls_init(&server->calls, err) < 0)
 		goto failed;
 	if (mcp_sessions_init(&server->sessions, server->options, err) < 0) {
 		mcp_calls_free(&server->calls);
@@ -130,19 +109,11 @@ failed:
 	return -1;
 }
 
-/* Threads that do not end are left alone with what they use: the process ends anyway, and what it
- * owns with it. */
-static bool wind_up(struct mcp_server *server)
-{
-	uint64_t deadline = limit_deadline(LIMIT_MCP_END_MS);
-	bool calls_ended = mcp_calls_end(&server->calls, limit_deadline(LIMIT_MCP_CALLS_END_MS));
-
-	return mcp_sessions_end(&server->sessions, deadline) && calls_ended;
-}
-
 int mcp_serve(const struct mcp_options *options, int in, int out, int ended, struct error *err)
 {
 	struct mcp_server *server = calloc(1, sizeof(*server));
+	uint64_t deadline;
+	bool calls_ended;
 
 	if (!server)
 		return error_errno(err, ENOMEM, "server");
@@ -154,9 +125,18 @@ int mcp_serve(const struct mcp_options *options, int in, int out, int ended, str
 		return -1;
 	}
 	serve_lines(server);
-	if (wind_up(server)) {
-		close_server(server);
-		free(server);
-	}
+	deadline = limit_deadline(LIMIT_MCP_END_MS);
+	calls_ended = mcp_calls_end(&server->calls, limit_deadline(LIMIT_MCP_CALLS_END_MS));
+	/* Threads that do not end are left alone with what they use: the process ends anyway, and
+	 * what it owns with it. */
+	if (!mcp_sessions_end(&server->sessions, deadline) || !calls_ended)
+		return 0;
+	mcp_calls_free(&server->calls);
+	mcp_kept_free(&server->kept);
+	mcp_sessions_free(&server->sessions);
+	json_decref(server->tools);
+	cleanup_close(&server->files);
+	out_free(&server->out);
+	free(server);
 	return 0;
 }
