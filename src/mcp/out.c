@@ -94,17 +94,6 @@ static char *next_word(struct mcp_out *out)
 	return word;
 }
 
-/* Under the lock. */
-static void send_words(struct mcp_out *out)
-{
-	char *word;
-
-	while ((word = next_word(out))) {
-		send_line(out, word);
-		free(word);
-	}
-}
-
 static bool has_words(struct mcp_out *out)
 {
 	bool has;
@@ -135,11 +124,15 @@ static void try_words(struct mcp_out *out)
 void out_send(struct mcp_out *out, json_t *message)
 {
 	autofree char *line = line_of(message);
+	char *word;
 
 	if (!line)
 		return;
 	pthread_mutex_lock(&out->lock);
-	send_words(out);
+	while ((word = next_word(out))) {
+		send_line(out, word);
+		free(word);
+	}
 	send_line(out, line);
 	pthread_mutex_unlock(&out->lock);
 	try_words(out);

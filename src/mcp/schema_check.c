@@ -19,11 +19,6 @@ static bool is_whole_number(const json_t *value)
 		number == (double)(int64_t)number);
 }
 
-static int64_t whole_number_of(const json_t *value)
-{
-	return json_is_integer(value) ? json_integer_value(value) : (int64_t)json_real_value(value);
-}
-
 static bool is_of_type(const json_t *value, const char *type)
 {
 	static const struct {
@@ -39,25 +34,17 @@ static bool is_of_type(const json_t *value, const char *type)
 	return strcmp(type, "boolean") == 0 && json_is_boolean(value);
 }
 
-/* A number of the schema; otherwise where it has none. */
-static int64_t bound(const json_t *schema, const char *key, int64_t otherwise)
-{
-	const json_t *value = json_object_get(schema, key);
-
-	return value ? json_integer_value(value) : otherwise;
-}
-
 static int check_size(const json_t *schema, const char *least, const char *most, int64_t size,
 		      const char *path, const char *of, struct error *err)
 {
-	int64_t min = bound(schema, least, INT64_MIN), max = bound(schema, most, INT64_MAX);
+	const json_t *min = json_object_get(schema, least), *max = json_object_get(schema, most);
 
-	if (size < min)
-		return error_set(err, ERR_INVALID, "%s must be at least %" PRId64 "%s", path, min,
-				 of);
-	if (size > max)
-		return error_set(err, ERR_INVALID, "%s must be at most %" PRId64 "%s", path, max,
-				 of);
+	if (min && size < json_integer_value(min))
+		return error_set(err, ERR_INVALID, "%s must be at least %" PRId64 "%s", path,
+				 (int64_t)json_integer_value(min), of);
+	if (max && size > json_integer_value(max))
+		return error_set(err, ERR_INVALID, "%s must be at most %" PRId64 "%s", path,
+				 (int64_t)json_integer_value(max), of);
 	return 0;
 }
 
@@ -164,9 +151,12 @@ int schema_check(const json_t *schema, const json_t *value, const char *path, st
 		return check_text(schema, value, path, err);
 	case JSON_INTEGER:
 	case JSON_REAL:
-		return is_whole_number(value) ? check_size(schema, "minimum", "maximum",
-							   whole_number_of(value), path, "", err)
-					      : 0;
+		if (!is_whole_number(value))
+			return 0;
+		return check_size(schema, "minimum", "maximum",
+				  json_is_integer(value) ? json_integer_value(value)
+							 : (int64_t)json_real_value(value),
+				  path, "", err);
 	default:
 		return 0;
 	}

@@ -49,19 +49,6 @@ static void close_entry(struct mcp_session *session)
 	free(session);
 }
 
-static int open_named(struct mcp_sessions *sessions, struct microagent *agent, const char *word,
-		      struct error *err)
-{
-	struct microagent_session *handle;
-
-	if (microagent_session_open(agent, word, &handle, err) < 0)
-		return -1;
-	if (put_session(sessions, handle, false))
-		return 0;
-	microagent_session_close(handle);
-	return error_errno(err, ENOMEM, "session");
-}
-
 int mcp_sessions_init(struct mcp_sessions *sessions, const struct mcp_options *options,
 		      struct error *err)
 {
@@ -75,8 +62,15 @@ int mcp_sessions_init(struct mcp_sessions *sessions, const struct mcp_options *o
 	pthread_cond_init(&sessions->changed, NULL);
 	if (status == 0 && sessions->ended < 0)
 		status = error_errno(err, errno, "sessions");
-	for (const char *const *name = options->sessions; status == 0 && name && *name; name++)
-		status = open_named(sessions, agent, *name, err);
+	for (const char *const *name = options->sessions; status == 0 && name && *name; name++) {
+		struct microagent_session *handle;
+
+		status = microagent_session_open(agent, *name, &handle, err);
+		if (status == 0 && !put_session(sessions, handle, false)) {
+			microagent_session_close(handle);
+			status = error_errno(err, ENOMEM, "session");
+		}
+	}
 	microagent_close(agent);
 	if (status < 0)
 		mcp_sessions_free(sessions);
@@ -261,25 +255,21 @@ bool mcp_session_is_known(struct mcp_sessions *sessions, const char *name, bool 
 
 /* --- the end --------------------------------------------------------------------------------- */
 
-/* Under the lock. */
-static void remember_past(struct mcp_sessions *sessions, const struct mcp_session *session)
-{
-	struct past_session *past = calloc(1, sizeof(*past));
-
-	if (!past)
-		return;
-	snprintf(past->name, sizeof(past->name), "%s", microagent_session_name(session->handle));
-	list_add(&sessions->past, &past->link);
-}
-
 void mcp_session_leave(struct mcp_sessions *sessions, struct mcp_session *session)
 {
+	struct past_session *past;
+
 	pthread_mutex_lock(&sessions->lock);
 	/* Of two that destroy it one finds it gone. */
 	if (list_has(&session->link) && session->made) {
 		sessions->machines--;
 		pthread_cond_broadcast(&sessions->changed);
-		remember_past(sessions, session);
+		past = calloc(1, sizeof(*past));
+		if (past) {
+			snprintf(past->name, sizeof(past->name), "%s",
+				 microagent_session_name(session->handle));
+			list_add(&sessions->past, &past->link);
+		}
 	}
 	list_remove(&session->link);
 	pthread_mutex_unlock(&sessions->lock);
@@ -353,27 +343,23 @@ static bool none_is_destroyed(struct mcp_sessions *sessions)
 	return none;
 }
 
-/* Who asked for that is told what to end by hand. */
-static void tell_kept(const struct mcp_options *options, const struct mcp_session *session)
-{
-	char text[120];
-
-	snprintf(text, sizeof(text), "session %s stays", microagent_session_name(session->handle));
-	if (options->warn)
-		options->warn(text);
-}
-
 bool mcp_sessions_end(struct mcp_sessions *sessions, uint64_t deadline_ns)
 {
 	struct mcp_session *session;
 	struct error late = {0};
+	char text[120];
 
 	pthread_mutex_lock(&sessions->lock);
 	list_each (session, &sessions->list, link) {
-		if (session->made && sessions->options->keep)
-			tell_kept(sessions->options, session);
-		else if (session->made)
+		if (session->made && sessions->options->keep) {
+			/* Who asked for sessions to stay is told which to end by hand. */
+			snprintf(text, sizeof(text), "session %s stays",
+				 microagent_session_name(session->handle));
+			if (sessions->options->warn)
+				sessions->options->warn(text);
+		} else if (session->made) {
 			begin_end_of(sessions, session);
+		}
 	}
 	pthread_mutex_unlock(&sessions->lock);
 	while (!none_is_destroyed(sessions))

@@ -48,17 +48,6 @@ bool call_asks_for_base64(const struct mcp_call *call)
 
 /* --- write_file ------------------------------------------------------------------------------ */
 
-static int content_of(const struct mcp_call *call, struct buf *out, struct error *err)
-{
-	const json_t *content = json_object_get(call->arguments, "content");
-	const char *text = json_string_value(content);
-	size_t len = json_string_length(content);
-
-	if (!call_asks_for_base64(call))
-		return buf_append(out, text, len, err);
-	return base64_decode(text, len, out, err) < 0 ? error_prefix(err, "content") : 0;
-}
-
 /* A copy into a directory would be called as our descriptor is. */
 static int refuse_to_replace(struct microagent_guest *guest, const struct mcp_call *call,
 			     struct error *err)
@@ -77,12 +66,21 @@ static int write_to_guest(struct mcp_call *call, struct microagent_guest *guest,
 {
 	const struct microagent_run_limits limits = call_limits(call);
 	bool executable = json_is_true(json_object_get(call->arguments, "executable"));
+	const json_t *given = json_object_get(call->arguments, "content");
 	autobuf struct buf content = BUF_INIT((size_t)limit_get(LIMIT_MCP_FILE_BYTES));
 	const char *path = call_text(call, "path");
 	autoclose int fd = -1;
 	char name[32];
 
-	if (content_of(call, &content, err) < 0 || refuse_to_replace(guest, call, err) < 0)
+	if (!call_asks_for_base64(call)) {
+		if (buf_append(&content, json_string_value(given), json_string_length(given), err) <
+		    0)
+			return -1;
+	} else if (base64_decode(json_string_value(given), json_string_length(given), &content,
+				 err) < 0) {
+		return error_prefix(err, "content");
+	}
+	if (refuse_to_replace(guest, call, err) < 0)
 		return -1;
 	fd = fd_memfd("content", buf_bytes(&content), content.len, err);
 	if (fd < 0)
@@ -119,16 +117,6 @@ static json_t *told_entry(const json_t *entry)
 			 json_text(entry, "target", NULL));
 }
 
-static int say_entry(struct mcp_answer *answer, const json_t *entry, struct error *err)
-{
-	const char *target = json_text(entry, "target", NULL);
-
-	return answer_say(answer, err, "%s %s %lld %s%s%s\n", json_text(entry, "mode", ""),
-			  json_text(entry, "type", ""),
-			  (long long)json_integer_value(json_object_get(entry, "size")),
-			  json_text(entry, "name", ""), target ? " -> " : "", target ? target : "");
-}
-
 static int answer_entries(struct mcp_call *call, const json_t *entries, struct mcp_answer *answer,
 			  struct error *err)
 {
@@ -143,6 +131,7 @@ static int answer_entries(struct mcp_call *call, const json_t *entries, struct m
 		return -1;
 	json_array_foreach(entries, i, entry)
 	{
+		const char *target = json_text(entry, "target", NULL);
 		json_t *shown;
 
 		if (answer->text.len > room)
@@ -150,7 +139,11 @@ static int answer_entries(struct mcp_call *call, const json_t *entries, struct m
 		shown = told_entry(entry);
 		if (!shown || json_array_append_new(told, shown) < 0)
 			return error_errno(err, ENOMEM, "entries");
-		if (say_entry(answer, shown, err) < 0)
+		if (answer_say(answer, err, "%s %s %lld %s%s%s\n", json_text(shown, "mode", ""),
+			       json_text(shown, "type", ""),
+			       (long long)json_integer_value(json_object_get(shown, "size")),
+			       json_text(shown, "name", ""), target ? " -> " : "",
+			       target ? target : "") < 0)
 			return -1;
 	}
 	return json_put(answer->structured, "more",

@@ -87,21 +87,6 @@ static int read_part(int fd, struct file_part *part, struct error *err)
 	return 0;
 }
 
-/* The file is in memory, so that nothing is left on the disk if we are killed. */
-static int fetch_file_part(struct mcp_call *call, struct microagent_guest *guest,
-			   struct file_part *part, struct error *err)
-{
-	const struct microagent_run_limits limits = call_limits(call);
-	autoclose int fd = fd_memfd("file", "", 0, err);
-	const struct microagent_copy copy = {.limit_bytes = limit_get(LIMIT_MCP_FILE_BYTES),
-					     .file = fd};
-
-	if (fd < 0 || microagent_guest_copy_out(guest, call_text(call, "path"), NULL, &copy,
-						&limits, err) < 0)
-		return -1;
-	return read_part(fd, part, err);
-}
-
 /* As text where it is such and few of it is to be escaped; *escaped then. */
 static bool part_as_text(struct file_part *part, struct buf *text, bool *escaped)
 {
@@ -161,11 +146,18 @@ static int answer_part(struct mcp_call *call, struct file_part *part, struct mcp
 static int read_from_guest(struct mcp_call *call, struct microagent_guest *guest,
 			   struct mcp_answer *answer, struct error *err)
 {
+	const struct microagent_run_limits limits = call_limits(call);
+	/* The file is in memory, so that nothing is left on the disk if we are killed. */
+	autoclose int fd = fd_memfd("file", "", 0, err);
+	const struct microagent_copy copy = {.limit_bytes = limit_get(LIMIT_MCP_FILE_BYTES),
+					     .file = fd};
 	int64_t most = call->server->options->result_bytes;
 	int64_t asked;
 	struct file_part part = {.offset = (uint64_t)call_number(call, "offset", 0)};
-	int status;
+	int status = -1;
 
+	if (fd < 0)
+		return -1;
 	/* Of base64 the answer is longer than what it stands for. */
 	most = call_asks_for_base64(call) ? most / 4 * 3 : most;
 	asked = call_number(call, "limit", most);
@@ -173,8 +165,9 @@ static int read_from_guest(struct mcp_call *call, struct microagent_guest *guest
 	if (!call_asks_for_base64(call))
 		part.before = part.offset < LONGEST_CHARACTER ? (size_t)part.offset
 							      : LONGEST_CHARACTER - 1;
-	status = fetch_file_part(call, guest, &part, err);
-	if (status == 0)
+	if (microagent_guest_copy_out(guest, call_text(call, "path"), NULL, &copy, &limits, err) ==
+		    0 &&
+	    read_part(fd, &part, err) == 0)
 		status = answer_part(call, &part, answer, err);
 	buf_free(&part.bytes);
 	return status;

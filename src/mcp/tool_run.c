@@ -60,18 +60,6 @@ static void machine_is_up(void *data, const char *name, const char *accelerator)
 	call_tell(command->call, true, "the guest is ready");
 }
 
-/* -1 where nothing is given, which is an end of file; -2: failed. */
-static int input_of(const struct mcp_call *call, struct error *err)
-{
-	const json_t *text = json_object_get(call->arguments, "stdin");
-	int fd;
-
-	if (!text)
-		return -1;
-	fd = fd_memfd("stdin", json_string_value(text), json_string_length(text), err);
-	return fd < 0 ? -2 : fd;
-}
-
 /* Who decides what of it: the model its command, image and time, the person all else. */
 static struct microagent_spec machine_spec(const struct mcp_call *call, const char *const *words)
 {
@@ -99,40 +87,27 @@ static int run_machine(struct tool_command *command, const char *const *words,
 	const struct microagent_spec spec = machine_spec(call, words);
 	const struct microagent_run_options options = {.started = machine_is_up, .data = command};
 	const struct microagent_sink sink = {take_output, command};
-	int in = input_of(call, err), status;
+	const json_t *text = json_object_get(call->arguments, "stdin");
+	/* Without one the command's stdin is at its end. */
+	autoclose int in =
+		text ? fd_memfd("stdin", json_string_value(text), json_string_length(text), err)
+		     : -1;
+	int status = -1;
 	const struct microagent_streams streams = {.in = in,
 						   .out = -1,
 						   .err = -1,
 						   .cancel = microagent_cancel_fd(call->cancel),
 						   .sink = &sink};
-	struct microagent *agent = in == -2 ? NULL : mcp_open_agent(call->server->options, err);
+	struct microagent *agent =
+		text && in < 0 ? NULL : mcp_open_agent(call->server->options, err);
 
-	status = agent ? 0 : -1;
-	if (status == 0) {
+	if (agent) {
 		call_tell(call, true, "booting");
 		microagent_on_wait(agent, call_waits_for_boot, call);
 		status = microagent_run(agent, &spec, &options, &streams, outcome, err);
 	}
 	microagent_close(agent);
-	cleanup_close(&in);
 	return status;
-}
-
-static int answer_run(struct tool_command *command, const struct microagent_outcome *outcome,
-		      struct mcp_answer *answer, struct error *err)
-{
-	struct mcp_call *call = command->call;
-	const struct command_end end = {.exit_code = outcome->exit_code,
-					.signal = outcome->signal,
-					.timed_out = outcome->timed_out,
-					.elapsed_ms = outcome->elapsed_ms,
-					.start_error = outcome->start_error,
-					.accelerator = command->accelerator};
-
-	if (outcome->end != MICROAGENT_EXITED)
-		return error_set(err, ERR_UNAVAILABLE, "cancelled");
-	return answer_command(call, answer, &command->capture, &end, NULL,
-			      mcp_run_number(&call->server->sessions), err);
 }
 
 int tool_run(struct mcp_call *call, struct mcp_answer *answer, struct error *err)
@@ -147,8 +122,19 @@ int tool_run(struct mcp_call *call, struct mcp_answer *answer, struct error *err
 	command_init(&command, call);
 	status = run_machine(&command, words, &outcome, err);
 	machines_release(&call->server->sessions, &call->room, 1);
-	if (status == 0)
-		status = answer_run(&command, &outcome, answer, err);
+	if (status == 0 && outcome.end != MICROAGENT_EXITED)
+		status = error_set(err, ERR_UNAVAILABLE, "cancelled");
+	if (status == 0) {
+		const struct command_end end = {.exit_code = outcome.exit_code,
+						.signal = outcome.signal,
+						.timed_out = outcome.timed_out,
+						.elapsed_ms = outcome.elapsed_ms,
+						.start_error = outcome.start_error,
+						.accelerator = command.accelerator};
+
+		status = answer_command(call, answer, &command.capture, &end, NULL,
+					mcp_run_number(&call->server->sessions), err);
+	}
 	mcp_capture_free(&command.capture);
 	return status;
 }
@@ -162,24 +148,7 @@ static void free_variables(char **variables)
 	free(variables);
 }
 
-/* "KEY=VALUE", of a name that ends at no "=" of its own. */
-static char *variable_of(const char *name, const char *value, struct error *err)
-{
-	autofree char *word = NULL;
-
-	if (strchr(name, '=')) {
-		error_set(err, ERR_INVALID, "env: a name with \"=\" in it");
-		return NULL;
-	}
-	if (asprintf(&word, "%s=%s", name, value) < 0) {
-		word = NULL;
-		error_errno(err, ENOMEM, "env");
-		return NULL;
-	}
-	return microagent_check_env(word, err) < 0 ? NULL : steal_ptr(&word);
-}
-
-/* NULL-terminated. */
+/* "KEY=VALUE" each, with NULL behind the last. */
 static char **variables_of(const struct mcp_call *call, struct error *err)
 {
 	json_t *env = json_object_get(call->arguments, "env"), *value;
@@ -193,48 +162,23 @@ static char **variables_of(const struct mcp_call *call, struct error *err)
 	}
 	json_object_foreach(env, name, value)
 	{
-		variables[count] = variable_of(name, json_string_value(value), err);
-		if (!variables[count++]) {
-			free_variables(variables);
-			return NULL;
+		/* A name ends at no "=" of its own. */
+		if (strchr(name, '=')) {
+			error_set(err, ERR_INVALID, "env: a name with \"=\" in it");
+			goto failed;
 		}
+		if (asprintf(&variables[count], "%s=%s", name, json_string_value(value)) < 0) {
+			variables[count] = NULL;
+			error_errno(err, ENOMEM, "env");
+			goto failed;
+		}
+		if (microagent_check_env(variables[count++], err) < 0)
+			goto failed;
 	}
 	return variables;
-}
-
-static int stream_in_guest(struct tool_command *command, struct mcp_session *session,
-			   const struct microagent_exec *exec, struct microagent_result *result,
-			   struct error *err)
-{
-	const struct mcp_call *call = command->call;
-	const json_t *text = json_object_get(call->arguments, "stdin");
-	const struct microagent_callbacks callbacks = {.output = take_session_output,
-						       .data = command};
-	const struct microagent_run_limits limits = {
-		.stdin_bytes = json_string_value(text),
-		.stdin_len = json_string_length(text),
-		.timeout_ms = (uint32_t)command_seconds(call) * 1000,
-		.cancel = call->cancel,
-	};
-
-	return microagent_session_stream(session->handle, exec, MICROAGENT_CHUNKS, &callbacks,
-					 &limits, result, err);
-}
-
-static int answer_exec(struct tool_command *command, struct mcp_session *session,
-		       const struct microagent_result *result, struct mcp_answer *answer,
-		       struct error *err)
-{
-	struct mcp_call *call = command->call;
-	const struct command_end end = {.exit_code = result->exit_code,
-					.signal = result->signal,
-					.timed_out = result->timed_out,
-					.elapsed_ms = result->elapsed_ms,
-					.start_error = result->start_error};
-
-	return answer_command(call, answer, &command->capture, &end,
-			      microagent_session_name(session->handle),
-			      mcp_session_number(&call->server->sessions, session), err);
+failed:
+	free_variables(variables);
+	return NULL;
 }
 
 static int exec_in_session(struct mcp_call *call, struct mcp_session *session,
@@ -247,27 +191,36 @@ static int exec_in_session(struct mcp_call *call, struct mcp_session *session,
 		.cwd = call_text(call, "cwd"),
 		.user = call_text(call, "user"),
 	};
-	struct microagent_result result = {0};
+	const json_t *text = json_object_get(call->arguments, "stdin");
+	const struct microagent_run_limits limits = {
+		.stdin_bytes = json_string_value(text),
+		.stdin_len = json_string_length(text),
+		.timeout_ms = (uint32_t)command_seconds(call) * 1000,
+		.cancel = call->cancel,
+	};
 	struct tool_command command;
+	const struct microagent_callbacks callbacks = {.output = take_session_output,
+						       .data = &command};
+	struct microagent_result result = {0};
 	int status;
 
 	command_init(&command, call);
-	status = stream_in_guest(&command, session, &exec, &result, err);
-	if (status == 0)
-		status = answer_exec(&command, session, &result, answer, err);
+	status = microagent_session_stream(session->handle, &exec, MICROAGENT_CHUNKS, &callbacks,
+					   &limits, &result, err);
+	if (status == 0) {
+		const struct command_end end = {.exit_code = result.exit_code,
+						.signal = result.signal,
+						.timed_out = result.timed_out,
+						.elapsed_ms = result.elapsed_ms,
+						.start_error = result.start_error};
+
+		status = answer_command(call, answer, &command.capture, &end,
+					microagent_session_name(session->handle),
+					mcp_session_number(&call->server->sessions, session), err);
+	}
 	microagent_result_free(&result);
 	mcp_capture_free(&command.capture);
 	return status;
-}
-
-/* The session may have gone, and what is kept of it, before this was. */
-static void drop_late_output(const struct mcp_call *call)
-{
-	const char *name = call_text(call, "session");
-	bool made;
-
-	if (!mcp_session_is_known(&call->server->sessions, name, &made))
-		kept_drop(&call->server->kept, name);
 }
 
 int tool_exec(struct mcp_call *call, struct mcp_answer *answer, struct error *err)
@@ -275,11 +228,15 @@ int tool_exec(struct mcp_call *call, struct mcp_answer *answer, struct error *er
 	autofree const char **words = call_words(call, "command", err);
 	char **variables = words ? variables_of(call, err) : NULL;
 	struct mcp_session *session = variables ? call_session(call, err) : NULL;
+	const char *name = call_text(call, "session");
 	int status = -1;
+	bool made;
 
 	if (session) {
 		status = exec_in_session(call, session, words, variables, answer, err);
-		drop_late_output(call);
+		/* The session may have gone, and what is kept of it, before this was. */
+		if (!mcp_session_is_known(&call->server->sessions, name, &made))
+			kept_drop(&call->server->kept, name);
 		mcp_session_give(&call->server->sessions, session);
 	}
 	free_variables(variables);

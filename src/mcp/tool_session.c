@@ -13,14 +13,6 @@
 
 /* --- as they are told ------------------------------------------------------------------------ */
 
-static int put_member(json_t *to, const char *key, const json_t *from, const char *name,
-		      struct error *err)
-{
-	json_t *value = json_object_get(from, name);
-
-	return value ? json_put(to, key, json_incref(value), err) : 0;
-}
-
 /* Of what the library tells of a session; nothing of this host's paths is in it. */
 static json_t *told_session(const json_t *entry, const char *state, bool made, struct error *err)
 {
@@ -37,9 +29,12 @@ static json_t *told_session(const json_t *entry, const char *state, bool made, s
 	    json_put_string(told, "state", json_text(entry, "state", state), err) < 0 ||
 	    json_put(told, "made", json_boolean(made), err) < 0)
 		return NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
-		if (put_member(told, members[i].key, entry, members[i].name, err) < 0)
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+		json_t *value = json_object_get(entry, members[i].name);
+
+		if (value && json_put(told, members[i].key, json_incref(value), err) < 0)
 			return NULL;
+	}
 	if (how && json_put(told, "restored", json_boolean(strcmp(how, "restored") == 0), err) < 0)
 		return NULL;
 	return steal_ptr(&told);
@@ -73,22 +68,6 @@ static struct microagent_session_spec session_of(const struct mcp_call *call)
 	};
 }
 
-static int make_session_for(struct mcp_call *call, struct microagent_session **out,
-			    struct error *err)
-{
-	const struct microagent_session_spec spec = session_of(call);
-	struct microagent *agent = mcp_open_agent(call->server->options, err);
-	int status;
-
-	/* Not by microagent_on_wait(): what that is given stays with the session. */
-	call_tell(call, true, "booting");
-	status = agent ? microagent_session_create(agent, &spec, out, err) : -1;
-	if (status == 0)
-		call_tell(call, true, "the guest is ready");
-	microagent_close(agent);
-	return status;
-}
-
 static int answer_session(struct mcp_call *call, struct mcp_answer *answer,
 			  const struct microagent_session *session, struct error *err)
 {
@@ -113,12 +92,22 @@ static bool is_cancelled(const struct mcp_call *call)
 int tool_session_create(struct mcp_call *call, struct mcp_answer *answer, struct error *err)
 {
 	struct mcp_sessions *sessions = &call->server->sessions;
+	struct microagent_session_spec spec;
 	struct microagent_session *session;
+	struct microagent *agent;
 	int status;
 
 	if (machines_reserve(sessions, &call->room, 1, err) < 0)
 		return -1;
-	if (make_session_for(call, &session, err) < 0) {
+	spec = session_of(call);
+	agent = mcp_open_agent(call->server->options, err);
+	/* The call itself tells: what microagent_on_wait() is given stays with the session. */
+	call_tell(call, true, "booting");
+	status = agent ? microagent_session_create(agent, &spec, &session, err) : -1;
+	if (status == 0)
+		call_tell(call, true, "the guest is ready");
+	microagent_close(agent);
+	if (status < 0) {
 		machines_release(sessions, &call->room, 1);
 		return -1;
 	}
@@ -135,22 +124,16 @@ int tool_session_create(struct mcp_call *call, struct mcp_answer *answer, struct
 
 /* --- session_list, session_status ------------------------------------------------------------ */
 
-static json_t *all_sessions(const struct mcp_call *call, struct error *err)
-{
-	struct microagent *agent = mcp_open_agent(call->server->options, err);
-	json_t *all = agent ? microagent_session_list(agent, err) : NULL;
-
-	microagent_close(agent);
-	return all;
-}
-
 /* Those that may be used; name: that one alone, NULL: all. */
 static json_t *known_sessions(const struct mcp_call *call, const char *name, struct error *err)
 {
-	json_auto_t *all = all_sessions(call, err), *known = json_array();
+	struct microagent *agent = mcp_open_agent(call->server->options, err);
+	json_auto_t *all = agent ? microagent_session_list(agent, err) : NULL;
+	json_auto_t *known = json_array();
 	const json_t *entry;
 	size_t i;
 
+	microagent_close(agent);
 	json_array_foreach(json_object_get(all, "sessions"), i, entry)
 	{
 		const char *own = json_text(entry, "name", "");
@@ -199,32 +182,6 @@ int tool_session_status(struct mcp_call *call, struct mcp_answer *answer, struct
 
 /* --- session_fork ---------------------------------------------------------------------------- */
 
-/* Of those that could not be entered nothing is left. */
-static int enter_children(struct mcp_call *call, struct microagent_session **children,
-			  int64_t count, json_t *names, struct error *err)
-{
-	struct mcp_sessions *sessions = &call->server->sessions;
-	int status = 0;
-
-	for (int64_t i = 0; i < count; i++) {
-		json_array_append_new(names, json_string(microagent_session_name(children[i])));
-		if (mcp_session_enter(sessions, &call->room, children[i], err) < 0)
-			status = -1;
-	}
-	return status;
-}
-
-/* Nobody knows of them yet. */
-static void drop_children(struct mcp_call *call, struct microagent_session **children,
-			  int64_t count)
-{
-	for (int64_t i = 0; i < count; i++) {
-		(void)microagent_session_destroy(children[i], NULL);
-		microagent_session_close(children[i]);
-	}
-	machines_release(&call->server->sessions, &call->room, count);
-}
-
 static int answer_fork(struct mcp_answer *answer, json_t *names, const json_t *told,
 		       struct error *err)
 {
@@ -258,6 +215,7 @@ static int fork_session(struct mcp_call *call, struct mcp_session *session,
 	/* NOLINTNEXTLINE(bugprone-sizeof-expression): handles, not what they are of */
 	autofree struct microagent_session **children = calloc((size_t)count, sizeof(*children));
 	json_auto_t *told = NULL, *names = json_array();
+	int status = 0;
 
 	if (!children)
 		return error_errno(err, ENOMEM, "fork");
@@ -268,12 +226,21 @@ static int fork_session(struct mcp_call *call, struct mcp_session *session,
 		return -1;
 	}
 	if (is_cancelled(call)) {
-		drop_children(call, children, count);
+		/* Nobody knows of the children yet. */
+		for (int64_t i = 0; i < count; i++) {
+			(void)microagent_session_destroy(children[i], NULL);
+			microagent_session_close(children[i]);
+		}
+		machines_release(sessions, &call->room, count);
 		return error_set(err, ERR_UNAVAILABLE, "cancelled");
 	}
-	if (enter_children(call, children, count, names, err) < 0)
-		return -1;
-	return answer_fork(answer, names, told, err);
+	/* Of a child that could not be entered nothing is left. */
+	for (int64_t i = 0; i < count; i++) {
+		json_array_append_new(names, json_string(microagent_session_name(children[i])));
+		if (mcp_session_enter(sessions, &call->room, children[i], err) < 0)
+			status = -1;
+	}
+	return status < 0 ? -1 : answer_fork(answer, names, told, err);
 }
 
 int tool_session_fork(struct mcp_call *call, struct mcp_answer *answer, struct error *err)

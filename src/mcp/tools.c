@@ -100,53 +100,12 @@ static int look_at_bases(const struct mcp_options *options, bool *has_template, 
 	return status;
 }
 
-/* What there is of what tools need. */
-static int needs_met(const struct mcp_options *options, unsigned *met, struct error *err)
-{
-	bool has_template = false;
-
-	if (look_at_bases(options, &has_template, err) < 0)
-		return -1;
-	if (options->bases)
-		*met |= TOOL_OF_SESSION | TOOL_OF_BASE;
-	if (options->sessions)
-		*met |= TOOL_OF_SESSION;
-	if (options->files)
-		*met |= TOOL_OF_FILES;
-	if (has_template)
-		*met |= TOOL_OF_TEMPLATE;
-	return 0;
-}
-
 static bool is_asked_for(const struct mcp_options *options, const char *name)
 {
 	for (const char *const *tool = options->tools; tool && *tool; tool++)
 		if (strcmp(*tool, name) == 0)
 			return true;
 	return false;
-}
-
-/* Who asks for a tool by name is told why it cannot be there. */
-static int explain_lacking(const struct mcp_tool *tool, unsigned lacking, struct error *err)
-{
-	const char *why = lacking & TOOL_OF_BASE      ? "no base is given"
-			  : lacking & TOOL_OF_SESSION ? "neither a base nor a session is given"
-			  : lacking & TOOL_OF_FILES   ? "no directory is given"
-						      : "none of the bases is warm";
-
-	return error_set(err, ERR_INVALID, "the tool %s cannot be offered: %s", tool->name, why);
-}
-
-/* 1: it is offered; 0: it is not. */
-static int is_offered(const struct mcp_options *options, const struct mcp_tool *tool, unsigned met,
-		      struct error *err)
-{
-	bool named = is_asked_for(options, tool->name);
-	unsigned lacking = tool->needs & ~met;
-
-	if (lacking && named)
-		return explain_lacking(tool, lacking, err);
-	return !lacking && (named || !options->tools);
 }
 
 /* An argument that the person has named the values of; without any it is left out. */
@@ -174,35 +133,12 @@ static void narrow_below(json_t *properties, const char *name, int64_t most)
 		json_object_set_new(property, "maximum", json_integer(most));
 }
 
-static void narrow(const struct mcp_options *options, const struct mcp_tool *tool, json_t *schema)
-{
-	json_t *properties = json_object_get(schema, "properties");
-
-	if (tool->run == tool_run)
-		narrow_to(properties, "image", options->images);
-	if (tool->run == tool_session_create) {
-		narrow_to(properties, "base", options->bases);
-		narrow_below(properties, "memoryMiB", options->memory_mib);
-		narrow_below(properties, "cpus", options->cpus);
-	}
-	if (!options->network || strcmp(options->network, "nat") != 0)
-		json_object_del(properties, "network");
-}
-
-static json_t *hints(const struct mcp_options *options, const struct mcp_tool *tool)
-{
-	bool out = tool->reaches_out && options->network && strcmp(options->network, "nat") == 0;
-
-	return json_pack("{s:b, s:b, s:b, s:b}", "readOnlyHint", tool->read_only, "destructiveHint",
-			 tool->destructive, "idempotentHint", tool->idempotent, "openWorldHint",
-			 out);
-}
-
 static json_t *described_tool(const struct mcp_options *options, const json_t *definitions,
 			      const struct mcp_tool *tool, struct error *err)
 {
 	char name[64];
-	json_t *input, *output = schema_whole(definitions, tool->name, err);
+	bool nat = options->network && strcmp(options->network, "nat") == 0;
+	json_t *input, *properties, *output = schema_whole(definitions, tool->name, err);
 
 	snprintf(name, sizeof(name), "%s_arguments", tool->name);
 	input = output ? schema_whole(definitions, name, err) : NULL;
@@ -210,26 +146,58 @@ static json_t *described_tool(const struct mcp_options *options, const json_t *d
 		json_decref(output);
 		return NULL;
 	}
-	narrow(options, tool, input);
-	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "name", tool->name, "title", tool->title,
-			 "description", tool->description, "inputSchema", input, "outputSchema",
-			 output, "annotations", hints(options, tool));
+	properties = json_object_get(input, "properties");
+	if (tool->run == tool_run)
+		narrow_to(properties, "image", options->images);
+	if (tool->run == tool_session_create) {
+		narrow_to(properties, "base", options->bases);
+		narrow_below(properties, "memoryMiB", options->memory_mib);
+		narrow_below(properties, "cpus", options->cpus);
+	}
+	if (!nat)
+		json_object_del(properties, "network");
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:{s:b, s:b, s:b, s:b}}", "name", tool->name,
+			 "title", tool->title, "description", tool->description, "inputSchema",
+			 input, "outputSchema", output, "annotations", "readOnlyHint",
+			 tool->read_only, "destructiveHint", tool->destructive, "idempotentHint",
+			 tool->idempotent, "openWorldHint", tool->reaches_out && nat);
 }
 
 json_t *tools_offered(const struct mcp_options *options, struct error *err)
 {
 	json_auto_t *definitions = schema_definitions(err), *offered = json_array();
-	unsigned met = 0;
+	bool has_template = false;
+	unsigned met = 0; /* what there is of what tools need */
 
-	if (needs_met(options, &met, err) < 0)
+	if (look_at_bases(options, &has_template, err) < 0)
 		return NULL;
+	if (options->bases)
+		met |= TOOL_OF_SESSION | TOOL_OF_BASE;
+	if (options->sessions)
+		met |= TOOL_OF_SESSION;
+	if (options->files)
+		met |= TOOL_OF_FILES;
+	if (has_template)
+		met |= TOOL_OF_TEMPLATE;
 	for (size_t i = 0; definitions && i < ARRAY_SIZE(tools); i++) {
-		int wanted = is_offered(options, &tools[i], met, err);
+		bool named = is_asked_for(options, tools[i].name);
+		unsigned lacking = tools[i].needs & ~met;
 		json_t *tool;
 
-		if (wanted == 0)
+		/* Who asks for a tool by name is told why it cannot be there. */
+		if (lacking && named) {
+			error_set(err, ERR_INVALID, "the tool %s cannot be offered: %s",
+				  tools[i].name,
+				  lacking & TOOL_OF_BASE ? "no base is given"
+				  : lacking & TOOL_OF_SESSION
+					  ? "neither a base nor a session is given"
+				  : lacking & TOOL_OF_FILES ? "no directory is given"
+							    : "none of the bases is warm");
+			return NULL;
+		}
+		if (lacking || (options->tools && !named))
 			continue;
-		tool = wanted > 0 ? described_tool(options, definitions, &tools[i], err) : NULL;
+		tool = described_tool(options, definitions, &tools[i], err);
 		if (!tool || json_array_append_new(offered, tool) < 0)
 			return NULL;
 	}
