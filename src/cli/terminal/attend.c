@@ -27,27 +27,6 @@ int attend_check(struct cli *cli, const struct attend *how, struct error *err)
 	return 0;
 }
 
-/* Why the command never ran, in the words of an error of ours. */
-static void print_start_error(const struct cli *cli, const struct microagent_outcome *outcome)
-{
-	struct error err;
-
-	error_set(&err, outcome->exit_code == EXIT_NOT_FOUND ? ERR_NOT_FOUND : ERR_IO, "%s",
-		  outcome->start_error);
-	if (outcome->exit_code == EXIT_NOT_EXECUTABLE)
-		err.code = ERR_DENIED;
-	cli_print_error(cli, &err, stderr);
-}
-
-static void print_timed_out(const struct cli *cli, int64_t timeout)
-{
-	struct error err;
-
-	error_set(&err, ERR_TIMEOUT, "the command was killed: its timeout of %" PRId64 " s passed",
-		  timeout);
-	cli_print_error(cli, &err, stderr);
-}
-
 void attend_say_unread(const struct cli *cli, int64_t timeout)
 {
 	struct error err;
@@ -63,6 +42,8 @@ void attend_say_unread(const struct cli *cli, int64_t timeout)
 int attend_exit_code(const struct cli *cli, const struct microagent_outcome *outcome,
 		     int64_t timeout, int signal)
 {
+	struct error err;
+
 	switch (outcome->end) {
 	case MICROAGENT_CANCELLED:
 		if (outcome->unread && cli_stderr_is_read())
@@ -76,12 +57,20 @@ int attend_exit_code(const struct cli *cli, const struct microagent_outcome *out
 	case MICROAGENT_EXITED:
 		break;
 	}
-	if (outcome->start_error[0])
-		print_start_error(cli, outcome);
-	else if (outcome->unread)
+	if (outcome->start_error[0]) {
+		error_set(&err,
+			  outcome->exit_code == EXIT_NOT_FOUND	      ? ERR_NOT_FOUND
+			  : outcome->exit_code == EXIT_NOT_EXECUTABLE ? ERR_DENIED
+								      : ERR_IO,
+			  "%s", outcome->start_error);
+		cli_print_error(cli, &err, stderr);
+	} else if (outcome->unread) {
 		attend_say_unread(cli, timeout);
-	else if (outcome->timed_out)
-		print_timed_out(cli, timeout);
+	} else if (outcome->timed_out) {
+		error_set(&err, ERR_TIMEOUT,
+			  "the command was killed: its timeout of %" PRId64 " s passed", timeout);
+		cli_print_error(cli, &err, stderr);
+	}
 	return outcome->exit_code;
 }
 
@@ -117,34 +106,6 @@ static void tell_paused(void *data, const struct error *why)
 		   *hint ? ": " : "", hint);
 }
 
-/* What the library is told of us. */
-static void set_streams(struct attended *a, int in)
-{
-	a->their_signals = (struct microagent_signals){a->signals.fd, signals_next, &a->signals};
-	a->sink = (struct microagent_sink){capture_take, &a->capture};
-	a->streams = (struct microagent_streams){
-		.in = in,
-		.out = STDOUT_FILENO,
-		.err = STDERR_FILENO,
-		.cancel = -1,
-		.signals = &a->their_signals,
-		.sink = a->cli->json ? &a->sink : NULL,
-		.paused = tell_paused,
-		.paused_data = a,
-	};
-}
-
-/* Our terminal, if there is one: raw when it is what is typed on. */
-static int take_terminal(struct attended *a, struct error *err)
-{
-	if (terminal_open(&a->near, a->streams.in, STDOUT_FILENO, err) < 0)
-		return -1;
-	a->their_terminal = (struct microagent_terminal){
-		.resized = a->near.resized, .size = terminal_size, .data = &a->near, .escape = -1};
-	a->terminal = &a->their_terminal;
-	return 0;
-}
-
 static void attended_close(struct attended *a)
 {
 	cleanup_close(&a->file);
@@ -167,11 +128,33 @@ int attend_begin(struct attended *attended, const struct cli *cli, const struct 
 	/* A person who asks for a terminal means to type on it. */
 	if (in < 0 && (how->input.interactive || (how->terminal && isatty(STDIN_FILENO) == 1)))
 		in = STDIN_FILENO;
-	if (signals_open_forwarded(&attended->signals, err) == 0) {
-		set_streams(attended, in);
-		if (!how->terminal || take_terminal(attended, err) == 0)
-			return 0;
-	}
+	if (signals_open_forwarded(&attended->signals, err) < 0)
+		goto failed;
+	attended->their_signals =
+		(struct microagent_signals){attended->signals.fd, signals_next, &attended->signals};
+	attended->sink = (struct microagent_sink){capture_take, &attended->capture};
+	attended->streams = (struct microagent_streams){
+		.in = in,
+		.out = STDOUT_FILENO,
+		.err = STDERR_FILENO,
+		.cancel = -1,
+		.signals = &attended->their_signals,
+		.sink = cli->json ? &attended->sink : NULL,
+		.paused = tell_paused,
+		.paused_data = attended,
+	};
+	if (!how->terminal)
+		return 0;
+	/* Our terminal, if there is one, is raw when it is what is typed on. */
+	if (terminal_open(&attended->near, in, STDOUT_FILENO, err) < 0)
+		goto failed;
+	attended->their_terminal = (struct microagent_terminal){.resized = attended->near.resized,
+								.size = terminal_size,
+								.data = &attended->near,
+								.escape = -1};
+	attended->terminal = &attended->their_terminal;
+	return 0;
+failed:
 	attended_close(attended);
 	return -1;
 }

@@ -49,31 +49,21 @@ static size_t text_length(const uint8_t *bytes, size_t len, bool cut)
 	return len;
 }
 
-static int put_captured(json_t *object, const char *key, const struct buf *bytes, size_t len,
-			struct error *err)
-{
-	json_t *text = json_stringn(len ? (const char *)buf_bytes(bytes) : "", len);
-
-	return json_put(object, key, text, err);
-}
-
-static int put_base64(json_t *object, const char *key, const struct buf *bytes, struct error *err)
-{
-	autofree char *text = base64_encode(buf_bytes(bytes), bytes->len, err);
-
-	return text ? json_put_string(object, key, text, err) : -1;
-}
-
 /* {"stdout":..., "stdoutEncoding":..., "stdoutTruncated":...} */
 static int put_stream(json_t *object, const char *name, const struct buf *bytes, bool truncated,
 		      struct error *err)
 {
 	size_t len = bytes->len ? text_length(buf_bytes(bytes), bytes->len, truncated) : 0;
+	autofree char *base64 = NULL;
 	bool is_text = len != SIZE_MAX;
 	char key[32];
 
-	if ((is_text ? put_captured(object, name, bytes, len, err)
-		     : put_base64(object, name, bytes, err)) < 0)
+	if (!is_text && !(base64 = base64_encode(buf_bytes(bytes), bytes->len, err)))
+		return -1;
+	if (json_put(object, name,
+		     is_text ? json_stringn(len ? (const char *)buf_bytes(bytes) : "", len)
+			     : json_string(base64),
+		     err) < 0)
 		return -1;
 	snprintf(key, sizeof(key), "%sEncoding", name);
 	if (json_put_string(object, key, is_text ? "utf-8" : "base64", err) < 0)
@@ -82,9 +72,12 @@ static int put_stream(json_t *object, const char *name, const struct buf *bytes,
 	return json_put(object, key, json_boolean(truncated), err);
 }
 
-static int put_end(json_t *object, const struct microagent_outcome *outcome, int code,
-		   struct error *err)
+int capture_print(const struct capture *capture, const struct microagent_outcome *outcome, int code,
+		  uint64_t read_by_ns, struct error *err)
 {
+	json_auto_t *object = json_object();
+	const char *start_error = outcome->start_error;
+
 	if (json_put(object, "exitCode", json_integer(code), err) < 0 ||
 	    json_put(object, "elapsedMs", json_integer(outcome->elapsed_ms), err) < 0)
 		return -1;
@@ -94,19 +87,10 @@ static int put_end(json_t *object, const struct microagent_outcome *outcome, int
 		return -1;
 	if (outcome->killed && json_put(object, "killed", json_true(), err) < 0)
 		return -1;
-	if (!outcome->start_error[0])
-		return 0;
-	return json_put(object, "startError",
-			json_string_lossy(outcome->start_error, strlen(outcome->start_error)), err);
-}
-
-int capture_print(const struct capture *capture, const struct microagent_outcome *outcome, int code,
-		  uint64_t read_by_ns, struct error *err)
-{
-	json_auto_t *object = json_object();
-
-	if (put_end(object, outcome, code, err) < 0 ||
-	    put_stream(object, "stdout", &capture->bytes[0], capture->truncated[0], err) < 0 ||
+	if (*start_error && json_put(object, "startError",
+				     json_string_lossy(start_error, strlen(start_error)), err) < 0)
+		return -1;
+	if (put_stream(object, "stdout", &capture->bytes[0], capture->truncated[0], err) < 0 ||
 	    put_stream(object, "stderr", &capture->bytes[1], capture->truncated[1], err) < 0)
 		return -1;
 	return cli_print_json_by(object, read_by_ns, err);

@@ -146,13 +146,6 @@ void terminal_restore(struct terminal *terminal)
 	cleanup_close(&terminal->resized);
 }
 
-/* In the background the terminal is somebody else's; brought to the front, we are told again. */
-static void go_on(const struct terminal *terminal)
-{
-	if (tcgetpgrp(terminal->fd) == getpgrp())
-		make_raw(terminal);
-}
-
 void terminal_size(void *data, uint16_t *rows, uint16_t *columns)
 {
 	const struct terminal *terminal = data;
@@ -163,8 +156,10 @@ void terminal_size(void *data, uint16_t *rows, uint16_t *columns)
 		if (signal == SIGTSTP) {
 			put_right(terminal);
 			raise(SIGSTOP); /* until the SIGCONT, which is read next */
-		} else if (signal == SIGCONT) {
-			go_on(terminal);
+		} else if (signal == SIGCONT && tcgetpgrp(terminal->fd) == getpgrp()) {
+			/* In the background the terminal is somebody else's; brought to the front,
+			 * we are told again. */
+			make_raw(terminal);
 		}
 	}
 	if (terminal->fd >= 0)
