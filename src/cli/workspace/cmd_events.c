@@ -29,18 +29,6 @@ struct events {
 	json_t *last; /* the last that was printed; NULL: none */
 };
 
-static void print_event(const json_t *event)
-{
-	const char *detail = json_text(event, "detail", NULL);
-
-	/* No blanks at the end of a line. */
-	printf(detail ? "%s  %-11s  " : "%s  %s", json_text(event, "observedAt", NULL),
-	       json_text(event, "state", NULL));
-	if (detail)
-		cli_print_safe(stdout, detail);
-	putchar('\n');
-}
-
 /* Where to go on: behind the last printed one, which may have been dropped with older ones. */
 static size_t first_new(const struct events *events, const json_t *list)
 {
@@ -59,11 +47,20 @@ static int print_new_events(struct events *events, struct error *err)
 		return -1;
 	for (size_t i = first_new(events, list); i < json_array_size(list); i++) {
 		json_t *event = json_array_get(list, i);
+		const char *detail = json_text(event, "detail", NULL);
 
-		if (!events->cli->json)
-			print_event(event);
-		else if (cli_print_json(event, err) < 0)
-			return -1;
+		if (events->cli->json) {
+			if (cli_print_json(event, err) < 0)
+				return -1;
+		} else {
+			/* No blanks at the end of a line. */
+			printf(detail ? "%s  %-11s  " : "%s  %s",
+			       json_text(event, "observedAt", NULL),
+			       json_text(event, "state", NULL));
+			if (detail)
+				cli_print_safe(stdout, detail);
+			putchar('\n');
+		}
 		json_decref(events->last);
 		events->last = json_incref(event);
 	}
@@ -100,42 +97,32 @@ static int follow_by(int watch, struct events *events, struct error *err)
 	}
 }
 
-static int follow_events(struct events *events, struct error *err)
-{
-	int watch = microagent_log_watch(events->agent, events->name, err);
-	int code = watch < 0 ? -1 : follow_by(watch, events, err);
-
-	if (watch >= 0)
-		microagent_log_unwatch(watch);
-	return code;
-}
-
-static int events_in(struct events *events, bool following, struct error *err)
-{
-	json_auto_t *answer = NULL;
-
-	if (following)
-		return follow_events(events, err);
-	if (!events->cli->json)
-		return print_new_events(events, err) < 0 ? -1 : CLI_EXIT_OK;
-	answer = microagent_events(events->agent, events->name, err);
-	return answer ? cli_print_json(answer, err) : -1;
-}
-
 static int run_events(struct cli *cli, const void *values, const struct cli_words *args,
 		      struct error *err)
 {
 	const struct events_values *v = values;
 	char id[GUEST_ID_ROOM];
 	struct events events = {.cli = cli, .name = id};
-	int code;
+	json_auto_t *answer = NULL;
+	int code = -1, watch;
 
 	if (guest_check_name(cli, args->items[0], err) < 0)
 		return -1;
 	events.agent = guest_open_at(cli, NULL, args->items[0], id, err);
 	if (!events.agent)
 		return -1;
-	code = events_in(&events, v->follow, err);
+	if (v->follow) {
+		watch = microagent_log_watch(events.agent, id, err);
+		if (watch >= 0) {
+			code = follow_by(watch, &events, err);
+			microagent_log_unwatch(watch);
+		}
+	} else if (cli->json) {
+		answer = microagent_events(events.agent, id, err);
+		code = answer ? cli_print_json(answer, err) : -1;
+	} else {
+		code = print_new_events(&events, err) < 0 ? -1 : CLI_EXIT_OK;
+	}
 	json_decref(events.last);
 	microagent_close(events.agent);
 	return code;

@@ -4,26 +4,14 @@
 #include "base/json.h"
 #include "cli/options/guest.h"
 
-static int print(const struct cli *cli, const json_t *response, struct error *err)
-{
-	autofree char *text = NULL;
-
-	if (cli->json)
-		return cli_print_json(response, err);
-	text = json_pretty(response, err);
-	if (!text)
-		return -1;
-	puts(text);
-	return CLI_EXIT_OK;
-}
-
 static int run_inspect(struct cli *cli, const void *values, const struct cli_words *args,
 		       struct error *err)
 {
 	json_auto_t *response = NULL;
+	autofree char *text = NULL;
 	struct microagent *agent;
 	char id[GUEST_ID_ROOM];
-	int code = -1;
+	int status;
 
 	(void)values;
 	if (guest_check_name(cli, args->items[0], err) < 0)
@@ -31,10 +19,17 @@ static int run_inspect(struct cli *cli, const void *values, const struct cli_wor
 	agent = guest_open_at(cli, NULL, args->items[0], id, err);
 	if (!agent)
 		return -1;
-	if (microagent_status(agent, id, &response, err) == 0)
-		code = print(cli, response, err);
+	status = microagent_status(agent, id, &response, err);
 	microagent_close(agent);
-	return code;
+	if (status < 0)
+		return -1;
+	if (cli->json)
+		return cli_print_json(response, err);
+	text = json_pretty(response, err);
+	if (!text)
+		return -1;
+	puts(text);
+	return CLI_EXIT_OK;
 }
 
 const struct cli_command cli_inspect = {

@@ -35,18 +35,6 @@ struct logs {
 	struct utf8_reader reader;
 };
 
-/* Bytes that were written; 0: what there is of a character, which goes on in what comes; -1. */
-static ssize_t put_log(struct logs *logs, const char *text, size_t len, bool at_end,
-		       struct error *err)
-{
-	size_t done;
-
-	if (!logs->terminal)
-		return fd_write_all(STDOUT_FILENO, text, len, err) < 0 ? -1 : (ssize_t)len;
-	done = print_safe_lines(&logs->reader, stdout, text, len, at_end);
-	return fflush(stdout) == 0 ? (ssize_t)done : error_errno(err, errno, "stdout");
-}
-
 /* A live supervisor that was taken over may leave a sparse file that takes days to be printed. Twice what
  * is kept is let pass, as with --json: a log may be above its bound for a moment. */
 static int require_usual_size(off_t size, struct error *err)
@@ -77,9 +65,16 @@ static int print_new_bytes(struct logs *logs, bool last, struct error *err)
 	}
 	while (done > 0 && (n = pread(logs->fd, text, sizeof(text), logs->at)) > 0) {
 		struct error why = {0};
-		bool at_end = last && (size_t)n < sizeof(text);
 
-		done = put_log(logs, text, (size_t)n, at_end, &why);
+		if (logs->terminal) {
+			/* Leaves a character whose end has not come yet for the next time. */
+			done = (ssize_t)print_safe_lines(&logs->reader, stdout, text, (size_t)n,
+							 last && (size_t)n < sizeof(text));
+			if (fflush(stdout) != 0)
+				done = error_errno(&why, errno, "stdout");
+		} else {
+			done = fd_write_all(STDOUT_FILENO, text, (size_t)n, &why) < 0 ? -1 : n;
+		}
 		if (done < 0 && why.errnum == EPIPE)
 			return 1;
 		if (done < 0) {
@@ -132,50 +127,15 @@ static int follow_log_until(struct logs *logs, int watch, int cancel, struct err
 	}
 }
 
-static int follow_log(struct logs *logs, struct error *err)
-{
-	int watch = microagent_log_watch(logs->agent, logs->name, err);
-	int code = watch < 0 ? -1 : follow_log_until(logs, watch, -1, err);
-
-	if (watch >= 0)
-		microagent_log_unwatch(watch);
-	return code;
-}
-
-static int print_json_log(const struct logs *logs, struct error *err)
-{
-	autobuf struct buf text = BUF_INIT(2 * limit_get(LIMIT_SERIAL_LOG_BYTES));
-	json_auto_t *answer = json_object();
-
-	if (fd_read_to_end(logs->fd, &text, err) < 0 ||
-	    json_put(answer, "logs", json_string_lossy(buf_bytes(&text), text.len), err) < 0)
-		return -1;
-	return cli_print_json(answer, err);
-}
-
-static int logs_in(struct cli *cli, struct logs *logs, bool following, struct error *err)
-{
-	if (following)
-		return follow_log(logs, err);
-	if (cli->json)
-		return print_json_log(logs, err);
-	switch (print_new_bytes(logs, true, err)) {
-	case 0:
-		return CLI_EXIT_OK;
-	case 1:
-		return EXIT_OUT_CLOSED;
-	default:
-		return -1;
-	}
-}
-
 static int run_logs(struct cli *cli, const void *values, const struct cli_words *args,
 		    struct error *err)
 {
 	const struct logs_values *v = values;
 	char id[GUEST_ID_ROOM];
 	struct logs logs = {.name = id, .terminal = isatty(STDOUT_FILENO) == 1};
-	int code = -1;
+	autobuf struct buf text = BUF_INIT(2 * limit_get(LIMIT_SERIAL_LOG_BYTES));
+	json_auto_t *answer = NULL;
+	int code = -1, watch, got;
 
 	if (v->follow && cli->json)
 		return cli_usage(cli, err,
@@ -187,10 +147,27 @@ static int run_logs(struct cli *cli, const void *values, const struct cli_words 
 	if (!logs.agent)
 		return -1;
 	logs.fd = microagent_log_open(logs.agent, logs.name, err);
-	if (logs.fd >= 0) {
-		code = logs_in(cli, &logs, v->follow, err);
-		close(logs.fd);
+	if (logs.fd < 0) {
+		microagent_close(logs.agent);
+		return -1;
 	}
+	if (v->follow) {
+		watch = microagent_log_watch(logs.agent, id, err);
+		if (watch >= 0) {
+			code = follow_log_until(&logs, watch, -1, err);
+			microagent_log_unwatch(watch);
+		}
+	} else if (cli->json) {
+		answer = json_object();
+		if (fd_read_to_end(logs.fd, &text, err) == 0 &&
+		    json_put(answer, "logs", json_string_lossy(buf_bytes(&text), text.len), err) ==
+			    0)
+			code = cli_print_json(answer, err);
+	} else {
+		got = print_new_bytes(&logs, true, err);
+		code = got < 0 ? -1 : got > 0 ? EXIT_OUT_CLOSED : CLI_EXIT_OK;
+	}
+	close(logs.fd);
 	microagent_close(logs.agent);
 	return code;
 }

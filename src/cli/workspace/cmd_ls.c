@@ -62,40 +62,17 @@ static void fill_mode(const json_t *entry, char out[11])
 	out[10] = '\0';
 }
 
-static void fill_time(const json_t *entry, char out[32])
-{
-	time_t when = (time_t)entry_number(entry, "mtime");
-	struct tm tm;
-
-	out[0] = '\0';
-	if (localtime_r(&when, &tm))
-		strftime(out, 32, "%Y-%m-%d %H:%M", &tm);
-}
-
-/* Digits of the largest size. */
-static int size_width(const json_t *entries)
-{
-	const json_t *entry;
-	int width = 1;
-	size_t i;
-
-	json_array_foreach(entries, i, entry)
-	{
-		int len = snprintf(NULL, 0, "%" PRId64, entry_number(entry, "size"));
-
-		width = len > width ? len : width;
-	}
-	return width;
-}
-
 static int add_long(struct cli_table *table, const json_t *entry, int width, struct error *err)
 {
-	char mode[11], owner[48], size[24], when[32], name[8300];
+	char mode[11], owner[48], size[24], when[32] = "", name[8300];
+	time_t mtime = (time_t)entry_number(entry, "mtime");
+	struct tm tm;
 	const char *target = json_text(entry, "target", "");
 	const char *const cells[] = {mode, owner, size, when, name};
 
 	fill_mode(entry, mode);
-	fill_time(entry, when);
+	if (localtime_r(&mtime, &tm))
+		strftime(when, sizeof(when), "%Y-%m-%d %H:%M", &tm);
 	snprintf(owner, sizeof(owner), "%" PRId64 ":%" PRId64, entry_number(entry, "uid"),
 		 entry_number(entry, "gid"));
 	snprintf(size, sizeof(size), "%*" PRId64, width, entry_number(entry, "size"));
@@ -108,9 +85,16 @@ static int print_long(const json_t *entries, struct error *err)
 {
 	static const char *const heads[] = {"mode", "owner", "bytes", "modified", "name"};
 	auto_table struct cli_table table = {0};
-	int width = size_width(entries);
 	const json_t *entry;
+	int width = 1; /* digits of the largest size */
 	size_t i;
+
+	json_array_foreach(entries, i, entry)
+	{
+		int len = snprintf(NULL, 0, "%" PRId64, entry_number(entry, "size"));
+
+		width = len > width ? len : width;
+	}
 
 	if (cli_table_init(&table, ARRAY_SIZE(heads), heads, err) < 0)
 		return -1;
@@ -120,19 +104,6 @@ static int print_long(const json_t *entries, struct error *err)
 			return -1;
 	}
 	cli_table_print(&table, stdout);
-	return CLI_EXIT_OK;
-}
-
-static int print_short(const json_t *entries)
-{
-	const json_t *entry;
-	size_t i;
-
-	json_array_foreach(entries, i, entry)
-	{
-		cli_print_safe(stdout, json_text(entry, "name", ""));
-		printf("%s\n", type_of(entry)->mark);
-	}
 	return CLI_EXIT_OK;
 }
 
@@ -175,6 +146,8 @@ static int list_files(struct cli *cli, const char *name, const char *path,
 	char id[GUEST_ID_ROOM];
 	struct microagent *agent = guest_open_at(cli, &progress, name, id, err);
 	json_auto_t *answer = NULL;
+	const json_t *entries, *entry;
+	size_t i;
 
 	if (!agent)
 		return -1;
@@ -186,8 +159,15 @@ static int list_files(struct cli *cli, const char *name, const char *path,
 		return name_workspace(name, err);
 	if (cli->json)
 		return cli_print_json(answer, err);
-	return values->is_long ? print_long(json_object_get(answer, "entries"), err)
-			       : print_short(json_object_get(answer, "entries"));
+	entries = json_object_get(answer, "entries");
+	if (values->is_long)
+		return print_long(entries, err);
+	json_array_foreach(entries, i, entry)
+	{
+		cli_print_safe(stdout, json_text(entry, "name", ""));
+		printf("%s\n", type_of(entry)->mark);
+	}
+	return CLI_EXIT_OK;
 }
 
 static int run_ls(struct cli *cli, const void *values, const struct cli_words *args,

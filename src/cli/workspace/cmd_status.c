@@ -105,36 +105,25 @@ static int result_row(struct cli_table *table, const json_t *response, struct er
 	return status_row(table, "result", text, err);
 }
 
-/* Which of the files are not as prepared. */
-static const char *verification_text(const json_t *verification)
-{
-	static char text[128];
-	const json_t *entry;
-	size_t i;
-
-	snprintf(text, sizeof(text), "no, not as prepared:");
-	json_array_foreach(json_object_get(verification, "divergence"), i, entry)
-	{
-		const char *name = TEXT(entry, "artifact");
-		size_t len = strlen(text);
-
-		snprintf(text + len, sizeof(text) - len, " %s", name ? name : "?");
-	}
-	return text;
-}
-
 static int verification_row(struct cli_table *table, const json_t *response, struct error *err)
 {
 	const json_t *verification = json_object_get(response, "verification");
 	const json_t *ok = json_object_get(verification, "ok");
-
-	const json_t *rootfs = json_object_get(verification, "rootfs");
-	char text[192];
+	const json_t *rootfs = json_object_get(verification, "rootfs"), *entry;
+	char differing[128], text[192];
+	size_t i;
 
 	if (!json_is_boolean(ok))
 		return 0;
-	snprintf(text, sizeof(text), "%s",
-		 json_is_true(ok) ? "yes" : verification_text(verification));
+	snprintf(differing, sizeof(differing), "no, not as prepared:");
+	json_array_foreach(json_object_get(verification, "divergence"), i, entry)
+	{
+		const char *name = TEXT(entry, "artifact");
+		size_t len = strlen(differing);
+
+		snprintf(differing + len, sizeof(differing) - len, " %s", name ? name : "?");
+	}
+	snprintf(text, sizeof(text), "%s", json_is_true(ok) ? "yes" : differing);
 	if (json_is_true(json_object_get(rootfs, "mayHaveChanged")))
 		snprintf(text + strlen(text), sizeof(text) - strlen(text),
 			 "; its root may have changed since %s", TEXT(rootfs, "observedAt"));
@@ -177,41 +166,27 @@ static int mediation_row(struct cli_table *table, const json_t *mediation, struc
 	return status_row(table, "mediation", text, err);
 }
 
-/* "no limit of memory, pids" */
-static int cgroup_row(struct cli_table *table, const json_t *response, struct error *err)
-{
-	char text[HINT_ROOM];
-
-	hint_unlimited(response, text);
-	return status_row(table, "cgroup", text, err);
-}
-
-/* "ends in 1h 59m; ends after 30m idle" */
-static int end_row(struct cli_table *table, const json_t *response, struct error *err)
-{
-	char text[HINT_ROOM] = "";
-
-	session_add_end(response, TEXT(response, "event", "state"), text);
-	return status_row(table, "session", text, err);
-}
-
 static int print_workspace_status(const char *name, const char *accelerator, const json_t *response,
 				  struct error *err)
 {
 	static const char *const heads[] = {"workspace", ""};
 	auto_table struct cli_table table = {0};
 	const char *const heading[] = {heads[0], name};
+	char end[HINT_ROOM] = "", unlimited[HINT_ROOM];
+
+	session_add_end(response, TEXT(response, "event", "state"), end);
+	hint_unlimited(response, unlimited); /* "no limit of memory, pids" */
 
 	if (cli_table_init(&table, ARRAY_SIZE(heading), heading, err) < 0 ||
 	    status_row(&table, "state", TEXT(response, "event", "state"), err) < 0 ||
 	    status_row(&table, "detail", TEXT(response, "event", "detail"), err) < 0 ||
 	    status_row(&table, "since", TEXT(response, "event", "observedAt"), err) < 0 ||
-	    end_row(&table, response, err) < 0 ||
+	    status_row(&table, "session", end, err) < 0 ||
 	    status_row(&table, "backend", TEXT(response, "backend"), err) < 0 ||
 	    status_row(&table, "architecture", TEXT(response, "architecture"), err) < 0 ||
 	    status_row(&table, "accelerator", accelerator, err) < 0 ||
 	    status_row(&table, "confinement", TEXT(response, "confinement"), err) < 0 ||
-	    cgroup_row(&table, response, err) < 0 ||
+	    status_row(&table, "cgroup", unlimited, err) < 0 ||
 	    status_row(&table, "console", TEXT(response, "consoleMode"), err) < 0 ||
 	    readiness_row(&table, response, err) < 0 || waiting_rows(&table, response, err) < 0 ||
 	    result_row(&table, response, err) < 0 ||
@@ -236,36 +211,29 @@ static const struct cli_option status_options[] = {
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
-static int status_in(struct cli *cli, struct microagent *agent, const char *id, const char *name,
-		     bool full, struct error *err)
-{
-	json_auto_t *response = NULL;
-	char accelerator[8] = "";
-
-	if ((full ? microagent_verify : microagent_status)(agent, id, &response, err) < 0)
-		return -1;
-	if (cli->json)
-		return cli_print_json(response, err);
-	microagent_accelerator(agent, id, accelerator, NULL);
-	return print_workspace_status(name, accelerator, response, err);
-}
-
 static int run_status(struct cli *cli, const void *values, const struct cli_words *args,
 		      struct error *err)
 {
 	const struct status_values *v = values;
+	json_auto_t *response = NULL;
+	char accelerator[8] = "";
 	struct microagent *agent;
 	char id[GUEST_ID_ROOM];
-	int code;
+	int status;
 
 	if (guest_check_name(cli, args->items[0], err) < 0)
 		return -1;
 	agent = guest_open_at(cli, NULL, args->items[0], id, err);
 	if (!agent)
 		return -1;
-	code = status_in(cli, agent, id, args->items[0], v->full, err);
+	status = (v->full ? microagent_verify : microagent_status)(agent, id, &response, err);
+	if (status == 0 && !cli->json)
+		microagent_accelerator(agent, id, accelerator, NULL);
 	microagent_close(agent);
-	return code;
+	if (status < 0)
+		return -1;
+	return cli->json ? cli_print_json(response, err)
+			 : print_workspace_status(args->items[0], accelerator, response, err);
 }
 
 const struct cli_command cli_status = {
