@@ -29,18 +29,6 @@ static bool is_plain(const char *text)
 	return true;
 }
 
-/* A plain text as it is, anything else as JSON. */
-static void print_value(const json_t *value)
-{
-	if (json_is_string(value) && is_plain(json_string_value(value))) {
-		cli_print_safe(stdout, json_string_value(value));
-	} else {
-		autofree char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-
-		cli_print_safe(stdout, text ? text : "?");
-	}
-}
-
 /* Who can write the log can write anything into it. */
 static void print_padded(const char *text, int width)
 {
@@ -48,28 +36,22 @@ static void print_padded(const char *text, int width)
 	printf("%*s", (int)strlen(text) < width ? width - (int)strlen(text) : 0, "");
 }
 
-/* Eight columns, whatever colour they have. */
-static void print_severity(const char *severity)
+static void print_log_line(const json_t *line)
 {
+	int width = json_object_size(json_object_get(line, "data")) ? EVENT_WIDTH
+								    : 0; /* no blanks behind it */
+	const char *key, *severity = json_text(line, "severity", "?");
 	bool alarm = strcmp(severity, "CRITICAL") == 0;
+	json_t *value;
 
+	cli_print_safe(stdout, json_text(line, "ts", "?"));
+	printf("  ");
+	/* Eight columns, whatever colour they have. */
 	if ((alarm || strcmp(severity, "WARNING") == 0) && cli_colour(stdout))
 		printf("\033[%dm%s\033[0m%*s", alarm ? 31 : 33, severity, 8 - (int)strlen(severity),
 		       "");
 	else
 		print_padded(severity, 8);
-}
-
-static void print_log_line(const json_t *line)
-{
-	int width = json_object_size(json_object_get(line, "data")) ? EVENT_WIDTH
-								    : 0; /* no blanks behind it */
-	const char *key;
-	json_t *value;
-
-	cli_print_safe(stdout, json_text(line, "ts", "?"));
-	printf("  ");
-	print_severity(json_text(line, "severity", "?"));
 	printf("  ");
 	print_padded(json_text(line, "event", "?"), width);
 	json_object_foreach(json_object_get(line, "data"), key, value)
@@ -77,7 +59,14 @@ static void print_log_line(const json_t *line)
 		fputs("  ", stdout);
 		cli_print_safe(stdout, key);
 		putchar('=');
-		print_value(value);
+		/* A plain text is printed as it is, anything else as JSON. */
+		if (json_is_string(value) && is_plain(json_string_value(value))) {
+			cli_print_safe(stdout, json_string_value(value));
+		} else {
+			autofree char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+
+			cli_print_safe(stdout, text ? text : "?");
+		}
 	}
 	putchar('\n');
 }
@@ -244,29 +233,27 @@ static int verify_all(struct cli *cli, struct microagent *agent, struct error *e
 	return ok ? CLI_EXIT_OK : CLI_EXIT_FAILED;
 }
 
-static int verify_named(struct cli *cli, struct microagent *agent, const char *name,
-			struct error *err)
-{
-	json_auto_t *answer = verify_one_log(cli, agent, name, err);
-
-	if (!answer || (cli->json && cli_print_json(answer, err) < 0))
-		return -1;
-	return json_is_true(json_object_get(answer, "ok")) ? CLI_EXIT_OK : CLI_EXIT_FAILED;
-}
-
 static int run_audit_verify(struct cli *cli, const void *values, const struct cli_words *args,
 			    struct error *err)
 {
 	const struct verify_values *v = values;
+	json_auto_t *answer = NULL;
 	struct microagent *agent;
-	int code;
+	int code = -1;
 
 	if (v->all == (args->count > 0))
 		return cli_usage(cli, err, "NAME or --all says which logs to verify");
 	agent = guest_open(cli, NULL, err);
 	if (!agent)
 		return -1;
-	code = v->all ? verify_all(cli, agent, err) : verify_named(cli, agent, args->items[0], err);
+	if (v->all) {
+		code = verify_all(cli, agent, err);
+	} else {
+		answer = verify_one_log(cli, agent, args->items[0], err);
+		if (answer && (!cli->json || cli_print_json(answer, err) == 0))
+			code = json_is_true(json_object_get(answer, "ok")) ? CLI_EXIT_OK
+									   : CLI_EXIT_FAILED;
+	}
 	microagent_close(agent);
 	return code;
 }

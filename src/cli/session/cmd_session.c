@@ -43,15 +43,6 @@ void session_warn_made(const struct cli *cli, struct microagent *agent, const js
 				"clone, made at once");
 }
 
-static int print_session(const struct cli *cli, const json_t *described, struct error *err)
-{
-	if (cli->json)
-		return cli_print_json(described, err);
-	return printf("%s\n", json_text(described, "name", NULL)) >= 0 && fflush(stdout) == 0
-		       ? 0
-		       : error_errno(err, errno, "cannot write to stdout");
-}
-
 /* A session whose name nobody has got is of use to nobody. Why it could not be written main tells.
  */
 static int hand_out(struct cli *cli, struct microagent *agent, struct microagent_session *session,
@@ -67,8 +58,14 @@ static int hand_out(struct cli *cli, struct microagent *agent, struct microagent
 		return microagent_session_destroy(session, err) < 0
 			       ? -1
 			       : error_set(err, ERR_UNAVAILABLE, "cancelled");
-	if (print_session(cli, described, &why) == 0)
+	if (cli->json) {
+		if (cli_print_json(described, &why) == 0)
+			return CLI_EXIT_OK;
+	} else if (printf("%s\n", json_text(described, "name", NULL)) >= 0 && fflush(stdout) == 0) {
 		return CLI_EXIT_OK;
+	} else {
+		error_errno(&why, errno, "cannot write to stdout");
+	}
 	cli->stdout_errnum = why.errnum;
 	if (microagent_session_destroy(session, err) < 0)
 		return -1;
@@ -210,17 +207,6 @@ static void session_detail(const json_t *session, char out[HINT_ROOM])
 	session_add_end(session, json_text(session, "state", NULL), out);
 }
 
-/* The first directory, and how many more. */
-static void shared_paths(const json_t *session, char out[HINT_ROOM])
-{
-	const json_t *shares = json_object_get(session, "shares");
-	size_t count = json_array_size(shares);
-
-	snprintf(out, HINT_ROOM, "%.900s", json_text(json_array_get(shares, 0), "path", ""));
-	if (count > 1)
-		snprintf(out + strlen(out), HINT_ROOM - strlen(out), " and %zu more", count - 1);
-}
-
 static int print_sessions(const json_t *sessions, struct error *err)
 {
 	static const char *const heads[] = {"NAME",  "BASE",  "STATE", "SOURCE",
@@ -233,10 +219,16 @@ static int print_sessions(const json_t *sessions, struct error *err)
 		return -1;
 	json_array_foreach(sessions, i, session)
 	{
+		const json_t *shares = json_object_get(session, "shares");
+		size_t share_count = json_array_size(shares);
 		char detail[HINT_ROOM], shared[HINT_ROOM];
 
 		session_detail(session, detail);
-		shared_paths(session, shared);
+		snprintf(shared, sizeof(shared), "%.900s",
+			 json_text(json_array_get(shares, 0), "path", ""));
+		if (share_count > 1)
+			snprintf(shared + strlen(shared), sizeof(shared) - strlen(shared),
+				 " and %zu more", share_count - 1);
 		const char *const cells[] = {
 			json_text(session, "name", NULL),  json_text(session, "base", NULL),
 			json_text(session, "state", NULL), json_text(session, "source", NULL),

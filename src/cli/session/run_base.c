@@ -56,51 +56,6 @@ int run_base_check(struct cli *cli, const struct run_base *how, const struct gue
 	return guest_check_base(cli, how->base, err);
 }
 
-static int make_session(struct microagent *agent, const struct run_base *how,
-			const struct guest_values *values, const struct env_list *env, int cancel,
-			struct microagent_session **out, struct error *err)
-{
-	const struct microagent_session_spec spec = {
-		.machine = guest_spec(values, env, NULL).machine,
-		.base = how->base,
-		.disk_quota_mib = how->disk_quota,
-		.cold = how->cold,
-		.owned = true,
-		.cancel = cancel,
-	};
-
-	return microagent_session_create(agent, &spec, out, err);
-}
-
-/* command, with the session's name before it. */
-static int run_in_session(struct cli *cli, const char *name, const struct exec_values *exec,
-			  const struct cli_words *command, struct error *err)
-{
-	autofree const char **words = calloc(command->count + 2, sizeof(*words));
-
-	if (!words)
-		return error_errno(err, ENOMEM, "command");
-	words[0] = name;
-	memcpy(words + 1, command->items, command->count * sizeof(*words));
-	const struct cli_words args = {words, command->count + 1};
-
-	return exec_run(cli, exec, &args, guest_open_session, err);
-}
-
-static int run_with_env(struct cli *cli, const char *name, struct exec_values *exec,
-			const struct env_list *env, const struct cli_words *command,
-			struct error *err)
-{
-	autofree const char **words = calloc(env->count + 1, sizeof(*words));
-
-	if (!words)
-		return error_errno(err, ENOMEM, "environment");
-	for (size_t i = 0; i < env->count; i++)
-		words[i] = env->items[i];
-	exec->env = (struct cli_words){words, env->count};
-	return run_in_session(cli, name, exec, command, err);
-}
-
 /* The command has its code, whatever becomes of the session. */
 static void destroy_after_run(const struct cli *cli, struct microagent_session *session)
 {
@@ -121,7 +76,16 @@ static int make_for_run(const struct cli *cli, struct microagent *agent, const s
 
 	if (signals_open_ending(&signals, err) < 0)
 		return -1;
-	code = make_session(agent, how, values, env, signals.fd, out, err);
+	const struct microagent_session_spec spec = {
+		.machine = guest_spec(values, env, NULL).machine,
+		.base = how->base,
+		.disk_quota_mib = how->disk_quota,
+		.cold = how->cold,
+		.owned = true,
+		.cancel = signals.fd,
+	};
+
+	code = microagent_session_create(agent, &spec, out, err);
 	if (code == 0 && signals_next(&signals) > 0) {
 		destroy_after_run(cli, steal_ptr(out));
 		code = error_set(err, ERR_UNAVAILABLE, "cancelled");
@@ -129,13 +93,25 @@ static int make_for_run(const struct cli *cli, struct microagent *agent, const s
 	return session_end_by_signal(cli, &signals, code, err);
 }
 
-static void warn_of_run(const struct cli *cli, struct microagent *agent,
-			const struct microagent_session *session)
+static int run_in_session(struct cli *cli, const char *name, struct exec_values *exec,
+			  const struct env_list *env, const struct cli_words *command,
+			  struct error *err)
 {
-	json_auto_t *described = microagent_session_describe(session, NULL);
+	autofree const char **variables = calloc(env->count + 1, sizeof(*variables));
+	autofree const char **words = calloc(command->count + 2, sizeof(*words));
 
-	if (described)
-		session_warn_made(cli, agent, described);
+	if (!variables)
+		return error_errno(err, ENOMEM, "environment");
+	if (!words)
+		return error_errno(err, ENOMEM, "command");
+	for (size_t i = 0; i < env->count; i++)
+		variables[i] = env->items[i];
+	exec->env = (struct cli_words){variables, env->count};
+	words[0] = name; /* as `session exec` has it */
+	memcpy(words + 1, command->items, command->count * sizeof(*words));
+	const struct cli_words args = {words, command->count + 1};
+
+	return exec_run(cli, exec, &args, guest_open_session, err);
 }
 
 int run_base_run(struct cli *cli, const struct run_base *how, const struct guest_values *values,
@@ -150,6 +126,7 @@ int run_base_run(struct cli *cli, const struct run_base *how, const struct guest
 	};
 	struct microagent_session *session = NULL;
 	struct microagent *agent = guest_open(cli, &progress, err);
+	json_auto_t *described = NULL;
 	int code;
 
 	if (!agent)
@@ -160,9 +137,11 @@ int run_base_run(struct cli *cli, const struct run_base *how, const struct guest
 	code = make_for_run(cli, agent, how, values, env, &session, err);
 	progress_end(&progress);
 	if (session) {
-		warn_of_run(cli, agent, session);
-		code = run_with_env(cli, microagent_session_name(session), &exec, env, command,
-				    err);
+		described = microagent_session_describe(session, NULL);
+		if (described)
+			session_warn_made(cli, agent, described);
+		code = run_in_session(cli, microagent_session_name(session), &exec, env, command,
+				      err);
 		destroy_after_run(cli, session);
 	}
 	microagent_close(agent);

@@ -13,40 +13,15 @@ static long long mib_of(const json_t *disk, const char *key)
 	return (json_integer_value(json_object_get(disk, key)) + MIB - 1) / MIB;
 }
 
-static int print_disk(struct cli *cli, const char *name, json_t *disk, struct error *err)
-{
-	json_auto_t *answer = NULL;
-
-	if (!cli->json) {
-		printf("%s: its disk has grown to %lld of %lld MiB\n", name,
-		       mib_of(disk, "grownBytes"), mib_of(disk, "quotaBytes"));
-		return CLI_EXIT_OK;
-	}
-	answer = json_pack("{s:b, s:s, s:O}", "ok", 1, "name", name, "disk", disk);
-	return cli_print_json(answer, err);
-}
-
-static int set(struct cli *cli, struct microagent *agent, const char *name, int64_t mib,
-	       struct error *err)
-{
-	struct microagent_session *session = NULL;
-	json_auto_t *disk = NULL;
-	int code = -1;
-
-	if (microagent_session_open(agent, name, &session, err) < 0)
-		return -1;
-	if (microagent_session_set_quota(session, mib, &disk, err) == 0)
-		code = print_disk(cli, microagent_session_name(session), disk, err);
-	microagent_session_close(session);
-	return code;
-}
-
 static int run_session_quota(struct cli *cli, const void *values, const struct cli_words *args,
 			     struct error *err)
 {
+	struct microagent_session *session = NULL;
+	json_auto_t *disk = NULL, *answer = NULL;
 	struct microagent *agent;
+	const char *name;
 	int64_t mib = 0;
-	int code;
+	int code = -1;
 
 	(void)values;
 	if (guest_read_mib(cli, args->items[1], &mib, err) < 0)
@@ -54,7 +29,19 @@ static int run_session_quota(struct cli *cli, const void *values, const struct c
 	agent = guest_open(cli, NULL, err);
 	if (!agent)
 		return -1;
-	code = set(cli, agent, args->items[0], mib, err);
+	if (microagent_session_open(agent, args->items[0], &session, err) == 0 &&
+	    microagent_session_set_quota(session, mib, &disk, err) == 0) {
+		name = microagent_session_name(session);
+		if (cli->json) {
+			answer = json_pack("{s:b, s:s, s:O}", "ok", 1, "name", name, "disk", disk);
+			code = cli_print_json(answer, err);
+		} else {
+			printf("%s: its disk has grown to %lld of %lld MiB\n", name,
+			       mib_of(disk, "grownBytes"), mib_of(disk, "quotaBytes"));
+			code = CLI_EXIT_OK;
+		}
+	}
+	microagent_session_close(session);
 	microagent_close(agent);
 	return code;
 }
