@@ -78,17 +78,6 @@ static int run_agent_shell(struct connect *connect, const struct microagent_exec
 	return code;
 }
 
-/* No screen is read: the line is a command of its own, with streams and an exit code. */
-static int send_line(struct connect *connect, struct error *err)
-{
-	const char *const command[] = {"/bin/sh", "-c", connect->values->send, NULL};
-	const struct microagent_exec exec = {.command = command,
-					     .user = connect->values->user,
-					     .timeout_seconds = connect->values->timeout};
-
-	return run_agent_shell(connect, &exec, -1, NULL, err);
-}
-
 static int shell(struct connect *connect, struct error *err)
 {
 	static const char *const command[] = {"/bin/sh", "-c", "exec \"${SHELL:-/bin/sh}\" -l",
@@ -174,22 +163,6 @@ static int serial(struct connect *connect, struct error *err)
 	return code;
 }
 
-static int connect_in(struct connect *connect, struct error *err)
-{
-	int code;
-
-	if (signals_open_ending(&connect->signals, err) < 0)
-		return -1;
-	if (connect->values->serial)
-		code = serial(connect, err);
-	else if (connect->values->send)
-		code = send_line(connect, err);
-	else
-		code = shell(connect, err);
-	signals_close(&connect->signals);
-	return code;
-}
-
 static int check_connect_words(struct cli *cli, const struct connect_values *v, const char *name,
 			       struct error *err)
 {
@@ -202,21 +175,14 @@ static int check_connect_words(struct cli *cli, const struct connect_values *v, 
 	return guest_check_name(cli, name, err);
 }
 
-static int check_terminal(struct cli *cli, const struct connect_values *v, const char *name,
-			  const char *exec, struct error *err)
-{
-	if (v->serial || v->send || isatty(STDIN_FILENO) == 1)
-		return 0;
-	return cli_usage(cli, err,
-			 "stdin is no terminal: `microagent %s %s --send LINE` runs one line, "
-			 "`microagent %s %s` a command",
-			 cli->words, name, exec, name);
-}
-
 int connect_run(struct cli *cli, const struct connect_values *values, const char *name,
 		guest_open_fn *open, struct error *err)
 {
 	const char *exec = open == guest_open_session ? "session exec" : "exec";
+	/* No screen is read: the line is a command of its own, with streams and an exit code. */
+	const char *const line[] = {"/bin/sh", "-c", values->send, NULL};
+	const struct microagent_exec sent = {
+		.command = line, .user = values->user, .timeout_seconds = values->timeout};
 	struct connect connect = {
 		.cli = cli, .values = values, .name = name, .signals = SIGNALS_NONE};
 	int code = -1;
@@ -224,8 +190,21 @@ int connect_run(struct cli *cli, const struct connect_values *values, const char
 	if (check_connect_words(cli, values, name, err) < 0)
 		return -1;
 	connect.agent = open(cli, NULL, name, connect.id, err);
-	if (connect.agent && check_terminal(cli, values, name, exec, err) == 0)
-		code = connect_in(&connect, err);
+	if (connect.agent && !values->serial && !values->send && isatty(STDIN_FILENO) != 1) {
+		code = cli_usage(
+			cli, err,
+			"stdin is no terminal: `microagent %s %s --send LINE` runs one line, "
+			"`microagent %s %s` a command",
+			cli->words, name, exec, name);
+	} else if (connect.agent && signals_open_ending(&connect.signals, err) == 0) {
+		if (values->serial)
+			code = serial(&connect, err);
+		else if (values->send)
+			code = run_agent_shell(&connect, &sent, -1, NULL, err);
+		else
+			code = shell(&connect, err);
+		signals_close(&connect.signals);
+	}
 	session_tell_end(cli, name, connect.agent ? connect.id : NULL, code);
 	microagent_close(connect.agent);
 	return code;
