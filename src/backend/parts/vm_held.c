@@ -43,14 +43,17 @@
 
 /* --- standing still --------------------------------------------------------------------------- */
 
-/* Those that it has started, of which there are none in a VMM that works. One may have started
- * another before it was stopped. */
-static int stop_processes(const struct vm *vm, struct descendants *below, struct error *err)
+int vm_freeze(const struct vm *vm, struct descendants *below, struct error *err)
 {
 	const struct proc vmm = {vm->cell.pid, vm->cell.pidfd};
 	struct descendants again = {0};
-	int status = descendants_add(below, &vmm, err);
+	int status;
 
+	*below = (struct descendants){0};
+	if (process_stop(&vmm, vm->kind->name, err) < 0)
+		return -1;
+	/* A VMM that works has started no process. */
+	status = descendants_add(below, &vmm, err);
 	for (size_t i = 0; i < below->count && status == 0; i++) {
 		struct error why = {0};
 
@@ -59,23 +62,15 @@ static int stop_processes(const struct vm *vm, struct descendants *below, struct
 		    why.code != ERR_NOT_FOUND)
 			status = error_copy(err, &why);
 	}
+	/* One of them may have started another before it was stopped. */
 	if (status == 0)
 		status = descendants_add(&again, &vmm, err);
 	if (status == 0 && again.count > below->count)
 		status = error_set(err, ERR_TIMEOUT, "%s starts processes", vm->kind->name);
 	descendants_close(&again);
+	if (status < 0)
+		vm_thaw(vm, below);
 	return status;
-}
-
-int vm_freeze(const struct vm *vm, struct descendants *below, struct error *err)
-{
-	*below = (struct descendants){0};
-	if (process_stop(&(struct proc){vm->cell.pid, vm->cell.pidfd}, vm->kind->name, err) < 0)
-		return -1;
-	if (stop_processes(vm, below, err) == 0)
-		return 0;
-	vm_thaw(vm, below);
-	return -1;
 }
 
 /* Counts how often the stopped VMM, and what it has started, have run until now. A VMM that was taken over
@@ -106,16 +101,6 @@ void vm_thaw(const struct vm *vm, struct descendants *below)
 
 /* --- its descriptors -------------------------------------------------------------------------- */
 
-/* Of a link of /proc/PID/fd, "socket:[123]": the number; 0 for anything else. */
-static unsigned long long inode_of_link(const char *target)
-{
-	static const char prefix[] = "socket:[";
-
-	if (strncmp(target, prefix, sizeof(prefix) - 1) != 0)
-		return 0;
-	return strtoull(target + sizeof(prefix) - 1, NULL, 10);
-}
-
 /* One process of the VMM's: itself, or what it has started. */
 struct holder {
 	const struct vm *vm;
@@ -123,31 +108,10 @@ struct holder {
 	int pidfd, fds; /* fds: its directory in /proc */
 };
 
-/* -1 where we are not given one. */
+/* Copies a descriptor of the process; -1 where we are not given one. */
 static int copy_of_fd(const struct holder *h, const char *name)
 {
 	return (int)syscall(SYS_pidfd_getfd, h->pidfd, (int)strtol(name, NULL, 10), 0);
-}
-
-/* The same of a socket, if it is that one. */
-static int copy_of_socket(const struct holder *h, const char *name, unsigned long long inode)
-{
-	autoclose int fd = copy_of_fd(h, name);
-	struct stat st;
-
-	return fd >= 0 && fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode) && st.st_ino == inode
-		       ? steal_fd(&fd)
-		       : -1;
-}
-
-/*
- * Shuts a socket of the VMM's down, for both sides and by our own hand: its other end may lie in a
- * companion that is dead and takes long to close what it had open. The VMM sees the end of it
- * and closes. Where we are not given a copy of the descriptor, it has to be told by the other end.
- */
-static bool hang_up(int fd)
-{
-	return fd >= 0 && shutdown(fd, SHUT_RDWR) == 0;
 }
 
 static int socket_option(int fd, int option)
@@ -158,7 +122,7 @@ static int socket_option(int fd, int option)
 	return getsockopt(fd, SOL_SOCKET, option, &value, &len) == 0 ? value : -1;
 }
 
-/* What waits in it may carry descriptors (SCM_RIGHTS), which are in nobody's list and can be taken
+/* Reads away what waits in a socket: it may carry descriptors (SCM_RIGHTS), which are in nobody's list and can be taken
  * out of a socket that is shut. The kernel closes those of a message that is read without room for
  * them. */
 static bool drain(int fd)
@@ -175,38 +139,12 @@ static bool drain(int fd)
 	return !stream; /* there an empty message and the end look alike */
 }
 
-/* The node, by whatever name the VMM has it. */
-static bool is_tun(const struct holder *h, const char *name)
-{
-	struct stat st;
-
-	return fstatat(h->fds, name, &st, 0) == 0 && S_ISCHR(st.st_mode) &&
-	       st.st_rdev == makedev(TUN_MAJOR, TUN_MINOR);
-}
-
 /*
- * The network of a guest with a tap is no socket. QEMU before 10 closes its tap where the netdev is
- * deleted; later ones keep it for as long as the card is there, which no guest can be made to give
- * up. A tap with its interface down leads nowhere, and the VMM has no right to change that.
+ * Hangs up on all who wait at a listener of the VMM's own. To shut the listener would have the VMM
+ * turn in circles: its loop is told of it again and again, and accept() fails. The listener leads
+ * nowhere without that: its name has gone, so that nobody finds it any more, and who had found it
+ * before and was not accepted yet is here.
  */
-static bool is_tap_severed(const struct holder *h, const char *name)
-{
-	autoclose int fd = h->vm->severing ? copy_of_fd(h, name) : -1;
-
-	return fd >= 0 && tap_take_down(fd, h->vm->net.control_fd);
-}
-
-/*
- * A listener of the VMM's own. To shut it would have the VMM turn in circles: its loop is told of
- * it again and again, and accept() fails. It leads nowhere without that: its name has gone, so that
- * nobody finds it any more, and who had found it before and was not accepted yet is here, and hung
- * up on.
- */
-static bool is_listener(int fd)
-{
-	return socket_option(fd, SO_ACCEPTCONN) == 1 && socket_option(fd, SO_DOMAIN) == AF_UNIX;
-}
-
 static bool cut_listener(int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -229,7 +167,7 @@ static bool is_kept(const struct vm *vm, unsigned long long inode)
 	return false;
 }
 
-/* Of the one that it accepted from us, and may keep. */
+/* Tells the connection that the VMM accepted from us, and may keep. */
 static bool is_kept_accepted(const struct vm *vm, int fd)
 {
 	struct sockaddr_un peer;
@@ -239,40 +177,66 @@ static bool is_kept_accepted(const struct vm *vm, int fd)
 	       len == vm->kept_peer_len && memcmp(&peer, &vm->kept_peer, len) == 0;
 }
 
-/* Whether it leads somewhere yet. What is shut and empty is dead, whoever holds it; of a VMM that
- * closes it then, that is waited for. */
-static bool is_socket_alive(const struct holder *h, const char *name, unsigned long long inode)
+/*
+ * Shuts a socket of a severing VMM's down, for both sides and by our own hand: its other end may lie
+ * in a companion that is dead and takes long to close what it had open. Where we are not given a
+ * copy of the descriptor, the VMM has to be told by the other end. False: the socket may lead
+ * somewhere yet. One that is shut and empty is dead, whoever holds it; a VMM that closes it then is
+ * waited for.
+ */
+static bool cut_socket(const struct holder *h, const char *name, unsigned long long inode)
 {
-	autoclose int fd = h->vm->severing ? copy_of_socket(h, name, inode) : -1;
+	autoclose int fd = h->vm->severing ? copy_of_fd(h, name) : -1;
 	bool own = h->vm->kind->binds_sockets;
+	struct stat st;
 
-	if (own && fd >= 0 && is_listener(fd))
-		return !cut_listener(fd);
-	if (own && fd >= 0 && is_kept_accepted(h->vm, fd))
+	/* The number may be another descriptor's by now. */
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISSOCK(st.st_mode) || st.st_ino != inode)
 		return false;
-	return !hang_up(fd) || !drain(fd) || !own;
+	if (own && socket_option(fd, SO_ACCEPTCONN) == 1 && socket_option(fd, SO_DOMAIN) == AF_UNIX)
+		return cut_listener(fd);
+	if (own && is_kept_accepted(h->vm, fd))
+		return true;
+	return shutdown(fd, SHUT_RDWR) == 0 && drain(fd) && own;
 }
 
-static bool is_foreign_socket(const struct holder *h, const char *name, struct error *err)
+/* Cuts off what a descriptor leads to. False: it may lead out of the machine yet. Of a VMM that is
+ * not severing nothing is cut. */
+static bool cut_descriptor(const struct holder *h, const char *name, struct error *err)
 {
+	static const char prefix[] = "socket:[";
 	char target[PATH_MAX];
 	ssize_t n = readlinkat(h->fds, name, target, sizeof(target) - 1);
-	unsigned long long inode;
+	unsigned long long inode = 0;
 
 	if (n < 0) {
 		if (errno != ENOENT) /* closed since it was listed */
 			error_errno(err, errno, "descriptor %s of %s", name, h->vm->kind->name);
-		return false;
+		return true;
 	}
 	target[n] = '\0';
-	inode = inode_of_link(target);
-	if (!inode)
-		return is_tun(h, name) && !is_tap_severed(h, name);
-	return !is_kept(h->vm, inode) && is_socket_alive(h, name, inode);
+	if (strncmp(target, prefix, sizeof(prefix) - 1) == 0)
+		inode = strtoull(target + sizeof(prefix) - 1, NULL, 10);
+	if (inode)
+		return is_kept(h->vm, inode) || cut_socket(h, name, inode);
+
+	/*
+	 * The network of a guest with a tap is no socket; the node has whatever name the VMM gave it.
+	 * QEMU before 10 closes its tap where the netdev is deleted; later ones keep it for as long as
+	 * the card is there, which no guest can be made to give up. A tap with its interface down leads
+	 * nowhere, and the VMM has no right to change that.
+	 */
+	struct stat st;
+
+	if (fstatat(h->fds, name, &st, 0) < 0 || !S_ISCHR(st.st_mode) ||
+	    st.st_rdev != makedev(TUN_MAJOR, TUN_MINOR))
+		return true;
+	autoclose int tap = h->vm->severing ? copy_of_fd(h, name) : -1;
+	return tap >= 0 && tap_take_down(tap, h->vm->net.control_fd);
 }
 
-/* How many sockets it holds beside those that are kept; -1 when its descriptors cannot be listed.
- */
+/* Counts what a process holds beside the sockets that are kept, and cuts it; -1: its descriptors
+ * cannot be listed. */
 static int count_held(struct holder *h, struct error *err)
 {
 	struct error why = {0};
@@ -289,28 +253,12 @@ static int count_held(struct holder *h, struct error *err)
 	errno = 0;
 	while (!why.code && (entry = readdir(dir))) {
 		if (*entry->d_name != '.')
-			count += is_foreign_socket(h, entry->d_name, &why);
+			count += !cut_descriptor(h, entry->d_name, &why);
 		errno = 0;
 	}
 	if (!why.code && errno)
 		error_errno(&why, errno, "descriptors of process %d", (int)h->pid);
 	return why.code ? error_copy(err, &why) : count;
-}
-
-/* One that ends while it is looked at holds nothing. */
-static int count_held_below(const struct vm *vm, const struct descendants *below, struct error *err)
-{
-	int count = 0;
-
-	for (size_t i = 0; i < below->count; i++) {
-		struct holder h = {.vm = vm, .pid = below->pids[i], .pidfd = below->fds[i]};
-		int one = count_held(&h, err);
-
-		if (one < 0 && !process_has_ended(h.pidfd))
-			return -1;
-		count += one < 0 ? 0 : one;
-	}
-	return count;
 }
 
 /* Counts what the stopped VMM and what it has started hold. ERR_TIMEOUT: one of them has run meanwhile. */
@@ -319,17 +267,27 @@ static int count_held_of_all(const struct vm *vm, const struct descendants *belo
 {
 	struct holder itself = {.vm = vm, .pid = vm->cell.pid, .pidfd = vm->cell.pidfd};
 	uint64_t before, behind;
-	int own, others;
+	int count;
 
 	if (count_switches(vm, below, &before, err) < 0)
 		return -1;
-	own = count_held(&itself, err);
-	others = own < 0 ? -1 : count_held_below(vm, below, err);
-	if (others < 0 || count_switches(vm, below, &behind, err) < 0)
+	count = count_held(&itself, err);
+	if (count < 0)
+		return -1;
+	for (size_t i = 0; i < below->count; i++) {
+		struct holder h = {.vm = vm, .pid = below->pids[i], .pidfd = below->fds[i]};
+		int one = count_held(&h, err);
+
+		/* A process that ends while it is looked at holds nothing. */
+		if (one < 0 && !process_has_ended(h.pidfd))
+			return -1;
+		count += one < 0 ? 0 : one;
+	}
+	if (count_switches(vm, below, &behind, err) < 0)
 		return -1;
 	if (behind != before)
 		return error_set(err, ERR_TIMEOUT, "%s runs while it is looked at", vm->kind->name);
-	return own + others;
+	return count;
 }
 
 int vm_held(const struct vm *vm, struct error *err)

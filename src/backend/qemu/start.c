@@ -46,48 +46,31 @@ static void programs_free(struct programs *p)
 		free(p->data[i]);
 }
 
-static bool has_qboot(const struct programs *p)
-{
-	char path[PATH_MAX];
-
-	for (size_t i = 0; i < PROGRAM_DATA; i++) {
-		snprintf(path, sizeof(path), "%s/" MACHINE_QBOOT, p->data[i]);
-		if (access(path, R_OK) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* Below the directory that its bin is in. One that has nothing there is taken for a copy of the
- * distribution's. */
-static int find_data(struct programs *p, struct error *err)
+/* QEMU's data is below the directory that its bin is in. A QEMU that has nothing there is taken for
+ * a copy of the distribution's. */
+static int find_programs(const struct config *config, struct programs *p, struct error *err)
 {
 	const char *libraries = cell_libraries() + strlen("/usr/");
-	char modules[64], above[PATH_MAX], first[PATH_MAX + 16];
+	char modules[64], above[PATH_MAX], first[PATH_MAX + 16], qboot[PATH_MAX];
 	autofree char *prefix = NULL;
 
+	p->qemu = binary_find(config->architecture, err);
+	if (!p->qemu)
+		return -1;
 	snprintf(modules, sizeof(modules), "%s/qemu", libraries);
 	const char *const names[PROGRAM_DATA] = {"share/qemu", "share/seabios", modules};
 	snprintf(above, sizeof(above), "%.*s/..", (int)(strrchr(p->qemu, '/') - p->qemu), p->qemu);
 	prefix = realpath(above, NULL);
 	snprintf(first, sizeof(first), "%s/%s", prefix ? prefix : "", names[0]);
 	p->own_data = prefix && strcmp(prefix, "/usr") != 0 && access(first, F_OK) == 0;
-	for (size_t i = 0; i < PROGRAM_DATA; i++)
+	for (size_t i = 0; i < PROGRAM_DATA; i++) {
 		if (asprintf(&p->data[i], "%s/%s", p->own_data ? prefix : "/usr", names[i]) < 0) {
 			p->data[i] = NULL;
 			return error_errno(err, ENOMEM, "QEMU's data");
 		}
-	p->qboot = has_qboot(p);
-	return 0;
-}
-
-static int find_programs(const struct config *config, struct programs *p, struct error *err)
-{
-	p->qemu = binary_find(config->architecture, err);
-	if (!p->qemu)
-		return -1;
-	if (find_data(p, err) < 0)
-		return -1;
+		snprintf(qboot, sizeof(qboot), "%s/" MACHINE_QBOOT, p->data[i]);
+		p->qboot = p->qboot || access(qboot, R_OK) == 0;
+	}
 	if (config->confinement == CONFINEMENT_SECCOMP)
 		return 0;
 	p->bwrap = confinement_bwrap(err);
@@ -114,33 +97,67 @@ static int copy_to_memory(int fd, const char *name, struct error *err)
 	return steal_fd(&copy);
 }
 
-/* In the order of their descriptors. */
-static void list_extras(const struct vm_boot *boot, struct machine_disk *disks,
-			struct machine_share *shares, struct machine_link *links)
-{
-	size_t ndisks = boot->disk_count, nshares = json_array_size(boot->config->shares);
+/* What QEMU is handed by descriptor, and as what its command line names those of the parts of which
+ * a machine can have several. */
+struct handed {
+	struct proc_fd fds[FDS_MAX];
+	size_t nfds;
+	struct machine_disk disks[MACHINE_EXTRAS_MAX];
+	struct machine_share shares[MACHINE_EXTRAS_MAX];
+	struct machine_link links[VM_LINKS_MAX];
+};
 
-	for (size_t i = 0; i < ndisks; i++)
-		disks[i] = (struct machine_disk){.serial = boot->disks[i].serial,
-						 .fd = FIRST_DISK_FD + (int)i,
-						 .read_only = boot->disks[i].read_only};
-	for (size_t i = 0; i < nshares; i++)
-		shares[i] = (struct machine_share){
-			.tag = json_text(json_array_get(boot->config->shares, i), "tag", NULL),
-			.fd = FIRST_DISK_FD + (int)(ndisks + i)};
-	for (size_t i = 0; i < boot->link_count; i++)
-		links[i] = (struct machine_link){.mac = boot->links[i].mac,
-						 .fd = FIRST_DISK_FD + (int)(ndisks + nshares + i)};
+/* kernel, initrd: without a cell, which has them as files. Each is -1 where this machine has it
+ * not. */
+static void list_handed(const struct vm_boot *boot, const struct qemu_ends *ends, int kernel,
+			int initrd, int overlay, struct handed *out)
+{
+	const struct proc_fd fixed[] = {
+		{ends->qemu_stderr, 2},
+		{ends->qmp, QEMU_FD_QMP},
+		{ends->serial, QEMU_FD_SERIAL},
+		{ends->console, QEMU_FD_CONSOLE},
+		{ends->vsock_qemu, QEMU_FD_VSOCK},
+		{ends->net_qemu, QEMU_FD_NET},
+		{boot->rootfs_fd, QEMU_FD_ROOTFS},
+		{boot->lease_fd, QEMU_FD_LEASE},
+		{kernel, KERNEL_FD},
+		{initrd, INITRD_FD},
+		{overlay, QEMU_FD_OVERLAY},
+		{boot->base_fd, QEMU_FD_BASE},
+		{boot->ram_fd, QEMU_FD_RAM},
+	};
+	int next = FIRST_DISK_FD;
+
+	out->nfds = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(fixed); i++)
+		if (fixed[i].from >= 0)
+			out->fds[out->nfds++] = fixed[i];
+	for (size_t i = 0; i < boot->disk_count; i++, next++) {
+		out->fds[out->nfds++] = (struct proc_fd){boot->disks[i].fd, next};
+		out->disks[i] = (struct machine_disk){.serial = boot->disks[i].serial,
+						      .fd = next,
+						      .read_only = boot->disks[i].read_only};
+	}
+	for (size_t i = 0; i < ends->share_count; i++, next++) {
+		const json_t *share = json_array_get(boot->config->shares, i);
+
+		out->fds[out->nfds++] = (struct proc_fd){ends->shares[i].vmm, next};
+		out->shares[i] =
+			(struct machine_share){.tag = json_text(share, "tag", NULL), .fd = next};
+	}
+	for (size_t i = 0; i < boot->link_count; i++, next++) {
+		out->fds[out->nfds++] = (struct proc_fd){boot->links[i].tap_fd, next};
+		out->links[i] = (struct machine_link){.mac = boot->links[i].mac, .fd = next};
+	}
 }
 
 /* The paths of kernel and initrd depend on the cell. */
 static int build_qemu_words(const struct qemu *qemu, const struct vm_boot *boot,
-			    const struct programs *programs, struct argv *argv, struct error *err)
+			    const struct programs *programs, const struct handed *handed,
+			    struct argv *argv, struct error *err)
 {
 	char kernel[32], initrd[32];
-	struct machine_disk disks[MACHINE_EXTRAS_MAX];
-	struct machine_share shares[MACHINE_EXTRAS_MAX];
-	struct machine_link links[VM_LINKS_MAX];
 	struct machine machine = {
 		.architecture = qemu->architecture,
 		.accelerator = boot->accelerator,
@@ -163,11 +180,11 @@ static int build_qemu_words(const struct qemu *qemu, const struct vm_boot *boot,
 		.saved = boot->origin != VM_COLD,
 		.restored = boot->origin == VM_RESTORED,
 		.ram_root = boot->rootfs_fd < 0,
-		.disks = disks,
+		.disks = handed->disks,
 		.disk_count = boot->disk_count,
-		.shares = shares,
+		.shares = handed->shares,
 		.share_count = json_array_size(boot->config->shares),
-		.links = links,
+		.links = handed->links,
 		.link_count = boot->link_count,
 		.reader = boot->use != VM_RUN,
 		.console_shell = boot->config->console_shell,
@@ -180,23 +197,12 @@ static int build_qemu_words(const struct qemu *qemu, const struct vm_boot *boot,
 		.cpu_count = boot->config->cpu_count,
 	};
 
-	list_extras(boot, disks, shares, links);
 	snprintf(kernel, sizeof(kernel), "/proc/self/fd/%d", KERNEL_FD);
 	snprintf(initrd, sizeof(initrd), "/proc/self/fd/%d", INITRD_FD);
 	if (boot->accelerator == ACCELERATOR_TCG && qemu->architecture == ARCHITECTURE_AMD64 &&
 	    accelerator_tsc_khz(&machine.tsc_khz, err) < 0)
 		return -1;
 	return command_line_build(&machine, argv, err);
-}
-
-static int open_filter(struct qemu *qemu, int *fd, struct error *err)
-{
-	if (vmm_filter_mode(FILTER_VARIABLE, &qemu->vm.unfiltered, err) < 0)
-		return -1;
-	if (qemu->vm.unfiltered && qemu->vm.log)
-		log_line(qemu->vm.log, "no system call is refused to QEMU: what would be is in the "
-				       "kernel's log");
-	return vmm_filter_open(VMM_QEMU, qemu->vm.unfiltered, fd, err);
 }
 
 /*
@@ -231,75 +237,6 @@ static int spawn_with_kernel(struct qemu *qemu, const struct vm_boot *boot,
 	return cell_spawn(&spec, &qemu->vm.cell, err);
 }
 
-static int start_qemu_cell(struct qemu *qemu, const struct vm_boot *boot,
-			   const struct cell_spec *base, const struct programs *programs,
-			   struct error *err)
-{
-	const char *const readable[] = {"/etc/ld.so.cache", programs->data[0], programs->data[1],
-					programs->data[2], NULL};
-	autoargv struct argv words = ARGV_INIT;
-	autoclose int filter = -1;
-	struct cell_spec spec = *base;
-
-	if (open_filter(qemu, &filter, err) < 0)
-		return -1;
-	spec.filter = filter;
-	if (build_qemu_words(qemu, boot, programs, &words, err) < 0)
-		return -1;
-	spec.bwrap = programs->bwrap;
-	spec.program = programs->qemu;
-	spec.argv = argv_finish(&words, err);
-	spec.readable = readable;
-	spec.device = boot->accelerator == ACCELERATOR_KVM ? kvm_device() : NULL;
-	spec.proc = boot->ram_fd >= 0; /* for its name */
-	if (!spec.argv)
-		return -1;
-	return spec.bwrap ? spawn_with_kernel(qemu, boot, &spec, err)
-			  : cell_spawn(&spec, &qemu->vm.cell, err);
-}
-
-/* What only some machines have; -1: not this one. */
-struct extra_fds {
-	int kernel, initrd; /* without a cell, which has them as files */
-	int overlay;
-};
-
-/* The fixed ones, the extra ones, and then the disks. */
-static size_t list_fds(const struct vm_boot *boot, const struct qemu_ends *ends,
-		       const struct extra_fds *extra, struct proc_fd fds[FDS_MAX])
-{
-	const struct proc_fd fixed[] = {
-		{ends->qemu_stderr, 2},
-		{ends->qmp, QEMU_FD_QMP},
-		{ends->serial, QEMU_FD_SERIAL},
-		{ends->console, QEMU_FD_CONSOLE},
-		{ends->vsock_qemu, QEMU_FD_VSOCK},
-		{ends->net_qemu, QEMU_FD_NET},
-		{boot->rootfs_fd, QEMU_FD_ROOTFS},
-		{boot->lease_fd, QEMU_FD_LEASE},
-		{extra->kernel, KERNEL_FD},
-		{extra->initrd, INITRD_FD},
-		{extra->overlay, QEMU_FD_OVERLAY},
-		{boot->base_fd, QEMU_FD_BASE},
-		{boot->ram_fd, QEMU_FD_RAM},
-	};
-	size_t n = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(fixed); i++)
-		if (fixed[i].from >= 0)
-			fds[n++] = fixed[i];
-	for (size_t i = 0; i < boot->disk_count; i++)
-		fds[n++] = (struct proc_fd){boot->disks[i].fd, FIRST_DISK_FD + (int)i};
-	for (size_t i = 0; i < ends->share_count; i++)
-		fds[n++] = (struct proc_fd){ends->shares[i].vmm,
-					    FIRST_DISK_FD + (int)(boot->disk_count + i)};
-	for (size_t i = 0; i < boot->link_count; i++)
-		fds[n++] = (struct proc_fd){
-			boot->links[i].tap_fd,
-			FIRST_DISK_FD + (int)(boot->disk_count + ends->share_count + i)};
-	return n;
-}
-
 /*
  * A file system that was not unmounted has to replay its journal before it can be read, and that
  * writes. So what reads a disk from outside gets a layer in memory that takes the writes.
@@ -316,19 +253,21 @@ static int make_overlay(const struct vm_boot *boot, struct error *err)
 	return steal_fd(&fd);
 }
 
-static int start_qemu(struct qemu *qemu, const struct vm_boot *boot, const struct qemu_ends *ends,
-		      const struct programs *programs, struct error *err)
+int qemu_start(struct qemu *qemu, const struct vm_boot *boot, const struct qemu_ends *ends,
+	       struct error *err)
 {
-	autoclose int kernel = -1;
-	autoclose int initrd = -1;
-	autoclose int overlay = -1;
-	struct proc_fd fds[FDS_MAX];
+	__attribute__((cleanup(programs_free))) struct programs programs = {0};
+	autoclose int kernel = -1, initrd = -1, overlay = -1, filter = -1;
+	autoargv struct argv words = ARGV_INIT;
+	struct handed handed;
 
+	if (find_programs(boot->config, &programs, err) < 0)
+		return -1;
 	if (boot->disk_count + ends->share_count + boot->link_count > MACHINE_EXTRAS_MAX)
 		return error_set(err, ERR_INVALID,
 				 "at most %d disks, shares and cards can be attached",
 				 MACHINE_EXTRAS_MAX);
-	if (!programs->bwrap && boot->origin != VM_RESTORED) {
+	if (!programs.bwrap && boot->origin != VM_RESTORED) {
 		kernel = copy_to_memory(boot->kernel_fd, "kernel", err);
 		initrd = kernel < 0 ? -1 : copy_to_memory(boot->initrd_fd, "initrd", err);
 		if (initrd < 0)
@@ -339,19 +278,32 @@ static int start_qemu(struct qemu *qemu, const struct vm_boot *boot, const struc
 		if (overlay < 0)
 			return -1;
 	}
-	const struct extra_fds extra = {kernel, initrd, overlay};
-	const struct cell_spec base = {.fds = fds, .nfds = list_fds(boot, ends, &extra, fds)};
+	list_handed(boot, ends, kernel, initrd, overlay, &handed);
 
-	return start_qemu_cell(qemu, boot, &base, programs, err);
-}
+	if (vmm_filter_mode(FILTER_VARIABLE, &qemu->vm.unfiltered, err) < 0)
+		return -1;
+	if (qemu->vm.unfiltered && qemu->vm.log)
+		log_line(qemu->vm.log,
+			 "no system call is refused to QEMU: what would be is in the kernel's log");
+	if (vmm_filter_open(VMM_QEMU, qemu->vm.unfiltered, &filter, err) < 0 ||
+	    build_qemu_words(qemu, boot, &programs, &handed, &words, err) < 0)
+		return -1;
 
-int qemu_start(struct qemu *qemu, const struct vm_boot *boot, const struct qemu_ends *ends,
-	       struct error *err)
-{
-	__attribute__((cleanup(programs_free))) struct programs programs = {0};
-
-	if (find_programs(boot->config, &programs, err) < 0 ||
-	    start_qemu(qemu, boot, ends, &programs, err) < 0)
+	const char *const readable[] = {"/etc/ld.so.cache", programs.data[0], programs.data[1],
+					programs.data[2], NULL};
+	const struct cell_spec spec = {
+		.bwrap = programs.bwrap,
+		.program = programs.qemu,
+		.argv = argv_finish(&words, err),
+		.readable = readable,
+		.device = boot->accelerator == ACCELERATOR_KVM ? kvm_device() : NULL,
+		.proc = boot->ram_fd >= 0, /* for its name */
+		.fds = handed.fds,
+		.nfds = handed.nfds,
+		.filter = filter,
+	};
+	if (!spec.argv || (spec.bwrap ? spawn_with_kernel(qemu, boot, &spec, err)
+				      : cell_spawn(&spec, &qemu->vm.cell, err)) < 0)
 		return -1;
 	qemu->vm.monitor_pid = qemu->vm.cell.monitor.pid;
 	return 0;
