@@ -37,60 +37,40 @@ static void ends_close(struct qemu_ends *ends)
 	*ends = (struct qemu_ends)ENDS_NONE;
 }
 
-static int open_shares(const struct vm_boot *boot, struct qemu_ends *ends, struct error *err)
+static int start_all(struct qemu *qemu, const struct vm_boot *boot, struct error *err)
 {
-	for (size_t i = 0; i < json_array_size(boot->config->shares); i++) {
-		ends->shares[i] = (struct vm_share_ends){-1, -1};
-		ends->share_count++;
-		if (vm_open_share(boot->workspace_fd, &ends->shares[i], err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int open_monitor(struct qemu *qemu, struct qemu_ends *ends, struct error *err)
-{
+	__attribute__((cleanup(ends_close))) struct qemu_ends ends = ENDS_NONE;
+	struct vm *vm = &qemu->vm;
 	struct qmp_events events = qemu_monitor_events;
 	int pair[2];
 
 	if (fd_socketpair(pair, err) < 0)
 		return -1;
-	ends->qmp = pair[1];
+	ends.qmp = pair[1];
 	events.data = qemu;
-	qemu->qmp = qmp_new(qemu->vm.loop, pair[0], &events, err);
-	return qemu->qmp ? 0 : -1;
-}
-
-static int open_channels(struct qemu *qemu, struct qemu_ends *ends, struct error *err)
-{
-	struct vm *vm = &qemu->vm;
-	int pair[2];
-
-	if (open_monitor(qemu, ends, err) < 0 ||
-	    qemu_open_serial(qemu, &ends->serial, &ends->console, err) < 0 ||
-	    vm_keep(vm, ends->qmp, err) < 0 || vm_keep(vm, ends->serial, err) < 0 ||
-	    vm_keep(vm, ends->console, err) < 0 ||
-	    stderr_log_open(&vm->vmm_stderr, vm->loop, "qemu", vm->log, &ends->qemu_stderr, err) <
+	qemu->qmp = qmp_new(vm->loop, pair[0], &events, err);
+	if (!qemu->qmp || qemu_open_serial(qemu, &ends.serial, &ends.console, err) < 0 ||
+	    vm_keep(vm, ends.qmp, err) < 0 || vm_keep(vm, ends.serial, err) < 0 ||
+	    vm_keep(vm, ends.console, err) < 0 ||
+	    stderr_log_open(&vm->vmm_stderr, vm->loop, "qemu", vm->log, &ends.qemu_stderr, err) <
 		    0 ||
 	    fd_socketpair(pair, err) < 0)
 		return -1;
-	ends->vsock_qemu = pair[0];
-	ends->vsock_vsockd = pair[1];
-	return 0;
-}
-
-static int start_all(struct qemu *qemu, const struct vm_boot *boot, struct error *err)
-{
-	__attribute__((cleanup(ends_close))) struct qemu_ends ends = ENDS_NONE;
-	struct vm *vm = &qemu->vm;
-	struct vsockd_ends vsock = {.face = vm->port ? VSOCKD_PORT : VSOCKD_VHOST,
-				    .clients = boot->vsock_listen_fd};
-
-	if (open_channels(qemu, &ends, err) < 0 || open_shares(boot, &ends, err) < 0 ||
-	    vm_net_open(vm, boot, &ends.net_qemu, &ends.net_gate, err) < 0 ||
+	ends.vsock_qemu = pair[0];
+	ends.vsock_vsockd = pair[1];
+	for (size_t i = 0; i < json_array_size(boot->config->shares); i++) {
+		ends.shares[i] = (struct vm_share_ends){-1, -1};
+		ends.share_count++;
+		if (vm_open_share(boot->workspace_fd, &ends.shares[i], err) < 0)
+			return -1;
+	}
+	if (vm_net_open(vm, boot, &ends.net_qemu, &ends.net_gate, err) < 0 ||
 	    qemu_start(qemu, boot, &ends, err) < 0)
 		return -1;
-	vsock.guest = ends.vsock_vsockd;
+
+	const struct vsockd_ends vsock = {.face = vm->port ? VSOCKD_PORT : VSOCKD_VHOST,
+					  .guest = ends.vsock_vsockd,
+					  .clients = boot->vsock_listen_fd};
 	if (vm_start_vsockd(vm, boot, &vsock, err) < 0 ||
 	    vm_start_shares(vm, boot, ends.shares, err) < 0 ||
 	    vm_start_net(vm, boot, ends.net_gate, err) < 0)

@@ -7,23 +7,20 @@
 #include "backend/qemu/command_line.h"
 #include "base/cleanup.h"
 
-/* Bundles are disks too. */
-static int check_count(const struct config *c, struct error *err)
+int check_bounds(const struct config *c, struct error *err)
 {
+	/* Bundles are disks too. */
 	size_t count = json_array_size(c->disks) + json_array_size(c->bundles) +
 		       json_array_size(c->shares);
 
-	if (count <= MACHINE_EXTRAS_MAX)
-		return 0;
-	return error_set(err, ERR_INVALID,
-			 "config.disks, config.bundles and config.shares have %zu entries "
-			 "together, and a machine has room for %d",
-			 count, MACHINE_EXTRAS_MAX);
-}
-
-int check_bounds(const struct config *c, struct error *err)
-{
-	return bounds_check(c, err) < 0 ? -1 : check_count(c, err);
+	if (bounds_check(c, err) < 0)
+		return -1;
+	if (count > MACHINE_EXTRAS_MAX)
+		return error_set(err, ERR_INVALID,
+				 "config.disks, config.bundles and config.shares have %zu entries "
+				 "together, and a machine has room for %d",
+				 count, MACHINE_EXTRAS_MAX);
+	return 0;
 }
 
 /* TCG hands the host's time-stamp counter to a guest of amd64, which has to be told its frequency;

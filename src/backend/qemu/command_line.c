@@ -91,15 +91,6 @@ static void add_identity(struct argv *argv, const struct machine *m)
 	}
 }
 
-/* Without qboot QEMU takes its own choice. */
-static void add_firmware(struct argv *argv, const struct machine *m, const struct machine_row *row)
-{
-	if (!m->qboot || !row->qboot || m->saved)
-		return;
-	argv_add(argv, "-bios");
-	argv_add(argv, MACHINE_QBOOT);
-}
-
 static void add_machine(struct argv *argv, const struct machine *m, const struct machine_row *row)
 {
 	argv_add(argv, "-machine");
@@ -121,27 +112,17 @@ static void add_machine(struct argv *argv, const struct machine *m, const struct
 			  "memory-backend-file,id=ram,size=%lldM,mem-path=/proc/self/fd/%d,"
 			  "share=%s",
 			  (long long)m->memory_mib, QEMU_FD_RAM, m->ram == RAM_FILE ? "on" : "off");
-	add_firmware(argv, m, row);
+	/* Without qboot QEMU takes its own choice. */
+	if (m->qboot && row->qboot && !m->saved) {
+		argv_add(argv, "-bios");
+		argv_add(argv, MACHINE_QBOOT);
+	}
 	if (row->extra)
 		argv_add_list(argv, row->extra);
 	if (m->saved) {
 		argv_add(argv, "-device");
 		argv_add(argv, "pcie-root-port,id=" MACHINE_CARD_PORT ",chassis=2,slot=2");
 	}
-}
-
-static void add_streams(struct argv *argv, const struct machine *m, const struct machine_row *row)
-{
-	argv_add(argv, "-chardev");
-	argv_addf(argv, "socket,id=vsock,fd=%d", QEMU_FD_VSOCK);
-	argv_add(argv, "-device");
-	if (!m->port) {
-		argv_addf(argv, "vhost-user-vsock-%s,id=vsock0,chardev=vsock", row->bus);
-		return;
-	}
-	argv_addf(argv, "virtio-serial-%s,id=port0,max_ports=2", row->bus);
-	argv_add(argv, "-device");
-	argv_add(argv, "virtserialport,bus=port0.0,chardev=vsock,name=microagent");
 }
 
 static void add_channels(struct argv *argv, const struct machine *m, const struct machine_row *row)
@@ -154,7 +135,16 @@ static void add_channels(struct argv *argv, const struct machine *m, const struc
 	argv_addf(argv, "socket,id=serial,fd=%d", QEMU_FD_SERIAL);
 	argv_add(argv, "-serial");
 	argv_add(argv, "chardev:serial");
-	add_streams(argv, m, row);
+	argv_add(argv, "-chardev");
+	argv_addf(argv, "socket,id=vsock,fd=%d", QEMU_FD_VSOCK);
+	argv_add(argv, "-device");
+	if (!m->port) {
+		argv_addf(argv, "vhost-user-vsock-%s,id=vsock0,chardev=vsock", row->bus);
+		return;
+	}
+	argv_addf(argv, "virtio-serial-%s,id=port0,max_ports=2", row->bus);
+	argv_add(argv, "-device");
+	argv_add(argv, "virtserialport,bus=port0.0,chardev=vsock,name=microagent");
 }
 
 static void add_device(struct argv *argv, const struct machine_row *row, const char *serial)
@@ -176,43 +166,9 @@ struct block_node {
 	uint64_t room;	   /* of the file, for a layer; 0: all that it asks for */
 };
 
-/*
- * What a layer may use of its file. Each write beyond it fails as on a disk without room, before
- * anything of it is written, so that the VM is paused by QEMU itself (werror), and tries again when
- * it goes on. vm_room.c moves the bound.
- */
-static void add_room(struct argv *argv, const struct block_node *node)
-{
-	argv_add(argv, "-blockdev");
-	argv_addf(argv, "driver=raw,node-name=%s-room,file=%s-file,size=%llu,discard=unmap",
-		  node->name, node->name, (unsigned long long)node->room);
-}
-
 static bool has_rates(const struct machine *m)
 {
 	return m->disk_bytes || m->disk_ops;
-}
-
-/* In JSON: what QEMU gives its other form of the same is not stable. */
-static void add_rates(struct argv *argv, const struct machine *m)
-{
-	if (!has_rates(m))
-		return;
-	argv_add(argv, "-object");
-	argv_addf(argv,
-		  "{\"qom-type\":\"throttle-group\",\"id\":\"" MACHINE_RATES
-		  "\",\"limits\":{\"bps-total\":%lld,\"iops-total\":%lld}}",
-		  (long long)m->disk_bytes, (long long)m->disk_ops);
-}
-
-/* The topmost has the disk's name: by it the device and QEMU's events know it. */
-static void add_throttle(struct argv *argv, const struct block_node *node)
-{
-	argv_add(argv, "-blockdev");
-	argv_addf(argv,
-		  "driver=throttle,node-name=%s,file=%s-full,throttle-group=" MACHINE_RATES
-		  ",discard=unmap",
-		  node->name, node->name);
 }
 
 /* set: the next free fdset. */
@@ -226,8 +182,16 @@ static void add_block_node(struct argv *argv, const struct block_node *node, siz
 	argv_add(argv, "-blockdev");
 	argv_addf(argv, "driver=file,node-name=%s-file,filename=/dev/fdset/%zu%s", node->name,
 		  (*set)++, access);
-	if (node->room)
-		add_room(argv, node);
+	/*
+	 * What a layer may use of its file. Each write beyond it fails as on a disk without room,
+	 * before anything of it is written, so that the VM is paused by QEMU itself (werror), and
+	 * tries again when it goes on. room.c moves the bound.
+	 */
+	if (node->room) {
+		argv_add(argv, "-blockdev");
+		argv_addf(argv, "driver=raw,node-name=%s-room,file=%s-file,size=%llu,discard=unmap",
+			  node->name, node->name, (unsigned long long)node->room);
+	}
 	argv_add(argv, "-blockdev");
 	if (node->below)
 		argv_addf(argv, "driver=qcow2,node-name=%s%s,file=%s-%s,backing=%s%s", node->name,
@@ -235,8 +199,14 @@ static void add_block_node(struct argv *argv, const struct block_node *node, siz
 	else
 		argv_addf(argv, "driver=raw,node-name=%s%s,file=%s-file%s", node->name, full,
 			  node->name, access);
-	if (node->slowed)
-		add_throttle(argv, node);
+	/* The topmost has the disk's name: by it the device and QEMU's events know it. */
+	if (node->slowed) {
+		argv_add(argv, "-blockdev");
+		argv_addf(argv,
+			  "driver=throttle,node-name=%s,file=%s-full,throttle-group=" MACHINE_RATES
+			  ",discard=unmap",
+			  node->name, node->name);
+	}
 }
 
 /* From the bottom: the base of a layer, the root disk itself, what takes a reader's writes. Only
@@ -268,7 +238,14 @@ static void add_disks(struct argv *argv, const struct machine *m, const struct m
 {
 	size_t set = 1;
 
-	add_rates(argv, m);
+	/* In JSON: what QEMU gives its other form of the same is not stable. */
+	if (has_rates(m)) {
+		argv_add(argv, "-object");
+		argv_addf(argv,
+			  "{\"qom-type\":\"throttle-group\",\"id\":\"" MACHINE_RATES
+			  "\",\"limits\":{\"bps-total\":%lld,\"iops-total\":%lld}}",
+			  (long long)m->disk_bytes, (long long)m->disk_ops);
+	}
 	if (!m->ram_root)
 		add_rootfs(argv, m, row, &set);
 	for (size_t i = 0; i < m->disk_count; i++) {
@@ -296,37 +273,6 @@ static void add_shares(struct argv *argv, const struct machine *m, const struct 
 			  "vhost-user-fs-%s,id=share%zu-dev,chardev=share%zu,queue-size=%d,tag=%s",
 			  row->bus, i, i, SHARE_QUEUE, tag ? tag : "");
 	}
-}
-
-static void add_entropy(struct argv *argv, const struct machine_row *row)
-{
-	argv_add(argv, "-object");
-	argv_add(argv, "rng-builtin,id=entropy");
-	argv_add(argv, "-device");
-	argv_addf(argv, "virtio-rng-%s,id=rng0,rng=entropy", row->bus);
-}
-
-static void add_balloon(struct argv *argv, const struct machine_row *row)
-{
-	argv_add(argv, "-device");
-	argv_addf(argv, "virtio-balloon-%s,id=balloon0,free-page-reporting=on,deflate-on-oom=on",
-		  row->bus);
-}
-
-static void add_generation(struct argv *argv)
-{
-	argv_add(argv, "-device");
-	argv_add(argv, "vmgenid,guid=auto");
-}
-
-static void add_console(struct argv *argv, const struct machine_row *row)
-{
-	argv_add(argv, "-chardev");
-	argv_addf(argv, "socket,id=console,fd=%d", QEMU_FD_CONSOLE);
-	argv_add(argv, "-device");
-	argv_addf(argv, "virtio-serial-%s,id=console0,max_ports=1", row->bus);
-	argv_add(argv, "-device");
-	argv_add(argv, "virtconsole,bus=console0.0,chardev=console");
 }
 
 /* romfile: a PCI card would look for the firmware of a network boot, which is not in the cell. */
@@ -403,12 +349,23 @@ int command_line_build(const struct machine *m, struct argv *argv, struct error 
 	add_disks(argv, m, row);
 	add_shares(argv, m, row);
 	add_links(argv, m, row);
-	add_entropy(argv, row);
+	argv_add(argv, "-object");
+	argv_add(argv, "rng-builtin,id=entropy");
+	argv_add(argv, "-device");
+	argv_addf(argv, "virtio-rng-%s,id=rng0,rng=entropy", row->bus);
+	argv_add(argv, "-device");
 	if (m->saved)
-		add_generation(argv);
+		argv_add(argv, "vmgenid,guid=auto");
 	else
-		add_balloon(argv, row);
-	add_console(argv, row);
+		argv_addf(argv,
+			  "virtio-balloon-%s,id=balloon0,free-page-reporting=on,deflate-on-oom=on",
+			  row->bus);
+	argv_add(argv, "-chardev");
+	argv_addf(argv, "socket,id=console,fd=%d", QEMU_FD_CONSOLE);
+	argv_add(argv, "-device");
+	argv_addf(argv, "virtio-serial-%s,id=console0,max_ports=1", row->bus);
+	argv_add(argv, "-device");
+	argv_add(argv, "virtconsole,bus=console0.0,chardev=console");
 	add_card(argv, m, row);
 	if (m->ram == RAM_FILE && !m->restored)
 		argv_add(argv, "-S");

@@ -156,35 +156,22 @@ static void on_qmp_deadline(struct loop *loop, void *data)
 	qmp_leave(q);
 }
 
-static struct pending *free_slot(struct qmp *q)
-{
-	for (size_t i = 0; i < PENDING_MAX; i++)
-		if (!q->pending[i].id)
-			return &q->pending[i];
-	return NULL;
-}
-
-static char *command_text(uint64_t id, const char *command, json_t *arguments, struct error *err)
-{
-	json_auto_t *doc = json_pack("{s:s, s:I}", "execute", command, "id", (json_int_t)id);
-
-	if (!doc || (arguments && json_object_set(doc, "arguments", arguments) < 0)) {
-		error_errno(err, ENOMEM, "monitor command");
-		return NULL;
-	}
-	return json_line(doc, err);
-}
-
 /* Puts one command into queue with a slot for its answer. */
 static int enqueue(struct qmp *q, struct buf *queue, const char *command, json_t *arguments,
 		   qmp_reply_fn *reply, void *data, struct error *err)
 {
-	struct pending *p = free_slot(q);
+	struct pending *p = q->pending;
 
-	if (!p)
+	while (p < q->pending + PENDING_MAX && p->id)
+		p++;
+	if (p == q->pending + PENDING_MAX)
 		return error_set(err, ERR_UNAVAILABLE,
 				 "QEMU has too many monitor commands unanswered");
-	autofree char *text = command_text(q->next_id, command, arguments, err);
+	json_auto_t *doc =
+		json_pack("{s:s, s:I}", "execute", command, "id", (json_int_t)q->next_id);
+	if (!doc || (arguments && json_object_set(doc, "arguments", arguments) < 0))
+		return error_errno(err, ENOMEM, "monitor command");
+	autofree char *text = json_line(doc, err);
 	if (!text)
 		return -1;
 	struct loop_watch *timer =
@@ -216,28 +203,6 @@ int qmp_send(struct qmp *q, const char *command, json_t *arguments, qmp_reply_fn
 	return 0;
 }
 
-/* The first of the bytes that wait carry it. */
-static int send_with_fd(struct qmp *q, int fd, struct error *err)
-{
-	ssize_t n = fd_send_passing(q->fd, buf_bytes(&q->out), q->out.len, &fd, 1, MSG_DONTWAIT);
-
-	if (n < 0)
-		return error_errno(err, errno, "QEMU's monitor takes no descriptor");
-	buf_consume(&q->out, (size_t)n);
-	return 0;
-}
-
-static void qmp_unsend(struct qmp *q, uint64_t id)
-{
-	buf_consume(&q->out, q->out.len);
-	for (size_t i = 0; i < PENDING_MAX; i++) {
-		if (q->pending[i].id != id)
-			continue;
-		loop_remove(q->pending[i].timer);
-		q->pending[i] = (struct pending){.qmp = q};
-	}
-}
-
 int qmp_send_fd(struct qmp *q, const char *command, json_t *arguments, int fd, qmp_reply_fn *reply,
 		void *data, struct error *err)
 {
@@ -250,10 +215,20 @@ int qmp_send_fd(struct qmp *q, const char *command, json_t *arguments, int fd, q
 		return error_set(err, ERR_UNAVAILABLE, "QEMU's monitor is not ready or busy");
 	if (enqueue(q, &q->out, command, owned, reply, data, err) < 0)
 		return -1;
-	if (send_with_fd(q, fd, err) < 0) {
-		qmp_unsend(q, id);
+	/* The first of the bytes that wait carry the descriptor. */
+	ssize_t n = fd_send_passing(q->fd, buf_bytes(&q->out), q->out.len, &fd, 1, MSG_DONTWAIT);
+	if (n < 0) {
+		error_errno(err, errno, "QEMU's monitor takes no descriptor");
+		buf_consume(&q->out, q->out.len);
+		for (size_t i = 0; i < PENDING_MAX; i++) {
+			if (q->pending[i].id != id)
+				continue;
+			loop_remove(q->pending[i].timer);
+			q->pending[i] = (struct pending){.qmp = q};
+		}
 		return -1;
 	}
+	buf_consume(&q->out, (size_t)n);
 	qmp_flush(q, NULL);
 	return 0;
 }
@@ -281,28 +256,6 @@ static void on_capabilities(void *data, const json_t *result, const struct error
 	buf_free(&q->held);
 	if (q->events.ready)
 		q->events.ready(q->events.data);
-}
-
-static int take_greeting(struct qmp *q, const json_t *doc, struct error *err)
-{
-	if (!json_is_object(json_object_get(doc, "QMP")))
-		return error_set(err, ERR_IO, "no greeting");
-	loop_remove(steal_ptr(&q->greeting_timer));
-	q->phase = PHASE_NEGOTIATE;
-	if (enqueue(q, &q->out, "qmp_capabilities", NULL, on_capabilities, q, err) < 0)
-		return -1;
-	return qmp_flush(q, err);
-}
-
-static int qmp_take_event(struct qmp *q, const json_t *doc, const json_t *name, struct error *err)
-{
-	const json_t *body = json_object_get(doc, "data");
-
-	if (!json_is_string(name) || (body && !json_is_object(body)))
-		return error_set(err, ERR_IO, "malformed event");
-	if (q->events.event)
-		q->events.event(q->events.data, json_string_value(name), body);
-	return 0;
 }
 
 /* An answer that nobody waits for came after its deadline, and is dropped. */
@@ -338,12 +291,24 @@ static int qmp_take_line(struct qmp *q, const uint8_t *line, size_t len, struct 
 		return -1;
 	if (!json_is_object(doc))
 		return error_set(err, ERR_IO, "a message that is no object");
-	if (q->phase == PHASE_GREETING)
-		return take_greeting(q, doc, err);
+	if (q->phase == PHASE_GREETING) {
+		if (!json_is_object(json_object_get(doc, "QMP")))
+			return error_set(err, ERR_IO, "no greeting");
+		loop_remove(steal_ptr(&q->greeting_timer));
+		q->phase = PHASE_NEGOTIATE;
+		if (enqueue(q, &q->out, "qmp_capabilities", NULL, on_capabilities, q, err) < 0)
+			return -1;
+		return qmp_flush(q, err);
+	}
 	const json_t *event = json_object_get(doc, "event");
-	if (event)
-		return qmp_take_event(q, doc, event, err);
-	return qmp_take_answer(q, doc, err);
+	if (!event)
+		return qmp_take_answer(q, doc, err);
+	const json_t *body = json_object_get(doc, "data");
+	if (!json_is_string(event) || (body && !json_is_object(body)))
+		return error_set(err, ERR_IO, "malformed event");
+	if (q->events.event)
+		q->events.event(q->events.data, json_string_value(event), body);
+	return 0;
 }
 
 /* Every whole line in the buffer. Each byte is looked at once for a newline. */

@@ -193,23 +193,21 @@ static void on_begun(void *data, const json_t *result, const struct error *why)
 	cell_kill(&qemu->vm.cell);
 }
 
-static int load_state(struct qemu *qemu, struct error *err)
-{
-	int status = send_begin(qemu, qemu->state_fd, err);
-
-	cleanup_close(&qemu->state_fd);
-	qemu->state_fd = -1;
-	return status < 0 ? -1 : send_uri(qemu, "migrate-incoming", on_begun, err);
-}
-
 void qemu_begin_saved(struct qemu *qemu)
 {
-	bool restored = qemu->origin == VM_RESTORED;
 	struct error err = {0};
+	int status = qemu->ram_apart ? vm_remove_proc(&qemu->vm, &err) : 0;
 
-	if ((qemu->ram_apart && vm_remove_proc(&qemu->vm, &err) < 0) ||
-	    (restored ? load_state(qemu, &err)
-		      : qmp_send(qemu->qmp, "cont", NULL, on_begun, qemu, &err)) < 0)
+	if (status >= 0 && qemu->origin == VM_RESTORED) {
+		status = send_begin(qemu, qemu->state_fd, &err);
+		cleanup_close(&qemu->state_fd);
+		qemu->state_fd = -1;
+		if (status == 0)
+			status = send_uri(qemu, "migrate-incoming", on_begun, &err);
+	} else if (status >= 0) {
+		status = qmp_send(qemu->qmp, "cont", NULL, on_begun, qemu, &err);
+	}
+	if (status < 0)
 		on_begun(qemu, NULL, &err);
 }
 
