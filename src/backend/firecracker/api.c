@@ -183,24 +183,6 @@ static void begin_call(struct api *a)
 		break_api(a, &why);
 }
 
-static char *request_text(const char *method, const char *path, const json_t *body,
-			  struct error *err)
-{
-	autofree char *json = body ? json_line(body, err) : NULL;
-	char *text = NULL;
-
-	if (body && !json)
-		return NULL;
-	if (asprintf(&text,
-		     "%s %s HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\n"
-		     "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
-		     method, path, json ? strlen(json) : 0, json ? json : "") < 0) {
-		error_errno(err, ENOMEM, "%s %s", method, path);
-		return NULL;
-	}
-	return text;
-}
-
 int api_call(struct api *a, const char *method, const char *path, json_t *body, api_answer_fn *fn,
 	     void *data, struct error *err)
 {
@@ -212,9 +194,14 @@ int api_call(struct api *a, const char *method, const char *path, json_t *body, 
 	if (a->count == CALLS_MAX)
 		return error_set(err, ERR_CONFLICT, "Firecracker has too many calls to answer");
 	snprintf(call.name, sizeof(call.name), "%.8s %.80s", method, path);
-	call.text = request_text(method, path, owned, err);
-	if (!call.text)
+	autofree char *json = owned ? json_line(owned, err) : NULL;
+	if (owned && !json)
 		return -1;
+	if (asprintf(&call.text,
+		     "%s %s HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\n"
+		     "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+		     method, path, json ? strlen(json) : 0, json ? json : "") < 0)
+		return error_errno(err, ENOMEM, "%s %s", method, path);
 	a->calls[(a->first + a->count++) % CALLS_MAX] = call;
 	if (a->count == 1) {
 		api_enter(a);
@@ -225,23 +212,6 @@ int api_call(struct api *a, const char *method, const char *path, json_t *body, 
 }
 
 /* --- receiving -------------------------------------------------------------------------------- */
-
-/* Of a fault: {"fault_message": "..."}. */
-static void tell_fault(const struct api *a, int status, const json_t *body, struct error *why)
-{
-	const char *fault = json_text(body, "fault_message", NULL);
-
-	error_set(why, ERR_IO, "Firecracker refused %s: %.300s (status %d)",
-		  a->calls[a->first].name, fault ? fault : "without a word", status);
-}
-
-static int take_body(const struct http_response *r, json_t **out, struct error *err)
-{
-	if (r->body_len == 0)
-		return 0;
-	*out = json_load_strict((const uint8_t *)r->body, r->body_len, err);
-	return *out ? 0 : error_prefix(err, "an answer that is no JSON");
-}
 
 /* 1: a call was answered. */
 static int take_answer(struct api *a, struct error *err)
@@ -261,11 +231,18 @@ static int take_answer(struct api *a, struct error *err)
 		return whole;
 	if (a->sent < strlen(a->calls[a->first].text))
 		return error_set(err, ERR_IO, "it answered before it was asked");
-	if (take_body(&r, &body, err) < 0)
-		return -1;
+	if (r.body_len > 0) {
+		body = json_load_strict((const uint8_t *)r.body, r.body_len, err);
+		if (!body)
+			return error_prefix(err, "an answer that is no JSON");
+	}
 	buf_consume(&a->in, r.used);
-	if (r.status < 200 || r.status > 299)
-		tell_fault(a, r.status, body, &why);
+	if (r.status < 200 || r.status > 299) {
+		const char *fault = json_text(body, "fault_message", NULL);
+
+		error_set(&why, ERR_IO, "Firecracker refused %s: %.300s (status %d)",
+			  a->calls[a->first].name, fault ? fault : "without a word", r.status);
+	}
 	answer_call(a, body, why.code ? &why : NULL);
 	return 1;
 }

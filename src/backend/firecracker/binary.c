@@ -145,58 +145,19 @@ void fc_version_free(struct fc_version *version)
 	*version = (struct fc_version){0};
 }
 
-static int ask_version(const char *path, struct buf *said, struct error *err)
-{
-	const char *const argv[] = {path, "--version", NULL};
-
-	return proc_run(argv, said, limit_deadline(LIMIT_CAPABILITIES_MS), err);
-}
-
-static bool is_new_enough(const struct fc_version *v)
-{
-	return v->major > MAJOR_MIN || (v->major == MAJOR_MIN && v->minor >= MINOR_MIN);
-}
-
-static bool has_defect(const struct fc_version *v, size_t row)
-{
-	return v->major == defects[row].major && v->minor == defects[row].minor &&
-	       v->patch <= defects[row].patch;
-}
-
 static int judge_version(const char *path, const struct fc_version *v, struct error *err)
 {
-	if (!is_new_enough(v))
+	if (v->major < MAJOR_MIN || (v->major == MAJOR_MIN && v->minor < MINOR_MIN))
 		return error_set(err, ERR_UNAVAILABLE,
 				 "Firecracker: %s is version %s, and at least %d.%d is needed",
 				 path, v->text, MAJOR_MIN, MINOR_MIN);
 	for (size_t i = 0; i < ARRAY_SIZE(defects); i++)
-		if (has_defect(v, i))
+		if (v->major == defects[i].major && v->minor == defects[i].minor &&
+		    v->patch <= defects[i].patch)
 			return error_set(err, ERR_UNAVAILABLE,
 					 "Firecracker: %s is version %s, which %s: %s will do",
 					 path, v->text, defects[i].defect, defects[i].instead);
 	return 0;
-}
-
-static bool recall_version(const char *thing, struct fc_version *out)
-{
-	struct host_facts facts;
-	struct error ignored;
-
-	host_facts_load(&facts);
-	return strcmp(facts.vmm_program, thing) == 0 &&
-	       fc_version_parse(facts.vmm_said, out, &ignored) == 0;
-}
-
-static void remember_version(const char *thing, const char *said)
-{
-	struct host_facts facts;
-
-	host_facts_load(&facts);
-	if (strlen(said) >= sizeof(facts.vmm_said))
-		return;
-	snprintf(facts.vmm_program, sizeof(facts.vmm_program), "%s", thing);
-	snprintf(facts.vmm_said, sizeof(facts.vmm_said), "%s", said);
-	host_facts_store(&facts);
 }
 
 void fc_check_forget(void)
@@ -210,36 +171,38 @@ void fc_check_forget(void)
 	}
 }
 
-/* version, or nothing of it any more. */
-static int take_version(const char *path, struct fc_version *version, struct fc_version *out,
-			struct error *err)
-{
-	if (judge_version(path, version, err) < 0) {
-		fc_version_free(version);
-		return -1;
-	}
-	*out = *version;
-	return 0;
-}
-
 int fc_check(const char *path, struct fc_version *out, struct error *err)
 {
+	__attribute__((cleanup(fc_version_free))) struct fc_version version = {0};
+	const char *const argv[] = {path, "--version", NULL};
 	autobuf struct buf said = BUF_INIT(OUTPUT_MAX);
-	struct fc_version version = {0};
 	char thing[HOST_THING_TEXT];
-	struct error why = {0};
+	struct host_facts facts;
+	struct error why = {0}, ignored;
+	bool known;
 
 	host_thing(path, thing);
-	/* What another build of ours found good. */
-	if (recall_version(thing, &version))
-		return take_version(path, &version, out, err);
-	if (check_machine(path, err) < 0)
+	host_facts_load(&facts);
+	known = strcmp(facts.vmm_program, thing) == 0 &&
+		fc_version_parse(facts.vmm_said, &version, &ignored) == 0;
+	if (!known) {
+		if (check_machine(path, err) < 0)
+			return -1;
+		if (proc_run(argv, &said, limit_deadline(LIMIT_CAPABILITIES_MS), &why) < 0 ||
+		    !buf_string(&said) || fc_version_parse(buf_string(&said), &version, &why) < 0)
+			return error_set(err, ERR_UNAVAILABLE, "Firecracker: %s: %s", path,
+					 why.msg);
+	}
+	/* What is remembered may be what another build of ours found good. */
+	if (judge_version(path, &version, err) < 0)
 		return -1;
-	if (ask_version(path, &said, &why) < 0 || !buf_string(&said) ||
-	    fc_version_parse(buf_string(&said), &version, &why) < 0)
-		return error_set(err, ERR_UNAVAILABLE, "Firecracker: %s: %s", path, why.msg);
-	if (take_version(path, &version, out, err) < 0)
-		return -1;
-	remember_version(thing, buf_string(&said));
+	if (!known && strlen(buf_string(&said)) < sizeof(facts.vmm_said)) {
+		host_facts_load(&facts);
+		snprintf(facts.vmm_program, sizeof(facts.vmm_program), "%s", thing);
+		snprintf(facts.vmm_said, sizeof(facts.vmm_said), "%s", buf_string(&said));
+		host_facts_store(&facts);
+	}
+	*out = version;
+	version = (struct fc_version){0};
 	return 0;
 }

@@ -22,25 +22,17 @@ static void fc_ends_close(struct fc_ends *ends)
 	*ends = (struct fc_ends){-1, -1, -1};
 }
 
-static int open_ends(struct firecracker *fc, struct fc_ends *ends, struct error *err)
-{
-	struct vm *vm = &fc->vm;
-
-	fc->early.name = "firecracker";
-	fc->early.log = vm->log;
-	return stderr_log_open(&vm->vmm_stderr, vm->loop, "firecracker", vm->log, &ends->err, err) <
-			       0
-		       ? -1
-		       : fc_serial_open(fc, ends, err);
-}
-
 static int start_firecracker(struct firecracker *fc, const struct vm_boot *boot, struct error *err)
 {
 	__attribute__((cleanup(fc_ends_close))) struct fc_ends ends = {-1, -1, -1};
 	struct vm *vm = &fc->vm;
 
 	vm_net_prepare(vm, boot);
-	if (open_ends(fc, &ends, err) < 0 || fc_start(fc, boot, &ends, err) < 0 ||
+	fc->early.name = "firecracker";
+	fc->early.log = vm->log;
+	if (stderr_log_open(&vm->vmm_stderr, vm->loop, "firecracker", vm->log, &ends.err, err) <
+		    0 ||
+	    fc_serial_open(fc, &ends, err) < 0 || fc_start(fc, boot, &ends, err) < 0 ||
 	    stderr_log_adopt(&fc->own_log, vm->loop, "firecracker", vm->log, steal_fd(&fc->log_fd),
 			     err) < 0 ||
 	    fc_metrics_open(fc, err) < 0 || fc_run_start_link(fc, boot, err) < 0 ||

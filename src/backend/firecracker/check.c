@@ -9,31 +9,23 @@
 #include "backend/parts/refusals.h"
 #include "base/json.h"
 
-static int check_drives(const struct config *c, struct error *err)
-{
-	size_t count = json_array_size(c->disks) + json_array_size(c->bundles);
-
-	if (count <= FC_DISKS_MAX)
-		return 0;
-	return error_set(err, ERR_INVALID,
-			 "config.disks and config.bundles have %zu entries together, and a "
-			 "machine of Firecracker has room for %d",
-			 count, FC_DISKS_MAX);
-}
-
-static int check_processors(const struct config *c, struct error *err)
-{
-	if (c->cpu_count <= FC_CPUS_MAX)
-		return 0;
-	return error_set(err, ERR_INVALID,
-			 "config.cpuCount: a machine of Firecracker has at most %d, and these are "
-			 "%lld",
-			 FC_CPUS_MAX, (long long)c->cpu_count);
-}
-
 int fc_check_bounds(const struct config *c, struct error *err)
 {
-	return bounds_check(c, err) < 0 || check_processors(c, err) < 0 ? -1 : check_drives(c, err);
+	size_t drives = json_array_size(c->disks) + json_array_size(c->bundles);
+
+	if (bounds_check(c, err) < 0)
+		return -1;
+	if (c->cpu_count > FC_CPUS_MAX)
+		return error_set(
+			err, ERR_INVALID,
+			"config.cpuCount: a machine of Firecracker has at most %d, and these are %lld",
+			FC_CPUS_MAX, (long long)c->cpu_count);
+	if (drives > FC_DISKS_MAX)
+		return error_set(
+			err, ERR_INVALID,
+			"config.disks and config.bundles have %zu entries together, and a machine of Firecracker has room for %d",
+			drives, FC_DISKS_MAX);
+	return 0;
 }
 
 /* --- what no machine of it can have ----------------------------------------------------------- */

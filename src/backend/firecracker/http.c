@@ -36,16 +36,18 @@ static bool next_line(struct head *h, const char **line, size_t *len)
 	return true;
 }
 
+static const char status_front[] = "HTTP/1.";
+
 /* "HTTP/1.1 204 No Content"; the words may be missing. */
 static bool read_status(const char *line, size_t len, int *status)
 {
-	static const char front[] = "HTTP/1.";
-	const char *code = line + sizeof(front) + 1;
+	const char *code = line + sizeof(status_front) + 1;
 
-	if (len < sizeof(front) + 4 || memcmp(line, front, sizeof(front) - 1) != 0 ||
-	    !is_digit(line[sizeof(front) - 1]) || line[sizeof(front)] != ' ' ||
+	if (len < sizeof(status_front) + 4 ||
+	    memcmp(line, status_front, sizeof(status_front) - 1) != 0 ||
+	    !is_digit(line[sizeof(status_front) - 1]) || line[sizeof(status_front)] != ' ' ||
 	    !is_digit(code[0]) || !is_digit(code[1]) || !is_digit(code[2]) ||
-	    (len > sizeof(front) + 4 && code[3] != ' '))
+	    (len > sizeof(status_front) + 4 && code[3] != ' '))
 		return false;
 	*status = (code[0] - '0') * 100 + (code[1] - '0') * 10 + (code[2] - '0');
 	return true;
@@ -94,12 +96,6 @@ static int read_header(struct head *h, const char *line, size_t len, struct erro
 	return 0;
 }
 
-/* The end of the head, its empty line included; NULL: it has not come yet. */
-static const char *end_of_head(const char *bytes, size_t len)
-{
-	return memmem(bytes, len, "\r\n\r\n", 4);
-}
-
 static int read_head(struct head *h, int *status, struct error *err)
 {
 	const char *line;
@@ -113,24 +109,18 @@ static int read_head(struct head *h, int *status, struct error *err)
 	return h->at == h->end ? 0 : error_set(err, ERR_IO, "a header that is none");
 }
 
-/* What cannot become a status line any more need not be waited for. */
-static bool may_begin_so(const char *text, size_t len)
-{
-	static const char front[] = "HTTP/1.";
-	size_t n = len < sizeof(front) - 1 ? len : sizeof(front) - 1;
-
-	return memcmp(text, front, n) == 0;
-}
-
 int http_take(const uint8_t *bytes, size_t len, size_t body_max, struct http_response *out,
 	      struct error *err)
 {
 	const char *text = (const char *)bytes;
-	const char *end = end_of_head(text, len < HTTP_HEAD_MAX ? len : HTTP_HEAD_MAX);
+	/* The end of the head; its empty line follows. */
+	const char *end = memmem(text, len < HTTP_HEAD_MAX ? len : HTTP_HEAD_MAX, "\r\n\r\n", 4);
 	struct head head = {.at = text, .content_length = LENGTH_NONE};
 	int status = 0;
 
-	if (!may_begin_so(text, len))
+	/* What cannot become a status line any more need not be waited for. */
+	if (memcmp(text, status_front,
+		   len < sizeof(status_front) - 1 ? len : sizeof(status_front) - 1) != 0)
 		return error_set(err, ERR_IO, "a status line that is none");
 	if (!end)
 		return len >= HTTP_HEAD_MAX ? error_set(err, ERR_IO, "headers without an end") : 0;

@@ -122,49 +122,11 @@ static int put_drive(json_t *list, const struct config *config, const char *seri
 	return put_request(list, path, body);
 }
 
-static int put_drives(json_t *list, const struct vm_boot *boot)
-{
-	if (boot->rootfs_fd >= 0 && put_drive(list, boot->config, "rootfs", false) < 0)
-		return -1;
-	for (size_t i = 0; i < boot->disk_count; i++)
-		if (put_drive(list, boot->config, boot->disks[i].serial, boot->disks[i].read_only) <
-		    0)
-			return -1;
-	return 0;
-}
-
 /* --- the rest --------------------------------------------------------------------------------- */
-
-static int put_machine_config(json_t *list, const struct config *config)
-{
-	return put_request(list, "/machine-config",
-			   json_pack("{s:I, s:I, s:b}", "vcpu_count", (json_int_t)config->cpu_count,
-				     "mem_size_mib", (json_int_t)config->memory_mib, "smt", 0));
-}
-
-static int put_devices(json_t *list, const char *mac)
-{
-	if (put_request(list, "/vsock",
-			json_pack("{s:i, s:s}", "guest_cid", 3, "uds_path",
-				  FC_RUN "/" FC_VSOCK_NAME)) < 0)
-		return -1;
-	if (!*mac)
-		return 0;
-	return put_request(list, "/network-interfaces/eth0",
-			   json_pack("{s:s, s:s, s:s}", "iface_id", "eth0", "guest_mac", mac,
-				     "host_dev_name", FC_TAP));
-}
-
-static int put_balloon(json_t *list)
-{
-	return put_request(list, "/balloon",
-			   json_pack("{s:i, s:b, s:i, s:b}", "amount_mib", 0, "deflate_on_oom", 1,
-				     "stats_polling_interval_s", STATISTICS_SECONDS,
-				     "free_page_reporting", 1));
-}
 
 json_t *requests_of(const struct vm_boot *boot, const char *mac)
 {
+	const struct config *config = boot->config;
 	json_auto_t *list = json_array();
 
 	if (put_request(list, "/logger",
@@ -172,9 +134,29 @@ json_t *requests_of(const struct vm_boot *boot, const char *mac)
 				  "Warning")) < 0 ||
 	    put_request(list, "/metrics",
 			json_pack("{s:s}", "metrics_path", FC_RUN "/" FC_METRICS_NAME)) < 0 ||
-	    put_machine_config(list, boot->config) < 0 || put_boot_source(list, boot) < 0 ||
-	    put_drives(list, boot) < 0 || put_devices(list, mac) < 0 ||
-	    put_request(list, "/entropy", json_object()) < 0 || put_balloon(list) < 0 ||
+	    put_request(list, "/machine-config",
+			json_pack("{s:I, s:I, s:b}", "vcpu_count", (json_int_t)config->cpu_count,
+				  "mem_size_mib", (json_int_t)config->memory_mib, "smt", 0)) < 0 ||
+	    put_boot_source(list, boot) < 0)
+		return NULL;
+	if (boot->rootfs_fd >= 0 && put_drive(list, config, "rootfs", false) < 0)
+		return NULL;
+	for (size_t i = 0; i < boot->disk_count; i++)
+		if (put_drive(list, config, boot->disks[i].serial, boot->disks[i].read_only) < 0)
+			return NULL;
+	if (put_request(list, "/vsock",
+			json_pack("{s:i, s:s}", "guest_cid", 3, "uds_path",
+				  FC_RUN "/" FC_VSOCK_NAME)) < 0)
+		return NULL;
+	if (*mac && put_request(list, "/network-interfaces/eth0",
+				json_pack("{s:s, s:s, s:s}", "iface_id", "eth0", "guest_mac", mac,
+					  "host_dev_name", FC_TAP)) < 0)
+		return NULL;
+	if (put_request(list, "/entropy", json_object()) < 0 ||
+	    put_request(list, "/balloon",
+			json_pack("{s:i, s:b, s:i, s:b}", "amount_mib", 0, "deflate_on_oom", 1,
+				  "stats_polling_interval_s", STATISTICS_SECONDS,
+				  "free_page_reporting", 1)) < 0 ||
 	    put_request(list, "/actions", json_pack("{s:s}", "action_type", "InstanceStart")) < 0)
 		return NULL;
 	return json_incref(list);

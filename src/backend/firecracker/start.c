@@ -77,14 +77,6 @@ static void add_disk(struct cell_parts *p, const char *serial, int fd, bool read
 	add_file(p, fd, name, read_only);
 }
 
-/* What has no name of its own: the initramfs of a root in memory is put together there. */
-static bool is_in_memory(int fd)
-{
-	int seals = fcntl(fd, F_GET_SEALS);
-
-	return seals >= 0;
-}
-
 static int list_cell_files(struct cell_parts *p, const struct vm_boot *boot, int rootfs, int run,
 			   struct error *err)
 {
@@ -97,7 +89,8 @@ static int list_cell_files(struct cell_parts *p, const struct vm_boot *boot, int
 		add_disk(p, boot->disks[i].serial, boot->disks[i].fd, boot->disks[i].read_only);
 	add_file(p, run, FC_RUN, false);
 	add_file(p, boot->kernel_fd, FC_KERNEL, true);
-	if (is_in_memory(boot->initrd_fd))
+	/* The initramfs of a root in memory is put together there: it has no name of its own. */
+	if (fcntl(boot->initrd_fd, F_GET_SEALS) >= 0)
 		p->data[p->ndata++] = (struct cell_data){boot->initrd_fd, FC_INITRD, false};
 	else
 		add_file(p, boot->initrd_fd, FC_INITRD, true);
@@ -119,24 +112,6 @@ static int copy_looked_at(const struct vm_boot *boot, int run, struct error *err
 	return fd < 0 ? error_errno(err, errno, LOOKED_AT) : fd;
 }
 
-static int open_vmm_filter(struct firecracker *fc, int *fd, struct error *err)
-{
-	if (vmm_filter_mode(FILTER_VARIABLE, &fc->vm.unfiltered, err) < 0)
-		return -1;
-	if (fc->vm.unfiltered && fc->vm.log)
-		log_line(fc->vm.log, "no system call is refused to Firecracker: what would be is "
-				     "in the kernel's log");
-	return vmm_filter_open(VMM_FIRECRACKER, fc->vm.unfiltered, fd, err);
-}
-
-/* The label is no argument of Firecracker's, which takes an id of letters and digits alone. */
-static void build_words(const struct cell_parts *p, struct argv *words)
-{
-	argv_add(words, p->program);
-	argv_add(words, "--api-sock");
-	argv_add(words, FC_RUN "/" FC_API_NAME);
-}
-
 static int spawn_parts(struct firecracker *fc, const struct vm_boot *boot,
 		       const struct fc_ends *ends, const struct cell_parts *p, struct error *err)
 {
@@ -145,9 +120,18 @@ static int spawn_parts(struct firecracker *fc, const struct vm_boot *boot,
 	autoargv struct argv words = ARGV_INIT;
 	autoclose int filter = -1;
 
-	if (open_vmm_filter(fc, &filter, err) < 0)
+	if (vmm_filter_mode(FILTER_VARIABLE, &fc->vm.unfiltered, err) < 0)
 		return -1;
-	build_words(p, &words);
+	if (fc->vm.unfiltered && fc->vm.log)
+		log_line(
+			fc->vm.log,
+			"no system call is refused to Firecracker: what would be is in the kernel's log");
+	if (vmm_filter_open(VMM_FIRECRACKER, fc->vm.unfiltered, &filter, err) < 0)
+		return -1;
+	/* The label is no argument of Firecracker's, which takes an id of letters and digits alone. */
+	argv_add(&words, p->program);
+	argv_add(&words, "--api-sock");
+	argv_add(&words, FC_RUN "/" FC_API_NAME);
 	const struct cell_spec spec = {
 		.bwrap = p->bwrap,
 		.program = p->program,

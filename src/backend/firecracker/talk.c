@@ -98,21 +98,6 @@ static void on_api_closed(void *data, const struct error *why, bool silent)
 		fc_fail(fc, why);
 }
 
-static void talk(struct firecracker *fc, int fd)
-{
-	const struct api_events events = {.closed = on_api_closed, .data = fc};
-	struct error err = {0};
-
-	loop_remove(steal_ptr(&fc->connect_timer));
-	fc->api = api_new(fc->vm.loop, fd, &events, &err);
-	if (!fc->api) {
-		fc_fail(fc, &err);
-		return;
-	}
-	vm_speaks(&fc->vm);
-	make_next_request(fc);
-}
-
 static void on_connect_look(struct loop *loop, void *data)
 {
 	struct firecracker *fc = data;
@@ -126,7 +111,16 @@ static void on_connect_look(struct loop *loop, void *data)
 	}
 	fd = fc_run_connect(fc, &err);
 	if (fd >= 0) {
-		talk(fc, fd);
+		const struct api_events events = {.closed = on_api_closed, .data = fc};
+
+		loop_remove(steal_ptr(&fc->connect_timer));
+		fc->api = api_new(fc->vm.loop, fd, &events, &err);
+		if (!fc->api) {
+			fc_fail(fc, &err);
+			return;
+		}
+		vm_speaks(&fc->vm);
+		make_next_request(fc);
 		return;
 	}
 	if (err.code == ERR_NOT_FOUND && clock_mono_ns() < fc->connect_deadline_ns)
