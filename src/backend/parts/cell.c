@@ -102,33 +102,6 @@ static size_t device_group(const char *device, gid_t *group)
 
 /* --- making ---------------------------------------------------------------------------------- */
 
-/* Our ends are kept in cell; the others are for the child. The hold "pipe" is a socket, whose other
- * end may be gone without a SIGPIPE. */
-static int make_pipes(struct cell *cell, int *info, int *hold, struct error *err)
-{
-	int ends[2];
-
-	if (fd_pipe(ends, err) < 0)
-		return -1;
-	cell->info_fd = ends[0];
-	*info = ends[1];
-	if (fd_socketpair(ends, err) < 0)
-		return -1;
-	cell->hold_fd = ends[0];
-	*hold = ends[1];
-	return 0;
-}
-
-static int set_stage(const struct cell_spec *spec, struct proc_stage *stage, struct error *err)
-{
-	for (size_t i = 0; i < spec->nfiles; i++)
-		if (proc_stage_add(stage, spec->files[i].fd, spec->files[i].read_only, cell_id(),
-				   err) < 0)
-			return error_prefix(err, "%s", spec->files[i].path);
-	/* The host's own node may be root's alone. */
-	return spec->tun && cell_id() ? proc_stage_add_device(stage, CELL_TUN, cell_id(), err) : 0;
-}
-
 static int spawn_cell(const struct cell_spec *spec, const char *const *argv,
 		      const struct proc_fd *fds, size_t nfds, struct cell *cell, struct error *err)
 {
@@ -150,7 +123,12 @@ static int spawn_cell(const struct cell_spec *spec, const char *const *argv,
 		.filter = spec->bwrap ? 0 : spec->filter,
 	};
 
-	if (set_stage(spec, &stage, err) < 0)
+	for (size_t i = 0; i < spec->nfiles; i++)
+		if (proc_stage_add(&stage, spec->files[i].fd, spec->files[i].read_only, cell_id(),
+				   err) < 0)
+			return error_prefix(err, "%s", spec->files[i].path);
+	/* The host's own node may be root's alone. */
+	if (spec->tun && cell_id() && proc_stage_add_device(&stage, CELL_TUN, cell_id(), err) < 0)
 		return -1;
 	proc.stage = stage.count ? &stage : NULL;
 	return proc_spawn(&proc, &cell->monitor, err);
@@ -244,6 +222,7 @@ static int start_bwrap(const struct cell_spec *spec, struct cell *cell, struct e
 	autoargv struct argv args = ARGV_INIT;
 	autoclose int info = -1;
 	autoclose int hold = -1;
+	int ends[2];
 	size_t n = 0;
 
 	cell_arguments(spec, &args);
@@ -252,8 +231,16 @@ static int start_bwrap(const struct cell_spec *spec, struct cell *cell, struct e
 		return -1;
 	if (spec->nfds + spec->ndata + 3 > ARRAY_SIZE(fds))
 		return error_set(err, ERR_INTERNAL, "a cell with too many descriptors");
-	if (make_pipes(cell, &info, &hold, err) < 0)
+	/* Our ends are kept in cell; the others are for the child. The hold "pipe" is a socket, whose
+	 * other end may be gone without a SIGPIPE. */
+	if (fd_pipe(ends, err) < 0)
 		return -1;
+	cell->info_fd = ends[0];
+	info = ends[1];
+	if (fd_socketpair(ends, err) < 0)
+		return -1;
+	cell->hold_fd = ends[0];
+	hold = ends[1];
 	for (; n < spec->nfds; n++)
 		fds[n] = spec->fds[n];
 	for (size_t i = 0; i < spec->ndata; i++) {
@@ -284,24 +271,24 @@ static int spawn_bwrap(const struct cell_spec *spec, struct cell *cell, struct e
 	return status;
 }
 
-/* The program itself is our child, and runs at once. */
-static int spawn_bare(const struct cell_spec *spec, struct cell *cell, struct error *err)
-{
-	if (spawn_cell(spec, spec->argv, spec->fds, spec->nfds, cell, err) < 0)
-		return -1;
-	cell->pid = cell->monitor.pid;
-	cell->pidfd = pidfd_open(cell->pid, 0);
-	if (cell->pidfd < 0)
-		return error_errno(err, errno, "pidfd of %s", spec->program);
-	return 0;
-}
-
 int cell_spawn(const struct cell_spec *spec, struct cell *out, struct error *err)
 {
 	struct cell cell = CELL_NONE;
-	int rc = spec->bwrap ? spawn_bwrap(spec, &cell, err) : spawn_bare(spec, &cell, err);
+	int status;
 
-	if (rc < 0) {
+	if (spec->bwrap) {
+		status = spawn_bwrap(spec, &cell, err);
+	} else {
+		/* The program itself is our child, and runs at once. */
+		status = spawn_cell(spec, spec->argv, spec->fds, spec->nfds, &cell, err);
+		if (status == 0) {
+			cell.pid = cell.monitor.pid;
+			cell.pidfd = pidfd_open(cell.pid, 0);
+			if (cell.pidfd < 0)
+				status = error_errno(err, errno, "pidfd of %s", spec->program);
+		}
+	}
+	if (status < 0) {
 		cell_end(&cell);
 		return -1;
 	}
@@ -335,28 +322,21 @@ static int read_info(int fd, pid_t *pid, struct error *err)
 	return 0;
 }
 
-/* The process waits for us, so its pid is its own: unless it failed and was reaped, and then the
- * pid's new owner has another parent. */
-static int open_program(struct cell *cell, struct error *err)
+int cell_await(struct cell *cell, struct error *err)
 {
 	pid_t pid = 0;
 
+	if (!cell->confined || cell->pid)
+		return 0;
 	if (read_info(cell->info_fd, &pid, err) < 0)
 		return -1;
+	/* The process waits for us, so its pid is its own: unless it failed and was reaped, and then
+	 * the pid's new owner has another parent. */
 	autoclose int pidfd = pidfd_open(pid, 0);
 	if (pidfd < 0 || process_parent(pid) != cell->monitor.pid)
 		return error_set(err, ERR_IO, "bwrap could not make a cell");
 	cell->pid = pid;
 	cell->pidfd = steal_fd(&pidfd);
-	return 0;
-}
-
-int cell_await(struct cell *cell, struct error *err)
-{
-	if (!cell->confined || cell->pid)
-		return 0;
-	if (open_program(cell, err) < 0)
-		return -1;
 	close(steal_fd(&cell->info_fd));
 	return 0;
 }

@@ -122,23 +122,6 @@ static void add_cell_files(struct argv *argv, const struct cell_spec *spec)
 	argv_add(argv, CELL_TUN);
 }
 
-/* The namespace that was made before stays: a new one would have no other ids. */
-static void add_namespaces(struct argv *argv, const struct cell_spec *spec)
-{
-	argv_add_list(argv, spec->capabilities ? no_user_namespace : all_namespaces);
-	for (const char *const *name = spec->capabilities; name && *name; name++) {
-		argv_add(argv, "--cap-add");
-		argv_add(argv, *name);
-	}
-}
-
-static void show_share(struct argv *argv, const struct cell_share *share)
-{
-	argv_add(argv, share->read_only ? "--ro-bind" : "--bind");
-	argv_add(argv, share->from);
-	argv_add(argv, share->to);
-}
-
 /* A file of /proc that only root may read tells about the whole host, as kpagecount does. */
 static bool is_for_root_alone(int proc, const char *name)
 {
@@ -185,7 +168,12 @@ void cell_arguments(const struct cell_spec *spec, struct argv *argv)
 	struct cell_numbers numbers = cell_numbers(spec);
 
 	argv_add(argv, spec->bwrap);
-	add_namespaces(argv, spec);
+	/* The namespace that was made before stays: a new one would have no other ids. */
+	argv_add_list(argv, spec->capabilities ? no_user_namespace : all_namespaces);
+	for (const char *const *name = spec->capabilities; name && *name; name++) {
+		argv_add(argv, "--cap-add");
+		argv_add(argv, *name);
+	}
 	argv_add_list(argv, always);
 	if (!spec->capabilities) {
 		argv_add(argv, "--info-fd");
@@ -201,8 +189,11 @@ void cell_arguments(const struct cell_spec *spec, struct argv *argv)
 	add_cell_files(argv, spec);
 	if (spec->proc || spec->share)
 		add_proc(argv);
-	if (spec->share)
-		show_share(argv, spec->share);
+	if (spec->share) {
+		argv_add(argv, spec->share->read_only ? "--ro-bind" : "--bind");
+		argv_add(argv, spec->share->from);
+		argv_add(argv, spec->share->to);
+	}
 	for (size_t i = 0; i < spec->ndata; i++) {
 		if (spec->data[i].executable) {
 			argv_add(argv, "--perms");

@@ -44,20 +44,9 @@ static void remove_in_child(int report, int mounts)
 	_exit(0);
 }
 
-static int hear_removed(int heard, struct error *err)
-{
-	int errnum = 0;
-
-	if (fd_wait(heard, POLLIN, limit_deadline(LIMIT_CELL_MS), err) < 0)
-		return -1;
-	if (read(heard, &errnum, sizeof(errnum)) != (ssize_t)sizeof(errnum))
-		return error_set(err, ERR_IO, "the cell's /proc: the child that removes it died");
-	return errnum ? error_errno(err, errnum, "the cell's /proc cannot be removed") : 0;
-}
-
 int cell_proc_remove(const struct proc *program, struct error *err)
 {
-	int ends[2], rc;
+	int ends[2], rc, errnum = 0;
 	pid_t pid;
 	autoclose int own = process_directory(program->pid, program->pidfd, err);
 
@@ -76,7 +65,11 @@ int cell_proc_remove(const struct proc *program, struct error *err)
 	if (pid < 0)
 		return error_errno(err, errno, "fork");
 	close(steal_fd(&report));
-	rc = hear_removed(heard, err);
+	rc = fd_wait(heard, POLLIN, limit_deadline(LIMIT_CELL_MS), err);
+	if (rc == 0 && read(heard, &errnum, sizeof(errnum)) != (ssize_t)sizeof(errnum))
+		rc = error_set(err, ERR_IO, "the cell's /proc: the child that removes it died");
+	else if (rc == 0 && errnum)
+		rc = error_errno(err, errnum, "the cell's /proc cannot be removed");
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	return rc;

@@ -10,19 +10,10 @@
 
 #define FDS_MAX 32 /* of one companion, stderr included */
 
-static void append_companion(struct companions *all, struct companion *c)
-{
-	struct companion **at = &all->first;
-
-	while (*at)
-		at = &(*at)->next;
-	*at = c;
-}
-
 struct companion *companion_add(struct companions *all, const char *name, bool fatal,
 				struct error *err)
 {
-	struct companion *c = calloc(1, sizeof(*c));
+	struct companion *c = calloc(1, sizeof(*c)), **at = &all->first;
 
 	if (!c) {
 		error_errno(err, ENOMEM, "%s", name);
@@ -35,7 +26,9 @@ struct companion *companion_add(struct companions *all, const char *name, bool f
 				.stderr_fd = -1,
 				.stderr_log.fd = -1};
 	snprintf(c->name, sizeof(c->name), "%s", name);
-	append_companion(all, c);
+	while (*at)
+		at = &(*at)->next;
+	*at = c;
 	if (stderr_log_open(&c->stderr_log, all->loop, c->name, all->log, &c->stderr_fd, err) < 0)
 		return NULL;
 	return c;

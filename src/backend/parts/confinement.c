@@ -17,18 +17,6 @@
 #include "base/limits.h"
 #include "base/platform/linux/userns.h"
 
-/* Runs it to its end; *said is what it wrote to stderr. */
-static int run_cell(const struct cell_spec *spec, struct cell *cell, int *code, struct error *err)
-{
-	uint64_t deadline = limit_deadline(LIMIT_CELL_MS);
-
-	if (cell_spawn(spec, cell, err) < 0)
-		return -1;
-	if (cell_release(cell, err) < 0)
-		return -1;
-	return proc_wait(&cell->monitor, deadline, code, err);
-}
-
 /* The first line of what bwrap had to say. The other end is closed by now, or about to be. */
 static void hear_cell(int fd, char *line, size_t size)
 {
@@ -66,7 +54,12 @@ static int try_cell(const char *bwrap, struct error *err)
 		.filter = filter,
 	};
 
-	int rc = run_cell(&spec, &cell, &code, &why);
+	const uint64_t deadline = limit_deadline(LIMIT_CELL_MS);
+	int rc = cell_spawn(&spec, &cell, &why);
+	if (rc == 0)
+		rc = cell_release(&cell, &why);
+	if (rc == 0)
+		rc = proc_wait(&cell.monitor, deadline, &code, &why);
 	cell_end(&cell);
 	if (rc == 0 && code == 0)
 		return 0;

@@ -114,18 +114,6 @@ static void on_profile_timer(int signal)
 	(void)signal; /* its arrival makes KVM_RUN return */
 }
 
-/* Fires again and again, so that one arriving between the look at the clock and KVM_RUN does not
- * get lost. */
-static int arm_kvm_timer(struct error *err)
-{
-	struct sigaction action = {.sa_handler = on_profile_timer};
-	const struct itimerval often = {{.tv_usec = 10000}, {.tv_usec = 10000}};
-
-	if (sigaction(SIGPROF, &action, NULL) < 0 || setitimer(ITIMER_PROF, &often, NULL) < 0)
-		return kvm_failed("timer", err);
-	return 0;
-}
-
 /* 1: ran to its end in *ns; 0: stopped at the limit; -1. */
 static int run_once(const struct loop_vm *vm, uint64_t limit_ns, uint64_t *ns, struct error *err)
 {
@@ -148,38 +136,31 @@ static int run_once(const struct loop_vm *vm, uint64_t limit_ns, uint64_t *ns, s
 	return 1;
 }
 
-static int run_three(const struct loop_vm *vm, uint64_t limit_ns, struct kvm_loop_result *out,
-		     struct error *err)
+int kvm_loop_run(int kvm_fd, uint64_t limit_ns, struct kvm_loop_result *out, struct error *err)
 {
+	const struct sigaction action = {.sa_handler = on_profile_timer};
+	/* Fires again and again, so that one arriving between the look at the clock and KVM_RUN does
+	 * not get lost. */
+	const struct itimerval often = {{.tv_usec = 10000}, {.tv_usec = 10000}};
+	__attribute__((cleanup(loop_vm_close))) struct loop_vm vm = {.vm = -1, .vcpu = -1};
+	struct kvm_loop_result result = {.best_ns = UINT64_MAX};
 	uint64_t ns = 0;
 
-	out->best_ns = UINT64_MAX;
+	if (loop_vm_open(kvm_fd, &vm, err) < 0)
+		return -1;
+	result.untaken = kvm_loop_cpu.untaken(kvm_fd, vm.vcpu);
+	if (sigaction(SIGPROF, &action, NULL) < 0 || setitimer(ITIMER_PROF, &often, NULL) < 0)
+		return kvm_failed("timer", err);
 	for (int i = 0; i < 3; i++) {
-		int rc = run_once(vm, limit_ns, &ns, err);
+		int rc = run_once(&vm, limit_ns, &ns, err);
+
 		if (rc < 0)
 			return -1;
 		if (rc == 0)
 			continue;
-		out->finished = true;
-		out->best_ns = ns < out->best_ns ? ns : out->best_ns;
+		result.finished = true;
+		result.best_ns = ns < result.best_ns ? ns : result.best_ns;
 	}
+	*out = result;
 	return 0;
-}
-
-int kvm_loop_run(int kvm_fd, uint64_t limit_ns, struct kvm_loop_result *out, struct error *err)
-{
-	struct loop_vm vm = {.vm = -1, .vcpu = -1};
-	struct kvm_loop_result result = {0};
-	int rc = loop_vm_open(kvm_fd, &vm, err);
-
-	if (rc == 0)
-		result.untaken = kvm_loop_cpu.untaken(kvm_fd, vm.vcpu);
-	if (rc == 0)
-		rc = arm_kvm_timer(err);
-	if (rc == 0)
-		rc = run_three(&vm, limit_ns, &result, err);
-	loop_vm_close(&vm);
-	if (rc == 0)
-		*out = result;
-	return rc;
 }

@@ -64,22 +64,6 @@ static void set_verdict(struct kvm_facts *facts, enum kvm_verdict verdict, const
 	va_end(ap);
 }
 
-static void judge_kvm(struct kvm_facts *facts, const struct kvm_loop_result *result,
-		      uint64_t limit_ns)
-{
-	facts->untaken = result->untaken;
-	if (result->finished && result->best_ns <= limit_ns)
-		set_verdict(facts, KVM_USABLE,
-			    "KVM runs 64-bit code at speed: %d iterations in %" PRIu64 " us",
-			    KVM_LOOP_ITERATIONS, result->best_ns / 1000);
-	else
-		set_verdict(facts, KVM_SLOW,
-			    KVM_DEVICE
-			    " opens, but 64-bit code runs emulated: %d iterations did not end "
-			    "within %" PRIu64 " ms",
-			    KVM_LOOP_ITERATIONS, limit_ns / NS_PER_MS);
-}
-
 #define PVM_WORDS "the KVM of this host is a paravirtual one (kvm_pvm)"
 
 void kvm_judge_kernel(struct kvm_facts *facts, bool pvm, bool for_pvm)
@@ -153,11 +137,24 @@ static void run_probe(int kvm_fd, int out)
 	struct kvm_loop_result result = {0};
 	uint64_t limit = limit_get(LIMIT_PROBE_LOOP_MS) * NS_PER_MS;
 
-	if (kvm_loop_run(kvm_fd, limit, &result, &why) < 0)
+	if (kvm_loop_run(kvm_fd, limit, &result, &why) < 0) {
 		set_verdict(&facts, KVM_BROKEN, KVM_DEVICE " opens and does not work: %.180s",
 			    why.msg);
-	else
-		judge_kvm(&facts, &result, limit);
+	} else {
+		facts.untaken = result.untaken;
+		if (result.finished && result.best_ns <= limit)
+			set_verdict(&facts, KVM_USABLE,
+				    "KVM runs 64-bit code at speed: %d iterations in %" PRIu64
+				    " us",
+				    KVM_LOOP_ITERATIONS, result.best_ns / 1000);
+		else
+			set_verdict(
+				&facts, KVM_SLOW,
+				KVM_DEVICE
+				" opens, but 64-bit code runs emulated: %d iterations did not end "
+				"within %" PRIu64 " ms",
+				KVM_LOOP_ITERATIONS, limit / NS_PER_MS);
+	}
 	(void)!write(out, &facts, sizeof(facts));
 	_exit(0);
 }
@@ -181,19 +178,9 @@ static void hear_child(int from, pid_t pid, struct kvm_facts *facts)
 	kill(pid, SIGKILL);
 }
 
-/* A process stuck in the kernel cannot be reaped; it is left behind rather than waited for. */
-static void reap_probe(pid_t pid)
-{
-	struct error ignored;
-	autoclose int pidfd = pidfd_open(pid, 0);
-
-	if (pidfd >= 0)
-		fd_wait(pidfd, POLLIN, limit_deadline(LIMIT_PROBE_MS), &ignored);
-	waitpid(pid, NULL, WNOHANG);
-}
-
 static int try_kvm(struct kvm_facts *facts, struct error *err)
 {
+	struct error ignored;
 	int ends[2];
 	autoclose int kvm = open_kvm(facts);
 
@@ -210,7 +197,11 @@ static int try_kvm(struct kvm_facts *facts, struct error *err)
 		run_probe(kvm, to);
 	close(steal_fd(&to));
 	hear_child(from, pid, facts);
-	reap_probe(pid);
+	/* A process stuck in the kernel cannot be reaped; it is left behind rather than waited for. */
+	autoclose int pidfd = pidfd_open(pid, 0);
+	if (pidfd >= 0)
+		fd_wait(pidfd, POLLIN, limit_deadline(LIMIT_PROBE_MS), &ignored);
+	waitpid(pid, NULL, WNOHANG);
 	return 0;
 }
 
@@ -227,52 +218,36 @@ static void apply_rights(struct kvm_facts *facts)
 		set_verdict(facts, now.kvm, "%s", now.reason);
 }
 
-/* What was remembered, if it was about this very node. */
-static void recall(const struct host_facts *host, const char *node, struct kvm_facts *facts)
-{
-	if (strcmp(host->kvm_node, node) != 0)
-		return;
-	facts->untaken = host->kvm_untaken;
-	for (size_t i = 0; i < KVM_VERDICT_COUNT; i++)
-		if (verdict_names[i] && strcmp(verdict_names[i], host->kvm_verdict) == 0)
-			set_verdict(facts, (enum kvm_verdict)i, "%s", host->kvm_reason);
-}
-
-static void remember_kvm(struct host_facts *host, const char *node, const struct kvm_facts *facts)
-{
-	const char *verdict = verdict_names[facts->kvm];
-
-	snprintf(host->kvm_node, sizeof(host->kvm_node), "%s", verdict ? node : "");
-	snprintf(host->kvm_verdict, sizeof(host->kvm_verdict), "%s", verdict ? verdict : "");
-	snprintf(host->kvm_reason, sizeof(host->kvm_reason), "%s", verdict ? facts->reason : "");
-	host->kvm_untaken = facts->untaken;
-	host_facts_store(host);
-}
-
-/* The device, and the time that the loop was given: with more of it another verdict may come. */
-static void name_trial(char out[HOST_THING_TEXT])
-{
-	char node[HOST_THING_TEXT];
-
-	host_thing(kvm_device(), node);
-	snprintf(out, HOST_THING_TEXT, "%.90s, in %" PRIu64 " ms", node,
-		 limit_get(LIMIT_PROBE_LOOP_MS));
-}
-
 int kvm_probe(const char *kernel, struct kvm_facts *out, struct error *err)
 {
-	char node[HOST_THING_TEXT];
+	char node[HOST_THING_TEXT], trial[HOST_THING_TEXT];
 	struct host_facts host;
 	struct kvm_facts facts = {0};
 	bool pvm = access(PVM_MODULE, F_OK) == 0;
 
-	name_trial(node);
+	/* The device, and the time that the loop was given: with more of it another verdict may
+	 * come. */
+	host_thing(kvm_device(), node);
+	snprintf(trial, sizeof(trial), "%.90s, in %" PRIu64 " ms", node,
+		 limit_get(LIMIT_PROBE_LOOP_MS));
 	host_facts_load(&host);
-	recall(&host, node, &facts);
+	if (strcmp(host.kvm_node, trial) == 0) {
+		facts.untaken = host.kvm_untaken;
+		for (size_t i = 0; i < KVM_VERDICT_COUNT; i++)
+			if (verdict_names[i] && strcmp(verdict_names[i], host.kvm_verdict) == 0)
+				set_verdict(&facts, (enum kvm_verdict)i, "%s", host.kvm_reason);
+	}
 	if (facts.kvm == KVM_UNKNOWN) {
 		if (try_kvm(&facts, err) < 0)
 			return -1;
-		remember_kvm(&host, node, &facts);
+		const char *verdict = verdict_names[facts.kvm];
+
+		snprintf(host.kvm_node, sizeof(host.kvm_node), "%s", verdict ? trial : "");
+		snprintf(host.kvm_verdict, sizeof(host.kvm_verdict), "%s", verdict ? verdict : "");
+		snprintf(host.kvm_reason, sizeof(host.kvm_reason), "%s",
+			 verdict ? facts.reason : "");
+		host.kvm_untaken = facts.untaken;
+		host_facts_store(&host);
 	}
 	kvm_judge_kernel(&facts, pvm, pvm && kernel && cache_kernel_is_for_pvm(kernel));
 	apply_rights(&facts);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The common part of a VM: its beginning, and its release once nothing of it runs. */
+/* The common part of a VM: its beginning, its release once nothing of it runs, and the end of what
+ * the VMM needed for its beginning alone. */
 #include "backend/parts/vm.h"
 
 #include <errno.h>
@@ -10,24 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "backend/parts/cell_proc.h"
 #include "backend/parts/confinement.h"
 #include "base/cleanup.h"
 #include "base/platform/file.h"
-
-/* By a copy of the descriptors, whose owner closes them when the processes run. */
-static int keep_from_writers(struct vm *vm, const struct vm_boot *boot, struct error *err)
-{
-	const int fds[] = {boot->kernel_fd, boot->initrd_fd};
-
-	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
-		if (fds[i] < 0 || !file_is_held(fds[i]))
-			continue;
-		vm->read_fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 3);
-		if (vm->read_fds[i] < 0)
-			return error_errno(err, errno, "kernel and initrd");
-	}
-	return 0;
-}
 
 /* The command that waits for the machine has copies too. */
 void vm_has_read(struct vm *vm)
@@ -42,6 +29,7 @@ void vm_has_read(struct vm *vm)
 int vm_open(struct vm *vm, const struct vmm_kind *kind, struct loop *loop,
 	    const struct vm_boot *boot, const struct vm_events *events, struct error *err)
 {
+	const int fds[] = {boot->kernel_fd, boot->initrd_fd};
 	const struct rlimit none = {0, 0};
 
 	cell_number(boot->cell_number);
@@ -70,7 +58,18 @@ int vm_open(struct vm *vm, const struct vmm_kind *kind, struct loop *loop,
 	};
 	/* Inherited: no core of any process of a VM shall hold its memory. */
 	setrlimit(RLIMIT_CORE, &none);
-	return vm->label ? keep_from_writers(vm, boot, err) : error_errno(err, ENOMEM, "VM");
+	if (!vm->label)
+		return error_errno(err, ENOMEM, "VM");
+	/* Keeps writers away by a copy of the descriptors, whose owner closes them when the processes
+	 * run. */
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		if (fds[i] < 0 || !file_is_held(fds[i]))
+			continue;
+		vm->read_fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 3);
+		if (vm->read_fds[i] < 0)
+			return error_errno(err, errno, "kernel and initrd");
+	}
+	return 0;
 }
 
 void vm_close(struct vm *vm)
@@ -117,13 +116,15 @@ int vm_keep_accepted(struct vm *vm, int our_end, struct error *err)
 	return error_errno(err, errno, "a name for a socket");
 }
 
-/* bwrap says on stderr why it could not; perhaps this host has changed its mind about namespaces.
- */
-static int explain_cell(struct vm *vm, struct error *err)
+int vm_release(struct vm *vm, struct error *err)
 {
 	autofree char *bwrap = NULL;
 	struct error why;
 
+	if (cell_release(&vm->cell, err) == 0)
+		return vm_watch(vm, err);
+	/* bwrap says on stderr why it could not; perhaps this host has changed its mind about
+	 * namespaces. */
 	confinement_forget();
 	stderr_log_drain(&vm->vmm_stderr);
 	bwrap = confinement_bwrap(&why);
@@ -132,9 +133,29 @@ static int explain_cell(struct vm *vm, struct error *err)
 	return *vm->vmm_stderr.last ? error_prefix(err, "%s", vm->vmm_stderr.last) : -1;
 }
 
-int vm_release(struct vm *vm, struct error *err)
+/* --- the /proc of the VMM -------------------------------------------------------------------- */
+
+static int serve_proc(void *data, const struct broker_message *in, struct broker_message *out,
+		      struct error *err)
 {
-	if (cell_release(&vm->cell, err) < 0)
-		return explain_cell(vm, err);
-	return vm_watch(vm, err);
+	struct vm *vm = data;
+
+	(void)in, (void)out;
+	if (vm->proc_removed)
+		return error_set(err, ERR_DENIED, "the VMM has no /proc any more");
+	vm->proc_removed = true; /* tried once: it is asked for before the guest runs */
+	return cell_proc_remove(&(struct proc){vm->cell.pid, vm->cell.pidfd}, err);
+}
+
+const struct broker_duty vm_proc_duty = {serve_proc};
+
+int vm_remove_proc(const struct vm *vm, struct error *err)
+{
+	const struct broker_message in = {0};
+
+	if (!vm->cell.confined)
+		return 0;
+	return broker_is_asked()
+		       ? broker_ask(&vm_proc_duty, &in, NULL, err)
+		       : cell_proc_remove(&(struct proc){vm->cell.pid, vm->cell.pidfd}, err);
 }

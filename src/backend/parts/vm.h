@@ -174,7 +174,7 @@ int vm_end_all(struct vm *vm, struct error *err);
 size_t vm_broker_fds(const struct vm *vm, int fds[VM_BROKER_FDS]);
 extern const struct broker_duty vm_sever_duty; /* its data: the vm */
 
-/* vm_proc.c: takes /proc from the VMM's cell, where it has opened what it needed a name for. */
+/* Takes /proc from the VMM's cell, where it has opened what it needed a name for. */
 int vm_remove_proc(const struct vm *vm, struct error *err);
 extern const struct broker_duty vm_proc_duty; /* its data: the vm */
 

@@ -26,15 +26,6 @@ bool vm_is_alive(const struct vm *vm)
 	return !vm->program_gone && !vm->monitor_gone && p.fd >= 0 && poll(&p, 1, 0) == 0;
 }
 
-/* What the VMM and its companions said last is still in the sockets, which bounds how much it is.
- */
-static void drain_outputs(struct vm *vm)
-{
-	vm->kind->drain(vm);
-	stderr_log_drain(&vm->vmm_stderr);
-	companions_drain(&vm->companions);
-}
-
 void vm_tell_end(struct vm *vm, enum vm_end end, const char *detail)
 {
 	if (vm->end_told)
@@ -80,7 +71,11 @@ static void report_when_over(struct vm *vm)
 		return;
 	loop_remove(steal_ptr(&vm->grace_timer));
 	loop_remove(steal_ptr(&vm->sever_timer));
-	drain_outputs(vm);
+	/* What the VMM and its companions said last is still in the sockets, which bounds how much
+	 * it is. */
+	vm->kind->drain(vm);
+	stderr_log_drain(&vm->vmm_stderr);
+	companions_drain(&vm->companions);
 	if (!vm->end_told)
 		guess_end(vm);
 	/* The owner may free the VM in there: nothing after it. */
@@ -246,23 +241,19 @@ void vm_kill(struct vm *vm)
 
 /* --- facts ----------------------------------------------------------------------------------- */
 
-/* The weakest that is to be said of it, in a cell or not. */
-static const char *vm_confinement(const struct vm *vm)
-{
-	if (vm->unfiltered)
-		return CONFINEMENT_UNFILTERED;
-	return confinement_names[vm->cell.confined ? CONFINEMENT_CELL : CONFINEMENT_SECCOMP];
-}
-
 json_t *vm_describe(const struct vm *vm)
 {
 	json_t *companions = json_array();
+	/* The weakest that is to be said of the machine, in a cell or not. */
+	const char *confinement =
+		vm->unfiltered ? CONFINEMENT_UNFILTERED
+			       : confinement_names[vm->cell.confined ? CONFINEMENT_CELL
+								     : CONFINEMENT_SECCOMP];
 
 	companions_describe(&vm->companions, companions);
 	if (vm->cell.confined)
 		json_array_append_new(companions, json_pack("{s:s, s:I}", "name", "bwrap", "pid",
 							    (json_int_t)vm->monitor_pid));
 	return json_pack("{s:I, s:s, s:o, s:o}", "pid", (json_int_t)vm->cell.pid, "confinement",
-			 vm_confinement(vm), "companions", companions, "network",
-			 vm_net_describe(vm));
+			 confinement, "companions", companions, "network", vm_net_describe(vm));
 }

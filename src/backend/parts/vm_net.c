@@ -74,14 +74,6 @@ static int tell_addresses(const struct vm *vm, const struct host_routes *routes)
 	return len ? tell_netgate(vm, 'h', routes->prefixes, len) : -1;
 }
 
-/* Shuts everything rather than to leave an address of the host open. */
-static void shut_netgate(const struct vm *vm)
-{
-	static const struct host_prefix all;
-
-	(void)tell_netgate(vm, 'h', &all, sizeof(all));
-}
-
 int vm_net_egress(struct vm *vm, bool allow, const char *rule, struct error *err)
 {
 	if (!vm->net.netgate_watch)
@@ -94,6 +86,7 @@ int vm_net_egress(struct vm *vm, bool allow, const char *rule, struct error *err
 
 static void on_routes(struct loop *loop, int fd, uint32_t events, void *data)
 {
+	static const struct host_prefix all;
 	struct vm *vm = data;
 	autofree struct host_routes *routes = malloc(sizeof(*routes));
 	struct error why;
@@ -104,7 +97,8 @@ static void on_routes(struct loop *loop, int fd, uint32_t events, void *data)
 		return;
 	if (!routes || host_routes_read(vm->net.table_fd, routes, &why) < 0 ||
 	    tell_addresses(vm, routes) < 0) {
-		shut_netgate(vm);
+		/* Shuts everything rather than to leave an address of the host open. */
+		(void)tell_netgate(vm, 'h', &all, sizeof(all));
 		log_limited(vm->log, "nat: the host's addresses are not known: all is shut");
 	}
 }
@@ -122,16 +116,6 @@ static void on_netgate_line(struct loop *loop, int fd, uint32_t events, void *da
 	} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
 		loop_remove(steal_ptr(&vm->net.netgate_watch));
 	}
-}
-
-static int watch_net(struct vm *vm, struct error *err)
-{
-	vm->net.netgate_watch =
-		loop_add_fd(vm->loop, vm->net.netgate_fd, LOOP_IN, on_netgate_line, vm, err);
-	vm->net.routes_watch = vm->net.netgate_watch ? loop_add_fd(vm->loop, vm->net.routes_fd,
-								   LOOP_IN, on_routes, vm, err)
-						     : NULL;
-	return vm->net.routes_watch ? 0 : -1;
 }
 
 /* --- netgate ---------------------------------------------------------------------------------- */
@@ -176,19 +160,6 @@ static void add_pairs(struct argv *argv, const char *option, const json_t *words
 	}
 }
 
-static void egress_words(const json_t *egress, struct argv *argv)
-{
-	if (!egress)
-		return;
-	argv_add(argv, "--egress");
-	add_pairs(argv, "--egress-name", json_object_get(egress, "names"));
-	add_pairs(argv, "--egress-prefix", json_object_get(egress, "prefixes"));
-	if (strcmp(json_text(egress, "sni", "required"), "off") == 0)
-		argv_add(argv, "--egress-no-sni");
-	if (json_is_true(json_object_get(egress, "dryRun")))
-		argv_add(argv, "--egress-dry-run");
-}
-
 /* The one that passt will take. */
 static bool find_resolver(char address[16])
 {
@@ -202,6 +173,7 @@ static bool find_resolver(char address[16])
 static void filter_words(const struct vm *vm, const struct vm_boot *boot, bool uplink,
 			 struct argv *argv)
 {
+	const json_t *egress = boot->config->network_egress;
 	char resolver[16];
 
 	if (uplink)
@@ -214,7 +186,15 @@ static void filter_words(const struct vm *vm, const struct vm_boot *boot, bool u
 	if (uplink && find_resolver(resolver) && strncmp(resolver, "127.", 4) != 0)
 		add_pair(argv, "--dns-resolver", resolver);
 	add_pairs(argv, "--allow", boot->config->network_allow);
-	egress_words(boot->config->network_egress, argv);
+	if (egress) {
+		argv_add(argv, "--egress");
+		add_pairs(argv, "--egress-name", json_object_get(egress, "names"));
+		add_pairs(argv, "--egress-prefix", json_object_get(egress, "prefixes"));
+		if (strcmp(json_text(egress, "sni", "required"), "off") == 0)
+			argv_add(argv, "--egress-no-sni");
+		if (json_is_true(json_object_get(egress, "dryRun")))
+			argv_add(argv, "--egress-dry-run");
+	}
 	if (boot->config->limits.net_bytes) {
 		argv_add(argv, "--bytes-per-second");
 		argv_addf(argv, "%lld", (long long)boot->config->limits.net_bytes);
@@ -397,7 +377,13 @@ static int start_nat(struct vm *vm, const struct vm_boot *boot, int card_end,
 		return -1;
 	if (tell_addresses(vm, routes) < 0)
 		return error_set(err, ERR_IO, "nat: the host's addresses cannot be told");
-	return watch_net(vm, err);
+	vm->net.netgate_watch =
+		loop_add_fd(vm->loop, vm->net.netgate_fd, LOOP_IN, on_netgate_line, vm, err);
+	if (!vm->net.netgate_watch)
+		return -1;
+	vm->net.routes_watch =
+		loop_add_fd(vm->loop, vm->net.routes_fd, LOOP_IN, on_routes, vm, err);
+	return vm->net.routes_watch ? 0 : -1;
 }
 
 int vm_start_net(struct vm *vm, const struct vm_boot *boot, int gate_end, struct error *err)

@@ -222,48 +222,20 @@ static int sever_step(char step, struct broker_message *out, struct error *err)
 	return broker_ask(&vm_sever_duty, &in, out, err);
 }
 
-static int ask_what_is_left(struct error *err)
-{
-	struct broker_message out;
-
-	if (sever_step(ASK_WHAT_IS_LEFT, &out, err) < 0)
-		return -1;
-	if (out.len == 0)
-		return 0;
-	error_set(err, ERR_TIMEOUT, "%s", out.bytes);
-	return 1;
-}
-
 /* --- the whole of it -------------------------------------------------------------------------- */
-
-/* The companions that there were, and what was cut beside them. */
-static json_t *severed_names(const struct vm *vm)
-{
-	json_t *names = json_array();
-
-	if (vm->net.mode == NETWORK_BRIDGED)
-		json_array_append_new(names, json_string("network"));
-	if (vm->kind->binds_sockets)
-		json_array_append_new(names, json_string("vsock"));
-
-	for (const struct companion *c = vm->companions.first; c; c = c->next)
-		if (c->pid)
-			json_array_append_new(names, json_string(c->name));
-	return names;
-}
-
-static const char *living_companion(const struct vm *vm)
-{
-	for (const struct companion *c = vm->companions.first; c; c = c->next)
-		if (!c->gone)
-			return c->name;
-	return NULL;
-}
 
 static void tell_severed(struct vm *vm, const struct error *why)
 {
-	json_auto_t *names = why ? NULL : severed_names(vm);
+	json_auto_t *names = why ? NULL : json_array();
 
+	/* The companions that there were, and what was cut beside them. */
+	if (names && vm->net.mode == NETWORK_BRIDGED)
+		json_array_append_new(names, json_string("network"));
+	if (names && vm->kind->binds_sockets)
+		json_array_append_new(names, json_string("vsock"));
+	for (const struct companion *c = vm->companions.first; names && c; c = c->next)
+		if (c->pid)
+			json_array_append_new(names, json_string(c->name));
 	loop_remove(steal_ptr(&vm->sever_timer));
 	vm->events.severed(vm->events.data, names, why);
 }
@@ -271,13 +243,22 @@ static void tell_severed(struct vm *vm, const struct error *why)
 /* As count_left(). */
 static int count_unsevered(const struct vm *vm, struct error *err)
 {
-	const char *living = living_companion(vm);
+	struct broker_message out;
 
-	if (living) {
-		error_set(err, ERR_TIMEOUT, "%s did not end", living);
+	for (const struct companion *c = vm->companions.first; c; c = c->next) {
+		if (c->gone)
+			continue;
+		error_set(err, ERR_TIMEOUT, "%s did not end", c->name);
 		return 1;
 	}
-	return broker_is_asked() ? ask_what_is_left(err) : count_left(vm, err);
+	if (!broker_is_asked())
+		return count_left(vm, err);
+	if (sever_step(ASK_WHAT_IS_LEFT, &out, err) < 0)
+		return -1;
+	if (out.len == 0)
+		return 0;
+	error_set(err, ERR_TIMEOUT, "%s", out.bytes);
+	return 1;
 }
 
 static void on_sever_look(struct loop *loop, void *data)

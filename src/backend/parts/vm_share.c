@@ -124,15 +124,6 @@ static int spawn_virtiofsd(const struct server *server, const struct cell_spec *
 	return spec.argv ? proc_spawn(&spec, out, err) : -1;
 }
 
-static int share_namespace(const struct vm_share *share, int *userns, struct error *err)
-{
-	struct idmap map;
-
-	if (share->containers)
-		return idmap_identity_namespace(userns, err);
-	return idmap_find(share->dir_fd, &map, err) < 0 ? -1 : idmap_namespace(&map, userns, err);
-}
-
 static int start_in_cell(const struct server *server, const char *bwrap,
 			 const struct virtiofsd *program, struct proc *out, struct error *err)
 {
@@ -140,9 +131,15 @@ static int start_in_cell(const struct server *server, const char *bwrap,
 	autofree char *place = NULL;
 	autoargv struct argv words = ARGV_INIT;
 	autoclose int userns = -1;
+	struct idmap map;
 
-	if (share_namespace(server->share, &userns, err) < 0)
+	if (server->share->containers) {
+		if (idmap_identity_namespace(&userns, err) < 0)
+			return -1;
+	} else if (idmap_find(server->share->dir_fd, &map, err) < 0 ||
+		   idmap_namespace(&map, &userns, err) < 0) {
 		return -1;
+	}
 	if (asprintf(&place, "/share%s", server->share->label) < 0) {
 		place = NULL;
 		return error_errno(err, ENOMEM, "share");

@@ -20,26 +20,17 @@
 
 enum { VSOCKD_FD_GUEST = 3, VSOCKD_FD_VSOCK, VSOCKD_FD_LEASE, VSOCKD_FD_BUSY };
 
-/* The workspace's present path: a daemon without our descriptors needs one. */
-static int workspace_path_of(int fd, char path[PATH_MAX], struct error *err)
-{
-	char link[32];
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	ssize_t n = readlink(link, path, PATH_MAX - 1);
-	if (n < 0)
-		return error_errno(err, errno, "path of the workspace");
-	path[n] = '\0';
-	return 0;
-}
-
+/* By the workspace's present path: a daemon without our descriptors needs one. */
 static int add_host_ports(const struct vm_boot *boot, uid_t id, struct argv *argv,
 			  struct error *err)
 {
-	char dir[PATH_MAX], name[32];
+	char dir[PATH_MAX], link[32], name[32];
 
-	if (workspace_path_of(boot->workspace_fd, dir, err) < 0)
-		return -1;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", boot->workspace_fd);
+	ssize_t n = readlink(link, dir, sizeof(dir) - 1);
+	if (n < 0)
+		return error_errno(err, errno, "path of the workspace");
+	dir[n] = '\0';
 	for (size_t i = 0; i < boot->host_port_count; i++) {
 		snprintf(name, sizeof(name), "vsock.sock_%u", boot->host_ports[i]);
 		if (id && fchownat(boot->workspace_fd, name, id, id, AT_SYMLINK_NOFOLLOW) < 0)

@@ -41,28 +41,6 @@ static uint32_t action_of(enum call_fate fate, bool only_logs)
 	return fate == CALL_KILLED ? SCMP_ACT_KILL_PROCESS : SCMP_ACT_ERRNO(ENOSYS);
 }
 
-static unsigned condition_count(const struct vmm_call *call)
-{
-	unsigned n = 0;
-
-	while (n < ARRAY_SIZE(call->only) && call->only[n].op)
-		n++;
-	return n;
-}
-
-/* libseccomp refuses a row that says what is done anyway. */
-static int add_vmm_call(scmp_filter_ctx filter, const struct vmm_call *call,
-			enum vmm_program program, bool only_logs, struct error *err)
-{
-	uint32_t action = action_of(fate_of(call, program), only_logs);
-
-	if (action == action_of(CALL_REFUSED, only_logs))
-		return 0;
-	return isolate_filter_check(seccomp_rule_add_array(filter, action, call->number,
-							   condition_count(call), call->only),
-				    call->name, err);
-}
-
 int vmm_filter_open(enum vmm_program program, bool only_logs, int *fd, struct error *err)
 {
 	autofilter filter = seccomp_init(action_of(CALL_REFUSED, only_logs));
@@ -78,8 +56,20 @@ int vmm_filter_open(enum vmm_program program, bool only_logs, int *fd, struct er
 	if (isolate_filter_check(seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, AS_TREE), NAME,
 				 err) < 0)
 		return -1;
-	for (size_t i = 0; i < vmm_call_count; i++)
-		if (add_vmm_call(filter, &vmm_calls[i], program, only_logs, err) < 0)
+	for (size_t i = 0; i < vmm_call_count; i++) {
+		const struct vmm_call *call = &vmm_calls[i];
+		uint32_t action = action_of(fate_of(call, program), only_logs);
+		unsigned conditions = 0;
+
+		/* libseccomp refuses a row that says what is done anyway. */
+		if (action == action_of(CALL_REFUSED, only_logs))
+			continue;
+		while (conditions < ARRAY_SIZE(call->only) && call->only[conditions].op)
+			conditions++;
+		if (isolate_filter_check(seccomp_rule_add_array(filter, action, call->number,
+								conditions, call->only),
+					 call->name, err) < 0)
 			return -1;
+	}
 	return isolate_filter_export(filter, NAME, fd, err);
 }
