@@ -285,7 +285,7 @@ static void results_that_are_refused(void **state)
 		TIMES ",\"exitCode\":256",
 		TIMES ",\"exitCode\":-1",
 		TIMES ",\"exitCode\":\"0\"",
-		TIMES ",\"exitCode\":1.0",
+		TIMES ",\"exitCode\":1.5",
 		TIMES ",\"exitCode\":0,\"signal\":65",
 		TIMES ",\"exitCode\":0,\"timedOut\":1",
 		TIMES ",\"exitCode\":0,\"stdout\":\"not base64\"",
