@@ -126,7 +126,7 @@ bool lease_covers(int watch, pid_t pid);
 /* As lease_wait_free(), of what lease_watch() gave. */
 int lease_wait_over(const struct workspace *ws, int watch, uint64_t deadline_ns, struct error *err);
 
-/* --- cut_proof.c: what proves that the machine of a workspace is cut off, as quarantine wants it --- */
+/* --- quarantine_proof.c: what proves that the machine of a workspace is cut off, as quarantine wants it --- */
 
 /* Opens the file of the proof, which is made where it is missing. Only a live supervisor's broker keeps
  * the descriptor. */

@@ -22,7 +22,7 @@ int settle_for(struct record *record, const char *reason, struct error *err);
  * supervisor that may have been taken over. A machine that lives counts as `running` too while its event
  * cannot be read. ERR_CONFLICT for another backend's. */
 int settle_to_end(struct record *record, struct error *err);
-/* Returns whether the machine is known to be cut off, whatever is recorded (store/cut_proof.c). The live
+/* Returns whether the machine is known to be cut off, whatever is recorded (store/quarantine_proof.c). The live
  * supervisor of a backend without a broker is believed. */
 bool settle_proves_cut(const struct record *record);
 /* For kill and delete with --keep-quarantined: ERR_CONFLICT where the workspace is in quarantine. A machine

@@ -2,8 +2,10 @@
 /*
  * Quarantine: the VM goes on, with its disks and its serial log, and nothing of it reaches out or
  * is reached. In this order: our own listeners and their connections are closed, the backend kills
- * the companions, the sockets are unlinked; the backend proves that nothing is left; only then is
- * `quarantined` recorded and the command answered. A quarantine that cannot be proven ends the VM:
+ * the companions, the sockets are unlinked; the backend proves that nothing is left
+ * (backend/parts/vm_sever.c and vm_held.c), and the broker that nothing leads out by the supervisor
+ * (linux/live_quarantine_proof.c, store/quarantine_proof.c); only then is `quarantined` recorded and
+ * the command answered. A quarantine that cannot be proven ends the VM:
  * no VM that might still talk is left behind.
  *
  * control.sock stays, or nobody could end the VM in order; no byte of a guest ever comes near it.

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Questions of DNS, which lead out by themselves, and their answers, which say what addresses names
- * have. What leaves for a guest's question is a question of netgate's own, and only an answer to
- * that one is believed: it comes from the resolver, to the port and under the number that were
- * drawn for it.
+ * Judges a guest's questions of DNS, which lead out by themselves. What leaves for a guest's question
+ * is a question of netgate's own, with a number and a port that are drawn for it (by_name_answer.c
+ * judges what comes back).
  */
 #include <netinet/in.h>
 #include <string.h>
@@ -57,8 +56,6 @@ static void answer_guest(struct gate *g, const uint8_t *frame, struct bytes mess
 	made.len = dns_make_answer(datagram, message, q, code);
 	lane_insert(&g->in, out, compose_datagram(out, frame, BACK, made));
 }
-
-/* --- questions ------------------------------------------------------------------------------- */
 
 static bool may_ask(struct gate *g)
 {
@@ -130,74 +127,4 @@ bool by_name_question(struct gate *g, uint8_t *frame, size_t len)
 	asked_note(&g->egress.asked, &asked);
 	tell_once(g, q, TELL_PASSED);
 	return true;
-}
-
-/* --- answers --------------------------------------------------------------------------------- */
-
-static uint64_t pinned_until(uint64_t now, uint32_t ttl)
-{
-	uint64_t seconds = ttl, least = limit_get(LIMIT_NETGATE_PIN_LEAST_S),
-		 most = limit_get(LIMIT_NETGATE_PIN_MOST_S);
-
-	if (seconds < least)
-		seconds = least;
-	if (seconds > most)
-		seconds = most;
-	return now + (seconds + limit_get(LIMIT_NETGATE_PIN_GRACE_S)) * NS_PER_S;
-}
-
-static void pin_addresses(struct gate *g, const struct dns_question *q, const struct dns_answer *a)
-{
-	struct egress *e = &g->egress;
-
-	for (int rule = names_next(&e->names, &q->name, 0); rule >= 0;
-	     rule = names_next(&e->names, &q->name, rule + 1))
-		for (size_t i = 0; i < a->count; i++)
-			pins_add(&e->pins, a->addresses[i].address, (uint8_t)rule, &q->name,
-				 pinned_until(g->now, a->addresses[i].ttl));
-}
-
-bool by_name_answer(struct gate *g, const uint8_t *frame, const struct segment *s)
-{
-	const struct asked_question *taken[ASKED_MAX];
-	size_t count = asked_take(&g->egress.asked, s->to_port, s->payload, g->now, taken);
-	uint8_t like[COMPOSE_DATAGRAM], message[DNS_ANSWER_MAX];
-	uint8_t out[COMPOSE_DATAGRAM + DNS_ANSWER_MAX];
-	struct bytes reply = {message, s->payload.len};
-	const struct dns_question *q;
-	struct dns_answer a;
-	bool sound, dry = g->egress.dry;
-
-	if (!count) {
-		if (!dry)
-			asked_count_wrong(&g->egress.asked, s->to_port, g->now);
-		return dry;
-	}
-	q = &taken[0]->question;
-	sound = dns_read_answer(s->payload, q, &a);
-	if (sound)
-		pin_addresses(g, q, &a);
-	if (dry)
-		return true;
-	/* Everybody who has asked is told the resolver's words, or that the resolver has failed.
-	 * TCP, by which the whole of a truncated answer could be asked, is shut. */
-	if (!sound || (a.truncated && !a.count)) {
-		reply.len = dns_make_answer(message, s->payload, q, DNS_SERVER_FAILED);
-	} else {
-		memcpy(message, s->payload.at, s->payload.len);
-		put16(message + 2, u16(s->payload, 2) & ~(unsigned)DNS_TRUNCATED);
-		dns_cap_ttls(message, reply.len, q, (uint32_t)limit_get(LIMIT_NETGATE_PIN_MOST_S));
-	}
-	/* The first reply takes the place of the frame in its lane. */
-	memcpy(like, frame, sizeof(like));
-	/* Each asker's reply has its number, its port, and its letters of the name. */
-	for (size_t i = 0; i < count; i++) {
-		const struct asker *asker = &taken[i]->asker;
-
-		put16(message, asker->id);
-		memcpy(message + DNS_HEADER, asker->name, dns_name_bytes(&taken[i]->question));
-		put16(like + FRAME_TO_PORT, asker->port);
-		lane_insert(&g->in, out, compose_datagram(out, like, ONWARD, reply));
-	}
-	return false;
 }
