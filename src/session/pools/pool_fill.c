@@ -214,6 +214,8 @@ static int make_member(struct filler *f, const struct pool_record *record, struc
 		raise_session(session);
 	if (status == 0)
 		status = add_member(f, session, err);
+	if (status == 0)
+		session_made(session);
 	if (status < 0)
 		session_unmake(session);
 	else

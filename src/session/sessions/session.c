@@ -8,6 +8,7 @@
 #include "api/machine.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/path.h"
 #include "channel/hasher.h"
 #include "session/sessions/session.h"
@@ -198,7 +199,10 @@ int microagent_session_boot(struct microagent_session *session, struct error *er
 		status = microagent_session_share_again(session, err);
 	if (status == 0) {
 		session->boot_ms = ms_since(began);
-		session_made(session);
+		/* A member of a pool is made when the pool has it: a filler that is killed before that
+		 * takes the machine along. */
+		if (strcmp(json_text(session->record, "source", ""), SESSION_POOL) != 0)
+			session_made(session);
 	}
 	pthread_mutex_unlock(&session->life);
 	return status;
