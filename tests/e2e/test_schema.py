@@ -77,6 +77,12 @@ def test_request_cases(case):
         assert found
 
 
+def test_every_field_may_stand_where_the_state_directory_is_enough():
+    names = [rule["then"]["properties"]["config"]["propertyNames"]["enum"] for rule in schema_check.load("request")["allOf"]
+             if "propertyNames" in rule.get("then", {}).get("properties", {}).get("config", {})]
+    assert names and all(set(listed) == set(schema_check.load("defs")["$defs"]["config"]["properties"]) for listed in names)
+
+
 def test_request_of_every_wrong_type():
     for container, key, path in places(document := copy.deepcopy(FULL)):
         right = container[key]
