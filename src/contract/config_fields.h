@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The table of a config's fields: a row says how a field is read, where its value stands in struct
- * config, and what else depends on it. A new field is a member of struct config, a row here, a line
- * of schema/defs.json and one of microagent-request(5).
+ * config, and what else depends on it. CONTRIBUTING.md has the steps by which a field is added.
  */
 #ifndef CONTRACT_CONFIG_FIELDS_H
 #define CONTRACT_CONFIG_FIELDS_H
