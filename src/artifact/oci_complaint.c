@@ -130,7 +130,7 @@ struct platforms {
 };
 
 /* Adds it as "linux/arm64/v8", unless it is no platform, as "unknown/unknown" of an attestation.
- * One that comes again, as for each version of Windows, is listed once. */
+ * A platform that comes again, as for each version of Windows, is listed once. */
 static void add_platform(struct platforms *p, const json_t *platform)
 {
 	const char *os = json_text(platform, "os", "");

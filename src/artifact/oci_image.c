@@ -313,7 +313,7 @@ static int take_manifest(int dir, const json_t *manifest, struct oci_image *imag
 	if (json_get_object(manifest, "", "config", JSON_REQUIRED, config_descriptor, err) < 0 ||
 	    json_get_array(manifest, "", "layers", JSON_REQUIRED, &layers, err) < 0)
 		return -1;
-	/* One that is an index too means to others something else than to us (CVE-2021-41190). */
+	/* A manifest that is an index too means to other programs something else than to us (CVE-2021-41190). */
 	if (json_object_get(manifest, "manifests"))
 		return error_set(err, ERR_INVALID, "it has \"manifests\" beside layers");
 	if (check_media_type(manifest, "", manifest_types, err) < 0 ||

@@ -165,7 +165,7 @@ static void push_queued(struct shared_connection *shared, const struct waiter *w
 	bool more;
 
 	do {
-		/* Whoever reads hears that a command has taken some of its stdin, and queues the more
+		/* The thread that reads hears that a command has taken some of its stdin, and queues the more
 		 * for its waiter, who sleeps on. */
 		before = out->len;
 		list_each (each, &shared->waiters, link)

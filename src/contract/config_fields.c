@@ -133,7 +133,7 @@ const struct config_field config_fields[] = {
 	{0},
 };
 
-/* --- what is done by it ------------------------------------------------------------------------ */
+/* --- what the table does ------------------------------------------------------------------------ */
 
 int config_known_keys(const json_t *in, struct error *err)
 {

@@ -59,7 +59,7 @@ static bool take_port_packet(struct port *port)
 		return false;
 	packet_decode(port->in + port->in_at, &packet);
 	if (packet_is_link(&packet, LINK_HELLO)) {
-		/* Whoever begins anew knows no stream. */
+		/* A peer that begins anew knows no stream. */
 		port->number = packet_link_number(&packet);
 		port->astray = false;
 		port->greets = true;

@@ -216,6 +216,14 @@ def test_a_port_that_is_another_programs_now(host):
     host("delete", "w", check=0)
 
 
+def open_ways(broker):
+    """How many connections the look finds; None while something of the machine itself is left."""
+    status, said, _ = broker.ask("sever", b"\1")
+    assert status == 0, said
+    words = said.replace(b"\0", b"").decode()
+    return int(words.split()[0]) if "connections that the live supervisor had are still open" in words else None if words else 0
+
+
 def test_no_proof_while_a_connection_is_hidden(host):
     """A connection to a declared target that its broker has opened: another process has it, as it would wait unread in a socket."""
     with socket.create_server(("127.0.0.1", 0)) as target:
@@ -227,18 +235,11 @@ def test_no_proof_while_a_connection_is_hidden(host):
             assert status == 0 and len(passed) == 1
             assert broker.ask("sever", b"\0")[0] == 0
 
-            def open_ways():
-                """None while something of the machine itself is left."""
-                status, said, _ = broker.ask("sever", b"\1")
-                assert status == 0, said
-                words = said.replace(b"\0", b"").decode()
-                return int(words.split()[0]) if "connections that the live supervisor had are still open" in words else None if words else 0
-
-            wait_until(open_ways, "the machine alone to be cut off")
-            count = open_ways()  # the supervisor stands still, and may have one of its own
+            wait_until(lambda: open_ways(broker), "the machine alone to be cut off")
+            count = open_ways(broker)  # the supervisor stands still, and may have one of its own
             assert not is_proven(host)
             os.close(passed[0])
-            wait_until(lambda: open_ways() == count - 1, "it to be closed")
+            wait_until(lambda: open_ways(broker) == count - 1, "it to be closed")
             assert is_proven(host) == (count == 1)
     host("kill", "w", check=0)
     host("delete", "w", check=0)
@@ -262,17 +263,11 @@ def test_no_proof_while_a_console_is_hidden(host):
     with broker_of(workspace) as broker:
         assert broker.ask("sever", b"\0")[0] == 0
 
-        def open_ways():
-            status, said, _ = broker.ask("sever", b"\1")
-            assert status == 0, said
-            words = said.replace(b"\0", b"").decode()
-            return int(words.split()[0]) if "connections that the live supervisor had are still open" in words else None if words else 0
-
-        wait_until(open_ways, "the machine alone to be cut off")
-        count = open_ways()  # with the listener of the supervisor, which stands still
+        wait_until(lambda: open_ways(broker), "the machine alone to be cut off")
+        count = open_ways(broker)  # with the listener of the supervisor, which stands still
         assert count >= 2 and not is_proven(host)
         os.close(hidden)
-        wait_until(lambda: open_ways() == count - 1, "it to be closed")
+        wait_until(lambda: open_ways(broker) == count - 1, "it to be closed")
     host("kill", "w", check=0)
     host("delete", "w", check=0)
 

@@ -181,7 +181,7 @@ static bool is_kept_accepted(const struct vm *vm, int fd)
  * Shuts a socket of a severing VMM's down, for both sides and by our own hand: its other end may lie
  * in a companion that is dead and takes long to close what it had open. Where we are not given a
  * copy of the descriptor, the VMM has to be told by the other end. False: the socket may lead
- * somewhere yet. One that is shut and empty is dead, whoever holds it; a VMM that closes it then is
+ * somewhere yet. A socket that is shut and empty is dead, whoever holds it; a VMM that closes it then is
  * waited for.
  */
 static bool cut_socket(const struct holder *h, const char *name, unsigned long long inode)

@@ -11,7 +11,7 @@
 #define AT(field) offsetof(struct machine_values, field)
 #define V struct machine_values
 
-/* One that is there more than once has another default or grammar for each. */
+/* An option that has several rows has another default or grammar for each group of commands. */
 const struct machine_option machine_options[] = {
 	{GUEST_ARCH(V, "amd64 or arm64 (default: this host's; another one is emulated)"),
 	 RUN | BASE},

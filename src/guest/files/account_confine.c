@@ -101,8 +101,8 @@ int account_confine(char **words, struct error *err)
 	    set_open(0, "/workspace", err) < 0 || set_open(1, "/tmp", err) < 0 ||
 	    set_open(2, walk.user.home, err) < 0)
 		return -1;
-	/* /var/tmp is everybody's by custom; programs that use it find /tmp there. One that is not
-	 * empty stays and is confined like anything else. */
+	/* /var/tmp is everybody's by custom; programs that use it find /tmp there. A
+	 * /var/tmp that is not empty stays and is confined like anything else. */
 	autofree char *var_tmp = path_join(walk.root, "var/tmp", NULL);
 	if (var_tmp && rmdir(var_tmp) == 0 && symlink("/tmp", var_tmp) == 0)
 		list_confined(var_tmp);

@@ -202,7 +202,7 @@ int mounts_write_back(struct error *err)
 		const char *path = paths[i - 1];
 		autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
-		/* One that was mounted over is reached by no name, and written to by nobody. */
+		/* A file system that was mounted over is reached by no name, and nobody writes to it. */
 		if (fd >= 0 && syncfs(fd) < 0)
 			got = error_errno(err, errno, "cannot write %s back", path);
 	}

@@ -14,7 +14,9 @@
  * processes. The listener is bound by a name with the supervisor's number in it, which each connection
  * keeps, so that /proc/net/unix tells of those that are hidden too: a connection can wait unread in the
  * VMM's own monitor socket. Where the name could not have the number (descriptor_bind_at()), they are
- * looked for among the descriptors of the supervisor, which stands still meanwhile. Who may look at a process by ptrace(2) differs between hosts, and an ordinary user's broker is no
+ * looked for among the descriptors of the supervisor, which stands still meanwhile.
+ *
+ * Who may look at a process by ptrace(2) differs between hosts, and an ordinary user's broker is no
  * parent of the supervisor. So no copy of a descriptor is taken: the links in /proc/PID/fd have the
  * inode of each socket, and /proc/net/unix its name.
  */
