@@ -59,19 +59,19 @@ def test_whose_id_an_answer_carries(host):
     """The last table of the page, row by row."""
     listed = [row[0] for row in rows("request")[1:]]
     assert len(listed) == 9, listed
-    count = 0
+    roles = {}  # requestID: the role beside it
 
     def ask(command, expected=None, config=None, ok=True, state=None):
         """expected: whose id the event has; None: its own."""
-        nonlocal count
-        count += 1
-        own = f"r{count}"
+        own = f"r{len(roles)}"
+        roles[own] = ("workload", "enforcer")[len(roles) % 2]
         full = command in ("check", "prepare", "start", "run", "console")
         body = (config or host.config()) if full else sparse(host)
-        _, answer, _ = host.supervisor(request(command, body, requestID=own))
+        _, answer, _ = host.supervisor(request(command, body, requestID=own, role=roles[own]))
         assert answer["ok"] == ok, answer
         if expected != "none":
-            assert answer["event"]["identity"]["requestID"] == (expected or own), (command, answer["event"])
+            identity = answer["event"]["identity"]
+            assert (identity["requestID"], identity["role"]) == (expected or own, roles[expected or own]), (command, answer["event"])
             assert state in (None, answer["event"]["state"]), answer["event"]
         return own
 

@@ -397,10 +397,11 @@ def test_a_started_disk_is_told_and_not_compared(host):
     disk = host.state / "w" / "rootfs.ext4"
     recorded = rootfs_of(host.json("status", "w"))["sha256"]
     # What is answered when the guest is ready was compared before it was.
-    assert rootfs_of(host.json("start", "w"))["lastSHA256"] == recorded
+    started = rootfs_of(host.json("start", "w"))
+    assert started["lastSHA256"] == recorded
     host("exec", "w", "--", "sh", "-c", "echo written > /workspace/f; sync", check=0)
     running = rootfs_of(host.json("status", "w"))
-    assert running["lastSHA256"] == running["recordedSHA256"] == recorded
+    assert running == started and running["recordedSHA256"] == recorded
     assert f"may have changed since {running['observedAt']}" in host("status", "w", check=0).stdout
     # Of a disk that is being written to, a new one is of a moment that is over as well.
     assert rootfs_of(host.json("status", "w", "--full"))["observedAt"] > running["observedAt"]
@@ -461,9 +462,9 @@ def test_a_disk_at_rest_has_its_digest_taken(host):
     assert found["sha256"] == now != found["recordedSHA256"]
     wait_until(lambda: not hashers(host), "the guard to end")
     assert "verified" in host("status", "w", check=0).stdout and "may have changed" not in host("status", "w", check=0).stdout
-    assert rootfs_of(host.json("start", "w"))["lastSHA256"] == now
+    started = rootfs_of(host.json("start", "w"))
     running = rootfs_of(host.json("status", "w"))
-    assert running["lastSHA256"] == now and running["observedAt"] == json.loads((host.state / "w" / "rootfs.json").read_text())["observedAt"]
+    assert started == running and running["lastSHA256"] == now and running["observedAt"] == json.loads((host.state / "w" / "rootfs.json").read_text())["observedAt"]
     host("kill", "w", check=0)
     host("delete", "w", check=0)
 

@@ -111,16 +111,17 @@ static void silent_clients(void **state)
 
 static void nobody_there(void **state)
 {
+	const struct identity caller = {.request_id = "req-1", .role = "workload"};
 	struct stage *stage = *state;
 	struct error err = {0};
 	int count = 0;
 
-	assert_int_equal(control_sock_power(stage->scratch->fd, "kill", "req-1", false,
+	assert_int_equal(control_sock_power(stage->scratch->fd, "kill", &caller, false,
 					    clock_mono_ns(), &err),
 			 -1);
 	assert_code(err, ERR_NOT_FOUND);
 	control_sock_free(open_sock(stage, &count));
-	assert_int_equal(control_sock_power(stage->scratch->fd, "kill", "req-1", false,
+	assert_int_equal(control_sock_power(stage->scratch->fd, "kill", &caller, false,
 					    clock_mono_ns(), &err),
 			 -1);
 	assert_code(err, ERR_UNAVAILABLE);

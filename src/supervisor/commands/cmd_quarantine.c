@@ -112,16 +112,14 @@ static bool is_recorded(struct record *record)
 static int ask_and_look(const struct record *record, json_t **answer, struct error *err)
 {
 	__attribute__((cleanup(leftover_let_go))) struct leftover_companions companions = {0};
-	json_auto_t *request = json_object();
+	json_auto_t *request =
+		control_sock_request("quarantine", &record->call->request->identity, err);
 	uint64_t deadline;
 
-	if (leftover_hold_companions(&record->ws, &companions, err) < 0)
+	if (!request || leftover_hold_companions(&record->ws, &companions, err) < 0)
 		return -1;
 	deadline = limit_deadline(LIMIT_SEVER_MS) + limit_get(LIMIT_CONTROL_REQUEST_MS) * NS_PER_MS;
-	if (json_put_string(request, "command", "quarantine", err) < 0 ||
-	    json_put_string(request, "requestID", record->call->request->identity.request_id, err) <
-		    0 ||
-	    control_ask(record->ws.fd, request, deadline, answer, err) < 0 ||
+	if (control_ask(record->ws.fd, request, deadline, answer, err) < 0 ||
 	    leftover_await_companions(&companions, limit_deadline(LIMIT_SEVER_MS), err) < 0)
 		return -1;
 	return settle_proves_cut(record)

@@ -379,15 +379,16 @@ static int start_begin(struct start *start, struct response *response, struct er
 	return launch(start, &lease, err);
 }
 
-/* What was compared is the guest's now. An initramfs is copied to memory, and stays what it is. */
+/* The root file system that was compared is the guest's from the live supervisor's record of it on,
+ * and the answer has that record's time. An initramfs is copied to memory and stays what it is. */
 static int hand_over_rootfs(const struct start *start, struct response *response, struct error *err)
 {
-	char now[CLOCK_TEXT];
+	char when[CLOCK_TEXT];
 
 	if (start->files.ram_root)
 		return 0;
-	clock_rfc3339(clock_real_ns(), now);
-	return verification_hand_over_rootfs(response->verification, now, err);
+	rootfs_digest_time(&start->record.ws, when);
+	return verification_hand_over_rootfs(response->verification, when, err);
 }
 
 /* The caller of run waits for a command's result. Where somebody has killed the machine before, there
@@ -416,13 +417,10 @@ static int start_and_wait(struct start *start, const struct call *call, struct r
 	    record_lock(record, err) < 0)
 		return -1;
 	status = start_begin(start, response, err);
-	if (status == 0) {
-		status = hand_over_rootfs(start, response, err);
-	} else if (start->made && (call->options->remove || told_is()) && record->ws.fd >= 0) {
-		/* run --remove, or one told to end, that did not get as far as a live supervisor: what
-		 * it made goes again. */
+	/* run --remove, or one told to end, that did not get as far as a live supervisor: what it made
+	 * goes again. */
+	if (status < 0 && start->made && (call->options->remove || told_is()) && record->ws.fd >= 0)
 		(void)workspace_remove(&record->ws, &ignored);
-	}
 	record_unlock(record);
 	if (status < 0) {
 		if (start->failed)
@@ -443,8 +441,9 @@ static int start_and_wait(struct start *start, const struct call *call, struct r
 			"warning: the VMM runs in no cell, under its seccomp filter alone\n");
 	if (answer_declared(&call->request->config, response, err) < 0)
 		return -1;
-	if (await_live(record, start->report, start->line_end, start->accelerator, response, err) <
-	    0)
+	status = await_live(record, start->report, start->line_end, start->accelerator, response,
+			    err);
+	if (hand_over_rootfs(start, response, status < 0 ? &ignored : err) < 0 || status < 0)
 		return -1;
 	return told_is() ? told_say(err) : require_result(start, response, err);
 }

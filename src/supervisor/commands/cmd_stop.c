@@ -40,7 +40,7 @@ static enum asked ask_end(const struct record *record, enum command command, str
 	if (!settle_finds_life(record))
 		return ASKED_NOBODY;
 	if (control_sock_power(record->ws.fd, command_table[command].name,
-			       record->call->request->identity.request_id,
+			       &record->call->request->identity,
 			       record->call->options->keep_quarantined, deadline, err) == 0)
 		return ASKED;
 	/* Its socket goes shortly before its lease does. */

@@ -143,6 +143,18 @@ void rootfs_digest_keep(const struct workspace *ws, const struct boot_files *fil
 	(void)write_last(ws, files->file[BOOT_ROOTFS].sha256, when, &ignored);
 }
 
+void rootfs_digest_time(const struct workspace *ws, char out[CLOCK_TEXT])
+{
+	struct error ignored;
+	json_auto_t *last = workspace_read(ws, ROOTFS_RECORD, &ignored);
+	const char *when = json_text(last, "observedAt", "");
+
+	if (*when && strlen(when) < CLOCK_TEXT)
+		memcpy(out, when, strlen(when) + 1);
+	else
+		clock_rfc3339(clock_real_ns(), out);
+}
+
 int rootfs_hand_over(const struct workspace *ws, const struct manifest *manifest, int fd,
 		     struct first_start *out, struct error *err)
 {

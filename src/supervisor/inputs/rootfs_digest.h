@@ -38,6 +38,9 @@ struct first_start {
  * that the disk is the guest's own (workspace_was_started()). fd: the root file system. */
 int rootfs_hand_over(const struct workspace *ws, const struct manifest *manifest, int fd,
 		     struct first_start *out, struct error *err);
+/* Writes the time of the last digest that is recorded (RFC 3339); the present one where none is
+ * recorded, as in a workspace that was removed meanwhile. */
+void rootfs_digest_time(const struct workspace *ws, char out[CLOCK_TEXT]);
 /* Called when the VM has ended: where nobody has written to the file, as when the VMM could not
  * start, it is enforced again. */
 void rootfs_take_back(const struct workspace *ws, int fd, struct first_start *first);

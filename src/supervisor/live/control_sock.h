@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "channel/control.h"
+#include "contract/request.h"
 
 #define CONTROL_SOCK_NAME "control.sock"
 #define CONTROL_SOCK_CLIENTS 8 /* at once; the next ones wait */
@@ -44,10 +45,16 @@ void control_sock_keep(struct control_client *client, control_sock_gone_fn *fn, 
 /* {"ok":false,"error","errorCode"}, new; NULL without memory. */
 json_t *control_sock_refusal(const struct error *error);
 
-/* control_power.c: asks the live supervisor for the end of its VM, by control_ask(). request_id:
- * who asks, which the events of that end carry. keep: a machine that is in quarantine, or on the way
- * there, is not to be ended: ERR_CONFLICT with the reason of a quarantine. */
-int control_sock_power(int workspace_fd, const char *action, const char *request_id, bool keep,
-		       uint64_t deadline_ns, struct error *err);
+/* control_power.c */
+
+/* A request of that command, new, with the requestID and the role of the caller. The events of what
+ * follows carry both (live_asked_by()). */
+json_t *control_sock_request(const char *command, const struct identity *identity,
+			     struct error *err);
+/* Asks the live supervisor for the end of its VM, by control_ask(). identity: of the caller. keep: a
+ * machine that is in quarantine, or on the way there, is not to be ended: ERR_CONFLICT with the
+ * reason of a quarantine. */
+int control_sock_power(int workspace_fd, const char *action, const struct identity *identity,
+		       bool keep, uint64_t deadline_ns, struct error *err);
 
 #endif

@@ -146,10 +146,10 @@ struct live {
 	struct outcome outcome;
 	enum state state; /* last recorded, or to be recorded when there is room */
 	json_t *last_event;
-	json_t *asked_by; /* requestID of who asked for what happens now; NULL: the start's */
-	json_t *result;	  /* until it is in result.json */
-	json_t *pending;  /* events that the disk had no room for, oldest first */
-	json_t *severed;  /* names of the channels that a quarantine has cut; NULL before one */
+	json_t *asked_by; /* requestID and role of the caller of what happens now; NULL: the start's */
+	json_t *result;	 /* until it is in result.json */
+	json_t *pending; /* events that the disk had no room for, oldest first */
+	json_t *severed; /* names of the channels that a quarantine has cut; NULL before one */
 	struct control_client *quarantine_client; /* waits for the end of it */
 	struct control_client *balloon_client;	  /* waits for the guest's answer to it */
 	struct control_client *save_client;	  /* waits for the machine to be saved */

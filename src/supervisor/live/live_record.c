@@ -87,11 +87,14 @@ bool live_record_pending(struct live *live)
 void live_asked_by(struct live *live, const json_t *request)
 {
 	json_t *id = json_object_get(request, "requestID");
+	json_t *role = json_object_get(request, "role"); /* earlier versions send none */
 
 	if (!json_is_string(id))
 		return;
 	json_decref(live->asked_by);
-	live->asked_by = json_incref(id);
+	live->asked_by = json_pack("{s:O}", "requestID", id);
+	if (json_is_string(role))
+		json_object_set(live->asked_by, "role", role);
 }
 
 void live_record(struct live *live, enum state state, const char *detail)
@@ -105,7 +108,7 @@ void live_record(struct live *live, enum state state, const char *detail)
 	if (!event)
 		return;
 	if (live->asked_by)
-		json_object_set(json_object_get(event, "identity"), "requestID", live->asked_by);
+		json_object_update(json_object_get(event, "identity"), live->asked_by);
 	if (state == STATE_QUARANTINED && live->severed)
 		json_object_set(event, "severed", live->severed);
 	live->state = state;
