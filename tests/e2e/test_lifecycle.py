@@ -73,6 +73,12 @@ def test_logs_show_the_serial_console(host):
     host("delete", "w", check=0)
 
 
+def test_a_guest_with_too_little_memory_for_its_kernel(host, debian_kernel):
+    """The kernel ends before its first word, so the failure names the memory."""
+    assert "64 MiB of memory may be too little for this kernel" in host("run", "--kernel", debian_kernel["name"], "--memory", 64, "--", "true", check=125).stderr
+    assert not list(host.state.glob("[!.]*"))
+
+
 def test_verbs_that_look(host):
     """events, result, inspect: of a workspace whose command ends by itself."""
     host("create", "w", "--profile", "tiny", "--", "sh", "-c", "echo out; echo 'e\033[1m' >&2; sleep 1; exit 3",

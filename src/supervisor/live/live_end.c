@@ -9,6 +9,7 @@
  * a command does last is what an audit is read for. So the guest of a session tells the rest before
  * its VM is killed. The time for that is bounded, and where the rest does not come, the log says so.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -241,14 +242,20 @@ void live_over(struct live *live, enum vm_end end, const char *vm_detail)
 	state = outcome_state(&live->outcome, end, vm_detail, detail, sizeof(detail), &failure);
 	/* A VM that broke gets the serial log's last lines behind what is said of it. */
 	if (failure.code != ERR_NONE && live->outcome.intent != INTENT_FAILED) {
-		serial_log_tail(&live->serial, tail, sizeof(tail));
-		if (*tail) {
-			size_t used = strlen(failure.msg);
+		size_t used = strlen(failure.msg);
 
+		serial_log_tail(&live->serial, tail, sizeof(tail));
+		if (*tail)
 			snprintf(failure.msg + used, sizeof(failure.msg) - used,
 				 "; serial.log ends: %s", tail);
+		else if (end == VM_END_RESET && !live->outcome.ready)
+			/* A Linux that finds no room to unpack itself ends so. */
+			snprintf(failure.msg + used, sizeof(failure.msg) - used,
+				 "; serial.log is empty: %" PRId64
+				 " MiB of memory may be too little for this kernel",
+				 live->memory_mib);
+		if (failure.msg[used])
 			snprintf(detail, sizeof(detail), "%s", failure.msg);
-		}
 	}
 	/* Otherwise the root is removed with the workspace, another's to be looked at, or in memory. */
 	keeps_root = !live->ticket.remove && !live->term.over && !live->ticket.reader &&
