@@ -197,8 +197,14 @@ json_t *supervisor_call(const char *path, const char *const *options, const json
 				       .die_with_parent = wait && wait->bound};
 	int got;
 
-	for (size_t i = 0; i < SUPERVISOR_OPTIONS_MAX && options && options[i]; i++)
+	for (size_t i = 0; options && options[i]; i++) {
+		if (i == SUPERVISOR_OPTIONS_MAX) {
+			error_set(err, ERR_INTERNAL, "more than %d options for a supervisor",
+				  SUPERVISOR_OPTIONS_MAX);
+			return NULL;
+		}
 		argv[1 + i] = options[i];
+	}
 	for (size_t i = 0; i < nhanded && i < SUPERVISOR_HANDED_MAX; i++)
 		fds[3 + i] = (struct proc_fd){wait->handed[i], SUPERVISOR_HANDED + (int)i};
 	if (proc_spawn(&spec, &proc, err) < 0)

@@ -194,15 +194,22 @@ int request_take_recorded(struct request *request, const struct config *recorded
 			  const struct host_bounds *bounds, struct error *err)
 {
 	json_auto_t *whole = json_copy(recorded->normalised);
+	struct request taken = *request;
 
+	taken.config = (struct config){0};
 	if (config_check_memory(recorded->memory_mib, bounds, err) < 0 ||
 	    config_check_cpus(recorded->cpu_count, bounds, err) < 0)
 		return -1;
 	if (!whole || json_object_update(whole, request->config.normalised) < 0)
 		return error_errno(err, ENOMEM, "config");
+	config_bind(steal_ptr(&whole), &taken.config);
+	if (refuse_console_of_session(&taken, err) < 0) {
+		config_free(&taken.config);
+		return -1;
+	}
 	config_free(&request->config);
-	config_bind(steal_ptr(&whole), &request->config);
-	return refuse_console_of_session(request, err);
+	*request = taken;
+	return 0;
 }
 
 void request_free(struct request *request)
