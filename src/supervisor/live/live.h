@@ -8,7 +8,8 @@
  *   live.c         from the ticket to the loop, and out of it
  *   live_record.c  events, runtime.json, reports, and what a full disk holds back
  *   live_guest.c   the control stream: ready, result, time
- *   live_vm.c      the VM: serial console, full disk, its end
+ *   live_vm.c      the VM: serial console, its companions, its end
+ *   live_pause.c   a VM that stands still: a full disk, a quota that is reached
  *   live_ask.c     what is wanted of it: requests, lifelines, signals, the boot deadline
  *   live_share.c   a shared directory for a guest that runs
  *   live_network.c its network, changed while it runs
@@ -72,16 +73,26 @@ struct live_quota {
 	uint64_t disk;	 /* of the disk, as the guest sees it */
 	uint64_t length; /* of a layer's file; 0: it is no layer */
 	uint64_t room;	 /* of that, what the backend lets the layer use, or may let it yet */
-	bool reached;	 /* and so paused */
-	bool pausing;	 /* no layer's; the VM has not answered yet */
-	bool in_doubt;	 /* paused, and it may have been for want of room on the host */
-	uint64_t at;	 /* what it had grown to when that was last so; 0: never */
+	uint64_t at;	 /* what it had grown to at the last PAUSE_IN_DOUBT; 0: never */
 	uint64_t wanted; /* by client, which waits for it */
 	struct control_client *client;
 	struct loop_watch *timer;
 	struct quota_count count; /* no layer's, on its way */
 	uint64_t grown;		  /* as it was counted last */
 	bool answering;		  /* the client is to know that, and nothing else */
+};
+
+/* Why the VM stands still (live_pause.c). */
+enum pause {
+	PAUSE_NONE,	/* it does not */
+	PAUSE_FOR_ROOM, /* the host's disk is full */
+	PAUSE_IN_DOUBT, /* the host's disk was full, or the quota is reached */
+	PAUSE_AT_QUOTA
+};
+struct live_pause {
+	enum pause why;
+	uint64_t from_ns; /* since when, of clock_boot_ns() */
+	bool asked;	  /* the VMM was asked for a pause and has not answered yet */
 };
 
 /* A change of its network that is under way. of: NULL: none is. */
@@ -114,7 +125,6 @@ struct live_time {
 	int fd; /* says that the wall clock was set or the host slept */
 	struct loop_watch *watch, *timer;
 	struct live_clocks clocks;
-	uint64_t stands_from_ns; /* since when the VM is paused, of clock_boot_ns() */
 };
 
 struct live {
@@ -157,11 +167,11 @@ struct live {
 	struct live_share share;
 	struct live_change change;
 	struct live_quota quota;
+	struct live_pause pause;
 	struct live_term term;
 	int64_t memory_mib; /* that the VM was booted with */
 	bool ram_root;	    /* LIVE_ROOTFS is an initramfs */
 	struct first_start first_start;
-	bool paused;	   /* the VM waits for room on the disk, or in its quota */
 	bool settling;	   /* the guest tells the rest, and is killed when it has */
 	bool over;	   /* the end was recorded and reported */
 	bool at_rest;	   /* the guest has ended in order, and its disk stays */
@@ -223,17 +233,24 @@ int live_control_begin(struct live *live, int listen_fd, const struct config *co
 /* live_time.c */
 int live_time_begin(struct live *live, struct error *err);
 void live_time_end(struct live *live);
-/* The VM stands still from now on, until live_resume(). */
-void live_paused(struct live *live);
-/* Has it go on, and tells the guest the time, since its clock has stood still too. */
-int live_resume(struct live *live, struct error *err);
-/* The same for one that was saved, and has stood still since stopped_ns of clock_mono_ns(); 0: it
- * has not. */
+/* Has the VM go on, which stands still since from_ns of clock_boot_ns(), and tells the guest the time,
+ * since its clock has stood still too. */
+int live_time_resume(struct live *live, uint64_t from_ns, struct error *err);
+/* Does the same for a VM that was saved, and stands still since stopped_ns of clock_mono_ns(); 0: it
+ * does not. */
 int live_resume_saved(struct live *live, uint64_t stopped_ns, struct error *err);
 
 /* live_vm.c */
 int live_console_begin(struct live *live, const struct config *config, struct error *err);
 extern const struct vm_events live_vm_events; /* data is set by the user of it */
+
+/* live_pause.c */
+/* A VM's event: a write to the disk of that serial found no room, and the VM stands still. */
+void live_disk_full(void *data, const char *serial, const char *reason);
+/* Has the VM paused, whose disk is no layer and has reached its quota. */
+void live_pause_for_quota(struct live *live);
+/* Has a VM that stands at its quota go on. */
+void live_quota_raised(struct live *live);
 
 /* live_ask.c */
 int live_ask_begin(struct live *live, struct error *err);
@@ -269,8 +286,13 @@ bool live_quota_is_met(struct live *live);
 /* It has no room, the host has, and the quota is not met: true when it was so before, and the disk
  * has not grown since. */
 bool live_quota_is_met_again(struct live *live);
-/* The machine is paused for it. */
-void live_quota_reached(struct live *live);
+/* How many bytes of the host's disk are the session's own; 0 where that is unknown. */
+uint64_t live_quota_grown(const struct live *live);
+/* The quota in the unit that it was given in, if that says it exactly. */
+struct quota_text {
+	char text[32];
+};
+struct quota_text live_quota_text(const struct live *live);
 /* Once the VM has ended. */
 void live_quota_end(struct live *live);
 /* {"command":"disk-quota","bytes":N} */

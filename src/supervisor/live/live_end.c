@@ -70,7 +70,7 @@ static void kill_vm(struct live *live)
 		kill_now(live);
 		return;
 	}
-	if (live->paused)
+	if (live->pause.why)
 		error_set(&why, ERR_UNAVAILABLE, "it stands still");
 	else
 		live->settling = control_stream_settle(live->control, &why) == 0;
@@ -113,7 +113,7 @@ static void ask_guest_to_power_off(struct live *live)
 	struct error err;
 
 	/* Paused for as long as nobody raises it. */
-	if (live->quota.reached) {
+	if (live->pause.why == PAUSE_AT_QUOTA) {
 		live_cannot_power_off(live);
 		return;
 	}

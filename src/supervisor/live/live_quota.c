@@ -25,17 +25,7 @@
  * no reflinks, is looked at in the same way: it shares nothing, and what grows is what it has
  * beyond that.
  *
- * QEMU says that a layer had no room, and not whether the host's disk or the quota was at its end.
- * It was the quota if the host has room and the layer ends close to its bound: not exactly there,
- * since other writes may still be under way, and a write that finds no room writes nothing. Nor
- * need it be close: up to 32 neighbouring requests of the guest are one write to QEMU
- * (virtio_blk_submit_multireq()), which may be of 12 MiB and more. In doubt the layer is looked at
- * again after LIMIT_DISK_CHECK_MS, and the machine goes on if it still ends well below the bound;
- * if it is paused again at once, it was the quota. Either way a request for the quota that it has
- * makes the machine go on.
- *
- * A guest can bring its machine to a pause once for each time that somebody raises the quota, and
- * so it cannot fill the logs with that.
+ * When it stands still and goes on: live_pause.c.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -60,7 +50,7 @@ static bool is_layer(const struct live *live)
 }
 
 /* A layer shares nothing. Of another disk: as it was counted last. 0 where it is unknown. */
-static uint64_t grown(const struct live *live)
+uint64_t live_quota_grown(const struct live *live)
 {
 	struct stat st;
 
@@ -92,16 +82,11 @@ bool live_quota_is_met_again(struct live *live)
 {
 	uint64_t before = live->quota.at;
 
-	live->quota.at = grown(live);
+	live->quota.at = live_quota_grown(live);
 	return before && before == live->quota.at;
 }
 
-/* In the unit that it was given in, if that says it exactly. */
-struct quota_text {
-	char text[32];
-};
-
-static struct quota_text quota_text(const struct live *live)
+struct quota_text live_quota_text(const struct live *live)
 {
 	uint64_t bytes = live->quota.bytes;
 	bool mib = bytes % (1 << 20) == 0;
@@ -110,29 +95,6 @@ static struct quota_text quota_text(const struct live *live)
 	snprintf(out.text, sizeof(out.text), "%llu %s",
 		 (unsigned long long)(mib ? bytes >> 20 : bytes), mib ? "MiB" : "bytes");
 	return out;
-}
-
-void live_quota_reached(struct live *live)
-{
-	uint64_t bytes = grown(live);
-	char text[192];
-
-	live_paused(live);
-	live->quota.reached = true;
-	live->quota.at = 0;
-	snprintf(text, sizeof(text), PAUSED_AT_QUOTA " of %s", quota_text(live).text);
-	live_audit(live, AUDIT_CRITICAL, "session", "session.quota-reached",
-		   json_pack("{s:I, s:I}", "grownBytes", (json_int_t)bytes, "quotaBytes",
-			     (json_int_t)live->quota.bytes));
-	if (live->outcome.intent != INTENT_NONE) {
-		live_cannot_power_off(live);
-	} else if (live->state == STATE_STARTING) {
-		snprintf(text, sizeof(text), "its disk is at its quota of %s, and it cannot boot",
-			 quota_text(live).text);
-		live_fail_for(live, ERR_UNAVAILABLE, REASON_SESSION_AT_QUOTA, text);
-	} else {
-		live_record(live, live->state, text);
-	}
 }
 
 /* --- a reflink or a copy --------------------------------------------------------------------- */
@@ -162,30 +124,6 @@ static int look_later(struct live *live, bool whole, uint64_t took_ns, struct er
 	return look_after(live, live->quota.answering ? 0 : max_u64(pause, 19 * took_ns), err);
 }
 
-/* Where that failed, the next look tries again. A machine that was paused for want of room
- * meanwhile stays paused for that. */
-static void on_quota_paused(void *data, const struct error *why)
-{
-	struct live *live = data;
-	struct error err;
-
-	live->quota.pausing = false;
-	if (why) {
-		log_limited(&live->log, "quota: %s", why->msg);
-		return;
-	}
-	if (live->paused || live->over)
-		return;
-	if (grown(live) >= live->quota.bytes) {
-		live_quota_reached(live);
-		return;
-	}
-	/* Its quota was raised while it was being paused. */
-	live_paused(live);
-	if (live_resume(live, &err) < 0)
-		live_fail(live, err.code, err.msg);
-}
-
 static void on_quota_look(struct loop *loop, void *data)
 {
 	struct live *live = data;
@@ -209,13 +147,8 @@ static void on_quota_look(struct loop *loop, void *data)
 	}
 	if (whole && live->quota.answering)
 		answer_quota(live, NULL);
-	if (whole > 0 && !live->paused && !live->quota.pausing && !live->over &&
-	    grown(live) >= live->quota.bytes) {
-		if (live->backend->pause(live->vm, on_quota_paused, live, &err) < 0)
-			log_limited(&live->log, "quota: %s", err.msg);
-		else
-			live->quota.pausing = true;
-	}
+	if (whole > 0 && live_quota_grown(live) >= live->quota.bytes)
+		live_pause_for_quota(live);
 	if (look_later(live, whole != 0, clock_mono_ns() - began, &err) < 0)
 		live_fail(live, ERR_INTERNAL, err.msg);
 }
@@ -289,30 +222,13 @@ void live_quota_end(struct live *live)
 
 /* --- raised ---------------------------------------------------------------------------------- */
 
-static void go_on_below_quota(struct live *live)
-{
-	char text[96];
-	struct error err;
-
-	if (!live->quota.reached)
-		return;
-	live->quota.reached = false;
-	if (live_resume(live, &err) < 0) {
-		live_fail(live, err.code, err.msg);
-		return;
-	}
-	snprintf(text, sizeof(text), "resumed: its disk may grow to %s", quota_text(live).text);
-	if (live->outcome.intent == INTENT_NONE)
-		live_record(live, live->state, text);
-}
-
 static void answer_quota(struct live *live, const struct error *why)
 {
 	struct control_client *client = steal_ptr(&live->quota.client);
 	json_auto_t *text = why ? control_sock_refusal(why)
 				: json_pack("{s:b, s:{s:I, s:I}}", "ok", 1, "disk", "quotaBytes",
 					    (json_int_t)live->quota.bytes, "grownBytes",
-					    (json_int_t)grown(live));
+					    (json_int_t)live_quota_grown(live));
 
 	live->quota.answering = false;
 	/* Without a server the client has gone with it. */
@@ -340,7 +256,7 @@ static void on_room(void *data, const struct error *why)
 			json_pack("{s:I, s:I}", "quotaBytes", (json_int_t)bytes, "before",
 				  (json_int_t)before));
 	if (!why)
-		go_on_below_quota(live);
+		live_quota_raised(live);
 	live->quota.answering = !why && !is_layer(live);
 	live->quota.count = (struct quota_count){0};
 	if (!live->quota.answering || look_after(live, 0, &err) < 0)
@@ -357,7 +273,7 @@ static int may_set_quota(const struct live *live, uint64_t bytes, struct error *
 		return error_set(err, ERR_CONFLICT,
 				 "its disk may grow to %s as it runs, and that can only "
 				 "be raised until it is stopped",
-				 quota_text(live).text);
+				 live_quota_text(live).text);
 	if ((live->state != STATE_RUNNING && live->state != STATE_QUARANTINED) ||
 	    live->outcome.intent != INTENT_NONE)
 		return error_set(err, ERR_CONFLICT, "it is ending or not yet running");

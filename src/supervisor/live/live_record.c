@@ -127,7 +127,7 @@ void live_record(struct live *live, enum state state, const char *detail)
 
 void live_remark(struct live *live, const char *text)
 {
-	if (live->over || live->paused || live->outcome.intent != INTENT_NONE)
+	if (live->over || live->pause.why || live->outcome.intent != INTENT_NONE)
 		log_line(&live->log, "%s", text);
 	else
 		live_record(live, live->state, text);

@@ -235,7 +235,7 @@ static int require_running(const struct live *live, struct error *err)
 		return kind_error(live->ws.id, ERR_CONFLICT, err,
 				  "is quarantined: what it has become is not to be had "
 				  "twice");
-	if (live->paused)
+	if (live->pause.why)
 		return kind_error(live->ws.id, ERR_CONFLICT, err,
 				  "is paused, and cannot be saved before it goes on");
 	if (live->state != STATE_RUNNING || live->outcome.intent != INTENT_NONE)

@@ -22,7 +22,7 @@
 
 static void push_time(struct live *live)
 {
-	if (!live->paused)
+	if (!live->pause.why)
 		control_stream_push_time(live->control);
 }
 
@@ -146,15 +146,7 @@ void live_time_end(struct live *live)
 
 /* --- a machine that stands still ------------------------------------------------------------- */
 
-void live_paused(struct live *live)
-{
-	if (!live->paused)
-		live->time.stands_from_ns = clock_boot_ns();
-	live->paused = true;
-}
-
-/* from_ns: since when it stands still, on the clock that goes on while the host sleeps. */
-static int go_on(struct live *live, uint64_t from_ns, struct error *err)
+int live_time_resume(struct live *live, uint64_t from_ns, struct error *err)
 {
 	int64_t stood = (int64_t)(clock_boot_ns() - from_ns);
 
@@ -169,15 +161,9 @@ static int go_on(struct live *live, uint64_t from_ns, struct error *err)
 	return 0;
 }
 
-int live_resume(struct live *live, struct error *err)
-{
-	live->paused = false;
-	return go_on(live, live->time.stands_from_ns, err);
-}
-
 int live_resume_saved(struct live *live, uint64_t stopped_ns, struct error *err)
 {
 	uint64_t stood = stopped_ns ? clock_mono_ns() - stopped_ns : 0;
 
-	return go_on(live, clock_boot_ns() - stood, err);
+	return live_time_resume(live, clock_boot_ns() - stood, err);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What the VM tells the live supervisor: its serial console, a full disk, its end. */
+/* What the VM tells the live supervisor: its serial console, its companions' ends, its own end. A
+ * disk without room is live_pause.c's. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/statvfs.h>
 #include <sysexits.h>
 
 #include "base/fd.h"
@@ -52,126 +52,6 @@ int live_console_begin(struct live *live, const struct config *config, struct er
 		return -1;
 	live->console = console_new(live->loop, fd, console_input, live, &live->log, err);
 	return live->console ? 0 : -1;
-}
-
-static bool has_room(int fd)
-{
-	struct statvfs fs;
-
-	return fstatvfs(fd, &fs) == 0 &&
-	       (uint64_t)fs.f_bavail * fs.f_frsize >= limit_get(LIMIT_STATE_FREE_BYTES);
-}
-
-/* Wherever the guest may write: which disk was full is only known by its name. */
-static bool disks_have_room(const struct live *live)
-{
-	size_t i;
-	json_t *disk;
-
-	if (!live->ram_root && !has_room(LIVE_ROOTFS))
-		return false;
-	json_array_foreach(live->ticket.disks, i, disk)
-	{
-		const char *mode = json_text(disk, "mode", NULL);
-
-		if (mode && strcmp(mode, "rw") == 0 && !has_room(LIVE_DISKS + (int)i))
-			return false;
-	}
-	return true;
-}
-
-static void on_disk_room_timer(struct loop *loop, void *data);
-
-static void look_for_room_later(struct live *live)
-{
-	struct error err;
-
-	if (!loop_add_timer(live->loop, limit_deadline(LIMIT_DISK_CHECK_MS), on_disk_room_timer,
-			    live, &err))
-		live_fail(live, ERR_INTERNAL, err.msg);
-}
-
-static void go_on_with_room(struct live *live)
-{
-	bool was_told = !live->quota.in_doubt;
-	struct error err;
-
-	live->quota.in_doubt = false;
-	live_reserve(live);
-	if (live_resume(live, &err) < 0) {
-		live_fail(live, err.code, err.msg);
-		return;
-	}
-	if (was_told && live->outcome.intent == INTENT_NONE)
-		live_record(live, live->state, "resumed: there is room on the disk again");
-}
-
-static void tell_no_room(struct live *live, const char *disk, const char *reason)
-{
-	char text[256];
-
-	live->quota.in_doubt = false;
-	live_reserve_some_back(live);
-	snprintf(text, sizeof(text), PAUSED "no space left for the guest's disk \"%.64s\": %.100s",
-		 disk, reason);
-	if (live->outcome.intent == INTENT_NONE)
-		live_record(live, live->state, text);
-}
-
-static void on_disk_room_timer(struct loop *loop, void *data)
-{
-	struct live *live = data;
-
-	(void)loop;
-	if (live->over)
-		return;
-	/* What goes on while it is being paused would be taken for paused. */
-	if (live->quota.pausing || !disks_have_room(live)) {
-		if (live->quota.in_doubt)
-			tell_no_room(live, "rootfs", strerror(ENOSPC));
-		look_for_room_later(live);
-	} else if (live->quota.in_doubt && live_quota_is_met(live)) {
-		live->quota.in_doubt = false;
-		live_quota_reached(live);
-	} else {
-		go_on_with_room(live);
-	}
-}
-
-/* The name by which people know the disk. */
-static const char *disk_name(const struct live *live, const char *serial)
-{
-	size_t i;
-	json_t *disk;
-
-	json_array_foreach(live->ticket.disks, i, disk)
-	{
-		const char *own = json_text(disk, "serial", NULL);
-
-		if (own && strcmp(own, serial) == 0)
-			return json_text(disk, "name", NULL);
-	}
-	return serial;
-}
-
-static void on_disk_full(void *data, const char *serial, const char *reason)
-{
-	struct live *live = data;
-
-	if (live->paused)
-		return;
-	live_paused(live);
-	live->quota.in_doubt = live_quota_bounds(live, serial) && disks_have_room(live);
-	if (!live->quota.in_doubt) {
-		tell_no_room(live, disk_name(live, serial), reason);
-	} else if (live_quota_is_met(live) || live_quota_is_met_again(live)) {
-		live->quota.in_doubt = false;
-		live_quota_reached(live);
-		return;
-	} else {
-		log_limited(&live->log, "the disk had no room, below its quota");
-	}
-	look_for_room_later(live);
 }
 
 static void on_companion_lost(void *data, const char *name, int code, const char *said, bool fatal)
@@ -240,7 +120,7 @@ static void on_vm_ended(void *data, enum vm_end end, const char *detail)
 
 const struct vm_events live_vm_events = {
 	.serial = on_vm_serial,
-	.disk_full = on_disk_full,
+	.disk_full = live_disk_full,
 	.ended = on_vm_ended,
 	.companion_lost = on_companion_lost,
 	.connection = on_vm_connection,

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A machine that stands still, since its disk has no room: on the host, or in the session's quota
+ * (live_quota.c). A pause for room ends by itself when the host has room again. A pause at the quota
+ * ends when the quota is raised. A guest that stands still cannot switch itself off, so a machine at
+ * its quota that is to end is killed.
+ *
+ * QEMU pauses a machine whose write found no room, and says which disk it was. It does not say
+ * whether a layer was stopped by the host's disk or by the quota. The quota stopped it if the host
+ * has room and the layer ends close to its bound. The layer need not end there exactly, since other
+ * writes may still be under way, and a write that finds no room writes nothing. It need not be close
+ * either: up to 32 neighbouring requests of the guest are one write to QEMU
+ * (virtio_blk_submit_multireq()), which may be of 12 MiB and more. So the machine can be in doubt:
+ * the layer is looked at again after LIMIT_DISK_CHECK_MS, and the machine goes on if the layer still
+ * ends well below the bound. If the machine is paused again at once, the quota stopped it. Either
+ * way a request for the quota that the session has already makes the machine go on.
+ *
+ * Nobody but this supervisor sees that a disk which is no layer has reached its quota. The supervisor
+ * then asks the VMM for the pause. Until the VMM has answered, the machine is not made to go on for
+ * another reason, since that answer would be taken for a pause which is over.
+ *
+ * A guest can bring its machine to a pause once for each time that somebody raises the quota, and so
+ * it cannot fill the logs with that.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "supervisor/live/live.h"
+#include "supervisor/live/live_audit.h"
+
+static void begin_pause(struct live *live, enum pause why)
+{
+	if (!live->pause.why)
+		live->pause.from_ns = clock_boot_ns();
+	live->pause.why = why;
+}
+
+/* The machine is ended where it cannot go on. */
+static bool end_pause(struct live *live)
+{
+	struct error err;
+
+	live->pause.why = PAUSE_NONE;
+	if (live_time_resume(live, live->pause.from_ns, &err) == 0)
+		return true;
+	live_fail(live, err.code, err.msg);
+	return false;
+}
+
+/* --- the quota ------------------------------------------------------------------------------- */
+
+static void pause_at_quota(struct live *live)
+{
+	struct quota_text quota = live_quota_text(live);
+	char text[192];
+
+	begin_pause(live, PAUSE_AT_QUOTA);
+	live->quota.at = 0;
+	snprintf(text, sizeof(text), PAUSED_AT_QUOTA " of %s", quota.text);
+	live_audit(live, AUDIT_CRITICAL, "session", "session.quota-reached",
+		   json_pack("{s:I, s:I}", "grownBytes", (json_int_t)live_quota_grown(live),
+			     "quotaBytes", (json_int_t)live->quota.bytes));
+	if (live->outcome.intent != INTENT_NONE) {
+		live_cannot_power_off(live);
+	} else if (live->state == STATE_STARTING) {
+		snprintf(text, sizeof(text), "its disk is at its quota of %s, and it cannot boot",
+			 quota.text);
+		live_fail_for(live, ERR_UNAVAILABLE, REASON_SESSION_AT_QUOTA, text);
+	} else {
+		live_record(live, live->state, text);
+	}
+}
+
+static void on_paused(void *data, const struct error *why)
+{
+	struct live *live = data;
+
+	live->pause.asked = false;
+	if (why) {
+		/* The next look at the disk asks again. */
+		log_limited(&live->log, "quota: %s", why->msg);
+		return;
+	}
+	/* A machine that was paused for want of room meanwhile stays paused for that. */
+	if (live->pause.why || live->over)
+		return;
+	if (live_quota_grown(live) >= live->quota.bytes) {
+		pause_at_quota(live);
+		return;
+	}
+	/* Its quota was raised while it was being paused. */
+	begin_pause(live, PAUSE_AT_QUOTA);
+	(void)end_pause(live);
+}
+
+void live_pause_for_quota(struct live *live)
+{
+	struct error err;
+
+	if (live->pause.why || live->pause.asked || live->over)
+		return;
+	if (live->backend->pause(live->vm, on_paused, live, &err) < 0)
+		log_limited(&live->log, "quota: %s", err.msg);
+	else
+		live->pause.asked = true;
+}
+
+void live_quota_raised(struct live *live)
+{
+	char text[96];
+
+	if (live->pause.why != PAUSE_AT_QUOTA || !end_pause(live))
+		return;
+	snprintf(text, sizeof(text), "resumed: its disk may grow to %s",
+		 live_quota_text(live).text);
+	if (live->outcome.intent == INTENT_NONE)
+		live_record(live, live->state, text);
+}
+
+/* --- the host's disk ------------------------------------------------------------------------- */
+
+static bool has_room(int fd)
+{
+	struct statvfs fs;
+
+	return fstatvfs(fd, &fs) == 0 &&
+	       (uint64_t)fs.f_bavail * fs.f_frsize >= limit_get(LIMIT_STATE_FREE_BYTES);
+}
+
+/* Looks wherever the guest may write, since only the name of the full disk is known. */
+static bool disks_have_room(const struct live *live)
+{
+	size_t i;
+	json_t *disk;
+
+	if (!live->ram_root && !has_room(LIVE_ROOTFS))
+		return false;
+	json_array_foreach(live->ticket.disks, i, disk)
+	{
+		const char *mode = json_text(disk, "mode", NULL);
+
+		if (mode && strcmp(mode, "rw") == 0 && !has_room(LIVE_DISKS + (int)i))
+			return false;
+	}
+	return true;
+}
+
+static void on_room_timer(struct loop *loop, void *data);
+
+static void look_for_room_later(struct live *live)
+{
+	struct error err;
+
+	if (!loop_add_timer(live->loop, limit_deadline(LIMIT_DISK_CHECK_MS), on_room_timer, live,
+			    &err))
+		live_fail(live, ERR_INTERNAL, err.msg);
+}
+
+static void pause_for_room(struct live *live, const char *disk, const char *reason)
+{
+	char text[256];
+
+	begin_pause(live, PAUSE_FOR_ROOM);
+	live_reserve_some_back(live);
+	snprintf(text, sizeof(text), PAUSED "no space left for the guest's disk \"%.64s\": %.100s",
+		 disk, reason);
+	if (live->outcome.intent == INTENT_NONE)
+		live_record(live, live->state, text);
+}
+
+static void on_room_timer(struct loop *loop, void *data)
+{
+	struct live *live = data;
+	bool in_doubt = live->pause.why == PAUSE_IN_DOUBT;
+
+	(void)loop;
+	if (live->over)
+		return;
+	if (live->pause.asked || !disks_have_room(live)) {
+		if (in_doubt)
+			pause_for_room(live, "rootfs", strerror(ENOSPC));
+		look_for_room_later(live);
+	} else if (in_doubt && live_quota_is_met(live)) {
+		pause_at_quota(live);
+	} else {
+		live_reserve(live);
+		/* Nobody was told of a pause that was in doubt. */
+		if (end_pause(live) && !in_doubt && live->outcome.intent == INTENT_NONE)
+			live_record(live, live->state, "resumed: there is room on the disk again");
+	}
+}
+
+/* The name by which people know the disk. */
+static const char *disk_name(const struct live *live, const char *serial)
+{
+	size_t i;
+	json_t *disk;
+
+	json_array_foreach(live->ticket.disks, i, disk)
+	{
+		const char *own = json_text(disk, "serial", NULL);
+
+		if (own && strcmp(own, serial) == 0)
+			return json_text(disk, "name", NULL);
+	}
+	return serial;
+}
+
+void live_disk_full(void *data, const char *serial, const char *reason)
+{
+	struct live *live = data;
+
+	if (live->pause.why)
+		return;
+	if (!live_quota_bounds(live, serial) || !disks_have_room(live)) {
+		pause_for_room(live, disk_name(live, serial), reason);
+	} else if (live_quota_is_met(live) || live_quota_is_met_again(live)) {
+		pause_at_quota(live);
+		return;
+	} else {
+		begin_pause(live, PAUSE_IN_DOUBT);
+		log_limited(&live->log, "the disk had no room, below its quota");
+	}
+	look_for_room_later(live);
+}
