@@ -12,7 +12,7 @@
 #include "applevf/applevf.h"
 #include "applevf/files.h"
 #include "base/cleanup.h"
-#include "store/share_pass.h"
+#include "store/share/pass.h"
 
 /* By the pass of the command that asked: that the request came is no reason to open anything. */
 static char *find_given(const struct vm *vm, bool read_only, struct error *err)

@@ -147,7 +147,7 @@ struct vm_share {
 	const char *tag;	  /* by which the guest mounts it */
 	struct share_terms terms; /* at the boot; for a running guest the pass says it */
 	/* At the boot, O_PATH will do; for a running guest the command's pass says which one it is
-	 * (store/share_pass.h). */
+	 * (store/share/pass.h). */
 	int dir_fd;
 	bool read_only;
 	/* The root file systems and volumes of containers: every id is what it is on the host, a

@@ -14,7 +14,7 @@
 #include "contract/request.h"
 #include "mcp/line.h"
 #include "mcp/tools.h"
-#include "store/share_dir.h"
+#include "store/share/rules.h"
 
 #define READ_BYTES 65536
 

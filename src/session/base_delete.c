@@ -4,8 +4,8 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "session/bases/template.h"
 #include "session/pools/pool.h"
+#include "session/templates/template.h"
 
 /* Its sessions are in the list below, but there may be none yet. */
 static int refuse_pool(const struct microagent *agent, const struct base *base, struct error *err)

@@ -2,7 +2,7 @@
 /*
  * State directories and caches, known again wherever somebody names one of them: who puts something
  * into one leaves a marker file in it and its path in a list of the user's. Both are there to keep a
- * guest out of them (share_dir.h), so what cannot be written is done without. A directory that was
+ * guest out of them (share/rules.h), so what cannot be written is done without. A directory that was
  * only looked at has neither: it may be any directory of the user's.
  */
 #ifndef STORE_OWN_DIRS_H

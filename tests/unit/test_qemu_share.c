@@ -8,7 +8,7 @@
 
 #include "backend/parts/vm.h"
 #include "base/broker.h"
-#include "store/share_pass.h"
+#include "store/share/pass.h"
 
 static char label[4352];
 static program_finder *const binaries[] = {program_true, NULL};

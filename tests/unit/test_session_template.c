@@ -2,7 +2,7 @@
 /* Templates of bases as files: made, dropped, broken off, and what a session makes of them. */
 #include "session_killing.h"
 
-#include "session/bases/template.h"
+#include "session/templates/template.h"
 
 #define BUNDLE "bases/web-v1.bundle"
 #define STEPS_MOST 2000

@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "supervisor/inputs/template_siblings.h"
+#include "supervisor/templates/template_siblings.h"
 
 static void nobody_has_come(void **state)
 {

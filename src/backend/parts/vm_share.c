@@ -28,7 +28,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/platform/linux/isolate.h"
-#include "store/share_pass.h"
+#include "store/share/pass.h"
 
 #define SOCKET_NAME "share.sock"
 /* Where the directory, which comes by descriptor, is to be found by bwrap, which takes names: over

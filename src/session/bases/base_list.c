@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "channel/hasher.h"
-#include "session/bases/template.h"
+#include "session/templates/template.h"
 #include "store/cache.h"
 
 json_t *base_tell(struct base *base, struct error *err)

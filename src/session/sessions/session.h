@@ -12,7 +12,7 @@
 #include "microagent_session.h"
 #include "session/bases/base.h"
 #include "session/bases/place.h"
-#include "session/bases/template.h"
+#include "session/templates/template.h"
 #include "store/term.h"
 
 #define SESSION_RECORD "session.json"

@@ -16,7 +16,7 @@
 #include "contract/kind.h"
 #include "session/sessions/session.h"
 #include "store/record_digest.h"
-#include "store/share_pass.h"
+#include "store/share/pass.h"
 
 #define TAG "workspace" /* of the first; the next ones have a number */
 #define TAG_ROOM 32

@@ -29,7 +29,7 @@ static json_t *entries_of(const json_t *declared, const char *kind, const char *
 	return steal_ptr(&list);
 }
 
-/* Those that were asked for against a rule (store/share_dir.h). */
+/* Those that were asked for against a rule (store/share/rules.h). */
 static json_t *shares_anyway(const struct config *config)
 {
 	json_auto_t *list = json_array();

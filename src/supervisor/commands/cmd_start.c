@@ -36,8 +36,8 @@
 #include "supervisor/inputs/manifest.h"
 #include "supervisor/inputs/rootfs_digest.h"
 #include "supervisor/inputs/shares.h"
-#include "supervisor/inputs/template.h"
 #include "supervisor/live/control_sock.h"
+#include "supervisor/templates/template.h"
 
 struct start {
 	struct record record;

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "store/share_dir.h"
+#include "store/share/rules.h"
 
 int share_open(const json_t *share, const char *state_dir, const struct backend *backend,
 	       struct error *err)

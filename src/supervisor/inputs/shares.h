@@ -8,7 +8,7 @@
 #include "contract/request.h"
 
 /*
- * Opens each of config.shares, by the rules of store/share_dir.h; the first that may not be shared
+ * Opens each of config.shares, by the rules of store/share/rules.h; the first that may not be shared
  * is refused by field and path. fds: room for as many, each -1 before; those that are open after a
  * failure are the caller's too.
  */

@@ -22,11 +22,11 @@
 #include "supervisor/inputs/manifest.h"
 #include "supervisor/inputs/ram_root.h"
 #include "supervisor/inputs/shares.h"
-#include "supervisor/inputs/template_siblings.h"
 #include "supervisor/live/channels.h"
 #include "supervisor/live/live_audit.h"
 #include "supervisor/live/readiness.h"
 #include "supervisor/options.h"
+#include "supervisor/templates/template_siblings.h"
 
 #define VSOCK_NAME "vsock.sock"
 #define VSOCK_CONTROL_NAME "vsock.sock_1024"

@@ -21,10 +21,10 @@
 #include "base/platform/file.h"
 #include "contract/kind.h"
 #include "store/layer.h"
-#include "supervisor/inputs/template.h"
-#include "supervisor/inputs/template_memory.h"
 #include "supervisor/live/live.h"
 #include "supervisor/live/live_audit.h"
+#include "supervisor/templates/template.h"
+#include "supervisor/templates/template_memory.h"
 
 static void answer_save(struct live *live, const json_t *answer)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Shared directories for a guest that runs: by the pass of the command that asks
- * (store/share_pass.h), given to the machine by the backend, mounted by the guest, and recorded in
+ * (store/share/pass.h), given to the machine by the backend, mounted by the guest, and recorded in
  * runtime.json. They come once, all or none. What the guest cannot mount is taken away again.
  */
 #include <string.h>

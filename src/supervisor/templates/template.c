@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "supervisor/inputs/template.h"
+#include "supervisor/templates/template.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +15,8 @@
 #include "base/path.h"
 #include "channel/hasher.h"
 #include "contract/config_fields.h"
-#include "supervisor/inputs/template_memory.h"
-#include "supervisor/inputs/template_siblings.h"
+#include "supervisor/templates/template_memory.h"
+#include "supervisor/templates/template_siblings.h"
 
 #define FORMAT 1
 #define RECORD_BYTES (1u << 20)

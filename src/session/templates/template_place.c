@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "session/bases/provision.h"
-#include "session/bases/template.h"
+#include "session/templates/template.h"
 
 /* Held by nobody: what of its machine may still live is waited for. */
 static int remove_warming(int bundle, const char *path, struct error *err)

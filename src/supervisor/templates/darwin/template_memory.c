@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "supervisor/inputs/template_memory.h"
+#include "supervisor/templates/template_memory.h"
 
 /* No backend of this system's saves machines. */
 static int not_here(struct error *err)

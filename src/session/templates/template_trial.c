@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "session/bases/first_commands.h"
-#include "session/bases/template_warming.h"
+#include "session/templates/template_warming.h"
 
 #define TRIAL_DISK "trial.qcow2"
 

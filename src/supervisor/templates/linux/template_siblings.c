@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "supervisor/inputs/template_siblings.h"
+#include "supervisor/templates/template_siblings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #include "base/limits.h"
 #include "base/path.h"
 #include "store/store.h"
-#include "supervisor/inputs/template_memory.h"
+#include "supervisor/templates/template_memory.h"
 
 #define SOCKET_NAME "siblings.sock"
 #define HELD_NAME "siblings"

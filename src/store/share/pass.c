@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "store/share_pass.h"
+#include "store/share/pass.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The rules of share_dir.h, in parts. Each refuses with ERR_INVALID. */
-#ifndef STORE_SHARE_RULES_H
-#define STORE_SHARE_RULES_H
+/* The rules of rules.h, in parts. Each refuses with ERR_INVALID. */
+#ifndef STORE_SHARE_PARTS_H
+#define STORE_SHARE_PARTS_H
 
-#include "store/share_dir.h"
+#include "store/share/rules.h"
 #include "store/spot.h"
 
 struct judge {
@@ -12,13 +12,13 @@ struct judge {
 	const struct mountinfo *mounts;
 };
 
-/* share_rules.c: the system's own directories, and the kernel's own file systems. */
+/* system_dirs.c: the system's own directories, and the kernel's own file systems. */
 int share_rules_system(const struct judge *judge, struct error *err);
 /* What holds the homes of this host's people, and ours if we are none of them. */
 int share_rules_homes(const struct judge *judge, struct error *err);
 /* The stores of our keys, and our home. */
 int share_rules_keys(const struct judge *judge, struct error *err);
-/* share_own.c: state directories, caches, and the programs that run now. */
+/* own.c: state directories, caches, and the programs that run now. */
 int share_rules_own(const struct judge *judge, struct error *err);
 
 /* --- what the parts are made of -------------------------------------------------------------- */

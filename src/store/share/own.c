@@ -15,8 +15,8 @@
 #include "base/path.h"
 #include "store/cache.h"
 #include "store/own_dirs.h"
-#include "store/share_rules.h"
-#include "store/share_system.h"
+#include "store/share/host_system.h"
+#include "store/share/parts.h"
 
 /* The deepest part of path that is there; path is cut. */
 static void cut_to_existing(char *path)

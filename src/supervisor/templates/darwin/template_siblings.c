@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "supervisor/inputs/template_siblings.h"
+#include "supervisor/templates/template_siblings.h"
 
 int template_memory_share(int dir, int file, struct template_memory *out, struct error *err)
 {

@@ -4,7 +4,7 @@
  * writing even where it never writes, so that only a seal keeps one that was taken over from
  * writing into the machines beside it (fcntl(2), F_ADD_SEALS).
  */
-#include "supervisor/inputs/template_memory.h"
+#include "supervisor/templates/template_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>

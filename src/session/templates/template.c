@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A template that is there: read, and told of. */
-#include "session/bases/template.h"
+#include "session/templates/template.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "store/share_system.h"
+#include "store/share/host_system.h"
 
 #include <errno.h>
 #include <limits.h>

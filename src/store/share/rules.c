@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "store/share_dir.h"
+#include "store/share/rules.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/platform/file.h"
 #include "store/own_links.h"
-#include "store/share_rules.h"
+#include "store/share/parts.h"
 
 static int check_rights(const char *path, const struct spot *spot, bool read_only,
 			struct error *err)

@@ -31,7 +31,7 @@
 #include "channel/words.h"
 #include "session/bases/first_commands.h"
 #include "session/bases/provision.h"
-#include "session/bases/template_warming.h"
+#include "session/templates/template_warming.h"
 
 #define BEFORE "before"
 /* What the supervisor leaves in the workspace. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the rules of share_dir.h find on the host's system: linux/share_system.c and
- * darwin/share_system.c. */
-#ifndef STORE_SHARE_SYSTEM_H
-#define STORE_SHARE_SYSTEM_H
+/* What the rules of rules.h find on the host's system: linux/host_system.c and
+ * darwin/host_system.c. */
+#ifndef STORE_SHARE_HOST_SYSTEM_H
+#define STORE_SHARE_HOST_SYSTEM_H
 
 #include "store/spot.h"
 

@@ -5,7 +5,7 @@
 
 #include "api/foreground.h"
 #include "session/bases/provision.h"
-#include "session/bases/template.h"
+#include "session/templates/template.h"
 
 struct warming {
 	const struct microagent *agent;

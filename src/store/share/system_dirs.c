@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "store/share_rules.h"
+#include "store/share/parts.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "store/internal.h"
-#include "store/share_system.h"
+#include "store/share/host_system.h"
 
 /*
  * What opens other doors: keys, tokens, cookies. Below a home; or where a variable says that it is,

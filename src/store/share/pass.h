@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "contract/request.h"
-#include "store/share_dir.h"
+#include "store/share/rules.h"
 #include "store/store.h"
 
 /* A directory of a pass, and how it is to be served. */
