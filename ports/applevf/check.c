@@ -109,12 +109,6 @@ int applevf_check(const struct config *config, struct error *err)
 
 /* --- what no machine of it can have ----------------------------------------------------------- */
 
-static bool vf_asks_cgroup(const struct config *c, char path[REFUSAL_PATH])
-{
-	(void)path;
-	return c->cgroup != NULL;
-}
-
 static bool vf_asks_cgroup_limits(const struct config *c, char path[REFUSAL_PATH])
 {
 	(void)path;
@@ -137,36 +131,6 @@ static bool vf_asks_confinement(const struct config *c, char path[REFUSAL_PATH])
 {
 	(void)path;
 	return c->confinement == CONFINEMENT_SECCOMP;
-}
-
-static bool asks_base(const struct config *c, char path[REFUSAL_PATH])
-{
-	(void)path;
-	return c->rootfs_base != NULL;
-}
-
-static bool asks_allowed(const struct config *c, char path[REFUSAL_PATH])
-{
-	(void)path;
-	return c->network_allow != NULL;
-}
-
-static bool asks_disk_byte_rate(const struct config *c, char path[REFUSAL_PATH])
-{
-	(void)path;
-	return c->limits.disk_bytes != 0;
-}
-
-static bool asks_disk_op_rate(const struct config *c, char path[REFUSAL_PATH])
-{
-	(void)path;
-	return c->limits.disk_ops != 0;
-}
-
-static bool asks_net_rate(const struct config *c, char path[REFUSAL_PATH])
-{
-	(void)path;
-	return c->limits.net_bytes != 0;
 }
 
 static bool asks_locks(const struct config *c, char path[REFUSAL_PATH])
@@ -221,12 +185,6 @@ static bool asks_macos_disks(const struct config *c, char path[REFUSAL_PATH])
 	return is_macos(c) && json_array_size(c->disks) > 0;
 }
 
-static bool asks_egress(const struct config *c, char path[REFUSAL_PATH])
-{
-	(void)path;
-	return c->network_egress != NULL;
-}
-
 static bool asks_macos_bundles(const struct config *c, char path[REFUSAL_PATH])
 {
 	(void)path;
@@ -262,22 +220,23 @@ const struct backend_refusal applevf_refusals[] = {
 	 "the machine is in its supervisor's own process, which macOS alone confines: there are no "
 	 "cells and no lists of system calls",
 	 vf_asks_confinement},
-	{"rootfsBase", "Virtualization.framework's disks are raw: it reads no layers", asks_base},
-	{"cgroup", "macOS has no cgroups", vf_asks_cgroup},
+	{"rootfsBase", "Virtualization.framework's disks are raw: it reads no layers",
+	 ASKS_BY_FIELD},
+	{"cgroup", "macOS has no cgroups", ASKS_BY_FIELD},
 	{"cgroupLimits", "macOS has no cgroups", vf_asks_cgroup_limits},
 	{"network.allow",
 	 "what goes through Virtualization.framework's NAT is not seen by microagent, and no "
 	 "prefix "
 	 "can be let through or kept out",
-	 asks_allowed},
+	 ASKS_BY_FIELD},
 	{"network.egress",
 	 "what goes through Virtualization.framework's NAT is not seen by microagent, and no name "
 	 "can be let through or kept out",
-	 asks_egress},
-	{"limits.diskBytesPerSecond", NO_DISK_RATE, asks_disk_byte_rate},
-	{"limits.diskOpsPerSecond", NO_DISK_RATE, asks_disk_op_rate},
+	 ASKS_BY_FIELD},
+	{"limits.diskBytesPerSecond", NO_DISK_RATE, ASKS_BY_FIELD},
+	{"limits.diskOpsPerSecond", NO_DISK_RATE, ASKS_BY_FIELD},
 	{"limits.netBytesPerSecond", "Virtualization.framework has no rates for networks",
-	 asks_net_rate},
+	 ASKS_BY_FIELD},
 	/* Who asks for locks has a cache of nothing by that. */
 	{"shares[].locks", APPLEVF_NO_LOCKS, asks_locks},
 	{"shares[].cache", APPLEVF_NO_CACHING, asks_caching},

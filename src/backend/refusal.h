@@ -3,10 +3,14 @@
 #define BACKEND_REFUSAL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "contract/request.h"
 
 #define REFUSAL_PATH 64
+
+/* In the place of `asks`: a config asks for it by having the field. */
+#define ASKS_BY_FIELD NULL
 
 /* What a config can ask for and a backend has no way to give, on any host. The contract lists it.
  */

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -49,6 +50,19 @@ static const struct asking feature_askings[] = {
 	 ",\"macos\":{\"hardwareModelPath\":\"/h\",\"auxiliaryStoragePath\":\"/a\",\"machineIdentifierPath\":\"/m\"}"},
 };
 
+/* Whether a canonical document has the field of that path, as "limits.diskBytesPerSecond". */
+static bool has_field(const json_t *document, const char *path)
+{
+	for (;;) {
+		size_t len = strcspn(path, ".");
+
+		document = json_object_getn(document, path, len);
+		if (!document || !path[len])
+			return document != NULL;
+		path += len + 1;
+	}
+}
+
 int refusals_check(const struct backend_refusal *refusals, const struct config *config,
 		   struct error *err)
 {
@@ -56,7 +70,7 @@ int refusals_check(const struct backend_refusal *refusals, const struct config *
 
 	for (const struct backend_refusal *row = refusals; row->field; row++) {
 		snprintf(path, sizeof(path), "%s", row->field);
-		if (row->asks(config, path))
+		if (row->asks ? row->asks(config, path) : has_field(config->normalised, path))
 			return error_set(err, ERR_UNSUPPORTED, "config.%s: %s", path,
 					 row->limitation);
 	}

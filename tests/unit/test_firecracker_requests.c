@@ -129,7 +129,9 @@ static void expect_refused(const struct config *config, const char *path)
 
 static void each_field_without_a_way_is_refused(void **state)
 {
-	json_auto_t *share = json_pack("[{}]");
+	json_auto_t *layer = json_pack("{s:s}", "rootfsBase", "/b");
+	json_auto_t *shares = json_pack("{s:[{}]}", "shares");
+	json_auto_t *hotplug = json_pack("{s:b}", "hotplug", 1);
 	json_auto_t *rw = json_pack("[{s:s}]", "mode", "rw");
 	json_auto_t *high = json_pack("[{s:I}]", "port", (json_int_t)1073741824);
 	struct config c;
@@ -142,9 +144,9 @@ static void each_field_without_a_way_is_refused(void **state)
 	expect_refused(&c, path)
 	REFUSED("config.accelerator", c.accelerator = ACCELERATOR_TCG);
 	REFUSED("config.confinement", c.confinement = CONFINEMENT_SECCOMP);
-	REFUSED("config.rootfsBase", c.rootfs_base = "/b");
-	REFUSED("config.shares", c.shares = share);
-	REFUSED("config.hotplug", c.hotplug = true);
+	REFUSED("config.rootfsBase", c.normalised = layer);
+	REFUSED("config.shares", c.normalised = shares);
+	REFUSED("config.hotplug", c.normalised = hotplug);
 	REFUSED("config.limits.netBytesPerSecond", c.network_mode = NETWORK_BRIDGED,
 		c.limits.net_bytes = 1);
 	REFUSED("config.cgroup", c.cgroup = "systemd");

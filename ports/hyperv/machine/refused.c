@@ -32,36 +32,6 @@ static bool asks_ram_root(const struct config *config, char path[REFUSAL_PATH])
 	return !config->rootfs_path;
 }
 
-static bool asks_macos(const struct config *config, char path[REFUSAL_PATH])
-{
-	(void)path;
-	return config->macos.hardware_model != NULL;
-}
-
-static bool asks_any_layer(const struct config *config, char path[REFUSAL_PATH])
-{
-	(void)path;
-	return config->rootfs_base != NULL;
-}
-
-static bool asks_any_shares(const struct config *config, char path[REFUSAL_PATH])
-{
-	(void)path;
-	return config->shares != NULL;
-}
-
-static bool asks_bundles(const struct config *config, char path[REFUSAL_PATH])
-{
-	(void)path;
-	return config->bundles != NULL;
-}
-
-static bool asks_outputs(const struct config *config, char path[REFUSAL_PATH])
-{
-	(void)path;
-	return config->outputs != NULL;
-}
-
 /* Where Linux's driver for Hyper-V's sockets has the ports of connections that the host makes
  * (net/vmw_vsock/hyperv_transport.c, MIN_HOST_EPHEMERAL_PORT). */
 #define FIRST_PORT_OF_CONNECTIONS INT64_C(0x80000000)
@@ -92,12 +62,6 @@ static bool asks_high_listener(const struct config *config, char path[REFUSAL_PA
 	return false;
 }
 
-static bool asks_cgroup(const struct config *config, char path[REFUSAL_PATH])
-{
-	(void)path;
-	return config->cgroup != NULL;
-}
-
 static bool asks_cgroup_limits(const struct config *config, char path[REFUSAL_PATH])
 {
 	(void)path;
@@ -110,22 +74,10 @@ static bool asks_rates(const struct config *config, char path[REFUSAL_PATH])
 	return config->limits.disk_bytes || config->limits.disk_ops || config->limits.net_bytes;
 }
 
-static bool asks_any_hotplug(const struct config *config, char path[REFUSAL_PATH])
-{
-	(void)path;
-	return config->hotplug;
-}
-
 static bool asks_confinement(const struct config *config, char path[REFUSAL_PATH])
 {
 	(void)path;
 	return config->confinement != CONFINEMENT_CELL;
-}
-
-static bool asks_console(const struct config *config, char path[REFUSAL_PATH])
-{
-	(void)path;
-	return config->console_shell;
 }
 
 static bool asks_architecture(const struct config *config, char path[REFUSAL_PATH])
@@ -153,22 +105,21 @@ const struct backend_refusal hyperv_refusals[] = {
 	 "a root in memory is two RAM disks in one file, which this supervisor does not put "
 	 "together",
 	 asks_ram_root},
-	{"macos", "macOS guests are run by Apple's Virtualization.framework alone", asks_macos},
-	{"rootfsBase", "Hyper-V reads no qcow2 layers", asks_any_layer},
-	{"shares", "no file server for the guest is built for Windows" IN_ROOTFS, asks_any_shares},
-	{"bundles", "no file system is built of an archive on Windows" IN_ROOTFS, asks_bundles},
+	{"macos", "macOS guests are run by Apple's Virtualization.framework alone", ASKS_BY_FIELD},
+	{"rootfsBase", "Hyper-V reads no qcow2 layers", ASKS_BY_FIELD},
+	{"shares", "no file server for the guest is built for Windows" IN_ROOTFS, ASKS_BY_FIELD},
+	{"bundles", "no file system is built of an archive on Windows" IN_ROOTFS, ASKS_BY_FIELD},
 	{"outputs", "what they name is read by a library that is not built for Windows",
-	 asks_outputs},
+	 ASKS_BY_FIELD},
 	{"mediation.port", HIGH_PORTS, asks_high_mediation},
 	{"vsockListeners[].port", HIGH_PORTS, asks_high_listener},
-	{"cgroup", "Windows has no cgroups", asks_cgroup},
+	{"cgroup", "Windows has no cgroups", ASKS_BY_FIELD},
 	{"cgroupLimits", "Windows has no cgroups", asks_cgroup_limits},
 	{"limits", "no rates are set on the disks of a machine of Hyper-V's", asks_rates},
-	{"hotplug", "no directory can be given to a running machine of Hyper-V's",
-	 asks_any_hotplug},
+	{"hotplug", "no directory can be given to a running machine of Hyper-V's", ASKS_BY_FIELD},
 	{"confinement", "what confines a machine is Windows' own: there is no seccomp",
 	 asks_confinement},
-	{"console", "COM1 is read, and nothing is written to it", asks_console},
+	{"console", "COM1 is read, and nothing is written to it", ASKS_BY_FIELD},
 	{"architecture",
 	 "Hyper-V runs machines of the host's own architecture, and this program "
 	 "is one of amd64",

@@ -30,24 +30,6 @@ int fc_check_bounds(const struct config *c, struct error *err)
 
 /* --- what no machine of it can have ----------------------------------------------------------- */
 
-static bool asks_shares(const struct config *c, char path[REFUSAL_PATH])
-{
-	(void)path;
-	return json_array_size(c->shares) > 0;
-}
-
-static bool asks_hotplug(const struct config *c, char path[REFUSAL_PATH])
-{
-	(void)path;
-	return c->hotplug;
-}
-
-static bool asks_layer(const struct config *c, char path[REFUSAL_PATH])
-{
-	(void)path;
-	return c->rootfs_base != NULL;
-}
-
 static bool asks_emulation(const struct config *c, char path[REFUSAL_PATH])
 {
 	(void)path;
@@ -106,9 +88,9 @@ const struct backend_refusal fc_refusals[] = {
 	{"confinement",
 	 "Firecracker takes its files by name, and what was checked has one only in a cell",
 	 asks_no_cell},
-	{"rootfsBase", "Firecracker's disks are raw: it reads no layers", asks_layer},
-	{"shares", "Firecracker has no virtio-fs: it shares no directories", asks_shares},
-	{"hotplug", "Firecracker has no virtio-fs: no directory can be given later", asks_hotplug},
+	{"rootfsBase", "Firecracker's disks are raw: it reads no layers", ASKS_BY_FIELD},
+	{"shares", "Firecracker has no virtio-fs: it shares no directories", ASKS_BY_FIELD},
+	{"hotplug", "Firecracker has no virtio-fs: no directory can be given later", ASKS_BY_FIELD},
 	REFUSED_BRIDGE_RATE,
 	{"limits.diskBytesPerSecond", EACH_DRIVE_ALONE, asks_disk_bytes},
 	{"limits.diskOpsPerSecond", EACH_DRIVE_ALONE, asks_disk_ops},

@@ -12,12 +12,6 @@ bool refusal_of_scope(const struct config *config, char path[REFUSAL_PATH])
 	return config->cgroup && strcmp(config->cgroup, "systemd") == 0;
 }
 
-bool refusal_of_macos(const struct config *config, char path[REFUSAL_PATH])
-{
-	(void)path;
-	return config->macos.hardware_model != NULL;
-}
-
 bool refusal_of_bridge_rate(const struct config *config, char path[REFUSAL_PATH])
 {
 	(void)path;

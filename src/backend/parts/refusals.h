@@ -13,7 +13,7 @@
 #define REFUSED_MACOS                                                                      \
 	{                                                                                  \
 		"macos", "macOS guests are run by Apple's Virtualization.framework alone", \
-			refusal_of_macos                                                   \
+			ASKS_BY_FIELD                                                      \
 	}
 #define REFUSED_BRIDGE_RATE                                                                   \
 	{                                                                                     \
@@ -34,7 +34,6 @@
 	}
 
 bool refusal_of_scope(const struct config *config, char path[REFUSAL_PATH]);
-bool refusal_of_macos(const struct config *config, char path[REFUSAL_PATH]);
 bool refusal_of_bridge_rate(const struct config *config, char path[REFUSAL_PATH]);
 bool refusal_of_high_listener(const struct config *config, char path[REFUSAL_PATH]);
 bool refusal_of_high_mediation(const struct config *config, char path[REFUSAL_PATH]);
