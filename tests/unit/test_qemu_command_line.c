@@ -4,7 +4,10 @@
 
 #include "backend/qemu/command_line.h"
 
+static const struct config two_processors = {.memory_mib = 512, .cpu_count = 2};
+
 static const struct machine plain = {
+	.config = &two_processors,
 	.architecture = ARCHITECTURE_AMD64,
 	.accelerator = ACCELERATOR_TCG,
 	.purpose = PURPOSE_PLAIN,
@@ -13,8 +16,6 @@ static const struct machine plain = {
 	.label = "/state/vm",
 	.kernel = "/kernel",
 	.initrd = "/initrd",
-	.memory_mib = 512,
-	.cpu_count = 2,
 	.tsc_khz = 2445428,
 };
 
@@ -217,10 +218,12 @@ static void a_root_in_memory_is_no_disk(void **state)
 
 static void a_shell_is_for_init(void **state)
 {
+	struct config config = two_processors;
 	struct machine m = plain;
 
 	(void)state;
-	m.console_shell = true;
+	m.config = &config;
+	config.console_shell = true;
 	autofree char *words = built(&m);
 	assert_non_null(strstr(words, " tsc_early_khz=2445428 -- console\n"));
 	m.reader = true;
@@ -294,12 +297,14 @@ static void rates_are_pinned(void **state)
 {
 	static const struct machine_disk disks[] = {{.serial = "disk-0", .fd = 20},
 						    {"disk-1", 21, true}};
+	struct config config = two_processors;
 	struct machine m = plain;
 
 	(void)state;
+	m.config = &config;
 	m.disks = disks;
 	m.disk_count = ARRAY_SIZE(disks);
-	m.disk_bytes = 1 << 20;
+	config.limits.disk_bytes = 1 << 20;
 	autofree char *words = built(&m);
 	assert_non_null(strstr(words, "-object\n{\"qom-type\":\"throttle-group\",\"id\":\"rates\","
 				      "\"limits\":{\"bps-total\":1048576,\"iops-total\":0}}\n"));
@@ -311,8 +316,8 @@ static void rates_are_pinned(void **state)
 			       "-device\nvirtio-blk-device,id=rootfs-dev,drive=rootfs,"));
 	assert_non_null(strstr(words, "node-name=disk-0,file=disk-0-full,throttle-group=rates,"));
 	assert_non_null(strstr(words, "driver=raw,node-name=disk-1,file=disk-1-file,read-only=on"));
-	m.disk_bytes = 0;
-	m.disk_ops = 100;
+	config.limits.disk_bytes = 0;
+	config.limits.disk_ops = 100;
 	m.layer = true;
 	m.layer_room = 1 << 20;
 	autofree char *layer = built(&m);
@@ -388,11 +393,13 @@ static void a_label_cannot_become_options(void **state)
 
 static void a_large_guest_keeps_its_numbers(void **state)
 {
+	struct config config = two_processors;
 	struct machine m = plain;
 
 	(void)state;
-	m.memory_mib = INT64_C(4194304);
-	m.cpu_count = 288;
+	m.config = &config;
+	config.memory_mib = INT64_C(4194304);
+	config.cpu_count = 288;
 	autofree char *words = built(&m);
 	assert_non_null(strstr(words, "\n-smp\n288\n-m\n4194304M\n"));
 	assert_non_null(strstr(words, ",size=4194304M,share=on\n"));

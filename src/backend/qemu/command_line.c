@@ -100,18 +100,19 @@ static void add_machine(struct argv *argv, const struct machine *m, const struct
 	argv_add(argv, "-cpu");
 	argv_add(argv, m->cpu ? m->cpu : row->cpu);
 	argv_add(argv, "-smp");
-	argv_addf(argv, "%lld", (long long)m->cpu_count);
+	argv_addf(argv, "%lld", (long long)m->config->cpu_count);
 	argv_add(argv, "-m");
-	argv_addf(argv, "%lldM", (long long)m->memory_mib);
+	argv_addf(argv, "%lldM", (long long)m->config->memory_mib);
 	argv_add(argv, "-object");
 	if (m->ram == RAM_OWN)
 		argv_addf(argv, "memory-backend-memfd,id=ram,size=%lldM,share=on",
-			  (long long)m->memory_mib);
+			  (long long)m->config->memory_mib);
 	else
 		argv_addf(argv,
 			  "memory-backend-file,id=ram,size=%lldM,mem-path=/proc/self/fd/%d,"
 			  "share=%s",
-			  (long long)m->memory_mib, QEMU_FD_RAM, m->ram == RAM_FILE ? "on" : "off");
+			  (long long)m->config->memory_mib, QEMU_FD_RAM,
+			  m->ram == RAM_FILE ? "on" : "off");
 	/* Without qboot QEMU takes its own choice. */
 	if (m->qboot && row->qboot && !m->saved) {
 		argv_add(argv, "-bios");
@@ -168,7 +169,7 @@ struct block_node {
 
 static bool has_rates(const struct machine *m)
 {
-	return m->disk_bytes || m->disk_ops;
+	return m->config->limits.disk_bytes || m->config->limits.disk_ops;
 }
 
 /* set: the next free fdset. */
@@ -244,7 +245,8 @@ static void add_disks(struct argv *argv, const struct machine *m, const struct m
 		argv_addf(argv,
 			  "{\"qom-type\":\"throttle-group\",\"id\":\"" MACHINE_RATES
 			  "\",\"limits\":{\"bps-total\":%lld,\"iops-total\":%lld}}",
-			  (long long)m->disk_bytes, (long long)m->disk_ops);
+			  (long long)m->config->limits.disk_bytes,
+			  (long long)m->config->limits.disk_ops);
 	}
 	if (!m->ram_root)
 		add_rootfs(argv, m, row, &set);
@@ -324,7 +326,7 @@ static int add_kernel_words(struct argv *argv, const struct machine *m,
 	/* What follows "--" is for init. */
 	if (m->reader && buf_printf(&append, err, " -- reader") < 0)
 		return -1;
-	if (!m->reader && m->console_shell && buf_printf(&append, err, " -- console") < 0)
+	if (!m->reader && m->config->console_shell && buf_printf(&append, err, " -- console") < 0)
 		return -1;
 	argv_add(argv, "-kernel");
 	argv_add(argv, m->kernel);

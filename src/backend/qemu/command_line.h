@@ -71,6 +71,7 @@ enum machine_card {
 };
 
 struct machine {
+	const struct config *config; /* what of it is QEMU's as it stands there */
 	enum architecture architecture;
 	enum accelerator accelerator; /* KVM or TCG */
 	enum purpose purpose;
@@ -96,15 +97,10 @@ struct machine {
 	const struct machine_link *links;
 	size_t link_count;
 	bool reader;	     /* the guest's init mounts the root disk and runs nothing of it */
-	bool console_shell;  /* it keeps a shell on the serial port */
 	bool overlay;	     /* what is written to the root disk goes to QEMU_FD_OVERLAY */
 	bool layer;	     /* the root disk is a qcow2 layer over QEMU_FD_BASE */
 	uint64_t layer_room; /* bytes of its file that the layer can use; 0: no bound */
-	/* Of all disks that are written to together, a second; 0: no bound. */
-	int64_t disk_bytes, disk_ops;
-	int64_t memory_mib;
-	int64_t cpu_count;
-	uint32_t tsc_khz; /* of the host's time-stamp counter; 0: not known */
+	uint32_t tsc_khz;    /* of the host's time-stamp counter; 0: not known */
 };
 
 /* Disks beside the root and shared directories together: microvm has 24 places for devices. */

@@ -27,6 +27,7 @@ static int put_machine_line(const struct config *config, enum accelerator accele
 			    json_t *facts, struct error *err)
 {
 	const struct machine machine = {
+		.config = config,
 		.architecture = config->architecture,
 		.accelerator = accelerator,
 		.purpose = PURPOSE_PLUGGABLE,
@@ -39,9 +40,6 @@ static int put_machine_line(const struct config *config, enum accelerator accele
 		.port = true,
 		.saved = true,
 		.layer = true,
-		.console_shell = config->console_shell,
-		.memory_mib = config->memory_mib,
-		.cpu_count = config->cpu_count,
 	};
 	autoargv struct argv words = ARGV_INIT;
 	autobuf struct buf line = BUF_INIT(65536);

@@ -159,6 +159,7 @@ static int build_qemu_words(const struct qemu *qemu, const struct vm_boot *boot,
 {
 	char kernel[32], initrd[32];
 	struct machine machine = {
+		.config = boot->config,
 		.architecture = qemu->architecture,
 		.accelerator = boot->accelerator,
 		.purpose = qemu->vm.pluggable ? PURPOSE_PLUGGABLE : PURPOSE_PLAIN,
@@ -187,14 +188,9 @@ static int build_qemu_words(const struct qemu *qemu, const struct vm_boot *boot,
 		.links = handed->links,
 		.link_count = boot->link_count,
 		.reader = boot->use != VM_RUN,
-		.console_shell = boot->config->console_shell,
 		.overlay = boot->use == VM_READ,
 		.layer = boot->base_fd >= 0,
 		.layer_room = boot->layer_room,
-		.disk_bytes = boot->config->limits.disk_bytes,
-		.disk_ops = boot->config->limits.disk_ops,
-		.memory_mib = boot->config->memory_mib,
-		.cpu_count = boot->config->cpu_count,
 	};
 
 	snprintf(kernel, sizeof(kernel), "/proc/self/fd/%d", KERNEL_FD);
