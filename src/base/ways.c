@@ -17,11 +17,13 @@ static struct {
 	struct sockaddr_storage listeners[LISTENERS_MAX];
 	size_t listener_count;
 	ways_open_fn *open_fn;
+	ways_used_fn *used_fn;
 } own;
 
-void ways_forget_by(ways_open_fn *fn)
+void ways_forget_by(ways_open_fn *open, ways_used_fn *used)
 {
-	own.open_fn = fn;
+	own.open_fn = open;
+	own.used_fn = used;
 }
 
 /* Closed ones are forgotten first; the room grows where half of it would still be in use. */
@@ -90,8 +92,7 @@ static bool is_same_address(const struct sockaddr_storage *a, const struct socka
 	       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
 }
 
-static bool accepts_at(const struct sockaddr_storage *listener,
-		       const struct sockaddr_storage *local)
+bool way_accepts_at(const struct sockaddr_storage *listener, const struct sockaddr_storage *local)
 {
 	return port_of(listener) == port_of(local) &&
 	       (is_wildcard(listener) || is_same_address(listener, local));
@@ -100,7 +101,7 @@ static bool accepts_at(const struct sockaddr_storage *listener,
 bool ways_has_listener_at(const struct sockaddr_storage *local)
 {
 	for (size_t i = 0; i < own.listener_count; i++)
-		if (accepts_at(&own.listeners[i], local))
+		if (way_accepts_at(&own.listeners[i], local))
 			return true;
 	return false;
 }
@@ -108,10 +109,19 @@ bool ways_has_listener_at(const struct sockaddr_storage *local)
 void ways_forget_listener_at(const struct sockaddr_storage *local)
 {
 	for (size_t i = 0; i < own.listener_count;)
-		if (accepts_at(&own.listeners[i], local))
+		if (way_accepts_at(&own.listeners[i], local))
 			own.listeners[i] = own.listeners[--own.listener_count];
 		else
 			i++;
+}
+
+void ways_forget_ended_listener(int fd)
+{
+	struct sockaddr_storage at = {0};
+	socklen_t len = sizeof(at);
+
+	if (own.used_fn && getsockname(fd, (struct sockaddr *)&at, &len) == 0 && !own.used_fn(&at))
+		ways_forget_listener_at(&at);
 }
 
 int ways_note_listener(int fd, struct error *err)

@@ -20,16 +20,23 @@ int ways_note_listener(int fd, struct error *err);
 
 /* Whether the socket with that inode is one that was remembered. */
 bool ways_has(unsigned long long inode);
-/* Whether a listener that was remembered accepts at the address; one at the wildcard address accepts
- * at every address with its port. */
+/* Whether a listener at that address accepts at the other one: at the wildcard address it accepts at
+ * every address with its port. */
+bool way_accepts_at(const struct sockaddr_storage *listener, const struct sockaddr_storage *local);
+/* Whether a listener that was remembered accepts at the address. */
 bool ways_has_listener_at(const struct sockaddr_storage *local);
 
 /* Forgets the listeners that accept at the address: another program of the host has the port now. */
 void ways_forget_listener_at(const struct sockaddr_storage *local);
+/* Forgets the listeners at the address of the socket, which listens no more, if the kernel lists nothing
+ * there: no connection of theirs is left, and a later one at that address is another program's. */
+void ways_forget_ended_listener(int fd);
 
-/* fn leaves those of the inodes that are open in their order at the beginning of the array, and returns
- * how many those are. It is asked when there are many. */
+/* What the kernel's lists say. open: leaves those of the inodes that are open in their order at the
+ * beginning of the array, and returns how many those are; it is asked when there are many. used: whether
+ * a socket is at an address where a listener of that address accepts. */
 typedef size_t ways_open_fn(unsigned long long *inodes, size_t count);
-void ways_forget_by(ways_open_fn *fn);
+typedef bool ways_used_fn(const struct sockaddr_storage *listener);
+void ways_forget_by(ways_open_fn *open, ways_used_fn *used);
 
 #endif

@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import struct
+import subprocess
 import sys
 from pathlib import Path
 
@@ -32,6 +33,42 @@ mine, other = (ours, theirs) if child else (theirs, ours)
 other.close()
 mine.send(b"x")
 while mine.recv(1): mine.send(b"x")
+"""
+
+
+# Connects to a listener of its own from a port, as a user, as soon as the port can be had.
+CLIENT = """
+import os, socket, sys
+os.setuid(int(sys.argv[2]))
+listener = socket.create_server(("127.0.0.1", 0))
+while True:
+    client = socket.socket()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        client.bind(("127.0.0.1", int(sys.argv[1])))
+        client.connect(listener.getsockname())
+        break
+    except OSError:
+        client.close()
+print("bound", flush=True)
+sys.stdin.read()
+"""
+
+# Binds a socket, as nobody, by a name that looks like a console's.
+FORGER = """
+import os, socket, sys
+name = f"/proc/{sys.argv[1]}/fd/{sys.argv[2]}/console.sock"
+forged = socket.socket(socket.AF_UNIX)
+if sys.argv[3] == "abstract":
+    os.setuid(65534)
+    forged.bind("\\0x\\n0: 00000002 00000000 00010000 0001 01 1 " + name)
+else:
+    os.makedirs(os.path.dirname(sys.argv[4] + name))
+    os.chroot(sys.argv[4])
+    forged.bind(name)
+forged.listen()
+print("bound", flush=True)
+sys.stdin.read()
 """
 
 
@@ -216,6 +253,41 @@ def test_a_port_that_is_another_programs_now(host):
     host("delete", "w", check=0)
 
 
+@pytest.mark.parametrize("uid", (0, 12345))
+def test_a_port_that_is_another_programs_client_now(host, uid):
+    """A client is bound to it, which listens nowhere. By chance, since the port is one of those that the kernel gives to clients, or on
+    purpose by another user, in the moment when the quarantine shuts the port."""
+    port = free_port()
+    host("create", "w", "--memory", 256, "--cpus", 1, "--network", "nat", "-p", f"{port}:8080", check=0)
+    host("start", "w", check=0)
+    server = host.popen("exec", "w", "--", "nc", "-ll", "-p", "8080", "-e", "cat")
+    await_server(port)
+    with subprocess.Popen([sys.executable, "-c", CLIENT, str(port), str(uid)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as client:
+        if uid == 0:
+            host("network", "unpublish", "w", str(port), check=0)
+            assert client.stdout.readline() == b"bound\n"
+        host("quarantine", "w", check=0)
+        assert is_proven(host) and (uid == 0 or client.stdout.readline() == b"bound\n")
+    host("kill", "w", check=0)
+    server.communicate()
+    host("delete", "w", check=0)
+
+
+@pytest.mark.parametrize("by", ("abstract", "file"))
+def test_a_name_like_a_consoles(host, by, tmp_path):
+    """Everybody can bind a socket by such a name. A machine is known by the files of its sockets."""
+    start(host)
+    supervisor = json.loads((host.state / "w" / "runtime.json").read_text())["supervisorPid"]
+    words = [sys.executable, "-c", FORGER, str(supervisor), "5", by, str(tmp_path)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as forger:
+        assert forger.stdout.readline() == b"bound\n"
+        assert f"/proc/{supervisor}/fd/5/console.sock\n" in Path("/proc/net/unix").read_text()
+        host("quarantine", "w", check=0)
+        assert is_proven(host)
+    host("kill", "w", check=0)
+    host("delete", "w", check=0)
+
+
 def open_ways(broker):
     """How many connections the look finds; None while something of the machine itself is left."""
     status, said, _ = broker.ask("sever", b"\1")
@@ -266,6 +338,33 @@ def test_no_proof_while_a_console_is_hidden(host):
         wait_until(lambda: open_ways(broker), "the machine alone to be cut off")
         count = open_ways(broker)  # with the listener of the supervisor, which stands still
         assert count >= 2 and not is_proven(host)
+        os.close(hidden)
+        wait_until(lambda: open_ways(broker) == count - 1, "it to be closed")
+    host("kill", "w", check=0)
+    host("delete", "w", check=0)
+
+
+@pytest.mark.skipif(BACKEND != "qemu", reason="the vsock.sock of Firecracker is the VMM's, which is looked at by itself")
+def test_no_proof_while_a_connection_to_the_agent_is_hidden(host):
+    """A command's connection, which vsockd has accepted and which somebody else has too."""
+    start(host)
+    workspace = host.state / "w"
+    vsockd = next(c["pid"] for c in json.loads((workspace / "runtime.json").read_text())["companions"] if c["name"] == "microagent-vsockd")
+
+    def sockets():
+        return {fd for fd, to in strays.descriptors(vsockd).items() if to.startswith("socket:[")}
+
+    before = sockets()
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(workspace / "vsock.sock"))
+        wait_until(lambda: len(sockets() - before) == 1, "the connection to be accepted")
+        hidden = copy_of(vsockd, *(sockets() - before))
+    with broker_of(workspace) as broker:
+        assert broker.ask("sever", b"\0")[0] == 0
+
+        wait_until(lambda: open_ways(broker), "the machine alone to be cut off")
+        count = open_ways(broker)
+        assert not is_proven(host)
         os.close(hidden)
         wait_until(lambda: open_ways(broker) == count - 1, "it to be closed")
     host("kill", "w", check=0)

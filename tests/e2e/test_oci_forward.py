@@ -207,6 +207,18 @@ def test_quarantine(oci):
     oci("delete", "--force", "c", check=0)
 
 
+def test_quarantine_beside_another_machine(oci):
+    """In one network: their processes can have the same numbers, each in a namespace of its own, and their sockets the same names."""
+    with network() as space:
+        for name in ("c", "d"):
+            oci.create(*FOREVER, name=name, linux=in_network(space))
+        for name in ("c", "d"):
+            oci("quarantine", name, check=0)
+            assert oci.status(name) == "created"
+        for name in ("c", "d"):
+            oci("delete", "--force", name, check=0)
+
+
 @pytest.mark.parametrize("why", (errno.EPERM, pytest.param(errno.ENOSYS, marks=pytest.mark.soak)))
 def test_without_bpf(oci, why):
     """It is said, and all else is there."""

@@ -2,6 +2,7 @@
 #include "supervisor/live/channels.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -128,6 +129,7 @@ static void on_failed(void *data, const struct error *why)
 #define PORT_HELD 'h'
 #define PORT_GUARDED 'g'
 #define PORT_UNGUARDED 'u'
+#define PORT_ENDED 'e' /* it is published no longer */
 
 /* The guards are the broker's: whoever has taken over the live supervisor could have any socket
  * that it has listen. */
@@ -202,6 +204,11 @@ static int set_port(int port, char to, struct error *err)
 	case PORT_HELD:
 		return descriptor_hold_port(port) < 0 ? error_errno(err, errno, "cannot refuse")
 						      : 0;
+	case PORT_ENDED:
+		if (descriptor_hold_port(port) < 0)
+			return error_errno(err, errno, "cannot refuse");
+		ways_forget_ended_listener(port);
+		return 0;
 	case PORT_GUARDED:
 	case PORT_UNGUARDED:
 		return set_guard(port, to == PORT_GUARDED, err);
@@ -255,12 +262,15 @@ static struct channel *new_channel(struct channels *all, struct error *err)
 
 static void close_channel(struct channel *c)
 {
+	autoclose int port = c->port_fd < 0 ? -1 : fcntl(c->port_fd, F_DUPFD_CLOEXEC, 0);
 	struct error ignored;
 
 	if (c->guarded)
 		(void)have_port(c->port_fd, PORT_UNGUARDED, &ignored);
 	c->guarded = false;
 	forward_free(steal_ptr(&c->forward)); /* and port_fd with it */
+	if (port >= 0)
+		(void)have_port(port, PORT_ENDED, &ignored);
 	c->port_fd = -1;
 	c->open = false;
 	target_free(steal_ptr(&c->target));

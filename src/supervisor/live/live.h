@@ -370,8 +370,10 @@ void live_done(struct live *live);
 
 /* linux/live_broker.c: forks it. The last thing before the first byte of the guest is read. */
 int live_broker_begin(struct live *live, struct error *err);
-/* linux/live_quarantine_proof.c, in the broker: live_cut_begin() first of all, and live_cut_off() as vm_events'
- * cut_off. */
+/* linux/live_quarantine_proof.c. live_cut_note_sockets() is called before the broker is forked, when the
+ * sockets of the workspace are bound. The others are the broker's: live_cut_begin() first of all, and
+ * live_cut_off() as vm_events' cut_off. */
+void live_cut_note_sockets(const struct live *live);
 void live_cut_begin(void);
 int live_cut_off(void *data, struct error *err);
 /* linux/live_confine.c: gives up what the broker keeps. */

@@ -189,6 +189,7 @@ int live_broker_begin(struct live *live, struct error *err)
 	spec.nkeep = list_kept(live, keep);
 	vmm.vmm.pid = (pid_t)json_integer_value(json_object_get(live->runtime, "pid"));
 	vmm.vmm.pidfd = vmm_pidfd;
+	live_cut_note_sockets(live);
 	if (refuse_passed(err) < 0 || broker_start(&spec, &live->broker, err) < 0)
 		return error_prefix(err, "broker");
 	/* A copy of the descriptor could give the proof. */

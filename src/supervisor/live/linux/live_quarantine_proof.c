@@ -10,11 +10,18 @@
  * its inode as long as it is open. The supervisor can make no other way: its system calls leave it no
  * socket of its own (live_confine.c), and its broker opens none any more.
  *
- * A connection to the console comes by a listener of the supervisor's own, and leads to this host's
- * processes. The listener is bound by a name with the supervisor's number in it, which each connection
- * keeps, so that /proc/net/unix tells of those that are hidden too: a connection can wait unread in the
- * VMM's own monitor socket. Where the name could not have the number (descriptor_bind_at()), they are
- * looked for among the descriptors of the supervisor, which stands still meanwhile.
+ * Connections to the console and to the guest's agent come by listeners that the supervisor has bound,
+ * and lead to this host's processes. Each connection keeps the file that its listener was bound to, and
+ * the kernel tells it of every socket (unix_diag), so that it tells of hidden ones too: a connection can
+ * wait unread in the VMM's own monitor socket. Names would not do: everybody can bind a socket by a name
+ * that looks like one of ours, and two machines whose processes have the same numbers, each in a
+ * namespace of its own, have the same names. A kernel without unix_diag leaves the names: a listener is
+ * bound by a name with the supervisor's number in it, which /proc/net/unix has of each connection. Where
+ * the name could not have the number (descriptor_bind_at()), they are looked for among the descriptors
+ * of the supervisor, which stands still meanwhile.
+ *
+ * A list is read in pieces, and a piece begins at a number of entries of a bucket. So an entry is passed
+ * over where another one before it was closed since the last piece. What three lists lack is closed.
  *
  * Who may look at a process by ptrace(2) differs between hosts, and an ordinary user's broker is no
  * parent of the supervisor. So no copy of a descriptor is taken: the links in /proc/PID/fd have the
@@ -23,6 +30,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <linux/unix_diag.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -30,10 +40,13 @@
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/agent_wire.h"
 #include "base/broker.h"
 #include "base/cleanup.h"
+#include "base/platform/linux/netlink.h"
 #include "base/platform/linux/process_directory.h"
 #include "base/platform/linux/process_stop.h"
 #include "base/proc.h"
@@ -42,8 +55,11 @@
 #include "supervisor/live/live.h"
 
 #define SOCKETS_MAX 4096
+#define LISTS_READ 3
+#define LISTENING 0x0a /* TCP_LISTEN, also of a Unix socket */
 
 struct sockets {
+	unsigned uid; /* of the process that has them */
 	unsigned long long inodes[SOCKETS_MAX];
 	size_t count;
 };
@@ -70,11 +86,13 @@ static int list_sockets(const struct proc *supervisor, struct sockets *out, stru
 	autoclose int own = process_directory(supervisor->pid, supervisor->pidfd, err);
 	autodir DIR *dir = own < 0 ? NULL : process_list(own, "fd");
 	const struct dirent *entry;
+	struct stat st;
 
 	if (own < 0)
 		return -1;
-	if (!dir)
+	if (!dir || fstat(own, &st) < 0)
 		return error_errno(err, errno, "descriptors of the live supervisor");
+	out->uid = st.st_uid;
 	while ((errno = 0, entry = readdir(dir)))
 		if (*entry->d_name != '.' && add_socket(out, dirfd(dir), entry->d_name, err) < 0)
 			return -1;
@@ -120,20 +138,26 @@ static int count_internet_lines(line_fn *fn, void *data, struct error *err)
 	return v6 < 0 ? -1 : v4 + v6;
 }
 
+struct internet_socket {
+	struct sockaddr_storage local;
+	unsigned uid; /* of the process that made or accepted it */
+	unsigned long long inode;
+};
+
 /* Reads a line of /proc/net/tcp or tcp6: "0: 0100007F:1F90 00000000:0000 0A ... INODE". An address is
  * of words of 32 bits, each a number of this machine's byte order. Returns false for the title above
  * the lines, and for a connection that no process has any more. */
-static bool read_internet_line(const char *line, struct sockaddr_storage *local,
-			       unsigned long long *inode)
+static bool read_internet_line(const char *line, struct internet_socket *out)
 {
+	struct sockaddr_storage *local = &out->local;
 	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)local;
 	struct sockaddr_in *v4 = (struct sockaddr_in *)local;
 	char address[33];
 	unsigned words[4], port;
 
-	if (sscanf(line, "%*s %32[0-9A-F]:%4X %*s %*s %*s %*s %*s %*s %*s %llu", address, &port,
-		   inode) != 3 ||
-	    *inode == 0)
+	if (sscanf(line, "%*s %32[0-9A-F]:%4X %*s %*s %*s %*s %*s %u %*s %llu", address, &port,
+		   &out->uid, &out->inode) != 4 ||
+	    out->inode == 0)
 		return false;
 	*local = (struct sockaddr_storage){0};
 	if (strlen(address) == 8 && sscanf(address, "%8X", &words[0]) == 1) {
@@ -158,35 +182,140 @@ static bool read_internet_line(const char *line, struct sockaddr_storage *local,
 	return true;
 }
 
-#define LISTENING 0x0a /* TCP_LISTEN, as /proc/net/tcp has it */
-
 /* A port that is published no longer can be another program's, whose connections are none of this machine.
  * Neither the machine nor its supervisor can make a listener that the broker does not know. */
 static bool forget_port_of_others(const char *line, void *data)
 {
-	struct sockaddr_storage local;
-	unsigned long long inode;
+	struct internet_socket socket;
 	unsigned state;
 
 	(void)data;
 	if (sscanf(line, "%*s %*s %*s %2X", &state) == 1 && state == LISTENING &&
-	    read_internet_line(line, &local, &inode) && !ways_has(inode))
-		ways_forget_listener_at(&local);
+	    read_internet_line(line, &socket) && !ways_has(socket.inode))
+		ways_forget_listener_at(&socket.local);
 	return false;
+}
+
+/* A user of the host can bind a socket to a port that was published, and so keep a quarantine from its
+ * proof. What the machine's processes accept is the supervisor's, its broker's or a cell's, whose users
+ * are no accounts of people (cell_id(), subuid(5)). */
+#define ACCOUNTS_END 65534u
+static bool is_of_another_user(const struct sockets *supervisors, unsigned uid)
+{
+	return uid < ACCOUNTS_END && uid != supervisors->uid && uid != geteuid();
 }
 
 static bool is_listed_way(const char *line, void *data)
 {
 	const struct sockets *supervisors = data;
-	struct sockaddr_storage local;
-	unsigned long long inode;
+	struct internet_socket socket;
 
-	return read_internet_line(line, &local, &inode) &&
-	       (ways_has(inode) || ways_has_listener_at(&local) || has_socket(supervisors, inode));
+	if (!read_internet_line(line, &socket))
+		return false;
+	return ways_has(socket.inode) || has_socket(supervisors, socket.inode) ||
+	       (ways_has_listener_at(&socket.local) &&
+		!is_of_another_user(supervisors, socket.uid));
+}
+
+/* --- the workspace's own sockets ------------------------------------------------------------------ */
+
+/* By which processes of this host reach the machine. control.sock stays, for halt, stop and kill. */
+static const char *const ways_in[] = {CONSOLE_SOCK_NAME, "vsock.sock", AGENT_SOCK,
+				      AGENT_SOCK_EARLY};
+
+/* The files of those that this machine has, as the kernel numbers them: a copy of struct unix_diag_vfs
+ * in each. Of the process as a whole, like base/ways.h. */
+static struct {
+	struct unix_diag_vfs at[ARRAY_SIZE(ways_in)];
+	size_t count;
+} own_files;
+
+static int list_unix_sockets(netlink_take_fn *take, void *data, struct error *err)
+{
+	const struct unix_diag_req wanted = {
+		.sdiag_family = AF_UNIX,
+		.udiag_states = UINT32_MAX,
+		.udiag_show = UDIAG_SHOW_NAME | UDIAG_SHOW_VFS,
+	};
+	autoclose int fd = netlink_open(NETLINK_SOCK_DIAG, err);
+	struct netlink_message request;
+
+	netlink_begin(&request, SOCK_DIAG_BY_FAMILY, 0, &wanted, sizeof(wanted));
+	return fd < 0 ? -1 : netlink_dump(fd, &request, take, data, err);
+}
+
+/* Returns whether the reply tells of a socket with a file. *name (may be NULL) is what it was bound by. */
+static bool read_unix_socket(const struct netlink_reply *reply, struct unix_diag_msg *socket,
+			     struct unix_diag_vfs *file, struct netlink_bytes *name)
+{
+	struct netlink_bytes attributes, found;
+
+	if (!netlink_head(reply->body, socket, sizeof(*socket), &attributes) ||
+	    !netlink_attribute(attributes, UNIX_DIAG_VFS, &found) || found.len < sizeof(*file) ||
+	    (name && !netlink_attribute(attributes, UNIX_DIAG_NAME, name)))
+		return false;
+	memcpy(file, found.data, sizeof(*file));
+	return true;
+}
+
+/* Notes the file of a listener that this process has bound in its workspace. */
+static int note_own_file(void *data, const struct netlink_reply *reply, struct error *err)
+{
+	const struct workspace *ws = data;
+	struct unix_diag_msg socket;
+	struct unix_diag_vfs file;
+	struct netlink_bytes name;
+	char front[32], path[108];
+	struct stat st;
+
+	(void)err;
+	if (!read_unix_socket(reply, &socket, &file, &name) || socket.udiag_state != LISTENING ||
+	    name.len >= sizeof(path))
+		return 0;
+	memcpy(path, name.data, name.len);
+	path[name.len] = '\0';
+	snprintf(front, sizeof(front), "/proc/%d/fd/", (int)getpid());
+	if (strncmp(path, front, strlen(front)) != 0)
+		return 0;
+	for (size_t i = 0; i < own_files.count; i++)
+		if (memcmp(&own_files.at[i], &file, sizeof(file)) == 0)
+			return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(ways_in) && own_files.count < ARRAY_SIZE(own_files.at);
+	     i++)
+		if (fstatat(ws->fd, ways_in[i], &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISSOCK(st.st_mode) && (uint32_t)st.st_ino == file.udiag_vfs_ino) {
+			own_files.at[own_files.count++] = file;
+			break;
+		}
+	return 0;
+}
+
+void live_cut_note_sockets(const struct live *live)
+{
+	struct error ignored;
+
+	/* What is passed over in one list is in the next. */
+	for (int i = 0; i < LISTS_READ; i++)
+		(void)list_unix_sockets(note_own_file, (void *)(uintptr_t)&live->ws, &ignored);
+}
+
+static int count_own_file(void *data, const struct netlink_reply *reply, struct error *err)
+{
+	int *count = data;
+	struct unix_diag_msg socket;
+	struct unix_diag_vfs file;
+
+	(void)err;
+	if (!read_unix_socket(reply, &socket, &file, NULL))
+		return 0;
+	for (size_t i = 0; i < own_files.count; i++)
+		*count += file.udiag_vfs_ino == own_files.at[i].udiag_vfs_ino &&
+			  file.udiag_vfs_dev == own_files.at[i].udiag_vfs_dev;
+	return 0;
 }
 
 /* A line of /proc/net/unix, whose inode is 0 until somebody has accepted the connection. */
-static bool is_console_way(const char *line, void *data)
+static bool is_named_way(const char *line, void *data)
 {
 	const struct sockets *supervisors = data;
 	unsigned long long inode;
@@ -196,10 +325,22 @@ static bool is_console_way(const char *line, void *data)
 	if (sscanf(line, "%*s %*s %*s %*s %*s %*s %llu%n", &inode, &end) != 1)
 		return false;
 	name = strrchr(line + end, '/');
-	if (!name || strncmp(name + 1, CONSOLE_SOCK_NAME, sizeof(CONSOLE_SOCK_NAME) - 1) != 0)
-		return false;
-	return has_socket(supervisors, inode) ||
-	       (sscanf(line + end, " /proc/%d/fd/", &process) == 1 && process == broker_asker());
+	for (size_t i = 0; name && i < ARRAY_SIZE(ways_in); i++)
+		if (strcspn(name + 1, "\n") == strlen(ways_in[i]) &&
+		    strncmp(name + 1, ways_in[i], strlen(ways_in[i])) == 0)
+			return has_socket(supervisors, inode) ||
+			       (sscanf(line + end, " /proc/%d/fd/", &process) == 1 &&
+				process == broker_asker());
+	return false;
+}
+
+static int count_unix_ways(struct sockets *supervisors, struct error *err)
+{
+	int count = 0;
+
+	if (own_files.count == 0)
+		return count_lines("/proc/self/net/unix", is_named_way, supervisors, err);
+	return list_unix_sockets(count_own_file, &count, err) < 0 ? -1 : count;
 }
 
 /* --- forgetting what is closed ------------------------------------------------------------------ */
@@ -212,11 +353,12 @@ struct open_ways {
 static bool note_open(const char *line, void *data)
 {
 	struct open_ways *ways = data;
-	struct sockaddr_storage local;
+	struct internet_socket socket;
 	unsigned long long inode, other;
 
-	if (!read_internet_line(line, &local, &inode))
+	if (!read_internet_line(line, &socket))
 		return false;
+	inode = socket.inode;
 	for (size_t i = ways->open; i < ways->count; i++) {
 		if (ways->inodes[i] != inode)
 			continue;
@@ -228,10 +370,7 @@ static bool note_open(const char *line, void *data)
 	return false;
 }
 
-/* A read of the list begins at a number of entries of a bucket, so that an entry is passed over where
- * another one before it was closed since the last read. What three lists lack is closed. Where the lists
- * cannot be read all are taken for open. */
-#define LISTS_READ 3
+/* Where the lists cannot be read all are taken for open. */
 static size_t keep_open(unsigned long long *inodes, size_t count)
 {
 	struct open_ways ways = {.inodes = inodes, .count = count};
@@ -243,9 +382,28 @@ static size_t keep_open(unsigned long long *inodes, size_t count)
 	return ways.open;
 }
 
+static bool is_at_listener(const char *line, void *data)
+{
+	const struct sockaddr_storage *listener = data;
+	struct internet_socket socket;
+
+	return read_internet_line(line, &socket) && way_accepts_at(listener, &socket.local);
+}
+
+static bool is_used(const struct sockaddr_storage *listener)
+{
+	struct error ignored;
+
+	for (int i = 0; i < LISTS_READ; i++)
+		if (count_internet_lines(is_at_listener, (void *)(uintptr_t)listener, &ignored) !=
+		    0)
+			return true;
+	return false;
+}
+
 void live_cut_begin(void)
 {
-	ways_forget_by(keep_open);
+	ways_forget_by(keep_open, is_used);
 }
 
 /* --- the look ----------------------------------------------------------------------------------- */
@@ -254,16 +412,19 @@ void live_cut_begin(void)
 static int count_ways_out(const struct proc *supervisor, struct error *err)
 {
 	struct sockets sockets = {.count = 0};
-	int internet, consoles;
+	int internet = 0, own = 0;
 
 	if (list_sockets(supervisor, &sockets, err) < 0)
 		return -1;
 	if (count_internet_lines(forget_port_of_others, NULL, err) < 0)
 		return -1;
-	internet = count_internet_lines(is_listed_way, &sockets, err);
-	consoles = internet < 0 ? -1
-				: count_lines("/proc/self/net/unix", is_console_way, &sockets, err);
-	return consoles < 0 ? -1 : internet + consoles;
+	for (int i = 0; i < LISTS_READ && internet + own == 0; i++) {
+		internet = count_internet_lines(is_listed_way, &sockets, err);
+		own = internet < 0 ? -1 : count_unix_ways(&sockets, err);
+		if (own < 0)
+			return -1;
+	}
+	return internet + own;
 }
 
 int live_cut_off(void *data, struct error *err)
