@@ -15,7 +15,8 @@ HEADERS = ["microagent/error.h", "microagent/exec.h", "microagent.h", "microagen
 STRUCTS = """
     error microagent_exec microagent_sink microagent_streams microagent_outcome microagent_callbacks microagent_result
     microagent_rates microagent_egress microagent_machine microagent_spec microagent_run_options microagent_run_limits microagent_copy
-    microagent_session_spec microagent_session_share microagent_fork_spec microagent_pool_spec
+    microagent_base_spec microagent_warm_spec microagent_session_spec microagent_session_share microagent_fork_spec microagent_pool_spec
+    microagent_exec_times
 """.split()
 
 ENUMERATORS = """
@@ -23,12 +24,13 @@ ENUMERATORS = """
 """.split()
 
 FUNCTIONS = """
-    version error_name reason_name open close use_backend run exec cancel_new cancel_fire cancel_free cancel_fd result_free
-    guest_copy_out guest_copy_in guest_list guest_stat base_list
+    version error_name reason_name open close state_dir use_backend run exec last_start time_exec footprint
+    cancel_new cancel_fire cancel_free cancel_fd result_free
+    guest_copy_out guest_copy_in guest_list guest_stat base_create base_warm base_list base_show base_delete
     session_create session_clone_base session_boot session_open session_run session_stream session_guest
     session_give_share session_give_shares session_change_network session_fork session_snapshot session_restore
-    session_snapshots session_snapshot_delete session_destroy session_close session_name session_describe session_list
-    pool_set pool_status pool_drain
+    session_snapshots session_snapshot_delete session_destroy session_destroy_named session_close session_name session_describe
+    session_list session_gc pool_set pool_status pool_drain
 """.split()
 
 HEAD = '''# SPDX-License-Identifier: MIT

@@ -132,6 +132,30 @@ STRUCTS = {
         int within;
         int file;
     """,
+    "microagent_base_spec": """
+        const char *image;
+        const char *oci;
+        const char *ipsw;
+        const char *put_agent;
+        const char *kernel;
+        struct microagent_machine machine;
+        const char *script;
+        const char *const *stage;
+        int64_t size_mib;
+        int cancel;
+        void (*booted)(void *data, const char *accelerator);
+        void (*said)(void *data, enum microagent_base_line kind, const char *text);
+        void (*progressed)(void *data, uint64_t done, uint64_t total);
+        void *data;
+    """,
+    "microagent_warm_spec": """
+        const char *const *const *run;
+        struct microagent_machine machine;
+        int cancel;
+        void (*booted)(void *data, const char *accelerator);
+        void (*said)(void *data, enum microagent_base_line kind, const char *text);
+        void *data;
+    """,
     "microagent_session_spec": """
         const char *base;
         struct microagent_machine machine;
@@ -167,6 +191,11 @@ STRUCTS = {
         int64_t size;
         struct microagent_machine machine;
     """,
+    "microagent_exec_times": """
+        uint64_t reached_ns;
+        uint64_t started_ns;
+        uint64_t ended_ns;
+    """,
 }
 
 ENUMERATORS = {
@@ -189,12 +218,17 @@ FUNCTIONS = """
     const char *microagent_reason_name(enum error_reason reason);
     struct microagent *microagent_open(const char *state_dir, struct error *err);
     void microagent_close(struct microagent *agent);
+    const char *microagent_state_dir(const struct microagent *agent);
     int microagent_use_backend(struct microagent *agent, const char *name, struct error *err);
     int microagent_run(struct microagent *agent, const struct microagent_spec *spec,
         const struct microagent_run_options *options, const struct microagent_streams *streams,
         struct microagent_outcome *outcome, struct error *err);
     int microagent_exec(struct microagent *agent, const char *name, const struct microagent_exec *exec,
         const struct microagent_streams *streams, struct microagent_outcome *outcome, struct error *err);
+    json_t *microagent_last_start(struct microagent *agent, const char *name, struct error *err);
+    int microagent_time_exec(struct microagent *agent, const char *name, const struct microagent_exec *exec,
+        struct microagent_exec_times *out, struct error *err);
+    json_t *microagent_footprint(struct microagent *agent, const char *name, struct error *err);
     struct microagent_cancel *microagent_cancel_new(struct error *err);
     void microagent_cancel_fire(struct microagent_cancel *cancel);
     void microagent_cancel_free(struct microagent_cancel *cancel);
@@ -208,7 +242,13 @@ FUNCTIONS = """
         const struct microagent_run_limits *limits, struct error *err);
     json_t *microagent_guest_stat(struct microagent_guest *guest, const char *path, const char *user,
         const struct microagent_run_limits *limits, struct error *err);
+    int microagent_base_create(struct microagent *agent, const char *word, const struct microagent_base_spec *spec,
+        json_t **base, struct error *err);
+    int microagent_base_warm(struct microagent *agent, const char *word, const struct microagent_warm_spec *spec,
+        json_t **base, struct error *err);
     json_t *microagent_base_list(struct microagent *agent, struct error *err);
+    json_t *microagent_base_show(struct microagent *agent, const char *word, struct error *err);
+    int microagent_base_delete(struct microagent *agent, const char *word, struct error *err);
     int microagent_session_create(struct microagent *agent, const struct microagent_session_spec *spec,
         struct microagent_session **out, struct error *err);
     int microagent_session_clone_base(struct microagent *agent, const struct microagent_session_spec *spec,
@@ -237,10 +277,12 @@ FUNCTIONS = """
     json_t *microagent_session_snapshots(struct microagent_session *session, struct error *err);
     int microagent_session_snapshot_delete(struct microagent_session *session, const char *name, struct error *err);
     int microagent_session_destroy(struct microagent_session *session, struct error *err);
+    int microagent_session_destroy_named(struct microagent *agent, const char *word, struct error *err);
     void microagent_session_close(struct microagent_session *session);
     const char *microagent_session_name(const struct microagent_session *session);
     json_t *microagent_session_describe(const struct microagent_session *session, struct error *err);
     json_t *microagent_session_list(struct microagent *agent, struct error *err);
+    json_t *microagent_session_gc(struct microagent *agent, struct error *err);
     int microagent_pool_set(struct microagent *agent, const struct microagent_pool_spec *spec, struct error *err);
     json_t *microagent_pool_status(struct microagent *agent, struct error *err);
     int microagent_pool_drain(struct microagent *agent, const char *word, struct error *err);
