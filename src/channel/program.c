@@ -62,16 +62,17 @@ char *program_find(const char *program, struct error *err)
 {
 	/* Of <prefix>/lib/libmicroagent.so.0 or <prefix>/lib/<architecture>/, to <prefix>/bin. */
 	static const char *const bins[] = {"../bin", "../../bin"};
+	autofree char *library = library_dir();
 	autofree char *beside = path_of_executable_dir(NULL);
-	autofree char *library = NULL;
-	char *path = in_dir(beside, program);
+	char *path = NULL;
 
-	if (!path)
-		library = library_dir();
+	/* The library's own first: what runs may be /usr/bin/python3, beside which is another version. */
 	for (size_t i = 0; library && !path && i < ARRAY_SIZE(bins); i++) {
 		autofree char *bin = path_join(library, bins[i], NULL);
 
 		path = in_dir(bin, program);
 	}
+	if (!path)
+		path = in_dir(beside, program);
 	return path ? path : program_in_path(program, err);
 }

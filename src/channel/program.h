@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 
-/* Beside the running program, else in <prefix>/bin of the installed library, else in PATH.
- * malloc'd; ERR_NOT_FOUND. */
+/* In <prefix>/bin of the shared library, if it is that; else beside the running program, else in
+ * PATH. malloc'd; ERR_NOT_FOUND. */
 char *program_find(const char *program, struct error *err);
 
 #endif

@@ -16,8 +16,7 @@
 #define SUPERVISOR_PROGRAM 64
 void supervisor_program(const char *backend, char out[SUPERVISOR_PROGRAM]);
 
-/* Finds it: $MICROAGENT_<BACKEND>_SUPERVISOR, beside the running
- * executable, then PATH. malloc'd. */
+/* Finds it: $MICROAGENT_<BACKEND>_SUPERVISOR, else by program_find(). malloc'd. */
 char *supervisor_find(const char *backend, struct error *err);
 
 /* What a caller does while it waits: fn is called about five times a second. */
