@@ -110,7 +110,7 @@ def test_wheel_and_sdist(tmp_path):
     wheel, = (tmp_path / "dist").glob("microagent-*-py3-none-any.whl")
     sdist, = (tmp_path / "dist").glob("microagent-*.tar.gz")
     names = zipfile.ZipFile(wheel).namelist()
-    modules = {f"microagent/{path.name}" for path in (PACKAGE / "microagent").iterdir() if path.name != "__pycache__"}
+    modules = {str(path.relative_to(PACKAGE)) for path in (PACKAGE / "microagent").rglob("*") if path.is_file() and path.suffix != ".pyc"}
     assert {name for name in names if ".dist-info/" not in name} == modules and "microagent/py.typed" in modules
     assert re.search(r"^Requires-Dist", zipfile.ZipFile(wheel).read(next(n for n in names if n.endswith("METADATA"))).decode(), re.M) is None
     packed = done("tar", "-tzf", sdist)
