@@ -140,7 +140,10 @@ LIBRARIES := $(BUILD)/lib/libmicroagent.so.$(VERSION) $(BUILD)/lib/libmicroagent
 LIBRARY_LINKS := $(SONAME)=libmicroagent.so.$(VERSION) libmicroagent.so=$(SONAME)
 endif
 
-all: $(BINARIES) $(LIBRARIES)
+# Not compiled: the program of python/ by its name among the others, and the library by the name that it is loaded by.
+PERF := $(BUILD)/bin/microagent-perf $(if $(filter linux,$(PLATFORM)),$(BUILD)/lib/$(SONAME))
+
+all: $(BINARIES) $(LIBRARIES) $(PERF)
 
 # On a bare machine the packages come before the first compilation, whatever -j says.
 NEEDS_PACKAGES := $(filter setup run test soak bench arm64 arm64-init windows standin-hyperv,$(MAKECMDGOALS))

@@ -14,6 +14,9 @@ LIBDIR ?= $(PREFIX)/lib
 ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
 COMPLETIONS := $(addprefix src/cli/complete/,microagent.bash=$(PREFIX)/share/bash-completion/completions/microagent \
 	       _microagent=$(ZSH_COMPLETIONS)/_microagent microagent.fish=$(PREFIX)/share/fish/vendor_completions.d/microagent.fish)
+# The binding, with the program that is a part of it. pip and the Debian package have it where Python looks.
+PYTHON_DIR := $(PREFIX)/share/microagent/python
+PYTHON_FILES := $(patsubst python/%,%,$(wildcard python/microagent/*.py python/microagent/*/*.py))
 INSTALL_DIRS := $(PREFIX)/bin $(LIBDIR)/pkgconfig $(PREFIX)/include/microagent \
 		$(addprefix $(PREFIX)/share/man/man,1 3 5 8) $(PREFIX)/share/microagent/recipes
 
@@ -27,6 +30,10 @@ install: all man
 	sed -e 's,@PREFIX@,$(PREFIX),; s,@LIBDIR@,$(LIBDIR),; s,@VERSION@,$(VERSION),' src/api/microagent.pc.in \
 		>$(DESTDIR)$(LIBDIR)/pkgconfig/microagent.pc
 	install -m 755 images/recipes/*.sh $(DESTDIR)$(PREFIX)/share/microagent/recipes
+	install -d $(DESTDIR)$(PYTHON_DIR)/microagent/_perf
+	$(foreach f,$(PYTHON_FILES),install -m 644 python/$(f) $(DESTDIR)$(PYTHON_DIR)/$(f) &&) true
+	install -m 755 python/microagent-perf $(DESTDIR)$(PYTHON_DIR)
+	ln -sf ../share/microagent/python/microagent-perf $(DESTDIR)$(PREFIX)/bin/microagent-perf
 	$(foreach c,$(COMPLETIONS),install -D -m 644 $(subst =, $(DESTDIR),$(c)) &&) true
 	install -m 644 $(filter %.1,$(DOCS)) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(filter %.3,$(DOCS)) $(DESTDIR)$(PREFIX)/share/man/man3
@@ -44,7 +51,8 @@ install-macos-agent: $(MACOS_AGENT)
 endif
 
 # With the PREFIX, LIBDIR and DESTDIR of the installation. Directories that hold others' files stay.
-INSTALLED := $(addprefix $(PREFIX)/bin/,$(PROGRAMS) microagent-init-arm64) \
+INSTALLED := $(addprefix $(PREFIX)/bin/,$(PROGRAMS) microagent-init-arm64 microagent-perf) \
+	$(addprefix $(PYTHON_DIR)/,$(PYTHON_FILES) microagent-perf) \
 	$(addprefix $(LIBDIR)/,$(notdir $(LIBRARIES)) $(foreach l,$(LIBRARY_LINKS),$(firstword $(subst =, ,$(l)))) pkgconfig/microagent.pc) \
 	$(addprefix $(PREFIX)/include/,microagent.h microagent_session.h microagent/error.h \
 		microagent/exec.h) \
@@ -66,4 +74,4 @@ deb: packages
 
 uninstall:
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
-	-rmdir $(addprefix $(DESTDIR)$(PREFIX)/,share/microagent/recipes $(if $(MACOS_AGENT),share/microagent/macos) share/microagent include/microagent)
+	-rmdir $(addprefix $(DESTDIR)$(PREFIX)/,$(addprefix share/microagent/,python/microagent/_perf python/microagent python recipes) $(if $(MACOS_AGENT),share/microagent/macos) share/microagent include/microagent)

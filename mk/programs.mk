@@ -89,6 +89,11 @@ $(BUILD)/bin/microagent-init: $(GUEST_OBJECTS)
 	@mkdir -p $(@D)
 	$(call say,LD   )$(CC) $(GUEST_LDFLAGS) -s -o $@ $^ -ljansson
 
+# Who runs it finds the binding where the link leads to.
+$(BUILD)/bin/microagent-perf: python/microagent-perf
+	@mkdir -p $(@D)
+	@ln -sfn $(abspath $<) $@
+
 # --- the library ---------------------------------------------------------------------------------
 
 # Isolation is for daemons; here it would pull in libseccomp.
@@ -99,6 +104,9 @@ $(BUILD)/lib/libmicroagent.so.$(VERSION): $(LIBRARY_OBJECTS) src/api/exported.ma
 	@mkdir -p $(@D)
 	$(call say,LD   )$(CC) $(filter-out -pie,$(HOST_LDFLAGS)) -shared -Wl,-soname,$(SONAME) -Wl,-z,defs \
 		-Wl,--version-script=src/api/exported.map -o $@ $(LIBRARY_OBJECTS) -ljansson -lmd
+
+$(BUILD)/lib/$(SONAME): $(BUILD)/lib/libmicroagent.so.$(VERSION)
+	@ln -sf $(<F) $@
 
 # What is hidden stays so; the public names are marked in their headers.
 $(BUILD)/lib/libmicroagent.0.dylib: $(LIBRARY_OBJECTS)

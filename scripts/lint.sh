@@ -86,7 +86,7 @@ stage "cppcheck" cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,
 stage "shellcheck" shellcheck -x $(git ls-files -- '*.sh') .ci/run images/macos/microagent-*-macos-agent images/macos/microagent-start
 stage "codespell" codespell -q 3 -L "fo,inout,te,comand,lsit,delte,instal,passt,nown,conectix" README.md NEWS.md CONTRIBUTING.md docs src ports include tests schema images scripts python
 stage "schema layout" scripts/layout-schemas.py --check schema/*.json
-stage "pyflakes" pyflakes3 tests ports scripts python
+stage "pyflakes" pyflakes3 tests ports scripts python python/microagent-perf
 stage "mypy" mypy --strict --cache-dir=build/mypy python/microagent
 stage "darwin" scripts/darwin-check.sh
 stage "retain counts" retain_counts
