@@ -2,13 +2,18 @@
 """`microagent perf`: what it tells adds up, and nothing of what it makes stays, however it ends. How long things take is
 nothing that a test looks at."""
 
+import json
+import os
+import shutil
 import signal
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from conftest import BACKEND, wait_until
+from conftest import BACKEND, BIN, wait_until
 from pools import NOW
+from test_library import make
 
 pytestmark = pytest.mark.skipif(BACKEND == "apple-vf", reason="its stand-in makes no bases that a session can boot")
 EXEC = ["connect", "start", "exit"]
@@ -118,11 +123,13 @@ def living(host):
     return list(host.state.glob(".locks/.perf/*/sessions/*.bundle/runtime.json"))
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_it_and_nothing_stays(place, number):
-    child = place.popen("perf", "boot", "--base", "web", "--count", "1000")
+@pytest.mark.parametrize("number,send", [(signal.SIGINT, os.kill), (signal.SIGTERM, os.kill), (signal.SIGINT, os.killpg)],
+                         ids=["SIGINT", "SIGTERM", "Ctrl-C"])
+def test_a_signal_ends_it_and_nothing_stays(place, number, send):
+    """Ctrl-C is one to the whole process group."""
+    child = place.popen("perf", "boot", "--base", "web", "--count", "1000", start_new_session=True)
     wait_until(lambda: living(place), "a machine")
-    child.send_signal(number)
+    send(child.pid, number)
     out, err = child.communicate()
     assert child.returncode == 128 + number and not out and b"nothing was measured" in err, err
     assert not places(place)
@@ -160,3 +167,41 @@ def test_two_at_once_leave_each_other_alone(place):
 def test_what_is_refused_makes_nothing(host, words, code, said):
     refused = host("perf", *words, check=code)
     assert said in refused.stderr and not refused.stdout and not places(host)
+
+
+def test_a_signal_at_once_makes_nothing(host):
+    """It may come before there is anybody who takes it."""
+    child = host.popen("perf", "exec", "--count", "1000")
+    wait_until(lambda: b"microagent-perf" in Path(f"/proc/{child.pid}/cmdline").read_bytes(), "the program")
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate()
+    assert child.returncode == 128 + signal.SIGINT and not out and b"nothing was measured" in err and b"Traceback" not in err, err
+    check_nothing_stays(host)
+
+
+@pytest.mark.parametrize("program,said", [
+    (None, "microagent: microagent-perf, which measures, is neither beside microagent nor in PATH: the Debian package python3-microagent brings it\n"),
+    ("#!/nonexistent/python3\n", "microagent: {} is a Python program, and what runs it is not here: the Debian package python3 brings /usr/bin/python3\n"),
+])
+def test_what_it_needs(host, program, said):
+    alone = host.base / "alone"
+    alone.mkdir()
+    shutil.copy2(BIN / "microagent", alone)
+    if program:
+        (alone / "microagent-perf").write_text(program)
+        (alone / "microagent-perf").chmod(0o755)
+    child = host.popen("perf", "boot", program=alone / "microagent", env={"PATH": str(host.base)})
+    out, err = child.communicate()
+    assert (child.returncode, out, err.decode()) == (1, b"", said.format(alone / "microagent-perf"))
+    assert "--count" in host("perf", "boot", "--help", check=0).stdout and not places(host)
+
+
+def test_what_is_installed(place):
+    """By its own programs and library, wherever that is, and whatever is beside python3."""
+    prefix = place.base / "installed"
+    make("install", f"PREFIX={prefix}")
+    child = place.popen("--json", "perf", "exec", "--base", "web", "--count", "1", program=prefix / "bin" / "microagent")
+    out, err = child.communicate()
+    assert (child.returncode, err) == (0, b"") and check_rows(json.loads(out), 1) == [*EXEC, "whole"]
+    make("uninstall", f"PREFIX={prefix}")
+    assert not [path for path in prefix.rglob("*") if not path.is_dir()]

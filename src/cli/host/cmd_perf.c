@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* perf: what this host does, and where each millisecond and each MiB of a machine goes. Its words
+ * are here, as those of every command; what they do is a Python program of the binding's
+ * (python/microagent/_perf), which this one becomes. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/argv.h"
+#include "base/cleanup.h"
+#include "channel/program.h"
+#include "cli/options/guest.h"
+#include "cli/terminal/signals.h"
+
+#define PROGRAM "microagent-perf"
+#define COUNT_MAX 1000
+
+struct perf_values {
+	const char *base, *backend, *network, *picture;
+	int64_t count;
+};
+
+static void add_option(struct argv *argv, const char *name, const char *value)
+{
+	if (value)
+		argv_addf(argv, "--%s=%s", name, value);
+}
+
+/* Returns only on failure. */
+static int become_program(const char *const *argv, struct error *err)
+{
+	struct signals signals = SIGNALS_NONE;
+
+	/* Blocked, they wait for the program, which takes them once it knows what to do. */
+	if (signals_open_ending(&signals, err) < 0)
+		return -1;
+	execv(argv[0], (char *const *)(uintptr_t)argv);
+	error_errno(err, errno, "%s", argv[0]);
+	signals_give_back(&signals);
+	if (err->errnum != ENOENT)
+		return -1;
+	return error_set(err, ERR_NOT_FOUND,
+			 "%s is a Python program, and what runs it is not here: the Debian package "
+			 "python3 brings /usr/bin/python3",
+			 argv[0]);
+}
+
+static int run_perf(struct cli *cli, const void *values, const struct cli_words *args,
+		    struct error *err)
+{
+	const struct perf_values *v = values;
+	autofree char *program = NULL;
+	autoargv struct argv argv = ARGV_INIT;
+	const char *const *words;
+
+	(void)args;
+	if (guest_check_base(cli, v->base, err) < 0 || guest_take_backend(cli, v->backend, err) < 0)
+		return -1;
+	program = program_find(PROGRAM, err);
+	if (!program)
+		return error_set(err, ERR_NOT_FOUND,
+				 PROGRAM
+				 ", which measures, is neither beside microagent nor in PATH: "
+				 "the Debian package python3-microagent brings it");
+	argv_add(&argv, program);
+	argv_add(&argv, cli->command->name);
+	if (cli->json)
+		argv_add(&argv, "--json");
+	if (v->count)
+		argv_addf(&argv, "--count=%" PRId64, v->count);
+	add_option(&argv, "state-dir", cli->state_dir_option);
+	add_option(&argv, "base", v->base);
+	add_option(&argv, "output", v->picture);
+	add_option(&argv, "network", v->network);
+	add_option(&argv, "backend", v->backend);
+	words = argv_finish(&argv, err);
+	return words ? become_program(words, err) : -1;
+}
+
+#define OPTION(field) offsetof(struct perf_values, field)
+
+static const struct cli_option perf_options[] = {
+	{"base", 0, CLI_OPTION_STRING, OPTION(base), "BASE",
+	 "sessions of this base (default: of one that is made of the busybox image)", 0, 0},
+	{"count", 'n', CLI_OPTION_INT, OPTION(count), "N", "how often", 1, COUNT_MAX},
+	{"output", 'o', CLI_OPTION_STRING, OPTION(picture), "FILE", "draw a picture too (SVG)", 0,
+	 0},
+	{"network", 0, CLI_OPTION_STRING, OPTION(network), "nat|isolated",
+	 "what they reach (default: nat; of what is restored isolated)", 0, 0},
+	GUEST_BACKEND(struct perf_values),
+	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
+};
+
+#define PERF_COMMAND(word, text, more)                            \
+	static const struct cli_command perf_##word##_command = { \
+		.name = #word,                                    \
+		.summary = (text),                                \
+		.help = (more),                                   \
+		.options = perf_options,                          \
+		.values_size = sizeof(struct perf_values),        \
+		.run = run_perf,                                  \
+	}
+
+PERF_COMMAND(boot, "where the time of a session's boot goes, up to its first command",
+	     "Five times, unless --count says otherwise. What is made for it is removed.\n");
+PERF_COMMAND(
+	restore, "the same of a session that is restored from its base's template",
+	"Ten times, unless --count says otherwise. Without --base one is made, and warmed; what\n"
+	"is made is removed.\n");
+PERF_COMMAND(exec, "where the time of a command goes",
+	     "/bin/true a hundred times, unless --count says otherwise, in one session.\n");
+PERF_COMMAND(claim, "the same for the first command of a session from the pool",
+	     "Five times, unless --count says otherwise, from a pool of its own.\n");
+PERF_COMMAND(footprint, "the memory of each process of a machine",
+	     "Of three machines, one after the other, unless --count says otherwise. Private is\n"
+	     "what a process has alone, shared what others have too.\n");
+
+static const struct cli_command *const perf_commands[] = {
+	&perf_boot_command,  &perf_restore_command,   &perf_exec_command,
+	&perf_claim_command, &perf_footprint_command, NULL,
+};
+
+const struct cli_command cli_perf = {
+	.name = "perf",
+	.args = "COMMAND",
+	.summary = "where the time and the memory of machines go on this host",
+	.group = CLI_GROUP_HOST,
+	.sub = perf_commands,
+};
