@@ -49,6 +49,7 @@ def test_what_is_in_them(debs):
         assert stranger not in everything
     assert "/usr/bin/microagent-oci" not in files["microagent"] and "/usr/share/man/man5/" in files["microagent"]
     assert f"/dist-packages/microagent-{VERSION}.dist-info" in files["python3-microagent"], "python/pyproject.toml has another version"
+    assert "/usr/bin/microagent-perf" in files["python3-microagent"] and "microagent-perf" not in files["microagent"]
     assert re.search(r"/usr/lib/[^/]+/libmicroagent\.so\.0\n?", files["libmicroagent0"])
 
 
