@@ -171,6 +171,7 @@ struct open_workspace {
 int open_workspace_named(const struct microagent *agent, const char *name,
 			 struct open_workspace *out, struct error *err);
 void open_workspace_close(struct open_workspace *existing); /* accepts a zeroed one */
+#define auto_existing __attribute__((cleanup(open_workspace_close)))
 
 /* The config as prepare recorded it, which is what start compares its own with. New reference. */
 json_t *open_workspace_config(const struct open_workspace *existing, struct error *err);

@@ -136,19 +136,6 @@ char *microagent_git_outside(const char *word, const char *at)
 	return steal_ptr(&git.common);
 }
 
-static int put_anyway(json_t *config, struct error *err)
-{
-	json_t *share;
-	size_t i;
-
-	json_array_foreach(json_object_get(config, "shares"), i, share)
-	{
-		if (json_put(share, "anyway", json_true(), err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
 int microagent_check_disk(const char *word, struct error *err)
 {
 	json_auto_t *value = disk_json(word, 0, err);
@@ -197,11 +184,21 @@ int words_put(json_t *target, const char *key, const char *const *words, word_js
 
 int attach_put(json_t *config, const struct microagent_spec *spec, struct error *err)
 {
+	json_t *shares, *share;
+	size_t i;
+
 	if (words_put(config, "disks", spec->machine.disks, disk_json, err) < 0 ||
-	    words_put(config, "shares", spec->machine.shares, share_json, err) < 0 ||
-	    (spec->machine.share_anyway && put_anyway(config, err) < 0) ||
-	    (spec->machine.share_git && json_object_get(config, "shares") &&
-	     share_git_add(json_object_get(config, "shares"), err) < 0) ||
+	    words_put(config, "shares", spec->machine.shares, share_json, err) < 0)
+		return -1;
+	shares = json_object_get(config, "shares");
+	if (spec->machine.share_anyway) {
+		json_array_foreach(shares, i, share)
+		{
+			if (json_put(share, "anyway", json_true(), err) < 0)
+				return -1;
+		}
+	}
+	if ((spec->machine.share_git && shares && share_git_add(shares, err) < 0) ||
 	    words_put(config, "bundles", spec->bundles, bundle_json, err) < 0)
 		return -1;
 	return words_put(config, "outputs", spec->outputs, output_json, err);

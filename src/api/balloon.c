@@ -10,30 +10,22 @@
 #include "base/limits.h"
 #include "channel/control.h"
 
-static int balloon_ask(const struct open_workspace *existing, int64_t mib, json_t **response,
-		       struct error *err)
-{
-	uint64_t wait = limit_get(LIMIT_CONTROL_REQUEST_MS) + limit_get(LIMIT_BALLOON_MS);
-	json_auto_t *request = json_object();
-
-	if (json_put_string(request, "command", "balloon", err) < 0 ||
-	    json_put(request, "memoryMiB", json_integer(mib), err) < 0)
-		return -1;
-	return control_ask(existing->ws.fd, request, clock_mono_ns() + wait * NS_PER_MS, response,
-			   err);
-}
-
 int microagent_balloon(struct microagent *agent, const char *name, int64_t mib, json_t **response,
 		       struct error *err)
 {
-	struct open_workspace existing = {0};
+	uint64_t wait = limit_get(LIMIT_CONTROL_REQUEST_MS) + limit_get(LIMIT_BALLOON_MS);
+	auto_existing struct open_workspace existing = {0};
+	json_auto_t *request = json_object();
 	struct error why = {0};
 
 	if (open_workspace_named(agent, name, &existing, err) < 0)
 		return -1;
-	int result = balloon_ask(&existing, mib, response, &why);
-	if (result < 0)
-		explain_nobody_listens(&existing.ws, &why);
-	open_workspace_close(&existing);
-	return result < 0 ? error_copy(err, &why) : 0;
+	if (json_put_string(request, "command", "balloon", err) < 0 ||
+	    json_put(request, "memoryMiB", json_integer(mib), err) < 0)
+		return -1;
+	if (control_ask(existing.ws.fd, request, clock_mono_ns() + wait * NS_PER_MS, response,
+			&why) == 0)
+		return 0;
+	explain_nobody_listens(&existing.ws, &why);
+	return error_copy(err, &why);
 }

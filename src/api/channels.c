@@ -108,11 +108,14 @@ int microagent_check_listener(const char *word, struct error *err)
 	return value ? 0 : -1;
 }
 
-static int put_mediation(json_t *config, const struct microagent_machine *machine,
-			 struct error *err)
+int channels_put(json_t *config, const struct microagent_machine *machine, struct error *err)
 {
+	json_t *network = json_object_get(config, "network");
 	json_auto_t *mediation = NULL;
 
+	if (words_put(network, "portForwards", machine->publish, publish_json, err) < 0 ||
+	    words_put(config, "vsockListeners", machine->vsock, listener_json, err) < 0)
+		return -1;
 	if (!machine->mediation)
 		return 0;
 	mediation = listener_json(machine->mediation, 0, err);
@@ -121,14 +124,4 @@ static int put_mediation(json_t *config, const struct microagent_machine *machin
 	    json_put(mediation, "failClosed", json_true(), err) < 0)
 		return -1;
 	return json_put(config, "mediation", json_incref(mediation), err);
-}
-
-int channels_put(json_t *config, const struct microagent_machine *machine, struct error *err)
-{
-	json_t *network = json_object_get(config, "network");
-
-	if (words_put(network, "portForwards", machine->publish, publish_json, err) < 0 ||
-	    words_put(config, "vsockListeners", machine->vsock, listener_json, err) < 0)
-		return -1;
-	return put_mediation(config, machine, err);
 }

@@ -26,7 +26,8 @@ static int copy_disk(struct creation *made, json_t *object, const char *key, con
 	return json_put_string(object, key, copy, err);
 }
 
-/* What is read-only can be shared, also the base of a layer. */
+/* Copies the disks that a guest writes to. What is read-only can be shared, also the base of a
+ * layer. */
 static int copy_disks(struct creation *made, json_t *config, struct error *err)
 {
 	json_t *disk;
@@ -50,18 +51,7 @@ static int copy_disks(struct creation *made, json_t *config, struct error *err)
 	return 0;
 }
 
-/* It would be two machines of one identifier, with one auxiliary storage. */
-static int refuse_macos(const json_t *recorded, struct error *err)
-{
-	if (!json_object_get(recorded, "macos"))
-		return 0;
-	return error_set(
-		err, ERR_UNSUPPORTED,
-		"the guest is macOS, which has more than its disk: sessions are cloned from "
-		"a base of it");
-}
-
-/* The source's lease is held meanwhile: nobody starts it. */
+/* Makes the clone while the source's lease is held, so that nobody starts it meanwhile. */
 static int clone_held(struct microagent *agent, const struct contract_backend *backend,
 		      const json_t *recorded, const char *target, json_t **response,
 		      struct error *err)
@@ -74,13 +64,16 @@ static int clone_held(struct microagent *agent, const struct contract_backend *b
 	as.backend = backend;
 	if (!config)
 		return error_errno(err, ENOMEM, "clone");
-	status = refuse_macos(config, err);
-	if (status == 0)
-		status = archives_check(config, err); /* before anything is copied */
-	if (status == 0)
-		status = creation_empty(agent, target, &made, err);
-	if (status == 0)
-		status = copy_disks(&made, config, err);
+	/* It would be two machines of one identifier, with one auxiliary storage. */
+	if (json_object_get(config, "macos"))
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"the guest is macOS, which has more than its disk: sessions are cloned from "
+			"a base of it");
+	/* The archives are looked at before anything is copied. */
+	if (archives_check(config, err) < 0 || creation_empty(agent, target, &made, err) < 0)
+		return -1;
+	status = copy_disks(&made, config, err);
 	if (status == 0)
 		status = json_put_string(config, "stateDir", agent->state_path, err);
 	if (status == 0)
@@ -93,33 +86,24 @@ static int clone_held(struct microagent *agent, const struct contract_backend *b
 	return status;
 }
 
-static int take_source(const struct open_workspace *existing, struct lease *out, struct error *err)
-{
-	struct error why = {0};
-
-	if (lease_take(&existing->ws, out, &why) == 0)
-		return 0;
-	if (why.code == ERR_CONFLICT)
-		return open_workspace_refuse_alive(existing, err);
-	return error_copy(err, &why);
-}
-
 int microagent_clone(struct microagent *agent, const char *source, const char *target,
 		     json_t **response, struct error *err)
 {
-	struct open_workspace existing = {0};
-	json_auto_t *config = NULL;
+	auto_existing struct open_workspace existing = {0};
 	auto_lease struct lease lease = LEASE_NONE;
-	int status = -1;
+	json_auto_t *config = NULL;
+	struct error why = {0};
 
 	if (microagent_check_name(target, err) < 0 ||
 	    open_workspace_named(agent, source, &existing, err) < 0)
 		return -1;
 	config = open_workspace_config(&existing, err);
-	if (config && take_source(&existing, &lease, err) == 0 &&
-	    open_workspace_refuse_quarantined(&existing, err) == 0)
-		status = clone_held(agent, request_backend(agent, source), config, target, response,
-				    err);
-	open_workspace_close(&existing);
-	return status;
+	if (!config)
+		return -1;
+	if (lease_take(&existing.ws, &lease, &why) < 0)
+		return why.code == ERR_CONFLICT ? open_workspace_refuse_alive(&existing, err)
+						: error_copy(err, &why);
+	if (open_workspace_refuse_quarantined(&existing, err) < 0)
+		return -1;
+	return clone_held(agent, request_backend(agent, source), config, target, response, err);
 }

@@ -24,32 +24,24 @@ static const char empty_archive[] =
 		ZERO ZERO ZERO ZERO	    /* devices */
 	"0000000b" ZERO "TRAILER!!!\0\0\0"; /* length of the name, sum */
 
-static int make_seed(const char *path, struct error *err)
-{
-	struct stat st;
-
-	if (stat(path, &st) == 0)
-		return 0;
-	return path_replace_file_at(AT_FDCWD, path, empty_archive, sizeof(empty_archive) - 1, 0600,
-				    PATH_NO_SYNC, err);
-}
-
 int containers_create(struct microagent *agent, const char *name,
 		      const struct microagent_spec *spec, const char *seed, const json_t *sandbox,
 		      struct error *err)
 {
+	auto_existing struct open_workspace made = {0};
 	struct microagent_spec whole = *spec;
-	struct open_workspace made = {0};
-	int status;
+	struct stat st;
 
 	whole.no_disk = true;
 	whole.initrd = seed;
-	if (make_seed(seed, err) < 0 || microagent_create(agent, name, &whole, NULL, err) < 0 ||
+	if (stat(seed, &st) < 0 &&
+	    path_replace_file_at(AT_FDCWD, seed, empty_archive, sizeof(empty_archive) - 1, 0600,
+				 PATH_NO_SYNC, err) < 0)
+		return -1;
+	if (microagent_create(agent, name, &whole, NULL, err) < 0 ||
 	    open_workspace_named(agent, name, &made, err) < 0)
 		return -1;
-	status = workspace_write(&made.ws, SANDBOX_RECORD, sandbox, STORE_NO_SYNC, err);
-	open_workspace_close(&made);
-	return status;
+	return workspace_write(&made.ws, SANDBOX_RECORD, sandbox, STORE_NO_SYNC, err);
 }
 
 /* Options, and the descriptors that they name. */

@@ -22,12 +22,15 @@
 
 /* --- a start --------------------------------------------------------------------------------- */
 
-static json_t *start_facts(const struct workspace *ws, struct error *err)
+json_t *microagent_last_start(struct microagent *agent, const char *name, struct error *err)
 {
 	static const char *const keys[] = {"accelerator", "acceleratorReason", "timings", "boot"};
-	json_auto_t *runtime = workspace_read(ws, RUNTIME, err);
-	json_auto_t *facts = json_object();
+	auto_existing struct open_workspace existing = {0};
+	json_auto_t *runtime = NULL, *facts = json_object();
 
+	if (open_workspace_named(agent, name, &existing, err) < 0)
+		return NULL;
+	runtime = workspace_read(&existing.ws, RUNTIME, err);
 	if (!runtime)
 		return NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
@@ -37,18 +40,6 @@ static json_t *start_facts(const struct workspace *ws, struct error *err)
 			return NULL;
 	}
 	return facts ? steal_ptr(&facts) : NULL;
-}
-
-json_t *microagent_last_start(struct microagent *agent, const char *name, struct error *err)
-{
-	struct open_workspace existing = {0};
-	json_t *facts;
-
-	if (open_workspace_named(agent, name, &existing, err) < 0)
-		return NULL;
-	facts = start_facts(&existing.ws, err);
-	open_workspace_close(&existing);
-	return facts;
 }
 
 /* --- a command ------------------------------------------------------------------------------- */
@@ -61,18 +52,7 @@ struct timed_exec {
 	bool ended;
 };
 
-static int take_exit(struct timed_exec *timed, const struct microagent_outcome *exit,
-		     struct error *err)
-{
-	if (exit->exit_code != 0)
-		return error_set(err, ERR_IO, "the command ended with %d%s%s", exit->exit_code,
-				 *exit->start_error ? ": " : "", exit->start_error);
-	timed->times.ended_ns = clock_mono_ns() - timed->began_ns;
-	timed->ended = true;
-	return 0;
-}
-
-/* What is whole of what has come. */
+/* Takes the messages that have come as a whole. */
 static int take_exec_messages(struct timed_exec *timed, struct error *err)
 {
 	struct agent_message message;
@@ -81,11 +61,18 @@ static int take_exec_messages(struct timed_exec *timed, struct error *err)
 	while (!timed->ended && (got = agent_message_peek(&timed->in, &message, err)) != 0) {
 		if (got < 0)
 			return -1;
-		if (message.kind == AGENT_MESSAGE_START)
+		if (message.kind == AGENT_MESSAGE_START) {
 			timed->times.started_ns = clock_mono_ns() - timed->began_ns;
-		else if (message.kind == AGENT_MESSAGE_EXIT &&
-			 take_exit(timed, &message.exit, err) < 0)
-			return -1;
+		} else if (message.kind == AGENT_MESSAGE_EXIT) {
+			const struct microagent_outcome *exit = &message.exit;
+
+			if (exit->exit_code != 0)
+				return error_set(err, ERR_IO, "the command ended with %d%s%s",
+						 exit->exit_code, *exit->start_error ? ": " : "",
+						 exit->start_error);
+			timed->times.ended_ns = clock_mono_ns() - timed->began_ns;
+			timed->ended = true;
+		}
 		buf_consume(&timed->in, message.taken);
 	}
 	return 0;
@@ -130,17 +117,20 @@ static int time_exec_over(struct timed_exec *timed, const struct workspace *ws, 
 	return 0;
 }
 
-static int time_exec_in(const struct workspace *ws, const struct microagent_exec *exec,
-			struct microagent_exec_times *out, struct error *err)
+int microagent_time_exec(struct microagent *agent, const char *name,
+			 const struct microagent_exec *exec, struct microagent_exec_times *out,
+			 struct error *err)
 {
 	struct timed_exec timed = {.fd = -1, .in = BUF_INIT(2 * agent_message_limit())};
 	autobuf struct buf request = BUF_INIT(FRAME_MAX + FRAME_HEADER);
+	auto_existing struct open_workspace existing = {0};
 	int status;
 
-	if (explain_must_run(ws, err) < 0 ||
+	if (open_workspace_named(agent, name, &existing, err) < 0 ||
+	    explain_must_run(&existing.ws, err) < 0 ||
 	    agent_message_exec(&request, 1, exec, AGENT_INPUT_NONE, NULL, NULL, err) < 0)
 		return -1;
-	status = time_exec_over(&timed, ws, &request, err);
+	status = time_exec_over(&timed, &existing.ws, &request, err);
 	cleanup_close(&timed.fd);
 	buf_free(&timed.in);
 	if (status == 0)
@@ -148,32 +138,10 @@ static int time_exec_in(const struct workspace *ws, const struct microagent_exec
 	return status;
 }
 
-int microagent_time_exec(struct microagent *agent, const char *name,
-			 const struct microagent_exec *exec, struct microagent_exec_times *out,
-			 struct error *err)
-{
-	struct open_workspace existing = {0};
-	int status;
-
-	if (open_workspace_named(agent, name, &existing, err) < 0)
-		return -1;
-	status = time_exec_in(&existing.ws, exec, out, err);
-	open_workspace_close(&existing);
-	return status;
-}
-
 /* --- memory ---------------------------------------------------------------------------------- */
 
-static int put_memory(json_t *entry, const struct process_memory *memory, struct error *err)
-{
-	if (json_put(entry, "residentBytes", json_integer((json_int_t)memory->resident), err) < 0 ||
-	    json_put(entry, "proportionalBytes", json_integer((json_int_t)memory->proportional),
-		     err) < 0)
-		return -1;
-	return json_put(entry, "privateBytes", json_integer((json_int_t)memory->alone), err);
-}
-
-/* started: as recorded, if it was: another process that has the pid by now is none of ours. */
+/* Adds the process and its memory. `started` is its time as recorded, if it was: another process
+ * that has the pid by now is none of ours. */
 static int add_process(json_t *list, const char *name, json_t *pid, const json_t *started,
 		       struct error *err)
 {
@@ -182,7 +150,6 @@ static int add_process(json_t *list, const char *name, json_t *pid, const json_t
 	json_auto_t *entry = NULL;
 	struct error why = {0};
 	uint64_t began = 0;
-	int status;
 
 	if (number <= 0 || process_start_time(number, &began, &why) < 0 ||
 	    (started && (uint64_t)json_integer_value(started) != began))
@@ -190,12 +157,18 @@ static int add_process(json_t *list, const char *name, json_t *pid, const json_t
 	entry = json_pack("{s:s, s:I}", "name", name, "pid", (json_int_t)number);
 	if (!entry)
 		return error_errno(err, ENOMEM, "processes");
-	status = process_memory(number, &memory, &why) == 0
-			 ? put_memory(entry, &memory, err)
-			 : json_put_string(entry, "error", why.msg, err);
-	if (status == 0 && json_array_append(list, entry) < 0)
-		status = error_errno(err, ENOMEM, "processes");
-	return status;
+	if (process_memory(number, &memory, &why) < 0) {
+		if (json_put_string(entry, "error", why.msg, err) < 0)
+			return -1;
+	} else if (json_put(entry, "residentBytes", json_integer((json_int_t)memory.resident),
+			    err) < 0 ||
+		   json_put(entry, "proportionalBytes",
+			    json_integer((json_int_t)memory.proportional), err) < 0 ||
+		   json_put(entry, "privateBytes", json_integer((json_int_t)memory.alone), err) <
+			   0) {
+		return -1;
+	}
+	return json_array_append(list, entry) < 0 ? error_errno(err, ENOMEM, "processes") : 0;
 }
 
 /* The process that ends what the supervisor leaves behind is its parent; no record has it. */
@@ -212,13 +185,18 @@ static int add_guard(json_t *list, const json_t *runtime, struct error *err)
 	return strcmp(name, LEASE_GUARD) == 0 ? add_process(list, "guard", pid, NULL, err) : 0;
 }
 
-static json_t *footprint_of(const struct workspace *ws, struct error *err)
+json_t *microagent_footprint(struct microagent *agent, const char *name, struct error *err)
 {
-	json_auto_t *runtime = workspace_read(ws, RUNTIME, err);
-	const json_t *broker = json_object_get(runtime, "broker"), *companion;
-	json_auto_t *list = json_array(), *answer = json_object();
+	auto_existing struct open_workspace existing = {0};
+	json_auto_t *runtime = NULL, *list = json_array(), *answer = json_object();
+	const json_t *broker, *companion;
 	size_t i;
 
+	if (open_workspace_named(agent, name, &existing, err) < 0 ||
+	    explain_must_run(&existing.ws, err) < 0)
+		return NULL;
+	runtime = workspace_read(&existing.ws, RUNTIME, err);
+	broker = json_object_get(runtime, "broker");
 	if (!runtime ||
 	    add_process(list, "vmm", json_object_get(runtime, "pid"),
 			json_object_get(runtime, "startTime"), err) < 0 ||
@@ -236,17 +214,4 @@ static json_t *footprint_of(const struct workspace *ws, struct error *err)
 			return NULL;
 	}
 	return json_put(answer, "processes", steal_ptr(&list), err) < 0 ? NULL : steal_ptr(&answer);
-}
-
-json_t *microagent_footprint(struct microagent *agent, const char *name, struct error *err)
-{
-	struct open_workspace existing = {0};
-	json_t *answer = NULL;
-
-	if (open_workspace_named(agent, name, &existing, err) < 0)
-		return NULL;
-	if (explain_must_run(&existing.ws, err) == 0)
-		answer = footprint_of(&existing.ws, err);
-	open_workspace_close(&existing);
-	return answer;
 }
