@@ -26,7 +26,7 @@
 
 #define ROOTFS "rootfs.ext4"
 
-/* While it is held, so that nobody's new mark of the same name goes. */
+/* Removes the mark while it is held, so that nobody's new mark of the same name goes. */
 static void drop_mark(struct creation *made)
 {
 	if (made->mark < 0)
@@ -85,20 +85,8 @@ int spec_architecture(const char *name, enum architecture *out, struct error *er
 	return 0;
 }
 
-static int select_parts(const struct microagent_spec *spec, struct creation *made,
-			struct error *err)
-{
-	enum architecture machine = ARCHITECTURE_COUNT;
-
-	if (spec_architecture(spec->machine.architecture, &machine, err) < 0 ||
-	    cache_kernel_find(spec->kernel, machine, &made->kernel, err) < 0 ||
-	    (!spec->no_disk && cache_image_find(spec->image, machine, &made->image, err) < 0))
-		return -1;
-	return kernel_check(made->kernel.path, err);
-}
-
-/* Why name cannot be made: a workspace of ours, which may be deleted, or what is not ours to touch.
- */
+/* Says why name cannot be made: a workspace of ours, which may be deleted, or what is not ours to
+ * touch. */
 static int explain_taken(const char *name, const struct creation *made, struct error *err)
 {
 	char path[NAME_ROOM + 32];
@@ -121,30 +109,6 @@ static int explain_taken(const char *name, const struct creation *made, struct e
 			 made->dir.path, name);
 }
 
-/* ERR_CONFLICT with EEXIST: for who can choose another name. */
-static int name_taken(const char *name, const struct creation *made, struct error *err)
-{
-	explain_taken(name, made, err);
-	if (err)
-		err->errnum = EEXIST;
-	return -1;
-}
-
-/* Exclusive: of two that make the same name, one is told so. */
-static int creation_mkdir(const char *name, struct creation *made, struct error *err)
-{
-	if (mkdirat(made->dir.fd, name, 0700) < 0) {
-		if (errno == EEXIST)
-			return name_taken(name, made, err);
-		return error_errno(err, errno, "%s/%s", made->dir.path, name);
-	}
-	if (workspace_open(&made->dir, name, true, &made->ws, err) < 0) {
-		unlinkat(made->dir.fd, name, AT_REMOVEDIR);
-		return -1;
-	}
-	return 0;
-}
-
 int clone_with_digest(int from, int dir, const char *name, const char **method, struct error *err)
 {
 	struct digest_key before = {0};
@@ -162,15 +126,29 @@ int clone_with_digest(int from, int dir, const char *name, const char **method, 
 	return 0;
 }
 
-/* Nothing lists it yet: marked as in the making. */
+/* Makes the directory, marked as in the making so that nothing lists it yet. An error of a name that
+ * is taken has the number EEXIST, for who can choose another one. */
 static int make_marked(const char *name, struct creation *made, struct error *err)
 {
 	made->name = strdup(name);
 	if (!made->name)
 		return error_errno(err, ENOMEM, "%s", name);
 	made->mark = unfinished_mark(&made->dir, name, err);
-	if (made->mark < 0 || creation_mkdir(name, made, err) < 0)
+	if (made->mark < 0)
 		return -1;
+	/* Of two that make the same name, one is told so. */
+	if (mkdirat(made->dir.fd, name, 0700) < 0) {
+		if (errno != EEXIST)
+			return error_errno(err, errno, "%s/%s", made->dir.path, name);
+		explain_taken(name, made, err);
+		if (err)
+			err->errnum = EEXIST;
+		return -1;
+	}
+	if (workspace_open(&made->dir, name, true, &made->ws, err) < 0) {
+		unlinkat(made->dir.fd, name, AT_REMOVEDIR);
+		return -1;
+	}
 	return unfinished_own(&made->ws, err);
 }
 
@@ -193,36 +171,25 @@ int image_open(const struct cache_image *image, struct error *err)
 	return steal_fd(&fd);
 }
 
-static int clone_image(int image, struct creation *made, struct error *err)
+static int creation_clone(const struct microagent *agent, const char *name,
+			  const struct microagent_spec *spec, struct creation *made,
+			  struct error *err)
 {
-	made->rootfs = workspace_path(&made->ws, ROOTFS, err);
-	if (!made->rootfs)
-		return -1;
-	if (clone_with_digest(image, made->ws.fd, ROOTFS, NULL, err) < 0)
-		return error_prefix(err, "cannot clone image %s to %s", made->image.path,
-				    made->rootfs);
-	return 0;
-}
+	enum architecture machine = ARCHITECTURE_COUNT;
+	autoclose int image = -1;
 
-static int check_root_spec(const struct microagent_spec *spec, struct error *err)
-{
+	if (microagent_check_name(name, err) < 0)
+		return -1;
 	if (spec->no_disk && !spec->initrd)
 		return error_set(err, ERR_INVALID,
 				 "without a disk there must be an initrd that holds the root");
 	if (spec->no_disk && spec->image)
 		return error_set(err, ERR_INVALID, "image \"%.128s\" is a disk, and none is wanted",
 				 spec->image);
-	return 0;
-}
-
-static int creation_clone(const struct microagent *agent, const char *name,
-			  const struct microagent_spec *spec, struct creation *made,
-			  struct error *err)
-{
-	autoclose int image = -1;
-
-	if (microagent_check_name(name, err) < 0 || check_root_spec(spec, err) < 0 ||
-	    select_parts(spec, made, err) < 0)
+	if (spec_architecture(spec->machine.architecture, &machine, err) < 0 ||
+	    cache_kernel_find(spec->kernel, machine, &made->kernel, err) < 0 ||
+	    (!spec->no_disk && cache_image_find(spec->image, machine, &made->image, err) < 0) ||
+	    kernel_check(made->kernel.path, err) < 0)
 		return -1;
 	if (!spec->no_disk) {
 		image = image_open(&made->image, err);
@@ -234,10 +201,18 @@ static int creation_clone(const struct microagent *agent, const char *name,
 	unfinished_sweep(&made->dir);
 	if (make_marked(name, made, err) < 0)
 		return -1;
-	return spec->no_disk ? 0 : clone_image(image, made, err);
+	if (spec->no_disk)
+		return 0;
+	made->rootfs = workspace_path(&made->ws, ROOTFS, err);
+	if (!made->rootfs)
+		return -1;
+	if (clone_with_digest(image, made->ws.fd, ROOTFS, NULL, err) < 0)
+		return error_prefix(err, "cannot clone image %s to %s", made->image.path,
+				    made->rootfs);
+	return 0;
 }
 
-/* The workspace points to its state directory, which moves. */
+/* Moves the creation. The workspace points to its state directory, which moves with it. */
 static void creation_hand_over(const struct creation *made, struct creation *out)
 {
 	*out = *made;
@@ -321,18 +296,8 @@ static int put_env(json_t *config, const struct creation *made, const struct mic
 	return json_object_size(env) ? json_put(config, "env", json_incref(env), err) : 0;
 }
 
-/* What the command is and how it runs. The image's user is known in the guest. */
-static int put_workload(json_t *config, const struct creation *made,
-			const struct microagent_spec *spec, struct error *err)
-{
-	if (put_command(config, made, spec, err) < 0 || put_env(config, made, spec, err) < 0 ||
-	    json_put_optional(config, "cwd", made->image.cwd, err) < 0 ||
-	    json_put_optional(config, "user", spec->user, err) < 0)
-		return -1;
-	return put_number(config, "timeoutSeconds", spec->timeout_seconds, err);
-}
-
-/* A file of the user's has no name that others know, and a session's image is its base's. */
+/* Records which image it is. A file of the user's has no name that others know, and a session's
+ * image is its base's. */
 static int put_image(json_t *config, const struct creation *made, struct error *err)
 {
 	const struct cache_image *image = &made->image;
@@ -379,33 +344,11 @@ static int put_rates(json_t *config, const struct microagent_rates *rates, struc
 	return json_object_size(limits) ? json_put(config, "limits", json_incref(limits), err) : 0;
 }
 
-/* Where it is not the host's own: every supervisor knows that one. */
-static int put_architecture(json_t *config, const struct microagent_machine *asked,
-			    struct error *err)
-{
-	enum architecture machine = ARCHITECTURE_COUNT;
-
-	if (spec_architecture(asked->architecture, &machine, err) < 0)
-		return -1;
-	return machine == architecture_of_host()
-		       ? 0
-		       : json_put_string(config, "architecture", architecture_name(machine), err);
-}
-
-static int put_machine(json_t *config, const struct microagent_machine *machine, struct error *err)
-{
-	if (put_architecture(config, machine, err) < 0 ||
-	    json_put_optional(config, "accelerator", machine->accelerator, err) < 0 ||
-	    put_number(config, "memoryMiB", machine->memory_mib, err) < 0 ||
-	    put_number(config, "cpuCount", machine->cpus, err) < 0 ||
-	    put_rates(config, &machine->rates, err) < 0 || put_network(config, machine, err) < 0)
-		return -1;
-	return channels_put(config, machine, err);
-}
-
 json_t *creation_config(const struct microagent *agent, const struct creation *made,
 			const struct microagent_spec *spec, struct error *err)
 {
+	const struct microagent_machine *machine = &spec->machine;
+	enum architecture architecture = ARCHITECTURE_COUNT;
 	json_auto_t *config = json_object();
 	autofree char *initrd = spec->initrd ? path_absolute(spec->initrd, err) : NULL;
 
@@ -415,11 +358,26 @@ json_t *creation_config(const struct microagent *agent, const struct creation *m
 	    json_put_optional(config, "initrdPath", initrd, err) < 0 ||
 	    json_put_optional(config, "rootfsPath", made->rootfs, err) < 0 ||
 	    json_put_optional(config, "stateDir", agent->state_path, err) < 0 ||
-	    put_machine(config, &spec->machine, err) < 0 ||
+	    spec_architecture(machine->architecture, &architecture, err) < 0)
+		return NULL;
+	/* Every supervisor knows the host's own one. */
+	if (architecture != architecture_of_host() &&
+	    json_put_string(config, "architecture", architecture_name(architecture), err) < 0)
+		return NULL;
+	if (json_put_optional(config, "accelerator", machine->accelerator, err) < 0 ||
+	    put_number(config, "memoryMiB", machine->memory_mib, err) < 0 ||
+	    put_number(config, "cpuCount", machine->cpus, err) < 0 ||
+	    put_rates(config, &machine->rates, err) < 0 || put_network(config, machine, err) < 0 ||
+	    channels_put(config, machine, err) < 0 ||
 	    request_confine(agent, config, NULL, err) < 0 ||
 	    json_put_optional(config, "console", spec->console, err) < 0 ||
 	    attach_put(config, spec, err) < 0 || put_image(config, made, err) < 0 ||
-	    put_workload(config, made, spec, err) < 0)
+	    put_command(config, made, spec, err) < 0 || put_env(config, made, spec, err) < 0 ||
+	    json_put_optional(config, "cwd", made->image.cwd, err) < 0)
+		return NULL;
+	/* The image's user is known in the guest. */
+	if (json_put_optional(config, "user", spec->user, err) < 0 ||
+	    put_number(config, "timeoutSeconds", spec->timeout_seconds, err) < 0)
 		return NULL;
 	return steal_ptr(&config);
 }

@@ -49,11 +49,6 @@ int microagent_check_egress_list(const char *word, struct error *err)
 			 word);
 }
 
-static bool egress_is_asked(const struct microagent_egress *egress)
-{
-	return egress->names || egress->from || egress->dry_run || egress->sni_off;
-}
-
 static int add_egress_word(json_t *out, const char *word, struct error *err)
 {
 	struct prefix prefix;
@@ -69,22 +64,10 @@ static int add_egress_word(json_t *out, const char *word, struct error *err)
 		       : 0;
 }
 
-/* One word, with blanks around it and a comment behind it; or nothing. */
-static int add_list_line(json_t *out, char *line, struct error *err)
-{
-	static const char blanks[] = " \t\r";
-	size_t len;
-
-	line[strcspn(line, "#")] = '\0';
-	line += strspn(line, blanks);
-	len = strlen(line);
-	while (len > 0 && strchr(blanks, line[len - 1]))
-		line[--len] = '\0';
-	return len ? add_egress_word(out, line, err) : 0;
-}
-
+/* Each line of the file has one word or none, with blanks around it and a comment behind it. */
 static int add_list_file(json_t *out, const char *path, struct error *err)
 {
+	static const char blanks[] = " \t\r";
 	static const char byte_order_mark[] = "\xef\xbb\xbf"; /* editors of Windows put it there */
 	autobuf struct buf text = BUF_INIT(LIST_BYTES);
 	unsigned number = 0;
@@ -101,9 +84,15 @@ static int add_list_file(json_t *out, const char *path, struct error *err)
 		rest += strlen(byte_order_mark);
 	while (rest) {
 		char *line = strsep(&rest, "\n");
+		size_t len;
 
 		number++;
-		if (add_list_line(out, line, err) < 0)
+		line[strcspn(line, "#")] = '\0';
+		line += strspn(line, blanks);
+		len = strlen(line);
+		while (len > 0 && strchr(blanks, line[len - 1]))
+			line[--len] = '\0';
+		if (len > 0 && add_egress_word(out, line, err) < 0)
 			return error_prefix(err, "%s:%u", path, number);
 	}
 	return 0;
@@ -127,7 +116,7 @@ int egress_put(json_t *network, const struct microagent_egress *egress, struct e
 {
 	json_auto_t *out = json_object();
 
-	if (!egress_is_asked(egress))
+	if (!egress->names && !egress->from && !egress->dry_run && !egress->sni_off)
 		return 0;
 	for (size_t i = 0; egress->names && egress->names[i]; i++)
 		if (add_egress_word(out, egress->names[i], err) < 0)

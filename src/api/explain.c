@@ -34,21 +34,6 @@ void explain_nobody_listens(const struct workspace *ws, struct error *why)
 		error_set(why, ERR_CONFLICT, "it is ending or not yet running");
 }
 
-/* Why the machine does not run on although it is up, which its event says; "" when it does. */
-static void why_paused(const struct workspace *ws, char *out, size_t size)
-{
-	json_auto_t *event = NULL;
-	enum state state;
-	const char *detail;
-
-	out[0] = '\0';
-	if (workspace_state(ws, &state, &event, NULL) < 0)
-		return;
-	detail = json_text(event, "detail", NULL);
-	if (detail && strncmp(detail, PAUSED, strlen(PAUSED)) == 0)
-		snprintf(out, size, "%s", detail);
-}
-
 static bool is_silence(const struct error *why)
 {
 	return why->code == ERR_UNAVAILABLE || why->code == ERR_NOT_FOUND ||
@@ -57,13 +42,20 @@ static bool is_silence(const struct error *why)
 
 int explain_paused(const struct workspace *ws, struct error *err)
 {
+	json_auto_t *event = NULL;
+	const char *detail;
+	enum state state;
 	char paused[160];
 
 	if (!err || !is_silence(err))
 		return -1;
-	why_paused(ws, paused, sizeof(paused));
-	if (!*paused)
+	/* The event says why a machine that is up does not run on. */
+	if (workspace_state(ws, &state, &event, NULL) < 0)
 		return 0;
+	detail = json_text(event, "detail", "");
+	if (strncmp(detail, PAUSED, strlen(PAUSED)) != 0)
+		return 0;
+	snprintf(paused, sizeof(paused), "%s", detail);
 	return kind_say(strncmp(paused, PAUSED_AT_QUOTA, strlen(PAUSED_AT_QUOTA)) == 0
 				? KIND_AT_QUOTA
 				: KIND_PAUSED,

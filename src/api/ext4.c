@@ -27,12 +27,6 @@ static uint32_t superblock_le32(const uint8_t *sb, enum superblock_offset at)
 	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-static int not_ext4(const char *path, struct error *err)
-{
-	error_set(err, ERR_INVALID, "%s is not a raw ext4 file system", path);
-	return error_reason(err, REASON_NOT_AN_IMAGE, path);
-}
-
 /* Bytes that the file system claims; 0 for a superblock that is none. */
 static uint64_t claimed_size(const uint8_t sb[SB_SIZE])
 {
@@ -63,8 +57,10 @@ int ext4_check(int fd, const char *path, struct error *err)
 	if (n < 0)
 		return error_errno(err, errno, "%s", path);
 	claimed = n == (ssize_t)sizeof(sb) ? claimed_size(sb) : 0;
-	if (claimed == 0)
-		return not_ext4(path, err);
+	if (claimed == 0) {
+		error_set(err, ERR_INVALID, "%s is not a raw ext4 file system", path);
+		return error_reason(err, REASON_NOT_AN_IMAGE, path);
+	}
 	if (claimed > (uint64_t)st.st_size)
 		return error_set(err, ERR_INVALID,
 				 "%s is truncated: its file system has %llu bytes, the file %llu; "

@@ -10,7 +10,7 @@
 
 #define TICK_MS 200
 
-/* -1: it is to end. */
+/* Waits for an event of the supervisor's. -1: the machine is to end. */
 static int wait_event(const struct microagent *agent, const struct supervisor_run *run, int cancel,
 		      struct error *err)
 {
@@ -27,7 +27,7 @@ static int wait_event(const struct microagent *agent, const struct supervisor_ru
 	return 0;
 }
 
-/* It never came up: why, the supervisor's answer says. */
+/* Says why the machine never came up, which the supervisor's answer knows. */
 static int foreground_explain(struct supervisor_run *run, struct error *err)
 {
 	json_auto_t *answer = NULL;
@@ -41,23 +41,6 @@ static int foreground_explain(struct supervisor_run *run, struct error *err)
 	return why.code ? error_copy(err, &why) : -1;
 }
 
-static int wait_running(const struct microagent *agent, struct supervisor_run *run, int cancel,
-			struct error *err)
-{
-	for (;;) {
-		json_auto_t *event = NULL;
-		int got = supervisor_run_event(run, &event, err);
-		const char *state = json_text(event, "state", NULL);
-
-		if (got < 0)
-			return foreground_explain(run, err);
-		if (got == 0 && wait_event(agent, run, cancel, err) < 0)
-			return -1;
-		if (got > 0 && state && strcmp(state, state_names[STATE_RUNNING]) == 0)
-			return 0;
-	}
-}
-
 int foreground_boot(const struct microagent *agent, const json_t *request, const char *option,
 		    bool keep, int cancel, struct supervisor_run *out, struct error *err)
 {
@@ -65,5 +48,16 @@ int foreground_boot(const struct microagent *agent, const json_t *request, const
 
 	if (!path || supervisor_run_start(path, request, option, keep, out, err) < 0)
 		return -1;
-	return wait_running(agent, out, cancel, err);
+	for (;;) {
+		json_auto_t *event = NULL;
+		int got = supervisor_run_event(out, &event, err);
+		const char *state = json_text(event, "state", NULL);
+
+		if (got < 0)
+			return foreground_explain(out, err);
+		if (got == 0 && wait_event(agent, out, cancel, err) < 0)
+			return -1;
+		if (got > 0 && state && strcmp(state, state_names[STATE_RUNNING]) == 0)
+			return 0;
+	}
 }

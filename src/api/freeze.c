@@ -27,17 +27,7 @@ struct call {
 	struct microagent_outcome outcome;
 };
 
-static int run_call(struct call *call, struct error *err)
-{
-	const struct microagent_streams streams = {
-		.in = call->in, .out = call->out, .err = call->notes, .cancel = -1};
-	const struct microagent_exec exec = {.command = call->command,
-					     .user = call->transfer->user};
-
-	return stream_exec(call->transfer->ws, &exec, &streams, &call->outcome, err);
-}
-
-/* What the helper said on stderr: a code and a text. */
+/* Takes what the helper said on stderr, a code and a text, as the error. */
 static int take_notes(const struct call *call, struct error *err)
 {
 	autobuf struct buf notes = BUF_INIT(NOTES_BYTES);
@@ -59,11 +49,6 @@ static int take_notes(const struct call *call, struct error *err)
 	return error_set(err, error_code_from_name(code), "%s", line + 1);
 }
 
-static bool has_failed(const struct call *call)
-{
-	return call->outcome.end == MICROAGENT_EXITED && call->outcome.exit_code != 0;
-}
-
 struct freezing {
 	struct call call;
 	int status;
@@ -73,22 +58,16 @@ struct freezing {
 static void *freeze(void *data)
 {
 	struct freezing *f = data;
+	struct call *call = &f->call;
+	const struct microagent_streams streams = {
+		.in = call->in, .out = call->out, .err = call->notes, .cancel = -1};
+	const struct microagent_exec exec = {.command = call->command,
+					     .user = call->transfer->user};
 
-	f->status = run_call(&f->call, &f->error);
-	close(f->call.in);
-	close(f->call.out);
+	f->status = stream_exec(call->transfer->ws, &exec, &streams, &call->outcome, &f->error);
+	close(call->in);
+	close(call->out);
 	return NULL;
-}
-
-/* The helper's word, or its end. */
-static int wait_frozen(int said, struct error *err)
-{
-	uint64_t deadline = limit_deadline(LIMIT_FREEZE_MS);
-	char word[7];
-
-	if (fd_wait(said, POLLIN, deadline, err) < 0)
-		return error_prefix(err, "the guest did not freeze its file system");
-	return fd_read_exact(said, word, sizeof(word), err);
 }
 
 int transfer_frozen(const struct transfer *transfer, const char *path,
@@ -98,6 +77,8 @@ int transfer_frozen(const struct transfer *transfer, const char *path,
 	autoclose int notes = fd_memfd("notes", "", 0, err);
 	int told[2], said[2], status;
 	struct freezing f = {0};
+	uint64_t deadline;
+	char word[7];
 	pthread_t thread;
 
 	if (notes < 0 || fd_pipe(told, err) < 0 || fd_pipe(said, err) < 0)
@@ -110,7 +91,12 @@ int transfer_frozen(const struct transfer *transfer, const char *path,
 		close(said[1]);
 		return error_errno(err, status, "thread");
 	}
-	status = wait_frozen(hear, err);
+	/* What is heard is the helper's word, or its end. */
+	deadline = limit_deadline(LIMIT_FREEZE_MS);
+	if (fd_wait(hear, POLLIN, deadline, err) < 0)
+		status = error_prefix(err, "the guest did not freeze its file system");
+	else
+		status = fd_read_exact(hear, word, sizeof(word), err);
 	if (status == 0)
 		status = work(data, err);
 	close(steal_fd(&tell)); /* thaws */
@@ -119,5 +105,7 @@ int transfer_frozen(const struct transfer *transfer, const char *path,
 		*err = f.error;
 		return -1;
 	}
-	return has_failed(&f.call) ? take_notes(&f.call, err) : status;
+	if (f.call.outcome.end == MICROAGENT_EXITED && f.call.outcome.exit_code != 0)
+		return take_notes(&f.call, err);
+	return status;
 }
