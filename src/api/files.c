@@ -28,57 +28,47 @@ struct subject {
 	bool running;
 };
 
-static void subject_close(struct subject *s)
+static void subject_close(struct subject *s) /* accepts a zeroed one */
 {
 	open_workspace_close(&s->existing);
 	json_decref(s->config);
 }
-
-static int look_at_state(struct subject *s, struct error *err)
-{
-	enum state state;
-	bool alive = lease_is_held(&s->existing.ws);
-
-	if (open_workspace_refuse_quarantined(&s->existing, err) < 0 ||
-	    workspace_state(&s->existing.ws, &state, NULL, err) < 0)
-		return -1;
-	s->running = state == STATE_RUNNING && alive;
-	if (!alive || s->running)
-		return 0;
-	/* At rest, and somebody reads it: that one is waited for. */
-	if (state == STATE_PREPARED || state == STATE_HALTED || state == STATE_STOPPED ||
-	    state == STATE_FAILED)
-		return 0;
-	return kind_say(KIND_BUSY, s->existing.ws.id, state_names[state], ERR_CONFLICT, err);
-}
-
-/* What goes over files in a guest, and the machine that reads a disk at rest, are of Linux. */
-static int refuse_macos_files(const json_t *config, struct error *err)
-{
-	if (!json_object_get(config, "macos"))
-		return 0;
-	return error_set(
-		err, ERR_UNSUPPORTED,
-		"the guest is macOS, and no files can be taken from it or put there but by "
-		"a command (its stdin and stdout) or a shared directory");
-}
+#define auto_subject __attribute__((cleanup(subject_close)))
 
 static int subject_open(struct microagent *agent, const char *name, struct subject *out,
 			struct error *err)
 {
-	struct subject s = {0};
+	auto_subject struct subject s = {0};
+	struct workspace *ws = &s.existing.ws;
+	enum state state;
+	bool alive;
 
 	if (open_workspace_named(agent, name, &s.existing, err) < 0)
 		return -1;
-	/* The workspace points to its state directory, which is about to move. */
+	s.config = open_workspace_config(&s.existing, err);
+	if (!s.config)
+		return -1;
+	/* What goes over files in a guest, and the machine that reads a disk at rest, are of
+	 * Linux. */
+	if (json_object_get(s.config, "macos"))
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"the guest is macOS, and no files can be taken from it or put there but by "
+			"a command (its stdin and stdout) or a shared directory");
+	alive = lease_is_held(ws);
+	if (open_workspace_refuse_quarantined(&s.existing, err) < 0 ||
+	    workspace_state(ws, &state, NULL, err) < 0)
+		return -1;
+	s.running = state == STATE_RUNNING && alive;
+	/* Who holds the lease of one at rest is a reader, which is waited for later. */
+	if (alive && !s.running && state != STATE_PREPARED && state != STATE_HALTED &&
+	    state != STATE_STOPPED && state != STATE_FAILED)
+		return kind_say(KIND_BUSY, ws->id, state_names[state], ERR_CONFLICT, err);
 	*out = s;
+	/* The workspace points to its state directory, which has moved. */
 	out->existing.ws.dir = &out->existing.dir;
-	out->config = open_workspace_config(&out->existing, err);
-	if (out->config && refuse_macos_files(out->config, err) == 0 &&
-	    look_at_state(out, err) == 0)
-		return 0;
-	subject_close(out);
-	return -1;
+	s = (struct subject){0};
+	return 0;
 }
 
 /* --- a disk at rest, or a copy of it -------------------------------------------------------- */
@@ -98,19 +88,6 @@ static int copy_frozen_disk(void *data, struct error *err)
 	return path_clone_file_at(from, c->reader->ws.fd, COPY_NAME, 0600, NULL, err);
 }
 
-/* A copy of a running guest's disk, whole although the guest writes to it. */
-static int copy_frozen(const struct subject *s, const struct place *place,
-		       const struct reader *reader, char **disk, struct error *err)
-{
-	const struct transfer agent = {.ws = &s->existing.ws, .user = USER_ROOT};
-	struct copying copying = {place->disk, reader};
-
-	if (transfer_frozen(&agent, place->mountpoint, copy_frozen_disk, &copying, err) < 0)
-		return -1;
-	*disk = workspace_path(&reader->ws, COPY_NAME, err);
-	return *disk ? 0 : -1;
-}
-
 /* Boots a machine on the disk of place. */
 static int open_disk(const struct subject *s, const struct place *place, enum reader_use use,
 		     struct reader *reader, struct error *err)
@@ -119,8 +96,15 @@ static int open_disk(const struct subject *s, const struct place *place, enum re
 
 	if (reader_begin(reader->agent, &s->existing, reader, err) < 0)
 		return -1;
+	/* A copy of a running guest's disk is whole although the guest writes to it. */
 	if (s->running && place->changes) {
-		if (copy_frozen(s, place, reader, &disk, err) < 0)
+		const struct transfer agent = {.ws = &s->existing.ws, .user = USER_ROOT};
+		struct copying copying = {place->disk, reader};
+
+		if (transfer_frozen(&agent, place->mountpoint, copy_frozen_disk, &copying, err) < 0)
+			return -1;
+		disk = workspace_path(&reader->ws, COPY_NAME, err);
+		if (!disk)
 			return -1;
 	} else if (!s->running && reader_hold(reader, &s->existing, err) < 0) {
 		return -1;
@@ -148,7 +132,7 @@ static int read_tree(const struct reading *r, const struct transfer *transfer, c
 	return transfer_out(transfer, within, r->path, r->target, err);
 }
 
-/* Reads it without the help of anything that the workspace runs. */
+/* Reads the disk without the help of anything that the workspace runs. */
 static int read_disk(struct microagent *agent, const struct subject *s,
 		     const struct reading *reading, struct error *err)
 {
@@ -170,7 +154,7 @@ static int read_disk(struct microagent *agent, const struct subject *s,
 	return status;
 }
 
-/* From what runs by its agent, else from the disk. */
+/* Reads from what runs by its agent, else from the disk. */
 static int read_subject(struct microagent *agent, const struct subject *s,
 			const struct reading *reading, struct error *err)
 {
@@ -200,7 +184,7 @@ static int check_target(const char *host_path, const struct microagent_copy *opt
 			 host_path ? "both" : "neither");
 }
 
-/* The last component; "root" for "/". */
+/* Returns the last component; "root" for "/". */
 static const char *base_name(char *clean)
 {
 	char *slash = strrchr(clean, '/');
@@ -223,36 +207,31 @@ static int open_target(char *path, const char *host_path, const struct microagen
 	return 0;
 }
 
-static int copy_out(struct microagent *agent, const struct subject *s, const char *path,
-		    const char *host_path, const struct microagent_copy *options, struct error *err)
-{
-	struct tree_target target = {.dir = -1};
-	autofree char *clean = path_absolute(path, err);
-	const struct reading reading = {read_tree, clean, options->user, options,
-					&target,   NULL,  NULL};
-	int status;
-
-	if (!clean || open_target(clean, host_path, options, &target, err) < 0)
-		return -1;
-	status = read_subject(agent, s, &reading, err);
-	tree_target_close(&target);
-	return status;
-}
-
 int microagent_copy_out(struct microagent *agent, const char *name, const char *path,
 			const char *host_path, const struct microagent_copy *options,
 			struct error *err)
 {
 	static const struct microagent_copy none = {0};
 	const struct microagent_copy *given = options ? options : &none;
-	struct subject s;
+	struct tree_target target = {.dir = -1};
+	autofree char *clean = NULL;
+	auto_subject struct subject s = {0};
 	int status;
 
 	if (check_path(path, err) < 0 || check_target(host_path, given, err) < 0 ||
 	    subject_open(agent, name, &s, err) < 0)
 		return -1;
-	status = copy_out(agent, &s, path, host_path, given, err);
-	subject_close(&s);
+	clean = path_absolute(path, err);
+	if (!clean || open_target(clean, host_path, given, &target, err) < 0)
+		return -1;
+	const struct reading reading = {.run = read_tree,
+					.path = clean,
+					.user = given->user,
+					.options = given,
+					.target = &target};
+
+	status = read_subject(agent, &s, &reading, err);
+	tree_target_close(&target);
 	return status;
 }
 
@@ -271,8 +250,8 @@ static int write_within(struct reader *reader, const struct subject *s, const st
 	return transfer_in(&transfer, host_path, place->within, name, err);
 }
 
-/* The disk of a workspace that was not started yet must be as prepare recorded it: it is prepared
- * anew, also where a copy has failed half-way. */
+/* Writes to the disk. That of a workspace which was not started yet must be as prepare recorded it:
+ * it is prepared anew, also where a copy has failed half-way. */
 static int write_disk(struct microagent *agent, const struct subject *s, const char *host_path,
 		      const char *path, const char *name, const struct microagent_copy *options,
 		      struct error *err)
@@ -319,8 +298,7 @@ int microagent_copy_in(struct microagent *agent, const char *name, const char *h
 	static const struct microagent_copy none = {0};
 	const struct microagent_copy *given = options ? options : &none;
 	autofree char *clean = host_source(host_path, given->within, err);
-	struct subject s;
-	int status;
+	auto_subject struct subject s = {0};
 
 	if (check_path(path, err) < 0)
 		return -1;
@@ -331,10 +309,8 @@ int microagent_copy_in(struct microagent *agent, const char *name, const char *h
 		return -1;
 	const struct transfer running = {&s.existing.ws, given->user, "/", given};
 
-	status = s.running ? transfer_in(&running, clean, path, base_name(clean), err)
-			   : write_disk(agent, &s, clean, path, base_name(clean), given, err);
-	subject_close(&s);
-	return status;
+	return s.running ? transfer_in(&running, clean, path, base_name(clean), err)
+			 : write_disk(agent, &s, clean, path, base_name(clean), given, err);
 }
 
 /* --- listings -------------------------------------------------------------------------------- */
@@ -345,24 +321,23 @@ static int read_listing(const struct reading *r, const struct transfer *transfer
 	return transfer_listing(transfer, r->verb, within, r->entries, err);
 }
 
-/* The entries, in the guest's order. */
+/* Returns the entries in the guest's order. */
 static json_t *ask_listing(struct microagent *agent, const char *name, const char *path,
 			   const char *user, const char *verb, struct error *err)
 {
 	autofree char *clean = NULL;
 	json_auto_t *entries = json_array();
-	struct reading reading = {.run = read_listing, .user = user, .verb = verb};
-	struct subject s;
-	int status;
+	auto_subject struct subject s = {0};
 
 	if (check_path(path, err) < 0 || subject_open(agent, name, &s, err) < 0)
 		return NULL;
 	clean = path_absolute(path, err);
-	reading.path = clean;
-	reading.entries = entries;
-	status = clean ? read_subject(agent, &s, &reading, err) : -1;
-	subject_close(&s);
-	return status < 0 ? NULL : steal_ptr(&entries);
+	if (!clean)
+		return NULL;
+	const struct reading reading = {
+		.run = read_listing, .path = clean, .user = user, .verb = verb, .entries = entries};
+
+	return read_subject(agent, &s, &reading, err) < 0 ? NULL : steal_ptr(&entries);
 }
 
 static int by_name(const void *a, const void *b)
@@ -469,6 +444,7 @@ int microagent_artifacts(struct microagent *agent, const char *name, json_t **ar
 	return 0;
 }
 
+/* Returns where the declared output is in the guest; NULL: it is not declared. */
 static const char *output_path(const json_t *config, const char *artifact)
 {
 	const json_t *outputs = json_object_get(config, "outputs"), *item;
@@ -493,40 +469,33 @@ static int read_output(const struct reading *r, const struct transfer *transfer,
 	return strcmp(within, r->path) == 0 ? -1 : error_prefix(err, "%s, on its disk", r->path);
 }
 
-static int get_output(struct microagent *agent, const struct subject *s, const char *artifact,
-		      const char *host_path, const struct microagent_copy *options,
-		      struct error *err)
-{
-	const char *path = output_path(s->config, artifact);
-	struct tree_target target = {.dir = -1};
-	autofree char *clean = NULL;
-	struct reading reading = {.run = read_output, .user = USER_ROOT, .target = &target};
-	int status;
-
-	if (!path)
-		return kind_say(KIND_NO_OUTPUT, s->existing.ws.id, artifact, ERR_NOT_FOUND, err);
-	clean = path_absolute(path, err);
-	if (!clean || open_target(clean, host_path, options, &target, err) < 0)
-		return -1;
-	reading.path = clean;
-	reading.options = options;
-	status = read_disk(agent, s, &reading, err);
-	tree_target_close(&target);
-	return status;
-}
-
 int microagent_artifact_get(struct microagent *agent, const char *name, const char *artifact,
 			    const char *host_path, const struct microagent_copy *options,
 			    struct error *err)
 {
 	static const struct microagent_copy none = {0};
 	const struct microagent_copy *given = options ? options : &none;
-	struct subject s;
+	struct tree_target target = {.dir = -1};
+	autofree char *clean = NULL;
+	auto_subject struct subject s = {0};
+	const char *path;
 	int status;
 
 	if (check_target(host_path, given, err) < 0 || subject_open(agent, name, &s, err) < 0)
 		return -1;
-	status = get_output(agent, &s, artifact, host_path, given, err);
-	subject_close(&s);
+	path = output_path(s.config, artifact);
+	if (!path)
+		return kind_say(KIND_NO_OUTPUT, s.existing.ws.id, artifact, ERR_NOT_FOUND, err);
+	clean = path_absolute(path, err);
+	if (!clean || open_target(clean, host_path, given, &target, err) < 0)
+		return -1;
+	const struct reading reading = {.run = read_output,
+					.path = clean,
+					.user = USER_ROOT,
+					.options = given,
+					.target = &target};
+
+	status = read_disk(agent, &s, &reading, err);
+	tree_target_close(&target);
 	return status;
 }

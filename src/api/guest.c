@@ -71,16 +71,6 @@ static int try_once(struct microagent_guest *guest, uint64_t deadline_ns, struct
 	return -1;
 }
 
-static int watch_directory(const struct workspace *ws, struct error *err)
-{
-	autowatch int watch = dir_watch_open();
-
-	if (watch < 0 || dir_watch_add(watch, ws->fd, ".",
-				       DIR_WATCH_MADE | DIR_WATCH_MOVED_IN | DIR_WATCH_GONE) < 0)
-		return error_errno(err, errno, "watch of the workspace");
-	return steal_fd(&watch);
-}
-
 /* Whether the state of the workspace can change to one in which a command runs. */
 static bool may_still_run(const struct microagent_guest *guest, const struct error *why)
 {
@@ -94,34 +84,34 @@ static bool may_still_run(const struct microagent_guest *guest, const struct err
 	       state != STATE_QUARANTINED;
 }
 
-/* Until something in the directory has changed (a state, a socket), or it is time to look again:
- * that the agent has come back up no file tells. */
-static void wait_for_change(int watch, uint64_t deadline_ns)
-{
-	uint64_t again = limit_deadline(LIMIT_ACCEPT_AGAIN_MS);
-	struct error ignored;
-
-	fd_wait(watch, POLLIN, again < deadline_ns ? again : deadline_ns, &ignored);
-	(void)dir_watch_take(watch, NULL, NULL);
-}
-
 static int wait_for_guest(struct microagent_guest *guest, uint32_t timeout_ms, struct error *err)
 {
 	uint64_t deadline_ns = deadline_of(timeout_ms);
 	/* Looking once takes as long as it takes to reach a guest. */
 	uint64_t once_ns = deadline_of((uint32_t)limit_get(LIMIT_DIAL_MS));
+	struct error why = {0}, ignored;
 	autowatch int watch = -1;
-	struct error why = {0};
 
 	while (try_once(guest, timeout_ms ? deadline_ns : once_ns, &why) < 0) {
+		uint64_t again;
+
 		if (clock_mono_ns() >= deadline_ns || !may_still_run(guest, &why))
 			return error_copy(err, &why);
-		/* What changed before there was a watch the next try sees. Whom the first one finds
-		 * needs none, and to end it may take the kernel longer than the try. */
-		if (watch >= 0)
-			wait_for_change(watch, deadline_ns);
-		else if ((watch = watch_directory(&guest->existing.ws, err)) < 0)
-			return -1;
+		/* The next try sees what changed before there was a watch. A guest that the first
+		 * try finds needs none, and to end it may take the kernel longer than the try. */
+		if (watch < 0) {
+			watch = dir_watch_open();
+			if (watch < 0 ||
+			    dir_watch_add(watch, guest->existing.ws.fd, ".",
+					  DIR_WATCH_MADE | DIR_WATCH_MOVED_IN | DIR_WATCH_GONE) < 0)
+				return error_errno(err, errno, "watch of the workspace");
+			continue;
+		}
+		/* Waits until something in the directory has changed (a state, a socket), or it is
+		 * time to look again: no file tells that the agent has come back up. */
+		again = limit_deadline(LIMIT_ACCEPT_AGAIN_MS);
+		fd_wait(watch, POLLIN, again < deadline_ns ? again : deadline_ns, &ignored);
+		(void)dir_watch_take(watch, NULL, NULL);
 	}
 	return 0;
 }
@@ -146,34 +136,6 @@ void microagent_result_free(struct microagent_result *result)
 	*result = (struct microagent_result){0};
 }
 
-/* Why a guest that was there is there no more is for the workspace's state to say. */
-static int explain_unreached(const struct microagent_guest *guest, struct error *err)
-{
-	struct error why = {0};
-
-	if (!err || (err->code != ERR_UNAVAILABLE && err->code != ERR_NOT_FOUND))
-		return -1;
-	if (explain_must_run(&guest->existing.ws, &why) < 0 && why.code == ERR_CONFLICT &&
-	    err->code == ERR_NOT_FOUND)
-		error_copy(err, &why);
-	else
-		explain_lost(&guest->existing.ws, err);
-	return -1;
-}
-
-/* The guest is told of the host's limit too, a little later: a command that does not read its input
- * keeps a cancel from the agent, and even the end of the connection. */
-static int64_t limit_in_guest(const struct microagent_exec *exec,
-			      const struct microagent_run_limits *limits)
-{
-	int64_t seconds = limits->timeout_ms / 1000 + 1;
-
-	if (limits->timeout_ms == 0)
-		return exec->timeout_seconds;
-	return exec->timeout_seconds > 0 && exec->timeout_seconds < seconds ? exec->timeout_seconds
-									    : seconds;
-}
-
 /* callbacks NULL: the output is kept. */
 static int guest_run(struct microagent_guest *guest, const struct microagent_exec *exec,
 		     const struct microagent_callbacks *callbacks,
@@ -181,7 +143,9 @@ static int guest_run(struct microagent_guest *guest, const struct microagent_exe
 		     struct error *err)
 {
 	size_t most = (size_t)limit_get(LIMIT_EXEC_OUTPUT_BYTES);
+	int64_t in_guest = limits->timeout_ms / 1000 + 1;
 	struct microagent_exec limited = *exec;
+	struct error why = {0};
 	const struct shared_request request = {
 		.exec = &limited,
 		.in = limits->stdin_bytes,
@@ -197,10 +161,22 @@ static int guest_run(struct microagent_guest *guest, const struct microagent_exe
 		return error_set(err, ERR_INVALID,
 				 "a command on a terminal, or one that is resumed, is run by "
 				 "microagent_exec()");
-	limited.timeout_seconds = limit_in_guest(exec, limits);
-	if (connections_run(&guest->connections, &request, out, err) < 0)
-		return explain_unreached(guest, err);
-	return 0;
+	/* The guest is told of the host's limit too, a little later: a command that does not read
+	 * its input keeps a cancel from the agent, and even the end of the connection. */
+	if (limits->timeout_ms &&
+	    (limited.timeout_seconds <= 0 || limited.timeout_seconds > in_guest))
+		limited.timeout_seconds = in_guest;
+	if (connections_run(&guest->connections, &request, out, err) == 0)
+		return 0;
+	if (!err || (err->code != ERR_UNAVAILABLE && err->code != ERR_NOT_FOUND))
+		return -1;
+	/* The workspace's state says why a guest that was there is there no more. */
+	if (explain_must_run(&guest->existing.ws, &why) < 0 && why.code == ERR_CONFLICT &&
+	    err->code == ERR_NOT_FOUND)
+		error_copy(err, &why);
+	else
+		explain_lost(&guest->existing.ws, err);
+	return -1;
 }
 
 int microagent_guest_run(struct microagent_guest *guest, const struct microagent_exec *exec,
