@@ -50,7 +50,6 @@ bool doctor_in_path(const char *program)
 	return proc_run(argv, NULL, UINT64_MAX, &ignored) == 0;
 }
 
-/* "" for an absent or empty text. */
 static void check_supervisor(const struct microagent *agent, const json_t *host,
 			     struct finding *out)
 {
@@ -68,8 +67,8 @@ static void check_supervisor(const struct microagent *agent, const json_t *host,
 	}
 }
 
-/* Its VMM. */
-static bool is_vmm_there(const json_t *host, struct finding *out)
+/* Tells where the backend's VMM is, if the host has it. */
+static bool tell_vmm(const json_t *host, struct finding *out)
 {
 	const char *path = json_text(host, "binaryPath", "");
 
@@ -84,7 +83,7 @@ static void check_qemu(const struct microagent *agent, const json_t *host, struc
 	const char *architecture = json_text(host, "architecture", "");
 
 	(void)agent;
-	if (is_vmm_there(host, out))
+	if (tell_vmm(host, out))
 		return;
 	finding_detail(out, VERDICT_FAILED, "no QEMU for this machine in PATH");
 	finding_remedy(out, strcmp(architecture, "arm64") == 0
@@ -96,7 +95,7 @@ static void check_firecracker(const struct microagent *agent, const json_t *host
 			      struct finding *out)
 {
 	(void)agent;
-	if (is_vmm_there(host, out))
+	if (tell_vmm(host, out))
 		return;
 	/* There may be one that will not do. */
 	finding_detail(out, VERDICT_FAILED, "%s",
@@ -119,7 +118,7 @@ void doctor_platform(const json_t *host, struct finding *out)
 static void check_applevf(const struct microagent *agent, const json_t *host, struct finding *out)
 {
 	(void)agent;
-	if (is_vmm_there(host, out) && json_is_true(json_object_get(host, "natAvailable")))
+	if (tell_vmm(host, out) && json_is_true(json_object_get(host, "natAvailable")))
 		return;
 	finding_detail(out, VERDICT_FAILED, "%s",
 		       json_text(host, "acceleratorReason", "no Virtualization.framework"));
@@ -236,11 +235,6 @@ static const struct doctor_check last_checks[] = {
 	{"session disks", doctor_session_disks, NULL},
 };
 
-static bool check_is_due(const struct microagent *agent, const struct doctor_check *check)
-{
-	return !check->backend || strcmp(check->backend, agent->backend->name) == 0;
-}
-
 static int add_finding(json_t *list, const char *name, const struct finding *finding,
 		       struct error *err)
 {
@@ -271,7 +265,7 @@ static int run_checks(const struct microagent *agent, const json_t *host,
 	for (size_t i = 0; i < count; i++) {
 		struct finding finding = {0};
 
-		if (!check_is_due(agent, &checks[i]))
+		if (checks[i].backend && strcmp(checks[i].backend, agent->backend->name) != 0)
 			continue;
 		checks[i].fn(agent, host, &finding);
 		if (finding.verdict > report->worst)
@@ -282,7 +276,7 @@ static int run_checks(const struct microagent *agent, const json_t *host,
 	return 0;
 }
 
-/* Of a backend of another system that it is so is all there is to be said. */
+/* Nothing more is to be said of a backend of another system. */
 static bool is_of_another_system(const struct microagent *agent)
 {
 	struct error why = {0};

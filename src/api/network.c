@@ -32,7 +32,7 @@ static json_t *prepared(const struct workspace *ws, struct error *err)
 	return steal_ptr(&block);
 }
 
-/* What runtime.json has, without the parts that are no addresses. */
+/* Puts the addresses that the running machine has, and beside them the detail, which is none. */
 static int put_runtime(const struct workspace *ws, json_t *out, struct error *err)
 {
 	json_auto_t *runtime = workspace_read(ws, "runtime.json", err);
@@ -58,36 +58,26 @@ static bool is_in_use(const struct workspace *ws, const json_t *response)
 	return lease_is_held(ws) && state && strcmp(state, "quarantined") != 0;
 }
 
-static json_t *describe_network(const struct workspace *ws, const json_t *response,
-				struct error *err)
+json_t *microagent_network(struct microagent *agent, const char *name, struct error *err)
 {
-	json_auto_t *out = json_object();
-	json_t *network = prepared(ws, err);
+	json_auto_t *response = NULL, *out = json_object();
+	auto_existing struct open_workspace existing = {0};
+	const json_t *event;
+	json_t *network;
 
-	if (!network || json_put_string(out, "workspace", ws->id, err) < 0 ||
-	    json_put(out, "state",
-		     json_deep_copy(json_object_get(json_object_get(response, "event"), "state")),
-		     err) < 0 ||
+	if (microagent_status(agent, name, &response, err) < 0 ||
+	    open_workspace_named(agent, name, &existing, err) < 0)
+		return NULL;
+	event = json_object_get(response, "event");
+	network = prepared(&existing.ws, err);
+	if (!network || json_put_string(out, "workspace", existing.ws.id, err) < 0 ||
+	    json_put(out, "state", json_deep_copy(json_object_get(event, "state")), err) < 0 ||
 	    json_put(out, "backend", json_incref(json_object_get(response, "backend")), err) < 0) {
 		json_decref(network);
 		return NULL;
 	}
 	if (json_put(out, "network", network, err) < 0 ||
-	    (is_in_use(ws, response) && put_runtime(ws, out, err) < 0))
+	    (is_in_use(&existing.ws, response) && put_runtime(&existing.ws, out, err) < 0))
 		return NULL;
 	return steal_ptr(&out);
-}
-
-json_t *microagent_network(struct microagent *agent, const char *name, struct error *err)
-{
-	json_auto_t *response = NULL;
-	struct open_workspace existing = {0};
-	json_t *out = NULL;
-
-	if (microagent_status(agent, name, &response, err) < 0 ||
-	    open_workspace_named(agent, name, &existing, err) < 0)
-		return NULL;
-	out = describe_network(&existing.ws, response, err);
-	open_workspace_close(&existing);
-	return out;
 }

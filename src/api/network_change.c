@@ -112,44 +112,35 @@ static int ask_change(const struct open_workspace *existing, const json_t *reque
 	return 0;
 }
 
-/* That nobody is there comes before what is wrong with a port. */
-static int change_it(const struct open_workspace *existing, enum microagent_network_change change,
-		     const json_t *what, json_t **answer, struct error *err)
+int microagent_change_network(struct microagent *agent, const char *name,
+			      enum microagent_network_change change, const char *word,
+			      json_t **network, struct error *err)
 {
-	json_auto_t *request = json_pack("{s:s, s:s, s:O}", "command", "network", "change",
-					 changes[change].name, changes[change].key, what);
+	json_auto_t *what = changes[change].what(word, err);
+	json_auto_t *request = NULL, *answer = NULL;
+	auto_existing struct open_workspace existing = {0};
 	autoclose int listener = -1;
 	struct error why = {0};
 
+	if (!what || open_workspace_named(agent, name, &existing, err) < 0)
+		return -1;
+	request = json_pack("{s:s, s:s, s:O}", "command", "network", "change", changes[change].name,
+			    changes[change].key, what);
 	if (!request)
 		return error_errno(err, ENOMEM, "network");
-	if (explain_must_run(&existing->ws, err) < 0)
+	/* That nobody is there comes before what is wrong with a port. */
+	if (explain_must_run(&existing.ws, err) < 0)
 		return -1;
 	if (change == MICROAGENT_NETWORK_PUBLISH) {
 		listener = publish_bind(what, err);
 		if (listener < 0)
 			return -1;
 	}
-	if (ask_change(existing, request, listener, answer, &why) == 0)
-		return 0;
-	explain_nobody_listens(&existing->ws, &why);
-	return error_copy(err, &why);
-}
-
-int microagent_change_network(struct microagent *agent, const char *name,
-			      enum microagent_network_change change, const char *word,
-			      json_t **network, struct error *err)
-{
-	json_auto_t *what = changes[change].what(word, err);
-	json_auto_t *answer = NULL;
-	struct open_workspace existing = {0};
-	int status;
-
-	if (!what || open_workspace_named(agent, name, &existing, err) < 0)
-		return -1;
-	status = change_it(&existing, change, what, &answer, err);
-	open_workspace_close(&existing);
-	if (status == 0 && network)
+	if (ask_change(&existing, request, listener, &answer, &why) < 0) {
+		explain_nobody_listens(&existing.ws, &why);
+		return error_copy(err, &why);
+	}
+	if (network)
 		*network = json_incref(json_object_get(answer, "network"));
-	return status;
+	return 0;
 }

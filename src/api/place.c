@@ -34,7 +34,7 @@ static bool place_is_below(const char *path, const char *mountpoint, size_t len)
 	       (path[len] == '/' || path[len] == '\0');
 }
 
-/* The longest mountpoint counts. */
+/* Looks for the mountpoint that path is below. The longest one counts. */
 static void place_look_in(const json_t *list, enum mount_kind kind, const char *path,
 			  struct found *found)
 {
@@ -49,18 +49,6 @@ static void place_look_in(const json_t *list, enum mount_kind kind, const char *
 		if (len > found->len && place_is_below(path, mountpoint, len))
 			*found = (struct found){kind, item, len};
 	}
-}
-
-static int place_check_path(const char *path, struct error *err)
-{
-	if (path[0] != '/')
-		return error_set(err, ERR_INVALID, "%.300s: a path in a workspace begins with /",
-				 path);
-	for (const char *p = path; (p = strstr(p, "/..")); p += 3)
-		if (p[3] == '/' || p[3] == '\0')
-			return error_set(err, ERR_INVALID,
-					 "%.300s: a path in a workspace has no \"..\"", path);
-	return 0;
 }
 
 static char *disk_of(const struct workspace *ws, const json_t *config, const struct found *found,
@@ -115,8 +103,13 @@ int place_find(const struct workspace *ws, const json_t *config, const char *pat
 	autofree char *clean = NULL;
 	struct found found = {0};
 
-	if (place_check_path(path, err) < 0)
-		return -1;
+	if (path[0] != '/')
+		return error_set(err, ERR_INVALID, "%.300s: a path in a workspace begins with /",
+				 path);
+	for (const char *p = path; (p = strstr(p, "/..")); p += 3)
+		if (p[3] == '/' || p[3] == '\0')
+			return error_set(err, ERR_INVALID,
+					 "%.300s: a path in a workspace has no \"..\"", path);
 	clean = path_absolute(path, err);
 	if (!clean)
 		return -1;

@@ -18,7 +18,7 @@
 
 /* --- the directory --------------------------------------------------------------------------- */
 
-/* What a reader that was killed left. Its machine ends with it; that may take a moment. */
+/* Removes what a reader that was killed left. Its machine ends with it; that may take a moment. */
 static int reader_remove_left(struct reader *reader, struct error *err)
 {
 	struct workspace earlier;
@@ -89,8 +89,8 @@ void reader_end(struct reader *reader)
 
 /* --- the machine ----------------------------------------------------------------------------- */
 
-/* The host's newest, whose init is ours of today and reads the disk of any architecture; else what
- * the workspace itself boots from. */
+/* Puts the host's newest kernel, whose init is ours of today and reads the disk of any architecture;
+ * else what the workspace itself boots from. */
 static int put_kernel(json_t *config, const json_t *recorded, struct error *err)
 {
 	static const char *const keys[] = {"kernelPath", "initrdPath", "architecture"};
@@ -130,11 +130,23 @@ static json_t *make_reader_config(const struct reader *reader, const json_t *rec
 	return steal_ptr(&config);
 }
 
-/* Nobody knows the reader by its name: what is the matter is so with the workspace. */
-static int explain_reader(const struct reader *reader, struct error *err)
+int reader_boot(struct reader *reader, const json_t *config, const struct reader_disk *disk,
+		enum reader_use use, struct error *err)
 {
+	const char *option = use == READER_WRITE ? "--writer" : "--reader";
+	json_t *own = make_reader_config(reader, config, disk, err);
+	struct microagent agent = *reader->agent;
 	char name[sizeof(err->subject)];
 
+	agent.backend = request_backend_of(reader->agent, reader->of);
+	json_auto_t *request = own ? request_new(&agent, "run", READER_NAME, own, err) : NULL;
+
+	if (!request)
+		return -1;
+	if (foreground_boot(reader->agent, request, option, false, -1, &reader->supervisor, err) ==
+	    0)
+		return 0;
+	/* Nobody knows the reader by its name: what is the matter is so with the workspace. */
 	if (err && strcmp(err->subject, READER_NAME) == 0) {
 		snprintf(name, sizeof(name), "%.*s", (int)kind_name_length(reader->of->id),
 			 reader->of->id);
@@ -142,22 +154,4 @@ static int explain_reader(const struct reader *reader, struct error *err)
 	}
 	explain_missing_file(reader->of->id, err);
 	return error_prefix(err, "the machine that reads the disk");
-}
-
-int reader_boot(struct reader *reader, const json_t *config, const struct reader_disk *disk,
-		enum reader_use use, struct error *err)
-{
-	const char *option = use == READER_WRITE ? "--writer" : "--reader";
-	json_t *own = make_reader_config(reader, config, disk, err);
-	struct microagent agent = *reader->agent;
-
-	agent.backend = request_backend_of(reader->agent, reader->of);
-	json_auto_t *request = own ? request_new(&agent, "run", READER_NAME, own, err) : NULL;
-
-	if (!request)
-		return -1;
-	if (foreground_boot(reader->agent, request, option, false, -1, &reader->supervisor, err) <
-	    0)
-		return explain_reader(reader, err);
-	return 0;
 }

@@ -8,18 +8,6 @@
 #include "base/json.h"
 #include "base/platform/system.h"
 
-/* "req-0123456789abcdef": names one request in events and logs. */
-static int request_id(char out[24], struct error *err)
-{
-	unsigned char bytes[8];
-
-	if (random_bytes(bytes, sizeof(bytes), err) < 0)
-		return -1;
-	snprintf(out, 24, "req-%02x%02x%02x%02x%02x%02x%02x%02x", bytes[0], bytes[1], bytes[2],
-		 bytes[3], bytes[4], bytes[5], bytes[6], bytes[7]);
-	return 0;
-}
-
 /* By its last event. */
 const struct contract_backend *request_backend_of(const struct microagent *agent,
 						  const struct workspace *ws)
@@ -54,9 +42,15 @@ const struct contract_backend *request_backend(const struct microagent *agent, c
 static json_t *identity_new(const struct microagent *agent, const char *name, struct error *err)
 {
 	json_auto_t *identity = json_object();
+	unsigned char bytes[8];
 	char id[24];
 
-	if (request_id(id, err) < 0 || json_put_string(identity, "requestID", id, err) < 0 ||
+	if (random_bytes(bytes, sizeof(bytes), err) < 0)
+		return NULL;
+	/* It names one request in events and logs. */
+	snprintf(id, sizeof(id), "req-%02x%02x%02x%02x%02x%02x%02x%02x", bytes[0], bytes[1],
+		 bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7]);
+	if (json_put_string(identity, "requestID", id, err) < 0 ||
 	    json_put_string(identity, "runtimeID", name, err) < 0 ||
 	    json_put_string(identity, "role", "workload", err) < 0 ||
 	    json_put_string(identity, "backend", request_backend(agent, name)->name, err) < 0)

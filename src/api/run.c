@@ -40,7 +40,7 @@ static int run_cancel_fd(const struct run *run)
 	return run->streams->signals ? run->streams->signals->fd : run->streams->cancel;
 }
 
-/* 1: something is to be read from the supervisor; 0: the caller cancels. */
+/* Waits. 1: something is to be read from the supervisor; 0: the caller cancels. */
 static int run_wait_event(const struct run *run, struct error *err)
 {
 	for (;;) {
@@ -57,8 +57,8 @@ static int run_wait_event(const struct run *run, struct error *err)
 	}
 }
 
-/* 1: the guest is ready; 0: the caller cancelled; -1 with ERR_UNAVAILABLE: it never will be, and
- * the supervisor's answer says why. */
+/* Waits for the guest. 1: it is ready; 0: the caller cancelled; -1 with ERR_UNAVAILABLE: it never
+ * will be, and the supervisor's answer says why. */
 static int run_wait_running(struct run *run, struct error *err)
 {
 	for (;;) {
@@ -83,17 +83,6 @@ static int run_wait_running(struct run *run, struct error *err)
 	}
 }
 
-static void run_tell_started(const struct run *run)
-{
-	const struct open_workspace existing = {.ws = run->made.ws};
-	char accelerator[8] = "";
-
-	if (!run->options->started)
-		return;
-	open_workspace_accelerator(&existing, accelerator, NULL);
-	run->options->started(run->options->data, run->name, accelerator);
-}
-
 static int run_workload(struct run *run, int64_t timeout_seconds, struct error *err)
 {
 	struct connection connection;
@@ -113,7 +102,7 @@ static int run_workload(struct run *run, int64_t timeout_seconds, struct error *
 	return result;
 }
 
-/* From the first event to the end of the streams. */
+/* Follows the machine from its first event to the end of the streams. */
 static int run_follow(struct run *run, int64_t timeout_seconds, struct error *err)
 {
 	int got = run_wait_running(run, err);
@@ -125,7 +114,13 @@ static int run_follow(struct run *run, int64_t timeout_seconds, struct error *er
 		run->has_outcome = true;
 		return 0;
 	}
-	run_tell_started(run);
+	if (run->options->started) {
+		const struct open_workspace existing = {.ws = run->made.ws};
+		char accelerator[8] = "";
+
+		open_workspace_accelerator(&existing, accelerator, NULL);
+		run->options->started(run->options->data, run->name, accelerator);
+	}
 	return run_workload(run, timeout_seconds, err);
 }
 
@@ -136,62 +131,41 @@ static bool run_is_lost(const struct error *err)
 	       err->code == ERR_TIMEOUT;
 }
 
-/* What the supervisor says in the end explains a lost connection. An error of another kind is our
- * own, and the machine's end was our doing. */
-static int run_explain(const json_t *answer, struct error *err)
-{
-	struct error why = {0};
-	const json_t *event = json_object_get(answer, "event");
-	const char *detail = json_text(event, "detail", NULL);
-
-	if (!err || !run_is_lost(err))
-		return -1;
-	if (supervisor_error(answer, &why) < 0)
-		error_copy(err, &why);
-	else if (detail)
-		error_prefix(err, "the machine ended: %s", detail);
-	return -1;
-}
-
-/* A machine that died says why in a moment; one that lives on without its connection is ended. */
-static void wait_lost(struct run *run)
-{
-	uint64_t deadline = limit_deadline(LIMIT_LOST_MS);
-
-	fd_wait(run->supervisor.answer, POLLIN, deadline, NULL);
-}
-
-/* Later than those of a supervisor whose command has ended, for the case that it is stuck: the signal
- * that is to end all of it may have gone to the command. */
-static uint64_t finish_deadline(const struct run *run)
-{
-	return limit_deadline(LIMIT_KILL_MS) +
-	       (limit_get(LIMIT_SETTLE_MS) + (run->options->keep ? limit_get(LIMIT_HALT_MS) : 0)) *
-		       NS_PER_MS;
-}
-
 /* Waits until the machine has ended and everything is put away. */
 static int run_finish(struct run *run, struct error *err)
 {
-	const struct supervisor_wait wait = {.fn = run->agent->wait_fn,
-					     .data = run->agent->wait_data,
-					     .cancel = run_cancel_fd(run),
-					     .deadline_ns = finish_deadline(run)};
+	uint64_t halting_ms = run->options->keep ? limit_get(LIMIT_HALT_MS) : 0;
+	/* The deadline is later than those of a supervisor whose command has ended, for the case
+	 * that it is stuck: the signal that is to end all of it may have gone to the command. */
+	const struct supervisor_wait wait = {
+		.fn = run->agent->wait_fn,
+		.data = run->agent->wait_data,
+		.cancel = run_cancel_fd(run),
+		.deadline_ns = limit_deadline(LIMIT_KILL_MS) +
+			       (limit_get(LIMIT_SETTLE_MS) + halting_ms) * NS_PER_MS};
 	json_auto_t *answer = NULL;
+	const char *detail;
 	struct error why = {0};
 	int code;
 
+	/* A machine that died says why in a moment; one that lives on without its connection is
+	 * ended. */
 	if (!run->has_outcome)
-		wait_lost(run);
+		fd_wait(run->supervisor.answer, POLLIN, limit_deadline(LIMIT_LOST_MS), NULL);
 	if (!run->has_outcome || run->outcome.end != MICROAGENT_EXITED)
 		supervisor_run_cut(&run->supervisor);
 	answer = supervisor_run_finish(&run->supervisor, &wait, &code, &why);
 	if (run->has_outcome)
 		return 0;
-	if (answer)
-		return run_explain(answer, err);
-	if (err && run_is_lost(err))
+	/* What the supervisor says in the end explains a lost connection. An error of another kind
+	 * is our own, and the machine's end was our doing. */
+	if (!err || !run_is_lost(err))
+		return -1;
+	detail = json_text(json_object_get(answer, "event"), "detail", NULL);
+	if (!answer || supervisor_error(answer, &why) < 0)
 		error_copy(err, &why);
+	else if (detail)
+		error_prefix(err, "the machine ended: %s", detail);
 	return -1;
 }
 
@@ -237,7 +211,7 @@ static int run_made(struct run *run, const struct microagent_spec *spec,
 	return result;
 }
 
-/* Under the given name, or a made-up one that is still free. */
+/* Makes the workspace under the given name, or a made-up one that is still free. */
 static int run_begin(struct run *run, const struct microagent_spec *spec, char made_up[NAME_ROOM],
 		     struct error *err)
 {
