@@ -191,22 +191,20 @@ static bool is_system_place(const char *place)
 
 /* --- found ------------------------------------------------------------------------------------ */
 
-static int refuse(const char *dir, const char *said, struct error *err)
+int share_git_find(const char *dir, const char *mountpoint, struct share_git *out,
+		   struct error *err)
 {
-	return error_set(err, ERR_INVALID,
-			 "%.200s/.git leads to %.200s, which is no worktree's of a repository that "
-			 "leads back there: it is not shared along; share the directory that holds "
-			 "both, as for a submodule, or the repository itself",
-			 dir, said);
-}
+	autofree char *line = NULL;
+	const char *said;
 
-/* said: the path in dir/.git. */
-static int find_outside(const char *dir, const char *mountpoint, const char *said,
-			struct share_git *out, struct error *err)
-{
+	*out = (struct share_git){0};
+	if (read_line(dir, ".git", &line, err) < 0)
+		return -1;
+	if (!line || strncmp(line, GITDIR, strlen(GITDIR)) != 0)
+		return 0;
+	said = line + strlen(GITDIR);
 	autofree char *real = realpath(dir, NULL);
 	autofree char *gitdir = real ? follow(real, said) : NULL;
-
 	if (!gitdir)
 		return 0; /* git does not work on the host either */
 	/* The guest has it, or could have made it: then it is nobody's word on anything else. */
@@ -222,7 +220,12 @@ static int find_outside(const char *dir, const char *mountpoint, const char *sai
 	autofree char *guest_gitdir = path_in_guest(mountpoint, said, err);
 	autofree char *place = guest_gitdir ? common_of(guest_gitdir) : NULL;
 	if (!common || !place || !leads_back(real, gitdir, *said == '/') || !is_repository(common))
-		return refuse(dir, said, err);
+		return error_set(
+			err, ERR_INVALID,
+			"%.200s/.git leads to %.200s, which is no worktree's of a repository that "
+			"leads back there: it is not shared along; share the directory that holds "
+			"both, as for a submodule, or the repository itself",
+			dir, said);
 	/* An absolute path is the host's own, and of this host's system nothing is shared. */
 	if (*said != '/' && is_system_place(place))
 		return error_set(
@@ -233,19 +236,6 @@ static int find_outside(const char *dir, const char *mountpoint, const char *sai
 			dir, said, mountpoint, place);
 	*out = (struct share_git){.common = steal_ptr(&common), .place = steal_ptr(&place)};
 	return 0;
-}
-
-int share_git_find(const char *dir, const char *mountpoint, struct share_git *out,
-		   struct error *err)
-{
-	autofree char *line = NULL;
-
-	*out = (struct share_git){0};
-	if (read_line(dir, ".git", &line, err) < 0)
-		return -1;
-	if (!line || strncmp(line, GITDIR, strlen(GITDIR)) != 0)
-		return 0;
-	return find_outside(dir, mountpoint, line + strlen(GITDIR), out, err);
 }
 
 /* --- beside the other shares ------------------------------------------------------------------ */
@@ -322,16 +312,6 @@ static int check_all_apart(const json_t *shares, const char *common, struct erro
 
 /* --- added ------------------------------------------------------------------------------------ */
 
-/* What git keeps in its common directory it replaces under a lock file, and reads under that
- * lock. A guest that kept names would read there what the host has replaced meanwhile, and undo
- * it. */
-static int put_no_cache(json_t *share, struct error *err)
-{
-	if (json_object_get(share, "cache") || json_object_get(share, "timeoutSeconds"))
-		return 0;
-	return json_put_string(share, "cache", "none", err);
-}
-
 static json_t *common_share(json_t *share, const struct share_git *git, size_t number,
 			    struct error *err)
 {
@@ -339,10 +319,17 @@ static json_t *common_share(json_t *share, const struct share_git *git, size_t n
 	char tag[24];
 
 	snprintf(tag, sizeof(tag), "git-%zu", number);
+	if (json_put_string(own, "tag", tag, err) < 0)
+		return NULL;
+	/* What git keeps in its common directory it replaces under a lock file, and reads under that
+	 * lock. A guest that kept names would read there what the host has replaced meanwhile, and
+	 * undo it. */
+	if (!json_object_get(own, "cache") && !json_object_get(own, "timeoutSeconds") &&
+	    json_put_string(own, "cache", "none", err) < 0)
+		return NULL;
 	/* What has been judged is the directory of this path. A guest that has a directory above it
 	 * could put a link there afterwards. */
-	if (json_put_string(own, "tag", tag, err) < 0 || put_no_cache(own, err) < 0 ||
-	    json_put(own, "direct", json_true(), err) < 0 ||
+	if (json_put(own, "direct", json_true(), err) < 0 ||
 	    json_put_string(own, "mountpoint", git->place, err) < 0)
 		return NULL;
 	if (json_put_string(own, "path", git->common, NULL) < 0) {

@@ -20,19 +20,9 @@ static char *cut_share_tail(char *text)
 	return colon + 1;
 }
 
-static int take_timeout(const char *value, struct share_word *out)
-{
-	char *end = NULL;
-
-	errno = 0;
-	out->timeout_s = strtol(value, &end, 10);
-	out->timed = true;
-	return errno || end == value || *end ? -1 : 0;
-}
-
 static int take_share_option(char *option, struct share_word *out)
 {
-	char *value = strchr(option, '=');
+	char *value = strchr(option, '='), *end = NULL;
 
 	if (strcmp(option, "ro") == 0 || strcmp(option, "rw") == 0) {
 		out->mode = option;
@@ -49,54 +39,43 @@ static int take_share_option(char *option, struct share_word *out)
 		out->cache = value;
 		return 0;
 	}
-	return strcmp(option, "timeout") == 0 ? take_timeout(value, out) : -1;
-}
-
-/* Which value one may have the config knows. word: of which the options are the end. */
-static int take_share_options(const char *word, char *options, struct share_word *out,
-			      struct error *err)
-{
-	char *option;
-
-	while ((option = strsep(&options, ","))) {
-		const char *said = word + (option - out->text); /* with its value */
-
-		if (take_share_option(option, out) < 0)
-			return error_set(
-				err, ERR_INVALID,
-				"%.200s: \"%.*s\" is no option of a share, which are " OPTIONS,
-				word, (int)strcspn(said, ","), said);
-	}
-	return 0;
-}
-
-static int cut_share_word(const char *word, struct share_word *out, struct error *err)
-{
-	char *mountpoint = cut_share_tail(out->text);
-	char *options = NULL;
-
-	if (mountpoint && *mountpoint != '/') {
-		options = mountpoint;
-		mountpoint = cut_share_tail(out->text);
-	}
-	out->dir = out->text;
-	out->mountpoint = mountpoint;
-	if (!mountpoint || !*out->text || *mountpoint != '/')
-		return error_set(err, ERR_INVALID,
-				 "\"%.200s\" is not DIR:/MOUNTPOINT or DIR:/MOUNTPOINT:OPTIONS, "
-				 "which are " OPTIONS,
-				 word);
-	return take_share_options(word, options, out, err);
+	if (strcmp(option, "timeout") != 0)
+		return -1;
+	errno = 0;
+	out->timeout_s = strtol(value, &end, 10);
+	out->timed = true;
+	return errno || end == value || *end ? -1 : 0;
 }
 
 int share_word_parse(const char *word, struct share_word *out, struct error *err)
 {
 	auto_share_word struct share_word cut = {.text = strdup(word), .mode = "rw"};
+	char *mountpoint, *option, *options = NULL;
 
 	if (!cut.text)
 		return error_errno(err, ENOMEM, "share");
-	if (cut_share_word(word, &cut, err) < 0)
-		return -1;
+	mountpoint = cut_share_tail(cut.text);
+	if (mountpoint && *mountpoint != '/') {
+		options = mountpoint;
+		mountpoint = cut_share_tail(cut.text);
+	}
+	if (!mountpoint || !*cut.text || *mountpoint != '/')
+		return error_set(err, ERR_INVALID,
+				 "\"%.200s\" is not DIR:/MOUNTPOINT or DIR:/MOUNTPOINT:OPTIONS, "
+				 "which are " OPTIONS,
+				 word);
+	cut.dir = cut.text;
+	cut.mountpoint = mountpoint;
+	/* Which value an option may have the config knows. */
+	while ((option = strsep(&options, ","))) {
+		const char *said = word + (option - cut.text); /* with its value */
+
+		if (take_share_option(option, &cut) < 0)
+			return error_set(
+				err, ERR_INVALID,
+				"%.200s: \"%.*s\" is no option of a share, which are " OPTIONS,
+				word, (int)strcspn(said, ","), said);
+	}
 	*out = cut;
 	cut.text = NULL;
 	return 0;

@@ -29,24 +29,6 @@
 
 /* --- a connection of the helper's own -------------------------------------------------------- */
 
-/* Connected, and the agent is asked for the helper. */
-static int ask_for_helper(const struct transfer *transfer, const char *const *command,
-			  struct error *err)
-{
-	const struct microagent_exec exec = {.command = command, .user = transfer->user};
-	autobuf struct buf out = BUF_INIT(0);
-	autoclose int fd = -1;
-
-	if (agent_message_exec(&out, 1, &exec, AGENT_INPUT_WHOLE, NULL, NULL, err) < 0)
-		return -1;
-	fd = stream_dial(transfer->ws, &out, err);
-	if (fd < 0) {
-		(void)explain_paused(transfer->ws, err);
-		return -1;
-	}
-	return fd_write_all(fd, buf_bytes(&out), out.len, err) < 0 ? -1 : steal_fd(&fd);
-}
-
 static int cancel_of(const struct transfer *transfer)
 {
 	const struct microagent_copy *options = transfer->options;
@@ -73,7 +55,7 @@ static int wait_for_word(const struct transfer *transfer, int fd, uint64_t deadl
 	return slots[1].revents ? error_set(err, ERR_UNAVAILABLE, "cancelled") : 0;
 }
 
-/* Its first message, of which `in` has the first byte. */
+/* Receives the agent's first message, of which `in` has the first byte. */
 static int receive_message(const struct transfer *transfer, int fd, struct buf *in,
 			   uint64_t deadline, struct error *err)
 {
@@ -95,7 +77,7 @@ static int receive_message(const struct transfer *transfer, int fd, struct buf *
 	return got;
 }
 
-/* The agent itself spoke: it says why there will be no helper. */
+/* Takes what the agent itself says in the helper's place: why there will be no helper. */
 static int hear_agent(const struct transfer *transfer, int fd, uint8_t first, uint64_t deadline,
 		      struct error *err)
 {
@@ -118,15 +100,24 @@ static int hear_agent(const struct transfer *transfer, int fd, uint8_t first, ui
 	return -1;
 }
 
-/* Connects and waits until the helper is there. */
+/* Asks the agent for the helper on a connection of its own, and waits until the helper is there. */
 static int call_helper(const struct transfer *transfer, const char *const *command,
 		       struct error *err)
 {
+	const struct microagent_exec exec = {.command = command, .user = transfer->user};
 	uint64_t deadline = limit_deadline(LIMIT_FILES_MS);
-	autoclose int fd = ask_for_helper(transfer, command, err);
+	autobuf struct buf out = BUF_INIT(0);
+	autoclose int fd = -1;
 	uint8_t first;
 
-	if (fd < 0)
+	if (agent_message_exec(&out, 1, &exec, AGENT_INPUT_WHOLE, NULL, NULL, err) < 0)
+		return -1;
+	fd = stream_dial(transfer->ws, &out, err);
+	if (fd < 0) {
+		(void)explain_paused(transfer->ws, err);
+		return -1;
+	}
+	if (fd_write_all(fd, buf_bytes(&out), out.len, err) < 0)
 		return -1;
 	if (wait_for_word(transfer, fd, deadline, err) < 0)
 		return explain_paused(transfer->ws, err) < 0

@@ -38,8 +38,8 @@ static int open_marks(const struct state_dir *dir, struct error *err)
 	return fd < 0 ? error_errno(err, errno, "%s/" MARKS, dir->path) : fd;
 }
 
-/* With the lock on it before it has its name: a sweep that comes in between would take it for
- * abandoned. */
+/* Makes a mark with the lock on it before it has its name: a sweep that came in between would take
+ * it for abandoned. */
 static int link_locked(int marks, const char *id)
 {
 	autoclose int fd = file_open_nameless(marks, O_RDWR);
@@ -50,7 +50,7 @@ static int link_locked(int marks, const char *id)
 	return file_give_name(fd, marks, id) < 0 ? -1 : steal_fd(&fd);
 }
 
-/* The mark that is there, or a new one. -1 with errno. */
+/* Opens the mark that is there, or makes a new one. -1 with errno. */
 static int open_mark(int marks, const char *id)
 {
 	int fd;
@@ -121,17 +121,6 @@ int unfinished_unmark(const struct state_dir *dir, const char *id, struct error 
 
 /* --- what nobody makes any more -------------------------------------------------------------- */
 
-static void look_at_mark(const struct state_dir *dir, int marks, const char *id, unfinished_fn *fn,
-			 void *data)
-{
-	autoclose int fd = openat(marks, id, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-
-	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || !fd_has_name(fd, marks, id))
-		return;
-	if (fn(dir, id, data) == 0)
-		(void)unfinished_unmark(dir, id, NULL);
-}
-
 void unfinished_each_abandoned(const struct state_dir *dir, unfinished_fn *fn, void *data)
 {
 	autoclose int marks = openat(dir->fd, MARKS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -141,9 +130,17 @@ void unfinished_each_abandoned(const struct state_dir *dir, unfinished_fn *fn, v
 
 	if (own >= 0 && !entries)
 		close(own);
-	while (entries && (entry = readdir(entries)))
-		if (microagent_check_name(entry->d_name, NULL) == 0)
-			look_at_mark(dir, marks, entry->d_name, fn, data);
+	while (entries && (entry = readdir(entries))) {
+		const char *id = entry->d_name;
+
+		if (microagent_check_name(id, NULL) < 0)
+			continue;
+		autoclose int fd = openat(marks, id, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || !fd_has_name(fd, marks, id))
+			continue;
+		if (fn(dir, id, data) == 0)
+			(void)unfinished_unmark(dir, id, NULL);
+	}
 	unlinkat(dir->fd, MARKS, AT_REMOVEDIR); /* what was killed between the last mark and this */
 }
 
