@@ -68,8 +68,7 @@ static int clone_held(struct microagent *agent, const struct contract_backend *b
 	if (json_object_get(config, "macos"))
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"the guest is macOS, which has more than its disk: sessions are cloned from "
-			"a base of it");
+			"the guest is macOS, which has more than its disk: sessions are cloned from a base of it");
 	/* The archives are looked at before anything is copied. */
 	if (archives_check(config, err) < 0 || creation_empty(agent, target, &made, err) < 0)
 		return -1;

@@ -53,8 +53,7 @@ static int subject_open(struct microagent *agent, const char *name, struct subje
 	if (json_object_get(s.config, "macos"))
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"the guest is macOS, and no files can be taken from it or put there but by "
-			"a command (its stdin and stdout) or a shared directory");
+			"the guest is macOS, and no files can be taken from it or put there but by a command (its stdin and stdout) or a shared directory");
 	alive = lease_is_held(ws);
 	if (open_workspace_refuse_quarantined(&s.existing, err) < 0 ||
 	    workspace_state(ws, &state, NULL, err) < 0)

@@ -222,9 +222,7 @@ int share_git_find(const char *dir, const char *mountpoint, struct share_git *ou
 	if (!common || !place || !leads_back(real, gitdir, *said == '/') || !is_repository(common))
 		return error_set(
 			err, ERR_INVALID,
-			"%.200s/.git leads to %.200s, which is no worktree's of a repository that "
-			"leads back there: it is not shared along; share the directory that holds "
-			"both, as for a submodule, or the repository itself",
+			"%.200s/.git leads to %.200s, which is no worktree's of a repository that leads back there: it is not shared along; share the directory that holds both, as for a submodule, or the repository itself",
 			dir, said);
 	/* An absolute path is the host's own, and of this host's system nothing is shared. */
 	if (*said != '/' && is_system_place(place))
