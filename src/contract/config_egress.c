@@ -14,7 +14,7 @@
 
 #define RULE_TEXT (EGRESS_NAME_MAX + EGRESS_PORTS_MAX * sizeof(":65535"))
 
-/* The ports that every name has are left out. */
+/* Prints the rule without the ports that every name has. */
 static void print_rule(const struct egress_rule *rule, char out[RULE_TEXT])
 {
 	struct egress_rule usual;
@@ -42,25 +42,6 @@ static bool has_string(const json_t *list, const char *text)
 	return false;
 }
 
-/* In the one form that a rule has. */
-static int add_name(json_t *list, const json_t *given, size_t i, struct error *err)
-{
-	const char *text = json_string_value(given);
-	char canonical[RULE_TEXT];
-	struct egress_rule rule;
-
-	if (!text || strlen(text) != json_string_length(given))
-		return error_set(err, ERR_INVALID, PATH ".names[%zu] must be a string", i);
-	if (egress_rule_parse(text, &rule, err) < 0)
-		return error_prefix(err, PATH ".names[%zu]", i);
-	print_rule(&rule, canonical);
-	if (has_string(list, canonical))
-		return 0;
-	return json_array_append_new(list, json_string(canonical)) < 0
-		       ? error_errno(err, ENOMEM, PATH ".names")
-		       : 0;
-}
-
 static int check_rule_count(const json_t *list, const char *key, size_t most, struct error *err)
 {
 	size_t count = json_array_size(list);
@@ -72,6 +53,7 @@ static int check_rule_count(const json_t *list, const char *key, size_t most, st
 			 most);
 }
 
+/* Lists each rule once, in the one form that it has. */
 static int decode_names(const json_t *egress, json_t *out, struct error *err)
 {
 	json_auto_t *list = json_array();
@@ -81,41 +63,36 @@ static int decode_names(const json_t *egress, json_t *out, struct error *err)
 		return error_errno(err, ENOMEM, PATH ".names");
 	if (json_get_array(egress, PATH, "names", JSON_OPTIONAL, &given, err) < 0)
 		return -1;
-	for (size_t i = 0; i < json_array_size(given); i++)
-		if (add_name(list, json_array_get(given, i), i, err) < 0)
-			return -1;
+	for (size_t i = 0; i < json_array_size(given); i++) {
+		const json_t *item = json_array_get(given, i);
+		const char *text = json_string_value(item);
+		char canonical[RULE_TEXT];
+		struct egress_rule rule;
+
+		if (!text || strlen(text) != json_string_length(item))
+			return error_set(err, ERR_INVALID, PATH ".names[%zu] must be a string", i);
+		if (egress_rule_parse(text, &rule, err) < 0)
+			return error_prefix(err, PATH ".names[%zu]", i);
+		print_rule(&rule, canonical);
+		if (!has_string(list, canonical) &&
+		    json_array_append_new(list, json_string(canonical)) < 0)
+			return error_errno(err, ENOMEM, PATH ".names");
+	}
 	if (check_rule_count(list, "names", EGRESS_NAMES_MAX, err) < 0)
 		return -1;
 	return json_array_size(list) ? json_put(out, "names", json_incref(list), err) : 0;
 }
 
-static int decode_what(const struct config_decode *d, const json_t *egress, json_t *out,
-		       struct error *err)
-{
-	static const char *const sni[] = {"required", "off"};
-	bool dry_run = false;
-	size_t judged = 0;
-
-	if (decode_names(egress, out, err) < 0 ||
-	    decode_prefixes(d, egress, PATH, "prefixes", config_check_egress_prefix, out, err) <
-		    0 ||
-	    check_rule_count(json_object_get(out, "prefixes"), "prefixes", EGRESS_PREFIXES_MAX,
-			     err) < 0 ||
-	    decode_choice(egress, PATH, "sni", JSON_OPTIONAL, sni, ARRAY_SIZE(sni), &judged, err) <
-		    0 ||
-	    json_put_string(out, "sni", sni[judged], err) < 0 ||
-	    json_get_bool(egress, PATH, "dryRun", JSON_OPTIONAL, &dry_run, err) < 0)
-		return -1;
-	return dry_run ? json_put(out, "dryRun", json_true(), err) : 0;
-}
-
-/* Present at all, it is the end of all that is not listed. */
+/* Decodes egress. Where it is present at all, nothing is reached that is not listed. */
 int decode_egress(const struct config_decode *d, const json_t *network, enum network_mode mode,
 		  json_t *out, struct error *err)
 {
 	static const char *const keys[] = {"names", "prefixes", "sni", "dryRun", NULL};
+	static const char *const sni[] = {"required", "off"};
 	json_auto_t *canonical = json_object();
 	json_t *egress = NULL;
+	bool dry_run = false;
+	size_t judged = 0;
 
 	if (!canonical)
 		return error_errno(err, ENOMEM, PATH);
@@ -131,7 +108,16 @@ int decode_egress(const struct config_decode *d, const json_t *network, enum net
 					 ? "nothing is filtered on a bridge"
 					 : "an isolated guest reaches nothing by any name");
 	if ((d->strict && json_only_keys(egress, PATH, keys, err) < 0) ||
-	    decode_what(d, egress, canonical, err) < 0)
+	    decode_names(egress, canonical, err) < 0 ||
+	    decode_prefixes(d, egress, PATH, "prefixes", config_check_egress_prefix, canonical,
+			    err) < 0 ||
+	    check_rule_count(json_object_get(canonical, "prefixes"), "prefixes",
+			     EGRESS_PREFIXES_MAX, err) < 0 ||
+	    decode_choice(egress, PATH, "sni", JSON_OPTIONAL, sni, ARRAY_SIZE(sni), &judged, err) <
+		    0 ||
+	    json_put_string(canonical, "sni", sni[judged], err) < 0 ||
+	    json_get_bool(egress, PATH, "dryRun", JSON_OPTIONAL, &dry_run, err) < 0 ||
+	    (dry_run && json_put(canonical, "dryRun", json_true(), err) < 0))
 		return -1;
 	return json_put(out, "egress", json_incref(canonical), err);
 }

@@ -13,24 +13,8 @@
 #define PATH "config.network"
 #define DEFAULT_PUBLISH_HOST "127.0.0.1"
 
-static int decode_interface(const json_t *network, enum network_mode mode, json_t *out,
-			    struct error *err)
-{
-	const char *name = NULL;
-
-	if (decode_text(network, PATH, "interface", JSON_OPTIONAL, &name, err) < 0)
-		return -1;
-	if (!name)
-		return 0;
-	if (mode != NETWORK_BRIDGED)
-		return error_set(err, ERR_INVALID,
-				 PATH ".interface goes with mode \"bridged\" only, and mode is "
-				      "\"%s\"",
-				 network_mode_names[mode]);
-	return json_put_string(out, "interface", name, err);
-}
-
-/* Listening addresses are numbers: a name could come to mean another interface tomorrow. */
+/* Decodes the listening address, which is a number: a name could come to mean another interface
+ * tomorrow. */
 static int decode_publish_host(const json_t *item, const char *path, json_t *out, struct error *err)
 {
 	const char *host = DEFAULT_PUBLISH_HOST;
@@ -47,8 +31,8 @@ static int decode_publish_host(const json_t *item, const char *path, json_t *out
 	return json_put_string(out, "host", host, err);
 }
 
-/* "0.0.0.0" and "::" listen on each address of their family, so no other has that port with them.
- * seen has every forward so far, this one too. */
+/* Refuses a host port that another forward has. "0.0.0.0" and "::" listen on each address of their
+ * family, so no other has that port with them. seen has every forward so far, this one too. */
 static int refuse_overlap(json_t *seen, const json_t *out, const char *path, struct error *err)
 {
 	const char *host = json_text(out, "host", ""), *any = strchr(host, ':') ? "::" : "0.0.0.0";
@@ -101,29 +85,6 @@ static bool is_isolated_only(const struct config_decode *d)
 	return d->bounds && d->bounds->isolated_only;
 }
 
-static int decode_forwards(struct config_decode *d, const json_t *network, enum network_mode mode,
-			   json_t *out, struct error *err)
-{
-	static const char *const keys[] = {"protocol", "host", "hostPort", "guestPort", NULL};
-
-	if (decode_list(d, network, PATH, "portForwards", keys, decode_forward, out, err) < 0)
-		return -1;
-	/* Ports are published over vsock: without a card too, where a backend gives none. */
-	if (d->strict && !is_isolated_only(d) && mode == NETWORK_ISOLATED &&
-	    json_object_get(out, "portForwards"))
-		return error_set(err, ERR_INVALID,
-				 PATH ".portForwards need mode \"nat\" or \"bridged\", and mode is "
-				      "\"isolated\"");
-	return 0;
-}
-
-static int parse_prefix(const json_t *entry, struct prefix *out)
-{
-	const char *text = json_string_value(entry);
-
-	return text && strlen(text) == json_string_length(entry) ? prefix_parse(text, out) : -1;
-}
-
 int config_check_prefix(struct prefix prefix, const char *what, struct error *err)
 {
 	if (prefix.bits == 0)
@@ -155,7 +116,7 @@ int config_check_egress_prefix(struct prefix prefix, const char *what, struct er
 	return 0;
 }
 
-/* The canonical form, with the length. */
+/* Returns the canonical form, with the length. */
 static json_t *prefix_json(struct prefix prefix)
 {
 	const struct in_addr in = {.s_addr = htonl(prefix.address)};
@@ -165,7 +126,7 @@ static json_t *prefix_json(struct prefix prefix)
 	return json_sprintf("%s/%u", address, (unsigned)prefix.bits);
 }
 
-/* Takes over item, unless the list has it. */
+/* Takes over item, and adds it unless the list has it. */
 static int put_new_prefix(json_t *list, json_t *item)
 {
 	const json_t *other;
@@ -192,11 +153,14 @@ int decode_prefixes(const struct config_decode *d, const json_t *in, const char 
 	if (json_get_array(in, path, key, JSON_OPTIONAL, &given, err) < 0)
 		return -1;
 	for (size_t i = 0; i < json_array_size(given); i++) {
+		const json_t *entry = json_array_get(given, i);
+		const char *text = json_string_value(entry);
 		char item[DECODE_PATH];
 		struct prefix prefix;
 
 		snprintf(item, sizeof(item), "%s.%s[%zu]", path, key, i);
-		if (parse_prefix(json_array_get(given, i), &prefix) < 0)
+		if (!text || strlen(text) != json_string_length(entry) ||
+		    prefix_parse(text, &prefix) < 0)
 			return error_set(err, ERR_INVALID,
 					 "%s must be an IPv4 prefix like \"192.168.1.0/24\", "
 					 "without bits behind its length",
@@ -210,62 +174,68 @@ int decode_prefixes(const struct config_decode *d, const json_t *in, const char 
 	return json_array_size(list) ? json_put(out, key, json_incref(list), err) : 0;
 }
 
-static int decode_allow(const struct config_decode *d, const json_t *network,
-			enum network_mode mode, json_t *out, struct error *err)
+int decode_network(struct config_decode *d, struct error *err)
 {
+	static const char *const keys[] = {"mode",  "interface", "portForwards",
+					   "allow", "egress",	 NULL};
+	static const char *const forward_keys[] = {"protocol", "host", "hostPort", "guestPort",
+						   NULL};
+	json_auto_t *out = json_object();
+	json_t *network = NULL;
+	size_t mode = is_isolated_only(d) ? NETWORK_ISOLATED : NETWORK_NAT;
+	const char *name = NULL;
+	size_t allowed;
+
+	if (!out)
+		return error_errno(err, ENOMEM, PATH);
+	if (json_get_object(d->in, "config", "network", JSON_OPTIONAL, &network, err) < 0)
+		return -1;
+	if (network && ((d->strict && json_only_keys(network, PATH, keys, err) < 0) ||
+			decode_not_empty(network, PATH, "mode", err) < 0 ||
+			decode_choice(network, PATH, "mode", JSON_OPTIONAL, network_mode_names,
+				      ARRAY_SIZE(network_mode_names), &mode, err) < 0))
+		return -1;
+	if (json_put_string(out, "mode", network_mode_names[mode], err) < 0)
+		return -1;
+	if (!network)
+		return json_put(d->out, "network", json_incref(out), err);
+	if (decode_text(network, PATH, "interface", JSON_OPTIONAL, &name, err) < 0)
+		return -1;
+	if (name && mode != NETWORK_BRIDGED)
+		return error_set(err, ERR_INVALID,
+				 PATH
+				 ".interface goes with mode \"bridged\" only, and mode is \"%s\"",
+				 network_mode_names[mode]);
+	if ((name && json_put_string(out, "interface", name, err) < 0) ||
+	    decode_list(d, network, PATH, "portForwards", forward_keys, decode_forward, out, err) <
+		    0)
+		return -1;
+	/* Ports are published over vsock: without a card too, where a backend gives none. */
+	if (d->strict && !is_isolated_only(d) && mode == NETWORK_ISOLATED &&
+	    json_object_get(out, "portForwards"))
+		return error_set(
+			err, ERR_INVALID,
+			PATH
+			".portForwards need mode \"nat\" or \"bridged\", and mode is \"isolated\"");
 	if (mode != NETWORK_NAT && json_array_size(json_object_get(network, "allow")))
 		return error_set(err, ERR_INVALID,
 				 PATH ".allow goes with mode \"nat\" only, and mode is \"%s\"",
 				 network_mode_names[mode]);
 	if (decode_prefixes(d, network, PATH, "allow", config_check_prefix, out, err) < 0)
 		return -1;
-	if (d->strict && json_array_size(json_object_get(out, "allow")) > PREFIXES_ALLOW_MAX)
+	allowed = json_array_size(json_object_get(out, "allow"));
+	if (d->strict && allowed > PREFIXES_ALLOW_MAX)
 		return error_set(err, ERR_INVALID,
 				 PATH ".allow: %zu entries are given, and at most %d are kept",
-				 json_array_size(json_object_get(out, "allow")),
-				 PREFIXES_ALLOW_MAX);
-	return 0;
-}
-
-/* A backend without this mode says so in its own words. */
-static int require_interface(const struct config_decode *d, enum network_mode mode,
-			     const json_t *out, struct error *err)
-{
-	if (!d->strict || is_isolated_only(d) || mode != NETWORK_BRIDGED ||
-	    json_object_get(out, "interface"))
-		return 0;
-	return error_set(err, ERR_INVALID,
-			 PATH ".interface: mode \"bridged\" needs the name of a bridge, or with "
-			      "apple-vf of an interface");
-}
-
-int decode_network(struct config_decode *d, struct error *err)
-{
-	static const char *const keys[] = {"mode",  "interface", "portForwards",
-					   "allow", "egress",	 NULL};
-	json_auto_t *out = json_object();
-	json_t *network = NULL;
-	size_t mode = is_isolated_only(d) ? NETWORK_ISOLATED : NETWORK_NAT;
-
-	if (!out)
-		return error_errno(err, ENOMEM, PATH);
-	if (json_get_object(d->in, "config", "network", JSON_OPTIONAL, &network, err) < 0)
+				 allowed, PREFIXES_ALLOW_MAX);
+	if (decode_egress(d, network, (enum network_mode)mode, out, err) < 0)
 		return -1;
-	if (network && d->strict && json_only_keys(network, PATH, keys, err) < 0)
-		return -1;
-	if (network && decode_not_empty(network, PATH, "mode", err) < 0)
-		return -1;
-	if (network && decode_choice(network, PATH, "mode", JSON_OPTIONAL, network_mode_names,
-				     ARRAY_SIZE(network_mode_names), &mode, err) < 0)
-		return -1;
-	if (json_put_string(out, "mode", network_mode_names[mode], err) < 0)
-		return -1;
-	if (network && (decode_interface(network, (enum network_mode)mode, out, err) < 0 ||
-			decode_forwards(d, network, (enum network_mode)mode, out, err) < 0 ||
-			decode_allow(d, network, (enum network_mode)mode, out, err) < 0 ||
-			decode_egress(d, network, (enum network_mode)mode, out, err) < 0 ||
-			require_interface(d, (enum network_mode)mode, out, err) < 0))
-		return -1;
+	/* A backend without this mode says so in its own words. */
+	if (d->strict && !is_isolated_only(d) && mode == NETWORK_BRIDGED && !name)
+		return error_set(
+			err, ERR_INVALID,
+			PATH
+			".interface: mode \"bridged\" needs the name of a bridge, or with apple-vf of an interface");
 	return json_put(d->out, "network", json_incref(out), err);
 }
 

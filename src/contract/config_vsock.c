@@ -99,38 +99,11 @@ static int decode_flags(const json_t *given, struct mediation *m, struct error *
 	return json_get_string(given, "config.mediation", "target", JSON_OPTIONAL, &target, err);
 }
 
-/* A listener on the mediation port is refused whatever its target: two channels would be one. */
-static int check_listeners(const struct config_decode *d, const struct mediation *m,
-			   struct error *err)
-{
-	const json_t *listeners = json_object_get(d->out, "vsockListeners");
-
-	for (size_t i = 0; i < json_array_size(listeners); i++) {
-		const json_t *listener = json_array_get(listeners, i);
-
-		if (json_integer_value(json_object_get(listener, "port")) == m->port)
-			return error_set(err, ERR_INVALID,
-					 "config.mediation.port is also "
-					 "config.vsockListeners[%zu].port",
-					 i);
-	}
-	return 0;
-}
-
-static int put_vsock_mediation(json_t *out, const struct mediation *m, struct error *err)
-{
-	if (json_put(out, "enabled", json_true(), err) < 0 ||
-	    json_put(out, "required", json_boolean(m->required), err) < 0 ||
-	    json_put(out, "port", json_integer(m->port), err) < 0 ||
-	    json_put_string(out, "target", m->target, err) < 0)
-		return -1;
-	return json_put(out, "failClosed", json_boolean(m->fail_closed), err);
-}
-
 static int decode_configured(struct config_decode *d, const json_t *given, struct mediation *m,
 			     struct error *err)
 {
 	json_auto_t *out = json_object();
+	const json_t *listeners = json_object_get(d->out, "vsockListeners");
 
 	if (!out)
 		return error_errno(err, ENOMEM, "config.mediation");
@@ -145,7 +118,21 @@ static int decode_configured(struct config_decode *d, const json_t *given, struc
 	if (m->required && !m->fail_closed)
 		return error_set(err, ERR_INVALID,
 				 "config.mediation.failClosed must be true where required is");
-	if (check_listeners(d, m, err) < 0 || put_vsock_mediation(out, m, err) < 0)
+	/* A listener on the mediation port is refused whatever its target: two channels would be
+	 * one. */
+	for (size_t i = 0; i < json_array_size(listeners); i++) {
+		const json_t *listener = json_array_get(listeners, i);
+
+		if (json_integer_value(json_object_get(listener, "port")) == m->port)
+			return error_set(
+				err, ERR_INVALID,
+				"config.mediation.port is also config.vsockListeners[%zu].port", i);
+	}
+	if (json_put(out, "enabled", json_true(), err) < 0 ||
+	    json_put(out, "required", json_boolean(m->required), err) < 0 ||
+	    json_put(out, "port", json_integer(m->port), err) < 0 ||
+	    json_put_string(out, "target", m->target, err) < 0 ||
+	    json_put(out, "failClosed", json_boolean(m->fail_closed), err) < 0)
 		return -1;
 	return json_put(d->out, "mediation", json_incref(out), err);
 }

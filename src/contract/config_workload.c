@@ -40,20 +40,6 @@ int decode_command(struct config_decode *d, struct error *err)
 	return json_put(d->out, "command", json_copy(command), err);
 }
 
-static int check_variable(const char *name, const json_t *value, struct error *err)
-{
-	if (!*name)
-		return error_set(err, ERR_INVALID, "config.env has a variable without a name");
-	if (strchr(name, '='))
-		return error_set(err, ERR_INVALID,
-				 "config.env has a variable with \"=\" in its name: \"%.200s\"",
-				 name);
-	if (!is_plain_string(value))
-		return error_set(err, ERR_INVALID, "config.env.%.200s must be a string without NUL",
-				 name);
-	return 0;
-}
-
 int decode_env(struct config_decode *d, struct error *err)
 {
 	json_t *env = NULL, *value;
@@ -63,7 +49,20 @@ int decode_env(struct config_decode *d, struct error *err)
 		return -1;
 	if (!json_object_size(env))
 		return 0;
-	json_object_foreach(env, name, value) if (check_variable(name, value, err) < 0) return -1;
+	json_object_foreach(env, name, value)
+	{
+		if (!*name)
+			return error_set(err, ERR_INVALID,
+					 "config.env has a variable without a name");
+		if (strchr(name, '='))
+			return error_set(
+				err, ERR_INVALID,
+				"config.env has a variable with \"=\" in its name: \"%.200s\"",
+				name);
+		if (!is_plain_string(value))
+			return error_set(err, ERR_INVALID,
+					 "config.env.%.200s must be a string without NUL", name);
+	}
 	return json_put(d->out, "env", json_copy(env), err);
 }
 
