@@ -56,28 +56,26 @@ static json_t *commands_json(struct error *err)
 }
 
 /* No state loses the disk or the history; only delete does, after which there is no state. */
-static int put_state(json_t *list, enum state state, struct error *err)
-{
-	json_auto_t *item = json_object();
-
-	if (json_put_string(item, "name", state_names[state], err) < 0 ||
-	    json_put_string(item, "description", state_facts[state].meaning, err) < 0 ||
-	    json_put(item, "diskPreserved", json_true(), err) < 0 ||
-	    json_put(item, "eventHistoryKept", json_true(), err) < 0)
-		return -1;
-	if (state_facts[state].runtime_may_continue &&
-	    json_put(item, "runtimeMayContinue", json_true(), err) < 0)
-		return -1;
-	return json_array_append(list, item) < 0 ? error_errno(err, ENOMEM, "contract") : 0;
-}
-
 static json_t *states_json(struct error *err)
 {
 	json_auto_t *list = json_array();
 
-	for (size_t i = 0; i < ARRAY_SIZE(lasting); i++)
-		if (put_state(list, lasting[i], err) < 0)
+	for (size_t i = 0; i < ARRAY_SIZE(lasting); i++) {
+		const struct state_facts *facts = &state_facts[lasting[i]];
+		json_auto_t *item = json_object();
+
+		if (json_put_string(item, "name", state_names[lasting[i]], err) < 0 ||
+		    json_put_string(item, "description", facts->meaning, err) < 0 ||
+		    json_put(item, "diskPreserved", json_true(), err) < 0 ||
+		    json_put(item, "eventHistoryKept", json_true(), err) < 0 ||
+		    (facts->runtime_may_continue &&
+		     json_put(item, "runtimeMayContinue", json_true(), err) < 0))
 			return NULL;
+		if (json_array_append(list, item) < 0) {
+			error_errno(err, ENOMEM, "contract");
+			return NULL;
+		}
+	}
 	return steal_ptr(&list);
 }
 
@@ -105,7 +103,7 @@ static json_t *backends_json(struct error *err)
 	return steal_ptr(&list);
 }
 
-/* {name: meaning} of a table. */
+/* Returns {name: meaning} of a table. */
 static json_t *descriptions_json(const struct field_row *rows, struct error *err)
 {
 	json_auto_t *descriptions = json_object();
@@ -148,32 +146,26 @@ static const char *const compared_words[] = {
 	[COMPARED_ALWAYS] = "always",
 };
 
-static json_t *verification_fields_json(struct error *err)
+static json_t *verification_json(struct error *err)
 {
-	json_auto_t *list = json_array();
+	json_auto_t *verification = json_object();
+	json_auto_t *fields = json_array();
 
 	for (const struct verification_row *row = verification_fields; row->name; row++) {
 		json_t *item;
 
-		if (put_described(list, row->name, row->meaning, err) < 0)
+		if (put_described(fields, row->name, row->meaning, err) < 0)
 			return NULL;
-		item = json_array_get(list, json_array_size(list) - 1);
+		item = json_array_get(fields, json_array_size(fields) - 1);
 		if (json_put_string(item, "compared", compared_words[row->compared], err) < 0)
 			return NULL;
 	}
-	return steal_ptr(&list);
-}
-
-static json_t *verification_json(struct error *err)
-{
-	json_auto_t *verification = json_object();
-
 	if (json_put_string(verification, "name", "verification", err) < 0 ||
 	    json_put_string(verification, "description",
 			    "The image's digest, the hashes of kernel, init and rootfs beside the "
 			    "recorded ones, and an entry for each divergence",
 			    err) < 0 ||
-	    json_put(verification, "fields", verification_fields_json(err), err) < 0)
+	    json_put(verification, "fields", json_incref(fields), err) < 0)
 		return NULL;
 	return steal_ptr(&verification);
 }
@@ -199,26 +191,25 @@ static json_t *parity_json(struct error *err)
 	return steal_ptr(&parity);
 }
 
-static int put_limit(json_t *list, enum limit limit, struct error *err)
-{
-	const struct limit_row *row = &limit_table[limit];
-	json_auto_t *item = json_object();
-
-	if (json_put_string(item, "name", row->name, err) < 0 ||
-	    json_put(item, "value", json_integer((json_int_t)limit_get(limit)), err) < 0 ||
-	    json_put_string(item, "unit", row->unit, err) < 0 ||
-	    json_put_string(item, "description", row->text, err) < 0)
-		return -1;
-	return json_array_append(list, item) < 0 ? error_errno(err, ENOMEM, "contract") : 0;
-}
-
 static json_t *limits_json(struct error *err)
 {
 	json_auto_t *list = json_array();
 
-	for (size_t i = 0; i < LIMIT_COUNT; i++)
-		if (put_limit(list, (enum limit)i, err) < 0)
+	for (size_t i = 0; i < LIMIT_COUNT; i++) {
+		const struct limit_row *row = &limit_table[i];
+		uint64_t value = limit_get((enum limit)i);
+		json_auto_t *item = json_object();
+
+		if (json_put_string(item, "name", row->name, err) < 0 ||
+		    json_put(item, "value", json_integer((json_int_t)value), err) < 0 ||
+		    json_put_string(item, "unit", row->unit, err) < 0 ||
+		    json_put_string(item, "description", row->text, err) < 0)
 			return NULL;
+		if (json_array_append(list, item) < 0) {
+			error_errno(err, ENOMEM, "contract");
+			return NULL;
+		}
+	}
 	return steal_ptr(&list);
 }
 

@@ -42,26 +42,12 @@ int decode_text(const json_t *object, const char *path, const char *key, enum js
 	return 0;
 }
 
-static int choice_error(const char *path, const char *key, const char *value,
-			const char *const *names, size_t count, struct error *err)
-{
-	char list[160] = "";
-	size_t used = 0;
-
-	for (size_t i = 0; i < count && used < sizeof(list); i++)
-		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
-					 i == 0		  ? ""
-					 : i + 1 == count ? " or "
-							  : ", ",
-					 names[i]);
-	return error_set(err, ERR_INVALID, "%s.%s must be %s, and is \"%.64s\"", path, key, list,
-			 value);
-}
-
 int decode_choice(const json_t *object, const char *path, const char *key, enum json_need need,
 		  const char *const *names, size_t count, size_t *index, struct error *err)
 {
 	const char *value = NULL;
+	char list[160] = "";
+	size_t used = 0;
 
 	if (json_get_string(object, path, key, need, &value, err) < 0)
 		return -1;
@@ -72,7 +58,14 @@ int decode_choice(const json_t *object, const char *path, const char *key, enum 
 			*index = i;
 			return 0;
 		}
-	return choice_error(path, key, value, names, count, err);
+	for (size_t i = 0; i < count && used < sizeof(list); i++)
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
+					 i == 0		  ? ""
+					 : i + 1 == count ? " or "
+							  : ", ",
+					 names[i]);
+	return error_set(err, ERR_INVALID, "%s.%s must be %s, and is \"%.64s\"", path, key, list,
+			 value);
 }
 
 /* Whether "..", as a component, is in the path: it would be resolved differently by everyone. */
@@ -230,25 +223,6 @@ int decode_mountpoint(struct config_decode *d, const json_t *item, const char *p
 	return json_put_string(out, "mountpoint", mountpoint, err);
 }
 
-static int decode_item(struct config_decode *d, const json_t *item, const char *path,
-		       const char *const *keys, decode_item_fn *fn, json_t *seen, json_t *list,
-		       struct error *err)
-{
-	json_auto_t *out = json_object();
-
-	if (!json_is_object(item))
-		return error_set(err, ERR_INVALID, "%s must be an object", path);
-	if (d->strict && json_only_keys(item, path, keys, err) < 0)
-		return -1;
-	if (!out)
-		return error_errno(err, ENOMEM, "%s", path);
-	if (fn(d, item, path, seen, out, err) < 0)
-		return -1;
-	if (json_array_append(list, out) < 0)
-		return error_errno(err, ENOMEM, "%s", path);
-	return 0;
-}
-
 int decode_list(struct config_decode *d, const json_t *in, const char *path, const char *key,
 		const char *const *keys, decode_item_fn *fn, json_t *target, struct error *err)
 {
@@ -261,12 +235,21 @@ int decode_list(struct config_decode *d, const json_t *in, const char *path, con
 	if (json_get_array(in, path, key, JSON_OPTIONAL, &given, err) < 0)
 		return -1;
 	for (size_t i = 0; i < json_array_size(given); i++) {
+		const json_t *item = json_array_get(given, i);
+		json_auto_t *out = json_object();
 		char item_path[DECODE_PATH];
 
 		snprintf(item_path, sizeof(item_path), "%s.%s[%zu]", path, key, i);
-		if (decode_item(d, json_array_get(given, i), item_path, keys, fn, seen, list, err) <
-		    0)
+		if (!json_is_object(item))
+			return error_set(err, ERR_INVALID, "%s must be an object", item_path);
+		if (d->strict && json_only_keys(item, item_path, keys, err) < 0)
 			return -1;
+		if (!out)
+			return error_errno(err, ENOMEM, "%s", item_path);
+		if (fn(d, item, item_path, seen, out, err) < 0)
+			return -1;
+		if (json_array_append(list, out) < 0)
+			return error_errno(err, ENOMEM, "%s", item_path);
 	}
 	if (!json_array_size(list))
 		return 0;

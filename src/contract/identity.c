@@ -39,17 +39,6 @@ int runtime_id_check(const char *id, const char *what, struct error *err)
 	return 0;
 }
 
-static int request_id_decode(const json_t *json, struct identity *out, struct error *err)
-{
-	if (decode_text(json, "identity", "requestID", JSON_REQUIRED, &out->request_id, err) < 0)
-		return -1;
-	if (strlen(out->request_id) > REQUEST_ID_BYTES)
-		return error_set(err, ERR_INVALID,
-				 "identity.requestID must be at most %d bytes long",
-				 REQUEST_ID_BYTES);
-	return 0;
-}
-
 int identity_decode(json_t *json, const char *backend, struct identity *out, struct error *err)
 {
 	struct identity identity = {.json = json};
@@ -58,8 +47,14 @@ int identity_decode(json_t *json, const char *backend, struct identity *out, str
 	if (!json_is_object(json))
 		return error_set(err, ERR_INVALID, "identity must be an object");
 	if (json_only_keys(json, "identity", identity_keys, err) < 0 ||
-	    request_id_decode(json, &identity, err) < 0 ||
-	    decode_text(json, "identity", "runtimeID", JSON_REQUIRED, &identity.runtime_id, err) <
+	    decode_text(json, "identity", "requestID", JSON_REQUIRED, &identity.request_id, err) <
+		    0)
+		return -1;
+	if (strlen(identity.request_id) > REQUEST_ID_BYTES)
+		return error_set(err, ERR_INVALID,
+				 "identity.requestID must be at most %d bytes long",
+				 REQUEST_ID_BYTES);
+	if (decode_text(json, "identity", "runtimeID", JSON_REQUIRED, &identity.runtime_id, err) <
 		    0 ||
 	    runtime_id_check(identity.runtime_id, "identity.runtimeID", err) < 0 ||
 	    decode_choice(json, "identity", "role", JSON_REQUIRED, role_names,

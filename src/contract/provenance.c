@@ -12,6 +12,7 @@
 
 #define REGISTRY_PREFIX "docker://"
 #define DEFAULT_REGISTRY "docker.io"
+#define OLD_DEFAULT_REGISTRY "index.docker.io"
 #define DEFAULT_OWNER "library/"
 #define DEFAULT_TAG ":latest"
 
@@ -37,12 +38,10 @@ static bool is_registry(const char *word, size_t len)
 	return has_capital || (len == strlen("localhost") && memcmp(word, "localhost", len) == 0);
 }
 
-static bool is_old_default(const struct image_name *name)
+static bool has_registry(const struct image_name *name, const char *registry)
 {
-	static const char old[] = "index." DEFAULT_REGISTRY;
-
-	return name->registry_len == (int)strlen(old) &&
-	       memcmp(name->registry, old, strlen(old)) == 0;
+	return name->registry_len == (int)strlen(registry) &&
+	       memcmp(name->registry, registry, strlen(registry)) == 0;
 }
 
 static struct image_name split_image_name(const char *text)
@@ -69,9 +68,8 @@ static struct image_name split_image_name(const char *text)
 /* Appends the name's repository with its registry: "docker.io/library/busybox". */
 static int add_repository(struct buf *out, const struct image_name *name, struct error *err)
 {
-	bool is_default = !name->registry || is_old_default(name) ||
-			  (name->registry_len == (int)strlen(DEFAULT_REGISTRY) &&
-			   memcmp(name->registry, DEFAULT_REGISTRY, strlen(DEFAULT_REGISTRY)) == 0);
+	bool is_default = !name->registry || has_registry(name, OLD_DEFAULT_REGISTRY) ||
+			  has_registry(name, DEFAULT_REGISTRY);
 	bool has_owner = memchr(name->path, '/', (size_t)name->path_len) != NULL;
 
 	if (!is_default)
@@ -81,40 +79,30 @@ static int add_repository(struct buf *out, const struct image_name *name, struct
 			  name->path_len, name->path);
 }
 
-static int put_registry_names(json_t *image, const char *text, const char *digest,
-			      struct error *err)
-{
-	const struct image_name name = split_image_name(text);
-	autobuf struct buf named = BUF_INIT(0), resolved = BUF_INIT(0);
-
-	if (add_repository(&named, &name, err) < 0 ||
-	    buf_printf(&named, err, "%s", *name.version ? name.version : DEFAULT_TAG) < 0 ||
-	    add_repository(&resolved, &name, err) < 0 ||
-	    buf_printf(&resolved, err, "@%s", digest) < 0 ||
-	    json_put_string(image, "imageRef", buf_string(&named), err) < 0)
-		return -1;
-	return json_put_string(image, "resolvedRef", buf_string(&resolved), err);
-}
-
-static int put_other_names(json_t *image, const char *ref, const char *digest, struct error *err)
-{
-	autobuf struct buf resolved = BUF_INIT(0);
-
-	if (buf_printf(&resolved, err, "%s@%s", ref, digest) < 0 ||
-	    json_put_string(image, "imageRef", ref, err) < 0)
-		return -1;
-	return json_put_string(image, "resolvedRef", buf_string(&resolved), err);
-}
-
+/* A text with control characters names nothing that could be shown. */
 static int put_image_refs(json_t *image, const char *ref, const char *digest, struct error *err)
 {
+	autobuf struct buf named = BUF_INIT(0), resolved = BUF_INIT(0);
 	size_t prefix = strlen(REGISTRY_PREFIX);
+	const char *shown = ref;
 
 	if (text_has_control(ref))
 		return 0;
-	return strncmp(ref, REGISTRY_PREFIX, prefix) == 0
-		       ? put_registry_names(image, ref + prefix, digest, err)
-		       : put_other_names(image, ref, digest, err);
+	if (strncmp(ref, REGISTRY_PREFIX, prefix) == 0) {
+		const struct image_name name = split_image_name(ref + prefix);
+
+		if (add_repository(&named, &name, err) < 0 ||
+		    buf_printf(&named, err, "%s", *name.version ? name.version : DEFAULT_TAG) < 0 ||
+		    add_repository(&resolved, &name, err) < 0 ||
+		    buf_printf(&resolved, err, "@%s", digest) < 0)
+			return -1;
+		shown = buf_string(&named);
+	} else if (buf_printf(&resolved, err, "%s@%s", ref, digest) < 0) {
+		return -1;
+	}
+	if (json_put_string(image, "imageRef", shown, err) < 0)
+		return -1;
+	return json_put_string(image, "resolvedRef", buf_string(&resolved), err);
 }
 
 json_t *provenance_new(const char *ref, const char *digest, struct error *err)
