@@ -106,9 +106,11 @@ static const json_t *input_schema(const struct mcp_call *call)
 	const json_t *tool;
 	size_t i;
 
-	json_array_foreach(call->server->tools, i,
-			   tool) if (strcmp(json_text(tool, "name", ""), call->tool->name) ==
-				     0) return json_object_get(tool, "inputSchema");
+	json_array_foreach(call->server->tools, i, tool)
+	{
+		if (strcmp(json_text(tool, "name", ""), call->tool->name) == 0)
+			return json_object_get(tool, "inputSchema");
+	}
 	return NULL;
 }
 
@@ -152,15 +154,6 @@ struct told_stream {
 	bool is_stderr, cut;
 };
 
-static json_t *resource_link(const char *uri, const struct captured_stream *stream)
-{
-	return json_pack("{s:s, s:s, s:s, s:I, s:s}", "type", "resource_link", "uri", uri, "name",
-			 uri + strlen("microagent://"), "size", (json_int_t)stream->head.len,
-			 "description",
-			 "All that is kept of it, untrusted; ?offset=BYTES&limit="
-			 "BYTES behind it reads a part.");
-}
-
 static int put_told_stream(struct told_stream *told, json_t *structured, struct error *err)
 {
 	struct mcp_server *server = told->call->server;
@@ -202,24 +195,17 @@ static int put_told_stream(struct told_stream *told, json_t *structured, struct 
 		return 0;
 	if (!answer->links)
 		answer->links = json_array();
-	if (server->takes_links &&
-	    json_array_append_new(answer->links, resource_link(uri, told->stream)) < 0)
-		return error_errno(err, ENOMEM, "answer");
-	return kept_add(&server->kept, told->session, uri, told->stream, err);
-}
+	if (server->takes_links) {
+		json_t *link = json_pack(
+			"{s:s, s:s, s:s, s:I, s:s}", "type", "resource_link", "uri", uri, "name",
+			uri + strlen("microagent://"), "size", (json_int_t)told->stream->head.len,
+			"description",
+			"All that is kept of it, untrusted; ?offset=BYTES&limit=BYTES behind it reads a part.");
 
-static int put_command_end(json_t *structured, const struct command_end *end, struct error *err)
-{
-	if (json_put(structured, "exitCode", json_integer(end->exit_code), err) < 0 ||
-	    json_put(structured, "timedOut", json_boolean(end->timed_out), err) < 0 ||
-	    json_put(structured, "elapsedMs", json_integer(end->elapsed_ms), err) < 0 ||
-	    json_put_optional(structured, "accelerator", end->accelerator, err) < 0)
-		return -1;
-	if (*end->start_error &&
-	    json_put(structured, "startError",
-		     json_string_lossy(end->start_error, strlen(end->start_error)), err) < 0)
-		return -1;
-	return end->signal ? json_put(structured, "signal", json_integer(end->signal), err) : 0;
+		if (json_array_append_new(answer->links, link) < 0)
+			return error_errno(err, ENOMEM, "answer");
+	}
+	return kept_add(&server->kept, told->session, uri, told->stream, err);
 }
 
 int answer_command(struct mcp_call *call, struct mcp_answer *answer, struct mcp_capture *capture,
@@ -234,10 +220,16 @@ int answer_command(struct mcp_call *call, struct mcp_answer *answer, struct mcp_
 	if (capture->out_of_memory)
 		return error_errno(err, ENOMEM, "output");
 	if (answer_structured(answer, structured, err) < 0 ||
-	    put_command_end(structured, end, err) < 0)
-		return -1;
-	if (*end->start_error &&
-	    answer_say(answer, err, "It never ran: %s\n", end->start_error) < 0)
+	    json_put(structured, "exitCode", json_integer(end->exit_code), err) < 0 ||
+	    json_put(structured, "timedOut", json_boolean(end->timed_out), err) < 0 ||
+	    json_put(structured, "elapsedMs", json_integer(end->elapsed_ms), err) < 0 ||
+	    json_put_optional(structured, "accelerator", end->accelerator, err) < 0 ||
+	    (*end->start_error &&
+	     json_put(structured, "startError",
+		      json_string_lossy(end->start_error, strlen(end->start_error)), err) < 0) ||
+	    (end->signal && json_put(structured, "signal", json_integer(end->signal), err) < 0) ||
+	    (*end->start_error &&
+	     answer_say(answer, err, "It never ran: %s\n", end->start_error) < 0))
 		return -1;
 	if (answer_say(answer, err, "exit code %d%s, after %lld ms%s\n%s", end->exit_code,
 		       end->timed_out ? " (timed out)" : "", (long long)end->elapsed_ms,

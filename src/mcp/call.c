@@ -49,14 +49,14 @@ void mcp_answer_free(struct mcp_answer *answer)
 	*answer = (struct mcp_answer){0};
 }
 
-/* Under the lock. From here on nobody else knows of it. */
+/* Takes the call out, so that nobody else knows of it. The caller holds the lock. */
 static void take_out(struct mcp_calls *calls, struct mcp_call *call)
 {
 	list_remove(&call->link);
 	calls->under_way--;
 }
 
-/* Answers, unless nobody waits for that any more. */
+/* Answers the call, unless nobody waits for that any more. */
 static void end_call(struct mcp_calls *calls, struct mcp_call *call, json_t *result)
 {
 	bool wanted;
@@ -107,9 +107,9 @@ static struct mcp_call *call_with_id(const struct mcp_calls *calls, const json_t
 	return NULL;
 }
 
-/* Who has got an answer, or has cancelled a call, may call again, although the thread of that call
- * is not quite at its end. The threads are bounded too: beyond that a call waits for one. 1: call
- * is to have a new thread. */
+/* Enters the call. 1: it is to have a new thread. Who has got an answer, or has cancelled a call, may
+ * call again, although the thread of that call is not quite at its end. The threads are bounded too:
+ * beyond that a call waits for one. */
 static int enter_call(struct mcp_calls *calls, struct mcp_call *call, struct error *err)
 {
 	uint64_t most = limit_get(LIMIT_MCP_CALLS);
@@ -157,8 +157,8 @@ int call_begin(struct mcp_calls *calls, struct mcp_call *call, struct error *err
 	return error_errno(err, failed, "thread");
 }
 
-/* Under the lock. Nobody waits for it any more: one without a thread is gone, another one is ended
- * by its own. */
+/* Drops a call for which nobody waits any more: one without a thread is gone, another one is ended
+ * by its own. The caller holds the lock. */
 static void drop_call(struct mcp_calls *calls, struct mcp_call *call, bool has_thread)
 {
 	take_out(calls, call);
@@ -186,17 +186,6 @@ void mcp_calls_cancel(struct mcp_calls *calls, const json_t *id)
 	pthread_mutex_unlock(&calls->lock);
 }
 
-static bool no_call_is_left(struct mcp_calls *calls)
-{
-	bool none;
-
-	wake_clear(calls->ended);
-	pthread_mutex_lock(&calls->lock);
-	none = calls->threads == 0;
-	pthread_mutex_unlock(&calls->lock);
-	return none;
-}
-
 bool mcp_calls_end(struct mcp_calls *calls, uint64_t deadline_ns)
 {
 	struct error late = {0};
@@ -208,10 +197,18 @@ bool mcp_calls_end(struct mcp_calls *calls, uint64_t deadline_ns)
 	list_each (call, &calls->running, link)
 		drop_call(calls, call, true);
 	pthread_mutex_unlock(&calls->lock);
-	while (!no_call_is_left(calls))
+	for (;;) {
+		bool none;
+
+		wake_clear(calls->ended);
+		pthread_mutex_lock(&calls->lock);
+		none = calls->threads == 0;
+		pthread_mutex_unlock(&calls->lock);
+		if (none)
+			return true;
 		if (fd_wait(calls->ended, POLLIN, deadline_ns, &late) < 0)
 			return false;
-	return true;
+	}
 }
 
 void call_tell(struct mcp_call *call, bool due, const char *fmt, ...)

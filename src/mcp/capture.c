@@ -37,18 +37,6 @@ static void put_ring(struct captured_stream *stream, const uint8_t *bytes, size_
 	}
 }
 
-/* The ring begins with the end of what is in head, so that it is full from the start. */
-static bool begin_ring(struct captured_stream *stream, size_t room)
-{
-	stream->tail_room = room < stream->head.len ? room : stream->head.len;
-	stream->tail = malloc(stream->tail_room);
-	if (!stream->tail)
-		return false;
-	put_ring(stream, buf_bytes(&stream->head) + stream->head.len - stream->tail_room,
-		 stream->tail_room);
-	return true;
-}
-
 void mcp_capture_take(struct mcp_capture *capture, bool is_stderr, const void *bytes, size_t len)
 {
 	struct captured_stream *stream = &capture->streams[is_stderr];
@@ -63,10 +51,20 @@ void mcp_capture_take(struct mcp_capture *capture, bool is_stderr, const void *b
 	}
 	if (first == len || capture->out_of_memory)
 		return;
-	if (!stream->tail && !begin_ring(stream, capture->tail_room))
-		capture->out_of_memory = true;
-	else
-		put_ring(stream, (const uint8_t *)bytes + first, len - first);
+	/* The ring begins with the end of what is in head, so that it is full from the start. */
+	if (!stream->tail) {
+		const struct buf *head = &stream->head;
+
+		room = capture->tail_room < head->len ? capture->tail_room : head->len;
+		stream->tail_room = room;
+		stream->tail = malloc(room);
+		if (!stream->tail) {
+			capture->out_of_memory = true;
+			return;
+		}
+		put_ring(stream, buf_bytes(head) + head->len - room, room);
+	}
+	put_ring(stream, (const uint8_t *)bytes + first, len - first);
 }
 
 static void reverse_bytes(uint8_t *from, uint8_t *to)

@@ -140,39 +140,29 @@ struct range {
 	uint64_t offset, limit;
 };
 
-static int range_number(const char **at, uint64_t *out, struct error *err)
-{
-	char *end;
-
-	errno = 0;
-	if (**at >= '0' && **at <= '9') {
-		unsigned long long value = strtoull(*at, &end, 10);
-
-		if (errno == 0 && (*end == '\0' || *end == '&')) {
-			*out = value;
-			*at = *end ? end + 1 : end;
-			return 0;
-		}
-	}
-	return error_set(err, ERR_INVALID, "offset and limit are numbers of bytes");
-}
-
 static int parse_range(const char *query, struct range *range, struct error *err)
 {
 	while (*query) {
 		bool offset = strncmp(query, "offset=", 7) == 0;
+		unsigned long long value;
+		char *end;
 
 		if (!offset && strncmp(query, "limit=", 6) != 0)
 			return error_set(err, ERR_INVALID,
 					 "behind the \"?\" may be offset=BYTES and limit=BYTES");
 		query += offset ? 7 : 6;
-		if (range_number(&query, offset ? &range->offset : &range->limit, err) < 0)
-			return -1;
+		errno = 0;
+		value = strtoull(query, &end, 10);
+		/* strtoull() also takes a sign and blanks. */
+		if (*query < '0' || *query > '9' || errno != 0 || (*end != '\0' && *end != '&'))
+			return error_set(err, ERR_INVALID, "offset and limit are numbers of bytes");
+		*(offset ? &range->offset : &range->limit) = value;
+		query = *end ? end + 1 : end;
 	}
 	return 0;
 }
 
-/* Parts whose limits were given one behind the other have each character once. */
+/* Returns where the next character begins, so that parts one behind the other have each one once. */
 static size_t whole_characters(const struct kept_output *output, size_t at)
 {
 	const uint8_t *bytes = buf_bytes(&output->bytes);

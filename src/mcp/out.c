@@ -14,8 +14,8 @@
 #include "base/json.h"
 #include "base/limits.h"
 
-/* Whether a few bytes can be written without waiting. It is waited for as long as somebody might
- * still read. */
+/* Waits until a few bytes can be written without waiting, for as long as somebody might still read.
+ * False: nobody reads any more. */
 static bool can_write(const struct mcp_out *out)
 {
 	struct pollfd slots[] = {{.fd = out->fd, .events = POLLOUT},
@@ -33,22 +33,6 @@ static bool can_write(const struct mcp_out *out)
 	       slots[0].revents & POLLOUT;
 }
 
-static bool write_line(const struct mcp_out *out, const char *bytes, size_t len)
-{
-	while (len > 0) {
-		ssize_t n;
-
-		if (!can_write(out))
-			return false;
-		n = fd_write_some(out->fd, bytes, len);
-		if (n < 0 && errno != EINTR && errno != EAGAIN)
-			return false;
-		bytes += n > 0 ? n : 0;
-		len -= n > 0 ? (size_t)n : 0;
-	}
-	return true;
-}
-
 void out_init(struct mcp_out *out, int fd, int in, int ended)
 {
 	*out = (struct mcp_out){.fd = fd, .in = in, .ended = ended};
@@ -64,7 +48,7 @@ void out_free(struct mcp_out *out)
 	pthread_mutex_destroy(&out->words_lock);
 }
 
-/* With its newline. message is stolen. */
+/* Returns the message, which is stolen, as a line with its newline. */
 static char *line_of(json_t *message)
 {
 	autofree char *line = message ? json_line(message, NULL) : NULL;
@@ -74,11 +58,26 @@ static char *line_of(json_t *message)
 	return line && asprintf(&whole, "%s\n", line) >= 0 ? whole : NULL;
 }
 
-/* Under the lock. */
+/* Writes the line, or marks the stream as broken. The caller holds the lock. */
 static void send_line(struct mcp_out *out, const char *line)
 {
-	if (!out->broken && !write_line(out, line, strlen(line)))
-		out->broken = true;
+	size_t left = strlen(line);
+
+	while (!out->broken && left > 0) {
+		ssize_t n;
+
+		if (!can_write(out)) {
+			out->broken = true;
+			return;
+		}
+		n = fd_write_some(out->fd, line, left);
+		if (n < 0 && errno != EINTR && errno != EAGAIN) {
+			out->broken = true;
+			return;
+		}
+		line += n > 0 ? n : 0;
+		left -= n > 0 ? (size_t)n : 0;
+	}
 }
 
 static char *next_word(struct mcp_out *out)
