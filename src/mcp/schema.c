@@ -30,7 +30,7 @@ struct definitions {
 	const json_t *own, *other;
 };
 
-/* What a reference means; *in has what is in that file its own. */
+/* Returns what a reference means. Where that is in the other file, `in` has that one as its own. */
 static const json_t *meant_by(struct definitions *in, const char *ref)
 {
 	if (strncmp(ref, OWN, strlen(OWN)) == 0)
@@ -41,32 +41,27 @@ static const json_t *meant_by(struct definitions *in, const char *ref)
 	return json_object_get(in->own, ref + strlen(OTHER));
 }
 
-static json_t *with_all(struct definitions in, const json_t *schema, int depth);
-
-static json_t *members_with_all(struct definitions in, const json_t *schema, int depth)
-{
-	json_auto_t *out = json_object();
-	const char *key;
-	json_t *part;
-
-	json_object_foreach((json_t *)(uintptr_t)schema, key,
-			    part) if (json_object_set_new(out, key, with_all(in, part, depth)) <
-				      0) return NULL;
-	return steal_ptr(&out);
-}
-
+/* Returns the schema with what its references mean in their places. */
 static json_t *with_all(struct definitions in, const json_t *schema, int depth)
 {
-	const char *ref = json_string_value(json_object_get(schema, "$ref"));
+	const char *ref = json_string_value(json_object_get(schema, "$ref")), *key;
+	json_auto_t *members = NULL;
 	const json_t *meant;
-	json_t *out, *description;
+	json_t *out, *description, *part;
 
 	if (depth > DEPTH)
 		return NULL;
 	if (!json_is_object(schema))
 		return json_deep_copy(schema);
-	if (!ref)
-		return members_with_all(in, schema, depth + 1);
+	if (!ref) {
+		members = json_object();
+		json_object_foreach((json_t *)(uintptr_t)schema, key, part)
+		{
+			if (json_object_set_new(members, key, with_all(in, part, depth + 1)) < 0)
+				return NULL;
+		}
+		return steal_ptr(&members);
+	}
 	meant = meant_by(&in, ref);
 	out = meant ? with_all(in, meant, depth + 1) : NULL;
 	description = json_object_get(schema, "description");

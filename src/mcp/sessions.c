@@ -97,7 +97,7 @@ void mcp_sessions_free(struct mcp_sessions *sessions)
 
 /* --- room ------------------------------------------------------------------------------------ */
 
-/* Under the lock. So many places more or less are the call's. */
+/* Gives the call so many places more or less. The caller holds the lock. */
 static void change_room(struct mcp_sessions *sessions, struct mcp_room *room, int64_t count)
 {
 	room->machines += count;
@@ -106,35 +106,28 @@ static void change_room(struct mcp_sessions *sessions, struct mcp_room *room, in
 	pthread_cond_broadcast(&sessions->changed);
 }
 
-/* Waits for the end of machines that are being ended, where that makes room for count more. The
- * caller holds the lock. The deadlines of their supervisors bound the wait. False: there is none. */
-static bool await_room(struct mcp_sessions *sessions, const struct mcp_room *room, int64_t count)
-{
-	int64_t most = sessions->options->max_machines;
-
-	while (!room->given_up && count > most - sessions->machines &&
-	       count <= most - (sessions->machines - sessions->leaving))
-		pthread_cond_wait(&sessions->changed, &sessions->lock);
-	return !room->given_up && count <= most - sessions->machines;
-}
-
 int machines_reserve(struct mcp_sessions *sessions, struct mcp_room *room, int64_t count,
 		     struct error *err)
 {
+	int64_t most = sessions->options->max_machines;
 	int status = 0;
 
 	pthread_mutex_lock(&sessions->lock);
-	if (await_room(sessions, room, count)) {
+	/* Waits for the end of machines that are being ended, where that makes room. The deadlines
+	 * of their supervisors bound the wait. */
+	while (!room->given_up && count > most - sessions->machines &&
+	       count <= most - (sessions->machines - sessions->leaving))
+		pthread_cond_wait(&sessions->changed, &sessions->lock);
+	if (room->given_up) {
+		status = error_set(err, ERR_UNAVAILABLE, "cancelled");
+	} else if (count > most - sessions->machines) {
+		status = error_set(
+			err, ERR_UNAVAILABLE,
+			"this server may have %lld machines at once, and has %lld: session_destroy makes room",
+			(long long)most, (long long)sessions->machines);
+	} else {
 		sessions->machines += count;
 		change_room(sessions, room, count);
-	} else if (room->given_up) {
-		status = error_set(err, ERR_UNAVAILABLE, "cancelled");
-	} else {
-		status = error_set(err, ERR_UNAVAILABLE,
-				   "this server may have %lld machines at once, and has %lld: "
-				   "session_destroy makes room",
-				   (long long)sessions->options->max_machines,
-				   (long long)sessions->machines);
 	}
 	pthread_mutex_unlock(&sessions->lock);
 	return status;
@@ -175,7 +168,7 @@ int mcp_session_enter(struct mcp_sessions *sessions, struct mcp_room *room,
 	return error_errno(err, ENOMEM, "session");
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static struct mcp_session *entry_named(const struct mcp_sessions *sessions, const char *name)
 {
 	struct mcp_session *session;
@@ -204,21 +197,16 @@ struct mcp_session *mcp_session_take(struct mcp_sessions *sessions, const char *
 	return session;
 }
 
-/* Under the lock, which is given back. */
-static void let_go_of(struct mcp_sessions *sessions, struct mcp_session *session)
+void mcp_session_give(struct mcp_sessions *sessions, struct mcp_session *session)
 {
-	bool last = session->users == 0 && !list_has(&session->link);
+	bool last;
 
+	pthread_mutex_lock(&sessions->lock);
+	session->users--;
+	last = session->users == 0 && !list_has(&session->link);
 	pthread_mutex_unlock(&sessions->lock);
 	if (last)
 		close_entry(session);
-}
-
-void mcp_session_give(struct mcp_sessions *sessions, struct mcp_session *session)
-{
-	pthread_mutex_lock(&sessions->lock);
-	session->users--;
-	let_go_of(sessions, session);
 }
 
 unsigned mcp_session_number(struct mcp_sessions *sessions, struct mcp_session *session)
@@ -310,8 +298,8 @@ static void *destroy_at_end(void *data)
 	return NULL;
 }
 
-/* Under the lock. It is taken as by a call, since one that is late may be destroying it too. What
- * cannot be begun is left to its owner's end. */
+/* Begins to destroy the session, which is taken as by a call, since one that is late may be destroying
+ * it too. What cannot be begun is left to its owner's end. The caller holds the lock. */
 static void begin_end_of(struct mcp_sessions *sessions, struct mcp_session *session)
 {
 	struct last_moment *ending = malloc(sizeof(*ending));
@@ -330,17 +318,6 @@ static void begin_end_of(struct mcp_sessions *sessions, struct mcp_session *sess
 		free(ending);
 	}
 	pthread_attr_destroy(&detached);
-}
-
-static bool none_is_destroyed(struct mcp_sessions *sessions)
-{
-	bool none;
-
-	wake_clear(sessions->ended);
-	pthread_mutex_lock(&sessions->lock);
-	none = sessions->destroying == 0;
-	pthread_mutex_unlock(&sessions->lock);
-	return none;
 }
 
 bool mcp_sessions_end(struct mcp_sessions *sessions, uint64_t deadline_ns)
@@ -362,8 +339,16 @@ bool mcp_sessions_end(struct mcp_sessions *sessions, uint64_t deadline_ns)
 		}
 	}
 	pthread_mutex_unlock(&sessions->lock);
-	while (!none_is_destroyed(sessions))
+	for (;;) {
+		bool none;
+
+		wake_clear(sessions->ended);
+		pthread_mutex_lock(&sessions->lock);
+		none = sessions->destroying == 0;
+		pthread_mutex_unlock(&sessions->lock);
+		if (none)
+			return true;
 		if (fd_wait(sessions->ended, POLLIN, deadline_ns, &late) < 0)
 			return false;
-	return true;
+	}
 }

@@ -11,7 +11,8 @@
 
 #define UNIT_ROOM 16
 
-/* The character at p as it is to be seen, with a NUL behind it; the bytes that it has here. */
+/* Puts the character at p as it is to be seen, with a NUL behind it. Returns the bytes that it has
+ * here. */
 static size_t text_unit(struct utf8_reader *reader, const uint8_t *p, size_t left,
 			char out[UNIT_ROOM])
 {
@@ -33,7 +34,7 @@ static size_t text_unit(struct utf8_reader *reader, const uint8_t *p, size_t lef
 	return len;
 }
 
-/* Goes on where the reader is. */
+/* Escapes what follows, going on where the reader is. */
 static int escape_rest(struct utf8_reader *reader, const uint8_t *p, size_t len, struct buf *out,
 		       struct error *err)
 {
@@ -54,35 +55,35 @@ int text_escape(const void *bytes, size_t len, struct buf *out, struct error *er
 	return escape_rest(&reader, bytes, len, out, err);
 }
 
-static int escape_string(json_t *string, struct error *err)
-{
-	const char *text = json_string_value(string);
-	size_t len = json_string_length(string);
-	autobuf struct buf out = BUF_INIT(0);
-
-	if (text_escape(text, len, &out, err) < 0)
-		return -1;
-	if (out.len == len && memcmp(buf_bytes(&out), text, len) == 0)
-		return 0;
-	return json_string_setn(string, (const char *)buf_bytes(&out), out.len) < 0
-		       ? error_errno(err, ENOMEM, "text")
-		       : 0;
-}
-
 int text_escape_all(json_t *value, struct error *err)
 {
-	const char *key;
+	const char *key, *text = json_string_value(value);
+	size_t len = json_string_length(value), i;
+	autobuf struct buf out = BUF_INIT(0);
 	json_t *part;
-	size_t i;
 
-	if (json_is_string(value))
-		return escape_string(value, err);
-	json_array_foreach(value, i, part) if (text_escape_all(part, err) < 0) return -1;
-	json_object_foreach(value, key, part) if (text_escape_all(part, err) < 0) return -1;
+	if (text) {
+		if (text_escape(text, len, &out, err) < 0)
+			return -1;
+		if ((out.len != len || memcmp(buf_bytes(&out), text, len) != 0) &&
+		    json_string_setn(value, (const char *)buf_bytes(&out), out.len) < 0)
+			return error_errno(err, ENOMEM, "text");
+		return 0;
+	}
+	json_array_foreach(value, i, part)
+	{
+		if (text_escape_all(part, err) < 0)
+			return -1;
+	}
+	json_object_foreach(value, key, part)
+	{
+		if (text_escape_all(part, err) < 0)
+			return -1;
+	}
 	return 0;
 }
 
-/* Bytes of a character at the end of which the rest is not there. */
+/* Returns how many bytes at the end are of a character that is not whole there. */
 static size_t unfinished(const uint8_t *p, size_t len)
 {
 	size_t bad;
@@ -95,7 +96,7 @@ static size_t unfinished(const uint8_t *p, size_t len)
 	return 0;
 }
 
-/* Those at the beginning that belong to a character before it. */
+/* Returns how many bytes at the beginning belong to a character before it. */
 static size_t continued(const uint8_t *p, size_t len)
 {
 	size_t n = 0;
@@ -134,7 +135,7 @@ bool text_is_utf8(const struct text_parts *parts)
 	       is_utf8_or_nul(parts->tail + skipped, parts->tail_len - skipped);
 }
 
-/* Appends units of it up to room bytes; the bytes that were taken. */
+/* Appends units of up to room bytes together. *taken: the bytes that they were. */
 static int put_beginning(const uint8_t *p, size_t len, size_t room, struct buf *out, size_t *taken,
 			 struct error *err)
 {
@@ -154,8 +155,8 @@ static int put_beginning(const uint8_t *p, size_t len, size_t room, struct buf *
 	return 0;
 }
 
-/* Where the units begin that have at most room bytes together and go to the end. The reader is at
- * that place then. */
+/* Finds where the units begin that have at most room bytes together and go to the end. The reader is
+ * at that place then. */
 static size_t find_end(struct utf8_reader *reader, const uint8_t *p, size_t len, size_t room)
 {
 	size_t at = continued(p, len), all = 0;

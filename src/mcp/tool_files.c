@@ -48,19 +48,6 @@ bool call_asks_for_base64(const struct mcp_call *call)
 
 /* --- write_file ------------------------------------------------------------------------------ */
 
-/* A copy into a directory would be called as our descriptor is. */
-static int refuse_to_replace(struct microagent_guest *guest, const struct mcp_call *call,
-			     struct error *err)
-{
-	const struct microagent_run_limits limits = call_limits(call);
-	const char *path = call_text(call, "path");
-	json_auto_t *entry = microagent_guest_stat(guest, path, NULL, &limits, NULL);
-
-	if (strcmp(json_text(entry, "type", ""), "directory") != 0)
-		return 0;
-	return error_set(err, ERR_CONFLICT, "%.300s is a directory", path);
-}
-
 static int write_to_guest(struct mcp_call *call, struct microagent_guest *guest,
 			  struct mcp_answer *answer, struct error *err)
 {
@@ -69,6 +56,7 @@ static int write_to_guest(struct mcp_call *call, struct microagent_guest *guest,
 	const json_t *given = json_object_get(call->arguments, "content");
 	autobuf struct buf content = BUF_INIT((size_t)limit_get(LIMIT_MCP_FILE_BYTES));
 	const char *path = call_text(call, "path");
+	json_auto_t *entry = NULL;
 	autoclose int fd = -1;
 	char name[32];
 
@@ -80,8 +68,10 @@ static int write_to_guest(struct mcp_call *call, struct microagent_guest *guest,
 				 err) < 0) {
 		return error_prefix(err, "content");
 	}
-	if (refuse_to_replace(guest, call, err) < 0)
-		return -1;
+	/* A copy into a directory would be called as our descriptor is. */
+	entry = microagent_guest_stat(guest, path, NULL, &limits, NULL);
+	if (strcmp(json_text(entry, "type", ""), "directory") == 0)
+		return error_set(err, ERR_CONFLICT, "%.300s is a directory", path);
 	fd = fd_memfd("content", buf_bytes(&content), content.len, err);
 	if (fd < 0)
 		return -1;
@@ -104,19 +94,6 @@ int tool_write_file(struct mcp_call *call, struct mcp_answer *answer, struct err
 
 /* --- list_files ------------------------------------------------------------------------------ */
 
-static json_t *told_entry(const json_t *entry)
-{
-	char mode[8];
-
-	snprintf(mode, sizeof(mode), "%04o",
-		 (unsigned)json_integer_value(json_object_get(entry, "mode")) & 07777u);
-	return json_pack("{s:s, s:s, s:O, s:s, s:O, s:s*}", "name", json_text(entry, "name", ""),
-			 "type", json_text(entry, "type", ""), "size",
-			 json_object_get(entry, "size"), "mode", mode, "mtime",
-			 json_object_get(entry, "mtime"), "target",
-			 json_text(entry, "target", NULL));
-}
-
 static int answer_entries(struct mcp_call *call, const json_t *entries, struct mcp_answer *answer,
 			  struct error *err)
 {
@@ -131,18 +108,23 @@ static int answer_entries(struct mcp_call *call, const json_t *entries, struct m
 		return -1;
 	json_array_foreach(entries, i, entry)
 	{
+		const char *name = json_text(entry, "name", ""),
+			   *type = json_text(entry, "type", "");
 		const char *target = json_text(entry, "target", NULL);
-		json_t *shown;
+		json_t *size = json_object_get(entry, "size"), *shown;
+		char mode[8];
 
 		if (answer->text.len > room)
 			break;
-		shown = told_entry(entry);
+		snprintf(mode, sizeof(mode), "%04o",
+			 (unsigned)json_integer_value(json_object_get(entry, "mode")) & 07777u);
+		shown = json_pack("{s:s, s:s, s:O, s:s, s:O, s:s*}", "name", name, "type", type,
+				  "size", size, "mode", mode, "mtime",
+				  json_object_get(entry, "mtime"), "target", target);
 		if (!shown || json_array_append_new(told, shown) < 0)
 			return error_errno(err, ENOMEM, "entries");
-		if (answer_say(answer, err, "%s %s %lld %s%s%s\n", json_text(shown, "mode", ""),
-			       json_text(shown, "type", ""),
-			       (long long)json_integer_value(json_object_get(shown, "size")),
-			       json_text(shown, "name", ""), target ? " -> " : "",
+		if (answer_say(answer, err, "%s %s %lld %s%s%s\n", mode, type,
+			       (long long)json_integer_value(size), name, target ? " -> " : "",
 			       target ? target : "") < 0)
 			return -1;
 	}
@@ -176,7 +158,7 @@ struct copying {
 	char why[1200]; /* of the first that were skipped, a line each */
 };
 
-/* A path that the model names is one below the directory, as it is written. */
+/* Checks that a path which the model names is one below the directory, as it is written. */
 static int check_below(const struct copying *copying, struct error *err)
 {
 	const char *path = call_text(copying->call, copying->host_key);
@@ -213,8 +195,8 @@ static bool is_link_out(int dir, const char *path)
 	return there < 0 && errno == ENOENT;
 }
 
-/* Of what was not found: links are followed as if the directory were the root, and a model that
- * sees one that leads out of it cannot guess that. */
+/* Explains why something was not found: links are followed as if the directory were the root, and a
+ * model that sees one that leads out of it cannot guess that. */
 static int explain_link(const struct copying *copying, struct error *err)
 {
 	const char *path = call_text(copying->call, copying->host_key);

@@ -13,7 +13,7 @@
 
 /* --- as they are told ------------------------------------------------------------------------ */
 
-/* Of what the library tells of a session; nothing of this host's paths is in it. */
+/* Picks from what the library tells of a session. Nothing of this host's paths is in it. */
 static json_t *told_session(const json_t *entry, const char *state, bool made, struct error *err)
 {
 	static const struct {
@@ -51,23 +51,6 @@ static int say_session(struct mcp_answer *answer, const json_t *told, struct err
 
 /* --- session_create -------------------------------------------------------------------------- */
 
-static struct microagent_session_spec session_of(const struct mcp_call *call)
-{
-	const struct mcp_options *options = call->server->options;
-	const char *base = call_text(call, "base"), *network = call_network(call);
-
-	return (struct microagent_session_spec){
-		.machine.network = network,
-		.machine.allow = call_allow(call, network),
-		.machine.egress = call_egress(call, network),
-		.machine.memory_mib = call_number(call, "memoryMiB", 0),
-		.machine.cpus = call_number(call, "cpus", 0),
-		.base = base ? base : options->bases[0],
-		.owned = !options->keep,
-		.cancel = microagent_cancel_fd(call->cancel),
-	};
-}
-
 static int answer_session(struct mcp_call *call, struct mcp_answer *answer,
 			  const struct microagent_session *session, struct error *err)
 {
@@ -81,7 +64,7 @@ static int answer_session(struct mcp_call *call, struct mcp_answer *answer,
 	return say_session(answer, told, err);
 }
 
-/* Whom nobody is told of nobody could destroy. */
+/* Nobody is told of a session whose call is cancelled, so nobody could destroy it. */
 static bool is_cancelled(const struct mcp_call *call)
 {
 	struct error ignored;
@@ -91,6 +74,8 @@ static bool is_cancelled(const struct mcp_call *call)
 
 int tool_session_create(struct mcp_call *call, struct mcp_answer *answer, struct error *err)
 {
+	const struct mcp_options *options = call->server->options;
+	const char *base = call_text(call, "base"), *network = call_network(call);
 	struct mcp_sessions *sessions = &call->server->sessions;
 	struct microagent_session_spec spec;
 	struct microagent_session *session;
@@ -99,8 +84,17 @@ int tool_session_create(struct mcp_call *call, struct mcp_answer *answer, struct
 
 	if (machines_reserve(sessions, &call->room, 1, err) < 0)
 		return -1;
-	spec = session_of(call);
-	agent = mcp_open_agent(call->server->options, err);
+	spec = (struct microagent_session_spec){
+		.machine.network = network,
+		.machine.allow = call_allow(call, network),
+		.machine.egress = call_egress(call, network),
+		.machine.memory_mib = call_number(call, "memoryMiB", 0),
+		.machine.cpus = call_number(call, "cpus", 0),
+		.base = base ? base : options->bases[0],
+		.owned = !options->keep,
+		.cancel = microagent_cancel_fd(call->cancel),
+	};
+	agent = mcp_open_agent(options, err);
 	/* The call itself tells: what microagent_on_wait() is given stays with the session. */
 	call_tell(call, true, "booting");
 	status = agent ? microagent_session_create(agent, &spec, &session, err) : -1;
@@ -124,7 +118,7 @@ int tool_session_create(struct mcp_call *call, struct mcp_answer *answer, struct
 
 /* --- session_list, session_status ------------------------------------------------------------ */
 
-/* Those that may be used; name: that one alone, NULL: all. */
+/* Lists the sessions that may be used; name: that one alone, NULL: all. */
 static json_t *known_sessions(const struct mcp_call *call, const char *name, struct error *err)
 {
 	struct microagent *agent = mcp_open_agent(call->server->options, err);
@@ -158,7 +152,11 @@ int tool_session_list(struct mcp_call *call, struct mcp_answer *answer, struct e
 
 	if (!known || answer_structured(answer, json_pack("{s:o}", "sessions", known), err) < 0)
 		return -1;
-	json_array_foreach(known, i, told) if (say_session(answer, told, err) < 0) return -1;
+	json_array_foreach(known, i, told)
+	{
+		if (say_session(answer, told, err) < 0)
+			return -1;
+	}
 	return json_array_size(known) ? 0 : answer_say(answer, err, "There is no session.\n");
 }
 
@@ -182,22 +180,6 @@ int tool_session_status(struct mcp_call *call, struct mcp_answer *answer, struct
 
 /* --- session_fork ---------------------------------------------------------------------------- */
 
-static int answer_fork(struct mcp_answer *answer, json_t *names, const json_t *told,
-		       struct error *err)
-{
-	const json_t *name;
-	size_t i;
-
-	if (answer_structured(answer,
-			      json_pack("{s:O, s:O}", "sessions", names, "pauseMs",
-					json_object_get(told, "pauseMs")),
-			      err) < 0)
-		return -1;
-	json_array_foreach(names, i, name) if (answer_say(answer, err, "%s goes on from there\n",
-							  json_string_value(name)) < 0) return -1;
-	return 0;
-}
-
 static int fork_session(struct mcp_call *call, struct mcp_session *session,
 			const char *const *on_fork, struct mcp_answer *answer, struct error *err)
 {
@@ -215,7 +197,9 @@ static int fork_session(struct mcp_call *call, struct mcp_session *session,
 	/* NOLINTNEXTLINE(bugprone-sizeof-expression): handles, not what they are of */
 	autofree struct microagent_session **children = calloc((size_t)count, sizeof(*children));
 	json_auto_t *told = NULL, *names = json_array();
+	const json_t *name;
 	int status = 0;
+	size_t i;
 
 	if (!children)
 		return error_errno(err, ENOMEM, "fork");
@@ -227,20 +211,30 @@ static int fork_session(struct mcp_call *call, struct mcp_session *session,
 	}
 	if (is_cancelled(call)) {
 		/* Nobody knows of the children yet. */
-		for (int64_t i = 0; i < count; i++) {
-			(void)microagent_session_destroy(children[i], NULL);
-			microagent_session_close(children[i]);
+		for (int64_t child = 0; child < count; child++) {
+			(void)microagent_session_destroy(children[child], NULL);
+			microagent_session_close(children[child]);
 		}
 		machines_release(sessions, &call->room, count);
 		return error_set(err, ERR_UNAVAILABLE, "cancelled");
 	}
 	/* Of a child that could not be entered nothing is left. */
-	for (int64_t i = 0; i < count; i++) {
-		json_array_append_new(names, json_string(microagent_session_name(children[i])));
-		if (mcp_session_enter(sessions, &call->room, children[i], err) < 0)
+	for (int64_t child = 0; child < count; child++) {
+		json_array_append_new(names, json_string(microagent_session_name(children[child])));
+		if (mcp_session_enter(sessions, &call->room, children[child], err) < 0)
 			status = -1;
 	}
-	return status < 0 ? -1 : answer_fork(answer, names, told, err);
+	if (status < 0 || answer_structured(answer,
+					    json_pack("{s:O, s:O}", "sessions", names, "pauseMs",
+						      json_object_get(told, "pauseMs")),
+					    err) < 0)
+		return -1;
+	json_array_foreach(names, i, name)
+	{
+		if (answer_say(answer, err, "%s goes on from there\n", json_string_value(name)) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 int tool_session_fork(struct mcp_call *call, struct mcp_answer *answer, struct error *err)
