@@ -126,8 +126,8 @@ int clone_with_digest(int from, int dir, const char *name, const char **method, 
 	return 0;
 }
 
-/* Makes the directory, marked as in the making so that nothing lists it yet. An error of a name that
- * is taken has the number EEXIST, for who can choose another one. */
+/* Makes the directory, marked as in the making so that nothing lists it yet. An error of a name
+ * that is taken has the number EEXIST, for who can choose another one. */
 static int make_marked(const char *name, struct creation *made, struct error *err)
 {
 	made->name = strdup(name);

@@ -89,8 +89,8 @@ void reader_end(struct reader *reader)
 
 /* --- the machine ----------------------------------------------------------------------------- */
 
-/* Puts the host's newest kernel, whose init is ours of today and reads the disk of any architecture;
- * else what the workspace itself boots from. */
+/* Puts the host's newest kernel, whose init is ours of today and reads the disk of any
+ * architecture; else what the workspace itself boots from. */
 static int put_kernel(json_t *config, const json_t *recorded, struct error *err)
 {
 	static const char *const keys[] = {"kernelPath", "initrdPath", "architecture"};

@@ -319,9 +319,9 @@ static json_t *common_share(json_t *share, const struct share_git *git, size_t n
 	snprintf(tag, sizeof(tag), "git-%zu", number);
 	if (json_put_string(own, "tag", tag, err) < 0)
 		return NULL;
-	/* What git keeps in its common directory it replaces under a lock file, and reads under that
-	 * lock. A guest that kept names would read there what the host has replaced meanwhile, and
-	 * undo it. */
+	/* What git keeps in its common directory it replaces under a lock file, and reads under
+	 * that lock. A guest that kept names would read there what the host has replaced meanwhile,
+	 * and undo it. */
 	if (!json_object_get(own, "cache") && !json_object_get(own, "timeoutSeconds") &&
 	    json_put_string(own, "cache", "none", err) < 0)
 		return NULL;

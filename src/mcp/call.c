@@ -107,9 +107,9 @@ static struct mcp_call *call_with_id(const struct mcp_calls *calls, const json_t
 	return NULL;
 }
 
-/* Enters the call. 1: it is to have a new thread. Who has got an answer, or has cancelled a call, may
- * call again, although the thread of that call is not quite at its end. The threads are bounded too:
- * beyond that a call waits for one. */
+/* Enters the call. 1: it is to have a new thread. Who has got an answer, or has cancelled a call,
+ * may call again, although the thread of that call is not quite at its end. The threads are bounded
+ * too: beyond that a call waits for one. */
 static int enter_call(struct mcp_calls *calls, struct mcp_call *call, struct error *err)
 {
 	uint64_t most = limit_get(LIMIT_MCP_CALLS);

@@ -162,7 +162,7 @@ static int parse_range(const char *query, struct range *range, struct error *err
 	return 0;
 }
 
-/* Returns where the next character begins, so that parts one behind the other have each one once. */
+/* Returns where the next character begins: parts one behind the other have each one once. */
 static size_t whole_characters(const struct kept_output *output, size_t at)
 {
 	const uint8_t *bytes = buf_bytes(&output->bytes);

@@ -298,8 +298,8 @@ static void *destroy_at_end(void *data)
 	return NULL;
 }
 
-/* Begins to destroy the session, which is taken as by a call, since one that is late may be destroying
- * it too. What cannot be begun is left to its owner's end. The caller holds the lock. */
+/* Begins to destroy the session, which is taken as by a call, since one that is late may be
+ * destroying it too. What cannot be begun is left to its owner's end. The caller holds the lock. */
 static void begin_end_of(struct mcp_sessions *sessions, struct mcp_session *session)
 {
 	struct last_moment *ending = malloc(sizeof(*ending));

@@ -155,8 +155,8 @@ static int put_beginning(const uint8_t *p, size_t len, size_t room, struct buf *
 	return 0;
 }
 
-/* Finds where the units begin that have at most room bytes together and go to the end. The reader is
- * at that place then. */
+/* Finds where the units begin that have at most room bytes together and go to the end. The reader
+ * is at that place then. */
 static size_t find_end(struct utf8_reader *reader, const uint8_t *p, size_t len, size_t room)
 {
 	size_t at = continued(p, len), all = 0;
