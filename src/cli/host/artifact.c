@@ -31,12 +31,6 @@ static char *find_program(struct error *err)
 	return name;
 }
 
-/* exec() takes no const, and changes nothing. */
-static void become_artifact(const char *program, const char *const *argv)
-{
-	execvp(program, (char *const *)(uintptr_t)argv);
-}
-
 int artifact_become(struct cli *cli, const char *const *words, struct error *err)
 {
 	autofree char *program = find_program(err);
@@ -51,11 +45,12 @@ int artifact_become(struct cli *cli, const char *const *words, struct error *err
 	while (*words && n < ARTIFACT_WORDS + 2)
 		argv[n++] = *words++;
 	fflush(stdout);
-	become_artifact(program, argv);
+	/* exec() takes no const, and changes nothing. */
+	execvp(program, (char *const *)(uintptr_t)argv);
 	return error_errno(err, errno, "%s", program);
 }
 
-/* A file's digest; "" with the reason in why when it cannot be read. */
+/* Takes a file's digest; "" with the reason in why when it cannot be read. */
 static int digest(const char *program, const char *path, char out[DIGEST_BYTES + 1],
 		  struct error *why, struct error *err)
 {
@@ -102,23 +97,7 @@ static void say_verdict(const struct cli *cli, const struct artifact_check *chec
 		printf("%-9s %s %s\n", verdict, check->entry, check->what);
 }
 
-static int compare(const struct cli *cli, const char *program, const struct artifact_check *check,
-		   json_t *divergence, struct error *err)
-{
-	char actual[DIGEST_BYTES + 1];
-	struct error why = {0};
-
-	if (digest(program, check->path, actual, &why, err) < 0)
-		return -1;
-	if (*actual && (!*check->expected || strcmp(actual, check->expected) == 0)) {
-		say_verdict(cli, check, "ok");
-		return 0;
-	}
-	say_verdict(cli, check, *actual ? "differs" : "missing");
-	return add_divergence(divergence, check, actual, &why, err);
-}
-
-/* The object of an entry; checks of one entry follow each other. */
+/* Returns the object of an entry; checks of one entry follow each other. */
 static json_t *entry_object(json_t *list, const char *name, struct error *err)
 {
 	json_t *last = json_array_get(list, json_array_size(list) - 1);
@@ -146,10 +125,21 @@ static int check_all(const struct cli *cli, json_t *list, const struct artifact_
 	if (!program)
 		return -1;
 	for (size_t i = 0; i < count; i++) {
-		entry = entry_object(list, checks[i].entry, err);
+		const struct artifact_check *check = &checks[i];
+		char actual[DIGEST_BYTES + 1];
+		struct error why = {0};
+
+		entry = entry_object(list, check->entry, err);
 		divergence = json_object_get(entry, "divergence");
-		if (!entry || compare(cli, program, &checks[i], divergence, err) < 0)
+		if (!entry || digest(program, check->path, actual, &why, err) < 0)
 			return -1;
+		if (*actual && (!*check->expected || strcmp(actual, check->expected) == 0)) {
+			say_verdict(cli, check, "ok");
+		} else {
+			say_verdict(cli, check, *actual ? "differs" : "missing");
+			if (add_divergence(divergence, check, actual, &why, err) < 0)
+				return -1;
+		}
 		same = json_array_size(divergence) == 0;
 		*ok = *ok && same;
 		if (json_put(entry, "ok", json_boolean(same), err) < 0)

@@ -42,25 +42,30 @@ static int print_described(const char *head, const json_t *items, struct error *
 	return 0;
 }
 
-/* "Linux, stable"; "macOS, stable, not on this host". */
-static int add_backend_row(struct cli_table *table, const char *name, const json_t *support,
-			   struct error *err)
+/* Adds a row for what the backend is ("Linux, stable"; "macOS, stable, not on this host"), one for
+ * each of its three lists, which are too long for one line, and those of what it was tried on. */
+static int add_backend(struct cli_table *table, const char *name, const json_t *support,
+		       struct error *err)
 {
+	static const char *const keys[] = {"commands", "networks", "features"};
 	bool available = json_is_true(json_object_get(support, "available"));
 	char text[128];
-	const char *const cells[] = {name, "system", text};
-
-	snprintf(text, sizeof(text), "%s, %s%s", json_text(support, "system", "?"),
-		 json_text(support, "stability", "?"), available ? "" : ", not on this host");
-	return cli_table_row(table, cells, err);
-}
-
-static int add_trials(struct cli_table *table, const json_t *trials, struct error *err)
-{
+	const char *const what[] = {name, "system", text};
 	const json_t *trial;
 	size_t i;
 
-	json_array_foreach(trials, i, trial)
+	snprintf(text, sizeof(text), "%s, %s%s", json_text(support, "system", "?"),
+		 json_text(support, "stability", "?"), available ? "" : ", not on this host");
+	if (cli_table_row(table, what, err) < 0)
+		return -1;
+	for (i = 0; i < ARRAY_SIZE(keys); i++) {
+		autofree char *list = joined(json_object_get(support, keys[i]), err);
+		const char *const cells[] = {"", keys[i], list};
+
+		if (cli_table_row(table, cells, err) < 0)
+			return -1;
+	}
+	json_array_foreach(json_object_get(support, "triedOn"), i, trial)
 	{
 		const char *const cells[] = {"", i ? "" : "tried on", json_text(trial, "what", "")};
 
@@ -68,24 +73,6 @@ static int add_trials(struct cli_table *table, const json_t *trials, struct erro
 			return -1;
 	}
 	return 0;
-}
-
-/* A backend has three lists, too long for one line: a row for each. */
-static int add_backend(struct cli_table *table, const char *name, const json_t *support,
-		       struct error *err)
-{
-	static const char *const keys[] = {"commands", "networks", "features"};
-
-	if (add_backend_row(table, name, support, err) < 0)
-		return -1;
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-		autofree char *list = joined(json_object_get(support, keys[i]), err);
-		const char *const cells[] = {"", keys[i], list};
-
-		if (cli_table_row(table, cells, err) < 0)
-			return -1;
-	}
-	return add_trials(table, json_object_get(support, "triedOn"), err);
 }
 
 static int print_refusals(const json_t *contract, struct error *err)

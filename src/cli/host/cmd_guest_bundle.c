@@ -13,25 +13,6 @@ struct guest_bundle_values {
 	struct cli_words kernels, images;
 };
 
-/* The entries that had another of their name to replace. */
-static void print_replaced(const json_t *entries)
-{
-	const json_t *entry;
-	size_t i;
-
-	json_array_foreach(entries, i, entry)
-	{
-		const char *was = json_text(entry, "replacedSha256", "");
-
-		if (*was)
-			printf("%s replaces another %s of that name, %.12s\n",
-			       json_text(entry, "name", ""),
-			       strcmp(json_text(entry, "part", ""), "images") == 0 ? "image"
-										   : "kernel",
-			       was);
-	}
-}
-
 static int print_bundle(struct cli *cli, json_t *answer, const char *done, struct error *err)
 {
 	static const char *const heads[] = {"PART", "NAME", "ARCH", "SHA256"};
@@ -55,7 +36,16 @@ static int print_bundle(struct cli *cli, json_t *answer, const char *done, struc
 			return -1;
 	}
 	cli_table_print(&table, stdout);
-	print_replaced(json_object_get(answer, "entries"));
+	/* Some entries had another one of their name to replace. */
+	json_array_foreach(json_object_get(answer, "entries"), i, entry)
+	{
+		const char *was = json_text(entry, "replacedSha256", "");
+		bool image = strcmp(json_text(entry, "part", ""), "images") == 0;
+
+		if (*was)
+			printf("%s replaces another %s of that name, %.12s\n",
+			       json_text(entry, "name", ""), image ? "image" : "kernel", was);
+	}
 	cli_print_safe(stdout, json_text(answer, "path", ""));
 	printf(" %s; the manifest's digest is %s\n", done, json_text(answer, "sha256", ""));
 	return CLI_EXIT_OK;
@@ -85,7 +75,7 @@ static void on_file(void *data, const char *file)
 	progress_detail(&watching->progress, "%s", file);
 }
 
-/* What is half done is tidied up before a signal ends us. */
+/* Begins the watch, so that what is half done is tidied up before a signal ends us. */
 static int begin_watching(struct watching *out, const char *doing, struct error *err)
 {
 	if (signals_open_ending(&out->signals, err) < 0)
@@ -95,7 +85,7 @@ static int begin_watching(struct watching *out, const char *doing, struct error 
 	return 0;
 }
 
-/* The exit code, or -1 and the error. */
+/* Returns the exit code, or -1 and the error. */
 static int end_watching(struct cli *cli, struct watching *watching, int result, struct error *err)
 {
 	int code = result;

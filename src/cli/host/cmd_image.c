@@ -64,23 +64,13 @@ static int print_images_json(const struct cache_images *list, struct error *err)
 	return cli_print_json(answer, err);
 }
 
-static void print_notes(const struct cache_image *image)
-{
-	const json_t *note;
-	size_t i;
-
-	json_array_foreach(image->notes, i, note)
-	{
-		if (json_is_string(note))
-			cli_warn("%s: %s", image->name, json_string_value(note));
-	}
-}
-
 static int print_images(const struct cache_images *list, struct error *err)
 {
 	static const char *const heads[] = {"NAME", "ARCH",   "DEFAULT", "MIB",
 					    "USER", "SHA256", "FROM",	 "PATH"};
 	auto_table struct cli_table table = {0};
+	const json_t *note;
+	size_t n;
 
 	if (cli_table_init(&table, ARRAY_SIZE(heads), heads, err) < 0)
 		return -1;
@@ -102,8 +92,15 @@ static int print_images(const struct cache_images *list, struct error *err)
 			return -1;
 	}
 	cli_table_print(&table, stdout);
-	for (size_t i = 0; i < list->count; i++)
-		print_notes(&list->items[i]);
+	for (size_t i = 0; i < list->count; i++) {
+		const struct cache_image *image = &list->items[i];
+
+		json_array_foreach(image->notes, n, note)
+		{
+			if (json_is_string(note))
+				cli_warn("%s: %s", image->name, json_string_value(note));
+		}
+	}
 	if (list->count == 0)
 		cli_warn("there is no image: `microagent image build busybox` makes one");
 	return CLI_EXIT_OK;

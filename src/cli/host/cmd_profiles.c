@@ -22,20 +22,16 @@ const struct profile *profile_find(const char *name)
 	return NULL;
 }
 
-static json_t *profile_json(const struct profile *profile)
-{
-	return json_pack("{s:s, s:I, s:I, s:I}", "name", profile->name, "memoryMiB",
-			 (json_int_t)profile->memory_mib, "cpuCount", (json_int_t)profile->cpus,
-			 "diskMiB", (json_int_t)profile->disk_mib);
-}
-
 static int print_profiles_json(struct error *err)
 {
 	json_auto_t *answer = json_object();
 	json_t *list = json_array();
 
 	for (const struct profile *p = profiles; p->name; p++)
-		json_array_append_new(list, profile_json(p));
+		json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:I}", "name", p->name,
+						      "memoryMiB", (json_int_t)p->memory_mib,
+						      "cpuCount", (json_int_t)p->cpus, "diskMiB",
+						      (json_int_t)p->disk_mib));
 	if (json_put(answer, "profiles", list, err) < 0)
 		return -1;
 	return cli_print_json(answer, err);
