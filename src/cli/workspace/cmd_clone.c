@@ -3,40 +3,32 @@
 #include "base/cleanup.h"
 #include "cli/options/guest.h"
 
-static int clone_in(struct cli *cli, struct microagent *agent, const struct cli_words *args,
-		    struct progress *progress, struct error *err)
-{
-	json_auto_t *response = NULL;
-	char itself[CLI_ITSELF];
-
-	if (microagent_clone(agent, args->items[0], args->items[1], &response, err) < 0)
-		return -1;
-	progress_end(progress);
-	if (cli->json)
-		return cli_print_json(response, err);
-	printf("%s: prepared; `%s start %s` boots it\n", args->items[1], cli_itself(cli, itself),
-	       args->items[1]);
-	return CLI_EXIT_OK;
-}
-
 static int run_clone(struct cli *cli, const void *values, const struct cli_words *args,
 		     struct error *err)
 {
+	const char *source = args->items[0], *target = args->items[1];
 	autoprogress struct progress progress = PROGRESS_INIT;
+	json_auto_t *response = NULL;
 	struct microagent *agent;
-	int code;
+	char itself[CLI_ITSELF];
+	int status;
 
 	(void)values;
-	if (guest_check_name(cli, args->items[0], err) < 0 ||
-	    guest_check_name(cli, args->items[1], err) < 0)
+	if (guest_check_name(cli, source, err) < 0 || guest_check_name(cli, target, err) < 0)
 		return -1;
 	agent = guest_open(cli, &progress, err);
 	if (!agent)
 		return -1;
 	progress_start(&progress, "copying the disks");
-	code = clone_in(cli, agent, args, &progress, err);
+	status = microagent_clone(agent, source, target, &response, err);
 	microagent_close(agent);
-	return code;
+	if (status < 0)
+		return -1;
+	progress_end(&progress);
+	if (cli->json)
+		return cli_print_json(response, err);
+	printf("%s: prepared; `%s start %s` boots it\n", target, cli_itself(cli, itself), target);
+	return CLI_EXIT_OK;
 }
 
 const struct cli_command cli_clone = {

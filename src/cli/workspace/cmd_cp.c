@@ -20,7 +20,7 @@ static const struct cli_option cp_options[] = {
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
-/* Which of the two was meant to be in a workspace: "box:notes". */
+/* Says which of the two was meant to be in a workspace: "box:notes". */
 static int refuse_paths(struct cli *cli, const struct cli_words *args, struct error *err)
 {
 	for (size_t i = 0; i < args->count; i++) {
@@ -36,21 +36,10 @@ static int refuse_paths(struct cli *cli, const struct cli_words *args, struct er
 	return cli_usage(cli, err, "exactly one of the two must be in a workspace, NAME:/PATH");
 }
 
-static void name_target(const struct cli_words *args, const char *workspace, const char *path,
-			struct error *err)
+static int run_cp(struct cli *cli, const void *values, const struct cli_words *args,
+		  struct error *err)
 {
-	const struct copy_target target = {
-		.workspace = workspace,
-		.path = path,
-		.source = args->items[0],
-	};
-
-	copy_name_target(&target, err);
-}
-
-static int copy(struct cli *cli, const struct cp_values *values, const struct cli_words *args,
-		struct error *err)
-{
+	const struct cp_values *v = values;
 	autoprogress struct progress progress = PROGRESS_INIT;
 	char from[64], to[64];
 	const char *from_path = NULL, *to_path = NULL;
@@ -73,7 +62,7 @@ static int copy(struct cli *cli, const struct cp_values *values, const struct cl
 	    copy_refuse_dash(cli, args->items[out ? 1 : 0], err) < 0 ||
 	    copy_notes_init(&notes, cli, &progress, err) < 0)
 		return -1;
-	const struct microagent_copy options = copy_options(&notes, values->user, values->limit);
+	const struct microagent_copy options = copy_options(&notes, v->user, v->limit);
 
 	agent = guest_open_at(cli, &progress, out ? from : to, id, err);
 	if (!agent)
@@ -83,15 +72,14 @@ static int copy(struct cli *cli, const struct cp_values *values, const struct cl
 		     : microagent_copy_in(agent, id, args->items[0], to_path, &options, err);
 	microagent_close(agent);
 	progress_end(&progress);
-	if (status < 0)
-		name_target(args, in ? to : NULL, in ? to_path : args->items[1], err);
-	return copy_answer(&notes, status, err);
-}
+	if (status < 0) {
+		const struct copy_target target = {.workspace = in ? to : NULL,
+						   .path = in ? to_path : args->items[1],
+						   .source = args->items[0]};
 
-static int run_cp(struct cli *cli, const void *values, const struct cli_words *args,
-		  struct error *err)
-{
-	return copy(cli, values, args, err);
+		copy_name_target(&target, err);
+	}
+	return copy_answer(&notes, status, err);
 }
 
 const struct cli_command cli_cp = {

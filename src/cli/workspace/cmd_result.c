@@ -56,39 +56,33 @@ static int print_result(const char *name, const json_t *result, struct error *er
 	return CLI_EXIT_OK;
 }
 
-static int result_in(struct cli *cli, struct microagent *agent, const char *id, const char *name,
-		     struct error *err)
-{
-	json_auto_t *response = NULL;
-	const json_t *result;
-
-	if (microagent_status(agent, id, &response, err) < 0)
-		return -1;
-	result = json_object_get(response, "result");
-	if (!result)
-		return error_set(err, ERR_NOT_FOUND,
-				 "workspace \"%s\" has no result: its command has not ended, or it "
-				 "has none: `microagent status %s`",
-				 name, name);
-	return cli->json ? cli_print_json(response, err) : print_result(name, result, err);
-}
-
 static int run_result(struct cli *cli, const void *values, const struct cli_words *args,
 		      struct error *err)
 {
+	const char *name = args->items[0];
+	json_auto_t *response = NULL;
+	const json_t *result;
 	struct microagent *agent;
 	char id[GUEST_ID_ROOM];
-	int code;
+	int status;
 
 	(void)values;
-	if (guest_check_name(cli, args->items[0], err) < 0)
+	if (guest_check_name(cli, name, err) < 0)
 		return -1;
-	agent = guest_open_at(cli, NULL, args->items[0], id, err);
+	agent = guest_open_at(cli, NULL, name, id, err);
 	if (!agent)
 		return -1;
-	code = result_in(cli, agent, id, args->items[0], err);
+	status = microagent_status(agent, id, &response, err);
 	microagent_close(agent);
-	return code;
+	if (status < 0)
+		return -1;
+	result = json_object_get(response, "result");
+	if (!result)
+		return error_set(
+			err, ERR_NOT_FOUND,
+			"workspace \"%s\" has no result: its command has not ended, or it has none: `microagent status %s`",
+			name, name);
+	return cli->json ? cli_print_json(response, err) : print_result(name, result, err);
 }
 
 const struct cli_command cli_result = {

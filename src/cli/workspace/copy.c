@@ -40,48 +40,38 @@ int copy_notes_init(struct copy_notes *notes, const struct cli *cli, struct prog
 	return -1;
 }
 
-static void list(struct copy_notes *notes, const char *path, const char *why)
-{
-	json_t *entry = json_object();
-
-	if (json_put(entry, "path", json_string_lossy(path, strlen(path)), NULL) == 0 &&
-	    json_put(entry, "why", json_string_lossy(why, strlen(why)), NULL) == 0)
-		json_array_append(notes->skipped, entry);
-	json_decref(entry);
-}
-
 static void note_skipped(void *data, const char *path, const char *why)
 {
 	struct copy_notes *notes = data;
+	json_auto_t *entry = NULL;
 
 	notes->count++;
-	if (notes->cli->json && notes->count <= COPY_LISTED_MAX)
-		list(notes, path, why);
-	else if (!notes->cli->json && notes->count <= COPY_LINES_MAX)
+	if (notes->cli->json && notes->count <= COPY_LISTED_MAX) {
+		entry = json_object();
+		if (json_put(entry, "path", json_string_lossy(path, strlen(path)), NULL) == 0 &&
+		    json_put(entry, "why", json_string_lossy(why, strlen(why)), NULL) == 0)
+			json_array_append(notes->skipped, entry);
+	} else if (!notes->cli->json && notes->count <= COPY_LINES_MAX) {
 		cli_warn("left out: %.200s%s: %s", path, strlen(path) > 200 ? "..." : "", why);
-}
-
-/* From now on there is something to be tidied up when a signal comes. */
-static void begin_flow(struct copy_notes *notes)
-{
-	sigset_t set;
-
-	notes->flowing = true;
-	notes->began_ns = clock_mono_ns();
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
+	}
 }
 
 static void note_progress(void *data, uint64_t bytes, const char *path)
 {
 	struct copy_notes *notes = data;
 	double seconds, mib = (double)bytes / (1 << 20);
+	sigset_t set;
 
-	if (!notes->flowing)
-		begin_flow(notes);
+	/* From now on there is something to be tidied up when a signal comes. */
+	if (!notes->flowing) {
+		notes->flowing = true;
+		notes->began_ns = clock_mono_ns();
+		sigemptyset(&set);
+		sigaddset(&set, SIGINT);
+		sigaddset(&set, SIGTERM);
+		sigaddset(&set, SIGHUP);
+		sigprocmask(SIG_BLOCK, &set, NULL);
+	}
 	if (!notes->progress->on)
 		return;
 	seconds = (double)(clock_mono_ns() - notes->began_ns) / (double)NS_PER_S;
@@ -141,7 +131,7 @@ static const char *last_component(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* The head of the message in front of end, if it ends so. */
+/* Puts the head of the message in front of end, if it ends so. */
 static bool ends_with(const struct error *err, const char *end, char *head, size_t size)
 {
 	size_t len = strlen(err->msg), end_len = strlen(end);
@@ -162,7 +152,7 @@ static bool is_device(const struct copy_target *target)
 	       !S_ISREG(st.st_mode);
 }
 
-/* What stands in the way under name: the target, or in it where that is a directory. */
+/* Names what stands in the way under name: the target, or in it where that is a directory. */
 static void name_obstacle(const struct copy_target *target, const char *name, const char *end,
 			  struct error *err)
 {
@@ -177,7 +167,7 @@ static void name_obstacle(const struct copy_target *target, const char *name, co
 		  is_device(target) ? "" : "remove it, or ");
 }
 
-/* "name: reason", of what is received itself. */
+/* Puts the full path in place of the name in "name: reason", of what is received itself. */
 static void name_full_path(const struct copy_target *target, struct error *err)
 {
 	const char *const names[] = {last_component(target->path), last_component(target->source)};
@@ -196,15 +186,6 @@ static void name_full_path(const struct copy_target *target, struct error *err)
 	}
 }
 
-/* The reason stays. */
-static void name_denied(const struct copy_target *target, const char *denied, struct error *err)
-{
-	enum error_reason reason = err->reason;
-
-	error_set(err, ERR_DENIED, "%s:%.300s%s", target->workspace, target->path, denied);
-	error_reason(err, reason, "");
-}
-
 void copy_name_target(const struct copy_target *target, struct error *err)
 {
 	static const char *const obstacles[] = {" is there already and no regular file",
@@ -212,6 +193,7 @@ void copy_name_target(const struct copy_target *target, struct error *err)
 						": File exists"};
 	static const char denied[] = ": Permission denied";
 	char head[sizeof(err->msg)];
+	enum error_reason reason = err->reason;
 
 	for (size_t i = 0; i < ARRAY_SIZE(obstacles); i++) {
 		if (ends_with(err, obstacles[i], head, sizeof(head)) && !strchr(head, '/')) {
@@ -220,10 +202,12 @@ void copy_name_target(const struct copy_target *target, struct error *err)
 		}
 	}
 	/* An error with a number is this host's: of what is copied, not of the target. */
-	if (target->workspace && !err->errnum) {
-		if (ends_with(err, denied, head, sizeof(head)))
-			name_denied(target, denied, err);
-		else
-			name_full_path(target, err);
+	if (!target->workspace || err->errnum)
+		return;
+	if (ends_with(err, denied, head, sizeof(head))) {
+		error_set(err, ERR_DENIED, "%s:%.300s%s", target->workspace, target->path, denied);
+		error_reason(err, reason, "");
+	} else {
+		name_full_path(target, err);
 	}
 }

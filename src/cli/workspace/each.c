@@ -90,35 +90,29 @@ static int act(const struct each *each, const char *name, json_t *list, struct e
 	return 0;
 }
 
-static int print_all(json_t *list, bool ok, struct error *err)
-{
-	json_auto_t *answer = json_object();
-
-	if (json_put(answer, "ok", json_boolean(ok), err) < 0 ||
-	    json_put(answer, "responses", json_incref(list), err) < 0)
-		return -1;
-	return cli_print_json(answer, err);
-}
-
 static int run_all(const struct each *each, const struct cli_words *names, struct error *err)
 {
 	struct cli *cli = each->cli;
-	json_auto_t *list = json_array();
+	json_auto_t *list = json_array(), *answer = json_object();
 	struct error first = {0};
+	bool ok;
 
 	for (size_t i = 0; i < names->count; i++) {
 		if (act(each, names->items[i], list, &first, err) < 0)
 			return -1;
 	}
-	if (first.code != ERR_NONE && (!cli->json || !each->many)) {
+	ok = first.code == ERR_NONE;
+	if (!ok && (!cli->json || !each->many)) {
 		*err = first;
 		return -1;
 	}
 	if (cli->json && !each->many)
 		return cli_print_json(json_array_get(list, 0), err);
-	if (cli->json && print_all(list, first.code == ERR_NONE, err) < 0)
+	if (cli->json && (json_put(answer, "ok", json_boolean(ok), err) < 0 ||
+			  json_put(answer, "responses", json_incref(list), err) < 0 ||
+			  cli_print_json(answer, err) < 0))
 		return -1;
-	return first.code == ERR_NONE ? CLI_EXIT_OK : CLI_EXIT_FAILED;
+	return ok ? CLI_EXIT_OK : CLI_EXIT_FAILED;
 }
 
 int each_run(struct cli *cli, const struct cli_words *names, const char *doing, each_fn *fn,
