@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import strays
 from conftest import BACKEND, BIN, copy_disk, wait_until
 
 IDENTITY = {"requestID": "req-1", "runtimeID": "agent-1", "role": "workload", "backend": "qemu"}
@@ -220,9 +221,9 @@ def test_run_told_to_end_while_its_live_supervisor_is_stuck(host):
     assert host.supervisor(request("delete", sparse(host)))[0] == 0
 
 
-def begin(host, command, config=None, **identity):
+def begin(host, command, config=None, env=None, **identity):
     """The request, by a process of its own."""
-    child = host.popen(program=host.program, stdin=subprocess.PIPE)
+    child = host.popen(program=host.program, stdin=subprocess.PIPE, env=env)
     child.stdin.write(host.own(request(command, config or sparse(host), **identity)))
     child.stdin.close()
     child.stdin = None
@@ -318,6 +319,55 @@ def test_an_end_is_told_behind_the_next_start(host):
     assert (code, halted["event"]) == (0, killed["event"])
     assert told(events_of(host)[-1:]) == [("s", "running", None)]
     assert host.supervisor(request("kill", sparse(host)))[0] == 0
+    assert host.supervisor(request("delete", sparse(host)))[0] == 0
+
+
+# Stops a live supervisor before its first line, when its start has let it go and it has no guard yet.
+HELD_BACK = r"""
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+__attribute__((constructor)) static void hold_back(void)
+{
+	char words[4096];
+	int fd = open("/proc/self/cmdline", O_RDONLY);
+	ssize_t n = read(fd, words, sizeof(words));
+
+	close(fd);
+	if (n > 0 && memmem(words, (size_t)n, "\0--live-supervisor-of", 21))
+		raise(SIGSTOP);
+}
+"""
+
+
+def is_stopped(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
+        return stat.read().rsplit(")", 1)[1].split()[0] == "T"
+
+
+@pytest.mark.parametrize(("command", "state"), [("halt", "halted"), ("stop", "stopped"), ("kill", "stopped")])
+def test_an_end_of_what_has_only_just_been_started(host, command, state):
+    """Before its live supervisor has a guard by which it is found: the command waits for that one's end, and tells of no earlier one."""
+    config = host.config()
+    for first in ("prepare", "start", "kill"):
+        code, answer, _ = host.supervisor(request(first, config if first != "kill" else sparse(host), requestID="old"))
+        assert code == 0, answer
+    library = host.base / "held_back.so"
+    subprocess.run(["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-x", "c", "-o", library, "-"], input=HELD_BACK.encode(), check=True)
+    asan = "verify_asan_link_order=0:" + os.environ.get("ASAN_OPTIONS", "")
+    starter = begin(host, "start", config, env={"LD_PRELOAD": str(library), "ASAN_OPTIONS": asan}, requestID="s")
+    wait_until(lambda: any(map(is_stopped, host.processes())), "the live supervisor to be held back")
+    live = next(pid for pid in host.processes() if is_stopped(pid))
+    ender = begin(host, command, requestID="e")
+    wait_until(lambda: any(link.startswith("socket:") for link in strays.descriptors(ender.pid).values()), "the live supervisor to be asked")
+    os.kill(live, signal.SIGCONT)
+    code, answer = answer_of(ender)
+    assert not host.processes(), answer
+    assert (code, answer["event"]["state"], answer["event"]["identity"]["requestID"]) == (0, state, "e"), answer
+    assert answer["event"] == events_of(host)[-1]
+    answer_of(starter)
     assert host.supervisor(request("delete", sparse(host)))[0] == 0
 
 

@@ -181,6 +181,12 @@ static int end_and_conclude(struct record *record, enum command command, struct 
 	asked = ask_end(record, command, &why);
 	if (asked == ASKED_NOBODY)
 		return conclude_end(record, wanted_state(command), false, false, response, err);
+	/* One that has only just been let go had no guard yet, and has one once it has answered. Nobody
+	 * else has started another meanwhile. */
+	if (!leftover_holds_supervisor(&held)) {
+		leftover_let_go_supervisor(&held);
+		leftover_hold_supervisor(&record->ws, &held);
+	}
 	is_kept = why.reason == REASON_SESSION_QUARANTINED ||
 		  why.reason == REASON_WORKSPACE_QUARANTINED;
 	if (asked == ASKED_IN_VAIN && record->call->options->keep_quarantined && is_kept) {

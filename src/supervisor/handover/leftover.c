@@ -359,6 +359,11 @@ void leftover_let_go_supervisor(struct leftover_supervisor *held)
 	proc_let_go(&held->proc);
 }
 
+bool leftover_holds_supervisor(const struct leftover_supervisor *held)
+{
+	return held->children.count > 0 || held->proc.pid;
+}
+
 bool leftover_await_supervisor(const struct leftover_supervisor *held, uint64_t deadline_ns)
 {
 	struct error ignored;

@@ -119,14 +119,8 @@ static void be_guard(const struct live *live, pid_t supervisor)
 	/* With no lock on it, which goes with the supervisor's own descriptor. */
 	int root = file_reopen(LIVE_ROOTFS, O_RDONLY | O_CLOEXEC);
 	const int keep[] = {LIVE_LEASE, root};
-	const struct workspace ws = {.fd = LIVE_WORKSPACE};
-	char role[LEASE_GUARD_ROLE] = "guard";
-	struct error ignored;
 	int status;
 
-	(void)lease_guard_role(&ws, role, &ignored);
-	live_set_title(live, role);
-	process_set_name(LEASE_GUARD);
 	fd_close_others(keep, root < 0 ? 1 : 2);
 	status = wait_for_supervisor(supervisor);
 	/* Those of the killed come to us in turn. */
@@ -142,10 +136,17 @@ static void be_guard(const struct live *live, pid_t supervisor)
 
 int live_guard_begin(struct live *live, struct error *err)
 {
+	const struct workspace ws = {.fd = LIVE_WORKSPACE};
+	char role[LEASE_GUARD_ROLE] = "guard";
+	struct error ignored;
 	pid_t supervisor;
 
 	if (process_adopt_orphans() < 0)
 		return error_errno(err, errno, "guard");
+	/* Before there is a supervisor: one that answers is to be found by its guard. */
+	(void)lease_guard_role(&ws, role, &ignored);
+	live_set_title(live, role);
+	process_set_name(LEASE_GUARD);
 	live->guard = getpid();
 	supervisor = fork();
 	if (supervisor > 0)
