@@ -101,6 +101,13 @@ def test_whose_id_an_answer_carries(host):
     event = host.state / "agent-1" / "event.json"
     wait_until(lambda: json.loads(event.read_text())["state"] == "failed", "the end by itself")
     ask("inspect", up, state="failed")
+    up = ask("start", config=config, state="running")
+    cut = ask("quarantine", state="quarantined")
+    ask("inspect", cut)
+    os.kill(json.loads((host.state / "agent-1" / "runtime.json").read_text())["pid"], signal.SIGKILL)
+    wait_until(lambda: json.loads(event.read_text())["detail"].startswith("unclean"), "the end by itself in quarantine")
+    ask("inspect", up, state="quarantined")
+    ask("halt", state="halted")
     ask("start", config=config, state="running")
     live = json.loads((host.state / "agent-1" / "runtime.json").read_text())["supervisorPid"]
     os.kill(live, signal.SIGKILL)

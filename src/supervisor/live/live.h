@@ -212,6 +212,8 @@ void live_remark(struct live *live, const char *text);
 /* What is recorded from now on was asked for by this request of control.sock, if it says whose it
  * is. */
 void live_asked_by(struct live *live, const json_t *request);
+/* The events of that request are over: what the machine does from now on, it does by itself. */
+void live_asked_by_nobody(struct live *live);
 /* Once more what could not be written for want of room. True when nothing waits any more. */
 bool live_record_pending(struct live *live);
 /* Takes room on the disk for the last records; the end gives it back with the sockets. */

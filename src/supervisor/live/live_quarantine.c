@@ -161,6 +161,7 @@ void live_severed(void *data, const json_t *names, const struct error *why)
 	live_audit(live, AUDIT_WARNING, "session", "session.quarantined",
 		   json_pack("{s:O}", "severed", live->severed));
 	live_observe_unshared(live, "quarantine");
+	live_asked_by_nobody(live);
 	answer_quarantine(live, NULL);
 }
 

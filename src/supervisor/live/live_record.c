@@ -97,6 +97,11 @@ void live_asked_by(struct live *live, const json_t *request)
 		json_object_set(live->asked_by, "role", role);
 }
 
+void live_asked_by_nobody(struct live *live)
+{
+	json_decref(steal_ptr(&live->asked_by));
+}
+
 void live_record(struct live *live, enum state state, const char *detail)
 {
 	char now[CLOCK_TEXT];
