@@ -69,7 +69,7 @@ static bool is_configured(const json_t *given, const struct mediation *m)
 	const json_t *port = json_object_get(given, "port");
 	const json_t *target = json_object_get(given, "target");
 
-	return m->enabled || m->required || m->fail_closed || json_integer_value(port) ||
+	return m->enabled || m->required || m->fail_closed || json_number_value(port) != 0 ||
 	       json_string_length(target);
 }
 
