@@ -15,8 +15,8 @@ static const char *const role_names[] = {"workload", "enforcer"};
 
 bool runtime_id_taken(const char *id)
 {
-	static const char *const names[] = {"bases",   "sessions", "pool",
-					    "archive", "logs",	   ".locks"};
+	static const char *const names[] = {"bases",  "sessions",	  "pool", "archive", "logs",
+					    ".locks", ".microagent-state"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (!strcmp(names[i], id))

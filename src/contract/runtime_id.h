@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-/* bases sessions pool archive logs .locks */
+/* bases sessions pool archive logs .locks .microagent-state */
 bool runtime_id_taken(const char *id);
 /* ERR_INVALID, naming it as what, for an id that is not a safe basename or is taken. */
 int runtime_id_check(const char *id, const char *what, struct error *err);

@@ -39,7 +39,7 @@ char *state_dir_default(const char *option, struct error *err);
 /* Names of workspaces (directories with a workspace.json or an event.json), sorted; foreign files
  * and reserved names are passed over. A JSON array of strings. */
 json_t *state_dir_list(const struct state_dir *dir, struct error *err);
-bool runtime_id_is_reserved(const char *id); /* bases sessions pool archive logs .locks */
+bool runtime_id_is_reserved(const char *id); /* runtime_id_taken() */
 /*
  * flock(fd, operation), waiting until the deadline (monotonic; UINT64_MAX for none). ERR_TIMEOUT
  * when it passes; what is in the message names the thing locked. The lock belongs to fd's open

@@ -176,7 +176,7 @@ def test_names_that_are_none(host, ask):
                 and (c in ask.commands or c not in FULL_CONFIG)]
     for command, name in itertools.product(commands, ("", ".", "..", "a/b", "/etc", "a\\b", "a\0b",
                                                       "x" * 129, "bases", "sessions", "pool",
-                                                      "archive", "logs", ".locks")):
+                                                      "archive", "logs", ".locks", ".microagent-state")):
         request = placed(copy.deepcopy(FULL), host)
         request["command"], request["identity"]["runtimeID"] = command, name
         cases.append((name, "identity.runtimeID"))

@@ -236,8 +236,8 @@ static void list_of_workspaces(void **state)
 
 static void reserved_names(void **state)
 {
-	static const char *const names[] = {"bases",   "sessions", "pool",
-					    "archive", "logs",	   ".locks"};
+	static const char *const names[] = {"bases",  "sessions",	  "pool", "archive", "logs",
+					    ".locks", ".microagent-state"};
 	const struct fixture *f = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
