@@ -6,19 +6,21 @@ import errno
 import os
 import shlex
 import shutil
+import signal
 import socket
 import subprocess
+from pathlib import Path
 
 import pytest
 
 import virtiofsd
-from conftest import BACKEND, BIN, HANG_S
+from conftest import BACKEND, BIN, HANG_S, wait_until
 from test_bundles import small_config
 from failing_calls import without
 from test_least_rights import NO_NAMESPACES
 from test_mediation import free_port, mediation
 from test_shares import share
-from test_supervisor import request, sparse
+from test_supervisor import answer_of, begin, request, sparse
 from test_unconfined import SETTING
 
 # name in messages: (where it is, what in the config needs it). Without bwrap a workspace starts, in
@@ -90,6 +92,23 @@ def test_companions_that_are_missing_or_die_at_once(host, replace):
         word = "bwrap: " if name == "virtiofsd" else "ended with code 3: no luck today"
         assert word in answer["error"] and "serial.log" not in answer["error"], answer
         host.supervisor(request("delete", sparse(host)))
+
+
+def test_a_companion_that_dies_when_the_guest_has_spoken(host):
+    """What is told of the serial console is true, also where the guest has said no more than at every start."""
+    if BACKEND != "qemu":
+        pytest.skip("its vsock is the machine's own")
+    config = prepared(host)
+    starter, log = begin(host, "start", config), host.state / "agent-1" / "serial.log"
+    wait_until(lambda: log.exists() and log.stat().st_size > 0, "the guest's first words")
+    vsockd = next(pid for pid in host.processes() if Path(f"/proc/{pid}/comm").read_text() == "microagent-vsoc\n")
+    os.kill(vsockd, signal.SIGKILL)
+    code, answer = answer_of(starter)
+    said = log.read_text(errors="replace")
+    assert code == 1 and "microagent-vsockd" in answer["error"] and "said nothing" not in answer["error"], (answer, said)
+    assert ("serial.log ends: " in answer["error"] or
+            answer["error"].endswith("; what the guest said on its serial console does not tell why")), (answer, said)
+    assert host.supervisor(request("delete", sparse(host)))[0] == 0
 
 
 def test_companions_without_namespaces(host, replace):

@@ -31,6 +31,7 @@ static void the_tail_is_of_this_boot(void **state)
 	assert_ok(serial_log_open(&log, s->fd, "serial.log", 1 << 20, &err));
 	serial_log_tail(&log, tail, sizeof(tail));
 	assert_string_equal(tail, "");
+	assert_false(serial_log_was_written(&log));
 	say(&log, "one\r\n\ntwo\033[0m \n  three");
 	serial_log_tail(&log, tail, sizeof(tail));
 	assert_string_equal(tail, "one | two?[0m |   three");
@@ -59,7 +60,11 @@ static void a_harmless_line_is_left_out(void **state)
 	char tail[120];
 
 	assert_ok(serial_log_open(&log, s->fd, "serial.log", 1 << 20, &err));
-	say(&log, "[0.1] PCI: Fatal: No config space access function found\r\nfirst\n"
+	say(&log, "[0.1] PCI: Fatal: No config space access function found\r\n");
+	serial_log_tail(&log, tail, sizeof(tail));
+	assert_string_equal(tail, "");
+	assert_true(serial_log_was_written(&log));
+	say(&log, "first\n"
 		  "PCI: Fatal: No config space access function found\nlast\n");
 	serial_log_tail(&log, tail, sizeof(tail));
 	assert_string_equal(tail, "first | last");

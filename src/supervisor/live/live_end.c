@@ -167,6 +167,9 @@ void live_fail(struct live *live, enum error_code code, const char *text)
 	live_fail_for(live, code, REASON_NONE, text);
 }
 
+/* Of lines that come at every start. */
+#define UNTELLING "what the guest said on its serial console does not tell why"
+
 void live_fail_for(struct live *live, enum error_code code, enum error_reason reason,
 		   const char *text)
 {
@@ -176,6 +179,8 @@ void live_fail_for(struct live *live, enum error_code code, enum error_reason re
 	serial_log_tail(&live->serial, tail, sizeof(tail));
 	if (*tail)
 		error_set(&cause, code, "%s; serial.log ends: %s", text, tail);
+	else if (serial_log_was_written(&live->serial))
+		error_set(&cause, code, "%s; " UNTELLING, text);
 	else if (live->awaits_kernel)
 		error_set(&cause, code,
 			  "%s; the machine is still in its firmware, or nothing is seen of the "
@@ -251,8 +256,10 @@ void live_over(struct live *live, enum vm_end end, const char *vm_detail)
 		else if (end == VM_END_RESET && !live->outcome.ready)
 			/* A Linux that finds no room to unpack itself ends so. */
 			snprintf(failure.msg + used, sizeof(failure.msg) - used,
-				 "; serial.log is empty: %" PRId64
+				 "; %s: %" PRId64
 				 " MiB of memory may be too little for this kernel",
+				 serial_log_was_written(&live->serial) ? UNTELLING
+								       : "serial.log is empty",
 				 live->memory_mib);
 		if (failure.msg[used])
 			snprintf(detail, sizeof(detail), "%s", failure.msg);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -192,4 +191,9 @@ void serial_log_tail(const struct serial_log *log, char *out, size_t out_size)
 		return;
 	used = put_panic(log, out, out_size);
 	put_last_lines(log, out + used, out_size - used);
+}
+
+bool serial_log_was_written(const struct serial_log *log)
+{
+	return log->size > log->boot || log->lost > 0;
 }

@@ -7,6 +7,7 @@
 #ifndef SUPERVISOR_SERIAL_LOG_H
 #define SUPERVISOR_SERIAL_LOG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,7 +28,10 @@ void serial_log_close(struct serial_log *log);
 /* Never fails: what the disk has no room for is counted in `lost`. */
 void serial_log_write(struct serial_log *log, const void *data, size_t len);
 /* The last lines of the present boot in one line, joined by " | ", unprintable bytes as '?', a
- * panic's line in front; "" when the guest said nothing. Always NUL-terminated. */
+ * panic's line in front; "" when the guest said nothing that could tell a reader anything. Always
+ * NUL-terminated. */
 void serial_log_tail(const struct serial_log *log, char *out, size_t out_size);
+/* Whether the guest has written anything in the present boot. */
+bool serial_log_was_written(const struct serial_log *log);
 
 #endif
