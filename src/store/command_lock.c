@@ -82,6 +82,7 @@ void workspace_lock_remove(const struct state_dir *dir, const char *id)
 {
 	autoclose int locks = path_open_dir_at(dir->fd, LOCKS_DIR, false, 0700, NULL);
 	static const char *const beside[] = {SHARE_PASS, LEASE_KEPT, CHANGE_LOCK, CUT_PROOF};
+	struct error ignored;
 	char name[192];
 
 	if (locks < 0)
@@ -89,7 +90,8 @@ void workspace_lock_remove(const struct state_dir *dir, const char *id)
 	record_digest_forget(dir, id);
 	for (size_t i = 0; i < ARRAY_SIZE(beside); i++) {
 		snprintf(name, sizeof(name), "%s%.160s", beside[i], id);
-		(void)unlinkat(locks, name, 0);
+		if (unlinkat(locks, name, 0) < 0 && errno != ENOENT)
+			(void)path_remove_tree_at(locks, name, &ignored);
 	}
 	(void)unlinkat(locks, id, 0);
 }

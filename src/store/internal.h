@@ -23,6 +23,8 @@
 #define CUT_PROOF_ROOM 192
 #define RECORD_DIGEST_ROOM 192
 
+/* Gives err the reason that a file of the workspace is damaged. Returns -1. */
+int workspace_give_damaged(const struct workspace *ws, struct error *err);
 /* The digests of a workspace's records go with it. */
 void record_digest_forget(const struct state_dir *dir, const char *id);
 
@@ -36,6 +38,10 @@ extern const char *const lease_shown_name;
 /* ERR_CONFLICT, with the processes that have it as far as they are to be seen. */
 int lease_busy(const struct workspace *ws, int lease, struct error *err);
 int lease_error(const struct workspace *ws, int errnum, struct error *err);
+/* Writes the path below the state directory by which commands look at the lease. Returns whether
+ * something is there that is no lease. */
+#define LEASE_PLACE 320
+bool lease_place(const struct workspace *ws, char out[LEASE_PLACE]);
 
 /* Whether it stands for an owner whom our user namespace does not know: of "/", as a rule root. The
  * initial one knows everybody. linux/nameless.c, darwin/nameless.c */

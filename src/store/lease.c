@@ -88,9 +88,23 @@ bool lease_covers(int watch, pid_t pid)
 	return false;
 }
 
+bool lease_is_damaged(const struct workspace *ws, struct error *why)
+{
+	char place[LEASE_PLACE];
+
+	if (ws->fd < 0 || !lease_place(ws, place))
+		return false;
+	error_set(why, ERR_IO, "%s/%s is damaged: it is of a type of which no lease is",
+		  ws->dir->path, place);
+	(void)workspace_give_damaged(ws, why);
+	return true;
+}
+
 int lease_error(const struct workspace *ws, int errnum, struct error *err)
 {
-	return error_errno(err, errnum, "%s/%s/" LEASE_NAME, ws->dir->path, ws->id);
+	return lease_is_damaged(ws, err)
+		       ? -1
+		       : error_errno(err, errnum, "%s/%s/" LEASE_NAME, ws->dir->path, ws->id);
 }
 
 /* Mostly a machine that reads the disk for somebody, and ends with whoever reads. */

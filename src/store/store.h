@@ -108,6 +108,9 @@ int lease_take(const struct workspace *ws, struct lease *out, struct error *err)
 void lease_drop(struct lease *lease); /* accepts LEASE_NONE, and leaves one behind */
 #define auto_lease __attribute__((cleanup(lease_drop)))
 bool lease_is_held(const struct workspace *ws);
+/* Whether what the lease is looked at by is of a type of which no lease is: a directory, a link. It tells
+ * nothing of who lives then, and counts as held; why names it. */
+bool lease_is_damaged(const struct workspace *ws, struct error *why);
 /* Waits until it is free; ERR_TIMEOUT at the deadline. */
 int lease_wait_free(const struct workspace *ws, uint64_t deadline_ns, struct error *err);
 /* To wait for the end of who holds it now, which the workspace may not outlast: a descriptor, -1

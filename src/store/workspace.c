@@ -161,7 +161,7 @@ static bool has_right_type(const char *file, const json_t *value)
 	return strcmp(file, "events.json") ? json_is_object(value) : json_is_array(value);
 }
 
-static int give_damaged(const struct workspace *ws, struct error *err)
+int workspace_give_damaged(const struct workspace *ws, struct error *err)
 {
 	char name[sizeof(err->subject)];
 
@@ -175,7 +175,7 @@ int workspace_damaged(const struct workspace *ws, const char *file, const struct
 	const struct error was = *why;
 
 	error_set(err, ERR_IO, "%s/%s/%s: %s", ws->dir->path, ws->id, file, was.msg);
-	return give_damaged(ws, err);
+	return workspace_give_damaged(ws, err);
 }
 
 static int read_failed(const struct workspace *ws, const char *file, const struct error *why,
@@ -184,7 +184,7 @@ static int read_failed(const struct workspace *ws, const char *file, const struc
 	if (why->code == ERR_NOT_FOUND) {
 		error_set(err, ERR_NOT_FOUND, "%s/%s/%s does not exist", ws->dir->path, ws->id,
 			  file);
-		return strcmp(file, "workspace.json") == 0 ? give_damaged(ws, err) : -1;
+		return strcmp(file, "workspace.json") == 0 ? workspace_give_damaged(ws, err) : -1;
 	}
 	if (why->errnum == 0) /* no file of ours: a link, a directory, far too long */
 		return workspace_damaged(ws, file, why, err);

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from conftest import BIN, default_kernel
+from conftest import BIN, default_kernel, wait_until
 from test_supervisor import IDENTITY, request, sparse
 
 FILES = ("workspace.json", "event.json", "events.json", "runtime.json", "result.json")
@@ -100,6 +100,50 @@ def test_damaged_files_are_named_and_kept(host, how):
     assert set(told["runtime.json"]) >= {"prepare", "start", "run"}
     # what cannot be read is no reason to keep it
     assert host.supervisor(request("delete", sparse(host)))[0] == 0
+
+
+@pytest.mark.parametrize("how", ["a directory", "a link to itself", "a link to nothing"])
+@pytest.mark.parametrize("name", ["agent-1/lease", ".locks/.lease-agent-1"])
+def test_a_damaged_lease_is_named_and_deleted(host, name, how):
+    """It tells nothing of who lives, so that the guard and the record are asked: nobody does."""
+    config, directory = life(host)
+    lease = host.state / name
+    lease.mkdir() if how == "a directory" else lease.symlink_to(lease if how == "a link to itself" else host.base / "nothing")
+    if how == "a directory":
+        (lease / "full").mkdir()
+    before = snapshot(directory)
+    for command in ("prepare", "start", "run", "halt", "stop", "kill", "quarantine"):
+        code, answer, _ = host.supervisor(request(command, config if command in ("prepare", "start", "run") else sparse(host)))
+        assert (code, answer["errorCode"]) == (1, "io"), (command, answer)
+        assert answer["error"] == f"{lease} is damaged: it is of a type of which no lease is", (command, answer)
+        assert (answer["errorReason"], answer["errorSubject"]) == ("workspace-damaged", "agent-1"), (command, answer)
+        assert snapshot(directory) == before, command
+    for command, body in (("check", config), ("inspect", sparse(host))):
+        assert host.supervisor(request(command, body))[0] == 0, command
+    assert host.supervisor(request("delete", sparse(host)))[0] == 0
+    assert not directory.exists() and not os.path.lexists(lease)
+
+
+@pytest.mark.parametrize("name", ["agent-1/lease", ".locks/.lease-agent-1"])
+def test_a_machine_lives_whatever_became_of_its_lease(host, name):
+    """One whose second name is gone, and one whose second name somebody has replaced."""
+    config = host.config()
+    for first in ("prepare", "start"):
+        assert host.supervisor(request(first, config))[0] == 0
+    (host.state / ".locks" / ".lease-agent-1").unlink()
+    (host.state / name).unlink(missing_ok=True)
+    (host.state / name).mkdir()
+    runtime = json.loads((host.state / "agent-1" / "runtime.json").read_text())
+    (host.state / "agent-1" / "runtime.json").unlink()  # the guard alone tells
+    code, answer, _ = host.supervisor(request("delete", sparse(host)))
+    assert code == 1 and answer["error"] == "workspace agent-1 is running; stop or kill it before delete", answer
+    (host.state / "agent-1" / "runtime.json").write_text(json.dumps(runtime))
+    assert host.supervisor(request("delete", sparse(host)))[1]["error"] == answer["error"]
+    assert host.processes()
+    host.supervisor(request("kill", sparse(host)))
+    wait_until(lambda: not host.processes(), "its end")
+    assert host.supervisor(request("delete", sparse(host)))[0] == 0
+    assert not os.path.lexists(host.state / name)
 
 
 def test_a_serial_log_without_end_is_not_printed(host):

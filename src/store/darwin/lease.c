@@ -32,6 +32,15 @@ bool lease_has_its_type(const struct stat *file)
 	return S_ISREG(file->st_mode);
 }
 
+bool lease_place(const struct workspace *ws, char out[LEASE_PLACE])
+{
+	struct stat st;
+
+	snprintf(out, LEASE_PLACE, "%s/" LEASE_NAME, ws->id);
+	return fstatat(ws->fd, LEASE_NAME, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       !lease_has_its_type(&st);
+}
+
 int lease_take(const struct workspace *ws, struct lease *out, struct error *err)
 {
 	auto_lease struct lease lease = {.life = open_lease_file(ws, O_RDWR | O_CREAT), .lock = -1};

@@ -198,6 +198,22 @@ static int lock_lease(const struct workspace *ws, struct error *err)
 	return steal_fd(&lock);
 }
 
+bool lease_place(const struct workspace *ws, char out[LEASE_PLACE])
+{
+	struct stat st;
+	char kept[192];
+
+	name_kept(ws, kept);
+	if (fstatat(ws->dir->fd, kept, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+		snprintf(out, LEASE_PLACE, "%s", kept);
+		return !lease_has_its_type(&st);
+	}
+	snprintf(out, LEASE_PLACE, "%s/" LEASE_NAME, ws->id);
+	/* A file is one of an earlier version. */
+	return fstatat(ws->fd, LEASE_NAME, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       !lease_has_its_type(&st) && !S_ISREG(st.st_mode);
+}
+
 int lease_take(const struct workspace *ws, struct lease *out, struct error *err)
 {
 	auto_lease struct lease lease = LEASE_NONE;

@@ -35,7 +35,7 @@ static int archive_and_remove(struct record *record, struct error *err)
 	(void)record_load(record, &ignored);
 	if (settle_refuse_quarantined(record, err) < 0)
 		return -1;
-	if (settle_finds_life(record))
+	if (!settle_finds_damaged_lease(record, &ignored) && settle_finds_life(record))
 		return refuse_alive(record, err);
 	leftover_end_all(&record->ws, limit_deadline(LIMIT_KILL_MS));
 	if (workspace_refuse_mounts(&record->ws, err) < 0 || audit_archive(&record->ws, err) < 0)

@@ -30,6 +30,11 @@ static bool is_stale(const struct record *record)
 	return !lease_is_held(&record->ws) || leftover_supervisor_is_gone(&record->ws);
 }
 
+bool settle_finds_damaged_lease(const struct record *record, struct error *why)
+{
+	return lease_is_damaged(&record->ws, why) && !leftover_lives_by_name(&record->ws);
+}
+
 bool settle_finds_life(const struct record *record)
 {
 	if (!lease_is_held(&record->ws))
@@ -63,7 +68,7 @@ int settle_for(struct record *record, const char *reason, struct error *err)
 	const char *was, *cut;
 	char detail[1024];
 
-	if (record_load(record, err) < 0)
+	if (record_load(record, err) < 0 || settle_finds_damaged_lease(record, err))
 		return -1;
 	if (record->state == STATE_UNKNOWN && record->ws.fd >= 0 && lease_is_held(&record->ws))
 		record->state = STATE_RUNNING;
@@ -106,11 +111,12 @@ static bool is_of_another_backend(const struct record *record)
 
 int settle_to_end(struct record *record, struct error *err)
 {
-	struct error why = {0};
+	struct error why = {0}, damage;
 
 	if (settle(record, &why) == 0)
 		return 0;
 	if (record->ws.fd < 0 || !lease_is_held(&record->ws) ||
+	    settle_finds_damaged_lease(record, &damage) ||
 	    (why.code == ERR_CONFLICT && is_of_another_backend(record))) {
 		*err = why;
 		return -1;

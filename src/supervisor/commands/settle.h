@@ -30,6 +30,8 @@ bool settle_proves_cut(const struct record *record);
 int settle_refuse_quarantined(const struct record *record, struct error *err);
 /* The same as settle() without the command lock, which is taken only for a record that is stale. */
 int settle_if_stale(struct record *record, struct error *err);
+/* The lease is damaged, as why says, and nothing of the workspace is known to live. */
+bool settle_finds_damaged_lease(const struct record *record, struct error *why);
 /* The lease is held by somebody who goes on. The last moments of a VM that has ended, or whose
  * supervisor was killed, are waited out. */
 bool settle_finds_life(const struct record *record);

@@ -467,6 +467,46 @@ static void end_cgroup(const struct workspace *ws, const json_t *runtime, int wa
 		say_cgroup_is_left(ws, err.msg);
 }
 
+static bool lives_as_recorded(const json_t *process, const char *pid, const char *start_time)
+{
+	struct proc held = PROC_NONE;
+	int found = try_to_hold_recorded(json_object_get(process, pid),
+					 json_object_get(process, start_time), &held, NULL);
+
+	proc_let_go(&held);
+	return found != 0;
+}
+
+static int is_guard_by_name(pid_t pid, void *data)
+{
+	char name[17];
+
+	process_name(pid, name);
+	return strcmp(name, LEASE_GUARD) == 0 && is_titled_guard(pid, data);
+}
+
+bool leftover_lives_by_name(const struct workspace *ws)
+{
+	json_auto_t *runtime = read_runtime(ws);
+	const json_t *companions = json_object_get(runtime, "companions"), *companion;
+	struct workspace looked_at = *ws;
+	size_t i;
+
+	/* What cannot be looked at counts as alive, here too. */
+	if (process_each(is_guard_by_name, &looked_at, NULL) != 0)
+		return true;
+	if (!runtime || !runtime_is_of(ws, runtime))
+		return false;
+	json_array_foreach(companions, i, companion)
+	{
+		if (lives_as_recorded(companion, "pid", "startTime"))
+			return true;
+	}
+	return lives_as_recorded(runtime, "supervisorPid", "supervisorStartTime") ||
+	       lives_as_recorded(runtime, "pid", "startTime") ||
+	       lives_as_recorded(json_object_get(runtime, "broker"), "pid", "startTime");
+}
+
 static void end_all_recorded(const json_t *runtime, int watch, uint64_t deadline_ns)
 {
 	const json_t *companions = json_object_get(runtime, "companions");

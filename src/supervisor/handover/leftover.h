@@ -49,6 +49,9 @@ bool leftover_has_another_supervisor(const struct workspace *ws,
 /* SIGKILL to the live supervisor, with which everything of the workspace dies. It is found by its guard,
  * and where that is gone by the record. */
 void leftover_kill_supervisor(const struct workspace *ws);
+/* Where the lease is damaged and tells nothing: whether there is a guard of the workspace, by its title
+ * alone, or a process that runtime.json names. A process that only calls itself a guard counts as well. */
+bool leftover_lives_by_name(const struct workspace *ws);
 /* For a workspace whose live supervisor is recorded to have ended. Kills one that lives all the same, by
  * its guard. Waits for every recorded process of the workspace to end, then kills what has not by the deadline (monotonic), and removes the
  * workspace's cgroup with the processes of the workspace in it; a group with others in it is left, and
