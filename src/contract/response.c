@@ -68,6 +68,14 @@ json_t *readiness_signal(bool ready, const char *observed_at, const char *detail
 	return steal_ptr(&signal);
 }
 
+json_t *readiness_of_result(bool delivered, const char *at)
+{
+	return readiness_signal(delivered, at,
+				delivered ? "the guest's result is there"
+					  : "no result of a command has been delivered",
+				NULL);
+}
+
 json_t *response_build(enum command command, const struct response *response)
 {
 	const struct {

@@ -40,6 +40,8 @@ json_t *event_json(const json_t *identity, enum state state, const char *detail,
 /* One readiness signal {ready, observedAt?, detail?, error?}; NULL texts are left out. */
 json_t *readiness_signal(bool ready, const char *observed_at, const char *detail,
 			 const char *error);
+/* resultReady; at: when it was delivered. */
+json_t *readiness_of_result(bool delivered, const char *at);
 /* ok:true with exactly the blocks that command_table allows this command. NULL without memory. */
 json_t *response_build(enum command command, const struct response *response);
 /* {ok:false, backend, event?, error, errorCode, errorReason?, errorSubject?}. event may be NULL and

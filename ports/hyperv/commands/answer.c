@@ -131,14 +131,6 @@ static json_t *mediation_signal(const struct record *record, const json_t *media
 	return signal_not_live(record, required ? "required mediation is not ready" : NULL);
 }
 
-static json_t *result_signal(const json_t *result)
-{
-	const char *at = json_text(result, "completedAt", NULL);
-
-	return result ? readiness_signal(true, at, "the guest's result is there", NULL)
-		      : readiness_signal(false, NULL, NULL, NULL);
-}
-
 static json_t *readiness_json(const struct record *record, const struct config *config,
 			      const struct told *told, struct error *err)
 {
@@ -162,7 +154,10 @@ static json_t *readiness_json(const struct record *record, const struct config *
 		return NULL;
 	}
 	if (json_put(readiness, "shellReady", shell, err) < 0 ||
-	    json_put(readiness, "resultReady", result_signal(told->result), err) < 0 ||
+	    json_put(readiness, "resultReady",
+		     readiness_of_result(told->result != NULL,
+					 json_text(told->result, "completedAt", NULL)),
+		     err) < 0 ||
 	    json_put(readiness, "mediationReady", mediation_signal(record, config->mediation),
 		     err) < 0)
 		return NULL;

@@ -51,10 +51,10 @@ static json_t *result_ready(const struct record *record)
 
 	if (record->ws.fd < 0 ||
 	    fstatat(record->ws.fd, "result.json", &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return readiness_signal(false, NULL, NULL, NULL);
+		return readiness_of_result(false, NULL);
 	written = file_modified(&st);
 	clock_rfc3339((int64_t)written.tv_sec * (int64_t)NS_PER_S + written.tv_nsec, at);
-	return readiness_signal(true, at, "the guest's result is there", NULL);
+	return readiness_of_result(true, at);
 }
 
 /* A signal as the live supervisor observes it; why: it could not be asked. */

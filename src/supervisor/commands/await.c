@@ -193,9 +193,8 @@ static int await_conclude(struct await *await, struct response *response, struct
 		json_decref(response->result);
 		response->result = steal_ptr(&await->result);
 		json_object_del(response->result, "format");
-		json_object_set_new(
-			response->readiness, "resultReady",
-			readiness_signal(true, at, "the guest's result is there", NULL));
+		json_object_set_new(response->readiness, "resultReady",
+				    readiness_of_result(true, at));
 	}
 	return 0;
 }
