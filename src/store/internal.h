@@ -43,9 +43,9 @@ int lease_error(const struct workspace *ws, int errnum, struct error *err);
 #define LEASE_PLACE 320
 bool lease_place(const struct workspace *ws, char out[LEASE_PLACE]);
 
-/* Whether it stands for an owner whom our user namespace does not know: of "/", as a rule root. The
- * initial one knows everybody. linux/nameless.c, darwin/nameless.c */
-bool user_is_nameless(uid_t uid);
+/* Whether our user namespace knows neither the directory's owner nor root, and it is root's all the
+ * same. linux/nameless.c, darwin/nameless.c */
+bool dir_is_nameless_roots(int dir, const struct stat *st);
 
 /* $HOME, else what the user's entry says; malloc'd. NULL: there is none. */
 char *home_dir(void);

@@ -67,7 +67,7 @@ static int refuse_link(const struct way *way, const char *name, const struct sta
 
 	if (!link)
 		return -1;
-	if (!walk_is_trusted(st)) {
+	if (!walk_trusts_link(way->walk.at, st)) {
 		error_set(err, ERR_DENIED, "%s is a link of user %u's, %s: %s", link,
 			  (unsigned)st->st_uid, he_could, next);
 	} else {
@@ -88,7 +88,7 @@ static int follow_own(struct way *way, const char *name, own_links_rule *rule, s
 		return 0;
 	if (rule && rule(way->walk.at, way->path, err) < 0)
 		return -1;
-	if (way->stranger.dir || !walk_is_trusted(&st))
+	if (way->stranger.dir || !walk_trusts_link(way->walk.at, &st))
 		return refuse_link(way, name, &st, err);
 	if (walk_follow(&way->walk, name, &why) == 0)
 		return 1;
@@ -121,9 +121,10 @@ static char *next_name(struct way *way, struct error *err)
 			error_errno(err, errno, "%s", way->path);
 			return NULL;
 		}
-		if (!walk_is_trusted(&st) || others_can_write(way->walk.at, &st)) {
+		const bool trusted = walk_trusts_dir(way->walk.at, &st);
+		if (!trusted || others_can_write(way->walk.at, &st)) {
 			stranger->dir = spot_path_of(way->walk.at, err);
-			stranger->owns = !walk_is_trusted(&st);
+			stranger->owns = !trusted;
 			stranger->user = (unsigned)st.st_uid;
 			if (!stranger->dir)
 				return NULL;

@@ -50,13 +50,13 @@ static int check_above(int fd, struct error *err)
 
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, errno, "stat");
-	if (walk_is_trusted(&st) && (st.st_mode & S_ISVTX || !(st.st_mode & (S_IWGRP | S_IWOTH))))
+	const bool trusted = walk_trusts_dir(fd, &st);
+	if (trusted && (st.st_mode & S_ISVTX || !(st.st_mode & (S_IWGRP | S_IWOTH))))
 		return 0;
 	path = spot_path_of(fd, err);
 	if (!path)
 		return -1;
-	return walk_is_trusted(&st) ? trusted_dir_check_mode(&st, path, err)
-				    : refuse_owner(&st, path, "", err);
+	return trusted ? trusted_dir_check_mode(&st, path, err) : refuse_owner(&st, path, "", err);
 }
 
 static int walk_on(struct walk *walk, const char *name, bool create, struct error *err)
@@ -82,7 +82,7 @@ static int walk_on(struct walk *walk, const char *name, bool create, struct erro
 	}
 	if (fstatat(walk->at, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISLNK(st.st_mode))
 		return error_errno(err, why, "%s", name);
-	if (walk_is_trusted(&st))
+	if (walk_trusts_link(walk->at, &st))
 		return walk_follow(walk, name, err);
 	dir = spot_path_of(walk->at, err);
 	path = dir ? path_join(dir, name, err) : NULL;

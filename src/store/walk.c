@@ -76,7 +76,23 @@ int walk_follow(struct walk *walk, const char *name, struct error *err)
 	return 0;
 }
 
-bool walk_is_trusted(const struct stat *st)
+static bool is_ours_or_roots(const struct stat *st)
 {
-	return st->st_uid == geteuid() || st->st_uid == 0 || user_is_nameless(st->st_uid);
+	return st->st_uid == geteuid() || st->st_uid == 0;
+}
+
+bool walk_trusts_dir(int dir, const struct stat *st)
+{
+	return is_ours_or_roots(st) || dir_is_nameless_roots(dir, st);
+}
+
+bool walk_trusts_link(int dir, const struct stat *link)
+{
+	struct stat st;
+
+	if (is_ours_or_roots(link))
+		return true;
+	/* Where others can write, be it sticky, a nameless link is anybody's. */
+	return fstat(dir, &st) == 0 && st.st_uid == link->st_uid &&
+	       !(st.st_mode & (S_IWGRP | S_IWOTH)) && dir_is_nameless_roots(dir, &st);
 }

@@ -27,7 +27,9 @@ void walk_stand_at(struct walk *walk, int place);
 /* Puts the target of the link `name` in front of the names that are left. */
 int walk_follow(struct walk *walk, const char *name, struct error *err);
 
-/* Ours or root's. */
-bool walk_is_trusted(const struct stat *st);
+/* Whether it is ours or root's, so that nobody else decides what becomes of the names in it. */
+bool walk_trusts_dir(int dir, const struct stat *st);
+/* The same of a link that lies in dir. */
+bool walk_trusts_link(int dir, const struct stat *link);
 
 #endif

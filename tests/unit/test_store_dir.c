@@ -2,6 +2,9 @@
 /* State directories: whose they are, what is in them, where they are by default. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 
 #include "store_fixture.h"
 
@@ -182,6 +185,97 @@ static void through_a_link_of_another_user(void **state)
 	assert_int_equal(access(at(f, "tight/deep"), F_OK), -1);
 }
 
+/* The caller becomes an ordinary user in a user namespace of his own, who knows nobody else. */
+static int enter_namespace(void)
+{
+	static const char *const files[] = {"/proc/self/setgroups", "/proc/self/uid_map",
+					    "/proc/self/gid_map"};
+	static const char *const lines[] = {"deny", "0 12345 1", "0 12345 1"};
+
+	if (setresgid(12345, 12345, 12345) < 0 || setresuid(12345, 12345, 12345) < 0 ||
+	    prctl(PR_SET_DUMPABLE, 1) < 0 || unshare(CLONE_NEWUSER) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		autoclose int fd = open(files[i], O_WRONLY);
+		ssize_t len = (ssize_t)strlen(lines[i]);
+
+		if (write(fd, lines[i], (size_t)len) != len)
+			return -1;
+	}
+	return 0;
+}
+
+/* Whether it is refused as what belongs to somebody whom nobody knows there. */
+static bool is_of_nobody(const char *path)
+{
+	struct state_dir dir;
+	struct error err = {0};
+
+	if (state_dir_open(path, false, &dir, &err) == 0) {
+		fprintf(stderr, "%s is taken\n", path);
+		return false;
+	}
+	if (err.code == ERR_DENIED && strstr(err.msg, "belongs to user 65534"))
+		return true;
+	fprintf(stderr, "%s: %s\n", path, err.msg);
+	return false;
+}
+
+static bool is_taken(const char *path)
+{
+	struct state_dir dir;
+	struct error err = {0};
+
+	if (state_dir_open(path, false, &dir, &err) < 0) {
+		fprintf(stderr, "%s\n", err.msg);
+		return false;
+	}
+	state_dir_close(&dir);
+	return true;
+}
+
+/* There root has the number of each other user; only the system's own directories are root's. */
+static void where_nobody_else_is_known(void **state)
+{
+	static const struct {
+		const char *name;
+		uid_t owner;
+	} given[] = {{"..", 12345}, {".", 12345},	{"own", 12345}, {"way", 12345},
+		     {"his", 1234}, {"his/own", 12345}, {"lead", 1234}};
+	const struct fixture *f = *state;
+	char beside[128];
+	int status = -1;
+
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(mkdir(at(f, "own"), 0700), 0);
+	assert_int_equal(mkdir(at(f, "his"), 0755), 0);
+	assert_int_equal(mkdir(at(f, "his/own"), 0700), 0);
+	assert_int_equal(symlink("own", at(f, "way")), 0);
+	assert_int_equal(symlink("own", at(f, "lead")), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(given); i++)
+		assert_int_equal(lchown(at(f, given[i].name), given[i].owner, given[i].owner), 0);
+	/* As each user can make one in /tmp. */
+	snprintf(beside, sizeof(beside), "%s-lead", f->path);
+	assert_int_equal(symlink(at(f, "own"), beside), 0);
+	assert_int_equal(lchown(beside, 1234, 1234), 0);
+	pid_t child = fork();
+	if (child == 0) {
+		if (enter_namespace() < 0)
+			_exit(errno == EPERM || errno == ENOSPC ? 77 : 2);
+		_exit(is_taken(at(f, "own")) && is_taken(at(f, "way")) &&
+				      is_of_nobody(at(f, "his/own")) &&
+				      is_of_nobody(at(f, "lead")) && is_of_nobody(beside)
+			      ? 0
+			      : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	unlink(beside);
+	if (WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(status, 0);
+}
+
 static void relative_and_long_paths(void **state)
 {
 	const struct fixture *f = *state;
@@ -326,6 +420,7 @@ int main(void)
 		store_test(through_links_of_ones_own),
 		store_test(through_a_link_that_others_can_change),
 		store_test(through_a_link_of_another_user),
+		store_test(where_nobody_else_is_known),
 		store_test(a_part_of_an_open_one),
 		store_test(relative_and_long_paths),
 		store_test(list_of_workspaces),

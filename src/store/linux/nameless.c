@@ -1,13 +1,29 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * All whom a user namespace does not know have one number in it. Root of the host is one of them
+ * in that of an ordinary user, and so is each other user: in /home his directory looks as /home
+ * does, and no look at owners and modes tells them apart. So a directory is root's by its name, if
+ * it is one that root has on every system (file-hierarchy(7)), and where it has the owner of "/",
+ * which has a number of its own where the namespace knows root.
+ */
+#include <limits.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
+#include "base/platform/file.h"
 #include "store/internal.h"
 
 /* What the kernel calls such an owner. */
 #define OVERFLOW_UID 65534
 
-bool user_is_nameless(uid_t uid)
+static const char *const roots_own[] = {
+	"/",	"/boot", "/dev", "/dev/shm",  "/home",	  "/run",     "/run/user",
+	"/tmp", "/usr",	 "/var", "/var/home", "/var/lib", "/var/tmp",
+};
+
+/* The initial namespace knows everybody. */
+static bool user_is_nameless(uid_t uid)
 {
 	autofile FILE *map = uid == OVERFLOW_UID ? fopen("/proc/thread-self/uid_map", "re") : NULL;
 	unsigned inside = 0, outside = 0, count = 0;
@@ -15,4 +31,19 @@ bool user_is_nameless(uid_t uid)
 	/* NOLINTNEXTLINE(cert-err34-c): the kernel's own numbers, which fit */
 	return map && fscanf(map, "%u %u %u", &inside, &outside, &count) == 3 &&
 	       count <= OVERFLOW_UID;
+}
+
+bool dir_is_nameless_roots(int dir, const struct stat *st)
+{
+	char path[PATH_MAX];
+	struct stat top;
+	ssize_t n;
+
+	if (!user_is_nameless(st->st_uid) || stat("/", &top) < 0 || top.st_uid != st->st_uid)
+		return false;
+	n = file_path(dir, path, sizeof(path));
+	for (size_t i = 0; n > 0 && i < ARRAY_SIZE(roots_own); i++)
+		if ((size_t)n == strlen(roots_own[i]) && memcmp(path, roots_own[i], (size_t)n) == 0)
+			return true;
+	return false;
 }
