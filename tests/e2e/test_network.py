@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: MIT
 """The guest's network: what it reaches, what it does not, and what the host is told."""
 
+import errno
 import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import inject
 import lan as places
 from conftest import BIN, ended, held, wait_until
 from test_crash import pid_of
@@ -197,6 +200,30 @@ def without_a_way_out(net):
     os.kill(pid_of(net.host, "netgate"), signal.SIGKILL)
     event = ended(net.host)
     assert event["state"] == "failed" and "microagent-netgate died by signal 9" in event["detail"]
+
+
+REFUSED_TO_PASST = {
+    "a daemon's socket": (socket.AF_UNIX, socket.SOCK_STREAM, 0), "the host's log": (socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC, 0),
+    "other guests": (socket.AF_VSOCK, socket.SOCK_STREAM, 0), "packets": (socket.AF_PACKET, socket.SOCK_RAW, 0),
+    "raw addresses": (socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW), "another transport": (socket.AF_INET, socket.SOCK_STREAM, 132),
+    **{f"netlink {protocol}": (socket.AF_NETLINK, socket.SOCK_RAW, protocol) for protocol in (4, 9, 12, 15, 16)}}
+
+
+def test_what_a_passt_makes_that_was_taken_over(net):
+    """Sockets of the Internet, and of netlink's addresses and routes; and nat goes on."""
+    net("create", "w", *SMALL)
+    net("start", "w")
+    passt = pid_of(net.host, "passt")
+    for what, asked in REFUSED_TO_PASST.items():
+        assert inject.system_call(passt, inject.SOCKET, *asked) == -errno.EAFNOSUPPORT, what
+    for family, kind, protocol in ((socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP), (socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_UDP),
+                                   (socket.AF_NETLINK, socket.SOCK_RAW, 0)):
+        made = inject.system_call(passt, inject.SOCKET, family, kind, protocol)
+        assert made >= 0 and inject.system_call(passt, inject.CLOSE, made) == 0, (family, made)
+    assert reached(net, places.INTERNET) == {places.INTERNET}
+    assert places.INTERNET in net("exec", "w", "--", "nslookup", places.NAME).stdout
+    net("kill", "w")
+    net("delete", "w")
 
 
 def test_nothing_is_left_of_a_killed_supervisor(net):

@@ -27,6 +27,7 @@
 
 #include "backend/parts/cell_tap.h"
 #include "backend/parts/host_routes.h"
+#include "backend/parts/passt_filter.h"
 #include "backend/parts/programs.h"
 #include "backend/parts/tap.h"
 #include "backend/parts/vm.h"
@@ -282,6 +283,7 @@ static int start_passt(struct vm *vm, const struct vm_boot *boot, int end, struc
 {
 	autofree char *program = program_passt(err);
 	autoargv struct argv words = ARGV_INIT;
+	autoclose int filter = -1;
 	const struct proc_fd fds[] = {{end, PASST_FD_NETGATE}, {boot->lease_fd, PASST_FD_LEASE}};
 	char resolver[16];
 	struct proc_spec spec = {
@@ -295,8 +297,9 @@ static int start_passt(struct vm *vm, const struct vm_boot *boot, int end, struc
 		.cwd = "/",
 	};
 
-	if (!program)
+	if (!program || passt_filter_open(&filter, err) < 0)
 		return -1;
+	spec.filter = filter;
 	if (!find_resolver(resolver))
 		vm->net.detail = NO_RESOLVER;
 	passt_words(program, &words);
