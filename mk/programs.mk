@@ -41,7 +41,7 @@ $(BUILD)/embedded/backends.c: src/api/backends.json
 	$(call say,GEN  ){ echo "extern const char stored_backends[]; const char stored_backends[] = {"; \
 		$(call as_numbers,$<); echo "0};"; } >$@.new && mv $@.new $@
 # Small, since each share's cell has a copy; and without a sanitizer, whose runtime virtiofsd has not.
-$(BUILD)/embedded/virtiofsd_preload.so: src/virtiofsd/preload.c $(BUILD)/flags | $(FIRST)
+$(BUILD)/embedded/virtiofsd_preload.so: src/virtiofsd/preload.c src/base/platform/linux/kernel_fs.h $(BUILD)/flags | $(FIRST)
 	@mkdir -p $(@D)
 	$(call say,LD   )$(CC) $(CPPFLAGS) $(BASE_CFLAGS) -O2 -fPIC -shared -s -Wl,-z,noseparate-code,-z,relro,-z,now -o $@ $<
 $(BUILD)/embedded/virtiofsd_preload.c: $(BUILD)/embedded/virtiofsd_preload.so

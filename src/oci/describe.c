@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/platform/linux/kernel_fs.h"
 #include "oci/binds.h"
 #include "oci/config/fields.h"
 #include "oci/config/seccomp.h"
@@ -225,28 +225,26 @@ static char *absolute_in(const char *bundle, const char *path, struct error *err
 	return whole;
 }
 
-/* Where a link leads, too: the table's rule is about names. */
-static int refuse_kernels_own(int fd, size_t number, struct error *err)
+/* Where a link leads, too: the table's rule is about names. What is mounted below, now or later, is
+ * kept from the guest by virtiofsd. */
+static int refuse_kernels_own(int fd, const char *field, struct error *err)
 {
-	static const long kernels[] = {PROC_SUPER_MAGIC,    SYSFS_MAGIC,	CGROUP_SUPER_MAGIC,
-				       CGROUP2_SUPER_MAGIC, DEVPTS_SUPER_MAGIC, SECURITYFS_MAGIC,
-				       DEBUGFS_MAGIC,	    TRACEFS_MAGIC,	BPF_FS_MAGIC};
 	struct stat st, dev, top;
 	struct statfs fs;
-	bool is = false;
+	bool is;
 
 	if (fstatfs(fd, &fs) < 0 || fstat(fd, &st) < 0)
-		return error_errno(err, errno, "mounts[%zu].source", number);
-	for (size_t i = 0; i < ARRAY_SIZE(kernels); i++)
-		is = is || fs.f_type == kernels[i];
+		return error_errno(err, errno, "%s", field);
+	is = kernel_fs_is((unsigned long)fs.f_type);
 	if (stat("/dev", &dev) == 0 && stat("/", &top) == 0 && dev.st_dev != top.st_dev)
 		is = is || st.st_dev == dev.st_dev;
 	if (!is)
 		return 0;
 	return error_set(
 		err, ERR_UNSUPPORTED,
-		"mounts[%zu].source is not supported: it leads to what is the host kernel's, and a machine has its own; leave the mount out",
-		number);
+		"%s is not supported: it leads to what is the host kernel's, and a machine has its own; %s",
+		field,
+		strcmp(field, "root.path") == 0 ? "name a directory of files" : "leave the mount out");
 }
 
 /* Opened once: what is looked at is what is mounted. */
@@ -256,13 +254,15 @@ static int open_source(const struct describe *d, size_t number, struct error *er
 	autofree char *source = absolute_in(d->bundle, from->source, err);
 	autoclose int fd = source ? open(source, O_PATH | O_CLOEXEC) : -1;
 	struct stat st;
+	char field[40];
 
 	if (!source)
 		return -1;
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, errno, "mounts[%zu].source %.200s", number, source);
+	snprintf(field, sizeof(field), "mounts[%zu].source", number);
 	if (oci_mount_source_check(from, number, st.st_mode, err) < 0 ||
-	    refuse_kernels_own(fd, number, err) < 0)
+	    refuse_kernels_own(fd, field, err) < 0)
 		return -1;
 	return steal_fd(&fd);
 }
@@ -367,6 +367,8 @@ static int put_container_root(json_t *container, const struct describe *d, struc
 	autoclose int root = open(source, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return error_errno(err, errno, "root.path %.200s", source);
+	if (refuse_kernels_own(root, "root.path", err) < 0)
+		return -1;
 	const struct bind_options options = {
 		.kind = BIND_ROOT, .recursive = true, .read_only = overlay};
 	if (binds_add(d->share, d->guest, "rootfs", root, &options, err) < 0)

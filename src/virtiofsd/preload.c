@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A library that is loaded into virtiofsd (LD_PRELOAD, in its cell) and takes the place of some
- * functions of the C library. It makes five things right that virtiofsd does wrong where host and
- * guest change one directory at the same time, where rights come from supplementary groups, or where
- * a guest asks for much. Line
- * numbers are those of tools/virtiofsd/passthrough_ll.c in QEMU 7.2, the last release that has it.
+ * functions of the C library. It makes six things right that virtiofsd does wrong where host and
+ * guest change one directory at the same time, where rights come from supplementary groups, where
+ * a guest asks for much, or where the host has its kernel's own file systems mounted. Line numbers are those of tools/virtiofsd/passthrough_ll.c in QEMU 7.2, the last release that has it.
  *
  * 1. The guest creates a file (lo_create, 2340) whose name the host has just created. virtiofsd opens
  *    the file that is there with O_CREAT still set and without a mode, and the C library ends the
@@ -36,7 +35,15 @@
  *    locks bytes of files again and again (memory of the host's kernel, which is in no process). There
  *    is a bound for each, and beyond it ENFILE and ENOLCK.
  *
- * virtiofsd in Rust (rust-vmm) is served by 2 alone; it has no locks and no such memory.
+ * 6. The host mounts a file system that is its kernel's own (/proc) below a directory that virtiofsd
+ *    serves with its mounts: virtiofsd has the host's root as its user, and would change the kernel's
+ *    settings for the guest. Each file that the guest names is looked up by its name in a directory
+ *    that virtiofsd knows already, with O_PATH, and then used by what that look-up has opened. So a
+ *    look-up that leads onto such a file system finds an empty directory of the cell in its place, and
+ *    nothing of it is ever known, whenever it was mounted. An error would end the list of the
+ *    directory that it is in.
+ *
+ * virtiofsd in Rust (rust-vmm) is served by 2 and 6 alone; it has no locks and no such memory.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -50,7 +57,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
+
+#include "base/platform/linux/kernel_fs.h"
 
 #define SHOWN __attribute__((visibility("default")))
 
@@ -75,13 +85,61 @@ static void find_next(void)
 
 /* --- opening --------------------------------------------------------------------------------- */
 
-/* virtiofsd's /proc/self/fd, of before it is in its root. */
-static int proc_self_fd = -1;
+/* virtiofsd's /proc/self/fd, and an empty directory that is only read, of before it is in its root. */
+static int proc_self_fd = -1, empty_fd = -1;
+/* File systems: of the empty directory, which is that of the cell's root, and of the host's /dev. */
+static struct statx cells, devices;
 
-__attribute__((constructor)) static void open_proc_self_fd(void)
+/* Of a file system far away it asks nothing there. */
+static int find_device(int dirfd, const char *path, struct statx *out)
 {
+	return next_statx(dirfd, path, AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, out);
+}
+
+static bool is_same_device(const struct statx *a, const struct statx *b)
+{
+	return a->stx_dev_major == b->stx_dev_major && a->stx_dev_minor == b->stx_dev_minor;
+}
+
+__attribute__((constructor)) static void open_own(void)
+{
+	struct statx program;
+
 	find_next();
 	proc_self_fd = next_openat(AT_FDCWD, "/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	empty_fd = next_openat(AT_FDCWD, "/empty", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	(void)find_device(empty_fd, "", &cells);
+	/* Standard input is the host's /dev/null. A /dev that is in the host's root is no file system. */
+	if (find_device(STDIN_FILENO, "", &devices) < 0 ||
+	    (find_device(AT_FDCWD, "/proc/self/exe", &program) == 0 &&
+	     is_same_device(&devices, &program)))
+		devices = cells;
+}
+
+/* What the guest gets for what was looked up in the directory dirfd: fd, or the empty directory. What
+ * is on the file system of the directory is what that is, and the guest has the directory. The
+ * file system of the cell is one that `..` of the empty directory would lead to. */
+static int only_files(int dirfd, int fd)
+{
+	struct statx here, there;
+	struct statfs fs;
+	int result, reason;
+
+	if (fd < 0)
+		return fd;
+	result = find_device(fd, "", &here) < 0 ? -1 : find_device(dirfd, "", &there);
+	if (result == 0 && !is_same_device(&here, &cells)) {
+		if (is_same_device(&here, &there))
+			return fd;
+		result = fstatfs(fd, &fs);
+		if (result == 0 && !is_same_device(&here, &devices) &&
+		    !kernel_fs_is((unsigned long)fs.f_type))
+			return fd;
+	}
+	reason = errno;
+	close(fd);
+	errno = reason;
+	return result < 0 ? -1 : next_openat(empty_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 /* The file that this thread's last creation has made, or found in its place (O_PATH), and its name. */
@@ -191,6 +249,8 @@ static int open_at(int dirfd, const char *path, int flags, mode_t mode)
 	if (flags & O_PATH) {
 		fd = take_created(dirfd, path);
 		fd = fd >= 0 ? fd : next_openat(dirfd, path, flags, mode);
+		if (dirfd != AT_FDCWD)
+			fd = only_files(dirfd, fd);
 		if (retry.pending && fd >= 0 && fstat(fd, &st) == 0) {
 			retry.has_looked = true;
 			retry.dev = st.st_dev;
@@ -426,7 +486,8 @@ static void keep_dac_override(void)
 	(void)next_syscall(SYS_capset, &header, data);
 }
 
-/* virtiofsd changes the user of one thread alone by this, which glibc's setresuid() cannot. */
+/* virtiofsd changes the user of one thread alone by this, which glibc's setresuid() cannot. That in
+ * Rust opens by it what it looks up. */
 SHOWN long syscall(long sysno, ...)
 {
 	long words[6], result;
@@ -440,5 +501,7 @@ SHOWN long syscall(long sysno, ...)
 	result = next_syscall(sysno, words[0], words[1], words[2], words[3], words[4], words[5]);
 	if (sysno == SYS_setresuid && result == 0 && (int)words[1] > 0)
 		keep_dac_override();
+	if (sysno == SYS_openat2 && (int)words[0] != AT_FDCWD)
+		return only_files((int)words[0], (int)result);
 	return result;
 }

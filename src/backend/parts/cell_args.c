@@ -12,8 +12,8 @@
  *   spec->files                                     the same as the file that it is
  *   /dev/net/tun                                    spec->tun, for a tap of the cell's own network
  *
- * A shared directory's program, which is no cell_spawn()'s but a companion, has besides /proc and
- * the directory. Else there is no /proc, /sys, /etc, /tmp, /home or /run, and the root itself is
+ * A shared directory's program, which is no cell_spawn()'s but a companion, has besides /proc, the
+ * directory, and /empty, which the guest gets for what is the host kernel's. Else there is no /proc, /sys, /etc, /tmp, /home or /run, and the root itself is
  * read-only, or a program could fill the host's memory by writing to it.
  */
 #include "backend/parts/cell_args.h"
@@ -190,6 +190,8 @@ void cell_arguments(const struct cell_spec *spec, struct argv *argv)
 	if (spec->proc || spec->share)
 		add_proc(argv);
 	if (spec->share) {
+		argv_add(argv, "--dir");
+		argv_add(argv, "/empty");
 		argv_add(argv, spec->share->read_only ? "--ro-bind" : "--bind");
 		argv_add(argv, spec->share->from);
 		argv_add(argv, spec->share->to);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/platform/linux/kernel_fs.h"
 
 /* Numbers of people's accounts; those between are services, whose "homes" are parts of the system.
  */
@@ -64,12 +65,8 @@ const struct share_place share_places[] = {
 	{NULL, REACH_ITSELF},
 };
 
-const char *const share_kernel_types[] = {
-	"bdev",	      "binder",	   "binfmt_misc", "bpf",      "cgroup",	    "cgroup2", "configfs",
-	"debugfs",    "devpts",	   "devtmpfs",	  "efivarfs", "functionfs", "fusectl", "gadgetfs",
-	"mqueue",     "nfsd",	   "nsfs",	  "proc",     "pstore",	    "resctrl", "rpc_pipefs",
-	"securityfs", "selinuxfs", "smackfs",	  "sysfs",    "tracefs",    "xenfs",   NULL,
-};
+#define NAME(name, number) name,
+const char *const share_kernel_types[] = {KERNEL_FILE_SYSTEMS(NAME) "devtmpfs", NULL};
 
 const char *const share_system_keys[] = {NULL};
 
