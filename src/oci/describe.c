@@ -244,7 +244,8 @@ static int refuse_kernels_own(int fd, const char *field, struct error *err)
 		err, ERR_UNSUPPORTED,
 		"%s is not supported: it leads to what is the host kernel's, and a machine has its own; %s",
 		field,
-		strcmp(field, "root.path") == 0 ? "name a directory of files" : "leave the mount out");
+		strcmp(field, "root.path") == 0 ? "name a directory of files"
+						: "leave the mount out");
 }
 
 /* Opened once: what is looked at is what is mounted. */
