@@ -3,7 +3,8 @@
  * A library that is loaded into virtiofsd (LD_PRELOAD, in its cell) and takes the place of some
  * functions of the C library. It makes six things right that virtiofsd does wrong where host and
  * guest change one directory at the same time, where rights come from supplementary groups, where
- * a guest asks for much, or where the host has its kernel's own file systems mounted. Line numbers are those of tools/virtiofsd/passthrough_ll.c in QEMU 7.2, the last release that has it.
+ * a guest asks for much, or where the host has its kernel's own file systems mounted. Line numbers
+ * are those of tools/virtiofsd/passthrough_ll.c in QEMU 7.2, the last release that has it.
  *
  * 1. The guest creates a file (lo_create, 2340) whose name the host has just created. virtiofsd opens
  *    the file that is there with O_CREAT still set and without a mode, and the C library ends the
