@@ -28,8 +28,8 @@ NEEDS = {
     # A face of the library too: it has the public headers, and what is nobody's.
     "mcp": {"base", "api/egress.h", "contract/request.h", "store/share/rules.h"},
     # A front end like any other: it has the public headers, and some helpers that are not the library's.
-    "cli": {"base", "mcp/mcp.h", "channel/artifact_run.h", "channel/guest_init.h", "contract/fields.h", "session/names.h", "store/cache.h",
-            "store/guest_bundle.h"},
+    "cli": {"base", "mcp/mcp.h", "channel/artifact_run.h", "channel/guest_init.h", "channel/program.h", "contract/fields.h", "session/names.h",
+            "store/cache.h", "store/guest_bundle.h"},
 }
 # The headers of include/, and who may have them.
 PUBLIC = {

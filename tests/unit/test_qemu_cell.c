@@ -84,8 +84,8 @@ static void a_share_is_one_directory(void **state)
 	assert_words(&argv, "--proc", "/proc");
 	if (geteuid() == 0)
 		assert_words(&argv, "--ro-bind", "/dev/null", "/proc/kpagecount");
-	assert_words(&argv, "--remount-ro", "/proc", "--bind", "/home/u/work", "/share/s/w",
-		     "--remount-ro", "/");
+	assert_words(&argv, "--remount-ro", "/proc", "--dir", "/empty", "--bind", "/home/u/work",
+		     "/share/s/w", "--remount-ro", "/");
 	for (size_t i = 0; i < argv.count; i++) {
 		assert_string_not_equal(argv.words[i], "--unshare-all");
 		assert_string_not_equal(argv.words[i], "--unshare-user");
