@@ -7,22 +7,8 @@
 #include "session/pools/pool.h"
 #include "session/templates/template.h"
 
-/* Its sessions are in the list below, but there may be none yet. */
-static int refuse_pool(const struct microagent *agent, const struct base *base, struct error *err)
-{
-	auto_pool struct pool pool = POOL_NONE;
-	struct pool_record record;
-	struct error why = {0};
-
-	if ((pool_open(agent->state_path, base->name.full, &pool, &why) < 0 ||
-	     pool_read(&pool, &record, &why) < 0) &&
-	    why.code == ERR_NOT_FOUND)
-		return 0;
-	error_set(err, ERR_CONFLICT, "a pool of base %s is kept", base->name.full);
-	return error_reason(err, REASON_BASE_OF_POOL, base->name.full);
-}
-
-/* It has a record that cannot be read, and may be made of any base. */
+/* Returns whether the session's record cannot be read, so that the session may be made of any
+ * base. */
 static bool is_unreadable(const struct microagent *agent, const char *name)
 {
 	auto_session struct microagent_session *session = session_handle(agent, name, NULL);
@@ -31,13 +17,24 @@ static bool is_unreadable(const struct microagent *agent, const char *name)
 	return !session || (session_read_record(session, &why) < 0 && why.code == ERR_IO);
 }
 
-/* A session that is made of the base; its record says so. */
+/* Fails where the base has a pool, which may have no session yet, or where a session is made of the
+ * base. */
 static int refuse_used(struct microagent *agent, const struct base *base, struct error *err)
 {
-	json_auto_t *answer = microagent_session_list(agent, err);
+	auto_pool struct pool pool = POOL_NONE;
+	json_auto_t *answer = NULL;
+	struct pool_record record;
+	struct error why = {0};
 	const json_t *session;
 	size_t i;
 
+	if ((pool_open(agent->state_path, base->name.full, &pool, &why) == 0 &&
+	     pool_read(&pool, &record, &why) == 0) ||
+	    why.code != ERR_NOT_FOUND) {
+		error_set(err, ERR_CONFLICT, "a pool of base %s is kept", base->name.full);
+		return error_reason(err, REASON_BASE_OF_POOL, base->name.full);
+	}
+	answer = microagent_session_list(agent, err);
 	if (!answer)
 		return -1;
 	json_array_foreach(json_object_get(answer, "sessions"), i, session)
@@ -74,7 +71,7 @@ int microagent_base_delete(struct microagent *agent, const char *word, struct er
 	bases_sweep(agent, NULL);
 	templates_sweep(agent, NULL);
 	if (base_open(agent, word, BASE_EXCLUSIVE, &base, err) < 0 ||
-	    refuse_pool(agent, &base, err) < 0 || refuse_used(agent, &base, err) < 0)
+	    refuse_used(agent, &base, err) < 0)
 		return -1;
 	return base_remove(agent, &base, err);
 }

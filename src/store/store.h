@@ -33,7 +33,8 @@ int state_dir_check_place(const char *path, struct error *err);
 /* within: that one, if it is open; NULL. */
 int state_dir_open_part(const char *path, bool create, const struct state_dir *within,
 			struct state_dir *out, struct error *err);
-void state_dir_close(struct state_dir *dir);
+void state_dir_close(struct state_dir *dir); /* accepts a zeroed one */
+#define auto_state_dir __attribute__((cleanup(state_dir_close)))
 /* The directory --state-dir, else $MICROAGENT_STATE_DIR, else ~/.microagent; malloc'd, absolute. */
 char *state_dir_default(const char *option, struct error *err);
 /* Names of workspaces (directories with a workspace.json or an event.json), sorted; foreign files
@@ -55,7 +56,8 @@ struct workspace {
 /* fd stays -1 for an absent workspace unless create is set. */
 int workspace_open(const struct state_dir *dir, const char *id, bool create, struct workspace *out,
 		   struct error *err);
-void workspace_close(struct workspace *ws);
+void workspace_close(struct workspace *ws); /* accepts a zeroed one */
+#define auto_workspace __attribute__((cleanup(workspace_close)))
 /* The directory is there, and is a workspace, if perhaps an unfinished one; else it may be one of
  * something else. */
 bool workspace_is_recorded(const struct workspace *ws);

@@ -30,7 +30,7 @@ void base_close(struct base *base)
 
 /* --- metadata -------------------------------------------------------------------------------- */
 
-/* {path-like key, sha256} of a file. */
+/* Checks that the section names a file by the given key, with its digest. */
 static int check_file(const json_t *metadata, const char *section, const char *key,
 		      struct error *err)
 {
@@ -46,40 +46,11 @@ static int check_file(const json_t *metadata, const char *section, const char *k
 	return 0;
 }
 
-/* How large it is is what its sessions' disks may grow to. */
-static int check_disk(const json_t *metadata, struct error *err)
-{
-	int64_t bytes = 0;
-
-	return check_file(metadata, "disk", "file", err) < 0
-		       ? -1
-		       : json_get_int(json_object_get(metadata, "disk"), "disk", "bytes",
-				      JSON_REQUIRED, 1, INT64_MAX, &bytes, err);
-}
-
-static int check_macos_files(const json_t *metadata, struct error *err)
-{
-	static const char *const sections[] = {"auxiliaryStorage", "hardwareModel",
-					       "machineIdentifier", "restoreImage"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(sections); i++)
-		if (check_file(metadata, sections[i], "file", err) < 0)
-			return -1;
-	return 0;
-}
-
-static int check_linux_files(const json_t *metadata, struct error *err)
-{
-	if (check_file(metadata, "kernel", "path", err) < 0)
-		return -1;
-	if (json_object_get(metadata, "layer") && check_file(metadata, "layer", "file", err) < 0)
-		return -1;
-	return check_file(metadata, "initrd", "path", err);
-}
-
 static int check_shape(const json_t *metadata, struct error *err)
 {
-	int64_t format = 0, version = 0, memory = 1, cpus = 1;
+	static const char *const of_macos[] = {"auxiliaryStorage", "hardwareModel",
+					       "machineIdentifier", "restoreImage"};
+	int64_t format = 0, version = 0, memory = 1, cpus = 1, bytes = 0;
 	const char *name = NULL;
 	json_t *env = NULL;
 
@@ -96,10 +67,22 @@ static int check_shape(const json_t *metadata, struct error *err)
 		    0 ||
 	    json_get_int(metadata, "", "cpuCount", JSON_OPTIONAL, 1, INT32_MAX, &cpus, err) < 0)
 		return -1;
-	if (check_disk(metadata, err) < 0)
+	/* The size of the disk is what the disks of the base's sessions may grow to. */
+	if (check_file(metadata, "disk", "file", err) < 0 ||
+	    json_get_int(json_object_get(metadata, "disk"), "disk", "bytes", JSON_REQUIRED, 1,
+			 INT64_MAX, &bytes, err) < 0)
 		return -1;
-	return format == BASE_FORMAT_MACOS ? check_macos_files(metadata, err)
-					   : check_linux_files(metadata, err);
+	if (format == BASE_FORMAT_MACOS) {
+		for (size_t i = 0; i < ARRAY_SIZE(of_macos); i++)
+			if (check_file(metadata, of_macos[i], "file", err) < 0)
+				return -1;
+		return 0;
+	}
+	if (check_file(metadata, "kernel", "path", err) < 0)
+		return -1;
+	if (json_object_get(metadata, "layer") && check_file(metadata, "layer", "file", err) < 0)
+		return -1;
+	return check_file(metadata, "initrd", "path", err);
 }
 
 bool base_is_macos(const struct base *base)
@@ -187,7 +170,7 @@ unsigned base_newest(const struct state_dir *dir, const char *name)
 	return newest;
 }
 
-/* A version is made by its number's turn, and not by name. */
+/* The reason names the base without a version: nobody can ask for a version to be made. */
 static int not_found(const char *word, const char *dir, struct error *err)
 {
 	struct base_name name = {0};
@@ -199,7 +182,7 @@ static int not_found(const char *word, const char *dir, struct error *err)
 	return error_reason(err, REASON_NO_BASE, makes);
 }
 
-/* A version is looked for by its name, else the newest. */
+/* Opens the version that base->name says, else the newest one. */
 static int find_bundle(const struct state_dir *dir, const char *word, struct base *base,
 		       struct error *err)
 {
@@ -223,63 +206,39 @@ static int find_bundle(const struct state_dir *dir, const char *word, struct bas
 	return 0;
 }
 
-static int lock(const struct base *base, enum base_use use, struct error *err)
-{
-	if (flock(base->fd, (use == BASE_SHARED ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0)
-		return 0;
-	if (errno != EWOULDBLOCK)
-		return error_errno(err, errno, "%s", base->path);
-	return error_set(err, ERR_CONFLICT,
-			 use == BASE_SHARED ? "base %s is being deleted"
-					    : "a session is being made of base %s just now",
-			 base->name.full);
-}
-
-/* What was locked may have been deleted between its opening and that. */
-static int check_there(const struct state_dir *dir, const struct base *base, const char *word,
-		       struct error *err)
-{
-	struct stat locked, named;
-
-	if (fstat(base->fd, &locked) == 0 &&
-	    fstatat(dir->fd, strrchr(base->path, '/') + 1, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    locked.st_dev == named.st_dev && locked.st_ino == named.st_ino)
-		return 0;
-	return not_found(word, dir->path, err);
-}
-
-static int open_in(const struct state_dir *dir, const char *word, enum base_use use,
-		   struct base *base, struct error *err)
-{
-	if (base_name_parse(word, &base->name, err) < 0 || find_bundle(dir, word, base, err) < 0 ||
-	    lock(base, use, err) < 0 || check_there(dir, base, word, err) < 0)
-		return -1;
-	if (use == BASE_EXCLUSIVE)
-		return 0;
-	base->metadata = base_metadata_read(base->fd, base->path, err);
-	return base->metadata ? 0 : -1;
-}
-
 int base_open(const struct microagent *agent, const char *word, enum base_use use, struct base *out,
 	      struct error *err)
 {
-	struct base base = BASE_NONE;
-	struct state_dir dir;
+	auto_state_dir struct state_dir dir = {0};
+	auto_base struct base base = BASE_NONE;
+	struct stat locked, named;
 	struct error why = {0};
-	int status;
 
-	if (state_sub_open(agent, BASES_DIR, false, &dir, &why) < 0) {
-		if (why.code == ERR_NOT_FOUND)
-			return not_found(word, agent->state_path, err);
-		return error_copy(err, &why);
-	}
-	status = open_in(&dir, word, use, &base, err);
-	state_dir_close(&dir);
-	if (status < 0) {
-		base_close(&base);
+	if (state_sub_open(agent, BASES_DIR, false, &dir, &why) < 0)
+		return why.code == ERR_NOT_FOUND ? not_found(word, agent->state_path, err)
+						 : error_copy(err, &why);
+	if (base_name_parse(word, &base.name, err) < 0 || find_bundle(&dir, word, &base, err) < 0)
 		return -1;
+	if (flock(base.fd, (use == BASE_SHARED ? LOCK_SH : LOCK_EX) | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK)
+			return error_errno(err, errno, "%s", base.path);
+		return error_set(err, ERR_CONFLICT,
+				 use == BASE_SHARED ? "base %s is being deleted"
+						    : "a session is being made of base %s just now",
+				 base.name.full);
+	}
+	/* The bundle may have been deleted after it was opened and before it was locked. */
+	if (fstat(base.fd, &locked) < 0 ||
+	    fstatat(dir.fd, strrchr(base.path, '/') + 1, &named, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    locked.st_dev != named.st_dev || locked.st_ino != named.st_ino)
+		return not_found(word, dir.path, err);
+	if (use == BASE_SHARED) {
+		base.metadata = base_metadata_read(base.fd, base.path, err);
+		if (!base.metadata)
+			return -1;
 	}
 	*out = base;
+	base = (struct base)BASE_NONE;
 	return 0;
 }
 

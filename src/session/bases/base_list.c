@@ -76,22 +76,6 @@ static struct base_name *list_names(const struct state_dir *dir, size_t *count, 
 	return steal_ptr(&names);
 }
 
-/* One that is being deleted just now is passed over. */
-static int add_base(struct microagent *agent, const char *name, json_t *list, struct error *err)
-{
-	struct error why = {0};
-	json_auto_t *entry = microagent_base_show(agent, name, &why);
-
-	if (!entry && (why.code == ERR_NOT_FOUND || why.code == ERR_CONFLICT))
-		return 0;
-	if (!entry)
-		entry = json_pack("{s:s,s:o}", "name", name, "error",
-				  json_string_lossy(why.msg, strlen(why.msg)));
-	if (!entry || json_array_append(list, entry) < 0)
-		return error_errno(err, ENOMEM, "list of bases");
-	return 0;
-}
-
 json_t *microagent_base_list(struct microagent *agent, struct error *err)
 {
 	json_auto_t *list = json_array();
@@ -109,9 +93,22 @@ json_t *microagent_base_list(struct microagent *agent, struct error *err)
 		error_copy(err, &why);
 		return NULL;
 	}
-	for (size_t i = 0; i < count; i++)
-		if (add_base(agent, names[i].full, list, err) < 0)
+	for (size_t i = 0; i < count; i++) {
+		const char *name = names[i].full;
+		struct error failed = {0};
+		json_auto_t *entry = microagent_base_show(agent, name, &failed);
+
+		/* A base that is being deleted just now is passed over. */
+		if (!entry && (failed.code == ERR_NOT_FOUND || failed.code == ERR_CONFLICT))
+			continue;
+		if (!entry)
+			entry = json_pack("{s:s,s:o}", "name", name, "error",
+					  json_string_lossy(failed.msg, strlen(failed.msg)));
+		if (!entry || json_array_append(list, entry) < 0) {
+			error_errno(err, ENOMEM, "list of bases");
 			return NULL;
+		}
+	}
 	return json_pack("{s:O}", "bases", list);
 }
 
