@@ -4,8 +4,10 @@
  * with its maker: what is held by nobody was left by one that was killed, and the next one removes
  * it. Sealed, it gets its name by a rename that replaces nothing.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,7 @@
 #include "api/machine.h"
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "channel/artifact_run.h"
 #include "channel/hasher.h"
 #include "channel/own_initrd.h"
 #include "contract/request.h"
@@ -34,19 +37,7 @@
 
 /* --- the directory --------------------------------------------------------------------------- */
 
-static bool remove_abandoned_base(const struct state_dir *dir, const char *name)
-{
-	autoclose int fd = openat(dir->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	autofree char *path = path_join(dir->path, name, NULL);
-
-	if (fd < 0 || !path || flock(fd, LOCK_EX | LOCK_NB) < 0)
-		return false;
-	provision_wait_gone(path);
-	base_clear_immutable(fd);
-	return path_remove_tree_at(dir->fd, name, NULL) == 0;
-}
-
-/* bases is locked. */
+/* Removes what nobody holds any more; the caller has bases locked. */
 static void sweep_locked(const struct state_dir *dir, json_t *removed)
 {
 	int own = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -55,10 +46,22 @@ static void sweep_locked(const struct state_dir *dir, json_t *removed)
 
 	if (own >= 0 && !entries)
 		close(own);
-	while (entries && (entry = readdir(entries)))
-		if (strncmp(entry->d_name, MAKING, strlen(MAKING)) == 0 &&
-		    remove_abandoned_base(dir, entry->d_name) && removed)
-			json_array_append_new(removed, json_string(entry->d_name));
+	while (entries && (entry = readdir(entries))) {
+		const char *name = entry->d_name;
+		autofree char *path = NULL;
+		autoclose int fd = -1;
+
+		if (strncmp(name, MAKING, strlen(MAKING)) != 0)
+			continue;
+		fd = openat(dir->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		path = path_join(dir->path, name, NULL);
+		if (fd < 0 || !path || flock(fd, LOCK_EX | LOCK_NB) < 0)
+			continue;
+		provision_wait_gone(path);
+		base_clear_immutable(fd);
+		if (path_remove_tree_at(dir->fd, name, NULL) == 0 && removed)
+			json_array_append_new(removed, json_string(name));
+	}
 }
 
 static int lock_bases(const struct state_dir *dir, struct error *err)
@@ -72,45 +75,40 @@ static int lock_bases(const struct state_dir *dir, struct error *err)
 
 void bases_sweep(const struct microagent *agent, json_t *removed)
 {
-	struct state_dir dir;
+	auto_state_dir struct state_dir dir = {0};
 
 	if (state_sub_open(agent, BASES_DIR, false, &dir, NULL) < 0)
 		return;
 	autoclose int lock = lock_bases(&dir, NULL);
 	if (lock >= 0)
 		sweep_locked(&dir, removed);
-	state_dir_close(&dir);
-}
-
-/* It loses its name first: a bundle under its name is whole. */
-static int remove_bundle(const struct state_dir *dir, const struct base *base, struct error *err)
-{
-	char file[sizeof(base->name.full) + 8], gone[sizeof(file) + 16];
-
-	snprintf(file, sizeof(file), "%s" BUNDLE_SUFFIX, base->name.full);
-	snprintf(gone, sizeof(gone), MAKING "%s", file);
-	if (renameat(dir->fd, file, dir->fd, gone) < 0)
-		return error_errno(err, errno, "%s", base->path);
-	base_clear_immutable(base->fd);
-	return path_remove_tree_at(dir->fd, gone, err);
 }
 
 int base_remove(const struct microagent *agent, const struct base *base, struct error *err)
 {
-	struct state_dir dir;
-	int status;
+	auto_state_dir struct state_dir dir = {0};
+	char file[sizeof(base->name.full) + 8], gone[sizeof(file) + 16];
 
 	if (state_sub_open(agent, BASES_DIR, false, &dir, err) < 0)
 		return -1;
-	status = remove_bundle(&dir, base, err);
-	state_dir_close(&dir);
-	return status;
+	snprintf(file, sizeof(file), "%s" BUNDLE_SUFFIX, base->name.full);
+	snprintf(gone, sizeof(gone), MAKING "%s", file);
+	/* The bundle loses its name first, since a bundle that has its name is whole. */
+	if (renameat(dir.fd, file, dir.fd, gone) < 0)
+		return error_errno(err, errno, "%s", base->path);
+	base_clear_immutable(base->fd);
+	return path_remove_tree_at(dir.fd, gone, err);
 }
 
-static int make_locked(struct making *m, struct error *err)
+/* While bases is locked nobody sees the new directory before that is locked itself. */
+static int make_base_directory(struct making *m, struct error *err)
 {
+	autoclose int lock = lock_bases(&m->dir, err);
 	autofree char *path = NULL;
 
+	if (lock < 0)
+		return -1;
+	sweep_locked(&m->dir, NULL);
 	if (asprintf(&path, "%s/" MAKING "XXXXXX", m->dir.path) < 0) {
 		path = NULL;
 		return error_errno(err, ENOMEM, "base");
@@ -122,17 +120,6 @@ static int make_locked(struct making *m, struct error *err)
 	if (m->fd < 0 || flock(m->fd, LOCK_EX | LOCK_NB) < 0)
 		return error_errno(err, errno, "%s", path);
 	return 0;
-}
-
-/* bases itself is locked meanwhile: nobody sees a directory that is not locked yet. */
-static int make_base_directory(struct making *m, struct error *err)
-{
-	autoclose int lock = lock_bases(&m->dir, err);
-
-	if (lock < 0)
-		return -1;
-	sweep_locked(&m->dir, NULL);
-	return make_locked(m, err);
 }
 
 static void making_end(struct making *m)
@@ -175,27 +162,39 @@ static int find_parts(struct making *m, struct error *err)
 	return m->kernel.initrd ? 0 : -1;
 }
 
-/* Of the disk; it is the guest that makes its file system as large. An imported image was given
- * that room when it was imported. */
-static int decide_size(const struct making *m, uint64_t image, uint64_t *size, struct error *err)
+/* Has microagent-artifact import spec->oci into the cache, where the next base of the same image
+ * finds it; m->image becomes that image. */
+static int import_image(struct making *m, struct error *err)
 {
-	uint64_t wanted = (uint64_t)m->spec->size_mib << 20;
+	const struct microagent_base_spec *spec = m->spec;
+	const char *words[9] = {"image-import", "--arch", architecture_name(m->architecture)};
+	const struct artifact_wait wait = {spec->cancel, m->agent->wait_fn, m->agent->wait_data};
+	char name[BASE_NAME_MAX + 8], size[24], text[512];
+	size_t n = 3;
 
-	if (wanted && wanted < image)
-		return error_set(
-			err, ERR_INVALID,
-			"base.size: a disk of %lld MiB is too small: image %s has %llu MiB",
-			(long long)m->spec->size_mib, m->image.path,
-			(unsigned long long)(image + (1 << 20) - 1) >> 20);
-	*size = image;
-	if (wanted)
-		*size = wanted;
-	else if (provision_is_asked(m->spec) && !m->image.source && image < ROOM_MOST_BYTES)
-		*size = image + ROOM_BYTES < ROOM_MOST_BYTES ? image + ROOM_BYTES : ROOM_MOST_BYTES;
-	return 0;
+	/* The name of an image has small letters alone, and its end says its architecture. The name
+	 * of a base may end in anything, so -base is put behind it. */
+	snprintf(name, sizeof(name), "%s-base", m->base.name);
+	for (char *c = name; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	if (spec->size_mib) {
+		snprintf(size, sizeof(size), "%" PRId64, spec->size_mib);
+		words[n++] = "--size";
+		words[n++] = size;
+	}
+	words[n++] = "--";
+	words[n++] = name;
+	words[n] = spec->oci;
+	snprintf(text, sizeof(text), "importing %s", spec->oci);
+	if (spec->said)
+		spec->said(spec->data, MICROAGENT_BASE_DOING, text);
+	if (artifact_run(words, &wait, NULL, err) < 0)
+		return error_prefix(err, "%s", spec->oci);
+	return cache_image_find(name, m->architecture, &m->image, err);
 }
 
-/* No interface tells how large a file may be here; a file that is about to be removed can try. */
+/* How large a file may be here, to a MiB. No interface says it, so it is tried with a file that is
+ * about to be removed. */
 static uint64_t largest_mib(int fd, uint64_t fits, uint64_t does_not)
 {
 	while (does_not - fits > 1) {
@@ -209,37 +208,46 @@ static uint64_t largest_mib(int fd, uint64_t fits, uint64_t does_not)
 	return fits;
 }
 
-static int enlarge(const struct making *m, uint64_t image, uint64_t size, struct error *err)
+/* Copies the image. Its copy is as large as is asked for, or has some room if it is to be
+ * provisioned; the guest makes the file system as large as the disk. An imported image was given
+ * its room by the import. */
+static int copy_base_disk(const struct making *m, struct error *err)
 {
-	autoclose int fd = openat(m->fd, BASE_DISK, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	autoclose int image = image_open(&m->image, err);
+	uint64_t had, size, wanted = (uint64_t)m->spec->size_mib << 20;
+	autoclose int disk = -1;
+	struct stat st;
 
-	if (fd >= 0 && ftruncate(fd, (off_t)size) == 0)
+	if (image < 0)
+		return -1;
+	if (fstat(image, &st) < 0)
+		return error_errno(err, errno, "image %s", m->image.path);
+	had = size = (uint64_t)st.st_size;
+	if (wanted && wanted < had)
+		return error_set(
+			err, ERR_INVALID,
+			"base.size: a disk of %lld MiB is too small: image %s has %llu MiB",
+			(long long)m->spec->size_mib, m->image.path,
+			(unsigned long long)(had + (1 << 20) - 1) >> 20);
+	if (wanted)
+		size = wanted;
+	else if (provision_is_asked(m->spec) && !m->image.source && had < ROOM_MOST_BYTES)
+		size = had + ROOM_BYTES < ROOM_MOST_BYTES ? had + ROOM_BYTES : ROOM_MOST_BYTES;
+	if (clone_with_digest(image, m->fd, BASE_DISK, NULL, err) < 0)
+		return error_prefix(err, "cannot copy image %s", m->image.path);
+	if (size <= had)
 		return 0;
-	if (fd < 0 || errno != EFBIG)
+	disk = openat(m->fd, BASE_DISK, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (disk >= 0 && ftruncate(disk, (off_t)size) == 0)
+		return 0;
+	if (disk < 0 || errno != EFBIG)
 		return error_errno(err, errno, BASE_DISK);
 	return error_set(
 		err, ERR_INVALID,
 		"base.size: a disk of %llu MiB is too large: a file in %s has at most %llu MiB; "
 		"choose a smaller size",
 		(unsigned long long)size >> 20, m->dir.path,
-		(unsigned long long)largest_mib(fd, image >> 20, size >> 20));
-}
-
-static int copy_base_disk(const struct making *m, struct error *err)
-{
-	autoclose int image = image_open(&m->image, err);
-	struct stat st;
-	uint64_t size = 0;
-
-	if (image < 0)
-		return -1;
-	if (fstat(image, &st) < 0)
-		return error_errno(err, errno, "image %s", m->image.path);
-	if (decide_size(m, (uint64_t)st.st_size, &size, err) < 0)
-		return -1;
-	if (clone_with_digest(image, m->fd, BASE_DISK, NULL, err) < 0)
-		return error_prefix(err, "cannot copy image %s", m->image.path);
-	return size > (uint64_t)st.st_size ? enlarge(m, (uint64_t)st.st_size, size, err) : 0;
+		(unsigned long long)largest_mib(disk, had >> 20, size >> 20));
 }
 
 static int make_macos_base(struct making *m, json_t **base, struct error *err)
@@ -260,7 +268,7 @@ static int make_base(struct making *m, json_t **base, struct error *err)
 {
 	if (m->spec->ipsw)
 		return make_macos_base(m, base, err);
-	if (find_parts(m, err) < 0 || (m->spec->oci && base_import(m, err) < 0) ||
+	if (find_parts(m, err) < 0 || (m->spec->oci && import_image(m, err) < 0) ||
 	    state_sub_open(m->agent, BASES_DIR, true, &m->dir, err) < 0 ||
 	    make_base_directory(m, err) < 0 || copy_base_disk(m, err) < 0)
 		return -1;
@@ -269,25 +277,11 @@ static int make_base(struct making *m, json_t **base, struct error *err)
 	return base_seal(m, base, err);
 }
 
-/* A base is sealed for good: what none of its sessions could have is refused before. */
-static int check_sizes(const struct microagent_base_spec *spec, struct error *err)
-{
-	const struct host_bounds bounds = host_bounds();
-
-	if (spec->size_mib < 0 || spec->size_mib > INT64_MAX >> 20)
-		return error_set(err, ERR_INVALID,
-				 "the size of a disk must be between 1 and %lld MiB, and is %lld",
-				 (long long)(INT64_MAX >> 20), (long long)spec->size_mib);
-	if (spec->machine.memory_mib &&
-	    config_check_memory(spec->machine.memory_mib, &bounds, err) < 0)
-		return -1;
-	return spec->machine.cpus ? config_check_cpus(spec->machine.cpus, &bounds, err) : 0;
-}
-
 int microagent_base_create(struct microagent *agent, const char *word,
 			   const struct microagent_base_spec *spec, json_t **base,
 			   struct error *err)
 {
+	const struct host_bounds bounds = host_bounds();
 	struct making m = MAKING_NONE;
 	int status, before;
 
@@ -297,7 +291,17 @@ int microagent_base_create(struct microagent *agent, const char *word,
 		return error_set(err, ERR_INVALID,
 				 "\"%s\": the version is given by microagent; name it %s", word,
 				 m.base.name);
-	if (machine_check(&spec->machine, MACHINE_BASE, err) < 0 || check_sizes(spec, err) < 0)
+	if (machine_check(&spec->machine, MACHINE_BASE, err) < 0)
+		return -1;
+	/* A base cannot be changed once it is sealed, so what no session of it could have is
+	 * refused. */
+	if (spec->size_mib < 0 || spec->size_mib > INT64_MAX >> 20)
+		return error_set(err, ERR_INVALID,
+				 "the size of a disk must be between 1 and %lld MiB, and is %lld",
+				 (long long)(INT64_MAX >> 20), (long long)spec->size_mib);
+	if ((spec->machine.memory_mib &&
+	     config_check_memory(spec->machine.memory_mib, &bounds, err) < 0) ||
+	    (spec->machine.cpus && config_check_cpus(spec->machine.cpus, &bounds, err) < 0))
 		return -1;
 	m.agent = agent;
 	m.spec = spec;

@@ -27,11 +27,6 @@ struct making {
 	char *fetched_from;   /* the address of that at Apple; NULL as well */
 };
 
-/* --- base_import.c --------------------------------------------------------------------------- */
-
-/* m->image becomes spec->oci, as the cache has it. */
-int base_import(struct making *m, struct error *err);
-
 /* --- base_seal.c ----------------------------------------------------------------------------- */
 
 /* Gives the directory its name. *base is the metadata with "path". */
