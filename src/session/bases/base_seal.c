@@ -104,51 +104,32 @@ static json_t *seal_disk(const struct making *m, uint64_t *size, struct error *e
 	return steal_ptr(&record);
 }
 
-static json_t *macos_source(const struct making *m, struct error *err)
-{
-	autofree char *path = m->fetched ? NULL : path_absolute(m->spec->ipsw, err);
-	const char *ref = m->fetched ? m->fetched_from : path;
-	json_auto_t *source = json_object();
-
-	if (!ref || json_put_string(source, "kind", "ipsw", err) < 0 ||
-	    json_put(source, "ref", json_string_lossy(ref, strlen(ref)), err) < 0)
-		return NULL;
-	return steal_ptr(&source);
-}
-
 static json_t *source_record(const struct making *m, struct error *err)
 {
 	const struct cache_image *image = &m->image;
-	const char *ref = image->source ? image->source : image->cached ? image->name : image->path;
 	json_auto_t *source = json_object();
+	autofree char *own = NULL;
 	char digest[CACHE_DIGEST_TEXT];
+	const char *kind, *ref;
 
-	if (json_put_string(source, "kind", image->source ? "oci" : "image", err) < 0 ||
+	if (m->macos) {
+		own = m->fetched ? NULL : path_absolute(m->spec->ipsw, err);
+		kind = "ipsw";
+		ref = m->fetched ? m->fetched_from : own;
+	} else {
+		kind = image->source ? "oci" : "image";
+		ref = image->source ? image->source : image->cached ? image->name : image->path;
+	}
+	if (!ref || json_put_string(source, "kind", kind, err) < 0 ||
 	    json_put(source, "ref", json_string_lossy(ref, strlen(ref)), err) < 0)
 		return NULL;
-	if (cache_image_digest(image, digest) && json_put_string(source, "digest", digest, err) < 0)
+	if (!m->macos && cache_image_digest(image, digest) &&
+	    json_put_string(source, "digest", digest, err) < 0)
 		return NULL;
 	return steal_ptr(&source);
 }
 
-/* What an image says of its programs. Its variables are those of every command of a session. */
-static int put_recorded(const struct cache_image *image, json_t *metadata, struct error *err)
-{
-	const struct {
-		const char *key;
-		json_t *value;
-	} rows[] = {{"entrypoint", image->entrypoint}, {"cmd", image->cmd}, {"env", image->env}};
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (rows[i].value &&
-		    json_put(metadata, rows[i].key, json_incref(rows[i].value), err) < 0)
-			return -1;
-	if (image->user && json_put_string(metadata, "user", image->user, err) < 0)
-		return -1;
-	return image->cwd ? json_put_string(metadata, "cwd", image->cwd, err) : 0;
-}
-
-/* Who: "user@host". */
+/* Who makes the base, as "user@host". */
 static void creator(char out[256])
 {
 	struct passwd entry, *user = NULL;
@@ -162,7 +143,8 @@ static void creator(char out[256])
 		snprintf(out, 256, "uid %u@%s", (unsigned)geteuid(), host);
 }
 
-/* What a macOS needs is its sessions' default. */
+/* What the sessions of the base have by default: what is given, else what macOS says that it
+ * needs. */
 static int64_t size_for_sessions(const struct making *m, int64_t given, const char *key,
 				 int64_t otherwise)
 {
@@ -174,6 +156,14 @@ static int64_t size_for_sessions(const struct making *m, int64_t given, const ch
 static json_t *describe_base(const struct making *m, struct error *err)
 {
 	const struct microagent_base_spec *spec = m->spec;
+	const struct cache_image *image = &m->image;
+	/* What an image says of its programs. Its variables are those of every command of a
+	 * session. */
+	const struct {
+		const char *key;
+		json_t *value;
+	} recorded[] = {
+		{"entrypoint", image->entrypoint}, {"cmd", image->cmd}, {"env", image->env}};
 	json_auto_t *metadata = json_object();
 	char now[CLOCK_TEXT], who[256];
 
@@ -188,8 +178,7 @@ static json_t *describe_base(const struct making *m, struct error *err)
 	    json_put_string(metadata, "microagentVersion", MICROAGENT_VERSION, err) < 0 ||
 	    json_put_string(metadata, "architecture", architecture_name(m->architecture), err) <
 		    0 ||
-	    json_put(metadata, "source", m->macos ? macos_source(m, err) : source_record(m, err),
-		     err) < 0 ||
+	    json_put(metadata, "source", source_record(m, err), err) < 0 ||
 	    json_put(metadata, "memoryMiB",
 		     json_integer(size_for_sessions(m, spec->machine.memory_mib, "memoryMiB",
 						    BASE_DEFAULT_MEMORY_MIB)),
@@ -201,7 +190,12 @@ static json_t *describe_base(const struct making *m, struct error *err)
 		return NULL;
 	if (m->macos && json_put(metadata, "macos", json_incref(m->macos), err) < 0)
 		return NULL;
-	if (put_recorded(&m->image, metadata, err) < 0)
+	for (size_t i = 0; i < ARRAY_SIZE(recorded); i++)
+		if (recorded[i].value &&
+		    json_put(metadata, recorded[i].key, json_incref(recorded[i].value), err) < 0)
+			return NULL;
+	if ((image->user && json_put_string(metadata, "user", image->user, err) < 0) ||
+	    (image->cwd && json_put_string(metadata, "cwd", image->cwd, err) < 0))
 		return NULL;
 	if (m->provisioning &&
 	    json_put(metadata, "provisioning", json_incref(m->provisioning), err) < 0)
@@ -257,15 +251,6 @@ static int add_macos_files(const struct making *m, json_t *metadata, struct erro
 	return put_sealed(metadata, files, ARRAY_SIZE(files), err);
 }
 
-static int write_metadata(const struct making *m, const json_t *metadata, struct error *err)
-{
-	autofree char *text = json_pretty(metadata, err);
-
-	return text ? path_replace_file_at(m->fd, BASE_METADATA, text, strlen(text), 0444,
-					   PATH_SYNC, err)
-		    : -1;
-}
-
 static void set_immutable(int dir, bool on)
 {
 	static const char *const files[] = {BASE_DISK,	      BASE_LAYER,  BASE_METADATA,
@@ -313,17 +298,6 @@ static void remember_digests(const struct making *m, const json_t *metadata)
 			json_text(json_object_get(metadata, rows[i].key), "sha256", NULL));
 }
 
-static int put_base_path(const struct making *m, json_t *metadata, struct error *err)
-{
-	autofree char *path = NULL;
-
-	if (asprintf(&path, "%s/%s" BUNDLE_SUFFIX, m->dir.path, m->base.full) < 0) {
-		path = NULL;
-		return error_errno(err, ENOMEM, "base");
-	}
-	return json_put_string(metadata, "path", path, err);
-}
-
 /* The name is taken by whoever renames first; the other takes the next version. What fails is not
  * published: while we have its directory locked nobody opens it, so it can be taken back. */
 static int publish_base(struct making *m, struct error *err)
@@ -349,6 +323,8 @@ int base_seal(struct making *m, json_t **base, struct error *err)
 
 	for (;;) {
 		json_auto_t *metadata = NULL;
+		autofree char *text = NULL;
+		autofree char *path = NULL;
 		int status;
 
 		name->version = base_newest(&m->dir, name->name) + 1;
@@ -356,8 +332,17 @@ int base_seal(struct making *m, json_t **base, struct error *err)
 		metadata = describe_base(m, err);
 		(void)unlinkat(m->fd, BASE_LAYER, 0); /* of a name that somebody else took */
 		if (!metadata ||
-		    (m->macos ? add_macos_files : add_linux_files)(m, metadata, err) < 0 ||
-		    write_metadata(m, metadata, err) < 0 || put_base_path(m, metadata, err) < 0)
+		    (m->macos ? add_macos_files : add_linux_files)(m, metadata, err) < 0)
+			return -1;
+		text = json_pretty(metadata, err);
+		if (!text || path_replace_file_at(m->fd, BASE_METADATA, text, strlen(text), 0444,
+						  PATH_SYNC, err) < 0)
+			return -1;
+		if (asprintf(&path, "%s/%s" BUNDLE_SUFFIX, m->dir.path, name->full) < 0) {
+			path = NULL;
+			return error_errno(err, ENOMEM, "base");
+		}
+		if (json_put_string(metadata, "path", path, err) < 0)
 			return -1;
 		set_immutable(m->fd, true);
 		remember_digests(m, metadata);

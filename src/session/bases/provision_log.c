@@ -66,16 +66,9 @@ void provision_log_doing(struct provision_log *log, const char *fmt, ...)
 	tell_provisioner(log, MICROAGENT_BASE_DOING, text);
 }
 
-/* What of a terminal's line was overwritten by what came after is not worth telling. */
-static const char *last_written(const char *line)
-{
-	const char *carriage = strrchr(line, '\r');
-
-	return carriage ? carriage + 1 : line;
-}
-
 static void take_script_line(struct provision_log *log, struct buf *rest)
 {
+	const char *carriage;
 	size_t len = rest->len;
 	char *line;
 
@@ -89,7 +82,10 @@ static void take_script_line(struct provision_log *log, struct buf *rest)
 			snprintf(log->step, sizeof(log->step), "%s", line + strlen(HEADING));
 			tell_provisioner(log, MICROAGENT_BASE_STEP, line + strlen(HEADING));
 		} else {
-			tell_provisioner(log, MICROAGENT_BASE_OUTPUT, last_written(line));
+			/* A terminal would show what was written over the line last. */
+			carriage = strrchr(line, '\r');
+			tell_provisioner(log, MICROAGENT_BASE_OUTPUT,
+					 carriage ? carriage + 1 : line);
 		}
 	}
 	free(line);

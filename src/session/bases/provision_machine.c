@@ -126,22 +126,11 @@ int provision_explain_lost(struct supervisor_run *supervisor, struct error *err)
 	return detail ? error_set(err, ERR_IO, "the machine ended: %s", detail) : -1;
 }
 
-static int check_end(const json_t *response, struct error *err)
-{
-	const json_t *event = json_object_get(response, "event");
-	const char *state = json_text(event, "state", NULL);
-	const char *detail = json_text(event, "detail", NULL);
-
-	if (state && strcmp(state, state_names[STATE_STOPPED]) == 0 &&
-	    (!detail || !strstr(detail, "unclean")))
-		return 0;
-	return error_set(err, ERR_IO, "the machine was not switched off in order (%s: %s)",
-			 state ? state : "no state", detail ? detail : "no detail");
-}
-
 int provision_shut_down(struct provisioning *p, struct error *err)
 {
 	json_auto_t *response = NULL;
+	const char *state, *detail;
+	const json_t *event;
 
 	provision_log_doing(&p->log, "switching the machine off");
 	microagent_guest_close(steal_ptr(&p->guest));
@@ -149,5 +138,12 @@ int provision_shut_down(struct provisioning *p, struct error *err)
 		return -1;
 	supervisor_run_free(&p->supervisor);
 	p->supervisor = (struct supervisor_run)SUPERVISOR_RUN_NONE;
-	return check_end(response, err);
+	event = json_object_get(response, "event");
+	state = json_text(event, "state", NULL);
+	detail = json_text(event, "detail", NULL);
+	if (state && strcmp(state, state_names[STATE_STOPPED]) == 0 &&
+	    (!detail || !strstr(detail, "unclean")))
+		return 0;
+	return error_set(err, ERR_IO, "the machine was not switched off in order (%s: %s)",
+			 state ? state : "no state", detail ? detail : "no detail");
 }

@@ -27,33 +27,24 @@ static const char *staged_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static int open_to_stage(const char *path, struct stat *st, struct error *err)
-{
-	autoclose int fd = own_links_file(path, O_RDONLY, NULL, err);
-
-	if (fd < 0)
-		return -1;
-	if (fstat(fd, st) < 0)
-		return error_errno(err, errno, "%s", path);
-	if (S_ISDIR(st->st_mode))
-		return error_set(err, ERR_INVALID,
-				 "%s is a directory: pack it into a tar archive and stage that",
-				 path);
-	if (!S_ISREG(st->st_mode))
-		return error_set(err, ERR_INVALID, "%s is no regular file", path);
-	return steal_fd(&fd);
-}
-
-/* A descriptor of the copy. */
+/* Copies a file of the user's into the stage. Returns a descriptor of the copy. */
 static int copy_to_stage(const char *path, int dir, const char *name, mode_t mode,
 			 struct error *err)
 {
-	struct stat st;
-	autoclose int from = open_to_stage(path, &st, err);
+	autoclose int from = own_links_file(path, O_RDONLY, NULL, err);
 	autoclose int copy = -1;
+	struct stat st;
 
 	if (from < 0)
 		return -1;
+	if (fstat(from, &st) < 0)
+		return error_errno(err, errno, "%s", path);
+	if (S_ISDIR(st.st_mode))
+		return error_set(err, ERR_INVALID,
+				 "%s is a directory: pack it into a tar archive and stage that",
+				 path);
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, ERR_INVALID, "%s is no regular file", path);
 	if (path_clone_file_at(from, dir, name, mode ? mode : (st.st_mode & 0777) | 0600, NULL,
 			       err) < 0)
 		return error_prefix(err, "%s", path);
@@ -104,45 +95,36 @@ static int stage_file(const char *path, int dir, struct provision_stage *stage, 
 		       : error_errno(err, ENOMEM, "%s", path);
 }
 
-static int stage_files(int dir, const char *const *paths, struct provision_stage *stage,
-		       struct error *err)
-{
-	autoclose int files = path_open_dir_at(dir, STAGE_FILES, true, 0755, err);
-
-	stage->files = json_array();
-	if (files < 0 || !stage->files)
-		return files < 0 ? -1 : error_errno(err, ENOMEM, "stage");
-	for (; paths && *paths; paths++)
-		if (stage_file(*paths, files, stage, err) < 0)
-			return -1;
-	return 0;
-}
-
-static int stage_script(int dir, const char *path, struct provision_stage *stage, struct error *err)
-{
-	autoclose int copy = copy_to_stage(path, dir, STAGE_SCRIPT, 0700, err);
-	char begin[2] = "";
-
-	if (copy < 0)
-		return -1;
-	stage->has_program = pread(copy, begin, 2, 0) == 2 && begin[0] == '#' && begin[1] == '!';
-	stage->script = record_staged(staged_name(path), copy, err);
-	if (!stage->script)
-		return -1;
-	stage->bytes += json_integer_value(json_object_get(stage->script, "bytes"));
-	return json_object_del(stage->script, "bytes");
-}
-
 int provision_stage_copy(int dir, const struct microagent_base_spec *spec,
 			 struct provision_stage *out, struct error *err)
 {
-	struct provision_stage stage = {0};
+	__attribute__((cleanup(provision_stage_free))) struct provision_stage stage = {0};
+	autoclose int files = path_open_dir_at(dir, STAGE_FILES, true, 0755, err);
+	autoclose int copy = -1;
+	char begin[2] = "";
 
-	if (stage_files(dir, spec->stage, &stage, err) < 0 ||
-	    (spec->script && stage_script(dir, spec->script, &stage, err) < 0)) {
-		provision_stage_free(&stage);
+	if (files < 0)
 		return -1;
+	stage.files = json_array();
+	if (!stage.files)
+		return error_errno(err, ENOMEM, "stage");
+	for (const char *const *path = spec->stage; path && *path; path++)
+		if (stage_file(*path, files, &stage, err) < 0)
+			return -1;
+	if (spec->script) {
+		copy = copy_to_stage(spec->script, dir, STAGE_SCRIPT, 0700, err);
+		if (copy < 0)
+			return -1;
+		stage.has_program =
+			pread(copy, begin, 2, 0) == 2 && begin[0] == '#' && begin[1] == '!';
+		stage.script = record_staged(staged_name(spec->script), copy, err);
+		if (!stage.script)
+			return -1;
+		stage.bytes += json_integer_value(json_object_get(stage.script, "bytes"));
+		if (json_object_del(stage.script, "bytes") < 0)
+			return -1;
 	}
 	*out = stage;
+	stage = (struct provision_stage){0};
 	return 0;
 }
