@@ -101,18 +101,19 @@ static enum state bundle_state(const struct workspace *ws)
 	return known ? state : STATE_UNKNOWN;
 }
 
+/* Returns whether the record says that something of the session lives. */
 static bool should_be_alive(const struct workspace *ws)
 {
 	enum state state = bundle_state(ws);
 
-	/* Quarantined without a machine is fine, unless there was one that did not come to clean
-	 * up. */
+	/* A session in quarantine has no machine. Where there is a socket still, there was one, and
+	 * it ended before it could clean up. */
 	if (state == STATE_QUARANTINED)
 		return faccessat(ws->fd, "control.sock", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	return state_is_live(state);
 }
 
-/* -1: there is none. */
+/* Returns the size of a file of the session, or -1 where there is none. */
 static off_t file_size_of(const struct workspace *ws, const char *file)
 {
 	struct stat st;
@@ -122,8 +123,8 @@ static off_t file_size_of(const struct workspace *ws, const char *file)
 		       : -1;
 }
 
-/* What is cloned is on the disk when it first starts, and before that a loss of power may leave the
- * names of its records without what they held. */
+/* Returns whether a loss of power has emptied the records of a session that never ran. They are
+ * written to the disk for sure when the session first starts, and not before. */
 static bool is_lost_clone(const struct workspace *ws)
 {
 	off_t record = file_size_of(ws, SESSION_RECORD),
@@ -135,45 +136,19 @@ static bool is_lost_clone(const struct workspace *ws)
 
 #define POWER_LOST "made just before the host lost power, and never run"
 
-static int remove_lost_clone(struct gc *gc, const char *name, struct error *err)
-{
-	auto_session struct microagent_session *session = session_handle(gc->agent, name, err);
-	struct error why = {0};
-	int status;
-
-	if (!session)
-		return -1;
-	status = orphan_remove(gc->agent, session, ORPHAN_HALF_MADE, POWER_LOST, &why);
-	if (status < 0)
-		return gc_leave(gc, name, &why, err);
-	return status == 0 ? gc_note(gc->removed, name, POWER_LOST, err) : 0;
-}
-
 #define MACHINE_GONE "its machine is gone, which is recorded now"
 
-/* As it is now; meanwhile it may have been started anew, or have been ended by its user. */
+/* Returns whether the session is recorded as ended and nothing of it lives. It may have been
+ * started anew meanwhile, or have been ended by its user. */
 static bool is_adopted(const struct state_dir *dir, const char *id)
 {
-	struct workspace ws;
+	auto_workspace struct workspace ws = {0};
 	enum state state;
-	bool dead;
 
-	if (workspace_open(dir, id, false, &ws, NULL) < 0)
+	if (workspace_open(dir, id, false, &ws, NULL) < 0 || ws.fd < 0)
 		return false;
-	state = ws.fd >= 0 ? bundle_state(&ws) : STATE_UNKNOWN;
-	dead = (state == STATE_FAILED || state == STATE_QUARANTINED) && !lease_is_held(&ws);
-	workspace_close(&ws);
-	return dead;
-}
-
-/* The supervisor looks, and records what became of it. */
-static int adopt(struct gc *gc, struct microagent *sessions, const struct state_dir *dir,
-		 const char *id, const char *name, struct error *err)
-{
-	if (microagent_status(sessions, id, NULL, NULL) < 0 || !is_adopted(dir, id))
-		return 0;
-	orphan_tell(gc->agent, name, ORPHAN_NO_PROCESS, ORPHAN_ADOPTED, MACHINE_GONE);
-	return gc_note(gc->adopted, name, MACHINE_GONE, err);
+	state = bundle_state(&ws);
+	return (state == STATE_FAILED || state == STATE_QUARANTINED) && !lease_is_held(&ws);
 }
 
 static int gc_bundle(struct gc *gc, struct microagent *sessions, const struct state_dir *dir,
@@ -193,44 +168,55 @@ static int gc_bundle(struct gc *gc, struct microagent *sessions, const struct st
 			lost = orphan = false;
 	}
 	workspace_close(&ws);
-	if (lost)
-		return remove_lost_clone(gc, name, err);
-	return orphan ? adopt(gc, sessions, dir, id, name, err) : 0;
-}
+	if (lost) {
+		auto_session struct microagent_session *session =
+			session_handle(gc->agent, name, err);
+		struct error why = {0};
+		int status;
 
-static int gc_each_bundle(struct gc *gc, struct microagent *sessions, struct error *err)
-{
-	json_auto_t *names = NULL;
-	struct state_dir dir;
-	int status = 0;
-	json_t *id;
-	size_t i;
-
-	if (state_dir_open(sessions->state_path, false, &dir, NULL) < 0)
-		return 0;
-	names = state_dir_list(&dir, err);
-	json_array_foreach(names, i, id)
-	{
-		if (status == 0)
-			status = gc_bundle(gc, sessions, &dir, json_string_value(id), err);
+		if (!session)
+			return -1;
+		status = orphan_remove(gc->agent, session, ORPHAN_HALF_MADE, POWER_LOST, &why);
+		if (status < 0)
+			return gc_leave(gc, name, &why, err);
+		return status == 0 ? gc_note(gc->removed, name, POWER_LOST, err) : 0;
 	}
-	state_dir_close(&dir);
-	return names ? status : -1;
+	/* A supervisor that is asked for the state looks what became of the machine, and records
+	 * it. */
+	if (!orphan || microagent_status(sessions, id, NULL, NULL) < 0 || !is_adopted(dir, id))
+		return 0;
+	orphan_tell(gc->agent, name, ORPHAN_NO_PROCESS, ORPHAN_ADOPTED, MACHINE_GONE);
+	return gc_note(gc->adopted, name, MACHINE_GONE, err);
 }
 
 static int gc_bundles(struct gc *gc, struct error *err)
 {
 	struct microagent *sessions = sessions_agent(gc->agent, err);
-	int status = sessions ? gc_each_bundle(gc, sessions, err) : -1;
+	auto_state_dir struct state_dir dir = {0};
+	json_auto_t *names = NULL;
+	int status = 0;
+	json_t *id;
+	size_t i;
 
+	if (!sessions)
+		return -1;
+	if (state_dir_open(sessions->state_path, false, &dir, NULL) == 0) {
+		names = state_dir_list(&dir, err);
+		status = names ? 0 : -1;
+		json_array_foreach(names, i, id)
+		{
+			if (status == 0)
+				status = gc_bundle(gc, sessions, &dir, json_string_value(id), err);
+		}
+	}
 	microagent_close(sessions);
 	return status;
 }
 
 /* --- processes without a bundle --------------------------------------------------------------- */
 
-/* A live supervisor of ours; every other process of a session ends with it. *name: of a session
- * below place whose directory is gone. */
+/* Returns whether the process is the live supervisor of a session below place whose directory is
+ * gone, and which session that is. Every other process of a session ends with its supervisor. */
 static bool is_lost_process(pid_t pid, const char *place, char name[SESSION_NAME_ROOM])
 {
 	size_t len = strlen(place);
@@ -249,36 +235,27 @@ struct lost_search {
 	struct error *err;
 };
 
-static int end_held(const struct lost_search *search, const struct proc *lost)
-{
-	char name[SESSION_NAME_ROOM];
-	struct error why = {0};
-
-	/* Again: the pid may have been another's before it was held. */
-	if (!is_lost_process(lost->pid, search->place, name) ||
-	    proc_signal(lost, SIGKILL, NULL) < 0)
-		return 0;
-	if (fd_wait(lost->pidfd, POLLIN, limit_deadline(LIMIT_KILL_MS), &why) < 0) {
-		orphan_tell(search->gc->agent, name, ORPHAN_NO_BUNDLE, ORPHAN_LEFT, why.msg);
-		return gc_leave(search->gc, name, &why, search->err);
-	}
-	orphan_tell(search->gc->agent, name, ORPHAN_NO_BUNDLE, ORPHAN_REMOVED, LOST_DIRECTORY);
-	return gc_note(search->gc->removed, name, LOST_DIRECTORY, search->err);
-}
-
 static int end_if_lost(pid_t pid, void *data)
 {
+	__attribute__((cleanup(proc_let_go))) struct proc lost = PROC_NONE;
 	const struct lost_search *search = data;
-	struct proc lost = PROC_NONE;
+	struct gc *gc = search->gc;
 	char name[SESSION_NAME_ROOM];
-	int status;
+	struct error why = {0};
 
 	if (pid <= 1 || !is_lost_process(pid, search->place, name) ||
 	    proc_hold(pid, &lost, NULL) < 0)
 		return 0;
-	status = end_held(search, &lost);
-	proc_let_go(&lost);
-	return status;
+	/* It is looked at again, since the pid may have been another's before it was held. */
+	if (!is_lost_process(lost.pid, search->place, name) ||
+	    proc_signal(&lost, SIGKILL, NULL) < 0)
+		return 0;
+	if (fd_wait(lost.pidfd, POLLIN, limit_deadline(LIMIT_KILL_MS), &why) < 0) {
+		orphan_tell(gc->agent, name, ORPHAN_NO_BUNDLE, ORPHAN_LEFT, why.msg);
+		return gc_leave(gc, name, &why, search->err);
+	}
+	orphan_tell(gc->agent, name, ORPHAN_NO_BUNDLE, ORPHAN_REMOVED, LOST_DIRECTORY);
+	return gc_note(gc->removed, name, LOST_DIRECTORY, search->err);
 }
 
 static int gc_processes(struct gc *gc, struct error *err)

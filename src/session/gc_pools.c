@@ -107,18 +107,7 @@ static bool is_left_ending(const struct gc *gc, const struct pool *pool, const c
 	return left;
 }
 
-static int end_left(struct gc *gc, const struct pool *pool, const char *name, struct error *err)
-{
-	struct error why = {0};
-
-	orphan_tell(gc->agent, name, ORPHAN_HALF_DESTROYED, ORPHAN_REMOVED, ENDING_BROKE_OFF);
-	if (pool_finish_one(gc->agent, pool, name, &why) == 0)
-		return gc_note(gc->removed, name, ENDING_BROKE_OFF, err);
-	orphan_tell(gc->agent, name, ORPHAN_HALF_DESTROYED, ORPHAN_LEFT, why.msg);
-	return gc_leave(gc, name, &why, err);
-}
-
-/* Nobody who has the pool's lock is at work on it. */
+/* With the pool's lock in our hands nobody else sets or drains the pool. */
 static int gc_ending(struct gc *gc, const struct pool *pool, struct error *err)
 {
 	json_auto_t *names = pool_tokens(pool, POOL_ENDING, err);
@@ -132,10 +121,21 @@ static int gc_ending(struct gc *gc, const struct pool *pool, struct error *err)
 	json_array_foreach(names, i, name)
 	{
 		const char *word = json_string_value(name);
+		struct error why = {0};
+		int noted;
 
 		/* What has just been tried is not tried again. */
-		if (!is_in(gc->left, word) && is_left_ending(gc, pool, word) &&
-		    end_left(gc, pool, word, err) < 0)
+		if (is_in(gc->left, word) || !is_left_ending(gc, pool, word))
+			continue;
+		orphan_tell(gc->agent, word, ORPHAN_HALF_DESTROYED, ORPHAN_REMOVED,
+			    ENDING_BROKE_OFF);
+		if (pool_finish_one(gc->agent, pool, word, &why) == 0) {
+			noted = gc_note(gc->removed, word, ENDING_BROKE_OFF, err);
+		} else {
+			orphan_tell(gc->agent, word, ORPHAN_HALF_DESTROYED, ORPHAN_LEFT, why.msg);
+			noted = gc_leave(gc, word, &why, err);
+		}
+		if (noted < 0)
 			return -1;
 	}
 	return 0;
