@@ -73,20 +73,6 @@ static char *find_agent_script(const struct microagent_base_spec *spec, struct e
 	return steal_ptr(&path);
 }
 
-/* It is booted in the end, and two that run by then are two too many. */
-static int check_room(const struct microagent *agent, struct error *err)
-{
-	struct error none = {0};
-	struct state_dir sessions;
-	int status;
-
-	if (state_sub_open(agent, SESSIONS_DIR, false, &sessions, &none) < 0)
-		return none.code == ERR_NOT_FOUND ? 0 : error_copy(err, &none);
-	status = macos_guests_check_room(&sessions, NULL, err);
-	state_dir_close(&sessions);
-	return status;
-}
-
 int macos_base_check(const struct making *m, struct error *err)
 {
 	const struct microagent_base_spec *spec = m->spec;
@@ -99,7 +85,9 @@ int macos_base_check(const struct making *m, struct error *err)
 		      {"architecture", spec->machine.architecture != NULL},
 		      {"stage", spec->stage && spec->stage[0]},
 		      {"accelerator", spec->machine.accelerator != NULL}};
+	auto_state_dir struct state_dir sessions = {0};
 	char name[IPSW_NAME_MAX + 1];
+	struct error none = {0};
 
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (others[i].given)
@@ -117,7 +105,12 @@ int macos_base_check(const struct making *m, struct error *err)
 				 "Virtualization.framework (" MACOS_BACKEND ") alone has them",
 				 m->agent->backend->name);
 	autofree char *script = find_agent_script(spec, err);
-	return script ? check_room(m->agent, err) : -1;
+	if (!script)
+		return -1;
+	/* The base is booted in the end. Where two guests run by then, that is refused. */
+	if (state_sub_open(m->agent, SESSIONS_DIR, false, &sessions, &none) < 0)
+		return none.code == ERR_NOT_FOUND ? 0 : error_copy(err, &none);
+	return macos_guests_check_room(&sessions, NULL, err);
 }
 
 static void on_latest_event(void *data, const json_t *event)
@@ -129,30 +122,27 @@ static void on_latest_event(void *data, const json_t *event)
 		*url = strdup(told);
 }
 
-/* What the framework tells is looked at like a word of the user's: Apple's hosts alone. */
-static int ask_for_latest(struct making *m, struct error *err)
-{
-	json_auto_t *job = json_pack("{s:s}", "job", MACOS_JOB_LATEST);
-
-	if (!job)
-		return error_errno(err, ENOMEM, "base");
-	say_doing(m, "asking Apple which macOS is the newest for this Mac");
-	if (macos_job_run(m, job, on_latest_event, &m->fetched_from, err) < 0)
-		return -1;
-	return m->fetched_from ? 0 : error_set(err, ERR_IO, "the supervisor told no address");
-}
-
 int macos_base_fetch(struct making *m, struct error *err)
 {
+	json_auto_t *job = NULL;
+
 	if (ipsw_is_url(m->spec->ipsw)) {
 		m->fetched_from = strdup(m->spec->ipsw);
 		if (!m->fetched_from)
 			return error_errno(err, ENOMEM, "base");
 	} else if (strcmp(m->spec->ipsw, MICROAGENT_IPSW_LATEST) != 0) {
 		return 0;
-	} else if (ask_for_latest(m, err) < 0) {
-		return -1;
+	} else {
+		job = json_pack("{s:s}", "job", MACOS_JOB_LATEST);
+		if (!job)
+			return error_errno(err, ENOMEM, "base");
+		say_doing(m, "asking Apple which macOS is the newest for this Mac");
+		if (macos_job_run(m, job, on_latest_event, &m->fetched_from, err) < 0)
+			return -1;
+		if (!m->fetched_from)
+			return error_set(err, ERR_IO, "the supervisor told no address");
 	}
+	/* What the framework tells is checked like a word of the user's: Apple's hosts alone. */
 	return ipsw_fetch(m, m->fetched_from, &m->fetched, err);
 }
 
@@ -179,33 +169,29 @@ static int take_image(const struct making *m, struct error *err)
 
 /* --- the installation ------------------------------------------------------------------------- */
 
-/* What the restore image is, checked as what it becomes: metadata. */
-static void hear_image(struct making *m, const json_t *event)
-{
-	json_t *facts = json_pack(
-		"{s:O?,s:O?,s:O?,s:O?}", "version", json_object_get(event, "version"), "build",
-		json_object_get(event, "build"), "memoryMiB", json_object_get(event, "memoryMiB"),
-		"cpuCount", json_object_get(event, "cpuCount"));
-	char text[128];
-
-	json_decref(m->macos);
-	m->macos = facts;
-	snprintf(text, sizeof(text), "installing macOS %.32s (%.32s)",
-		 json_text(event, "version", "?"), json_text(event, "build", "?"));
-	say_doing(m, text);
-}
-
 static void on_install_event(void *data, const json_t *event)
 {
 	struct making *m = data;
 	const struct microagent_base_spec *spec = m->spec;
+	char text[128];
 
-	if (!strcmp(json_text(event, "event", ""), "image"))
-		hear_image(m, event);
-	else if (spec->progressed)
-		spec->progressed(spec->data,
-				 (uint64_t)json_integer_value(json_object_get(event, "percent")),
-				 100);
+	if (strcmp(json_text(event, "event", ""), "image") != 0) {
+		if (spec->progressed)
+			spec->progressed(
+				spec->data,
+				(uint64_t)json_integer_value(json_object_get(event, "percent")),
+				100);
+		return;
+	}
+	/* What the restore image is becomes metadata of the base, and is checked as such. */
+	json_decref(m->macos);
+	m->macos = json_pack("{s:O?,s:O?,s:O?,s:O?}", "version", json_object_get(event, "version"),
+			     "build", json_object_get(event, "build"), "memoryMiB",
+			     json_object_get(event, "memoryMiB"), "cpuCount",
+			     json_object_get(event, "cpuCount"));
+	snprintf(text, sizeof(text), "installing macOS %.32s (%.32s)",
+		 json_text(event, "version", "?"), json_text(event, "build", "?"));
+	say_doing(m, text);
 }
 
 static json_t *install_job(const struct making *m, struct error *err)
@@ -292,24 +278,21 @@ int macos_base_install(struct making *m, struct error *err)
 
 /* --- after ------------------------------------------------------------------------------------ */
 
-/* Whether it is there: what is damaged is to be fetched again, and nothing else is. */
-static bool keep_fetched(const struct making *m, const struct error *why)
-{
-	if (why->code == ERR_INVALID && !m->macos) {
-		(void)unlink(m->fetched);
-		return false;
-	}
-	return access(m->fetched, F_OK) == 0 ||
-	       (m->fd >= 0 && linkat(m->fd, BASE_IPSW, AT_FDCWD, m->fetched, 0) == 0);
-}
-
 int macos_base_end(const struct making *m, bool sealed, struct error *err)
 {
 	struct error why = err ? *err : (struct error){0};
 
 	if (sealed)
 		return 0;
-	if (!m->fetched || !keep_fetched(m, &why))
+	if (!m->fetched)
+		return -1;
+	/* An image that is damaged is to be fetched again, and no other one is. */
+	if (why.code == ERR_INVALID && !m->macos) {
+		(void)unlink(m->fetched);
+		return -1;
+	}
+	if (access(m->fetched, F_OK) < 0 &&
+	    (m->fd < 0 || linkat(m->fd, BASE_IPSW, AT_FDCWD, m->fetched, 0) < 0))
 		return -1;
 	error_set(
 		err, why.code,

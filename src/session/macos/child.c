@@ -96,36 +96,12 @@ static int hear_to_end(struct running *r, struct error *err)
 	return more;
 }
 
-/* Somebody sits there who may be asked, and whose keys are for us. */
+/* Returns whether a person sits at our terminal who may be asked, and whose keys are for us. */
 static bool have_terminal(void)
 {
 	autoclose int fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
 
 	return fd >= 0 && tcgetpgrp(fd) == getpgrp();
-}
-
-/* In its own session: Ctrl-C is for us, who then tell it. But such a session has no terminal. What
- * asks a person at ours hears of Ctrl-C itself, and has to: root's, it cannot be told by us. */
-static int spawn_child(struct running *r, int in, int out, struct error *err)
-{
-	const struct proc_fd fds[] = {
-		{in, STDIN_FILENO}, {out, STDOUT_FILENO}, {out, STDERR_FILENO}};
-	size_t first = r->child->input ? 0 : 1;
-	const struct proc_spec spec = {.argv = r->child->argv,
-				       .fds = fds + first,
-				       .nfds = ARRAY_SIZE(fds) - first,
-				       .new_session = !r->at_terminal,
-				       .die_with_parent = true};
-
-	return proc_spawn(&spec, &r->proc, err) < 0 ? error_prefix(err, "%s", r->child->argv[0])
-						    : 0;
-}
-
-/* One that ends without reading it says why. */
-static void give_input(const struct macos_child *child, int to)
-{
-	if (child->input && fd_write_all(to, child->input, strlen(child->input), NULL) == 0)
-		(void)fd_write_all(to, "\n", 1, NULL);
 }
 
 int macos_child_run(const struct making *m, const struct macos_child *child, int *code,
@@ -138,18 +114,32 @@ int macos_child_run(const struct making *m, const struct macos_child *child, int
 		return -1;
 	autoclose int out = output[0], child_out = output[1];
 
-	/* A socket: who is told nothing any more raises no signal. */
+	/* By a socket: to write to a child that reads no more raises no signal then. */
 	if (fd_socketpair(input, err) < 0)
 		return -1;
 	autoclose int child_in = input[0], in = input[1];
 
 	r.out = out;
 	r.at_terminal = child->terminal && have_terminal();
-	if (spawn_child(&r, child_in, child_out, err) < 0)
-		return -1;
+	const struct proc_fd fds[] = {
+		{child_in, STDIN_FILENO}, {child_out, STDOUT_FILENO}, {child_out, STDERR_FILENO}};
+	const size_t first = child->input ? 0 : 1;
+	/* In its own session, so that Ctrl-C is for us, who then tell the child. But such a session
+	 * has no terminal. A child that asks a person at ours hears of Ctrl-C itself; it has to,
+	 * since it may be root's, whom we cannot signal. */
+	const struct proc_spec spec = {.argv = child->argv,
+				       .fds = fds + first,
+				       .nfds = ARRAY_SIZE(fds) - first,
+				       .new_session = !r.at_terminal,
+				       .die_with_parent = true};
+
+	if (proc_spawn(&spec, &r.proc, err) < 0)
+		return error_prefix(err, "%s", child->argv[0]);
 	close(steal_fd(&child_out));
 	close(steal_fd(&child_in));
-	give_input(child, in);
+	/* A child that ends without reading it says why itself. */
+	if (child->input && fd_write_all(in, child->input, strlen(child->input), NULL) == 0)
+		(void)fd_write_all(in, "\n", 1, NULL);
 	status = hear_to_end(&r, err);
 	if (status == 0)
 		status = proc_wait(&r.proc, UINT64_MAX, code, err);

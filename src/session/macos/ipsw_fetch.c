@@ -138,78 +138,53 @@ static int tell_unfetched(struct fetching *f, const struct state_dir *dir, int c
 			 f->reason[0] ? f->reason : "curl could not fetch it", left);
 }
 
-static int fetch_part(struct fetching *f, const struct state_dir *dir, struct error *err)
-{
-	struct error why = {0};
-	int curl = 0;
-
-	f->before = part_size(f);
-	if (run_curl(f, &curl, &why) == 0 && curl == 0 && (f->code == 200 || f->code == 206) &&
-	    part_size(f) > 0)
-		return file_sync(f->fd) < 0 ? error_errno(err, errno, "%s", f->part_path) : 0;
-	return tell_unfetched(f, dir, curl, &why, err);
-}
-
-/* Whoever fetches it has the lock. */
-static int open_part(struct fetching *f, const struct state_dir *dir, struct error *err)
-{
-	f->fd = openat(dir->fd, f->part, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (f->fd < 0)
-		return error_errno(err, errno, "%s", f->part_path);
-	if (flock(f->fd, LOCK_EX | LOCK_NB) == 0)
-		return 0;
-	return error_set(err, ERR_CONFLICT, "%s is being fetched just now", f->url);
-}
-
 static int fetch_named(const struct making *m, const char *url, const char *name,
 		       const struct state_dir *dir, struct error *err)
 {
 	struct fetching f = {.making = m, .url = url, .fd = -1};
-	int status;
+	autofree char *part_path = NULL;
+	autoclose int fd = -1;
+	struct error why = {0};
+	int curl = 0;
 
 	snprintf(f.part, sizeof(f.part), "%s" PART, name);
-	f.part_path = path_join(dir->path, f.part, err);
-	if (!f.part_path)
+	f.part_path = part_path = path_join(dir->path, f.part, err);
+	if (!part_path)
 		return -1;
-	status = open_part(&f, dir, err);
-	if (status == 0)
-		status = fetch_part(&f, dir, err);
-	if (status == 0 && renameat(dir->fd, f.part, dir->fd, name) < 0)
-		status = error_errno(err, errno, "%s", f.part_path);
-	if (f.fd >= 0)
-		close(f.fd);
-	free(f.part_path);
-	return status;
-}
-
-static void tell_fetching(const struct microagent_base_spec *spec, const char *name)
-{
-	char text[IPSW_NAME_MAX + 32];
-
-	snprintf(text, sizeof(text), "fetching %s from Apple", name);
-	if (spec->said)
-		spec->said(spec->data, MICROAGENT_BASE_DOING, text);
+	f.fd = fd = openat(dir->fd, f.part, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return error_errno(err, errno, "%s", part_path);
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return error_set(err, ERR_CONFLICT, "%s is being fetched just now", url);
+	f.before = part_size(&f);
+	if (run_curl(&f, &curl, &why) < 0 || curl != 0 || (f.code != 200 && f.code != 206) ||
+	    part_size(&f) <= 0)
+		return tell_unfetched(&f, dir, curl, &why, err);
+	if (file_sync(fd) < 0 || renameat(dir->fd, f.part, dir->fd, name) < 0)
+		return error_errno(err, errno, "%s", part_path);
+	return 0;
 }
 
 int ipsw_fetch(const struct making *m, const char *url, char **path, struct error *err)
 {
-	char name[IPSW_NAME_MAX + 1];
+	const struct microagent_base_spec *spec = m->spec;
+	char name[IPSW_NAME_MAX + 1], text[IPSW_NAME_MAX + 32];
+	auto_state_dir struct state_dir dir = {0};
 	autofree char *whole = NULL;
-	struct state_dir dir;
-	int status = 0;
 
 	if (ipsw_url_check(url, name, err) < 0 ||
 	    state_sub_open(m->agent, IPSW_DIR, true, &dir, err) < 0)
 		return -1;
 	whole = path_join(dir.path, name, err);
 	if (!whole)
-		status = -1;
-	else if (faccessat(dir.fd, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0) {
-		tell_fetching(m->spec, name);
-		status = fetch_named(m, url, name, &dir, err);
+		return -1;
+	if (faccessat(dir.fd, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0) {
+		snprintf(text, sizeof(text), "fetching %s from Apple", name);
+		if (spec->said)
+			spec->said(spec->data, MICROAGENT_BASE_DOING, text);
+		if (fetch_named(m, url, name, &dir, err) < 0)
+			return -1;
 	}
-	state_dir_close(&dir);
-	if (status == 0)
-		*path = steal_ptr(&whole);
-	return status;
+	*path = steal_ptr(&whole);
+	return 0;
 }

@@ -24,15 +24,8 @@ bool ipsw_is_url(const char *word)
 	return strstr(word, "://") != NULL;
 }
 
-static int refuse_host(const char *url, struct error *err)
-{
-	return error_set(err, ERR_INVALID,
-			 "%.200s: restore images are fetched from Apple's own hosts alone "
-			 "(https://NAME" DOMAIN "/...)",
-			 url);
-}
-
-/* Labels of letters, digits and '-', none of them empty, and at least one before the domain. */
+/* Returns whether the host is one of Apple's: labels of letters, digits and '-', none of them
+ * empty, and at least one before the domain. */
 static bool is_apples(const char *host, size_t len)
 {
 	size_t domain = strlen(DOMAIN), own = len - domain;
@@ -73,7 +66,10 @@ int ipsw_url_check(const char *url, char name[IPSW_NAME_MAX + 1], struct error *
 				 "%.200s: restore images are fetched by https alone", url);
 	path = host + strcspn(host, "/");
 	if (!is_apples(host, (size_t)(path - host)))
-		return refuse_host(url, err);
+		return error_set(err, ERR_INVALID,
+				 "%.200s: restore images are fetched from Apple's own hosts alone "
+				 "(https://NAME" DOMAIN "/...)",
+				 url);
 	last = strrchr(path, '/');
 	if (len > URL_MAX || !last || !is_plain_path(path) || strlen(last + 1) > IPSW_NAME_MAX ||
 	    strlen(last + 1) <= strlen(SUFFIX) || strcmp(url + len - strlen(SUFFIX), SUFFIX) != 0)
