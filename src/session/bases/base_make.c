@@ -244,8 +244,7 @@ static int copy_base_disk(const struct making *m, struct error *err)
 		return error_errno(err, errno, BASE_DISK);
 	return error_set(
 		err, ERR_INVALID,
-		"base.size: a disk of %llu MiB is too large: a file in %s has at most %llu MiB; "
-		"choose a smaller size",
+		"base.size: a disk of %llu MiB is too large: a file in %s has at most %llu MiB; choose a smaller size",
 		(unsigned long long)size >> 20, m->dir.path,
 		(unsigned long long)largest_mib(disk, had >> 20, size >> 20));
 }

@@ -66,10 +66,11 @@ int ipsw_url_check(const char *url, char name[IPSW_NAME_MAX + 1], struct error *
 				 "%.200s: restore images are fetched by https alone", url);
 	path = host + strcspn(host, "/");
 	if (!is_apples(host, (size_t)(path - host)))
-		return error_set(err, ERR_INVALID,
-				 "%.200s: restore images are fetched from Apple's own hosts alone "
-				 "(https://NAME" DOMAIN "/...)",
-				 url);
+		return error_set(
+			err, ERR_INVALID,
+			"%.200s: restore images are fetched from Apple's own hosts alone (https://NAME" DOMAIN
+			"/...)",
+			url);
 	last = strrchr(path, '/');
 	if (len > URL_MAX || !last || !is_plain_path(path) || strlen(last + 1) > IPSW_NAME_MAX ||
 	    strlen(last + 1) <= strlen(SUFFIX) || strcmp(url + len - strlen(SUFFIX), SUFFIX) != 0)

@@ -32,8 +32,8 @@ struct fork {
 
 /* --- a child --------------------------------------------------------------------------------- */
 
-/* What is the parent's alone is left out. The end that it was given is given to each child, from
- * when that is ready. */
+/* Writes session.json of a child. It has nothing that is the parent's alone. The end that the
+ * parent was given is given to each child, counted from when the child is ready. */
 static int write_child_record(const struct fork *fork, struct microagent_session *child,
 			      const struct workspace *ws, struct error *err)
 {
@@ -64,14 +64,14 @@ static int write_child_record(const struct fork *fork, struct microagent_session
 	return 0;
 }
 
-/* The parent's, which is what a machine that goes on from its state must have. */
+/* The parent's config, which a machine that goes on from the parent's state must have. */
 static json_t *child_config(const struct fork *fork, const struct microagent_session *child,
 			    const struct workspace *ws, struct error *err)
 {
 	autofree char *disk = workspace_path(ws, SESSION_LAYER, err);
 	json_auto_t *config = json_deep_copy(fork->config);
 
-	/* The host's ports that its parent was given while it ran stay the parent's. */
+	/* The host's ports that the parent was given while it ran stay the parent's. */
 	json_object_del(json_object_get(config, "network"), "portForwards");
 	if (!config || json_put_optional(config, "rootfsPath", disk, err) < 0 || !disk ||
 	    json_put_string(config, "hostname", child->name, err) < 0)
@@ -140,7 +140,8 @@ static int prepare_child(const struct fork *fork, struct microagent_session *chi
 	return status;
 }
 
-/* One that began anew would be another machine than the one that was asked for. */
+/* Boots a child, which is to go on from where the parent was: a machine that began anew would be
+ * another one than was asked for. */
 static int boot_child(const struct fork *fork, struct microagent_session *child, struct error *err)
 {
 	json_auto_t *boot = NULL;
@@ -219,30 +220,25 @@ static int fork_in(struct fork *fork, const struct open_workspace *existing, jso
 	return 0;
 }
 
-static int check_children(int64_t count, struct error *err)
-{
-	int64_t most = (int64_t)limit_get(LIMIT_FORK_CHILDREN);
-
-	return count >= 1 && count <= most
-		       ? 0
-		       : error_set(err, ERR_INVALID,
-				   "a fork has between 1 and %lld children, and not %lld",
-				   (long long)most, (long long)count);
-}
-
 int microagent_session_fork(struct microagent_session *session,
 			    const struct microagent_fork_spec *spec,
 			    struct microagent_session **children, json_t **told, struct error *err)
 {
 	struct fork fork = {
 		.parent = session, .spec = spec, .base = BASE_NONE, .point = POINT_NONE};
-	int before = digest_cancel_by(spec->cancel > 0 ? spec->cancel : -1);
+	int64_t most = (int64_t)limit_get(LIMIT_FORK_CHILDREN);
 	struct open_workspace existing = {0};
 	json_auto_t *saved = NULL;
-	int status = -1;
+	int before, status = -1;
 
-	if (check_children(spec->count, err) == 0 && on_fork_check(spec->on_fork, err) == 0 &&
-	    (fork.agent = state_agent(session->agent, err)) != NULL &&
+	if (spec->count < 1 || spec->count > most)
+		return error_set(err, ERR_INVALID,
+				 "a fork has between 1 and %lld children, and not %lld",
+				 (long long)most, (long long)spec->count);
+	if (on_fork_check(spec->on_fork, err) < 0)
+		return -1;
+	before = digest_cancel_by(spec->cancel > 0 ? spec->cancel : -1);
+	if ((fork.agent = state_agent(session->agent, err)) != NULL &&
 	    open_workspace_named(session->agent, session->id, &existing, err) == 0) {
 		/* NOLINTNEXTLINE(bugprone-sizeof-expression): handles, not what they are of */
 		fork.children = calloc((size_t)spec->count, sizeof(*fork.children));

@@ -57,23 +57,13 @@ static int open_points(const struct workspace *ws, bool create, struct error *er
 	return fd < 0 ? error_errno(err, errno, "%s/%s/" POINTS_DIR, ws->dir->path, ws->id) : fd;
 }
 
-/* Waits for who has it, a moment. */
-static int lock_points(const struct workspace *ws, struct error *err)
-{
-	autoclose int fd = open_points(ws, true, err);
-
-	if (fd < 0 || flock_until(fd, LOCK_EX, limit_deadline(LIMIT_COMMAND_LOCK_MS),
-				  "the session's snapshots", err) < 0)
-		return -1;
-	return steal_fd(&fd);
-}
-
+/* Returns whether it is the name of a point that is being made or removed. */
 static bool is_point_passing(const char *name)
 {
 	return strncmp(name, MAKING, strlen(MAKING)) == 0 || strncmp(name, GONE, strlen(GONE)) == 0;
 }
 
-/* -1: its maker lives. */
+/* Returns 1 if it was removed, 0 if that failed, and -1 if its maker lives. */
 static int remove_abandoned_point(int points, const char *name)
 {
 	autoclose int fd = openat(points, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -93,19 +83,12 @@ static void list_removed(const struct workspace *ws, const char *directory, cons
 		json_array_append_new(removed, json_sprintf("%s/%s%s", session, directory, file));
 }
 
-/* What a live supervisor has saved and nobody has come for. */
-static void remove_saved(const struct workspace *ws, json_t *removed)
-{
-	static const char *const names[] = {"fork.state", "fork.disk"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (unlinkat(ws->fd, names[i], 0) == 0)
-			list_removed(ws, "", names[i], removed);
-}
-
-/* points is locked: whoever has something saved has a directory to put it into. */
+/* Removes the points that nobody makes any more; the caller has points locked. Where nobody makes
+ * one, nobody comes either for what a live supervisor has saved: whoever has something saved has
+ * made a directory first to put it into. */
 static void points_sweep_locked(const struct workspace *ws, int points, json_t *removed)
 {
+	static const char *const saved[] = {"fork.state", "fork.disk"};
 	int own = openat(points, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	autodir DIR *entries = own >= 0 ? fdopendir(own) : NULL;
 	const struct dirent *entry;
@@ -122,23 +105,15 @@ static void points_sweep_locked(const struct workspace *ws, int points, json_t *
 		if (gone > 0)
 			list_removed(ws, POINTS_DIR "/", entry->d_name, removed);
 	}
-	if (!living)
-		remove_saved(ws, removed);
-}
-
-static void sweep_points_of(const struct workspace *ws, json_t *removed)
-{
-	autoclose int points = ws->fd < 0 ? -1 : open_points(ws, false, NULL);
-
-	/* Whoever has the lock sweeps, or will have nothing to be swept. */
-	if (points >= 0 && flock(points, LOCK_EX | LOCK_NB) == 0)
-		points_sweep_locked(ws, points, removed);
+	for (size_t i = 0; !living && i < ARRAY_SIZE(saved); i++)
+		if (unlinkat(ws->fd, saved[i], 0) == 0)
+			list_removed(ws, "", saved[i], removed);
 }
 
 void points_sweep(const struct microagent *agent, json_t *removed)
 {
+	auto_state_dir struct state_dir dir = {0};
 	json_auto_t *ids = NULL;
-	struct state_dir dir;
 	const json_t *id;
 	size_t i;
 
@@ -147,14 +122,16 @@ void points_sweep(const struct microagent *agent, json_t *removed)
 	ids = state_dir_list(&dir, NULL);
 	json_array_foreach(ids, i, id)
 	{
-		struct workspace ws;
+		auto_workspace struct workspace ws = {0};
+		autoclose int points = -1;
 
-		if (workspace_open(&dir, json_string_value(id), false, &ws, NULL) < 0)
+		if (workspace_open(&dir, json_string_value(id), false, &ws, NULL) < 0 || ws.fd < 0)
 			continue;
-		sweep_points_of(&ws, removed);
-		workspace_close(&ws);
+		points = open_points(&ws, false, NULL);
+		/* Whoever has the lock sweeps, or will have nothing to be swept. */
+		if (points >= 0 && flock(points, LOCK_EX | LOCK_NB) == 0)
+			points_sweep_locked(&ws, points, removed);
 	}
-	state_dir_close(&dir);
 }
 
 static int compare_points(const void *a, const void *b)
@@ -203,36 +180,32 @@ json_t *point_names(const struct workspace *ws, struct error *err)
 
 /* --- in the making --------------------------------------------------------------------------- */
 
-static int make_point_directory(const struct workspace *ws, struct point *point, struct error *err)
-{
-	point->path = workspace_path(ws, POINTS_DIR "/" MAKING "XXXXXX", err);
-	if (!point->path)
-		return -1;
-	if (!mkdtemp(point->path))
-		return error_errno(err, errno, "%s", point->path);
-	snprintf(point->name, sizeof(point->name), "%.32s", strrchr(point->path, '/') + 1);
-	point->made = true;
-	point->fd =
-		openat(point->points, point->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (point->fd < 0 || flock(point->fd, LOCK_EX | LOCK_NB) < 0)
-		return error_errno(err, errno, "%s", point->path);
-	return 0;
-}
-
 int point_begin(const struct workspace *ws, struct point *out, struct error *err)
 {
-	autoclose int lock = lock_points(ws, err);
-	struct point point = POINT_NONE;
+	autoclose int lock = open_points(ws, true, err);
+	auto_point struct point point = POINT_NONE;
 
-	if (lock < 0)
+	/* Whoever else has the lock has it for a moment. */
+	if (lock < 0 || flock_until(lock, LOCK_EX, limit_deadline(LIMIT_COMMAND_LOCK_MS),
+				    "the session's snapshots", err) < 0)
 		return -1;
 	points_sweep_locked(ws, lock, NULL);
 	point.points = open_points(ws, false, err);
-	if (point.points < 0 || make_point_directory(ws, &point, err) < 0) {
-		point_close(&point);
+	if (point.points < 0)
 		return -1;
-	}
+	point.path = workspace_path(ws, POINTS_DIR "/" MAKING "XXXXXX", err);
+	if (!point.path)
+		return -1;
+	if (!mkdtemp(point.path))
+		return error_errno(err, errno, "%s", point.path);
+	snprintf(point.name, sizeof(point.name), "%.32s", strrchr(point.path, '/') + 1);
+	point.made = true;
+	point.fd =
+		openat(point.points, point.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (point.fd < 0 || flock(point.fd, LOCK_EX | LOCK_NB) < 0)
+		return error_errno(err, errno, "%s", point.path);
 	*out = point;
+	point = (struct point)POINT_NONE;
 	return 0;
 }
 
@@ -289,45 +262,37 @@ static int no_such_point(const struct workspace *ws, const char *name, struct er
 	return error_reason(err, REASON_NO_SNAPSHOT, session);
 }
 
-static int open_point_directory(const struct workspace *ws, const char *name, struct point *point,
-				struct error *err)
-{
-	struct error why = {0};
-
-	point->points = open_points(ws, false, &why);
-	if (point->points < 0)
-		return why.code == ERR_NOT_FOUND ? no_such_point(ws, name, err)
-						 : error_copy(err, &why);
-	point->fd = openat(point->points, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (point->fd < 0)
-		return errno == ENOENT ? no_such_point(ws, name, err)
-				       : error_errno(err, errno, "snapshot %s", name);
-	if (flock(point->fd, LOCK_SH | LOCK_NB) < 0)
-		return error_set(err, ERR_CONFLICT, "snapshot %s is being deleted just now", name);
-	if (asprintf(&point->path, "%s/%s/" POINTS_DIR "/%s", ws->dir->path, ws->id, name) >= 0)
-		return 0;
-	point->path = NULL;
-	return error_errno(err, ENOMEM, "snapshot");
-}
-
 int point_open(const struct workspace *ws, const char *name, enum point_use use, struct point *out,
 	       struct error *err)
 {
-	struct point point = POINT_NONE;
+	auto_point struct point point = POINT_NONE;
+	struct error why = {0};
 
 	if (point_check_name(name, err) < 0)
 		return -1;
 	snprintf(point.name, sizeof(point.name), "%s", name);
-	if (open_point_directory(ws, name, &point, err) < 0 ||
-	    (read_point_record(&point, use == POINT_ANY ? NULL : err) < 0 && use == POINT_WHOLE)) {
-		point_close(&point);
-		return -1;
+	point.points = open_points(ws, false, &why);
+	if (point.points < 0)
+		return why.code == ERR_NOT_FOUND ? no_such_point(ws, name, err)
+						 : error_copy(err, &why);
+	point.fd = openat(point.points, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (point.fd < 0)
+		return errno == ENOENT ? no_such_point(ws, name, err)
+				       : error_errno(err, errno, "snapshot %s", name);
+	if (flock(point.fd, LOCK_SH | LOCK_NB) < 0)
+		return error_set(err, ERR_CONFLICT, "snapshot %s is being deleted just now", name);
+	if (asprintf(&point.path, "%s/%s/" POINTS_DIR "/%s", ws->dir->path, ws->id, name) < 0) {
+		point.path = NULL;
+		return error_errno(err, ENOMEM, "snapshot");
 	}
+	if (read_point_record(&point, use == POINT_ANY ? NULL : err) < 0 && use == POINT_WHOLE)
+		return -1;
 	*out = point;
+	point = (struct point)POINT_NONE;
 	return 0;
 }
 
-/* What its remover leaves who is killed is swept. */
+/* What is left by a process that is killed while it removes a point is swept. */
 int point_remove(struct point *point, struct error *err)
 {
 	char gone[sizeof(GONE) + POINT_NAME_MAX + 1];

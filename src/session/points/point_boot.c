@@ -56,17 +56,6 @@ int point_boot(struct microagent_session *session, const struct point *point, js
 
 #define ATTEMPTS 8
 
-static int ask_note(const struct workspace *ws, const char *what, const char *name, json_t *more,
-		    struct error *err)
-{
-	json_auto_t *request = json_pack("{s:s, s:s, s:s, s:O*}", "command", "note", "what", what,
-					 "name", name, "more", more);
-
-	return request ? control_ask(ws->fd, request, limit_deadline(LIMIT_CONTROL_REQUEST_MS),
-				     NULL, err)
-		       : error_errno(err, ENOMEM, "session");
-}
-
 int point_note_at_rest(const struct workspace *ws, const char *what, const char *name, json_t *more,
 		       struct error *err)
 {
@@ -83,12 +72,17 @@ int point_note(const struct workspace *ws, const char *what, const char *name, j
 	       struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_COMMAND_LOCK_MS);
+	json_auto_t *request = json_pack("{s:s, s:s, s:s, s:O*}", "command", "note", "what", what,
+					 "name", name, "more", more);
 	struct error why = {0};
 
+	if (!request)
+		return error_errno(err, ENOMEM, "session");
 	for (int i = 0; i < ATTEMPTS; i++) {
 		autoclose int lock = -1;
 
-		if (ask_note(ws, what, name, more, &why) == 0)
+		if (control_ask(ws->fd, request, limit_deadline(LIMIT_CONTROL_REQUEST_MS), NULL,
+				&why) == 0)
 			return 0;
 		if (why.errnum != ENOENT && why.errnum != ECONNREFUSED)
 			break;

@@ -35,27 +35,7 @@ static bool is_quarantined(const struct workspace *ws)
 	return is;
 }
 
-/* Nobody is there. */
-static int refuse_down(const struct microagent_session *session, const struct workspace *ws,
-		       struct error *err)
-{
-	enum state state = STATE_UNKNOWN;
-	json_t *event = NULL;
-
-	if (workspace_state(ws, &state, &event, NULL) < 0)
-		state = STATE_UNKNOWN;
-	json_decref(event);
-	if (state == STATE_RUNNING)
-		state = STATE_FAILED;
-	error_set(err, ERR_CONFLICT,
-		  "session %s is %s, and only a machine that runs is saved with what runs in it",
-		  session->name, state_names[state]);
-	return error_reason(
-		err, state == STATE_QUARANTINED ? REASON_SESSION_QUARANTINED : REASON_SESSION_DOWN,
-		session->name);
-}
-
-/* Whether it could be saved is known by how it was begun. */
+/* Says why the machine was not saved. Whether it could be saved at all is known by how it began. */
 static int explain_refusal(const struct microagent_session *session, const struct workspace *ws,
 			   struct error *why, struct error *err)
 {
@@ -63,8 +43,24 @@ static int explain_refusal(const struct microagent_session *session, const struc
 	const json_t *boot = json_object_get(runtime, "boot");
 	const char *cold = json_text(boot, "why", NULL);
 
-	if (why->errnum == ENOENT || why->errnum == ECONNREFUSED)
-		return refuse_down(session, ws, err);
+	if (why->errnum == ENOENT || why->errnum == ECONNREFUSED) { /* nobody is there */
+		enum state state = STATE_UNKNOWN;
+		json_t *event = NULL;
+
+		if (workspace_state(ws, &state, &event, NULL) < 0)
+			state = STATE_UNKNOWN;
+		json_decref(event);
+		if (state == STATE_RUNNING)
+			state = STATE_FAILED;
+		error_set(
+			err, ERR_CONFLICT,
+			"session %s is %s, and only a machine that runs is saved with what runs in it",
+			session->name, state_names[state]);
+		return error_reason(err,
+				    state == STATE_QUARANTINED ? REASON_SESSION_QUARANTINED
+							       : REASON_SESSION_DOWN,
+				    session->name);
+	}
 	if (why->code != ERR_CONFLICT || !runtime || is_quarantined(ws) ||
 	    strcmp(json_text(boot, "how", ""), "restored") == 0) {
 		kind_prefix(session->id, why);
@@ -78,21 +74,6 @@ static int explain_refusal(const struct microagent_session *session, const struc
 			    json_text(session->record, "base", session->name));
 }
 
-static int ask_fork(const struct microagent_session *session, const struct workspace *ws,
-		    json_t **answer, struct error *err)
-{
-	uint64_t wait = limit_get(LIMIT_CONTROL_REQUEST_MS) + limit_get(LIMIT_SAVE_MS) +
-			4 * limit_get(LIMIT_QMP_MS);
-	json_auto_t *request = json_pack("{s:s}", "command", "fork");
-	struct error why = {0};
-
-	if (!request)
-		return error_errno(err, ENOMEM, "fork");
-	return control_ask(ws->fd, request, clock_mono_ns() + wait * NS_PER_MS, answer, &why) == 0
-		       ? 0
-		       : explain_refusal(session, ws, &why, err);
-}
-
 /* --- taken ----------------------------------------------------------------------------------- */
 
 static int take_saved_file(const struct point *point, const struct workspace *ws, const char *saved,
@@ -103,18 +84,6 @@ static int take_saved_file(const struct point *point, const struct workspace *ws
 		       : error_errno(err, errno, "%s/%s", point->path, name);
 }
 
-/* Nobody but us has it: the digest is remembered although it is young. */
-static int hash_point_file(int fd, char digest[DIGEST_TEXT], struct error *err)
-{
-	struct digest_key key;
-
-	if (digest_of(fd, DIGEST_FILE, digest, err) < 0)
-		return -1;
-	if (digest_key(fd, DIGEST_FILE, &key, NULL) == 0)
-		digest_remember(&key, digest);
-	return 0;
-}
-
 /* {"bytes","allocatedBytes","sha256"?} */
 static json_t *describe_file(const struct point *point, const char *name, bool hashed, bool kept,
 			     struct error *err)
@@ -122,6 +91,7 @@ static json_t *describe_file(const struct point *point, const char *name, bool h
 	autoclose int fd = openat(point->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	json_auto_t *file = NULL;
 	char digest[DIGEST_TEXT];
+	struct digest_key key;
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0) {
@@ -139,11 +109,19 @@ static json_t *describe_file(const struct point *point, const char *name, bool h
 	}
 	file = json_pack("{s:I, s:I}", "bytes", (json_int_t)st.st_size, "allocatedBytes",
 			 (json_int_t)st.st_blocks * 512);
-	if (!file)
+	if (!file) {
 		error_errno(err, ENOMEM, "snapshot");
-	if (!file || (hashed && (hash_point_file(fd, digest, err) < 0 ||
-				 json_put_string(file, "sha256", digest, err) < 0)))
 		return NULL;
+	}
+	if (hashed) {
+		if (digest_of(fd, DIGEST_FILE, digest, err) < 0)
+			return NULL;
+		/* The digest is remembered although the file is young: nobody but us has it. */
+		if (digest_key(fd, DIGEST_FILE, &key, NULL) == 0)
+			digest_remember(&key, digest);
+		if (json_put_string(file, "sha256", digest, err) < 0)
+			return NULL;
+	}
 	return steal_ptr(&file);
 }
 
@@ -191,11 +169,17 @@ static int describe_point(struct point *point, const struct workspace *ws, const
 int point_save(struct point *point, const struct microagent_session *session,
 	       const struct workspace *ws, bool kept, json_t **told, struct error *err)
 {
+	uint64_t wait = limit_get(LIMIT_CONTROL_REQUEST_MS) + limit_get(LIMIT_SAVE_MS) +
+			4 * limit_get(LIMIT_QMP_MS);
+	json_auto_t *request = json_pack("{s:s}", "command", "fork");
 	json_auto_t *answer = NULL;
+	struct error why = {0};
 	json_t *fork;
 
-	if (ask_fork(session, ws, &answer, err) < 0)
-		return -1;
+	if (!request)
+		return error_errno(err, ENOMEM, "fork");
+	if (control_ask(ws->fd, request, clock_mono_ns() + wait * NS_PER_MS, &answer, &why) < 0)
+		return explain_refusal(session, ws, &why, err);
 	fork = json_object_get(answer, "fork");
 	if (take_saved_file(point, ws, SAVED_STATE, POINT_STATE, err) < 0 ||
 	    take_saved_file(point, ws, SAVED_DISK, POINT_DISK, err) < 0 ||

@@ -57,23 +57,16 @@ static int require_quota(const struct point *point, const struct workspace *ws, 
 	return error_reason(err, REASON_SESSION_AT_QUOTA, json_text(record, "name", ""));
 }
 
-static int refuse_taken(const struct workspace *ws, const char *name, struct error *err)
-{
-	auto_point struct point there = POINT_NONE;
-	struct error why = {0};
-
-	if (point_open(ws, name, POINT_ANY, &there, &why) < 0 && why.code == ERR_NOT_FOUND)
-		return 0;
-	return error_set(err, ERR_CONFLICT, "there is a snapshot \"%s\" already", name);
-}
-
 static int snapshot_in(struct microagent_session *session, const struct workspace *ws,
 		       const char *name, json_t **told, struct error *err)
 {
-	auto_point struct point point = POINT_NONE;
+	auto_point struct point there = POINT_NONE, point = POINT_NONE;
 	json_auto_t *saved = NULL, *made = NULL;
+	struct error why = {0};
 
-	if (refuse_taken(ws, name, err) < 0 || point_begin(ws, &point, err) < 0 ||
+	if (point_open(ws, name, POINT_ANY, &there, &why) == 0 || why.code != ERR_NOT_FOUND)
+		return error_set(err, ERR_CONFLICT, "there is a snapshot \"%s\" already", name);
+	if (point_begin(ws, &point, err) < 0 ||
 	    point_save(&point, session, ws, true, &saved, err) < 0 ||
 	    require_quota(&point, ws, err) < 0)
 		return -1;
@@ -100,8 +93,8 @@ static int refuse_quarantined(const struct workspace *ws, struct error *err)
 	return kind_say(KIND_KEPT, ws->id, NULL, ERR_CONFLICT, err);
 }
 
-/* From a copy of the snapshot's, which is made while the machine runs: where there is no room for
- * it nothing has happened. */
+/* Replaces the session's disk by a copy of the snapshot's. The copy was made while the machine ran,
+ * so that nothing has happened where there is no room for it. */
 static int replace_disk(const struct workspace *ws, const struct point *copy, const char *name,
 			struct error *err)
 {
