@@ -48,35 +48,26 @@ const char *pool_asking_silent(const struct pool_asking *asking, size_t i)
 	return asking->asked[i].name;
 }
 
-static int send_question(const struct workspace *ws)
+/* Sends the question to a member's agent. Returns the connection, or -1. */
+static int ask_member(const struct microagent *agent, const char *name)
 {
-	autoclose int fd = sock_connect_now_at(ws->fd, dial_way(ws->fd, AGENT_PORT), NULL);
+	auto_state_dir struct state_dir dir = {0};
+	auto_workspace struct workspace ws = {0};
 	autobuf struct buf text = BUF_INIT(256);
+	autoclose int fd = -1;
+	char id[SESSION_ID_ROOM];
 
+	if (state_sub_open(agent, SESSIONS_DIR, false, &dir, NULL) < 0)
+		return -1;
+	snprintf(id, sizeof(id), "%s" BUNDLE_SUFFIX, name);
+	if (workspace_open(&dir, id, false, &ws, NULL) < 0 || ws.fd < 0)
+		return -1;
+	fd = sock_connect_now_at(ws.fd, dial_way(ws.fd, AGENT_PORT), NULL);
 	if (fd < 0 || dial_request(&text, AGENT_PORT, NULL) < 0 ||
 	    buf_append(&text, AGENT_PING, strlen(AGENT_PING), NULL) < 0 ||
 	    send(fd, buf_bytes(&text), text.len, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)text.len)
 		return -1;
 	return steal_fd(&fd);
-}
-
-static int ask_member(const struct microagent *agent, const char *name)
-{
-	char id[SESSION_ID_ROOM];
-	struct state_dir dir;
-	struct workspace ws;
-	int fd = -1;
-
-	if (state_sub_open(agent, SESSIONS_DIR, false, &dir, NULL) < 0)
-		return -1;
-	snprintf(id, sizeof(id), "%s" BUNDLE_SUFFIX, name);
-	if (workspace_open(&dir, id, false, &ws, NULL) == 0) {
-		if (ws.fd >= 0)
-			fd = send_question(&ws);
-		workspace_close(&ws);
-	}
-	state_dir_close(&dir);
-	return fd;
 }
 
 void pool_ask(const struct microagent *agent, struct pool_asking *asking, const char *name)

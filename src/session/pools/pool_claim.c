@@ -137,53 +137,30 @@ static bool is_of_kind(const struct microagent_session *session, const struct po
 	       json_is_string(network) && strcmp(json_string_value(network), record->network) == 0;
 }
 
-/* One that is ours by now. Where the fault is ours and not the member's, the next one would have it
- * too. */
-static int read_taken(const struct microagent *agent, const struct pool *pool,
-		      struct microagent_session *session, struct error *err)
-{
-	struct error why = {0};
-
-	/* It ends with us until somebody has it. What cannot be held is the member's own fault. */
-	if (pool_member_lives(agent, session->name) != 0 && session_hold(session, NULL) == 0 &&
-	    session_read_record(session, &why) == 0)
-		return 1;
-	session_unmake(session);
-	pool_forget(pool, session->name);
-	return why.errnum ? error_copy(err, &why) : 0;
-}
-
-/* What is of no use to anybody its filler ends, and nobody waits for that here. */
+/* Claims the member. 0: somebody else has it, or it is of no use to anybody; its filler ends it
+ * then, and nobody waits for that here. A fault that is ours and not the member's is an error: the
+ * next member would have it too. */
 static int claim(const struct microagent *agent, const struct pool *pool,
 		 const struct pool_record *record, const char *name,
 		 struct microagent_session **out, struct error *err)
 {
-	auto_session struct microagent_session *session = NULL;
-	int status;
+	auto_session struct microagent_session *session = session_handle(agent, name, err);
+	struct error why = {0};
 
-	session = session_handle(agent, name, err);
 	if (!session)
 		return -1;
 	if (!is_of_kind(session, record) || !mark_member(pool, session) || !pool_take(pool, name))
 		return 0;
-	status = read_taken(agent, pool, session, err);
-	if (status == 1)
+	/* It is ours by now, and ends with us until somebody has it. What cannot be held is the
+	 * member's own fault. */
+	if (pool_member_lives(agent, session->name) != 0 && session_hold(session, NULL) == 0 &&
+	    session_read_record(session, &why) == 0) {
 		*out = steal_ptr(&session);
-	return status;
-}
-
-/* One that has answered by the time at which the next one is to be asked. */
-static int claim_answering(const struct microagent *agent, const struct pool *pool,
-			   const struct pool_record *record, struct pool_asking *asking,
-			   struct microagent_session **out, struct error *err)
-{
-	uint64_t deadline = limit_deadline(LIMIT_POOL_ANSWER_MS);
-	const char *name;
-	int status = 0;
-
-	while (status == 0 && (name = pool_asking_wait(asking, deadline)))
-		status = claim(agent, pool, record, name, out, err);
-	return status;
+		return 1;
+	}
+	session_unmake(session);
+	pool_forget(pool, session->name);
+	return why.errnum ? error_copy(err, &why) : 0;
 }
 
 static int claim_any(const struct microagent *agent, const struct pool *pool,
@@ -200,13 +177,17 @@ static int claim_any(const struct microagent *agent, const struct pool *pool,
 		return -1;
 	json_array_foreach(names, i, token)
 	{
-		const char *name = json_string_value(token);
+		const char *name = json_string_value(token), *answering;
+		uint64_t deadline;
 
 		/* Others have claimed meanwhile. */
 		if (!pool_has(pool, POOL_READY, name) || pool_member_lives(agent, name) <= 0)
 			continue;
 		pool_ask(agent, &asking, name);
-		status = claim_answering(agent, pool, record, &asking, out, err);
+		/* Members that have answered by the time at which the next one is to be asked. */
+		deadline = limit_deadline(LIMIT_POOL_ANSWER_MS);
+		while (status == 0 && (answering = pool_asking_wait(&asking, deadline)))
+			status = claim(agent, pool, record, answering, out, err);
 		if (status != 0)
 			break;
 	}

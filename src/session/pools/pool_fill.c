@@ -169,16 +169,6 @@ static bool end_silent(struct filler *f)
 	return any;
 }
 
-static void raise_session(const struct microagent_session *session)
-{
-	struct open_workspace existing = {0};
-
-	if (open_workspace_named(session->agent, session->id, &existing, NULL) < 0)
-		return;
-	pool_raise(&existing.ws);
-	open_workspace_close(&existing);
-}
-
 /* What is wanted may have changed while it booted: 1, it is destroyed then. 0: it is a member. */
 static int add_member(const struct filler *f, struct microagent_session *session, struct error *err)
 {
@@ -203,6 +193,7 @@ static int make_member(struct filler *f, const struct pool_record *record, struc
 	};
 	auto_session struct microagent_session *session = NULL;
 	auto_base struct base base = BASE_NONE;
+	struct open_workspace existing = {0};
 	int status;
 
 	f->agent->backend = contract_backend_find(record->backend);
@@ -210,8 +201,11 @@ static int make_member(struct filler *f, const struct pool_record *record, struc
 	    session_make_booted(f->agent, &base, &spec, SESSION_POOL, &session, err) < 0)
 		return -1;
 	status = first_commands_try(session->agent, session->id, err);
-	if (status == 0 && f->raise)
-		raise_session(session);
+	if (status == 0 && f->raise &&
+	    open_workspace_named(session->agent, session->id, &existing, NULL) == 0) {
+		pool_raise(&existing.ws);
+		open_workspace_close(&existing);
+	}
 	if (status == 0)
 		status = add_member(f, session, err);
 	if (status == 0)

@@ -115,17 +115,6 @@ static bool hold_holder(const struct pool *pool, struct proc *out)
 	return true;
 }
 
-/* Lets it go. */
-static int end_holder(struct proc *holder, uint64_t deadline, struct error *err)
-{
-	int status;
-
-	(void)proc_signal(holder, SIGKILL, NULL);
-	status = fd_wait(holder->pidfd, POLLIN, deadline, err);
-	proc_let_go(holder);
-	return status;
-}
-
 int pool_filler_end(const struct pool *pool, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_KILL_MS);
@@ -136,7 +125,12 @@ int pool_filler_end(const struct pool *pool, struct error *err)
 		struct proc holder = PROC_NONE;
 
 		if (hold_holder(pool, &holder)) {
-			if (end_holder(&holder, deadline, err) < 0)
+			int status;
+
+			(void)proc_signal(&holder, SIGKILL, NULL);
+			status = fd_wait(holder.pidfd, POLLIN, deadline, err);
+			proc_let_go(&holder);
+			if (status < 0)
 				return error_prefix(err, "the filler of pool %s", pool->base);
 			/* Nobody may reap it: it would be found again and again. */
 			if (!pool_has_filler(pool))

@@ -9,9 +9,12 @@
 
 #define MIB (1 << 20)
 
-/* 0: not all of it is shown to us. */
-static int64_t bytes_alone(const json_t *footprint)
+/* Returns what a member has of the host's memory alone, or 0 where not all of it is shown to us. */
+static int64_t bytes_of_member(const struct microagent *agent, const char *name)
 {
+	auto_session struct microagent_session *member = session_handle(agent, name, NULL);
+	json_auto_t *footprint =
+		member ? microagent_footprint(member->agent, member->id, NULL) : NULL;
 	const json_t *process;
 	int64_t bytes = 0;
 	size_t i;
@@ -25,15 +28,6 @@ static int64_t bytes_alone(const json_t *footprint)
 		bytes += json_integer_value(alone);
 	}
 	return bytes;
-}
-
-static int64_t bytes_of_member(const struct microagent *agent, const char *name)
-{
-	auto_session struct microagent_session *member = session_handle(agent, name, NULL);
-	json_auto_t *footprint =
-		member ? microagent_footprint(member->agent, member->id, NULL) : NULL;
-
-	return footprint ? bytes_alone(footprint) : 0;
 }
 
 int64_t pool_member_takes(const struct microagent *agent, const struct pool *pool)

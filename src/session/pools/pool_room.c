@@ -48,41 +48,31 @@ int64_t pool_mib(const struct pool_record *record)
 	return __builtin_mul_overflow(record->size, least_mib(record), &all) ? INT64_MAX / 2 : all;
 }
 
-/* Where nothing is known of the others it is taken to be as large as it can get. */
-static int64_t next_mib(const struct pool_record *record, int64_t takes_mib)
-{
-	int64_t whole = member_mib(record), kept = (int64_t)limit_get(LIMIT_POOL_FREE_MIB);
-
-	if (!takes_mib)
-		return whole + kept;
-	return takes_mib + kept > whole ? takes_mib + kept : whole;
-}
-
-/* A disk that is full pauses the sessions that are in use. */
-static int disk_room(const struct pool *pool, struct error *err)
-{
-	uint64_t wanted = limit_get(LIMIT_POOL_FREE_DISK_MIB), available;
-	struct statvfs fs;
-
-	if (fstatvfs(pool->dir.fd, &fs) < 0)
-		return error_errno(err, errno, "%s", pool->dir.path);
-	available = (uint64_t)fs.f_bavail * fs.f_frsize >> 20;
-	if (available >= wanted)
-		return 0;
-	return error_set(err, ERR_UNAVAILABLE,
-			 "%llu MiB of disk are free where the state directory is, and %llu are to "
-			 "stay so",
-			 (unsigned long long)available, (unsigned long long)wanted);
-}
-
 int pool_room(const struct pool *pool, const struct pool_record *record, size_t members,
 	      int64_t takes_mib, struct error *err)
 {
-	int64_t available, wanted = next_mib(record, takes_mib);
+	uint64_t free_disk = limit_get(LIMIT_POOL_FREE_DISK_MIB), disk;
+	int64_t whole = member_mib(record), kept = (int64_t)limit_get(LIMIT_POOL_FREE_MIB);
 	uint64_t total_bytes = 0, bytes = 0;
+	int64_t available, wanted;
+	struct statvfs fs;
 
-	if (memory_of_host(&total_bytes, &bytes, err) < 0 || disk_room(pool, err) < 0)
+	if (memory_of_host(&total_bytes, &bytes, err) < 0)
 		return -1;
+	/* A disk that is full pauses the sessions that are in use. */
+	if (fstatvfs(pool->dir.fd, &fs) < 0)
+		return error_errno(err, errno, "%s", pool->dir.path);
+	disk = (uint64_t)fs.f_bavail * fs.f_frsize >> 20;
+	if (disk < free_disk)
+		return error_set(
+			err, ERR_UNAVAILABLE,
+			"%llu MiB of disk are free where the state directory is, and %llu are to stay so",
+			(unsigned long long)disk, (unsigned long long)free_disk);
+	/* Where nothing is known of the others the next one is taken to be as large as it can
+	 * get. */
+	wanted = kept + (takes_mib ? takes_mib : whole);
+	if (wanted < whole)
+		wanted = whole;
 	available = (int64_t)(bytes >> 20);
 	if ((int64_t)members >= members_max())
 		return error_set(err, ERR_UNAVAILABLE,

@@ -113,16 +113,7 @@ int microagent_pool_set(struct microagent *agent, const struct microagent_pool_s
 
 /* --- drain ------------------------------------------------------------------------------------ */
 
-static int drain_base(const struct microagent *agent, const char *base, struct error *err)
-{
-	auto_pool struct pool pool = POOL_NONE;
-
-	if (pool_open_locked(agent->state_path, base, &pool, err) < 0)
-		return -1;
-	return pool_drain(agent, &pool, err);
-}
-
-/* NAME alone: every version's. */
+/* Returns whether the pool is meant by the word; a name without a version means every version. */
 static bool is_meant(const struct base_name *wanted, const char *base)
 {
 	struct base_name name;
@@ -144,10 +135,14 @@ int microagent_pool_drain(struct microagent *agent, const char *word, struct err
 		return -1;
 	json_array_foreach(bases, i, base)
 	{
-		if (word && !is_meant(&wanted, json_string_value(base)))
+		auto_pool struct pool pool = POOL_NONE;
+		const char *name = json_string_value(base);
+
+		if (word && !is_meant(&wanted, name))
 			continue;
 		any = true;
-		if (drain_base(agent, json_string_value(base), err) < 0)
+		if (pool_open_locked(agent->state_path, name, &pool, err) < 0 ||
+		    pool_drain(agent, &pool, err) < 0)
 			return -1;
 	}
 	if (!word || any)
