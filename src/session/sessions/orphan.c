@@ -19,35 +19,24 @@ static const char *const action_names[] = {[ORPHAN_REMOVED] = SECURITY_ACTION_RE
 					   [ORPHAN_ADOPTED] = "adopted",
 					   [ORPHAN_LEFT] = "left"};
 
-/* The log's one writer: a live supervisor, or without one who holds the command lock. */
-static int note_locked(const struct workspace *ws, const struct audit_event *event)
-{
-	uint64_t deadline = limit_deadline(LIMIT_COMMAND_LOCK_MS);
-	autoclose int lock = workspace_lock_opened(ws, deadline, NULL);
-
-	if (lock < 0 || !audit_is_kept(ws) || lease_is_held(ws))
-		return -1;
-	return audit_note(ws, event, NULL);
-}
-
-/* With it the security log is told too. */
+/* Has the session's own log tell of it, and with that the security log. The log's one writer is a
+ * live supervisor, or without one who holds the command lock. */
 static bool note_in_bundle(const struct microagent *agent, const char *name,
 			   const struct audit_event *event)
 {
+	auto_state_dir struct state_dir dir = {0};
+	auto_workspace struct workspace ws = {0};
+	autoclose int lock = -1;
 	char id[SESSION_ID_ROOM];
-	struct state_dir dir;
-	struct workspace ws;
-	bool noted = false;
 
 	if (state_sub_open(agent, SESSIONS_DIR, false, &dir, NULL) < 0)
 		return false;
 	snprintf(id, sizeof(id), "%s" BUNDLE_SUFFIX, name);
-	if (workspace_open(&dir, id, false, &ws, NULL) == 0) {
-		noted = audit_is_kept(&ws) && note_locked(&ws, event) == 0;
-		workspace_close(&ws);
-	}
-	state_dir_close(&dir);
-	return noted;
+	if (workspace_open(&dir, id, false, &ws, NULL) < 0 || !audit_is_kept(&ws))
+		return false;
+	lock = workspace_lock_opened(&ws, limit_deadline(LIMIT_COMMAND_LOCK_MS), NULL);
+	return lock >= 0 && audit_is_kept(&ws) && !lease_is_held(&ws) &&
+	       audit_note(&ws, event, NULL) == 0;
 }
 
 void orphan_tell(const struct microagent *agent, const char *name, enum orphan_kind kind,

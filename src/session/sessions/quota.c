@@ -87,19 +87,6 @@ int session_quota_told(const struct workspace *ws, const json_t *record, json_t 
 
 /* --- set ------------------------------------------------------------------------------------- */
 
-static int ask_quota(const struct open_workspace *existing, int64_t bytes, json_t **answer,
-		     struct error *err)
-{
-	uint64_t wait = limit_get(LIMIT_CONTROL_REQUEST_MS) + limit_get(LIMIT_QMP_MS);
-	json_auto_t *request =
-		json_pack("{s:s, s:I}", "command", "disk-quota", "bytes", (json_int_t)bytes);
-
-	if (!request)
-		return error_errno(err, ENOMEM, "quota");
-	return control_ask(existing->ws.fd, request, clock_mono_ns() + wait * NS_PER_MS, answer,
-			   err);
-}
-
 /* Where nothing lives and nothing can begin to. */
 static int record_quota(const struct workspace *ws, int64_t bytes, json_t **answer,
 			struct error *err)
@@ -134,13 +121,19 @@ static int record_quota(const struct workspace *ws, int64_t bytes, json_t **answ
 static int set_in(const struct open_workspace *existing, int64_t bytes, json_t **answer,
 		  struct error *err)
 {
+	uint64_t wait = limit_get(LIMIT_CONTROL_REQUEST_MS) + limit_get(LIMIT_QMP_MS);
 	uint64_t deadline = limit_deadline(LIMIT_COMMAND_LOCK_MS);
+	json_auto_t *request =
+		json_pack("{s:s, s:I}", "command", "disk-quota", "bytes", (json_int_t)bytes);
 	struct error why = {0};
 
+	if (!request)
+		return error_errno(err, ENOMEM, "quota");
 	for (int i = 0; i < ATTEMPTS; i++) {
 		autoclose int lock = -1;
 
-		if (ask_quota(existing, bytes, answer, &why) == 0)
+		if (control_ask(existing->ws.fd, request, clock_mono_ns() + wait * NS_PER_MS,
+				answer, &why) == 0)
 			return 0;
 		if (why.errnum != ENOENT && why.errnum != ECONNREFUSED)
 			break;

@@ -75,18 +75,6 @@ static json_t *shares_json(const struct microagent_session_share *wanted, size_t
 	return json_incref(shares);
 }
 
-static struct microagent_session_share spec_share(const struct microagent_session_spec *spec)
-{
-	return (struct microagent_session_share){
-		.dir = spec->share,
-		.at = spec->share_at,
-		.read_only = spec->share_read_only,
-		.anyway = spec->machine.share_anyway,
-		.cache = spec->share_cache,
-		.timeout_seconds = spec->share_timeout_seconds,
-	};
-}
-
 static int append_word(json_t *shares, const char *word, bool anyway, struct error *err)
 {
 	json_t *share = attach_share(word, tag_of(json_array_size(shares)).text, err);
@@ -105,7 +93,14 @@ bool session_has_share(const struct microagent_session_spec *spec)
 
 json_t *session_shares(const struct microagent_session_spec *spec, struct error *err)
 {
-	const struct microagent_session_share first = spec_share(spec);
+	const struct microagent_session_share first = {
+		.dir = spec->share,
+		.at = spec->share_at,
+		.read_only = spec->share_read_only,
+		.anyway = spec->machine.share_anyway,
+		.cache = spec->share_cache,
+		.timeout_seconds = spec->share_timeout_seconds,
+	};
 	json_auto_t *shares = shares_json(&first, spec->share ? 1 : 0, err);
 
 	if (!shares)
@@ -203,13 +198,6 @@ static json_t *share_request(const json_t *shares)
 			 json_array_size(shares) == 1 ? first : NULL);
 }
 
-static json_t *answered_shares(const json_t *answer)
-{
-	json_t *shares = json_object_get(answer, "shares");
-
-	return shares ? json_incref(shares) : json_pack("[O]", json_object_get(answer, "share"));
-}
-
 static int ask_shares(const struct open_workspace *existing, const json_t *shares, json_t **answer,
 		      struct error *err)
 {
@@ -262,6 +250,7 @@ static int give_shares(struct microagent_session *session, const json_t *shares,
 {
 	json_auto_t *answer = NULL;
 	json_auto_t *given = NULL;
+	json_t *all;
 
 	if (strcmp(json_text(session->record, "guest", ""), SESSION_MACOS) == 0)
 		return error_set(err, ERR_UNSUPPORTED,
@@ -269,7 +258,9 @@ static int give_shares(struct microagent_session *session, const json_t *shares,
 				 session->name);
 	if (share_in(session, shares, &answer, err) < 0)
 		return -1;
-	given = answered_shares(answer);
+	/* A live supervisor of an earlier version answers with "share" alone. */
+	all = json_object_get(answer, "shares");
+	given = all ? json_incref(all) : json_pack("[O]", json_object_get(answer, "share"));
 	if (told)
 		*told = session_shares_told(given);
 	return 0;

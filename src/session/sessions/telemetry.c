@@ -42,22 +42,6 @@ static bool is_below(const struct microagent *agent, const char *place, const ch
 	return path && access(path, F_OK) == 0;
 }
 
-/* There is no file until the guest tells something. */
-static int explain_nothing_told(const struct microagent *agent, const char *name, struct error *err)
-{
-	if (is_below(agent, SESSIONS_DIR, name, BUNDLE_SUFFIX))
-		return error_set(err, ERR_NOT_FOUND,
-				 "the guest of session %s has told nothing yet of what runs in it: "
-				 "what it tells comes within seconds",
-				 name);
-	if (is_below(agent, ARCHIVE_DIR, name, ""))
-		return error_set(err, ERR_NOT_FOUND,
-				 "the guest of session %s told nothing of what ran in it", name);
-	error_set(err, ERR_NOT_FOUND,
-		  "there is no telemetry of session %s: there is no such session", name);
-	return error_reason(err, REASON_NO_AUDIT_LOG, name);
-}
-
 int microagent_audit_telemetry(struct microagent *agent, const char *word,
 			       int (*fn)(void *data, const char *line, size_t len,
 					 struct error *err),
@@ -69,8 +53,20 @@ int microagent_audit_telemetry(struct microagent *agent, const char *word,
 	if (session_audited_parse(word, name, err) < 0 ||
 	    session_telemetry_open(agent, name, &fd, err) < 0)
 		return -1;
-	if (fd < 0)
-		return explain_nothing_told(agent, name, err);
+	/* There is no file until the guest tells something. */
+	if (fd < 0 && is_below(agent, SESSIONS_DIR, name, BUNDLE_SUFFIX))
+		return error_set(
+			err, ERR_NOT_FOUND,
+			"the guest of session %s has told nothing yet of what runs in it: what it tells comes within seconds",
+			name);
+	if (fd < 0 && is_below(agent, ARCHIVE_DIR, name, ""))
+		return error_set(err, ERR_NOT_FOUND,
+				 "the guest of session %s told nothing of what ran in it", name);
+	if (fd < 0) {
+		error_set(err, ERR_NOT_FOUND,
+			  "there is no telemetry of session %s: there is no such session", name);
+		return error_reason(err, REASON_NO_AUDIT_LOG, name);
+	}
 	if (audit_each_line(fd, audit_telemetry_most_bytes(), fn, data, err) < 0)
 		return error_prefix(err, AUDIT_TELEMETRY " of session %s", name);
 	return 0;

@@ -59,41 +59,30 @@ bool pool_try_lock(const struct pool *pool)
 	return flock(pool->dir.fd, LOCK_EX | LOCK_NB) == 0 && !is_removed(pool);
 }
 
-static int lock_pool(const struct pool *pool, struct error *err)
-{
-	uint64_t deadline = limit_deadline(LIMIT_POOL_LOCK_MS);
-	struct error why = {0};
-
-	if (flock_until(pool->dir.fd, LOCK_EX, deadline, pool->dir.path, &why) == 0)
-		return 0;
-	if (why.code != ERR_TIMEOUT)
-		return error_copy(err, &why);
-	return error_set(err, ERR_CONFLICT,
-			 "the pool of %s is being set or drained by another command; wait for it",
-			 pool->base);
-}
-
-static int make_parts(const struct pool *pool, struct error *err)
-{
-	static const char *const parts[] = {POOL_READY, POOL_CLAIMED, POOL_ENDING};
-
-	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
-		if (mkdirat(pool->dir.fd, parts[i], 0700) < 0 && errno != EEXIST)
-			return error_errno(err, errno, "%s/%s", pool->dir.path, parts[i]);
-	return 0;
-}
-
 int pool_open_locked(const char *state, const char *base, struct pool *out, struct error *err)
 {
+	static const char *const parts[] = {POOL_READY, POOL_CLAIMED, POOL_ENDING};
 	auto_pool struct pool pool = POOL_NONE;
 
 	do {
+		struct error why = {0};
+
 		pool_close(&pool);
-		if (open_pool(state, base, true, &pool, err) < 0 || lock_pool(&pool, err) < 0)
+		if (open_pool(state, base, true, &pool, err) < 0)
 			return -1;
+		if (flock_until(pool.dir.fd, LOCK_EX, limit_deadline(LIMIT_POOL_LOCK_MS),
+				pool.dir.path, &why) < 0) {
+			if (why.code != ERR_TIMEOUT)
+				return error_copy(err, &why);
+			return error_set(
+				err, ERR_CONFLICT,
+				"the pool of %s is being set or drained by another command; wait for it",
+				pool.base);
+		}
 	} while (is_removed(&pool));
-	if (make_parts(&pool, err) < 0)
-		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		if (mkdirat(pool.dir.fd, parts[i], 0700) < 0 && errno != EEXIST)
+			return error_errno(err, errno, "%s/%s", pool.dir.path, parts[i]);
 	*out = pool;
 	pool = (struct pool)POOL_NONE;
 	return 0;
@@ -129,19 +118,11 @@ void pool_forget_gone(const struct pool *pool)
 	}
 }
 
-/* By the descriptor of what it lies in, and only where it is what has the name there. */
-static void remove_pool(const struct pool *pool)
-{
-	autoclose int root = openat(pool->dir.fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (root >= 0 && fd_has_name(pool->dir.fd, root, pool->base))
-		(void)path_remove_tree_at(root, pool->base, NULL);
-}
-
 /* Once the last token is gone the rest is nobody's: lock, log, a record that was being written. */
 void pool_tidy(const struct pool *pool)
 {
 	static const char *const parts[] = {POOL_ENDING, POOL_READY, POOL_CLAIMED};
+	autoclose int root = -1;
 
 	if (pool_is_kept(pool) || !pool_try_lock(pool) || pool_is_kept(pool) ||
 	    pool_has_filler(pool))
@@ -149,7 +130,11 @@ void pool_tidy(const struct pool *pool)
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		if (unlinkat(pool->dir.fd, parts[i], AT_REMOVEDIR) < 0 && errno != ENOENT)
 			return;
-	remove_pool(pool);
+	/* It is removed by the descriptor of what it lies in, and only where it is what has the
+	 * name there. */
+	root = openat(pool->dir.fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (root >= 0 && fd_has_name(pool->dir.fd, root, pool->base))
+		(void)path_remove_tree_at(root, pool->base, NULL);
 }
 
 static void insert_sorted(json_t *list, const char *name)

@@ -220,31 +220,22 @@ static int ask_save(struct warming *w, const struct workspace *ws, struct error 
 	return 0;
 }
 
-static int move_saved(const struct warming *w, const struct workspace *ws, struct error *err)
-{
-	if (renameat(ws->fd, SAVED_RAM, w->to, TEMPLATE_RAM) < 0)
-		return error_errno(err, errno, SAVED_RAM);
-	if (renameat(ws->fd, SAVED_STATE, w->to, TEMPLATE_STATE) < 0)
-		return error_errno(err, errno, SAVED_STATE);
-	return 0;
-}
-
 /* The machine has stopped for good, and is ended. */
 static int save(struct warming *w, struct error *err)
 {
-	struct open_workspace existing = {0};
-	int status;
+	auto_open_workspace struct open_workspace existing = {0};
 
 	provision_log_doing(&w->log, "saving it");
 	if (open_workspace_named(w->machines, PROVISION_MACHINE, &existing, err) < 0)
 		return -1;
-	status = ask_save(w, &existing.ws, err);
-	if (status == 0) {
-		warming_end_machine(w);
-		status = move_saved(w, &existing.ws, err);
-	}
-	open_workspace_close(&existing);
-	return status;
+	if (ask_save(w, &existing.ws, err) < 0)
+		return -1;
+	warming_end_machine(w);
+	if (renameat(existing.ws.fd, SAVED_RAM, w->to, TEMPLATE_RAM) < 0)
+		return error_errno(err, errno, SAVED_RAM);
+	if (renameat(existing.ws.fd, SAVED_STATE, w->to, TEMPLATE_STATE) < 0)
+		return error_errno(err, errno, SAVED_STATE);
+	return 0;
 }
 
 /* --- sealed ---------------------------------------------------------------------------------- */

@@ -15,27 +15,24 @@
 
 #define TRIAL_DISK "trial.qcow2"
 
-static int copy_trial_disk(const struct warming *w, struct error *err)
-{
-	autoclose int from = openat(w->to, TEMPLATE_DISK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (from < 0)
-		return error_errno(err, errno, TEMPLATE_DISK);
-	return clone_with_digest(from, w->fd, TRIAL_DISK, NULL, err);
-}
-
 static int boot_trial(struct warming *w, struct error *err)
 {
 	autofree char *option = NULL;
+	autoclose int from = -1;
 
 	if (asprintf(&option, "--template=%s/" TEMPLATE_DIR, w->path) < 0) {
 		option = NULL;
 		return error_errno(err, ENOMEM, "template");
 	}
-	/* The workspace of the machine that was saved, which has served. */
-	if (microagent_delete(w->machines, PROVISION_MACHINE, NULL, err) < 0 ||
-	    copy_trial_disk(w, err) < 0)
+	/* The workspace of the machine that was saved has served. */
+	if (microagent_delete(w->machines, PROVISION_MACHINE, NULL, err) < 0)
 		return -1;
+	from = openat(w->to, TEMPLATE_DISK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (from < 0)
+		return error_errno(err, errno, TEMPLATE_DISK);
+	if (clone_with_digest(from, w->fd, TRIAL_DISK, NULL, err) < 0)
+		return -1;
+	close(steal_fd(&from));
 	return warming_boot(w, TRIAL_DISK, option, err);
 }
 
@@ -59,19 +56,14 @@ static int check_restored(const struct warming *w, struct error *err)
 			 json_text(boot, "why", "its supervisor does not say why"));
 }
 
-/* Nobody is there to ask for the memory, and none will come of what is said of it. */
-static void forget_supervisor(const struct warming *w)
-{
-	unlinkat(w->to, TEMPLATE_SIBLINGS ".sock", 0);
-	unlinkat(w->to, TEMPLATE_SIBLINGS, 0);
-}
-
 int template_try(struct warming *w, struct error *err)
 {
 	if (boot_trial(w, err) < 0 || check_restored(w, err) < 0 ||
 	    first_commands_try(w->machines, PROVISION_MACHINE, err) < 0)
 		return -1;
 	warming_end_machine(w);
-	forget_supervisor(w);
+	/* Nobody is there any more to ask for the memory, so what is said of that goes. */
+	unlinkat(w->to, TEMPLATE_SIBLINGS ".sock", 0);
+	unlinkat(w->to, TEMPLATE_SIBLINGS, 0);
 	return 0;
 }
