@@ -223,7 +223,7 @@ static int ask_save(struct warming *w, const struct workspace *ws, struct error 
 /* The machine has stopped for good, and is ended. */
 static int save(struct warming *w, struct error *err)
 {
-	auto_open_workspace struct open_workspace existing = {0};
+	auto_existing struct open_workspace existing = {0};
 
 	provision_log_doing(&w->log, "saving it");
 	if (open_workspace_named(w->machines, PROVISION_MACHINE, &existing, err) < 0)
