@@ -85,7 +85,8 @@ int microagent_check_publish(const char *word, struct error *err);
 int microagent_check_listener(const char *word, struct error *err);
 
 /* Whether word is "NAME=PATH:/MOUNTPOINT:ro|rw", a raw disk image with an ext4 file system, or
- * "DIR:/MOUNTPOINT[:ro]", a directory of the host; ERR_INVALID. The files are not looked at. */
+ * "DIR[:/PLACE[:OPTION,...]]", a directory of the host, on /workspace where no place is named;
+ * ERR_INVALID. The files are not looked at. */
 int microagent_check_disk(const char *word, struct error *err);
 int microagent_check_share(const char *word, struct error *err);
 /* The directory that git in the guest lacks, where what the word shares is a git worktree, and

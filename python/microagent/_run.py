@@ -52,8 +52,8 @@ def run(command: Optional[Command] = None, *, stdin: Optional[Bytes] = None, tim
     None: nothing. timeout_seconds: of the command, counted by the guest (Result.timed_out). stdout_cap, stderr_cap: bytes
     that are kept. check: CommandError when it does not end with 0. image: a name in the cache, or a path with a '/'.
     memory_mib in MiB, 512 by default; cpus: 2. network: "nat" (None), "isolated" or "bridged". egress: as of Sandbox.
-    disks, shares, bundles: "NAME=PATH:/MOUNTPOINT:ro", "DIR:/MOUNTPOINT[:ro]", "NAME=ARCHIVE:/MOUNTPOINT". The rest is as
-    microagent.h has it.
+    disks, shares, bundles: "NAME=PATH:/MOUNTPOINT:ro", "DIR[:/PLACE[:ro]]" (on /workspace where no place is named),
+    "NAME=ARCHIVE:/MOUNTPOINT". The rest is as microagent.h has it.
 
     An Error where the machine could not be had or went: NotFoundError without the image or kernel, InvalidError,
     UnsupportedError, UnavailableError. An exception of a signal's handler ends the machine."""

@@ -47,6 +47,11 @@ static int take_share_option(char *option, struct share_word *out)
 	return errno || end == value || *end ? -1 : 0;
 }
 
+bool share_word_has_place(const char *word)
+{
+	return strstr(word, ":/") != NULL;
+}
+
 int share_word_parse(const char *word, struct share_word *out, struct error *err)
 {
 	auto_share_word struct share_word cut = {.text = strdup(word), .mode = "rw"};
@@ -54,18 +59,18 @@ int share_word_parse(const char *word, struct share_word *out, struct error *err
 
 	if (!cut.text)
 		return error_errno(err, ENOMEM, "share");
-	mountpoint = cut_share_tail(cut.text);
+	mountpoint = share_word_has_place(word) ? cut_share_tail(cut.text) : NULL;
 	if (mountpoint && *mountpoint != '/') {
 		options = mountpoint;
 		mountpoint = cut_share_tail(cut.text);
 	}
-	if (!mountpoint || !*cut.text || *mountpoint != '/')
-		return error_set(err, ERR_INVALID,
-				 "\"%.200s\" is not DIR:/MOUNTPOINT or DIR:/MOUNTPOINT:OPTIONS, "
-				 "which are " OPTIONS,
-				 word);
+	if (!*cut.text || (share_word_has_place(word) && (!mountpoint || *mountpoint != '/')))
+		return error_set(
+			err, ERR_INVALID,
+			"\"%.200s\" is not DIR, DIR:/PLACE or DIR:/PLACE:OPTIONS, which are " OPTIONS,
+			word);
 	cut.dir = cut.text;
-	cut.mountpoint = mountpoint;
+	cut.mountpoint = mountpoint ? mountpoint : SHARE_PLACE;
 	/* Which value an option may have the config knows. */
 	while ((option = strsep(&options, ","))) {
 		const char *said = word + (option - cut.text); /* with its value */

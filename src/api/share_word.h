@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The word by which people ask for a shared directory: DIR:/MOUNTPOINT[:OPTION,...]. */
+/* The word by which people ask for a shared directory: DIR[:/PLACE[:OPTION,...]]. */
 #ifndef API_SHARE_WORD_H
 #define API_SHARE_WORD_H
 
@@ -17,6 +17,9 @@ struct share_word {
 	bool locks;
 };
 
+#define SHARE_PLACE "/workspace" /* where a directory is whose word names no place */
+/* Whether the word names a place, rightly or not. */
+bool share_word_has_place(const char *word);
 int share_word_parse(const char *word, struct share_word *out, struct error *err);
 void share_word_free(struct share_word *word);
 #define auto_share_word __attribute__((cleanup(share_word_free)))

@@ -169,6 +169,19 @@ def test_a_user_of_the_guest_does_not_choose_where_it_is_mounted(host):
     host("delete", "w", check=0)
 
 
+def test_a_directory_without_a_place(host):
+    """It is on /workspace, as a session's; a second one needs a place."""
+    first, second = (host.base / name for name in ("first", "second"))
+    for path in (first, second):
+        path.mkdir()
+        (path / "f").write_text(path.name)
+    words = ("run", "--network", "isolated", "--memory", 256, "--cpus", 1, "--share", "first")
+    line = ("--", "sh", "-c", "cat /workspace/f /second/f")
+    assert host(*words, "--share", f"{second}:/second:ro", *line, cwd=host.base, check=0).stdout == "firstsecond"
+    done = host(*words, "--share", second, *line, cwd=host.base, check=2)
+    assert "/workspace" in done.stderr, done.stderr
+
+
 def test_what_the_guest_keeps(host):
     """By the policy of each: what the host changes is seen, or is not."""
     timeout = ",timeout=3600" if virtiofsd.IS_C else ""

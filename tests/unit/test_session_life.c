@@ -393,9 +393,9 @@ static void the_share_of_a_config(void **state)
 	assert_string_equal(json_text(share, "tag", ""), "workspace-3");
 	assert_string_equal(json_text(share, "path", ""), "/srv/most");
 	assert_true(json_is_true(json_object_get(share, "anyway")));
-	spec.machine.shares = (const char *const[]){"/srv/more", NULL};
+	spec.machine.shares = (const char *const[]){":/more", NULL};
 	assert_fails(session_share_put(config, &spec, true, &err), ERR_INVALID,
-		     "is not DIR:/MOUNTPOINT");
+		     "\":/more\" is not DIR, DIR:/PLACE or DIR:/PLACE:OPTIONS");
 	/* One that is restored gets them when it runs. */
 	assert_ok(session_share_record(record, config, true, &err));
 	assert_null(json_object_get(config, "shares"));

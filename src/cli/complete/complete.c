@@ -52,7 +52,7 @@ static void complete_options(const struct completion *c, const struct cli_comman
 
 /* --- what a table says that stands at a place ------------------------------------------------- */
 
-/* value: "nat|isolated", "IMAGE", "npm|pypi|FILE", "PATH:/DIR[:OPTIONS]"; "NAME=PATH:/DIR:ro|rw" is
+/* value: "nat|isolated", "IMAGE", "npm|pypi|FILE", "DIR[:/PLACE[:OPTIONS]]"; "NAME=PATH:/DIR:ro|rw" is
  * of several parts, and so one's own. */
 static void complete_value(const struct completion *c, const char *value)
 {

@@ -237,10 +237,9 @@ static const struct {
 	{"BASE", offer_bases},	       {"BASE-vN", offer_versions},   {"COMMAND", offer_commands},
 	{"DIR", offer_dirs},	       {"FILE", offer_files},	      {"IMAGE", offer_images},
 	{"KERNEL", offer_kernels},     {"NAME", offer_workspaces},    {"NAME:/PATH", offer_places},
-	{"PATH:/DIR", offer_dirs},     {"POOL", offer_pools},	      {"PROFILE", offer_profiles},
-	{"PROGRAM", offer_files},      {"REF", offer_files},	      {"SCRIPT", offer_files},
-	{"SESSION", offer_sessions},   {"SNAPSHOT", offer_snapshots}, {"SOURCE", offer_files},
-	{"TARGET", offer_files},
+	{"POOL", offer_pools},	       {"PROFILE", offer_profiles},   {"PROGRAM", offer_files},
+	{"REF", offer_files},	       {"SCRIPT", offer_files},	      {"SESSION", offer_sessions},
+	{"SNAPSHOT", offer_snapshots}, {"SOURCE", offer_files},	      {"TARGET", offer_files},
 };
 
 void complete_kind(const struct completion *c, const char *kind, size_t len)

@@ -57,13 +57,14 @@ void guest_warn_shared_anyway(const struct cli *cli)
 	guest_warn(cli, "--share-anyway: whatever keys are in what is shared, the guest has them");
 }
 
-/* "PATH:/DIR" of exactly that path. */
+/* Returns whether one of the words shares exactly that directory. */
 static bool is_shared(const struct cli_words *given, const char *path)
 {
 	size_t len = strlen(path);
 
 	for (size_t i = 0; i < given->count; i++)
-		if (strncmp(given->items[i], path, len) == 0 && given->items[i][len] == ':')
+		if (strncmp(given->items[i], path, len) == 0 &&
+		    (!given->items[i][len] || given->items[i][len] == ':'))
 			return true;
 	return false;
 }

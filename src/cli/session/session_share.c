@@ -23,7 +23,7 @@ struct share_values {
 
 static bool has_place(const char *word)
 {
-	return microagent_check_share(word, NULL) == 0;
+	return strstr(word, ":/") && microagent_check_share(word, NULL) == 0;
 }
 
 /* What seems to have a place, and is no DIR of that very name either, has a mistake behind it. */
