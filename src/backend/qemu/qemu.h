@@ -118,7 +118,7 @@ int qemu_unplug_net(struct vm *vm, struct error *err);
 int qemu_pause(struct vm *vm, vm_done_fn *fn, void *data, struct error *err);
 int qemu_layer_room(struct vm *vm, uint64_t bytes, vm_done_fn *fn, void *data, struct error *err);
 
-/* save.c */
+/* save_restore.c */
 int qemu_save(struct vm *vm, int state_fd, vm_saved_fn *fn, void *data, struct error *err);
 void qemu_on_migration(struct qemu *qemu, const json_t *body);
 /* QEMU has opened its memory: what it is not to have goes, and the state is loaded. */

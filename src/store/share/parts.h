@@ -12,7 +12,7 @@ struct judge {
 	const struct mountinfo *mounts;
 };
 
-/* system_dirs.c: the system's own directories, and the kernel's own file systems. */
+/* places.c: the system's own directories, and the kernel's own file systems. */
 int share_rules_system(const struct judge *judge, struct error *err);
 /* What holds the homes of this host's people, and ours if we are none of them. */
 int share_rules_homes(const struct judge *judge, struct error *err);

@@ -3,7 +3,7 @@
  * Which directories of the host may be shared with a guest: the same rules wherever one is named.
  *
  * - The system's own: / /home /usr and the like themselves, /etc and the like with everything below
- *   (system_dirs.c has the table), and what holds somebody's home.
+ *   (places.c has the table), and what holds somebody's home.
  * - What the kernel makes up (proc, sysfs and the like), wherever it is mounted.
  * - State directories and caches of microagent, with what is in them and what holds them: a guest
  *   that could write there would be its own supervisor. By their markers upwards, by what is known

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* What is never shared for its place: the system's directories, the kernel's file systems, homes and
+ * stores of keys. */
 #include "store/share/parts.h"
 
 #include <errno.h>
