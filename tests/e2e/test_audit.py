@@ -9,6 +9,7 @@ import signal
 import socket
 import struct
 import subprocess
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
@@ -753,9 +754,28 @@ def test_files_that_are_sparse(place):
 
 
 def fill_up(directory):
-    with open(directory / "fill", "wb", buffering=0) as fill, pytest.raises(OSError):
+    with open(directory / "fill", "ab", buffering=0) as fill, pytest.raises(OSError):
         while True:
             fill.write(b"\0" * 4096)
+
+
+@contextmanager
+def kept_full(directory):
+    """What is given back meanwhile is taken too: a file that is replaced gives back what the one before had."""
+    over = threading.Event()
+
+    def take():
+        while not over.wait(0.0005):
+            fill_up(directory)
+
+    fill_up(directory)
+    filler = threading.Thread(target=take)
+    filler.start()
+    try:
+        yield
+    finally:
+        over.set()
+        filler.join()
 
 
 @contextmanager
@@ -809,8 +829,8 @@ def test_a_quarantine_on_a_disk_without_room(host):
     with small_disk(host) as place:
         kept, lost = (create(place, env={"MICROAGENT_TEST_LIMIT_DISK_CHECK_MS": "100"}) for _ in range(2))
         (bundle(place, lost) / "reserve").unlink()
-        fill_up(place.state)
-        said = place("quarantine", lost, check=1).stderr
+        with kept_full(place.state):
+            said = place("quarantine", lost, check=1).stderr
         assert "the machine is cut off, and that is not recorded: " in said and "No space left" in said, said
         assert state_of(place, lost) == "running"
         place("quarantine", kept, check=0)

@@ -61,15 +61,17 @@ static bool is_live(const json_t *response)
 	return false;
 }
 
-/* Why it is not ready; NULL where it is, or was not asked for. */
+/* Returns why it is not ready. NULL: it is ready, or nobody waits for it: mediation that was not asked
+ * for, and a result, which comes with the end of its command. */
 static const char *reason(const json_t *response, const char *key)
 {
 	const json_t *signal = json_object_get(json_object_get(response, "readiness"), key);
 	const char *error = TEXT(signal, "error");
-	bool asked_for =
-		strcmp(key, "mediationReady") != 0 || json_object_get(response, "mediation");
+	bool waited_for =
+		strcmp(key, "resultReady") != 0 &&
+		(strcmp(key, "mediationReady") != 0 || json_object_get(response, "mediation"));
 
-	if (json_is_true(json_object_get(signal, "ready")) || !asked_for)
+	if (json_is_true(json_object_get(signal, "ready")) || !waited_for)
 		return NULL;
 	return error ? error : TEXT(signal, "detail");
 }
