@@ -138,7 +138,7 @@ int publish_check(const json_t *forwards, struct error *err)
 		if (fd >= 0 &&
 		    bind(fd, (const struct sockaddr *)&list.at[0], address_length(&list.at[0])) <
 			    0 &&
-		    errno == EADDRNOTAVAIL)
+		    (errno == EADDRNOTAVAIL || errno == EINVAL)) /* EINVAL: fe80::1, of no link */
 			return error_set(err, ERR_INVALID,
 					 "config.network.portForwards[%zu].host must be an address "
 					 "of this host, and %s is none",

@@ -2,6 +2,8 @@
 /* config.network: the guest's network card, published ports and opened destinations. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,18 +15,30 @@
 #define PATH "config.network"
 #define DEFAULT_PUBLISH_HOST "127.0.0.1"
 
+/* Returns whether a host could have the address, and by no other name: a group's or everybody's address
+ * is no host's, and an IPv4 address in an IPv6 one is that IPv4 address. */
+static bool is_listening_address(const char *host)
+{
+	struct in6_addr v6;
+	struct in_addr v4;
+
+	if (inet_pton(AF_INET, host, &v4) == 1)
+		return !IN_MULTICAST(ntohl(v4.s_addr)) && v4.s_addr != INADDR_BROADCAST;
+	return inet_pton(AF_INET6, host, &v6) == 1 && !IN6_IS_ADDR_MULTICAST(&v6) &&
+	       !IN6_IS_ADDR_V4MAPPED(&v6);
+}
+
 /* Decodes the listening address, which is a number: a name could come to mean another interface
  * tomorrow. */
 static int decode_publish_host(const json_t *item, const char *path, json_t *out, struct error *err)
 {
 	const char *host = DEFAULT_PUBLISH_HOST;
-	unsigned char address[sizeof(struct in6_addr)];
 
 	if (decode_text(item, path, "host", JSON_OPTIONAL, &host, err) < 0)
 		return -1;
 	if (!strcmp(host, "localhost"))
 		host = DEFAULT_PUBLISH_HOST;
-	if (inet_pton(AF_INET, host, address) != 1 && inet_pton(AF_INET6, host, address) != 1)
+	if (!is_listening_address(host))
 		return error_set(err, ERR_INVALID,
 				 "%s.host must be an IP address of this host, and is \"%.64s\"",
 				 path, host);

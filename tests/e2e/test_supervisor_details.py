@@ -2,6 +2,7 @@
 """What the supervisor says and does in the corners that a new user comes to first."""
 
 import hashlib
+import itertools
 import json
 import shutil
 import subprocess
@@ -219,11 +220,11 @@ def test_a_workspace_that_never_was_is_not_to_be_deleted(host, field):
 
 def test_what_the_host_has_not(host):
     """An address of another host, an initrd, and that of a kernel which boots with its modules alone."""
-    forwards = [{"host": "192.0.2.1", "hostPort": 8080, "guestPort": 80}]
-    for command in ("check", "prepare", "run"):
+    for address, command in itertools.product(("192.0.2.1", "fe80::1"), ("check", "prepare", "run")):
+        forwards = [{"host": address, "hostPort": 8080, "guestPort": 80}]
         code, answer = ask(host, command, host.config(network={"mode": "nat", "portForwards": forwards}))
         assert (code, answer["errorCode"]) == (1, "invalid"), answer
-        assert answer["error"] == "config.network.portForwards[0].host must be an address of this host, and 192.0.2.1 is none"
+        assert answer["error"] == f"config.network.portForwards[0].host must be an address of this host, and {address} is none"
     kernel = host.base / "lonely"
     kernel.write_bytes(bytes(0x202) + b"HdrS" + bytes(1024))  # as a bzImage begins
     with open("/bin/true", "rb") as program:  # what is unpacked, of which Firecracker looks at the head
