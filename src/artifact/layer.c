@@ -236,7 +236,7 @@ static int take_archive(const struct taking *t, struct error *err)
 	uselocale(before);
 	if (result == 0 && t->alone && archive_format(t->from->archive) == ARCHIVE_FORMAT_EMPTY)
 		return error_set(err, ERR_INVALID, "the archive is an empty file");
-	return result;
+	return result == 0 && t->alone ? tar_require_archive(t->from, err) : result;
 }
 
 int layer_apply(struct rootfs *fs, int fd, uint64_t done, uint64_t total, char diff_id[DIGEST_TEXT],

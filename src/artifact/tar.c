@@ -13,6 +13,7 @@
 #include "base/limits.h"
 
 #define MAGIC_AT 257
+#define NO_ARCHIVE "it is no tar archive, neither plain nor compressed by gzip, bzip2, xz or zstd"
 #define HEADERS \
 	UINT64_C(4096) /* of an entry, with special ones and with what is behind its contents */
 #define BLOCK UINT64_C(4096) /* what a file takes at least */
@@ -51,9 +52,7 @@ int tar_failed(const struct tar_reading *tar, struct error *err)
 	if (lacks_memory(tar->archive) || lacks_memory(tar->unpacker))
 		return tar_out_of_memory(err);
 	if (entry == 0)
-		return error_set(
-			err, ERR_INVALID,
-			"it is no tar archive, neither plain nor compressed by gzip, bzip2, xz or zstd");
+		return error_set(err, ERR_INVALID, NO_ARCHIVE);
 	return error_set(err, ERR_INVALID,
 			 tar->from.ended ? "it ends too early, in or behind its entry %d"
 					 : "it is damaged in or behind its entry %d",
@@ -112,8 +111,14 @@ static la_ssize_t read_unpacked(struct archive *archive, void *data, const void 
 		return 0;
 	if (got == ARCHIVE_OK && artifact_check_signal(err) == 0 &&
 	    tar_count(tar->bound, len, err) == 0 &&
-	    (!tar->hash || hash_add(tar->hash, *out, len, err) == 0))
+	    (!tar->hash || hash_add(tar->hash, *out, len, err) == 0)) {
+		const uint8_t *bytes = *out;
+
+		for (size_t i = 0; archive_file_count(archive) == 0 && !tar->has_bytes && i < len;
+		     i++)
+			tar->has_bytes = bytes[i] != 0;
 		return (la_ssize_t)len;
+	}
 	archive_set_error(archive, got == ARCHIVE_OK ? EIO : archive_errno(tar->unpacker),
 			  "unpacking");
 	return ARCHIVE_FATAL;
@@ -167,6 +172,20 @@ int tar_open_hashed(struct tar_reading *tar, int fd, struct tar_bound *bound, st
 {
 	*tar = (struct tar_reading){.bound = bound, .hash = hash_new(err)};
 	return tar->hash ? open_unpacked(tar, fd, UINT64_MAX, err) : -1;
+}
+
+int tar_require_archive(struct tar_reading *tar, struct error *err)
+{
+	const void *block;
+	la_ssize_t n = 0;
+
+	if (archive_file_count(tar->archive) > 0)
+		return 0;
+	while (!tar->has_bytes && (n = read_unpacked(tar->archive, tar, &block)) > 0)
+		continue;
+	if (n < 0)
+		return tar_failed(tar, err);
+	return tar->has_bytes ? error_set(err, ERR_INVALID, NO_ARCHIVE) : 0;
 }
 
 int tar_digest(struct tar_reading *tar, uint64_t *behind, char out[DIGEST_TEXT], struct error *err)

@@ -28,6 +28,7 @@ struct tar_reading {
 	struct hash *hash;    /* of the unpacked bytes; NULL: nobody wants it */
 	struct error stopped; /* why the unpacking was stopped; else zeroed */
 	bool drained;	      /* the unpacker has no more */
+	bool has_bytes;	      /* before the first entry there was a byte that is not zero */
 };
 
 /* Opens the archive that fd is, from its beginning. A plain archive is not counted, since it
@@ -44,6 +45,10 @@ int tar_open_hashed(struct tar_reading *tar, int fd, struct tar_bound *bound, st
 void tar_close(struct tar_reading *tar); /* accepts a zeroed one */
 #define auto_tar __attribute__((cleanup(tar_close)))
 
+/* Refuses what was opened by tar_open_bounded(), has no entries, and is no archive either: the end of an
+ * archive is two blocks of zeros, with which a disk image may begin. Of an archive without entries all
+ * bytes are zero. To be asked for when there are no more entries. */
+int tar_require_archive(struct tar_reading *tar, struct error *err);
 /* The SHA-256 of all unpacked bytes, also of those behind the archive's end. To be asked for when
  * the archive has no more entries. *behind: the number of bytes behind the ends of earlier archives,
  * which grows by those of this one, also on failure, up to LIMIT_LAYER_TAIL_BYTES. */

@@ -196,6 +196,10 @@ def test_archives_that_are_none_or_too_much(host):
 
     refused(b"no archive at all" * 100, "config.bundles[0].path", "invalid")
     refused(b"", "config.bundles[0].path", "invalid")
+    # It begins as the end of an archive does, and as a disk image.
+    for behind in (b"x", bytes(1 << 20) + b"x"):
+        for packed in (bytes, gzip.compress):
+            refused(packed(bytes(1024) + behind), "it is no tar archive", "invalid")
     huge = entry("huge")
     huge.size = 1 << 45  # 32 TiB that are not there
     refused(huge.tobuf(), "more than", "invalid")
