@@ -274,11 +274,11 @@ def test_a_port_that_is_another_programs_client_now(host, uid):
 
 
 @pytest.mark.parametrize("by", ("abstract", "file"))
-def test_a_name_like_a_consoles(host, by, tmp_path):
+def test_a_name_like_a_consoles(host, by):
     """Everybody can bind a socket by such a name. A machine is known by the files of its sockets."""
     start(host)
     supervisor = json.loads((host.state / "w" / "runtime.json").read_text())["supervisorPid"]
-    words = [sys.executable, "-c", FORGER, str(supervisor), "5", by, str(tmp_path)]
+    words = [sys.executable, "-c", FORGER, str(supervisor), "5", by, str(host.base / "root")]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as forger:
         assert forger.stdout.readline() == b"bound\n"
         assert f"/proc/{supervisor}/fd/5/console.sock\n" in Path("/proc/net/unix").read_text()
