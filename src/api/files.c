@@ -249,8 +249,8 @@ static int write_within(struct reader *reader, const struct subject *s, const st
 	return transfer_in(&transfer, host_path, place->within, name, err);
 }
 
-/* Writes to the disk. That of a workspace which was not started yet must be as prepare recorded it:
- * it is prepared anew, also where a copy has failed half-way. */
+/* Writes to the disk. Until the first start the disk must be as prepare recorded it, so such a
+ * workspace is prepared anew, also where a copy has failed half-way. */
 static int write_disk(struct microagent *agent, const struct subject *s, const char *host_path,
 		      const char *path, const char *name, const struct microagent_copy *options,
 		      struct error *err)

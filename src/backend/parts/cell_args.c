@@ -12,9 +12,10 @@
  *   spec->files                                     the same as the file that it is
  *   /dev/net/tun                                    spec->tun, for a tap of the cell's own network
  *
- * A shared directory's program, which is no cell_spawn()'s but a companion, has besides /proc, the
- * directory, and /empty, which the guest gets for what is the host kernel's. Else there is no /proc, /sys, /etc, /tmp, /home or /run, and the root itself is
- * read-only, or a program could fill the host's memory by writing to it.
+ * The cell of a shared directory's program, which is a companion and not cell_spawn()'s, has three
+ * things more: /proc, the directory, and /empty, which the guest sees in the place of a file system
+ * of the host's kernel. No other cell has a /proc, and none has /sys, /etc, /tmp, /home or /run. The
+ * root is read-only, since a program that writes to it could fill the host's memory.
  */
 #include "backend/parts/cell_args.h"
 

@@ -128,7 +128,8 @@ void points_sweep(const struct microagent *agent, json_t *removed)
 		if (workspace_open(&dir, json_string_value(id), false, &ws, NULL) < 0 || ws.fd < 0)
 			continue;
 		points = open_points(&ws, false, NULL);
-		/* Whoever has the lock sweeps, or will have nothing to be swept. */
+		/* Another process that has the lock sweeps by itself, or leaves nothing that is to be
+		 * swept. */
 		if (points >= 0 && flock(points, LOCK_EX | LOCK_NB) == 0)
 			points_sweep_locked(&ws, points, removed);
 	}
@@ -185,7 +186,7 @@ int point_begin(const struct workspace *ws, struct point *out, struct error *err
 	autoclose int lock = open_points(ws, true, err);
 	auto_point struct point point = POINT_NONE;
 
-	/* Whoever else has the lock has it for a moment. */
+	/* Another process keeps the lock only for a moment. */
 	if (lock < 0 || flock_until(lock, LOCK_EX, limit_deadline(LIMIT_COMMAND_LOCK_MS),
 				    "the session's snapshots", err) < 0)
 		return -1;
@@ -292,7 +293,7 @@ int point_open(const struct workspace *ws, const char *name, enum point_use use,
 	return 0;
 }
 
-/* What is left by a process that is killed while it removes a point is swept. */
+/* Where this process is killed before the end, the next sweep removes the rest. */
 int point_remove(struct point *point, struct error *err)
 {
 	char gone[sizeof(GONE) + POINT_NAME_MAX + 1];

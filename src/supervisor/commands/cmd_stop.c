@@ -181,9 +181,9 @@ static int end_and_conclude(struct record *record, enum command command, struct 
 	asked = ask_end(record, command, &why);
 	if (asked == ASKED_NOBODY)
 		return conclude_end(record, wanted_state(command), false, false, response, err);
-	/* One that has only just been let go had no guard yet, and has one once it has answered. Nobody
-	 * else has started another meanwhile. */
-	if (!leftover_holds_supervisor(&held)) {
+	/* A live supervisor is found by its guard, which it makes a moment after its start. A supervisor
+	 * that has answered has its guard. Under the lock nobody starts another one meanwhile. */
+	if (!leftover_has_held_supervisor(&held)) {
 		leftover_let_go_supervisor(&held);
 		leftover_hold_supervisor(&record->ws, &held);
 	}

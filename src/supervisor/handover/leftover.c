@@ -359,7 +359,7 @@ void leftover_let_go_supervisor(struct leftover_supervisor *held)
 	proc_let_go(&held->proc);
 }
 
-bool leftover_holds_supervisor(const struct leftover_supervisor *held)
+bool leftover_has_held_supervisor(const struct leftover_supervisor *held)
 {
 	return held->children.count > 0 || held->proc.pid;
 }

@@ -39,7 +39,7 @@ struct leftover_supervisor {
 void leftover_hold_supervisor(const struct workspace *ws, struct leftover_supervisor *out);
 void leftover_let_go_supervisor(struct leftover_supervisor *held); /* accepts a zeroed one */
 /* False where none was to be found: it has ended, or is about to make its guard. */
-bool leftover_holds_supervisor(const struct leftover_supervisor *held);
+bool leftover_has_held_supervisor(const struct leftover_supervisor *held);
 /* Waits until the deadline (monotonic) for the end of what is held. True if it has ended, or nobody is
  * held. */
 bool leftover_await_supervisor(const struct leftover_supervisor *held, uint64_t deadline_ns);
