@@ -23,29 +23,30 @@ static const struct {
 	size_t offset;
 	enum form form;
 	unsigned kinds;
+	const char *unsaved; /* the reason if no saved machine, and so no restored one, has it */
 } fields[] = {
-	{FIELD(architecture), POINTER, OF(BASE)},
-	{FIELD(accelerator), POINTER, OF(SESSION) | OF(BASE) | OF(TEMPLATE)},
-	{FIELD(memory_mib), NUMBER, OF(SESSION) | OF(BASE) | OF(POOL)},
-	{FIELD(cpus), NUMBER, OF(SESSION) | OF(BASE) | OF(POOL)},
-	{FIELD(network), POINTER, OF(SESSION) | OF(BASE) | OF(POOL)},
-	{FIELD(network_interface), POINTER, OF(SESSION) | OF(BASE)},
-	{FIELD(allow), LIST, OF(SESSION) | OF(BASE)},
-	{FIELD(egress.names), POINTER, OF(SESSION) | OF(BASE)},
-	{FIELD(egress.from), POINTER, OF(SESSION) | OF(BASE)},
-	{FIELD(egress.sni_off), FLAG, OF(SESSION) | OF(BASE)},
-	{FIELD(egress.dry_run), FLAG, OF(SESSION) | OF(BASE)},
-	{FIELD(publish), LIST, OF(SESSION)},
-	{FIELD(mediation), POINTER, OF(SESSION)},
-	{FIELD(mediation_optional), FLAG, OF(SESSION)},
-	{FIELD(vsock), LIST, OF(SESSION)},
-	{FIELD(disks), LIST, 0},
-	{FIELD(shares), LIST, OF(SESSION)},
-	{FIELD(share_anyway), FLAG, OF(SESSION)},
-	{FIELD(share_git), FLAG, OF(SESSION)},
-	{FIELD(rates.disk_bytes), NUMBER, OF(SESSION)},
-	{FIELD(rates.disk_ops), NUMBER, OF(SESSION)},
-	{FIELD(rates.net_bytes), NUMBER, OF(SESSION)},
+	{FIELD(architecture), POINTER, OF(BASE), NULL},
+	{FIELD(accelerator), POINTER, OF(SESSION) | OF(BASE) | OF(TEMPLATE), NULL},
+	{FIELD(memory_mib), NUMBER, OF(SESSION) | OF(BASE) | OF(POOL), NULL},
+	{FIELD(cpus), NUMBER, OF(SESSION) | OF(BASE) | OF(POOL), NULL},
+	{FIELD(network), POINTER, OF(SESSION) | OF(BASE) | OF(POOL), NULL},
+	{FIELD(network_interface), POINTER, OF(SESSION) | OF(BASE), NULL},
+	{FIELD(allow), LIST, OF(SESSION) | OF(BASE), NULL},
+	{FIELD(egress.names), POINTER, OF(SESSION) | OF(BASE), NULL},
+	{FIELD(egress.from), POINTER, OF(SESSION) | OF(BASE), NULL},
+	{FIELD(egress.sni_off), FLAG, OF(SESSION) | OF(BASE), NULL},
+	{FIELD(egress.dry_run), FLAG, OF(SESSION) | OF(BASE), NULL},
+	{FIELD(publish), LIST, OF(SESSION), "it publishes ports"},
+	{FIELD(mediation), POINTER, OF(SESSION), "it has a mediator"},
+	{FIELD(mediation_optional), FLAG, OF(SESSION), NULL},
+	{FIELD(vsock), LIST, OF(SESSION), "it has vsock ports of the host's"},
+	{FIELD(disks), LIST, 0, NULL},
+	{FIELD(shares), LIST, OF(SESSION), NULL},
+	{FIELD(share_anyway), FLAG, OF(SESSION), NULL},
+	{FIELD(share_git), FLAG, OF(SESSION), NULL},
+	{FIELD(rates.disk_bytes), NUMBER, OF(SESSION), "its rates are limited"},
+	{FIELD(rates.disk_ops), NUMBER, OF(SESSION), "its rates are limited"},
+	{FIELD(rates.net_bytes), NUMBER, OF(SESSION), "its rates are limited"},
 };
 
 static const char *const kinds[] = {
@@ -84,4 +85,13 @@ int machine_check(const struct microagent_machine *machine, enum machine_kind ki
 					 fields[i].name, kinds[kind]);
 	}
 	return 0;
+}
+
+const char *machine_unsaved_reason(const struct microagent_machine *machine)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+		if (fields[i].unsaved &&
+		    is_set((const char *)machine + fields[i].offset, fields[i].form))
+			return fields[i].unsaved;
+	return NULL;
 }

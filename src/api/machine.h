@@ -17,4 +17,7 @@ enum machine_kind {
 int machine_check(const struct microagent_machine *machine, enum machine_kind kind,
 		  struct error *err);
 
+/* Why no machine that is restored can be like this one: "it publishes ports". NULL: one can. */
+const char *machine_unsaved_reason(const struct microagent_machine *machine);
+
 #endif

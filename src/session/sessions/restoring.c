@@ -8,16 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/machine.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
 #include "channel/lifeline.h"
 #include "session/sessions/session.h"
-
-static bool has_any(const char *const *words)
-{
-	return words && words[0];
-}
 
 /* What a machine that was saved does not have, and so no session that is restored from it. NULL:
  * nothing of it is asked for. */
@@ -34,18 +30,12 @@ static const char *asked_beyond(const struct microagent *agent,
 		{spec->no_share, "it has no spare port for a directory"},
 		{session_has_share(spec) && !session_can_be_given(agent, spec),
 		 "it has more directories than a machine that runs can be given"},
-		{has_any(spec->machine.publish), "it publishes ports"},
-		{spec->machine.mediation != NULL, "it has a mediator"},
-		{has_any(spec->machine.vsock), "it has vsock ports of the host's"},
-		{spec->machine.rates.disk_bytes || spec->machine.rates.disk_ops ||
-			 spec->machine.rates.net_bytes,
-		 "its rates are limited"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (rows[i].given)
 			return rows[i].what;
-	return NULL;
+	return machine_unsaved_reason(&spec->machine);
 }
 
 static int check_fits(const struct microagent_session *session, const struct base *base,
