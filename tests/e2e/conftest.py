@@ -504,6 +504,19 @@ def skip_without_own_kernels(name):
 
 
 @pytest.fixture
+def kernel_by_path():
+    """A kernel that is given by its path boots."""
+    if kvm_host.runs_named_kernel_alone() and kvm_host.PARAVIRTUAL.exists():
+        pytest.skip("takes a kernel by its path; it is emulated, since only one that is installed can be said to be built for this KVM, "
+                    "and the kernel of MICROAGENT_KVM_KERNEL runs under KVM alone")
+
+
+def skip_vmm_outside_of_a_cell():
+    if os.environ.get("ACCEL") == "kvm" and os.environ.get("MICROAGENT_TEST_KVM"):
+        pytest.skip("has a VMM without a cell, which opens /dev/kvm, and the tests have a node of their own in its place")
+
+
+@pytest.fixture
 def two_processors():
     """In the guest, where nothing is said of them."""
     if kvm_host.runs_named_kernel_alone():

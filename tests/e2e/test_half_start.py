@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import virtiofsd
-from conftest import BACKEND, BIN, HANG_S, wait_until
+from conftest import BACKEND, BIN, HANG_S, skip_vmm_outside_of_a_cell, wait_until
 from test_bundles import small_config
 from failing_calls import without
 from test_least_rights import NO_NAMESPACES
@@ -128,6 +128,7 @@ def test_companions_without_namespaces(host, replace):
         host.supervisor(request("delete", sparse(host)))
     if BACKEND == "firecracker":  # in a cell alone
         return
+    skip_vmm_outside_of_a_cell()
     config = prepared(host, needs, confinement="seccomp")
     replace(where(), stand_in)
     code, answer, _ = host.supervisor(request("start", config))

@@ -31,7 +31,7 @@ DIED = "died before it was ready: QEMU ended by itself with code 1: "
 DEADLINE = "the boot deadline passed"
 REFUSED = "QEMU: vhost_backend_init failed"
 LATE = "QEMU has not answered a monitor command"
-SHORT = {"MICROAGENT_TEST_LIMIT_BOOT_TCG_MS": "1500"}
+SHORT = {f"MICROAGENT_TEST_LIMIT_{name}": "1500" for name in ("BOOT_TCG_MS", "FIRMWARE_MS", "BOOT_KVM_MS")}
 
 
 @pytest.fixture

@@ -161,7 +161,7 @@ def knows_passrights():
     ("deep", "a message longer than 1048576 bytes"), ("flood", "the boot deadline passed"),
     ("answers", "the boot deadline passed"), ("stranger", "the boot deadline passed")])
 def test_a_monitor_that_lies(host, name, error):
-    limits = {"BOOT_TCG_MS": 1500} if "deadline" in error else {}
+    limits = dict.fromkeys(("BOOT_TCG_MS", "FIRMWARE_MS", "BOOT_KVM_MS"), 1500) if "deadline" in error else {}
     detail, _ = start(host, f"qmp-{name}", **limits)
     assert error in detail and detail.isprintable(), detail
 

@@ -151,6 +151,7 @@ def test_files_and_rights(host):
     host("delete", "w", check=0)
 
 
+@pytest.mark.usefixtures("kernel_by_path")
 def test_no_root_needed(host):
     """An ordinary user with nothing but the programs, a kernel and an image."""
     if os.getuid() != 0:

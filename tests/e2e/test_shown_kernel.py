@@ -75,6 +75,7 @@ def end(host):
     host("delete", "w", check=0)
 
 
+@pytest.mark.usefixtures("kernel_by_path")
 def test_nothing_is_copied(host, kernel):
     """The machine has the file itself; it may be written to again as soon as the machine runs, whoever still waits for it."""
     host("start", "w", check=0)
@@ -110,6 +111,7 @@ def test_nobody_writes_to_it_meanwhile(host, kernel):
 
 
 @pytest.mark.parametrize("how", ["written to", "an old system"])
+@pytest.mark.usefixtures("kernel_by_path")
 def test_else_it_is_copied(host, kernel, how):
     """A file that somebody has open for writing is one that he may change at any time."""
     writer = open(kernel, "r+b") if how == "written to" else None
@@ -125,6 +127,7 @@ def test_else_it_is_copied(host, kernel, how):
         writer.close()
 
 
+@pytest.mark.usefixtures("kernel_by_path")
 def test_of_one_that_few_may_read(host, kernel):
     """Shown or copied, as its file system can: the cell's user is another."""
     kernel.chmod(0o400)

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from conftest import wait_until
+from conftest import skip_vmm_outside_of_a_cell, wait_until
 from test_audit import events
 from test_least_rights import NO_NAMESPACES, status
 from test_session_share import own_cache
@@ -109,6 +109,7 @@ def test_without_namespaces(host):
 
 def test_a_session_of_its_own_will(place):
     """Where a cell could be had: what is asked for is what is done, aloud."""
+    skip_vmm_outside_of_a_cell()
     made = place("--json", "session", "create", "--base", "web", "--network", "isolated", "--unconfined", check=0)
     assert "the VMM runs in no cell" in json.loads(made.stderr.splitlines()[0])["warning"]
     name = json.loads(made.stdout)["name"]
