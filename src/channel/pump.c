@@ -5,7 +5,8 @@
  *
  * The caller's descriptors stay blocking (the flag belongs to the open description, which a shell
  * shares), so nothing is read or written before poll() has said that it will not block, and no more
- * is written at once than is promised to fit (fd_write_some()).
+ * is written at once than is promised to fit (fd_write_some()). poll() does not know that a read
+ * from the terminal stops a job in the background: base/job_control.h.
  */
 #include "channel/pump.h"
 
@@ -20,6 +21,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/job_control.h"
 #include "base/limits.h"
 
 enum slot {
@@ -49,7 +51,7 @@ struct pump {
 	bool lost[2];	/* what comes for stdout, or stderr, is dropped */
 	bool unread;	/* output was dropped since its reader took none of it in time */
 	bool cancelled; /* waiting for the exit of a cancelled command */
-	bool asked;	/* SIGINT or SIGTERM was handed on: the caller wants an end */
+	bool asked;	/* SIGINT, SIGTERM or SIGHUP was handed on: the caller wants an end */
 	bool done;	/* `end` is known */
 	enum microagent_end end;
 	uint64_t deadline_ns; /* of a cancelled command; UINT64_MAX: none */
@@ -95,7 +97,7 @@ static int pass_signal(struct pump *p, struct error *err)
 
 	if (signal == MICROAGENT_SIGNAL_END || (asks_to_end && pump_is_paused(p)))
 		return pump_stop(p, MICROAGENT_CANCELLED, err);
-	p->asked = p->asked || signal == SIGINT || signal == SIGTERM;
+	p->asked = p->asked || asks_to_end;
 	return signal > 0 ? calls_signal(p->calls, p->call, signal, err) : 0;
 }
 
@@ -225,6 +227,14 @@ static bool has_escape(const struct pump *p, const uint8_t *bytes, size_t len)
 	return p->terminal && p->terminal->escape >= 0 && memchr(bytes, p->terminal->escape, len);
 }
 
+static bool has_signal(const struct pump *p)
+{
+	struct pollfd slot = {.fd = p->streams->signals ? p->streams->signals->fd : -1,
+			      .events = POLLIN};
+
+	return poll(&slot, 1, 0) > 0;
+}
+
 static int read_stdin(struct pump *p, struct error *err)
 {
 	uint8_t bytes[AGENT_STDIN_CHUNK];
@@ -233,6 +243,10 @@ static int read_stdin(struct pump *p, struct error *err)
 
 	/* What was queued since may have taken it; reading nothing would look like the end. */
 	if (room == 0)
+		return 0;
+	/* A signal that has come meanwhile is passed on first, since nobody may send it again after the
+	 * stop; and a job that was told to end does not stop before it has. */
+	if (is_in_background(p->streams->in) && (p->asked || has_signal(p) || job_stop(SIGTTIN)))
 		return 0;
 	n = read(p->streams->in, bytes, room);
 	if (n > 0 && has_escape(p, bytes, (size_t)n)) {
@@ -255,7 +269,8 @@ static void set_slots(const struct pump *p, struct pollfd slots[SLOT_COUNT])
 {
 	const struct microagent_signals *signals = p->cancelled ? NULL : p->streams->signals;
 	bool started = p->call->started, ended = p->connection->ended;
-	bool read_in = p->in_open && started && !ended && calls_stdin_room(p->calls, p->call) > 0;
+	bool read_in = p->in_open && started && !ended && calls_stdin_room(p->calls, p->call) > 0 &&
+		       !(p->asked && is_in_background(p->streams->in));
 	short agent = 0;
 
 	if (!ended && !p->has_item)

@@ -128,8 +128,16 @@ int attend_begin(struct attended *attended, const struct cli *cli, const struct 
 	/* A person who asks for a terminal means to type on it. */
 	if (in < 0 && (how->input.interactive || (how->terminal && isatty(STDIN_FILENO) == 1)))
 		in = STDIN_FILENO;
-	if (signals_open_forwarded(&attended->signals, err) < 0)
+	/* Before the signals are blocked: in the background it waits for the terminal, and a signal ends
+	 * a wait before which nothing was begun. Our terminal, if there is one, is raw when it is what
+	 * is typed on. */
+	if (how->terminal && terminal_open(&attended->near, in, STDOUT_FILENO, err) < 0)
 		goto failed;
+	if (signals_open_forwarded(&attended->signals, err) < 0) {
+		if (how->terminal)
+			terminal_restore(&attended->near);
+		goto failed;
+	}
 	attended->their_signals =
 		(struct microagent_signals){attended->signals.fd, signals_next, &attended->signals};
 	attended->sink = (struct microagent_sink){capture_take, &attended->capture};
@@ -145,9 +153,6 @@ int attend_begin(struct attended *attended, const struct cli *cli, const struct 
 	};
 	if (!how->terminal)
 		return 0;
-	/* Our terminal, if there is one, is raw when it is what is typed on. */
-	if (terminal_open(&attended->near, in, STDOUT_FILENO, err) < 0)
-		goto failed;
 	attended->their_terminal = (struct microagent_terminal){.resized = attended->near.resized,
 								.size = terminal_size,
 								.data = &attended->near,

@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/job_control.h"
 
 #define CHUNK 4096u
 #define TYPED_MAX 65536u /* what waits for a guest that does not read */
@@ -80,8 +82,13 @@ static void send_typed(struct serial *s)
 static void type(struct serial *s)
 {
 	char *at = s->typed + s->typed_len;
-	ssize_t n = read(s->in, at, TYPED_MAX - s->typed_len);
 	const char *escape;
+	ssize_t n;
+
+	/* Afterwards the signals are looked at before anything is read. */
+	if (is_in_background(s->in) && job_stop(SIGTTIN))
+		return;
+	n = read(s->in, at, TYPED_MAX - s->typed_len);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/job_control.h"
 #include "base/platform/waitable.h"
 
 /* Ends with a byte: all is well; or with the end of the pipe: nobody has put the terminal right. */
@@ -95,6 +96,25 @@ static void put_right(const struct terminal *terminal)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
+/* Waits until the terminal is this job's, as a shell's fg makes it. A signal that asks for the end
+ * ends the wait. */
+static int await_foreground(int fd, struct error *err)
+{
+	sigset_t pending;
+
+	while (is_in_background(fd)) {
+		if (sigpending(&pending) == 0 &&
+		    (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
+		     sigismember(&pending, SIGHUP) == 1))
+			return error_set(
+				err, ERR_CONFLICT,
+				"the terminal is another job's, and this one was told to end");
+		if (!job_stop(SIGTTOU))
+			break;
+	}
+	return 0;
+}
+
 static int make_raw(const struct terminal *terminal)
 {
 	struct termios raw = terminal->saved;
@@ -107,6 +127,8 @@ int terminal_raw(struct terminal *terminal, int fd, struct error *err)
 {
 	struct terminal it = {.fd = fd, .is_raw = true, .guardian_pipe = -1};
 
+	if (await_foreground(fd, err) < 0)
+		return -1;
 	if (tcgetattr(fd, &it.saved) < 0)
 		return error_errno(err, errno, "terminal");
 	autoclose int resized = watch(true, err);
@@ -156,7 +178,7 @@ void terminal_size(void *data, uint16_t *rows, uint16_t *columns)
 		if (signal == SIGTSTP) {
 			put_right(terminal);
 			raise(SIGSTOP); /* until the SIGCONT, which is read next */
-		} else if (signal == SIGCONT && tcgetpgrp(terminal->fd) == getpgrp()) {
+		} else if (signal == SIGCONT && !is_in_background(terminal->fd)) {
 			/* In the background the terminal is somebody else's; brought to the front,
 			 * we are told again. */
 			make_raw(terminal);

@@ -203,7 +203,7 @@ int connect_run(struct cli *cli, const struct connect_values *values, const char
 			code = run_agent_shell(&connect, &sent, -1, NULL, err);
 		else
 			code = shell(&connect, err);
-		signals_close(&connect.signals);
+		code = signals_end_command(cli, &connect.signals, code, err);
 	}
 	session_tell_end(cli, name, connect.agent ? connect.id : NULL, code);
 	microagent_close(connect.agent);

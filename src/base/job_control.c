@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/job_control.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+bool is_in_background(int fd)
+{
+	pid_t job = fd < 0 ? -1 : tcgetpgrp(fd);
+
+	return job >= 0 && job != getpgrp();
+}
+
+bool job_stop(int signal)
+{
+	sigset_t cont, before, pending;
+	bool was_stopped;
+
+	/* A stop takes back a SIGCONT that is pending, so the one that is there afterwards is that
+	 * which ended the stop. */
+	sigemptyset(&cont);
+	sigaddset(&cont, SIGCONT);
+	pthread_sigmask(SIG_BLOCK, &cont, &before);
+	was_stopped = kill(0, signal) == 0 && sigpending(&pending) == 0 &&
+		      sigismember(&pending, SIGCONT) == 1;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return was_stopped;
+}
