@@ -10,6 +10,7 @@ static const struct contract_trial apple_vf_trials[] = {
 	{false, NULL},
 };
 static const struct contract_trial firecracker_trials[] = {
+	{true, "Firecracker 1.15.1 on x86-64 under a paravirtual KVM, by hand"},
 	{false, "a stand-in for Firecracker on x86-64, which has the published API and boots the "
 		"guest in QEMU"},
 	{false, NULL},
@@ -22,7 +23,9 @@ static const struct contract_trial hyperv_trials[] = {
 static const struct contract_trial qemu_trials[] = {
 	{true, "QEMU 7.2 of Debian 12 on x86-64, emulated (TCG)"},
 	{true, "QEMU 10.0 of Debian's bookworm-backports on x86-64, emulated (TCG)"},
+	{true, "QEMU 10.0 of Debian 13 on x86-64, emulated (TCG), on the kernel of a Debian 12"},
 	{true, "QEMU 7.2 under a KVM that runs no Linux, with a guest of the tests' own"},
+	{true, "QEMU 7.2 under a paravirtual KVM, with a Linux that is built for it"},
 	{false, NULL},
 };
 

@@ -80,7 +80,7 @@ static const struct option_row rows[] = {
 	 "prepare, start, console: take the config that was recorded; that of the request says "
 	 "stateDir, and confinement where it is to be another"},
 	{"keep-quarantined", NULL, option_given, AT(keep_quarantined),
-	 "kill, delete: fail where the workspace is in quarantine"},
+	 "halt, stop, kill, delete: fail where the workspace is in quarantine"},
 	{"full", NULL, option_given, AT(full),
 	 "inspect: take a new digest of the root file system"},
 	{"help", NULL, option_given, AT(help), "show this text"},

@@ -56,6 +56,12 @@ static int refuse_options(const struct options *options, enum command command, s
 			err, ERR_INVALID,
 			"--recorded is for the commands prepare, start and console alone, and this is %s",
 			command_table[command].name);
+	if (options->keep_quarantined && command != COMMAND_HALT && command != COMMAND_STOP &&
+	    command != COMMAND_KILL && command != COMMAND_DELETE)
+		return error_set(
+			err, ERR_INVALID,
+			"--keep-quarantined is for the commands halt, stop, kill and delete alone, and this is %s",
+			command_table[command].name);
 	if (command == COMMAND_RUN)
 		return 0;
 	const struct {

@@ -472,7 +472,8 @@ def test_lifeline(host):
         if "shares" in config:
             plant(host, work)
         os.close(write_end)
-        events.read()
+        last = json.loads(events.read().splitlines()[-1])
+    assert (last["state"], last["detail"]) == ("stopped", "killed: the caller that started the machine went away"), last
     child.stdout.read()
     child.wait(timeout=60)
     assert not host.processes()

@@ -180,19 +180,21 @@ def test_a_file_in_the_place_of_the_state_directory(host, tmp_path, below, mode)
     assert [answer["error"] for _, answer in answers] == [f"state directory {place / below}: not a directory"] * 2
 
 
-def recorded(host, command):
+def asked_with(host, option, command):
     request = {"command": command, "identity": IDENTITY, "config": {"stateDir": str(host.state)}}
-    done = subprocess.run([BIN / host.program, "--recorded"], input=json.dumps(request), capture_output=True, text=True, env=host.env,
+    done = subprocess.run([BIN / host.program, option], input=json.dumps(request), capture_output=True, text=True, env=host.env,
                           timeout=HANG_S, check=False)
     return done.returncode, json.loads(done.stdout)
 
 
 def test_the_recorded_config(host):
     """Is taken for a start that asks for it, and is read as a record: one of an older version has fields that nobody knows."""
-    code, answer = recorded(host, "kill")
+    code, answer = asked_with(host, "--recorded", "kill")
     assert (code, answer["errorCode"]) == (1, "invalid"), answer
     assert answer["error"] == "--recorded is for the commands prepare, start and console alone, and this is kill"
-    code, answer = recorded(host, "start")
+    code, answer = asked_with(host, "--keep-quarantined", "inspect")
+    assert (code, answer["error"]) == (1, "--keep-quarantined is for the commands halt, stop, kill and delete alone, and this is inspect")
+    code, answer = asked_with(host, "--recorded", "start")
     assert (code, answer["errorCode"], answer["error"]) == (1, "not-found", "the workspace does not exist"), answer
     assert not (host.state / "w").exists()
     config = host.config(command=["true"])
@@ -201,10 +203,10 @@ def test_the_recorded_config(host):
     record = json.loads(path.read_text())
     record["config"]["ofAnOlderVersion"] = True
     path.write_text(json.dumps(record))
-    code, answer = recorded(host, "start")
+    code, answer = asked_with(host, "--recorded", "start")
     assert (code, answer["errorCode"]) == (1, "conflict"), answer
     (host.state / ".locks" / ".record-w").unlink()
-    code, answer = recorded(host, "start")
+    code, answer = asked_with(host, "--recorded", "start")
     assert code == 0 and answer["event"]["state"] == "running", answer
     assert ask(host, "kill")[0] == 0 and ask(host, "delete")[0] == 0
 

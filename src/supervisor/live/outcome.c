@@ -119,7 +119,7 @@ enum state outcome_state(const struct outcome *outcome, enum vm_end end, const c
 {
 	static const char *const forced[INTENT_COUNT] = {
 		[INTENT_KILL] = KILLED,
-		[INTENT_CALLER_GONE] = KILLED ": the caller of run went away",
+		[INTENT_CALLER_GONE] = KILLED ": the caller that started the machine went away",
 		[INTENT_RUN_TOLD] = KILLED ": " RUN_TOLD,
 		[INTENT_SIGNAL] = KILLED ": the live supervisor was told to end",
 	};
