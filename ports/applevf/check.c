@@ -220,8 +220,6 @@ const struct backend_refusal applevf_refusals[] = {
 	 "the machine is in its supervisor's own process, which macOS alone confines: there are no "
 	 "cells and no lists of system calls",
 	 vf_asks_confinement},
-	{"rootfsBase", "Virtualization.framework's disks are raw: it reads no layers",
-	 ASKS_BY_FIELD},
 	{"cgroup", "macOS has no cgroups", ASKS_BY_FIELD},
 	{"cgroupLimits", "macOS has no cgroups", vf_asks_cgroup_limits},
 	{"network.allow",

@@ -55,6 +55,9 @@ struct config_field {
 	/* JSON of a value that asks for the feature which the field is; "@" stands for the drive of
 	 * an absolute path. NULL: the field is no feature that a backend may lack. */
 	const char *sample;
+	/* What every other backend says of a field that QEMU's alone has: one sentence. NULL: each
+	 * backend's own refusals say what becomes of the field. */
+	const char *qemu_alone;
 };
 /* In the order in which errors win and canonical documents are written. */
 extern const struct config_field config_fields[];

@@ -10,7 +10,7 @@
 int capabilities_refuse(const struct backend *backend, const struct config *config,
 			struct error *err)
 {
-	return refusals_check(backend->refusals, config, err);
+	return refusals_check(backend->name, backend->refusals, config, err);
 }
 
 int capabilities_check(const struct backend *backend, const struct config *config,

@@ -63,8 +63,13 @@ static bool has_field(const json_t *document, const char *path)
 	}
 }
 
-int refusals_check(const struct backend_refusal *refusals, const struct config *config,
-		   struct error *err)
+static bool is_refused_by(const char *backend, const struct config_field *field)
+{
+	return field->qemu_alone && strcmp(backend, "qemu") != 0;
+}
+
+int refusals_check(const char *backend, const struct backend_refusal *refusals,
+		   const struct config *config, struct error *err)
 {
 	char path[REFUSAL_PATH];
 
@@ -74,6 +79,10 @@ int refusals_check(const struct backend_refusal *refusals, const struct config *
 			return error_set(err, ERR_UNSUPPORTED, "config.%s: %s", path,
 					 row->limitation);
 	}
+	for (const struct config_field *field = config_fields; field->key; field++)
+		if (is_refused_by(backend, field) && has_field(config->normalised, field->key))
+			return error_set(err, ERR_UNSUPPORTED, "config.%s: %s", field->key,
+					 field->qemu_alone);
 	return 0;
 }
 
@@ -90,8 +99,8 @@ static json_t *least_config(const char *fields, struct error *err)
 	return json_load_strict(buf_bytes(&text), text.len, err);
 }
 
-static int add_honoured(const struct backend_refusal *refusals, const char *name,
-			const char *fields, json_t *names, struct error *err)
+static int add_honoured(const char *backend, const struct backend_refusal *refusals,
+			const char *name, const char *fields, json_t *names, struct error *err)
 {
 	struct config config = {0};
 	json_auto_t *given = least_config(fields, err);
@@ -99,25 +108,27 @@ static int add_honoured(const struct backend_refusal *refusals, const char *name
 
 	if (!given || config_from_record(given, &config, err) < 0)
 		return -1;
-	honoured = refusals_check(refusals, &config, NULL) == 0;
+	honoured = refusals_check(backend, refusals, &config, NULL) == 0;
 	config_free(&config);
 	if (honoured && json_array_append_new(names, json_string(name)) < 0)
 		return error_errno(err, ENOMEM, "capabilities");
 	return 0;
 }
 
-static json_t *honoured_networks(const struct backend_refusal *refusals, struct error *err)
+static json_t *honoured_networks(const char *backend, const struct backend_refusal *refusals,
+				 struct error *err)
 {
 	json_auto_t *names = json_array();
 
 	for (size_t i = 0; i < ARRAY_SIZE(network_askings); i++)
-		if (add_honoured(refusals, network_askings[i].name, network_askings[i].fields,
-				 names, err) < 0)
+		if (add_honoured(backend, refusals, network_askings[i].name,
+				 network_askings[i].fields, names, err) < 0)
 			return NULL;
 	return steal_ptr(&names);
 }
 
-static json_t *honoured_features(const struct backend_refusal *refusals, struct error *err)
+static json_t *honoured_features(const char *backend, const struct backend_refusal *refusals,
+				 struct error *err)
 {
 	json_auto_t *names = json_array();
 
@@ -131,31 +142,38 @@ static json_t *honoured_features(const struct backend_refusal *refusals, struct 
 			error_errno(err, ENOMEM, "capabilities");
 			return NULL;
 		}
-		if (add_honoured(refusals, field->key, fields, names, err) < 0)
+		if (add_honoured(backend, refusals, field->key, fields, names, err) < 0)
 			return NULL;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(feature_askings); i++)
-		if (add_honoured(refusals, feature_askings[i].name, feature_askings[i].fields,
-				 names, err) < 0)
+		if (add_honoured(backend, refusals, feature_askings[i].name,
+				 feature_askings[i].fields, names, err) < 0)
 			return NULL;
 	return steal_ptr(&names);
 }
 
-static json_t *refusals_json(const struct backend_refusal *refusals, struct error *err)
+static int add_refusal(json_t *list, const char *field, const char *limitation, struct error *err)
+{
+	json_auto_t *item = json_object();
+
+	if (json_put_string(item, "field", field, err) < 0 ||
+	    json_put_string(item, "limitation", limitation, err) < 0)
+		return -1;
+	return json_array_append(list, item) < 0 ? error_errno(err, ENOMEM, "capabilities") : 0;
+}
+
+static json_t *refusals_json(const char *backend, const struct backend_refusal *refusals,
+			     struct error *err)
 {
 	json_auto_t *list = json_array();
 
-	for (const struct backend_refusal *row = refusals; row->field; row++) {
-		json_auto_t *item = json_object();
-
-		if (json_put_string(item, "field", row->field, err) < 0 ||
-		    json_put_string(item, "limitation", row->limitation, err) < 0)
+	for (const struct backend_refusal *row = refusals; row->field; row++)
+		if (add_refusal(list, row->field, row->limitation, err) < 0)
 			return NULL;
-		if (json_array_append(list, item) < 0) {
-			error_errno(err, ENOMEM, "capabilities");
+	for (const struct config_field *field = config_fields; field->key; field++)
+		if (is_refused_by(backend, field) &&
+		    add_refusal(list, field->key, field->qemu_alone, err) < 0)
 			return NULL;
-		}
-	}
 	return steal_ptr(&list);
 }
 
@@ -177,9 +195,9 @@ json_t *refusals_capabilities(const char *name, const struct backend_refusal *re
 {
 	json_auto_t *document = json_object();
 	json_auto_t *commands = command_names(built, err);
-	json_auto_t *networks = honoured_networks(refusals, err);
-	json_auto_t *features = honoured_features(refusals, err);
-	json_auto_t *list = refusals_json(refusals, err);
+	json_auto_t *networks = honoured_networks(name, refusals, err);
+	json_auto_t *features = honoured_features(name, refusals, err);
+	json_auto_t *list = refusals_json(name, refusals, err);
 
 	if (!commands || !networks || !features || !list ||
 	    json_put_string(document, "backend", name, err) < 0 ||

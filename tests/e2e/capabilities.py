@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What the supervisor of each backend prints of itself, as src/api/backends.json has it for hosts that lack the supervisor.
 
-Run by itself, after `make standin standin-hyperv`, it writes that file anew."""
+Run by itself, after `make standin standin-hyperv`, it writes that file anew, and with it two lists of names in the schemas:
+the features that any backend has, and the fields that a request's config may have."""
 
 import json
 import subprocess
@@ -14,6 +15,7 @@ from conftest import APPLEVF, BIN, ROOT
 import hyperv  # of ports/, where conftest has it looked for
 
 STORED = ROOT / "src" / "api" / "backends.json"
+SCHEMA = ROOT / "schema"
 LISTS = ("commands", "networks", "features", "refusals")
 NATIVE = {"apple-vf": APPLEVF, "firecracker": BIN / "microagent-firecracker-supervisor", "qemu": BIN / "microagent-qemu-supervisor"}
 
@@ -35,12 +37,28 @@ def of_windows(place):
         return lists_of(printed(hyperv.WINE, hyperv.SHIPPED, env=wine.env))
 
 
+def fields_of_config():
+    return list(schema_check.load("defs")["$defs"]["config"]["properties"])
+
+
+def names_of_config(schema):
+    """The one list of names in request.json: of a config that is not looked into."""
+    return next(part["then"]["properties"]["config"]["propertyNames"] for part in schema["allOf"]
+                if "propertyNames" in part["then"]["properties"].get("config", {}))
+
+
 def write():
     document = {name: lists_of(printed(program)) for name, program in NATIVE.items()}
     with tempfile.TemporaryDirectory() as place:
         document["windows-hyperv"] = of_windows(place)
-    STORED.write_text(json.dumps(document))
-    subprocess.run([sys.executable, ROOT / "scripts" / "layout-schemas.py", STORED], check=True)
+    features = list(dict.fromkeys(name for said in document.values() for name in said["features"]))
+    changed = {STORED: document, SCHEMA / "capabilities.json": schema_check.load("capabilities"),
+               SCHEMA / "request.json": schema_check.load("request")}
+    changed[SCHEMA / "capabilities.json"]["$defs"]["features"]["items"]["enum"] = features
+    names_of_config(changed[SCHEMA / "request.json"])["enum"] = fields_of_config()
+    for path, content in changed.items():
+        path.write_text(json.dumps(content, ensure_ascii=False))
+        subprocess.run([sys.executable, ROOT / "scripts" / "layout-schemas.py", path], check=True)
 
 
 if __name__ == "__main__":

@@ -189,6 +189,8 @@ def test_each_field_is_of_all_or_a_feature():
     """Whoever adds a field of a config says here, or by a feature, that backends honour it."""
     fields = set(schema_check.load("defs")["$defs"]["config"]["properties"])
     features = set(schema_check.load("capabilities")["$defs"]["features"]["items"]["enum"])
+    assert features == {name for entry in STORED.values() for name in entry["features"]}, "run tests/e2e/capabilities.py"
+    assert fields == set(capabilities.names_of_config(schema_check.load("request"))["enum"]), "run tests/e2e/capabilities.py"
     assert fields - OF_ALL <= features
     assert not OF_ALL & features and OF_ALL <= fields
 

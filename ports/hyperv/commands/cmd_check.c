@@ -29,7 +29,7 @@ static int check_published_hosts(const struct config *config, struct error *err)
 
 int refuse_config(const struct config *config, struct error *err)
 {
-	if (refusals_check(hyperv_refusals, config, err) < 0)
+	if (refusals_check(HYPERV_BACKEND, hyperv_refusals, config, err) < 0)
 		return -1;
 	if (config->memory_mib % MEMORY_STEP_MIB)
 		return error_set(err, ERR_INVALID,

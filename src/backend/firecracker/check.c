@@ -88,7 +88,6 @@ const struct backend_refusal fc_refusals[] = {
 	{"confinement",
 	 "Firecracker takes its files by name, and what was checked has one only in a cell",
 	 asks_no_cell},
-	{"rootfsBase", "Firecracker's disks are raw: it reads no layers", ASKS_BY_FIELD},
 	{"shares", "Firecracker has no virtio-fs: it shares no directories", ASKS_BY_FIELD},
 	{"hotplug", "Firecracker has no virtio-fs: no directory can be given later", ASKS_BY_FIELD},
 	REFUSED_BRIDGE_RATE,
