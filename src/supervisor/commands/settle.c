@@ -58,6 +58,42 @@ static void audit_loss(const struct record *record, const char *detail)
 		(void)audit_note_telemetry(&record->ws, &ignored);
 }
 
+/* The directories that a machine had which ran: those that it was given since, by the record of the
+ * run, or those of its config. */
+static json_t *lost_shares(const struct record *record)
+{
+	__attribute__((cleanup(manifest_free))) struct manifest manifest = {0};
+	json_auto_t *runtime = workspace_read(&record->ws, "runtime.json", NULL);
+	json_t *given = json_object_get(runtime, "shares");
+
+	if (record->state != STATE_RUNNING)
+		return NULL;
+	if (json_array_size(given) > 0)
+		return json_incref(given);
+	return manifest_read_accepted(&record->ws, &manifest, NULL) < 0
+		       ? NULL
+		       : json_incref((json_t *)(uintptr_t)manifest.config.shares);
+}
+
+static void audit_unshared(const struct record *record, const char *detail)
+{
+	json_auto_t *shares = audit_is_kept(&record->ws) ? lost_shares(record) : NULL;
+	struct error ignored;
+	const json_t *share;
+	size_t i;
+
+	json_array_foreach(shares, i, share)
+	{
+		json_auto_t *data =
+			json_pack("{s:s, s:s, s:s}", "path", json_text(share, "path", ""),
+				  "mountpoint", json_text(share, "mountpoint", ""), "why", detail);
+		const struct audit_event event = {AUDIT_INFO, "share", "share.removed", data, 0};
+
+		if (data && !json_is_true(json_object_get(share, "containers")))
+			(void)audit_note(&record->ws, &event, &ignored);
+	}
+}
+
 int settle(struct record *record, struct error *err)
 {
 	return settle_for(record, NULL, err);
@@ -91,6 +127,7 @@ int settle_for(struct record *record, const char *reason, struct error *err)
 	    leftover_remove_files(&record->ws, err) < 0)
 		return -1;
 	audit_loss(record, detail);
+	audit_unshared(record, detail);
 	return record_note(record,
 			   record->state == STATE_QUARANTINED ? STATE_QUARANTINED : STATE_FAILED,
 			   detail, err);

@@ -289,6 +289,7 @@ void live_over(struct live *live, enum vm_end end, const char *vm_detail)
 	if (leftover_remove_files(&live->ws, &err) < 0)
 		log_line(&live->log, "%s", err.msg);
 	live_mark(live, "ended");
+	json_object_del(live->runtime, "shares");
 	live_runtime_write(live);
 	live_observe_end(live, end, state, detail);
 	live_observe_free(live);

@@ -398,6 +398,7 @@ void live_observe_end(struct live *live, enum vm_end end, enum state state, cons
 		return;
 	if (live->observe)
 		tell_digest(live);
+	live_observe_unshared(live, detail);
 	if (end == VM_END_CRASHED || end == VM_END_STOPPED)
 		live_audit(live, AUDIT_CRITICAL, "vmm", "vmm.crashed",
 			   json_pack("{s:s}", "why", detail));
