@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* status: everything known about one workspace. */
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "cli/options/guest.h"
 #include "cli/session/session.h"
+#include "microagent_session.h"
 
 static const json_t *find(const json_t *value, const char *const *path)
 {
@@ -168,8 +171,27 @@ static int mediation_row(struct cli_table *table, const json_t *mediation, struc
 	return status_row(table, "mediation", text, err);
 }
 
+/* "/home/me/work on /workspace, rw": of a session the directories that it has. */
+static int share_rows(struct cli_table *table, const json_t *shares, struct error *err)
+{
+	const json_t *share;
+	size_t i;
+
+	json_array_foreach(shares, i, share)
+	{
+		autofree char *text = NULL;
+
+		if (asprintf(&text, "%s on %s, %s", TEXT(share, "path"), TEXT(share, "mountpoint"),
+			     TEXT(share, "mode")) < 0)
+			return error_errno(err, ENOMEM, "status");
+		if (status_row(table, "share", text, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int print_workspace_status(const char *name, const char *accelerator, const json_t *response,
-				  struct error *err)
+				  const json_t *shares, struct error *err)
 {
 	static const char *const heads[] = {"workspace", ""};
 	auto_table struct cli_table table = {0};
@@ -194,6 +216,7 @@ static int print_workspace_status(const char *name, const char *accelerator, con
 	    result_row(&table, response, err) < 0 ||
 	    publish_status_rows(&table, json_object_get(response, "network"), err) < 0 ||
 	    mediation_row(&table, json_object_get(response, "mediation"), err) < 0 ||
+	    share_rows(&table, shares, err) < 0 ||
 	    status_row(&table, "kernel", TEXT(response, "verification", "kernel", "path"), err) <
 		    0 ||
 	    status_row(&table, "disk", TEXT(response, "verification", "rootfs", "path"), err) < 0 ||
@@ -213,11 +236,29 @@ static const struct cli_option status_options[] = {
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
+/* The shares of a session as they are listed, a new reference; NULL: it has none. */
+static json_t *listed_shares(struct cli *cli, const char *name)
+{
+	struct microagent *agent = guest_open(cli, NULL, NULL);
+	json_auto_t *list = agent ? microagent_session_list(agent, NULL) : NULL;
+	json_t *session, *shares = NULL;
+	size_t i;
+
+	json_array_foreach(json_object_get(list, "sessions"), i, session)
+	{
+		if (strcmp(json_text(session, "name", ""), name) == 0)
+			shares = json_object_get(session, "shares");
+	}
+	json_incref(shares);
+	microagent_close(agent);
+	return shares;
+}
+
 static int run_status(struct cli *cli, const void *values, const struct cli_words *args,
 		      struct error *err)
 {
 	const struct status_values *v = values;
-	json_auto_t *response = NULL;
+	json_auto_t *response = NULL, *shares = NULL;
 	char accelerator[8] = "";
 	struct microagent *agent;
 	char id[GUEST_ID_ROOM];
@@ -234,8 +275,11 @@ static int run_status(struct cli *cli, const void *values, const struct cli_word
 	microagent_close(agent);
 	if (status < 0)
 		return -1;
-	return cli->json ? cli_print_json(response, err)
-			 : print_workspace_status(args->items[0], accelerator, response, err);
+	if (cli->json)
+		return cli_print_json(response, err);
+	if (strcmp(id, args->items[0]) != 0)
+		shares = listed_shares(cli, args->items[0]);
+	return print_workspace_status(args->items[0], accelerator, response, shares, err);
 }
 
 const struct cli_command cli_status = {
