@@ -174,13 +174,18 @@ int microagent_audit_check_name(const char *word, struct error *err);
 int microagent_session_clone_base(struct microagent *agent,
 				  const struct microagent_session_spec *spec,
 				  struct microagent_session **out, struct error *err);
-/* Boots it, and gives a member of a pool the directory again that it was created with; returns when
- * the first command would succeed. On failure the session stays as it is, for
- * microagent_session_destroy(). */
+/* Boots it, and gives it the directories again that it has from a pool, or was given while it ran;
+ * returns when the first command would succeed. On failure the session stays as it is, for
+ * microagent_session_destroy(); a machine that cannot be given them is ended, unless it is in
+ * quarantine. */
 int microagent_session_boot(struct microagent_session *session, struct error *err);
-/* The last part of that alone, of one that was started by microagent_start(): the directory that is
- * given to a machine when it runs, if the session has one. A machine that cannot be given it is
- * ended, unless it is in quarantine. */
+/* Whether the directories may be shared that its next machine is to be given when it runs: what is
+ * wrong with one by the rules, before anything is started. */
+int microagent_session_check_shares(const struct microagent_session *session, struct error *err);
+/* The last part of microagent_session_boot() alone, of one that was started by microagent_start():
+ * the directories that are given to a machine when it runs, if the session has any. Where that
+ * fails the machine goes on without them, what is written in their places is lost with it, and the
+ * audit log has a line share.missing of each. */
 int microagent_session_share_again(struct microagent_session *session, struct error *err);
 /* Both, or one that is ready: where a pool of the base is kept (microagent_pool_set()) and what
  * spec asks for is what its sessions have, one of them is claimed; share is given to it then. On
@@ -239,14 +244,14 @@ struct microagent_guest *microagent_session_guest(struct microagent_session *ses
 /*
  * Gives a running session a directory of this host, mounted on the path at (NULL: /workspace) with
  * nosuid and nodev. Directories are given once, all together, and none without a spare port
- * (no_share). In it
- * the session's uid and gid 1000 are yours, so what its agent writes is yours; nobody else of the
+ * (no_share); the session's later machines are given them again (microagent_session_boot(),
+ * _share_again() and _restore()). In it the session's uid and gid 1000 are yours, so what its agent writes is yours; nobody else of the
  * host is anybody there. A base with a "user" of its own (microagent_base_show()) runs commands as
  * that one by default, who cannot write there unless he is uid 1000: microagent_exec.user "1000"
  * can. Which directories are refused microagent-request(5) tells. *share (may be NULL) is
  * {"path","mountpoint","mode"}, a new reference. ERR_CONFLICT: not running, quarantined, or has
  * one; ERR_UNAVAILABLE names the package that is missing. After an error the session goes on
- * without it.
+ * without it, but for one that says that it could not be recorded for later machines.
  */
 int microagent_session_share_workspace(struct microagent_session *session, const char *dir,
 				       const char *at, bool read_only, json_t **share,
@@ -340,10 +345,12 @@ int microagent_session_snapshot(struct microagent_session *session, const char *
 				struct error *err);
 /*
  * Ends its machine, if one runs, and what has become of its disk since, and goes on from the
- * snapshot. *told (may be NULL): {"name","createdAt","stateBytes","diskBytes","boot":{"how",
- * "why"?}}, a new reference: where the machine does not fit the snapshot any more (another QEMU or
- * kernel), it is booted from the snapshot's disk, "cold", and why says so. ERR_NOT_FOUND;
- * ERR_CONFLICT: it is quarantined, or the snapshot is damaged, and nothing has happened.
+ * snapshot. It is given its directories again. *told (may be NULL): {"name","createdAt",
+ * "stateBytes","diskBytes","boot":{"how","why"?},"unshared"?}, a new reference: where the machine
+ * does not fit the snapshot any more (another QEMU or kernel), it is booted from the snapshot's
+ * disk, "cold", and why says so; where its directories could not be given to it, it goes on without
+ * them, and unshared says why. ERR_NOT_FOUND; ERR_CONFLICT: it is quarantined, or the snapshot is
+ * damaged; the errors of microagent_session_check_shares(): nothing has happened.
  */
 int microagent_session_restore(struct microagent_session *session, const char *name, json_t **told,
 			       struct error *err);

@@ -356,7 +356,8 @@ class Sandbox:
 
     def share(self, dir: Path, *, at: Optional[str] = None, read_only: bool = False, anyway: bool = False,
               cache: Optional[str] = None, timeout_seconds: Optional[int] = None) -> Dict[str, Any]:
-        """Gives the guest a directory of the host, at /workspace. Directories are given once. {"path","mountpoint","mode"}.
+        """Gives the guest a directory of the host, at /workspace. A machine is given them once, and that
+        of restore() has them again. {"path","mountpoint","mode"}.
         anyway: also a store of keys, or the home. cache: what the guest keeps of it ("auto", "always", "none"), and for how
         many seconds. ConflictError: it has one, or its machine was restored from a warm base (that is made with `share`, or
         `cold`); UnavailableError names the package that is missing."""
@@ -423,8 +424,8 @@ class Sandbox:
         return self._ask(lambda pointer, cancel: told_by(lib.session_snapshot, pointer, word(name, "name")))
 
     def restore(self, name: str) -> Dict[str, Any]:
-        """Goes back to a snapshot; what runs now ends. "boot" of the answer says {"how":"restored"}, or "cold" and why.
-        NotFoundError."""
+        """Goes back to a snapshot; what runs now ends. "boot" of the answer says {"how":"restored"}, or "cold" and why;
+        "unshared" why its directories could not be given to it again. NotFoundError."""
         return self._ask(lambda pointer, cancel: told_by(lib.session_restore, pointer, word(name, "name")))
 
     def snapshots(self) -> List[Dict[str, Any]]:

@@ -159,8 +159,9 @@ void audit_release(struct audit *audit); /* accepts AUDIT_NONE; leaves it */
 int audit_note(const struct workspace *ws, const struct audit_event *event, struct error *err);
 
 /* The line on what its live supervisor is told by others. what, and name: "forked", the child's;
- * "snapshot", "snapshot-deleted", "restored", the snapshot's; "created", "deleted", of a container,
- * of which more has the rest (NULL: nothing). *line is without data, which is for the caller to
+ * "snapshot", "snapshot-deleted", "restored", the snapshot's; "share-missing", the path of a directory
+ * that its machine could not be given again; "created", "deleted", of a container; more has the rest
+ * (NULL: nothing). *line is without data, which is for the caller to
  * free. ERR_INVALID. */
 int audit_told_line(const struct workspace *ws, const char *what, const char *name, json_t *more,
 		    struct audit_event *line, json_t **data, struct error *err);

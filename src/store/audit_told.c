@@ -7,21 +7,24 @@
 #include "base/json.h"
 #include "store/audit_line.h"
 
-/* More than a session's name, a snapshot's or a container's has. */
-#define NAME_MAX_BYTES 1024
+/* More than a session's name, a snapshot's, a container's or a directory's path has. */
+#define NAME_MAX_BYTES 4096
 
 int audit_told_line(const struct workspace *ws, const char *what, const char *name, json_t *more,
 		    struct audit_event *line, json_t **data, struct error *err)
 {
 	static const struct {
 		const char *what, *subsystem, *event, *key;
-	} rows[] = {{"forked", "session", "session.forked", "child"},
-		    {"on-fork", "session", "session.on-fork", "parent"},
-		    {"snapshot", "session", "session.snapshot", "snapshot"},
-		    {"snapshot-deleted", "session", "session.snapshot-deleted", "snapshot"},
-		    {"restored", "session", "session.restored", "snapshot"},
-		    {"created", "container", "container.created", "container"},
-		    {"deleted", "container", "container.deleted", "container"}};
+		enum audit_severity severity;
+	} rows[] = {
+		{"forked", "session", "session.forked", "child", AUDIT_INFO},
+		{"on-fork", "session", "session.on-fork", "parent", AUDIT_INFO},
+		{"snapshot", "session", "session.snapshot", "snapshot", AUDIT_INFO},
+		{"snapshot-deleted", "session", "session.snapshot-deleted", "snapshot", AUDIT_INFO},
+		{"restored", "session", "session.restored", "snapshot", AUDIT_INFO},
+		{"share-missing", "share", "share.missing", "path", AUDIT_WARNING},
+		{"created", "container", "container.created", "container", AUDIT_INFO},
+		{"deleted", "container", "container.deleted", "container", AUDIT_INFO}};
 	char session[AUDIT_SESSION_ROOM];
 	json_auto_t *told = json_object();
 	size_t i = 0;
@@ -36,8 +39,9 @@ int audit_told_line(const struct workspace *ws, const char *what, const char *na
 		return -1;
 	if (more && json_object_update_missing(told, more) < 0)
 		return error_errno(err, ENOMEM, "audit");
-	*line = (struct audit_event){
-		.severity = AUDIT_INFO, .subsystem = rows[i].subsystem, .event = rows[i].event};
+	*line = (struct audit_event){.severity = rows[i].severity,
+				     .subsystem = rows[i].subsystem,
+				     .event = rows[i].event};
 	*data = json_incref(told);
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sessions that go on from where one is, or was. */
 #include "session_restored.h"
+#include "store/record_digest.h"
 
 static const struct microagent_fork_spec one = {.count = 1}, two = {.count = 2};
 
@@ -186,6 +187,60 @@ static void a_session_goes_back(void **state)
 		1);
 }
 
+/* Writes that the session was given the directory, as `session share` does. */
+static void record_share(const struct microagent_session *session, const char *path)
+{
+	struct open_workspace existing = {0};
+	json_auto_t *record = NULL;
+	struct error why = {0};
+
+	assert_ok(open_workspace_named(session->agent, session->id, &existing, &why));
+	record = session_record_read(&existing.ws, &why);
+	json_object_set_new(
+		record, "shares",
+		json_pack("[{s:s, s:s, s:s}]", "path", path, "mountpoint", "/given", "mode", "ro"));
+	assert_ok(workspace_write_accepted(&existing.ws, SESSION_RECORD, record, STORE_NO_SYNC,
+					   &why));
+	open_workspace_close(&existing);
+}
+
+/* The stand-in gives no directory to a machine that runs. */
+static void its_directories_are_given_again(void **state)
+{
+	struct rig *rig = *state;
+	auto_session struct microagent_session *session = make_restored(rig);
+	char path[] =
+		"/tmp/microagent-given-XXXXXX"; /* what is in the state directory is not shared */
+	json_auto_t *told = NULL;
+
+	assert_non_null(mkdtemp(path));
+	assert_int_equal(rmdir(path), 0);
+	assert_ok(microagent_session_check_shares(session, &err));
+	assert_ok(microagent_session_share_again(session, &err));
+	assert_ok(microagent_session_snapshot(session, "done", NULL, &err));
+	record_share(session, path);
+	/* What is known before: nothing has happened. */
+	assert_fails(microagent_session_check_shares(session, &err), ERR_NOT_FOUND, path);
+	assert_fails(microagent_session_restore(session, "done", NULL, &err), ERR_NOT_FOUND,
+		     "does not exist");
+	assert_int_equal(count_lines(rig, name_of(session), "session.restored", "snapshot", "done"),
+			 0);
+	assert_true(runs(rig, name_of(session)));
+	assert_no_points(rig, name_of(session), 1);
+	/* What fails then: it goes on, and that is told. */
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_ok(microagent_session_check_shares(session, &err));
+	assert_ok(microagent_session_restore(session, "done", &told, &err));
+	assert_non_null(json_object_get(told, "unshared"));
+	assert_true(runs(rig, name_of(session)));
+	assert_int_equal(count_lines(rig, name_of(session), "share.missing", "path", path), 1);
+	/* A machine that somebody is to have with its directories ends instead. */
+	assert_ok(microagent_kill(session->agent, session->id, NULL, &err));
+	assert_fails(microagent_session_boot(session, &err), err.code, "");
+	assert_false(runs(rig, name_of(session)));
+	assert_int_equal(rmdir(path), 0);
+}
+
 static void what_cannot_be_gone_back_to(void **state)
 {
 	struct rig *rig = *state;
@@ -271,6 +326,7 @@ int main(int argc, char **argv)
 		template_test(what_cannot_be_forked),
 		template_test(a_child_that_would_begin_anew),
 		template_test(a_session_goes_back),
+		template_test(its_directories_are_given_again),
 		template_test(what_cannot_be_gone_back_to),
 		template_test(commands_that_are_none),
 		template_test(snapshots_count_against_the_quota),

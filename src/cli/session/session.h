@@ -20,6 +20,11 @@ int session_end_by_signal(const struct cli *cli, struct signals *signals, int co
  * owner by default. base: its recorded metadata, or NULL. */
 void session_warn_user(const struct cli *cli, const json_t *base);
 
+/* Its machine runs without the directories that it was to be given: which those are, why, and how it is
+ * given them. shares: "shares" of microagent_session_describe(), as it was opened. */
+void session_warn_unshared(const struct cli *cli, const char *name, const json_t *shares,
+			   const char *why);
+
 /* The directories that a command names, each DIR or DIR:/PLACE[:OPTION,...]; a DIR alone among
  * several is on /workspace. */
 struct session_dirs {

@@ -157,6 +157,52 @@ void session_warn_user(const struct cli *cli, const json_t *base)
 			json_text(base, "name", NULL), user);
 }
 
+/* How much of a command a warning has room for. */
+#define GIVES_ROOM 400
+
+/* Adds " DIR:/PLACE:OPTION,...", as `session share` takes it and a shell reads it. */
+static void add_word(char words[GIVES_ROOM], const json_t *share)
+{
+	json_int_t timeout = json_integer_value(json_object_get(share, "timeoutSeconds"));
+	const char *path = json_text(share, "path", ""), *cache = json_text(share, "cache", NULL);
+	const char *quote = strpbrk(path, " \t$`\"\\*?[~#!;&|<>()") ? "'" : "";
+	size_t len = strlen(words);
+	char timed[40] = "";
+
+	if (timeout)
+		snprintf(timed, sizeof(timed), ",timeout=%" JSON_INTEGER_FORMAT, timeout);
+	snprintf(words + len, GIVES_ROOM - len, " %s%s:%s:%s%s%s%s%s%s", quote, path,
+		 json_text(share, "mountpoint", ""), json_text(share, "mode", "rw"),
+		 cache ? ",cache=" : "", cache ? cache : "", timed,
+		 json_is_true(json_object_get(share, "locks")) ? ",locks" : "", quote);
+}
+
+void session_warn_unshared(const struct cli *cli, const char *name, const json_t *shares,
+			   const char *why)
+{
+	bool anyway = false, git = false;
+	char words[GIVES_ROOM] = "";
+	const json_t *share;
+	size_t i;
+
+	json_array_foreach(shares, i, share)
+	{
+		guest_warn(cli,
+			   "%.200s is not on %.100s, and what is written there is lost: %.150s",
+			   json_text(share, "path", ""), json_text(share, "mountpoint", ""), why);
+		anyway = anyway || json_is_true(json_object_get(share, "anyway"));
+		/* What git added is added by it again. */
+		if (json_is_true(json_object_get(share, "direct")))
+			git = true;
+		else
+			add_word(words, share);
+	}
+	if (!*words || strlen(words) == GIVES_ROOM - 1)
+		snprintf(words, sizeof(words), " DIR:/PLACE...");
+	guest_warn(cli, "`microagent session share %s%s%s%s` gives it again", name, words,
+		   anyway ? " --share-anyway" : "", git ? " --share-git" : "");
+}
+
 static void warn_user_of(const struct cli *cli, struct microagent *agent,
 			 const struct microagent_session *session)
 {

@@ -21,19 +21,21 @@ struct snapshot_act {
 	const char *doing;
 	int (*fn)(struct microagent_session *session, const char *name, json_t **told,
 		  struct error *err);
-	void (*say)(const struct cli *cli, const char *session, const json_t *told);
+	void (*say)(const struct cli *cli, const struct microagent_session *session,
+		    const json_t *told);
 };
 
-static int tell_act(const struct cli *cli, const struct snapshot_act *act, const char *session,
-		    const char *name, json_t *told, struct error *err)
+static int tell_act(const struct cli *cli, const struct snapshot_act *act,
+		    const struct microagent_session *session, const char *name, json_t *told,
+		    struct error *err)
 {
 	json_auto_t *answer = NULL;
 
 	act->say(cli, session, told);
 	if (!cli->json)
 		return CLI_EXIT_OK;
-	answer = json_pack("{s:b, s:s, s:o}", "ok", 1, "session", session, "snapshot",
-			   told ? json_incref(told) : json_pack("{s:s}", "name", name));
+	answer = json_pack("{s:b, s:s, s:o}", "ok", 1, "session", microagent_session_name(session),
+			   "snapshot", told ? json_incref(told) : json_pack("{s:s}", "name", name));
 	return cli_print_json(answer, err);
 }
 
@@ -56,8 +58,7 @@ static int act_on(struct cli *cli, const struct snapshot_act *act, const struct 
 	if (microagent_session_open(agent, args->items[0], &session, err) == 0 &&
 	    act->fn(session, args->items[1], &told, err) == 0) {
 		progress_end(&progress);
-		code = tell_act(cli, act, microagent_session_name(session), args->items[1], told,
-				err);
+		code = tell_act(cli, act, session, args->items[1], told, err);
 	}
 	microagent_session_close(session);
 	microagent_close(agent);
@@ -66,11 +67,12 @@ static int act_on(struct cli *cli, const struct snapshot_act *act, const struct 
 
 /* --- made ------------------------------------------------------------------------------------ */
 
-static void say_point_kept(const struct cli *cli, const char *session, const json_t *told)
+static void say_point_kept(const struct cli *cli, const struct microagent_session *session,
+			   const json_t *told)
 {
 	if (!cli->json)
-		printf("%s: snapshot %s has %lld MiB; it stood still for %.0f ms\n", session,
-		       json_text(told, "name", ""),
+		printf("%s: snapshot %s has %lld MiB; it stood still for %.0f ms\n",
+		       microagent_session_name(session), json_text(told, "name", ""),
 		       point_mib(told, "stateBytes") + point_mib(told, "diskBytes"),
 		       json_number_value(json_object_get(told, "pauseMs")));
 }
@@ -87,8 +89,11 @@ static int run_snapshot(struct cli *cli, const void *values, const struct cli_wo
 
 /* --- gone back to ---------------------------------------------------------------------------- */
 
-static void say_restored(const struct cli *cli, const char *session, const json_t *told)
+static void say_restored(const struct cli *cli, const struct microagent_session *session,
+			 const json_t *told)
 {
+	const char *name = microagent_session_name(session);
+	const char *unshared = json_text(told, "unshared", NULL);
 	const json_t *boot = json_object_get(told, "boot");
 	bool cold = strcmp(json_text(boot, "how", ""), "restored") != 0;
 
@@ -97,8 +102,13 @@ static void say_restored(const struct cli *cli, const char *session, const json_
 			   "what ran in it is lost, and it was booted from the snapshot's disk: "
 			   "%.200s",
 			   json_text(boot, "why", ""));
+	if (unshared) {
+		json_auto_t *described = microagent_session_describe(session, NULL);
+
+		session_warn_unshared(cli, name, json_object_get(described, "shares"), unshared);
+	}
 	if (!cli->json)
-		printf("%s: %s %s\n", session, cold ? "booted from the disk of" : "goes on from",
+		printf("%s: %s %s\n", name, cold ? "booted from the disk of" : "goes on from",
 		       json_text(told, "name", ""));
 }
 
@@ -121,11 +131,12 @@ static int delete_snapshot(struct microagent_session *session, const char *name,
 	return microagent_session_snapshot_delete(session, name, err);
 }
 
-static void say_deleted(const struct cli *cli, const char *session, const json_t *told)
+static void say_deleted(const struct cli *cli, const struct microagent_session *session,
+			const json_t *told)
 {
 	(void)told;
 	if (!cli->json)
-		printf("%s: deleted\n", session);
+		printf("%s: deleted\n", microagent_session_name(session));
 }
 
 static int run_snapshot_delete(struct cli *cli, const void *values, const struct cli_words *args,

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "cli/options/guest.h"
+#include "cli/session/session.h"
 #include "microagent_session.h"
 
 struct start_values {
@@ -18,23 +19,35 @@ static const struct cli_option start_options[] = {
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
-/* A session's directory may be one that its machine is given when it runs. */
-static int give_share(struct cli *cli, struct progress *progress, const char *name,
-		      struct error *err)
+/* Opens the session of that name; NULL in *session: it is a workspace alone. What its machine would be
+ * refused of its directories is refused before that is started. */
+static int open_session(struct cli *cli, struct progress *progress, const char *id,
+			const char *name, struct microagent **agent,
+			struct microagent_session **session, struct error *err)
 {
-	struct microagent *agent = guest_open(cli, progress, err);
-	struct microagent_session *session = NULL;
-	int status = -1;
+	if (strcmp(id, name) == 0)
+		return 0;
+	*agent = guest_open(cli, progress, err);
+	return *agent && microagent_session_open(*agent, name, session, err) == 0
+		       ? microagent_session_check_shares(*session, err)
+		       : -1;
+}
 
-	if (agent && microagent_session_open(agent, name, &session, err) == 0)
-		status = microagent_session_share_again(session, err);
-	microagent_session_close(session);
-	microagent_close(agent);
-	return status;
+static void share_again(const struct cli *cli, struct microagent_session *session)
+{
+	json_auto_t *described = NULL;
+	struct error why = {0};
+
+	if (microagent_session_share_again(session, &why) == 0)
+		return;
+	described = microagent_session_describe(session, NULL);
+	session_warn_unshared(cli, microagent_session_name(session),
+			      json_object_get(described, "shares"), why.msg);
 }
 
 static int start_in(struct cli *cli, struct microagent *agent, const char *id, const char *name,
-		    bool prepare, struct progress *progress, struct error *err)
+		    struct microagent_session *session, bool prepare, struct progress *progress,
+		    struct error *err)
 {
 	json_auto_t *response = NULL;
 	char accelerator[8] = "";
@@ -44,9 +57,9 @@ static int start_in(struct cli *cli, struct microagent *agent, const char *id, c
 		return -1;
 	if (microagent_start(agent, id, &response, err) < 0)
 		return -1;
-	if (strcmp(id, name) != 0 && give_share(cli, progress, name, err) < 0)
-		return -1;
 	progress_end(progress);
+	if (session)
+		share_again(cli, session);
 	if (guest_is_unconfined(response))
 		guest_warn_unconfined(cli);
 	if (microagent_accelerator(agent, id, accelerator, NULL) == 0)
@@ -63,9 +76,10 @@ static int run_start(struct cli *cli, const void *values, const struct cli_words
 {
 	autoprogress struct progress progress = PROGRESS_INIT;
 	const struct start_values *v = values;
-	struct microagent *agent;
+	struct microagent *agent, *sessions = NULL;
+	struct microagent_session *session = NULL;
 	char id[GUEST_ID_ROOM];
-	int code;
+	int code = -1;
 
 	if (guest_check_name(cli, args->items[0], err) < 0)
 		return -1;
@@ -75,7 +89,11 @@ static int run_start(struct cli *cli, const void *values, const struct cli_words
 	if (v->unconfined)
 		microagent_unconfined(agent);
 	progress_start(&progress, "booting");
-	code = start_in(cli, agent, id, args->items[0], v->prepare, &progress, err);
+	if (open_session(cli, &progress, id, args->items[0], &sessions, &session, err) == 0)
+		code = start_in(cli, agent, id, args->items[0], session, v->prepare, &progress,
+				err);
+	microagent_session_close(session);
+	microagent_close(sessions);
 	microagent_close(agent);
 	return code;
 }

@@ -161,13 +161,16 @@ static int check_boot(const struct microagent_session *session, const struct poi
 	return 0;
 }
 
+/* *unshared: why the machine goes on without the directories of the session; NULL: it has them. */
 static int go_back(struct microagent_session *session, const struct workspace *ws,
-		   const struct point *point, json_t **boot, struct error *err)
+		   const struct point *point, json_t **boot, json_t **unshared, struct error *err)
 {
 	auto_point struct point copy = POINT_NONE;
+	struct error why = {0};
 	bool renewed = false;
 
-	if (point_verify(point, err) < 0 || point_begin(ws, &copy, err) < 0)
+	if (microagent_session_check_shares(session, err) < 0 || point_verify(point, err) < 0 ||
+	    point_begin(ws, &copy, err) < 0)
 		return -1;
 	if (point_copy_disk(point, copy.fd, POINT_DISK, err) < 0 ||
 	    check_boot(session, &copy, &renewed, err) < 0 ||
@@ -179,20 +182,23 @@ static int go_back(struct microagent_session *session, const struct workspace *w
 		return -1;
 	if (point_boot(session, point, boot, err) < 0)
 		return -1;
-	return microagent_session_share_again(session, err);
+	if (microagent_session_share_again(session, &why) < 0)
+		*unshared = json_string_lossy(why.msg, strlen(why.msg));
+	return 0;
 }
 
 static int restore_in(struct microagent_session *session, const struct workspace *ws,
 		      const char *name, json_t **told, struct error *err)
 {
 	auto_point struct point point = POINT_NONE;
-	json_auto_t *made = NULL, *boot = NULL;
+	json_auto_t *made = NULL, *boot = NULL, *unshared = NULL;
 
 	if (point_open(ws, name, POINT_WHOLE, &point, err) < 0 || refuse_quarantined(ws, err) < 0)
 		return -1;
 	made = tell_point(name, point.record, err);
-	if (!made || go_back(session, ws, &point, &boot, err) < 0 ||
-	    json_put(made, "boot", json_incref(boot), err) < 0)
+	if (!made || go_back(session, ws, &point, &boot, &unshared, err) < 0 ||
+	    json_put(made, "boot", json_incref(boot), err) < 0 ||
+	    (unshared && json_put(made, "unshared", json_incref(unshared), err) < 0))
 		return -1;
 	json_object_del(made, "pauseMs");
 	if (told)

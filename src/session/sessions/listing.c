@@ -67,6 +67,14 @@ json_t *microagent_session_describe(const struct microagent_session *session, st
 	return steal_ptr(&out);
 }
 
+/* One that runs may have been given none of those that its record has: they come when it runs. */
+static bool boots_with_shares(const struct workspace *ws)
+{
+	json_auto_t *prepared = workspace_read(ws, "workspace.json", NULL);
+
+	return json_object_get(json_object_get(prepared, "config"), "shares") != NULL;
+}
+
 /* What the record of the run says: how it began, and the shares that were given to it since. */
 static int add_run(const struct workspace *ws, json_t *entry, struct error *err)
 {
@@ -74,6 +82,8 @@ static int add_run(const struct workspace *ws, json_t *entry, struct error *err)
 	json_auto_t *runtime = NULL;
 	struct error ignored;
 
+	if (state && strcmp(state, "quarantined") == 0)
+		json_object_del(entry, "shares");
 	if (!state || strcmp(state, "running") != 0)
 		return 0;
 	if (session_boot_told(ws, entry, err) < 0)
@@ -81,8 +91,11 @@ static int add_run(const struct workspace *ws, json_t *entry, struct error *err)
 	runtime = workspace_read(ws, "runtime.json", &ignored);
 	session_shares_of_before(runtime);
 	const json_t *shares = json_object_get(runtime, "shares");
-	return json_is_array(shares) ? json_put(entry, "shares", session_shares_told(shares), err)
-				     : 0;
+	if (json_is_array(shares))
+		return json_put(entry, "shares", session_shares_told(shares), err);
+	if (json_object_get(entry, "shares") && !boots_with_shares(ws))
+		json_object_del(entry, "shares");
+	return 0;
 }
 
 /* It waits in the pool that it is made for, or is being made for it. */
@@ -147,9 +160,10 @@ static int add_session_record(const char *state, const struct state_dir *dir, co
 
 	if (workspace_open(dir, id, false, &ws, &why) == 0) {
 		record = session_record_read(&ws, &why);
-		if (record && (add_run(&ws, entry, err) < 0 ||
-			       session_quota_told(&ws, record, entry, err) < 0 ||
-			       session_term_told(dir, &ws, entry, err) < 0)) {
+		if (record &&
+		    (put_session_record(entry, record, err) < 0 || add_run(&ws, entry, err) < 0 ||
+		     session_quota_told(&ws, record, entry, err) < 0 ||
+		     session_term_told(dir, &ws, entry, err) < 0)) {
 			workspace_close(&ws);
 			return -1;
 		}
@@ -160,9 +174,7 @@ static int add_session_record(const char *state, const struct state_dir *dir, co
 	if (record && is_pooled(state, id, record, making) &&
 	    json_put(entry, "pooled", json_true(), err) < 0)
 		return -1;
-	if (record)
-		return put_session_record(entry, record, err);
-	if (making != UNFINISHED_NOT || json_object_get(entry, "error"))
+	if (record || making != UNFINISHED_NOT || json_object_get(entry, "error"))
 		return 0;
 	return json_put(entry, "error", json_string_lossy(why.msg, strlen(why.msg)), err);
 }

@@ -15,6 +15,7 @@
 #include "contract/kind.h"
 #include "session/sessions/session.h"
 #include "store/audit.h"
+#include "store/record_digest.h"
 
 #define MIB (INT64_C(1) << 20)
 
@@ -126,7 +127,11 @@ static int set_in(const struct open_workspace *existing, int64_t bytes, json_t *
 	json_auto_t *request =
 		json_pack("{s:s, s:I}", "command", "disk-quota", "bytes", (json_int_t)bytes);
 	struct error why = {0};
+	/* Nobody else records anything in session.json meanwhile. */
+	autoclose int change = record_change_lock(&existing->ws, deadline, err);
 
+	if (change < 0)
+		return -1;
 	if (!request)
 		return error_errno(err, ENOMEM, "quota");
 	for (int i = 0; i < ATTEMPTS; i++) {

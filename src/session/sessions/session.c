@@ -195,8 +195,12 @@ int microagent_session_boot(struct microagent_session *session, struct error *er
 	status = session_record_settle(session, err);
 	if (status == 0)
 		status = session_start(session, err);
-	if (status == 0)
+	if (status == 0) {
 		status = microagent_session_share_again(session, err);
+		/* What a command writes there would be lost. A quarantine that came first is kept. */
+		if (status < 0)
+			(void)microagent_kill(session->agent, session->id, NULL, NULL);
+	}
 	if (status == 0) {
 		session->boot_ms = ms_since(began);
 		/* A member of a pool is made when the pool has it: a filler that is killed before that

@@ -14,6 +14,7 @@
 #include "base/path.h"
 #include "channel/control.h"
 #include "contract/kind.h"
+#include "session/points/point.h"
 #include "session/sessions/session.h"
 #include "store/record_digest.h"
 #include "store/share/pass.h"
@@ -165,6 +166,17 @@ int session_share_record(json_t *record, json_t *config, bool later, struct erro
 
 /* --- given to one that runs ------------------------------------------------------------------ */
 
+static struct share_wish wish_of(const struct open_workspace *existing, const json_t *share)
+{
+	return (struct share_wish){
+		.path = json_text(share, "path", ""),
+		.state_dir = existing->dir.path,
+		.read_only = strcmp(json_text(share, "mode", ""), "ro") == 0,
+		.anyway = json_is_true(json_object_get(share, "anyway")),
+		.direct = json_is_true(json_object_get(share, "direct")),
+	};
+}
+
 /* The live supervisor can open nothing outside of its workspace. */
 static int give_pass(const struct open_workspace *existing, const json_t *shares, struct error *err)
 {
@@ -177,13 +189,7 @@ static int give_pass(const struct open_workspace *existing, const json_t *shares
 		return error_errno(err, ENOMEM, "share");
 	json_array_foreach(shares, i, share)
 	{
-		rows[i].wish = (struct share_wish){
-			.path = json_text(share, "path", ""),
-			.state_dir = existing->dir.path,
-			.read_only = strcmp(json_text(share, "mode", ""), "ro") == 0,
-			.anyway = json_is_true(json_object_get(share, "anyway")),
-			.direct = json_is_true(json_object_get(share, "direct")),
-		};
+		rows[i].wish = wish_of(existing, share);
 		rows[i].terms = share_terms(share);
 	}
 	return share_pass_give(&existing->ws, rows, count, err);
@@ -245,11 +251,38 @@ static int share_in(const struct microagent_session *session, const json_t *shar
 	return error_copy(err, &why);
 }
 
+/* --- recorded, for the next machines of the session ------------------------------------------ */
+
+/* The lock keeps off a command that has the live supervisor record another quota. */
+static int write_shares(const struct workspace *ws, json_t *told, struct error *err)
+{
+	autoclose int lock = record_change_lock(ws, limit_deadline(LIMIT_COMMAND_LOCK_MS), err);
+	json_auto_t *record = lock < 0 ? NULL : session_record_read(ws, err);
+
+	if (!record || json_put(record, "shares", json_incref(told), err) < 0)
+		return -1;
+	/* It was on the disk when the machine was started, and is again. */
+	return workspace_write_accepted(ws, SESSION_RECORD, record, STORE_SYNC, err);
+}
+
+/* session->record is as it was: other threads may be reading it. */
+static int record_shares(const struct microagent_session *session, json_t *told, struct error *err)
+{
+	struct open_workspace existing = {0};
+	int status;
+
+	if (open_workspace_named(session->agent, session->id, &existing, err) < 0)
+		return -1;
+	status = write_shares(&existing.ws, told, err);
+	open_workspace_close(&existing);
+	return status;
+}
+
 static int give_shares(struct microagent_session *session, const json_t *shares, json_t **told,
 		       struct error *err)
 {
 	json_auto_t *answer = NULL;
-	json_auto_t *given = NULL;
+	json_auto_t *given = NULL, *shown = NULL;
 	json_t *all;
 
 	if (strcmp(json_text(session->record, "guest", ""), SESSION_MACOS) == 0)
@@ -261,8 +294,16 @@ static int give_shares(struct microagent_session *session, const json_t *shares,
 	/* A live supervisor of an earlier version answers with "share" alone. */
 	all = json_object_get(answer, "shares");
 	given = all ? json_incref(all) : json_pack("[O]", json_object_get(answer, "share"));
+	shown = session_shares_told(given);
+	if (!shown)
+		return error_errno(err, ENOMEM, "share");
+	if (record_shares(session, shown, err) < 0)
+		return error_prefix(err,
+				    "session %s has its directories until its machine ends, and "
+				    "not after that",
+				    session->name);
 	if (told)
-		*told = session_shares_told(given);
+		*told = steal_ptr(&shown);
 	return 0;
 }
 
@@ -306,65 +347,110 @@ int microagent_session_share_workspace(struct microagent_session *session, const
 
 /* --- given to a member of a pool ------------------------------------------------------------- */
 
-/* What is there is read again: the live supervisor may have recorded another quota meanwhile. */
-static json_t *write_shares(const struct workspace *ws, json_t *told, struct error *err)
-{
-	json_auto_t *record = session_record_read(ws, err);
-
-	if (!record || json_put(record, "shares", json_incref(told), err) < 0)
-		return NULL;
-	/* It was on the disk when the machine was started, and is again. */
-	if (workspace_write_accepted(ws, SESSION_RECORD, record, STORE_SYNC, err) < 0)
-		return NULL;
-	return steal_ptr(&record);
-}
-
-static int record_shares(struct microagent_session *session, json_t *told, struct error *err)
-{
-	struct open_workspace existing = {0};
-	json_t *record;
-
-	if (open_workspace_named(session->agent, session->id, &existing, err) < 0)
-		return -1;
-	record = write_shares(&existing.ws, told, err);
-	open_workspace_close(&existing);
-	if (!record)
-		return -1;
-	json_decref(session->record);
-	session->record = record;
-	return 0;
-}
-
 int session_share_claimed(struct microagent_session *session,
 			  const struct microagent_session_spec *spec, struct error *err)
 {
 	json_auto_t *shares = session_shares(spec, err);
-	json_auto_t *told = NULL;
 
-	if (!shares || give_shares(session, shares, &told, err) < 0)
+	if (!shares || give_shares(session, shares, NULL, err) < 0)
 		return -1;
-	return record_shares(session, told, err);
+	return session_read_record(session, err); /* nobody else has the handle yet */
 }
 
-int microagent_session_share_again(struct microagent_session *session, struct error *err)
+/* --- given again ----------------------------------------------------------------------------- */
+
+/* *shares: those that its machine is given when it runs, as a config has them, a new reference; NULL:
+ * it has none, or boots with them. */
+static int shares_to_give(const struct open_workspace *existing, json_t **shares, struct error *err)
 {
-	const json_t *source = json_object_get(session->record, "source");
-	const json_t *told = json_object_get(session->record, "shares");
-	json_auto_t *shares = told ? json_deep_copy(told) : NULL;
+	json_auto_t *record = session_record_read(&existing->ws, err);
+	const json_t *told = json_object_get(record, "shares");
+	json_auto_t *config = NULL, *again = NULL;
 	json_t *share;
 	size_t i;
 
-	if (!shares || (strcmp(json_string_value(source), SESSION_POOL) != 0 &&
-			!json_object_get(session->record, "template")))
+	if (!record)
+		return -1;
+	if (!json_array_size(told))
 		return 0;
-	json_array_foreach(shares, i, share)
+	config = open_workspace_config(existing, err);
+	if (!config)
+		return -1;
+	if (json_array_size(json_object_get(config, "shares")) > 0)
+		return 0;
+	again = json_deep_copy(told);
+	if (!again)
+		return error_errno(err, ENOMEM, "share");
+	json_array_foreach(again, i, share)
 	{
 		if (json_put_string(share, "tag", tag_of(i).text, err) < 0)
 			return -1;
 	}
-	if (share_in(session, shares, NULL, err) == 0)
+	*shares = steal_ptr(&again);
+	return 0;
+}
+
+int microagent_session_check_shares(const struct microagent_session *session, struct error *err)
+{
+	struct open_workspace existing = {0};
+	json_auto_t *shares = NULL;
+	struct error why = {0};
+	const json_t *share;
+	int status;
+	size_t i;
+
+	if (open_workspace_named(session->agent, session->id, &existing, err) < 0)
+		return -1;
+	status = shares_to_give(&existing, &shares, &why);
+	json_array_foreach(shares, i, share)
+	{
+		const struct share_wish wish = wish_of(&existing, share);
+		autoclose int dir = share_dir_open(&wish, &why);
+
+		status = dir < 0 ? -1 : status;
+		if (status < 0)
+			break;
+	}
+	open_workspace_close(&existing);
+	if (status == 0)
 		return 0;
-	/* What a command writes there would be lost. A quarantine that came first is kept. */
-	(void)microagent_kill(session->agent, session->id, NULL, NULL);
-	return -1;
+	kind_prefix(session->id, &why);
+	return error_copy(err, &why);
+}
+
+/* A line for each in the audit log, if that can be had. */
+static void note_missing(const struct open_workspace *existing, const json_t *shares,
+			 const struct error *why)
+{
+	const json_t *share;
+	struct error ignored;
+	size_t i;
+
+	json_array_foreach(shares, i, share)
+	{
+		json_auto_t *more =
+			json_pack("{s:O*, s:o}", "mountpoint", json_object_get(share, "mountpoint"),
+				  "why", json_string_lossy(why->msg, strlen(why->msg)));
+
+		(void)point_note(&existing->ws, "share-missing", json_text(share, "path", ""), more,
+				 &ignored);
+	}
+}
+
+int microagent_session_share_again(struct microagent_session *session, struct error *err)
+{
+	struct open_workspace existing = {0};
+	json_auto_t *shares = NULL;
+	struct error why = {0};
+	int status;
+
+	if (open_workspace_named(session->agent, session->id, &existing, err) < 0)
+		return -1;
+	status = shares_to_give(&existing, &shares, &why);
+	if (status == 0 && shares)
+		status = share_in(session, shares, NULL, &why);
+	if (status < 0)
+		note_missing(&existing, shares, &why);
+	open_workspace_close(&existing);
+	return status < 0 ? error_copy(err, &why) : 0;
 }

@@ -303,7 +303,9 @@ int live_note(struct live *live, const json_t *request, struct control_client *c
 	if (audit_told_line(&live->ws, what, name, json_object_get(request, "more"), &line, &data,
 			    err) < 0)
 		return -1;
-	live_audit_step(live, line.subsystem, line.event, data);
-
+	if (line.severity == AUDIT_INFO)
+		live_audit_step(live, line.subsystem, line.event, data);
+	else
+		live_audit(live, line.severity, line.subsystem, line.event, data);
 	return 0;
 }
