@@ -3,6 +3,7 @@
 an identity of their own."""
 
 import json
+import os
 import shutil
 import signal
 import socket
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import schema_check
+import virtiofsd
 from conftest import BACKEND, BIN, default_kernel, wait_until
 from digests import contents
 from test_mediation import free_port
@@ -306,6 +308,43 @@ def test_a_session_goes_back(web):
     for point in ("first", "second"):
         web.json("session", "snapshot-delete", name, point)
     assert points(web, name) == [] and "has no snapshot" in web("session", "snapshots", name, check=0).stderr.replace("it has", "has")
+
+
+def test_its_directories_come_back(web):
+    """Those that it was given after the snapshot, since the session has them: the machine that goes on is given them again."""
+    name, given = create(web), web.base / "restored"
+    given.mkdir()
+    web("session", "snapshot", name, "before", check=0)
+    web("session", "restore", name, "before", check=0)
+    # One that goes on from a snapshot has its memory for itself, and can be given one.
+    told = web.json("session", "share", name, given, "--at", "/given")["shares"]
+    for _ in range(2):
+        done = web("session", "restore", name, "before", check=0)
+        assert "is not on" not in done.stderr, done
+        listed, = [one for one in web.json("session", "list")["sessions"] if one["name"] == name]
+        assert listed["shares"] == told and listed["boot"] == {"how": "restored"}
+        run(web, name, "date +%N >> /given/new")
+    assert (given / "new").read_text().count("\n") == 2
+    assert [len(audited(web, name, event)) for event in ("share.added", "share.removed")] == [3, 2]
+    # What is known before refuses it, and what it is now goes on; a machine that cannot be given them goes on without, aloud.
+    given.rename(web.base / "restored-moved")
+    refused(web, name, f"{given} does not exist: `mkdir` makes it", "restore", name, "before")
+    assert run(web, name, "echo here") == "here\n" and len(audited(web, name, "session.restored")) == 3
+    (web.base / "restored-moved").rename(given)
+    wrap = web.wrap
+    if os.getuid() == 0:
+        web.wrap = ["unshare", "--mount", "sh", "-c", f'mount --bind /dev/null {virtiofsd.PROGRAM} && exec "$@"', "sh"]
+        done = web("--json", "session", "restore", name, "before", check=0)
+        web.wrap = wrap
+        assert virtiofsd.PROGRAM.rsplit("/", 1)[1] in json.loads(done.stdout)["snapshot"]["unshared"], done
+        assert f"{given} is not on /given" in done.stderr and f"microagent session share {name} {given}:/given:rw` gives it again" in done.stderr, done
+        assert [line["path"] for line in audited(web, name, "share.missing")] == [str(given)]
+        run(web, name, "echo here")
+        # The next one has them, though the last had not.
+        assert "is not on" not in web("session", "restore", name, "before", check=0).stderr
+        run(web, name, "grep . /given/new")
+    web("session", "destroy", name, check=0)
+    assert len(list(given.iterdir())) == 1
 
 
 @pytest.fixture

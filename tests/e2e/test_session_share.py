@@ -510,6 +510,61 @@ def check_messages(trace):
     assert {("in", "request"), ("out", "mount"), ("in", "mounted"), ("out", "answer")} <= met, met
 
 
+def test_they_come_back(ours):
+    """Those that a session was given while it ran, when its machine starts again: how they were, by the same rules, or aloud."""
+    name, given = create(ours), directory(ours, "given")
+    ref = directory(ours, "again-ref")
+    told = ours.json("session", "share", name, given, f"{ref}:/ref:ro,cache=none")["shares"]
+    assert record(ours, name, "session")["shares"] == told == listed(ours, name)
+    sh(ours, name, "echo one > /workspace/one")
+    status = ours("status", name, check=0).stdout
+    assert f"{given} on /workspace, rw" in status and f"{ref} on /ref, ro" in status, status
+    added = [("share.added", {key: one[key] for key in ("path", "mountpoint", "mode")}) for one in told]
+    gone = [("share.removed", {"path": one["path"], "mountpoint": one["mountpoint"]}) for one in told]
+
+    def check_log(wanted):
+        lines = [(event, {key: value for key, value in data.items() if key != "why"}) for event, data in told_shares(ours, name)]
+        assert lines == wanted, lines
+
+    ours("stop", name, check=0)
+    check_log(added + gone)
+    assert listed(ours, name) == told and "shares" not in record(ours, name)
+    assert "is not on" not in ours("start", name, check=0).stderr
+    assert sh(ours, name, "echo two > /workspace/two; ! touch /ref/x; cat /workspace/one") == "one\n"
+    assert (given / "two").read_text() == "two\n" and not list(ref.iterdir())
+    assert virtiofsd.cache_word("none") in words_of(servers(ours, name)[1]) and listed(ours, name) == told
+    # The machine ended without a word: its supervisor was killed.
+    os.kill(record(ours, name)["supervisorPid"], 9)
+    ended(make_view(ours), f"{name}.bundle")
+    check_log((added + gone) * 2)
+    # What can be known before the start refuses it, and nothing has begun.
+    given.rename(ours.base / "moved")
+    before = events(ours, name)
+    done = ours("start", name)
+    assert done.returncode == 1 and f"session {name}: {given} does not exist: `mkdir` makes it" in done.stderr, done
+    given.symlink_to("/etc")
+    assert f"session {name}: {given} is a symbolic link: name the directory itself" in ours("start", name, check=1).stderr
+    given.unlink()
+    assert events(ours, name) == before and not ours.processes() and listed(ours, name) == told
+    (ours.base / "moved").rename(given)
+    # What fails when the machine runs is a warning: it runs without them, and says how it gets them.
+    if os.getuid() == 0:
+        wrap, ours.wrap = ours.wrap, ["unshare", "--mount", "sh", "-c", f'mount --bind /dev/null {virtiofsd.PROGRAM} && exec "$@"', "sh"]
+        done = ours("start", name, check=0)
+        said = f"{given}:/workspace:rw {ref}:/ref:ro,cache=none"
+        assert f"warning: {given} is not on /workspace, and what is written there is lost: " in done.stderr, done.stderr
+        assert f"warning: {ref} is not on /ref" in done.stderr and f"`microagent session share {name} {said}` gives it again" in done.stderr
+        assert listed(ours, name) is None and not servers(ours, name)
+        check_log((added + gone) * 2 + [("share.missing", data) for _, data in gone])
+        assert {line["severity"] for line in events(ours, name, "share.missing")} == {"WARNING"}
+        ours.wrap = wrap
+        inside(broker(ours, name), "umount", virtiofsd.PROGRAM)
+        assert ours.json("session", "share", name, *said.split())["shares"] == told
+        assert sh(ours, name, "cat /workspace/two") == "two\n" and listed(ours, name) == told
+    ours("session", "destroy", name, check=0)
+    assert not ours.processes()
+
+
 def make_view(host):
     """The sessions as what they are, workspaces."""
     view = object.__new__(type(host))
