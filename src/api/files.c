@@ -198,9 +198,17 @@ static int open_target(char *path, const char *host_path, const struct microagen
 {
 	int within = options->within;
 
-	if (host_path)
-		return tree_target_open(within > 0 ? within : AT_FDCWD, host_path, within > 0,
-					base_name(path), out, err);
+	if (host_path) {
+		if (tree_target_open(within > 0 ? within : AT_FDCWD, host_path, within > 0,
+				     base_name(path), out, err) < 0)
+			return -1;
+		out->host_path =
+			out->in_path ? path_join(host_path, out->name, err) : strdup(host_path);
+		if (out->host_path)
+			return 0;
+		tree_target_close(out);
+		return error_errno(err, ENOMEM, "files");
+	}
 	*out = (struct tree_target){.dir = -1, .file = options->file};
 	snprintf(out->name, sizeof(out->name), "%.255s", path); /* for messages */
 	return 0;

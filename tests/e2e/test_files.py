@@ -161,16 +161,48 @@ def test_a_full_disk_leaves_nothing(vm, target):
     mounted.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", mounted], check=True)
     try:
-        done = vm("cp", "vm:/mem/big", mounted)
-        assert done.returncode == 1 and "No space left on device" in done.stderr, done.stderr
+        # The message says which side is full, and where.
+        for to, named in ((mounted, "big"), (f"{mounted}/", "big"), (mounted / "other", "other")):
+            done = vm("cp", "vm:/mem/big", to)
+            assert done.returncode == 1 and f"microagent: {mounted}/{named} on this host: No space left on device\n" in done.stderr, done.stderr
         guest(vm, "mkdir /mem/dir; mv /mem/big /mem/dir")
-        assert vm("cp", "vm:/mem/dir", mounted).returncode == 1
+        done = vm("cp", "vm:/mem/dir", mounted)
+        assert done.returncode == 1 and f"microagent: {mounted}/dir/big on this host: No space left on device\n" in done.stderr, done.stderr
         assert os.listdir(mounted) == []
     finally:
         subprocess.run(["umount", mounted], check=True)
 
 
 def test_a_limit_and_the_umask(vm, target):
+def test_a_directory_of_this_host_that_is_closed(vm, target):
+    """It is not taken for the guest's file, which may be read."""
+    guest(vm, "echo text > /mem/f")
+    closed = target / "closed"
+    closed.mkdir()
+    closed.chmod(0o555)
+    # Root may write into it unless it has given up that right.
+    vm.wrap = ["setpriv", "--bounding-set=-dac_override", "--inh-caps=-all"] if os.getuid() == 0 else []
+    try:
+        for to in (closed, closed / "g"):
+            done = vm("cp", "vm:/mem/f", to, check=1)
+            named = to if to != closed else closed / "f"
+            assert done.stderr == f"microagent: {named} on this host: Permission denied\n", done.stderr
+    finally:
+        vm.wrap = []
+    assert os.listdir(closed) == []
+
+
+def test_what_is_not_there_is_named_with_its_workspace(vm, target):
+    (target / "hi").write_text("hi")
+    for words, named in ((("vm:/nosuch", target / "x"), "vm:/nosuch: No such file or directory"),
+                         (("vm:/mem/no/such", target), "vm:/mem/no/such: No such file or directory"),
+                         ((target / "hi", "vm:/mem/nodir/x"), "vm:/mem/nodir: No such file or directory"),
+                         ((target / "none", "vm:/mem"), f"{target}/none: No such file or directory")):
+        done = vm("cp", *words, check=1)
+        assert done.stderr == f"microagent: {named}\n", (words, done.stderr)
+    assert sorted(os.listdir(target)) == ["hi"] and guest(vm, "ls -A /mem") == ""
+
+
     """What a guest sends is bounded, and nobody else's to write."""
     guest(vm, "mkdir -p /mem/open/d; echo text > /mem/open/d/f; chmod -R 7777 /mem/open; truncate -s 1M /mem/hole")
     copied = f'umask 027; exec {vm.bin}/microagent cp --limit 2K vm:/mem/open {target}/open'

@@ -46,7 +46,11 @@ static const char *shown(const struct receiver *r)
 
 static int receive_failed(const struct receiver *r, struct error *err)
 {
-	return error_errno(err, errno, "%.300s", shown(r));
+	const char *host = r->target->host_path, *path = r->entry.path;
+
+	if (!host)
+		return error_errno(err, errno, "%.300s", shown(r));
+	return error_errno(err, errno, "%.300s%s%.300s on this host", host, *path ? "/" : "", path);
 }
 
 static void tell_skipped(const struct receiver *r, const char *why)
@@ -415,10 +419,8 @@ static int receive_root(struct receiver *r, struct error *err)
 		return receive_root_file(r, err);
 	if (target->dir < 0)
 		return error_set(err, ERR_INVALID, "%.300s: no file, but a directory", shown(r));
-	if (fstatat(target->dir, target->name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
-		errno = EEXIST;
-		return receive_failed(r, err);
-	}
+	if (fstatat(target->dir, target->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return error_errno(err, EEXIST, "%.300s", shown(r));
 	r->open = 1;
 	return make_root(r, make_root_dir, &r->root, err);
 }

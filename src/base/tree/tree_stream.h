@@ -78,6 +78,8 @@ struct tree_target {
 	int dir;
 	int file; /* where dir is -1: what a regular file holds is written to it */
 	char name[256];
+	bool in_path;	 /* the path that was given is a directory, which it is in */
+	char *host_path; /* what messages about this host's files call it; NULL: its name */
 };
 /*
  * path names a directory, in which name_within is to be, or something in a directory that exists.
@@ -85,6 +87,7 @@ struct tree_target {
  */
 int tree_target_open(int root_fd, const char *path, bool confined, const char *name_within,
 		     struct tree_target *out, struct error *err);
+/* Frees host_path too. */
 void tree_target_close(struct tree_target *target);
 
 /*

@@ -74,7 +74,7 @@ int tree_target_open(int root_fd, const char *path, bool confined, const char *n
 		return error_errno(err, errno, "%.300s", path);
 	if (!st.st_nlink)
 		return error_set(err, ERR_NOT_FOUND, "the directory %.300s was removed", path);
-	target = (struct tree_target){.dir = dir};
+	target = (struct tree_target){.dir = dir, .in_path = name == name_within};
 	if (set_target_name(&target, name, err) < 0)
 		return -1;
 	*out = target;
@@ -87,4 +87,5 @@ void tree_target_close(struct tree_target *target)
 	if (target->dir >= 0)
 		close(target->dir);
 	target->dir = -1;
+	free(steal_ptr(&target->host_path));
 }

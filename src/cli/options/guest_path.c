@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/options/guest_path.h"
 
+#include <stdio.h>
 #include <string.h>
 
 bool guest_path_parse(const char *word, char name[64], const char **path)
@@ -14,4 +15,17 @@ bool guest_path_parse(const char *word, char name[64], const char **path)
 	name[len] = '\0';
 	*path = colon + 1;
 	return true;
+}
+
+int guest_path_error(const char *name, struct error *err)
+{
+	enum error_reason reason = err->reason;
+	char message[sizeof(err->msg)];
+
+	if (err->msg[0] != '/' || err->errnum ||
+	    (reason != REASON_NONE && reason != REASON_GUEST_USER_DENIED))
+		return -1;
+	snprintf(message, sizeof(message), "%s", err->msg);
+	error_set(err, err->code, "%s:%.900s", name, message);
+	return error_reason(err, reason, "");
 }

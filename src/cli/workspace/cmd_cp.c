@@ -74,6 +74,7 @@ static int run_cp(struct cli *cli, const void *values, const struct cli_words *a
 	progress_end(&progress);
 	if (status < 0) {
 		const struct copy_target target = {.workspace = in ? to : NULL,
+						   .from = out ? from : NULL,
 						   .path = in ? to_path : args->items[1],
 						   .source = args->items[0]};
 

@@ -124,21 +124,6 @@ static json_t *ask(struct microagent *agent, const char *name, const char *path,
 	return steal_ptr(&answer);
 }
 
-/* Puts the workspace in front of an error of the guest, which knows the path alone. An error of
- * this host has a number of the system, or another reason. */
-static int name_workspace(const char *name, struct error *err)
-{
-	enum error_reason reason = err->reason;
-	char message[sizeof(err->msg)];
-
-	if (err->msg[0] != '/' || err->errnum ||
-	    (reason != REASON_NONE && reason != REASON_GUEST_USER_DENIED))
-		return -1;
-	snprintf(message, sizeof(message), "%s", err->msg);
-	error_set(err, err->code, "%s:%.900s", name, message);
-	return error_reason(err, reason, "");
-}
-
 static int list_files(struct cli *cli, const char *name, const char *path,
 		      const struct ls_values *values, struct error *err)
 {
@@ -156,7 +141,7 @@ static int list_files(struct cli *cli, const char *name, const char *path,
 	microagent_close(agent);
 	progress_end(&progress);
 	if (!answer)
-		return name_workspace(name, err);
+		return guest_path_error(name, err);
 	if (cli->json)
 		return cli_print_json(answer, err);
 	entries = json_object_get(answer, "entries");

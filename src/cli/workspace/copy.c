@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/platform/waitable.h"
+#include "cli/options/guest_path.h"
 
 int copy_refuse_dash(struct cli *cli, const char *host_path, struct error *err)
 {
@@ -168,7 +169,7 @@ static void name_obstacle(const struct copy_target *target, const char *name, co
 }
 
 /* Puts the full path in place of the name in "name: reason", of what is received itself. */
-static void name_full_path(const struct copy_target *target, struct error *err)
+static bool name_full_path(const struct copy_target *target, struct error *err)
 {
 	const char *const names[] = {last_component(target->path), last_component(target->source)};
 	char reason[sizeof(err->msg)];
@@ -182,8 +183,9 @@ static void name_full_path(const struct copy_target *target, struct error *err)
 		snprintf(reason, sizeof(reason), "%s", err->msg + len);
 		error_set(err, err->code, "%s:%.300s%.600s", target->workspace, target->path,
 			  reason);
-		return;
+		return true;
 	}
+	return false;
 }
 
 void copy_name_target(const struct copy_target *target, struct error *err)
@@ -201,13 +203,16 @@ void copy_name_target(const struct copy_target *target, struct error *err)
 			return;
 		}
 	}
-	/* An error with a number is this host's: of what is copied, not of the target. */
-	if (!target->workspace || err->errnum)
+	/* An error with a number is this host's, and names its file. */
+	if (err->errnum)
 		return;
-	if (ends_with(err, denied, head, sizeof(head))) {
+	if (!target->workspace) {
+		if (target->from)
+			guest_path_error(target->from, err);
+	} else if (ends_with(err, denied, head, sizeof(head))) {
 		error_set(err, ERR_DENIED, "%s:%.300s%s", target->workspace, target->path, denied);
 		error_reason(err, reason, "");
-	} else {
-		name_full_path(target, err);
+	} else if (!name_full_path(target, err)) {
+		guest_path_error(target->workspace, err);
 	}
 }

@@ -38,6 +38,7 @@ int copy_refuse_dash(struct cli *cli, const char *host_path, struct error *err);
  * component, or by the temporary file beside it. */
 struct copy_target {
 	const char *workspace; /* NULL: on this host */
+	const char *from;      /* the workspace whose path is copied; NULL: none */
 	const char *path;
 	const char *source; /* what is copied */
 };
