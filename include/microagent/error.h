@@ -99,6 +99,12 @@ enum error_reason {
 	REASON_GUEST_USER_DENIED, /* the guest's user may not do that in the guest */
 	REASON_RECORD_CHANGED,	  /* not by a command; subject: the path of its digests */
 	REASON_NO_PVM_KERNEL,	  /* the cache has none that this host's paravirtual KVM runs */
+	REASON_SESSION_SHARES,	  /* it has a directory of the host, and cannot be saved */
+	REASON_SNAPSHOT_EXISTS,	  /* subject: the session, a space, and the snapshot */
+	REASON_PORT_PUBLISHED, /* by the same workspace; subject: its name, a space, and the port */
+	REASON_PORT_NOT_PUBLISHED, /* by a workspace, which is the subject */
+	REASON_GUEST_SILENT,	   /* it was not reached in time; subject: the workspace */
+	REASON_TOO_MANY_FILES,	   /* this process has as many open as its limit allows */
 	ERROR_REASON_COUNT
 };
 

@@ -62,6 +62,16 @@ int explain_paused(const struct workspace *ws, struct error *err)
 			ws->id, paused, ERR_UNAVAILABLE, err);
 }
 
+int explain_unreached(const struct workspace *ws, struct error *err)
+{
+	char name[sizeof(err->subject)];
+
+	if (!err || err->code != ERR_TIMEOUT || err->reason != REASON_NONE)
+		return -1;
+	snprintf(name, sizeof(name), "%.*s", (int)kind_name_length(ws->id), ws->id);
+	return error_reason(err, REASON_GUEST_SILENT, name);
+}
+
 int explain_lost(const struct workspace *ws, struct error *err)
 {
 	const struct error why = err ? *err : (struct error){0};
@@ -71,7 +81,8 @@ int explain_lost(const struct workspace *ws, struct error *err)
 		return -1;
 	if (why.code == ERR_TIMEOUT) {
 		kind_name(ws->id, what);
-		return error_prefix(err, "%s", what);
+		error_prefix(err, "%s", what);
+		return explain_unreached(ws, err);
 	}
 	return kind_say(KIND_LOST, ws->id, why.msg, why.code, err);
 }

@@ -16,6 +16,9 @@ int explain_lost(const struct workspace *ws, struct error *err);
 /* A guest that does not answer may be paused: -1 where that is what err says now, and what would
  * make it go on, or where err is about something else. */
 int explain_paused(const struct workspace *ws, struct error *err);
+/* Where the guest was not reached in time, or is silent, says so as a reason, of the workspace.
+ * Returns -1. */
+int explain_unreached(const struct workspace *ws, struct error *err);
 
 /* Where err says that a file which the workspace was made of does not exist, names the workspace in
  * the place of the request's field. The subject of REASON_ROOT_MISSING is its name then. Returns

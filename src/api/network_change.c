@@ -14,7 +14,9 @@
 #include "channel/control.h"
 #include "channel/network_edit.h"
 #include "channel/publish.h"
+#include "contract/kind.h"
 #include "contract/request.h"
+#include "store/port_holder.h"
 #include "store/record_digest.h"
 
 /* As the contract has it: with its host. */
@@ -112,6 +114,43 @@ static int ask_change(const struct open_workspace *existing, const json_t *reque
 	return 0;
 }
 
+/* Says why the port cannot be had. The workspace may have it itself, which is not to be stopped for
+ * that. */
+static int explain_taken(const struct workspace *ws, const json_t *wanted, const struct error *why,
+			 struct error *err)
+{
+	json_auto_t *own = why->code == ERR_UNAVAILABLE ? port_holder_entry(ws, wanted) : NULL;
+	char name[KIND_NAME_ROOM], has[PUBLISH_NAME], port[PUBLISH_NAME];
+	char subject[sizeof(err->subject)];
+
+	if (!own)
+		return error_copy(err, why);
+	kind_name(ws->id, name);
+	publish_name(own, has);
+	publish_name(wanted, port);
+	snprintf(subject, sizeof(subject), "%.*s %s", (int)kind_name_length(ws->id), ws->id, has);
+	error_set(
+		err, ERR_CONFLICT,
+		"cannot publish %s: %s itself publishes %s, to port %lld of the guest, and has that port of IPv4 and IPv6",
+		port, name, has, (long long)json_integer_value(json_object_get(own, "guestPort")));
+	return error_reason(err, REASON_PORT_PUBLISHED, subject);
+}
+
+/* Puts the workspace in front of what its live supervisor says of "it". */
+static int name_workspace(const struct workspace *ws, struct error *why, struct error *err)
+{
+	char name[KIND_NAME_ROOM], subject[sizeof(err->subject)];
+
+	kind_name(ws->id, name);
+	if (strncmp(why->msg, "it ", 3) == 0 || strncmp(why->msg, "its ", 4) == 0)
+		error_prefix(why, "%s", name);
+	if (why->reason == REASON_PORT_NOT_PUBLISHED) {
+		snprintf(subject, sizeof(subject), "%.*s", (int)kind_name_length(ws->id), ws->id);
+		error_reason(why, why->reason, subject);
+	}
+	return error_copy(err, why);
+}
+
 int microagent_change_network(struct microagent *agent, const char *name,
 			      enum microagent_network_change change, const char *word,
 			      json_t **network, struct error *err)
@@ -132,13 +171,13 @@ int microagent_change_network(struct microagent *agent, const char *name,
 	if (explain_must_run(&existing.ws, err) < 0)
 		return -1;
 	if (change == MICROAGENT_NETWORK_PUBLISH) {
-		listener = publish_bind(what, err);
+		listener = publish_bind(what, &why);
 		if (listener < 0)
-			return -1;
+			return explain_taken(&existing.ws, what, &why, err);
 	}
 	if (ask_change(&existing, request, listener, &answer, &why) < 0) {
 		explain_nobody_listens(&existing.ws, &why);
-		return error_copy(err, &why);
+		return name_workspace(&existing.ws, &why, err);
 	}
 	if (network)
 		*network = json_incref(json_object_get(answer, "network"));

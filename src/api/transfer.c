@@ -113,16 +113,17 @@ static int call_helper(const struct transfer *transfer, const char *const *comma
 	if (agent_message_exec(&out, 1, &exec, AGENT_INPUT_WHOLE, NULL, NULL, err) < 0)
 		return -1;
 	fd = stream_dial(transfer->ws, &out, err);
-	if (fd < 0) {
-		(void)explain_paused(transfer->ws, err);
-		return -1;
-	}
+	if (fd < 0)
+		return explain_paused(transfer->ws, err) < 0 ? -1
+							     : explain_unreached(transfer->ws, err);
 	if (fd_write_all(fd, buf_bytes(&out), out.len, err) < 0)
 		return -1;
-	if (wait_for_word(transfer, fd, deadline, err) < 0)
-		return explain_paused(transfer->ws, err) < 0
-			       ? -1
-			       : error_prefix(err, "the guest's program for files");
+	if (wait_for_word(transfer, fd, deadline, err) < 0) {
+		if (explain_paused(transfer->ws, err) < 0)
+			return -1;
+		error_prefix(err, "the guest's program for files");
+		return explain_unreached(transfer->ws, err);
+	}
 	if (fd_read_exact(fd, &first, 1, err) < 0)
 		return error_set(err, ERR_UNAVAILABLE, "the guest has no program for files now");
 	if (first != FILES_GREETING[0])
@@ -153,7 +154,8 @@ static int explain_silence(const struct transfer *transfer, int status, struct e
 	error_set(err, ERR_TIMEOUT,
 		  "the guest has neither sent nor taken any of the copy for %llu ms",
 		  (unsigned long long)limit_get(LIMIT_TRANSFER_SILENCE_MS));
-	(void)explain_paused(transfer->ws, err);
+	if (explain_paused(transfer->ws, err) == 0)
+		(void)explain_unreached(transfer->ws, err);
 	return status;
 }
 

@@ -101,6 +101,12 @@ static const char *const reason_names[] = {
 	[REASON_GUEST_USER_DENIED] = "guest-user-denied",
 	[REASON_RECORD_CHANGED] = "record-changed",
 	[REASON_NO_PVM_KERNEL] = "no-pvm-kernel",
+	[REASON_SESSION_SHARES] = "session-shares",
+	[REASON_SNAPSHOT_EXISTS] = "snapshot-exists",
+	[REASON_PORT_PUBLISHED] = "port-published",
+	[REASON_PORT_NOT_PUBLISHED] = "port-not-published",
+	[REASON_GUEST_SILENT] = "guest-silent",
+	[REASON_TOO_MANY_FILES] = "too-many-files",
 };
 static_assert(ARRAY_SIZE(reason_names) == ERROR_REASON_COUNT, "every reason has a name");
 
@@ -210,6 +216,8 @@ int error_errno(struct error *err, int errnum, const char *fmt, ...)
 	set_anew(err, code_of_errno(errnum), fmt, args);
 	va_end(args);
 	err->errnum = errnum;
+	if (errnum == EMFILE)
+		error_reason(err, REASON_TOO_MANY_FILES, "");
 	size_t used = strlen(err->msg), room = sizeof(err->msg) - used;
 	int n = text ? snprintf(err->msg + used, room, ": %s", text)
 		     : snprintf(err->msg + used, room, ": error %d", errnum);

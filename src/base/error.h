@@ -16,7 +16,8 @@
 int error_set(struct error *err, enum error_code code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Text becomes "<fmt>: <strerror>", code follows from errnum (ENOENT: not-found, EACCES and EPERM:
- * denied, EEXIST and EBUSY: conflict, ETIMEDOUT: timeout, EAGAIN: unavailable, else io). */
+ * denied, EEXIST and EBUSY: conflict, ETIMEDOUT: timeout, EAGAIN: unavailable, else io). EMFILE has
+ * a reason too, since any call may meet it. */
 int error_errno(struct error *err, int errnum, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Puts "<fmt>: " in front of the message. Returns -1. */

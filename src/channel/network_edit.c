@@ -127,7 +127,8 @@ static int edit_unpublish(json_t *network, const json_t *request, struct error *
 	if (!json_text(forward, "host", NULL))
 		return error_set(err, ERR_INVALID, "forward.host is required");
 	publish_name(forward, name);
-	return error_set(err, ERR_NOT_FOUND, "it publishes no port at %s", name);
+	error_set(err, ERR_NOT_FOUND, "it publishes no port at %s", name);
+	return error_reason(err, REASON_PORT_NOT_PUBLISHED, "");
 }
 
 /* --- any of them ------------------------------------------------------------------------------ */

@@ -10,7 +10,6 @@
 #include "base/json.h"
 #include "base/platform/process.h"
 #include "contract/kind.h"
-#include "store/store.h"
 #include "store/taken.h"
 
 struct search {
@@ -41,26 +40,34 @@ static bool shuts_out(const json_t *published, const json_t *wanted)
 	       strcmp(has, host) == 0;
 }
 
-static bool look_at_ports(const struct workspace *ws, struct search *search)
+json_t *port_holder_entry(const struct workspace *ws, const json_t *forward)
 {
 	struct error ignored;
 	json_auto_t *record = workspace_read(ws, "workspace.json", &ignored);
 	const json_t *network = json_object_get(json_object_get(record, "config"), "network");
 	json_t *published;
-	char name[KIND_NAME_ROOM];
 	size_t i;
 
 	json_array_foreach(json_object_get(network, "portForwards"), i, published)
 	{
-		if (!shuts_out(published, search->forward))
-			continue;
-		kind_name(ws->id, name);
-		snprintf(search->out->workspace, sizeof(search->out->workspace), "%s of %.300s",
-			 name, ws->dir->path);
-		search->out->published = json_incref(published);
-		return true;
+		if (shuts_out(published, forward))
+			return json_incref(published);
 	}
-	return false;
+	return NULL;
+}
+
+static bool look_at_ports(const struct workspace *ws, struct search *search)
+{
+	json_t *published = port_holder_entry(ws, search->forward);
+	char name[KIND_NAME_ROOM];
+
+	if (!published)
+		return false;
+	kind_name(ws->id, name);
+	snprintf(search->out->workspace, sizeof(search->out->workspace), "%s of %.300s", name,
+		 ws->dir->path);
+	search->out->published = published;
+	return true;
 }
 
 /* A directory that is not the user's own is not opened. */

@@ -7,6 +7,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "store/store.h"
+
 struct port_holder {
 	char workspace[512]; /* in words, with its state directory */
 	json_t *published; /* its own entry of config.network.portForwards, for the caller to release */
@@ -15,5 +17,8 @@ struct port_holder {
  * whose live supervisor asks. forward: an entry that could not be published. false: none is known,
  * and out is as it was. */
 bool port_holder_find(const json_t *forward, struct port_holder *out);
+/* The entry by which this workspace holds the port while it runs, for the caller to release; NULL:
+ * there is none. */
+json_t *port_holder_entry(const struct workspace *ws, const json_t *forward);
 
 #endif

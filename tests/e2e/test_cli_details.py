@@ -411,3 +411,14 @@ def test_a_run_that_is_broken_off_says_what_is_kept(host):
     name = host.json("list")["workspaces"][0]["name"]
     assert f'workspace "{name}" was kept: `microagent start {name}`' in text
     host("delete", name, check=0)
+
+
+def test_too_few_descriptors(host):
+    """Whatever it is that cannot be opened or passed on, what to do about it is said."""
+    host.wrap = ["prlimit", "--nofile=20"]
+    try:
+        said = host("run", "--", "true", check=125).stderr
+    finally:
+        host.wrap = []
+    assert "Too many open files\n" in said and "hint: ulimit -n shows how many files a program may have open here" in said, said
+    assert host.json("list")["workspaces"] == [] and not host.processes()

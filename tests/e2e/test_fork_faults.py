@@ -2,6 +2,7 @@
 """Forks and snapshots where something goes wrong meanwhile: no room, a paused machine, processes that are killed. The session
 goes on where its machine does, what it came from is as it was, and nothing is left."""
 
+import json
 import os
 import signal
 import subprocess
@@ -103,13 +104,26 @@ def test_a_paused_one(web):
     name = create(web, "--disk-quota", "64")
     writer = web.popen("session", "exec", "--user", "root", name, "--", "sh", "-c", "head -c 100000000 /dev/zero > /big; sync")
     wait_until(lambda: "paused" in web.json("status", name)["event"].get("detail", ""), "the pause")
-    refused(web, name, "is paused, and cannot be saved before it goes on")
-    refused(web, name, "is paused", "snapshot", name, "first")
-    assert points(web, name) == []
+    for words in (("fork", name), ("snapshot", name, "first")):
+        error = json.loads(web("--json", "session", *words, check=75).stdout)
+        assert error["error"] == f"session {name} is paused: its disk has grown to its quota of 64 MiB", error
+        assert (error["errorReason"], error["errorSubject"]) == ("session-at-quota", name)
+        assert f"microagent session quota {name} MIB" in error["hint"]
+    assert points(web, name) == [] and names(web) == [name]
     web("session", "quota", name, "200", check=0)
     assert writer.wait() == 0, writer.communicate()
     writer.communicate()
     assert len(web.json("session", "fork", name)["sessions"]) == 1
+
+
+def test_one_with_a_directory_of_the_host(web):
+    given = web.base / "given"
+    given.mkdir(exist_ok=True)
+    name = create(web, "--share", given)
+    for words in (("fork", name), ("snapshot", name, "first")):
+        refused(web, name, f"microagent: session {name} has a directory of the host, which cannot be saved\n"
+                "microagent: hint: `microagent session create` without --share makes one that can be saved\n", *words)
+    assert points(web, name) == [] and names(web) == [name]
 
 
 def process_of(host, name, comm):

@@ -91,9 +91,12 @@ def test_nothing_counts_behind_the_exit(vm):
 
 def test_no_answer_to_the_dial(vm):
     with StandIn(vm.state / "vm", until_closed, line=b""):
-        done = vm("exec", "vm", "--", "true", check=125,
-                  env={"MICROAGENT_TEST_LIMIT_DIAL_MS": "300"})
-    assert "cannot reach the guest: the deadline passed" in done.stderr, done.stderr
+        hasty = {"MICROAGENT_TEST_LIMIT_DIAL_MS": "300"}
+        done = vm("exec", "vm", "--", "true", check=125, env=hasty)
+        copied = vm("cp", "vm:/etc/passwd", vm.base / "copied", check=75, env=hasty)
+    next_step = "microagent: hint: `microagent status vm` shows its state, `microagent kill vm` ends it at once\n"
+    assert done.stderr == f'microagent: workspace "vm": cannot reach the guest: the deadline passed\n{next_step}', done.stderr
+    assert copied.stderr.endswith(next_step) and not (vm.base / "copied").exists(), copied.stderr
 
 
 def test_no_answer_to_the_request(vm):

@@ -285,6 +285,10 @@ def bound_port(host):
 HOLDER = 'workspace "w" of %s publishes 127.0.0.1:%s, and has that port of IPv4 and IPv6 also while nothing listens there yet; stop it, or choose another port'
 
 
+OWN = ('cannot publish %s: workspace "w" itself publishes 127.0.0.1:%s, to port %s of the guest, and has that port of IPv4 and IPv6\n'
+       "microagent: hint: choose another port, or `microagent network unpublish w 127.0.0.1:%s` first\n")
+
+
 def taken_port(host, port):
     host("create", "second", *SMALL, "-p", f"{port}:1", check=0)
     done = host("--json", "start", "second")
@@ -491,10 +495,10 @@ def is_free(port):
 
 
 def refusals_of_a_running_machine(host, port):
-    for words, why in ((("publish", "w", f"{port}:{V6}"), f"cannot publish 127.0.0.1:{port}: {HOLDER % (host.state, port)}"),
+    for words, why in ((("publish", "w", f"{port}:{V6}"), OWN % (f"127.0.0.1:{port}", port, V4, port)),
                        (("publish", "w", "80"), '"80" is not [HOST:]HOSTPORT:GUESTPORT'),
                        (("unpublish", "w", "1:2:3:4"), '"1:2:3:4" is not [HOST:]HOSTPORT'),
-                       (("unpublish", "w", str(port + 1)), f"it publishes no port at 127.0.0.1:{port + 1}"),
+                       (("unpublish", "w", str(port + 1)), f'workspace "w": it publishes no port at 127.0.0.1:{port + 1}\nmicroagent: hint: `microagent network w` shows those it publishes\n'),
                        (("publish", "nobody", f"{port}:80"), 'no workspace "nobody"'),
                        (("allow", "w", "pypi.org"), "its network has no list of names, and is given none while it runs: --egress gives it one when it is made"),
                        (("allow", "w"), "allow, deny, publish or unpublish with NAME and what"),
@@ -514,8 +518,9 @@ def the_other_family_is_guarded(host, port):
     with pytest.raises(OSError, match="Address already in use"):
         socket.create_server(("::1", port), family=socket.AF_INET6)
     done = host("network", "publish", "w", f"[::1]:{port}:{NOBODY}")
-    assert done.returncode == 75 and f"cannot publish [::1]:{port}: {HOLDER % (host.state, port)}" in done.stderr, done
-    host("network", "unpublish", "w", str(port), check=0)
+    assert done.returncode == 1 and OWN % (f"[::1]:{port}", port, NOBODY, port) in done.stderr, done
+    # As the hint has it.
+    host("network", "unpublish", "w", f"127.0.0.1:{port}", check=0)
     socket.create_server(("::1", port), family=socket.AF_INET6).close()
 
 

@@ -77,7 +77,10 @@ static void errno_decides_the_code(void **state)
 		assert_code(err, rows[i].code);
 		assert_int_equal(err.errnum, rows[i].errnum);
 	}
+	error_errno(&err, EMFILE, "pipe");
+	assert_int_equal(err.reason, REASON_TOO_MANY_FILES);
 	error_errno(&err, ENOENT, "open %s", "a");
+	assert_int_equal(err.reason, REASON_NONE);
 	assert_string_equal(err.msg, "open a: No such file or directory");
 	error_errno(&err, 99999, "odd");
 	assert_string_equal(err.msg, "odd: error 99999");

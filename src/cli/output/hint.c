@@ -144,6 +144,19 @@ const struct hint hint_table[] = {
 	 "`microagent doctor` says more; `microagent start --prepare --unconfined {}` does without "
 	 "a cell, and then what reads its disk does too"},
 	{REASON_GUEST_USER_DENIED, NULL, "user", "--user root does it with all rights"},
+	{REASON_SESSION_SHARES, NULL, NULL,
+	 "`microagent session create` without --share makes one that can be saved"},
+	{REASON_SNAPSHOT_EXISTS, NULL, NULL,
+	 "choose another name, or `microagent session snapshot-delete {}` first"},
+	{REASON_PORT_PUBLISHED, NULL, NULL,
+	 "choose another port, or `microagent network unpublish {}` first"},
+	{REASON_PORT_NOT_PUBLISHED, NULL, NULL, "`microagent network {}` shows those it publishes"},
+	{REASON_GUEST_SILENT, "session-", NULL,
+	 "`microagent session list` shows its state, `microagent session destroy {}` ends it"},
+	{REASON_GUEST_SILENT, NULL, NULL,
+	 "`microagent status {}` shows its state, `microagent kill {}` ends it at once"},
+	{REASON_TOO_MANY_FILES, NULL, NULL,
+	 "ulimit -n shows how many files a program may have open here, ulimit -n 1024 allows more"},
 	{REASON_NO_PACKAGE, NULL, "from", "--from FILE takes one that is here"},
 };
 const size_t hint_count = ARRAY_SIZE(hint_table);

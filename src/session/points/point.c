@@ -210,11 +210,19 @@ int point_begin(const struct workspace *ws, struct point *out, struct error *err
 	return 0;
 }
 
-int point_name(struct point *point, const char *name, struct error *err)
+int point_is_there(const struct workspace *ws, const char *name, struct error *err)
+{
+	char subject[sizeof(err->subject)];
+
+	snprintf(subject, sizeof(subject), "%.*s %s", (int)kind_name_length(ws->id), ws->id, name);
+	error_set(err, ERR_CONFLICT, "there is a snapshot \"%s\" already", name);
+	return error_reason(err, REASON_SNAPSHOT_EXISTS, subject);
+}
+
+int point_name(struct point *point, const struct workspace *ws, const char *name, struct error *err)
 {
 	if (file_rename_new(point->points, point->name, point->points, name) < 0)
-		return errno == EEXIST ? error_set(err, ERR_CONFLICT,
-						   "there is a snapshot \"%s\" already", name)
+		return errno == EEXIST ? point_is_there(ws, name, err)
 				       : error_errno(err, errno, "%s", point->path);
 	point->made = false;
 	if (file_sync(point->points) < 0) {

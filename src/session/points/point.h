@@ -46,7 +46,10 @@ int point_check_name(const char *word, struct error *err);
 /* An empty one, in the making. What others left of theirs is removed. */
 int point_begin(const struct workspace *ws, struct point *out, struct error *err);
 /* Gives it its name; ERR_CONFLICT: there is one. */
-int point_name(struct point *point, const char *name, struct error *err);
+int point_name(struct point *point, const struct workspace *ws, const char *name,
+	       struct error *err);
+/* Sets the error that the session has a snapshot of that name. Returns -1. */
+int point_is_there(const struct workspace *ws, const char *name, struct error *err);
 enum point_use { POINT_WHOLE, POINT_ANY };
 /* One that has its name. ERR_NOT_FOUND; ERR_CONFLICT: it is being removed; ERR_IO: it is damaged,
  * which is no error with POINT_ANY. */

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/explain.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -61,9 +62,15 @@ static int explain_refusal(const struct microagent_session *session, const struc
 							       : REASON_SESSION_DOWN,
 				    session->name);
 	}
+	if ((why->code == ERR_UNAVAILABLE || why->code == ERR_TIMEOUT) &&
+	    explain_paused(ws, why) < 0)
+		return error_copy(err, why);
 	if (why->code != ERR_CONFLICT || !runtime || is_quarantined(ws) ||
 	    strcmp(json_text(boot, "how", ""), "restored") == 0) {
 		kind_prefix(session->id, why);
+		/* The live supervisor knows the session by its id. */
+		if (why->reason == REASON_SESSION_SHARES)
+			error_reason(why, why->reason, session->name);
 		return error_copy(err, why);
 	}
 	error_set(err, ERR_CONFLICT,

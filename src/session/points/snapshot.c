@@ -65,14 +65,14 @@ static int snapshot_in(struct microagent_session *session, const struct workspac
 	struct error why = {0};
 
 	if (point_open(ws, name, POINT_ANY, &there, &why) == 0 || why.code != ERR_NOT_FOUND)
-		return error_set(err, ERR_CONFLICT, "there is a snapshot \"%s\" already", name);
+		return point_is_there(ws, name, err);
 	if (point_begin(ws, &point, err) < 0 ||
 	    point_save(&point, session, ws, true, &saved, err) < 0 ||
 	    require_quota(&point, ws, err) < 0)
 		return -1;
 	made = tell_point(name, point.record, err);
 	if (!made || point_note(ws, "snapshot", name, NULL, err) < 0 ||
-	    point_name(&point, name, err) < 0)
+	    point_name(&point, ws, name, err) < 0)
 		return -1;
 	if (told)
 		*told = steal_ptr(&made);

@@ -236,7 +236,8 @@ static int require_running(const struct live *live, struct error *err)
 				  "is quarantined: what it has become is not to be had "
 				  "twice");
 	if (live->pause.why)
-		return kind_error(live->ws.id, ERR_CONFLICT, err,
+		/* Its event says why. */
+		return kind_error(live->ws.id, ERR_UNAVAILABLE, err,
 				  "is paused, and cannot be saved before it goes on");
 	if (live->state != STATE_RUNNING || live->outcome.intent != INTENT_NONE)
 		return kind_error(live->ws.id, ERR_CONFLICT, err, "is ending or not yet running");
@@ -280,9 +281,11 @@ int live_fork(struct live *live, const json_t *request, struct control_client *c
 		return kind_error(live->ws.id, ERR_CONFLICT, err,
 				  "was booted: only a machine that was restored from a "
 				  "template can be saved while it runs");
-	if (live->share.given)
-		return kind_error(live->ws.id, ERR_CONFLICT, err,
-				  "has a directory of the host, which cannot be saved");
+	if (live->share.given) {
+		kind_error(live->ws.id, ERR_CONFLICT, err,
+			   "has a directory of the host, which cannot be saved");
+		return error_reason(err, REASON_SESSION_SHARES, "");
+	}
 	return ask_to_rest(live, true, client, err);
 }
 
