@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 
 #include "api/explain.h"
 #include "api/stream.h"
+#include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/json.h"
@@ -24,6 +26,7 @@
 #include "base/platform/process.h"
 #include "base/platform/system.h"
 #include "base/sha256.h"
+#include "base/utf8.h"
 
 #define HELPER "microagent-files"
 
@@ -249,6 +252,21 @@ static int check_type(const char *type, struct error *err)
 	return error_set(err, ERR_IO, "a file of type \"%.32s\"", type);
 }
 
+/* Of a name that is no text, the exact bytes: else two names could not be told apart. */
+static int check_exact_name(const char *exact, struct error *err)
+{
+	autobuf struct buf name = BUF_INIT(NAME_MAX);
+
+	if (!exact)
+		return 0;
+	if (base64_decode(exact, strlen(exact), &name, err) < 0)
+		return error_prefix(err, "nameBase64");
+	if (name.len == 0 || memchr(buf_bytes(&name), '/', name.len) ||
+	    memchr(buf_bytes(&name), '\0', name.len) || utf8_is_whole(buf_bytes(&name), name.len))
+		return error_set(err, ERR_IO, "nameBase64 is of no such name");
+	return 0;
+}
+
 /* What the guest says is only passed on as what it has to be. */
 static json_t *checked_entry(const json_t *line, struct error *err)
 {
@@ -260,13 +278,16 @@ static json_t *checked_entry(const json_t *line, struct error *err)
 		{"mtimeNs", 0, 999999999}, {"uid", 0, UINT32_MAX}, {"gid", 0, UINT32_MAX},
 		{"links", 0, INT64_MAX},
 	};
-	const char *name = NULL, *type = NULL, *target = NULL;
+	const char *name = NULL, *exact = NULL, *type = NULL, *target = NULL;
 	json_auto_t *entry = json_object();
 
 	if (json_get_string(line, "", "name", JSON_REQUIRED, &name, err) < 0 ||
+	    json_get_string(line, "", "nameBase64", JSON_OPTIONAL, &exact, err) < 0 ||
 	    json_get_string(line, "", "type", JSON_REQUIRED, &type, err) < 0 ||
 	    json_get_string(line, "", "target", JSON_OPTIONAL, &target, err) < 0 ||
-	    check_type(type, err) < 0 || json_put_string(entry, "name", name, err) < 0 ||
+	    check_exact_name(exact, err) < 0 || check_type(type, err) < 0 ||
+	    json_put_string(entry, "name", name, err) < 0 ||
+	    (exact && json_put_string(entry, "nameBase64", exact, err) < 0) ||
 	    json_put_string(entry, "type", type, err) < 0)
 		return NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {

@@ -118,7 +118,8 @@ static int answer_entries(struct mcp_call *call, const json_t *entries, struct m
 			break;
 		snprintf(mode, sizeof(mode), "%04o",
 			 (unsigned)json_integer_value(json_object_get(entry, "mode")) & 07777u);
-		shown = json_pack("{s:s, s:s, s:O, s:s, s:O, s:s*}", "name", name, "type", type,
+		shown = json_pack("{s:s, s:O*, s:s, s:O, s:s, s:O, s:s*}", "name", name,
+				  "nameBase64", json_object_get(entry, "nameBase64"), "type", type,
 				  "size", size, "mode", mode, "mtime",
 				  json_object_get(entry, "mtime"), "target", target);
 		if (!shown || json_array_append_new(told, shown) < 0)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Files into a running workspace and out of it: whole, as they were, or not at all; listings."""
 
+import base64
 import hashlib
 import json
 import os
@@ -173,7 +174,6 @@ def test_a_full_disk_leaves_nothing(vm, target):
         subprocess.run(["umount", mounted], check=True)
 
 
-def test_a_limit_and_the_umask(vm, target):
 def test_a_directory_of_this_host_that_is_closed(vm, target):
     """It is not taken for the guest's file, which may be read."""
     guest(vm, "echo text > /mem/f")
@@ -203,6 +203,7 @@ def test_what_is_not_there_is_named_with_its_workspace(vm, target):
     assert sorted(os.listdir(target)) == ["hi"] and guest(vm, "ls -A /mem") == ""
 
 
+def test_a_limit_and_the_umask(vm, target):
     """What a guest sends is bounded, and nobody else's to write."""
     guest(vm, "mkdir -p /mem/open/d; echo text > /mem/open/d/f; chmod -R 7777 /mem/open; truncate -s 1M /mem/hole")
     copied = f'umask 027; exec {vm.bin}/microagent cp --limit 2K vm:/mem/open {target}/open'
@@ -339,6 +340,13 @@ def test_listings(vm, target):
                               (("none:/",), 1, "no workspace \"none\"")):
         done = vm("ls", *words)
         assert done.returncode == code and text in done.stderr, (words, done.stderr)
+
+
+def test_names_that_are_no_text_can_be_told_apart(vm, target):
+    guest(vm, r"mkdir /mem/n; cd /mem/n; touch plain; touch $(printf '\377a') $(printf '\376a')")
+    entries = vm.json("ls", "vm:/mem/n")["entries"]
+    assert [e["name"] for e in entries] == ["plain", "\ufffda", "\ufffda"]
+    assert [e.get("nameBase64") for e in entries] == [None, *(base64.b64encode(name).decode() for name in (b"\xfea", b"\xffa"))]
 
 
 def test_a_listing_is_bounded(vm, target):

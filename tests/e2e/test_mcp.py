@@ -81,9 +81,10 @@ def test_words_of_the_guest(server):
     assert len(spelled) == 232 and said == f"a{spelled.encode('unicode-escape').decode()}b {needed}"
     got = sh(server, r"printf '\377\376'")
     assert (got["stdout"], got["stdoutEncoding"], got["stdoutBytes"]) == ("//4=", "base64", 2)
-    sh(server, r"cd /tmp && mkdir -p names && cd names && touch $(printf 'a\033b') $(printf '\342\200\256')")
+    sh(server, r"cd /tmp && mkdir -p names && cd names && touch $(printf 'a\033b') $(printf '\342\200\256') $(printf '\377a') $(printf '\376a')")
     listed = server.got("list_files", session=server.session, path="/tmp/names")
-    assert sorted(entry["name"] for entry in listed["entries"]) == ["\\u202e", "a\\x1bb"]
+    assert sorted((entry["name"], entry.get("nameBase64")) for entry in listed["entries"] if entry["name"] != "\ufffda") == [("\\u202e", None), ("a\\x1bb", None)]
+    assert sorted(entry["nameBase64"] for entry in listed["entries"] if entry["name"] == "\ufffda") == ["/2E=", "/mE="]
     assert "\\x1b" in server.fails("exec", session=server.session + "\x1b", command=["true"])
 
 

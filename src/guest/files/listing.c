@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/utf8.h"
 #include "guest/writer.h"
 
 #define FLUSH_BYTES 65536
@@ -54,6 +55,8 @@ static int put_listed(struct buf *out, const char *name, const struct stat *st, 
 	autofree char *line = NULL;
 
 	writer_text(&w, "name", name);
+	if (!utf8_is_whole(name, strlen(name)))
+		writer_base64(&w, "nameBase64", name, strlen(name));
 	writer_text(&w, "type", type_name(st->st_mode));
 	writer_number(&w, "mode", st->st_mode & 07777);
 	writer_number(&w, "size", st->st_size);
