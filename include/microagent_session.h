@@ -196,6 +196,12 @@ int microagent_session_create(struct microagent *agent, const struct microagent_
 /* One that was made before, by whomever. ERR_NOT_FOUND. */
 int microagent_session_open(struct microagent *agent, const char *word,
 			    struct microagent_session **out, struct error *err);
+/* The same, and also one that another command is making just now, or whose making broke off, as soon as a
+ * machine of it runs. Only for microagent_status(), and for what severs or ends the machine:
+ * microagent_quarantine(), microagent_halt(), microagent_stop() and microagent_kill(). Whoever makes the
+ * session fails then, keeps one in quarantine, and removes any other. */
+int microagent_session_open_living(struct microagent *agent, const char *word,
+				   struct microagent_session **out, struct error *err);
 /* --- commands in a session ------------------------------------------------------------------- */
 
 /*
@@ -321,13 +327,14 @@ struct microagent_fork_spec {
 	bool owned;    /* as of struct microagent_session_spec: each ends with its handle */
 	/* A command that is run in each child before it is handed out, as by
 	 * microagent_session_run(). If the command exits with another code than 0, or does not
-	 * end within its timeout_seconds (0: 60), the whole fork fails. NULL: none. */
+	 * end within its timeout_seconds (0: 60; at most 600), the whole fork fails. NULL: none. */
 	const struct microagent_exec *on_fork;
 };
 /*
  * So many new sessions that go on from where this one is: a copy of its disk, and what it was made
  * with, also its quota, and the lifetime anew. They outlive it. All of them or none are made; one
- * that would have to be booted instead is an error. children has room for count handles, each to be
+ * that would have to be booted instead is an error, and so is one that was ended or quarantined
+ * meanwhile. What is in quarantine stays: the error names it. children has room for count handles, each to be
  * closed. *told (may be NULL): {"pauseMs","stateBytes","diskBytes"}, a new reference.
  */
 int microagent_session_fork(struct microagent_session *session,

@@ -67,6 +67,7 @@
 	X(SAVE_PAUSE_MS, 100, "ms", "a machine stands still when no more is left to be saved")     \
 	X(ON_FORK_MS, 60000, "ms",                                                                 \
 	  "the command of a fork, in each child, unless it says otherwise")                        \
+	X(ON_FORK_MOST_S, 600, "s", "the same, where it says otherwise")                           \
 	X(FORK_CHILDREN, 100, "sessions", "of one fork")                                           \
 	X(SIBLING_MS, 200, "ms", "a live supervisor's gift of its template's memory")              \
 	X(BALLOON_MS, 3000, "ms", "a guest's giving up or taking back of memory, for the answer")  \

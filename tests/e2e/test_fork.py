@@ -166,6 +166,46 @@ def test_a_command_in_each_child(web):
         assert fork(*words).returncode == 2, words
 
 
+def children_in_the_making(host, parent):
+    """Those whose machines run already."""
+    return [s["name"] for s in host.json("session", "list")["sessions"] if s.get("parent") == parent
+            and (s.get("detail"), s["state"]) == ("in the making", "running")]
+
+
+@pytest.mark.parametrize("end, why", (
+    ("kill", "its machine ended, or was lost, while its command ran: it is stopped: killed"),
+    ("stop", "its command was ended by signal 15, as when the machine switches itself off"),
+    ("halt", "its command was ended by signal 15, as when the machine switches itself off")))
+def test_a_child_is_ended_while_its_command_runs(web, end, why):
+    """Its guest decides how long the command runs, and has no say in the end of its machine."""
+    name = create(web)
+    fork = web.popen("session", "fork", name, "--on-fork", "sleep 1000", "--timeout", "500")
+    wait_until(lambda: children_in_the_making(web, name), "the child")
+    child, = children_in_the_making(web, name)
+    assert web.json("status", child)["event"]["state"] == "running"
+    assert "is being made by another command just now" in web("session", "exec", child, "--", "true", check=125).stderr
+    assert web(end, child, check=0).stdout.startswith(f"{child}: ")
+    out, err = fork.communicate(timeout=60)
+    assert fork.returncode == 1 and f"{child}, a child of session {name}: {why}" in err.decode(), (out, err)
+    assert [s["name"] for s in web.json("session", "list")["sessions"]] == [name] and points(web, name) == []
+    assert run(web, name, "echo here") == "here\n"
+
+
+@pytest.mark.parametrize("end, why", (("kill", "is stopped: killed"), ("quarantine", "is quarantined, and stays as it is")))
+def test_a_child_is_ended_while_another_is_made(web, end, why):
+    name = create(web)
+    fork = web.popen("session", "fork", name, "--count", "2", "--on-fork", "sleep 8")
+    wait_until(lambda: len(children_in_the_making(web, name)) == 1, "a child")
+    first, = children_in_the_making(web, name)
+    wait_until(lambda: len(children_in_the_making(web, name)) == 2, "the other one")
+    web(end, first, check=0)
+    out, err = fork.communicate(timeout=60)
+    assert fork.returncode == 1 and first in err.decode() and why in err.decode(), (out, err)
+    left = {s["name"]: s["state"] for s in web.json("session", "list")["sessions"]}
+    assert left == ({name: "running"} if end == "kill" else {name: "running", first: "quarantined"})
+    assert points(web, name) == []
+
+
 HTTPD = ("mkdir -p /tmp/www; printf served > /tmp/www/index.html; "
          "httpd -f -p 8080 -h /tmp/www > /dev/null 2>&1 & echo $! > /tmp/www/pid")
 

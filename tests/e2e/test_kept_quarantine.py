@@ -10,7 +10,7 @@ import pytest
 from conftest import BACKEND, wait_until
 from mcp_client import Server
 from pools import LATER
-from test_fork import create, points, run
+from test_fork import children_in_the_making, create, points, run
 
 needs_templates = pytest.mark.skipif(BACKEND != "qemu", reason="no other backend saves machines")
 KEPT = "is quarantined, and stays as it is"
@@ -100,6 +100,38 @@ def test_an_mcp_server_and_its_model(web):
         web("quarantine", name, check=0)
         assert KEPT in server.fails("session_destroy", session=name)
     check_kept(web, name)
+
+
+@needs_templates
+def test_a_child_of_a_fork(web):
+    """Its guest decides how long the command of the fork runs. The fork says what it leaves there."""
+    name = create(web)
+    leave_evidence(web, name)
+    fork = web.popen("session", "fork", name, "--on-fork", "sleep 1000", "--timeout", "500")
+    wait_until(lambda: children_in_the_making(web, name), "the child")
+    child, = children_in_the_making(web, name)
+    web("quarantine", child, check=0)
+    out, err = fork.communicate(timeout=60)
+    assert fork.returncode == 1 and f"session {child} {KEPT}" in err.decode(), (out, err)
+    assert f"hint: `microagent session destroy {child}` ends it" in err.decode(), err
+    listed, = [s for s in web.json("session", "list")["sessions"] if s["name"] == child]
+    assert listed["detail"].startswith("severed: ") and points(web, name) == [], listed
+    check_kept(web, child)
+
+
+@needs_templates
+def test_a_child_of_a_fork_that_is_killed(web):
+    name = create(web)
+    leave_evidence(web, name)
+    fork = web.popen("session", "fork", name, "--on-fork", "sleep 1000", "--timeout", "500")
+    wait_until(lambda: children_in_the_making(web, name), "the child")
+    child, = children_in_the_making(web, name)
+    fork.send_signal(signal.SIGSTOP)
+    web("quarantine", child, check=0)
+    fork.kill()
+    fork.communicate()
+    web("session", "gc", check=0)
+    check_kept(web, child)
 
 
 def test_a_kill_while_it_is_cut_off(web):

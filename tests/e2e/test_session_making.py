@@ -101,6 +101,19 @@ def test_one_that_was_left_unfinished_says_so(place):
     assert_nothing(place)
 
 
+@pytest.mark.parametrize("end", ("kill", "stop", "halt"))
+def test_a_kill_while_it_boots(place, end):
+    """Its guest decides how long that takes: it is ended all the same, and whoever makes it fails."""
+    child = place.popen(*CREATE)
+    spin_until(lambda: STAGES["booting"](place), child)
+    name = bundles(place)[0].name.removesuffix(".bundle")
+    assert "is being made by another command just now" in place("session", "exec", name, "--", "true", check=125).stderr
+    place(end, name, check=0)
+    out, err = child.communicate(timeout=60)
+    assert (child.returncode, out) == (1, b"") and f"session {name} ended before it was ready" in err.decode(), err
+    assert_nothing(place)
+
+
 # --- bases ---------------------------------------------------------------------------------------------
 
 

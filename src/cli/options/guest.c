@@ -267,19 +267,29 @@ static struct microagent *open_sessions(struct microagent *agent, struct progres
 	return sessions;
 }
 
-struct microagent *guest_open_session(const struct cli *cli, struct progress *progress,
-				      const char *word, char id[GUEST_ID_ROOM], struct error *err)
+typedef int session_opener(struct microagent *agent, const char *word,
+			   struct microagent_session **out, struct error *err);
+
+static struct microagent *open_session_by(session_opener *opener, const struct cli *cli,
+					  struct progress *progress, const char *word,
+					  char id[GUEST_ID_ROOM], struct error *err)
 {
 	struct microagent *agent = guest_open(cli, progress, err);
 	struct microagent_session *session = NULL;
 
-	if (!agent || microagent_session_open(agent, word, &session, err) < 0) {
+	if (!agent || opener(agent, word, &session, err) < 0) {
 		microagent_close(agent);
 		return NULL;
 	}
 	snprintf(id, GUEST_ID_ROOM, "%s.bundle", microagent_session_name(session));
 	microagent_session_close(session);
 	return open_sessions(agent, progress, err);
+}
+
+struct microagent *guest_open_session(const struct cli *cli, struct progress *progress,
+				      const char *word, char id[GUEST_ID_ROOM], struct error *err)
+{
+	return open_session_by(microagent_session_open, cli, progress, word, id, err);
 }
 
 static bool means_session(const struct microagent *agent, const char *word)
@@ -289,8 +299,9 @@ static bool means_session(const struct microagent *agent, const char *word)
 	return microagent_session_check_name(word, &ignored) == 0 && !is_own_workspace(agent, word);
 }
 
-struct microagent *guest_open_at(const struct cli *cli, struct progress *progress, const char *word,
-				 char id[GUEST_ID_ROOM], struct error *err)
+static struct microagent *open_at_by(session_opener *opener, const struct cli *cli,
+				     struct progress *progress, const char *word,
+				     char id[GUEST_ID_ROOM], struct error *err)
 {
 	struct microagent *agent = guest_open(cli, progress, err);
 
@@ -298,7 +309,19 @@ struct microagent *guest_open_at(const struct cli *cli, struct progress *progres
 	if (!agent || !means_session(agent, word))
 		return agent;
 	microagent_close(agent);
-	return guest_open_session(cli, progress, word, id, err);
+	return open_session_by(opener, cli, progress, word, id, err);
+}
+
+struct microagent *guest_open_at(const struct cli *cli, struct progress *progress, const char *word,
+				 char id[GUEST_ID_ROOM], struct error *err)
+{
+	return open_at_by(microagent_session_open, cli, progress, word, id, err);
+}
+
+struct microagent *guest_open_living(const struct cli *cli, struct progress *progress,
+				     const char *word, char id[GUEST_ID_ROOM], struct error *err)
+{
+	return open_at_by(microagent_session_open_living, cli, progress, word, id, err);
 }
 
 struct microagent *guest_open_own(const struct cli *cli, struct progress *progress,

@@ -93,6 +93,8 @@ typedef struct microagent *guest_open_fn(const struct cli *cli, struct progress 
 guest_open_fn guest_open_session;
 /* A workspace, or else a session. */
 guest_open_fn guest_open_at;
+/* The same for who looks at its machine, severs or ends it, also while the session is being made. */
+guest_open_fn guest_open_living;
 /* A workspace that may be there or not; the name of a session is refused. */
 guest_open_fn guest_open_own;
 

@@ -141,7 +141,7 @@ static const struct cli_option fork_options[] = {
 	{"user", 'u', CLI_OPTION_GUEST, offsetof(struct fork_values, user), "USER",
 	 "who runs LINE (default: the image's user, else uid 1000)", 0, 0},
 	{"timeout", 0, CLI_OPTION_INT, offsetof(struct fork_values, timeout), "SECONDS",
-	 "time for LINE in each (default: 60)", 1, 86400},
+	 "time for LINE in each (default: 60)", 1, 600},
 	{0},
 };
 

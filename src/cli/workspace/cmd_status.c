@@ -266,7 +266,7 @@ static int run_status(struct cli *cli, const void *values, const struct cli_word
 
 	if (guest_check_name(cli, args->items[0], err) < 0)
 		return -1;
-	agent = guest_open_at(cli, NULL, args->items[0], id, err);
+	agent = guest_open_living(cli, NULL, args->items[0], id, err);
 	if (!agent)
 		return -1;
 	status = (v->full ? microagent_verify : microagent_status)(agent, id, &response, err);

@@ -120,7 +120,7 @@ int each_run(struct cli *cli, const struct cli_words *names, const char *doing, 
 {
 	autoprogress struct progress progress = PROGRESS_INIT;
 	/* A session is not deleted as a workspace is: its audit log is closed and archived. */
-	guest_open_fn *place = fn == microagent_delete ? guest_open_own : guest_open_at;
+	guest_open_fn *place = fn == microagent_delete ? guest_open_own : guest_open_living;
 	const struct each each = {cli, &progress, fn, look, place, names->count > 1};
 
 	for (size_t i = 0; i < names->count; i++) {

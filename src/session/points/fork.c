@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "channel/hasher.h"
+#include "contract/kind.h"
 #include "session/points/point.h"
 #include "store/audit.h"
 #include "store/record_digest.h"
@@ -170,11 +171,35 @@ static int make_child(struct fork *fork, struct error *err)
 	if (boot_child(fork, child, err) < 0 ||
 	    (fork->spec->on_fork && on_fork_run(child, fork->parent->name, fork->spec->on_fork,
 						fork->spec->cancel, err) < 0)) {
-		session_unmake(child);
+		session_unmake(child, err);
 		return -1;
 	}
 	fork->children[fork->made++] = steal_ptr(&child);
 	return 0;
+}
+
+/* Somebody may have ended a child, or put it into quarantine, since it was made. */
+static int refuse_ended(const struct fork *fork, const struct microagent_session *child,
+			struct error *err)
+{
+	enum state state = STATE_UNKNOWN;
+	struct open_workspace existing = {0};
+	json_auto_t *event = NULL;
+	bool lives;
+	int status;
+
+	if (open_workspace_named(child->agent, child->id, &existing, err) < 0)
+		return -1;
+	lives = lease_is_held(&existing.ws);
+	status = workspace_state(&existing.ws, &state, &event, err);
+	if (status == 0 && state == STATE_QUARANTINED)
+		status = kind_say(KIND_KEPT, child->id, state_names[state], ERR_CONFLICT, err);
+	else if (status == 0 && !lives)
+		status = error_set(err, ERR_CONFLICT, "%s, a child of session %s, is %s: %s",
+				   child->name, fork->parent->name, state_names[state],
+				   json_text(event, "detail", "its machine has ended"));
+	open_workspace_close(&existing);
+	return status;
 }
 
 /* --- all of them ----------------------------------------------------------------------------- */
@@ -183,9 +208,14 @@ static int make_children(struct fork *fork, struct error *err)
 {
 	struct error why = {0};
 
+	int64_t whole = 0;
+
 	while (fork->made < fork->spec->count && make_child(fork, &why) == 0)
 		;
-	if (fork->made == fork->spec->count) {
+	if (fork->made == fork->spec->count)
+		while (whole < fork->made && refuse_ended(fork, fork->children[whole], &why) == 0)
+			whole++;
+	if (whole == fork->spec->count) {
 		for (int64_t i = 0; i < fork->made; i++)
 			session_made(fork->children[i]);
 		return 0;
@@ -193,7 +223,7 @@ static int make_children(struct fork *fork, struct error *err)
 	while (fork->made > 0) {
 		struct microagent_session *child = fork->children[--fork->made];
 
-		session_unmake(child);
+		session_unmake(child, &why);
 		microagent_session_close(child);
 	}
 	return error_copy(err, &why);

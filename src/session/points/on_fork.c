@@ -35,9 +35,10 @@ int on_fork_check(const struct microagent_exec *command, struct error *err)
 	if (command->terminal || command->resume_seconds)
 		return error_set(err, ERR_INVALID,
 				 "the command of a fork has no terminal, and is not resumed");
-	if (command->timeout_seconds < 0 || command->timeout_seconds > UINT32_MAX / 1000)
-		return error_set(err, ERR_INVALID, "the command of a fork has at most %u seconds",
-				 UINT32_MAX / 1000);
+	if (command->timeout_seconds < 0 ||
+	    (uint64_t)command->timeout_seconds > limit_get(LIMIT_ON_FORK_MOST_S))
+		return error_set(err, ERR_INVALID, "the command of a fork has at most %llu seconds",
+				 (unsigned long long)limit_get(LIMIT_ON_FORK_MOST_S));
 	return 0;
 }
 
@@ -82,6 +83,25 @@ static int judge(const struct microagent_exec *command, const struct microagent_
 		return error_set(err, ERR_IO, "its command ended with exit code %d%s%s",
 				 result->exit_code, *line ? ": " : "", line);
 	return 0;
+}
+
+#define ENDING_TEXT 512
+
+/* ": " with the state and its detail, once nothing of the machine lives; of one that lives on: "". */
+static void describe_end(const struct microagent_session *child, char out[ENDING_TEXT])
+{
+	enum state state = STATE_UNKNOWN;
+	struct open_workspace existing = {0};
+	json_auto_t *event = NULL;
+
+	*out = '\0';
+	if (open_workspace_named(child->agent, child->id, &existing, NULL) < 0)
+		return;
+	if (lease_wait_free(&existing.ws, limit_deadline(LIMIT_VMM_END_MS), NULL) == 0 &&
+	    workspace_state(&existing.ws, &state, &event, NULL) == 0)
+		snprintf(out, ENDING_TEXT, ": it is %s: %s", state_names[state],
+			 json_text(event, "detail", "nobody knows why"));
+	open_workspace_close(&existing);
 }
 
 /* --- noted ----------------------------------------------------------------------------------- */
@@ -145,8 +165,13 @@ int on_fork_run(struct microagent_session *child, const char *parent,
 
 	exec.timeout_seconds = 0; /* the host's limit holds, whatever the guest does */
 	ended = microagent_session_run(child, &exec, &limits, &result, &why) == 0;
-	if (!ended && why.reason == REASON_SESSION_LOST)
-		error_set(&why, ERR_IO, "its machine ended, or was lost, while its command ran");
+	if (!ended && why.reason == REASON_SESSION_LOST) {
+		char how[ENDING_TEXT];
+
+		describe_end(child, how);
+		error_set(&why, ERR_IO, "its machine ended, or was lost, while its command ran%s",
+			  how);
+	}
 	status = ended ? judge(command, &result, &why) : -1;
 	if (note(child, parent, command, ended ? &result : NULL, status < 0 ? why.msg : NULL,
 		 status < 0 ? NULL : &why) < 0)

@@ -158,7 +158,7 @@ static int claim(const struct microagent *agent, const struct pool *pool,
 		*out = steal_ptr(&session);
 		return 1;
 	}
-	session_unmake(session);
+	session_unmake(session, NULL);
 	pool_forget(pool, session->name);
 	return why.errnum ? error_copy(err, &why) : 0;
 }
@@ -204,7 +204,7 @@ static int furnish(struct microagent_session *session, const struct microagent_s
 	    ((!spec->lifetime_seconds && !spec->idle_seconds) ||
 	     session_term_claimed(session, spec, err) == 0))
 		return 0;
-	session_unmake(session);
+	session_unmake(session, err);
 	return -1;
 }
 

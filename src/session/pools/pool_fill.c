@@ -211,7 +211,7 @@ static int make_member(struct filler *f, const struct pool_record *record, struc
 	if (status == 0)
 		session_made(session);
 	if (status < 0)
-		session_unmake(session);
+		session_unmake(session, err);
 	else
 		log_line(&f->log, status == 0 ? "%s is ready" : "%s is not wanted any more",
 			 session->name);

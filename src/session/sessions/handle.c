@@ -200,11 +200,14 @@ int session_read_record(struct microagent_session *session, struct error *err)
 	return status;
 }
 
-/* What the next sweep takes away is for nobody to work in. */
-static int refuse_unfinished(const struct microagent_session *session, const struct state_dir *dir,
-			     struct error *err)
+/* What the next sweep takes away is for nobody to work in. living: but for who looks at a machine that
+ * runs, severs or ends it. Its guest is to have no say in when that can be done. */
+static int refuse_unfinished(const struct microagent_session *session,
+			     const struct open_workspace *existing, bool living, struct error *err)
 {
-	switch (unfinished_of(dir, session->id)) {
+	if (living && lease_is_held(&existing->ws))
+		return 0;
+	switch (unfinished_of(&existing->dir, session->id)) {
 	case UNFINISHED_UNDER_WAY:
 		return error_set(err, ERR_CONFLICT,
 				 "session %s is being made by another command just now",
@@ -218,8 +221,8 @@ static int refuse_unfinished(const struct microagent_session *session, const str
 	return 0;
 }
 
-int microagent_session_open(struct microagent *agent, const char *word,
-			    struct microagent_session **out, struct error *err)
+static int open_named(const struct microagent *agent, const char *word, bool living,
+		      struct microagent_session **out, struct error *err)
 {
 	auto_session struct microagent_session *session = NULL;
 	struct open_workspace existing = {0};
@@ -233,11 +236,23 @@ int microagent_session_open(struct microagent *agent, const char *word,
 		return -1;
 	status = read_record_in(session, &existing.ws, err);
 	if (status == 0)
-		status = refuse_unfinished(session, &existing.dir, err);
+		status = refuse_unfinished(session, &existing, living, err);
 	if (status == 0)
 		status = session_refuse_over(agent, session, &existing.dir, err);
 	open_workspace_close(&existing);
 	if (status == 0)
 		*out = steal_ptr(&session);
 	return status;
+}
+
+int microagent_session_open(struct microagent *agent, const char *word,
+			    struct microagent_session **out, struct error *err)
+{
+	return open_named(agent, word, false, out, err);
+}
+
+int microagent_session_open_living(struct microagent *agent, const char *word,
+				   struct microagent_session **out, struct error *err)
+{
+	return open_named(agent, word, true, out, err);
 }

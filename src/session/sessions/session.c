@@ -108,11 +108,21 @@ int session_make(const struct microagent *agent, const struct base *base,
 	return 0;
 }
 
-void session_unmake(struct microagent_session *session)
+void session_unmake(struct microagent_session *session, struct error *err)
 {
+	struct error why = {0};
+
 	session->agent->cancel = -1;
-	if (microagent_session_destroy(session, NULL) < 0 && session->mark >= 0)
+	if (microagent_session_destroy(session, &why) == 0)
+		return;
+	if (why.reason == REASON_SESSION_QUARANTINED) {
+		session_made(session);
+		if (err && !strstr(err->msg, why.msg))
+			(void)error_prefix(err, "%s", why.msg);
+		(void)error_reason(err, why.reason, session->name);
+	} else if (session->mark >= 0) {
 		close(steal_fd(&session->mark));
+	}
 }
 
 int session_make_booted(const struct microagent *agent, const struct base *base,
@@ -125,7 +135,7 @@ int session_make_booted(const struct microagent *agent, const struct base *base,
 		return -1;
 	session->owned = spec->owned;
 	if (microagent_session_boot(session, err) < 0) {
-		session_unmake(session);
+		session_unmake(session, err);
 		return -1;
 	}
 	*out = steal_ptr(&session);

@@ -84,8 +84,9 @@ int session_make(const struct microagent *agent, const struct base *base,
 int session_make_booted(const struct microagent *agent, const struct base *base,
 			const struct microagent_session_spec *spec, const char *source,
 			struct microagent_session **out, struct error *err);
-/* Destroys it instead. If that fails it stays marked, for the next sweep. */
-void session_unmake(struct microagent_session *session);
+/* Destroys it instead; err says why it was not made. What is in quarantine by now stays, as a session
+ * like any other, and err says that too. If the end fails otherwise it stays marked, for the next sweep. */
+void session_unmake(struct microagent_session *session, struct error *err);
 
 /* A session of the spec's base, opened meanwhile, by fn: session_make() or another. */
 typedef int session_maker(struct microagent *agent, const struct base *base,

@@ -107,6 +107,31 @@ static int remove_bare(const struct sweep *sweep, const struct state_dir *dir, c
 	return 0;
 }
 
+static void adopt(const struct sweep *sweep, const struct state_dir *dir, const char *id,
+		  const char *name, const char *why)
+{
+	struct workspace ws;
+
+	if (workspace_open(dir, id, false, &ws, NULL) == 0) {
+		if (ws.fd >= 0)
+			unfinished_disown(&ws);
+		workspace_close(&ws);
+	}
+	orphan_tell(sweep->agent, name, ORPHAN_HALF_MADE, ORPHAN_ADOPTED, why);
+}
+
+static int keep_ready(const struct sweep *sweep, const struct state_dir *dir, const char *id,
+		      const char *name, struct error *err)
+{
+	int mark = bundle_has(dir, id, WORKSPACE_MAKING, err);
+
+	if (mark <= 0)
+		return mark;
+	adopt(sweep, dir, id, name,
+	      "whoever put it into the pool, or claimed it, was killed: it is in the pool");
+	return 0;
+}
+
 /* A mark may also stand for a maker that found its name taken by something else, and for a claimer
  * that found the session taken: then there is none in the directory, which is left alone. 1:
  * somebody destroys it just now, and may fail, so the mark stays. */
@@ -114,6 +139,7 @@ static int remove_made(const struct sweep *sweep, const struct state_dir *dir, c
 		       const char *name, struct error *err)
 {
 	auto_session struct microagent_session *session = NULL;
+	struct error why = {0};
 	int record = bundle_has(dir, id, SESSION_RECORD, err);
 	int manifest = record < 0 ? -1 : bundle_has(dir, id, "workspace.json", err);
 	int mark = manifest < 0 ? -1 : bundle_has(dir, id, WORKSPACE_MAKING, err);
@@ -129,30 +155,17 @@ static int remove_made(const struct sweep *sweep, const struct state_dir *dir, c
 	if (!session)
 		return -1;
 	(void)session_read_record(session, NULL); /* with it its tokens are found */
-	status = mark_is_told(dir, id) ? session_remove(session, err)
+	status = mark_is_told(dir, id) ? session_remove(session, &why)
 				       : orphan_remove(sweep->agent, session, ORPHAN_HALF_MADE,
-						       UNFINISHED_BROKE_OFF, err);
+						       UNFINISHED_BROKE_OFF, &why);
 	if (status == 0)
 		note_swept(sweep->removed, name, UNFINISHED_BROKE_OFF);
-	return status;
-}
-
-static int keep_ready(const struct sweep *sweep, const struct state_dir *dir, const char *id,
-		      const char *name, struct error *err)
-{
-	int mark = bundle_has(dir, id, WORKSPACE_MAKING, err);
-	struct workspace ws;
-
-	if (mark <= 0)
-		return mark;
-	if (workspace_open(dir, id, false, &ws, NULL) == 0) {
-		if (ws.fd >= 0)
-			unfinished_disown(&ws);
-		workspace_close(&ws);
+	if (status < 0 && why.reason == REASON_SESSION_QUARANTINED) {
+		adopt(sweep, dir, id, name,
+		      "its maker was killed, and it is quarantined: it stays as it is");
+		return 0;
 	}
-	orphan_tell(sweep->agent, name, ORPHAN_HALF_MADE, ORPHAN_ADOPTED,
-		    "whoever put it into the pool, or claimed it, was killed: it is in the pool");
-	return 0;
+	return status < 0 ? error_copy(err, &why) : status;
 }
 
 /* --- being destroyed -------------------------------------------------------------------------- */
