@@ -69,6 +69,9 @@ enum audit_tampering {
 };
 extern const char *const audit_tampering_names[]; /* "untouched", ... */
 
+/* Bytes, which have the digest that a line ends with. */
+#define SECURITY_TAIL 128
+
 struct audit {
 	int fd;
 	int dirfd;  /* the workspace's own, which stays open for as long as the log does */
@@ -83,7 +86,9 @@ struct audit {
 	bool destroyed;	 /* a line says so: all that may follow is the closing one */
 	int security_fd; /* of the day that security_day names; -1: none yet */
 	char security_day[11];
-	off_t security_end; /* of our last line in that file */
+	off_t security_end; /* of that file, when it was last looked at or written to */
+	uint8_t security_tail[SECURITY_TAIL]; /* what it had before that end */
+	size_t security_tail_len;
 	bool security_away; /* its path has no such file, and none can be made there */
 	enum audit_tampering security_tampering; /* of that file, found and not yet told */
 	bool unsynced;	     /* lines were written that may not be on the disk yet */
@@ -129,8 +134,8 @@ int security_log_aside(struct audit *audit, const struct audit_event *event, str
 int security_log_note(const char *state_path, const char *session, const struct audit_event *event,
 		      struct error *err);
 /*
- * Looks whether today's security log, once it was written to, is still the file at its path, and as
- * long as it was. security_tampering says what was found. Later lines go to the file at the path,
+ * Looks whether today's security log is still the file at its path, and has what it had when we
+ * looked last or wrote to it, also of others. security_tampering says what was found. Later lines go to the file at the path,
  * which is made where it is missing. Where that fails they go to the old file, and count as lines
  * without a digest. Each line that is written begins with such a look.
  */
@@ -149,6 +154,8 @@ extern const struct broker_duty security_log_duty;
 #define SECURITY_ACTION_REMOVED "removed" /* its action: by us */
 /* An archive was removed because somebody asked for it. */
 #define SECURITY_ARCHIVE_REMOVED "archive.removed"
+/* Whether a security log of that day ("2026-11-27") is there and can be read. */
+bool security_log_has_day(const char *state_path, const char *day);
 /* Each session of which the security log has lines: true where it tells of the end, too. */
 int security_log_sessions(const char *state_path, json_t *out, struct error *err);
 void audit_release(struct audit *audit); /* accepts AUDIT_NONE; leaves it */
@@ -172,7 +179,15 @@ int audit_note_telemetry(const struct workspace *ws, struct error *err);
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-enum audit_verdict { AUDIT_OPEN, AUDIT_CLOSED, AUDIT_TORN, AUDIT_BROKEN };
+enum audit_verdict {
+	AUDIT_OPEN,
+	AUDIT_CLOSED,
+	AUDIT_TORN,
+	AUDIT_BROKEN,
+	/* A closed log, whole, of which the security log of its day has no line. audit_verify() does not
+	 * know that. */
+	AUDIT_UNCONFIRMED
+};
 extern const char *const audit_verdict_names[]; /* "open", ... */
 
 struct audit_report {
@@ -185,6 +200,7 @@ struct audit_report {
 	uint64_t lost;		/* events that were not written down, as the logs say */
 	uint64_t set_back;	/* lines that are earlier than the line before: the clock was set */
 	char head[SHA256_TEXT]; /* digest of the last line; "" without one */
+	char day[11];		/* of the last line, in UTC; "" without one */
 };
 
 /* What the security logs have of one session. */

@@ -21,7 +21,8 @@
 const char *const audit_verdict_names[] = {[AUDIT_OPEN] = "open",
 					   [AUDIT_CLOSED] = "closed",
 					   [AUDIT_TORN] = "torn",
-					   [AUDIT_BROKEN] = "broken"};
+					   [AUDIT_BROKEN] = "broken",
+					   [AUDIT_UNCONFIRMED] = "unconfirmed"};
 
 /* --- lines ----------------------------------------------------------------------------------- */
 
@@ -331,6 +332,7 @@ int audit_verify(int fd, const char *session, const struct audit_heads *heads,
 		sha256_hex(check.before, check.report.head);
 	if (check.report.verdict == AUDIT_BROKEN && check.report.lines >= check.report.bad_line)
 		check.report.lines = check.report.bad_line - 1;
+	snprintf(check.report.day, sizeof(check.report.day), "%.10s", check.ts);
 	*out = check.report;
 	return 0;
 }

@@ -65,18 +65,44 @@ static bool is_away(const struct audit *audit, const struct stat *opened)
 	return errno == ENOENT || errno == ENOTDIR;
 }
 
-/* Makes the directory and the file where they are missing. On failure a file that is open stays open. */
-static int open_day(struct audit *audit, const char *day, struct error *err)
+/* What is before the end is compared at the next look: nobody but a hand ever changes that. */
+static void remember_end(struct audit *audit, off_t end)
+{
+	size_t len = end < SECURITY_TAIL ? (size_t)end : SECURITY_TAIL;
+	ssize_t n = pread(audit->security_fd, audit->security_tail, len, end - (off_t)len);
+
+	audit->security_end = end;
+	/* Where it cannot be read, its length alone is compared. */
+	audit->security_tail_len = n == (ssize_t)len ? len : 0;
+}
+
+/* Cut short, or cut short and filled up again since. */
+static bool is_shortened(const struct audit *audit, off_t size)
+{
+	size_t len = audit->security_tail_len;
+	uint8_t now[SECURITY_TAIL];
+
+	if (size < audit->security_end)
+		return true;
+	return pread(audit->security_fd, now, len, audit->security_end - (off_t)len) ==
+		       (ssize_t)len &&
+	       memcmp(now, audit->security_tail, len) != 0;
+}
+
+/* Makes the directory and the file where they are missing, if that is asked for. On failure a file that is
+ * open stays open. */
+static int open_day(struct audit *audit, const char *day, bool make, struct error *err)
 {
 	char name[sizeof(SECURITY_PATTERN)];
 	autoclose int dir = -1, fd = -1;
 	struct stat st;
 
 	name_day(day, name);
-	dir = path_open_dir_at(AT_FDCWD, audit->logs, true, 0700, err);
+	dir = path_open_dir_at(AT_FDCWD, audit->logs, make, 0700, err);
 	if (dir < 0 || trusted_dir_check_own(dir, audit->logs, err) < 0)
 		return -1;
-	fd = openat(dir, name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK,
+	fd = openat(dir, name,
+		    O_RDWR | (make ? O_CREAT : 0) | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK,
 		    0600);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%s/%s", audit->logs, name);
@@ -84,7 +110,7 @@ static int open_day(struct audit *audit, const char *day, struct error *err)
 		return error_set(err, ERR_CONFLICT, "%s/%s is not a file", audit->logs, name);
 	cleanup_close(&audit->security_fd);
 	audit->security_fd = steal_fd(&fd);
-	audit->security_end = 0;
+	remember_end(audit, make ? 0 : st.st_size);
 	audit->security_away = false;
 	snprintf(audit->security_day, sizeof(audit->security_day), "%.*s", DAY_LENGTH, day);
 	return 0;
@@ -96,22 +122,28 @@ static void look_at_day(struct audit *audit)
 	char now[CLOCK_TEXT];
 	struct stat st;
 
-	/* A file of an earlier day may have been moved to where such files are kept. */
+	if (audit->security_fd < 0)
+		return;
+	/* A file of an earlier day may have been moved to where such files are kept. That of a day on which
+	 * we have not written yet is looked at once others have begun it. */
 	clock_rfc3339(clock_real_ns(), now);
-	if (!writes_day(audit, now) || fstat(audit->security_fd, &st) < 0)
+	if (!writes_day(audit, now)) {
+		(void)open_day(audit, now, false, NULL);
+		return;
+	}
+	if (fstat(audit->security_fd, &st) < 0)
 		return;
 	if (is_away(audit, &st))
 		found = st.st_nlink == 0 ? AUDIT_SECURITY_REMOVED : AUDIT_SECURITY_MOVED;
 	else
-		found = st.st_size < audit->security_end ? AUDIT_SECURITY_SHORTENED
-							 : AUDIT_UNTOUCHED;
+		found = is_shortened(audit, st.st_size) ? AUDIT_SECURITY_SHORTENED
+							: AUDIT_UNTOUCHED;
 	if (found != AUDIT_UNTOUCHED && !audit->security_away)
 		audit->security_tampering = found;
-	if (found == AUDIT_SECURITY_SHORTENED)
-		audit->security_end = st.st_size;
+	remember_end(audit, st.st_size);
 	audit->security_away = found == AUDIT_SECURITY_REMOVED || found == AUDIT_SECURITY_MOVED;
 	if (audit->security_away)
-		(void)open_day(audit, now, NULL);
+		(void)open_day(audit, now, true, NULL);
 }
 
 static int sync_day(const struct audit *audit, struct error *err)
@@ -131,12 +163,12 @@ static int append_text(struct audit *audit, char *text, enum store_sync sync, st
 
 	clock_rfc3339(clock_real_ns(), now);
 	look_at_day(audit);
-	if (!writes_day(audit, now) && open_day(audit, now, err) < 0)
+	if (!writes_day(audit, now) && open_day(audit, now, true, err) < 0)
 		return -1;
 	text[len] = '\n';
 	n = write(audit->security_fd, text, len + 1);
 	/* Other writers' lines may be before ours: O_APPEND has moved the offset behind them. */
-	audit->security_end = lseek(audit->security_fd, 0, SEEK_CUR);
+	remember_end(audit, lseek(audit->security_fd, 0, SEEK_CUR));
 	if (n < 0 || (size_t)n != len + 1)
 		return error_errno(err, n < 0 ? errno : ENOSPC, "%s/security-%s.log", audit->logs,
 				   audit->security_day);
@@ -522,6 +554,21 @@ static int read_day(int dir, const char *logs, const char *name, audit_line_fn *
 	if (audit_each_whole_line(fd, INT64_MAX, fn, data, err) < 0)
 		return error_prefix(err, "%s/%s", logs, name);
 	return 0;
+}
+
+bool security_log_has_day(const char *state_path, const char *day)
+{
+	autofree char *logs = path_join(state_path, SECURITY_DIR, NULL);
+	autodir DIR *dir = logs ? opendir(logs) : NULL;
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (is_security_log(entry->d_name) &&
+		    strncmp(entry->d_name + strlen(SECURITY_LOG), day, DAY_LENGTH) == 0 &&
+		    !what_is_no_log(dirfd(dir), entry->d_name) &&
+		    faccessat(dirfd(dir), entry->d_name, R_OK, AT_EACCESS) == 0)
+			return true;
+	return false;
 }
 
 /* passed_over: gets what is no log; NULL: nobody asks. */

@@ -385,6 +385,53 @@ def test_a_security_log_that_is_taken_away(place, monkeypatch, files):
     moved.unlink()
 
 
+def times_woken(pid):
+    with open(f"/proc/{pid}/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("voluntary_ctxt_switches"))
+
+
+def test_a_security_log_that_loses_what_others_wrote(place):
+    """A session that runs idle knows what it has not written: the lines of one that is over by then."""
+    idle = create(place, env={"MICROAGENT_TEST_LIMIT_AUDIT_LOOK_MS": "50"})
+    today = max((place.state / "logs").iterdir())
+    other = create(place)
+    place("session", "exec", other, "--", "true", check=0)
+    destroy(place, other)
+    assert verdict(place, other)["verdict"] == "closed"
+    kept = today.read_bytes()
+    # The broker looks, and is asked a few other things between two looks.
+    before = times_woken(supervisor(place, idle)["broker"]["pid"])
+    wait_until(lambda: times_woken(supervisor(place, idle)["broker"]["pid"]) > before + 30, "a look")
+    os.truncate(today, kept.rindex(b"\n", 0, kept.index(other.encode())) + 1)
+    wait_until(lambda: {"how": "security-log-shortened"} in [line["data"] for line in events(place, idle, "audit.changed")], "the alarm")
+    assert len(events(place, idle, "audit.changed")) == 1
+    # Nobody vouches for the other one, though the log of its day is there.
+    answer = verdict(place, other)
+    assert (answer["verdict"], answer["confirmed"], answer["unconfirmedLine"]) == ("unconfirmed", 0, 1), answer
+    assert f"{other}: unconfirmed: the security log of {today.name[9:19]} is there, and has none of its lines" in \
+        place("audit", "verify", other, check=1).stdout
+    assert place("audit", "verify", "--all").returncode == 1
+    # Cut off, and filled up again beyond that.
+    with open(today, "ab") as log:
+        log.write(kept[today.stat().st_size:])
+    before = times_woken(supervisor(place, idle)["broker"]["pid"])
+    wait_until(lambda: times_woken(supervisor(place, idle)["broker"]["pid"]) > before + 30, "a look")
+    at = today.stat().st_size
+    with open(today, "r+b") as log:
+        log.truncate(at - 300)
+        log.seek(0, os.SEEK_END)
+        log.write(kept[:600])
+    wait_until(lambda: len(events(place, idle, "audit.changed")) == 2, "the alarm")
+    destroy(place, idle)
+    # Put away as a whole, or another host.
+    today.unlink()
+    answer = verdict(place, other)
+    assert (answer["verdict"], answer["confirmed"]) == ("closed", 0)
+    today.write_bytes(kept)
+    today.chmod(0o600)
+    assert "unconfirmedLine" not in verdict(place, other)
+
+
 def test_a_supervisor_has_no_security_log_open(place):
     """It has the lines of all sessions, and its files of other days: the broker appends what it is asked to, and hands out nothing."""
     name = create(place)

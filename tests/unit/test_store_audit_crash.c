@@ -392,6 +392,48 @@ static void a_security_log_is_taken(void **state)
 	audit_release(&audit);
 }
 
+static void append_as_another(const char *path, const char *text)
+{
+	autofile FILE *file = fopen(path, "a");
+
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+}
+
+/* Lines that others have appended behind our last one, by sessions that are over by now. */
+static void a_security_log_loses_others_lines(void **state)
+{
+	static const char other[] = "{\"ts\":\"\",\"session\":\"agent-2\"}\n";
+	static const char filled[] = "{\"ts\":\"\",\"session\":\"agent-3\"}\n";
+	struct fixture *f = *state;
+	struct audit audit = AUDIT_NONE;
+	struct stat st;
+	char day[96];
+
+	begin(f);
+	assert_int_equal(audit_open(&f->ws, &audit, NULL), 0);
+	assert_int_equal(audit_append(&audit, &said, STORE_SYNC, NULL), 0);
+	free(get_security_log(f, day, sizeof(day)));
+	assert_int_equal(stat(at(f, day), &st), 0);
+	for (int i = 0; i < 4; i++) {
+		append_as_another(at(f, day), other);
+		security_log_look(&audit);
+		assert_int_equal(take_tampering(&audit), AUDIT_UNTOUCHED);
+		assert_int_equal(truncate(at(f, day), st.st_size), 0);
+		/* Filled up to the same length, and further. */
+		for (int times = 0; times < i; times++)
+			append_as_another(at(f, day), filled);
+		if (i % 2 == 0)
+			security_log_look(&audit);
+		assert_int_equal(audit_append(&audit, &said, STORE_SYNC, NULL), 0);
+		assert_int_equal(take_tampering(&audit), AUDIT_SECURITY_SHORTENED);
+		security_log_look(&audit);
+		assert_int_equal(take_tampering(&audit), AUDIT_UNTOUCHED);
+		assert_int_equal(stat(at(f, day), &st), 0);
+	}
+	audit_release(&audit);
+}
+
 /* What logrotate does not compress still has its word. */
 static void a_security_log_is_rotated(void **state)
 {
@@ -658,6 +700,7 @@ int main(void)
 		store_test(an_alarm_without_a_log),
 		store_test(a_log_whose_lines_are_gone),
 		store_test(a_security_log_is_taken),
+		store_test(a_security_log_loses_others_lines),
 		store_test(a_security_log_is_rotated),
 		store_test(a_broker_appends_own_lines),
 		store_test(a_broker_appends_no_line_that_is_too_long),

@@ -159,8 +159,10 @@ static void print_log_verdict(const json_t *answer)
 	const char *verdict = json_text(answer, "verdict", "?");
 
 	printf("%s: %s", json_text(answer, "session", "?"), verdict);
-	if (json_object_get(answer, "badLine")) {
-		printf(": line %lld: ", (long long)log_number(answer, "badLine"));
+	if (json_object_get(answer, "badLine"))
+		printf(": line %lld", (long long)log_number(answer, "badLine"));
+	if (json_object_get(answer, "why")) {
+		printf(": ");
 		cli_print_safe(stdout, json_text(answer, "why", "?"));
 	}
 	printf("; %lld lines are whole, %lld of them confirmed by the security log\n",

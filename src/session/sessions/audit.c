@@ -122,11 +122,11 @@ static json_t *report_json(const struct found_log *found, const struct audit_rep
 			  (json_int_t)report->lost, "clockSetBack", (json_int_t)report->set_back);
 	json_t *told;
 
-	if (report->bad_line) {
+	if (report->bad_line)
 		json_object_set_new(answer, "badLine", json_integer((json_int_t)report->bad_line));
+	if (*report->why)
 		json_object_set_new(answer, "why",
 				    json_string_lossy(report->why, strlen(report->why)));
-	}
 	if (report->unconfirmed)
 		json_object_set_new(answer, "unconfirmedLine",
 				    json_integer((json_int_t)report->unconfirmed));
@@ -189,6 +189,18 @@ static void look_behind_last_digest(struct audit_report *report,
 		 (unsigned long long)(telemetry->bytes - telemetry->confirmed));
 }
 
+/* Each line was noted there before the next one was written, so the log of that day has lost its lines, or
+ * is of another state directory. Without one it was put away, or stayed elsewhere. */
+static void look_for_its_day(const struct microagent *agent, struct audit_report *report)
+{
+	if (report->verdict != AUDIT_CLOSED || report->confirmed || report->unconfirmed != 1 ||
+	    !security_log_has_day(agent->state_path, report->day))
+		return;
+	report->verdict = AUDIT_UNCONFIRMED;
+	snprintf(report->why, sizeof(report->why),
+		 "the security log of %s is there, and has none of its lines", report->day);
+}
+
 /* Of a log that is nowhere and of which the security log has lines: whoever removed it is found
  * out. */
 static int verify_removed(const struct microagent *agent, struct found_log *found, size_t lines,
@@ -241,6 +253,7 @@ json_t *microagent_audit_verify(struct microagent *agent, const char *word, stru
 	if (status < 0 || look_for_late_digests(agent, found.name, &report, err) < 0)
 		return NULL;
 	look_behind_last_digest(&report, &telemetry);
+	look_for_its_day(agent, &report);
 	answer = report_json(&found, &report, &telemetry);
 	if (!answer || (json_array_size(passed_over) > 0 &&
 			json_object_set(answer, "passedOver", passed_over) < 0)) {
