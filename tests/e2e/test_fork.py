@@ -162,7 +162,7 @@ def test_a_command_in_each_child(web):
     slow.send_signal(signal.SIGTERM)
     assert slow.wait() == 143
     assert {s["name"] for s in web.json("session", "list")["sessions"]} == alive and points(web, name) == []
-    for words in (("--user", "root"), ("--timeout", "5"), ("--on-fork", "true", "--timeout", "0"), ("--on-fork",)):
+    for words in (("--user", "root"), ("--timeout", "5"), ("--on-fork", "true", "--timeout", "0"), ("--on-fork", "true", "--timeout", "601"), ("--on-fork",)):
         assert fork(*words).returncode == 2, words
 
 
