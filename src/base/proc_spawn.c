@@ -9,8 +9,11 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -112,6 +115,36 @@ static char *const *exec_vector(const char *const *v)
 	return (char *const *)(uintptr_t)v;
 }
 
+/* A name is looked up in the absolute entries of PATH alone: another one is a directory of wherever
+ * the user happens to be, and what lies there may be a guest's. Returns with errno. */
+static void exec_program(const char *program, char *const *argv, char *const *envp)
+{
+	const char *list = getenv("PATH"), *dir = list && *list ? list : "/usr/bin:/bin";
+	size_t name = strlen(program), len;
+	bool is_closed = false;
+	char path[PATH_MAX];
+
+	if (strchr(program, '/')) {
+		spawn_exec(program, argv, envp);
+		return;
+	}
+	for (;; dir += len + 1) {
+		len = strcspn(dir, ":");
+		if (*dir == '/' && len + name + 2 <= sizeof(path)) {
+			memcpy(path, dir, len);
+			path[len] = '/';
+			memcpy(path + len + 1, program, name + 1);
+			spawn_exec(path, argv, envp);
+			is_closed = is_closed || errno == EACCES;
+			if (errno != EACCES && errno != ENOENT && errno != ENOTDIR)
+				return;
+		}
+		if (!dir[len])
+			break;
+	}
+	errno = is_closed ? EACCES : ENOENT;
+}
+
 static void become_program(struct child *c) __attribute__((noreturn));
 static void become_program(struct child *c)
 {
@@ -155,8 +188,8 @@ static void become_program(struct child *c)
 	if (spawn_give_up(c->rights) < 0)
 		goto failed;
 	r.step = STEP_EXEC;
-	spawn_exec(spec->argv[0], exec_vector(spec->argv),
-		   spec->envp ? exec_vector(spec->envp) : NULL);
+	exec_program(spec->argv[0], exec_vector(spec->argv),
+		     spec->envp ? exec_vector(spec->envp) : NULL);
 failed:
 	r.errnum = errno;
 	(void)!write(c->report, &r, sizeof(r));

@@ -35,16 +35,17 @@ static char *program_in_path(const char *program, struct error *err)
 {
 	const char *dir = getenv("PATH");
 
-	while (dir && *dir) {
+	for (size_t len; dir && *dir; dir += len + (dir[len] == ':')) {
 		autobuf struct buf path = BUF_INIT(0);
-		int len = (int)strcspn(dir, ":");
 
-		/* An empty entry is the working directory, as in every shell. */
-		if (buf_printf(&path, err, "%.*s/%s", len ? len : 1, len ? dir : ".", program) < 0)
+		len = strcspn(dir, ":");
+		/* Another entry is a directory of wherever the user happens to be. */
+		if (*dir != '/')
+			continue;
+		if (buf_printf(&path, err, "%.*s/%s", (int)len, dir, program) < 0)
 			return NULL;
 		if (access(buf_string(&path), X_OK) == 0)
 			return buf_steal_string(&path, err);
-		dir += len + (dir[len] == ':');
 	}
 	error_set(err, ERR_NOT_FOUND, "%s is neither beside microagent nor in PATH", program);
 	return NULL;

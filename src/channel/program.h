@@ -6,7 +6,7 @@
 #include "base/error.h"
 
 /* In <prefix>/bin of the shared library, if it is that; else beside the running program, else in
- * PATH. malloc'd; ERR_NOT_FOUND. */
+ * an absolute entry of PATH. malloc'd; ERR_NOT_FOUND. */
 char *program_find(const char *program, struct error *err);
 
 #endif

@@ -67,6 +67,38 @@ static void argv0_is_looked_up_in_path(void **state)
 	assert_int_equal(code, 0);
 }
 
+/* In its absolute entries: who is in a directory of somebody else's runs nothing that lies there. */
+static void argv0_is_not_looked_up_where_we_are(void **state)
+{
+	static const char *const entries[] = {".:/usr/bin:/bin", ":/usr/bin:/bin",
+					      "/usr/bin:/bin:", "../../bin:/usr/bin:/bin"};
+	const char *const argv[] = {"true", NULL}, *const only_here[] = {"only-here", NULL};
+	autoclose int before = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const struct scratch *s = *state;
+	struct error err;
+	int code;
+
+	assert_int_equal(fchdir(s->fd), 0);
+	for (const char *const *name = (const char *const[]){"true", "only-here", NULL}; *name;
+	     name++) {
+		autoclose int fd = openat(s->fd, *name, O_CREAT | O_WRONLY | O_CLOEXEC, 0755);
+
+		assert_int_equal(dprintf(fd, "#!/bin/sh\nexit 3\n"), 17);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(entries); i++) {
+		struct proc p = PROC_NONE;
+
+		setenv("PATH", entries[i], 1);
+		assert_ok(proc_spawn(&(struct proc_spec){.argv = argv}, &p, &err));
+		assert_ok(proc_wait(&p, UINT64_MAX, &code, &err));
+		assert_int_equal(code, 0);
+		assert_int_equal(proc_spawn(&(struct proc_spec){.argv = only_here}, &p, &err), -1);
+		assert_code(err, ERR_NOT_FOUND);
+	}
+	assert_int_equal(fchdir(before), 0);
+	setenv("PATH", "/usr/bin:/bin", 1);
+}
+
 static void spawn_fails(const struct proc_spec *spec, enum error_code code, int errnum,
 			const char *says)
 {
@@ -318,6 +350,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(codes_of_exits_and_signals),
 		cmocka_unit_test(a_filter_holds_from_the_first_instruction),
 		cmocka_unit_test(argv0_is_looked_up_in_path),
+		WITH_SCRATCH(argv0_is_not_looked_up_where_we_are),
 		WITH_SCRATCH(failures_of_exec_are_told),
 		cmocka_unit_test(nothing_else_is_inherited),
 		cmocka_unit_test(standard_descriptors_may_be_closed_in_the_parent),

@@ -39,8 +39,9 @@ char *program_in_path(const char *name)
 		list = "/usr/local/bin:/usr/bin:/bin";
 	for (;; list = end + 1) {
 		end = strchrnul(list, ':');
-		/* An empty element would mean the working directory; nobody wants that here. */
-		if (end > list)
+		/* Another entry is a directory of wherever the user happens to be, and an empty one
+		 * that itself: what lies there may be a guest's. */
+		if (*list == '/')
 			found = program_in(list, (size_t)(end - list), name);
 		if (found || !*end)
 			return found;

@@ -12,7 +12,7 @@
 typedef char *program_finder(struct error *err);
 
 bool program_is(const char *path); /* a file that can be executed */
-/* NULL where it is not. */
+/* In the absolute entries of PATH; NULL where it is not. */
 char *program_in_path(const char *name);
 /* bwrap in PATH. ERR_UNAVAILABLE names the package. */
 char *program_bwrap(struct error *err);

@@ -7,33 +7,16 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "base/path.h"
 #include "base/proc.h"
+#include "channel/program.h"
 
 #define PROGRAM "microagent-artifact"
 #define ANSWER_BYTES (1u << 20)
 #define DIGEST_BYTES 64
 
-/* Beside this executable, else in PATH. */
-static char *find_program(struct error *err)
-{
-	autofree char *dir = path_of_executable_dir(err);
-	autofree char *path = dir ? path_join(dir, PROGRAM, err) : NULL;
-	char *name;
-
-	if (!path)
-		return NULL;
-	if (access(path, X_OK) == 0)
-		return steal_ptr(&path);
-	name = strdup(PROGRAM);
-	if (!name)
-		error_errno(err, ENOMEM, PROGRAM);
-	return name;
-}
-
 int artifact_become(struct cli *cli, const char *const *words, struct error *err)
 {
-	autofree char *program = find_program(err);
+	autofree char *program = program_find(PROGRAM, err);
 	const char *argv[ARTIFACT_WORDS + 3] = {program};
 	size_t n = 1;
 
@@ -46,7 +29,7 @@ int artifact_become(struct cli *cli, const char *const *words, struct error *err
 		argv[n++] = *words++;
 	fflush(stdout);
 	/* exec() takes no const, and changes nothing. */
-	execvp(program, (char *const *)(uintptr_t)argv);
+	execv(program, (char *const *)(uintptr_t)argv);
 	return error_errno(err, errno, "%s", program);
 }
 
@@ -118,7 +101,7 @@ static json_t *entry_object(json_t *list, const char *name, struct error *err)
 static int check_all(const struct cli *cli, json_t *list, const struct artifact_check *checks,
 		     size_t count, bool *ok, struct error *err)
 {
-	autofree char *program = find_program(err);
+	autofree char *program = program_find(PROGRAM, err);
 	json_t *entry, *divergence;
 	bool same;
 
