@@ -157,6 +157,19 @@ def test_files_of_others(host):
     said = refused_words(host, "--files", home, "--files-anyway", code=1, env=env)
     assert f"{home} holds the state directory {home}/.microagent" in said
     (home / ".microagent").rmdir()
+    # What is copied out of a machine may be a directory in the place of a link.
+    project = host.base / "project"
+    project.mkdir()
+    (host.base / "tools").mkdir()
+    (project / "bin").symlink_to(host.base / "tools")
+    for what, more in (("where programs are looked for (PATH),", {"PATH": f"{project}/bin:{os.environ['PATH']}"}),
+                       ("which microagent itself runs,", {"MICROAGENT_VIRTIOFSD": f"{project}/bin/virtiofsd"}),
+                       (f"the cache directory {project}/bin", {"MICROAGENT_CACHE_DIR": f"{project}/bin"}),
+                       (f"the state directory {project}/bin", {"MICROAGENT_STATE_DIR": f"{project}/bin"})):
+        said = refused_words(host, "--files", project, code=1, env={**env, **more})
+        assert what in said and f"is reached by the link {project}/bin, which {project} holds" in said, said
+    with Server(host, "--files", project, env=env) as server:
+        server.ask("server/discover")
     with Server(host, "--files", home / ".ssh", "--files-anyway", env=env, stderr=subprocess.PIPE) as server:
         server.ask("server/discover")
         assert b"warning: --files-anyway: whatever keys are below" in server.child.stderr.readline()

@@ -388,6 +388,92 @@ def test_no_program_of_ours_is_shared_writable(host):
     host.supervisor(request("inspect", sparse(host)))
 
 
+def test_no_link_to_what_we_run_or_keep_is_shared_writable(host):
+    """Who has the link has another directory in its place, and what is looked up in it."""
+    project, tools, cache, state = (host.base / name for name in ("project", "tools", "caches", "states"))
+    for path in (project, tools, cache / "microagent" / "kernels", state, host.base / "home"):
+        path.mkdir(parents=True)
+    (tools / "qemu").touch(0o755)
+    (tools / "qemu").chmod(0o755)
+    for name, to in (("bin", tools), ("cache", cache), ("st", state), ("home", host.base / "home"), ("keys", host.base / "home" / ".ssh"), ("chain", host.base / "back"), ("round", "round")):
+        (project / name).symlink_to(to)
+    (host.base / "home" / ".ssh").mkdir(mode=0o700)
+    (host.base / "me").mkdir()
+    (host.base / "me" / ".ssh").symlink_to(project / "keys")
+    # Into the project and out of it again; one whose target is still to be made, and one that only leads in.
+    (host.base / "back").symlink_to(project / "bin")
+    (host.base / "to-be").symlink_to(project / "made" / "bin")
+    (host.base / "way").symlink_to(project)
+    (project / "deep").mkdir()
+    looked, ours = "where programs are looked for (PATH)", "which microagent itself runs"
+    path, plain = os.environ["PATH"], share(project, "/a")
+
+    def reached(thing, link="bin", inside=project):
+        return f"{thing} is reached by the link {inside}/{link}, which {project} holds: share it read-only"
+
+    cases = [
+        ("a link of PATH", reached(f"{project}/bin, {looked},"), {"PATH": f"{project}/bin:{path}"}),
+        ("last in PATH", reached(f"{project}/bin, {looked},"), {"PATH": f"{path}:{project}/bin"}),
+        ("below a link of PATH", reached(f"{project}/bin/none/deeper, {looked},"), {"PATH": f"{project}/bin/none/deeper:{path}"}),
+        ("a link that leads through it", reached(f"{host.base}/back, {looked},"), {"PATH": f"{host.base}/back:{path}"}),
+        ("links that lead through it twice", reached(f"{project}/chain, {looked},", "chain"), {"PATH": f"{project}/chain:{path}"}),
+        ("a link to itself", f"{project} holds {project}/round, {looked}", {"PATH": f"{project}/round:{path}"}),
+        ("what is to be made there", f"{project} holds {host.base}/to-be, {looked}", {"PATH": f"{host.base}/to-be:{path}"}),
+        ("by a directory", f"{project}/deep/../../tools, {looked}, is reached by {project}/deep, which {project} holds",
+         {"PATH": f"{project}/deep/../../tools:{path}"}),
+        ("relative", f"{project} holds ./none/.bin, {looked}", {"PATH": f"./none/.bin:{path}"}),
+        ("relative, by a link", reached(f"bin, {looked},"), {"PATH": f"{path}:bin"}),
+        ("an empty entry", f"{project} holds ., where programs are looked for (an empty entry of PATH)", {"PATH": f"{path}:"}),
+        ("QEMU", reached(f"{project}/bin/qemu, {ours},"), {"MICROAGENT_QEMU": f"{project}/bin/qemu"}),
+        ("one that is not there yet", f"{project} holds {project}/none, {ours}", {"MICROAGENT_QEMU_ARM64": f"{project}/none"}),
+        ("the library", reached(f"{project}/bin/lib.so, {ours},"), {"MICROAGENT_LIBRARY": f"{project}/bin/lib.so"}),
+        ("the cache", reached(f"cache directory {project}/cache/microagent", "cache"), {"XDG_CACHE_HOME": f"{project}/cache", "MICROAGENT_CACHE_DIR": ""}),
+        ("the cache, by a variable", reached(f"cache directory {host.base}/way/cache", "cache"), {"MICROAGENT_CACHE_DIR": f"{host.base}/way/cache"}),
+        ("the state", reached(f"state directory {project}/st", "st"), {"MICROAGENT_STATE_DIR": f"{project}/st"}),
+        ("the list", reached(f"list of directories {project}/st/microagent", "st"), {"XDG_STATE_HOME": f"{project}/st"}),
+        ("the home", reached(f"state directory {project}/home/.microagent", "home"), {"HOME": f"{project}/home"}),
+        ("keys", reached(f"store of keys {host.base}/me/.ssh", "keys"), {"HOME": f"{host.base}/me"}),
+    ]
+    for what, words, env in cases:
+        env = {"MICROAGENT_CACHE_DIR": str(cache_dir(host)), **env}
+        check_refused(host, [(what, "invalid", words, plain, ["/usr/bin/env", "-C", str(project)])], env)
+        # The guest cannot replace what it can only read.
+        host.wrap = ["/usr/bin/env", "-C", str(project)]
+        code, answer, _ = host.supervisor(request("check", host.config(shares=[share(project, "/a", "ro")])), env=env)
+        assert code == 0, (what, answer)
+        host.wrap = []
+    config = host.config(shares=[plain], stateDir=str(project / "st"))
+    code, answer, _ = host.supervisor(request("check", config))
+    assert code == 1 and reached(f"state directory {project}/st", "st") in answer["error"], answer
+    # Of a project with links that nothing is found by, and where the rest of PATH may lead as it likes.
+    host.wrap = ["/usr/bin/env", "-C", str(host.base)]
+    (host.base / "home" / "code").mkdir()
+    config = host.config(shares=[plain, share(host.base / "home" / "code", "/b")])
+    for env in ({}, {"PATH": f"{tools}:{path}:./none:"}, {"HOME": str(host.base / "home"), "MICROAGENT_CACHE_DIR": str(cache_dir(host))}):
+        code, answer, _ = host.supervisor(request("check", config), env=env)
+        assert code == 0, (env, answer)
+    host.wrap = []
+    host.supervisor(request("inspect", sparse(host)))
+
+
+def test_programs_are_found_by_absolute_entries_of_path_alone(host):
+    """Who starts us in a directory of a guest's does not run what lies there."""
+    there = host.base / "there"
+    there.mkdir()
+    for program in ("bwrap", "qemu-system-x86_64", "qemu-system-aarch64", "passt", "newuidmap", "true"):
+        (there / program).write_text(f"#!/bin/sh\ntouch {there}/ran\n")
+        (there / program).chmod(0o755)
+    config = host.config()
+    for entry in (".", "", "../there"):
+        host.wrap = ["/usr/bin/env", "-C", str(there)]
+        code, answer, _ = host.supervisor(request("check", config), env={"PATH": f"{entry}:{os.environ['PATH']}"})
+        assert code == 0 and not (there / "ran").exists(), (entry, answer)
+        code, answer, _ = host.supervisor(request("host"), env={"PATH": entry})
+        assert not (there / "ran").exists() and str(there) not in json.dumps(answer), (entry, answer)
+    host.wrap = []
+    host.supervisor(request("inspect", sparse(host)))
+
+
 def test_state_directories_of_the_past_are_not_shared(host):
     """Each that had something in it once is known by its marker, and from above by the list of them."""
     above, work = host.base / "elsewhere", host.base / "elsewhere" / "work"

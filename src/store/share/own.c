@@ -17,17 +17,7 @@
 #include "store/own_dirs.h"
 #include "store/share/host_system.h"
 #include "store/share/parts.h"
-
-/* The deepest part of path that is there; path is cut. */
-static void cut_to_existing(char *path)
-{
-	struct stat st;
-
-	while (stat(path, &st) < 0 && strrchr(path, '/') > path)
-		*strrchr(path, '/') = '\0';
-	if (stat(path, &st) < 0 && *path)
-		path[1] = '\0';
-}
+#include "store/store.h"
 
 static int refuse_within(const struct judge *judge, const char *what, const char *dir,
 			 struct error *err)
@@ -64,43 +54,49 @@ static int apply_own(const struct judge *judge, const char *dir, const char *wha
 static int apply_to_be(const struct judge *judge, const char *dir, const char *what,
 		       struct error *err)
 {
-	auto_spot struct spot own = SPOT_NONE;
-	autofree char *there = dir ? strdup(dir) : NULL;
-	int found;
+	auto_share_way struct share_way way = {0};
 
-	if (!there)
+	if (!dir)
 		return 0;
-	cut_to_existing(there);
-	found = strcmp(there, dir) == 0 ? 0 : spot_find(there, judge->mounts, &own, err);
-	if (found <= 0)
-		return found;
-	if (!spot_is(judge->spot, &own) && !spot_holds(judge->spot, &own))
+	if (share_way_look(judge, dir, &way, err) < 0)
+		return -1;
+	if (!way.ends_in_share)
 		return 0;
 	return error_set(err, ERR_INVALID, "%s holds the %s %s: " SHARE_NEXT_STEP,
 			 judge->wish->path, what, dir);
 }
 
+/* One whose place the guest could put another in is not that one for long. */
 static int apply_known(void *data, const char *dir, const char *what, struct error *err)
 {
 	const struct judge *const *judge = data;
+	autofree char *named = NULL;
 
-	return apply_own(*judge, dir, what, err);
+	if (apply_own(*judge, dir, what, err) < 0)
+		return -1;
+	if ((*judge)->wish->read_only)
+		return 0;
+	if (asprintf(&named, "the %s %s", what, dir) < 0) {
+		named = NULL;
+		return error_errno(err, ENOMEM, "%s", what);
+	}
+	return share_way_apply(*judge, dir, named, err);
 }
 
 static int apply_directories(const struct judge *judge, struct error *err)
 {
-	const char *state = judge->wish->state_dir;
+	autofree char *state = state_dir_default(judge->wish->state_dir, NULL);
 	autofree char *cache = cache_dir(NULL);
 	enum own_dir kind = OWN_STATE;
 	autofree char *above = own_dir_above(judge->spot->fd, &kind);
 
 	if (above)
 		return refuse_within(judge, own_dir_name(kind), above, err);
-	if (apply_own(judge, state, own_dir_name(OWN_STATE), err) < 0 ||
-	    apply_to_be(judge, state, own_dir_name(OWN_STATE), err) < 0 ||
-	    apply_to_be(judge, cache, own_dir_name(OWN_CACHE), err) < 0)
+	if ((state && apply_known(&judge, state, own_dir_name(OWN_STATE), err) < 0) ||
+	    own_dir_each(apply_known, &judge, err) < 0 ||
+	    apply_to_be(judge, state, own_dir_name(OWN_STATE), err) < 0)
 		return -1;
-	return own_dir_each(apply_known, &judge, err);
+	return apply_to_be(judge, cache, own_dir_name(OWN_CACHE), err);
 }
 
 /* --- programs -------------------------------------------------------------------------------- */
@@ -130,38 +126,72 @@ static const struct mount_row *file_mounted_below(const struct spot *spot,
 	return NULL;
 }
 
-/* why: "which microagent itself runs", of the program there or of the directory. */
-static int apply_program_dir(const struct judge *judge, const char *dir, const char *program,
-			     const char *why, struct error *err)
+/* Most directories have nothing mounted in them. */
+static bool has_mounts(const struct judge *judge)
 {
-	static const char way_out[] = "share it read-only (mode \"ro\"), or another directory";
+	size_t at = 0;
+
+	return spot_next_below(judge->spot, judge->mounts, &at) != NULL;
+}
+
+static int apply_file_mounts(const struct judge *judge, const char *dir, struct error *err)
+{
 	auto_spot struct spot place = SPOT_NONE;
 	int found = spot_find(dir, judge->mounts, &place, err);
 	const struct mount_row *row;
 
 	if (found <= 0)
 		return found;
-	if (spot_is(judge->spot, &place) || spot_holds(judge->spot, &place))
-		return error_set(err, ERR_INVALID, "%s holds %s, %s: %s", judge->wish->path,
-				 program, why, way_out);
-	row = spot_mounted_below(judge->spot, judge->mounts, &place, REACH_ABOVE);
-	if (row)
-		return error_set(err, ERR_INVALID, "%s has %s, %s, mounted in it, on %s: %s",
-				 judge->wish->path, program, why, row->point, way_out);
 	row = file_mounted_below(judge->spot, judge->mounts, &place);
 	if (!row)
 		return 0;
-	return error_set(err, ERR_INVALID,
-			 "%s has a file of %s, where programs are, mounted in it, on %s: %s",
-			 judge->wish->path, dir, row->point, way_out);
+	return error_set(
+		err, ERR_INVALID,
+		"%s has a file of %s, where programs are, mounted in it, on %s: " SHARE_READ_ONLY,
+		judge->wish->path, dir, row->point);
 }
 
-/* The directory that its name is in, and the one that it is in. */
+/* Of a program, or of a directory with programs. why: "which microagent itself runs". */
+static int apply_way(const struct judge *judge, const char *path, const char *why,
+		     struct error *err)
+{
+	auto_share_way struct share_way way = {0};
+
+	if (share_way_look(judge, path, &way, err) < 0)
+		return -1;
+	if (way.row)
+		return error_set(err, ERR_INVALID,
+				 "%s has %s, %s, mounted in it, on %s: " SHARE_READ_ONLY,
+				 judge->wish->path, path, why, way.row->point);
+	if (way.ends_in_share || (way.name && why == is_run && strcmp(way.name, path) == 0))
+		return error_set(err, ERR_INVALID, "%s holds %s, %s: " SHARE_READ_ONLY,
+				 judge->wish->path, path, why);
+	if (!way.name)
+		return 0;
+	return error_set(err, ERR_INVALID,
+			 "%s, %s, is reached by %s%s, which %s holds: " SHARE_READ_ONLY, path, why,
+			 way.by_link ? "the link " : "", way.name, judge->wish->path);
+}
+
+static int apply_program_dir(const struct judge *judge, const char *dir, const char *why,
+			     struct error *err)
+{
+	if (apply_way(judge, dir, why, err) < 0)
+		return -1;
+	return has_mounts(judge) ? apply_file_mounts(judge, dir, err) : 0;
+}
+
+/* Its way, with the directory that its name is in, and the one that it is in. */
 static int apply_program(const struct judge *judge, const char *program, struct error *err)
 {
-	autofree char *real = realpath(program, NULL);
+	bool look_for_files = has_mounts(judge);
+	autofree char *real = look_for_files ? realpath(program, NULL) : NULL;
 	const char *const names[] = {program, real};
 
+	if (apply_way(judge, program, is_run, err) < 0)
+		return -1;
+	if (!look_for_files)
+		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		autofree char *dir = names[i] ? strdup(names[i]) : NULL;
 		char *slash = dir ? strrchr(dir, '/') : NULL;
@@ -169,32 +199,54 @@ static int apply_program(const struct judge *judge, const char *program, struct 
 		if (!slash)
 			continue;
 		slash[slash == dir] = '\0';
-		if (apply_program_dir(judge, dir, program, is_run, err) < 0)
+		if (apply_file_mounts(judge, dir, err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
 /* Whoever writes there, or makes it, has the next program that is looked for: ours, or another of
- * the user's. */
+ * the user's. An entry that is not absolute is one of where we are, and an empty one that itself. */
 static int apply_search_path(const struct judge *judge, struct error *err)
 {
-	static const char why[] = "where programs are looked for (PATH)";
+	static const char why[] = "where programs are looked for (PATH)",
+			  by_empty_entry[] =
+				  "where programs are looked for (an empty entry of PATH)";
 	const char *list = getenv("PATH");
-	autofree char *all = strdup(list ? list : "");
+	autofree char *all = list && *list ? strdup(list) : NULL;
 	char *rest = all;
 
+	if (!list || !*list)
+		return 0;
 	if (!all)
 		return error_errno(err, ENOMEM, "PATH");
-	for (char *dir = strsep(&rest, ":"); dir; dir = strsep(&rest, ":")) {
-		autofree char *there = *dir == '/' ? strdup(dir) : NULL;
+	for (char *dir = strsep(&rest, ":"); dir; dir = strsep(&rest, ":"))
+		if (apply_program_dir(judge, *dir ? dir : ".", *dir ? why : by_empty_entry, err) <
+		    0)
+			return -1;
+	return 0;
+}
 
-		if (*dir != '/')
-			continue;
-		if (!there)
-			return error_errno(err, ENOMEM, "PATH");
-		cut_to_existing(there);
-		if (apply_program_dir(judge, there, dir, why, err) < 0)
+/* What variables of the user's name in the place of a program or library that is looked for. It is
+ * run as soon as it is there. */
+static int apply_named_programs(const struct judge *judge, struct error *err)
+{
+	static const char *const variables[] = {
+		"MICROAGENT_QEMU",
+		"MICROAGENT_QEMU_AMD64",
+		"MICROAGENT_QEMU_ARM64",
+		"MICROAGENT_FIRECRACKER",
+		"MICROAGENT_VIRTIOFSD",
+		"MICROAGENT_QEMU_SUPERVISOR",
+		"MICROAGENT_FIRECRACKER_SUPERVISOR",
+		"MICROAGENT_APPLE_VF_SUPERVISOR",
+		"MICROAGENT_LIBRARY",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(variables); i++) {
+		const char *program = getenv(variables[i]);
+
+		if (program && *program && apply_program(judge, program, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -214,9 +266,10 @@ static int apply_programs(const struct judge *judge, struct error *err)
 	const json_t *program;
 	size_t i;
 
-	if (!libraries || apply_program_dir(judge, dir, dir, is_run, err) < 0 ||
-	    apply_program_dir(judge, libraries, libraries, is_run, err) < 0 ||
-	    share_each_loaded(apply_loaded, &judge, err) < 0 || apply_search_path(judge, err) < 0)
+	if (!libraries || apply_program_dir(judge, dir, is_run, err) < 0 ||
+	    apply_program_dir(judge, libraries, is_run, err) < 0 ||
+	    share_each_loaded(apply_loaded, &judge, err) < 0 || apply_search_path(judge, err) < 0 ||
+	    apply_named_programs(judge, err) < 0)
 		return -1;
 	json_array_foreach(judge->wish->programs, i, program)
 	{

@@ -135,9 +135,9 @@ int share_rules_system(const struct judge *judge, struct error *err)
 
 /* --- people ---------------------------------------------------------------------------------- */
 
-/* kind: "the home directory" */
+/* kind: "the home directory"; way: also what leads there. */
 static int apply_named(const struct judge *judge, const char *kind, const char *path,
-		       enum reach reach, struct error *err)
+		       enum reach reach, bool way, struct error *err)
 {
 	autofree char *what = NULL;
 
@@ -147,14 +147,16 @@ static int apply_named(const struct judge *judge, const char *kind, const char *
 		what = NULL;
 		return error_errno(err, ENOMEM, "%s", kind);
 	}
-	return share_rule_apply(judge, &(struct share_rule){path, what, reach}, err);
+	if (share_rule_apply(judge, &(struct share_rule){path, what, reach}, err) < 0)
+		return -1;
+	return way && !judge->wish->read_only ? share_way_apply(judge, path, what, err) : 0;
 }
 
 static int apply_home(void *data, const char *home, struct error *err)
 {
 	const struct judge *const *judge = data;
 
-	return apply_named(*judge, "the home directory", home, REACH_ABOVE, err);
+	return apply_named(*judge, "the home directory", home, REACH_ABOVE, false, err);
 }
 
 int share_rules_homes(const struct judge *judge, struct error *err)
@@ -169,13 +171,13 @@ static int apply_key_store(const struct judge *judge, const char *home, const ch
 {
 	autofree char *path = path_join(home, below, err);
 
-	return path ? apply_named(judge, "the store of keys", path, REACH_ROUND, err) : -1;
+	return path ? apply_named(judge, "the store of keys", path, REACH_ROUND, true, err) : -1;
 }
 
 /* Our own home as such, and its keys. */
 static int apply_keys_of(const struct judge *judge, const char *home, struct error *err)
 {
-	if (!home || apply_named(judge, "the home directory", home, REACH_ITSELF, err) < 0)
+	if (!home || apply_named(judge, "the home directory", home, REACH_ITSELF, true, err) < 0)
 		return home ? -1 : 0;
 	for (size_t i = 0; i < ARRAY_SIZE(key_stores); i++)
 		if (apply_key_store(judge, home, key_stores[i].below, err) < 0)
@@ -193,7 +195,7 @@ static int apply_keys(const struct judge *judge, struct error *err)
 	for (size_t i = 0; i < ARRAY_SIZE(key_stores); i++) {
 		const char *path = key_stores[i].variable ? getenv(key_stores[i].variable) : NULL;
 
-		if (apply_named(judge, "the store of keys", path, REACH_ROUND, err) < 0)
+		if (apply_named(judge, "the store of keys", path, REACH_ROUND, true, err) < 0)
 			return -1;
 	}
 	if (apply_keys_of(judge, home, err) < 0)

@@ -70,8 +70,9 @@ static int open_share_dir(const struct share_wish *wish, struct error *err)
 static int open_judged(const struct share_wish *wish, struct spot *out, struct error *err)
 {
 	auto_spot struct spot spot = SPOT_NONE;
+	__attribute__((cleanup(share_looked_free))) struct share_looked looked = {0};
 	struct mountinfo mounts = {0};
-	const struct judge judge = {wish, &spot, &mounts};
+	const struct judge judge = {wish, &spot, &mounts, &looked};
 	int fd = open_share_dir(wish, err);
 	int status;
 

@@ -11,6 +11,8 @@
  * - What holds the programs and libraries that run now, or a directory of PATH, unless it is shared
  *   read-only.
  * - Stores of keys, with what is in them and what holds them, and our own home, unless `anyway`.
+ * - What holds a name on the way to one of the last three, as a link, unless it is shared read-only
+ *   (way.c).
  *
  * They are compared as directories and not as names: by device and inode, and by their places in
  * their file systems, so that neither a link nor a bind mount leads around a rule. Nor may one of
@@ -31,7 +33,8 @@
 
 struct share_wish {
 	const char *path;
-	const char *state_dir; /* of the workspace that is to have it; it need not exist */
+	/* Of the workspace that is to have it, be it there or not; NULL: the default one. */
+	const char *state_dir;
 	bool read_only;
 	bool anyway;		/* also a store of keys, or the home */
 	bool direct;		/* no link may be on the way: somebody else could set one */
