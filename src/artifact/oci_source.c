@@ -13,6 +13,7 @@
 
 #include "artifact/cell.h"
 #include "artifact/oci_complaint.h"
+#include "artifact/oci_layout.h"
 #include "artifact/progress.h"
 #include "artifact/reader.h"
 #include "artifact/tool.h"
@@ -280,6 +281,19 @@ static int skopeo(const struct oci_source *source, const char *dir, const char *
 	return why.reason == REASON_NO_CELL ? -1 : oci_complain(source, err);
 }
 
+/* skopeo opens what is to be a file, and unpacks what is to be one: of a FIFO it waits for the first
+ * byte, for ever. */
+static int check_files(const struct oci_source *source, struct error *err)
+{
+	int status = 0;
+
+	if (source->transport == OCI_LAYOUT)
+		status = oci_layout_check(source->path, err);
+	else if (source->transport == OCI_ARCHIVE)
+		status = reader_check_files(source->path, source->room, err);
+	return status < 0 ? error_prefix(err, "%s", source->ref) : 0;
+}
+
 int oci_source_look(const struct oci_source *source, const char *dir, struct oci_manifests *out,
 		    struct error *err)
 {
@@ -287,6 +301,8 @@ int oci_source_look(const struct oci_source *source, const char *dir, struct oci
 	autobuf struct buf text = BUF_INIT(INDEX_BYTES);
 
 	progress_stage("looking at %s", source->ref);
+	if (check_files(source, err) < 0)
+		return -1;
 	if (skopeo(source, dir, argv, &text, err) < 0)
 		return -1;
 	if ((source->transport == DOCKER_REGISTRY &&

@@ -348,6 +348,16 @@ static int look_in_archive(void *data, struct buf *out, struct error *err)
 	return there > 0 ? buf_append(out, "", 1, err) : there;
 }
 
+static int check_archive(void *data, struct buf *out, struct error *err)
+{
+	const struct looking *l = data;
+	struct tar_bound bound = {.most = l->most};
+	auto_tar struct tar_reading tar = {0};
+
+	(void)out;
+	return tar_open(&tar, l->fd, &bound, err) < 0 ? -1 : tar_check_files(&tar, err);
+}
+
 static int read_in_archive(void *data, struct buf *out, struct error *err)
 {
 	const struct looking *l = data;
@@ -376,6 +386,13 @@ int reader_has(const char *path, uint64_t most, const char *name, struct error *
 	struct looking looking = {.most = most, .name = name};
 
 	return look_inside(path, &looking, look_in_archive, &there, err) < 0 ? -1 : there.len > 0;
+}
+
+int reader_check_files(const char *path, uint64_t most, struct error *err)
+{
+	struct looking looking = {.most = most};
+
+	return look_inside(path, &looking, check_archive, NULL, err);
 }
 
 int reader_take(const char *path, uint64_t most, const char *name, struct buf *out,

@@ -33,9 +33,10 @@ int reader_run(const struct reader_work *work, struct buf *out, struct error *er
 /* In the child: has something done that it has no right to. */
 int reader_ask(const void *asked, size_t len, struct error *err);
 
-/* tar_has() and tar_take() of the archive at path, by a reader. most: how many bytes a compressed
+/* tar_has(), tar_check_files() and tar_take() of the archive at path, by a reader. most: how many bytes a compressed
  * archive may unpack to; more is ERR_INVALID. */
 int reader_has(const char *path, uint64_t most, const char *name, struct error *err);
+int reader_check_files(const char *path, uint64_t most, struct error *err);
 int reader_take(const char *path, uint64_t most, const char *name, struct buf *out,
 		struct error *err);
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "artifact/artifact.h"
@@ -262,6 +263,25 @@ int tar_has(struct tar_reading *tar, const char *name, struct error *err)
 			there += 2;
 		if (there && strcmp(there, name) == 0)
 			return 1;
+	}
+	return got == ARCHIVE_EOF ? 0 : tar_failed(tar, err);
+}
+
+int tar_check_files(struct tar_reading *tar, struct error *err)
+{
+	struct archive_entry *entry;
+	int got;
+
+	while ((got = archive_read_next_header(tar->archive, &entry)) == ARCHIVE_OK ||
+	       got == ARCHIVE_WARN) {
+		const char *there = archive_entry_pathname(entry);
+		mode_t kind = archive_entry_filetype(entry);
+
+		if (artifact_check_signal(err) < 0)
+			return -1;
+		if (kind != S_IFREG && kind != S_IFDIR && !archive_entry_hardlink(entry))
+			return error_set(err, ERR_INVALID, "%.300s is no regular file",
+					 there ? there : "an entry");
 	}
 	return got == ARCHIVE_EOF ? 0 : tar_failed(tar, err);
 }

@@ -75,6 +75,8 @@ int tar_out_of_memory(struct error *err);
 
 /* Whether the archive has a file of that name, a leading "./" apart; -1. */
 int tar_has(struct tar_reading *tar, const char *name, struct error *err);
+/* Refuses an archive that has anything but files, further names of files, and directories. */
+int tar_check_files(struct tar_reading *tar, struct error *err);
 /* Appends the contents of the file of that name; more than out may hold is an error. */
 int tar_take(struct tar_reading *tar, const char *name, struct buf *out, struct error *err);
 

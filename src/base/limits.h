@@ -108,6 +108,7 @@
 	X(BUNDLE_FILES, 1000000, "files", "in an archive of config.bundles")                       \
 	X(ARCHIVE_MEMORY_MIB, 1024, "MiB", "what reads an archive of a bundle or an image")        \
 	X(IMAGE_FETCH_BYTES, 1099511627776, "bytes", "of an image as it is fetched or unpacked")   \
+	X(IMAGE_BLOBS, 65536, "files", "in blobs of an OCI layout that is imported")               \
 	X(IMAGE_FILES, 2000000, "files", "in an image that is imported")                           \
 	X(IMAGE_TEXT_BYTES, 268435456, "bytes", "its paths, targets of links, and attributes")     \
 	X(LAYER_TAIL_BYTES, 67108864, "bytes", "behind the ends of the layers of an image")        \

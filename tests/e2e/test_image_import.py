@@ -156,6 +156,34 @@ ODD_NAMES = [b"two  spaces ", b"back\\slash\\n", b'"', b'a""b"', b"'", b"-l", b"
              b"line\n\033[2J\302\233break", b"a\nsif . uid 0", b"\xff\xfe\x80", "näme \u202e \U0001f4be".encode(), b"|&><", b"q" * 255, b'"' * 255, b"..."]
 
 
+@pytest.mark.parametrize("what", ["oci-layout", "index.json", "blobs", "blobs/sha256", "manifest", "layer", "further"])
+def test_what_is_to_be_a_file_is_one(host, cache, what):
+    """A FIFO, which would hold up who opens it, and a link; also in an archive of the layout, which skopeo unpacks."""
+    layout = simple(host, file("etc/x", b"x"))
+    blobs = layout.path / "blobs" / "sha256"
+    manifest = json.loads((layout.path / "index.json").read_text())["manifests"][0]["digest"].partition(":")[2]
+    layer_digest = json.loads((blobs / manifest).read_text())["layers"][0]["digest"].partition(":")[2]
+    name = {"manifest": f"blobs/sha256/{manifest}", "layer": f"blobs/sha256/{layer_digest}", "further": f"blobs/sha256/{'f' * 64}"}.get(what, what)
+    place, kept = layout.path / name, host.base / "kept"
+    if place.exists():
+        place.rename(kept)
+    kind = "directory" if what.startswith("blobs") else "regular file"
+    for make in (os.mkfifo, lambda path: path.symlink_to(kept)):
+        make(place)
+        assert refused(host, cache, layout.path).endswith(f"{name} is no {kind}")
+        assert refused(host, cache, f"oci:{layout.path}").endswith(f"{name} is no {kind}")
+        with tarfile.open(host.base / "layout.tar", "w") as archive:
+            archive.add(layout.path, ".")
+        assert refused(host, cache, f"oci-archive:{host.base}/layout.tar").endswith(f"{name} is no regular file")
+        place.unlink()
+    if kept.exists():
+        kept.rename(place)
+    host.env["MICROAGENT_TEST_LIMIT_IMAGE_BLOBS"] = "1"
+    assert refused(host, cache, layout.path).endswith("blobs/sha256/ has too many files")
+    del host.env["MICROAGENT_TEST_LIMIT_IMAGE_BLOBS"]
+    host.json("image", "import", *SIZE, "box", layout.path)
+
+
 def test_names_are_bytes_to_the_last_one(host, cache):
     """As the guest's own kernel lists them; also where an attribute has them named a second time."""
     odd = [(os.fsdecode(name), b"%d" % i) for i, name in enumerate(ODD_NAMES)]
