@@ -201,6 +201,24 @@ static void ordinary_projects(void **state)
 	assert_ok(judge(s, "home/code", false, NULL, &err));
 }
 
+/* Which is none of an ordinary user's business, as /root in root's PATH is not, nor ours. */
+static void a_directory_that_is_closed_to_us(void **state)
+{
+	const struct scratch *s = *state;
+	struct error err = {0};
+	uid_t user = geteuid() ? geteuid() : 65534;
+
+	assert_int_equal(mkdirat(s->fd, "closed", 0), 0);
+	set_path(scratch_path(s, "closed/bin"));
+	assert_int_equal(fchownat(s->fd, "project", user, (gid_t)-1, 0), 0);
+	assert_int_equal(fchmod(s->fd, 0755), 0);
+	if (geteuid() == 0)
+		assert_int_equal(seteuid(user), 0);
+	assert_ok(judge(s, "project", false, NULL, &err));
+	if (geteuid() != getuid())
+		assert_int_equal(seteuid(getuid()), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,6 +229,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_to_be_made_in_it, make, end),
 		cmocka_unit_test_setup_teardown(links_round, make, end),
 		cmocka_unit_test_setup_teardown(ordinary_projects, make, end),
+		cmocka_unit_test_setup_teardown(a_directory_that_is_closed_to_us, make, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
