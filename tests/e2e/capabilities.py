@@ -21,10 +21,14 @@ NATIVE = {"apple-vf": APPLEVF, "firecracker": BIN / "microagent-firecracker-supe
 
 
 def printed(*words, **how):
-    done = subprocess.run([*words, "--print-capabilities"], stdin=subprocess.DEVNULL, capture_output=True, check=True, **how)
-    said = json.loads(done.stdout)
+    said = said_by(*words, **how)
     schema_check.validate("capabilities", said)
     return said
+
+
+def said_by(*words, **how):
+    done = subprocess.run([*words, "--print-capabilities"], stdin=subprocess.DEVNULL, capture_output=True, check=True, **how)
+    return json.loads(done.stdout)
 
 
 def lists_of(said):
@@ -34,7 +38,7 @@ def lists_of(said):
 def of_windows(place):
     """place: a directory, which is the one that a Wine's server is known by."""
     with hyperv.Wine(TMPDIR=str(place)) as wine:
-        return lists_of(printed(hyperv.WINE, hyperv.SHIPPED, env=wine.env))
+        return lists_of(said_by(hyperv.WINE, hyperv.SHIPPED, env=wine.env))
 
 
 def fields_of_config():
@@ -48,7 +52,8 @@ def names_of_config(schema):
 
 
 def write():
-    document = {name: lists_of(printed(program)) for name, program in NATIVE.items()}
+    # A new feature is in no schema yet.
+    document = {name: lists_of(said_by(program)) for name, program in NATIVE.items()}
     with tempfile.TemporaryDirectory() as place:
         document["windows-hyperv"] = of_windows(place)
     features = list(dict.fromkeys(name for said in document.values() for name in said["features"]))

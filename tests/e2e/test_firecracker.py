@@ -524,7 +524,7 @@ def test_kvm_is_not_a_stand_in_s(standin):
 
 @pytest.mark.parametrize("changes,field", [
     ({"accelerator": "tcg"}, "config.accelerator"), ({"hotplug": True}, "config.hotplug"),
-    ({"confinement": "seccomp"}, "config.confinement"), ({"rootfsBase": "/base.ext4"}, "config.rootfsBase"),
+    ({"confinement": "seccomp"}, "config.confinement"),
     ({"shares": [{"tag": "t", "path": "/tmp", "mountpoint": "/t", "mode": "ro"}]}, "config.shares"),
 ])
 def test_refusals_name_field_and_limitation(fc, changes, field):

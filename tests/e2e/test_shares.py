@@ -649,6 +649,28 @@ def linked_ways(base):
     return found
 
 
+def test_a_guest_chooses_no_directory_of_the_next_start(host):
+    """A share within one that the guest may write to: a link that it has put on the way is not followed, though it is its user's own."""
+    proj, other = host.base / "proj", host.base / "other"
+    for path in (proj / "pkg" / "src", other / "src"):
+        path.mkdir(parents=True)
+    (other / "src" / "secret").write_text("SECRET\n")
+    host("create", "w", "--memory", 256, "--cpus", 1, "--network", "isolated", "--share", f"{proj}:/workspace", "--share",
+         f"{proj}/pkg/src:/src:ro", check=0)
+    host("start", "w", check=0)
+    host("exec", "w", "--", "sh", "-c", f"cd /workspace && mv pkg pkg.old && ln -s {other} pkg", check=0)
+    host("stop", "w", check=0)
+    done = host("start", "w", check=1)
+    assert f"a symbolic link is on the way to {proj}/pkg/src" in done.stderr, done
+    assert not host.processes()
+    (proj / "pkg").unlink()
+    (proj / "pkg.old").rename(proj / "pkg")
+    host("start", "w", check=0)
+    assert host("exec", "w", "--", "ls", "/src", check=0).stdout == ""
+    host("kill", "w", check=0)
+    host("delete", "w", check=0)
+
+
 def test_links_of_ones_own_are_followed(host):
     """Those of root and of whoever calls, where nobody else could exchange them."""
     for way, why in linked_ways(host.base):

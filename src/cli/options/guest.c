@@ -329,12 +329,19 @@ struct microagent *guest_open_own(const struct cli *cli, struct progress *progre
 {
 	struct microagent *agent = guest_open(cli, progress, err);
 	struct microagent_session *session = NULL;
-	struct error ignored;
+	struct error why = {0};
 
 	snprintf(id, GUEST_ID_ROOM, "%s", word);
-	if (!agent || !means_session(agent, word) ||
-	    microagent_session_open(agent, word, &session, &ignored) < 0)
+	if (!agent || !means_session(agent, word))
 		return agent;
+	/* One that is being made is there too. */
+	if (microagent_session_open(agent, word, &session, &why) < 0) {
+		if (why.code != ERR_CONFLICT && why.code != ERR_UNAVAILABLE)
+			return agent;
+		microagent_close(agent);
+		error_copy(err, &why);
+		return NULL;
+	}
 	error_set(err, ERR_CONFLICT, "%s is a session: `microagent session destroy %s` ends it",
 		  microagent_session_name(session), microagent_session_name(session));
 	microagent_session_close(session);

@@ -18,6 +18,7 @@
 #include "session/sessions/session.h"
 #include "store/record_digest.h"
 #include "store/share/pass.h"
+#include "store/share/rules.h"
 
 #define TAG "workspace" /* of the first; the next ones have a number */
 #define TAG_ROOM 32
@@ -166,14 +167,16 @@ int session_share_record(json_t *record, json_t *config, bool later, struct erro
 
 /* --- given to one that runs ------------------------------------------------------------------ */
 
-static struct share_wish wish_of(const struct open_workspace *existing, const json_t *share)
+static struct share_wish wish_of(const struct open_workspace *existing, const json_t *shares,
+				 const json_t *share)
 {
 	return (struct share_wish){
 		.path = json_text(share, "path", ""),
 		.state_dir = existing->dir.path,
 		.read_only = strcmp(json_text(share, "mode", ""), "ro") == 0,
 		.anyway = json_is_true(json_object_get(share, "anyway")),
-		.direct = json_is_true(json_object_get(share, "direct")),
+		.direct = json_is_true(json_object_get(share, "direct")) ||
+			  share_is_within(json_text(share, "path", ""), shares),
 	};
 }
 
@@ -189,7 +192,7 @@ static int give_pass(const struct open_workspace *existing, const json_t *shares
 		return error_errno(err, ENOMEM, "share");
 	json_array_foreach(shares, i, share)
 	{
-		rows[i].wish = wish_of(existing, share);
+		rows[i].wish = wish_of(existing, shares, share);
 		rows[i].terms = share_terms(share);
 	}
 	return share_pass_give(&existing->ws, rows, count, err);
@@ -404,7 +407,7 @@ int microagent_session_check_shares(const struct microagent_session *session, st
 	status = shares_to_give(&existing, &shares, &why);
 	json_array_foreach(shares, i, share)
 	{
-		const struct share_wish wish = wish_of(&existing, share);
+		const struct share_wish wish = wish_of(&existing, shares, share);
 		autoclose int dir = share_dir_open(&wish, &why);
 
 		status = dir < 0 ? -1 : status;

@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/platform/file.h"
 #include "store/own_links.h"
 #include "store/share/parts.h"
@@ -64,6 +66,25 @@ static int open_share_dir(const struct share_wish *wish, struct error *err)
 				 "%s is a symbolic link: name the directory itself", path);
 	return error_set(err, ERR_INVALID,
 			 "%s is not a directory: share the one that the task's files are in", path);
+}
+
+bool share_is_within(const char *path, const json_t *shares)
+{
+	const json_t *share;
+	size_t i;
+
+	json_array_foreach(shares, i, share)
+	{
+		const char *dir = json_text(share, "path", "");
+		size_t len = strlen(dir);
+
+		while (len > 1 && dir[len - 1] == '/')
+			len--;
+		if (len > 1 && strcmp(json_text(share, "mode", "rw"), "ro") != 0 &&
+		    strncmp(path, dir, len) == 0 && path[len] == '/')
+			return true;
+	}
+	return false;
 }
 
 /* What of the rules is of the place; *out is to be freed. */

@@ -40,6 +40,10 @@ struct share_wish {
 	bool direct;		/* no link may be on the way: somebody else could set one */
 	const json_t *programs; /* paths of those that the backend runs */
 };
+/* Whether a directory of a config's shares that the guest may write to holds the path, so that the
+ * guest could put a link on its way: such a path is opened `direct`. By the words of the paths, which
+ * are absolute. */
+bool share_is_within(const char *path, const json_t *shares);
 /*
  * Opens wish->path (O_PATH) if it may be shared. ERR_INVALID, ERR_DENIED and ERR_NOT_FOUND name the
  * path and the next step; REASON_SHARE_OF_KEYS where `anyway` would help.

@@ -8,16 +8,17 @@
 #include "base/json.h"
 #include "store/share/rules.h"
 
-int share_open(const json_t *share, const char *state_dir, const struct backend *backend,
-	       struct error *err)
+static int share_open(const json_t *share, const struct config *config,
+		      const struct backend *backend, struct error *err)
 {
 	json_auto_t *programs = backend->programs();
 	const struct share_wish wish = {
 		.path = json_text(share, "path", NULL),
-		.state_dir = state_dir,
+		.state_dir = config->state_dir,
 		.read_only = strcmp(json_text(share, "mode", NULL), "ro") == 0,
 		.anyway = json_is_true(json_object_get(share, "anyway")),
-		.direct = json_is_true(json_object_get(share, "direct")),
+		.direct = json_is_true(json_object_get(share, "direct")) ||
+			  share_is_within(json_text(share, "path", NULL), config->shares),
 		.programs = programs,
 	};
 
@@ -32,7 +33,7 @@ int shares_open(const struct config *config, const struct backend *backend, int 
 
 	json_array_foreach(config->shares, i, share)
 	{
-		autoclose int fd = share_open(share, config->state_dir, backend, err);
+		autoclose int fd = share_open(share, config, backend, err);
 
 		if (fd < 0)
 			return error_prefix(err, "config.shares[%zu].path", i);

@@ -16,8 +16,5 @@ int shares_open(const struct config *config, const struct backend *backend, int 
 		struct error *err);
 /* The same and nothing stays open: for who refuses early what is opened later. */
 int shares_check(const struct config *config, const struct backend *backend, struct error *err);
-/* One of them, or one that is given to a machine that runs. */
-int share_open(const json_t *share, const char *state_dir, const struct backend *backend,
-	       struct error *err);
 
 #endif
