@@ -282,6 +282,11 @@ int tar_check_files(struct tar_reading *tar, struct error *err)
 		if (kind != S_IFREG && kind != S_IFDIR && !archive_entry_hardlink(entry))
 			return error_set(err, ERR_INVALID, "%.300s is no regular file",
 					 there ? there : "an entry");
+		/* Other readers, skopeo's among them, take what would be its contents as the next
+		 * entry, which then is one that was not looked at here. */
+		if (archive_entry_hardlink(entry) && archive_entry_size(entry) > 0)
+			return error_set(err, ERR_INVALID, "%.300s is a link with contents",
+					 there ? there : "an entry");
 	}
 	return got == ARCHIVE_EOF ? 0 : tar_failed(tar, err);
 }

@@ -184,6 +184,21 @@ def test_what_is_to_be_a_file_is_one(host, cache, what):
     host.json("image", "import", *SIZE, "box", layout.path)
 
 
+def test_readers_of_an_archive_agree(host, cache):
+    """What is the contents of a hard link to one reader is the next entry to another: here a FIFO in the place of the index."""
+    def header(name, kind, size=0, link="", mode=0o644):
+        info = tarfile.TarInfo(name)
+        info.type, info.size, info.linkname, info.mode = kind, size, link, mode
+        return info.tobuf(format=tarfile.USTAR_FORMAT)
+    version, note = b'{"imageLayoutVersion":"1.0.0"}', b"14 comment=xy\n"
+    fifo = header("index.json", tarfile.FIFOTYPE)
+    (host.base / "two.tar").write_bytes(b"".join([
+        header("oci-layout", tarfile.REGTYPE, len(version)), version.ljust(512, b"\0"), header("pax", tarfile.XHDTYPE, len(note)),
+        note.ljust(512, b"\0"), header("other", tarfile.LNKTYPE, len(fifo), "oci-layout"), fifo,
+        header("blobs/", tarfile.DIRTYPE, mode=0o755), header("blobs/sha256/", tarfile.DIRTYPE, mode=0o755), bytes(10240)]))
+    assert refused(host, cache, f"oci-archive:{host.base}/two.tar").endswith("other is a link with contents")
+
+
 def test_names_are_bytes_to_the_last_one(host, cache):
     """As the guest's own kernel lists them; also where an attribute has them named a second time."""
     odd = [(os.fsdecode(name), b"%d" % i) for i, name in enumerate(ODD_NAMES)]

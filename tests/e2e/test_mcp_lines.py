@@ -162,6 +162,10 @@ def test_files_of_others(host):
     project.mkdir()
     (host.base / "tools").mkdir()
     (project / "bin").symlink_to(host.base / "tools")
+    (host.base / "path").mkdir()
+    (host.base / "path" / "bwrap").symlink_to(project / "b")
+    said = refused_words(host, "--files", project, code=1, env={**env, "PATH": f"{host.base}/path:{os.environ['PATH']}"})
+    assert f"{project} holds {host.base}/path/bwrap, which microagent itself runs" in said, said
     for what, more in (("where programs are looked for (PATH),", {"PATH": f"{project}/bin:{os.environ['PATH']}"}),
                        ("which microagent itself runs,", {"MICROAGENT_VIRTIOFSD": f"{project}/bin/virtiofsd"}),
                        (f"the cache directory {project}/bin", {"MICROAGENT_CACHE_DIR": f"{project}/bin"}),

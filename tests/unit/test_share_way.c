@@ -106,6 +106,28 @@ static void programs_through_a_link(void **state)
 		   "project/bin/qemu, which microagent itself runs, is reached by the link ");
 }
 
+/* A directory of PATH has the link, and the guest would have what is at its end. */
+static void our_programs_behind_a_link_in_path(void **state)
+{
+	static const char *const names[] = {"microagent", "microagent-qemu-supervisor", "skopeo",
+					    "bwrap"};
+	const struct scratch *s = *state;
+	struct error err = {0};
+
+	set_path(scratch_path(s, "tools"));
+	put_link(s, "tools/mytool", scratch_path(s, "project/mytool")); /* the user's own */
+	assert_ok(judge(s, "project", false, NULL, &err));
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		char name[64], said[128];
+
+		snprintf(name, sizeof(name), "tools/%s", names[i]);
+		snprintf(said, sizeof(said), "%s, which microagent itself runs", name);
+		put_link(s, name, scratch_path(s, "project/deep/program"));
+		is_refused(s, NULL, said);
+		assert_int_equal(unlinkat(s->fd, name, 0), 0);
+	}
+}
+
 /* There is nothing yet at its end. */
 static void programs_through_a_link_that_dangles(void **state)
 {
@@ -223,6 +245,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(programs_through_a_link, make, end),
+		cmocka_unit_test_setup_teardown(our_programs_behind_a_link_in_path, make, end),
 		cmocka_unit_test_setup_teardown(programs_through_a_link_that_dangles, make, end),
 		cmocka_unit_test_setup_teardown(programs_of_where_we_are, make, end),
 		cmocka_unit_test_setup_teardown(cache_and_state_through_a_link, make, end),

@@ -205,6 +205,49 @@ static int apply_program(const struct judge *judge, const char *program, struct 
 	return 0;
 }
 
+/* Judges the way of each program that microagent runs by its name and that is in the directory: the
+ * directory may have a link to a place that the guest may write to. */
+static int apply_named_in(const struct judge *judge, const char *dir, struct error *err)
+{
+	static const char *const names[] = {
+		"microagent",
+		"microagent-artifact",
+		"microagent-firecracker-supervisor",
+		"microagent-init",
+		"microagent-init-arm64",
+		"microagent-netgate",
+		"microagent-oci",
+		"microagent-perf",
+		"microagent-qemu-supervisor",
+		"microagent-vsockd",
+		"bwrap",
+		"curl",
+		"e2fsck",
+		"firecracker",
+		"mke2fs",
+		"newgidmap",
+		"newuidmap",
+		"passt",
+		"qemu-system-aarch64",
+		"qemu-system-x86_64",
+		"skopeo",
+		"tar",
+		"virtiofsd",
+	};
+	struct stat st;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		autofree char *program = path_join(dir, names[i], err);
+
+		if (!program)
+			return -1;
+		if (lstat(program, &st) == 0 && S_ISLNK(st.st_mode) &&
+		    apply_program(judge, program, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* Whoever writes there, or makes it, has the next program that is looked for: ours, or another of
  * the user's. An entry that is not absolute is one of where we are, and an empty one that itself. */
 static int apply_search_path(const struct judge *judge, struct error *err)
@@ -220,10 +263,13 @@ static int apply_search_path(const struct judge *judge, struct error *err)
 		return 0;
 	if (!all)
 		return error_errno(err, ENOMEM, "PATH");
-	for (char *dir = strsep(&rest, ":"); dir; dir = strsep(&rest, ":"))
+	for (char *dir = strsep(&rest, ":"); dir; dir = strsep(&rest, ":")) {
 		if (apply_program_dir(judge, *dir ? dir : ".", *dir ? why : by_empty_entry, err) <
 		    0)
 			return -1;
+		if (*dir == '/' && apply_named_in(judge, dir, err) < 0)
+			return -1;
+	}
 	return 0;
 }
 
@@ -267,6 +313,7 @@ static int apply_programs(const struct judge *judge, struct error *err)
 	size_t i;
 
 	if (!libraries || apply_program_dir(judge, dir, is_run, err) < 0 ||
+	    apply_named_in(judge, dir, err) < 0 ||
 	    apply_program_dir(judge, libraries, is_run, err) < 0 ||
 	    share_each_loaded(apply_loaded, &judge, err) < 0 || apply_search_path(judge, err) < 0 ||
 	    apply_named_programs(judge, err) < 0)
