@@ -177,7 +177,8 @@ def test_states_without_a_machine(host, state):
 def test_states_with_a_machine(host):
     ws = Workspace(host)
     ws.go("prepare")
-    code, answer = ws.ask("start")
+    # Long enough for all that is asked while the machine stands still.
+    code, answer = ws.ask("start", MICROAGENT_TEST_LIMIT_HALT_MS="120000")
     assert (code, answer["event"]["state"]) == (0, "running"), answer
     check_blocks("start", answer)
     ws.check_all_but_ends("running")

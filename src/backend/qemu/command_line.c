@@ -93,8 +93,12 @@ static void add_identity(struct argv *argv, const struct machine *m)
 
 static void add_machine(struct argv *argv, const struct machine *m, const struct machine_row *row)
 {
+	/* Without qboot QEMU takes its own choice. */
+	bool qboot = m->qboot && row->qboot && !m->saved;
+
 	argv_add(argv, "-machine");
-	argv_addf(argv, "%s,memory-backend=ram", row->machine);
+	argv_addf(argv, "%s%s,memory-backend=ram", row->machine,
+		  qboot || !row->other ? "" : row->other);
 	argv_add(argv, "-accel");
 	argv_add(argv, row->accel);
 	argv_add(argv, "-cpu");
@@ -113,8 +117,7 @@ static void add_machine(struct argv *argv, const struct machine *m, const struct
 			  "share=%s",
 			  (long long)m->config->memory_mib, QEMU_FD_RAM,
 			  m->ram == RAM_FILE ? "on" : "off");
-	/* Without qboot QEMU takes its own choice. */
-	if (m->qboot && row->qboot && !m->saved) {
+	if (qboot) {
 		argv_add(argv, "-bios");
 		argv_add(argv, MACHINE_QBOOT);
 	}

@@ -16,6 +16,7 @@ struct machine_row {
 	const char *cpu;
 	const char *bus;	   /* suffix of every virtio device's name */
 	bool qboot;		   /* its kernel can be entered by that firmware */
+	const char *other;	   /* behind machine, where another firmware enters it; or NULL */
 	const char *const *extra;  /* further words, or NULL */
 	const char *const *append; /* kernel command line */
 };
