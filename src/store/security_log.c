@@ -124,8 +124,8 @@ static void look_at_day(struct audit *audit)
 
 	if (audit->security_fd < 0)
 		return;
-	/* A file of an earlier day may have been moved to where such files are kept. That of a day on which
-	 * we have not written yet is looked at once others have begun it. */
+	/* The file of an earlier day may have been moved to where such files are kept. The file of a new day
+	 * is looked at as soon as another process has made it. */
 	clock_rfc3339(clock_real_ns(), now);
 	if (!writes_day(audit, now)) {
 		(void)open_day(audit, now, false, NULL);

@@ -358,7 +358,7 @@ def test_its_directories_come_back(web):
     given.mkdir()
     web("session", "snapshot", name, "before", check=0)
     web("session", "restore", name, "before", check=0)
-    # One that goes on from a snapshot has its memory for itself, and can be given one.
+    # A machine that goes on from a snapshot shares its memory with nobody, so it can be given a directory.
     told = web.json("session", "share", name, given, "--at", "/given")["shares"]
     for _ in range(2):
         done = web("session", "restore", name, "before", check=0)

@@ -334,7 +334,7 @@ struct microagent *guest_open_own(const struct cli *cli, struct progress *progre
 	snprintf(id, GUEST_ID_ROOM, "%s", word);
 	if (!agent || !means_session(agent, word))
 		return agent;
-	/* One that is being made is there too. */
+	/* A session that is being made exists, though it cannot be opened. */
 	if (microagent_session_open(agent, word, &session, &why) < 0) {
 		if (why.code != ERR_CONFLICT && why.code != ERR_UNAVAILABLE)
 			return agent;

@@ -200,8 +200,9 @@ int session_read_record(struct microagent_session *session, struct error *err)
 	return status;
 }
 
-/* What the next sweep takes away is for nobody to work in. living: but for who looks at a machine that
- * runs, severs or ends it. Its guest is to have no say in when that can be done. */
+/* Refuses a session that is unfinished: the next sweep removes it, so nobody may work in it. living: the
+ * caller only looks at a machine that runs, severs it or ends it, which the guest must not be able to
+ * delay, so such a session is let through. */
 static int refuse_unfinished(const struct microagent_session *session,
 			     const struct open_workspace *existing, bool living, struct error *err)
 {

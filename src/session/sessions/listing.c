@@ -67,7 +67,8 @@ json_t *microagent_session_describe(const struct microagent_session *session, st
 	return steal_ptr(&out);
 }
 
-/* One that runs may have been given none of those that its record has: they come when it runs. */
+/* Whether the machine boots with its directories. Another machine is given them only when it runs, so
+ * one that runs may lack what the session's record has. */
 static bool boots_with_shares(const struct workspace *ws)
 {
 	json_auto_t *prepared = workspace_read(ws, "workspace.json", NULL);
