@@ -196,10 +196,10 @@ int microagent_session_create(struct microagent *agent, const struct microagent_
 /* One that was made before, by whomever. ERR_NOT_FOUND. */
 int microagent_session_open(struct microagent *agent, const char *word,
 			    struct microagent_session **out, struct error *err);
-/* The same, and also one that another command is making just now, or whose making broke off, as soon as a
- * machine of it runs. Only for microagent_status(), and for what severs or ends the machine:
- * microagent_quarantine(), microagent_halt(), microagent_stop() and microagent_kill(). Whoever makes the
- * session fails then, keeps one in quarantine, and removes any other. */
+/* Opens a session as microagent_session_open() does, and also one that another command is still making,
+ * once its machine runs. Use such a handle only with microagent_status(), microagent_quarantine(),
+ * microagent_halt(), microagent_stop() and microagent_kill(). The command that makes the session fails
+ * when its machine is ended or quarantined; it keeps a quarantined session and removes any other. */
 int microagent_session_open_living(struct microagent *agent, const char *word,
 				   struct microagent_session **out, struct error *err);
 /* --- commands in a session ------------------------------------------------------------------- */

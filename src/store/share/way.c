@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The way that a path leads. Whoever may write to a directory in which one of its names is looked up
- * decides where it leads: with a link, or another directory, in the place of that name. So it is
- * not enough to look at where the path ends now.
+ * Judges each directory that a path passes through. The system looks up each name of a path in a
+ * directory, and whoever may write to that directory can put a link, or another directory, in the
+ * place of the name. So it is not enough to look at where the path ends now.
  */
 #include <errno.h>
 #include <fcntl.h>
