@@ -4,6 +4,7 @@
 import concurrent.futures
 import contextlib
 import json
+import random
 import socket
 import subprocess
 import threading
@@ -15,6 +16,7 @@ from conftest import OWN, ROOT, wait_until
 from test_supervisor import request, sparse
 
 
+PORTS = iter(random.sample(range(10000, 30000), 20000))  # in another order in each of pytest's processes
 MOST = 5  # connections of the guest at once to one listener, by a limit that is shortened
 
 
@@ -61,8 +63,12 @@ def hold(peer):
 
 
 def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
+    """A port below those that the kernel gives to connections (ip(7), ip_local_port_range): no connection of another
+    test takes it between this look and its use. No port is given twice by one process."""
+    for port in PORTS:
+        with contextlib.suppress(OSError), socket.create_server(("::", port), family=socket.AF_INET6, dualstack_ipv6=True):
+            return port
+    raise AssertionError("no port from 10000 to 29999 is free")
 
 
 def guest_program():

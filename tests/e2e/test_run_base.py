@@ -4,11 +4,11 @@
 import json
 import os
 import signal
-import socket
 
 import pytest
 
 from conftest import wait_until
+from test_mediation import free_port
 
 RUN = ("run", "--base", "web", "--network", "isolated")
 NONE = {"sessions": []}
@@ -55,9 +55,7 @@ def test_share(clean, tmp_path, cold):
 
 def test_what_its_session_has(clean):
     """A quota, a rate and a published port are those of `session create`."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     it = clean.popen("run", "--base", "web", "--disk-quota", "64", "--disk-ops", "1000", "--publish", f"{port}:80", "--", "sh", "-c", "echo runs; sleep 1000")
     assert it.stdout.readline().strip() in ("runs", b"runs")
     (session,) = sessions(clean)
