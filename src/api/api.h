@@ -110,6 +110,10 @@ int words_put(json_t *target, const char *key, const char *const *words, word_js
 /* Adds disks, shares, bundles and outputs to the config. */
 /* A member of config.shares, of a word that microagent_check_share() lets pass. */
 json_t *attach_share(const char *word, const char *tag, struct error *err);
+/* Names the directories of config.shares by their paths without links, and has them opened by no link
+ * (`direct`): a guest that may write to a directory on the way could put a link there later. A path
+ * that leads nowhere stays, and the supervisor says why. */
+int attach_settle_shares(json_t *shares, struct error *err);
 int attach_put(json_t *config, const struct microagent_spec *spec, struct error *err);
 /* archives.c: prepare unpacks the bundles of a recorded config anew; whether their archives can be
  * read is looked at before there is anything to undo. */

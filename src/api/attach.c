@@ -12,6 +12,9 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "store/disk_file.h"
+#include "store/own_links.h"
+#include "store/spot.h"
 
 static bool is_mode(const char *text)
 {
@@ -124,6 +127,53 @@ static json_t *share_json(const char *word, size_t index, struct error *err)
 	return attach_share(word, tag, err);
 }
 
+/* Another user's link is refused by the supervisor, which says whose it is. No guest can make one. */
+static int settle(json_t *item, char *(*end_of)(const char *path, struct error *err),
+		  struct error *err)
+{
+	struct error why = {0};
+	autofree char *end = end_of(json_text(item, "path", ""), &why);
+
+	if (!end && why.code == ERR_DENIED && !why.errnum)
+		return 0;
+	if (end && json_put_string(item, "path", end, err) < 0)
+		return -1;
+	return json_put(item, "direct", json_true(), err);
+}
+
+static char *end_of_dir(const char *path, struct error *err)
+{
+	autoclose int dir = own_links_dir(path, err);
+
+	return dir < 0 ? NULL : spot_path_of(dir, err);
+}
+
+int attach_settle_shares(json_t *shares, struct error *err)
+{
+	json_t *share;
+	size_t i;
+
+	json_array_foreach(shares, i, share)
+	{
+		if (settle(share, end_of_dir, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int settle_disks(json_t *disks, struct error *err)
+{
+	json_t *disk;
+	size_t i;
+
+	json_array_foreach(disks, i, disk)
+	{
+		if (settle(disk, disk_file_end, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 char *microagent_git_outside(const char *word, const char *at)
 {
 	auto_share_word struct share_word said = {0};
@@ -188,7 +238,9 @@ int attach_put(json_t *config, const struct microagent_spec *spec, struct error 
 	size_t i;
 
 	if (words_put(config, "disks", spec->machine.disks, disk_json, err) < 0 ||
-	    words_put(config, "shares", spec->machine.shares, share_json, err) < 0)
+	    words_put(config, "shares", spec->machine.shares, share_json, err) < 0 ||
+	    settle_disks(json_object_get(config, "disks"), err) < 0 ||
+	    attach_settle_shares(json_object_get(config, "shares"), err) < 0)
 		return -1;
 	shares = json_object_get(config, "shares");
 	if (spec->machine.share_anyway) {

@@ -53,6 +53,16 @@ static int decode_host_path(const json_t *item, const char *path, json_t *out, s
 	return json_put_string(out, "path", text, err);
 }
 
+/* Whether the path is opened by no link. */
+static int decode_direct(const json_t *item, const char *path, json_t *out, struct error *err)
+{
+	bool direct = false;
+
+	if (json_get_bool(item, path, "direct", JSON_OPTIONAL, &direct, err) < 0)
+		return -1;
+	return direct ? json_put(out, "direct", json_true(), err) : 0;
+}
+
 static int decode_disk(struct config_decode *d, const json_t *item, const char *path, json_t *seen,
 		       json_t *out, struct error *err)
 {
@@ -62,14 +72,15 @@ static int decode_disk(struct config_decode *d, const json_t *item, const char *
 		return error_set(err, ERR_INVALID, "%s.name must not be \"rootfs\", the root disk",
 				 path);
 	if (decode_host_path(item, path, out, err) < 0 ||
-	    decode_mountpoint(d, item, path, out, err) < 0)
+	    decode_mountpoint(d, item, path, out, err) < 0 ||
+	    decode_direct(item, path, out, err) < 0)
 		return -1;
 	return decode_mode(item, path, out, err);
 }
 
 int decode_disks(struct config_decode *d, struct error *err)
 {
-	static const char *const keys[] = {"name", "path", "mountpoint", "mode", NULL};
+	static const char *const keys[] = {"name", "path", "mountpoint", "mode", "direct", NULL};
 
 	return decode_list(d, d->in, "config", "disks", keys, decode_disk, d->out, err);
 }
@@ -134,7 +145,7 @@ struct share_terms share_terms(const json_t *share)
 static int decode_share(struct config_decode *d, const json_t *item, const char *path, json_t *seen,
 			json_t *out, struct error *err)
 {
-	bool anyway = false, direct = false;
+	bool anyway = false;
 
 	if (decode_name(item, path, "tag", seen, out, err) < 0)
 		return -1;
@@ -145,8 +156,7 @@ static int decode_share(struct config_decode *d, const json_t *item, const char 
 	    decode_mountpoint(d, item, path, out, err) < 0 ||
 	    decode_mode(item, path, out, err) < 0 || decode_caching(item, path, out, err) < 0 ||
 	    json_get_bool(item, path, "anyway", JSON_OPTIONAL, &anyway, err) < 0 ||
-	    json_get_bool(item, path, "direct", JSON_OPTIONAL, &direct, err) < 0 ||
-	    (direct && json_put(out, "direct", json_true(), err) < 0))
+	    decode_direct(item, path, out, err) < 0)
 		return -1;
 	return anyway ? json_put(out, "anyway", json_true(), err) : 0;
 }

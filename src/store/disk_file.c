@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/disk_file.h"
 
+#include <fcntl.h>
+#include <stddef.h>
+
 #include "base/cleanup.h"
 #include "store/own_dirs.h"
 #include "store/own_links.h"
+#include "store/spot.h"
 
 static int refuse_in_ours(int dirfd, const char *path, struct error *err)
 {
@@ -19,4 +23,11 @@ static int refuse_in_ours(int dirfd, const char *path, struct error *err)
 int disk_file_open(const char *path, int flags, struct error *err)
 {
 	return own_links_file(path, flags, refuse_in_ours, err);
+}
+
+char *disk_file_end(const char *path, struct error *err)
+{
+	autoclose int fd = disk_file_open(path, O_RDONLY, err);
+
+	return fd < 0 ? NULL : spot_path_of(fd, err);
 }

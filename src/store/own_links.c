@@ -24,6 +24,7 @@ struct stranger {
 struct way {
 	struct walk walk;
 	const char *path;
+	bool direct; /* no link is followed */
 	struct stranger stranger;
 };
 
@@ -88,6 +89,12 @@ static int follow_own(struct way *way, const char *name, own_links_rule *rule, s
 		return 0;
 	if (rule && rule(way->walk.at, way->path, err) < 0)
 		return -1;
+	if (way->direct)
+		return error_set(
+			err, ERR_DENIED,
+			"a symbolic link is on the way to %s, and there was none when it was found: "
+			"name the file that is meant",
+			way->path);
 	if (way->stranger.dir || !walk_trusts_link(way->walk.at, &st))
 		return refuse_link(way, name, &st, err);
 	if (walk_follow(&way->walk, name, &why) == 0)
@@ -216,9 +223,10 @@ static int open_last(struct way *way, const char *name, int flags, own_links_rul
 	return link == 0 ? error_errno(err, why, "%s", way->path) : -1;
 }
 
-int own_links_file(const char *path, int flags, own_links_rule *rule, struct error *err)
+static int open_file(const char *path, int flags, bool direct, own_links_rule *rule,
+		     struct error *err)
 {
-	auto_way struct way way = {.walk.at = -1, .path = path};
+	auto_way struct way way = {.walk.at = -1, .path = path, .direct = direct};
 	bool again = true;
 	int fd = -1;
 
@@ -236,4 +244,14 @@ int own_links_file(const char *path, int flags, own_links_rule *rule, struct err
 	}
 	/* All names are gone and none was of a file: "/", or a link to it. */
 	return again ? error_errno(err, EISDIR, "%s", path) : fd;
+}
+
+int own_links_file(const char *path, int flags, own_links_rule *rule, struct error *err)
+{
+	return open_file(path, flags, false, rule, err);
+}
+
+int own_links_file_direct(const char *path, int flags, struct error *err)
+{
+	return open_file(path, flags, true, NULL, err);
 }

@@ -28,5 +28,7 @@ typedef int own_links_rule(int dirfd, const char *path, struct error *err);
  * one.
  */
 int own_links_file(const char *path, int flags, own_links_rule *rule, struct error *err);
+/* The same by no link at all: ERR_DENIED, without an errno, where one is on the way. */
+int own_links_file_direct(const char *path, int flags, struct error *err);
 
 #endif

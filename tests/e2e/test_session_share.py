@@ -384,8 +384,9 @@ def check_several(host, name):
     assert [event for event, _ in told_shares(host, name)[len(before):]] == ["share.added"] * 2 + ["share.removed"] * 2
     told = host.json("session", "share", name, one, f"{two}:/two:ro", f"{tree}:/tree:cache=none", "--share-git")["shares"]
     assert told == listed(host, name) == [
-        {"path": str(one), "mountpoint": "/workspace", "mode": "rw"}, {"path": str(two), "mountpoint": "/two", "mode": "ro"},
-        {"path": str(tree), "mountpoint": "/tree", "mode": "rw", "cache": "none"},
+        {"path": str(one), "mountpoint": "/workspace", "mode": "rw", "direct": True},
+        {"path": str(two), "mountpoint": "/two", "mode": "ro", "direct": True},
+        {"path": str(tree), "mountpoint": "/tree", "mode": "rw", "direct": True, "cache": "none"},
         {"path": str(common), "mountpoint": str(common), "mode": "rw", "direct": True, "cache": "none"}]
     assert len(servers(host, name)) == 4 and [data["path"] for _, data in told_shares(host, name)[-4:]] == [one["path"] for one in told]
     assert sh(host, name, f"cat /workspace/file $(cut -c9- /tree/.git)/commondir; ! touch /two/x; echo by the guest > {common}/made") == "one\n../..\n"

@@ -671,6 +671,35 @@ def test_a_guest_chooses_no_directory_of_the_next_start(host):
     host("delete", "w", check=0)
 
 
+def test_a_guest_chooses_nothing_of_another_machine(host):
+    """A directory and a disk below one that another machine's guest may write to, also by a link of the user's."""
+    proj, other = host.base / "proj", host.base / "other"
+    for path in (proj / "pkg" / "src", proj / "disks", other / "src"):
+        path.mkdir(parents=True)
+    make_disk(proj / "disks" / "d.img")
+    make_disk(other / "d.img")
+    (other / "src" / "secret").write_text("SECRET\n")
+    (host.base / "link").symlink_to(proj)
+    least = ("--memory", 256, "--cpus", 1, "--network", "isolated")
+    host("create", "a", *least, "--share", f"{proj}:/workspace", check=0)
+    host("create", "b", *least, "--share", f"{host.base}/link/pkg/src:/src", "--disk", f"d={host.base}/link/disks/d.img:/d:ro", check=0)
+    config = json.loads((host.state / "b" / "workspace.json").read_text())["config"]
+    assert (config["shares"][0]["path"], config["disks"][0]["path"]) == (f"{proj}/pkg/src", f"{proj}/disks/d.img")
+    host("start", "a", check=0)
+    for old, new in (("pkg", other), ("disks", other)):
+        host("exec", "a", "--", "sh", "-c", f"cd /workspace && mv {old} {old}.old && ln -s {new} {old}", check=0)
+        done = host("start", "b", check=1)
+        what = "pkg/src" if old == "pkg" else "disks/d.img"
+        assert f"a symbolic link is on the way to {proj}/{what}, and there was none when it was found" in done.stderr, done
+        host("exec", "a", "--", "sh", "-c", f"cd /workspace && rm {old} && mv {old}.old {old}", check=0)
+    host("exec", "a", "--", "ln", "-sfn", other / "d.img", "/workspace/disks/d.img", check=0)
+    done = host("start", "b", check=1)
+    assert f"a symbolic link is on the way to {proj}/disks/d.img" in done.stderr, done
+    host("kill", "a", check=0)
+    for name in ("a", "b"):
+        host("delete", name, check=0)
+
+
 def test_links_of_ones_own_are_followed(host):
     """Those of root and of whoever calls, where nobody else could exchange them."""
     for way, why in linked_ways(host.base):

@@ -180,7 +180,7 @@ static void add_word(char words[GIVES_ROOM], const json_t *share)
 void session_warn_unshared(const struct cli *cli, const char *name, const json_t *shares,
 			   const char *why)
 {
-	bool anyway = false, git = false;
+	bool anyway = false;
 	char words[GIVES_ROOM] = "";
 	const json_t *share;
 	size_t i;
@@ -191,16 +191,12 @@ void session_warn_unshared(const struct cli *cli, const char *name, const json_t
 			   "%.200s is not on %.100s, and what is written there is lost: %.150s",
 			   json_text(share, "path", ""), json_text(share, "mountpoint", ""), why);
 		anyway = anyway || json_is_true(json_object_get(share, "anyway"));
-		/* What git added is added by it again. */
-		if (json_is_true(json_object_get(share, "direct")))
-			git = true;
-		else
-			add_word(words, share);
+		add_word(words, share);
 	}
 	if (!*words || strlen(words) == GIVES_ROOM - 1)
 		snprintf(words, sizeof(words), " DIR:/PLACE...");
-	guest_warn(cli, "`microagent session share %s%s%s%s` gives it again", name, words,
-		   anyway ? " --share-anyway" : "", git ? " --share-git" : "");
+	guest_warn(cli, "`microagent session share %s%s%s` gives it again", name, words,
+		   anyway ? " --share-anyway" : "");
 }
 
 static void warn_user_of(const struct cli *cli, struct microagent *agent,

@@ -111,8 +111,10 @@ json_t *session_shares(const struct microagent_session_spec *spec, struct error 
 		if (append_word(shares, spec->machine.shares[i], spec->machine.share_anyway, err) <
 		    0)
 			return NULL;
-	return spec->machine.share_git && share_git_add(shares, err) < 0 ? NULL
-									 : json_incref(shares);
+	if (attach_settle_shares(shares, err) < 0 ||
+	    (spec->machine.share_git && share_git_add(shares, err) < 0))
+		return NULL;
+	return json_incref(shares);
 }
 
 bool session_can_be_given(const struct microagent *agent,
@@ -331,7 +333,8 @@ int microagent_session_give_share(struct microagent_session *session,
 	json_auto_t *shares = shares_json(share, 1, err);
 	json_auto_t *all = NULL;
 
-	if (!shares || give_shares(session, shares, &all, err) < 0)
+	if (!shares || attach_settle_shares(shares, err) < 0 ||
+	    give_shares(session, shares, &all, err) < 0)
 		return -1;
 	if (told)
 		*told = json_incref(json_array_get(all, 0));

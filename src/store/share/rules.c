@@ -47,7 +47,8 @@ static int open_share_dir(const struct share_wish *wish, struct error *err)
 	int errnum = wish->direct ? errno : why.errnum;
 	struct stat st = {0};
 
-	if (fd < 0 && errnum == ELOOP && wish->direct)
+	if (fd < 0 && errnum == ELOOP && wish->direct &&
+	    (lstat(path, &st) < 0 || !S_ISLNK(st.st_mode)))
 		return error_set(
 			err, ERR_INVALID,
 			"a symbolic link is on the way to %s, and there was none when it was "

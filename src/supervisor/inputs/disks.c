@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "store/disk_file.h"
+#include "store/own_links.h"
 #include "store/taken.h"
 #include "supervisor/inputs/rootfs.h"
 
@@ -63,10 +64,12 @@ static int refuse_read_only_disk(const char *path, const struct stat *st, struct
 			 "%s is read-only: attach it with mode \"ro\", or make it writable", path);
 }
 
-static int open_disk_file(const char *path, bool read_only, enum disk_use use, struct error *err)
+static int open_disk_file(const char *path, bool read_only, bool direct, enum disk_use use,
+			  struct error *err)
 {
-	bool write = !read_only && use == DISK_BOOT;
-	autoclose int fd = disk_file_open(path, write ? O_RDWR : O_RDONLY, err);
+	int flags = !read_only && use == DISK_BOOT ? O_RDWR : O_RDONLY;
+	autoclose int fd =
+		direct ? own_links_file_direct(path, flags, err) : disk_file_open(path, flags, err);
 	struct stat st;
 
 	if (fd < 0 && err && err->errnum == ENOENT)
@@ -126,7 +129,8 @@ static int open_declared_disk(const json_t *item, size_t index, int rootfs_fd, e
 {
 	const char *path = json_text(item, "path", NULL);
 	bool read_only = strcmp(json_text(item, "mode", NULL), "ro") == 0;
-	autoclose int fd = open_disk_file(path, read_only, use, err);
+	bool direct = json_is_true(json_object_get(item, "direct"));
+	autoclose int fd = open_disk_file(path, read_only, direct, use, err);
 	char serial[VM_SERIAL_SIZE];
 
 	if (fd < 0 || refuse_twice(list, rootfs_fd, fd, read_only, path, err) < 0)
