@@ -155,6 +155,15 @@ def test_an_altered_log(place):
     log.with_suffix(".away").rename(log)
     log.write_bytes(whole[:-1])  # the security log knows that its newline was there
     assert verdict(place, name)["verdict"] == "broken"
+    day = max((place.state / "logs").iterdir())
+    kept = day.read_bytes()
+    vouched = [line for line in kept.splitlines(keepends=True) if name.encode() in line and b'"head"' in line]
+    log.write_bytes(b"".join(lines[:-1]))
+    day.write_bytes(kept.replace(vouched[-1], b""))  # who cuts off its end cuts off the digest too
+    answer = json.loads(place("--json", "audit", "verify", name, check=1).stdout)
+    assert (answer["verdict"], answer["confirmed"]) == ("unconfirmed", len(lines) - 1), answer
+    assert "it is archived, and its last line does not close it" in place("audit", "verify", name, check=1).stdout
+    day.write_bytes(kept)
     log.write_bytes(whole)
     assert verdict(place, name)["verdict"] == "closed"
     day = max((place.state / "logs").iterdir())  # what is missing of them is told, and by whose lines

@@ -201,6 +201,17 @@ static void look_for_its_day(const struct microagent *agent, struct audit_report
 		 "the security log of %s is there, and has none of its lines", report->day);
 }
 
+/* `session destroy` closes a log before it archives the log. */
+static void look_for_its_end(const struct found_log *found, struct audit_report *report)
+{
+	if (report->verdict != AUDIT_OPEN || strcmp(found->where, WHERE_ARCHIVED) != 0)
+		return;
+	report->verdict = AUDIT_UNCONFIRMED;
+	snprintf(report->why, sizeof(report->why),
+		 "it is archived, and its last line does not close it: its end was cut off, or found no "
+		 "room");
+}
+
 /* Of a log that is nowhere and of which the security log has lines: whoever removed it is found
  * out. */
 static int verify_removed(const struct microagent *agent, struct found_log *found, size_t lines,
@@ -254,6 +265,7 @@ json_t *microagent_audit_verify(struct microagent *agent, const char *word, stru
 		return NULL;
 	look_behind_last_digest(&report, &telemetry);
 	look_for_its_day(agent, &report);
+	look_for_its_end(&found, &report);
 	answer = report_json(&found, &report, &telemetry);
 	if (!answer || (json_array_size(passed_over) > 0 &&
 			json_object_set(answer, "passedOver", passed_over) < 0)) {
