@@ -381,6 +381,9 @@ def test_no_program_of_ours_is_shared_writable(host):
     for place in (beside, beside / "bin"):  # the second is still to be made
         check_refused(host, [("of PATH", "invalid", f"{beside} holds {place}, {looked}", share(beside, "/a"))],
                       {"PATH": f"{place}:{os.environ['PATH']}"})
+    why = "where libraries are looked for (LD_LIBRARY_PATH): share it read-only"
+    for words in (f"{beside}", f"/nowhere;{beside}"):
+        check_refused(host, [("of LD_LIBRARY_PATH", "invalid", f"{beside} holds {beside}, {why}", share(beside, "/a"))], {"LD_LIBRARY_PATH": words})
     for item in (share(tools, "/a", "ro"), share(beside, "/a"), share(BIN, "/a", "ro")):
         path = {"PATH": f"{os.environ['PATH']}:{tools}"}
         code, answer, _ = host.supervisor(request("check", host.config(shares=[item])), env={**env, **path})

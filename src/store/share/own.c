@@ -248,28 +248,52 @@ static int apply_named_in(const struct judge *judge, const char *dir, struct err
 	return 0;
 }
 
-/* Whoever writes there, or makes it, has the next program that is looked for: ours, or another of
- * the user's. An entry that is not absolute is one of where we are, and an empty one that itself. */
-static int apply_search_path(const struct judge *judge, struct error *err)
+/* A variable with a list of directories. */
+struct search_list {
+	const char *variable;
+	const char *entry, *empty; /* what an entry, or an empty one, is */
+	const char *separators;
+	bool programs; /* that are judged by their names too */
+};
+
+/* Whoever writes to a directory of the list, or makes it, has the next program or library that is
+ * looked for. An entry that is not absolute is one of the working directory, and an empty one that
+ * directory itself. */
+static int apply_search_list(const struct judge *judge, const struct search_list *search,
+			     struct error *err)
 {
-	static const char why[] = "where programs are looked for (PATH)",
-			  by_empty_entry[] =
-				  "where programs are looked for (an empty entry of PATH)";
-	const char *list = getenv("PATH");
+	const char *list = getenv(search->variable);
 	autofree char *all = list && *list ? strdup(list) : NULL;
 	char *rest = all;
 
 	if (!list || !*list)
 		return 0;
 	if (!all)
-		return error_errno(err, ENOMEM, "PATH");
-	for (char *dir = strsep(&rest, ":"); dir; dir = strsep(&rest, ":")) {
-		if (apply_program_dir(judge, *dir ? dir : ".", *dir ? why : by_empty_entry, err) <
-		    0)
+		return error_errno(err, ENOMEM, "%s", search->variable);
+	for (char *dir = strsep(&rest, search->separators); dir;
+	     dir = strsep(&rest, search->separators)) {
+		if (apply_program_dir(judge, *dir ? dir : ".", *dir ? search->entry : search->empty,
+				      err) < 0)
 			return -1;
-		if (*dir == '/' && apply_named_in(judge, dir, err) < 0)
+		if (search->programs && *dir == '/' && apply_named_in(judge, dir, err) < 0)
 			return -1;
 	}
+	return 0;
+}
+
+static int apply_search_lists(const struct judge *judge, struct error *err)
+{
+	static const struct search_list lists[] = {
+		{"PATH", "where programs are looked for (PATH)",
+		 "where programs are looked for (an empty entry of PATH)", ":", true},
+		/* ld.so(8) */
+		{"LD_LIBRARY_PATH", "where libraries are looked for (LD_LIBRARY_PATH)",
+		 "where libraries are looked for (an empty entry of LD_LIBRARY_PATH)", ":;", false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		if (apply_search_list(judge, &lists[i], err) < 0)
+			return -1;
 	return 0;
 }
 
@@ -315,8 +339,8 @@ static int apply_programs(const struct judge *judge, struct error *err)
 	if (!libraries || apply_program_dir(judge, dir, is_run, err) < 0 ||
 	    apply_named_in(judge, dir, err) < 0 ||
 	    apply_program_dir(judge, libraries, is_run, err) < 0 ||
-	    share_each_loaded(apply_loaded, &judge, err) < 0 || apply_search_path(judge, err) < 0 ||
-	    apply_named_programs(judge, err) < 0)
+	    share_each_loaded(apply_loaded, &judge, err) < 0 ||
+	    apply_search_lists(judge, err) < 0 || apply_named_programs(judge, err) < 0)
 		return -1;
 	json_array_foreach(judge->wish->programs, i, program)
 	{
