@@ -378,14 +378,14 @@ static int is_imported(const struct import *import, const struct oci_manifests *
 	return 0;
 }
 
-static int import_new(const struct artifact_options *opts, const struct import *import,
-		      struct error *err)
+static int import_new(const struct artifact_options *opts, struct import *import, struct error *err)
 {
 	struct oci_manifests named = {0};
 	struct cache_image before = {0};
 	int result;
 
-	if (oci_source_prepare(&import->source, import->place.scratch_fd, err) < 0 ||
+	if (oci_source_prepare(&import->source, import->place.scratch_fd, import->place.scratch,
+			       err) < 0 ||
 	    oci_source_look(&import->source, import->place.scratch, &named, err) < 0)
 		return -1;
 	result = opts->rebuild ? 0 : is_imported(import, &named, err);

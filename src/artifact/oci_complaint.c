@@ -80,11 +80,11 @@ static int list_images(const struct oci_source *source, struct listed *l, struct
 	json_auto_t *index = NULL;
 
 	if (source->transport == OCI_LAYOUT) {
-		autoclose int dir = path_open_dir(source->path, err);
+		autoclose int dir = path_open_dir(source->bytes, err);
 
 		if (dir < 0 || path_read_file_at(dir, name, &text, err) < 0)
 			return -1;
-	} else if (reader_take(source->path, source->room, name, &text, err) < 0) {
+	} else if (reader_take(source->bytes, source->room, name, &text, err) < 0) {
 		return -1;
 	}
 	index = json_load_strict(buf_bytes(&text), text.len, err);

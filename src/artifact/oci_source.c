@@ -20,8 +20,10 @@
 #include "base/argv.h"
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "store/trusted_dir.h"
 
 #define LINK "source"
+#define COPY "copied"
 #define TEMPORARY "tmp"
 #define INDEX_BYTES (4u << 20)
 
@@ -36,6 +38,7 @@ void oci_source_free(struct oci_source *source)
 {
 	free(source->ref);
 	free(source->path);
+	free(source->bytes);
 	free(source->name);
 	*source = (struct oci_source){0};
 }
@@ -202,10 +205,47 @@ int oci_source_find(const char *text, uint64_t room, struct oci_source *out, str
 	return 0;
 }
 
-/* A path with ':' in it would be cut there, in the source and in the directory alike. */
-int oci_source_prepare(const struct oci_source *source, int dir, struct error *err)
+/* Whether no other user can put a FIFO or a link in the place of what the source is read from. */
+static bool is_ours_alone(const struct oci_source *source)
 {
-	if (source->path && symlinkat(source->path, dir, LINK) < 0)
+	autofree char *dir = NULL;
+	struct error ignored;
+
+	if (source->transport == OCI_LAYOUT) {
+		dir = path_join(source->path, "blobs/sha256", &ignored);
+	} else {
+		dir = strdup(source->path);
+		if (dir)
+			strrchr(dir, '/')[strrchr(dir, '/') == dir] = '\0';
+	}
+	autoclose int fd = dir ? trusted_dir_open(-1, dir, false, &ignored) : -1;
+	return fd >= 0 && trusted_dir_check_own(fd, dir, &ignored) == 0;
+}
+
+static int copy_source(struct oci_source *source, int dir, const char *dir_path, struct error *err)
+{
+	progress_stage("copying %s, which another user can change", source->ref);
+	source->bytes = path_join(dir_path, COPY, err);
+	if (!source->bytes)
+		return -1;
+	if (source->transport == OCI_LAYOUT
+		    ? oci_layout_copy(source->path, dir, COPY, source->room, err) < 0
+		    : oci_archive_copy(source->path, dir, COPY, source->room, err) < 0)
+		return error_prefix(err, "%s", source->ref);
+	return 0;
+}
+
+/* A path with ':' in it would be cut there, in the source and in the directory alike. */
+int oci_source_prepare(struct oci_source *source, int dir, const char *dir_path, struct error *err)
+{
+	if (source->path && is_ours_alone(source)) {
+		source->bytes = strdup(source->path);
+		if (!source->bytes)
+			return error_errno(err, ENOMEM, "image");
+	} else if (source->path && copy_source(source, dir, dir_path, err) < 0) {
+		return -1;
+	}
+	if (source->bytes && symlinkat(source->bytes, dir, LINK) < 0)
 		return error_errno(err, errno, LINK);
 	if (mkdirat(dir, OCI_FETCHED, 0700) < 0 || mkdirat(dir, TEMPORARY, 0700) < 0)
 		return error_errno(err, errno, "directories for skopeo");
@@ -216,7 +256,7 @@ static int run_skopeo(const struct oci_source *source, const char *dir, const st
 		      struct error *err)
 {
 	const struct tool_cell cell = {.settings = true,
-				       .source = source->path,
+				       .source = source->bytes,
 				       .link = LINK,
 				       .network = source->transport == DOCKER_REGISTRY,
 				       .unconfined = source->unconfined,
@@ -288,9 +328,9 @@ static int check_files(const struct oci_source *source, struct error *err)
 	int status = 0;
 
 	if (source->transport == OCI_LAYOUT)
-		status = oci_layout_check(source->path, err);
+		status = oci_layout_check(source->bytes, err);
 	else if (source->transport == OCI_ARCHIVE)
-		status = reader_check_files(source->path, source->room, err);
+		status = reader_check_files(source->bytes, source->room, err);
 	return status < 0 ? error_prefix(err, "%s", source->ref) : 0;
 }
 
@@ -337,13 +377,13 @@ int oci_source_check_manifest(const struct oci_source *source, const char *sha25
 
 	snprintf(name, sizeof(name), "blobs/sha256/%s", sha256);
 	if (source->transport == OCI_LAYOUT) {
-		autofree char *file = path_join(source->path, name, err);
+		autofree char *file = path_join(source->bytes, name, err);
 
 		if (!file)
 			return -1;
 		there = access(file, F_OK) == 0;
 	} else if (source->transport == OCI_ARCHIVE) {
-		there = reader_has(source->path, source->room, name, err);
+		there = reader_has(source->bytes, source->room, name, err);
 	}
 	if (there < 0)
 		return error_prefix(err, "%s", source->ref);

@@ -16,9 +16,10 @@ enum oci_transport {
 
 struct oci_source {
 	enum oci_transport transport;
-	char *ref;	 /* "oci:/home/me/layout:tag": whole, for the record */
-	char *path;	 /* absolute; NULL for a registry */
-	char *name;	 /* skopeo's, in the directory of oci_source_prepare() */
+	char *ref;   /* "oci:/home/me/layout:tag": whole, for the record */
+	char *path;  /* absolute; NULL for a registry */
+	char *bytes; /* where its bytes are read: path, or a copy of ours; NULL for a registry */
+	char *name;  /* skopeo's, in the directory of oci_source_prepare() */
 	bool unconfined; /* skopeo runs in no cell, since the user wants it so */
 	/* How many bytes skopeo may write to this host's disk, and how many an archive that is
 	 * looked into may unpack to. */
@@ -36,8 +37,9 @@ int oci_source_find(const char *text, uint64_t room, struct oci_source *out, str
 void oci_source_free(struct oci_source *source); /* accepts a zeroed one */
 
 /* Makes what skopeo needs in dir: a name of the source that it can parse, and the directories that
- * it writes to. */
-int oci_source_prepare(const struct oci_source *source, int dir, struct error *err);
+ * it writes to; and a copy of a source that another user could exchange while skopeo reads it.
+ * dir_path: the same directory. */
+int oci_source_prepare(struct oci_source *source, int dir, const char *dir_path, struct error *err);
 /* What the source has under the image's name: a manifest or an index. ERR_INVALID where the name
  * has another digest in it. dir: that of oci_source_prepare(), as a path. */
 int oci_source_look(const struct oci_source *source, const char *dir, struct oci_manifests *out,

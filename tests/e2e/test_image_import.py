@@ -184,6 +184,36 @@ def test_what_is_to_be_a_file_is_one(host, cache, what):
     host.json("image", "import", *SIZE, "box", layout.path)
 
 
+@pytest.mark.skipif(os.getuid() != 0, reason="only root reads what another user alone can change")
+@pytest.mark.parametrize("archived", (False, True))
+def test_nobody_else_exchanges_a_source(host, cache, archived):
+    """Another user puts a FIFO in the place of each file when skopeo is about to open it: a copy is read by then. What is longer than
+    there is room for is not copied."""
+    theirs, tools = host.base / "theirs", host.base / "tools"
+    theirs.mkdir()
+    tools.mkdir()
+    layout, source = simple(host, file("etc/x", b"x")), theirs / "source"
+    if archived:
+        with tarfile.open(source, "w") as archive:
+            archive.add(layout.path, ".")
+    else:
+        shutil.copytree(layout.path, source)
+    shutil.copytree(layout.path, theirs / "long")
+    os.truncate(next((theirs / "long" / "blobs" / "sha256").iterdir()), 1 << 42)
+    subprocess.run(["chown", "-R", "4242:4242", theirs], check=True)
+    assert refused(host, cache, theirs / "long").endswith("it takes more than 1024 MiB to be fetched and unpacked")
+    (tools / "skopeo").write_text(f"""#!/bin/sh
+find {theirs} -type f | while read -r f; do mv "$f" {host.base}/gone && mkfifo "$f"; done
+exec {shutil.which("skopeo")} "$@"
+""")
+    (tools / "skopeo").chmod(0o755)
+    path = {"PATH": f"{tools}:{os.environ['PATH']}"}
+    done = host("image", "import", *SIZE, "--unconfined", "box", source, env=path, check=0)
+    assert f"copying oci{'-archive' if archived else ''}:{source}, which another user can change" in done.stderr, done
+    assert debugfs(cache, "cat /etc/x") == "x"
+    assert [path for path in theirs.rglob("*") if stat.S_ISFIFO(path.lstat().st_mode)]
+
+
 def test_readers_of_an_archive_agree(host, cache):
     """What is the contents of a hard link to one reader is the next entry to another: here a FIFO in the place of the index."""
     def header(name, kind, size=0, link="", mode=0o644):
