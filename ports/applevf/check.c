@@ -15,14 +15,13 @@ int applevf_check_host(const struct vz_host *host, struct error *err)
 			err, ERR_UNAVAILABLE,
 			"Virtualization.framework is missing: this is no macOS 13 or newer");
 	if (!host->supported)
-		return error_set(err, ERR_UNAVAILABLE,
-				 "Virtualization.framework runs no machines on this Mac "
-				 "(VZVirtualMachine.isSupported is false)");
+		return error_set(
+			err, ERR_UNAVAILABLE,
+			"Virtualization.framework runs no machines on this Mac (VZVirtualMachine.isSupported is false)");
 	if (!host->entitled)
-		return error_set(err, ERR_DENIED,
-				 "this program is not signed with the entitlement "
-				 "com.apple.security.virtualization, which anybody may sign with: "
-				 "`make` does, by codesign");
+		return error_set(
+			err, ERR_DENIED,
+			"this program is not signed with the entitlement com.apple.security.virtualization, which anybody may sign with: `make` does, by codesign");
 	return 0;
 }
 
@@ -32,10 +31,7 @@ int applevf_check_bridge(const struct vz_host *host, struct error *err)
 		return 0;
 	return error_set(
 		err, ERR_DENIED,
-		"mode \"bridged\" needs the entitlement com.apple.vm.networking, which this "
-		"program is not signed with: Apple gives it to developers of virtualization "
-		"software on request, nobody can sign it for himself, and root does not "
-		"change that; take mode \"nat\"");
+		"mode \"bridged\" needs the entitlement com.apple.vm.networking, which this program is not signed with: Apple gives it to developers of virtualization software on request, nobody can sign it for himself, and root does not change that; take mode \"nat\"");
 }
 
 static int check_network(const struct config *config, const struct vz_host *host, struct error *err)
@@ -46,8 +42,7 @@ static int check_network(const struct config *config, const struct vz_host *host
 	if (!config->network_interface)
 		return error_set(
 			err, ERR_INVALID,
-			"config.network.interface: mode \"bridged\" needs the identifier or "
-			"the name of an interface");
+			"config.network.interface: mode \"bridged\" needs the identifier or the name of an interface");
 	if (applevf_check_bridge(host, err) < 0)
 		return error_prefix(err, "config.network.mode");
 	return vz_check_interface(config->network_interface, err);
@@ -59,12 +54,11 @@ static int check_memory(const struct config *config, const struct vz_host *host,
 
 	if (bytes >= host->memory_min && bytes <= host->memory_max)
 		return 0;
-	return error_set(err, ERR_INVALID,
-			 "config.memoryMiB: Virtualization.framework gives a machine %llu to %llu "
-			 "MiB here, and these are %lld",
-			 (unsigned long long)(host->memory_min >> 20),
-			 (unsigned long long)(host->memory_max >> 20),
-			 (long long)config->memory_mib);
+	return error_set(
+		err, ERR_INVALID,
+		"config.memoryMiB: Virtualization.framework gives a machine %llu to %llu MiB here, and these are %lld",
+		(unsigned long long)(host->memory_min >> 20),
+		(unsigned long long)(host->memory_max >> 20), (long long)config->memory_mib);
 }
 
 /* 0: left open. */
@@ -74,11 +68,11 @@ static int check_cpus(const struct config *config, const struct vz_host *host, s
 
 	if (cpus == 0 || (cpus >= host->cpus_min && cpus <= host->cpus_max))
 		return 0;
-	return error_set(err, ERR_INVALID,
-			 "config.cpuCount: Virtualization.framework gives a machine %llu to %llu "
-			 "here, and these are %llu",
-			 (unsigned long long)host->cpus_min, (unsigned long long)host->cpus_max,
-			 (unsigned long long)cpus);
+	return error_set(
+		err, ERR_INVALID,
+		"config.cpuCount: Virtualization.framework gives a machine %llu to %llu here, and these are %llu",
+		(unsigned long long)host->cpus_min, (unsigned long long)host->cpus_max,
+		(unsigned long long)cpus);
 }
 
 /* Its own word, on what of it is there. */
@@ -213,23 +207,18 @@ const struct backend_refusal applevf_refusals[] = {
 	 "Virtualization.framework runs machines of the Mac's own architecture alone",
 	 asks_other_architecture},
 	{"accelerator",
-	 "Virtualization.framework is the one accelerator of a Mac: there is no KVM, and it "
-	 "emulates no processor",
+	 "Virtualization.framework is the one accelerator of a Mac: there is no KVM, and it emulates no processor",
 	 vf_asks_accelerator},
 	{"confinement",
-	 "the machine is in its supervisor's own process, which macOS alone confines: there are no "
-	 "cells and no lists of system calls",
+	 "the machine is in its supervisor's own process, which macOS alone confines: there are no cells and no lists of system calls",
 	 vf_asks_confinement},
 	{"cgroup", "macOS has no cgroups", ASKS_BY_FIELD},
 	{"cgroupLimits", "macOS has no cgroups", vf_asks_cgroup_limits},
 	{"network.allow",
-	 "what goes through Virtualization.framework's NAT is not seen by microagent, and no "
-	 "prefix "
-	 "can be let through or kept out",
+	 "what goes through Virtualization.framework's NAT is not seen by microagent, and no prefix can be let through or kept out",
 	 ASKS_BY_FIELD},
 	{"network.egress",
-	 "what goes through Virtualization.framework's NAT is not seen by microagent, and no name "
-	 "can be let through or kept out",
+	 "what goes through Virtualization.framework's NAT is not seen by microagent, and no name can be let through or kept out",
 	 ASKS_BY_FIELD},
 	{"limits.diskBytesPerSecond", NO_DISK_RATE, ASKS_BY_FIELD},
 	{"limits.diskOpsPerSecond", NO_DISK_RATE, ASKS_BY_FIELD},

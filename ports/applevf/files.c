@@ -40,9 +40,9 @@ char *file_name(int fd, struct error *err)
 	}
 	/* It would be told no name at all for this one, and take the directory that we are in. */
 	if (!utf8_is_whole(name, strlen(name))) {
-		error_set(err, ERR_INVALID,
-			  "the framework takes no name that is not UTF-8, as that of an open file "
-			  "is");
+		error_set(
+			err, ERR_INVALID,
+			"the framework takes no name that is not UTF-8, as that of an open file is");
 		return NULL;
 	}
 	char *copy = strdup(name);

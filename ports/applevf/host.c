@@ -83,8 +83,7 @@ int applevf_host(struct backend_host *out, struct error *err)
 		.architecture = architecture_name(architecture_of_host()),
 		.confinement = "platform",
 		.confinement_reason =
-			"the machine is in its supervisor's own process; what emulates "
-			"its devices macOS confines",
+			"the machine is in its supervisor's own process; what emulates its devices macOS confines",
 		.untested = UNTESTED,
 	};
 	struct error missing = {0};

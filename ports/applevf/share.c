@@ -48,9 +48,10 @@ static int may_take_share(const struct vm *vm, const struct vm_share *share, str
 	if (vm->plugged || vm->sharing.fn)
 		return error_set(err, ERR_CONFLICT, "the machine has its directory already");
 	if (strcmp(share->tag, PLAN_SPARE_TAG) != 0)
-		return error_set(err, ERR_UNSUPPORTED,
-				 "share.tag: the device that waits for a directory has the tag "
-				 "\"" PLAN_SPARE_TAG "\" from the start, and gets no other");
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"share.tag: the device that waits for a directory has the tag \"" PLAN_SPARE_TAG
+			"\" from the start, and gets no other");
 	return 0;
 }
 
@@ -60,10 +61,10 @@ int applevf_share_attach(struct vm *vm, const struct vm_share *shares, size_t co
 	autofree char *path = NULL;
 
 	if (count != 1)
-		return error_set(err, ERR_UNSUPPORTED,
-				 "one device of the machine waits for a directory, and there are "
-				 "%zu",
-				 count);
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"one device of the machine waits for a directory, and there are %zu",
+			count);
 	if (may_take_share(vm, shares, err) < 0)
 		return -1;
 	path = find_given(vm, shares->read_only, err);

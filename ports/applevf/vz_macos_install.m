@@ -83,18 +83,17 @@ static VZMacOSConfigurationRequirements *requirements_of(VZMacOSRestoreImage *im
 		[image isSupported] ? [image mostFeaturefulSupportedConfiguration] : nil;
 
 	if (!requirements || ![[requirements hardwareModel] isSupported]) {
-		error_set(err, ERR_UNSUPPORTED,
-			  "this Mac, or its macOS, cannot run what is in the restore image (macOS "
-			  "%ld.%ld)",
-			  (long)version.majorVersion, (long)version.minorVersion);
+		error_set(
+			err, ERR_UNSUPPORTED,
+			"this Mac, or its macOS, cannot run what is in the restore image (macOS %ld.%ld)",
+			(long)version.majorVersion, (long)version.minorVersion);
 		return nil;
 	}
 	if (version.majorVersion >= OLDEST_MACOS)
 		return requirements;
 	error_set(
 		err, ERR_UNSUPPORTED,
-		"macOS %ld.%ld is too old: sessions are machines of their own, and macOS before %d "
-		"boots on no other than it was installed on",
+		"macOS %ld.%ld is too old: sessions are machines of their own, and macOS before %d boots on no other than it was installed on",
 		(long)version.majorVersion, (long)version.minorVersion, OLDEST_MACOS);
 	return nil;
 }

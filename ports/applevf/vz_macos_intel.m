@@ -8,9 +8,9 @@
 
 static int refuse_on_intel(struct error *err)
 {
-	return error_set(err, ERR_UNSUPPORTED,
-			 "macOS guests need a Mac with Apple silicon, and this one has an Intel "
-			 "processor");
+	return error_set(
+		err, ERR_UNSUPPORTED,
+		"macOS guests need a Mac with Apple silicon, and this one has an Intel processor");
 }
 
 int vz_macos_check(struct error *err)

@@ -127,9 +127,9 @@ static int mac_apply_config(json_t *doc, struct error *err)
 		return -1;
 	if (json_array_size(disks) > 0 || json_array_size(publishes) > 0 ||
 	    json_object_get(doc, "command"))
-		return error_set(err, ERR_UNSUPPORTED,
-				 "a macOS guest has no disks, no published ports and no workload "
-				 "of the config's");
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"a macOS guest has no disks, no published ports and no workload of the config's");
 	json_array_foreach(shares, i, share)
 	{
 		if (mount_directory(share, err) < 0)

@@ -20,10 +20,10 @@ int archives_check(const json_t *config, struct error *err)
 		if (!path || access(path, R_OK) == 0)
 			continue;
 		error_errno(err, errno, "%s", path);
-		return error_prefix(err,
-				    "bundle \"%s\" would be made anew of its archive, so put the "
-				    "archive back and try again",
-				    name ? name : "");
+		return error_prefix(
+			err,
+			"bundle \"%s\" would be made anew of its archive, so put the archive back and try again",
+			name ? name : "");
 	}
 	return 0;
 }

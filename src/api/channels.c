@@ -54,10 +54,10 @@ json_t *channels_forward(const char *word, struct error *err)
 		second ? port_of(second + 1, len - (size_t)(second + 1 - word), 65535) : -1;
 
 	if (host < 0 || guest < 0 || first == word || (slash && strcmp(slash, "/tcp") != 0)) {
-		error_set(err, ERR_INVALID,
-			  "\"%.100s\" is not [HOST:]HOSTPORT:GUESTPORT[/tcp] with ports from 1 to "
-			  "65535",
-			  word);
+		error_set(
+			err, ERR_INVALID,
+			"\"%.100s\" is not [HOST:]HOSTPORT:GUESTPORT[/tcp] with ports from 1 to 65535",
+			word);
 		return NULL;
 	}
 	if ((first && put_host(out, word, (size_t)(first - word), err) < 0) ||

@@ -77,10 +77,10 @@ int spec_architecture(const char *name, enum architecture *out, struct error *er
 	enum architecture found = name ? architecture_from_name(name) : architecture_of_host();
 
 	if (name && found == ARCHITECTURE_COUNT)
-		return error_set(err, ERR_INVALID,
-				 "config.architecture must be one of \"amd64\", \"arm64\", and is "
-				 "\"%.64s\"",
-				 name);
+		return error_set(
+			err, ERR_INVALID,
+			"config.architecture must be one of \"amd64\", \"arm64\", and is \"%.64s\"",
+			name);
 	*out = found;
 	return 0;
 }
@@ -99,14 +99,14 @@ static int explain_taken(const char *name, const struct creation *made, struct e
 	}
 	snprintf(path, sizeof(path), "%s/" WORKSPACE_MAKING, name);
 	if (faccessat(made->dir.fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		return error_set(err, ERR_CONFLICT,
-				 "a workspace \"%s\" is being made in %s just now: choose another "
-				 "name",
-				 name, made->dir.path);
-	return error_set(err, ERR_CONFLICT,
-			 "%s/%s is there already and is not a workspace of microagent: choose "
-			 "another name",
-			 made->dir.path, name);
+		return error_set(
+			err, ERR_CONFLICT,
+			"a workspace \"%s\" is being made in %s just now: choose another name",
+			name, made->dir.path);
+	return error_set(
+		err, ERR_CONFLICT,
+		"%s/%s is there already and is not a workspace of microagent: choose another name",
+		made->dir.path, name);
 }
 
 int clone_with_digest(int from, int dir, const char *name, const char **method, struct error *err)

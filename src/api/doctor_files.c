@@ -95,10 +95,10 @@ static void tell_agents(struct agents *agents, struct finding *out)
 		snprintf(unknown, sizeof(unknown), "not known for kernels of %.40s: %.300s",
 			 buf_string(&agents->unknown), agents->why.msg);
 	if (agents->other.len) {
-		finding_detail(out, VERDICT_DEGRADED,
-			       "not of this build in the initrd of %.300s: machines boot another "
-			       "agent%s%s",
-			       buf_string(&agents->other), *unknown ? "; " : "", unknown);
+		finding_detail(
+			out, VERDICT_DEGRADED,
+			"not of this build in the initrd of %.300s: machines boot another agent%s%s",
+			buf_string(&agents->other), *unknown ? "; " : "", unknown);
 		out->reason = REASON_INITRD_OTHER;
 	} else if (*unknown) {
 		finding_detail(out, VERDICT_DEGRADED, "%s", unknown);
@@ -219,10 +219,9 @@ void doctor_session_disks(const struct microagent *agent, const json_t *host, st
 	else if (!agent->backend->layers)
 		finding_detail(
 			out, VERDICT_DEGRADED,
-			"copy: of all that the base's disk holds, since this file system has no "
-			"reflinks and the backend no layers");
+			"copy: of all that the base's disk holds, since this file system has no reflinks and the backend no layers");
 	else
-		finding_detail(out, VERDICT_OK,
-			       "overlay: a layer over the base's disk, since this file system has "
-			       "no reflinks");
+		finding_detail(
+			out, VERDICT_OK,
+			"overlay: a layer over the base's disk, since this file system has no reflinks");
 }

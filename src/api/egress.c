@@ -29,10 +29,10 @@ int microagent_check_egress(const char *word, struct error *err)
 	char what[32];
 
 	if (!strchr(word, '/') && prefix_parse(word, &prefix) == 0)
-		return error_set(err, ERR_INVALID,
-				 "\"%s\" is an address, and no name: it is opened as the prefix "
-				 "%s/32, or by config.network.allow if it is private",
-				 word, word);
+		return error_set(
+			err, ERR_INVALID,
+			"\"%s\" is an address, and no name: it is opened as the prefix %s/32, or by config.network.allow if it is private",
+			word, word);
 	if (!is_prefix(word, &prefix))
 		return egress_rule_parse(word, &rule, err);
 	snprintf(what, sizeof(what), "%.24s", word);
@@ -43,10 +43,10 @@ int microagent_check_egress_list(const char *word, struct error *err)
 {
 	if (strchr(word, '/') || egress_list(word))
 		return 0;
-	return error_set(err, ERR_INVALID,
-			 "there is no list \"%.64s\": it is npm, pypi, debian or github, or a path "
-			 "with a '/' to a file of names",
-			 word);
+	return error_set(
+		err, ERR_INVALID,
+		"there is no list \"%.64s\": it is npm, pypi, debian or github, or a path with a '/' to a file of names",
+		word);
 }
 
 static int add_egress_word(json_t *out, const char *word, struct error *err)

@@ -62,9 +62,9 @@ int ext4_check(int fd, const char *path, struct error *err)
 		return error_reason(err, REASON_NOT_AN_IMAGE, path);
 	}
 	if (claimed > (uint64_t)st.st_size)
-		return error_set(err, ERR_INVALID,
-				 "%s is truncated: its file system has %llu bytes, the file %llu; "
-				 "get or build the image again",
-				 path, (unsigned long long)claimed, (unsigned long long)st.st_size);
+		return error_set(
+			err, ERR_INVALID,
+			"%s is truncated: its file system has %llu bytes, the file %llu; get or build the image again",
+			path, (unsigned long long)claimed, (unsigned long long)st.st_size);
 	return 0;
 }

@@ -158,9 +158,9 @@ static int guest_run(struct microagent_guest *guest, const struct microagent_exe
 	};
 
 	if (exec->terminal || exec->resume_seconds)
-		return error_set(err, ERR_INVALID,
-				 "a command on a terminal, or one that is resumed, is run by "
-				 "microagent_exec()");
+		return error_set(
+			err, ERR_INVALID,
+			"a command on a terminal, or one that is resumed, is run by microagent_exec()");
 	/* The guest is told of the host's limit too, a little later: a command that does not read
 	 * its input keeps a cancel from the agent, and even the end of the connection. */
 	if (limits->timeout_ms &&

@@ -67,8 +67,7 @@ static int guest_files_conclude(struct ending *ending, int status, struct error 
 
 	if (late)
 		error_set(err, ERR_TIMEOUT,
-			  "not done within %u ms: the guest does not answer, or "
-			  "needs longer",
+			  "not done within %u ms: the guest does not answer, or needs longer",
 			  ending->timeout_ms);
 	ending_close(ending);
 	return status;

@@ -100,10 +100,9 @@ static void check_firecracker(const struct microagent *agent, const json_t *host
 	/* There may be one that will not do. */
 	finding_detail(out, VERDICT_FAILED, "%s",
 		       json_text(host, "acceleratorReason", "no firecracker in PATH"));
-	finding_remedy(out,
-		       "get a release of it from "
-		       "https://github.com/firecracker-microvm/firecracker/releases and name it "
-		       "in MICROAGENT_FIRECRACKER, or put it in PATH");
+	finding_remedy(
+		out,
+		"get a release of it from https://github.com/firecracker-microvm/firecracker/releases and name it in MICROAGENT_FIRECRACKER, or put it in PATH");
 }
 
 void doctor_platform(const json_t *host, struct finding *out)

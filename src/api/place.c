@@ -119,8 +119,7 @@ int place_find(const struct workspace *ws, const json_t *config, const char *pat
 	if (found.item && found.kind == MOUNT_SHARE)
 		return error_set(
 			err, ERR_INVALID,
-			"%.300s is on the shared directory %.300s: it is %.300s%.300s of the "
-			"host",
+			"%.300s is on the shared directory %.300s: it is %.300s%.300s of the host",
 			path, json_text(found.item, "mountpoint", ""),
 			json_text(found.item, "path", ""), clean + found.len);
 	return place_fill(ws, config, clean, &found, out, err);

@@ -42,17 +42,17 @@ static int read_line(const char *dir, const char *name, char **line, struct erro
 		return -1;
 	autoclose int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 && errno == ELOOP)
-		return error_set(err, ERR_INVALID,
-				 "%.200s is a symbolic link, and git of this host makes a file: "
-				 "no repository is shared along by it",
-				 path);
+		return error_set(
+			err, ERR_INVALID,
+			"%.200s is a symbolic link, and git of this host makes a file: no repository is shared along by it",
+			path);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
 	if (st.st_nlink != 1)
-		return error_set(err, ERR_INVALID,
-				 "%.200s is a file of several names (hard links), and that of git "
-				 "has one: no repository is shared along by it",
-				 path);
+		return error_set(
+			err, ERR_INVALID,
+			"%.200s is a file of several names (hard links), and that of git has one: no repository is shared along by it",
+			path);
 	if (fd_read_to_end(fd, &text, NULL) < 0)
 		return 0;
 	*line = buf_steal_string(&text, err);
@@ -213,8 +213,7 @@ int share_git_find(const char *dir, const char *mountpoint, struct share_git *ou
 	if (!is_as_git_writes(said, real, gitdir))
 		return error_set(
 			err, ERR_INVALID,
-			"%.200s/.git leads to %.200s, which is %.200s, and git writes that "
-			"without links and detours: it is not shared along",
+			"%.200s/.git leads to %.200s, which is %.200s, and git writes that without links and detours: it is not shared along",
 			dir, said, gitdir);
 	autofree char *common = common_of(gitdir);
 	autofree char *guest_gitdir = path_in_guest(mountpoint, said, err);
@@ -228,9 +227,7 @@ int share_git_find(const char *dir, const char *mountpoint, struct share_git *ou
 	if (*said != '/' && is_system_place(place))
 		return error_set(
 			err, ERR_INVALID,
-			"%.200s/.git leads to %.200s, which from %.100s is %.100s, a place "
-			"of the guest's own system: it is not shared along; have the "
-			"worktree elsewhere in the guest",
+			"%.200s/.git leads to %.200s, which from %.100s is %.100s, a place of the guest's own system: it is not shared along; have the worktree elsewhere in the guest",
 			dir, said, mountpoint, place);
 	*out = (struct share_git){.common = steal_ptr(&common), .place = steal_ptr(&place)};
 	return 0;
@@ -274,17 +271,15 @@ static int check_apart(const struct spot *common, const char *path, const struct
 	if (found <= 0 || spot_is(&other, common))
 		return found < 0 ? -1 : 0;
 	if (spot_holds(&other, common))
-		return error_set(err, ERR_INVALID,
-				 "its .git leads to %.200s, which is in %.200s, and a guest that "
-				 "has this could put another directory there: it is not shared "
-				 "along; git finds it where .git leads to if the guest has %.200s "
-				 "in the right place",
-				 common->path, path, path);
+		return error_set(
+			err, ERR_INVALID,
+			"its .git leads to %.200s, which is in %.200s, and a guest that has this could put another directory there: it is not shared along; git finds it where .git leads to if the guest has %.200s in the right place",
+			common->path, path, path);
 	if (spot_holds(common, &other))
-		return error_set(err, ERR_INVALID,
-				 "its .git leads to %.200s, which holds %.200s, and that is "
-				 "shared: it is not shared along",
-				 common->path, path);
+		return error_set(
+			err, ERR_INVALID,
+			"its .git leads to %.200s, which holds %.200s, and that is shared: it is not shared along",
+			common->path, path);
 	return 0;
 }
 

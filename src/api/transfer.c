@@ -92,9 +92,9 @@ static int hear_agent(const struct transfer *transfer, int fd, uint8_t first, ui
 	if (buf_append(&in, &first, 1, err) < 0)
 		return -1;
 	if (receive_message(transfer, fd, &in, deadline, err) > 0)
-		return error_set(err, ERR_UNSUPPORTED,
-				 "the guest's software is too old for this: start the workspace "
-				 "anew");
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"the guest's software is too old for this: start the workspace anew");
 	reason = err ? strstr(err->msg, reports) : NULL;
 	if (reason) {
 		snprintf(text, sizeof(text), "%s", reason + strlen(reports));

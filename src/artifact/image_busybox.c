@@ -248,9 +248,9 @@ static json_t *known_faults(const char *program, struct error *err)
 	if (!memmem(buf_bytes(&bytes), bytes.len, first, strlen(first)) ||
 	    !memmem(buf_bytes(&bytes), bytes.len, of, strlen(of)))
 		return json_object();
-	return json_pack("{s:[s]}", "notes",
-			 "wget -T ends by signal 11 in Debian's busybox 1.35: `timeout SECONDS "
-			 "wget` does what it should");
+	return json_pack(
+		"{s:[s]}", "notes",
+		"wget -T ends by signal 11 in Debian's busybox 1.35: `timeout SECONDS wget` does what it should");
 }
 
 static int publish_busybox(const struct place *place, const char *name,

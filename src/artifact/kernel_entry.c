@@ -412,10 +412,9 @@ int kernel_answer(const struct artifact_options *opts, const char *name, const c
 		    0 &&
 	    json_put_string(answer, "sha256", kernel.sha256, err) == 0 &&
 	    (!kernel.for_pvm || json_put(answer, "forPvm", json_true(), err) == 0))
-		result = artifact_answer(opts, answer, err, "%s %s%s", kernel.name, what,
-					 kernel.for_pvm ? "; it is built for a paravirtual KVM "
-							  "(kvm_pvm)"
-							: "");
+		result = artifact_answer(
+			opts, answer, err, "%s %s%s", kernel.name, what,
+			kernel.for_pvm ? "; it is built for a paravirtual KVM (kvm_pvm)" : "");
 	cache_kernel_free(&kernel);
 	return result;
 }

@@ -23,10 +23,10 @@ int architecture_check_host(struct error *err)
 	if (architecture_of_host() < ARCHITECTURE_COUNT)
 		return 0;
 	(void)uname(&host);
-	return error_set(err, ERR_UNSUPPORTED,
-			 "this host's architecture is %s, and microagent is for amd64 (x86_64) and "
-			 "arm64 (aarch64)",
-			 host.machine);
+	return error_set(
+		err, ERR_UNSUPPORTED,
+		"this host's architecture is %s, and microagent is for amd64 (x86_64) and arm64 (aarch64)",
+		host.machine);
 }
 
 bool architecture_is_packed_kernel(const char *path)

@@ -69,16 +69,15 @@ static int take_name(const char *text, size_t len, struct egress_rule *rule, str
 	wild = len > 1 && text[0] == '*' && text[1] == '.';
 	if (len == 1 && text[0] == '*')
 		return error_set(err, ERR_INVALID,
-				 "'*' is every name; *.example.org are those "
-				 "below one");
+				 "'*' is every name; *.example.org are those below one");
 	memcpy(rule->name, text, len);
 	rule->name[len] = '\0';
 	rule->name_len = (uint8_t)len;
 	if (!fold_labels(rule->name + (wild ? 2 : 0), &last))
-		return error_set(err, ERR_INVALID,
-				 "'%s' is no name of a host: labels of letters, digits, - and _, "
-				 "with dots between them, and *. at most in front",
-				 text);
+		return error_set(
+			err, ERR_INVALID,
+			"'%s' is no name of a host: labels of letters, digits, - and _, with dots between them, and *. at most in front",
+			text);
 	if (strspn(last, "0123456789") == strlen(last))
 		return error_set(err, ERR_INVALID, "'%s' is an address, and no name of a host",
 				 text);
@@ -119,10 +118,10 @@ static int take_ports(const char *text, const char *at, struct egress_rule *rule
 		uint32_t port = read_rule_port(&at);
 
 		if (!port)
-			return error_set(err, ERR_INVALID,
-					 "'%s': behind the name there are ports from 1 to 65535, "
-					 "with commas between them",
-					 text);
+			return error_set(
+				err, ERR_INVALID,
+				"'%s': behind the name there are ports from 1 to 65535, with commas between them",
+				text);
 		if (port == PORT_DNS)
 			return error_set(err, ERR_INVALID,
 					 "'%s': port 53 is opened by address alone", text);

@@ -28,9 +28,9 @@ static json_t *egress_of(json_t *network, struct error *err)
 	json_t *egress = json_object_get(network, "egress");
 
 	if (!egress)
-		error_set(err, ERR_CONFLICT,
-			  "its network has no list of names, and is given none while it runs: "
-			  "config.network.egress gives it one when it is made");
+		error_set(
+			err, ERR_CONFLICT,
+			"its network has no list of names, and is given none while it runs: config.network.egress gives it one when it is made");
 	return egress;
 }
 

@@ -57,10 +57,10 @@ static int tell_holder(const char *name, const struct port_holder *holder, struc
 
 	publish_name(holder->published, published);
 	json_decref(holder->published);
-	return error_set(err, ERR_UNAVAILABLE,
-			 "cannot publish %s: %s publishes %s, and has that port of IPv4 and IPv6 "
-			 "also while nothing listens there yet; stop it, or choose another port",
-			 name, holder->workspace, published);
+	return error_set(
+		err, ERR_UNAVAILABLE,
+		"cannot publish %s: %s publishes %s, and has that port of IPv4 and IPv6 also while nothing listens there yet; stop it, or choose another port",
+		name, holder->workspace, published);
 }
 
 int publish_bind(const json_t *forward, struct error *err)
@@ -80,18 +80,15 @@ int publish_bind(const json_t *forward, struct error *err)
 	if (why == EADDRINUSE && port_holder_find(forward, &holder))
 		return tell_holder(name, &holder, err);
 	if (why == EADDRINUSE)
-		return error_set(err, ERR_UNAVAILABLE,
-				 "cannot publish %s: the port is taken; stop what listens there "
-				 "(ss -ltnp shows it) or is bound there, as another user's machine "
-				 "is before its server listens (ss -anp --bound-inactive, since "
-				 "Linux 6.8), wait a minute where a server has just ended, or "
-				 "choose another port",
-				 name);
+		return error_set(
+			err, ERR_UNAVAILABLE,
+			"cannot publish %s: the port is taken; stop what listens there (ss -ltnp shows it) or is bound there, as another user's machine is before its server listens (ss -anp --bound-inactive, since Linux 6.8), wait a minute where a server has just ended, or choose another port",
+			name);
 	if (why == EACCES || why == EPERM)
-		return error_set(err, ERR_DENIED,
-				 "cannot publish %s: ports below 1024 are root's; choose one from "
-				 "1024 on",
-				 name);
+		return error_set(
+			err, ERR_DENIED,
+			"cannot publish %s: ports below 1024 are root's; choose one from 1024 on",
+			name);
 	return error_errno(err, why, "cannot publish %s", name);
 }
 
@@ -99,12 +96,10 @@ int publish_unguarded(const char *name, struct error *err)
 {
 	if (err->errnum != EADDRINUSE)
 		return error_prefix(err, "cannot publish %s", name);
-	return error_set(err, ERR_UNAVAILABLE,
-			 "cannot publish %s: another program has that port of %s, which has to be "
-			 "free too, or other users could take over the port; stop that program (ss "
-			 "-tanp shows it, --bound-inactive too where it does not listen), wait a "
-			 "minute where it has just ended, or choose another port",
-			 name, name[0] == '[' ? "IPv4" : "IPv6");
+	return error_set(
+		err, ERR_UNAVAILABLE,
+		"cannot publish %s: another program has that port of %s, which has to be free too, or other users could take over the port; stop that program (ss -tanp shows it, --bound-inactive too where it does not listen), wait a minute where it has just ended, or choose another port",
+		name, name[0] == '[' ? "IPv4" : "IPv6");
 }
 
 static int require_guard(int port, const json_t *forward, struct error *err)
@@ -139,10 +134,10 @@ int publish_check(const json_t *forwards, struct error *err)
 		    bind(fd, (const struct sockaddr *)&list.at[0], address_length(&list.at[0])) <
 			    0 &&
 		    (errno == EADDRNOTAVAIL || errno == EINVAL)) /* EINVAL: fe80::1, of no link */
-			return error_set(err, ERR_INVALID,
-					 "config.network.portForwards[%zu].host must be an address "
-					 "of this host, and %s is none",
-					 i, host_of(forward));
+			return error_set(
+				err, ERR_INVALID,
+				"config.network.portForwards[%zu].host must be an address of this host, and %s is none",
+				i, host_of(forward));
 	}
 	return 0;
 }

@@ -204,8 +204,7 @@ static void look_at_clock(struct shared_connection *shared, struct waiter *w)
 	if (!shared->connection.calls.reached && !shared->broken &&
 	    now >= shared->dial_deadline_ns) {
 		error_set(&why, ERR_TIMEOUT,
-			  "the guest does not answer: no connection to its "
-			  "agent within %llu ms",
+			  "the guest does not answer: no connection to its agent within %llu ms",
 			  (unsigned long long)limit_get(LIMIT_DIAL_MS));
 		shared_break(shared, &why);
 	}
@@ -299,14 +298,13 @@ static int unanswered(const struct shared_connection *shared, const struct waite
 {
 	if (!shared->connection.calls.reached)
 		return error_set(err, ERR_TIMEOUT,
-				 "the guest does not answer: %s before its agent "
-				 "was reached",
+				 "the guest does not answer: %s before its agent was reached",
 				 w->cancelled ? "cancelled" : "the time was over");
-	return error_set(err, ERR_TIMEOUT,
-			 "the guest does not answer: %s, and the end of the command was not "
-			 "confirmed within %llu ms",
-			 w->cancelled ? "cancelled" : "the time is over",
-			 (unsigned long long)limit_get(LIMIT_CANCEL_MS));
+	return error_set(
+		err, ERR_TIMEOUT,
+		"the guest does not answer: %s, and the end of the command was not confirmed within %llu ms",
+		w->cancelled ? "cancelled" : "the time is over",
+		(unsigned long long)limit_get(LIMIT_CANCEL_MS));
 }
 
 static int take_kept(struct waiter *w, struct microagent_result *out, struct error *err)

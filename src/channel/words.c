@@ -29,10 +29,10 @@ int words_env_check(const char *word, struct error *err)
 		return error_set(err, ERR_INVALID, "environment \"%s\" is not KEY=VALUE", word);
 	for (const char *c = word; c < equals; c++) {
 		if ((unsigned char)*c <= ' ' || *c == 0x7f)
-			return error_set(err, ERR_INVALID,
-					 "environment \"%s\" has a blank in its name, which no "
-					 "variable can have",
-					 word);
+			return error_set(
+				err, ERR_INVALID,
+				"environment \"%s\" has a blank in its name, which no variable can have",
+				word);
 	}
 	if (!utf8_is_whole(word, strlen(word)))
 		return error_set(err, ERR_INVALID, "environment \"%s\" is not UTF-8", word);

@@ -95,9 +95,9 @@ static int run_command(struct cli *cli, const char *parent, const struct cli_com
 		 command->check_name(args.items[0], &why) < 0)
 		code = cli_usage_error(cli, &why, err);
 	else if (command->guest_exit && cli->stdout_closed)
-		code = error_set(err, ERR_INVALID,
-				 "stdout is closed, and the command's output would be lost: open "
-				 "it, or write >/dev/null");
+		code = error_set(
+			err, ERR_INVALID,
+			"stdout is closed, and the command's output would be lost: open it, or write >/dev/null");
 	else
 		code = command->run(cli, values, &args, err);
 	if (code < 0 && err && cli_name_options(command, values, err))
@@ -155,9 +155,9 @@ int cli_dispatch(struct cli *cli, const char *const *words, size_t count, bool *
 		return CLI_EXIT_OK;
 	}
 	if (used == count)
-		return cli_usage(cli, err,
-				 "no command given: `microagent --help` lists them, and "
-				 "`microagent doctor` says what this host can do");
+		return cli_usage(
+			cli, err,
+			"no command given: `microagent --help` lists them, and `microagent doctor` says what this host can do");
 	if (count == used + 5 && strcmp(words[used], "__error") == 0)
 		return told_error(words + used + 1, err);
 	command = cli_find(cli_commands, words[used]);

@@ -88,8 +88,8 @@ int config_compare(const struct config *given, const struct config *recorded, st
 		json_object_del(b, "cpuCount");
 	if (!json_first_difference(a, b, path, sizeof(path)))
 		return 0;
-	return error_set(err, ERR_CONFLICT,
-			 "config.%s differs from what prepare recorded; give the recorded value or "
-			 "prepare again",
-			 path);
+	return error_set(
+		err, ERR_CONFLICT,
+		"config.%s differs from what prepare recorded; give the recorded value or prepare again",
+		path);
 }

@@ -36,10 +36,10 @@ int decode_macos(struct config_decode *d, struct error *err)
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(linux_keys); i++)
 		if (json_object_get(d->in, linux_keys[i]))
-			return error_set(err, ERR_INVALID,
-					 "config.%s is a Linux guest's: leave it out, or leave out "
-					 "config.macos",
-					 linux_keys[i]);
+			return error_set(
+				err, ERR_INVALID,
+				"config.%s is a Linux guest's: leave it out, or leave out config.macos",
+				linux_keys[i]);
 	for (size_t i = 0; keys[i]; i++) {
 		const char *path = NULL;
 
@@ -212,10 +212,10 @@ int decode_cgroup(struct config_decode *d, struct error *err)
 	if (!strcmp(given, "inherit") || !strcmp(given, "systemd"))
 		return json_put_string(d->out, "cgroup", given, err);
 	if (*given != '/')
-		return error_set(err, ERR_INVALID,
-				 "config.cgroup must be \"inherit\", \"systemd\" or the absolute "
-				 "path of a cgroup, and is \"%.200s\"",
-				 given);
+		return error_set(
+			err, ERR_INVALID,
+			"config.cgroup must be \"inherit\", \"systemd\" or the absolute path of a cgroup, and is \"%.200s\"",
+			given);
 	path = decode_absolute_of_host(d->in, "config", "cgroup", err);
 	if (!path)
 		return -1;
@@ -239,8 +239,7 @@ int decode_cgroup_limits(struct config_decode *d, struct error *err)
 	if (*group && *group != '/')
 		return error_set(
 			err, ERR_INVALID,
-			"config.cgroupLimits cannot be \"required\" while config.cgroup is "
-			"\"%s\", which sets no limits",
+			"config.cgroupLimits cannot be \"required\" while config.cgroup is \"%s\", which sets no limits",
 			group);
 	return json_put_string(d->out, "cgroupLimits", words[index], err);
 }
@@ -266,9 +265,9 @@ int decode_limits(struct config_decode *d, struct error *err)
 	}
 	if (json_object_get(out, "netBytesPerSecond") &&
 	    !strcmp(mode, network_mode_names[NETWORK_ISOLATED]))
-		return error_set(err, ERR_INVALID,
-				 "config.limits.netBytesPerSecond needs a network, and mode is "
-				 "\"isolated\"");
+		return error_set(
+			err, ERR_INVALID,
+			"config.limits.netBytesPerSecond needs a network, and mode is \"isolated\"");
 	return json_object_size(out) ? json_put(d->out, "limits", json_incref(out), err) : 0;
 }
 

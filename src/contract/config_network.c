@@ -58,10 +58,10 @@ static int refuse_overlap(json_t *seen, const json_t *out, const char *path, str
 	snprintf(key, sizeof(key), "%s:%d", any[0] == ':' ? "v6" : "v4", port);
 	other = json_string_value(json_object_get(seen, key));
 	if (other && (!strcmp(host, any) || !strcmp(other, any)))
-		return error_set(err, ERR_INVALID,
-				 "%s has the host port %d of another forward: %s and %s are one "
-				 "address",
-				 path, port, host, other);
+		return error_set(
+			err, ERR_INVALID,
+			"%s has the host port %d of another forward: %s and %s are one address",
+			path, port, host, other);
 	value = json_string(host);
 	return other ? (json_decref(value), 0) : json_put(seen, key, value, err);
 }
@@ -106,15 +106,15 @@ int config_check_prefix(struct prefix prefix, const char *what, struct error *er
 				 "%s is every address there is: name those that the guest needs",
 				 what);
 	if (prefix.address >> 24 == IN_LOOPBACKNET)
-		return error_set(err, ERR_INVALID,
-				 "%s is the guest's own loopback; nothing of this host's is "
-				 "reached by it",
-				 what);
+		return error_set(
+			err, ERR_INVALID,
+			"%s is the guest's own loopback; nothing of this host's is reached by it",
+			what);
 	if (prefix_is_secret(prefix))
-		return error_set(err, ERR_INVALID,
-				 "%s is link-local or where a cloud tells its machines their "
-				 "secrets, which no guest reaches",
-				 what);
+		return error_set(
+			err, ERR_INVALID,
+			"%s is link-local or where a cloud tells its machines their secrets, which no guest reaches",
+			what);
 	return 0;
 }
 
@@ -123,10 +123,10 @@ int config_check_egress_prefix(struct prefix prefix, const char *what, struct er
 	if (config_check_prefix(prefix, what, err) < 0)
 		return -1;
 	if (prefix_is_not_public(prefix))
-		return error_set(err, ERR_INVALID,
-				 "%s is no place on the public internet, and stays shut whatever "
-				 "is listed: if it is private, config.network.allow opens it",
-				 what);
+		return error_set(
+			err, ERR_INVALID,
+			"%s is no place on the public internet, and stays shut whatever is listed: if it is private, config.network.allow opens it",
+			what);
 	return 0;
 }
 
@@ -175,10 +175,10 @@ int decode_prefixes(const struct config_decode *d, const json_t *in, const char 
 		snprintf(item, sizeof(item), "%s.%s[%zu]", path, key, i);
 		if (!text || strlen(text) != json_string_length(entry) ||
 		    prefix_parse(text, &prefix) < 0)
-			return error_set(err, ERR_INVALID,
-					 "%s must be an IPv4 prefix like \"192.168.1.0/24\", "
-					 "without bits behind its length",
-					 item);
+			return error_set(
+				err, ERR_INVALID,
+				"%s must be an IPv4 prefix like \"192.168.1.0/24\", without bits behind its length",
+				item);
 		/* A record may be older than the rule, and is still to be read. */
 		if (d->strict && check(prefix, item, err) < 0)
 			return -1;

@@ -93,10 +93,10 @@ static int decode_share_path(const json_t *item, const char *path, json_t *out, 
 	if (!shared)
 		return -1;
 	if (!strcmp(shared, "/"))
-		return error_set(err, ERR_INVALID,
-				 "%s.path must not be \"/\": share the one directory that the "
-				 "task needs",
-				 path);
+		return error_set(
+			err, ERR_INVALID,
+			"%s.path must not be \"/\": share the one directory that the task needs",
+			path);
 	return json_put_string(out, "path", shared, err);
 }
 
@@ -115,10 +115,10 @@ static int decode_caching(const json_t *item, const char *path, json_t *out, str
 	    json_get_bool(item, path, "locks", JSON_OPTIONAL, &locks, err) < 0)
 		return -1;
 	if (timeout && cache == SHARE_CACHE_NONE)
-		return error_set(err, ERR_INVALID,
-				 "%s.timeoutSeconds says how long names and attributes are kept, "
-				 "and with the cache \"none\" nothing is",
-				 path);
+		return error_set(
+			err, ERR_INVALID,
+			"%s.timeoutSeconds says how long names and attributes are kept, and with the cache \"none\" nothing is",
+			path);
 	if (locks && !timeout && !*json_text(item, "cache", ""))
 		cache = SHARE_CACHE_NONE;
 	if ((cache != SHARE_CACHE_AUTO || (locks && !timeout)) &&

@@ -108,9 +108,9 @@ static int decode_configured(struct config_decode *d, const json_t *given, struc
 	if (!out)
 		return error_errno(err, ENOMEM, "config.mediation");
 	if (!m->enabled)
-		return error_set(err, ERR_INVALID,
-				 "config.mediation.enabled must be true where mediation is "
-				 "configured");
+		return error_set(
+			err, ERR_INVALID,
+			"config.mediation.enabled must be true where mediation is configured");
 	if (decode_port(given, "config.mediation", JSON_REQUIRED, &m->port, err) < 0 ||
 	    decode_host_port(given, "config.mediation", "target", JSON_REQUIRED, &m->target, err) <
 		    0)

@@ -121,16 +121,14 @@ static json_t *mediation_json(struct error *err)
 		{"requiredMode",
 		 "required must come with failClosed: true, and is refused without"},
 		{"breakMode",
-		 "While the target is not reached, connections are closed and mediation is not "
-		 "ready: take it as closed"},
+		 "While the target is not reached, connections are closed and mediation is not ready: take it as closed"},
 		{NULL, NULL},
 	};
 	json_auto_t *mediation = json_object();
 
 	if (json_put_string(
 		    mediation, "primitive",
-		    "A connection over vsock from the guest to the host, by which the guest "
-		    "reaches whoever decides about its work",
+		    "A connection over vsock from the guest to the host, by which the guest reaches whoever decides about its work",
 		    err) < 0 ||
 	    json_put(mediation, "fields", contract_names(mediation_keys, err), err) < 0 ||
 	    json_put_string(mediation, "requiredMode", "failClosed", err) < 0 ||
@@ -161,10 +159,10 @@ static json_t *verification_json(struct error *err)
 			return NULL;
 	}
 	if (json_put_string(verification, "name", "verification", err) < 0 ||
-	    json_put_string(verification, "description",
-			    "The image's digest, the hashes of kernel, init and rootfs beside the "
-			    "recorded ones, and an entry for each divergence",
-			    err) < 0 ||
+	    json_put_string(
+		    verification, "description",
+		    "The image's digest, the hashes of kernel, init and rootfs beside the recorded ones, and an entry for each divergence",
+		    err) < 0 ||
 	    json_put(verification, "fields", json_incref(fields), err) < 0)
 		return NULL;
 	return steal_ptr(&verification);
@@ -182,8 +180,7 @@ static json_t *parity_json(struct error *err)
 		}
 	if (json_put_string(
 		    parity, "scope",
-		    "Commands, states, readiness, results, artifacts and mediation mean the "
-		    "same on every backend; backendSupport says which of them one has",
+		    "Commands, states, readiness, results, artifacts and mediation mean the same on every backend; backendSupport says which of them one has",
 		    err) < 0 ||
 	    json_put(parity, "rules", json_incref(rules), err) < 0 ||
 	    json_put(parity, "descriptions", descriptions_json(parity_rules, err), err) < 0)

@@ -88,10 +88,10 @@ static const char *decode_path(const json_t *object, const char *path, const cha
 		error_set(err, ERR_INVALID, "%s.%s must be an absolute path, and is \"%.200s\"",
 			  path, key, value);
 	else if (climbs(value))
-		error_set(err, ERR_INVALID,
-			  "%s.%s must not have \"..\" in it, and is \"%.200s\": write out the path "
-			  "that is meant",
-			  path, key, value);
+		error_set(
+			err, ERR_INVALID,
+			"%s.%s must not have \"..\" in it, and is \"%.200s\": write out the path that is meant",
+			path, key, value);
 	else
 		return value;
 	return NULL;
@@ -210,14 +210,13 @@ int decode_mountpoint(struct config_decode *d, const json_t *item, const char *p
 	if (d->strict && is_kernels_own(mountpoint))
 		return error_set(
 			err, ERR_INVALID,
-			"%s.mountpoint is \"%.100s\", and /proc, /sys and /dev are the guest "
-			"kernel's own",
+			"%s.mountpoint is \"%.100s\", and /proc, /sys and /dev are the guest kernel's own",
 			path, mountpoint);
 	if (d->strict && has_long_component(mountpoint))
-		return error_set(err, ERR_INVALID,
-				 "%s.mountpoint has a name of more than %d bytes in it, which no "
-				 "file system of the guest can have",
-				 path, NAME_BYTES);
+		return error_set(
+			err, ERR_INVALID,
+			"%s.mountpoint has a name of more than %d bytes in it, which no file system of the guest can have",
+			path, NAME_BYTES);
 	if (decode_unique(d->mountpoints, mountpoint, path, "mountpoint", err) < 0)
 		return -1;
 	return json_put_string(out, "mountpoint", mountpoint, err);

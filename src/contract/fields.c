@@ -5,19 +5,19 @@
 #include <string.h>
 
 static const struct contract_trial apple_vf_trials[] = {
-	{false, "a stand-in for Virtualization.framework on Linux, which has the documented "
-		"interface and boots the guest in QEMU"},
+	{false,
+	 "a stand-in for Virtualization.framework on Linux, which has the documented interface and boots the guest in QEMU"},
 	{false, NULL},
 };
 static const struct contract_trial firecracker_trials[] = {
 	{true, "Firecracker 1.15.1 on x86-64 under a paravirtual KVM, by hand"},
-	{false, "a stand-in for Firecracker on x86-64, which has the published API and boots the "
-		"guest in QEMU"},
+	{false,
+	 "a stand-in for Firecracker on x86-64, which has the published API and boots the guest in QEMU"},
 	{false, NULL},
 };
 static const struct contract_trial hyperv_trials[] = {
-	{false, "a stand-in for computecore.dll under Wine, which has the published schema and "
-		"boots the guest in QEMU"},
+	{false,
+	 "a stand-in for computecore.dll under Wine, which has the published schema and boots the guest in QEMU"},
 	{false, NULL},
 };
 static const struct contract_trial qemu_trials[] = {

@@ -27,15 +27,15 @@ bool runtime_id_taken(const char *id)
 int runtime_id_check(const char *id, const char *what, struct error *err)
 {
 	if (!path_is_safe_basename(id))
-		return error_set(err, ERR_INVALID,
-				 "%s must be a plain name of at most 128 bytes, without slash and "
-				 "backslash and not \".\" or \"..\", and is \"%.200s\"",
-				 what, id);
+		return error_set(
+			err, ERR_INVALID,
+			"%s must be a plain name of at most 128 bytes, without slash and backslash and not \".\" or \"..\", and is \"%.200s\"",
+			what, id);
 	if (runtime_id_taken(id))
-		return error_set(err, ERR_INVALID,
-				 "%s \"%s\" is a name that microagent keeps for itself; choose "
-				 "another",
-				 what, id);
+		return error_set(
+			err, ERR_INVALID,
+			"%s \"%s\" is a name that microagent keeps for itself; choose another",
+			what, id);
 	return 0;
 }
 
@@ -62,10 +62,10 @@ int identity_decode(json_t *json, const char *backend, struct identity *out, str
 	    decode_text(json, "identity", "backend", JSON_REQUIRED, &identity.backend, err) < 0)
 		return -1;
 	if (strcmp(identity.backend, backend) != 0)
-		return error_set(err, ERR_INVALID,
-				 "identity.backend is \"%.64s\", but this is the supervisor of "
-				 "\"%s\"",
-				 identity.backend, backend);
+		return error_set(
+			err, ERR_INVALID,
+			"identity.backend is \"%.64s\", but this is the supervisor of \"%s\"",
+			identity.backend, backend);
 	identity.role = role_names[role];
 	*out = identity;
 	return 0;

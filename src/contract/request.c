@@ -121,9 +121,9 @@ static int refuse_console_of_session(const struct request *request, struct error
 {
 	if (!request->config.console_shell || !kind_is_session(request->identity.runtime_id))
 		return 0;
-	return error_set(err, ERR_INVALID,
-			 "config.console: a session has no shell on its console, since what is "
-			 "done there would be in no audit log");
+	return error_set(
+		err, ERR_INVALID,
+		"config.console: a session has no shell on its console, since what is done there would be in no audit log");
 }
 
 /* Fills all of out but its document. */

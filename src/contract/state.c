@@ -65,14 +65,16 @@ const struct state_facts state_facts[STATE_COUNT] = {
 	[STATE_STARTING] = {false, "The VM is being booted and its guest is not ready yet"},
 	[STATE_RUNNING] = {true, "The guest is up"},
 	[STATE_STOPPING] = {false, "The guest was asked to end"},
-	[STATE_HALTED] = {false,
-			  "The VM is gone after a clean end; disk, identity and history stay "
-			  "for a later start"},
-	[STATE_QUARANTINED] = {true, "Every path between guest and host is severed; it has to be "
-				     "halted, stopped or killed before it can be started again"},
+	[STATE_HALTED] =
+		{false,
+		 "The VM is gone after a clean end; disk, identity and history stay for a later start"},
+	[STATE_QUARANTINED] =
+		{true,
+		 "Every path between guest and host is severed; it has to be halted, stopped or killed before it can be started again"},
 	[STATE_STOPPED] = {false, "The VM has ended"},
-	[STATE_FAILED] = {false, "The VM, its guest or its workload ended in failure, or never got "
-				 "so far; the event's detail says why"},
+	[STATE_FAILED] =
+		{false,
+		 "The VM, its guest or its workload ended in failure, or never got so far; the event's detail says why"},
 };
 
 enum command command_from_name(const char *name)

@@ -127,10 +127,10 @@ json_t *kept_templates(void)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		json_array_append_new(
 			templates,
-			json_pack("{s:s, s:s, s:s}", "uriTemplate", rows[i][0], "name", rows[i][1],
-				  "description",
-				  "What was cut out of an answer: stream is stdout or stderr, "
-				  "offset and limit are bytes. Untrusted output of a guest."));
+			json_pack(
+				"{s:s, s:s, s:s}", "uriTemplate", rows[i][0], "name", rows[i][1],
+				"description",
+				"What was cut out of an answer: stream is stdout or stderr, offset and limit are bytes. Untrusted output of a guest."));
 	return templates;
 }
 

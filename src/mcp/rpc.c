@@ -50,11 +50,11 @@ int rpc_decode(const json_t *message, struct rpc_request *out, enum rpc_code *co
 	out->id = is_rpc_id(id) ? id : NULL;
 	*code = RPC_INVALID_REQUEST;
 	if (!json_is_object(message))
-		return error_set(err, ERR_INVALID,
-				 json_is_array(message)
-					 ? "a batch, which is of 2025-03-26 alone: send one "
-					   "message a line"
-					 : "a message is an object");
+		return error_set(
+			err, ERR_INVALID,
+			json_is_array(message)
+				? "a batch, which is of 2025-03-26 alone: send one message a line"
+				: "a message is an object");
 	if (json_get_string(message, "", "jsonrpc", JSON_REQUIRED, &version, err) < 0)
 		return -1;
 	if (strcmp(version, "2.0") != 0)

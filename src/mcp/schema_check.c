@@ -119,10 +119,10 @@ static int check_text(const json_t *schema, const json_t *value, const char *pat
 	const json_t *pattern = json_object_get(schema, "pattern");
 
 	if (strlen(json_string_value(value)) != json_string_length(value))
-		return error_set(err, ERR_INVALID,
-				 "%s has a NUL (\\u0000), which no text here has: contents that do "
-				 "are written as base64",
-				 path);
+		return error_set(
+			err, ERR_INVALID,
+			"%s has a NUL (\\u0000), which no text here has: contents that do are written as base64",
+			path);
 	if (pattern && *json_string_value(value) != '/')
 		return error_set(err, ERR_INVALID, "%s must be an absolute path", path);
 	return check_size(schema, "minLength", "maxLength", (int64_t)json_string_length(value),

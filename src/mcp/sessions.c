@@ -190,10 +190,10 @@ struct mcp_session *mcp_session_take(struct mcp_sessions *sessions, const char *
 		session->users++;
 	pthread_mutex_unlock(&sessions->lock);
 	if (!session)
-		error_set(err, ERR_NOT_FOUND,
-			  "there is no session %.100s here: session_list shows those that may be "
-			  "used",
-			  name);
+		error_set(
+			err, ERR_NOT_FOUND,
+			"there is no session %.100s here: session_list shows those that may be used",
+			name);
 	return session;
 }
 

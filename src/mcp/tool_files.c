@@ -166,10 +166,10 @@ static int check_below(const struct copying *copying, struct error *err)
 	int depth = 0;
 
 	if (*path == '/')
-		return error_set(err, ERR_INVALID,
-				 "%s: %s is absolute, and is to be a path below the directory of "
-				 "--files, like \"src/main.c\"",
-				 copying->host_key, path);
+		return error_set(
+			err, ERR_INVALID,
+			"%s: %s is absolute, and is to be a path below the directory of --files, like \"src/main.c\"",
+			copying->host_key, path);
 	for (const char *at = path; *at && depth >= 0; at += strspn(at, "/")) {
 		size_t len = strcspn(at, "/");
 
@@ -210,10 +210,10 @@ static int explain_link(const struct copying *copying, struct error *err)
 		len += strcspn(path + len, "/");
 		snprintf(begin, sizeof(begin), "%.*s", (int)len, path);
 		if (is_link_out(copying->call->server->files, begin))
-			return error_set(err, ERR_INVALID,
-					 "%s: %s is a symbolic link, and none is followed out of "
-					 "the directory of --files",
-					 copying->host_key, begin);
+			return error_set(
+				err, ERR_INVALID,
+				"%s: %s is a symbolic link, and none is followed out of the directory of --files",
+				copying->host_key, begin);
 	}
 	return -1;
 }

@@ -13,12 +13,10 @@
 /* clang-format off */ /* a row each */
 static const struct mcp_tool tools[] = {
 	{"run", "Run one command in a new machine",
-	 "Boots a virtual machine of its own, runs one command in it, and destroys it. Nothing stays. "
-	 "For several commands that belong together make a session.",
+	 "Boots a virtual machine of its own, runs one command in it, and destroys it. Nothing stays. For several commands that belong together make a session.",
 	 0, .reaches_out = true, .run = tool_run},
 	{"session_create", "Make a session",
-	 "A virtual machine that stays until session_destroy, for exec and files. Its disk is a clone "
-	 "of a prepared base.",
+	 "A virtual machine that stays until session_destroy, for exec and files. Its disk is a clone of a prepared base.",
 	 TOOL_OF_BASE, .reaches_out = true, .run = tool_session_create},
 	{"session_list", "List the sessions",
 	 "The sessions that may be used, and their states.",
@@ -27,8 +25,7 @@ static const struct mcp_tool tools[] = {
 	 "The state of a session.",
 	 TOOL_OF_SESSION, .read_only = true, .idempotent = true, .run = tool_session_status},
 	{"exec", "Run a command in a session",
-	 "Runs a command, waits for its end, and returns what it said. Files and processes that it "
-	 "leaves are there for the next one.",
+	 "Runs a command, waits for its end, and returns what it said. Files and processes that it leaves are there for the next one.",
 	 TOOL_OF_SESSION, .reaches_out = true, .run = tool_exec},
 	{"write_file", "Write a file in a session",
 	 "Makes a file in the guest, or replaces one. Its directory must be there.",
@@ -40,12 +37,10 @@ static const struct mcp_tool tools[] = {
 	 "The entries of a directory of the guest.",
 	 TOOL_OF_SESSION, .read_only = true, .idempotent = true, .run = tool_list_files},
 	{"copy_in", "Copy from the host into a session",
-	 "Copies a file or a directory from below the directory that the person has named into the "
-	 "guest.",
+	 "Copies a file or a directory from below the directory that the person has named into the guest.",
 	 TOOL_OF_SESSION | TOOL_OF_FILES, .idempotent = true, .run = tool_copy_in},
 	{"copy_out", "Copy from a session to the host",
-	 "Copies a file or a directory of the guest to below the directory that the person has named; "
-	 "a file that is there is replaced.",
+	 "Copies a file or a directory of the guest to below the directory that the person has named; a file that is there is replaced.",
 	 TOOL_OF_SESSION | TOOL_OF_FILES, .destructive = true, .idempotent = true,
 	 .run = tool_copy_out},
 	{"session_fork", "Fork a session",

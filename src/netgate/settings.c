@@ -171,8 +171,7 @@ static const struct option_row rows[] = {
 
 void settings_help(void)
 {
-	puts("Usage: microagent-netgate --vm-fd N --passt-fd N --supervisor-fd N --guest-address "
-	     "A\n"
+	puts("Usage: microagent-netgate --vm-fd N --passt-fd N --supervisor-fd N --guest-address A\n"
 	     "                          --guest-mac M [OPTION...]\n"
 	     "       microagent-netgate --vm-fd N --bridge-fd N [OPTION...]\n"
 	     "The filter between a virtual machine and passt.\n");

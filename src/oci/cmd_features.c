@@ -21,8 +21,7 @@ static json_t *features(void)
 	for (unsigned i = 0; oci_capability_name(i); i++)
 		json_array_append_new(capabilities, json_string(oci_capability_name(i)));
 	return json_pack(
-		"{s:s, s:s, s:[s,s,s,s], s:o, s:{s:[s,s,s,s,s,s], s:o, s:{s:b,s:b,s:b,s:b,s:b}, "
-		"s:{s:b}, s:{s:b}, s:{s:b}, s:{s:{s:b}}}, s:{s:s}, s:[s]}",
+		"{s:s, s:s, s:[s,s,s,s], s:o, s:{s:[s,s,s,s,s,s], s:o, s:{s:b,s:b,s:b,s:b,s:b}, s:{s:b}, s:{s:b}, s:{s:b}, s:{s:{s:b}}}, s:{s:s}, s:[s]}",
 		"ociVersionMin", "1.0.0", "ociVersionMax", OCI_SPEC, "hooks", "prestart",
 		"createRuntime", "poststart", "poststop", "mountOptions", options, "linux",
 		"namespaces", "cgroup", "ipc", "mount", "network", "pid", "uts", "capabilities",

@@ -238,9 +238,7 @@ static json_t *stats_of(const json_t *files)
 	const char *events = json_text(files, "memory.events", "");
 
 	return json_pack(
-		"{s:{s:{s:I,s:I,s:I},s:{s:I,s:I,s:I}}, "
-		"s:{s:I,s:{s:I,s:I,s:I,s:I},s:{s:I,s:I,s:I}}, "
-		"s:{s:I,s:I}}",
+		"{s:{s:{s:I,s:I,s:I},s:{s:I,s:I,s:I}}, s:{s:I,s:{s:I,s:I,s:I,s:I},s:{s:I,s:I,s:I}}, s:{s:I,s:I}}",
 		"cpu", "usage", "total", figure_ns(cpu, "usage_usec"), "kernel",
 		figure_ns(cpu, "system_usec"), "user", figure_ns(cpu, "user_usec"), "throttling",
 		"periods", figure(cpu, "nr_periods"), "throttledPeriods",

@@ -99,10 +99,10 @@ static bool is_others_name(const char *name, enum architecture architecture)
 static int refuse_others_name(const char *what, const char *name, enum architecture architecture,
 			      struct error *err)
 {
-	return error_set(err, ERR_INVALID,
-			 "\"%.100s\" cannot be the name of %s for %s: its ending is another "
-			 "architecture's",
-			 name, what, architecture_name(architecture));
+	return error_set(
+		err, ERR_INVALID,
+		"\"%.100s\" cannot be the name of %s for %s: its ending is another architecture's",
+		name, what, architecture_name(architecture));
 }
 
 int cache_image_check_name(const char *name, enum architecture architecture, struct error *err)
@@ -115,10 +115,10 @@ int cache_image_check_name(const char *name, enum architecture architecture, str
 				 name);
 	if (len > 64 || strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789._-") != len ||
 	    !path_is_safe_basename(name) || strchr("._-", name[0]))
-		return error_set(err, ERR_INVALID,
-				 "\"%.100s\" cannot be the name of an image: at most 64 small "
-				 "letters, digits, \"-\", \"_\" and \".\", a letter or digit first",
-				 name);
+		return error_set(
+			err, ERR_INVALID,
+			"\"%.100s\" cannot be the name of an image: at most 64 small letters, digits, \"-\", \"_\" and \".\", a letter or digit first",
+			name);
 	return is_others_name(name, architecture)
 		       ? refuse_others_name("an image", name, architecture, err)
 		       : 0;

@@ -92,8 +92,7 @@ static int follow_own(struct way *way, const char *name, own_links_rule *rule, s
 	if (way->direct)
 		return error_set(
 			err, ERR_DENIED,
-			"a symbolic link is on the way to %s, and there was none when it was found: "
-			"name the file that is meant",
+			"a symbolic link is on the way to %s, and there was none when it was found: name the file that is meant",
 			way->path);
 	if (way->stranger.dir || !walk_trusts_link(way->walk.at, &st))
 		return refuse_link(way, name, &st, err);

@@ -195,9 +195,8 @@ int state_require_room(int fd, const char *what, struct error *err)
 
 	if (fstatvfs(fd, &fs) < 0 || (uint64_t)fs.f_bavail * fs.f_frsize >= least)
 		return 0;
-	return error_set(err, ERR_UNAVAILABLE,
-			 "no space left where %s is: %llu bytes are free and %llu are needed; make "
-			 "room and try again",
-			 what, (unsigned long long)fs.f_bavail * fs.f_frsize,
-			 (unsigned long long)least);
+	return error_set(
+		err, ERR_UNAVAILABLE,
+		"no space left where %s is: %llu bytes are free and %llu are needed; make room and try again",
+		what, (unsigned long long)fs.f_bavail * fs.f_frsize, (unsigned long long)least);
 }

@@ -25,10 +25,10 @@ int trusted_dir_check_mode(const struct stat *st, const char *path, struct error
 static int refuse_owner(const struct stat *st, const char *path, const char *what,
 			struct error *err)
 {
-	return error_set(err, ERR_DENIED,
-			 "%s%s belongs to user %u, and this is user %u; choose a directory of your "
-			 "own",
-			 path, what, (unsigned)st->st_uid, (unsigned)geteuid());
+	return error_set(
+		err, ERR_DENIED,
+		"%s%s belongs to user %u, and this is user %u; choose a directory of your own",
+		path, what, (unsigned)st->st_uid, (unsigned)geteuid());
 }
 
 int trusted_dir_check_own(int fd, const char *path, struct error *err)

@@ -164,10 +164,10 @@ static int do_job(const struct backend *backend, struct error *err)
 	const char *what = NULL;
 
 	if (!backend->macos)
-		return error_set(err, ERR_UNSUPPORTED,
-				 "backend %s has no macOS guests: Apple's Virtualization.framework "
-				 "alone has them",
-				 backend->name);
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"backend %s has no macOS guests: Apple's Virtualization.framework alone has them",
+			backend->name);
 	if (read_job(&line, err) < 0)
 		return -1;
 	job = json_load_strict(buf_bytes(&line), line.len, err);

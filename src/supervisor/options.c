@@ -41,8 +41,7 @@ static int take_cell_number(void *field, const char *value, struct error *err)
 
 static const struct option_row rows[] = {
 	{"lifeline-fd", "N", take_open_fd, AT(lifeline_fd),
-	 "run, start: the end of what can be read from descriptor N ends the VM; of start a byte "
-	 "lets it go on without"},
+	 "run, start: the end of what can be read from descriptor N ends the VM; of start a byte lets it go on without"},
 	{"events-fd", "N", take_open_fd, AT(events_fd),
 	 "run: write each event to descriptor N as it is recorded, one a line"},
 	{"attach", NULL, option_given, AT(attach),
@@ -63,22 +62,16 @@ static const struct option_row rows[] = {
 	{"own-memory", NULL, option_given, AT(own_memory),
 	 "start --template: with memory of its own, so that it can be given a directory"},
 	{"containers-fd", "N", take_open_fd, AT(containers_fd),
-	 "start: the directory that is open as N is the guest's, for containers: every id is what "
-	 "it is, and what is mounted there later is seen"},
+	 "start: the directory that is open as N is the guest's, for containers: every id is what it is, and what is mounted there later is seen"},
 	{"links-fd", "N", take_open_fd, AT(links_fd),
-	 "start: the cards of the machine are those of the document that is open as N, with taps "
-	 "from --taps-fd on"},
+	 "start: the cards of the machine are those of the document that is open as N, with taps from --taps-fd on"},
 	{"taps-fd", "N", take_open_fd, AT(taps_fd), "start: see --links-fd"},
 	{"loopback-fd", "N", take_open_fd, AT(loopback_fd),
-	 "start: what connects to the listener that is open as N, whatever its port, is connected "
-	 "to "
-	 "that port of the guest"},
+	 "start: what connects to the listener that is open as N, whatever its port, is connected to that port of the guest"},
 	{"cell-number", "N", take_cell_number, AT(cell_number),
-	 "start: a number that no other machine of this host has, in place of the supervisor's "
-	 "pid"},
+	 "start: a number that no other machine of this host has, in place of the supervisor's pid"},
 	{"recorded", NULL, option_given, AT(recorded),
-	 "prepare, start, console: take the config that was recorded; that of the request says "
-	 "stateDir, and confinement where it is to be another"},
+	 "prepare, start, console: take the config that was recorded; that of the request says stateDir, and confinement where it is to be another"},
 	{"keep-quarantined", NULL, option_given, AT(keep_quarantined),
 	 "halt, stop, kill, delete: fail where the workspace is in quarantine"},
 	{"full", NULL, option_given, AT(full),

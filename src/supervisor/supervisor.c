@@ -46,10 +46,10 @@ static int refuse_options(const struct options *options, enum command command, s
 	if (options->full && command != COMMAND_INSPECT)
 		return error_set(err, ERR_INVALID, "--full is for the command inspect alone");
 	if (options->lifeline_fd >= 0 && command != COMMAND_RUN && command != COMMAND_START)
-		return error_set(err, ERR_INVALID,
-				 "--lifeline-fd is for the commands run and start alone, and this "
-				 "is %s",
-				 command_table[command].name);
+		return error_set(
+			err, ERR_INVALID,
+			"--lifeline-fd is for the commands run and start alone, and this is %s",
+			command_table[command].name);
 	if (options->recorded && command != COMMAND_PREPARE && command != COMMAND_START &&
 	    command != COMMAND_CONSOLE)
 		return error_set(
@@ -245,8 +245,7 @@ int supervisor_main(const struct backend *backend, int argc, char **argv)
 	/* What was done and could not be told would be done again. The live supervisor has no answer. */
 	if (mute) {
 		fprintf(stderr,
-			"%s: stdout is closed or not to be written to, and the answer goes there; "
-			"nothing was done\n",
+			"%s: stdout is closed or not to be written to, and the answer goes there; nothing was done\n",
 			program_of(backend));
 		return 1;
 	}

@@ -97,8 +97,8 @@ static int give_up_rights(const struct options *o, struct error *err)
 	for (unsigned i = 0; i < o->nports; i++)
 		if (!*o->ports[i].path)
 			fprintf(stderr,
-				PROGRAM ": host port %u: there is no socket %s; the guest's "
-					"connections to it will be reset\n",
+				PROGRAM
+				": host port %u: there is no socket %s; the guest's connections to it will be reset\n",
 				o->ports[i].port, o->targets[i]);
 	malloc_trim(0);
 	return isolate_to_loop(err);

@@ -53,8 +53,7 @@ static const struct option_row rows[] = {
 	{"port-fd", "N", option_fd, AT(port_fd),
 	 "or: one that QEMU joins to the virtio-serial port `microagent`, in place of a device"},
 	{"link-fd", "N", option_fd, AT(link_fd),
-	 "or: an inherited socket that listens, at which the guest's one connection has the place of "
-	 "such a port"},
+	 "or: an inherited socket that listens, at which the guest's one connection has the place of such a port"},
 	{"vsock-socket", "PATH", option_text, AT(vsock_socket), "listen here for host clients"},
 	{"vsock-fd", "N", option_fd, AT(vsock_fd), "or: an inherited socket that listens already"},
 	{"guest-cid", "N", set_guest_cid, AT(guest_cid), "the guest's context id (3)"},

@@ -29,8 +29,7 @@ static json_t *host_json(bool loaded, const char *dll, const struct error *why)
 	bool usable = why->code == ERR_NONE;
 
 	return json_pack(
-		"{s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:s, s:b, s:s, "
-		"s:s, s:b, s:b, s:s}",
+		"{s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:s, s:b, s:s, s:s, s:b, s:b, s:s}",
 		"backend", HYPERV_BACKEND, "architecture",
 		architecture_name(architecture_of_host()), "binaryPath", dll, "binaryVersion", "",
 		"machines", machines_json(), "accelerator", "platform", "acceleratorReason",

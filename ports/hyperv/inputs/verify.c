@@ -85,11 +85,11 @@ int inputs_require(const json_t *verification, struct error *err)
 
 	if (!first)
 		return 0;
-	error_set(err, ERR_CONFLICT,
-		  "the %s %s is not the one that prepare recorded (%.12s now, %.12s then); prepare "
-		  "again if that is intended",
-		  strcmp(name, "rootfs") ? name : "workspace's rootfs.vhd, a copy of",
-		  json_text(json_object_get(verification, name), "path", ""),
-		  json_text(first, "actual", ""), json_text(first, "expected", ""));
+	error_set(
+		err, ERR_CONFLICT,
+		"the %s %s is not the one that prepare recorded (%.12s now, %.12s then); prepare again if that is intended",
+		strcmp(name, "rootfs") ? name : "workspace's rootfs.vhd, a copy of",
+		json_text(json_object_get(verification, name), "path", ""),
+		json_text(first, "actual", ""), json_text(first, "expected", ""));
 	return error_reason(err, REASON_NOT_AS_PREPARED, "");
 }

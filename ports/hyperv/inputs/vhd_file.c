@@ -155,8 +155,8 @@ int vhd_file_check_disk(const char *path, struct error *err)
 		return check_vhdx(path, err);
 	if (ends_in(path, ".vhd"))
 		return vhd_file_check(path, NULL, err);
-	return error_set(err, ERR_INVALID,
-			 "%s: Hyper-V attaches virtual hard disks alone, files that end in .vhd or "
-			 ".vhdx",
-			 path);
+	return error_set(
+		err, ERR_INVALID,
+		"%s: Hyper-V attaches virtual hard disks alone, files that end in .vhd or .vhdx",
+		path);
 }

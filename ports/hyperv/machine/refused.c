@@ -94,16 +94,13 @@ static bool asks_accelerator(const struct config *config, char path[REFUSAL_PATH
 
 const struct backend_refusal hyperv_refusals[] = {
 	{"network.mode",
-	 "nat needs an endpoint of the Host Network Service, which this supervisor does not make, "
-	 "and its traffic would go unfiltered; ask for mode \"isolated\"",
+	 "nat needs an endpoint of the Host Network Service, which this supervisor does not make, and its traffic would go unfiltered; ask for mode \"isolated\"",
 	 asks_nat},
 	{"network.mode",
-	 "bridged needs an endpoint of the Host Network Service, which this supervisor does not "
-	 "make; ask for mode \"isolated\"",
+	 "bridged needs an endpoint of the Host Network Service, which this supervisor does not make; ask for mode \"isolated\"",
 	 asks_bridge},
 	{"rootfsPath",
-	 "a root in memory is two RAM disks in one file, which this supervisor does not put "
-	 "together",
+	 "a root in memory is two RAM disks in one file, which this supervisor does not put together",
 	 asks_ram_root},
 	{"macos", "macOS guests are run by Apple's Virtualization.framework alone", ASKS_BY_FIELD},
 	{"shares", "no file server for the guest is built for Windows" IN_ROOTFS, ASKS_BY_FIELD},
@@ -120,8 +117,7 @@ const struct backend_refusal hyperv_refusals[] = {
 	 asks_confinement},
 	{"console", "COM1 is read, and nothing is written to it", ASKS_BY_FIELD},
 	{"architecture",
-	 "Hyper-V runs machines of the host's own architecture, and this program "
-	 "is one of amd64",
+	 "Hyper-V runs machines of the host's own architecture, and this program is one of amd64",
 	 asks_architecture},
 	{"accelerator", "Hyper-V has the hypervisor of Windows and no other; leave it out",
 	 asks_accelerator},
@@ -134,8 +130,7 @@ const char *hyperv_refuses_command(enum command command)
 	case COMMAND_CONSOLE:
 		return "the console is not attached to on Windows; serial.log has what it said";
 	case COMMAND_QUARANTINE:
-		return "that every channel of a running machine is severed cannot be proven on "
-		       "Windows; kill the workspace, which keeps its disk and its history";
+		return "that every channel of a running machine is severed cannot be proven on Windows; kill the workspace, which keeps its disk and its history";
 	default:
 		return NULL;
 	}
@@ -162,10 +157,10 @@ int hyperv_check_name(const char *id, struct error *err)
 	size_t len = strlen(id);
 
 	if (strpbrk(id, "<>:\"|?*") || (len > 0 && (id[len - 1] == '.' || id[len - 1] == ' ')))
-		return error_set(err, ERR_INVALID,
-				 "identity.runtimeID \"%.200s\" has characters that no name of a "
-				 "directory of Windows can have",
-				 id);
+		return error_set(
+			err, ERR_INVALID,
+			"identity.runtimeID \"%.200s\" has characters that no name of a directory of Windows can have",
+			id);
 	if (is_device_name(id))
 		return error_set(err, ERR_INVALID,
 				 "identity.runtimeID \"%.200s\" is the name of a device of Windows",

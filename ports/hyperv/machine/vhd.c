@@ -96,8 +96,9 @@ int vhd_footer(uint64_t bytes, int64_t made_at, const struct guid *id, uint8_t o
 
 	if (bytes == 0 || bytes % VHD_SECTOR || bytes > VHD_MAX)
 		return error_set(err, ERR_INVALID,
-				 "a disk of %" PRIu64 " bytes: whole sectors of %d are needed, at "
-				 "most %" PRIu64 " bytes of them",
+				 "a disk of %" PRIu64
+				 " bytes: whole sectors of %d are needed, at most %" PRIu64
+				 " bytes of them",
 				 bytes, VHD_SECTOR, VHD_MAX);
 	memcpy(footer + AT_COOKIE, vhd_cookie, sizeof(vhd_cookie));
 	be32_put(footer + AT_FEATURES, FEATURE_RESERVED);
@@ -132,8 +133,7 @@ int vhd_check(const uint8_t footer[VHD_FOOTER], uint64_t file_bytes, uint64_t *b
 		return error_set(err, ERR_INVALID, "its footer is of a version that is not known");
 	if (be32_get(footer + AT_TYPE) != TYPE_FIXED)
 		return error_set(err, ERR_INVALID,
-				 "it is a virtual hard disk of another kind than "
-				 "fixed");
+				 "it is a virtual hard disk of another kind than fixed");
 	uint64_t size = be64_get(footer + AT_CURRENT_SIZE);
 	if (size != file_bytes - VHD_FOOTER || size % VHD_SECTOR)
 		return error_set(err, ERR_INVALID,

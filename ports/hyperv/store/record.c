@@ -21,16 +21,17 @@ static int check_record_is_ours(const struct record *record, struct error *err)
 	const char *name = json_text(identity, "runtimeID", record->id);
 
 	if (strcmp(name, record->id) != 0)
-		return error_set(err, ERR_CONFLICT,
-				 "the directory of the workspace %s is another's, %.128s: Windows "
-				 "does not tell the two names apart",
-				 record->id, name);
+		return error_set(
+			err, ERR_CONFLICT,
+			"the directory of the workspace %s is another's, %.128s: Windows does not tell the two names apart",
+			record->id, name);
 	if (strcmp(whose, HYPERV_BACKEND) == 0)
 		return 0;
-	return error_set(err, ERR_CONFLICT,
-			 "workspace %s is of the backend \"%.64s\", and this is the supervisor of "
-			 "\"" HYPERV_BACKEND "\"",
-			 record->id, whose);
+	return error_set(
+		err, ERR_CONFLICT,
+		"workspace %s is of the backend \"%.64s\", and this is the supervisor of \"" HYPERV_BACKEND
+		"\"",
+		record->id, whose);
 }
 
 int record_load(struct record *record, struct error *err)
@@ -117,20 +118,20 @@ int record_allows(const struct record *record, enum command command, struct erro
 		if (command == COMMAND_HALT || command == COMMAND_STOP || command == COMMAND_KILL)
 			return error_set(err, ERR_NOT_FOUND, "there is no workspace %s in %s", id,
 					 place);
-		return error_set(err, ERR_NOT_FOUND,
-				 "workspace %s is not prepared in %s: the command prepare comes "
-				 "first",
-				 id, place);
+		return error_set(
+			err, ERR_NOT_FOUND,
+			"workspace %s is not prepared in %s: the command prepare comes first", id,
+			place);
 	case STATE_STARTING:
 	case STATE_RUNNING:
 		return error_set(err, ERR_CONFLICT,
 				 "workspace %s is already %s; stop or kill it before %s", id,
 				 state_names[record->state], name);
 	default:
-		return error_set(err, ERR_CONFLICT,
-				 "workspace %s is %s; wait until it has ended, or kill it, before "
-				 "%s",
-				 id, state_names[record->state], name);
+		return error_set(
+			err, ERR_CONFLICT,
+			"workspace %s is %s; wait until it has ended, or kill it, before %s", id,
+			state_names[record->state], name);
 	}
 }
 

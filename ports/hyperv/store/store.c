@@ -97,10 +97,10 @@ static int refuse_foreign(const struct store *store, struct error *err)
 {
 	if (!store_exists(store) || is_marked(store) || file_is_empty_dir(store->dir))
 		return 0;
-	return error_set(err, ERR_CONFLICT,
-			 "%s is a directory of something else; choose another name or another "
-			 "state directory",
-			 store->dir);
+	return error_set(
+		err, ERR_CONFLICT,
+		"%s is a directory of something else; choose another name or another state directory",
+		store->dir);
 }
 
 int store_create(const struct store *store, struct error *err)

@@ -87,11 +87,10 @@ int tcp_check_own_address(const char *host, struct error *err)
 		return -1;
 	if (s != INVALID_SOCKET)
 		closesocket(s);
-	return code != WSAEADDRNOTAVAIL ? 0
-					: error_set(err, ERR_INVALID,
-						    "it must be an address of this host, and %s is "
-						    "none",
-						    host);
+	return code != WSAEADDRNOTAVAIL
+		       ? 0
+		       : error_set(err, ERR_INVALID,
+				   "it must be an address of this host, and %s is none", host);
 }
 
 SOCKET tcp_take_port(const char *host, uint16_t port, struct error *err)
@@ -104,10 +103,10 @@ SOCKET tcp_take_port(const char *host, uint16_t port, struct error *err)
 	if (take_address(host, port, &s, &code, err) < 0 || code == 0)
 		return s;
 	if (code == WSAEADDRINUSE || code == WSAEACCES)
-		error_set(err, ERR_UNAVAILABLE,
-			  "cannot publish %s: the port is taken or reserved; stop what listens "
-			  "there, or choose another port",
-			  name);
+		error_set(
+			err, ERR_UNAVAILABLE,
+			"cannot publish %s: the port is taken or reserved; stop what listens there, or choose another port",
+			name);
 	else
 		windows_error(err, (DWORD)code, "cannot publish %s", name);
 	return INVALID_SOCKET;

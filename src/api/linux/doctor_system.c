@@ -62,9 +62,9 @@ static void check_accelerator(const struct microagent *agent, const json_t *host
 	if (strcmp(json_text(host, "kvmKernels", ""), "pvm") == 0)
 		propose_pvm_kernel(out);
 	else if (access("/dev/kvm", F_OK) < 0)
-		finding_remedy(out,
-			       "switch virtualisation on in the firmware (on a virtual machine: "
-			       "nested virtualisation), then sudo modprobe kvm");
+		finding_remedy(
+			out,
+			"switch virtualisation on in the firmware (on a virtual machine: nested virtualisation), then sudo modprobe kvm");
 	else if (access("/dev/kvm", R_OK | W_OK) < 0)
 		finding_remedy(out, "sudo usermod -aG kvm $(id -un), then log in again");
 }
@@ -109,8 +109,7 @@ static void check_landlock(const struct microagent *agent, const json_t *host, s
 	if (strcmp(files, "landlock") == 0) {
 		finding_detail(
 			out, VERDICT_DEGRADED,
-			"supervisors are kept from this host's files by Landlock alone, which "
-			"does not bind a program to which one hands a directory: %s",
+			"supervisors are kept from this host's files by Landlock alone, which does not bind a program to which one hands a directory: %s",
 			why);
 		return;
 	}
@@ -122,8 +121,9 @@ static void check_landlock(const struct microagent *agent, const json_t *host, s
 		why);
 	if (strcmp(json_text(host, "confinement", ""), "platform") == 0)
 		return;
-	finding_remedy(out, "a kernel with CONFIG_SECURITY_LANDLOCK, and landlock in lsm= of its "
-			    "command line");
+	finding_remedy(
+		out,
+		"a kernel with CONFIG_SECURITY_LANDLOCK, and landlock in lsm= of its command line");
 }
 
 static void check_limits(const struct microagent *agent, const json_t *host, struct finding *out)
@@ -167,8 +167,7 @@ static void check_user_ids(const struct microagent *agent, const json_t *host, s
 		finding_remedy(out, "sudo usermod " SUBIDS_TEXT " $(id -un)");
 	} else {
 		finding_detail(out, VERDICT_OK,
-			       "subordinate ones of uid %u, for directories "
-			       "that are shared",
+			       "subordinate ones of uid %u, for directories that are shared",
 			       (unsigned)geteuid());
 	}
 }

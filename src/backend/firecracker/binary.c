@@ -47,10 +47,10 @@ char *fc_find(struct error *err)
 	if (named && *named) {
 		if (program_is(named))
 			return path_absolute(named, err);
-		error_set(err, ERR_UNAVAILABLE,
-			  "Firecracker: MICROAGENT_FIRECRACKER names %s, which is no program; "
-			  "without it Firecracker comes from PATH",
-			  named);
+		error_set(
+			err, ERR_UNAVAILABLE,
+			"Firecracker: MICROAGENT_FIRECRACKER names %s, which is no program; without it Firecracker comes from PATH",
+			named);
 		return NULL;
 	}
 	found = program_in_path("firecracker");
@@ -64,9 +64,9 @@ char *fc_find(struct error *err)
 				  strerror(errno));
 		return found;
 	}
-	error_set(err, ERR_UNAVAILABLE,
-		  "firecracker is not installed: put a release of "
-		  "https://github.com/firecracker-microvm/firecracker in PATH");
+	error_set(
+		err, ERR_UNAVAILABLE,
+		"firecracker is not installed: put a release of https://github.com/firecracker-microvm/firecracker in PATH");
 	return NULL;
 }
 
@@ -92,8 +92,7 @@ static int check_machine(const char *path, struct error *err)
 		if (head.e_machine == table[i].machine &&
 		    table[i].architecture != architecture_of_host())
 			return error_set(err, ERR_UNAVAILABLE,
-					 "Firecracker: %s is a program for %s, and this host is "
-					 "%s",
+					 "Firecracker: %s is a program for %s, and this host is %s",
 					 path, architecture_name(table[i].architecture),
 					 architecture_name(architecture_of_host()));
 	return 0;

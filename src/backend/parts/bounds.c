@@ -11,11 +11,11 @@ int bounds_check(const struct config *c, struct error *err)
 	size_t most = (size_t)limit_get(LIMIT_VSOCK_HOST_PORTS) - OWN_HOST_PORTS;
 
 	if (json_array_size(c->port_forwards) > limit_get(LIMIT_PUBLISHES))
-		return error_set(err, ERR_INVALID,
-				 "config.network.portForwards has %zu entries, and a guest may "
-				 "publish %llu ports",
-				 json_array_size(c->port_forwards),
-				 (unsigned long long)limit_get(LIMIT_PUBLISHES));
+		return error_set(
+			err, ERR_INVALID,
+			"config.network.portForwards has %zu entries, and a guest may publish %llu ports",
+			json_array_size(c->port_forwards),
+			(unsigned long long)limit_get(LIMIT_PUBLISHES));
 	if (listeners <= most)
 		return 0;
 	return error_set(err, ERR_UNSUPPORTED,

@@ -46,10 +46,11 @@ static int need_subordinate(const char *path, unsigned long own, unsigned long *
 		*id = CELL_NOBODY;
 	if (*id)
 		return 0;
-	return error_set(err, ERR_UNAVAILABLE,
-			 "shared directories need subordinate ids, and %s has none for uid %u: as "
-			 "root, usermod " SUBIDS_TEXT " USER",
-			 path, (unsigned)geteuid());
+	return error_set(
+		err, ERR_UNAVAILABLE,
+		"shared directories need subordinate ids, and %s has none for uid %u: as root, usermod " SUBIDS_TEXT
+		" USER",
+		path, (unsigned)geteuid());
 }
 
 int idmap_find(int dir, struct idmap *out, struct error *err)

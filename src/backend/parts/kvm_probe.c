@@ -78,9 +78,10 @@ void kvm_judge_kernel(struct kvm_facts *facts, bool pvm, bool for_pvm)
 	if (for_pvm)
 		set_verdict(facts, KVM_USABLE, PVM_WORDS ", and the kernel is built for it");
 	else
-		set_verdict(facts, facts->kvm == KVM_SLOW ? KVM_SLOW : KVM_UNSUITED,
-			    PVM_WORDS ", which runs at speed only kernels that are built for it; "
-				      "the kernel is not known to be one");
+		set_verdict(
+			facts, facts->kvm == KVM_SLOW ? KVM_SLOW : KVM_UNSUITED,
+			PVM_WORDS
+			", which runs at speed only kernels that are built for it; the kernel is not known to be one");
 }
 
 bool kvm_can_serve(const struct kvm_facts *facts, enum accelerator wanted)
@@ -101,10 +102,11 @@ static bool denied_to_vm_user(struct kvm_facts *facts)
 		return false;
 	if ((st.st_mode & others) == others || (st.st_gid != 0 && (st.st_mode & group) == group))
 		return false;
-	set_verdict(facts, KVM_DENIED,
-		    KVM_DEVICE " is root's alone, and a VM of root runs as a user of its own: "
-			       "groupadd -f -r kvm && chgrp kvm " KVM_DEVICE
-			       " && chmod 660 " KVM_DEVICE);
+	set_verdict(
+		facts, KVM_DENIED,
+		KVM_DEVICE
+		" is root's alone, and a VM of root runs as a user of its own: groupadd -f -r kvm && chgrp kvm " KVM_DEVICE
+		" && chmod 660 " KVM_DEVICE);
 	return true;
 }
 
@@ -118,8 +120,7 @@ static int open_kvm(struct kvm_facts *facts)
 	if (errno == EACCES || errno == EPERM)
 		set_verdict(facts, KVM_DENIED,
 			    "no rights to " KVM_DEVICE
-			    ": add the user to its group (usermod -aG kvm USER) "
-			    "and log in again");
+			    ": add the user to its group (usermod -aG kvm USER) and log in again");
 	else if (errno == ENOENT || errno == ENXIO || errno == ENODEV)
 		set_verdict(facts, KVM_MISSING,
 			    "no " KVM_DEVICE
@@ -151,8 +152,8 @@ static void run_probe(int kvm_fd, int out)
 			set_verdict(
 				&facts, KVM_SLOW,
 				KVM_DEVICE
-				" opens, but 64-bit code runs emulated: %d iterations did not end "
-				"within %" PRIu64 " ms",
+				" opens, but 64-bit code runs emulated: %d iterations did not end within %" PRIu64
+				" ms",
 				KVM_LOOP_ITERATIONS, limit / NS_PER_MS);
 	}
 	(void)!write(out, &facts, sizeof(facts));

@@ -72,10 +72,10 @@ char *program_newidmap(const char *name, struct error *err)
 	char *found = program_in_path(name);
 
 	if (!found)
-		error_set(err, ERR_UNAVAILABLE,
-			  "%s is not installed, and shared directories need it: apt-get install "
-			  "uidmap",
-			  name);
+		error_set(
+			err, ERR_UNAVAILABLE,
+			"%s is not installed, and shared directories need it: apt-get install uidmap",
+			name);
 	return found;
 }
 
@@ -97,9 +97,9 @@ char *program_virtiofsd(struct error *err)
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
 		if (program_is(places[i]))
 			return path_absolute(places[i], err);
-	error_set(err, ERR_UNAVAILABLE,
-		  "virtiofsd is not installed, and shared directories need it: apt-get install "
-		  "virtiofsd (on Debian 12 qemu-system-common)");
+	error_set(
+		err, ERR_UNAVAILABLE,
+		"virtiofsd is not installed, and shared directories need it: apt-get install virtiofsd (on Debian 12 qemu-system-common)");
 	return NULL;
 }
 
@@ -108,9 +108,9 @@ char *program_passt(struct error *err)
 	char *found = program_in_path("passt");
 
 	if (!found)
-		error_set(err, ERR_UNAVAILABLE,
-			  "config.network.mode: nat needs passt, which is not installed: apt-get "
-			  "install passt (or use \"isolated\")");
+		error_set(
+			err, ERR_UNAVAILABLE,
+			"config.network.mode: nat needs passt, which is not installed: apt-get install passt (or use \"isolated\")");
 	return found;
 }
 

@@ -51,9 +51,9 @@ static int check_right(struct error *err)
 	if (syscall(SYS_capget, &header, data) == 0 &&
 	    data[CAP_TO_INDEX(CAP_NET_ADMIN)].effective & CAP_TO_MASK(CAP_NET_ADMIN))
 		return 0;
-	return error_set(err, ERR_DENIED,
-			 "config.network.mode: bridged needs the right to make an interface "
-			 "(root, or CAP_NET_ADMIN)");
+	return error_set(
+		err, ERR_DENIED,
+		"config.network.mode: bridged needs the right to make an interface (root, or CAP_NET_ADMIN)");
 }
 
 int tap_check(const char *bridge, struct error *err)

@@ -182,8 +182,8 @@ const struct vmm_call vmm_calls[] = {
 	REFUSED(setreuid, "on QEMU's own list: it stays who it is"),
 	REFUSED(setsid, "on QEMU's own list: it has a session already"),
 	REFUSED(setuid, "on QEMU's own list: it stays who it is"),
-	REFUSED(userfaultfd, "for migrations that are not made here; holds up the kernel in the "
-			     "middle of a copy"),
+	REFUSED(userfaultfd,
+		"for migrations that are not made here; holds up the kernel in the middle of a copy"),
 	REFUSED(utime, "a file keeps its times"),
 	REFUSED(utimensat, "a file keeps its times"),
 	REFUSED(utimes, "a file keeps its times"),

@@ -50,9 +50,9 @@ int vmm_filter_open(enum vmm_program program, bool only_logs, int *fd, struct er
 	/* The first that asks the kernel, whether for this end or for the logging. */
 	if (seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, action_of(CALL_KILLED, only_logs)) <
 	    0)
-		return error_set(err, ERR_UNAVAILABLE,
-				 "this kernel has not the system call filter that the VMM is to "
-				 "be under (Linux 4.14 has)");
+		return error_set(
+			err, ERR_UNAVAILABLE,
+			"this kernel has not the system call filter that the VMM is to be under (Linux 4.14 has)");
 	if (isolate_filter_check(seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, AS_TREE), NAME,
 				 err) < 0)
 		return -1;

@@ -20,9 +20,9 @@ int accelerator_tsc_khz(uint32_t *khz, struct error *err)
 		host_facts_store(&host);
 	}
 	if (!host.tsc_khz)
-		return error_set(err, ERR_UNSUPPORTED,
-				 "this processor's time-stamp counter cannot be measured, and a "
-				 "guest under TCG needs its frequency");
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"this processor's time-stamp counter cannot be measured, and a guest under TCG needs its frequency");
 	*khz = host.tsc_khz;
 	return 0;
 }

@@ -95,9 +95,9 @@ int qemu_balloon(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data, stru
 	json_t *arguments;
 
 	if (qemu->origin != VM_COLD) {
-		error_set(err, ERR_UNSUPPORTED,
-			  "a machine that was restored, or that others are to be restored from, "
-			  "has no balloon: they share its memory");
+		error_set(
+			err, ERR_UNSUPPORTED,
+			"a machine that was restored, or that others are to be restored from, has no balloon: they share its memory");
 		return error_reason(err, REASON_SESSION_RESTORED, "");
 	}
 	if (qemu->balloon.fn)

@@ -30,10 +30,10 @@ char *binary_find(enum architecture architecture, struct error *err)
 	if (named && *named) {
 		if (program_is(named))
 			return path_absolute(named, err);
-		error_set(err, ERR_UNAVAILABLE,
-			  "QEMU: %s names %s, which is no program; without it QEMU comes from PATH "
-			  "(apt-get install %s)",
-			  variable, named, package);
+		error_set(
+			err, ERR_UNAVAILABLE,
+			"QEMU: %s names %s, which is no program; without it QEMU comes from PATH (apt-get install %s)",
+			variable, named, package);
 		return NULL;
 	}
 	char *found = program_in_path(program);

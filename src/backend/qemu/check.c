@@ -16,10 +16,10 @@ int check_bounds(const struct config *c, struct error *err)
 	if (bounds_check(c, err) < 0)
 		return -1;
 	if (count > MACHINE_EXTRAS_MAX)
-		return error_set(err, ERR_INVALID,
-				 "config.disks, config.bundles and config.shares have %zu entries "
-				 "together, and a machine has room for %d",
-				 count, MACHINE_EXTRAS_MAX);
+		return error_set(
+			err, ERR_INVALID,
+			"config.disks, config.bundles and config.shares have %zu entries together, and a machine has room for %d",
+			count, MACHINE_EXTRAS_MAX);
 	return 0;
 }
 
@@ -31,10 +31,10 @@ int check_architecture(enum architecture machine, struct error *err)
 
 	if (machine != ARCHITECTURE_AMD64 || host == ARCHITECTURE_AMD64)
 		return 0;
-	return error_set(err, ERR_UNSUPPORTED,
-			 "config.architecture: machines of amd64 are not run on hosts of %s, which "
-			 "have no time-stamp counter to keep their time by",
-			 architecture_name(host));
+	return error_set(
+		err, ERR_UNSUPPORTED,
+		"config.architecture: machines of amd64 are not run on hosts of %s, which have no time-stamp counter to keep their time by",
+		architecture_name(host));
 }
 
 #define HIGH_PORT "the vsock device of QEMU's machines takes ports up to 1073741823"

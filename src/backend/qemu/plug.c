@@ -335,10 +335,9 @@ static int may_attach(const struct qemu *qemu, size_t count, struct error *err)
 	if (!qemu->vm.pluggable)
 		return error_set(err, ERR_CONFLICT, "the machine has no spare port");
 	if (qemu->ram == RAM_PRIVATE) {
-		error_set(err, ERR_CONFLICT,
-			  "the machine shares its memory with others of its template, and "
-			  "virtiofsd with none: a session that is to have a directory is made with "
-			  "one, or without its template");
+		error_set(
+			err, ERR_CONFLICT,
+			"the machine shares its memory with others of its template, and virtiofsd with none: a session that is to have a directory is made with one, or without its template");
 		return error_reason(err, REASON_SESSION_RESTORED, "");
 	}
 	if (qemu->plug.count)

@@ -65,9 +65,9 @@ static void on_save_timer(struct loop *loop, void *data)
 	(void)loop;
 	qemu->saving.timer = NULL;
 	(void)qmp_send(qemu->qmp, "migrate_cancel", NULL, NULL, NULL, &ignored);
-	error_set(&why, ERR_TIMEOUT,
-		  "the machine's state was not written in time: its guest changes more memory "
-		  "than can be written");
+	error_set(
+		&why, ERR_TIMEOUT,
+		"the machine's state was not written in time: its guest changes more memory than can be written");
 	tell_saved(qemu, &why);
 }
 

@@ -26,10 +26,10 @@ static int set_target_name(struct tree_target *target, const char *name, struct 
 
 	if (!*name || strlen(name) > 255 || strchr(name, '/') || !strcmp(name, ".") ||
 	    !strcmp(name, ".."))
-		return error_set(err, ERR_INVALID,
-				 "a copy cannot be called \"%.255s\": give its name at the end of "
-				 "the target",
-				 name);
+		return error_set(
+			err, ERR_INVALID,
+			"a copy cannot be called \"%.255s\": give its name at the end of the target",
+			name);
 	snprintf(target->name, sizeof(target->name), "%s", name);
 	if (fstatat(target->dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s", name);

@@ -267,9 +267,7 @@ static int run_contract(struct cli *cli, const void *values, const struct cli_wo
 const struct cli_command cli_contract = {
 	.name = "contract",
 	.summary = "what an agent runtime may rely on: commands, states, limits",
-	.help = "With --json the whole document, agent-runtime.v1. What each backend does is asked "
-		"of\nits supervisor, if that is installed, and else told as it was when this was "
-		"built.\n",
+	.help = "With --json the whole document, agent-runtime.v1. What each backend does is asked of\nits supervisor, if that is installed, and else told as it was when this was built.\n",
 	.group = CLI_GROUP_HOST,
 	.run = run_contract,
 };

@@ -205,10 +205,11 @@ static int run_import(struct cli *cli, const void *values, const struct cli_word
 	if (cache_image_check_name(args->items[0], machine, &why) < 0)
 		return cli_usage_error(cli, &why, err);
 	if (v->size && v->size < SIZE_MIN_MIB)
-		return cli_usage(cli, err,
-				 "--size is %" PRId64 " MiB, and the least is %d: the file system "
-				 "needs some of it for itself",
-				 v->size, SIZE_MIN_MIB);
+		return cli_usage(
+			cli, err,
+			"--size is %" PRId64
+			" MiB, and the least is %d: the file system needs some of it for itself",
+			v->size, SIZE_MIN_MIB);
 	if (v->size) {
 		snprintf(size, sizeof(size), "%" PRId64, v->size);
 		words[n++] = "--size";
@@ -218,8 +219,9 @@ static int run_import(struct cli *cli, const void *values, const struct cli_word
 	if (v->rebuild)
 		words[n++] = "--rebuild";
 	if (v->unconfined) {
-		guest_warn(cli, "skopeo runs in no cell, as you: what the image's bytes can do to "
-				"it, they can do to you");
+		guest_warn(
+			cli,
+			"skopeo runs in no cell, as you: what the image's bytes can do to it, they can do to you");
 		words[n++] = "--unconfined";
 	}
 	words[n++] = "--"; /* what begins with one is a name, or is none */
@@ -307,11 +309,9 @@ static const struct cli_command image_import = {
 	.name = "import",
 	.args = "NEW REF",
 	.summary = "make an image of one of the OCI or of Docker",
-	.help = "REF is an OCI layout (a directory), an archive of one or of `docker save`, each "
-		"with\n"
+	.help = "REF is an OCI layout (a directory), an archive of one or of `docker save`, each with\n"
 		":TAG behind it where it holds several; or a registry's image, as\n"
-		"docker.io/library/debian:12. skopeo fetches it; any user may. What is there "
-		"already\n"
+		"docker.io/library/debian:12. skopeo fetches it; any user may. What is there already\n"
 		"is not fetched again.\n",
 	.options = import_options,
 	.values_size = sizeof(struct image_values),

@@ -193,8 +193,9 @@ static int become_kernel_command(struct cli *cli, const char *command,
 	if (v->for_pvm)
 		words[n++] = "--for-pvm";
 	if (v->unconfined) {
-		guest_warn(cli, "what works on the package runs in no cell, as you: what its bytes "
-				"can do to it, they can do to you");
+		guest_warn(
+			cli,
+			"what works on the package runs in no cell, as you: what its bytes can do to it, they can do to you");
 		words[n++] = "--unconfined";
 	}
 	words[n] = NULL;
@@ -322,8 +323,7 @@ static const struct cli_command kernel_verify = {
 static const struct cli_command kernel_install = {
 	.name = "install",
 	.summary = "install Debian's cloud kernel, or one of yours",
-	.help = "Debian's kernel is fetched by apt, unpacked, and not installed on this host. "
-		"With\n"
+	.help = "Debian's kernel is fetched by apt, unpacked, and not installed on this host. With\n"
 		"one in the cache nothing is fetched. A kernel file must have built in what it\n"
 		"needs: virtio (mmio or PCI), block, console, vsock and ext4.\n",
 	.options = install_options,
@@ -335,8 +335,7 @@ static const struct cli_command kernel_build = {
 	.name = "build",
 	.summary = "build the tuned kernel, which boots in a third of the time",
 	.help = "From Debian's kernel source, fetched by apt: about ten minutes on two processors\n"
-		"and 4 GiB of space while it lasts. It becomes the default. A build that was "
-		"broken\n"
+		"and 4 GiB of space while it lasts. It becomes the default. A build that was broken\n"
 		"off goes on where it was.\n",
 	.options = build_options,
 	.values_size = sizeof(struct kernel_values),

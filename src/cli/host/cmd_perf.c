@@ -41,10 +41,10 @@ static int become_program(const char *const *argv, struct error *err)
 	signals_give_back(&signals);
 	if (err->errnum != ENOENT)
 		return -1;
-	return error_set(err, ERR_NOT_FOUND,
-			 "%s is a Python program, and what runs it is not here: the Debian package "
-			 "python3 brings /usr/bin/python3",
-			 argv[0]);
+	return error_set(
+		err, ERR_NOT_FOUND,
+		"%s is a Python program, and what runs it is not here: the Debian package python3 brings /usr/bin/python3",
+		argv[0]);
 }
 
 static int run_perf(struct cli *cli, const void *values, const struct cli_words *args,
@@ -60,10 +60,10 @@ static int run_perf(struct cli *cli, const void *values, const struct cli_words 
 		return -1;
 	program = program_find(PROGRAM, err);
 	if (!program)
-		return error_set(err, ERR_NOT_FOUND,
-				 PROGRAM
-				 ", which measures, is neither beside microagent nor in PATH: "
-				 "the Debian package python3-microagent brings it");
+		return error_set(
+			err, ERR_NOT_FOUND,
+			PROGRAM
+			", which measures, is neither beside microagent nor in PATH: the Debian package python3-microagent brings it");
 	argv_add(&argv, program);
 	argv_add(&argv, cli->command->name);
 	if (cli->json)

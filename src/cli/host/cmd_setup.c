@@ -197,9 +197,9 @@ static int put_failure(json_t *found, const struct step *step, struct error *err
 	char remedy[128];
 
 	if (step->why.code == ERR_DENIED && !has_place())
-		snprintf(remedy, sizeof(remedy),
-			 "MICROAGENT_CACHE_DIR=DIR microagent setup, with a DIR that is yours, and "
-			 "export the variable");
+		snprintf(
+			remedy, sizeof(remedy),
+			"MICROAGENT_CACHE_DIR=DIR microagent setup, with a DIR that is yours, and export the variable");
 	else
 		snprintf(remedy, sizeof(remedy), "microagent setup, again or with --%s %s",
 			 step->name,
@@ -311,12 +311,9 @@ static const struct cli_option setup_options[] = {
 const struct cli_command cli_setup = {
 	.name = "setup",
 	.summary = "what machines boot from, and a look at all else that they need",
-	.help = "As an ordinary user, into the user's own cache: Debian's kernel, fetched by apt "
-		"and\n"
-		"not installed on this host, and the busybox image. What is there is kept, so "
-		"that\n"
-		"it may be run again. Then the checks of `microagent doctor`, each with what "
-		"mends\n"
+	.help = "As an ordinary user, into the user's own cache: Debian's kernel, fetched by apt and\n"
+		"not installed on this host, and the busybox image. What is there is kept, so that\n"
+		"it may be run again. Then the checks of `microagent doctor`, each with what mends\n"
 		"it; exit code 1 where no machine runs yet.\n",
 	.group = CLI_GROUP_HOST,
 	.options = setup_options,

@@ -119,11 +119,10 @@ int guest_check_command(struct cli *cli, const char *const *command, struct erro
 				 "the command \"\" is empty: its first word names a program");
 	for (; command && *command; command++)
 		if (!utf8_is_whole(*command, strlen(*command)))
-			return cli_usage(cli, err,
-					 "\"%s\" in the command is not UTF-8, and nothing else can "
-					 "be said to a guest; a shell in it makes other bytes, "
-					 "printf '\\377' for one",
-					 *command);
+			return cli_usage(
+				cli, err,
+				"\"%s\" in the command is not UTF-8, and nothing else can be said to a guest; a shell in it makes other bytes, printf '\\377' for one",
+				*command);
 	return 0;
 }
 
@@ -132,8 +131,7 @@ int guest_check_path(struct cli *cli, const char *path, struct error *err)
 	if (!utf8_is_whole(path, strlen(path)))
 		return cli_usage(
 			cli, err,
-			"\"%s\" is not UTF-8, and no such name can be said to a guest; its "
-			"directory can be copied, with all that is in it",
+			"\"%s\" is not UTF-8, and no such name can be said to a guest; its directory can be copied, with all that is in it",
 			path);
 	return 0;
 }

@@ -46,10 +46,10 @@ void guest_warn_allow(const struct cli *cli, const char *network, const struct c
 			return;
 	for (size_t i = 0; i < allow->count; i++)
 		if (prefix_parse(allow->items[i], &prefix) == 0 && prefix.bits < WIDE_BITS)
-			guest_warn(cli,
-				   "--allow %.64s opens more than one network of this host's "
-				   "surroundings: name those that are needed",
-				   allow->items[i]);
+			guest_warn(
+				cli,
+				"--allow %.64s opens more than one network of this host's surroundings: name those that are needed",
+				allow->items[i]);
 }
 
 void guest_warn_shared_anyway(const struct cli *cli)
@@ -75,17 +75,18 @@ void guest_hint_git(const struct cli *cli, const char *word, const char *at,
 	autofree char *outside = microagent_git_outside(word, at);
 
 	if (outside && !is_shared(given, outside))
-		guest_warn(cli,
-			   "%.200s is a git worktree, and git does not work in the guest without "
-			   "%.200s, to which its .git leads: --share-git shares that too",
-			   word, outside);
+		guest_warn(
+			cli,
+			"%.200s is a git worktree, and git does not work in the guest without %.200s, to which its .git leads: --share-git shares that too",
+			word, outside);
 }
 
 void guest_warn_accelerator(const struct cli *cli, const char *accelerator)
 {
 	if (strcmp(accelerator, "tcg") == 0)
-		guest_warn(cli, "the machine is emulated (tcg), which is no security boundary: "
-				"`microagent doctor` says why");
+		guest_warn(
+			cli,
+			"the machine is emulated (tcg), which is no security boundary: `microagent doctor` says why");
 }
 
 bool guest_is_unconfined(const json_t *told)
@@ -97,8 +98,9 @@ bool guest_is_unconfined(const json_t *told)
 
 void guest_warn_unconfined(const struct cli *cli)
 {
-	guest_warn(cli, "the VMM runs in no cell, as you and under its seccomp filter alone: "
-			"`microagent doctor` says what a cell needs");
+	guest_warn(
+		cli,
+		"the VMM runs in no cell, as you and under its seccomp filter alone: `microagent doctor` says what a cell needs");
 }
 
 void guest_unconfined(const struct cli *cli, struct microagent *agent)
@@ -120,8 +122,7 @@ void guest_warn_init(const struct cli *cli, const char *kernel, const char *arch
 	if (guest_init_compare(&found, NULL) == GUEST_INIT_OTHER)
 		guest_warn(
 			cli,
-			"the guest agent in %s is not of this build: `microagent kernel refresh` "
-			"puts the present one in",
+			"the guest agent in %s is not of this build: `microagent kernel refresh` puts the present one in",
 			found.initrd);
 	cache_kernel_free(&found);
 }

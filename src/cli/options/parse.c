@@ -195,10 +195,10 @@ static int set_size(struct parser *p, const struct cli_option *option, const cha
 		shift = 10 * (int)(unit - units + 1);
 	if (end == text || (*end && (!unit || end[1])) || errno || *text < '0' || *text > '9' ||
 	    value < 1 || value > INT64_MAX >> shift)
-		return cli_usage(p->cli, err,
-				 "--%s must be a number of bytes, or one of K, M, G or T behind "
-				 "it, and is \"%s\"",
-				 option->name, text);
+		return cli_usage(
+			p->cli, err,
+			"--%s must be a number of bytes, or one of K, M, G or T behind it, and is \"%s\"",
+			option->name, text);
 	*out = value << shift;
 	return 0;
 }
@@ -223,10 +223,10 @@ static int set_duration(struct parser *p, const struct cli_option *option, const
 				 "--%s must be from 1s to %jdd, a hundred years, and is \"%s\"",
 				 option->name, (intmax_t)(DURATION_MAX / seconds[3]), text);
 	if (end == text || !unit || (*end && end[1]) || *text < '0' || *text > '9')
-		return cli_usage(p->cli, err,
-				 "--%s must be a number of seconds, or one of s, m, h or d behind "
-				 "it, and is \"%s\"",
-				 option->name, text);
+		return cli_usage(
+			p->cli, err,
+			"--%s must be a number of seconds, or one of s, m, h or d behind it, and is \"%s\"",
+			option->name, text);
 	*out = value * each;
 	return 0;
 }

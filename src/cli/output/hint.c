@@ -43,15 +43,13 @@ const struct hint hint_table[] = {
 	 "put it back; or `microagent session destroy {}` removes the session"},
 	{REASON_ROOT_MISSING, "/", NULL, "put it back"},
 	{REASON_ROOT_MISSING, NULL, NULL,
-	 "put it back; or `microagent delete {}` removes the workspace, `microagent create {}` makes "
-	 "it again"},
+	 "put it back; or `microagent delete {}` removes the workspace, `microagent create {}` makes it again"},
 	{REASON_DISK_TAKEN, NULL, NULL, "`microagent list` shows them"},
 	{REASON_STATE_DIR_REFUSED, NULL, NULL,
 	 "make the directory yours alone (chown, chmod go-w), or name another with --state-dir"},
 	{REASON_NO_SESSION, NULL, NULL, "`microagent session list` shows those that are there"},
 	{REASON_SESSION_DOWN, NULL, NULL,
-	 "`microagent session destroy {}` removes it, and `microagent session create` makes "
-	 "another; `microagent start {}` boots this one again"},
+	 "`microagent session destroy {}` removes it, and `microagent session create` makes another; `microagent start {}` boots this one again"},
 	{REASON_SESSION_BUSY, NULL, NULL,
 	 "`microagent session list` shows its state, `microagent session destroy {}` ends it"},
 	{REASON_SESSION_LOST, NULL, NULL, "`microagent session list` says what became of it"},
@@ -68,14 +66,12 @@ const struct hint hint_table[] = {
 	{REASON_SESSION_COLD, NULL, NULL,
 	 "`microagent base warm {}` makes a template, of which new sessions are restored"},
 	{REASON_SESSION_RESTORED, NULL, NULL,
-	 "`microagent session create --cold` makes one that is booted, and has its memory for "
-	 "itself"},
+	 "`microagent session create --cold` makes one that is booted, and has its memory for itself"},
 	{REASON_NO_SNAPSHOT, NULL, NULL,
 	 "`microagent session snapshots {}` shows those that are there"},
 	{REASON_NO_AUDIT_LOG, NULL, NULL, "`microagent audit list` shows those that are there"},
 	{REASON_NO_BASE, NULL, NULL,
-	 "`microagent base list` shows those that are there, `microagent base create {}` makes the "
-	 "next version of {}"},
+	 "`microagent base list` shows those that are there, `microagent base create {}` makes the next version of {}"},
 	{REASON_BASE_DAMAGED, NULL, NULL,
 	 "`microagent base create {} ...`, with what this one was made with, makes a new version"},
 	{REASON_BASE_VERSIONLESS, NULL, NULL, "`microagent base list` shows them"},
@@ -83,9 +79,7 @@ const struct hint hint_table[] = {
 	{REASON_BASE_OF_POOL, NULL, NULL, "`microagent pool drain --base {}` first"},
 	{REASON_NO_TEMPLATE, NULL, NULL, "`microagent base warm {}` makes one"},
 	{REASON_NO_POOL, NULL, NULL,
-	 "`microagent pool status` shows those that are there, `microagent pool set --base {} "
-	 "--size N` "
-	 "keeps one"},
+	 "`microagent pool status` shows those that are there, `microagent pool set --base {} --size N` keeps one"},
 	{REASON_POOL_DAMAGED, NULL, NULL,
 	 "`microagent pool set --base {} --size N` writes it anew"},
 	{REASON_POOL_VERSIONLESS, NULL, NULL, "`microagent pool status` shows them"},
@@ -106,8 +100,7 @@ const struct hint hint_table[] = {
 	{REASON_KERNEL_DAMAGED, NULL, NULL,
 	 "remove that file, and `microagent kernel install` (or build) makes the kernel again"},
 	{REASON_NO_INITRD, NULL, NULL,
-	 "`microagent kernel refresh` makes those of the cache anew, `microagent kernel install "
-	 "--from {}` takes another kernel in"},
+	 "`microagent kernel refresh` makes those of the cache anew, `microagent kernel install --from {}` takes another kernel in"},
 	{REASON_INITRD_MISSING, NULL, NULL, "`microagent kernel install` makes both"},
 	{REASON_INITRD_OLD, NULL, NULL, "`microagent kernel install` (or build) renews it"},
 	{REASON_INITRD_DAMAGED, NULL, NULL,
@@ -141,8 +134,7 @@ const struct hint hint_table[] = {
 	{REASON_NO_CELL, NULL, "unconfined",
 	 "`microagent doctor` says more; --unconfined makes or starts a machine without a cell"},
 	{REASON_NO_CELL, NULL, NULL,
-	 "`microagent doctor` says more; `microagent start --prepare --unconfined {}` does without "
-	 "a cell, and then what reads its disk does too"},
+	 "`microagent doctor` says more; `microagent start --prepare --unconfined {}` does without a cell, and then what reads its disk does too"},
 	{REASON_GUEST_USER_DENIED, NULL, "user", "--user root does it with all rights"},
 	{REASON_SESSION_SHARES, NULL, NULL,
 	 "`microagent session create` without --share makes one that can be saved"},

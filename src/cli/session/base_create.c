@@ -138,17 +138,16 @@ static int check_values(struct cli *cli, const struct base_values *v, struct err
 	     !is_provisioned(v)) ||
 	    ((v->machine.accelerator || v->machine.backend || v->machine.unconfined) &&
 	     !is_booted(v)))
-		return cli_usage(cli, err,
-				 "nothing is booted without --provision, --stage, --size or "
-				 "--from-oci: leave "
-				 "out %s",
-				 v->machine.network		? "--network"
-				 : v->machine.network_interface ? "--network-interface"
-				 : v->machine.allow.count	? "--allow"
-				 : egress_option(v)		? egress_option(v)
-				 : v->machine.accelerator	? "--accelerator"
-				 : v->machine.backend		? "--backend"
-								: "--unconfined");
+		return cli_usage(
+			cli, err,
+			"nothing is booted without --provision, --stage, --size or --from-oci: leave out %s",
+			v->machine.network	       ? "--network"
+			: v->machine.network_interface ? "--network-interface"
+			: v->machine.allow.count       ? "--allow"
+			: egress_option(v)	       ? egress_option(v)
+			: v->machine.accelerator       ? "--accelerator"
+			: v->machine.backend	       ? "--backend"
+						       : "--unconfined");
 	if (machine_check_values(cli, &v->machine, err) < 0 ||
 	    guest_check_given(cli, "--image", v->image, err) < 0 ||
 	    guest_check_given(cli, "--kernel", v->kernel, err) < 0)
@@ -233,19 +232,13 @@ const struct cli_command base_create = {
 	.args = "BASE",
 	.summary = "make the next version of a base and seal it",
 	.help = "The version is NAME-v1, NAME-v2 and so on; NAME alone means the newest one.\n"
-		"With --provision, --stage or --size the image is booted once: its file system "
-		"grows,\n"
+		"With --provision, --stage or --size the image is booted once: its file system grows,\n"
 		"the user `agent` is made, SCRIPT is run, and what `agent` could write beside\n"
-		"/workspace, /tmp and his home is taken from him. Lines of SCRIPT's output that "
-		"begin\n"
+		"/workspace, /tmp and his home is taken from him. Lines of SCRIPT's output that begin\n"
 		"with \"### \" name its steps. When it fails there is no base, but a log of it.\n"
 		"Without these the base is the image as it is, and nothing is booted.\n"
-		"With --from-ipsw the base is macOS: installed from Apple's restore image, which "
-		"it "
-		"keeps,\n"
-		"given its agent by `PROGRAM DISK` on this host, and booted once; SCRIPT is run by "
-		"sh -e "
-		"then.\n",
+		"With --from-ipsw the base is macOS: installed from Apple's restore image, which it keeps,\n"
+		"given its agent by `PROGRAM DISK` on this host, and booted once; SCRIPT is run by sh -e then.\n",
 	.options = create_options,
 	.machine = MACHINE_OPTIONS_OF_BASE,
 	.values_size = sizeof(struct base_values),

@@ -85,14 +85,10 @@ const struct cli_command base_warm = {
 	.name = "warm",
 	.args = "BASE",
 	.summary = "save a booted machine of a base, for its sessions to begin from",
-	.help = "A machine of the base is booted, each LINE is run in it by its user, and its "
-		"memory and\n"
-		"devices are saved. `session create` with the base's memory "
-		"and\n"
-		"processors then restores that machine instead of booting one, unless --cold or "
-		"anything\n"
-		"else is asked for that it does not have. `base show` tells of it, `base cool` "
-		"drops it.\n",
+	.help = "A machine of the base is booted, each LINE is run in it by its user, and its memory and\n"
+		"devices are saved. `session create` with the base's memory and\n"
+		"processors then restores that machine instead of booting one, unless --cold or anything\n"
+		"else is asked for that it does not have. `base show` tells of it, `base cool` drops it.\n",
 	.options = warm_options,
 	.machine = MACHINE_OPTIONS_OF_WARM,
 	.values_size = sizeof(struct base_values),

@@ -126,15 +126,13 @@ static void print_telemetry(const json_t *telemetry)
 	long long confirmed = log_number(telemetry, "confirmedBytes");
 
 	if (strcmp(verdict, "altered") == 0 && !json_object_get(telemetry, "line"))
-		printf("telemetry.jsonl is altered: it is no file, or is longer (%lld bytes) than "
-		       "microagent writes it\n",
+		printf("telemetry.jsonl is altered: it is no file, or is longer (%lld bytes) than microagent writes it\n",
 		       bytes);
 	else if (strcmp(verdict, "altered") == 0 || strcmp(verdict, "missing") == 0)
 		printf("telemetry.jsonl is %s: it is not what line %lld has the digest of\n",
 		       verdict, (long long)log_number(telemetry, "line"));
 	else if (bytes > confirmed)
-		printf("telemetry.jsonl is whole as far as the log has its digest, and has %lld "
-		       "bytes behind that\n",
+		printf("telemetry.jsonl is whole as far as the log has its digest, and has %lld bytes behind that\n",
 		       bytes - confirmed);
 	else if (bytes > 0)
 		printf("telemetry.jsonl is whole\n");
@@ -148,8 +146,7 @@ static void print_passed_over(const json_t *passed_over)
 	json_array_foreach(passed_over, i, entry)
 	{
 		cli_print_safe(stdout, json_text(entry, "path", "?"));
-		printf(" is called as a security log and was passed over: %s: move it out of "
-		       "there, or make it readable\n",
+		printf(" is called as a security log and was passed over: %s: move it out of there, or make it readable\n",
 		       json_text(entry, "why", "?"));
 	}
 }
@@ -168,8 +165,7 @@ static void print_log_verdict(const json_t *answer)
 	printf("; %lld lines are whole, %lld of them confirmed by the security log\n",
 	       (long long)log_number(answer, "lines"), (long long)log_number(answer, "confirmed"));
 	if (log_number(answer, "unconfirmedLine") > 0)
-		printf("line %lld is the first without a digest in the security log: the security log "
-		       "was cut short, moved or removed, or could not be written\n",
+		printf("line %lld is the first without a digest in the security log: the security log was cut short, moved or removed, or could not be written\n",
 		       (long long)log_number(answer, "unconfirmedLine"));
 	if (log_number(answer, "lost") > 0)
 		printf("%lld events were not written down, as the log or the security log says\n",
@@ -284,8 +280,8 @@ static int print_logs(const json_t *audits, struct error *err)
 	}
 	cli_table_print(&table, stdout);
 	if (json_array_size(audits) == 0)
-		cli_warn("there is no audit log: each session has one, from `microagent session "
-			 "create` on");
+		cli_warn(
+			"there is no audit log: each session has one, from `microagent session create` on");
 	return CLI_EXIT_OK;
 }
 

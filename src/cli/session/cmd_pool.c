@@ -22,9 +22,9 @@ struct pool_values {
 static int require_base(struct cli *cli, const struct pool_values *v, struct error *err)
 {
 	if (!v->base)
-		return cli_usage(cli, err,
-				 "--base NAME says whose sessions; `microagent base list` shows "
-				 "what there is");
+		return cli_usage(
+			cli, err,
+			"--base NAME says whose sessions; `microagent base list` shows what there is");
 	return guest_check_base(cli, v->base, err);
 }
 
@@ -63,8 +63,7 @@ static int run_set(struct cli *cli, const void *values, const struct cli_words *
 	if (!v->size)
 		return cli_usage(
 			cli, err,
-			"--size N says how many are kept ready, at least 1; `microagent pool "
-			"drain` keeps none");
+			"--size N says how many are kept ready, at least 1; `microagent pool drain` keeps none");
 	agent = guest_open(cli, NULL, err);
 	if (!agent)
 		return -1;

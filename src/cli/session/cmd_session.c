@@ -38,9 +38,9 @@ void session_warn_made(const struct cli *cli, struct microagent *agent, const js
 	if (json_object_get(session, "shares"))
 		session_warn_user(cli, base);
 	if (strcmp(json_text(session, "clone", ""), "copy") == 0)
-		guest_warn(cli, "its disk is a whole copy of the base's: where the state directory "
-				"is on a file system with reflinks (XFS, Btrfs, APFS) it is a "
-				"clone, made at once");
+		guest_warn(
+			cli,
+			"its disk is a whole copy of the base's: where the state directory is on a file system with reflinks (XFS, Btrfs, APFS) it is a clone, made at once");
 }
 
 /* A session whose name nobody has got is of use to nobody. Why it could not be written main tells.
@@ -130,14 +130,13 @@ static int take_share_words(struct cli *cli, const struct session_values *v,
 		return cli_usage(cli, err, "--share and --no-share exclude each other");
 	if (!v->machine.shares.count &&
 	    (of_plain || v->machine.share_anyway || v->machine.share_git))
-		return cli_usage(cli, err,
-				 "--share-at, --share-ro, --share-cache, --share-timeout, "
-				 "--share-anyway and --share-git belong to --share DIR");
+		return cli_usage(
+			cli, err,
+			"--share-at, --share-ro, --share-cache, --share-timeout, --share-anyway and --share-git belong to --share DIR");
 	if (of_plain && !out->plain)
-		return cli_usage(cli, err,
-				 "--share-at, --share-ro, --share-cache and --share-timeout belong "
-				 "to one --share DIR that names no place; DIR:/PLACE has its own: "
-				 "DIR:/PLACE:ro,cache=none");
+		return cli_usage(
+			cli, err,
+			"--share-at, --share-ro, --share-cache and --share-timeout belong to one --share DIR that names no place; DIR:/PLACE has its own: DIR:/PLACE:ro,cache=none");
 	return 0;
 }
 
@@ -153,9 +152,9 @@ static int run_session_create(struct cli *cli, const void *values, const struct 
 
 	(void)args;
 	if (!v->base)
-		return cli_usage(cli, err,
-				 "--base NAME says what the session is a clone of; `microagent "
-				 "base list` shows what there is");
+		return cli_usage(
+			cli, err,
+			"--base NAME says what the session is a clone of; `microagent base list` shows what there is");
 	if (guest_check_base(cli, v->base, err) < 0 || take_share_words(cli, v, &dirs, err) < 0 ||
 	    machine_check_values(cli, &v->machine, err) < 0)
 		return -1;

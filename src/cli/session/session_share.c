@@ -151,9 +151,7 @@ void session_warn_user(const struct cli *cli, const json_t *base)
 	if (user && !is_agent(user))
 		guest_warn(
 			cli,
-			"commands of base %.100s run as its user \"%.100s\", and in the shared "
-			"directory you are uid 1000 alone: `microagent session exec --user 1000` "
-			"runs those that work there",
+			"commands of base %.100s run as its user \"%.100s\", and in the shared directory you are uid 1000 alone: `microagent session exec --user 1000` runs those that work there",
 			json_text(base, "name", NULL), user);
 }
 
@@ -255,8 +253,7 @@ static int run_session_share(struct cli *cli, const void *values, const struct c
 	if (!dirs.plain && (v->read_only || v->at || v->cache || v->timeout))
 		return cli_usage(
 			cli, err,
-			"--ro, --at, --cache and --timeout belong to one DIR that names no "
-			"place; DIR:/PLACE has its own: DIR:/PLACE:ro,cache=none");
+			"--ro, --at, --cache and --timeout belong to one DIR that names no place; DIR:/PLACE has its own: DIR:/PLACE:ro,cache=none");
 	agent = guest_open(cli, &progress, err);
 	if (!agent)
 		return -1;

@@ -98,10 +98,10 @@ static void say_restored(const struct cli *cli, const struct microagent_session 
 	bool cold = strcmp(json_text(boot, "how", ""), "restored") != 0;
 
 	if (cold)
-		guest_warn(cli,
-			   "what ran in it is lost, and it was booted from the snapshot's disk: "
-			   "%.200s",
-			   json_text(boot, "why", ""));
+		guest_warn(
+			cli,
+			"what ran in it is lost, and it was booted from the snapshot's disk: %.200s",
+			json_text(boot, "why", ""));
 	if (unshared) {
 		json_auto_t *described = microagent_session_describe(session, NULL);
 
@@ -177,8 +177,8 @@ static int print_snapshots(const json_t *snapshots, struct error *err)
 	}
 	cli_table_print(&table, stdout);
 	if (json_array_size(snapshots) == 0)
-		cli_warn("it has no snapshot: `microagent session snapshot NAME SNAPSHOT` makes "
-			 "one");
+		cli_warn(
+			"it has no snapshot: `microagent session snapshot NAME SNAPSHOT` makes one");
 	return CLI_EXIT_OK;
 }
 

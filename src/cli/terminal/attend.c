@@ -19,9 +19,9 @@ enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 int attend_check(struct cli *cli, const struct attend *how, struct error *err)
 {
 	if (how->input.interactive && how->input.file)
-		return cli_usage(cli, err,
-				 "--stdin and --interactive both say where stdin comes from: give "
-				 "one of them");
+		return cli_usage(
+			cli, err,
+			"--stdin and --interactive both say where stdin comes from: give one of them");
 	if (how->terminal && cli->json)
 		return cli_usage(cli, err, "--json: a terminal shows bytes and no document");
 	return 0;
@@ -47,8 +47,8 @@ int attend_exit_code(const struct cli *cli, const struct microagent_outcome *out
 	switch (outcome->end) {
 	case MICROAGENT_CANCELLED:
 		if (outcome->unread && cli_stderr_is_read())
-			cli_warn("the command was ended, and what nobody had read of its output "
-				 "was dropped");
+			cli_warn(
+				"the command was ended, and what nobody had read of its output was dropped");
 		return 128 + signal;
 	case MICROAGENT_DETACHED:
 		return CLI_EXIT_OK;

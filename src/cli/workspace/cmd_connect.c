@@ -116,8 +116,7 @@ static int explain_closed(const struct connect *connect, bool heard, struct erro
 	if (!heard && state && strcmp(state, "running") == 0 && is_there_still(connect))
 		return error_set(
 			err, ERR_UNAVAILABLE,
-			"somebody else is connected to the serial console of \"%s\": it has "
-			"one user at a time, and `microagent logs -f %s` shows it to all",
+			"somebody else is connected to the serial console of \"%s\": it has one user at a time, and `microagent logs -f %s` shows it to all",
 			connect->name, connect->name);
 	say_on_terminal(connect, "the console was closed");
 	return CLI_EXIT_OK;
@@ -193,8 +192,7 @@ int connect_run(struct cli *cli, const struct connect_values *values, const char
 	if (connect.agent && !values->serial && !values->send && isatty(STDIN_FILENO) != 1) {
 		code = cli_usage(
 			cli, err,
-			"stdin is no terminal: `microagent %s %s --send LINE` runs one line, "
-			"`microagent %s %s` a command",
+			"stdin is no terminal: `microagent %s %s --send LINE` runs one line, `microagent %s %s` a command",
 			cli->words, name, exec, name);
 	} else if (connect.agent && signals_open_ending(&connect.signals, err) == 0) {
 		if (values->serial)
@@ -223,12 +221,9 @@ const struct cli_command cli_connect = {
 	.help = "A login shell on a terminal of its own in the guest; it follows the size of the\n"
 		"window. Ctrl-] detaches, which ends the shell. The exit code is the shell's.\n"
 		"\n"
-		"With --serial: the serial console, on which the guest's kernel speaks. In a "
-		"workspace\n"
-		"that was made with --console shell a shell of root's runs there; else no login "
-		"does,\n"
-		"and what is typed reaches whoever reads its console in the guest. It has one user "
-		"at\n"
+		"With --serial: the serial console, on which the guest's kernel speaks. In a workspace\n"
+		"that was made with --console shell a shell of root's runs there; else no login does,\n"
+		"and what is typed reaches whoever reads its console in the guest. It has one user at\n"
 		"a time and shows what comes from now on; `microagent logs` has the rest.\n",
 	.group = CLI_GROUP_RUN,
 	.options = connect_options,

@@ -28,10 +28,10 @@ static int refuse_paths(struct cli *cli, const struct cli_words *args, struct er
 
 		if (colon && colon != args->items[i] && colon[1] != '/' &&
 		    !memchr(args->items[i], '/', (size_t)(colon - args->items[i])))
-			return cli_usage(cli, err,
-					 "%s: the path in the workspace must be absolute, "
-					 "NAME:/PATH",
-					 args->items[i]);
+			return cli_usage(
+				cli, err,
+				"%s: the path in the workspace must be absolute, NAME:/PATH",
+				args->items[i]);
 	}
 	return cli_usage(cli, err, "exactly one of the two must be in a workspace, NAME:/PATH");
 }
@@ -51,10 +51,10 @@ static int run_cp(struct cli *cli, const void *values, const struct cli_words *a
 	int status;
 
 	if (out && in)
-		return cli_usage(cli, err,
-				 "from one workspace to another it takes two steps: `microagent cp "
-				 "%s DIR`, then `microagent cp DIR/... %s`",
-				 args->items[0], args->items[1]);
+		return cli_usage(
+			cli, err,
+			"from one workspace to another it takes two steps: `microagent cp %s DIR`, then `microagent cp DIR/... %s`",
+			args->items[0], args->items[1]);
 	if (!out && !in)
 		return refuse_paths(cli, args, err);
 	if (guest_check_name(cli, out ? from : to, err) < 0 ||
@@ -88,10 +88,8 @@ const struct cli_command cli_cp = {
 	.args = "NAME:/PATH TARGET | SOURCE NAME:/PATH",
 	.summary = "copy a file or a directory out of a workspace, or into it",
 	.help = "A target that is a directory gets it under its own name; a file is replaced when\n"
-		"the copy is whole; a symbolic link is not written through. A workspace that is "
-		"not\n"
-		"running is read by a machine that runs nothing of it. Devices, and links that "
-		"lead\n"
+		"the copy is whole; a symbolic link is not written through. A workspace that is not\n"
+		"running is read by a machine that runs nothing of it. Devices, and links that lead\n"
 		"out of what is copied, are left out.\n",
 	.group = CLI_GROUP_RUN,
 	.options = cp_options,

@@ -87,10 +87,8 @@ const struct cli_command cli_create = {
 	.name = "create",
 	.args = "NEW [[--] CMD [WORD...]]",
 	.summary = "make a workspace that stays",
-	.help = "Clones the image and records kernel, memory, processors and command; nothing "
-		"runs\n"
-		"yet. CMD is run at every start, and the machine ends with it. Without CMD it is "
-		"the\n"
+	.help = "Clones the image and records kernel, memory, processors and command; nothing runs\n"
+		"yet. CMD is run at every start, and the machine ends with it. Without CMD it is the\n"
 		"entrypoint of an imported image; without that too the machine waits for\n"
 		"`microagent exec`.\n",
 	.group = CLI_GROUP_LIFECYCLE,

@@ -107,18 +107,13 @@ const struct cli_command cli_exec = {
 	.name = "exec",
 	.args = "NAME [--] CMD [WORD...]",
 	.summary = "run one more command in a running workspace or session",
-	.help = "stdout and stderr are the command's, live and without limit; stdin only with -i. "
-		"The\n"
-		"exit code is the command's, as with `microagent run`. With -t it runs on a "
-		"terminal\n"
+	.help = "stdout and stderr are the command's, live and without limit; stdin only with -i. The\n"
+		"exit code is the command's, as with `microagent run`. With -t it runs on a terminal\n"
 		"that is as large as ours; what is typed on ours goes to it, Ctrl-C too.\n"
 		"\n"
-		"SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 go to the command; a "
-		"second\n"
-		"SIGINT or SIGTERM kills it with everything it started. So does our own end, "
-		"however\n"
-		"it comes; what a command leaves in the background when it ends by itself lives "
-		"on.\n"
+		"SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 go to the command; a second\n"
+		"SIGINT or SIGTERM kills it with everything it started. So does our own end, however\n"
+		"it comes; what a command leaves in the background when it ends by itself lives on.\n"
 		"With --json the output is kept (8 MiB each) and one object printed at the end.\n",
 	.group = CLI_GROUP_RUN,
 	.options = exec_options,

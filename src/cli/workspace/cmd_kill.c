@@ -13,8 +13,7 @@ const struct cli_command cli_kill = {
 	.name = "kill",
 	.args = "NAME...",
 	.summary = "end a workspace's machine at once",
-	.help = "As if the power were cut: what the guest had not written to its disk is lost. "
-		"The\n"
+	.help = "As if the power were cut: what the guest had not written to its disk is lost. The\n"
 		"workspace stays.\n",
 	.group = CLI_GROUP_LIFECYCLE,
 	.min_args = 1,

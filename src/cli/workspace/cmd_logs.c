@@ -139,8 +139,7 @@ static int run_logs(struct cli *cli, const void *values, const struct cli_words 
 
 	if (v->follow && cli->json)
 		return cli_usage(cli, err,
-				 "--follow prints as it comes, --json one document: "
-				 "choose one");
+				 "--follow prints as it comes, --json one document: choose one");
 	if (guest_check_name(cli, args->items[0], err) < 0)
 		return -1;
 	logs.agent = guest_open_at(cli, NULL, args->items[0], id, err);

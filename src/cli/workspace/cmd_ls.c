@@ -187,8 +187,7 @@ const struct cli_command cli_ls = {
 	.name = "ls",
 	.args = "NAME[:/PATH] | NAME /PATH",
 	.summary = "list a directory of a workspace",
-	.help = "Sorted by name; without a path the root directory. A workspace that is not "
-		"running\n"
+	.help = "Sorted by name; without a path the root directory. A workspace that is not running\n"
 		"is read by a machine that runs nothing of it.\n",
 	.group = CLI_GROUP_RUN,
 	.options = ls_options,

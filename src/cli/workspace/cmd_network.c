@@ -157,9 +157,9 @@ static int run_network(struct cli *cli, const void *values, const struct cli_wor
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
 		if (args->count == 3 && strcmp(args->items[0], verbs[i].word) == 0)
 			return change_network(cli, i, args->items[1], args->items[2], err);
-	return cli_usage(cli, err,
-			 "it is `network NAME`, or allow, deny, publish or unpublish with NAME and "
-			 "what");
+	return cli_usage(
+		cli, err,
+		"it is `network NAME`, or allow, deny, publish or unpublish with NAME and what");
 }
 
 const struct cli_command cli_network = {

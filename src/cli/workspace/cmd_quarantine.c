@@ -15,10 +15,8 @@ const struct cli_command cli_quarantine = {
 	.summary = "cut every channel of a machine and let it go on",
 	.help = "Network, published ports, mediation, shares, commands and consoles end at once,\n"
 		"without asking the guest; the machine goes on with its memory and its disks, and\n"
-		"its serial log is still written. That nothing is left is looked at from outside; "
-		"a\n"
-		"machine of which it cannot be shown is killed. `microagent halt`, `stop` or "
-		"`kill`\n"
+		"its serial log is still written. That nothing is left is looked at from outside; a\n"
+		"machine of which it cannot be shown is killed. `microagent halt`, `stop` or `kill`\n"
 		"ends it, and only then can it be started again. Without a machine the state is\n"
 		"recorded, so that nobody starts it.\n",
 	.group = CLI_GROUP_LIFECYCLE,

@@ -59,10 +59,10 @@ static void say_kept(const struct cli *cli, struct microagent *agent, const char
 
 	cli_itself(cli, itself);
 	if (*name && microagent_status(agent, name, &response, NULL) == 0)
-		guest_warn(cli,
-			   "workspace \"%s\" was kept: `%s start %s` boots it again, "
-			   "`%s delete %s` removes it",
-			   name, itself, name, itself, name);
+		guest_warn(
+			cli,
+			"workspace \"%s\" was kept: `%s start %s` boots it again, `%s delete %s` removes it",
+			name, itself, name, itself, name);
 }
 
 static int run_attended(const struct cli *cli, struct microagent *agent,
@@ -102,10 +102,10 @@ static int check_run(struct cli *cli, const struct run_values *v, const struct c
 	    guest_check_command(cli, args->items, err) < 0)
 		return -1;
 	if (v->base.base && (v->keep || v->name))
-		return cli_usage(cli, err,
-				 "%s does not go with --base: `microagent session create` makes "
-				 "sessions that stay",
-				 v->keep ? "--keep" : "--name");
+		return cli_usage(
+			cli, err,
+			"%s does not go with --base: `microagent session create` makes sessions that stay",
+			v->keep ? "--keep" : "--name");
 	/* An image of the user's may name one. */
 	if (args->count == 0 && !v->guest.image)
 		return cli_usage(cli, err, "run needs a command: microagent run %s", cli_run.args);
@@ -145,13 +145,11 @@ const struct cli_command cli_run = {
 	.help = "stdout and stderr are the command's, live and without limit; stdin only with -i.\n"
 		"Options of microagent come before CMD; every word after it is the command's. An\n"
 		"imported image may name the command to be run when there is no CMD.\n\n"
-		"The exit code is the command's: 128+N when signal N killed it, 127 not found, "
-		"126\n"
+		"The exit code is the command's: 128+N when signal N killed it, 127 not found, 126\n"
 		"not executable, 124 when --timeout passed; 125 when the failure is microagent's.\n"
 		"Signals go to the command as with `microagent exec`; a second Ctrl-C or SIGTERM\n"
 		"ends the machine. Nothing of it stays.\n\n"
-		"With --base the machine is a session of that base, restored where `base warm` "
-		"has\n"
+		"With --base the machine is a session of that base, restored where `base warm` has\n"
 		"saved one, with the signals of `microagent session exec`.\n",
 	.group = CLI_GROUP_RUN,
 	.options = run_options,

@@ -13,8 +13,7 @@ const struct cli_command cli_stop = {
 	.name = "stop",
 	.args = "NAME...",
 	.summary = "power a workspace's machine off, in order",
-	.help = "The command is ended, file systems are unmounted, the machine powers off; one "
-		"that\n"
+	.help = "The command is ended, file systems are unmounted, the machine powers off; one that\n"
 		"does not within the deadline is killed. The disk stays: `microagent start` boots\n"
 		"it again.\n",
 	.group = CLI_GROUP_LIFECYCLE,

@@ -17,10 +17,9 @@ int copy_refuse_dash(struct cli *cli, const char *host_path, struct error *err)
 {
 	if (strcmp(host_path, "-") != 0)
 		return 0;
-	return cli_usage(cli, err,
-			 "\"-\" is no file here: `microagent exec NAME -- cat /PATH` prints one, "
-			 "`microagent exec -i NAME -- sh -c 'cat >/PATH'` writes one, and ./- is a "
-			 "file of that name");
+	return cli_usage(
+		cli, err,
+		"\"-\" is no file here: `microagent exec NAME -- cat /PATH` prints one, `microagent exec -i NAME -- sh -c 'cat >/PATH'` writes one, and ./- is a file of that name");
 }
 
 int copy_notes_init(struct copy_notes *notes, const struct cli *cli, struct progress *progress,

@@ -269,10 +269,10 @@ static int check_offsets(const struct resumable *r, const struct request *reques
 		unsigned long long asked = request->offsets[i], start = r->ring[i].start;
 
 		if (asked < start)
-			return error_set(err, ERR_UNAVAILABLE,
-					 "%s of exec \"%s\" is kept from offset %llu on: what is "
-					 "before, from %llu, was acknowledged",
-					 names[i], r->id, start, asked);
+			return error_set(
+				err, ERR_UNAVAILABLE,
+				"%s of exec \"%s\" is kept from offset %llu on: what is before, from %llu, was acknowledged",
+				names[i], r->id, start, asked);
 		if (asked > r->ring[i].end)
 			return error_set(err, ERR_INVALID,
 					 "exec \"%s\" has written %llu bytes to %s, not %llu",

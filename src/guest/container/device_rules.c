@@ -165,8 +165,8 @@ int group_rule_devices(int group, const struct device_rule *rules, size_t count,
 	/* A program of a cgroup below does not take the place of this one. */
 	attach.attach_flags = BPF_F_ALLOW_MULTI;
 	if (loaded < 0 || bpf_call(BPF_PROG_ATTACH, &attach) < 0)
-		return error_errno(err, errno,
-				   "device rules of the container: this kernel needs "
-				   "CONFIG_CGROUP_BPF");
+		return error_errno(
+			err, errno,
+			"device rules of the container: this kernel needs CONFIG_CGROUP_BPF");
 	return 0;
 }

@@ -120,8 +120,8 @@ int freeze_until_told(char **words, struct error *err)
 	close(tell);
 	if (hear_byte(told) == KEEPER_THAWED)
 		return 0;
-	return error_set(err, ERR_TIMEOUT,
-			 "the file system of %s was thawed after %llu ms, before it was copied; "
-			 "stop the workspace and copy it at rest",
-			 words[0], (unsigned long long)limit_get(LIMIT_FREEZE_MS));
+	return error_set(
+		err, ERR_TIMEOUT,
+		"the file system of %s was thawed after %llu ms, before it was copied; stop the workspace and copy it at rest",
+		words[0], (unsigned long long)limit_get(LIMIT_FREEZE_MS));
 }

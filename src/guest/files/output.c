@@ -29,10 +29,10 @@ static int follow_as_owner(void *data, const char *path, const struct stat *link
 	if (link->st_uid == geteuid() || (link->st_uid == 0 && geteuid() != 0))
 		return 0;
 	if (reading->link[0])
-		return error_set(err, ERR_DENIED,
-				 "%.200s and %.200s are links of different users, and nobody has "
-				 "the rights of both",
-				 reading->link, path);
+		return error_set(
+			err, ERR_DENIED,
+			"%.200s and %.200s are links of different users, and nobody has the rights of both",
+			reading->link, path);
 	snprintf(etc, sizeof(etc), "%s/etc", reading->root);
 	snprintf(uid, sizeof(uid), "%u", (unsigned)link->st_uid);
 	if (user_resolve(etc, uid, &user, err) < 0)
@@ -46,11 +46,12 @@ static int follow_as_owner(void *data, const char *path, const struct stat *link
 /* The rights that a link takes are not those of whoever asks, so it is named. */
 static int name_link(const struct reading *reading, struct error *err)
 {
-	return reading->link[0] ? error_prefix(err,
-					       "%.200s is a link of user %u, with whose rights "
-					       "it is followed",
-					       reading->link, (unsigned)geteuid())
-				: -1;
+	return reading->link[0]
+		       ? error_prefix(
+				 err,
+				 "%.200s is a link of user %u, with whose rights it is followed",
+				 reading->link, (unsigned)geteuid())
+		       : -1;
 }
 
 /* Finds it, and that it may be read. */

@@ -147,15 +147,15 @@ static int follow_root_alone(void *data, const char *path, const struct stat *li
 	const uid_t *own = data;
 
 	if (link->st_uid != *own)
-		return error_set(err, ERR_DENIED,
-				 "%.300s is a link that user %u made, who would choose by it what "
-				 "is mounted over",
-				 path, (unsigned)link->st_uid);
+		return error_set(
+			err, ERR_DENIED,
+			"%.300s is a link that user %u made, who would choose by it what is mounted over",
+			path, (unsigned)link->st_uid);
 	if (dir->st_uid != *own || (dir->st_mode & (S_IWGRP | S_IWOTH)))
-		return error_set(err, ERR_DENIED,
-				 "%.300s is a link in a directory in which not root alone makes "
-				 "names: another user could choose by it what is mounted over",
-				 path);
+		return error_set(
+			err, ERR_DENIED,
+			"%.300s is a link in a directory in which not root alone makes names: another user could choose by it what is mounted over",
+			path);
 	return 0;
 }
 

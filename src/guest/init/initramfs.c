@@ -119,11 +119,10 @@ static int check_root_programs(struct error *err)
 
 		has = n > 0 ? architecture_of_program(head, (size_t)n) : ARCHITECTURE_COUNT;
 		if (has != ARCHITECTURE_COUNT && has != machine)
-			return error_set(err, ERR_UNSUPPORTED,
-					 "%s of the root file system is a program for %s, and the "
-					 "machine is %s",
-					 programs[i], architecture_name(has),
-					 architecture_name(machine));
+			return error_set(
+				err, ERR_UNSUPPORTED,
+				"%s of the root file system is a program for %s, and the machine is %s",
+				programs[i], architecture_name(has), architecture_name(machine));
 	}
 	return 0;
 }

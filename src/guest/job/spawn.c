@@ -461,10 +461,10 @@ int spawn_explain(const struct spawn_failure *failure, const char *program, cons
 		return 125;
 	case SPAWN_EXEC:
 		if (no_interpreter)
-			error_set(err, ERR_NOT_FOUND,
-				  "cannot execute %.300s: it is there, but not the interpreter or "
-				  "the loader that it names",
-				  program);
+			error_set(
+				err, ERR_NOT_FOUND,
+				"cannot execute %.300s: it is there, but not the interpreter or the loader that it names",
+				program);
 		else if (missing && !strchr(program, '/'))
 			error_set(err, ERR_NOT_FOUND, "%.300s: not found in PATH",
 				  *program ? program : "\"\"");

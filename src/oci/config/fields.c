@@ -36,8 +36,9 @@
 /* In the order of the specification. */
 static const struct oci_field fields[] = {
 	HONOURED("ociVersion", "1.0.0 and later of 1; another is refused"),
-	HONOURED("root.path", "shared with the machine as it is, or with "
-			      "io.microagent.rootfs=overlay to be read"),
+	HONOURED(
+		"root.path",
+		"shared with the machine as it is, or with io.microagent.rootfs=overlay to be read"),
 	GUEST("root.readonly", "mounted so"),
 	GUEST("hostname", "of the UTS namespace; a pod's containers have the sandbox's"),
 	GUEST("domainname", "of the UTS namespace; a pod's containers have the sandbox's"),
@@ -69,9 +70,8 @@ static const struct oci_field fields[] = {
 		 "of a bind: shared with the machine; no device, socket, /dev, /proc or /sys"),
 	GUEST("mounts[].type",
 	      "bind, proc, sysfs, tmpfs, devpts, mqueue, cgroup; another is refused"),
-	GUEST("mounts[].options", "no shared or slave propagation of a bind, idmap, or attributes "
-				  "of trees; tmpcopyup is "
-				  "ignored with a warning"),
+	GUEST("mounts[].options",
+	      "no shared or slave propagation of a bind, idmap, or attributes of trees; tmpcopyup is ignored with a warning"),
 	REFUSED("mounts[].uidMappings.*", "a machine has no mounts with mapped ids",
 		"give the volume the ids that the container wants"),
 	REFUSED("mounts[].gidMappings.*", "a machine has no mounts with mapped ids",

@@ -41,10 +41,10 @@ int base_name_parse(const char *word, struct base_name *out, struct error *err)
 {
 	if (parse_base_name(word, kind_name_length(word), out))
 		return 0;
-	return error_set(err, ERR_INVALID,
-			 "\"%.128s\" cannot be a base's name: a letter or digit, then letters, "
-			 "digits, '.', '_' and '-', at most %d in all, and perhaps -vN behind it",
-			 word, BASE_NAME_MAX);
+	return error_set(
+		err, ERR_INVALID,
+		"\"%.128s\" cannot be a base's name: a letter or digit, then letters, digits, '.', '_' and '-', at most %d in all, and perhaps -vN behind it",
+		word, BASE_NAME_MAX);
 }
 
 int base_version_check(const char *word, struct error *err)

@@ -47,8 +47,7 @@ static int check_script(const char *path, struct error *err)
 			return 0;
 	return error_set(
 		err, ERR_INVALID,
-		"%s is no script of the shell's: in a macOS guest sh -e runs it, whatever it "
-		"begins with",
+		"%s is no script of the shell's: in a macOS guest sh -e runs it, whatever it begins with",
 		path);
 }
 
@@ -93,17 +92,17 @@ int macos_base_check(const struct making *m, struct error *err)
 		if (others[i].given)
 			return error_set(
 				err, ERR_INVALID,
-				"base.%s is a Linux guest's: a base of a restore image has "
-				"macOS",
+				"base.%s is a Linux guest's: a base of a restore image has macOS",
 				others[i].name);
 	if ((spec->script && check_script(spec->script, err) < 0) ||
 	    (ipsw_is_url(spec->ipsw) && ipsw_url_check(spec->ipsw, name, err) < 0))
 		return -1;
 	if (strcmp(m->agent->backend->name, MACOS_BACKEND) != 0)
-		return error_set(err, ERR_UNSUPPORTED,
-				 "backend %s has no macOS guests: Apple's "
-				 "Virtualization.framework (" MACOS_BACKEND ") alone has them",
-				 m->agent->backend->name);
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"backend %s has no macOS guests: Apple's Virtualization.framework (" MACOS_BACKEND
+			") alone has them",
+			m->agent->backend->name);
 	autofree char *script = find_agent_script(spec, err);
 	if (!script)
 		return -1;

@@ -91,10 +91,11 @@ int macos_check_session(const struct microagent *agent, const struct base *base,
 	if (!base_is_macos(base))
 		return 0;
 	if (strcmp(agent->backend->name, MACOS_BACKEND) != 0)
-		return error_set(err, ERR_UNSUPPORTED,
-				 "base %s is macOS, and backend %s has no macOS guests: Apple's "
-				 "Virtualization.framework (" MACOS_BACKEND ") alone has them",
-				 base->name.full, agent->backend->name);
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"base %s is macOS, and backend %s has no macOS guests: Apple's Virtualization.framework (" MACOS_BACKEND
+			") alone has them",
+			base->name.full, agent->backend->name);
 	return check_least(base, "memory", "memoryMiB", " MiB", memory_mib, err) < 0
 		       ? -1
 		       : check_least(base, "cpus", "cpuCount", "", cpus, err);
@@ -115,8 +116,8 @@ int macos_check_pool(const struct base *base, int64_t size, struct error *err)
 
 	if (!base_is_macos(base) || size <= most)
 		return 0;
-	return error_set(err, ERR_INVALID,
-			 "a pool of %lld: base %s is macOS, and Apple allows %lld running macOS "
-			 "guests on a Mac",
-			 (long long)size, base->name.full, (long long)most);
+	return error_set(
+		err, ERR_INVALID,
+		"a pool of %lld: base %s is macOS, and Apple allows %lld running macOS guests on a Mac",
+		(long long)size, base->name.full, (long long)most);
 }

@@ -39,10 +39,10 @@ int point_check_name(const char *word, struct error *err)
 {
 	if (strlen(word) <= POINT_NAME_MAX && microagent_check_name(word, NULL) == 0)
 		return 0;
-	return error_set(err, ERR_INVALID,
-			 "\"%.128s\" cannot be a snapshot's name: a letter or digit, then letters, "
-			 "digits, '.', '_' and '-', at most %d in all",
-			 word, POINT_NAME_MAX);
+	return error_set(
+		err, ERR_INVALID,
+		"\"%.128s\" cannot be a snapshot's name: a letter or digit, then letters, digits, '.', '_' and '-', at most %d in all",
+		word, POINT_NAME_MAX);
 }
 
 /* --- all of them ----------------------------------------------------------------------------- */

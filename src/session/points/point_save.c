@@ -73,10 +73,10 @@ static int explain_refusal(const struct microagent_session *session, const struc
 			error_reason(why, why->reason, session->name);
 		return error_copy(err, why);
 	}
-	error_set(err, ERR_CONFLICT,
-		  "session %s was booted%s%.160s, and only a machine that was restored from a "
-		  "template can be saved while it runs",
-		  session->name, cold ? ": " : "", cold ? cold : "");
+	error_set(
+		err, ERR_CONFLICT,
+		"session %s was booted%s%.160s, and only a machine that was restored from a template can be saved while it runs",
+		session->name, cold ? ": " : "", cold ? cold : "");
 	return error_reason(err, REASON_SESSION_COLD,
 			    json_text(session->record, "base", session->name));
 }

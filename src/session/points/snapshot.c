@@ -50,10 +50,10 @@ static int require_quota(const struct point *point, const struct workspace *ws, 
 	bytes = points_bytes(ws) + 2 * (int64_t)st.st_blocks * 512;
 	if (!quota || bytes <= quota)
 		return 0;
-	error_set(err, ERR_CONFLICT,
-		  "its disk and the disks of its snapshots would have %lld MiB, and its quota is "
-		  "%lld MiB",
-		  (long long)((bytes + MIB - 1) / MIB), (long long)(quota / MIB));
+	error_set(
+		err, ERR_CONFLICT,
+		"its disk and the disks of its snapshots would have %lld MiB, and its quota is %lld MiB",
+		(long long)((bytes + MIB - 1) / MIB), (long long)(quota / MIB));
 	return error_reason(err, REASON_SESSION_AT_QUOTA, json_text(record, "name", ""));
 }
 

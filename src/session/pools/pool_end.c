@@ -37,10 +37,10 @@ static int destroy_member(struct microagent_session *session, struct error *err)
 		if (!member_is_there(session))
 			return 0;
 		if (clock_mono_ns() > deadline)
-			return error_set(err, ERR_TIMEOUT,
-					 "session %s is being destroyed by another command, which "
-					 "does not come to its end",
-					 session->name);
+			return error_set(
+				err, ERR_TIMEOUT,
+				"session %s is being destroyed by another command, which does not come to its end",
+				session->name);
 		nanosleep(&moment, NULL);
 	}
 	return -1;

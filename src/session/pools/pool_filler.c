@@ -138,10 +138,10 @@ int pool_filler_end(const struct pool *pool, struct error *err)
 		} else if (!pool_has_filler(pool)) {
 			return 0;
 		} else if (clock_mono_ns() > deadline) {
-			return error_set(err, ERR_TIMEOUT,
-					 "the filler of pool %s is not to be found: it may run in "
-					 "another container",
-					 pool->base);
+			return error_set(
+				err, ERR_TIMEOUT,
+				"the filler of pool %s is not to be found: it may run in another container",
+				pool->base);
 		} else {
 			nanosleep(&moment, NULL); /* it has its lock, and writes who it is */
 		}

@@ -75,10 +75,10 @@ int pool_room(const struct pool *pool, const struct pool_record *record, size_t 
 		wanted = whole;
 	available = (int64_t)(bytes >> 20);
 	if ((int64_t)members >= members_max())
-		return error_set(err, ERR_UNAVAILABLE,
-				 "%zu sessions are kept ready, which is the most for %lld "
-				 "processors",
-				 members, (long long)processors());
+		return error_set(
+			err, ERR_UNAVAILABLE,
+			"%zu sessions are kept ready, which is the most for %lld processors",
+			members, (long long)processors());
 	if (available < wanted)
 		return error_set(err, ERR_UNAVAILABLE,
 				 "%lld MiB of memory are available, and the next one needs %lld",
@@ -109,28 +109,27 @@ int pool_check_size(const struct pool_record *record, size_t others, int64_t oth
 				 "config.memoryMiB must be at least %lld MiB, and is %lld",
 				 (long long)least, (long long)record->memory_mib);
 	if (member_mib(record) > total - kept)
-		return error_set(err, ERR_INVALID,
-				 "config.memoryMiB: a session of %lld MiB, which takes %lld, does "
-				 "not fit into this host's %lld MiB, of which %lld stay free",
-				 (long long)record->memory_mib, (long long)member_mib(record),
-				 (long long)total, (long long)kept);
+		return error_set(
+			err, ERR_INVALID,
+			"config.memoryMiB: a session of %lld MiB, which takes %lld, does not fit into this host's %lld MiB, of which %lld stay free",
+			(long long)record->memory_mib, (long long)member_mib(record),
+			(long long)total, (long long)kept);
 	if (record->cpus > processors())
 		return error_set(err, ERR_INVALID,
 				 "pool.cpus: %lld processors are more than this host's %lld",
 				 (long long)record->cpus, (long long)processors());
 	if (record->size > rest)
-		return error_set(err, ERR_INVALID,
-				 "%s%lld sessions are more than this host keeps ready: with %lld "
-				 "processors and what other pools have, %lld",
-				 size_field(record->size > members_max()), (long long)record->size,
-				 (long long)processors(), (long long)(rest > 0 ? rest : 0));
+		return error_set(
+			err, ERR_INVALID,
+			"%s%lld sessions are more than this host keeps ready: with %lld processors and what other pools have, %lld",
+			size_field(record->size > members_max()), (long long)record->size,
+			(long long)processors(), (long long)(rest > 0 ? rest : 0));
 	if (pool_mib(record) > total - kept - others_mib)
-		return error_set(err, ERR_INVALID,
-				 "%s%lld times %lld MiB, the least that one takes, do not fit into "
-				 "this host's %lld MiB, of which %lld stay free and other pools "
-				 "have %lld",
-				 size_field(pool_mib(record) > total - kept),
-				 (long long)record->size, (long long)least_mib(record),
-				 (long long)total, (long long)kept, (long long)others_mib);
+		return error_set(
+			err, ERR_INVALID,
+			"%s%lld times %lld MiB, the least that one takes, do not fit into this host's %lld MiB, of which %lld stay free and other pools have %lld",
+			size_field(pool_mib(record) > total - kept), (long long)record->size,
+			(long long)least_mib(record), (long long)total, (long long)kept,
+			(long long)others_mib);
 	return 0;
 }

@@ -58,13 +58,13 @@ static int open_at(const struct microagent *agent, const char *where, struct fou
 	if (!path)
 		return -1;
 	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
-		return error_set(err, ERR_CONFLICT,
-				 "%s is %s, and no audit log: move it away, and put the log in its "
-				 "place if you have it",
-				 path,
-				 S_ISDIR(st.st_mode)   ? "a directory"
-				 : S_ISLNK(st.st_mode) ? "a symbolic link"
-						       : "no regular file");
+		return error_set(
+			err, ERR_CONFLICT,
+			"%s is %s, and no audit log: move it away, and put the log in its place if you have it",
+			path,
+			S_ISDIR(st.st_mode)   ? "a directory"
+			: S_ISLNK(st.st_mode) ? "a symbolic link"
+					      : "no regular file");
 	autoclose int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return error_errno(err, errno, "%s", path);
@@ -207,9 +207,9 @@ static void look_for_its_end(const struct found_log *found, struct audit_report 
 	if (report->verdict != AUDIT_OPEN || strcmp(found->where, WHERE_ARCHIVED) != 0)
 		return;
 	report->verdict = AUDIT_UNCONFIRMED;
-	snprintf(report->why, sizeof(report->why),
-		 "it is archived, and its last line does not close it: its end was cut off, or found no "
-		 "room");
+	snprintf(
+		report->why, sizeof(report->why),
+		"it is archived, and its last line does not close it: its end was cut off, or found no room");
 }
 
 /* Of a log that is nowhere and of which the security log has lines: whoever removed it is found

@@ -177,8 +177,7 @@ static int end_token(const struct microagent_session *session, struct error *err
 		return 0;
 	return error_set(
 		err, ERR_CONFLICT,
-		"session %s has just been claimed from its pool by another command, and is "
-		"that one's now",
+		"session %s has just been claimed from its pool by another command, and is that one's now",
 		session->name);
 }
 

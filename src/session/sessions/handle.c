@@ -183,8 +183,8 @@ static int read_record_in(struct microagent_session *session, const struct works
 	if (why.code != ERR_NOT_FOUND)
 		return error_copy(err, &why);
 	return error_set(err, ERR_CONFLICT,
-			 "%s/%s has no " SESSION_RECORD ": it is no session of microagent, and is "
-			 "left alone",
+			 "%s/%s has no " SESSION_RECORD
+			 ": it is no session of microagent, and is left alone",
 			 session->agent->state_path, session->id);
 }
 

@@ -25,10 +25,10 @@ static int check_mib(int64_t mib, struct error *err)
 
 	if (mib >= 1 && mib <= most)
 		return 0;
-	return error_set(err, ERR_INVALID,
-			 "session.diskQuota: the quota of a disk must be between 1 and %lld MiB, "
-			 "and is %lld",
-			 (long long)most, (long long)mib);
+	return error_set(
+		err, ERR_INVALID,
+		"session.diskQuota: the quota of a disk must be between 1 and %lld MiB, and is %lld",
+		(long long)most, (long long)mib);
 }
 
 int session_quota_of(const struct base *base, const struct microagent_session_spec *spec,

@@ -303,10 +303,10 @@ static int give_shares(struct microagent_session *session, const json_t *shares,
 	if (!shown)
 		return error_errno(err, ENOMEM, "share");
 	if (record_shares(session, shown, err) < 0)
-		return error_prefix(err,
-				    "session %s has its directories until its machine ends, and "
-				    "not after that",
-				    session->name);
+		return error_prefix(
+			err,
+			"session %s has its directories until its machine ends, and not after that",
+			session->name);
 	if (told)
 		*told = steal_ptr(&shown);
 	return 0;

@@ -414,10 +414,10 @@ static int check_warmable(const struct microagent *agent, const struct base *bas
 		return error_set(err, ERR_UNSUPPORTED,
 				 "base %s is macOS, of which no template is made", base->name.full);
 	if (!agent->backend->templates)
-		return error_set(err, ERR_UNSUPPORTED,
-				 "machines of backend %s are not saved, so there are no templates "
-				 "for it",
-				 agent->backend->name);
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"machines of backend %s are not saved, so there are no templates for it",
+			agent->backend->name);
 	return base_check(base, err);
 }
 

@@ -44,10 +44,10 @@ static int apply_own(const struct judge *judge, const char *dir, const char *wha
 	row = spot_mounted_below(judge->spot, judge->mounts, &own, REACH_BELOW);
 	if (!row)
 		return 0;
-	return error_set(err, ERR_INVALID,
-			 "%s has the %s %s mounted in it, on %s: unmount that or share another "
-			 "directory",
-			 judge->wish->path, what, dir, row->point);
+	return error_set(
+		err, ERR_INVALID,
+		"%s has the %s %s mounted in it, on %s: unmount that or share another directory",
+		judge->wish->path, what, dir, row->point);
 }
 
 /* One that will be made: whoever has the place has what comes there. */

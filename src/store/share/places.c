@@ -108,17 +108,16 @@ static int apply_kernel(const struct judge *judge, struct error *err)
 	if (!row)
 		return -1;
 	if (is_of_kernel(row))
-		return error_set(err, ERR_INVALID,
-				 "%s is in the kernel's own file system %s, of which nothing is "
-				 "shared: copy what the task needs into a directory of yours and "
-				 "share that",
-				 judge->wish->path, row->type);
+		return error_set(
+			err, ERR_INVALID,
+			"%s is in the kernel's own file system %s, of which nothing is shared: copy what the task needs into a directory of yours and share that",
+			judge->wish->path, row->type);
 	while ((row = spot_next_below(judge->spot, judge->mounts, &at)))
 		if (is_of_kernel(row))
-			return error_set(err, ERR_INVALID,
-					 "%s has the kernel's own file system %s mounted in it, on "
-					 "%s: unmount that or share another directory",
-					 judge->wish->path, row->type, row->point);
+			return error_set(
+				err, ERR_INVALID,
+				"%s has the kernel's own file system %s mounted in it, on %s: unmount that or share another directory",
+				judge->wish->path, row->type, row->point);
 	return 0;
 }
 

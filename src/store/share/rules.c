@@ -24,17 +24,17 @@ static int check_rights(const char *path, const struct spot *spot, bool read_onl
 	if (faccessat(spot->fd, ".", R_OK | X_OK, 0) < 0)
 		return error_errno(err, errno, "%s", path);
 	if (!read_only && !(spot->st.st_mode & S_IWUSR))
-		return error_set(err, ERR_DENIED,
-				 "%s is read-only: share it read-only (mode \"ro\"), or make it "
-				 "writable",
-				 path);
+		return error_set(
+			err, ERR_DENIED,
+			"%s is read-only: share it read-only (mode \"ro\"), or make it writable",
+			path);
 	/* Who serves it is a guest's root, to whom the kernel gives our rights over what has our
 	 * user and our group, and no others. */
 	if (!(spot->st.st_mode & S_IXOTH) && spot->st.st_gid != getegid())
-		return error_set(err, ERR_DENIED,
-				 "%s is closed to others and not of your own group (%u): `chmod "
-				 "o+x` opens it for what serves the share",
-				 path, (unsigned)getegid());
+		return error_set(
+			err, ERR_DENIED,
+			"%s is closed to others and not of your own group (%u): `chmod o+x` opens it for what serves the share",
+			path, (unsigned)getegid());
 	return 0;
 }
 
@@ -51,8 +51,7 @@ static int open_share_dir(const struct share_wish *wish, struct error *err)
 	    (lstat(path, &st) < 0 || !S_ISLNK(st.st_mode)))
 		return error_set(
 			err, ERR_INVALID,
-			"a symbolic link is on the way to %s, and there was none when it was "
-			"found: name the directory that is to be shared",
+			"a symbolic link is on the way to %s, and there was none when it was found: name the directory that is to be shared",
 			path);
 	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink > 0)
 		return steal_fd(&fd);

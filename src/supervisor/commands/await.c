@@ -176,9 +176,9 @@ static int await_conclude(struct await *await, struct response *response, struct
 		if (await->failure.code)
 			return error_copy(err, &await->failure);
 		if (await->quarantined)
-			return kind_error(id, ERR_CONFLICT, err,
-					  "was quarantined: its machine goes on without any "
-					  "channel; halt, stop or kill it");
+			return kind_error(
+				id, ERR_CONFLICT, err,
+				"was quarantined: its machine goes on without any channel; halt, stop or kill it");
 		return kind_error(id, ERR_CONFLICT, err, "ended before it was ready%s%s",
 				  detail ? ": " : "", detail ? detail : "");
 	}

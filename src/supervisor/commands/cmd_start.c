@@ -73,8 +73,7 @@ static int examine(struct start *start, const struct call *call, struct error *e
 	if (config->macos.hardware_model && (call->options->reader || call->options->writer))
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"the machine that reads the disks of others is a Linux, which does not "
-			"know a macOS guest's file system");
+			"the machine that reads the disks of others is a Linux, which does not know a macOS guest's file system");
 	if (boot_files_open(config, call->backend,
 			    call->options->reader ? ROOTFS_LOOK : ROOTFS_BOOT, INITRD_MAKE,
 			    &start->files, err) < 0 ||
@@ -433,8 +432,7 @@ static int start_and_wait(struct start *start, const struct call *call, struct r
 	disks_close(&start->disks);
 	if (start->accelerator == ACCELERATOR_TCG)
 		fprintf(stderr,
-			"warning: the guest is emulated (TCG), which is slow and no security "
-			"boundary: %s\n",
+			"warning: the guest is emulated (TCG), which is slow and no security boundary: %s\n",
 			start->reason);
 	if (call->request->config.confinement != CONFINEMENT_CELL)
 		fprintf(stderr,

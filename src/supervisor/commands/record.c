@@ -95,8 +95,7 @@ static int check_whose(const struct record *record, struct error *err)
 	if (strcmp(whose, own) == 0)
 		return 0;
 	return kind_error(runtime_id(record), ERR_CONFLICT, err,
-			  "is of the backend \"%.64s\", and this is the supervisor of "
-			  "\"%s\"",
+			  "is of the backend \"%.64s\", and this is the supervisor of \"%s\"",
 			  whose, own);
 }
 
@@ -140,16 +139,15 @@ int record_allows(const struct record *record, enum command command, struct erro
 		    command == COMMAND_STOP || command == COMMAND_KILL)
 			return error_set(err, ERR_NOT_FOUND, "there is no %s in %s", what, place);
 		return error_set(err, ERR_NOT_FOUND,
-				 "%s is not prepared in %s: the command prepare comes "
-				 "first",
-				 what, place);
+				 "%s is not prepared in %s: the command prepare comes first", what,
+				 place);
 	case STATE_STARTING:
 	case STATE_RUNNING:
 		if (command == COMMAND_QUARANTINE)
-			return error_set(err, ERR_CONFLICT,
-					 "%s is starting; kill it, or wait until it is "
-					 "running, before quarantine",
-					 what);
+			return error_set(
+				err, ERR_CONFLICT,
+				"%s is starting; kill it, or wait until it is running, before quarantine",
+				what);
 		return error_set(err, ERR_CONFLICT, "%s is already %s; stop or kill it before %s",
 				 what, state_names[record->state], name);
 	case STATE_QUARANTINED:

@@ -163,8 +163,7 @@ int leftover_await_companions(const struct leftover_companions *companions, uint
 		if (fd_wait(one->proc.pidfd, POLLIN, deadline_ns, &ignored) < 0)
 			return error_set(
 				err, ERR_TIMEOUT,
-				"the live supervisor says that all is cut, and %s (process "
-				"%d) lives",
+				"the live supervisor says that all is cut, and %s (process %d) lives",
 				one->name, (int)one->proc.pid);
 	}
 	return 0;

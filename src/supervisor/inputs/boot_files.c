@@ -117,10 +117,10 @@ static int check_unpacked(int fd, enum architecture machine, struct error *err)
 
 	if (n > 0 && architecture_of_program(head, (size_t)n) == machine)
 		return 0;
-	return error_set(err, ERR_INVALID,
-			 "it is no unpacked kernel for %s; where it is removed, refreshing the "
-			 "kernels makes it anew",
-			 architecture_name(machine));
+	return error_set(
+		err, ERR_INVALID,
+		"it is no unpacked kernel for %s; where it is removed, refreshing the kernels makes it anew",
+		architecture_name(machine));
 }
 
 static void open_kernel(struct boot_files *files, enum architecture machine)
@@ -192,10 +192,10 @@ int boot_files_take(const struct boot_files *files, bool read_only, struct error
 
 static int refuse_read_only_root(const char *path, struct error *err)
 {
-	error_set(err, ERR_DENIED,
-		  "%s is read-only, and the guest writes to its root file system; copy it first "
-		  "(cp --sparse=always, then chmod u+w) and name the copy",
-		  path);
+	error_set(
+		err, ERR_DENIED,
+		"%s is read-only, and the guest writes to its root file system; copy it first (cp --sparse=always, then chmod u+w) and name the copy",
+		path);
 	return error_reason(err, REASON_ROOT_READ_ONLY, path);
 }
 
@@ -451,10 +451,10 @@ void boot_files_close(struct boot_files *files)
 
 static int tell_not_unpacked(const char *path, struct error *err)
 {
-	error_set(err, ERR_NOT_FOUND,
-		  "the kernel is a packed one (bzImage), which this VMM does not take, and %s does "
-		  "not exist",
-		  path);
+	error_set(
+		err, ERR_NOT_FOUND,
+		"the kernel is a packed one (bzImage), which this VMM does not take, and %s does not exist",
+		path);
 	return error_reason(err, REASON_KERNEL_PACKED, path);
 }
 

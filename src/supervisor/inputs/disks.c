@@ -79,10 +79,10 @@ static int open_disk_file(const char *path, bool read_only, bool direct, enum di
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%s", path);
 	if (S_ISDIR(st.st_mode))
-		return error_set(err, ERR_INVALID,
-				 "%s is a directory, and a disk is a file: config.shares mounts "
-				 "directories",
-				 path);
+		return error_set(
+			err, ERR_INVALID,
+			"%s is a directory, and a disk is a file: config.shares mounts directories",
+			path);
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, ERR_INVALID, "%s is not a regular file", path);
 	if (st.st_size == 0)
@@ -115,10 +115,10 @@ static int refuse_twice(const struct disk_list *list, int rootfs_fd, int fd, boo
 	for (size_t i = 0; i < list->count; i++)
 		if ((!read_only || !list->items[i].read_only) &&
 		    is_same_file(list->items[i].fd, fd))
-			return error_set(err, ERR_INVALID,
-					 "%s is also the disk \"%s\", and one of the two is "
-					 "writable",
-					 path, list->items[i].name);
+			return error_set(
+				err, ERR_INVALID,
+				"%s is also the disk \"%s\", and one of the two is writable", path,
+				list->items[i].name);
 	return 0;
 }
 

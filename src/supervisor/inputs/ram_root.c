@@ -50,15 +50,14 @@ int ram_root_check(int fd, int64_t memory_mib, struct error *err)
 	if (pread(fd, head, sizeof(head), 0) < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, errno, "cannot be read");
 	if (!is_initramfs(head))
-		return error_set(err, ERR_INVALID,
-				 "not an initramfs (a cpio archive in the \"newc\" "
-				 "form, perhaps compressed)");
+		return error_set(
+			err, ERR_INVALID,
+			"not an initramfs (a cpio archive in the \"newc\" form, perhaps compressed)");
 	least += 2 * ((st.st_size + MIB - 1) / MIB);
 	if (memory_mib < least)
 		return error_set(
 			err, ERR_INVALID,
-			"this root of %lld MiB is kept in memory and needs a config.memoryMiB "
-			"of at least %lld",
+			"this root of %lld MiB is kept in memory and needs a config.memoryMiB of at least %lld",
 			(long long)((st.st_size + MIB - 1) / MIB), (long long)least);
 	return 0;
 }
@@ -77,8 +76,7 @@ static int append_initramfs(int to, int from, struct error *err)
 			return error_errno(err, errno, "initial RAM disk");
 		if (n == 0)
 			return error_set(err, ERR_IO,
-					 "the initial RAM disk became shorter while "
-					 "it was read");
+					 "the initial RAM disk became shorter while it was read");
 	}
 	return 0;
 }

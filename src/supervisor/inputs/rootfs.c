@@ -57,9 +57,9 @@ int rootfs_refuse_qcow2(int fd, struct error *err)
 	if (pread(fd, magic, sizeof(magic), 0) != sizeof(magic) ||
 	    memcmp(magic, "QFI\xfb", sizeof(magic)) != 0)
 		return 0;
-	return error_set(err, ERR_INVALID,
-			 "a qcow2 image, and only raw images are taken: qemu-img convert -O raw "
-			 "makes one");
+	return error_set(
+		err, ERR_INVALID,
+		"a qcow2 image, and only raw images are taken: qemu-img convert -O raw makes one");
 }
 
 int rootfs_check(int fd, struct error *err)

@@ -194,20 +194,20 @@ static const json_t *find_divergence(const json_t *list, const char *name)
 /* The usual reason for another initrd: said as what it is. */
 static int tell_upgrade(const json_t *init, const char *path, struct error *err)
 {
-	error_set(err, ERR_CONFLICT,
-		  "the guest's init in %s is not the one that prepare recorded (%.12s now, %.12s "
-		  "then), as after an upgrade of microagent; prepare again to go on with it",
-		  path, json_text(init, "actual", ""), json_text(init, "expected", ""));
+	error_set(
+		err, ERR_CONFLICT,
+		"the guest's init in %s is not the one that prepare recorded (%.12s now, %.12s then), as after an upgrade of microagent; prepare again to go on with it",
+		path, json_text(init, "actual", ""), json_text(init, "expected", ""));
 	return error_reason(err, REASON_NOT_AS_PREPARED, "");
 }
 
 /* Nobody but prepare writes to it, so the way out is to have it made anew. */
 static int tell_bundle(const json_t *entry, const char *name, struct error *err)
 {
-	error_set(err, ERR_CONFLICT,
-		  "the disk of bundle \"%s\" is not the one that prepare made (%.12s now, %.12s "
-		  "then); prepare again to make it anew of its archive",
-		  name, json_text(entry, "actual", ""), json_text(entry, "expected", ""));
+	error_set(
+		err, ERR_CONFLICT,
+		"the disk of bundle \"%s\" is not the one that prepare made (%.12s now, %.12s then); prepare again to make it anew of its archive",
+		name, json_text(entry, "actual", ""), json_text(entry, "expected", ""));
 	return error_reason(err, REASON_NOT_AS_PREPARED, "");
 }
 
@@ -231,9 +231,9 @@ int verification_require(const json_t *verification, struct error *err)
 				 json_text(first, "error", ""));
 	if (strncmp(name, "bundle:", 7) == 0)
 		return tell_bundle(first, name + 7, err);
-	error_set(err, ERR_CONFLICT,
-		  "the %s %s is not the one that prepare recorded (%.12s now, %.12s then); prepare "
-		  "again if that is intended",
-		  name, path, json_text(first, "actual", ""), json_text(first, "expected", ""));
+	error_set(
+		err, ERR_CONFLICT,
+		"the %s %s is not the one that prepare recorded (%.12s now, %.12s then); prepare again if that is intended",
+		name, path, json_text(first, "actual", ""), json_text(first, "expected", ""));
 	return error_reason(err, REASON_NOT_AS_PREPARED, "");
 }

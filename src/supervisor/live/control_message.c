@@ -110,8 +110,7 @@ int control_read_hello(const json_t *message, struct control_hello *out, struct 
 	if (min > CONTROL_PROTOCOL || max < CONTROL_PROTOCOL)
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"the guest speaks control protocol %lld to %lld and this supervisor "
-			"%d: the kernel's initrd must be installed anew",
+			"the guest speaks control protocol %lld to %lld and this supervisor %d: the kernel's initrd must be installed anew",
 			(long long)min, (long long)max, CONTROL_PROTOCOL);
 	*out = hello;
 	return 0;

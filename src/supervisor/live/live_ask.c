@@ -86,10 +86,10 @@ static int act_on_request(struct live *live, const json_t *request, struct contr
 	for (size_t i = 0; i < ARRAY_SIZE(requests); i++)
 		if (strcmp(requests[i].command, command) == 0)
 			return requests[i].fn(live, request, client, err);
-	return error_set(err, ERR_UNSUPPORTED,
-			 "%.32s is not a request of control.sock: the machine runs by "
-			 "microagent " MICROAGENT_VERSION,
-			 command);
+	return error_set(
+		err, ERR_UNSUPPORTED,
+		"%.32s is not a request of control.sock: the machine runs by microagent " MICROAGENT_VERSION,
+		command);
 }
 
 json_t *live_request(void *data, const json_t *request, struct control_client *client)

@@ -36,13 +36,12 @@ static int may_set_balloon(const struct live *live, int64_t mib, struct error *e
 	if (mib < least || mib > live->memory_mib)
 		return error_set(
 			err, ERR_INVALID,
-			"memoryMiB must be between %lld and the %lld that the machine has, "
-			"and is %lld",
+			"memoryMiB must be between %lld and the %lld that the machine has, and is %lld",
 			(long long)least, (long long)live->memory_mib, (long long)mib);
 	if (live->severed)
-		return kind_error(live->ws.id, ERR_CONFLICT, err,
-				  "is quarantined; halt, stop or kill it, and start it "
-				  "again, before its balloon is set");
+		return kind_error(
+			live->ws.id, ERR_CONFLICT, err,
+			"is quarantined; halt, stop or kill it, and start it again, before its balloon is set");
 	if (live->state != STATE_RUNNING || live->outcome.intent != INTENT_NONE)
 		return kind_error(live->ws.id, ERR_CONFLICT, err, "is ending or not yet running");
 	return 0;

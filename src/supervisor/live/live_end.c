@@ -182,10 +182,10 @@ void live_fail_for(struct live *live, enum error_code code, enum error_reason re
 	else if (serial_log_was_written(&live->serial))
 		error_set(&cause, code, "%s; " UNTELLING, text);
 	else if (live->awaits_kernel)
-		error_set(&cause, code,
-			  "%s; the machine is still in its firmware, or nothing is seen of the "
-			  "guest's kernel yet",
-			  text);
+		error_set(
+			&cause, code,
+			"%s; the machine is still in its firmware, or nothing is seen of the guest's kernel yet",
+			text);
 	else
 		error_set(&cause, code, "%s; the guest said nothing on its serial console", text);
 	error_reason(&cause, reason, "");

@@ -312,10 +312,10 @@ static void on_publish_timer(struct loop *loop, void *data)
 
 	(void)loop;
 	live->change.timer = NULL;
-	error_set(&why, ERR_TIMEOUT,
-		  "the guest does not say within %llu ms that it listens for the port: its agent "
-		  "may be of a version that cannot",
-		  (unsigned long long)limit_get(LIMIT_PUBLISH_MS));
+	error_set(
+		&why, ERR_TIMEOUT,
+		"the guest does not say within %llu ms that it listens for the port: its agent may be of a version that cannot",
+		(unsigned long long)limit_get(LIMIT_PUBLISH_MS));
 	fail_change(live, &why);
 }
 

@@ -203,9 +203,9 @@ void live_observe_plugged(struct live *live)
 static void can_see_vmm(struct live *live, bool watched, struct error *why)
 {
 	if (live->backend->in_process) {
-		error_set(why, ERR_UNSUPPORTED,
-			  "the machine is in its supervisor's own process, which cannot watch "
-			  "itself");
+		error_set(
+			why, ERR_UNSUPPORTED,
+			"the machine is in its supervisor's own process, which cannot watch itself");
 		watched = false;
 	}
 	can_see(live, "vmm", watched, why);

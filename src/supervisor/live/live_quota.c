@@ -267,13 +267,12 @@ static int may_set_quota(const struct live *live, uint64_t bytes, struct error *
 {
 	if (live->quota.bytes == 0)
 		return kind_error(live->ws.id, ERR_UNSUPPORTED, err,
-				  "was started without a quota of its disk, which "
-				  "sessions have");
+				  "was started without a quota of its disk, which sessions have");
 	if (bytes < live->quota.bytes)
-		return error_set(err, ERR_CONFLICT,
-				 "its disk may grow to %s as it runs, and that can only "
-				 "be raised until it is stopped",
-				 live_quota_text(live).text);
+		return error_set(
+			err, ERR_CONFLICT,
+			"its disk may grow to %s as it runs, and that can only be raised until it is stopped",
+			live_quota_text(live).text);
 	if ((live->state != STATE_RUNNING && live->state != STATE_QUARANTINED) ||
 	    live->outcome.intent != INTENT_NONE)
 		return error_set(err, ERR_CONFLICT, "it is ending or not yet running");

@@ -233,8 +233,7 @@ static int require_running(const struct live *live, struct error *err)
 		return kind_error(live->ws.id, ERR_CONFLICT, err, "is being saved, or was");
 	if (live->severed)
 		return kind_error(live->ws.id, ERR_CONFLICT, err,
-				  "is quarantined: what it has become is not to be had "
-				  "twice");
+				  "is quarantined: what it has become is not to be had twice");
 	if (live->pause.why)
 		/* Its event says why. */
 		return kind_error(live->ws.id, ERR_UNAVAILABLE, err,
@@ -278,9 +277,9 @@ int live_fork(struct live *live, const json_t *request, struct control_client *c
 	if (require_running(live, err) < 0)
 		return -1;
 	if (live->ticket.origin != VM_RESTORED)
-		return kind_error(live->ws.id, ERR_CONFLICT, err,
-				  "was booted: only a machine that was restored from a "
-				  "template can be saved while it runs");
+		return kind_error(
+			live->ws.id, ERR_CONFLICT, err,
+			"was booted: only a machine that was restored from a template can be saved while it runs");
 	if (live->share.given) {
 		kind_error(live->ws.id, ERR_CONFLICT, err,
 			   "has a directory of the host, which cannot be saved");

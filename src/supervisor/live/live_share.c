@@ -143,13 +143,11 @@ static int may_share(const struct live *live, struct error *err)
 	if (live->share.given || live->share.from_start)
 		return error_set(
 			err, ERR_CONFLICT,
-			"it has its shared directories already, and gets no more: they come "
-			"all at once, so put the files there, or make another machine for "
-			"them");
+			"it has its shared directories already, and gets no more: they come all at once, so put the files there, or make another machine for them");
 	if (!live->share.pluggable) {
-		error_set(err, ERR_CONFLICT,
-			  "it was made without a spare port for a directory (config.hotplug): make "
-			  "another one without that");
+		error_set(
+			err, ERR_CONFLICT,
+			"it was made without a spare port for a directory (config.hotplug): make another one without that");
 		return error_reason(err, REASON_SESSION_WITHOUT_PORT, "");
 	}
 	if (live->state != STATE_RUNNING || live->outcome.intent != INTENT_NONE)

@@ -188,15 +188,15 @@ NSArray *running_balloon_devices(StandinMachine *machine)
 
 - (uint64_t)targetVirtualMachineMemorySize
 {
-	return [place_of(self, "-[VZVirtioTraditionalMemoryBalloonDevice "
-			       "targetVirtualMachineMemorySize]")
+	return [place_of(self,
+			 "-[VZVirtioTraditionalMemoryBalloonDevice targetVirtualMachineMemorySize]")
 			->machine balloonTarget];
 }
 
 - (void)setTargetVirtualMachineMemorySize:(uint64_t)target
 {
-	[place_of(self, "-[VZVirtioTraditionalMemoryBalloonDevice "
-			"setTargetVirtualMachineMemorySize:]")
+	[place_of(self,
+		  "-[VZVirtioTraditionalMemoryBalloonDevice setTargetVirtualMachineMemorySize:]")
 			->machine setBalloonTarget:target];
 }
 

@@ -62,10 +62,10 @@ int spawn_explain_stage(const struct proc_stage *stage, size_t n, int errnum, st
 	if (!item)
 		return error_errno(err, errnum, "namespaces for its files");
 	if (item->userns_fd >= 0 && (errnum == EINVAL || errnum == EOPNOTSUPP))
-		return error_set(err, ERR_UNAVAILABLE,
-				 "%.120s: its file system cannot show it to the machine's user "
-				 "(idmapped mounts: ext4, XFS, btrfs, and tmpfs since Linux 6.3)",
-				 item->path);
+		return error_set(
+			err, ERR_UNAVAILABLE,
+			"%.120s: its file system cannot show it to the machine's user (idmapped mounts: ext4, XFS, btrfs, and tmpfs since Linux 6.3)",
+			item->path);
 	return error_errno(err, errnum, "%s", item->path ? item->path : "a device node");
 }
 

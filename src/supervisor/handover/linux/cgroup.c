@@ -56,12 +56,12 @@ static int check_limits(const struct config *config, int dir, struct error *err)
 {
 	const char *obstacle = config->cgroup_limits_required ? cgroup_limits_obstacle(dir) : NULL;
 
-	return obstacle ? error_set(
-				  err, ERR_UNAVAILABLE,
-				  "config.cgroup: %s %s. With config.cgroupLimits \"optional\" the "
-				  "machine does without the limits that cannot be set",
-				  config->cgroup, obstacle)
-			: 0;
+	return obstacle
+		       ? error_set(
+				 err, ERR_UNAVAILABLE,
+				 "config.cgroup: %s %s. With config.cgroupLimits \"optional\" the machine does without the limits that cannot be set",
+				 config->cgroup, obstacle)
+		       : 0;
 }
 
 /* The config names no group: one is looked for, as cgroup_enter() does. */

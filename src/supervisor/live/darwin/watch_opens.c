@@ -7,9 +7,9 @@ struct watch_opens *watch_opens_new(struct loop *loop, int dir, watch_opens_fn *
 				    struct error *err)
 {
 	(void)loop, (void)dir, (void)fn, (void)data;
-	error_set(err, ERR_UNSUPPORTED,
-		  "macOS tells who opens a file to clients of Endpoint Security alone, whom Apple "
-		  "has to approve");
+	error_set(
+		err, ERR_UNSUPPORTED,
+		"macOS tells who opens a file to clients of Endpoint Security alone, whom Apple has to approve");
 	return NULL;
 }
 

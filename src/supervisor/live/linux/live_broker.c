@@ -44,27 +44,21 @@ static size_t list_duties(struct live *live, struct watch_vmm *vmm,
 		{&proc_start_time_duty, NULL,
 		 "read when a process that descends from the supervisor began, which makes its number its own: /proc is closed"},
 		{live->backend->sever_duty, live->vm,
-		 "quarantine: kill what is no cell, list the VMM's sockets and shut them down, for "
-		 "which one must be allowed to trace it"},
+		 "quarantine: kill what is no cell, list the VMM's sockets and shut them down, for which one must be allowed to trace it"},
 		{live->backend->socket_duty, live->vm,
-		 "connect to the VMM's API, and put its vsock socket and the link's in their places: "
-		 "as for connecting to the guest"},
+		 "connect to the VMM's API, and put its vsock socket and the link's in their places: as for connecting to the guest"},
 		{live->backend->share_duty, live->vm,
-		 "start what serves a directory, for which the asking command has given a pass: "
-		 "it needs a user namespace and a cell"},
+		 "start what serves a directory, for which the asking command has given a pass: it needs a user namespace and a cell"},
 		{!ticket_has(&live->ticket, LIVE_RAM) ? NULL : live->backend->proc_duty, live->vm,
 		 "take /proc from the VMM's cell before its guest runs: one must have made it"},
 		{&dial_duty, &live->ws.fd,
-		 "connect to the guest's vsock.sock or agent.sock: who may make Unix sockets reaches all daemons "
-		 "of the host"},
+		 "connect to the guest's vsock.sock or agent.sock: who may make Unix sockets reaches all daemons of the host"},
 		{&target_duty, live->channels,
 		 "look up the name of a declared target, by a program of the host"},
 		{&connecting_duty, targets,
-		 "connect to a declared target: who may connect can connect any socket, also one that "
-		 "a VMM that was taken over has handed on"},
+		 "connect to a declared target: who may connect can connect any socket, also one that a VMM that was taken over has handed on"},
 		{&port_duty, NULL,
-		 "listen at a published port while its server in the guest does, and guard it from "
-		 "other users: who may listen gets a port of the kernel's choice for any socket"},
+		 "listen at a published port while its server in the guest does, and guard it from other users: who may listen gets a port of the kernel's choice for any socket"},
 		{&watch_vmm_duty, vmm,
 		 "list the VMM's sockets and children: as for the quarantine"},
 		{&watch_base_duty, live_observe_base(live),
@@ -72,15 +66,11 @@ static size_t list_duties(struct live *live, struct watch_vmm *vmm,
 		{live_observe_opens(live) ? &watch_opens_duty : NULL, live_observe_opens(live),
 		 "read who opened a file of the session, and name the program: it is another user's"},
 		{live->audit ? &security_log_duty : NULL, live_audit_log(live),
-		 "append a line of this session to the security log of today: it has the lines of all "
-		 "sessions, and lies in a directory of others"},
+		 "append a line of this session to the security log of today: it has the lines of all sessions, and lies in a directory of others"},
 		{&cgroup_duty, &live->cgroup,
-		 "leave the cgroup, kill what is in it, remove it, when the machine is over: the supervisor is "
-		 "killed if it does not end soon"},
+		 "leave the cgroup, kill what is in it, remove it, when the machine is over: the supervisor is killed if it does not end soon"},
 		{&live_remove_duty, live,
-		 "remove the workspace after `run --remove`, or a session that is over, with its "
-		 "log's "
-		 "archive: they lie in directories of others"},
+		 "remove the workspace after `run --remove`, or a session that is over, with its log's archive: they lie in directories of others"},
 	};
 	size_t n = 0;
 

@@ -190,10 +190,10 @@ static int confine_to(struct live *live, const struct isolate_reach *reach, stru
 	if (!root && no_root.code != ERR_UNAVAILABLE)
 		return error_copy(err, &no_root);
 	if (!root && landlock)
-		log_line(&live->log,
-			 "Landlock alone keeps the supervisor from the host's files, and no "
-			 "program to which it hands a directory: %s",
-			 no_root.msg);
+		log_line(
+			&live->log,
+			"Landlock alone keeps the supervisor from the host's files, and no program to which it hands a directory: %s",
+			no_root.msg);
 	else if (!root)
 		log_line(&live->log, "the supervisor is not kept from the host's files: %s: %s",
 			 no_landlock.msg, no_root.msg);
