@@ -31,6 +31,9 @@ endif
 PLATFORM ?= $(if $(filter Darwin,$(shell uname -s)),darwin,linux)
 OTHER_PLATFORMS := $(filter-out $(PLATFORM),linux darwin)
 BUILD ?= build$(if $(SANITIZE),/sanitize)
+ifeq ($(strip $(BUILD)),)
+$(error BUILD is empty, and files below it are removed: name a folder, or leave BUILD out)
+endif
 ifeq ($(origin CC),default)
 CC := gcc
 endif

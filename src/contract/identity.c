@@ -13,6 +13,15 @@
 static const char *const identity_keys[] = {"requestID", "runtimeID", "role", "backend", NULL};
 static const char *const role_names[] = {"workload", "enforcer"};
 
+/* Whether it is named like a file that microagent keeps for a workspace beside the workspace's lock, as
+ * ".lease-ID" is (store/internal.h). */
+static bool is_like_file_of_ours(const char *id)
+{
+	size_t letters = *id == '.' ? strspn(id + 1, "abcdefghijklmnopqrstuvwxyz") : 0;
+
+	return letters > 0 && id[1 + letters] == '-';
+}
+
 bool runtime_id_taken(const char *id)
 {
 	static const char *const names[] = {"bases",  "sessions",	  "pool", "archive", "logs",
@@ -21,7 +30,7 @@ bool runtime_id_taken(const char *id)
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (!strcmp(names[i], id))
 			return true;
-	return false;
+	return is_like_file_of_ours(id);
 }
 
 int runtime_id_check(const char *id, const char *what, struct error *err)

@@ -17,8 +17,8 @@
 /* The first directory on the way that another user may change. */
 struct stranger {
 	char *dir;     /* NULL: there was none */
-	bool owns;     /* it is his; else others can write to it */
-	unsigned user; /* whose it is */
+	bool owns;     /* the user owns the directory; else others can write to it */
+	unsigned user; /* the owner */
 };
 
 struct way {
@@ -41,16 +41,16 @@ static bool others_can_write(int dir, const struct stat *st)
 	       (st->st_mode & S_IWGRP && (!is_own_group || file_has_acl(dir)));
 }
 
-/* what: the name that is in dir, and "is a link" or the like; he_could: what of it is his to say. */
+/* what: the name that is in dir, and "is a link" or the like; could: what that user could have done. */
 static int refuse_by_stranger(const struct way *way, const char *what, const char *dir,
-			      const char *he_could, const char *next, struct error *err)
+			      const char *could, const char *next, struct error *err)
 {
 	const struct stranger *stranger = &way->stranger;
 	const char *where = strcmp(stranger->dir, dir) == 0 ? "in" : "below";
 
 	if (stranger->owns)
 		return error_set(err, ERR_DENIED, "%s %s %s, which belongs to user %u, %s: %s",
-				 what, where, stranger->dir, stranger->user, he_could, next);
+				 what, where, stranger->dir, stranger->user, could, next);
 	return error_set(
 		err, ERR_DENIED,
 		"%s %s %s, which other users can write to: %s, or mend it with: chmod go-w %s",
@@ -60,7 +60,7 @@ static int refuse_by_stranger(const struct way *way, const char *what, const cha
 static int refuse_link(const struct way *way, const char *name, const struct stat *st,
 		       struct error *err)
 {
-	static const char he_could[] = "who could have it lead elsewhere",
+	static const char could[] = "who could have it lead elsewhere",
 			  next[] = "name what it leads to";
 	autofree char *dir = spot_path_of(way->walk.at, err);
 	autofree char *link = dir ? path_join(dir, name, err) : NULL;
@@ -70,11 +70,11 @@ static int refuse_link(const struct way *way, const char *name, const struct sta
 		return -1;
 	if (!walk_trusts_link(way->walk.at, st)) {
 		error_set(err, ERR_DENIED, "%s is a link of user %u's, %s: %s", link,
-			  (unsigned)st->st_uid, he_could, next);
+			  (unsigned)st->st_uid, could, next);
 	} else {
 		if (asprintf(&what, "%s is a link", link) < 0)
 			return error_errno(err, ENOMEM, "%s", link);
-		refuse_by_stranger(way, what, dir, he_could, next, err);
+		refuse_by_stranger(way, what, dir, could, next, err);
 	}
 	return strcmp(link, way->path) == 0 ? -1 : error_prefix(err, "%s", way->path);
 }
