@@ -16,7 +16,8 @@ static int copy_disk(struct creation *made, json_t *object, const char *key, con
 		     struct error *err)
 {
 	const char *path = json_text(object, key, "");
-	autoclose int from = disk_file_open(path, O_RDONLY, err);
+	autoclose int from = disk_file_open(path, O_RDONLY,
+					    json_is_true(json_object_get(object, "direct")), err);
 	autofree char *copy = workspace_path(&made->ws, file, err);
 
 	if (from < 0 || !copy)

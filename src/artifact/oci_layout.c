@@ -39,7 +39,6 @@ static int copy_opened(int from, const char *name, const char *shown, struct cop
 		       struct error *err)
 {
 	struct stat st;
-	int to;
 
 	if (fstat(from, &st) < 0)
 		return error_errno(err, errno, "%s", shown);
@@ -48,11 +47,7 @@ static int copy_opened(int from, const char *name, const char *shown, struct cop
 	if ((uint64_t)st.st_size > copy->left)
 		return tool_room_exceeded(copy->room, err);
 	copy->left -= (uint64_t)st.st_size;
-	to = path_clone_file_at(from, copy->dir, name, 0600, NULL, err);
-	if (to < 0)
-		return -1;
-	close(to);
-	return 0;
+	return path_clone_file_at(from, copy->dir, name, 0600, NULL, err);
 }
 
 static int copy_file(int dirfd, const char *within, const char *name, struct copy *copy,

@@ -20,14 +20,15 @@ static int refuse_in_ours(int dirfd, const char *path, struct error *err)
 			 "%s is a link: a disk in a directory of microagent's is none", path);
 }
 
-int disk_file_open(const char *path, int flags, struct error *err)
+int disk_file_open(const char *path, int flags, bool direct, struct error *err)
 {
-	return own_links_file(path, flags, refuse_in_ours, err);
+	return direct ? own_links_file_direct(path, flags, err)
+		      : own_links_file(path, flags, refuse_in_ours, err);
 }
 
 char *disk_file_end(const char *path, struct error *err)
 {
-	autoclose int fd = disk_file_open(path, O_RDONLY, err);
+	autoclose int fd = disk_file_open(path, O_RDONLY, false, err);
 
 	return fd < 0 ? NULL : spot_path_of(fd, err);
 }

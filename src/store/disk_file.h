@@ -8,11 +8,13 @@
 #ifndef STORE_DISK_FILE_H
 #define STORE_DISK_FILE_H
 
+#include <stdbool.h>
+
 #include "base/error.h"
 
 /* flags: of open(2), beside O_CLOEXEC, O_NOCTTY and O_NONBLOCK (a FIFO in a file's place holds
- * nobody up). ERR_DENIED: it is a link there. */
-int disk_file_open(const char *path, int flags, struct error *err);
+ * nobody up). direct: no link is followed anywhere. ERR_DENIED: it is a link there. */
+int disk_file_open(const char *path, int flags, bool direct, struct error *err);
 /* Where the path leads, without links, malloc'd; NULL: errors of disk_file_open(). */
 char *disk_file_end(const char *path, struct error *err);
 

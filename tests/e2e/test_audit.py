@@ -183,11 +183,11 @@ def test_an_altered_log(place):
     day.parent.mkdir(0o700)
     day.write_bytes(kept)
     day.chmod(0o600)
-    for day in (place.state / "logs").iterdir():  # without them the end can be cut off unnoticed, and they say so
+    for day in (place.state / "logs").iterdir():  # without them the missing end alone tells
         day.rename(day.with_suffix(".away"))
     log.write_bytes(b"".join(lines[:-1]))
     answer = verdict(place, name)
-    assert (answer["verdict"], answer["confirmed"]) == ("open", 0)
+    assert (answer["verdict"], answer["confirmed"]) == ("unconfirmed", 0)
     log.write_bytes(whole[:-1])
     answer = verdict(place, name)
     assert (answer["verdict"], answer["badLine"]) == ("torn", len(lines))

@@ -208,8 +208,7 @@ exec {shutil.which("skopeo")} "$@"
 """)
     (tools / "skopeo").chmod(0o755)
     path = {"PATH": f"{tools}:{os.environ['PATH']}"}
-    done = host("image", "import", *SIZE, "--unconfined", "box", source, env=path, check=0)
-    assert f"copying oci{'-archive' if archived else ''}:{source}, which another user can change" in done.stderr, done
+    host("image", "import", *SIZE, "--unconfined", "box", source, env=path, check=0)
     assert debugfs(cache, "cat /etc/x") == "x"
     assert [path for path in theirs.rglob("*") if stat.S_ISFIFO(path.lstat().st_mode)]
 

@@ -685,7 +685,7 @@ def test_a_guest_chooses_nothing_of_another_machine(host):
     (host.base / "link").symlink_to(proj)
     least = ("--memory", 256, "--cpus", 1, "--network", "isolated")
     host("create", "a", *least, "--share", f"{proj}:/workspace", check=0)
-    host("create", "b", *least, "--share", f"{host.base}/link/pkg/src:/src", "--disk", f"d={host.base}/link/disks/d.img:/d:ro", check=0)
+    host("create", "b", *least, "--share", f"{host.base}/link/pkg/src:/src", "--disk", f"d={host.base}/link/disks/d.img:/d:rw", check=0)
     config = json.loads((host.state / "b" / "workspace.json").read_text())["config"]
     assert (config["shares"][0]["path"], config["disks"][0]["path"]) == (f"{proj}/pkg/src", f"{proj}/disks/d.img")
     host("start", "a", check=0)
@@ -697,6 +697,9 @@ def test_a_guest_chooses_nothing_of_another_machine(host):
         host("exec", "a", "--", "sh", "-c", f"cd /workspace && rm {old} && mv {old}.old {old}", check=0)
     host("exec", "a", "--", "ln", "-sfn", other / "d.img", "/workspace/disks/d.img", check=0)
     done = host("start", "b", check=1)
+    assert f"a symbolic link is on the way to {proj}/disks/d.img" in done.stderr, done
+    # Nor is a copy made of what the link leads to.
+    done = host("clone", "b", "c", check=1)
     assert f"a symbolic link is on the way to {proj}/disks/d.img" in done.stderr, done
     host("kill", "a", check=0)
     for name in ("a", "b"):

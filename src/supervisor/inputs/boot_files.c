@@ -91,7 +91,7 @@ static int open_disk(const char *path, enum rootfs_use use, struct error *err)
 {
 	int flags = use == ROOTFS_BOOT ? O_RDWR : O_RDONLY;
 
-	return check_regular(disk_file_open(path, flags, err), path, err);
+	return check_regular(disk_file_open(path, flags, false, err), path, err);
 }
 
 /* What no guest writes to. Kernel and initrd nobody writes to from before they are hashed until the

@@ -13,7 +13,6 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "store/disk_file.h"
-#include "store/own_links.h"
 #include "store/taken.h"
 #include "supervisor/inputs/rootfs.h"
 
@@ -68,8 +67,7 @@ static int open_disk_file(const char *path, bool read_only, bool direct, enum di
 			  struct error *err)
 {
 	int flags = !read_only && use == DISK_BOOT ? O_RDWR : O_RDONLY;
-	autoclose int fd =
-		direct ? own_links_file_direct(path, flags, err) : disk_file_open(path, flags, err);
+	autoclose int fd = disk_file_open(path, flags, direct, err);
 	struct stat st;
 
 	if (fd < 0 && err && err->errnum == ENOENT)
