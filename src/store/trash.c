@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/limits.h"
 #include "base/path.h"
 #include "store/internal.h"
 
@@ -97,15 +98,19 @@ int trash_remove(const struct state_dir *dir, const char *id, struct error *err)
 	return path_remove_tree_at(dir->fd, id, err);
 }
 
-/* 1: somebody else is removing it just now, or has done it. */
-static int remove_leftover(const struct state_dir *dir, int trash, const char *id,
+/* Returns 1 where somebody else removes it just now, or has done it. With `wait` it waits for that end:
+ * one who was killed while removing it holds the lock for a moment longer. */
+static int remove_leftover(const struct state_dir *dir, int trash, const char *id, bool wait,
 			   struct error *err)
 {
 	autoclose int own = openat(trash, id, DIR_FLAGS);
+	struct error why = {0};
 
 	if (own < 0 && errno == ENOENT)
 		return 1;
-	if (own >= 0 && flock(own, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+	if (own >= 0 && flock(own, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK &&
+	    (!wait ||
+	     flock_until(own, LOCK_EX, limit_deadline(LIMIT_COMMAND_LOCK_MS), id, &why) < 0))
 		return 1;
 	if (own >= 0 && !fd_has_name(own, trash, id))
 		return 1; /* it was done between our look and our lock */
@@ -116,7 +121,7 @@ int trash_finish(const struct state_dir *dir, const char *id, struct error *err)
 {
 	autoclose int trash = open_trash(dir);
 
-	return trash >= 0 && remove_leftover(dir, trash, id, err) < 0 ? -1 : 0;
+	return trash >= 0 && remove_leftover(dir, trash, id, true, err) < 0 ? -1 : 0;
 }
 
 bool trash_has(const struct state_dir *dir, const char *id)
@@ -141,7 +146,7 @@ void trash_sweep(const struct state_dir *dir, trash_fn *fn, void *data)
 
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
-		status = remove_leftover(dir, trash, entry->d_name, &why);
+		status = remove_leftover(dir, trash, entry->d_name, false, &why);
 		if (status <= 0 && fn)
 			fn(entry->d_name, status < 0 ? &why : NULL, data);
 	}

@@ -7,7 +7,7 @@
 
 #include "base/limits.h"
 #include "contract/response.h"
-#include "store_fixture.h"
+#include "store_keeper.h"
 
 #include <sys/file.h>
 
@@ -166,8 +166,29 @@ static void a_removal_that_goes_on(void **state)
 	autoclose int held = open(at(f, ".locks/.gone/agent-1"), O_RDONLY | O_CLOEXEC);
 	assert_int_equal(flock(held, LOCK_EX), 0);
 	trash_sweep(&f->dir, tell, "nothing");
+	limit_set(LIMIT_COMMAND_LOCK_MS, 1);
 	assert_int_equal(trash_finish(&f->dir, "agent-1", NULL), 0);
+	limit_reset(LIMIT_COMMAND_LOCK_MS);
 	assert_true(trash_has(&f->dir, "agent-1"));
+}
+
+/* Whoever was killed while removing it lets go of the lock a moment after that. */
+static void a_removal_that_is_killed_meanwhile(void **state)
+{
+	const struct fixture *f = *state;
+	pthread_t other;
+
+	assert_int_equal(mkdir(at(f, ".locks"), 0700), 0);
+	assert_int_equal(mkdir(at(f, ".locks/.gone"), 0700), 0);
+	assert_int_equal(mkdir(at(f, ".locks/.gone/agent-1"), 0700), 0);
+	autoclose int held = open(at(f, ".locks/.gone/agent-1"), O_RDONLY | O_CLOEXEC);
+	assert_int_equal(flock(held, LOCK_EX), 0);
+	struct child child = keeper(at(f, ".locks/.gone/agent-1"));
+	close(steal_fd(&held));
+	assert_int_equal(pthread_create(&other, NULL, end_when_waited_for, &child), 0);
+	assert_int_equal(trash_finish(&f->dir, "agent-1", NULL), 0);
+	assert_int_equal(pthread_join(other, NULL), 0);
+	assert_false(trash_has(&f->dir, "agent-1"));
 }
 
 static void a_removal_without_a_place_for_it(void **state)
@@ -409,6 +430,7 @@ int main(void)
 		store_test(removing),
 		store_test(a_removal_that_was_killed),
 		store_test(a_removal_that_goes_on),
+		store_test(a_removal_that_is_killed_meanwhile),
 		store_test(a_removal_without_a_place_for_it),
 		store_test(a_lock_of_what_was_removed),
 		store_test(removing_a_file),
