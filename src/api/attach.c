@@ -2,6 +2,7 @@
 /* The words by which people ask for disks, shared directories, bundles and outputs, into a config.
  * Paths may hold colons, so words are read from their ends. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,30 +149,31 @@ static char *end_of_dir(const char *path, struct error *err)
 	return dir < 0 ? NULL : spot_path_of(dir, err);
 }
 
-int attach_settle_shares(json_t *shares, struct error *err)
+static char *end_of_archive(const char *path, struct error *err)
 {
-	json_t *share;
+	autoclose int file = own_links_file(path, O_RDONLY, NULL, err);
+
+	return file < 0 ? NULL : spot_path_of(file, err);
+}
+
+/* Those of a list of the config. */
+static int settle_each(json_t *items, char *(*end_of)(const char *path, struct error *err),
+		       struct error *err)
+{
+	json_t *item;
 	size_t i;
 
-	json_array_foreach(shares, i, share)
+	json_array_foreach(items, i, item)
 	{
-		if (settle(share, end_of_dir, err) < 0)
+		if (settle(item, end_of, err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static int settle_disks(json_t *disks, struct error *err)
+int attach_settle_shares(json_t *shares, struct error *err)
 {
-	json_t *disk;
-	size_t i;
-
-	json_array_foreach(disks, i, disk)
-	{
-		if (settle(disk, disk_file_end, err) < 0)
-			return -1;
-	}
-	return 0;
+	return settle_each(shares, end_of_dir, err);
 }
 
 char *microagent_git_outside(const char *word, const char *at)
@@ -239,7 +241,7 @@ int attach_put(json_t *config, const struct microagent_spec *spec, struct error 
 
 	if (words_put(config, "disks", spec->machine.disks, disk_json, err) < 0 ||
 	    words_put(config, "shares", spec->machine.shares, share_json, err) < 0 ||
-	    settle_disks(json_object_get(config, "disks"), err) < 0 ||
+	    settle_each(json_object_get(config, "disks"), disk_file_end, err) < 0 ||
 	    attach_settle_shares(json_object_get(config, "shares"), err) < 0)
 		return -1;
 	shares = json_object_get(config, "shares");
@@ -251,7 +253,8 @@ int attach_put(json_t *config, const struct microagent_spec *spec, struct error 
 		}
 	}
 	if ((spec->machine.share_git && shares && share_git_add(shares, err) < 0) ||
-	    words_put(config, "bundles", spec->bundles, bundle_json, err) < 0)
+	    words_put(config, "bundles", spec->bundles, bundle_json, err) < 0 ||
+	    settle_each(json_object_get(config, "bundles"), end_of_archive, err) < 0)
 		return -1;
 	return words_put(config, "outputs", spec->outputs, output_json, err);
 }

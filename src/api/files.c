@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "contract/kind.h"
+#include "store/disk_file.h"
 
 #define COPY_NAME "disk.ext4"
 #define USER_ROOT "0"
@@ -73,17 +74,17 @@ static int subject_open(struct microagent *agent, const char *name, struct subje
 /* --- a disk at rest, or a copy of it -------------------------------------------------------- */
 
 struct copying {
-	const char *from;
+	const struct place *from;
 	const struct reader *reader;
 };
 
 static int copy_frozen_disk(void *data, struct error *err)
 {
 	const struct copying *c = data;
-	autoclose int from = open(c->from, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	autoclose int from = disk_file_open(c->from->disk, O_RDONLY, c->from->direct, err);
 
 	if (from < 0)
-		return error_errno(err, errno, "%s", c->from);
+		return -1;
 	return path_clone_file_at(from, c->reader->ws.fd, COPY_NAME, 0600, NULL, err);
 }
 
@@ -98,7 +99,7 @@ static int open_disk(const struct subject *s, const struct place *place, enum re
 	/* A copy of a running guest's disk is whole although the guest writes to it. */
 	if (s->running && place->changes) {
 		const struct transfer agent = {.ws = &s->existing.ws, .user = USER_ROOT};
-		struct copying copying = {place->disk, reader};
+		struct copying copying = {place, reader};
 
 		if (transfer_frozen(&agent, place->mountpoint, copy_frozen_disk, &copying, err) < 0)
 			return -1;
@@ -108,7 +109,8 @@ static int open_disk(const struct subject *s, const struct place *place, enum re
 	} else if (!s->running && reader_hold(reader, &s->existing, err) < 0) {
 		return -1;
 	}
-	const struct reader_disk what = {disk ? disk : place->disk, place->base};
+	const struct reader_disk what = {disk ? disk : place->disk, place->base,
+					 !disk && place->direct};
 
 	return reader_boot(reader, s->config, &what, use, err);
 }

@@ -75,7 +75,9 @@ static int place_fill(const struct workspace *ws, const json_t *config, const ch
 {
 	struct place place = {.changes = !found->item ||
 					 (found->kind == MOUNT_DISK &&
-					  !strcmp(json_text(found->item, "mode", ""), "rw"))};
+					  !strcmp(json_text(found->item, "mode", ""), "rw")),
+			      .direct = found->item && found->kind == MOUNT_DISK &&
+					json_is_true(json_object_get(found->item, "direct"))};
 
 	place.disk = disk_of(ws, config, found, err);
 	if (!place.disk)

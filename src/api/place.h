@@ -15,6 +15,7 @@ struct place {
 	char *mountpoint; /* of it in the guest */
 	char *within;	  /* the path on that disk, from "/" */
 	bool changes;	  /* the guest can write to it */
+	bool direct;	  /* no link may be on the way to disk */
 };
 
 /*

@@ -11,6 +11,7 @@
 #include "base/limits.h"
 #include "base/path.h"
 #include "contract/kind.h"
+#include "store/disk_file.h"
 
 #define READER_NAME "reader"
 #define LOCK_NAME "reading"
@@ -114,9 +115,11 @@ static json_t *make_reader_config(const struct reader *reader, const json_t *rec
 {
 	json_auto_t *config = json_object();
 	const json_t *accelerator = json_object_get(recorded, "accelerator");
+	/* The supervisor of a reader follows none. */
+	autofree char *end = disk->direct ? NULL : disk_file_end(disk->path, NULL);
 
 	if (put_kernel(config, recorded, err) < 0 ||
-	    json_put_string(config, "rootfsPath", disk->path, err) < 0 ||
+	    json_put_string(config, "rootfsPath", end ? end : disk->path, err) < 0 ||
 	    (disk->base && json_put_string(config, "rootfsBase", disk->base, err) < 0) ||
 	    json_put_string(config, "stateDir", reader->dir.path, err) < 0 ||
 	    json_put(config, "memoryMiB", json_integer(MEMORY_MIB), err) < 0 ||

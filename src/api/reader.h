@@ -40,6 +40,7 @@ int reader_hold(struct reader *reader, const struct open_workspace *existing, st
 struct reader_disk {
 	const char *path;
 	const char *base; /* NULL: path is raw */
+	bool direct;	  /* no link may be on the way to path */
 };
 /* Boots; config is the workspace's recorded one. */
 int reader_boot(struct reader *reader, const json_t *config, const struct reader_disk *disk,

@@ -2,6 +2,7 @@
 #include "artifact/oci_source.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -205,21 +206,43 @@ int oci_source_find(const char *text, uint64_t room, struct oci_source *out, str
 	return 0;
 }
 
-/* Whether no other user can put a FIFO or a link in the place of what the source is read from. */
-static bool is_ours_alone(const struct oci_source *source)
+/* Whether no other user can write to the directory, or to one on the way to it. */
+static bool is_dir_ours(const char *path)
 {
-	autofree char *dir = NULL;
 	struct error ignored;
+	autoclose int fd = trusted_dir_open(-1, path, false, &ignored);
 
-	if (source->transport == OCI_LAYOUT) {
-		dir = path_join(source->path, "blobs/sha256", &ignored);
-	} else {
-		dir = strdup(source->path);
-		if (dir)
-			strrchr(dir, '/')[strrchr(dir, '/') == dir] = '\0';
+	return fd >= 0 && trusted_dir_check_own(fd, path, &ignored) == 0;
+}
+
+/* The same of all directories of a layout. */
+static bool is_layout_ours(const char *path)
+{
+	autofree char *blobs = path_join(path, "blobs", NULL);
+	autodir DIR *dir = blobs && is_dir_ours(blobs) ? opendir(blobs) : NULL;
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		autofree char *below = path_join(blobs, entry->d_name, NULL);
+
+		if (strcmp(entry->d_name, "..") != 0 && (!below || !is_dir_ours(below)))
+			return false;
 	}
-	autoclose int fd = dir ? trusted_dir_open(-1, dir, false, &ignored) : -1;
-	return fd >= 0 && trusted_dir_check_own(fd, dir, &ignored) == 0;
+	return dir != NULL;
+}
+
+/* The same of an archive's directory, and of the archive, which may be no link to elsewhere. */
+static bool is_archive_ours(const char *path)
+{
+	autofree char *dir = strdup(path);
+	char *slash = dir ? strrchr(dir, '/') : NULL;
+	struct stat st;
+
+	if (!slash)
+		return false;
+	slash[slash == dir] = '\0';
+	return is_dir_ours(dir) && lstat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	       st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH));
 }
 
 static int copy_source(struct oci_source *source, int dir, const char *dir_path, struct error *err)
@@ -238,7 +261,9 @@ static int copy_source(struct oci_source *source, int dir, const char *dir_path,
 /* A path with ':' in it would be cut there, in the source and in the directory alike. */
 int oci_source_prepare(struct oci_source *source, int dir, const char *dir_path, struct error *err)
 {
-	if (source->path && is_ours_alone(source)) {
+	/* Another user could put a FIFO or a link in its place while skopeo reads it. */
+	if (source->path && (source->transport == OCI_LAYOUT ? is_layout_ours(source->path)
+							     : is_archive_ours(source->path))) {
 		source->bytes = strdup(source->path);
 		if (!source->bytes)
 			return error_errno(err, ENOMEM, "image");

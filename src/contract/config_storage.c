@@ -202,14 +202,16 @@ static int decode_bundle(struct config_decode *d, const json_t *item, const char
 	if (decode_name(item, path, "name", seen, out, err) < 0 ||
 	    decode_host_path(item, path, out, err) < 0 ||
 	    decode_only(item, path, "mode", "ro", err) < 0 ||
-	    decode_only(item, path, "kind", "bundle", err) < 0)
+	    decode_only(item, path, "kind", "bundle", err) < 0 ||
+	    decode_direct(item, path, out, err) < 0)
 		return -1;
 	return decode_mountpoint(d, item, path, out, err);
 }
 
 int decode_bundles(struct config_decode *d, struct error *err)
 {
-	static const char *const keys[] = {"name", "path", "mountpoint", "mode", "kind", NULL};
+	static const char *const keys[] = {"name", "path",   "mountpoint", "mode",
+					   "kind", "direct", NULL};
 
 	return decode_list(d, d->in, "config", "bundles", keys, decode_bundle, d->out, err);
 }

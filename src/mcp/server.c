@@ -79,7 +79,10 @@ static int check_reach(const struct mcp_options *options, struct error *err)
 
 static int open_server(struct mcp_server *server, struct error *err)
 {
+	/* The path stands in a client's settings, and is opened anew by each server: a guest that may
+	 * write above it could put a link on the way meanwhile. */
 	const struct share_wish wish = {.path = server->options->files,
+					.direct = true,
 					.state_dir = server->options->state_dir,
 					.anyway = server->options->files_anyway};
 

@@ -89,13 +89,13 @@ static int follow_own(struct way *way, const char *name, own_links_rule *rule, s
 		return 0;
 	if (rule && rule(way->walk.at, way->path, err) < 0)
 		return -1;
+	if (way->stranger.dir || !walk_trusts_link(way->walk.at, &st))
+		return refuse_link(way, name, &st, err);
 	if (way->direct)
 		return error_set(
 			err, ERR_DENIED,
-			"a symbolic link is on the way to %s, and there was none when it was found: name the file that is meant",
+			"a symbolic link is on the way to %s, and none is followed there, since a guest could have made it: name the file that is meant",
 			way->path);
-	if (way->stranger.dir || !walk_trusts_link(way->walk.at, &st))
-		return refuse_link(way, name, &st, err);
 	if (walk_follow(&way->walk, name, &why) == 0)
 		return 1;
 	return error_errno(err, why.errnum, "%s", way->path);
@@ -226,8 +226,8 @@ static int open_file(const char *path, int flags, bool direct, own_links_rule *r
 		     struct error *err)
 {
 	auto_way struct way way = {.walk.at = -1, .path = path, .direct = direct};
-	bool again = true;
-	int fd = -1;
+	bool again = true, by_link = false;
+	autoclose int fd = -1;
 
 	if (way_begin(&way, err) < 0)
 		return -1;
@@ -236,13 +236,19 @@ static int open_file(const char *path, int flags, bool direct, own_links_rule *r
 
 		if (!name)
 			return -1;
-		if (walk_is_over(&way.walk))
+		if (walk_is_over(&way.walk)) {
 			fd = open_last(&way, name, flags, rule, &again, err);
-		else if (step(&way, name, false, err) < 0)
+			by_link = by_link || again;
+		} else if (step(&way, name, false, err) < 0) {
 			return -1;
+		}
 	}
 	/* All names are gone and none was of a file: "/", or a link to it. */
-	return again ? error_errno(err, EISDIR, "%s", path) : fd;
+	if (again)
+		return error_errno(err, EISDIR, "%s", path);
+	if (fd >= 0 && by_link && rule && rule(way.walk.at, path, err) < 0)
+		return -1;
+	return steal_fd(&fd);
 }
 
 int own_links_file(const char *path, int flags, own_links_rule *rule, struct error *err)

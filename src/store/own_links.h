@@ -19,13 +19,13 @@
  * link: ELOOP or ENOTDIR. ERR_DENIED without an errno: a link that is not followed. */
 int own_links_dir(const char *path, struct error *err);
 
-/* Whether a link in that directory may stand for the file; -1. */
+/* Whether a link may stand for the file that lies in that directory, or lead to one there; -1. */
 typedef int own_links_rule(int dirfd, const char *path, struct error *err);
 /*
  * The file, as by open(2) with O_CLOEXEC, O_NOCTTY and O_NONBLOCK (a FIFO in its place holds nobody
- * up). rule: asked before the last name, if it is a link, is followed; NULL: there is none. Also
- * ERR_DENIED without an errno: a file with several names, of which another user may have made this
- * one.
+ * up). rule: asked, where the last name is a link, of the directory that the link lies in and of the
+ * one that it leads to; NULL: there is none. Also ERR_DENIED without an errno: a file with several
+ * names, of which another user may have made this one.
  */
 int own_links_file(const char *path, int flags, own_links_rule *rule, struct error *err);
 /* The same by no link at all: ERR_DENIED, without an errno, where one is on the way. */

@@ -331,7 +331,7 @@ def test_bundles_and_outputs_of_the_command_line(host):
     made = host.json("create", *small, "--bundle", f"in={archive}:/in", "--output", "report=/workspace/report",
                      "w", "--", "sh", "-c", write)
     assert made["artifacts"] == host.json("artifacts", "w") == {
-        "ingress": [{"name": "in", "path": str(archive), "mountpoint": "/in", "mode": "ro", "kind": "bundle"}],
+        "ingress": [{"name": "in", "path": str(archive), "mountpoint": "/in", "mode": "ro", "kind": "bundle", "direct": True}],
         "egress": [{"name": "report", "path": "/workspace/report", "kind": "output"}]}
     kept = archive.rename(host.base / "kept")
     # The copy of a workspace needs the archive anew.

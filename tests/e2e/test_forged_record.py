@@ -387,6 +387,24 @@ def test_quarantine_without_an_ear(host):
     host("delete", "w", check=0)
 
 
+def test_a_session_has_no_directory_by_an_answer(host):
+    """What a supervisor says that it was given is neither shown nor recorded: the next machine would be given it."""
+    host("base", "create", "web", check=0)
+    name = host.json("session", "create", "--network", "isolated", "--base", "web")["name"]
+    given, other = host.base / "given", host.base / "other"
+    given.mkdir()
+    other.mkdir()
+    own = host.state / "sessions" / f"{name}.bundle"
+    lie = {"tag": "workspace", "path": f"{other}\x1b[31m", "mountpoint": "/workspace", "mode": "rw", "anyway": True}
+    for shares in ([lie], [{}], []):
+        with in_place_of_its_ear(own / "control.sock", {"ok": True, "shares": shares}):
+            told = host.json("session", "share", name, given, "--ro")["shares"]
+        assert told == [{"path": str(given), "mountpoint": "/workspace", "mode": "ro", "direct": True}]
+        assert json.loads((own / "session.json").read_text())["shares"] == told
+    host("session", "destroy", name, check=0)
+    host("base", "delete", "web-v1", check=0)
+
+
 def test_a_record_of_more_companions_than_there_are(host, stranger):
     """It costs no command its descriptors; nobody of them is ended. One that is too long is not read at all."""
     record, facts = started(host)

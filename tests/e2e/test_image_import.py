@@ -185,24 +185,33 @@ def test_what_is_to_be_a_file_is_one(host, cache, what):
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root reads what another user alone can change")
-@pytest.mark.parametrize("archived", (False, True))
-def test_nobody_else_exchanges_a_source(host, cache, archived):
-    """Another user puts a FIFO in the place of each file when skopeo is about to open it: a copy is read by then. What is longer than
-    there is room for is not copied."""
+@pytest.mark.parametrize("kind", ("layout", "blobs", "archive", "link", "file"))
+def test_nobody_else_exchanges_a_source(host, cache, kind):
+    """Another user puts a FIFO in the place of each file when skopeo is about to open it, or in a file that is that user's: a copy is read
+    by then. What is longer than there is room for is not copied."""
     theirs, tools = host.base / "theirs", host.base / "tools"
     theirs.mkdir()
     tools.mkdir()
     layout, source = simple(host, file("etc/x", b"x")), theirs / "source"
-    if archived:
+    if kind in ("layout", "blobs"):
+        shutil.copytree(layout.path, source)
+    else:
         with tarfile.open(source, "w") as archive:
             archive.add(layout.path, ".")
-    else:
-        shutil.copytree(layout.path, source)
     shutil.copytree(layout.path, theirs / "long")
     os.truncate(next((theirs / "long" / "blobs" / "sha256").iterdir()), 1 << 42)
     subprocess.run(["chown", "-R", "4242:4242", theirs], check=True)
     assert refused(host, cache, theirs / "long").endswith("it takes more than 1024 MiB to be fetched and unpacked")
+    if kind == "link":
+        source = host.base / "link"
+        source.symlink_to(theirs / "source")
+    elif kind == "file":
+        source = source.rename(host.base / "source")
+    elif kind == "blobs":
+        for path in (theirs, source, source / "blobs"):
+            os.chown(path, 0, 0)
     (tools / "skopeo").write_text(f"""#!/bin/sh
+[ {kind} != file ] || : > {source}
 find {theirs} -type f | while read -r f; do mv "$f" {host.base}/gone && mkfifo "$f"; done
 exec {shutil.which("skopeo")} "$@"
 """)

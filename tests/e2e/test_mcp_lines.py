@@ -130,6 +130,10 @@ def test_wrong_options(host):
     assert f"{host.base}/none: No such" in refused_words(host, "--network", "nat", "--egress-from", host.base / "none", code=1)
     assert "--image: there is no image nope in " in refused_words(host, "--image", "busybox", "--image", "nope", code=1)
     assert "nonesuch does not exist" in refused_words(host, "--files", host.base / "nonesuch", code=1)
+    (host.base / "way").symlink_to(host.base / "files")
+    (host.base / "files" / "below").mkdir(parents=True, exist_ok=True)
+    said = refused_words(host, "--files", host.base / "way" / "below", code=1)
+    assert f"a symbolic link is on the way to {host.base}/way/below, and none is followed there" in said
     assert "--files-anyway belongs to --files" in refused_words(host, "--files-anyway")
     assert "there is no session" in refused_words(host, "--session", "session-2026-05-10T14-22-00Z-a7f3", code=1)
     assert 'there is no base "nonesuch"' in refused_words(host, "--base", "nonesuch", code=1)

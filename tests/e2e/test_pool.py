@@ -188,8 +188,8 @@ def look(host, name):
 
 def check_claimed_with(host, work):
     """As from the start: recorded, mounted, the only one, and there again after another boot."""
-    told = {"path": str(work), "mountpoint": "/work", "mode": "ro"}
-    more = {"path": str(host.base / "more"), "mountpoint": "/more", "mode": "rw"}
+    told = {"path": str(work), "mountpoint": "/work", "mode": "ro", "direct": True}
+    more = {"path": str(host.base / "more"), "mountpoint": "/more", "mode": "rw", "direct": True}
     (host.base / "more").mkdir()
     new = host.json("session", "create", "--base", "web", "--share", f"{work}:/work:ro", "--share", f"{more['path']}:/more",
                     "--memory", 256, "--cpus", 1, "--accelerator", "auto", "--network", "nat", env=NOT_NEW)

@@ -154,6 +154,6 @@ def test_a_link_that_is_put_on_the_way_later(host):
     inner.parent.rename(main / ".git" / "old")
     inner.parent.symlink_to(secret.parent)
     done = host("start", "w")
-    assert done.returncode != 0 and f"a symbolic link is on the way to {inner}, and there was none when it was found" in done.stderr, done
+    assert done.returncode != 0 and f"a symbolic link is on the way to {inner}, and none is followed there" in done.stderr, done
     assert host.json("status", "w")["event"]["state"] == "prepared" and os.listdir(secret) == []
     host("delete", "w", check=0)

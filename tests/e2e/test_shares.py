@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import struct
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -675,34 +676,53 @@ def test_a_guest_chooses_no_directory_of_the_next_start(host):
 
 
 def test_a_guest_chooses_nothing_of_another_machine(host):
-    """A directory and a disk below one that another machine's guest may write to, also by a link of the user's."""
+    """A directory, a disk and an archive below a directory that another machine's guest may write to, also by a link of the user's: the
+    next start has none of them by a link of that guest's, nor has what reads or copies a disk."""
     proj, other = host.base / "proj", host.base / "other"
     for path in (proj / "pkg" / "src", proj / "disks", other / "src"):
         path.mkdir(parents=True)
     make_disk(proj / "disks" / "d.img")
-    make_disk(other / "d.img")
+    make_disk(other / "d.img", secret="SECRET\n")
+    for path in (proj / "disks", other):
+        with tarfile.open(path / "b.tar", "w") as archive:
+            archive.add(other / "src", "src")
     (other / "src" / "secret").write_text("SECRET\n")
     (host.base / "link").symlink_to(proj)
-    least = ("--memory", 256, "--cpus", 1, "--network", "isolated")
+    least, way = ("--memory", 256, "--cpus", 1, "--network", "isolated"), host.base / "link"
     host("create", "a", *least, "--share", f"{proj}:/workspace", check=0)
-    host("create", "b", *least, "--share", f"{host.base}/link/pkg/src:/src", "--disk", f"d={host.base}/link/disks/d.img:/d:rw", check=0)
+    host("create", "b", *least, "--share", f"{way}/pkg/src:/src", "--disk", f"d={way}/disks/d.img:/d:rw", "--bundle", f"b={way}/disks/b.tar:/b",
+         "--output", "o=/d/secret", check=0)
     config = json.loads((host.state / "b" / "workspace.json").read_text())["config"]
-    assert (config["shares"][0]["path"], config["disks"][0]["path"]) == (f"{proj}/pkg/src", f"{proj}/disks/d.img")
+    assert [config[kind][0]["path"] for kind in ("shares", "disks", "bundles")] == [f"{proj}/pkg/src", f"{proj}/disks/d.img", f"{proj}/disks/b.tar"]
     host("start", "a", check=0)
-    for old, new in (("pkg", other), ("disks", other)):
-        host("exec", "a", "--", "sh", "-c", f"cd /workspace && mv {old} {old}.old && ln -s {new} {old}", check=0)
-        done = host("start", "b", check=1)
-        what = "pkg/src" if old == "pkg" else "disks/d.img"
-        assert f"a symbolic link is on the way to {proj}/{what}, and there was none when it was found" in done.stderr, done
+
+    def refuses(what, *words, code=1):
+        done = host(*words, check=code)
+        assert f"a symbolic link is on the way to {proj}/{what}, and none is followed there" in done.stderr, done
+
+    for old, what in (("pkg", "pkg/src"), ("disks", "disks/d.img")):
+        host("exec", "a", "--", "sh", "-c", f"cd /workspace && mv {old} {old}.old && ln -s {other} {old}", check=0)
+        refuses(what, "start", "b")
         host("exec", "a", "--", "sh", "-c", f"cd /workspace && rm {old} && mv {old}.old {old}", check=0)
-    host("exec", "a", "--", "ln", "-sfn", other / "d.img", "/workspace/disks/d.img", check=0)
-    done = host("start", "b", check=1)
-    assert f"a symbolic link is on the way to {proj}/disks/d.img" in done.stderr, done
-    # Nor is a copy made of what the link leads to.
-    done = host("clone", "b", "c", check=1)
-    assert f"a symbolic link is on the way to {proj}/disks/d.img" in done.stderr, done
-    host("kill", "a", check=0)
+    for name in ("d.img", "b.tar"):
+        host("exec", "a", "--", "sh", "-c", f"cd /workspace/disks && mv {name} {name}.old && ln -s {other}/{name} {name}", check=0)
+        if name == "d.img":
+            refuses("disks/d.img", "start", "b")
+            for words in (("cp", "b:/d/secret", host.base / "got"), ("ls", "b:/d"), ("cp", __file__, "b:/d/put")):
+                refuses("disks/d.img", *words)
+        # The archive is unpacked anew for a copy.
+        refuses(f"disks/{name}", "clone", "b", "c")
+        host("exec", "a", "--", "sh", "-c", f"cd /workspace/disks && mv {name}.old {name}", check=0)
+    host("start", "b", check=0)
+    host("exec", "a", "--", "sh", "-c", f"cd /workspace/disks && mv d.img d.old && ln -s {other}/d.img d.img", check=0)
+    refuses("disks/d.img", "artifacts", "get", "b", "o", host.base / "got")
+    assert not (host.base / "got").exists()
+    # A link that ends in a directory of microagent's leads to no disk, whoever made it.
+    (host.base / "own").symlink_to(host.state / "b" / "rootfs.ext4")
+    done = host("create", "d", *least, "--disk", f"d={host.base}/own:/d:ro", check=1)
+    assert "is a link: a disk in a directory of microagent's is none" in done.stderr, done
     for name in ("a", "b"):
+        host("kill", name, check=0)
         host("delete", name, check=0)
 
 

@@ -368,8 +368,9 @@ static void the_share_of_a_config(void **state)
 	assert_string_equal(json_text(share, "mountpoint", ""), "/workspace");
 	assert_string_equal(json_text(share, "mode", ""), "rw");
 	assert_ok(session_share_record(record, config, false, &err));
-	assert_int_equal(json_object_size(json_array_get(json_object_get(record, "shares"), 0)), 3);
-	assert_int_equal(json_object_size(share), 4); /* with its tag */
+	assert_int_equal(json_object_size(json_array_get(json_object_get(record, "shares"), 0)), 4);
+	assert_true(json_is_true(json_object_get(share, "direct")));
+	assert_int_equal(json_object_size(share), 5); /* with its tag */
 	spec = (struct microagent_session_spec){
 		.share = "/srv/work", .share_at = "/mnt", .share_read_only = true};
 	assert_ok(session_share_put(config, &spec, true, &err));

@@ -209,7 +209,7 @@ static json_t *share_request(const json_t *shares)
 			 json_array_size(shares) == 1 ? first : NULL);
 }
 
-static int ask_shares(const struct open_workspace *existing, const json_t *shares, json_t **answer,
+static int ask_shares(const struct open_workspace *existing, const json_t *shares,
 		      struct error *err)
 {
 	/* For each the cell of what serves it and QEMU's answers; the guest's mounts, and taking
@@ -229,11 +229,10 @@ static int ask_shares(const struct open_workspace *existing, const json_t *share
 
 		return there < 0 ? error_copy(err, &absent) : -1;
 	}
-	return control_ask(existing->ws.fd, request, clock_mono_ns() + wait * NS_PER_MS, answer,
-			   err);
+	return control_ask(existing->ws.fd, request, clock_mono_ns() + wait * NS_PER_MS, NULL, err);
 }
 
-static int share_in(const struct microagent_session *session, const json_t *shares, json_t **answer,
+static int share_in(const struct microagent_session *session, const json_t *shares,
 		    struct error *err)
 {
 	struct open_workspace existing = {0};
@@ -242,7 +241,7 @@ static int share_in(const struct microagent_session *session, const json_t *shar
 
 	if (open_workspace_named(session->agent, session->id, &existing, err) < 0)
 		return -1;
-	status = ask_shares(&existing, shares, answer, &why);
+	status = ask_shares(&existing, shares, &why);
 	open_workspace_close(&existing);
 	if (status < 0 && (why.errnum == ENOENT || why.errnum == ECONNREFUSED)) {
 		error_set(err, ERR_CONFLICT,
@@ -283,25 +282,47 @@ static int record_shares(const struct microagent_session *session, json_t *told,
 	return status;
 }
 
+/* In the form that a config has them, without tags. */
+static json_t *shares_asked(const json_t *shares, struct error *err)
+{
+	json_auto_t *asked = json_array();
+	const json_t *share;
+	size_t i;
+
+	if (!asked) {
+		error_errno(err, ENOMEM, "share");
+		return NULL;
+	}
+	json_array_foreach(shares, i, share)
+	{
+		json_t *decoded = share_decode(share, "share", err);
+
+		if (!decoded)
+			return NULL;
+		if (json_array_append_new(asked, decoded) < 0) {
+			error_errno(err, ENOMEM, "share");
+			return NULL;
+		}
+	}
+	return session_shares_told(asked);
+}
+
 static int give_shares(struct microagent_session *session, const json_t *shares, json_t **told,
 		       struct error *err)
 {
-	json_auto_t *answer = NULL;
-	json_auto_t *given = NULL, *shown = NULL;
-	json_t *all;
+	json_auto_t *shown = NULL;
 
 	if (strcmp(json_text(session->record, "guest", ""), SESSION_MACOS) == 0)
 		return error_set(err, ERR_UNSUPPORTED,
 				 "session %s is macOS, which gets its directory when it is made",
 				 session->name);
-	if (share_in(session, shares, &answer, err) < 0)
+	if (share_in(session, shares, err) < 0)
 		return -1;
-	/* A live supervisor of an earlier version answers with "share" alone. */
-	all = json_object_get(answer, "shares");
-	given = all ? json_incref(all) : json_pack("[O]", json_object_get(answer, "share"));
-	shown = session_shares_told(given);
+	/* The live supervisor may have been taken over: its answer says no more than that the guest
+	 * has what was asked for, and that is what is recorded. */
+	shown = shares_asked(shares, err);
 	if (!shown)
-		return error_errno(err, ENOMEM, "share");
+		return -1;
 	if (record_shares(session, shown, err) < 0)
 		return error_prefix(
 			err,
@@ -454,7 +475,7 @@ int microagent_session_share_again(struct microagent_session *session, struct er
 		return -1;
 	status = shares_to_give(&existing, &shares, &why);
 	if (status == 0 && shares)
-		status = share_in(session, shares, NULL, &why);
+		status = share_in(session, shares, &why);
 	if (status < 0)
 		note_missing(&existing, shares, &why);
 	open_workspace_close(&existing);

@@ -48,11 +48,17 @@ static int open_share_dir(const struct share_wish *wish, struct error *err)
 	struct stat st = {0};
 
 	if (fd < 0 && errnum == ELOOP && wish->direct &&
-	    (lstat(path, &st) < 0 || !S_ISLNK(st.st_mode)))
+	    (lstat(path, &st) < 0 || !S_ISLNK(st.st_mode))) {
+		/* Another user's link is said to be that. */
+		autoclose int followed = own_links_dir(path, &why);
+
+		if (followed < 0 && why.code == ERR_DENIED && why.errnum == 0)
+			return error_copy(err, &why);
 		return error_set(
 			err, ERR_INVALID,
-			"a symbolic link is on the way to %s, and there was none when it was found: name the directory that is to be shared",
+			"a symbolic link is on the way to %s, and none is followed there, since a guest could have made it: name the directory that is meant",
 			path);
+	}
 	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink > 0)
 		return steal_fd(&fd);
 	if (fd < 0 && why.code != ERR_NONE && errnum == 0)

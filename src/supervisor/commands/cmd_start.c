@@ -75,8 +75,10 @@ static int examine(struct start *start, const struct call *call, struct error *e
 			err, ERR_UNSUPPORTED,
 			"the machine that reads the disks of others is a Linux, which does not know a macOS guest's file system");
 	if (boot_files_open(config, call->backend,
-			    call->options->reader ? ROOTFS_LOOK : ROOTFS_BOOT, INITRD_MAKE,
-			    &start->files, err) < 0 ||
+			    call->options->reader   ? ROOTFS_OTHERS_LOOK
+			    : call->options->writer ? ROOTFS_OTHERS_WRITE
+						    : ROOTFS_BOOT,
+			    INITRD_MAKE, &start->files, err) < 0 ||
 	    boot_files_require(&start->files, err) < 0 ||
 	    shares_check(config, start->record.call->backend, err) < 0 ||
 	    cgroup_check(config, err) < 0 || publish_check(config->port_forwards, err) < 0 ||

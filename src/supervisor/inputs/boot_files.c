@@ -87,11 +87,17 @@ static int open_regular(const char *path, struct error *err)
 	return check_regular(own_links_file(path, O_RDONLY, NULL, err), path, err);
 }
 
+static bool is_written(enum rootfs_use use)
+{
+	return use == ROOTFS_BOOT || use == ROOTFS_OTHERS_WRITE;
+}
+
 static int open_disk(const char *path, enum rootfs_use use, struct error *err)
 {
-	int flags = use == ROOTFS_BOOT ? O_RDWR : O_RDONLY;
+	bool others = use == ROOTFS_OTHERS_LOOK || use == ROOTFS_OTHERS_WRITE;
+	int flags = is_written(use) ? O_RDWR : O_RDONLY;
 
-	return check_regular(disk_file_open(path, flags, false, err), path, err);
+	return check_regular(disk_file_open(path, flags, others, err), path, err);
 }
 
 /* What no guest writes to. Kernel and initrd nobody writes to from before they are hashed until the
@@ -271,12 +277,12 @@ static void open_rootfs(struct boot_files *files, enum rootfs_use use)
 	const char *path = files->file[BOOT_ROOTFS].path;
 	int fd = open_disk(path, use, err);
 
-	if (fd < 0 && use == ROOTFS_BOOT && (err->errnum == EACCES || err->errnum == EROFS))
+	if (fd < 0 && is_written(use) && (err->errnum == EACCES || err->errnum == EROFS))
 		refuse_read_only_root(path, err);
 	if (fd < 0)
 		return;
 	files->file[BOOT_ROOTFS].fd = fd;
-	if (use != ROOTFS_LOOK && is_read_only(path, fd))
+	if (use != ROOTFS_LOOK && use != ROOTFS_OTHERS_LOOK && is_read_only(path, fd))
 		refuse_read_only_root(path, err);
 	else if (check_root_disk(files, fd, err) < 0)
 		error_prefix(err, "%s", path);

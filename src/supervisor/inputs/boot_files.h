@@ -52,6 +52,10 @@ enum rootfs_use {
 	ROOTFS_LOOK,  /* at what is recorded: it may be read-only by now */
 	ROOTFS_CHECK, /* a VM could have it: refused where it is read-only, opened for reading */
 	ROOTFS_BOOT,  /* a VM gets it: the same, opened for writing */
+	/* It is the disk of another machine, which a reader looks at or writes to. The caller has
+	 * followed the links on the way to it, and no link is followed here. */
+	ROOTFS_OTHERS_LOOK,
+	ROOTFS_OTHERS_WRITE,
 };
 
 /* A kernel that stands alone has an initrd made for it in the cache. */

@@ -43,7 +43,9 @@ void bundles_close(struct bundle_list *list)
 static int open_archive(const json_t *bundle, struct error *err)
 {
 	const char *path = json_text(bundle, "path", NULL);
-	autoclose int fd = own_links_file(path, O_RDONLY, NULL, err);
+	autoclose int fd = json_is_true(json_object_get(bundle, "direct"))
+				   ? own_links_file_direct(path, O_RDONLY, err)
+				   : own_links_file(path, O_RDONLY, NULL, err);
 	struct stat st;
 
 	if (fd < 0)
