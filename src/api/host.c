@@ -12,6 +12,7 @@
 #include "api/doctor.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/program.h"
 #include "channel/program.h"
 
 int microagent_host(struct microagent *agent, json_t **response, struct error *err)
@@ -44,10 +45,9 @@ void finding_remedy(struct finding *out, const char *remedy)
 
 bool doctor_in_path(const char *program)
 {
-	struct error ignored;
-	const char *const argv[] = {"/bin/sh", "-c", "command -v \"$0\" >/dev/null", program, NULL};
+	autofree char *path = program_in_path(program);
 
-	return proc_run(argv, NULL, UINT64_MAX, &ignored) == 0;
+	return path != NULL;
 }
 
 static void check_supervisor(const struct microagent *agent, const json_t *host,

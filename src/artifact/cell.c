@@ -36,6 +36,7 @@
 #include "base/path.h"
 #include "base/platform/linux/proc_stage.h"
 #include "base/platform/linux/userns.h"
+#include "base/program.h"
 
 #define NULL_DEVICE "/dev/null"
 #define WORK "/microagent"
@@ -323,7 +324,7 @@ static int run_in_cell(const struct tool_cell *cell, const char *bwrap, const st
 		       struct error *err)
 {
 	__attribute__((cleanup(proc_stage_free))) struct proc_stage stage = {0};
-	autofree char *program = tool_find(tool->argv[0]);
+	autofree char *program = program_in_path(tool->argv[0]);
 	autoargv struct argv words = ARGV_INIT, env = ARGV_INIT;
 	autoclose int filter = -1;
 	struct tool there = *tool;
@@ -397,7 +398,7 @@ static int run_either_way(const struct tool_cell *cell, const struct tool *tool,
 
 	if (cell->unconfined)
 		return run_unconfined(cell, tool, err);
-	bwrap = tool_find("bwrap");
+	bwrap = program_in_path("bwrap");
 	if (bwrap && run_in_cell(cell, bwrap, tool, &why) == 0)
 		return 0;
 	if (!bwrap)

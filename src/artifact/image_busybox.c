@@ -22,6 +22,7 @@
 #include "artifact/tool.h"
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "base/program.h"
 
 #define LIST_BYTES (1u << 20)
 #define PROGRAM_BYTES (16u << 20)
@@ -106,31 +107,29 @@ static const struct {
 	 "PRETTY_NAME=\"microagent's busybox image\"\n"},
 };
 
-/* "bin/busybox" of PATH that needs no library; the dynamic one has the same name. */
+/* The busybox of PATH, if it needs no library; the dynamic one has the same name. */
 static char *find_busybox(struct error *err)
 {
 	static const char *const names[] = {"busybox", NULL};
-	const char *path = getenv("PATH");
-	char file[1024];
+	autofree char *found = NULL;
+	char *program;
 
 	if (tool_require("image build busybox", names, err) < 0)
 		return NULL;
-	for (; path && *path; path += strcspn(path, ":"), path += *path == ':') {
-		snprintf(file, sizeof(file), "%.*s/busybox", (int)strcspn(path, ":"), path);
-		if (access(file, X_OK) != 0)
-			continue;
-		if (elf_require_static(file, architecture_of_host(), err) < 0) {
-			error_prefix(err, "install busybox-static in place of busybox");
-			return NULL;
-		}
-		/* What is copied is a file, and some systems have a link to it there. */
-		char *program = realpath(file, NULL);
-		if (!program)
-			error_errno(err, errno, "%s", file);
-		return program;
+	found = program_in_path(names[0]);
+	if (!found) {
+		error_set(err, ERR_NOT_FOUND, "busybox: `apt-get install busybox-static`");
+		return NULL;
 	}
-	error_set(err, ERR_NOT_FOUND, "busybox: `apt-get install busybox-static`");
-	return NULL;
+	if (elf_require_static(found, architecture_of_host(), err) < 0) {
+		error_prefix(err, "install busybox-static in place of busybox");
+		return NULL;
+	}
+	/* What is copied is a file, and some systems have a link to it there. */
+	program = realpath(found, NULL);
+	if (!program)
+		error_errno(err, errno, "%s", found);
+	return program;
 }
 
 /* What goes into the image, and a line about each file, of which the recipe's digest is made. */

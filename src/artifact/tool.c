@@ -28,6 +28,7 @@
 #include "base/path.h"
 #include "base/platform/linux/isolate.h"
 #include "base/proc.h"
+#include "base/program.h"
 
 #define STDERR_KEPT 700
 #define LINE_BYTES 4096
@@ -84,7 +85,7 @@ static bool has_tool(const char *name)
 	char file[256];
 
 	if (!strstr(name, ".h")) {
-		found = tool_find(name);
+		found = program_in_path(name);
 		return found != NULL;
 	}
 	snprintf(file, sizeof(file), "/usr/include/%s", name);
@@ -390,7 +391,7 @@ static int start_tool(struct running *r, struct error *err)
 		const char *name = r->tool->argv[0];
 		char *slash;
 
-		program = strchr(name, '/') ? strdup(name) : tool_find(name);
+		program = strchr(name, '/') ? strdup(name) : program_in_path(name);
 		slash = program ? strrchr(program, '/') : NULL;
 		if (!slash)
 			return error_set(err, ERR_NOT_FOUND, "%s is not in PATH", name);

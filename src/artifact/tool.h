@@ -66,10 +66,8 @@ int tool_room_exceeded(uint64_t bytes, struct error *err);
  * that installs them. */
 int tool_require(const char *what, const char *const *names, struct error *err);
 
-/* Its path, malloc'd; NULL: it is not in PATH. */
-char *tool_find(const char *name);
-
-/* PATH with the administrator's directories, where an ordinary user's shell does not look. */
+/* The absolute entries of PATH with the administrator's directories, where an ordinary user's shell
+ * does not look. */
 int tool_extend_path(struct error *err);
 
 #endif

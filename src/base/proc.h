@@ -31,8 +31,8 @@ struct proc_fd {
 };
 
 struct proc_spec {
-	const char *const *argv;   /* argv[0] is looked up in PATH unless it has a '/' */
-	const char *const *envp;   /* NULL: ours */
+	const char *const *argv; /* argv[0] is looked up by program_in_path() unless it has a '/' */
+	const char *const *envp; /* NULL: ours */
 	const struct proc_fd *fds; /* 0-2 not listed become /dev/null */
 	size_t nfds;
 	bool die_with_parent; /* PR_SET_PDEATHSIG SIGKILL, set last, parent re-checked;

@@ -9,7 +9,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -21,6 +20,7 @@
 #include "base/platform/descriptor.h"
 #include "base/platform/spawn.h"
 #include "base/proc.h"
+#include "base/program.h"
 
 enum step {
 	STEP_USERNS = SPAWN_USERNS,
@@ -60,7 +60,8 @@ struct report {
 
 struct child {
 	const struct proc_spec *spec;
-	int report; /* write end of the pipe */
+	const char *program; /* a path */
+	int report;	     /* write end of the pipe */
 	pid_t parent;
 	int above; /* lowest descriptor number above every `to` */
 	int *keep; /* nfds + 1 numbers of scratch */
@@ -115,36 +116,6 @@ static char *const *exec_vector(const char *const *v)
 	return (char *const *)(uintptr_t)v;
 }
 
-/* A name is looked up in the absolute entries of PATH alone: another one is a directory of wherever
- * the user happens to be, and what lies there may be a guest's. Returns with errno. */
-static void exec_program(const char *program, char *const *argv, char *const *envp)
-{
-	const char *list = getenv("PATH"), *dir = list && *list ? list : "/usr/bin:/bin";
-	size_t name = strlen(program), len;
-	bool is_closed = false;
-	char path[PATH_MAX];
-
-	if (strchr(program, '/')) {
-		spawn_exec(program, argv, envp);
-		return;
-	}
-	for (;; dir += len + 1) {
-		len = strcspn(dir, ":");
-		if (*dir == '/' && len + name + 2 <= sizeof(path)) {
-			memcpy(path, dir, len);
-			path[len] = '/';
-			memcpy(path + len + 1, program, name + 1);
-			spawn_exec(path, argv, envp);
-			is_closed = is_closed || errno == EACCES;
-			if (errno != EACCES && errno != ENOENT && errno != ENOTDIR)
-				return;
-		}
-		if (!dir[len])
-			break;
-	}
-	errno = is_closed ? EACCES : ENOENT;
-}
-
 static void become_program(struct child *c) __attribute__((noreturn));
 static void become_program(struct child *c)
 {
@@ -188,8 +159,8 @@ static void become_program(struct child *c)
 	if (spawn_give_up(c->rights) < 0)
 		goto failed;
 	r.step = STEP_EXEC;
-	exec_program(spec->argv[0], exec_vector(spec->argv),
-		     spec->envp ? exec_vector(spec->envp) : NULL);
+	spawn_exec(c->program, exec_vector(spec->argv),
+		   spec->envp ? exec_vector(spec->envp) : NULL);
 failed:
 	r.errnum = errno;
 	(void)!write(c->report, &r, sizeof(r));
@@ -270,6 +241,12 @@ int proc_spawn(const struct proc_spec *spec, struct proc *out, struct error *err
 
 	if (check_proc_spec(spec, &c.above, err) < 0)
 		return -1;
+	/* Not in the child: in memory of the parent's. */
+	autofree char *found = strchr(spec->argv[0], '/') ? NULL : program_in_path(spec->argv[0]);
+	c.program = found ? found : spec->argv[0];
+	if (!strchr(c.program, '/'))
+		return error_errno(err, ENOENT, "start %s: %s", spec->argv[0],
+				   step_text[STEP_EXEC]);
 	autofree int *keep = calloc(spec->nfds + 1, sizeof(*keep));
 	if (!keep)
 		return error_errno(err, ENOMEM, "start %s", spec->argv[0]);

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "base/platform/process.h"
+#include "base/program.h"
 
 /* The directory of the shared library. NULL in programs that carry this code themselves: theirs has
  * been looked at. */
@@ -29,26 +29,6 @@ static char *library_dir(void)
 		return NULL;
 	slash = strrchr(library, '/');
 	return slash ? strndup(library, slash == library ? 1 : (size_t)(slash - library)) : NULL;
-}
-
-static char *program_in_path(const char *program, struct error *err)
-{
-	const char *dir = getenv("PATH");
-
-	for (size_t len; dir && *dir; dir += len + (dir[len] == ':')) {
-		autobuf struct buf path = BUF_INIT(0);
-
-		len = strcspn(dir, ":");
-		/* Another entry is a directory of wherever the user happens to be. */
-		if (*dir != '/')
-			continue;
-		if (buf_printf(&path, err, "%.*s/%s", (int)len, dir, program) < 0)
-			return NULL;
-		if (access(buf_string(&path), X_OK) == 0)
-			return buf_steal_string(&path, err);
-	}
-	error_set(err, ERR_NOT_FOUND, "%s is neither beside microagent nor in PATH", program);
-	return NULL;
 }
 
 /* NULL: not there. */
@@ -75,5 +55,10 @@ char *program_find(const char *program, struct error *err)
 	}
 	if (!path)
 		path = in_dir(beside, program);
-	return path ? path : program_in_path(program, err);
+	if (!path)
+		path = program_in_path(program);
+	if (!path)
+		error_set(err, ERR_NOT_FOUND, "%s is neither beside microagent nor in PATH",
+			  program);
+	return path;
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/program.h"
 #include "cli/cli.h"
 
 #define OUT_CLOSED (128 + SIGPIPE)
@@ -66,7 +67,7 @@ int main(int argc, char **argv)
 
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* of ulimit -f: EFBIG is to be told */
-	if (fill_standard(&cli, &err) < 0)
+	if (fill_standard(&cli, &err) < 0 || program_clean_path(&err) < 0)
 		return CLI_EXIT_FAILED;
 	cli_speaks(&cli);
 	code = cli_dispatch(&cli, (const char *const *)argv + (argc > 0),

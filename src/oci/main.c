@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/program.h"
 #include "oci/flags.h"
 #include "oci/oci.h"
 #include "oci/standin.h"
@@ -144,7 +145,7 @@ int main(int argc, char **argv)
 
 	(void)argc;
 	signal(SIGPIPE, SIG_IGN);
-	if (fd_fill_standard(&err) < 0)
+	if (fd_fill_standard(&err) < 0 || program_clean_path(&err) < 0)
 		return 1;
 	if (argv[0] && strncmp(argv[0], STANDIN_TITLE, strlen(STANDIN_TITLE)) == 0)
 		return standin_main();

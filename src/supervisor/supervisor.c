@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/program.h"
 #include "channel/hasher.h"
 #include "channel/supervisor.h"
 #include "contract/kind.h"
@@ -235,7 +236,8 @@ int supervisor_main(const struct backend *backend, int argc, char **argv)
 	umask(077);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* of ulimit -f: EFBIG is to be told */
-	if (fd_fill_standard(&err) < 0 || options_parse(argc, argv, &options, &err) < 0) {
+	if (fd_fill_standard(&err) < 0 || program_clean_path(&err) < 0 ||
+	    options_parse(argc, argv, &options, &err) < 0) {
 		struct response none = {.backend = backend->name};
 
 		return answer_caller(backend, COMMAND_HOST, &none, -1, &err);

@@ -19,6 +19,7 @@ import oci
 from conftest import BIN, HANG_S, wait_until
 from importing import RUN, SIZE, assert_no_image, debugfs, disk, listing, record, refused, simple
 from oci import Layout, directory, file, hardlink, layer, symlink
+from planted import plant
 
 # Any bytes will do, but these are UTF-8: tarfile knows no others in a header.
 CAPABILITY = b"\x01\x00\x00\x02\x00\x04" + bytes(14)
@@ -455,6 +456,24 @@ def test_each_step_is_shown(host, cache):
         (tools / f"{tool}.go").write_text("go\n")
     assert child.communicate(timeout=HANG_S)[0] == b"image box is imported\n" and child.returncode == 0
     os.close(ours)
+
+
+@pytest.mark.parametrize("entry", ("node_modules/.bin", "", "../project/node_modules/.bin"))
+def test_nothing_of_where_the_user_works_is_run(host, cache, entry):
+    """Also not by what is run."""
+    project, tools, layout = host.base / "project", host.base / "tools", simple(host, file("f", b"x"))
+    bin_ = project / "node_modules" / ".bin" if entry else project
+    plant(bin_)
+    tools.mkdir()
+    (tools / "skopeo").write_text(f'#!/bin/sh\nprintf %s "$PATH" >{tools}/path\nexec {shutil.which("skopeo")} "$@"\n')
+    (tools / "skopeo").chmod(0o755)
+    host.wrap = ["/usr/bin/env", "-C", str(project)]
+    for words, path in (([], os.environ["PATH"]), (["--unconfined"], f"{tools}:{os.environ['PATH']}")):
+        host("image", "import", *SIZE, *words, "box", layout.path, env={"PATH": f"{entry}:{path}:{entry}"}, check=0)
+        assert not (bin_ / "ran").exists() and debugfs(cache, "cat /f") == "x"
+        host("image", "remove", "box", check=0)
+    said = (tools / "path").read_text().split(":")
+    assert str(tools) in said and all(part.startswith("/") for part in said), said
 
 
 def test_a_killed_import_is_swept_by_the_next(host, cache):

@@ -19,6 +19,7 @@ import pytest
 import hostile_debs
 import schema_check
 from conftest import BIN, skip_without_own_kernels, wait_until
+from planted import plant
 
 STATIC = shutil.which("busybox")
 
@@ -111,6 +112,23 @@ def test_busybox_is_reproducible_by_anybody(host, cache):
     told = host("image", "list", check=0)
     assert ("notes" in listed) == crashes == ("microagent: warning: busybox: wget -T ends by signal 11" in told.stderr), (listed, told.stderr)
     assert_nothing_half(cache)
+
+
+@pytest.mark.parametrize("entry", ("node_modules/.bin", ""))
+def test_busybox_is_none_of_where_the_user_works(host, cache, entry):
+    """What a guest has put there would be the program of each machine, and the other tools would be root on this host."""
+    project = host.base / "project"
+    bin_ = project / "node_modules" / ".bin" if entry else project
+    plant(bin_)
+    shutil.copy(STATIC, bin_ / "busybox")  # it would do
+    with open(bin_ / "busybox", "ab") as file:
+        file.write(b"planted")
+    host.wrap = ["/usr/bin/env", "-C", str(project)]
+    host("image", "build", "busybox", env={"PATH": f"{entry}:{os.environ['PATH']}"}, check=0)
+    assert not (bin_ / "ran").exists()
+    image = cache / "images" / "busybox.ext4"
+    put = subprocess.run(["/sbin/debugfs", "-R", "cat /bin/busybox", image], capture_output=True, check=True).stdout
+    assert put == Path(STATIC).read_bytes()
 
 
 def test_an_image_that_is_there_is_left_alone(host, cache):

@@ -6,13 +6,16 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from conftest import BACKEND, BIN, wait_until
+from planted import plant
 from pools import NOW
+from python_package import PACKAGE, library_env
 from test_library import make
 
 pytestmark = pytest.mark.skipif(BACKEND == "apple-vf", reason="its stand-in makes no bases that a session can boot")
@@ -194,6 +197,20 @@ def test_what_it_needs(host, program, said):
     out, err = child.communicate()
     assert (child.returncode, out, err.decode()) == (1, b"", said.format(alone / "microagent-perf"))
     assert "--count" in host("perf", "boot", "--help", check=0).stdout and not places(host)
+
+
+@pytest.mark.parametrize("entry", ("node_modules/.bin", ""))
+def test_no_program_of_where_the_user_works_prints_an_error(host, entry):
+    """microagent, which does, is looked for where it is not beside the program."""
+    bin_ = host.base / "node_modules" / ".bin" if entry else host.base
+    plant(bin_)
+    program = host.base / "alone" / "perf"
+    program.parent.mkdir()
+    shutil.copy2(PACKAGE / "microagent-perf", program)
+    done = subprocess.run(["/usr/bin/python3", program, "boot", "--output=/nonexistent/x.svg"], cwd=host.base, capture_output=True, text=True, check=False,
+                          env={**host.env, **library_env(PATH=f"{entry}:{BIN}:/usr/bin:/bin")})
+    assert done.returncode == 1 and "cannot write /nonexistent/x.svg" in done.stderr, done
+    assert not (bin_ / "ran").exists()
 
 
 def test_what_is_installed(place):

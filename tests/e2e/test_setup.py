@@ -2,6 +2,7 @@
 """`microagent setup` as who has just installed microagent runs it: an ordinary user with an empty cache, with apt and without."""
 
 import fcntl
+import json
 import os
 import pty
 import shutil
@@ -12,6 +13,7 @@ import pytest
 
 from conftest import BIN, default_kernel, wait_until
 from oci import file
+from planted import plant
 from test_image_import import simple
 from test_kernel_image import assert_nothing_half, check_records
 
@@ -115,6 +117,24 @@ def test_a_home_that_cannot_be_written_to(host, cache):
     assert rows(answer)["kernel"]["remedy"] == AGAIN
     assert list(cache.parent.iterdir()) == []
     cache.parent.chmod(0o700)
+
+
+@pytest.mark.parametrize("entry", ("node_modules/.bin", ""))
+def test_it_runs_nothing_of_where_the_user_works(host, cache, entry):
+    """A kernel and an image of the user's: nothing is fetched, but all is looked for that doctor looks for."""
+    project = host.base / "project"
+    bin_ = project / "node_modules" / ".bin" if entry else project
+    plant(bin_)
+    bin_.chmod(0o777)
+    own = host.base / "own-kernel"
+    shutil.copy(default_kernel_of_tests(host), own)
+    layout = simple(host, file("etc/hostname", b"mine"))
+    host.wrap = ["/usr/bin/env", "-C", str(project), *(shutil.which(word) or word for word in host.wrap)]
+    host("setup", "--kernel", str(own), "--image", f"oci:{layout.path}", env={"PATH": f"{entry}:{os.environ['PATH']}"}, check=0)
+    assert not (bin_ / "ran").exists()
+    # What is only there is not installed.
+    answer = host.json("doctor", env={"PATH": f"{entry}:/nonexistent"}, check=1)
+    assert not (bin_ / "ran").exists() and str(project) not in json.dumps(answer), answer
 
 
 def default_kernel_of_tests(host):

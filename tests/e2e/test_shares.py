@@ -18,6 +18,7 @@ from exchanged import EVIL, Exchanged, owned
 from modes import check_modes
 from oci import Layout, busybox, layer
 from oci import file as oci_file
+from planted import plant
 from test_devices import disk, make_disk, sh
 from test_supervisor import request, sparse
 
@@ -460,13 +461,22 @@ def test_no_link_to_what_we_run_or_keep_is_shared_writable(host):
     host.supervisor(request("inspect", sparse(host)))
 
 
+def test_a_relative_entry_of_path_is_judged_of_a_command_too(host):
+    """microagent leaves it out of PATH before it starts a supervisor, which judges it all the same: the user's other programs are found there."""
+    project = host.base / "project"
+    project.mkdir()
+    host.wrap = ["/usr/bin/env", "-C", str(project)]
+    for entry, words in (("none/.bin", "none/.bin, where programs are looked for (PATH)"),
+                         ("", "., where programs are looked for (an empty entry of PATH)")):
+        answer = host.json("create", "w", "--memory", 256, "--share", f"{project}:/a:rw", check=2, env={"PATH": f"{entry}:{os.environ['PATH']}"})
+        assert f"{project} holds {words}" in answer["error"], answer
+
+
 def test_programs_are_found_by_absolute_entries_of_path_alone(host):
     """Who starts us in a directory of a guest's does not run what lies there."""
     there = host.base / "there"
     there.mkdir()
-    for program in ("bwrap", "qemu-system-x86_64", "qemu-system-aarch64", "passt", "newuidmap", "true"):
-        (there / program).write_text(f"#!/bin/sh\ntouch {there}/ran\n")
-        (there / program).chmod(0o755)
+    plant(there)
     config = host.config()
     for entry in (".", "", "../there"):
         host.wrap = ["/usr/bin/env", "-C", str(there)]

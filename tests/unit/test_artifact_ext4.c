@@ -11,6 +11,7 @@
 #include "artifact/digest.h"
 #include "artifact/ext4.h"
 #include "artifact/tool.h"
+#include "base/program.h"
 
 static const struct ext4_spec small = {.label = "test",
 				       .uuid = "6d696372-6f61-4765-8e74-2d7465737400",
@@ -91,11 +92,13 @@ static struct ext2_inode_large inode_of(ext2_filsys fs, const char *name)
 
 static void debugfs(const char *image, const char *request, const char *expected)
 {
-	const char *const argv[] = {"debugfs", "-R", request, image, NULL};
+	autofree char *program = program_in_path("debugfs");
+	const char *const argv[] = {program, "-R", request, image, NULL};
 	autobuf struct buf out = BUF_INIT(1 << 20);
 	const struct tool tool = {.argv = argv, .out = &out};
 	struct error err = {0};
 
+	assert_non_null(program);
 	if (tool_run(&tool, &err) < 0)
 		fail_msg("%s", err.msg);
 	if (!strstr(buf_string(&out), expected))

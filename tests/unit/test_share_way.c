@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include "base/program.h"
 #include "store/share/rules.h"
 
 static const char *const variables[] = {
@@ -14,6 +15,7 @@ static const char *const variables[] = {
 	"MICROAGENT_CACHE_DIR",
 	"MICROAGENT_STATE_DIR",
 	"MICROAGENT_QEMU",
+	"MICROAGENT_PATH_GIVEN",
 };
 static char kept[ARRAY_SIZE(variables)][4096];
 
@@ -126,6 +128,28 @@ static void our_programs_behind_a_link_in_path(void **state)
 		is_refused(s, NULL, said);
 		assert_int_equal(unlinkat(s->fd, name, 0), 0);
 	}
+}
+
+/* PATH has been cleaned by then: the user's own programs go on looking there. */
+static void programs_of_where_we_were(void **state)
+{
+	const struct scratch *s = *state;
+	autoclose int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct error err = {0};
+
+	assert_int_equal(chdir(scratch_path(s, "project")), 0);
+	setenv("PATH", "node_modules/.bin:/usr/bin::/bin", 1);
+	assert_ok(program_clean_path(&err));
+	assert_string_equal(getenv("PATH"), "/usr/bin:/bin");
+	is_refused(s, NULL, "project holds node_modules/.bin, where programs");
+	/* And so it is in a program that we start, which has nothing left to clean. */
+	assert_ok(program_clean_path(&err));
+	is_refused(s, NULL, "project holds node_modules/.bin, where programs");
+	setenv("PATH", ".", 1);
+	assert_ok(program_clean_path(&err));
+	assert_string_equal(getenv("PATH"), bins);
+	is_refused(s, NULL, "project holds ., where programs");
+	assert_int_equal(fchdir(here), 0);
 }
 
 /* There is nothing yet at its end. */
@@ -246,6 +270,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(programs_through_a_link, make, end),
 		cmocka_unit_test_setup_teardown(our_programs_behind_a_link_in_path, make, end),
+		cmocka_unit_test_setup_teardown(programs_of_where_we_were, make, end),
 		cmocka_unit_test_setup_teardown(programs_through_a_link_that_dangles, make, end),
 		cmocka_unit_test_setup_teardown(programs_of_where_we_are, make, end),
 		cmocka_unit_test_setup_teardown(cache_and_state_through_a_link, make, end),

@@ -35,7 +35,9 @@ def asked() -> argparse.Namespace:
 def fail(words: argparse.Namespace, error: Error) -> NoReturn:
     """What a person can do about an error stands in one table, which is microagent's: it prints this one."""
     beside = os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), "microagent")
-    program = beside if os.path.exists(beside) else shutil.which("microagent") or beside
+    # Another entry is a directory of wherever the command is given, and what lies there may be a guest's.
+    path = os.pathsep.join(entry for entry in os.get_exec_path() if os.path.isabs(entry))
+    program = beside if os.path.exists(beside) else shutil.which("microagent", path=path) or beside
     known = [*(["--json"] if words.json else []), *([f"--state-dir={words.state_dir}"] if words.state_dir else [])]
     os.execv(program, ["microagent", *known, "__error", error.code, error.reason or "none", error.subject or "", error.message])
 

@@ -17,6 +17,7 @@
 #include "base/limits.h"
 #include "base/path.h"
 #include "base/proc.h"
+#include "base/program.h"
 
 /* Of 1.14: free page reporting of the balloon. The ones before are out of support.
  * https://github.com/firecracker-microvm/firecracker/blob/main/CHANGELOG.md */

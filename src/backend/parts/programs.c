@@ -1,52 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "backend/parts/programs.h"
 
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
-
-bool program_is(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
-}
-
-/* dir/name if that can be executed; NULL otherwise, and without memory. */
-static char *program_in(const char *dir, size_t len, const char *name)
-{
-	char path[PATH_MAX];
-	int n = snprintf(path, sizeof(path), "%.*s/%s", (int)len, dir, name);
-
-	if (n < 0 || (size_t)n >= sizeof(path) || !program_is(path))
-		return NULL;
-	return path_absolute(path, NULL);
-}
-
-char *program_in_path(const char *name)
-{
-	const char *list = getenv("PATH"), *end;
-	char *found = NULL;
-
-	if (!list || !*list)
-		list = "/usr/local/bin:/usr/bin:/bin";
-	for (;; list = end + 1) {
-		end = strchrnul(list, ':');
-		/* Another entry is a directory of wherever the user happens to be, and an empty one
-		 * that itself: what lies there may be a guest's. */
-		if (*list == '/')
-			found = program_in(list, (size_t)(end - list), name);
-		if (found || !*end)
-			return found;
-	}
-}
+#include "base/program.h"
 
 char *program_bwrap(struct error *err)
 {
@@ -117,10 +78,10 @@ char *program_passt(struct error *err)
 static char *own_program(const char *name, struct error *err)
 {
 	autofree char *dir = path_of_executable_dir(NULL);
-	char *found = dir ? program_in(dir, strlen(dir), name) : NULL;
+	autofree char *beside = dir ? path_join(dir, name, NULL) : NULL;
+	char *found =
+		beside && program_is(beside) ? path_absolute(beside, NULL) : program_in_path(name);
 
-	if (!found)
-		found = program_in_path(name);
 	if (!found)
 		error_set(err, ERR_UNAVAILABLE,
 			  "%s is neither beside this program nor in PATH: install microagent again",

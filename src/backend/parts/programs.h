@@ -5,15 +5,11 @@
 #define BACKEND_PARTS_PROGRAMS_H
 
 #include <jansson.h>
-#include <stdbool.h>
 
 #include "base/error.h"
 
 typedef char *program_finder(struct error *err);
 
-bool program_is(const char *path); /* a file that can be executed */
-/* In the absolute entries of PATH; NULL where it is not. */
-char *program_in_path(const char *name);
 /* bwrap in PATH. ERR_UNAVAILABLE names the package. */
 char *program_bwrap(struct error *err);
 /* true(1), for trying a cell. */

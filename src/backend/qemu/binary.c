@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/path.h"
 #include "base/proc.h"
+#include "base/program.h"
 
 static const struct {
 	const char *program, *package;

@@ -29,7 +29,7 @@ int spawn_change_user(const struct proc_spec *spec);
 /* Is killed when parent ends, or ends itself if that has. */
 int spawn_end_with(pid_t parent);
 int spawn_give_up(const struct spawn_rights *rights);
-/* As execvpe(), of a path. */
+/* As execvpe(), of a path, which has a '/'. */
 void spawn_exec(const char *program, char *const *argv, char *const *envp);
 
 #endif

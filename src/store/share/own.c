@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "base/program.h"
 #include "store/cache.h"
 #include "store/own_dirs.h"
 #include "store/share/host_system.h"
@@ -286,6 +287,8 @@ static int apply_search_lists(const struct judge *judge, struct error *err)
 	static const struct search_list lists[] = {
 		{"PATH", "where programs are looked for (PATH)",
 		 "where programs are looked for (an empty entry of PATH)", ":", true},
+		{PROGRAM_PATH_GIVEN, "where programs are looked for (PATH)",
+		 "where programs are looked for (an empty entry of PATH)", ":", false},
 		/* ld.so(8) */
 		{"LD_LIBRARY_PATH", "where libraries are looked for (LD_LIBRARY_PATH)",
 		 "where libraries are looked for (an empty entry of LD_LIBRARY_PATH)", ":;", false},
