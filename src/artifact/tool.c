@@ -25,6 +25,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/known_programs.h"
 #include "base/path.h"
 #include "base/platform/linux/isolate.h"
 #include "base/proc.h"
@@ -42,41 +43,21 @@
 #define SPARE_BYTES (UINT64_C(1) << 30)
 #define END_NS (30 * NS_PER_S) /* for a tool to clean up after SIGTERM, and then to be gone */
 
-/* Where Debian keeps what we call. */
+/* What is needed beside programs. */
 static const struct {
-	const char *tool, *package;
-} packages[] = {
-	{"apt-cache", "apt"},
-	{"apt-get", "apt"},
-	{"depmod", "kmod"},
-	{"tar", "tar"},
-	{"xz", "xz-utils"},
-	{"make", "make"},
-	{"gcc", "gcc"},
-	{"aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"},
-	{"ld", "binutils"},
-	{"flex", "flex"},
-	{"bison", "bison"},
-	{"bc", "bc"},
-	{"perl", "perl"},
-	{"lz4", "lz4"},
-	{"mke2fs", "e2fsprogs"},
-	{"e2fsck", "e2fsprogs"},
-	{"mmdebstrap", "mmdebstrap"},
-	{"busybox", "busybox-static"},
-	{"newuidmap", "uidmap"},
-	{"skopeo", "skopeo"},
-	{"nice", "coreutils"},
+	const char *header, *package;
+} headers[] = {
 	{"gelf.h", "libelf-dev"},
-	{"strip", "binutils"},
 };
 
 static const char *package_of(const char *tool)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(packages); i++)
-		if (strcmp(packages[i].tool, tool) == 0)
-			return packages[i].package;
-	return tool;
+	const struct known_program *known = known_program_find(tool);
+
+	for (size_t i = 0; i < ARRAY_SIZE(headers); i++)
+		if (strcmp(headers[i].header, tool) == 0)
+			return headers[i].package;
+	return known && known->package ? known->package : tool;
 }
 
 static bool has_tool(const char *name)
@@ -511,8 +492,14 @@ int tool_run(const struct tool *tool, struct error *err)
 	int result;
 
 	assert(tool->argv[0]);
-	if (!strchr(tool->argv[0], '/') && tool_require("this", names, err) < 0)
-		return -1;
+	if (!strchr(tool->argv[0], '/')) {
+		/* Links to it would not be judged (store/share/own.c). */
+		if (!known_program_find(tool->argv[0]))
+			return error_set(err, ERR_INTERNAL, "%s is not in base/known_programs.c",
+					 tool->argv[0]);
+		if (tool_require("this", names, err) < 0)
+			return -1;
+	}
 	result = start_tool(&r, err);
 	if (result == 0)
 		result = run_tool(&r, err);

@@ -54,7 +54,7 @@ struct tool {
 /*
  * Runs the tool to its end, drawing the progress line meanwhile. An exit code other than 0 is
  * ERR_IO with the last lines of its stderr; a tool that is not installed is ERR_NOT_FOUND with the
- * package that has it. A signal to us ends the tool and is ERR_UNAVAILABLE. Too much in its room is
+ * package that has it, and one whose name is not in base/known_programs.h ERR_INTERNAL. A signal to us ends the tool and is ERR_UNAVAILABLE. Too much in its room is
  * ERR_INVALID and REASON_IMAGE_TOO_SMALL; a disk that would be full is ERR_IO.
  */
 int tool_run(const struct tool *tool, struct error *err);

@@ -410,6 +410,8 @@ def test_no_link_to_what_we_run_or_keep_is_shared_writable(host):
     (host.base / "to-be").symlink_to(project / "made" / "bin")
     (host.base / "way").symlink_to(project)
     (project / "deep").mkdir()
+    (host.base / "named").mkdir()
+    (host.base / "named" / "apt-get").symlink_to(project / "made" / "apt-get")
     looked, ours = "where programs are looked for (PATH)", "which microagent itself runs"
     path, plain = os.environ["PATH"], share(project, "/a")
 
@@ -432,6 +434,7 @@ def test_no_link_to_what_we_run_or_keep_is_shared_writable(host):
         ("QEMU", reached(f"{project}/bin/qemu, {ours},"), {"MICROAGENT_QEMU": f"{project}/bin/qemu"}),
         ("one that is not there yet", f"{project} holds {project}/none, {ours}", {"MICROAGENT_QEMU_ARM64": f"{project}/none"}),
         ("the library", reached(f"{project}/bin/lib.so, {ours},"), {"MICROAGENT_LIBRARY": f"{project}/bin/lib.so"}),
+        ("a link to what an image is made by", f"{project} holds {host.base}/named/apt-get, {ours}", {"PATH": f"{host.base}/named:{path}"}),
         ("the cache", reached(f"cache directory {project}/cache/microagent", "cache"), {"XDG_CACHE_HOME": f"{project}/cache", "MICROAGENT_CACHE_DIR": ""}),
         ("the cache, by a variable", reached(f"cache directory {host.base}/way/cache", "cache"), {"MICROAGENT_CACHE_DIR": f"{host.base}/way/cache"}),
         ("the state", reached(f"state directory {project}/st", "st"), {"MICROAGENT_STATE_DIR": f"{project}/st"}),

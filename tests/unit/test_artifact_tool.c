@@ -228,6 +228,16 @@ static void a_missing_tool_is_named_with_its_package(void **state)
 	setenv("PATH", path, 1);
 }
 
+/* A link to it would not be judged when a directory is shared. */
+static void a_tool_that_is_in_no_table_is_not_run(void **state)
+{
+	const char *const argv[] = {"sync", NULL};
+	const struct tool tool = {.argv = argv};
+
+	(void)state;
+	assert_fails(&tool, ERR_INTERNAL, "sync is not in");
+}
+
 /* --- the place ------------------------------------------------------------------------------- */
 
 static int make(void **state)
@@ -363,6 +373,7 @@ int main(void)
 		cmocka_unit_test(too_much_output_is_an_error_and_ends_the_tool),
 		cmocka_unit_test(a_child_left_behind_is_not_waited_for),
 		cmocka_unit_test(a_missing_tool_is_named_with_its_package),
+		cmocka_unit_test(a_tool_that_is_in_no_table_is_not_run),
 		cache_test(an_entry_is_published_and_replaced),
 		cache_test(what_a_killed_run_left_is_removed),
 		cache_test(space_is_asked_for),

@@ -111,8 +111,11 @@ static void programs_through_a_link(void **state)
 /* A directory of PATH has the link, and the guest would have what is at its end. */
 static void our_programs_behind_a_link_in_path(void **state)
 {
-	static const char *const names[] = {"microagent", "microagent-qemu-supervisor", "skopeo",
-					    "bwrap"};
+	static const char *const names[] = {"microagent", "microagent-qemu-supervisor",
+					    "skopeo",	  "bwrap",
+					    "apt-get",	  "mmdebstrap",
+					    "busybox",	  "make",
+					    "gcc",	  "dpkg"};
 	const struct scratch *s = *state;
 	struct error err = {0};
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/known_programs.h"
 #include "base/path.h"
 #include "base/program.h"
 #include "store/cache.h"
@@ -206,39 +207,14 @@ static int apply_program(const struct judge *judge, const char *program, struct 
 	return 0;
 }
 
-/* Judges the way of each program that microagent runs by its name and that is in the directory: the
+/* Judges the way of each program that is run by its name and that is in the directory: the
  * directory may have a link to a place that the guest may write to. */
 static int apply_named_in(const struct judge *judge, const char *dir, struct error *err)
 {
-	static const char *const names[] = {
-		"microagent",
-		"microagent-artifact",
-		"microagent-firecracker-supervisor",
-		"microagent-init",
-		"microagent-init-arm64",
-		"microagent-netgate",
-		"microagent-oci",
-		"microagent-perf",
-		"microagent-qemu-supervisor",
-		"microagent-vsockd",
-		"bwrap",
-		"curl",
-		"e2fsck",
-		"firecracker",
-		"mke2fs",
-		"newgidmap",
-		"newuidmap",
-		"passt",
-		"qemu-system-aarch64",
-		"qemu-system-x86_64",
-		"skopeo",
-		"tar",
-		"virtiofsd",
-	};
 	struct stat st;
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		autofree char *program = path_join(dir, names[i], err);
+	for (const struct known_program *known = known_programs; known->name; known++) {
+		autofree char *program = path_join(dir, known->name, err);
 
 		if (!program)
 			return -1;
