@@ -16,6 +16,8 @@ static const char *const variables[] = {
 	"MICROAGENT_STATE_DIR",
 	"MICROAGENT_QEMU",
 	"MICROAGENT_PATH_GIVEN",
+	"LD_PRELOAD",
+	"LD_AUDIT",
 };
 static char kept[ARRAY_SIZE(variables)][4096];
 
@@ -131,6 +133,29 @@ static void our_programs_behind_a_link_in_path(void **state)
 		is_refused(s, NULL, said);
 		assert_int_equal(unlinkat(s->fd, name, 0), 0);
 	}
+}
+
+/* ld.so loads each into whatever is run, as soon as it is there. */
+static void libraries_that_are_not_there_yet(void **state)
+{
+	const struct scratch *s = *state;
+	autofree char *library = strdup(scratch_path(s, "project/none.so"));
+	autofree char *list = NULL;
+	struct error err = {0};
+
+	for (int separator = 0; separator < 2; separator++) {
+		assert_true(asprintf(&list, "libm.so.6%c%s", ": "[separator], library) > 0);
+		setenv("LD_PRELOAD", list, 1);
+		is_refused(s, NULL, "none.so, which microagent itself runs");
+		free(steal_ptr(&list));
+	}
+	/* What has no '/' is none of the working directory. */
+	setenv("LD_PRELOAD", "none.so", 1);
+	assert_ok(judge(s, "project", false, NULL, &err));
+	assert_true(asprintf(&list, "/usr/none.so:%s", library) > 0);
+	setenv("LD_AUDIT", list, 1);
+	is_refused(s, NULL, "none.so, which microagent itself runs");
+	assert_ok(judge(s, "project", true, NULL, &err));
 }
 
 /* PATH has been cleaned by then: the user's own programs go on looking there. */
@@ -273,6 +298,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(programs_through_a_link, make, end),
 		cmocka_unit_test_setup_teardown(our_programs_behind_a_link_in_path, make, end),
+		cmocka_unit_test_setup_teardown(libraries_that_are_not_there_yet, make, end),
 		cmocka_unit_test_setup_teardown(programs_of_where_we_were, make, end),
 		cmocka_unit_test_setup_teardown(programs_through_a_link_that_dangles, make, end),
 		cmocka_unit_test_setup_teardown(programs_of_where_we_are, make, end),

@@ -301,6 +301,29 @@ static int apply_named_programs(const struct judge *judge, struct error *err)
 	return 0;
 }
 
+/* Variables with lists of libraries that are loaded into each program (ld.so(8)). One that is named
+ * without a '/' is looked for as all are. */
+static int apply_preloaded(const struct judge *judge, struct error *err)
+{
+	static const struct {
+		const char *variable, *separators;
+	} lists[] = {{"LD_PRELOAD", ": "}, {"LD_AUDIT", ":"}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		const char *list = getenv(lists[i].variable);
+		autofree char *all = list ? strdup(list) : NULL;
+		char *rest = NULL;
+
+		if (list && !all)
+			return error_errno(err, ENOMEM, "%s", lists[i].variable);
+		for (char *library = all ? strtok_r(all, lists[i].separators, &rest) : NULL;
+		     library; library = strtok_r(NULL, lists[i].separators, &rest))
+			if (strchr(library, '/') && apply_program(judge, library, err) < 0)
+				return -1;
+	}
+	return 0;
+}
+
 static int apply_loaded(void *data, const char *path, struct error *err)
 {
 	const struct judge *const *judge = data;
@@ -319,7 +342,8 @@ static int apply_programs(const struct judge *judge, struct error *err)
 	    apply_named_in(judge, dir, err) < 0 ||
 	    apply_program_dir(judge, libraries, is_run, err) < 0 ||
 	    share_each_loaded(apply_loaded, &judge, err) < 0 ||
-	    apply_search_lists(judge, err) < 0 || apply_named_programs(judge, err) < 0)
+	    apply_search_lists(judge, err) < 0 || apply_named_programs(judge, err) < 0 ||
+	    apply_preloaded(judge, err) < 0)
 		return -1;
 	json_array_foreach(judge->wish->programs, i, program)
 	{
