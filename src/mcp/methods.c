@@ -203,8 +203,8 @@ static void call_tool(struct asked *asked)
 		.id = asked->request.id,
 		.arguments = arguments,
 		.progress = json_is_string(progress) || json_is_integer(progress) ? progress : NULL,
-		.message = steal_ptr(&asked->message),
 	};
+	call->message = steal_ptr(&asked->message);
 	if (call_begin(&asked->server->calls, call, &why) < 0) {
 		refuse_request(asked, why.code == ERR_INVALID ? RPC_INVALID_REQUEST : RPC_BUSY,
 			       why.msg);

@@ -193,6 +193,7 @@ int room_accept(struct vsock_room *room, uint32_t *port)
 		for (int i = 0; i < ROOM_PORTS; i++) {
 			if (!fds[i].revents)
 				continue;
+			/* cppcheck-suppress nullPointer ; accept4() allows it */
 			int fd = accept4(fds[i].fd, NULL, NULL, SOCK_CLOEXEC);
 			*port = __atomic_load_n(&room->table[i].port, __ATOMIC_ACQUIRE);
 			if (fd >= 0 && *port != ROOM_PORT_NONE)

@@ -72,7 +72,7 @@ static void serve_vsock(const struct vsock_ends *ends)
 	if (ports == MAP_FAILED)
 		_exit(1);
 	unsigned count = (unsigned)((size_t)about.st_size / sizeof(*ports));
-	_exit(standin_vsock(ends->vhost, ends->listen, GUEST_CID, ports, count) < 0);
+	_exit(standin_vsock(ends->vhost, ends->listen, GUEST_CID, ports, count) < 0 ? 1 : 0);
 }
 
 static pid_t start_vsock(const struct keeper *k)
