@@ -36,6 +36,14 @@ static void subject_close(struct subject *s) /* accepts a zeroed one */
 }
 #define auto_subject __attribute__((cleanup(subject_close)))
 
+static void subject_move(struct subject *from, struct subject *to)
+{
+	*to = *from;
+	/* The workspace points to its state directory, which has moved. */
+	to->existing.ws.dir = &to->existing.dir;
+	*from = (struct subject){0};
+}
+
 static int subject_open(struct microagent *agent, const char *name, struct subject *out,
 			struct error *err)
 {
@@ -64,10 +72,7 @@ static int subject_open(struct microagent *agent, const char *name, struct subje
 	if (alive && !s.running && state != STATE_PREPARED && state != STATE_HALTED &&
 	    state != STATE_STOPPED && state != STATE_FAILED)
 		return kind_say(KIND_BUSY, ws->id, state_names[state], ERR_CONFLICT, err);
-	*out = s;
-	/* The workspace points to its state directory, which has moved. */
-	out->existing.ws.dir = &out->existing.dir;
-	s = (struct subject){0};
+	subject_move(&s, out);
 	return 0;
 }
 

@@ -68,7 +68,7 @@ static int refuse_link(const struct way *way, const char *name, const struct sta
 
 	if (!link)
 		return -1;
-	if (!walk_trusts_link(way->walk.at, st)) {
+	if (!way->stranger.dir || !walk_trusts_link(way->walk.at, st)) {
 		error_set(err, ERR_DENIED, "%s is a link of user %u's, %s: %s", link,
 			  (unsigned)st->st_uid, could, next);
 	} else {
