@@ -42,6 +42,10 @@ int pool_drain(const struct microagent *agent, const struct pool *pool, struct e
 
 /* 1: its machine runs. 0: it has ended, or there is none. -1: that cannot be seen now. */
 int pool_member_lives(const struct microagent *agent, const char *name);
+/* Whether one of the waiting members could have the spec's directory, with the errors of a session
+ * that is made with it: what is refused is refused before anything is claimed. */
+int pool_check_share(const struct microagent *agent, const struct pool *pool,
+		     const struct microagent_session_spec *spec, struct error *err);
 
 /* --- pool_ask.c ------------------------------------------------------------------------------ */
 
@@ -62,13 +66,6 @@ void pool_ask(const struct microagent *agent, struct pool_asking *asking, const 
 const char *pool_asking_wait(struct pool_asking *asking, uint64_t deadline_ns);
 /* The i-th of the count that were asked and have not answered. */
 const char *pool_asking_silent(const struct pool_asking *asking, size_t i);
-
-/* --- pool_share.c ---------------------------------------------------------------------------- */
-
-/* Whether one of the waiting members could have the spec's directory, with the errors of a session
- * that is made with it: what is refused is refused before anything is claimed. */
-int pool_check_share(const struct microagent *agent, const struct pool *pool,
-		     const struct microagent_session_spec *spec, struct error *err);
 
 /* What filler.log says, which pool_status.c looks for. */
 #define POOL_FAILED "a member could not be made: "
@@ -99,9 +96,6 @@ int64_t pool_mib(const struct pool_record *record);
  * least so much memory. */
 int pool_check_size(const struct pool_record *record, size_t others, int64_t others_mib,
 		    struct error *err);
-
-/* --- pool_memory.c --------------------------------------------------------------------------- */
-
 /* What the largest waiting member has of the host's memory alone, all its processes together, in
  * MiB. 0: none waits, or it is not to be seen, as on a Mac. */
 int64_t pool_member_takes(const struct microagent *agent, const struct pool *pool);

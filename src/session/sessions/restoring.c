@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether a session begins from its base's template, and how it began. The supervisor compares the
- * template with this host (supervisor/templates/template.c), and the backend loads it
+ * template with this host (supervisor/templates/template_open.c), and the backend loads it
  * (backend/qemu/save_restore.c). */
 #include <assert.h>
 #include <errno.h>
