@@ -181,10 +181,11 @@ static int check_attached(struct cli *cli, const struct guest_values *values, st
 			      err) < 0 ||
 	    guest_check_words(cli, "--bundle", &values->bundles, microagent_check_bundle, err) < 0)
 		return -1;
-	if ((values->machine.share_anyway || values->machine.share_git) &&
+	if ((values->machine.asked.share_anyway || values->machine.asked.share_git) &&
 	    !values->machine.shares.count)
 		return cli_usage(cli, err, "%s belongs to --share",
-				 values->machine.share_anyway ? "--share-anyway" : "--share-git");
+				 values->machine.asked.share_anyway ? "--share-anyway"
+								    : "--share-git");
 	return guest_check_words(cli, "--output", &values->outputs, microagent_check_output, err);
 }
 
@@ -211,7 +212,8 @@ int guest_check(struct cli *cli, const struct guest_values *values, const char *
 	    env_list_fill(cli, &values->env_files, &values->env, env, err) < 0)
 		return -1;
 	machine_warn(cli, &values->machine);
-	for (size_t i = 0; !values->machine.share_git && i < values->machine.shares.count; i++)
+	for (size_t i = 0; !values->machine.asked.share_git && i < values->machine.shares.count;
+	     i++)
 		guest_hint_git(cli, values->machine.shares.items[i], NULL, &values->machine.shares);
 	return 0;
 }

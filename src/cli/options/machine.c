@@ -16,44 +16,44 @@ const struct machine_option machine_options[] = {
 	{GUEST_ARCH(V, "amd64 or arm64 (default: this host's; another one is emulated)"),
 	 RUN | BASE},
 	{GUEST_BACKEND(V), RUN | SESSION | BASE | POOL},
-	{{"accelerator", 0, CLI_OPTION_STRING, AT(accelerator), "auto|kvm|tcg",
+	{{"accelerator", 0, CLI_OPTION_STRING, AT(asked.accelerator), "auto|kvm|tcg",
 	  "how it is run (default: auto)", 0, 0},
 	 RUN | SESSION | BASE | WARM},
 	{GUEST_UNCONFINED(V), RUN | SESSION | BASE | WARM},
-	{{"memory", 0, CLI_OPTION_INT, AT(memory), "MIB", "memory in MiB (default: 512)", 1,
-	  INT32_MAX},
+	{{"memory", 0, CLI_OPTION_INT, AT(asked.memory_mib), "MIB", "memory in MiB (default: 512)",
+	  1, INT32_MAX},
 	 RUN},
-	{{"memory", 0, CLI_OPTION_INT, AT(memory), "MIB", "memory in MiB (default: the base's)", 1,
-	  INT32_MAX},
+	{{"memory", 0, CLI_OPTION_INT, AT(asked.memory_mib), "MIB",
+	  "memory in MiB (default: the base's)", 1, INT32_MAX},
 	 SESSION | POOL},
-	{{"memory", 0, CLI_OPTION_INT, AT(memory), "MIB",
+	{{"memory", 0, CLI_OPTION_INT, AT(asked.memory_mib), "MIB",
 	  "memory of its sessions (default: 256; of macOS what it needs)", 1, INT32_MAX},
 	 BASE},
-	{{"cpus", 0, CLI_OPTION_INT, AT(cpus), "N",
+	{{"cpus", 0, CLI_OPTION_INT, AT(asked.cpus), "N",
 	  "processors (default: 2, and 1 where the guest is emulated)", 1, INT32_MAX},
 	 RUN},
-	{{"cpus", 0, CLI_OPTION_INT, AT(cpus), "N", "processors (default: the base's)", 1,
+	{{"cpus", 0, CLI_OPTION_INT, AT(asked.cpus), "N", "processors (default: the base's)", 1,
 	  INT32_MAX},
 	 SESSION | POOL},
-	{{"cpus", 0, CLI_OPTION_INT, AT(cpus), "N",
+	{{"cpus", 0, CLI_OPTION_INT, AT(asked.cpus), "N",
 	  "processors of its sessions (default: 1; of macOS what it needs)", 1, INT32_MAX},
 	 BASE},
-	{{"disk-rate", 0, CLI_OPTION_SIZE, AT(rates.disk_bytes), "SIZE",
+	{{"disk-rate", 0, CLI_OPTION_SIZE, AT(asked.rates.disk_bytes), "SIZE",
 	  "what its disks may read and write in a second together, like 20M", 0, 0},
 	 RUN | SESSION},
-	{{"disk-ops", 0, CLI_OPTION_INT, AT(rates.disk_ops), "N", "how often they may in a second",
-	  1, INT64_C(1000000000000)},
+	{{"disk-ops", 0, CLI_OPTION_INT, AT(asked.rates.disk_ops), "N",
+	  "how often they may in a second", 1, INT64_C(1000000000000)},
 	 RUN | SESSION},
-	{{"net-rate", 0, CLI_OPTION_SIZE, AT(rates.net_bytes), "SIZE",
+	{{"net-rate", 0, CLI_OPTION_SIZE, AT(asked.rates.net_bytes), "SIZE",
 	  "what its network may carry in a second, each way", 0, 0},
 	 RUN | SESSION},
-	{{"network", 0, CLI_OPTION_STRING, AT(network), "nat|isolated|bridged",
+	{{"network", 0, CLI_OPTION_STRING, AT(asked.network), "nat|isolated|bridged",
 	  "what it reaches (default: nat: the internet, nothing of this host)", 0, 0},
 	 RUN | SESSION | BASE},
-	{{"network", 0, CLI_OPTION_STRING, AT(network), "nat|isolated",
+	{{"network", 0, CLI_OPTION_STRING, AT(asked.network), "nat|isolated",
 	  "what each reaches (default: nat)", 0, 0},
 	 POOL},
-	{{"network-interface", 0, CLI_OPTION_STRING, AT(network_interface), "BRIDGE",
+	{{"network-interface", 0, CLI_OPTION_STRING, AT(asked.network_interface), "BRIDGE",
 	  "the host's bridge, for --network bridged", 0, 0},
 	 RUN | SESSION | BASE},
 	{{"allow", 0, CLI_OPTION_LIST, AT(allow), "PREFIX",
@@ -66,10 +66,10 @@ const struct machine_option machine_options[] = {
 	{{"publish", 'p', CLI_OPTION_LIST, AT(publish), "[HOST:]PORT:PORT",
 	  "port of this host (127.0.0.1) that leads to a TCP port of the guest", 0, 0},
 	 RUN | SESSION},
-	{{"mediation", 0, CLI_OPTION_STRING, AT(mediation), "PORT=HOST:PORT",
+	{{"mediation", 0, CLI_OPTION_STRING, AT(asked.mediation), "PORT=HOST:PORT",
 	  "vsock port by which the guest reaches the mediator at HOST:PORT", 0, 0},
 	 RUN | SESSION},
-	{{"mediation-optional", 0, CLI_OPTION_FLAG, AT(mediation_optional), NULL,
+	{{"mediation-optional", 0, CLI_OPTION_FLAG, AT(asked.mediation_optional), NULL,
 	  "the machine may do without the mediator", 0, 0},
 	 RUN | SESSION},
 	{{"vsock", 0, CLI_OPTION_LIST, AT(vsock), "PORT=HOST:PORT",
@@ -82,47 +82,39 @@ const struct machine_option machine_options[] = {
 	  "directory of this host, on /workspace or PLACE; ro, cache=POLICY, timeout=SECONDS, locks",
 	  0, 0},
 	 RUN | SESSION},
-	{{"share-anyway", 0, CLI_OPTION_FLAG, AT(share_anyway), NULL, GUEST_SHARE_ANYWAY, 0, 0},
+	{{"share-anyway", 0, CLI_OPTION_FLAG, AT(asked.share_anyway), NULL, GUEST_SHARE_ANYWAY, 0,
+	  0},
 	 RUN | SESSION},
-	{{"share-git", 0, CLI_OPTION_FLAG, AT(share_git), NULL, GUEST_SHARE_GIT, 0, 0},
+	{{"share-git", 0, CLI_OPTION_FLAG, AT(asked.share_git), NULL, GUEST_SHARE_GIT, 0, 0},
 	 RUN | SESSION},
 	{{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0}, 0},
 };
 
 struct microagent_machine machine_asked(const struct machine_values *values)
 {
-	return (struct microagent_machine){
-		.architecture = guest_arch(values->arch),
-		.accelerator = values->accelerator,
-		.memory_mib = values->memory,
-		.cpus = values->cpus,
-		.network = values->network,
-		.network_interface = values->network_interface,
-		.allow = values->allow.items,
-		.egress = guest_egress(&values->egress),
-		.publish = values->publish.items,
-		.mediation = values->mediation,
-		.mediation_optional = values->mediation_optional,
-		.vsock = values->vsock.items,
-		.disks = values->disks.items,
-		.shares = values->shares.items,
-		.share_anyway = values->share_anyway,
-		.share_git = values->share_git,
-		.rates = values->rates,
-	};
+	struct microagent_machine asked = values->asked;
+
+	asked.architecture = guest_arch(values->arch);
+	asked.egress = guest_egress(&values->egress);
+	asked.allow = values->allow.items;
+	asked.publish = values->publish.items;
+	asked.vsock = values->vsock.items;
+	asked.disks = values->disks.items;
+	asked.shares = values->shares.items;
+	return asked;
 }
 
 static int check_channels(struct cli *cli, const struct machine_values *values, struct error *err)
 {
 	struct error why = {0};
 
-	if (values->mediation && microagent_check_listener(values->mediation, &why) < 0)
+	if (values->asked.mediation && microagent_check_listener(values->asked.mediation, &why) < 0)
 		return cli_usage(cli, err, "--mediation: %s", why.msg);
 	if (guest_check_words(cli, "--publish", &values->publish, microagent_check_publish, err) <
 		    0 ||
 	    guest_check_words(cli, "--vsock", &values->vsock, microagent_check_listener, err) < 0)
 		return -1;
-	if (values->mediation_optional && !values->mediation)
+	if (values->asked.mediation_optional && !values->asked.mediation)
 		return cli_usage(cli, err, "--mediation-optional goes with --mediation");
 	return 0;
 }
@@ -138,7 +130,7 @@ int machine_check_values(struct cli *cli, const struct machine_values *values, s
 
 void machine_warn(const struct cli *cli, const struct machine_values *values)
 {
-	guest_warn_allow(cli, values->network, &values->allow);
-	if (values->share_anyway)
+	guest_warn_allow(cli, values->asked.network, &values->allow);
+	if (values->asked.share_anyway)
 		guest_warn_shared_anyway(cli);
 }

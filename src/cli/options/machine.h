@@ -15,14 +15,11 @@ struct guest_egress {
 
 /* The values of a command with cli_command.machine begin with one. */
 struct machine_values {
-	const char *arch, *backend, *accelerator;
-	int64_t memory, cpus;
-	const char *network, *network_interface;
+	struct microagent_machine asked; /* what an option has as a machine has it */
+	const char *arch, *backend;
+	bool unconfined;
 	struct guest_egress egress;
 	struct cli_words allow, publish, vsock, disks, shares;
-	const char *mediation;
-	bool mediation_optional, share_anyway, share_git, unconfined;
-	struct microagent_rates rates;
 };
 
 /* Commands, as bits of cli_command.machine. */

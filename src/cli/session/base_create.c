@@ -112,7 +112,7 @@ static int check_macos_values(struct cli *cli, const struct base_values *v, stru
 		      {"--stage", v->stage.count > 0},
 		      {"--allow", v->machine.allow.count > 0},
 		      {egress_option(v), egress_option(v) != NULL},
-		      {"--accelerator", v->machine.accelerator != NULL},
+		      {"--accelerator", v->machine.asked.accelerator != NULL},
 		      {"--warm", v->warm},
 		      {"--unconfined", v->machine.unconfined}};
 
@@ -133,21 +133,21 @@ static int check_values(struct cli *cli, const struct base_values *v, struct err
 		return cli_usage(cli, err, "--put-agent belongs to --from-ipsw");
 	if (v->run.count && !v->warm)
 		return cli_usage(cli, err, "--run belongs to --warm");
-	if (((v->machine.network || v->machine.network_interface || v->machine.allow.count ||
-	      egress_option(v)) &&
+	if (((v->machine.asked.network || v->machine.asked.network_interface ||
+	      v->machine.allow.count || egress_option(v)) &&
 	     !is_provisioned(v)) ||
-	    ((v->machine.accelerator || v->machine.backend || v->machine.unconfined) &&
+	    ((v->machine.asked.accelerator || v->machine.backend || v->machine.unconfined) &&
 	     !is_booted(v)))
 		return cli_usage(
 			cli, err,
 			"nothing is booted without --provision, --stage, --size or --from-oci: leave out %s",
-			v->machine.network	       ? "--network"
-			: v->machine.network_interface ? "--network-interface"
-			: v->machine.allow.count       ? "--allow"
-			: egress_option(v)	       ? egress_option(v)
-			: v->machine.accelerator       ? "--accelerator"
-			: v->machine.backend	       ? "--backend"
-						       : "--unconfined");
+			v->machine.asked.network	     ? "--network"
+			: v->machine.asked.network_interface ? "--network-interface"
+			: v->machine.allow.count	     ? "--allow"
+			: egress_option(v)		     ? egress_option(v)
+			: v->machine.asked.accelerator	     ? "--accelerator"
+			: v->machine.backend		     ? "--backend"
+							     : "--unconfined");
 	if (machine_check_values(cli, &v->machine, err) < 0 ||
 	    guest_check_given(cli, "--image", v->image, err) < 0 ||
 	    guest_check_given(cli, "--kernel", v->kernel, err) < 0)

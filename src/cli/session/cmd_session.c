@@ -129,7 +129,7 @@ static int take_share_words(struct cli *cli, const struct session_values *v,
 	if (v->machine.shares.count && v->no_share)
 		return cli_usage(cli, err, "--share and --no-share exclude each other");
 	if (!v->machine.shares.count &&
-	    (of_plain || v->machine.share_anyway || v->machine.share_git))
+	    (of_plain || v->machine.asked.share_anyway || v->machine.asked.share_git))
 		return cli_usage(
 			cli, err,
 			"--share-at, --share-ro, --share-cache, --share-timeout, --share-anyway and --share-git belong to --share DIR");
@@ -159,7 +159,7 @@ static int run_session_create(struct cli *cli, const void *values, const struct 
 	    machine_check_values(cli, &v->machine, err) < 0)
 		return -1;
 	machine_warn(cli, &v->machine);
-	if (!v->machine.share_git)
+	if (!v->machine.asked.share_git)
 		session_dirs_hint_git(cli, &dirs, v->share_at);
 	agent = guest_open(cli, &progress, err);
 	/* A machine is to be ended, and its disk removed, before we are. */

@@ -27,7 +27,7 @@ static void warn_accelerator(const struct cli *cli, struct microagent *agent,
 			     const struct guest_values *values)
 {
 	json_auto_t *response = NULL;
-	const char *name = values->machine.accelerator;
+	const char *name = values->machine.asked.accelerator;
 
 	if (values->machine.arch &&
 	    architecture_from_word(values->machine.arch) != architecture_of_host())
