@@ -42,6 +42,12 @@ int workspace_state(const struct workspace *ws, enum state *state, json_t **even
 	}
 	if (latest && check_event(latest, &found, &why) < 0)
 		return workspace_damaged(ws, "event.json", &why, err);
+	/* The live supervisor writes the event, and may have been taken over. */
+	if (latest && found != STATE_QUARANTINED && cut_proof_was_given(ws)) {
+		found = STATE_QUARANTINED;
+		if (json_put_string(latest, "state", state_names[found], err) < 0)
+			return -1;
+	}
 	*state = found;
 	if (event)
 		*event = steal_ptr(&latest);

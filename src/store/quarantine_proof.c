@@ -4,11 +4,16 @@
  * over. So its broker, which has looked at what the machine and the supervisor hold, locks a file
  * beside the workspace's command lock, where nothing that runs in the workspace can reach it. The
  * lock (flock) ends with the broker, so the proof is never one of an earlier machine.
+ *
+ * That a machine was cut off outlasts it: whatever its live supervisor has recorded since, a sweep keeps
+ * it and start refuses it, until somebody ends the quarantine. The file's mode tells, since no room on
+ * the disk is needed for a mode: a file that nobody may write to is one of a machine that was cut off.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -40,7 +45,31 @@ int cut_proof_give(int fd, struct error *err)
 	while (flock(fd, LOCK_EX) < 0)
 		if (errno != EINTR)
 			return error_errno(err, errno, "the proof that the machine is cut off");
-	return 0;
+	return fchmod(fd, S_IRUSR) < 0
+		       ? error_errno(err, errno, "the record that the machine is cut off")
+		       : 0;
+}
+
+bool cut_proof_was_given(const struct workspace *ws)
+{
+	char path[sizeof(LOCKS_DIR) + CUT_PROOF_ROOM];
+	struct stat st;
+
+	snprintf(path, sizeof(path), LOCKS_DIR "/" CUT_PROOF "%.160s", ws->id);
+	return fstatat(ws->dir->fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+	       !(st.st_mode & S_IWUSR);
+}
+
+int cut_proof_take_back(const struct workspace *ws, struct error *err)
+{
+	char path[sizeof(LOCKS_DIR) + CUT_PROOF_ROOM];
+
+	if (!cut_proof_was_given(ws))
+		return 0;
+	snprintf(path, sizeof(path), LOCKS_DIR "/" CUT_PROOF "%.160s", ws->id);
+	return fchmodat(ws->dir->fd, path, S_IRUSR | S_IWUSR, 0) < 0
+		       ? error_errno(err, errno, "%s/%s", ws->dir->path, path)
+		       : 0;
 }
 
 bool cut_proof_is_given(const struct workspace *ws)

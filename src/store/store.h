@@ -136,9 +136,13 @@ int lease_wait_over(const struct workspace *ws, int watch, uint64_t deadline_ns,
 /* Opens the file of the proof, which is made where it is missing. Only a live supervisor's broker keeps
  * the descriptor. */
 int cut_proof_open(const struct workspace *ws, struct error *err);
-/* Gives the proof, which holds until the last copy of the descriptor is closed. */
+/* Gives the proof, which holds until the last copy of the descriptor is closed. From then on the
+ * workspace is quarantined for workspace_state(), until cut_proof_take_back(). */
 int cut_proof_give(int fd, struct error *err);
 bool cut_proof_is_given(const struct workspace *ws);
+bool cut_proof_was_given(const struct workspace *ws);
+/* For who ends a quarantine that somebody has asked to end. Under the command lock. */
+int cut_proof_take_back(const struct workspace *ws, struct error *err);
 
 /* JSON documents of a workspace: "workspace.json", "event.json", "runtime.json", "result.json"...
  * NULL with ERR_NOT_FOUND when absent; a bad file is ERR_IO that names it with its full path. */

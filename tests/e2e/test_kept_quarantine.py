@@ -2,6 +2,7 @@
 """A session in quarantine is evidence. Only `session destroy` with its name, `delete`, and what takes it out of quarantine
 end it: no pool, no end of a run or of an MCP server, no restore, no sweep."""
 
+import json
 import os
 import signal
 
@@ -19,7 +20,7 @@ KEPT = "is quarantined, and stays as it is"
 def check_kept(host, name, file="/home/agent/evidence"):
     """Its machine lives, and its disk is the one that it had: read when it is out of quarantine."""
     found, = [s for s in host.json("session", "list")["sessions"] if s["name"] == name]
-    assert found["state"] == "quarantined", found
+    assert found["state"] == "quarantined", sorted(found.items())
     host("session", "gc", check=0)
     host("kill", name, check=0)
     host("start", name, check=0)
@@ -148,4 +149,30 @@ def test_a_kill_while_it_is_cut_off(web):
     assert code == 1 and KEPT in answer["error"] and answer["errorReason"] == "session-quarantined", answer
     out, err = quarantine.communicate()
     assert quarantine.returncode == 0, (out, err)
+    check_kept(web, name)
+
+
+@pytest.mark.skipif(BACKEND != "qemu", reason="no other backend proves a quarantine by a broker")
+@pytest.mark.parametrize("said", ("running", "halted", "stopped"))
+@pytest.mark.parametrize("ends", (False, True))
+def test_what_its_supervisor_records_afterwards(web, said, ends):
+    """A supervisor that was taken over writes what it likes into the workspace, and may end. What it was is known all the same."""
+    name = create(web)
+    leave_evidence(web, name)
+    web("quarantine", name, check=0)
+    own, locks = web.state / "sessions" / f"{name}.bundle", web.state / "sessions" / ".locks"
+    record, event = (json.loads((own / file).read_text()) for file in ("session.json", "event.json"))
+    (own / "session.json").write_text(json.dumps({**record, "lifetimeSeconds": 60, "endsAt": "2026-01-01T00:00:00.000Z"}))
+    (own / "event.json").write_text(json.dumps({**event, "state": said}))
+    if ends:
+        pid = json.loads((own / "runtime.json").read_text())["supervisorPid"]
+        os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: not os.path.exists(f"/proc/{pid}"), "the supervisor to be gone")
+    if (locks / ".ends").exists():
+        os.utime(locks / ".ends", (0, 0))
+    assert web.json("session", "gc")["removed"] == []
+    found, = [s for s in web.json("session", "list")["sessions"] if s["name"] == name]
+    assert found["state"] == "quarantined", sorted(found.items())
+    assert "is quarantined" in web("start", name, check=1).stderr
+    (own / "session.json").write_text(json.dumps(record))
     check_kept(web, name)

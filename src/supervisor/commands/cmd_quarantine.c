@@ -96,17 +96,27 @@ static void conclude_failure(struct record *record, struct error *why, struct re
 	record_unlock(record);
 }
 
+/* What the latest event says as it stands on the disk, whatever is proven. */
+static enum state state_of_event(const struct record *record)
+{
+	json_auto_t *event = workspace_read(&record->ws, "event.json", NULL);
+
+	return state_from_name(json_text(event, "state", ""));
+}
+
 /* Returns whether the record tells of the quarantine, or of an end that has begun or has come since. A
  * record of an end is wrong while the machine lives. */
 static bool is_recorded(struct record *record)
 {
 	struct error ignored;
+	enum state said;
 
-	if (record_load(record, &ignored) < 0 || record->state == STATE_RUNNING ||
-	    record->state == STATE_UNKNOWN)
+	if (record_load(record, &ignored) < 0 || !record->event)
 		return false;
-	return record->state == STATE_QUARANTINED || state_is_live(record->state) ||
-	       !settle_finds_life(record);
+	said = state_of_event(record);
+	if (said == STATE_RUNNING || said == STATE_UNKNOWN || said == STATE_COUNT)
+		return false;
+	return said == STATE_QUARANTINED || state_is_live(said) || !settle_finds_life(record);
 }
 
 static int ask_and_look(const struct record *record, json_t **answer, struct error *err)
@@ -151,7 +161,7 @@ static int quarantine_live(struct record *record, struct response *response, str
 		    record_note(record, STATE_QUARANTINED, json_text(event, "detail", ""), err) < 0)
 			return error_prefix(err,
 					    "the machine is cut off, and that is not recorded");
-		if (record->state == STATE_QUARANTINED)
+		if (state_of_event(record) == STATE_QUARANTINED)
 			event = record->event;
 		response->event = json_incref(event);
 		return event ? 0

@@ -127,6 +127,8 @@ static int conclude_end(struct record *record, enum state wanted, bool had_vm, b
 		return response->event ? 0 : -1;
 	}
 	leftover_end_all(&record->ws, limit_deadline(LIMIT_KILL_MS));
+	if (!record->call->options->keep_quarantined && cut_proof_take_back(&record->ws, err) < 0)
+		return -1;
 	/* A live supervisor that this command has killed could not say how it ended. */
 	if ((forced ? record_load(record, err) : settle(record, err)) < 0 ||
 	    leftover_remove_files(&record->ws, err) < 0)
