@@ -46,6 +46,9 @@ static int write_child_record(const struct fork *fork, struct microagent_session
 	json_auto_t *record = json_object();
 	char now[CLOCK_TEXT];
 
+	/* The parent's live supervisor may write these numbers, and may have been taken over. */
+	if (term_check(term.lifetime_s, term.idle_s, err) < 0)
+		return -1;
 	clock_rfc3339(clock_real_ns(), now);
 	for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
 		json_t *value = json_object_get(fork->record, kept[i]);

@@ -98,7 +98,7 @@ static json_t *describe_file(const struct point *point, const char *name, bool h
 	autoclose int fd = openat(point->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	json_auto_t *file = NULL;
 	char digest[DIGEST_TEXT];
-	struct digest_key key;
+	struct digest_key before, after;
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0) {
@@ -121,11 +121,15 @@ static json_t *describe_file(const struct point *point, const char *name, bool h
 		return NULL;
 	}
 	if (hashed) {
+		bool keyed = digest_key(fd, DIGEST_FILE, &before, NULL) == 0;
+
 		if (digest_of(fd, DIGEST_FILE, digest, err) < 0)
 			return NULL;
-		/* The digest is remembered although the file is young: nobody but us has it. */
-		if (digest_key(fd, DIGEST_FILE, &key, NULL) == 0)
-			digest_remember(&key, digest);
+		/* The digest is remembered although the file is young, unless the live supervisor, which
+		 * made the file and may have been taken over, has changed it while it was hashed. */
+		if (keyed && digest_key(fd, DIGEST_FILE, &after, NULL) == 0 &&
+		    digest_key_equal(&before, &after))
+			digest_remember(&after, digest);
 		if (json_put_string(file, "sha256", digest, err) < 0)
 			return NULL;
 	}
