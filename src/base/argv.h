@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An argument vector that grows. Errors stick: adds after a failure do nothing, and argv_finish()
- * tells, so that a long command line is written without a check at every word.
+ * reports the failure. A long command line can therefore be written without a check at every word.
  */
 #ifndef BASE_ARGV_H
 #define BASE_ARGV_H
@@ -25,9 +25,9 @@ void argv_free(struct argv *argv); /* accepts a zeroed one */
 
 void argv_add(struct argv *argv, const char *word);
 void argv_addf(struct argv *argv, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* All words up to a NULL. */
+/* Adds all words up to a NULL. */
 void argv_add_list(struct argv *argv, const char *const *words);
-/* The vector, borrowed from argv; NULL (ERR_IO, ENOMEM) when an add failed. */
+/* Returns the vector, borrowed from argv; NULL (ERR_IO, ENOMEM) if an add failed. */
 const char *const *argv_finish(struct argv *argv, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* reallocarray(), which not every C library has. */
+/* A replacement for reallocarray(), which not every C library has. */
 #ifndef BASE_ARRAY_H
 #define BASE_ARRAY_H
 
@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* As realloc() to count items of that size; NULL and ENOMEM also where no size_t counts the bytes.
- */
+/* Resizes items as realloc() does, to count items of that size. Returns NULL with ENOMEM also if
+ * the number of bytes does not fit into size_t. */
 static inline void *array_resize(void *items, size_t count, size_t size)
 {
 	size_t bytes;

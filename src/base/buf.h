@@ -26,18 +26,19 @@ static inline const uint8_t *buf_bytes(const struct buf *b)
 {
 	return b->data ? b->data + b->start : (const uint8_t *)"";
 }
-/* The contents with a NUL behind them (contents may hold NULs themselves). */
+/* Returns the contents with a NUL behind them. The contents may hold NULs themselves. */
 const char *buf_string(struct buf *b);
-/* ERR_INVALID when the limit would be passed, ERR_IO (ENOMEM) without memory; contents kept. */
+/* Append to the buffer. ERR_INVALID if the limit would be passed, ERR_IO (ENOMEM) without memory;
+ * the contents are kept. */
 int buf_append(struct buf *b, const void *data, size_t len, struct error *err);
 int buf_printf(struct buf *b, struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Room for at least n more bytes at the end, to be committed with buf_commit(). NULL on failure. */
+/* Returns room for at least n more bytes at the end; buf_commit() adds them. NULL on failure. */
 uint8_t *buf_reserve(struct buf *b, size_t n, struct error *err);
 void buf_commit(struct buf *b, size_t n);
 /* Drops n bytes (n <= len) from the front. */
 void buf_consume(struct buf *b, size_t n);
-/* The contents as a malloc'd NUL-terminated string; b becomes empty. */
+/* Returns the contents as a malloc'd NUL-terminated string; b becomes empty. */
 char *buf_steal_string(struct buf *b, struct error *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The cleanup attributes of the house. A variable that carries one is initialised where it is
- * declared (NULL or -1). To hand the value on, steal it.
+ * Cleanup attributes. A variable that has one is initialised where it is declared (NULL or -1). To
+ * pass its value on, use steal_ptr() or steal_fd().
  */
 #ifndef BASE_CLEANUP_H
 #define BASE_CLEANUP_H
@@ -35,7 +35,7 @@ static inline void cleanup_dir(DIR **d)
 #define autofile __attribute__((cleanup(cleanup_file)))
 #define autodir __attribute__((cleanup(cleanup_dir)))
 
-/* Take the value out and leave NULL (or -1) behind. */
+/* Return the value and leave NULL (or -1) in its place. */
 #define steal_ptr(p)                                \
 	({                                          \
 		__auto_type steal_ptr_value = *(p); \

@@ -9,17 +9,18 @@
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
 
-uint64_t clock_mono_ns(void); /* which stands while the host sleeps, or the virtual clock */
-uint64_t clock_boot_ns(void); /* since the boot, asleep or not */
+uint64_t clock_mono_ns(void); /* stands still while the host sleeps; or the virtual clock */
+uint64_t clock_boot_ns(void); /* since the boot, including sleep */
 int64_t clock_real_ns(void);  /* CLOCK_REALTIME */
-/* Switches to a virtual monotonic clock standing at ns; for unit tests alone. */
+/* Switches to a virtual monotonic clock that stands at ns; only for unit tests. */
 void clock_set_virtual(uint64_t ns);
-/* Waits must not depend on time passing when this is true. */
+/* Returns whether the clock is virtual. Waits must then not depend on time passing. */
 bool clock_is_virtual(void);
-/* RFC 3339 in UTC with milliseconds, "2026-05-02T00:00:00.000Z"; out needs 25 bytes. */
+/* Writes a time as RFC 3339 in UTC with milliseconds, "2026-05-02T00:00:00.000Z"; out needs 25
+ * bytes. */
 void clock_rfc3339(int64_t real_ns, char out[25]);
 #define CLOCK_TEXT 25
-/* Of such a text; -1: it is none. */
+/* Returns the time of such a text in nanoseconds since 1970; -1 if the text is malformed. */
 int64_t clock_of_rfc3339(const char *text);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command line of a program that other programs start: long options in a table, each of which
- * knows how its value is taken and where it goes. Names are taken whole, "--x V" and "--x=V" alike,
- * and after "--" there are no more options. For what people type, see the CLI.
+ * The command line of a program that other programs start: long options in a table. Each row says
+ * how its value is read and where it is stored. Names are not abbreviated, "--x V" and "--x=V" mean
+ * the same, and after "--" there are no more options. The command line for people is in the CLI.
  */
 #ifndef BASE_COMMAND_LINE_H
 #define BASE_COMMAND_LINE_H
@@ -12,27 +12,27 @@
 
 #include "base/error.h"
 
-/* Puts a value into its field, or says what is wrong with it; the option's name is put before that.
- * value is one of argv and lives as long; NULL where the row has none. */
+/* Puts a value into its field, or says what is wrong with it; the option's name is put in front of
+ * that message. value belongs to argv and lives as long; NULL if the row has no value. */
 typedef int option_take_fn(void *field, const char *value, struct error *err);
 
 struct option_row {
 	const char *name;  /* without "--" */
-	const char *value; /* as the help names it; NULL: takes none */
+	const char *value; /* the name of the value in the help; NULL: the option takes none */
 	option_take_fn *take;
-	size_t at; /* of the field, in the program's own struct */
+	size_t at; /* offset of the field in the program's own struct */
 	const char *text;
 };
 
-/* Later options win over earlier ones, as far as take() has it so; on failure some have been taken.
- * words: how many other words there are, which are moved to argv[1] and on; NULL: none may be.
- * Fails with ERR_INVALID. */
+/* Parses the command line. A later option overrides an earlier one if take() does so. On failure
+ * some options have been stored already. *words becomes the number of other words, which are moved
+ * to argv[1] and on; if words is NULL, other words are an error. Fails with ERR_INVALID. */
 int command_line_parse(const struct option_row *rows, size_t count, int argc, char **argv,
 		       void *target, size_t *words, struct error *err);
-/* A line for each, on stdout. */
+/* Prints a line for each option on stdout. */
 void command_line_help(const struct option_row *rows, size_t count);
 
-/* Decimal digits alone, from min to max. */
+/* Reads a number that consists only of decimal digits, from min to max. */
 int command_line_number(const char *text, uint64_t min, uint64_t max, uint64_t *out,
 			struct error *err);
 
@@ -42,10 +42,11 @@ int option_fd(void *field, const char *value, struct error *err);    /* int */
 int option_text(void *field, const char *value, struct error *err);  /* const char * */
 int option_given(void *field, const char *value, struct error *err); /* bool; takes no value */
 int option_ignore(void *field, const char *value,
-		  struct error *err); /* for people who look at ps */
-/* The version of the program of ours that starts this one. They are installed one after the other,
- * and what they say to each other is one version's alone: refuses any but its own. To be the first
- * option, so that it is told of before one that only the other version knows. */
+		  struct error *err); /* for people who look at ps; the value is ignored */
+/* Takes the version of the caller, a program of this project that starts this one, and refuses any
+ * version but its own. The programs are installed one after the other, and their protocol with each
+ * other holds only within one version. This must be the first option, so that a difference is
+ * reported before an option that only the other version knows. */
 int option_caller(void *field, const char *value, struct error *err);
 
 #endif

@@ -18,29 +18,30 @@ struct addresses {
 	size_t count;
 };
 
-/* Adds one if there is room and it is not there yet; other families than IPv4 and IPv6 are passed
- * over. port in host order. */
+/* Adds an address if there is room and it is not in the list yet. Families other than IPv4 and IPv6
+ * are skipped. port is in host byte order. */
 void addresses_add(struct addresses *list, const struct sockaddr *address, uint16_t port);
-/* "127.0.0.1", "::1". False when text is no address. */
+/* Adds an address that is given as text: "127.0.0.1", "::1". Returns false if text is no
+ * address. */
 bool addresses_add_text(struct addresses *list, const char *text, uint16_t port);
 socklen_t address_length(const struct sockaddr_storage *address);
 
 /*
- * How an attempt to reach something ended: fd is a connected non-blocking socket, the callee's; or
- * -1, and why. Called from the loop, once, never from within the call that began the attempt, which
- * is gone by then.
+ * Takes the result of an attempt to reach something. fd is a connected non-blocking socket, which
+ * the called function then owns; or -1, and why says the reason. The loop calls it once, never from
+ * within the call that began the attempt. The attempt is freed before this call.
  */
 typedef void reached_fn(void *data, int fd, const struct error *why);
 
 struct connecting;
-/* One address after the other, each with its part of the time up to deadline_ns. */
+/* Tries one address after the other, each for its part of the time up to deadline_ns. */
 struct connecting *connecting_new(struct loop *loop, const struct addresses *list,
 				  uint64_t deadline_ns, reached_fn *done, void *data,
 				  struct error *err);
 void connecting_free(struct connecting *connecting); /* gives up; accepts NULL */
 
-/* The broker's part: each connection is begun by it where there is one. Its data says to which ports
- * one may lead, whatever the address. */
+/* The broker's duty: the broker begins each connection if there is a broker. Its data are the ports
+ * to which a connection may lead, at any address. */
 #define CONNECTING_PORTS_MAX 64u
 struct connecting_ports {
 	uint16_t at[CONNECTING_PORTS_MAX]; /* in host order */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A file in an initramfs, found without unpacking it. */
+/* Finds a file in an initramfs without unpacking it. */
 #ifndef BASE_CPIO_SEARCH_H
 #define BASE_CPIO_SEARCH_H
 
@@ -8,15 +8,16 @@
 
 #include "base/error.h"
 
-/* Reads len bytes of a file at a place: how many there were, which are fewer where the file ends
- * before, or -1. */
+/* Reads len bytes of a file at an offset. Returns how many bytes there were, fewer than len if the
+ * file ends before; -1 on failure. */
 typedef int64_t cpio_read_fn(void *file, uint64_t at, void *to, size_t len, struct error *err);
 
 /*
- * Where the contents of name lie in an uncompressed newc archive, or several behind each other as
- * the kernel takes them; of equal names the last counts, as for the kernel. The search ends at the
- * first bytes that are no such archive. ERR_NOT_FOUND when it was not met; ERR_INVALID for a file
- * that ends within an entry, as one does that was not copied whole.
+ * Finds the contents of name in an uncompressed newc archive, or in several archives one behind the
+ * other, as the kernel accepts them. If a name occurs more than once, the last one counts, as in
+ * the kernel. The search ends at the first bytes that are no such archive. ERR_NOT_FOUND if the
+ * name was not found; ERR_INVALID if the file ends within an entry, for example because it was not
+ * copied completely.
  */
 int cpio_search(cpio_read_fn *read, void *file, const char *name, uint64_t *at, uint64_t *size,
 		struct error *err);

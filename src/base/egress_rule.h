@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A rule of who may be reached by name:
+ * A rule that says which hosts may be reached by name:
  *
- *   pypi.org               exactly that, at ports 443 and 80
- *   *.pythonhosted.org     any depth below it, and not itself
+ *   pypi.org               exactly that host, at ports 443 and 80
+ *   *.pythonhosted.org     all hosts below it at any depth, but not itself
  *   example.org:8443,443   at these ports
  *
- * Names are A-labels; upper case is folded. Port 53 is none that a name opens: what serves it
- * answers for every other name.
+ * Names are A-labels; upper case is converted to lower case. No rule for a name opens port 53: a
+ * server there answers for every other name.
  */
 #ifndef BASE_EGRESS_RULE_H
 #define BASE_EGRESS_RULE_H
@@ -30,15 +30,16 @@ struct egress_rule {
 	uint16_t ports[EGRESS_PORTS_MAX]; /* ascending, each once */
 };
 
-/* What is wrong with it is said as ERR_INVALID. */
+/* Reads a rule. ERR_INVALID says what is wrong with the text. */
 int egress_rule_parse(const char *text, struct egress_rule *out, struct error *err);
-/* Of a name in lower case, without a dot at its end. */
+/* Returns whether the rule covers a name, which is in lower case and has no dot at its end. */
 bool egress_rule_covers(const struct egress_rule *rule, const char *name, size_t len);
 bool egress_rule_opens(const struct egress_rule *rule, uint16_t port);
-/* The same name and ports, however they were written. */
+/* Returns whether two rules have the same name and ports, however they were written. */
 bool egress_rule_same(const struct egress_rule *a, const struct egress_rule *b);
 
-/* The byte as it stands in a rule's name, folded; 0: there is none such. */
+/* Returns the byte as it stands in a rule's name, in lower case; 0 if no rule can contain the
+ * byte. */
 char egress_rule_letter(unsigned char byte);
 
 #endif

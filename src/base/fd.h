@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Descriptors: whole reads and writes, passing them, sockets by directory. All are O_CLOEXEC. */
+/* Descriptors: complete reads and writes, passing them to other processes, sockets by directory.
+ * All new descriptors are O_CLOEXEC. */
 #ifndef BASE_FD_H
 #define BASE_FD_H
 
@@ -14,42 +15,47 @@
 
 int fd_nonblock(int fd, bool on, struct error *err);
 int fd_cloexec(int fd, bool on, struct error *err);
-/* Writes all of it to a blocking descriptor; EINTR is retried, SIGPIPE never raised on sockets. */
+/* Writes all bytes to a blocking descriptor. EINTR is retried; SIGPIPE is never raised for
+ * sockets. */
 int fd_write_all(int fd, const void *data, size_t len, struct error *err);
-/* Writes some of it to a descriptor of any kind that poll() has called writable, without waiting
- * for a reader: of a pipe or a terminal no more is promised to fit than PIPE_BUF bytes. As write(),
- * with -1 and errno; SIGPIPE is never raised on sockets. */
+/* Writes some bytes to a descriptor of any kind that poll() has called writable, without waiting
+ * for a reader: a pipe or a terminal guarantees room only for PIPE_BUF bytes. Returns what write()
+ * returns, -1 with errno on failure. SIGPIPE is never raised for sockets. */
 ssize_t fd_write_some(int fd, const void *data, size_t len);
-/* Reads exactly len bytes. An early end is ERR_IO with errnum 0. */
+/* Reads exactly len bytes. If the data end before, that is ERR_IO with errnum 0. */
 int fd_read_exact(int fd, void *data, size_t len, struct error *err);
-/* One read into out. 1: more may follow; 0: the end; -1. The limit is as below. */
+/* Reads once into out. Returns 1 if more may follow, 0 at the end, -1 on failure. More than
+ * out->limit is ERR_INVALID. */
 int fd_read_some(int fd, struct buf *out, struct error *err);
 /* Reads until the end. More than out->limit is ERR_INVALID. */
 int fd_read_to_end(int fd, struct buf *out, struct error *err);
 int fd_pipe(int ends[2], struct error *err);	   /* [0] read, [1] write */
 int fd_socketpair(int ends[2], struct error *err); /* AF_UNIX stream */
-/* A file in memory (where the system has such: a memfd without seals), holding data, positioned at
- * 0. */
+/* Returns a file in memory that holds data, positioned at 0. Where the system has such, it is a
+ * memfd without seals. */
 int fd_memfd(const char *name, const void *data, size_t len, struct error *err);
-/* Waits until fd is readable (POLLIN), writable (POLLOUT) or the deadline on the monotonic clock
- * (clock_mono_ns(); UINT64_MAX for none). ERR_TIMEOUT when it passes. */
+/* Waits until fd is readable (POLLIN) or writable (POLLOUT), or until the deadline on the monotonic
+ * clock (clock_mono_ns(); UINT64_MAX for none). ERR_TIMEOUT when the deadline passes. */
 int fd_wait(int fd, short events, uint64_t deadline_ns, struct error *err);
-/* What is left to that deadline: NULL when there is none, 0 when it has passed or when the clock is
- * virtual, since one that stands still never reaches it. */
+/* Returns the time that is left until the deadline: NULL if there is no deadline, 0 if it has
+ * passed or the clock is virtual, since a clock that stands still never reaches it. */
 const struct timespec *fd_time_left(uint64_t deadline_ns, struct timespec *left);
-/* Whether dirfd/name is the file that fd is, and no link to it. A lock belongs to a file and not to
- * its name: who has locked one that lost its name meanwhile has locked nothing. */
+/* Returns whether dirfd/name is the file that fd is, and no link to it. A lock belongs to a file
+ * and not to its name: a process that locked a file which lost its name meanwhile has locked
+ * nothing. */
 bool fd_has_name(int fd, int dirfd, const char *name);
-/* Raises how many files this process may have open to `need`, or as far as it may be; returns what
- * it is then. */
+/* Raises the number of files that this process may have open to `need`, or as far as is allowed.
+ * Returns the number that then applies. */
 uint64_t fd_raise_limit(uint64_t need);
-/* Closes every descriptor except 0-2 and those listed (ascending or not). */
+/* Closes every descriptor except 0-2 and those in keep, which need not be sorted. */
 void fd_close_others(const int *keep, size_t nkeep);
-/* Fills closed descriptors among 0, 1, 2 with /dev/null (not O_CLOEXEC, unlike all else here). */
+/* Opens /dev/null for those of the descriptors 0, 1 and 2 that are closed. These are not O_CLOEXEC,
+ * unlike all others here. */
 int fd_fill_standard(struct error *err);
 
-/* As sendmsg() and recvmsg(), with descriptors beside the bytes. *nfds: in, how many there is room
- * for; out, how many came. What there is no room for is closed. */
+/* Send and receive as sendmsg() and recvmsg() do, with descriptors beside the bytes. *nfds is the
+ * number of descriptors that there is room for, and becomes the number that came. Descriptors for
+ * which there is no room are closed. */
 #define FD_PASS_MAX 8
 ssize_t fd_send_passing(int sock, const void *data, size_t len, const int *fds, size_t nfds,
 			int flags);
@@ -59,13 +65,16 @@ ssize_t fd_receive_passed(int sock, void *data, size_t len, int *fds, size_t *nf
  * Unix stream sockets named inside a directory given by descriptor, so that the length of the
  * directory's path is no limit.
  */
-/* Mode 0600, non-blocking. A name that is there already fails (EADDRINUSE): the caller unlinks. */
+/* Listens with mode 0600; the socket is non-blocking. Fails with EADDRINUSE if the name exists: the
+ * caller unlinks it. */
 int sock_listen_at(int dirfd, const char *name, struct error *err);
-/* Blocking. ERR_TIMEOUT when the backlog stays full for DIAL_MS. */
+/* Connects; the socket is blocking. ERR_TIMEOUT if the backlog stays full for DIAL_MS. */
 int sock_connect_at(int dirfd, const char *name, struct error *err);
-/* Non-blocking, and without waiting: ERR_UNAVAILABLE when the backlog is full or nobody listens. */
+/* Connects without waiting; the socket is non-blocking. ERR_UNAVAILABLE if the backlog is full or
+ * nobody listens. */
 int sock_connect_now_at(int dirfd, const char *name, struct error *err);
-/* A blocking socket, whatever the listener is. ERR_UNAVAILABLE when none is waiting. */
+/* Accepts a connection as a blocking socket, whether the listener blocks or not. ERR_UNAVAILABLE if
+ * none is waiting. */
 int sock_accept(int fd, struct error *err);
 
 #endif

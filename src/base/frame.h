@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Frames: a 4-byte big-endian length and that many bytes. Used by every stream protocol we own. */
+/* Frames: a 4-byte big-endian length and that many bytes. All stream protocols of this project use
+ * them. */
 #ifndef BASE_FRAME_H
 #define BASE_FRAME_H
 
@@ -10,7 +11,7 @@
 #include "base/error.h"
 
 #define FRAME_HEADER 4
-#define FRAME_MAX UINT32_C(16777216) /* payload bytes; below a length that begins with '{' */
+#define FRAME_MAX UINT32_C(16777216) /* payload bytes; so no length begins with '{' */
 
 static inline void be32_put(uint8_t *p, uint32_t v)
 {
@@ -33,9 +34,9 @@ static inline uint64_t be64_get(const uint8_t *p)
 	return (uint64_t)be32_get(p) << 32 | be32_get(p + 4);
 }
 
-/* Looks at the front of a receive queue. 1: *payload and *len name the whole first frame inside b
- * (drop it with buf_consume(b, FRAME_HEADER + *len)); 0: more bytes are needed; -1: the length is
- * zero or above max. */
+/* Looks at the front of a receive queue. Returns 1 if a whole frame is there: *payload and *len are
+ * then its payload inside b (drop it with buf_consume(b, FRAME_HEADER + *len)). Returns 0 if more
+ * bytes are needed; -1 if the length is zero or above max. */
 int frame_peek(const struct buf *b, size_t max, const uint8_t **payload, size_t *len,
 	       struct error *err);
 int frame_append(struct buf *b, const void *payload, size_t len, struct error *err);

@@ -274,13 +274,14 @@ struct limit_row {
 };
 extern const struct limit_row limit_table[LIMIT_COUNT];
 
-/* The value in force: the table's, or the test environment's, which is read once in a process. Safe
- * from any thread. */
+/* Returns the value in force: the table's, or the test environment's, which is read once in a
+ * process. Safe from any thread. */
 uint64_t limit_get(enum limit which);
-/* So many milliseconds from now, on the clock of clock_mono_ns(). For limits in ms. */
+/* Returns the time on clock_mono_ns() at which a limit in milliseconds, counted from now, is
+ * over. */
 uint64_t limit_deadline(enum limit which);
-/* For unit tests alone: another value in this process, and the environment's or the table's again.
- */
+/* Set another value in this process, and restore the environment's or the table's; only for unit
+ * tests. */
 void limit_set(enum limit which, uint64_t value);
 void limit_reset(enum limit which);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A list whose links lie in what is listed: nothing is allocated, and who is in it takes himself
- * out without knowing which list it is.
+ * A list whose links lie in the members: nothing is allocated, and a member can remove itself
+ * without knowing in which list it is.
  *
  *   struct call { struct list_link link; ... };
  *   struct list calls;                      list_init(&calls);
@@ -21,7 +21,7 @@ struct list {
 	struct list_link head;
 };
 
-/* A list that is not to move from then on; a zeroed one is not a list yet. */
+/* Makes an empty list. The list must not move from then on; a zeroed struct is not a list yet. */
 static inline void list_init(struct list *list)
 {
 	list->head.next = list->head.before = &list->head;
@@ -30,7 +30,8 @@ static inline bool list_is_empty(const struct list *list)
 {
 	return list->head.next == &list->head;
 }
-/* Puts it in front of another one, or of the head: at the end. It is in no list. */
+/* Adds a link, which must be in no list, before another one, or before the head, which is the
+ * end. */
 static inline void list_add_before(struct list_link *other, struct list_link *link)
 {
 	link->next = other;
@@ -50,7 +51,7 @@ static inline bool list_has(const struct list_link *link)
 {
 	return link->next != NULL;
 }
-/* Out of whichever list it is in; one that is in none, a zeroed one, stays so. */
+/* Removes a link from its list. A link that is in none, a zeroed one, stays so. */
 static inline void list_remove(struct list_link *link)
 {
 	if (!list_has(link))
@@ -61,11 +62,11 @@ static inline void list_remove(struct list_link *link)
 }
 
 #define list_of(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
-/* The first one as its type, or NULL. */
+/* The first member as its type, or NULL. */
 #define list_first(list, type, member) \
 	(list_is_empty(list) ? NULL : list_of((list)->head.next, type, member))
-/* each is a variable, a pointer to what is listed. The one in hand may be taken out and freed; the
- * one after it may not. */
+/* Walks a list. each is a variable, a pointer to a member. The present member may be removed and
+ * freed; the next member may not. */
 #define list_each(each, list, member)                                                          \
 	for (struct list_link *each##_at = (list)->head.next, *each##_after = each##_at->next; \
 	     each##_at != &(list)->head &&                                                     \

@@ -9,7 +9,7 @@
 #define MAC_BYTES 6
 #define MAC_TEXT 18 /* with its NUL */
 
-/* "52:54:00:12:34:56", and nothing before or behind it. */
+/* Reads "52:54:00:12:34:56" without anything before or behind it. */
 bool mac_parse(const char *text, uint8_t out[MAC_BYTES]);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Paths, directories, and files that are replaced whole or not at all. */
+/* Paths, directories, and files that are replaced completely or not at all. */
 #ifndef BASE_PATH_H
 #define BASE_PATH_H
 
@@ -11,55 +11,58 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* "a/b", malloc'd; b absolute gives b. */
+/* Returns "a/b", malloc'd; if b is absolute, returns b. */
 char *path_join(const char *a, const char *b, struct error *err);
-/* Lexically cleaned ("//", "/./", trailing "/") as an absolute one; links and ".." are left alone.
- * malloc'd. */
+/* Returns path as an absolute path, cleaned only as text ("//", "/./", trailing "/"). Links and
+ * ".." stay. malloc'd. */
 char *path_clean(const char *path, struct error *err);
-/* Whether `path` is `dir` or lies below it, by the text of the two, which are clean. */
+/* Returns whether `path` is `dir` or lies below it. Compares only the two texts, which must be
+ * clean. */
 bool path_is_below(const char *path, const char *dir);
-/* Of this host. */
+/* Returns whether a path is absolute on this host. */
 bool path_is_absolute(const char *path);
-/* In front of one that begins with "/" it makes an absolute one of it. */
+/* Makes a path that begins with "/" absolute if it is put in front of that path. */
 extern const char path_drive[];
-/* Made absolute against the working directory and lexically cleaned ("//", "/./", trailing "/");
- * links and ".." are left alone. malloc'd. */
+/* Returns path made absolute from the working directory, and cleaned as path_clean() does.
+ * malloc'd. */
 char *path_absolute(const char *path, struct error *err);
-/* A name that is one path component: not empty, not "." or "..", no '/', '\\' or control bytes,
- * at most 128 bytes. */
+/* Returns whether a name is one path component: not empty, not "." or "..", no '/', '\\' or control
+ * bytes, at most 128 bytes. */
 bool path_is_safe_basename(const char *name);
-/* The directory of the running executable, malloc'd. */
+/* Returns the directory of the running executable, malloc'd. */
 char *path_of_executable_dir(struct error *err);
 
-/* Opens (O_DIRECTORY|O_CLOEXEC), making it and its parents first where they are missing. */
+/* Opens a directory (O_DIRECTORY|O_CLOEXEC), and makes it and its parents first if they are
+ * missing. */
 int path_open_dir(const char *path, struct error *err);
 int path_make_dirs(const char *path, mode_t mode, struct error *err);
 int path_open_dir_at(int dirfd, const char *name, bool create, mode_t mode, struct error *err);
 
-/* Opens a regular file that a person has named, for reading; links are followed. What is none is
- * ERR_INVALID, and holds nobody up: a FIFO that nobody writes to, a device, a terminal. */
+/* Opens a regular file that a person has named, for reading; links are followed. Anything else is
+ * ERR_INVALID, and does not block the caller: a FIFO without a writer, a device, a terminal. */
 int path_open_file(const char *path, struct error *err);
-/* The whole of such a file into out (out->limit bounds it): of what the host's owner has set up, as
- * /etc/resolv.conf, which may be a link. */
+/* Reads a whole such file into out (out->limit bounds it). It is for files that the host's owner
+ * has set up, like /etc/resolv.conf, which may be links. */
 int path_read_file(const char *path, struct buf *out, struct error *err);
-/* The whole of a regular file into out (out->limit bounds it). Symbolic links are not followed. */
+/* Reads a whole regular file into out (out->limit bounds it). Symbolic links are not followed. */
 int path_read_file_at(int dirfd, const char *name, struct buf *out, struct error *err);
 enum path_sync { PATH_NO_SYNC, PATH_SYNC };
-/* Temp file in the same directory, then rename: readers see the old file or the new one. On any
- * failure (a full disk) the old file stays and no temp file is left. */
+/* Replaces a file by a temporary file in the same directory and a rename: readers see the old file
+ * or the new one. On any failure (a full disk) the old file stays and no temporary file is left. */
 int path_replace_file_at(int dirfd, const char *name, const void *data, size_t len, mode_t mode,
 			 enum path_sync sync, struct error *err);
-/* Removes dirfd/name and everything below. Never follows a link and never leaves the file system
- * it started on. A missing name is success. */
+/* Removes dirfd/name and everything below it. Never follows a link and never leaves the file system
+ * on which it started. Succeeds if the name is missing. */
 int path_remove_tree_at(int dirfd, const char *name, struct error *err);
-/* Copies the data of a regular file into an empty one, keeping holes. *method as below. */
+/* Copies the data of a regular file into an empty one and keeps holes. *method is as below. */
 int path_clone_data(int from_fd, int to_fd, const char **method, struct error *err);
-/* Copies a file's data keeping holes: reflink where the file system can, else copy_file_range.
- * The target is created exclusively with mode. *method (optional) says "reflink" or "copy". */
+/* Copies a file's data and keeps holes, by reflink if the file system supports that, else by
+ * copy_file_range. The target is created exclusively with mode. *method (optional) becomes
+ * "reflink" or "copy". */
 int path_clone_file_at(int from_fd, int dirfd, const char *name, mode_t mode, const char **method,
 		       struct error *err);
-/* The same where all of it and spare bytes more are free, or none are needed (a reflink); else
- * ERR_UNAVAILABLE before anything is copied. */
+/* Copies a file in the same way if there is room for all of it and spare bytes more, or none is
+ * needed (a reflink); else fails with ERR_UNAVAILABLE before anything is copied. */
 int path_clone_with_room_at(int from_fd, int dirfd, const char *name, mode_t mode, uint64_t spare,
 			    struct error *err);
 

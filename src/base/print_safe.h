@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Text of a stranger for a terminal: of a guest, an image, or a file's name. */
+/* Prints text that is not trusted on a terminal: the text of a guest or an image, or a file's
+ * name. */
 #ifndef BASE_PRINT_SAFE_H
 #define BASE_PRINT_SAFE_H
 
@@ -8,14 +9,15 @@
 
 #include "base/utf8.h"
 
-/* What is no text by base/utf8.h, newlines and tabs too, becomes '?'. */
+/* Prints text with '?' for each character that is not text by base/utf8.h, also for newlines and
+ * tabs. */
 void print_safe(FILE *out, const char *text);
-/* The same of many lines, which come in parts: tabs and ends of lines (also CR LF) stay. The reader
- * is all zero before the first part. Returns how many bytes were printed: at_end all of them, else
- * those that do not depend on what comes. */
+/* Prints text of many lines that comes in parts; tabs and ends of lines (also CR LF) stay. The
+ * reader is all zero before the first part. Returns how many bytes were printed: if at_end all of
+ * them, else those that do not depend on the next part. */
 size_t print_safe_lines(struct utf8_reader *reader, FILE *out, const char *text, size_t len,
 			bool at_end);
-/* As print_safe(), in place. */
+/* Replaces characters in place as print_safe() does. */
 void make_safe(char *text);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the programs of others are found: in the absolute entries of PATH alone. Another entry is a
- * directory of wherever the user happens to be, and an empty one that itself: what lies there may be
- * a guest's.
+ * Finds programs of other packages, and only in the absolute entries of PATH. A relative entry
+ * would be a directory below the present one, and an empty entry the present directory itself: a
+ * guest may have written the files there.
  */
 #ifndef BASE_PROGRAM_H
 #define BASE_PROGRAM_H
@@ -11,15 +11,16 @@
 
 #include "base/error.h"
 
-bool program_is(const char *path); /* a file that can be executed */
-/* Its path, absolute and malloc'd; NULL where it is not in PATH, and without memory. */
+bool program_is(const char *path); /* returns whether it is a file that can be executed */
+/* Returns the absolute path of a program, malloc'd; NULL if it is not in PATH, or without
+ * memory. */
 char *program_in_path(const char *name);
 
-/* For the start of a program of ours: leaves of PATH its absolute entries, or a usual one where it
- * has none, so that what others start by a name is looked for nowhere else either. */
+/* Called at the start of a program of this project: leaves only the absolute entries in PATH, or
+ * sets a usual PATH if there is none. So child processes search programs nowhere else either. */
 int program_clean_path(struct error *err);
-/* The variable that has PATH as it was before that, for us and the programs of ours that we start:
- * the user's other programs go on looking there. Not set where nothing was left out. */
+/* The variable that has the earlier PATH, for the programs of this project: the user's other
+ * programs are still searched there. It is not set if no entry was left out. */
 #define PROGRAM_PATH_GIVEN "MICROAGENT_PATH_GIVEN"
 
 #endif

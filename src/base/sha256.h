@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* SHA-256, by the library that the system has for it. */
+/* SHA-256, by the system's library for it. */
 #ifndef BASE_SHA256_H
 #define BASE_SHA256_H
 
@@ -9,8 +9,8 @@
 #define SHA256_BYTES 32
 #define SHA256_TEXT (2 * SHA256_BYTES + 1)
 
-/* On its way; a copy goes its own. Room for the state of any of those libraries, which see their
- * own type in it. */
+/* The state of a computation. A copy can be continued independently. There is room for the state of
+ * any of those libraries, which use their own type for it. */
 struct __attribute__((may_alias)) sha256 {
 	uint64_t state[26];
 };
@@ -18,7 +18,7 @@ struct __attribute__((may_alias)) sha256 {
 void sha256_init(struct sha256 *sha);
 void sha256_update(struct sha256 *sha, const void *bytes, size_t len);
 void sha256_final(struct sha256 *sha, uint8_t out[SHA256_BYTES]);
-/* A digest in lower-case hex digits. */
+/* Writes a digest in lower-case hex digits. */
 void sha256_hex(const uint8_t digest[SHA256_BYTES], char out[SHA256_TEXT]);
 
 #endif

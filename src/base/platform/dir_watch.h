@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* What happens in directories, told by a descriptor that is readable when something did. More may
- * be told than was asked for: who is told looks for himself. */
+/* Watches directories by a descriptor that is readable when something happened in one of them. It
+ * may report more than was asked for: the caller has to look itself. */
 #ifndef BASE_PLATFORM_DIR_WATCH_H
 #define BASE_PLATFORM_DIR_WATCH_H
 
 #include <stdbool.h>
 
 enum dir_watch_event {
-	DIR_WATCH_MADE = 1 << 0,       /* a file has been made in it */
-	DIR_WATCH_MOVED_IN = 1 << 1,   /* one got its name in it */
-	DIR_WATCH_REMOVED = 1 << 2,    /* one is there no more */
-	DIR_WATCH_WRITTEN = 1 << 3,    /* one has been written to */
-	DIR_WATCH_ATTRIBUTES = 1 << 4, /* times, modes, owners: its own or those of a file in it */
-	DIR_WATCH_GONE = 1 << 5,       /* it is itself no more */
+	DIR_WATCH_MADE = 1 << 0,       /* a file was made in the directory */
+	DIR_WATCH_MOVED_IN = 1 << 1,   /* a file was renamed into the directory */
+	DIR_WATCH_REMOVED = 1 << 2,    /* a file left the directory */
+	DIR_WATCH_WRITTEN = 1 << 3,    /* a file in it was written to */
+	DIR_WATCH_ATTRIBUTES = 1 << 4, /* times, modes, owners: of the directory or of a file in
+					* it */
+	DIR_WATCH_GONE = 1 << 5,       /* the directory itself is gone */
 };
 
-/* Non-blocking; -1 and errno. */
+/* Opens a watch, which is non-blocking. Returns -1 with errno on failure. */
 int dir_watch_open(void);
-/* name, in the directory dirfd, is watched too. Its number, 0 or more; -1 and errno. */
+/* Watches the directory name in the directory dirfd, too. Returns its number, 0 or more; -1 with
+ * errno on failure. */
 int dir_watch_add(int watch, int dirfd, const char *name, unsigned events);
-/* Takes what there is: fn (NULL: none) is called with the number of each directory in which
- * something happened, as often as it did. Whether anything had. */
+/* Reads all events: calls fn (NULL: none) with the number of the directory for each event. Returns
+ * whether there were any. */
 typedef void dir_watch_fn(int number, void *data);
 bool dir_watch_take(int watch, dir_watch_fn *fn, void *data);
-/* Accepts -1. Instead of close(). */
+/* Closes a watch; close() must not be used for it. Accepts -1. */
 void dir_watch_close(int watch);
 
 static inline void cleanup_watch(int *watch)

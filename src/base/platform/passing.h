@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Who may send descriptors to a Unix socket. */
+/* Controls who may send descriptors to a Unix socket. */
 #ifndef BASE_PLATFORM_PASSING_H
 #define BASE_PLATFORM_PASSING_H
 
-/* Has the kernel refuse (EPERM) each descriptor that somebody sends to this socket from now on, or to
- * a connection that it accepts. Nothing changes where the kernel does not know that (Linux before
- * 6.16, macOS), and for a descriptor that is no Unix socket. */
+/* Makes the kernel refuse (EPERM) each descriptor that is sent from now on to this socket, or to a
+ * connection that it accepts. Nothing changes if the kernel cannot do that (Linux before 6.16,
+ * macOS), or if the descriptor is no Unix socket. */
 void passing_refuse(int sock);
 
 #endif

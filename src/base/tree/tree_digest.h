@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The digest of a file on its way: XXH64, fast enough for an emulated processor. */
+/* Computes the digest of a file while it is copied: XXH64, fast enough for an emulated
+ * processor. */
 #ifndef BASE_TREE_DIGEST_H
 #define BASE_TREE_DIGEST_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether a link stays in the tree that it is copied with. */
+/* Checks whether a link stays in the tree with which it is copied. */
 #ifndef BASE_TREE_INSIDE_H
 #define BASE_TREE_INSIDE_H
 
@@ -8,9 +8,9 @@
 #include "base/tree/tree_wire.h"
 
 /*
- * root: the absolute path of the tree where it comes from; path: the link's, below it. An absolute
- * target below root is made relative, in place. False: the link leads out of the tree, or may do
- * so.
+ * Returns whether the link's target stays in the tree. root is the absolute path of the tree at its
+ * source; path is the link's path below it. An absolute target below root is made relative, in
+ * place. False: the link leads out of the tree, or may do so.
  */
 bool tree_link_inside(const char *root, const char *path, char target[TREE_PATH_MAX + 1]);
 

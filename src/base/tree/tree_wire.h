@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The entries and chunks of tree_stream.h as bytes, through a buffer each way: small files cost no
- * system call of their own, and data is read from a file straight into what is sent.
+ * Reads and writes the entries and chunks of tree_stream.h as bytes, through a buffer each way:
+ * small files need no system call of their own, and data are read from a file directly into the
+ * buffer that is sent.
  */
 #ifndef BASE_TREE_WIRE_H
 #define BASE_TREE_WIRE_H
@@ -34,7 +35,7 @@ enum tree_chunk_kind {
 #define TREE_CHUNK ((size_t)128 * 1024)
 #define TREE_CHUNK_HEAD 9
 #define TREE_BUFFER (2 * TREE_CHUNK)
-/* Directories in directories. */
+/* The greatest number of directories one inside of the other. */
 #define TREE_DEPTH_MAX 128
 
 struct tree_entry {
@@ -44,7 +45,7 @@ struct tree_entry {
 	uint32_t mtime_ns;
 	uint64_t size;
 	char path[TREE_PATH_MAX + 1];
-	char text[TREE_PATH_MAX + 1]; /* target or reason */
+	char text[TREE_PATH_MAX + 1]; /* target of a link, or reason */
 };
 
 struct tree_chunk {
@@ -58,22 +59,23 @@ struct tree_writer {
 	int fd;
 	int cancel;	/* as in struct tree_line */
 	int silence_ms; /* the same */
-	bool duplex;	/* the other side may speak */
-	bool spoken;	/* it has: nothing more is sent */
+	bool duplex;	/* the other side may send something */
+	bool spoken;	/* the other side has sent something: nothing more is sent to it */
 	size_t len;
 	uint8_t bytes[TREE_BUFFER];
 };
 
 int tree_flush(struct tree_writer *w, struct error *err);
-/* Only the type, path and text that matter need be set. */
+/* Puts an entry. Only the type, and the path and text that the type needs, must be set. */
 int tree_put_entry(struct tree_writer *w, const struct tree_entry *entry, struct error *err);
-/* digest takes part in it. */
+/* Puts a hole, and adds it to digest. */
 int tree_put_hole(struct tree_writer *w, uint64_t length, struct tree_digest *digest,
 		  struct error *err);
 int tree_put_file_end(struct tree_writer *w, uint64_t length, const struct tree_digest *digest,
 		      struct error *err);
 int tree_put_break(struct tree_writer *w, struct error *err);
-/* Room for *room bytes of one chunk's data, at least one page; then say how many there are. */
+/* Returns room for *room bytes of one chunk's data, at least one page; tree_chunk_commit() then
+ * says how many bytes there are. */
 uint8_t *tree_chunk_space(struct tree_writer *w, size_t *room, struct error *err);
 void tree_chunk_commit(struct tree_writer *w, size_t len, struct tree_digest *digest);
 
@@ -82,25 +84,27 @@ void tree_chunk_commit(struct tree_writer *w, size_t len, struct tree_digest *di
 struct tree_reader {
 	int fd;
 	int cancel, silence_ms;
-	size_t start, end; /* of what is there */
+	size_t start, end; /* of the bytes that are there */
 	uint8_t bytes[TREE_BUFFER];
 };
 
-/* A known type, texts without NUL, nanoseconds in range. */
+/* Reads an entry. It has a known type, texts without NUL, and nanoseconds in range. */
 int tree_get_entry(struct tree_reader *r, struct tree_entry *out, struct error *err);
-/* A known kind, a length in range. All but 'E' and 'B' take part in digest. */
+/* Reads a chunk. It has a known kind and a length in range. All but 'E' and 'B' are added to
+ * digest. */
 int tree_get_chunk(struct tree_reader *r, struct tree_digest *digest, struct tree_chunk *out,
 		   struct error *err);
 int tree_get_digest(struct tree_reader *r, uint64_t *out, struct error *err);
-/* Some of a chunk's data, 1 to max bytes, valid until the next call. 0: a failure. */
+/* Returns some of a chunk's data, 1 to max bytes, valid until the next call. Returns 0 on
+ * failure. */
 size_t tree_get_data(struct tree_reader *r, size_t max, const uint8_t **data, struct error *err);
 
-/* So many bytes more come within the limit of the line. */
+/* Counts `more` further bytes, and fails if they exceed the limit of the line. */
 int tree_count(const struct tree_line *line, uint64_t *counted, uint64_t more, struct error *err);
 
-/* ERR_IO: the stream is not what it must be. */
+/* Sets ERR_IO: the stream is malformed. Returns -1. */
 int tree_damaged(struct error *err);
-/* The failure that an 'e' tells of. */
+/* Sets the error that an 'e' entry reports. Returns -1. */
 int tree_error_of(const struct tree_entry *entry, struct error *err);
 
 #endif

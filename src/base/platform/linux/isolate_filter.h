@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* System call filters as files: what libseccomp compiles, for bwrap's --seccomp and proc_spec. */
+/* System call filters as files, compiled by libseccomp, for bwrap's --seccomp and proc_spec. */
 #ifndef BASE_ISOLATE_FILTER_H
 #define BASE_ISOLATE_FILTER_H
 
@@ -10,9 +10,9 @@
 void isolate_filter_release(scmp_filter_ctx *filter);
 #define autofilter __attribute__((cleanup(isolate_filter_release))) scmp_filter_ctx
 
-/* The answer of a libseccomp function, for the filter of that name. */
+/* Converts the result of a libseccomp function to an error about the filter of that name. */
 int isolate_filter_check(int rc, const char *name, struct error *err);
-/* The compiled filter as a file, from its beginning. The caller closes fd. */
+/* Writes the compiled filter to a file that stands at its beginning. The caller closes *fd. */
 int isolate_filter_export(scmp_filter_ctx filter, const char *name, int *fd, struct error *err);
 
 #endif

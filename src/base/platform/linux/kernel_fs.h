@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * File systems that are no files but the kernel's own tables, devices and switches: their names in
- * mountinfo, and what fstatfs() calls them. A machine has its own, and gets nothing of the host's.
+ * File systems that are the kernel's own tables, devices and switches, and not files: their names
+ * in mountinfo, and their numbers in fstatfs(). A machine has its own ones, and gets none of the
+ * host's.
  *
- * Not among them: devtmpfs, which has the number of tmpfs and is known by its device; hugetlbfs,
- * which holds memory of who has made its files, and no settings; autofs, whose switches are calls
- * that no guest can have made.
+ * Not among them are: devtmpfs, which has the number of tmpfs and is recognised by its device;
+ * hugetlbfs, which holds memory of the processes that made its files, and no settings; autofs,
+ * whose switches are calls that no guest can have made.
  */
 #ifndef BASE_PLATFORM_LINUX_KERNEL_FS_H
 #define BASE_PLATFORM_LINUX_KERNEL_FS_H
@@ -42,7 +43,7 @@
 	ROW("tracefs", 0x74726163)     \
 	ROW("xenfs", 0xabba1974)
 
-/* type: f_type of fstatfs(). */
+/* Returns whether a file system is one of these. type: f_type of fstatfs(). */
 static inline bool kernel_fs_is(unsigned long type)
 {
 #define ROW(name, number) type == (number) ||

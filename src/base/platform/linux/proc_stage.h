@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files of the host at names that a program which takes only names can be given: on a stage, a
- * small file system in a mount namespace of the program's own, over a directory that every system
- * has. What lies there is what a descriptor of ours is, whatever its name has become: each is
- * compared with it once it is mounted.
+ * Shows files of the host under new names to a program that accepts only names. The names are on a
+ * stage: a small file system in a mount namespace of the program's own, over a directory that every
+ * system has. Each name shows the file that a descriptor of this process stands for, even if that
+ * file was renamed: it is compared with the descriptor after it was mounted.
  */
 #ifndef BASE_PROC_STAGE_H
 #define BASE_PROC_STAGE_H
@@ -19,38 +19,40 @@
 #define PROC_STAGE_NAME 16 /* "/sys/31" */
 
 struct proc_stage_item {
-	char *path; /* of fd as it is now; NULL: a device node, made anew */
+	char *path; /* the present path of fd; NULL: a device node, made anew */
 	dev_t node;
 	uid_t owner;
 	dev_t device;
 	ino_t inode;
 	bool directory, read_only;
-	int userns_fd; /* whose map the owner is shown by (an idmapped mount); -1: as it is */
+	int userns_fd; /* the user namespace by whose map the owner is shown (an idmapped mount);
+			* -1: unchanged */
 };
 
 struct proc_stage {
 	struct proc_stage_item items[PROC_STAGE_MAX];
 	size_t count;
-	bool with_user; /* in a user namespace as well, in which we are who we were */
+	bool with_user; /* also in a new user namespace, in which this process keeps its user */
 	char uid_map[32], gid_map[32];
 };
 
 /*
- * fd, a file or directory, becomes the next item, in order: the first is PROC_STAGE/0. owner: the
- * user and group, of our own user namespace, by whom the owner of the file is to be shown; 0: as he
- * is.
+ * Adds fd, a file or directory, as the next item; the first one is PROC_STAGE/0. owner is the user
+ * and group, in this process's user namespace, that the file's owner is shown as; 0: unchanged.
  */
 int proc_stage_add(struct proc_stage *stage, int fd, bool read_only, uid_t owner,
 		   struct error *err);
-/* A character device as the one of that name, as a node that is the owner's alone. For root. */
+/* Adds a character device like the one at path, as a new node that only the owner can use. Only for
+ * root. */
 int proc_stage_add_device(struct proc_stage *stage, const char *path, uid_t owner,
 			  struct error *err);
 void proc_stage_free(struct proc_stage *stage);
-/* The name of item n. */
+/* Stores the name of item n. */
 void proc_stage_name(size_t n, char out[PROC_STAGE_NAME]);
 
-/* In the child, between fork() and exec(): async-signal-safe. -1 and errno; *item: at which, or
- * count. ENOTSUP or EINVAL of an item with an owner: its file system shows files to no other. */
+/* Called in the child, between fork() and exec(): async-signal-safe. -1 with errno; *item is the
+ * item that failed, or count. ENOTSUP or EINVAL for an item with an owner: its file system cannot
+ * show its files under another owner. */
 int proc_stage_enter(const struct proc_stage *stage, size_t *item);
 
 #endif

@@ -7,9 +7,10 @@
 
 #define SUBIDS_TEXT "--add-subuids 100000-165535 --add-subgids 100000-165535"
 
-/* The first id of the user that we are in such a file; 0: none. */
+/* Returns the first id of this process's user in such a file; 0 if there is none. */
 unsigned long subids_own(const char *path);
-/* The first id of user (or of its number) in the text of one; 0: none. */
+/* Returns the first id of user (by name or number) in the text of such a file; 0 if there is
+ * none. */
 unsigned long subids_first(const char *text, const char *user, uid_t uid);
 
 #endif
