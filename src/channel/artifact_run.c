@@ -15,7 +15,7 @@
 #define ANSWER_BYTES (1u << 20)
 #define TICK_MS 200
 
-/* Its answer, until it has closed stdout. */
+/* Reads the program's answer until it has closed stdout. */
 static int hear_artifact(const struct artifact_wait *wait, const struct proc *child, int from,
 			 struct buf *answer, struct error *err)
 {
@@ -31,7 +31,8 @@ static int hear_artifact(const struct artifact_wait *wait, const struct proc *ch
 		if (got == 0 && wait->tick)
 			wait->tick(wait->data);
 		if (got > 0 && slots[1].revents) {
-			slots[1].fd = -1; /* it leaves nothing, and says so by ending */
+			slots[1].fd = -1; /* the program leaves nothing behind, and its end shows
+					   * that it is done */
 			(void)proc_signal(child, SIGTERM, NULL);
 		}
 		if (got > 0 && slots[0].revents) {
@@ -80,7 +81,7 @@ int artifact_run(const char *const *words, const struct artifact_wait *wait, jso
 		return -1;
 	autoclose int from = ends[0], to = ends[1];
 	const struct proc_fd fds[] = {{to, STDOUT_FILENO}};
-	/* Its own session: Ctrl-C is for us, who then tell it. */
+	/* A session of its own: only this process gets Ctrl-C, and then ends the program. */
 	const struct proc_spec spec = {.argv = argv,
 				       .fds = fds,
 				       .nfds = ARRAY_SIZE(fds),

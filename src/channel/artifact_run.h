@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* microagent-artifact at work for us, which may take minutes. */
+/* Runs microagent-artifact, which may take minutes. */
 #ifndef CHANNEL_ARTIFACT_RUN_H
 #define CHANNEL_ARTIFACT_RUN_H
 
@@ -8,15 +8,16 @@
 #include "base/error.h"
 
 struct artifact_wait {
-	int cancel;		  /* when readable it is ended; 0 or less: never */
-	void (*tick)(void *data); /* about five times a second, or NULL */
+	int cancel;		  /* when readable, the program is ended; 0 or less: never */
+	void (*tick)(void *data); /* called about five times a second, or NULL */
 	void *data;
 };
 
 #define ARTIFACT_RUN_WORDS 12
-/* words: a command and its own, at most that many, "--json" not among them; NULL at the end. Its
- * answer is a new reference, or NULL for who does not want it. On failure its own error, as far as
- * it gave one; ERR_UNAVAILABLE for what was cancelled, which has left nothing. */
+/* Runs a command of microagent-artifact. words: the command and its arguments, at most
+ * ARTIFACT_RUN_WORDS, without "--json"; NULL at the end. *answer becomes a new reference; answer
+ * may be NULL. On failure the error is the program's own, as far as it gave one; ERR_UNAVAILABLE if
+ * it was cancelled, and has left nothing. */
 int artifact_run(const char *const *words, const struct artifact_wait *wait, json_t **answer,
 		 struct error *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers go up and are not used again; a call's slot is its number modulo the size of the table,
- * so that finding it takes no search, and a number that has ended finds a slot with another in it.
+ * Numbers go up and are not used again. A call's slot is its number modulo the size of the table,
+ * so no search is needed. If a number has ended, its slot is empty or has another number.
  */
 #include "channel/calls.h"
 
@@ -11,7 +11,7 @@
 #include "base/limits.h"
 #include "channel/dial.h"
 
-/* A queue of stdin that keeps the connection busy and no more. */
+/* The size of a queue of stdin that is just enough to keep the connection busy. */
 #define STDIN_QUEUE ((size_t)256 * 1024)
 #define READ_MOST ((size_t)65536)
 
@@ -60,7 +60,7 @@ static int queue_resumable(struct calls *calls, uint64_t number, const struct mi
 	return buf_append(&calls->out, buf_bytes(&r->opening), r->opening.len, err);
 }
 
-/* exec NULL: the workload. */
+/* Queues a request. exec NULL: the request for the workload. */
 static int queue_request(struct calls *calls, struct agent_call *call,
 			 const struct microagent_exec *exec, enum agent_input input,
 			 struct error *err)
@@ -102,8 +102,8 @@ int calls_begin_workload(struct calls *calls, struct agent_call *call, struct er
 	return queue_request(calls, call, NULL, AGENT_INPUT_STDIN, err);
 }
 
-/* A call of which nothing is on its way may always queue something, or those that fill the queue
- * again and again would leave the others none of it. */
+/* A call that has no stdin on its way may always queue some. Otherwise the calls that fill the
+ * queue again and again would leave it no room. */
 size_t calls_stdin_room(const struct calls *calls, const struct agent_call *call)
 {
 	const struct stdin_window_sender *window = &calls->slots[call->number % CALLS_MAX].window;
@@ -221,7 +221,8 @@ int agent_call_keep(const struct call_item *item, struct error *err)
 	return room ? buf_append(kept, item->bytes, room, err) : 0;
 }
 
-/* Each of these: 1, *item is to be given to its call; 0, nothing for the caller; -1, an error. */
+/* Each of these handles one message. Returns 1 if *item is for the caller's call; 0 if there is
+ * nothing for the caller; -1 on an error. */
 
 static int output_item(struct calls *calls, const struct calls_slot *slot,
 		       const struct agent_message *message, struct call_item *item,
@@ -242,7 +243,7 @@ static int output_item(struct calls *calls, const struct calls_slot *slot,
 	return 1;
 }
 
-/* How far the command has come with its stdin. */
+/* Notes how much of its stdin the command has taken. */
 static int take_stdin_offset(struct calls *calls, struct calls_slot *slot,
 			     const struct agent_message *message, struct error *err)
 {
@@ -281,7 +282,7 @@ static int start_item(struct calls *calls, struct calls_slot *slot,
 
 	if (again && !r->attaching)
 		return error_set(err, ERR_IO, "bad message from the guest agent: a second start");
-	/* An agent of another version may not know of resumption: then it is like any other. */
+	/* An agent of another version may not know resumption: then the call is an ordinary one. */
 	if (r->on && !message->exec[0] && !r->attaching)
 		resumption_free(r);
 	if (r->on && strcmp(message->exec, r->exec) != 0)
@@ -353,7 +354,7 @@ int calls_next(struct calls *calls, struct call_item *item, struct error *err)
 	int got;
 
 	for (;;) {
-		/* The caller is done with the last item. */
+		/* The caller has used the last item. */
 		settled = calls->output_len;
 		buf_consume(&calls->in, calls->taken);
 		calls->taken = calls->output_len = 0;
@@ -362,7 +363,8 @@ int calls_next(struct calls *calls, struct call_item *item, struct error *err)
 			    0)
 			return -1;
 		if (!calls->reached) {
-			/* The answer to the dial; what follows its line is the agent's. */
+			/* Reads the answer to the dial; the bytes after its line come from the
+			 * agent. */
 			got = dial_answer(buf_bytes(&calls->in), calls->in.len, err);
 			if (got <= 0)
 				return got;
@@ -374,7 +376,7 @@ int calls_next(struct calls *calls, struct call_item *item, struct error *err)
 			return got;
 		calls->taken = message.taken;
 		got = hear_message(calls, &message, item, err);
-		/* What comes for an abandoned call is dropped. */
+		/* An item for an abandoned call is dropped. */
 		if (got < 0 || (got > 0 && item->call))
 			return got;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A connection to the guest's agent: the calls on it, and the socket that their bytes go through,
- * without waiting. */
+/* A connection to the guest's agent: the calls on it, and the socket for their bytes. Nothing here
+ * waits. */
 #ifndef CHANNEL_CONNECTION_H
 #define CHANNEL_CONNECTION_H
 
@@ -8,24 +8,24 @@
 
 struct connection {
 	int fd;	    /* -1: none yet */
-	bool ended; /* by the other side; what came before may still be in the calls */
+	bool ended; /* by the other side; earlier data may still be in the calls */
 	struct calls calls;
 };
 
-/* Without a socket, and for one that reaches the agent. */
+/* Begins without a socket, for a connection that reaches the agent. */
 void connection_init(struct connection *connection);
-/* On a socket of its own to <dirfd>/vsock.sock; the guest is reached later, by the first call.
- * Errors as of sock_connect_at(). */
+/* Begins with a new socket to <dirfd>/vsock.sock; the first call reaches the guest later. Errors as
+ * from sock_connect_at(). */
 int connection_open(struct connection *connection, int dirfd, struct error *err);
-void connection_close(struct connection *connection); /* ends what still runs on it */
+void connection_close(struct connection *connection); /* ends the commands that still run on it */
 
-/* Goes on over another socket with the resumable call that was begun on a broken one. */
+/* Continues the resumable call of a broken connection over another socket. */
 int connection_resume(struct connection *connection, int fd, struct error *err);
 
-/* Sends what is queued until the socket takes no more. Where the other side has closed it is
- * dropped: what that said before (an exit, an error) is still to be read, and says more. */
+/* Sends the queue until the socket takes no more. If the other side has closed, the queue is
+ * dropped: the data that it sent before (an exit, an error) can still be read, and tell more. */
 int connection_send(struct connection *connection, struct error *err);
-/* Receives what is there, into the calls: a piece at most. */
+/* Receives what is there into the calls, one piece at most. */
 int connection_receive(struct connection *connection, struct error *err);
 
 #endif

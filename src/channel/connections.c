@@ -9,7 +9,7 @@
 struct pooled {
 	struct shared_connection *connection;
 	size_t users;
-	bool finished; /* takes no more; freed by its last user */
+	bool finished; /* it takes no more requests, and its last user frees it */
 	struct list_link link;
 };
 
@@ -48,7 +48,7 @@ static void drop_if_finished(struct pooled *pooled)
 		pooled_free(pooled);
 }
 
-/* The first with room. What has broken is left to its users. */
+/* Returns the first connection with room. A broken connection is left to its users. */
 static struct pooled *pool_find(struct connections *connections)
 {
 	struct pooled *pooled;

@@ -37,11 +37,12 @@ int dial_answer(const void *bytes, size_t len, struct error *err)
 
 struct answer {
 	char bytes[ANSWER_MAX];
-	size_t len; /* of what has come of the line so far */
+	size_t len; /* bytes of the line that have come so far */
 };
 
-/* Takes the OK line out of the socket, and nothing behind it: 1. 0: more is to come. It is looked
- * at first; a part that came alone is taken too, or it would be seen again and again. */
+/* Takes the OK line out of the socket, and nothing behind it. Returns 1 when it has come, 0 if more
+ * will come. The bytes are peeked at first. A part of the line is taken too: otherwise the socket
+ * would stay readable because of it. */
 static int dial_take_answer(int fd, uint32_t port, struct answer *answer, struct error *err)
 {
 	char *at = answer->bytes + answer->len;
@@ -50,7 +51,7 @@ static int dial_take_answer(int fd, uint32_t port, struct answer *answer, struct
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
-	/* Whoever closes with our bytes unread resets. */
+	/* A peer that closes without having read our bytes resets the connection. */
 	if (n == 0 || (n < 0 && errno == ECONNRESET))
 		return error_set(err, ERR_UNAVAILABLE,
 				 "the guest refuses connections to its port %u", port);
@@ -61,7 +62,7 @@ static int dial_take_answer(int fd, uint32_t port, struct answer *answer, struct
 		return -1;
 	if (line > 0)
 		n = line - (ssize_t)answer->len;
-	/* All of it is there. */
+	/* All n bytes are there. */
 	if (recv(fd, at, (size_t)n, MSG_DONTWAIT) != n)
 		return error_set(err, ERR_IO, "vsock.sock let go of its answer");
 	answer->len += (size_t)n;
@@ -77,7 +78,7 @@ const char *dial_way(int dirfd, uint32_t port)
 
 /* --- by who waits ---------------------------------------------------------------------------- */
 
-/* The line whole, and behind it in the same write as much of `first` as is taken. */
+/* Sends the whole line, and in the same write as much of `first` as the socket takes. */
 static int dial_send(int fd, uint32_t port, struct buf *first, uint64_t deadline_ns,
 		     struct error *err)
 {
@@ -144,10 +145,10 @@ struct dial {
 	int dirfd, fd;
 	uint32_t port;
 	uint64_t deadline_ns;
-	struct buf request; /* the line, and what the guest is to hear first */
+	struct buf request; /* the line, and the guest's first bytes */
 	struct answer answer;
 	struct loop_watch *watch;
-	struct loop_watch *timer; /* when to try again to get into the backlog, or to give up */
+	struct loop_watch *timer; /* the time to try the full backlog again, or to give up */
 	reached_fn *done;
 	void *data;
 };
@@ -210,7 +211,7 @@ static int dial_set_timer(struct dial *d, uint64_t deadline_ns, loop_timer_fn *f
 	return d->timer ? 0 : -1;
 }
 
-/* In the broker. data: the workspace's descriptor; what comes: the port. */
+/* Serves the duty in the broker. data: the workspace's descriptor; the question has the port. */
 static int serve_dial(void *data, const struct broker_message *in, struct broker_message *out,
 		      struct error *err)
 {

@@ -20,7 +20,7 @@ enum guest_init guest_init_compare(const struct cache_kernel *kernel, struct err
 			  kernel->name);
 		return GUEST_INIT_UNKNOWN;
 	}
-	/* The microagent-init that is put into the kernel's initrd. */
+	/* The microagent-init that would be put into the kernel's initrd. */
 	path = program_find(cache_init_program(kernel->architecture), why);
 	if (!path)
 		return GUEST_INIT_UNKNOWN;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The guest's side of this installation: microagent-init, which machines boot out of their kernel's
- * initrd. */
+/* The guest's program of this installation: microagent-init, which machines boot from their
+ * kernel's initrd. */
 #ifndef CHANNEL_GUEST_INIT_H
 #define CHANNEL_GUEST_INIT_H
 
@@ -9,14 +9,15 @@
 enum guest_init {
 	GUEST_INIT_SAME,
 	GUEST_INIT_OTHER,
-	GUEST_INIT_UNKNOWN, /* the initrd is not recorded, or the program is not here */
+	GUEST_INIT_UNKNOWN, /* the initrd has no record, or the program is missing here */
 };
 
 /*
- * What the initrd of a kernel of the cache is recorded to hold, beside the microagent-init of this
- * installation; nothing is known of a kernel of the user's, whose initrd is his. why: of what is
- * unknown. Nothing mends it unasked: workspaces that were prepared with that initrd would not start
- * any more, and two installations with one cache would undo each other's work at every machine.
+ * Compares the microagent-init of this installation with the record of the one in the initrd of a
+ * kernel of the cache. Nothing is known of a kernel of the user's, whose initrd the user made. why
+ * says why the result is unknown. A difference is not mended without a request: workspaces that
+ * were prepared with that initrd would not start any more, and two installations with one cache
+ * would undo each other's work at every machine.
  */
 enum guest_init guest_init_compare(const struct cache_kernel *kernel, struct error *why);
 

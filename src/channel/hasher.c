@@ -32,7 +32,8 @@ char *hasher_program(struct error *err)
 	return path;
 }
 
-/* Of the thread and not of each call: what hashes is far below what may be cancelled. */
+/* It belongs to the thread and is no parameter: the code that hashes is far below the calls that
+ * can be cancelled. */
 static _Thread_local int cancel_fds[2] = {-1, -1};
 
 int digest_cancel_by(int fd)
@@ -51,7 +52,8 @@ void digest_cancel_also_by(int fd)
 /* Reads the child's answer to its end and reaps it. */
 static int hasher_collect(struct proc *child, int from, struct buf *answer, struct error *err)
 {
-	/* A large file takes minutes, and one on a file system that hangs for ever. */
+	/* A large file takes minutes, and a file on a file system that hangs would take for
+	 * ever. */
 	uint64_t deadline = limit_deadline(LIMIT_DIGEST_MS);
 	struct pollfd slots[] = {{.fd = from, .events = POLLIN},
 				 {.fd = cancel_fds[0], .events = POLLIN},
@@ -103,8 +105,8 @@ static int run_hasher(int fd, enum digest_part part, struct buf *answer, struct 
 	return status;
 }
 
-/* The descriptor goes to the virtual machine afterwards and must not have moved: the hasher gets an
- * open of its own of the same file. */
+/* Computes a digest. The virtual machine gets the descriptor afterwards, and its offset must not
+ * have moved: so the hasher opens the same file anew. */
 static int compute(int fd, enum digest_part part, char out[DIGEST_TEXT], struct error *err)
 {
 	autobuf struct buf answer = BUF_INIT(4096);
@@ -116,7 +118,7 @@ static int compute(int fd, enum digest_part part, char out[DIGEST_TEXT], struct 
 		return error_errno(err, errno, "cannot be read");
 	if (run_hasher(own, part, &answer, err) < 0)
 		return -1;
-	/* The digest, then a line's end or the name of what was hashed. */
+	/* The answer is the digest, then the end of the line or the name of the file. */
 	memcpy(digest, buf_bytes(&answer), answer.len < 64 ? answer.len : 64);
 	if (part == DIGEST_INIT && strcmp(digest, "!\n") == 0) {
 		error_set(err, ERR_IO, "a part of it is missing at its end");
@@ -141,7 +143,7 @@ int digest_of(int fd, enum digest_part part, char out[DIGEST_TEXT], struct error
 		return 0;
 	if (compute(fd, part, digest, err) < 0)
 		return -1;
-	/* Remembered only for a file that did not change while it was read. */
+	/* The digest is remembered only if the file did not change while it was read. */
 	if (before.settled && *digest && digest_key(fd, part, &after, NULL) == 0 &&
 	    digest_key_equal(&before, &after))
 		digest_remember(&before, digest);

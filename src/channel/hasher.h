@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* SHA-256 of files: remembered (store/digests.h), else computed by microagent-artifact, which is
+/* SHA-256 of files: remembered (store/digests.h), or else computed by microagent-artifact, which is
  * run only then. */
 #ifndef CHANNEL_HASHER_H
 #define CHANNEL_HASHER_H
@@ -7,17 +7,17 @@
 #include "base/error.h"
 #include "store/digests.h"
 
-/* The whole file behind fd, or a part of it; fd's offset is left alone. Lower-case hex; ""
- * for DIGEST_INIT of an initrd in which no init is to be seen. */
+/* Computes the digest of the whole file behind fd, or of a part of it; fd's offset does not change.
+ * Lower-case hex; "" for DIGEST_INIT of an initrd in which no init is found. */
 int digest_of(int fd, enum digest_part part, char out[DIGEST_TEXT], struct error *err);
 
-/* When fd is readable, or at its end, digest_of() of this thread ends with ERR_UNAVAILABLE; -1:
- * never. Returns what was set before, to be set again. */
+/* Makes digest_of() in this thread end with ERR_UNAVAILABLE when fd is readable, or at its end; -1:
+ * never. Returns the former descriptor, which the caller sets again. */
 int digest_cancel_by(int fd);
-/* The same of a second one. */
+/* Sets a second such descriptor. */
 void digest_cancel_also_by(int fd);
 
-/* microagent-artifact: beside this executable, else its bare name, for PATH. malloc'd. */
+/* Returns microagent-artifact: beside this executable, else its bare name, for PATH. malloc'd. */
 char *hasher_program(struct error *err);
 
 #endif

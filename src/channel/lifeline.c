@@ -28,7 +28,8 @@ static void in_parent(void)
 	pthread_mutex_unlock(&held.lock);
 }
 
-/* The ends are the parent's: closing a copy says nothing to the other side. */
+/* Called in a forked child. The lifelines are the parent's: to close a copy sends nothing to the
+ * other side. */
 static void in_child(void)
 {
 	for (size_t i = 0; i < held.count; i++)
@@ -81,7 +82,7 @@ int lifeline_open(int *near_end, int *far_end, struct error *err)
 	return 0;
 }
 
-/* Under the lock. Whether it was one of ours. */
+/* Forgets a near end. The lock must be held. Returns whether fd was a near end of this process. */
 static bool forget(int fd)
 {
 	for (size_t i = 0; i < held.count; i++) {
@@ -93,7 +94,8 @@ static bool forget(int fd)
 	return false;
 }
 
-/* Under one lock, so that no child is forked between the two that has a copy of what we forgot. */
+/* Ends a lifeline. One lock covers both steps, so that no child is forked between them with a copy
+ * that is not in the list any more. */
 static void end_line(int *near_end, bool goes_on)
 {
 	pthread_mutex_lock(&held.lock);

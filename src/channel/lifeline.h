@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a machine lives by: a connection that its maker, or its owner, has to its live supervisor.
- * When the connection ends the supervisor ends the machine. The maker lets the machine go on without
- * it by one byte.
+ * The lifeline of a machine: a connection from its maker, or its owner, to its live supervisor.
+ * When the connection ends, the supervisor ends the machine. The maker releases the machine from it
+ * by sending one byte.
  *
- * The near end is this process's alone, so that the connection ends with this process, however that
- * comes about. A child that was forked by somebody who knows nothing of it, and executes nothing,
- * has its copy closed at its start (pthread_atfork()), and may outlive us. Thread-safe.
+ * The near end belongs only to this process, so that the connection ends with this process in every
+ * case. A child may be forked by code that does not know of it, execute nothing, and outlive this
+ * process: its copy is closed when it starts (pthread_atfork()). Thread-safe.
  */
 #ifndef CHANNEL_LIFELINE_H
 #define CHANNEL_LIFELINE_H
 
 #include "base/error.h"
 
-/* *near_end is ours; *far_end is handed to the supervisor, and closed. */
+/* Makes a lifeline. This process keeps *near_end. The caller passes *far_end to the supervisor, and
+ * closes it. */
 int lifeline_open(int *near_end, int *far_end, struct error *err);
-/* A connection that is there becomes one. It is the caller's still on failure. */
+/* Makes a lifeline from an existing connection. On failure fd is still the caller's. */
 int lifeline_adopt(int fd, struct error *err);
-/* Each ends ours, which is -1 then; -1 is accepted, and what a parent of ours has is left alone.
- * The machine goes on: */
+/* Closes the near end, which becomes -1, and lets the machine go on. Accepts -1. Does nothing to
+ * the copy of a parent process. */
 void lifeline_let_go(int *near_end);
-/* The machine ends, also where another process has a copy in spite of all: */
+/* Closes the near end, which becomes -1, and ends the machine, even if another process has a copy
+ * after all. Accepts -1. Does nothing to the copy of a parent process. */
 void lifeline_cut(int *near_end);
 #define autoline __attribute__((cleanup(lifeline_cut)))
 

@@ -11,7 +11,7 @@
 #include "base/prefix.h"
 #include "channel/publish.h"
 
-/* The list, which is made where it is not there. */
+/* Returns the list, and makes it if it is missing. */
 static json_t *network_list(json_t *object, const char *key)
 {
 	json_t *list = json_object_get(object, key);
@@ -52,7 +52,8 @@ static int edit_allow(json_t *network, const json_t *request, struct error *err)
 		       : 0;
 }
 
-/* The rule itself; or any of its name, where no ports were given. */
+/* Returns whether the request's rule means the item: the rule itself, or without ports any rule
+ * with its name. */
 static bool is_rule_meant(const char *item, const char *rule)
 {
 	struct egress_rule listed, wanted;
@@ -88,7 +89,8 @@ static int edit_deny(json_t *network, const json_t *request, struct error *err)
 
 /* --- published ports -------------------------------------------------------------------------- */
 
-/* One more than a start takes would be refused by each that comes. */
+/* Adds a forward. The number is limited here, because with one more the record would be refused at
+ * each later start. */
 static int edit_publish(json_t *network, const json_t *request, struct error *err)
 {
 	json_t *list = network_list(network, "portForwards"), *forward = NULL;
@@ -143,7 +145,7 @@ static const struct {
 	{"unpublish", edit_unpublish},
 };
 
-/* ARRAY_SIZE(edits): none of them. */
+/* Returns the index of the edit; ARRAY_SIZE(edits) if the request is none of them. */
 static size_t find_edit(const json_t *request, struct error *err)
 {
 	const char *name = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A change to the network of a machine that runs, made to config.network. The live supervisor makes
- * it to what it records, and the command that asks for it makes the same, to know what the record
- * is to be then (store/record_digest.h).
+ * Applies a change to config.network, for a machine that runs. The live supervisor applies it to
+ * its record. The command that asks for the change applies it too, to know what the record will be
+ * (store/record_digest.h).
  *
  * The request: {"change": "allow" or "deny", "rule": ...}, {"change": "publish" or "unpublish",
  * "forward": ...}.
@@ -14,10 +14,10 @@
 
 #include "base/error.h"
 
-/* The changed network, which the contract has yet to judge (network_decode()), a new reference.
- * ERR_INVALID, ERR_CONFLICT and ERR_NOT_FOUND for what cannot be. */
+/* Returns the changed network, a new reference, which the contract has not checked yet
+ * (network_decode()). ERR_INVALID, ERR_CONFLICT and ERR_NOT_FOUND if the change is not possible. */
 json_t *network_edited(const json_t *network, const json_t *request, struct error *err);
-/* Which of the four; ERR_INVALID. */
+/* Returns which of the four changes it is; ERR_INVALID if it is none. */
 const char *network_change_name(const json_t *request, struct error *err);
 
 #endif

@@ -11,8 +11,8 @@
 #include "base/platform/process.h"
 #include "base/program.h"
 
-/* The directory of the shared library. NULL in programs that carry this code themselves: theirs has
- * been looked at. */
+/* Returns the directory of the shared library. NULL in programs that contain this code themselves:
+ * their own directory has been searched already. */
 static char *library_dir(void)
 {
 	static const char here;
@@ -31,7 +31,7 @@ static char *library_dir(void)
 	return slash ? strndup(library, slash == library ? 1 : (size_t)(slash - library)) : NULL;
 }
 
-/* NULL: not there. */
+/* Returns the program's path in dir; NULL if it is not there. */
 static char *in_dir(const char *dir, const char *program)
 {
 	autofree char *path = dir ? path_join(dir, program, NULL) : NULL;
@@ -41,13 +41,14 @@ static char *in_dir(const char *dir, const char *program)
 
 char *program_find(const char *program, struct error *err)
 {
-	/* Of <prefix>/lib/libmicroagent.so.0 or <prefix>/lib/<architecture>/, to <prefix>/bin. */
+	/* From <prefix>/lib/libmicroagent.so.0 or <prefix>/lib/<architecture>/ to <prefix>/bin. */
 	static const char *const bins[] = {"../bin", "../../bin"};
 	autofree char *library = library_dir();
 	autofree char *beside = path_of_executable_dir(NULL);
 	char *path = NULL;
 
-	/* The library's own first: what runs may be /usr/bin/python3, beside which is another version. */
+	/* The library's own programs come first: the running program may be /usr/bin/python3, with
+	 * another version beside it. */
 	for (size_t i = 0; library && !path && i < ARRAY_SIZE(bins); i++) {
 		autofree char *bin = path_join(library, bins[i], NULL);
 

@@ -42,7 +42,7 @@ static int bind_published(const struct sockaddr_storage *address)
 	autoclose int fd = descriptor_socket(address->ss_family, SOCK_STREAM, 0, true);
 	int on = 1;
 
-	/* "::" is not 0.0.0.0 as well, which one machine may publish too. */
+	/* The socket for "::" must not include 0.0.0.0, which a machine may publish too. */
 	if (fd < 0 ||
 	    (address->ss_family == AF_INET6 &&
 	     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0) ||
@@ -133,7 +133,8 @@ int publish_check(const json_t *forwards, struct error *err)
 		if (fd >= 0 &&
 		    bind(fd, (const struct sockaddr *)&list.at[0], address_length(&list.at[0])) <
 			    0 &&
-		    (errno == EADDRNOTAVAIL || errno == EINVAL)) /* EINVAL: fe80::1, of no link */
+		    (errno == EADDRNOTAVAIL || errno == EINVAL)) /* EINVAL: fe80::1 without a
+								  * link */
 			return error_set(
 				err, ERR_INVALID,
 				"config.network.portForwards[%zu].host must be an address of this host, and %s is none",

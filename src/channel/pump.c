@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * poll() and not the epoll loop, because stdin and stdout may be regular files, which epoll
- * refuses.
+ * This uses poll() and not the epoll loop, because stdin and stdout may be regular files, which
+ * epoll refuses.
  *
- * The caller's descriptors stay blocking (the flag belongs to the open description, which a shell
- * shares), so nothing is read or written before poll() has said that it will not block, and no more
- * is written at once than is promised to fit (fd_write_some()). poll() does not know that a read
- * from the terminal stops a job in the background: base/job_control.h.
+ * The caller's descriptors stay blocking: the flag belongs to the open description, which a shell
+ * shares. So nothing is read or written before poll() has said that it will not block, and each
+ * write has no more bytes than surely fit (fd_write_some()). poll() does not know that a read from
+ * the terminal stops a job in the background: see base/job_control.h.
  */
 #include "channel/pump.h"
 
@@ -37,29 +37,30 @@ enum slot {
 
 struct pump {
 	struct connection *connection;
-	struct calls *calls; /* its */
+	struct calls *calls; /* the calls of the connection */
 	struct agent_call *call;
 	const struct microagent_streams *streams;
 	const struct microagent_terminal *terminal; /* NULL: none */
 	const struct pump_guest *guest;
-	unsigned dialled;      /* times since there was anything new */
-	uint64_t stdin_taken;  /* by the agent, as of the last look */
-	struct call_item item; /* the output being written */
-	size_t written;	       /* bytes of it */
+	unsigned dialled;      /* how often it has connected again without any progress */
+	uint64_t stdin_taken;  /* by the agent, at the last check */
+	struct call_item item; /* the output that is being written */
+	size_t written;	       /* how many of its bytes have been written */
 	bool has_item;
 	bool in_open;	/* stdin has not ended */
-	bool lost[2];	/* what comes for stdout, or stderr, is dropped */
-	bool unread;	/* output was dropped since its reader took none of it in time */
-	bool cancelled; /* waiting for the exit of a cancelled command */
-	bool asked;	/* SIGINT, SIGTERM or SIGHUP was handed on: the caller wants an end */
+	bool lost[2];	/* output for stdout, or stderr, is dropped */
+	bool unread;	/* output was dropped because its reader took none of it in time */
+	bool cancelled; /* the exit of a cancelled command is awaited */
+	bool asked;	/* SIGINT, SIGTERM or SIGHUP was passed on: the caller wants an end */
 	bool done;	/* `end` is known */
 	enum microagent_end end;
-	uint64_t deadline_ns; /* of a cancelled command; UINT64_MAX: none */
-	uint64_t watch_ns;    /* when pauses begin to be watched for; UINT64_MAX: not any more */
-	int pause_fd;	      /* by which they are; -1 */
+	uint64_t deadline_ns; /* for a cancelled command; UINT64_MAX: none */
+	uint64_t watch_ns;    /* when the watch for pauses begins; UINT64_MAX: it has begun */
+	int pause_fd;	      /* the descriptor of the watch for pauses; -1: none */
 	bool was_started;
 	uint64_t patience_ms;
-	uint64_t overdue_ns; /* when the agent must have said start, then exit; the same */
+	uint64_t overdue_ns; /* when the agent must have reported the start, and after that the
+			      * exit */
 	uint64_t expires_ns; /* when the timeout of the command passes; UINT64_MAX: never */
 	uint64_t taken_ns;   /* when the reader took the last bytes, or was first offered some */
 };
@@ -130,9 +131,9 @@ static int write_item(struct pump *p, struct error *err)
 	return 0;
 }
 
-/* When a reader that takes nothing is waited for no longer. A reader has all the time it wants
- * until the command is to end: by its timeout, by a cancel, or by a signal that asks for the end
- * (a program with readers of its own may have other uses for such a signal). */
+/* Returns the time until which a reader that takes nothing is waited for. A reader has any amount
+ * of time until the command is to end: by its timeout, by a cancel, or by a signal that asks for
+ * the end (a program with readers of its own may use such a signal differently). */
 static uint64_t reader_by_ns(const struct pump *p)
 {
 	uint64_t patient = p->taken_ns + limit_get(LIMIT_UNREAD_MS) * NS_PER_MS;
@@ -144,7 +145,7 @@ static uint64_t reader_by_ns(const struct pump *p)
 		return patient;
 	if (p->expires_ns == UINT64_MAX)
 		return UINT64_MAX;
-	/* A reader that takes a little again and again gains time, but not for ever. */
+	/* A reader that takes a little again and again gains time, but only up to this limit. */
 	last = p->expires_ns + limit_get(LIMIT_EXEC_LATE_MS) * NS_PER_MS;
 	if (patient < p->expires_ns)
 		return p->expires_ns;
@@ -157,14 +158,15 @@ static int give_up_reader(struct pump *p, struct error *err)
 
 	if (now < reader_by_ns(p))
 		return 0;
-	/* Drops what the reader has not taken, and what still comes, so that the exit is heard of. */
+	/* Drops the output that the reader has not taken, and all later output, so that the exit
+	 * arrives. */
 	p->unread = true;
 	p->has_item = false;
 	p->lost[MICROAGENT_STDOUT] = p->lost[MICROAGENT_STDERR] = true;
 	return now < p->expires_ns ? pump_stop(p, MICROAGENT_CANCELLED, err) : 0;
 }
 
-/* The connection is gone. Makes another for a command that may go on without one. */
+/* Called when the connection is lost. Makes another for a command that can continue without one. */
 static int reconnect(struct pump *p, struct error *err)
 {
 	struct error why = {0};
@@ -173,8 +175,8 @@ static int reconnect(struct pump *p, struct error *err)
 	error_set(&why, ERR_UNAVAILABLE, "the connection to the guest was lost");
 	while (p->guest->dial && calls_can_resume(p->calls) && fd < 0 &&
 	       why.code == ERR_UNAVAILABLE && p->dialled < limit_get(LIMIT_REDIALS)) {
-		/* The longer it takes, the less often it is tried. A cancel is no reason not to: the
-		 * command has to be told. */
+		/* The delay grows with each attempt. A cancelled command needs the connection too:
+		 * the agent has to be told of the cancel. */
 		struct pollfd cancel = {.fd = p->cancelled ? -1 : p->streams->cancel,
 					.events = POLLIN};
 
@@ -189,14 +191,14 @@ static int reconnect(struct pump *p, struct error *err)
 	return p->terminal && p->call->started ? calls_resize(p->calls, p->call, err) : 0;
 }
 
-/* Takes items until one has output to be written, or there are no more. */
+/* Takes items until one has output to write, or there are no more. */
 static int pump_take_items(struct pump *p, struct error *err)
 {
 	while (!p->has_item && !p->done) {
 		int got = calls_next(p->calls, &p->item, err);
 		uint64_t stdin_taken = calls_stdin_taken(p->calls, p->call);
 
-		/* A connection that carried nothing but stdin has got somewhere too. */
+		/* A connection that carried only stdin has made progress too. */
 		if (stdin_taken > p->stdin_taken)
 			p->dialled = 0;
 		p->stdin_taken = stdin_taken;
@@ -241,11 +243,12 @@ static int read_stdin(struct pump *p, struct error *err)
 	size_t room = calls_stdin_room(p->calls, p->call);
 	ssize_t n;
 
-	/* What was queued since may have taken it; reading nothing would look like the end. */
+	/* Items that were queued since may have used the room; a read of 0 bytes would look like
+	 * the end. */
 	if (room == 0)
 		return 0;
-	/* A signal that has come meanwhile is passed on first, since nobody may send it again after the
-	 * stop; and a job that was told to end does not stop before it has. */
+	/* A signal that has come meanwhile is passed on first, since it may not be sent again after
+	 * the stop. And a job that was told to end must not stop before it has ended. */
 	if (is_in_background(p->streams->in) && (p->asked || has_signal(p) || job_stop(SIGTTIN)))
 		return 0;
 	n = read(p->streams->in, bytes, room);
@@ -258,13 +261,13 @@ static int read_stdin(struct pump *p, struct error *err)
 		return calls_stdin(p->calls, p->call, bytes, (size_t)n, err);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
-	/* An end, and whatever else ends reading: a terminal that went away is no failure of the
-	 * command. */
+	/* The end of the input. Any other failure ends reading too: a terminal that went away is no
+	 * failure of the command. */
 	p->in_open = false;
 	return calls_stdin_close(p->calls, p->call, err);
 }
 
-/* poll() passes over negative descriptors, so a slot that is not wanted costs nothing. */
+/* Sets the slots for poll(). Unused slots have a negative descriptor, which poll() skips. */
 static void set_slots(const struct pump *p, struct pollfd slots[SLOT_COUNT])
 {
 	const struct microagent_signals *signals = p->cancelled ? NULL : p->streams->signals;
@@ -277,7 +280,8 @@ static void set_slots(const struct pump *p, struct pollfd slots[SLOT_COUNT])
 		agent |= POLLIN;
 	if (!ended && p->calls->out.len > 0)
 		agent |= POLLOUT;
-	/* Without anything to wait for, POLLHUP alone would make this a busy loop. */
+	/* If no event is wanted, the slot is switched off: POLLHUP alone would make this a busy
+	 * loop. */
 	slots[SLOT_AGENT] = (struct pollfd){.fd = agent ? p->connection->fd : -1, .events = agent};
 	slots[SLOT_IN] = (struct pollfd){.fd = read_in ? p->streams->in : -1, .events = POLLIN};
 	slots[SLOT_OUTPUT] =
@@ -290,14 +294,14 @@ static void set_slots(const struct pump *p, struct pollfd slots[SLOT_COUNT])
 	slots[SLOT_PAUSE] = (struct pollfd){.fd = p->pause_fd, .events = POLLIN};
 }
 
-/* Of the command, as the guest was told; 0: none. */
+/* Returns the timeout of the command that the guest was given; 0: none. */
 static uint64_t timeout_ms(const struct pump *p)
 {
 	return p->call->exec ? (uint64_t)p->call->exec->timeout_seconds * 1000 : 0;
 }
 
-/* A guest that was asked and says nothing is not waited for, but one whose words wait for our own
- * reader is not to blame: that time does not count. */
+/* Sets when the guest is overdue. A guest that was asked and does not answer is not awaited for
+ * ever. But time in which its messages wait for the caller's reader does not count. */
 static void set_overdue(struct pump *p, uint64_t now)
 {
 	uint64_t late_ms = timeout_ms(p) + limit_get(LIMIT_EXEC_LATE_MS);
@@ -325,7 +329,7 @@ static int wait_slots(struct pump *p, struct pollfd slots[SLOT_COUNT], struct er
 	if (p->guest->watch_pauses && now >= p->watch_ns) {
 		p->watch_ns = UINT64_MAX;
 		p->pause_fd = p->guest->watch_pauses(p->guest->data);
-		/* What came before the watch is looked for once. */
+		/* Looks once for a pause that began before the watch. */
 		(void)pump_is_paused(p);
 	}
 	if (p->watch_ns < until)
@@ -344,7 +348,7 @@ static int wait_slots(struct pump *p, struct pollfd slots[SLOT_COUNT], struct er
 			"the guest agent has not told the end of the command, whose timeout of %lld s has passed",
 			(long long)timeout_ms(p) / 1000);
 	}
-	/* Closing the connection, which the caller does next, ends it too. */
+	/* The caller closes the connection next, which ends the command too. */
 	p->done = now >= p->deadline_ns;
 	if (until != UINT64_MAX) {
 		uint64_t left = until > now ? (until - now) / NS_PER_MS + 1 : 0;
@@ -368,8 +372,9 @@ static int pump_round(struct pump *p, struct error *err)
 	struct pollfd slots[SLOT_COUNT];
 	short agent;
 
-	/* Before it waits: what has come with the words before it (the command's start, for who
-	 * waited for that alone) makes no socket readable again. */
+	/* Called before the wait: messages that came together with earlier ones (for example after
+	 * the command's start, if the caller waited only for that) make no socket readable
+	 * again. */
 	if (pump_take_items(p, err) < 0)
 		return -1;
 	if (p->done)
@@ -391,7 +396,8 @@ static int pump_round(struct pump *p, struct error *err)
 		return 0;
 	if ((agent & (POLLOUT | POLLERR)) && connection_send(p->connection, err) < 0)
 		return -1;
-	/* Not while an item is being written: it borrows the memory that would be read into. */
+	/* Not while an item is being written: its bytes are in the memory that would be read
+	 * into. */
 	if ((agent & (POLLIN | POLLHUP | POLLERR)) && !p->has_item &&
 	    connection_receive(p->connection, err) < 0)
 		return -1;
@@ -421,8 +427,8 @@ int pump_run(struct connection *connection, struct agent_call *call,
 
 	while (result == 0 && !p.done)
 		result = pump_round(&p, err);
-	/* A command that could go on without us must not. If this does not arrive, its grace time ends
-	 * it. */
+	/* A resumable command must not go on without this process. If the release does not arrive,
+	 * the command ends when its grace time is over. */
 	if (calls_release(p.calls, NULL) == 0)
 		connection_send(p.connection, NULL);
 	if (result < 0)

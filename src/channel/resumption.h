@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The client's side of a resumable exec, whichever connection it is on: how far the caller has come
- * with each stream of output, and the stdin that the command may not have taken yet. Part of
- * struct calls, which is its only user.
+ * The client's side of a resumable exec, across its connections: how much of each output the caller
+ * has used, and the stdin that the command may not have taken yet. It is a part of struct calls,
+ * which is its only user.
  */
 #ifndef CHANNEL_RESUMPTION_H
 #define CHANNEL_RESUMPTION_H
@@ -19,33 +19,36 @@
 #define RESUMPTION_STREAMS (MICROAGENT_STDERR + 1)
 
 struct resumption {
-	bool on; /* asked for, and granted as far as is known */
+	bool on; /* resumption was asked for, and as far as is known granted */
 	char exec[RESUMPTION_ID + 1];
-	uint64_t number;		    /* of the request, on every connection */
+	uint64_t number;		    /* the number of the request, the same on every
+					     * connection */
 	struct buf opening;		    /* the request itself, for an agent that never got it */
-	uint64_t taken[RESUMPTION_STREAMS]; /* output that the caller is done with */
+	uint64_t taken[RESUMPTION_STREAMS]; /* output bytes that the caller has used */
 	uint64_t acknowledged[RESUMPTION_STREAMS];
 	struct buf kept; /* stdin that may have to be sent again */
 	bool stdin_closed, cancelled;
-	bool attaching; /* on a new connection that has not said start yet */
+	bool attaching; /* on a new connection on which the agent has not said start yet */
 };
 
-/* Makes up the id; the rest is zero. */
+/* Makes up the id; everything else is zero. */
 int resumption_begin(struct resumption *r, uint64_t number, struct error *err);
-void resumption_free(struct resumption *r); /* off from now on */
+void resumption_free(struct resumption *r); /* it is off from then on */
 
-/* Queues the attach of a new connection, and what was said for good on the earlier ones. */
+/* Queues the attach on a new connection, and the final messages of the earlier ones (stdin's end,
+ * cancel). */
 int resumption_attach(struct resumption *r, struct buf *out, struct error *err);
-/* The agent has started it here, or goes on with it: what is kept is queued for it then. */
+/* Called when the agent has started the command here, or continues it: queues the kept stdin. */
 int resumption_start(struct resumption *r, struct buf *out, struct error *err);
-/* The agent never had the request: it is queued again. */
+/* Called when the agent never got the request: queues it again. */
 int resumption_ask_again(struct resumption *r, struct buf *out, struct error *err);
-/* Of what was sent the command has all but this much. */
+/* Drops the stdin that the command has taken: all that was sent except `flying` bytes. */
 void resumption_forget(struct resumption *r, uint64_t flying);
-/* The caller is done with len more bytes, which is told to the agent from time to time. */
+/* Notes that the caller has used len more bytes of output, and tells the agent from time to
+ * time. */
 int resumption_took(struct resumption *r, enum microagent_output stream, size_t len,
 		    struct buf *out, struct error *err);
-/* How many bytes of stdin can be kept, and so may be sent. */
+/* Returns how many bytes of stdin can be kept, and so may be sent. */
 size_t resumption_room(const struct resumption *r);
 
 #endif

@@ -17,15 +17,16 @@
 
 /* A thread and its request. */
 struct waiter {
-	struct agent_call call; /* first: calls_next() gives it back */
+	struct agent_call call; /* first member: calls_next() returns its address */
 	const struct shared_request *request;
-	int wake; /* wake_open(): its call has ended, the connection has broken, or it is to lead */
+	int wake; /* wake_open(): its call has ended, the connection has broken, or it becomes the
+		   * leader */
 	size_t in_sent;
 	bool in_closed;
-	uint64_t deadline_ns; /* of the request, then of the confirmation */
-	bool refused;	      /* its output was */
+	uint64_t deadline_ns; /* the deadline of the request, later that of the confirmation */
+	bool refused;	      /* its callback refused output */
 	bool stopping;	      /* its command is being ended */
-	bool given_up;	      /* without confirmation */
+	bool given_up;	      /* the end was not confirmed */
 	bool timed_out, cancelled;
 	struct list_link link;
 };
@@ -34,10 +35,10 @@ struct shared_connection {
 	pthread_mutex_t lock;
 	struct connection connection;
 	struct list waiters;
-	struct waiter *leader;	   /* who reads; NULL: nobody */
-	bool retired;		   /* a command was left on it */
-	bool broken;		   /* for the reason of `why` */
-	uint64_t dial_deadline_ns; /* by which the guest must have been reached */
+	struct waiter *leader;	   /* the waiter that reads; NULL: none */
+	bool retired;		   /* it takes no more requests: a command was left on it */
+	bool broken;		   /* `why` has the reason */
+	uint64_t dial_deadline_ns; /* when the guest must have been reached */
 	struct error why;
 };
 
@@ -131,7 +132,7 @@ static void shared_receive(struct shared_connection *shared)
 
 /* --- one request ----------------------------------------------------------------------------- */
 
-/* The next of its stdin, as much as the agent and the queue take. */
+/* Queues the next part of a waiter's stdin, as much as the agent and the queue take. */
 static int queue_stdin(struct shared_connection *shared, struct waiter *w, struct error *err)
 {
 	const struct shared_request *request = w->request;
@@ -154,8 +155,8 @@ static int queue_stdin(struct shared_connection *shared, struct waiter *w, struc
 	return calls_stdin_close(&shared->connection.calls, &w->call, err);
 }
 
-/* Sends until the connection takes no more, or there is no more: what is left in the queue is what
- * the leader's poll() waits for, which may be asleep without knowing of it. */
+/* Sends until the connection takes no more, or the queue is empty. If bytes are left, the leader
+ * must be woken: its poll() may not be waiting for room yet. */
 static void push_queued(struct shared_connection *shared, const struct waiter *w)
 {
 	struct buf *out = &shared->connection.calls.out;
@@ -165,8 +166,8 @@ static void push_queued(struct shared_connection *shared, const struct waiter *w
 	bool more;
 
 	do {
-		/* The thread that reads hears that a command has taken some of its stdin, and queues the more
-		 * for its waiter, who sleeps on. */
+		/* The leading thread sees that a command has taken some of its stdin. It queues
+		 * more for the command's waiter, which need not wake up. */
 		before = out->len;
 		list_each (each, &shared->waiters, link)
 			if (!shared->broken && queue_stdin(shared, each, &why) < 0)
@@ -188,8 +189,8 @@ static void stop_early(struct shared_connection *shared, struct waiter *w, bool 
 		return;
 	*why = true;
 	w->stopping = true;
-	/* A guest that has not even accepted the connection confirms nothing; the cancel stands
-	 * behind the request, should it yet. */
+	/* A guest that has not even accepted the connection confirms nothing. The cancel is queued
+	 * behind the request, in case the guest accepts later. */
 	w->given_up = w->request->hasty || !shared->connection.calls.reached;
 	w->deadline_ns = limit_deadline(LIMIT_CANCEL_MS);
 	if (calls_cancel(&shared->connection.calls, &w->call, &err) < 0)
@@ -276,7 +277,8 @@ static int shared_join(struct shared_connection *shared, struct waiter *w, struc
 	return 0;
 }
 
-/* Every way out of shared_connection_run() comes by here: somebody must read for those who stay. */
+/* Every return from shared_connection_run() calls this: another waiter must read for those that
+ * stay. */
 static void shared_leave(struct shared_connection *shared, struct waiter *w)
 {
 	const struct waiter *first;
@@ -382,7 +384,7 @@ bool shared_connection_is_usable(struct shared_connection *shared)
 	bool usable;
 
 	pthread_mutex_lock(&shared->lock);
-	/* With somebody at it the news is his. */
+	/* If there is a waiter, it handles what has arrived. */
 	if (list_is_empty(&shared->waiters) && !shared->broken)
 		shared_receive(shared);
 	usable = !shared->broken && !shared->retired;

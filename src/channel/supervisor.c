@@ -24,7 +24,7 @@ enum child_fd { CHILD_LIFELINE = 3, CHILD_EVENTS = 4 };
 
 #define EVENT_LINE_MAX 65536u
 
-/* $MICROAGENT_QEMU_SUPERVISOR for "qemu". */
+/* Returns the value of $MICROAGENT_QEMU_SUPERVISOR for "qemu". */
 static const char *from_environment(const char *backend)
 {
 	char name[64] = "MICROAGENT_";
@@ -61,7 +61,7 @@ char *supervisor_find(const char *backend, struct error *err)
 	return program_find(program, err);
 }
 
-/* stdin of a supervisor: the request, ready to be read. */
+/* Returns a descriptor for a supervisor's stdin, from which it reads the request. */
 static int request_fd(const json_t *request, struct error *err)
 {
 	autofree char *text = json_line(request, err);
@@ -76,8 +76,8 @@ static int request_fd(const json_t *request, struct error *err)
 
 #define WAIT_MS 200
 
-/* Waits for the first byte (or the end) of fd, or the end of the supervisor. 1: it is there; 0:
- * wait->cancel or the deadline came first. */
+/* Waits for the first byte (or the end) of fd, or the end of the supervisor. Returns 1 if it came;
+ * 0 if wait->cancel or the deadline came first. */
 static int wait_answer(int fd, const struct proc *proc, const struct supervisor_wait *wait,
 		       struct error *err)
 {
@@ -105,9 +105,9 @@ static int wait_answer(int fd, const struct proc *proc, const struct supervisor_
 }
 
 /*
- * The supervisor's end is the end of its answer, and all that it wrote is there by then. Not the
- * pipe's: another thread of our caller may have forked when we had the writing end, and its child
- * has that as long as it lives.
+ * Reads the answer until the supervisor ends; all that it wrote is there by then. The end of the
+ * pipe may come later: another thread of the caller may have forked while this process had the
+ * writing end, and that child keeps it as long as it lives.
  */
 static int read_to_its_end(int fd, const struct proc *proc, struct buf *text, struct error *err)
 {
@@ -149,7 +149,8 @@ static json_t *supervisor_take_answer(int fd, int notes, struct proc *proc, int 
 	if (proc_wait(proc, UINT64_MAX, &code, err) < 0)
 		return NULL;
 	if (text.len == 0) {
-		/* It ended and said nothing on stdout: the end of its stderr is all there is to tell. */
+		/* The supervisor ended without an answer on stdout: only the last part of its
+		 * stderr can say why. */
 		char said[NOTES_SHOWN + 1];
 		off_t size = lseek(notes, 0, SEEK_END);
 		off_t from = size > NOTES_SHOWN ? size - NOTES_SHOWN : 0;
@@ -268,7 +269,7 @@ int supervisor_run_start(const char *path, const json_t *request, const char *op
 				      {notes, 2},
 				      {far_end, CHILD_LIFELINE},
 				      {events_write, CHILD_EVENTS}};
-	/* Its own session: Ctrl-C is for us, who then cut the lifeline. */
+	/* A session of its own: only this process gets Ctrl-C, and then cuts the lifeline. */
 	const struct proc_spec spec = {
 		.argv = argv, .fds = fds, .nfds = ARRAY_SIZE(fds), .new_session = true};
 	struct proc proc = PROC_NONE;
@@ -292,7 +293,7 @@ int supervisor_run_start(const char *path, const json_t *request, const char *op
 	return 0;
 }
 
-/* 1: a whole line was in the queue. */
+/* Takes an event from the queue. Returns 1 if a whole line was in the queue. */
 static int queued_event(struct supervisor_run *run, json_t **event, struct error *err)
 {
 	const uint8_t *bytes = buf_bytes(&run->queued);
@@ -356,14 +357,15 @@ void supervisor_run_free(struct supervisor_run *run)
 	int code;
 
 	supervisor_run_cut(run);
-	/* Nobody takes events any more; a full pipe must not hold the supervisor up. */
+	/* No one reads events any more; a full pipe must not block the supervisor. */
 	if (run->events >= 0)
 		close(steal_fd(&run->events));
 	if (run->answer >= 0)
 		close(steal_fd(&run->answer));
 	if (run->notes >= 0)
 		close(steal_fd(&run->notes));
-	/* Not killed: it is at work on leaving nothing behind, within deadlines of its own. */
+	/* The supervisor is not killed: it removes what the machine left, within deadlines of its
+	 * own. */
 	if (run->proc.pid > 0)
 		proc_wait(&run->proc, UINT64_MAX, &code, NULL);
 	buf_free(&run->queued);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A config as a whole: its canonical form, its record, and the comparison of the two. */
+/* A config as a whole: its canonical form, its record, and the comparison of two configs. */
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
@@ -64,8 +64,8 @@ void config_free(struct config *config)
 	*config = (struct config){0};
 }
 
-/* What each request says anew is left out: stateDir, in which the record was found under whichever
- * spelling, and confinement, since what a machine may do without is for each start to say. */
+/* Returns a copy without the fields that each request sets: stateDir, where the record was found
+ * under any spelling, and confinement, since each start decides what a machine may do without. */
 static json_t *comparable(const struct config *config)
 {
 	json_t *copy = json_copy(config->normalised);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* config.network.egress: what nat reaches by name. Lists are sets: what is there twice counts once.
- */
+/* config.network.egress: what nat reaches by name. Lists are sets: repeated entries count once. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,7 +52,7 @@ static int check_rule_count(const json_t *list, const char *key, size_t most, st
 			 most);
 }
 
-/* Lists each rule once, in the one form that it has. */
+/* Decodes the list of names: each rule once, in its one canonical form. */
 static int decode_names(const json_t *egress, json_t *out, struct error *err)
 {
 	json_auto_t *list = json_array();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The machine itself: what it boots, how big it is, and what runs it. */
+/* Fields of the machine itself: what it boots, its size, and what runs it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -19,7 +19,8 @@ static int put_int(json_t *out, const char *key, int64_t value, struct error *er
 	return json_put(out, key, json_integer(value), err);
 }
 
-/* A macOS guest boots what is on its disk, by a firmware whose memory is the auxiliary storage. */
+/* Decodes the files of a macOS guest, which boots from its disk, by a firmware whose memory is the
+ * auxiliary storage. */
 int decode_macos(struct config_decode *d, struct error *err)
 {
 	static const char *const keys[] = {"hardwareModelPath", "auxiliaryStoragePath",
@@ -67,7 +68,7 @@ int decode_kernel_path(struct config_decode *d, struct error *err)
 		       : decode_machine_path(d, "kernelPath", JSON_REQUIRED, err);
 }
 
-/* A Linux guest whose RAM disk is its root needs no other. */
+/* Decodes rootfsPath. A Linux guest whose RAM disk is its root needs no other. */
 int decode_rootfs_path(struct config_decode *d, struct error *err)
 {
 	bool ram_disk = !json_object_get(d->out, "macos") && *json_text(d->in, "initrdPath", "");
@@ -92,7 +93,7 @@ int decode_state_dir(struct config_decode *d, struct error *err)
 	return state_dir ? json_put_string(d->out, "stateDir", state_dir, err) : -1;
 }
 
-/* most is what the host has; 0 where it has no say. */
+/* Checks one size of the machine. most is the host's limit; 0: none applies. */
 static int check_machine_size(const char *key, const char *unit, int64_t value, int64_t least,
 			      int64_t most, struct error *err)
 {
@@ -111,8 +112,8 @@ static int check_machine_size(const char *key, const char *unit, int64_t value, 
 	return 0;
 }
 
-/* The default is never beyond what the host has: a host with one CPU can run a guest whose config
- * leaves the number open. */
+/* Decodes a size. The default is never more than the host has: a host with one CPU can run a guest
+ * whose config leaves the number open. */
 static int decode_size(struct config_decode *d, const char *key, const char *unit, int64_t fallback,
 		       int64_t least, int64_t most, struct error *err)
 {
@@ -144,7 +145,7 @@ int decode_memory(struct config_decode *d, struct error *err)
 			   d->bounds ? d->bounds->memory_mib : 0, err);
 }
 
-/* A request may leave the number open, and a record has one. */
+/* Decodes cpuCount. A request may leave the number open; a record has a number. */
 int decode_cpus(struct config_decode *d, struct error *err)
 {
 	if (d->strict && !json_object_get(d->in, "cpuCount"))
@@ -163,7 +164,7 @@ int config_settle_cpus(const struct config *config, enum accelerator accelerator
 	return put_int(config->normalised, "cpuCount", one ? 1 : DEFAULT_CPUS, err);
 }
 
-/* Every kernel file K has K.initrd beside it. */
+/* Decodes initrdPath. The default for a kernel file K is K.initrd. */
 int decode_initrd(struct config_decode *d, struct error *err)
 {
 	const char *kernel = json_text(d->out, "kernelPath", NULL);
@@ -183,7 +184,7 @@ int decode_initrd(struct config_decode *d, struct error *err)
 	return json_put_string(d->out, "initrdPath", beside, err);
 }
 
-/* The canonical form has it where it is not the host's own. */
+/* Decodes architecture. The canonical form has it only if it is not the host's own. */
 int decode_architecture(struct config_decode *d, struct error *err)
 {
 	const char *names[ARCHITECTURE_COUNT];
@@ -222,8 +223,9 @@ int decode_cgroup(struct config_decode *d, struct error *err)
 	return json_put_string(d->out, "cgroup", path, err);
 }
 
-/* Limits are required of a group that the request names, and taken where they are to be had in one
- * that is looked for. The canonical form has the word where it says something else than that. */
+/* Decodes cgroupLimits. By default, limits are required in a group that the request names, and used
+ * if available in a group that is searched for. The canonical form has the word only if it differs
+ * from that. */
 int decode_cgroup_limits(struct config_decode *d, struct error *err)
 {
 	static const char *const words[] = {"optional", "required"};

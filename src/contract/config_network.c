@@ -15,8 +15,9 @@
 #define PATH "config.network"
 #define DEFAULT_PUBLISH_HOST "127.0.0.1"
 
-/* Returns whether a host could have the address, and by no other name: a group's or everybody's address
- * is no host's, and an IPv4 address in an IPv6 one is that IPv4 address. */
+/* Returns whether a host can have the address, and by no other name: the address of a group or of
+ * everybody belongs to no host, and an IPv4 address inside of an IPv6 one is really that IPv4
+ * address. */
 static bool is_listening_address(const char *host)
 {
 	struct in6_addr v6;
@@ -28,8 +29,8 @@ static bool is_listening_address(const char *host)
 	       !IN6_IS_ADDR_V4MAPPED(&v6);
 }
 
-/* Decodes the listening address, which is a number: a name could come to mean another interface
- * tomorrow. */
+/* Decodes the listening address, which must be a number: a name could stand for another interface
+ * later. */
 static int decode_publish_host(const json_t *item, const char *path, json_t *out, struct error *err)
 {
 	const char *host = DEFAULT_PUBLISH_HOST;
@@ -45,8 +46,9 @@ static int decode_publish_host(const json_t *item, const char *path, json_t *out
 	return json_put_string(out, "host", host, err);
 }
 
-/* Refuses a host port that another forward has. "0.0.0.0" and "::" listen on each address of their
- * family, so no other has that port with them. seen has every forward so far, this one too. */
+/* Refuses a host port that another forward has. "0.0.0.0" and "::" listen on every address of their
+ * family, so they conflict with all others at that port. seen has every forward so far, also this
+ * one. */
 static int refuse_overlap(json_t *seen, const json_t *out, const char *path, struct error *err)
 {
 	const char *host = json_text(out, "host", ""), *any = strchr(host, ':') ? "::" : "0.0.0.0";
@@ -130,7 +132,7 @@ int config_check_egress_prefix(struct prefix prefix, const char *what, struct er
 	return 0;
 }
 
-/* Returns the canonical form, with the length. */
+/* Returns the canonical form of a prefix, with its length. */
 static json_t *prefix_json(struct prefix prefix)
 {
 	const struct in_addr in = {.s_addr = htonl(prefix.address)};
@@ -179,7 +181,7 @@ int decode_prefixes(const struct config_decode *d, const json_t *in, const char 
 				err, ERR_INVALID,
 				"%s must be an IPv4 prefix like \"192.168.1.0/24\", without bits behind its length",
 				item);
-		/* A record may be older than the rule, and is still to be read. */
+		/* A record may be older than the rule, and must still be readable. */
 		if (d->strict && check(prefix, item, err) < 0)
 			return -1;
 		if (put_new_prefix(list, prefix_json(prefix)) < 0)
@@ -224,7 +226,8 @@ int decode_network(struct config_decode *d, struct error *err)
 	    decode_list(d, network, PATH, "portForwards", forward_keys, decode_forward, out, err) <
 		    0)
 		return -1;
-	/* Ports are published over vsock: without a card too, where a backend gives none. */
+	/* Ports are published over vsock, so they work without a card on a backend that has
+	 * none. */
 	if (d->strict && !is_isolated_only(d) && mode == NETWORK_ISOLATED &&
 	    json_object_get(out, "portForwards"))
 		return error_set(
@@ -244,7 +247,7 @@ int decode_network(struct config_decode *d, struct error *err)
 				 allowed, PREFIXES_ALLOW_MAX);
 	if (decode_egress(d, network, (enum network_mode)mode, out, err) < 0)
 		return -1;
-	/* A backend without this mode says so in its own words. */
+	/* A backend without this mode refuses it with its own message. */
 	if (d->strict && !is_isolated_only(d) && mode == NETWORK_BRIDGED && !name)
 		return error_set(
 			err, ERR_INVALID,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Disks, shared directories, input bundles and declared outputs. Whatever is mounted shares one set
- * of mountpoints, so that no two entries, of whichever kind, can hide each other.
+ * Disks, shared directories, input bundles and declared outputs. Everything that is mounted shares
+ * one set of mountpoints, so that no entry of any kind can hide another one.
  */
 #include <errno.h>
 #include <string.h>
@@ -11,13 +11,13 @@
 #include "base/path.h"
 #include "contract/decode.h"
 
-/* The most that the virtio file system device takes as a tag. */
+/* The longest tag of a virtio file system device. */
 #define SHARE_TAG_BYTES 36
 
 static const char *const mode_names[] = {"ro", "rw"};
 const char *const share_cache_names[] = {"auto", "always", "none"};
 
-/* A name by which the guest, the command line and files refer to the entry. */
+/* Decodes a name by which the guest, the command line and files refer to the entry. */
 static int decode_name(const json_t *item, const char *path, const char *key, json_t *seen,
 		       json_t *out, struct error *err)
 {
@@ -53,7 +53,7 @@ static int decode_host_path(const json_t *item, const char *path, json_t *out, s
 	return json_put_string(out, "path", text, err);
 }
 
-/* Whether the path is opened by no link. */
+/* Decodes whether the path must be opened without following a link. */
 static int decode_direct(const json_t *item, const char *path, json_t *out, struct error *err)
 {
 	bool direct = false;
@@ -85,7 +85,7 @@ int decode_disks(struct config_decode *d, struct error *err)
 	return decode_list(d, d->in, "config", "disks", keys, decode_disk, d->out, err);
 }
 
-/* Never the host's root: sharing everything is sharing nothing with thought. */
+/* Decodes the path of a share. The host's root is refused: nobody shares everything on purpose. */
 static int decode_share_path(const json_t *item, const char *path, json_t *out, struct error *err)
 {
 	autofree char *shared = decode_absolute_of_host(item, path, "path", err);
@@ -100,8 +100,9 @@ static int decode_share_path(const json_t *item, const char *path, json_t *out, 
 	return json_put_string(out, "path", shared, err);
 }
 
-/* The canonical form has what is not the default alone. Under a lock a program reads what others wrote
- * before: with locks a guest keeps nothing, unless it is said what it keeps. */
+/* Decodes caching. The canonical form has only what is not the default. A program that takes a lock
+ * expects to read what others wrote before: so with locks a guest caches nothing, unless the config
+ * says otherwise. */
 static int decode_caching(const json_t *item, const char *path, json_t *out, struct error *err)
 {
 	size_t cache = SHARE_CACHE_AUTO;
@@ -187,7 +188,7 @@ json_t *share_decode(const json_t *share, const char *what, struct error *err)
 	return steal_ptr(&out);
 }
 
-/* As an answer lists it. There is only the one, so it is taken and not recorded. */
+/* Accepts a field as an answer lists it. It has only one possible value, so it is not recorded. */
 static int decode_only(const json_t *item, const char *path, const char *key, const char *only,
 		       struct error *err)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Connections that the guest may open to the host: declared listeners and the mediation channel.
- * Host ports 1024 and 1023 are the control stream's and the link's: whoever could be had to listen
- * there could speak as the supervisor.
+ * Host ports 1024 and 1023 belong to the control stream and the link: a service that listened there
+ * could act as the supervisor.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -60,8 +60,9 @@ struct mediation {
 	const char *target;
 };
 
-/* All zero, as written by callers that always print the block, means: not configured. So does one
- * that is switched off by a word and keeps its port, unless something requires it. */
+/* Returns whether mediation is configured. A block that is all zero, as some callers always write
+ * it, is not; neither is one that is switched off by a word and keeps its port, unless it is
+ * required. */
 static bool is_configured(const json_t *given, const struct mediation *m)
 {
 	if (json_is_false(json_object_get(given, "enabled")) && !m->required)
@@ -90,8 +91,8 @@ static int decode_flags(const json_t *given, struct mediation *m, struct error *
 	    json_get_bool(given, "config.mediation", "failClosed", JSON_OPTIONAL, &m->fail_closed,
 			  err) < 0)
 		return -1;
-	/* A zero port and an empty target can mean "not configured"; no other number is taken that
-	 * the one who configures it could not have. */
+	/* A zero port and an empty target can mean "not configured". Any other number must be a
+	 * port that a configured block could have. */
 	if (!is_zero_port(json_object_get(given, "port")) &&
 	    json_get_int(given, "config.mediation", "port", JSON_OPTIONAL, 1, PORT_MAX, &port,
 			 err) < 0)
@@ -118,7 +119,7 @@ static int decode_configured(struct config_decode *d, const json_t *given, struc
 	if (m->required && !m->fail_closed)
 		return error_set(err, ERR_INVALID,
 				 "config.mediation.failClosed must be true where required is");
-	/* A listener on the mediation port is refused whatever its target: two channels would be
+	/* A listener on the mediation port is refused with any target: two channels would become
 	 * one. */
 	for (size_t i = 0; i < json_array_size(listeners); i++) {
 		const json_t *listener = json_array_get(listeners, i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What runs in the guest: command, environment, user, names and time. */
+/* Fields of what runs in the guest: command, environment, user, names and time. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "contract/decode.h"
 
-/* What the kernel takes as a host name (__NEW_UTS_LEN), and as a user name (LOGIN_NAME_MAX). */
+/* The longest host name (__NEW_UTS_LEN) and user name (LOGIN_NAME_MAX) of the kernel. */
 #define HOSTNAME_BYTES 64
 #define USER_BYTES 256
 #define CWD_BYTES 4096 /* PATH_MAX */
@@ -19,7 +19,8 @@ static bool is_plain_string(const json_t *value)
 	       strlen(json_string_value(value)) == json_string_length(value);
 }
 
-/* Arguments may be empty and may hold any byte but NUL; the program's name may not be empty. */
+/* Decodes the command. Arguments may be empty and may hold any byte but NUL; the program's name may
+ * not be empty. */
 int decode_command(struct config_decode *d, struct error *err)
 {
 	json_t *command = NULL;

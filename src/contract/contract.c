@@ -9,14 +9,14 @@
 #include "contract/fields.h"
 #include "contract/state.h"
 
-/* The lifecycle, in the order in which the contract lists it. host, check and console are of the
- * protocol, and each backend's list has them. */
+/* The lifecycle, in the order in which the contract lists it. host, check and console belong to the
+ * protocol, and are in each backend's list. */
 static const enum command lifecycle[] = {
 	COMMAND_PREPARE,    COMMAND_START, COMMAND_RUN,	 COMMAND_INSPECT, COMMAND_HALT,
 	COMMAND_QUARANTINE, COMMAND_STOP,  COMMAND_KILL, COMMAND_DELETE,
 };
 
-/* States that last; unknown is no record, and stopping is on its way to another. */
+/* The states that last. unknown means no record, and stopping soon becomes another state. */
 static const enum state lasting[] = {
 	STATE_PREPARED,	   STATE_STARTING, STATE_RUNNING, STATE_HALTED,
 	STATE_QUARANTINED, STATE_STOPPED,  STATE_FAILED,
@@ -55,7 +55,8 @@ static json_t *commands_json(struct error *err)
 	return steal_ptr(&list);
 }
 
-/* No state loses the disk or the history; only delete does, after which there is no state. */
+/* Returns the states. No state loses the disk or the history; only delete does, after which there
+ * is no state. */
 static json_t *states_json(struct error *err)
 {
 	json_auto_t *list = json_array();
@@ -114,7 +115,8 @@ static json_t *descriptions_json(const struct field_row *rows, struct error *err
 	return steal_ptr(&descriptions);
 }
 
-/* A word for each of what a program goes by, and the same in words for people beside it. */
+/* Returns the facts about mediation: a word for each fact that programs use, and a text for
+ * people. */
 static json_t *mediation_json(struct error *err)
 {
 	static const struct field_row modes[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The contract document, agent-runtime.v1, made of the tables that the code runs on. */
+/* The contract document, agent-runtime.v1. It is made from the tables that the code uses. */
 #ifndef CONTRACT_CONTRACT_H
 #define CONTRACT_CONTRACT_H
 
@@ -9,7 +9,8 @@
 
 #define CONTRACT_VERSION "agent-runtime.v1"
 
-/* support: the value of backendSupport, stolen also on failure. A new reference. */
+/* Returns the document, a new reference. support is the value of backendSupport; its reference is
+ * taken over, also on failure. */
 json_t *contract_json(json_t *support, struct error *err);
 
 #endif

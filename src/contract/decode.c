@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The pieces from which the sections of a config are read. */
+/* The parts that decode single values of a config. */
 #include "contract/decode.h"
 
 #include <errno.h>
@@ -10,7 +10,8 @@
 #include "base/path.h"
 #include "base/utf8.h"
 
-/* An optional text that is empty is none, as encoders of Go write it. */
+/* Returns whether an optional text is absent. An empty one is, because encoders of Go write it
+ * so. */
 static bool is_absent(const char *value, enum json_need need)
 {
 	return !value || (!*value && need == JSON_OPTIONAL);
@@ -68,7 +69,8 @@ int decode_choice(const json_t *object, const char *path, const char *key, enum 
 			 value);
 }
 
-/* Whether "..", as a component, is in the path: it would be resolved differently by everyone. */
+/* Returns whether the path has "..", as a component: different programs would resolve it
+ * differently. */
 static bool climbs(const char *path)
 {
 	for (const char *p = path; (p = strstr(p, "..")); p += 2)
@@ -140,7 +142,7 @@ static bool is_host_port(const char *text)
 	if (!colon || colon == text || strchr(text, ' ') || strchr(text, '/') ||
 	    !is_port(colon + 1))
 		return false;
-	if (*text == '[') /* an IPv6 address carries colons of its own */
+	if (*text == '[') /* an IPv6 address contains colons itself */
 		return colon[-1] == ']' && colon - text > 3;
 	return memchr(text, ':', (size_t)(colon - text)) == NULL;
 }
@@ -182,7 +184,7 @@ static bool is_kernels_own(const char *mountpoint)
 	return false;
 }
 
-/* The kernel's NAME_MAX, which other systems give another number. */
+/* The kernel's NAME_MAX; other systems define another number. */
 #define NAME_BYTES 255
 
 static bool has_long_component(const char *path)
@@ -206,7 +208,7 @@ int decode_mountpoint(struct config_decode *d, const json_t *item, const char *p
 	if (!strcmp(mountpoint, "/"))
 		return error_set(err, ERR_INVALID,
 				 "%s.mountpoint must not be \"/\", where the rootfs is", path);
-	/* A record may be older than the rule, and is still to be read. */
+	/* A record may be older than the rule, and must still be readable. */
 	if (d->strict && is_kernels_own(mountpoint))
 		return error_set(
 			err, ERR_INVALID,

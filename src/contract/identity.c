@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who a request is about. */
+/* The identity in a request: which workspace the request is about. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -7,14 +7,14 @@
 #include "contract/decode.h"
 #include "contract/runtime_id.h"
 
-/* An identity is repeated in every event, and events.json holds many. */
+/* The longest request id: an identity is repeated in every event, and events.json holds many. */
 #define REQUEST_ID_BYTES 512
 
 static const char *const identity_keys[] = {"requestID", "runtimeID", "role", "backend", NULL};
 static const char *const role_names[] = {"workload", "enforcer"};
 
-/* Whether it is named like a file that microagent keeps for a workspace beside the workspace's lock, as
- * ".lease-ID" is (store/internal.h). */
+/* Returns whether an id looks like a file that microagent keeps beside a workspace's lock, such as
+ * ".lease-ID" (store/internal.h). */
 static bool is_like_file_of_ours(const char *id)
 {
 	size_t letters = *id == '.' ? strspn(id + 1, "abcdefghijklmnopqrstuvwxyz") : 0;

@@ -7,7 +7,7 @@
 
 #define SESSION_PREFIX "session-"
 
-/* What is the matter: of a workspace, and of a session. @: its name; $: the detail. */
+/* The texts for a workspace, and for a session. @ stands for its name, $ for the detail. */
 static const struct words {
 	const char *fact;
 	enum error_reason reason;
@@ -30,7 +30,7 @@ static const struct words {
 			REASON_WORKSPACE_BUSY},
 		       {"session @ is $: wait until it is running or stopped",
 			REASON_SESSION_BUSY}},
-	/* Sessions alone have one, whatever their id. */
+	/* Only sessions have a quota, whatever their id. */
 	[KIND_AT_QUOTA] = {{"session @ is $", REASON_SESSION_AT_QUOTA},
 			   {"session @ is $", REASON_SESSION_AT_QUOTA}},
 	[KIND_LOST] = {{"workspace \"@\": $", REASON_WORKSPACE_LOST},
@@ -90,7 +90,7 @@ int kind_prefix(const char *id, struct error *err)
 	return error_prefix(err, "%s", name);
 }
 
-/* Into out, with the values in place of their marks; what does not fit is cut off. */
+/* Writes text into out, with the values in the place of their marks; a longer result is cut off. */
 static void fill_in(const char *text, const char *name, const char *detail, char *out, size_t size)
 {
 	size_t at = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of a macOS guest are called, in the bundle of a base and in that of a session. */
+/* The names of the files of a macOS guest, in the directory of a base and in that of a session. */
 #ifndef CONTRACT_MACOS_H
 #define CONTRACT_MACOS_H
 
@@ -8,12 +8,13 @@
 #define MACOS_MODEL "hardwareModel.bin"
 #define MACOS_IDENTIFIER "machineIdentifier.bin"
 
-/* Supervisors: makes such files. A job on stdin, a line of JSON; lines of JSON on stdout. */
+/* The option by which a supervisor makes such files. The job is a line of JSON on stdin; the
+ * answers are lines of JSON on stdout. */
 #define MACOS_OPTION "--macos"
 #define MACOS_JOB_INSTALL "install"
 #define MACOS_JOB_IDENTIFY "identify"
 #define MACOS_JOB_LATEST "latest"
 
-#define MACOS_URL_SIZE 1024 /* of a restore image at Apple, with the NUL */
+#define MACOS_URL_SIZE 1024 /* size of the address of a restore image at Apple, with the NUL */
 
 #endif

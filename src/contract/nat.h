@@ -8,7 +8,7 @@
 #define NAT_DNS "10.0.2.3" /* forwarded to the host's resolver */
 #define NAT_SUBNET "10.0.2.0/24"
 #define NAT_PREFIX_LENGTH 24
-/* Frames carry no segmentation to be done later, so large ones are what makes TCP fast. */
+/* Frames carry no segmentation that is done later, so only large frames make TCP fast. */
 #define NAT_MTU 65520
 
 #endif

@@ -16,16 +16,17 @@
 #define DEFAULT_OWNER "library/"
 #define DEFAULT_TAG ":latest"
 
-/* The parts of "ghcr.io/owner/name:tag@sha256:...", each a place in that text. */
+/* The parts of "ghcr.io/owner/name:tag@sha256:...", each a pointer into that text. */
 struct image_name {
-	const char *registry; /* NULL: none is named */
+	const char *registry; /* NULL: the text names no registry */
 	int registry_len;
 	const char *path; /* "owner/name" */
 	int path_len;
 	const char *version; /* ":tag", "@sha256:..." or both; "": none */
 };
 
-/* Tells a registry from the first part of a path, as "localhost:5000" in "localhost:5000/name". */
+/* Returns whether the first part of a path is a registry, like "localhost:5000" in
+ * "localhost:5000/name". */
 static bool is_registry(const char *word, size_t len)
 {
 	bool has_capital = false;
@@ -79,7 +80,8 @@ static int add_repository(struct buf *out, const struct image_name *name, struct
 			  name->path_len, name->path);
 }
 
-/* A text with control characters names nothing that could be shown. */
+/* Adds imageRef and resolvedRef. A text with control characters could not be shown, so it adds
+ * none. */
 static int put_image_refs(json_t *image, const char *ref, const char *digest, struct error *err)
 {
 	autobuf struct buf named = BUF_INIT(0), resolved = BUF_INIT(0);

@@ -8,17 +8,17 @@
 #include "base/error.h"
 
 /*
- * {imageRef?, resolvedRef?, imageDigest}, a new reference, for config.image.
+ * Returns {imageRef?, resolvedRef?, imageDigest}, a new reference, for config.image.
  *
  * ref is the source as a record of the cache or of a base has it. "docker://NAME" is the image of a
- * registry: imageRef is that name in full, with its registry and its tag ("docker.io/library/
- * busybox:1.36"), by the rules of github.com/distribution/reference; resolvedRef is the same
- * repository with the digest in the place of the tag. Every other ref is imageRef as it stands, and
- * resolvedRef has the digest behind it. A ref with control characters, as the path of an archive
- * may be, gives neither.
+ * registry: imageRef is then the full name with registry and tag
+ * ("docker.io/library/busybox:1.36"), by the rules of github.com/distribution/reference, and
+ * resolvedRef is the same repository with the digest instead of the tag. Every other ref is an
+ * imageRef without a change, and resolvedRef has the digest behind it. If ref has control
+ * characters, which are possible in the path of an archive, both are left out.
  *
- * digest is "sha256:" and 64 digits: of the image's manifest, or of the file where an image has no
- * manifest.
+ * digest is "sha256:" and 64 digits: the digest of the image's manifest, or of the file if an image
+ * has no manifest.
  */
 json_t *provenance_new(const char *ref, const char *digest, struct error *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A request as a whole. Errors win in this order: the document itself, its own fields, the command,
- * the identity, the config; within each, as its own file says.
+ * A request as a whole. The first error is reported, in this order: the document itself, its own
+ * fields, the command, the identity, the config; the order within each is in its own file.
  */
 #include "contract/request.h"
 
@@ -23,7 +23,7 @@ static int decode_command_name(const json_t *document, enum command *out, struct
 	const char *name = NULL;
 	size_t used = 0;
 
-	/* No path: the command is a field of the document itself. */
+	/* The path is empty: the command is a field of the document itself. */
 	if (json_get_string(document, "", "command", JSON_REQUIRED, &name, err) < 0)
 		return -1;
 	*out = command_from_name(name);
@@ -36,9 +36,9 @@ static int decode_command_name(const json_t *document, enum command *out, struct
 			 name);
 }
 
-/* Where stateDir suffices, further fields of a config may be there but are not looked into: a kill
- * must not fail for a detail that it has no use for. Their names are still checked. A command on the
- * recorded config also reads what each request says anew. */
+/* Decodes a config of which only stateDir is used. Further fields may be there, but their values
+ * are not checked: a kill must not fail because of a detail that it does not need. Their names are
+ * checked. A command on the recorded config also reads the fields that each request sets. */
 static int decode_without_machine(const json_t *json, bool recorded, struct config *out,
 				  struct error *err)
 {
@@ -64,7 +64,7 @@ static int decode_without_machine(const json_t *json, bool recorded, struct conf
 	return 0;
 }
 
-/* A path that is recorded has to lead to its file from every directory. */
+/* Makes a path absolute: a recorded path has to lead to its file from every directory. */
 static int make_absolute(json_t *object, const char *key, struct error *err)
 {
 	const char *given = json_text(object, key, "");
@@ -78,9 +78,9 @@ static int make_absolute(json_t *object, const char *key, struct error *err)
 	return json_put_string(object, key, absolute, err);
 }
 
-/* What names a file of the host in a normalised config. stateDir and the shares are absolute. A
- * bundle is built into a disk of the workspace, and its path is answered as it was given (seed 003).
- */
+/* Makes the paths of host files in a normalised config absolute. stateDir and the shares are so
+ * already. A bundle is built into a disk of the workspace, and answers have its path as it was
+ * given (seed 003). */
 static int make_host_paths_absolute(json_t *config, struct error *err)
 {
 	static const char *const macos_keys[] = {"hardwareModelPath", "auxiliaryStoragePath",
@@ -116,7 +116,8 @@ static int decode_config(const json_t *json, enum command_input input, bool reco
 	return 0;
 }
 
-/* What is typed there is in no audit log, which is what a session is had for. */
+/* Refuses a console shell for a session: input on the console is not in the audit log, and sessions
+ * exist for their audit log. */
 static int refuse_console_of_session(const struct request *request, struct error *err)
 {
 	if (!request->config.console_shell || !kind_is_session(request->identity.runtime_id))

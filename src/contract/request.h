@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The request as decoded and validated: one JSON document, seeds 000, 002 and 003 for the shared
- * part, DESIGN's further keys beside it. Decoding is strict: unknown fields are refused by name,
- * because a typo must not silently weaken isolation. Pure: looks at no file.
+ * The decoded and validated request: one JSON document. Seeds 000, 002 and 003 describe the shared
+ * part, DESIGN the further keys. Decoding is strict: unknown fields are refused by name, because a
+ * typo must not silently weaken isolation. Decoding looks at no file.
  */
 #ifndef CONTRACT_REQUEST_H
 #define CONTRACT_REQUEST_H
@@ -17,7 +17,8 @@
 #include "base/prefix.h"
 #include "contract/state.h"
 
-/* A config asks for one of the first three. PLATFORM: what the host's system has, and no other. */
+/* A config asks for one of the first three. ACCELERATOR_PLATFORM is the only one that the host's
+ * system has. */
 enum accelerator {
 	ACCELERATOR_AUTO,
 	ACCELERATOR_KVM,
@@ -27,29 +28,31 @@ enum accelerator {
 };
 enum network_mode { NETWORK_NAT, NETWORK_ISOLATED, NETWORK_BRIDGED };
 extern const char *const accelerator_names[ACCELERATOR_COUNT];
-/* Of the VMM. A backend whose VMM is confined by its system alone calls that "platform". */
+/* How the VMM is confined. A backend whose VMM is confined only by its system calls that
+ * "platform". */
 enum confinement { CONFINEMENT_CELL, CONFINEMENT_SECCOMP };
 extern const char *const confinement_names[2];
-/* In place of such a name, where the VMM's calls are only logged: no config asks for it. */
+/* Reported instead of such a name if the VMM's system calls are only logged; no config asks for
+ * it. */
 #define CONFINEMENT_UNFILTERED "unfiltered"
 extern const char *const network_mode_names[3];
 
-/* What the guest keeps of a shared directory. auto: names and attributes for a second, and what it
- * has read until a file is opened anew; always: all of it, since nobody else changes anything
- * there; none: nothing. */
+/* What the guest caches of a shared directory. auto: names and attributes for a second, and
+ * contents until a file is opened again; always: everything, since nothing else changes the
+ * directory; none: nothing. */
 enum share_cache { SHARE_CACHE_AUTO, SHARE_CACHE_ALWAYS, SHARE_CACHE_NONE };
 extern const char *const share_cache_names[3];
 /* How a shared directory is served. */
 struct share_terms {
 	enum share_cache cache;
-	int64_t timeout_seconds; /* of names and attributes; 0: as the policy has it */
-	bool locks; /* locks of the guest's processes are taken on the host's files too */
+	int64_t timeout_seconds; /* for names and attributes; 0: the default of the cache policy */
+	bool locks; /* locks of the guest's processes are also taken on the host's files */
 };
 #define SHARE_TIMEOUT_MAX 86400
 
-/* What the whole machine may do in a second; 0: what it can. */
+/* The limits of what the whole machine may transfer in a second; 0: no limit. */
 struct machine_rates {
-	int64_t disk_bytes, disk_ops; /* of all its writable disks together */
+	int64_t disk_bytes, disk_ops; /* for all its writable disks together */
 	int64_t net_bytes;	      /* each way */
 };
 #define MACHINE_RATE_MAX INT64_C(1000000000000)
@@ -62,18 +65,18 @@ struct identity {
 	const json_t *json; /* as given, for answers */
 };
 
-/* Strings and arrays are borrowed from `normalised`. Arrays and objects that are empty are NULL. */
-/* What a macOS guest has in the place of a kernel. */
+/* Strings and arrays are borrowed from `normalised`. Empty arrays and objects are NULL. */
+/* The files that a macOS guest has instead of a kernel. */
 struct macos_paths {
 	const char *hardware_model, *auxiliary_storage, *machine_identifier;
 };
 
 struct config {
-	const char *kernel_path;  /* NULL: of a macOS guest */
+	const char *kernel_path;  /* NULL: a macOS guest */
 	const char *initrd_path;  /* default kernel_path + ".initrd" */
 	const char *rootfs_path;  /* NULL: the RAM disk of initrd_path is the root */
 	const char *rootfs_base;  /* rootfs_path is a layer over this raw disk; NULL: it is raw */
-	struct macos_paths macos; /* all NULL: the guest is a Linux; kernel_path else */
+	struct macos_paths macos; /* all NULL: a Linux guest; else kernel_path is NULL */
 	const char *state_dir;	  /* absolute */
 	int64_t memory_mib;	  /* default 512 */
 	int64_t cpu_count;	  /* 0: the request leaves it open; see config_settle_cpus() */
@@ -83,12 +86,12 @@ struct config {
 	const char *network_interface;	/* NULL unless bridged */
 	const json_t *command;		/* array of strings or NULL: no workload */
 	const json_t *env;		/* object of strings or NULL */
-	const char *user;		/* NULL: the guest's default */
+	const char *user;		/* NULL: the guest's default user */
 	const char *cwd;		/* absolute, in the guest; NULL: the user's home */
 	const char *hostname;		/* NULL: derived from runtimeID */
-	int64_t timeout_seconds;	/* of the workload; 0: none */
+	int64_t timeout_seconds;	/* for the workload; 0: none */
 	const json_t *network_allow;	/* array of prefixes or NULL */
-	const json_t *network_egress;	/* object or NULL: whatever is not shut is open */
+	const json_t *network_egress;	/* object; NULL: everything is open that is not forbidden */
 	const json_t *port_forwards;	/* array or NULL */
 	const json_t *disks;
 	const json_t *vsock_listeners;
@@ -98,75 +101,82 @@ struct config {
 	const json_t *outputs;
 	const json_t *image; /* {imageRef, resolvedRef, imageDigest} or NULL */
 	const char *cgroup;
-	bool cgroup_limits_required; /* the machine runs with limits of memory and processes, or not */
-	/* Default: in a cell, or not at all. Said by who starts it: not compared with the record.
-	 */
+	bool cgroup_limits_required; /* the machine runs only if its memory and processes can be
+				      * limited */
+	/* Default: in a cell; if there can be none, the machine does not run. Each start sets it,
+	 * so it is not compared with the record. */
 	enum confinement confinement;
 	struct machine_rates limits;
 	bool hotplug;	    /* the machine may get a shared directory while it runs */
-	bool console_shell; /* root's, on the serial console; never of a session */
-	/* The canonical config with every default filled in, absent options and empty lists left
-	 * out: what prepare records and start compares. {stateDir} where the command needs no more.
-	 * cpuCount is missing where the request leaves it open. */
+	bool console_shell; /* a root shell on the serial console; never in a session */
+	/* The canonical config: every default filled in, absent options and empty lists left out.
+	 * prepare records it and start compares it. It is only {stateDir} for a command that needs
+	 * no more. cpuCount is missing if the request leaves it open. */
 	json_t *normalised;
 };
 
 struct request {
-	json_t *document; /* owns everything the others point into */
+	json_t *document; /* owns everything to which the other members point */
 	enum command command;
 	struct identity identity; /* all NULL for `host` */
-	struct config config;	  /* only state_dir where the command needs no more */
+	struct config config;	  /* has only state_dir for a command that needs no more */
 };
 
 struct host_bounds {
-	int64_t memory_mib; /* most a guest may have */
+	int64_t memory_mib; /* the most memory that a guest may have */
 	int64_t cpus;
-	/* The backend gives no network card: a request without a mode means isolated. */
+	/* The backend offers no network card: a request without a mode means isolated. */
 	bool isolated_only;
 };
-/* Those of this host, as the system tells of it now; isolated_only is the backend's to say. */
+/* Returns the limits of this host, as the system reports them now; the backend sets
+ * isolated_only. */
 struct host_bounds host_bounds(void);
-/* What decoding a config says of the two, for who has no config yet. bounds as there. */
+/* Check the two numbers as decoding a config does, for a caller without a config. bounds: as
+ * there. */
 int config_check_memory(int64_t mib, const struct host_bounds *bounds, struct error *err);
 int config_check_cpus(int64_t cpus, const struct host_bounds *bounds, struct error *err);
 
 /*
- * Decodes one request (len bytes). backend is the executable's own name: another identity.backend
- * is refused. recorded: the config is the one that the workspace has, and the request's own only says
- * what each request says anew. bounds may be NULL: then only the contract limits the guest. On
- * failure out is untouched. The first error wins, in this order: document, command, identity, config.
+ * Decodes one request (len bytes). backend is the name of the executable: another identity.backend
+ * is refused. recorded: the workspace's recorded config is used, and the request's own has only the
+ * fields that each request sets. bounds may be NULL: then only the contract limits the guest. On
+ * failure out is untouched. The first error is reported, in this order: document, command,
+ * identity, config.
  */
 int request_decode(const void *data, size_t len, const char *backend, bool recorded,
 		   const struct host_bounds *bounds, struct request *out, struct error *err);
 void request_free(struct request *request); /* accepts a zeroed one */
 
-/* Decodes a recorded config (workspace.json) with unknown fields ignored and defaults filled in.
- * The struct owns its own canonical document, so json may be dropped; release with config_free().
- */
+/* Decodes a recorded config (workspace.json), with unknown fields ignored and defaults filled in.
+ * The struct owns a canonical document of its own, so json may be dropped; config_free() releases
+ * it. */
 int config_from_record(json_t *json, struct config *out, struct error *err);
 void config_free(struct config *config);
-/* Makes a recorded config the request's: what the request says anew replaces what is recorded. The
- * request's config was decoded with recorded. ERR_INVALID where this host has no room for it. */
+/* Makes a recorded config the request's: only the fields that each request sets are kept from the
+ * request. The request was decoded with recorded. ERR_INVALID if this host has no room for the
+ * config. */
 int request_take_recorded(struct request *request, const struct config *recorded,
 			  const struct host_bounds *bounds, struct error *err);
-/* config.network as a request has it, checked alone: the canonical one, a new reference. */
+/* Checks config.network of a request alone. Returns the canonical one, a new reference. */
 json_t *network_decode(const json_t *network, struct error *err);
-/* Whether a guest may be given the addresses; what names them in errors. Private ones are another
- * matter. */
+/* Checks whether a guest may be given the addresses; what names them in errors. It does not check
+ * for private addresses. */
 typedef int prefix_check_fn(struct prefix prefix, const char *what, struct error *err);
 prefix_check_fn config_check_prefix;
-/* The same of config.network.egress, which opens nothing that is private either. */
+/* Checks addresses of config.network.egress in the same way, and also refuses private ones. */
 prefix_check_fn config_check_egress_prefix;
-/* One entry as config.shares has them, checked alone; what names it in errors. A new reference. */
+/* Checks one entry of config.shares alone; what names it in errors. Returns a new reference. */
 json_t *share_decode(const json_t *share, const char *what, struct error *err);
-/* Of a decoded one. */
+/* Returns the terms of a decoded share. */
 struct share_terms share_terms(const json_t *share);
-/* Puts the number of CPUs into what is recorded, if the request leaves it open: two under KVM (or
- * as many as there are), one under TCG, where a second one takes its time from the first. */
+/* Puts the number of CPUs into the record if the request leaves it open: two under KVM (or one if
+ * the host has fewer than two), one under TCG, where a second one would take its time from the
+ * first. */
 int config_settle_cpus(const struct config *config, enum accelerator accelerator,
 		       const struct host_bounds *bounds, struct error *err);
-/* ERR_CONFLICT naming the JSON path of the first field in which they differ. stateDir is not
- * compared: the record was found in it; nor are CPUs whose number is left open. */
+/* Fails with ERR_CONFLICT, naming the JSON path of the first field in which the two configs differ.
+ * stateDir is not compared, because the record was found in it; nor are CPUs whose number is left
+ * open. */
 int config_compare(const struct config *given, const struct config *recorded, struct error *err);
 
 #endif

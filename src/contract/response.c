@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Responses, made in one place so that no command can answer with a block it must not carry. */
+/* Responses. They are made in one place, so that no command can answer with a block that it must
+ * not have. */
 #include "contract/response.h"
 
 #include <stddef.h>
@@ -8,13 +9,14 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 
-/* Text that may hold bytes of a guest or of a file name: never refused for its encoding. */
+/* Adds a text that may hold bytes of a guest or of a file name: it is never refused for its
+ * encoding. */
 static int put_response_text(json_t *object, const char *key, const char *text)
 {
 	return json_put(object, key, json_string_lossy(text, strlen(text)), NULL);
 }
 
-/* NULL and an absent optional text are fine. */
+/* Adds an optional text; NULL adds nothing. */
 static int put_optional_text(json_t *object, const char *key, const char *text)
 {
 	return text ? put_response_text(object, key, text) : 0;
@@ -46,7 +48,7 @@ json_t *event_json(const json_t *identity, enum state state, const char *detail,
 
 	if (!event || (unsigned)state >= STATE_COUNT)
 		return NULL;
-	/* A copy: the identity's document may be freed while the event lives on. */
+	/* The identity is copied: its document may be freed while the event lives on. */
 	if (identity && json_put(event, "identity", json_deep_copy(identity), NULL) < 0)
 		return NULL;
 	if (put_response_text(event, "state", state_names[state]) < 0 ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of workspaces: one path component of a state directory that microagent itself leaves free.
- */
+/* Names of workspaces: one path component of a state directory that microagent itself does not
+ * use. */
 #ifndef CONTRACT_RUNTIME_ID_H
 #define CONTRACT_RUNTIME_ID_H
 
@@ -8,9 +8,11 @@
 
 #include "base/error.h"
 
-/* bases sessions pool archive logs .locks .microagent-state */
+/* Returns whether microagent uses the name itself: bases sessions pool archive logs .locks
+ * .microagent-state */
 bool runtime_id_taken(const char *id);
-/* ERR_INVALID, naming it as what, for an id that is not a safe basename or is taken. */
+/* Fails with ERR_INVALID, in which the id is called what, if the id is not a safe basename or is
+ * used by microagent itself. */
 int runtime_id_check(const char *id, const char *what, struct error *err);
 
 #endif

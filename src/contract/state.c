@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The state table as data. `host` looks at no workspace, check and inspect only read, so they go
- * with every state. delete does too, because whether something lives is not a matter of the
- * recorded state: the lease says it.
+ * The state table as data. `host` looks at no workspace, and check and inspect only read, so every
+ * state allows them. Every state allows delete too, because the recorded state does not say whether
+ * a process lives: the lease does.
  */
 #include "contract/state.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* States, commands and which goes with which: data, so that tests can walk every pair. */
+/* States, commands, and the commands that each state allows. These are data, so that tests can walk
+ * all pairs. */
 #ifndef CONTRACT_STATE_H
 #define CONTRACT_STATE_H
 
@@ -18,7 +19,7 @@ enum state {
 	STATE_COUNT
 };
 
-/* How the detail of a running machine's event begins while the machine does not run on. */
+/* The beginning of the detail in a running machine's event while the machine is paused. */
 #define PAUSED "paused: "
 #define PAUSED_AT_QUOTA PAUSED "its disk has grown to its quota"
 
@@ -38,7 +39,7 @@ enum command {
 	COMMAND_COUNT
 };
 
-/* What a command's request must carry (seed 003's table). */
+/* What a command's request must contain (seed 003's table). */
 enum command_input { INPUT_NONE, INPUT_STATE_DIR, INPUT_FULL_CONFIG };
 /* Response blocks of seed 003's field table. */
 enum response_block {
@@ -57,24 +58,25 @@ struct command_row {
 	const char *name;
 	enum command_input input;
 	unsigned blocks;      /* enum response_block bits */
-	unsigned from_states; /* 1u << enum state bits in which the command may act */
+	unsigned from_states; /* 1u << enum state bits of the states in which the command may act */
 	const char *purpose;
 };
 extern const struct command_row command_table[COMMAND_COUNT];
 extern const char *const state_names[STATE_COUNT];
 
-/* What a state means to a reader of the contract. */
+/* The meaning of a state for a reader of the contract. */
 struct state_facts {
-	bool runtime_may_continue; /* the VM may still be there */
+	bool runtime_may_continue; /* the machine may still be there */
 	const char *meaning;
 };
 extern const struct state_facts state_facts[STATE_COUNT];
 
-/* COMMAND_COUNT / STATE_COUNT for an unknown name. */
+/* Return COMMAND_COUNT / STATE_COUNT for an unknown name. */
 enum command command_from_name(const char *name);
 enum state state_from_name(const char *name);
 bool state_allows(enum state state, enum command command);
-/* There is to be a live supervisor; quarantined, there may be one. */
+/* Returns whether there should be a live supervisor in that state; in quarantine there may be
+ * one. */
 bool state_is_live(enum state state);
 
 #endif
