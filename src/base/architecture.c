@@ -8,8 +8,8 @@
 
 static const struct {
 	const char *name;
-	const char *machine; /* of uname(2) */
-	const char *also;    /* what people write besides */
+	const char *machine; /* the machine of uname(2) */
+	const char *also;    /* another name that people use */
 	uint16_t elf;	     /* e_machine */
 } architecture_table[ARCHITECTURE_COUNT] = {
 	[ARCHITECTURE_AMD64] = {"amd64", "x86_64", "x86-64", 62},
@@ -42,8 +42,8 @@ enum architecture architecture_from_word(const char *word)
 	return (enum architecture)i;
 }
 
-/* ELF by its specification (System V ABI, "ELF Header"): 64-bit is class 2, little-endian data 1,
- * which both architectures are; a program for the other order is of neither. */
+/* ELF by its specification (System V ABI, "ELF Header"): class 2 is 64-bit, data 1 is
+ * little-endian, as both architectures are. A program with the other byte order is for neither. */
 #define ELF_HEADER 64
 #define ELF_CLASS 4
 #define ELF_DATA 5

@@ -17,7 +17,7 @@ void argv_free(struct argv *argv)
 	*argv = (struct argv)ARGV_INIT;
 }
 
-/* Room for one more word and the NULL behind it. */
+/* Makes room for one more word and the NULL behind it. */
 static bool grow_words(struct argv *argv)
 {
 	if (argv->count + 2 <= argv->cap)
@@ -31,7 +31,7 @@ static bool grow_words(struct argv *argv)
 	return true;
 }
 
-/* Takes word, which may be NULL after a failed allocation. */
+/* Adds word and takes it over; it may be NULL after a failed allocation. */
 static void add_owned(struct argv *argv, char *word)
 {
 	if (argv->failed || !word || !grow_words(argv)) {

@@ -17,7 +17,7 @@
 #include "base/platform/passing.h"
 #include "base/platform/process.h"
 
-#define DEPTH_MAX 64 /* of processes in each other */
+#define DEPTH_MAX 64 /* the deepest descendant that is recognised */
 
 struct question {
 	uint32_t row;
@@ -27,18 +27,18 @@ struct question {
 struct answer {
 	int32_t status;
 	struct error error;
-	bool is_ending; /* who asks is killed at a deadline */
+	bool is_ending; /* the asker is killed at a deadline */
 	char bytes[BROKER_BYTES];
 };
 
-/* Of the process as a whole, like its rights. */
+/* The state of the whole process, like its rights. */
 static struct {
-	int sock;    /* who asks: to the broker; -1: there is none */
-	pid_t asker; /* the broker: whom it serves */
+	int sock;    /* in the asker: the socket to the broker; -1: there is none */
+	pid_t asker; /* in the broker: the process that it serves */
 	int asker_fd;
 	bool ways_are_cut, takes_no_more;
-	uint64_t deadline_ns; /* when who asks is killed; 0: never */
-	bool is_ending;	      /* who asks: the broker has said that there is such a deadline */
+	uint64_t deadline_ns; /* when the asker is killed; 0: never */
+	bool is_ending;	      /* in the asker: the broker has said that there is such a deadline */
 	const struct broker_row *rows;
 	size_t count;
 } own = {.sock = -1, .asker_fd = -1};
@@ -84,7 +84,7 @@ void broker_end_asker(uint64_t deadline_ns)
 		return;
 	own.deadline_ns = deadline_ns;
 	left_ms = deadline_ns > now ? (deadline_ns - now) / NS_PER_MS : 0;
-	/* One more microsecond, since none at all would be no timer. */
+	/* One more microsecond: zero would switch the timer off. */
 	once = (struct itimerval){
 		.it_value = {.tv_sec = (time_t)(left_ms / 1000),
 			     .tv_usec = (suseconds_t)(left_ms % 1000 * 1000 + 1)}};
@@ -119,9 +119,9 @@ static void close_passed(struct broker_message *message)
 	message->nfds = 0;
 }
 
-/* Takes a question and answers it. Returns false once nobody asks any more, or no further question is to be
- * taken. A supervisor in order takes each answer before it asks again, so that there is room for the
- * next answer: one that lets its answers pile up is not waited for. */
+/* Takes a question and answers it. Returns false once the asker is gone, or no further question may
+ * be taken. A correct supervisor reads each answer before it asks again, so there is always room
+ * for the next answer: the broker does not wait for one that lets its answers pile up. */
 static bool serve_next(int sock)
 {
 	static struct question question;
@@ -144,7 +144,8 @@ static bool serve_next(int sock)
 			    : error_set(&answer.error, ERR_INVALID, "there is no such duty");
 	answer.is_ending = own.deadline_ns != 0;
 	memcpy(answer.bytes, out.bytes, out.len);
-	/* Who asks gets descriptors from us alone, and from no peer of a socket that it gets. */
+	/* The asker may get descriptors only from the broker, and not from a peer of a socket that
+	 * it gets. */
 	for (size_t i = 0; i < out.nfds; i++)
 		passing_refuse(out.fds[i]);
 	n = fd_send_passing(sock, &answer, offsetof(struct answer, bytes) + out.len, out.fds,
@@ -181,9 +182,9 @@ static void be_broker(const struct broker_spec *spec, int sock, pid_t asker)
 	while (serve_next(sock))
 		;
 	if (own.deadline_ns) {
-		/* Waits for the end of who asks, which the deadline brings: who is to be killed must
-		 * not live on because the broker has ended before. Its end is the broker's too
-		 * (process_end_with()). */
+		/* Waits for the end of the asker, which the deadline brings: the asker must not
+		 * stay alive because the broker has ended earlier. The end of the asker ends the
+		 * broker too (process_end_with()). */
 		(void)shutdown(sock, SHUT_RDWR);
 		(void)fd_wait(own.asker_fd, POLLIN, UINT64_MAX, NULL);
 	}
@@ -219,7 +220,8 @@ int broker_start(const struct broker_spec *spec, struct proc *out, struct error 
 
 void broker_end(struct proc *broker)
 {
-	/* A broker that waits for the end of this process must not be waited for. */
+	/* If the broker waits for the end of this process, this process must not wait for the
+	 * broker. */
 	uint64_t deadline = own.is_ending ? 0 : limit_deadline(LIMIT_KILL_MS);
 	int code;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A queue of bytes in one block. Consuming moves `start`; the room in front is won back by moving
- * the contents down, but only when what is moved is no more than what was consumed, so that a queue
- * that is filled behind and emptied in front costs constant time a byte.
+ * A queue of bytes in one block. Consuming moves `start`. The room in front is reclaimed by moving
+ * the contents to the front, but only if the contents are no longer than the room. So a queue that
+ * is filled at its end and emptied at its front costs constant time for each byte.
  */
 #include "base/buf.h"
 
@@ -31,7 +31,7 @@ const char *buf_string(struct buf *b)
 	return (const char *)(b->data + b->start);
 }
 
-/* Room for `need` bytes in all, counted from the front of the contents, the NUL included. */
+/* Makes room for `need` bytes in all, counted from the front of the contents, the NUL included. */
 static int make_buf_room(struct buf *b, size_t need, struct error *err)
 {
 	size_t cap = need * 2 > SMALLEST_BLOCK ? need * 2 : SMALLEST_BLOCK;
@@ -130,7 +130,7 @@ char *buf_steal_string(struct buf *b, struct error *err)
 	b->data[b->len] = '\0';
 	text = realloc(b->data, b->len + 1);
 	if (!text)
-		text = (char *)b->data; /* shrinking failed: the larger block will do */
+		text = (char *)b->data; /* shrinking failed: the larger block is fine */
 	*b = (struct buf){.limit = b->limit};
 	return text;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Times as text (RFC 3339, UTC), by arithmetic alone. */
+/* Times as text (RFC 3339, UTC), only by arithmetic. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,8 +10,9 @@ struct date {
 };
 
 /*
- * Proleptic Gregorian date of a day counted from 1970-01-01, by 400-year cycles of years that begin
- * in March. Not gmtime(): that one looks at time zone files, which PID 1 of a guest has not.
+ * Returns the proleptic Gregorian date of a day counted from 1970-01-01, by 400-year cycles of
+ * years that begin in March. gmtime() is not used: it reads time zone files, which PID 1 of a guest
+ * does not have.
  */
 static struct date date_of_day(int64_t day)
 {
@@ -39,12 +40,12 @@ void clock_rfc3339(int64_t real_ns, char out[25])
 	}
 	struct date d = date_of_day(day);
 	unsigned ms = (unsigned)(rest / (int64_t)NS_PER_MS), s = ms / 1000;
-	/* The modulos tell the compiler that the text fits; 64 bits of ns end in the year 2262. */
+	/* The modulos show the compiler that the text fits; 64 bits of ns end in the year 2262. */
 	snprintf(out, CLOCK_TEXT, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ", d.year % 10000,
 		 d.month % 100, d.day % 100, s / 3600 % 100, s / 60 % 60, s % 60, ms % 1000);
 }
 
-/* Days from 1970-01-01: the other way of date_of_day(). */
+/* Returns the days since 1970-01-01: the inverse of date_of_day(). */
 static int64_t day_of_date(struct date d)
 {
 	unsigned march = (d.month + 9) % 12, year = d.year - (d.month <= 2);

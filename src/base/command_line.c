@@ -24,7 +24,7 @@ static const struct option_row *find_row(const struct option_row *rows, size_t c
 	return NULL;
 }
 
-/* "--x=V", or "--x" and the next word. Returns how many words were used, or -1. */
+/* Takes "--x=V", or "--x" and the next word. Returns how many words were used, or -1. */
 static int take_option(const struct option_row *rows, size_t count, char **words, void *target,
 		       struct error *err)
 {

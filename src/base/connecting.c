@@ -17,11 +17,11 @@
 struct connecting {
 	struct loop *loop;
 	struct addresses list;
-	size_t next; /* address */
+	size_t next; /* index of the next address */
 	int fd;
 	struct loop_watch *watch, *timer;
 	uint64_t deadline_ns;
-	struct error why; /* the first failure: of the address that was meant */
+	struct error why; /* the first failure: it is about the address that matters most */
 	reached_fn *done;
 	void *data;
 };

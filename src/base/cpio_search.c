@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* newc: the magic, then 13 numbers of 8 hex digits; the name follows, then the contents, each
- * padded to a multiple of 4. */
+/* The layout of newc: the magic, then 13 numbers of 8 hex digits; then the name and the contents,
+ * each padded to a multiple of 4. */
 enum { HEADER = 110, MAGIC = 6, DIGITS = 8, FIELD_MODE = 1, FIELD_SIZE = 6, FIELD_NAME_SIZE = 11 };
 #define NAME_ROOM 256
 
@@ -20,7 +20,7 @@ struct archive {
 
 struct entry {
 	uint64_t mode, size, name_size;
-	char name[NAME_ROOM]; /* "" when it is longer than any that is looked for */
+	char name[NAME_ROOM]; /* "" if it is longer than every name that is searched for */
 };
 
 static bool parse_field(const char *header, int field, uint64_t *out)
@@ -50,7 +50,7 @@ static int ends_too_early(struct error *err)
 	return error_set(err, ERR_INVALID, "it ends within an entry");
 }
 
-/* 1: an entry; 0: none. */
+/* Reads an entry. Returns 1 if there is one, 0 if there is none, -1 on failure. */
 static int read_entry(const struct archive *in, uint64_t at, struct entry *out, struct error *err)
 {
 	char header[HEADER];
@@ -76,7 +76,7 @@ static int read_entry(const struct archive *in, uint64_t at, struct entry *out, 
 	return 1;
 }
 
-/* Archives are padded with zeroes, to 512 bytes or to anything. */
+/* Skips the padding between archives: zeroes, up to 512 bytes or any other boundary. */
 static uint64_t skip_zeroes(const struct archive *in, uint64_t at)
 {
 	char block[4096];

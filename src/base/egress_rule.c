@@ -21,7 +21,8 @@ char egress_rule_letter(unsigned char byte)
 
 /* --- the name -------------------------------------------------------------------------------- */
 
-/* The length of the label that begins there, folded in place; 0: it is none. */
+/* Returns the length of the label that begins there, converted to lower case in place; 0 if it is
+ * no label. */
 static size_t fold_label(char *at)
 {
 	size_t len = 0;
@@ -34,7 +35,7 @@ static size_t fold_label(char *at)
 	return len > LABEL_MAX || (len && (at[0] == '-' || at[len - 1] == '-')) ? 0 : len;
 }
 
-/* Of labels, each but the last with its dot; *last is where that begins. */
+/* Reads labels, each but the last with its dot; *last becomes the beginning of the last one. */
 static bool fold_labels(char *name, const char **last)
 {
 	for (char *at = name;;) {
@@ -63,7 +64,7 @@ static int take_name(const char *text, size_t len, struct egress_rule *rule, str
 	if (len > EGRESS_NAME_MAX)
 		return error_set(err, ERR_INVALID, "'%s' is longer than %d bytes", text,
 				 EGRESS_NAME_MAX);
-	/* The root's is the same name. */
+	/* A dot at the end, for the root, does not change the name. */
 	if (len > 1 && text[len - 1] == '.' && text[len - 2] != '*')
 		len--;
 	wild = len > 1 && text[0] == '*' && text[1] == '.';
@@ -100,7 +101,7 @@ static void add_rule_port(struct egress_rule *rule, uint16_t port)
 	rule->nports++;
 }
 
-/* The number up to a comma or the end; 0: there is none. */
+/* Reads the number up to a comma or the end; returns 0 if there is none. */
 static uint32_t read_rule_port(const char **at)
 {
 	uint32_t port = 0;
@@ -153,7 +154,7 @@ int egress_rule_parse(const char *text, struct egress_rule *out, struct error *e
 
 bool egress_rule_covers(const struct egress_rule *rule, const char *name, size_t len)
 {
-	/* ".x.org" of "*.x.org" */
+	/* ".x.org" from "*.x.org" */
 	const char *end = rule->name + 1;
 	size_t end_len = rule->name_len - 1u;
 

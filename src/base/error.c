@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/platform/system.h"
 
-#ifdef __clang_analyzer__ /* the header wraps them for the analysis of their callers */
+#ifdef __clang_analyzer__ /* the header wraps these functions for the analysis of their callers */
 #undef error_set
 #undef error_errno
 #undef error_prefix
@@ -111,8 +111,8 @@ static const char *const reason_names[] = {
 static_assert(ARRAY_SIZE(reason_names) == ERROR_REASON_COUNT, "every reason has a name");
 
 /*
- * A cut text must not end inside a UTF-8 sequence, or it could not be put into JSON. full is what
- * snprintf() wanted to write.
+ * Cuts an incomplete UTF-8 sequence off the end of a text that was cut, since JSON could not hold
+ * it. full is the length that snprintf() wanted to write.
  */
 static void trim_cut_text(char *text, size_t size, size_t full)
 {
@@ -180,7 +180,8 @@ int error_reason(struct error *err, enum error_reason reason, const char *subjec
 	if (len < sizeof(err->subject))
 		memmove(err->subject, subject, len + 1);
 	else
-		err->subject[0] = '\0'; /* no other thing's name, which its beginning may be */
+		err->subject[0] = '\0'; /* the name is too long, and its beginning may be the name
+					 * of another thing */
 	return -1;
 }
 
@@ -206,7 +207,7 @@ static enum error_code code_of_errno(int errnum)
 
 int error_errno(struct error *err, int errnum, const char *fmt, ...)
 {
-	/* Not strerror(): that one is not safe in a library used by threads. */
+	/* strerror() is not safe in a library that threads use. */
 	const char *text = system_error_text(errnum);
 	va_list args;
 

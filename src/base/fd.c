@@ -91,7 +91,7 @@ int fd_read_exact(int fd, void *data, size_t len, struct error *err)
 	return 0;
 }
 
-/* At the limit one more byte is asked for, since only the end of the input says that it fits. */
+/* At the limit this asks for one more byte, since only the end of the input shows that it fits. */
 int fd_read_some(int fd, struct buf *out, struct error *err)
 {
 	size_t room = out->limit ? out->limit - out->len : READ_CHUNK;
@@ -198,7 +198,7 @@ bool fd_has_name(int fd, int dirfd, const char *name)
 	       held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
-/* Called between fork() and exec() too, hence neither a sorted copy nor malloc(). */
+/* Also called between fork() and exec(), so it uses neither a sorted copy nor malloc(). */
 void fd_close_others(const int *keep, size_t nkeep)
 {
 	unsigned first = 3;
@@ -222,8 +222,8 @@ int fd_fill_standard(struct error *err)
 	for (int fd = 0; fd <= 2; fd++) {
 		if (fcntl(fd, F_GETFD) >= 0)
 			continue;
-		/* open() takes the lowest free number, which is fd; not O_CLOEXEC, since a program
-		 * that we start expects the three to be there. */
+		/* open() takes the lowest free number, which is fd. It is not O_CLOEXEC, since
+		 * started programs expect these three descriptors. */
 		if (open("/dev/null", O_RDWR) != fd)
 			return error_errno(err, errno, "/dev/null as descriptor %d", fd);
 	}

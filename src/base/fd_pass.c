@@ -40,7 +40,7 @@ ssize_t fd_send_passing(int sock, const void *data, size_t len, const int *fds, 
 	return n;
 }
 
-/* Keeps what there is a place for, and closes the rest. */
+/* Keeps the descriptors for which there is room, and closes the rest. */
 static size_t take_passed(struct cmsghdr *header, int *fds, size_t count, size_t most)
 {
 	size_t n = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);

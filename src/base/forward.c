@@ -11,12 +11,12 @@
 #include "base/platform/descriptor.h"
 #include "base/relay.h"
 
-/* One connection: accepted, then with its far side being reached, then joined to it. */
+/* One connection: first accepted, then while its far side is being reached, then joined to it. */
 struct passage {
 	struct forward *forward;
 	struct list_link link;
-	int fd;	       /* until the relay has it */
-	void *attempt; /* while the far side is being reached */
+	int fd;	       /* until the relay takes it over */
+	void *attempt; /* set while the far side is being reached */
 	struct relay *relay;
 };
 
@@ -24,7 +24,7 @@ struct forward {
 	struct loop *loop;
 	struct forward_spec spec;
 	struct loop_watch *watch;
-	struct loop_watch *again; /* while there is no descriptor for another connection */
+	struct loop_watch *again; /* set while there is no descriptor for another connection */
 	bool open;
 	unsigned count;
 	struct list passages;

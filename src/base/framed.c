@@ -13,7 +13,7 @@
 #include "base/limits.h"
 
 #define READ_CHUNK 65536
-/* More of an empty queue's memory than this is given back; streams stay below. */
+/* An empty queue keeps at most this much memory; streams need less. */
 #define KEPT_BYTES 1048576
 
 /* --- what carries it ------------------------------------------------------------------------- */
@@ -58,12 +58,14 @@ static bool framed_is_paused(const struct framed *f)
 }
 
 /*
- * While input is wanted, events are level-triggered. Otherwise they are edge-triggered, or an end
- * of the peer's sending would be reported for ever; the edge still comes when it goes away
- * altogether. On vsock it may be no edge of LOOP_RDHUP: while bytes of the peer's wait to be read
- * the host cannot say that these were all, but it says at once that it takes no more of ours. No
- * event is there for that. But the socket wakes its waiters, and those for room, which there is,
- * are told.
+ * Watches the events that are needed now. While input is wanted, they are level-triggered.
+ * Otherwise they are edge-triggered, because an end of the peer's sending would be reported for
+ * ever; the edge still comes when the peer goes away completely.
+ *
+ * On vsock there may be no edge of LOOP_RDHUP then: while bytes of the peer wait to be read, the
+ * host cannot say that these were the last ones. It does say at once that the peer takes no more
+ * bytes. There is no event for that, but the socket wakes all its waiters, and a waiter for room is
+ * told, since there is room.
  */
 static void framed_watch(struct framed *f)
 {
@@ -72,8 +74,7 @@ static void framed_watch(struct framed *f)
 	if (!framed_is_open(f))
 		return;
 	events |= framed_is_paused(f) ? LOOP_EDGE | LOOP_OUT : LOOP_IN;
-	/* Also once a send of the owner's own has emptied a full queue: it is the loop that tells.
-	 */
+	/* Also if the owner's own send has emptied a full queue: only the loop calls the owner. */
 	if (f->out.len > 0 || f->full)
 		events |= LOOP_OUT;
 	if (events != f->events && carried_watch(f, events) == 0)
@@ -111,9 +112,9 @@ void framed_flush(struct framed *f)
 		} else if (errno == EAGAIN) {
 			break;
 		} else if (errno != EINTR) {
-			/* Owners are called from the loop alone, so a failed send is told in the
-			 * next round. Who hears the peer out learns of it from reading, behind what
-			 * the peer still said. */
+			/* Owners are called only from the loop, so a failed send is reported in the
+			 * next round. An owner that hears the peer out learns of it by reading,
+			 * after the peer's last bytes. */
 			buf_consume(&f->out, f->out.len);
 			if (!f->failure && !f->owner->hears_out)
 				f->failure = loop_add_timer(f->loop, clock_mono_ns(),
@@ -158,7 +159,7 @@ static void framed_read(struct framed *f)
 		return;
 	}
 	f->ended = n == 0;
-	/* A whole message and what was read together with its end. */
+	/* Room for a whole message and the bytes that are read together with its end. */
 	f->in.limit = FRAME_HEADER + f->most + READ_CHUNK;
 	if (buf_append(&f->in, chunk, (size_t)n, NULL) < 0) {
 		framed_lose(f, "out of memory");
@@ -258,7 +259,7 @@ int framed_send_bytes(struct framed *f, const void *data, size_t len, struct err
 			len -= (size_t)n;
 		}
 	}
-	/* What cannot be sent at all is told by the flush. */
+	/* The flush reports a failed send. */
 	if (len == 0)
 		return 0;
 	if (buf_append(&f->out, bytes, len, err) < 0)

@@ -31,7 +31,7 @@ bool ip_parse(const char *text, struct ip *out)
 	return true;
 }
 
-/* Decimal digits alone; more than any prefix has where it is none. */
+/* Reads decimal digits only. Returns more than any prefix has if the text is no number. */
 static unsigned parse_bits(const char *text)
 {
 	unsigned bits = 0;

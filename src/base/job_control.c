@@ -17,8 +17,8 @@ bool job_stop(int signal)
 	sigset_t cont, before, pending;
 	bool was_stopped;
 
-	/* A stop takes back a SIGCONT that is pending, so the one that is there afterwards is that
-	 * which ended the stop. */
+	/* A stop removes a pending SIGCONT, so a SIGCONT that is pending afterwards is the one that
+	 * ended the stop. */
 	sigemptyset(&cont);
 	sigaddset(&cont, SIGCONT);
 	pthread_sigmask(SIG_BLOCK, &cont, &before);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Jansson's loading rules and where we are stricter. It skips a raw NUL behind a number or a
- * literal (akheron/jansson#331), hence the search before parsing. It recurses to a depth of 2048,
- * hence the count of brackets before parsing: what is loaded here may then be walked by recursion.
+ * Jansson's loading rules, and where this module is stricter. Jansson skips a raw NUL behind a
+ * number or a literal (akheron/jansson#331), so this module searches for NUL before parsing.
+ * Jansson recurses to a depth of 2048, so this module counts brackets before parsing: loaded values
+ * may then be walked by recursion.
  */
 #include "base/json.h"
 
@@ -49,7 +50,8 @@ static int check_depth(const char *text, size_t len, struct error *err)
 	return 0;
 }
 
-/* In our own words, without a part of what may be hostile. */
+/* Returns a text of this project for a parser's error, without a part of the input, which may be
+ * hostile. */
 static const char *json_fault(const json_error_t *why)
 {
 	switch (json_error_code(why)) {
@@ -129,7 +131,7 @@ char *json_pretty(const json_t *value, struct error *err)
 	return dump(value, JSON_INDENT(2), err);
 }
 
-/* "<path>.<key> <text>" */
+/* Sets the error "<path>.<key> <text>". */
 static int field_error(struct error *err, const char *path, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 static int field_error(struct error *err, const char *path, const char *key, const char *fmt, ...)
@@ -148,7 +150,7 @@ static int not_an_object(const char *path, struct error *err)
 	return error_set(err, ERR_INVALID, "%s must be an object", *path ? path : "the document");
 }
 
-/* 1 and *value, 0 when an optional field is absent, -1. */
+/* Looks up a key. Returns 1 and *value, 0 if an optional field is absent, -1 on failure. */
 static int look_up(const json_t *obj, const char *path, const char *key, enum json_need need,
 		   const json_t **value, struct error *err)
 {
@@ -192,8 +194,8 @@ int json_get_bool(const json_t *obj, const char *path, const char *key, enum jso
 	return 0;
 }
 
-/* "512.0" is an integer by JSON Schema, and some encoders write one so. Beyond 2^53 a double is not
- * the number that was written. */
+/* Reads a number that is whole. "512.0" is an integer by JSON Schema, and some encoders write it
+ * so. Beyond 2^53 a double may differ from the number that was written. */
 static bool read_whole_number(const json_t *value, int64_t *out)
 {
 	const double most = 9007199254740992.0;
@@ -271,7 +273,7 @@ int json_put_string(json_t *obj, const char *key, const char *value, struct erro
 
 	if (!value)
 		return error_set(err, ERR_INTERNAL, "no value for the JSON field %s", key);
-	/* jansson says no more than NULL; memory that is short makes the lossy form fail too */
+	/* jansson only returns NULL; if memory is short, the lossy form fails too */
 	if (!text && (text = json_string_lossy(value, strlen(value)))) {
 		json_decref(text);
 		return error_set(err, ERR_INVALID, "%s is not valid UTF-8", key);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of json.h that work on text: foreign bytes, near misses of keys, differences. */
+/* The parts of json.h that work on text: untrusted bytes, similar keys, differences. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,10 +9,10 @@
 #include "base/nearest.h"
 #include "base/utf8.h"
 
-#define SHOWN_KEY 64 /* bytes of a foreign key that a message shows */
+#define SHOWN_KEY 64 /* bytes of an untrusted key that a message shows */
 
-/* As JSON writes it, above U+FFFF as a pair of surrogates. Such characters are within strings
- * alone. */
+/* Appends a character as JSON escapes it: above U+FFFF as a pair of surrogates. Such characters
+ * occur only within strings. */
 static int put_escaped(struct buf *out, uint32_t code, struct error *err)
 {
 	if (code < 0x10000)
@@ -73,7 +73,7 @@ static bool is_known_member(const char *key, const char *const *keys)
 	return false;
 }
 
-/* A key of a foreign document for a message: printable ASCII, not too long. */
+/* Makes a key of an untrusted document fit for a message: printable ASCII, not too long. */
 static void shown_key(const char *key, char out[SHOWN_KEY + 4])
 {
 	size_t n = 0;
@@ -107,7 +107,8 @@ int json_only_keys(const json_t *value, const char *path, const char *const *key
 	return 0;
 }
 
-/* The path is built on the way back up: each level puts its part in front. */
+/* Puts a part in front of the path. The path is built on the way back up, one part at each
+ * level. */
 static void put_in_front(char *path, size_t size, const char *part)
 {
 	autofree char *rest = NULL;
@@ -141,7 +142,7 @@ static int objects_differ(const json_t *a, const json_t *b, char *path, size_t s
 	for (void *it = json_object_iter(in_a); it; it = json_object_iter_next(in_a, it))
 		if (member_differs(a, b, json_object_iter_key(it), path, size))
 			return 1;
-	/* What both have is compared: only a key that b alone has is left. */
+	/* Keys that both have were compared above: only a key that b alone has is left. */
 	for (void *it = json_object_iter(in_b); it; it = json_object_iter_next(in_b, it))
 		if (!json_object_get(a, json_object_iter_key(it)))
 			return member_differs(a, b, json_object_iter_key(it), path, size);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 const struct known_program known_programs[] = {
-	/* Of microagent. */
+	/* Programs of microagent. */
 	{"microagent", NULL},
 	{"microagent-applevf-supervisor", NULL},
 	{"microagent-artifact", NULL},
@@ -19,7 +19,7 @@ const struct known_program known_programs[] = {
 	{"microagent-qemu-supervisor", NULL},
 	{"microagent-vsockd", NULL},
 
-	/* Run by it. */
+	/* Programs that microagent runs. */
 	{"aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"},
 	{"apt-cache", "apt"},
 	{"apt-get", "apt"},
@@ -54,7 +54,8 @@ const struct known_program known_programs[] = {
 	{"virtiofsd", "virtiofsd"},
 	{"xz", "xz-utils"},
 
-	/* Run by those: by apt-get, mmdebstrap and its hooks, by tar, and by what builds a kernel. */
+	/* Programs that those run: apt-get, mmdebstrap and its hooks, tar, and the build of a
+	 * kernel. */
 	{"aarch64-linux-gnu-ar", NULL},
 	{"aarch64-linux-gnu-as", NULL},
 	{"aarch64-linux-gnu-ld", NULL},

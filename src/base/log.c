@@ -24,7 +24,7 @@ void log_init(struct log *log, int fd, uint64_t cap_bytes)
 	struct stat st;
 
 	*log = (struct log){.fd = fd, .dir = -1, .cap = cap_bytes};
-	/* An appended file counts from where it stands. */
+	/* For a file with contents, counting begins at its size. */
 	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
 		log->written = (uint64_t)st.st_size;
 }
@@ -35,7 +35,7 @@ void log_keep_last(struct log *log, int dir, const char *name)
 	log->name = name;
 }
 
-/* The file becomes <name>.1, and a new one takes its place at the same descriptor. */
+/* Renames the file to <name>.1, and opens a new one at the same descriptor. */
 static bool begin_next_file(struct log *log)
 {
 	char last[NAME_MAX];
@@ -52,7 +52,7 @@ static bool begin_next_file(struct log *log)
 		(void)renameat(log->dir, last, log->dir, log->name);
 		return false;
 	}
-	/* The descriptor is inherited, or not, as it was. */
+	/* Keeps O_CLOEXEC as it was. */
 	return descriptor_replace(next, log->fd, fcntl(log->fd, F_GETFD) & FD_CLOEXEC) >= 0;
 }
 
@@ -63,7 +63,8 @@ static void put_log_text(struct log *log, const char *text)
 	ssize_t done;
 	int n;
 
-	/* Where nothing can be kept the file begins anew: the log never goes dumb. */
+	/* If the old file cannot be kept, the file is emptied: the log must accept every new
+	 * line. */
 	if (log->cap && log->written + CLOCK_TEXT + strlen(text) + 1 > log->cap) {
 		if (!begin_next_file(log) && ftruncate(log->fd, 0) < 0)
 			return;
@@ -80,7 +81,7 @@ static void put_log_text(struct log *log, const char *text)
 		log->written += (uint64_t)done;
 }
 
-/* Moves the one-second window on when it is over. */
+/* Begins a new window of one second if the old one is over. */
 static void advance_window(struct log *log)
 {
 	uint64_t now = clock_mono_ns();

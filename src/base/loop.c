@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Every watch is in exactly one list of the loop: timers by deadline, the others in any order. A
- * removed watch leaves its list at once and is marked dead, but its memory stays until the round is
+ * removed watch leaves its list at once and is marked dead. Its memory stays until the round is
  * over, since the round's array of events, or an iteration, may still point to it.
  */
 #include "base/loop.h"
@@ -28,7 +28,8 @@ struct loop_watch {
 	bool dead;
 	bool polled;	   /* in the poller's set */
 	bool always_ready; /* a regular file: the poller refuses it, since it never blocks */
-	int fd;		   /* the caller's, the process', or one of our own for the signal */
+	int fd;		   /* of the caller, of the process, or one that the loop made for the
+			    * signal */
 	uint32_t events;
 	uint64_t deadline;
 	uint64_t interval; /* 0: fires once */
@@ -46,9 +47,9 @@ struct loop_watch {
 struct loop {
 	struct poller *poller;
 	struct loop_watch *watches, *timers, *dead;
-	unsigned always_ready; /* watches of that kind */
+	unsigned always_ready; /* how many watches are always ready */
 	uint64_t round;
-	int depth; /* of loop_once() calls */
+	int depth; /* nesting of loop_once() calls */
 	bool stop;
 };
 
@@ -73,7 +74,7 @@ static void insert_timer(struct loop_watch *w)
 	insert_watch(link, w);
 }
 
-/* Leaves w->next as it was, so that an iteration that stands on w can go on. */
+/* Takes a watch out of its list. Leaves w->next unchanged, so that an iteration at w can go on. */
 static void take_out(struct loop_watch *w)
 {
 	*w->link = w->next;
@@ -81,7 +82,7 @@ static void take_out(struct loop_watch *w)
 		w->next->link = w->link;
 }
 
-/* Frees the dead; only between rounds. */
+/* Frees the dead watches; called only between rounds. */
 static void bury_dead(struct loop *loop)
 {
 	while (loop->dead) {
@@ -133,8 +134,8 @@ static struct loop_watch *watch_new(struct loop *loop, enum loop_kind kind, int 
 	return w;
 }
 
-/* A watch that waits for nothing leaves the set: LOOP_HUP would be reported to it all the same,
- * and the loop would spin. */
+/* A watch without events leaves the set: LOOP_HUP would be reported to it nevertheless, and the
+ * loop would spin. */
 int loop_set_events(struct loop_watch *w, uint32_t events, struct error *err)
 {
 	if (events == w->events && (!events || w->polled || w->always_ready))
@@ -210,7 +211,8 @@ struct loop_watch *loop_add_signal(struct loop *loop, int signal, loop_signal_fn
 	int fd;
 
 	sigemptyset(&set);
-	/* It stays blocked when the watch is removed: one that comes late must not kill us. */
+	/* The signal stays blocked when the watch is removed: a late signal must not kill this
+	 * process. */
 	if (sigaddset(&set, signal) < 0 || sigprocmask(SIG_BLOCK, &set, NULL) < 0 ||
 	    (fd = signal_fd_open(&set)) < 0) {
 		error_errno(err, errno, "watch signal %d", signal);
@@ -274,11 +276,12 @@ static int call_watch(struct loop_watch *w, uint32_t events)
 	if (w->kind == KIND_PROC) {
 		loop_remove(w); /* before proc_wait() closes the descriptor */
 		if (proc_wait(w->proc, UINT64_MAX, &code, NULL) < 0)
-			proc_end(w->proc); /* somebody else reaped it: the code is lost */
+			proc_end(w->proc); /* another part of the program reaped it: the code is
+					    * lost */
 		w->fn.proc(loop, code, w->data);
 		return 1;
 	}
-	/* What was asked for may have changed since poller_wait(). */
+	/* The events that the watch wants may have changed since poller_wait(). */
 	events &= w->events | LOOP_ERR | LOOP_HUP;
 	if (!events || !w->events)
 		return 0;
@@ -308,7 +311,7 @@ static int call_due_timers(struct loop *loop)
 		}
 		if (w->interval) {
 			take_out(w);
-			/* Missed ones are not made up for. */
+			/* Missed times are skipped. */
 			w->deadline += w->interval;
 			if (w->deadline <= now)
 				w->deadline = now + w->interval;

@@ -7,7 +7,7 @@
 
 #include "base/min.h"
 
-#define LETTERS_MAX 64 /* no name of ours is longer */
+#define LETTERS_MAX 64 /* no name of this project is longer */
 #define SLIPS_MAX 2
 
 /* Counts the slips between two words (the Damerau-Levenshtein distance of adjacent exchanges).
@@ -15,7 +15,8 @@
 static size_t count_slips(const char *a, const char *b)
 {
 	size_t m = strlen(a), n = strlen(b);
-	size_t rows[3][LETTERS_MAX + 1]; /* row i is rows[i % 3]: this one and the two before */
+	size_t rows[3][LETTERS_MAX + 1]; /* row i is rows[i % 3]: the present row and the two before
+					  * it */
 
 	if (m > LETTERS_MAX || n > LETTERS_MAX)
 		return SIZE_MAX;

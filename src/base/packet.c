@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/packet.h"
 
-/* Fixed bytes of the link's packets, in fields that are theirs to use. */
+/* The fixed bytes of the link's packets, in fields that the link is free to use. */
 #define LINK_FLAGS UINT32_C(0x6d616c6b)
 #define LINK_FORMAT 1
 

@@ -60,12 +60,12 @@ char *path_of_executable_dir(struct error *err)
 	return dir;
 }
 
-/* mkdir() for which a directory that is there already is success. */
+/* Makes a directory; succeeds if it exists already. */
 static int make_dir(const char *path, mode_t mode, struct error *err)
 {
 	struct stat st;
 
-	/* A name that exists may answer EACCES, EROFS and so on instead of EEXIST. */
+	/* For a name that exists, mkdir() may return EACCES, EROFS and so on instead of EEXIST. */
 	if (mkdir(path, mode) == 0)
 		return 0;
 	int why = errno;
@@ -116,7 +116,7 @@ int path_open_dir_at(int dirfd, const char *name, bool create, mode_t mode, stru
 	int fd = openat(dirfd, name, flags);
 
 	if (fd < 0 && errno == ENOENT && create) {
-		/* Another process may be making it just now. */
+		/* Another process may make it at the same time. */
 		if (mkdirat(dirfd, name, mode) < 0 && errno != EEXIST)
 			return error_errno(err, errno, "make directory %s", name);
 		fd = openat(dirfd, name, flags);

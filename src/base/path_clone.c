@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Copies of large sparse files. Reflink shares the blocks; without it only the parts that hold data
- * are copied, in the kernel where it can, so that a disk image of 60 GB with 1 GB in it costs 1 GB.
+ * Copies of large sparse files. Reflink shares the blocks. Without reflink only the parts that hold
+ * data are copied, in the kernel if possible, so that a disk image of 60 GB with 1 GB of data costs
+ * 1 GB.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +18,7 @@
 
 #define COPY_CHUNK ((off_t)1 << 20)
 
-/* The slow way for one span, where copy_file_range() refuses. */
+/* Copies one span by reads and writes, where copy_file_range() refuses. */
 static int copy_by_hand(int from, int to, off_t start, off_t end, struct error *err)
 {
 	autofree uint8_t *chunk = malloc((size_t)COPY_CHUNK);
@@ -50,7 +51,8 @@ static int copy_span(int from, int to, off_t start, off_t end, struct error *err
 			continue;
 		if (n < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == EIO))
 			return error_errno(err, errno, "copy");
-		/* Other file system, old kernel, seccomp; or 0, which some file systems say */
+		/* Another file system, an old kernel, seccomp; or 0, which some file systems
+		 * return. */
 		if (n <= 0)
 			return copy_by_hand(from, to, start, end, err);
 		start += n;
@@ -86,12 +88,12 @@ static int stat_source(int from, struct stat *st, struct error *err)
 	return 0;
 }
 
-/* spare: of path_clone_with_room_at(); NULL where nobody looks. */
+/* Copies the data. spare is as in path_clone_with_room_at(); NULL: free space is not checked. */
 static int copy_data(int from, const struct stat *st, int to, const uint64_t *spare,
 		     struct error *err)
 {
 	off_t position = lseek(from, 0, SEEK_CUR);
-	/* Blocks that are there and hold no data are counted too, which is too much and no harm. */
+	/* Blocks without data are counted too: that is too much, but does no harm. */
 	uint64_t needed = (uint64_t)st->st_blocks * 512 + (spare ? *spare : 0);
 	struct statvfs fs;
 	int rc;
@@ -103,7 +105,8 @@ static int copy_data(int from, const struct stat *st, int to, const uint64_t *sp
 	if (ftruncate(to, st->st_size) < 0)
 		return error_errno(err, errno, "size");
 	rc = clone_by_copy(from, to, st->st_size, err);
-	/* The search for data moved it; the caller's descriptor stays where it was. */
+	/* The search for data moved the offset; the caller's descriptor gets its old offset
+	 * back. */
 	if (position >= 0)
 		lseek(from, position, SEEK_SET);
 	return rc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading a file whole and replacing it whole. */
+/* Reads a whole file and replaces a whole file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -36,7 +36,7 @@ int path_read_file(const char *path, struct buf *out, struct error *err)
 
 int path_read_file_at(int dirfd, const char *name, struct buf *out, struct error *err)
 {
-	/* O_NONBLOCK: a FIFO put in the file's place must not hold us up. */
+	/* O_NONBLOCK: a FIFO in the place of the file must not block the caller. */
 	autoclose int fd =
 		openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct stat st;
@@ -63,8 +63,8 @@ int path_replace_file_at(int dirfd, const char *name, const void *data, size_t l
 
 	if (n < 0 || (size_t)n >= sizeof(parent))
 		return error_errno(err, ENAMETOOLONG, "%s", name);
-	/* The temporary file belongs beside the target. O_RDONLY, so that the directory can be
-	 * synced. */
+	/* The temporary file must be in the directory of the target. O_RDONLY, so that the
+	 * directory can be synced. */
 	dir = openat(dirfd, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return error_errno(err, errno, "directory of %s", name);
@@ -80,7 +80,7 @@ int path_replace_file_at(int dirfd, const char *name, const void *data, size_t l
 	}
 	if (fd_write_all(fd, data, len, err) < 0)
 		goto failed;
-	/* fchmod() comes last and needs no rights on the data, so mode may even be 0400. */
+	/* fchmod() comes last and needs no rights to the data, so mode may even be 0400. */
 	if (fchmod(fd, mode) < 0) {
 		error_errno(err, errno, "mode");
 		goto failed;
@@ -89,7 +89,7 @@ int path_replace_file_at(int dirfd, const char *name, const void *data, size_t l
 		error_errno(err, errno, "sync");
 		goto failed;
 	}
-	/* Network file systems report a full disk no earlier than here. */
+	/* Network file systems may report a full disk only here. */
 	if (close(steal_fd(&fd)) < 0) {
 		error_errno(err, errno, "close");
 		goto failed;

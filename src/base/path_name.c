@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Paths and names as text: nothing is looked at. Paths with "/" alone, which a guest's are on every
- * host. */
+/* Paths and names as text, without a look at files. Also paths with only "/", which guests have on
+ * every host. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

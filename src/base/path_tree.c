@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Removal of a tree that somebody else may have shaped.
+ * Removal of a tree that another user may have made.
  *
- * Every step is relative to a descriptor opened with O_NOFOLLOW, so no link is ever followed, also
- * not one that is put in place of a directory while we work. Mounts are not entered: the system is
- * asked to (FILE_ON_DISK, which sees bind mounts too), and where it cannot the device number is
- * compared.
+ * Every step is relative to a descriptor opened with O_NOFOLLOW, so no link is ever followed, not
+ * even one that replaces a directory during the work. Mounts are not entered: the system is asked
+ * not to (FILE_ON_DISK, which also recognises bind mounts), and where it cannot do that, the device
+ * numbers are compared.
  *
- * One descriptor is open for each level. A tree may be deeper than the number of descriptors we may
- * have, so a directory below MAX_LEVEL is moved up to the top of the tree and removed from there in
- * the next pass.
+ * One descriptor is open for each level. A tree may be deeper than the number of descriptors that
+ * this process may have, so a directory below MAX_LEVEL is moved up to the top of the tree and
+ * removed from there in the next pass.
  *
- * What cannot be removed is left, the rest goes, and the first error is reported.
+ * What cannot be removed is left, everything else is removed, and the first error is reported.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -29,11 +29,11 @@
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 struct removal {
-	int top;    /* the directory being emptied */
+	int top;    /* the directory that is being emptied */
 	dev_t dev;  /* its file system */
 	bool again; /* something was moved to the top: one more pass */
 	bool failed;
-	struct error *err; /* of the first failure */
+	struct error *err; /* the first failure */
 };
 
 static void tree_failed(struct removal *r, int errnum, const char *name)
@@ -46,7 +46,7 @@ static void tree_failed(struct removal *r, int errnum, const char *name)
 	r->failed = true;
 }
 
-/* The top is where the caller says; below it no mount is entered. */
+/* Opens a directory. The top may be anywhere; below it no mount is entered. */
 static int open_inside(const struct removal *r, int dir, const char *name)
 {
 	int fd = r->top < 0 ? openat(dir, name, DIR_FLAGS)
@@ -57,13 +57,14 @@ static int open_inside(const struct removal *r, int dir, const char *name)
 	return fd;
 }
 
-/* The directory, ready to be emptied. -1 with errno; EXDEV when it is another file system. */
+/* Opens a directory so that it can be emptied. -1 with errno; EXDEV if it is on another file
+ * system. */
 static int open_to_empty(const struct removal *r, int dir, const char *name)
 {
 	autoclose int fd = open_inside(r, dir, name);
 	struct stat st;
 
-	/* A directory of ours that forbids us to list it gets its rights back. */
+	/* A directory of this user that may not be listed gets its permissions back. */
 	if (fd < 0 && errno == EACCES && file_unlock_dir(dir, name, S_IRWXU, r->top >= 0) == 0)
 		fd = open_inside(r, dir, name);
 	if (fd < 0 || fstat(fd, &st) < 0)
@@ -72,7 +73,7 @@ static int open_to_empty(const struct removal *r, int dir, const char *name)
 		errno = EXDEV;
 		return -1;
 	}
-	/* Where this fails the entries will say why they cannot be removed. */
+	/* If this fails, the removal of the entries reports why. */
 	if ((st.st_mode & S_IRWXU) != S_IRWXU)
 		(void)!fchmod(fd, S_IRWXU);
 	return steal_fd(&fd);
@@ -101,7 +102,7 @@ static void remove_dir(struct removal *r, int dir, const char *name, int level)
 	}
 	int fd = open_to_empty(r, dir, name);
 	if (fd < 0) {
-		if (errno != ENOENT) /* somebody else is at it too */
+		if (errno != ENOENT) /* another process may be removing it too */
 			tree_failed(r, errno, name);
 		return;
 	}
@@ -117,15 +118,15 @@ static void remove_entry(struct removal *r, int dir, const char *name, int level
 	if (unlinkat(dir, name, 0) == 0 || errno == ENOENT)
 		return;
 	int why = errno;
-	/* Whether it is a directory is asked only after that: unlink() removes none, or as rmdir()
-	 * would. */
+	/* Only now is it checked whether the name is a directory: unlink() removes no directory, or
+	 * does it as rmdir() would. */
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
 		remove_dir(r, dir, name, level);
 	else
 		tree_failed(r, why, name);
 }
 
-/* Takes over fd. */
+/* Empties a directory. Takes over fd. */
 static void empty_dir(struct removal *r, int fd, int level)
 {
 	autodir DIR *d = fdopendir(fd);
@@ -160,7 +161,7 @@ int path_remove_tree_at(int dirfd, const char *name, struct error *err)
 	if (top < 0)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "remove %s", name);
 	r.top = top;
-	/* Each pass takes MAX_LEVEL levels off every branch, so the passes end. */
+	/* Each pass removes MAX_LEVEL levels from every branch, so the passes end. */
 	do {
 		int fd = openat(top, ".", DIR_FLAGS);
 

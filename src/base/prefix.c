@@ -9,7 +9,7 @@
 
 #define IPV4(a, b, c, d) ((uint32_t)(a) << 24 | (uint32_t)(b) << 16 | (uint32_t)(c) << 8 | (d))
 
-/* What is no place on the public internet. Nothing in 0/8 is a destination: the kernel takes
+/* Prefixes outside of the public internet. No address in 0/8 is a destination: the kernel takes
  * 0.0.0.0 for the host itself. */
 static const struct prefix not_public[] = {
 	{IPV4(0, 0, 0, 0), 8},
@@ -18,7 +18,7 @@ static const struct prefix not_public[] = {
 	{IPV4(127, 0, 0, 0), 8},
 	{IPV4(172, 16, 0, 0), 12},
 	{IPV4(192, 0, 0, 0), 24},   /* protocol assignments */
-	{IPV4(192, 88, 99, 0), 24}, /* relays of 6to4, wherever the nearest is */
+	{IPV4(192, 88, 99, 0), 24}, /* 6to4 relays, wherever the nearest one is */
 	{IPV4(192, 168, 0, 0), 16},
 	{IPV4(198, 18, 0, 0), 15}, /* benchmarks of networks; VPNs and proxies use it */
 	{IPV4(224, 0, 0, 0), 4},   /* multicast */
@@ -27,12 +27,12 @@ static const struct prefix not_public[] = {
 
 static const struct prefix secret[] = {
 	{0xa9fe0000, 16}, /* 169.254.0.0: link-local; metadata of most clouds */
-	{0x646464c8, 32}, /* 100.100.100.200: of Alibaba's */
-	{0xa83f8110, 32}, /* 168.63.129.16: of Azure's, at a public address */
-	{0xc00000c0, 32}, /* 192.0.0.192: of Oracle's */
+	{0x646464c8, 32}, /* 100.100.100.200: Alibaba's metadata */
+	{0xa83f8110, 32}, /* 168.63.129.16: Azure's, at a public address */
+	{0xc00000c0, 32}, /* 192.0.0.192: Oracle's */
 };
 
-/* "24": -1 for what is none, or is not written as a number is. */
+/* Reads "24". Returns -1 for a text that is no number, or not written in the usual form. */
 static int parse_length(const char *text)
 {
 	int bits = 0;

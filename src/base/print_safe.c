@@ -21,7 +21,7 @@ void print_safe(FILE *out, const char *text)
 	}
 }
 
-/* "\n", "\t" or "\r\n" at text: its bytes, else 0. */
+/* Returns the bytes of a "\n", "\t" or "\r\n" at text, else 0. */
 static size_t layout(const char *text, size_t left)
 {
 	if (*text == '\n' || *text == '\t')
@@ -29,8 +29,9 @@ static size_t layout(const char *text, size_t left)
 	return left > 1 && text[0] == '\r' && text[1] == '\n' ? 2 : 0;
 }
 
-/* What comes may change the n bytes at text, which were read last: a CR may be of a line's end,
- * these may be the beginning of a character, and a character may need the whole one behind it. */
+/* Returns whether later bytes may change the result for the n bytes at text, which were read last:
+ * a CR may belong to the end of a line, the bytes may be the beginning of a character, and a
+ * character may depend on the next one. */
 static bool depends_on_more(const struct utf8_reader *reader, const char *text, size_t n,
 			    size_t left, bool is_text)
 {

@@ -47,7 +47,7 @@ int proc_adopt(struct proc *p, struct error *err)
 {
 	int why;
 
-	/* Not a race: the pid stays taken until it is reaped. */
+	/* This is no race: the pid stays taken until the child is reaped. */
 	p->pidfd = process_open(p->pid);
 	if (p->pidfd >= 0)
 		return 0;
@@ -59,7 +59,8 @@ int proc_adopt(struct proc *p, struct error *err)
 
 /* --- ended by force -------------------------------------------------------------------------- */
 
-/* The pid may be another's by the time that it is looked at; the pidfd then means nobody. */
+/* Serves the kill. The pid may belong to another process by the time of the check; the pidfd then
+ * stands for no process. */
 static int serve_kill(void *data, const struct broker_message *in, struct broker_message *out,
 		      struct error *err)
 {
@@ -114,7 +115,8 @@ void proc_let_go(struct proc *p)
 	forget(p);
 }
 
-/* The start time of a process that is none of the machine's would help to have it taken for one. */
+/* Serves the start time. It refuses processes that do not belong to the machine: the start time of
+ * one could be used to make it look as if it did. */
 static int serve_start_time(void *data, const struct broker_message *in, struct broker_message *out,
 			    struct error *err)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A helper program run to its end: what it printed, or why it failed in its own words. */
+/* Runs a helper program to its end, and returns what it printed, or its own message about its
+ * failure. */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -19,8 +20,8 @@ struct run {
 	struct proc proc;
 	struct pollfd sources[SOURCES]; /* fd -1: at its end */
 	struct buf *out;		/* NULL: not wanted */
-	struct buf last;		/* the end of stderr */
-	int userns_fd;			/* proc_spec */
+	struct buf last;		/* the last part of stderr */
+	int userns_fd;			/* as in proc_spec */
 };
 
 static void close_source(struct run *r, int which)
@@ -30,7 +31,8 @@ static void close_source(struct run *r, int which)
 	r->sources[which].fd = -1;
 }
 
-/* One read. 1: there may be more at once; 0: nothing now, or the end; -1. */
+/* Reads once. Returns 1 if there may be more at once; 0 if there is nothing now, or at the end; -1
+ * on failure. */
 static int pump_child(struct run *r, int which, struct error *err)
 {
 	char chunk[CHUNK];
@@ -57,8 +59,8 @@ static int pump_child(struct run *r, int which, struct error *err)
 }
 
 /*
- * The process' end is the end, even if a child of it still holds the pipes: what is in them by then
- * (64 KiB are in a pipe at most) is taken, what comes later is nobody's.
+ * Reads until the process ends, even if a child of it still holds the pipes. What is in the pipes
+ * by then (at most 64 KiB each) is read, later output is ignored.
  */
 static int collect_output(struct run *r, uint64_t deadline_ns, struct error *err)
 {
@@ -110,7 +112,7 @@ static int start_child(struct run *r, const char *const *argv, struct error *err
 	return 0;
 }
 
-/* Trailing newlines go, those within become blanks: an error is one line. */
+/* Removes trailing newlines and makes blanks of the others: an error is one line. */
 static const char *one_line(struct buf *b)
 {
 	const uint8_t *p = buf_bytes(b);

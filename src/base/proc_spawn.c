@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fork() and exec(). Between the two only async-signal-safe calls are made, since the caller may
- * have threads: all memory is taken before, all messages are made after, in the parent.
+ * have threads: all memory is allocated before, and all messages are made afterwards, in the
+ * parent.
  *
  * Failures before exec and of exec itself come back over a pipe that exec closes. The child sends
- * the step and errno; an empty pipe says that the new program runs.
+ * the step and errno; an empty pipe means that the new program runs.
  */
 #include <assert.h>
 #include <errno.h>
@@ -55,16 +56,16 @@ static_assert(ARRAY_SIZE(step_text) == STEP_COUNT, "every step has a text");
 struct report {
 	enum step step;
 	int errnum;
-	size_t item; /* STEP_STAGE: of the stage */
+	size_t item; /* STEP_STAGE: the item of the stage */
 };
 
 struct child {
 	const struct proc_spec *spec;
 	const char *program; /* a path */
-	int report;	     /* write end of the pipe */
+	int report;	     /* the write end of the pipe */
 	pid_t parent;
-	int above; /* lowest descriptor number above every `to` */
-	int *keep; /* nfds + 1 numbers of scratch */
+	int above; /* the lowest descriptor number above every `to` */
+	int *keep; /* nfds + 1 numbers as scratch memory */
 	const struct spawn_rights *rights;
 };
 
@@ -77,8 +78,9 @@ static bool is_listed_fd(const struct proc_spec *spec, int to)
 }
 
 /*
- * A `from` may be the number of another one's `to`, so all of them are first copied to numbers that
- * no `to` has, and only then to their places. The pipe moves out of the way the same way.
+ * Puts the descriptors in their places. A `from` may have the number of another one's `to`. So all
+ * are first copied to numbers that no `to` has, and then to their places. The pipe is moved away in
+ * the same way.
  */
 static int place_fds(struct child *c)
 {
@@ -110,7 +112,8 @@ static int place_fds(struct child *c)
 	return 0;
 }
 
-/* argv and envp are const for our callers; exec() takes them otherwise but changes nothing. */
+/* Casts argv or envp, which are const here. exec() declares them otherwise but does not change
+ * them. */
 static char *const *exec_vector(const char *const *v)
 {
 	return (char *const *)(uintptr_t)v;
@@ -126,7 +129,7 @@ static void become_program(struct child *c)
 	struct error why = {0};
 	sigset_t none;
 
-	/* What we ignore or block is no business of the new program. */
+	/* The new program must not inherit which signals this process ignores or blocks. */
 	for (int i = 1; i < NSIG; i++)
 		sigaction(i, &plain, NULL); /* refused for SIGKILL, SIGSTOP */
 	sigemptyset(&none);
@@ -167,8 +170,8 @@ failed:
 	_exit(127);
 }
 
-/* The pid and pidfd of a child that begins with all signals blocked, lest a handler of ours runs in
- * it. */
+/* Forks the child and stores its pid and pidfd. The child begins with all signals blocked, so that
+ * no signal handler of this program runs in it. */
 static int fork_child(struct child *c, struct proc *out, struct error *err)
 {
 	struct proc p = PROC_NONE;
@@ -241,7 +244,7 @@ int proc_spawn(const struct proc_spec *spec, struct proc *out, struct error *err
 
 	if (check_proc_spec(spec, &c.above, err) < 0)
 		return -1;
-	/* Not in the child: in memory of the parent's. */
+	/* Not in the child, because this allocates memory. */
 	autofree char *found = strchr(spec->argv[0], '/') ? NULL : program_in_path(spec->argv[0]);
 	c.program = found ? found : spec->argv[0];
 	if (!strchr(c.program, '/'))

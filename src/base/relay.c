@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A way leads from one side to the other. It is read only while it holds nothing, so a slow reader
- * costs one chunk, and its writer waits. It is
+ * costs one chunk, and its writer waits. A way is
  *
- *   ended   its source has said its last, or is not listened to any more
- *   closed  its target has been told so, or takes nothing any more
+ *   ended   if its source will send no more, or is not read any more
+ *   closed  if its target has been told so, or takes no more
  *
- * and the connection is over when both ways are closed. A side that takes nothing any more may
- * still have said something, which is delivered: a server may answer and close before it has read
- * all.
+ * and the connection is over when both ways are closed. A side that takes no more may still have
+ * sent something, which is delivered: a server may answer and close before it has read all.
  */
 #include "base/relay.h"
 
@@ -30,11 +29,11 @@ struct side {
 	int fd;
 	struct loop_watch *watch;
 	bool hurried; /* relay_hurry() */
-	bool gone;    /* it has closed, with bytes of it on their way */
+	bool gone;    /* it has closed, and bytes of it are still on their way */
 };
 
 struct way {
-	uint8_t *bytes; /* NULL while it holds nothing */
+	uint8_t *bytes; /* NULL while the way holds nothing */
 	size_t start, len;
 	bool ended, closed;
 };
@@ -42,10 +41,10 @@ struct way {
 struct relay {
 	struct side sides[2];
 	struct way ways[2]; /* ways[i] leads from sides[i] to the other */
-	bool broken;	    /* something was lost */
+	bool broken;	    /* bytes were lost */
 	struct loop *loop;
-	struct loop_watch *gone_timer; /* while there is one that is gone */
-	bool moved;		       /* since it was set */
+	struct loop_watch *gone_timer; /* set while a side is gone */
+	bool moved;		       /* bytes have moved since the timer was set */
 	relay_ended_fn *ended;
 	void *data;
 };
@@ -65,8 +64,8 @@ static void relay_lose(struct relay *relay, struct way *way)
 	way->ended = way->closed = true;
 }
 
-/* As send(). vsock wants one piece of kernel memory for all that it is given, which a kernel whose
- * memory is in fragments does not have: less of it may still go. */
+/* Sends as send() does. vsock needs one piece of kernel memory for all bytes of a call, which a
+ * kernel with fragmented memory may not have: then fewer bytes are tried. */
 static ssize_t relay_send(int to, const uint8_t *bytes, size_t len)
 {
 	ssize_t n = send(to, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -78,7 +77,7 @@ static ssize_t relay_send(int to, const uint8_t *bytes, size_t len)
 	return n;
 }
 
-/* What the way holds, as far as its target takes it; then its end, if it has come. */
+/* Sends what the way holds, as far as its target takes it; then its end, if it has come. */
 static void relay_deliver(struct relay *relay, int from)
 {
 	struct way *way = &relay->ways[from];
@@ -128,8 +127,9 @@ static void relay_take(struct relay *relay, int from)
 	relay_deliver(relay, from);
 }
 
-/* Of a side that has said all; of a hurried one also before that, once: it would be told of without
- * end. */
+/* Returns whether a side's hang-up must be watched: if the side has sent all. For a hurried side it
+ * is also watched before that, but reported only once: otherwise it would be reported again and
+ * again. */
 static bool hears_hang_up(const struct relay *relay, int side)
 {
 	const struct way *from = &relay->ways[side], *to = &relay->ways[!side];
@@ -153,7 +153,7 @@ static uint32_t relay_wants(const struct relay *relay, int side)
 	return events;
 }
 
-/* True when the connection is over. */
+/* Returns true when the connection is over. */
 static bool relay_settle(struct relay *relay)
 {
 	struct error err;
@@ -207,15 +207,15 @@ static void on_side(struct loop *loop, int fd, uint32_t events, void *data)
 	if ((events & (LOOP_IN | LOOP_HUP | LOOP_ERR)) && !relay->ways[i].ended &&
 	    relay->ways[i].len == 0)
 		relay_take(relay, i);
-	/* It hears nothing more; what it has said last may be taken yet, and if nobody does its own
-	 * end would never be told. */
+	/* The side takes nothing more. Its last bytes may still be taken; if they never are, its
+	 * own end would never be reported. */
 	if ((events & (LOOP_HUP | LOOP_ERR)) && relay->ways[i].len > 0 && side->hurried &&
 	    !side->gone) {
 		relay_lose(relay, &relay->ways[!i]);
 		side->gone = true;
 		await_slow_reader(relay);
 	}
-	/* It has said its last and takes nothing either. */
+	/* The side has sent its last byte, and takes nothing either. */
 	if ((events & (LOOP_HUP | LOOP_ERR)) && relay->ways[i].ended)
 		relay_lose(relay, &relay->ways[!i]);
 	if (relay_settle(relay))
@@ -239,8 +239,8 @@ struct relay *relay_new(struct loop *loop, int a, int b, relay_ended_fn *ended, 
 	relay->loop = loop;
 	for (int i = 0; i < 2; i++) {
 		relay->sides[i] = (struct side){.relay = relay, .fd = fds[i]};
-		/* Small messages go at once, and a peer whose host has gone is noticed. Sockets that
-		 * are not TCP refuse both options, which are not meant for them. */
+		/* Small messages are sent at once, and a peer whose host has gone is noticed.
+		 * Sockets that are not TCP refuse both options; that does no harm. */
 		setsockopt(fds[i], IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 		setsockopt(fds[i], SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 	}
@@ -260,7 +260,8 @@ void relay_hurry(struct relay *relay, int side)
 	relay->sides[side].hurried = true;
 }
 
-/* By what another socket has not: who relays may ask for options, and not for names. */
+/* Checks an option that only TCP sockets have: a confined process that relays may ask for options,
+ * but not for names. */
 static bool is_tcp(int fd)
 {
 	int no_delay;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Unix sockets by directory descriptor, and with deadlines. */
+/* Unix sockets by directory descriptor, with deadlines. */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -63,7 +63,7 @@ int sock_connect_at(int dirfd, const char *name, struct error *err)
 		return error_errno(err, errno, "socket");
 	if (check_socket_name(name, err) < 0)
 		return -1;
-	/* connect() waits while the backlog is full: for ever, were the listener stuck. */
+	/* connect() waits while the backlog is full: for ever if the listener is stuck. */
 	if (set_send_timeout(fd, limit_get(LIMIT_DIAL_MS), err) < 0)
 		return -1;
 	do
@@ -73,8 +73,8 @@ int sock_connect_at(int dirfd, const char *name, struct error *err)
 		return error_set(err, ERR_TIMEOUT, "socket %s: nobody accepts", name);
 	if (rc < 0)
 		return refuse_socket("connect to", name, err);
-	/* macOS takes no option of a socket whose peer has gone already (EINVAL): what it left, a
-	 * refusal, is still to be read. */
+	/* macOS sets no option on a socket whose peer has gone already (EINVAL). The peer's last
+	 * bytes, such as a refusal, must still be read. */
 	if (set_send_timeout(fd, 0, &why) < 0 && why.errnum != EINVAL)
 		return error_copy(err, &why);
 	return steal_fd(&fd);

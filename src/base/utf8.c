@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/utf8.h"
 
-/* One replacement stands for the longest beginning of a valid sequence, else for one byte, as
- * Unicode advises. */
+/* One replacement stands for the longest beginning of a valid sequence, or else for one byte, as
+ * Unicode recommends. */
 size_t utf8_sequence(const uint8_t *p, size_t left, size_t *bad)
 {
 	size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;

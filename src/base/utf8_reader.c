@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tells which characters a person sees as they are. The ranges are those of the Unicode Character
+ * Decides which characters a person sees as they are. The ranges come from the Unicode Character
  * Database, rounded to blocks where a block has one use: Default_Ignorable_Code_Point and
- * Bidi_Control (is_unseen), Extended_Pictographic (is_emoji), and the blocks of the scripts of
- * which Joining_Type and the virama take joiners, as RFC 5892, appendix A, says (takes_joiners), and
- * General_Category Zs (is_foreign_blank).
+ * Bidi_Control (is_unseen), Extended_Pictographic (is_emoji), and General_Category Zs
+ * (is_foreign_blank). For takes_joiners they are the blocks of the scripts whose Joining_Type and
+ * virama allow joiners by RFC 5892, appendix A.
  */
 #include "base/cleanup.h"
 #include "base/utf8.h"
@@ -28,14 +28,14 @@ static bool is_of_ranges(uint32_t code, const struct range *ranges, size_t count
 	return false;
 }
 
-/* Controls of one byte and of two: terminals obey both kinds. */
+/* Returns whether a character is a control, of one byte or of two: terminals obey both kinds. */
 static bool is_control(uint32_t code)
 {
 	return code < 0x20 || (code >= 0x7f && code < 0xa0);
 }
 
-/* What is drawn as nothing, what turns the order of writing around, and the ends of lines that only
- * some programs know. */
+/* Returns whether a character is invisible, changes the direction of writing, or is an end of a
+ * line that only some programs know. */
 static bool is_unseen(uint32_t code)
 {
 	static const struct range ranges[] = {
@@ -94,7 +94,7 @@ static bool takes_joiners(uint32_t code)
 		{0xfb50, 0xfdff},   /* Arabic presentation forms A */
 		{0xfe70, 0xfefc},   /* Arabic presentation forms B */
 		{0x10a00, 0x10fff}, /* Kharoshthi, Manichaean, Rohingya, Sogdian */
-		{0x11000, 0x11fff}, /* Brahmi and what came of it */
+		{0x11000, 0x11fff}, /* Brahmi and the scripts that derive from it */
 		{0x1e900, 0x1e95f}, /* Adlam */
 	};
 
@@ -106,8 +106,9 @@ static bool is_joiner(uint32_t code)
 	return code == ZERO_WIDTH_NON_JOINER || code == ZERO_WIDTH_JOINER;
 }
 
-/* Signs of those scripts that are drawn as nothing and act on the letters beside them: invisible
- * stackers and number joiners (Indic_Syllabic_Category), the Syriac abbreviation mark. */
+/* Returns whether a character is a sign of those scripts that is invisible and acts on the letters
+ * beside it: invisible stackers and number joiners (Indic_Syllabic_Category), the Syriac
+ * abbreviation mark. */
 static bool is_stacker(uint32_t code)
 {
 	static const struct range signs[] = {
@@ -120,15 +121,16 @@ static bool is_stacker(uint32_t code)
 	return is_of_ranges(code, signs, ARRAY_SIZE(signs));
 }
 
-/* Joiners and the emoji selector are drawn as nothing too, and act on their neighbours. */
+/* Returns whether a character is invisible by itself. This includes joiners and the emoji selector,
+ * which act on their neighbours. */
 static bool is_unseen_alone(uint32_t code)
 {
 	return is_joiner(code) || code == EMOJI_SELECTOR || is_stacker(code) || is_unseen(code);
 }
 
-/* One joiner is text beside a letter of a script that takes joiners, and between two emoji.
- * Several, or one beside anything else that is drawn as nothing, could spell a text that nobody
- * sees. */
+/* Returns whether a joiner is text: a single one beside a letter of a script that takes joiners, or
+ * between two emoji. Several, or one beside another invisible character, could form a hidden
+ * text. */
 static bool does_join(const struct utf8_reader *at, uint32_t behind)
 {
 	if (at->code == ZERO_WIDTH_JOINER && is_emoji(behind) &&
@@ -144,7 +146,8 @@ static bool does_select(uint32_t before, uint32_t behind)
 							 before == '#' || before == '*'));
 }
 
-/* Zs of the Unicode Character Database, but the blank of ASCII. */
+/* Returns whether a character is in Zs of the Unicode Character Database, except the blank of
+ * ASCII. */
 static bool is_foreign_blank(uint32_t code)
 {
 	static const struct range ranges[] = {
@@ -160,8 +163,8 @@ static bool is_blank(uint32_t code)
 	return code == ' ' || code == '\t' || is_foreign_blank(code);
 }
 
-/* A blank is text between words, and beside one of its own kind. Blanks of several kinds beside each
- * other, and one at the end of a line, could spell a text that nobody sees. */
+/* Returns whether a blank is text: between words, or beside one of its own kind. Blanks of
+ * different kinds beside each other, and one at the end of a line, could form a hidden text. */
 static bool does_space(const struct utf8_reader *at, uint32_t behind)
 {
 	return (!is_blank(at->before) || at->before == at->code) &&
@@ -178,7 +181,7 @@ static uint32_t code_of(const uint8_t *c, size_t len)
 	return code;
 }
 
-/* The code of the character at text, 0 if nothing is there. */
+/* Returns the code of the character at text, 0 if there is none. */
 static uint32_t code_at(const uint8_t *text, size_t left)
 {
 	size_t bad, len = left > 0 ? utf8_sequence(text, left, &bad) : 0;

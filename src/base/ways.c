@@ -10,7 +10,7 @@
 #define LISTENERS_MAX 1024
 #define FIRST_ROOM 1024
 
-/* Of the process as a whole, like the broker. */
+/* The state of the whole process, like the broker's. */
 static struct {
 	unsigned long long *inodes;
 	size_t count, room;
@@ -26,7 +26,8 @@ void ways_forget_by(ways_open_fn *open, ways_used_fn *used)
 	own.used_fn = used;
 }
 
-/* Closed ones are forgotten first; the room grows where half of it would still be in use. */
+/* Makes room for one more. Closed sockets are forgotten first; the array grows if more than half of
+ * it would still be in use. */
 static int make_room(struct error *err)
 {
 	unsigned long long *grown;

@@ -55,12 +55,13 @@ struct pump {
 	bool done;	/* `end` is known */
 	enum microagent_end end;
 	uint64_t deadline_ns; /* for a cancelled command; UINT64_MAX: none */
-	uint64_t watch_ns;    /* when the watch for pauses begins; UINT64_MAX: it has begun */
+	uint64_t watch_ns;    /* when the watch for pauses begins; UINT64_MAX: never, or it has
+			       * begun */
 	int pause_fd;	      /* the descriptor of the watch for pauses; -1: none */
 	bool was_started;
 	uint64_t patience_ms;
-	uint64_t overdue_ns; /* when the agent must have reported the start, and after that the
-			      * exit */
+	uint64_t overdue_ns; /* when the agent must have reported the start, and later the exit;
+			      * UINT64_MAX: never */
 	uint64_t expires_ns; /* when the timeout of the command passes; UINT64_MAX: never */
 	uint64_t taken_ns;   /* when the reader took the last bytes, or was first offered some */
 };

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-/* By its header alone: a library more would cost each start of the command line, and the guest's
- * program is static. */
+/* Only the header is used: one more library would slow down each start of the command line, and the
+ * guest's program is static. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -30,9 +30,9 @@ static bool has_up(const char *target)
 	return false;
 }
 
-/* Leading ".." lead through directories that were made for the tree; what follows them goes down,
- * through links of which the same is true. So such a link stays in the tree, whatever the others
- * are. */
+/* Returns whether a relative target stays in the tree. Leading ".." lead through directories that
+ * were made for the tree. The rest of the target goes down, through links that were checked in the
+ * same way. So the link stays in the tree, no matter what the other links are. */
 static bool stays_inside(const char *path, const char *target)
 {
 	size_t depth = depth_of(path);
@@ -54,7 +54,7 @@ static bool stays_inside(const char *path, const char *target)
 	}
 }
 
-/* What follows root in an absolute path; NULL: it is elsewhere. */
+/* Returns what follows root in an absolute path; NULL if the path is not below root. */
 static const char *below(const char *root, const char *target)
 {
 	size_t len = strlen(root);

@@ -11,7 +11,7 @@
 #include "base/limits.h"
 
 struct tree_links {
-	void *tree; /* of struct name, as tsearch() keeps it */
+	void *tree; /* struct name, in the form that tsearch() keeps */
 	uint64_t count;
 };
 

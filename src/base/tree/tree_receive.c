@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What comes is hostile. Nothing is ever opened by a name that could be a link of the sender's:
- * each parent is opened below the root that we made, with links refused; each entry is made anew.
+ * The received data are hostile. Nothing is ever opened by a name that could be a link of the
+ * sender's: each parent is opened below the root that this receiver made, with links refused, and
+ * each entry is made anew.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,19 +27,19 @@ struct receiver {
 	const struct tree_line *line;
 	const struct tree_target *target;
 	const char *links_within;
-	char temporary[64]; /* what the root is called until it is whole */
-	int file;	    /* the root, a file; -1: none */
-	bool file_named;    /* it is there under the temporary name */
-	int root;	    /* the root, a directory; -1: none */
+	char temporary[64]; /* the name of the root until it is complete */
+	int file;	    /* the root, if it is a file; -1: none */
+	bool file_named;    /* the file exists under the temporary name */
+	int root;	    /* the root, if it is a directory; -1: none */
 	struct tree_digest *digest;
 	uint64_t received; /* bytes of contents, for progress */
-	uint64_t counted;  /* of what the limit is on */
-	uint64_t open;	   /* directories that are not whole yet */
+	uint64_t counted;  /* bytes that count against the limit */
+	uint64_t open;	   /* directories that are not complete yet */
 	struct tree_entry entry;
 	struct tree_reader in;
 };
 
-/* How the entry at hand is called in messages. */
+/* Returns the name of the present entry for messages. */
 static const char *shown(const struct receiver *r)
 {
 	return r->entry.path[0] ? r->entry.path : r->target->name;
@@ -65,7 +66,8 @@ static void tell_received(const struct receiver *r)
 		r->line->progress(r->line->data, r->received, shown(r));
 }
 
-/* Plain components, none of them "", "." or "..", and not too many. */
+/* Returns whether a path has only plain components, none of them "", "." or "..", and not too
+ * many. */
 static bool is_clean(const char *path)
 {
 	for (int depth = 0; *path; depth++) {
@@ -81,7 +83,8 @@ static bool is_clean(const char *path)
 	return true;
 }
 
-/* The directory that path is in; *name is its last component. path is put back as it was. */
+/* Opens the directory in which path is; *name becomes its last component. path is the same
+ * afterwards. */
 static int open_entry_parent(const struct receiver *r, char *path, const char **name,
 			     struct error *err)
 {
@@ -148,7 +151,7 @@ static int receive_data(struct receiver *r, int to, struct error *err)
 		holes = holes || chunk.kind == TREE_HOLE;
 	}
 	if (chunk.kind == TREE_BREAK) {
-		/* The reason is in the entry that follows. */
+		/* The next entry has the reason. */
 		if (tree_get_entry(&r->in, &r->entry, err) < 0)
 			return -1;
 		return r->entry.type == TREE_ERROR ? tree_error_of(&r->entry, err)
@@ -169,7 +172,8 @@ static void fill_times(struct timespec times[2], const struct tree_entry *entry)
 	times[1] = (struct timespec){.tv_sec = (time_t)entry->mtime, .tv_nsec = entry->mtime_ns};
 }
 
-/* Set-id bits are never taken over. A time that the file system does not have is no failure. */
+/* Sets mode and times. Set-id bits are never used. It is no failure if the file system cannot store
+ * a time. */
 static int set_attributes(const struct receiver *r, int fd, const struct tree_entry *entry,
 			  struct error *err)
 {
@@ -182,7 +186,7 @@ static int set_attributes(const struct receiver *r, int fd, const struct tree_en
 	return 0;
 }
 
-/* The entry at hand changes when the sender breaks off. */
+/* Writes a file. The present entry is replaced when the sender breaks off. */
 static int fill_file(struct receiver *r, int fd, struct error *err)
 {
 	const struct tree_entry entry = {
@@ -208,7 +212,7 @@ static int make_link(struct receiver *r, int dir, const char *name, struct error
 	return 0;
 }
 
-/* One more name of a file that we made; linkat() follows no link by itself. */
+/* Makes one more name of a file that this receiver made; linkat() itself follows no link. */
 static int make_hard_link(struct receiver *r, int dir, const char *name, struct error *err)
 {
 	const char *old = NULL;
@@ -249,7 +253,7 @@ static int make_entry(struct receiver *r, struct error *err)
 		return make_link(r, dir, name, err);
 	if (r->entry.type == TREE_HARD_LINK)
 		return make_hard_link(r, dir, name, err);
-	/* Ours to write in until it is whole. */
+	/* The receiver may write in it until it is complete. */
 	r->open++;
 	return mkdirat(dir, name, 0700) < 0 ? receive_failed(r, err) : 0;
 }
@@ -259,7 +263,7 @@ static int end_dir(struct receiver *r, struct error *err)
 	const char *path = r->entry.path[0] ? r->entry.path : ".";
 	autoclose int dir = -1;
 
-	/* As many as began, which were counted. */
+	/* There must be as many ends as beginnings, which were counted. */
 	if (r->root < 0 || r->open == 0 || !is_clean(r->entry.path))
 		return tree_damaged(err);
 	r->open--;
@@ -270,9 +274,9 @@ static int end_dir(struct receiver *r, struct error *err)
 /* --- temporary names ------------------------------------------------------------------------- */
 
 /*
- * A receiver that is killed leaves what it has under its temporary name. Each receiver has its root
- * locked (flock(2)) for as long as it runs, so a root without a lock was left, and the next receiver
- * into the same directory removes it.
+ * A receiver that is killed leaves its data under its temporary name. Each receiver holds a lock on
+ * its root (flock(2)) for as long as it runs. So a root without a lock was left behind, and the
+ * next receiver into the same directory removes it.
  */
 #define TEMPORARY ".microagent-"
 #define RANDOM_DIGITS 16
@@ -329,8 +333,8 @@ static void remove_left(const struct receiver *r)
 			remove_if_left(dir, entry->d_name);
 }
 
-/* Locks the root, which was made just now and is open as fd. Another receiver may have taken it
- * for one that was left before the lock was there: false. */
+/* Locks the root, which was just made and is open as fd. Returns false if another receiver may have
+ * removed it before it was locked, because it looked like one that was left behind. */
 static bool lock_root(const struct receiver *r, int fd)
 {
 	/* Where the file system has no locks, no receiver removes anything. */
@@ -361,7 +365,7 @@ static int make_root_dir(const struct receiver *r)
 	return fd;
 }
 
-/* Makes the root under a new temporary name and locks it. *fd: the root, open. */
+/* Makes the root under a new temporary name and locks it. *fd becomes the open root. */
 static int make_root(struct receiver *r, int (*make)(const struct receiver *r), int *fd,
 		     struct error *err)
 {
@@ -389,8 +393,8 @@ static int receive_root_file(struct receiver *r, struct error *err)
 {
 	if (r->target->dir < 0)
 		return receive_data(r, r->target->file, err);
-	/* Without a name where the file system can: then nothing is left if we are killed. Its lock
-	 * holds for the temporary name that it gets at the end. */
+	/* Makes it without a name if the file system can do that: then nothing is left if this
+	 * process is killed. Its lock holds for the temporary name that it gets at the end. */
 	r->file = file_open_nameless(r->target->dir, O_WRONLY);
 	if (r->file >= 0) {
 		(void)flock(r->file, LOCK_EX | LOCK_NB);
@@ -454,7 +458,7 @@ static int receive_rest(struct receiver *r, struct error *err)
 	}
 }
 
-/* A file may take the place of another, a directory of nothing. */
+/* Gives the root its final name. A file may replace another file, a directory replaces nothing. */
 static int put_in_place(struct receiver *r, struct error *err)
 {
 	int dir = r->target->dir, got;
@@ -469,7 +473,8 @@ static int put_in_place(struct receiver *r, struct error *err)
 	}
 	got = r->root >= 0 ? file_rename_new(dir, r->temporary, dir, r->target->name)
 			   : renameat(dir, r->temporary, dir, r->target->name);
-	if (got < 0 && (errno == EINVAL || errno == ENOTSUP)) /* a file system without that */
+	if (got < 0 && (errno == EINVAL || errno == ENOTSUP)) /* a file system that does not support
+							       * this */
 		got = renameat(dir, r->temporary, dir, r->target->name);
 	return got < 0 ? receive_failed(r, err) : 0;
 }
@@ -521,7 +526,8 @@ void tree_answer(int fd, const struct error *result)
 	snprintf(entry.text, sizeof(entry.text), "%s", result->msg);
 	if (tree_put_entry(w, &entry, NULL) < 0 || tree_flush(w, NULL) < 0)
 		return;
-	/* Closed with something unread, a connection may lose what was said last. */
+	/* If a connection is closed while unread bytes are in it, the last bytes that were sent may
+	 * be lost. */
 	(void)shutdown(fd, SHUT_WR);
 	while (read(fd, w->bytes, sizeof(w->bytes)) > 0)
 		;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files that are sent may change meanwhile, and who changes them may mean it: each is opened
- * once, without following a link, and what is sent is what was read, at most as long as it was.
+ * The files may change while they are sent, and a hostile user may change them on purpose. Each
+ * file is opened once, without following a link. What is sent is what was read, at most as long as
+ * the file was.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,12 +24,12 @@ struct sender {
 	struct tree_links *links;
 	dev_t device;
 	uint64_t sent;		 /* bytes of contents, for progress */
-	uint64_t counted;	 /* of what the limit is on */
-	struct tree_entry entry; /* the one at hand */
+	uint64_t counted;	 /* bytes that count against the limit */
+	struct tree_entry entry; /* the present entry */
 	struct tree_writer out;
 };
 
-/* Not blocking: a FIFO must not hold us. */
+/* O_NONBLOCK: a FIFO must not block the sender. */
 #define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
 static int put_bytes(struct sender *s, enum tree_type type, const struct stat *st, const char *text,
@@ -65,7 +66,7 @@ static int cannot_read(struct sender *s, struct error *err)
 	return -1;
 }
 
-/* Within a file the receiver waits for a chunk. */
+/* Counts contents. On failure it tells the receiver, which waits for a chunk within a file. */
 static int count_contents(struct sender *s, uint64_t more, struct error *err)
 {
 	if (tree_count(s->line, &s->counted, more, err) == 0)
@@ -74,7 +75,8 @@ static int count_contents(struct sender *s, uint64_t more, struct error *err)
 	return -1;
 }
 
-/* Sends what lies at *at, at most up to `until`. 1: all of it; 0: the file ended before; -1. */
+/* Sends the data from *at up to `until`. Returns 1 if all were sent; 0 if the file ended before; -1
+ * on failure. */
 static int send_data(struct sender *s, int fd, uint64_t *at, uint64_t until, struct error *err)
 {
 	while (*at < until) {
@@ -103,8 +105,8 @@ static int send_data(struct sender *s, int fd, uint64_t *at, uint64_t until, str
 	return 1;
 }
 
-/* Up to the next data of a sparse file, which *end is then the end of. 1: there is some; 0: none up
- * to `size`, and the hole was sent; -1. */
+/* Sends the hole up to the next data of a sparse file; *end becomes the end of those data. Returns
+ * 1 if there are data; 0 if there are none up to `size`, and the hole was sent; -1 on failure. */
 static int send_hole(struct sender *s, int fd, uint64_t *at, uint64_t size, uint64_t *end,
 		     struct error *err)
 {
@@ -129,8 +131,8 @@ static int send_hole(struct sender *s, int fd, uint64_t *at, uint64_t size, uint
 	return 1;
 }
 
-/* What is appended while it is read is not waited for. A file of /proc says that it is empty, and
- * is read to its end. */
+/* Sends the contents of a file. Data that are appended meanwhile are not sent. A file of /proc has
+ * size 0, and is read to its end. */
 static int send_contents(struct sender *s, int fd, const struct stat *st, struct error *err)
 {
 	uint64_t size = st->st_size > 0 ? (uint64_t)st->st_size : INT64_MAX, at = 0;
@@ -139,7 +141,7 @@ static int send_contents(struct sender *s, int fd, const struct stat *st, struct
 	int more = 1;
 
 	if (st->st_size > 0 && !sparse && st->st_blocks == 0 && lseek(fd, 0, SEEK_HOLE) == 0)
-		sparse = true; /* nothing but a hole */
+		sparse = true; /* only a hole */
 	while (more > 0 && at < size) {
 		uint64_t end = size;
 
@@ -190,7 +192,7 @@ static int send_opened(struct sender *s, int dir, const char *name, int depth, s
 	if (fd < 0 && errno == EACCES)
 		return skip_entry(s, "permission denied", err);
 	if (fd < 0 && errno == ENOENT)
-		return 0; /* it has gone since */
+		return 0; /* it was removed meanwhile */
 	if (fd < 0 && (errno == ELOOP || errno == ENXIO))
 		return skip_entry(s, "changed while it was read", err);
 	if (fd < 0 || fstat(fd, &st) < 0)
@@ -230,7 +232,7 @@ static int send_entry(struct sender *s, int dir, const char *name, int depth, st
 	return status;
 }
 
-/* Takes over fd. */
+/* Sends a directory. Takes over fd. */
 static int send_dir(struct sender *s, int fd, const struct stat *st, int depth, struct error *err)
 {
 	autodir DIR *dir = fdopendir(fd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a received file or tree is to be. */
+/* The place where a received file or tree will be. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ static int set_target_name(struct tree_target *target, const char *name, struct 
 	return error_set(err, ERR_CONFLICT, "%s is there already and no regular file", name);
 }
 
-/* The directory of path, "." or "/" where it names none. */
+/* Opens the directory of path, "." or "/" if path names none. */
 static int open_parent_of(int root_fd, const char *path, bool confined, const char **last,
 			  struct error *err)
 {
@@ -69,7 +69,7 @@ int tree_target_open(int root_fd, const char *path, bool confined, const char *n
 		dir = open_parent_of(root_fd, path, confined, &name, err);
 	if (dir < 0)
 		return -1;
-	/* In a directory that has no name any more nothing can be made. */
+	/* No file can be made in a directory that has no name any more. */
 	if (fstat(dir, &st) < 0)
 		return error_errno(err, errno, "%.300s", path);
 	if (!st.st_nlink)

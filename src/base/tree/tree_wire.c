@@ -36,7 +36,7 @@ int tree_error_of(const struct tree_entry *entry, struct error *err)
 	return error_set(err, code, "%s", entry->text);
 }
 
-/* Until fd is ready for events; 1 when the other side speaks first. */
+/* Waits until fd is ready for events. Returns 1 if the other side sends something first. */
 static int wait_line(int fd, int cancel, int silence_ms, short events, bool duplex,
 		     struct error *err)
 {
@@ -67,7 +67,8 @@ static int spoken(struct tree_writer *w, struct error *err)
 
 static int write_all(struct tree_writer *w, struct error *err)
 {
-	/* A socket that has somebody to listen to, or something else to end it, is never blocked in. */
+	/* Calls on the socket do not block if the other side may send, or if a cancel or a silence
+	 * may end the transfer. */
 	const bool waits = w->duplex || w->cancel >= 0 || w->silence_ms > 0;
 	size_t sent = 0, most = sizeof(w->bytes);
 
@@ -85,8 +86,8 @@ static int write_all(struct tree_writer *w, struct error *err)
 		if (n >= 0) {
 			sent += (size_t)n;
 		} else if ((errno == ENOMEM || errno == ENOBUFS) && most > SPACE_LEAST) {
-			/* A vsock wants each packet in one piece of memory, which a kernel may not
-			 * have: then less at once. */
+			/* A vsock needs each packet in one piece of kernel memory, which the kernel
+			 * may not have: then fewer bytes are tried. */
 			most /= 2;
 		} else if (errno != EINTR && errno != EAGAIN) {
 			return w->duplex && (errno == EPIPE || errno == ECONNRESET)
@@ -201,7 +202,7 @@ void tree_chunk_commit(struct tree_writer *w, size_t len, struct tree_digest *di
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-/* More bytes behind those that are there, which begin at the buffer's front. */
+/* Reads more bytes behind the present ones, which are moved to the front of the buffer. */
 static int read_more(struct tree_reader *r, struct error *err)
 {
 	ssize_t n;
@@ -220,7 +221,7 @@ static int read_more(struct tree_reader *r, struct error *err)
 	return 0;
 }
 
-/* len bytes, which the caller has bounded by the buffer. */
+/* Returns len bytes; the caller makes sure that they fit into the buffer. */
 static const uint8_t *take_bytes(struct tree_reader *r, size_t len, struct error *err)
 {
 	const uint8_t *at;
@@ -291,7 +292,8 @@ int tree_get_chunk(struct tree_reader *r, struct tree_digest *digest, struct tre
 		return tree_damaged(err);
 	if (out->kind != TREE_DATA && out->kind != TREE_HOLE)
 		return 0;
-	/* Nobody sends one, and without end they would be a file that no limit ends. */
+	/* No correct sender sends an empty chunk, and an endless number of them would make a file
+	 * that no limit ends. */
 	if (out->length == 0)
 		return tree_damaged(err);
 	tree_digest_add(digest, p, TREE_CHUNK_HEAD);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * There is no call that makes a descriptor O_CLOEXEC at once but open(): between the two a program
- * that another thread starts may inherit it. What we start ourselves inherits nothing unasked
- * (proc_spawn.c).
+ * Only open() makes a descriptor O_CLOEXEC at once. For other calls there are two steps, and a
+ * program that another thread starts in between may inherit the descriptor. Programs that this code
+ * starts inherit only what was asked for (proc_spawn.c).
  *
  * sun_path holds 103 bytes, less than the path of many a state directory, and no path leads through
  * a descriptor. So a thread goes to the directory by itself: pthread_fchdir_np(), which libSystem
- * exports and its own fts(3) uses, changes the working directory of the calling thread alone.
+ * exports and its own fts(3) uses, changes only the working directory of the calling thread.
  *
  * Compiled and linked for macOS, never run on one.
  */
@@ -29,7 +29,7 @@
 
 #define CHUNK 65536
 
-int pthread_fchdir_np(int fd); /* -1: back to where the process is */
+int pthread_fchdir_np(int fd); /* -1: back to the process's directory */
 
 static int fail_on(int fd)
 {
@@ -52,9 +52,10 @@ static int quiet_socket(int fd, bool nonblock)
 
 	if (close_on_exec(fd) < 0)
 		return -1;
-	/* What accept() makes is as its listener is. Its peer may have gone, and of such a socket
-	 * no option is taken (EINVAL, sosetoptlock() in bsd/kern/uipc_socket.c of
-	 * https://github.com/apple-oss-distributions/xnu): what it left is still to be read. */
+	/* accept() gives a socket the flags of its listener. If the peer has gone, no option can be
+	 * set on the socket (EINVAL, sosetoptlock() in bsd/kern/uipc_socket.c of
+	 * https://github.com/apple-oss-distributions/xnu), but the peer's last bytes can still be
+	 * read. */
 	if ((setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof(on)) < 0 && errno != EINVAL) ||
 	    fcntl(fd, F_SETFL, nonblock ? O_NONBLOCK : 0) < 0)
 		return fail_on(fd);
@@ -98,7 +99,7 @@ int descriptor_accept(int listener, struct sockaddr_storage *peer, bool nonblock
 	return fd < 0 ? -1 : quiet_socket(fd, nonblock);
 }
 
-/* SO_REUSEADDR, since what is left of earlier connections would keep the port. */
+/* Uses SO_REUSEADDR, since remains of earlier connections would keep the port. */
 int descriptor_bind_port(int fd, const struct sockaddr *address, socklen_t len)
 {
 	int on = 1;
@@ -108,9 +109,9 @@ int descriptor_bind_port(int fd, const struct sockaddr *address, socklen_t len)
 	return bind(fd, address, len);
 }
 
-/* What is bound and does not listen refuses by itself, and nobody else can bind its port
- * (in_pcbbind() in bsd/netinet/in_pcb.c of xnu). What listens cannot be taken back: shutdown() of a
- * socket that is not connected is ENOTCONN (soshutdown() in bsd/kern/uipc_socket.c). */
+/* A socket that is bound and does not listen refuses by itself, and nobody else can bind its port
+ * (in_pcbbind() in bsd/netinet/in_pcb.c of xnu). Listening cannot be ended: shutdown() of a socket
+ * that is not connected fails with ENOTCONN (soshutdown() in bsd/kern/uipc_socket.c). */
 int descriptor_hold_port(int fd)
 {
 	int listens = 0;
@@ -221,7 +222,7 @@ int descriptor_poll(struct pollfd *fds, size_t count, uint64_t deadline_ns)
 	const struct timespec *left = fd_time_left(deadline_ns, &time);
 	int64_t ms = -1;
 
-	/* Rounded up, lest it be asked again and again in the last millisecond. */
+	/* Rounded up, so that poll() is not called again and again in the last millisecond. */
 	if (left)
 		ms = left->tv_sec >= INT_MAX / 1000
 			     ? INT_MAX
@@ -230,7 +231,7 @@ int descriptor_poll(struct pollfd *fds, size_t count, uint64_t deadline_ns)
 	return poll(fds, (nfds_t)count, (int)ms);
 }
 
-/* sendfile() goes to sockets alone. */
+/* sendfile() works only with sockets. */
 ssize_t descriptor_send_file(int to, int from, off_t *at, size_t len)
 {
 	uint8_t chunk[CHUNK];
@@ -272,7 +273,7 @@ int descriptor_bind_at(int sock, int dirfd, const char *name)
 
 	if (call_in_directory(sock, dirfd, name, bind) < 0)
 		return -1;
-	/* Until listen() nobody can connect to it, whatever the umask made of its mode. */
+	/* Until listen() nobody can connect, whatever mode the umask has left. */
 	if (fchmodat(dirfd, name, S_IRUSR | S_IWUSR, 0) == 0)
 		return 0;
 	why = errno;
@@ -281,8 +282,8 @@ int descriptor_bind_at(int sock, int dirfd, const char *name)
 	return -1;
 }
 
-/* macOS connects to no descriptor. The name may become a link between the look and the connection,
- * but there no program with fewer rights than ours writes to the directory. */
+/* macOS cannot connect to a descriptor. The name may become a link between the check and the
+ * connection, but no program with fewer rights than this one writes to the directory. */
 int descriptor_connect_at(int sock, int dirfd, const char *name)
 {
 	struct stat st;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * EVFILT_VNODE: a kqueue, and an open descriptor for each directory (O_EVTONLY, which keeps no disk
- * from being unmounted). A directory tells that its entries have changed and not how, and nothing
- * of what is written to its files: for DIR_WATCH_WRITTEN each file has a descriptor of its own, and
- * new ones get theirs when the directory has changed. Which descriptors belong to which watch no
- * kqueue tells, so that is a list. Compiled and linked for macOS, never run on one.
+ * EVFILT_VNODE: a kqueue, and an open descriptor for each directory (O_EVTONLY, which does not keep
+ * a disk from being unmounted). A directory reports that its entries have changed, but not how, and
+ * reports no writes to its files. So for DIR_WATCH_WRITTEN each file has a descriptor of its own,
+ * and new files get theirs when the directory has changed. A kqueue does not say which descriptors
+ * belong to it, so there is a list. Compiled and linked for macOS, never run on one.
  */
 #include "base/platform/dir_watch.h"
 
@@ -27,9 +27,9 @@ struct place {
 	struct place *next;
 	int watch;
 	int fd;
-	int number; /* of the directory: its descriptor */
-	bool scans; /* a directory, whose files are watched too */
-	ino_t ino;  /* of a file; 0: a directory */
+	int number; /* number of the directory: its descriptor */
+	bool scans; /* a directory whose files are watched too */
+	ino_t ino;  /* the inode of a file; 0: a directory */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -42,7 +42,7 @@ int dir_watch_open(void)
 	return queue < 0 || fcntl(queue, F_SETFD, FD_CLOEXEC) < 0 ? -1 : steal_fd(&queue);
 }
 
-/* Takes over fd. */
+/* Adds a place to the watch. Takes over fd. */
 static int add_place(const struct place *place, uint32_t fflags)
 {
 	autoclose int fd = place->fd;
@@ -88,7 +88,7 @@ static bool is_watched_file(int watch, ino_t ino)
 	return place != NULL;
 }
 
-/* What cannot be watched is not: its directory still is. */
+/* Watches a file. If that fails, the file is skipped: its directory is still watched. */
 static void watch_file(int watch, int number, const char *name)
 {
 	struct place place = {.watch = watch, .number = number};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files on APFS. Compiled and linked for macOS, never run on one; facts are those of open(2),
+/* Files on APFS. Compiled and linked for macOS, never run on one; the facts are from open(2),
  * clonefile(2), rename(2) and fcntl(2). */
 #include "base/platform/file.h"
 
@@ -44,7 +44,7 @@ static bool is_of_disk(int fd, dev_t dev)
 	return fstat(fd, &st) == 0 && st.st_dev == dev;
 }
 
-/* One component: a name that is no link, on that disk. */
+/* Opens one component: a name that is no link, on that disk. */
 static int open_step(int dir, const char *name, int flags, dev_t dev)
 {
 	autoclose int fd = openat(dir, name, flags | O_NOFOLLOW);
@@ -54,7 +54,7 @@ static int open_step(int dir, const char *name, int flags, dev_t dev)
 	return is_of_disk(fd, dev) ? steal_fd(&fd) : fail_with(EXDEV);
 }
 
-/* Step by step, as there is no call that promises all of it at once. */
+/* Opens a path step by step, since no call promises all of this at once. */
 static int open_below(int dirfd, const char *path, int flags)
 {
 	autoclose int at = -1;
@@ -113,7 +113,8 @@ ssize_t file_path(int fd, char *out, size_t size)
 	return snprintf(out, size, "%s", path);
 }
 
-/* By its path, and only if that is still the same file: /dev/fd/N would share the offset. */
+/* Opens the file by its path, and only if the path still leads to the same file: /dev/fd/N would
+ * share the offset. */
 int file_reopen(int fd, int flags)
 {
 	char path[PATH_MAX];
@@ -168,7 +169,7 @@ void file_let_go(int fd)
 
 /* --- files without a name --------------------------------------------------------------------- */
 
-/* There are none: a file that has lost its last name cannot get one again. */
+/* There are no such files: a file that has lost its last name cannot get one again. */
 int file_open_nameless(int dirfd, int access)
 {
 	(void)dirfd, (void)access;
@@ -189,8 +190,9 @@ int file_clone_into(int from, int to)
 	return fail_with(ENOTSUP);
 }
 
-/* A clone comes with the mode and the flags of what it is of (clonefile(2)): that of a base may be
- * neither written nor removed. Its owner is who makes it, as of any file (CLONE_NOOWNERCOPY). */
+/* Opens a clone for writing. It has the mode and the flags of its original (clonefile(2)): a base
+ * may forbid to write or remove it. The user that makes the clone owns it, like any file
+ * (CLONE_NOOWNERCOPY). */
 static int open_clone(int dirfd, const char *name)
 {
 	autoclose int clone = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);

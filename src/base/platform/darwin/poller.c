@@ -3,14 +3,14 @@
  * kqueue. Compiled and linked for macOS, never run on one.
  *
  * A descriptor has up to two filters here where epoll has one entry: EVFILT_READ for LOOP_IN and
- * LOOP_RDHUP, EVFILT_WRITE for LOOP_OUT, and both for LOOP_HUP. What they tell in one wait is put
- * together again, since a watch is called once a round. kqueue(2) has the facts: an end is EV_EOF,
- * with a socket's error in fflags; a filter that is EV_CLEAR tells of changes. There is nothing for
- * LOOP_PRI.
+ * LOOP_RDHUP, EVFILT_WRITE for LOOP_OUT, and both for LOOP_HUP. Their events of one wait are
+ * combined, since a watch is called once in a round. The facts are from kqueue(2): an end is
+ * EV_EOF, with a socket's error in fflags; a filter that is EV_CLEAR reports changes. There is
+ * nothing for LOOP_PRI.
  *
- * Each filter tells the end of its own direction, and perhaps not in the same wait as the other:
- * poll(2) is asked whether that one is over too, which it says by POLLHUP (poll_callback() in
- * bsd/kern/sys_generic.c of https://github.com/apple-oss-distributions/xnu).
+ * Each filter reports the end of its own direction, perhaps not in the same wait as the other one.
+ * So poll(2) is asked whether the other direction is over too: it then reports POLLHUP
+ * (poll_callback() in bsd/kern/sys_generic.c of https://github.com/apple-oss-distributions/xnu).
  */
 #include "base/platform/poller.h"
 
@@ -57,8 +57,8 @@ void poller_free(struct poller *p)
 
 static const struct {
 	int16_t filter;
-	uint32_t ready; /* it is what the filter tells of */
-	uint32_t ends;	/* these it tells besides */
+	uint32_t ready; /* the event for which the filter waits */
+	uint32_t ends;	/* the ends that it reports too */
 } filters[] = {
 	{EVFILT_READ, LOOP_IN, LOOP_RDHUP | LOOP_HUP},
 	{EVFILT_WRITE, LOOP_OUT, LOOP_HUP},
@@ -69,7 +69,8 @@ static bool has_filter(size_t which, uint32_t events)
 	return events & (filters[which].ready | filters[which].ends);
 }
 
-/* Who waits for an end alone must not be told for ever of what comes before it. */
+/* Returns whether a filter reports changes. A watch that waits only for an end must not get endless
+ * reports of data that come before it. */
 static bool tells_changes(size_t which, uint32_t events)
 {
 	return events & LOOP_EDGE || !(events & filters[which].ready);
@@ -83,7 +84,7 @@ static int add_changes(struct kevent *out, int fd, size_t which, uint32_t from, 
 	bool clear = tells_changes(which, to);
 	int n = 0;
 
-	/* EV_CLEAR is what a filter was made with. */
+	/* EV_CLEAR can be set only when the filter is made. */
 	if (had && (!has || clear != tells_changes(which, from)))
 		EV_SET(&out[n++], fd, filter, EV_DELETE | EV_RECEIPT, 0, 0, NULL);
 	if (has)
@@ -92,7 +93,8 @@ static int add_changes(struct kevent *out, int fd, size_t which, uint32_t from, 
 	return n;
 }
 
-/* kqueue takes some of these too, but a file that is read to its end would be ready no more. */
+/* Returns whether a file never blocks. kqueue accepts some such files, but at its end a file would
+ * not count as ready any more. */
 static bool never_blocks(int fd)
 {
 	struct stat st;
@@ -116,7 +118,7 @@ int poller_set(struct poller *p, int fd, uint32_t from, uint32_t to, void *data)
 	got = kevent(p->kqueue, changes, n, receipts, n, &now);
 	if (got < 0)
 		return -1;
-	/* One that is gone went with its descriptor. */
+	/* A filter that is missing was removed when its descriptor was closed. */
 	for (int i = 0; i < got && i < n; i++)
 		if (receipts[i].flags & EV_ERROR && receipts[i].data &&
 		    !(changes[i].flags & EV_DELETE)) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process is held by a kqueue that tells of its end (EVFILT_PROC, kqueue(2)). Such a descriptor
- * knows the process and not how to reach it, so signals go to the pid, once the descriptor has said
- * that the process has not ended: for a child that is as sure as a pidfd, since its pid stays taken
- * until it is reaped here; for another process a moment is left in which it could end and its pid
- * be given anew. Compiled and linked for macOS, never run on one.
+ * A process is held by a kqueue that reports its end (EVFILT_PROC, kqueue(2)). Such a descriptor
+ * knows the process but cannot reach it. So signals go to the pid, after the descriptor has said
+ * that the process has not ended. For a child that is as safe as a pidfd, since its pid stays taken
+ * until it is reaped here. Another process could end in between, and its pid could be used again.
+ * Compiled and linked for macOS, never run on one.
  */
 #include "base/platform/process.h"
 
@@ -23,7 +23,8 @@
 #include "base/cleanup.h"
 #include "base/platform/system.h"
 
-/* Of a child that has ended and is not reaped no end is told any more: readable at once. */
+/* Makes the descriptor readable at once: kqueue reports no end of a child that has ended and is not
+ * reaped. */
 static int tell_at_once(int queue)
 {
 	struct kevent change;
@@ -48,8 +49,8 @@ int process_open(pid_t pid)
 		return steal_fd(&queue);
 	if (errno != ESRCH)
 		return -1;
-	/* One that is about to be a zombie is neither that yet nor to be found any more: for a
-	 * child of ours that moment is waited out. */
+	/* A process that is just ending is no zombie yet, and is not found any more. For a child of
+	 * this process that moment is waited out. */
 	if (kill(pid, 0) < 0 && waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0) {
 		errno = ESRCH;
 		return -1;
@@ -121,7 +122,7 @@ int process_own_program(char out[PATH_MAX])
 	return -1;
 }
 
-/* By what it takes from the mode of a file: umask() would set it too, which other threads would
+/* Finds the umask from the mode of a new file: umask() would also set it, which other threads would
  * see. */
 mode_t process_umask(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What libproc(3) and sysctl(3) tell of any process of our own user. Compiled and linked for macOS,
- * never run on one. */
+/* Facts from libproc(3) and sysctl(3) about any process of this user. Compiled and linked for
+ * macOS, never run on one. */
 #include <errno.h>
 #include <libproc.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/platform/process.h"
 
-/* Between the question how many there are and the answer some may come. */
+/* Room for processes that start between the question for their number and the answer. */
 #define MORE_PROCESSES 64
 
 static int read_bsd_info(pid_t pid, struct proc_bsdinfo *out)
@@ -29,7 +29,7 @@ pid_t process_parent(pid_t pid)
 	return read_bsd_info(pid, &info) < 0 ? 0 : (pid_t)info.pbi_ppid;
 }
 
-/* In microseconds of the wall clock as it was when it began. */
+/* Stores the start in microseconds of the wall clock as it was at that time. */
 int process_start_time(pid_t pid, uint64_t *began, struct error *err)
 {
 	struct proc_bsdinfo info;
@@ -40,7 +40,7 @@ int process_start_time(pid_t pid, uint64_t *began, struct error *err)
 	return 0;
 }
 
-/* Nothing that is documented tells of another process which of its pages are its alone. */
+/* Measures memory. No documented call tells which pages of another process belong only to it. */
 int process_memory(pid_t pid, struct process_memory *out, struct error *err)
 {
 	(void)pid;
@@ -61,8 +61,8 @@ int process_boot_id(char out[37], struct error *err)
 	return 0;
 }
 
-/* KERN_PROCARGS2: an int that counts the arguments, the path of the program, NULs, the arguments.
- */
+/* Reads KERN_PROCARGS2: an int that counts the arguments, the path of the program, NULs, the
+ * arguments. */
 static int put_arguments(const char *bytes, size_t size, struct buf *out)
 {
 	const char *at = bytes + sizeof(int), *end = bytes + size;

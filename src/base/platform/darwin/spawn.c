@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * There are no namespaces, and nobody is told to end with his parent. So who is to end with it gets
- * a keeper: a process that is nobody's child, holds no descriptor, and waits for whichever of the
- * two ends first. Compiled and linked for macOS, never run on one.
+ * There are no namespaces, and the system cannot end a process with its parent. So a process that
+ * must end with its parent gets a keeper: a process that is nobody's child, holds no descriptor,
+ * and waits until one of the two ends. Compiled and linked for macOS, never run on one.
  */
 #include "base/platform/spawn.h"
 
@@ -58,7 +58,7 @@ int spawn_enter(const struct proc_spec *spec, enum spawn_step *step, size_t *ite
 	return 0;
 }
 
-/* As root, so that the real, the effective and the saved one change (setuid(2)). */
+/* Changes the user as root, so that the real, the effective and the saved id change (setuid(2)). */
 int spawn_change_user(const struct proc_spec *spec)
 {
 	if (spec->uid == 0)
@@ -68,8 +68,8 @@ int spawn_change_user(const struct proc_spec *spec)
 	return setuid(spec->uid);
 }
 
-/* kqueue(2): the end of a process is told to whoever asks; one that has ended already cannot be
- * asked for. */
+/* Waits by kqueue(2), which reports the end of a process to any process. It refuses to watch a
+ * process that has ended already. */
 static void keep_with(pid_t parent, pid_t child) __attribute__((noreturn));
 static void keep_with(pid_t parent, pid_t child)
 {
@@ -93,7 +93,8 @@ static void keep_with(pid_t parent, pid_t child)
 	_exit(0);
 }
 
-/* Through a process in between, so that the program has no child that it knows nothing of. */
+/* Starts the keeper through a process in between, so that the program has no child that it does not
+ * know. */
 int spawn_end_with(pid_t parent)
 {
 	pid_t child = getpid(), between = fork();
@@ -126,7 +127,7 @@ int spawn_give_up(const struct spawn_rights *rights)
 	return 0;
 }
 
-/* execvP() takes its own PATH and the environment from where all have it. */
+/* execvP() takes a PATH as its argument; it takes the environment from the global variable. */
 void spawn_exec(const char *program, char *const *argv, char *const *envp)
 {
 	const char *path = getenv("PATH");

@@ -4,8 +4,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* fsync() hands all to the drive, which may lose what it has not written yet; F_FULLFSYNC has it
- * write that (fcntl(2) and fsync(2) of macOS). Not every file system knows it. */
+/* Uses F_FULLFSYNC, which makes the drive write everything: after fsync() the drive may still lose
+ * data that it has not written (fcntl(2) and fsync(2) of macOS). Not every file system supports
+ * it. */
 int file_sync(int fd)
 {
 	return fcntl(fd, F_FULLFSYNC) == 0 ? 0 : fsync(fd);

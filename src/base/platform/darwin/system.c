@@ -42,7 +42,7 @@ int memory_of_host(uint64_t *total, uint64_t *available, struct error *err)
 	if (sysctlbyname("hw.memsize", &all, &size, NULL, 0) < 0)
 		return error_errno(err, errno, "hw.memsize");
 	*total = all;
-	/* What is inactive is given up before anything is swapped. */
+	/* Inactive memory is given up before anything is swapped out. */
 	*available = ((uint64_t)pages.free_count + pages.inactive_count + pages.purgeable_count) *
 		     (uint64_t)getpagesize();
 	return 0;
@@ -60,7 +60,8 @@ const char *system_getenv(const char *name)
 	return issetugid() ? NULL : getenv(name);
 }
 
-/* clock_gettime_nsec_np(3): the first stands while the system sleeps, the second does not. */
+/* Uses clock_gettime_nsec_np(3): the first clock stands still while the system sleeps, the second
+ * does not. */
 uint64_t system_awake_ns(void)
 {
 	return clock_gettime_nsec_np(CLOCK_UPTIME_RAW);
@@ -71,7 +72,7 @@ uint64_t system_boot_ns(void)
 	return clock_gettime_nsec_np(CLOCK_MONOTONIC_RAW);
 }
 
-/* gethostuuid(2). */
+/* Uses gethostuuid(2). */
 void system_host_id(char out[SYSTEM_HOST_ID])
 {
 	const struct timespec wait = {.tv_sec = 1};

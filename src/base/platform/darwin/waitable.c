@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each is a kqueue with one filter, which is itself a descriptor that can be waited for, except for
- * the clock, of which notifyd tells. Compiled and linked for macOS, never run on one. Facts are
- * those of kqueue(2); a kqueue is not inherited by fork().
+ * Each is a kqueue with one filter. A kqueue is itself a descriptor that can be waited for. The
+ * clock is the exception: notifyd reports it. Compiled and linked for macOS, never run on one. The
+ * facts are from kqueue(2); fork() does not pass on a kqueue.
  */
 #include "base/platform/waitable.h"
 
@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-#define OWN_IDENT 0 /* of a filter that stands for nothing else */
+#define OWN_IDENT 0 /* the number of a filter that stands for nothing else */
 
 static int change_kqueue(int queue, uintptr_t ident, int16_t filter, uint16_t flags,
 			 uint32_t fflags, int64_t data)
@@ -37,7 +37,7 @@ static int open_kqueue(uintptr_t ident, int16_t filter, uint16_t flags, uint32_t
 	return steal_fd(&queue);
 }
 
-/* 1: there was one. */
+/* Takes an event. Returns 1 if there was one. */
 static int take_event(int queue, struct kevent *out)
 {
 	const struct timespec now = {0};
@@ -93,9 +93,9 @@ int any_fd_add(int any, int fd)
 /* --- signals ---------------------------------------------------------------------------------- */
 
 /*
- * EVFILT_SIGNAL tells of each signal that is sent, blocked or ignored as it may be, but not of one
- * that was pending before: for that there is an event of our own with its number. The signal stays
- * pending until sigwait() takes it.
+ * Opens a descriptor for signals. EVFILT_SIGNAL reports each signal that is sent, even if it is
+ * blocked or ignored, but no signal that was pending before: for that a user event with its number
+ * is triggered. The signal stays pending until sigwait() takes it.
  */
 int signal_fd_open(const sigset_t *set)
 {
@@ -119,7 +119,8 @@ int signal_fd_open(const sigset_t *set)
 	return steal_fd(&queue);
 }
 
-/* Such a signal is thrown away when it comes, also while it is blocked (sigaction(2)). */
+/* Returns whether a signal is thrown away when it comes, even while it is blocked
+ * (sigaction(2)). */
 static bool is_thrown_away(int signal)
 {
 	struct sigaction action;
@@ -149,12 +150,12 @@ int signal_fd_take(int fd)
 		if (is_thrown_away(signal))
 			return signal;
 	}
-	return 0; /* another descriptor of the same signal took it */
+	return 0; /* another descriptor for the same signal took it */
 }
 
 /* --- the clock -------------------------------------------------------------------------------- */
 
-/* notify(3), whose header is in Apple's SDK alone; the name is kNotifyClockSet of notify_keys.h. */
+/* notify(3), whose header is only in Apple's SDK; the name is kNotifyClockSet of notify_keys.h. */
 #define CLOCK_SET_NAME "com.apple.system.clock_set"
 #define NOTIFY_OK 0
 uint32_t notify_register_file_descriptor(const char *name, int *fd, int flags, int *token);
@@ -173,7 +174,7 @@ int clock_set_fd_open(void)
 	return -1;
 }
 
-/* A token for each time. */
+/* Reads the tokens, one for each time that the clock was set. */
 int clock_set_fd_take(int fd)
 {
 	int token, any = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Unix sockets by directory descriptor: sun_path holds 107 bytes, less than the path of many a
- * state directory, so the directory is named /proc/thread-self/fd/N and only the last component
- * counts.
+ * Unix sockets by directory descriptor. sun_path holds 107 bytes, less than the path of many a
+ * state directory. So the path begins with /proc/thread-self/fd/N, and only the last component can
+ * be too long.
  */
 #include "base/platform/descriptor.h"
 
@@ -65,12 +65,13 @@ static int set_option(int fd, int option, int on)
 /* --- whether other users have a port ---------------------------------------------------------- */
 
 struct port_look {
-	in_port_t port; /* in network order */
-	uint32_t own;	/* the inode of our socket */
+	in_port_t port; /* in network byte order */
+	uint32_t own;	/* the inode of this process's socket */
 	bool lists_bound, others;
 };
 
-/* A socket has an inode while a process has it: what is left of a connection has none. */
+/* Examines one socket of the list. A socket has an inode while a process has it: the remains of a
+ * connection have none. */
 static int look_at_socket(void *data, const struct netlink_reply *reply, struct error *err)
 {
 	struct port_look *look = data;
@@ -104,8 +105,9 @@ static int look_at_sockets(struct port_look *look, sa_family_t family)
 	return fd < 0 ? -1 : netlink_dump(fd, &request, look_at_socket, look, NULL);
 }
 
-/* Tells whether a process of another user may have the port of fd, by whatever address. fd is bound
- * and does not listen. Kernels before Linux 6.8 do not list such sockets, nor fd: then it may be. */
+/* Returns whether a process of another user may have the port of fd, at any address. fd is bound
+ * and does not listen. Kernels before Linux 6.8 list neither such sockets nor fd: then it is
+ * possible. */
 static bool others_may_have_port(int fd)
 {
 	union {
@@ -122,7 +124,7 @@ static bool others_may_have_port(int fd)
 	struct port_look look = {.port = v6 ? held.v6.sin6_port : held.v4.sin_port,
 				 .own = (uint32_t)st.st_ino};
 
-	/* A kernel without IPv6 has no list of its sockets. */
+	/* A kernel without IPv6 has no list of IPv6 sockets. */
 	return look_at_sockets(&look, AF_INET) < 0 ||
 	       (look_at_sockets(&look, AF_INET6) < 0 && v6) || look.others || !look.lists_bound;
 }
@@ -130,13 +132,14 @@ static bool others_may_have_port(int fd)
 /* --- how a port is held ------------------------------------------------------------------------ */
 
 /*
- * Ends the listening of fd, which has SO_REUSEPORT, and takes SO_REUSEADDR off it. EADDRINUSE:
- * another user has a socket that is in the way. He can have bound it before, by SO_REUSEADDR. That
- * keeps nobody from listening until he takes SO_REUSEADDR off it. So fd listens once without
- * SO_REUSEADDR: every such socket is in the way of that. Closed connections of machines are not,
- * because they have SO_REUSEPORT. Closed connections of other programs (TIME_WAIT) are in the way
- * too, and nobody can take them for a listener later. So the kernel is asked whose sockets there
- * are.
+ * Ends the listening of fd, which has SO_REUSEPORT, and removes SO_REUSEADDR from it. EADDRINUSE if
+ * another user has a socket that is in the way.
+ *
+ * That user can have bound the socket before, by SO_REUSEADDR. Such a socket prevents nobody from
+ * listening until its user removes SO_REUSEADDR from it. So fd listens once without SO_REUSEADDR:
+ * every such socket is in the way of that. Closed connections of machines are not, because they
+ * have SO_REUSEPORT. Closed connections of other programs (TIME_WAIT) are in the way too, although
+ * nobody can make a listener of them later. So the kernel is asked whose sockets there are.
  */
 static int exclude_others(int fd)
 {
@@ -153,18 +156,18 @@ static int exclude_others(int fd)
 }
 
 /*
- * How a port is held. shutdown() ends a listener and leaves it bound (inet_shutdown() and
+ * Binds and holds a port. shutdown() ends a listener and leaves it bound (inet_shutdown() and
  * tcp_set_state() of Linux). While a socket does not listen and has SO_REUSEADDR, everybody can
  * bind its port by SO_REUSEADDR too, and then listen at it (inet_bind_conflict()). So the socket
- * has SO_REUSEADDR until it has listened for the first time, and later only while it listens. What
- * is left of its connections has both options by then: SO_REUSEADDR lets the next socket bind
- * the port, and SO_REUSEPORT lets this one listen again. Others share by SO_REUSEPORT only if they
- * are the same user.
+ * has SO_REUSEADDR until it has listened for the first time, and later only while it listens. The
+ * remains of its connections have both options by then: SO_REUSEADDR lets the next socket bind the
+ * port, and SO_REUSEPORT lets this one listen again. Other sockets can share the port by
+ * SO_REUSEPORT only if they belong to the same user.
  *
- * The first listen() makes sure that nobody else listens or holds the port: it finds a second
- * socket of the same user too, since it comes before SO_REUSEPORT. It fails where another user has
- * used the moment before to listen. exclude_others() makes sure that nobody else is bound to the
- * port. A client that connects in between is reset.
+ * The first listen() makes sure that nobody else listens or holds the port. It also finds a second
+ * socket of the same user, since SO_REUSEPORT is set later. It fails if another user has used the
+ * moment before to listen. exclude_others() makes sure that nobody else is bound to the port. A
+ * client that connects in between is reset.
  */
 int descriptor_bind_port(int fd, const struct sockaddr *address, socklen_t len)
 {
@@ -174,9 +177,9 @@ int descriptor_bind_port(int fd, const struct sockaddr *address, socklen_t len)
 	return exclude_others(fd);
 }
 
-/* shutdown() of a socket that does not listen fails and yet leaves a mark (sk_shutdown of
- * inet_shutdown()). Each connection that the socket accepts later inherits the mark, and reads the
- * end of file instead of what its client sends. */
+/* Ends the listening. shutdown() of a socket that does not listen fails and yet leaves a mark
+ * (sk_shutdown of inet_shutdown()). Each connection that the socket accepts later inherits the
+ * mark, and reads the end of file instead of its client's data. */
 int descriptor_hold_port(int fd)
 {
 	int listens = 0;
@@ -188,7 +191,8 @@ int descriptor_hold_port(int fd)
 	return listens ? shutdown(fd, SHUT_RD) : 0;
 }
 
-/* A TCP socket at a port of the loopback, of the kernel's choice; *at becomes its address. */
+/* Returns a TCP socket at a port of the loopback that the kernel chooses; *at becomes its
+ * address. */
 static int bind_anywhere(sa_family_t family, struct sockaddr_storage *at, socklen_t *len)
 {
 	*at = (struct sockaddr_storage){.ss_family = family};
@@ -206,8 +210,8 @@ static int bind_anywhere(sa_family_t family, struct sockaddr_storage *at, sockle
 	return -1;
 }
 
-/* bind() of a socket that has a port or a connection is EINVAL (__inet_bind() of Linux). Of any
- * other it is EADDRINUSE at an address that another socket has. */
+/* Tries bind(): for a socket that has a port or a connection it fails with EINVAL (__inet_bind() of
+ * Linux). For any other it fails with EADDRINUSE at an address that another socket has. */
 bool descriptor_has_port(int fd)
 {
 	struct sockaddr_storage taken = {0};
@@ -228,7 +232,7 @@ bool descriptor_has_port(int fd)
 	return has;
 }
 
-/* The wildcard of the other family than the one of `of`, at its port. */
+/* Stores the wildcard address of the family that `of` does not have, with the port of `of`. */
 static socklen_t other_wildcard(const struct sockaddr_storage *of, struct sockaddr_storage *out)
 {
 	*out = (struct sockaddr_storage){0};
@@ -242,13 +246,13 @@ static socklen_t other_wildcard(const struct sockaddr_storage *of, struct sockad
 	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)out;
 
 	v6->sin6_family = AF_INET6;
-	/* The analyser does not know that the kernel fills an address by getsockname(). */
+	/* The analyser does not know that getsockname() fills in an address. */
 	/* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign) */
 	v6->sin6_port = ((const struct sockaddr_in *)of)->sin_port;
 	return sizeof(*v6);
 }
 
-/* Closes a descriptor and leaves errno alone. */
+/* Closes a descriptor and does not change errno. */
 static void close_quietly(int fd)
 {
 	const int why = errno;
@@ -257,8 +261,8 @@ static void close_quietly(int fd)
 	errno = why;
 }
 
-/* A socket that is bound to a port beside sockets of the same user, and beside what is left of
- * connections of anybody. */
+/* Returns a socket that is bound to a port beside sockets of the same user, and beside the remains
+ * of anybody's connections. */
 static int bind_beside(const struct sockaddr_storage *address, socklen_t len)
 {
 	const int on = 1;
@@ -276,15 +280,16 @@ static int bind_beside(const struct sockaddr_storage *address, socklen_t len)
 }
 
 /*
- * Linux remembers of a port by which address a socket with SO_REUSEPORT was bound last, and
- * compares the next such socket of the same user with that address alone (sk_reuseport_match()).
- * So another user could bind the wildcard of the other family, which is in nobody's way, and then
- * [::] for both families, or for IPv6 any address. The guard has that wildcard. It shares it by
- * SO_REUSEPORT with sockets of the same user, which are other published ports and their guards.
- * It has SO_REUSEADDR until it has listened, since old connections of other programs may still be
- * at the port. While the kernel remembers the guard's own address, it lets the guard listen without
- * a look at other sockets. So the kernel is reminded of the published port's address before the
- * guard excludes others.
+ * Makes the guard. Linux remembers by which address a socket with SO_REUSEPORT was last bound to a
+ * port, and compares the next such socket of the same user only with that address
+ * (sk_reuseport_match()). So another user could bind the wildcard of the other family, which
+ * conflicts with no socket, and then [::] for both families, or any address for IPv6.
+ *
+ * The guard has that wildcard. It shares the wildcard by SO_REUSEPORT with sockets of the same
+ * user, which are other published ports and their guards. It has SO_REUSEADDR until it has
+ * listened, since old connections of other programs may still be at the port. While the kernel
+ * remembers the guard's own address, it lets the guard listen without a check of other sockets. So
+ * the kernel is reminded of the published port's address before the guard excludes others.
  */
 int descriptor_guard_port(int fd, int *guard)
 {
@@ -296,7 +301,7 @@ int descriptor_guard_port(int fd, int *guard)
 	const socklen_t wildcard_len = other_wildcard(&held, &wildcard);
 	int made = bind_beside(&wildcard, wildcard_len);
 	if (made < 0 && errno == EAFNOSUPPORT) {
-		*guard = -1; /* nobody can have it */
+		*guard = -1; /* no socket can have that address */
 		return 0;
 	}
 	if (made < 0)
@@ -313,9 +318,10 @@ int descriptor_guard_port(int fd, int *guard)
 	return -1;
 }
 
-/* Another user who binds the port at another address makes the kernel forget that this user shares
- * it, and then what other programs' connections have left keeps the socket from listening. Another
- * socket reminds the kernel; more than one, where that user does it again meanwhile. */
+/* Listens, although the kernel may not know that this user shares the port. It forgets that when
+ * another user binds the port at another address, and then the remains of other programs'
+ * connections prevent the socket from listening. Another socket reminds the kernel; more than one
+ * is needed if the other user binds again meanwhile. */
 static int listen_beside(int fd)
 {
 	struct sockaddr_storage held = {0};
@@ -352,7 +358,7 @@ int descriptor_replace(int from, int to, bool cloexec)
 	return dup3(from, to, cloexec ? O_CLOEXEC : 0);
 }
 
-/* "/proc/self/fd/N"; printf() is not async-signal-safe. */
+/* Writes "/proc/self/fd/N"; printf() is not async-signal-safe. */
 static void write_link_of(int fd, char out[LINK_NAME])
 {
 	char digits[12], *at = digits + sizeof(digits);
@@ -365,10 +371,11 @@ static void write_link_of(int fd, char out[LINK_NAME])
 }
 
 /*
- * A confined process of root's is still the owner of /dev/null, and needs no capability for fchmod()
- * of it. fchmod() fails with EROFS on a file that was opened by a read-only mount, and writing to a
- * device does not. So it is opened by a read-only mount of the file alone, which is in no
- * directory. A user other than root may make no mount, and could not change the mode.
+ * Opens the null device. A confined process of root is still the owner of /dev/null, and needs no
+ * capability for fchmod() on it. fchmod() fails with EROFS on a file that was opened through a
+ * read-only mount, and writing to a device does not. So the device is opened through a read-only
+ * mount of only this file, which is in no directory. A user other than root may make no mount, and
+ * could not change the mode.
  */
 int descriptor_null(void)
 {
@@ -397,7 +404,7 @@ void descriptor_close_span(unsigned first, unsigned last)
 
 	if (first > last || syscall(SYS_close_range, first, last, 0) == 0)
 		return;
-	/* A seccomp filter older than the call refuses it. */
+	/* A seccomp filter that is older than this system call refuses it. */
 	end = getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < INT_MAX
 		      ? (unsigned)files.rlim_cur
 		      : 65536;
@@ -417,9 +424,9 @@ ssize_t descriptor_send_file(int to, int from, off_t *at, size_t len)
 	return sendfile(to, from, at, len);
 }
 
-/* A socket and its connections have the name by which the socket was bound, and /proc/net/unix lists
- * that: with the number of this process in it, it tells whose they are. Another /proc than that of our
- * own process numbers may have another process there. */
+/* Names a socket after this process. A socket and its connections keep the name by which the socket
+ * was bound, and /proc/net/unix lists it: the number of this process in the name shows whose they
+ * are. In a /proc of other process numbers, that number may belong to another process. */
 static void name_by_process(int dirfd, const char *name, struct sockaddr_un *addr)
 {
 	struct sockaddr_un named = {.sun_family = AF_UNIX};
@@ -445,15 +452,15 @@ int descriptor_bind_at(int sock, int dirfd, const char *name)
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	/* bind() creates the file with the mode of the socket itself: set here there is no moment
-	 * in which others could connect, and the umask of the process is left alone. */
+	/* bind() creates the file with the mode of the socket itself. So there is no moment in
+	 * which others could connect, and the umask of the process stays unchanged. */
 	if (fchmod(sock, S_IRUSR | S_IWUSR) < 0)
 		return -1;
 	name_by_process(dirfd, name, &addr);
 	return bind(sock, (const struct sockaddr *)&addr, sizeof(addr));
 }
 
-/* The socket itself is opened: connect() would follow a link by that name. */
+/* The socket file itself is opened: connect() by name would follow a symbolic link. */
 int descriptor_connect_at(int sock, int dirfd, const char *name)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* inotify. */
+/* Watches directories by inotify. */
 #include "base/platform/dir_watch.h"
 
 #include <errno.h>

@@ -58,7 +58,8 @@ int file_open_place_within(int dirfd, const char *path, enum file_reach reach)
 	return file_open_within(dirfd, path, O_PATH | O_DIRECTORY | O_CLOEXEC, reach);
 }
 
-/* By the thread: what proc(5) has of a process whose main thread has ended is empty. */
+/* Writes the name of a descriptor in the thread's directory: the process's directory is empty if
+ * its main thread has ended (proc(5)). */
 static void name_of_fd(int fd, char out[32])
 {
 	snprintf(out, 32, "/proc/thread-self/fd/%d", fd);
@@ -100,7 +101,7 @@ bool file_has_acl(int fd)
 	return getxattr(self, "system.posix_acl_access", NULL, 0) > 0;
 }
 
-/* By a descriptor that stands for its name: chmod() would follow a link that has taken its place. */
+/* Uses a descriptor that stands for the name: chmod() would follow a link that has replaced it. */
 int file_unlock_dir(int dirfd, const char *name, mode_t mode, bool same_disk)
 {
 	const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -119,8 +120,8 @@ int file_unlock_dir(int dirfd, const char *name, mode_t mode, bool same_disk)
 
 /* --- a file that nobody writes to ------------------------------------------------------------- */
 
-/* Of others, as of a network's, a user's or an overlay's, files change without a word to the lease.
- */
+/* Returns whether files change only through this file system. On others, like that of a network, of
+ * a user's program, or an overlay, they can change without notice to the lease. */
 static bool has_one_way_in(int fd)
 {
 	static const unsigned long types[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
@@ -135,7 +136,7 @@ static bool has_one_way_in(int fd)
 	return false;
 }
 
-/* How long who wants to write is kept waiting; 0: not known. */
+/* Returns how long a process that wants to write is kept waiting; 0: not known. */
 static uint64_t lease_break_ms(void)
 {
 	autoclose int fd = open("/proc/sys/fs/lease-break-time", O_RDONLY | O_CLOEXEC);
@@ -144,8 +145,8 @@ static uint64_t lease_break_ms(void)
 	return fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 ? strtoul(text, NULL, 10) * 1000 : 0;
 }
 
-/* That somebody waits comes as a signal to who took the lease, by default one that would end him;
- * this one does nothing to anybody. */
+/* Takes a lease. A waiting writer is reported by a signal to the process that took the lease, by
+ * default one that would end it. This signal is one that does nothing. */
 int file_hold(int fd, uint64_t ms)
 {
 	if (!has_one_way_in(fd) || lease_break_ms() < ms) {
@@ -203,7 +204,7 @@ bool file_never_clones(int fd)
 {
 	struct statfs fs;
 
-	/* ext4's number is ext2's and ext3's too. */
+	/* The number of ext4 is also that of ext2 and ext3. */
 	return fstatfs(fd, &fs) == 0 && (fs.f_type == EXT4_SUPER_MAGIC || fs.f_type == TMPFS_MAGIC);
 }
 

@@ -27,8 +27,8 @@ int isolate_core_dumps(struct error *err)
 	return 0;
 }
 
-/* Until the kernel knows no higher one. Without the right to do so there is no set to fear:
- * no_new_privs keeps it from ever being used. */
+/* Empties the bounding set, up to the highest capability that the kernel knows. A process without
+ * the right to do so need not do it: no_new_privs keeps the set from being used. */
 static void drop_bounding_set(void)
 {
 	for (unsigned long cap = 0; prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0; cap++)
@@ -42,7 +42,7 @@ int isolate_become(const struct isolate_identity *who, struct error *err)
 
 	if (!who->set_uid && !who->set_gid)
 		return 0;
-	/* The right to do that goes with root. */
+	/* Only root has the right to do that. */
 	drop_bounding_set();
 	if (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0)
 		return error_errno(err, errno, "become user %u, group %u", (unsigned)uid,
@@ -92,8 +92,8 @@ int isolate_mounts(bool with_user, struct error *err)
 
 /* --- root ------------------------------------------------------------------------------------ */
 
-/* Mounts the tmpfs over some directory which every system has, and goes there. What was below is
- * still there for others: the mount namespace is ours alone. */
+/* Mounts the tmpfs over a directory that every system has, and goes there. Other processes still
+ * see what was below, because only this process is in the mount namespace. */
 static int enter_empty_directory(const char *name, struct error *err)
 {
 	static const char *const places[] = {"/tmp", "/run", "/mnt", "/var"};
@@ -112,7 +112,7 @@ static int make_it_root(struct error *err)
 	const unsigned long flags =
 		MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC;
 
-	/* Both at ".": the old root is then on top of the new one, and is taken off. */
+	/* Both at ".": the old root is then on top of the new one, and is unmounted. */
 	if (syscall(SYS_pivot_root, ".", ".") < 0)
 		return error_errno(err, errno, "pivot_root");
 	if (umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
@@ -129,7 +129,8 @@ int isolate_root(const char *name, int (*fill)(void *data, struct error *err), v
 		return -1;
 	if ((!fill || fill(data, err) == 0) && make_it_root(err) == 0)
 		return 0;
-	/* Going on without: what the tmpfs hides is needed again. */
+	/* The process goes on with the old root, so the directory below the tmpfs is needed
+	 * again. */
 	if (umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
 		return -1;
 	return -1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Landlock, by its system calls: the C library has none for it, and the headers of older
- * distributions know the first of its versions only.
+ * Landlock, by its system calls: the C library has no functions for them, and the headers of older
+ * distributions know only the first version of Landlock.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -18,10 +18,10 @@
 #define SYS_landlock_restrict_self 446
 #endif
 
-#define VERSION_PLEASE 1u /* a flag of create_ruleset */
+#define VERSION_PLEASE 1u /* a flag of create_ruleset that asks for the version */
 #define VERSION_WITH_NET 4
 
-/* Rights over files, as the kernel numbers them. */
+/* Rights to files, with the kernel's numbers. */
 enum {
 	FILE_EXECUTE = 1 << 0,
 	FILE_WRITE = 1 << 1,
@@ -40,14 +40,14 @@ enum {
 	 TRUNCATE)
 
 enum { TCP_BIND = 1 << 0, TCP_CONNECT = 1 << 1 }; /* since VERSION_WITH_NET */
-/* Since version 6. Signals could be kept in as well, but then those would be lost too by which the
- * kernel ends our children with us. */
+/* Since version 6. Signals could be restricted too, but then the signal would be lost by which the
+ * kernel ends children with this process. */
 enum { SCOPE_ABSTRACT_SOCKETS = 1 << 0 };
 
 enum { RULE_TREE = 1 };
 
 struct ruleset {
-	uint64_t files, net, scoped; /* what is refused where no rule allows it */
+	uint64_t files, net, scoped; /* what is refused unless a rule allows it */
 };
 
 struct tree_rule {
@@ -81,19 +81,19 @@ int isolate_landlock_version(struct error *err)
 int isolate_landlock(const struct isolate_reach *reach, struct error *err)
 {
 	int version = isolate_landlock_version(err);
-	/* All that the kernel knows of, up to what is known here. */
+	/* All rights that the kernel knows, up to those that this file knows. */
 	struct ruleset all = {.files = (1u << 13) - 1};
 
 	if (version < 0)
 		return -1;
 	if (version >= 2)
-		all.files |= 1u << 13; /* to another directory */
+		all.files |= 1u << 13; /* linking to another directory */
 	if (version >= 3)
 		all.files |= TRUNCATE;
 	if (version >= VERSION_WITH_NET)
 		all.net = TCP_BIND | TCP_CONNECT;
 	if (version >= 5)
-		all.files |= 1u << 15; /* ioctl of devices */
+		all.files |= 1u << 15; /* ioctl() on devices */
 	if (version >= 6)
 		all.scoped = SCOPE_ABSTRACT_SOCKETS;
 	autoclose int rules =
@@ -112,8 +112,8 @@ int isolate_landlock(const struct isolate_reach *reach, struct error *err)
 	return enter_domain(rules, err);
 }
 
-/* A domain that handles no rights over files leaves mounts alone (security/landlock/fs.c of Linux,
- * since 6.7): bwrap can make its root in it. */
+/* A domain without rights to files does not restrict mounts (security/landlock/fs.c of Linux, since
+ * 6.7): bwrap can make its root in it. */
 int isolate_tcp(struct error *err)
 {
 	const struct ruleset net = {.net = TCP_BIND | TCP_CONNECT};

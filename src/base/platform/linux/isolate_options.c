@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What rows of options take of an identity (base/command_line.h). */
+/* Options that set an identity (base/command_line.h). */
 #include "base/command_line.h"
 #include "base/platform/linux/isolate.h"
 
-/* The last number of 32 bits means "nobody" to the kernel. */
+/* The greatest number of 32 bits means "nobody" to the kernel. */
 int option_uid(void *field, const char *value, struct error *err)
 {
 	struct isolate_identity *who = field;

@@ -22,11 +22,11 @@
 #ifndef MS_NOSYMFOLLOW
 #define MS_NOSYMFOLLOW 256
 #endif
-#define NO_SYMLINKS 0x2000ul /* ST_NOSYMFOLLOW, which the C library does not know */
+#define NO_SYMLINKS 0x2000ul /* ST_NOSYMFOLLOW, which the C library does not define */
 
 struct clones {
 	const struct isolate_reach *reach;
-	int fds[TREES_MAX]; /* mounts of the trees, attached nowhere yet */
+	int fds[TREES_MAX]; /* mounts of the trees that are not attached anywhere yet */
 };
 
 static bool is_one_file(int a, int b)
@@ -37,7 +37,8 @@ static bool is_one_file(int a, int b)
 	       one.st_ino == other.st_ino;
 }
 
-/* By its name: the descriptor is of a mount that our namespace does not have. */
+/* Clones a tree by its name: its descriptor belongs to a mount outside of this process's
+ * namespace. */
 static int clone_tree(const struct isolate_tree *tree, struct error *err)
 {
 	char link[32], name[PATH_MAX] = "";
@@ -72,7 +73,7 @@ static int make_place(const char *path, struct error *err)
 		       : 0;
 }
 
-/* In the present directory. */
+/* Mounts a tree's clone in the present directory. */
 static int plant_tree(const struct isolate_tree *tree, int clone, struct error *err)
 {
 	const char *place = tree->path + strspn(tree->path, "/");
@@ -89,7 +90,7 @@ static int plant_tree(const struct isolate_tree *tree, int clone, struct error *
 		flags |= MS_RDONLY;
 	if (mount(NULL, place, NULL, flags, NULL) < 0 || statvfs(place, &fs) < 0)
 		return error_errno(err, errno, "mount %s", tree->path);
-	/* A kernel before 5.10 knows no such flag, and ignores it. */
+	/* A kernel before 5.10 does not know the flag, and ignores it. */
 	return fs.f_flag & NO_SYMLINKS ? 0
 				       : error_set(err, ERR_UNAVAILABLE, "the kernel is too old");
 }

@@ -13,12 +13,12 @@
 
 /* The most that the kernel puts into one datagram of a dump. */
 #define DATAGRAM_BYTES 32768
-/* What libraries use between this struct and the attributes. */
+/* The alignment of attributes behind this struct. */
 #define ALIGN(n) (((n) + 3) & ~(size_t)3)
 
 /* --- what is said ---------------------------------------------------------------------------- */
 
-/* Padded, as whatever comes next begins at a multiple of four. */
+/* Appends data and padding: the next attribute must begin at a multiple of four. */
 static void append_padded(struct netlink_message *message, const void *data, size_t len)
 {
 	size_t padded = ALIGN(len);
@@ -155,8 +155,8 @@ bool netlink_u32(struct netlink_bytes attributes, uint16_t type, uint32_t *out)
 
 /* --- a conversation -------------------------------------------------------------------------- */
 
-/* Behind the errno there is the request's head, or all of it, and then what the kernel has to say.
- */
+/* Finds the kernel's sentence. It follows the errno and the request's head, or the whole
+ * request. */
 static void find_sentence(const struct netlink_reply *reply, struct netlink_bytes *out)
 {
 	struct netlink_bytes rest = reply->body;
@@ -172,7 +172,7 @@ static void find_sentence(const struct netlink_reply *reply, struct netlink_byte
 	(void)netlink_attribute(rest, NLMSGERR_ATTR_MSG, out);
 }
 
-/* 0, or what the kernel says is wrong. */
+/* Returns 0, or fails with the kernel's errno and sentence. */
 static int take_verdict(const struct netlink_reply *reply, struct error *err)
 {
 	struct netlink_bytes sentence = {0};
@@ -222,8 +222,7 @@ int netlink_open(int protocol, struct error *err)
 
 	if (fd < 0)
 		return error_errno(err, errno, "netlink");
-	/* Sentences beside an errno, without the request they are about; older kernels have none.
-	 */
+	/* Asks for sentences beside an errno, without the request; older kernels have none. */
 	(void)setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));
 	(void)setsockopt(fd, SOL_NETLINK, NETLINK_CAP_ACK, &on, sizeof(on));
 	return steal_fd(&fd);
@@ -249,8 +248,8 @@ static int post_message(int fd, struct netlink_message *message, uint16_t flags,
 	return 0;
 }
 
-/* The kernel has answered before sendto() returned, and goes on with a dump whenever some of it is
- * taken: nobody waits for it. */
+/* Reads the kernel's answer without waiting: the kernel has answered before sendto() returned, and
+ * continues a dump whenever a part of it is read. */
 static int hear_kernel(int fd, uint32_t sequence, netlink_take_fn *take, void *data,
 		       struct error *err)
 {
@@ -266,7 +265,7 @@ static int hear_kernel(int fd, uint32_t sequence, netlink_take_fn *take, void *d
 	} while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return error_errno(err, errno, "netlink");
-	if (sender.nl_pid != 0) /* another process */
+	if (sender.nl_pid != 0) /* the message is from another process */
 		return 1;
 	if (head.msg_flags & MSG_TRUNC)
 		return error_set(err, ERR_IO, "netlink: a datagram of more than %d bytes",

@@ -3,7 +3,7 @@
 
 #include <sys/socket.h>
 
-/* Linux 6.16; the number of all architectures that we have. Older headers have no name for it. */
+/* Since Linux 6.16; the number on all supported architectures. Older headers do not define it. */
 #ifndef SO_PASSRIGHTS
 #define SO_PASSRIGHTS 83
 #endif

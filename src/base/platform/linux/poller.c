@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* epoll, and one timerfd for the deadline: epoll_wait() itself counts in milliseconds. */
+/* Waits by epoll, with one timerfd for the deadline: epoll_wait() itself counts in milliseconds. */
 #include "base/platform/poller.h"
 
 #include <assert.h>
@@ -20,8 +20,8 @@ static_assert(LOOP_IN == EPOLLIN && LOOP_PRI == EPOLLPRI && LOOP_OUT == EPOLLOUT
 
 struct poller {
 	int epoll;
-	int timer;	/* its events carry no data */
-	uint64_t armed; /* the deadline it is set to; 0: none */
+	int timer;	/* its events have no data */
+	uint64_t armed; /* the deadline for which the timer is set; 0: none */
 };
 
 struct poller *poller_new(void)
@@ -61,9 +61,9 @@ int poller_set(struct poller *p, int fd, uint32_t from, uint32_t to, void *data)
 }
 
 /*
- * The timerfd only ends the wait: what is due is decided by the loop's clock. So one that rings too
- * early does no harm, and it is set again only for what is earlier: most timers are deadlines that
- * are taken back, which then costs no system call.
+ * Sets the timerfd for a deadline. The timerfd only ends the wait; the loop's clock decides which
+ * timers are due. So an early end does no harm, and the timerfd is set again only for an earlier
+ * deadline. Most timers are deadlines that are cancelled; these then cost no system call.
  */
 static int arm_loop_timer(struct poller *p, uint64_t deadline)
 {

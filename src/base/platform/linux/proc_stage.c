@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/platform/linux/userns_held.h"
 
-/* Room for the directory's own and the names of its items. */
+/* Room for the directory itself and the names of its items. */
 #define STAGE_OPTIONS "mode=0755,size=64k"
 
 /* --- the owner's other name ------------------------------------------------------------------- */
@@ -39,7 +39,7 @@ static int write_owner(pid_t pid, const void *data, struct error *err)
 
 /* --- in the parent ---------------------------------------------------------------------------- */
 
-/* Anybody may do with it what is to be done. */
+/* Returns whether everybody has the rights that are needed. */
 static bool is_open_to_all(const struct stat *st, bool read_only)
 {
 	mode_t wanted = read_only ? S_IROTH : S_IROTH | S_IWOTH;
@@ -76,7 +76,8 @@ int proc_stage_add(struct proc_stage *stage, int fd, bool read_only, uid_t owner
 		return error_set(err, ERR_INVALID, "a machine takes at most %d files",
 				 PROC_STAGE_MAX);
 	if (owner && !S_ISDIR(st.st_mode) && !is_open_to_all(&st, read_only)) {
-		/* A user namespace that maps the file's owner to the other one, and nobody else. */
+		/* A user namespace that maps the file's owner to the other user, and no one
+		 * else. */
 		const struct renaming renaming = {&st, owner};
 
 		item.userns_fd = userns_held(write_owner, &renaming, "the owner of a file", err);
@@ -130,7 +131,8 @@ static int enter_namespaces(const struct proc_stage *stage)
 				 write_text("/proc/self/uid_map", stage->uid_map) < 0 ||
 				 write_text("/proc/self/gid_map", stage->gid_map) < 0))
 		return -1;
-	/* Of ours nothing comes to the host; of the host's what is unmounted goes here too. */
+	/* Mounts of this namespace do not reach the host; an unmount on the host still takes effect
+	 * here. */
 	return mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0 ||
 			       mount("microagent", PROC_STAGE, "tmpfs", MS_NOSUID, STAGE_OPTIONS) <
 				       0
@@ -138,7 +140,8 @@ static int enter_namespaces(const struct proc_stage *stage)
 		       : 0;
 }
 
-/* A mount of that name alone, and of that very file; -1 and errno. */
+/* Makes a mount of only that name, and checks that it is that very file; -1 with errno on
+ * failure. */
 static int clone_mount(const struct proc_stage_item *item)
 {
 	autoclose int fd = open_tree(AT_FDCWD, item->path,
@@ -148,13 +151,13 @@ static int clone_mount(const struct proc_stage_item *item)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -1;
 	if (st.st_dev != item->device || st.st_ino != item->inode) {
-		errno = ESTALE; /* the name is another file's by now */
+		errno = ESTALE; /* the name belongs to another file now */
 		return -1;
 	}
 	return steal_fd(&fd);
 }
 
-/* The digits by hand: printf is not for here. */
+/* Writes the digits without printf(), which is not allowed here. */
 static void place_name(size_t n, char out[PROC_STAGE_NAME])
 {
 	static const char front[] = PROC_STAGE "/";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Processes by pidfd, and what prctl() knows of this one. */
+/* Processes by pidfd, and facts about this process by prctl(). */
 #include "base/platform/process.h"
 
 #include <errno.h>
@@ -66,7 +66,7 @@ int process_end_with(pid_t parent)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		return -1;
-	/* One that ended before is noticed by the new one's pid. */
+	/* If the parent ended before, this process has another parent now. */
 	if (getppid() != parent) {
 		errno = ESRCH;
 		return -1;
@@ -89,7 +89,7 @@ int process_own_program(char out[PATH_MAX])
 	return 0;
 }
 
-/* The call that asks for it sets it too, which other threads would see. */
+/* Reads the umask without umask(), which would also change it: other threads would see that. */
 mode_t process_umask(void)
 {
 	static const char key[] = "\nUmask:";

@@ -23,7 +23,8 @@ int process_directory(pid_t pid, int pidfd, struct error *err)
 	autoclose int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0 && errno != ENOENT)
 		return error_errno(err, errno, "%s", path);
-	/* While the process has not ended the number is its own: the descriptor was there first. */
+	/* While the process has not ended, no other process has its number: pidfd was opened
+	 * before. */
 	if (dir < 0 || pidfd < 0 || process_has_ended(pidfd))
 		return error_set(err, ERR_NOT_FOUND, "process %d has ended", (int)pid);
 	return steal_fd(&dir);
@@ -35,6 +36,6 @@ DIR *process_list(int directory, const char *name)
 	DIR *list = fd < 0 ? NULL : fdopendir(fd);
 
 	if (list)
-		steal_fd(&fd); /* the list's own now */
+		steal_fd(&fd); /* the list owns it now */
 	return list;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What /proc tells of any process, as far as it shows it to us. */
+/* Facts from /proc about any process, as far as this process may see them. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -30,12 +30,13 @@ pid_t process_parent(pid_t pid)
 	autofile FILE *f = fopen(path, "re");
 	size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
 	text[n] = '\0';
-	/* "pid (any name) state ppid ...": the name may hold anything, so from the last ')'. */
+	/* The line is "pid (any name) state ppid ...": the name may hold anything, so the search
+	 * begins at the last ')'. */
 	const char *end = strrchr(text, ')');
 	return end && strlen(end) > 4 ? (pid_t)strtol(end + 4, NULL, 10) : 0;
 }
 
-/* In clock ticks since the boot: field 22 of /proc/PID/stat. */
+/* Reads field 22 of /proc/PID/stat: clock ticks since the boot. */
 int process_start_time(pid_t pid, uint64_t *began, struct error *err)
 {
 	autobuf struct buf stat = BUF_INIT(4096);
@@ -46,13 +47,13 @@ int process_start_time(pid_t pid, uint64_t *began, struct error *err)
 		return error_set(err, ERR_NOT_FOUND, "no process has the pid %d", (int)pid);
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	if (path_read_file_at(AT_FDCWD, path, &stat, err) < 0) {
-		/* ESRCH: it ended between open and read */
+		/* ESRCH: the process ended between open and read */
 		if (err && err->errnum == ESRCH)
 			err->code = ERR_NOT_FOUND;
 		return -1;
 	}
-	/* Field 2 is the name in brackets, which may hold blanks and brackets: count from its end.
-	 */
+	/* Field 2 is the name in brackets, which may hold blanks and brackets: fields are counted
+	 * from its end. */
 	field = strrchr(buf_string(&stat), ')');
 	for (int i = 2; field && i < 22; i++)
 		if ((field = strchr(field, ' ')))
@@ -63,7 +64,7 @@ int process_start_time(pid_t pid, uint64_t *began, struct error *err)
 	return 0;
 }
 
-/* A line of smaps_rollup, in bytes; 0 where there is none. */
+/* Returns a line of smaps_rollup in bytes; 0 if there is none. */
 static uint64_t rollup_line(const char *text, const char *name)
 {
 	const char *line = strstr(text, name);
@@ -146,7 +147,7 @@ int process_each(process_fn *fn, void *data, struct error *err)
 
 /* --- open files ------------------------------------------------------------------------------- */
 
-/* Of a file that has lost its name since it was opened the kernel says so behind the name. */
+/* Returns whether a file has the name. The kernel adds a mark if the file has lost its name. */
 static bool is_named(const char *last, const char *name)
 {
 	size_t len = strlen(name);
@@ -155,7 +156,8 @@ static bool is_named(const char *last, const char *name)
 	       (!last[len] || strcmp(last + len, " (deleted)") == 0);
 }
 
-/* false: it is another's, or not shown to us. */
+/* Examines an open file. Returns false if it has another name, or if this process may not see
+ * it. */
 static bool look_at_file(int fds, const char *number, const char *name, char path[PATH_MAX],
 			 struct process_file *out)
 {
@@ -168,7 +170,7 @@ static bool look_at_file(int fds, const char *number, const char *name, char pat
 	slash = strrchr(path, '/');
 	if (!slash || (name && !is_named(slash + 1, name)))
 		return false;
-	/* The link has the permissions that its descriptor was opened with. */
+	/* The permissions of the link are those with which the file was opened. */
 	if (fstatat(fds, number, &link, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    statx(fds, number, AT_STATX_DONT_SYNC, STATX_INO, &file) < 0)
 		return false;
@@ -189,7 +191,7 @@ int process_each_file(pid_t pid, const char *name, process_file_fn *fn, void *da
 	int rc = 0;
 
 	if (dir)
-		steal_fd(&fds); /* the stream's own */
+		steal_fd(&fds); /* the stream owns it now */
 	while (dir && rc == 0 && (entry = readdir(dir)))
 		if (look_at_file(dirfd(dir), entry->d_name, name, path, &file))
 			rc = fn(&file, data);

@@ -81,7 +81,8 @@ bool process_is_stopped(const struct proc *process)
 	return own >= 0 && all_stand_still(own);
 }
 
-/* Of a thread's status: "voluntary_ctxt_switches:\t12" and the same of those that it did not want. */
+/* Adds the counts of a thread's status: "voluntary_ctxt_switches:\t12" and the same for involuntary
+ * switches. */
 static int add_switches(int tasks, const char *thread, uint64_t *out, struct error *err)
 {
 	static const char wanted[] = "\nvoluntary_ctxt_switches:",

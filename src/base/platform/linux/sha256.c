@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libmd's, of which Debian's libmd-dev has the header. */
+/* Of libmd; the header is in Debian's libmd-dev. */
 #include <sha256.h>
 
 #include "base/sha256.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Namespaces, mounts, the parent's death and system call filters of a new program. */
+/* Namespaces, mounts, the signal at the parent's death, and system call filters of a new
+ * program. */
 #include "base/platform/spawn.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@
 #include "base/cleanup.h"
 #include "base/platform/linux/proc_stage.h"
 
-/* The filter's rows lie behind its head. */
+/* The filter, whose rows follow its head in memory. */
 struct spawn_rights {
 	struct sock_fprog filter;
 	struct sock_filter code[];
@@ -54,7 +55,7 @@ int spawn_prepare(const struct proc_spec *spec, struct spawn_rights **out, struc
 	return 0;
 }
 
-/* A file that could be opened here and cannot be shown there. */
+/* Explains why a file that could be opened here cannot be shown in the child's namespaces. */
 int spawn_explain_stage(const struct proc_stage *stage, size_t n, int errnum, struct error *err)
 {
 	const struct proc_stage_item *item = n < stage->count ? &stage->items[n] : NULL;
@@ -71,7 +72,7 @@ int spawn_explain_stage(const struct proc_stage *stage, size_t n, int errnum, st
 
 /* --- in the child ----------------------------------------------------------------------------- */
 
-/* As fork() does, but for the parent; there are no threads where that is wanted. */
+/* Forks as fork() does, but with another parent. It is used only by programs without threads. */
 pid_t spawn_fork(bool for_parent)
 {
 	return for_parent ? (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, 0)
@@ -79,15 +80,16 @@ pid_t spawn_fork(bool for_parent)
 }
 
 /*
- * A descriptor from before cannot be mounted in a new mount namespace, since it leads to a mount of
- * the old one; the working directory can, since the kernel moves it along.
+ * Mounts the directory on its place. An earlier descriptor cannot be mounted in a new mount
+ * namespace, since it belongs to a mount of the old one. The working directory can, since the
+ * kernel moves it to the new one.
  *
- * What is mounted on the host later does not come to the directory: it is cut off before it is made
- * read-only, so that what came in between is read-only too. The other mounts go on following the
- * host, or each of them would stay in use here after the host has let go of it.
+ * Later mounts on the host do not appear in the directory: it is made private before it is made
+ * read-only, so that a mount that appeared in between becomes read-only too. The other mounts still
+ * follow the host: otherwise they would stay in use here after the host has unmounted them.
  *
- * Where later mounts are the point, the directory itself holds nothing but their places, and is
- * read-only whatever they are: it lies where the host keeps its records, often in its memory.
+ * If later mounts are wanted (bind_follows), the directory itself has only the places for them. It
+ * is read-only whatever the mounts are: it lies where the host keeps its records, often in memory.
  */
 static int bind_directory(const struct proc_spec *spec)
 {
@@ -108,7 +110,7 @@ static int bind_directory(const struct proc_spec *spec)
 int spawn_enter(const struct proc_spec *spec, enum spawn_step *step, size_t *item)
 {
 	*step = SPAWN_USERNS;
-	/* By our own rights, which those of the namespace are not. */
+	/* Must come before the namespace is entered, where this process has fewer rights. */
 	if (spec->bind_at && fchdir(spec->bind_fd) < 0)
 		return -1;
 	if (spec->userns_fd > 0 && setns(spec->userns_fd, CLONE_NEWUSER) < 0)
@@ -132,8 +134,8 @@ int spawn_change_user(const struct proc_spec *spec)
 	return setresuid(spec->uid, spec->uid, spec->uid);
 }
 
-/* Set after the change of user, which clears it. A parent that ended before is noticed by the new
- * one's pid. */
+/* Set after the change of user, which clears it. If the parent ended before, this process has
+ * another parent now. */
 int spawn_end_with(pid_t parent)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)

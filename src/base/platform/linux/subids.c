@@ -14,7 +14,7 @@
 
 #define TEXT_BYTES (1u << 20)
 
-/* ":FIRST:COUNT", the rest of a line; 0 when it is none. */
+/* Returns FIRST of ":FIRST:COUNT", the rest of a line; 0 if it is malformed. */
 static unsigned long first_of(const char *text)
 {
 	char *end;
@@ -53,7 +53,7 @@ unsigned long subids_own(const char *path)
 
 	if (path_read_file_at(AT_FDCWD, path, &text, &ignored) < 0)
 		return 0;
-	/* One that is unknown may still be named by its number. */
+	/* The file may have an unknown user by number. */
 	(void)getpwuid_r(geteuid(), &entry, room, sizeof(room), &user);
 	const char *string = buf_string(&text);
 	return string ? subids_first(string, user ? user->pw_name : "", geteuid()) : 0;

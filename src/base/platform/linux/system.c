@@ -20,7 +20,7 @@ const char *const system_name = "Linux";
 
 int random_bytes(void *out, size_t len, struct error *err)
 {
-	/* Whole, as it is no more than 256 bytes (getrandom(2)). */
+	/* A request of at most 256 bytes is answered completely (getrandom(2)). */
 	if (getrandom(out, len, 0) != (ssize_t)len)
 		return error_errno(err, errno, "random number");
 	return 0;
@@ -83,7 +83,7 @@ uint64_t system_boot_ns(void)
 	return read_system_clock(CLOCK_BOOTTIME);
 }
 
-/* From machine-id(5); without that file it is the host's name. */
+/* Uses machine-id(5); without that file it uses the host's name. */
 void system_host_id(char out[SYSTEM_HOST_ID])
 {
 	autobuf struct buf text = BUF_INIT(4096);

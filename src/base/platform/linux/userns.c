@@ -14,10 +14,10 @@ static const struct {
 	long forbids;
 	const char *setting;
 } table[] = {
-	/* Debian's own. */
+	/* Debian's setting. */
 	{"kernel/unprivileged_userns_clone", 0, "kernel.unprivileged_userns_clone=1"},
 	{"user/max_user_namespaces", 0, MORE_OF_THEM},
-	/* Ubuntu's: one may be made, and gives no right. */
+	/* Ubuntu's setting: a user namespace may be made, but gives no rights. */
 	{"kernel/apparmor_restrict_unprivileged_userns", 1,
 	 "kernel.apparmor_restrict_unprivileged_userns=0"},
 };
@@ -44,7 +44,7 @@ static int say_refused(const char *what, const char *said, const char *setting, 
 
 int userns_missing(const struct error *why, struct error *err)
 {
-	/* There may be some, and no more of them. */
+	/* ENOSPC: user namespaces are allowed, but the limit of their number is reached. */
 	const char *setting = why->errnum == ENOSPC ? MORE_OF_THEM : userns_setting("/proc/sys");
 
 	return say_refused("no namespaces here", why->msg, setting, err);

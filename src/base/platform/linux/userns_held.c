@@ -14,9 +14,9 @@
 
 #include "base/cleanup.h"
 
-/* A child that holds a new user namespace until it is killed. It is in that from its beginning, so
- * that nobody has to wait for its turn of a processor; raw, as the C library's fork() takes no
- * flags. */
+/* Starts a child that holds a new user namespace until it is killed. The child begins in it, so
+ * that the caller need not wait until the child runs. A raw system call, because the C library's
+ * fork() takes no flags. */
 static pid_t hold_namespace(void)
 {
 	pid_t parent = getpid();

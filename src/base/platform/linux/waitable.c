@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Linux has a descriptor of its own for each of them. */
+/* Linux has its own kind of descriptor for each of these. */
 #include "base/platform/waitable.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ void wake_raise(int wake)
 	const uint64_t one = 1;
 	int saved = errno;
 
-	/* It fails only when it has been raised 2^64 times. */
+	/* This fails only after wake was raised 2^64 times. */
 	(void)!write(wake, &one, sizeof(one));
 	errno = saved;
 }
@@ -76,7 +76,7 @@ int any_fd_add(int any, int fd)
 	return epoll_ctl(any, EPOLL_CTL_ADD, fd, &event) < 0 && errno != EEXIST ? -1 : 0;
 }
 
-/* A timer far away that is cancelled when the wall clock is set. */
+/* Sets a timer far in the future, which is cancelled when the wall clock is set. */
 static int arm_far_timer(int fd)
 {
 	const struct itimerspec far = {.it_value.tv_sec = INT32_MAX};
