@@ -86,13 +86,14 @@ int microagent_check_name(const char *name, struct error *err);
 int microagent_check_env(const char *word, struct error *err);
 
 /* Check that word is "[HOST:]HOSTPORT:GUESTPORT[/tcp]" (publish), or "PORT=HOST:PORT" (listener);
- * else ERR_INVALID. They do not check whether such a port is free. */
+ * else ERR_INVALID. Neither function checks whether such a port is free. */
 int microagent_check_publish(const char *word, struct error *err);
 int microagent_check_listener(const char *word, struct error *err);
 
 /* Check that word is "NAME=PATH:/MOUNTPOINT:ro|rw", a raw disk image with an ext4 file system
  * (disk), or "DIR[:/PLACE[:OPTION,...]]", a directory of the host, which the guest sees on
- * /workspace if no place is named (share); else ERR_INVALID. They do not look at the files. */
+ * /workspace if no place is named (share); else ERR_INVALID. Neither function looks at the
+ * files. */
 int microagent_check_disk(const char *word, struct error *err);
 int microagent_check_share(const char *word, struct error *err);
 /* Returns the directory that git in the guest lacks if the word shares a git worktree and share_git
@@ -126,8 +127,8 @@ struct microagent_egress {
 };
 
 /* Checks that word is "NAME[:PORT[,PORT...]]" or an IPv4 prefix "A.B.C.D/N". NAME is a host like
- * "pypi.org", or "*.debian.org" for all hosts below debian.org. Without ports it stands for 443 and
- * 80. ERR_INVALID says what is wrong. */
+ * "pypi.org", or "*.debian.org" for all hosts below debian.org. A NAME without ports stands for the
+ * ports 443 and 80. ERR_INVALID says what is wrong. */
 int microagent_check_egress(const char *word, struct error *err);
 /* Checks that word can be an element of microagent_egress.from. Does not look at a file. */
 int microagent_check_egress_list(const char *word, struct error *err);
@@ -152,7 +153,7 @@ struct microagent_machine {
 	const char *network_interface;	 /* the bridge of "bridged" */
 	const char *const *allow;	 /* IPv4 prefixes that nat opens */
 	struct microagent_egress egress; /* only for nat */
-	/* TCP ports of the guest on which the host listens for it: words as
+	/* TCP ports of the guest that are published: the host listens for them. Words as
 	 * microagent_check_publish() checks them. HOST is an address of this host, 127.0.0.1 by
 	 * default. */
 	const char *const *publish;
@@ -165,7 +166,7 @@ struct microagent_machine {
 	/* Further disks and shared directories: words as microagent_check_disk() and _share() check
 	 * them. Only a session that is booted for them can have more than 8 directories. */
 	const char *const *disks, *const *shares;
-	bool share_anyway; /* allows to share also a store of keys, or the home directory */
+	bool share_anyway; /* also allows a store of keys, or the home directory */
 	/* For directories that are git worktrees: shares also the directory that all worktrees of
 	 * the repository have in common, with its hooks and configuration, at the path to which
 	 * .git leads in the guest. ERR_INVALID if .git is not as `git worktree add` makes it, if
@@ -204,9 +205,9 @@ int microagent_use_backend(struct microagent *agent, const char *name, struct er
 int microagent_check_backend(const char *name, struct error *err);
 
 /* Makes all VMMs that this handle starts from now on run without a cell, only under their seccomp
- * filter. This is for a host on which no cell can be made: without this call, ERR_UNAVAILABLE
- * refuses every machine there. A workspace that is made with this setting records it for every
- * later start. */
+ * filter. This is for a host on which no cell can be made: without this call every machine is
+ * refused there with ERR_UNAVAILABLE. A workspace that is made with this setting records it for
+ * every later start. */
 void microagent_unconfined(struct microagent *agent);
 
 /* Clones the image and prepares the workspace; nothing runs yet. ERR_CONFLICT if there is a
@@ -236,8 +237,9 @@ int microagent_stop(struct microagent *agent, const char *name, json_t **respons
 /* Stops a machine as microagent_stop() does, but records the workspace as `halted`. */
 int microagent_halt(struct microagent *agent, const char *name, json_t **response,
 		    struct error *err);
-/* Cuts every channel of a running machine, which goes on. The cut is proven; if it cannot be, the
- * machine is killed and this fails. Without a machine only the state is recorded. */
+/* Cuts every channel of a running machine, which goes on. Success means that the cut is proven. If
+ * it cannot be proven, the machine is killed and the call fails. Without a machine only the state
+ * is recorded. */
 int microagent_quarantine(struct microagent *agent, const char *name, json_t **response,
 			  struct error *err);
 /* Ends the machine at once. */
@@ -302,10 +304,10 @@ struct microagent_run_options {
 
 /*
  * Makes a machine for one command, boots it, runs the command, and ends the machine again. options
- * may be NULL. Without spec->command the command is the image's entrypoint and arguments, or
- * whichever of the two the image has; ERR_INVALID if it has neither. Returns when everything has
- * ended, also after a cancel. If the calling process dies in any way, the machine ends too. A
- * command that exits with another code than 0 is no error here.
+ * may be NULL. If spec->command is NULL, the command is the image's entrypoint and arguments, or
+ * either of them; ERR_INVALID if the image has neither. Returns when everything has ended, also
+ * after a cancel. If the calling process dies in any way, the machine ends too. A command that
+ * exits with another code than 0 is no error here.
  */
 int microagent_run(struct microagent *agent, const struct microagent_spec *spec,
 		   const struct microagent_run_options *options,
@@ -369,7 +371,7 @@ struct microagent_run_limits {
 	size_t stdin_len;	 /* bytes */
 	uint32_t timeout_ms;	 /* for the call, on the host's clock; 0: none */
 	/* How many bytes of output are kept, from its beginning; the command goes on after that. 0:
-	 * 8 MiB each. Memory grows with the output, up to about twice its size. */
+	 * 8 MiB each. The memory grows with the output, and is up to about twice the kept bytes. */
 	size_t stdout_cap, stderr_cap;
 	const struct microagent_cancel *cancel; /* NULL: none */
 };

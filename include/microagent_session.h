@@ -271,11 +271,11 @@ struct microagent_guest *microagent_session_guest(struct microagent_session *ses
  * spare port (no_share). Later machines of the session are given the same ones again
  * (microagent_session_boot(), _share_again() and _restore()).
  *
- * In the directory the guest's uid and gid 1000 are the caller's, so what the session's agent
- * writes belongs to the caller; no other user of the host has an id there. A base with a "user" of
- * its own (microagent_base_show()) runs commands as that user by default, who can write there only
- * with uid 1000; microagent_exec.user "1000" can write there. microagent-request(5) says which
- * directories are refused.
+ * In the directory the guest's uid and gid 1000 stand for the caller's, so files that the session's
+ * agent writes belong to the caller. No other user of the host has an id there. A base with a
+ * "user" of its own (microagent_base_show()) runs commands as that user by default. That user can
+ * write there only with uid 1000; microagent_exec.user "1000" can write there.
+ * microagent-request(5) says which directories are refused.
  *
  * *share (may be NULL) is {"path","mountpoint","mode"}, a new reference. ERR_CONFLICT if the
  * session is not running, is quarantined, or has a directory. ERR_UNAVAILABLE names a package that
@@ -356,12 +356,12 @@ struct microagent_fork_spec {
 	const struct microagent_exec *on_fork;
 };
 /*
- * Makes spec->count new sessions that go on from where this one is. Each child has a copy of its
- * disk, its settings and quota, and a new lifetime. The children outlive this session. All of them
- * or none are made: it is an error if one would have to be booted instead, or was ended or
- * quarantined meanwhile. A child in quarantine stays, and the error names it. children has room for
- * count handles; the caller closes each. *told (may be NULL): {"pauseMs","stateBytes","diskBytes"},
- * a new reference.
+ * Makes spec->count new sessions that go on from where this session is. Each child has a copy of
+ * this session's disk, the same settings and quota, and a new lifetime. The children outlive this
+ * session. All of them or none are made: it is an error if one would have to be booted instead, or
+ * was ended or quarantined meanwhile. A child in quarantine stays, and the error names it. children
+ * has room for count handles; the caller closes each. *told (may be NULL):
+ * {"pauseMs","stateBytes","diskBytes"}, a new reference.
  */
 int microagent_session_fork(struct microagent_session *session,
 			    const struct microagent_fork_spec *spec,
@@ -377,15 +377,16 @@ int microagent_snapshot_check_name(const char *word, struct error *err);
 int microagent_session_snapshot(struct microagent_session *session, const char *name, json_t **told,
 				struct error *err);
 /*
- * Restores a session to a snapshot: ends its machine, if one runs, drops the changes of its disk
- * since the snapshot, and goes on from the snapshot. The session is given its directories again.
+ * Restores a session to a snapshot: ends the session's machine, if one runs, drops the changes of
+ * the disk since the snapshot, and goes on from the snapshot. The session is given its directories
+ * again.
  *
  * *told (may be NULL): {"name","createdAt","stateBytes","diskBytes","boot":{"how","why"?},
  * "unshared"?}, a new reference. If the machine does not fit the snapshot any more (another QEMU or
  * kernel), it is booted from the snapshot's disk: how is then "cold", and why says the reason. If
  * the directories could not be given to the machine, it goes on without them, and unshared says
  * why. ERR_NOT_FOUND; ERR_CONFLICT if the session is quarantined, or the snapshot is damaged; the
- * errors of microagent_session_check_shares(): then nothing has changed.
+ * errors of microagent_session_check_shares(). After these errors nothing has changed.
  */
 int microagent_session_restore(struct microagent_session *session, const char *name, json_t **told,
 			       struct error *err);
@@ -475,9 +476,9 @@ json_t *microagent_pool_status(struct microagent *agent, struct error *err);
  * ERR_NOT_FOUND. */
 int microagent_pool_drain(struct microagent *agent, const char *word, struct error *err);
 /* Does the work of the background process: fills the pool of the base NAME-vN. Returns when the
- * pool is full, or at once, with success, if it is being filled already. The calling process gets
- * the idle scheduling class and keeps it. lock_fd is -1, or the pool's lock, which the process that
- * started this one already holds; this call closes it. */
+ * pool is full, or at once, with success, if another process is filling it already. The calling
+ * process gets the idle scheduling class and keeps it. lock_fd is -1, or the pool's lock, which the
+ * process that started this one already holds; this call closes lock_fd. */
 int microagent_pool_fill(struct microagent *agent, const char *word, int lock_fd,
 			 struct error *err);
 

@@ -27,7 +27,7 @@
  * socket has the second name until the agent has said that it serves the link. */
 #define AGENT_SOCK "agent.sock"
 #define AGENT_SOCK_EARLY AGENT_SOCK ".early"
-/* In the guest: the published TCP port P is the vsock port PUBLISH_PORT_FIRST + P. */
+/* In the guest: the vsock port PUBLISH_PORT_FIRST + P stands for the published TCP port P. */
 #define PUBLISH_PORT_FIRST 65536u
 
 /* In the guest: the directory of what the host shares for containers, in machines that have any. */
@@ -45,7 +45,7 @@
 enum agent_frame { AGENT_FRAME_STDIN = 1, AGENT_FRAME_STDOUT = 2, AGENT_FRAME_STDERR = 3 };
 /* The length of what stands before the raw bytes in a frame's payload. */
 #define AGENT_DATA_HEADER 9
-/* The same with the header of the frame. */
+/* The same length with the header of the frame added. */
 #define AGENT_DATA_FRONT (FRAME_HEADER + AGENT_DATA_HEADER)
 
 /* Writes what stands before len raw bytes; len is at most FRAME_MAX - AGENT_DATA_HEADER. */

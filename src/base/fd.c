@@ -198,7 +198,7 @@ bool fd_has_name(int fd, int dirfd, const char *name)
 	       held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
-/* Also called between fork() and exec(), so it uses neither a sorted copy nor malloc(). */
+/* Uses neither a sorted copy nor malloc(), because it is also called between fork() and exec(). */
 void fd_close_others(const int *keep, size_t nkeep)
 {
 	unsigned first = 3;

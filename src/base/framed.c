@@ -74,7 +74,8 @@ static void framed_watch(struct framed *f)
 	if (!framed_is_open(f))
 		return;
 	events |= framed_is_paused(f) ? LOOP_EDGE | LOOP_OUT : LOOP_IN;
-	/* Also if the owner's own send has emptied a full queue: only the loop calls the owner. */
+	/* This is also needed if the owner's own send has emptied a full queue: only the loop calls
+	 * the owner. */
 	if (f->out.len > 0 || f->full)
 		events |= LOOP_OUT;
 	if (events != f->events && carried_watch(f, events) == 0)

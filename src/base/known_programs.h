@@ -14,7 +14,7 @@ struct known_program {
 
 extern const struct known_program known_programs[];
 
-/* Returns NULL if the name is not in the list. */
+/* Returns the row of a program; NULL if the name is not in the list. */
 const struct known_program *known_program_find(const char *name);
 
 #endif

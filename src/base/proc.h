@@ -50,7 +50,8 @@ struct proc_spec {
 	 * below it appear only if bind_follows is set. NULL: none. */
 	const char *bind_at;
 	int bind_fd;
-	bool bind_follows;   /* the directory is read-only itself, but not what is mounted in it */
+	bool bind_follows;   /* later mounts appear; the directory is read-only itself, but not what
+			      * is mounted in it */
 	bool bind_read_only; /* the directory is read-only with all that is mounted below it */
 	/* Files at names, in namespaces of the child's own (proc_stage.h); not with userns_fd.
 	 * NULL: none. */

@@ -32,8 +32,8 @@ char *hasher_program(struct error *err)
 	return path;
 }
 
-/* It belongs to the thread and is no parameter: the code that hashes is far below the calls that
- * can be cancelled. */
+/* The descriptors that cancel this thread's work. They are no parameter, because the code that
+ * hashes is far below the calls that can be cancelled. */
 static _Thread_local int cancel_fds[2] = {-1, -1};
 
 int digest_cancel_by(int fd)

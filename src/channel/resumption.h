@@ -35,10 +35,10 @@ struct resumption {
 int resumption_begin(struct resumption *r, uint64_t number, struct error *err);
 void resumption_free(struct resumption *r); /* it is off from then on */
 
-/* Queues the attach on a new connection, and the final messages of the earlier ones (stdin's end,
- * cancel). */
+/* Queues the attach on a new connection, and the cancel if there was one. */
 int resumption_attach(struct resumption *r, struct buf *out, struct error *err);
-/* Called when the agent has started the command here, or continues it: queues the kept stdin. */
+/* Called when the agent has started the command here, or continues it. On a new connection it
+ * queues the kept stdin again, and its end. */
 int resumption_start(struct resumption *r, struct buf *out, struct error *err);
 /* Called when the agent never got the request: queues it again. */
 int resumption_ask_again(struct resumption *r, struct buf *out, struct error *err);

@@ -59,7 +59,8 @@ struct config_field {
 	 * refuse it. NULL: the backend's own refusals say how it treats the field. */
 	const char *qemu_alone;
 };
-/* In the order in which errors are reported and canonical documents are written. */
+/* The fields, in the order in which their errors are reported and canonical documents are
+ * written. */
 extern const struct config_field config_fields[];
 
 /* Fails with ERR_INVALID if a config has a field that does not exist. */

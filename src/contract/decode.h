@@ -29,7 +29,7 @@ struct config_decode {
 					   * mountpoint */
 };
 
-/* Each decodes the field in whose row of config_fields it is. */
+/* Each function decodes one field: the field whose row of config_fields names the function. */
 int decode_macos(struct config_decode *d, struct error *err);
 int decode_kernel_path(struct config_decode *d, struct error *err);
 int decode_rootfs_path(struct config_decode *d, struct error *err);

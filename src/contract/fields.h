@@ -63,7 +63,7 @@ struct contract_backend {
 };
 extern const struct contract_backend contract_backends[];
 
-/* Returns NULL if the contract does not know the backend. */
+/* Returns the row of a backend; NULL if the contract does not know it. */
 const struct contract_backend *contract_backend_find(const char *name);
 
 #endif

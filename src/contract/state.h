@@ -71,7 +71,7 @@ struct state_facts {
 };
 extern const struct state_facts state_facts[STATE_COUNT];
 
-/* Return COMMAND_COUNT / STATE_COUNT for an unknown name. */
+/* Return the command or state with that name; COMMAND_COUNT / STATE_COUNT for an unknown name. */
 enum command command_from_name(const char *name);
 enum state state_from_name(const char *name);
 bool state_allows(enum state state, enum command command);

@@ -293,7 +293,7 @@ static int name_temporary(struct receiver *r, struct error *err)
 	return 0;
 }
 
-/* Whether name is a temporary name that a receiver of the same maker chose. */
+/* Returns whether name is a temporary name that a receiver of the same maker chose. */
 static bool has_own_maker(const struct receiver *r, const char *name)
 {
 	char start[sizeof(r->temporary)];
@@ -337,7 +337,7 @@ static void remove_left(const struct receiver *r)
  * removed it before it was locked, because it looked like one that was left behind. */
 static bool lock_root(const struct receiver *r, int fd)
 {
-	/* Where the file system has no locks, no receiver removes anything. */
+	/* On a file system without locks, no receiver removes anything. */
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
 		return false;
 	return fd_has_name(fd, r->target->dir, r->temporary);

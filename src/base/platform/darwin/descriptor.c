@@ -184,12 +184,13 @@ int descriptor_replace(int from, int to, bool cloexec)
 	return fcntl(to, F_SETFD, cloexec ? FD_CLOEXEC : 0) < 0 ? -1 : to;
 }
 
-/* In the user's own directory for such, and without a name once it is open. */
 int descriptor_null(void)
 {
 	return open("/dev/null", O_RDWR | O_CLOEXEC);
 }
 
+/* Makes the file in the user's own directory for temporary files; it has no name once it is
+ * open. */
 int descriptor_memory(const char *name)
 {
 	char path[PATH_MAX];
