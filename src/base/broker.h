@@ -57,8 +57,9 @@ struct broker_spec {
 
 /* Forks the broker. From now on the modules of this process ask it. */
 int broker_start(const struct broker_spec *spec, struct proc *out, struct error *err);
-/* Closes the socket, which makes the broker end, and reaps it. After broker_end_asker() the broker
- * ends only when this process does, and this call does not wait for it. Accepts PROC_NONE. */
+/* Closes the socket, which makes the broker end, and reaps the broker. After broker_end_asker() the
+ * broker ends only when this process does, and this call does not wait for it. Accepts
+ * PROC_NONE. */
 void broker_end(struct proc *broker);
 
 /* Returns whether there is a broker that can be asked. */
@@ -68,7 +69,7 @@ bool broker_is_asked(void);
 int broker_ask(const struct broker_duty *duty, const struct broker_message *in,
 	       struct broker_message *out, struct error *err);
 
-/* Returns the pid of the asker in the broker; 0 in any other process. */
+/* Returns the pid of the asker, if this process is a broker; 0 in any other process. */
 pid_t broker_asker(void);
 /* Called in the broker when the machine is cut off: no duty opens a way out of the machine from now
  * on. */

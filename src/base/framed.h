@@ -25,7 +25,7 @@ struct framed_owner {
 	/* Called when `out` has become empty, or shorter than half of LIMIT_AGENT_QUEUE_BYTES after
 	 * it was longer than all of it. NULL: the owner does not wait for that. */
 	void (*drained)(void *data);
-	/* Called last, when the connection has failed or the peer is gone. why is a text for
+	/* The last call, when the connection has failed or the peer is gone. why is a text for
 	 * people. */
 	void (*lost)(void *data, const char *why);
 	/* If true, what the peer sent before it was gone is read first. Then the peer counts as
@@ -90,7 +90,8 @@ typedef int framed_taker(void *data, const uint8_t *payload, size_t len, struct 
  * protocol, or is longer than `most`; 0 after the last frame, at a frame that stays, or once the
  * socket is closed. */
 int framed_take(struct framed *framed, framed_taker *take, void *data, struct error *err);
-/* Drops n bytes from the front of `in`, and frees its memory if much of it is empty. */
+/* Drops n bytes from the front of `in`, and frees its memory if it is large and has become
+ * empty. */
 void framed_drop(struct framed *framed, size_t n);
 /* Switches reading on or off. While it is off, input stays in the socket and the peer has to wait;
  * the end of the peer is noticed nevertheless. */

@@ -53,8 +53,8 @@ struct proc_spec {
 	bool bind_follows;   /* later mounts appear; the directory is read-only itself, but not what
 			      * is mounted in it */
 	bool bind_read_only; /* the directory is read-only with all that is mounted below it */
-	/* Files at names, in namespaces of the child's own (proc_stage.h); not with userns_fd.
-	 * NULL: none. */
+	/* Shows files under other names, in namespaces of the child's own (proc_stage.h); not with
+	 * userns_fd. NULL: none. */
 	const struct proc_stage *stage;
 	const gid_t *groups;
 	size_t ngroups;

@@ -30,15 +30,15 @@ struct pump_guest {
 };
 
 /*
- * Runs a call to its end. It is the only call on the connection, and has begun: its request is sent
- * here. Its exec has the terminal and the time limit. The descriptors of streams may be of any
+ * Runs a call to its end. The call is the only one on the connection, and has begun: its request is
+ * sent here. Its exec has the terminal and the time limit. The descriptors of streams may be of any
  * kind: terminals, pipes, files, sockets. Their flags are not changed, since other programs may
  * share them. SIGPIPE must be ignored.
  *
  * If the caller stops first, the agent is asked to kill the command, and this function waits for
- * that, LIMIT_CANCEL_MS at most. It does not wait while the machine is paused, since the end of the
- * connection ends the command too, as soon as the machine goes on. It does not wait for the
- * workload either, whose caller ends the whole guest.
+ * that, LIMIT_CANCEL_MS at most. This function does not wait while the machine is paused, since the
+ * end of the connection ends the command too, as soon as the machine goes on. Nor does it wait for
+ * the workload, whose caller ends the whole guest.
  *
  * *outcome is set on success. ERR_UNAVAILABLE if the connection is lost; ERR_IO if the guest breaks
  * the protocol, or output cannot be written for another reason than a closed pipe.

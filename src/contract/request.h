@@ -17,8 +17,8 @@
 #include "base/prefix.h"
 #include "contract/state.h"
 
-/* A config asks for one of the first three. ACCELERATOR_PLATFORM is the only one that the host's
- * system has. */
+/* A config asks for one of the first three. ACCELERATOR_PLATFORM is the accelerator of the host's
+ * own system, where there is no other. */
 enum accelerator {
 	ACCELERATOR_AUTO,
 	ACCELERATOR_KVM,
@@ -28,8 +28,8 @@ enum accelerator {
 };
 enum network_mode { NETWORK_NAT, NETWORK_ISOLATED, NETWORK_BRIDGED };
 extern const char *const accelerator_names[ACCELERATOR_COUNT];
-/* How the VMM is confined. A backend whose VMM is confined only by its system calls that
- * "platform". */
+/* How the VMM is confined. Some VMMs are confined only by the operating system: their backends say
+ * "platform" instead. */
 enum confinement { CONFINEMENT_CELL, CONFINEMENT_SECCOMP };
 extern const char *const confinement_names[2];
 /* Reported instead of such a name if the VMM's system calls are only logged; no config asks for
@@ -131,17 +131,17 @@ struct host_bounds {
 /* Returns the limits of this host, as the system reports them now; the backend sets
  * isolated_only. */
 struct host_bounds host_bounds(void);
-/* Check the two numbers as decoding a config does, for a caller without a config. bounds: as
- * there. */
+/* Check the two numbers as decoding a config does, for a caller without a config. bounds is as in
+ * request_decode(). */
 int config_check_memory(int64_t mib, const struct host_bounds *bounds, struct error *err);
 int config_check_cpus(int64_t cpus, const struct host_bounds *bounds, struct error *err);
 
 /*
  * Decodes one request (len bytes). backend is the name of the executable: another identity.backend
- * is refused. recorded: the workspace's recorded config is used, and the request's own has only the
- * fields that each request sets. bounds may be NULL: then only the contract limits the guest. On
- * failure out is untouched. The first error is reported, in this order: document, command,
- * identity, config.
+ * is refused. If recorded is true, the workspace's recorded config is used, and the config of the
+ * request has only the fields that each request sets. bounds may be NULL: then only the contract
+ * limits the guest. On failure out is untouched. The first error is reported, in this order:
+ * document, command, identity, config.
  */
 int request_decode(const void *data, size_t len, const char *backend, bool recorded,
 		   const struct host_bounds *bounds, struct request *out, struct error *err);
