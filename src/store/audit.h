@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The audit log of a session: audit.log in its directory, JSON lines
+ * The audit log of a session: the file audit.log in the session's directory. It has JSON lines:
  *
  *   {"ts","severity","subsystem","event","session","seq","data","prev"}
  *
  * seq is the number of the line, from 1. prev is the SHA-256 of the exact bytes of the line before,
- * its newline included; that of the first line is of "<session>\n<nonce>", and the nonce is in its
- * data. A destroyed session's log ends with `audit.closed`, which has the number of lines. What is
- * written is never changed: a line can be neither altered nor taken out nor put in without breaking
- * the chain, and since the digest of each line also goes to <state>/logs/security-YYYY-MM-DD.log,
- * the end cannot be cut off unnoticed either.
+ * with the newline of that line. prev of the first line is the SHA-256 of "<session>\n<nonce>", and
+ * the nonce is in the data of the first line. The log of a destroyed session ends with
+ * `audit.closed`, which has the number of lines. A written line is never changed. Nobody can alter,
+ * remove or insert a line without breaking the chain. The digest of each line also goes to
+ * <state>/logs/security-YYYY-MM-DD.log, so nobody can cut off the end unnoticed either.
  *
- * One process writes: who holds the lease (the live supervisor), or where nobody does, who holds
- * the command lock. Only a workspace with a session.json or a sandbox.json has such a log.
+ * Only one process writes the log: the holder of the lease (the live supervisor), or the holder of
+ * the command lock where nobody holds the lease. Only a workspace with a session.json or a
+ * sandbox.json has an audit log.
  */
 #ifndef STORE_AUDIT_H
 #define STORE_AUDIT_H
@@ -28,39 +29,41 @@
 #include "store/store.h"
 
 #define AUDIT_LOG "audit.log"
-/* A workspace that is no session and has such a log too: {"id": of the container that it was made
- * for, "root": microagent-oci's --root}. */
+/* The record of a sandbox: a workspace that is no session and has an audit log too. The record is
+ * {"id": the container that the workspace was made for, "root": the --root of microagent-oci}. */
 #define SANDBOX_RECORD "sandbox.json"
 
-/* The guest's word beside it, whose digests are in the log. */
+/* The file with what the guest told. It lies beside the audit log, which has digests of it. */
 #define AUDIT_TELEMETRY "telemetry.jsonl"
 #define AUDIT_DIGEST SHA256_BYTES
 #define AUDIT_SESSION_ROOM 136
-/* More than a line has beside its data. */
+/* A number of bytes, greater than what a line has beside its data. */
 #define AUDIT_LINE_FRAME 512
 
 enum audit_severity { AUDIT_INFO, AUDIT_WARNING, AUDIT_CRITICAL };
 
-/* Whose doing a line is: the host's own; seen by the host, and at the guest's will (subsystem
- * "network"); the guest's word ("origin":"guest"). What one of them takes is not another's. */
+/* Who caused a line: the host itself; the guest's behaviour as the host saw it (subsystem
+ * "network"); or the guest's own word ("origin":"guest"). Each part has room of its own in the log,
+ * which the other parts cannot use up. */
 enum audit_part { AUDIT_PART_HOST, AUDIT_PART_NETWORK, AUDIT_PART_GUEST, AUDIT_PARTS };
 
 struct audit_event {
 	enum audit_severity severity;
 	const char *subsystem; /* "session", "exec", "network"... */
 	const char *event;     /* "session.cloned" */
-	const json_t *data;    /* object; NULL: {} */
-	int64_t real_ns;       /* when it was; 0: now */
+	const json_t *data;    /* an object; NULL stands for {} */
+	int64_t real_ns;       /* the time of the event; 0: now */
 };
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-/* What somebody else has done to a log since our last line. The last three are of today's security
- * log: no name is left of it; another file, or none, has its name; it is shorter than it was. */
+/* What somebody else has done to a log since our last line. The last three values are about today's
+ * security log. SECURITY_REMOVED: the open file has no name any more. SECURITY_MOVED: the path has
+ * another file or none. SECURITY_SHORTENED: the file is shorter than it was. */
 enum audit_tampering {
 	AUDIT_UNTOUCHED,
-	AUDIT_REMOVED,	/* no file has its name */
-	AUDIT_REPLACED, /* another file has its name */
+	AUDIT_REMOVED,	/* no file has the log's name */
+	AUDIT_REPLACED, /* another file has the log's name */
 	AUDIT_SHORTENED,
 	AUDIT_LENGTHENED,
 	AUDIT_SECURITY_REMOVED,
@@ -69,112 +72,126 @@ enum audit_tampering {
 };
 extern const char *const audit_tampering_names[]; /* "untouched", ... */
 
-/* Bytes, which have the digest that a line ends with. */
+/* A number of bytes at the end of the security log, enough to contain the digest that a line ends
+ * with. */
 #define SECURITY_TAIL 128
 
 struct audit {
 	int fd;
-	int dirfd;  /* the workspace's own, which stays open for as long as the log does */
+	int dirfd;  /* the workspace's descriptor, which stays open as long as the log */
 	char *logs; /* <state>/logs */
 	char session[AUDIT_SESSION_ROOM];
 	uint64_t lines;
-	off_t end;		    /* of what is known to be whole */
-	uint64_t used[AUDIT_PARTS]; /* bytes, earlier writers' too */
+	off_t end;		    /* the offset behind the last line that is known to be whole */
+	uint64_t used[AUDIT_PARTS]; /* bytes that each part has used, also by earlier writers */
 	uint8_t head[AUDIT_DIGEST];
 	bool closed;
-	bool last_words; /* are written: also to a log that is full */
-	bool destroyed;	 /* a line says so: all that may follow is the closing one */
-	int security_fd; /* of the day that security_day names; -1: none yet */
+	bool last_words; /* the last lines are being written: also to a full log */
+	bool destroyed;	 /* a line says so: only the closing line may follow */
+	int security_fd; /* the security log of security_day; -1: none yet */
 	char security_day[11];
-	off_t security_end; /* of that file, when it was last looked at or written to */
-	uint8_t security_tail[SECURITY_TAIL]; /* what it had before that end */
+	off_t security_end; /* the end of the security log at the last look or write */
+	/* The bytes of the security log before security_end. */
+	uint8_t security_tail[SECURITY_TAIL];
 	size_t security_tail_len;
-	bool security_away; /* its path has no such file, and none can be made there */
-	enum audit_tampering security_tampering; /* of that file, found and not yet told */
-	bool unsynced;	     /* lines were written that may not be on the disk yet */
-	uint64_t heads_lost; /* of lines of this log, that the security log had no room for */
+	/* The path of the security log has no such file, and none can be made. */
+	bool security_away;
+	enum audit_tampering security_tampering; /* tampering with the security log, not yet told */
+	bool unsynced;	     /* some written lines may not be on the disk yet */
+	/* Digests of lines of this log for which the security log had no room. */
+	uint64_t heads_lost;
 };
 #define AUDIT_NONE                                       \
 	{                                                \
 		.fd = -1, .dirfd = -1, .security_fd = -1 \
 	}
 
-/* The workspace is a session or a sandbox. */
+/* Returns whether the workspace has an audit log: whether it is a session or a sandbox. */
 bool audit_is_kept(const struct workspace *ws);
-bool audit_is_of_sandbox(const struct workspace *ws); /* of one that has a log */
+bool audit_is_of_sandbox(const struct workspace *ws); /* for a workspace with a log */
 /*
- * Opens the log to go on with it, or begins it. A session that has been started has had one: if it
- * is gone, the new one has a CRITICAL `audit.changed` behind its first line. Behind a line that a
- * crash cut short the log goes on with `audit.torn`, which has that line's digest, so that
- * audit_verify() can tell a crash from a forgery. ERR_IO: the file is longer than a log can be.
+ * Opens the log to append to it, or begins a new log. A session that has been started has had a
+ * log. If that log is gone, the new log has a CRITICAL `audit.changed` behind its first line. If a
+ * crash cut the last line short, the log continues with `audit.torn`. That line has the digest of
+ * the cut line, so that audit_verify() can tell a crash from a forgery. ERR_IO: the file is longer
+ * than a log can be.
  */
 int audit_open(const struct workspace *ws, struct audit *out, struct error *err);
 /*
- * Appends a line, with one write, and its digest to the security log. STORE_SYNC: both are on the
- * disk when it returns. On failure (no room) the log is as it was. ERR_CONFLICT: the log is closed.
- * A security log without room is no failure: heads_lost counts.
+ * Appends a line with one write, and appends its digest to the security log. With STORE_SYNC both
+ * are on the disk when the function returns. If it fails (no room), the log is as it was before.
+ * ERR_CONFLICT: the log is closed. A security log without room is no failure: heads_lost counts the
+ * digest.
  */
 int audit_append(struct audit *audit, const struct audit_event *event, enum store_sync sync,
 		 struct error *err);
-enum audit_tampering audit_tampering(const struct audit *audit); /* of the audit log */
+enum audit_tampering audit_tampering(const struct audit *audit); /* checks the audit log */
 /*
- * Gives the name of a log that was removed or replaced to a copy of it, to which later lines go.
- * What is in its place is removed. On failure lines still go to the file that is open: a later
- * call finds them there, and the security log has their digests.
+ * Puts a copy of a removed or replaced log under the log's name. Later lines go to the copy.
+ * Anything else under that name is removed. If the function fails, lines still go to the open file:
+ * a later call finds the lines there, and the security log has their digests.
  */
 int audit_put_back(struct audit *audit, struct error *err);
-/* Everything that was appended is on the disk. */
+/* Waits until everything that was appended is on the disk. */
 int audit_sync(struct audit *audit, struct error *err);
-/* The last line. Success when it is there already. */
+/* Writes the last line of the log. Returns success if the log already has its last line. */
 int audit_finish(struct audit *audit, struct error *err);
-/* An event that the audit log cannot have: a line of the security log, with data, and without
- * number and digest. Of the log only the session and the security log are used. */
+/* Writes an event that the audit log cannot have to the security log. The line has data, but no
+ * number and no digest. Of `audit` only the session and the members about the security log are
+ * used. */
 int security_log_aside(struct audit *audit, const struct audit_event *event, struct error *err);
-/* The same for a session of the state directory at state_path that has no audit log. */
+/* Writes an event to the security log for a session without an audit log. state_path is the path of
+ * the session's state directory. The line is like one of security_log_aside(). */
 int security_log_note(const char *state_path, const char *session, const struct audit_event *event,
 		      struct error *err);
 /*
- * Looks whether today's security log is still the file at its path, and has what it had when we
- * looked last or wrote to it, also of others. security_tampering says what was found. Later lines go to the file at the path,
- * which is made where it is missing. Where that fails they go to the old file, and count as lines
- * without a digest. Each line that is written begins with such a look.
+ * Checks whether today's security log is still the file at its path. Checks also whether the file
+ * still has what it had at our last look or write, including lines of other processes. Stores the
+ * finding in security_tampering. Later lines go to the file at the path, which is made if it is
+ * missing. If that fails, later lines go to the old file and count as lines without a digest. Each
+ * write of a line begins with this check.
  */
 void security_log_look(struct audit *audit);
-/* Makes what was written to the security log last until after a loss of power. */
+/* Makes what was written to the security log survive a loss of power. */
 int security_log_sync(struct audit *audit, struct error *err);
-/* The broker's part, by which the three above write where there is a broker: it appends the lines
- * itself, and hands out no descriptor. Its data: a struct audit of the broker's own, of which the
- * session and what is said of the security log are used. It appends no line of another session, and
- * none of the events that only commands write. */
+/* The broker's duty for the security log. The functions above write through the broker where there
+ * is one. The broker appends the lines itself and hands out no descriptor. The duty's data is a
+ * struct audit of the broker's own, of which only the session and the members about the security
+ * log are used. The broker appends no line of another session, and none of the events that only
+ * commands write. */
 extern const struct broker_duty security_log_duty;
 #define SECURITY_ORPHANED "session.orphaned"
-/* The kinds of session.orphaned that are the end of what has no log any more. */
+/* The kinds of session.orphaned that mark the end of a session without a log. */
 #define SECURITY_KIND_GONE "bundle-removed"
 #define SECURITY_KIND_LOST "process-without-bundle"
-#define SECURITY_ACTION_REMOVED "removed" /* its action: by us */
-/* An archive was removed because somebody asked for it. */
+/* The action of session.orphaned: we removed the session. */
+#define SECURITY_ACTION_REMOVED "removed"
+/* The event of an archive that was removed because somebody asked for it. */
 #define SECURITY_ARCHIVE_REMOVED "archive.removed"
-/* Whether a security log of that day ("2026-11-27") is there and can be read. */
+/* Returns whether a readable security log of that day ("2026-11-27") exists. */
 bool security_log_has_day(const char *state_path, const char *day);
-/* Each session of which the security log has lines: true where it tells of the end, too. */
+/* Adds each session that has lines in the security logs to the object `out`. The value is true if
+ * the lines also tell of the session's end. */
 int security_log_sessions(const char *state_path, json_t *out, struct error *err);
-void audit_release(struct audit *audit); /* accepts AUDIT_NONE; leaves it */
+void audit_release(struct audit *audit); /* accepts AUDIT_NONE, and sets it */
 #define auto_audit __attribute__((cleanup(audit_release)))
 
-/* Opens, appends one line, closes. Does nothing for a workspace that has no audit log. A CRITICAL
- * event that cannot be written is noted in the security log, and the call fails all the same. */
+/* Opens the log, appends one line and closes the log. Does nothing for a workspace without an audit
+ * log. If a CRITICAL event cannot be written, the event is noted in the security log, and the call
+ * still fails. */
 int audit_note(const struct workspace *ws, const struct audit_event *event, struct error *err);
 
-/* The line on what its live supervisor is told by others. what, and name: "forked", the child's;
- * "snapshot", "snapshot-deleted", "restored", the snapshot's; "share-missing", the path of a directory
- * that its machine could not be given again; "created", "deleted", of a container; more has the rest
- * (NULL: nothing). *line is without data, which is for the caller to
- * free. ERR_INVALID. */
+/* Makes the line on an event that others tell the live supervisor. `what` is the kind of the event,
+ * and `name` depends on it. "forked": the name of the child. "snapshot", "snapshot-deleted" and
+ * "restored": the name of the snapshot. "share-missing": the path of a directory that the machine
+ * could not get again. "created" and "deleted": the name of a container. `more` has the other
+ * members of the data (NULL: none). *line is returned without data. The caller frees *data.
+ * ERR_INVALID. */
 int audit_told_line(const struct workspace *ws, const char *what, const char *name, json_t *more,
 		    struct audit_event *line, json_t **data, struct error *err);
 
-/* The digest of telemetry.jsonl as it is, if there is one: for who finds that nobody writes it any
- * more. */
+/* Notes the digest of the present telemetry.jsonl in the log, if that file exists. This is for a
+ * caller that finds that nobody writes the file any more. */
 int audit_note_telemetry(const struct workspace *ws, struct error *err);
 
 /* --- reading --------------------------------------------------------------------------------- */
@@ -184,48 +201,54 @@ enum audit_verdict {
 	AUDIT_CLOSED,
 	AUDIT_TORN,
 	AUDIT_BROKEN,
-	/* A closed log, whole, of which the security log of its day has no line. audit_verify() does not
-	 * know that. */
+	/* A whole, closed log of which the security log of its day has no line. audit_verify()
+	 * never returns this verdict. */
 	AUDIT_UNCONFIRMED
 };
 extern const char *const audit_verdict_names[]; /* "open", ... */
 
 struct audit_report {
 	enum audit_verdict verdict;
-	uint64_t lines;		/* that were looked at; of a broken log those before the bad one */
-	uint64_t bad_line;	/* the first, from 1; 0: none */
-	char why[256];		/* what is wrong with it */
+	/* Lines that were read; in a broken log those before the bad line. */
+	uint64_t lines;
+	uint64_t bad_line;	/* the first bad line, from 1; 0: none */
+	char why[256];		/* what is wrong with the bad line */
 	uint64_t confirmed;	/* lines whose digest the security log has */
 	uint64_t unconfirmed;	/* the first line whose digest it does not have; 0: none */
-	uint64_t lost;		/* events that were not written down, as the logs say */
-	uint64_t set_back;	/* lines that are earlier than the line before: the clock was set */
-	char head[SHA256_TEXT]; /* digest of the last line; "" without one */
-	char day[11];		/* of the last line, in UTC; "" without one */
+	uint64_t lost;		/* events that were not written, as the logs say */
+	/* Lines with an earlier time than the line before: the clock was set back. */
+	uint64_t set_back;
+	char head[SHA256_TEXT]; /* digest of the last line; "" without a line */
+	char day[11];		/* the day of the last line, in UTC; "" without a line */
 };
 
-/* What the security logs have of one session. */
+/* The digests and other facts that the security logs have about one session. */
 struct audit_heads {
-	uint8_t (*digests)[AUDIT_DIGEST]; /* of line i + 1 */
-	uint8_t *known; /* 0: not there; 1: once or always the same; 2: different ones */
+	uint8_t (*digests)[AUDIT_DIGEST]; /* digests[i] is the digest of line i + 1 */
+	uint8_t *known; /* 0: no digest; 1: one, or always the same; 2: different ones */
 	size_t count, room;
-	uint64_t lost;	      /* events of which only their number was written, and only there */
-	bool archive_removed; /* on purpose */
-	/* What is called as a security log and is none, or cannot be opened: [{"path","why"}]. */
+	/* Events of which only the number was written, and only in these logs. */
+	uint64_t lost;
+	bool archive_removed; /* somebody removed the archive on purpose */
+	/* Files with the name of a security log that are none or cannot be opened:
+	 * [{"path","why"}]. */
 	json_t *passed_over;
 };
-/* state_path: of the state directory, not of sessions/. Without security logs it is empty. What
- * is no security log is passed over, and the others are read. */
+/* Loads what the security logs have about one session. state_path is the path of the state
+ * directory, not of sessions/. *out is empty if there are no security logs. A file that is no
+ * security log is skipped, and the others are read. */
 int audit_heads_load(const char *state_path, const char *session, struct audit_heads *out,
 		     struct error *err);
-void audit_heads_free(struct audit_heads *heads); /* accepts a zeroed one */
+void audit_heads_free(struct audit_heads *heads); /* accepts a zeroed struct */
 
-/* Reads the whole log from fd (a regular file). That it is bad, or longer than a log can be, is an
- * answer: -1 means that it cannot be read. heads may be NULL. */
+/* Reads the whole log from fd (a regular file) and checks it. A bad log, or one longer than a log
+ * can be, is a result in *out and no error. -1 means that the log cannot be read. heads may be
+ * NULL. */
 int audit_verify(int fd, const char *session, const struct audit_heads *heads,
 		 struct audit_report *out, struct error *err);
 
 enum audit_telemetry_verdict {
-	AUDIT_TELEMETRY_NONE, /* nothing was ever told, and there is no file */
+	AUDIT_TELEMETRY_NONE, /* the guest never told anything, and there is no file */
 	AUDIT_TELEMETRY_WHOLE,
 	AUDIT_TELEMETRY_ALTERED,
 	AUDIT_TELEMETRY_MISSING
@@ -234,24 +257,28 @@ extern const char *const audit_telemetry_names[]; /* "none", ... */
 
 struct audit_telemetry {
 	enum audit_telemetry_verdict verdict;
-	uint64_t bytes;	    /* of the file */
-	uint64_t confirmed; /* of them those that the log has a digest of, which is right */
-	uint64_t line; /* of the log, the first whose digest is not that of the file; 0: none */
+	uint64_t bytes;	    /* bytes of the file */
+	uint64_t confirmed; /* the bytes that a correct digest in the log covers */
+	uint64_t line; /* the first line of the log whose digest does not match; 0: none */
 };
-/* Compares telemetry.jsonl (fd; -1: there is none) with what the log says of it. That it is altered
- * or missing is an answer. What was told since the last digest is confirmed by none. */
+/* Compares telemetry.jsonl (fd; -1: there is no file) with the digests in the log. An altered or
+ * missing file is a result in *out and no error. No digest confirms what was told since the last
+ * digest. */
 int audit_verify_telemetry(int log, int fd, struct audit_telemetry *out, struct error *err);
 
-/* line: len bytes with its newline, or without where it is cut short. -1 ends the reading. */
+/* Receives one line: len bytes with the newline, or without it if the line is cut short. A return
+ * value of -1 ends the reading. */
 typedef int audit_line_fn(void *data, const char *line, size_t len, struct error *err);
-/* Calls fn with each line of the file. A line that is longer than LIMIT_AUDIT_LINE_BYTES comes in parts of
- * that size, and only the last part ends with a newline. A file of more than `most` bytes is not read at
- * all (ERR_IO), since a sparse file takes no room and hours to read. */
+/* Calls fn with each line of the file. A line that is longer than LIMIT_AUDIT_LINE_BYTES comes in
+ * parts of that size, and only the last part ends with a newline. A file of more than `most` bytes
+ * is not read at all (ERR_IO), since a sparse file takes no room and hours to read. */
 int audit_each_line(int fd, off_t most, audit_line_fn *fn, void *data, struct error *err);
-/* The same without the lines that are longer than LIMIT_AUDIT_LINE_BYTES: for a reader that parses what it
- * is given, and must not take a part for a line. */
+/* Calls fn with each line of the file that is not longer than LIMIT_AUDIT_LINE_BYTES, and skips the
+ * others. This is for a reader that parses each line and must not take a part for a line. The rest
+ * is as for audit_each_line(). */
 int audit_each_whole_line(int fd, off_t most, audit_line_fn *fn, void *data, struct error *err);
-/* The most bytes that an audit.log, or a telemetry.jsonl, has by its writer's own bounds. */
+/* Return the greatest size in bytes that the writer's own bounds allow for an audit.log, and for a
+ * telemetry.jsonl. */
 off_t audit_most_bytes(void);
 off_t audit_telemetry_most_bytes(void);
 
@@ -259,15 +286,16 @@ off_t audit_telemetry_most_bytes(void);
 
 #define ARCHIVE_DIR "archive"
 #define SECURITY_DIR "logs"
-#define SECURITY_LOG "security-" /* a day, ".log" */
+#define SECURITY_LOG "security-" /* a day and ".log" follow */
 
 /*
- * For who removes a session, with the command lock in hand and nothing alive: closes its log, and
- * makes <state>/archive/<session>/ of it, telemetry.jsonl, events.json and session.json, which the
- * session's directory keeps. What an earlier call was killed at is gone on with. ERR_CONFLICT:
- * there is an archive of that name with another log. Nothing for a workspace that is no session.
- * A file that is longer than a log can be is not closed: it is kept as it is, and the security log
- * has an `audit.changed`.
+ * Closes the log of a session and makes <state>/archive/<session>/. The archive has the log,
+ * telemetry.jsonl, events.json and session.json. The session's directory keeps these files too.
+ * This is for a caller that removes a session, has the command lock, and knows that nothing of the
+ * session is alive. The function continues the work of an earlier call that was killed.
+ * ERR_CONFLICT: an archive of that name with another log exists. Does nothing for a workspace that
+ * is no session. A file that is longer than a log can be is not closed: it is kept as it is, and
+ * the security log gets an `audit.changed`.
  */
 int audit_archive(const struct workspace *ws, struct error *err);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One line of an audit log, and the files of the security log. Between writer and readers. */
+/* Functions for one line of an audit log and for the files of the security log. The writer and the
+ * readers share them. */
 #ifndef STORE_AUDIT_LINE_H
 #define STORE_AUDIT_LINE_H
 
@@ -13,28 +14,30 @@
 #define AUDIT_EVENT_DESTROYED "session.destroyed"
 #define AUDIT_SUBSYSTEM "audit"
 
-/* How a security log is called. */
+/* The pattern of the name of a security log. */
 #define SECURITY_PATTERN "security-0000-00-00.log"
 
 void audit_digest(const void *bytes, size_t len, uint8_t out[AUDIT_DIGEST]);
 bool audit_unhex(const char *hex, uint8_t out[AUDIT_DIGEST]);
-/* What the first line is chained to. */
+/* Computes the digest that the first line is chained to. */
 void audit_root(const char *session, const char *nonce, uint8_t out[AUDIT_DIGEST]);
 
-/* The workspace's id without ".bundle". */
+/* Writes the workspace's id without ".bundle". */
 void audit_name_session(const struct workspace *ws, char out[AUDIT_SESSION_ROOM]);
-/* Of the state directory whose sessions/ the workspace is in: <state>/<name>; malloc'd. */
+/* Returns <state>/<name>, where <state> is the state directory whose sessions/ has the workspace.
+ * The caller frees the string. */
 char *audit_state_path(const struct workspace *ws, const char *name, struct error *err);
 
-/* audit_place.c: removes what has the log's name in the directory and is no regular file. */
+/* audit_place.c: removes anything that has the log's name in the directory and is no regular file.
+ */
 int audit_clear_place(int dirfd, struct error *err);
 
-/* The regular file is longer than an audit log can be. */
+/* Returns whether the regular file is longer than an audit log can be. */
 bool audit_is_too_long(int fd);
 
 enum audit_part audit_line_part(const char *text, size_t len);
 
-/* Borrowed from the object. */
+/* The members of a line. They are borrowed from the JSON object of the line. */
 struct audit_line {
 	uint64_t seq;
 	const char *ts, *event, *session, *prev;
@@ -42,20 +45,21 @@ struct audit_line {
 };
 int audit_line_read(const json_t *object, struct audit_line *out, struct error *err);
 
-/* The line and its newline, malloc'd. A line that would be too long has its data left out. */
+/* Returns the text of a line with its newline. The caller frees the text. If a line would be too
+ * long, its data is left out. */
 char *audit_line_text(const struct audit *audit, const struct audit_event *event,
 		      const uint8_t prev[AUDIT_DIGEST], uint64_t seq, size_t *len,
 		      struct error *err);
 
-/* Notes an event of the workspace in the security log alone. */
+/* Notes an event of the workspace in the security log only. */
 int audit_note_aside(const struct workspace *ws, const struct audit_event *event,
 		     struct error *err);
 
-/* audit_telemetry.c: before the log is closed. What was told since the last digest has one then,
- * and the line says that it is late. */
+/* audit_telemetry.c: appends a digest of what was told since the last digest. It is called before
+ * the log is closed. The line says that the digest is late. */
 int audit_vouch_telemetry(const struct workspace *ws, struct audit *audit, struct error *err);
 
-/* security_log.c: the digest of the line that was just written. */
+/* security_log.c: appends the digest of the line that was just written to the audit log. */
 int security_log_write(struct audit *audit, const struct audit_event *event, uint64_t seq,
 		       enum store_sync sync, struct error *err);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An entry of the cache is published in this order: the record of an older one of that name goes,
- * then the files come from a scratch directory by rename, then the record. So a reader sees no
- * entry or a whole one.
+ * Publishing an entry of the cache. First the record of an older entry of that name is removed.
+ * Then the files are renamed from a scratch directory. Then the record is written. So a reader sees
+ * no entry or a whole one.
  */
 #ifndef STORE_CACHE_WRITE_H
 #define STORE_CACHE_WRITE_H
@@ -11,15 +11,16 @@
 
 #include "base/error.h"
 
-/* Where an entry is made and where it goes; the paths are for people. */
+/* The directories in which an entry is made (scratch) and published (dir). The paths are for
+ * messages. */
 struct cache_writing {
 	const char *dir, *scratch;
 	int dir_fd, scratch_fd;
 };
 
 int cache_withdraw(const struct cache_writing *w, const char *name, struct error *err);
-/* scratch/<file> becomes <dir>/<name><suffix>, read-only as every workspace shares it, and is on
- * the disk before. */
+/* Moves scratch/<file> to <dir>/<name><suffix>. The file is made read-only, because every workspace
+ * shares it, and it is synced to the disk before the move. */
 int cache_publish(const struct cache_writing *w, const char *file, const char *name,
 		  const char *suffix, struct error *err);
 int cache_record(const struct cache_writing *w, const char *name, const json_t *record,

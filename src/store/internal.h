@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Between the files of the store. */
+/* Functions that only the files of the store share. */
 #ifndef STORE_INTERNAL_H
 #define STORE_INTERNAL_H
 
@@ -10,9 +10,11 @@
 #include "store/store.h"
 
 #define LEASE_NAME "lease"
-/* In the state directory: a file for each workspace that a command works on, the pass of one that is
- * given a directory, on Linux a second name of the lease of one that lives or has lived, the digests
- * of its records, the lock of their changes, and the proof that its machine is cut off. */
+/* The directory of locks in the state directory. It has these files for a workspace: the command
+ * lock while a command works on the workspace; the pass of a workspace that is given a directory;
+ * on Linux a second name of the lease of a workspace that lives or has lived; the digests of the
+ * workspace's records; the lock of changes of these records; and the proof that the machine is cut
+ * off. */
 #define LOCKS_DIR ".locks"
 #define SHARE_PASS ".share-"
 #define LEASE_KEPT ".lease-"
@@ -25,34 +27,36 @@
 
 /* Gives err the reason that a file of the workspace is damaged. Returns -1. */
 int workspace_give_damaged(const struct workspace *ws, struct error *err);
-/* The digests of a workspace's records go with it. */
+/* Removes the digests of the records of a workspace that is removed. */
 void record_digest_forget(const struct state_dir *dir, const char *id);
 
-/* To wait for the end of a lease. -1 with errno: ENOENT where nothing ever lived, ENXIO where
- * nothing does. */
+/* Opens the lease to wait for its end. Returns a descriptor, which the caller closes; -1 with errno
+ * ENOENT if nothing of the workspace ever lived, ENXIO if nothing of it lives now. */
 int lease_look(const struct workspace *ws);
-/* Whether a file is of the type of which leases are. */
+/* Returns whether a file has the type that a lease has. */
 bool lease_has_its_type(const struct stat *file);
-/* The name by which a process's lease is found among its open files. NULL: whatever its name is. */
+/* The name by which the lease is found among the open files of a process. NULL: any name. */
 extern const char *const lease_shown_name;
-/* ERR_CONFLICT, with the processes that have it as far as they are to be seen. */
+/* Sets ERR_CONFLICT and names the processes that hold the lease, as far as they can be seen. */
 int lease_busy(const struct workspace *ws, int lease, struct error *err);
 int lease_error(const struct workspace *ws, int errnum, struct error *err);
-/* Writes the path below the state directory by which commands look at the lease. Returns whether
- * something is there that is no lease. */
+/* Writes the path, below the state directory, by which commands look at the lease. Returns whether
+ * that path has something that is no lease. */
 #define LEASE_PLACE 320
 bool lease_place(const struct workspace *ws, char out[LEASE_PLACE]);
 
-/* Whether our user namespace knows neither the directory's owner nor root, and it is root's all the
- * same. linux/nameless.c, darwin/nameless.c */
+/* Returns whether the directory belongs to root although our user namespace knows neither the
+ * directory's owner nor root. linux/nameless.c, darwin/nameless.c */
 bool dir_is_nameless_roots(int dir, const struct stat *st);
 
-/* $HOME, else what the user's entry says; malloc'd. NULL: there is none. */
+/* Returns $HOME, else the home directory in the user's account entry. The caller frees the path.
+ * Returns NULL if neither exists. */
 char *home_dir(void);
-/* What the user's entry says alone. */
+/* Returns the home directory in the user's account entry and ignores $HOME. The caller frees the
+ * path. */
 char *home_of_account(void);
 
-/* Whether there are digests of the workspace's records, which only commands write. */
+/* Returns whether digests of the workspace's records exist. Only commands write such digests. */
 bool state_dir_has_digests(const struct state_dir *dir, const char *id);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An empty qcow2 layer over a raw disk, and whether a file is such a layer of ours. A layer names
- * no file below it: which disk is below is said to the VMM by descriptor, so that nothing written
- * in a layer can have another file opened.
+ * An empty qcow2 layer over a raw disk, and the check whether a file is such a layer of ours. A
+ * layer names no file below it. The VMM gets the disk below as a descriptor, so nothing that is
+ * written in a layer can make it open another file.
  */
 #ifndef STORE_LAYER_H
 #define STORE_LAYER_H
@@ -11,25 +11,26 @@
 
 #include "base/error.h"
 
-/* Writes the layer to an empty file (or memfd). size is the disk's, in bytes. */
+/* Writes a layer to an empty file (or memfd). size is the size of the disk in bytes. */
 int layer_write(int fd, uint64_t size, struct error *err);
 
 /*
- * How far its file reaches: as layer_write() makes it, and with all of the disk in it, twice over
- * for the clusters that killed VMMs lost count of.
+ * Return the least and the greatest length of the layer's file in bytes. The least is the length
+ * that layer_write() makes. The greatest is for a layer that has the whole disk in it, twice:
+ * killed VMMs may have lost count of clusters.
  */
 uint64_t layer_least(uint64_t size);
 uint64_t layer_most(uint64_t size);
 /*
- * Where what is written in it ends, to the whole cluster; what the file has behind that is a hole.
- * On a file system that knows no holes it is the end of the file.
+ * Finds the end of the written part of the layer, rounded up to a whole cluster. Behind this end
+ * the file has a hole. On a file system without holes it is the end of the file.
  */
 int layer_end(int fd, uint64_t *out, struct error *err);
 
 /*
- * ERR_INVALID for anything but a qcow2 layer as layer_write() makes them and a VMM leaves them: of
- * version 3, over a disk of that size, with no name of another file, no encryption, no snapshot,
- * and no feature that this host would act on. The text has no subject.
+ * Checks that the file is a qcow2 layer as layer_write() makes it and a VMM leaves it: version 3,
+ * over a disk of that size, with no name of another file, no encryption, no snapshot, and no
+ * feature that this host would act on. Otherwise ERR_INVALID, and its text has no subject.
  */
 int layer_check(int fd, uint64_t size, struct error *err);
 

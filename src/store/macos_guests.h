@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What Apple allows of macOS guests, as far as it can be told before one is booted. */
+/* The limit that Apple sets on macOS guests, as far as it can be checked before a guest boots. */
 #ifndef STORE_MACOS_GUESTS_H
 #define STORE_MACOS_GUESTS_H
 
 #include "store/store.h"
 
-/* ERR_UNAVAILABLE, naming them, where as many of the state directory run as a Mac may run at once,
- * beside the one that is called except (NULL: none). Those of other directories are counted by the
- * framework alone, at the boot. */
+/* Checks that one more macOS guest may run. ERR_UNAVAILABLE: as many guests of the state directory
+ * run as a Mac may run at once, and the message names them. The guest named `except` is not counted
+ * (NULL: all are counted). Only the framework counts the guests of other state directories, at the
+ * boot. */
 int macos_guests_check_room(const struct state_dir *dir, const char *except, struct error *err);
 
 #endif

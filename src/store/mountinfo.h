@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The mounts that we see, by which a directory is known that has several paths: what a bind
- * mount shows has a place of its own in the file system it is of.
+ * The mounts that this process sees. They show that several paths lead to the same directory: a
+ * bind mount shows a directory that has a place of its own in its file system.
  */
 #ifndef STORE_MOUNTINFO_H
 #define STORE_MOUNTINFO_H
@@ -13,9 +13,9 @@
 
 struct mount_row {
 	unsigned id;
-	unsigned long device; /* of the file system; for comparing alone */
+	unsigned long device; /* number of the file system, only for comparing */
 	char *root;	      /* the directory of the file system that is mounted */
-	char *point;	      /* where */
+	char *point;	      /* the path on which it is mounted */
 	char *type;	      /* "ext4" */
 };
 
@@ -28,9 +28,10 @@ int mountinfo_read(struct mountinfo *out, struct error *err);
 void mountinfo_free(struct mountinfo *mounts); /* accepts a zeroed one */
 void mountinfo_free_row(struct mount_row *row);
 
-/* The mount that fd was opened through. */
+/* Returns the mount through which fd was opened. */
 const struct mount_row *mountinfo_of(const struct mountinfo *mounts, int fd, struct error *err);
-/* path, which lies on that mount, as a path of its file system; malloc'd. */
+/* Returns the path within the file system for a path that lies on that mount. The caller frees the
+ * path. */
 char *mountinfo_inner(const struct mount_row *row, const char *path, struct error *err);
 
 #endif

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records of a workspace that decide what a machine is given, kept from being changed by a live
- * supervisor that was taken over. The live supervisor can write all files of the workspace. So the
- * digest of what a command recorded lies beside the command lock (<stateDir>/.locks/), where the
- * live supervisor cannot write, and whoever gives a machine something by such a record compares.
+ * Digests that protect the records of a workspace that decide what a machine is given. A live
+ * supervisor that was taken over can write all files of the workspace. So the digest of what a
+ * command recorded lies beside the command lock (<stateDir>/.locks/), where the live supervisor
+ * cannot write. A program that gives a machine something by such a record compares the digests
+ * first.
  *
- * Two digests are accepted while a record is being replaced: whoever writes announces the next
- * record's digest first, then writes the record, then settles on it. Killed in between, it leaves a
- * record that is accepted. A record without a digest is of an earlier version, or was copied by
- * hand, and is accepted as it is; start settles on it.
+ * Two digests are accepted while a record is being replaced. The writer announces the digest of the
+ * next record first, then writes the record, then settles on the record. If the writer is killed in
+ * between, the record is one that is accepted. A record without a digest is of an earlier version,
+ * or was copied by hand. Such a record is accepted as it is, and start settles on it.
  *
- * A digest is of the record's value and not of its bytes, so white space and the order of keys do
- * not count. In session.json neither does what the live supervisor records by itself: the quota and
- * the session's end.
+ * A digest is computed from the record's value and not from its bytes, so white space and the order
+ * of keys do not count. In session.json the members that the live supervisor records by itself do
+ * not count either: the quota and the session's end.
  */
 #ifndef STORE_RECORD_DIGEST_H
 #define STORE_RECORD_DIGEST_H
@@ -22,22 +23,24 @@
 #include "base/error.h"
 #include "store/store.h"
 
-/* file: "workspace.json" or "session.json". Accepts next from here on, and still what is there now,
- * if that was accepted. Who calls it has the command lock, or record_change_lock(), or is making
- * the workspace. */
+/* Accepts `next` as the value of the file from here on, and still accepts the present value if it
+ * was accepted. file is "workspace.json" or "session.json". The caller has the command lock or the
+ * lock of record_change_lock(), or is making the workspace. */
 int record_digest_announce(const struct workspace *ws, const char *file, const json_t *next,
 			   struct error *err);
-/* Accepts nothing but now. Writes nothing where that is so already. */
+/* Accepts only the value `now`. Writes nothing if that is so already. */
 int record_digest_settle(const struct workspace *ws, const char *file, const json_t *now,
 			 struct error *err);
-/* Announced, written, settled. */
+/* Announces the value, writes the record and settles on it. */
 int workspace_write_accepted(const struct workspace *ws, const char *file, const json_t *value,
 			     enum store_sync sync, struct error *err);
-/* workspace_read(); ERR_CONFLICT names the file where no command has recorded that. */
+/* Reads a record like workspace_read(). ERR_CONFLICT: no command has recorded this value, and the
+ * message names the file. */
 json_t *workspace_read_accepted(const struct workspace *ws, const char *file, struct error *err);
 
-/* Of whoever has a live supervisor change workspace.json: held from before the record is announced
- * until it is settled. Waits until the deadline (monotonic). Returns a descriptor to close. */
+/* Takes the lock of changes of workspace.json that a live supervisor makes for a command. The
+ * command holds it from before the announcement of the record until the record is settled. Waits
+ * until the deadline (monotonic). Returns a descriptor, which the caller closes. */
 int record_change_lock(const struct workspace *ws, uint64_t deadline_ns, struct error *err);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A file that a machine has, its root or a disk, is no other machine's that would write to it or
- * see it written. A flock on the open file says so, whatever state directory the other belongs to:
- * it goes with the descriptor to every process that has it, and ends with the last of them.
+ * Taking the file of a machine, which is its root or a disk. No other machine may use that file if
+ * one of the two would write to it. A flock on the open file ensures this across all state
+ * directories. The lock goes with the descriptor to every process that has the descriptor, and ends
+ * with the last of these processes.
  */
 #ifndef STORE_TAKEN_H
 #define STORE_TAKEN_H
@@ -13,14 +14,16 @@
 
 #include "base/error.h"
 
-/* ERR_CONFLICT (REASON_DISK_TAKEN) naming path, and the workspace that has it where the system
- * tells.
- * What ends just now is waited for. read_only: several may have it, as long as all of them are. */
+/* Takes the file. ERR_CONFLICT (REASON_DISK_TAKEN): another machine has the file. The message names
+ * path, and the workspace that has the file if the system tells it. If that machine is just ending,
+ * the function waits for its end. read_only: several machines may have the file, as long as all of
+ * them only read it. */
 int file_take(int fd, const char *path, bool read_only, struct error *err);
-/* Before fd is closed. */
+/* Gives the file back. It is called before fd is closed. */
 void file_give_back(int fd);
 
-/* Whether pid is a live supervisor, whose title says of which workspace: <stateDir>/<id>. */
+/* Returns whether pid is a live supervisor. Writes the workspace in the process's title to out:
+ * <stateDir>/<id>. */
 bool live_supervisor_is(pid_t pid, char *out, size_t size);
 
 #endif

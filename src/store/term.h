@@ -1,46 +1,48 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end that a session was given, as session.json says it: a time after which it is destroyed,
- * and how long nobody may use it before it is. Its live supervisor sees to that; where none lives
- * any sweep of the sessions does.
+ * The end that a session was given, as session.json says: a time after which the session is
+ * destroyed, and how long nobody may use it before it is destroyed. The live supervisor of the
+ * session applies the end. If no live supervisor lives, any sweep of the sessions does.
  */
 #ifndef STORE_TERM_H
 #define STORE_TERM_H
 
 #include "store/store.h"
 
-/* 0: no such end. */
+/* The end of a session. 0: the session has no such end. */
 struct term {
 	int64_t lifetime_s, idle_s;
-	int64_t ends_ns; /* real time, when the lifetime is over; 0: it has not begun */
-	bool idled;	 /* nobody used it for so long, at ends_ns */
-	bool orphaned;	 /* whose it was, was gone at ends_ns */
+	int64_t ends_ns; /* real time at which the lifetime is over; 0: it has not begun */
+	bool idled;	 /* at ends_ns nobody had used the session for idle_s */
+	bool orphaned;	 /* at ends_ns the process that the session belonged to was gone */
 };
 
 #define TERM_MAX_S (INT64_C(36525) * 86400)
 
-/* ERR_INVALID for what is no number of seconds up to TERM_MAX_S; 0 is none. */
+/* Checks both numbers. ERR_INVALID: one is no number of seconds up to TERM_MAX_S. 0 means no such
+ * end. */
 int term_check(int64_t lifetime_s, int64_t idle_s, struct error *err);
 static inline bool term_is_given(const struct term *term)
 {
 	return term->lifetime_s > 0 || term->idle_s > 0;
 }
 
-/* Into a record, what it has. */
+/* Puts the members that are set into a record. */
 int term_put(const struct term *term, json_t *record, struct error *err);
-/* Nothing for a workspace that is no session, or one without an end. */
+/* Leaves *out empty unless the workspace is a session with a limited lifetime or idle time. */
 int term_read(const struct workspace *ws, struct term *out, struct error *err);
-/* As of quota_write(). */
+/* Writes the end into session.json. The caller and the errors are as for quota_write(). */
 int term_write(const struct workspace *ws, const struct term *term, struct error *err);
 
-/* Whether it is over by now, for one that runs. */
+/* Returns whether the end of a running session has come. */
 bool term_is_over(const struct term *term);
-/* The same for one that does not: its lifetime has begun when it was made, and nobody uses it since
- * its last event. Not while it is quarantined: what was cut off is kept to be looked at. */
+/* Returns whether the end of a session that does not run has come. Its lifetime began when it was
+ * made, and nobody has used it since its last event. Returns false while the session is
+ * quarantined: a machine that was cut off is kept to be examined. */
 bool term_is_over_for(const struct workspace *ws, struct term *term);
 
-/* "its lifetime of 2h is over", "nobody has used it for 30m", "the process that it belonged to is
- * gone" */
+/* Writes the reason of the end: "its lifetime of 2h is over", "nobody has used it for 30m", "the
+ * process that it belonged to is gone". */
 #define TERM_TEXT 64
 void term_text(const struct term *term, char out[TERM_TEXT]);
 
