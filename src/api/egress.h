@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What nat may reach by name: words of people, and lists of them, into config.network.egress. */
+/* Puts what nat may reach by name into config.network.egress, from words and lists of words that
+ * people write. */
 #ifndef API_EGRESS_H
 #define API_EGRESS_H
 
@@ -8,10 +9,11 @@
 #include "base/error.h"
 #include "microagent.h"
 
-/* egress_lists.c: the words of one of ours, NULL-terminated; NULL: there is none of that name. */
+/* egress_lists.c: returns the words of a built-in list. A NULL ends the words. Returns NULL if
+ * there is no list of that name. */
 const char *const *egress_list(const char *name);
 
-/* Adds egress to the config's network where anything of it is asked for. */
+/* Adds egress to the config's network if anything of egress is asked for. */
 int egress_put(json_t *network, const struct microagent_egress *egress, struct error *err);
 
 #endif

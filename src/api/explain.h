@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* What to say when nothing can be done in a workspace, from what its files say of it. */
+/* Errors that say why nothing can be done in a workspace, from the files of the workspace. */
 #ifndef API_EXPLAIN_H
 #define API_EXPLAIN_H
 
 #include "store/store.h"
 
-/* -1: ERR_CONFLICT with what it is instead of running, and how to change that. */
+/* Checks that the machine runs. Returns -1 with ERR_CONFLICT if not. The message says what state it
+ * is in instead and how to change that. */
 int explain_must_run(const struct workspace *ws, struct error *err);
-/* *why is of a question to its supervisor: why nobody listens, if that is it. One that runs by its
- * record is just ending. */
+/* Explains an error *why of a question to the workspace's supervisor, if the error is that nobody
+ * listens. A machine that runs according to its record is just ending. */
 void explain_nobody_listens(const struct workspace *ws, struct error *why);
-/* The machine has gone from under a command: names the workspace, which is what the caller can look
- * at. Returns -1. */
+/* Sets the error for a machine that ended during a command. The message names the workspace, which
+ * the caller can look at. Returns -1. */
 int explain_lost(const struct workspace *ws, struct error *err);
-/* A guest that does not answer may be paused: -1 where that is what err says now, and what would
- * make it go on, or where err is about something else. */
+/* Checks whether a guest does not answer because it is paused. Returns 0 if err may be about a
+ * silent guest that is not paused; -1 if err now says that the guest is paused and how it goes on,
+ * or if err is about something else. */
 int explain_paused(const struct workspace *ws, struct error *err);
-/* Where the guest was not reached in time, or is silent, says so as a reason, of the workspace.
- * Returns -1. */
+/* Adds the reason, with the workspace as its subject, to an error of a guest that was not reached
+ * in time or is silent. Returns -1. */
 int explain_unreached(const struct workspace *ws, struct error *err);
 
-/* Where err says that a file which the workspace was made of does not exist, names the workspace in
- * the place of the request's field. The subject of REASON_ROOT_MISSING is its name then. Returns
- * -1. */
+/* Changes an error about a missing file that the workspace was made of: the message names the
+ * workspace instead of the request's field. The subject of REASON_ROOT_MISSING is the workspace's
+ * name then. Returns -1. */
 int explain_missing_file(const char *id, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Between the files of the guest handle. */
+/* Functions that the files of the guest handle share. */
 #ifndef API_GUEST_H
 #define API_GUEST_H
 
@@ -11,8 +11,8 @@ struct microagent_guest {
 	struct connections connections;
 };
 
-/* microagent_connect() without the command by which that one sees that the guest answers: the first
- * call on the handle says why it does not. */
+/* Opens a guest handle like microagent_connect(), but without the command that checks whether the
+ * guest answers. If the guest does not answer, the first call on the handle says why. */
 struct microagent_guest *guest_handle_open(struct microagent *agent, const char *name,
 					   struct error *err);
 
@@ -20,7 +20,7 @@ struct microagent_cancel {
 	int fd; /* eventfd, readable once thrown; never read */
 };
 
-/* -1 when absent, as poll() likes it. */
+/* Returns -1 if cancel is absent, which poll() ignores. */
 static inline int cancel_fd(const struct microagent_cancel *cancel)
 {
 	return cancel ? cancel->fd : -1;

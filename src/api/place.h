@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which disk of a workspace a path of its guest is on. */
+/* Finding the disk of a workspace on which a path of its guest lies. */
 #ifndef API_PLACE_H
 #define API_PLACE_H
 
@@ -11,16 +11,16 @@
 
 struct place {
 	char *disk;	  /* path of the image */
-	char *base;	  /* path of the raw disk that it is a layer of; NULL: it is raw */
-	char *mountpoint; /* of it in the guest */
+	char *base;	  /* path of the raw disk below, if disk is a layer; NULL: disk is raw */
+	char *mountpoint; /* the disk's mountpoint in the guest */
 	char *within;	  /* the path on that disk, from "/" */
 	bool changes;	  /* the guest can write to it */
 	bool direct;	  /* no link may be on the way to disk */
 };
 
 /*
- * path: absolute, in the guest, without "..". config: the recorded one. What is on a shared
- * directory is the host's already: ERR_INVALID says where.
+ * Finds the disk of a path. path is absolute, in the guest, and without "..". config is the
+ * recorded one. A path on a shared directory is the host's already: ERR_INVALID says where.
  */
 int place_find(const struct workspace *ws, const json_t *config, const char *path,
 	       struct place *out, struct error *err);

@@ -8,17 +8,18 @@
 
 #include "base/error.h"
 
-/* What the word says; whether such a share can be had is another matter. */
+/* The parts of the word. Whether such a share is possible is not checked here. */
 struct share_word {
-	char *text;				     /* malloc'd; what follows points into it */
+	/* Malloc'd; the pointers below point into it. */
+	char *text;
 	const char *dir, *mountpoint, *mode, *cache; /* mode: "ro" or "rw"; cache: NULL: not said */
 	int64_t timeout_s;
 	bool timed; /* timeout_s was said */
 	bool locks;
 };
 
-#define SHARE_PLACE "/workspace" /* where a directory is whose word names no place */
-/* Whether the word names a place, rightly or not. */
+#define SHARE_PLACE "/workspace" /* mountpoint of a directory whose word names no place */
+/* Returns whether the word names a place, valid or not. */
 bool share_word_has_place(const char *word);
 int share_word_parse(const char *word, struct share_word *out, struct error *err);
 void share_word_free(struct share_word *word);

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* A command in the guest on the caller's streams, on a connection of its own. */
+/* Running a command in the guest on the caller's streams, on a connection of its own. */
 #ifndef API_STREAM_H
 #define API_STREAM_H
 
 #include "api/api.h"
 #include "channel/connection.h"
 
-/* A connected socket to the agent of the guest of ws, or -1; `first` as of dial_blocking(). */
+/* Returns a connected socket to the agent of the guest of ws, or -1. `first` is as for
+ * dial_blocking(). */
 int stream_dial(const struct workspace *ws, struct buf *first, struct error *err);
-/* Runs a command and moves bytes until its end. */
+/* Runs a command and moves bytes until the command ends. */
 int stream_exec(const struct workspace *ws, const struct microagent_exec *exec,
 		const struct microagent_streams *streams, struct microagent_outcome *outcome,
 		struct error *err);
-/* The same for a call that is begun on a connection without a socket yet. */
+/* Moves bytes like stream_exec(), for a call that was begun on a connection without a socket yet.
+ */
 int stream_run(const struct workspace *ws, struct connection *connection, struct agent_call *call,
 	       const struct microagent_streams *streams, struct microagent_outcome *outcome,
 	       struct error *err);

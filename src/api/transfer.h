@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Files between the host and a running machine, by our helper in every guest (guest/files.c). */
+/* Transfer of files between the host and a running machine, by our helper in every guest
+ * (guest/files.c). */
 #ifndef API_TRANSFER_H
 #define API_TRANSFER_H
 
@@ -7,31 +8,34 @@
 #include "base/tree/tree_stream.h"
 
 struct transfer {
-	const struct workspace *ws;	       /* whose vsock.sock is dialled */
+	const struct workspace *ws;	       /* the workspace whose vsock.sock is dialled */
 	const char *user;		       /* NULL: the guest's default */
-	const char *root;		       /* below which paths of the guest are resolved */
-	const struct microagent_copy *options; /* of copies; of listings `cancel` alone, or NULL */
+	/* The directory of the guest below which paths are resolved. */
+	const char *root;
+	/* For copies; listings use only `cancel`, or it is NULL. */
+	const struct microagent_copy *options;
 };
 
-/* path of the guest to a target of the host. links_within: the same path as the guest itself has
- * it, see tree_receive(). */
+/* Copies `path` of the guest to a target on the host. links_within is the same path as the guest
+ * itself has it, see tree_receive(). */
 int transfer_out(const struct transfer *transfer, const char *path, const char *links_within,
 		 const struct tree_target *target, struct error *err);
-/* The same for a declared output, which root of the guest reads: guest/files/output.h. */
+/* Copies a declared output like transfer_out(). root of the guest reads it: guest/files/output.h.
+ */
 int transfer_output(const struct transfer *transfer, const char *path, const char *links_within,
 		    const struct tree_target *target, struct error *err);
-/* from of the host, see microagent_copy.within, to path of the guest; in a directory it is called
- * name. */
+/* Copies `from` of the host, see microagent_copy.within, to `path` of the guest. If `path` is a
+ * directory, the copy is called `name` in it. */
 int transfer_in(const struct transfer *transfer, const char *from, const char *path,
 		const char *name, struct error *err);
-/* Appends to entries what the helper says to verb ("list", "stat"), see microagent_list_files(). */
+/* Appends the helper's answer to verb ("list", "stat") to entries, see microagent_list_files(). */
 int transfer_listing(const struct transfer *transfer, const char *verb, const char *path,
 		     json_t *entries, struct error *err);
-/* files.c: the entries by name, a new array. */
+/* files.c: returns a new array with the entries sorted by name. */
 json_t *listing_sorted(const json_t *entries, struct error *err);
-/* The entry of a listing of one file; a new reference. */
+/* Returns the single entry of a listing of one file, as a new reference. */
 json_t *listing_only(const json_t *entries, struct error *err);
-/* Freezes the file system that path of the guest is on for as long as work() takes. */
+/* Freezes the file system that has `path` of the guest while work() runs. */
 int transfer_frozen(const struct transfer *transfer, const char *path,
 		    int (*work)(void *data, struct error *err), void *data, struct error *err);
 

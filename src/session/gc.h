@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Between gc.c and gc_pools.c. */
+/* Functions that gc.c and gc_pools.c share. */
 #ifndef SESSION_GC_H
 #define SESSION_GC_H
 
@@ -12,10 +12,11 @@ struct gc {
 	json_t *removed, *adopted, *left;
 };
 
-/* {name, why} in one of the lists. */
+/* Appends {name, why} to one of the lists. */
 int gc_note(json_t *list, const char *name, const char *why, struct error *err);
-/* What could not be removed, which keeps nothing else from being so. */
+/* Notes something that could not be removed. The removal of the other things goes on. */
 int gc_leave(struct gc *gc, const char *name, const struct error *why, struct error *err);
-int gc_pools(struct gc *gc, struct error *err); /* last: what is gone by then has no token */
+/* Runs last: by then the removed sessions have no tokens. */
+int gc_pools(struct gc *gc, struct error *err);
 
 #endif

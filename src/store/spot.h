@@ -14,7 +14,7 @@ struct spot {
 	int fd;
 	struct stat st;
 	char *path;	      /* the path without links */
-	unsigned long device; /* number of its file system */
+	unsigned long device; /* number of its file system, in which `inner` is its path */
 	char *inner;
 };
 #define SPOT_NONE        \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A base in the making, between the files that make it. */
+/* A base in the making, shared by the files that make it. */
 #ifndef SESSION_BASE_MAKING_H
 #define SESSION_BASE_MAKING_H
 
@@ -14,46 +14,49 @@
 struct making {
 	const struct microagent *agent;
 	const struct microagent_base_spec *spec;
-	struct base_name base; /* its name; the version when it is sealed */
-	struct state_dir dir;  /* bases */
-	char name[32];	       /* of the directory */
+	struct base_name base; /* the name of the base; the version is set when it is sealed */
+	struct state_dir dir;  /* the directory of all bases */
+	char name[32];	       /* name of the directory in the making */
 	int fd;
 	enum architecture architecture;
 	struct cache_kernel kernel;
 	struct cache_image image;
 	json_t *provisioning; /* what was done to the image; NULL: nothing */
 	json_t *macos;	      /* the guest's version and needs (macos/macos.h); NULL: a Linux */
-	char *fetched;	      /* its restore image, which was fetched; NULL: the user's, or none */
-	char *fetched_from;   /* the address of that at Apple; NULL as well */
+	/* The fetched restore image; NULL: it is the user's, or there is none. */
+	char *fetched;
+	char *fetched_from;   /* the address at Apple of `fetched`; NULL if `fetched` is NULL */
 };
 
 /* --- base_seal.c ----------------------------------------------------------------------------- */
 
-/* Gives the directory its name. *base is the metadata with "path". */
+/* Gives the directory its final name. *base is the metadata with "path". */
 int base_seal(struct making *m, json_t **base, struct error *err);
 
-/* Nobody writes to the file any more; its state and digest. */
+/* Seals a file, so that nobody writes to it any more. Stores its state and digest. */
 int base_seal_file(int dir, const char *name, struct stat *st, char digest[DIGEST_TEXT],
 		   struct error *err);
-/* That is its digest, although it is young: nobody but its maker has had it. NULL: none is known.
- */
+/* Remembers the digest of a file although the file is young, because only its maker has had the
+ * file. digest NULL: the digest is not known. */
 void base_remember_sealed(int dir, const char *file, const char *digest);
 
-/* Sets or clears the flag that lets nobody change a file. Where the file system knows it and we
- * may set it; the mode holds everywhere. linux/immutable.c, darwin/immutable.c */
+/* Sets or clears the flag that lets nobody change a file. This works if the file system has the
+ * flag and this process may set it. The file's mode protects it everywhere. linux/immutable.c,
+ * darwin/immutable.c */
 void file_set_immutable(int fd, bool on);
 
 /* --- provision.c ----------------------------------------------------------------------------- */
 
-/* Whether more is asked for than the image as it is. */
+/* Returns whether the spec asks for more than the unchanged image. */
 bool provision_is_asked(const struct microagent_base_spec *spec);
 /*
- * Boots a machine on the disk in the making, has it do what the spec says, and switches it off.
- * What is left of it is BASE_LOG and m->provisioning. A failure's text names the log, which is in
- * <state>/logs then.
+ * Boots a machine on the disk in the making, makes it do what the spec says, and switches it off.
+ * Afterwards only BASE_LOG and m->provisioning are left of it. The message of a failure names the
+ * log, which is in <state>/logs then.
  */
 int provision(struct making *m, struct error *err);
-/* What of a provisioning that was killed may still live is waited for, before dir is removed. */
+/* Waits for the end of the processes of a killed provisioning that may still live. This must be
+ * done before dir is removed. */
 void provision_wait_gone(const char *dir);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where bases and sessions are below the state directory; contract/kind.h says how their
- * directories are called. */
+/* The places of bases and sessions below the state directory. contract/kind.h says how their
+ * directories are named. */
 #ifndef SESSION_PLACE_H
 #define SESSION_PLACE_H
 
@@ -10,7 +10,8 @@
 #define BASES_DIR "bases"
 #define SESSIONS_DIR "sessions"
 
-/* Opens <state>/<sub>, made where it is missing and create is set; ERR_NOT_FOUND otherwise. */
+/* Opens <state>/<sub>. If it is missing, it is made with `create`, and without `create` the error
+ * is ERR_NOT_FOUND. */
 int state_sub_open(const struct microagent *agent, const char *sub, bool create,
 		   struct state_dir *out, struct error *err);
 

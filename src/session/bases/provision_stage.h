@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The script and the files of a provisioning, copied before anything is done with them: what is
- * recorded is what is run. */
+/* Copying the script and the files of a provisioning before anything is done with them, so that the
+ * recorded ones are those that are used. */
 #ifndef SESSION_PROVISION_STAGE_H
 #define SESSION_PROVISION_STAGE_H
 
@@ -9,7 +9,7 @@
 
 #include "microagent_session.h"
 
-/* In the directory that is given. */
+/* Names in the directory of the stage. */
 #define STAGE_SCRIPT "script"
 #define STAGE_FILES "files"
 
@@ -17,10 +17,11 @@ struct provision_stage {
 	json_t *script;	  /* {"name","sha256"}; NULL: there is none */
 	json_t *files;	  /* [{"name","sha256","bytes"}] */
 	bool has_program; /* the script begins with "#!" */
-	int64_t bytes;	  /* of all of them */
+	int64_t bytes;	  /* total size of the script and the files */
 };
 
-/* ERR_INVALID names what is no regular file, and of two files of one name the second. */
+/* Copies the script and the files. ERR_INVALID: a file is no regular file, or two files have the
+ * same name. The message names that file, or the second of the two. */
 int provision_stage_copy(int dir, const struct microagent_base_spec *spec,
 			 struct provision_stage *out, struct error *err);
 void provision_stage_free(struct provision_stage *stage); /* accepts a zeroed one */

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The template of a base: one machine of it, saved, from which its sessions are restored. It is
- * <bundle>/template:
+ * The template of a base: a saved machine of the base, from which the base's sessions are restored.
+ * It is in <bundle>/template:
  *
  *   template.json  what it was made with, with digests (schema/template.json)
  *   ram, state     the machine's memory and its devices, which the supervisor restores
  *   disk.qcow2     the layer over the base's disk that belongs to them: a session has a copy of it
  *   warm.log       what was said meanwhile
- *   siblings*      of the supervisors that restore from it
+ *   siblings*      files of the supervisors that restore from it
  *
- * Whoever makes or drops one has <bundle>/.warming with an exclusive flock on it, which goes with
- * its process: what is in one that nobody holds is swept. The template gets its name by a rename.
+ * A process that makes or drops a template has <bundle>/.warming with an exclusive flock on it. The
+ * flock ends with the process, and a .warming that nobody holds is swept. The template gets its
+ * name by a rename.
  */
 #ifndef SESSION_TEMPLATE_H
 #define SESSION_TEMPLATE_H
@@ -32,42 +33,44 @@
 #define TEMPLATE_WARMING ".warming"
 
 struct base_template {
-	int fd; /* of the directory */
+	int fd; /* descriptor of the template's directory */
 	char *path;
-	json_t *record;		  /* template.json; its shape is checked */
-	char sha256[DIGEST_TEXT]; /* of that */
+	json_t *record;		  /* the contents of template.json with their shape checked */
+	char sha256[DIGEST_TEXT]; /* digest of template.json */
 };
 #define BASE_TEMPLATE_NONE \
 	{                  \
 		.fd = -1   \
 	}
-/* 1: the base has one. 0: it has none. -1: it has one that is damaged; err says how. */
+/* Opens the template of a base. Returns 1 if the base has one, 0 if it has none; -1 with an error
+ * if the template is damaged. */
 int base_template_open(const struct base *base, struct base_template *out, struct error *err);
 void base_template_close(struct base_template *of); /* accepts BASE_TEMPLATE_NONE */
 #define auto_template __attribute__((cleanup(base_template_close)))
-/* A descriptor of its disk, which is what was saved. */
+/* Returns a descriptor of the template's disk, after a check that the disk is the saved one. */
 int base_template_disk(const struct base_template *of, struct error *err);
-/* As `base show` tells of it: {createdAt, run?, memoryMiB, cpuCount, bytes, residentBytes, sha256,
- * facts}, or {error}. NULL with err untouched: the base has none. */
+/* Returns what `base show` says of the template: {createdAt, run?, memoryMiB, cpuCount, bytes,
+ * residentBytes, sha256, facts}, or {error}. Returns NULL with err unchanged if the base has none.
+ */
 json_t *base_template_told(const struct base *base);
 
 /* --- base_list.c ---------------------------------------------------------------------------------
  */
 
-/* As `base show` tells of it: its metadata, which is taken from it, with its path and its template.
- */
+/* Returns what `base show` says of a base: its metadata with its path and its template. The
+ * metadata is taken from *base. */
 json_t *base_tell(struct base *base, struct error *err);
 
 /* --- template_place.c: who is at work on one ---------------------------------------------------
  */
 
-/* The base's place for making or dropping its template, empty and ours until warming_end(): a
- * descriptor. ERR_CONFLICT: somebody else is at it. */
+/* Takes the place of the base for making or dropping its template. The place is empty, and belongs
+ * to the caller until warming_end(). Returns a descriptor. ERR_CONFLICT: another process has it. */
 int warming_begin(const struct base *base, struct error *err);
-/* Removes it with what is in it. */
+/* Removes the place with everything in it. */
 void warming_end(const struct base *base, int warming);
-/* What was left by who died over it is removed, of every base; the name of each base is appended
- * to removed, which may be NULL. */
+/* Removes, for every base, what a process that died left in this place. Appends the name of each
+ * such base to removed, which may be NULL. */
 void templates_sweep(const struct microagent *agent, json_t *removed);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Of a template that is being made: what its steps have in common. */
+/* The data that the steps of making a template share. */
 #ifndef SESSION_TEMPLATE_WARMING_H
 #define SESSION_TEMPLATE_WARMING_H
 
@@ -11,24 +11,24 @@ struct warming {
 	const struct microagent *agent;
 	const struct microagent_warm_spec *spec;
 	const struct base *base;
-	int fd; /* of .warming */
-	int to; /* of the template in it */
+	int fd; /* descriptor of .warming */
+	int to; /* descriptor of the template in .warming */
 	char *path;
-	struct microagent *machines; /* of work/state */
+	struct microagent *machines; /* the handle of work/state */
 	struct supervisor_run supervisor;
 	struct microagent_cancel cancel;
 	struct provision_log log;
-	json_t *saved; /* the supervisor's word on what it has saved */
+	json_t *saved; /* what the supervisor says that it has saved */
 };
 
-/* A machine as that of a session that is restored from the template, with that disk, a file below
- * .warming; option: the supervisor's. */
+/* Boots a machine like that of a session which is restored from the template. Its disk is `file`, a
+ * file below .warming. option is for the supervisor. */
 int warming_boot(struct warming *w, const char *file, const char *option, struct error *err);
 void warming_end_machine(struct warming *w);
 
 /* --- template_trial.c ------------------------------------------------------------------------ */
 
-/* Whether a machine can be restored from the sealed template, and runs commands. */
+/* Tests whether a machine can be restored from the sealed template and runs commands. */
 int template_try(struct warming *w, struct error *err);
 
 #endif

@@ -4,7 +4,8 @@
 
 #include "store/mountinfo.h"
 
-/* The text of /proc/PID/mountinfo, which is cut into pieces. A line that is none is passed over. */
+/* Parses the text of /proc/PID/mountinfo, and cuts the text into pieces. A malformed line is
+ * skipped. */
 int mountinfo_parse(char *text, struct mountinfo *out, struct error *err);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What the rules of rules.h find on the host's system: linux/host_system.c and
+/* What the rules of rules.h need to know about the host's system: linux/host_system.c and
  * darwin/host_system.c. */
 #ifndef STORE_SHARE_HOST_SYSTEM_H
 #define STORE_SHARE_HOST_SYSTEM_H
 
 #include "store/spot.h"
 
-/* Directories that are the system's own, until one without a path. Those that are not there are
- * passed over. */
+/* The system's own directories. The table ends with an entry without a path. Directories that do
+ * not exist are skipped. */
 struct share_place {
 	const char *path;
 	enum reach reach;
@@ -15,19 +15,20 @@ struct share_place {
 extern const struct share_place share_places[];
 
 /*
- * File systems that are no files but the kernel's own tables, devices and switches; until NULL.
- * Each mount of one may be a file system by itself, so that its place tells nothing.
+ * Types of file systems that have no files but the kernel's own tables, devices and switches; NULL
+ * ends the list. Each mount of such a type may be a file system by itself, so its place tells
+ * nothing.
  */
 extern const char *const share_kernel_types[];
 
-/* Stores of keys below a home that other systems do not have; until NULL. */
+/* Stores of keys below a home that only this system has; NULL ends the list. */
 extern const char *const share_system_keys[];
 
-/* A path; fn's first -1 ends it. */
+/* Receives a path. The first -1 ends the calls. */
 typedef int share_path_fn(void *data, const char *path, struct error *err);
-/* The homes of the people who have an account here. What cannot be read has none. */
+/* Calls fn for the home of each account of this host. Accounts that cannot be read are skipped. */
 int share_each_home(share_path_fn *fn, void *data, struct error *err);
-/* This program and the libraries that it has loaded. */
+/* Calls fn for this program and for each library that it has loaded. */
 int share_each_loaded(share_path_fn *fn, void *data, struct error *err);
 
 #endif

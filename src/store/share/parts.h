@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The rules of rules.h, in parts. Each refuses with ERR_INVALID. */
+/* The parts of the rules of rules.h. Each part refuses with ERR_INVALID. */
 #ifndef STORE_SHARE_PARTS_H
 #define STORE_SHARE_PARTS_H
 
@@ -10,12 +10,13 @@
 #include "store/share/rules.h"
 #include "store/spot.h"
 
-/* Directories that were looked at on the ways of way.c. */
+/* Directories that were checked on the ways of way.c. */
 struct share_looked_dir {
 	dev_t device;
 	ino_t inode;
-	bool in_share;		     /* it is the shared directory, or lies in it */
-	const struct mount_row *row; /* or is shown by this mount below it */
+	bool in_share;		     /* the directory is the shared directory, or lies in it */
+	/* The mount below the shared directory that shows this directory; or NULL. */
+	const struct mount_row *row;
 };
 struct share_looked {
 	struct share_looked_dir *dirs;
@@ -30,13 +31,13 @@ struct judge {
 	struct share_looked *looked;
 };
 
-/* places.c: the system's own directories, and the kernel's own file systems. */
+/* places.c: refuses the system's own directories, and the kernel's own file systems. */
 int share_rules_system(const struct judge *judge, struct error *err);
-/* What holds the homes of this host's people, and ours if we are none of them. */
+/* Refuses a directory that holds the home of a user of this host, or our own home. */
 int share_rules_homes(const struct judge *judge, struct error *err);
-/* The stores of our keys, and our home. */
+/* Refuses the stores of our keys, and our home. */
 int share_rules_keys(const struct judge *judge, struct error *err);
-/* own.c: state directories, caches, and the programs that run now. */
+/* own.c: refuses state directories, caches, and the programs that run now. */
 int share_rules_own(const struct judge *judge, struct error *err);
 
 /* --- what the parts are made of -------------------------------------------------------------- */
@@ -44,28 +45,32 @@ int share_rules_own(const struct judge *judge, struct error *err);
 #define SHARE_READ_ONLY "share it read-only (mode \"ro\"), or another directory"
 #define SHARE_NEXT_STEP "share the one directory that the task needs"
 
-/* Of the directory `path`, if there is one; what: that in words. */
+/* A rule about the directory `path`, if that directory exists. `what` describes the directory in
+ * words. */
 struct share_rule {
 	const char *path, *what;
 	enum reach reach;
 };
 int share_rule_apply(const struct judge *judge, const struct share_rule *rule, struct error *err);
 
-/* What a guest that may write to the directory has to say about where a path leads. */
+/* The influence that a guest with write access to the shared directory has on where a path leads.
+ */
 struct share_way {
-	bool ends_in_share; /* what it names is there, or will be */
-	bool by_link;	    /* name is a link; else it is passed and left again */
-	char *name;	    /* the one in whose place the guest could put another; or NULL */
-	const struct mount_row *row; /* of a mount below the directory that shows a part; or NULL */
+	bool ends_in_share; /* the path ends in the shared directory, or will end there */
+	/* Name is a link; else the path enters the shared directory and leaves it again. */
+	bool by_link;
+	char *name;	    /* the name that the guest could replace; or NULL */
+	/* The mount below the directory that shows a part of the path; or NULL. */
+	const struct mount_row *row;
 };
-/* Goes it name by name, as far as there is anything; a relative path is one from where we are. out
- * is to be freed. */
+/* Follows the path name by name, as far as it exists. A relative path starts at the working
+ * directory. The caller frees *out. */
 int share_way_look(const struct judge *judge, const char *path, struct share_way *out,
 		   struct error *err);
 void share_way_free(struct share_way *way);
 #define auto_share_way __attribute__((cleanup(share_way_free)))
-/* Refuses where another name could be put on the way to `path`, and it does not end there; what:
- * that in words. */
+/* Refuses if the guest could replace a name on the way to `path` and `path` does not end in the
+ * shared directory. `what` describes the path in words. */
 int share_way_apply(const struct judge *judge, const char *path, const char *what,
 		    struct error *err);
 
