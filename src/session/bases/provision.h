@@ -36,7 +36,7 @@ int provision_boot(struct provisioning *p, struct error *err);
 /* Changes an error that says that the guest is gone: the error says afterwards what became of the
  * machine. Returns -1. */
 int provision_explain_lost(struct supervisor_run *supervisor, struct error *err);
-/* Shuts the machine down. ERR_IO: the machine did not power off by itself, and the disk is not fit
+/* Shuts the machine down. ERR_IO: the machine did not power off by itself, so the disk is not fit
  * to be sealed. */
 int provision_shut_down(struct provisioning *p, struct error *err);
 

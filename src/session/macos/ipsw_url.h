@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From where a restore image may be fetched. Pure. */
+/* The addresses from which a restore image may be fetched. These functions are pure. */
 #ifndef SESSION_IPSW_URL_H
 #define SESSION_IPSW_URL_H
 
@@ -9,9 +9,10 @@
 
 #define IPSW_NAME_MAX 128
 
-/* Whether word names something to be fetched, and no file. */
+/* Returns whether word names something to be fetched, and not a file. */
 bool ipsw_is_url(const char *word);
-/* ERR_INVALID for all but https://HOST.cdn-apple.com/PATH/NAME.ipsw. name becomes its last part. */
+/* Checks an address. ERR_INVALID: it is not https://HOST.cdn-apple.com/PATH/NAME.ipsw. name gets
+ * the last part of the address. */
 int ipsw_url_check(const char *url, char name[IPSW_NAME_MAX + 1], struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Between the files of the sessions' part of libmicroagent. */
+/* Functions that the files of the sessions' part of libmicroagent share. */
 #ifndef SESSION_SESSION_H
 #define SESSION_SESSION_H
 
@@ -16,236 +16,257 @@
 #include "store/term.h"
 
 #define SESSION_RECORD "session.json"
-/* Its disk, by the way in which it is cloned: "reflink" and "copy", or "overlay". */
+/* The file of a session's disk, by the way in which it is cloned: SESSION_RAW for "reflink" and
+ * "copy", SESSION_LAYER for "overlay". */
 #define SESSION_RAW "rootfs.ext4"
 #define SESSION_LAYER "rootfs.qcow2"
-/* "guest" of its record, and its disk is that of contract/macos.h; absent: a Linux. */
+/* The "guest" of a session's record if the guest is macOS; its disk is that of contract/macos.h. A
+ * Linux session has no "guest". */
 #define SESSION_MACOS "macos"
 /* "session-2026-05-10T14-22-00Z-a7f3" and NUL. */
 #define SESSION_NAME_ROOM 40
 #define SESSION_ID_ROOM (SESSION_NAME_ROOM + 8)
 
 struct microagent_session {
-	struct microagent *agent; /* of <state>/sessions; our own */
+	struct microagent *agent; /* the handle of <state>/sessions; this session owns it */
 	char name[SESSION_NAME_ROOM];
-	char id[SESSION_ID_ROOM];    /* the name with .bundle: the runtimeID */
+	char id[SESSION_ID_ROOM];    /* the runtimeID: the name with .bundle */
 	json_t *record;		     /* session.json; fixed once handed out */
-	_Atomic int64_t quota_bytes; /* of its disk, as recorded; 0: none */
-	double clone_ms, claim_ms;   /* of this handle; 0: not done by it */
-	_Atomic double boot_ms;	     /* the same; told while another thread boots */
-	bool owned;		     /* it ends with this handle, also when it is made */
-	int lifeline;		     /* with which it ends while it is made or owned; -1: none */
-	int mark;		     /* that it is in the making; -1: it is not, or not by us */
-	/* agent is used by one thread at a time: who boots, destroys or connects holds it. */
+	_Atomic int64_t quota_bytes; /* the recorded quota of the disk; 0: none */
+	double clone_ms, claim_ms;   /* times of this handle; 0: it did not do that */
+	_Atomic double boot_ms;	     /* the same; read while another thread boots */
+	/* The session ends with this handle, also while it is being made. */
+	bool owned;
+	/* The session ends with this pipe while it is made or owned; -1: none. */
+	int lifeline;
+	/* The mark of the making; -1: none, or another process has it. */
+	int mark;
+	/* Only one thread at a time may use agent: a thread that boots, destroys or connects holds
+	 * this lock. */
 	pthread_mutex_t life;
 	struct microagent_guest *guest; /* NULL: not connected yet */
 };
 
 /* --- handle.c -------------------------------------------------------------------------------- */
 
-/* The handle of <state>/sessions, which need not exist. */
+/* Returns the handle of <state>/sessions, which need not exist. */
 struct microagent *sessions_agent(const struct microagent *agent, struct error *err);
-/* The other way: <state> of such a handle; malloc'd. */
+/* Returns <state> for a handle of <state>/sessions. The caller frees the path. */
 char *state_of_sessions(const struct microagent *sessions, struct error *err);
-/* And a handle of that, of the same kind. */
+/* Returns a handle of <state>, of the same kind as the handle of <state>/sessions. */
 struct microagent *state_agent(const struct microagent *sessions, struct error *err);
 
-/* A handle without a record. */
+/* Makes a session's handle without a record. */
 struct microagent_session *session_handle(const struct microagent *agent, const char *name,
 					  struct error *err);
 void session_set_name(struct microagent_session *session, const char *name);
-/* What its supervisor is asked is given up when fd can be read; 0 and below: never. */
+/* Makes requests to the session's supervisor end when fd becomes readable; 0 and below: never. */
 void session_cancel_by(struct microagent_session *session, int fd);
 void session_close(struct microagent_session **session);
 #define auto_session __attribute__((cleanup(session_close)))
 int session_read_record(struct microagent_session *session, struct error *err);
-/* It is owned and has no machine yet whose lifeline this process could hold. */
+/* Returns whether the session is owned and has no machine yet whose lifeline this process could
+ * hold. */
 bool session_waits_owned(const struct microagent_session *session);
-/* It is not in the making any more, and goes on without us unless it is owned. */
+/* Ends the making of the session. From here on it continues without us unless it is owned. */
 void session_made(struct microagent_session *session);
 
 /* --- session.c ------------------------------------------------------------------------------- */
 
-/* Where it came from, as session.json says it. */
+/* The source of a session, as session.json says it. */
 #define SESSION_NEW "new"
 #define SESSION_POOL "pool"
 #define SESSION_FORK "fork"
-/* Draws names until fn, which fails with ERR_CONFLICT and EEXIST where there is one of the name,
- * has made the session. */
+/* Draws random names until fn has made the session. fn fails with ERR_CONFLICT and EEXIST if a
+ * session of that name exists. */
 typedef int session_named_fn(struct microagent_session *session, void *data, struct error *err);
 int session_draw_name(struct microagent_session *session, session_named_fn *fn, void *data,
 		      struct error *err);
-/* Cloned and prepared; marked as in the making until session_made(): if we die before, the next
- * sweep removes it, whatever it has become by then. On failure nothing is left. */
+/* Clones and prepares a session. It is marked as in the making until session_made(): if this
+ * process dies before, the next sweep removes the session, whatever state it has by then. If the
+ * function fails, nothing is left. */
 int session_make(const struct microagent *agent, const struct base *base,
 		 const struct microagent_session_spec *spec, const char *source,
 		 struct microagent_session **out, struct error *err);
-/* With its boot. */
+/* Makes a session like session_make(), and boots it. */
 int session_make_booted(const struct microagent *agent, const struct base *base,
 			const struct microagent_session_spec *spec, const char *source,
 			struct microagent_session **out, struct error *err);
-/* Destroys it instead; err says why it was not made. What is in quarantine by now stays, as a session
- * like any other, and err says that too. If the end fails otherwise it stays marked, for the next sweep. */
+/* Destroys a session that could not be made. err says why it was not made. A session that is in
+ * quarantine by now stays, like any other session, and err says that too. If the end fails
+ * otherwise, the session stays marked for the next sweep. */
 void session_unmake(struct microagent_session *session, struct error *err);
 
-/* A session of the spec's base, opened meanwhile, by fn: session_make() or another. */
+/* Opens the spec's base and makes a session of it by fn, which is session_make() or another
+ * function. */
 typedef int session_maker(struct microagent *agent, const struct base *base,
 			  const struct microagent_session_spec *spec,
 			  struct microagent_session **out, struct error *err);
 int session_make_with(struct microagent *agent, const struct microagent_session_spec *spec,
 		      session_maker *fn, struct microagent_session **out, struct error *err);
 
-/* What is said of one whose maker was killed. */
+/* The text about a session whose maker was killed. */
 #define SESSION_UNFINISHED "unfinished: its maker was killed"
 
 /* --- destroy.c ------------------------------------------------------------------------------- */
 
-/* What destroying it does, for one that may have been recorded or not. 1: somebody else is at it
- * just now, and may fail: what tells of it is kept until it is gone. */
+/* Destroys a session, which may be recorded or not. Returns 1 if another process is destroying it
+ * just now. That process may fail, so what tells of the session is kept until the session is gone.
+ */
 int session_remove(struct microagent_session *session, struct error *err);
-/* The same for a caller that holds the mark of its ending already. 1: another process empties the
- * rest of it. */
+/* Destroys a session for a caller that already holds the mark of the session's ending. Returns 1 if
+ * another process removes the rest of it. */
 int session_end_marked(struct microagent_session *session, struct error *err);
-/* The mark, for unfinished_mark(), that stands for the ending of the session of that name. */
+/* Writes the mark that stands for the ending of the session of that name, for unfinished_mark(). */
 #define SESSION_MARK_ROOM (SESSION_ID_ROOM + 8)
 void session_ending_mark(const char *name, char out[SESSION_MARK_ROOM]);
-/* The id of the session whose ending the mark stands for, or false. */
+/* Writes the id of the session whose ending the mark stands for. Returns false if the mark is no
+ * such mark. */
 bool session_ending_id(const char *mark, char id[SESSION_ID_ROOM]);
 
 /* --- sweep.c --------------------------------------------------------------------------------- */
 
-/* Removes what was in the making when its maker died, and what was being destroyed. For each
- * {"name","why"} is appended to removed, or to left where it cannot be removed; both may be NULL.
- * Costs nothing where there is nothing. */
+/* Removes sessions that were in the making when their makers died, and sessions that were being
+ * destroyed. Appends {"name","why"} for each to removed, or to left if the session cannot be
+ * removed; both may be NULL. Costs nothing if there is nothing to remove. */
 void sessions_sweep(const struct microagent *agent, json_t *removed, json_t *left);
 
 /* --- naming.c -------------------------------------------------------------------------------- */
 
-/* Of now, in UTC, with four random hexadecimal digits. */
+/* Makes a name from the present time, in UTC, with four random hexadecimal digits. */
 int session_name_new(char out[SESSION_NAME_ROOM], struct error *err);
-/* ERR_INVALID for what no session can be called; a name with ".bundle" behind it is taken too. */
+/* Parses the name of a session. A name with ".bundle" behind it is accepted too. ERR_INVALID: no
+ * session can have that name. */
 int session_name_parse(const char *word, char out[SESSION_NAME_ROOM], struct error *err);
-/* The same for what has an audit log: also the machine of a container of microagent-oci. */
+/* Parses the name of anything that has an audit log: a session, or the machine of a container of
+ * microagent-oci. */
 int session_audited_parse(const char *word, char out[SESSION_NAME_ROOM], struct error *err);
 
-/* The name of a session's directory, or false. */
+/* Writes the session's name for the id of a directory. Returns false if the id is no session's. */
 bool session_name_of_id(const char *id, char out[SESSION_NAME_ROOM]);
 
 /* --- record.c -------------------------------------------------------------------------------- */
 
-/* The file of its disk where that is no layer. */
+/* Returns the file of the session's disk if the disk is no layer. */
 const char *session_disk(const json_t *record);
-/* Earlier versions wrote "share", of one directory, into session.json and runtime.json: makes it
- * "shares". */
+/* Changes "share" in a record to "shares". Earlier versions wrote "share", of one directory, into
+ * session.json and runtime.json. */
 void session_shares_of_before(json_t *record);
-/* The record of an earlier version has no digest yet (store/record_digest.h), and is accepted as it
- * is. From here on no other is. */
+/* Settles on the session's record (store/record_digest.h), so that no other record is accepted from
+ * here on. A record of an earlier version has no digest yet, and is accepted as it is. */
 int session_record_settle(const struct microagent_session *session, struct error *err);
-/* A session's record in its directory; ERR_NOT_FOUND without one. ERR_IO: it is damaged, or no
- * command has recorded that. */
+/* Reads a session's record in its directory. ERR_NOT_FOUND: there is none. ERR_IO: the record is
+ * damaged, or no command has recorded this value. */
 json_t *session_record_read(const struct workspace *ws, struct error *err);
 
 /* --- clone.c --------------------------------------------------------------------------------- */
 
-/* <state>/sessions/<id> with the disk cloned from base and session.json in it; not prepared.
- * *config is what to prepare it with. On failure nothing is left. session->agent, name and id are
- * given. */
+/* Makes <state>/sessions/<id> with the disk cloned from base and session.json in it, but does not
+ * prepare it. *config is the config to prepare it with. If the function fails, nothing is left. The
+ * caller has set session->agent, name and id. */
 int session_clone(struct microagent_session *session, const struct base *base,
 		  const struct microagent_session_spec *spec, const char *source,
 		  struct creation *made, json_t **config, struct error *err);
 
-/* Begins the audit log of a session that has been prepared and is not yet known to anybody else. */
+/* Begins the audit log of a session that has been prepared and that nobody else knows yet. */
 int session_audit_begin(const struct microagent_session *session, const struct base *base,
 			const struct workspace *ws, struct error *err);
 
 /* --- restoring.c ----------------------------------------------------------------------------- */
 
-/* From what a session begins: its base's template, by the digest of that one's record; or, where
- * the base has one that is not for it, why not. */
+/* The beginning of a session: its base's template, by the digest of the template's record; or the
+ * reason why the session cannot use the template that its base has. */
 struct origin {
 	char template[DIGEST_TEXT], cold[256];
 };
-/* A descriptor of the template's disk, which is its disk's beginning; -1: it is to boot. Its quota
- * is known. */
+/* Finds the template for a session whose quota is known. Returns a descriptor of the template's
+ * disk, with which the session's disk begins; -1 if the session must boot. */
 int session_find_template(const struct microagent_session *session, const struct base *base,
 			  const struct microagent_session_spec *spec, struct origin *out);
-/* "template" or "cold" of session.json. */
+/* Puts "template" or "cold" into a session.json. */
 int session_put_origin(const struct origin *origin, json_t *record, struct error *err);
-/* microagent_start(), from its template where it has one. */
+/* Starts a session like microagent_start(), but from its template if it has one. */
 int session_start(struct microagent_session *session, struct error *err);
-/* The same with those options, up to NULL, of which there are few; of a session that is in the
- * making or owned with a lifeline, which replaces the one before. */
+/* Starts a session like session_start(), with a few options. A NULL ends the options. A session
+ * that is in the making or owned gets a new lifeline, which replaces the one before. */
 int session_start_with(struct microagent_session *session, const char *const *options,
 		       struct error *err);
-/* "boot": how its machine began when that ran last, where that is known. */
+/* Puts "boot" into entry if it is known: how the session's machine began when it ran last. */
 int session_boot_told(const struct workspace *ws, json_t *entry, struct error *err);
 
 /* --- quota.c --------------------------------------------------------------------------------- */
 
-/* What a session of the base gets. ERR_INVALID for what no disk can have. */
+/* Computes the quota of a session of the base. ERR_INVALID: no disk can have the quota in the spec.
+ */
 int session_quota_of(const struct base *base, const struct microagent_session_spec *spec,
 		     int64_t *bytes, struct error *err);
-/* "quotaBytes" and "grownBytes" of a session that is there, as far as they are known. */
+/* Puts "quotaBytes" and "grownBytes" of an existing session into entry, as far as they are known.
+ */
 int session_quota_told(const struct workspace *ws, const json_t *record, json_t *entry,
 		       struct error *err);
 
 /* --- share.c --------------------------------------------------------------------------------- */
 
-/* Whether the spec names a directory. */
+/* Returns whether the spec names a directory to share. */
 bool session_has_share(const struct microagent_session_spec *spec);
-/* The spec's shared directories, as a config has them; a new reference. */
+/* Returns the spec's shared directories in the form of a config, as a new reference. */
 json_t *session_shares(const struct microagent_session_spec *spec, struct error *err);
-/* Whether a machine that runs already can be given all of them. */
+/* Returns whether a running machine can be given all of the spec's directories. */
 bool session_can_be_given(const struct microagent *agent,
 			  const struct microagent_session_spec *spec);
-/* The spec's shared directories, or the spare port for later ones, are put into the config. */
+/* Puts the spec's shared directories, or the spare port for later ones, into the config. */
 int session_share_put(json_t *config, const struct microagent_session_spec *spec, bool hotplug,
 		      struct error *err);
-/* What the config shares is put into session.json. later: the machine is given it when it runs, and
- * the config has it no more. */
+/* Copies the shares of the config into session.json. later: the machine gets the shares when it
+ * runs, and they are removed from the config. */
 int session_share_record(json_t *record, json_t *config, bool later, struct error *err);
-/* [{path, mountpoint, mode, anyway?}], what people are told of shares; a new reference. */
+/* Returns what people are told of shares, [{path, mountpoint, mode, anyway?}], as a new reference.
+ */
 json_t *session_shares_told(const json_t *shares);
-/* The spec's directories are given to a member of a pool, which was made without any, and recorded
- * as its own from the start. */
+/* Gives the spec's directories to a member of a pool, which was made without any. They are recorded
+ * as if the member had them from the start. */
 int session_share_claimed(struct microagent_session *session,
 			  const struct microagent_session_spec *spec, struct error *err);
 
 /* --- term.c ---------------------------------------------------------------------------------- */
 
-/* Whether the session of that id, in the directory of all of them, has come to the end that it was
- * given, and nothing of it lives that would destroy it; why: of term_text(). */
+/* Returns whether the end of the session of that id has come, and nothing of it lives that would
+ * destroy it. dir is the directory of all sessions. why is the text of term_text(). */
 bool session_over_in(const struct state_dir *dir, const char *id, char why[TERM_TEXT]);
-/* The same; *next, if that is sooner, becomes when it is to be looked at again. */
+/* Returns the same as session_over_in(). Sets *next to the time at which this session must be
+ * checked again, if that is sooner than *next. */
 bool session_over_by(const struct state_dir *dir, const char *id, char why[TERM_TEXT],
 		     int64_t *next);
-/* Destroys one for which that is so: ERR_NOT_FOUND. */
+/* Destroys the session if session_over_in() is true for it, and fails with ERR_NOT_FOUND then. */
 int session_refuse_over(const struct microagent *agent, struct microagent_session *session,
 			const struct state_dir *dir, struct error *err);
-/* "detail" and "reason" of one that is over. */
+/* Puts "detail" and "reason" into entry if the end of the session has come. */
 int session_term_told(const struct state_dir *dir, const struct workspace *ws, json_t *entry,
 		      struct error *err);
-/* What the spec says is given to a member of a pool. */
+/* Gives the end that the spec asks for to a member of a pool. */
 int session_term_claimed(struct microagent_session *session,
 			 const struct microagent_session_spec *spec, struct error *err);
 
 /* --- ends.c ---------------------------------------------------------------------------------- */
 
-/* A session was given that end, and has it recorded. */
+/* Notes that a session was given that end, after the session's record has it. */
 int session_ends_note(const struct state_dir *dir, const struct term *term, struct error *err);
-/* None of them can be over by now, but one whose supervisor was killed within SESSION_ENDS_MS. */
+/* Returns true if no session's end can have come by now. A session whose supervisor was killed
+ * within the last SESSION_ENDS_MS may be an exception. */
 bool session_ends_later(const struct state_dir *dir);
-/* Around a look at all of them: none is given an end meanwhile. -1: that cannot be kept off. next:
- * when they are to be looked at again. */
+/* Begin and end a check of all sessions. No session is given an end in between.
+ * session_ends_begin() returns a descriptor for session_ends_done(); -1 if other processes cannot
+ * be kept out. next is the time at which all sessions must be checked again. */
 int session_ends_begin(const struct state_dir *dir);
 void session_ends_done(int fd, int64_t next);
 
-/* A session that runs ends with this process from now on, until it is let go. */
+/* Makes a running session end with this process from now on, until the session is released. */
 int session_hold(struct microagent_session *session, struct error *err);
 
 /* --- telemetry.c ----------------------------------------------------------------------------- */
 
-/* *fd: of the session's telemetry.jsonl, where it is or in the archive; -1: it has none. */
+/* Opens the session's telemetry.jsonl, in the session's directory or in the archive. *fd is -1 if
+ * the session has none. */
 int session_telemetry_open(const struct microagent *agent, const char *name, int *fd,
 			   struct error *err);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The warm pool of a base: files alone, and no daemon. Here is its directory with the tokens, which
- * is as much of a pool as the life of a session has to do with: its end takes its token away, and
- * what waits in a pool is not swept. Records, fillers and claims are built on it (pool.h).
+ * The warm pool of a base: only files, and no daemon. This header has the pool's directory with the
+ * tokens, which is all that the life of a session needs of a pool: the end of a session removes its
+ * token, and a session that waits in a pool is not swept. Records, fillers and claims are built on
+ * it (pool.h).
  *
  *   <state>/pool/<base>/pool.json    how many sessions are kept ready, and of what kind; gone: none
  *                       ready/       a token for each that nobody has: an empty file of its name
@@ -13,9 +14,9 @@
  *
  * Members are ordinary sessions and never move. The process that renames a token from ready/ to
  * claimed/ has the session; two renames of one token cannot both succeed. A process that destroys
- * members renames their tokens to ending/ first: nobody claims those any more, and if it dies, the
- * next process that looks at the pool finishes what it began. A session that has not become a
- * member yet, or whose claimer has not told anybody of it, is marked as unfinished
+ * members renames their tokens to ending/ first, so that nobody claims those members any more. If
+ * that process dies, the next process that looks at the pool finishes the work. A session that has
+ * not become a member yet, or whose claimer has not told anybody of it, is marked as unfinished
  * (api/unfinished.c): when its process dies, the next sweep removes it.
  */
 #ifndef SESSION_TOKENS_H
@@ -43,39 +44,45 @@ struct pool {
 		.dir = {.fd = -1 } \
 	}
 
-/* The directory, which may have tokens of claimed sessions and no record. ERR_NOT_FOUND. */
+/* Opens the pool's directory, which may have tokens of claimed sessions but no record.
+ * ERR_NOT_FOUND: there is none. */
 int pool_open(const char *state, const char *base, struct pool *out, struct error *err);
-/* Made where it is missing, with all that is in it, and locked: nobody else sets, drains or tidies
- * it meanwhile. Waits for who does; ERR_CONFLICT: that took too long. */
+/* Opens and locks the pool's directory, and makes it with its contents if it is missing. While it
+ * is locked, nobody else sets, drains or tidies the pool. Waits for another holder of the lock.
+ * ERR_CONFLICT: that took too long. */
 int pool_open_locked(const char *state, const char *base, struct pool *out, struct error *err);
-/* For one that is open; false: somebody else has it, or it was removed meanwhile. */
+/* Locks an open pool. Returns false if another process has the lock, or the pool was removed
+ * meanwhile. */
 bool pool_try_lock(const struct pool *pool);
 void pool_close(struct pool *pool); /* accepts POOL_NONE */
 #define auto_pool __attribute__((cleanup(pool_close)))
-/* The bases whose pools are below state, sorted; [] without any. */
+/* Returns the sorted names of the bases that have pools below state; [] if there are none. */
 json_t *pool_bases(const char *state, struct error *err);
-/* Removes what is empty, unless it is kept or somebody is at work on it. */
+/* Removes the directory of a pool that has no tokens, unless the pool is kept or another process
+ * works on it. */
 void pool_tidy(const struct pool *pool);
 
-/* Held by the process that fills it: whether there is one. */
+/* Returns whether a process that fills the pool runs. */
 bool pool_has_filler(const struct pool *pool);
 
 /* --- tokens ---------------------------------------------------------------------------------- */
 
-/* The names in POOL_READY, POOL_CLAIMED or POOL_ENDING, sorted: the oldest first. */
+/* Returns the names in POOL_READY, POOL_CLAIMED or POOL_ENDING, sorted: the oldest first. */
 json_t *pool_tokens(const struct pool *pool, const char *kind, struct error *err);
 bool pool_has(const struct pool *pool, const char *kind, const char *name);
-/* A new one, in ready/. */
+/* Adds a new token in ready/. */
 int pool_add(const struct pool *pool, const char *name, struct error *err);
-/* From ready/ to claimed/; false: somebody else was first. */
+/* Moves a token from ready/ to claimed/. Returns false if another process was first. */
 bool pool_take(const struct pool *pool, const char *name);
-/* From ready/ to ending/: 1. 0: somebody else was first. */
+/* Moves a token from ready/ to ending/. Returns 1 if it did, 0 if another process was first; -1
+ * with an error. */
 int pool_end(const struct pool *pool, const char *name, struct error *err);
-/* All of that name. */
+/* Removes all tokens of that name. */
 void pool_forget(const struct pool *pool, const char *name);
-/* Those in claimed/ whose session has come to the end that it was given, or was removed by hand. */
+/* Removes the tokens in claimed/ whose sessions' ends have come, or whose sessions were removed by
+ * hand. */
 void pool_forget_gone(const struct pool *pool);
-/* Somebody wants a session: the fillers of all pools wait. */
+/* Notes that somebody wants a session: the fillers of all pools wait. */
 void pool_touch(const struct pool *pool);
 
 #endif
