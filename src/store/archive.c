@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is kept of a session that is destroyed: its log, closed, and the files beside it. Each step
- * can be killed, and is gone on with by a later call: the log is closed once, the archive has its
- * name once it is whole, and the bundle keeps all that it has until it is removed.
+ * The files that are kept of a destroyed session: its closed log, and the files beside it. Each
+ * step can be killed, and a later call continues it. The log is closed once. The archive gets its
+ * name once it is whole. The bundle keeps all its files until it is removed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,8 +39,8 @@ static int close_log(const struct workspace *ws, struct error *err)
 						 .event = AUDIT_EVENT_DESTROYED};
 	auto_audit struct audit audit = AUDIT_NONE;
 
-	/* A log that is too long is evidence of whoever has lengthened it, and nobody reads so much to
-	 * find its end. */
+	/* A log that is too long is evidence against the program that lengthened it. This process
+	 * does not read so much to find the end. */
 	if (has_too_long_log(ws)) {
 		json_auto_t *data =
 			json_pack("{s:s}", "how", audit_tampering_names[AUDIT_LENGTHENED]);
@@ -53,7 +53,8 @@ static int close_log(const struct workspace *ws, struct error *err)
 	if (audit_clear_place(ws->fd, err) < 0 || audit_open(ws, &audit, err) < 0)
 		return -1;
 	audit.last_words = true;
-	/* Said already by a call that was killed before it could close it. */
+	/* An earlier call, which was killed before it could close the log, may have written this
+	 * line. */
 	if (!audit.closed && !audit.destroyed &&
 	    (audit_vouch_telemetry(ws, &audit, err) < 0 ||
 	     audit_append(&audit, &event, STORE_NO_SYNC, err) < 0))
@@ -64,7 +65,7 @@ static int close_log(const struct workspace *ws, struct error *err)
 /* ---- the files
  * ----------------------------------------------------------------------------------- */
 
-/* The archive may be on another file system, or on one without hard links. */
+/* Copies the file, for an archive on another file system or on one without hard links. */
 static int copy_to_archive(const struct workspace *ws, int to, const char *name, struct error *err)
 {
 	autoclose int from = openat(ws->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -76,7 +77,7 @@ static int copy_to_archive(const struct workspace *ws, int to, const char *name,
 	return copied >= 0 && file_sync(copied) == 0 ? 0 : error_errno(err, errno, "%s", name);
 }
 
-/* What is no file of ours (somebody has put a link there) is not kept. */
+/* Keeps a file in the archive. Skips anything that is no file of ours, for example a link. */
 static int keep_in_archive(const struct workspace *ws, int to, const char *name, struct error *err)
 {
 	struct stat st;
@@ -85,7 +86,7 @@ static int keep_in_archive(const struct workspace *ws, int to, const char *name,
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s", name);
 	if (!S_ISREG(st.st_mode))
 		return 0;
-	/* The archive is whole when it has its name, also after a loss of power. */
+	/* The sync makes the archive whole when it has its name, also after a loss of power. */
 	autoclose int fd = openat(ws->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 || file_sync(fd) < 0)
 		return error_errno(err, errno, "%s", name);
@@ -99,7 +100,7 @@ static int keep_in_archive(const struct workspace *ws, int to, const char *name,
 /* ---- the archive
  * --------------------------------------------------------------------------------- */
 
-/* Of two that are longer than a log can be the length alone is compared. */
+/* Compares two logs. If both are longer than a log can be, only the lengths are compared. */
 static bool same_bytes(int a, int b)
 {
 	char one[4096], other[sizeof(one)];
@@ -121,7 +122,8 @@ static bool same_bytes(int a, int b)
 	return true;
 }
 
-/* 1: an earlier call was killed after the archive had got its name. */
+/* Returns 1 if the archive exists, because an earlier call was killed after the archive got its
+ * name. */
 static int has_archive(const struct workspace *ws, int archives, const char *session,
 		       struct error *err)
 {
@@ -130,8 +132,8 @@ static int has_archive(const struct workspace *ws, int archives, const char *ses
 
 	if (archive < 0)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s", session);
-	/* The archive has the log, or a copy of it. That the bundle has none means that it was taken
-	 * out. */
+	/* The archive has the log or a copy of it. If the bundle has no log, somebody took it out.
+	 */
 	autoclose int here =
 		openat(ws->fd, AUDIT_LOG, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	autoclose int there =
@@ -175,7 +177,7 @@ static int archive(const struct workspace *ws, struct error *err)
 	if (archives < 0 || trusted_dir_check_own(archives, path, err) < 0)
 		return -1;
 	audit_name_session(ws, session);
-	/* Without the log a new one would be a forgery of it. */
+	/* If the log is missing, a new log would be a forgery. */
 	if (faccessat(ws->fd, AUDIT_LOG, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
 	    has_archive(ws, archives, session, NULL) == 1)
 		return 0;
@@ -192,15 +194,16 @@ int audit_archive(const struct workspace *ws, struct error *err)
 
 	if (!audit_is_kept(ws) || archive(ws, &why) == 0)
 		return 0;
-	/* All else goes anyway; where there is no room even for the last words, it goes first. */
+	/* All other files are removed anyway. If there is no room even for the last lines, they are
+	 * removed first. */
 	if (why.errnum == ENOSPC || why.errnum == EDQUOT) {
 		for (size_t i = 0; i < ARRAY_SIZE(large); i++)
 			if (workspace_remove_file(ws, large[i], err) < 0)
 				return -1;
 		why = (struct error){0};
-		/* The state of a sandbox is usually memory, and its machine has nothing large that
-		 * could go. Its engine is to be rid of it all the same; that its log was not kept
-		 * is told by the digests of its lines. */
+		/* The state of a sandbox is usually in memory, and its machine has nothing large to
+		 * remove. The engine must still be able to remove the sandbox. The digests of the
+		 * log's lines show that the log was not kept. */
 		if (archive(ws, &why) == 0 || audit_is_of_sandbox(ws))
 			return 0;
 	}

@@ -86,7 +86,8 @@ static bool line_has(const char *text, size_t len, const char *words)
 	return memmem(text, len, words, strlen(words)) != NULL;
 }
 
-/* A quotation mark within a text has a backslash before it: no text of a guest's looks so. */
+/* No text of a guest's can look like this, since a quotation mark within a text has a backslash
+ * before it. */
 enum audit_part audit_line_part(const char *text, size_t len)
 {
 	if (line_has(text, len, "\"origin\":\"guest\""))
@@ -118,7 +119,8 @@ char *audit_line_text(const struct audit *audit, const struct audit_event *event
 		return NULL;
 	used = strlen(text);
 	if (used + 1 > limit_get(LIMIT_AUDIT_LINE_BYTES) && event->data) {
-		/* Whose words they were stays, or they would count as the host's. */
+		/* The origin of the line is kept. Otherwise the line would count as one of the
+		 * host's. */
 		json_auto_t *instead = json_pack("{s:I, s:O*}", "omittedBytes", (json_int_t)used,
 						 "origin", json_object_get(event->data, "origin"));
 		struct audit_event shorter = *event;
@@ -126,7 +128,7 @@ char *audit_line_text(const struct audit *audit, const struct audit_event *event
 		shorter.data = instead;
 		return instead ? audit_line_text(audit, &shorter, prev, seq, len, err) : NULL;
 	}
-	text[used] = '\n'; /* in the place of the NUL, which is not written */
+	text[used] = '\n'; /* replaces the NUL, which is not written */
 	*len = used + 1;
 	return steal_ptr(&text);
 }

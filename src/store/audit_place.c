@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What becomes of an audit log behind its writer's back. The writer holds the file open, so that
- * all lines are there when somebody removes it, and a copy of them takes its place.
+ * Changes to an audit log behind its writer's back. The writer holds the file open, so it still has
+ * all lines when somebody removes the file, and a copy of them takes its place.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include "base/platform/sync.h"
 #include "store/audit_line.h"
 
-/* The copy, until it has the log's name. */
+/* The name of the copy until the copy gets the log's name. */
 #define COPY AUDIT_LOG ".copy"
 
 const char *const audit_tampering_names[] = {[AUDIT_UNTOUCHED] = "untouched",
@@ -36,7 +36,7 @@ enum audit_tampering audit_tampering(const struct audit *audit)
 		return errno == ENOENT ? AUDIT_REMOVED : AUDIT_UNTOUCHED;
 	if (named.st_dev != ours.st_dev || named.st_ino != ours.st_ino)
 		return AUDIT_REPLACED;
-	/* Below 0: a write of ours has failed half way. */
+	/* audit->end is below 0 if a write of ours failed half way. */
 	if (audit->end >= 0 && ours.st_size != audit->end)
 		return ours.st_size < audit->end ? AUDIT_SHORTENED : AUDIT_LENGTHENED;
 	return AUDIT_UNTOUCHED;

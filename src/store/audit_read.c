@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading an audit log, and telling what is true of it. */
+/* Reading an audit log and checking it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -26,7 +26,8 @@ const char *const audit_verdict_names[] = {[AUDIT_OPEN] = "open",
 
 /* --- lines ----------------------------------------------------------------------------------- */
 
-/* A writer refuses lines at the limit, but for the last words and the line that reaches it. */
+/* A writer refuses lines at the limit, except the last lines and the line that reaches the limit.
+ */
 #define LINES_ABOVE_LIMIT 16
 
 off_t audit_most_bytes(void)
@@ -42,9 +43,10 @@ off_t audit_telemetry_most_bytes(void)
 
 #define LOOK_MS 1
 
-/* Takes the lock that a writer has while it writes. Returns false at the deadline: what holds the lock for
- * so long is no writer in order. Tries every LOOK_MS, since flock_until() waits by a process of its
- * own, which a live supervisor, that reads its log too, may not start. */
+/* Takes the lock that a writer has while it writes. Returns false at the deadline: a process that
+ * holds the lock for so long is no proper writer. Tries every LOOK_MS, since flock_until() waits by
+ * a process of its own. A live supervisor, which reads its log too, may not start such a process.
+ */
 static bool lock_between_writes(int fd)
 {
 	uint64_t deadline = limit_deadline(LIMIT_AUDIT_LOCK_MS);
@@ -57,7 +59,7 @@ static bool lock_between_writes(int fd)
 	return true;
 }
 
-/* How much there is, asked between two writes of who writes it. */
+/* Finds the size of the file between two writes of its writer. */
 static int whole_size(int fd, off_t most, off_t *out, struct error *err)
 {
 	bool locked = lock_between_writes(fd);
@@ -86,7 +88,7 @@ bool audit_is_too_long(int fd)
 	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > audit_most_bytes();
 }
 
-/* The next line in buf, or what there is of a long one. */
+/* Returns the length of the next line in buf, or of the present part of a long line. */
 static size_t next_piece(const struct buf *buf, bool at_end, size_t most)
 {
 	const uint8_t *newline = memchr(buf_bytes(buf), '\n', buf->len);
@@ -129,7 +131,7 @@ int audit_each_line(int fd, off_t most, audit_line_fn *fn, void *data, struct er
 		if (n < 0)
 			return room ? error_errno(err, errno, "log") : -1;
 		if (n == 0)
-			break; /* it has become shorter meanwhile */
+			break; /* the file has become shorter meanwhile */
 		buf_commit(&buf, (size_t)n);
 		at += n;
 		if (hand_over_line(&buf, false, fn, data, err) < 0)
@@ -141,7 +143,7 @@ int audit_each_line(int fd, off_t most, audit_line_fn *fn, void *data, struct er
 struct whole_lines {
 	audit_line_fn *fn;
 	void *data;
-	bool within; /* a long line, of which a part has been read */
+	bool within; /* a part of a long line has been read */
 };
 
 static int take_whole_line(void *data, const char *text, size_t len, struct error *err)
@@ -167,10 +169,11 @@ struct check {
 	const char *session;
 	const struct audit_heads *heads;
 	struct audit_report report;
-	uint8_t before[AUDIT_DIGEST]; /* of the line before */
-	char ts[32];		      /* of the line before */
-	bool over;		      /* closed, or found broken: nothing more is looked at */
-	/* The line before is wrong in itself: a crash if the next one says so, else a forgery. */
+	uint8_t before[AUDIT_DIGEST]; /* digest of the line before */
+	char ts[32];		      /* time of the line before */
+	bool over;		      /* closed, or found broken: no further line is checked */
+	/* The line before is wrong in itself. It is a crash if the next line says so, else a
+	 * forgery. */
 	bool suspect;
 	char suspicion[200];
 };
@@ -209,7 +212,7 @@ static bool is_event(const struct audit_line *line, const char *event)
 	return strcmp(line->event, event) == 0;
 }
 
-/* What is wrong with a line for itself and in its place, or "". */
+/* Writes what is wrong with a line, in itself or in its place; "" if nothing is. */
 static void judge_line(const struct check *check, const struct audit_line *line, uint64_t number,
 		       char *why, size_t size)
 {
@@ -274,7 +277,7 @@ static int check_line(void *data, const char *text, size_t len, struct error *er
 		judge_line(check, &line, number, why, sizeof(why));
 	else
 		snprintf(why, sizeof(why), "it is no line of an audit log: %.150s", problem.msg);
-	/* The line before is settled by this one: cut short by a crash that the writer noticed, or
+	/* This line decides about the line before: a crash that the writer noticed cut it short, or
 	 * not. */
 	if (read && !*why && is_event(&line, AUDIT_EVENT_TORN))
 		bad(check, AUDIT_TORN, number - 1, "it was cut short by a crash");
@@ -321,7 +324,8 @@ int audit_verify(int fd, const char *session, const struct audit_heads *heads,
 		bad(&check, AUDIT_BROKEN, check.report.lines, check.suspicion);
 	if (check.report.lines == 0 && check.report.verdict == AUDIT_OPEN)
 		bad(&check, AUDIT_BROKEN, 1, "it is missing: the log is empty");
-	/* The security log has lines that the log has not: the end of the log was cut off. */
+	/* The end of the log was cut off if the security log has lines that the log does not have.
+	 */
 	for (size_t i = check.report.lines; heads && i < heads->count && !check.over; i++)
 		if (heads->known[i])
 			bad(&check, AUDIT_BROKEN, i + 1,

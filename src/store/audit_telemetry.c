@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * telemetry.jsonl beside an audit log: each `telemetry.digest` of the log has the length that the
- * file had then and the SHA-256 of those bytes. All of them are compared in one reading of the
- * file.
+ * telemetry.jsonl beside an audit log. Each `telemetry.digest` of the log has the length that the
+ * file had at that time and the SHA-256 of those bytes. One reading of the file compares all of
+ * them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@ const char *const audit_telemetry_names[] = {[AUDIT_TELEMETRY_NONE] = "none",
 					     [AUDIT_TELEMETRY_ALTERED] = "altered",
 					     [AUDIT_TELEMETRY_MISSING] = "missing"};
 
-/* What a line says of the file. */
+/* A line's statement about the file. */
 struct mark {
 	uint64_t line, bytes;
 	uint8_t digest[AUDIT_DIGEST];
@@ -34,10 +34,11 @@ struct marks {
 	struct mark *items;
 	size_t count, room;
 	uint64_t line;
-	bool within; /* a long line, of which a part has been read */
+	bool within; /* a part of a long line has been read */
 };
 
-/* What is no such line is passed over: whether the log is whole is said by audit_verify(). */
+/* Takes the digest of one line of the log. Other lines are skipped: audit_verify() says whether the
+ * log is whole. */
 static int take_telemetry_line(void *data, const char *text, size_t len, struct error *err)
 {
 	struct marks *marks = data;
@@ -101,7 +102,8 @@ static json_t *digest_of_file(int fd, struct error *err)
 			 "sha256", hex, "records", (json_int_t)records);
 }
 
-/* -1: there is no file, or one that is longer than microagent writes, which gets no digest. */
+/* Opens the file. Returns -1 if there is no file, or if it is longer than microagent writes. Such a
+ * file gets no digest. */
 static int open_telemetry(const struct workspace *ws, struct stat *st)
 {
 	autoclose int fd =
@@ -113,7 +115,8 @@ static int open_telemetry(const struct workspace *ws, struct stat *st)
 		       : -1;
 }
 
-/* On the disk before its digest is, or a loss of power would look like a forgery. */
+/* Computes the digest after the file is on the disk. Otherwise a loss of power would look like a
+ * forgery. */
 static json_t *settled_digest(int fd, struct error *err)
 {
 	if (file_sync_data(fd) == 0)
@@ -169,7 +172,7 @@ struct reading {
 	struct sha256 sha;
 };
 
-/* 1: the file ends before. */
+/* Reads the file up to `end`. Returns 1 if the file ends before. */
 static int read_to(struct reading *reading, uint64_t end, struct error *err)
 {
 	uint8_t chunk[16384];
@@ -232,13 +235,13 @@ int audit_verify_telemetry(int log, int fd, struct audit_telemetry *out, struct 
 	struct marks marks = {0};
 	int status = 0;
 
-	/* A log that cannot be read has no digest of the file. */
+	/* A log that cannot be read gives no digest of the file. */
 	if (!audit_is_too_long(log))
 		status = audit_each_line(log, audit_most_bytes(), take_telemetry_line, &marks, err);
 	if (status == 0 && fd >= 0) {
 		status = compare_all(&marks, fd, &found, err);
 	} else if (status == 0) {
-		/* All that was told may have been dropped: then there was never a file. */
+		/* If everything that the guest told was dropped, there was never a file. */
 		for (size_t i = 0; i < marks.count && !found.line; i++)
 			if (marks.items[i].bytes > 0)
 				found.line = marks.items[i].line;

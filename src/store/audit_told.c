@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What others tell of a session or sandbox, written by its live supervisor or without one. */
+/* Lines about what others tell of a session or sandbox. The live supervisor writes them, or a
+ * command if there is none. */
 #include <errno.h>
 #include <string.h>
 
@@ -7,7 +8,8 @@
 #include "base/json.h"
 #include "store/audit_line.h"
 
-/* More than a session's name, a snapshot's, a container's or a directory's path has. */
+/* A number of bytes, greater than any name of a session, snapshot or container and any path of a
+ * directory. */
 #define NAME_MAX_BYTES 4096
 
 int audit_told_line(const struct workspace *ws, const char *what, const char *name, json_t *more,

@@ -39,12 +39,12 @@ bool audit_is_of_sandbox(const struct workspace *ws)
 /* --- where an earlier writer ended ----------------------------------------------------------- */
 
 struct tail {
-	uint64_t lines;		    /* that end with a newline */
-	uint8_t last[AUDIT_DIGEST]; /* of the last line */
+	uint64_t lines;		    /* lines that end with a newline */
+	uint8_t last[AUDIT_DIGEST]; /* digest of the last line */
 	bool closed, destroyed;
 	uint64_t used[AUDIT_PARTS];
-	/* The line that is being read, piece by piece: its digest, and whether it is one of the last
-	 * words. At the end of the file it is one without a newline. */
+	/* The line that is being read piece by piece: its digest, and whether it is one of the last
+	 * lines. At the end of the file it is a line without a newline. */
 	struct sha256 sha;
 	size_t len;
 	enum audit_part part;
@@ -85,10 +85,10 @@ static int scan_part(void *data, const char *part, size_t len, struct error *err
 
 /* --- one write ------------------------------------------------------------------------------- */
 
-/* text is the line, with a newline in front where it ends a torn one. One that is to be synced is
- * on the disk before its digest is: the digest of a line that a loss of power took would make a
- * forgery of the crash. Of the others the security log may have more on the disk; docs/audit.md
- * says how that looks. */
+/* Writes a line. text is the line, with a newline in front if it ends a torn line. If the line must
+ * be synced, it is on the disk before its digest is. Otherwise a loss of power could remove a line
+ * whose digest remains, and the crash would look like a forgery. For other lines, the security log
+ * may have more lines on the disk; docs/audit.md says how that looks. */
 static int put_audit(struct audit *audit, const char *text, size_t len,
 		     const struct audit_event *event, enum store_sync sync, struct error *err)
 {
@@ -98,15 +98,15 @@ static int put_audit(struct audit *audit, const char *text, size_t len,
 	int errnum;
 	ssize_t n;
 
-	/* A reader that asks for the size just now gets it between two lines. A reader that has
-	 * stopped is not waited for. */
+	/* With this lock a reader that asks for the size gets it between two lines. The writer does
+	 * not wait for a reader that has stopped. */
 	locked = flock(audit->fd, LOCK_EX | LOCK_NB) == 0;
 	n = write(audit->fd, text, len);
 	errnum = n < 0 ? errno : ENOSPC;
 	if (locked)
 		flock(audit->fd, LOCK_UN);
 	if (n != (ssize_t)len) {
-		/* A part of it would be a torn line, for which there was no crash. */
+		/* A part of the line would be a torn line without a crash. */
 		if (n > 0 && ftruncate(audit->fd, audit->end) < 0)
 			audit->end = -1;
 		return error_errno(err, errnum, AUDIT_LOG);
@@ -145,7 +145,7 @@ static int begin_chain(struct audit *audit, struct error *err)
 	return text ? put_audit(audit, text, len, &event, STORE_NO_SYNC, err) : -1;
 }
 
-/* audit->head is the torn line's. */
+/* Continues the log behind a torn line. audit->head is the digest of the torn line. */
 static int go_on_behind_torn(struct audit *audit, struct error *err)
 {
 	json_auto_t *data = json_pack("{s:I}", "line", (json_int_t)audit->lines);
@@ -186,7 +186,7 @@ void audit_name_session(const struct workspace *ws, char out[AUDIT_SESSION_ROOM]
 	snprintf(out, AUDIT_SESSION_ROOM, "%.*s", (int)kind_name_length(ws->id), ws->id);
 }
 
-/* After this the log is whole and begun, or as it was. */
+/* Begins or continues the chain. If it fails, the log is as it was before. */
 static int take_up_chain(struct audit *audit, struct error *err)
 {
 	struct tail tail = {0};
@@ -198,7 +198,7 @@ static int take_up_chain(struct audit *audit, struct error *err)
 		return error_prefix(err, AUDIT_LOG);
 	torn = tail.len > 0;
 	if (torn) {
-		/* Its digest is that with a newline behind it. */
+		/* The digest of the torn line includes a newline behind it. */
 		sha256_update(&tail.sha, "\n", 1);
 		sha256_final(&tail.sha, tail.last);
 	}
@@ -213,7 +213,7 @@ static int take_up_chain(struct audit *audit, struct error *err)
 	return torn ? go_on_behind_torn(audit, err) : 0;
 }
 
-/* For a log that has its first line alone. */
+/* Tells that earlier lines are gone, in a log that has only its first line. */
 static int tell_that_lines_are_gone(struct audit *audit, struct error *err)
 {
 	json_auto_t *data = json_pack("{s:s}", "how", audit_tampering_names[AUDIT_REMOVED]);
@@ -237,8 +237,8 @@ int audit_open(const struct workspace *ws, struct audit *out, struct error *err)
 			  O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
 	if (audit.fd < 0)
 		return error_errno(err, errno, "%s/%s/" AUDIT_LOG, ws->dir->path, ws->id);
-	/* A session's log is begun before its first start, which makes the supervisor's own log; that
-	 * of a sandbox is begun by it. */
+	/* A session's log is begun before its first start, which makes the supervisor's own log.
+	 * That start begins the log of a sandbox. */
 	if (take_up_chain(&audit, err) < 0 ||
 	    (audit.lines == 1 && has_record(ws, SESSION_RECORD) && has_record(ws, SUPERVISOR_LOG) &&
 	     tell_that_lines_are_gone(&audit, err) < 0))
@@ -258,7 +258,8 @@ void audit_release(struct audit *audit)
 
 /* --- append ---------------------------------------------------------------------------------- */
 
-/* What somebody else has put behind our last line is chained too, and is found wrong there. */
+/* Reads what somebody else has put behind our last line. It is chained too, and the check finds it
+ * wrong there. */
 static int catch_up(struct audit *audit, struct error *err)
 {
 	struct stat st;
@@ -282,7 +283,7 @@ int audit_append(struct audit *audit, const struct audit_event *event, enum stor
 	if (!audit->last_words && audit->end >= (off_t)limit_get(LIMIT_AUDIT_FILE_BYTES))
 		return error_set(err, ERR_UNAVAILABLE, AUDIT_LOG " of %s is full", audit->session);
 	if (!at.real_ns)
-		at.real_ns = clock_real_ns(); /* once, for both logs */
+		at.real_ns = clock_real_ns(); /* read once, for both logs */
 	text = audit_line_text(audit, &at, audit->head, audit->lines + 1, &len, err);
 	return text ? put_audit(audit, text, len, &at, sync, err) : -1;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading the cache. Records are small JSON files of our own making; their unknown keys are passed
- * over, so that an older program reads a newer cache.
+ * Reading the cache. Records are small JSON files that we make ourselves. Unknown keys are skipped,
+ * so that an older program can read a newer cache.
  */
 #include "store/cache.h"
 
@@ -42,7 +42,7 @@ static enum kernel_kind kernel_kind_from_name(const char *name)
 	return KERNEL_CUSTOM;
 }
 
-/* An environment variable that is set and not empty, else NULL. */
+/* Returns an environment variable that is set and not empty, else NULL. */
 static const char *env(const char *name)
 {
 	const char *value = getenv(name);
@@ -58,7 +58,7 @@ char *cache_dir(struct error *err)
 
 	if (dir)
 		return path_absolute(dir, err);
-	/* The XDG rule: a relative value is to be ignored. */
+	/* By the XDG rule a relative value is ignored. */
 	if (xdg && *xdg == '/') {
 		path = path_join(xdg, "microagent", err);
 	} else if (home) {
@@ -99,7 +99,7 @@ int cache_open(bool create, struct error *err)
 	return steal_fd(&fd);
 }
 
-/* "<dir>/<name><suffix>", malloc'd. */
+/* Returns "<dir>/<name><suffix>". The caller frees it. */
 static char *entry_path(const char *dir, const char *name, const char *suffix, struct error *err)
 {
 	autobuf struct buf b = BUF_INIT(0);
@@ -116,7 +116,7 @@ static bool is_cached_file(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* *out becomes the path where there is such a file, else NULL. */
+/* Sets *out to the path if the file exists, else to NULL. */
 static int existing_path(char **out, const char *dir, const char *name, const char *suffix,
 			 struct error *err)
 {
@@ -155,7 +155,7 @@ static int copy_member(char **out, const char *text, struct error *err)
 	return text && !*out ? error_errno(err, ENOMEM, "the cache's records") : 0;
 }
 
-/* A digest that is none is treated as not recorded: it then matches nothing. */
+/* Copies a digest. A malformed digest is treated as not recorded, so that it matches nothing. */
 static void copy_digest(char out[65], const char *text)
 {
 	out[0] = '\0';
@@ -218,7 +218,7 @@ static int fill_kernel(struct cache_kernel *k, const char *dir, const char *name
 	return existing_path(&k->modules, dir, name, ".modules", err);
 }
 
-/* What image import records beside the rest. */
+/* Fills in the members that only an import of an image records. */
 static int fill_imported(struct cache_image *image, const json_t *record, struct error *err)
 {
 	json_t *entrypoint = NULL, *cmd = NULL, *env = NULL, *source = NULL;
@@ -333,7 +333,7 @@ void cache_images_free(struct cache_images *list)
 	memset(list, 0, sizeof(*list));
 }
 
-/* The host's architecture first. */
+/* Orders the host's architecture first. */
 static int compare_architectures(enum architecture a, enum architecture b)
 {
 	enum architecture host = architecture_of_host();
@@ -343,7 +343,8 @@ static int compare_architectures(enum architecture a, enum architecture b)
 	return a == host || (b != host && a < b) ? -1 : 1;
 }
 
-/* Kinds in the order of their enum, then the newest version ("6.1.192-2" before "6.1.55-1"). */
+/* Orders kernels by kind in the order of the enum, then the newest version first ("6.1.192-2"
+ * before "6.1.55-1"). */
 static int compare_kernels(const void *a, const void *b)
 {
 	const struct cache_kernel *x = a, *y = b;
@@ -377,7 +378,8 @@ static int compare_images(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* The name of a record's file without ".json", in a 129-byte buffer; false for other files. */
+/* Writes the name of a record's file without ".json" to a buffer of 129 bytes. Returns false for
+ * other files. */
 static bool record_name(const char *file, char name[129])
 {
 	size_t len = strlen(file);
@@ -419,10 +421,10 @@ static int each_record(enum cache_part part, entry_fn *fn, void *list, struct er
 			continue;
 		if (record && fn(list, path, name, record, &why) == 0)
 			continue;
-		/* The file is wrong, and not what the caller asked for. */
+		/* ERR_INVALID becomes ERR_IO: the file is wrong, not the caller's request. */
 		error_set(err, why.code == ERR_INVALID ? ERR_IO : why.code, "%s/%s.json: %s", path,
 			  name, why.msg);
-		if (why.errnum) /* the system could not read it, and it may be whole */
+		if (why.errnum) /* the system could not read the file, which may be whole */
 			return -1;
 		return error_reason(
 			err, part == CACHE_KERNELS ? REASON_KERNEL_DAMAGED : REASON_IMAGE_DAMAGED,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a user means by the name of a kernel or an image. */
+/* Finding the kernel or image that a user means by a name. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "base/path.h"
 #include "store/cache.h"
 
-/* Moves entry i out of a list, which is to be freed as before. */
+/* Moves entry i out of a list. The caller frees the list as before. */
 static void take_found_kernel(struct cache_kernels *list, size_t i, struct cache_kernel *out)
 {
 	*out = list->items[i];
@@ -37,7 +37,7 @@ static int copy_found(char **out, const char *text, struct error *err)
 	return *out ? 0 : error_errno(err, ENOMEM, "%s", text);
 }
 
-/* Absolute, and certainly a regular file. */
+/* Returns the absolute path, after a check that the file is a regular file. */
 static char *user_path(const char *text, const char *what, struct error *err)
 {
 	autofree char *path = path_absolute(text, err);
@@ -119,7 +119,8 @@ static int image_at_path(struct cache_images *list, const char *text, struct cac
 	return 0;
 }
 
-/* ARCHITECTURE_COUNT: any machine, and what does not tell its own. */
+/* Returns whether an entry suits a machine. ARCHITECTURE_COUNT means any machine, or an entry
+ * without a known architecture. */
 static bool suits(enum architecture has, enum architecture machine)
 {
 	return has == machine || has == ARCHITECTURE_COUNT || machine == ARCHITECTURE_COUNT;
@@ -135,7 +136,8 @@ static int check_suits(const char *what, const char *name, enum architecture has
 	return error_reason(err, REASON_OTHER_ARCHITECTURE, architecture_name(has));
 }
 
-/* The entry's own name, or that of its architecture's ending: the better one is greater. */
+/* Returns how well a name fits an entry: its own name, or the name with the ending of its
+ * architecture. A greater number is better. */
 static int name_fits(const char *entry, enum architecture has, const char *name,
 		     enum architecture machine)
 {
@@ -147,7 +149,7 @@ static int name_fits(const char *entry, enum architecture has, const char *name,
 	return suits(has, machine) ? 3 : 1;
 }
 
-/* The first of those that fit best; count when none does. */
+/* Returns the index of the first kernel among those that fit best; count if none fits. */
 static size_t kernel_index(const struct cache_kernels *list, const char *name,
 			   enum architecture machine)
 {
@@ -158,7 +160,7 @@ static size_t kernel_index(const struct cache_kernels *list, const char *name,
 		const struct cache_kernel *kernel = &list->items[i];
 		int fits = name ? name_fits(kernel->name, kernel->architecture, name, machine) : 0;
 
-		/* Or the first (newest) of the kind of that name. */
+		/* Otherwise the first (newest) kernel of the kind of that name fits. */
 		if (!fits && suits(kernel->architecture, machine) &&
 		    (!name || strcmp(kernel_kind_name(kernel->kind), name) == 0))
 			fits = 2;
@@ -189,8 +191,9 @@ static size_t image_index(const struct cache_images *list, const char *name,
 	return best;
 }
 
-/* what: "kernel". The subject is the name that the missing one would have; of another architecture's
- * default, that architecture. */
+/* Sets the error for a missing entry. what is "kernel" or the like. The subject is the name that
+ * the missing entry would have. For the default of another architecture, it is that architecture.
+ */
 static int refuse_missing(const char *what, enum cache_part part, enum error_reason reason,
 			  const char *name, enum architecture machine, struct error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What things of the cache are called. */
+/* The names of entries of the cache. */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "store/cache.h"
 
 static const struct {
-	const char *init; /* of a guest on a host of another architecture */
+	const char *init; /* microagent-init for a guest on a host of another architecture */
 	const char *ending;
 } table[ARCHITECTURE_COUNT] = {
 	[ARCHITECTURE_AMD64] = {"microagent-init-amd64", ""},
@@ -23,7 +23,7 @@ const char *cache_init_program(enum architecture architecture)
 		       : table[architecture].init;
 }
 
-/* Of two numbers, with what is behind them. */
+/* Compares two numbers at the beginning of two texts, and moves both texts behind them. */
 static int compare_numbers(const char **a, const char **b)
 {
 	static const char digits[] = "0123456789";
@@ -73,7 +73,8 @@ char *cache_entry_name(const char *name, enum architecture architecture, struct 
 	return NULL;
 }
 
-/* Whether name is what the entry of that name is called for one of the architectures. */
+/* Returns whether name is the name of that entry, or the entry's name for one of the architectures.
+ */
 static bool is_entry_of(const char *name, const char *entry)
 {
 	size_t len = strlen(entry);
@@ -86,7 +87,8 @@ static bool is_entry_of(const char *name, const char *entry)
 	return false;
 }
 
-/* Endings are for the architectures that have them. ARCHITECTURE_COUNT: not known yet. */
+/* Returns whether the ending of the name belongs to another architecture. ARCHITECTURE_COUNT: the
+ * architecture is not known yet. */
 static bool is_others_name(const char *name, enum architecture architecture)
 {
 	for (int i = 0; i < ARCHITECTURE_COUNT && architecture != ARCHITECTURE_COUNT; i++)
@@ -124,7 +126,8 @@ int cache_image_check_name(const char *name, enum architecture architecture, str
 		       : 0;
 }
 
-/* Not the name of a file beside an entry, nor one that a kernel of ours may get. */
+/* Returns whether the name may be used for a kernel of the user's: it is neither the name of a file
+ * beside an entry nor one that a kernel of ours may get. */
 static bool is_custom_kernel(const char *name)
 {
 	static const char *const ends[] = {".initrd", ".json", ".modules", ".vmlinux"};

@@ -13,7 +13,7 @@
 #include "base/path.h"
 #include "base/platform/sync.h"
 
-#define RECORD "record.json" /* in scratch */
+#define RECORD "record.json" /* name in scratch */
 
 static char *with_suffix(const char *name, const char *suffix, struct error *err)
 {
@@ -49,7 +49,8 @@ int cache_publish(const struct cache_writing *w, const char *file, const char *n
 	return 0;
 }
 
-/* Written in scratch, like all else: what a killed process leaves of it the next one removes. */
+/* Writes the record in scratch first, like all other files. The next process removes what a killed
+ * process leaves there. */
 int cache_record(const struct cache_writing *w, const char *name, const json_t *record,
 		 struct error *err)
 {

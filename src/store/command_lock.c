@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command lock, which is a flock. Its file is removed by a holder when there is no workspace to
- * it (any more), or one would be left for every name ever used. A flock belongs to a file and not
- * to its name, so who waited for a file that was removed meanwhile has locked nothing: whoever
- * comes after makes a new file and locks that. Therefore a lock counts only if its file still has
- * the name once the lock is held. From then on it keeps the name, because only a holder removes it;
- * two can never both hold the file that has the name.
+ * The command lock, which is a flock. A holder removes the lock's file if there is no workspace for
+ * it any more. Otherwise a file would stay for every name that was ever used.
+ *
+ * A flock belongs to a file and not to its name. So a process that waited for a file which was
+ * removed meanwhile has locked nothing: the next process makes a new file and locks that. Therefore
+ * a lock counts only if its file still has the name once the lock is held. From then on the file
+ * keeps the name, because only a holder removes it. Two processes can never both hold the file that
+ * has the name.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +25,7 @@
 #include "store/internal.h"
 #include "store/record_digest.h"
 
-/* file: of the workspace id, below .locks. */
+/* Locks a file of the workspace id. file is its name below .locks. */
 static int lock_file(const struct state_dir *dir, const char *file, const char *id,
 		     uint64_t deadline_ns, struct error *err)
 {
@@ -71,7 +73,7 @@ int workspace_lock_opened(const struct workspace *ws, uint64_t deadline_ns, stru
 
 	if (lock < 0 || fd_has_name(ws->fd, ws->dir->fd, ws->id))
 		return steal_fd(&lock);
-	/* With it went the lock's file, which this has made anew. */
+	/* The lock's file was removed with the workspace, and this function has made it anew. */
 	if (faccessat(ws->dir->fd, ws->id, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
 		workspace_lock_remove(ws->dir, ws->id);
 	kind_name(ws->id, what);

@@ -59,8 +59,9 @@ bool digest_key_equal(const struct digest_key *a, const struct digest_key *b)
 	return strcmp(a->text, b->text) == 0;
 }
 
-/* A file for each digest, named by its key: what it takes to find one or to add one does not depend
- * on how many there are, and two who add theirs at the same time lose none. */
+/* Opens the directory of entries. It has a file for each digest, named by its key. So the time to
+ * find or add a digest does not depend on the number of digests, and two processes that add digests
+ * at the same time lose none. */
 static int open_entries(bool create)
 {
 	autoclose int cache = cache_open(create, NULL);
@@ -72,8 +73,7 @@ static int open_entries(bool create)
  * ------------------------------------------------------------------------------- */
 
 struct entry {
-	int64_t worth; /* when it was last used, in ns; later for what would take long to hash anew
-			*/
+	int64_t worth; /* time of the last use, in ns; later for a file that takes long to hash */
 	char name[sizeof(((struct digest_key *)NULL)->text)];
 };
 
@@ -89,15 +89,15 @@ static int by_worth(const void *a, const void *b)
 	return (one->worth > other->worth) - (one->worth < other->worth);
 }
 
-/* A thousand clones of a small layer do not drive out the digest of a large base, which is worth 17
- * minutes for each GB. */
+/* Returns extra worth by the size in the key. A thousand clones of a small layer must not remove
+ * the digest of a large base, which is worth 17 minutes for each GB. */
 static int64_t worth_of_size(const char *key)
 {
 	uint64_t size;
 
 	if (strncmp(key, INIT_PREFIX, strlen(INIT_PREFIX)) == 0)
 		key += strlen(INIT_PREFIX);
-	for (int i = 0; i < 2; i++) { /* device and inode are in front of it */
+	for (int i = 0; i < 2; i++) { /* device and inode come before the size */
 		key = strchr(key, ':');
 		if (!key++)
 			return 0;
@@ -128,7 +128,7 @@ static int add_entry(struct entry_list *list, int dir, const char *name)
 	return 0;
 }
 
-/* Half of them at once, so that it is not to be done again soon. */
+/* Removes half of the entries at once, so that this is not needed again soon. */
 static void drop_oldest(int entries)
 {
 	int own = openat(entries, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -148,7 +148,8 @@ static void drop_oldest(int entries)
 	free(list.items);
 }
 
-/* To count them each time would cost more than all the rest: one key in so many has it done. */
+/* Returns whether the entries must be counted for this key. To count each time would cost more than
+ * all the rest, so one key in a certain number has the entries counted. */
 static bool has_it_counted(const char *key)
 {
 	uint32_t hash = 2166136261u; /* FNV-1a */
@@ -172,7 +173,7 @@ static bool find_entry(const char *key, char out[DIGEST_TEXT])
 
 	if (fd < 0 || read(fd, text, DIGEST_TEXT - 1) != DIGEST_TEXT - 1 || !digest_is_valid(text))
 		return false;
-	/* The use is seen from the entry's times, once in a while. */
+	/* The entry's times record its use, and are updated once in a while. */
 	if (!own_dirs_are_looked_at_only() && fstat(fd, &st) == 0 &&
 	    clock_real_ns() - ns_of(file_modified(&st)) > (int64_t)NS_PER_S)
 		(void)futimens(fd, NULL);

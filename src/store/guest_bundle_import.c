@@ -15,20 +15,21 @@
 #include "store/guest_bundle_impl.h"
 #include "store/store.h"
 
-#define LOCK "kernels" /* the one that exchanging files of any kernel takes */
+#define LOCK "kernels" /* the lock that is also taken to exchange files of a kernel */
 #define SCRATCH "guest-bundle"
 #define LOOK_NS (200 * NS_PER_MS)
 
-/* Nothing is published before all is looked at: scratch/<part>/<file> are what was copied. */
+/* An import. Nothing is published before everything is checked: scratch/<part>/<file> are the
+ * copies. */
 struct taking {
-	const char *dir; /* for people */
+	const char *dir; /* for messages */
 	int dir_fd, cache_fd, lock_fd, scratch_fd;
 	enum architecture wanted;
 	const struct guest_bundle_watch *watch;
 	json_t *told;
 };
 
-/* An entry of the manifest, as far as it is believed. */
+/* The checked part of an entry of the manifest. */
 struct bundle_entry {
 	enum cache_part part;
 	const char *name;
@@ -48,7 +49,8 @@ static int decode_part(const char *text, enum cache_part *out, struct error *err
 	return error_set(err, ERR_INVALID, "an entry of an unknown part");
 }
 
-/* A name of the cache: of its architecture, and not the name of a file beside another entry. */
+/* Checks that the name is allowed in the cache: for its architecture, and not the name of a file
+ * beside another entry. */
 static int check_entry_name(const struct bundle_entry *e, struct error *err)
 {
 	autofree char *whole = cache_entry_name(e->name, e->architecture, err);
@@ -121,7 +123,7 @@ static json_t *load_manifest(const struct taking *t, const char *sha256, char sh
 
 /* --- the files ------------------------------------------------------------------------------- */
 
-/* What the manifest says of <part>/<name><suffix>; NULL: nothing. */
+/* Returns what the manifest says of <part>/<name><suffix>; NULL if nothing. */
 static json_t *find_file(const struct bundle_entry *e, const char *file)
 {
 	json_t *item;
@@ -151,7 +153,8 @@ static int check_kernel_file(int fd, const struct bundle_entry *e, struct error 
 	return 0;
 }
 
-/* size, digest: the manifest's. The copy is what is looked at, since it is what will be used. */
+/* Checks the copy by the size and digest of the manifest. The copy is checked, since the copy will
+ * be used. */
 static int check_copy(const struct taking *t, int fd, const struct bundle_file *file,
 		      const struct bundle_entry *e, json_t *said, struct error *err)
 {
@@ -177,7 +180,7 @@ static int check_copy(const struct taking *t, int fd, const struct bundle_file *
 static int copy_and_check(const struct taking *t, const char *path, const struct bundle_file *file,
 			  const struct bundle_entry *e, json_t *said, struct error *err)
 {
-	/* O_NONBLOCK: a FIFO in the file's place must not hold us up, and the cache with us. */
+	/* O_NONBLOCK: a FIFO in the place of the file must not block us, and with us the cache. */
 	autoclose int from =
 		openat(t->dir_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
@@ -238,7 +241,8 @@ static int publish_parts(const struct cache_writing *w, const struct bundle_entr
 	}
 	if (e->part != CACHE_KERNELS)
 		return 0;
-	/* An older entry's modules are not this one's, and would be put into the next initrd. */
+	/* The modules of an older entry do not belong to the new one, and would get into the next
+	 * initrd. */
 	autobuf struct buf modules = BUF_INIT(0);
 	if (buf_printf(&modules, err, "%s.modules", e->name) < 0)
 		return -1;
@@ -247,8 +251,8 @@ static int publish_parts(const struct cache_writing *w, const struct bundle_entr
 	return 0;
 }
 
-/* Says of an entry which other one its name had before. A record that cannot be read has nothing to
- * say, and is replaced like any other. */
+/* Adds to the answer which other entry had this name before. A record that cannot be read is
+ * replaced like any other, and nothing is said about it. */
 static int tell_replaced(int dir, const struct bundle_entry *e, json_t *told, struct error *err)
 {
 	struct error ignored;
@@ -261,9 +265,10 @@ static int tell_replaced(int dir, const struct bundle_entry *e, json_t *told, st
 
 static int publish_entry(const struct taking *t, const struct bundle_entry *e, struct error *err)
 {
-	/* What only the bundle's maker says of an entry. With the digests of what it was made of, the
-	 * entry would be taken for the same as an image or a kernel that this host imports or builds
-	 * later. The source would be shown as if this host had fetched the image from there. */
+	/* Members of a record that only the bundle's maker vouches for. With the digests of its
+	 * sources, the entry would count as the same as an image or kernel that this host imports
+	 * or builds later. Its source would be shown as if this host had fetched the image from
+	 * there. */
 	static const char *const origin[] = {"recipeSha256", "packageSha256", "configSha256",
 					     "source"};
 	autoclose int dir = path_open_dir_at(t->cache_fd, bundle_parts[e->part], true, 0700, err);
@@ -290,7 +295,8 @@ static int publish_entry(const struct taking *t, const struct bundle_entry *e, s
 
 typedef int entry_fn(const struct taking *t, const struct bundle_entry *e, struct error *err);
 
-/* others: "amd64", what the bundle has of other architectures. *count: of what is wanted. */
+/* Calls fn for each entry that is wanted. others gets the other architectures in the bundle, for
+ * example "amd64". *count is the number of wanted entries. */
 static int each_entry(const struct taking *t, json_t *entries, entry_fn *fn, size_t *count,
 		      const char **others, struct error *err)
 {

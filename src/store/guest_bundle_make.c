@@ -12,15 +12,15 @@
 #include "store/guest_bundle_impl.h"
 
 struct making {
-	const char *dir; /* for people */
+	const char *dir; /* for messages */
 	int dir_fd;
-	json_t *entries; /* of the manifest */
-	json_t *told;	 /* of the answer */
+	json_t *entries; /* entries of the manifest */
+	json_t *told;	 /* entries of the answer */
 	const struct guest_bundle_watch *watch;
 };
 
-/* "<path of the entry's first file><suffix>" in the cache, to <part>/<name><suffix> of the bundle.
- */
+/* Copies "<path of the entry's first file><suffix>" of the cache to <part>/<name><suffix> of the
+ * bundle. */
 static int pack_file(struct making *m, const struct bundle_file *file, const char *name,
 		     const char *from, const char *wanted, json_t *files, struct error *err)
 {
@@ -51,7 +51,7 @@ static int pack_file(struct making *m, const struct bundle_file *file, const cha
 	return json_array_append(files, entry) < 0 ? error_errno(err, ENOMEM, "manifest") : 0;
 }
 
-/* path: of the entry's file with the suffix "". */
+/* Copies the files of an entry. path is the path of the file with the suffix "". */
 static int pack_files(struct making *m, enum cache_part part, const char *name, const char *path,
 		      const json_t *record, json_t *files, struct error *err)
 {
@@ -149,7 +149,8 @@ static int pack_image(struct making *m, const char *name, enum architecture arch
 typedef int pack_fn(struct making *m, const char *name, enum architecture architecture,
 		    struct error *err);
 
-/* For each architecture that is wanted and has it; one must. NULL: the default of each. */
+/* Packs the entry for each wanted architecture that has it. At least one must have it. name NULL:
+ * the default of each architecture. */
 static int pack_name(struct making *m, pack_fn *pack, const char *name, enum architecture wanted,
 		     struct error *err)
 {
@@ -214,7 +215,7 @@ static int pack_all(struct making *m, const struct guest_bundle_spec *spec, char
 	return write_manifest(m, sha, err);
 }
 
-/* The manifest is the last that is written. */
+/* Sets the error for a directory that cannot be used. The manifest is written last. */
 static int refuse_directory(const char *dir, int why, struct error *err)
 {
 	autofree char *manifest = path_join(dir, BUNDLE_MANIFEST, err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A qcow2 header, a table and a block of reference counts, and an empty first-level table, a
- * cluster each or more. https://www.qemu.org/docs/master/interop/qcow2.html
+ * A layer is a qcow2 header, a table and a block of reference counts, and an empty first-level
+ * table. Each takes one cluster or more. https://www.qemu.org/docs/master/interop/qcow2.html
  */
 #include "store/layer.h"
 
@@ -14,14 +14,15 @@
 
 #define CLUSTER_BITS 16
 #define CLUSTER (UINT64_C(1) << CLUSTER_BITS)
-/* What one entry of the first level covers. */
+/* The number of bytes that one entry of the first level covers. */
 #define L1_REACH (CLUSTER * (CLUSTER / 8))
-/* A reference count has 2 bytes; one block of them is all that is written here. */
+/* The number of clusters that one block of reference counts covers. A count has 2 bytes, and only
+ * one block is written here. */
 #define CLUSTERS_MAX (CLUSTER / 2)
 
 enum { REFCOUNT_TABLE = 1, REFCOUNT_BLOCK = 2, L1_TABLE = 3 };
 
-/* The header's fields, big-endian. */
+/* Offsets of the header's fields, which are big-endian. */
 enum {
 	AT_MAGIC = 0,
 	AT_VERSION = 4,
@@ -42,7 +43,7 @@ enum {
 };
 #define MAGIC 0x514649fbu /* "QFI" and 0xfb */
 #define VERSION 3
-/* Set while a VMM writes; it repairs by itself what a killed one left. */
+/* This bit is set while a VMM writes. A VMM repairs by itself what a killed VMM left. */
 #define INCOMPATIBLE_DIRTY UINT64_C(1)
 
 static int write_at(int fd, const void *data, size_t len, uint64_t at, struct error *err)
@@ -52,7 +53,7 @@ static int write_at(int fd, const void *data, size_t len, uint64_t at, struct er
 	return n == (ssize_t)len ? 0 : error_errno(err, n < 0 ? errno : ENOSPC, "layer");
 }
 
-/* As a VMM counts it: whole sectors. */
+/* Rounds up to whole sectors, as a VMM does. */
 static uint64_t in_sectors(uint64_t size)
 {
 	return (size + 511) & ~UINT64_C(511);
@@ -63,7 +64,7 @@ static uint64_t l1_entries_of(uint64_t size)
 	return (in_sectors(size) + L1_REACH - 1) / L1_REACH;
 }
 
-/* The header and every table but those of the second level. */
+/* Returns the clusters of the header and of every table except those of the second level. */
 static uint64_t least_clusters(uint64_t size)
 {
 	return L1_TABLE + (l1_entries_of(size) * 8 + CLUSTER - 1) / CLUSTER;
@@ -76,8 +77,8 @@ uint64_t layer_least(uint64_t size)
 
 uint64_t layer_most(uint64_t size)
 {
-	/* A table of the second level for each entry of the first, the disk, and of both the
-	 * counts. */
+	/* The sum has a second-level table for each first-level entry, the clusters of the disk,
+	 * and the reference counts for both. */
 	uint64_t clusters = l1_entries_of(size) + (size + CLUSTER - 1) / CLUSTER;
 
 	return 2 * (least_clusters(size) + clusters + clusters / CLUSTERS_MAX + 1) * CLUSTER;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Of the lease, what is the same whatever it is made of (linux/lease.c, darwin/lease.c). */
+/* The parts of the lease that are the same on all systems (linux/lease.c, darwin/lease.c). */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,8 +25,8 @@ int lease_guard_role(const struct workspace *ws, char out[LEASE_GUARD_ROLE], str
 
 #define NAMED_MAX 3
 
-/* "qemu-system-x86 (4711), ... and 2 more": the processes beside this one, as far as they are to be
- * seen. */
+/* The visible processes that hold the lease, beside this one, as text: "qemu-system-x86 (4711), ...
+ * and 2 more". */
 struct holders {
 	struct stat lease;
 	char text[128];
@@ -34,7 +34,8 @@ struct holders {
 	pid_t first;
 };
 
-/* Who does not read only looks on, and its end ends nothing. data: the lease's struct stat. */
+/* Returns whether an open file is the reading end of that lease. A process that does not read only
+ * looks at the lease, and its end ends nothing. data is the lease's struct stat. */
 static int is_that_lease(const struct process_file *file, void *data)
 {
 	const struct stat *lease = data;
@@ -52,7 +53,7 @@ static int add_holder(pid_t pid, void *data)
 	    !process_each_file(pid, lease_shown_name, is_that_lease, &holders->lease))
 		return 0;
 	process_name(pid, name);
-	/* Who ends a guard has ended nothing. */
+	/* A guard is not named, since to end a guard ends nothing else. */
 	if (strcmp(name, LEASE_GUARD) == 0)
 		return 0;
 	if (holders->count++ == 0)
@@ -73,8 +74,8 @@ bool lease_is_had_by(int watch, pid_t pid)
 
 #define DEPTH_MAX 64
 
-/* A parent may end while it is looked at, and its number be another's, so it must still be the parent
- * behind the look. */
+/* The parent is checked again after the look: it may end during the look, and another process may
+ * get its number. */
 bool lease_covers(int watch, pid_t pid)
 {
 	pid_t child = 0;
@@ -107,7 +108,8 @@ int lease_error(const struct workspace *ws, int errnum, struct error *err)
 		       : error_errno(err, errnum, "%s/%s/" LEASE_NAME, ws->dir->path, ws->id);
 }
 
-/* Mostly a machine that reads the disk for somebody, and ends with whoever reads. */
+/* The holder is mostly a machine that reads the disk for another command and ends with that
+ * command. */
 int lease_busy(const struct workspace *ws, int lease, struct error *err)
 {
 	struct holders holders = {0};
@@ -138,7 +140,8 @@ static bool is_free(int errnum)
 	return errnum == ENOENT || errnum == ENXIO;
 }
 
-/* What cannot be looked at counts as held: nothing is deleted or started on a guess. */
+/* A lease that cannot be looked at counts as held, so that nothing is deleted or started on a
+ * guess. */
 bool lease_is_held(const struct workspace *ws)
 {
 	autoclose int fd = lease_look(ws);

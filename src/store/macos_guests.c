@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The licence of macOS (section 2B) allows two more of it on a Mac that runs one, and the kernel of
- * macOS holds to that: a third is VZErrorVirtualMachineLimitExceeded
+ * The licence of macOS (section 2B) allows two more copies of macOS on a Mac that runs one. The
+ * kernel of macOS enforces this limit: a third guest fails with VZErrorVirtualMachineLimitExceeded
  * (developer.apple.com/documentation/virtualization/vzerror/code/virtualmachinelimitexceeded).
  */
 #include "store/macos_guests.h"

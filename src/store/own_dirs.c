@@ -19,7 +19,8 @@
 #include "store/spot.h"
 #include "store/trusted_dir.h"
 
-/* Paths of directories, each with a NUL behind it; those that are no more go when one is added. */
+/* The list of the paths of directories, each with a NUL behind it. Paths that do not exist any more
+ * are removed when one is added. */
 #define LIST_NAME "directories"
 #define LIST_BYTES ((size_t)1024 * 1024)
 
@@ -37,7 +38,8 @@ const char *own_dir_name(enum own_dir kind)
 
 /* --- markers --------------------------------------------------------------------------------- */
 
-/* Another user's marker says nothing, or anybody could keep us from sharing what is in /tmp. */
+/* A marker of another user does not count. Otherwise anybody could keep us from sharing directories
+ * below /tmp. */
 bool own_dir_is_marked(int dirfd, enum own_dir kind)
 {
 	struct stat st;
@@ -71,7 +73,8 @@ char *own_dir_above(int dirfd, enum own_dir *kind)
 	}
 }
 
-/* The marker has the path, so that a directory that was moved is noted anew. */
+/* Returns whether the directory is noted. The marker has the path, so that a moved directory is
+ * noted anew. */
 static bool is_noted(int dirfd, const char *path, enum own_dir kind)
 {
 	autobuf struct buf text = BUF_INIT(PATH_MAX + 1);
@@ -92,7 +95,8 @@ static bool lies_in_another(int dirfd)
 
 /* --- the list -------------------------------------------------------------------------------- */
 
-/* ${XDG_STATE_HOME:-~/.local/state}/microagent, malloc'd; NULL without a home. */
+/* Returns ${XDG_STATE_HOME:-~/.local/state}/microagent, or NULL without a home. The caller frees
+ * it. */
 static char *list_dir(void)
 {
 	const char *xdg = getenv("XDG_STATE_HOME");
@@ -110,7 +114,7 @@ static bool is_directory_there(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Each path of a list's text; what has no NUL behind it is none. */
+/* Returns the next path of a list's text. A text without a NUL behind it is no path. */
 static const char *next_path(const struct buf *text, size_t *at)
 {
 	const char *path = (const char *)buf_bytes(text) + *at;
@@ -122,7 +126,8 @@ static const char *next_path(const struct buf *text, size_t *at)
 	return path;
 }
 
-/* Opens where the list is, which may be in the home of somebody else (sudo -E): then -1. */
+/* Opens the directory of the list. Returns -1 also if it is in the home of another user (sudo -E).
+ */
 static int open_list_dir(const char *place, bool create)
 {
 	autoclose int dir = trusted_dir_open(-1, place, create, NULL);
@@ -130,7 +135,7 @@ static int open_list_dir(const char *place, bool create)
 	return dir >= 0 && trusted_dir_check_own(dir, place, NULL) == 0 ? steal_fd(&dir) : -1;
 }
 
-/* false: not now. */
+/* Adds a path to the list. Returns false if this is not possible now. */
 static bool add_to_list(const char *path)
 {
 	autofree char *place = list_dir();
@@ -139,7 +144,7 @@ static bool add_to_list(const char *path)
 	const char *known;
 	size_t at = 0;
 
-	/* The directory is what is locked, since the file is replaced. */
+	/* The directory is locked and not the file, since the file is replaced. */
 	if (dir < 0)
 		return true;
 	if (flock_until(dir, LOCK_EX, limit_deadline(LIMIT_OWN_DIRS_LOCK_MS), place, NULL) < 0)
@@ -226,7 +231,7 @@ int own_dir_check(int fd, const char *path, enum own_dir kind, struct error *err
 	return trusted_dir_check_own(fd, path, err);
 }
 
-/* The names in path below within's, NULL where it does not lie in that one. */
+/* Returns the names in path below the path of `within`; NULL if path does not lie in `within`. */
 static const char *names_below(const char *path, const struct state_dir *within)
 {
 	size_t len = within ? strlen(within->path) : 0;

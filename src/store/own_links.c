@@ -17,8 +17,8 @@
 /* The first directory on the way that another user may change. */
 struct stranger {
 	char *dir;     /* NULL: there was none */
-	bool owns;     /* the user owns the directory; else others can write to it */
-	unsigned user; /* the owner */
+	bool owns;     /* another user owns the directory; else others can write to it */
+	unsigned user; /* the owner of the directory */
 };
 
 struct way {
@@ -28,9 +28,9 @@ struct way {
 	struct stranger stranger;
 };
 
-/* Most systems give each user a group with the user's own number, in which nobody else is. A group with
- * another number may be everybody's, and with an access control list the bits of the group are those of
- * whoever is in the list. */
+/* Returns whether others can write to the directory. Most systems give each user a group with the
+ * user's own number, and nobody else is in that group. A group with another number may be
+ * everybody's. With an access control list the group bits are those of everybody in the list. */
 static bool others_can_write(int dir, const struct stat *st)
 {
 	const bool is_own_group = st->st_gid == getegid() && st->st_gid == geteuid();
@@ -41,7 +41,8 @@ static bool others_can_write(int dir, const struct stat *st)
 	       (st->st_mode & S_IWGRP && (!is_own_group || file_has_acl(dir)));
 }
 
-/* what: the name that is in dir, and "is a link" or the like; could: what that user could have done. */
+/* Refuses the path because of the stranger. what is the name in dir and "is a link" or the like;
+ * could is what that user could have done. */
 static int refuse_by_stranger(const struct way *way, const char *what, const char *dir,
 			      const char *could, const char *next, struct error *err)
 {
@@ -79,7 +80,8 @@ static int refuse_link(const struct way *way, const char *name, const struct sta
 	return strcmp(link, way->path) == 0 ? -1 : error_prefix(err, "%s", way->path);
 }
 
-/* 1: it is a link, and the names to go are those that it leads to; 0: it is none; -1. */
+/* Follows a link that may be followed. Returns 1 if the name is a link, and the remaining names
+ * begin with its target; 0 if the name is no link; -1 with an error. */
 static int follow_own(struct way *way, const char *name, own_links_rule *rule, struct error *err)
 {
 	struct error why = {0};
@@ -101,7 +103,7 @@ static int follow_own(struct way *way, const char *name, own_links_rule *rule, s
 	return error_errno(err, why.errnum, "%s", way->path);
 }
 
-/* Into the directory of that name; last: it may be no link. */
+/* Enters the directory of that name. last: the name may not be a link. */
 static int step(struct way *way, const char *name, bool last, struct error *err)
 {
 	int place = file_open_place(way->walk.at, name, O_NOFOLLOW);
@@ -115,7 +117,8 @@ static int step(struct way *way, const char *name, bool last, struct error *err)
 	return link == 0 ? error_errno(err, why, "%s", way->path) : link < 0 ? -1 : 0;
 }
 
-/* Takes the next name, malloc'd, that is to be looked up in a directory which was looked at. */
+/* Returns the next name, which is looked up in a directory that was checked. The caller frees the
+ * name. */
 static char *next_name(struct way *way, struct error *err)
 {
 	struct stranger *stranger = &way->stranger;
@@ -142,7 +145,7 @@ static char *next_name(struct way *way, struct error *err)
 	return name;
 }
 
-/* A relative path is one from where we are, and whose that is nobody asks. */
+/* Begins the way. A relative path starts at the working directory, whose owner is not checked. */
 static int way_begin(struct way *way, struct error *err)
 {
 	autoclose int here = *way->path == '/' ? -1 : file_open_place(AT_FDCWD, ".", 0);
@@ -176,9 +179,9 @@ int own_links_dir(const char *path, struct error *err)
 
 /* --- files ----------------------------------------------------------------------------------- */
 
-/* Refuses a second name of a file where another user may have made the name, if the system lets a user
- * do that with files of others (fs.protected_hardlinks). In /tmp a user can put such a name in the place
- * of a file of the user's own. */
+/* Refuses a file with a second name if another user may have made that name. A system allows this
+ * if a user may name files of others (fs.protected_hardlinks). In /tmp a user can put such a name
+ * in the place of a file of another user. */
 static int check_names(const struct way *way, int fd, struct error *err)
 {
 	const struct stranger *stranger = &way->stranger;
@@ -205,8 +208,8 @@ static int check_names(const struct way *way, int fd, struct error *err)
 				  "copy it to a directory of your own", err);
 }
 
-/* The file of that name, which is the last one; or, by a link, names to go are there again: -1 and
- * no error. */
+/* Opens the file of the last name. Returns -1 without an error if the name was a link, and there
+ * are remaining names again. */
 static int open_last(struct way *way, const char *name, int flags, own_links_rule *rule,
 		     bool *again, struct error *err)
 {
@@ -243,7 +246,7 @@ static int open_file(const char *path, int flags, bool direct, own_links_rule *r
 			return -1;
 		}
 	}
-	/* All names are gone and none was of a file: "/", or a link to it. */
+	/* No name is left, and none was of a file: the path is "/", or a link to it. */
 	if (again)
 		return error_errno(err, EISDIR, "%s", path);
 	if (fd >= 0 && by_link && rule && rule(way.walk.at, path, err) < 0)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The proof that a machine is cut off. What a live supervisor records may be a lie, once it was taken
- * over. So its broker, which has looked at what the machine and the supervisor hold, locks a file
- * beside the workspace's command lock, where nothing that runs in the workspace can reach it. The
+ * The proof that a machine is cut off. A live supervisor that was taken over may record a lie. So
+ * the supervisor's broker, which has checked what the machine and the supervisor hold, locks a file
+ * beside the workspace's command lock. Nothing that runs in the workspace can reach that file. The
  * lock (flock) ends with the broker, so the proof is never one of an earlier machine.
  *
- * That a machine was cut off outlasts it: whatever its live supervisor has recorded since, a sweep keeps
- * it and start refuses it, until somebody ends the quarantine. The file's mode tells, since no room on
- * the disk is needed for a mode: a file that nobody may write to is one of a machine that was cut off.
+ * The fact that a machine was cut off outlasts the proof. Whatever the machine's live supervisor
+ * has recorded since, a sweep keeps the workspace and start refuses it, until somebody ends the
+ * quarantine. The mode of the file tells this fact, since a change of mode needs no room on the
+ * disk: nobody may write to the file of a machine that was cut off.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +42,7 @@ int cut_proof_open(const struct workspace *ws, struct error *err)
 
 int cut_proof_give(int fd, struct error *err)
 {
-	/* A command that looks holds it for a moment. */
+	/* A command that checks the proof holds the lock for a moment. */
 	while (flock(fd, LOCK_EX) < 0)
 		if (errno != EINTR)
 			return error_errno(err, errno, "the proof that the machine is cut off");

@@ -14,7 +14,7 @@
 #include "base/sha256.h"
 #include "store/internal.h"
 
-#define DIGESTS_MAX 2 /* the present record's, and that of the next one */
+#define DIGESTS_MAX 2 /* digests of the present record and of the next one */
 
 struct digests {
 	size_t count; /* 0: nothing was recorded */
@@ -23,7 +23,7 @@ struct digests {
 
 /* --- the digest ------------------------------------------------------------------------------- */
 
-/* What the live supervisor of a session records by itself (store/quota.c, store/term.c). */
+/* Members that the live supervisor of a session records by itself (store/quota.c, store/term.c). */
 static const char *const own_keys[] = {"quotaBytes",  "endsAt", "lifetimeSeconds",
 				       "idleSeconds", "idled",	"orphaned"};
 
@@ -70,7 +70,7 @@ static bool is_same(const struct digests *a, const struct digests *b)
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/* Below .locks. */
+/* Writes the name of the file of digests below .locks. */
 static void name_digests(const char *file, const char *id, char out[RECORD_DIGEST_ROOM])
 {
 	snprintf(out, RECORD_DIGEST_ROOM, "%s%.160s",
@@ -89,7 +89,8 @@ static bool take_line(const char **text, char out[SHA256_TEXT])
 	return true;
 }
 
-/* An empty file is what a loss of power may leave of one. */
+/* Reads the digests. An empty file counts as none, since a loss of power may leave an empty file.
+ */
 static int read_digests(const struct workspace *ws, const char *file, struct digests *out,
 			struct error *err)
 {
@@ -132,8 +133,9 @@ static int write_digests(const struct workspace *ws, const char *file,
 	name_digests(file, ws->id, name);
 	for (size_t i = 0; i < digests->count; i++)
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s\n", digests->at[i]);
-	/* In its place, by one write: a file beside it would be left by whoever is killed. Killed before
-	 * the cut it leaves an older digest behind the new ones. */
+	/* The file is written in place by one write, since a killed process would leave a temporary
+	 * file behind. A process that is killed before the cut leaves an older digest behind the
+	 * new ones. */
 	autoclose int fd = openat(locks, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0 || pwrite(fd, text, len, 0) != (ssize_t)len || ftruncate(fd, (off_t)len) < 0)
 		return error_errno(err, errno, "%s/" LOCKS_DIR "/%s", ws->dir->path, name);
@@ -154,7 +156,8 @@ void record_digest_forget(const struct state_dir *dir, const char *id)
 
 /* --- announced and settled -------------------------------------------------------------------- */
 
-/* Whether what is there now is accepted; digest is its. A damaged one is not. */
+/* Returns whether the present record is accepted, and writes its digest. A damaged record is not
+ * accepted. */
 static bool is_present_accepted(const struct workspace *ws, const char *file,
 				const struct digests *accepted, char digest[SHA256_TEXT])
 {
@@ -215,8 +218,8 @@ static int refuse_changed(const struct workspace *ws, const char *file, struct e
 	return error_reason(err, REASON_RECORD_CHANGED, path ? path : "");
 }
 
-/* A command may be replacing the record: what does not fit is looked at again until the digests
- * stay the same. */
+/* A command may be replacing the record. So a record that does not fit is read again until the
+ * digests stay the same. */
 json_t *workspace_read_accepted(const struct workspace *ws, const char *file, struct error *err)
 {
 	struct digests accepted = {0}, again = {0};
