@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * <state>/logs/security-YYYY-MM-DD.log: the digests of all sessions' audit lines, a file for each
- * day (UTC) on which they were written. Many processes write to it: a line is one write to a
- * descriptor opened with O_APPEND. A warning or an alarm is there with its data, any other event
- * without.
+ * The security log <state>/logs/security-YYYY-MM-DD.log. It has the digests of the audit lines of
+ * all sessions, and one file for each day (UTC) of writing. Many processes write to it: a line is
+ * one write to a descriptor that was opened with O_APPEND. A warning or an alarm is written with
+ * its data, any other event without.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -25,14 +25,14 @@
 #include "store/internal.h"
 #include "store/trusted_dir.h"
 
-/* More lines than any log of LIMIT_AUDIT_BYTES has. */
+/* A number of lines, greater than that of any log of LIMIT_AUDIT_BYTES. */
 #define HEADS_MAX (1u << 22)
 
 /* The beginning of each line, which nothing else in a line has. Readers look for it behind a line that was
  * cut short. */
 #define LINE_BEGINS "{\"ts\":"
 
-/* Of "2026-11-27". */
+/* The length of a day such as "2026-11-27". */
 #define DAY_LENGTH 10
 
 static bool writes_day(const struct audit *audit, const char *day)
@@ -50,7 +50,7 @@ static void name_day(const char *day, char name[sizeof(SECURITY_PATTERN)])
 	memcpy(name + strlen(SECURITY_LOG), day, DAY_LENGTH);
 }
 
-/* Another file than the open one has the name of its day, or none has. */
+/* Returns whether the name of the day belongs to another file than the open one, or to none. */
 static bool is_away(const struct audit *audit, const struct stat *opened)
 {
 	char name[sizeof(SECURITY_PATTERN)];
@@ -65,18 +65,19 @@ static bool is_away(const struct audit *audit, const struct stat *opened)
 	return errno == ENOENT || errno == ENOTDIR;
 }
 
-/* What is before the end is compared at the next look: nobody but a hand ever changes that. */
+/* Remembers the end of the file and the bytes before it. The next check compares them: nobody
+ * changes them except by hand. */
 static void remember_end(struct audit *audit, off_t end)
 {
 	size_t len = end < SECURITY_TAIL ? (size_t)end : SECURITY_TAIL;
 	ssize_t n = pread(audit->security_fd, audit->security_tail, len, end - (off_t)len);
 
 	audit->security_end = end;
-	/* Where it cannot be read, its length alone is compared. */
+	/* If the tail cannot be read, only the length is compared. */
 	audit->security_tail_len = n == (ssize_t)len ? len : 0;
 }
 
-/* Cut short, or cut short and filled up again since. */
+/* Returns whether the file was cut short, or cut short and filled up again. */
 static bool is_shortened(const struct audit *audit, off_t size)
 {
 	size_t len = audit->security_tail_len;
@@ -89,8 +90,8 @@ static bool is_shortened(const struct audit *audit, off_t size)
 	       memcmp(now, audit->security_tail, len) != 0;
 }
 
-/* Makes the directory and the file where they are missing, if that is asked for. On failure a file that is
- * open stays open. */
+/* Opens the file of a day. With `make` a missing directory and file are made. If the function
+ * fails, a file that is open stays open. */
 static int open_day(struct audit *audit, const char *day, bool make, struct error *err)
 {
 	char name[sizeof(SECURITY_PATTERN)];
@@ -124,8 +125,8 @@ static void look_at_day(struct audit *audit)
 
 	if (audit->security_fd < 0)
 		return;
-	/* The file of an earlier day may have been moved to where such files are kept. The file of a new day
-	 * is looked at as soon as another process has made it. */
+	/* The file of an earlier day may have been moved to an archive of such files. The file of a
+	 * new day is checked as soon as another process has made it. */
 	clock_rfc3339(clock_real_ns(), now);
 	if (!writes_day(audit, now)) {
 		(void)open_day(audit, now, false, NULL);
@@ -153,8 +154,8 @@ static int sync_day(const struct audit *audit, struct error *err)
 	return error_errno(err, errno, "%s/security-%s.log", audit->logs, audit->security_day);
 }
 
-/* Ends the text with a newline instead of its NUL, and writes it to the file of today, also where
- * the line is of an event that had to wait since yesterday. */
+/* Ends the text with a newline instead of its NUL, and writes it to today's file, even if the line
+ * is about an event that had to wait since yesterday. */
 static int append_text(struct audit *audit, char *text, enum store_sync sync, struct error *err)
 {
 	size_t len = strlen(text);
@@ -167,12 +168,13 @@ static int append_text(struct audit *audit, char *text, enum store_sync sync, st
 		return -1;
 	text[len] = '\n';
 	n = write(audit->security_fd, text, len + 1);
-	/* Other writers' lines may be before ours: O_APPEND has moved the offset behind them. */
+	/* Lines of other writers may come before ours: O_APPEND has moved the offset behind them.
+	 */
 	remember_end(audit, lseek(audit->security_fd, 0, SEEK_CUR));
 	if (n < 0 || (size_t)n != len + 1)
 		return error_errno(err, n < 0 ? errno : ENOSPC, "%s/security-%s.log", audit->logs,
 				   audit->security_day);
-	/* The line is in the old file at least. */
+	/* The line is at least in the old file. */
 	if (audit->security_away)
 		return error_set(err, ERR_UNAVAILABLE, "%s/security-%s.log is not there",
 				 audit->logs, audit->security_day);
@@ -185,16 +187,16 @@ enum security_step { SECURITY_LOOK, SECURITY_APPEND, SECURITY_SYNC };
 
 struct security_question {
 	enum security_step step;
-	enum store_sync sync; /* of SECURITY_APPEND, whose text is behind the question */
+	enum store_sync sync; /* only for SECURITY_APPEND, whose text follows the question */
 };
 
 struct security_answer {
 	enum audit_tampering found;
-	int status;	    /* of the step */
-	struct error error; /* where the status is -1 */
+	int status;	    /* result of the step */
+	struct error error; /* set if the status is -1 */
 };
 
-/* text: only of SECURITY_APPEND. */
+/* Does one step. text is only for SECURITY_APPEND. */
 static int do_step(struct audit *audit, const struct security_question *question, char *text,
 		   struct error *err)
 {
@@ -210,8 +212,8 @@ static int do_step(struct audit *audit, const struct security_question *question
 	return error_set(err, ERR_INVALID, "there is no such step of the security log");
 }
 
-/* These events end a session, or say that its log is missing with good reason. Only commands, and
- * the broker itself, write them. */
+/* Returns whether only commands and the broker itself may write the event. These events end a
+ * session, or say that its log is missing with good reason. */
 static bool is_for_commands(const char *event)
 {
 	static const char *const events[] = {AUDIT_EVENT_CLOSED, AUDIT_EVENT_DESTROYED,
@@ -223,10 +225,10 @@ static bool is_for_commands(const char *event)
 	return false;
 }
 
-/* Whether readers can take the text for one line alone. A longer line than readers take comes to them in
- * parts. And behind a line that was cut short they look for LINE_BEGINS, so an object within the text
- * that began like that could pass for a line of any session. (A string within it cannot: its quotation
- * marks have backslashes before them.) */
+/* Returns whether every reader takes the text for exactly one line. A reader gets a line that is
+ * too long in parts. And behind a line that was cut short a reader looks for LINE_BEGINS. So an
+ * object within the text that began like that could pass for a line of any session. (A string
+ * within the text cannot: its quotation marks have backslashes before them.) */
 static bool is_one_line(const char *text)
 {
 	size_t len = strlen(text);
@@ -236,8 +238,8 @@ static bool is_one_line(const char *text)
 	       !strstr(text + 1, LINE_BEGINS);
 }
 
-/* Reads what is to be appended, and writes it anew: malloc'd. So it is one line, and says of itself
- * what was checked here. */
+/* Parses the line to append, and writes it anew. So it is one line, and has the values that were
+ * checked here. The caller frees the text. */
 static char *checked_line(const struct audit *audit, const char *text, size_t len,
 			  struct error *err)
 {
@@ -342,7 +344,7 @@ int security_log_write(struct audit *audit, const struct audit_event *event, uin
 		       enum store_sync sync, struct error *err)
 {
 	size_t len = 0;
-	/* From the line itself, so that both say the same. */
+	/* The text is made from the line itself, so that both say the same. */
 	autofree char *line = audit_line_text(audit, event, audit->head, seq, &len, err);
 	json_auto_t *object = line ? json_load_strict(line, len, err) : NULL;
 	json_t *head = object ? json_incref(json_object_get(object, "prev")) : NULL;
@@ -413,8 +415,8 @@ static int grow_security_log(struct audit_heads *heads, size_t count, struct err
 	return 0;
 }
 
-/* Behind a line that a full disk cut short, the next one begins without a newline. NULL for what is
- * not of ours. */
+/* Parses a line. The next line begins without a newline behind a line that a full disk cut short.
+ * Returns NULL for a line that is not ours. */
 static json_t *security_object(const char *line, size_t len, const char **session)
 {
 	const char *found = line, *next = line;
@@ -445,13 +447,13 @@ static int take_security_line(void *data, const char *line, size_t len, struct e
 	int64_t seq = 0;
 	size_t i;
 
-	/* What is not of ours is passed over: it can confirm nothing. */
+	/* A line that is not ours is skipped: it can confirm nothing. */
 	if (!memmem(line, len, search->session, strlen(search->session)))
 		return 0;
 	object = security_object(line, len, &session);
 	if (!object || strcmp(session, search->session) != 0)
 		return 0;
-	/* What the audit log could not have. */
+	/* These events could not be written to the audit log. */
 	event = json_text(object, "event", "");
 	lost = json_integer_value(json_object_get(json_object_get(object, "data"), "lost"));
 	if (strcmp(event, SECURITY_ARCHIVE_REMOVED) == 0)
@@ -482,26 +484,27 @@ static int take_security_session(void *data, const char *line, size_t len, struc
 	const char *event = object ? json_text(object, "event", "") : "";
 	const char *kind = json_text(json_object_get(object, "data"), "kind", "");
 	const char *action = json_text(json_object_get(object, "data"), "action", "");
-	/* A sweep that has removed the rest of one has told so. */
+	/* A sweep that removed the rest of a session wrote an event about that. */
 	bool over = strcmp(event, AUDIT_EVENT_CLOSED) == 0 ||
 		    strcmp(event, SECURITY_ARCHIVE_REMOVED) == 0 ||
 		    strcmp(action, SECURITY_ACTION_REMOVED) == 0 ||
 		    strcmp(kind, SECURITY_KIND_GONE) == 0 || strcmp(kind, SECURITY_KIND_LOST) == 0;
 
-	/* Without a number it is of what had no log. */
+	/* A line without a number is about a session without a log. */
 	if (!object || (!over && !json_object_get(object, "seq")) ||
 	    json_is_true(json_object_get(data, session)))
 		return 0;
 	return json_put(data, session, json_boolean(over), err);
 }
 
-/* logrotate gives an older file the same name with ".1", ".2"... behind it. */
+/* Returns whether the name is that of a security log. logrotate gives an older file the same name
+ * with ".1", ".2"... behind it. */
 static bool is_security_log(const char *name)
 {
 	static const char pattern[] = SECURITY_PATTERN;
 	const char *rest = name + sizeof(pattern) - 1;
 
-	/* A name that is too short ends in a byte that the pattern does not have there. */
+	/* A name that is too short ends in a byte that the pattern does not have at that place. */
 	for (size_t i = 0; i < sizeof(pattern) - 1; i++)
 		if (pattern[i] == '0' ? name[i] < '0' || name[i] > '9' : name[i] != pattern[i])
 			return false;
@@ -524,7 +527,8 @@ static int note_passed_over(json_t *passed_over, const char *logs, const char *n
 	return error_errno(err, ENOMEM, "%s", path);
 }
 
-/* NULL: it is a regular file, or there is nothing. A device is not opened. */
+/* Returns what the file is instead of a log; NULL if it is a regular file or does not exist. A
+ * device is not opened. */
 static const char *what_is_no_log(int dir, const char *name)
 {
 	struct stat st;
@@ -537,7 +541,8 @@ static const char *what_is_no_log(int dir, const char *name)
 				      : "it is no regular file";
 }
 
-/* A name that is no readable log is added to passed_over, and the other logs are read all the same. */
+/* Reads the log of a day. A name that is no readable log is added to passed_over, and the other
+ * logs are still read. */
 static int read_day(int dir, const char *logs, const char *name, audit_line_fn *fn, void *data,
 		    json_t *passed_over, struct error *err)
 {
@@ -550,7 +555,8 @@ static int read_day(int dir, const char *logs, const char *name, audit_line_fn *
 		return note_passed_over(passed_over, logs, name, "it may not be read", err);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s/%s", logs, name);
-	/* No supervisor has it open, and the lines of a day are as many as its sessions write. */
+	/* No limit is set: no supervisor has the file open, and its size depends on the sessions of
+	 * the day. */
 	if (audit_each_whole_line(fd, INT64_MAX, fn, data, err) < 0)
 		return error_prefix(err, "%s/%s", logs, name);
 	return 0;
@@ -571,7 +577,8 @@ bool security_log_has_day(const char *state_path, const char *day)
 	return false;
 }
 
-/* passed_over: gets what is no log; NULL: nobody asks. */
+/* Calls fn for each line of the security logs. passed_over gets the files that are no logs; NULL:
+ * the caller does not need them. */
 static int each_security_line(const char *state_path, audit_line_fn *fn, void *data,
 			      json_t *passed_over, struct error *err)
 {

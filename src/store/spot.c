@@ -74,7 +74,7 @@ bool spot_holds(const struct spot *outer, const struct spot *inner)
 
 	if (same_file_system && path_is_below(inner->inner, outer->inner))
 		return true;
-	/* From the inner one upwards, over all mounts. */
+	/* The loop goes upwards from the inner directory, over all mounts. */
 	for (char *end = path ? path + strlen(path) : NULL; end; end = strrchr(path, '/')) {
 		*end = '\0';
 		if (stat(*path ? path : "/", &st) == 0 && is_spot_of(outer, &st))
@@ -100,7 +100,7 @@ bool spot_is_reached(const struct spot *spot, const struct spot *rule, enum reac
 	return true;
 }
 
-/* What a mount below the directory shows of the rule's own file system. */
+/* Returns whether a mount below the directory shows something that the rule reaches. */
 static bool is_spot_mounted(const struct mount_row *row, const struct spot *rule, enum reach reach)
 {
 	if (row->device != rule->device)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The state directory, and what is in it. */
+/* The state directory and its contents. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -63,7 +63,7 @@ int state_dir_check_place(const char *path, struct error *err)
 
 	if (!place)
 		return -1;
-	/* The nearest directory that is there, in which the next one would be made. */
+	/* The loop finds the nearest existing directory, in which the next one would be made. */
 	errno = 0;
 	while (faccessat(AT_FDCWD, place, F_OK, AT_EACCESS) < 0 && errno == ENOENT && place[1] &&
 	       (slash = strrchr(place, '/')))
@@ -130,7 +130,8 @@ bool state_dir_has_digests(const struct state_dir *dir, const char *id)
 	return fstatat(dir->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* A directory that its live supervisor has taken the rights from is one too. */
+/* Returns whether the name is a workspace. A directory whose live supervisor removed the rights
+ * from it is one too. */
 static bool is_workspace(const struct state_dir *dir, const char *name)
 {
 	static const char *const records[] = {"workspace.json", "event.json"};
@@ -144,8 +145,8 @@ static bool is_workspace(const struct state_dir *dir, const char *name)
 	return false;
 }
 
-/* Names come in no order and at most once; the list is kept sorted. A name that is no UTF-8 is left
- * out: no request can have made that one. */
+/* Inserts a name into the sorted list. Names come in no order and at most once. A name that is not
+ * UTF-8 is left out: no request can have made it. */
 static void insert_name(json_t *list, const char *name)
 {
 	size_t low = 0, high = json_array_size(list);
@@ -164,7 +165,7 @@ static void insert_name(json_t *list, const char *name)
 json_t *state_dir_list(const struct state_dir *dir, struct error *err)
 {
 	json_auto_t *names = json_array();
-	/* A description of its own, so that the position is not shared with other readers. */
+	/* A new open file description, so that the position is not shared with other readers. */
 	int fd = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	autodir DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
 	const struct dirent *entry;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Removal that may be killed. What is to be removed is first moved into the trash, by one rename to
- * .locks/.gone/<id>, so that a directory under its own name is never half there. What a killed
- * removal leaves in the trash belongs to nobody: it is removed the next time that name is removed,
+ * Removal that may be killed. The directory is first moved into the trash, by one rename to
+ * .locks/.gone/<id>, so that a directory under its own name is never half removed. The rest of a
+ * killed removal in the trash belongs to nobody. It is removed the next time that name is removed,
  * or when anything new is made in the state directory.
  */
 #include <dirent.h>
@@ -41,7 +41,7 @@ static int make_trash(const struct state_dir *dir)
 	return open_trash(dir);
 }
 
-/* If nothing is in it any more. */
+/* Removes the trash if it is empty. */
 static void drop_trash(const struct state_dir *dir)
 {
 	unlinkat(dir->fd, TRASH, AT_REMOVEDIR);
@@ -58,8 +58,8 @@ static int remove_for_good(const struct state_dir *dir, int trash, const char *i
 
 /* --- removed --------------------------------------------------------------------------------- */
 
-/* Each fails because another removal ended meanwhile; only where no trash can be made are there
- * more. */
+/* An attempt fails because another removal ended meanwhile. All attempts fail only where no trash
+ * can be made. */
 #define ATTEMPTS 1000
 
 int trash_remove(const struct state_dir *dir, const char *id, struct error *err)
@@ -68,7 +68,7 @@ int trash_remove(const struct state_dir *dir, const char *id, struct error *err)
 
 	if (own < 0)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s/%s", dir->path, id);
-	/* A sweep keeps off. */
+	/* The lock keeps sweeps away. */
 	(void)flock(own, LOCK_EX | LOCK_NB);
 	/* The digests go first: a command that finishes a removal which another command began sees
 	 * only the directory in the trash. */
@@ -92,14 +92,15 @@ int trash_remove(const struct state_dir *dir, const char *id, struct error *err)
 				return 0; /* somebody else has removed it */
 			break;
 		}
-		/* Else another removal emptied the trash, and removed its directory. */
+		/* Otherwise another removal emptied the trash and removed its directory. */
 	}
-	/* It cannot be moved: no room for a directory, a mount point. */
+	/* The directory cannot be moved: there is no room for the trash, or it is a mount point. */
 	return path_remove_tree_at(dir->fd, id, err);
 }
 
-/* Returns 1 where somebody else removes it just now, or has done it. With `wait` it waits for that end:
- * one who was killed while removing it holds the lock for a moment longer. */
+/* Returns 1 if another process is removing it now, or has removed it. With `wait` the function
+ * waits for that end: a process that was killed during the removal holds the lock for a moment
+ * longer. */
 static int remove_leftover(const struct state_dir *dir, int trash, const char *id, bool wait,
 			   struct error *err)
 {
@@ -113,7 +114,7 @@ static int remove_leftover(const struct state_dir *dir, int trash, const char *i
 	     flock_until(own, LOCK_EX, limit_deadline(LIMIT_COMMAND_LOCK_MS), id, &why) < 0))
 		return 1;
 	if (own >= 0 && !fd_has_name(own, trash, id))
-		return 1; /* it was done between our look and our lock */
+		return 1; /* it was removed between our look and our lock */
 	return remove_for_good(dir, trash, id, err);
 }
 

@@ -92,7 +92,8 @@ bool walk_trusts_link(int dir, const struct stat *link)
 
 	if (is_ours_or_roots(link))
 		return true;
-	/* Where others can write, be it sticky, a nameless link is anybody's. */
+	/* In a directory where others can write, even a sticky one, a nameless link may be
+	 * anybody's. */
 	return fstat(dir, &st) == 0 && st.st_uid == link->st_uid &&
 	       !(st.st_mode & (S_IWGRP | S_IWOTH)) && dir_is_nameless_roots(dir, &st);
 }

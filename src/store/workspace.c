@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A workspace's directory and the JSON documents in it. A document that cannot be read is an error
- * that names the file: it is never taken for absent and never written over, because it may be the
- * only trace of what happened.
+ * A workspace's directory and the JSON documents in it. A document that cannot be read gives an
+ * error that names the file. Such a document never counts as absent and is never overwritten,
+ * because it may be the only trace of what happened.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -25,7 +25,7 @@
 #include "store/mountinfo.h"
 #include "store/trusted_dir.h"
 
-/* Any of these shows that the directory is a workspace, if perhaps an unfinished one. */
+/* Any of these files shows that the directory is a workspace, which may be unfinished. */
 static const char *const marks[] = {
 	"workspace.json", "event.json",	 "events.json",	 "runtime.json", "result.json",
 	"lease",	  "rootfs.ext4", "rootfs.qcow2", "session.json", WORKSPACE_MAKING};
@@ -55,8 +55,9 @@ static bool is_empty_workspace(int fd)
 }
 
 /*
- * With --state-dir set to a directory of the user's own, a workspace may be named like one of the
- * user's folders. That folder is neither written into nor, above all, removed.
+ * Refuses a directory that is no workspace. If --state-dir is a directory of the user's own, a
+ * workspace may have the same name as one of the user's folders. Nothing may write into that folder
+ * or, above all, remove it.
  */
 static int refuse_foreign(int fd, const char *path, struct error *err)
 {
@@ -79,8 +80,8 @@ static int open_directory(const struct state_dir *dir, const char *id, const cha
 	fd = openat(dir->fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return error_errno(err, errno, "%s", path);
-	/* A live supervisor that was taken over may take rights from the directory that it works in,
-	 * which would keep an ordinary user's commands from ending it. */
+	/* A live supervisor that was taken over may remove the rights from its own directory, so
+	 * that an ordinary user's commands could not end it. */
 	if (fstat(fd, &st) == 0 && (st.st_mode & S_IRWXU) != S_IRWXU && st.st_uid == geteuid() &&
 	    state_dir_has_digests(dir, id))
 		(void)fchmod(fd, S_IRWXU);
@@ -126,8 +127,8 @@ bool workspace_is_recorded(const struct workspace *ws)
 	return ws->fd >= 0 && is_marked(ws->fd);
 }
 
-/* Earlier versions wrote ROOTFS_RECORD at the second start alone. Of the first one their
- * runtime.json has the guest's word. */
+/* Earlier versions wrote ROOTFS_RECORD only at the second start. For the first start, runtime.json
+ * of these versions says whether the guest got the disk. */
 bool workspace_was_started(const struct workspace *ws)
 {
 	json_auto_t *runtime = NULL;
@@ -186,7 +187,7 @@ static int read_failed(const struct workspace *ws, const char *file, const struc
 			  file);
 		return strcmp(file, "workspace.json") == 0 ? workspace_give_damaged(ws, err) : -1;
 	}
-	if (why->errnum == 0) /* no file of ours: a link, a directory, far too long */
+	if (why->errnum == 0) /* no file of ours: a link, a directory, or much too long */
 		return workspace_damaged(ws, file, why, err);
 	error_copy(err, why);
 	return file_error(ws, file, err);
@@ -194,8 +195,8 @@ static int read_failed(const struct workspace *ws, const char *file, const struc
 
 json_t *workspace_read(const struct workspace *ws, const char *file, struct error *err)
 {
-	/* The live supervisor writes runtime.json for as long as its machine lives, and may have been
-	 * taken over; every command reads it. */
+	/* The live supervisor writes runtime.json while its machine lives, and may have been taken
+	 * over; every command reads this file. */
 	const enum limit most =
 		strcmp(file, "runtime.json") == 0 ? LIMIT_RUNTIME_BYTES : LIMIT_STATE_FILE_BYTES;
 	autobuf struct buf text = BUF_INIT(limit_get(most));
@@ -229,7 +230,7 @@ int workspace_write(const struct workspace *ws, const char *file, const json_t *
 	if (!text)
 		return file_error(ws, file, err);
 	len = strlen(text);
-	text[len] = '\n'; /* in the place of the NUL, which is not written */
+	text[len] = '\n'; /* replaces the NUL, which is not written */
 	if (path_replace_file_at(ws->fd, file, text, len + 1, 0600,
 				 sync == STORE_SYNC ? PATH_SYNC : PATH_NO_SYNC, err) < 0)
 		return file_error(ws, file, err);
@@ -260,7 +261,7 @@ int workspace_refuse_mounts(const struct workspace *ws, struct error *err)
 	char path[4096];
 	int status = 0;
 
-	/* Where they cannot be told, the removal stops at them. */
+	/* If the mounts cannot be listed, the removal stops at them. */
 	if (ws->fd < 0 || file_path(ws->fd, path, sizeof(path)) < 0 ||
 	    mountinfo_read(&mounts, NULL) < 0)
 		return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting for a flock with a deadline. A kqueue tells when a file's flock is given back, by hand or
- * by the last close (NOTE_FUNLOCK, kqueue(2)), to all who wait: each tries again then, and one of
- * them gets it.
+ * Waiting for a flock with a deadline. When a file's flock is given back, by hand or by the last
+ * close, a kqueue tells all waiters (NOTE_FUNLOCK, kqueue(2)). Each waiter tries again then, and
+ * one of them gets the lock.
  */
 #include <errno.h>
 #include <poll.h>
@@ -15,7 +15,7 @@
 #include "base/platform/waitable.h"
 #include "store/store.h"
 
-/* 1: it is ours; 0: somebody else has it. */
+/* Tries to get the lock. Returns 1 if it is ours, 0 if another process has it; -1 with an error. */
 static int try_lock(int fd, int operation, const char *what, struct error *err)
 {
 	if (flock(fd, operation | LOCK_NB) == 0)
@@ -36,7 +36,8 @@ int flock_until(int fd, int operation, uint64_t deadline_ns, const char *what, s
 	EV_SET(&change, (uintptr_t)fd, EVFILT_VNODE, EV_ADD | EV_CLEAR, NOTE_FUNLOCK, 0, NULL);
 	if (queue < 0 || kevent(queue, &change, 1, NULL, 0, NULL) < 0)
 		return error_errno(err, errno, "lock %s: wait for it", what);
-	/* Once more behind the watch: what was given back before it is not told. */
+	/* The lock is tried again after the watch began, since the watch does not tell of earlier
+	 * releases. */
 	while ((got = try_lock(fd, operation, what, err)) == 0) {
 		if (fd_wait(queue, POLLIN, deadline_ns, err) < 0)
 			return error_prefix(err, "%s is in use", what);

@@ -52,7 +52,7 @@ int lease_take(const struct workspace *ws, struct lease *out, struct error *err)
 			&why) < 0)
 		return why.code == ERR_TIMEOUT ? lease_busy(ws, lease.life, err)
 					       : error_copy(err, &why);
-	/* The lock is the life's own. */
+	/* The lock belongs to the same open file description as `life`. */
 	lease.lock = fcntl(lease.life, F_DUPFD_CLOEXEC, 0);
 	if (lease.lock < 0)
 		return lease_error(ws, errno, err);

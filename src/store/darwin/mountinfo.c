@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * macOS mounts whole file systems, so a directory's place in one is its path below the mount. Only
- * firmlinks lead elsewhere: /Users is shown of the volume that is mounted on /System/Volumes/Data,
- * and is called the same in it.
+ * macOS mounts whole file systems, so a directory's place in a file system is its path below the
+ * mount. Only firmlinks lead elsewhere: /Users shows a directory of the volume that is mounted on
+ * /System/Volumes/Data, and has the same name there.
  */
 #include "store/mountinfo.h"
 
@@ -27,7 +27,8 @@ static int fill_mount_row(const struct statfs *fs, struct mount_row *row, struct
 	return error_errno(err, ENOMEM, "mounts");
 }
 
-/* Those that come meanwhile are none of this look's; malloc'd. */
+/* Returns the present mounts. Mounts that are added meanwhile are left out. The caller frees the
+ * list. */
 static struct statfs *list_mounts(int *count, struct error *err)
 {
 	int most = getfsstat(NULL, 0, MNT_NOWAIT);

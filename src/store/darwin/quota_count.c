@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* APFS knows what a file shares with no other: ATTR_CMNEXT_PRIVATESIZE of getattrlist(2), "number
- * of bytes that are not trapped inside a clone or snapshot". */
+/* APFS knows how many bytes a file shares with no other file: ATTR_CMNEXT_PRIVATESIZE of
+ * getattrlist(2), "number of bytes that are not trapped inside a clone or snapshot". */
 #include <errno.h>
 #include <string.h>
 #include <sys/attr.h>
@@ -9,13 +9,13 @@
 
 #include "store/quota.h"
 
-/* As the call fills it: its own length, then the attribute, without a gap. */
+/* The buffer that the call fills: its own length, then the attribute, without a gap. */
 struct private_size {
 	uint32_t length;
 	off_t bytes;
 } __attribute__((packed));
 
-/* 0: this file system does not tell. */
+/* Reads the private size of a file. Returns 0 if the file system does not tell it. */
 static int read_private_size(int fd, uint64_t *bytes, struct error *err)
 {
 	struct attrlist wanted = {.bitmapcount = ATTR_BIT_MAP_COUNT,
@@ -33,7 +33,7 @@ static int read_private_size(int fd, uint64_t *bytes, struct error *err)
 	return 1;
 }
 
-/* At once. A file system that cannot tell what is shared shares nothing. */
+/* Counts in one call. A file system that cannot tell what is shared shares nothing. */
 int quota_count(int fd, struct quota_count *count, uint64_t calls, uint64_t *bytes,
 		struct error *err)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Waiting for a flock with a deadline. The kernel wakes a waiter at once when the lock becomes
- * free, but knows no time limit, and a timer signal has no place in a library. So a helper process
- * waits: it shares our open description, which is what owns a flock, therefore its lock is ours.
- * We wait for the helper by pidfd, and kill it at the deadline. It is made without an exit signal:
- * no SIGCHLD reaches the caller's handlers, and no waitpid(-1) of theirs takes it away.
+ * free, but it knows no time limit, and a library should not use a timer signal. So a helper
+ * process waits. The helper shares our open file description, which is the owner of a flock, so the
+ * helper's lock is also ours. This process waits for the helper by pidfd, and kills it at the
+ * deadline. The helper has no exit signal: no SIGCHLD reaches the caller's handlers, and no
+ * waitpid(-1) of the caller takes the helper's end away.
  */
 #include <errno.h>
 #include <poll.h>
@@ -20,7 +21,8 @@
 #include "base/fd.h"
 #include "store/store.h"
 
-/* Only system calls here: the caller may have threads, whose locks the copy holds for ever. */
+/* Makes only system calls: the caller may have threads, and the copy holds the locks of these
+ * threads for ever. */
 static void wait_for_flock(int fd, int operation, pid_t parent) __attribute__((noreturn));
 static void wait_for_flock(int fd, int operation, pid_t parent)
 {
@@ -58,7 +60,8 @@ int flock_until(int fd, int operation, uint64_t deadline_ns, const char *what, s
 	while (waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED | __WALL) < 0 && errno == EINTR)
 		;
 	close(pidfd);
-	/* Ours already if the helper got it, also in the moment before it was killed. */
+	/* The lock is ours already if the helper got it, even in the moment before the helper was
+	 * killed. */
 	if (flock(fd, operation | LOCK_NB) == 0)
 		return 0;
 	if (errno != EWOULDBLOCK)

@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lease is a FIFO, of which every process of the workspace inherits a reading end. Who looks
- * opens it for writing without waiting, and ENXIO means that nobody reads: the last of them has
- * gone, however it went, and no pid is ever guessed. None of them can let go for another. Who waits
- * holds such a writing end, which hears of the last reader's end.
+ * The lease is a FIFO, and every process of the workspace inherits a reading end of it. A process
+ * that looks at the lease opens it for writing without waiting. ENXIO means that nobody reads: the
+ * last holder has ended, in whatever way, and no pid is ever guessed. No holder can release the
+ * lease for another holder. A process that waits holds such a writing end, and is told of the last
+ * reader's end.
  *
- * Of two that take it one is refused, by a flock. It belongs to a writing end of its own, which
- * only the taker has and the live supervisor after it: an open description that others inherit
- * could be unlocked by them. A writing end can be opened only while somebody reads, so a taker
- * reads for that moment itself; whoever took the lock waits such moments of others out.
+ * If two processes take the lease, a flock refuses one of them. The flock belongs to a writing end
+ * of its own, which only the taker has, and the live supervisor after the taker. If other processes
+ * inherited that open file description, they could unlock it. A writing end can be opened only
+ * while somebody reads. So a taker itself reads for that moment. The process that took the lock
+ * waits until such moments of other takers are over.
  *
- * The FIFO has a second name beside the workspace's lock, where nothing that runs in the workspace can
- * reach it. A live supervisor that was taken over can remove the first name, or put anything in its
- * place. So where there is a second name the first is never asked, and whoever takes the lease puts
- * the first name right by the second.
+ * The FIFO has a second name beside the workspace's lock. Nothing that runs in the workspace can
+ * reach that name. A live supervisor that was taken over can remove the first name, or put anything
+ * in its place. So if there is a second name, the first is never asked. A process that takes the
+ * lease restores the first name by the second.
  *
- * Every process of the workspace has the FIFO open, and one of an ordinary user's workspace can take
- * all rights from it by fchmod(). A command that looks at the lease gives the rights back.
+ * Every process of the workspace has the FIFO open. A process in an ordinary user's workspace can
+ * remove all rights from the FIFO by fchmod(). A command that looks at the lease gives the rights
+ * back.
  *
- * Up to version 0.1.0 the lease was a file with a flock that all of them inherited. One that is
- * found is looked at as it was then, and makes room for a FIFO when it is free.
+ * Up to version 0.1.0 the lease was a file with a flock that all processes inherited. Such a file
+ * is still looked at in that way, and is replaced by a FIFO when it is free.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +61,7 @@ static bool is_fifo(int fd)
 /* A process that takes the rights again and again cannot win so often in a row. */
 #define RIGHTS_TRIES 1000
 
-/* Sets the mode of a FIFO back; what is no FIFO keeps its own. -1 with errno. */
+/* Restores the mode of a FIFO; any other file keeps its mode. Returns -1 with errno on failure. */
 static int give_rights_back(int dir, const char *name)
 {
 	autoclose int fifo = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -89,13 +92,13 @@ static int open_lease(int dir, int mode)
 
 /* --- the second name -------------------------------------------------------------------------- */
 
-/* Below the state directory. */
+/* Writes the second name, below the state directory. */
 static void name_kept(const struct workspace *ws, char out[192])
 {
 	snprintf(out, 192, LOCKS_DIR "/" LEASE_KEPT "%s", ws->id);
 }
 
-/* A writing end; -1 and errno. */
+/* Returns a writing end; -1 with errno. */
 static int look_at_kept(const struct workspace *ws)
 {
 	char kept[192];
@@ -104,8 +107,8 @@ static int look_at_kept(const struct workspace *ws)
 	return open_with_rights(ws->dir->fd, kept, O_WRONLY);
 }
 
-/* Where there is a second name, the first is one of the same FIFO afterwards. ERR_CONFLICT where it is
- * not, and somebody lives by the second. */
+/* Makes the first name lead to the same FIFO as the second name, if there is a second name.
+ * ERR_CONFLICT: it does not, and a process lives by the second name. */
 static int put_first_right(const struct workspace *ws, struct error *err)
 {
 	autoclose int fifo = -1, alive = -1;
@@ -122,8 +125,8 @@ static int put_first_right(const struct workspace *ws, struct error *err)
 		return lease_busy(ws, alive, err);
 	if (errno != ENXIO)
 		return lease_error(ws, errno, err);
-	/* Whatever has the first name gives way to the FIFO of the second, by which nobody lives. A
-	 * workspace that was moved to another file system gets a new FIFO. */
+	/* Anything under the first name is replaced by the FIFO of the second name, by which nobody
+	 * lives. A workspace that was moved to another file system gets a new FIFO. */
 	if (path_remove_tree_at(ws->fd, LEASE_NAME, err) < 0)
 		return error_prefix(err, "%s/%s", ws->dir->path, ws->id);
 	if (linkat(ws->dir->fd, kept, ws->fd, LEASE_NAME, 0) < 0 && errno != EEXIST &&
@@ -135,10 +138,11 @@ static int put_first_right(const struct workspace *ws, struct error *err)
 /* --- the lease -------------------------------------------------------------------------------- */
 
 /*
- * The reading end that the processes of the workspace inherit. Whose user owns the FIFO could change
- * its mode by that end, and needs no capability for it. fchmod() fails with EROFS on what was opened
- * by a read-only mount, and reading does not. So root opens it by such a mount of the workspace's
- * directory, which is in no directory itself. A user other than root may make no mount.
+ * Opens the reading end that the processes of the workspace inherit. A process of the user who owns
+ * the FIFO could change its mode by that end, and needs no capability for this. fchmod() fails with
+ * EROFS on a file that was opened through a read-only mount, and reading does not. So root opens
+ * the FIFO through such a mount of the workspace's directory, which is not attached to any
+ * directory. A user other than root may make no mount.
  */
 static int open_life(const struct workspace *ws)
 {
@@ -151,7 +155,7 @@ static int open_life(const struct workspace *ws)
 	return open_lease(tree, O_RDONLY);
 }
 
-/* Of an earlier version; nobody has it, or lives by it, any more. */
+/* Removes a lease of an earlier version, which nobody holds any more. */
 static int retire_lease(const struct workspace *ws, int fd, struct error *err)
 {
 	if (flock_until(fd, LOCK_EX, limit_deadline(LIMIT_LEASE_LOOK_MS), "the lease", NULL) < 0)
@@ -161,7 +165,7 @@ static int retire_lease(const struct workspace *ws, int fd, struct error *err)
 	return 0;
 }
 
-/* A reading end of a FIFO, which is made where there is none. */
+/* Returns a reading end of the FIFO, which is made if there is none. */
 static int read_lease(const struct workspace *ws, struct error *err)
 {
 	for (;;) {
@@ -178,7 +182,7 @@ static int read_lease(const struct workspace *ws, struct error *err)
 	}
 }
 
-/* The lock of a lease by which nobody lives. */
+/* Returns the lock of a lease by which nobody lives. */
 static int lock_lease(const struct workspace *ws, struct error *err)
 {
 	autoclose int reading = read_lease(ws, err);
@@ -209,7 +213,7 @@ bool lease_place(const struct workspace *ws, char out[LEASE_PLACE])
 		return !lease_has_its_type(&st);
 	}
 	snprintf(out, LEASE_PLACE, "%s/" LEASE_NAME, ws->id);
-	/* A file is one of an earlier version. */
+	/* A regular file is a lease of an earlier version. */
 	return fstatat(ws->fd, LEASE_NAME, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       !lease_has_its_type(&st) && !S_ISREG(st.st_mode);
 }
@@ -224,7 +228,7 @@ int lease_take(const struct workspace *ws, struct lease *out, struct error *err)
 	lease.lock = lock_lease(ws, err);
 	if (lease.lock < 0)
 		return -1;
-	/* Where the directory of locks is missing or on another file system, there is no second name.
+	/* If the directory of locks is missing or on another file system, there is no second name.
 	 */
 	name_kept(ws, kept);
 	(void)!linkat(ws->fd, LEASE_NAME, ws->dir->fd, kept, 0);
@@ -246,7 +250,7 @@ int lease_look(const struct workspace *ws)
 	fd = look_at_kept(ws);
 	if (fd >= 0 || errno != ENOENT)
 		return fd;
-	/* A lease of an earlier version is there also where nothing lives by it. */
+	/* A lease of an earlier version exists even if nothing lives by it. */
 	autoclose int first = open_lease(ws->fd, O_WRONLY);
 	if (first < 0 || is_fifo(first) || flock(first, LOCK_SH | LOCK_NB) < 0)
 		return steal_fd(&first);

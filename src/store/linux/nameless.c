@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All whom a user namespace does not know have one number in it. Root of the host is one of them
- * in that of an ordinary user, and so is each other user: in /home his directory looks as /home
- * does, and no look at owners and modes tells them apart. So a directory is root's by its name, if
- * it is one that root has on every system (file-hierarchy(7)), and where it has the owner of "/",
- * which has a number of its own where the namespace knows root.
+ * All users that a user namespace does not know have the same number in it. In the namespace of an
+ * ordinary user, root of the host is one of them, and so is each other user. In /home a directory
+ * of another user looks like /home itself, and owners and modes do not tell them apart. So a
+ * directory counts as root's by its name, if root has that directory on every system
+ * (file-hierarchy(7)), and if its owner is the owner of "/". Where the namespace knows root, "/"
+ * has another owner number.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #include "base/platform/file.h"
 #include "store/internal.h"
 
-/* What the kernel calls such an owner. */
+/* The number that the kernel gives to such an owner. */
 #define OVERFLOW_UID 65534
 
 static const char *const roots_own[] = {

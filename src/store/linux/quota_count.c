@@ -12,7 +12,8 @@
 
 #define EXTENTS 256
 
-/* The next extents from *at on, of which *at is then the end. 1: there may be more. */
+/* Counts the shared bytes of the next extents from *at on, and moves *at to their end. Returns 1 if
+ * there may be more. */
 static int add_shared_quota(int fd, struct fiemap *map, uint64_t *at, uint64_t *shared,
 			    struct error *err)
 {
@@ -35,8 +36,9 @@ static int add_shared_quota(int fd, struct fiemap *map, uint64_t *at, uint64_t *
 }
 
 /*
- * Blocks that were written and are not on the disk yet count as allocated, and the extent that they
- * will replace still counts as shared: nothing waits for the disk here, and nothing is missed.
+ * Blocks that were written and are not on the disk yet count as allocated. The extent that they
+ * will replace still counts as shared. So the function does not wait for the disk, and misses
+ * nothing.
  */
 int quota_count(int fd, struct quota_count *count, uint64_t calls, uint64_t *bytes,
 		struct error *err)
@@ -58,7 +60,7 @@ int quota_count(int fd, struct quota_count *count, uint64_t calls, uint64_t *byt
 		return 0;
 	shared = count->shared;
 	*count = (struct quota_count){0};
-	/* A file system that cannot tell its extents shares none. */
+	/* A file system that cannot tell its extents shares no blocks. */
 	if (more < 0 && why.errnum != EOPNOTSUPP && why.errnum != ENOTTY)
 		return error_copy(err, &why);
 	*bytes = allocated > shared ? allocated - shared : 0;

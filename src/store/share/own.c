@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is microagent's own. In a state directory or a cache a guest would be its own supervisor, or
- * that of the next one: refused in any mode. Where the programs are that run now it must not write.
+ * The directories that belong to microagent. In a state directory or a cache a guest would be its
+ * own supervisor, or that of the next guest, so they are refused in any mode. The directories of
+ * the programs that run now are refused if the guest may write to them.
  */
 #include <errno.h>
 #include <limits.h>
@@ -28,7 +29,7 @@ static int refuse_within(const struct judge *judge, const char *what, const char
 			 judge->wish->path, what, dir);
 }
 
-/* One that is there. what: "state directory". */
+/* Applies the rule to an existing directory. what is for example "state directory". */
 static int apply_own(const struct judge *judge, const char *dir, const char *what,
 		     struct error *err)
 {
@@ -52,7 +53,8 @@ static int apply_own(const struct judge *judge, const char *dir, const char *wha
 		judge->wish->path, what, dir, row->point);
 }
 
-/* One that will be made: whoever has the place has what comes there. */
+/* Applies the rule to a directory that will be made: whoever has its place has everything that will
+ * be in it. */
 static int apply_to_be(const struct judge *judge, const char *dir, const char *what,
 		       struct error *err)
 {
@@ -68,7 +70,8 @@ static int apply_to_be(const struct judge *judge, const char *dir, const char *w
 			 judge->wish->path, what, dir);
 }
 
-/* One whose place the guest could put another in is not that one for long. */
+/* Applies the rule to a known directory. Its way is judged too, since the guest could replace a
+ * directory on the way. */
 static int apply_known(void *data, const char *dir, const char *what, struct error *err)
 {
 	const struct judge *const *judge = data;
@@ -112,7 +115,8 @@ static bool is_directory_or_hidden(const char *path)
 	return stat(path, &st) == 0 ? S_ISDIR(st.st_mode) : errno == ENOENT;
 }
 
-/* A mount below spot of a single file that lies in the directory itself; NULL. */
+/* Returns a mount below spot that shows a single file of the directory itself; NULL if there is
+ * none. */
 static const struct mount_row *file_mounted_below(const struct spot *spot,
 						  const struct mountinfo *mounts,
 						  const struct spot *directory)
@@ -153,7 +157,8 @@ static int apply_file_mounts(const struct judge *judge, const char *dir, struct 
 		judge->wish->path, dir, row->point);
 }
 
-/* Of a program, or of a directory with programs. why: "which microagent itself runs". */
+/* Judges the way of a program, or of a directory with programs. why is for example "which
+ * microagent itself runs". */
 static int apply_way(const struct judge *judge, const char *path, const char *why,
 		     struct error *err)
 {
@@ -183,7 +188,8 @@ static int apply_program_dir(const struct judge *judge, const char *dir, const c
 	return has_mounts(judge) ? apply_file_mounts(judge, dir, err) : 0;
 }
 
-/* Its way, with the directory that its name is in, and the one that it is in. */
+/* Judges the way of a program, the directory that has its name, and the directory that has its
+ * file. */
 static int apply_program(const struct judge *judge, const char *program, struct error *err)
 {
 	bool look_for_files = has_mounts(judge);
@@ -228,14 +234,14 @@ static int apply_named_in(const struct judge *judge, const char *dir, struct err
 /* A variable with a list of directories. */
 struct search_list {
 	const char *variable;
-	const char *entry, *empty; /* what an entry, or an empty one, is */
+	const char *entry, *empty; /* what an entry, or an empty entry, is */
 	const char *separators;
-	bool programs; /* that are judged by their names too */
+	bool programs; /* its programs are judged by their names too */
 };
 
-/* Whoever writes to a directory of the list, or makes it, has the next program or library that is
- * looked for. An entry that is not absolute is one of the working directory, and an empty one that
- * directory itself. */
+/* A guest that can write to a directory of the list, or make it, provides the next program or
+ * library that is looked for. An entry that is not absolute is below the working directory, and an
+ * empty entry is the working directory itself. */
 static int apply_search_list(const struct judge *judge, const struct search_list *search,
 			     struct error *err)
 {
@@ -276,8 +282,8 @@ static int apply_search_lists(const struct judge *judge, struct error *err)
 	return 0;
 }
 
-/* What variables of the user's name in the place of a program or library that is looked for. It is
- * run as soon as it is there. */
+/* Judges the programs and libraries that the user's variables name instead of the usual ones. They
+ * run as soon as they exist. */
 static int apply_named_programs(const struct judge *judge, struct error *err)
 {
 	static const char *const variables[] = {
@@ -301,8 +307,8 @@ static int apply_named_programs(const struct judge *judge, struct error *err)
 	return 0;
 }
 
-/* Variables with lists of libraries that are loaded into each program (ld.so(8)). One that is named
- * without a '/' is looked for as all are. */
+/* Judges variables with lists of libraries that are loaded into each program (ld.so(8)). A library
+ * that is named without a '/' is looked for like any other. */
 static int apply_preloaded(const struct judge *judge, struct error *err)
 {
 	static const struct {

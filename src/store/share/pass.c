@@ -19,7 +19,7 @@
 
 #define PASS_MAX 65536
 
-/* The directory is as it is now. */
+/* Describes the directory as it is now. */
 static json_t *pass_row(const struct share_pass_row *row, struct error *err)
 {
 	const struct share_wish *wish = &row->wish;
@@ -43,7 +43,8 @@ static json_t *pass_row(const struct share_pass_row *row, struct error *err)
 	return pass;
 }
 
-/* An empty one is none. It is there until the workspace goes, with its lock. */
+/* Opens the pass. An empty file is no pass. The file exists until the workspace is removed with its
+ * lock. */
 static int open_pass(const struct workspace *ws, struct error *err)
 {
 	autoclose int locks = path_open_dir_at(ws->dir->fd, LOCKS_DIR, true, 0700, err);
@@ -109,7 +110,7 @@ static json_t *read_pass(const char *workspace)
 	snprintf(name, sizeof(name), "%.*s" LOCKS_DIR "/" SHARE_PASS "%s", (int)(id - workspace),
 		 workspace, id);
 	autoclose int fd = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	/* That of a command that was killed is nobody's. */
+	/* The pass of a killed command has no lock and does not count. */
 	bool held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
 	ssize_t n = held ? pread(fd, text, PASS_MAX, 0) : 0;
 

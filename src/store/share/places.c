@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is never shared for its place: the system's directories, the kernel's file systems, homes and
- * stores of keys. */
+/* Directories that are never shared because of their place: the system's directories, the kernel's
+ * file systems, homes and stores of keys. */
 #include "store/share/parts.h"
 
 #include <errno.h>
@@ -14,8 +14,9 @@
 #include "store/share/host_system.h"
 
 /*
- * What opens other doors: keys, tokens, cookies. Below a home; or where a variable says that it is,
- * as its own program has it. What this system has beside these: share_system_keys.
+ * Directories with keys, tokens and cookies, which give access to other systems. They lie below a
+ * home, or where a variable says, in the way of their own program. share_system_keys has those of
+ * this system only.
  */
 static const struct {
 	const char *below, *variable;
@@ -80,7 +81,7 @@ int share_rule_apply(const struct judge *judge, const struct share_rule *rule, s
 		return found;
 	if (spot_is_reached(judge->spot, &of, rule->reach))
 		return refuse(judge, rule, &of, err);
-	/* Mounts of a whole root file system are found by what is refused in it. */
+	/* A mount of a whole root file system is found by the refused directories in it. */
 	row = strcmp(rule->path, "/") == 0
 		      ? NULL
 		      : spot_mounted_below(judge->spot, judge->mounts, &of, rule->reach);
@@ -99,7 +100,7 @@ static bool is_of_kernel(const struct mount_row *row)
 	return false;
 }
 
-/* Wherever they are mounted. */
+/* Refuses the kernel's file systems wherever they are mounted. */
 static int apply_kernel(const struct judge *judge, struct error *err)
 {
 	const struct mount_row *row = mountinfo_of(judge->mounts, judge->spot->fd, err);
@@ -134,7 +135,8 @@ int share_rules_system(const struct judge *judge, struct error *err)
 
 /* --- people ---------------------------------------------------------------------------------- */
 
-/* kind: "the home directory"; way: also what leads there. */
+/* Applies a rule to a named directory. kind is for example "the home directory". way: the way to it
+ * is judged too. */
 static int apply_named(const struct judge *judge, const char *kind, const char *path,
 		       enum reach reach, bool way, struct error *err)
 {
@@ -173,7 +175,7 @@ static int apply_key_store(const struct judge *judge, const char *home, const ch
 	return path ? apply_named(judge, "the store of keys", path, REACH_ROUND, true, err) : -1;
 }
 
-/* Our own home as such, and its keys. */
+/* Refuses our own home itself, and its keys. */
 static int apply_keys_of(const struct judge *judge, const char *home, struct error *err)
 {
 	if (!home || apply_named(judge, "the home directory", home, REACH_ITSELF, true, err) < 0)

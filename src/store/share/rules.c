@@ -28,8 +28,8 @@ static int check_rights(const char *path, const struct spot *spot, bool read_onl
 			err, ERR_DENIED,
 			"%s is read-only: share it read-only (mode \"ro\"), or make it writable",
 			path);
-	/* Who serves it is a guest's root, to whom the kernel gives our rights over what has our
-	 * user and our group, and no others. */
+	/* The process that serves the share runs as a guest's root. The kernel gives it our rights
+	 * over files with our user and our group, and no other rights. */
 	if (!(spot->st.st_mode & S_IXOTH) && spot->st.st_gid != getegid())
 		return error_set(
 			err, ERR_DENIED,
@@ -49,7 +49,7 @@ static int open_share_dir(const struct share_wish *wish, struct error *err)
 
 	if (fd < 0 && errnum == ELOOP && wish->direct &&
 	    (lstat(path, &st) < 0 || !S_ISLNK(st.st_mode))) {
-		/* Another user's link is said to be that. */
+		/* If the path has a link of another user, the error says so. */
 		autoclose int followed = own_links_dir(path, &why);
 
 		if (followed < 0 && why.code == ERR_DENIED && why.errnum == 0)
@@ -93,7 +93,7 @@ bool share_is_within(const char *path, const json_t *shares)
 	return false;
 }
 
-/* What of the rules is of the place; *out is to be freed. */
+/* Opens the directory and applies the rules about its place. The caller frees *out. */
 static int open_judged(const struct share_wish *wish, struct spot *out, struct error *err)
 {
 	auto_spot struct spot spot = SPOT_NONE;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Judges each directory that a path passes through. The system looks up each name of a path in a
- * directory, and whoever may write to that directory can put a link, or another directory, in the
- * place of the name. So it is not enough to look at where the path ends now.
+ * directory. A guest that may write to that directory can put a link, or another directory, in the
+ * place of the name. So it is not enough to check where the path ends now.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,13 +30,14 @@ void share_way_free(struct share_way *way)
 	*way = (struct share_way){0};
 }
 
-/* Looks at the directory `at` anew. It is in the shared one by its path, by its place in its file
- * system, or since a mount below the shared one shows it. */
+/* Checks the directory `at` anew. It belongs to the shared directory by its path, by its place in
+ * its file system, or because a mount below the shared directory shows it. */
 static int look_at(const struct judge *judge, int at, struct share_looked_dir *out,
 		   struct error *err)
 {
 	auto_spot struct spot place = SPOT_NONE;
-	/* Opened anew it would have to let us pass. */
+	/* The descriptor is duplicated, since to open the directory again needs the right to search
+	 * it. */
 	int fd = fcntl(at, F_DUPFD_CLOEXEC, 0);
 
 	if (fd < 0)
@@ -50,7 +51,8 @@ static int look_at(const struct judge *judge, int at, struct share_looked_dir *o
 	return 0;
 }
 
-/* The same, from what was found before where that is known: most ways have their beginning in common. */
+/* Checks the directory, and uses an earlier result if there is one: most ways have the same
+ * beginning. */
 static int look(const struct judge *judge, int at, struct share_looked_dir *out, struct error *err)
 {
 	struct share_looked *looked = judge->looked;
@@ -109,7 +111,7 @@ int share_way_look(const struct judge *judge, const char *path, struct share_way
 		return -1;
 	while (!walk_is_over(&walk)) {
 		autofree char *name = walk_next_name(&walk);
-		/* Nobody can put anything in the place of these two. */
+		/* Nobody can replace "." and "..". */
 		bool is_fixed = name && (strcmp(name, ".") == 0 || strcmp(name, "..") == 0);
 		int place = name ? file_open_place(walk.at, name, O_NOFOLLOW) : -1;
 		bool is_link = place < 0 && name &&
@@ -129,12 +131,12 @@ int share_way_look(const struct judge *judge, const char *path, struct share_way
 			walk_stand_at(&walk, place);
 			continue;
 		}
-		/* What follows is not there, or nobody gets there: the kernel follows no more links
-		 * either. */
+		/* The rest of the path does not exist, or cannot be reached: the kernel follows no
+		 * more links either. */
 		if (!is_link || walk_follow(&walk, name, &ignored) < 0)
 			goto end;
 	}
-	/* A directory, in which more will be looked up. */
+	/* This is a directory in which the next name is looked up. */
 	if (look(judge, walk.at, &dir, err) < 0)
 		return -1;
 	way.row = way.row ? way.row : dir.row;

@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <unistd.h>
 
-/* The numbers of people's accounts; those below are the system's services, and above is `nobody`.
- */
+/* The first number of a person's account. Lower numbers are services of the system, and `nobody` is
+ * above. */
 #define PERSON_FIRST 501
 #define PERSON_LAST INT32_MAX
 
@@ -81,7 +81,7 @@ int share_each_home(share_path_fn *fn, void *data, struct error *err)
 	int status = 0;
 
 	setpwent();
-	/* Entries are of the thread that asks, getpwent(3). */
+	/* Each thread has its own entry, getpwent(3). */
 	/* cppcheck-suppress getpwentCalled */
 	while (status == 0 && (entry = getpwent()))
 		if (is_user_account(entry->pw_uid))

@@ -11,8 +11,8 @@
 #include "base/cleanup.h"
 #include "base/platform/linux/kernel_fs.h"
 
-/* Numbers of people's accounts; those between are services, whose "homes" are parts of the system.
- */
+/* Numbers of people's accounts. The numbers in between are services, whose "homes" are parts of the
+ * system. */
 #define PERSON_FIRST 1000
 #define PERSON_LAST 59999
 
@@ -31,7 +31,8 @@ const struct share_place share_places[] = {
 	{"/run", REACH_BELOW},
 	{"/var", REACH_BELOW},
 	{"/boot", REACH_BELOW},
-	/* Root's own, which every user of the host runs and trusts. /tmp has everybody's files. */
+	/* Directories of root, which every user of the host runs and trusts. /tmp has everybody's
+	 * files. */
 	{"/usr", REACH_ITSELF},
 	{"/usr/local", REACH_ITSELF},
 	{"/opt", REACH_ITSELF},
@@ -87,7 +88,7 @@ int share_each_home(share_path_fn *fn, void *data, struct error *err)
 	return 0;
 }
 
-/* Each once: their pieces follow each other. */
+/* Calls fn once for each file: the pieces of a file follow each other. */
 int share_each_loaded(share_path_fn *fn, void *data, struct error *err)
 {
 	autofile FILE *maps = fopen("/proc/thread-self/maps", "re");
