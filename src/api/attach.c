@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The words by which people ask for disks, shared directories, bundles and outputs, into a config.
- * Paths may hold colons, so words are read from their ends. */
+/* Puts the words by which people ask for disks, shared directories, bundles and outputs into a
+ * config. Paths may hold colons, so words are read from their ends. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static bool is_mode(const char *text)
 	return strcmp(text, "ro") == 0 || strcmp(text, "rw") == 0;
 }
 
-/* Cuts ":TAIL" off the end of text and returns TAIL; NULL where there is none. */
+/* Cuts ":TAIL" off the end of text and returns TAIL. Returns NULL if there is none. */
 static char *cut_tail(char *text)
 {
 	char *colon = strrchr(text, ':');
@@ -42,7 +42,7 @@ static int put_place(json_t *out, const char *path, const char *mountpoint, stru
 	return json_put_string(out, "mountpoint", mountpoint, err);
 }
 
-/* NAME=PATH:/MOUNTPOINT:ro|rw */
+/* Parses NAME=PATH:/MOUNTPOINT:ro|rw. */
 static json_t *disk_json(const char *word, size_t index, struct error *err)
 {
 	json_auto_t *out = json_object();
@@ -65,7 +65,7 @@ static json_t *disk_json(const char *word, size_t index, struct error *err)
 	return steal_ptr(&out);
 }
 
-/* NAME=ARCHIVE:/MOUNTPOINT */
+/* Parses NAME=ARCHIVE:/MOUNTPOINT. */
 static json_t *bundle_json(const char *word, size_t index, struct error *err)
 {
 	json_auto_t *out = json_object();
@@ -85,7 +85,7 @@ static json_t *bundle_json(const char *word, size_t index, struct error *err)
 	return steal_ptr(&out);
 }
 
-/* NAME=/PATH */
+/* Parses NAME=/PATH. */
 static json_t *output_json(const char *word, size_t index, struct error *err)
 {
 	json_auto_t *out = json_object();
@@ -128,8 +128,9 @@ static json_t *share_json(const char *word, size_t index, struct error *err)
 	return attach_share(word, tag, err);
 }
 
-/* Names the item by where its path leads, and has it opened by no link from here on, also where the
- * path leads nowhere now: a guest can have that be so for as long as we look. */
+/* Replaces the item's path by the path without links, and has it opened through no link from here
+ * on. This is done even if the path leads nowhere now: a guest can make it lead nowhere during this
+ * check. */
 static int settle(json_t *item, char *(*end_of)(const char *path, struct error *err),
 		  struct error *err)
 {
@@ -154,7 +155,7 @@ static char *end_of_archive(const char *path, struct error *err)
 	return file < 0 ? NULL : spot_path_of(file, err);
 }
 
-/* Those of a list of the config. */
+/* Does the same as settle() for each item of a list of the config. */
 static int settle_each(json_t *items, char *(*end_of)(const char *path, struct error *err),
 		       struct error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which backends this host could have at all. */
+/* The backends that this host could have. */
 #include <string.h>
 
 #include "api/api.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The balloon is the live supervisor's own business: the commands of the protocol know no such
- * thing. */
+/* Only the live supervisor works on the balloon: the protocol has no command for it. */
 
 #include "api/api.h"
 #include "api/explain.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The words by which people ask for published ports, mediation and listeners, into a config. */
+/* Puts the words by which people ask for published ports, mediation and listeners into a config. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 
-/* Decimal digits alone, 1 to most; -1 for anything else. */
+/* Parses a port of decimal digits alone, from 1 to most. Returns -1 for anything else. */
 static json_int_t port_of(const char *text, size_t len, json_int_t most)
 {
 	json_int_t value = 0;
@@ -23,7 +23,7 @@ static json_int_t port_of(const char *text, size_t len, json_int_t most)
 	return value >= 1 && value <= most ? value : -1;
 }
 
-/* The last of c among the first len characters. */
+/* Returns the last c among the first len characters. */
 static const char *last_of(const char *text, size_t len, char c)
 {
 	while (len > 0 && text[len - 1] != c)
@@ -31,7 +31,7 @@ static const char *last_of(const char *text, size_t len, char c)
 	return len > 0 ? text + len - 1 : NULL;
 }
 
-/* HOST as the contract has it: without the brackets that keep an IPv6 address apart. */
+/* Puts HOST in the form of the contract: without the brackets around an IPv6 address. */
 static int put_host(json_t *out, const char *text, size_t len, struct error *err)
 {
 	bool bracketed = len > 2 && text[0] == '[' && text[len - 1] == ']';
@@ -40,7 +40,7 @@ static int put_host(json_t *out, const char *text, size_t len, struct error *err
 	return host ? json_put_string(out, "host", host, err) : error_errno(err, ENOMEM, "memory");
 }
 
-/* [HOST:]HOSTPORT:GUESTPORT[/tcp] */
+/* Parses [HOST:]HOSTPORT:GUESTPORT[/tcp]. */
 json_t *channels_forward(const char *word, struct error *err)
 {
 	json_auto_t *out = json_object();
@@ -74,7 +74,7 @@ static json_t *publish_json(const char *word, size_t index, struct error *err)
 	return channels_forward(word, err);
 }
 
-/* PORT=HOST:PORT */
+/* Parses PORT=HOST:PORT. */
 static json_t *listener_json(const char *word, size_t index, struct error *err)
 {
 	json_auto_t *out = json_object();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A second workspace with the disks of one at rest, each copied, and an identity of its own. */
+/* Makes a second workspace from a workspace at rest: with a copy of each disk, and an identity of
+ * its own. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,7 +12,8 @@
 #include "base/json.h"
 #include "store/disk_file.h"
 
-/* Copies the file that object[key] names into the new directory and has it name the copy. */
+/* Copies the file that object[key] names into the new directory, and changes object[key] to the
+ * copy. */
 static int copy_disk(struct creation *made, json_t *object, const char *key, const char *file,
 		     struct error *err)
 {
@@ -27,8 +29,8 @@ static int copy_disk(struct creation *made, json_t *object, const char *key, con
 	return json_put_string(object, key, copy, err);
 }
 
-/* Copies the disks that a guest writes to. What is read-only can be shared, also the base of a
- * layer. */
+/* Copies the disks that a guest writes to. Read-only disks can be shared, also the base of a layer.
+ */
 static int copy_disks(struct creation *made, json_t *config, struct error *err)
 {
 	json_t *disk;
@@ -65,12 +67,13 @@ static int clone_held(struct microagent *agent, const struct contract_backend *b
 	as.backend = backend;
 	if (!config)
 		return error_errno(err, ENOMEM, "clone");
-	/* It would be two machines of one identifier, with one auxiliary storage. */
+	/* The clone would be a second machine with the same identifier and the same auxiliary
+	 * storage. */
 	if (json_object_get(config, "macos"))
 		return error_set(
 			err, ERR_UNSUPPORTED,
 			"the guest is macOS, which has more than its disk: sessions are cloned from a base of it");
-	/* The archives are looked at before anything is copied. */
+	/* The archives are checked before anything is copied. */
 	if (archives_check(config, err) < 0 || creation_empty(agent, target, &made, err) < 0)
 		return -1;
 	status = copy_disks(&made, config, err);

@@ -15,14 +15,14 @@
 #include "base/path.h"
 #include "store/audit.h"
 
-/* An archive in the "newc" form (Documentation/driver-api/early-userspace/buffer-format.rst) with
- * nothing in it but its end. */
+/* An archive in the "newc" form (Documentation/driver-api/early-userspace/buffer-format.rst) that
+ * is empty except for its end. */
 #define ZERO "00000000"
 static const char empty_archive[] =
 	"070701" ZERO ZERO ZERO ZERO	    /* inode, mode, owner, group */
 	"00000001" ZERO ZERO		    /* links, time, size */
 		ZERO ZERO ZERO ZERO	    /* devices */
-	"0000000b" ZERO "TRAILER!!!\0\0\0"; /* length of the name, sum */
+	"0000000b" ZERO "TRAILER!!!\0\0\0"; /* length of the name, checksum */
 
 int containers_create(struct microagent *agent, const char *name,
 		      const struct microagent_spec *spec, const char *seed, const json_t *sandbox,
@@ -44,7 +44,7 @@ int containers_create(struct microagent *agent, const char *name,
 	return workspace_write(&made.ws, SANDBOX_RECORD, sandbox, STORE_NO_SYNC, err);
 }
 
-/* Options, and the descriptors that they name. */
+/* Options for the supervisor, and the descriptors that the options name. */
 struct handing {
 	char words[SUPERVISOR_OPTIONS_MAX][48];
 	const char *options[SUPERVISOR_OPTIONS_MAX + 1];
@@ -60,7 +60,7 @@ static void add_number_word(struct handing *h, const char *option, int value)
 	h->options[h->nwords++] = word;
 }
 
-/* The option names the first of them. */
+/* Hands over descriptors. The option names the first of them. */
 static void hand_over(struct handing *h, const char *option, const int *fds, size_t count)
 {
 	add_number_word(h, option, SUPERVISOR_HANDED + (int)h->nfds);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The contract document, with each backend's own word about itself. */
+/* The contract document, with the statements of each backend about itself. */
 #include "contract/contract.h"
 
 #include <errno.h>
@@ -40,8 +40,8 @@ static json_t *trials_of(const struct contract_backend *backend, struct error *e
 	return steal_ptr(&list);
 }
 
-/* What the supervisor on this host says of its backend goes before what is stored of it: they may be
- * of different versions. */
+/* Returns the support of a backend. The statement of the supervisor on this host has precedence
+ * over the stored one: they may be of different versions. */
 static json_t *support_of(const struct contract_backend *backend, const json_t *stored,
 			  struct error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a machine costs: where the time of a start and of a command goes, and who has which memory.
- */
+/* The cost of a machine: which steps take the time of a start and of a command, and which process
+ * has which memory. */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -52,7 +52,7 @@ struct timed_exec {
 	bool ended;
 };
 
-/* Takes the messages that have come as a whole. */
+/* Takes the messages that have arrived completely. */
 static int take_exec_messages(struct timed_exec *timed, struct error *err)
 {
 	struct agent_message message;
@@ -108,7 +108,7 @@ static int time_exec_over(struct timed_exec *timed, const struct workspace *ws, 
 	if (timed->fd < 0)
 		return -1;
 	timed->times.reached_ns = clock_mono_ns() - timed->began_ns;
-	/* The socket has taken the whole request with the CONNECT, but for a large one. */
+	/* The socket has taken the whole request with the CONNECT, unless the request is large. */
 	if (request->len && fd_write_all(timed->fd, buf_bytes(request), request->len, err) < 0)
 		return -1;
 	while (!timed->ended)
@@ -140,8 +140,8 @@ int microagent_time_exec(struct microagent *agent, const char *name,
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
-/* Adds the process and its memory. `started` is its time as recorded, if it was: another process
- * that has the pid by now is none of ours. */
+/* Adds the process and its memory. `started` is the recorded start time, if there is one: another
+ * process that has the pid by now is none of ours. */
 static int add_process(json_t *list, const char *name, json_t *pid, const json_t *started,
 		       struct error *err)
 {
@@ -171,7 +171,7 @@ static int add_process(json_t *list, const char *name, json_t *pid, const json_t
 	return json_array_append(list, entry) < 0 ? error_errno(err, ENOMEM, "processes") : 0;
 }
 
-/* The process that ends what the supervisor leaves behind is its parent; no record has it. */
+/* Adds the guard, which is the parent of the supervisor. No record has the guard. */
 static int add_guard(json_t *list, const json_t *runtime, struct error *err)
 {
 	pid_t keeper = (pid_t)json_integer_value(json_object_get(runtime, "supervisorPid"));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A workspace before the supervisor knows of it: its directory, marked as unfinished, with the
- * clone of the image in it, and the config by which the supervisor then prepares or runs it. What
- * is recorded in the directory is the supervisor's from then on; sessions add a record of their
+ * A workspace before the supervisor knows of it. It has its directory, marked as unfinished, with
+ * the clone of the image in it, and the config by which the supervisor then prepares or runs it.
+ * From then on the supervisor writes the records in the directory. Sessions add a record of their
  * own.
  */
 #include <errno.h>
@@ -26,7 +26,7 @@
 
 #define ROOTFS "rootfs.ext4"
 
-/* Removes the mark while it is held, so that nobody's new mark of the same name goes. */
+/* Removes the mark while its lock is held, so that no new mark of the same name is removed. */
 static void drop_mark(struct creation *made)
 {
 	if (made->mark < 0)
@@ -64,10 +64,11 @@ void creation_undo(struct creation *made)
 {
 	struct stat st;
 
-	/* No link: the supervisor has removed it, and whoever has the name now is somebody else. */
+	/* Without a link the supervisor has removed the directory, and the name belongs to
+	 * something else now. */
 	if (!made->ws.id || fstat(made->ws.fd, &st) < 0 || st.st_nlink == 0)
 		return;
-	/* Held: the supervisor is still at work there, and cleans up itself. */
+	/* If the lease is held, the supervisor is still at work there, and cleans up itself. */
 	if (!lease_is_held(&made->ws))
 		(void)trash_remove(&made->dir, made->ws.id, NULL);
 }
@@ -85,8 +86,8 @@ int spec_architecture(const char *name, enum architecture *out, struct error *er
 	return 0;
 }
 
-/* Says why name cannot be made: a workspace of ours, which may be deleted, or what is not ours to
- * touch. */
+/* Says why name cannot be made: it is a workspace of ours, which may be deleted, or a thing that is
+ * not ours to touch. */
 static int explain_taken(const char *name, const struct creation *made, struct error *err)
 {
 	char path[NAME_ROOM + 32];
@@ -115,7 +116,8 @@ int clone_with_digest(int from, int dir, const char *name, const char **method, 
 	char digest[DIGEST_TEXT];
 	autoclose int clone = -1;
 
-	/* Taken once in the life of an image; without it prepare hashes the clone. */
+	/* The digest is computed once in the life of an image. Without it prepare would hash the
+	 * clone. */
 	if (digest_key(from, DIGEST_FILE, &before, NULL) == 0 && before.settled)
 		(void)digest_of(from, DIGEST_FILE, digest, NULL);
 	if (path_clone_file_at(from, dir, name, 0600, method, err) < 0)
@@ -126,8 +128,8 @@ int clone_with_digest(int from, int dir, const char *name, const char **method, 
 	return 0;
 }
 
-/* Makes the directory, marked as in the making so that nothing lists it yet. An error of a name
- * that is taken has the number EEXIST, for who can choose another one. */
+/* Makes the directory, marked as in the making so that nothing lists it yet. If the name is taken,
+ * the error has the number EEXIST, for a caller that can choose another name. */
 static int make_marked(const char *name, struct creation *made, struct error *err)
 {
 	made->name = strdup(name);
@@ -136,7 +138,7 @@ static int make_marked(const char *name, struct creation *made, struct error *er
 	made->mark = unfinished_mark(&made->dir, name, err);
 	if (made->mark < 0)
 		return -1;
-	/* Of two that make the same name, one is told so. */
+	/* If two processes make the same name, one of them gets this error. */
 	if (mkdirat(made->dir.fd, name, 0700) < 0) {
 		if (errno != EEXIST)
 			return error_errno(err, errno, "%s/%s", made->dir.path, name);
@@ -165,7 +167,7 @@ int image_open(const struct cache_image *image, struct error *err)
 	if (fd < 0)
 		return why.errnum ? error_errno(err, why.errnum, "image %s", path)
 				  : error_copy(err, &why);
-	/* It may be the disk of a workspace that runs. */
+	/* The file may be the disk of a running workspace. */
 	if (ext4_check(fd, path, err) < 0 || file_take(fd, path, true, err) < 0)
 		return -1;
 	return steal_fd(&fd);
@@ -259,7 +261,7 @@ bool creation_has_command(const struct creation *made, const struct microagent_s
 	       (made->runs && json_array_size(made->image.cmd));
 }
 
-/* The given words are the whole command line; without any it is the image's. */
+/* Puts the command. The given words are the whole command line. Without words it is the image's. */
 static int put_command(json_t *config, const struct creation *made,
 		       const struct microagent_spec *spec, struct error *err)
 {
@@ -279,7 +281,7 @@ static int put_command(json_t *config, const struct creation *made,
 	return json_put(config, "command", json_incref(command), err);
 }
 
-/* The image's variables, and the given ones in place of those of the same name. */
+/* Puts the image's variables. A given variable replaces one of the same name. */
 static int put_env(json_t *config, const struct creation *made, const struct microagent_spec *spec,
 		   struct error *err)
 {
@@ -296,8 +298,8 @@ static int put_env(json_t *config, const struct creation *made, const struct mic
 	return json_object_size(env) ? json_put(config, "env", json_incref(env), err) : 0;
 }
 
-/* Records which image it is. A file of the user's has no name that others know, and a session's
- * image is its base's. */
+/* Records which image the workspace has. A file of the user's has no name that others know, and a
+ * session's image is its base's. */
 static int put_image(json_t *config, const struct creation *made, struct error *err)
 {
 	const struct cache_image *image = &made->image;
@@ -360,7 +362,7 @@ json_t *creation_config(const struct microagent *agent, const struct creation *m
 	    json_put_optional(config, "stateDir", agent->state_path, err) < 0 ||
 	    spec_architecture(machine->architecture, &architecture, err) < 0)
 		return NULL;
-	/* Every supervisor knows the host's own one. */
+	/* Every supervisor knows the host's own architecture, so that one is left out. */
 	if (architecture != architecture_of_host() &&
 	    json_put_string(config, "architecture", architecture_name(architecture), err) < 0)
 		return NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What doctor finds in the cache and in the state directory. */
+/* The checks of doctor for the cache and the state directory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -13,7 +13,8 @@
 #include "channel/guest_init.h"
 #include "channel/hasher.h"
 
-/* What cannot be read or was not recorded is not judged here. */
+/* Returns whether the initrd is the recorded one. Does not judge an initrd that cannot be read or
+ * was not recorded. */
 static bool has_recorded_initrd(const struct cache_kernel *kernel)
 {
 	autoclose int fd = open(kernel->initrd, O_RDONLY | O_CLOEXEC);
@@ -55,12 +56,12 @@ void doctor_kernel(const struct microagent *agent, const json_t *host, struct fi
 	cache_kernel_free(&kernel);
 }
 
-/* How the agents in the initrds of all kernels compare with this build's. */
+/* The agents in the initrds of all kernels, compared with this build's agent. */
 struct agents {
-	struct buf other;   /* "a, b": kernels with another one */
-	struct buf unknown; /* "amd64, arm64": whose kernels nothing is known of */
+	struct buf other;   /* kernels with another agent: "a, b" */
+	struct buf unknown; /* architectures without knowledge of their kernels: "amd64, arm64" */
 	enum architecture last;
-	struct error why; /* nothing is known of the first of them */
+	struct error why; /* why nothing is known of the first of them */
 };
 
 static int add_agent(struct agents *agents, const struct cache_kernel *kernel, struct error *err)
@@ -77,7 +78,7 @@ static int add_agent(struct agents *agents, const struct cache_kernel *kernel, s
 	case GUEST_INIT_UNKNOWN:
 		break;
 	}
-	/* The list has the kernels of an architecture side by side. */
+	/* In the list the kernels of an architecture follow each other. */
 	if (unknown->len && agents->last == kernel->architecture)
 		return 0;
 	if (!unknown->len)
@@ -107,7 +108,8 @@ static void tell_agents(struct agents *agents, struct finding *out)
 	}
 }
 
-/* A machine boots the agent of its kernel's initrd, whatever this program is. */
+/* Checks the agents in the initrds, since a machine boots the agent of its kernel's initrd,
+ * whatever the version of this program is. */
 void doctor_guest_agent(const struct microagent *agent, const json_t *host, struct finding *out)
 {
 	struct agents agents = {.other = BUF_INIT(0), .unknown = BUF_INIT(0)};
@@ -186,7 +188,7 @@ void doctor_state(const struct microagent *agent, const json_t *host, struct fin
 	}
 }
 
-/* path, or what is nearest above it, while it is not made yet. */
+/* Opens path, or the nearest existing directory above it. */
 static int open_nearest(const char *path, struct error *err)
 {
 	autofree char *dir = strdup(path);
@@ -201,7 +203,7 @@ static int open_nearest(const char *path, struct error *err)
 	return fd < 0 ? error_errno(err, errno, "%s", dir) : fd;
 }
 
-/* Tried, not guessed from the file system's name. */
+/* Tries a reflink, and does not guess from the file system's name. */
 void doctor_session_disks(const struct microagent *agent, const json_t *host, struct finding *out)
 {
 	struct error why = {0};

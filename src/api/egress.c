@@ -14,9 +14,10 @@
 #include "base/prefix.h"
 #include "contract/request.h"
 
-#define LIST_BYTES 65536u /* of a file */
+#define LIST_BYTES 65536u /* of a list file */
 
-/* An address alone is none: it would be taken for a name by who reads it. */
+/* Returns whether the word is a prefix. An address alone is none, since a reader would take it for
+ * a name. */
 static bool is_prefix(const char *word, struct prefix *out)
 {
 	return strchr(word, '/') && prefix_parse(word, out) == 0;
@@ -64,11 +65,12 @@ static int add_egress_word(json_t *out, const char *word, struct error *err)
 		       : 0;
 }
 
-/* Each line of the file has one word or none, with blanks around it and a comment behind it. */
+/* Adds the words of a list file. Each line has one word or none, with blanks around it and a
+ * comment behind it. */
 static int add_list_file(json_t *out, const char *path, struct error *err)
 {
 	static const char blanks[] = " \t\r";
-	static const char byte_order_mark[] = "\xef\xbb\xbf"; /* editors of Windows put it there */
+	static const char byte_order_mark[] = "\xef\xbb\xbf"; /* some editors of Windows write it */
 	autobuf struct buf text = BUF_INIT(LIST_BYTES);
 	unsigned number = 0;
 	char *rest;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lists of --egress-from that are ours: what a package manager needs to install from its own
- * registry, and no more. Of what a list has, microagent(1) tells; a person who needs another one
+ * The built-in lists of --egress-from. A list has what a package manager needs to install from its
+ * own registry, and no more. microagent(1) describes the lists; a person who needs another list
  * writes a file.
  */
 #include "api/egress.h"
@@ -13,7 +13,7 @@
 static const char *const npm[] = {"registry.npmjs.org", "registry.yarnpkg.com", NULL};
 static const char *const pypi[] = {"pypi.org", "files.pythonhosted.org", NULL};
 static const char *const debian[] = {"deb.debian.org", "security.debian.org", NULL};
-/* Anybody can put anything there, and that is what they are for. */
+/* Anybody can publish anything on these hosts, and that is their purpose. */
 static const char *const github[] = {"github.com",
 				     "api.github.com",
 				     "codeload.github.com",

@@ -14,7 +14,7 @@ int microagent_exec(struct microagent *agent, const char *name, const struct mic
 		return -1;
 	result = explain_must_run(&existing.ws, err);
 	if (result == 0 && stream_exec(&existing.ws, exec, streams, outcome, &why) < 0) {
-		/* What is wrong with the words is nothing that became of the guest. */
+		/* An error in the words of the command says nothing about the guest. */
 		if (why.code != ERR_INVALID)
 			explain_lost(&existing.ws, &why);
 		result = error_copy(err, &why);

@@ -27,7 +27,7 @@ static uint32_t superblock_le32(const uint8_t *sb, enum superblock_offset at)
 	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* Bytes that the file system claims; 0 for a superblock that is none. */
+/* Returns the bytes that the file system claims; 0 if sb is no superblock. */
 static uint64_t claimed_size(const uint8_t sb[SB_SIZE])
 {
 	uint64_t blocks = superblock_le32(sb, SB_BLOCKS_LOW);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files of a workspace. What runs is asked through its agent; what is at rest is read by a reader's
- * machine (reader.h). Artifacts are always read from outside: of what runs the disk is copied while
- * its file system is frozen, and the copy is read.
+ * Files of a workspace. A running workspace is asked through its agent. A workspace at rest is read
+ * by a reader's machine (reader.h). Artifacts are always read from outside: the disk of a running
+ * workspace is copied while its file system is frozen, and the copy is read.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,10 +22,10 @@
 #define COPY_NAME "disk.ext4"
 #define USER_ROOT "0"
 
-/* What a command about files begins with. */
+/* The data with which each command about files begins. */
 struct subject {
 	struct open_workspace existing;
-	json_t *config; /* recorded */
+	json_t *config; /* the recorded config */
 	bool running;
 };
 
@@ -57,8 +57,7 @@ static int subject_open(struct microagent *agent, const char *name, struct subje
 	s.config = open_workspace_config(&s.existing, err);
 	if (!s.config)
 		return -1;
-	/* What goes over files in a guest, and the machine that reads a disk at rest, are of
-	 * Linux. */
+	/* The helper for files in a guest, and the reader's machine, exist only for Linux. */
 	if (json_object_get(s.config, "macos"))
 		return error_set(
 			err, ERR_UNSUPPORTED,
@@ -68,7 +67,8 @@ static int subject_open(struct microagent *agent, const char *name, struct subje
 	    workspace_state(ws, &state, NULL, err) < 0)
 		return -1;
 	s.running = state == STATE_RUNNING && alive;
-	/* Who holds the lease of one at rest is a reader, which is waited for later. */
+	/* The lease of a workspace at rest is held by a reader. This function waits for that reader
+	 * later. */
 	if (alive && !s.running && state != STATE_PREPARED && state != STATE_HALTED &&
 	    state != STATE_STOPPED && state != STATE_FAILED)
 		return kind_say(KIND_BUSY, ws->id, state_names[state], ERR_CONFLICT, err);
@@ -101,7 +101,8 @@ static int open_disk(const struct subject *s, const struct place *place, enum re
 
 	if (reader_begin(reader->agent, &s->existing, reader, err) < 0)
 		return -1;
-	/* A copy of a running guest's disk is whole although the guest writes to it. */
+	/* The copy of a running guest's disk is consistent although the guest writes to the disk.
+	 */
 	if (s->running && place->changes) {
 		const struct transfer agent = {.ws = &s->existing.ws, .user = USER_ROOT};
 		struct copying copying = {place, reader};
@@ -120,15 +121,15 @@ static int open_disk(const struct subject *s, const struct place *place, enum re
 	return reader_boot(reader, s->config, &what, use, err);
 }
 
-/* What is wanted of a path; within is the same on the file system that transfer->root is. */
+/* A request about a path. within is the same path on the file system that has transfer->root. */
 struct reading {
 	int (*run)(const struct reading *reading, const struct transfer *transfer,
 		   const char *within, struct error *err);
 	const char *path;
 	const char *user;
 	const struct microagent_copy *options;
-	const struct tree_target *target; /* of a copy */
-	const char *verb;		  /* of a listing */
+	const struct tree_target *target; /* for a copy */
+	const char *verb;		  /* for a listing */
 	json_t *entries;
 };
 
@@ -138,7 +139,7 @@ static int read_tree(const struct reading *r, const struct transfer *transfer, c
 	return transfer_out(transfer, within, r->path, r->target, err);
 }
 
-/* Reads the disk without the help of anything that the workspace runs. */
+/* Reads the disk without the help of any program in the workspace. */
 static int read_disk(struct microagent *agent, const struct subject *s,
 		     const struct reading *reading, struct error *err)
 {
@@ -160,7 +161,7 @@ static int read_disk(struct microagent *agent, const struct subject *s,
 	return status;
 }
 
-/* Reads from what runs by its agent, else from the disk. */
+/* Reads from a running workspace by its agent, else from the disk. */
 static int read_subject(struct microagent *agent, const struct subject *s,
 			const struct reading *reading, struct error *err)
 {
@@ -199,7 +200,7 @@ static const char *base_name(char *clean)
 	return *name ? name : "root";
 }
 
-/* Opens what a clean path of the guest is copied to. */
+/* Opens the target of a copy of a clean path of the guest. */
 static int open_target(char *path, const char *host_path, const struct microagent_copy *options,
 		       struct tree_target *out, struct error *err)
 {
@@ -316,7 +317,7 @@ int microagent_copy_in(struct microagent *agent, const char *name, const char *h
 
 	if (check_path(path, err) < 0)
 		return -1;
-	/* Before a machine is booted for it. */
+	/* The check comes before a machine is booted for the copy. */
 	if (clean && given->within <= 0 && access(clean, R_OK) < 0)
 		return error_errno(err, errno, "%s", host_path);
 	if (!clean || subject_open(agent, name, &s, err) < 0)
@@ -458,7 +459,7 @@ int microagent_artifacts(struct microagent *agent, const char *name, json_t **ar
 	return 0;
 }
 
-/* Returns where the declared output is in the guest; NULL: it is not declared. */
+/* Returns the path of the declared output in the guest; NULL if it is not declared. */
 static const char *output_path(const json_t *config, const char *artifact)
 {
 	const json_t *outputs = json_object_get(config, "outputs"), *item;
@@ -479,7 +480,8 @@ static int read_output(const struct reading *r, const struct transfer *transfer,
 {
 	if (transfer_output(transfer, within, r->path, r->target, err) == 0)
 		return 0;
-	/* The error names the file as the disk has it, which nobody has declared. */
+	/* The error names the path on the disk, which nobody has declared, so the declared path is
+	 * added. */
 	return strcmp(within, r->path) == 0 ? -1 : error_prefix(err, "%s, on its disk", r->path);
 }
 

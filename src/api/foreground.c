@@ -10,7 +10,7 @@
 
 #define TICK_MS 200
 
-/* Waits for an event of the supervisor's. -1: the machine is to end. */
+/* Waits for an event of the supervisor's. Returns -1 if the machine must end. */
 static int wait_event(const struct microagent *agent, const struct supervisor_run *run, int cancel,
 		      struct error *err)
 {
@@ -27,7 +27,7 @@ static int wait_event(const struct microagent *agent, const struct supervisor_ru
 	return 0;
 }
 
-/* Says why the machine never came up, which the supervisor's answer knows. */
+/* Says why the machine never started, from the supervisor's answer. */
 static int foreground_explain(struct supervisor_run *run, struct error *err)
 {
 	json_auto_t *answer = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A guest's file system frozen while its disk is copied. The helper is run by a thread of its own:
- * it blocks until the work is done.
+ * Freezes a guest's file system while its disk is copied. A thread runs the helper, which blocks
+ * until the work is done.
  */
 #include <errno.h>
 #include <poll.h>
@@ -18,7 +18,7 @@
 #define HELPER "microagent-files"
 #define NOTES_BYTES 65536
 
-/* One run of the helper as a plain command. */
+/* A run of the helper as a plain command. */
 struct call {
 	const struct transfer *transfer;
 	const char *const *command;
@@ -27,7 +27,7 @@ struct call {
 	struct microagent_outcome outcome;
 };
 
-/* Takes what the helper said on stderr, a code and a text, as the error. */
+/* Makes an error of the helper's stderr, which has a code and a text. */
 static int take_notes(const struct call *call, struct error *err)
 {
 	autobuf struct buf notes = BUF_INIT(NOTES_BYTES);
@@ -91,7 +91,7 @@ int transfer_frozen(const struct transfer *transfer, const char *path,
 		close(said[1]);
 		return error_errno(err, status, "thread");
 	}
-	/* What is heard is the helper's word, or its end. */
+	/* A readable stream means the helper's answer or its end. */
 	deadline = limit_deadline(LIMIT_FREEZE_MS);
 	if (fd_wait(hear, POLLIN, deadline, err) < 0)
 		status = error_prefix(err, "the guest did not freeze its file system");
@@ -99,7 +99,7 @@ int transfer_frozen(const struct transfer *transfer, const char *path,
 		status = fd_read_exact(hear, word, sizeof(word), err);
 	if (status == 0)
 		status = work(data, err);
-	close(steal_fd(&tell)); /* thaws */
+	close(steal_fd(&tell)); /* closing thaws the file system */
 	pthread_join(thread, NULL);
 	if (f.status < 0) {
 		*err = f.error;

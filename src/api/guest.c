@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The guest handle: making, and commands on it. */
+/* The guest handle: how it is made, and commands on it. */
 #include "api/guest.h"
 
 #include <errno.h>
@@ -49,8 +49,8 @@ static uint64_t deadline_of(uint32_t timeout_ms)
 	return clock_mono_ns() + timeout_ms * NS_PER_MS;
 }
 
-/* A command that asks for as little as one can: that it ends, in whatever way, shows that the next
- * one will be run. */
+/* Runs a command that needs as little as possible. If it ends, in whatever way, the next command
+ * will be run too. */
 static int try_once(struct microagent_guest *guest, uint64_t deadline_ns, struct error *err)
 {
 	static const char *const words[] = {"microagent-files", NULL};
@@ -71,7 +71,7 @@ static int try_once(struct microagent_guest *guest, uint64_t deadline_ns, struct
 	return -1;
 }
 
-/* Whether the state of the workspace can change to one in which a command runs. */
+/* Returns whether the workspace can still reach a state in which a command runs. */
 static bool may_still_run(const struct microagent_guest *guest, const struct error *why)
 {
 	json_auto_t *event = NULL;
@@ -87,7 +87,7 @@ static bool may_still_run(const struct microagent_guest *guest, const struct err
 static int wait_for_guest(struct microagent_guest *guest, uint32_t timeout_ms, struct error *err)
 {
 	uint64_t deadline_ns = deadline_of(timeout_ms);
-	/* Looking once takes as long as it takes to reach a guest. */
+	/* One try takes as long as it takes to reach a guest. */
 	uint64_t once_ns = deadline_of((uint32_t)limit_get(LIMIT_DIAL_MS));
 	struct error why = {0}, ignored;
 	autowatch int watch = -1;
@@ -97,8 +97,9 @@ static int wait_for_guest(struct microagent_guest *guest, uint32_t timeout_ms, s
 
 		if (clock_mono_ns() >= deadline_ns || !may_still_run(guest, &why))
 			return error_copy(err, &why);
-		/* The next try sees what changed before there was a watch. A guest that the first
-		 * try finds needs none, and to end it may take the kernel longer than the try. */
+		/* The next try sees the changes before the watch began. If the first try finds the
+		 * guest, no watch is needed, and to end a watch may take the kernel longer than the
+		 * try. */
 		if (watch < 0) {
 			watch = dir_watch_open();
 			if (watch < 0 ||
@@ -107,8 +108,8 @@ static int wait_for_guest(struct microagent_guest *guest, uint32_t timeout_ms, s
 				return error_errno(err, errno, "watch of the workspace");
 			continue;
 		}
-		/* Waits until something in the directory has changed (a state, a socket), or it is
-		 * time to look again: no file tells that the agent has come back up. */
+		/* Waits until something in the directory has changed (a state, a socket), or until
+		 * it is time to try again: no file tells that the agent runs again. */
 		again = limit_deadline(LIMIT_ACCEPT_AGAIN_MS);
 		fd_wait(watch, POLLIN, again < deadline_ns ? again : deadline_ns, &ignored);
 		(void)dir_watch_take(watch, NULL, NULL);
@@ -136,7 +137,7 @@ void microagent_result_free(struct microagent_result *result)
 	*result = (struct microagent_result){0};
 }
 
-/* callbacks NULL: the output is kept. */
+/* Runs a command. callbacks NULL: the output is kept. */
 static int guest_run(struct microagent_guest *guest, const struct microagent_exec *exec,
 		     const struct microagent_callbacks *callbacks,
 		     const struct microagent_run_limits *limits, struct microagent_result *out,
@@ -161,8 +162,8 @@ static int guest_run(struct microagent_guest *guest, const struct microagent_exe
 		return error_set(
 			err, ERR_INVALID,
 			"a command on a terminal, or one that is resumed, is run by microagent_exec()");
-	/* The guest is told of the host's limit too, a little later: a command that does not read
-	 * its input keeps a cancel from the agent, and even the end of the connection. */
+	/* The guest also gets the host's limit, a little later: a command that does not read its
+	 * input can block a cancel on its way to the agent, and even the end of the connection. */
 	if (limits->timeout_ms &&
 	    (limited.timeout_seconds <= 0 || limited.timeout_seconds > in_guest))
 		limited.timeout_seconds = in_guest;
@@ -170,7 +171,7 @@ static int guest_run(struct microagent_guest *guest, const struct microagent_exe
 		return 0;
 	if (!err || (err->code != ERR_UNAVAILABLE && err->code != ERR_NOT_FOUND))
 		return -1;
-	/* The workspace's state says why a guest that was there is there no more. */
+	/* The workspace's state says why the guest does not exist any more. */
 	if (explain_must_run(&guest->existing.ws, &why) < 0 && why.code == ERR_CONFLICT &&
 	    err->code == ERR_NOT_FOUND)
 		error_copy(err, &why);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Files on the guest handle: what api/files.c does for a running workspace, with a time limit. */
+/* Files on the guest handle. These functions do the same as api/files.c for a running workspace,
+ * with a time limit. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,7 +13,7 @@
 #include "base/path.h"
 #include "base/platform/waitable.h"
 
-/* What ends a transfer: one descriptor that is readable when any of its reasons is there. */
+/* The reasons that end a transfer, in one descriptor that is readable when any of them applies. */
 struct ending {
 	int any, timer;
 	uint32_t timeout_ms;
@@ -44,7 +45,7 @@ static int set_timer(struct ending *ending, uint32_t timeout_ms, struct error *e
 	return add_reason(ending, ending->timer, err);
 }
 
-/* also: a descriptor of the caller's options; 0: none. */
+/* Opens an ending. also is a descriptor of the caller's options; 0: none. */
 static int ending_open(struct ending *ending, const struct microagent_run_limits *limits, int also,
 		       struct error *err)
 {
@@ -60,7 +61,7 @@ static int ending_open(struct ending *ending, const struct microagent_run_limits
 	return 0;
 }
 
-/* Closes it, and says whether it was the time. */
+/* Closes an ending, and sets the error if the time limit ended the transfer. */
 static int guest_files_conclude(struct ending *ending, int status, struct error *err)
 {
 	bool late = status < 0 && ending->timer >= 0 && timer_fd_is_due(ending->timer);

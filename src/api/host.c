@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What this host can do. Every check is a row: it looks at one thing and says how it is, and with
- * which command it is mended.
+ * The abilities of this host. Every check is a row: it looks at one thing, says its condition, and
+ * names the command that repairs it.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -67,7 +67,7 @@ static void check_supervisor(const struct microagent *agent, const json_t *host,
 	}
 }
 
-/* Tells where the backend's VMM is, if the host has it. */
+/* Tells the path of the backend's VMM, if the host has it. */
 static bool tell_vmm(const json_t *host, struct finding *out)
 {
 	const char *path = json_text(host, "binaryPath", "");
@@ -97,7 +97,7 @@ static void check_firecracker(const struct microagent *agent, const json_t *host
 	(void)agent;
 	if (tell_vmm(host, out))
 		return;
-	/* There may be one that will not do. */
+	/* A VMM may exist but be unsuitable. */
 	finding_detail(out, VERDICT_FAILED, "%s",
 		       json_text(host, "acceleratorReason", "no firecracker in PATH"));
 	finding_remedy(
@@ -113,7 +113,7 @@ void doctor_platform(const json_t *host, struct finding *out)
 		       json_text(host, "acceleratorReason", "the supervisor does not say"));
 }
 
-/* There may be one that runs no machines here. */
+/* Checks Apple's framework, which may exist but run no machines here. */
 static void check_applevf(const struct microagent *agent, const json_t *host, struct finding *out)
 {
 	(void)agent;
@@ -121,12 +121,12 @@ static void check_applevf(const struct microagent *agent, const json_t *host, st
 		return;
 	finding_detail(out, VERDICT_FAILED, "%s",
 		       json_text(host, "acceleratorReason", "no Virtualization.framework"));
-	/* Of what else is wrong the reason says what mends it, if anything does. */
+	/* For other faults the reason says what repairs them, if anything does. */
 	if (!json_is_true(json_object_get(host, "frameworkAvailable")))
 		finding_remedy(out, "a Mac with macOS 13 or newer");
 }
 
-/* Words, and nothing that could be mended. */
+/* Tells text only. Nothing here could be repaired. */
 static void check_tested(const struct microagent *agent, const json_t *host, struct finding *out)
 {
 	const char *untested = json_text(host, "untested", "");
@@ -141,7 +141,8 @@ static void check_tested(const struct microagent *agent, const json_t *host, str
 			       json_text(host, "testedOn", "hosts like this one"));
 }
 
-/* The host's own, and others, which nobody may want: nothing is wrong where they are not had. */
+/* Checks the architectures: the host's own and others. A missing other one is no fault, since
+ * perhaps nobody wants it. */
 static void check_architecture_here(const struct microagent *agent, const json_t *host,
 				    struct finding *out)
 {
@@ -164,7 +165,7 @@ static void check_architecture_here(const struct microagent *agent, const json_t
 	finding_detail(out, VERDICT_OK, "%s%s", *own ? own : "not known", others);
 }
 
-/* A program of ours that must stand beside the others. */
+/* Checks a program of ours that must lie beside the others. */
 static void check_beside(const char *program, enum verdict missing, const char *what,
 			 struct finding *out)
 {
@@ -193,7 +194,7 @@ static void check_artifact(const struct microagent *agent, const json_t *host, s
 		     "no kernel or image can be installed or built", out);
 }
 
-/* The default mode: without it every run needs --network. */
+/* Checks the default network mode: without it every run needs --network. */
 static void check_host_network(const struct microagent *agent, const json_t *host,
 			       struct finding *out)
 {
@@ -275,7 +276,8 @@ static int run_checks(const struct microagent *agent, const json_t *host,
 	return 0;
 }
 
-/* Nothing more is to be said of a backend of another system. */
+/* Returns whether the backend belongs to another system, so that nothing more can be said about it.
+ */
 static bool is_of_another_system(const struct microagent *agent)
 {
 	struct error why = {0};

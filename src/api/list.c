@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The list is the directory. The recorded state of a workspace in which something should live and
- * nothing does is out of date: the supervisor is asked about those alone, which also makes it
- * record what became of them.
+ * The list of workspaces is the directory. If a workspace is recorded as alive but nothing of it
+ * lives, its recorded state is out of date. Only about such workspaces the supervisor is asked, and
+ * it then also records what became of them.
  */
 #include <string.h>
 
@@ -17,7 +17,7 @@ static bool should_live(enum state state)
 	return state_is_live(state) || state == STATE_QUARANTINED;
 }
 
-/* The latest event, new reference; NULL and no error for none. */
+/* Returns the latest event as a new reference; NULL without an error if there is none. */
 static json_t *latest_event(struct microagent *agent, const struct workspace *ws, struct error *err)
 {
 	enum state state;
@@ -47,7 +47,7 @@ static int copy_keys(json_t *to, const json_t *from, const char *const *keys, st
 	return 0;
 }
 
-/* Tells what of the protection that machines have, or that was asked for, one that lives lacks. */
+/* Tells which part of the usual or requested protection a running machine lacks. */
 static int put_weakened(const struct workspace *ws, json_t *entry, struct error *err)
 {
 	static const char *const keys[] = {"cgroupUnlimited", NULL};
@@ -92,7 +92,8 @@ static int fill_entry(struct microagent *agent, const struct workspace *ws, json
 		json_text(config, "architecture", architecture_name(architecture_of_host())), err);
 }
 
-/* A damaged workspace is an entry that says so, not the end of the list. */
+/* Returns the entry of a workspace. A damaged workspace gives an entry that says so, and the list
+ * goes on. */
 static json_t *entry_new(struct microagent *agent, const struct state_dir *dir, const char *name,
 			 struct error *err)
 {

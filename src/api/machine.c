@@ -10,9 +10,9 @@
 #define OF(kind) (1u << MACHINE_##kind)
 #define FIELD(field) #field, offsetof(struct microagent_machine, field)
 
-/* How it is seen that a field is set. */
+/* How to see whether a field is set. */
 enum form {
-	POINTER, /* it is not NULL: a word, or a list of which none is a list too */
+	POINTER, /* it is not NULL: a word, or a list that counts even when it is empty */
 	LIST,	 /* there is a word in it */
 	NUMBER,
 	FLAG
@@ -23,7 +23,8 @@ static const struct {
 	size_t offset;
 	enum form form;
 	unsigned kinds;
-	const char *unsaved; /* the reason if no saved machine, and so no restored one, has it */
+	/* The reason why no saved machine, and so no restored one, can have the field. */
+	const char *unsaved;
 } fields[] = {
 	{FIELD(architecture), POINTER, OF(BASE), NULL},
 	{FIELD(accelerator), POINTER, OF(SESSION) | OF(BASE) | OF(TEMPLATE), NULL},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of workspaces and variables: which are allowed, and made-up ones. */
+/* Names of workspaces and variables: which names are allowed, and random names. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>

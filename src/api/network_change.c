@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The network of a workspace that runs, changed by its live supervisor, which may bind nothing: the
- * socket of a port that is to be published is made here, by the rights of who asks. */
+/* Changes the network of a running workspace by its live supervisor. The live supervisor may bind
+ * nothing. So the socket of a new published port is made here, with the rights of the caller. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #include "store/port_holder.h"
 #include "store/record_digest.h"
 
-/* As the contract has it: with its host. */
+/* Returns the port in the form of the contract, with its host. */
 static json_t *canonical_forward(const char *word, struct error *err)
 {
 	json_auto_t *given = channels_forward(word, err);
@@ -32,7 +32,7 @@ static json_t *canonical_forward(const char *word, struct error *err)
 	return json_incref(json_array_get(json_object_get(decoded, "portForwards"), 0));
 }
 
-/* [HOST:]HOSTPORT: as if it led to some port. */
+/* Parses [HOST:]HOSTPORT as if it led to some port. */
 static json_t *forward_to_end(const char *word, struct error *err)
 {
 	char whole[96];
@@ -70,15 +70,15 @@ int microagent_check_network_change(enum microagent_network_change change, const
 	return what ? 0 : -1;
 }
 
-/* The longest that a change takes. */
+/* Returns the deadline of a change. */
 static uint64_t change_deadline(void)
 {
 	return clock_mono_ns() +
 	       (limit_get(LIMIT_CONTROL_REQUEST_MS) + limit_get(LIMIT_PUBLISH_MS)) * NS_PER_MS;
 }
 
-/* workspace.json as the live supervisor is to record it, a new reference; NULL without an error:
- * it refuses the change, and says why. */
+/* Returns workspace.json as the live supervisor will record it, as a new reference. Returns NULL
+ * without an error if the live supervisor will refuse the change and say why. */
 static json_t *changed_record(const struct workspace *ws, const json_t *request, struct error *err)
 {
 	json_auto_t *record = workspace_read_accepted(ws, "workspace.json", err);
@@ -91,8 +91,8 @@ static json_t *changed_record(const struct workspace *ws, const json_t *request,
 	return json_put(config, "network", network, err) < 0 ? NULL : steal_ptr(&record);
 }
 
-/* The live supervisor writes the record, and may have been taken over: so what it may write is
- * announced before it is asked. */
+/* Asks the live supervisor for the change. It writes the record and may have been taken over, so
+ * the record that it may write is announced first. */
 static int ask_change(const struct open_workspace *existing, const json_t *request, int listener,
 		      json_t **answer, struct error *err)
 {
@@ -108,14 +108,15 @@ static int ask_change(const struct open_workspace *existing, const json_t *reque
 	if ((changed && record_digest_announce(ws, "workspace.json", changed, err) < 0) ||
 	    control_ask_passing(ws->fd, request, listener, change_deadline(), answer, err) < 0)
 		return -1;
-	/* Where that cannot be written, the record of before is accepted as well until the start. */
+	/* If this cannot be written, the previous record is accepted as well until the next start.
+	 */
 	if (changed)
 		(void)record_digest_settle(ws, "workspace.json", changed, NULL);
 	return 0;
 }
 
-/* Says why the port cannot be had. The workspace may have it itself, which is not to be stopped for
- * that. */
+/* Says why the port is not available. The workspace itself may hold the port, and then it is not to
+ * be stopped for that. */
 static int explain_taken(const struct workspace *ws, const json_t *wanted, const struct error *why,
 			 struct error *err)
 {
@@ -136,7 +137,7 @@ static int explain_taken(const struct workspace *ws, const json_t *wanted, const
 	return error_reason(err, REASON_PORT_PUBLISHED, subject);
 }
 
-/* Puts the workspace in front of what its live supervisor says of "it". */
+/* Puts the workspace's name in front of the live supervisor's message, which says only "it". */
 static int name_workspace(const struct workspace *ws, struct error *why, struct error *err)
 {
 	char name[KIND_NAME_ROOM], subject[sizeof(err->subject)];
@@ -167,7 +168,7 @@ int microagent_change_network(struct microagent *agent, const char *name,
 			    changes[change].key, what);
 	if (!request)
 		return error_errno(err, ENOMEM, "network");
-	/* That nobody is there comes before what is wrong with a port. */
+	/* The error that the workspace does not run comes before errors about the port. */
 	if (explain_must_run(&existing.ws, err) < 0)
 		return -1;
 	if (change == MICROAGENT_NETWORK_PUBLISH) {

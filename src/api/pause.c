@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether the machine in which a command runs is paused, told to who waits for the command. It is
- * in the workspace's event, which is replaced each time that there is a new one.
+ * Tells a waiting caller whether the machine of its command is paused. The workspace's event says
+ * so, and each new event replaces the file.
  */
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/platform/dir_watch.h"
 
-/* Where no more watches are to be had the pause is not told, but found when a signal comes. */
+/* If no more watches are available, a pause is not told, but found when a signal arrives. */
 int pause_watch(void *data)
 {
 	struct pause *pause = data;

@@ -10,13 +10,13 @@
 #include "base/json.h"
 #include "base/path.h"
 
-/* What may be mounted in a guest, by the lists of the config. */
+/* The kinds of mounts in a guest, by the lists of the config. */
 enum mount_kind { MOUNT_DISK, MOUNT_BUNDLE, MOUNT_SHARE };
 
 struct found {
 	enum mount_kind kind;
 	const json_t *item; /* NULL: the root disk */
-	size_t len;	    /* of its mountpoint */
+	size_t len;	    /* length of its mountpoint */
 };
 
 void place_free(struct place *place)

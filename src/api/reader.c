@@ -19,7 +19,7 @@
 
 /* --- the directory --------------------------------------------------------------------------- */
 
-/* Removes what a reader that was killed left. Its machine ends with it; that may take a moment. */
+/* Removes what a killed reader left. Its machine ends with it, which may take a moment. */
 static int reader_remove_left(struct reader *reader, struct error *err)
 {
 	struct workspace earlier;
@@ -57,8 +57,7 @@ int reader_hold(struct reader *reader, const struct open_workspace *existing, st
 	uint64_t deadline = limit_deadline(LIMIT_ENDING_MS);
 	auto_lease struct lease lease = LEASE_NONE;
 
-	/* An earlier reader's machine may still be ending; lease_take() has the word about the
-	 * rest. */
+	/* An earlier reader's machine may still be ending. lease_take() reports other holders. */
 	(void)lease_wait_free(&existing->ws, deadline, NULL);
 	if (lease_take(&existing->ws, &lease, err) < 0)
 		return -1;
@@ -71,7 +70,7 @@ int reader_hold(struct reader *reader, const struct open_workspace *existing, st
 void reader_end(struct reader *reader)
 {
 	supervisor_run_free(&reader->supervisor);
-	/* The machine's last process may end a moment after its report: whoever comes next must not
+	/* The machine's last process may end a moment after its report. The next reader must not
 	 * meet it. */
 	if (reader->held)
 		(void)lease_wait_free(reader->held, limit_deadline(LIMIT_KILL_MS), NULL);
@@ -90,8 +89,8 @@ void reader_end(struct reader *reader)
 
 /* --- the machine ----------------------------------------------------------------------------- */
 
-/* Puts the host's newest kernel, whose init is ours of today and reads the disk of any
- * architecture; else what the workspace itself boots from. */
+/* Puts the host's newest kernel, whose init is of our present version and reads the disk of any
+ * architecture. Without it, puts the kernel that the workspace itself boots from. */
 static int put_kernel(json_t *config, const json_t *recorded, struct error *err)
 {
 	static const char *const keys[] = {"kernelPath", "initrdPath", "architecture"};
@@ -115,7 +114,7 @@ static json_t *make_reader_config(const struct reader *reader, const json_t *rec
 {
 	json_auto_t *config = json_object();
 	const json_t *accelerator = json_object_get(recorded, "accelerator");
-	/* The supervisor of a reader follows none. */
+	/* The supervisor of a reader follows no links. */
 	autofree char *end = disk->direct ? NULL : disk_file_end(disk->path, NULL);
 
 	if (put_kernel(config, recorded, err) < 0 ||
@@ -149,7 +148,7 @@ int reader_boot(struct reader *reader, const json_t *config, const struct reader
 	if (foreground_boot(reader->agent, request, option, false, -1, &reader->supervisor, err) ==
 	    0)
 		return 0;
-	/* Nobody knows the reader by its name: what is the matter is so with the workspace. */
+	/* Nobody knows the reader by its name, so the error names the workspace. */
 	if (err && strcmp(err->subject, READER_NAME) == 0) {
 		snprintf(name, sizeof(name), "%.*s", (int)kind_name_length(reader->of->id),
 			 reader->of->id);

@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/platform/system.h"
 
-/* By its last event. */
+/* Returns the backend by the last event of the workspace. */
 const struct contract_backend *request_backend_of(const struct microagent *agent,
 						  const struct workspace *ws)
 {
@@ -47,7 +47,7 @@ static json_t *identity_new(const struct microagent *agent, const char *name, st
 
 	if (random_bytes(bytes, sizeof(bytes), err) < 0)
 		return NULL;
-	/* It names one request in events and logs. */
+	/* The id names the request in events and logs. */
 	snprintf(id, sizeof(id), "req-%02x%02x%02x%02x%02x%02x%02x%02x", bytes[0], bytes[1],
 		 bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7]);
 	if (json_put_string(identity, "requestID", id, err) < 0 ||
@@ -120,7 +120,8 @@ int request_call_with(const struct microagent *agent, const char *const *options
 		.apart = agent->apart,
 		.handed = agent->handed,
 		.nhanded = agent->nhanded,
-		/* What hashes for long, and is of use to nobody when we are killed. */
+		/* A prepare may hash for a long time, and is of no use when this process is killed.
+		 */
 		.bound = strcmp(command, "prepare") == 0,
 	};
 	json_auto_t *request = request_new(agent, command, name, config, err);
@@ -134,7 +135,7 @@ int request_call_with(const struct microagent *agent, const char *const *options
 	path = request_supervisor(agent, request, err);
 	if (!path)
 		return -1;
-	/* No caller gives one of these commands an option of its own. */
+	/* No caller gives an option of its own to one of these commands. */
 	if (agent->keep_quarantined &&
 	    (strcmp(command, "kill") == 0 || strcmp(command, "delete") == 0))
 		options = keeping;

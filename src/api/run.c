@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One machine for one command.
+ * Runs one machine for one command:
  *
  *   make the directory and the disk -> start the supervisor's foreground `run` -> its event
  *   "running" -> dial the agent, attach to the workload, move bytes -> the exit -> close -> the
  *   supervisor has the guest powered off, removes the workspace and answers
  *
- * Whatever goes wrong, and whenever the caller cancels, the lifeline is cut: the supervisor then
- * ends the machine and cleans up, and it is waited for. If we are killed, the kernel cuts it.
+ * If anything fails or the caller cancels, this process cuts the lifeline. The supervisor then ends
+ * the machine and cleans up, and this process waits for the supervisor. If this process is killed,
+ * the kernel cuts the lifeline.
  */
 #include <errno.h>
 #include <poll.h>
@@ -34,13 +35,13 @@ struct run {
 	bool has_outcome;
 };
 
-/* Without a command to take it, every signal is a cancel. */
+/* Every signal is a cancel while no command can take it. */
 static int run_cancel_fd(const struct run *run)
 {
 	return run->streams->signals ? run->streams->signals->fd : run->streams->cancel;
 }
 
-/* Waits. 1: something is to be read from the supervisor; 0: the caller cancels. */
+/* Waits. Returns 1 if the supervisor has sent something, 0 if the caller cancels. */
 static int run_wait_event(const struct run *run, struct error *err)
 {
 	for (;;) {
@@ -57,8 +58,8 @@ static int run_wait_event(const struct run *run, struct error *err)
 	}
 }
 
-/* Waits for the guest. 1: it is ready; 0: the caller cancelled; -1 with ERR_UNAVAILABLE: it never
- * will be, and the supervisor's answer says why. */
+/* Waits for the guest. Returns 1 if it is ready, 0 if the caller cancelled; -1 with ERR_UNAVAILABLE
+ * if it will never be ready, and the supervisor's answer says why. */
 static int run_wait_running(struct run *run, struct error *err)
 {
 	for (;;) {
@@ -72,7 +73,7 @@ static int run_wait_running(struct run *run, struct error *err)
 				return got;
 			continue;
 		}
-		/* What has an event is recorded, and no longer in the making. */
+		/* A workspace that has an event is recorded, and no longer in the making. */
 		if (got > 0)
 			creation_done(&run->made);
 		if (got < 0 ||
@@ -124,19 +125,20 @@ static int run_follow(struct run *run, int64_t timeout_seconds, struct error *er
 	return run_workload(run, timeout_seconds, err);
 }
 
-/* The guest is gone, or is going and its socket with it. */
+/* Returns whether the error says that the guest is gone or ending, with its socket. */
 static bool run_is_lost(const struct error *err)
 {
 	return err->code == ERR_UNAVAILABLE || err->code == ERR_NOT_FOUND ||
 	       err->code == ERR_TIMEOUT;
 }
 
-/* Waits until the machine has ended and everything is put away. */
+/* Waits until the machine has ended and everything is cleaned up. */
 static int run_finish(struct run *run, struct error *err)
 {
 	uint64_t halting_ms = run->options->keep ? limit_get(LIMIT_HALT_MS) : 0;
-	/* The deadline is later than those of a supervisor whose command has ended, for the case
-	 * that it is stuck: the signal that is to end all of it may have gone to the command. */
+	/* The deadline is later than those of a supervisor whose command has ended. It is for a
+	 * supervisor that is stuck: the signal that must end everything may have gone to the
+	 * command. */
 	const struct supervisor_wait wait = {
 		.fn = run->agent->wait_fn,
 		.data = run->agent->wait_data,
@@ -148,8 +150,8 @@ static int run_finish(struct run *run, struct error *err)
 	struct error why = {0};
 	int code;
 
-	/* A machine that died says why in a moment; one that lives on without its connection is
-	 * ended. */
+	/* A machine that died says why in a moment. A machine that lives on without its connection
+	 * is ended. */
 	if (!run->has_outcome)
 		fd_wait(run->supervisor.answer, POLLIN, limit_deadline(LIMIT_LOST_MS), NULL);
 	if (!run->has_outcome || run->outcome.end != MICROAGENT_EXITED)
@@ -157,8 +159,8 @@ static int run_finish(struct run *run, struct error *err)
 	answer = supervisor_run_finish(&run->supervisor, &wait, &code, &why);
 	if (run->has_outcome)
 		return 0;
-	/* What the supervisor says in the end explains a lost connection. An error of another kind
-	 * is our own, and the machine's end was our doing. */
+	/* The supervisor's last answer explains a lost connection. An error of another kind is our
+	 * own, and this process ended the machine. */
 	if (!err || !run_is_lost(err))
 		return -1;
 	detail = json_text(json_object_get(answer, "event"), "detail", NULL);
@@ -204,14 +206,15 @@ static int run_made(struct run *run, const struct microagent_spec *spec,
 		error_copy(err, &why);
 	if (result == 0)
 		*outcome = run->outcome;
-	/* The supervisor removes what it has taken over; what it refused is still here. */
+	/* The supervisor removes a workspace that it has taken over. A refused workspace still
+	 * exists. */
 	if (!run->options->keep || !is_recorded(&run->made.ws))
 		creation_undo(&run->made);
 	creation_free(&run->made);
 	return result;
 }
 
-/* Makes the workspace under the given name, or a made-up one that is still free. */
+/* Makes the workspace under the given name, or under a random name that is still free. */
 static int run_begin(struct run *run, const struct microagent_spec *spec, char made_up[NAME_ROOM],
 		     struct error *err)
 {

@@ -29,8 +29,8 @@ void share_git_free(struct share_git *git)
 
 /* --- what the files of git say ---------------------------------------------------------------- */
 
-/* Reads the first line of the regular file dir/name into *line, malloc'd, which stays NULL where
- * there is no such file. ERR_INVALID: another name leads to the file, so that its words may be
+/* Reads the first line of the regular file dir/name into *line, which the caller frees. *line stays
+ * NULL if there is no such file. ERR_INVALID: the file has another name too, so its words may be
  * those of another worktree. */
 static int read_line(const char *dir, const char *name, char **line, struct error *err)
 {
@@ -62,8 +62,8 @@ static int read_line(const char *dir, const char *name, char **line, struct erro
 	return 0;
 }
 
-/* The path of this host, without links, that is said in the directory `from`; malloc'd. NULL: it
- * leads nowhere. */
+/* Returns the host's path without links for the path `said` in the directory `from`; NULL if it
+ * leads nowhere. The caller frees it. */
 static char *follow(const char *from, const char *said)
 {
 	autofree char *whole = *said == '/' ? strdup(said) : path_join(from, said, NULL);
@@ -71,7 +71,7 @@ static char *follow(const char *from, const char *said)
 	return whole ? realpath(whole, NULL) : NULL;
 }
 
-/* The length of the path of the directory that holds both; 0: that is the root. */
+/* Returns the length of the path of the directory that holds both; 0 if that is the root. */
 static size_t shared_length(const char *a, const char *b)
 {
 	size_t len = 0;
@@ -84,8 +84,8 @@ static size_t shared_length(const char *a, const char *b)
 	}
 }
 
-/* `to` relative to the directory `from`, as `git worktree add --relative-paths` writes it: the
- * shortest way up, then down. Both are without links. malloc'd. */
+/* Returns `to` relative to the directory `from`, as `git worktree add --relative-paths` writes it:
+ * the shortest way up, then down. Both are without links. The caller frees the path. */
 static char *relative_path(const char *from, const char *to)
 {
 	autobuf struct buf out = BUF_INIT(0);
@@ -99,7 +99,7 @@ static char *relative_path(const char *from, const char *to)
 	return buf_steal_string(&out, NULL);
 }
 
-/* Whether `said`, in the directory `from`, is what git writes of `path`. Every other way there
+/* Returns whether `said`, in the directory `from`, is what git writes for `path`. Every other form
  * has a link or a "..", by which it could lead elsewhere in the guest or at another time. */
 static bool is_as_git_writes(const char *said, const char *from, const char *path)
 {
@@ -108,8 +108,9 @@ static bool is_as_git_writes(const char *said, const char *from, const char *pat
 	return strcmp(said, path) == 0 || (relative && strcmp(said, relative) == 0);
 }
 
-/* <common>/worktrees/<name> is where git has what is a worktree's own. The common directory of it;
- * malloc'd. NULL: the path is none of these. */
+/* Returns the common directory for gitdir; NULL if gitdir is not of the form
+ * <common>/worktrees/<name>, where git keeps the files of one worktree. The caller frees the path.
+ */
 static char *common_of(const char *gitdir)
 {
 	static const char worktrees[] = "/worktrees";
@@ -124,9 +125,9 @@ static char *common_of(const char *gitdir)
 
 /* --- whether the repository says the same ----------------------------------------------------- */
 
-/* The repository's own word on where this worktree is, and on what it has in common with the
- * others. git writes both ways absolute or both relative: so a guest that has the worktree alone
- * cannot choose, by another form of .git, where it gets the repository. */
+/* Checks that the repository itself leads back to this worktree and to the common directory. git
+ * writes both ways absolute or both relative. So a guest that has the worktree alone cannot choose,
+ * by another form of .git, where it gets the repository. */
 static bool leads_back(const char *real, const char *gitdir, bool absolute)
 {
 	autofree char *back = NULL;
@@ -146,7 +147,8 @@ static bool has_type(const char *dir, const char *name, mode_t type)
 	return path && lstat(path, &st) == 0 && (st.st_mode & S_IFMT) == type;
 }
 
-/* By gitrepository-layout(5). A directory that merely holds one called worktrees is none. */
+/* Returns whether the directory is a repository, by gitrepository-layout(5). A directory that
+ * merely has a directory called worktrees is none. */
 static bool is_repository(const char *dir)
 {
 	return has_type(dir, "HEAD", S_IFREG) && has_type(dir, "objects", S_IFDIR) &&
@@ -155,8 +157,8 @@ static bool is_repository(const char *dir)
 
 /* --- where the guest is to have it ------------------------------------------------------------ */
 
-/* The path that `said`, as git writes it, is in a guest that has the worktree at `mountpoint`;
- * malloc'd. A guest's root is its own parent, as every root is. */
+/* Returns the path of `said`, as git writes it, in a guest that has the worktree at `mountpoint`.
+ * The root of a guest is its own parent, like every root. The caller frees the path. */
 static char *path_in_guest(const char *mountpoint, const char *said, struct error *err)
 {
 	autofree char *dir = path_clean(mountpoint, err);
@@ -170,8 +172,8 @@ static char *path_in_guest(const char *mountpoint, const char *said, struct erro
 	return path_join(*dir ? dir : "/", said, err);
 }
 
-/* What a guest's own system is made of. A mount there would have its root run the repository's
- * files. */
+/* Returns whether the place belongs to a guest's own system. A mount there would make the guest's
+ * root run the repository's files. */
 static bool is_system_place(const char *place)
 {
 	static const char *const trees[] = {"/bin",   "/boot",	"/dev",	   "/etc",  "/lib",
@@ -207,7 +209,8 @@ int share_git_find(const char *dir, const char *mountpoint, struct share_git *ou
 	autofree char *gitdir = real ? follow(real, said) : NULL;
 	if (!gitdir)
 		return 0; /* git does not work on the host either */
-	/* The guest has it, or could have made it: then it is nobody's word on anything else. */
+	/* The guest has this directory, or could have made it, so the directory proves nothing
+	 * about others. */
 	if (path_is_below(gitdir, real))
 		return 0;
 	if (!is_as_git_writes(said, real, gitdir))
@@ -223,7 +226,8 @@ int share_git_find(const char *dir, const char *mountpoint, struct share_git *ou
 			err, ERR_INVALID,
 			"%.200s/.git leads to %.200s, which is no worktree's of a repository that leads back there: it is not shared along; share the directory that holds both, as for a submodule, or the repository itself",
 			dir, said);
-	/* An absolute path is the host's own, and of this host's system nothing is shared. */
+	/* An absolute path is the host's own, and the host's system directories are never shared.
+	 */
 	if (*said != '/' && is_system_place(place))
 		return error_set(
 			err, ERR_INVALID,
@@ -235,7 +239,7 @@ int share_git_find(const char *dir, const char *mountpoint, struct share_git *ou
 
 /* --- beside the other shares ------------------------------------------------------------------ */
 
-/* Whether the guest has it at its place by this share. */
+/* Returns whether the guest has the common directory at its place by this share. */
 static bool is_part_of(const struct share_git *git, const json_t *share)
 {
 	autofree char *dir = realpath(json_text(share, "path", ""), NULL);
@@ -246,7 +250,8 @@ static bool is_part_of(const struct share_git *git, const json_t *share)
 	       strcmp(git->common + strlen(dir), git->place + len) == 0;
 }
 
-/* Two worktrees of one repository need it once, and a main checkout that is shared has it. */
+/* Returns whether a share has the common directory already. Two worktrees of one repository need it
+ * once, and a shared main checkout has it. */
 static bool is_there(const json_t *shares, const struct share_git *git)
 {
 	const json_t *share;
@@ -260,8 +265,9 @@ static bool is_there(const json_t *shares, const struct share_git *git)
 	return false;
 }
 
-/* Where one directory holds the other, a guest writes to what the host goes by: it could have the
- * name of the common directory lead elsewhere, or have written what made it look like one. */
+/* Checks that no directory holds the other. Otherwise a guest could write to the files that the
+ * host relies on: it could make the name of the common directory lead elsewhere, or could have
+ * written the files that made it look like a common directory. */
 static int check_apart(const struct spot *common, const char *path, const struct mountinfo *mounts,
 		       struct error *err)
 {
@@ -314,14 +320,14 @@ static json_t *common_share(json_t *share, const struct share_git *git, size_t n
 	snprintf(tag, sizeof(tag), "git-%zu", number);
 	if (json_put_string(own, "tag", tag, err) < 0)
 		return NULL;
-	/* What git keeps in its common directory it replaces under a lock file, and reads under
-	 * that lock. A guest that kept names would read there what the host has replaced meanwhile,
-	 * and undo it. */
+	/* git replaces the files in its common directory under a lock file, and reads them under
+	 * that lock. A guest that cached names would read there what the host has replaced
+	 * meanwhile, and undo the change. */
 	if (!json_object_get(own, "cache") && !json_object_get(own, "timeoutSeconds") &&
 	    json_put_string(own, "cache", "none", err) < 0)
 		return NULL;
-	/* What has been judged is the directory of this path. A guest that has a directory above it
-	 * could put a link there afterwards. */
+	/* The directory of this path was checked. A guest that has a directory above it could put a
+	 * link there afterwards. */
 	if (json_put(own, "direct", json_true(), err) < 0 ||
 	    json_put_string(own, "mountpoint", git->place, err) < 0)
 		return NULL;

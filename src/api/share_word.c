@@ -71,7 +71,7 @@ int share_word_parse(const char *word, struct share_word *out, struct error *err
 			word);
 	cut.dir = cut.text;
 	cut.mountpoint = mountpoint ? mountpoint : SHARE_PLACE;
-	/* Which value an option may have the config knows. */
+	/* The config checks the values of options. */
 	while ((option = strsep(&options, ","))) {
 		const char *said = word + (option - cut.text); /* with its value */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The helper has the connection for itself: the agent is asked to hand it over, so bytes pass
+ * The helper has the connection for itself. The agent hands the connection over, so bytes pass
  * neither through the agent's frames nor through a pipe.
  */
 #include "api/transfer.h"
@@ -58,7 +58,7 @@ static int wait_for_word(const struct transfer *transfer, int fd, uint64_t deadl
 	return slots[1].revents ? error_set(err, ERR_UNAVAILABLE, "cancelled") : 0;
 }
 
-/* Receives the agent's first message, of which `in` has the first byte. */
+/* Receives the agent's first message. `in` has the first byte of it. */
 static int receive_message(const struct transfer *transfer, int fd, struct buf *in,
 			   uint64_t deadline, struct error *err)
 {
@@ -80,7 +80,8 @@ static int receive_message(const struct transfer *transfer, int fd, struct buf *
 	return got;
 }
 
-/* Takes what the agent itself says in the helper's place: why there will be no helper. */
+/* Makes an error of what the agent itself says instead of the helper: why there will be no helper.
+ */
 static int hear_agent(const struct transfer *transfer, int fd, uint8_t first, uint64_t deadline,
 		      struct error *err)
 {
@@ -103,7 +104,8 @@ static int hear_agent(const struct transfer *transfer, int fd, uint8_t first, ui
 	return -1;
 }
 
-/* Asks the agent for the helper on a connection of its own, and waits until the helper is there. */
+/* Asks the agent for the helper on a separate connection, and waits until the helper has started.
+ */
 static int call_helper(const struct transfer *transfer, const char *const *command,
 		       struct error *err)
 {
@@ -149,7 +151,8 @@ static struct tree_line make_line(const struct transfer *transfer, int fd)
 	};
 }
 
-/* A machine that is paused says nothing either, and the reason is the better word. */
+/* A paused machine is silent too. The error says then that the machine is paused, which is more
+ * useful. */
 static int explain_silence(const struct transfer *transfer, int status, struct error *err)
 {
 	if (status == 0 || !err || err->code != ERR_TIMEOUT)
@@ -178,8 +181,8 @@ static void name_maker(char out[SHA256_TEXT])
 	out[TREE_MAKER] = '\0';
 }
 
-/* What the guest has refused to a user who is not root has that reason. An error with a number is
- * this host's. */
+/* Adds the reason to an error that says that the guest refused something to a user who is not root.
+ * An error with a number is this host's. */
 static int explain_denied(const struct transfer *transfer, int status, struct error *err)
 {
 	const char *user = transfer->user ? transfer->user : "";
@@ -252,7 +255,8 @@ static int check_type(const char *type, struct error *err)
 	return error_set(err, ERR_IO, "a file of type \"%.32s\"", type);
 }
 
-/* Of a name that is no text, the exact bytes: else two names could not be told apart. */
+/* Checks the exact bytes of a name that is no text. Without them two names could not be told apart.
+ */
 static int check_exact_name(const char *exact, struct error *err)
 {
 	autobuf struct buf name = BUF_INIT(NAME_MAX);
@@ -267,7 +271,7 @@ static int check_exact_name(const char *exact, struct error *err)
 	return 0;
 }
 
-/* What the guest says is only passed on as what it has to be. */
+/* Checks an entry from the guest. Only values of the expected form are passed on. */
 static json_t *checked_entry(const json_t *line, struct error *err)
 {
 	static const struct {
@@ -310,7 +314,7 @@ static int bad_listing(struct error *err)
 	return error_prefix(err, "bad listing from the guest");
 }
 
-/* 1: the end; 0: an entry was added; -1. */
+/* Takes a line of a listing. Returns 1 at the end, 0 if an entry was added; -1 with an error. */
 static int take_listing_line(const char *text, size_t len, json_t *entries, struct error *err)
 {
 	json_auto_t *line = json_load_strict(text, len, err);

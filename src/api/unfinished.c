@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Directories that are not finished. Between mkdir and the supervisor's first record there is a
- * directory with a clone of the image in it and nothing that lists it; a clone can take seconds,
- * and a process that is killed meanwhile cannot clean up. So whoever makes one leaves a mark and
- * holds a lock on it, which goes when the process does. Whoever makes the next workspace removes
- * what is marked and not locked.
+ * directory with a clone of the image in it, and nothing lists it. A clone can take seconds, and a
+ * process that is killed meanwhile cannot clean up. So a maker leaves a mark and holds a lock on
+ * it, which ends with the process. The maker of the next workspace removes directories whose marks
+ * are not locked.
  *
- * The locked marks are in one place, .locks/.making/<id>, each set before its directory is made: to
- * find what is abandoned costs the same however many workspaces there are. What may be removed is
- * said by a second mark, a file in the directory itself, because the first one may also stand for a
- * maker that found its name taken by something else. Directories without it are never touched,
- * whatever they hold.
+ * The locked marks are in one place, .locks/.making/<id>, and each is set before its directory is
+ * made. So finding the abandoned ones costs the same however many workspaces there are. A second
+ * mark, a file in the directory itself, says that the directory may be removed. This is needed
+ * because the first mark may also belong to a maker that found its name taken by something else.
+ * Directories without the second mark are never touched, whatever they hold.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,19 +38,19 @@ static int open_marks(const struct state_dir *dir, struct error *err)
 	return fd < 0 ? error_errno(err, errno, "%s/" MARKS, dir->path) : fd;
 }
 
-/* Makes a mark with the lock on it before it has its name: a sweep that came in between would take
- * it for abandoned. */
+/* Makes a mark and locks it before it gets its name. Otherwise a sweep that came in between would
+ * take it for abandoned. */
 static int link_locked(int marks, const char *id)
 {
 	autoclose int fd = file_open_nameless(marks, O_RDWR);
 
-	/* A file system without such files has that moment. */
+	/* On a file system without such files there is a moment without the lock. */
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return openat(marks, id, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	return file_give_name(fd, marks, id) < 0 ? -1 : steal_fd(&fd);
 }
 
-/* Opens the mark that is there, or makes a new one. -1 with errno. */
+/* Opens the existing mark, or makes a new one. Returns -1 with errno. */
 static int open_mark(int marks, const char *id)
 {
 	int fd;
@@ -63,7 +63,8 @@ static int open_mark(int marks, const char *id)
 	return fd;
 }
 
-/* Each is lost to somebody who came to his end meanwhile; more are only where no mark can be. */
+/* An attempt fails because another process finished meanwhile. All attempts fail only where no mark
+ * can be made. */
 #define ATTEMPTS 1000
 
 int unfinished_mark(const struct state_dir *dir, const char *id, struct error *err)
@@ -73,7 +74,7 @@ int unfinished_mark(const struct state_dir *dir, const char *id, struct error *e
 		autoclose int marks = open_marks(dir, &why);
 		autoclose int fd = marks < 0 ? -1 : open_mark(marks, id);
 
-		/* The last mark went, and the directory with it. */
+		/* The last mark was removed, and the directory with it. */
 		if (marks < 0 ? why.errnum == ENOENT : fd < 0 && errno == ENOENT)
 			continue;
 		if (marks < 0)
@@ -141,10 +142,11 @@ void unfinished_each_abandoned(const struct state_dir *dir, unfinished_fn *fn, v
 		if (fn(dir, id, data) == 0)
 			(void)unfinished_unmark(dir, id, NULL);
 	}
-	unlinkat(dir->fd, MARKS, AT_REMOVEDIR); /* what was killed between the last mark and this */
+	/* A process may have been killed after it removed the last mark. */
+	unlinkat(dir->fd, MARKS, AT_REMOVEDIR);
 }
 
-/* -1: that cannot be told now. */
+/* Returns whether the directory has the file; -1 if this cannot be told now. */
 static int has_file(int fd, const char *file)
 {
 	struct stat st;
@@ -154,7 +156,8 @@ static int has_file(int fd, const char *file)
 	return errno == ENOENT ? 0 : -1;
 }
 
-/* The first mark goes after the second one: without it the making has just come to its end. */
+/* The first mark is removed after the second one: without the first mark the making has just ended.
+ */
 enum unfinished_state unfinished_marked(const struct state_dir *dir, const char *mark)
 {
 	autoclose int marks =
@@ -180,7 +183,7 @@ int unfinished_remove(const struct state_dir *dir, const char *id)
 	autoclose int fd = openat(dir->fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	int own, manifest, lease;
 
-	/* What cannot be opened now is looked at by the next one. */
+	/* The next sweep checks a directory that cannot be opened now. */
 	if (fd < 0)
 		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -1;
 	own = has_file(fd, WORKSPACE_MAKING);
@@ -188,10 +191,10 @@ int unfinished_remove(const struct state_dir *dir, const char *id)
 	lease = has_file(fd, "lease");
 	if (own < 0 || manifest < 0 || lease < 0)
 		return -1;
-	/* A recorded workspace is one, even if the mark was left. */
+	/* A recorded workspace is kept, even if the mark was left. */
 	if (own && !manifest && !lease)
 		return trash_remove(dir, id, NULL);
-	unlinkat(dir->fd, id, AT_REMOVEDIR); /* only if nothing came into it */
+	unlinkat(dir->fd, id, AT_REMOVEDIR); /* only if the directory is empty */
 	return 0;
 }
 

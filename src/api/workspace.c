@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of a workspace: each function is one command of its supervisor. */
+/* The life of a workspace. Each function is one command of the workspace's supervisor. */
 #include <string.h>
 
 #include "api/api.h"
@@ -27,7 +27,7 @@ int microagent_create(struct microagent *agent, const char *name,
 	return result;
 }
 
-/* A command on a workspace with the config that was recorded for it. */
+/* Runs a command on a workspace with the recorded config. */
 static int as_recorded(struct microagent *agent, const char *const *options, const char *command,
 		       const char *name, json_t **response, struct error *err)
 {
@@ -80,7 +80,7 @@ int microagent_prepare(struct microagent *agent, const char *name, json_t **resp
 	return as_recorded(agent, NULL, "prepare", name, response, err);
 }
 
-/* A command whose config is the state directory alone, for a workspace that is there. */
+/* Runs a command whose config is only the state directory, for an existing workspace. */
 static int on_existing(struct microagent *agent, const char *option, const char *command,
 		       const char *name, json_t **response, struct error *err)
 {
@@ -148,7 +148,8 @@ int microagent_delete(struct microagent *agent, const char *name, json_t **respo
 	if (why.code == ERR_CONFLICT && why.reason != REASON_WORKSPACE_ALIVE) {
 		struct open_workspace existing = {0};
 
-		/* Refused because something lives there; any other conflict speaks for itself. */
+		/* The command was refused because something lives there. Any other conflict
+		 * explains itself. */
 		if (open_workspace_named(agent, name, &existing, NULL) == 0) {
 			if (lease_is_held(&existing.ws))
 				open_workspace_refuse_alive(&existing, &why);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a Mac is asked, where machines are the system's own and so is what confines them. Compiled
- * and linked for macOS, never run on one. */
+/* The checks on a Mac, where the system itself runs and confines the machines. This file is
+ * compiled and linked for macOS, but was never run on a Mac. */
 #include <string.h>
 
 #include "api/doctor.h"

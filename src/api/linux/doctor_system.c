@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a Linux host is asked: KVM, namespaces, Landlock and cgroups. */
+/* The checks on a Linux host: KVM, namespaces, Landlock and cgroups. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -48,7 +48,7 @@ static void check_accelerator(const struct microagent *agent, const json_t *host
 		finding_detail(out, VERDICT_FAILED, "not known: the supervisor does not say");
 		return;
 	}
-	/* Apple's, of which there is a stand-in here: nothing of this host's mends it. */
+	/* Apple's platform has only a stand-in here, and nothing on this host repairs that. */
 	if (strcmp(name, "platform") == 0) {
 		doctor_platform(host, out);
 		return;
@@ -94,8 +94,8 @@ static void check_confinement(const struct microagent *agent, const json_t *host
 		finding_remedy(out, remedy);
 }
 
-/* The live supervisor, which reads what a guest writes, has a root of its own as well; what reads
- * archives has none. */
+/* Checks Landlock. Without it, the live supervisor, which reads what a guest writes, still has a
+ * root of its own, but the processes that read archives have none. */
 static void check_landlock(const struct microagent *agent, const json_t *host, struct finding *out)
 {
 	const char *files = json_text(host, "files", "");
@@ -143,8 +143,8 @@ static void check_limits(const struct microagent *agent, const json_t *host, str
 		finding_remedy(out, "systemd-run --user --scope bash");
 }
 
-/* Files of a guest's own users are somebody's here: of the one who has the machine, or of his
- * subordinate ids. */
+/* Checks user ids. Files of a guest's own users belong to somebody on the host: to the owner of the
+ * machine, or to that owner's subordinate ids. */
 static void check_user_ids(const struct microagent *agent, const json_t *host, struct finding *out)
 {
 	static const char *const files[] = {"/etc/subuid", "/etc/subgid"};
