@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of a base, which nothing may be made of any more: no session, and no pool. */
+/* Deleting a base, of which no session and no pool may exist any more. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -17,8 +17,8 @@ static bool is_unreadable(const struct microagent *agent, const char *name)
 	return !session || (session_read_record(session, &why) < 0 && why.code == ERR_IO);
 }
 
-/* Fails where the base has a pool, which may have no session yet, or where a session is made of the
- * base. */
+/* Fails if the base has a pool, which may have no session yet, or if a session is made of the base.
+ */
 static int refuse_used(struct microagent *agent, const struct base *base, struct error *err)
 {
 	auto_pool struct pool pool = POOL_NONE;

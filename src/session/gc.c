@@ -52,8 +52,7 @@ int gc_note(json_t *list, const char *name, const char *why, struct error *err)
 		       : error_errno(err, ENOMEM, "orphans");
 }
 
-/* What cannot be removed keeps nothing else from being so. The message may have a name in it that
- * is not UTF-8. */
+/* The removal of the other things goes on. The message may have a name in it that is not UTF-8. */
 int gc_leave(struct gc *gc, const char *name, const struct error *why, struct error *err)
 {
 	json_t *entry = json_pack("{s:s,s:o}", "name", name, "why",
@@ -64,7 +63,7 @@ int gc_leave(struct gc *gc, const char *name, const struct error *why, struct er
 		       : error_errno(err, ENOMEM, "orphans");
 }
 
-/* What was in the making when its maker died, beside the sessions themselves. */
+/* Removes things that were in the making when their makers died, beside the sessions themselves. */
 static int gc_swept(struct gc *gc, struct error *err)
 {
 	static const struct {
@@ -106,14 +105,14 @@ static bool should_be_alive(const struct workspace *ws)
 {
 	enum state state = bundle_state(ws);
 
-	/* A session in quarantine has no machine. Where there is a socket still, there was one, and
-	 * it ended before it could clean up. */
+	/* A session in quarantine has no machine. If there is still a socket, there was a machine,
+	 * and it ended before it could clean up. */
 	if (state == STATE_QUARANTINED)
 		return faccessat(ws->fd, "control.sock", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	return state_is_live(state);
 }
 
-/* Returns the size of a file of the session, or -1 where there is none. */
+/* Returns the size of a file of the session, or -1 if there is none. */
 static off_t file_size_of(const struct workspace *ws, const char *file)
 {
 	struct stat st;
@@ -123,8 +122,8 @@ static off_t file_size_of(const struct workspace *ws, const char *file)
 		       : -1;
 }
 
-/* Returns whether a loss of power has emptied the records of a session that never ran. They are
- * written to the disk for sure when the session first starts, and not before. */
+/* Returns whether a loss of power has emptied the records of a session that never ran. The records
+ * are only synced to the disk when the session first starts. */
 static bool is_lost_clone(const struct workspace *ws)
 {
 	off_t record = file_size_of(ws, SESSION_RECORD),
@@ -160,7 +159,8 @@ static int gc_bundle(struct gc *gc, struct microagent *sessions, const struct st
 
 	if (!session_name_of_id(id, name) || workspace_open(dir, id, false, &ws, NULL) < 0)
 		return 0;
-	/* The lease last: whoever starts it takes that first, and then says so in its state. */
+	/* The lease is checked last: a start takes the lease first, and records its state
+	 * afterwards. */
 	if (ws.fd >= 0) {
 		lost = is_lost_clone(&ws);
 		orphan = !lost && should_be_alive(&ws);
@@ -181,7 +181,7 @@ static int gc_bundle(struct gc *gc, struct microagent *sessions, const struct st
 			return gc_leave(gc, name, &why, err);
 		return status == 0 ? gc_note(gc->removed, name, POWER_LOST, err) : 0;
 	}
-	/* A supervisor that is asked for the state looks what became of the machine, and records
+	/* A supervisor that is asked for the state checks what became of the machine, and records
 	 * it. */
 	if (!orphan || microagent_status(sessions, id, NULL, NULL) < 0 || !is_adopted(dir, id))
 		return 0;
@@ -216,7 +216,8 @@ static int gc_bundles(struct gc *gc, struct error *err)
 /* --- processes without a bundle --------------------------------------------------------------- */
 
 /* Returns whether the process is the live supervisor of a session below place whose directory is
- * gone, and which session that is. Every other process of a session ends with its supervisor. */
+ * gone, and writes the session's name. Every other process of a session ends with its supervisor.
+ */
 static bool is_lost_process(pid_t pid, const char *place, char name[SESSION_NAME_ROOM])
 {
 	size_t len = strlen(place);
@@ -246,7 +247,8 @@ static int end_if_lost(pid_t pid, void *data)
 	if (pid <= 1 || !is_lost_process(pid, search->place, name) ||
 	    proc_hold(pid, &lost, NULL) < 0)
 		return 0;
-	/* It is looked at again, since the pid may have been another's before it was held. */
+	/* The process is checked again, since the pid may have been another's before this process
+	 * held it. */
 	if (!is_lost_process(lost.pid, search->place, name) ||
 	    proc_signal(&lost, SIGKILL, NULL) < 0)
 		return 0;
@@ -276,7 +278,7 @@ json_t *microagent_session_gc(struct microagent *agent, struct error *err)
 		return NULL;
 	}
 	sessions_sweep(agent, removed, left);
-	/* Pools last: what is gone by then has no token any more. */
+	/* Pools come last: by then the removed sessions have no tokens any more. */
 	if (gc_swept(&gc, err) < 0 || gc_processes(&gc, err) < 0 || gc_bundles(&gc, err) < 0 ||
 	    sessions_tell_gone(agent, adopted, err) < 0 || gc_pools(&gc, err) < 0)
 		return NULL;

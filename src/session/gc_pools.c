@@ -86,8 +86,8 @@ static int gc_ready(struct gc *gc, const struct pool *pool, struct error *err)
 #define ENDING_BROKE_OFF "its destruction broke off"
 
 /* A process that destroys a member by its name, or that found it dead, works without the pool's
- * lock and holds the member's mark. With that mark in our hands, a token in ending/ was left by one
- * that died. */
+ * lock and holds the member's mark. This process has the mark now, so a token in ending/ was left
+ * by a process that died. */
 static bool is_left_ending(const struct gc *gc, const struct pool *pool, const char *name)
 {
 	char mark[SESSION_MARK_ROOM];
@@ -107,7 +107,7 @@ static bool is_left_ending(const struct gc *gc, const struct pool *pool, const c
 	return left;
 }
 
-/* With the pool's lock in our hands nobody else sets or drains the pool. */
+/* While this process has the pool's lock, nobody else sets or drains the pool. */
 static int gc_ending(struct gc *gc, const struct pool *pool, struct error *err)
 {
 	json_auto_t *names = pool_tokens(pool, POOL_ENDING, err);
@@ -124,7 +124,7 @@ static int gc_ending(struct gc *gc, const struct pool *pool, struct error *err)
 		struct error why = {0};
 		int noted;
 
-		/* What has just been tried is not tried again. */
+		/* A removal that was just tried is not tried again. */
 		if (is_in(gc->left, word) || !is_left_ending(gc, pool, word))
 			continue;
 		orphan_tell(gc->agent, word, ORPHAN_HALF_DESTROYED, ORPHAN_REMOVED,
@@ -143,7 +143,8 @@ static int gc_ending(struct gc *gc, const struct pool *pool, struct error *err)
 
 #define POOL_LABEL_ROOM (sizeof(POOL_DIR "/") + NAME_MAX)
 
-/* A pool has the name of its base, which may live on: it is listed as pool/BASE. */
+/* Writes the label of a pool, pool/BASE. A pool has the name of its base, which may continue to
+ * exist. */
 static void pool_label(const char *base, char out[POOL_LABEL_ROOM])
 {
 	snprintf(out, POOL_LABEL_ROOM, POOL_DIR "/%s", base);
@@ -165,7 +166,8 @@ static int leave_pool(struct gc *gc, const char *base, const struct error *why, 
 	return gc_leave(gc, label, why, err);
 }
 
-/* What a killed `pool set` or `pool drain` has left. A damaged record is for its user to see. */
+/* Removes what a killed `pool set` or `pool drain` has left. A damaged record is kept for its user
+ * to see. */
 static int gc_unkept(struct gc *gc, const struct pool *pool, struct error *err)
 {
 	json_auto_t *names = pool_tokens(pool, POOL_READY, err);

@@ -94,8 +94,8 @@ static void check_confinement(const struct microagent *agent, const json_t *host
 		finding_remedy(out, remedy);
 }
 
-/* Checks Landlock. Without it, the live supervisor, which reads what a guest writes, still has a
- * root of its own, but the processes that read archives have none. */
+/* Checks Landlock. A live supervisor, which reads what a guest writes, also has a root of its own.
+ * A process that reads archives has only Landlock. */
 static void check_landlock(const struct microagent *agent, const json_t *host, struct finding *out)
 {
 	const char *files = json_text(host, "files", "");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A base on disk: finding it, reading what is recorded of it, comparing its files with that. */
+/* A base on disk: finding it, reading its record, and comparing its files with the record. */
 #include "session/bases/base.h"
 
 #include <errno.h>
@@ -67,7 +67,7 @@ static int check_shape(const json_t *metadata, struct error *err)
 		    0 ||
 	    json_get_int(metadata, "", "cpuCount", JSON_OPTIONAL, 1, INT32_MAX, &cpus, err) < 0)
 		return -1;
-	/* The size of the disk is what the disks of the base's sessions may grow to. */
+	/* The disks of the base's sessions may grow to the size of this disk. */
 	if (check_file(metadata, "disk", "file", err) < 0 ||
 	    json_get_int(json_object_get(metadata, "disk"), "disk", "bytes", JSON_REQUIRED, 1,
 			 INT64_MAX, &bytes, err) < 0)
@@ -170,7 +170,8 @@ unsigned base_newest(const struct state_dir *dir, const char *name)
 	return newest;
 }
 
-/* The reason names the base without a version: nobody can ask for a version to be made. */
+/* The reason names the base without its version: nobody can ask for a certain version to be made.
+ */
 static int not_found(const char *word, const char *dir, struct error *err)
 {
 	struct base_name name = {0};
@@ -182,7 +183,7 @@ static int not_found(const char *word, const char *dir, struct error *err)
 	return error_reason(err, REASON_NO_BASE, makes);
 }
 
-/* Opens the version that base->name says, else the newest one. */
+/* Opens the version in base->name, or the newest version. */
 static int find_bundle(const struct state_dir *dir, const char *word, struct base *base,
 		       struct error *err)
 {
@@ -255,7 +256,7 @@ void base_files_free(struct base_file files[BASE_FILES])
 		free(steal_ptr(&files[i].path));
 }
 
-/* Of which guest's bases a file is. */
+/* The guests whose bases have a file. */
 enum of_guest { OF_LINUX = 1, OF_MACOS = 2, OF_BOTH = OF_LINUX | OF_MACOS };
 
 int base_files(const struct base *base, struct base_file out[BASE_FILES], struct error *err)
@@ -282,7 +283,8 @@ int base_files(const struct base *base, struct base_file out[BASE_FILES], struct
 		files[i].sha256 = metadata_text(base->metadata, rows[i].label, "sha256");
 		const char *path = metadata_text(base->metadata, rows[i].label, rows[i].key);
 
-		/* The disk's is relative to the bundle, which may have been moved with it. */
+		/* The path of the disk is relative to the bundle, which may have been moved with
+		 * it. */
 		files[i].path = path_join(base->path, path ? path : BASE_LAYER, err);
 		if (!files[i].path) {
 			base_files_free(files);

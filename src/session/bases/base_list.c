@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What there is of bases, and whether it is whole. */
+/* Listing the bases and checking whether they are whole. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ static int compare_names(const void *a, const void *b)
 	return x->version < y->version ? -1 : x->version > y->version;
 }
 
-/* Sorted; malloc'd. */
+/* Returns the sorted names. The caller frees the list. */
 static struct base_name *list_names(const struct state_dir *dir, size_t *count, struct error *err)
 {
 	int own = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -98,7 +98,7 @@ json_t *microagent_base_list(struct microagent *agent, struct error *err)
 		struct error failed = {0};
 		json_auto_t *entry = microagent_base_show(agent, name, &failed);
 
-		/* A base that is being deleted just now is passed over. */
+		/* A base that is being deleted just now is skipped. */
 		if (!entry && (failed.code == ERR_NOT_FOUND || failed.code == ERR_CONFLICT))
 			continue;
 		if (!entry)
@@ -117,8 +117,9 @@ json_t *microagent_base_list(struct microagent *agent, struct error *err)
 struct sealed_file {
 	const char *what, *path;
 	enum digest_part part;
-	const char *sha256; /* when it was sealed; NULL: not recorded */
-	const char *newer;  /* what the cache records of the file since it was refreshed; or "" */
+	const char *sha256; /* the digest when it was sealed; NULL: not recorded */
+	/* The digest that the cache records since the file was refreshed; or "". */
+	const char *newer;
 };
 
 static json_t *verify_base_file(const struct sealed_file *file)
@@ -143,7 +144,7 @@ static json_t *verify_base_file(const struct sealed_file *file)
 			 "refreshed", refreshed ? json_true() : NULL);
 }
 
-/* 1: all of them are as they were sealed, or refreshed. */
+/* Returns 1 if all files are as they were sealed or refreshed. */
 static int verify_sealed(const struct sealed_file *files, size_t count, json_t *checks,
 			 struct error *err)
 {
@@ -177,7 +178,7 @@ static int verify_own_files(const struct base *base, json_t *checks, struct erro
 	return status;
 }
 
-/* One whose record is damaged is told as that. */
+/* Checks the template. A template with a damaged record is reported as damaged. */
 static int verify_template(const struct base *base, json_t *checks, struct error *err)
 {
 	static const struct {
@@ -210,7 +211,8 @@ static int verify_template(const struct base *base, json_t *checks, struct error
 	return ok;
 }
 
-/* They carry this host's own software, which an upgrade replaces: the cache's record says so. */
+/* Checks the initrd. It has this host's own software, which an upgrade replaces; the cache's record
+ * says so. */
 static int verify_initrd(const struct base *base, json_t *checks, struct error *err)
 {
 	const json_t *initrd = json_object_get(base->metadata, "initrd");

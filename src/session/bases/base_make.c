@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A base in the making is <state>/bases/.making-XXXXXX, with an exclusive flock on it that goes
- * with its maker: what is held by nobody was left by one that was killed, and the next one removes
- * it. Sealed, it gets its name by a rename that replaces nothing.
+ * Making a base. A base in the making is <state>/bases/.making-XXXXXX, with an exclusive flock that
+ * ends with its maker. If nobody holds the flock, a killed maker left the directory, and the next
+ * maker removes it. A sealed base gets its name by a rename that replaces nothing.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -26,7 +26,7 @@
 #include "session/macos/macos.h"
 
 #define MAKING ".making-"
-/* The room that a provisioned base has beyond its image, and how large a disk it may make. */
+/* The free room that a provisioned base has beyond its image, and the limit of its disk's size. */
 #define ROOM_BYTES (1ull << 30)
 #define ROOM_MOST_BYTES (4ull << 30)
 
@@ -37,7 +37,7 @@
 
 /* --- the directory --------------------------------------------------------------------------- */
 
-/* Removes what nobody holds any more; the caller has bases locked. */
+/* Removes directories that nobody holds any more. The caller has locked bases. */
 static void sweep_locked(const struct state_dir *dir, json_t *removed)
 {
 	int own = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -100,7 +100,7 @@ int base_remove(const struct microagent *agent, const struct base *base, struct 
 	return path_remove_tree_at(dir.fd, gone, err);
 }
 
-/* While bases is locked nobody sees the new directory before that is locked itself. */
+/* While bases is locked, nobody sees the new directory before the directory itself is locked. */
 static int make_base_directory(struct making *m, struct error *err)
 {
 	autoclose int lock = lock_bases(&m->dir, err);
@@ -162,8 +162,8 @@ static int find_parts(struct making *m, struct error *err)
 	return m->kernel.initrd ? 0 : -1;
 }
 
-/* Has microagent-artifact import spec->oci into the cache, where the next base of the same image
- * finds it; m->image becomes that image. */
+/* Makes microagent-artifact import spec->oci into the cache, where the next base of the same image
+ * finds it. m->image becomes that image. */
 static int import_image(struct making *m, struct error *err)
 {
 	const struct microagent_base_spec *spec = m->spec;
@@ -172,8 +172,8 @@ static int import_image(struct making *m, struct error *err)
 	char name[BASE_NAME_MAX + 8], size[24], text[512];
 	size_t n = 3;
 
-	/* The name of an image has small letters alone, and its end says its architecture. The name
-	 * of a base may end in anything, so -base is put behind it. */
+	/* The name of an image has only small letters, and its end says its architecture. The name
+	 * of a base may end in anything, so -base is added. */
 	snprintf(name, sizeof(name), "%s-base", m->base.name);
 	for (char *c = name; *c; c++)
 		*c = (char)tolower((unsigned char)*c);
@@ -193,8 +193,8 @@ static int import_image(struct making *m, struct error *err)
 	return cache_image_find(name, m->architecture, &m->image, err);
 }
 
-/* How large a file may be here, to a MiB. No interface says it, so it is tried with a file that is
- * about to be removed. */
+/* Returns how large a file may be here, to a MiB. No interface tells it, so it is tried with a file
+ * that is about to be removed. */
 static uint64_t largest_mib(int fd, uint64_t fits, uint64_t does_not)
 {
 	while (does_not - fits > 1) {
@@ -208,9 +208,9 @@ static uint64_t largest_mib(int fd, uint64_t fits, uint64_t does_not)
 	return fits;
 }
 
-/* Copies the image. Its copy is as large as is asked for, or has some room if it is to be
- * provisioned; the guest makes the file system as large as the disk. An imported image was given
- * its room by the import. */
+/* Copies the image. The copy has the requested size, or some free room if it will be provisioned;
+ * the guest makes the file system as large as the disk. An imported image got its free room from
+ * the import. */
 static int copy_base_disk(const struct making *m, struct error *err)
 {
 	autoclose int image = image_open(&m->image, err);
@@ -292,8 +292,8 @@ int microagent_base_create(struct microagent *agent, const char *word,
 				 m.base.name);
 	if (machine_check(&spec->machine, MACHINE_BASE, err) < 0)
 		return -1;
-	/* A base cannot be changed once it is sealed, so what no session of it could have is
-	 * refused. */
+	/* A base cannot be changed once it is sealed, so a value that no session of it could have
+	 * is refused. */
 	if (spec->size_mib < 0 || spec->size_mib > INT64_MAX >> 20)
 		return error_set(err, ERR_INVALID,
 				 "the size of a disk must be between 1 and %lld MiB, and is %lld",

@@ -7,7 +7,8 @@
 
 #include "session/bases/base.h"
 
-/* "-v3" at the end of len bytes: where it begins, and 3. len: there is none. */
+/* Finds "-v3" at the end of len bytes. Returns where it begins, and writes 3; returns len if there
+ * is none. */
 static size_t find_version(const char *word, size_t len, unsigned *version)
 {
 	size_t digits = len;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of a base's making: digests of all that its sessions are made of, and its name. */
+/* The end of making a base: the digests of all files that its sessions are made of, and its name.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
@@ -70,7 +71,8 @@ static json_t *init_record(const char *initrd, struct error *err)
 	return json_pack("{s:s}", "sha256", digest);
 }
 
-/* 0444 first: the digest is remembered with the times that it has from then on. */
+/* The mode 0444 is set first: the digest is remembered with the times that the file has from then
+ * on. */
 int base_seal_file(int dir, const char *name, struct stat *st, char digest[DIGEST_TEXT],
 		   struct error *err)
 {
@@ -129,7 +131,7 @@ static json_t *source_record(const struct making *m, struct error *err)
 	return steal_ptr(&source);
 }
 
-/* Who makes the base, as "user@host". */
+/* Writes the maker of the base, as "user@host". */
 static void creator(char out[256])
 {
 	struct passwd entry, *user = NULL;
@@ -143,7 +145,7 @@ static void creator(char out[256])
 		snprintf(out, 256, "uid %u@%s", (unsigned)geteuid(), host);
 }
 
-/* What the sessions of the base have by default: what is given, else what macOS says that it
+/* Returns the default of the base's sessions: the given value, else the value that macOS says it
  * needs. */
 static int64_t size_for_sessions(const struct making *m, int64_t given, const char *key,
 				 int64_t otherwise)
@@ -157,7 +159,7 @@ static json_t *describe_base(const struct making *m, struct error *err)
 {
 	const struct microagent_base_spec *spec = m->spec;
 	const struct cache_image *image = &m->image;
-	/* What an image says of its programs. Its variables are those of every command of a
+	/* The settings of an image's programs. Its variables are set for every command of a
 	 * session. */
 	const struct {
 		const char *key;
@@ -203,10 +205,10 @@ static json_t *describe_base(const struct making *m, struct error *err)
 	return steal_ptr(&metadata);
 }
 
-/* Digests of all that a session is made of. */
+/* The digests of all files that a session is made of. */
 struct sealed {
 	const char *key;
-	json_t *record; /* stolen; NULL: it could not be made, err says why */
+	json_t *record; /* taken over; NULL: it could not be made, err says why */
 };
 
 static int put_sealed(json_t *metadata, const struct sealed *files, size_t count, struct error *err)
@@ -271,7 +273,8 @@ void base_clear_immutable(int dir)
 	set_immutable(dir, false);
 }
 
-/* No one but us has had what was sealed, so its digest holds although the file is young. */
+/* Nobody but this process has had the sealed file open, so its digest holds although the file is
+ * young. */
 void base_remember_sealed(int dir, const char *file, const char *digest)
 {
 	autoclose int fd = openat(dir, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -298,8 +301,9 @@ static void remember_digests(const struct making *m, const json_t *metadata)
 			json_text(json_object_get(metadata, rows[i].key), "sha256", NULL));
 }
 
-/* The name is taken by whoever renames first; the other takes the next version. What fails is not
- * published: while we have its directory locked nobody opens it, so it can be taken back. */
+/* Publishes the base. The process that renames first gets the name; the other takes the next
+ * version. A base that fails is not published: while this process has locked its directory, nobody
+ * opens it, so the rename can be undone. */
 static int publish_base(struct making *m, struct error *err)
 {
 	char file[sizeof(m->base.full) + 8];
@@ -310,7 +314,7 @@ static int publish_base(struct making *m, struct error *err)
 	if (file_sync(m->dir.fd) < 0) {
 		error_errno(err, errno, "%s", m->dir.path);
 		if (file_rename_new(m->dir.fd, file, m->dir.fd, m->name) < 0)
-			m->name[0] = '\0'; /* there it stays, and whole */
+			m->name[0] = '\0'; /* the base stays there, and is whole */
 		return -1;
 	}
 	m->name[0] = '\0';
@@ -330,7 +334,8 @@ int base_seal(struct making *m, json_t **base, struct error *err)
 		name->version = base_newest(&m->dir, name->name) + 1;
 		snprintf(name->full, sizeof(name->full), "%s-v%u", name->name, name->version);
 		metadata = describe_base(m, err);
-		(void)unlinkat(m->fd, BASE_LAYER, 0); /* of a name that somebody else took */
+		/* The layer was for a name that another process took. */
+		(void)unlinkat(m->fd, BASE_LAYER, 0);
 		if (!metadata ||
 		    (m->macos ? add_macos_files : add_linux_files)(m, metadata, err) < 0)
 			return -1;

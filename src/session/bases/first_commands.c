@@ -5,10 +5,10 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 
-/* Some commands that run show that commands run in the machine. Which ones an image has is its own
- * business: "there is none of that name" is the guest's word too. There are several, because where
- * the guest is emulated the first takes ten times as long as the next one, and that one half as
- * long again as the third. */
+/* A few commands that run show that commands run in the machine. An image need not have these
+ * commands: "there is none of that name" is also an answer of the guest. There are several, because
+ * in an emulated guest the first takes ten times as long as the second, and the second takes half
+ * as long again as the third. */
 int first_commands_try(struct microagent *agent, const char *name, struct error *err)
 {
 	static const char *const list[][4] = {{"true"}, {"sh", "-c", "true"}, {"true"}};

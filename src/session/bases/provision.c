@@ -30,7 +30,7 @@ bool provision_is_asked(const struct microagent_base_spec *spec)
 	return spec->script || spec->oci || spec->size_mib || (spec->stage && spec->stage[0]);
 }
 
-/* Its agent is on the disk, and with it what sets the guest up when it is booted first. */
+/* The agent of macOS is on the disk, with the program that sets the guest up at its first boot. */
 static int work_in_macos(struct provisioning *p, struct error *err)
 {
 	if (provision_boot(p, err) < 0 || (p->spec->script && provision_run_in_macos(p, err) < 0))
@@ -49,7 +49,7 @@ static int work_in_linux(struct provisioning *p, struct error *err)
 	if (provision_helper(p, "account", err) < 0 || provision_stage_in_guest(p, err) < 0 ||
 	    (p->spec->script && provision_run_script(p, err) < 0))
 		return -1;
-	/* Again: the script may have done something to him. */
+	/* This is done again, since the script may have changed the user agent. */
 	provision_log_doing(&p->log, "keeping the user agent to /workspace, /tmp and his home");
 	if (provision_helper(p, "account", err) < 0 || provision_helper(p, "confine", err) < 0)
 		return -1;

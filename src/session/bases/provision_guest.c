@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is done in the machine: by our helper, and by the script. */
+/* The steps in the machine, by our helper and by the script. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,10 +11,10 @@
 
 #define HELPER "microagent-files"
 #define ROOT_USER "0"
-/* In the guest, in memory: nothing of it is on the disk. */
+/* A directory in the guest's memory: nothing of it is on the disk. */
 #define GUEST_STAGE "/run/microagent-stage"
 #define GUEST_SCRIPT "/run/microagent-provision"
-/* The longest word that a Linux takes, which is less than what macOS does. */
+/* The longest argument that Linux accepts, which is less than macOS accepts. */
 #define MACOS_SCRIPT_BYTES 131000
 
 static int check_cancelled(const struct microagent_result *result, struct error *err)
@@ -22,7 +22,7 @@ static int check_cancelled(const struct microagent_result *result, struct error 
 	return result->cancelled ? error_set(err, ERR_UNAVAILABLE, "cancelled") : 0;
 }
 
-/* What the helper says of a failure: a code, and a text in the next line. */
+/* Makes an error of the helper's message about a failure: a code, and a text in the next line. */
 static int explain_helper(const struct provisioning *p, const struct microagent_result *result,
 			  struct error *err)
 {

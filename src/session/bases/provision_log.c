@@ -82,7 +82,7 @@ static void take_script_line(struct provision_log *log, struct buf *rest)
 			snprintf(log->step, sizeof(log->step), "%s", line + strlen(HEADING));
 			tell_provisioner(log, MICROAGENT_BASE_STEP, line + strlen(HEADING));
 		} else {
-			/* A terminal would show what was written over the line last. */
+			/* A terminal would show only what was last written over the line. */
 			carriage = strrchr(line, '\r');
 			tell_provisioner(log, MICROAGENT_BASE_OUTPUT,
 					 carriage ? carriage + 1 : line);
@@ -121,14 +121,15 @@ void provision_log_flush(struct provision_log *log)
 
 /* --- kept ------------------------------------------------------------------------------------ */
 
-/* "base-web-2026-05-10T14-22-00Z.log"; a number in front of ".log" where there is one already. */
+/* Moves the log to "base-web-2026-05-10T14-22-00Z.log", with a number before ".log" if that file
+ * exists. */
 static int move_log(int dir, const char *name, const char *base, const struct state_dir *logs,
 		    char *out, size_t size)
 {
 	char now[CLOCK_TEXT];
 
 	clock_rfc3339(clock_real_ns(), now);
-	now[19] = '\0'; /* the milliseconds */
+	now[19] = '\0'; /* cuts the milliseconds off */
 	now[13] = now[16] = '-';
 	for (unsigned i = 1; i < 100; i++) {
 		char number[8] = "";
@@ -144,7 +145,7 @@ static int move_log(int dir, const char *name, const char *base, const struct st
 	return -1;
 }
 
-/* A failure before anything was said has no log. */
+/* A failure before the first message has no log. */
 void provision_log_keep(const struct provision_log *log, const struct microagent *agent, int dir,
 			const char *name, const char *base, const char *nothing, struct error *err)
 {

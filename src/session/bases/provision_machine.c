@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The machine: a workspace `provision` in a state directory of its own, in the foreground. */
+/* The machine of a provisioning: a workspace `provision` in a state directory of its own, in the
+ * foreground. */
 #include <poll.h>
 #include <string.h>
 
@@ -28,7 +29,7 @@ void provision_wait_gone(const char *dir)
 	state_dir_close(&state);
 }
 
-/* What is staged lies in the guest's memory, half of which such a file system may have. */
+/* The staged files lie in the guest's memory, and a file system in memory may use half of it. */
 static int64_t memory_mib(const struct provisioning *p)
 {
 	int64_t least = (int64_t)limit_get(LIMIT_PROVISION_MEMORY_MIB);
@@ -60,7 +61,8 @@ static json_t *machine_config(const struct provisioning *p, struct error *err)
 	made.rootfs = disk;
 	spec.machine.memory_mib = memory_mib(p);
 	spec.machine.cpus = cpus(p);
-	made.image.env = p->making->image.env; /* of every command; its entrypoint is not run */
+	/* Set for every command; the entrypoint is not run. */
+	made.image.env = p->making->image.env;
 	config = creation_config(p->agent, &made, &spec, err);
 	if (!config || (p->making->macos && macos_put_config(p->path, config, err) < 0))
 		return NULL;
@@ -109,7 +111,8 @@ int provision_boot(struct provisioning *p, struct error *err)
 	return p->guest ? 0 : -1;
 }
 
-/* A machine that died says why in a moment; one that lives on without its connection is ended. */
+/* A machine that died says why in a moment. A machine that lives on without its connection is
+ * ended. */
 int provision_explain_lost(struct supervisor_run *supervisor, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_LOST_MS);

@@ -52,7 +52,7 @@ static int copy_to_stage(const char *path, int dir, const char *name, mode_t mod
 	return copy < 0 ? error_errno(err, errno, "%s", path) : steal_fd(&copy);
 }
 
-/* {"name","sha256","bytes"} of the copy. */
+/* Returns {"name","sha256","bytes"} of the copy. */
 static json_t *record_staged(const char *name, int copy, struct error *err)
 {
 	char digest[DIGEST_TEXT];

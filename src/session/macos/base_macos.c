@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The steps of a base whose guest is macOS, but for the sealing (bases/base_seal.c). */
+/* The steps of making a base whose guest is macOS, except the sealing (bases/base_seal.c). */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -29,7 +29,8 @@ static void say_doing(const struct making *m, const char *text)
 
 /* --- before ----------------------------------------------------------------------------------- */
 
-/* What begins with another program than a shell would be another script in sh's hands. */
+/* Refuses a script that names another program than a shell in its first line, since sh would run
+ * it. */
 static int check_script(const char *path, struct error *err)
 {
 	static const char *const shells[] = {"#!/bin/sh", "#!/bin/bash", "#!/bin/zsh"};
@@ -51,8 +52,8 @@ static int check_script(const char *path, struct error *err)
 		path);
 }
 
-/* What puts the agent on the disk; malloc'd. It is looked for before hours of loading and
- * installing, too. */
+/* Returns the path of the script that puts the agent on the disk. It is also looked for before
+ * hours of loading and installing. The caller frees the path. */
 static char *find_agent_script(const struct microagent_base_spec *spec, struct error *err)
 {
 	autofree char *path = spec->put_agent ? path_absolute(spec->put_agent, err)
@@ -106,7 +107,7 @@ int macos_base_check(const struct making *m, struct error *err)
 	autofree char *script = find_agent_script(spec, err);
 	if (!script)
 		return -1;
-	/* The base is booted in the end. Where two guests run by then, that is refused. */
+	/* The base is booted at the end. If two guests run by then, the boot is refused. */
 	if (state_sub_open(m->agent, SESSIONS_DIR, false, &sessions, &none) < 0)
 		return none.code == ERR_NOT_FOUND ? 0 : error_copy(err, &none);
 	return macos_guests_check_room(&sessions, NULL, err);
@@ -141,13 +142,14 @@ int macos_base_fetch(struct making *m, struct error *err)
 		if (!m->fetched_from)
 			return error_set(err, ERR_IO, "the supervisor told no address");
 	}
-	/* What the framework tells is checked like a word of the user's: Apple's hosts alone. */
+	/* The address that the framework tells is checked like an address of the user's: only
+	 * Apple's hosts are allowed. */
 	return ipsw_fetch(m, m->fetched_from, &m->fetched, err);
 }
 
 /* --- the restore image ------------------------------------------------------------------------ */
 
-/* Another name for what was fetched; a clone, or a copy, of what is the user's. */
+/* Gives a fetched image another name; clones or copies an image of the user's. */
 static int take_image(const struct making *m, struct error *err)
 {
 	const char *path = m->fetched ? m->fetched : m->spec->ipsw;
@@ -182,7 +184,8 @@ static void on_install_event(void *data, const json_t *event)
 				100);
 		return;
 	}
-	/* What the restore image is becomes metadata of the base, and is checked as such. */
+	/* The description of the restore image becomes metadata of the base, and is checked as
+	 * such. */
 	json_decref(m->macos);
 	m->macos = json_pack("{s:O?,s:O?,s:O?,s:O?}", "version", json_object_get(event, "version"),
 			     "build", json_object_get(event, "build"), "memoryMiB",
@@ -268,8 +271,8 @@ int macos_base_install(struct making *m, struct error *err)
 	if (take_image(m, err) < 0 || install(m, err) < 0 || put_agent(m, err) < 0 ||
 	    provision(m, err) < 0)
 		return -1;
-	/* Its other name is to go before it is sealed: of what is immutable no name can go. Another
-	 * base that was made of it meanwhile has seen to that. */
+	/* The other name must be removed before the sealing: no name of an immutable file can be
+	 * removed. Another base that was made of the image meanwhile may have removed it. */
 	if (m->fetched && unlink(m->fetched) < 0 && errno != ENOENT)
 		return error_errno(err, errno, "%s", m->fetched);
 	return 0;
@@ -285,7 +288,7 @@ int macos_base_end(const struct making *m, bool sealed, struct error *err)
 		return 0;
 	if (!m->fetched)
 		return -1;
-	/* An image that is damaged is to be fetched again, and no other one is. */
+	/* Only a damaged image must be fetched again. */
 	if (why.code == ERR_INVALID && !m->macos) {
 		(void)unlink(m->fetched);
 		return -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A program in the foreground that takes long and says lines meanwhile. */
+/* Runs a program in the foreground that takes long and prints lines meanwhile. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -21,12 +21,12 @@ struct running {
 	const struct macos_child *child;
 	struct proc proc;
 	int out;
-	struct buf rest;  /* a line that has no end yet */
-	bool at_terminal; /* of our own session and group */
+	struct buf rest;  /* a line without its end so far */
+	bool at_terminal; /* the child is in our own session and group */
 	bool cancelled;
 };
 
-/* Of one that is too long the end is not told. */
+/* Passes a line on. The end of a line that is too long is left out. */
 static int hear_line(struct running *r, const char *end, struct error *err)
 {
 	size_t len = (size_t)(end - (const char *)buf_bytes(&r->rest));
@@ -39,7 +39,7 @@ static int hear_line(struct running *r, const char *end, struct error *err)
 	return 0;
 }
 
-/* 1: something came, 0: its end. */
+/* Reads some output. Returns 1 if something came, 0 at the end. */
 static int hear_some(struct running *r, struct error *err)
 {
 	uint8_t *room = buf_reserve(&r->rest, 4096, err);
@@ -70,7 +70,7 @@ static int hear_to_end(struct running *r, struct error *err)
 		struct pollfd slots[] = {
 			{.fd = r->out, .events = POLLIN},
 			{.fd = r->cancelled ? -1 : cancel, .events = POLLIN},
-			/* Of one that was told to end nothing is waited for behind its end. */
+			/* If the child was told to end, output after its end is not waited for. */
 			{.fd = r->cancelled ? r->proc.pidfd : -1, .events = POLLIN}};
 		int got = poll(slots, ARRAY_SIZE(slots), TICK_MS);
 
@@ -82,10 +82,10 @@ static int hear_to_end(struct running *r, struct error *err)
 			r->child->tick(r->child->data);
 		if (got > 0 && slots[1].revents) {
 			r->cancelled = true;
-			/* What a script has started would keep the pipe open, and is told too: the
-			 * script is our child yet, and the leader of its group, so nobody else has
-			 * that number. At a terminal the group is ours, whose others are not to be
-			 * ended by us; Ctrl-C ends all of it. */
+			/* A program that the script started would keep the pipe open, so it is
+			 * signalled too. The script is still our child and the leader of its group,
+			 * so nobody else has that number. At a terminal the group is ours, and this
+			 * process must not end its other members; Ctrl-C ends all of them. */
 			(void)kill(r->at_terminal ? r->proc.pid : -r->proc.pid, SIGTERM);
 		}
 		if (got > 0 && slots[0].revents)
@@ -96,7 +96,7 @@ static int hear_to_end(struct running *r, struct error *err)
 	return more;
 }
 
-/* Returns whether a person sits at our terminal who may be asked, and whose keys are for us. */
+/* Returns whether there is a person at our terminal who may be asked, and whose keys are for us. */
 static bool have_terminal(void)
 {
 	autoclose int fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
@@ -114,7 +114,7 @@ int macos_child_run(const struct making *m, const struct macos_child *child, int
 		return -1;
 	autoclose int out = output[0], child_out = output[1];
 
-	/* By a socket: to write to a child that reads no more raises no signal then. */
+	/* The input is a socket, so that a write to a child that reads no more raises no signal. */
 	if (fd_socketpair(input, err) < 0)
 		return -1;
 	autoclose int child_in = input[0], in = input[1];
@@ -124,9 +124,10 @@ int macos_child_run(const struct making *m, const struct macos_child *child, int
 	const struct proc_fd fds[] = {
 		{child_in, STDIN_FILENO}, {child_out, STDOUT_FILENO}, {child_out, STDERR_FILENO}};
 	const size_t first = child->input ? 0 : 1;
-	/* In its own session, so that Ctrl-C is for us, who then tell the child. But such a session
-	 * has no terminal. A child that asks a person at ours hears of Ctrl-C itself; it has to,
-	 * since it may be root's, whom we cannot signal. */
+	/* The child has its own session, so that Ctrl-C reaches this process, which then tells the
+	 * child. But such a session has no terminal. A child that asks a person at our terminal
+	 * gets Ctrl-C itself. It must, since it may run as root, and this process cannot signal it.
+	 */
 	const struct proc_spec spec = {.argv = child->argv,
 				       .fds = fds + first,
 				       .nfds = ARRAY_SIZE(fds) - first,
@@ -137,7 +138,7 @@ int macos_child_run(const struct making *m, const struct macos_child *child, int
 		return error_prefix(err, "%s", child->argv[0]);
 	close(steal_fd(&child_out));
 	close(steal_fd(&child_in));
-	/* A child that ends without reading it says why itself. */
+	/* A child that ends without reading the input says why itself. */
 	if (child->input && fd_write_all(in, child->input, strlen(child->input), NULL) == 0)
 		(void)fd_write_all(in, "\n", 1, NULL);
 	status = hear_to_end(&r, err);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A session of a macOS base. APFS clones a file in no time whatever its size (clonefile(2)); where
- * the state directory is on another file system all of it is copied, and who makes the session is
- * told by "clone":"copy".
+ * Cloning a session of a macOS base. APFS clones a file in no time whatever its size
+ * (clonefile(2)). If the state directory is on another file system, the whole file is copied, and
+ * "clone":"copy" tells the maker of the session.
  *
- * The machine identifier is new: two machines of one identifier confuse what goes by it, and must
- * not run at once (developer.apple.com/documentation/virtualization/vzmacmachineidentifier). That
- * an installed macOS takes another one is known from tart, which gives its clones one
+ * The machine identifier is new. Two machines with the same identifier confuse services that rely
+ * on it, and must not run at once
+ * (developer.apple.com/documentation/virtualization/vzmacmachineidentifier). tart shows that an
+ * installed macOS accepts another identifier, since tart gives its clones one
  * (github.com/cirruslabs/tart, `tart set --random-serial`).
  */
 #include <errno.h>
@@ -20,7 +21,7 @@
 #include "contract/macos.h"
 #include "session/macos/macos.h"
 
-/* Each is to be written by its own session alone, but for the model, which is small. */
+/* Clones a file. Each session may write only its own file, except the model, which is small. */
 static int clone_macos_file(const struct base *base, const char *name, int dir, const char **method,
 			    struct error *err)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A restore image by curl(1), which macOS has, and which does its TLS by the system's own
- * certificates. What is fetched is NAME.part until it is whole, so that a fetch that was cut short
- * is gone on with. Who is at it has a lock on that file.
+ * Fetches a restore image by curl(1), which macOS has, and which does TLS by the system's own
+ * certificates. The file is NAME.part until it is whole, so that an interrupted fetch can be
+ * continued. The process that fetches has a lock on that file.
  *
- * curl is told to read no ~/.curlrc (--disable must come first), to speak https alone, by TLS 1.2
- * or newer, and to follow nobody elsewhere. That is --location with no redirects allowed: with it
- * the text of a redirect is passed over, which would become a part of the image else.
+ * curl is told to read no ~/.curlrc (--disable must come first), to speak only https, by TLS 1.2 or
+ * newer, and to follow no redirect. This is done by --location with no redirects allowed: then curl
+ * skips the text of a redirect, which would otherwise become a part of the image.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,9 +26,9 @@
 
 #define PART ".part"
 #define HTTP "http "
-#define WRITE_OUT "http %{http_code}\\n" /* which curl makes a newline of */
+#define WRITE_OUT "http %{http_code}\\n" /* curl turns this into a newline */
 
-/* Of curl. */
+/* An exit status of curl. */
 #define EXIT_CANNOT_RESUME 33
 
 struct fetching {
@@ -36,10 +36,10 @@ struct fetching {
 	const char *url;
 	char part[IPSW_NAME_MAX + sizeof(PART)];
 	char *part_path;
-	int fd; /* of the part, with the lock */
+	int fd; /* descriptor of the part, with the lock */
 	int64_t before;
-	long code;	  /* of HTTP; 0: none */
-	char reason[256]; /* curl's last words */
+	long code;	  /* the HTTP status; 0: none */
+	char reason[256]; /* curl's last message */
 };
 
 static void on_curl_line(void *data, const char *text)
@@ -82,7 +82,7 @@ static int run_curl(struct fetching *f, int *code, struct error *err)
 				    "--silent",
 				    "--show-error",
 				    "--globoff",
-				    "--no-buffer", /* what has come is there */
+				    "--no-buffer", /* received data is written at once */
 				    "--connect-timeout",
 				    "30",
 				    "--speed-limit",
@@ -104,10 +104,10 @@ static int run_curl(struct fetching *f, int *code, struct error *err)
 	return macos_child_run(f->making, &child, code, err);
 }
 
-/* What is not of the image is cut off again; a part that cannot be gone on with goes. */
+/* Cuts off data that is not of the image, and removes a part that cannot be continued. */
 static void keep_part(struct fetching *f, const struct state_dir *dir, int curl)
 {
-	bool own = f->code == 0 || f->code == 200 || f->code == 206; /* 0: it was ended */
+	bool own = f->code == 0 || f->code == 200 || f->code == 206; /* 0: curl was ended */
 	bool cut = own || part_size(f) <= f->before || ftruncate(f->fd, f->before) == 0;
 
 	if (!cut || part_size(f) == 0 || curl == EXIT_CANNOT_RESUME || f->code == 416)

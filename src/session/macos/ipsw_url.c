@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is let through has one meaning, whoever reads it: the characters that programs disagree
- * about (user, port, query, escapes, brackets, backslashes, spaces, letters beyond ASCII) are in no
- * address of Apple's restore images, and are refused rather than understood. So the host that is
- * judged here is the host that curl connects to.
+ * An accepted address has the same meaning for every program. Programs disagree about some
+ * characters (user, port, query, escapes, brackets, backslashes, spaces, letters beyond ASCII). No
+ * address of Apple's restore images has such characters, so they are refused and not interpreted.
+ * So the host that is checked here is the host that curl connects to.
  */
 #include "session/macos/ipsw_url.h"
 
@@ -43,7 +43,8 @@ static bool is_apples(const char *host, size_t len)
 	return true;
 }
 
-/* No part is "." or "..", or empty: what such a path means depends on who reads it. */
+/* Returns whether no part is ".", ".." or empty. The meaning of such a path depends on the program
+ * that reads it. */
 static bool is_plain_path(const char *path)
 {
 	if (strspn(path, LETTERS DIGITS "/._-") != strlen(path))

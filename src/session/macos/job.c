@@ -12,7 +12,7 @@ struct hearing {
 	void (*event)(void *data, const json_t *event);
 	void *data;
 	json_t *answer;	 /* the last line that is no event */
-	char words[256]; /* of what is no JSON: the last words of one that answers nothing */
+	char words[256]; /* the last line that is no JSON, for a supervisor that gives no answer */
 };
 
 static void on_job_line(void *data, const char *text)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A fork: children of a session, each with a copy of its disk, and a machine that goes on from
- * where the parent's was. What makes them is a point that goes with their making; until then they
- * are marked as in the making, so that of a fork whose process dies nothing is left. Either all of
- * them are made, or none.
+ * A fork: children of a session, each with a copy of the session's disk, and a machine that goes on
+ * from the state of the parent's machine. The children are made from a point, which is removed
+ * after their making. Until then they are marked as in the making, so nothing is left of a fork
+ * whose process dies. Either all children are made, or none.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,11 +20,11 @@
 #include "store/record_digest.h"
 
 struct fork {
-	struct microagent *agent; /* of the state directory */
+	struct microagent *agent; /* the handle of the state directory */
 	const struct microagent_session *parent;
-	const struct workspace *ws; /* the parent's */
+	const struct workspace *ws; /* the parent's workspace */
 	const struct microagent_fork_spec *spec;
-	struct base base; /* not deleted meanwhile */
+	struct base base; /* held, so that it is not deleted meanwhile */
 	struct point point;
 	json_t *record, *config; /* the parent's */
 	struct microagent_session **children;
@@ -33,8 +33,8 @@ struct fork {
 
 /* --- a child --------------------------------------------------------------------------------- */
 
-/* Writes session.json of a child. It has nothing that is the parent's alone. The end that the
- * parent was given is given to each child, counted from when the child is ready. */
+/* Writes session.json of a child, without anything that belongs only to the parent. Each child gets
+ * the same end as the parent, counted from when the child is ready. */
 static int write_child_record(const struct fork *fork, struct microagent_session *child,
 			      const struct workspace *ws, struct error *err)
 {
@@ -46,7 +46,8 @@ static int write_child_record(const struct fork *fork, struct microagent_session
 	json_auto_t *record = json_object();
 	char now[CLOCK_TEXT];
 
-	/* The parent's live supervisor may write these numbers, and may have been taken over. */
+	/* The parent's live supervisor may write these numbers and may have been taken over, so
+	 * they are checked. */
 	if (term_check(term.lifetime_s, term.idle_s, err) < 0)
 		return -1;
 	clock_rfc3339(clock_real_ns(), now);
@@ -68,14 +69,14 @@ static int write_child_record(const struct fork *fork, struct microagent_session
 	return 0;
 }
 
-/* The parent's config, which a machine that goes on from the parent's state must have. */
+/* Returns the parent's config, which a machine that goes on from the parent's state must have. */
 static json_t *child_config(const struct fork *fork, const struct microagent_session *child,
 			    const struct workspace *ws, struct error *err)
 {
 	autofree char *disk = workspace_path(ws, SESSION_LAYER, err);
 	json_auto_t *config = json_deep_copy(fork->config);
 
-	/* The host's ports that the parent was given while it ran stay the parent's. */
+	/* Ports of the host that the parent got while it ran stay the parent's. */
 	json_object_del(json_object_get(config, "network"), "portForwards");
 	if (!config || json_put_optional(config, "rootfsPath", disk, err) < 0 || !disk ||
 	    json_put_string(config, "hostname", child->name, err) < 0)
@@ -110,7 +111,7 @@ static int clone_child(struct microagent_session *child, void *data, struct erro
 static int note_child(const struct fork *fork, const struct microagent_session *child,
 		      const struct workspace *ws, struct error *err)
 {
-	/* In both logs it has both names. */
+	/* Both logs name the parent and the child. */
 	json_auto_t *data =
 		json_pack("{s:s, s:s}", "parent", fork->parent->name, "child", child->name);
 	const struct audit_event event = {AUDIT_INFO, "session", "session.forked", data, 0};
@@ -144,8 +145,8 @@ static int prepare_child(const struct fork *fork, struct microagent_session *chi
 	return status;
 }
 
-/* Boots a child, which is to go on from where the parent was: a machine that began anew would be
- * another one than was asked for. */
+/* Boots a child, which must go on from the parent's state: a machine that began anew would not be
+ * what the caller asked for. */
 static int boot_child(const struct fork *fork, struct microagent_session *child, struct error *err)
 {
 	json_auto_t *boot = NULL;
@@ -181,7 +182,7 @@ static int make_child(struct fork *fork, struct error *err)
 	return 0;
 }
 
-/* Somebody may have ended a child, or put it into quarantine, since it was made. */
+/* Fails if somebody ended a child, or put it into quarantine, since it was made. */
 static int refuse_ended(const struct fork *fork, const struct microagent_session *child,
 			struct error *err)
 {
@@ -239,7 +240,7 @@ static int fork_in(struct fork *fork, const struct open_workspace *existing, jso
 
 	fork->ws = &existing->ws;
 	fork->record = session_record_read(&existing->ws, err);
-	/* What the machine is made of is as it was recorded. */
+	/* The config is read from the accepted record. */
 	fork->config = fork->record ? open_workspace_config(existing, err) : NULL;
 	if (!fork->config || base_open(fork->agent, json_text(fork->record, "base", ""),
 				       BASE_SHARED, &fork->base, err) < 0)

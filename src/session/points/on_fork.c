@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command that is run in each child of a fork before it is handed out. What a process has in
- * its memory is the same in all children, such as the state of a random number generator: nothing
- * but a command of the caller's can make it another one.
+ * The command that is run in each child of a fork before the caller gets the child. All children
+ * have the same contents of memory, for example the state of a random number generator. Only a
+ * command of the caller's can change that.
  */
 #include <errno.h>
 #include <signal.h>
@@ -15,10 +15,10 @@
 #include "base/limits.h"
 #include "session/points/point.h"
 
-#define KEPT_BYTES 65536	   /* of each stream, the first ones */
-#define LAST_LINE 200		   /* of these, in an error */
-#define NOTED_WORDS 64u		   /* of the command, in the audit log */
-#define NOTED_BYTES ((size_t)4096) /* of these */
+#define KEPT_BYTES 65536	   /* the number of first bytes that are kept of each stream */
+#define LAST_LINE 200		   /* the number of these bytes in an error */
+#define NOTED_WORDS 64u		   /* the number of words of the command in the audit log */
+#define NOTED_BYTES ((size_t)4096) /* the number of bytes of these words */
 
 static int64_t seconds_of(const struct microagent_exec *command)
 {
@@ -44,7 +44,7 @@ int on_fork_check(const struct microagent_exec *command, struct error *err)
 
 /* --- how it ended ---------------------------------------------------------------------------- */
 
-/* The last line of what was kept of stderr, or of stdout where that is empty. */
+/* Writes the last kept line of stderr, or of stdout if stderr is empty. */
 static void last_line(const struct microagent_result *result, char out[LAST_LINE])
 {
 	bool is_stderr = result->stderr_len > 0;
@@ -87,7 +87,7 @@ static int judge(const struct microagent_exec *command, const struct microagent_
 
 #define ENDING_TEXT 512
 
-/* ": " with the state and its detail, once nothing of the machine lives; of one that lives on: "". */
+/* Writes ": " with the state and its detail if nothing of the machine lives any more; else "". */
 static void describe_end(const struct microagent_session *child, char out[ENDING_TEXT])
 {
 	enum state state = STATE_UNKNOWN;
@@ -123,7 +123,7 @@ static json_t *noted_words(const struct microagent_exec *command, bool *whole)
 	return json_incref(words);
 }
 
-/* A line of the child's own log. why: what was wrong, or NULL. */
+/* Writes a line to the child's own log. why says what was wrong, or is NULL. */
 static int note(const struct microagent_session *child, const char *parent,
 		const struct microagent_exec *command, const struct microagent_result *result,
 		const char *why, struct error *err)

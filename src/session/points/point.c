@@ -83,9 +83,9 @@ static void list_removed(const struct workspace *ws, const char *directory, cons
 		json_array_append_new(removed, json_sprintf("%s/%s%s", session, directory, file));
 }
 
-/* Removes the points that nobody makes any more; the caller has points locked. Where nobody makes
- * one, nobody comes either for what a live supervisor has saved: whoever has something saved has
- * made a directory first to put it into. */
+/* Removes the points that nobody makes any more. The caller has locked points. If nobody makes a
+ * point, nobody needs the files that a live supervisor has saved: a command that has something
+ * saved makes a directory for it first. */
 static void points_sweep_locked(const struct workspace *ws, int points, json_t *removed)
 {
 	static const char *const saved[] = {"fork.state", "fork.disk"};
@@ -128,8 +128,7 @@ void points_sweep(const struct microagent *agent, json_t *removed)
 		if (workspace_open(&dir, json_string_value(id), false, &ws, NULL) < 0 || ws.fd < 0)
 			continue;
 		points = open_points(&ws, false, NULL);
-		/* Another process that has the lock sweeps by itself, or leaves nothing that is to be
-		 * swept. */
+		/* Another process that has the lock sweeps itself, or leaves nothing to sweep. */
 		if (points >= 0 && flock(points, LOCK_EX | LOCK_NB) == 0)
 			points_sweep_locked(&ws, points, removed);
 	}
@@ -301,7 +300,7 @@ int point_open(const struct workspace *ws, const char *name, enum point_use use,
 	return 0;
 }
 
-/* Where this process is killed before the end, the next sweep removes the rest. */
+/* If this process is killed before the end, the next sweep removes the rest. */
 int point_remove(struct point *point, struct error *err)
 {
 	char gone[sizeof(GONE) + POINT_NAME_MAX + 1];

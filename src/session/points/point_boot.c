@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A machine that goes on from a point, and what the audit logs say of points. */
+/* Starting a machine that goes on from a point, and the lines about points in the audit logs. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -91,7 +91,7 @@ int point_note(const struct workspace *ws, const char *what, const char *name, j
 			return -1;
 		if (!lease_is_held(ws))
 			return point_note_at_rest(ws, what, name, more, err);
-		/* It has been started meanwhile, or has not quite ended. */
+		/* The machine has been started meanwhile, or has not quite ended. */
 		error_set(&why, ERR_CONFLICT, "it is ending or not yet running");
 	}
 	return error_copy(err, &why);

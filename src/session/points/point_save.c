@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a point consists of: the live supervisor saves it into the session, from where it is moved
- * into the point, and described. */
+/* Saving the contents of a point. The live supervisor saves them into the session. From there they
+ * are moved into the point and described. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -36,7 +36,8 @@ static bool is_quarantined(const struct workspace *ws)
 	return is;
 }
 
-/* Says why the machine was not saved. Whether it could be saved at all is known by how it began. */
+/* Says why the machine was not saved. How the machine began shows whether it could be saved at all.
+ */
 static int explain_refusal(const struct microagent_session *session, const struct workspace *ws,
 			   struct error *why, struct error *err)
 {
@@ -44,7 +45,7 @@ static int explain_refusal(const struct microagent_session *session, const struc
 	const json_t *boot = json_object_get(runtime, "boot");
 	const char *cold = json_text(boot, "why", NULL);
 
-	if (why->errnum == ENOENT || why->errnum == ECONNREFUSED) { /* nobody is there */
+	if (why->errnum == ENOENT || why->errnum == ECONNREFUSED) { /* no live supervisor */
 		enum state state = STATE_UNKNOWN;
 		json_t *event = NULL;
 
@@ -91,7 +92,7 @@ static int take_saved_file(const struct point *point, const struct workspace *ws
 		       : error_errno(err, errno, "%s/%s", point->path, name);
 }
 
-/* {"bytes","allocatedBytes","sha256"?} */
+/* Returns {"bytes","allocatedBytes","sha256"?}. */
 static json_t *describe_file(const struct point *point, const char *name, bool hashed, bool kept,
 			     struct error *err)
 {
@@ -125,8 +126,9 @@ static json_t *describe_file(const struct point *point, const char *name, bool h
 
 		if (digest_of(fd, DIGEST_FILE, digest, err) < 0)
 			return NULL;
-		/* The digest is remembered although the file is young, unless the live supervisor, which
-		 * made the file and may have been taken over, has changed it while it was hashed. */
+		/* The digest is remembered although the file is young, unless the file changed
+		 * while it was hashed. The live supervisor, which made the file and may have been
+		 * taken over, can change it. */
 		if (keyed && digest_key(fd, DIGEST_FILE, &after, NULL) == 0 &&
 		    digest_key_equal(&before, &after))
 			digest_remember(&after, digest);
@@ -156,7 +158,8 @@ static json_t *describe_machine(const struct workspace *ws, const json_t *fork, 
 	return record;
 }
 
-/* A state that is of use for a moment only is not hashed: it may be all of a machine's memory. */
+/* Describes the point. A state that is used only for a moment is not hashed: it may be all of a
+ * machine's memory. */
 static int describe_point(struct point *point, const struct workspace *ws, const json_t *fork,
 			  bool kept, struct error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Points that are kept: made, told of, gone back to, and deleted. */
+/* Snapshots, which are points that are kept: making, listing, restoring and deleting them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -34,7 +34,8 @@ static json_t *tell_point(const char *name, const json_t *record, struct error *
 
 /* --- made ------------------------------------------------------------------------------------ */
 
-/* The disks of its snapshots are a session's, too, in what it may have of this host's. */
+/* Checks the quota. The disks of a session's snapshots count as the session's own use of this
+ * host's disk. */
 static int require_quota(const struct point *point, const struct workspace *ws, struct error *err)
 {
 	json_auto_t *record = session_record_read(ws, err);
@@ -46,7 +47,7 @@ static int require_quota(const struct point *point, const struct workspace *ws, 
 	quota = json_integer_value(json_object_get(record, "quotaBytes"));
 	if (fstatat(point->fd, POINT_DISK, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return error_errno(err, errno, "%s/" POINT_DISK, point->path);
-	/* Its own disk has grown to as much as the copy of it. */
+	/* The session's own disk has grown by as much as its copy. */
 	bytes = points_bytes(ws) + 2 * (int64_t)st.st_blocks * 512;
 	if (!quota || bytes <= quota)
 		return 0;
@@ -94,7 +95,7 @@ static int refuse_quarantined(const struct workspace *ws, struct error *err)
 }
 
 /* Replaces the session's disk by a copy of the snapshot's. The copy was made while the machine ran,
- * so that nothing has happened where there is no room for it. */
+ * so nothing has changed if there was no room for the copy. */
 static int replace_disk(const struct workspace *ws, const struct point *copy, const char *name,
 			struct error *err)
 {
@@ -104,7 +105,7 @@ static int replace_disk(const struct workspace *ws, const struct point *copy, co
 		return -1;
 	if (lease_is_held(ws))
 		return error_set(err, ERR_CONFLICT, "it was started again meanwhile");
-	/* Or it was put into quarantine meanwhile. */
+	/* The session may have been put into quarantine meanwhile. */
 	if (refuse_quarantined(ws, err) < 0 ||
 	    point_note_at_rest(ws, "restored", name, NULL, err) < 0)
 		return -1;
@@ -113,7 +114,7 @@ static int replace_disk(const struct workspace *ws, const struct point *copy, co
 	return 0;
 }
 
-/* The session's config with another disk. */
+/* Returns the session's config with another disk. */
 static json_t *config_with_disk(const struct microagent_session *session, const char *disk,
 				struct error *err)
 {
@@ -130,9 +131,9 @@ static json_t *config_with_disk(const struct microagent_session *session, const 
 	return steal_ptr(&config);
 }
 
-/* Fails where no machine could be booted with the copy of the snapshot's disk; nothing is changed.
- * *renewed: a file that it boots from is not the one that prepare recorded, as after an upgrade of
- * microagent, and a start would be refused until it is prepared anew. */
+/* Fails, without any change, if no machine could be booted with the copy of the snapshot's disk.
+ * *renewed: a file that the machine boots from is not the one that prepare recorded, as after an
+ * upgrade of microagent. A start would be refused until the workspace is prepared anew. */
 static int check_boot(const struct microagent_session *session, const struct point *copy,
 		      bool *renewed, struct error *err)
 {
@@ -161,7 +162,8 @@ static int check_boot(const struct microagent_session *session, const struct poi
 	return 0;
 }
 
-/* *unshared: why the machine goes on without the directories of the session; NULL: it has them. */
+/* Goes back to the snapshot. *unshared says why the machine goes on without the session's
+ * directories; NULL: it has them. */
 static int go_back(struct microagent_session *session, const struct workspace *ws,
 		   const struct point *point, json_t **boot, json_t **unshared, struct error *err)
 {
@@ -208,7 +210,7 @@ static int restore_in(struct microagent_session *session, const struct workspace
 
 /* --- deleted --------------------------------------------------------------------------------- */
 
-/* One that is damaged is no less in the way. */
+/* A damaged snapshot is deleted too. */
 static int delete_in(struct microagent_session *session, const struct workspace *ws,
 		     const char *name, json_t **told, struct error *err)
 {
@@ -233,7 +235,7 @@ static int list_point(const struct workspace *ws, const char *name, json_t *list
 	if (point_open(ws, name, POINT_WHOLE, &point, &why) == 0) {
 		entry = tell_point(name, point.record, err);
 	} else {
-		/* It has just been deleted. */
+		/* The snapshot has just been deleted. */
 		if (why.code == ERR_NOT_FOUND || why.code == ERR_CONFLICT)
 			return 0;
 		entry = json_pack("{s:s, s:o}", "name", name, "error",

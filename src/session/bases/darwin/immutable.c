@@ -4,7 +4,8 @@
 
 #include "session/bases/base_making.h"
 
-/* The owner's own flag: he may take it back, and until then not even he changes or removes it. */
+/* Uses the owner's flag: the owner may clear it, and until then not even the owner changes or
+ * removes the file. */
 void file_set_immutable(int fd, bool on)
 {
 	struct stat st;
