@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Orphans: what a crash, a reboot or a hand in the state directory has left. Each is either adopted
- * (recorded as what it is now, for its user to look at and destroy) or removed.
+ * Orphans: what a crash, a reboot or a manual change in the state directory has left. Each orphan
+ * is either adopted (recorded as what it is now, so that its user can look at it and destroy it) or
+ * removed.
  *
  *   in the making, and its maker is gone          removed
  *   made just before the power failed, never run  removed: its records are empty

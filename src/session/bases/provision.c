@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What makes a base of an image: one boot of its disk, in the foreground, so that the machine ends
- * with whoever makes the base. Below the base's directory there is meanwhile
+ * Provisioning, which makes a base of an image. The disk of the base is booted once, in the
+ * foreground, so that the machine ends with the maker of the base. Below the base's directory there
+ * is meanwhile
  *
- *   work/state/   a state directory with one workspace, `provision`
- *   work/stage/   what the guest is given
+ *   work/state/  a state directory with one workspace, `provision`
+ *   work/stage/  the files that the guest is given
  *
- * and nothing of it is left when the base is sealed. The guest does all that is done to its disk:
- * the host parses no file system.
+ * and nothing of it is left when the base is sealed. The guest does everything that is done to its
+ * disk: the host parses no file system.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is recorded of a pool, and what all of them have together. */
+/* The record of a pool, and functions for all pools together. */
 #include "session/pools/pool.h"
 
 #include <errno.h>
@@ -13,7 +13,8 @@
 static int decode_pool(const json_t *json, struct pool_record *out, struct error *err)
 {
 	struct pool_record record = {0};
-	const char *network = NULL, *backend = "qemu"; /* of one that was set before it was said */
+	/* Defaults for a pool whose record is older than these members. */
+	const char *network = NULL, *backend = "qemu";
 	int64_t format = 0;
 
 	if (json_get_int(json, "", "format", JSON_REQUIRED, 1, 1, &format, err) < 0 ||

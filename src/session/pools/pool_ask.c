@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Members are asked whether they answer. That a machine runs says little: it may stand still, and
- * so may the agent in it, while vsock.sock goes on taking connections. So the agent has to say a
- * word. Who is asked and slow is still listened to while the next one is asked.
+ * Asking members whether they answer. It is not enough that a machine runs: the machine may stand
+ * still, or the agent in it, while vsock.sock still accepts connections. So the agent must answer.
+ * While the next member is asked, slow members can still answer.
  */
 #include <errno.h>
 #include <poll.h>
@@ -19,7 +19,8 @@
 #include "channel/dial.h"
 #include "session/pools/pool.h"
 
-/* That the guest has taken the connection, and what the agent says. */
+/* The first line says that the guest has accepted the connection; the second is the agent's answer.
+ */
 #define LINES_OF_ANSWER 2
 
 struct pool_asked {
@@ -80,7 +81,7 @@ void pool_ask(const struct microagent *agent, struct pool_asking *asking, const 
 		(struct pollfd){.fd = asked ? ask_member(agent, name) : -1, .events = POLLIN};
 }
 
-/* One that has answered is taken out. */
+/* Removes a member that has answered from the list, and returns its name. */
 static const char *take_answering(struct pool_asking *asking)
 {
 	for (size_t i = 0; i < asking->count; i++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A session is created: by claiming a member of a pool, which is one rename, or made anew. */
+/* Creating a session: by claiming a member of a pool, which is one rename, or by making a new one.
+ */
 #include <string.h>
 #include <unistd.h>
 
@@ -10,8 +11,8 @@
 #include "base/limits.h"
 #include "session/pools/pool.h"
 
-/* Than its members, which have the default: a quota can be raised while they run, and not lowered.
- */
+/* Returns whether the spec asks for a greater quota than that of the members, which have the
+ * default. A quota can be raised while they run, and not lowered. */
 static bool has_more(const struct base *base, const struct microagent_session_spec *spec)
 {
 	const struct microagent_session_spec plain = {0};
@@ -21,7 +22,8 @@ static bool has_more(const struct base *base, const struct microagent_session_sp
 	       session_quota_of(base, &plain, &theirs, NULL) == 0 && wanted >= theirs;
 }
 
-/* Whether members have all that is asked for, but for directories, which they can be given. */
+/* Returns whether members have everything that is asked for, except directories, which they can be
+ * given. */
 static bool has_all(const struct microagent_machine *asked)
 {
 	struct microagent_machine machine = *asked;
@@ -33,8 +35,9 @@ static bool has_all(const struct microagent_machine *asked)
 	return machine_check(&machine, MACHINE_POOL, NULL) == 0;
 }
 
-/* Members have what every session has, and the pool's memory, processors and network; and
- * directories can be given to them, where the backend has a spare port for that. */
+/* Returns whether members fit the spec. They have what every session has, and the pool's memory,
+ * processors and network. They can be given directories if the backend has a spare port for that.
+ */
 static bool fits(const struct microagent *agent, const struct base *base,
 		 const struct microagent_session_spec *spec, const struct pool_record *record)
 {
@@ -53,7 +56,7 @@ static bool fits(const struct microagent *agent, const struct base *base,
 	       strcmp(network, record->network) == 0;
 }
 
-/* A lease that is known to be free says enough, whatever its event is like. */
+/* A lease that is known to be free is enough to know, whatever the event says. */
 static int runs(const struct workspace *ws)
 {
 	enum state state = STATE_UNKNOWN;
@@ -82,8 +85,9 @@ int pool_member_lives(const struct microagent *agent, const char *name)
 	return lives;
 }
 
-/* The mark in its directory says that a sweep may remove the session. It is set only once the token
- * is sure to be ours to take: a process that has only looked at it leaves no such mark. */
+/* Sets the mark in the session's directory that allows a sweep to remove the session. It is set
+ * only once this process may surely take the token. A process that has only looked at the token
+ * leaves no such mark. */
 static bool own(const struct state_dir *dir, const char *id)
 {
 	struct workspace ws;
@@ -96,8 +100,8 @@ static bool own(const struct state_dir *dir, const char *id)
 	return owned;
 }
 
-/* It is marked before it is taken: a claimer that dies in between leaves no session that nobody
- * knows of. While we have the mark no other claimer takes the token. */
+/* Marks the member before it is taken, so that a claimer that dies in between leaves no session
+ * that nobody knows of. While this process has the mark, no other claimer takes the token. */
 static bool mark_member(const struct pool *pool, struct microagent_session *session)
 {
 	struct state_dir dir;
@@ -108,7 +112,7 @@ static bool mark_member(const struct pool *pool, struct microagent_session *sess
 	session->mark = unfinished_mark(&dir, session->id, NULL);
 	if (session->mark >= 0) {
 		ours = pool_has(pool, POOL_READY, session->name) && own(&dir, session->id);
-		/* Somebody else has it: what is in its directory is not ours. */
+		/* Another process has the session, so its directory is not ours. */
 		if (!ours) {
 			(void)unfinished_unmark(&dir, session->id, NULL);
 			close(steal_fd(&session->mark));
@@ -118,8 +122,8 @@ static bool mark_member(const struct pool *pool, struct microagent_session *sess
 	return ours;
 }
 
-/* The record may have been replaced, and the pool filled anew, since we looked at it. What a member
- * is does not change. */
+/* Returns whether the member is still of the right kind. The record may have been replaced, and the
+ * pool filled anew, since this process looked at it. The kind of a member does not change. */
 static bool is_of_kind(const struct microagent_session *session, const struct pool_record *record)
 {
 	struct open_workspace existing = {0};
@@ -138,9 +142,9 @@ static bool is_of_kind(const struct microagent_session *session, const struct po
 	       json_is_string(network) && strcmp(json_string_value(network), record->network) == 0;
 }
 
-/* Claims the member. 0: somebody else has it, or it is of no use to anybody; its filler ends it
- * then, and nobody waits for that here. A fault that is ours and not the member's is an error: the
- * next member would have it too. */
+/* Claims the member. Returns 0 if another process has it, or if it is unusable. Its filler ends an
+ * unusable member later, and this function does not wait for that. A fault that is ours and not the
+ * member's is an error: the next member would have it too. */
 static int claim(const struct microagent *agent, const struct pool *pool,
 		 const struct pool_record *record, const char *name,
 		 struct microagent_session **out, struct error *err)
@@ -152,8 +156,8 @@ static int claim(const struct microagent *agent, const struct pool *pool,
 		return -1;
 	if (!is_of_kind(session, record) || !mark_member(pool, session) || !pool_take(pool, name))
 		return 0;
-	/* It is ours by now, and ends with us until somebody has it. What cannot be held is the
-	 * member's own fault. */
+	/* The member is ours now, and ends with this process until a caller has it. If it cannot be
+	 * held, that is the member's own fault. */
 	if (pool_member_lives(agent, session->name) != 0 && session_hold(session, NULL) == 0 &&
 	    session_read_record(session, &why) == 0) {
 		*out = steal_ptr(&session);
@@ -181,11 +185,12 @@ static int claim_any(const struct microagent *agent, const struct pool *pool,
 		const char *name = json_string_value(token), *answering;
 		uint64_t deadline;
 
-		/* Others have claimed meanwhile. */
+		/* Other processes may have claimed it meanwhile. */
 		if (!pool_has(pool, POOL_READY, name) || pool_member_lives(agent, name) <= 0)
 			continue;
 		pool_ask(agent, &asking, name);
-		/* Members that have answered by the time at which the next one is to be asked. */
+		/* The loop tries the members that have answered before the next one must be asked.
+		 */
 		deadline = limit_deadline(LIMIT_POOL_ANSWER_MS);
 		while (status == 0 && (answering = pool_asking_wait(&asking, deadline)))
 			status = claim(agent, pool, record, answering, out, err);
@@ -195,7 +200,8 @@ static int claim_any(const struct microagent *agent, const struct pool *pool,
 	return status;
 }
 
-/* What members have not, or not as much of. The member is ours, and nobody else knows of it. */
+/* Adds to a member what members do not have, or have less of. The member is ours, and nobody else
+ * knows of it. */
 static int furnish(struct microagent_session *session, const struct microagent_session_spec *spec,
 		   struct error *err)
 {
@@ -209,7 +215,8 @@ static int furnish(struct microagent_session *session, const struct microagent_s
 	return -1;
 }
 
-/* 1: *out is a member that fits, marked as in the making until session_made(). 0: there is none. */
+/* Claims a member of a pool. Returns 1 if *out is a fitting member, marked as in the making until
+ * session_made(); 0 if there is none. */
 static int pool_claim(const struct microagent *agent, const struct base *base,
 		      const struct microagent_session_spec *spec, struct microagent_session **out,
 		      struct error *err)
@@ -227,7 +234,7 @@ static int pool_claim(const struct microagent *agent, const struct base *base,
 	pool_touch(&pool);
 	if (agent->unconfined || !fits(agent, base, spec, &record))
 		return 0;
-	/* What is refused costs no member. */
+	/* A request that is refused uses up no member. */
 	if (base_check(base, err) < 0 ||
 	    (session_has_share(spec) && pool_check_share(agent, &pool, spec, err) < 0))
 		return -1;
@@ -236,8 +243,8 @@ static int pool_claim(const struct microagent *agent, const struct base *base,
 		session->claim_ms = (double)(clock_mono_ns() - began) / (double)NS_PER_MS;
 		status = furnish(session, spec, err) < 0 ? -1 : 1;
 	}
-	/* Without a filler the pool runs dry, and sessions are made when they are wanted, as
-	 * without a pool: no reason to refuse this one. */
+	/* Without a filler the pool becomes empty, and sessions are made when they are wanted, as
+	 * without a pool. This is no reason to refuse this session. */
 	(void)pool_filler_start(agent, &pool, NULL);
 	if (status == 1)
 		*out = steal_ptr(&session);
@@ -269,11 +276,9 @@ int microagent_session_create(struct microagent *agent, const struct microagent_
 
 /* --- a directory for a member ------------------------------------------------------------------ */
 
-/* The supervisor is asked, as it is asked of a session that is made with one: whether it would prepare
- * this member's config, if the directory were in it. */
-
-/* What else there is to say is about a member that somebody else has claimed and destroyed
- * meanwhile. */
+/* Checks the directory with this member. Other errors are about a member that another process has
+ * claimed and destroyed meanwhile. The supervisor is asked as for a new session: whether it would
+ * prepare this member's config with the directory in it. */
 static int check_with(const struct microagent_session *member,
 		      const struct microagent_session_spec *spec, struct error *err)
 {

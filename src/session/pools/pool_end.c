@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of members that nobody has claimed. Their tokens go to ending/ first, by the same kind of
- * rename as a claim: of a claimer and a destroyer only one can succeed. Every process that looks at
- * the pool destroys what is in ending/, any number of them at once, so it does not matter which one
- * began it and whether that one still lives.
+ * The end of members that nobody has claimed. Their tokens are moved to ending/ first, by the same
+ * kind of rename as a claim, so only a claimer or a destroyer can succeed. Every process that looks
+ * at the pool destroys the members in ending/, any number of processes at once. So it does not
+ * matter which process began and whether it still lives.
  */
 #include <errno.h>
 #include <time.h>
@@ -27,7 +27,8 @@ static bool member_is_there(const struct microagent_session *session)
 	return true;
 }
 
-/* Another who is at it is waited for; if he dies over it, we go on with it. */
+/* Destroys a member. Waits for another process that is destroying it. If that process dies, this
+ * one goes on with the work. */
 static int destroy_member(struct microagent_session *session, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_POOL_LOCK_MS);
@@ -91,7 +92,7 @@ int pool_finish(const struct microagent *agent, const struct pool *pool, struct 
 	int status = 0;
 	size_t i;
 
-	/* One that cannot be removed keeps no other. */
+	/* A member that cannot be removed does not stop the removal of the others. */
 	json_array_foreach(names, i, name)
 	{
 		if (pool_finish_one(agent, pool, json_string_value(name),
@@ -114,7 +115,7 @@ int pool_shrink(const struct microagent *agent, const struct pool *pool, size_t 
 	{
 		if (count <= left)
 			break;
-		/* Also one that somebody has claimed meanwhile is not there any more. */
+		/* A member that another process has claimed meanwhile also counts as gone. */
 		if (pool_end(pool, json_string_value(name), err) < 0)
 			return -1;
 		count--;

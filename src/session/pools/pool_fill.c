@@ -25,13 +25,14 @@ struct filler {
 	struct microagent *agent;
 	struct pool pool;
 	struct log log;
-	int watch;	     /* dir_watch: of claims, and of the record */
-	int claimed, all;    /* which of its directories tell of claims: here, and in any pool */
-	int turn;	     /* <state>/pool: who has it locked makes a member */
+	int watch;	     /* dir_watch for claims and for the record */
+	/* Watched directories that tell of claims: in this pool, and in any pool. */
+	int claimed, all;
+	int turn;	     /* <state>/pool: the process that has it locked makes a member */
 	uint64_t quiet_from; /* no member is started before */
-	bool idle;	     /* this process is */
-	bool raise;	     /* members are started so too */
-	bool waits;	     /* for room, which has been told */
+	bool idle;	     /* this process has the idle priority */
+	bool raise;	     /* members are started with the idle priority too */
+	bool waits;	     /* the filler waits for room, and has told so */
 };
 
 /* --- waiting ---------------------------------------------------------------------------------- */
@@ -41,8 +42,8 @@ static uint64_t quiet_ns(void)
 	return limit_get(LIMIT_POOL_QUIET_MS) * NS_PER_MS;
 }
 
-/* Of what was claimed before we looked, here or elsewhere: pool_touch(). A clock that was set says
- * nothing. */
+/* Finds the time of the last claim before this process looked, here or elsewhere: pool_touch(). If
+ * the clock was set back, the time does not count. */
 static int look_back(struct filler *f, const char *touched, struct error *err)
 {
 	uint64_t quiet_from;
@@ -104,7 +105,7 @@ static void on_pool_event(int number, void *data)
 		f->quiet_from = clock_mono_ns() + quiet_ns();
 }
 
-/* Waits for something to happen, until then at most; whether it has. */
+/* Waits for an event, at most until the given time. Returns whether there was one. */
 static bool wait_for_events(struct filler *f, uint64_t until_ns)
 {
 	struct pollfd poll = {.fd = f->watch, .events = POLLIN};
@@ -115,7 +116,7 @@ static bool wait_for_events(struct filler *f, uint64_t until_ns)
 
 /* --- members ---------------------------------------------------------------------------------- */
 
-/* Those whose machine has ended make room, and no others. */
+/* Counts the living members. Only members whose machines have ended make room. */
 static int count_living(const struct filler *f, size_t *count, struct error *err)
 {
 	json_auto_t *names = pool_tokens(&f->pool, POOL_READY, err);
@@ -137,7 +138,8 @@ static int count_living(const struct filler *f, size_t *count, struct error *err
 	return 0;
 }
 
-/* Those that do not answer, in a time in which also a slow one does; whether there were any. */
+/* Ends the members that do not answer in a time that is enough for a slow one. Returns whether
+ * there were any. */
 static bool end_silent(struct filler *f)
 {
 	json_auto_t *names = pool_tokens(&f->pool, POOL_READY, NULL);
@@ -169,7 +171,8 @@ static bool end_silent(struct filler *f)
 	return any;
 }
 
-/* What is wanted may have changed while it booted: 1, it is destroyed then. 0: it is a member. */
+/* Adds a member. The wanted kind may have changed while it booted. Returns 1 if it was destroyed
+ * for that reason, 0 if it is a member now. */
 static int add_member(const struct filler *f, struct microagent_session *session, struct error *err)
 {
 	struct pool_record record;
@@ -235,15 +238,16 @@ static void end_turn(const struct filler *f)
 	(void)flock(f->turn, LOCK_UN);
 }
 
-/* 1: a member may be started now, until end_turn(). 0: look again, since something has happened. Of
- * the fillers of all pools one at a time is at it: the room that one finds is not found by two. */
+/* Waits for the turn to start a member. Returns 1 if a member may be started now, until end_turn();
+ * 0 if the filler must check again, since something has happened. Only one filler of all pools has
+ * the turn at a time, so two fillers never find the same room. */
 static int wait_for_turn(struct filler *f, const struct pool_record *record)
 {
 	struct error why = {0};
 
 	if (flock(f->turn, LOCK_EX) < 0)
 		return 0;
-	/* It may have been long. */
+	/* The wait may have been long. */
 	if (!is_quiet(f)) {
 		end_turn(f);
 		return 0;
@@ -261,12 +265,12 @@ static int wait_for_turn(struct filler *f, const struct pool_record *record)
 	return 0;
 }
 
-/* 1: it is full. 0: it is not kept any more. */
+/* Fills the pool. Returns 1 if it is full, 0 if it is not kept any more. */
 static int fill_pool(struct filler *f, struct error *err)
 {
 	uint64_t failures = 0;
 
-	/* Of a filler that was killed over it. */
+	/* Finishes the destruction that a killed filler began. */
 	(void)pool_finish(f->agent, &f->pool, NULL);
 	for (;;) {
 		struct pool_record record;
@@ -299,7 +303,8 @@ static int fill_pool(struct filler *f, struct error *err)
 	}
 }
 
-/* Whoever claimed between our last look and the end of our lock saw a filler, and started none. */
+/* Returns whether the pool has a gap. A process that claimed between our last look and the end of
+ * our lock saw a filler, and started none. */
 static bool has_gap(const struct filler *f)
 {
 	struct pool_record record;
@@ -309,7 +314,8 @@ static bool has_gap(const struct filler *f)
 	       (json_int_t)json_array_size(names) < record.size;
 }
 
-/* lock: -1 or ours already; closed. */
+/* Fills the pool as its only filler. lock is -1, or a lock that is ours already. The function
+ * closes it. */
 static int fill_alone(struct filler *f, int lock, struct error *err)
 {
 	int status = 0;
@@ -321,8 +327,8 @@ static int fill_alone(struct filler *f, int lock, struct error *err)
 			lock = pool_filler_lock(&f->pool, &why);
 		if (lock < 0)
 			return why.code == ERR_CONFLICT ? 0 : error_copy(err, &why);
-		/* Signed while it still has its share of the processors: who drains waits for that.
-		 */
+		/* The filler signs while it still has its share of the processors, since a process
+		 * that drains waits for the signature. */
 		status = pool_filler_sign(lock, err);
 		if (status == 0) {
 			if (!f->idle)
@@ -378,7 +384,7 @@ int microagent_pool_fill(struct microagent *agent, const char *word, int lock_fd
 	dir_watch_close(f.watch);
 	if (f.turn >= 0)
 		close(f.turn);
-	pool_tidy(&f.pool); /* it was not done while there was a filler */
+	pool_tidy(&f.pool); /* this was not possible while there was a filler */
 	pool_close(&f.pool);
 	return status;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process that fills a pool: whether there is one, its start and its end. Its lock is an open
- * file description lock, since whether somebody holds such a lock can be asked without taking it
- * for an instant: a filler that begins at that instant would believe that there is another.
+ * The process that fills a pool: the test whether there is one, its start and its end. The filler's
+ * lock is an open file description lock, since it can be tested without taking it for an instant. A
+ * filler that begins at that instant would otherwise believe that there is another filler.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -59,7 +59,8 @@ int pool_filler_lock(const struct pool *pool, struct error *err)
 
 #define LOCK_IN_CHILD 3
 
-/* The lock is taken here and handed over: from now on everybody sees that there is a filler. */
+/* The lock is taken here and handed over, so that from now on every process sees that there is a
+ * filler. */
 static int spawn_filler(const struct microagent *agent, const struct pool *pool, int lock,
 			struct error *err)
 {
@@ -75,7 +76,7 @@ static int spawn_filler(const struct microagent *agent, const struct pool *pool,
 
 	if (!program || proc_spawn(&spec, &child, err) < 0)
 		return -1;
-	/* What was started goes into the background and leaves no child of ours. */
+	/* The started program goes into the background and leaves no child of ours. */
 	if (proc_wait(&child, UINT64_MAX, &code, err) < 0)
 		return -1;
 	return code ? error_set(err, ERR_IO, "the filler of pool %s did not start", pool->base) : 0;
@@ -88,12 +89,13 @@ int pool_filler_start(const struct microagent *agent, const struct pool *pool, s
 
 	if (lock < 0)
 		return why.code == ERR_CONFLICT ? 0 : error_copy(err, &why);
-	/* Of the one before, until the new one signs. */
+	/* Removes the signature of the previous filler, until the new one signs. */
 	(void)!ftruncate(lock, 0);
 	return spawn_filler(agent, pool, lock, err);
 }
 
-/* false: it has not said who it is, or is gone. */
+/* Holds the process that has the lock. Returns false if that process has not signed yet, or is
+ * gone. */
 static bool hold_holder(const struct pool *pool, struct proc *out)
 {
 	autobuf struct buf text = BUF_INIT(64);
@@ -121,7 +123,7 @@ int pool_filler_end(const struct pool *pool, struct error *err)
 	static const struct timespec moment = {.tv_nsec = 5 * (long)NS_PER_MS};
 
 	for (;;) {
-		/* Also one that has given its lock back, and is about to end. */
+		/* The holder may also have given its lock back, and be about to end. */
 		struct proc holder = PROC_NONE;
 
 		if (hold_holder(pool, &holder)) {
@@ -132,7 +134,8 @@ int pool_filler_end(const struct pool *pool, struct error *err)
 			proc_let_go(&holder);
 			if (status < 0)
 				return error_prefix(err, "the filler of pool %s", pool->base);
-			/* Nobody may reap it: it would be found again and again. */
+			/* The parent may not reap the filler, and then the filler would be found
+			 * again and again. */
 			if (!pool_has_filler(pool))
 				return 0;
 		} else if (!pool_has_filler(pool)) {
@@ -143,7 +146,7 @@ int pool_filler_end(const struct pool *pool, struct error *err)
 				"the filler of pool %s is not to be found: it may run in another container",
 				pool->base);
 		} else {
-			nanosleep(&moment, NULL); /* it has its lock, and writes who it is */
+			nanosleep(&moment, NULL); /* the filler has its lock and is about to sign */
 		}
 	}
 }

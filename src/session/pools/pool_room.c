@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether the host has room for one more member of a pool. Sessions that somebody asked for are not
- * held up by this: only what is made in advance waits for room, so a pool never drives the host
- * into its swap or takes the memory that the next task needs.
+ * Checks whether the host has room for one more member of a pool. This does not delay sessions that
+ * somebody asked for: only members that are made in advance wait for room. So a pool never drives
+ * the host into its swap or takes the memory that the next task needs.
  *
- * What counts is what members have, and not what they were given: the host's own account has those
- * that there are, and the next one is expected to take as much as they. So there may be more of
- * them than could all use their whole memory; but whenever one is made there is room for one to do
- * so.
+ * The check counts the memory that members really use, not the memory that they were given. The
+ * host's own count includes the existing members, and the next one is expected to use as much as
+ * they do. So there may be more members than could all use their whole memory. But whenever a
+ * member is made, there is room for one member to use its whole memory.
  */
 #include <errno.h>
 #include <sys/statvfs.h>
@@ -61,7 +61,7 @@ int pool_room(const struct pool *pool, const struct pool_record *record, size_t 
 
 	if (memory_of_host(&total_bytes, &bytes, err) < 0)
 		return -1;
-	/* A disk that is full pauses the sessions that are in use. */
+	/* A full disk pauses the sessions that are in use. */
 	if (fstatvfs(pool->dir.fd, &fs) < 0)
 		return error_errno(err, errno, "%s", pool->dir.path);
 	disk = (uint64_t)fs.f_bavail * fs.f_frsize >> 20;
@@ -70,8 +70,8 @@ int pool_room(const struct pool *pool, const struct pool_record *record, size_t 
 			err, ERR_UNAVAILABLE,
 			"%llu MiB of disk are free where the state directory is, and %llu are to stay so",
 			(unsigned long long)disk, (unsigned long long)free_disk);
-	/* Where nothing is known of the others the next one is taken to be as large as it can
-	 * get. */
+	/* If nothing is known of the others, the next member is expected to take the most that it
+	 * can. */
 	wanted = kept + (takes_mib ? takes_mib : whole);
 	if (wanted < whole)
 		wanted = whole;
@@ -88,8 +88,8 @@ int pool_room(const struct pool *pool, const struct pool_record *record, size_t 
 	return 0;
 }
 
-/* A size that no pool could have here is a wrong value; one that others leave no room for is none.
- */
+/* Returns the field with the wrong value. A size that no pool could have here is a wrong value. A
+ * size for which other pools leave no room is none. */
 static const char *size_field(bool never)
 {
 	return never ? "pool.size: " : "";
@@ -138,12 +138,13 @@ int pool_check_size(const struct pool_record *record, size_t others, int64_t oth
 
 /* --- what waiting members have of it --------------------------------------------------------- */
 
-/* That is less than what they were given, by far: nothing runs in them, and what they have in common
- * with others is no more for one of them. */
+/* The memory that members use is far less than the memory that they were given: nothing runs in
+ * them, and memory that they share with others does not count. */
 
 #define MIB (1 << 20)
 
-/* Returns what a member has of the host's memory alone, or 0 where not all of it is shown to us. */
+/* Returns the bytes of the host's memory that a member uses alone, or 0 if this process cannot see
+ * all of them. */
 static int64_t bytes_of_member(const struct microagent *agent, const char *name)
 {
 	auto_session struct microagent_session *member = session_handle(agent, name, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which pools are kept: set and drained. */
+/* Setting and draining pools, which decides which pools are kept. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 
 /* --- set -------------------------------------------------------------------------------------- */
 
-/* With what other pools are to have. */
+/* Checks the size together with the sizes of the other pools. */
 static int check_with_others(const struct microagent *agent, const char *base,
 			     const struct pool_record *wanted, struct error *err)
 {
@@ -64,7 +64,7 @@ static bool same_kind(const struct pool_record *a, const struct pool_record *b)
 	       strcmp(a->network, b->network) == 0 && strcmp(a->backend, b->backend) == 0;
 }
 
-/* Members of another kind are of no use any more. */
+/* Sets the pool. Members of another kind cannot be used any more. */
 static int set_pool(const struct microagent *agent, const struct pool *pool,
 		    const struct pool_record *record, struct error *err)
 {
@@ -72,14 +72,15 @@ static int set_pool(const struct microagent *agent, const struct pool *pool,
 	bool useful = pool_read(pool, &before, NULL) == 0 && same_kind(&before, record);
 
 	if (!useful) {
-		/* What it makes just now is of the old kind. */
+		/* The member that the filler is making now is of the old kind. */
 		unlinkat(pool->dir.fd, POOL_RECORD, 0);
 		if (pool_filler_end(pool, err) < 0)
 			return -1;
 		sessions_sweep(agent, NULL, NULL);
 	}
-	/* Those of the old kind go before there is a record by which they would be claimed; those
-	 * that are too many after it, so that the filler makes no more of them. */
+	/* Members of the old kind are removed before there is a record by which they would be
+	 * claimed. Excess members are removed after the record is written, so that the filler makes
+	 * no more of them. */
 	if ((!useful && pool_shrink(agent, pool, 0, err) < 0) ||
 	    pool_write(pool, record, err) < 0 ||
 	    pool_shrink(agent, pool, (size_t)record->size, err) < 0)
@@ -107,7 +108,7 @@ int microagent_pool_set(struct microagent *agent, const struct microagent_pool_s
 	    pool_open_locked(agent->state_path, base.name.full, &pool, err) < 0)
 		return -1;
 	status = set_pool(agent, &pool, &record, err);
-	pool_tidy(&pool); /* of one that could not be set */
+	pool_tidy(&pool); /* removes a pool that could not be set */
 	return status;
 }
 

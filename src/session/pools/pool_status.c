@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is told of pools. */
+/* The status of pools, as people are told of it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -14,7 +14,8 @@
 
 #define LAST_BYTES 2048
 
-/* Of the filler; "" without any. Without the time, which says little later. */
+/* Writes the filler's last message without its time, which means little later; "" if there is none.
+ */
 static void filler_last_words(const struct pool *pool, char out[LAST_BYTES])
 {
 	autoclose int fd =
@@ -30,7 +31,7 @@ static void filler_last_words(const struct pool *pool, char out[LAST_BYTES])
 	got = pread(fd, text, sizeof(text) - 1, end > LAST_BYTES - 1 ? end - (LAST_BYTES - 1) : 0);
 	if (got <= 1)
 		return;
-	text[got - 1] = '\0'; /* its newline */
+	text[got - 1] = '\0'; /* cuts the newline off */
 	line = strrchr(text, '\n');
 	line = strchr(line ? line + 1 : text, ' ');
 	if (line)
@@ -46,7 +47,7 @@ static json_t *detail_text(const char *what, const char *why)
 	return json_string_lossy(buf_string(&line), line.len);
 }
 
-/* NULL: it is on its way. */
+/* Returns why the pool has a gap; NULL if a member is being made. */
 static json_t *gap(const struct microagent *agent, const struct pool *pool,
 		   const struct pool_record *record, bool filling, enum error_reason *reason)
 {
@@ -85,7 +86,7 @@ static json_t *describe_pool(const struct microagent *agent, const char *base, s
 
 	if (pool_open(agent->state_path, base, &pool, err) < 0)
 		return NULL;
-	/* Drained, and some of its sessions are in use. */
+	/* The pool was drained, and some of its sessions are in use. */
 	if (pool_read(&pool, &record, &why) < 0 && why.code != ERR_NOT_FOUND) {
 		error_copy(err, &why);
 		return NULL;
@@ -108,7 +109,8 @@ static json_t *describe_pool(const struct microagent *agent, const char *base, s
 	return entry;
 }
 
-/* One that was drained is told of only while a filler or members are left. */
+/* Returns whether the pool is over. A drained pool is listed only while a filler or members are
+ * left. */
 static bool is_over(const json_t *entry)
 {
 	return !json_integer_value(json_object_get(entry, "size")) &&

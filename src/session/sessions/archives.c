@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is kept of destroyed sessions, and removed when its user has no more use for it. */
+/* The archives of destroyed sessions, which are removed when the user does not need them any more.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,9 +18,10 @@
 #include "store/audit.h"
 
 #define REMOVING ".removing-"
-#define ARCHIVE_NAME_ROOM 288 /* of what is in the directory, and ours before it */
+#define ARCHIVE_NAME_ROOM 288 /* room for a name in the directory with our prefix */
 
-/* When its last line was written; of one that has lost its log, when that went. */
+/* Finds the time at which the archive's last line was written; if the archive has lost its log, the
+ * time of that loss. */
 static int archive_time(int archives, const char *name, struct stat *out, struct error *err)
 {
 	char log[ARCHIVE_NAME_ROOM];
@@ -31,7 +33,8 @@ static int archive_time(int archives, const char *name, struct stat *out, struct
 	return error_errno(err, errno, ARCHIVE_DIR "/%s", name);
 }
 
-/* Its destruction is not at its end, and may look for the archive again. */
+/* Returns whether the session still has a bundle. Its destruction has not ended then, and may look
+ * for the archive again. */
 static bool has_bundle(const struct microagent *agent, const char *name)
 {
 	autofree char *path = NULL;
@@ -41,7 +44,8 @@ static bool has_bundle(const struct microagent *agent, const char *name)
 	       access(path, F_OK) == 0 || errno != ENOENT;
 }
 
-/* The security log says first that it was removed on purpose, and by which rule. */
+/* Removes an archive. The security log first gets a line that says that the archive is removed on
+ * purpose, and by which rule. */
 static int remove_archive(const struct microagent *agent, int archives, const char *name,
 			  const char *why, struct error *err)
 {
@@ -66,12 +70,12 @@ struct removal {
 	json_t *removed, *left;
 };
 
-/* 1: it was removed. */
+/* Returns 1 if the archive was removed. */
 static int remove_if_old(const struct removal *removal, const char *name, struct error *err)
 {
 	struct stat st;
 
-	/* What a killed call has left has been told of. */
+	/* The removal of a rest that a killed call left was already noted. */
 	if (strncmp(name, REMOVING, strlen(REMOVING)) == 0)
 		return path_remove_tree_at(removal->archives, name, err);
 	if (archive_time(removal->archives, name, &st, err) < 0)
@@ -109,7 +113,7 @@ static int remove_each(const struct removal *removal, DIR *entries, struct error
 	return 0;
 }
 
-/* Written as briefly as it can be said. */
+/* Writes an age as briefly as possible. */
 static void say_age(int64_t seconds, char out[64])
 {
 	static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The audit logs of sessions: of those that are there, and of those that were destroyed. */
+/* The audit logs of existing sessions and of destroyed sessions. */
 #include "store/audit.h"
 
 #include <dirent.h>
@@ -34,7 +34,7 @@ static void found_log_free(struct found_log *found)
 }
 #define auto_found __attribute__((cleanup(found_log_free)))
 
-/* The session's log where it is said to be: its path, malloc'd. */
+/* Returns the path of the session's log in the given place. The caller frees it. */
 static char *log_path(const struct microagent *agent, const char *where, const char *name,
 		      struct error *err)
 {
@@ -141,8 +141,8 @@ static json_t *report_json(const struct found_log *found, const struct audit_rep
 	return answer;
 }
 
-/* The log was read after the security log, and may have had lines meanwhile. The digest of the last
- * line of an open log may be on its way. */
+/* Looks for late digests. The log was read after the security log, and may have got lines in
+ * between. The digest of the last line of an open log may not be written yet. */
 static int look_for_late_digests(const struct microagent *agent, const char *name,
 				 struct audit_report *report, struct error *err)
 {
@@ -163,8 +163,8 @@ static int look_for_late_digests(const struct microagent *agent, const char *nam
 	return 0;
 }
 
-/* Beside the log. One that is being destroyed has moved since the log was opened, and is not
- * altered. */
+/* Verifies the telemetry beside the log. If the session is being destroyed, the file has moved
+ * since the log was opened, and is not altered. */
 static int verify_telemetry(const struct microagent *agent, const struct found_log *found,
 			    struct audit_telemetry *out, struct error *err)
 {
@@ -175,7 +175,8 @@ static int verify_telemetry(const struct microagent *agent, const struct found_l
 	return audit_verify_telemetry(found->fd, fd, out, err);
 }
 
-/* An open log's has a digest soon, a closed one's has had its last. */
+/* Checks the bytes behind the last digest. An open log gets a digest for them soon; a closed log
+ * has had its last digest. */
 static void look_behind_last_digest(struct audit_report *report,
 				    const struct audit_telemetry *telemetry)
 {
@@ -189,8 +190,9 @@ static void look_behind_last_digest(struct audit_report *report,
 		 (unsigned long long)(telemetry->bytes - telemetry->confirmed));
 }
 
-/* Each line was noted there before the next one was written, so the log of that day has lost its lines, or
- * is of another state directory. Without one it was put away, or stayed elsewhere. */
+/* Checks the security log of the log's day. Each line was noted there before the next one was
+ * written. So if it has no lines of this log, it has lost them, or belongs to another state
+ * directory. If there is no security log of that day, it was moved away or stayed elsewhere. */
 static void look_for_its_day(const struct microagent *agent, struct audit_report *report)
 {
 	if (report->verdict != AUDIT_CLOSED || report->confirmed || report->unconfirmed != 1 ||
@@ -212,8 +214,8 @@ static void look_for_its_end(const struct found_log *found, struct audit_report 
 		"it is archived, and its last line does not close it: its end was cut off, or found no room");
 }
 
-/* Of a log that is nowhere and of which the security log has lines: whoever removed it is found
- * out. */
+/* Reports a log that is in no place although the security log has lines of it: somebody removed it.
+ */
 static int verify_removed(const struct microagent *agent, struct found_log *found, size_t lines,
 			  struct audit_report *out, struct error *err)
 {
@@ -243,7 +245,8 @@ json_t *microagent_audit_verify(struct microagent *agent, const char *word, stru
 	json_t *answer = NULL;
 	int status;
 
-	/* The security log after the log would have the digests of lines that came between. */
+	/* The security log is read first. If it were read after the log, it would have digests of
+	 * lines that came in between. */
 	if (session_audited_parse(word, found.name, err) < 0 ||
 	    audit_heads_load(agent->state_path, found.name, &heads, err) < 0)
 		return NULL;
@@ -288,7 +291,7 @@ static int add_log(const struct microagent *agent, const char *where, const char
 	if (!path)
 		return -1;
 	if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
-		return 0; /* none was ever written, or it is just being moved */
+		return 0; /* none was ever written, or it is being moved just now */
 	entry = json_pack("{s:s, s:s, s:s, s:I}", "session", name, "where", where, "path", path,
 			  "bytes", (json_int_t)st.st_size);
 	if (!entry || json_array_append_new(list, entry) < 0)

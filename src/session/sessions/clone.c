@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The disk of a session: a reflink of the base's where the file system has them, else a copy of the
- * base's empty layer, which takes what is written. Either is made in a time that does not depend on
- * the base's size, and the base's bytes are never written. A VMM that reads no layers has a copy of
- * all that the base's disk holds, holes left out. A session that is restored from the base's
- * template has a copy of that one's layer, wherever it is.
+ * Cloning the disk of a session. It is a reflink of the base's disk if the file system has
+ * reflinks. Otherwise it is a copy of the base's empty layer, which receives all writes. Both take
+ * a time that does not depend on the base's size, and the base's bytes are never written. A VMM
+ * that reads no layers gets a copy of the base's whole disk without the holes. A session that is
+ * restored from the base's template gets a copy of the template's layer, wherever the session is.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,8 @@
 #include "store/audit.h"
 #include "store/record_digest.h"
 
-/* ERR_UNSUPPORTED where the file system has no reflinks, or the two are on different ones. */
+/* Makes a reflink. ERR_UNSUPPORTED: the file system has no reflinks, or the two files are on
+ * different file systems. */
 static int reflink(int from, int dir, const char *name, struct error *err)
 {
 	bool cloned = false;
@@ -44,7 +45,8 @@ static int reflink(int from, int dir, const char *name, struct error *err)
 	return error_errno(err, why, "%s", name);
 }
 
-/* The clone's digest is the base's, and prepare need not hash it. */
+/* Makes a reflink of the base's disk. The clone's digest is the base's, and prepare need not hash
+ * it. */
 static int reflink_disk(const struct base *base, int dir, struct error *err)
 {
 	autoclose int from = openat(base->fd, BASE_DISK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -62,7 +64,7 @@ static int reflink_disk(const struct base *base, int dir, struct error *err)
 	return 0;
 }
 
-/* *method: "reflink", "overlay" or "copy". */
+/* Clones the base's disk. *method is "reflink", "overlay" or "copy". */
 static int clone_base_disk(const struct base *base, bool layers, int dir, const char **method,
 			   struct error *err)
 {
@@ -75,8 +77,8 @@ static int clone_base_disk(const struct base *base, bool layers, int dir, const 
 		return 0;
 	if (why.code != ERR_UNSUPPORTED)
 		return error_copy(err, &why);
-	/* The copy of a layer has the layer's digest: to hash it would be most of the time that a
-	 * clone takes. A VMM that knows nothing of layers has a copy of the whole disk. */
+	/* The copy of a layer has the layer's digest: hashing it would take most of the time of a
+	 * clone. A VMM that reads no layers gets a copy of the whole disk. */
 	*method = layers ? "overlay" : "copy";
 	from = openat(base->fd, copied, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (from < 0)
@@ -86,7 +88,7 @@ static int clone_base_disk(const struct base *base, bool layers, int dir, const 
 
 /* --- the record ------------------------------------------------------------------------------ */
 
-/* A copy's alone: what it has from the base (store/quota.h). */
+/* Records, for a copy only, how much it has from the base (store/quota.h). */
 static int put_copied(const struct workspace *ws, const char *method, json_t *record,
 		      struct error *err)
 {
@@ -140,7 +142,8 @@ int session_audit_begin(const struct microagent_session *session, const struct b
 		return -1;
 	if (!data || json_object_update(data, image) < 0)
 		return error_errno(err, ENOMEM, "session");
-	/* On the disk with the lines of its boot: before that there is nothing to prove. */
+	/* These lines are synced to the disk together with those of the boot. Before that there is
+	 * nothing to prove. */
 	return audit_open(ws, &audit, err) < 0 ? -1
 					       : audit_append(&audit, &event, STORE_NO_SYNC, err);
 }
@@ -161,11 +164,11 @@ static json_t *make_session_config(const struct microagent_session *session,
 				   struct error *err)
 {
 	bool macos = base_is_macos(base);
-	/* Its agent is not told of directories that come later. */
+	/* The agent of a macOS guest is not told of directories that come later. */
 	bool hotplug = session->agent->backend->plugs && !macos;
 	struct microagent_spec whole = {.machine = base_machine(base, &spec->machine)};
 
-	/* They have tags of their own: session_share_put() adds them. */
+	/* The shares have tags of their own: session_share_put() adds them. */
 	whole.machine.shares = NULL;
 	json_auto_t *config = creation_config(session->agent, made, &whole, err);
 	json_auto_t *image = base_provenance(base, err);
@@ -183,8 +186,8 @@ static json_t *make_session_config(const struct microagent_session *session,
 	return steal_ptr(&config);
 }
 
-/* What the machine boots: its disk, and a kernel or what a macOS guest has in the place of one.
- * *layer_over: the disk below, borrowed from files; NULL: none. */
+/* Sets what the machine boots: its disk, and a kernel or the macOS files instead of one.
+ * *layer_over is the disk below, borrowed from files; NULL: none. */
 static int clone_linux(const struct microagent_session *session, const struct base *base,
 		       const struct base_file files[BASE_FILES],
 		       const struct microagent_session_spec *spec, struct creation *made,
@@ -262,7 +265,8 @@ int session_clone(struct microagent_session *session, const struct base *base,
 	struct state_dir sessions;
 	int status;
 
-	/* Made with its parent, which creation_empty() does not do. */
+	/* The directory is made here with its parent, since creation_empty() does not make the
+	 * parent. */
 	if (state_dir_open(session->agent->state_path, true, &sessions, err) < 0)
 		return -1;
 	state_dir_close(&sessions);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands in a session: those of its guest, found when the first is run. */
+/* Commands in a session. The session's guest is connected when the first command runs. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ int microagent_session_run(struct microagent_session *session, const struct micr
 
 #define SHELL_WORDS 4
 
-/* words stays with the caller, since exec borrows it. */
+/* Makes a command for the shell. The caller keeps words, since exec borrows it. */
 static struct microagent_exec in_shell(const char *line, const struct microagent_exec *exec,
 				       const char *words[SHELL_WORDS])
 {
@@ -59,11 +59,11 @@ int microagent_session_run_shell(struct microagent_session *session, const char 
 
 /* --- lines ----------------------------------------------------------------------------------- */
 
-/* What has come of each stream and is no whole line yet. */
+/* The received bytes of each stream that are no whole line yet. */
 struct liner {
 	const struct microagent_callbacks *callbacks;
 	struct {
-		uint8_t *bytes; /* MICROAGENT_LINE_MAX */
+		uint8_t *bytes; /* room for MICROAGENT_LINE_MAX */
 		size_t len;
 	} part[2];
 };
@@ -82,7 +82,7 @@ static int flush_part(struct liner *l, enum microagent_output stream)
 	return give_line(l, stream, l->part[stream].bytes, len);
 }
 
-/* Where the line that begins at bytes ends: behind its newline, or where it is as long as can be.
+/* Returns where the line that begins at bytes ends: behind its newline, or at the greatest length.
  */
 static size_t line_end(const uint8_t *bytes, size_t len, size_t before, bool *whole)
 {

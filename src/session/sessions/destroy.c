@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of a session. The process that ends one may be killed at any step. So it first leaves a
- * mark, <id>.end beside the marks of what is being made, with a lock that goes when the process
- * does. Where a mark has no lock, the next sweep finishes that end, and so does the next command
- * that destroys this session.
+ * The end of a session. The process that ends a session may be killed at any step. So it first
+ * leaves a mark, <id>.end, beside the marks of the making, with a lock that ends with the process.
+ * If a mark has no lock, the next sweep finishes that end, and so does the next command that
+ * destroys this session.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -36,7 +36,8 @@ void session_ending_mark(const char *name, char out[SESSION_MARK_ROOM])
 
 /* --- removed ---------------------------------------------------------------------------------- */
 
-/* 1: somebody else, who is not at its end, empties what has no name any more. */
+/* Checks that the session is gone. Returns 1 if another process is still removing the rest, which
+ * has no name any more. */
 static int verify_gone(const struct microagent_session *session, struct error *err)
 {
 	struct state_dir dir;
@@ -61,8 +62,9 @@ static int verify_gone(const struct microagent_session *session, struct error *e
 
 #define REMOVE_ATTEMPTS 4
 
-/* A start that its caller did not live to see may begin between the end of the machine and the
- * removal, which is then refused. What is in quarantine only microagent_session_destroy_named() ends. */
+/* Removes the session. A start whose caller has died may begin between the end of the machine and
+ * the removal, and then the removal is refused. Only microagent_session_destroy_named() ends a
+ * session in quarantine. */
 static int remove_now(struct microagent_session *session, struct error *err)
 {
 	struct error why = {0};
@@ -70,7 +72,8 @@ static int remove_now(struct microagent_session *session, struct error *err)
 	for (int i = 0; i < REMOVE_ATTEMPTS; i++) {
 		struct error ended = {0};
 
-		/* One that has not been recorded yet cannot be killed, and can be deleted. */
+		/* A session that has not been recorded yet cannot be killed, but it can be deleted.
+		 */
 		(void)microagent_kill(session->agent, session->id, NULL, &ended);
 		if (ended.reason == REASON_SESSION_QUARANTINED)
 			return error_copy(err, &ended);
@@ -95,8 +98,8 @@ static void forget_token(const struct microagent_session *session, const char *s
 	pool_tidy(&pool);
 }
 
-/* Only its own pool has a token of it, and every token is gone after it. Without its record it may
- * be any pool. */
+/* Removes the session's tokens. Only its own pool has a token of it, and no token is left
+ * afterwards. Without the session's record every pool is searched. */
 static void forget_tokens(const struct microagent_session *session)
 {
 	const char *of = json_text(session->record, "base", NULL);
@@ -124,7 +127,7 @@ int session_end_marked(struct microagent_session *session, struct error *err)
 
 /* --- marked ----------------------------------------------------------------------------------- */
 
-/* 1: somebody else is at it. */
+/* Ends the session. Returns 1 if another process is ending it. */
 static int end_in(const struct state_dir *dir, struct microagent_session *session,
 		  struct error *err)
 {
@@ -137,7 +140,7 @@ static int end_in(const struct state_dir *dir, struct microagent_session *sessio
 	mark = unfinished_mark(dir, name, &why);
 	if (mark < 0 && why.code == ERR_CONFLICT)
 		return 1;
-	/* A disk that has no room for a mark does not keep a session. */
+	/* A disk without room for a mark does not stop the end of the session. */
 	status = session_end_marked(session, err);
 	/* With its mark a session counts as half destroyed, so it is not done yet. */
 	if (mark >= 0 && unfinished_unmark(dir, name, status < 0 ? NULL : err) < 0)
@@ -154,7 +157,7 @@ static int end_session(struct microagent_session *session, struct error *err)
 	if (state_dir_open(session->agent->state_path, false, &dir, &why) < 0) {
 		if (why.code != ERR_NOT_FOUND)
 			return error_copy(err, &why);
-		/* Removed by hand, with all of the sessions. */
+		/* The directory may have been removed by hand, with all of the sessions. */
 		forget_tokens(session);
 		return 0;
 	}
@@ -163,7 +166,8 @@ static int end_session(struct microagent_session *session, struct error *err)
 	return status;
 }
 
-/* Nobody claims what is being destroyed, and what was claimed before that is its claimer's. */
+/* Moves the session's token. Nobody can claim a session that is being destroyed, and a session that
+ * was claimed before belongs to its claimer. */
 static int end_token(const struct microagent_session *session, struct error *err)
 {
 	const char *base = json_text(session->record, "base", NULL);
@@ -204,7 +208,7 @@ int microagent_session_destroy(struct microagent_session *session, struct error 
 
 /* --- by its name ------------------------------------------------------------------------------ */
 
-/* Its directory is gone, and an earlier call did not come to its end. */
+/* Returns whether the session's directory is gone, and an earlier call did not finish. */
 static bool broke_off(const struct microagent_session *session)
 {
 	char mark[SESSION_MARK_ROOM], path[sizeof(mark) + 24];
@@ -232,7 +236,7 @@ int microagent_session_destroy_named(struct microagent *agent, const char *word,
 	session = session_handle(agent, name, err);
 	if (!session)
 		return -1;
-	/* One whose record is damaged is no less in the way. */
+	/* A session with a damaged record is destroyed too. */
 	if (session_read_record(session, &why) < 0 && why.code != ERR_IO &&
 	    (why.code != ERR_NOT_FOUND || !broke_off(session)))
 		return error_copy(err, &why);

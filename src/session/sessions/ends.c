@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When the next of all sessions may come to the end that it was given: the modification time of
- * .locks/.ends, so that a sweep before that opens no session, however many there are. Who gives one
- * an end brings the time forward, after the end is recorded; who looks at all of them, under the
- * file's lock, puts it back. A file that is not there, or whose time is far off, says nothing: then
- * all of them are looked at.
+ * The time at which the end of the next session may come. It is the modification time of
+ * .locks/.ends, so that a sweep before that time opens no session, however many there are. A
+ * process that gives a session an end makes the time earlier, after the end is recorded. A process
+ * that checks all sessions, under the file's lock, makes the time later. If the file is missing, or
+ * its time is far away, the time does not count: then all sessions are checked.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +36,7 @@ static int put_next(int fd, int64_t ns)
 	return futimens(fd, times);
 }
 
-/* Of one that was given it just now. */
+/* Returns the first end of a session that was given its end just now. */
 static int64_t first_end(const struct term *term)
 {
 	int64_t seconds = term->lifetime_s;
@@ -55,7 +55,7 @@ int session_ends_note(const struct state_dir *dir, const struct term *term, stru
 	if (!term_is_given(term))
 		return 0;
 	fd = openat(dir->fd, ENDS, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-	/* The next sweep looks at all of them, and makes it. */
+	/* The next sweep checks all sessions, and makes the file. */
 	if (fd < 0 && errno == ENOENT)
 		return 0;
 	if (fd < 0 || flock(fd, LOCK_EX) < 0 || fstat(fd, &st) < 0 ||
@@ -88,7 +88,7 @@ void session_ends_done(int fd, int64_t next)
 
 	if (fd < 0)
 		return;
-	/* Else it is looked at again by the next sweep. */
+	/* If this fails, the next sweep checks all sessions again. */
 	(void)put_next(fd, next < most ? next : most);
 	close(fd);
 }

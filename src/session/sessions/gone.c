@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sessions of which the security log has the beginning and nobody the end: somebody has removed the
- * directory, and neither it nor an archive is there. */
+/* Sessions whose beginning is in the security log but whose end is nowhere: somebody has removed
+ * the directory, and there is neither a directory nor an archive. */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -27,7 +27,8 @@ static bool state_has(const struct microagent *agent, const char *where, const c
 	return has;
 }
 
-/* In the order in which the end of one moves it. */
+/* Returns whether the session is in no place. The places are checked in the order in which the end
+ * of a session moves it. */
 static bool is_nowhere(const struct microagent *agent, const char *name)
 {
 	static const struct {
@@ -49,7 +50,8 @@ int sessions_tell_gone(const struct microagent *agent, json_t *told, struct erro
 	const char *name;
 	json_t *over;
 
-	/* First: what it has the beginning of has a directory, until it has an archive. */
+	/* The security log is read first: a session whose beginning it has has a directory, until
+	 * it has an archive. */
 	if (!known || security_log_sessions(agent->state_path, known, err) < 0)
 		return -1;
 	json_object_foreach(known, name, over)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a session is to who uses one: a handle, with its record once that has been read. */
+/* The handle of a session, with the session's record once that has been read. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,7 @@ void microagent_session_close(struct microagent_session *session)
 	if (!session)
 		return;
 	microagent_guest_close(session->guest);
-	/* Its mark stays, and the next sweep removes it. */
+	/* The session's mark stays, and the next sweep removes the session. */
 	if (session->mark >= 0 && session_waits_owned(session))
 		close(steal_fd(&session->mark));
 	session_made(session);
@@ -90,7 +90,7 @@ static struct microagent_session *session_new(const struct microagent *agent, st
 	pthread_mutex_init(&session->life, NULL);
 	session->agent = sessions_agent(agent, err);
 	if (session->agent) {
-		/* Until a person asks for its end by its name. */
+		/* A session in quarantine is kept until a person asks for its end by its name. */
 		session->agent->keep_quarantined = true;
 		return session;
 	}
@@ -114,7 +114,7 @@ struct microagent_session *session_handle(const struct microagent *agent, const 
 	return session;
 }
 
-/* The descriptor is the caller's, and lent for the making alone. */
+/* The descriptor belongs to the caller, and is lent only for the making. */
 void session_cancel_by(struct microagent_session *session, int fd)
 {
 	session->agent->cancel = fd > 0 ? fd : -1;
@@ -133,8 +133,8 @@ void session_made(struct microagent_session *session)
 	if (session->mark < 0 || !session->agent)
 		return;
 	session_cancel_by(session, -1);
-	/* Until here its supervisor would have ended it with us, from here to the end of the marks
-	 * the next sweep does. */
+	/* Before this point the session's supervisor would have ended it with us. From here on
+	 * until the marks are removed, the next sweep does. */
 	if (!session->owned)
 		lifeline_let_go(&session->lifeline);
 	if (state_dir_open(session->agent->state_path, false, &dir, NULL) == 0) {
@@ -200,9 +200,9 @@ int session_read_record(struct microagent_session *session, struct error *err)
 	return status;
 }
 
-/* Refuses a session that is unfinished: the next sweep removes it, so nobody may work in it. living: the
- * caller only looks at a machine that runs, severs it or ends it, which the guest must not be able to
- * delay, so such a session is let through. */
+/* Refuses an unfinished session: the next sweep removes it, so nobody may work in it. living: the
+ * caller only looks at a running machine, cuts it off or ends it. The guest must not be able to
+ * delay this, so such a session is let through. */
 static int refuse_unfinished(const struct microagent_session *session,
 			     const struct open_workspace *existing, bool living, struct error *err)
 {

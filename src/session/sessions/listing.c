@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sessions as they are told: one by its handle, all by their directories. */
+/* Describing sessions for people: one session by its handle, all sessions by their directories. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +32,7 @@ static int put_timing(json_t *timings, const char *key, double ms, struct error 
 	return ms > 0 ? json_put(timings, key, json_real(ms), err) : 0;
 }
 
-/* Of one that has not run yet there is nothing to tell. */
+/* Puts how the session began. For a session that has not run yet there is nothing to put. */
 static int put_boot(const struct microagent_session *session, json_t *out, struct error *err)
 {
 	struct open_workspace existing = {0};
@@ -51,7 +51,7 @@ json_t *microagent_session_describe(const struct microagent_session *session, st
 	json_auto_t *out = json_object();
 	json_t *timings = json_object();
 	int64_t quota = session->quota_bytes;
-	char accelerator[8] = ""; /* of one that does not run, and has not: none */
+	char accelerator[8] = ""; /* "" for a session that has never run */
 
 	microagent_accelerator(session->agent, session->id, accelerator, NULL);
 	if (!path || json_put_string(out, "name", session->name, err) < 0 ||
@@ -67,8 +67,8 @@ json_t *microagent_session_describe(const struct microagent_session *session, st
 	return steal_ptr(&out);
 }
 
-/* Whether the machine boots with its directories. Another machine is given them only when it runs, so
- * one that runs may lack what the session's record has. */
+/* Returns whether the machine boots with its directories. Other machines are given the directories
+ * only when they run, so a running one may lack directories of the session's record. */
 static bool boots_with_shares(const struct workspace *ws)
 {
 	json_auto_t *prepared = workspace_read(ws, "workspace.json", NULL);
@@ -76,7 +76,7 @@ static bool boots_with_shares(const struct workspace *ws)
 	return json_object_get(json_object_get(prepared, "config"), "shares") != NULL;
 }
 
-/* What the record of the run says: how it began, and the shares that were given to it since. */
+/* Adds what the record of the run says: how the run began, and the shares that were given since. */
 static int add_run(const struct workspace *ws, json_t *entry, struct error *err)
 {
 	const char *state = json_text(entry, "state", NULL);
@@ -99,7 +99,8 @@ static int add_run(const struct workspace *ws, json_t *entry, struct error *err)
 	return 0;
 }
 
-/* It waits in the pool that it is made for, or is being made for it. */
+/* Returns whether the session waits in the pool that it was made for, or is being made for the
+ * pool. */
 static bool is_pooled(const char *state, const char *id, const json_t *record,
 		      enum unfinished_state making)
 {
@@ -114,7 +115,7 @@ static bool is_pooled(const char *state, const char *id, const json_t *record,
 		 (pool_has(&pool, POOL_READY, name) || pool_has(&pool, POOL_ENDING, name))));
 }
 
-/* Its state, and what is missing of its files yet, mean little. */
+/* Describes a session in the making. Its state and its missing files mean little. */
 static int tell_making(enum unfinished_state making, json_t *entry, struct error *err)
 {
 	if (making == UNFINISHED_NOT)
@@ -127,7 +128,7 @@ static int tell_making(enum unfinished_state making, json_t *entry, struct error
 	return json_put_string(entry, "reason", error_reason_name(REASON_SESSION_UNFINISHED), err);
 }
 
-/* Its destruction has begun, and is going on or not. */
+/* Describes a session whose destruction has begun, and is going on or not. */
 static int tell_ending(const struct state_dir *dir, const char *name, json_t *entry,
 		       struct error *err)
 {
@@ -150,7 +151,8 @@ static int tell_ending(const struct state_dir *dir, const char *name, json_t *en
 					 err);
 }
 
-/* A damaged record is an entry that says so, as a damaged workspace is. */
+/* Adds the session's record. A damaged record gives an entry that says so, like a damaged
+ * workspace. */
 static int add_session_record(const char *state, const struct state_dir *dir, const char *id,
 			      json_t *entry, struct error *err)
 {
@@ -180,7 +182,8 @@ static int add_session_record(const char *state, const struct state_dir *dir, co
 	return json_put(entry, "error", json_string_lossy(why.msg, strlen(why.msg)), err);
 }
 
-/* Of a workspace the part that is told of a session; foreign ones are passed over. */
+/* Adds a session: the part of a workspace's description that sessions have. Foreign workspaces are
+ * skipped. */
 static int add_session(const char *state, const struct state_dir *dir, const json_t *workspace,
 		       json_t *list, struct error *err)
 {
@@ -207,7 +210,7 @@ static int add_session(const char *state, const struct state_dir *dir, const jso
 	return json_array_append(list, entry) == 0 ? 0 : error_errno(err, ENOMEM, "sessions");
 }
 
-/* Those whose directory has lost its name already. */
+/* Adds the sessions whose directories have lost their names already. */
 static int add_nameless(const struct state_dir *dir, json_t *list, struct error *err)
 {
 	int marks = openat(dir->fd, ".locks/.making", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -243,7 +246,7 @@ static int list_sessions(const char *state, struct microagent *sessions, json_t 
 
 	if (!answer)
 		return -1;
-	/* Removed by hand, with all of the sessions. */
+	/* The directory may have been removed by hand, with all of the sessions. */
 	if (state_dir_open(sessions->state_path, false, &dir, &why) < 0)
 		return why.code == ERR_NOT_FOUND ? 0 : error_copy(err, &why);
 	json_array_foreach(json_object_get(answer, "workspaces"), i, workspace)

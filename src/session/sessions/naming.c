@@ -10,9 +10,9 @@
 #include "base/platform/system.h"
 #include "session/sessions/session.h"
 
-/* A digit where a pattern has 0, a lower-case hexadecimal digit where it has #. */
+/* The patterns of names: 0 stands for a digit, # for a lower-case hexadecimal digit. */
 static const char session_pattern[] = "session-0000-00-00T00-00-00Z-####";
-/* Of microagent-oci: no session, and has an audit log as they have. */
+/* The name of a sandbox of microagent-oci, which is no session but has an audit log too. */
 static const char sandbox_pattern[] = "sandbox-0000-00-00T00-00-00Z-########";
 
 int session_name_new(char out[SESSION_NAME_ROOM], struct error *err)

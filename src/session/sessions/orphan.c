@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What is found of a session that is not whole, and what is done about it, is told by its audit log
- * where it has one that can still be written, and by the security log always. */
+/* Records of sessions that are not whole: what was found, and what was done about it. The session's
+ * audit log gets a line if the log exists and can still be written. The security log always gets
+ * one. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -19,8 +20,8 @@ static const char *const action_names[] = {[ORPHAN_REMOVED] = SECURITY_ACTION_RE
 					   [ORPHAN_ADOPTED] = "adopted",
 					   [ORPHAN_LEFT] = "left"};
 
-/* Has the session's own log tell of it, and with that the security log. The log's one writer is a
- * live supervisor, or without one who holds the command lock. */
+/* Writes a line to the session's own log, and so also to the security log. The only writer of the
+ * log is the live supervisor, or the holder of the command lock if there is none. */
 static bool note_in_bundle(const struct microagent *agent, const char *name,
 			   const struct audit_event *event)
 {
@@ -47,7 +48,7 @@ void orphan_tell(const struct microagent *agent, const char *name, enum orphan_k
 			  action_names[action], "why", json_string_lossy(why, strlen(why)));
 	const struct audit_event event = {AUDIT_WARNING, "session", SECURITY_ORPHANED, data, 0};
 
-	/* A disk without room keeps nothing from being removed. */
+	/* A disk without room does not stop a removal. */
 	if (data && !note_in_bundle(agent, name, &event))
 		(void)security_log_note(agent->state_path, name, &event, NULL);
 }
@@ -58,7 +59,7 @@ int orphan_remove(const struct microagent *agent, struct microagent_session *ses
 	struct error failed = {0};
 	int status;
 
-	/* What still lives of it writes the log, and ends first. */
+	/* Processes of the session that still live write the log, so they are ended first. */
 	if (microagent_kill(session->agent, session->id, NULL, &failed) < 0 &&
 	    failed.reason == REASON_SESSION_QUARANTINED)
 		return error_copy(err, &failed);

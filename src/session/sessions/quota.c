@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How much a session's disk may grow: recorded in session.json, kept by the live supervisor. */
+/* The quota of a session's disk: recorded in session.json, and enforced by the live supervisor. */
 #include "store/quota.h"
 
 #include <errno.h>
@@ -47,9 +47,9 @@ int session_quota_of(const struct base *base, const struct microagent_session_sp
 /* --- told ------------------------------------------------------------------------------------ */
 
 /*
- * A running session's disk is not to be opened by anybody else, and its audit log tells of each who
- * does: a layer shares nothing, so that what it has is seen without, and of a reflink only the live
- * supervisor knows. False: it is not known.
+ * Finds how much the disk has grown. Nobody else may open the disk of a running session, and its
+ * audit log names everybody who does. A layer shares nothing, so its size is seen without opening
+ * it. For a reflink only the live supervisor knows. Returns false if it is not known.
  */
 static bool find_grown(const struct workspace *ws, const json_t *record, uint64_t *bytes)
 {
@@ -88,7 +88,7 @@ int session_quota_told(const struct workspace *ws, const json_t *record, json_t 
 
 /* --- set ------------------------------------------------------------------------------------- */
 
-/* Where nothing lives and nothing can begin to. */
+/* Records the quota while nothing of the session lives and nothing can start. */
 static int record_quota(const struct workspace *ws, int64_t bytes, json_t **answer,
 			struct error *err)
 {
@@ -118,7 +118,8 @@ static int record_quota(const struct workspace *ws, int64_t bytes, json_t **answ
 
 #define ATTEMPTS 8
 
-/* Who runs is asked, else it is recorded under the command lock, with which nothing starts. */
+/* Asks the live supervisor of a running session; otherwise records the quota under the command
+ * lock, with which nothing starts. */
 static int set_in(const struct open_workspace *existing, int64_t bytes, json_t **answer,
 		  struct error *err)
 {
@@ -127,7 +128,7 @@ static int set_in(const struct open_workspace *existing, int64_t bytes, json_t *
 	json_auto_t *request =
 		json_pack("{s:s, s:I}", "command", "disk-quota", "bytes", (json_int_t)bytes);
 	struct error why = {0};
-	/* Nobody else records anything in session.json meanwhile. */
+	/* With this lock nobody else records anything in session.json meanwhile. */
 	autoclose int change = record_change_lock(&existing->ws, deadline, err);
 
 	if (change < 0)
@@ -147,7 +148,7 @@ static int set_in(const struct open_workspace *existing, int64_t bytes, json_t *
 			return -1;
 		if (!lease_is_held(&existing->ws))
 			return record_quota(&existing->ws, bytes, answer, err);
-		/* It has been started meanwhile, or has not quite ended. */
+		/* The session has been started meanwhile, or has not quite ended. */
 		error_set(&why, ERR_CONFLICT, "it is ending or not yet running");
 	}
 	return error_copy(err, &why);

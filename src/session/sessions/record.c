@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* session.json, as it is read: one that lacks what every session has is damaged. */
+/* Reading session.json. A record that lacks a member that every session has is damaged. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -23,8 +23,8 @@ void session_shares_of_before(json_t *record)
 	json_object_del(record, "share");
 }
 
-/* The live supervisor can write the record, and the base's name becomes a part of paths: of the pool,
- * of the base and of its template. */
+/* Checks the base's name. The live supervisor can write the record, and the name becomes a part of
+ * the paths of the pool, of the base and of its template. */
 static int check_base(const json_t *record, struct error *err)
 {
 	const char *base = NULL;
@@ -42,7 +42,7 @@ json_t *session_record_read(const struct workspace *ws, struct error *err)
 	int64_t quota = 0;
 
 	if (!record) {
-		/* As one that is damaged: the session can be destroyed. */
+		/* The error is that of a damaged record, so that the session can be destroyed. */
 		if (why.code == ERR_CONFLICT)
 			why.code = ERR_IO;
 		error_copy(err, &why);

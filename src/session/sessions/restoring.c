@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether a session begins from its base's template, and how it began. The supervisor compares the
- * template with this host (supervisor/templates/template_open.c), and the backend loads it
- * (backend/qemu/save_restore.c). */
+/* Decides whether a session begins from its base's template, and tells how it began. The supervisor
+ * compares the template with this host (supervisor/templates/template_open.c), and the backend
+ * loads it (backend/qemu/save_restore.c). */
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
@@ -15,8 +15,8 @@
 #include "channel/lifeline.h"
 #include "session/sessions/session.h"
 
-/* What a machine that was saved does not have, and so no session that is restored from it. NULL:
- * nothing of it is asked for. */
+/* Returns what the spec asks for that no saved machine, and so no restored session, can have.
+ * Returns NULL if it asks for no such thing. */
 static const char *asked_beyond(const struct microagent *agent,
 				const struct microagent_session_spec *spec)
 {
@@ -111,7 +111,7 @@ int session_start_with(struct microagent_session *session, const char *const *op
 		all[count] = options[count];
 		count++;
 	}
-	/* What is there already goes on without whoever starts it. */
+	/* A session that exists already continues without the process that starts it. */
 	if (session->mark < 0 && !session->owned)
 		return workspace_start_with_options(session->agent, all, session->id, err);
 	if (lifeline_open(&line, &far_end, err) < 0)
@@ -129,9 +129,9 @@ int session_start_with(struct microagent_session *session, const char *const *op
 	return 0;
 }
 
-/* That one was started before, the supervisor sees. One that has a directory is given it when it
- * runs, a member of a pool may be when it is claimed, and a machine that shares its memory with its
- * siblings cannot. */
+/* The supervisor notices whether the session was started before. A session with directories is
+ * given them when it runs, and a member of a pool may be given them when it is claimed. A machine
+ * that shares its memory with its siblings cannot be given any. */
 int session_start(struct microagent_session *session, struct error *err)
 {
 	bool shares = json_object_get(session->record, "shares") ||

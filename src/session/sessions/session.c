@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The making of a session: cloned and booted. Its end is in destroy.c. */
+/* Making a session: cloning and booting it. Its end is in destroy.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,8 @@ static double ms_since(uint64_t began_ns)
 
 #define NAME_ATTEMPTS 8
 
-/* The clock may have been set back to a second that has had sessions. */
+/* Returns whether an archive has the name. The clock may have been set back to a second in which
+ * other sessions were made. */
 static bool is_name_archived(const struct microagent_session *session, const char *name)
 {
 	autofree char *state = state_of_sessions(session->agent, NULL);
@@ -31,8 +32,8 @@ static bool is_name_archived(const struct microagent_session *session, const cha
 	return path && access(path, F_OK) == 0;
 }
 
-/* Two of one second may draw the same four digits: the other one has the name, and this draws
- * again. */
+/* Two processes may draw the same four digits in one second. One of them gets the name, and the
+ * other draws again. */
 int session_draw_name(struct microagent_session *session, session_named_fn *fn, void *data,
 		      struct error *err)
 {
@@ -153,7 +154,7 @@ static int open_base_of(struct microagent *agent, const struct microagent_sessio
 	return 0;
 }
 
-/* Hashing the base is what may take long before there is a machine. */
+/* Before there is a machine, only hashing the base may take long. */
 int session_make_with(struct microagent *agent, const struct microagent_session_spec *spec,
 		      session_maker *fn, struct microagent_session **out, struct error *err)
 {
@@ -169,7 +170,7 @@ int session_make_with(struct microagent *agent, const struct microagent_session_
 		session_cancel_by(*out, -1);
 	else if (status == 0)
 		session_made(*out);
-	/* Its lifetime began when it was ready. */
+	/* The session's lifetime began when it was ready. */
 	if (status == 0 && spec->lifetime_seconds)
 		(void)session_read_record(*out, NULL);
 	digest_cancel_by(before);
@@ -207,14 +208,15 @@ int microagent_session_boot(struct microagent_session *session, struct error *er
 		status = session_start(session, err);
 	if (status == 0) {
 		status = microagent_session_share_again(session, err);
-		/* What a command writes there would be lost. A quarantine that came first is kept. */
+		/* Anything that a command writes there would be lost. A quarantine that came first
+		 * is kept. */
 		if (status < 0)
 			(void)microagent_kill(session->agent, session->id, NULL, NULL);
 	}
 	if (status == 0) {
 		session->boot_ms = ms_since(began);
-		/* A member of a pool is made when the pool has it: a filler that is killed before that
-		 * takes the machine along. */
+		/* A member of a pool counts as made only when the pool has it: a filler that is
+		 * killed before that takes the machine along. */
 		if (strcmp(json_text(session->record, "source", ""), SESSION_POOL) != 0)
 			session_made(session);
 	}

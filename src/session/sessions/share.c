@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The directories of the host that a session may have: from the start, or given to it while it
- * runs. */
+/* The directories of the host that are shared with a session, from the start or while it runs. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +19,7 @@
 #include "store/share/pass.h"
 #include "store/share/rules.h"
 
-#define TAG "workspace" /* of the first; the next ones have a number */
+#define TAG "workspace" /* tag of the first; the next ones have a number */
 #define TAG_ROOM 32
 #define MOUNTPOINT "/workspace"
 
@@ -65,7 +64,7 @@ static int append_share(json_t *shares, json_t *share, struct error *err)
 	return json_array_append_new(shares, share) == 0 ? 0 : error_errno(err, ENOMEM, "share");
 }
 
-/* An array of the one, or of none. */
+/* Returns an array with the one share, or an empty array. */
 static json_t *shares_json(const struct microagent_session_share *wanted, size_t count,
 			   struct error *err)
 {
@@ -182,7 +181,7 @@ static struct share_wish wish_of(const struct open_workspace *existing, const js
 	};
 }
 
-/* The live supervisor can open nothing outside of its workspace. */
+/* Gives a pass for the shares. The live supervisor can open nothing outside of its workspace. */
 static int give_pass(const struct open_workspace *existing, const json_t *shares, struct error *err)
 {
 	size_t count = json_array_size(shares);
@@ -200,7 +199,8 @@ static int give_pass(const struct open_workspace *existing, const json_t *shares
 	return share_pass_give(&existing->ws, rows, count, err);
 }
 
-/* A live supervisor of an earlier version knows "share" alone, of one directory. */
+/* Makes the request. A live supervisor of an earlier version knows only "share", of one directory.
+ */
 static json_t *share_request(const json_t *shares)
 {
 	json_t *first = json_array_get(shares, 0);
@@ -212,8 +212,8 @@ static json_t *share_request(const json_t *shares)
 static int ask_shares(const struct open_workspace *existing, const json_t *shares,
 		      struct error *err)
 {
-	/* For each the cell of what serves it and QEMU's answers; the guest's mounts, and taking
-	 * all back. */
+	/* The time covers, for each share, the cell of the companion that serves it and QEMU's
+	 * answers; and then the guest's mounts, and taking everything back. */
 	uint64_t each = 2 * limit_get(LIMIT_CELL_MS) + 4 * limit_get(LIMIT_QMP_MS);
 	uint64_t wait = limit_get(LIMIT_CONTROL_REQUEST_MS) + json_array_size(shares) * each +
 			2 * limit_get(LIMIT_SHARE_MS);
@@ -224,7 +224,7 @@ static int ask_shares(const struct open_workspace *existing, const json_t *share
 		return error_errno(err, ENOMEM, "share");
 	autopass int pass = give_pass(existing, shares, err);
 	if (pass < 0) {
-		/* That nobody is there comes first. */
+		/* The error that nobody is there comes first. */
 		autoclose int there = sock_connect_at(existing->ws.fd, CONTROL_SOCK_NAME, &absent);
 
 		return there < 0 ? error_copy(err, &absent) : -1;
@@ -257,7 +257,8 @@ static int share_in(const struct microagent_session *session, const json_t *shar
 
 /* --- recorded, for the next machines of the session ------------------------------------------ */
 
-/* The lock keeps off a command that has the live supervisor record another quota. */
+/* Writes the shares into the record. The lock keeps out a command that makes the live supervisor
+ * record another quota. */
 static int write_shares(const struct workspace *ws, json_t *told, struct error *err)
 {
 	autoclose int lock = record_change_lock(ws, limit_deadline(LIMIT_COMMAND_LOCK_MS), err);
@@ -265,11 +266,11 @@ static int write_shares(const struct workspace *ws, json_t *told, struct error *
 
 	if (!record || json_put(record, "shares", json_incref(told), err) < 0)
 		return -1;
-	/* It was on the disk when the machine was started, and is again. */
+	/* The record was synced to the disk when the machine was started, and is synced again. */
 	return workspace_write_accepted(ws, SESSION_RECORD, record, STORE_SYNC, err);
 }
 
-/* session->record is as it was: other threads may be reading it. */
+/* Records the shares. session->record is not changed, because other threads may be reading it. */
 static int record_shares(const struct microagent_session *session, json_t *told, struct error *err)
 {
 	struct open_workspace existing = {0};
@@ -282,7 +283,7 @@ static int record_shares(const struct microagent_session *session, json_t *told,
 	return status;
 }
 
-/* In the form that a config has them, without tags. */
+/* Returns the shares in the form of a config, without tags. */
 static json_t *shares_asked(const json_t *shares, struct error *err)
 {
 	json_auto_t *asked = json_array();
@@ -318,8 +319,8 @@ static int give_shares(struct microagent_session *session, const json_t *shares,
 				 session->name);
 	if (share_in(session, shares, err) < 0)
 		return -1;
-	/* The live supervisor may have been taken over: its answer says no more than that the guest
-	 * has what was asked for, and that is what is recorded. */
+	/* The live supervisor may have been taken over. Its answer says only that the guest has the
+	 * requested shares, so the requested shares are recorded. */
 	shown = shares_asked(shares, err);
 	if (!shown)
 		return -1;
@@ -386,8 +387,8 @@ int session_share_claimed(struct microagent_session *session,
 
 /* --- given again ----------------------------------------------------------------------------- */
 
-/* *shares: those that its machine is given when it runs, as a config has them, a new reference; NULL:
- * it has none, or boots with them. */
+/* Finds the shares that the machine is given when it runs. *shares has them in the form of a
+ * config, as a new reference; NULL: the session has none, or boots with them. */
 static int shares_to_give(const struct open_workspace *existing, json_t **shares, struct error *err)
 {
 	json_auto_t *record = session_record_read(&existing->ws, err);
@@ -445,7 +446,7 @@ int microagent_session_check_shares(const struct microagent_session *session, st
 	return error_copy(err, &why);
 }
 
-/* A line for each in the audit log, if that can be had. */
+/* Writes a line for each missing share to the audit log, if possible. */
 static void note_missing(const struct open_workspace *existing, const json_t *shares,
 			 const struct error *why)
 {

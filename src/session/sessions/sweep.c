@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What was in the making or being destroyed when its process died: removed before the next session
- * is made. */
+/* Removes sessions that were in the making or being destroyed when their processes died, before the
+ * next session is made. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 
 struct sweep {
 	const struct microagent *agent;
-	json_t *removed, *left; /* NULL: nobody wants to know */
+	json_t *removed, *left; /* NULL: the caller does not need the list */
 };
 
 static void note_swept(json_t *list, const char *name, const char *why)
@@ -30,8 +30,8 @@ static void note_swept(json_t *list, const char *name, const char *why)
 						      json_string_lossy(why, strlen(why))));
 }
 
-/* What cannot be removed is met by each sweep, and told by its first one: the mark is not empty
- * then. */
+/* Returns whether the mark was told of already. Each sweep finds a session that cannot be removed,
+ * and only the first one tells of it: the mark is not empty afterwards. */
 static bool mark_is_told(const struct state_dir *dir, const char *mark)
 {
 	autofree char *path = NULL;
@@ -48,8 +48,8 @@ static bool mark_is_told(const struct state_dir *dir, const char *mark)
 	return st.st_size > 0 || write(fd, "!", 1) < 0;
 }
 
-/* A member that its filler has put there, or whose claimer died before it had it. -1: that cannot
- * be told. */
+/* Returns whether the session is a waiting member of a pool: one that its filler has added, or
+ * whose claimer died before the claim. Returns -1 if this cannot be told. */
 static int is_ready(const struct microagent *agent, const char *name, struct error *err)
 {
 	json_auto_t *bases = pool_bases(agent->state_path, err);
@@ -71,7 +71,8 @@ static int is_ready(const struct microagent *agent, const char *name, struct err
 	return bases ? 0 : -1;
 }
 
-/* -1: that cannot be told, so nothing is done about it. */
+/* Returns whether the bundle has the file; -1 if this cannot be told, so that nothing is done about
+ * it. */
 static int bundle_has(const struct state_dir *dir, const char *id, const char *file,
 		      struct error *err)
 {
@@ -80,7 +81,7 @@ static int bundle_has(const struct state_dir *dir, const char *id, const char *f
 
 	if (fd >= 0 && fstatat(fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return 1;
-	/* A link, or a file, is nothing that a maker has left. */
+	/* A maker never leaves a link or a file there. */
 	if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)
 		return 0;
 	return error_errno(err, errno, "%s/%s/%s", dir->path, id, file);
@@ -88,7 +89,8 @@ static int bundle_has(const struct state_dir *dir, const char *id, const char *f
 
 /* --- in the making ---------------------------------------------------------------------------- */
 
-/* Before its record: a directory and perhaps a disk, or what somebody else has put there. */
+/* Removes a session without a record: a directory and perhaps a disk, or something that somebody
+ * else has put there. */
 static int remove_bare(const struct sweep *sweep, const struct state_dir *dir, const char *id,
 		       const char *name, struct error *err)
 {
@@ -132,9 +134,10 @@ static int keep_ready(const struct sweep *sweep, const struct state_dir *dir, co
 	return 0;
 }
 
-/* A mark may also stand for a maker that found its name taken by something else, and for a claimer
- * that found the session taken: then there is none in the directory, which is left alone. 1:
- * somebody destroys it just now, and may fail, so the mark stays. */
+/* Removes a session of a dead maker. A mark may also belong to a maker that found its name taken by
+ * something else, or to a claimer that found the session taken. Then the directory has no mark, and
+ * is left alone. Returns 1 if another process is destroying the session just now. That process may
+ * fail, so the mark stays. */
 static int remove_made(const struct sweep *sweep, const struct state_dir *dir, const char *id,
 		       const char *name, struct error *err)
 {
@@ -154,7 +157,8 @@ static int remove_made(const struct sweep *sweep, const struct state_dir *dir, c
 	session = session_handle(sweep->agent, name, err);
 	if (!session)
 		return -1;
-	(void)session_read_record(session, NULL); /* with it its tokens are found */
+	/* The record is needed to find the session's tokens. */
+	(void)session_read_record(session, NULL);
 	status = mark_is_told(dir, id) ? session_remove(session, &why)
 				       : orphan_remove(sweep->agent, session, ORPHAN_HALF_MADE,
 						       UNFINISHED_BROKE_OFF, &why);
@@ -170,7 +174,7 @@ static int remove_made(const struct sweep *sweep, const struct state_dir *dir, c
 
 /* --- being destroyed -------------------------------------------------------------------------- */
 
-/* We have its mark. */
+/* Ends a session whose mark this process has. */
 static int end_marked(const struct sweep *sweep, const struct state_dir *dir, const char *mark,
 		      const char *name, struct error *err)
 {
@@ -199,7 +203,7 @@ static int end_marked(const struct sweep *sweep, const struct state_dir *dir, co
 	return 0;
 }
 
-/* By a delete that nobody had marked. */
+/* Notes a session that was removed by a delete without a mark. */
 static void tell_removed(const char *id, const struct error *why, void *data)
 {
 	const struct sweep *sweep = data;
@@ -217,7 +221,7 @@ static void tell_removed(const char *id, const struct error *why, void *data)
 
 /* --- all of them ------------------------------------------------------------------------------ */
 
-/* What cannot be removed now is tried again by the next one. */
+/* Sweeps one session. The next sweep tries again to remove a session that cannot be removed now. */
 static int sweep_one(const struct state_dir *dir, const char *id, void *data)
 {
 	char name[SESSION_NAME_ROOM], ending[SESSION_ID_ROOM];
@@ -255,7 +259,8 @@ static void sweep_over(const struct sweep *sweep, const char *name, const char *
 			   status < 0 ? failed.msg : why);
 }
 
-/* Only where one may be over; whoever wants to know has all of them looked at. */
+/* Sweeps the sessions whose ends have come, if there may be any. For a caller that wants the lists,
+ * all sessions are checked. */
 static void sweep_all_over(const struct sweep *sweep, const struct state_dir *dir)
 {
 	json_auto_t *ids = NULL, *found = NULL; /* found: {name: why} */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the guest of a session has told of what ran in it. */
+/* The telemetry of a session: what its guest has told about the programs that ran in it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,7 +23,8 @@ static int open_telemetry_below(const struct microagent *agent, const char *plac
 	return *fd >= 0 || errno == ENOENT ? 0 : error_errno(err, errno, "%s", path);
 }
 
-/* One that is destroyed is in the archive before its directory goes. */
+/* Opens the file. A destroyed session is in the archive before its directory is removed, so the
+ * archive is checked last. */
 int session_telemetry_open(const struct microagent *agent, const char *name, int *fd,
 			   struct error *err)
 {

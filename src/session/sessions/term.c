@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The end that a session was given: who has come to it, and how a member of a pool gets one. */
+/* The end that a session was given: the check whether it has come, and how a member of a pool gets
+ * one. */
 #include "store/term.h"
 
 #include <errno.h>
@@ -13,7 +14,8 @@
 #include "session/sessions/orphan.h"
 #include "session/sessions/session.h"
 
-/* Who runs sees to it himself; who is killed over it is found by a later look. */
+/* Returns when the session must be checked again. The live supervisor of a running session applies
+ * the end itself. If the live supervisor is killed before, a later check finds the session. */
 static int64_t look_again(const struct term *term)
 {
 	int64_t soon =
@@ -22,8 +24,8 @@ static int64_t look_again(const struct term *term)
 	return term->idle_s || term->ends_ns < soon ? soon : term->ends_ns;
 }
 
-/* Returns whether the lifetime has been over for a minute. The live supervisor destroys its session at the
- * end of the lifetime; where the session is still there by now, the supervisor does not do so. */
+/* Returns whether the lifetime has been over for a minute. The live supervisor destroys its session
+ * at the end of the lifetime. If the session still exists by now, the supervisor does not do so. */
 static bool is_long_over(const struct term *term)
 {
 	const int64_t late = (int64_t)limit_get(LIMIT_SESSION_ENDS_MS) * (int64_t)NS_PER_MS;
@@ -76,7 +78,8 @@ int session_refuse_over(const struct microagent *agent, struct microagent_sessio
 
 /* --- told ------------------------------------------------------------------------------------ */
 
-/* Whether its machine's own supervisor ends it now, which leaves one in quarantine as it is. */
+/* Returns whether the machine's own supervisor ends the session now. It does not end a session in
+ * quarantine. */
 static bool is_expiring(const struct workspace *ws, struct term *term)
 {
 	json_auto_t *event = NULL;

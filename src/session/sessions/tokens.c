@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A pool's directory and the tokens in it. */
+/* The directory of a pool and the tokens in it. */
 #include "session/sessions/tokens.h"
 
 #include <errno.h>
@@ -18,8 +18,8 @@
 
 /* --- the directory ---------------------------------------------------------------------------- */
 
-/* The pool's directory has the name of its base, which may come from a record that a live supervisor
- * can write. So only what is a base's whole name becomes a part of the path. */
+/* Opens the pool's directory, which has the name of its base. The name may come from a record that
+ * a live supervisor can write. So only a valid full name of a base becomes a part of the path. */
 static int open_pool(const char *state, const char *base, bool create, struct pool *out,
 		     struct error *err)
 {
@@ -118,7 +118,8 @@ void pool_forget_gone(const struct pool *pool)
 	}
 }
 
-/* Once the last token is gone the rest is nobody's: lock, log, a record that was being written. */
+/* Once the last token is gone, nobody needs the other files: the lock, the log, and a record that
+ * was being written. */
 void pool_tidy(const struct pool *pool)
 {
 	static const char *const parts[] = {POOL_ENDING, POOL_READY, POOL_CLAIMED};
@@ -130,8 +131,8 @@ void pool_tidy(const struct pool *pool)
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		if (unlinkat(pool->dir.fd, parts[i], AT_REMOVEDIR) < 0 && errno != ENOENT)
 			return;
-	/* It is removed by the descriptor of what it lies in, and only where it is what has the
-	 * name there. */
+	/* The directory is removed by a descriptor of the directory above, and only if it still has
+	 * its name there. */
 	root = openat(pool->dir.fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (root >= 0 && fd_has_name(pool->dir.fd, root, pool->base))
 		(void)path_remove_tree_at(root, pool->base, NULL);
@@ -146,7 +147,7 @@ static void insert_sorted(json_t *list, const char *name)
 	json_array_insert_new(list, at, json_string(name));
 }
 
-/* Of a directory the entries that fits() takes. */
+/* Returns the sorted entries of a directory that fits() accepts. */
 static json_t *list_sorted(int dir, const char *name, bool (*fits)(const char *entry),
 			   struct error *err)
 {

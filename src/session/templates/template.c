@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A template that is there: read, and told of. */
+/* Reading an existing template and describing it. */
 #include "session/templates/template.h"
 
 #include <errno.h>
@@ -116,7 +116,7 @@ int base_template_disk(const struct base_template *of, struct error *err)
 
 /* --- told ------------------------------------------------------------------------------------ */
 
-/* Of this host's disk. */
+/* Returns the bytes of this host's disk that the template uses. */
 static json_int_t allocated(const struct base_template *of)
 {
 	static const char *const files[] = {TEMPLATE_RECORD, TEMPLATE_RAM, TEMPLATE_STATE,

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A template is made: a machine of the base, as its sessions have it, but one that can be saved; in
- * the foreground, so that it ends with whoever makes it. Commands are run in it, it is saved, and
- * what was saved is sealed, tried, and given its name. Below <bundle>/.warming there is meanwhile
+ * Making a template. A machine of the base is started, like those of the base's sessions, but one
+ * that can be saved. It runs in the foreground, so that it ends with the maker of the template.
+ * Commands are run in it and it is saved. The saved files are sealed, tried, and given their name.
+ * Below <bundle>/.warming there is meanwhile
  *
- *   work/state/   a state directory with one workspace
- *   template/     the template to be
- *   trial.qcow2   the disk of a machine that was restored from it
- *   before/       the one that it replaces
+ *   work/state/  a state directory with one workspace
+ *   template/    the template to be
+ *   trial.qcow2  the disk of a machine that was restored from it
+ *   before/      the template that it replaces
  *
- * and nothing of it is left at the end, whichever that is.
+ * and nothing of it is left at the end, whether it succeeded or failed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -50,7 +51,7 @@ static int copy_empty_layer(const struct warming *w, struct error *err)
 	return clone_with_digest(from, w->to, TEMPLATE_DISK, NULL, err);
 }
 
-/* As that of a session that is restored from it. */
+/* Returns a machine like that of a session which is restored from the template. */
 static struct microagent_machine saved_machine(const struct warming *w)
 {
 	const struct microagent_machine asked = {.accelerator = w->spec->machine.accelerator,
@@ -134,7 +135,7 @@ static int on_warm_output(void *data, enum microagent_output stream, const void 
 
 #define COMMAND_SHOWN 200
 
-/* A command as people are told of it: its words with blanks between them; a long one is cut. */
+/* Writes a command for people: its words with blanks between them. A long command is cut. */
 static void command_text(const char *const *words, char out[COMMAND_SHOWN])
 {
 	size_t used = 0;
@@ -149,7 +150,7 @@ static void command_text(const char *const *words, char out[COMMAND_SHOWN])
 		*c = *c == '\n' ? ' ' : *c;
 }
 
-/* A warm-up that fails is none. */
+/* Checks a warm-up command. A command that fails is no warm-up. */
 static int judge_warm(const struct warming *w, const char *command,
 		      const struct microagent_result *result, struct error *err)
 {
@@ -204,7 +205,8 @@ static int warm_up(struct warming *w, struct error *err)
 
 static int ask_save(struct warming *w, const struct workspace *ws, struct error *err)
 {
-	/* The guest comes to rest, its devices are written, then its memory. */
+	/* The time is for the guest to come to rest, then for writing its devices, then its memory.
+	 */
 	uint64_t wait = limit_get(LIMIT_CONTROL_REQUEST_MS) + 3 * limit_get(LIMIT_SAVE_MS);
 	json_auto_t *request = json_pack("{s:s}", "command", "save");
 	json_auto_t *answer = NULL;
@@ -220,7 +222,7 @@ static int ask_save(struct warming *w, const struct workspace *ws, struct error 
 	return 0;
 }
 
-/* The machine has stopped for good, and is ended. */
+/* Saves the machine. The machine has stopped for good afterwards, and is ended. */
 static int save(struct warming *w, struct error *err)
 {
 	auto_existing struct open_workspace existing = {0};
@@ -240,7 +242,7 @@ static int save(struct warming *w, struct error *err)
 
 /* --- sealed ---------------------------------------------------------------------------------- */
 
-/* {sha256, bytes}. */
+/* Seals a part, and returns {sha256, bytes}. */
 static json_t *seal_part(const struct warming *w, const char *file, struct error *err)
 {
 	char digest[DIGEST_TEXT];
@@ -311,7 +313,7 @@ static void remember_parts(const struct warming *w, const json_t *record)
 		base_remember_sealed(
 			w->to, rows[i].file,
 			json_text(json_object_get(record, rows[i].key), "sha256", NULL));
-	/* A session is told by it. */
+	/* A session records the template by this digest. */
 	if (base_seal_file(w->to, TEMPLATE_RECORD, &st, digest, NULL) == 0)
 		base_remember_sealed(w->to, TEMPLATE_RECORD, digest);
 }
@@ -330,7 +332,8 @@ static int seal_template(const struct warming *w, struct error *err)
 	return 0;
 }
 
-/* One that is killed in between leaves the base without a template, which costs time alone. */
+/* Publishes the template. A process that is killed in between leaves the base without a template,
+ * which only costs time. */
 static int publish_template(const struct warming *w, struct error *err)
 {
 	int bundle = w->base->fd;

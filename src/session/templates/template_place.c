@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a template is made and dropped, and what is left there by who was killed over it. */
+/* The place in which a template is made and dropped, and what killed processes leave there. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "session/bases/provision.h"
 #include "session/templates/template.h"
 
-/* Held by nobody: what of its machine may still live is waited for. */
+/* Removes a .warming that nobody holds. Waits for parts of its machine that may still live. */
 static int remove_warming(int bundle, const char *path, struct error *err)
 {
 	autofree char *warming = path_join(path, TEMPLATE_WARMING, err);
@@ -23,7 +23,8 @@ static int remove_warming(int bundle, const char *path, struct error *err)
 	return path_remove_tree_at(bundle, TEMPLATE_WARMING, err);
 }
 
-/* Locked. 0: somebody removed it before we had its lock. */
+/* Opens and locks .warming. Returns 0 if another process removed it before this one had its lock.
+ */
 static int take_warming(int bundle, int *out, struct error *err)
 {
 	autoclose int fd =

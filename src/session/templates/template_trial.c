@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A template is tried before it is used. One of which a host, its VMM or its kernel cannot make a
- * machine again would cost each session of the base the time until its boot is given up.
+ * A template is tried before it is used. If a host, its VMM or its kernel cannot restore a machine
+ * from it, each session of the base would lose the time until its boot is given up.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@ static int boot_trial(struct warming *w, struct error *err)
 		option = NULL;
 		return error_errno(err, ENOMEM, "template");
 	}
-	/* The workspace of the machine that was saved has served. */
+	/* The workspace of the saved machine is not needed any more. */
 	if (microagent_delete(w->machines, PROVISION_MACHINE, NULL, err) < 0)
 		return -1;
 	from = openat(w->to, TEMPLATE_DISK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -36,7 +36,7 @@ static int boot_trial(struct warming *w, struct error *err)
 	return warming_boot(w, TRIAL_DISK, option, err);
 }
 
-/* A start that does not get on with it boots instead. */
+/* Checks that the machine was restored. A start that cannot use the template boots instead. */
 static int check_restored(const struct warming *w, struct error *err)
 {
 	struct open_workspace existing = {0};
@@ -62,7 +62,7 @@ int template_try(struct warming *w, struct error *err)
 	    first_commands_try(w->machines, PROVISION_MACHINE, err) < 0)
 		return -1;
 	warming_end_machine(w);
-	/* Nobody is there any more to ask for the memory, so what is said of that goes. */
+	/* Nobody will ask for the memory any more, so the files about it are removed. */
 	unlinkat(w->to, TEMPLATE_SIBLINGS ".sock", 0);
 	unlinkat(w->to, TEMPLATE_SIBLINGS, 0);
 	return 0;

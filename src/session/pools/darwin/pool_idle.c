@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fillers run like any other process here: a background state (PRIO_DARWIN_BG of setpriority(2)) is
- * handed on to children as a state of their own, which nobody else can end (task_policy_create() in
- * osfmk/kern/task_policy.c of https://github.com/apple-oss-distributions/xnu), and whoever claims a
- * member must not get an idle machine.
+ * Fillers run like any other process here. Children would inherit a background state
+ * (PRIO_DARWIN_BG of setpriority(2)) as a state of their own, which nobody else can end
+ * (task_policy_create() in osfmk/kern/task_policy.c of
+ * https://github.com/apple-oss-distributions/xnu). But the claimer of a member must not get an idle
+ * machine.
  */
 #include "session/pools/pool.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The priority at which a pool is filled. A member's machine inherits it from the filler that
- * starts it, and whoever claims the member must not get an idle machine. So machines start idle
- * only where their priority may be raised again, which needs CAP_SYS_NICE or a nice limit of 20 or
- * more; else the filler alone is idle and the machines that it starts are not. Members waiting in
- * the pool use next to no processor, whatever their priority.
+ * The priority at which a pool is filled. A member's machine inherits the priority of the filler
+ * that starts it, and the claimer of the member must not get an idle machine. So machines start
+ * idle only if their priority may be raised again later, which needs CAP_SYS_NICE or a nice limit
+ * of 20 or more. Otherwise only the filler is idle, and the machines that it starts are not.
+ * Members that wait in the pool use almost no processor time, whatever their priority.
  */
 #include <dirent.h>
 #include <linux/ioprio.h>
@@ -31,7 +31,7 @@ static void set_io(pid_t thread, int class)
 	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, thread, IOPRIO_PRIO_VALUE(class, 0));
 }
 
-/* Tried, in a process that can be spared. */
+/* Tries to raise the priority in a child process that may stay idle. */
 static bool can_raise(void)
 {
 	pid_t pid = fork();
