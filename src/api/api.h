@@ -74,7 +74,7 @@ struct creation {
 	struct workspace ws;
 	char *name;
 	char *rootfs;
-	int mark;  /* the mark that the workspace is in the making; -1: none */
+	int mark; /* the mark that the workspace is in the making; -1: none */
 	/* The machine runs once for its command: an image without an entrypoint still has a
 	 * command. */
 	bool runs;

@@ -18,9 +18,9 @@
 
 struct reader {
 	const struct microagent *agent;
-	struct state_dir dir;	      /* the workspace's directory */
-	struct workspace ws;	      /* the reader's own workspace */
-	const struct workspace *of;   /* the workspace that is read */
+	struct state_dir dir;	    /* the workspace's directory */
+	struct workspace ws;	    /* the reader's own workspace */
+	const struct workspace *of; /* the workspace that is read */
 	/* The same, once its lease is also the reader's; NULL: not yet. */
 	const struct workspace *held;
 	struct supervisor_run supervisor;

@@ -8,8 +8,8 @@
 #include "base/tree/tree_stream.h"
 
 struct transfer {
-	const struct workspace *ws;	       /* the workspace whose vsock.sock is dialled */
-	const char *user;		       /* NULL: the guest's default */
+	const struct workspace *ws; /* the workspace whose vsock.sock is dialled */
+	const char *user;	    /* NULL: the guest's default */
 	/* The directory of the guest below which paths are resolved. */
 	const char *root;
 	/* For copies; listings use only `cancel`, or it is NULL. */

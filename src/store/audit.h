@@ -97,7 +97,7 @@ struct audit {
 	/* The path of the security log has no such file, and none can be made. */
 	bool security_away;
 	enum audit_tampering security_tampering; /* tampering with the security log, not yet told */
-	bool unsynced;	     /* some written lines may not be on the disk yet */
+	bool unsynced;				 /* some written lines may not be on the disk yet */
 	/* Digests of lines of this log for which the security log had no room. */
 	uint64_t heads_lost;
 };
@@ -211,11 +211,11 @@ struct audit_report {
 	enum audit_verdict verdict;
 	/* Lines that were read; in a broken log those before the bad line. */
 	uint64_t lines;
-	uint64_t bad_line;	/* the first bad line, from 1; 0: none */
-	char why[256];		/* what is wrong with the bad line */
-	uint64_t confirmed;	/* lines whose digest the security log has */
-	uint64_t unconfirmed;	/* the first line whose digest it does not have; 0: none */
-	uint64_t lost;		/* events that were not written, as the logs say */
+	uint64_t bad_line;    /* the first bad line, from 1; 0: none */
+	char why[256];	      /* what is wrong with the bad line */
+	uint64_t confirmed;   /* lines whose digest the security log has */
+	uint64_t unconfirmed; /* the first line whose digest it does not have; 0: none */
+	uint64_t lost;	      /* events that were not written, as the logs say */
 	/* Lines with an earlier time than the line before: the clock was set back. */
 	uint64_t set_back;
 	char head[SHA256_TEXT]; /* digest of the last line; "" without a line */
@@ -259,7 +259,7 @@ struct audit_telemetry {
 	enum audit_telemetry_verdict verdict;
 	uint64_t bytes;	    /* bytes of the file */
 	uint64_t confirmed; /* the bytes that a correct digest in the log covers */
-	uint64_t line; /* the first line of the log whose digest does not match; 0: none */
+	uint64_t line;	    /* the first line of the log whose digest does not match; 0: none */
 };
 /* Compares telemetry.jsonl (fd; -1: there is no file) with the digests in the log. An altered or
  * missing file is a result in *out and no error. No digest confirms what was told since the last

@@ -86,7 +86,7 @@ struct cache_image {
 	char sha256[65];	      /* the recorded digest; "" if not recorded */
 	/* Digest of the recipe that it was built from; "" if not recorded. */
 	char recipe_sha256[65];
-	uint64_t size;		      /* bytes */
+	uint64_t size; /* bytes */
 	/* ARCHITECTURE_COUNT for a path of the user's: nobody looks into the file system of such an
 	 * image. */
 	enum architecture architecture;

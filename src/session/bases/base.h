@@ -78,8 +78,8 @@ unsigned base_newest(const struct state_dir *dir, const char *name);
  * the base had when it was sealed, and a verification says whether it has been refreshed since.
  */
 struct base_file {
-	const char *label;  /* "disk", "kernel", "layer"... */
-	char *path;	    /* NULL: the base has none */
+	const char *label; /* "disk", "kernel", "layer"... */
+	char *path;	   /* NULL: the base has none */
 	/* The recorded digest; NULL: recorded by a version without this digest. */
 	const char *sha256;
 };

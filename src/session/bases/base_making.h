@@ -25,7 +25,7 @@ struct making {
 	json_t *macos;	      /* the guest's version and needs (macos/macos.h); NULL: a Linux */
 	/* The fetched restore image; NULL: it is the user's, or there is none. */
 	char *fetched;
-	char *fetched_from;   /* the address at Apple of `fetched`; NULL if `fetched` is NULL */
+	char *fetched_from; /* the address at Apple of `fetched`; NULL if `fetched` is NULL */
 };
 
 /* --- base_seal.c ----------------------------------------------------------------------------- */

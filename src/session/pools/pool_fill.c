@@ -25,7 +25,7 @@ struct filler {
 	struct microagent *agent;
 	struct pool pool;
 	struct log log;
-	int watch;	     /* dir_watch for claims and for the record */
+	int watch; /* dir_watch for claims and for the record */
 	/* Watched directories that tell of claims: in this pool, and in any pool. */
 	int claimed, all;
 	int turn;	     /* <state>/pool: the process that has it locked makes a member */

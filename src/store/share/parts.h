@@ -14,7 +14,7 @@
 struct share_looked_dir {
 	dev_t device;
 	ino_t inode;
-	bool in_share;		     /* the directory is the shared directory, or lies in it */
+	bool in_share; /* the directory is the shared directory, or lies in it */
 	/* The mount below the shared directory that shows this directory; or NULL. */
 	const struct mount_row *row;
 };
@@ -59,7 +59,7 @@ struct share_way {
 	bool ends_in_share; /* the path ends in the shared directory, or will end there */
 	/* Name is a link; else the path enters the shared directory and leaves it again. */
 	bool by_link;
-	char *name;	    /* the name that the guest could replace; or NULL */
+	char *name; /* the name that the guest could replace; or NULL */
 	/* The mount below the directory that shows a part of the path; or NULL. */
 	const struct mount_row *row;
 };
