@@ -43,7 +43,8 @@ json_t *request_new(const struct microagent *agent, const char *command, const c
 		    json_t *config, struct error *err);
 /* Returns the path of the supervisor for the request. The caller frees the path. */
 char *request_supervisor(const struct microagent *agent, const json_t *request, struct error *err);
-/* Return the backend of the workspace if it has one, else the backend of the handle. */
+/* Functions that return the backend of the workspace if it has one, else the backend of the handle.
+ */
 const struct contract_backend *request_backend(const struct microagent *agent, const char *name);
 const struct contract_backend *request_backend_of(const struct microagent *agent,
 						  const struct workspace *ws);

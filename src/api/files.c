@@ -290,8 +290,8 @@ static int write_disk(struct microagent *agent, const struct subject *s, const c
 	return status;
 }
 
-/* Returns the path that is opened. Below a directory that stands for the root it is cleaned as if it
- * were absolute, and is relative again, as messages are to name it. */
+/* Returns the path that is opened. Below a directory that stands for the root the path is cleaned
+ * as if it were absolute. Then it is made relative again, since messages name it so. */
 static char *host_source(const char *host_path, int within, struct error *err)
 {
 	autofree char *rooted = within > 0 ? path_join("/", host_path, err) : NULL;

@@ -13,7 +13,7 @@
 
 #include "api/api.h"
 
-/* Where the disk is mounted in the reader. */
+/* The mountpoint of the disk in the reader. */
 #define READER_ROOT "/disk"
 
 struct reader {
@@ -21,7 +21,7 @@ struct reader {
 	struct state_dir dir;	    /* the workspace's directory */
 	struct workspace ws;	    /* the reader's own workspace */
 	const struct workspace *of; /* the workspace that is read */
-	/* The same, once its lease is also the reader's; NULL: not yet. */
+	/* The workspace that is read, once its lease is also the reader's; NULL: not yet. */
 	const struct workspace *held;
 	struct supervisor_run supervisor;
 	int lock; /* a lock: only one reader at a time */

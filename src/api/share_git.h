@@ -13,8 +13,8 @@
 
 #include "base/error.h"
 
-/* What a shared directory lacks for git. The members are NULL if the directory is no worktree, or
- * if .git leads to something in the directory. */
+/* The directory that a shared directory lacks for git. The members are NULL if the shared directory
+ * is no worktree, or if .git leads to something in the shared directory. */
 struct share_git {
 	char *common; /* path of the common directory on the host; malloc'd */
 	char *place;  /* path at which the guest must have it; malloc'd */

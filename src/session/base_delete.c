@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Deleting a base, of which no session and no pool may exist any more. */
+/* Deleting a base. No session and no pool of the base may exist any more. */
 #include <string.h>
 
 #include "base/cleanup.h"

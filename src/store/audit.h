@@ -42,7 +42,7 @@
 
 enum audit_severity { AUDIT_INFO, AUDIT_WARNING, AUDIT_CRITICAL };
 
-/* Who caused a line: the host itself; the guest's behaviour as the host saw it (subsystem
+/* The cause of a line: the host itself; the guest's behaviour as the host saw it (subsystem
  * "network"); or the guest's own word ("origin":"guest"). Each part has room of its own in the log,
  * which the other parts cannot use up. */
 enum audit_part { AUDIT_PART_HOST, AUDIT_PART_NETWORK, AUDIT_PART_GUEST, AUDIT_PARTS };
@@ -57,9 +57,10 @@ struct audit_event {
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-/* What somebody else has done to a log since our last line. The last three values are about today's
- * security log. SECURITY_REMOVED: the open file has no name any more. SECURITY_MOVED: the path has
- * another file or none. SECURITY_SHORTENED: the file is shorter than it was. */
+/* The changes that somebody else may have made to a log since our last line. The last three values
+ * are about today's security log. SECURITY_REMOVED: the open file has no name any more.
+ * SECURITY_MOVED: the path has another file or none. SECURITY_SHORTENED: the file is shorter than
+ * it was. */
 enum audit_tampering {
 	AUDIT_UNTOUCHED,
 	AUDIT_REMOVED,	/* no file has the log's name */
@@ -201,8 +202,8 @@ enum audit_verdict {
 	AUDIT_CLOSED,
 	AUDIT_TORN,
 	AUDIT_BROKEN,
-	/* A whole, closed log of which the security log of its day has no line. audit_verify()
-	 * never returns this verdict. */
+	/* A whole, closed log that has no line in the security log of its day. audit_verify() never
+	 * returns this verdict. */
 	AUDIT_UNCONFIRMED
 };
 extern const char *const audit_verdict_names[]; /* "open", ... */
@@ -227,7 +228,8 @@ struct audit_heads {
 	uint8_t (*digests)[AUDIT_DIGEST]; /* digests[i] is the digest of line i + 1 */
 	uint8_t *known; /* 0: no digest; 1: one, or always the same; 2: different ones */
 	size_t count, room;
-	/* Events of which only the number was written, and only in these logs. */
+	/* Events that were not written one by one: only their number was written, and only in these
+	 * logs. */
 	uint64_t lost;
 	bool archive_removed; /* somebody removed the archive on purpose */
 	/* Files with the name of a security log that are none or cannot be opened:
@@ -277,8 +279,8 @@ int audit_each_line(int fd, off_t most, audit_line_fn *fn, void *data, struct er
  * others. This is for a reader that parses each line and must not take a part for a line. The rest
  * is as for audit_each_line(). */
 int audit_each_whole_line(int fd, off_t most, audit_line_fn *fn, void *data, struct error *err);
-/* Return the greatest size in bytes that the writer's own bounds allow for an audit.log, and for a
- * telemetry.jsonl. */
+/* Functions that return the greatest size in bytes that the writer's own bounds allow for an
+ * audit.log, and for a telemetry.jsonl. */
 off_t audit_most_bytes(void);
 off_t audit_telemetry_most_bytes(void);
 

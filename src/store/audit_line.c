@@ -86,8 +86,8 @@ static bool line_has(const char *text, size_t len, const char *words)
 	return memmem(text, len, words, strlen(words)) != NULL;
 }
 
-/* No text of a guest's can look like this, since a quotation mark within a text has a backslash
- * before it. */
+/* Finds the part of a line by its text. No text of a guest's can look like these members, since a
+ * quotation mark within a text has a backslash before it. */
 enum audit_part audit_line_part(const char *text, size_t len)
 {
 	if (line_has(text, len, "\"origin\":\"guest\""))

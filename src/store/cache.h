@@ -113,9 +113,9 @@ char *cache_subdir(enum cache_part part, struct error *err);
 int cache_record_check(enum cache_part part, const char *name, const json_t *record,
 		       struct error *err);
 
-/* List the kernels and the images of the cache. An absent cache gives an empty list. A record that
- * cannot be read gives ERR_IO, and the message names the file. The subject of the reason
- * (REASON_KERNEL_DAMAGED, REASON_IMAGE_DAMAGED) is the entry's name. */
+/* Functions that list the kernels and the images of the cache. An absent cache gives an empty list.
+ * A record that cannot be read gives ERR_IO, and the message names the file. The subject of the
+ * reason (REASON_KERNEL_DAMAGED, REASON_IMAGE_DAMAGED) is the entry's name. */
 int cache_kernels(struct cache_kernels *out, struct error *err);
 int cache_images(struct cache_images *out, struct error *err);
 void cache_kernels_free(struct cache_kernels *list);
@@ -143,14 +143,14 @@ const char *cache_init_program(enum architecture architecture);
 char *cache_entry_name(const char *name, enum architecture architecture, struct error *err);
 
 /*
- * Find the kernel or the image that a user means, for a machine of that architecture;
- * ARCHITECTURE_COUNT: any architecture. A text that is NULL means the default. A text with a '/' is
- * a path. It is made absolute and must lead to a regular file, and a path into the cache finds its
- * record. Any other text is one of these, in this order: a name in the cache, with or without the
- * ending of the architecture; a kind's name ("tuned", "debian": the newest kernel of that kind); a
- * file of that name in the working directory. initrd is <path>.initrd if that file exists.
- * ERR_NOT_FOUND names what was looked for and the command that makes it. ERR_UNSUPPORTED: the entry
- * of that name is for another architecture.
+ * Functions that find the kernel or the image that a user means, for a machine of that
+ * architecture; ARCHITECTURE_COUNT: any architecture. A text that is NULL means the default. A text
+ * with a '/' is a path. The path is made absolute and must lead to a regular file, and a path into
+ * the cache finds its record. Any other text is one of these, in this order: a name in the cache,
+ * with or without the ending of the architecture; a kind's name ("tuned", "debian": the newest
+ * kernel of that kind); a file of that name in the working directory. initrd is <path>.initrd if
+ * that file exists. ERR_NOT_FOUND names what was looked for and the command that makes it.
+ * ERR_UNSUPPORTED: the entry of that name is for another architecture.
  */
 int cache_kernel_find(const char *text, enum architecture machine, struct cache_kernel *out,
 		      struct error *err);
@@ -160,9 +160,9 @@ int cache_image_find(const char *text, enum architecture machine, struct cache_i
  * for a paravirtual KVM. Returns false also if the file or the records cannot be read. */
 bool cache_kernel_is_for_pvm(const char *path);
 
-/* Check a name for an imported image, or for a kernel of the user's. ERR_INVALID: the name is not
- * allowed. ARCHITECTURE_COUNT: the name is for any machine, for example while the kernel's file has
- * not been read yet. */
+/* Functions that check a name for an imported image, or for a kernel of the user's. ERR_INVALID:
+ * the name is not allowed. ARCHITECTURE_COUNT: the name is for any machine, for example while the
+ * kernel's file has not been read yet. */
 int cache_image_check_name(const char *name, enum architecture architecture, struct error *err);
 int cache_kernel_check_name(const char *name, enum architecture architecture, struct error *err);
 

@@ -14,7 +14,7 @@
 
 #define DIGEST_TEXT 65 /* 64 lower-case hexadecimal digits and NUL */
 
-/* What the digest is of: the whole file, or the microagent-init in an initrd. */
+/* The part of a file that is hashed: the whole file, or the microagent-init in an initrd. */
 enum digest_part { DIGEST_FILE, DIGEST_INIT };
 
 struct digest_key {

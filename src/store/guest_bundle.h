@@ -25,16 +25,16 @@
 
 #define GUEST_BUNDLE_DIGEST 65 /* with its NUL */
 
-/* What goes into a bundle: names of the cache, or kinds. Without names, the defaults. Each entry is
- * for machines of the architecture; ARCHITECTURE_COUNT: each architecture for which the cache has
- * the entry. */
+/* The contents of a new bundle: names of the cache, or kinds. Without names, the defaults. Each
+ * entry is for machines of the architecture; ARCHITECTURE_COUNT: each architecture for which the
+ * cache has the entry. */
 struct guest_bundle_spec {
 	const char *const *kernels, *const *images;
 	size_t kernel_count, image_count;
 	enum architecture architecture;
 };
 
-/* How a caller watches and cancels work that takes seconds. */
+/* The means by which a caller watches and cancels work that takes seconds. */
 struct guest_bundle_watch {
 	/* Readable: the work is given up with ERR_UNAVAILABLE, and nothing is left; -1: never. */
 	int cancel;

@@ -15,9 +15,9 @@
 int layer_write(int fd, uint64_t size, struct error *err);
 
 /*
- * Return the least and the greatest length of the layer's file in bytes. The least is the length
- * that layer_write() makes. The greatest is for a layer that has the whole disk in it, twice:
- * killed VMMs may have lost count of clusters.
+ * Functions that return the least and the greatest length of the layer's file in bytes. The least
+ * is the length that layer_write() makes. The greatest is for a layer that has the whole disk in
+ * it, twice: killed VMMs may have lost count of clusters.
  */
 uint64_t layer_least(uint64_t size);
 uint64_t layer_most(uint64_t size);

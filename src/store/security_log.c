@@ -28,8 +28,8 @@
 /* A number of lines, greater than that of any log of LIMIT_AUDIT_BYTES. */
 #define HEADS_MAX (1u << 22)
 
-/* The beginning of each line, which nothing else in a line has. Readers look for it behind a line that was
- * cut short. */
+/* The beginning of each line, which nothing else in a line has. Readers look for it behind a line
+ * that was cut short. */
 #define LINE_BEGINS "{\"ts\":"
 
 /* The length of a day such as "2026-11-27". */

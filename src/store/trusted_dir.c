@@ -41,8 +41,8 @@ int trusted_dir_check_own(int fd, const char *path, struct error *err)
 				      : refuse_owner(&st, path, "", err);
 }
 
-/* In a sticky directory only the owner of an entry, the owner of the directory and root can rename
- * the entry. */
+/* Checks a directory on the way. In a sticky directory only the owner of an entry, the owner of the
+ * directory and root can rename the entry. */
 static int check_above(int fd, struct error *err)
 {
 	autofree char *path = NULL;

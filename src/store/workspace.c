@@ -127,8 +127,8 @@ bool workspace_is_recorded(const struct workspace *ws)
 	return ws->fd >= 0 && is_marked(ws->fd);
 }
 
-/* Earlier versions wrote ROOTFS_RECORD only at the second start. For the first start, runtime.json
- * of these versions says whether the guest got the disk. */
+/* Looks for ROOTFS_RECORD first. Earlier versions wrote it only at the second start. For the first
+ * start, runtime.json of these versions says whether the guest got the disk. */
 bool workspace_was_started(const struct workspace *ws)
 {
 	json_auto_t *runtime = NULL;

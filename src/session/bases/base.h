@@ -60,7 +60,7 @@ struct base {
 		.fd = -1 \
 	}
 
-/* How a base is opened. BASE_EXCLUSIVE: to be deleted, whatever state it is in. */
+/* The ways to open a base. BASE_EXCLUSIVE: to be deleted, whatever state it is in. */
 enum base_use { BASE_SHARED, BASE_EXCLUSIVE };
 /* Opens a base. ERR_NOT_FOUND names the base and the existing ones. ERR_CONFLICT: another process
  * works on the base. */

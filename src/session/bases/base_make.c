@@ -100,7 +100,8 @@ int base_remove(const struct microagent *agent, const struct base *base, struct 
 	return path_remove_tree_at(dir.fd, gone, err);
 }
 
-/* While bases is locked, nobody sees the new directory before the directory itself is locked. */
+/* Makes the directory of the new base. While bases is locked, nobody sees the new directory before
+ * the directory itself is locked. */
 static int make_base_directory(struct making *m, struct error *err)
 {
 	autoclose int lock = lock_bases(&m->dir, err);

@@ -91,7 +91,7 @@ int point_boot(struct microagent_session *session, const struct point *point, js
  * lock. what and more (may be NULL) are as for audit_told_line(). */
 int point_note(const struct workspace *ws, const char *what, const char *name, json_t *more,
 	       struct error *err);
-/* Writes such a line of a session of which nothing is alive. The caller has the command lock. */
+/* Writes such a line for a session without any living process. The caller has the command lock. */
 int point_note_at_rest(const struct workspace *ws, const char *what, const char *name, json_t *more,
 		       struct error *err);
 

@@ -25,7 +25,7 @@ void orphan_tell(const struct microagent *agent, const char *name, enum orphan_k
 int orphan_remove(const struct microagent *agent, struct microagent_session *session,
 		  enum orphan_kind kind, const char *why, struct error *err);
 
-/* Tells once of each session of which nothing is left, and appends {"name","why"} to told. */
+/* Tells once of each session that left nothing behind, and appends {"name","why"} to told. */
 int sessions_tell_gone(const struct microagent *agent, json_t *told, struct error *err);
 
 #endif

@@ -254,7 +254,7 @@ int session_ends_note(const struct state_dir *dir, const struct term *term, stru
 /* Returns true if no session's end can have come by now. A session whose supervisor was killed
  * within the last SESSION_ENDS_MS may be an exception. */
 bool session_ends_later(const struct state_dir *dir);
-/* Begin and end a check of all sessions. No session is given an end in between.
+/* Functions that begin and end a check of all sessions. No session is given an end in between.
  * session_ends_begin() returns a descriptor for session_ends_done(); -1 if other processes cannot
  * be kept out. next is the time at which all sessions must be checked again. */
 int session_ends_begin(const struct state_dir *dir);

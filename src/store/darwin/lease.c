@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lease is a file with a flock. Every process of the workspace inherits its open description,
- * and the lock is given back by the last that closes it or ends, however it ends. A FIFO would not
- * do: macOS locks none, and tells nobody who waits at its writing end of the last reader's end
- * (VNOP_ADVLOCK() in bsd/vfs/kpi_vfs.c and filt_vnode_common() in bsd/vfs/vfs_vnops.c of
- * https://github.com/apple-oss-distributions/xnu). Whoever has it could let go for all others, as
- * with a FIFO none could; nothing of a workspace here runs what is not ours.
+ * The lease is a file with a flock. Every process of the workspace inherits its open file
+ * description. The lock is given back when the last of these processes closes the description or
+ * ends, in whatever way. A FIFO would not work: macOS cannot lock a FIFO, and does not tell a
+ * process that waits at the writing end about the last reader's end (VNOP_ADVLOCK() in
+ * bsd/vfs/kpi_vfs.c and filt_vnode_common() in bsd/vfs/vfs_vnops.c of
+ * https://github.com/apple-oss-distributions/xnu).
  *
- * Who looks takes a shared lock for a moment, and whoever takes the lease waits such moments out.
+ * A holder of the lock could release it for all others, which no holder of a FIFO could. But here
+ * nothing of a workspace runs programs that are not ours. A process that looks at the lease takes a
+ * shared lock for a moment, and a process that takes the lease waits until such moments are over.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the rules of rules.h need to know about the host's system: linux/host_system.c and
+/* Facts about the host's system that the rules of rules.h need: linux/host_system.c and
  * darwin/host_system.c. */
 #ifndef STORE_SHARE_HOST_SYSTEM_H
 #define STORE_SHARE_HOST_SYSTEM_H

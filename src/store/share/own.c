@@ -132,7 +132,8 @@ static const struct mount_row *file_mounted_below(const struct spot *spot,
 	return NULL;
 }
 
-/* Most directories have nothing mounted in them. */
+/* Returns whether anything is mounted below the directory. Most directories have no mounts, which
+ * saves the search. */
 static bool has_mounts(const struct judge *judge)
 {
 	size_t at = 0;

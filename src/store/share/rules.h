@@ -53,8 +53,8 @@ bool share_is_within(const char *path, const json_t *shares);
  * path and the next step; REASON_SHARE_OF_KEYS where `anyway` would help.
  */
 int share_dir_open(const struct share_wish *wish, struct error *err);
-/* Opens a directory from which we ourselves copy, with our own rights, whoever its owner is. The
- * descriptor is for reading. */
+/* Opens a directory from which this process itself copies with its own rights. Any user may own the
+ * directory. The descriptor is for reading. */
 int share_dir_open_ours(const struct share_wish *wish, struct error *err);
 
 #endif
