@@ -11,8 +11,8 @@
 #include "base/limits.h"
 #include "session/pools/pool.h"
 
-/* Returns whether the spec asks for a greater quota than that of the members, which have the
- * default. A quota can be raised while they run, and not lowered. */
+/* Returns whether the spec's quota is at least that of the members, which have the default. A quota
+ * can be raised while they run, and not lowered. */
 static bool has_more(const struct base *base, const struct microagent_session_spec *spec)
 {
 	const struct microagent_session_spec plain = {0};

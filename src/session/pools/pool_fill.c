@@ -42,8 +42,8 @@ static uint64_t quiet_ns(void)
 	return limit_get(LIMIT_POOL_QUIET_MS) * NS_PER_MS;
 }
 
-/* Finds the time of the last claim before this process looked, here or elsewhere: pool_touch(). If
- * the clock was set back, the time does not count. */
+/* Notes how recent the last claim is that came before this process looked, here or elsewhere:
+ * pool_touch(). If the clock was set, the time of the claim does not count. */
 static int look_back(struct filler *f, const char *touched, struct error *err)
 {
 	uint64_t quiet_from;

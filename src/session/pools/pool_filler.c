@@ -134,8 +134,8 @@ int pool_filler_end(const struct pool *pool, struct error *err)
 			proc_let_go(&holder);
 			if (status < 0)
 				return error_prefix(err, "the filler of pool %s", pool->base);
-			/* The parent may not reap the filler, and then the filler would be found
-			 * again and again. */
+			/* If the filler's parent does not reap it, the filler would be found again
+			 * and again. */
 			if (!pool_has_filler(pool))
 				return 0;
 		} else if (!pool_has_filler(pool)) {

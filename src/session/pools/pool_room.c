@@ -88,8 +88,8 @@ int pool_room(const struct pool *pool, const struct pool_record *record, size_t 
 	return 0;
 }
 
-/* Returns the field with the wrong value. A size that no pool could have here is a wrong value. A
- * size for which other pools leave no room is none. */
+/* Returns the text that names the field of a wrong value. A size that no pool could have here is a
+ * wrong value. A size for which other pools leave no room is none. */
 static const char *size_field(bool never)
 {
 	return never ? "pool.size: " : "";

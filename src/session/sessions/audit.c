@@ -175,8 +175,8 @@ static int verify_telemetry(const struct microagent *agent, const struct found_l
 	return audit_verify_telemetry(found->fd, fd, out, err);
 }
 
-/* Checks the bytes behind the last digest. An open log gets a digest for them soon; a closed log
- * has had its last digest. */
+/* Makes the log broken if telemetry has bytes behind the last digest of a closed log. An open log
+ * gets a digest for such bytes soon; a closed log has had its last digest. */
 static void look_behind_last_digest(struct audit_report *report,
 				    const struct audit_telemetry *telemetry)
 {

@@ -166,8 +166,8 @@ static int end_session(struct microagent_session *session, struct error *err)
 	return status;
 }
 
-/* Moves the session's token. Nobody can claim a session that is being destroyed, and a session that
- * was claimed before belongs to its claimer. */
+/* Moves the session's token to ending/, so that nobody can claim a session that is being destroyed.
+ * Fails if another process has just claimed the session: it belongs to that process then. */
 static int end_token(const struct microagent_session *session, struct error *err)
 {
 	const char *base = json_text(session->record, "base", NULL);

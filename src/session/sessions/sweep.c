@@ -30,8 +30,9 @@ static void note_swept(json_t *list, const char *name, const char *why)
 						      json_string_lossy(why, strlen(why))));
 }
 
-/* Returns whether the mark was told of already. Each sweep finds a session that cannot be removed,
- * and only the first one tells of it: the mark is not empty afterwards. */
+/* Returns whether the mark was told of already, and notes in the mark that it is told now. Each
+ * sweep finds a session that cannot be removed, and only the first one tells of it: the mark is not
+ * empty afterwards. */
 static bool mark_is_told(const struct state_dir *dir, const char *mark)
 {
 	autofree char *path = NULL;
