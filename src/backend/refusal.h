@@ -9,15 +9,16 @@
 
 #define REFUSAL_PATH 64
 
-/* In the place of `asks`: a config asks for it by having the field. */
+/* Stands in the place of `asks`: a config asks for the thing by having the field. */
 #define ASKS_BY_FIELD NULL
 
-/* What a config can ask for and a backend has no way to give, on any host. The contract lists it.
- */
+/* A row that names something which a config can ask for, and which a backend cannot give on any
+ * host. The contract lists the rows. */
 struct backend_refusal {
-	const char *field;	/* its path in the config: "limits.netBytesPerSecond" */
-	const char *limitation; /* of the VMM, or of the systems that it runs on: one sentence */
-	/* Whether the config asks for it. path holds the field, and may be made more exact. */
+	const char *field;	/* path of the field in the config: "limits.netBytesPerSecond" */
+	const char *limitation; /* one sentence: what the VMM, or its systems, cannot do */
+	/* Returns whether the config asks for it. path holds the field, and the function may make
+	 * path more exact. */
 	bool (*asks)(const struct config *config, char path[REFUSAL_PATH]);
 };
 

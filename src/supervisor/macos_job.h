@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* --macos: the files of a macOS guest, in the foreground. */
+/* The option --macos: makes the files of a macOS guest, in the foreground. */
 #ifndef SUPERVISOR_MACOS_JOB_H
 #define SUPERVISOR_MACOS_JOB_H
 
 #include "backend/backend.h"
 
-/* Reads the job, does it, prints what becomes of it; the exit code. */
+/* Reads the job, does it, and prints its result. Returns the exit code. */
 int macos_job_main(const struct backend *backend);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The few options beside the request on stdin: descriptors and wishes of the caller of `run`. */
+/* The options that a caller gives beside the request on stdin: descriptors and wishes. */
 #ifndef SUPERVISOR_OPTIONS_H
 #define SUPERVISOR_OPTIONS_H
 
@@ -9,31 +9,32 @@
 #include "base/error.h"
 
 struct options {
-	int lifeline_fd;       /* run, start: its end ends the VM; -1: none */
-	int events_fd;	       /* one event a line as it is recorded; -1: none */
+	int lifeline_fd;       /* run, start: the VM ends when it ends; -1: none */
+	int events_fd;	       /* gets each event as it is recorded, one a line; -1: none */
 	bool attach;	       /* the workload waits for a client on the agent's port */
-	bool remove;	       /* the workspace goes when all is over */
-	bool capabilities;     /* print what this backend does, and read no request */
+	bool remove;	       /* the workspace is removed when all has ended */
+	bool capabilities;     /* print what this backend can do, and read no request */
 	bool macos;	       /* make the files of a macOS guest, by a job on stdin */
-	bool reader;	       /* the root disk is looked at from outside: VM_READ */
-	bool writer;	       /* ... and written to: VM_WRITE */
+	bool reader;	       /* the root disk is only read (VM_READ) */
+	bool writer;	       /* files are put on the root disk (VM_WRITE) */
 	bool save;	       /* start: the machine can be saved */
-	const char *template;  /* start: the directory of one that the machine is restored from */
-	bool own_memory;       /* ... with memory of its own, so that it can be given a directory */
+	const char *template;  /* start: directory of the template to restore from */
+	bool own_memory;       /* with template: own memory, so that it can get a share */
 	int containers_fd;     /* start: the directory of containers; -1: none */
-	int links_fd, taps_fd; /* start: what cards there are, and the first of their taps; -1 */
+	int links_fd, taps_fd; /* start: list of cards, first of their taps; -1: none */
 	int loopback_fd;       /* start: the listener of a loopback; -1: none */
-	int64_t cell_number;   /* start: of who calls from a pid namespace of its own; 0: none */
-	bool keep_quarantined; /* kill and delete refuse what is in quarantine */
+	int64_t cell_number;   /* start: if the caller has its own pid namespace; 0: none */
+	bool keep_quarantined; /* kill and delete refuse a quarantined workspace */
 	bool recorded;	       /* prepare, start, console: the config is the recorded one */
 	bool full;	       /* inspect hashes the root file system anew */
 	bool help, version;
-	const char *live; /* <stateDir>/<runtimeID>: this process is the live supervisor of it */
+	const char *live; /* this process is the live supervisor of this <stateDir>/<runtimeID> */
 };
 
-/* Descriptors are checked to be open and made close-on-exec. ERR_INVALID names the option. */
+/* Reads the options. Checks that each descriptor is open and makes it close-on-exec. ERR_INVALID
+ * names the option. */
 int options_parse(int argc, char **argv, struct options *out, struct error *err);
-void options_help(const char *program); /* on stdout */
+void options_help(const char *program); /* prints the help on stdout */
 /* The word in front of the label in the live supervisor's command line. */
 extern const char options_live_prefix[];
 

@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 
-/* By what a live supervisor is kept from the files of this host: a name of isolate_files_name(). why:
- * set where it is not both. */
+/* Returns what keeps a live supervisor from the files of this host: a name of isolate_files_name().
+ * why is set unless both ways work. */
 const char *host_files(struct error *why);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What prepare does, for itself and for a run in an unprepared directory. */
+/* The work of the command prepare, also for a run in a directory that is not prepared. */
 #ifndef SUPERVISOR_PREPARE_H
 #define SUPERVISOR_PREPARE_H
 
@@ -9,8 +9,8 @@
 #include "supervisor/inputs/bundles.h"
 
 /* Makes the workspace's directory with the bundles in it, records the config and the digests,
- * forgets an earlier run, and records `prepared`. Under the command lock, in a state that allows
- * prepare. */
+ * removes the files of an earlier run, and records `prepared`. Called under the command lock, in a
+ * state that allows prepare. */
 int prepare_workspace(struct record *record, const struct boot_files *files,
 		      const struct bundle_list *bundles, struct error *err);
 

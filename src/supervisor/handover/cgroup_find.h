@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where a workspace's cgroup can be made when the request names no place: in the nearest group,
- * from the one that we run in upwards, that is ours to make groups in and whose children can be
- * limited. The kernel limits no children of a group that has processes of its own (but of the
- * topmost), so it is never the one that we run in, unless that is the topmost.
+ * Finds the place for a workspace's cgroup if the request names none. The place is the nearest
+ * group, from our own one upwards, in which we may make groups and whose children can be limited.
+ * The kernel limits no children of a group that has processes of its own, except of the topmost
+ * group. So the place is never our own group, unless that is the topmost one.
  */
 #ifndef SUPERVISOR_CGROUP_FIND_H
 #define SUPERVISOR_CGROUP_FIND_H
@@ -13,19 +13,20 @@
 
 #include "base/error.h"
 
-/* Its path, malloc'd. NULL, and why: ERR_UNAVAILABLE. */
+/* Returns the path of the place, malloc'd. Returns NULL with ERR_UNAVAILABLE and the reason if
+ * there is none. */
 char *cgroup_find(struct error *err);
 
-/* The group that this process is in now: "/a/b". */
+/* Writes the group that this process is in now: "/a/b". Returns false if it is not known. */
 bool cgroup_own(char out[PATH_MAX]);
 
-/* Why no limits of memory and processes can be set for the children of the group, which is an open
- * directory; NULL where they can be. */
+/* Returns why no limits of memory and processes can be set for the children of the group, or NULL
+ * if they can be set. dir: the open directory of the group. */
 const char *cgroup_limits_obstacle(int dir);
 
-/* For cgroup_find() and its test. top: where the groups are mounted; own: as of cgroup_own();
- * managed: a group may be another one's, although it could be written, unless it or one above it
- * has been given away. */
+/* Does the work of cgroup_find(), also for its test. top: the directory where the groups are
+ * mounted. own: our group, as cgroup_own() writes it. managed: a group may belong to another
+ * manager although we can write to it, unless it or a group above it was delegated. */
 char *cgroup_find_below(const char *top, const char *own, bool managed, struct error *err);
 
 #endif

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Between the death of a process and its end lies the giving back of its memory and descriptors.
- * Whether it is there, or gone. */
+/* Returns whether the process is exiting or has gone. A process that has died gives back its memory
+ * and descriptors before it is gone. */
 bool process_is_exiting(pid_t pid);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the live supervisor tells the command that waits for it: JSON objects, one a line, through a
- * pipe whose end also says that the live supervisor has ended.
+ * The report of the live supervisor to the command that waits for it. It is a sequence of JSON
+ * objects, one a line, through a pipe. The end of the pipe also says that the live supervisor has
+ * ended.
  *
  *   {"event": {...}}                                        an event was recorded
  *   {"final": true, "event"?, "result"?, "error"?, ...}     the last line; json_put_error()
@@ -15,30 +16,32 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* Writes one line, waiting at most a few seconds for a reader that is slow; one that is gone is no
- * error. fd is non-blocking. */
+/* Writes one line. Waits at most a few seconds for a slow reader. It is no error if the reader has
+ * gone. fd is non-blocking. */
 void report_send(int fd, const json_t *line);
 json_t *report_event(const json_t *event);
-/* error->code ERR_NONE: none. event, result may be NULL. */
+/* Returns the last line. An error->code of ERR_NONE means that there is no error. event and result
+ * may be NULL. */
 json_t *report_final(const json_t *event, const json_t *result, const struct error *error);
 
 #define REPORT_LIFELINES 2
 struct report_reader {
 	int fd;
-	/* Pipes or sockets whose end is waited for too; -1: none. All become -1 when one has ended. */
+	/* Pipes or sockets whose end is waited for too; -1: none. When one has ended, all become
+	 * -1. */
 	int lifelines[REPORT_LIFELINES];
 	struct buf in;
 };
 enum report_got {
 	REPORT_NONE = -1, /* ERR_TIMEOUT at the deadline, or a broken line */
-	REPORT_ENDED,	  /* the live supervisor has */
+	REPORT_ENDED,	  /* the live supervisor has ended */
 	REPORT_LINE,	  /* *line is the next one (new reference) */
 	REPORT_CUT	  /* a lifeline has ended, and the report goes on */
 };
-/* deadline_ns: monotonic, UINT64_MAX for none. */
+/* Waits for the next line of the report. deadline_ns is monotonic; UINT64_MAX: no deadline. */
 enum report_got report_next(struct report_reader *reader, uint64_t deadline_ns, json_t **line,
 			    struct error *err);
-/* The error of a final line; ERR_NONE when it has none. */
+/* Reads the error of a final line. out->code is ERR_NONE if the line has no error. */
 void report_error(const json_t *line, struct error *out);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The disks of a workspace beside its root, in the order in which the guest gets them. They are
- * opened once, by start, and handed on by descriptor: what was looked at is what the VM has.
+ * The disks of a workspace beside its root, in the order in which the guest gets them. start opens
+ * them once and hands them on by descriptor. So the VM has the same disks that were checked.
  *
- * Two running workspaces never write to one file: see store/taken.h.
+ * Two running workspaces never write to the same file: see store/taken.h.
  */
 #ifndef SUPERVISOR_DISKS_H
 #define SUPERVISOR_DISKS_H
@@ -17,7 +17,7 @@
 #include "contract/request.h"
 
 struct disk {
-	char serial[VM_SERIAL_SIZE]; /* by which the guest finds it */
+	char serial[VM_SERIAL_SIZE]; /* the guest finds the disk by it */
 	char *name;		     /* for people */
 	char *mountpoint;
 	bool read_only;
@@ -34,25 +34,24 @@ struct disk_list {
 	}
 
 enum disk_use {
-	DISK_CHECK, /* a VM could have it: opened for reading */
-	DISK_BOOT,  /* a VM gets it */
+	DISK_CHECK, /* to check that a VM can use it: opened for reading */
+	DISK_BOOT,  /* for a VM */
 };
 
 /*
- * Opens config.disks. rootfs_fd (-1: none) is the root's, which no disk may be. Errors name the
- * field and the file; out is untouched then.
+ * Opens config.disks. rootfs_fd is the root disk (-1: none); no other disk may be the same file.
+ * Errors name the field and the file, and then out is unchanged.
  */
 int disks_open(const struct config *config, int rootfs_fd, enum disk_use use, struct disk_list *out,
 	       struct error *err);
-/* Takes those of config.disks, as long as the list has no other ones yet. */
+/* Takes the disks of config.disks (store/taken.h). The list must not have other disks yet. */
 int disks_take(const struct config *config, const struct disk_list *list, struct error *err);
-/* Appends one more, whose descriptor becomes the list's own, also on failure. serial and name are
- * copied. */
+/* Appends a disk and takes over fd, also if it fails. Copies serial and name. */
 int disks_add(struct disk_list *list, const char *serial, const char *name, const char *mountpoint,
 	      bool read_only, int fd, struct error *err);
 void disks_close(struct disk_list *list); /* accepts an empty one */
 
-/* [{serial, name, mountpoint, mode}], as the run config and the ticket have it. */
+/* Returns [{serial, name, mountpoint, mode}], for the run config and the ticket. */
 json_t *disks_json(const struct disk_list *list, struct error *err);
 
 #endif

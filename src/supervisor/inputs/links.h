@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Cards of a machine whose taps the caller of start has made, instead of one by the config. */
+/* Network cards whose taps the caller of start has made. They replace the config's card. */
 #ifndef SUPERVISOR_LINKS_H
 #define SUPERVISOR_LINKS_H
 
@@ -8,9 +8,10 @@
 #include "base/error.h"
 #include "supervisor/options.h"
 
-/* options->links_fd: {"interfaces":[{"mac",..},..]}, which the guest is told
- * (docs/agent-protocol.md); -1: there are none, and *out is left. From taps_fd on there are as many
- * taps, in a row, which become close-on-exec. *out is a new reference. */
+/* Reads options->links_fd: {"interfaces":[{"mac",..},..]}, which the guest is told
+ * (docs/agent-protocol.md). If it is -1 there are no cards, and *out is unchanged. The taps have
+ * the numbers from taps_fd on, one for each card; they become close-on-exec. *out is a new
+ * reference. */
 int links_read(const struct options *options, json_t **out, struct error *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * workspace.json: what prepare recorded. {format, identity, config (normalised), artifacts (path
- * and digest of what it boots from), createdAt, preparedAt}.
+ * The file workspace.json, which prepare records: {format, identity, config (normalised), artifacts
+ * (path and digest of each file that it boots from), createdAt, preparedAt}.
  */
 #ifndef SUPERVISOR_MANIFEST_H
 #define SUPERVISOR_MANIFEST_H
@@ -20,21 +20,21 @@ struct manifest {
 	const json_t *artifacts; /* borrowed from document */
 };
 
-/* ERR_NOT_FOUND without one; a bad one is ERR_IO and names the file. As it is found, for who gives
- * a machine nothing by it. */
+/* Reads the manifest as it is, for a caller that gives nothing to a machine by it. ERR_NOT_FOUND:
+ * there is none. ERR_IO names the file if it is bad. */
 int manifest_read(const struct workspace *ws, struct manifest *out, struct error *err);
-/* The same for who gives a machine what it says: ERR_CONFLICT where no command has recorded that
- * (store/record_digest.h). */
+/* Reads the manifest for a caller that gives a machine what the manifest says. ERR_CONFLICT: no
+ * command has recorded this manifest (store/record_digest.h). */
 int manifest_read_accepted(const struct workspace *ws, struct manifest *out, struct error *err);
 void manifest_free(struct manifest *manifest); /* accepts a zeroed one */
-/* Replaces it; createdAt is kept from one that is there. What it replaces is accepted as well until
- * manifest_settle(). */
+/* Replaces the manifest. Keeps createdAt if there is one already. The old manifest is accepted too
+ * until manifest_settle(). */
 int manifest_write(const struct workspace *ws, const struct identity *identity,
 		   const struct config *config, const json_t *artifacts, struct error *err);
-/* Nothing but what is there now is accepted from here on. Under the command lock. */
+/* From here on only the present manifest is accepted. Called under the command lock. */
 int manifest_settle(const struct workspace *ws, struct error *err);
-/* It survives a loss of power from here on. That of a session is not on the disk before this; any
- * other's is since manifest_write(). */
+/* From here on the manifest survives a loss of power. A session's manifest is not on the disk
+ * before this call; any other manifest is on the disk since manifest_write(). */
 int manifest_secure(const struct workspace *ws, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A root file system image as far as the host looks at it: that it is ext4, and all there. */
+/* Checks of a root file system image by the host: that it is ext4 and complete. */
 #ifndef SUPERVISOR_ROOTFS_H
 #define SUPERVISOR_ROOTFS_H
 
@@ -8,19 +8,20 @@
 
 #include "base/error.h"
 
-#define ROOTFS_HEADER 2048 /* bytes from the start that rootfs_size() wants */
+#define ROOTFS_HEADER 2048 /* bytes from the start that rootfs_size() needs */
 
-/* The size in bytes that the file system of a superblock claims. Pure. ERR_INVALID for no ext4. */
+/* Reads from the superblock the size of the file system in bytes. Pure. ERR_INVALID: it is no
+ * ext4. */
 int rootfs_size(const uint8_t header[ROOTFS_HEADER], uint64_t *size, struct error *err);
-/* ERR_INVALID when the file is no ext4 image or shorter than its file system. */
+/* Returns ERR_INVALID if the file is no ext4 image, or is shorter than its file system. */
 int rootfs_check(int fd, struct error *err);
 
-/* Whether the two bytes are there by which every ext2, ext3 and ext4 file system is known; nothing
- * else of a disk is looked at on the host. */
+/* Returns whether the file has the two bytes that mark every ext2, ext3 and ext4 file system. The
+ * host looks at nothing else of a disk. */
 bool rootfs_has_ext4_magic(int fd);
 
-/* ERR_INVALID for a qcow2 image: as raw its bytes mean nothing to a guest, and as qcow2 it could
- * name any file of the host as its contents. */
+/* Returns ERR_INVALID for a qcow2 image. Its bytes mean nothing to a guest as a raw disk. As qcow2
+ * it could name any file of the host as its contents. */
 int rootfs_refuse_qcow2(int fd, struct error *err);
 
 #endif

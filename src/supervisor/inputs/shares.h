@@ -8,13 +8,14 @@
 #include "contract/request.h"
 
 /*
- * Opens each of config.shares, by the rules of store/share/rules.h; the first that may not be shared
- * is refused by field and path. fds: room for as many, each -1 before; those that are open after a
- * failure are the caller's too.
+ * Opens each directory of config.shares, by the rules of store/share/rules.h. The error names field
+ * and path of the first one that may not be shared. fds has room for as many descriptors, each -1
+ * before. The caller also closes those that are open after a failure.
  */
 int shares_open(const struct config *config, const struct backend *backend, int *fds,
 		struct error *err);
-/* The same and nothing stays open: for who refuses early what is opened later. */
+/* Checks the directories as shares_open() does, and leaves nothing open. For a caller that refuses
+ * early what is opened later. */
 int shares_check(const struct config *config, const struct backend *backend, struct error *err);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the live supervisor leads in and out of a guest: published ports, the mediation channel and
- * further listeners. Those of the config are there before the VM is; they end with the live
- * supervisor, or earlier by channels_sever(). Of later ones the command that asks has the socket
- * made: this process may bind nothing.
+ * The channels into and out of a guest that the live supervisor serves: published ports, the
+ * mediation channel and further listeners. The channels of the config exist before the VM does.
+ * They end with the live supervisor, or earlier by channels_sever(). The sockets of later ones are
+ * made on behalf of the command that asks: this process may bind nothing.
  *
- * The host's end of a published port belongs to the channel for as long as the port is published.
- * It is listened on only while a server listens in the guest, by the guest's word; otherwise a
- * connect is refused. A guest that says nothing of its servers has its ports listened on from the moment
+ * A published port of the host belongs to its channel for as long as it is published. The channel
+ * listens on it only while a server listens in the guest, by the guest's word. Otherwise a connect
+ * is refused. If a guest says nothing about its servers, its ports are listened on from the moment
  * that it is ready.
  */
 #ifndef SUPERVISOR_CHANNELS_H
@@ -27,43 +27,44 @@
 
 struct channels;
 
-/* Takes the host's ports and makes vsock.sock_<port> in the workspace, whose descriptor and
- * log must outlive the channels. loopback: a non-blocking listener that becomes theirs, each of
- * whose connections is led to that port of the guest which it was made to here; -1. On failure no
- * port is held; sockets may be left in the workspace.
- */
+/* Takes the host's ports and makes vsock.sock_<port> in the workspace. workspace_fd and log must
+ * outlive the channels. loopback: a non-blocking listener, -1 for none. The channels take it over.
+ * Each of its connections leads to the guest's port that has the same number as the host's port it
+ * was made to. On failure no port is held; sockets may be left in the workspace. */
 struct channels *channels_new(struct loop *loop, int workspace_fd, const struct config *config,
 			      int loopback, struct log *log, struct error *err);
-/* Host ports that the guest may dial, the control stream's first. Borrowed. */
+/* Returns the host ports that the guest may dial, the control stream's port first. Borrowed. */
 const uint32_t *channels_host_ports(const struct channels *channels, size_t *count);
-/* The TCP ports of the targets that are declared. At most `most`; returns how many. */
+/* Writes the TCP ports of the declared targets, at most `most`. Returns how many it wrote. */
 size_t channels_target_ports(const struct channels *channels, uint16_t *ports, size_t most);
-/* The guest is ready: published ports that have a server are listened on from now on. */
+/* Called when the guest is ready. From now on published ports that have a server are listened
+ * on. */
 int channels_open(struct channels *channels, struct error *err);
-/* The guest's word on its servers, at any time. Of words that come within LIMIT_LISTENING_MS the
- * last one counts. */
+/* Takes the guest's message about its servers, at any time. Of several messages within
+ * LIMIT_LISTENING_MS the last one counts. */
 void channels_listening(struct channels *all, const struct control_listening *listening);
-/* The guest says no more. A machine that goes on for LIMIT_AGENT_LOST_MS after that is one that says
- * nothing of its servers. */
+/* Called when the guest says no more. If the machine goes on for LIMIT_AGENT_LOST_MS after that, it
+ * is treated as one that says nothing about its servers. */
 void channels_guest_lost(struct channels *all);
-/* Makes the socket of a published port refuse connections. The socket is bound, and may listen, as
- * those that older commands made. ERR_DENIED: it is bound to no port. */
+/* Makes the socket of a published port refuse connections. The socket is bound. It may listen, as
+ * the sockets that older commands made do. ERR_DENIED: it is bound to no port. */
 int channels_hold(int port, struct error *err);
 extern const struct broker_duty port_duty;
-/* Keeps other users from the published ports while they do not listen (descriptor_guard_port()).
- * Before there is a broker, this process itself would have the sockets for that. ERR_UNAVAILABLE:
- * another program has such a port. */
+/* Keeps other users from the published ports while these do not listen (descriptor_guard_port()).
+ * If it is called before there is a broker, this process itself holds the sockets for that.
+ * ERR_UNAVAILABLE: another program has such a port. */
 int channels_guard(struct channels *all, struct error *err);
-/* One more published port of a guest that is ready. forward: as normalised; port: publish_bind()'s,
- * which is the channels' own from now on, also on failure. */
+/* Publishes one more port of a guest that is ready. forward: the normalised entry. port: the socket
+ * from publish_bind(); the channels take it over, also on failure. */
 int channels_publish(struct channels *all, const json_t *forward, int port, struct error *err);
-/* Ends a published port and its connections. True: its port of the guest is published nowhere else.
- */
+/* Ends a published port and its connections. Returns true if its port of the guest is published
+ * nowhere else. */
 bool channels_unpublish(struct channels *channels, const json_t *forward);
-/* Where mediation leads; NULL when it is not configured or has been severed. Borrowed. */
+/* Returns the target of the mediation channel; NULL if it is not configured or has been severed.
+ * Borrowed. */
 struct target *channels_mediation(const struct channels *channels);
-/* Closes listeners and connections for good, and appends to the array `severed` a text for each:
- * "publish 127.0.0.1:8080 (3 connections)". The sockets' names stay in the workspace. */
+/* Closes listeners and connections for good, and appends a text for each to the array `severed`:
+ * "publish 127.0.0.1:8080 (3 connections)". The names of the sockets stay in the workspace. */
 int channels_sever(struct channels *channels, json_t *severed, struct error *err);
 void channels_free(struct channels *channels); /* accepts NULL */
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * console.sock: the serial console, raw bytes both ways, for one client at a time; whoever comes
- * while it is taken is closed at once. A client sees what the guest says from then on (serial.log
- * has the rest). The VM never waits for a client: what one does not read is kept up to
- * LIMIT_CONSOLE_BYTES and lost beyond that. A guest that does not read makes its client wait.
+ * Serves console.sock: the serial console, raw bytes both ways, for one client at a time. A client
+ * that comes while another one is connected is closed at once. A client sees what the guest says
+ * from then on (serial.log has the rest). The VM never waits for a client. Up to
+ * LIMIT_CONSOLE_BYTES that a client does not read are kept; more is lost. A guest that does not
+ * read makes its client wait.
  */
 #ifndef SUPERVISOR_CONSOLE_H
 #define SUPERVISOR_CONSOLE_H
@@ -19,10 +20,11 @@
 
 struct console;
 
-/* Takes bytes for the guest: how many; console_room() follows when these are fewer than given. */
+/* Gives bytes to the guest. Returns how many were taken; if fewer than given, console_room()
+ * follows. */
 typedef size_t console_input_fn(void *data, const uint8_t *bytes, size_t len);
 
-/* listen_fd becomes the console's own, also on failure. */
+/* Makes the console. Takes over listen_fd, also if it fails. */
 struct console *console_new(struct loop *loop, int listen_fd, console_input_fn *input, void *data,
 			    struct log *log, struct error *err);
 /* All accept NULL. */

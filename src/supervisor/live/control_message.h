@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The messages of the guest control stream: JSON objects with a "type". Those of the guest are
- * hostile until decoded here; those of the host are made here. Pure.
+ * The messages of the guest control stream: JSON objects with a "type". The guest's messages are
+ * hostile until they are decoded here. The host's messages are made here. Pure.
  */
 #ifndef SUPERVISOR_CONTROL_MESSAGE_H
 #define SUPERVISOR_CONTROL_MESSAGE_H
@@ -33,70 +33,78 @@ enum control_type {
 	CONTROL_SETTLED,
 	CONTROL_TELEMETRY_STATUS,
 	CONTROL_ENDING,
-	CONTROL_UNKNOWN, /* of a later guest: passed over */
+	CONTROL_UNKNOWN, /* from a newer guest: ignored */
 };
 
 struct control_hello {
-	const char *version; /* of the guest's software; borrowed from the message */
+	const char *version; /* version of the guest's software; borrowed from the message */
 	const char *boot_id;
 	int64_t generation;
-	bool restored; /* it was saved once, and is to be made another machine */
-	bool linked;   /* its agent serves the link too */
+	bool restored; /* it was restored, and must be made another machine */
+	bool linked;   /* its agent also serves the link */
 };
 
-/* Which TCP ports have a server in the guest, by its word. */
+/* The TCP ports that have a server in the guest, by the guest's word. */
 struct control_listening {
-	bool told; /* else it cannot tell, or has not yet */
+	bool told; /* false: the guest cannot tell, or has not told yet */
 	struct port_set ports;
 };
 
-/* Longest payload that a guest may send before it is ready, and when it has no result to give. */
+/* The longest payload that a guest may send before it is ready, or if it has no result to give. */
 #define CONTROL_SMALL_MAX 65536u
-/* Longest result: both streams in base64 and their frame of keys. */
+/* Returns the length of the longest result: both streams in base64 and the keys around them. */
 size_t control_result_max(void);
 
-/* A new reference, or NULL with ERR_INVALID. Refuses what would cost much memory to hold. */
+/* Decodes a message. Returns a new reference, or NULL with ERR_INVALID. Refuses a message that
+ * would need much memory. */
 json_t *control_decode(const uint8_t *payload, size_t len, enum control_type *type,
 		       struct error *err);
-/* ERR_UNSUPPORTED where no common protocol version exists. */
+/* Reads a hello. ERR_UNSUPPORTED: guest and host have no protocol version in common. */
 int control_read_hello(const json_t *message, struct control_hello *out, struct error *err);
 
-/* Of exec-started and exec-finished: what goes into the audit log, a new object marked as the
- * guest's word. ERR_INVALID for what is not as it must be, or too long. */
+/* Reads exec-started or exec-finished. Returns what goes into the audit log: a new object, marked
+ * as the guest's word. ERR_INVALID: the message is wrong or too long. */
 json_t *control_read_exec(const json_t *message, enum control_type type, struct error *err);
-/* Of exec-lost: the same, for an audit.gap. */
+/* Reads exec-lost. Returns what goes into an audit.gap: a new object, marked as the guest's
+ * word. */
 json_t *control_read_lost(const json_t *message, struct error *err);
 
-/* Reads the ports of a message "listening". ERR_INVALID: it has no list of ports, or a too long one. */
+/* Reads the ports of a message "listening". ERR_INVALID: the message has no list of ports, or the
+ * list is too long. */
 int control_read_listening(const json_t *message, struct control_listening *out, struct error *err);
 
-/* The run config, without the time, which control_stamp() puts in. hostname is derived from
- * runtime_id when the config has none. */
+/* Returns the run config without the time; control_stamp() adds the time. If the config has no
+ * hostname, it is derived from runtime_id. */
 json_t *control_config(const struct config *config, const char *runtime_id, bool attach,
 		       struct error *err);
-/* The wall time of now, just before sending. */
+/* Puts the present wall time into the message. Called just before sending. */
 int control_stamp(json_t *message, struct error *err);
 json_t *control_time(struct error *err);
 json_t *control_power_off(struct error *err);
-/* shares: [{tag, path, mountpoint, mode}], of which the guest is not told the path. */
+/* Returns a message that asks for mounts. shares: [{tag, path, mountpoint, mode}]. The guest is not
+ * told the path. */
 json_t *control_mount(const json_t *shares, struct error *err);
 
-/* The guest's side of one more published port, and of one that is published no more. */
+/* Return the message for the guest when one more port is published, or when a port is published no
+ * more. */
 json_t *control_publish(const json_t *forward, struct error *err);
 json_t *control_unpublish(const json_t *forward, struct error *err);
-/* Has a machine that is a template get ready to be saved. */
+/* Returns a message that asks a template machine to get ready to be saved. goes_on: the machine
+ * goes on after that. */
 json_t *control_quiesce(bool goes_on, struct error *err);
-/* Has a machine that is about to be killed tell what it has not told yet. */
+/* Returns a message that asks the guest of a machine that is about to be killed to tell what it has
+ * not told yet. */
 json_t *control_settle(struct error *err);
-/* Into a config: the machine may be saved, and its guest will take a config anew when it comes back
- * as another one. */
+/* Adds to a config that the machine may be saved, and that its guest takes a new config when it
+ * comes back as another machine. */
 int control_put_template(json_t *message, struct error *err);
-/* Into the config of a guest that says it was restored: what makes it a machine of its own, drawn
+/* Adds to the config of a restored guest what makes it a machine of its own. The values are drawn
  * anew at each call. */
 int control_put_renew(json_t *message, struct error *err);
 
-/* Lower case, runs of anything but letters and digits become one '-', at most 63 characters;
- * "microagent" when nothing is left. out needs 64 bytes. */
+/* Makes a hostname from runtime_id: lower case, at most 63 characters, each run of other characters
+ * than letters and digits becomes one '-'. It is "microagent" if nothing is left. out needs 64
+ * bytes. */
 void control_hostname(const char *runtime_id, char out[64]);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control.sock: requests to a live supervisor, one JSON object and one answer per connection, each
- * a line. The server lives in its loop; the client is a supervisor command.
+ * Serves control.sock, which takes requests to a live supervisor. Each connection has one request
+ * and one answer. Both are a JSON object in one line. The server runs in the live supervisor's
+ * loop; the client is a supervisor command.
  */
 #ifndef SUPERVISOR_CONTROL_SOCK_H
 #define SUPERVISOR_CONTROL_SOCK_H
@@ -17,43 +18,43 @@
 #include "contract/request.h"
 
 #define CONTROL_SOCK_NAME "control.sock"
-#define CONTROL_SOCK_CLIENTS 8 /* at once; the next ones wait */
+#define CONTROL_SOCK_CLIENTS 8 /* clients at once; further ones wait */
 
 struct control_sock;
 
 struct control_client; /* one request that waits for its answer */
 
-/* Acts on a request and returns the answer, a new reference; NULL closes without one, unless the
- * function has deferred the answer. */
+/* Handles a request and returns the answer, a new reference. NULL: the connection is closed without
+ * an answer, unless the function has deferred the answer. */
 typedef json_t *control_sock_fn(void *data, const json_t *request, struct control_client *client);
 
-/* listen_fd becomes the server's own, also on failure. */
+/* Makes the server. Takes over listen_fd, also if it fails. */
 struct control_sock *control_sock_new(struct loop *loop, int listen_fd, control_sock_fn *fn,
 				      void *data, struct log *log, struct error *err);
 void control_sock_free(struct control_sock *server); /* accepts NULL; not in the callback */
 
-/* For what takes its time. The client is then answered once, or dropped with the server; it keeps
- * one of few places until then. */
+/* Defers the answer to a request that takes long. The client is then answered once, or dropped with
+ * the server. Until then it keeps one of the few places. */
 void control_sock_defer(struct control_client *client);
 void control_sock_answer(struct control_client *client, const json_t *answer);
-/* The descriptor that came with the request, the caller's from now on; -1: none. */
+/* Returns the descriptor that came with the request; -1: none. The caller closes it. */
 int control_sock_passed(struct control_client *client);
-/* The connection stays behind the answer, as the client's lifeline: fn is called when the client
- * cuts it or dies, or has let it go, and the connection is closed then. */
+/* Keeps the connection open after the answer, as the client's lifeline. fn is called when the
+ * client closes it or dies, or has let it go. The connection is closed then. */
 typedef void control_sock_gone_fn(void *data, bool let_go);
 void control_sock_keep(struct control_client *client, control_sock_gone_fn *fn, void *data);
-/* {"ok":false,"error","errorCode"}, new; NULL without memory. */
+/* Returns a new {"ok":false,"error","errorCode"}; NULL if there is no memory. */
 json_t *control_sock_refusal(const struct error *error);
 
 /* control_power.c */
 
-/* A request of that command, new, with the requestID and the role of the caller. The events of what
- * follows carry both (live_asked_by()). */
+/* Returns a new request of this command, with the requestID and the role of the caller. The events
+ * that follow from the request carry both (live_asked_by()). */
 json_t *control_sock_request(const char *command, const struct identity *identity,
 			     struct error *err);
-/* Asks the live supervisor for the end of its VM, by control_ask(). identity: of the caller. keep: a
- * machine that is in quarantine, or on the way there, is not to be ended: ERR_CONFLICT with the
- * reason of a quarantine. */
+/* Asks the live supervisor to end its VM, by control_ask(). identity: the caller's. keep: do not
+ * end a machine that is in quarantine, or on the way there; then the result is ERR_CONFLICT with
+ * the reason of a quarantine. */
 int control_sock_power(int workspace_fd, const char *action, const struct identity *identity,
 		       bool keep, uint64_t deadline_ns, struct error *err);
 

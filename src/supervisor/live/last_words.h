@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of what the guest's serial console said: guest bytes, of which only a bounded part is kept. */
+/* The last bytes of the guest's serial console. They come from the guest, and only a bounded number
+ * is kept. */
 #ifndef SUPERVISOR_LAST_WORDS_H
 #define SUPERVISOR_LAST_WORDS_H
 
@@ -10,13 +11,13 @@
 #define LAST_WORDS_BYTES 512
 
 struct last_words {
-	char text[LAST_WORDS_BYTES]; /* the newest bytes, of which the oldest are dropped */
+	char text[LAST_WORDS_BYTES]; /* the newest bytes; older ones are dropped */
 	size_t len;
 };
 
 void last_words_add(struct last_words *words, const uint8_t *bytes, size_t len);
-/* Whether init's line of an orderly end (base/agent_wire.h) is the last one, but for what the kernel
- * says of the restart behind it. */
+/* Returns whether the last line is init's line of an orderly end (base/agent_wire.h). The kernel's
+ * lines about the restart may follow it. */
 bool last_words_tell_order(const struct last_words *words);
 
 #endif
