@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A connection to Firecracker's API, on the loop. Calls are made one after the other: the next is
- * sent when the one before was answered. Firecracker is a program of others that a guest may have
- * taken over: what it answers is bounded, and the first thing that is no answer ends the
- * connection.
+ * A connection to Firecracker's API, on the loop. Calls are made one after the other: the next call
+ * is sent when the one before was answered. A guest may have taken over Firecracker. So its answers
+ * are bounded, and the first thing that is no answer ends the connection.
  */
 #ifndef BACKEND_FIRECRACKER_API_H
 #define BACKEND_FIRECRACKER_API_H
@@ -17,27 +16,29 @@
 
 struct api;
 
-/* body: of the answer, borrowed; NULL where it has none. why: what Firecracker refused, in its
- * words, or that no answer came. */
+/* Called with the answer to a call. body: of the answer, borrowed; NULL if it has none. why: what
+ * Firecracker refused, in its words, or that no answer came. */
 typedef void api_answer_fn(void *data, const json_t *body, const struct error *why);
 
 struct api_events {
-	/* The connection is of no use any more. Called once, after all calls that had no answer
-	 * have got one. silent: Firecracker closed it without a word, as it does where it ends; why
-	 * is what there is to say if it goes on. */
+	/* The connection cannot be used any more. Called once, after all calls without an answer
+	 * have got one. silent: Firecracker closed it without a word, as it does when it ends. why:
+	 * the message if Firecracker goes on. */
 	void (*closed)(void *data, const struct error *why, bool silent);
 	void *data;
 };
 
-/* Takes over the connected socket. */
+/* Makes a connection. Takes over the connected socket. */
 struct api *api_new(struct loop *loop, int fd, const struct api_events *events, struct error *err);
-/* In the answers that are none too. */
+/* Returns whether the connection is closed. It is so already when open calls get an error as their
+ * answer. */
 bool api_is_closed(const struct api *api);
-/* For each call that is sent from now on, in place of LIMIT_API_MS. */
+/* Sets the deadline for each call that is sent from now on, in place of LIMIT_API_MS. */
 void api_set_deadline(struct api *api, enum limit limit);
-/* Accepts NULL; also in a callback. Nobody is called any more. */
+/* Frees the connection. Accepts NULL. May be called in a callback. No callback is called after
+ * this. */
 void api_free(struct api *api);
-/* Queues a call; takes the reference to body over, also on failure (NULL: it has none). fn may be
+/* Queues a call. Takes over the reference to body, also if it fails; NULL: no body. fn may be
  * NULL. */
 int api_call(struct api *api, const char *method, const char *path, json_t *body, api_answer_fn *fn,
 	     void *data, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One VM of Firecracker's: what is said over its API, and its serial console. */
+/* One VM of Firecracker: the calls to its API, and its serial console. */
 #ifndef BACKEND_FIRECRACKER_FIRECRACKER_H
 #define BACKEND_FIRECRACKER_FIRECRACKER_H
 
@@ -13,13 +13,13 @@
 #include "backend/parts/vm.h"
 #include "base/buf.h"
 
-/* Whoever waits for a pause. Zeroed: nobody. */
+/* The function that waits for a pause. Zeroed: none. */
 struct fc_waiting {
 	vm_done_fn *fn;
 	void *data;
 };
 
-/* Zeroed: nobody is waiting. */
+/* The function that waits for a new size of the guest. Zeroed: none. */
 struct fc_balloon {
 	int64_t wanted_mib, actual_mib;
 	uint64_t deadline_ns;
@@ -28,39 +28,39 @@ struct fc_balloon {
 	struct loop_watch *timer;
 };
 
-#define FC_METRICS_FILE "metrics.json" /* of the workspace */
+#define FC_METRICS_FILE "metrics.json" /* a file of the workspace */
 struct fc_metrics {
 	int fd; /* a FIFO, which Firecracker opens by name; -1 */
 	int workspace_fd;
 	struct log *log;
 	struct loop *loop;
 	struct loop_watch *watch;
-	struct loop_watch *timer; /* until the next may be kept */
+	struct loop_watch *timer; /* runs until the next metrics may be kept */
 	struct buf line;
-	bool cut;	   /* it was too long */
-	struct buf newest; /* whole, and not kept yet */
+	bool cut;	   /* the line was too long */
+	struct buf newest; /* the newest whole line, not kept yet */
 };
 
 struct firecracker {
 	struct vm vm; /* first: a struct vm of this backend is the beginning of one of these */
 	struct api *api;
-	json_t *requests; /* to be made before it runs */
-	size_t next;	  /* of them */
-	bool started;	  /* the last was answered: what comes on stdout is the guest's */
+	json_t *requests; /* calls to be made before it runs */
+	size_t next;	  /* index of the next request */
+	bool started;	  /* all requests were answered: stdout is the guest's from now on */
 	int64_t memory_mib;
 	enum architecture architecture;
 	struct loop_watch *connect_timer;
 	uint64_t connect_deadline_ns;
-	struct loop_watch *close_timer; /* its API is closed, and it goes on */
+	struct loop_watch *close_timer; /* its API is closed, and the VM goes on */
 	struct error closed_why;
 	struct fc_waiting pausing;
 	struct fc_balloon balloon;
 	struct stderr_log own_log; /* lines of its logger */
-	struct stderr_log early;   /* what it says on stdout before the guest does */
-	int log_fd;		   /* a FIFO, which it opens by name */
+	struct stderr_log early;   /* what Firecracker says on stdout before the guest does */
+	int log_fd;		   /* a FIFO, which Firecracker opens by name */
 	struct fc_metrics metrics;
 
-	bool connected; /* in the broker: its one connection to the API has been given */
+	bool connected; /* in the broker: the one connection to the API was given out */
 
 	int stdin_fd, stdout_fd; /* the serial console */
 	struct loop_watch *stdin_watch, *stdout_watch;
@@ -72,7 +72,7 @@ static inline struct firecracker *fc_of(struct vm *vm)
 	return (struct firecracker *)vm;
 }
 
-/* The ends that are Firecracker's, until it is started. */
+/* Firecracker's ends of its channels, until it is started. */
 struct fc_ends {
 	int in, out, err; /* its stdin, stdout and stderr */
 };
@@ -82,25 +82,27 @@ struct vm *fc_boot(struct loop *loop, const struct vm_boot *boot, const struct v
 		   struct error *err);
 void fc_free(struct vm *vm); /* accepts NULL */
 
-/* start.c: starts the cell with Firecracker in it, which vm_release() then lets go. */
+/* start.c: starts the cell with Firecracker in it. vm_release() lets it run afterwards. */
 int fc_start(struct firecracker *fc, const struct vm_boot *boot, const struct fc_ends *ends,
 	     struct error *err);
 
-/* sockets.c: VM_RUN_DIR, which its cell sees as FC_RUN, and what has a name there. */
+/* sockets.c: makes VM_RUN_DIR, which the cell sees as FC_RUN, and the names in it. */
 int fc_run_open(struct firecracker *fc, const struct vm_boot *boot, struct error *err);
-/* A connection to its API; ERR_NOT_FOUND: not yet. By the broker where there is one. */
+/* Connects to the API; by the broker if there is one. ERR_NOT_FOUND: the API does not exist yet. */
 int fc_run_connect(struct firecracker *fc, struct error *err);
-/* The guest's vsock, which it has bound by now, becomes <workspace>/vsock.sock. */
+/* Moves the guest's vsock, which Firecracker has bound by now, to <workspace>/vsock.sock. */
 int fc_run_place_vsock(const struct firecracker *fc, struct error *err);
-/* Starts vsockd behind the link, with a socket for clients that has no name yet. Before the broker. */
+/* Starts vsockd behind the link, with a socket for clients that has no name yet. Called before the
+ * broker is forked. */
 int fc_run_start_link(struct firecracker *fc, const struct vm_boot *boot, struct error *err);
-/* The guest's agent serves the link: that socket becomes <workspace>/agent.sock. */
+/* Called when the guest's agent serves the link. Gives that socket the name
+ * <workspace>/agent.sock. */
 int fc_linked(struct vm *vm, struct error *err);
-extern const struct broker_duty fc_socket_duty; /* its data: the vm */
+extern const struct broker_duty fc_socket_duty; /* its data is the vm */
 
-/* talk.c: what it is told by its API, and when. */
+/* talk.c: the calls to the API, and when they are made. */
 int fc_talk_begin(struct firecracker *fc, struct error *err);
-void fc_fail(struct firecracker *fc, const struct error *why); /* ends it */
+void fc_fail(struct firecracker *fc, const struct error *why); /* ends the VM */
 int fc_power_button(struct vm *vm, struct error *err);
 int fc_resume(struct vm *vm, struct error *err);
 int fc_pause(struct vm *vm, vm_done_fn *fn, void *data, struct error *err);

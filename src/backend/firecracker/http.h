@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One response of Firecracker's API, taken apart: the HTTP/1.1 that its server speaks and no more.
- * Whatever else comes is refused, since it does not come from a Firecracker that works. Pure.
+ * Parses one response of Firecracker's API: the HTTP/1.1 that its server speaks, and no more.
+ * Anything else is refused, since it does not come from a Firecracker that works. Pure.
  */
 #ifndef BACKEND_FIRECRACKER_HTTP_H
 #define BACKEND_FIRECRACKER_HTTP_H
@@ -15,13 +15,13 @@
 
 struct http_response {
 	int status;
-	size_t used;	  /* bytes of it in all */
-	const char *body; /* in what was given; not terminated */
+	size_t used;	  /* length of the response in bytes */
+	const char *body; /* in the given bytes; not terminated */
 	size_t body_len;
 };
 
-/* 1: *out is whole; 0: more of it is to come; -1: it is no such response, or longer than it may be.
- */
+/* Returns 1 if *out is complete, 0 if more bytes must come; -1 with an error if it is no such
+ * response, or is too long. */
 int http_take(const uint8_t *bytes, size_t len, size_t body_max, struct http_response *out,
 	      struct error *err);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What Firecracker is told of a machine before it starts: bodies and their order. Pure. */
+/* The calls that tell Firecracker about a machine before it starts: bodies and their order.
+ * Pure. */
 #ifndef BACKEND_FIRECRACKER_REQUESTS_H
 #define BACKEND_FIRECRACKER_REQUESTS_H
 
@@ -7,7 +8,7 @@
 
 #include "backend/backend.h"
 
-/* Names in the cell. The directory is the one thing there that Firecracker can write names to. */
+/* Names in the cell. Firecracker can make names only in the directory FC_RUN. */
 #define FC_KERNEL "/kernel"
 #define FC_INITRD "/initrd"
 #define FC_DISKS "/disk"
@@ -19,19 +20,19 @@
 #define FC_METRICS_NAME "metrics"
 #define FC_TAP "tap0"
 
-/* Beside the root's. A device has an interrupt to itself, of which x86-64 has 19: the root, the
- * card, the vsock, the entropy and the balloon take five, VMGenID one, and VMClock one since 1.15.
- * arm64 has 96, and as many disks here: a config is to be one of both.
+/* The number of disks beside the root. Each device has an interrupt to itself, and x86-64 has 19:
+ * the root, the card, the vsock, the entropy and the balloon take five, VMGenID one, and VMClock
+ * one since 1.15. arm64 has 96, but the number of disks is the same, so that a config fits both.
  * https://github.com/firecracker-microvm/firecracker/blob/v1.15.1/src/vmm/src/arch/x86_64/layout.rs
  * (GSI_LEGACY_NUM; for arm64 in arch/aarch64), src/vmm/src/device_manager/acpi.rs */
 #define FC_DISKS_MAX 12
 #define FC_CPUS_MAX 32
 
-/* mac: "" for no card. [{path, body}], each to be PUT; the last starts the machine. NULL without
- * memory. */
+/* Returns the requests as [{path, body}]. Each is a PUT; the last one starts the machine. mac: ""
+ * for no card. Returns NULL if there is no memory. */
 json_t *requests_of(const struct vm_boot *boot, const char *mac);
 
-/* Of a disk in the cell: "/disk/rootfs". */
+/* Writes the path of a disk in the cell: "/disk/rootfs". */
 void requests_disk_path(const char *serial, char out[32]);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* How much of a config's lists a guest can have, whatever its VMM. Pure. */
+/* Checks how long a config's lists may be for a guest, with any VMM. Pure. */
 #ifndef BACKEND_PARTS_BOUNDS_H
 #define BACKEND_PARTS_BOUNDS_H
 
 #include "contract/request.h"
 
-/* ERR_INVALID, or ERR_UNSUPPORTED for too many listeners, naming the field and the number. */
+/* Returns ERR_INVALID, or ERR_UNSUPPORTED for too many listeners. The error names the field and the
+ * number. */
 int bounds_check(const struct config *config, struct error *err);
 
 #endif

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* What this host has for the machines of any VMM: cells, networks, shared directories. */
+/* Finds what this host has for the machines of any VMM: cells, networks, shared directories. */
 #ifndef BACKEND_PARTS_HOST_H
 #define BACKEND_PARTS_HOST_H
 
 #include "backend/backend.h"
 #include "backend/parts/kvm_probe.h"
 
-/* Each refuses what the config asks for and this host lacks, naming the field. */
+/* Each of these refuses what the config asks for and this host lacks. The error names the field. */
 int host_check_cell(const struct config *config, struct error *err);
 int host_check_shares(const struct config *config, struct error *err);
 int host_check_network(const struct config *config, struct error *err);
 
 /* Fills *facts for a machine that boots the default kernel of the cache, and the fields of *host
- * that tell of KVM. */
+ * about KVM. */
 int host_find_kvm(struct backend_host *host, struct kvm_facts *facts, struct error *err);
-/* The fields of *host that tell of it. */
+/* These fill the fields of *host about confinement and about networks. */
 void host_find_confinement(struct backend_host *host);
 void host_find_networks(struct backend_host *host);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A VM of a few pages that runs a counted loop of 64-bit code, by raw ioctls on /dev/kvm. */
+/* Runs a VM of a few pages with a counted loop of 64-bit code, by raw ioctls on /dev/kvm. */
 #ifndef BACKEND_PARTS_KVM_LOOP_H
 #define BACKEND_PARTS_KVM_LOOP_H
 
@@ -10,11 +10,12 @@
 
 #define KVM_LOOP_ITERATIONS 1000000
 
-/* A set of bits: the MSR IA32_ARCH_CAPABILITIES (0x10a) cannot be set to what KVM itself says of it. */
+/* A set of bits. This bit: the MSR IA32_ARCH_CAPABILITIES (0x10a) cannot be set to the value that
+ * KVM itself gives for it. */
 #define KVM_UNTAKEN_ARCH_CAPABILITIES 1u
 
 struct kvm_loop_result {
-	bool finished;	  /* false: not one run came to its end */
+	bool finished;	  /* false: no run came to its end */
 	uint64_t best_ns; /* the shortest thread CPU time of a run */
 	unsigned untaken; /* KVM_UNTAKEN_*: a VMM that asks for these fails */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The processor's part of the loop (kvm_loop.h), whose calls and registers are each architecture's
- * own. */
+/* The processor's part of the loop (kvm_loop.h). Each architecture has its own calls and
+ * registers. */
 #ifndef BACKEND_PARTS_KVM_LOOP_CPU_H
 #define BACKEND_PARTS_KVM_LOOP_CPU_H
 
@@ -13,17 +13,18 @@
 #define KVM_LOOP_MARK UINT64_C(0x6d6963726f616765) /* what the loop leaves behind */
 
 struct kvm_loop_cpu {
-	size_t bytes; /* of the guest's memory, at 0 */
+	size_t bytes; /* size of the guest's memory, which is at 0 */
 	void (*fill)(uint8_t *memory);
-	void (*prepare)(int vm); /* before there is a processor */
-	/* A new processor into 64-bit mode. */
+	void (*prepare)(int vm); /* called before there is a processor */
+	/* Puts a new processor into 64-bit mode. */
 	int (*enter)(int kvm, int vm, int vcpu, struct error *err);
-	/* What of the processor's features KVM offers and then does not take, of an entered one. */
+	/* Returns the features that KVM offers and then does not accept, for a processor after
+	 * enter(). */
 	unsigned (*untaken)(int kvm, int vcpu);	   /* KVM_UNTAKEN_* */
-	int (*begin)(int vcpu, struct error *err); /* before each run: where it begins */
-	/* After each: that it came to its end with the right result. */
+	int (*begin)(int vcpu, struct error *err); /* before each run: sets its begin */
+	/* Checks after each run that it came to its end with the right result. */
 	int (*check)(int vcpu, const struct kvm_run *run, struct error *err);
 };
-extern const struct kvm_loop_cpu kvm_loop_cpu; /* of this host */
+extern const struct kvm_loop_cpu kvm_loop_cpu; /* for this host */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether KVM can be used here, found by trying and remembered per boot of the host. */
+/* Finds by trying whether KVM can be used here; the result is remembered per boot of the host. */
 #ifndef BACKEND_PARTS_KVM_PROBE_H
 #define BACKEND_PARTS_KVM_PROBE_H
 
@@ -28,36 +28,37 @@ extern const char *const kvm_kernels_names[KVM_KERNELS_COUNT]; /* "none", "all",
 struct kvm_facts {
 	enum kvm_verdict kvm;
 	enum kvm_kernels kernels;
-	char reason[256]; /* one sentence about kvm, with the next step where there is one */
-	unsigned untaken; /* KVM_UNTAKEN_* of kvm_loop.h, of one that runs 64-bit code */
+	char reason[256]; /* one sentence about kvm, with the next step if there is one */
+	unsigned untaken; /* KVM_UNTAKEN_* of kvm_loop.h, if KVM runs 64-bit code */
 };
 
 /*
  * Fills *out for a machine that boots the kernel at the path (NULL: no kernel is known).
  *
- * What a loop of 64-bit code did under KVM is remembered (host_facts.h) for this boot of the host
- * and this /dev/kvm, whatever the kernel is. Where nothing is remembered a child process tries the
- * loop, for LIMIT_PROBE_MS at most. kvm_judge_kernel() then judges the kernel.
- * The call fails only when no child can be had.
+ * The result of a loop of 64-bit code under KVM is remembered (host_facts.h) for this boot of the
+ * host and this /dev/kvm, for any kernel. If nothing is remembered, a child process tries the loop,
+ * for at most LIMIT_PROBE_MS. Then kvm_judge_kernel() judges the kernel. The call fails only if no
+ * child can be started.
  */
 int kvm_probe(const char *kernel, struct kvm_facts *out, struct error *err);
 
 /*
- * Turns the verdict on the loop of 64-bit code into that for a kernel, and sets facts->kernels.
+ * Turns the verdict on the loop of 64-bit code into the verdict for a kernel, and sets
+ * facts->kernels.
  *
  * A PVM (pvm: the module kvm_pvm is loaded) runs the kernel of a guest as a user's program of the
- * host. A kernel that is built for that (for_pvm) runs at speed whatever became of the loop, if the
- * loop began at all. Any other kernel is emulated, or does not boot though the loop is fast: so its
- * verdict is never KVM_USABLE.
+ * host. A kernel that is built for that (for_pvm) runs at speed, whatever the result of the loop,
+ * if the loop began at all. Any other kernel is emulated, or does not boot although the loop is
+ * fast. So its verdict is never KVM_USABLE.
  */
 void kvm_judge_kernel(struct kvm_facts *facts, bool pvm, bool for_pvm);
 
-/* Whether a machine for which the accelerator is wanted can have KVM. A user who asks for KVM by
- * name may have it with a kernel that is KVM_UNSUITED: what is not known of the kernel, the user
- * may know. */
+/* Returns whether a machine can have KVM if the accelerator `wanted` is asked for. A user who asks
+ * for KVM by name may have it with a kernel that is KVM_UNSUITED, since the user may know more
+ * about the kernel than we do. */
 bool kvm_can_serve(const struct kvm_facts *facts, enum accelerator wanted);
 
-/* Where KVM is: /dev/kvm. */
+/* Returns the path of KVM: /dev/kvm. */
 const char *kvm_device(void);
 
 #endif

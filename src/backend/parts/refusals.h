@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What no backend of this system gives: predicates for the rows of several of them. Pure. */
+/* Rows for what no backend of this system can give, and functions that several backends use in
+ * their rows. Pure. */
 #ifndef BACKEND_PARTS_REFUSALS_H
 #define BACKEND_PARTS_REFUSALS_H
 
@@ -23,7 +24,7 @@
 			refusal_of_bridge_rate                                                \
 	}
 
-/* Ports above 2^30 - 1: the host's own connections have their numbers from there. */
+/* Rows for ports above 2^30 - 1. The host's own connections use the numbers from there on. */
 #define REFUSED_HIGH_LISTENER(limitation)                                     \
 	{                                                                     \
 		"vsockListeners[].port", limitation, refusal_of_high_listener \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a child writes to its stderr, line by line into the supervisor's log, rate-limited since a
- * guest can provoke it; the last line is kept, to tell why the child ended. */
+/* Copies what a child writes to its stderr into the supervisor's log, line by line. The rate is
+ * limited, since a guest can provoke lines. The last line is kept, to tell why the child ended. */
 #ifndef BACKEND_PARTS_STDERR_LOG_H
 #define BACKEND_PARTS_STDERR_LOG_H
 
@@ -16,21 +16,22 @@ struct stderr_log {
 	const char *name; /* of the child */
 	int fd;
 	size_t len;
-	char line[STDERR_LINE]; /* the present one, longer ones are cut into pieces */
-	char last[STDERR_LINE]; /* the last whole one; "" */
+	char line[STDERR_LINE]; /* the present line; longer lines are cut into pieces */
+	char last[STDERR_LINE]; /* the last whole line; or "" */
 };
 
-/* Makes a pipe; *write_end is for the child. s must stay where it is. */
+/* Makes a pipe; *write_end is for the child. s must stay at its address. */
 int stderr_log_open(struct stderr_log *s, struct loop *loop, const char *name, struct log *log,
 		    int *write_end, struct error *err);
-/* The same of a descriptor that does not block, which becomes the log's own. */
+/* Does the same with a given descriptor in place of a pipe. Takes over fd, which is
+ * non-blocking. */
 int stderr_log_adopt(struct stderr_log *s, struct loop *loop, const char *name, struct log *log,
 		     int fd, struct error *err);
-/* Bytes that came another way. */
+/* Takes bytes that came another way. */
 void stderr_log_take(struct stderr_log *s, const char *bytes, size_t n);
-/* Reads what is there now. */
+/* Reads what can be read now. */
 void stderr_log_drain(struct stderr_log *s);
-/* Accepts one whose fd is -1. */
+/* Closes the log. Accepts a log whose fd is -1. */
 void stderr_log_close(struct stderr_log *s);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The programs that serve a shared directory, and what each of them understands. There are two: the
- * one in C that came with QEMU until 7.2 (Debian 12), and the one in Rust that distributions have
- * since (Debian 13). Which one a program is, is asked of it (--version) and remembered for one boot
- * of the host (host_facts.h).
+ * The programs that serve a shared directory, and what each of them understands. There are two
+ * kinds: the one in C that came with QEMU until 7.2 (Debian 12), and the one in Rust that
+ * distributions have since (Debian 13). The program itself is asked (--version) which kind it is.
+ * The answer is remembered for one boot of the host (host_facts.h).
  */
 #ifndef BACKEND_PARTS_VIRTIOFSD_H
 #define BACKEND_PARTS_VIRTIOFSD_H
@@ -27,9 +27,9 @@ struct virtiofsd {
 int virtiofsd_find(struct virtiofsd *out, struct error *err);
 void virtiofsd_free(struct virtiofsd *program); /* accepts a zeroed one; leaves it zeroed */
 
-/* What one directory is served with. */
+/* How one directory is served. */
 struct virtiofsd_service {
-	int listen_fd;	    /* as the program has it */
+	int listen_fd;	    /* its number in the program */
 	const char *source; /* the directory, as the program sees it */
 	struct share_terms terms;
 	bool containers; /* a tree with mounts of the host in it (docs/microagent-oci.8.scd) */
@@ -42,8 +42,8 @@ int virtiofsd_check(const struct virtiofsd *program, const struct virtiofsd_serv
 void virtiofsd_arguments(const struct virtiofsd *program, const struct virtiofsd_service *service,
 			 struct argv *argv);
 
-/* The library of src/virtiofsd/preload.c, as it is in this program, which LD_PRELOAD is to name in
- * the environment of virtiofsd. Returns a file in memory, or -1. */
+/* Returns the library of src/virtiofsd/preload.c, which is part of this program, as a file in
+ * memory, or -1. LD_PRELOAD names the file in the environment of virtiofsd. */
 int virtiofsd_preload_open(struct error *err);
 extern const unsigned char virtiofsd_preload[];
 extern const size_t virtiofsd_preload_len;

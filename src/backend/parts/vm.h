@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What every VM is made of, whatever its VMM: the VMM's process in its cell, the companions beside
- * it, and what they and the guest reach. A backend begins its own struct with this one, fills in
- * what its VMM is told, and hears of what the VMM says.
+ * The parts that every VM has, with any VMM: the VMM's process in its cell, the companions beside
+ * it, and what they and the guest reach. The struct of a backend begins with this struct. The
+ * backend tells the VMM what to do, and handles what the VMM says.
  *
- * Its processes:   supervisor ── bwrap (monitor) ── VMM (program, PID 1 of its pid namespace)
- *                       └─────── microagent-vsockd, and further companions (companion.h)
- * Without namespaces the VMM is the supervisor's own child, and monitor and program are one.
+ * The processes are:
+ *   supervisor ── bwrap (monitor) ── VMM (program, PID 1 of its pid namespace)
+ *        └─────── microagent-vsockd, and further companions (companion.h)
+ * Without namespaces the VMM is the supervisor's own child, and monitor and program are the same
+ * process.
  *
- * Whatever ends first takes the rest with it: the VMM's end closes the connections of its
- * companions; the end of a companion is told to the owner, who kills. `ended` is told when the
- * program has ended and all children have been reaped.
+ * When one of them ends, the others end too. The VMM's end closes the connections of its
+ * companions. The end of a companion is told to the owner, which kills the VM. `ended` is told when
+ * the program has ended and all children have been reaped.
  */
 #ifndef BACKEND_PARTS_VM_H
 #define BACKEND_PARTS_VM_H
@@ -36,26 +38,27 @@
 struct vm_net {
 	enum network_mode mode;
 	char mac[MAC_TEXT]; /* "" when isolated */
-	const char *detail; /* what a person should know, or NULL */
-	int netgate_fd;	    /* SOCK_SEQPACKET: addresses there, lines back; -1 */
+	const char *detail; /* a text for a person, or NULL */
+	int netgate_fd;	    /* SOCK_SEQPACKET: we send addresses, netgate sends lines; -1 */
 	int routes_fd;	    /* readable when the host's addresses have changed; -1 */
-	int table_fd;	    /* by which they are asked for; -1 */
-	int control_fd;	    /* a socket of the cell's network, where a tap is in that; -1 */
+	int table_fd;	    /* socket that asks for the addresses; -1 */
+	int control_fd;	    /* socket of the cell's network, if the tap is there; -1 */
 	struct loop_watch *netgate_watch, *routes_watch;
 };
 
-/* Of one VMM program. */
+/* What differs between the VMM programs. */
 struct vmm_kind {
-	const char *name;		 /* to a person */
+	const char *name;		 /* for a person */
 	program_finder *const *binaries; /* its executables; NULL at the end */
-	/* Takes in what the VMM said last; it has ended. */
+	/* Reads what the VMM said last. Called when the VMM has ended. */
 	void (*drain)(struct vm *vm);
-	/* Its last line of stderr, in other words where those say more to a person. */
+	/* Returns the VMM's last line of stderr, in other words if those are clearer to a
+	 * person. */
 	const char *(*meaning)(const char *said);
-	/* Makes it let go of the host's side of the network card, whatever the guest does; NULL: it
-	 * needs no telling. */
+	/* Makes the VMM let go of the host's side of the network card, whatever the guest does.
+	 * NULL: the VMM does not need to be told. */
 	int (*unplug_net)(struct vm *vm, struct error *err);
-	/* It listens on sockets of its own, whose names are in VM_RUN_DIR and the workspace. */
+	/* The VMM listens on its own sockets, whose names are in VM_RUN_DIR and the workspace. */
 	bool binds_sockets;
 };
 
@@ -68,58 +71,59 @@ struct vm {
 	struct log *log;
 
 	struct cell cell;
-	pid_t monitor_pid; /* as it was, for describe() */
-	int exit_code;	   /* once gone; 128+signal */
+	pid_t monitor_pid; /* kept for describe() */
+	int exit_code;	   /* exit code once gone; 128+signal */
 	struct loop_watch *monitor_watch, *program_watch;
 	struct companions companions;
-	char *label;		    /* vm_boot's, and two of its descriptors: */
-	int workspace_fd, lease_fd; /* the broker takes them from here alone */
+	char *label;		    /* from vm_boot, like the next two descriptors */
+	int workspace_fd, lease_fd; /* the broker takes them only from here */
 	struct vm_net net;
-	size_t links;	 /* cards with a tap of the caller's */
-	int read_fds[2]; /* kernel and initrd, which nobody writes to (file_hold()); -1: read */
+	size_t links;	 /* cards with a tap of the caller */
+	int read_fds[2]; /* kernel and initrd, held against writing (file_hold()); -1: read
+			  * already */
 
 	struct loop_watch *busy_watch;
 	int busy_fd; /* vsockd's eventfd; -1 */
-	bool busy;   /* as it has told */
+	bool busy;   /* what vsockd last told */
 
-	bool unfiltered; /* no system call is refused to the VMM (vmm_filter.h) */
-	bool pluggable;	 /* it has a spare port */
+	bool unfiltered; /* the VMM may make all system calls (vmm_filter.h) */
+	bool pluggable;	 /* the machine has a spare port */
 	bool port;	 /* the guest's streams go over a virtio-serial port */
 	bool monitor_gone, program_gone;
 	bool spoke;	   /* the VMM has been ready */
 	bool killing;	   /* vm_kill() was called */
 	bool severing;	   /* vm_sever() was called */
-	bool cut;	   /* what is killed for a quarantine was killed */
+	bool cut;	   /* the companions were killed for a quarantine */
 	bool quarantined;  /* in the broker: nothing was left when it was asked */
-	bool proc_removed; /* in the broker: it has been asked to take /proc from the cell */
-	bool overdue;	   /* said how it ends long ago, and has not */
-	bool end_told;	   /* the VMM said how it ends: */
-	enum vm_end end;   /* ... this way */
+	bool proc_removed; /* in the broker: it was asked to remove /proc from the cell */
+	bool overdue;	   /* the VMM said long ago that it ends, and has not ended */
+	bool end_told;	   /* the VMM said how it ends */
+	enum vm_end end;   /* how it ends */
 	char detail[256];
 	struct stderr_log vmm_stderr;
-	/* Ends what should be ending by itself and is not. */
+	/* Ends processes that should end by themselves and do not. */
 	struct loop_watch *grace_timer;
 
-	unsigned long long kept[VM_KEPT_MAX]; /* inodes */
+	unsigned long long kept[VM_KEPT_MAX]; /* inodes of the kept sockets */
 	size_t kept_count;
-	struct sockaddr_un kept_peer; /* whose connection it keeps */
-	socklen_t kept_peer_len;      /* 0: nobody's */
+	struct sockaddr_un kept_peer; /* the peer of a kept connection */
+	socklen_t kept_peer_len;      /* 0: none */
 	struct loop_watch *sever_timer;
 	uint64_t sever_deadline_ns;
-	struct descendants severed; /* what the companions had started */
+	struct descendants severed; /* processes that the companions had started */
 };
 
-/* Zeroes *vm and takes what boot has of it. After a failure: vm_close(). */
+/* Zeroes *vm and fills it from boot. After a failure call vm_close(). */
 int vm_open(struct vm *vm, const struct vmm_kind *kind, struct loop *loop,
 	    const struct vm_boot *boot, const struct vm_events *events, struct error *err);
-/* Kills and reaps what is left, and gives all of it back but the struct itself. */
+/* Kills and reaps all processes that are left, and frees everything except the struct itself. */
 void vm_close(struct vm *vm);
-/* The VMM's end of a channel that it keeps in quarantine. */
+/* Notes the VMM's end of a channel that the VMM keeps in quarantine. */
 int vm_keep(struct vm *vm, int vmm_end, struct error *err);
-/* The same of a connection that the VMM is to accept: by a name that our end gets here, before it
- * connects. */
+/* Notes a connection that the VMM will accept and keeps in quarantine. Our end gets a name here,
+ * before it connects. */
 int vm_keep_accepted(struct vm *vm, int our_end, struct error *err);
-/* Lets the cell go, once all companions run, and begins to hear of the ends. */
+/* Lets the program in the cell run, when all companions run, and begins to watch for ends. */
 int vm_release(struct vm *vm, struct error *err);
 
 /* vm_vsockd.c */
@@ -127,44 +131,46 @@ enum vsockd_face { VSOCKD_VHOST, VSOCKD_PORT, VSOCKD_LINK };
 /* The descriptors stay the caller's. */
 struct vsockd_ends {
 	enum vsockd_face face;
-	int guest;   /* connected to the VMM; of a link: where the guest will connect */
-	int clients; /* where the host's clients connect */
+	int guest;   /* connected to the VMM; for a link: where the guest will connect */
+	int clients; /* the socket to which clients of the host connect */
 };
-/* Of a link the guest dials no port of the host. */
+/* Starts vsockd. Over a link the guest can dial no port of the host. */
 int vm_start_vsockd(struct vm *vm, const struct vm_boot *boot, const struct vsockd_ends *ends,
 		    struct error *err);
 
-/* Of one shared directory: virtiofsd's listening socket, and the VMM's connection to it. */
+/* The two sockets of one shared directory: virtiofsd's listening socket, and the VMM's connection
+ * to it. */
 struct vm_share_ends {
 	int listen, vmm;
 };
 
 /* vm_share.c */
 int vm_open_share(int workspace_fd, struct vm_share_ends *ends, struct error *err);
-/* Its virtiofsd, started; NULL. */
+/* Starts the virtiofsd of the share and returns it; NULL with an error if it fails. */
 struct companion *vm_start_share(struct vm *vm, const struct vm_share *share,
 				 const struct vm_share_ends *ends, struct error *err);
-/* The same for a running guest, by the broker where there is one, of the directory that has this
- * number in the pass. The end is the VMM's. */
+/* Starts a virtiofsd for a running guest, by the broker if there is one. number: the place of the
+ * directory in the pass. *vmm_end is the VMM's end. */
 struct companion *vm_start_plug(struct vm *vm, const struct vm_share *share, size_t number,
 				int *vmm_end, struct error *err);
 extern const struct broker_duty vm_share_duty; /* its data: the vm */
-/* ends: one for each of the config's shares */
+/* Starts a virtiofsd for each of the config's shares. ends: one for each share. */
 int vm_start_shares(struct vm *vm, const struct vm_boot *boot, const struct vm_share_ends *ends,
 		    struct error *err);
 
-/* vm_net.c: makes the VMM's end of the network, then starts what is behind it; both ends are the
- * caller's, -1 where there is none. */
+/* vm_net.c: vm_net_open() makes the VMM's end of the network, and vm_start_net() starts what is
+ * behind it. The caller closes both ends; -1: there is none. */
 int vm_net_open(struct vm *vm, const struct vm_boot *boot, int *vmm_end, int *gate_end,
 		struct error *err);
 int vm_start_net(struct vm *vm, const struct vm_boot *boot, int gate_end, struct error *err);
-/* For a VMM that opens a tap of that name in its cell's own network: in place of both, between
- * starting the cell and vm_release(). vm_net_prepare() comes before all. */
+/* For a VMM that opens a tap by name in its cell's own network. vm_start_net_in_cell() takes the
+ * place of the two functions above. It is called between the start of the cell and vm_release().
+ * vm_net_prepare() is called before everything else. */
 void vm_net_prepare(struct vm *vm, const struct vm_boot *boot);
 int vm_start_net_in_cell(struct vm *vm, const struct vm_boot *boot, const char *tap,
 			 struct error *err);
 json_t *vm_net_describe(const struct vm *vm);
-/* struct backend's `egress`. */
+/* Does the work of struct backend's `egress`. */
 int vm_net_egress(struct vm *vm, bool allow, const char *rule, struct error *err);
 void vm_net_close(struct vm *vm);
 
@@ -174,21 +180,23 @@ int vm_end_all(struct vm *vm, struct error *err);
 size_t vm_broker_fds(const struct vm *vm, int fds[VM_BROKER_FDS]);
 extern const struct broker_duty vm_sever_duty; /* its data: the vm */
 
-/* Takes /proc from the VMM's cell, where it has opened what it needed a name for. */
+/* Removes /proc from the VMM's cell, when the VMM has opened everything that it needed a name
+ * for. */
 int vm_remove_proc(const struct vm *vm, struct error *err);
 extern const struct broker_duty vm_proc_duty; /* its data: the vm */
 
 /* vm_end.c: processes and their ends. */
 int vm_watch(struct vm *vm, struct error *err);
 void vm_on_companion(void *data, struct companion *companion); /* data is the vm */
-bool vm_is_alive(const struct vm *vm);			       /* the VMM, as of now */
-/* The VMM said how it ends; the first word counts. */
+bool vm_is_alive(const struct vm *vm);			       /* whether the VMM is alive now */
+/* Notes how the VMM says that it ends. The first word counts. */
 void vm_tell_end(struct vm *vm, enum vm_end end, const char *detail);
-/* The VMM is ready. When the host's memory runs out it goes before us from now on. */
+/* Notes that the VMM is ready. From now on the kernel kills the VMM before us if the host's memory
+ * runs out. */
 void vm_speaks(struct vm *vm);
-/* The VMM has read kernel and initrd: they may be written to again. */
+/* Notes that the VMM has read kernel and initrd: they may be written to again. */
 void vm_has_read(struct vm *vm);
-/* What should end by itself gets LIMIT_VMM_END_MS for it. */
+/* Gives processes that should end by themselves LIMIT_VMM_END_MS for it. */
 void vm_grace(struct vm *vm);
 void vm_kill(struct vm *vm); /* accepts NULL */
 json_t *vm_describe(const struct vm *vm);

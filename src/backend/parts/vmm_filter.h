@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of system calls (vmm_calls.h) as a filter that holds from the VMM's first instruction:
- * in its cell by bwrap, without one by proc_spawn().
+ * Makes the table of system calls (vmm_calls.h) into a filter that holds from the VMM's first
+ * instruction. bwrap installs it in a cell; without a cell proc_spawn() does.
  *
- * For whoever has a machine that we have not: a variable (MICROAGENT_QEMU_SECCOMP=log) lets
- * everything through, and the kernel's log names what would have been refused.
+ * For machines that we have not tested there is a variable (MICROAGENT_QEMU_SECCOMP=log). It allows
+ * everything, and the kernel's log names what would have been refused.
  */
 #ifndef BACKEND_PARTS_VMM_FILTER_H
 #define BACKEND_PARTS_VMM_FILTER_H
@@ -13,12 +13,12 @@
 
 #include "base/error.h"
 
-/* Whether this variable of the environment says that nothing is to be refused; ERR_INVALID where it
- * says neither. */
+/* Reads from this variable of the environment whether nothing is refused. ERR_INVALID: its value is
+ * neither of the two. */
 int vmm_filter_mode(const char *variable, bool *only_logs, struct error *err);
 enum vmm_program { VMM_QEMU, VMM_FIRECRACKER };
 
-/* The compiled filter as a file. The caller closes fd. */
+/* Makes the compiled filter as a file. The caller closes *fd. */
 int vmm_filter_open(enum vmm_program program, bool only_logs, int *fd, struct error *err);
 
 #endif

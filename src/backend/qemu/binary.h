@@ -7,13 +7,14 @@
 #include "base/architecture.h"
 #include "base/error.h"
 
-/* $MICROAGENT_QEMU, and for machines of another architecture than the host's $MICROAGENT_QEMU_ARM64
- * or $MICROAGENT_QEMU_AMD64 (the path of a binary; the cell holds no shell for a script), else
- * qemu-system-<architecture> in PATH: malloc'd, absolute. ERR_UNAVAILABLE names the package. */
+/* Finds QEMU for the architecture and returns its absolute path, malloc'd. It is $MICROAGENT_QEMU,
+ * or $MICROAGENT_QEMU_ARM64 or $MICROAGENT_QEMU_AMD64 for machines of another architecture than the
+ * host's. Each is the path of a binary; the cell has no shell for a script. If the variable is not
+ * set, it is qemu-system-<architecture> in PATH. ERR_UNAVAILABLE names the package. */
 char *binary_find(enum architecture architecture, struct error *err);
-/* The finders of all of them; NULL at the end. */
+/* The finders for all architectures; NULL at the end. */
 extern program_finder *const binary_finders[];
-/* "7.2.22 (Debian ...)", malloc'd; NULL when it does not say. */
+/* Returns the version, "7.2.22 (Debian ...)", malloc'd; NULL if the program does not say it. */
 char *binary_version(const char *path);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What of a config QEMU's machines have no way or no room for. Pure. */
+/* Checks for the parts of a config that QEMU's machines cannot do or have no room for. Pure. */
 #ifndef BACKEND_QEMU_CHECK_H
 #define BACKEND_QEMU_CHECK_H
 
@@ -7,9 +7,10 @@
 #include "base/architecture.h"
 
 extern const struct backend_refusal qemu_refusals[];
-/* ERR_INVALID, or ERR_UNSUPPORTED for too many listeners, naming the field and the number. */
+/* Returns ERR_INVALID, or ERR_UNSUPPORTED for too many listeners. The error names the field and the
+ * number. */
 int check_bounds(const struct config *config, struct error *err);
-/* ERR_UNSUPPORTED for machines that are not had on this host. */
+/* Returns ERR_UNSUPPORTED for machines that cannot run on this host. */
 int check_architecture(enum architecture machine, struct error *err);
 
 #endif

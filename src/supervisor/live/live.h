@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The live supervisor: one process per running workspace, started by start and run, owner of one
- * VM. One loop, one thread. It alone records events while it lives; what it knows is in the
- * workspace's files. It ends when the VM and every companion have ended, and the lease with it; if
- * it dies, they die.
+ * The live supervisor: the process that owns the one VM of a running workspace. start and run start
+ * it. It has one loop and one thread. While it lives, only it records events, and all that it knows
+ * is in the workspace's files. It ends, and the lease with it, when the VM and every companion have
+ * ended. If it dies, they die.
  *
  *   live.c         from the ticket to the loop, and out of it
  *   live_record.c  events, runtime.json, reports, and what a full disk holds back
  *   live_guest.c   the control stream: ready, result, time
  *   live_vm.c      the VM: serial console, its companions, its end
  *   live_pause.c   a VM that stands still: a full disk, a quota that is reached
- *   live_ask.c     what is wanted of it: requests, lifelines, signals, the boot deadline
+ *   live_ask.c     what others ask of it: requests, lifelines, signals, the boot deadline
  *   live_share.c   a shared directory for a guest that runs
- *   live_network.c its network, changed while it runs
+ *   live_network.c changes of the network while the machine runs
  *   live_quota.c   how much a session's disk may grow
- *   live_term.c    the end that a session was given
+ *   live_term.c    when a session ends
  *   live_balloon.c     how much memory the guest may have
- *   live_quarantine.c  every channel cut, and the VM goes on
- *   live_audit.c, live_observe.c   the audit log of a session, and what goes into it
- *   live_cgroup.c  the cgroup of its own
- *   live_end.c     how it is ended, and what the end meant
- *   linux/live_guard.c    its parent, which ends what it leaves behind
- *   linux/live_broker.c   who keeps its rights, and for what
- *   linux/live_confine.c  how it gives them up
- *   darwin/live_rights.c  what of these there is not
+ *   live_quarantine.c  every channel is cut, and the VM goes on
+ *   live_audit.c, live_observe.c   the audit log of a session, and its events
+ *   live_cgroup.c  the cgroup of the workspace
+ *   live_end.c     how the machine is ended, and what the end meant
+ *   linux/live_guard.c    the parent process, which ends everything that is left
+ *   linux/live_broker.c   the broker, and its duties
+ *   linux/live_confine.c  how the live supervisor gives up its rights
+ *   darwin/live_rights.c  the parts of these that macOS does not have
  */
 #ifndef SUPERVISOR_LIVE_H
 #define SUPERVISOR_LIVE_H
@@ -81,7 +81,7 @@ struct live_quota {
 	struct loop_watch *timer;
 	struct quota_count count; /* a count under way, of a disk that is no layer */
 	uint64_t grown;		  /* by the last count */
-	bool answering;		  /* the client only asks for grown */
+	bool answering;		  /* the client is told grown, and nothing else */
 };
 
 /* The reasons why the VM stands still (live_pause.c). */
@@ -300,7 +300,7 @@ bool live_quota_is_met(struct live *live);
 bool live_quota_is_met_again(struct live *live);
 /* Returns how many bytes of the host's disk belong only to the session; 0 if that is unknown. */
 uint64_t live_quota_grown(const struct live *live);
-/* The quota as a text, in the unit in which it was given, if that unit is exact. */
+/* The quota as a text: in MiB if that is exact, otherwise in bytes. */
 struct quota_text {
 	char text[32];
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A line of netgate's (netgate/tell.h) as an event of the audit log. netgate reads what a guest
- * writes: whatever a line is, it becomes an event, or none.
+ * Turns a line of netgate's (netgate/tell.h) into an event of the audit log. netgate reads what a
+ * guest writes. So any line is allowed here; it becomes an event, or none.
  */
 #ifndef SUPERVISOR_NET_LINE_H
 #define SUPERVISOR_NET_LINE_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An agent round trip, by which shellReady is known; no process of the guest is started for it. */
+/* A round trip to the agent, which shows whether shellReady is true. No process is started in the
+ * guest for it. */
 #ifndef SUPERVISOR_SHELL_PROBE_H
 #define SUPERVISOR_SHELL_PROBE_H
 
@@ -10,8 +11,7 @@
 
 struct shell_probe;
 
-/* why is NULL when the agent has answered. Called from the loop, once; the probe is gone by then.
- */
+/* Called once, from the loop. why is NULL if the agent has answered. The probe is freed already. */
 typedef void shell_probed_fn(void *data, const struct error *why);
 
 struct shell_probe *shell_probe_new(struct loop *loop, int workspace_fd, uint64_t deadline_ns,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The base under a running session's layer, which must stay as it was hashed. Between two starts
- * its digest is compared; while it runs, whether the file was replaced, written or given other
- * rights. */
+/* Watches the base under a running session's layer, which must stay as it was hashed. Between two
+ * starts the digest of the base is compared. While the session runs, it is watched whether the file
+ * was replaced or written, or got other rights. */
 #ifndef SUPERVISOR_WATCH_BASE_H
 #define SUPERVISOR_WATCH_BASE_H
 
@@ -12,16 +12,16 @@
 
 struct watch_base {
 	char *path;
-	const char *told; /* the last of what was different */
+	const char *told; /* the last difference that was told */
 	struct stat was;
 };
 
-/* The broker's part, by which one looks where there is one: the way there may be closed to whoever
- * has given up his rights. Its data: the watch, or NULL. */
+/* The broker's part. If there is a broker, it does the look: a process that has given up its rights
+ * may not be able to reach the file. Its data is the watch, or NULL. */
 extern const struct broker_duty watch_base_duty;
 int watch_base_begin(struct watch_base *watch, const char *path, struct error *err);
-/* What is different, once, and again when it is worse: "is gone", "was replaced"...; NULL: nothing
- * that is new. */
+/* Returns what is different: "is gone", "was replaced"... Each difference is told once, and again
+ * when it gets worse. NULL: there is nothing new. */
 const char *watch_base_look(struct watch_base *watch);
 void watch_base_end(struct watch_base *watch); /* accepts a zeroed one */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The host's memory pressure, told once in LIMIT_PRESSURE_AGAIN_MS. On Linux by a trigger of the
- * kernel's pressure stall information: tasks that waited for memory for LIMIT_PRESSURE_US within
- * two seconds; on macOS as its kernel says it. */
+/* Tells the host's memory pressure, at most once in LIMIT_PRESSURE_AGAIN_MS. On Linux a trigger of
+ * the kernel's pressure stall information fires when tasks have waited for memory for
+ * LIMIT_PRESSURE_US within two seconds. On macOS the kernel tells it. */
 #ifndef SUPERVISOR_WATCH_PRESSURE_H
 #define SUPERVISOR_WATCH_PRESSURE_H
 
@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "base/loop.h"
 
-/* what: {"some":"avg10=...", "full":...} as Linux has them, {"level":"warning"} or "critical" of
- * macOS; stolen. */
+/* Called for pressure. what: {"some":"avg10=...", "full":...} as in Linux, {"level":"warning"} or
+ * "critical" on macOS; the function takes it over. */
 typedef void watch_pressure_fn(void *data, json_t *what);
 
 struct watch_pressure;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Templates: a machine that is made to be saved, and one that is restored from what was saved. A
- * template is a directory: template.json, ram, state, and the disk that belongs to them, of which a
- * session has a copy (session/bases). It is bound to all that the saved machine depends on by
- * facts; where one of them is another now, or a file is not what it was, the machine boots cold.
+ * Templates: machines that are made to be saved, and machines that are restored from them. A
+ * template is a directory with template.json, ram, state, and the disk that belongs to them. A
+ * session has a copy of that disk (session/bases). Facts say what the saved machine depends on. If
+ * one of the facts is different now, or a file has changed, the machine boots cold.
  */
 #ifndef SUPERVISOR_TEMPLATE_H
 #define SUPERVISOR_TEMPLATE_H
@@ -19,7 +19,7 @@
 #define TEMPLATE_RECORD "template.json"
 #define TEMPLATE_RAM "ram"
 #define TEMPLATE_STATE "state"
-/* What save leaves in the workspace. */
+/* The files that a save leaves in the workspace. */
 #define TEMPLATE_SAVED_RAM "template.ram"
 #define TEMPLATE_SAVED_STATE "template.state"
 #define TEMPLATE_FORK_STATE "fork.state"
@@ -28,25 +28,26 @@
 struct template
 {
 	enum vm_origin origin;
-	int ram_fd;		 /* -1: with VM_COLD, and where memory is in the state */
-	int state_fd;		 /* this and the next: of VM_RESTORED alone */
+	int ram_fd;		 /* -1: with VM_COLD, or if the memory is in the state */
+	int state_fd;		 /* this and the next: only with VM_RESTORED */
 	int siblings_fd;	 /* template_siblings.h; -1: without a ram_fd */
 	bool has_card;		 /* VM_RESTORED: with a network card in the state */
-	char card_mac[MAC_TEXT]; /* ... of which its guest knows this address; "": its own */
-	json_t *facts;		 /* of a machine that can be saved */
-	char why[256];		 /* VM_COLD in place of VM_RESTORED; "": nobody asked for that */
+	char card_mac[MAC_TEXT]; /* the address that the guest knows of it; "": its own */
+	json_t *facts;		 /* for a machine that can be saved */
+	char why[256];		 /* why VM_COLD and not VM_RESTORED; "": no restore was asked for */
 };
 #define TEMPLATE_NONE                                                              \
 	{                                                                          \
 		.origin = VM_COLD, .ram_fd = -1, .state_fd = -1, .siblings_fd = -1 \
 	}
 
-/* For a machine of the config that is to be saved. The files are hashed. */
+/* Begins a template for a machine of the config that will be saved. Hashes the files. */
 int template_begin(const struct backend *backend, const struct config *config,
 		   enum accelerator accelerator, const struct boot_files *files,
 		   struct template *out, struct error *err);
-/* Of the template in that directory. What keeps the machine from being restored is why; an error is
- * none of it. The root disk is hashed, if it was not. own: its memory is to be its own. */
+/* Opens the template in the directory. If the machine cannot be restored, out->why is the reason;
+ * that is no error. Hashes the root disk if it was not hashed. own: the machine gets memory of its
+ * own. */
 void template_open(const char *directory, bool own, const struct backend *backend,
 		   const struct config *config, enum accelerator accelerator,
 		   struct boot_files *files, struct template *out);

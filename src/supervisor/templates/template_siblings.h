@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory of a template, once for all machines that are restored from it. Whoever starts the
- * first fills it and opens a socket in the template's directory; each live supervisor of a machine
- * of it has both, the memory and the socket, and gives them to whoever starts the next one. The
- * last that ends takes them along, and the socket's name answers nobody.
+ * Shares one memory of a template between all machines that are restored from it. The command that
+ * starts the first machine fills the memory and opens a socket in the template's directory. Each
+ * live supervisor of such a machine has both, the memory and the socket. It gives them to the
+ * command that starts the next machine. When the last live supervisor ends, both are gone, and
+ * nothing answers at the socket's name.
  *
- * A live supervisor may have been taken over by its guest: so what it gives is only taken if it is
- * the very memory that a command has filled, and the very socket that it has opened, which no live
- * supervisor can write down.
+ * A live supervisor may have been taken over by its guest. So what it gives is taken only if it is
+ * the same memory that a command has filled, and the same socket that the command has opened. A
+ * record says which these are, and no live supervisor can write it.
  */
 #ifndef SUPERVISOR_TEMPLATE_SIBLINGS_H
 #define SUPERVISOR_TEMPLATE_SIBLINGS_H
@@ -19,10 +20,11 @@ struct template_memory {
 	int siblings_fd; /* listening, non-blocking */
 };
 
-/* dir: the template's; file: its verified memory on the disk. */
+/* Takes or makes the shared memory. dir: the template's directory. file: its verified memory on the
+ * disk. */
 int template_memory_share(int dir, int file, struct template_memory *out, struct error *err);
-/* Gives both to one who has come, and nothing to one who has gone again. -1: nobody can come
- * any more. */
+/* Gives both to a process that has connected; gives nothing if it has gone again. Returns -1 if no
+ * process can connect any more. */
 int template_memory_give(int siblings_fd, int ram_fd);
 
 #endif
