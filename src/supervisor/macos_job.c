@@ -6,13 +6,13 @@
  *   {"job":"identify","directory":P}
  *   {"job":"latest"}
  *
- * and its answer lines of JSON on stdout, the last of which is an answer as every other of a
- * supervisor's ({"ok":...}). Before that an installation says once what the restore image is,
- * {"event":"image",...}, and {"event":"progress","percent":N} where that has changed. "latest" says
- * {"event":"latest","url":U}.
+ * The answer is lines of JSON on stdout. The last line is an answer like every other answer of a
+ * supervisor ({"ok":...}). Before it, an installation says once what the restore image is,
+ * {"event":"image",...}, and says {"event":"progress","percent":N} each time that the number has
+ * changed. "latest" says {"event":"latest","url":U}.
  *
- * It ends with whoever holds the other end of its stdin: an installation takes many minutes and
- * has a machine, which nobody would end otherwise.
+ * The job ends when the other end of its stdin is closed. An installation takes many minutes and
+ * has a machine, which nothing else would end.
  */
 #include "supervisor/macos_job.h"
 

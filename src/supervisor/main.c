@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* microagent-<backend>-supervisor: one executable for each, which differ in this one word. */
+/* microagent-<backend>-supervisor. There is one executable for each backend. They differ only in
+ * the word below. */
 #include "supervisor/supervisor.h"
 
 #ifndef BACKEND

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * No list is kept of what a backend can do, since a list would grow old. A network mode or a
- * feature is there if none of the backend's refusals is what a config with it asks for; a command
- * if there is a function behind it.
+ * There is no list of what a backend can do, since a list would become wrong. A network mode or a
+ * feature exists if none of the backend's refusals applies to a config that asks for it. A command
+ * exists if there is a function for it.
  */
 #include "supervisor/refusals.h"
 

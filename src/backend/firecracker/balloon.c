@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The balloon. Firecracker is told how much of its memory the guest is to give up, and tells when
- * it is asked how much that is by now. A guest takes its time, and may not be able to give as much:
- * the answer is the size that it had when it was done or when the time was over.
+ * The balloon. Firecracker is told how much of its memory the guest must give up. It says how much
+ * that is by now when it is asked. A guest needs time, and may not be able to give as much. The
+ * answer is the size that the guest had when it was done, or when the time was over.
  */
 #include "backend/firecracker/firecracker.h"
 #include "base/cleanup.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Booting. The cell is started first, since making the namespaces takes longest, then what is
- * behind the network; then the cell is let go. Nobody waits for Firecracker: talk.c goes on when it
- * has opened its API. And the release of all of it, once nothing of it runs.
+ * Boots a VM. The cell is started first, since making the namespaces takes longest. Then what is
+ * behind the network is started, and then the program in the cell runs. Nothing waits for
+ * Firecracker: talk.c goes on when Firecracker has opened its API. This file also frees everything
+ * once no process of the VM runs.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What Firecracker counts of itself (https://github.com/firecracker-microvm/firecracker/blob/main/
- * docs/metrics.md): a line of JSON once a minute and when it ends. The last one is kept beside the
- * other records, for whoever wants to know what a device or the rate limiter did. It is the word of
- * a process that may have been taken over, and nothing here goes by it.
+ * Keeps the metrics that Firecracker counts about itself
+ * (https://github.com/firecracker-microvm/firecracker/blob/main/docs/metrics.md):
+ * a line of JSON once a minute and when it ends. The last line is kept beside the other records,
+ * for a person who wants to know what a device or the rate limiter did. The metrics are the word of
+ * a process that may have been taken over, and nothing here depends on them.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What each is for:
+ * The reasons for the requests.
  *
- * Kernel command line. Firecracker has no way to switch a machine off (its ACPI has no S5), and
- * ends where the guest resets its processor by the keyboard controller: reboot=k, and init is told
- * to do that instead (microagent.poweroff=reset). It gives drives serials of its own, so init goes
- * by their order (microagent.disks). It adds pci=off and the devices by itself. Its vsock device
- * loses the end of one side, so the agent's streams go over a link (microagent.link; sockets.c).
+ * Kernel command line. Firecracker cannot switch a machine off (its ACPI has no S5). It ends when
+ * the guest resets its processor by the keyboard controller: reboot=k. init is told to do that
+ * instead of a power-off (microagent.poweroff=reset). Firecracker chooses the serials of drives, so
+ * init goes by their order (microagent.disks). Firecracker itself adds pci=off and the devices. Its
+ * vsock device loses the end of one side, so the agent's streams go over a link (microagent.link;
+ * sockets.c).
  *
- * Drives. None is the "root device", which would put a root= on the command line that the initramfs
- * has no use for: they are /dev/vda and on in their order. "Writeback" has the guest's flushes
- * reach the host's disk; the default throws them away.
+ * Drives. None is the "root device", which would put a root= on the command line; the initramfs has
+ * no use for that. They are /dev/vda and so on in their order. With "Writeback" the guest's flushes
+ * reach the host's disk; the default throws the flushes away.
  *
- * Balloon. Pages that the guest frees go back to the host by themselves. Its size is known from the
- * statistics alone, which cannot be turned on later; nobody needs the guest's own part of them, so
- * they are refreshed as rarely as there is a number for.
+ * Balloon. Pages that the guest frees go back to the host by themselves. The balloon's size is
+ * known only from the statistics, which cannot be turned on later. The guest's own part of the
+ * statistics is not needed, so they are refreshed at the longest interval that can be set.
  */
 #include "backend/firecracker/requests.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The serial console is Firecracker's stdin and stdout, two pipes: it reads a stdin that is a
- * terminal or a FIFO and nothing else. It does not wait on stdout: what a full pipe does not take
- * is lost, so this one is wider than others. What it says there before the guest runs is its own
- * log, until it has been told of another place for it.
+ * The serial console is Firecracker's stdin and stdout, two pipes. Firecracker reads stdin only if
+ * it is a terminal or a FIFO. It does not wait on stdout: what a full pipe does not take is lost,
+ * so this pipe is wider than others. What Firecracker says there before the guest runs is its own
+ * log, until it has been told another place for its log.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * <workspace>/vmm is the one directory of the host in Firecracker's cell. It binds its API and the
- * guest's vsock there, and connects to the sockets of the host ports that the guest may dial, which
- * are linked there and nowhere else in its reach; and it opens two FIFOs, for its log and its
- * metrics.
+ * <workspace>/vmm is the only directory of the host in Firecracker's cell. Firecracker binds its
+ * API and the guest's vsock there. It connects there to the sockets of the host ports that the
+ * guest may dial; they are linked there and nowhere else in its reach. It also opens two FIFOs
+ * there, for its log and its metrics. The API's name is removed as soon as we are connected, so
+ * that no other process can connect. The vsock's name moves to its usual place. The broker does
+ * both steps: a live supervisor can make no Unix socket. Firecracker can write to the directory, so
+ * a name in it could be a link to another program's socket. So each name is first looked at by
+ * descriptor.
  *
- * The API's name is gone as soon as we are connected, so that nobody else ever is; the vsock's name
- * moves to where everybody looks for it. Both steps are the broker's: there is no Unix socket for a
- * live supervisor. What is named in a directory to which Firecracker writes is looked at by
- * descriptor first, since it could be a link to somebody else's socket.
- *
- * The link. Firecracker's vsock device does not hand on the end of one side: an end of the host's
- * stream ends both directions, and the guest's is not told
+ * The link. Firecracker's vsock device does not pass on the end of one side. An end of the host's
+ * stream ends both directions, and the end of the guest's stream is not told
  * (https://github.com/firecracker-microvm/firecracker/blob/v1.15.1/src/vmm/src/devices/virtio/vsock/csm/connection.rs).
- * So PID 1 of the guest makes one connection to the host's port LINK_PORT before any workload runs,
- * over which go packets as through a virtio-serial port (vsockd/port.h). vsockd serves it to clients
- * by <workspace>/agent.sock, which is there as soon as the guest's agent has said that it serves the
- * link: what does not know the link is reached by vsock.sock alone.
+ * So PID 1 of the guest makes one connection to the host's port LINK_PORT before any workload runs.
+ * Packets go over this connection as through a virtio-serial port (vsockd/port.h). vsockd serves it
+ * to clients by <workspace>/agent.sock. That socket exists as soon as the guest's agent has said
+ * that it serves the link. A guest that does not know the link is reached only by vsock.sock.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Firecracker in its cell. It takes names, so what was checked is shown to it at names of the cell,
- * by the very descriptors (cell_file).
+ * Starts Firecracker in its cell. Firecracker opens files by name. So the cell shows the files that
+ * were checked, by the same descriptors, at names of the cell (cell_file).
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The conversation. Firecracker opens its API in its own time; it is looked for until it is there.
- * Then the requests go out one after the other, and the guest runs when the last was answered. The
- * first that is refused or has no answer ends the machine, with its name and the reason.
+ * The conversation with Firecracker. Firecracker opens its API some time after its start, so we
+ * look for the API until it is there. Then the requests go out one after the other, and the guest
+ * runs when the last one was answered. The first request that is refused or has no answer ends the
+ * machine, with the request's name and the reason.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a cell comes to be: we start bwrap with an info pipe and a hold pipe. bwrap clones the
- * process that is to be the program, writes its pid (in our numbering) to the info pipe, and the
- * process makes its root and then waits on the hold pipe. Meanwhile we open its pidfd, so that it
- * can never run without one, and let it go.
+ * How a cell is made. We start bwrap with an info pipe and a hold pipe. bwrap clones the process
+ * that becomes the program, and writes its pid (in our numbering) to the info pipe. The process
+ * makes its root and then waits on the hold pipe. Meanwhile we open its pidfd, so that it never
+ * runs without one, and then let it go.
  *
- * If we die, bwrap dies with us (parent-death signal) and the program with bwrap. The order of
- * things in proc_spawn() matters: the signal is set after the change of user, which would clear it.
+ * If we die, bwrap dies with us (parent-death signal), and the program dies with bwrap. The order
+ * of steps in proc_spawn() matters: the signal is set after the change of user, which would clear
+ * it.
  */
 #include "backend/parts/cell.h"
 

@@ -7,15 +7,15 @@
  *   /dev/null                                       QEMU tries file locks on it; not beside a
  *                                                   shared directory, where root could change its
  *                                                   mode
- *   /dev/kvm                                        spec->device, which is it
- *   spec->data                                      what it takes by path only, as a copy
- *   spec->files                                     the same as the file that it is
+ *   /dev/kvm                                        it is spec->device
+ *   spec->data                                      copies of what the program takes only by path
+ *   spec->files                                     the same files as on the host
  *   /dev/net/tun                                    spec->tun, for a tap of the cell's own network
  *
- * The cell of a shared directory's program, which is a companion and not cell_spawn()'s, has three
- * things more: /proc, the directory, and /empty, which the guest sees in the place of a file system
- * of the host's kernel. No other cell has a /proc, and none has /sys, /etc, /tmp, /home or /run. The
- * root is read-only, since a program that writes to it could fill the host's memory.
+ * The program of a shared directory is a companion, and cell_spawn() does not make its cell. This
+ * cell has three more things: /proc, the directory, and /empty, which the guest sees in place of a
+ * file system of the host's kernel. No other cell has a /proc, and none has /sys, /etc, /tmp, /home
+ * or /run. The root is read-only, since a program that writes to it could fill the host's memory.
  */
 #include "backend/parts/cell_args.h"
 

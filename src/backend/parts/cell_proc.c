@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * By /proc a program opens anew for writing what it was given for reading, if the file's mode lets
- * its user: of an ordinary user's VMM that is the disk of a base, whose owner it is and whose mode
- * it may change. So where a VMM needs one name there (QEMU knows memory by a name alone), it has it
- * until it has opened that, and nothing of its guest has run.
+ * By /proc a program can open a file anew for writing that it was given for reading, if the file's
+ * mode allows it to the program's user. For an ordinary user's VMM this could be the disk of a
+ * base: the user owns the disk and may change its mode. QEMU knows memory only by a name, so a VMM
+ * may need one name in /proc. It has /proc until it has opened that name; nothing of its guest has
+ * run before that.
  */
 #include "backend/parts/cell_proc.h"
 

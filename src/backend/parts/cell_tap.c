@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Made by a child that enters the cell's namespaces, those of the user and the network, and hands
- * two sockets back. Whoever has made a user namespace has all rights in it.
- *
- * The namespace's own kernel is to say nothing to the guest: no IPv6, no addresses.
+ * Makes the tap by a child. The child enters the cell's user and network namespaces, and hands two
+ * sockets back. A process that has made a user namespace has all rights in it. The kernel of the
+ * namespace must say nothing to the guest, so there is no IPv6 and no address.
  */
 #include "backend/parts/cell_tap.h"
 

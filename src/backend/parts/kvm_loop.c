@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A /dev/kvm that opens proves nothing: a paravirtual KVM runs stock 64-bit code by emulating it,
- * some thousand times too slowly to boot a kernel. So the probe times 64-bit code. It leaves a
- * 64-bit constant behind, so a mode that executes the same bytes as 32-bit code does not pass.
- *
- * What the processor has to be told is in kvm_loop_amd64.c and kvm_loop_arm64.c, of which each is
- * for a host of its own.
+ * A /dev/kvm that opens proves nothing: a paravirtual KVM runs ordinary 64-bit code by emulating
+ * it, some thousand times too slowly to boot a kernel. So the probe times 64-bit code. The code
+ * leaves a 64-bit constant behind, so a mode that executes the same bytes as 32-bit code does not
+ * pass. kvm_loop_amd64.c and kvm_loop_arm64.c tell the processor what it needs; each is for a host
+ * of its own architecture.
  */
 #include "backend/parts/kvm_loop.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The probe runs in a child of its own: it takes a signal and a timer, and a KVM that hangs must
- * hang somebody who can be killed. The child answers with one fixed record over a pipe.
+ * The probe runs in a child process. It uses a signal and a timer. If KVM hangs, it hangs only a
+ * process that can be killed. The child answers with one fixed record over a pipe.
  */
 #include "backend/parts/kvm_probe.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The common part of a VM: its beginning, its release once nothing of it runs, and the end of what
- * the VMM needed for its beginning alone. */
+/* The common part of a VM: its beginning, its release once no process of it runs, and the end of
+ * what the VMM needed only at its beginning. */
 #include "backend/parts/vm.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How the processes of a VM end. The monitor and the companions are our children, and the loop
- * reaps them; the program is bwrap's child, and its pidfd tells of its end. When all have ended,
- * `ended` is called, from this file alone.
+ * Handles the ends of a VM's processes. The monitor and the companions are our children, and the
+ * loop reaps them. The program is bwrap's child; its pidfd tells its end. When all have ended,
+ * `ended` is called, only from this file.
  */
 #include <fcntl.h>
 #include <poll.h>

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The VMM's own descriptors are listed from outside, in /proc, until no socket is among them but
- * those by which we tell it what to do (its monitor, or the connection to its API) and of its
- * consoles. Each other one that is found is shut down from here.
+ * Lists the VMM's own descriptors from outside, in /proc, until there are no sockets among them
+ * except the expected ones: those by which we tell the VMM what to do (its monitor, or the
+ * connection to its API) and those of its consoles. Every other socket that is found is shut down
+ * from here.
  *
- * The list is a proof only of who stands still: a VMM that runs may take a connection at a number
- * that was looked at already, or move one there. So it is stopped for each look. What it could have
- * beside the list it cannot: its system calls let no thread have descriptors of its own, and no
- * io_uring (vmm_calls.c); and what waits in a socket is drained.
+ * A list proves something only about a process that stands still. A VMM that runs may take a
+ * connection at a number that was looked at already, or move one there. So the VMM is stopped for
+ * each look. It can have nothing beside the list: its system calls let no thread have descriptors
+ * of its own, and allow no io_uring (vmm_calls.c). What waits in a socket is drained.
  */
 #include "backend/parts/vm_held.h"
 

@@ -3,18 +3,19 @@
  * The guest's network.
  *
  *   nat       VMM ── stream socket ── microagent-netgate ── stream socket ── passt ── the host
- *             VMM and netgate are in empty network namespaces; passt alone can reach anything,
- *             as a user without rights, in its own sandbox. netgate hears from us which addresses
- *             are the host's and which prefixes are on its links, at the start and at each change,
- *             and tells us of each connection.
- *             A VMM that takes no socket has a tap in its own network namespace, on whose other
- *             side netgate is, by a packet socket (cell_tap.h).
- *   bridged   VMM has a tap interface as a descriptor, which is on the bridge. One that takes none
- *             has a tap of its own as above, and netgate only moves frames between the two.
+ *             VMM and netgate are in empty network namespaces. Only passt can reach anything, as a
+ *             user without rights, in its own sandbox. We tell netgate the host's addresses and the
+ *             prefixes on its links, at the start and at each change. netgate tells us of each
+ *             connection.
+ *             A VMM that takes no socket has a tap in its own network namespace. netgate is on the
+ *             other side of the tap, by a packet socket (cell_tap.h).
+ *   bridged   The VMM has a tap interface as a descriptor, and the tap is on the bridge. A VMM that
+ *             takes no descriptor has a tap of its own as for nat, and netgate only moves frames
+ *             between the two.
  *   isolated  nothing.
  *
- * A host without a default route has no uplink for passt. The guest then gets a card all the same,
- * with nothing behind netgate.
+ * A host without a default route has no uplink for passt. The guest then still gets a card, with
+ * nothing behind netgate.
  */
 #include <errno.h>
 #include <fcntl.h>

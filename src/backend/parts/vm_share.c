@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared directories: a virtiofsd each, in a cell, in a user namespace of its own (idmap.h). It can
- * see the one directory, read-only if so asked, and it has the rights over files that its few ids
- * give it and no others: what is ours, and what a guest's root made before. It can give no file a
- * set-user-ID or set-group-ID bit or a capability (share_filter.h).
- *
- * Its listening socket is made, connected to and unlinked here, so that there is never a name by
- * which anybody else could come first. A directory's place in the cell carries the workspace's
+ * Shared directories. Each has a virtiofsd in a cell, in a user namespace of its own (idmap.h). The
+ * virtiofsd can see only this directory, read-only if that was asked for. It has only the rights
+ * over files that its few ids give: over our files, and over what a guest's root made before. It
+ * cannot give a file a set-user-ID or set-group-ID bit or a capability (share_filter.h). Its
+ * listening socket is made, connected to and unlinked here, so that there is never a name by which
+ * another process could connect first. The path of a directory in the cell contains the workspace's
  * name, for ps.
  */
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vsockd is ours and isolates itself, so it runs outside of the cell. As root it becomes the cell's
- * user; the sockets of the host ports, which it connects to, are given to that user before. They
- * lie in a directory that nobody else can enter.
+ * Starts vsockd, which is our own program. It isolates itself, so it runs outside the cell. As root
+ * it becomes the cell's user. It connects to the sockets of the host ports, so they are given to
+ * that user before. They are in a directory that no other user can enter.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The balloon. QEMU tells the guest's driver how large the guest shall be and hears from it how
- * large it has become; what the driver gives up QEMU punches out of the memory file, and the host
- * has it again. A guest takes its time, and may not be able to give as much: the answer is the size
- * that it had when it was done or when the time was over.
+ * The balloon. QEMU tells the guest's driver how large the guest must become, and hears from the
+ * driver how large it has become. QEMU punches the memory that the driver gives up out of the
+ * memory file, and the host has that memory again. A guest needs time, and may not be able to give
+ * as much. The answer is the size that the guest had when it was done, or when the time was over.
  */
 #include <stdlib.h>
 

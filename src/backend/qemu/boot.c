@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Booting. bwrap is started first, since making the namespaces takes longest; vsockd starts
- * meanwhile; then the cell is let go. Nobody waits for QEMU: what it has to say comes by events.
- * And the release of all of it, once nothing of it runs.
+ * Boots a VM. bwrap is started first, since making the namespaces takes longest. vsockd starts
+ * meanwhile. Then the program in the cell runs. Nothing waits for QEMU: events tell what it says.
+ * This file also frees everything once no process of the VM runs.
  */
 #include <errno.h>
 #include <fcntl.h>

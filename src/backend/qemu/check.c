@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A field that cannot be honoured is refused, never dropped. */
+/* A field that cannot be obeyed is refused, never ignored. */
 #include "backend/qemu/check.h"
 
 #include "backend/parts/bounds.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a saved machine depends on beside its files: QEMU itself, since the state of devices is no
- * format that is promised from one build to the next; the machine, as a command line in which what
- * differs from start to start is left out; and what of the host's processor its guest has seen.
+ * Finds what a saved machine depends on beside its files. It depends on QEMU itself, since the
+ * format of the devices' state may change from one build to the next. It depends on the machine:
+ * its command line without the parts that differ at each start. It depends on what its guest has
+ * seen of the host's processor.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared directories for a guest that runs. Of each its virtiofsd is started, QEMU's connection to
- * it goes to QEMU over the monitor (getfd), becomes a character device (chardev-add) and a virtio-fs
- * device on the spare port (device_add). A step that fails takes those before it back.
+ * Shared directories for a guest that runs. For each one a virtiofsd is started. QEMU's connection
+ * to it goes to QEMU over the monitor (getfd). It becomes a character device (chardev-add) and then
+ * a virtio-fs device on the spare port (device_add). If a step fails, the steps before it are
+ * undone.
  *
- * The port has one slot, and a guest is told of what is in it once, when function 0 is added: until
- * then QEMU takes more functions, and afterwards none ("function 0 already occupied", hw/pci/pci.c).
- * So all directories come at once, each as a function, the first one last; and they go together,
- * with function 0, when the guest lets go of the slot. What is taken back before function 0 was
- * added goes at once, since no guest knows of it (pcie_cap_slot_unplug_request_cb, hw/pci/pcie.c).
+ * The port has one slot. A guest is told what is in the slot only once, when function 0 is added.
+ * Until then QEMU takes more functions, and afterwards none ("function 0 already occupied",
+ * hw/pci/pci.c). So all directories come at once, each as a function, and the first directory is
+ * added last. They also go together, with function 0, when the guest lets go of the slot. A device
+ * that is taken back before function 0 was added goes at once, since no guest knows of it
+ * (pcie_cap_slot_unplug_request_cb, hw/pci/pcie.c).
  *
- * Until QEMU has all devices, a virtiofsd that ends costs only the shares; afterwards it costs the
- * machine, like that of a share from the start.
+ * Until QEMU has all devices, a virtiofsd that ends costs only the shares. Afterwards it costs the
+ * machine, like the virtiofsd of a share from the start.
  */
 #include <stdio.h>
 #include <stdlib.h>

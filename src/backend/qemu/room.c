@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How much of its file a layer may use, for a VM that runs: the raw node between qcow2 and the file
- * is opened anew with another size. QEMU waits for what is under way before it does, so that no
- * write meets half a change. It has looked at the length of the file at the boot, and goes by that.
+ * Changes how much of its file a layer may use, while the VM runs. The raw node between qcow2 and
+ * the file is opened anew with another size. QEMU first finishes the requests that are under way,
+ * so that no write meets half a change. QEMU goes by the length that the file had at the boot.
  */
 #include "backend/qemu/qemu.h"
 #include "base/cleanup.h"

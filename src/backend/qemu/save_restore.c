@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A machine that is saved, and one that is restored: QEMU's migration, to a file and from it.
+ * Saves and restores a machine, by QEMU's migration to a file and from it.
  *
- * Of a machine that becomes a template the guest's memory is a file already, and none of it is in
- * the state (x-ignore-shared; where that is loaded the memory is no shared one, and it holds as
- * well). QEMU stops it, as the last thing, and the state says that it ran, so that a restored one
- * does.
+ * For a machine that becomes a template, the guest's memory is a file already, and nothing of it is
+ * in the state. (This is x-ignore-shared. When such a state is loaded, the memory is not shared,
+ * and the option works as well.) QEMU stops the machine as the last step. The state says that the
+ * machine ran, so that a restored machine runs.
  *
- * Any other one is written with its memory. Under KVM it runs meanwhile, what it changes is written
- * again, and it stands still when what is left can be written in the time of a short pause. One
- * that is emulated stands still for all of it: before QEMU 9 one that runs meanwhile writes to
- * pages of which nothing knows that they changed, and what is restored of it has a part of its
- * memory as it was before. Its state says that it stood still, and a restored one is told to go on.
+ * For any other machine the state includes the memory. Under KVM the machine runs meanwhile, and
+ * what it changes is written again. It stands still when the rest can be written in the time of a
+ * short pause. An emulated machine stands still for all of it. Before QEMU 9 an emulated machine
+ * that runs meanwhile writes to pages without marking them as changed; a machine restored from that
+ * has a part of its memory as it was before. The state of an emulated machine says that it stood
+ * still, and a restored machine is told to go on.
  */
 #include <string.h>
 

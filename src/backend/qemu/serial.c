@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The consoles: socket pairs whose other ends are QEMU's UART (ttyS0) and its virtio console
- * (hvc0). What the guest says on either goes the same way. What is typed is an answer to what was
- * seen, so it goes to the one that spoke last, a line as a whole; the kernel, which has a word in
- * between on ttyS0, does not part one. QEMU takes it only as fast as the guest reads it, so what
+ * (hvc0). Output of the guest on both goes the same way. Input is an answer to what a person saw.
+ * So it goes to the console that spoke last, always a whole line. The kernel may write on ttyS0 in
+ * between; this does not split a line. QEMU takes input only as fast as the guest reads it. What
  * the socket does not take stays with the caller.
  */
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* check: the request against this host and these files. Writes nothing at all: no record, no
+/* check: compares the request with this host and these files. Writes nothing at all: no record, no
  * directory, and nothing into the cache. */
 #include "base/cleanup.h"
 #include "channel/publish.h"

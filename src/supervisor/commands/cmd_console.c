@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* console: where the serial console of a running workspace is to be had. Records nothing. */
+/* console: says where the serial console of a running workspace can be reached. Records nothing. */
 #include "base/cleanup.h"
 #include "supervisor/capabilities.h"
 #include "supervisor/commands/settle.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* delete: removes the workspace's directory, in which nothing may be alive. One that is not there
- * is already what was asked for. What is kept of a session is moved away first. */
+/* delete: removes the workspace's directory. Nothing may be alive in the workspace. If it does not
+ * exist, the command has succeeded already. Files of a session that are kept are moved away
+ * first. */
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "contract/kind.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* host: what this machine can do with this backend, and the kernel that would be booted. */
+/* host: says what this host can do with this backend, and which kernel would be booted. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

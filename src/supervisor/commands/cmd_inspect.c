@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* inspect: what is recorded and what can be observed now. Takes no lock, unless the record is stale
- * and has to be put right. */
+/* inspect: says what is recorded and what can be observed now. Takes no lock, unless the record is
+ * stale and must be corrected. */
 #include "base/cleanup.h"
 #include "supervisor/commands/answer.h"
 #include "supervisor/commands/settle.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prepare: config and digests into workspace.json; nothing is booted. */
+/* prepare: writes config and digests into workspace.json. Boots nothing. */
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * quarantine: the live supervisor is asked, and its acknowledgement waited for: it cuts, proves and
- * records. It may have been taken over, so this command believes nothing that it can look at
- * itself: whether the companions that it knew before have ended, whether the quarantine is
- * recorded, whether the broker has proven the cut (store/quarantine_proof.c), and, after any other answer,
- * whether the machine has ended. A live supervisor that does not answer, or whose machine goes on although it answered something else, is killed, and the VM
- * with it, since what is not proven to be cut off must not go on. Without a VM the state is only
- * recorded.
+ * quarantine: asks the live supervisor, and waits for its acknowledgement. The live supervisor
+ * cuts, proves and records. It may have been taken over, so this command believes nothing that it
+ * can check itself: whether the companions that it knew before have ended, whether the quarantine
+ * is recorded, whether the broker has proven the cut (store/quarantine_proof.c), and, after any
+ * other answer, whether the machine has ended. A live supervisor that does not answer is killed,
+ * and the VM with it. So is one whose machine goes on although it answered something else: a VM
+ * that is not proven to be cut off must not go on. Without a VM the command only records the state.
  */
 #include <stdio.h>
 

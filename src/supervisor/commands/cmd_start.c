@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * start and run. Under the command lock: the state, the config against the recorded one, the
- * digests, the lease, the event `starting`, and the live supervisor is let go. Then, without the
- * lock, the wait for what it reports: start until the guest is ready, run until all is over.
+ * start and run. Under the command lock the command checks the state, compares the config with the
+ * recorded one, checks the digests, takes the lease, records the event `starting`, and starts the
+ * live supervisor. Then it gives the lock back and waits for the report: start until the guest is
+ * ready, run until everything has ended.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * halt, stop and kill: one request to the live supervisor, which does it and records it, then a
- * wait for the lease. The command lock is not held while waiting, so a kill can follow a stop that
- * takes its time. A live supervisor that does not answer or does not come to an end is killed, and
- * everything of the workspace dies with it. Without a VM stop and kill only record the wanted
- * state, and halt keeps what is recorded, but for a quarantine, which it ends.
+ * halt, stop and kill: send one request to the live supervisor, which does it and records it, and
+ * then wait for the lease. The command lock is not held while waiting, so a kill can follow a stop
+ * that takes long. A live supervisor that does not answer or does not end is killed, and everything
+ * of the workspace dies with it. Without a VM, stop and kill only record the wanted state. halt
+ * keeps the recorded state, except for a quarantine, which it ends.
  */
 #include <poll.h>
 #include <stdio.h>

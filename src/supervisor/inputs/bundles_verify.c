@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What prepare recorded of bundles, and what is there now. */
+/* Compares what prepare recorded about bundles with the present files. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

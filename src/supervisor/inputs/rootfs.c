@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Images are hostile and the host parses no file system. The three numbers of the superblock that
- * are read here only tell a person about a truncated download before the guest's kernel does it in
- * its own words.
+ * Images are hostile, and the host parses no file system. Only three numbers of the superblock are
+ * read here. They tell a person about a truncated download before the guest's kernel does, which
+ * would use its own words.
  */
 #include "supervisor/inputs/rootfs.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The verification block: what the boot files are now against what prepare recorded of them. */
+/* Makes the verification block, which compares the present boot files with what prepare recorded
+ * about them. */
 #include <assert.h>
 #include <stdbool.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a guest says of the commands that run in it. It may lie, and is recorded as its word; what
- * it says is bounded, and nothing that is not known goes on. */
+/* Reads what a guest says about the commands that run in it. The guest may lie, so its words are
+ * recorded as the guest's word. Their length is bounded, and unknown members are dropped. */
 #include <errno.h>
 #include <string.h>
 

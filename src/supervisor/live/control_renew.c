@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a restored guest is given to be a machine of its own: bytes that nobody else has. */
+/* Makes the random bytes that a restored guest gets, so that it is a machine of its own. No other
+ * machine has the same bytes. */
 #include <stdio.h>
 
 #include "base/base64.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is wanted of a live supervisor: requests on control.sock; and who else may want its VM to
- * end: a lifeline, SIGTERM, the boot deadline. */
+/* Handles what others ask of a live supervisor: requests on control.sock, and the other reasons to
+ * end its VM: a lifeline, SIGTERM, the boot deadline. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

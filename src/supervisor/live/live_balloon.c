@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How much of its memory a running guest may have. */
+/* Sets how much of its memory a running guest may use. */
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The cgroup of a running workspace: what it may hold, and that runtime.json knows of it, by which
- * whoever comes after a crash ends and removes it. */
+/* The cgroup of a running workspace: its limits, and its entry in runtime.json. By that entry the
+ * next command after a crash ends and removes the cgroup. */
 #include <sys/stat.h>
 #include <unistd.h>
 

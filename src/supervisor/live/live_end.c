@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a live supervisor's VM is brought to its end. Whoever wants it to end says so by live_end();
- * what stands of several wishes is intent_after()'s business. live_over() is called when it is all
- * over: the VM has ended, or will not although it was killed, or never began. It is the one place
- * where the outcome is decided, recorded and reported.
+ * Ends the VM of a live supervisor. Any part that wants the VM to end calls live_end().
+ * intent_after() decides which of several wishes stands. live_over() is called when everything is
+ * over: the VM has ended, or does not end although it was killed, or never began. Only live_over()
+ * decides, records and reports the outcome.
  *
- * A guest tells of what happens in it with a delay of up to 120 ms (guest/trace/tracer.c), and what
- * a command does last is what an audit is read for. So the guest of a session tells the rest before
- * its VM is killed. The time for that is bounded, and where the rest does not come, the log says so.
+ * A guest tells what happens in it with a delay of up to 120 ms (guest/trace/tracer.c), and an
+ * audit is often read for the last things that a command did. So the guest of a session tells the
+ * rest before its VM is killed. The time for that is bounded. If the rest does not come, the log
+ * says so.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The live supervisor and its guest: what comes and goes over the control stream. */
+/* Handles the messages between the live supervisor and its guest over the control stream. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

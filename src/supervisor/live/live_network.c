@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The network of a machine that runs, changed: a name or prefix that egress opens, or no more; a
- * port that is published, or no more. A change is one of config.network, which the contract judges
- * as it judges a request's, and which workspace.json has from then on, so that the next start has
- * it too. What is opened is recorded before the answer and taken back where it cannot be; what is
- * shut stays shut.
+ * Changes the network of a running machine: egress opens a name or prefix, or opens it no more; a
+ * port is published, or published no more. Each is a change of config.network, which the contract
+ * judges as it judges the one of a request. workspace.json has the change from then on, so that the
+ * next start has it too. What is opened is recorded before the answer, and is taken back if it
+ * cannot be recorded. What is shut stays shut.
  */
 #include <errno.h>
 #include <stdio.h>

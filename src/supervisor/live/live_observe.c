@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From what happens to a session to the events of its audit log. What the host sees by itself is
- * told as it is; what the guest says is marked as its word ("origin":"guest"). What this host gives
- * no means to see is said once, in `audit.coverage`, so that its absence from the log proves
- * nothing.
+ * Makes events of the audit log from what happens to a session. What the host itself sees is told
+ * as it is. What the guest says is marked as its word ("origin":"guest"). What cannot be seen on
+ * this host is named once, in `audit.coverage`; then its absence from the log proves nothing.
  */
 #include <errno.h>
 #include <stdio.h>

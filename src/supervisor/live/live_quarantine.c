@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Quarantine: the VM goes on, with its disks and its serial log, and nothing of it reaches out or
- * is reached. In this order: our own listeners and their connections are closed, the backend kills
- * the companions, the sockets are unlinked; the backend proves that nothing is left
- * (backend/parts/vm_sever.c and vm_held.c), and the broker that nothing leads out by the supervisor
- * (linux/live_quarantine_proof.c, store/quarantine_proof.c); only then is `quarantined` recorded and
- * the command answered. A quarantine that cannot be proven ends the VM:
- * no VM that might still talk is left behind.
+ * Quarantine: the VM goes on, with its disks and its serial log, but nothing of it reaches out and
+ * nothing reaches it. These are the steps, in this order. Our own listeners and their connections
+ * are closed. The backend kills the companions. The sockets are unlinked. The backend proves that
+ * nothing is left (backend/parts/vm_sever.c and vm_held.c). The broker proves that nothing leads
+ * out through the supervisor (linux/live_quarantine_proof.c, store/quarantine_proof.c). Only then
+ * is `quarantined` recorded and the command answered.
  *
- * control.sock stays, or nobody could end the VM in order; no byte of a guest ever comes near it.
- * The caller of a foreground run no longer decides about the VM: it has lost its connection, and
- * what is in quarantine stays until it is halted, stopped or killed.
+ * If a quarantine cannot be proven, the VM is ended: no VM that might still talk is left behind.
+ * control.sock stays, so that the VM can be ended in order; no byte of a guest ever comes near it.
+ * The caller of a foreground run does not decide about the VM any more, since its connection is
+ * lost. A quarantined machine stays until it is halted, stopped or killed.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the live supervisor writes down. A disk without room delays a record and loses none: events
- * and the result wait in memory and are tried again on the disk timer and at the end.
+ * Writes the records of the live supervisor. A disk without room delays a record, but no record is
+ * lost: events and the result wait in memory, and are tried again on the disk timer and at the end.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A machine is saved, into its workspace: as a template, whose memory is written to a file of its
- * own once the machine stands still for good; or, of a machine that was restored itself, while it
- * runs and goes on, with the memory in the state and a copy of its disk of that moment.
- *
- * The guest is told before: what is restored later asks for a new identity, and what goes on does
- * not.
+ * Saves a machine into its workspace. A machine that becomes a template stands still for good, and
+ * then its memory is written to a file of its own. A machine that was restored itself is saved
+ * while it runs, and it goes on. Then the memory is in the state, and there is a copy of the disk
+ * of that moment. The guest is told before. A guest that is restored later asks for a new identity;
+ * a guest that goes on does not.
  */
 #include <errno.h>
 #include <fcntl.h>

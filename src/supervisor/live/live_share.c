@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared directories for a guest that runs: by the pass of the command that asks
- * (store/share/pass.h), given to the machine by the backend, mounted by the guest, and recorded in
- * runtime.json. They come once, all or none. What the guest cannot mount is taken away again.
+ * Gives shared directories to a running guest. They come by the pass of the command that asks
+ * (store/share/pass.h). The backend gives them to the machine, the guest mounts them, and
+ * runtime.json records them. This happens once, with all of them or none. What the guest cannot
+ * mount is taken away again.
  */
 #include <string.h>
 

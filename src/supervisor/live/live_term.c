@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end that a session was given (store/term.h). When its time has come the guest is asked to
- * switch itself off, and the last thing that is done is that the session is destroyed, by the
- * broker: its log is closed and archived, and all of it removed.
+ * Ends a session when its time has come (store/term.h). Then the guest is asked to switch itself
+ * off. As the last step the broker destroys the session: its log is closed and archived, and
+ * everything of it is removed.
  *
- * Its lifetime goes by the wall clock, from when it was first ready or was claimed from a pool,
- * also while it does not run. It is in use while the host has a stream to the guest, which vsockd
- * tells, and while a command runs in it, which the guest tells: one that its client will come back
- * to has no stream meanwhile. A guest that lies about that can do no more than stay for its
- * lifetime, or go before it.
+ * A session's lifetime goes by the wall clock. It begins when the session was first ready or was
+ * claimed from a pool, and goes on while the session does not run. A session is in use while the
+ * host has a stream to the guest, which vsockd tells, and while a command runs in it, which the
+ * guest tells. The second is needed for a command that its client will come back to: it has no
+ * stream meanwhile. A guest that lies about that can only stay for its lifetime, or end before it.
  */
 #include <string.h>
 

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The guest's clock. It runs by itself once the guest has been told the time, and is wrong after
- * each jump: it stands still while the machine is paused or saved and, as the host's monotonic
- * clock, while the host sleeps; and it does not know that the host's wall clock was set. Each of
- * these comes as an event, and the guest is then told the time anew. A timer tells it the time as
- * well, because the guest's clock also drifts, and no event comes of that.
- *
- * A paused guest reads nothing. It is told the time when it goes on, so that no old times wait for
- * it.
+ * Keeps the guest's clock right. The clock runs by itself once the guest has been told the time. It
+ * is wrong after each jump. It stands still while the machine is paused or saved, and, like the
+ * host's monotonic clock, while the host sleeps. It also does not know that the host's wall clock
+ * was set. Each of these comes as an event, and then the guest is told the time anew. A timer also
+ * tells it the time, because the guest's clock drifts, and drift makes no event. A paused guest
+ * reads nothing. It is told the time when it goes on, so that no old times wait for it.
  */
 #include <errno.h>
 #include <stdio.h>

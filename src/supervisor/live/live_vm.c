@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the VM tells the live supervisor: its serial console, its companions' ends, its own end. A
- * disk without room is live_pause.c's. */
+/* Handles what the VM tells the live supervisor: its serial console, the ends of its companions,
+ * its own end. live_pause.c handles a disk without room. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

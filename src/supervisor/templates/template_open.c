@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens a template for a start: all that the saved machine depends on is compared with what is there
- * now, and where something differs the machine boots. */
+/* Opens a template for a start. Compares everything that the saved machine depends on with what
+ * there is now. If something differs, the machine boots. */
 #include "supervisor/templates/template.h"
 
 #include <errno.h>

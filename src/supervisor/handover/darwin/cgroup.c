@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* There are no cgroups. A request that names one is refused; one that names none has its processes
- * where the command was run, which the log says. */
+/* macOS has no cgroups. A request that names one is refused. Without one the processes are where
+ * the command was run, and the log says so. */
 #include "supervisor/handover/cgroup.h"
 
 #include <stdlib.h>

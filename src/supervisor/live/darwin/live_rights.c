@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What of a live supervisor's protection macOS has not: linux/live_guard.c, linux/live_broker.c and
- * linux/live_confine.c in one place.
+ * The parts of a live supervisor's protection that macOS does not have. This file stands for
+ * linux/live_guard.c, linux/live_broker.c and linux/live_confine.c.
  *
- *   guard     a process can ask neither for its end with its parent's nor for what has lost its
- *             parent below it. What a supervisor starts is kept from outliving it by itself
- *             (base/platform/spawn.h), and it starts no companion: the machine is in its own
- *             process or in a service of the system's, and ends with it.
- *   confine   no process can give up rights that it has but by a profile of the sandbox's, whose
- *             language is Apple's own: sandbox_init(3) is deprecated. So all are kept, and
+ *   guard     A process cannot ask to end with its parent, and cannot ask for the processes below it
+ *             that have lost their parent. Other means keep what a supervisor starts from outliving
+ *             it (base/platform/spawn.h). It starts no companion: the machine is in its own process
+ *             or in a service of the system, and ends with it.
+ *   confine   A process can give up its rights only by a profile of the sandbox. The profile's
+ *             language is Apple's own: sandbox_init(3) is deprecated. So all rights are kept, and
  *             runtime.json says so ("files": "open").
- *   broker    without that there is none to be asked: each module does by its own hand what it
- *             would have asked for.
+ *   broker    Without confinement there is no broker: each module itself does what it would have
+ *             asked the broker for.
  */
 #include "base/json.h"
 #include "supervisor/live/live.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * By libdispatch, which has the one public source for it. Its handler runs on a thread of
- * libdispatch's: it notes the level and wakes the loop. What both threads have is let go by the
- * last handler of the source, behind which none runs.
+ * Uses libdispatch, the only public source of memory pressure. The source's handler runs on a
+ * thread of libdispatch: it notes the level and wakes the loop. Both threads use the same memory.
+ * The last handler of the source frees it; no handler runs after that one.
  */
 #include "supervisor/live/watch_pressure.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The processes of a machine are the system's own here, and run as another of its services: their
- * children and sockets are shown to nobody. */
+/* On macOS the processes of a machine belong to the system and run as one of its services. No other
+ * process can see their children and sockets. */
 #include "supervisor/live/watch_vmm.h"
 
 static int cannot_watch(struct error *err)

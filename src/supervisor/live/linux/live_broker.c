@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The live supervisor reads what a guest, its VMM and its companions write, so it may be taken over
- * one day, and then has no more rights than it needs (live_confine.c). What its duties ask for
- * beyond them a broker does: a copy of this process, forked when the VM runs and before the first
- * byte of the guest is read. The table below is all that it can be asked for, and why there is
- * each.
+ * The live supervisor reads what a guest, its VMM and its companions write. So it may be taken over
+ * one day, and then it has no more rights than it needs (live_confine.c). A broker does the duties
+ * that need more rights. The broker is a copy of this process, forked when the VM runs and before
+ * the first byte of the guest is read. The table below has all that the broker can be asked for,
+ * with the reason for each.
  *
- * The supervisor stays the parent of bwrap and the companions, of those that the broker starts as
- * well; they end with it, and so does the broker. When the broker ends the supervisor does too,
- * and with it all others: without the broker it could end nobody.
+ * The supervisor stays the parent of bwrap and of the companions, also of those that the broker
+ * starts. They end with the supervisor, and so does the broker. When the broker ends, the
+ * supervisor ends too, and with it all others: without the broker it could not end any of them.
  */
 #include <dirent.h>
 #include <errno.h>

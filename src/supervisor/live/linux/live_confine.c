@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a live supervisor gives up before it reads the first byte of its guest, whoever runs it:
+ * Gives up the rights of a live supervisor before it reads the first byte of its guest, whichever
+ * user runs it:
  *
- *   capabilities  all sets empty, also the bounding set; no_new_privs.
- *   files         a root of its own, and Landlock in it: the workspace's directory is there to be
- *                 written, its own directory in /proc to be read, and no more of the host has a
- *                 name. Root without capabilities would still own /etc. The broker appends to the
- *                 security log. Where no namespaces can be made there is Landlock alone, and where
- *                 the kernel has no Landlock the root alone.
- *   network       the system calls: no socket is made, bound or connected. Connections to declared
- *                 targets the broker begins.
+ *   capabilities  all sets are empty, also the bounding set; no_new_privs.
+ *   files         a root of its own, and Landlock in it: the workspace's directory can be written,
+ *                 its own directory in /proc can be read, and nothing else of the host has a name.
+ *                 Root without capabilities would still own /etc. The broker appends to the
+ *                 security log. If no namespaces can be made, there is only Landlock. If the kernel
+ *                 has no Landlock, there is only the root.
+ *   network       the system calls: no socket is made, bound or connected. The broker begins the
+ *                 connections to declared targets.
  *   system calls  the table below. No process, no signal, no program, no socket.
  *
- * What it has open it keeps: its listeners, the VM's channels, disks (for their size and their
- * quota), what it watches the host by. What else it needs the broker does (live_broker.c).
+ * It keeps what it has open: its listeners, the VM's channels, disks (for their size and their
+ * quota), and what it watches the host by. The broker does everything else that it needs
+ * (live_broker.c).
  *
- * runtime.json says which of the two there are. When there is no root of its own, supervisor.log says
- * why. Where there are neither, the other stages hold alone.
+ * runtime.json says which of the two protections of files there are. If there is no root of its
+ * own, supervisor.log says why. If there are neither, only the other stages protect.
  */
 #include <errno.h>
 #include <fcntl.h>

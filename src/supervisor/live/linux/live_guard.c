@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When the live supervisor dies the kernel ends its children, and theirs with them, by the signal
- * that each has asked for (PR_SET_PDEATHSIG). There is a moment in which that does not hold:
+ * When the live supervisor dies, the kernel ends its children, and their children too, by the
+ * signal that each has asked for (PR_SET_PDEATHSIG). There is a moment in which this does not hold:
  * between the clone() by which bwrap makes the process in its cell and that process's own prctl().
- * If bwrap dies in it, the process is nobody's, and waits for ever for a word of bwrap's or becomes
- * what it was to be, with the lease.
+ * If bwrap dies in that moment, the process has no parent. It waits for ever for a word of bwrap,
+ * or becomes the program that it was made for, and it has the lease.
  *
- * So the supervisor has a parent, to which the kernel gives whatever below it has lost its own. It
- * ends all of them once the supervisor has ended, however it has. It is forked before anything is
- * known, reads nothing and has two files open: the lease, so that the workspace lives until nothing
- * of it does, and the root file system, for reading alone. Nobody depends on it in the supervisor's
- * lifetime, and nothing is bound to its end, lest that came in such a moment.
+ * So the supervisor has a parent, the guard. The kernel gives the guard every process below it that
+ * has lost its own parent. The guard ends all of them once the supervisor has ended, for whatever
+ * reason. The guard is forked before anything is known, and it reads nothing. It has two files
+ * open: the lease, so that the workspace lives as long as any part of it, and the root file system,
+ * only for reading. During the supervisor's life nothing depends on the guard. Nothing is bound to
+ * the guard's end, since that end could come in the same moment.
  *
  * When the guest has ended in order, the guard gives the lease back and has the root file system
- * hashed, so that its digest is known when somebody asks for it. Nobody waits for that: the guard
- * is no part of the workspace any more, and gives up when the file is written to, removed or
- * touched. What a guard that is killed has not remembered is not known, and nothing else.
+ * hashed, so that its digest is known when somebody asks for it. No process waits for that: the
+ * guard is no part of the workspace any more, and gives up when the file is written to, removed or
+ * touched. If the guard is killed before, only the digest is not known.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory for a guest that is saved, or restored. A VMM maps it by a name in /proc and opens it for
- * writing even where it never writes, so that only a seal keeps one that was taken over from
+ * Makes memory for a guest that is saved, or restored. A VMM maps it by a name in /proc, and opens
+ * it for writing even if it never writes. So only a seal keeps a VMM that was taken over from
  * writing into the machines beside it (fcntl(2), F_ADD_SEALS).
  */
 #include "supervisor/templates/template_memory.h"
