@@ -60,7 +60,8 @@ static int read_job(struct buf *line, struct error *err)
 	return 0;
 }
 
-/* Its machine is this process's, or ends with it. */
+/* Waits for the end of stdin and ends this process. The machine is in this process, or ends with
+ * it. */
 static void *end_with_caller(void *nothing)
 {
 	uint8_t byte;

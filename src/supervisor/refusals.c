@@ -33,7 +33,8 @@ static const struct asking network_askings[] = {
 	{"bridged", LINUX "\"network\":{\"mode\":\"bridged\",\"interface\":\"br0\"}"},
 };
 
-/* What is no field of its own in config_fields, or asks for more than that field. */
+/* Features that are no field of their own in config_fields, or that ask for more than that
+ * field. */
 static const struct asking feature_askings[] = {
 	/* Each backend has this mode; it is no matter that a request to most may not join the two. */
 	{"network.portForwards", LINUX
@@ -50,7 +51,8 @@ static const struct asking feature_askings[] = {
 	 ",\"macos\":{\"hardwareModelPath\":\"/h\",\"auxiliaryStoragePath\":\"/a\",\"machineIdentifierPath\":\"/m\"}"},
 };
 
-/* Whether a canonical document has the field of that path, as "limits.diskBytesPerSecond". */
+/* Returns whether a canonical document has the field with this path, like
+ * "limits.diskBytesPerSecond". */
 static bool has_field(const json_t *document, const char *path)
 {
 	for (;;) {

@@ -84,7 +84,7 @@ static int refuse_options(const struct options *options, enum command command, s
 	return 0;
 }
 
-/* What was recorded is decoded as a record: one that an older version wrote still starts. */
+/* Decodes a recorded config as a record, so that a record by an older version still starts. */
 static int take_recorded(const struct call *call, const struct host_bounds *bounds,
 			 struct request *request, struct error *err)
 {
@@ -119,7 +119,7 @@ static int print_document(const json_t *document, struct error *err)
 	return fd_write_all(STDOUT_FILENO, "\n", 1, err);
 }
 
-/* Answers with what came of it; the exit code. */
+/* Writes the answer with the result. Returns the exit code. */
 static int answer_caller(const struct backend *backend, enum command command,
 			 const struct response *response, int status, const struct error *failure)
 {
@@ -143,7 +143,8 @@ static int answer_caller(const struct backend *backend, enum command command,
 	return status == 0 ? 0 : response_exit_code(failure);
 }
 
-/* What is recorded of the workspace goes with the error. Nothing is put right for it. */
+/* Returns the event that is recorded for the workspace, for an answer with an error. Repairs
+ * nothing. */
 static json_t *recorded_event(const struct call *call)
 {
 	struct record record = RECORD_NONE;
@@ -156,8 +157,8 @@ static json_t *recorded_event(const struct call *call)
 	return event;
 }
 
-/* What is deep below knows no name: a reason without a subject is about the workspace. A session is
- * known by its name, without the suffix of its directory. */
+/* Sets the subject of an error. Code on lower levels knows no name, so a reason without a subject
+ * is about the workspace. A session is known by its name, without the suffix of its directory. */
 static void name_subject(struct error *err, const char *id)
 {
 	char name[sizeof(err->subject)];

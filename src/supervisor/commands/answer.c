@@ -7,7 +7,8 @@
 #include "base/json.h"
 #include "store/term.h"
 
-/* Adds to list a copy of each entry with the kind, and the mode where there is one, put in. */
+/* Returns a list with a copy of each entry. Each copy gets the kind, and the mode if there is
+ * one. */
 static json_t *entries_of(const json_t *declared, const char *kind, const char *mode,
 			  struct error *err)
 {
@@ -29,7 +30,7 @@ static json_t *entries_of(const json_t *declared, const char *kind, const char *
 	return steal_ptr(&list);
 }
 
-/* Those that were asked for against a rule (store/share/rules.h). */
+/* Returns the shares that were asked for against a rule (store/share/rules.h). */
 static json_t *shares_anyway(const struct config *config)
 {
 	json_auto_t *list = json_array();
@@ -68,8 +69,8 @@ int answer_declared(const struct config *config, struct response *response, stru
 	return 0;
 }
 
-/* Tells how the machine runs, or ran last, where that is in no cell or without limits that its
- * request was for; and what its console is, which is no more when it has ended or was severed. */
+/* Tells how the machine runs, or ran last, if it is in no cell or without limits that its request
+ * asked for. Also tells its console, which has gone if the machine has ended or was severed. */
 static void answer_machine(const struct record *record, struct response *response)
 {
 	struct error ignored;
@@ -84,7 +85,7 @@ static void answer_machine(const struct record *record, struct response *respons
 		response->console_mode = json_incref(json_object_get(runtime, "consoleMode"));
 }
 
-/* When a session ends by itself, in the words of its record. */
+/* Adds when a session ends by itself, in the words of its record. */
 static int answer_term(const struct record *record, struct response *response, struct error *err)
 {
 	json_auto_t *told = json_object();

@@ -57,7 +57,8 @@ static json_t *result_ready(const struct record *record)
 	return readiness_of_result(true, at);
 }
 
-/* A signal as the live supervisor observes it; why: it could not be asked. */
+/* Returns a signal as the live supervisor observes it. why: the reason why it could not be
+ * asked. */
 static json_t *observed_signal(const json_t *signals, const char *key, const struct error *why)
 {
 	json_t *signal = json_object_get(signals, key);

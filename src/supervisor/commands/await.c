@@ -41,7 +41,8 @@ static enum state event_state(const json_t *event)
 	return state_from_name(json_text(event, "state", NULL));
 }
 
-/* A caller that stopped reading its events loses them, nothing else. */
+/* Gives the event to the caller. A caller that stopped reading loses its events, and nothing else
+ * happens. */
 static void pass_on(const struct await *await, const json_t *event)
 {
 	int fd = await->record->call->options->events_fd;
@@ -70,7 +71,8 @@ static void take_report(struct await *await, const json_t *line)
 	await->quarantined = event_state(event) == STATE_QUARANTINED;
 }
 
-/* Later than every deadline of the live supervisor itself, for the case that it is stuck. */
+/* Returns a deadline that is later than every deadline of the live supervisor itself, in case it is
+ * stuck. */
 static uint64_t start_deadline(const struct await *await, enum accelerator accelerator)
 {
 	const struct config *config = &await->record->call->request->config;
@@ -83,8 +85,9 @@ static uint64_t start_deadline(const struct await *await, enum accelerator accel
 	       (boot + 2 * limit_get(LIMIT_KILL_MS) + limit_get(LIMIT_HALT_MS)) * NS_PER_MS;
 }
 
-/* Under the command lock nobody starts another machine in place of this one, which lives as long as its
- * report goes on. A quarantined one is kept, whatever its run was told. */
+/* Kills the live supervisor, unless its machine is quarantined. Under the command lock no other
+ * command starts another machine in place of this one, which lives as long as its report goes on. A
+ * quarantined machine is kept, even if its run was told to end. */
 static int kill_live(struct await *await, struct error *err)
 {
 	struct record *record = await->record;
@@ -102,9 +105,10 @@ static int kill_live(struct await *await, struct error *err)
 }
 
 /*
- * start is content with a ready guest; what failed, and run in any case, is followed to the end, so
- * that nothing is left when the answer comes. The caller of run may end, or run may be told to end, while
- * the live supervisor is stuck: then this command kills the live supervisor, whose report ends by that.
+ * Follows the report. start stops at a ready guest. A run, and a start that failed, is followed to
+ * the end, so that nothing is left when the answer comes. The caller of run may end, or run may be
+ * told to end, while the live supervisor is stuck. Then this command kills the live supervisor, and
+ * its report ends by that.
  */
 static int await_follow(struct await *await, uint64_t deadline, struct error *err)
 {
@@ -137,7 +141,7 @@ static int await_follow(struct await *await, uint64_t deadline, struct error *er
 	}
 }
 
-/* The live supervisor died without its final line: what it could not do is done here. */
+/* Does what the live supervisor could not do, since it died without its final line. */
 static int mend(struct await *await, struct error *err)
 {
 	struct record *record = await->record;

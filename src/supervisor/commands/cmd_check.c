@@ -15,7 +15,7 @@
 #include "supervisor/inputs/rootfs_digest.h"
 #include "supervisor/inputs/shares.h"
 
-/* Against the recorded digests where the workspace is prepared. */
+/* Compares with the recorded digests if the workspace is prepared. */
 static int verify_for_check(const struct record *record, const struct config *config,
 			    struct response *response, struct error *err)
 {

@@ -16,8 +16,8 @@
 #include "supervisor/inputs/manifest.h"
 #include "supervisor/inputs/shares.h"
 
-/* A number that was left open is settled once, or the same request would be another one when the
- * host gains or loses its KVM. */
+/* Settles the number of CPUs once if the request leaves it open. Otherwise the same request would
+ * mean another number when the host gains or loses its KVM. */
 static int settle_cpus(const struct call *call, struct error *err)
 {
 	const struct config *config = &call->request->config;
@@ -62,8 +62,8 @@ undo:
 	return -1;
 }
 
-/* Under the lock: a workspace that was deleted since its disk was opened stays deleted. It must not
- * be made anew without a disk. */
+/* Called under the lock. A workspace that was deleted since its disk was opened stays deleted: it
+ * must not be made anew without a disk. */
 static int check_not_deleted(const struct boot_files *files, struct error *err)
 {
 	const char *path = files->file[BOOT_ROOTFS].path;

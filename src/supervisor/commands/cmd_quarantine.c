@@ -21,7 +21,7 @@
 #include "supervisor/live/control_sock.h"
 #include "supervisor/live/outcome.h"
 
-/* Another command has put the machine into quarantine meanwhile. */
+/* Returns whether another command has put the machine into quarantine meanwhile. */
 static bool is_quarantined(struct record *record)
 {
 	struct error ignored;
@@ -37,9 +37,9 @@ static bool is_quarantined(struct record *record)
 
 #define LOOK_NS (50 * NS_PER_MS)
 
-/* Waits for the end of the machine. Where the live supervisor has refused, that may be because another
- * command is putting the machine into quarantine: then its record is waited for as well, of which
- * nothing else tells. Returns true when the machine has ended. */
+/* Waits for the end of the machine. If the live supervisor has refused, another command may be
+ * putting the machine into quarantine. So this also waits for the record of that quarantine, since
+ * nothing else tells of it. Returns true if the machine has ended. */
 static bool await_end(struct record *record, bool was_refused, bool *quarantined)
 {
 	const uint64_t deadline = limit_deadline(LIMIT_KILL_MS);
@@ -57,9 +57,9 @@ static bool await_end(struct record *record, bool was_refused, bool *quarantined
 	return false;
 }
 
-/* The machine was not cut off: why has the error, or what the live supervisor said. Waits for the end
- * of the machine, and brings it about where it does not come. why becomes what is answered, beside
- * the event of what became of the workspace. */
+/* Finishes a quarantine that did not cut the machine off. why has the error, or what the live
+ * supervisor said. Waits for the end of the machine, and kills it if it does not end. why becomes
+ * the error of the answer, beside the event that says what happened to the workspace. */
 static void conclude_failure(struct record *record, struct error *why, struct response *response)
 {
 	struct error err = {0}, said = *why;
@@ -96,7 +96,7 @@ static void conclude_failure(struct record *record, struct error *why, struct re
 	record_unlock(record);
 }
 
-/* What the latest event says as it stands on the disk, whatever is proven. */
+/* Returns the state of the latest event on the disk, whatever is proven. */
 static enum state state_of_event(const struct record *record)
 {
 	json_auto_t *event = workspace_read(&record->ws, "event.json", NULL);
@@ -104,8 +104,8 @@ static enum state state_of_event(const struct record *record)
 	return state_from_name(json_text(event, "state", ""));
 }
 
-/* Returns whether the record tells of the quarantine, or of an end that has begun or has come since. A
- * record of an end is wrong while the machine lives. */
+/* Returns whether the record tells of the quarantine, or of an end that has begun or has come
+ * since. A record of an end is false while the machine lives. */
 static bool is_recorded(struct record *record)
 {
 	struct error ignored;
@@ -173,8 +173,8 @@ static int quarantine_live(struct record *record, struct response *response, str
 	return -1;
 }
 
-/* Returns whether a live supervisor has recorded what is not so: a quarantine that is not proven, or an
- * end while its machine goes on. */
+/* Returns whether a live supervisor has recorded something false: a quarantine that is not proven,
+ * or an end while its machine goes on. */
 static bool is_lie(const struct record *record)
 {
 	struct leftover_supervisor held;

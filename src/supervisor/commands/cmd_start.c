@@ -63,7 +63,7 @@ static void start_mark(struct start *start, const char *name)
 	json_object_set_new(start->marks, name, json_integer((json_int_t)clock_mono_ns()));
 }
 
-/* Before anything is touched: the config on this host, the files, the accelerator. */
+/* Checks the config on this host, the files and the accelerator, before anything is changed. */
 static int examine(struct start *start, const struct call *call, struct error *err)
 {
 	const struct config *config = &call->request->config;
@@ -89,7 +89,8 @@ static int examine(struct start *start, const struct call *call, struct error *e
 	return call->backend->accelerator(config, &start->accelerator, start->reason, err);
 }
 
-/* What only looks at a disk does not ask what it should be. */
+/* Returns whether the machine runs what is on its disk. A reader or writer does not ask what the
+ * disk should be. */
 static bool is_started_to_run(const struct start *start)
 {
 	const struct options *options = start->record.call->options;
@@ -103,7 +104,7 @@ static bool prepares_first(const struct start *start)
 	       start->record.state == STATE_UNKNOWN;
 }
 
-/* Hashing and building may take long and are no work for under the lock. */
+/* Hashes and builds before the lock is taken, since this may take long. */
 static int start_make_ready(struct start *start, struct error *err)
 {
 	if (record_load(&start->record, err) < 0)
@@ -119,8 +120,8 @@ static int start_make_ready(struct start *start, struct error *err)
 	return 0;
 }
 
-/* The files are the recorded ones; that of a session they are not is for its audit log. The lease
- * is ours here, so that this command is who writes. */
+/* Requires that the files are the recorded ones. If a session's files are not, its audit log says
+ * so. This command holds the lease here, so it may write the log. */
 static int require_unchanged(const struct start *start, const json_t *verification,
 			     struct error *err)
 {
@@ -140,7 +141,7 @@ static int require_unchanged(const struct start *start, const json_t *verificati
 	return error_copy(err, &why);
 }
 
-/* The config must be the recorded one, the files the recorded ones. */
+/* Requires that the config and the files are the recorded ones. */
 static int start_admit(struct start *start, const struct manifest *manifest,
 		       struct response *response, struct error *err)
 {
@@ -172,7 +173,7 @@ static int start_admit(struct start *start, const struct manifest *manifest,
 	return require_unchanged(start, response->verification, err);
 }
 
-/* NULL: nobody asked for anything but a boot. */
+/* Describes how the machine begins. Returns NULL if only a boot was asked for. */
 static json_t *describe_origin(const struct start *start)
 {
 	if (start->template.origin == VM_RESTORED)
@@ -275,7 +276,8 @@ static int launch(struct start *start, const struct lease *lease, struct error *
 	return -1;
 }
 
-/* Nobody else has its disks either, from here on: what is compared is what is booted. */
+/* Takes the files. From here on no other machine has the disks either, so what is compared is what
+ * is booted. */
 static int start_take_files(struct start *start, struct error *err)
 {
 	const struct call *call = start->record.call;
@@ -285,9 +287,9 @@ static int start_take_files(struct start *start, struct error *err)
 		       : disks_take(&call->request->config, &start->disks, err);
 }
 
-/* While the files were looked at no machine was there that could end by itself. So an end that was
- * recorded meanwhile, or a workspace that is gone, is another command's doing: who asked for that
- * must not find a machine that runs. */
+/* Requires that no other command has changed the state while the files were looked at. No machine
+ * was there then that could end by itself. So a recorded end, or a workspace that has gone, is the
+ * work of another command. The caller of that command must not find a machine that runs. */
 static int start_require_not_overtaken(const struct start *start, struct error *err)
 {
 	const struct record *record = &start->record;
@@ -304,8 +306,8 @@ static int start_require_not_overtaken(const struct start *start, struct error *
 			  "was %s by another command while its files were looked at", done);
 }
 
-/* What was recorded can be read, is what is asked for, and there is room: nothing is written
- * before. */
+/* Checks, before anything is written, that the record can be read and matches the request, and that
+ * there is room. */
 static int start_look(const struct start *start, struct manifest *manifest, struct error *err)
 {
 	const struct record *record = &start->record;
@@ -321,7 +323,7 @@ static int start_look(const struct start *start, struct manifest *manifest, stru
 							  "config.rootfsPath", err);
 }
 
-/* Under the lock: everything up to a running live supervisor. */
+/* Does everything up to a running live supervisor. Called under the lock. */
 static int start_begin(struct start *start, struct response *response, struct error *err)
 {
 	__attribute__((cleanup(manifest_free))) struct manifest manifest = {0};
@@ -381,8 +383,9 @@ static int start_begin(struct start *start, struct response *response, struct er
 	return launch(start, &lease, err);
 }
 
-/* The root file system that was compared is the guest's from the live supervisor's record of it on,
- * and the answer has that record's time. An initramfs is copied to memory and stays what it is. */
+/* Notes that the compared root file system belongs to the guest from the live supervisor's record
+ * of it on. The answer has the time of that record. An initramfs is copied to memory and does not
+ * change. */
 static int hand_over_rootfs(const struct start *start, struct response *response, struct error *err)
 {
 	char when[CLOCK_TEXT];
@@ -393,8 +396,8 @@ static int hand_over_rootfs(const struct start *start, struct response *response
 	return verification_hand_over_rootfs(response->verification, when, err);
 }
 
-/* The caller of run waits for a command's result. Where somebody has killed the machine before, there
- * is none, and no success to tell. */
+/* Requires a result. The caller of run waits for a command's result. If the machine was killed
+ * before, there is none, and the run is no success. */
 static int require_result(const struct start *start, const struct response *response,
 			  struct error *err)
 {

@@ -32,7 +32,7 @@ enum asked {
 	ASKED_IN_VAIN /* it does not do what it should */
 };
 
-/* Under the lock. */
+/* Called under the lock. */
 static enum asked ask_end(const struct record *record, enum command command, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_CONTROL_REQUEST_MS);
@@ -47,9 +47,9 @@ static enum asked ask_end(const struct record *record, enum command command, str
 	return err->code == ERR_NOT_FOUND || err->code == ERR_UNAVAILABLE ? ASKED : ASKED_IN_VAIN;
 }
 
-/* Without the lock. Waits for the end of a VM that was asked to end, and ends it by force when it
- * does not, which forced tells. Somebody may start another one as soon as it has ended: that one is
- * neither waited for nor ended. held: the live supervisor that was asked. */
+/* Waits for the end of a VM that was asked to end, without the lock. Ends the VM by force if it
+ * does not end; *forced says so. Another command may start a new VM as soon as this one has ended.
+ * That VM is neither waited for nor ended. held: the live supervisor that was asked. */
 static int await_end(const struct record *record, enum command command,
 		     const struct leftover_supervisor *held, bool *forced, struct error *err)
 {
@@ -68,7 +68,7 @@ static int await_end(const struct record *record, enum command command,
 	return lease_wait_free(&record->ws, limit_deadline(LIMIT_KILL_MS), err);
 }
 
-/* Nothing ran, and what is recorded of the workspace is what halt wants it to be, or tells more. */
+/* Answers with the recorded state. Nothing ran, and the record is what halt wants, or says more. */
 static int answer_as_it_is(const struct record *record, struct response *response,
 			   struct error *err)
 {
@@ -80,8 +80,8 @@ static int answer_as_it_is(const struct record *record, struct response *respons
 	return json_put(response->event, "detail", json_string_lossy(said, strlen(said)), err);
 }
 
-/* The end that was waited for, where somebody has started the workspace again since; NULL where no
- * event tells of one. */
+/* Returns the event of the end that was waited for, if the workspace was started again since.
+ * Returns NULL if no event tells of one. */
 static json_t *end_before_the_latest_start(const struct record *record)
 {
 	struct error ignored;
@@ -97,9 +97,9 @@ static json_t *end_before_the_latest_start(const struct record *record)
 	return NULL;
 }
 
-/* Tells whether nothing is left that the command could record. halt leaves every state of rest but the
- * quarantine, and so does not turn a machine that was killed into one that was halted. Nor does stop
- * record a second end of a machine that a halt beside it has ended. */
+/* Returns whether nothing is left that the command could record. halt keeps every state of rest
+ * except the quarantine, so a killed machine does not become a halted one. stop does not record a
+ * second end of a machine that a halt at the same time has ended. */
 static bool is_recorded_already(const struct record *record, enum state wanted, bool had_vm,
 				bool forced)
 {
@@ -109,8 +109,8 @@ static bool is_recorded_already(const struct record *record, enum state wanted, 
 	       (had_vm && (record->state == wanted || (record->state == STATE_HALTED && !forced)));
 }
 
-/* Under the lock again. The live supervisor, or another command, has recorded the end, or this one
- * does. */
+/* Called under the lock again. Records the end, unless the live supervisor or another command has
+ * recorded it. */
 static int conclude_end(struct record *record, enum state wanted, bool had_vm, bool forced,
 			struct response *response, struct error *err)
 {
@@ -154,9 +154,9 @@ static int conclude_end(struct record *record, enum state wanted, bool had_vm, b
 
 #define LOOK_NS (5 * (long)NS_PER_MS)
 
-/* The live supervisor refuses to end a machine that it is putting into quarantine. Without the lock.
- * Returns whether the quarantine is proven; a machine that ends instead, or is not cut off in time, is to
- * be ended by this command. */
+/* Waits for a quarantine, without the lock. The live supervisor refuses to end a machine that it is
+ * putting into quarantine. Returns whether the quarantine is proven. A machine that ends instead,
+ * or that is not cut off in time, must be ended by this command. */
 static bool await_quarantine(const struct record *record)
 {
 	static const struct timespec moment = {.tv_nsec = LOOK_NS};

@@ -44,7 +44,7 @@ int old_files_check(const struct workspace *ws, struct error *err)
 	return 0;
 }
 
-/* A second name for the same file: neither keeping nor restoring writes any data. */
+/* Gives the same file a second name, so neither keeping nor restoring writes any data. */
 int old_files_keep_manifest(const struct workspace *ws, bool *kept, struct error *err)
 {
 	old_files_drop_manifest(ws);

@@ -64,7 +64,8 @@ void record_close(struct record *record)
 	record->event = NULL;
 }
 
-/* The directory of locks is not made in a directory that may be any one of the user's. */
+/* Returns whether there is anything to lock. The directory of locks must not be made in just any
+ * directory of the user. */
 static bool has_what_is_locked(const struct record *record)
 {
 	return record->creates || workspace_is_recorded(&record->ws) ||
@@ -86,7 +87,8 @@ int record_lock(struct record *record, struct error *err)
 	return reopen_workspace(record, false, err);
 }
 
-/* A machine is driven, and a lease judged, by the backend that has made it. */
+/* Checks whose the workspace is. Only the backend that has made a machine can control it and judge
+ * its lease. */
 static int check_whose(const struct record *record, struct error *err)
 {
 	const char *own = record->call->backend->name;

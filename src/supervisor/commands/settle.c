@@ -13,7 +13,8 @@
 #include "supervisor/inputs/manifest.h"
 #include "supervisor/live/outcome.h"
 
-/* Quarantined with nothing alive is fine, unless its live supervisor did not come to clean up. */
+/* Returns whether the record may be stale. A quarantined workspace without a live process is not
+ * stale, unless its live supervisor could not clean up. */
 static bool may_be_stale(const struct record *record)
 {
 	if (record->state == STATE_QUARANTINED)
@@ -21,8 +22,8 @@ static bool may_be_stale(const struct record *record)
 	return state_is_live(record->state);
 }
 
-/* The state is one of a living VM, and the lease is free or held only by what is about to die with
- * its supervisor. */
+/* Returns whether the record is stale: the state is one of a living VM, and the lease is free, or
+ * held only by processes that are about to die with their supervisor. */
 static bool is_stale(const struct record *record)
 {
 	if (!may_be_stale(record))
@@ -46,7 +47,8 @@ bool settle_finds_life(const struct record *record)
 	return lease_wait_free(&record->ws, limit_deadline(LIMIT_ENDING_MS), NULL) < 0;
 }
 
-/* A disk without room must not keep the record from being put right. */
+/* Writes the loss to the audit log. Ignores errors: a full disk must not prevent the repair of the
+ * record. */
 static void audit_loss(const struct record *record, const char *detail)
 {
 	json_auto_t *data = json_pack("{s:s}", "why", detail);
@@ -58,8 +60,8 @@ static void audit_loss(const struct record *record, const char *detail)
 		(void)audit_note_telemetry(&record->ws, &ignored);
 }
 
-/* The directories that a machine had which ran: those that it was given since, by the record of the
- * run, or those of its config. */
+/* Returns the directories of a machine that ran: those that it got later, by the record of the run,
+ * or those of its config. */
 static json_t *lost_shares(const struct record *record)
 {
 	__attribute__((cleanup(manifest_free))) struct manifest manifest = {0};
@@ -133,7 +135,7 @@ int settle_for(struct record *record, const char *reason, struct error *err)
 			   detail, err);
 }
 
-/* Whether the workspace was made by another backend, by the record that a live supervisor cannot
+/* Returns whether another backend made the workspace, by the record that a live supervisor cannot
  * change unnoticed. */
 static bool is_of_another_backend(const struct record *record)
 {

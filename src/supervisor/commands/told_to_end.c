@@ -12,9 +12,9 @@
 #include "channel/hasher.h"
 #include "supervisor/live/outcome.h"
 
-/* run's writing end of the lifeline, for who is told to end: what hashes before there is a machine
- * sees it go, or the live supervisor does, ends the machine and reports, and the answer comes as
- * always. */
+/* run's writing end of the lifeline, for the signal handler. If there is no machine yet, the
+ * hashing sees the lifeline end and stops. Otherwise the live supervisor sees it, ends the machine
+ * and reports. The answer comes as always. */
 static volatile sig_atomic_t run_lifeline = -1, told_to_end;
 
 static void on_told_to_end(int number)

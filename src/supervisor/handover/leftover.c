@@ -51,7 +51,8 @@ bool leftover_of_another_boot(const struct workspace *ws)
 	return runtime && json_object_get(runtime, "bootId") && !runtime_is_of_this_boot(runtime);
 }
 
-/* A copy of the directory, made while the machine ran, has a record of the original's processes. */
+/* Returns whether runtime.json is of this workspace. A copy of the directory that was made while
+ * the machine ran has a record of the original's processes. */
 static bool runtime_is_of(const struct workspace *ws, const json_t *runtime)
 {
 	json_t *directory = json_object_get(runtime, "directory");
@@ -96,7 +97,8 @@ static bool hold_recorded(const json_t *pid, const json_t *start_time, struct pr
 	return try_to_hold_recorded(pid, start_time, out, NULL) > 0;
 }
 
-/* The monitor of the VMM's cell is listed too, and goes on with the VMM, which is its child. */
+/* Returns whether this is the monitor of the VMM's cell. It is listed too, and goes on as long as
+ * the VMM, which is its child. */
 static bool is_cell_monitor(const json_t *runtime, const struct proc *companion)
 {
 	pid_t vmm = (pid_t)json_integer_value(json_object_get(runtime, "pid"));
@@ -182,8 +184,9 @@ static void end_held(const struct proc *held, uint64_t deadline_ns)
 	(void)fd_wait(held->pidfd, POLLIN, limit_deadline(LIMIT_KILL_MS), &err);
 }
 
-/* Ends the process that the record names. A process that is exiting has closed its lease already, so
- * it can no longer be told to be the workspace's: it is waited for and not killed. */
+/* Ends the process that the record names. A process that is exiting has closed its lease already,
+ * so it can no longer be recognised as one of the workspace. Then it is waited for and not
+ * killed. */
 static void end_recorded(const json_t *pid, const json_t *start_time, int watch,
 			 uint64_t deadline_ns)
 {
@@ -217,7 +220,7 @@ static bool is_in_list(const struct proc_list *list, pid_t pid)
 	return false;
 }
 
-/* Takes the process over, which is let go where there is no memory for it. */
+/* Takes over the process. Lets it go if there is no memory for it. */
 static void add_to_list(struct proc_list *list, struct proc *held)
 {
 	struct proc *grown = realloc(list->at, (list->count + 1) * sizeof(*grown));
@@ -238,8 +241,8 @@ struct guard_search {
 	struct proc_list *found;
 };
 
-/* Another workspace's guard can have the same lease: that of a machine which reads the disk of this
- * workspace for a command. */
+/* Returns whether the process has the title of this workspace's guard. Another workspace's guard
+ * can have the same lease: its machine reads the disk of this workspace for a command. */
 static bool is_titled_guard(pid_t pid, const struct workspace *ws)
 {
 	autobuf struct buf title = BUF_INIT((size_t)4 * PATH_MAX);
@@ -287,8 +290,8 @@ static void hold_guards(const struct workspace *ws, struct proc_list *out)
 
 /* --- the live supervisor ---------------------------------------------------------------------- */
 
-/* Whether the process is a child of one in the list that lives: nobody else has the number of a process
- * that lives. */
+/* Returns whether the process is a child of a living process in the list. No other process has the
+ * number of a process that lives. */
 static bool is_child_of(pid_t pid, const struct proc_list *parents)
 {
 	const pid_t parent = process_parent(pid);
@@ -323,10 +326,10 @@ static void hold_guards_and_children(const struct workspace *ws, struct leftover
 }
 
 /*
- * Kills the live supervisor by its guard, whatever the record says, and by that everything: the guard
- * ends all others when the supervisor has ended. No process of the machine can change who its guard
- * is, end it, or take its lease away. One that calls itself as a guard is called loses what it has
- * started, and nothing else. Returns false where there is no guard.
+ * Kills the live supervisor by its guard, whatever the record says. This ends everything: the guard
+ * ends all others when the supervisor has ended. No process of the machine can change its guard,
+ * end it, or take its lease away. A process that only calls itself a guard loses what it has
+ * started, and nothing else happens. Returns false if there is no guard.
  */
 static bool kill_by_guard(const struct workspace *ws)
 {
@@ -439,7 +442,8 @@ static bool may_be_killed(pid_t pid, void *data)
 	return lease_covers(*watch, pid) || process_is_exiting(pid);
 }
 
-/* Standard error is for whoever runs the command, and the log for whoever asks later. */
+/* Writes that the cgroup is left: to standard error for the person who runs the command, and to the
+ * log for later. */
 static void say_cgroup_is_left(const struct workspace *ws, const char *why)
 {
 	static const char said[] = "the cgroup of the machine is left";
@@ -454,7 +458,7 @@ static void say_cgroup_is_left(const struct workspace *ws, const char *why)
 	log_line(&log, "%s: %s", said, why);
 }
 
-/* What its supervisor could not remove; the processes in it go with it. */
+/* Removes the cgroup that its supervisor could not remove, with the processes in it. */
 static void end_cgroup(const struct workspace *ws, const json_t *runtime, int watch,
 		       uint64_t deadline_ns)
 {
@@ -550,7 +554,8 @@ void leftover_end_cgroup(const struct workspace *ws, uint64_t deadline_ns)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* vsock.sock, vsock.sock_<P>, agent.sock, console.sock: what leads into the guest or comes from it */
+/* Returns whether name is a socket that leads to the guest or comes from it: vsock.sock,
+ * vsock.sock_<P>, agent.sock, console.sock. */
 static bool is_channel(const char *name)
 {
 	return !strncmp(name, "vsock.sock", strlen("vsock.sock")) ||
@@ -589,8 +594,8 @@ int leftover_remove_channels(const struct workspace *ws, struct error *err)
 	return remove_sockets(ws, is_channel, err);
 }
 
-/* All names, none of which leads anywhere now. A directory that is among them the VMM has made,
- * which is no use to it; it goes with the workspace, or before the next start. */
+/* Removes all names in the directory. None of them leads anywhere now. A subdirectory is made by
+ * the VMM and is useless to it; it is removed with the workspace, or before the next start. */
 static void remove_run_dir(const struct workspace *ws)
 {
 	autoclose int fd =

@@ -164,7 +164,8 @@ static json_t *read_ticket(struct error *err)
 	return status == 0 ? json_load_strict(buf_bytes(&text), text.len, err) : NULL;
 }
 
-/* Where a program is found by its name alone, another version may have taken that meanwhile. */
+/* Checks the version of the ticket. If a program is found only by its name, another version may
+ * have taken that name meanwhile. */
 static int check_ticket_version(const json_t *document, struct error *err)
 {
 	const char *version = NULL;

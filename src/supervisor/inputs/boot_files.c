@@ -33,7 +33,7 @@ static const char *const file_fields[BOOT_FILE_COUNT] = {
 	[BOOT_AUXILIARY] = "config.macos.auxiliaryStoragePath",
 	[BOOT_ROOTFS] = "config.rootfsPath",
 };
-/* With a root in memory. */
+/* The fields for a machine with a root in memory. */
 static const char *const ram_root_fields[BOOT_FILE_COUNT] = {
 	[BOOT_KERNEL] = "config.kernelPath",
 	[BOOT_INITRD] = "config.kernelPath",
@@ -65,7 +65,8 @@ static bool is_beside(const char *kernel, const char *initrd)
 	return strncmp(initrd, kernel, len) == 0 && strcmp(initrd + len, ".initrd") == 0;
 }
 
-/* given: a descriptor of the file at path, or -1 where it could not be opened. */
+/* Checks a regular file. given: a descriptor of the file at path, or -1 if it could not be
+ * opened. */
 static int check_regular(int given, const char *path, struct error *err)
 {
 	autoclose int fd = given;
@@ -100,8 +101,9 @@ static int open_disk(const char *path, enum rootfs_use use, struct error *err)
 	return check_regular(disk_file_open(path, flags, others, err), path, err);
 }
 
-/* What no guest writes to. Kernel and initrd nobody writes to from before they are hashed until the
- * VMM has read them (vm_has_read()); where that cannot be had, nothing of it is said here. */
+/* Opens and hashes a file that no guest writes to. Kernel and initrd are held against writing from
+ * before they are hashed until the VMM has read them (vm_has_read()). If they cannot be held,
+ * nothing is said about it here. */
 static void open_hashed(struct boot_files *files, enum boot_file which)
 {
 	struct error *err = &files->file[which].error;
@@ -115,7 +117,8 @@ static void open_hashed(struct boot_files *files, enum boot_file which)
 		error_prefix(err, "%s", files->file[which].path);
 }
 
-/* What lies beside a packed kernel is believed to be that: whatever else is there, no VMM boots. */
+/* Checks the kernel beside a packed kernel. It is believed to be the unpacked one: a VMM boots
+ * nothing else. */
 static int check_unpacked(int fd, enum architecture machine, struct error *err)
 {
 	unsigned char head[KERNEL_HEAD];
@@ -205,8 +208,8 @@ static int refuse_read_only_root(const char *path, struct error *err)
 	return error_reason(err, REASON_ROOT_READ_ONLY, path);
 }
 
-/* The mode is asked besides the kernel, which lets root write to everything: a cached image that
- * many workspaces are cloned from is protected by its mode alone. */
+/* Returns whether the file is read-only. Checks the mode too, since the kernel lets root write to
+ * everything. Only the mode protects a cached image that many workspaces are cloned from. */
 static bool is_read_only(const char *path, int fd)
 {
 	struct stat st;
@@ -215,7 +218,8 @@ static bool is_read_only(const char *path, int fd)
 	       faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0;
 }
 
-/* The guest's copy of it is in memory: the file is only read, and must stay as it was recorded. */
+/* Opens a root in memory. The guest has a copy in memory, so the file is only read, and must stay
+ * as it was recorded. */
 static void open_ram_root(struct boot_files *files, int64_t memory_mib)
 {
 	struct error *err = &files->file[BOOT_ROOTFS].error;
@@ -226,7 +230,7 @@ static void open_ram_root(struct boot_files *files, int64_t memory_mib)
 		error_prefix(err, "%s", files->file[BOOT_ROOTFS].path);
 }
 
-/* Whose layer the root file system is: raw, and only read. */
+/* Opens the disk below the layer that is the root file system. It is raw and only read. */
 static void open_layer_base(struct boot_files *files)
 {
 	struct error *err = &files->file[BOOT_BASE].error;
@@ -236,7 +240,8 @@ static void open_layer_base(struct boot_files *files)
 		error_prefix(err, "%s", files->file[BOOT_BASE].path);
 }
 
-/* Without its base nothing can be said of a layer, and that is told of the base. */
+/* Checks a layer. Nothing can be said about a layer without its base; then the error is about the
+ * base. */
 static int check_layer(const struct boot_files *files, int fd, struct error *err)
 {
 	struct stat base;
@@ -248,7 +253,7 @@ static int check_layer(const struct boot_files *files, int fd, struct error *err
 	return layer_check(fd, (uint64_t)base.st_size, err);
 }
 
-/* Of a macOS guest's disk nothing is known but that it consists of sectors. */
+/* Checks a macOS guest's disk. Nothing is known about it except that it consists of sectors. */
 static int check_macos_disk(int fd, struct error *err)
 {
 	struct stat st;
@@ -288,7 +293,8 @@ static void open_rootfs(struct boot_files *files, enum rootfs_use use)
 		error_prefix(err, "%s", path);
 }
 
-/* What macOS and its firmware write to beside the disk. Small, so that it is hashed at once. */
+/* Opens the file that macOS and its firmware write to beside the disk. It is small, so it is hashed
+ * at once. */
 static void open_auxiliary(struct boot_files *files, enum rootfs_use use)
 {
 	struct error *err = &files->file[BOOT_AUXILIARY].error;
@@ -351,7 +357,8 @@ static void make_own_initrd(struct boot_files *files, const struct config *confi
 		error_errno(why, ENOMEM, "%s", initrd);
 }
 
-/* What will be made is no file yet: only the init is told, which will be in it. */
+/* Finds the init for an initrd that does not exist yet. Only the init that will be in it is
+ * told. */
 static void find_own_initrd(struct boot_files *files, const struct config *config)
 {
 	struct error *why = &files->file[BOOT_INITRD].error;
@@ -371,9 +378,9 @@ static void find_own_initrd(struct boot_files *files, const struct config *confi
 	own_initrd_free(&own);
 }
 
-/* A kernel that has no initrd beside it gets that of the cache. Where none can be made, the reason
- * is kept with the file. None is made for a kernel that is refused, and one that is missing has the initrd
- * that it had. */
+/* Gives a kernel without an initrd beside it the initrd of the cache. If none can be made, the
+ * reason is kept with the file. None is made for a kernel that is refused. A kernel that is missing
+ * keeps the initrd that it had. */
 static void use_own_initrd(struct boot_files *files, const struct config *config,
 			   enum initrd_use use)
 {
@@ -464,8 +471,8 @@ static int tell_not_unpacked(const char *path, struct error *err)
 	return error_reason(err, REASON_KERNEL_PACKED, path);
 }
 
-/* Of the file itself ENOENT says it all. What to do depends on whether there is a workspace, which is
- * not known here. */
+/* Tells that a file is missing. ENOENT says enough about the file itself. The next step depends on
+ * whether there is a workspace, which is not known here. */
 static int tell_missing(const struct boot_files *files, enum boot_file which, const char *path,
 			struct error *err)
 {

@@ -74,7 +74,7 @@ int bundles_check(const struct config *config, struct error *err)
 	return 0;
 }
 
-/* What the builder said went wrong. */
+/* Reads the error that the builder has told. */
 static int take_error(const struct buf *answer, int code, struct error *err)
 {
 	json_auto_t *document = json_load_strict(buf_bytes(answer), answer->len, NULL);
@@ -86,7 +86,7 @@ static int take_error(const struct buf *answer, int code, struct error *err)
 	return json_get_error(document, NULL, err);
 }
 
-/* path: for what it says of the archive. */
+/* Runs the builder. path: the name of the archive in its messages. */
 static int run_builder(const char *path, int archive, int to, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_BUNDLE_MS);
@@ -116,7 +116,8 @@ static int run_builder(const char *path, int archive, int to, struct error *err)
 	return take_error(&answer, code, err);
 }
 
-/* The digest is of what was unpacked: the builder is given the file that was hashed. */
+/* Unpacks a bundle. The builder gets the same file that was hashed, so the digest is of what was
+ * unpacked. */
 static int unpack_bundle(const json_t *json, struct bundle *bundle, struct error *err)
 {
 	const char *path = json_text(json, "path", NULL);
@@ -202,7 +203,8 @@ static int remove_old_bundles(const struct workspace *ws, struct error *err)
 	return 0;
 }
 
-/* A name is a change of the file's times; of its bytes the digest is known. */
+/* Remembers the digest of a bundle. Giving the file a name changes its times; the digest of its
+ * bytes is known. */
 static void remember_bundle(const struct bundle *bundle)
 {
 	struct digest_key key;

@@ -54,7 +54,8 @@ int disks_add(struct disk_list *list, const char *serial, const char *name, cons
 
 /* --- one file -------------------------------------------------------------------------------- */
 
-/* Root may write to everything; a file that is read-only by its mode is meant to stay as it is. */
+/* Refuses a file that is read-only by its mode. Root may write to everything, but such a file must
+ * stay as it is. */
 static int refuse_read_only_disk(const char *path, const struct stat *st, struct error *err)
 {
 	if ((st->st_mode & S_IWUSR) && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0)
@@ -104,7 +105,8 @@ static bool is_same_file(int a, int b)
 	       sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
 }
 
-/* What one guest has twice it corrupts, unless it only reads. */
+/* Refuses a disk that is given twice. A guest corrupts a disk that it has twice, unless it only
+ * reads. */
 static int refuse_twice(const struct disk_list *list, int rootfs_fd, int fd, bool read_only,
 			const char *path, struct error *err)
 {

@@ -79,7 +79,7 @@ void manifest_free(struct manifest *manifest)
 	*manifest = (struct manifest){0};
 }
 
-/* When the workspace was first prepared; now if that is not known. */
+/* Returns when the workspace was first prepared; the present time if that is not known. */
 static json_t *created_at(const struct workspace *ws, const char *now)
 {
 	struct error err;
@@ -89,8 +89,9 @@ static json_t *created_at(const struct workspace *ws, const char *now)
 	return json_is_string(created) ? json_incref(created) : json_string(now);
 }
 
-/* A session that never ran has done nothing that a loss of power could take, and to wait for the
- * disk would be most of the time that its making takes. */
+/* Returns whether the manifest is secured only at the start, as it is for a session. A session that
+ * never ran has done nothing that a loss of power could destroy. Waiting for the disk would be most
+ * of the time that making a session takes. */
 static bool is_secured_at_start(const struct workspace *ws)
 {
 	return audit_is_kept(ws);

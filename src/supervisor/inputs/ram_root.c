@@ -15,7 +15,8 @@
 /* Kernels look for the next segment at multiples of 4; cpio archives end at multiples of this. */
 #define SEGMENT 512
 
-/* A cpio archive, or one that is compressed as kernels know it. */
+/* Returns whether the file begins as a cpio archive, or as one that is compressed in a way that
+ * kernels know. */
 static bool is_initramfs(const uint8_t head[6])
 {
 	static const struct {

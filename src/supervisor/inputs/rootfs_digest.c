@@ -35,7 +35,8 @@ static int read_last(const json_t *last, struct boot_files *files, struct error 
 	return 0;
 }
 
-/* As prepare recorded it; nothing where an earlier version of ours prepared. */
+/* Takes the digest that prepare recorded; nothing if an older version of ours prepared the
+ * workspace. */
 static void recall_prepared(const struct manifest *manifest, struct boot_files *files)
 {
 	const json_t *rootfs = json_object_get(manifest->artifacts, "rootfs");
@@ -50,7 +51,7 @@ static bool is_at_rest(enum state state)
 	return state == STATE_HALTED || state == STATE_STOPPED || state == STATE_FAILED;
 }
 
-/* False: nobody knows the digest of the disk as it is. */
+/* Takes the digest of the disk as it is now. Returns false if that is not known. */
 static bool recall_present(struct boot_files *files)
 {
 	struct digest_key now = {0};
@@ -100,7 +101,7 @@ static int write_last(const struct workspace *ws, const char *sha256, const char
 	return workspace_write(ws, ROOTFS_RECORD, last, STORE_NO_SYNC, err);
 }
 
-/* Nobody has written to the disk while it was hashed. */
+/* Returns whether the disk has not changed while it was hashed. */
 static bool is_as_hashed(const struct boot_files *files)
 {
 	struct digest_key now = {0};

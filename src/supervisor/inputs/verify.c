@@ -73,14 +73,15 @@ static int put_divergence(json_t *list, const char *artifact, const char *expect
 	return json_array_append(list, entry) == 0 ? 0 : out_of_memory(err);
 }
 
-/* What is known of a disk that a started guest writes to is told, and compared with nothing. */
+/* Returns whether the file must be as recorded. The digest of a disk that a started guest writes to
+ * is only told, and not compared. */
 static bool is_enforced(const struct boot_files *files, enum boot_file which)
 {
 	return !files->rootfs_started ||
 	       verification_compares(artifact_names[which]) == COMPARED_ALWAYS;
 }
 
-/* A digest of an earlier time. A guest may have written since. */
+/* Adds a digest of an earlier time. A guest may have written since. */
 static int put_last(json_t *artifact, const char *sha256, const char *when, struct error *err)
 {
 	if (json_put_string(artifact, "lastSHA256", sha256, err) < 0 ||
@@ -101,7 +102,7 @@ static int put_digest_of(const struct boot_files *files, enum boot_file which, j
 	return json_put_string(artifact, "sha256", sha256, err);
 }
 
-/* One artifact of the block and, where it diverges, its entry in the list. */
+/* Adds one artifact of the block and, if it diverges, its entry in the list. */
 static int verify_boot_file(const struct boot_files *files, enum boot_file which,
 			    const json_t *recorded, json_t *block, json_t *divergence,
 			    struct error *err)
@@ -178,7 +179,7 @@ int verification_hand_over_rootfs(json_t *verification, const char *when, struct
 	return json_object_del(rootfs, "sha256") == 0 ? 0 : out_of_memory(err);
 }
 
-/* The divergence of that artifact, or NULL. */
+/* Returns the divergence of this artifact, or NULL. */
 static const json_t *find_divergence(const json_t *list, const char *name)
 {
 	const json_t *entry;
@@ -192,7 +193,7 @@ static const json_t *find_divergence(const json_t *list, const char *name)
 	return NULL;
 }
 
-/* The usual reason for another initrd: said as what it is. */
+/* Tells the usual reason for another initrd: an upgrade. */
 static int tell_upgrade(const json_t *init, const char *path, struct error *err)
 {
 	error_set(
@@ -202,7 +203,7 @@ static int tell_upgrade(const json_t *init, const char *path, struct error *err)
 	return error_reason(err, REASON_NOT_AS_PREPARED, "");
 }
 
-/* Nobody but prepare writes to it, so the way out is to have it made anew. */
+/* Tells that a bundle differs. Only prepare writes it, so the next step is to make it anew. */
 static int tell_bundle(const json_t *entry, const char *name, struct error *err)
 {
 	error_set(

@@ -22,7 +22,7 @@
 
 #define FORMAT 1
 #define RECORD_BYTES (1u << 20)
-/* Of two measurements of the same counter, in thousandths. */
+/* The largest difference between two measurements of the same counter, in thousandths. */
 #define TSC_TOLERANCE 1
 
 void template_close(struct template *template)
@@ -36,7 +36,7 @@ void template_close(struct template *template)
 
 /* --- what a saved machine depends on --------------------------------------------------------- */
 
-/* In the place of the program's path. */
+/* Puts the facts about the program in the place of its path. */
 static int put_program(json_t *facts, struct error *err)
 {
 	const char *path = json_text(facts, "vmm", "");
@@ -153,15 +153,16 @@ static int compare_facts(const json_t *then, json_t *now, struct error *err)
 	return 0;
 }
 
-/* A fork's template, which is made just now and for its children alone, has no digest. */
+/* Returns whether the template is a fork's. It is made just now, only for the fork's children, and
+ * has no digest. */
 static bool is_of_fork(const json_t *record)
 {
 	return !json_object_get(json_object_get(record, TEMPLATE_STATE), "sha256");
 }
 
-/* A machine that is restored never reads the initrd: the guest agent is in its memory. A fork's
- * children have the agent of their parent, which runs, whatever has become of the initrd's file
- * since, and the facts of their own say so. */
+/* Keeps the facts of the parent's agent. A restored machine never reads the initrd: the guest agent
+ * is in its memory. A fork's children have the running agent of their parent, even if the initrd's
+ * file has changed since, and their own facts say so. */
 static int keep_agent_of_parent(const json_t *record, json_t *facts, struct error *err)
 {
 	json_t *then = json_object_get(json_object_get(record, "facts"), "initrd");
@@ -193,7 +194,8 @@ static int open_saved(int dir, const json_t *record, const char *name, struct er
 	return steal_fd(&fd);
 }
 
-/* Memory and disk are of one moment, or the guest would write to what it does not know. */
+/* Requires the disk of the template. If memory and disk were not of the same moment, the guest
+ * would damage its file systems. */
 static int require_disk(const json_t *record, struct boot_files *files, struct error *err)
 {
 	const char *disk = json_text(json_object_get(record, "disk"), "sha256", "");
@@ -237,9 +239,10 @@ static int open_from(int dir, const json_t *record, bool own, struct template *t
 						     : 0;
 }
 
-/* What was saved while it ran has the card that it had, and its guest goes on sending from the
- * address of that; a template's is plugged later. The record has what the live supervisor said,
- * and a VMM's command line will have the address. */
+/* Finds the card in the state. A machine that was saved while it ran has the card that it had, and
+ * its guest goes on sending from that card's address. A template's card is plugged later. The live
+ * supervisor wrote the record, so it may be false, and a VMM's command line will contain the
+ * address. */
 static int find_saved_card(const json_t *record, const struct config *config,
 			   struct template *template, struct error *err)
 {

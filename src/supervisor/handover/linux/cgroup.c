@@ -44,7 +44,7 @@ static int open_group(const char *path, struct error *err)
 	return steal_fd(&dir);
 }
 
-/* Opening for writing is the question of rights that the kernel asks at the move. */
+/* Opens cgroup.procs for writing. The kernel checks the same rights when a process is moved. */
 static int open_procs(int dir, const char *path, struct error *err)
 {
 	int procs = openat(dir, "cgroup.procs", O_WRONLY | O_CLOEXEC);
@@ -64,7 +64,7 @@ static int check_limits(const struct config *config, int dir, struct error *err)
 		       : 0;
 }
 
-/* The config names no group: one is looked for, as cgroup_enter() does. */
+/* Looks for a group, as cgroup_enter() does, if the config names none. */
 static int check_found(const struct config *config, struct error *err)
 {
 	autofree char *found = NULL;
@@ -114,8 +114,9 @@ const char *const cgroup_controller_names[CGROUP_CONTROLLERS] = {
 	[CGROUP_PIDS] = "pids",
 };
 
-/* Switches the controller on for the children of the given group first. That fails where the
- * controller is not to be had, or where the given group has processes of its own. */
+/* Switches the controller on for the children of the given group, and sets the limit. The first
+ * fails if the kernel does not offer the controller, or if the given group has processes of its
+ * own. */
 static int limit(int parent, int dir, const char *controller, uint64_t value, struct log *log,
 		 struct error *err)
 {
@@ -156,7 +157,7 @@ static int limit_group(int parent, int dir, struct cgroup *group, uint64_t memor
 
 /* --- a group of our own ---------------------------------------------------------------------- */
 
-/* The top of the mount that a group lies in. */
+/* Opens the top of the mount that the group is in. */
 static int open_top(int dir)
 {
 	autoclose int at = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -187,8 +188,8 @@ static int open_home(int parent)
 	return home < 0 ? -1 : openat(home, "cgroup.procs", O_WRONLY | O_CLOEXEC);
 }
 
-/* The name says what it is for; the pid makes it another one at every start. One of the same name
- * is of a process that is no more. */
+/* Makes the group. Its name says what it is for. The pid in it makes the name different at every
+ * start. A group that has the same name belongs to a process that has ended. */
 static int make_group(int parent, const char *given, const char *id, char **path, struct error *err)
 {
 	const char *name;
@@ -297,8 +298,8 @@ static bool is_group_empty(int events)
 	return strstr(text, "populated 0") != NULL;
 }
 
-/* Whether all in it may be killed. What lies below it is not of the workspace, which makes no group
- * there. */
+/* Checks whether all processes in the group may be killed. A group below it is not of the
+ * workspace, which makes no group there. */
 static int check_processes(int dir, const char *path, const struct cgroup_owner *owner,
 			   struct error *err)
 {
@@ -358,7 +359,7 @@ static int remove_group(const char *path, const struct cgroup_owner *owner, uint
 	return rmdir(path) == 0 ? 0 : error_errno(err, errno, "%s", path);
 }
 
-/* As make_group() names it. */
+/* Returns whether path has a name that make_group() gives for id. */
 static bool is_group_of(const char *path, const char *id)
 {
 	const char *name = strrchr(path, '/');
@@ -381,13 +382,14 @@ int cgroup_remove(const char *path, const struct cgroup_owner *owner, uint64_t d
 
 /* --- left by its own processes ---------------------------------------------------------------- */
 
-/* The broker, who does this for the supervisor, goes with it. */
+/* Moves the supervisor, and the broker that does this for it. */
 static bool move_both(int procs, pid_t supervisor)
 {
 	return move_to(procs, supervisor) && (supervisor == getpid() || move_to(procs, getpid()));
 }
 
-/* The given group takes us only where it may have processes and children both. */
+/* Goes back to the group we came from. The given group can take us only if it may have both
+ * processes and children. */
 static int go_home(const struct cgroup *group, pid_t supervisor, struct error *err)
 {
 	if (move_both(group->home, supervisor))
@@ -407,7 +409,7 @@ static int leave_group(const struct cgroup *group, pid_t supervisor, struct erro
 	return remove_group(group->path, NULL, limit_deadline(LIMIT_VMM_END_MS), err);
 }
 
-/* In the broker, which leaves it too. */
+/* Does the duty in the broker, which leaves the group too. */
 static int serve_leave(void *data, const struct broker_message *in, struct broker_message *out,
 		       struct error *err)
 {

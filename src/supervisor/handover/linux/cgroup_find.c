@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 
-/* Where every system has them: alone, or beside those of version 1. */
+/* Where systems mount the groups: only version 2, or beside version 1. */
 static const char *const tops[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
 static const char *const wanted[] = {"memory", "pids"};
 
@@ -30,7 +30,7 @@ bool cgroup_own(char out[PATH_MAX])
 	return false;
 }
 
-/* How much was read; -1: nothing can be. */
+/* Returns how many bytes were read; -1: the file cannot be read. */
 static ssize_t read_control(int dir, const char *name, char text[256])
 {
 	autoclose int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
@@ -52,7 +52,7 @@ static bool has_controllers(int dir, const char *name)
 	return found == ARRAY_SIZE(wanted);
 }
 
-/* The files that are written to, for a group of ours and for entering it. */
+/* Returns whether the files can be written that are needed to make our group and to enter it. */
 static bool can_be_written(int dir)
 {
 	static const char *const names[] = {".", "cgroup.procs", "cgroup.subtree_control"};
@@ -73,7 +73,7 @@ static bool can_limit_children(int dir)
 	return read_control(dir, "cgroup.procs", text) == 0;
 }
 
-/* systemd marks what it has given away. */
+/* Returns whether the group was delegated; systemd marks such groups. */
 static bool is_given_away(int dir)
 {
 	static const char *const names[] = {"trusted.delegate", "user.delegate"};
@@ -111,7 +111,7 @@ const char *cgroup_limits_obstacle(int dir)
 	return can_limit_children(dir) ? NULL : HAS_PROCESSES;
 }
 
-/* In this order it is asked of a group. */
+/* Reasons why a group cannot be used, in the order in which they are checked. */
 static const char *const refusals[] = {
 	"is not ours to write to",
 	NO_CONTROLLERS,
@@ -133,7 +133,7 @@ static size_t judge_group(const char *path, size_t top, bool managed)
 	return can_limit_children(dir) ? WILL_DO : 3;
 }
 
-/* Of several that will not do the one is named that comes nearest. */
+/* If no group can be used, the error names the one that comes nearest. */
 char *cgroup_find_below(const char *top, const char *own, bool managed, struct error *err)
 {
 	size_t length = strlen(top), best = 0;
@@ -158,7 +158,7 @@ char *cgroup_find_below(const char *top, const char *own, bool managed, struct e
 	}
 }
 
-/* Root could write to every group of systemd's, and is to leave them alone. */
+/* Root could write to every group of systemd, and must leave them alone. */
 char *cgroup_find(struct error *err)
 {
 	bool managed = geteuid() == 0 && access("/run/systemd/system", F_OK) == 0;

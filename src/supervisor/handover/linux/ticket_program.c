@@ -3,7 +3,7 @@
 
 #include "supervisor/handover/ticket.h"
 
-/* The very file that runs now, also when a new version took its name. */
+/* Gives the same file that runs now, even if a new version has taken its name. */
 int ticket_program(char out[PATH_MAX])
 {
 	static const char self[] = "/proc/self/exe";

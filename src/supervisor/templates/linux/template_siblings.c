@@ -28,8 +28,8 @@
 
 /* --- which memory and which listener they are ------------------------------------------------- */
 
-/* Writes what the memory and the listener are known by. The mode belongs to it: a VMM opens the memory by
- * a name, and cannot where somebody has taken the rights from it. */
+/* Writes by what the memory and the listener are known. The mode is part of it: a VMM opens the
+ * memory by a name, and cannot do so if the rights were taken from it. */
 static int name_memory(const struct template_memory *memory, char out[HELD_BYTES],
 		       struct error *err)
 {
@@ -63,8 +63,9 @@ static bool is_unix_listener(int sock)
 	return has_option(sock, SO_DOMAIN, AF_UNIX) && has_option(sock, SO_ACCEPTCONN, 1);
 }
 
-/* Whether both are what a command has made: a sibling that was taken over could give anything else,
- * as its lease, by which whoever has it counts as one of its workspace. */
+/* Returns whether both are the ones that a command has made. A sibling that was taken over could
+ * give anything else, for example its lease. Every process that has the lease counts as one of its
+ * workspace. */
 static bool is_filled_one(int dir, const struct template_memory *memory)
 {
 	autobuf struct buf held = BUF_INIT(HELD_BYTES);
@@ -112,8 +113,8 @@ int template_memory_give(int siblings_fd, int ram_fd)
 
 /* --- the first ------------------------------------------------------------------------------- */
 
-/* All siblings share the listener's open description. Should one of them make it blocking, the others
- * wait for this long where nobody has come. */
+/* Sets how long accept() waits. All siblings share the listener's open description. If one of them
+ * makes the listener blocking, the others wait this long while no process connects. */
 static int bound_accept(int sock, struct error *err)
 {
 	const struct timeval bound = {.tv_usec = limit_get(LIMIT_SIBLING_MS) % 1000 * 1000,
